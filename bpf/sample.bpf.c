@@ -8,6 +8,8 @@
 #include "fixes.bpf.h"
 #include "stacks.bpf.h"
 
+#define PAGE 4096
+
 /* User space sets the number of places: one per CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -15,6 +17,32 @@ struct {
 	__type(key, __u32);
 	__type(value, struct wire_sample);
 } sample_places SEC(".maps");
+
+/*
+ * Copies the registers of user space and the stack, page by page up to a page that is not there:
+ * after the first, which begins at the stack pointer, up to three whole pages.
+ * Whatever has interrupted user space left its registers where a system call leaves them.
+ */
+static __always_inline void copy_stack(struct wire_sample *s)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	__u32 at = 0, n, i;
+	__u64 from;
+
+	if (task->flags & TASK_PF_KTHREAD ||
+	    bpf_probe_read_kernel(s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task)))
+		return;
+	from = s->regs[WIRE_REG_SP];
+	for (i = 0; i < WIRE_STACK_COPY / PAGE; i++) {
+		n = PAGE - (from & (PAGE - 1));
+		if (at > WIRE_STACK_COPY - PAGE ||
+		    bpf_probe_read_user(s->stack + at, n, (void *)from))
+			break;
+		at += n;
+		from += n;
+	}
+	s->stack_bytes = at;
+}
 
 SEC("perf_event")
 int cpu_sample(void *ctx)
@@ -40,9 +68,17 @@ int cpu_sample(void *ctx)
 		s->frames[0]++;
 	s->kernel_cnt = kernel_cnt;
 	s->user_cnt = user_cnt;
-	s->zero = 0;
+	s->stack_bytes = 0;
+	if (conf_copy_stacks)
+		copy_stack(s);
 	s->hdr.tid = id;
 	s->hdr.flags = fix_interrupted_softirq(e.cnt) ? WIRE_F_IRQ : 0;
+	at = s->stack_bytes;
+	if (conf_copy_stacks && at) {
+		if (at <= WIRE_STACK_COPY)
+			emit_output(&e, s, offsetof(struct wire_sample, stack) + at);
+		return 0;
+	}
 	kernel_cnt += user_cnt;
 	barrier_var(kernel_cnt);	/* the compiler knows what 5.10's verifier has to be told */
 	if (kernel_cnt <= WIRE_STACK_KERNEL + WIRE_STACK_USER)

@@ -43,6 +43,15 @@ typedef __s64 wire_s64;
 #define WIRE_SOCKET_PATH 108	/* sockaddr_un.sun_path */
 #define WIRE_STACK_KERNEL 40	/* innermost frames; the kernel cuts outer frames */
 #define WIRE_STACK_USER 48
+#define WIRE_STACK_COPY 16384	/* bytes of a user stack */
+/* Registers of user space, as the kernel keeps them (struct pt_regs), and the stack pointer. */
+#if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
+#define WIRE_REGS 21
+#define WIRE_REG_SP 19
+#else
+#define WIRE_REGS 34
+#define WIRE_REG_SP 31
+#endif
 /* wire_offcpu.waker_kind */
 #define OFFCPU_WAKER_NONE 0
 #define OFFCPU_WAKER_THREAD 1

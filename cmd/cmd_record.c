@@ -23,6 +23,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
+#include "cmd/record_value.h"
 #include "cmd/render/page.h"
 #include "cmd/render/progress.h"
 #include "cmd/render/say.h"
@@ -30,10 +31,13 @@
 #include "event_lists.h"
 #include "probe/source.h"
 #include "record/session.h"
+#include "symbol/unwind_table.h"
 
 #define KEEP_BYTES_MIN (1ull << 20)
 #define LEVEL_DEFAULT UINT64_MAX
 #define STACKS_EVERY 100 /* a stack costs what recording 20 allocations does */
+
+#define UNWIND_DEFAULT_HZ 1000 /* copies of stacks at higher rates have to be asked for */
 
 /* Command-line state: what the signal handler has to reach. */
 static struct session *volatile running;
@@ -46,6 +50,7 @@ struct record {
 	const char *html, *start_at;
 	struct lists_strings notes, triggers;
 	uint64_t level;
+	enum { UNWIND_DEFAULT, UNWIND_DWARF, UNWIND_FP } unwind;
 	bool all, quiet, status;
 	bool draws, notifies;
 	struct progress line; /* on the terminal */
@@ -264,43 +269,6 @@ static void print_closing(const struct record *r, const struct session_stats *st
 
 /* ---- options ---- */
 
-/* Percent of the machine's CPU time, with or without the sign, to millionths. */
-static int take_overhead(void *budget_ppm, const char *value, struct err *e)
-{
-	char *end;
-	double pct;
-
-	errno = 0;
-	pct = strtod(value, &end);
-	end += *end == '%';
-	if (end == value || *end || errno || !(pct >= 0.0001) || pct > 100)
-		return err_set(e, -EINVAL,
-			       "'%s' is not a percentage of the machine's CPU time, such as 2 or "
-			       "0.5",
-			       value);
-	*(uint64_t *)budget_ppm = (uint64_t)(pct * 10000 + 0.5);
-	return 0;
-}
-
-static int take_rings(void *config, const char *value, struct err *e)
-{
-	struct rings_config *rings = config;
-	uint64_t v = 0;
-	int c = 0;
-
-	rings->sharing = RINGS_COUNT;
-	if (!strcmp(value, "cpu"))
-		rings->sharing = RINGS_PER_CPU;
-	else if (!strcmp(value, "cache"))
-		rings->sharing = RINGS_PER_CACHE;
-	else
-		c = units_parse_count(value, &v, e);
-	if (!c && rings->sharing == RINGS_COUNT && (v < 1 || v > 4096))
-		c = err_set(e, -ERANGE, "%s is out of range; 1 to 4096, cpu or cache", value);
-	rings->cnt = (unsigned int)v;
-	return c;
-}
-
 static int take_stacks(void *job, const char *value, struct err *e)
 {
 	struct session_options *o = &((struct record *)job)->o;
@@ -320,6 +288,18 @@ static int take_stacks(void *job, const char *value, struct err *e)
 	return c;
 }
 
+static int take_unwind(void *job, const char *value, struct err *e)
+{
+	struct record *r = job;
+
+	r->unwind = !strcmp(value, "dwarf") ? UNWIND_DWARF : UNWIND_FP;
+	if (r->unwind == UNWIND_FP && strcmp(value, "fp"))
+		return err_set(e, -EINVAL, "'%s' is neither dwarf nor fp", value);
+	if (r->unwind == UNWIND_DWARF && !unwind_is_offered())
+		return err_set(e, -ENOTSUP, "this program was built without libdw");
+	return 0;
+}
+
 static int take_mark_fd(void *job, const char *value, struct err *e)
 {
 	struct session_options *o = &((struct record *)job)->o;
@@ -333,19 +313,6 @@ static int take_mark_fd(void *job, const char *value, struct err *e)
 		c = err_set(e, -EBADF, "%s is not open for reading", value);
 	o->flight.mark_fd = (int)v;
 	return c;
-}
-
-static int add_note(void *notes, const char *value, struct err *e)
-{
-	size_t key =
-		strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
-
-	if (!key || key > 64 || value[key] != '=')
-		return err_set(e, -EINVAL,
-			       "'%s' is not KEY=VALUE with a key of up to 64 letters, digits, '.', "
-			       "'_' and '-'",
-			       value);
-	return lists_add_string(notes, value, e);
 }
 
 /* One or more limits: a size, or a time of at least a second. */
@@ -401,6 +368,9 @@ static int check_options(const struct record *r)
 		return opts_usage_error(
 			"--only keeps just the workload, and there is none: give a COMMAND, -p or "
 			"--cgroup");
+	if (r->unwind && !o->profile_hz && !(sources & SOURCE_BIT(SOURCE_SAMPLE)))
+		return opts_usage_error("--unwind is of the samples of --profile, and there are "
+					"none");
 	if (o->user && !o->command)
 		return opts_usage_error("-u says who runs COMMAND, but there is no COMMAND");
 	return 0;
@@ -550,6 +520,9 @@ static int run(void *job)
 	r->o.force |= !r->o.output;
 	if (!r->o.output)
 		r->o.output = INPUT_TRACE_DEFAULT;
+	r->o.unwind_dwarf = r->unwind == UNWIND_DWARF ||
+			    (!r->unwind && unwind_is_offered() &&
+			     r->o.profile_hz <= UNWIND_DEFAULT_HZ);
 	if (r->level != LEVEL_DEFAULT)
 		r->o.zstd_level = r->level ? (int)r->level : -1;
 	if (r->events && (!strcmp(r->events, "list") || !strcmp(r->events, "help")))
@@ -616,6 +589,10 @@ static const struct opts_option options[] = {
 	  "sample the code that runs on each CPU, with stacks, HZ times a second\n(default: 99)",
 	  OPTS_COUNT, AT(o.profile_hz), .otherwise = SESSION_PROFILE_HZ, .min = 1, .max = 10000,
 	  .refuse = " is out of range; 1 to 10000 samples a second" },
+	{ 0, "unwind", "dwarf|fp",
+	  "find callers in the stacks of --profile by the unwind tables of their\nfiles (default "
+	  "up to 1000 HZ), or by frame pointers",
+	  OPTS_CALL, .take = take_unwind },
 	{ 0, "heap", NULL,
 	  "record each malloc and free of COMMAND and its children, as\n-e +alloc.heap does",
 	  OPTS_FLAG, AT(o.heap) },
@@ -624,7 +601,7 @@ static const struct opts_option options[] = {
 	  "is lost",
 	  OPTS_FLAG, AT(o.heap_wait) },
 	{ 0, "note", "KEY=VALUE", "keep a remark with the trace; may be repeated", OPTS_CALL,
-	  AT(notes), add_note },
+	  AT(notes), record_value_note },
 	{ 0, "keep", "DUR|SIZE",
 	  "keep only the most recent part: 60s, 1GiB, or 60s,1GiB (the smaller of\nthe two); older "
 	  "chunk files are removed",
@@ -645,13 +622,13 @@ static const struct opts_option options[] = {
 	{ 0, "rings", "N|cpu|cache",
 	  "ring buffers: a number, one per CPU or one per last-level cache\n"
 	  "(default: cpu; on more than 16 CPUs, one per 8 that share a cache)",
-	  OPTS_CALL, AT(o.rings), take_rings },
+	  OPTS_CALL, AT(o.rings), record_value_rings },
 	{ 0, "level", "N", "zstd compression level, 1 to 19 (default: 1); 0: none", OPTS_COUNT,
 	  AT(level), .max = 19, .refuse = " is out of range; 0 to 19" },
 	{ 0, "max-overhead", "PCT",
 	  "turn sources off while recording costs more than this share of the\n"
 	  "machine's CPU time, such as 2 or 0.5 (percent); reports mark the gap",
-	  OPTS_CALL, AT(o.budget_ppm), take_overhead },
+	  OPTS_CALL, AT(o.budget_ppm), record_value_overhead },
 	{ 0, "btf", "FILE", "the kernel's BTF, where /sys/kernel/btf/vmlinux is not available",
 	  OPTS_TEXT, AT(o.btf_file) },
 	{ 0, "html", "FILE", "make a page of charts of the recording, as export --to html does",

@@ -203,8 +203,12 @@ enum trace_site_why {
 	TRACE_SITE_CHANGED = 6,		/* another file was there by then */
 	TRACE_SITE_UNREADABLE = 7, /* it may not be opened, or is no ELF file that makes sense */
 	TRACE_SITE_UNMAPPED = 8,	/* no mapping is known at that address */
-	TRACE_SITE_WHY_CNT = 9
+	TRACE_SITE_NOT_UNWOUND = 9,	/* it is TRACE_ADDR_NOT_UNWOUND */
+	TRACE_SITE_WHY_CNT = 10
 };
+
+/* Stands for the outer frames of a stack where they are missing; no code is there. */
+#define TRACE_ADDR_NOT_UNWOUND 1
 
 /*
  * Says what is at an address of code, or of a lock, of a process, from from_ns on, until the next

@@ -331,6 +331,9 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	p->skel->rodata->conf_rss = !!(config->sources & SOURCE_BIT(SOURCE_RSS));
 	p->skel->rodata->conf_vm = !!(config->sources & SOURCE_BIT(SOURCE_VM));
 	describe_kernel(p->skel->rodata, p->kernel, p->cpu_cnt);
+	p->skel->rodata->conf_copy_stacks = config->copy_stacks &&
+					    config->sources & SOURCE_BIT(SOURCE_SAMPLE) &&
+					    p->skel->rodata->conf_call;
 	libbpf_text_clear();
 	err = ebpfrec_bpf__load(p->skel);
 	if (err == -ENOMEM)
@@ -654,6 +657,11 @@ int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
 	snprintf(name, size, "%.*s", (int)sizeof(fact->text) - 1, fact->text);
 	*ret_object_bytes = fact->value;
 	return 0;
+}
+
+bool probe_copies_stacks(const struct probe *p)
+{
+	return p->skel->rodata->conf_copy_stacks;
 }
 
 bool probe_has_steal(const struct probe *p)

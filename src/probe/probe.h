@@ -32,7 +32,8 @@ struct probe_config {
 	 */
 	uint64_t offcpu_ns;
 	uint64_t profile_ns;	/* cpu.sample: a sample of each CPU so often */
-	bool of_all;		/* there is no target set: stacks and waits are those of all threads */
+	bool copy_stacks;	/* samples have a copy of the user stack: 5.15 */
+	bool of_all;		/* stacks and waits are those of all threads: nothing is a target */
 	bool targets;		/* keep the target set even if no program looks it up */
 	bool only;		/* the programs drop what does not belong to the target set */
 	uint64_t cgroup_id;	/* the target set follows this cgroup; 0: none */
@@ -132,6 +133,9 @@ int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
  * bpf/fixes.bpf.h). It does not say that there is a hypervisor.
  */
 bool probe_has_steal(const struct probe *p);
+
+/* Returns whether samples have a copy of the user stack. */
+bool probe_copies_stacks(const struct probe *p);
 
 /* Space-separated names of the loaded programs, for the manifest. */
 const char *probe_programs(const struct probe *p);

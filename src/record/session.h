@@ -37,6 +37,7 @@ struct session_options {
 	bool heap_wait;			/* --heap-wait: the workload waits for room */
 	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
 	uint64_t profile_hz;		/* --profile HZ; 0 = none, unless -e has cpu.sample */
+	bool unwind_dwarf;		/* samples have callers by unwind_table.h, if possible */
 	bool only;			/* keep only the workload's events */
 	bool force;			/* -f */
 	bool all_cmdlines; /* keep command lines of all processes, not just the workload's */

@@ -137,6 +137,7 @@ static int open_probe(struct session *s, struct err *e)
 				       .offcpu_ns = s->o.offcpu_ns,
 				       .of_all = session_is_of_all(s),
 				       .profile_ns = profile_period_ns(s),
+				       .copy_stacks = s->o.unwind_dwarf,
 				       .stacks_min_bytes = s->o.stacks_min_bytes,
 				       .stacks_every = s->o.stacks_every };
 	int err;
@@ -171,6 +172,10 @@ static int open_probe(struct session *s, struct err *e)
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
 	if (probe_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
+	if (s->o.unwind_dwarf && s->sources & SOURCE_BIT(SOURCE_SAMPLE) &&
+	    !probe_copies_stacks(s->probe))
+		add_lack(s, "cpu.sample: callers are found by frame pointers only: this kernel "
+			    "has no bpf_task_pt_regs, which Linux has since 5.15");
 	if (s->sources & SOURCE_BIT(SOURCE_SWITCH) && !probe_has_steal(s->probe))
 		add_lack(s, "steal_ns: this kernel does not tell what a hypervisor takes "
 			    "(CONFIG_PARAVIRT_TIME_ACCOUNTING)");
@@ -349,6 +354,8 @@ static int fill_manifest(struct session *s, struct err *e)
 					o->offcpu_ns ? o->offcpu_ns : PROBE_OFFCPU_NS);
 	if (s->sources & SOURCE_BIT(SOURCE_SAMPLE))
 		store_writer_set_number(w, "profile.period_ns", profile_period_ns(s));
+	if (probe_copies_stacks(s->probe))
+		store_writer_set(w, "profile.unwind", "dwarf");
 	if (o->cgroup)
 		store_writer_set(w, "cgroup", o->cgroup);
 	set_unless_zero(w, "max_overhead_ppm", o->budget_ppm);

@@ -34,8 +34,11 @@ static size_t stack_size(const struct wire_stack *s)
 
 static size_t sample_size(const struct wire_sample *s)
 {
-	if (s->kernel_cnt > WIRE_STACK_KERNEL || s->user_cnt > WIRE_STACK_USER)
+	if (s->kernel_cnt > WIRE_STACK_KERNEL || s->user_cnt > WIRE_STACK_USER ||
+	    s->stack_bytes > WIRE_STACK_COPY)
 		return 0;
+	if (s->stack_bytes)
+		return ROOM(offsetof(struct wire_sample, stack) + s->stack_bytes);
 	return offsetof(struct wire_sample, frames) + 8u * (s->kernel_cnt + s->user_cnt);
 }
 

@@ -36,6 +36,8 @@ struct module {
 	uint64_t opened_turn;
 	struct elf_symbols *symbols;	/* NULL: not read */
 	enum module_why failed;	/* why symbols could not be read; MODULE_NAMED: not tried yet */
+	struct unwind_table *unwind;	/* NULL: not read, or there is none */
+	bool has_no_unwind;
 	uint64_t used_turn;
 	struct module *next;
 };
@@ -84,6 +86,7 @@ void module_cache_free(struct module_cache *cache)
 		next = m->next;
 		close_module(cache, m);
 		elf_symbols_free(m->symbols);
+		unwind_table_free(m->unwind);
 		free(m);
 	}
 	hash_map_done(&cache->by_key);
@@ -242,15 +245,25 @@ static bool add_separate(void *module, int fd)
 	return !elf_symbols_add(m->symbols, fd) && elf_symbols_is_full(m->symbols);
 }
 
-/*
- * Frees symbol tables of unused modules when too much is in memory; they are read again on demand.
- */
+static void drop_unwind(struct module_cache *cache, struct module *m)
+{
+	if (!m->unwind)
+		return;
+	cache->table_bytes -= unwind_table_bytes(m->unwind);
+	unwind_table_free(m->unwind);
+	m->unwind = NULL;
+}
+
+/* Frees tables of unused modules when too much is in memory; they are read again on demand. */
 static void drop_tables(struct module_cache *cache, const struct module *but)
 {
 	struct module *m;
 
 	for (m = cache->modules; m && cache->table_bytes > TABLES_MAX_BYTES; m = m->next) {
-		if (m == but || !m->symbols || m->used_turn >= cache->turn)
+		if (m == but || m->used_turn >= cache->turn)
+			continue;
+		drop_unwind(cache, m);
+		if (!m->symbols)
 			continue;
 		cache->table_bytes -= elf_symbols_bytes(m->symbols);
 		elf_symbols_free(m->symbols);
@@ -352,4 +365,23 @@ int module_cache_find_variable(struct module_cache *cache, struct module *m, uin
 		return r;
 	return give_symbol(cache, m, elf_symbols_find_variable(m->symbols, map_offset, bytes,
 							       &ret->symbol_offset), ret);
+}
+
+struct unwind_table *module_cache_unwind(struct module_cache *cache, struct module *m,
+					 uint32_t pid, uint64_t start, uint64_t end)
+{
+	bool is_vdso = !strcmp(m->path, "[vdso]");
+
+	m->used_turn = cache->turn;
+	if (m->unwind || m->has_no_unwind || (!m->has_file && !is_vdso))
+		return m->unwind;
+	/* the file stays open for its symbols */
+	if (!is_vdso && open_module(cache, m, pid, start, end) != MODULE_NAMED)
+		return NULL;
+	m->unwind = unwind_table_read(is_vdso ? -1 : m->fd);
+	m->has_no_unwind = !m->unwind;
+	if (m->unwind)
+		cache->table_bytes += unwind_table_bytes(m->unwind);
+	drop_tables(cache, m);
+	return m->unwind;
 }

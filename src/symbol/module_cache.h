@@ -14,6 +14,7 @@
 #pragma once
 
 #include "symbol/map_cache.h"
+#include "symbol/unwind_table.h"
 
 /* Why there is no name. */
 enum module_why {
@@ -66,3 +67,10 @@ int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid
 int module_cache_find_variable(struct module_cache *cache, struct module *m, uint32_t pid,
 			       uint64_t start, uint64_t end, uint64_t map_offset, uint64_t bytes,
 			       struct module_answer *ret);
+
+/*
+ * The way out of the functions of a file that pid has mapped at [start, end); NULL: there is none.
+ * Valid until the next call.
+ */
+struct unwind_table *module_cache_unwind(struct module_cache *cache, struct module *m,
+					 uint32_t pid, uint64_t start, uint64_t end);

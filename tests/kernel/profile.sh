@@ -9,6 +9,9 @@ HZ=997
 recorded burn -e sched --profile=$HZ -- "$WORK/profile" 10
 recorded default -e cpu.sample -- "$WORK/profile" 1
 recorded short -e sched --profile=$HZ -- "$WORK/profile" 1
+recorded bare -e sched --profile=$HZ -- "$WORK/profile_bare" 4
+recorded pointers -e sched --profile=$HZ --unwind fp -- "$WORK/profile_bare" 2
+recorded deep -e sched --profile=$HZ -- "$WORK/profile_bare" 2 40000
 recorded none -e sched -- true
 recorded only -e sched --only --profile=$HZ -- "$WORK/profile" 2
 "$EBPFREC" redact -i "$tmp/burn" -o "$tmp/gone" 2>"$tmp/gone.err" && "$EBPFREC" cut -i "$tmp/burn" -o "$tmp/part" --from 0s 2>"$tmp/part.err" &&
@@ -18,6 +21,9 @@ for bad in 0 10001 x; do
 	"$EBPFREC" record -o "$tmp/bad" --profile=$bad -- true 2>"$tmp/bad.err"
 	check "profile: $bad times a second is refused" "[ $? -eq 2 ] && [ ! -e '$tmp/bad' ]" "$(cat "$tmp/bad.err")"
 done
+
+"$EBPFREC" record -o "$tmp/bad" --unwind dwarf -- true 2>"$tmp/bad.err"
+check "profile: --unwind without samples is refused" "[ $? -eq 2 ] && [ ! -e '$tmp/bad' ]" "$(cat "$tmp/bad.err")"
 
 HZ=$HZ checker <<'EOF_PY'
 import math
@@ -90,6 +96,28 @@ check("profile: functions are in the order of their time", self_ns["alpha"] > se
 # (all of it is over before the recorder has looked at a sample)
 brief = [r["text"] or "" for r in Trace(tmp + "/short").sql("SELECT stack_text(stack, ts_ns, 'user') AS text " + ITS % truth(tmp + "/short.out")["tid_user"])]
 check("profile: a short program's functions have names", sum("burn_" in x for x in brief) >= 0.9 * len(brief) - 3 and brief, brief[:3])
+
+
+def of_thread(name, thread):
+    return [r["text"] or "" for r in Trace("%s/%s" % (tmp, name)).sql("SELECT stack_text(stack, ts_ns) AS text " + ITS % truth("%s/%s.out" % (tmp, name))["tid_" + thread])]
+
+
+# A program without frame pointers: of each sample the whole chain, from the thread's first function. At its start a thread is
+# in code of the C library that has no frame yet, and in the kernel before it has run.
+if Trace(tmp + "/bare").one("SELECT count(*) FROM info WHERE key = 'profile.unwind' AND value = 'dwarf'"):
+    chains = { "user": r"^(_*clone3?;)?(start_thread;)?user;burn_outer;burn_", "system": r"^(_*clone3?;)?(start_thread;)?system_calls;read_zeroes;" }
+    for thread, chain in chains.items():
+        got = of_thread("bare", thread)
+        check("profile: without frame pointers, the whole chain of thread %s" % thread,
+            sum(bool(re.search(chain, x)) for x in got) >= 0.95 * len(got) - 2 and len(got) > 100, [x for x in got if not re.search(chain, x)][:3])
+    fp = of_thread("pointers", "user")
+    check("profile: frame pointers alone do not show it", sum("user;burn_outer" in x for x in fp) <= 0.05 * len(fp) + 2 and fp, fp[:3])
+    # more is on the stack than a sample copies
+    deep = of_thread("deep", "user")
+    check("profile: a stack whose copy ends says so", sum(bool(re.match(r"\(not unwound\);burn_outer;burn_", x)) for x in deep) >= 0.9 * len(deep) - 2 and deep,
+        [x for x in deep if not x.startswith("(not unwound);")][:3])
+    folded = run("report", "profile", "-i", tmp + "/deep", "--format", "folded", "--tid", str(truth(tmp + "/deep.out")["tid_user"]))
+    check("profile: so do reports", "(not unwound);burn_outer;burn_alpha" in folded, folded[:300])
 only = Trace(tmp + "/only")
 check("profile: --only keeps the workload's", only.one("SELECT count(*) FROM cpu_samples JOIN threads USING (utid) WHERE NOT is_workload") == 0 and
       only.one("SELECT count(*) FROM cpu_samples") > 0, only.sql("SELECT comm, count(*) FROM cpu_samples JOIN threads USING (utid) GROUP BY 1"))

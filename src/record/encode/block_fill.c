@@ -304,6 +304,8 @@ static void fill_vm(struct fill *f, const struct wire_vm *r)
 		task_table_note_rss(p, WIRE_RSS_MEMBERS, bytes, r->hdr.ts_ns);
 }
 
+#define FIRST_CODE 4096	/* no code is in the first page */
+
 /* Frames from the one that asked on: those before it are the tracepoint's and the program's. */
 static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_site)
 {
@@ -327,9 +329,9 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 
 	if (!t || !t->process)
 		s->user_cnt = 0;
-	/* the chain of frame pointers has ended: no code is in the first page */
-	for (uint32_t i = 0; i < s->user_cnt; i++)
-		if (s->user[i] < 4096)
+	/* the chain of frame pointers has ended */
+	for (uint32_t i = 0; i < s->user_cnt && !s->is_unwound; i++)
+		if (s->user[i] < FIRST_CODE)
 			s->user_cnt = i;
 	s->upid = s->user_cnt ? t->process->upid : 0;
 	if (stack_dict_use(&w->stacks, &w->small[CHUNK_FRAMES], s, &id, &is_new) < 0)
@@ -361,14 +363,65 @@ static void fill_stack(struct fill *f, const struct wire_stack *r)
 	fill_tuple(f, k, at, tuple, 3, false);
 }
 
+#define UNWOUND_MAX 127	/* frames */
+
+/*
+ * Where the copy of the stack ends, or code runs on another stack as that of Go's runtime does, the
+ * kernel may have gone on by frame pointers. Returns the number of frames with those of the kernel
+ * that lie beyond the last one.
+ */
+static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
+				    const struct stack_frames *kernels)
+{
+	unsigned int i, first = cnt;
+
+	for (i = 0; i < kernels->user_cnt && kernels->user[i] != frames[first - 1]; i++)
+		;
+	for (i++; i < kernels->user_cnt && cnt < UNWOUND_MAX; i++) {
+		if (kernels->user[i] < FIRST_CODE)
+			break;
+		frames[cnt++] = kernels->user[i];
+	}
+	return cnt;
+}
+
+/* Replaces the frames that the kernel found by those that the copy of the stack gives. */
+static void unwind(struct fill *f, uint32_t slot, const struct wire_sample *r,
+		   uint64_t frames[UNWOUND_MAX + 1], struct stack_frames *s)
+{
+	const struct task_thread *t = f->w->slots.thread[slot];
+	const struct id_names_calls *names = &f->w->config.names;
+	unsigned int cnt = 0, was;
+	bool is_whole;
+
+	if (t && t->process && names->unwind)
+		cnt = names->unwind(names->ctx, t->process->pid, r, frames, UNWOUND_MAX,
+				    &is_whole);
+	if (!cnt)
+		return;
+	/* As if a call had led there; what the kernel ran on behalf of it has one. */
+	frames[0] += !r->kernel_cnt;
+	was = cnt;
+	if (!is_whole)
+		cnt = continue_frames(frames, cnt, s);
+	if (!is_whole && cnt == was)
+		frames[cnt++] = TRACE_ADDR_NOT_UNWOUND;
+	s->user = frames;
+	s->user_cnt = cnt;
+	s->is_unwound = true;
+}
+
 static void fill_sample(struct fill *f, const struct wire_sample *r)
 {
+	uint64_t frames[UNWOUND_MAX + 1];
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, 0 };
 	struct stack_frames s = { .kernel = r->frames, .kernel_cnt = r->kernel_cnt,
 				  .user = r->frames + r->kernel_cnt, .user_cnt = r->user_cnt };
 	uint32_t at;
 	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_SAMPLE, &at);
 
+	if (r->stack_bytes)
+		unwind(f, k->utid[at], r, frames, &s);
 	tuple[1] = fill_frames(f, k->utid[at], &s, r->hdr.ts_ns);
 	fill_tuple(f, k, at, tuple, 2, false);
 }

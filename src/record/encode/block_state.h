@@ -185,6 +185,7 @@ struct stack_frames {
 	uint32_t upid;		/* of the user frames; 0: there are none */
 	uint32_t kernel_cnt, user_cnt;
 	const uint64_t *kernel, *user;	/* innermost first */
+	bool is_unwound;	/* not by frame pointers alone, which may lead to no code */
 };
 
 /*

@@ -11,6 +11,7 @@
 struct probe;
 struct id_names;
 struct user_sites;
+struct wire_sample;
 
 /* The block writer asks through these functions. */
 struct id_names_calls {
@@ -37,6 +38,13 @@ struct id_names_calls {
 	/* The variable at ret->addr: user_sites_find_variable(). */
 	int (*variable)(void *ctx, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
 			struct trace_site *ret);
+	/*
+	 * The frames of a sample of process pid that has a copy of its stack, innermost first: at
+	 * most max. The first is where the thread was; 0: they are not known. *ret_whole: they
+	 * reach the thread's first function. The member may be NULL.
+	 */
+	unsigned int (*unwind)(void *ctx, uint32_t pid, const struct wire_sample *r,
+			       uint64_t *frames, unsigned int max, bool *ret_whole);
 	/*
 	 * The path, from the root, of what is at inside in the file system dev; NULL: paths stay
 	 * those inside the file system.

@@ -371,23 +371,36 @@ void user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
 
 /* ---- answering ---- */
 
+static int find_mapping(struct user_sites *u, uint32_t pid, uint64_t addr, uint64_t ts_ns,
+			struct map_hit *ret)
+{
+	int r = map_cache_find(u->cache, pid, addr, ts_ns, ret);
+
+	if (r == -ESRCH) {
+		/* the process moved into the cgroup, or its fork was lost */
+		r = user_sites_add(u, pid);
+		if (!r)
+			r = map_cache_find(u->cache, pid, addr, ts_ns, ret);
+	}
+	return r;
+}
+
 int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns)
 {
 	struct user_sites *u = ctx;
 	struct module_answer a;
 	struct map_hit hit;
-	int r = map_cache_find(u->cache, pid, ret->addr - 1, ts_ns, &hit);
+	int r;
 
-	if (r == -ESRCH) {
-		/* the process moved into the cgroup, or its fork was lost */
-		r = user_sites_add(u, pid);
-		r = r ?: map_cache_find(u->cache, pid, ret->addr - 1, ts_ns, &hit);
-	}
 	ret->symbol = ret->module = ret->build_id = "";
-	ret->why = TRACE_SITE_UNMAPPED;
+	ret->why = TRACE_SITE_NOT_UNWOUND;
 	ret->from_ns = 0;
 	*ret_until_ns = UINT64_MAX;
+	if (ret->addr == TRACE_ADDR_NOT_UNWOUND)
+		return 0;
+	ret->why = TRACE_SITE_UNMAPPED;
+	r = find_mapping(u, pid, ret->addr - 1, ts_ns, &hit);
 	if (r == -ENOMEM)
 		return r;
 	if (r) {
@@ -503,4 +516,36 @@ int user_sites_find_variable(struct user_sites *u, uint32_t pid, uint64_t since_
 				    .module = a.path, .build_id = a.build_id,
 				    .module_offset = ret->addr - m->map.start + m->map.offset };
 	return 0;
+}
+
+/* ---- unwinding ---- */
+
+struct walk {
+	struct user_sites *sites;
+	uint32_t pid;
+	uint64_t ts_ns;
+};
+
+static struct unwind_table *table_at(void *ctx, uint64_t pc, uint64_t *ret_offset,
+				     bool *ret_mapped)
+{
+	const struct walk *w = ctx;
+	struct map_hit hit;
+
+	*ret_mapped = !find_mapping(w->sites, w->pid, pc, w->ts_ns, &hit);
+	if (!*ret_mapped)
+		return NULL;
+	*ret_offset = pc - hit.start + hit.offset;
+	return module_cache_unwind(w->sites->modules, hit.module, w->pid, hit.start, hit.end);
+}
+
+unsigned int user_sites_unwind(struct user_sites *u, uint32_t pid, const struct wire_sample *r,
+			       uint64_t *frames, unsigned int max, bool *ret_whole)
+{
+	struct walk w = { u, pid, r->hdr.ts_ns };
+	const struct unwind_stack s = { .regs = r->regs, .bytes = r->stack,
+					.byte_cnt = r->stack_bytes, .table = table_at,
+					.ctx = &w };
+
+	return unwind_walk(&s, frames, max, ret_whole);
 }

@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "bpf/wire.h"
 #include "format/rows.h"
 
 struct user_sites;
@@ -53,3 +54,10 @@ int user_sites_find_variable(struct user_sites *u, uint32_t pid, uint64_t since_
 			     struct trace_site *ret);
 /* Reads the mappings of a process for that now, since it may exit soon. u may be NULL. */
 int user_sites_read_list(struct user_sites *u, uint32_t pid);
+
+/*
+ * The frames of a sample that has a copy of its stack, as unwind_walk() has them: the first is
+ * where the thread was.
+ */
+unsigned int user_sites_unwind(struct user_sites *u, uint32_t pid, const struct wire_sample *r,
+			       uint64_t *frames, unsigned int max, bool *ret_whole);

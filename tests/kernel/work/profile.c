@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * profile: threads that use the CPU in functions of known names, and measure how long by the
- * scheduler's own clock. Arguments: rounds (10), each of
+ * scheduler's own clock. Arguments: rounds (10), bytes that burn_outer() has on its stack (0).
+ * A round is of
  *
  *     thread user     burn_alpha() 60 ms, burn_beta() 30 ms, burn_gamma() 10 ms of CPU time, all
  *                     called by burn_outer()
@@ -11,8 +12,10 @@
  */
 #include "truth.h"
 
+#include <alloca.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/prctl.h>
 
 #define NOINLINE __attribute__((noinline))
@@ -21,7 +24,7 @@
 static volatile int after;
 static volatile uint64_t burnt;
 
-static long rounds;
+static long rounds, outer_bytes;
 
 /* Each function burns by itself, in a way of its own: equal ones could become one function. */
 #define BURN(name, step)                                                                           \
@@ -45,10 +48,13 @@ BURN(burn_gamma, 7)
 
 static NOINLINE void burn_outer(uint64_t *ns)
 {
+	char *data = alloca((size_t)outer_bytes + 16);
+
+	memset(data, 1, (size_t)outer_bytes + 16);
 	ns[0] += burn_alpha(60);
 	ns[1] += burn_beta(30);
 	ns[2] += burn_gamma(10);
-	after++;
+	after += data[outer_bytes];
 }
 
 static void tell(const char *what, uint64_t ns)
@@ -114,6 +120,7 @@ int main(int argc, char **argv)
 	unsigned int i;
 
 	rounds = truth_arg(argc, argv, 1, 10);
+	outer_bytes = truth_arg(argc, argv, 2, 0);
 	for (i = 0; i < 3; i++)
 		if (pthread_create(&threads[i], NULL, work[i], NULL))
 			truth_fail("pthread_create");
