@@ -194,12 +194,7 @@ static bool is_wanted(const struct sender *s, const struct clickhouse_table *t)
 {
 	if (s->r->every_ns)
 		return t->by == s->r->by;
-	if (!t->def || !s->r->table_cnt)
-		return t->def;
-	for (unsigned int i = 0; i < s->r->table_cnt; i++)
-		if (!strcmp(s->r->tables[i], t->name))
-			return true;
-	return false;
+	return t->def && export_has(&s->x, t->def);
 }
 
 static void begin_table(struct sender *s, const struct clickhouse_table *t)
@@ -291,6 +286,7 @@ int analysis_export_clickhouse(struct analysis *a, const struct clickhouse_reque
 		.to_ns = mine.to_ns < a->end_ns ? mine.to_ns : a->end_ns
 	};
 	s.x = (struct export_to){ .a = a, .request = &window,
+				  .tables = r->tables, .table_cnt = r->table_cnt,
 				  .whole = mine.from_ns <= a->start_ns && mine.to_ns >= a->end_ns,
 				  .from_ns = context_rel_clamped(a, window.from_ns),
 				  .to_ns = context_rel_clamped(a, window.to_ns) };

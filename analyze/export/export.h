@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * export: what the parts of an export to SQLite share. Private to analyze/export.
+ * export: what the exports of whole tables share. Private to analyze/export.
  *
- *     event tables --[export_rows]--> [export_fill: a thread for each table] --bulk_load--> file
- *     lists        --analysis_table()--> [export_sql] --INSERT--> file
+ *     event tables --[export_rows]--> [export_fill: a thread for each table] --> bulk_load, parquet
+ *     lists        --analysis_table()--> [export_sql: INSERT], parquet
  */
 #pragma once
 
@@ -26,9 +26,16 @@ struct export_to {
 	sqlite3 *db; /* the file; NULL while it is not open */
 	bool inserts; /* its pages are of a kind that is not written here */
 	bool replaces; /* a file that exists */
+	const char *const *tables; /* wanted, by name */
+	unsigned int table_cnt; /* 0: all */
 	_Atomic uint64_t row_cnt; /* written */
 	uint64_t all_rows; /* expected */
 };
+
+/* Whether the table is wanted. */
+bool export_has(const struct export_to *x, const struct table_def *def);
+/* Rows of the tables that are wanted, an estimate. */
+uint64_t export_expected_rows(const struct export_to *x);
 
 /* ---- export_rows: the rows of an event table, or of a table made of events ---- */
 
@@ -61,7 +68,21 @@ struct export_text {
 };
 int export_text_safe(struct export_text *room, struct value *v);
 
-/* ---- export_fill: the event tables of a new file, and their indexes, as pages ---- */
+/* ---- export_fill: the event tables, several at a time ---- */
+
+/* Where their rows go. Functions return 0 or -errno with a text. */
+struct export_target {
+	void *ctx;
+	/* Once, before any row; NULL: nothing is to be done. 1; 0: it takes no rows; -errno. */
+	int (*begin)(void *ctx, const struct table_def *const *defs, unsigned int cnt,
+		     struct err *e);
+	/* Any thread. number: of the table among the defs. close() frees what open() makes. */
+	int (*open)(void *ctx, const struct table_def *def, unsigned int number, void **ret,
+		    struct err *e);
+	int (*row)(void *table, const struct value *row, struct err *e);
+	int (*finish)(void *table, struct err *e);
+	void (*close)(void *table);
+};
 
 /* Returns whether export_fill() fills the table. Other tables are small lists. */
 static inline bool export_fill_has(const struct table_def *def)
@@ -70,12 +91,10 @@ static inline bool export_fill_has(const struct table_def *def)
 }
 
 /*
- * SQLite has made x->path, with empty tables; no one has it open. There are as many threads at a
- * time as CPUs, but at most four; the caller's thread waits and tells the progress. Memory does not
- * grow with the trace. Sets x->inserts, and does nothing else, where pages cannot be written. 0 or
- * -errno.
+ * There are as many threads at a time as CPUs, but at most four; the caller's thread waits and
+ * tells the progress. Memory does not grow with the trace. 1; 0: the target takes no rows; -errno.
  */
-int export_fill(struct export_to *x, struct err *e);
+int export_fill(struct export_to *x, const struct export_target *target, struct err *e);
 
 /* ---- export_sql: what is done by SQL. Threads: one. ---- */
 

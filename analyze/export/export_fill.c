@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/bulk/bulk_load.h"
 #include "base/array.h"
 #include "base/workers.h"
 
@@ -21,7 +20,7 @@ struct fill_table {
 
 struct fill {
 	struct export_to *x;
-	struct bulk_load *load;
+	const struct export_target *target;
 	struct fill_table *tables;
 	unsigned int table_cnt;
 	struct workers workers;
@@ -29,15 +28,14 @@ struct fill {
 
 /* ---- one table ---- */
 
-static int fill_rows(struct fill *f, struct export_rows *rows, struct bulk_table *out,
-		     struct err *e)
+static int fill_rows(struct fill *f, struct export_rows *rows, void *out, struct err *e)
 {
 	const struct value *row;
 	uint64_t cnt = 0;
 	int ret;
 
 	while ((ret = export_rows_next(rows, &row, e)) > 0) {
-		ret = bulk_table_row(out, row, e);
+		ret = f->target->row(out, row, e);
 		if (ret < 0)
 			return ret;
 		if (++cnt % COUNT_EVERY)
@@ -53,13 +51,15 @@ static int fill_rows(struct fill *f, struct export_rows *rows, struct bulk_table
 static int fill_table(void *ctx, unsigned int number, struct err *e)
 {
 	struct fill *f = ctx;
-	struct bulk_table *out = NULL;
-	int ret = bulk_table_open(&out, f->load, number, e);
+	const struct export_target *t = f->target;
+	void *out = NULL;
+	int ret = t->open(t->ctx, f->tables[number].def, number, &out, e);
 
 	ret = ret ?: fill_rows(f, f->tables[number].rows, out, e);
 	if (!ret && !f->workers.stop)
-		ret = bulk_table_finish(out, e);
-	bulk_table_free(out);
+		ret = t->finish(out, e);
+	if (out)
+		t->close(out);
 	return ret;
 }
 
@@ -89,7 +89,7 @@ static int open_rows(struct fill *f, struct err *e)
 	int ret = 0;
 
 	for (unsigned int i = 0; !ret && (def = table_at(i)); i++) {
-		if (!export_fill_has(def))
+		if (!export_fill_has(def) || !export_has(f->x, def))
 			continue;
 		t = &f->tables[f->table_cnt++];
 		t->def = def;
@@ -100,28 +100,27 @@ static int open_rows(struct fill *f, struct err *e)
 	return ret;
 }
 
-/* 1: pages can be written; 0: they cannot; -errno. */
-static int open_load(struct fill *f, struct err *e)
+/* 1: the target takes rows; 0: it cannot; -errno. */
+static int begin_target(struct fill *f, struct err *e)
 {
-	struct bulk_table_spec *specs = calloc(f->table_cnt + 1, sizeof(*specs));
+	const struct table_def **defs;
 	int ret;
 
-	if (!specs)
+	if (!f->target->begin)
+		return 1;
+	defs = calloc(f->table_cnt + 1, sizeof(*defs));
+	if (!defs)
 		return err_set(e, -ENOMEM, "out of memory");
-	for (unsigned int i = 0; i < f->table_cnt; i++) {
-		const struct table_def *def = f->tables[i].def;
-
-		specs[i].name = def->name;
-		specs[i].ascending_col = def->is_ordered ? def->time_col : -1;
-	}
-	ret = bulk_load_open(&f->load, f->x->path, f->x->dir, specs, f->table_cnt, e);
-	free(specs);
+	for (unsigned int i = 0; i < f->table_cnt; i++)
+		defs[i] = f->tables[i].def;
+	ret = f->target->begin(f->target->ctx, defs, f->table_cnt, e);
+	free(defs);
 	return ret;
 }
 
-int export_fill(struct export_to *x, struct err *e)
+int export_fill(struct export_to *x, const struct export_target *target, struct err *e)
 {
-	struct fill f = { .x = x };
+	struct fill f = { .x = x, .target = target };
 	unsigned int i;
 	int ret;
 
@@ -132,12 +131,10 @@ int export_fill(struct export_to *x, struct err *e)
 	f.tables = calloc(i + 1, sizeof(*f.tables));
 	if (!f.tables)
 		return err_set(e, -ENOMEM, "out of memory");
-	ret = open_rows(&f, e) ?: open_load(&f, e);
-	x->inserts = !ret;
+	ret = open_rows(&f, e) ?: begin_target(&f, e);
 	if (ret > 0) {
 		f.workers.cnt = f.table_cnt;
-		ret = workers_run(&f.workers, e) ?: bulk_load_finish(f.load, e);
-		bulk_load_free(f.load);
+		ret = workers_run(&f.workers, e) ?: 1;
 	}
 	for (i = 0; i < f.table_cnt; i++)
 		export_rows_close(f.tables[i].rows);

@@ -22,6 +22,25 @@ struct export_rows {
 	struct export_text texts[COLUMNS_MAX];
 };
 
+bool export_has(const struct export_to *x, const struct table_def *def)
+{
+	for (unsigned int i = 0; i < x->table_cnt; i++)
+		if (!strcmp(x->tables[i], def->name))
+			return true;
+	return def->is_exported && !x->table_cnt;
+}
+
+uint64_t export_expected_rows(const struct export_to *x)
+{
+	const struct table_def *def;
+	double sum = 0;
+
+	for (unsigned int i = 0; (def = table_at(i)); i++)
+		if (export_has(x, def))
+			sum += table_row_cnt(x->a, def);
+	return (uint64_t)sum;
+}
+
 int export_rows_open(struct export_rows **ret, const struct export_to *x,
 		     const struct table_def *def, struct err *e)
 {

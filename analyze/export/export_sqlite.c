@@ -9,13 +9,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/atomic_output.h"
+#include "analyze/bulk/bulk_load.h"
 #include "analyze/engine/statement.h"
 #include "analyze/export/export.h"
+#include "base/atomic_output.h"
 
 /* Good enough for a file that is thrown away if anything goes wrong. */
 #define UNSAFE "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
@@ -35,6 +37,75 @@ static int make_tables(struct export_to *x, struct err *e)
 	closed = export_sql_close(x, e);
 	return ret ? ret : closed;
 }
+
+/* ---- the event tables, as pages ---- */
+
+struct load {
+	struct export_to *x;
+	struct bulk_load *bulk;
+};
+
+static int begin_load(void *ctx, const struct table_def *const *defs, unsigned int cnt,
+		      struct err *e)
+{
+	struct load *l = ctx;
+	struct bulk_table_spec *specs = calloc(cnt + 1, sizeof(*specs));
+	int ret;
+
+	if (!specs)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; i < cnt; i++) {
+		specs[i].name = defs[i]->name;
+		specs[i].ascending_col = defs[i]->is_ordered ? defs[i]->time_col : -1;
+	}
+	ret = bulk_load_open(&l->bulk, l->x->path, l->x->dir, specs, cnt, e);
+	free(specs);
+	return ret;
+}
+
+static int open_table(void *ctx, const struct table_def *def, unsigned int number, void **ret,
+		      struct err *e)
+{
+	struct load *l = ctx;
+	struct bulk_table *t = NULL;
+	int c = bulk_table_open(&t, l->bulk, number, e);
+
+	(void)def;
+	*ret = t;
+	return c;
+}
+
+static int load_row(void *table, const struct value *row, struct err *e)
+{
+	return bulk_table_row(table, row, e);
+}
+
+static int finish_table(void *table, struct err *e)
+{
+	return bulk_table_finish(table, e);
+}
+
+static void close_table(void *table)
+{
+	bulk_table_free(table);
+}
+
+/* SQLite has made the file, with empty tables; no one has it open. */
+static int load_events(struct export_to *x, struct err *e)
+{
+	struct load l = { .x = x };
+	const struct export_target target = { &l, begin_load, open_table, load_row, finish_table,
+					      close_table };
+	int ret = export_fill(x, &target, e);
+
+	x->inserts = !ret;
+	if (ret > 0)
+		ret = bulk_load_finish(l.bulk, e);
+	bulk_load_free(l.bulk);
+	return ret;
+}
+
+/* ---- the file ---- */
 
 static int insert_rest(struct export_to *x, struct err *e)
 {
@@ -77,7 +148,7 @@ static int write_file(struct export_to *x, int fd, struct err *e)
 	const struct export_request *r = x->request;
 	int ret = make_tables(x, e);
 
-	ret = ret ?: export_fill(x, e) ?: insert_rest(x, e);
+	ret = ret ?: load_events(x, e) ?: insert_rest(x, e);
 	ret = ret ?: sync_file(fd, x->path, e);
 	if (!ret && r->progress)
 		r->progress(r->ctx, x->row_cnt, x->row_cnt);
@@ -104,17 +175,6 @@ static int write_new(struct export_to *x, struct err *e)
 		close(fd);
 	atomic_output_drop(&out);
 	return ret;
-}
-
-static uint64_t expected_rows(struct analysis *a)
-{
-	const struct table_def *def;
-	double sum = 0;
-
-	for (unsigned int i = 0; (def = table_at(i)); i++)
-		if (def->is_exported)
-			sum += table_row_cnt(a, def);
-	return (uint64_t)sum;
 }
 
 static int refuse(const char *path, const char *why, struct err *e)
@@ -159,12 +219,12 @@ int analysis_export_sqlite(struct analysis *a, const struct export_request *r, u
 		.whole = r->from_ns <= a->start_ns && r->to_ns >= a->end_ns,
 		.from_ns = context_rel_clamped(a, r->from_ns),
 		.to_ns = context_rel_clamped(a, r->to_ns),
-		.all_rows = expected_rows(a),
 		.replaces = r->force,
 	};
 	struct stat st;
 	int ret = 0;
 
+	x.all_rows = export_expected_rows(&x);
 	if (!r->force && !lstat(r->path, &st)) {
 		ret = check_old_file(&x, e);
 		x.replaces = !ret;
