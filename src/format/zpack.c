@@ -53,14 +53,20 @@ size_t zpack_bound(size_t bytes)
 	return ZSTD_compressBound(bytes);
 }
 
+int zpack_frame(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes,
+		size_t *ret_bytes)
+{
+	*ret_bytes = ZSTD_compress2(z->cctx, dst, room, src, bytes);
+	return ZSTD_isError(*ret_bytes) ? -ENOMEM : 0;
+}
+
 int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes, size_t least,
 	      size_t *ret_bytes)
 {
 	size_t n;
 
 	if (z->cctx && bytes >= ZPACK_MIN_BYTES) {
-		n = ZSTD_compress2(z->cctx, dst, room, src, bytes);
-		if (ZSTD_isError(n))
+		if (zpack_frame(z, dst, room, src, bytes, &n) < 0)
 			return -ENOMEM;
 		if (n < bytes && n >= least) {
 			*ret_bytes = n;

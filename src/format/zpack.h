@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * zpack: packs and unpacks the stored bytes of a section. The only user of zstd.
+ * zpack: packs and unpacks the stored bytes of a section, or of another file's part. The only user
+ * of zstd.
  * Threads: one per packer or unpacker.
  */
 #pragma once
@@ -23,6 +24,10 @@ size_t zpack_bound(size_t bytes);
  */
 int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes, size_t least,
 	      size_t *ret_bytes);
+
+/* One zstd frame, whatever its size. 0, -ENOMEM. */
+int zpack_frame(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes,
+		size_t *ret_bytes);
 
 int zunpack_new(struct zunpack **ret);
 void zunpack_free(struct zunpack *z);
