@@ -501,7 +501,7 @@ LIBDIR := $(DESTDIR)$(PREFIX)/lib/ebpfrec
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
 DEFAULTS := $(DESTDIR)/etc/default/ebpfrec
 DOCDIR := $(DATADIR)/doc/ebpfrec
-DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/grafana.json schema/prometheus_rules.yml schema/fleet/FLEET.md schema/fleet/questions.sql schema/fleet/remote_servers.xml
+DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/grafana.json schema/prometheus_rules.yml schema/fleet/FLEET.md schema/fleet/questions.sql schema/fleet/questions_duckdb.sql schema/fleet/remote_servers.xml
 BASHCOMPDIR := $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
 

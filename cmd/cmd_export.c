@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_export: `ebpfrec export` writes the window's tables as files for other tools. csv and json
- * are one file per table, streamed. The files get their names when all are complete, so an
+ * cmd_export: `ebpfrec export` writes the window's tables as files for other tools. csv, json and
+ * parquet are one file per table, streamed. The files get their names when all are complete, so an
  * interrupted export leaves nothing behind. analysis_export_sqlite() writes databases,
  * render/page.c the page.
  */
@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyze/engine/report_view.h"
@@ -31,8 +32,8 @@
 #define TABLES_ITEM "tables"
 
 enum format_id {
-	FORMAT_NONE, FORMAT_CSV, FORMAT_JSON, FORMAT_SQLITE, FORMAT_HTML, FORMAT_PERFETTO,
-	FORMAT_OPENMETRICS, FORMAT_CLICKHOUSE
+	FORMAT_NONE, FORMAT_CSV, FORMAT_JSON, FORMAT_PARQUET, FORMAT_SQLITE, FORMAT_HTML,
+	FORMAT_PERFETTO, FORMAT_OPENMETRICS, FORMAT_CLICKHOUSE
 };
 
 struct export
@@ -48,6 +49,7 @@ struct export
 	const char *cluster;
 	uint64_t from_ns, to_ns;
 	char missing[400]; /* what the window lacks */
+	char parquet_name[48]; /* of the file of each table */
 	struct metric_options metrics; /* openmetrics; by is clickhouse's, too */
 	uint64_t every_ns;	/* openmetrics, clickhouse */
 	/* while running */
@@ -132,7 +134,11 @@ static int write_table(struct export *x, const char *table, FILE *f, struct err 
 /* Names the file of a table in a directory. False: the name is too long. */
 static bool name_file(const struct export *x, char *buf, const char *dir, const char *table)
 {
-	return snprintf(buf, PATH_MAX, "%s/%s.%s", dir, table, formats[x->format].name) < PATH_MAX;
+	int n = x->format == FORMAT_PARQUET ?
+			snprintf(buf, PATH_MAX, "%s/%s/%s", dir, table, x->parquet_name) :
+			snprintf(buf, PATH_MAX, "%s/%s.%s", dir, table, formats[x->format].name);
+
+	return n < PATH_MAX;
 }
 
 /* Opens a file that is as private as the trace. */
@@ -170,6 +176,55 @@ static int write_file(struct export *x, const char *dir, const char *table)
 			     err_text(&e, c)) : 0;
 }
 
+/* ---- parquet ---- */
+
+static void parquet_progress(void *ctx, uint64_t rows, uint64_t all_rows)
+{
+	struct export *x = ctx;
+
+	progress_show(&x->in.progress, "tables", rows, all_rows, "rows");
+}
+
+/* Files of several windows can be in one directory: each is named after the window's start. */
+static void name_parquet(struct export *x)
+{
+	uint64_t start_ns = trace_start_ns(x->in.trace);
+	uint64_t ns = trace_real_ns(x->in.trace, x->from_ns > start_ns ? x->from_ns : start_ns);
+	time_t s = (time_t)(ns / UNITS_NS_PER_S);
+	struct tm tm;
+
+	gmtime_r(&s, &tm);
+	strftime(x->parquet_name, sizeof(x->parquet_name), "%Y%m%dT%H%M%S", &tm);
+	snprintf(x->parquet_name + strlen(x->parquet_name), 20, ".%09uZ.parquet",
+		 (unsigned int)(ns % UNITS_NS_PER_S));
+}
+
+static int write_parquet(struct export *x, const char *dir, struct err *e)
+{
+	const char *names[TABLES_MAX];
+	const struct parquet_request r = {
+		.dir = dir, .name = x->parquet_name, .from_ns = x->from_ns, .to_ns = x->to_ns,
+		.tables = names, .table_cnt = x->table_cnt, .missing = x->missing,
+		.progress = x->shows_progress ? parquet_progress : NULL, .ctx = x,
+	};
+	int c;
+
+	for (unsigned int i = 0; i < x->table_cnt; i++)
+		names[i] = x->tables[i]->name;
+	c = analysis_export_parquet(x->in.analysis, &r, &x->total_cnt, e);
+	progress_erase(&x->in.progress);
+	for (unsigned int i = 0; !c && i < x->table_cnt; i++) {
+		char path[PATH_MAX];
+		struct stat st;
+
+		if (name_file(x, path, dir, names[i]) && !stat(path, &st))
+			x->total_bytes += (uint64_t)st.st_size;
+	}
+	return c;
+}
+
+/* ---- directories of files ---- */
+
 /* Refuses to overwrite before anything is written. */
 static int check_directory(const struct export *x)
 {
@@ -194,6 +249,13 @@ static int commit_files(struct export *x, const struct atomic_output *out, struc
 	for (unsigned int i = 0; !r && i < x->table_cnt; i++) {
 		name_file(x, from, TABLES_ITEM, x->tables[i]->name);
 		name_file(x, to, x->output, x->tables[i]->name);
+		if (x->format == FORMAT_PARQUET) {
+			*strrchr(to, '/') = '\0';
+			if (mkdir(to, 0700) && errno != EEXIST)
+				return err_set(e, -errno, "cannot make the directory %s: %s", to,
+					       strerror(errno));
+			to[strlen(to)] = '/';
+		}
 		r = atomic_output_commit_item(out, from, to, x->force, e);
 	}
 	return r;
@@ -208,7 +270,9 @@ static int write_files(struct export *x, const struct atomic_output *out, struct
 		return -ENOMEM;
 	if (mkdir(dir, 0700))
 		c = err_set(e, -errno, "cannot make the directory %s: %s", dir, strerror(errno));
-	for (unsigned int i = 0; !c && i < x->table_cnt; i++)
+	if (!c && x->format == FORMAT_PARQUET)
+		c = write_parquet(x, dir, e);
+	for (unsigned int i = 0; !c && x->format != FORMAT_PARQUET && i < x->table_cnt; i++)
 		c = write_file(x, dir, x->tables[i]->name);
 	free(dir);
 	return c;
@@ -360,6 +424,7 @@ static int fill_metrics(void *ctx, FILE *f, struct err *e)
 static const struct format formats[] = {
 	[FORMAT_CSV] = { "csv", "-csv", "rows", .write = export_files },
 	[FORMAT_JSON] = { "json", "-json", "rows", .write = export_files },
+	[FORMAT_PARQUET] = { "parquet", "-parquet", "rows", .write = export_directory },
 	[FORMAT_SQLITE] = { "sqlite", ".db", "rows", .write = export_sqlite },
 	[FORMAT_HTML] = { "html", ".html", NULL, true, .fill = fill_page,
 			  .then = "; open it in a browser" },
@@ -371,7 +436,8 @@ static const struct format formats[] = {
 };
 
 #define FORMAT_CNT (sizeof(formats) / sizeof(formats[0]))
-#define FORMATS_HINT "; there are csv, json, sqlite, html, perfetto, openmetrics and clickhouse"
+#define FORMATS_HINT "; there are csv, json, parquet, sqlite, html, perfetto, openmetrics and " \
+		     "clickhouse"
 
 static int take_to(void *job, const char *value, struct err *e)
 {
@@ -429,9 +495,9 @@ static bool is_file(const struct export *x)
 static int check_options(struct export *x)
 {
 	if (x->format == FORMAT_NONE)
-		return opts_usage_error("no format: give --to csv, json, sqlite, html, perfetto, "
-					"openmetrics or clickhouse");
-	if (is_file(x) && x->with_host)
+		return opts_usage_error("no format: give --to csv, json, parquet, sqlite, html, "
+					"perfetto, openmetrics or clickhouse");
+	if (x->format > FORMAT_JSON && x->with_host)
 		return opts_usage_error("--with-host is for csv and json");
 	if (x->format < FORMAT_OPENMETRICS && (x->every_ns || x->metrics.by))
 		return opts_usage_error("--every and --by are for openmetrics and clickhouse");
@@ -445,7 +511,8 @@ static int check_options(struct export *x)
 	if (x->format == FORMAT_HTML && !page_is_built())
 		return say_error("--to html: %s", page_lacks);
 	if (x->format != FORMAT_HTML && x->format != FORMAT_OPENMETRICS && x->output &&
-	    !strcmp(x->output, "-") && (is_file(x) || !x->table_list || strchr(x->table_list, ',')))
+	    !strcmp(x->output, "-") &&
+	    (x->format > FORMAT_JSON || !x->table_list || strchr(x->table_list, ',')))
 		return opts_usage_error("-o - takes one table as csv or json: name it with -t");
 	return is_file(x) ? 0 : pick_tables(x);
 }
@@ -490,6 +557,8 @@ static int export(struct export *x)
 		c = of->needs_index || x->every_ns ?
 			    input_open_analysis(&x->in) :
 			    input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e);
+	if (!c && x->format == FORMAT_PARQUET)
+		name_parquet(x);
 	if (!c)
 		c = of->fill ? write_to(x, of->fill) : of->write(x);
 	if (!c && !x->quiet && strcmp(x->output, "-"))
@@ -525,14 +594,14 @@ static void done(void *job)
 static const struct opts_option options[] = {
 	INPUT_OPTION_TRACE(struct export, in),
 	{ 0, "to", "FORMAT",
-	  "csv, json, sqlite, html, perfetto, openmetrics or clickhouse", OPTS_CALL,
-	  .take = take_to },
+	  "csv, json, parquet, sqlite, html, perfetto, openmetrics or clickhouse",
+	  OPTS_CALL, .take = take_to },
 	{ 'o', "output", "PATH",
-	  "csv, json: directory for the files, or - for one table on stdout;\n"
-	  "otherwise the file (default: named after the trace, here)",
+	  "csv, json, parquet: directory for the files; csv, json: or - for one table on\n"
+	  "stdout; otherwise the file (default: named after the trace, here)",
 	  OPTS_TEXT, offsetof(struct export, output), .refuse = "the name must not be empty" },
-	{ 't', "table", "TABLE,...", "these tables only (csv, json, clickhouse)", OPTS_CALL,
-	  offsetof(struct export, table_list), lists_take_words },
+	{ 't', "table", "TABLE,...", "these tables only (csv, json, parquet, clickhouse)",
+	  OPTS_CALL, offsetof(struct export, table_list), lists_take_words },
 	{ 0, "from", "TIME", "window starts here; the forms are those of report", OPTS_TEXT,
 	  offsetof(struct export, in.from) },
 	{ 0, "until", "TIME", "window ends before this instant; so does --to TIME", OPTS_TEXT,
@@ -568,6 +637,7 @@ const struct opts_command export_opts = {
 		"their\n"
 		"owner's alone, as the trace is.\n"
 		"Tables are streamed: memory does not grow with the trace.\n"
+		"parquet makes columns for DuckDB, pandas and others; instants are in UTC.\n"
 		"html makes one page of charts and tables for a browser, which needs no network.\n"
 		"perfetto makes a trace for https://ui.perfetto.dev, of up to 500 MB.\n"
 		"openmetrics writes the metrics of ebpfrec-metrics(1) in bins, for\n"
@@ -578,6 +648,7 @@ const struct opts_command export_opts = {
 	.examples =
 		"  ebpfrec export --to csv -o out/\n"
 		"  ebpfrec export --to csv -t sched_slices --from 2s --until 3s -o - > slices.csv\n"
+		"  ebpfrec export --to parquet -o host1/\n"
 		"  ebpfrec export --to sqlite -o trace.db\n"
 		"  ebpfrec export --to html -o report.html\n"
 		"  ebpfrec export --to perfetto --from 2s --until 3s\n"

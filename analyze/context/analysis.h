@@ -275,6 +275,23 @@ int analysis_export_perfetto(struct analysis *a, const struct export_request *r,
 			     struct err *e);
 
 /*
+ * Writes tables of the window as Apache Parquet: dir/TABLE/name for each, in a directory that
+ * exists and holds none of them. Rows begin with the columns host and trace_id; instants are
+ * timestamps in UTC; other columns are those of the table. The footer says what is missing.
+ */
+struct parquet_request {
+	const char *dir, *name;
+	uint64_t from_ns, to_ns;
+	const char *const *tables; /* by name */
+	unsigned int table_cnt; /* 0: all */
+	const char *missing; /* what the window lacks; "": nothing */
+	void (*progress)(void *ctx, uint64_t rows, uint64_t all_rows); /* may be NULL */
+	void *ctx;
+};
+int analysis_export_parquet(struct analysis *a, const struct parquet_request *r, uint64_t *ret_rows,
+			    struct err *e);
+
+/*
  * Writes the window as rows of the table landing of a fleet's ClickHouse tables, in its format
  * RowBinary (schema/fleet/README.md). -EINVAL: the trace has no trace_id.
  */

@@ -161,17 +161,17 @@ $ ebpfrec sql SELECT 1
 
 $ ebpfrec export
 ? 2
-2> ebpfrec export: no format: give --to csv, json, sqlite, html, perfetto, openmetrics or clickhouse
+2> ebpfrec export: no format: give --to csv, json, parquet, sqlite, html, perfetto, openmetrics or clickhouse
 2> Try 'ebpfrec export --help'.
 
 $ ebpfrec export --to cvs
 ? 2
-2> ebpfrec export: --to: unknown format 'cvs'; did you mean 'csv'?; there are csv, json, sqlite, html, perfetto, openmetrics and clickhouse
+2> ebpfrec export: --to: unknown format 'cvs'; did you mean 'csv'?; there are csv, json, parquet, sqlite, html, perfetto, openmetrics and clickhouse
 2> Try 'ebpfrec export --help'.
 
-$ ebpfrec export --to parquet
+$ ebpfrec export --to arrow
 ? 2
-2> ebpfrec export: --to: unknown format 'parquet'; there are csv, json, sqlite, html, perfetto, openmetrics and clickhouse
+2> ebpfrec export: --to: unknown format 'arrow'; there are csv, json, parquet, sqlite, html, perfetto, openmetrics and clickhouse
 2> Try 'ebpfrec export --help'.
 
 $ ebpfrec export --to csv -o -

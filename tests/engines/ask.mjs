@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 //
-// ask.mjs chdb|duckdb DIR: answers queries with an engine of DIR (install.sh). Each line of stdin is a query as JSON, each line of stdout
+// ask.mjs chdb|duckdb|hyparquet DIR: answers queries with an engine of DIR (install.sh); one of hyparquet is the path of a file, whose
+// rows are the answer. Each line of stdin is a query as JSON, each line of stdout
 // {"rows": [[...], ...]}, 64-bit integers as text, or {"error": "..."}.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -25,6 +26,15 @@ const engines = {
 
 		return async (query) => (await connection.runAndReadAll(query)).getRows()
 			.map((row) => row.map((v) => typeof v === "bigint" ? String(v) : v));
+	},
+	async hyparquet()
+	{
+		const { asyncBufferFromFile, parquetReadObjects } = await import(path.resolve(dir, "node_modules/hyparquet/src/node.js"));
+		const { compressors } = await import(path.resolve(dir, "node_modules/hyparquet-compressors/src/index.js"));
+		const parsers = { timestampFromNanoseconds: String };
+
+		return async (name) => (await parquetReadObjects({ file: await asyncBufferFromFile(name), compressors, parsers }))
+			.map((row) => Object.values(row).map((v) => typeof v === "bigint" ? String(v) : v));
 	},
 };
 

@@ -2,11 +2,14 @@
 """
 check.py ASK_MJS ENGINES DIR: DIR/host0 and so on are traces. See run.sh.
 """
+import csv
+import glob
 import json
 from fleet_questions import *
 
 ASK_MJS, ENGINES, DIR = sys.argv[1:]
 HOSTS = {h: Host(DIR + "/" + h) for h in sorted(os.listdir(DIR)) if h.startswith("host")}
+INSTANTS = {line.split()[0] for line in open(os.path.dirname(ASK_MJS) + "/../../schema/columns.decl") if re.match(r"\w+ instant", line)}
 ROLLOUT_NS = 1_700_001_002 * SECOND  # generated traces begin two seconds before
 
 
@@ -144,5 +147,94 @@ def check_duckdb():
     engine.end()
 
 
+# ---- Parquet, in three readers: each row of each table is that of the CSV ----
+
+def csv_rows(path):
+    """(columns, rows as texts; instants in UTC, ns); NULL and "" are the same"""
+    with open(path, newline="") as f:
+        reader = csv.reader(f)
+        columns = next(reader)[2:]
+        rows = []
+        for host, unix_ns, *row in reader:
+            first = next((int(v) for c, v in zip(columns, row) if v and c in INSTANTS), None)
+            rows.append([str(int(v) - first + int(unix_ns)) if v and c in INSTANTS else v for c, v in zip(columns, row)])
+    return columns, rows
+
+
+def same_rows(got, want, reals):
+    """Rows in any order; real numbers as numbers."""
+    def key(row):
+        return ["" if v is None else "%.9g" % float(v) if i in reals and v != "" else str(v) for i, v in enumerate(row)]
+    return sorted(key(r) for r in got) == sorted(key(list(without_guard(dict(enumerate(r))).values())) for r in want)
+
+
+def parquet_of(engine, name, path, columns):
+    if name == "hyparquet":
+        return [row[2:] for row in engine.ask(path)]
+    ns, source = {"duckdb": ("epoch_ns(%s)::VARCHAR", "read_parquet('%s')"),
+                  "chdb": ("toString(toUnixTimestamp64Nano(%s))", "file('%s', Parquet)")}[name]
+    text = {"duckdb": "CAST(%s AS VARCHAR)", "chdb": "toString(%s)"}[name]
+    names = ", ".join((ns if c in INSTANTS else text) % ('"%s"' % c) for c in columns)
+    return engine.ask("SELECT %s FROM %s" % (names, source % path))
+
+
+def check_rows(engines, h, parquet):
+    """of all tables, in each reader"""
+    lists = export(h, "csv", "--with-host")
+    tables = sorted(f[:-4] for f in os.listdir(lists))
+    check("parquet: %s has a file for each table" % h, sorted(os.listdir(parquet)) == tables and len(tables) > 30, os.listdir(parquet))
+    for name, engine in engines.items():
+        wrong, row_cnt = [], 0
+        for table in tables:
+            columns, want = csv_rows("%s/%s.csv" % (lists, table))
+            path, = glob.glob("%s/%s/*.parquet" % (parquet, table))
+            got = parquet_of(engine, name, path, columns)
+            row_cnt += len(want)
+            if not same_rows(got, want, {i for i, c in enumerate(columns) if c.endswith("_pct")}):
+                wrong.append((table, sorted(map(str, got))[:2], sorted(map(str, want))[:2]))
+        check("%s: each row of the Parquet files of %s is that of the CSV" % (name, h), not wrong and row_cnt > 100, wrong[:3])
+
+
+def check_row_groups(engine):
+    """A reader leaves out row groups by what the footer says of them: a wrong bound would lose rows."""
+    run("export", "-q", "-i", DIR + "/large", "--to", "parquet", "-t", "slab_allocs", "-o", DIR + "/large.parquet")
+    source = "'%s/large.parquet/slab_allocs/*.parquet'" % DIR
+    groups = engine.ask("SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata(%s) ORDER BY ALL" % source)
+    (start, end, bytes_), = engine.ask("SELECT epoch_ns(min(ts_ns)), epoch_ns(max(ts_ns)), sum(bytes)::BIGINT FROM read_parquet(%s)" % source)
+    edges = [start + (end + 1 - start) * i // 10 for i in range(11)]
+    parts = [engine.ask("SELECT count(*), sum(bytes)::BIGINT FROM read_parquet(%s) WHERE ts_ns >= make_timestamp_ns(%d) AND ts_ns < make_timestamp_ns(%d)"
+                        % (source, *edge))[0] for edge in zip(edges, edges[1:])]
+    want = list(rows_of(run("sql", "-i", DIR + "/large", "--format", "csv", "SELECT count(*), sum(bytes) FROM slab_allocs"))[0].values())
+    check("duckdb: windows of %d row groups add up" % len(groups), len(groups) > 1 and sum(n for _, n in groups) == want[0] and
+          bytes_ == want[1] and [sum(c) for c in zip(*parts)] == want, (groups, parts, want))
+
+
+def check_ten_questions(engine):
+    text = open(os.path.dirname(ASK_MJS) + "/../../schema/fleet/questions_duckdb.sql").read()
+    questions = re.findall(r"^-- (\d+)\. [^\n]*\n(.*?);$", text, re.M | re.S)
+    check("duckdb: ten questions", [n for n, _ in questions] == [str(i + 1) for i in range(10)], [n for n, _ in questions])
+    for number_, query in questions:
+        engine.ask("CREATE OR REPLACE VIEW answer AS " + query.replace("'*/", "'%s/*.parquet/" % DIR))
+        (cnt,), = engine.ask("SELECT count(*) FROM answer")
+        check("duckdb: question %s has an answer" % number_, cnt > 0, cnt)
+
+
+def check_parquet():
+    engines = {name: Engine(name) for name in ("duckdb", "chdb", "hyparquet")}
+    for h in HOSTS:
+        parquet = export(h, "parquet")
+        if h in ("host0", "host3"):
+            check_rows(engines, h, parquet)
+    check_row_groups(engines["duckdb"])
+    check_ten_questions(engines["duckdb"])
+    engine = engines["duckdb"]
+    for table in DUCKDB_TABLES:
+        engine.ask("CREATE VIEW %s AS FROM read_parquet('%s/*.parquet/%s/*.parquet')" % (table, DIR, table))
+    check_duckdb_questions(engine, "Parquet")
+    for end in engines.values():
+        end.end()
+
+
 check_chdb()
 check_duckdb()
+check_parquet()

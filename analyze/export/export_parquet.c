@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Writes tables of a window as Parquet files, one in a directory for each table.
+ *
+ * Instants are wall-clock times. What one row has, from its first instant on, is put there by the
+ * reading of the clocks that is nearest to that instant: lengths of time stay exact.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "analyze/engine/column.h"
+#include "analyze/export/export.h"
+#include "analyze/parquet/parquet.h"
+
+#define FRONT_COLS 2	/* host, trace_id */
+#define COLUMNS_MAX 64
+
+struct write {
+	struct export_to x;
+	const struct parquet_request *r;
+	const char *host;
+	const char *meta[16];
+};
+
+/* The file of one table. */
+struct file {
+	const struct write *w;
+	const struct table_def *def;
+	struct parquet_column cols[FRONT_COLS + COLUMNS_MAX];
+	struct value row[COLUMNS_MAX];
+	FILE *out;
+	char path[PATH_MAX];
+	struct parquet *parquet;
+	struct export_text texts[COLUMNS_MAX]; /* of a list, by column; and its errors */
+	struct err *e;
+};
+
+static void close_file(void *table)
+{
+	struct file *f = table;
+
+	parquet_free(f->parquet);
+	if (f->out)
+		fclose(f->out);
+	for (unsigned int i = 0; i < COLUMNS_MAX; i++)
+		free(f->texts[i].data);
+	free(f);
+}
+
+static int finish_file(void *table, struct err *e)
+{
+	struct file *f = table;
+	int c = parquet_finish(f->parquet, e), closed = fclose(f->out) ? -errno : 0;
+
+	f->out = NULL;
+	return !c && closed ? err_set(e, closed, "%s: %s", f->path, strerror(-closed)) : c;
+}
+
+static void name_columns(struct file *f)
+{
+	static const enum parquet_type types[] = { [COLUMN_INT] = PARQUET_INT,
+						   [COLUMN_REAL] = PARQUET_REAL,
+						   [COLUMN_TEXT] = PARQUET_TEXT };
+	const struct trace *t = f->w->x.a->trace;
+	struct parquet_column *to = f->cols;
+
+	*to++ = (struct parquet_column){ "host", PARQUET_TEXT, f->w->host };
+	*to++ = (struct parquet_column){ "trace_id", PARQUET_TEXT, trace_uuid(t) };
+	for (unsigned int i = 0; i < f->def->col_cnt; i++, to++) {
+		to->name = f->def->cols[i].name;
+		to->type = column_find(to->name)->kind == COLUMN_INSTANT ? PARQUET_TIME :
+			   types[f->def->cols[i].type];
+	}
+}
+
+static int make_file(struct file *f, struct err *e)
+{
+	int fd = -1;
+
+	snprintf(f->path, sizeof(f->path), "%s/%s", f->w->r->dir, f->def->name);
+	if (!mkdir(f->path, 0700)) {
+		snprintf(f->path, sizeof(f->path), "%s/%s/%s", f->w->r->dir, f->def->name,
+			 f->w->r->name);
+		fd = open(f->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	}
+	f->out = fd < 0 ? NULL : fdopen(fd, "w");
+	if (f->out)
+		return 0;
+	err_set(e, -errno, "%s: cannot be made: %s", f->path, strerror(errno));
+	if (fd >= 0)
+		close(fd);
+	return -errno;
+}
+
+static int open_file(void *ctx, const struct table_def *def, unsigned int number, void **ret,
+		     struct err *e)
+{
+	const struct write *w = ctx;
+	struct file *f = calloc(1, sizeof(*f));
+	int c;
+
+	(void)number;
+	if (!f)
+		return err_set(e, -ENOMEM, "out of memory");
+	f->w = w;
+	f->def = def;
+	name_columns(f);
+	c = make_file(f, e);
+	if (!c)
+		c = parquet_new(&f->parquet, f->out, f->cols, FRONT_COLS + def->col_cnt,
+				def->cpu_col < 0 ? -1 : FRONT_COLS + def->cpu_col, w->meta, e);
+	*ret = f;
+	return c;
+}
+
+/* How far the wall clock is ahead of the trace's, at the row's first instant. */
+static int64_t ahead_ns(const struct file *f, const struct value *row)
+{
+	const struct analysis *a = f->w->x.a;
+
+	for (unsigned int i = 0; i < f->def->col_cnt; i++)
+		if (f->cols[FRONT_COLS + i].type == PARQUET_TIME && row[i].type == VALUE_INT)
+			return (int64_t)(trace_real_ns(a->trace, a->start_ns + (uint64_t)row[i].i) -
+					 (uint64_t)row[i].i);
+	return 0;
+}
+
+static int put_row(void *table, const struct value *row, struct err *e)
+{
+	struct file *f = table;
+	int64_t ahead = ahead_ns(f, row);
+
+	for (unsigned int i = 0; i < f->def->col_cnt; i++) {
+		f->row[i] = row[i];
+		if (f->cols[FRONT_COLS + i].type == PARQUET_TIME && row[i].type == VALUE_INT)
+			f->row[i].i += ahead;
+	}
+	return parquet_row(f->parquet, f->row, e);
+}
+
+/* ---- lists: in the thread of the analysis ---- */
+
+/* A row_sink's row(): texts of lists are as they are in the trace. */
+static int put_list_row(void *ctx, const struct value *row)
+{
+	struct file *f = ctx;
+	struct value safe[COLUMNS_MAX];
+
+	for (unsigned int i = 0; i < f->def->col_cnt; i++) {
+		safe[i] = row[i];
+		if (row[i].type == VALUE_TEXT && export_text_safe(&f->texts[i], &safe[i]) < 0)
+			return err_set(f->e, -ENOMEM, "out of memory");
+	}
+	return put_row(f, safe, f->e);
+}
+
+static int write_list(struct write *w, const struct table_def *def, struct err *e)
+{
+	void *table = NULL;
+	int c = open_file(w, def, 0, &table, e);
+	struct file *f = table;
+
+	if (!c) {
+		const struct row_sink sink = { .ctx = f, .row = put_list_row };
+
+		f->e = e;
+		c = export_rows_all(&w->x, def, &sink, e);
+	}
+	if (!c)
+		c = finish_file(f, e);
+	if (f)
+		close_file(f);
+	return c;
+}
+
+static int write_lists(struct write *w, struct err *e)
+{
+	const struct table_def *def;
+	int c = 0;
+
+	for (unsigned int i = 0; !c && (def = table_at(i)); i++)
+		if (!export_fill_has(def) && export_has(&w->x, def))
+			c = write_list(w, def, e);
+	return c;
+}
+
+/* ---- all ---- */
+
+/* What the footer of each file says of the trace. */
+static void describe(struct write *w)
+{
+	static const char *const keys[] = { "host", "trace_id", "machine", "kernel" };
+	const struct trace *t = w->x.a->trace;
+	unsigned int n = 0;
+
+	w->host = trace_get(t, "host");
+	if (!w->host)
+		w->host = "";
+	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const char *v = trace_get(t, keys[i]);
+
+		if (!v)
+			continue;
+		w->meta[n++] = keys[i];
+		w->meta[n++] = v;
+	}
+	w->meta[n++] = "incomplete";
+	w->meta[n++] = w->r->missing;
+	w->meta[n] = NULL;
+}
+
+int analysis_export_parquet(struct analysis *a, const struct parquet_request *r, uint64_t *ret_rows,
+			    struct err *e)
+{
+	const struct export_request window = { .from_ns = r->from_ns, .to_ns = r->to_ns,
+					       .progress = r->progress, .ctx = r->ctx };
+	struct write w = { .r = r };
+	const struct export_target target = { &w, NULL, open_file, put_row, finish_file,
+					      close_file };
+	int c;
+
+	w.x = (struct export_to){ .a = a, .request = &window,
+				  .tables = r->tables, .table_cnt = r->table_cnt,
+				  .whole = r->from_ns <= a->start_ns && r->to_ns >= a->end_ns,
+				  .from_ns = context_rel_clamped(a, r->from_ns),
+				  .to_ns = context_rel_clamped(a, r->to_ns) };
+	w.x.all_rows = export_expected_rows(&w.x);
+	describe(&w);
+	c = export_fill(&w.x, &target, e);
+	/* lists come last: reading the events may find damage, which one of the lists shows */
+	c = c < 0 ? c : write_lists(&w, e);
+	*ret_rows = w.x.row_cnt;
+	return c;
+}
