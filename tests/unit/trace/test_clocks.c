@@ -71,7 +71,10 @@ static void test_suspend_moves_the_wall_clock_and_not_the_trace(void **state)
 		assert_int_equal((c[i].boot_ns - c[i].mono_ns) -
 					 (c[i - 1].boot_ns - c[i - 1].mono_ns),
 				 c[i].mono_ns == 6 * S || c[i].mono_ns == 9 * S ? HOUR : 0);
-	/* an instant has the wall clock of the nearest reading */
+	/* an instant has the wall clock of the nearest reading; of two, of the one before */
+	assert_int_equal(trace_real_ns(t, 5 * S + S / 2 - 1), EPOCH + 5 * S + S / 2 - 1);
+	assert_int_equal(trace_real_ns(t, 5 * S + S / 2), EPOCH + 5 * S + S / 2);
+	assert_int_equal(trace_real_ns(t, 5 * S + S / 2 + 1), EPOCH + 5 * S + S / 2 + 1 + HOUR);
 	assert_int_equal(trace_real_ns(t, 3 * S + 7), EPOCH + 3 * S + 7);
 	assert_int_equal(trace_real_ns(t, 7 * S), EPOCH + 7 * S + HOUR);
 	assert_int_equal(trace_real_ns(t, 10 * S), EPOCH + 10 * S + 2 * HOUR);
