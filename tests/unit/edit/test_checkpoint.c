@@ -60,10 +60,10 @@ static struct checkpoint carry(struct trace *t, uint64_t at_ns, uint32_t kinds, 
 	return c;
 }
 
-/* How many parts of a checkpoint at at_ns begin at stored ones. */
-static unsigned int count_stored(struct trace *t, uint64_t at_ns)
+/* Counts the parts of a checkpoint at at_ns that begin at stored ones. */
+static void count_stored(struct trace *t, uint64_t at_ns, unsigned int cnt[CHECKPOINT_PART_CNT])
 {
-	unsigned int part, cnt = 0;
+	unsigned int part;
 	struct derived_file *d;
 	struct checkpoint c;
 	uint64_t found_ns;
@@ -73,11 +73,10 @@ static unsigned int count_stored(struct trace *t, uint64_t at_ns)
 		if (checkpoint_find(d, t, part, at_ns, &found_ns, &c) <= 0)
 			continue;
 		assert_true(found_ns <= at_ns);
-		cnt++;
+		cnt[part]++;
 		checkpoint_done(&c);
 	}
 	derived_file_close(d);
-	return cnt;
 }
 
 static void check_same(const struct checkpoint *a, const struct checkpoint *b, uint64_t at_ns,
@@ -128,7 +127,7 @@ static void test_carried_from_the_index_is_carried_from_the_start(void **state)
 	static const uint32_t kinds[] = { UINT32_MAX, UINT32_MAX,
 					  1u << EVENT_SWITCH | 1u << EVENT_WAKEUP };
 	struct checkpoint whole, stored;
-	unsigned int i, k, used_cnt = 0;
+	unsigned int i, k, used_cnt[CHECKPOINT_PART_CNT] = { 0 };
 	struct fixture x;
 	uint64_t at_ns;
 	uint32_t mask;
@@ -139,7 +138,7 @@ static void test_carried_from_the_index_is_carried_from_the_start(void **state)
 		for (k = 0; k < 8; k++) {
 			at_ns = instant(x.t);
 			mask = kinds[below(3)];
-			used_cnt += count_stored(x.t, at_ns);
+			count_stored(x.t, at_ns, used_cnt);
 			whole = carry(x.t, at_ns, mask, false);
 			stored = carry(x.t, at_ns, mask, true);
 			check_same(&whole, &stored, at_ns, x.f.path);
@@ -148,14 +147,15 @@ static void test_carried_from_the_index_is_carried_from_the_start(void **state)
 		}
 		end(&x);
 	}
-	assert_true(used_cnt > 10 * seeds());
+	for (i = 0; i < CHECKPOINT_PART_CNT; i++)
+		assert_true(used_cnt[i] > seeds());
 }
 
 /* The index goes on where it ended when the trace was still growing. */
 static void test_carried_from_an_index_that_grew_is_the_same(void **state)
 {
 	struct checkpoint whole, stored;
-	unsigned int i, k, used_cnt = 0;
+	unsigned int i, k, used_cnt[CHECKPOINT_PART_CNT] = { 0 };
 	struct fixture x = { 0 };
 	uint64_t at_ns;
 
@@ -172,7 +172,7 @@ static void test_carried_from_an_index_that_grew_is_the_same(void **state)
 		}
 		for (k = 0; k < 8; k++) {
 			at_ns = instant(x.t);
-			used_cnt += count_stored(x.t, at_ns);
+			count_stored(x.t, at_ns, used_cnt);
 			whole = carry(x.t, at_ns, UINT32_MAX, false);
 			stored = carry(x.t, at_ns, UINT32_MAX, true);
 			check_same(&whole, &stored, at_ns, x.f.path);
@@ -181,7 +181,8 @@ static void test_carried_from_an_index_that_grew_is_the_same(void **state)
 		}
 		end(&x);
 	}
-	assert_true(used_cnt > 10 * seeds());
+	for (i = 0; i < CHECKPOINT_PART_CNT; i++)
+		assert_true(used_cnt[i] > seeds());
 }
 
 static void test_checkpoint_comes_back_from_bytes(void **state)
@@ -271,6 +272,7 @@ static int check_file(struct trace *t, uint64_t *ret_bytes)
 
 static void test_a_file_with_any_bit_flipped_is_found_and_not_used(void **state)
 {
+	unsigned int stored_cnt[CHECKPOINT_PART_CNT] = { 0 };
 	struct checkpoint whole, c;
 	uint64_t at_ns, size;
 	struct fixture x;
@@ -281,7 +283,8 @@ static void test_a_file_with_any_bit_flipped_is_found_and_not_used(void **state)
 	at_ns = trace_end_ns(x.t) - 1000;
 	whole = carry(x.t, at_ns, UINT32_MAX, false);
 	chaos_make_index(x.t, 1000);
-	assert_true(count_stored(x.t, at_ns) > 1);
+	count_stored(x.t, at_ns, stored_cnt);
+	assert_true(stored_cnt[CHECKPOINT_SCHED] && stored_cnt[CHECKPOINT_SLAB]);
 	assert_int_equal(check_file(x.t, &size), 1);
 	bytes = read_whole(x.points, &cnt);
 	assert_int_equal(size, cnt);
