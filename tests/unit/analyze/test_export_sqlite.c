@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -597,12 +598,54 @@ static void test_export_to_nowhere_leaves_nothing(void **state)
 	assert_non_null(strstr(e.text, "/nonexistent/x.db"));
 }
 
+static void copy_to(const char *to, const char *from)
+{
+	int in = open(from, O_RDONLY), out = open(to, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	struct stat st;
+
+	assert_true(in >= 0 && out >= 0 && !fstat(in, &st));
+	assert_int_equal(sendfile(out, in, NULL, (size_t)st.st_size), st.st_size);
+	close(in);
+	close(out);
+}
+
+/* What a program that died in a transaction left behind would undo pages of the new database. */
+static void test_the_journal_of_the_old_database_spoils_no_new_one(void **state)
+{
+	char died[100], journal[128], copy[128];
+	struct err e = { "" };
+	sqlite3 *db;
+
+	snprintf(died, sizeof(died), "%s/died.db", made.dir);
+	snprintf(journal, sizeof(journal), "%s-journal", died);
+	assert_int_equal(sqlite3_open(died, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, "CREATE TABLE t (x); WITH n (i) AS (VALUES (1) UNION ALL "
+					  "SELECT i + 1 FROM n WHERE i < 2000) "
+					  "INSERT INTO t SELECT randomblob(500) FROM n; "
+					  "PRAGMA cache_size = 5; BEGIN; UPDATE t SET x = 1",
+				      NULL, NULL, NULL), SQLITE_OK);
+	snprintf(copy, sizeof(copy), "%s-journal", db_path);
+	copy_to(db_path, died);
+	copy_to(copy, journal);
+	sqlite3_close(db);
+	unlink(died);
+	unlink(journal);
+	assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, &e), 0);
+	assert_int_equal(access(copy, F_OK), -1);
+	assert_int_equal(sqlite3_open(db_path, &db), SQLITE_OK);
+	expect_text(db, "PRAGMA integrity_check", "ok");
+	assert_true(db_int(db, "SELECT count(*) FROM switches") > 0);
+	sqlite3_close(db);
+	unlink(db_path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_export_answers_the_same_numbers),
 		cmocka_unit_test(test_pages_hold_what_sqlite_would_insert),
 		cmocka_unit_test(test_only_an_export_of_a_whole_trace_is_replaced),
+		cmocka_unit_test(test_the_journal_of_the_old_database_spoils_no_new_one),
 		cmocka_unit_test(test_killed_exports_leave_nothing_half_done),
 		cmocka_unit_test(test_a_disk_that_is_full_loses_nothing),
 		cmocka_unit_test(test_names_are_safe_to_print),
