@@ -25,7 +25,7 @@ src/store: src/base src/format
 src/probe: bpf src/base src/symbol
 src/trace: src/base src/format src/store
 src/model: src/base src/format
-src/edit: src/base src/format src/store src/trace src/model
+src/edit: src/base src/format src/store src/symbol src/trace src/model
 src/record/tasks: bpf src/base src/format src/ring src/symbol src/probe
 src/record/encode: bpf src/base src/format src/model src/ring src/record/tasks
 src/record/flight: bpf src/base src/format src/model src/ring src/store src/probe src/record/tasks src/record/encode

@@ -11,9 +11,8 @@
 
 #include "symbol/demangle.h"
 
-#define NAME_SHOWN 300	/* bytes, at most */
 #define PATH_SHOWN 500
-_Static_assert(SITE_TEXT_MAX > NAME_SHOWN + 200 + PATH_SHOWN, "a site and its line have room");
+_Static_assert(SITE_TEXT_MAX > FUNCTION_SHOWN + 200 + PATH_SHOWN, "a site and its line have room");
 
 /* ---- sites ---- */
 
@@ -69,14 +68,13 @@ void site_text_format(char *to, size_t size, const struct trace_site *s, bool wi
 {
 	const char *why = s->why < TRACE_SITE_WHY_CNT ? reasons[s->why].text : "unknown";
 	const char *file = file_of(s);
-	char name[NAME_SHOWN + 1];
-	const char *symbol = demangle(name, sizeof(name), s->symbol);
+	char name[FUNCTION_SHOWN + 1];
 
+	function_shown(name, s->symbol);
 	if (s->symbol[0] && with_offset)
-		snprintf(to, size, "%.*s+0x%" PRIx64 " [%.160s]", NAME_SHOWN, symbol,
-			 s->symbol_offset, file);
+		snprintf(to, size, "%s+0x%" PRIx64 " [%.160s]", name, s->symbol_offset, file);
 	else if (s->symbol[0])
-		snprintf(to, size, "%.*s", NAME_SHOWN, symbol);
+		snprintf(to, size, "%s", name);
 	else if (file[0] && file[0] != '[')
 		snprintf(to, size, "%.300s+0x%" PRIx64 " (%s)", file, s->module_offset, why);
 	else if (file[0])
@@ -91,8 +89,8 @@ void site_text_format(char *to, size_t size, const struct trace_site *s, bool wi
 
 void site_text_variable(char *to, size_t size, const struct trace_site *s)
 {
-	char name[NAME_SHOWN + 1];
-	const char *symbol = demangle(name, sizeof(name), s->symbol);
+	char name[FUNCTION_SHOWN + 1];
+	const char *symbol = function_shown(name, s->symbol);
 
 	if (!s->symbol[0])
 		snprintf(to, size, "%" PRIx64 " (%s)", s->addr, file_of(s));
@@ -108,7 +106,7 @@ void site_text_variable(char *to, size_t size, const struct trace_site *s)
 static void frame_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,
 		       uint64_t ts_ns, struct source_lines *lines)
 {
-	char symbol[NAME_SHOWN + 1], plain[NAME_SHOWN + 1];
+	char symbol[FUNCTION_SHOWN + 1], plain[FUNCTION_SHOWN + 1];
 	const char *name;
 	const struct trace_site *s;
 
@@ -123,7 +121,7 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 	name = name_text(t, TRACE_NAME_SYMBOL, f->addr);
 	if (name) {	/* the kernel has functions in Rust, too */
 		snprintf(symbol, sizeof(symbol), "%.*s", (int)strcspn(name, "+"), name);
-		snprintf(to, size, "%s", demangle(plain, sizeof(plain), symbol));
+		snprintf(to, size, "%s", function_shown(plain, symbol));
 	} else {
 		snprintf(to, size, "0x%" PRIx64, f->addr);
 	}

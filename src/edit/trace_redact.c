@@ -17,6 +17,7 @@
 #include "edit/trace_copy.h"
 #include "trace/trace_read.h"
 #include "store/store_writer.h"
+#include "symbol/demangle.h"
 
 struct redact {
 	struct trace *t;
@@ -63,6 +64,16 @@ static enum redact_kind string_kind(unsigned int section, const union row *row, 
 	return row_strings[section][nth];
 }
 
+/*
+ * The text by which a string gets its pseudonym. Functions that reports show under one name, as
+ * overloaded ones of C++, remain one.
+ */
+static const char *text_of(unsigned int section, unsigned int nth, const char *s,
+			   char shown[FUNCTION_SHOWN + 1])
+{
+	return section == CHUNK_SITES && !nth ? function_shown(shown, s) : s;
+}
+
 /* A user of the system keeps the number and the name; anybody else loses both. */
 static int edit_user(struct redact *x, struct trace_name *n)
 {
@@ -78,8 +89,9 @@ static int edit_user(struct redact *x, struct trace_name *n)
 static int edit_row(struct redact *x, unsigned int section, const struct row_type *of,
 		    union row *row)
 {
+	const char **s, *text, *word;
+	char shown[FUNCTION_SHOWN + 1];
 	enum redact_kind kind;
-	const char **s;
 
 	/* a later recorder made a name of another type */
 	if (section == CHUNK_NAMES && (!row->name.type || row->name.type >= TRACE_NAME_TYPE_CNT)) {
@@ -90,10 +102,15 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 		return edit_user(x, &row->name);
 	for (unsigned int i = 0; (s = row_string(of, row, i)); i++) {
 		kind = string_kind(section, row, i, *s);
-		if (kind != AS_IS)
-			*s = redact_word(x->words, kind, *s);
-		if (!*s)
+		if (kind == AS_IS)
+			continue;
+		text = text_of(section, i, *s, shown);
+		word = redact_word(x->words, kind, text);
+		if (!word)
 			return -ENOMEM;
+		/* what is kept stays as the linker knows it */
+		if (strcmp(word, text))
+			*s = word;
 	}
 	return section == CHUNK_PROCESSES ? redact_uid(x->words, &row->process.uid) : 0;
 }
@@ -161,6 +178,7 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 /* Names that are the kernel's or the recorder's own, and the workload's when that was asked for. */
 static int keep_row(struct redact *x, unsigned int section, const union row *row, uint32_t flags)
 {
+	char shown[FUNCTION_SHOWN + 1];
 	union row copy = { 0 };
 	bool keep;
 	const char **s;
@@ -172,7 +190,8 @@ static int keep_row(struct redact *x, unsigned int section, const union row *row
 			keep |= (flags & TRACE_TASK_KTHREAD &&
 				 redact_words_is_kernels(x->words, *s)) ||
 				(flags & TRACE_TASK_RECORDER && !strncmp(*s, "ebpfrec", 7));
-		if (keep && redact_words_keep(x->words, row_strings[section][i], *s) < 0)
+		if (keep && redact_words_keep(x->words, row_strings[section][i],
+					      text_of(section, i, *s, shown)) < 0)
 			return -ENOMEM;
 	}
 	return 0;

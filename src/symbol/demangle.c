@@ -9,6 +9,8 @@
  */
 #include "symbol/demangle.h"
 
+#include <stdio.h>
+
 #ifndef EBPFREC_DEMANGLE
 
 bool demangle_is_offered(void)
@@ -70,3 +72,12 @@ const char *demangle(char *to, size_t size, const char *symbol)
 }
 
 #endif
+
+const char *function_shown(char to[FUNCTION_SHOWN + 1], const char *symbol)
+{
+	const char *name = demangle(to, FUNCTION_SHOWN + 1, symbol);
+
+	if (name != to)
+		snprintf(to, FUNCTION_SHOWN + 1, "%s", name);
+	return to;
+}

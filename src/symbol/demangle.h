@@ -20,3 +20,8 @@ bool demangle_is_offered(void);
  * is no such name.
  */
 const char *demangle(char *to, size_t size, const char *symbol);
+
+#define FUNCTION_SHOWN 300	/* bytes of a function's name that reports show, at most */
+
+/* The name of a function as reports show it: demangled, and cut. Returns to. */
+const char *function_shown(char to[FUNCTION_SHOWN + 1], const char *symbol);

@@ -91,6 +91,8 @@ static const struct trace_quota *quota_at(void *ctx, size_t i)
 	return &own;
 }
 
+static const char *const *site_symbols;	/* of the trace being made, or NULL */
+
 /* An even address has a name; an odd one is in a file without symbols. */
 static int name_site(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		     uint64_t *ret_until_ns)
@@ -100,7 +102,8 @@ static int name_site(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site 
 	snprintf(symbol, sizeof(symbol), "ufunc_%llx",
 		 (unsigned long long)(ret->addr >> 8 & 0xfff));
 	ret->why = ret->addr & 1 ? TRACE_SITE_STRIPPED : TRACE_SITE_NAMED;
-	ret->symbol = ret->addr & 1 ? "" : symbol;
+	ret->symbol = ret->addr & 1 ? "" :
+		      site_symbols  ? site_symbols[ret->addr >> 8 & 15] : symbol;
 	ret->symbol_offset = ret->addr & 1 ? 0 : ret->addr & 0xff;
 	ret->module = "/opt/prog";
 	ret->module_offset = ret->addr & 0xfffff;
@@ -150,6 +153,7 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 	memset(online, 1, sizeof(online));
 	if (config->cpus_online)
 		bc.cpu_online = online;
+	site_symbols = config->symbols;
 	if (config->sites) {
 		bc.names.site = name_site;
 		bc.names.variable = name_variable;

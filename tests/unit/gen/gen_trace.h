@@ -32,6 +32,7 @@ struct gen_config {
 	uint64_t file_bytes, keep_bytes, keep_ns;	/* store_config */
 	bool no_names;			/* ids get no names */
 	bool sites;			/* user-space addresses get names: ufunc_x of /opt/prog */
+	const char *const *symbols;	/* these instead, by bits 8 to 11 of the address */
 	const char *sources; /* what the manifest says was recorded; NULL: nothing is said */
 	bool watch_requests;		/* as in block_writer_config */
 	/* paths of cgroups by id, NULL ends them: and user 0 is root, 1000 ann; NULL: /group-ID */

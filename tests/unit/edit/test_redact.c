@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Functions that reports show under one name have one pseudonym, and others have others. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "bpf/wire.h"
+#include "edit/trace_redact.h"
+#include "symbol/demangle.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 1000000ull
+#define SYMBOLS 7
+#define LONG 310	/* longer than what reports show of a name */
+
+static char long_names[2][LONG + 2];
+/* The first two are tree::grow, the last two differ behind what is shown. */
+static const char *const symbols[SYMBOLS] = {
+	"_ZN4tree4growEi", "_ZN4tree4growEl", "_ZN4tree5plantEv", "main", "grow",
+	long_names[0], long_names[1],
+};
+
+static void make(struct made_trace *m)
+{
+	for (unsigned int i = 0; i < 2; i++) {
+		memset(long_names[i], 'a', LONG);
+		long_names[i][LONG] = (char)('x' + i);
+	}
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .sites = true,
+					    .symbols = symbols });
+	gen_snap(m->g, T0, 0, 100, 100, 1, "worker");
+	for (unsigned int i = 0; i < SYMBOLS; i++) {
+		const uint64_t frame = 0x5500000000 + (i << 8) + 16, ts_ns = T0 + 100 * i + 1;
+
+		gen_kmalloc(m->g, ts_ns, 0, 100, 0x1000 * (i + 1), 64, 0, 0);
+		gen_stack(m->g, ts_ns, 0, 100, WIRE_KMALLOC, 0x1000 * (i + 1), 64, &frame, 0, 1);
+	}
+	gen_slice(m->g, T0 + 10000);
+	made_open(m);
+}
+
+/* How many functions the stacks have, as shown. */
+static int64_t functions(struct analysis *a)
+{
+	return rows_one(a, "SELECT count(DISTINCT stack_text(stack, ts_ns)) FROM stack_samples");
+}
+
+static int64_t redacted_functions(const struct made_trace *m, const struct redact_options *o,
+				  const char *kept)
+{
+	struct redact_result r;
+	struct analysis *a;
+	struct trace *t;
+	char path[100];
+	int64_t cnt;
+
+	snprintf(path, sizeof(path), "%s/redacted-%s", m->dir, kept ? "kept" : "all");
+	assert_int_equal(trace_redact(m->t, path, o, &r, NULL), 0);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
+	cnt = functions(a);
+	assert_int_equal(rows_one(a, "SELECT count(*) FROM stack_samples WHERE "
+				     "stack_text(stack, ts_ns) NOT LIKE 'fn-%%'"), kept ? 2 : 0);
+	if (kept)
+		assert_int_equal(rows_one(a, "SELECT count(*) FROM stack_samples WHERE "
+					     "stack_text(stack, ts_ns) = '%s'", kept), 2);
+	analysis_close(a);
+	trace_close(t);
+	return cnt;
+}
+
+static void test_functions_of_one_shown_name_have_one_pseudonym(void **state)
+{
+	static const char *const keep[] = { "tree::grow" };
+	const struct redact_options all = { .salt = "x", .salt_bytes = 1 };
+	const struct redact_options some = { .salt = "x", .salt_bytes = 1, .keep = keep,
+					     .keep_cnt = 1 };
+	struct made_trace m;
+
+	make(&m);
+	assert_int_equal(functions(m.a), demangle_is_offered() ? 5 : 6);
+	assert_int_equal(redacted_functions(&m, &all, NULL), functions(m.a));
+	if (demangle_is_offered())
+		assert_int_equal(redacted_functions(&m, &some, "tree::grow"), functions(m.a));
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_functions_of_one_shown_name_have_one_pseudonym),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
