@@ -16,7 +16,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "analyze/engine/report_view.h"
 #include "base/clock.h"
 #include "base/service_notify.h"
 #include "base/units.h"
@@ -24,9 +23,10 @@
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
 #include "cmd/record_value.h"
-#include "cmd/render/page.h"
 #include "cmd/render/progress.h"
 #include "cmd/render/say.h"
+#include "cmd/record_page.h"
+#include "cmd/record_repeat.h"
 #include "cmd/sources.h"
 #include "event_lists.h"
 #include "probe/source.h"
@@ -53,6 +53,7 @@ struct record {
 	enum { UNWIND_DEFAULT, UNWIND_DWARF, UNWIND_FP } unwind;
 	bool all, quiet, status;
 	bool draws, notifies;
+	struct record_repeat repeat;
 	struct progress line; /* on the terminal */
 	unsigned int tick_cnt;
 };
@@ -376,44 +377,6 @@ static int check_options(const struct record *r)
 	return 0;
 }
 
-/* ---- --html ---- */
-
-static int check_html(const struct record *r)
-{
-	if (!page_is_built())
-		return say_error("--html: %s", page_lacks);
-	if (!r->o.force && !access(r->html, F_OK))
-		return opts_usage_error("--html: the file exists; -f replaces it");
-	return 0;
-}
-
-/*
- * Makes the page of the trace that was recorded. An error is printed, and the exit status stays
- * COMMAND's.
- */
-static void make_page(const struct record *r)
-{
-	struct input in = { .path = r->o.output };
-	struct page_request q = { .path = r->o.output };
-	char missing[400] = "";
-	struct err e = { "" };
-	int c = input_open(&in, false);
-
-	c = c ?: input_window(&in, &q.from_ns, &q.to_ns) ?: input_analysis(&in);
-	if (!c) {
-		input_is_complete(in.trace, report_view_find("page")->needs, q.from_ns, q.to_ns,
-				  missing, sizeof(missing));
-		q.analysis = in.analysis;
-		q.trace = in.trace;
-		q.missing = missing;
-		c = input_status(page_make(&q, r->html, r->o.force, &e), &e);
-	}
-	if (!c && !r->quiet)
-		say_note("%s: a page of the recording, %s; open it in a browser", r->html,
-			 say_file_bytes(r->html));
-	input_close(&in);
-}
-
 /* ---- the recording ---- */
 
 static int take_start(struct record *r)
@@ -490,8 +453,32 @@ static int record(struct record *r)
 	running = NULL;
 	session_close(s);
 	if (r->html && has_trace)
-		make_page(r);
+		record_page_make(r->o.output, r->html, r->o.force, r->quiet);
 	return status;
+}
+
+/* One of several recordings: the notes are longer, and so may the array be another. */
+static int record_as(void *record_of, const char *output)
+{
+	struct record *r = record_of;
+
+	r->o.output = output;
+	r->o.notes = r->notes.v;
+	r->o.note_cnt = r->notes.cnt;
+	return record(r);
+}
+
+static int check_repeat(const struct record *r)
+{
+	if (!r->o.command)
+		return opts_usage_error("--repeat runs COMMAND again, and there is none");
+	if (r->html || r->start_at || r->o.flight.mark_fd >= 0)
+		return opts_usage_error("--repeat makes several recordings: leave out --html, "
+					"--start-at and --mark-fd");
+	if (r->repeat.warm_up >= r->repeat.cnt)
+		return opts_usage_error("--warm-up %s leaves nothing of --repeat %s",
+					say_count(r->repeat.warm_up), say_count(r->repeat.cnt));
+	return 0;
 }
 
 static int take_command(void *job, char **argv, char **rest)
@@ -531,11 +518,17 @@ static int run(void *job)
 		status = sources_check(r->events);
 	if (!status)
 		status = check_options(r);
+	if (!status && r->repeat.warm_up && !r->repeat.cnt)
+		status = opts_usage_error("--warm-up is for --repeat");
 	if (!status && r->html)
-		status = check_html(r);
+		status = record_page_check(r->html, r->o.force);
 	if (!status && r->start_at)
 		status = take_start(r);
-	return status ? status : record(r);
+	if (!status && r->repeat.cnt)
+		status = check_repeat(r);
+	if (status || !r->repeat.cnt)
+		return status ? status : record(r);
+	return record_repeat(&r->repeat, r->o.output, &r->notes, record_as, r);
 }
 
 static void done(void *job)
@@ -574,6 +567,11 @@ static const struct opts_option options[] = {
 	  "begin at this wall-clock time: T12:00:03, 2026-03-01T12:00:00.5Z,\n@SECONDS, or 5s from "
 	  "now; COMMAND starts then",
 	  OPTS_TEXT, AT(start_at) },
+	{ 0, "repeat", "N", "run and record COMMAND N times, as TRACE.1 to TRACE.N", OPTS_COUNT,
+	  AT(repeat.cnt), .min = 1, .max = RECORD_REPEAT_MAX, .refuse = " is out of range" },
+	{ 0, "warm-up", "K",
+	  "with --repeat: the first K of the N runs only warm up, which diff leaves\nout",
+	  OPTS_COUNT, AT(repeat.warm_up) },
 	{ 'u', "user", "USER", "run COMMAND as this user", OPTS_TEXT, AT(o.user) },
 	{ 0, "cmdlines", NULL, "keep the command lines of all processes, not just the workload's",
 	  OPTS_FLAG, AT(o.all_cmdlines) },

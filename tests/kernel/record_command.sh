@@ -41,6 +41,27 @@ rc=$?
 check "status: 130 when a signal ends the recording before the command" "[ $rc -eq 130 ] && ! grep -q '^command.exit' '$tmp/stopped/manifest'" "$rc: $(cat "$tmp/stopped/manifest")"
 release longer
 
+# ---- several runs ----
+
+rm -f "$tmp/runs"
+record many -e task --repeat 3 --warm-up 1 -- sh -c "echo >>'$tmp/runs'; [ \$(wc -l <'$tmp/runs') -ne 2 ] || exit 7"
+rc=$?
+check "repeat: each run has its trace, and a failure of the command ends none of them" \
+	"[ \$(wc -l <'$tmp/runs') -eq 3 ] && [ -e '$tmp/many.1/manifest' ] && [ -e '$tmp/many.3/manifest' ] && [ ! -e '$tmp/many' ]" "$(ls -d "$tmp"/many*; cat "$tmp/many.err")"
+check "repeat: the status is that of the first run that failed" "[ $rc -eq 7 ]" "$rc"
+check "repeat: the notes say which run it is, and which one warms up" \
+	"grep -q '^note.warm_up=1' '$tmp/many.1/manifest' && grep -q '^note.run=1' '$tmp/many.1/manifest' && grep -q '^note.run=2' '$tmp/many.2/manifest' && ! grep -q warm_up= '$tmp/many.2/manifest'" \
+	"$(grep -h note "$tmp"/many.*/manifest)"
+record none -e task --repeat 3 -- no-such-command-here
+check "repeat: what cannot be run is tried once" "[ $? -eq 127 ] && [ \$(grep -c no-such '$tmp/none.err') -eq 1 ]" "$(cat "$tmp/none.err")"
+"$EBPFREC" record -o "$tmp/few" -e task --repeat 50 -- sleep 0.5 >"$tmp/few.out" 2>"$tmp/few.err" </dev/null &
+recorder=$!
+wait_for "the first run of few records" 100 "[ -e '$tmp/few.1/manifest' ]"
+kill -INT $recorder
+wait $recorder
+rc=$?
+check "repeat: a signal ends the run, and no other follows" "[ $rc -eq 130 ] && [ ! -e '$tmp/few.9' ]" "$rc: $(ls -d "$tmp"/few*)"
+
 # ---- the whole workload is there ----
 
 # Its standard streams are the caller's.
