@@ -99,7 +99,7 @@ FROM = seconds * 400_000_000
 TO = FROM + seconds * (200_000_000 if seconds < 20 else 100_000_000)
 # The summary groups by the last name of a process. A part that ends between a fork and its exec has an older name: no such end.
 unnamed = [(r["start_ns"], r["named_ns"]) for r in A.sql(
-    "SELECT p.start_ns, max(e.ts_ns) AS named_ns FROM processes p JOIN task_events e USING (upid) WHERE e.type IN ('exec', 'rename') GROUP BY upid")]
+    "SELECT p.start_ns, max(e.ts_ns) AS named_ns FROM processes p JOIN task_events e USING (upid) WHERE e.type IN ('exec', 'rename') AND p.start_ns NOT NULL GROUP BY upid")]
 while any(start < TO <= named for start, named in unnamed):
     TO = min(named for start, named in unnamed if start < TO <= named) + 1
 LIMIT = 24_000_000
