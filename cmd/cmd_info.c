@@ -131,10 +131,8 @@ static void add_span(struct facts *f, const struct trace *t)
 	add_int(f, "trace", "start_mono_ns", start,
 		say_format("%s s of CLOCK_MONOTONIC", say_instant((int64_t)start)));
 	if (end > start) {
-		add_text(f, "trace", "start",
-			 say_wall(trace_real_ns(t, start), true));
-		add_text(f, "trace", "start_utc",
-			 say_wall(trace_real_ns(t, start), false));
+		add_text(f, "trace", "start", say_wall(trace_real_ns(t, start), true));
+		add_text(f, "trace", "start_utc", say_wall(trace_real_ns(t, start), false));
 		add_text(f, "trace", "end", say_wall(trace_real_ns(t, end), true));
 	}
 	add_int(f, "trace", "cpus", trace_cpu_cnt(t), NULL);

@@ -291,8 +291,7 @@ static int list_views(void)
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%c%s", *c,
 					      *c == ',' && width ? " " : "");
 		printf("%-10s ", "");
-		render_wrap_beside(stdout, say_format("--by %s; default %s", text, own), width,
-				   11);
+		render_wrap_beside(stdout, say_format("--by %s; default %s", text, own), width, 11);
 	}
 	return OPTS_LEAVE;
 }

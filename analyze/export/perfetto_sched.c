@@ -406,8 +406,7 @@ static int write_wakeups(struct sched *s, struct err *e)
 {
 	const struct event *ev;
 	struct event_cursor *c;
-	int ret = event_cursor_open(&c, s->x->t, 1u << EVENT_WAKEUP, s->x->from_ns,
-				    s->x->to_ns, e);
+	int ret = event_cursor_open(&c, s->x->t, 1u << EVENT_WAKEUP, s->x->from_ns, s->x->to_ns, e);
 
 	if (ret)
 		return ret;

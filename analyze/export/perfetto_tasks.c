@@ -48,8 +48,7 @@ static void put_thread(struct perfetto *x, const struct trace_thread *r)
 	proto_begin(p, TREE_THREAD, &m);
 	proto_uint(p, THREAD_TID, r->tid);
 	perfetto_text(p, THREAD_NAME, r->comm);
-	proto_uint(p, THREAD_PID,
-		   perfetto_pid(x, dense_process(&x->a->ids, r->upid)));
+	proto_uint(p, THREAD_PID, perfetto_pid(x, dense_process(&x->a->ids, r->upid)));
 	proto_end(p, m);
 }
 

@@ -33,8 +33,7 @@ void fold_levels_fresh(const struct analysis *a, uint32_t process, struct mem_pr
 	const struct trace_process *p = dense_process_row(&a->ids, process);
 
 	/* a fork that was lost has no start: what it held before its first event is not known */
-	mem_process_init(ret, p && !(p->flags & TRACE_TASK_AT_START) &&
-				      p->start_ns >= a->start_ns);
+	mem_process_init(ret, p && !(p->flags & TRACE_TASK_AT_START) && p->start_ns >= a->start_ns);
 }
 
 /* NULL: a process that is not known. */

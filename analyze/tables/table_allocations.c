@@ -143,8 +143,7 @@ const struct table_def table_allocations = {
 	.key_col = 0,
 	.is_exported = true,
 	.window = "alloc_ns >= :from AND alloc_ns < :to",
-	.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC |
-		 1u << EVENT_HEAP_ALLOC,
+	.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC | 1u << EVENT_HEAP_ALLOC,
 	.events_per_row = 1,
 	.open = allocations_open,
 	.step = allocations_step,

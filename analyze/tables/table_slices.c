@@ -158,8 +158,7 @@ static void slices_close(void *state)
 
 static int slices_prepare(struct slice_scan *s, struct err *e)
 {
-	bool want_waits = s->q.cols_used & (1u << COL_SLICE_WAIT_NS |
-					    1u << COL_SLICE_WAIT_REASON);
+	bool want_waits = s->q.cols_used & (1u << COL_SLICE_WAIT_NS | 1u << COL_SLICE_WAIT_REASON);
 	static const uint32_t columns[EVENT_KIND_CNT] = {
 		[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE,
 	};

@@ -152,8 +152,7 @@ static int events_step(void *state, struct rowbuf *out, struct err *e)
 			put_value(s, ev, &s->cols[i], &c[FIXED_COLS + i]);
 		}
 		if (ev->flags & event_filtered[s->kind].flag)
-			cell_int(&c[FIXED_COLS + event_filtered[s->kind].index],
-				 EVENT_ID_FILTERED);
+			cell_int(&c[FIXED_COLS + event_filtered[s->kind].index], EVENT_ID_FILTERED);
 	}
 	return 1;
 }

@@ -294,5 +294,4 @@ static const struct view_def chain_view = {
 	.begin = begin_chain, .run_bin = run_chain, .close = close_chain,
 };
 
-const struct table_def table_blocking_chain =
-	VIEW_TABLE(BLOCKING_CHAIN, chain_view);
+const struct table_def table_blocking_chain = VIEW_TABLE(BLOCKING_CHAIN, chain_view);

@@ -36,5 +36,4 @@ static const struct view_def cpu_view = {
 	.row = give_row,
 };
 
-const struct table_def table_cpu_usage =
-	VIEW_TABLE(CPU_USAGE, cpu_view);
+const struct table_def table_cpu_usage = VIEW_TABLE(CPU_USAGE, cpu_view);

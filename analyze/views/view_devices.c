@@ -101,5 +101,4 @@ static const struct view_def device_view = {
 	.carry = on_step, .enter = enter, .row = give_row,
 };
 
-const struct table_def table_device_usage =
-	VIEW_TABLE(DEVICE_USAGE, device_view);
+const struct table_def table_device_usage = VIEW_TABLE(DEVICE_USAGE, device_view);

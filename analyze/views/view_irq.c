@@ -110,5 +110,4 @@ static const struct view_def irq_view = {
 	.is_sorted = true, .place = place, .row = give_row,
 };
 
-const struct table_def table_irq_usage =
-	VIEW_TABLE(IRQ_USAGE, irq_view);
+const struct table_def table_irq_usage = VIEW_TABLE(IRQ_USAGE, irq_view);

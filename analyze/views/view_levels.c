@@ -98,5 +98,4 @@ static const struct view_def levels_view = {
 	.carry = on_level, .enter = enter, .row = give_row,
 };
 
-const struct table_def table_memory_levels =
-	VIEW_TABLE(MEMORY_LEVELS, levels_view);
+const struct table_def table_memory_levels = VIEW_TABLE(MEMORY_LEVELS, levels_view);

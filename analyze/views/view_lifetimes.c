@@ -136,5 +136,4 @@ static const struct view_def lifetimes_view = {
 	.open = open_view, .close = close_view, .run_bin = run_bin, .row = give_row,
 };
 
-const struct table_def table_lifetime_usage =
-	VIEW_TABLE(LIFETIME_USAGE, lifetimes_view);
+const struct table_def table_lifetime_usage = VIEW_TABLE(LIFETIME_USAGE, lifetimes_view);

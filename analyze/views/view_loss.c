@@ -46,5 +46,4 @@ static const struct view_def loss_view = {
 	.bytes = sizeof(struct view), .open = open_view, .run_bin = run_bin,
 };
 
-const struct table_def table_window_loss =
-	VIEW_TABLE(WINDOW_LOSS, loss_view);
+const struct table_def table_window_loss = VIEW_TABLE(WINDOW_LOSS, loss_view);

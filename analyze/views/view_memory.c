@@ -337,8 +337,7 @@ static int run_bin(struct view *v, struct err *e)
 static int give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	struct holder *h = sum;
-	bool is_level = at->b == ALLOC_RSS || at->b == ALLOC_VM ||
-			(v->w.every_ns && !v->w.edges);
+	bool is_level = at->b == ALLOC_RSS || at->b == ALLOC_VM || (v->w.every_ns && !v->w.edges);
 
 	if (!h->counts[MEMORY_ALLOCS] && !h->counts[MEMORY_FREES] &&
 	    !h->counts[MEMORY_LOST_FREES] && !h->counts[MEMORY_FREE_BYTES] &&

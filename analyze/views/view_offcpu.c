@@ -158,5 +158,4 @@ static const struct view_def offcpu_view = {
 	.begin = begin, .run_bin = run_bin, .close = close_view,
 };
 
-const struct table_def table_offcpu_waits =
-	VIEW_TABLE(OFFCPU_WAITS, offcpu_view);
+const struct table_def table_offcpu_waits = VIEW_TABLE(OFFCPU_WAITS, offcpu_view);

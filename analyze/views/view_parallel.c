@@ -30,5 +30,4 @@ static const struct view_def parallel_view = {
 	.is_sorted = true,
 };
 
-const struct table_def table_parallel_usage =
-	VIEW_TABLE(PARALLEL_USAGE, parallel_view);
+const struct table_def table_parallel_usage = VIEW_TABLE(PARALLEL_USAGE, parallel_view);

@@ -269,11 +269,8 @@ static const struct view_def hist_view = {
 	.reads_quantiles = true,
 };
 
-const struct table_def table_io_usage =
-	VIEW_TABLE(IO_USAGE, io_view);
+const struct table_def table_io_usage = VIEW_TABLE(IO_USAGE, io_view);
 
-const struct table_def table_io_pattern =
-	VIEW_TABLE(IO_PATTERN, pattern_view);
+const struct table_def table_io_pattern = VIEW_TABLE(IO_PATTERN, pattern_view);
 
-const struct table_def table_latency_hist =
-	VIEW_TABLE(LATENCY_HIST, hist_view);
+const struct table_def table_latency_hist = VIEW_TABLE(LATENCY_HIST, hist_view);

@@ -65,5 +65,4 @@ static const struct view_def woken_by_view = {
 	.sums = &wakers_def, .carry = on_woken, .row = give_waker,
 };
 
-const struct table_def table_woken_by =
-	VIEW_TABLE(WOKEN_BY, woken_by_view);
+const struct table_def table_woken_by = VIEW_TABLE(WOKEN_BY, woken_by_view);

@@ -85,5 +85,4 @@ static const struct view_def spikes_view = {
 	.run_bin = run_bin,
 };
 
-const struct table_def table_spikes =
-	VIEW_TABLE(SPIKES, spikes_view);
+const struct table_def table_spikes = VIEW_TABLE(SPIKES, spikes_view);

@@ -13,5 +13,4 @@ static const struct view_def states_view = {
 	.place = view_place_thread,
 };
 
-const struct table_def table_thread_states =
-	VIEW_TABLE(THREAD_STATES, states_view);
+const struct table_def table_thread_states = VIEW_TABLE(THREAD_STATES, states_view);

@@ -269,5 +269,4 @@ static const struct view_def ends_view = {
 	.row = give_end,
 };
 
-const struct table_def table_wait_ends =
-	VIEW_TABLE(WAIT_ENDS, ends_view);
+const struct table_def table_wait_ends = VIEW_TABLE(WAIT_ENDS, ends_view);

@@ -142,11 +142,8 @@ static const struct view_def throttled_view = {
 	.sums = &throttled_def, .carry = on_throttled, .row = give_throttled,
 };
 
-const struct table_def table_throttled_periods =
-	VIEW_TABLE(THROTTLED_PERIODS, throttled_view);
+const struct table_def table_throttled_periods = VIEW_TABLE(THROTTLED_PERIODS, throttled_view);
 
-const struct table_def table_wait_kinds =
-	VIEW_TABLE(WAIT_KINDS, kinds_view);
+const struct table_def table_wait_kinds = VIEW_TABLE(WAIT_KINDS, kinds_view);
 
-const struct table_def table_sched_waits =
-	VIEW_TABLE(SCHED_WAITS, waits_view);
+const struct table_def table_sched_waits = VIEW_TABLE(SCHED_WAITS, waits_view);

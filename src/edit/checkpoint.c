@@ -80,8 +80,7 @@ int checkpoint_sort(struct checkpoint *c, size_t first, bool are_objects)
 	for (i = 0; i < cnt; i++)
 		keys[i] = (struct sort_key){ are_objects ? ev[i].v[0] : ev[i].ts_ns,
 					     are_objects ? ev[i].utid :
-							   (uint32_t)ev[i].cpu << 8 |
-								   ev[i].kind,
+							   (uint32_t)ev[i].cpu << 8 | ev[i].kind,
 					     (uint32_t)i };
 	if (cnt)
 		qsort(keys, cnt, sizeof(*keys), compare_keys);

@@ -49,8 +49,7 @@ static int unpack(struct decode *d, const struct disk_section *s, uint8_t **ret)
 	raw = malloc((size_t)s->raw_bytes + TOKEN_SLACK);
 	if (!stored || !raw)
 		goto out;
-	r = d->s->io.read(d->s->io.ctx, block_meta_offset(d->s->meta, s), stored,
-			  s->stored_bytes);
+	r = d->s->io.read(d->s->io.ctx, block_meta_offset(d->s->meta, s), stored, s->stored_bytes);
 	if (r < 0) {
 		*d->why = "cannot be read";
 		goto out;

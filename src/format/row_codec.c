@@ -105,8 +105,7 @@ void row_put(struct row_writer *w, const struct row_type *of, const void *row)
 		if (f->type == 'S')
 			row_add_string(&w->out, (const char *)(uintptr_t)v);
 		else
-			buf_add_varint(&w->out,
-				       f->type == 'T' ? zigzag_encode(v - w->base_ns) : v);
+			buf_add_varint(&w->out, f->type == 'T' ? zigzag_encode(v - w->base_ns) : v);
 	}
 	row_end(w, at);
 }

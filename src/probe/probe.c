@@ -323,8 +323,7 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	p->skel->rodata->conf_only = config->only;
 	p->skel->rodata->conf_stacks_min = config->stacks_min_bytes;
 	p->skel->rodata->conf_stacks_every = config->stacks_every;
-	p->skel->rodata->conf_offcpu_ns =
-		config->offcpu_ns ? config->offcpu_ns : PROBE_OFFCPU_NS;
+	p->skel->rodata->conf_offcpu_ns = config->offcpu_ns ? config->offcpu_ns : PROBE_OFFCPU_NS;
 	p->skel->rodata->conf_offcpu_targets = !config->of_all;
 	p->skel->rodata->conf_page_bytes = (uint32_t)sysconf(_SC_PAGESIZE);
 	p->skel->rodata->conf_cgroup_id = config->cgroup_id;

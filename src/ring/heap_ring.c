@@ -348,8 +348,7 @@ static bool begin_chunk(struct heap_ring *h)
 	if (!c->tid)
 		return false;
 	/* it wrote no more after that, so what is read now is all */
-	h->owner_ended = c->tid > TID_MAX ||
-			 (h->looks && kill((pid_t)c->tid, 0) && errno == ESRCH);
+	h->owner_ended = c->tid > TID_MAX || (h->looks && kill((pid_t)c->tid, 0) && errno == ESRCH);
 	read_batch(h, h->owner_ended ? HEAP_CHUNK_RECORDS : FIRST_READ);
 	return true;
 }

@@ -203,8 +203,7 @@ static int take_chunk(struct bundle *b, zip_t *z, const zip_stat_t *st, uint64_t
 			       "more room in TMPDIR",
 			       st->name, err_text(NULL, r));
 	}
-	b->files[b->cnt++] =
-		(struct bundle_file){ .number = number, .bytes = st->size, .fd = fd };
+	b->files[b->cnt++] = (struct bundle_file){ .number = number, .bytes = st->size, .fd = fd };
 	return 0;
 }
 

@@ -88,8 +88,7 @@ bool store_keep_has_excess(const struct store_keep *k, uint64_t bytes, uint64_t 
 		return false;
 	if (k->keep_bytes && k->bytes - k->files[0].bytes + bytes >= k->keep_bytes)
 		return true;
-	return k->keep_ns && to_ns >= second_from_ns(k) &&
-	       to_ns - second_from_ns(k) >= k->keep_ns;
+	return k->keep_ns && to_ns >= second_from_ns(k) && to_ns - second_from_ns(k) >= k->keep_ns;
 }
 
 void store_keep_drop(struct store_keep *k)

@@ -177,8 +177,7 @@ static int load_cpu_end(struct trace *t, const struct row_cpu_end *row)
 /* When memory ends or starts anew is known as it is read; trace_mm_resets_prepare() sorts it. */
 static int add_reset(struct trace *t, uint64_t ts_ns, uint32_t upid, enum trace_mm_reset_kind kind)
 {
-	return append_row(t, TRACE_LIST_MM_RESETS,
-			  &(struct trace_mm_reset){ ts_ns, upid, kind });
+	return append_row(t, TRACE_LIST_MM_RESETS, &(struct trace_mm_reset){ ts_ns, upid, kind });
 }
 
 /* A later row of a process knows another end. */

@@ -395,8 +395,7 @@ static void unwind(struct fill *f, uint32_t slot, const struct wire_sample *r,
 	bool is_whole;
 
 	if (t && t->process && names->unwind)
-		cnt = names->unwind(names->ctx, t->process->pid, r, frames, UNWOUND_MAX,
-				    &is_whole);
+		cnt = names->unwind(names->ctx, t->process->pid, r, frames, UNWOUND_MAX, &is_whole);
 	if (!cnt)
 		return;
 	/* As if a call had led there; what the kernel ran on behalf of it has one. */
