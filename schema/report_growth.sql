@@ -38,11 +38,11 @@ line AS (
 	SELECT upid, source, grown_bytes, bins * bins * (bins * bins - 1) / 12.0 AS xx, bins * yy - y * y AS yy, bins * xy - bins * (bins - 1) / 2 * y AS xy
 	  FROM sums WHERE grown_bytes > 0),
 made AS (
-	SELECT upid, source, coalesce(symbol, iif(call_site, printf('0x%x', call_site), NULL), cache, 'order ' || page_order) AS call_site, sum(allocs) AS allocs, sum(allocs - freed) AS kept
+	SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site, sum(allocs) AS allocs, sum(allocs - freed) AS kept
 	  FROM lifetime_usage(:from, :to, 'process') GROUP BY 1, 2, 3),
 site AS MATERIALIZED (
 	SELECT *, row_number() OVER (PARTITION BY upid, source ORDER BY kept_bytes DESC, call_site) AS nth
-	  FROM (SELECT upid, source, coalesce(symbol, iif(call_site, printf('0x%x', call_site), NULL), cache, 'order ' || page_order) AS call_site,
+	  FROM (SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site,
 	               sum(bytes) AS kept_bytes, percentile(:to - alloc_ns, 50) AS age_p50_ns
 	          FROM allocations(:to) WHERE alloc_ns >= :from AND alloc_ns < :to AND free_ns IS NULL AND thread_in_scope(utid) GROUP BY 1, 2, 3))
 SELECT p.pid AS pid, p.comm AS comm, x.source AS source, x.grown_bytes AS grown_bytes,

@@ -52,7 +52,7 @@ u AS (
 ),
 g AS (
 	SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
-	       coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
+	       coalesce(code_text(u.symbol, u.call_site), '') AS call_site,
 	       sum(u.objects) AS objects, sum(u.bytes) AS bytes, max(u.oldest_ns) AS oldest_ns,
 	       min(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure, u.user_stack AS user_stack, u.kernel_stack AS kernel_stack,
 	       CASE WHEN u.cache IN ('buffer_head', 'dentry', 'radix_tree_node', 'jbd2_journal_head', 'mb_cache_entry')

@@ -16,7 +16,7 @@
 --   temporary, ..      the part of freed that lived less than 1 ms: number, share of allocs, and bytes
 --   life_avg_ns, ..    lifetimes of the freed allocations
 SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
-       coalesce(u.symbol, CASE WHEN u.call_site IS NOT NULL THEN printf('0x%x', u.call_site) END, '') AS call_site,
+       coalesce(code_text(u.symbol, u.call_site), '') AS call_site,
        sum(u.allocs) AS allocs, sum(u.bytes) AS bytes, sum(u.freed) AS freed, sum(u.temporary) AS temporary,
        round(100.0 * sum(u.temporary) / sum(u.allocs), 1) AS temporary_pct, sum(u.temporary_bytes) AS temporary_bytes,
        CAST(sum(u.life_sum_ns) / nullif(sum(u.freed), 0) AS INTEGER) AS life_avg_ns, max(u.life_max_ns) AS life_max_ns,

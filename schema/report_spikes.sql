@@ -57,11 +57,11 @@ SELECT $t_spike
        u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s,
        u.baseline_bytes AS baseline_bytes, u.end_ns AS end_ns, u.threshold_bytes AS threshold_bytes,
        CASE u.source
-       WHEN 'slab' THEN (SELECT coalesce(cache_name(x.cache), 'kmalloc') || ' at ' || coalesce(symbol(x.call_site), printf('0x%x', x.call_site))
+       WHEN 'slab' THEN (SELECT coalesce(cache_name(x.cache), 'kmalloc') || ' at ' || code_text(symbol(x.call_site), x.call_site)
                            FROM slab_allocs AS x JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
                           GROUP BY x.cache, x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)
-       WHEN 'heap' THEN (SELECT coalesce(user_symbol(u.upid, x.call_site, max(x.ts_ns)), printf('0x%x', x.call_site))
+       WHEN 'heap' THEN (SELECT code_text(user_symbol(u.upid, x.call_site, max(x.ts_ns)), x.call_site)
                            FROM heap_allocs AS x JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid
                           GROUP BY x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)

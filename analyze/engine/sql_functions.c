@@ -86,6 +86,17 @@ static void fn_user_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
+static void fn_code_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	char text[20];
+
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)sqlite3_value_int64(argv[1]));
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_value(ctx, argv[0]);
+	else if (sqlite3_value_type(argv[1]) != SQLITE_NULL)
+		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
+}
+
 /* stack_text(stack, ts_ns [, part]) */
 static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
