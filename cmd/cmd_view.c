@@ -124,6 +124,61 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 				     .bytes = data.len, .is_deflated = true };
 }
 
+/* An argument that is a number of a task. 0: there is none, or it is no number. */
+static uint32_t take_id(const struct http_request *q, const char *name)
+{
+	const char *text = http_request_argument(q, name);
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+/* What `report why --format json` and `report spikes --format json` say of the window. */
+static int write_report(struct view_job *j, const struct report_request *r, struct http_answer *ret,
+			struct err *e)
+{
+	FILE *f = open_memstream(&ret->text, &ret->bytes);
+	const struct render_options o = { .format = RENDER_JSON, .out = f };
+	struct render *out = NULL;
+	int c = f ? render_new(&out, &o) : -ENOMEM;
+
+	if (!c)
+		c = analysis_report(j->in.analysis, r, render_sink(out), e);
+	render_free(out);
+	if (f && fclose(f) && !c)
+		c = -ENOMEM;
+	return c;
+}
+
+static void answer_report(struct view_job *j, const struct http_request *q,
+			  struct http_answer *ret)
+{
+	uint64_t start_ns = trace_start_ns(j->in.trace);
+	uint32_t pid = take_id(q, "pid"), tid = take_id(q, "tid");
+	const char *view = http_request_argument(q, "view");
+	struct report_request r = { .view = view, .summary_rows = REPORT_SECTION_ROWS,
+				    .comm = http_request_argument(q, "comm"),
+				    .pids = pid ? &pid : NULL, .pid_cnt = pid > 0,
+				    .tids = tid ? &tid : NULL, .tid_cnt = tid > 0 };
+	struct err e = { "" };
+	int c;
+
+	if (!view || (strcmp(view, "why") != 0 && strcmp(view, "spikes") != 0) ||
+	    !take_instant(q, "from", start_ns, &r.from_ns) ||
+	    !take_instant(q, "to", start_ns, &r.to_ns) || r.from_ns >= r.to_ns) {
+		refuse(ret, 400, "view is why or spikes, from and to are ns from the start\n");
+		return;
+	}
+	c = write_report(j, &r, ret, &e);
+	if (c) {
+		free(ret->text);
+		ret->text = NULL;
+		say_note("%s", err_text(&e, c));
+		refuse(ret, 500, "the report cannot be made; the terminal says why\n");
+		return;
+	}
+	ret->type = JSON;
+}
+
 /* The page, without data. */
 static void answer_page(struct view_job *j, struct http_answer *ret)
 {
@@ -169,6 +224,8 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 		answer_page(j, ret);
 	else if (!strcmp(what, "window"))
 		answer_window(j, q, ret);
+	else if (!strcmp(what, "report"))
+		answer_report(j, q, ret);
 	else
 		refuse(ret, 404, "there is no such page\n");
 }

@@ -312,8 +312,8 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster);
 /*
  * Writes what a page about a window shows (analyze/page): a JSON object of columns, as text,
  * compressed (zlib's format). also: gets the rows of `report spikes` too, which take long to find,
- * and then the summary, whose section Spikes is empty. NULL: neither is wanted, and the answer is
- * one of many that somebody waits for. A second thread helps.
+ * and then the summary, whose section Spikes is empty. NULL: no spikes are wanted, and the answer
+ * is one of many that somebody waits for. A second thread helps.
  */
 struct buf;
 int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,

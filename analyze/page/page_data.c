@@ -25,11 +25,16 @@
 #define BINS_WANTED   800
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
 #define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
-#define DECODE_QUICKLY 1000000	/* the same, where somebody waits for the next window */
+/* the same where somebody waits for the next window, whose single events the page may show, too */
+#define DECODE_QUICKLY 1000000
+#define ROWS_QUICKLY  12000
+#define BIN_EVENTS    8		/* a bin of less would be empty */
+#define BINS_QUICKLY  80	/* at least */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
 #define PEAKS	      5		/* bins in which single events are looked for */
 #define COMPRESSION   4
+#define COMPRESSION_QUICKLY 1
 
 #define PAGE_KINDS (ANALYSIS_KINDS | ANALYSIS_STATES)	/* of the index */
 
@@ -83,11 +88,33 @@ static uint64_t round_length(uint64_t ns)
 				return steps[i] * power;
 }
 
-static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
-		     uint64_t decoded, struct err *e)
+/* How many bins a window is worth: of each block, its part of the events. */
+static uint64_t bins_worth(const struct analysis *a, uint64_t from_ns, uint64_t to_ns)
 {
-	uint64_t length = round_length((to_ns - from_ns) / BINS_WANTED + 1), at = from_ns;
+	double events = 0;
+	size_t cnt;
+	const struct trace_block *b = trace_blocks(a->trace, &cnt);
+	uint64_t bins;
+
+	for (size_t i = 0; i < cnt; i++) {
+		uint64_t first = b[i].from_ns > from_ns ? b[i].from_ns : from_ns,
+			 end = b[i].to_ns < to_ns ? b[i].to_ns : to_ns;
+
+		if (first < end)
+			events += (double)trace_block_events(&b[i], UINT32_MAX) *
+				  (double)(end - first) / (double)(b[i].to_ns - b[i].from_ns);
+	}
+	bins = (uint64_t)(events / BIN_EVENTS);
+	return bins < BINS_QUICKLY ? BINS_QUICKLY : bins > BINS_WANTED ? BINS_WANTED : bins;
+}
+
+static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+		     bool quickly, struct err *e)
+{
+	uint64_t bins = quickly ? bins_worth(a, from_ns, to_ns) : BINS_WANTED;
+	uint64_t length = round_length((to_ns - from_ns) / bins + 1), at = from_ns;
 	const struct index *x = NULL;
+	uint64_t decoded = quickly ? DECODE_QUICKLY : DECODE_EVENTS;
 	int ret = context_events(a, UINT32_MAX, from_ns, to_ns) > decoded ?
 		analysis_index_of(a, PAGE_KINDS, &x, e) : 0;
 
@@ -106,12 +133,12 @@ static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, 
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
 }
 
-static int compress_text(const struct buf *text, struct buf *ret, struct err *e)
+static int compress_text(const struct buf *text, int level, struct buf *ret, struct err *e)
 {
 	uLongf bytes = compressBound(text->len);
 	uint8_t *room = text->failed ? NULL : buf_room(ret, bytes);
 
-	if (!room || compress2(room, &bytes, text->data, text->len, COMPRESSION) != Z_OK)
+	if (!room || compress2(room, &bytes, text->data, text->len, level) != Z_OK)
 		return err_set(e, -ENOMEM, "out of memory");
 	ret->len += bytes;
 	return 0;
@@ -140,6 +167,7 @@ enum { JOB_PAGE = ROWS_CNT, JOB_STACKS, JOB_PROFILE, JOB_SPIKES, JOB_SUMMARY, JO
 
 struct page_job {
 	const struct page_rows_def *rows;	/* NULL: a report */
+	size_t rows_wanted;
 	struct report_request report;
 	const char *section;	/* of a report that has no sections */
 	struct row_log log;
@@ -260,7 +288,7 @@ static int find_rows(struct analysis *a, struct page_job *j, struct err *e)
 
 	if (ret < 0)
 		return err_set(e, ret, "out of memory");
-	ret = page_rows_put(a, j->rows, &j->log.sink, ROWS_WANTED, e);
+	ret = page_rows_put(a, j->rows, &j->log.sink, j->rows_wanted, e);
 	scope_done(&a->scope);
 	j->is_done = !ret;
 	return ret;
@@ -430,12 +458,15 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 	context_clip(a, &first_ns, &end_ns);
 	if (first_ns == end_ns)
 		return err_set(e, -EINVAL, "the window is empty");
-	r = make_bins(&bins, a, first_ns, end_ns, also ? DECODE_EVENTS : DECODE_QUICKLY, e);
+	r = make_bins(&bins, a, first_ns, end_ns, !also, e);
 	if (!r) {
 		a->bin_edges = bins.edges;
 		a->bin_cnt = bins.cnt - 1;
 		init_jobs(&j, a, from_ns, to_ns);
-		j.jobs[JOB_SUMMARY].is_left_out = !also;
+		/* who waits for a window asks for its spikes later: they take long to find */
+		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !also;
+		for (unsigned int i = 0; i < ROWS_CNT; i++)
+			j.jobs[i].rows_wanted = also ? ROWS_WANTED : ROWS_QUICKLY;
 		r = find_all(&j, e);
 		r = r ? r : put_all(&j, also, &text);
 		if (r == -ENOMEM)
@@ -446,7 +477,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		a->bin_cnt = 0;
 	}
 	if (!r)
-		r = compress_text(&text, ret, e);
+		r = compress_text(&text, also ? COMPRESSION : COMPRESSION_QUICKLY, ret, e);
 	buf_done(&text);
 	free(bins.edges);
 	return r;

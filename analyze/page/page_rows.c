@@ -16,7 +16,7 @@
 
 #define NULL_VALUE UINT64_MAX
 #define ROWS_KEPT 250000	/* a sparse table of more is scanned twice */
-#define NAMES_KEPT 30	/* of processes that have no rows of their own */
+#define NAMES_KEPT 30	/* of processes that have no rows of their own, at most */
 #define SCAN_TRIES 3	/* an index that proves damaged is made anew */
 
 struct page_key {
@@ -280,18 +280,19 @@ static void name_leaders(struct page_rows *p)
 		ranked_key(p, best->key)->is_named = true;
 }
 
-/* What the processes of a name have together, of those without rows of their own. */
+/* The processes of a name. */
 struct page_name {
-	const char *text;
-	uint64_t total;
+	uint64_t total;		/* what those have together that have no rows of their own */
+	bool is_kept;
 };
 
 static int by_name_total(const void *a, const void *b)
 {
-	const struct page_name *x = a, *y = b;
+	const struct page_name *x = *(struct page_name *const *)a,
+			       *y = *(struct page_name *const *)b;
 
-	return x->total != y->total ? (x->total < y->total) - (x->total > y->total)
-				    : strcmp(x->text, y->text);
+	return x->total != y->total ? (x->total < y->total) - (x->total > y->total) :
+				      (x > y) - (x < y);
 }
 
 /* The name of a key's process, if it has a known one; its address is the same each time. */
@@ -299,49 +300,70 @@ static const char *name_of(struct page_rows *p, const struct page_key *k)
 {
 	uint32_t process = dense_process(&p->a->ids, (uint32_t)k->value);
 
-	if (k->value == NULL_VALUE || strcmp(p->def->keys[k->column], "upid"))
+	if (k->value == NULL_VALUE || strcmp(p->def->keys[k->column], "upid") != 0)
 		return NULL;
 	return dense_process_row(&p->a->ids, process) ?
 		       strpool_put(p->texts, dense_process_comm(&p->a->ids, process)) : NULL;
 }
 
-/* Names of others with most of the measure: these keep their name. ranking: cnt keys. */
-static int name_others(struct page_rows *p, struct page_key *const *ranking, size_t cnt)
+/* Keys without rows of their own get the name of their process, if it is kept. */
+static int give_names(struct page_rows *p, struct page_key *const *ranking, size_t cnt,
+		      struct hash_map *numbers, const struct page_name *names)
 {
-	struct page_name *names = calloc(cnt + 1, sizeof(*names));
-	struct hash_map numbers = { 0 };
-	size_t name_cnt = 0;
 	uint32_t n;
-	int r = names ? 0 : -ENOMEM;
+	int r = 0;
 
 	for (size_t i = 0; i < cnt && r >= 0; i++) {
 		const char *text = ranking[i]->is_named ? NULL : name_of(p, ranking[i]);
 
 		if (!text)
 			continue;
-		r = hash_map_intern(&numbers, (uintptr_t)text, 0, &n);
-		if (r > 0)
-			names[name_cnt++].text = text;
-		if (r >= 0)
-			names[n].total += ranking[i]->total;
+		r = hash_map_intern(numbers, (uintptr_t)text, 0, &n);
+		if (r >= 0 && names[n].is_kept)
+			ranking[i]->others = (uintptr_t)text;
 	}
-	if (r >= 0)
-		qsort(names, name_cnt, sizeof(*names), by_name_total);
-	for (size_t i = 0; i < cnt && r >= 0; i++) {
-		const char *text = ranking[i]->is_named ? NULL : name_of(p, ranking[i]);
+	return r < 0 ? r : 0;
+}
 
-		for (size_t k = 0; text && k < name_cnt && k < NAMES_KEPT; k++)
-			if (names[k].text == text)
-				ranking[i]->others = (uintptr_t)text;
+/*
+ * Others keep their name if a process of that name has rows of its own, so that the rows of a name
+ * are all of it, and if it is one of so many names with most. ranking: cnt keys.
+ */
+static int name_others(struct page_rows *p, struct page_key *const *ranking, size_t cnt,
+		       size_t names_kept)
+{
+	struct page_name *names = calloc(cnt + 1, sizeof(*names));
+	struct page_name **order = calloc(cnt + 1, sizeof(*order));
+	struct hash_map numbers = { 0 };
+	uint32_t n;
+	int r = names && order ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < cnt && r >= 0; i++) {
+		const char *text = name_of(p, ranking[i]);
+
+		r = text ? hash_map_intern(&numbers, (uintptr_t)text, 0, &n) : 0;
+		if (!text || r < 0)
+			continue;
+		names[n].is_kept |= ranking[i]->is_named;
+		names[n].total += ranking[i]->is_named ? 0 : ranking[i]->total;
 	}
+	for (size_t i = 0; i < numbers.cnt && r >= 0; i++)
+		order[i] = &names[i];
+	if (r >= 0)
+		qsort(order, numbers.cnt, sizeof(struct page_name *), by_name_total);
+	for (size_t i = 0; i < numbers.cnt && i < names_kept && r >= 0; i++)
+		order[i]->is_kept = true;
+	if (r >= 0)
+		r = give_names(p, ranking, cnt, &numbers, names);
 	hash_map_done(&numbers);
+	free(order);
 	free(names);
 	return r < 0 ? r : 0;
 }
 
 static int name_keys(struct page_rows *p, size_t rows_wanted)
 {
-	size_t cnt = p->key_numbers.cnt, n = 0, rows = 0;
+	size_t cnt = p->key_numbers.cnt, n = 0, rows = 0, names_kept;
 	struct page_key **ranking = calloc(cnt + 1, sizeof(*ranking));
 	int ret;
 
@@ -360,7 +382,8 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 	for (size_t i = 0; i < n && (rows += ranking[i]->rows) <= rows_wanted; i++)
 		ranking[i]->is_named = true;
 	name_leaders(p);
-	ret = name_others(p, ranking, n);
+	names_kept = rows_wanted / (2 * p->a->bin_cnt);
+	ret = name_others(p, ranking, n, names_kept < NAMES_KEPT ? names_kept : NAMES_KEPT);
 	free(ranking);
 	return ret;
 }

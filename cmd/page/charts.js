@@ -391,7 +391,7 @@ function make_graph(chart, plot) {
 		stackedGraph: !!def.stacked, fillGraph: !!def.stacked, fillAlpha: def.stacked ? 0.75 : 0.3, includeZero: true,
 		series: def.stacked ? { peak: { fillGraph: false, strokeWidth: 1 } } : {},
 		showRangeSelector: source === own_data && def.wide && !chart.def.series, rangeSelectorHeight: 34, rangeSelectorPlotFillColor: '#0072b2', rangeSelectorPlotStrokeColor: '#0072b2',
-		axes: { x: { axisLabelFormatter: (v) => +v.toFixed(time_digits()) + ' s', pixelsPerLabel: 110 },
+		axes: { x: { axisLabelFormatter: (v) => +v.toFixed(time_digits()) + ' s', pixelsPerLabel: 85 },
 			y: { axisLabelFormatter: axis_label(def), axisLabelWidth: 68, pixelsPerLabel: 28, labelsKMG2: axis_label(def) === bytes } },
 		gridLineColor: 'rgba(128, 128, 128, 0.25)', axisLineColor: 'rgba(128, 128, 128, 0.6)', axisLabelFontSize: 11,
 		animatedZooms: false, highlightCircleSize: 0,

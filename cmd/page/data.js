@@ -34,6 +34,7 @@ function take_data(all) {
 		for (let i = 1; r.bin && i < r.cnt; i++)
 			r.bin[i] += r.bin[i - 1];
 	}
+	results.spikes = results.spikes || { cnt: 0 };
 	from = 0;
 	to = edges.length - 1;
 	processes.clear();

@@ -87,7 +87,7 @@ function flame_graph(box, stacks, format) {
 		const deepest = place_below(shown, 0, all);
 		plot.replaceChildren(...drawn);
 		plot.style.height = (deepest + 1) * FRAME_HEIGHT + 'px';
-		const parts = shown === root ? [...root.below.values()] : [shown];
+		const parts = shown === root ? [...root.below.values()].sort((a, b) => b.total - a.total).slice(0, 8) : [shown];
 		about.textContent = parts.map((node) => node.name + ': ' + (word ? 'found ' + share(node, found(node)) : share(node, node.total))).join(', ');
 	}
 

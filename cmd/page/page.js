@@ -5,10 +5,9 @@ function quoted(path) {
 	return /^[A-Za-z0-9_.,:\/@%+=-]+$/.test(path) ? path : "'" + path.replace(/'/g, "'\\''") + "'";
 }
 
-function command(view) {
-	return 'ebpfrec report -i ' + quoted($('app').dataset.trace) + (view ? ' ' + view : '') +
-		' --from ' + option(edges[from]) + ' --until ' + option(edges[to]);
-}
+const command_of = (what, more) => 'ebpfrec ' + what + ' -i ' + quoted($('app').dataset.trace) + (more ? ' ' + more : '') +
+	' --from ' + option(edges[from]) + ' --until ' + option(edges[to]);
+const command = (view) => command_of('report', view);
 
 /* What can be seen is drawn at once, the rest piece by piece when nothing else is to be done. */
 const parts = [];	/* { box, draw, title, has_data } */
@@ -70,6 +69,8 @@ function draw_unseen() {
 		return;
 	}
 	document.body.dataset.drawn = edges[from] + '-' + edges[to];
+	explain();
+	get_spikes();
 }
 
 /* Canvases keep their width: before paper cuts them off, all is drawn as wide as paper is. */
@@ -88,7 +89,7 @@ function search() {
 
 function wire() {
 	const keys = { '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), '0': show_whole, ArrowLeft: () => move(-1),
-		ArrowRight: () => move(1), Backspace: () => history.back(), '/': () => $('search').focus() };
+		ArrowRight: () => move(1), Backspace: () => history.back(), '/': () => $('search').focus(), w: () => select(selected) };
 	/* a window may be given as the address's fragment */
 	window.addEventListener('hashchange', follow_address);
 	document.addEventListener('keydown', (event) => {
@@ -130,6 +131,8 @@ async function start() {
 	take_choices();
 	await source.read();
 	add_group_choice();
+	add_explain();
+	add_figures();
 	$('fallback').hidden = true;
 	$('summary').open = false;
 	$('app').hidden = false;
@@ -139,6 +142,8 @@ async function start() {
 		add_chart(def);
 	add_heat_map();
 	add_lanes();
+	add_threads();
+	add_requests();
 	for (const def of TABLES)
 		add_table(def, draw_table);
 	for (const def of EVENTS)

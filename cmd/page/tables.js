@@ -110,7 +110,9 @@ function missing(view) {
 	return !incomplete ? '' : events ? 'INCOMPLETE: events were lost' : 'INCOMPLETE: events may be missing';
 }
 
-const shown_columns = (def) => def.columns.filter((c) => !c.is_hidden || !c.is_hidden());
+/* A page that is served can be asked why. */
+const why = { name: 'WHY', text: true, select: true, of: (x) => selection_of(x.group) ? 'why?' : null };
+const shown_columns = (def) => [...def.columns.filter((c) => !c.is_hidden || !c.is_hidden()), ...(def.keys && source !== own_data ? [why] : [])];
 
 function heading(def, s, redraw) {
 	return element('tr', {}, ...shown_columns(def).map((c) => {
@@ -130,6 +132,8 @@ function cell(c, x) {
 	if (v === null || v === undefined)
 		return element('td');
 	const open = c.open && c.open(x);
+	if (c.select && v)
+		return element('td', { class: 'text' }, element('button', { class: 'open', onclick: () => select(selection_of(x.group)) }, v));
 	if (open)
 		return element('td', { class: 'text', title: v }, element('i', { color: c.color(x) }), element('button', { class: 'open', onclick: open }, v));
 	if (c.text)
@@ -139,7 +143,7 @@ function cell(c, x) {
 
 function fill(box, def, rows, note) {
 	const s = state.get(def.title);
-	const sorted = def.columns.find((c) => c.name === s.sort);
+	const sorted = shown_columns(def).find((c) => c.name === s.sort);
 	rows.sort((a, b) => {
 		const x = sorted.of(a), y = sorted.of(b);
 		const order = typeof x === 'number' && typeof y === 'number' ? x - y : x === y ? 0 : x === null ? -1 : y === null ? 1 : x < y ? -1 : 1;
@@ -194,4 +198,27 @@ function add_table(def, draw, has_data) {
 	state.set(def.title, { sort, down: true, all: location.hash.includes('all') });
 	$('tables').append(box);
 	parts.push({ box, has_data, draw: () => draw(def) });
+}
+
+/* Spikes take long to find: a page that is served asks for them when all else is drawn. */
+let spikes_of = null;
+async function get_spikes() {
+	const mine = results;
+	if (source === own_data || spikes_of === mine)
+		return;
+	spikes_of = mine;
+	const answer = await fetch('report?view=spikes&from=' + edges[from] + '&to=' + edges[to]);
+	const rows = answer.ok ? await answer.json() : [];
+	if (mine !== results || !rows.length)
+		return;
+	mine.spikes = spikes_from(rows);
+	redraw();
+}
+
+/* Rows become columns, whose texts are numbers. */
+function spikes_from(rows) {
+	const r = { cnt: rows.length }, number = (text) => texts.push(text) - 1;
+	for (const name of Object.keys(rows[0]))
+		r[name] = rows.map((row) => typeof row[name] === 'string' ? number(row[name]) : row[name]);
+	return r;
 }

@@ -120,6 +120,48 @@ def check_groups(b, v, trace):
     check("a name with many processes unfolds", pids > 1 and b.evaluate(rows) > before and b.evaluate("location.hash").endswith(",open=" + name), (name, pids, before))
 
 
+def answer(*argv):
+    return json.loads(subprocess.run([ebpfrec, *argv, "--format", "json"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
+
+
+def seconds(ns):
+    return "%d.%09ds" % divmod(ns, 10**9)
+
+
+def check_events(v, trace):
+    """Where a window has few events, each of them is there."""
+    end = v.window(0, 10**15)["end"]
+    a, z = end // 3, end // 3 + 3000001
+    r = v.window(a, z)["results"]
+    got = [len(r["slices"]["tid"]), sum(r["slices"]["dur_ns"]), len(r["leaves"]["tid"]), len(r["requests"]["dev"])]
+    asked = ["SELECT count(*) AS n, sum(dur_ns) AS s FROM sched_slices(%d, %d) WHERE utid <> 0" % (a, z),
+             "SELECT count(*) AS n FROM switches WHERE ts_ns >= %d AND ts_ns < %d AND utid <> 0" % (a, z),
+             "SELECT count(*) AS n FROM block_requests WHERE end_ns >= %d AND queued_ns < %d AND end_ns < %d" % (a, z, z + 10**9)]
+    wanted = [n for q in asked for n in answer("sql", "-i", trace, q)[0].values()]
+    check("each slice, switch and request of a short window is there (%s)" % wanted, got == wanted and min(got[:3]) > 0, (got, wanted))
+
+
+def check_why(b, v, trace):
+    end = v.window(0, 10**15)["end"]
+    a, z = end // 4, end // 2
+    pid = answer("report", "cpu", "-i", trace, "--from", seconds(a), "--until", seconds(z))[0]["pid"]
+    wanted = answer("report", "why", "-i", trace, "--from", seconds(a), "--until", seconds(z), "--pid", str(pid))
+    got = json.loads(v.ask("%sreport?view=why&from=%d&to=%d&pid=%d" % (v.path, a, z, pid))[1])
+    check("it explains a selection as report why does", got == wanted and len(got) > 2, (str(got)[:200], str(wanted)[:200]))
+    spikes = "-i", trace, "--from", seconds(a), "--until", seconds(z)
+    got = json.loads(v.ask("%sreport?view=spikes&from=%d&to=%d" % (v.path, a, z))[1])
+    check("it has the spikes of report spikes", got == answer("report", "spikes", *spikes), str(got)[:300])
+    got = [v.ask(v.path + "report" + q)[0] for q in ("", "?view=why", "?view=sql&from=0&to=5", "?view=why&from=0&to=0")]
+    check("other reports are refused", got == [400] * 4, got)
+    go(b, a, z)
+    press_plain = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'w', bubbles: true }))"
+    b.evaluate(press_plain)
+    said = b.wait("(document.querySelector('#why .answer') || {}).textContent", 30)
+    all_of = answer("report", "why", "-i", trace, "--from", seconds(a), "--until", seconds(z))
+    command = b.evaluate("document.getElementById('why-command').textContent")
+    check("the page shows it, and the command", said == all_of["In short"][0]["answer"] and command.startswith("ebpfrec report -i ") and " why --from " in command, (said, command))
+
+
 def check_steps(b, v):
     b.open(v.url)
     seen = [b.wait("document.body.dataset.drawn")]
@@ -153,9 +195,11 @@ large = os.path.join(tmp, "large")
 viewer = Viewer(large)
 check_refusals(viewer)
 check_misuse(viewer)
+check_events(viewer, large)
 with Browser() as browser:
     check_windows("generated trace", browser, viewer, large, 8)
     check_groups(browser, viewer, large)
+    check_why(browser, viewer, large)
     check_steps(browser, viewer)
 check_firefox(viewer, large)
 viewer.process.send_signal(signal.SIGINT)

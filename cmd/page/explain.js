@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * What was selected, explained: beside the charts, what `report why` says of the window and of a group or a thread, and the
+ * command that says the same in a terminal. A page in a file has no program to ask, and shows the command alone.
+ */
+let selected = null;	/* { label, options: [[option, value], ...] }; null: all threads */
+let explained = '';	/* the question that was answered last */
+
+/* A process has its number; other groups have their name. */
+function selection_of(g) {
+	if (g.pid)
+		return { label: g.comm + ' ' + g.pid, options: [['pid', g.pid]] };
+	return by === 'name' && g.name ? { label: g.label, options: [['comm', g.name]] } : null;
+}
+
+const selection_of_thread = (tid, comm) => ({ label: 'thread ' + tid + ' of ' + comm, options: [['tid', tid]] });
+
+function why_command() {
+	return command('why') + (selected ? selected.options.map(([name, value]) => ' --' + name + ' ' + quoted(String(value))).join('') : '');
+}
+
+/* A figure as its column says: ns, bytes, an instant, or as it is. */
+function figure(name, v) {
+	if (v === null)
+		return '';
+	if (typeof v !== 'number' || /^(pid|tid|cpu|ino)$/.test(name))
+		return String(v);
+	if (/^(at|t|start|end)_ns$/.test(name))
+		return instant(v) + ' s';
+	return name.endsWith('_ns') ? duration(v) : name.endsWith('bytes') ? bytes(v) : v.toLocaleString('en-US', { maximumFractionDigits: 1 });
+}
+
+function section_table(title, rows) {
+	const names = Object.keys(rows[0]).filter((name) => rows.some((row) => row[name] !== null));
+	const is_text = (name) => rows.some((row) => typeof row[name] === 'string');
+	const part = (tag, name, text) => element(tag, { class: is_text(name) ? 'text' : '', title: text }, text);
+	if (names.length === 1)
+		return [element('h3', {}, title), ...rows.map((row) => element('p', { class: 'answer' }, String(row[names[0]])))];
+	return [element('h3', {}, title), element('div', { class: 'table' }, element('table', {},
+		element('thead', {}, element('tr', {}, ...names.map((name) => part('th', name, name.replace(/_(ns|pct)$/, (end) => end === '_pct' ? ' %' : '').replace(/_/g, ' '))))),
+		element('tbody', {}, ...rows.map((row) => element('tr', {}, ...names.map((name) => part('td', name, figure(name, row[name]))))))))];
+}
+
+/* Asks, unless this question was the last one. */
+async function explain() {
+	const question = 'report?view=why&from=' + edges[from] + '&to=' + edges[to] +
+		(selected ? selected.options.map(([name, value]) => '&' + name + '=' + encodeURIComponent(value)).join('') : '');
+	if ($('why').hidden || question === explained)
+		return;
+	explained = question;
+	$('why-whom').textContent = 'Why? ' + (selected ? selected.label : 'all threads together') + ', ' + instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s';
+	$('why-command').textContent = why_command();
+	if (source === own_data) {
+		$('why-text').replaceChildren(element('p', { class: 'note' }, 'This command explains it; in `ebpfrec view` the answer stands here.'));
+		return;
+	}
+	$('why-text').replaceChildren(element('p', { class: 'note' }, 'asking ...'));
+	try {
+		const answer = await fetch(question);
+		const text = await answer.text();
+		if (question !== explained)
+			return;
+		if (!answer.ok)
+			throw new Error(text);
+		const sections = Object.entries(JSON.parse(text)).filter(([, rows]) => rows.length);
+		$('why-text').replaceChildren(...sections.flatMap(([title, rows]) => section_table(title, rows)));
+		if (!sections.length)
+			$('why-text').replaceChildren(element('p', { class: 'note' }, 'There is nothing to explain: nothing of it ran or waited in this window.'));
+	} catch (error) {
+		$('why-text').replaceChildren(element('p', { class: 'incomplete' }, 'It could not be explained: ' + error.message));
+	}
+}
+
+function select(what) {
+	selected = what;
+	$('why').hidden = false;
+	explained = '';
+	explain();
+	$('why').scrollIntoView({ block: 'nearest' });
+}
+
+function add_explain() {
+	$('explain').onclick = () => select(selected);
+	$('why-all').onclick = () => select(null);
+	$('why-close').onclick = () => { $('why').hidden = true; selected = null; };
+}

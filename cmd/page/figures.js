@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The figures of the window that stand above the charts, and the commands that take the window elsewhere. */
+
+/* The sum of columns over the bins shown. */
+function sum_of(r, columns, where) {
+	let sum = 0;
+	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++)
+		if (!where || where(r, i))
+			for (const c of columns)
+				sum += r[c][i] || 0;
+	return sum;
+}
+
+/* Resident memory of all at the end of the bin in which it was highest. */
+function highest_memory() {
+	const r = results.memory, sums = new Float64Array(to - from);
+	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++)
+		if (texts[r.source[i]] === 'rss')
+			sums[r.bin[i] - from] += r.now_bytes[i] || 0;
+	return sums.reduce((a, b) => Math.max(a, b), 0);
+}
+
+function lost_events() {
+	return sum_of(results.loss, ['lost_events'], (r, i) => texts[r.what[i]] === 'all');
+}
+
+/* [what it is, how much]; without what was not recorded. */
+function figures() {
+	const s = results.states, io = results.io, threads = (...columns) => sum_of(s, columns);
+	const moved = (op) => sum_of(io, ['bytes'], (r, i) => texts[r.op[i]] === op);
+	const found = [];
+	if (was_recorded('sched.switch')) {
+		const busy = sum_of(results.cpu, ['oncpu_ns'], is_known);
+		found.push(['CPUs busy', percent(100 * busy / span_ns() / Math.max(1, count_cpus())) + ' % of ' + count_cpus()],
+			['Waited for a CPU', duration(threads('runnable_ns', 'preempted_ns'))]);
+		if (threads('throttled_ns'))
+			found.push(['Throttled', duration(threads('throttled_ns'))]);
+		found.push(['Waited for a disk', duration(threads('disk_ns'))], ['Other uninterruptible sleep', duration(threads('uninterruptible_ns'))]);
+	}
+	if (was_recorded('alloc.rss'))
+		found.push(['Resident memory, highest', bytes(highest_memory())]);
+	if (was_recorded('block'))
+		found.push(['Read', bytes(moved('read'))], ['Written', bytes(moved('write'))], ['Requests', count(sum_of(io, ['ios']))]);
+	found.push(['Lost events', lost_events() ? count(lost_events()) : missing('page') ? 'some time is incomplete' : 'none']);
+	return found;
+}
+
+function draw_figures() {
+	$('figures').replaceChildren(...figures().map(([name, value]) => element('div', {}, element('b', {}, value), element('span', {}, name))));
+	const commands = [['As a page', command_of('export', '--to html')], ['Tables as CSV', command_of('export', '--to csv')],
+		['For ui.perfetto.dev', command_of('export', '--to perfetto')], ['A trace of this window', command_of('cut', '-o window.ebpfrec')],
+		['For a bug report', command_of('bundle', '-o window.zip')], ['Questions in SQL', 'ebpfrec sql -i ' + quoted($('app').dataset.trace)]];
+	$('elsewhere').replaceChildren(...commands.map(([name, text]) => element('tr', {}, element('td', { class: 'text' }, name), element('td', { class: 'text' },
+		element('code', {}, text)))));
+}
+
+function add_figures() {
+	parts.push({ box: $('figures'), draw: draw_figures });
+}
