@@ -8,7 +8,7 @@ set -u
 
 dir=$1
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-packages='libc6-dev libc6 linux-libc-dev libcrypt-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libsqlite3-dev busybox-static dash'
+packages='libc6-dev libc6 linux-libc-dev libcrypt-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libsqlite3-dev libdw-dev liblzma-dev busybox-static dash'
 
 [ "$(cat "$dir/complete" 2>/dev/null)" = "$packages" ] && exit 0
 mirror=${ARM64_MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null | grep '/debian/*$' | sort -u | head -n 1)}

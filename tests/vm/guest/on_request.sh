@@ -152,7 +152,25 @@ check_profile()
 	got=$(sql profile "SELECT (SELECT sum(oncpu_ns) FROM cpu_profile(0, NULL)) = (SELECT sum(oncpu_ns) FROM cpu_usage(0, NULL, 0))")
 	check "profile: the samples' time is all time on the CPU" "[ '$got' = 1 ]" "$got"
 	balanced profile cpu
+	got=$(sql profile "SELECT value FROM info WHERE key = 'profile.unwind'")
+	case $(uname -r) in
+	5.10.*) check "profile: no stacks are copied without bpf_task_pt_regs, and that is said" \
+		"[ -z '$got' ] && ebpfrec info -i $tmp/profile | grep -q 'bpf_task_pt_regs'" "$got" ;;
+	*) check "profile: stacks are copied" "[ '$got' = dwarf ]" "$got" ;;
+	esac
 	forget profile
+	recorded bare -e sched --profile=200 -- profile_bare 4 || return
+	# the thread's function, burn_outer() and one of burn_*(), and below them clone() and its relatives
+	tid=$(kv bare tid_user)
+	most=$(sql bare "SELECT count(*) FROM cpu_samples JOIN threads USING (utid) WHERE tid = $tid")
+	got=$(sql bare "SELECT count(*) FROM cpu_samples JOIN threads USING (utid) WHERE tid = $tid AND (SELECT count(*) FROM stack_frames f
+		WHERE f.stack = cpu_samples.stack AND upid NOT NULL) >= 4 AND stack_text(stack, ts_ns) NOT LIKE '%not unwound%'")
+	case $(uname -r) in
+	5.10.*) ;;
+	*) check "profile: samples of code without frame pointers reach the thread's first function" \
+		"[ '${got:-0}' -ge $((${most:-0} * 9 / 10 - 3)) ] && [ '${most:-0}' -gt 20 ]" "$got of $most" ;;
+	esac
+	forget bare
 }
 
 # A kernel's BTF that is not to be seen, given by a copy.
