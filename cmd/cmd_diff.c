@@ -12,6 +12,7 @@
 #include "analyze/engine/report_view.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/diff_groups.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
 
@@ -19,7 +20,9 @@
 
 struct diff {
 	struct input in[2];
-	unsigned int operand_cnt;
+	struct lists_strings paths[2]; /* of group A, and after --with of group B */
+	bool with;
+	const char *has_more;
 	uint64_t every_ns;
 	uint64_t limit;
 	bool only_changed, only_workload, exit_code;
@@ -235,10 +238,33 @@ static int take_trace(void *job, const char *value)
 {
 	struct diff *d = job;
 
-	if (d->operand_cnt == 2)
-		return opts_usage_error("'%s': two traces are compared, no more", value);
-	d->in[d->operand_cnt++].path = value;
-	return 0;
+	if (!d->with && d->paths[0].cnt == 2)
+		d->has_more = value;
+	return lists_add_string(&d->paths[d->with], value, NULL) ? say_error("out of memory") : 0;
+}
+
+static int take_with(void *job, const char *value, struct err *e)
+{
+	struct diff *d = job;
+
+	d->with = true;
+	return lists_add_string(&d->paths[1], value, e);
+}
+
+static int compare_groups(const struct diff *d)
+{
+	const struct diff_groups groups = {
+		.paths = d->paths, .like = &d->in[0], .limit = d->limit,
+		.only_workload = d->only_workload, .only_changed = d->only_changed,
+		.exit_code = d->exit_code,
+	};
+
+	if (!d->paths[0].cnt)
+		return opts_usage_error("no trace to compare with: ebpfrec diff A... --with B...");
+	if (d->every_ns)
+		return opts_usage_error("--every is for two traces: runs have a noise of their "
+					"own");
+	return diff_groups(&groups);
 }
 
 static int run(void *job)
@@ -246,8 +272,15 @@ static int run(void *job)
 	struct diff *d = job;
 	int c = 0;
 
-	if (d->operand_cnt < 2)
+	if (d->with)
+		return compare_groups(d);
+	if (d->has_more)
+		return opts_usage_error("'%s': two traces are compared; of more: ebpfrec diff "
+					"A... --with B...", d->has_more);
+	if (d->paths[0].cnt < 2)
 		return opts_usage_error("two traces are needed: ebpfrec diff A B");
+	d->in[0].path = d->paths[0].v[0];
+	d->in[1].path = d->paths[0].v[1];
 	d->in[1].from = d->in[0].from;
 	d->in[1].to = d->in[0].to;
 	d->in[1].during = d->in[0].during;
@@ -263,9 +296,27 @@ static void done(void *job)
 
 	input_close(&d->in[0]);
 	input_close(&d->in[1]);
+	free(d->paths[0].v);
+	free(d->paths[1].v);
+}
+
+static int take_format(void *job, const char *value, struct err *e)
+{
+	struct diff *d = job;
+
+	d->in[0].markdown = !strcmp(value, "markdown");
+	if (!render_parse_format(d->in[0].markdown ? "table" : value, RENDER_OF_ROWS,
+				 &d->in[0].format))
+		return 0;
+	return opts_usage_error("unknown format '%s'; there are table, markdown, csv, json and "
+				"jsonl", value);
 }
 
 static const struct opts_option options[] = {
+	{ 0, "with", "B",
+	  "compare all traces before this with B and those that follow: several\n"
+	  "runs with several",
+	  OPTS_CALL, .take = take_with },
 	INPUT_OPTIONS_WINDOW(struct diff, in[0]),
 	{ 0, "every", "DUR",
 	  "length of the bins whose variation is the noise (default: a\n"
@@ -279,26 +330,33 @@ static const struct opts_option options[] = {
 	{ 0, "limit", "N", "rows at most, 0 for all (default: 20 for tables, else all)",
 	  OPTS_COUNT, offsetof(struct diff, limit),
 	  .refuse = " is no number of rows; 0 is for all" },
-	{ 0, "exit-code", NULL, "end with 1 when something has changed",
+	{ 0, "exit-code", NULL,
+	  "end with 1 when something has changed; of groups: when it is worse",
 	  OPTS_FLAG, offsetof(struct diff, exit_code) },
-	INPUT_OPTION_FORMAT(struct diff, in[0]),
+	{ 0, "format", "FORMAT", "table (default), markdown, csv, json or jsonl", OPTS_CALL,
+	  .take = take_format },
 	{ 0 },
 };
 
 const struct opts_command diff_opts = {
 	.name = "diff",
-	.about = "Compare two traces.",
-	.synopsis = "[OPTIONS] A B",
+	.about = "Compare two traces, or two groups of them.",
+	.synopsis = "[OPTIONS] A B\n"
+		    "       ebpfrec diff [OPTIONS] A... --with B...",
 	.text = "Processes are matched by what they run and who started them, never by PID. A "
 		"figure\n"
 		"has changed when it differs by 5 % or more, by more than its variation from "
 		"bin\n"
 		"to bin explains, and by enough to matter. --from and --until count from the "
 		"start\n"
-		"of each trace.\n",
+		"of each trace.\n"
+		"Groups tell what two traces cannot: how much runs differ. Of each role and\n"
+		"figure they give the medians and the change with its 90 % interval; eight runs\n"
+		"of each side are enough for most.\n",
 	.options = options,
 	.examples = "  ebpfrec diff before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --workload --exit-code before.ebpfrec after.ebpfrec\n"
+		    "  ebpfrec diff --workload before.[0-9]* --with after.[0-9]*\n"
 		    "  ebpfrec diff --changed --format csv before.ebpfrec after.ebpfrec\n",
 	.bytes = sizeof(struct diff),
 	.initial = &(const struct diff){ .limit = INPUT_TABLE_ROWS },

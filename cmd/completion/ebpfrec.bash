@@ -29,6 +29,7 @@ _ebpfrec_values()
 		;;
 	--format)
 		[ "$command" = report ] && echo markdown folded html pprof
+		[ "$command" = diff ] && echo markdown
 		[ "$command" = assert ] && echo markdown junit github
 		echo "table csv json jsonl"
 		return

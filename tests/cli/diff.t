@@ -7,7 +7,7 @@ $ ebpfrec diff golden.ebpfrec
 
 $ ebpfrec diff a b c
 ? 2
-2> ebpfrec diff: 'c': two traces are compared, no more
+2> ebpfrec diff: 'c': two traces are compared; of more: ebpfrec diff A... --with B...
 2> Try 'ebpfrec diff --help'.
 
 $ ebpfrec diff --every 0 golden.ebpfrec golden.ebpfrec
@@ -65,3 +65,63 @@ $ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec d
 
 $ ebpfrec diff golden.ebpfrec cc1.ebpfrec --format csv 2>&1 >/dev/null | grep -c '^ebpfrec: cc1.ebpfrec: Cut: events of some processes only'
 1> 1
+
+# Several runs against several: cc1 runs from 1 s on, so that each cut gives it another time on the CPU.
+$ for s in 1100 1101 1102 1103 1104 1105 1106 1107; do ebpfrec cut -i golden.ebpfrec --until ${s}ms -o a.$s 2>/dev/null; ebpfrec cut -i golden.ebpfrec --until $((s + 20))ms -o b.$s 2>/dev/null; done; ebpfrec diff a.* --with b.* 2>/dev/null
+1> A: a.1100 and on, 8 runs
+1> B: b.1100 and on, 8 runs
+1>
+1> ROLE               METRIC             A         B         CHANGE %              VERDICT
+1> [workload]         wall_ns            1.10 s    1.12 s    +1.8 (+1.6..+2.0)     small
+1> cc1 a.c            oncpu_ns           104 ms    124 ms    +19.3 (+16.8..+22.0)  worse
+1> =1+\x1b[31m,"\xff  wait_cpu_ns        1.10 s    1.12 s    +1.8 (+1.6..+2.0)     small
+1> make               io_bytes           640 KiB   640 KiB   +0.0 (+0.0..+0.0)     same
+1> make               ios                10        10        +0.0 (+0.0..+0.0)     same
+1> =1+\x1b[31m,"\xff  largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)     same
+1> make               largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)     same
+1> systemd            largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)     same
+1> make               oncpu_ns           500 ms    500 ms    +0.0 (+0.0..+0.0)     same
+1>
+1> 1 figure worse, 0 better. A and B are the medians of the runs; the change is in percent of A, with its 90 % interval. Of all figures called worse or better, at most 5 % are so by chance. A change called small is too small to matter.
+
+$ ebpfrec diff --exit-code --changed a.* --with b.* --format csv 2>/dev/null
+? 1
+1> role,parent,metric,a,b,change_pct,low_pct,high_pct,verdict,reason,p_value,runs_a,runs_b
+1> [workload],"",wall_ns,1103500000,1123500000,1.8124154118273512,1.626016260162504,2.0000000000000053,small,,0.0004662004662004662,8,8
+1> cc1 a.c,make,oncpu_ns,103500000,123500000,19.324085961991234,16.822429906542148,21.99999999999986,worse,,0.0004662004662004662,8,8
+
+$ ebpfrec diff --exit-code a.1100 a.1102 a.1104 a.1106 --with a.1101 a.1103 a.1105 a.1107 --format csv 2>/dev/null | cut -d, -f1,3-6,9-13
+1> role,metric,a,b,change_pct,verdict,reason,p_value,runs_a,runs_b
+1> [workload],wall_ns,1103000000,1104000000,0.09066190585536255,same,,1,4,4
+1> cc1 a.c,slab_alloc_bytes,19200,19200,0,small,,1,4,4
+1> make,io_bytes,655360,655360,0,same,,1,4,4
+1> make,ios,10,10,0,same,,1,4,4
+1> "'=1+\x1b[31m,systemd,largest_rss_bytes,2097152,2097152,0,same,,1,4
+1> make,largest_rss_bytes,2097152,2097152,0,same,,1,4,4
+1> systemd,largest_rss_bytes,2097152,2097152,0,same,,1,4,4
+1> make,oncpu_ns,500000000,500000000,0,same,,1,4,4
+1> cc1 a.c,oncpu_ns,103000000,104000000,0.970964869146024,same,,1,4,4
+1> "'=1+\x1b[31m,systemd,wait_cpu_ns,1103000000,1104000000,0.45454545454555395,same,,1,4
+
+# Two runs against two say nothing; nor do runs that lost what a figure is made of.
+$ ebpfrec diff a.1100 a.1101 --with b.1106 b.1107 2>/dev/null | head -n 6
+1> A: a.1100 and on, 2 runs
+1> B: b.1106 and on, 2 runs
+1>
+1> ROLE               METRIC             A         B         CHANGE %  VERDICT
+1> [workload]         wall_ns            1.10 s    1.13 s    +2.4      ? few runs
+1> make               io_bytes           640 KiB   640 KiB   +0.0      ? few runs
+
+$ ebpfrec diff --with b.1100
+? 2
+2> ebpfrec diff: no trace to compare with: ebpfrec diff A... --with B...
+2> Try 'ebpfrec diff --help'.
+
+$ ebpfrec diff a.1100 --with b.1100 --every 10ms
+? 2
+2> ebpfrec diff: --every is for two traces: runs have a noise of their own
+2> Try 'ebpfrec diff --help'.
+
+$ ebpfrec diff a.1100 --with nothing.ebpfrec
+? 1
+2> ebpfrec: nothing.ebpfrec: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i

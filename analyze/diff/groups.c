@@ -1,0 +1,492 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * groups: asks each run for its processes and their figures. When all runs are there, the processes
+ * of a group are one side to role_assign(), with ids that differ from run to run.
+ */
+#include "analyze/diff/groups.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/context/context.h"
+#include "analyze/diff/ranks.h"
+#include "analyze/diff/role.h"
+#include "analyze/engine/statement.h"
+#include "base/array.h"
+
+#define FALSE_SHARE 0.05
+#define RELATIVE_MIN 0.02
+#define WIDE 0.05 /* an interval that reaches farther does not say that nothing changed */
+#define FIRST_UPID 16 /* the ids below are of no process */
+
+/* Figures that need the same of a trace. */
+static const struct family {
+	const char *prefix; /* of their names */
+	const char *needs;
+	double least; /* a change below it is not relevant */
+	bool is_largest; /* of a role's processes; else they are added up */
+} families[] = {
+	{ "wall_ns", "report cpu", 1e6, true },	     { "oncpu_ns", "report cpu", 1e6, false },
+	{ "self_ns", "report profile", 5e6, false }, { "wait_", "report waits", 1e6, false },
+	{ "largest_rss_bytes", "report memory", 256 << 10, true },
+	{ "io_bytes", "report io", 64 << 10, false }, { "ios", "report io", 4, false },
+	{ "heap_", "report alloc", 64 << 10, false }, { "slab_", "report alloc", 256 << 10, false },
+	{ "page_", "report alloc", 256 << 10, false },
+};
+
+#define FAMILY_CNT (sizeof(families) / sizeof(families[0]))
+
+struct run {
+	int group;
+	uint32_t first_upid; /* added to the trace's own ids */
+	bool complete[FAMILY_CNT];
+};
+
+struct fact {
+	uint32_t run, upid, figure; /* upid 0: of the workload */
+	double value;
+};
+
+struct groups {
+	struct role_process *p[2];
+	size_t p_cnt[2], p_cap[2];
+	struct run *runs;
+	size_t run_cnt, run_cap;
+	struct fact *facts;
+	size_t fact_cnt, fact_cap;
+	char **figures;
+	size_t figure_cnt, figure_cap;
+	bool only_workload;
+	uint32_t next_upid[2];
+	uint32_t last_upid; /* of the run that is being added */
+};
+
+const char *groups_verdict_name(enum groups_verdict v)
+{
+	static const char *const names[] = { "worse", "better", "cannot tell", "small", "same" };
+
+	return names[v];
+}
+
+int groups_new(struct groups **ret, bool only_workload)
+{
+	*ret = calloc(1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	(*ret)->only_workload = only_workload;
+	return 0;
+}
+
+void groups_free(struct groups *g)
+{
+	if (!g)
+		return;
+	for (int group = 0; group < 2; group++) {
+		for (size_t i = 0; i < g->p_cnt[group]; i++) {
+			free(g->p[group][i].comm);
+			free(g->p[group][i].exe);
+			free(g->p[group][i].cmdline);
+		}
+		free(g->p[group]);
+	}
+	for (size_t i = 0; i < g->figure_cnt; i++)
+		free(g->figures[i]);
+	free(g->figures);
+	free(g->facts);
+	free(g->runs);
+	free(g);
+}
+
+static size_t family_of(const char *figure)
+{
+	size_t i = 0;
+
+	while (i + 1 < FAMILY_CNT &&
+	       strncmp(figure, families[i].prefix, strlen(families[i].prefix)))
+		i++;
+	return i;
+}
+
+/* ---- a run ---- */
+
+static char *text_of(const struct value *v)
+{
+	return v->type == VALUE_TEXT ? strndup(v->text, v->text_bytes) : strdup("");
+}
+
+static int take_process(void *ctx, const struct value *v)
+{
+	struct groups *g = ctx;
+	const struct run *run = &g->runs[g->run_cnt - 1];
+	int group = run->group;
+	struct role_process *p;
+
+	if (array_reserve(&g->p[group], &g->p_cap[group], g->p_cnt[group] + 1) < 0)
+		return -ENOMEM;
+	p = &g->p[group][g->p_cnt[group]++];
+	*p = (struct role_process){ .upid = (uint32_t)v[0].i + run->first_upid,
+				    .parent_upid = (uint32_t)v[1].i + run->first_upid,
+				    .is_kthread = v[2].i != 0,
+				    .comm = text_of(&v[3]),
+				    .exe = text_of(&v[4]),
+				    .cmdline = text_of(&v[5]) };
+	g->last_upid = p->upid;
+	return p->comm && p->exe && p->cmdline ? 0 : -ENOMEM;
+}
+
+static int find_figure(struct groups *g, const struct value *name, uint32_t *ret)
+{
+	for (*ret = 0; *ret < g->figure_cnt; (*ret)++)
+		if (strlen(g->figures[*ret]) == name->text_bytes &&
+		    !memcmp(g->figures[*ret], name->text, name->text_bytes))
+			return 0;
+	if (array_reserve(&g->figures, &g->figure_cap, g->figure_cnt + 1) < 0)
+		return -ENOMEM;
+	g->figures[g->figure_cnt] = strndup(name->text, name->text_bytes);
+	return g->figures[g->figure_cnt] ? (int)(g->figure_cnt++, 0) : -ENOMEM;
+}
+
+/* upid (NULL: the workload), figure, value */
+static int take_fact(void *ctx, const struct value *v)
+{
+	struct groups *g = ctx;
+	struct fact *f;
+	int r;
+
+	if (v[1].type != VALUE_TEXT || v[2].type == VALUE_NULL)
+		return 0;
+	if (array_reserve(&g->facts, &g->fact_cap, g->fact_cnt + 1) < 0)
+		return -ENOMEM;
+	f = &g->facts[g->fact_cnt];
+	*f = (struct fact){ .run = (uint32_t)g->run_cnt - 1,
+			    .value = v[2].type == VALUE_INT ? (double)v[2].i : v[2].r };
+	f->upid = v[0].type == VALUE_INT ?
+			  (uint32_t)v[0].i + g->runs[g->run_cnt - 1].first_upid : 0;
+	r = find_figure(g, &v[1], &f->figure);
+	g->fact_cnt += !r;
+	return r;
+}
+
+/* what it needs, whether it is there */
+static int take_complete(void *ctx, const struct value *v)
+{
+	struct groups *g = ctx;
+
+	for (size_t i = 0; i < FAMILY_CNT; i++)
+		if (v[0].type == VALUE_TEXT && !strcmp(families[i].needs, v[0].text))
+			g->runs[g->run_cnt - 1].complete[i] = v[1].i;
+	return 0;
+}
+
+static const struct {
+	int (*row)(void *ctx, const struct value *v);
+	const char *sql;
+} questions[] = {
+	{ take_process,
+	  "SELECT upid, parent_upid, is_kthread, comm, exe, cmdline FROM processes"
+	  " WHERE pid IS NOT NULL AND NOT is_recorder AND coalesce(start_ns, 0) < :to"
+	  " AND coalesce(end_ns, :to) > :from AND (is_workload OR NOT :only_workload)"
+	  " ORDER BY upid" },
+	{ take_complete,
+	  "SELECT column1, is_complete(column1, :from, :to) FROM (VALUES ('report cpu'),"
+	  " ('report waits'), ('report memory'), ('report io'), ('report alloc'),"
+	  " ('report profile'))" },
+	{ take_fact,
+	  "SELECT NULL, 'wall_ns', min(max(coalesce(end_ns, :to)), :to) - max(min(start_ns), :from)"
+	  " FROM processes WHERE is_workload AND NOT is_recorder AND upid >= 16" },
+	{ take_fact,
+	  "SELECT upid, 'oncpu_ns', sum(oncpu_ns) FROM cpu_usage(:from, :to, NULL)"
+	  " WHERE utid >= 16 GROUP BY 1" },
+	{ take_fact,
+	  "SELECT upid, 'wait_' || kind || '_ns', sum(wait_ns)"
+	  " FROM wait_kinds(:from, :to, NULL, 'process')"
+	  " WHERE kind NOT IN ('kernel', 'stopped', 'unknown') GROUP BY 1, 2" },
+	{ take_fact,
+	  "SELECT upid, iif(source = 'rss', 'largest_rss_bytes', source || '_alloc_bytes'),"
+	  " iif(source = 'rss', max(peak_bytes), sum(alloc_bytes))"
+	  " FROM alloc_usage(:from, :to, NULL, 'process')"
+	  " WHERE source IN ('rss', 'slab', 'page', 'heap') GROUP BY 1, 2" },
+	{ take_fact,
+	  "SELECT upid, 'heap_peak_bytes', peak_bytes"
+	  " FROM alloc_usage(:from, :to, NULL, 'process') WHERE source = 'heap'" },
+	{ take_fact,
+	  "SELECT iif(owner_upid > 1, owner_upid, submitter_upid), 'ios', count(*)"
+	  " FROM block_requests WHERE end_ns >= :from AND end_ns < :to GROUP BY 1" },
+	{ take_fact,
+	  "SELECT iif(owner_upid > 1, owner_upid, submitter_upid), 'io_bytes', sum(bytes)"
+	  " FROM block_requests WHERE end_ns >= :from AND end_ns < :to GROUP BY 1" },
+	{ take_fact,
+	  "SELECT upid, 'self_ns ' || coalesce(replace(stack_text(stack, last_ns), rtrim("
+	  "stack_text(stack, last_ns), replace(stack_text(stack, last_ns), ';', '')), ''),"
+	  " '[no sample]'), sum(oncpu_ns) FROM cpu_profile(:from, :to)"
+	  " WHERE EXISTS (SELECT 1 FROM cpu_samples LIMIT 1) GROUP BY 1, 2" },
+};
+
+int groups_add(struct groups *g, int group, const struct diff_side *of, struct err *e)
+{
+	const struct statement_param params[] = {
+		{ ":from", value_int((uint64_t)context_rel(of->a, of->from_ns)) },
+		{ ":to", value_int((uint64_t)context_rel(of->a, of->to_ns)) },
+		{ ":only_workload", value_int(g->only_workload) },
+		{ .name = NULL },
+	};
+	struct row_sink sink = { .ctx = g };
+	int r = 0;
+
+	if (array_reserve(&g->runs, &g->run_cap, g->run_cnt + 1) < 0)
+		return err_set(e, -ENOMEM, "out of memory");
+	g->runs[g->run_cnt++] = (struct run){ .group = group, .first_upid = g->next_upid[group] };
+	g->last_upid = g->next_upid[group] + FIRST_UPID;
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]) && !r; i++) {
+		sink.row = questions[i].row;
+		r = statement_run(of->a, questions[i].sql, params, &sink, e);
+	}
+	g->next_upid[group] = g->last_upid + 1;
+	return r;
+}
+
+/* ---- comparing ---- */
+
+
+/* Roles and figures, in a table of numbers. role_cnt stands for the workload itself. */
+struct table {
+	size_t role_cnt, figure_cnt, run_cnt;
+	double **values; /* by role and figure: by run; NULL: no run has it */
+};
+
+static double *cell_of(struct table *t, size_t role, size_t figure)
+{
+	double **cell = &t->values[role * t->figure_cnt + figure];
+
+	if (!*cell)
+		*cell = calloc(t->run_cnt, sizeof(**cell));
+	return *cell;
+}
+
+static int fill_table(const struct groups *g, struct table *t)
+{
+	for (size_t i = 0; i < g->fact_cnt; i++) {
+		const struct fact *f = &g->facts[i];
+		int group = g->runs[f->run].group;
+		const struct role_process *p =
+			f->upid ? role_process_find(g->p[group], g->p_cnt[group], f->upid) : NULL;
+		double *cell;
+
+		if (f->upid && !p)
+			continue;
+		cell = cell_of(t, p ? p->role : t->role_cnt, f->figure);
+		if (!cell)
+			return -ENOMEM;
+		if (families[family_of(g->figures[f->figure])].is_largest)
+			cell[f->run] = fmax(cell[f->run], f->value);
+		else
+			cell[f->run] += f->value;
+	}
+	return 0;
+}
+
+static double in_percent(double shift, bool is_log, double of)
+{
+	return is_log ? 100 * expm1(shift) : 100 * shift / of;
+}
+
+/* Values of the complete runs of a group. All above 0: their ratios are what is compared. */
+static size_t take_values(const struct groups *g, const double *cell, size_t family, int group,
+			  double *ret, bool *all_positive, bool *all_complete)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->run_cnt; i++) {
+		if (g->runs[i].group != group)
+			continue;
+		*all_complete &= g->runs[i].complete[family];
+		if (!g->runs[i].complete[family])
+			continue;
+		*all_positive &= cell[i] > 0;
+		ret[n++] = cell[i];
+	}
+	return n;
+}
+
+/* Sets all but the verdict. *ret_is_tested: there is a p. */
+static int measure(const struct groups *g, const double *cell, size_t family, double *room,
+		   struct groups_row *row, bool *ret_is_tested)
+{
+	bool is_log = true, all_complete = true;
+	double *v[2] = { room, room + g->run_cnt };
+	struct ranks plain, r;
+	size_t n[2];
+	int c;
+
+	for (int i = 0; i < 2; i++)
+		n[i] = take_values(g, cell, family, i, v[i], &is_log, &all_complete);
+	row->runs[0] = (unsigned int)n[0];
+	row->runs[1] = (unsigned int)n[1];
+	row->p = 1;
+	row->reason = all_complete ? GROUPS_FEW : GROUPS_INCOMPLETE;
+	*ret_is_tested = false;
+	if (!n[0] || !n[1])
+		return 0;
+	c = ranks_compare(v[0], n[0], v[1], n[1], &plain);
+	r = plain;
+	for (int i = 0; is_log && i < 2; i++)
+		for (size_t k = 0; k < n[i]; k++)
+			v[i][k] = log(v[i][k]);
+	if (!c && is_log)
+		c = ranks_compare(v[0], n[0], v[1], n[1], &r);
+	if (c)
+		return c;
+	memcpy(row->median, plain.median, sizeof(row->median));
+	row->has_change = is_log || plain.median[0] > 0;
+	row->has_interval = r.has_interval && row->has_change;
+	row->change_pct = in_percent(r.shift, is_log, plain.median[0]);
+	row->low_pct = in_percent(r.low, is_log, plain.median[0]);
+	row->high_pct = in_percent(r.high, is_log, plain.median[0]);
+	if (!r.has_interval)
+		return 0;
+	row->reason = GROUPS_NO_REASON;
+	row->p = r.p;
+	/* where even the largest difference would be too small to matter, nothing is asked */
+	row->is_tiny = fmax(plain.median[0], plain.median[1]) < families[family].least;
+	*ret_is_tested = !row->is_tiny;
+	return 0;
+}
+
+/* p is corrected. */
+static void judge(struct groups_row *row, double least, bool is_tested, double least_p)
+{
+	double change = row->median[1] - row->median[0];
+	bool is_relevant = fabs(change) >= least &&
+			   (!row->has_change || fabs(row->change_pct) >= 100 * RELATIVE_MIN);
+
+	if (row->reason != GROUPS_NO_REASON) {
+		row->verdict = GROUPS_CANNOT_TELL;
+	} else if (!is_tested) {
+		row->verdict = GROUPS_SMALL;
+		row->p = 1;
+	} else if (row->p <= FALSE_SHARE) {
+		row->verdict = !is_relevant ? GROUPS_SMALL : change > 0 ? GROUPS_WORSE :
+									  GROUPS_BETTER;
+	} else if (!row->has_interval ||
+		   (row->low_pct > -100 * WIDE && row->high_pct < 100 * WIDE)) {
+		row->verdict = GROUPS_SAME;
+	} else if (fabs(change) < least) {
+		row->verdict = GROUPS_SMALL;
+	} else {
+		row->verdict = GROUPS_CANNOT_TELL;
+		row->reason = least_p > FALSE_SHARE ? GROUPS_FEW : GROUPS_NOISE;
+	}
+}
+
+static int by_importance(const void *a, const void *b)
+{
+	const struct groups_row *x = a, *y = b;
+	double cx = fabs(x->change_pct), cy = fabs(y->change_pct);
+
+	if (!strcmp(x->figure, "wall_ns") != !strcmp(y->figure, "wall_ns"))
+		return !strcmp(x->figure, "wall_ns") ? -1 : 1;
+	if (x->verdict != y->verdict)
+		return x->verdict < y->verdict ? -1 : 1;
+	if (x->verdict <= GROUPS_BETTER && cx != cy)
+		return cx > cy ? -1 : 1;
+	if (strcmp(x->figure, y->figure))
+		return strcmp(x->figure, y->figure);
+	return x->median[0] > y->median[0] ? -1 : x->median[0] < y->median[0];
+}
+
+static double least_p_of(const struct groups *g)
+{
+	double a = 0, b = 0, ways = 1;
+
+	for (size_t i = 0; i < g->run_cnt; i++)
+		*(g->runs[i].group ? &b : &a) += 1;
+	for (double i = 1; i <= a; i++)
+		ways *= (b + i) / i;
+	return fmin(1, 2 / ways);
+}
+
+static int judge_all(const struct groups *g, struct groups_row *rows, const bool *tested,
+		     size_t cnt)
+{
+	double *p = malloc((cnt + 1) * sizeof(*p)), least_p;
+	size_t n = 0;
+	int r = p ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < cnt && !r; i++)
+		if (tested[i])
+			p[n++] = rows[i].p;
+	if (!r)
+		r = ranks_correct(p, n);
+	least_p = fmin(1, least_p_of(g) * (double)n);
+	n = 0;
+	for (size_t i = 0; i < cnt && !r; i++) {
+		rows[i].p = tested[i] ? p[n++] : rows[i].p;
+		judge(&rows[i], families[family_of(rows[i].figure)].least, tested[i], least_p);
+	}
+	free(p);
+	return r;
+}
+
+static int make_rows(const struct groups *g, const struct table *t, const struct role *roles,
+		     struct groups_row *rows, bool *tested, size_t *ret_cnt)
+{
+	double *room = calloc(2 * g->run_cnt + 1, sizeof(*room));
+	size_t n = 0;
+	int r = room ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < (t->role_cnt + 1) * t->figure_cnt && !r; i++) {
+		size_t role = i / t->figure_cnt, figure = i % t->figure_cnt;
+
+		if (!t->values[i])
+			continue;
+		rows[n] = (struct groups_row){
+			.role = role < t->role_cnt ? roles[role].name : "[workload]",
+			.parent = role < t->role_cnt ? roles[role].parent : "",
+			.figure = g->figures[figure],
+		};
+		r = measure(g, t->values[i], family_of(g->figures[figure]), room, &rows[n],
+			    &tested[n]);
+		n++;
+	}
+	free(room);
+	*ret_cnt = n;
+	return r;
+}
+
+int groups_compare(struct groups *g, int (*row)(void *ctx, const struct groups_row *row), void *ctx,
+		   struct err *e)
+{
+	struct table t = { .figure_cnt = g->figure_cnt, .run_cnt = g->run_cnt };
+	struct groups_row *rows = NULL;
+	struct role *roles = NULL;
+	bool *tested = NULL;
+	size_t cnt = 0, cells = 0;
+	int r = role_assign(g->p, g->p_cnt, &roles, &t.role_cnt);
+
+	if (r)
+		return err_set(e, r, "out of memory");
+	cells = (t.role_cnt + 1) * t.figure_cnt;
+	t.values = calloc(cells + 1, sizeof(*t.values));
+	rows = calloc(cells + 1, sizeof(*rows));
+	tested = calloc(cells + 1, sizeof(*tested));
+	r = t.values && rows && tested ? fill_table(g, &t) : -ENOMEM;
+	if (!r)
+		r = make_rows(g, &t, roles, rows, tested, &cnt);
+	if (!r)
+		r = judge_all(g, rows, tested, cnt);
+	if (r)
+		err_set(e, r, "out of memory");
+	else
+		qsort(rows, cnt, sizeof(*rows), by_importance);
+	for (size_t i = 0; i < cnt && !r; i++)
+		r = row(ctx, &rows[i]);
+	for (size_t i = 0; t.values && i < cells; i++)
+		free(t.values[i]);
+	free(t.values);
+	free(rows);
+	free(tested);
+	role_free(roles, t.role_cnt);
+	return r;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * groups: several recordings against several, role by role (role.h), figure by figure (ranks.h).
+ *
+ * Of each figure, all runs give a value: the sum over the role's processes, or the largest of them;
+ * 0 where the role did not run. A figure is better or worse when the groups differ by more than
+ * runs differ by chance, where of all figures called so at most 5 % are wrong (ranks_correct()),
+ * and by at least 2 % and the figure's own minimum. Less is better.
+ *
+ * Threads: one.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analyze/diff/diff.h"
+
+struct groups;
+
+enum groups_verdict {
+	GROUPS_WORSE, GROUPS_BETTER, GROUPS_CANNOT_TELL, GROUPS_SMALL, GROUPS_SAME
+};
+
+/* Why it cannot be told. */
+enum groups_reason { GROUPS_NO_REASON, GROUPS_FEW, GROUPS_INCOMPLETE, GROUPS_NOISE };
+
+struct groups_row {
+	const char *role, *parent, *figure; /* "oncpu_ns", "wait_lock_ns"; valid during the call */
+	double median[2];
+	bool has_change; /* in percent of A: the shift, and its 90 % interval if there is one */
+	bool has_interval;
+	bool is_tiny; /* both medians are below what a change must have to matter */
+	double change_pct, low_pct, high_pct;
+	double p; /* as corrected; 1: not tested */
+	unsigned int runs[2]; /* whose figure is complete */
+	enum groups_verdict verdict;
+	enum groups_reason reason;
+};
+
+int groups_new(struct groups **ret, bool only_workload);
+void groups_free(struct groups *g);
+/* Takes a run's figures into group 0 or 1. The analysis is not needed afterwards. */
+int groups_add(struct groups *g, int group, const struct diff_side *of, struct err *e);
+/* The workload's wall time first, then what is worse, better, not known, small, the same. */
+int groups_compare(struct groups *g, int (*row)(void *ctx, const struct groups_row *row), void *ctx,
+		   struct err *e);
+
+const char *groups_verdict_name(enum groups_verdict v); /* "cannot tell" */

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* diff_groups: opens one trace after the other, and prints what analyze/diff/groups.h finds. */
+#include "cmd/diff_groups.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/diff/groups.h"
+#include "base/units.h"
+#include "cmd/render/say.h"
+
+#define COLUMN_CNT 13
+#define TABLE_COLUMN_CNT 6
+
+struct printing {
+	const struct diff_groups *d;
+	struct render *render;
+	uint64_t worse, better, unknown;
+	bool has_few, has_noise, has_digits;
+};
+
+static void format_figure(char *buf, size_t size, const char *figure, double v)
+{
+	uint64_t n = (uint64_t)llround(fmax(v, 0));
+
+	/* "self_ns main" */
+	if (strstr(figure, "_ns"))
+		units_format_duration(buf, size, n);
+	else if (strstr(figure, "bytes"))
+		units_format_bytes(buf, size, n);
+	else
+		units_format_count(buf, size, n);
+}
+
+/* "+5.2 (+4.1..+6.3)" */
+static const char *change_of(const struct groups_row *r)
+{
+	if (!r->has_change)
+		return "-";
+	if (!r->has_interval)
+		return say_format("%+.1f", r->change_pct);
+	return say_format("%+.1f (%+.1f..%+.1f)", r->change_pct, r->low_pct, r->high_pct);
+}
+
+static const char *reason_of(const struct groups_row *r)
+{
+	static const char *const reasons[] = { "", "few runs", "incomplete", "noise" };
+
+	return reasons[r->reason];
+}
+
+static int put_row(void *ctx, const struct groups_row *r)
+{
+	struct printing *p = ctx;
+	bool is_change = r->verdict == GROUPS_WORSE || r->verdict == GROUPS_BETTER;
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX];
+	const char *verdict = groups_verdict_name(r->verdict);
+
+	p->worse += r->verdict == GROUPS_WORSE;
+	p->better += r->verdict == GROUPS_BETTER;
+	p->unknown += r->verdict == GROUPS_CANNOT_TELL;
+	if (p->d->only_changed && !is_change && strcmp(r->figure, "wall_ns"))
+		return 0;
+	if (p->d->like->format == RENDER_TABLE && r->is_tiny && !is_change)
+		return 0;
+	p->has_few |= r->reason == GROUPS_FEW;
+	p->has_noise |= r->reason == GROUPS_NOISE;
+	p->has_digits |= strchr(r->role, '#') != NULL;
+	if (p->d->like->format != RENDER_TABLE)
+		return render_put(p->render, (struct value[]){
+			value_text(r->role), value_text(r->parent), value_text(r->figure),
+			value_real(r->median[0]), value_real(r->median[1]),
+			r->has_change ? value_real(r->change_pct) : value_null(),
+			r->has_interval ? value_real(r->low_pct) : value_null(),
+			r->has_interval ? value_real(r->high_pct) : value_null(),
+			value_text(verdict), value_text(*reason_of(r) ? reason_of(r) : NULL),
+			value_real(r->p), value_int(r->runs[0]), value_int(r->runs[1]) });
+	format_figure(a, sizeof(a), r->figure, r->median[0]);
+	format_figure(b, sizeof(b), r->figure, r->median[1]);
+	if (r->verdict == GROUPS_CANNOT_TELL)
+		verdict = say_format("? %s", reason_of(r));
+	return render_put(p->render, (struct value[]){
+		value_text(r->role), value_text(r->figure), value_text(a), value_text(b),
+		value_text(change_of(r)), value_text(verdict) });
+}
+
+/* A warm-up run is left out. 1: it is one. */
+static int add_trace(const struct diff_groups *d, struct groups *g, int group, const char *path,
+		     unsigned int *ret_cnt)
+{
+	struct input in = { .path = path, .from = d->like->from, .to = d->like->to,
+			    .during = d->like->during, .quick = true };
+	struct diff_side side;
+	struct err e = { "" };
+	uint64_t start_ns, end_ns;
+	int c = input_open(&in, true);
+
+	if (!c && trace_get(in.trace, "note.warm_up")) {
+		say_note("%s: a warm-up run, left out", path);
+		input_close(&in);
+		return 0;
+	}
+	c = c ?: input_window(&in, &side.from_ns, &side.to_ns) ?: input_analysis(&in);
+	if (!c) {
+		start_ns = trace_start_ns(in.trace);
+		end_ns = trace_end_ns(in.trace);
+		side.from_ns = side.from_ns < start_ns ? start_ns : side.from_ns;
+		side.to_ns = side.to_ns > end_ns ? end_ns : side.to_ns;
+		side.a = in.analysis;
+		input_verify(&in, true, side.from_ns, side.to_ns);
+		c = input_status(groups_add(g, group, &side, &e), &e);
+		*ret_cnt += !c;
+	}
+	input_close(&in);
+	return c;
+}
+
+static void print_legend(const struct printing *p)
+{
+	const char *text = say_format(
+		"%s worse, %s better. A and B are the medians of the runs; the change is in "
+		"percent of A, with its 90 %% interval. Of all figures called worse or better, at "
+		"most 5 %% are so by chance. A change called small is too small to matter.%s%s%s",
+		say_counted(p->worse, "figure"), say_count(p->better),
+		p->has_few ? " ? few runs: more runs would tell." : "",
+		p->has_noise ? " ? noise: runs differ too much to say that nothing changed." : "",
+		p->has_digits ? " A # in a role stands for digits that differ." : "");
+
+	printf(p->d->like->markdown ? "" : "\n");
+	render_paragraph(stdout, text, input_terminal_width(), p->d->like->markdown);
+}
+
+int diff_groups(const struct diff_groups *d)
+{
+	static const char *const columns[COLUMN_CNT] = {
+		"role", "parent", "metric", "a", "b", "change_pct", "low_pct", "high_pct",
+		"verdict", "reason", "p_value", "runs_a", "runs_b" };
+	static const char *const table[TABLE_COLUMN_CNT] = { "role", "metric", "a", "b",
+							     "change %", "verdict" };
+	struct printing p = { .d = d };
+	bool is_table = d->like->format == RENDER_TABLE;
+	unsigned int cnt[2] = { 0 };
+	struct groups *g;
+	struct err e = { "" };
+	int c = groups_new(&g, d->only_workload);
+
+	if (c)
+		return input_status(c, NULL);
+	for (int group = 0; group < 2; group++)
+		for (unsigned int i = 0; i < d->paths[group].cnt && !c; i++)
+			c = add_trace(d, g, group, d->paths[group].v[i], &cnt[group]);
+	if (!c && (!cnt[0] || !cnt[1]))
+		c = say_error("there are %u and %u runs to compare", cnt[0], cnt[1]);
+	p.render = c ? NULL : input_render(d->like, d->limit, true, NULL);
+	if (p.render) {
+		if (is_table)
+			printf("A: %s and on, %s\nB: %s and on, %s\n\n",
+			       say_text(d->paths[0].v[0]), say_counted(cnt[0], "run"),
+			       say_text(d->paths[1].v[0]), say_counted(cnt[1], "run"));
+		render_begin(p.render, is_table ? TABLE_COLUMN_CNT : COLUMN_CNT,
+			     is_table ? table : columns);
+		c = input_render_end(p.render, groups_compare(g, put_row, &p, &e), &e);
+		if (!c && is_table)
+			print_legend(&p);
+	} else {
+		c = c ? c : EXIT_FAILED;
+	}
+	groups_free(g);
+	return c ? c : d->exit_code && p.worse ? EXIT_FAILED : 0;
+}
