@@ -198,6 +198,10 @@ static void add_losses(struct facts *f, const struct trace *t)
 	add_int(f, "lost", "reservation_failed", other, NULL);
 	add_int(f, "lost", "program_skipped", missed, NULL);
 	add_int(f, "lost", "inferred", inferred, NULL);
+	if (trace_get(t, "heap.own_malloc"))
+		add_int(f, "lost", "heaps", trace_get_number(t, "heap.own_malloc"),
+			say_format("of %s processes, which had a malloc built in",
+				   trace_get(t, "heap.own_malloc")));
 }
 
 static void add_gaps(struct facts *f, const struct trace *t)

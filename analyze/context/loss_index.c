@@ -301,6 +301,17 @@ static void ask_recorded(struct ask *a)
 	}
 }
 
+/* A process with a malloc of its own passes the library by. */
+static void ask_heaps(struct ask *a)
+{
+	uint64_t cnt = trace_get_number(a->x->trace, "heap.own_malloc");
+
+	if (cnt && is_needed_in("alloc.heap", a->needs.sources))
+		miss(a, (struct loss_missing){
+				.why = LOSS_HEAPS, .cnt = cnt,
+				.what = trace_get(a->x->trace, "heap.own_malloc_pid") ?: "?" });
+}
+
 static void ask_off(struct ask *a)
 {
 	uint64_t from = a->needs.reach & LOSS_LEVELS ? 0 : a->from_ns;
@@ -357,6 +368,7 @@ bool loss_index_is_complete(struct loss_index *x, struct loss_needs needs, uint6
 
 	ask_lost(&a);
 	ask_recorded(&a);
+	ask_heaps(&a);
 	ask_off(&a);
 	ask_covered(&a);
 	return a.is_complete;

@@ -8,7 +8,7 @@
  * window [from, to) is complete when all of this holds:
  *   - no event of a needed source may have been lost in it: no interval of such a loss touches it;
  *   - each needed source was recorded, and was not off in the window; a source with a "?" matters
- *     only as far as it was recorded;
+ *     only as far as it was recorded; alloc.heap, of all processes of the workload;
  *   - the window lies inside the trace and in its valid blocks, and the recording's manifest is
  *     known: it has the size of a page, and which sources were recorded;
  *   - LOSS_BEFORE: so does all of the trace before the window, LOSS_AFTER: all behind it;
@@ -60,6 +60,7 @@ struct loss_missing {
 	enum {
 		LOSS_EVENTS,	/* cnt events of class what were lost in it, at most most of them */
 		LOSS_NOT_RECORDED,	/* source what */
+		LOSS_HEAPS,	/* heaps of cnt processes, one of which is what */
 		LOSS_OFF,	/* source what was off for cnt ns, since reason */
 		LOSS_OUTSIDE,	/* the window lies outside of the trace, */
 		LOSS_TOO_EARLY,	/* begins before it, */

@@ -403,6 +403,11 @@ static void add_missing(void *ctx, const struct loss_missing *w)
 	case LOSS_NOT_RECORDED:
 		add(m, "%s was not recorded", w->what);
 		break;
+	case LOSS_HEAPS:
+		add(m, w->cnt > 1 ? "the heap of process %s and %llu more was not recorded" :
+				    "the heap of process %s was not recorded",
+		    w->what, (unsigned long long)w->cnt - 1);
+		break;
 	case LOSS_OFF:
 		add(m, "%s was off for %s (%s)", w->what, say_duration(w->cnt), w->reason);
 		break;

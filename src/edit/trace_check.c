@@ -325,6 +325,8 @@ static int check_manifest(struct check *c)
 		p.reason = "still being recorded";
 	else if (!trace_is_finished(c->t))
 		p.reason = "not finished: its recorder was killed, or could not write";
+	else if (trace_get(c->t, "heap.own_malloc"))
+		p.reason = "heaps of processes with a malloc built in were not recorded";
 	if (!state || (strcmp(state, "finished") && strcmp(state, "recording")))
 		p.reason = "does not say whether the recording was finished";
 	if (page && strspn(page, "0123456789") != strlen(page))

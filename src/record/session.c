@@ -411,6 +411,17 @@ static void count_stored(const struct session *s, struct session_stats *st)
 	st->kept_ns = from_ns && s->slice_ns > from_ns ? s->slice_ns - from_ns : 0;
 }
 
+/* A trace without the heap of some processes says so. */
+static void note_own_malloc(struct session *s)
+{
+	uint32_t pid, cnt = heap_ring_own_malloc(s->preload.ring, &pid);
+
+	if (!cnt)
+		return;
+	store_writer_set_number(s->store, "heap.own_malloc", cnt);
+	store_writer_set_number(s->store, "heap.own_malloc_pid", pid);
+}
+
 /* ended: the command has ended, with exit_code */
 static int close_trace(struct session *s, bool ended, int exit_code, struct err *e)
 {
@@ -432,6 +443,7 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 					heap_ring_clock_error_ns(s->preload.ring));
 		store_writer_set_number(s->store, "heap.event_ps",
 					heap_ring_event_ps(s->preload.ring));
+		note_own_malloc(s);
 	}
 	preload_say(&s->preload, &s->o);
 	count_stored(s, &s->stats);

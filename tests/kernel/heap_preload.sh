@@ -48,6 +48,14 @@ if command -v cc >/dev/null; then
 	recorded own --heap -e alloc.heap,task -- sh -c '"$1" threads 10; "$1" killed 10; "$2" killed 10; true' sh "$tmp/own_calls" "$calls"
 	pid=$(sed -n 's/^size=50147,.*,//p' "$tmp/own.out" | head -n 1)
 	check "heap: a line says whose malloc is not recorded" '[ "$(grep -c "heap of process $pid and 1 more is not recorded" "$tmp/own.err")" = 1 ]' "$(cat "$tmp/own.out" "$tmp/own.err")"
+	"$EBPFREC" report -i "$tmp/own" leaks >"$tmp/own.leaks" 2>&1
+	"$EBPFREC" info -i "$tmp/own" >"$tmp/own.info" 2>&1
+	check "heap: the trace says it, too, above the answers about heaps" 'grep -q "the heap of process $pid and 1 more was not recorded" "$tmp/own.leaks"' "$(head -n 5 "$tmp/own.leaks")"
+	check "heap: no figure of such a trace's heaps is complete" \
+		'[ "$("$EBPFREC" report -i "$tmp/own" alloc --format csv | awk -F, "NR == 1 { for (i = 1; i <= NF; i++) if (\$i == \"complete\") c = i } NR > 1 { print \$c }" | sort -u)" = 0 ]' \
+		"$("$EBPFREC" report -i "$tmp/own" alloc --format csv)"
+	check "heap: info says it" 'grep -q "heaps *of 2 processes, which had a malloc built in" "$tmp/own.info"' "$(cat "$tmp/own.info")"
+	check "heap: check says it, and the trace is whole" '"$EBPFREC" check -i "$tmp/own" >"$tmp/own.check" && grep -q "heaps of processes with a malloc built in were not recorded" "$tmp/own.check"' "$(cat "$tmp/own.check")"
 	check "heap: and of no other program" '! grep -q "a malloc is built in" "$tmp"/{many,rights,frames}.err' "$(cat "$tmp"/{many,rights,frames}.err)"
 fi
 
