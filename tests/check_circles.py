@@ -30,7 +30,7 @@ src/record/tasks: bpf src/base src/format src/ring src/symbol src/probe
 src/record/encode: bpf src/base src/format src/model src/ring src/record/tasks
 src/record/flight: bpf src/base src/format src/model src/ring src/store src/probe src/record/tasks src/record/encode
 src/record/guard: bpf src/base src/format src/ring src/probe src/record/encode
-src/record: bpf src/base src/format src/preload src/ring src/store src/probe src/record/tasks src/record/encode src/record/flight src/record/guard
+src/record: bpf src/base src/format src/preload src/ring src/symbol src/store src/probe src/record/tasks src/record/encode src/record/flight src/record/guard
 analyze/context: src/base src/format src/model src/symbol src/trace
 analyze/fold: src/base src/format src/trace src/model src/edit analyze/context
 analyze/engine: src/base src/symbol src/trace src/model analyze/context analyze/fold

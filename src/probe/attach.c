@@ -108,7 +108,8 @@ static int attach_function(struct attached *a, struct bpf_program *prog, const c
 		a->links[a->link_cnt++] = link;
 		return 0;
 	}
-	if (errno == ENOENT || errno == ESRCH)	/* the library has no such function */
+	/* the file has no such function; a program may name one that a library has */
+	if (errno == ENOENT || errno == ESRCH || errno == LIBBPF_ERRNO__FORMAT)
 		return 0;
 	/* This kernel is 6.16 or later, or has that change back-ported. */
 	if ((errno == EACCES || errno == EPERM) && !privilege_has(CAP_SYS_ADMIN))
@@ -145,7 +146,9 @@ static int attach_heap(struct attached *a, const struct source_program *sp,
 	unsigned int i, lib_cnt = heap_find_libraries(libs);
 	int err = 0;
 
-	if (!lib_cnt)
+	if (a->heap_program)
+		err = attach_heap_library(a, prog, sp->program, a->heap_program, e);
+	else if (!lib_cnt)
 		return err_set(e, -ENOENT,
 			       "alloc.heap: no C library found to attach to; record without it");
 	for (i = 0; i < lib_cnt && !err; i++)

@@ -22,6 +22,7 @@ struct attached {
 	struct bpf_object *obj;		/* loaded; the caller's */
 	unsigned int cpu_cnt;		/* possible CPUs */
 	uint64_t profile_ns;		/* cpu.sample: the period of the clocks */
+	const char *heap_program;	/* alloc.heap: the caller's; NULL: none */
 	struct bpf_link *links[ATTACH_LINKS_MAX];	/* in the order of attaching */
 	uint8_t link_source[ATTACH_LINKS_MAX];		/* enum source */
 	unsigned int link_cnt;

@@ -390,6 +390,7 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	p->attached.obj = p->skel->obj;
 	p->attached.cpu_cnt = p->cpu_cnt;
 	p->attached.profile_ns = config->profile_ns;
+	p->attached.heap_program = config->heap_program;
 	find_cpu_areas(p, config);
 	calibrate_pages(p, config);
 	return 0;

@@ -34,6 +34,8 @@ struct probe_config {
 	uint64_t profile_ns;	/* cpu.sample: a sample of each CPU so often */
 	bool copy_stacks;	/* samples have a copy of the user stack: 5.15 */
 	bool of_all;		/* stacks and waits are those of all threads: nothing is a target */
+	/* alloc.heap: it has a malloc of its own, probed as C libraries are; NULL: none */
+	const char *heap_program;
 	bool targets;		/* keep the target set even if no program looks it up */
 	bool only;		/* the programs drop what does not belong to the target set */
 	uint64_t cgroup_id;	/* the target set follows this cgroup; 0: none */

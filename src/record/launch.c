@@ -100,19 +100,18 @@ static int check_file(const char *path)
 	return S_ISREG(st.st_mode) && !faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) ? 0 : EACCES;
 }
 
-/* Does the same for a command, which it looks for as execvp() does. */
-static int find_command(const char *name)
+int launch_find(const char *name, char path[PATH_MAX])
 {
 	const char *dir = getenv("PATH") ?: "/bin:/usr/bin", *end;
-	char path[PATH_MAX];
 	int err = ENOENT, one;
 
+	snprintf(path, PATH_MAX, "%s", name);
 	if (strchr(name, '/') || !*name)
-		return check_file(name);
+		return check_file(path);
 	for (;; dir = end + 1) {
 		end = strchrnul(dir, ':');
-		snprintf(path, sizeof(path), "%.*s%s%s", (int)(end - dir), dir,
-			 end > dir ? "/" : "", name);
+		snprintf(path, PATH_MAX, "%.*s%s%s", (int)(end - dir), dir, end > dir ? "/" : "",
+			 name);
 		one = check_file(path);
 		if (!one)
 			return 0;
@@ -131,13 +130,14 @@ static int find_command(const char *name)
 static int try_exec(char *const *argv, const struct run_as *id)
 {
 	pid_t pid = fork();
+	char path[PATH_MAX];
 	int status = 0;
 
 	if (!pid) {
 		if (become(id))
 			_exit(0);
 		if (ptrace(PTRACE_TRACEME, 0, NULL, NULL))
-			_exit(find_command(argv[0]));
+			_exit(launch_find(argv[0], path));
 		privilege_drop_ambient();
 		execvp(argv[0], argv);
 		_exit(errno == EPERM ? 0 : errno);	/* EPERM may be due to the tracing */

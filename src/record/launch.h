@@ -6,12 +6,20 @@
  */
 #pragma once
 
+#include <limits.h>
 #include <signal.h>
 #include <sys/types.h>
 
 #include "base/err.h"
 
 struct launch;
+
+/*
+ * Looks for a command as execvp() does, and gives the path of the file. Returns 0, or the errno of
+ * an exec of a file that is missing or cannot be executed.
+ */
+int launch_find(const char *name, char path[PATH_MAX]);
+
 
 /*
  * Forks the waiting child. user: name or number of the user to become, NULL = no change. ignored:

@@ -4,6 +4,7 @@
  * program's bin/.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -13,11 +14,13 @@
 
 #include "base/account.h"
 #include "preload/heap_share.h"
+#include "record/launch.h"
 #include "record/preload.h"
 #include "record/session.h"
 #include "record/tasks/own_pids.h"
 #include "ring/heap_clock.h"
 #include "ring/heap_ring.h"
+#include "symbol/elf_symbols.h"
 
 /* Events come at once from all CPUs, and in bursts: as much as four rings. */
 #define RINGS_WORTH 4
@@ -41,13 +44,34 @@ static bool find_library(char path[PATH_MAX])
 	return false;
 }
 
-/* Why the library cannot record this workload; NULL: it can, and path is the library's. */
-static const char *refusal(const struct session_options *o, char path[PATH_MAX])
+/* The path of a command that defines malloc: it is static, or calls that one. NULL: it does not. */
+static char *find_own_malloc(const char *command)
+{
+	struct elf_symbols *s = NULL;
+	char path[PATH_MAX], *ret = NULL;
+	int fd = launch_find(command, path) ? -1 : open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && !elf_symbols_read(&s, fd) && elf_symbols_defines(s, "malloc"))
+		ret = strdup(path);
+	elf_symbols_free(s);
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/*
+ * Why the library cannot record this workload; NULL: it can, and path is the library's. program is
+ * COMMAND's file with a malloc of its own.
+ */
+static const char *refusal(const struct session_options *o, const char *program,
+			   char path[PATH_MAX])
 {
 	if (!o->command)
 		return "of processes that run already";
 	if (o->pid_cnt || o->cgroup)
 		return "with -p or --cgroup";
+	if (program)
+		return "of a program with a malloc built in";
 	if (own_pids_are_other())
 		return "in a pid namespace of its own";
 	if (!find_library(path))
@@ -80,8 +104,11 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	};
 	char library[PATH_MAX];
 	struct account account;
-	const char *why = refusal(o, library);
+	const char *why;
 	int err;
+
+	p->program = o->command ? find_own_malloc(o->command[0]) : NULL;
+	why = refusal(o, p->program, library);
 
 	if (why) {
 		notices_warn(&o->notices,
@@ -124,5 +151,6 @@ void preload_close(struct preload *p)
 	heap_ring_free(p->ring);
 	free(p->env[0]);
 	free(p->env[1]);
+	free(p->program);
 	*p = (struct preload){ 0 };
 }

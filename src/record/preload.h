@@ -16,6 +16,8 @@ struct session_options;
 struct preload {
 	struct heap_ring *ring;
 	char *env[3];		/* "NAME=VALUE", for COMMAND; ends with NULL */
+	/* COMMAND's file, whose own malloc uprobes record; NULL: it has none */
+	char *program;
 };
 
 /*

@@ -136,6 +136,7 @@ static int open_probe(struct session *s, struct err *e)
 				       .targets = s->preload.ring != NULL,
 				       .offcpu_ns = s->o.offcpu_ns,
 				       .of_all = session_is_of_all(s),
+				       .heap_program = s->preload.program,
 				       .profile_ns = profile_period_ns(s),
 				       .copy_stacks = s->o.unwind_dwarf,
 				       .stacks_min_bytes = s->o.stacks_min_bytes,

@@ -318,6 +318,15 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
 	return false;
 }
 
+bool elf_symbols_defines(const struct elf_symbols *s, const char *name)
+{
+	for (size_t i = 0; i < s->functions.cnt; i++)
+		if (s->functions.v[i].rank < 2 &&
+		    !strcmp((const char *)s->arena.data + s->functions.v[i].name, name))
+			return true;
+	return false;
+}
+
 /*
  * A symbol may lie inside another (parts with names of their own), so the search looks back a
  * little.

@@ -39,6 +39,8 @@ const char *elf_symbols_link(const struct elf_symbols *s, uint32_t *ret_crc);
 /* True when there is a .symtab, which also names functions that other files cannot call. */
 int elf_symbols_is_full(const struct elf_symbols *s);
 size_t elf_symbols_bytes(const struct elf_symbols *s);	/* bytes of memory in use */
+/* Returns whether the file has a function of that name that other files may call. */
+bool elf_symbols_defines(const struct elf_symbols *s, const char *name);
 /* The address that the linker gave to the byte at file_offset; false: it is in no segment. */
 bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret);
 

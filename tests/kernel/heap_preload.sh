@@ -56,6 +56,11 @@ if command -v cc >/dev/null; then
 		"$("$EBPFREC" report -i "$tmp/own" alloc --format csv)"
 	check "heap: info says it" 'grep -q "heaps *of 2 processes, which had a malloc built in" "$tmp/own.info"' "$(cat "$tmp/own.info")"
 	check "heap: check says it, and the trace is whole" '"$EBPFREC" check -i "$tmp/own" >"$tmp/own.check" && grep -q "heaps of processes with a malloc built in were not recorded" "$tmp/own.check"' "$(cat "$tmp/own.check")"
+	# Where it is COMMAND itself, probes record it.
+	recorded probed --heap -e alloc.heap,task -- "$tmp/own_calls" threads 10
+	check "heap: a line says what probes of a malloc built in cost" 'grep -q "uprobes record the heap of a program with a malloc built in; each malloc and free takes about 6 us more" "$tmp/probed.err"' "$(cat "$tmp/probed.err")"
+	cc -std=gnu11 -O2 -D_GNU_SOURCE -fno-builtin -static -o "$tmp/static_calls" "$top/tests/kernel/work/heap_calls.c" -lpthread
+	recorded static --heap -e alloc.heap,task -- "$tmp/static_calls" kinds 20
 	check "heap: and of no other program" '! grep -q "a malloc is built in" "$tmp"/{many,rights,frames}.err' "$(cat "$tmp"/{many,rights,frames}.err)"
 fi
 
@@ -83,7 +88,8 @@ def seen_and_said(trace, name):
                           JOIN threads USING (utid) JOIN processes p USING (upid)
                          WHERE source = 'heap' AND bytes BETWEEN 30027 AND 100003 GROUP BY 1, 2""")
     said = {}
-    for line in truth("%s/%s.out" % (tmp, name))["size"]:
+    lines = truth("%s/%s.out" % (tmp, name))["size"]
+    for line in [lines] if isinstance(lines, str) else lines:
         bytes_, allocs, frees, pid = map(int, line.split(","))
         said[pid, bytes_] = (allocs, frees)
     return {(r["pid"], r["bytes"]): (r["allocs"], r["frees"]) for r in rows}, said
@@ -103,6 +109,13 @@ if os.path.exists(tmp + "/musl"):
     seen, said = seen_and_said(t, "musl")
     check("heap: a program of musl", len(said) > 15 and {k: seen.get(k) for k in said} == said and
           t.balance(["alloc"])["alloc"][2] == 0, (said, seen))
+
+for name, what in (("probed", "with a malloc built in"), ("static", "that is static")):
+    if os.path.exists(tmp + "/" + name):
+        t = Trace(tmp + "/" + name)
+        seen, said = seen_and_said(t, name)
+        check("heap: a program %s, by probes" % what, said and {k: seen.get(k) for k in said} == said and
+              t.one("SELECT value FROM info WHERE key = 'heap'") == "uprobes", (said, seen))
 
 # glibc's chunk: 8 bytes of its own, 32 at least, multiples of 16; from 128 KiB on, mapped, 16 of its own and whole pages.
 # What is left are tables of glibc's, 656 bytes for each thread and 2.3 KiB for the second arena, and up to 16 bytes where a
