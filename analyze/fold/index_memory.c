@@ -122,13 +122,20 @@ int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct ind
 
 /* ---- levels ---- */
 
-/* levels[slot * owner_cnt() + owner] */
-static int64_t *new_levels(const struct analysis *a)
+/* By slot and owner. Most owners of a long trace have none: they ended long ago. */
+static const struct fold_sums_def level_def = { .bytes = sizeof(int64_t) };
+
+/* 0 or -ENOMEM. */
+static int add_level(struct fold_sums *levels, unsigned int slot, uint32_t owner, int64_t delta)
 {
-	return calloc((size_t)owner_cnt(a) * INDEX_SLOT_CNT, sizeof(int64_t));
+	int64_t *level = fold_sums_of(levels, slot, owner);
+
+	if (level)
+		*level += delta;
+	return level ? 0 : -ENOMEM;
 }
 
-static int add_base(const struct analysis *a, struct packed_in *in, int64_t *levels)
+static int add_base(const struct analysis *a, struct packed_in *in, struct fold_sums *levels)
 {
 	size_t n = packed_get_cnt(in);
 	uint32_t owner;
@@ -137,12 +144,13 @@ static int add_base(const struct analysis *a, struct packed_in *in, int64_t *lev
 	for (; n; n--) {
 		if (get_owner(a, in, &owner, &slot) < 0)
 			return -EBADMSG;
-		levels[(size_t)slot * owner_cnt(a) + owner] += packed_get_signed(in);
+		if (add_level(levels, slot, owner, packed_get_signed(in)) < 0)
+			return -ENOMEM;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
 
-static int add_deltas(const struct analysis *a, struct packed_in *in, int64_t *levels)
+static int add_deltas(const struct analysis *a, struct packed_in *in, struct fold_sums *levels)
 {
 	struct index_memory_row row;
 	size_t n = in->p == in->end ? 0 : packed_get_cnt(in);
@@ -150,13 +158,14 @@ static int add_deltas(const struct analysis *a, struct packed_in *in, int64_t *l
 	for (; n; n--) {
 		if (index_memory_next(a, in, 0, &row) < 0)
 			return -EBADMSG;
-		levels[(size_t)row.slot * owner_cnt(a) + row.owner] += row.growth.delta;
+		if (add_level(levels, row.slot, row.owner, row.growth.delta) < 0)
+			return -ENOMEM;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
 
 static int find_levels(const struct index *x, const struct analysis *a, enum index_group group,
-		       size_t interval, int64_t *levels)
+		       size_t interval, struct fold_sums *levels)
 {
 	struct buf mem = { 0 };
 	struct packed_in in;
@@ -167,10 +176,12 @@ static int find_levels(const struct index *x, const struct analysis *a, enum ind
 		base--;
 	if (ret >= 0)
 		ret = index_read(x, base, INDEX_BASE + group, &mem, &in);
-	ret = ret ?: add_base(a, &in, levels);
+	if (!ret)
+		ret = add_base(a, &in, levels);
 	for (; !ret && base < interval; base++) {
 		ret = index_read(x, base, INDEX_SUMS + group, &mem, &in);
-		ret = ret ?: add_deltas(a, &in, levels);
+		if (!ret)
+			ret = add_deltas(a, &in, levels);
 	}
 	buf_done(&mem);
 	return ret;
@@ -179,17 +190,20 @@ static int find_levels(const struct index *x, const struct analysis *a, enum ind
 int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
 			size_t interval, index_memory_level each, void *ctx)
 {
-	int64_t *levels = new_levels(a);
-	size_t i, cnt = owner_cnt(a);
-	int ret = levels ? find_levels(x, a, group, interval, levels) : -ENOMEM;
+	struct fold_sums levels;
+	int ret;
 
-	for (i = 0; i < cnt * INDEX_SLOT_CNT && !ret; i++) {
-		int source = levels[i] ? index_memory_source(group, (unsigned int)(i / cnt)) : -1;
+	fold_sums_init(&levels, &level_def);
+	ret = find_levels(x, a, group, interval, &levels);
+	for (size_t i = 0; i < fold_sums_cnt(&levels) && !ret; i++) {
+		const struct fold_row *r = fold_sums_at(&levels, i);
+		int64_t level = *(const int64_t *)r->sum;
+		int source = level ? index_memory_source(group, (unsigned int)r->a) : -1;
 
 		if (source >= 0)
-			ret = each(ctx, (uint32_t)(i % cnt), (unsigned int)source, levels[i]);
+			ret = each(ctx, (uint32_t)r->b, (unsigned int)source, level);
 	}
-	free(levels);
+	fold_sums_done(&levels);
 	return ret;
 }
 
@@ -218,11 +232,12 @@ struct memory_job {
 	struct index_job *j;
 	enum index_group group;
 	bool is_begun;			/* the first interval is; before it only levels change */
-	int64_t *levels;
+	struct fold_sums levels;
 	uint64_t interval_ns;		/* where the one that is written begins */
 	size_t nonzero, since_base;	/* levels that are not 0; rows written since they were */
 	struct fold_sums owners;	/* by slot and owner */
-	uint32_t *owner_rows;		/* as levels: its row + 1; 0: it has none yet */
+	/* [slot * owner_cnt() + owner]: its row + 1; 0: it has none yet */
+	uint32_t *owner_rows;
 	struct fold_sums sets;		/* by slot << 8 | kind, and number */
 	struct fold_sums kept;		/* by slot and hash: the sets that are written */
 	bool has_rates;			/* the index has them already */
@@ -282,12 +297,17 @@ static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32
 	return o;
 }
 
-/* The level of an owner changes: before the first interval, or after one. */
-static void set_level(struct memory_job *s, size_t number, int64_t delta)
+/* The level of an owner changes: before the first interval, or after one. 0 or -ENOMEM. */
+static int set_level(struct memory_job *s, unsigned int slot, uint32_t owner, int64_t delta)
 {
-	s->nonzero -= s->levels[number] != 0;
-	s->levels[number] += delta;
-	s->nonzero += s->levels[number] != 0;
+	int64_t *level = fold_sums_of(&s->levels, slot, owner);
+
+	if (!level)
+		return -ENOMEM;
+	s->nonzero -= *level != 0;
+	*level += delta;
+	s->nonzero += *level != 0;
+	return 0;
 }
 
 static int on_change(void *ctx, const void *found)
@@ -302,10 +322,8 @@ static int on_change(void *ctx, const void *found)
 	size_t number = (size_t)slot * owner_cnt(a) + owner;
 	struct owner_sum *o;
 
-	if (!s->is_begun) {
-		set_level(s, number, c->delta);
-		return 0;
-	}
+	if (!s->is_begun)
+		return set_level(s, slot, owner, c->delta);
 	row = s->owner_rows[number];
 	/* groups take a thread by its process, which may be unknown */
 	o = row ? (struct owner_sum *)fold_sums_at(&s->owners, row - 1)->sum :
@@ -322,14 +340,15 @@ static int on_change(void *ctx, const void *found)
 
 static void put_levels(const struct memory_job *s, struct buf *out)
 {
-	size_t i, cnt = owner_cnt(s->j->a);
-
 	packed_put(out, s->nonzero);
-	for (i = 0; i < cnt * INDEX_SLOT_CNT; i++) {
-		if (!s->levels[i])
+	for (size_t i = 0; i < fold_sums_cnt(&s->levels); i++) {
+		const struct fold_row *r = fold_sums_at(&s->levels, i);
+		int64_t level = *(const int64_t *)r->sum;
+
+		if (!level)
 			continue;
-		put_owner(s->j->a, (uint32_t)(i % cnt), (unsigned int)(i / cnt), out);
-		packed_put_signed(out, s->levels[i]);
+		put_owner(s->j->a, (uint32_t)r->b, (unsigned int)r->a, out);
+		packed_put_signed(out, level);
 	}
 }
 
@@ -419,15 +438,15 @@ static int put_interval(void *ctx, size_t interval)
 	s->since_base += fold_sums_cnt(&s->owners) + 1;
 	for (size_t i = 0; i < fold_sums_cnt(&s->owners); i++) {
 		const struct fold_row *r = fold_sums_at(&s->owners, i);
-		size_t number = r->a * owner_cnt(s->j->a) + r->b;
 
-		set_level(s, number, ((const struct owner_sum *)r->sum)->growth.delta);
-		s->owner_rows[number] = 0;
+		ret = ret ?: set_level(s, (unsigned int)r->a, (uint32_t)r->b,
+				       ((const struct owner_sum *)r->sum)->growth.delta);
+		s->owner_rows[r->a * owner_cnt(s->j->a) + r->b] = 0;
 	}
 	fold_sums_clear(&s->owners);
 	fold_sums_clear(&s->sets);
-	if (s->has_rates)
-		return 0;
+	if (ret < 0 || s->has_rates)
+		return ret;
 	index_rates_put(&s->rates, &s->out);
 	return add(s, interval, INDEX_RATES);
 }
@@ -435,14 +454,13 @@ static int put_interval(void *ctx, size_t interval)
 /* Everybody's levels behind the last interval of an older index. */
 static int load_levels(struct memory_job *s)
 {
-	const struct analysis *a = s->j->a;
 	struct buf mem = { 0 };
 	struct packed_in in;
 	int ret = index_read_tail(s->j->x, INDEX_TAIL_MEMORY + s->group, &mem, &in);
 
-	ret = ret ?: add_base(a, &in, s->levels);
-	for (size_t i = 0; i < (size_t)owner_cnt(a) * INDEX_SLOT_CNT; i++)
-		s->nonzero += s->levels[i] != 0;
+	ret = ret ?: add_base(s->j->a, &in, &s->levels);
+	for (size_t i = 0; i < fold_sums_cnt(&s->levels); i++)
+		s->nonzero += *(const int64_t *)fold_sums_at(&s->levels, i)->sum != 0;
 	buf_done(&mem);
 	return ret;
 }
@@ -450,15 +468,16 @@ static int load_levels(struct memory_job *s)
 static int prepare(struct memory_job *s)
 {
 	const struct analysis *a = s->j->a;
+	unsigned int slots = index_memory_source(s->group, 1) < 0 ? 1 : INDEX_SLOT_CNT;
 
 	fold_sums_init(&s->owners, &owner_def);
 	fold_sums_init(&s->sets, &set_def);
 	fold_sums_init(&s->kept, &kept_def);
-	s->levels = new_levels(a);
-	s->owner_rows = calloc((size_t)owner_cnt(a) * INDEX_SLOT_CNT, sizeof(*s->owner_rows));
+	fold_sums_init(&s->levels, &level_def);
+	s->owner_rows = calloc((size_t)owner_cnt(a) * slots, sizeof(*s->owner_rows));
 	s->has_rates = (s->group == INDEX_SLAB || s->group == INDEX_HEAP) &&
 		       s->j->x->made_cnt[JOB_RATES] == s->j->x->end;
-	if (!s->levels || !s->owner_rows || index_rates_init(&s->rates, a) < 0 ||
+	if (!s->owner_rows || index_rates_init(&s->rates, a) < 0 ||
 	    grouping_init(&s->comms, &a->ids, KEY(COMM)) < 0)
 		return -ENOMEM;
 	return s->j->start == FOLD_READER_TAIL ? load_levels(s) : 0;
@@ -477,7 +496,7 @@ int index_memory_job(struct index_job *j, enum index_group group)
 	fold_sums_done(&s.owners);
 	fold_sums_done(&s.sets);
 	fold_sums_done(&s.kept);
-	free(s.levels);
+	fold_sums_done(&s.levels);
 	free(s.owner_rows);
 	index_rates_done(&s.rates);
 	buf_done(&s.out);

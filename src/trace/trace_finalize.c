@@ -19,11 +19,14 @@ static uint64_t key_of(unsigned int list, const void *row)
 				       : trace_name_key(list - TRACE_LIST_NAMES, n->id, n->arg);
 }
 
-static bool is_sorted(const struct trace_list *l, int (*cmp)(const void *, const void *))
+/* If not, it will be. */
+static bool is_sorted(struct trace_list *l, int (*cmp)(const void *, const void *))
 {
 	const char *v = l->v;
+	size_t i = l->sorted_cnt ?: 1;
 
-	for (size_t i = 1; i < l->cnt; i++)
+	l->sorted_cnt = l->cnt;
+	for (; i < l->cnt; i++)
 		if (cmp(v + (i - 1) * l->row_bytes, v + i * l->row_bytes) > 0)
 			return false;
 	return true;
@@ -134,6 +137,9 @@ static void end_losses(struct trace *t)
 	uint64_t end_ns = trace_end_ns(t);
 	size_t i;
 
+	/* this may change their order */
+	if (!t->is_live)
+		t->rows[CHUNK_LOSS].sorted_cnt = 0;
 	for (i = 0; i < t->rows[CHUNK_LOSS].cnt && !t->is_live && !trace_get(t, "cut.to_ns"); i++) {
 		if (l[i].from_ns >= end_ns)
 			l[i].from_ns = end_ns - 1;

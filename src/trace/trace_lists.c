@@ -278,7 +278,7 @@ int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt)
 	trace_blocks_done(t);
 	t->cpu_cnt = 0;
 	for (size_t i = 0; i < TRACE_LIST_CNT; i++)
-		t->rows[i].cnt = 0;
+		t->rows[i].cnt = t->rows[i].sorted_cnt = 0;
 	trace_lists_close(t);
 	return 0;
 }

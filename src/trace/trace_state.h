@@ -22,6 +22,7 @@ struct trace_list {
 	void *v;
 	size_t cnt, cap;
 	size_t row_bytes;	/* of struct trace.rows */
+	size_t sorted_cnt;	/* the first of these are known to be in order */
 };
 
 #define TRACE_LISTS_ROWS 256	/* of a part, unless it is the last */
