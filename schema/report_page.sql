@@ -4,7 +4,7 @@
 -- takes: every
 --
 -- Each section is a result of the page's data. loss has the bins in which a view, or all that was recorded, is not complete. :peaks has the bins with the longest waits for a CPU and those with the slowest
--- requests, the highest first, as {"waits":[[from,to],...],"requests":[...]}. few: the window has so few events that each of
+-- requests, the highest first, as {"waits":[[from,to],...],"requests":[...]}; NULL: none are wanted. few: the window has so few events that each of
 -- them can be shown.
 
 -- section: info
@@ -61,7 +61,7 @@ m AS MATERIALIZED (
 	  FROM w CROSS JOIN sched_waits(w.t_ns, w.t_end_ns, 1000000, 'none') AS u GROUP BY w.t_ns
 	UNION ALL SELECT 'request', u.t_ns - min(u.lat_max_ns, 30000000), u.t_ns + 2000000, max(u.lat_max_ns)
 	  FROM q CROSS JOIN io_usage(q.t_ns, q.t_end_ns, 1000000, 'none') AS u GROUP BY q.t_ns
-	UNION ALL SELECT * FROM (SELECT 'events', from_ns, min(to_ns, from_ns + 30000000), n FROM b ORDER BY n * 1.0 / (to_ns - from_ns) DESC LIMIT 3)
+	UNION ALL SELECT * FROM (SELECT 'events', from_ns, min(to_ns, from_ns + 30000000), n FROM b WHERE :peaks NOT NULL ORDER BY n * 1.0 / (to_ns - from_ns) DESC LIMIT 3)
 )
 SELECT kind, from_ns, to_ns, ns, start_ns, dur_ns, cpu, tid, upid, waited_ns, wait_reason FROM (
 	SELECT m.kind AS kind, max(m.from_ns, :from) AS from_ns, m.to_ns AS to_ns, m.ns AS ns, s.start_ns - max(m.from_ns, :from) AS start_ns,
@@ -75,23 +75,23 @@ SELECT kind, from_ns, to_ns, ns, start_ns, dur_ns, cpu, tid, upid, waited_ns, wa
 WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= 200000 AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from)
 SELECT w.ts_ns AS at_ns, t.tid AS tid, w.preempted AS preempted, call_name(w.call) AS call, object_name(w.call, w.object) AS object
-  FROM switches AS w JOIN threads AS t ON t.utid = w.utid
+  FROM few CROSS JOIN switches AS w JOIN threads AS t ON t.utid = w.utid
  WHERE w.ts_ns >= :from AND w.ts_ns < :to AND w.utid <> 0
-   AND (SELECT yes FROM few)
+   AND few.yes
  LIMIT 30000
 
 -- section: requests
 WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= 200000 AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from)
-SELECT queued_ns, issue_ns, end_ns, dev, op, bytes, file, owner_upid AS upid FROM block_requests
+SELECT queued_ns, issue_ns, end_ns, dev, op, bytes, file, owner_upid AS upid FROM few CROSS JOIN block_requests
  WHERE end_ns >= :from AND end_ns < :to + 1000000000 AND queued_ns < :to
-   AND (SELECT yes FROM few)
+   AND few.yes
  LIMIT 3000
 
 -- section: wakes
 WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= 200000 AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from)
-SELECT w.ts_ns AS at_ns, a.tid AS waker, b.tid AS tid FROM wakeups AS w JOIN threads AS a ON a.utid = w.utid JOIN threads AS b ON b.utid = w.target_utid
+SELECT w.ts_ns AS at_ns, a.tid AS waker, b.tid AS tid FROM few CROSS JOIN wakeups AS w JOIN threads AS a ON a.utid = w.utid JOIN threads AS b ON b.utid = w.target_utid
  WHERE w.ts_ns >= :from AND w.ts_ns < :to AND w.utid <> 0 AND NOT w.irq
-   AND (SELECT yes FROM few)
+   AND few.yes
  LIMIT 3000
