@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * call.bpf.h: what a thread was doing when it left its CPU, as a wire_call: a system call, with the
- * type of the file that it reads or writes; user code; a kernel thread; or nothing, because the
+ * type of what it waits for; user code; a kernel thread; or nothing, because the
  * quota of its group was used up. On the way into the kernel a task leaves the registers of user
  * space on its stack, with the number of the call, or -1 after an exception or interrupt.
  */
@@ -19,14 +19,15 @@
 /* Holds what a task does, and what it waits for. */
 struct call {
 	__u16 call;		/* WIRE_CALL_* */
-	__u64 object;		/* address of a lock, inode number of a socket or pipe; or 0 */
+	__u64 object;		/* address of a lock, or what WIRE_FILE_* says; 0: not known */
 	struct file *socket;	/* NULL: it is none */
+	bool is_current;	/* the memory of the task's process can be read */
 };
 
 /* Holds the registers that a call was made with. */
 struct call_regs {
 	__s64 number;
-	__u64 arg;
+	__u64 arg, arg1, arg2;
 	bool is_32_bit;
 };
 
@@ -40,10 +41,14 @@ static __always_inline struct call_regs call_regs_of(struct task_struct *task)
 
 	r.number = (__s64)regs->orig_ax;
 	r.arg = regs->di;
+	r.arg1 = regs->si;
+	r.arg2 = regs->dx;
 	r.is_32_bit = r.number >= 0 && ti->status & TASK_TS_COMPAT;
 #elif defined(__TARGET_ARCH_arm64)
 	r.number = regs->syscallno;
 	r.arg = regs->orig_x0;
+	r.arg1 = regs->user_regs.regs[1];
+	r.arg2 = regs->user_regs.regs[2];
 	r.is_32_bit = regs->user_regs.pstate & TASK_PSR_MODE32;
 #endif
 	return r;
@@ -73,6 +78,7 @@ static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 f
 	struct fdtable *fdt;
 	struct inode *inode;
 	struct file *file;
+	__u64 name;
 	__u32 mode;
 
 	if (!files)
@@ -85,10 +91,21 @@ static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 f
 	if (!file || !inode)
 		return WIRE_FILE_UNKNOWN;
 	mode = FIX_CAST(inode)->i_mode >> 12;
-	if (!mode || (mode == WIRE_FILE_REGULAR && FIX_CAST(inode)->i_flags & INODE_S_ANON))
+	if (!mode || (mode == WIRE_FILE_REGULAR && FIX_CAST(inode)->i_flags & INODE_S_ANON)) {
+		name = fix_peek((__u64)BPF_CORE_READ(file, f_path.dentry, d_name.name));
+		if ((name & 0xff) == '[')
+			name >>= 8;
+		c->object = WIRE_OBJECT_ANONYMOUS(fd, name & 0xff, name >> 40 & 0xff);
 		return WIRE_FILE_ANONYMOUS;
+	}
 	if (mode == WIRE_FILE_SOCKET || mode == WIRE_FILE_PIPE)
 		c->object = FIX_CAST(inode)->i_ino;
+	else if (mode == WIRE_FILE_DEVICE || mode == WIRE_FILE_BLOCK_DEVICE)
+		c->object = FIX_CAST(inode)->i_rdev;
+	else
+		c->object = WIRE_OBJECT_FILE(FIX_CAST(inode)->i_ino,
+					     BPF_CORE_READ(inode, i_sb, s_dev),
+					     FIX_CAST(inode)->i_generation);
 	if (mode == WIRE_FILE_SOCKET)
 		c->socket = file;
 	return mode;
@@ -119,6 +136,111 @@ static __always_inline bool call_is_of_lock(__u64 number)
 #endif
 }
 
+/* epoll_wait, epoll_pwait, epoll_pwait2: the first argument is the epoll. */
+static __always_inline bool call_is_of_epoll(__u64 number)
+{
+#if defined(__TARGET_ARCH_x86)
+	return number == 232 || number == 281 || number == 441;
+#else
+	return number == 22 || number == 441;
+#endif
+}
+
+/* The calls that change the mappings of the process, or copy them for a child. */
+static __always_inline bool call_is_of_mappings(__u64 number)
+{
+#if defined(__TARGET_ARCH_x86)
+	return (number >= 9 && number <= 12) || number == 25 || number == 28 ||
+	       (number >= 56 && number <= 58) || number == 435;
+#else
+	return number == 214 || number == 215 || number == 216 || number == 220 || number == 222 ||
+	       number == 226 || number == 233 || number == 435;
+#endif
+}
+
+#define CALL_WAITERS_MAX 8	/* those that came last are looked at */
+
+/* The task is in the queue for the lock of its process's mappings. */
+static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
+{
+	struct rwsem_waiter *w = NULL;
+	struct rw_semaphore *lock = NULL;
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	int i;
+
+	if (!mm || !bpf_core_field_exists(w->task) || !bpf_core_field_exists(lock->wait_list))
+		return false;
+	w = (void *)BPF_CORE_READ(mm, mmap_lock.wait_list.prev);
+	for (i = 0; i < CALL_WAITERS_MAX && w; i++) {
+		if ((void *)w == (void *)&mm->mmap_lock.wait_list)
+			return false;
+		if (BPF_CORE_READ(w, task) == task)
+			return true;
+		w = (void *)BPF_CORE_READ(w, list.prev);
+	}
+	return false;
+}
+
+/* How long a sleep of the current task is to be; 0: not told, or until an instant. */
+static __always_inline __u64 call_sleep_ns(const struct call_regs *r)
+{
+	const void *from = NULL;
+	struct {
+		__s64 sec, nsec;
+	} length;
+
+#if defined(__TARGET_ARCH_x86)
+	if (r->number == 35)
+		from = (void *)r->arg;
+	else if (r->number == 230 && !r->arg1)
+		from = (void *)r->arg2;
+#else
+	if (r->number == 101)
+		from = (void *)r->arg;
+	else if (r->number == 115 && !r->arg1)
+		from = (void *)r->arg2;
+#endif
+	if (!from || bpf_probe_read_user(&length, sizeof(length), from) ||
+	    (__u64)length.sec >= 1 << 17)
+		return 0;
+	return length.sec * 1000000000ULL + length.nsec;
+}
+
+static __always_inline bool call_is_wait4(__u64 number)
+{
+#if defined(__TARGET_ARCH_x86)
+	return number == 61;
+#else
+	return number == 260;
+#endif
+}
+
+/* WIRE_FILE_* of what a task waits for in a call whose arguments say it. Sets what that is. */
+static __always_inline __u32 call_look(struct task_struct *task, const struct call_regs *r,
+				       struct call *c)
+{
+	if (conf_peek && call_is_of_file(r->number))
+		return call_look_at_file(task, r->arg, c);
+	if (call_is_of_epoll(r->number)) {
+		c->object = WIRE_OBJECT_ANONYMOUS(r->arg, 'e', 'p');
+		return WIRE_FILE_ANONYMOUS;
+	}
+	if (call_is_of_lock(r->number)) {
+		c->object = r->arg;
+		return WIRE_FILE_UNKNOWN;
+	}
+	if (call_is_wait4(r->number) && (__s32)r->arg > 0) {
+		c->object = (__u32)r->arg;
+		return WIRE_FILE_PROCESS;
+	}
+	if (call_is_of_mappings(r->number) && call_waits_for_mmap_lock(task)) {
+		c->object = task->tgid;
+		return WIRE_FILE_MMAP_LOCK;
+	}
+	c->object = c->is_current ? call_sleep_ns(r) : 0;
+	return c->object ? WIRE_FILE_TIMER : WIRE_FILE_UNKNOWN;
+}
+
 /* WIRE_CALL_* of what the task does, or would do if it had a CPU; with c, what it waits for. */
 static __always_inline __u16 call_number(struct task_struct *task, struct call *c)
 {
@@ -134,22 +256,25 @@ static __always_inline __u16 call_number(struct task_struct *task, struct call *
 	if (!conf_call)
 		return WIRE_CALL_UNKNOWN;
 	r = call_regs_of(task);
+	if (r.number < 0 && c && call_waits_for_mmap_lock(task)) {
+		c->object = task->tgid;
+		return WIRE_CALL_FAULT;
+	}
 	if (r.number < 0)
 		return WIRE_CALL_USER;
 	if (r.number > WIRE_CALL_NUMBER_MASK)
 		return WIRE_CALL_OTHER;
-	if (c && conf_peek && !r.is_32_bit && call_is_of_file(r.number))
-		type = call_look_at_file(task, r.arg, c);
-	if (c && !r.is_32_bit && call_is_of_lock(r.number))
-		c->object = r.arg;
+	if (c && !r.is_32_bit)
+		type = call_look(task, &r, c);
 	return WIRE_CALL_IS_NUMBER | (r.is_32_bit ? WIRE_CALL_IS_32_BIT : 0) |
 	       type << WIRE_CALL_FILE_SHIFT | r.number;
 }
 
 /* is_asleep: the task waits in what it does. */
-static __always_inline struct call call_of(struct task_struct *task, bool is_asleep)
+static __always_inline struct call call_of(struct task_struct *task, bool is_asleep,
+					   bool is_current)
 {
-	struct call c = {};
+	struct call c = { .is_current = is_current };
 
 	c.call = is_asleep ? call_number(task, &c) : call_number(task, NULL);
 	return c;

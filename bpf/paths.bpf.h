@@ -113,6 +113,8 @@ static __always_inline void path_send(const struct emit *of, struct inode *inode
 	p->ino = ino;
 	p->ino_dev = dev;
 	p->zero = 0;
+	p->generation = BPF_CORE_READ(inode, i_generation);
+	p->zero2 = 0;
 	path_read(d, p);
 	if (!p->len)
 		return;		/* the root: a device's own inode has nothing else */

@@ -145,7 +145,21 @@ struct percpu_counter {
 	s32 *counters;
 };
 
+struct list_head {
+	struct list_head *next, *prev;
+};
+
+struct rwsem_waiter {
+	struct list_head list;
+	struct task_struct *task;
+};
+
+struct rw_semaphore {
+	struct list_head wait_list;
+};
+
 struct mm_struct {
+	struct rw_semaphore mmap_lock;
 	struct task_struct *owner;
 	unsigned long total_vm;
 	unsigned long arg_start, arg_end;
@@ -274,6 +288,8 @@ struct address_space {
 
 struct inode {
 	unsigned short i_mode;
+	u32 i_rdev;
+	u32 i_generation;
 	unsigned int i_flags;
 	struct super_block *i_sb;
 	unsigned long i_ino;
@@ -319,7 +335,12 @@ struct bio {
 	struct bio_vec *bi_io_vec;
 };
 
+struct path {
+	struct dentry *dentry;
+};
+
 struct file {
+	struct path f_path;
 	struct inode *f_inode;
 	struct address_space *f_mapping;
 	void *private_data;

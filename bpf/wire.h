@@ -79,18 +79,34 @@ typedef __s64 wire_s64;
 #define WIRE_CALL_USER 2	/* user code, or an exception of it such as a page fault */
 #define WIRE_CALL_THROTTLED 3	/* the quota of its control group was used up */
 #define WIRE_CALL_OTHER 4	/* a system call whose number is too large to be kept */
+#define WIRE_CALL_FAULT 5	/* an exception of user code, which waits for the mmap lock */
 #define WIRE_CALL_NUMBER_MASK 0x01ff
-#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_* of the file that is read or written */
+#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_* of what the call waits for */
 #define WIRE_CALL_IS_32_BIT 0x2000
 #define WIRE_CALL_IS_NUMBER 0x4000
 
-/* The type of a file: the kernel's S_IFMT >> 12, and */
+/* The type of a file: the kernel's S_IFMT >> 12, and others. In `object` a file is: */
 #define WIRE_FILE_UNKNOWN 0
 #define WIRE_FILE_PIPE 1
 #define WIRE_FILE_DEVICE 2	/* a character device, such as a terminal */
+#define WIRE_FILE_MMAP_LOCK 3	/* no file: the lock of the process's mappings */
+#define WIRE_FILE_DIRECTORY 4
+#define WIRE_FILE_PROCESS 5	/* no file: the end of a child */
+#define WIRE_FILE_BLOCK_DEVICE 6
+#define WIRE_FILE_TIMER 7	/* no file: a time */
 #define WIRE_FILE_REGULAR 8
 #define WIRE_FILE_SOCKET 12
 #define WIRE_FILE_ANONYMOUS 15	/* eventfd, timerfd, inotify and the like */
+/*
+ * A pipe, a socket: its inode number. A device: its number. A file, a directory: as follows, 0 of
+ * an inode number above 2^32. Anonymous: the descriptor, and two letters of the kernel's name:
+ * "[eventfd]" has e and f, "[eventpoll]" e and p.
+ */
+#define WIRE_OBJECT_FILE(ino, dev, generation)                                     \
+	((ino) >> 32 ? 0 : (ino) | (wire_u64)(((dev) >> 12 ^ (dev) ^ (generation) ^ \
+					       (generation) >> 16) & 0xffff) << 32)
+#define WIRE_OBJECT_ANONYMOUS(fd, first, second) \
+	((wire_u64)(first) << 40 | (wire_u64)(second) << 32 | (wire_u32)(fd))
 
 struct wire_hdr {
 	wire_u64 ts_ns;		/* CLOCK_MONOTONIC, read before the reservation */

@@ -1,5 +1,5 @@
 -- view 9: Which locks were waited for, and who held them?
--- note: Each row is a lock of a process; OBJECT is the variable with it, or its address. A wait counts in the window in
+-- note: Each row is a lock of a process, or the lock of its mappings (mmap lock); OBJECT is the variable with it, or its address. A wait counts in the window in
 --   which it ended; WAIT is its time in the window. The holder is the thread that ended most of
 --   this time, and MEANWHILE is what that thread did during the waits. Waits for a condition
 --   variable or for a thread's end look the same, and are rows, too.

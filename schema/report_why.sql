@@ -16,7 +16,7 @@
 --                      thread that ended half of it; for a CPU, who had it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
---                      pipe (object: a variable or an address, or the ends of the socket). ended_by is the thread that ended most of this time, with its share where it is
+--                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
 --                      Of a lock it is who held it: a thread that waited for a lock itself meanwhile only passed it on
 --   States             what they did (report states), threads added up, with a bar
@@ -88,8 +88,8 @@ UNION ALL SELECT printf('Beside them, %s moved %.3g %s on the same disk', comm, 
 
 -- section: Waited for (8)
 WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),
--- what is waited for: a lock, socket or pipe of a process, or a call
-w AS (SELECT kind, call, object, iif(object NOT NULL, upid, NULL) AS of_upid, sum(waits) AS waits, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
+-- what is waited for: a lock, a file or the like of a process, a sleep of a length, or a call
+w AS (SELECT kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) AS of_upid, sum(waits) AS waits, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
         FROM e GROUP BY 1, 2, 3, 4),
 k AS (SELECT kind, call, sum(waits) AS waits, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
         FROM wait_kinds(:from, :to, 0, 'none') GROUP BY 1, 2),
@@ -102,15 +102,15 @@ rows AS (
 	  FROM k LEFT JOIN w ON w.kind = k.kind AND w.call IS k.call AND w.object NOT NULL
 	 GROUP BY k.kind, k.call HAVING k.wait_ns > coalesce(sum(w.wait_ns), 0)),
 enders AS (
-	SELECT kind, call, object, iif(object NOT NULL, upid, NULL) AS of_upid, ender_utid, sum(wait_ns) AS wait_ns,
-	       row_number() OVER (PARTITION BY kind, call, object, iif(object NOT NULL, upid, NULL) ORDER BY sum(wait_ns) DESC, ender_utid) AS n
+	SELECT kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) AS of_upid, ender_utid, sum(wait_ns) AS wait_ns,
+	       row_number() OVER (PARTITION BY kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) ORDER BY sum(wait_ns) DESC, ender_utid) AS n
 	  FROM e GROUP BY 1, 2, 3, 4, 5)
 SELECT r.kind AS kind, r.call AS call, r.object AS object, r.waits AS waits, r.wait_ns AS wait_ns, r.wait_max_ns AS wait_max_ns,
        CASE WHEN n.n THEN coalesce((SELECT comm FROM threads WHERE utid = n.ender_utid), '[interrupt]')
                           || iif(n.wait_ns * 100 / r.wait_ns < 99, printf(' %d %%', n.wait_ns * 100 / r.wait_ns), '') END AS ended_by,
        (SELECT group_concat(text, ', ')
           FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / n.wait_ns) AS text
-                  FROM e WHERE e.kind = r.kind AND e.call IS r.call AND e.object IS r.object AND (r.object IS NULL OR e.upid = r.of_upid)
+                  FROM e WHERE e.kind = r.kind AND e.call IS r.call AND e.object IS r.object AND (r.of_upid IS NULL OR e.upid = r.of_upid)
                    AND e.ender_utid = n.ender_utid AND e.meanwhile NOT NULL
                  GROUP BY meanwhile HAVING sum(meanwhile_ns) * 100 >= n.wait_ns ORDER BY sum(meanwhile_ns) DESC, meanwhile LIMIT 3)) AS meanwhile
   FROM rows AS r LEFT JOIN enders AS n ON n.n = 1 AND n.kind = r.kind AND n.call IS r.call AND n.object IS r.object AND n.of_upid IS r.of_upid AND n.wait_ns > 0

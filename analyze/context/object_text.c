@@ -6,6 +6,7 @@
 
 #include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
+#include "base/units.h"
 #include "model/call.h"
 
 static void put_lock(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint64_t addr,
@@ -20,10 +21,75 @@ static void put_lock(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint6
 		snprintf(ret, OBJECT_TEXT_BYTES, "%" PRIx64, addr);
 }
 
+static void put_named(const struct trace *t, enum trace_name_type type, uint64_t id,
+		      const char *what, uint64_t number, char ret[OBJECT_TEXT_BYTES])
+{
+	const char *name = name_text(t, type, id);
+
+	if (name)
+		snprintf(ret, OBJECT_TEXT_BYTES, "%s", name);
+	else
+		snprintf(ret, OBJECT_TEXT_BYTES, "%s:[%" PRIu64 "]", what, number);
+}
+
+/* The numbers of terminals never change (Documentation/admin-guide/devices.txt). */
+static void put_device(const struct trace *t, bool is_block, uint32_t dev,
+		       char ret[OBJECT_TEXT_BYTES])
+{
+	unsigned int major = dev >> 20, minor = dev & 0xfffff;
+	const char *name = is_block ? name_text(t, TRACE_NAME_DEVICE, dev) : NULL;
+
+	if (name)
+		snprintf(ret, OBJECT_TEXT_BYTES, "/dev/%s", name);
+	else if (!is_block && major == 136)
+		snprintf(ret, OBJECT_TEXT_BYTES, "/dev/pts/%u", minor);
+	else if (!is_block && major == 4)
+		snprintf(ret, OBJECT_TEXT_BYTES, "/dev/tty%s%u", minor < 64 ? "" : "S",
+			 minor < 64 ? minor : minor - 64);
+	else if (!is_block && major == 5 && minor < 3)
+		snprintf(ret, OBJECT_TEXT_BYTES, "/dev/%s",
+			 minor == 0 ? "tty" : minor == 1 ? "console" : "ptmx");
+	else
+		snprintf(ret, OBJECT_TEXT_BYTES, "%s device %u:%u", is_block ? "block" : "char",
+			 major, minor);
+}
+
+/* The type of the file and its descriptor: "epoll 4". Letters are of WIRE_OBJECT_ANONYMOUS(). */
+static void put_anonymous(uint64_t object, char ret[OBJECT_TEXT_BYTES])
+{
+	static const struct {
+		char first, second;
+		const char *name;
+	} types[] = {
+		{ 'e', 'f', "eventfd" },	{ 'e', 'p', "epoll" },
+		{ 't', 'f', "timerfd" },	{ 's', 'l', "signalfd" },
+		{ 'i', 'f', "inotify" },	{ 'f', 'i', "fanotify" },
+		{ 'i', 'i', "io_uring" },	{ 'p', 'e', "perf_event" },
+		{ 'u', 'a', "userfaultfd" },
+	};
+	const char *name = "anonymous file";
+
+	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++)
+		if ((uint8_t)types[i].first == (object >> 40 & 0xff) &&
+		    (uint8_t)types[i].second == (object >> 32 & 0xff))
+			name = types[i].name;
+	snprintf(ret, OBJECT_TEXT_BYTES, "%s %u", name, (uint32_t)object);
+}
+
+static void put_mmap_lock(const struct trace *t, uint32_t utid, uint64_t pid,
+			  char ret[OBJECT_TEXT_BYTES])
+{
+	const struct trace_thread *of = trace_thread_find(t, utid);
+	const struct trace_process *p = of ? trace_process_find(t, of->upid) : NULL;
+
+	snprintf(ret, OBJECT_TEXT_BYTES, "mmap lock of %" PRIu64 "%s%s", pid, p ? " " : "",
+		 p ? p->comm : "");
+}
+
 bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t call,
 		 uint64_t object, char ret[OBJECT_TEXT_BYTES])
 {
-	const struct trace_name *n;
+	char length[UNITS_TEXT_MAX];
 
 	*ret = 0;
 	if (!object)
@@ -33,11 +99,26 @@ bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t 
 		snprintf(ret, OBJECT_TEXT_BYTES, "pipe:[%" PRIu64 "]", object);
 		break;
 	case CALL_OBJECT_SOCKET:
-		n = trace_name_find(t, TRACE_NAME_SOCKET, object);
-		if (n)
-			snprintf(ret, OBJECT_TEXT_BYTES, "%s", n->name);
-		else
-			snprintf(ret, OBJECT_TEXT_BYTES, "socket:[%" PRIu64 "]", object);
+		put_named(t, TRACE_NAME_SOCKET, object, "socket", object, ret);
+		break;
+	case CALL_OBJECT_FILE:
+		put_named(t, TRACE_NAME_WAITED, object, "inode", (uint32_t)object, ret);
+		break;
+	case CALL_OBJECT_DEVICE:
+		put_device(t, CALL_FILE(call) == CALL_FILE_BLOCK_DEVICE, (uint32_t)object, ret);
+		break;
+	case CALL_OBJECT_ANONYMOUS:
+		put_anonymous(object, ret);
+		break;
+	case CALL_OBJECT_MMAP_LOCK:
+		put_mmap_lock(t, utid, object, ret);
+		break;
+	case CALL_OBJECT_PROCESS:
+		snprintf(ret, OBJECT_TEXT_BYTES, "process %" PRIu64, object);
+		break;
+	case CALL_OBJECT_TIMER:
+		snprintf(ret, OBJECT_TEXT_BYTES, "a sleep of %s",
+			 units_format_duration(length, sizeof(length), object));
 		break;
 	case CALL_OBJECT_LOCK:
 		put_lock(t, utid, ts_ns, object, ret);

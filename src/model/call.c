@@ -47,6 +47,8 @@ const char *call_name(enum call_machine machine, uint32_t call)
 		return "kernel thread";
 	case CALL_USER:
 		return "user code";
+	case CALL_FAULT:
+		return "page fault";
 	case CALL_THROTTLED:
 		return "throttled";
 	default:
@@ -74,6 +76,8 @@ static enum wait_kind kind_of_call(enum call_machine machine, uint32_t call)
 {
 	const struct call_decl *d = find(machine, call);
 
+	if (call == CALL_FAULT || (d && CALL_FILE(call) == CALL_FILE_MMAP_LOCK))
+		return WAIT_LOCK;
 	if (d)
 		return d->kind == CALL_FILE_SAYS ? kind_of_file(call) : (enum wait_kind)d->kind;
 	switch (call) {

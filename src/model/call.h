@@ -20,18 +20,22 @@
 #define CALL_USER 2		/* user code, or an exception of it such as a page fault */
 #define CALL_THROTTLED 3	/* the quota of its control group was used up */
 #define CALL_OTHER 4		/* a system call whose number is too large to be kept */
+#define CALL_FAULT 5		/* an exception of user code, which waits for the mmap lock */
 #define CALL_IS_NUMBER 0x4000	/* a system call: */
 #define CALL_IS_32_BIT 0x2000	/* by the numbers of 32-bit programs */
 #define CALL_NUMBER_CNT 512
 #define CALL_NUMBER(call) ((call) & (CALL_NUMBER_CNT - 1))
-#define CALL_FILE(call) ((call) >> 9 & 15)	/* enum call_file, of what is read or written */
+#define CALL_FILE(call) ((call) >> 9 & 15)	/* enum call_file, of what the call waits for */
 
 enum call_file {
 	CALL_FILE_UNKNOWN = 0,
 	CALL_FILE_PIPE = 1,
 	CALL_FILE_DEVICE = 2,		/* a character device, such as a terminal */
+	CALL_FILE_MMAP_LOCK = 3,	/* no file */
 	CALL_FILE_DIRECTORY = 4,
+	CALL_FILE_PROCESS = 5,		/* no file: the end of a child */
 	CALL_FILE_BLOCK_DEVICE = 6,
+	CALL_FILE_TIMER = 7,		/* no file: a time */
 	CALL_FILE_REGULAR = 8,
 	CALL_FILE_SOCKET = 12,
 	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
@@ -61,16 +65,34 @@ enum call_object {
 	CALL_OBJECT_LOCK,	/* the address of a lock, in the memory of the process */
 	CALL_OBJECT_PIPE,	/* an inode number */
 	CALL_OBJECT_SOCKET,	/* an inode number */
+	CALL_OBJECT_DEVICE,	/* major << 20 | minor */
+	CALL_OBJECT_FILE,	/* bits 0 to 31: an inode number; above: of its file system */
+	CALL_OBJECT_ANONYMOUS,	/* bits 0 to 31: a descriptor; above: two letters of its type */
+	CALL_OBJECT_MMAP_LOCK,	/* the pid of the process */
+	CALL_OBJECT_PROCESS,	/* a pid */
+	CALL_OBJECT_TIMER,	/* ns */
 };
 
 /* Call it for a switch whose object is not 0. */
 static inline enum call_object call_object_of(uint32_t call)
 {
-	unsigned int file = call & CALL_IS_NUMBER ? CALL_FILE(call) : CALL_FILE_UNKNOWN;
+	static const uint8_t objects[16] = {
+		[CALL_FILE_PIPE] = CALL_OBJECT_PIPE,
+		[CALL_FILE_DEVICE] = CALL_OBJECT_DEVICE,
+		[CALL_FILE_MMAP_LOCK] = CALL_OBJECT_MMAP_LOCK,
+		[CALL_FILE_DIRECTORY] = CALL_OBJECT_FILE,
+		[CALL_FILE_PROCESS] = CALL_OBJECT_PROCESS,
+		[CALL_FILE_BLOCK_DEVICE] = CALL_OBJECT_DEVICE,
+		[CALL_FILE_TIMER] = CALL_OBJECT_TIMER,
+		[CALL_FILE_REGULAR] = CALL_OBJECT_FILE,
+		[CALL_FILE_SOCKET] = CALL_OBJECT_SOCKET,
+		[CALL_FILE_ANONYMOUS] = CALL_OBJECT_ANONYMOUS,
+	};
 
-	if (file == CALL_FILE_SOCKET)
-		return CALL_OBJECT_SOCKET;
-	return file == CALL_FILE_PIPE ? CALL_OBJECT_PIPE : CALL_OBJECT_LOCK;
+	if (call == CALL_FAULT)
+		return CALL_OBJECT_MMAP_LOCK;
+	return call & CALL_IS_NUMBER ? (enum call_object)objects[CALL_FILE(call)] :
+				       CALL_OBJECT_LOCK;
 }
 
 enum call_machine {

@@ -21,11 +21,11 @@ import re
 from trace_query import *
 tmp = os.environ["tmp"]
 WANTED = {
-    "condition": ("lock", ["for locks$", "^culprit ended .*: timer "]),
-    "idle": ("poll", ["for events$", "^culprit ended "]),
+    "condition": ("lock", ["for locks$", r"was for condition\+0x\w+ \(causes\) \(futex\)$", "^culprit ended .*: timer "]),
+    "idle": ("poll", ["for events$", r"was for epoll \d+ \(epoll_p?wait\)$", "^culprit ended "]),
     "loaded": (None, ["^The threads ran for .* on CPUs$"]),
     "cpu": ("cpu", ["for a CPU$", "^culprit had the CPU for "]),
-    "mmap": ("call", ["in system calls$", "in (mmap|munmap)$", "^culprit ended "]),
+    "mmap": ("lock", ["for locks$", r"was for mmap lock of \d+ \w+ \((mmap|munmap)\)$", "^culprit ended "]),
     "mapped": ("disk", ["for a disk$", "^Of the file .*/cold they moved ", "^Beside them, culprit moved .* on the same disk$"]),
     "read": ("disk", ["for a disk$", "^Of the file .*/cold they moved ", "^Beside them, culprit moved .* on the same disk$"]),
 }
@@ -38,6 +38,10 @@ for cause, (kind, patterns) in WANTED.items():
     check("%s: waits and time on CPUs are all of its time" % cause, sum(r["wait_ns"] for r in waits) + ran == hi - lo, (waits, ran, hi - lo))
     if kind:
         check("%s: most of the waiting is of kind %s" % (cause, kind), max(waits, key=lambda r: r["wait_ns"])["kind"] == kind, waits)
+    if cause == "read":
+        files = [r["path"] for r in t.sql("SELECT object_name(call, object) AS path FROM switches WHERE utid = (SELECT utid FROM threads WHERE tid = %d) "
+                                          "AND ts_ns BETWEEN %d AND %d AND call_name(call) = 'pread64' AND call & 0x1e00" % (w["tid"], lo, hi))]
+        check("read: the file that it slept for", all(str(f).endswith("/cold") for f in files), set(files))
     answer = [r["value"] for r in rows_of(run("report", "-i", t.path, "why", "--tid", str(w["tid"]), *window, "--format", "csv"))
               if r["section"] == "In short"]
     check("%s: the first sentences name the cause" % cause, len(answer) >= len(patterns) and

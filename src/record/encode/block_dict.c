@@ -28,7 +28,7 @@ void block_dict_begin(struct block_dict *b)
 /* ---- names ---- */
 
 #define NAME_MAX_BYTES 4096
-/* The kernel does not tell again for a while what it told of so many sockets (sockets.bpf.h). */
+/* The kernel does not tell again for a while what it told of so many sockets, and files. */
 #define SOCKETS_KEPT 4096
 
 struct name_entry {
@@ -51,8 +51,8 @@ static bool drop_name(void *ctx, void **value)
 void block_names_forget(struct block_writer *w, uint64_t epoch)
 {
 	for (unsigned int type = 0; type < TRACE_NAME_TYPE_CNT; type++)
-		if (type != TRACE_NAME_SOCKET || w->names[type].cnt > SOCKETS_KEPT ||
-		    epoch == UINT64_MAX)
+		if ((type != TRACE_NAME_SOCKET && type != TRACE_NAME_WAITED) ||
+		    w->names[type].cnt > SOCKETS_KEPT || epoch == UINT64_MAX)
 			hash_map_drop_if(&w->names[type], drop_name, &epoch);
 }
 

@@ -165,7 +165,7 @@ int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 		   const char *name);
 /*
  * Forgets the ids that no block since epoch referred to: ids come and go, and a recording may last
- * for weeks. Some thousands of sockets stay, since the kernel tells of one only now and then.
+ * for weeks. Some thousands of sockets and files stay, of which the kernel tells only now and then.
  */
 void block_names_forget(struct block_writer *w, uint64_t epoch);
 void block_names_done(struct block_writer *w);
@@ -216,6 +216,8 @@ void block_end_start_states(struct block_writer *w);
 /* ---- file_paths.c ---- */
 
 void file_paths_init(struct inode_cache *paths);
+/* Names files for threads that sleep for them. While all steps are records of paths. */
+int file_paths_note(struct block_writer *w);
 /* Fills path of the block's issues, and names the files. Before the rows are ordered. */
 int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
@@ -223,7 +225,7 @@ int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* A socket has these ends. */
 int socket_names_note(struct block_writer *w, const struct wire_socket *r);
-/* A thread sleeps in call (WIRE_CALL_*) for object: the block gets the socket's name. */
+/* A thread sleeps in call (WIRE_CALL_*) for object: the block gets the socket's or file's name. */
 int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object);
 
 /* ---- writeback_owner.c ---- */

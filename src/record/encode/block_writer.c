@@ -224,7 +224,7 @@ static int build(struct block_writer *w, const struct block_slice *s)
 	r = r ?: task_table_put_rss_state(w->task_table, &small[CHUNK_RSS_STATE], s->from_ns);
 	r = r ?: task_table_apply(w->task_table, w->tasks.v, w->tasks.cnt,
 				  &small[CHUNK_TASK_EVENTS], &small[CHUNK_RSS_SNAPS]);
-	r = r ?: block_fill_rows(w, s) ?: block_account_cpus(w, s);
+	r = r ?: file_paths_note(w) ?: block_fill_rows(w, s) ?: block_account_cpus(w, s);
 	if (r < 0)
 		return r;
 	if (!w->number)

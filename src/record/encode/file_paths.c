@@ -57,20 +57,42 @@ static void join_names(const struct wire_path *r, char *ret, size_t size)
 	ret[len] = 0;
 }
 
-static int on_path(struct block_writer *w, const struct wire_path *r)
+static void put_path(const struct block_writer *w, const struct wire_path *r, char path[PATH_BYTES])
 {
 	const struct id_names_calls *names = &w->config.names;
-	char inside[2 * sizeof(r->names) + 8], path[PATH_BYTES];
+	char inside[2 * sizeof(r->names) + 8];
+
+	join_names(r, inside, sizeof(inside));
+	if (names->path && !r->is_cut)
+		names->path(names->ctx, r->ino_dev, inside, path, PATH_BYTES);
+	else
+		snprintf(path, PATH_BYTES, "%s", inside);
+}
+
+int file_paths_note(struct block_writer *w)
+{
+	char path[PATH_BYTES];
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < w->steps.cnt; i++) {
+		const struct wire_path *p = (const struct wire_path *)w->steps.v[i].h;
+		uint64_t object = WIRE_OBJECT_FILE(p->ino, p->ino_dev, p->generation);
+
+		put_path(w, p, path);
+		r = object ? block_set_name(w, TRACE_NAME_WAITED, object, path) : 0;
+	}
+	return r;
+}
+
+static int on_path(struct block_writer *w, const struct wire_path *r)
+{
+	char path[PATH_BYTES];
 	struct file_path *x;
 	void *entry;
 	char *text;
 	int ret;
 
-	join_names(r, inside, sizeof(inside));
-	if (names->path && !r->is_cut)
-		names->path(names->ctx, r->ino_dev, inside, path, sizeof(path));
-	else
-		snprintf(path, sizeof(path), "%s", inside);
+	put_path(w, r, path);
 	ret = inode_cache_get(&w->paths, r->ino, r->ino_dev, r->hdr.ts_ns, &entry);
 	x = entry;
 	if (ret < 0 || !x || (x->text && !strcmp(x->text, path)))

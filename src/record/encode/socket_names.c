@@ -79,9 +79,11 @@ int socket_names_note(struct block_writer *w, const struct wire_socket *r)
 int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object)
 {
 	uint64_t *last = &w->last_sockets[object % BLOCK_LAST_SOCKETS];
+	enum call_object what = call_object_of(call);
 
-	if (call_object_of(call) != CALL_OBJECT_SOCKET || *last == object)
+	if ((what != CALL_OBJECT_SOCKET && what != CALL_OBJECT_FILE) || *last == object)
 		return 0;
 	*last = object;
-	return block_use_name(w, TRACE_NAME_SOCKET, object);
+	return block_use_name(w, what == CALL_OBJECT_FILE ? TRACE_NAME_WAITED : TRACE_NAME_SOCKET,
+			      object);
 }

@@ -7,11 +7,14 @@
  *   lock    a mutex that a thread named holder has     pipe, socket, tcp   data
  *   poll    an eventfd, by epoll_wait                  event               an eventfd, by read
  *   timer   nothing: it sleeps                         child               a process's end
+ *   terminal   a line, of a pseudo terminal
  */
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -67,7 +70,7 @@ static void take(const char *part, int from, int to)
 	pid_t child = give_later(to);
 
 	begin(part);
-	if (read(from, data, sizeof(data)) != sizeof(data))
+	if (read(from, data, sizeof(data)) <= 0)
 		truth_fail("read");
 	end(part);
 	waitpid(child, NULL, 0);
@@ -113,6 +116,20 @@ static void do_sockets(void)
 	take("tcp", accepted, client);
 }
 
+static void do_terminal(void)
+{
+	int other = posix_openpt(O_RDWR | O_NOCTTY), fd;
+
+	if (other < 0 || grantpt(other) || unlockpt(other))
+		truth_fail("posix_openpt");
+	fd = open(ptsname(other), O_RDWR | O_NOCTTY);
+	if (fd < 0)
+		truth_fail("pty");
+	printf("terminal=%s\n", ptsname(other));
+	memcpy(data, "a line\n\n", sizeof(data));
+	take("terminal", fd, other);
+}
+
 static void do_poll(int event)
 {
 	struct epoll_event e = { .events = EPOLLIN };
@@ -121,6 +138,7 @@ static void do_poll(int event)
 
 	epoll_ctl(poll, EPOLL_CTL_ADD, event, &e);
 	child = give_later(event);
+	printf("poll_fd=%d\n", poll);
 	begin("poll");
 	epoll_wait(poll, &e, 1, -1);
 	end("poll");
@@ -134,7 +152,7 @@ int main(void)
 	int fds[2], event = eventfd(0, 0);
 	pid_t child;
 
-	printf("tid=%d\nlock=%llx\n", truth_tid(), (unsigned long long)(uintptr_t)&lock);
+	printf("tid=%d\nevent_fd=%d\n", truth_tid(), event);
 	do_lock();
 	if (pipe(fds))
 		truth_fail("pipe");
@@ -143,10 +161,12 @@ int main(void)
 	do_sockets();
 	do_poll(event);
 	take("event", event, event);
+	do_terminal();
 	begin("timer");
 	truth_sleep_ms(WAIT_MS);
 	end("timer");
 	child = give_later(-1);
+	printf("child_pid=%d\n", child);
 	begin("child");
 	waitpid(child, NULL, 0);
 	end("child");

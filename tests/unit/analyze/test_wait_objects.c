@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What threads wait for: locks, pipes and sockets with their ends, from the records of the kernel
- * to what SQL says, and who ended such a wait. Hand-made events, by ms.
+ * What threads wait for: locks, pipes, sockets with their ends, files and others, from the records
+ * of the kernel to what SQL says, and who ended such a wait. Hand-made events, by ms.
  */
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -99,9 +99,21 @@ static void make(struct made_trace *m)
 	wait_for(m->g, 100, WIRE_FILE_UNKNOWN, 0x7f33a0012000, false);
 	wait_for(m->g, 110, WIRE_FILE_UNKNOWN, 0x7f33a0012018, false);
 	wait_for(m->g, 120, WIRE_FILE_UNKNOWN, 0x7f33a0012019, false);
-	wait_for(m->g, 130, WIRE_FILE_REGULAR, 0, false);
-	gen_switch(m->g, AT(136), 0, 0, API, 0);
-	gen_slice(m->g, AT(140));
+	gen_path(m->g, AT(129), 0, API, 5, 8 << 20 | 1, "var/log");
+	wait_for(m->g, 130, WIRE_FILE_REGULAR, WIRE_OBJECT_FILE(5ull, 8u << 20 | 1, 0u), false);
+	wait_for(m->g, 140, WIRE_FILE_REGULAR, WIRE_OBJECT_FILE(5ull, 8u << 20 | 1, 1u), false);
+	wait_for(m->g, 150, WIRE_FILE_DEVICE, 136 << 20 | 3, false);
+	wait_for(m->g, 160, WIRE_FILE_DEVICE, 4 << 20 | 65, false);
+	wait_for(m->g, 170, WIRE_FILE_DEVICE, 10 << 20 | 200, false);
+	wait_for(m->g, 180, WIRE_FILE_ANONYMOUS, WIRE_OBJECT_ANONYMOUS(7, 'e', 'p'), false);
+	wait_for(m->g, 190, WIRE_FILE_ANONYMOUS, WIRE_OBJECT_ANONYMOUS(8, 'e', 'f'), false);
+	wait_for(m->g, 200, WIRE_FILE_ANONYMOUS, WIRE_OBJECT_ANONYMOUS(9, '?', '?'), false);
+	wait_for(m->g, 210, WIRE_FILE_MMAP_LOCK, API, false);
+	wait_for(m->g, 220, WIRE_FILE_PROCESS, 4711, false);
+	wait_for(m->g, 230, WIRE_FILE_TIMER, 20 * MS, false);
+	wait_for(m->g, 240, WIRE_FILE_REGULAR, 0, false);
+	gen_switch(m->g, AT(246), 0, 0, API, 0);
+	gen_slice(m->g, AT(250));
 	made_open(m);
 }
 
@@ -109,7 +121,9 @@ static const char *const wanted[] = {
 	"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp 10.0.0.1:40113 > 10.0.0.10:443",
 	"tcp [::1]:80", "unix /run/db.sock", "unix @db", "socket:[4716]", "socket:[4717]",
 	"pipe:[4718]", "bf33a0012018", "ufunc_120 (prog)", "ufunc_120+0x18 (prog)",
-	"7f33a0012019 (prog)",
+	"7f33a0012019 (prog)", "/var/log", "inode:[5]", "/dev/pts/3", "/dev/ttyS1",
+	"char device 10:200", "epoll 7", "eventfd 8", "anonymous file 9", "mmap lock of 100 api",
+	"process 4711", "a sleep of 20.0 ms",
 };
 
 #define WANTED (sizeof(wanted) / sizeof(wanted[0]))
@@ -180,7 +194,9 @@ static void test_redaction_leaves_of_a_socket_what_tells_nothing(void **state)
 		"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp addr-*:40113 > addr-*:443",
 		"tcp [[]::1]:80", "unix /*.sock", "unix @*", "socket:[[]4716]",
 		"socket:[[]4717]", "pipe:[[]4718]", "bf33a0012018", "fn-* (*)", "fn-*+0x18 (*)",
-		"7f33a0012019 (*)",
+		"7f33a0012019 (*)", "/*", "inode:[[]5]", "/dev/pts/3", "/dev/ttyS1",
+		"char device 10:200", "epoll 7", "eventfd 8", "anonymous file 9",
+		"mmap lock of 100 proc-*", "process 4711", "a sleep of 20.0 ms",
 	};
 	const struct redact_options o = { .salt = "x", .salt_bytes = 1 };
 	struct made_trace m;
@@ -203,7 +219,8 @@ static void test_redaction_leaves_of_a_socket_what_tells_nothing(void **state)
 	assert_int_equal(rows_one(a, "SELECT count(*) FROM switches WHERE object_name(call, "
 				     "object) GLOB '*db*' OR object_name(call, object, utid, "
 				     "ts_ns) GLOB '*10.0*' OR object_name(call, object, utid, "
-				     "ts_ns) GLOB '*prog)'"), 0);
+				     "ts_ns) GLOB '*prog)' OR object_name(call, object) GLOB "
+				     "'/var*'"), 0);
 	analysis_close(a);
 	trace_close(t);
 	made_close(&m);
