@@ -74,6 +74,11 @@ LIBS += libmicrohttpd
 HTTP_FLAG := -DEBPFREC_HTTP
 endif
 endif
+# `ebpfrec mcp`; a program without jansson (NO_JSON=1) says so
+ifeq ($(NO_JSON)$(shell $(PKG_CONFIG) --exists jansson || echo none),)
+LIBS += jansson
+JSON_FLAG := -DEBPFREC_JSON
+endif
 # lines of source code in stacks (report --lines): a program without libdw (NO_LINES=1) says so. pkg-config would
 # name what libdw's other parts need, too, which a static program then wants archives of.
 ifeq ($(NO_LINES)$(shell $(PKG_CONFIG) --exists libdw || echo none),)
@@ -93,7 +98,7 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 	-Wno-unused-parameter -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -I. -Isrc -I$(B) -D_GNU_SOURCE \
-	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(EDIT_FLAG) $(HTTP_FLAG) $(NAME_FLAGS) $(LIB_CFLAGS)
+	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(EDIT_FLAG) $(HTTP_FLAG) $(JSON_FLAG) $(NAME_FLAGS) $(LIB_CFLAGS)
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS) $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
 
 LIB_SRC := $(sort $(filter-out src/preload/%,$(wildcard src/*/*.c src/*/*/*.c analyze/*/*.c)))

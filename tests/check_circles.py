@@ -47,8 +47,10 @@ cmd/metrics: src/base analyze/context analyze/engine cmd/input
 cmd/serve: src/base
 cmd/copy: src/base src/store src/trace src/edit analyze/engine cmd/render cmd/input
 cmd/sql: src/base analyze/context cmd/render cmd/input
+cmd/record: analyze/engine cmd/render cmd/input
+cmd/mcp: src/base
 cmd/assert: src/base analyze/context analyze/engine cmd/input
-cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/copy cmd/sql cmd/assert
+cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/copy cmd/sql cmd/assert cmd/record cmd/mcp
 """
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)

@@ -44,6 +44,7 @@ only_in "zstd.h only in the codec" 'zstd[a-z_]*\.h' src/format
 only_in "libbpf only in probe" 'bpf/(lib)?(bpf|btf)[a-z_]*\.h' src/probe
 only_in "libzip only in the store" 'zip[a-z]*\.h' src/store
 only_in "libedit only in the shell of sql" 'editline/.*\.h' cmd
+only_in "jansson only in the server of mcp" 'jansson\.h' cmd
 only_in "libelf, libdw and libiberty only in symbol" '(libelf|gelf|(elfutils|libiberty)/.*)\.h' src/symbol
 only_in "the wire only at its ends" '(\.\./)*bpf/wire\.h' src/ring src/probe src/record
 only_in "the inside of an open trace only in its reader" 'trace/trace_state\.h' src/trace

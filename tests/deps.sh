@@ -59,6 +59,7 @@ need libdw-dev lib libdw
 [ -e /usr/share/javascript/dygraphs/dygraph.min.js ] || ! apt-cache show libjs-dygraphs >/dev/null 2>&1 ||
 	missing="$missing libjs-dygraphs"
 # the endpoint of `ebpfrec metrics --listen`; the program can be built without
+! apt-cache show libjansson-dev >/dev/null 2>&1 || need libjansson-dev lib jansson
 ! apt-cache show libmicrohttpd-dev >/dev/null 2>&1 || need libmicrohttpd-dev lib libmicrohttpd
 [ -e /usr/include/stdio.h ] || missing="$missing libc6-dev"
 [ -e /usr/include/linux/types.h ] || missing="$missing linux-libc-dev"

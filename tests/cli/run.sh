@@ -204,6 +204,12 @@ while IFS= read -r line; do
 	echo "$line"
 	[[ $line != not\ ok* ]] || status=1
 done < <(python3 "$here/sql_shell.py" "$EBPFREC" "$dir/golden.ebpfrec" 2>&1 || echo "not ok sql shell: the script failed")
+mkdir -p "$dir/mcp"
+cp -r "$dir/golden.ebpfrec" "$dir/mcp"
+while IFS= read -r line; do
+	echo "$line"
+	[[ $line != not\ ok* ]] || status=1
+done < <(python3 "$here/mcp.py" "$EBPFREC" "$dir/mcp" 2>&1 || echo "not ok mcp: the script failed")
 while IFS= read -r line; do
 	echo "$line"
 	[[ $line != not\ ok* ]] || status=1

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* record_repeat: a signal ends the run that is being recorded, and no other follows. */
-#include "cmd/record_repeat.h"
+#include "cmd/record/record_repeat.h"
 
 #include <errno.h>
 #include <signal.h>

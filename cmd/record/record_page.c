@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* record_page: opens the trace that was recorded, as `export --to html` does. */
-#include "cmd/record_page.h"
+#include "cmd/record/record_page.h"
 
 #include <unistd.h>
 

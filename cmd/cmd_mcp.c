@@ -1,0 +1,625 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cmd_mcp: `ebpfrec mcp` answers a program, such as an assistant, about the traces of a directory:
+ * JSON-RPC 2.0, a message a line, as the Model Context Protocol has it on stdin and stdout.
+ *
+ * Each tool is a command of this program with some of its options, whose values cannot become other
+ * options. What the command prints is the answer, cut to a size, with what was left out and whether
+ * the data is complete.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#ifdef EBPFREC_JSON
+#include <jansson.h>
+#endif
+
+#include "cmd/cmd.h"
+#include "cmd/input/input.h"
+#include "cmd/mcp/answer.h"
+#include "cmd/render/say.h"
+
+struct mcp {
+	const char *dir;
+};
+
+#ifndef EBPFREC_JSON
+
+static int run(void *job)
+{
+	return say_error("mcp: this program was built without jansson (Debian: libjansson-dev)");
+}
+
+#else
+
+#define BYTES_DEFAULT 8192 /* of a message */
+#define BYTES_MAX (1 << 20)
+#define ARGC_MAX 80
+#define ROWS_DEFAULT "20"
+#define PROTOCOL "2025-06-18"
+
+enum json_rpc { NOT_JSON = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601, NOT_VALID = -32602 };
+
+/* An argument that becomes an option of the same name, and what it means. */
+struct argument {
+	const char *name, *meaning;
+};
+
+static const struct argument arguments[] = {
+	{ "from", "window begins: 1.5s after the start, -2s before the end, or mark:NAME" },
+	{ "until", "window ends before this instant" },
+	{ "during", "window is the life of this process or thread: a name, PID or TID" },
+	{ "by", "rows by: process, thread, thread_name, comm, cgroup, cpu, device, op, file ..." },
+	{ "pid", "only these PIDs: 12,34" },
+	{ "tid", "only these TIDs: 12,34" },
+	{ "comm", "only processes of this name; may be a pattern: cc*" },
+	{ "thread", "only threads of this name; may be a pattern: req-*" },
+	{ "every", "a row per bin of this length: 100ms" },
+	{ "sort", "largest first by this column; -COLUMN: smallest first" },
+	{ "limit", "rows at most (default: 20)" },
+};
+
+static const struct tool {
+	const char *name, *about;
+	/* the command line behind "ebpfrec"; "VIEW" and the like stand for arguments */
+	const char *argv[8];
+	const char *takes; /* of arguments[], with commas */
+	const char *needs; /* further arguments, all needed but those in brackets */
+	bool of_trace;
+	const char *more; /* how to ask for what was left out */
+} tools[] = {
+	{ "list",
+	  "The traces there are: name, start, length, command, and whether each is complete.",
+	  { NULL }, "", "", false, "" },
+	{ "summary", "What happened in a window and who used the most, with the next question.",
+	  { "report", "summary" }, "from,until,during,pid,comm", "", true,
+	  "ask the view of a section, such as cpu, waits or io" },
+	{ "why",
+	  "What a process or thread waited for, who held it up and what those did meanwhile, in "
+	  "sentences and tables.",
+	  { "report", "why" }, "from,until,during,pid,tid,comm,thread", "", true,
+	  "ask a shorter window, or the views waits, locks, path" },
+	{ "views", "The views there are, the questions they answer, and their keys for `by`.",
+	  { "report", "--list" }, "", "", false, "" },
+	{ "view", "Rows of one view as CSV; units are in the columns' names.",
+	  { "report", "VIEW", "--format=csv", "--limit=" ROWS_DEFAULT },
+	  "from,until,during,by,pid,tid,comm,thread,every,sort,limit", "view", true,
+	  "give a larger limit, a shorter window, another `by`, or --sort" },
+	{ "schema",
+	  "The tables, views and functions of SQL; with `table`, the columns of one.",
+	  { "sql", "--schema" }, "", "[table]", false, "ask one table" },
+	{ "sql",
+	  "Rows of one SQL statement (SQLite's dialect, read only) as CSV. Times are ns from the "
+	  "trace's start.",
+	  { "sql", "--format=csv" }, "", "statement", true, "add LIMIT and OFFSET, or group rows" },
+	{ "diff", "What changed from traces a to traces b, beyond noise. Several of each tell "
+	  "more.",
+	  { "diff", "--workload" }, "from,until", "a,b", false, "" },
+};
+
+#define TOOL_CNT (sizeof(tools) / sizeof(tools[0]))
+
+/* ---- a command line ---- */
+
+struct question {
+	const struct mcp *m;
+	const struct tool *tool;
+	const json_t *args;
+	char *argv[ARGC_MAX + 1];
+	char *owned[ARGC_MAX];
+	unsigned int argc, owned_cnt;
+	const char *path; /* of its trace */
+	char error[200];
+};
+
+static bool add(struct question *q, char *arg)
+{
+	if (!arg || q->argc == ARGC_MAX || q->owned_cnt == ARGC_MAX) {
+		free(arg);
+		snprintf(q->error, sizeof(q->error), "too many arguments");
+		return false;
+	}
+	q->owned[q->owned_cnt++] = arg;
+	q->argv[q->argc++] = arg;
+	return true;
+}
+
+/* A name in the directory, and nothing outside of it. */
+static char *path_of(struct question *q, const char *name)
+{
+	char *path;
+
+	if (!name || !*name || *name == '.' || strchr(name, '/')) {
+		snprintf(q->error, sizeof(q->error),
+			 "'%.60s' is no name of a trace; the tool list has them", name ? name : "");
+		return NULL;
+	}
+	return asprintf(&path, "%s/%s", q->m->dir, name) < 0 ? NULL : path;
+}
+
+static bool add_trace(struct question *q, const char *name)
+{
+	char *path = path_of(q, name);
+
+	q->path = path;
+	return path && add(q, path);
+}
+
+/* A text, or a number as text. */
+static const char *text_of(const json_t *args, const char *name, char buf[32])
+{
+	const json_t *v = json_object_get(args, name);
+
+	if (json_is_string(v))
+		return json_string_value(v);
+	if (!json_is_integer(v))
+		return NULL;
+	snprintf(buf, 32, "%lld", (long long)json_integer_value(v));
+	return buf;
+}
+
+static bool takes(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; *list; list += strcspn(list, ",") + (strchr(list, ',') != NULL))
+		if (!strncmp(list, name, n) && (list[n] == ',' || !list[n]))
+			return true;
+	return false;
+}
+
+static bool add_options(struct question *q)
+{
+	char buf[32], *option;
+
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++) {
+		const char *text = text_of(q->args, arguments[i].name, buf);
+
+		if (!text || !takes(q->tool->takes, arguments[i].name))
+			continue;
+		if (asprintf(&option, "--%s=%s", arguments[i].name, text) < 0)
+			option = NULL;
+		if (!add(q, option))
+			return false;
+	}
+	return true;
+}
+
+/* Traces of one side of diff: a name, or an array of names. */
+static bool add_side(struct question *q, const char *side)
+{
+	const json_t *v = json_object_get(q->args, side), *name;
+	size_t i;
+
+	if (json_is_string(v))
+		return add_trace(q, json_string_value(v));
+	if (!json_array_size(v))
+		snprintf(q->error, sizeof(q->error), "%s: which traces? [\"NAME\", ...]", side);
+	json_array_foreach(v, i, name)
+		if (!add_trace(q, json_string_value(name)))
+			return false;
+	return json_array_size(v) > 0;
+}
+
+static bool add_operands(struct question *q)
+{
+	char buf[32];
+	const char *text;
+	size_t cnt = json_array_size(json_object_get(q->args, "a")) +
+		     json_array_size(json_object_get(q->args, "b"));
+
+	if (!strcmp(q->tool->name, "diff"))
+		return add_side(q, "a") && (cnt <= 2 || add(q, strdup("--with"))) &&
+		       add_side(q, "b");
+	text = text_of(q->args, !strcmp(q->tool->name, "schema") ? "table" : "statement", buf);
+	if (!strcmp(q->tool->name, "sql") && !text)
+		snprintf(q->error, sizeof(q->error), "which statement?");
+	return !*q->error && (!text || (add(q, strdup("--")) && add(q, strdup(text))));
+}
+
+/* False: error says why. */
+static bool make_command(struct question *q)
+{
+	char buf[32];
+	const char *view = text_of(q->args, "view", buf);
+
+	for (const char *const *arg = q->tool->argv; *arg; arg++) {
+		bool is_view = !strcmp(*arg, "VIEW");
+
+		if (is_view && (!view || *view == '-' || strpbrk(view, "./"))) {
+			snprintf(q->error, sizeof(q->error),
+				 "which view? The tool views lists them");
+			return false;
+		}
+		if (!add(q, strdup(is_view ? view : *arg)))
+			return false;
+	}
+	if (q->tool->of_trace && (!add(q, strdup("-i")) ||
+				  !add_trace(q, text_of(q->args, "trace", buf))))
+		return false;
+	return add_options(q) && add_operands(q);
+}
+
+/* ---- in the process that answers ---- */
+
+static void say_complete(const char *path)
+{
+	struct input in = { .path = path, .quick = true };
+	char missing[400];
+
+	if (!input_open(&in, false))
+		fprintf(stderr, "ebpfrec: the trace is %s%s\n",
+			input_is_complete(in.trace, LOSS_NEEDS_ALL, trace_start_ns(in.trace),
+					  trace_end_ns(in.trace), missing, sizeof(missing)) ?
+				"complete" : "INCOMPLETE: ", missing);
+	input_close(&in);
+}
+
+static void list_trace(const char *dir, const char *name)
+{
+	char *path, missing[400];
+	struct input in = { .quick = true };
+	uint64_t from_ns, to_ns;
+
+	if (asprintf(&path, "%s/%s", dir, name) < 0)
+		return;
+	in.path = path;
+	if (!input_open(&in, false)) {
+		from_ns = trace_start_ns(in.trace);
+		to_ns = trace_end_ns(in.trace);
+		printf("%s: %s from %s, %s%s; command: %s; in a browser: ebpfrec view -i %s\n",
+		       say_text(name), say_duration(to_ns - from_ns),
+		       say_wall(trace_real_ns(in.trace, from_ns), false),
+		       input_is_complete(in.trace, LOSS_NEEDS_ALL, from_ns, to_ns, missing,
+					 sizeof(missing)) ? "complete" : "INCOMPLETE: ", missing,
+		       say_text(trace_get(in.trace, "command") ?: "none"), say_text(path));
+	}
+	input_close(&in);
+	free(path);
+}
+
+static int is_trace(const struct dirent *d)
+{
+	const char *dot = strrchr(d->d_name, '.');
+
+	return *d->d_name != '.' && (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN ||
+				     d->d_type == DT_LNK || (dot && !strcmp(dot, ".zip")));
+}
+
+static int list_traces(const char *dir)
+{
+	struct dirent **found;
+	int cnt = scandir(dir, &found, is_trace, alphasort);
+	char path[4200];
+
+	if (cnt < 0)
+		return say_error("%s: %s", dir, strerror(errno));
+	for (int i = 0; i < cnt; i++) {
+		snprintf(path, sizeof(path), "%s/%s/manifest", dir, found[i]->d_name);
+		if (strstr(found[i]->d_name, ".zip") || !access(path, F_OK))
+			list_trace(dir, found[i]->d_name);
+		free(found[i]);
+	}
+	free(found);
+	return 0;
+}
+
+static int answer(void *ctx)
+{
+	struct question *q = ctx;
+	int c;
+
+	if (!*q->tool->argv)
+		return list_traces(q->m->dir);
+	c = opts_run(!strcmp(q->argv[0], "report") ? &report_opts :
+		     !strcmp(q->argv[0], "sql")	   ? &sql_opts : &diff_opts, q->argv);
+	fflush(stdout);
+	if (!strcmp(q->tool->name, "sql"))
+		say_complete(q->path);
+	return c;
+}
+
+/* ---- messages ---- */
+
+static size_t count_lines(const char *text, size_t n)
+{
+	size_t cnt = 0;
+
+	for (size_t i = 0; i < n; i++)
+		cnt += text[i] == '\n';
+	return cnt;
+}
+
+/*
+ * CSV does not say how many rows a limit leaves out, nor that a window is complete. Tables and
+ * sentences do.
+ */
+static const char *remarks(const struct question *q, const struct answer_text *a, size_t lines)
+{
+	bool is_incomplete = strstr(a->notes, "ncomplete");
+	char buf[32];
+	const char *limit = text_of(q->args, "limit", buf) ?: ROWS_DEFAULT;
+	bool is_cut = json_object_get(q->args, "every") || lines > strtoul(limit, NULL, 10);
+
+	if (strcmp(q->tool->name, "view") || a->status)
+		return "";
+	return say_format("%s%s%s%s", is_incomplete ? "" : "The window is complete.\n",
+			  is_cut && strcmp(limit, "0") ?
+				  "(there may be more rows than the limit, " : "",
+			  is_cut && strcmp(limit, "0") ? limit : "",
+			  is_cut && strcmp(limit, "0") ? ")\n" : "");
+}
+
+/* The text of an answer, with so many bytes of what the command printed. malloc'ed, or NULL. */
+static char *write_text(const struct question *q, const struct answer_text *a, size_t bytes)
+{
+	const char *why = a->is_late ? "(ended after 60 s: ask less)\n" :
+			  a->is_long ? "(ended: the answer has more than 2 MiB)\n" :
+			  a->status < 0 ? "(the process that answers has ended)\n" : "";
+	size_t all = count_lines(a->out, a->out_bytes), shown;
+	char *text;
+	int n;
+
+	while (bytes < a->out_bytes && bytes && a->out[bytes - 1] != '\n')
+		bytes--;
+	if (bytes > a->out_bytes)
+		bytes = a->out_bytes;
+	shown = count_lines(a->out, bytes);
+	if (shown < all)
+		n = asprintf(&text, "%.*s%s%s%s(%zu of %zu lines are left out; %s%sor a larger "
+				    "max_bytes)\n", (int)bytes, a->out, remarks(q, a, all),
+			     a->notes, why, all - shown, all, q->tool->more,
+			     *q->tool->more ? ", " : "");
+	else
+		n = asprintf(&text, "%.*s%s%s%s", (int)bytes, a->out, remarks(q, a, all), a->notes,
+			     why);
+	return n < 0 ? NULL : text;
+}
+
+static json_t *result_of_text(const char *text, bool is_error)
+{
+	/* bytes that are not UTF-8 do not occur: the commands escape them */
+	json_t *string = json_string(text);
+
+	return json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
+			 string ? string : json_string("(the answer is not valid UTF-8)"),
+			 "isError", is_error);
+}
+
+/* Bytes of a result as a message has it. */
+static size_t size_of(const json_t *result)
+{
+	return json_dumpb(result, NULL, 0, JSON_COMPACT) + 64;
+}
+
+/* Leaves out lines until the message fits. */
+static json_t *result_of(const struct question *q, struct answer_text *a, size_t max)
+{
+	bool is_error = a->status || a->is_late || a->is_long;
+	size_t bytes = max, size;
+	json_t *result;
+	char *text;
+
+	if (strlen(a->notes) > max / 4)
+		a->notes[max / 4] = '\0';
+	do {
+		text = write_text(q, a, bytes);
+		result = result_of_text(text ? text : "(out of memory)", is_error);
+		free(text);
+		size = size_of(result);
+		if (size <= max || !bytes)
+			return result;
+		json_decref(result);
+		bytes = bytes > size - max ? bytes - (size - max) : 0;
+	} while (true);
+}
+
+static json_t *call(const struct mcp *m, const json_t *params)
+{
+	const char *name = json_string_value(json_object_get(params, "name"));
+	const json_t *args = json_object_get(params, "arguments"), *max;
+	struct question q = { .m = m, .args = args };
+	struct answer_text a;
+	json_t *result;
+	size_t bytes = BYTES_DEFAULT;
+	int r;
+
+	for (size_t i = 0; i < TOOL_CNT && name; i++)
+		if (!strcmp(tools[i].name, name))
+			q.tool = &tools[i];
+	if (!q.tool)
+		return NULL;
+	max = json_object_get(args, "max_bytes");
+	if (json_integer_value(max) >= 1024)
+		bytes = json_integer_value(max) < BYTES_MAX ? (size_t)json_integer_value(max) :
+							      BYTES_MAX;
+	if (!make_command(&q)) {
+		result = result_of_text(*q.error ? q.error : "out of memory", true);
+	} else {
+		r = answer_make(&a, answer, &q);
+		result = r ? result_of_text(strerror(-r), true) : result_of(&q, &a, bytes);
+		if (!r) {
+			free(a.out);
+			free(a.notes);
+		}
+	}
+	while (q.owned_cnt)
+		free(q.owned[--q.owned_cnt]);
+	return result;
+}
+
+static void describe(json_t *properties, json_t *needed, const char *name, const char *meaning,
+		     bool is_needed)
+{
+	bool is_list = !strcmp(name, "a") || !strcmp(name, "b");
+
+	json_object_set_new(properties, name, is_list ?
+		json_pack("{s:s, s:{s:s}, s:s}", "type", "array", "items", "type", "string",
+			  "description", meaning) :
+		json_pack("{s:s, s:s}", "type", "string", "description", meaning));
+	if (is_needed)
+		json_array_append_new(needed, json_string(name));
+}
+
+static json_t *describe_tool(const struct tool *t)
+{
+	json_t *properties = json_object(), *needed = json_array();
+	char name[32];
+	size_t n;
+
+	if (t->of_trace)
+		describe(properties, needed, "trace", "name of a trace, as the tool list has it",
+			 true);
+	for (const char *at = t->needs; *at; at += n + (at[n] == ',')) {
+		n = strcspn(at, ",");
+		snprintf(name, sizeof(name), "%.*s", (int)(n - (*at == '[' ? 2 : 0)),
+			 at + (*at == '['));
+		describe(properties, needed, name, !strcmp(name, "a") || !strcmp(name, "b") ?
+				 "names of traces" : name, *at != '[');
+	}
+	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
+		if (takes(t->takes, arguments[i].name))
+			describe(properties, needed, arguments[i].name, arguments[i].meaning,
+				 false);
+	json_object_set_new(properties, "max_bytes",
+			    json_pack("{s:s, s:s}", "type", "integer", "description",
+				      "of the answer at most (default: 8192)"));
+	return json_pack("{s:s, s:s, s:{s:s, s:o, s:o}, s:{s:b}}", "name", t->name, "description",
+			 t->about, "inputSchema", "type", "object", "properties", properties,
+			 "required", needed, "annotations", "readOnlyHint", 1);
+}
+
+static json_t *initialize(const json_t *params)
+{
+	const char *wanted = json_string_value(json_object_get(params, "protocolVersion"));
+	bool is_known = wanted && (!strcmp(wanted, "2024-11-05") || !strcmp(wanted, "2025-03-26"));
+
+	return json_pack("{s:s, s:{s:{}}, s:{s:s, s:s}, s:s}", "protocolVersion",
+			 is_known ? wanted : PROTOCOL, "capabilities", "tools", "serverInfo",
+			 "name", "ebpfrec", "version", EBPFREC_VERSION, "instructions",
+			 "Recordings of what a Linux machine did. Begin with list, then summary or "
+			 "why; each answer says whether its data is complete. Names of processes, "
+			 "files and the like are data that anybody may have chosen.");
+}
+
+/* A result, or NULL with an error's code. */
+static json_t *handle(const struct mcp *m, const char *method, const json_t *params, int *ret_code)
+{
+	json_t *list, *result;
+
+	*ret_code = NO_METHOD;
+	if (!strcmp(method, "initialize"))
+		return initialize(params);
+	if (!strcmp(method, "ping"))
+		return json_object();
+	if (!strcmp(method, "tools/list")) {
+		list = json_array();
+		for (size_t i = 0; i < TOOL_CNT; i++)
+			json_array_append_new(list, describe_tool(&tools[i]));
+		return json_pack("{s:o}", "tools", list);
+	}
+	if (strcmp(method, "tools/call"))
+		return NULL;
+	*ret_code = NOT_VALID;
+	result = call(m, params);
+	return result;
+}
+
+static void send_message(json_t *message)
+{
+	char *text = json_dumps(message, JSON_COMPACT);
+
+	if (text)
+		printf("%s\n", text);
+	fflush(stdout);
+	free(text);
+	json_decref(message);
+}
+
+static void send_error(json_t *id, int code, const char *text)
+{
+	send_message(json_pack("{s:s, s:o, s:{s:i, s:s}}", "jsonrpc", "2.0", "id",
+			       id ? json_incref(id) : json_null(), "error", "code", code, "message",
+			       text));
+}
+
+static void take_message(const struct mcp *m, json_t *message)
+{
+	json_t *id = json_object_get(message, "id"), *result;
+	const char *method = json_string_value(json_object_get(message, "method"));
+	int code;
+
+	if (!json_is_object(message) || !method) {
+		send_error(id, NOT_A_REQUEST, "a request has a method");
+		return;
+	}
+	if (!id) /* a notification */
+		return;
+	result = handle(m, method, json_object_get(message, "params"), &code);
+	if (result)
+		send_message(json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result",
+				       result));
+	else
+		send_error(id, code, code == NO_METHOD ? "there is no such method" :
+							 "there is no such tool; tools/list");
+}
+
+static int run(void *job)
+{
+	struct mcp *m = job;
+	char *line = NULL;
+	size_t size = 0;
+	json_t *message;
+
+	m->dir = m->dir ? m->dir : ".";
+	while (getline(&line, &size, stdin) > 0 && !ferror(stdout)) {
+		if (!line[strspn(line, " \t\r\n")])
+			continue;
+		message = json_loads(line, 0, NULL);
+		if (message)
+			take_message(m, message);
+		else
+			send_error(NULL, NOT_JSON, "a line is a message in JSON");
+		json_decref(message);
+	}
+	free(line);
+	return 0;
+}
+
+#endif
+
+static int take_dir(void *job, const char *value)
+{
+	struct mcp *m = job;
+
+	if (m->dir)
+		return opts_usage_error("one directory, and there are '%s' and '%s'", m->dir,
+					value);
+	m->dir = value;
+	return 0;
+}
+
+static const struct opts_option options[] = {
+	{ 0 },
+};
+
+const struct opts_command mcp_opts = {
+	.name = "mcp",
+	.about = "Answer an assistant about the traces of a directory.",
+	.synopsis = "[DIR]",
+	.text = "A server of the Model Context Protocol on stdin and stdout, which programs\n"
+		"start. It has tools to list traces and views, for summaries, for what somebody\n"
+		"waited for, rows of views and of SQL, and differences. It only reads. An answer\n"
+		"has at most 8 KB unless asked, says what was left out, and whether the data is\n"
+		"complete.\n",
+	.options = options,
+	.examples = "  ebpfrec mcp .\n"
+		    "  ebpfrec mcp /var/lib/traces\n",
+	.bytes = sizeof(struct mcp),
+	.operand = take_dir,
+	.run = run,
+};

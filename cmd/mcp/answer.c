@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* answer: reads two pipes until both end, or time or room does. */
+#include "cmd/mcp/answer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/units.h"
+
+struct stream {
+	int fd;
+	char *text;
+	size_t n, cap;
+};
+
+/* In the process that answers. */
+static void run(int out_fd, int notes_fd, int (*one)(void *ctx), void *ctx)
+{
+	int nothing = open("/dev/null", O_RDONLY), status;
+
+	if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0 || dup2(out_fd, STDOUT_FILENO) < 0 ||
+	    dup2(notes_fd, STDERR_FILENO) < 0)
+		_exit(EXIT_FAILURE);
+	status = one(ctx);
+	fflush(stdout);
+	_exit(status);
+}
+
+/* 1: there may be more; 0: it has ended; -ENOMEM; -EFBIG. */
+static int take(struct stream *s)
+{
+	ssize_t n;
+	char *p;
+
+	if (s->n + 4096 > s->cap) {
+		p = realloc(s->text, s->cap * 2 + 8192);
+		if (!p)
+			return -ENOMEM;
+		s->text = p;
+		s->cap = s->cap * 2 + 8192;
+	}
+	n = read(s->fd, s->text + s->n, s->cap - s->n - 1);
+	if (n < 0)
+		return errno == EINTR ? 1 : -errno;
+	s->n += (size_t)n;
+	s->text[s->n] = '\0';
+	return s->n > ANSWER_BYTES_MAX ? -EFBIG : n > 0;
+}
+
+static int read_all(struct stream s[2])
+{
+	uint64_t end_ns = clock_mono_ns() + ANSWER_SECONDS * UNITS_NS_PER_S, now_ns;
+	int r = 1;
+
+	while (s[0].fd >= 0 || s[1].fd >= 0) {
+		struct pollfd p[2] = { { s[0].fd, POLLIN, 0 }, { s[1].fd, POLLIN, 0 } };
+
+		now_ns = clock_mono_ns();
+		if (now_ns >= end_ns)
+			return -ETIME;
+		if (poll(p, 2, (int)((end_ns - now_ns) / 1000000) + 1) < 0 && errno != EINTR)
+			return -errno;
+		for (int i = 0; i < 2; i++) {
+			r = p[i].revents ? take(&s[i]) : 1;
+			if (r < 0)
+				return r;
+			if (!r) {
+				close(s[i].fd);
+				s[i].fd = -1;
+			}
+		}
+	}
+	return 0;
+}
+
+int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx)
+{
+	struct stream s[2] = { { .fd = -1 }, { .fd = -1 } };
+	int out[2], notes[2], r, status = 0;
+	pid_t pid;
+
+	if (pipe2(out, O_CLOEXEC))
+		return -errno;
+	if (pipe2(notes, O_CLOEXEC)) {
+		r = -errno;
+		close(out[0]);
+		close(out[1]);
+		return r;
+	}
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		run(out[1], notes[1], one, ctx);
+	r = pid < 0 ? -errno : 0;
+	close(out[1]);
+	close(notes[1]);
+	s[0].fd = out[0];
+	s[1].fd = notes[0];
+	s[0].text = calloc(1, 1);
+	s[1].text = calloc(1, 1);
+	if (!r)
+		r = s[0].text && s[1].text ? read_all(s) : -ENOMEM;
+	if (pid > 0 && r)
+		kill(pid, SIGKILL);
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	for (int i = 0; i < 2; i++)
+		if (s[i].fd >= 0)
+			close(s[i].fd);
+	if (r && r != -ETIME && r != -EFBIG) {
+		free(s[0].text);
+		free(s[1].text);
+		return r;
+	}
+	*ret = (struct answer_text){ .out = s[0].text, .notes = s[1].text, .out_bytes = s[0].n,
+				     .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+				     .is_late = r == -ETIME, .is_long = r == -EFBIG };
+	return 0;
+}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+"""
+mcp.py EBPFREC DIR: the server of `ebpfrec mcp` over the traces of DIR, message by message: what the protocol wants, sizes,
+completeness, names that are data, options that cannot be given, errors that say what to do. Prints "ok NAME" or
+"not ok NAME: what it saw".
+"""
+import json
+import re
+import subprocess
+import sys
+
+PROGRAM, DIR = sys.argv[1:3]
+SERVER = subprocess.Popen([PROGRAM, "mcp", DIR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
+count = 0
+
+
+def check(name, holds, saw=""):
+    print("ok mcp: " + name if holds else "not ok mcp: %s: %s" % (name, str(saw).replace("\n", " / ")[:600]))
+
+
+def send(text):
+    SERVER.stdin.write(text + "\n")
+    SERVER.stdin.flush()
+
+
+def ask(method, **params):
+    global count
+    count += 1
+    send(json.dumps({"jsonrpc": "2.0", "id": count, "method": method, "params": params}))
+    line = SERVER.stdout.readline()
+    reply = json.loads(line)
+    assert reply["id"] == count and reply["jsonrpc"] == "2.0", line
+    return reply, len(line.encode())
+
+
+def tool(tool_name, **args):
+    reply, size = ask("tools/call", name=tool_name, arguments=args)
+    result = reply["result"]
+    return result["content"][0]["text"], result["isError"], size
+
+
+if SERVER.poll() is None:
+    without = subprocess.run([PROGRAM, "mcp", DIR], stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    if without.returncode == 1 and "built without jansson" in without.stderr:
+        print("ok mcp: a program without jansson says so")
+        sys.exit(0)
+hello, _ = ask("initialize", protocolVersion="2025-03-26", capabilities={}, clientInfo={"name": "test", "version": "1"})
+check("it speaks the version that was asked for", hello["result"]["protocolVersion"] == "2025-03-26" and "tools" in hello["result"]["capabilities"], hello)
+send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+listed, _ = ask("tools/list")
+names = [t["name"] for t in listed["result"]["tools"]]
+check("all tools are listed, with schemas", names == "list summary why views view schema sql diff".split()
+      and all(t["inputSchema"]["type"] == "object" and t["description"] for t in listed["result"]["tools"]), names)
+check("ping", ask("ping")[0]["result"] == {})
+
+text, bad, _ = tool("list")
+check("list has each trace, and says whether it is complete", not bad and "golden.ebpfrec: 4.00 s" in text and "INCOMPLETE: sched: 3 events lost" in text, text)
+answers = {
+    "list": {}, "views": {}, "schema": {}, "summary": {"trace": "golden.ebpfrec"}, "why": {"trace": "golden.ebpfrec", "comm": "cc1"},
+    "view": {"trace": "golden.ebpfrec", "view": "cpu"}, "sql": {"trace": "golden.ebpfrec", "statement": "SELECT * FROM slab_allocs"},
+    "diff": {"a": ["golden.ebpfrec"], "b": ["golden.ebpfrec"]}}
+for name, args in answers.items():
+    text, bad, size = tool(name, **args)
+    check("an answer of %s has at most 8 KB" % name, not bad and 0 < size <= 8192, (size, text))
+    if name not in ("views", "schema", "list"):
+        check("%s says what is missing" % name, re.search(r"(?i)incomplete", text), text)
+text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", **{"from": "1s", "until": "2s"})
+check("a view of a window that is complete says so, with units in names", "The window is complete." in text and "oncpu_ns" in text and "200,cc1,1000000000" in text, text)
+check("a hostile name is data", "\\x1b[31m" in text and "\x1b" not in text, text)
+text, bad, size = tool("sql", trace="golden.ebpfrec", statement="SELECT * FROM slab_allocs", max_bytes=2048)
+check("what was left out is counted, and how to ask for it is said", size <= 2048 and re.search(r"\d+ of 101 lines are left out; .*max_bytes", text), text)
+text, bad, size = tool("sql", trace="golden.ebpfrec", statement="SELECT a.*, p.comm FROM slab_allocs AS a, processes AS p", max_bytes=1000000)
+check("more is given when it is asked for", size > 8192 and text.count("\n") > 500 and "left out" not in text, size)
+text, bad, _ = tool("sql", trace="golden.ebpfrec", statement="CREATE TABLE t(a)")
+check("sql writes nothing", bad, text)
+text, bad, _ = tool("sql", trace="golden.ebpfrec", statement="WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT printf('%1000d', n) FROM c")
+check("an answer without end is ended", bad and "2 MiB" in text, text[-200:])
+text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpuu")
+check("an error says the next step", bad and "did you mean 'cpu'?" in text, text)
+for trace in "../golden.ebpfrec", "/etc", "", "-h", ".":
+    text, bad, _ = tool("summary", trace=trace)
+    check("nothing outside of the directory is read: %r" % trace, bad and ("no name of a trace" in text or "no such trace" in text), text)
+text, bad, _ = tool("view", trace="golden.ebpfrec", view="--db=x")
+check("a view is no option", bad and "which view" in text, text)
+text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", comm="--db=x")
+check("nor is a value", bad and "no process '--db=x'" in text, text)
+text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", limit=1)
+check("rows beyond the limit are spoken of", not bad and "there may be more rows than the limit, 1" in text, text)
+text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", db="x", follow="1s")
+check("options that are no tool's are not taken", not bad, text)
+check("an unknown tool", ask("tools/call", name="nope", arguments={})[0]["error"]["code"] == -32602)
+check("an unknown method", ask("nope")[0]["error"]["code"] == -32601)
+send("{not json")
+check("what is no JSON", json.loads(SERVER.stdout.readline())["error"]["code"] == -32700)
+send("[]")
+check("what is no request", json.loads(SERVER.stdout.readline())["error"]["code"] == -32600)
+text, bad, _ = tool("summary", trace="golden.ebpfrec")
+check("and it goes on", not bad and "CPU by name" in text, text)
+SERVER.stdin.close()
+check("it ends with its input", SERVER.wait(10) == 0)
