@@ -20,7 +20,8 @@
 --                that waited for a lock itself during more than half of a wait only passed it on: who held that
 --                counts instead
 --   held_pct     share of wait_ns that the holder ended
---   meanwhile    what the holder did during these waits: the kinds of report waits that took most of it
+--   meanwhile    what the holder did during these waits, and others that had the lock in between: the kinds
+--                of report waits that took most of it
 -- A lock in memory that several processes share is a row of each.
 WITH e AS MATERIALIZED (
 	SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = 'lock'),

@@ -18,7 +18,8 @@
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
---                      Of a lock it is who held it: a thread that waited for a lock itself meanwhile only passed it on
+--                      Of a lock it is who held it: a thread that waited for a lock itself meanwhile only passed it on,
+--                      and what it did is what those did who had the lock, one after the other
 --   States             what they did (report states), threads added up, with a bar
 --   Where it ran       the functions that had the CPU (report profile), if samples were recorded: self_ns, the part of
 --                      the time in which the function itself ran; called_by, its caller on the stack that has the most
@@ -50,12 +51,15 @@ e AS MATERIALIZED (
 	SELECT e.*, t.upid AS upid FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child')),
 object AS (SELECT object, call, sum(wait_ns) AS ns FROM e WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1),
 call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL ORDER BY k.wait_ns DESC, k.call LIMIT 1),
-ender AS (SELECT e.ender_utid AS utid, t.comm AS comm, sum(e.wait_ns) AS ns
-            FROM e JOIN threads AS t ON t.utid = e.ender_utid GROUP BY e.ender_utid ORDER BY ns DESC, e.ender_utid LIMIT 1),
+-- who ended the waits that the sentence before names: those for the object, or all of the kind
+most AS MATERIALIZED (
+	SELECT e.*, t.comm AS comm FROM e JOIN threads AS t ON t.utid = e.ender_utid
+	 WHERE NOT EXISTS (SELECT 1 FROM object, top WHERE 2 * object.ns >= top.ns) OR e.object = (SELECT object FROM object)),
+ender AS (SELECT comm, sum(wait_ns) AS ns FROM most GROUP BY comm ORDER BY ns DESC, comm LIMIT 1),
 meanwhile AS (SELECT group_concat(text, ', ') AS text
-                FROM (SELECT printf('%s %d %%', e.meanwhile, sum(e.meanwhile_ns) * 100 / ender.ns) AS text
-                        FROM e, ender WHERE e.ender_utid = ender.utid AND e.meanwhile NOT NULL
-                       GROUP BY e.meanwhile HAVING sum(e.meanwhile_ns) * 20 >= ender.ns ORDER BY sum(e.meanwhile_ns) DESC, e.meanwhile LIMIT 2)),
+                FROM (SELECT printf('%s %d %%', m.meanwhile, sum(m.meanwhile_ns) * 100 / ender.ns) AS text
+                        FROM most AS m, ender WHERE m.comm = ender.comm AND m.meanwhile NOT NULL
+                       GROUP BY m.meanwhile HAVING sum(m.meanwhile_ns) * 20 >= ender.ns ORDER BY sum(m.meanwhile_ns) DESC, m.meanwhile LIMIT 2)),
 -- the longest waits for a CPU, and who had it then
 w AS MATERIALIZED (
 	SELECT x.start_ns AS start_ns, x.wait_ns AS wait_ns, x.cpu AS cpu FROM top CROSS JOIN sched_slices(:from, :to) AS x
@@ -81,7 +85,7 @@ SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The
 UNION ALL SELECT printf('%s of that was for %s (%s)', duration_text(object.ns), object.object, object.call) FROM object, top WHERE 2 * object.ns >= top.ns
 UNION ALL SELECT printf('%s of that was in %s', duration_text(call.ns), call.call) FROM call, top WHERE top.kind = 'call' AND 2 * call.ns >= top.ns
 UNION ALL SELECT printf('%s ended %s of that; what it did meanwhile: %s', ender.comm, duration_text(ender.ns), coalesce(meanwhile.text, 'unknown'))
-  FROM ender, meanwhile, top WHERE 2 * ender.ns >= top.ns
+  FROM ender, meanwhile WHERE 2 * ender.ns >= (SELECT sum(wait_ns) FROM most)
 UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits', comm, pct) FROM ran WHERE pct >= 25
 UNION ALL SELECT printf('Of the file %s they moved %.3g %s', file, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM file WHERE file NOT NULL
 UNION ALL SELECT printf('Beside them, %s moved %.3g %s on the same disk', comm, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM beside

@@ -8,7 +8,9 @@
  * A sleep counts if it ended in the window and its wake-up was seen; its time, and what the other
  * thread did, are of its part in the window. Who ended a wait for a lock, but waited for a lock
  * itself during more than half of it, only passed it on: whoever ended that wait counts instead.
- * Who sent to a socket of the same machine counts although an interrupt delivers that.
+ * Where the other thread waited for a lock itself, what counts as done meanwhile is what the one
+ * did that ended this wait, and so on: what those did who had the lock, one after the other. Who
+ * sent to a socket of the same machine counts although an interrupt delivers that.
  *
  * Of each thread the last HISTORY pieces of its life are kept; what lies before these is unknown.
  * Since its last piece that ended, the thread that ends a sleep has been running.
@@ -26,11 +28,13 @@
 #include "table_columns.h"
 
 #define HISTORY 256
+#define HOLDERS_MAX 64	/* of a lock, one after the other during one wait */
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
 struct history {		/* of a thread */
 	uint64_t from_ns[HISTORY], to_ns[HISTORY];
-	uint32_t holder[HISTORY];	/* of the lock that was waited for; 0: not known */
+	/* of the lock that was waited for: who had it, and who gave it away; 0: not known */
+	uint32_t holder[HISTORY], waker[HISTORY];
 	uint8_t kind[HISTORY];
 	unsigned int cnt;	/* of all that there were */
 };
@@ -87,13 +91,16 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 	h->from_ns[last] = p->from_ns;
 	h->to_ns[last] = p->to_ns;
 	h->kind[last] = kind;
-	h->holder[last] = 0;
+	h->holder[last] = h->waker[last] = 0;
 	return 0;
 }
 
-/* Adds what a thread did in [from_ns, to_ns), at whose end it ran. */
-static void add_meanwhile(const struct history *h, uint64_t from_ns, uint64_t to_ns,
-			  uint64_t ns[WAIT_KIND_CNT + 1])
+/*
+ * Adds what a thread did before to_ns, when it ran, as far back as from_ns, or as a wait for a lock
+ * that *ret_waker ended. Returns how far.
+ */
+static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to_ns,
+			  uint64_t ns[WAIT_KIND_CNT + 1], uint32_t *ret_waker)
 {
 	for (unsigned int n = 0; h && n < h->cnt && n < HISTORY && to_ns > from_ns; n++) {
 		unsigned int i = (h->cnt - 1 - n) % HISTORY;
@@ -103,8 +110,24 @@ static void add_meanwhile(const struct history *h, uint64_t from_ns, uint64_t to
 		if (end_ns <= begin_ns)
 			continue;
 		ns[n ? WAIT_UNKNOWN : RUNNING] += to_ns - end_ns;
+		*ret_waker = h->waker[i];
+		if (*ret_waker)
+			return end_ns;
 		ns[h->kind[i]] += end_ns - begin_ns;
 		to_ns = begin_ns;
+	}
+	return to_ns;
+}
+
+/* Adds what was done in [from_ns, to_ns), at whose end the thread ended a wait. */
+static void add_meanwhile(const struct ends_view *x, uint32_t thread, uint64_t from_ns,
+			  uint64_t to_ns, uint64_t ns[WAIT_KIND_CNT + 1])
+{
+	for (unsigned int i = 0; thread && i < HOLDERS_MAX; i++) {
+		uint32_t waker = 0;
+
+		to_ns = add_stays(x->threads[thread], from_ns, to_ns, ns, &waker);
+		thread = waker;
 	}
 	ns[WAIT_UNKNOWN] += to_ns - from_ns;
 }
@@ -127,16 +150,18 @@ static uint32_t holder_of(const struct ends_view *x, uint32_t waker, uint64_t fr
 	return waker;
 }
 
-/* The thread waited for a lock that holder had until now. */
-static void note_holder(struct history *h, uint64_t from_ns, uint32_t holder)
+/* The thread waited for a lock that holder had, and waker gave away now. */
+static void note_holder(struct history *h, uint64_t from_ns, uint32_t holder, uint32_t waker)
 {
 	for (unsigned int n = 0; h && n < h->cnt && n < HISTORY; n++) {
 		unsigned int i = (h->cnt - 1 - n) % HISTORY;
 
 		if (h->to_ns[i] <= from_ns)
 			break;
-		if (h->kind[i] == WAIT_LOCK)
+		if (h->kind[i] == WAIT_LOCK) {
 			h->holder[i] = holder;
+			h->waker[i] = waker;
+		}
 	}
 }
 
@@ -156,12 +181,12 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 	struct view *v = &x->v;
 	enum wait_kind kind = wait_kind_of(x->machine, s->state, s->call);
 	uint64_t from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
-	uint32_t ender = object_waker(v->a->trace, s), object;
+	uint32_t waker = object_waker(v->a->trace, s), ender = waker, object;
 	struct wait_end *w;
 
 	if (ender && kind == WAIT_LOCK) {
 		ender = holder_of(x, ender, from_ns, s->end_ns);
-		note_holder(x->threads[s->thread], from_ns, ender);
+		note_holder(x->threads[s->thread], from_ns, ender, waker);
 	}
 	if (s->end_ns < v->w.from_ns || s->end_ns >= v->w.to_ns ||
 	    !scope_has_thread(&v->a->scope, s->thread))
@@ -178,7 +203,7 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 		w->at_ns = s->end_ns;
 	}
 	if (ender)
-		add_meanwhile(x->threads[ender], from_ns, s->end_ns, w->meanwhile_ns);
+		add_meanwhile(x, waker, from_ns, s->end_ns, w->meanwhile_ns);
 	return 0;
 }
 

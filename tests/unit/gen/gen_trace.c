@@ -173,6 +173,8 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		MUST(store_writer_set(g->sw, "page_bytes", "4096"));
 	if (g->sw && config->sources)
 		MUST(store_writer_set(g->sw, "sources", config->sources));
+	if (config->machine)
+		MUST(store_writer_set(g->sw, "machine", config->machine));
 	/* as the recorder does, so that a trace that was killed says it, too */
 	if (g->sw && config->sources)
 		MUST(store_writer_flush_manifest(g->sw, NULL));

@@ -34,6 +34,7 @@ struct gen_config {
 	bool sites;			/* user-space addresses get names: ufunc_x of /opt/prog */
 	const char *const *symbols;	/* these instead, by bits 8 to 11 of the address */
 	const char *sources; /* what the manifest says was recorded; NULL: nothing is said */
+	const char *machine; /* the manifest's: "x86_64" gives system calls names; NULL: not told */
 	bool watch_requests;		/* as in block_writer_config */
 	/* paths of cgroups by id, NULL ends them: and user 0 is root, 1000 ann; NULL: /group-ID */
 	const char *const *cgroups;

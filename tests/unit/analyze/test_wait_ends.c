@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Who ended a wait for a lock, and what those who had the lock did meanwhile. Hand-made events,
+ * by ms.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "bpf/wire.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define MS 1000000ull
+#define T0 (1000 * MS)
+#define AT(ms) (T0 + (ms) * MS)
+#define LOCK 0x7f33a0012000ull
+
+enum { A = 101, B, C };
+enum { FUTEX = 202, NANOSLEEP = 35 };	/* system calls of x86-64 */
+
+static void sleep_in(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid,
+		     unsigned int call, uint64_t object)
+{
+	struct wire_switch r = { .hdr = { .ts_ns = AT(at_ms), .hook = WIRE_SWITCH, .tid = tid,
+					  .cpu = (wire_u16)cpu },
+				 .prev_state = 1, .call = (wire_u16)(WIRE_CALL_IS_NUMBER | call),
+				 .object_high = (wire_u16)(object >> 32),
+				 .object_low = (wire_u32)object };
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+static void enter(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid)
+{
+	gen_switch(g, AT(at_ms), cpu, 0, tid, 0);
+}
+
+/*
+ * A has the lock and sleeps until 60 ms; B and C wait for it. A gives it to B at 61 ms, and sleeps
+ * again; B has it until 71 ms, and sleeps for 8 ms of that.
+ */
+static void make(struct made_trace *m)
+{
+	struct gen *g;
+
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0, .machine = "x86_64" });
+	g = m->g;
+	gen_snap(g, T0, 0, A, A, 1, "lock");
+	gen_snap(g, T0, 0, B, A, 1, "lock");
+	gen_snap(g, T0, 0, C, A, 1, "lock");
+	enter(g, 1, 0, A);
+	enter(g, 2, 1, B);
+	enter(g, 3, 2, C);
+	sleep_in(g, 10, 0, A, NANOSLEEP, 0);
+	sleep_in(g, 12, 1, B, FUTEX, LOCK);
+	sleep_in(g, 14, 2, C, FUTEX, LOCK);
+	gen_wakeup(g, AT(60), 0, 0, A, WIRE_F_IRQ);
+	enter(g, 60, 0, A);
+	gen_wakeup(g, AT(61), 0, A, B, 0);
+	enter(g, 61, 1, B);
+	sleep_in(g, 62, 0, A, NANOSLEEP, 0);
+	sleep_in(g, 62, 1, B, NANOSLEEP, 0);
+	gen_wakeup(g, AT(70), 1, 0, B, WIRE_F_IRQ);
+	enter(g, 70, 1, B);
+	gen_wakeup(g, AT(71), 1, B, C, 0);
+	enter(g, 71, 2, C);
+	sleep_in(g, 72, 1, B, NANOSLEEP, 0);
+	sleep_in(g, 80, 2, C, NANOSLEEP, 0);
+	gen_slice(g, AT(100));
+	made_open(m);
+}
+
+static int64_t meanwhile(struct made_trace *m, const char *what)
+{
+	return rows_one(m->a, "SELECT coalesce(sum(meanwhile_ns), 0) FROM wait_ends "
+			      "WHERE kind = 'lock' AND meanwhile = '%s'", what);
+}
+
+/* B only passed on what A had held: A counts as who ended C's wait, too. */
+static void test_who_had_the_lock_longest_ended_the_wait(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	make(&m);
+	assert_int_equal(rows_one(m.a, "SELECT sum(waits) FROM wait_ends JOIN threads AS t "
+				       "ON t.utid = ender_utid "
+				       "WHERE kind = 'lock' AND tid = %d", A), 2);
+	assert_int_equal(rows_one(m.a, "SELECT sum(wait_ns) FROM wait_ends WHERE kind = 'lock'"),
+			 (49 + 57) * MS);
+	made_close(&m);
+}
+
+/* The time of each wait is what the threads did of which one after the other had the lock. */
+static void test_meanwhile_is_what_those_did_who_had_the_lock(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	make(&m);
+	assert_int_equal(meanwhile(&m, "timer"), (48 + 46 + 8) * MS);
+	assert_int_equal(meanwhile(&m, "running"), (1 + 1 + 1 + 1) * MS);
+	assert_int_equal(rows_one(m.a, "SELECT sum(meanwhile_ns) FROM wait_ends "
+				       "WHERE kind = 'lock'"), (49 + 57) * MS);
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
+		cmocka_unit_test(test_meanwhile_is_what_those_did_who_had_the_lock),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
