@@ -307,6 +307,24 @@ static void test_of_many_lost_files_the_first_are_named(void **state)
 	unmake();
 }
 
+/* A block that was whole when the trace was opened is read again when it is copied. */
+static void test_a_block_that_breaks_meanwhile_is_not_copied(void **state)
+{
+	struct repair_result r;
+	struct err e = { "" };
+	struct stat st;
+	struct trace *t;
+
+	make(true);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
+	flip(blocks[3].file, blocks[3].offset + blocks[3].bytes - 30);
+	assert_int_equal(trace_repair(t, fixed, &r, &e), -EIO);
+	assert_non_null(strstr(e.text, "is damaged now"));
+	assert_int_equal(stat(fixed, &st), -1);
+	trace_close(t);
+	unmake();
+}
+
 /* Corrects the checksums after wrong values were written. */
 static void forge(uint64_t number, void (*lie)(uint8_t *block))
 {
@@ -594,6 +612,7 @@ int main(void)
 		cmocka_unit_test(test_killed_recorder_is_no_damage),
 		cmocka_unit_test(test_damage_is_placed_in_file_and_time),
 		cmocka_unit_test(test_lost_file_is_a_hole),
+		cmocka_unit_test(test_a_block_that_breaks_meanwhile_is_not_copied),
 		cmocka_unit_test(test_of_many_lost_files_the_first_are_named),
 		cmocka_unit_test(test_lies_with_right_checksums_are_found),
 		cmocka_unit_test(test_strangers_and_manifest),

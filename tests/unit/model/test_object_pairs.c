@@ -120,6 +120,33 @@ static void test_pairs_are_those_of_a_list(void **state)
 		run(seed);
 }
 
+/* A page order above LIVE_ORDER_MAX is damage. */
+static void test_page_blocks_are_paired_up_to_the_largest_order(void **state)
+{
+	for (unsigned int order = LIVE_ORDER_MAX; order <= LIVE_ORDER_MAX + 1; order++) {
+		bool is_valid = order <= LIVE_ORDER_MAX;
+		struct object_pairs p;
+		struct ended e = { .cnt = 0 };
+		uint64_t unknown;
+
+		assert_int_equal(object_pairs_init(&p, 4096, PROCESSES, true), 0);
+		for (unsigned int i = 0; i < 3; i++) {	/* it is freed twice */
+			struct event ev = { .ts_ns = 1 + i, .kind = i ? EVENT_PAGE_FREE :
+									 EVENT_PAGE_ALLOC };
+			struct object_event o;
+
+			ev.v[EV_PAGE_ALLOC_PAGE_ORDER] = order;
+			assert_true(object_event_read(&ev, 4096, &o));
+			assert_int_equal(object_pairs_event(&p, &o, ev.ts_ns, 0, 0, on_end, &e,
+							    &unknown), 0);
+			assert_int_equal(e.cnt, is_valid && i);
+			assert_int_equal(unknown, is_valid && i == 2 ? 4096ull << order : 0);
+		}
+		assert_int_equal(e.bytes, is_valid ? 4096ull << order : 0);
+		object_pairs_done(&p);
+	}
+}
+
 static void test_other_events_are_of_no_family(void **state)
 {
 	const struct event ev = { .kind = EVENT_RSS };
@@ -161,6 +188,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pairs_are_those_of_a_list),
+		cmocka_unit_test(test_page_blocks_are_paired_up_to_the_largest_order),
 		cmocka_unit_test(test_other_events_are_of_no_family),
 		cmocka_unit_test(test_heaps_stay_apart_when_there_are_more_processes),
 	};
