@@ -77,8 +77,10 @@ static void value_to_text(char *buf, size_t size, const struct value *v)
 		snprintf(buf, size, "%.*s", (int)v->text_bytes, v->text);
 	else if (v->type == VALUE_INT)
 		snprintf(buf, size, "%lld", (long long)v->i);
+	else if (v->type == VALUE_REAL)
+		snprintf(buf, size, "%.15g", v->r);
 	else
-		snprintf(buf, size, v->type == VALUE_REAL ? "%.15g" : "", v->r);
+		*buf = 0;
 }
 
 static bool is_matched(const struct finding *f, const struct value *v)
