@@ -107,8 +107,7 @@ static int find_sql(struct input *in, struct finding *f, char *missing, size_t s
 	input_verify(in, false, from_ns, to_ns);
 	input_is_complete(in->trace, LOSS_NEEDS_ALL, from_ns, to_ns, missing, size);
 	c = in->analysis ? 0 : input_analysis(in);
-	if (!c)
-		c = analysis_sql(in->analysis, f->rule->sql, &sink, &e);
+	c = c ?: analysis_sql(in->analysis, f->rule->sql, &sink, &e);
 	if (c < 0)
 		snprintf(f->error, sizeof(f->error), "%s", err_text(&e, c));
 	return c;
@@ -345,8 +344,7 @@ static int run(void *job)
 	struct assertion *a = job;
 	int c = take_operands(a);
 
-	if (!c)
-		c = read_rules(a);
+	c = c ?: read_rules(a);
 	if (c)
 		return c;
 	a->findings = calloc((size_t)a->rule_cnt * a->paths.cnt, sizeof(*a->findings));

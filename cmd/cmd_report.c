@@ -542,12 +542,8 @@ int report_collect(char **argv, struct input *in, const struct row_sink *rows,
 	o.in.path = in->path;
 	o.in.trace = in->trace;
 	o.in.damage_noted = in->damage_noted;
-	if (!c)
-		c = check_options(&o);
-	if (!c)
-		c = check_named(&o);
-	if (!c)
-		c = report_answer(&o);
+	c = c ?: check_options(&o) ?: check_named(&o);
+	c = c ?: report_answer(&o);
 	in->damage_noted = o.in.damage_noted;
 	memcpy(ret_missing, o.missing, sizeof(o.missing));
 	free_lists(&o);

@@ -141,8 +141,7 @@ static int write_report(struct view_job *j, const struct report_request *r, stru
 	struct render *out = NULL;
 	int c = f ? render_new(&out, &o) : -ENOMEM;
 
-	if (!c)
-		c = analysis_report(j->in.analysis, r, render_sink(out), e);
+	c = c ?: analysis_report(j->in.analysis, r, render_sink(out), e);
 	render_free(out);
 	if (f && fclose(f) && !c)
 		c = -ENOMEM;
@@ -295,12 +294,9 @@ static int run(void *job)
 	if (!c)
 		c = trace_is_live(j->in.trace) ? input_open_analysis(&j->in) :
 						 input_analysis(&j->in);
-	if (!c)
-		c = make_token(j);
-	if (!c)
-		c = input_status(http_server_start(&j->http, j->listen, answer, j, &e), &e);
-	if (!c)
-		c = serve(j);
+	c = c ?: make_token(j);
+	c = c ?: input_status(http_server_start(&j->http, j->listen, answer, j, &e), &e);
+	c = c ?: serve(j);
 	http_server_stop(j->http);
 	return c;
 }

@@ -172,8 +172,7 @@ static int write_list(struct write *w, const struct table_def *def, struct err *
 		f->e = e;
 		c = export_rows_all(&w->x, def, &sink, e);
 	}
-	if (!c)
-		c = finish_file(f, e);
+	c = c ?: finish_file(f, e);
 	if (f)
 		close_file(f);
 	return c;

@@ -176,12 +176,10 @@ static int find_levels(const struct index *x, const struct analysis *a, enum ind
 		base--;
 	if (ret >= 0)
 		ret = index_read(x, base, INDEX_BASE + group, &mem, &in);
-	if (!ret)
-		ret = add_base(a, &in, levels);
+	ret = ret ?: add_base(a, &in, levels);
 	for (; !ret && base < interval; base++) {
 		ret = index_read(x, base, INDEX_SUMS + group, &mem, &in);
-		if (!ret)
-			ret = add_deltas(a, &in, levels);
+		ret = ret ?: add_deltas(a, &in, levels);
 	}
 	buf_done(&mem);
 	return ret;

@@ -386,17 +386,16 @@ static void order_rows(struct parquet *p)
 {
 	const int64_t *v = p->order_col < 0 ? NULL : p->cols[p->order_col].values;
 	uint32_t place[ORDER_MAX + 1] = { 0 };
-	size_t i;
 
-	for (i = 0; v && i < p->row_cnt; i++) {
+	for (size_t i = 0; v && i < p->row_cnt; i++) {
 		if ((uint64_t)v[i] >= ORDER_MAX)
 			v = NULL;
 		else
 			place[v[i] + 1]++;
 	}
-	for (i = 1; i <= ORDER_MAX; i++)
+	for (size_t i = 1; i <= ORDER_MAX; i++)
 		place[i] += place[i - 1];
-	for (i = 0; i < p->row_cnt; i++)
+	for (size_t i = 0; i < p->row_cnt; i++)
 		p->order[v ? place[v[i]]++ : i] = (uint32_t)i;
 }
 

@@ -259,9 +259,7 @@ int rule_parse(struct rule *ret, const char *text, unsigned int line, struct err
 	r.words = malloc(3 * n + 2); /* a word per byte, with its end; and the limit */
 	if (!r.words)
 		return -ENOMEM;
-	c = divide(&w, text, r.words, e);
-	if (!c)
-		c = take_words(&r, &w, r.words + 2 * n + 1, e);
+	c = divide(&w, text, r.words, e) ?: take_words(&r, &w, r.words + 2 * n + 1, e);
 	if (c)
 		free(r.words);
 	else

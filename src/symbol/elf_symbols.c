@@ -56,15 +56,13 @@ struct elf_symbols {
 /* The list that a symbol belongs to; NULL: none. */
 static struct symbol_list *list_of(struct elf_symbols *s, const GElf_Sym *sym)
 {
-	size_t i;
-
 	if (sym->st_shndx == SHN_UNDEF || !sym->st_value)
 		return NULL;
 	if (GELF_ST_TYPE(sym->st_info) == STT_FUNC || GELF_ST_TYPE(sym->st_info) == STT_GNU_IFUNC)
 		return &s->functions;
 	if (GELF_ST_TYPE(sym->st_info) != STT_OBJECT)
 		return NULL;
-	for (i = 0; i < s->segment_cnt; i++)
+	for (size_t i = 0; i < s->segment_cnt; i++)
 		if (s->segments[i].is_writable &&
 		    sym->st_value - s->segments[i].addr < s->segments[i].mem_bytes)
 			return &s->variables;
@@ -367,9 +365,7 @@ const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
 const char *elf_symbols_find_variable(const struct elf_symbols *s, uint64_t map_offset,
 				      uint64_t bytes, uint64_t *ret_offset)
 {
-	size_t i;
-
-	for (i = 0; i < s->segment_cnt; i++) {
+	for (size_t i = 0; i < s->segment_cnt; i++) {
 		const struct segment *g = &s->segments[i];
 		uint64_t at = map_offset - g->offset;
 

@@ -200,9 +200,8 @@ size_t unwind_table_bytes(const struct unwind_table *t)
 static Dwarf_Frame *find_row(struct unwind_table *t, uint64_t offset)
 {
 	Dwarf_Frame *row = NULL;
-	unsigned int i;
 
-	for (i = 0; i < t->segment_cnt; i++)
+	for (unsigned int i = 0; i < t->segment_cnt; i++)
 		if (offset - t->segments[i].offset < t->segments[i].bytes &&
 		    !dwarf_cfi_addrframe(t->cfi,
 					 offset - t->segments[i].offset + t->segments[i].addr,
@@ -332,7 +331,6 @@ static bool evaluate(struct machine *m, const Dwarf_Op *ops, size_t cnt, bool is
 		     uint64_t *ret)
 {
 	unsigned int last = cnt ? ops[cnt - 1].atom : 0;
-	size_t i;
 
 	m->depth = 0;
 	m->failed = !cnt;
@@ -341,7 +339,7 @@ static bool evaluate(struct machine *m, const Dwarf_Op *ops, size_t cnt, bool is
 		is_address = false;
 		cnt = 0;
 	}
-	for (i = 0; i < cnt && !m->failed; i++)
+	for (size_t i = 0; i < cnt && !m->failed; i++)
 		apply(m, &ops[i]);
 	*ret = pop(m);
 	if (m->failed)
@@ -375,7 +373,6 @@ static enum step leave_by_table(struct machine *m, Dwarf_Frame *row, struct fram
 	bool is_signal = false, is_undefined;
 	int ra = dwarf_frame_info(row, NULL, NULL, &is_signal);
 	Dwarf_Op *ops;
-	unsigned int i;
 	size_t cnt;
 
 	m->has_cfa = false;
@@ -383,7 +380,7 @@ static enum step leave_by_table(struct machine *m, Dwarf_Frame *row, struct fram
 	    !evaluate(m, ops, cnt, false, &m->cfa))
 		return STEP_FAILED;
 	m->has_cfa = true;
-	for (i = 0; i < REG_CNT; i++) {
+	for (unsigned int i = 0; i < REG_CNT; i++) {
 		to->known[i] = restore(m, row, i, &to->reg[i], &is_undefined);
 		if (i == (unsigned int)ra && is_undefined)
 			return STEP_END;

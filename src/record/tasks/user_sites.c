@@ -378,9 +378,7 @@ static int find_mapping(struct user_sites *u, uint32_t pid, uint64_t addr, uint6
 
 	if (r == -ESRCH) {
 		/* the process moved into the cgroup, or its fork was lost */
-		r = user_sites_add(u, pid);
-		if (!r)
-			r = map_cache_find(u->cache, pid, addr, ts_ns, ret);
+		r = user_sites_add(u, pid) ?: map_cache_find(u->cache, pid, addr, ts_ns, ret);
 	}
 	return r;
 }
