@@ -75,6 +75,7 @@ static const uint8_t kernel_reg[REG_CNT] = { 0,	 1,  2,	 3,  4,	 5,  6,	 7,  8,	
 #define SEGMENTS_MAX 8
 #define TABLE_MAX_BYTES (256u << 20)
 #define DEPTH_MAX 16	/* values on the stack of an expression */
+#define OPERATIONS_MAX 64
 
 struct unwind_table {
 	Elf *elf;
@@ -333,7 +334,7 @@ static bool evaluate(struct machine *m, const Dwarf_Op *ops, size_t cnt, bool is
 	unsigned int last = cnt ? ops[cnt - 1].atom : 0;
 
 	m->depth = 0;
-	m->failed = !cnt;
+	m->failed = !cnt || cnt > OPERATIONS_MAX;
 	if ((last >= DW_OP_reg0 && last <= DW_OP_reg31) || last == DW_OP_regx) {
 		push_register(m, last == DW_OP_regx ? ops[cnt - 1].number : last - DW_OP_reg0, 0);
 		is_address = false;

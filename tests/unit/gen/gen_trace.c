@@ -158,6 +158,7 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		bc.names.site = name_site;
 		bc.names.variable = name_variable;
 	}
+	bc.names.unwind = config->unwind;
 	if (config->quotas)
 		bc.names.quota = quota_at;
 	if (config->no_names)

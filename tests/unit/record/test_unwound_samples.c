@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * The writer replaces the user frames of a sample by those that the copy of its stack gives, says
+ * where they end too early, and then takes what the kernel found beyond.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "trace/trace.h"
+#include "tests/unit/gen/gen_trace.h"
+
+#define KERNEL 0xffffffff81000001ull
+#define CUT TRACE_ADDR_NOT_UNWOUND
+#define CASES 7
+
+static const struct {
+	uint64_t kernel[3], user[5];	/* what the kernel found; ends with 0 */
+	uint64_t unwound[5];		/* ends with 0 */
+	bool is_whole;
+	uint64_t want[8];
+} cases[CASES] = {
+	/* user code: the first is where the thread was, and is stored as what a call returns to */
+	{ { 0 }, { 0x5001 }, { 0x5000, 0x6000, 0x7000 }, true, { 0x5001, 0x6000, 0x7000 } },
+	/* in a system call */
+	{ { KERNEL }, { 0x5000 }, { 0x5000, 0x6000 }, true, { KERNEL, 0x5000, 0x6000 } },
+	{ { 0 }, { 0x5001, 0x9000 }, { 0x5000, 0x6000 }, false, { 0x5001, 0x6000, CUT } },
+	/* the kernel went on, to the end of the chain */
+	{ { 0 }, { 0x5001, 0x6000, 0x7000, 0x8000 }, { 0x5000, 0x6000 }, false,
+	  { 0x5001, 0x6000, 0x7000, 0x8000 } },
+	{ { 0 }, { 0x5001, 0x6000, 0x7000, 8 }, { 0x5000, 0x6000 }, false,
+	  { 0x5001, 0x6000, 0x7000 } },
+	{ { 0 }, { 0x5001, 0x6000 }, { 0x5000, 0x6000 }, false, { 0x5001, 0x6000, CUT } },
+	/* not unwound at all */
+	{ { KERNEL }, { 0x5000, 0x6000, 8 }, { 0 }, false, { KERNEL, 0x5000, 0x6000 } },
+};
+
+static unsigned int count(const uint64_t *v)
+{
+	unsigned int n = 0;
+
+	while (v[n])
+		n++;
+	return n;
+}
+
+/* The copy says which case it is. */
+static unsigned int give(void *ctx, uint32_t pid, const struct wire_sample *r, uint64_t *frames,
+			 unsigned int max, bool *ret_whole)
+{
+	unsigned int nr = r->stack[0], n = count(cases[nr].unwound);
+
+	assert_int_equal(pid, 100);
+	assert_true(n <= max);
+	memcpy(frames, cases[nr].unwound, n * sizeof(*frames));
+	*ret_whole = cases[nr].is_whole;
+	return n;
+}
+
+static void put_sample(struct gen *g, unsigned int nr)
+{
+	static struct wire_sample r;
+	unsigned int kernel_cnt = count(cases[nr].kernel), user_cnt = count(cases[nr].user);
+
+	memset(&r, 0, sizeof(r));
+	r.hdr = (struct wire_hdr){ .ts_ns = 2000 + nr, .hook = WIRE_SAMPLE, .tid = 100 };
+	r.kernel_cnt = (wire_u16)kernel_cnt;
+	r.user_cnt = (wire_u16)user_cnt;
+	memcpy(r.frames, cases[nr].kernel, kernel_cnt * sizeof(r.frames[0]));
+	memcpy(r.frames + kernel_cnt, cases[nr].user, user_cnt * sizeof(r.frames[0]));
+	r.stack_bytes = 13 + nr;	/* the record is filled up to a multiple of 8 */
+	r.stack[0] = (wire_u8)nr;
+	gen_raw(g, &r, (offsetof(struct wire_sample, stack) + r.stack_bytes + 7) & ~(size_t)7);
+}
+
+static void test_frames_of_copies(void **state)
+{
+	const struct trace_frame *f;
+	struct event_cursor *c;
+	struct trace *t;
+	const struct event *ev;
+	unsigned int i, k;
+	char dir[64], path[80];
+	size_t cnt;
+	struct gen *g;
+
+	gen_temp_dir(dir);
+	snprintf(path, sizeof(path), "%s/t", dir);
+	g = gen_open(path, &(struct gen_config){ .from_ns = 1000, .unwind = give });
+	gen_snap(g, 1000, 0, 100, 100, 1, "sampled");
+	for (i = 0; i < CASES; i++)
+		put_sample(g, i);
+	gen_slice(g, 1000000);
+	gen_finish(g);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
+	assert_int_equal(event_cursor_open(&c, t, 1u << EVENT_SAMPLE, 0, UINT64_MAX, NULL), 0);
+	for (i = 0; i < CASES; i++) {
+		assert_int_equal(event_cursor_next(c, &ev, NULL), 1);
+		f = trace_stack_find(t, ev->v[EV_SAMPLE_STACK], &cnt);
+		assert_int_equal(cnt, count(cases[i].want));
+		for (k = 0; k < cnt; k++) {
+			assert_int_equal(f[k].addr, cases[i].want[k]);
+			assert_int_equal(!f[k].upid, f[k].addr == KERNEL);
+		}
+	}
+	assert_int_equal(event_cursor_next(c, &ev, NULL), 0);
+	event_cursor_close(c);
+	trace_close(t);
+	gen_remove_dir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_frames_of_copies),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
