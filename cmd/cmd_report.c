@@ -461,6 +461,7 @@ static int report_hosts(struct report_options *o)
 		o->has_limit || o->in.format != RENDER_TABLE ? o->q.limit : INPUT_TABLE_ROWS;
 	unsigned int found = 0;
 	struct hosts h;
+	char *scope;
 	int c = hosts_open(&h, &o->in, o->paths.v, o->paths.cnt);
 
 	if (c)
@@ -469,7 +470,9 @@ static int report_hosts(struct report_options *o)
 		found |= who_find(h.v[i].in.trace, &o->q);
 	c = who_check(&h.v[0].in, &o->q, found);
 	c = c ?: hosts_window(&h, &o->in, o->q.every_ns, o->align, o->view->needs);
-	c = c ?: hosts_report(&h, &o->in, o->view, &o->q, limit, o->align);
+	scope = report_scope(o);
+	c = c ?: hosts_report(&h, &o->in, o->view, &o->q, limit, o->align, scope);
+	free(scope);
 	if (!c && o->in.format == RENDER_TABLE)
 		report_print_notes(o, NULL);
 	hosts_close(&h);

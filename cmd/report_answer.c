@@ -30,7 +30,7 @@ struct answer {
 	bool has_rows;
 	char below[REPORT_BELOW_BYTES]; /* what the answer says below its sections */
 	char heading[1024];
-	char *scope; /* see scope_of() */
+	char *scope; /* see report_scope() */
 };
 
 /* A trace whose manifest has none of some keys or sources lacks what the view shows. */
@@ -450,8 +450,7 @@ static const char *ids_text(char *buf, size_t size, const uint32_t *ids, unsigne
 	return cnt ? buf : NULL;
 }
 
-/* "--comm 'cc*' --from 1s": whom and when the report is about. malloc'd, or NULL. */
-static char *scope_of(const struct report_options *o)
+char *report_scope(const struct report_options *o)
 {
 	const struct report_request *q = &o->q;
 	char pids[200], tids[200];
@@ -461,16 +460,23 @@ static char *scope_of(const struct report_options *o)
 		{ "--comm", q->comm },	    { "--thread", q->thread },
 		{ "--during", o->in.during }, { "--from", o->in.from }, { "--until", o->in.to },
 	};
-	char *argv[2 * sizeof(given) / sizeof(given[0]) + 1] = { NULL };
-	unsigned int n = 0;
+	unsigned int hosts = o->paths.cnt > 1 ? o->paths.cnt : 0, n = 0;
+	char **argv = calloc(2 * (sizeof(given) / sizeof(given[0]) + hosts) + 1, sizeof(*argv));
+	char *ret;
 
-	for (size_t i = 0; i < sizeof(given) / sizeof(given[0]); i++) {
+	for (size_t i = 0; argv && i < sizeof(given) / sizeof(given[0]); i++) {
 		if (!given[i][1])
 			continue;
 		argv[n++] = (char *)given[i][0];
 		argv[n++] = (char *)given[i][1];
 	}
-	return lists_join_argv(argv);
+	for (unsigned int i = 0; argv && i < hosts; i++) {
+		argv[n++] = (char *)"-i";
+		argv[n++] = (char *)o->paths.v[i];
+	}
+	ret = argv ? lists_join_argv(argv) : NULL;
+	free(argv);
+	return ret;
 }
 
 static int run(struct answer *r)
@@ -503,7 +509,7 @@ static int run(struct answer *r)
 	input_is_complete(r->trace, o->view->needs, o->q.from_ns, o->q.to_ns, o->missing,
 			  sizeof(o->missing));
 	make_heading(r);
-	r->scope = scope_of(o);
+	r->scope = report_scope(o);
 	more.scope = r->scope;
 	more.title = r->heading;
 	more.figure = o->wide_by ? o->view->figure : NULL;

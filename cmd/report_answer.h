@@ -44,6 +44,11 @@ static inline bool report_streams(const struct report_options *o)
 	return o->follow_ns && o->in.format == RENDER_JSONL;
 }
 
+/*
+ * "--comm 'cc*' --from 1s": whom and when the report is about, and of several traces which.
+ * malloc'd, or NULL.
+ */
+char *report_scope(const struct report_options *o);
 /* Sets the window in q as --from, --until and --align say. 0 or an exit status. */
 int report_window(struct report_options *o);
 /* Answers o about the trace open in it, to stdout. 0 or an exit status. */

@@ -262,7 +262,7 @@ static int ask_one(struct joined *j, struct host *one, const struct report_reque
 }
 
 int hosts_report(struct hosts *h, const struct input *in, const struct report_view *view,
-		 const struct report_request *q, uint64_t limit, bool align)
+		 const struct report_request *q, uint64_t limit, bool align, const char *scope)
 {
 	bool table = in->format == RENDER_TABLE;
 	struct joined j = {
@@ -274,7 +274,8 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
 			    .names = { "host", ALIGN_COLUMNS }, .joins = true, .picks = is_instant,
 			    .change = shift_instants, .ctx = &j },
 	};
-	const struct render_options more = { .heading = say_what, .ctx = &j, .per_first = true };
+	const struct render_options more = { .heading = say_what, .ctx = &j, .per_first = true,
+					     .scope = scope };
 	struct render *out = input_render(in, limit, true, &more);
 	struct err e = { "" };
 	int c = 0;

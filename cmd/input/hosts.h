@@ -55,7 +55,8 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, boo
 
 /*
  * Writes one view of all traces as one table to stdout. limit: rows per host, 0 for all. align: csv
- * and json have the columns of align.h.
+ * and json have the columns of align.h. scope: options for the commands that show more of a
+ * section, or NULL.
  */
 int hosts_report(struct hosts *h, const struct input *in, const struct report_view *view,
-		 const struct report_request *q, uint64_t limit, bool align);
+		 const struct report_request *q, uint64_t limit, bool align, const char *scope);

@@ -13,6 +13,10 @@ $ cp -r golden.ebpfrec db.ebpfrec; sed -i '/^crc32c=/d;$a host=db' db.ebpfrec/ma
 1>
 1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
 
+# The command below a section asks about the same traces, window and names.
+$ ebpfrec report -i golden.ebpfrec -i db.ebpfrec --from 1s | grep 'report memory' | sort -u
+1> (1 more: report memory --by comm --from 1s -i golden.ebpfrec -i db.ebpfrec)
+
 # A pattern of the shell; hosts of the same name are told apart.
 $ ebpfrec report cpu --from 1s --to 2s --every 500ms --format csv -i copy.ebpfrec db.ebpfrec
 1> host,t_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
