@@ -1,8 +1,8 @@
 -- view 6: What did threads do all the time: run, wait, sleep?
--- note: The parts of a thread add up to its life in the window. RUNNABLE and PREEMPTED are waits for a
+-- note: The parts of a thread add up to its life in the window. RUNNABLE and PREEMPT are waits for a
 --   CPU, after a wake-up and after a preemption; THROTTLED is a wait for a quota of CPU time. DISK is uninterruptible sleep
---   while a block request that the thread submitted is in flight; UNINTERR is other
---   uninterruptible sleep. UNKNOWN is the time in which events were lost, and the time before the
+--   while a block request that the thread submitted is in flight; UNINT is other
+--   uninterruptible sleep, and ASLEEP any sleep that a signal may end. UNKNOWN is the time in which events were lost, and the time before the
 --   first event of a thread whose state was not read when the recording began.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
@@ -10,7 +10,7 @@
 -- index: states
 -- takes: every who threads sort
 -- figure: runnable_ns
--- drops: life_ns lost_events unknown_ns stopped_ns throttled_ns uninterruptible_ns
+-- drops: life_ns lost_events unknown_ns stopped_ns throttled_ns dur_ns t_ns
 -- rows: sums
 --
 -- The result has one row per process (or thread, comm, cgroup); a row adds up its threads. Columns:

@@ -16,7 +16,7 @@
 #define GAP	       2 /* spaces between columns */
 #define BELOW_INDENT   6 /* of a stack under its row */
 #define TEXT_CELLS_GOOD 12 /* rather than cut it below this, what a view can spare is left out */
-#define TEXT_CELLS_MIN 8 /* text is not cut below this; rather, any number is left out */
+#define TEXT_CELLS_MIN 7 /* text is not cut below this; rather, any number is left out */
 #define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
 
 enum shown {

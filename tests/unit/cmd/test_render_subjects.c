@@ -30,7 +30,10 @@ static const struct {
 		   "unknown_waits,migrations,complete,lost_events", "WAIT,WAIT MAX", false },
 	{ "states", "pid,comm,life_ns,running_ns,runnable_ns,preempted_ns,disk_ns,"
 		    "uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events",
-	  "RUNNING,RUNNABLE,SLEEPING", false },
+	  "RUNNING,RUNNABLE,ASLEEP", false },
+	{ "states", "phase,t_ns,dur_ns,pid,comm,life_ns,running_ns,runnable_ns,preempted_ns,"
+		    "disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,"
+		    "lost_events", "RUNNING,RUNNABLE,PREEMPT,DISK,UNINT,ASLEEP", true },
 	{ "io", "pid,comm,device,op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,"
 		"errors,merges,requeues,unknown_owner_ios,submitter,owner_how,complete,lost_events",
 	  "DEVICE,OP,IOS,BYTES,LAT MAX", false },
@@ -65,8 +68,8 @@ static struct value widest(const char *name, unsigned int row, bool same)
 	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++)
 		if (!strcmp(name, texts[i][0]))
 			return value_text(texts[i][1]);
-	if (!strcmp(name, "comm") || !strcmp(name, "call_site") || !strcmp(name, "submitter") ||
-	    !strcmp(name, "owner_how") || !strcmp(name, "end_reason"))
+	if (!strcmp(name, "comm") || !strcmp(name, "phase") || !strcmp(name, "call_site") ||
+	    !strcmp(name, "submitter") || !strcmp(name, "owner_how") || !strcmp(name, "end_reason"))
 		return value_text("kworker/u64:12-events_unbound");
 	if (!strcmp(name, "complete"))
 		return value_int(same || row);
