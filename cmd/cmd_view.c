@@ -81,6 +81,16 @@ static void refuse(struct http_answer *ret, unsigned int status, const char *why
 	ret->fixed = why;
 }
 
+/* The terminal says why, unless the reader knows: what runs ends with the program. */
+static void fail(struct http_answer *ret, int code, const struct err *e, const char *what)
+{
+	if (!interrupted)
+		say_note("%s", err_text(e, code));
+	free(ret->text);
+	ret->text = NULL;
+	refuse(ret, 500, what);
+}
+
 /* An argument in ns from the trace's start, as an instant of its clock. */
 static bool take_instant(const struct http_request *q, const char *name, uint64_t start_ns,
 			 uint64_t *ret)
@@ -98,26 +108,35 @@ static bool take_instant(const struct http_request *q, const char *name, uint64_
 	return true;
 }
 
+/* False: the request names no window, and the answer says so. */
+static bool take_window(const struct view_job *j, const struct http_request *q, uint64_t *from_ns,
+			uint64_t *to_ns, struct http_answer *ret)
+{
+	uint64_t start_ns = trace_start_ns(j->in.trace);
+
+	if (take_instant(q, "from", start_ns, from_ns) && take_instant(q, "to", start_ns, to_ns) &&
+	    *from_ns < *to_ns)
+		return true;
+	refuse(ret, 400, "from and to are ns from the trace's start\n");
+	return false;
+}
+
 /* The data of a page about the window. */
 static void answer_window(struct view_job *j, const struct http_request *q,
 			  struct http_answer *ret)
 {
-	uint64_t start_ns = trace_start_ns(j->in.trace), from_ns, to_ns;
+	uint64_t from_ns, to_ns;
 	struct buf data = { 0 };
 	struct err e = { "" };
 	int c;
 
-	if (!take_instant(q, "from", start_ns, &from_ns) ||
-	    !take_instant(q, "to", start_ns, &to_ns) || from_ns >= to_ns) {
-		refuse(ret, 400, "from and to are ns from the trace's start\n");
+	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	}
 	input_verify(&j->in, true, from_ns, to_ns);
 	c = analysis_page(j->in.analysis, from_ns, to_ns, NULL, &data, &e);
 	if (c) {
 		buf_done(&data);
-		say_note("%s", err_text(&e, c));
-		refuse(ret, 500, "the window cannot be shown; the terminal says why\n");
+		fail(ret, c, &e, "the window cannot be shown; the terminal says why\n");
 		return;
 	}
 	*ret = (struct http_answer){ .status = 200, .type = JSON, .text = (char *)data.data,
@@ -151,7 +170,6 @@ static int write_report(struct view_job *j, const struct report_request *r, stru
 static void answer_report(struct view_job *j, const struct http_request *q,
 			  struct http_answer *ret)
 {
-	uint64_t start_ns = trace_start_ns(j->in.trace);
 	uint32_t pid = take_id(q, "pid"), tid = take_id(q, "tid");
 	const char *view = http_request_argument(q, "view");
 	struct report_request r = { .view = view, .summary_rows = REPORT_SECTION_ROWS,
@@ -161,47 +179,54 @@ static void answer_report(struct view_job *j, const struct http_request *q,
 	struct err e = { "" };
 	int c;
 
-	if (!view || (strcmp(view, "why") != 0 && strcmp(view, "spikes") != 0) ||
-	    !take_instant(q, "from", start_ns, &r.from_ns) ||
-	    !take_instant(q, "to", start_ns, &r.to_ns) || r.from_ns >= r.to_ns) {
-		refuse(ret, 400, "view is why or spikes, from and to are ns from the start\n");
+	if (!view || (strcmp(view, "why") != 0 && strcmp(view, "spikes") != 0)) {
+		refuse(ret, 400, "view is why or spikes\n");
 		return;
 	}
+	if (!take_window(j, q, &r.from_ns, &r.to_ns, ret))
+		return;
 	c = write_report(j, &r, ret, &e);
 	if (c) {
-		free(ret->text);
-		ret->text = NULL;
-		say_note("%s", err_text(&e, c));
-		refuse(ret, 500, "the report cannot be made; the terminal says why\n");
+		fail(ret, c, &e, "the report cannot be made; the terminal says why\n");
 		return;
 	}
 	ret->type = JSON;
 }
 
-/* The page, without data. */
-static void answer_page(struct view_job *j, struct http_answer *ret)
+/* A page about a window: to be saved, with its data; or the one that asks for its windows. */
+static void write_page(struct view_job *j, uint64_t from_ns, uint64_t to_ns, bool is_served,
+		       struct http_answer *ret)
 {
-	const struct trace *t = j->in.trace;
 	struct loss_needs needs = report_view_find("page")->needs;
 	char missing[400];
-	const struct page_request r = { j->in.analysis, t, input_path(&j->in), trace_start_ns(t),
-					trace_end_ns(t), missing, .is_served = true };
+	const struct page_request r = { j->in.analysis, j->in.trace, input_path(&j->in), from_ns,
+					to_ns, missing, is_served };
 	FILE *f = open_memstream(&ret->text, &ret->bytes);
 	struct err e = { "" };
 	int c = f ? 0 : -ENOMEM;
 
-	input_is_complete(t, needs, r.from_ns, r.to_ns, missing, sizeof(missing));
+	input_is_complete(j->in.trace, needs, from_ns, to_ns, missing, sizeof(missing));
 	if (f)
 		c = page_write(&r, f, &e);
 	if (f && fclose(f) && !c)
 		c = -ENOMEM;
 	if (c) {
-		free(ret->text);
-		ret->text = NULL;
-		refuse(ret, 500, "out of memory\n");
+		fail(ret, c, &e, "the page cannot be made; the terminal says why\n");
 		return;
 	}
 	ret->type = "text/html; charset=utf-8";
+	ret->save_as = is_served ? NULL : "window.html";
+}
+
+static void answer_saved_page(struct view_job *j, const struct http_request *q,
+			      struct http_answer *ret)
+{
+	uint64_t from_ns, to_ns;
+
+	if (take_window(j, q, &from_ns, &to_ns, ret)) {
+		input_verify(&j->in, true, from_ns, to_ns);
+		write_page(j, from_ns, to_ns, false, ret);
+	}
 }
 
 /* Compares all of it, however early it differs. */
@@ -220,9 +245,11 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 			struct http_answer *ret)
 {
 	if (!strcmp(what, ""))
-		answer_page(j, ret);
+		write_page(j, trace_start_ns(j->in.trace), trace_end_ns(j->in.trace), true, ret);
 	else if (!strcmp(what, "window"))
 		answer_window(j, q, ret);
+	else if (!strcmp(what, "page"))
+		answer_saved_page(j, q, ret);
 	else if (!strcmp(what, "report"))
 		answer_report(j, q, ret);
 	else

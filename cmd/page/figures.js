@@ -50,6 +50,9 @@ function draw_figures() {
 	const commands = [['As a page', command_of('export', '--to html')], ['Tables as CSV', command_of('export', '--to csv')],
 		['For ui.perfetto.dev', command_of('export', '--to perfetto')], ['A trace of this window', command_of('cut', '-o window.ebpfrec')],
 		['For a bug report', command_of('bundle', '-o window.zip')], ['Questions in SQL', 'ebpfrec sql -i ' + quoted($('app').dataset.trace)]];
+	if (source !== own_data)
+		$('download').replaceChildren(element('a', { href: 'page?from=' + edges[from] + '&to=' + edges[to], download: 'window.html' },
+			'Save this window as a page'), ', which needs no server.');
 	$('elsewhere').replaceChildren(...commands.map(([name, text]) => element('tr', {}, element('td', { class: 'text' }, name), element('td', { class: 'text' },
 		element('code', {}, text)))));
 }

@@ -71,6 +71,7 @@ function draw_unseen() {
 	document.body.dataset.drawn = edges[from] + '-' + edges[to];
 	explain();
 	get_spikes();
+	follow_later();
 }
 
 /* Canvases keep their width: before paper cuts them off, all is drawn as wide as paper is. */
@@ -133,6 +134,7 @@ async function start() {
 	add_group_choice();
 	add_explain();
 	add_figures();
+	add_overview();
 	$('fallback').hidden = true;
 	$('summary').open = false;
 	$('app').hidden = false;

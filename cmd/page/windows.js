@@ -131,3 +131,23 @@ function zoom_by_wheel(element, at) {
 		zoom(event.deltaY < 0 ? 0.6 : 1 / 0.6, at(event));
 	}, { passive: false });
 }
+
+/* A window that ends where a trace ends that is still recorded grows with it. */
+const LATER = 2000;	/* ms */
+let later = 0;
+
+function follow_later() {
+	clearTimeout(later);
+	if (source !== own_data && served_data.is_live)
+		later = setTimeout(follow_trace, LATER);
+}
+
+function follow_trace() {
+	if (document.hidden || served_data.under_way || edges[to] < served_data.end) {
+		follow_later();
+		return;
+	}
+	const begin = edges[from];
+	served_data.end = Number.MAX_SAFE_INTEGER;
+	go(begin, served_data.end, true);
+}

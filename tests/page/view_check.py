@@ -162,6 +162,31 @@ def check_why(b, v, trace):
     check("the page shows it, and the command", said == all_of["In short"][0]["answer"] and command.startswith("ebpfrec report -i ") and " why --from " in command, (said, command))
 
 
+def check_download(v):
+    status, data = v.ask(v.path + "page?from=1000000&to=90000000")
+    check("a window is saved as a page", status == 200 and data.startswith(b"<!DOCTYPE html>") and b'data-served=""' in data and len(data) > 300000, (status, data[:300]))
+
+
+def check_live(b):
+    """The window of a trace that is being recorded grows with it."""
+    if os.getuid():
+        print("SKIP view: a live trace: recording needs root")
+        return
+    trace = os.path.join(tmp, "live")
+    recorder = subprocess.Popen([ebpfrec, "record", "-q", "-a", "-d", "2m", "-e", "sched", "-o", trace], stdin=subprocess.DEVNULL)
+    while recorder.poll() is None and subprocess.run([ebpfrec, "report", "cpu", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout.count(b"\n") < 5:
+        pass
+    v = Viewer(trace)
+    b.open(v.url)
+    first = b.wait("document.body.dataset.drawn", 60)
+    grown = b.wait("document.body.dataset.drawn && document.body.dataset.drawn !== '%s' && document.body.dataset.drawn" % first, 60)
+    check("a trace that is being recorded is followed", grown and int(grown.split("-")[1]) > int(first.split("-")[1]), (first, grown))
+    recorder.send_signal(signal.SIGINT)
+    recorder.wait(120)
+    v.process.send_signal(signal.SIGINT)
+    v.process.wait(60)
+
+
 def check_steps(b, v):
     b.open(v.url)
     seen = [b.wait("document.body.dataset.drawn")]
@@ -196,11 +221,13 @@ viewer = Viewer(large)
 check_refusals(viewer)
 check_misuse(viewer)
 check_events(viewer, large)
+check_download(viewer)
 with Browser() as browser:
     check_windows("generated trace", browser, viewer, large, 8)
     check_groups(browser, viewer, large)
     check_why(browser, viewer, large)
     check_steps(browser, viewer)
+    check_live(browser)
 check_firefox(viewer, large)
 viewer.process.send_signal(signal.SIGINT)
 check("Ctrl-C ends it with 0", viewer.process.wait(60) == 0, viewer.process.returncode)
