@@ -1,0 +1,48 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# The script of the GitHub Action (.github/actions/record): a build whose command does more I/O than its rules and its
+# baseline allow fails, and leaves what a person looks at.
+. "$(dirname "$0")/harness.bash"
+
+action=$top/.github/actions/record/record.sh
+cat >"$tmp/rules" <<'END'
+# writes of the command
+io --by comm comm=dd sum:ios <= 40
+if-any: spikes bytes < 100GiB
+END
+build()
+{
+	local name=$1 writes=$2
+
+	shift 2
+	RUNS=8 RULES=$tmp/rules RECORD_OPTIONS=--only GITHUB_STEP_SUMMARY=$tmp/$name.summary env "$@" "$action" "$tmp/$name" -- \
+		dd if=/dev/zero of="$tmp/file" bs=4k count="$writes" oflag=direct >"$tmp/$name.out" 2>"$tmp/$name.err"
+}
+
+build base 20
+rc=$?
+check "action: a build that keeps to its rules passes" "[ $rc -eq 0 ] && ! grep -q '^::error' '$tmp/base.out'" "$rc: $(cat "$tmp/base.out" "$tmp/base.err" | tail -n 20)"
+check "action: it leaves the runs, a summary in Markdown, a bundle and JUnit's XML" \
+	"[ -d '$tmp/base/run.8' ] && grep -q '^| PASS ' '$tmp/base/summary.md' && grep -q '^### CPU by name' '$tmp/base.summary' && [ -s '$tmp/base/run.zip' ] && grep -q '<testsuite .*failures=\"0\"' '$tmp/base/junit.xml'" \
+	"$(ls "$tmp/base"; head -n 20 "$tmp/base/summary.md")"
+if grep -q 'built without the charts' "$tmp/base.err"; then
+	skip "action: a page" "the program was built without the charts"
+else
+	check "action: a page" "[ -s '$tmp/base/page.html' ]" "$(cat "$tmp/base.err")"
+fi
+
+build worse 60 BASELINE="$tmp/base"
+rc=$?
+check "action: a build with more I/O than its rules allow fails" "[ $rc -eq 1 ] && grep -q '^::error file=.*sum%3Aios' '$tmp/worse.out'" "$rc: $(cat "$tmp/worse.out" "$tmp/worse.err" | tail -n 20)"
+check "action: and names the figure that is worse than the baseline's" \
+	"grep -q '^::error.*worse than those of the baseline' '$tmp/worse.out' && grep -qE '^\| dd .* \| ios \| .* \| worse \|' '$tmp/worse.summary'" \
+	"$(cat "$tmp/worse.out"; sed -n '/Compared/,/last run/p' "$tmp/worse.summary")"
+check "action: and attaches a bundle" "'$EBPFREC' report -i '$tmp/worse/run.zip' io >/dev/null" "$(ls -l "$tmp/worse")"
+
+RUNS=2 "$action" "$tmp/failed" -- sh -c 'exit 3' >"$tmp/failed.out" 2>&1
+rc=$?
+check "action: a command that fails fails the build with its status" "[ $rc -eq 3 ] && grep -q '^::error.*status 3' '$tmp/failed.out'" "$rc: $(cat "$tmp/failed.out")"
+"$action" nothing >"$tmp/usage.out" 2>&1
+rc=$?
+check "action: without a command it says how it is used" "[ $rc -eq 2 ] && grep -q RUNS= '$tmp/usage.out'" "$rc"
