@@ -19,7 +19,7 @@ PATH=$tmp/bin:$PATH
 export GNUTERM=dumb
 sleep 300 &
 awk '/^## /{ shown = 0 } NR == 1 || /^## Four jobs/ { shown = 1 } shown && /^    [a-z]/' "$top/README.md" |
-	sed "s/^ *//; s/-d 10s/-d 2s/; s/-d 1m/-d 1s/; s/-p 1234/-p $!/; s/12s/1s/; s/14s/2s/" >../lines
+	sed "s/^ *//; s/-d 10s/-d 2s/; s/-d 1m/-d 1s/; s/--repeat 9/--repeat 3/; s/-p 1234/-p $!/; s/12s/1s/; s/14s/2s/" >../lines
 failed='' silent=''
 while read -r line; do
 	seconds=20
@@ -27,6 +27,7 @@ while read -r line; do
 	[[ $line != *"report --list"* ]] || ebpfrec record -f -q -o trace.ebpfrec -- make	# what the questions are about
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec before
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec after
+	[[ $line != *"--with new"* ]] || for run in 2 3; do cp -r base.$run new.$run; done
 	[[ $line != *flight* ]] || cp -r trace.ebpfrec flight.ebpfrec
 	timeout -s INT --preserve-status $seconds bash -c "$line" >../out 2>&1 </dev/null || failed="$failed $line: $(tail -n 2 ../out);"
 	if [[ $line =~ \ -o\ ([a-z][a-z.-]*) ]]; then
