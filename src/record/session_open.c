@@ -138,7 +138,7 @@ static int open_probe(struct session *s, struct err *e)
 				       .of_all = session_is_of_all(s),
 				       .heap_program = s->preload.program,
 				       .profile_ns = profile_period_ns(s),
-				       .copy_stacks = s->o.unwind_dwarf,
+				       .copy_stacks = s->o.unwind_dwarf && !s->other_ids,
 				       .stacks_min_bytes = s->o.stacks_min_bytes,
 				       .stacks_every = s->o.stacks_every };
 	int err;
@@ -173,7 +173,7 @@ static int open_probe(struct session *s, struct err *e)
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
 	if (probe_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
-	if (s->o.unwind_dwarf && s->sources & SOURCE_BIT(SOURCE_SAMPLE) &&
+	if (s->o.unwind_dwarf && !s->other_ids && s->sources & SOURCE_BIT(SOURCE_SAMPLE) &&
 	    !probe_copies_stacks(s->probe))
 		add_lack(s, "cpu.sample: callers are found by frame pointers only: this kernel "
 			    "has no bpf_task_pt_regs, which Linux has since 5.15");
