@@ -16,6 +16,10 @@ cp /sys/kernel/btf/vmlinux "$tmp/root/btf"
 inside='mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mount --make-rprivate "$root/sys"'
 root=$tmp/root unshare -m sh -c "$inside"' && exec chroot "$root" /ebpfrec record -o /t -- /ebpfrec version' >"$tmp/chroot.out" 2>"$tmp/chroot.err"
 check "static: records in an empty root" "[ $? -eq 0 ] && [ -s '$tmp/chroot.out' ]" "$(cat "$tmp/chroot.err")"
+# with what cmd/dist/Dockerfile says that a container needs
+mkdir "$tmp/root/traces"
+root=$tmp/root unshare -m sh -c "$inside"' && exec setpriv --bounding-set=-all,+bpf,+perfmon,+sys_chroot --inh-caps=-all chroot "$root" /ebpfrec record -o /traces/t -- /ebpfrec version' >"$tmp/caps.out" 2>"$tmp/caps.err"
+check "static: records with CAP_BPF and CAP_PERFMON alone, as in a container" "[ $? -eq 0 ] && grep -q ' 0 lost' '$tmp/caps.err'" "$(cat "$tmp/caps.err")"
 # now without /proc and /sys
 chroot "$tmp/root" /ebpfrec report -i /t cpu --format csv --limit 0 >"$tmp/chroot.csv" 2>"$tmp/chroot.err"
 check "static: and reports there" "[ $? -eq 0 ] && grep -q ',ebpfrec,' '$tmp/chroot.csv'" "$(cat "$tmp/chroot.err" "$tmp/chroot.csv")"
