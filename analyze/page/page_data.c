@@ -26,7 +26,7 @@
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
 #define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
 /* the same where somebody waits for the next window, whose single events the page may show, too */
-#define DECODE_QUICKLY 1000000
+#define DECODE_QUICKLY 2000000
 #define ROWS_QUICKLY  12000
 #define BIN_EVENTS    8		/* a bin of less would be empty */
 #define BINS_QUICKLY  80	/* at least */

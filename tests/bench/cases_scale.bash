@@ -136,6 +136,18 @@ scale_page()
 	esac
 }
 
+# scale_view TRACE: the viewer of the trace, from one random window to the next
+scale_view()
+{
+	local numbers i=0 name
+
+	read -ra numbers < <(EBPFREC=$EBPFREC python3 "$bench/../page/view_speed.py" "$1")
+	[ "${#numbers[@]}" -eq 6 ] || { note "scale: the viewer is not looked at: no chromium, or no page"; return; }
+	for name in first_s:s step_cpu_s:s step_cpu_worst_s:s step_paint_s:s step_paint_worst_s:s rss_mb:MB; do
+		sample ebpfrec "view_${name%:*}" "${numbers[i++]}" "${name#*:}" lower
+	done
+}
+
 case_scale()
 {
 	local size trace=$scratch/scale.trace seconds start=$SECONDS
@@ -161,6 +173,7 @@ case_scale()
 		answer ebpfrec cut sh -c 'rm -rf "$3" && "$1" cut -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" "$trace" "$scratch/cut"
 		answer ebpfrec bundle sh -c 'rm -f "$3" && "$1" bundle -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" "$trace" "$scratch/cut.zip"
 		scale_page "$trace"
+		scale_view "$trace"
 		scale_queries "$trace"
 		! time_is_up "$round" 2 "$start" "$(share_s scale)" || break
 	done
