@@ -160,23 +160,34 @@ static __always_inline bool call_is_of_mappings(__u64 number)
 
 #define CALL_WAITERS_MAX 8	/* those that came last are looked at */
 
-/* The task is in the queue for the lock of its process's mappings. */
+/* The task is in the queue for the lock of its process's mappings, a ring. */
 static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 {
-	struct rwsem_waiter *w = NULL;
-	struct rw_semaphore *lock = NULL;
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+	struct rw_semaphore___first *lock_new = NULL;
+	struct rw_semaphore *lock = NULL;
+	struct rwsem_waiter *w = NULL;
+	void *head;	/* the ring is over there */
 	int i;
 
-	if (!mm || !bpf_core_field_exists(w->task) || !bpf_core_field_exists(lock->wait_list))
+	if (!mm || !bpf_core_field_exists(w->task))
 		return false;
-	w = (void *)BPF_CORE_READ(mm, mmap_lock.wait_list.prev);
+	if (bpf_core_field_exists(lock->wait_list)) {
+		head = &mm->mmap_lock.wait_list;
+	} else if (bpf_core_field_exists(lock_new->first_waiter)) {
+		/* in Linux 7.2 the lock itself is no part of the ring */
+		lock_new = (void *)&mm->mmap_lock;
+		head = BPF_CORE_READ(lock_new, first_waiter);
+	} else {
+		return false;
+	}
+	w = head;
 	for (i = 0; i < CALL_WAITERS_MAX && w; i++) {
-		if ((void *)w == (void *)&mm->mmap_lock.wait_list)
-			return false;
-		if (BPF_CORE_READ(w, task) == task)
-			return true;
 		w = (void *)BPF_CORE_READ(w, list.prev);
+		if (w && BPF_CORE_READ(w, task) == task)
+			return true;
+		if ((void *)w == head)
+			break;
 	}
 	return false;
 }

@@ -158,6 +158,10 @@ struct rw_semaphore {
 	struct list_head wait_list;
 };
 
+struct rw_semaphore___first {
+	struct rwsem_waiter *first_waiter;
+};
+
 struct mm_struct {
 	struct rw_semaphore mmap_lock;
 	struct task_struct *owner;

@@ -89,8 +89,6 @@ static void put_mmap_lock(const struct trace *t, uint32_t utid, uint64_t pid,
 bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t call,
 		 uint64_t object, char ret[OBJECT_TEXT_BYTES])
 {
-	char length[UNITS_TEXT_MAX];
-
 	*ret = 0;
 	if (!object)
 		return false;
@@ -117,8 +115,7 @@ bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t 
 		snprintf(ret, OBJECT_TEXT_BYTES, "process %" PRIu64, object);
 		break;
 	case CALL_OBJECT_TIMER:
-		snprintf(ret, OBJECT_TEXT_BYTES, "a sleep of %s",
-			 units_format_duration(length, sizeof(length), object));
+		units_format_duration(ret, OBJECT_TEXT_BYTES, object);
 		break;
 	case CALL_OBJECT_LOCK:
 		put_lock(t, utid, ts_ns, object, ret);

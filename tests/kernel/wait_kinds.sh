@@ -79,7 +79,7 @@ check("locks: its time is that of waits", [r["wait_ns"] for r in locks] == [r["w
 share = re.fullmatch(r"timer (\d+) %(, .*)?", locks[0]["meanwhile"]) if locks else None
 check("locks: the holder slept meanwhile", share and int(share[1]) >= 80, locks)
 if files:
-    for part, want in {"event": "eventfd %d" % w["event_fd"], "terminal": str(w["terminal"]), "timer": "a sleep of 150 ms",
+    for part, want in {"event": "eventfd %d" % w["event_fd"], "terminal": str(w["terminal"]), "timer": "150 ms",
                        "child": "process %d" % w["child_pid"], "poll": "epoll %d" % w["poll_fd"]}.items():
         names = [r["name"] for r in t.sql("SELECT DISTINCT object_name(call, object) AS name FROM switches WHERE utid = (SELECT utid FROM threads WHERE "
                                           "tid = %d) AND ts_ns BETWEEN %d AND %d AND call & 0x1e00" % (w["tid"], t.at(w[part + "_from"]), t.at(w[part + "_to"])))]
