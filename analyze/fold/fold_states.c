@@ -331,8 +331,8 @@ static const struct fold_sums_def state_sums = { STATE_SUMS };
 static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = true };
 
 static const uint32_t states_columns[EVENT_KIND_CNT] = {
-	[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE | 1u << EV_SWITCH_CALL |
-			 1u << EV_SWITCH_OBJECT,
+	[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_STEAL_NS | 1u << EV_SWITCH_PREV_STATE |
+			 1u << EV_SWITCH_CALL | 1u << EV_SWITCH_OBJECT,
 	[EVENT_WAKEUP] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_WAKEUP_TARGET_UTID,
 	[EVENT_REQUEST] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ |
 			  1u << EV_REQUEST_DEV | 1u << EV_REQUEST_ACTION |

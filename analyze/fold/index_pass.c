@@ -10,6 +10,7 @@
 
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/fold_sums.h"
+#include "analyze/fold/folds.h"
 
 /*
  * A checkpoint is stored every so many events of the job, and at most one in so many times the rows
@@ -23,6 +24,7 @@ struct fold_share {		/* one fold of the pass */
 	const struct fold_def *def;
 	struct fold_target target;
 	struct fold_sums sums;		/* of the interval that is being made */
+	struct fold_share *ran;		/* of fold_cpu, whose machine fold_states has in its own */
 };
 
 struct fold_pass {
@@ -47,6 +49,28 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 	return *ret_sum ? 1 : -ENOMEM;
 }
 
+/* Sums of a fold, which some machine of the pass makes. */
+static void add_share(struct fold_pass *p, const struct fold_def *def)
+{
+	struct fold_share *s = &p->shares[p->cnt++];
+
+	s->def = def;
+	s->target = (struct fold_target){ .ids = &p->j->a->ids, .sum = find_sum };
+	if (def->sums)
+		fold_sums_init(&s->sums, def->sums);
+}
+
+static int add_found_of_states(void *ctx, const void *found)
+{
+	struct fold_share *s =
+		(struct fold_share *)((char *)ctx - offsetof(struct fold_share, target));
+	const struct states_found *x = found;
+
+	if (x->ran)
+		return s->ran->def->sums->add(&s->ran->target, x->ran);
+	return s->def->sums->add(ctx, found);
+}
+
 static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, unsigned int cnt)
 {
 	struct index_job *j = p->j;
@@ -57,20 +81,22 @@ static int open_pass(struct fold_pass *p, const struct fold_def *const *defs, un
 	struct fold_use uses[FOLD_USES_MAX];
 	int ret;
 
-	for (; p->cnt < cnt; p->cnt++) {
-		struct fold_share *s = &p->shares[p->cnt];
+	for (unsigned int n = 0; n < cnt; n++) {
+		struct fold_share *s = &p->shares[n];
 
-		s->def = defs[p->cnt];
-		s->target = (struct fold_target){ .ids = &j->a->ids, .sum = find_sum };
-		uses[p->cnt] = (struct fold_use){ .def = s->def };
+		add_share(p, defs[n]);
+		uses[n] = (struct fold_use){ .def = s->def };
 		if (s->def->resume && j->x->follow)
-			uses[p->cnt].kept = &j->x->kept[j->number];
+			uses[n].kept = &j->x->kept[j->number];
 		if (p->keeper)
-			uses[p->cnt].sink = p->keeper->sink;
-		if (!s->def->sums)
-			continue;
-		fold_sums_init(&s->sums, s->def->sums);
-		uses[p->cnt].sink = (struct fold_sink){ &s->target, s->def->sums->add };
+			uses[n].sink = p->keeper->sink;
+		if (s->def->sums)
+			uses[n].sink = (struct fold_sink){ &s->target, s->def->sums->add };
+	}
+	if (j->x->follow && j->number == JOB_STATES) {
+		p->shares[0].ran = &p->shares[cnt];
+		uses[0].sink.found = add_found_of_states;
+		add_share(p, &fold_cpu);
 	}
 	ret = fold_reader_open(&p->reader, j->a, &range, uses, cnt, j->e);
 	return ret < 0 ? ret :
