@@ -60,7 +60,6 @@ struct loss_missing {
 	enum {
 		LOSS_EVENTS,	/* cnt events of class what were lost in it, at most most of them */
 		LOSS_NOT_RECORDED,	/* source what */
-		LOSS_HEAPS,	/* heaps of cnt processes, one of which is what */
 		LOSS_OFF,	/* source what was off for cnt ns, since reason */
 		LOSS_OUTSIDE,	/* the window lies outside of the trace, */
 		LOSS_TOO_EARLY,	/* begins before it, */
@@ -68,6 +67,7 @@ struct loss_missing {
 		LOSS_HOLE,	/* no valid block has [from_ns, to_ns) */
 		LOSS_HOLES,	/* and cnt more like it */
 		LOSS_MANIFEST,	/* the recording's manifest is not known: reason */
+		LOSS_HEAPS,	/* heaps of cnt processes, one of which is what */
 	} why;
 	const char *what, *reason;
 	uint64_t cnt, most, from_ns, to_ns;

@@ -204,7 +204,7 @@ static void test_lost_events_add_up_and_touched_windows_are_incomplete(void **st
 static void write_down(void *ctx, const struct loss_missing *m)
 {
 	static const char *const words[] = { "events", "not recorded", "off", "outside", "early",
-					     "late", "hole", "holes", "manifest" };
+					     "late", "hole", "holes", "manifest", "heaps" };
 	char *text = ctx;
 	size_t n = strlen(text);
 
