@@ -355,6 +355,17 @@ function date_window() {
 	return [edges[from] / 1e9, (edges[to] - span_ns() * 1e-4) / 1e9];
 }
 
+/* What the trace is about comes first, as what its threads waited for says: CPUs, or disks. It is asked once, so that no chart moves. */
+const topic_of = (def) => def.wide ? 'all' : def.result === 'io' || def.columns[0] === 'disk_ns' ? 'io' : def.result === 'memory' ? 'memory' : 'cpu';
+
+function order_charts() {
+	const waited = (...columns) => sum_of(results.states, columns);
+	const is_of_disks = waited('disk_ns') > waited('runnable_ns', 'preempted_ns');
+	const topics = is_of_disks ? ['all', 'io', 'cpu', 'memory'] : ['all', 'cpu', 'memory', 'io'];
+	for (const chart of charts)
+		chart.box.style.order = topics.indexOf(topic_of(chart.def));
+}
+
 const text_of = (text) => typeof text === 'function' ? text() : text;
 
 function add_chart(def) {
@@ -365,6 +376,7 @@ function add_chart(def) {
 	const box = element('div', { class: def.wide ? 'chart wide' : 'chart' },
 		element('div', { class: 'head' }, title, about, chart.at), plot, chart.legend);
 	$('charts').append(box);
+	chart.box = box;
 	charts.push(chart);
 	zoom_by_wheel(plot, (event) => chart.graph.toDataXCoord(event.clientX - plot.getBoundingClientRect().left) * 1e9);
 	parts.push({ box, draw: () => {

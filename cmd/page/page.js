@@ -142,6 +142,7 @@ async function start() {
 	Dygraph.PLUGINS = Dygraph.PLUGINS.filter((plugin) => plugin !== Dygraph.Plugins.Legend);
 	for (const def of chart_defs())
 		add_chart(def);
+	order_charts();
 	add_heat_map();
 	add_lanes();
 	add_threads();

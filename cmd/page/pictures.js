@@ -12,7 +12,7 @@ const pictures = [];
 function add_picture(title, about, renew, draw, at) {
 	const canvas = element('canvas', { role: 'img', 'aria-label': title });
 	const value = element('span', { class: 'at' }), note = element('span', { class: 'note' }, about);
-	const box = element('div', { class: 'chart wide' }, element('div', { class: 'head' }, element('h2', {}, title), note, value), canvas);
+	const box = element('div', { class: 'chart wide picture' }, element('div', { class: 'head' }, element('h2', {}, title), note, value), canvas);
 	const picture = { box, canvas, note, title, width: 0, height: 0, data: null, has_data: () => {
 		if (picture.data !== results)
 			picture.height = renew();
