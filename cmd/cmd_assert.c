@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cmd/assert/verdict_file.h"
+#include "cmd/assert/verdict_note.h"
 #include "cmd/cmd.h"
 #include "cmd/input/lists.h"
 #include "cmd/render/say.h"
@@ -30,6 +31,7 @@ struct assertion {
 	unsigned int rule_cnt;
 	struct finding *findings; /* of a rule, one per trace */
 	double *room;
+	bool keeps;
 };
 
 /* ---- rules ---- */
@@ -261,6 +263,31 @@ static int print_rows(struct assertion *a, const struct verdict_result *results,
 	return 0;
 }
 
+/* "rules.txt: 8 pass, 1 fail, 0 indeterminate; FAIL: cpu util_pct < 60" */
+static int keep(const struct assertion *a, const struct verdict_line *lines,
+		const unsigned int cnts[3])
+{
+	char text[2048];
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s: %u pass, %u fail, %u indeterminate",
+				    a->file, cnts[VERDICT_PASS], cnts[VERDICT_FAIL],
+				    cnts[VERDICT_INDETERMINATE]);
+	int c = 0;
+
+	for (unsigned int i = 0; i < a->rule_cnt && n < sizeof(text); i++)
+		if (lines[i].verdict != VERDICT_PASS)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "; %s: %s",
+					      verdict_name(lines[i].verdict), a->rules[i].text);
+	for (unsigned int i = 0; i < a->paths.cnt; i++) {
+		struct err e = { "" };
+		int r = verdict_keep(a->paths.v[i], text, &e);
+
+		if (r)
+			c = say_error("%s: the verdicts are not kept: %s", a->paths.v[i],
+				      err_text(&e, r));
+	}
+	return c;
+}
+
 /* All rules have their findings. Returns the exit status. */
 static int tell(struct assertion *a)
 {
@@ -287,6 +314,8 @@ static int tell(struct assertion *a)
 		verdict_write_github(stdout, lines, a->rule_cnt);
 	else if (!c)
 		c = print_rows(a, results, lines, cnts);
+	if (!c && a->keeps)
+		c = keep(a, lines, cnts);
 	for (unsigned int i = 0; lines && i < a->rule_cnt; i++) {
 		free((char *)lines[i].text);
 		free((char *)lines[i].command);
@@ -378,6 +407,8 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, offsetof(struct assertion, paths), lists_add_string },
 	{ 0, "rule", "RULE", "a rule, in place of a file; may be repeated", OPTS_CALL,
 	  offsetof(struct assertion, given), lists_add_string },
+	{ 0, "keep", NULL, "keep the verdicts as a note of each trace, which info shows", OPTS_FLAG,
+	  offsetof(struct assertion, keeps) },
 	{ 0, "format", "FORMAT",
 	  "table (default), markdown, csv, json, jsonl, junit (XML) or github\n"
 	  "(annotations of a job)",

@@ -39,6 +39,7 @@ check "action: and names the figure that is worse than the baseline's" \
 	"grep -q '^::error.*worse than those of the baseline' '$tmp/worse.out' && grep -qE '^\| dd .* \| ios \| .* \| worse \|' '$tmp/worse.summary'" \
 	"$(cat "$tmp/worse.out"; sed -n '/Compared/,/last run/p' "$tmp/worse.summary")"
 check "action: and attaches a bundle" "'$EBPFREC' report -i '$tmp/worse/run.zip' io >/dev/null" "$(ls -l "$tmp/worse")"
+check "action: whose notes have the verdicts" "'$EBPFREC' info -i '$tmp/worse/run.zip' | grep -q 'note.assert.*FAIL: io'" "$('$EBPFREC' info -i "$tmp/worse/run.zip" | grep note)"
 
 RUNS=2 "$action" "$tmp/failed" -- sh -c 'exit 3' >"$tmp/failed.out" 2>&1
 rc=$?

@@ -51,7 +51,7 @@ say "## Recorded: ${#traces[@]} runs"
 
 if [ -n "${RULES:-}" ]; then
 	say "### Rules"
-	"$EBPFREC" assert "${traces[@]}" "$RULES" --format github
+	"$EBPFREC" assert "${traces[@]}" "$RULES" --keep --format github
 	judged=$?
 	"$EBPFREC" assert "${traces[@]}" "$RULES" --format junit >"$dir/junit.xml" 2>/dev/null
 	"$EBPFREC" assert "${traces[@]}" "$RULES" --format markdown >>"$summary" 2>/dev/null
