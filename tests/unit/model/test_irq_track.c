@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* irq_track: runs and broken ones against a list of what is open, and a stack that is full. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -92,9 +93,76 @@ static void test_an_exit_without_entry_breaks_what_is_open_on_its_cpu(void **sta
 			exit_without_entry(on, depth);
 }
 
+/* The same interrupt again: the exit of the first was lost, and of all that were inside of it. */
+static void test_an_entry_again_breaks_the_first(void **state)
+{
+	struct found f;
+	struct irq_track *t = new_track(&f);
+
+	feed(t, 10, 0, true, 1);
+	feed(t, 11, 0, true, 2);
+	feed(t, 12, 0, true, 3);
+	feed(t, 13, 0, true, 2);
+	assert_int_equal(f.broken_cnt, 2);
+	assert_int_equal(irq_track_depth(t, 0), 2);
+	feed(t, 15, 0, false, 2);
+	assert_int_equal(f.run_cnt, 1);
+	assert_int_equal(f.last.own_ns, 2);
+	irq_track_free(t);
+}
+
+/* Another tracker goes on from what the one saves. */
+static struct irq_track *save_and_load(struct irq_track *t, struct found *f, uint64_t at_ns)
+{
+	const struct irq_sink sink = { f, on_run, on_broken };
+	struct irq_track *next;
+	struct buf out = { 0 };
+	struct packed_in in;
+
+	irq_track_save(t, at_ns, &out);
+	in = (struct packed_in){ out.data, out.data + out.len, false };
+	assert_int_equal(irq_track_new(&next, CPUS, &sink), 0);
+	assert_int_equal(irq_track_load(next, &in, at_ns), 0);
+	assert_int_equal(irq_track_oldest_ns(next), irq_track_oldest_ns(t));
+	irq_track_free(t);
+	/* no prefix but those between two interrupts is a state */
+	assert_int_equal(irq_track_new(&t, 1, &sink), 0);
+	in = (struct packed_in){ out.data, out.data + out.len - (out.len > 0), false };
+	assert_int_equal(irq_track_load(t, &in, at_ns), out.len ? -EBADMSG : 0);
+	irq_track_free(t);
+	buf_done(&out);
+	return next;
+}
+
+/* A hole breaks what is open, on its CPU or on all; where a trace is cut, it becomes runs. */
+static void test_a_hole_breaks_what_a_cut_makes_runs_of(void **state)
+{
+	for (unsigned int how = 0; how < 3; how++) {
+		struct found f;
+		struct irq_track *t = new_track(&f);
+
+		for (unsigned int i = 0; i < 2 * CPUS; i++)
+			feed(t, 10 + i, i / 2, true, 1 + i % 2);
+		if (how == 0)
+			assert_int_equal(irq_track_hole_on(t, 0), 0);
+		else if (how == 1)
+			assert_int_equal(irq_track_hole(t), 0);
+		else
+			assert_int_equal(irq_track_cut(t, 100), 0);
+		assert_int_equal(f.broken_cnt, how == 2 ? 0 : how == 1 ? 2 * CPUS : 2);
+		assert_int_equal(f.run_cnt, how == 2 ? 2 * CPUS : 0);
+		assert_int_equal(f.own_ns, how == 2 ? 90 + 88 : 0);
+		assert_int_equal(irq_track_depth(t, 0), 0);
+		assert_int_equal(irq_track_depth(t, CPUS - 1), how == 0 ? 2 : 0);
+		assert_int_equal(irq_track_oldest_ns(t), how == 0 ? 12 : UINT64_MAX);
+		irq_track_free(t);
+	}
+}
+
 /* Nested interrupts without losses: their own times are the time in which any was served. */
 static void test_own_times_add_up_to_the_time_in_interrupts(void **state)
 {
+	struct event other = { .kind = EVENT_SWITCH, .cpu = 0 };
 	struct found f;
 	struct irq_track *t = new_track(&f);
 	unsigned int depth[CPUS] = { 0 }, entries = 0, seed = 7;
@@ -113,6 +181,9 @@ static void test_own_times_add_up_to_the_time_in_interrupts(void **state)
 		feed(t, at_ns, cpu, is_entry, is_entry ? 1 + depth[cpu]++ : depth[cpu]--);
 		entries += is_entry;
 		assert_int_equal(irq_track_depth(t, cpu), depth[cpu]);
+		assert_int_equal(irq_track_event(t, &other), 0);
+		if (step % 97 == 0)
+			t = save_and_load(t, &f, at_ns + 1);
 	}
 	for (unsigned int cpu = 0; cpu < CPUS; cpu++) {
 		busy_ns += depth[cpu] ? 1 : 0;
@@ -130,6 +201,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_exit_without_entry_breaks_what_is_open_on_its_cpu),
+		cmocka_unit_test(test_an_entry_again_breaks_the_first),
+		cmocka_unit_test(test_a_hole_breaks_what_a_cut_makes_runs_of),
 		cmocka_unit_test(test_own_times_add_up_to_the_time_in_interrupts),
 	};
 
