@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The memory counters of an export to Perfetto say at every instant what memory_levels() says. */
+/*
+ * The memory counters of an export to Perfetto say at every instant what memory_levels() says, and
+ * all wake-ups are in it.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +17,8 @@
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 
-enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_EVENT = 2, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
+enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_EVENT = 2, BUNDLE_COMPACT = 4,
+       COMPACT_WAKING_TIMESTAMP = 7, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
        EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2 };
 
 /* ---- what the file says ---- */
@@ -26,6 +30,7 @@ struct counter {
 struct counters {
 	struct counter *rows;
 	size_t cnt, cap;
+	int64_t wakeup_cnt;
 };
 
 struct span {
@@ -84,16 +89,29 @@ static void read_event(struct counters *c, struct span event)
 	c->rows[c->cnt++] = row;
 }
 
+static void count_wakeups(struct counters *c, struct span compact)
+{
+	struct span times;
+	uint64_t v;
+	unsigned int f;
+
+	while ((f = field(&compact, &v, &times)))
+		for (; f == COMPACT_WAKING_TIMESTAMP && times.p < times.end; varint(&times))
+			c->wakeup_cnt++;
+}
+
 static void read_packet(struct counters *c, struct span packet)
 {
-	struct span bundle, event;
+	struct span bundle, inner;
 	uint64_t v;
 	unsigned int f, k;
 
 	while ((f = field(&packet, &v, &bundle)))
-		while (f == PACKET_FTRACE && (k = field(&bundle, &v, &event)))
+		while (f == PACKET_FTRACE && (k = field(&bundle, &v, &inner)))
 			if (k == BUNDLE_EVENT)
-				read_event(c, event);
+				read_event(c, inner);
+			else if (k == BUNDLE_COMPACT)
+				count_wakeups(c, inner);
 }
 
 static void read_counters(struct counters *c, const struct made_trace *m, uint64_t from_ns,
@@ -182,6 +200,11 @@ static void check_window(const struct made_trace *m, uint64_t from_ns, uint64_t 
 	unsigned int i;
 
 	read_counters(&c, m, from_ns, to_ns);
+	assert_int_equal(c.wakeup_cnt,
+			 rows_one(m->a, "SELECT count(*) FROM wakeups WHERE NOT is_new AND "
+					"ts_ns >= %lld AND ts_ns < %lld",
+				  (long long)(from_ns - trace_start_ns(m->t)),
+				  (long long)(to_ns - trace_start_ns(m->t))));
 	for (i = 1; i <= parts; i++)
 		check_at(m, &c, from_ns, from_ns + (to_ns - from_ns) * i / parts);
 	free(c.rows);
