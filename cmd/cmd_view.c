@@ -58,7 +58,9 @@ static int look(struct view_job *j)
 	size_t before, now;
 	int c;
 
-	if (!trace_is_live(j->in.trace) || clock_mono_ns() - j->looked_ns < LOOK_NS)
+	/* without an analysis the last look has failed */
+	if (j->in.analysis &&
+	    (!trace_is_live(j->in.trace) || clock_mono_ns() - j->looked_ns < LOOK_NS))
 		return 0;
 	j->looked_ns = clock_mono_ns();
 	trace_blocks(j->in.trace, &before);

@@ -34,14 +34,21 @@ static void format_figure(char *buf, size_t size, const char *figure, double v)
 		units_format_count(buf, size, n);
 }
 
-/* "+5.2 (+4.1..+6.3)" */
+/* Digits behind the point: the whole interval has room in a terminal of 80 columns. */
+static int decimals(double pct)
+{
+	return fabs(pct) < 9.95;
+}
+
+/* "+5.2 (+4.1..+12)" */
 static const char *change_of(const struct groups_row *r)
 {
 	if (!r->has_change)
 		return "-";
 	if (!r->has_interval)
-		return say_format("%+.1f", r->change_pct);
-	return say_format("%+.1f (%+.1f..%+.1f)", r->change_pct, r->low_pct, r->high_pct);
+		return say_format("%+.*f", decimals(r->change_pct), r->change_pct);
+	return say_format("%+.*f (%+.*f..%+.*f)", decimals(r->change_pct), r->change_pct,
+			  decimals(r->low_pct), r->low_pct, decimals(r->high_pct), r->high_pct);
 }
 
 static const char *reason_of(const struct groups_row *r)

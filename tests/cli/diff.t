@@ -71,16 +71,16 @@ $ for s in 1100 1101 1102 1103 1104 1105 1106 1107; do ebpfrec cut -i golden.ebp
 1> A: a.1100 and on, 8 runs
 1> B: b.1100 and on, 8 runs
 1>
-1> ROLE               METRIC             A         B         CHANGE %              VERDICT
-1> [workload]         wall_ns            1.10 s    1.12 s    +1.8 (+1.6..+2.0)     small
-1> cc1 a.c            oncpu_ns           104 ms    124 ms    +19.3 (+16.8..+22.0)  worse
-1> =1+\x1b[31m,"\xff  wait_cpu_ns        1.10 s    1.12 s    +1.8 (+1.6..+2.0)     small
-1> make               io_bytes           640 KiB   640 KiB   +0.0 (+0.0..+0.0)     same
-1> make               ios                10        10        +0.0 (+0.0..+0.0)     same
-1> =1+\x1b[31m,"\xff  largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)     same
-1> make               largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)     same
-1> systemd            largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)     same
-1> make               oncpu_ns           500 ms    500 ms    +0.0 (+0.0..+0.0)     same
+1> ROLE               METRIC             A         B         CHANGE %           VERDICT
+1> [workload]         wall_ns            1.10 s    1.12 s    +1.8 (+1.6..+2.0)  small
+1> cc1 a.c            oncpu_ns           104 ms    124 ms    +19 (+17..+22)     worse
+1> =1+\x1b[31m,"\xff  wait_cpu_ns        1.10 s    1.12 s    +1.8 (+1.6..+2.0)  small
+1> make               io_bytes           640 KiB   640 KiB   +0.0 (+0.0..+0.0)  same
+1> make               ios                10        10        +0.0 (+0.0..+0.0)  same
+1> =1+\x1b[31m,"\xff  largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)  same
+1> make               largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)  same
+1> systemd            largest_rss_bytes  2.00 MiB  2.00 MiB  +0.0 (+0.0..+0.0)  same
+1> make               oncpu_ns           500 ms    500 ms    +0.0 (+0.0..+0.0)  same
 1>
 1> 1 figure worse, 0 better. A and B are the medians of the runs; the change is in percent of A, with its 90 % interval. Of all figures called worse or better, at most 5 % are so by chance. A change called small is too small to matter.
 
