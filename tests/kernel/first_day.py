@@ -130,7 +130,7 @@ def paste(command):
                             ("--from T --until T", "--from 0 --until 1ms")):
         command = command.replace(open_end, value)
     words = shlex.split(command)
-    if words[1:] in (["bundle"], ["cut"], ["repair"], ["redact"]):    # of a sentence that names the command
+    if words[1:] in (["bundle"], ["cut"], ["repair"], ["redact"]) or words[1] in ("view", "mcp"):    # of a sentence that names it; servers
         words.append("--help")
     subprocess.run(["rm", "-rf", "new"])
     p = subprocess.run([EBPFREC, *words[1:]], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -145,8 +145,8 @@ WRONG = [
     ("report io --by vector", "it takes --by"), ("report cpu --pid 4194305", "there is no process"), ("report cpu --comm pyhton3", "did you mean 'python3'"),
     ("report --during pyhton3", "did you mean 'python3'"), ("cut --comm pyhton3 -o none", "did you mean 'python3'"),
     ("cut --cgroup /none/of/these -o none", "there is no cgroup"), ("report cpu --sort foo", "there are pid, comm"), ("report nosuch.ebpfrec", "neither a trace nor a view"),
-    ("report -i /etc/passwd", "not a trace"), ("report --format xml", "table, csv, json and jsonl"), ("report devices --comm x", "whole machine"),
-    ("export --to xml", "there are csv, json, sqlite"), ("sql 'select * from proceses'", "did you mean 'processes'"), ("sql 'select foo from processes'", "the columns are: upid pid"),
+    ("report -i /etc/passwd", "not a trace"), ("report --format xml", "table, markdown, csv, json"), ("report devices --comm x", "whole machine"),
+    ("export --to xml", "there are csv, json, parquet"), ("sql 'select * from proceses'", "did you mean 'processes'"), ("sql 'select foo from processes'", "the columns are: upid pid"),
     ("record", "nothing to record"), ("record -e foo -- true", "unknown event 'foo'"), ("record -- nosuchcommand", "no such command"), ("diff one", "two traces are needed"),
     ("cut --from 1s", "-o NEW is needed"), ("mark here", "nobody is recording"), ("record --trigger foo -- true", "there are spike>SIZE")]
 

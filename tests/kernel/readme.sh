@@ -13,6 +13,7 @@ printf '#!/bin/sh\ncat >/dev/null\n' >"$tmp/bin/clickhouse-client"
 printf '#!/bin/sh\n%s 64 50 50 50\nhead -c 4M /dev/zero >file; sync file; cc1 3\n' "$WORK/touch_memory" >"$tmp/bin/make"
 printf '#!/bin/sh\nexec cc1 1\n' >server
 cp /bin/sleep "$tmp/bin/cc1"
+printf '#!/bin/sh\nshift 3\nexec "$@"\n' >"$tmp/bin/ssh"
 chmod +x "$tmp"/bin/* server
 command -v gnuplot >/dev/null || ln -s /bin/true "$tmp/bin/gnuplot"
 PATH=$tmp/bin:$PATH
@@ -23,11 +24,12 @@ awk '/^## /{ shown = 0 } NR == 1 || /^## Four jobs/ { shown = 1 } shown && /^   
 failed='' silent=''
 while read -r line; do
 	seconds=20
-	[[ $line != *" -a"* && $line != *--listen* ]] || seconds=3
+	[[ $line != *" -a"* && $line != *--listen* && $line != *"ebpfrec view"* ]] || seconds=3
 	[[ $line != *"report --list"* ]] || ebpfrec record -f -q -o trace.ebpfrec -- make	# what the questions are about
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec before
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec after
 	[[ $line != *"--with new"* ]] || for run in 2 3; do cp -r base.$run new.$run; done
+	[[ $line != *"-i build."* ]] || cp -r trace.ebpfrec build.ebpfrec
 	[[ $line != *flight* ]] || cp -r trace.ebpfrec flight.ebpfrec
 	timeout -s INT --preserve-status $seconds bash -c "$line" >../out 2>&1 </dev/null || failed="$failed $line: $(tail -n 2 ../out);"
 	if [[ $line =~ \ -o\ ([a-z][a-z.-]*) ]]; then
