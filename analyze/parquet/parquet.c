@@ -36,8 +36,8 @@ struct chunk {
 struct column {
 	const struct parquet_column *def;
 	/* of the row group's rows; of PARQUET_REAL their bits, of texts their numbers */
-	int64_t *values;
-	uint8_t *present;	/* 1, or 0 of a NULL */
+	int64_t values[PARQUET_GROUP_ROWS];
+	uint8_t present[PARQUET_GROUP_ROWS];	/* 1, or 0 of a NULL */
 	struct hash_map numbers; /* by value, or by a text's address in the pool */
 	struct strpool *pool;
 	struct buf dictionary;
@@ -53,11 +53,13 @@ struct parquet {
 	size_t row_cnt, text_bytes; /* of the row group */
 	uint64_t all_rows;
 	int order_col;		/* -1: rows stay as they come */
-	uint32_t *order;	/* the row group's rows, in the order in which they are written */
+	/* the row group's rows, in the order in which they are written */
+	uint32_t order[PARQUET_GROUP_ROWS];
 	/* the column that is being written, in that order: what is there, without NULLs; and */
-	int64_t *values;
+	int64_t values[PARQUET_GROUP_ROWS];
 	size_t value_cnt;
-	uint32_t *numbers;	/* which rows have a value, then where values are in a dictionary */
+	/* which rows have a value, then where values are in a dictionary */
+	uint32_t numbers[PARQUET_GROUP_ROWS];
 	struct zpack *zpack;
 	struct buf page, packed, header;
 	struct buf groups;	/* what the footer says of each row group */
@@ -88,21 +90,9 @@ static int begin_texts(struct column *c)
 	return strpool_new(&c->pool);
 }
 
-static int init_column(struct column *c, const struct parquet_column *def)
+static void put_dictionary_text(struct column *c, const char *text, uint32_t bytes)
 {
-	c->def = def;
-	if (def->constant)
-		return 0;
-	c->values = malloc(PARQUET_GROUP_ROWS * sizeof(*c->values));
-	c->present = malloc(PARQUET_GROUP_ROWS * sizeof(*c->present));
-	if (!c->values || !c->present)
-		return -ENOMEM;
-	return def->type == PARQUET_TEXT ? begin_texts(c) : 0;
-}
-
-static void put_dictionary_text(struct column *c, const char *text, size_t bytes)
-{
-	parquet_put_u32(&c->dictionary, (uint32_t)bytes);
+	buf_add(&c->dictionary, &bytes, sizeof(bytes));
 	buf_add(&c->dictionary, text, bytes);
 }
 
@@ -116,7 +106,7 @@ static int add_text(struct parquet *p, struct column *c, const char *text)
 		return -ENOMEM;
 	is_new = hash_map_intern(&c->numbers, (uintptr_t)kept, 0, &number);
 	if (is_new > 0) {
-		size_t bytes = strlen(kept);
+		uint32_t bytes = (uint32_t)strlen(kept);
 
 		put_dictionary_text(c, kept, bytes);
 		p->text_bytes += bytes;
@@ -127,23 +117,18 @@ static int add_text(struct parquet *p, struct column *c, const char *text)
 
 static int add_value(struct parquet *p, struct column *c, const struct value *v)
 {
-	static const enum value_type types[] = {
-		[PARQUET_INT] = VALUE_INT, [PARQUET_TIME] = VALUE_INT,
-		[PARQUET_REAL] = VALUE_REAL, [PARQUET_TEXT] = VALUE_TEXT
-	};
 	enum parquet_type type = c->def->type;
 
 	c->present[p->row_cnt] = v->type != VALUE_NULL;
-	if (v->type == VALUE_NULL)
-		return 0;
-	if (v->type != types[type])
-		return -EPROTO;
-	if (type == PARQUET_TEXT)
+	c->values[p->row_cnt] = 0;
+	if (v->type == VALUE_TEXT && type == PARQUET_TEXT)
 		return add_text(p, c, v->text);
-	if (type == PARQUET_REAL)
+	if (v->type == VALUE_REAL && type == PARQUET_REAL)
 		memcpy(&c->values[p->row_cnt], &v->r, sizeof(v->r));
-	else
+	else if (v->type == VALUE_INT && type <= PARQUET_TIME)
 		c->values[p->row_cnt] = v->i;
+	else if (v->type != VALUE_NULL)
+		return -EPROTO;
 	return 0;
 }
 
@@ -155,16 +140,13 @@ static int write_page(struct parquet *p, struct chunk *k, const struct buf *raw,
 {
 	struct thrift t = { .out = &p->header };
 	size_t bytes = 0;
-	int ret;
 
 	buf_reset(&p->header);
 	buf_reset(&p->packed);
-	if (raw->failed || !buf_room(&p->packed, zpack_bound(raw->len)))
-		return no_memory(e);
 	if (raw->len > INT_MAX)
 		return err_set(e, -EFBIG, "a page has more than 2 GiB");
-	ret = zpack_frame(p->zpack, p->packed.data, p->packed.cap, raw->data, raw->len, &bytes);
-	if (ret < 0)
+	if (raw->failed || !buf_room(&p->packed, zpack_bound(raw->len)) ||
+	    zpack_frame(p->zpack, p->packed.data, p->packed.cap, raw->data, raw->len, &bytes) < 0)
 		return no_memory(e);
 	p->packed.len = bytes;
 	thrift_begin(&t);
@@ -178,19 +160,17 @@ static int write_page(struct parquet *p, struct chunk *k, const struct buf *raw,
 		thrift_i32(&t, 3, ENCODING_RLE);
 		thrift_i32(&t, 4, ENCODING_RLE);
 	}
-	thrift_end(&t);
-	thrift_end(&t);
+	thrift_ends(&t, 2);
 	k->raw_bytes += p->header.len + raw->len;
 	k->bytes += p->header.len + bytes;
-	ret = put(p, &p->header, e);
-	return ret ? ret : put(p, &p->packed, e);
+	return put(p, &p->header, e) ?: put(p, &p->packed, e);
 }
 
 /* Which rows have a value: the length of what says so, then that. The values come after it. */
 static void put_present(struct parquet *p, const struct column *c)
 {
 	size_t at = p->page.len;
-	uint32_t bytes;
+	uint32_t bytes = 0;
 
 	p->value_cnt = 0;
 	for (size_t i = 0; i < p->row_cnt; i++) {
@@ -198,7 +178,7 @@ static void put_present(struct parquet *p, const struct column *c)
 		if (p->numbers[i])
 			p->values[p->value_cnt++] = c->values[p->order[i]];
 	}
-	parquet_put_u32(&p->page, 0);
+	buf_add(&p->page, &bytes, sizeof(bytes));
 	parquet_put_hybrid(&p->page, p->numbers, p->row_cnt, 1);
 	bytes = (uint32_t)(p->page.len - at - sizeof(bytes));
 	if (!p->page.failed)
@@ -222,7 +202,7 @@ static bool number_values(struct parquet *p, struct column *c)
 		if (is_new < 0 || c->numbers.cnt > most)
 			return false;
 		if (is_new)
-			parquet_put_u64(&c->dictionary, (uint64_t)v[i]);
+			buf_add(&c->dictionary, &v[i], sizeof(v[i]));
 	}
 	return true;
 }
@@ -242,24 +222,18 @@ static void put_numbers(struct parquet *p, size_t dictionary_cnt)
 
 static int write_dictionary(struct parquet *p, struct column *c, size_t cnt, struct err *e)
 {
-	int ret = write_page(p, &c->chunk, &c->dictionary, PAGE_DICTIONARY, cnt, ENCODING_PLAIN, e);
-
-	c->chunk.data_at = p->at;
 	c->chunk.encoding = ENCODING_DICTIONARY;
-	return ret;
+	return write_page(p, &c->chunk, &c->dictionary, PAGE_DICTIONARY, cnt, ENCODING_PLAIN, e);
 }
 
 static int write_constant(struct parquet *p, struct column *c, struct err *e)
 {
 	const uint8_t width = 1;
-	int ret;
 
-	buf_reset(&c->dictionary);
-	put_dictionary_text(c, c->def->constant, strlen(c->def->constant));
-	ret = write_dictionary(p, c, 1, e);
+	put_dictionary_text(c, c->def->constant, (uint32_t)strlen(c->def->constant));
 	buf_add(&p->page, &width, 1);
 	parquet_put_run(&p->page, 0, p->row_cnt, width);
-	return ret;
+	return write_dictionary(p, c, 1, e);
 }
 
 /* The page's values, after the dictionary page if there is one. */
@@ -308,25 +282,15 @@ static int write_column(struct parquet *p, struct column *c, struct err *e)
 
 	buf_reset(&p->page);
 	p->value_cnt = 0;
-	c->chunk = (struct chunk){ .at = p->at, .data_at = p->at };
+	c->chunk = (struct chunk){ .at = p->at };
 	ret = encode_column(p, c, e);
+	c->chunk.data_at = p->at;
 	set_bounds(p, c);
-	return ret ? ret : write_page(p, &c->chunk, &p->page, PAGE_DATA, p->row_cnt,
-				      c->chunk.encoding, e);
+	return ret ?: write_page(p, &c->chunk, &p->page, PAGE_DATA, p->row_cnt, c->chunk.encoding,
+				 e);
 }
 
 /* ---- what the footer says ---- */
-
-static void put_statistics(struct thrift *t, const struct chunk *k)
-{
-	thrift_struct(t, 12);
-	thrift_i64(t, 3, (int64_t)k->null_cnt);
-	if (k->has_bounds) {
-		thrift_bytes(t, 5, &k->max, sizeof(k->max));
-		thrift_bytes(t, 6, &k->min, sizeof(k->min));
-	}
-	thrift_end(t);
-}
 
 static int type_of(const struct parquet_column *def)
 {
@@ -343,10 +307,10 @@ static void put_chunk(struct thrift *t, const struct column *c, size_t row_cnt)
 	thrift_struct(t, 3);
 	thrift_i32(t, 1, type_of(c->def));
 	thrift_list(t, 2, THRIFT_I32, k->data_at > k->at ? 3 : 2);
-	thrift_element_i32(t, ENCODING_RLE);
-	thrift_element_i32(t, k->encoding);
+	thrift_element_int(t, ENCODING_RLE);
+	thrift_element_int(t, k->encoding);
 	if (k->data_at > k->at)
-		thrift_element_i32(t, ENCODING_PLAIN);
+		thrift_element_int(t, ENCODING_PLAIN);
 	thrift_list(t, 3, THRIFT_BYTES, 1);
 	thrift_element_text(t, c->def->name);
 	thrift_i32(t, 4, CODEC_ZSTD);
@@ -356,9 +320,13 @@ static void put_chunk(struct thrift *t, const struct column *c, size_t row_cnt)
 	thrift_i64(t, 9, (int64_t)k->data_at);
 	if (k->data_at > k->at)
 		thrift_i64(t, 11, (int64_t)k->at);
-	put_statistics(t, k);
-	thrift_end(t);
-	thrift_end(t);
+	thrift_struct(t, 12);
+	thrift_i64(t, 3, (int64_t)k->null_cnt);
+	if (k->has_bounds) {
+		thrift_bytes(t, 5, &k->max, sizeof(k->max));
+		thrift_bytes(t, 6, &k->min, sizeof(k->min));
+	}
+	thrift_ends(t, 3);
 }
 
 static void put_group(struct parquet *p, uint64_t at)
@@ -377,7 +345,7 @@ static void put_group(struct parquet *p, uint64_t at)
 	thrift_i64(&t, 3, (int64_t)p->row_cnt);
 	thrift_i64(&t, 5, (int64_t)at);
 	thrift_i64(&t, 6, (int64_t)bytes);
-	thrift_end(&t);
+	thrift_ends(&t, 1);
 	p->group_cnt++;
 }
 
@@ -429,7 +397,7 @@ static void put_schema(const struct parquet *p, struct thrift *t)
 	thrift_begin(t);
 	thrift_text(t, 4, "schema");
 	thrift_i32(t, 5, (int)p->col_cnt);
-	thrift_end(t);
+	thrift_ends(t, 1);
 	for (unsigned int i = 0; i < p->col_cnt; i++) {
 		const struct parquet_column *def = p->cols[i].def;
 
@@ -441,8 +409,7 @@ static void put_schema(const struct parquet *p, struct thrift *t)
 			thrift_i32(t, 6, 0);	/* UTF8, for old readers */
 			thrift_struct(t, 10);
 			thrift_struct(t, 1);	/* STRING */
-			thrift_end(t);
-			thrift_end(t);
+			thrift_ends(t, 2);
 		} else if (def->type == PARQUET_TIME) {
 			thrift_struct(t, 10);
 			thrift_struct(t, 8);	/* TIMESTAMP */
@@ -450,19 +417,16 @@ static void put_schema(const struct parquet *p, struct thrift *t)
 			thrift_bool(t, 1, false);
 			thrift_struct(t, 2);
 			thrift_struct(t, 3);	/* ns */
-			thrift_end(t);
-			thrift_end(t);
-			thrift_end(t);
-			thrift_end(t);
+			thrift_ends(t, 4);
 		}
-		thrift_end(t);
+		thrift_ends(t, 1);
 	}
 }
 
 static void put_footer(struct parquet *p, struct buf *out)
 {
 	struct thrift t = { .out = out };
-	size_t cnt = 0;
+	uint32_t bytes, cnt = 0;
 
 	while (p->meta[2 * cnt])
 		cnt++;
@@ -473,22 +437,22 @@ static void put_footer(struct parquet *p, struct buf *out)
 	thrift_list(&t, 4, THRIFT_STRUCT, p->group_cnt);
 	buf_add(out, p->groups.data, p->groups.len);
 	thrift_list(&t, 5, THRIFT_STRUCT, cnt);
-	for (size_t i = 0; i < cnt; i++) {
+	for (uint32_t i = 0; i < cnt; i++) {
 		thrift_begin(&t);
 		thrift_text(&t, 1, p->meta[2 * i]);
 		thrift_text(&t, 2, p->meta[2 * i + 1]);
-		thrift_end(&t);
+		thrift_ends(&t, 1);
 	}
 	thrift_text(&t, 6, "ebpfrec");
 	thrift_list(&t, 7, THRIFT_STRUCT, p->col_cnt);
 	for (unsigned int i = 0; i < p->col_cnt; i++) {
 		thrift_begin(&t);	/* bounds are in the order of the type */
 		thrift_struct(&t, 1);
-		thrift_end(&t);
-		thrift_end(&t);
+		thrift_ends(&t, 2);
 	}
-	thrift_end(&t);
-	parquet_put_u32(out, (uint32_t)out->len);
+	thrift_ends(&t, 1);
+	bytes = (uint32_t)out->len;
+	buf_add(out, &bytes, sizeof(bytes));
 	buf_add(out, MAGIC, 4);
 }
 
@@ -507,13 +471,12 @@ int parquet_new(struct parquet **ret, FILE *out, const struct parquet_column *co
 	p->col_cnt = col_cnt;
 	p->order_col = order_col;
 	p->cols = calloc(col_cnt, sizeof(*p->cols));
-	p->order = malloc(PARQUET_GROUP_ROWS * sizeof(*p->order));
-	p->values = malloc(PARQUET_GROUP_ROWS * sizeof(*p->values));
-	p->numbers = malloc(PARQUET_GROUP_ROWS * sizeof(*p->numbers));
-	if (p->cols && p->order && p->values && p->numbers)
+	if (p->cols)
 		c = zpack_new(&p->zpack, ZSTD_LEVEL);
-	for (unsigned int i = 0; !c && i < col_cnt; i++)
-		c = init_column(&p->cols[i], &cols[i]);
+	for (unsigned int i = 0; !c && i < col_cnt; i++) {
+		p->cols[i].def = &cols[i];
+		c = cols[i].type == PARQUET_TEXT ? begin_texts(&p->cols[i]) : 0;
+	}
 	buf_add(&p->page, MAGIC, 4);
 	c = c ? no_memory(e) : put(p, &p->page, e);
 	if (c)
@@ -543,12 +506,10 @@ int parquet_finish(struct parquet *p, struct err *e)
 {
 	int ret = p->row_cnt ? write_group(p, e) : 0;
 
-	if (ret)
-		return ret;
 	buf_reset(&p->page);
 	put_footer(p, &p->page);
 	p->page.failed |= p->groups.failed;
-	ret = put(p, &p->page, e);
+	ret = ret ?: put(p, &p->page, e);
 	if (!ret && fflush(p->out))
 		ret = err_set(e, -errno, "cannot write: %s", strerror(errno));
 	return ret;
@@ -559,16 +520,11 @@ void parquet_free(struct parquet *p)
 	if (!p)
 		return;
 	for (unsigned int i = 0; p->cols && i < p->col_cnt; i++) {
-		free(p->cols[i].values);
-		free(p->cols[i].present);
 		hash_map_done(&p->cols[i].numbers);
 		strpool_free(p->cols[i].pool);
 		buf_done(&p->cols[i].dictionary);
 	}
 	free(p->cols);
-	free(p->order);
-	free(p->values);
-	free(p->numbers);
 	zpack_free(p->zpack);
 	buf_done(&p->page);
 	buf_done(&p->packed);

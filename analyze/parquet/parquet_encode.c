@@ -45,16 +45,6 @@ unsigned int parquet_width(uint64_t max)
 	return max ? 64 - (unsigned int)__builtin_clzll(max) : 0;
 }
 
-void parquet_put_u32(struct buf *b, uint32_t v)
-{
-	buf_add(b, &v, sizeof(v));
-}
-
-void parquet_put_u64(struct buf *b, uint64_t v)
-{
-	buf_add(b, &v, sizeof(v));
-}
-
 /* ---- runs and groups ---- */
 
 void parquet_put_run(struct buf *b, uint32_t v, size_t cnt, unsigned int width)

@@ -19,7 +19,4 @@ void parquet_put_hybrid(struct buf *b, const uint32_t *v, size_t cnt, unsigned i
 /* The same number cnt times. */
 void parquet_put_run(struct buf *b, uint32_t v, size_t cnt, unsigned int width);
 void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt);
-/* Numbers of 4 and 8 bytes, little-endian. */
-void parquet_put_u32(struct buf *b, uint32_t v);
-void parquet_put_u64(struct buf *b, uint64_t v);
 

@@ -13,7 +13,7 @@ static void put_byte(struct thrift *t, unsigned int v)
 	buf_add(t->out, &byte, 1);
 }
 
-static void put_signed(struct thrift *t, int64_t v)
+void thrift_element_int(struct thrift *t, int64_t v)
 {
 	buf_add_varint(t->out, zigzag_encode((uint64_t)v));
 }
@@ -32,10 +32,10 @@ void thrift_begin(struct thrift *t)
 	t->last[t->depth++] = 0;
 }
 
-void thrift_end(struct thrift *t)
+void thrift_ends(struct thrift *t, unsigned int cnt)
 {
-	put_byte(t, 0);
-	t->depth--;
+	for (; cnt; cnt--, t->depth--)
+		put_byte(t, 0);
 }
 
 void thrift_bool(struct thrift *t, int id, bool v)
@@ -46,13 +46,13 @@ void thrift_bool(struct thrift *t, int id, bool v)
 void thrift_i32(struct thrift *t, int id, int v)
 {
 	put_field(t, id, THRIFT_I32);
-	put_signed(t, v);
+	thrift_element_int(t, v);
 }
 
 void thrift_i64(struct thrift *t, int id, int64_t v)
 {
 	put_field(t, id, THRIFT_I64);
-	put_signed(t, v);
+	thrift_element_int(t, v);
 }
 
 static void put_bytes(struct thrift *t, const void *data, size_t bytes)
@@ -84,11 +84,6 @@ void thrift_list(struct thrift *t, int id, enum thrift_type of, size_t cnt)
 	put_byte(t, (unsigned int)(cnt < 15 ? cnt : 15) << 4 | of);
 	if (cnt >= 15)
 		buf_add_varint(t->out, cnt);
-}
-
-void thrift_element_i32(struct thrift *t, int v)
-{
-	put_signed(t, v);
 }
 
 void thrift_element_text(struct thrift *t, const char *text)

@@ -3,7 +3,7 @@
  * thrift: writes structs in Thrift's compact protocol, in which Parquet keeps what it says of its
  * data. Private to analyze/parquet.
  *
- *     thrift_begin(t);  thrift_i64(t, 3, rows);  thrift_bytes(t, 6, "x", 1);  thrift_end(t);
+ *     thrift_begin(t);  thrift_i64(t, 3, rows);  thrift_text(t, 6, "x");  thrift_ends(t, 1);
  *
  * Fields come in ascending order of their numbers. A struct grows in a buffer, which remembers that
  * memory ran out. Threads: one.
@@ -30,7 +30,8 @@ struct thrift {
 
 /* A struct that is no field: the outermost one, or an element of a list. */
 void thrift_begin(struct thrift *t);
-void thrift_end(struct thrift *t);
+/* Ends the last so many that have begun. */
+void thrift_ends(struct thrift *t, unsigned int cnt);
 
 /* Fields. */
 void thrift_bool(struct thrift *t, int id, bool v);
@@ -38,10 +39,9 @@ void thrift_i32(struct thrift *t, int id, int v);
 void thrift_i64(struct thrift *t, int id, int64_t v);
 void thrift_bytes(struct thrift *t, int id, const void *data, size_t bytes);
 void thrift_text(struct thrift *t, int id, const char *text);
-/* thrift_end() ends it. */
 void thrift_struct(struct thrift *t, int id);
 /* The caller writes so many elements: structs, or what follows. */
 void thrift_list(struct thrift *t, int id, enum thrift_type of, size_t cnt);
-void thrift_element_i32(struct thrift *t, int v);
+void thrift_element_int(struct thrift *t, int64_t v);
 void thrift_element_text(struct thrift *t, const char *text);
 
