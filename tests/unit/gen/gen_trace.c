@@ -23,7 +23,7 @@ struct gen {
 	struct store_writer *sw;
 	struct buf records;
 	struct block_segment segment;
-	struct buf losses, costs, hook_stats;
+	struct buf losses, costs, hook_stats, marks;
 	uint64_t from_ns;
 	const void *block;
 	size_t block_bytes;
@@ -189,6 +189,7 @@ static void gen_free(struct gen *g)
 	buf_done(&g->losses);
 	buf_done(&g->costs);
 	buf_done(&g->hook_stats);
+	buf_done(&g->marks);
 	free(g);
 }
 
@@ -532,6 +533,13 @@ void gen_hook_stat(struct gen *g, const struct trace_hook_stat *stat)
 	buf_add(&g->hook_stats, stat, sizeof(*stat));
 }
 
+void gen_mark(struct gen *g, uint64_t ts, const char *text)
+{
+	const struct trace_mark m = { .ts_ns = ts, .text = text };
+
+	buf_add(&g->marks, &m, sizeof(m));
+}
+
 const struct block_segment *gen_records(const struct gen *g)
 {
 	struct gen *m = (struct gen *)g;
@@ -572,6 +580,8 @@ void gen_slice(struct gen *g, uint64_t to_ns)
 		.cost_cnt = g->costs.len / sizeof(struct trace_cost),
 		.hook_stats = (void *)g->hook_stats.data,
 		.hook_stat_cnt = g->hook_stats.len / sizeof(struct trace_hook_stat),
+		.marks = (void *)g->marks.data,
+		.mark_cnt = g->marks.len / sizeof(struct trace_mark),
 		.clocks = &clock,
 		.clock_cnt = 1,
 		.is_last = g->is_last,
@@ -590,6 +600,7 @@ void gen_slice(struct gen *g, uint64_t to_ns)
 	buf_reset(&g->losses);
 	buf_reset(&g->costs);
 	buf_reset(&g->hook_stats);
+	buf_reset(&g->marks);
 }
 
 const void *gen_last_block(const struct gen *g, size_t *ret_bytes)

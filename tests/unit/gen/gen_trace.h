@@ -133,6 +133,7 @@ void gen_snap_full(struct gen *g, uint64_t ts, uint32_t tid, uint32_t pid, uint3
 void gen_loss(struct gen *g, const struct trace_loss *loss);
 void gen_cost(struct gen *g, const struct trace_cost *cost);
 void gen_hook_stat(struct gen *g, const struct trace_hook_stat *stat);
+void gen_mark(struct gen *g, uint64_t ts, const char *text);
 
 /*
  * The machine is suspended now for dur_ns. CLOCK_MONOTONIC stops; all other clocks have gone on

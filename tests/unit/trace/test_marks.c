@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Marks of a trace: in order of time, and those of one name numbered. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define MS 1000000ull
+#define T0 (1000 * MS)
+#define AT(ms) (T0 + (ms) * MS)
+
+/* Three of one name in two blocks, the second of which has one of the first block's time, too. */
+static void test_marks_of_one_name_are_numbered_in_order_of_time(void **state)
+{
+	static const struct {
+		unsigned int at_ms, nr;
+		const char *name;
+	} wanted[] = { { 5, 1, "build" }, { 8, 1, "test" }, { 9, 2, "build" }, { 15, 3, "build" } };
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(m.g, T0, 0, 100, 100, 1, "make");
+	gen_switch(m.g, AT(1), 0, 0, 100, 0);
+	gen_mark(m.g, AT(5), "build");
+	gen_mark(m.g, AT(9), "build");
+	gen_slice(m.g, AT(10));
+	gen_mark(m.g, AT(8), "test");
+	gen_mark(m.g, AT(15), "build");
+	gen_slice(m.g, AT(20));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM marks"), 4);
+	for (unsigned int i = 0; i < 4; i++)
+		assert_int_equal(rows_one(m.a, "SELECT nr FROM marks "
+					       "WHERE ts_ns = %llu AND name = '%s'",
+					  wanted[i].at_ms * MS, wanted[i].name), wanted[i].nr);
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_marks_of_one_name_are_numbered_in_order_of_time),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
