@@ -13,6 +13,7 @@ import shlex
 import struct
 import subprocess
 import termios
+import threading
 from trace_query import EBPFREC, Trace, check
 
 tmp = os.environ["tmp"]
@@ -25,24 +26,19 @@ ABOUT = {"cpu": "ONCPU %CPU", "sched": "WAIT WAIT_MAX", "states": "RUNNING RUNNA
 
 
 def screen(width, height, *argv, **env):
-    """(status, lines) of the program in a terminal"""
-    pid, fd = pty.fork()
-    if not pid:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-        os.environ.update(PAGER="cat", LC_ALL="C.UTF-8", TERM="xterm", **env)
-        os.environ.pop("COLUMNS", None)
-        os.execv(EBPFREC, [EBPFREC, *argv])
+    """(status, lines) of the program in a terminal. It is not the program's own, so that it does not hang up, which loses what it has not passed on."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+    env = dict(os.environ, PAGER="cat", LC_ALL="C.UTF-8", TERM="xterm", **env)
+    env.pop("COLUMNS", None)
+    p = subprocess.Popen([EBPFREC, *argv], stdin=theirs, stdout=theirs, stderr=theirs, env=env)
+    threading.Thread(target=lambda: (p.wait(), os.write(theirs, b"\0"))).start()
     data = b""
-    while True:
-        try:
-            more = os.read(fd, 65536)
-        except OSError:
-            more = b""
-        if not more:
-            break
-        data += more
-    os.close(fd)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), data.decode("utf-8", "replace").replace("\r\n", "\n").splitlines()
+    while not data.endswith(b"\0"):
+        data += os.read(ours, 65536)
+    os.close(ours)
+    os.close(theirs)
+    return p.wait(), data[:-1].decode("utf-8", "replace").replace("\r\n", "\n").splitlines()
 
 
 def views():

@@ -19,7 +19,7 @@ tmp = os.environ["tmp"]
 t = Trace(tmp + "/busy")
 me = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_recorder")}
 names = sorted(r["comm"] for r in t.sql("SELECT comm FROM processes WHERE is_recorder"))
-check("self: the recorder is tagged, and its helper", names == ["ebpfrec", "ebpfrec-stats"], names)
+check("self: the recorder is tagged, and its helpers", names == ["ebpfrec", "ebpfrec-open", "ebpfrec-stats"], names)
 def oncpu(*args):
     return sum(r["oncpu_ns"] for r in t.report("cpu", "--by", "process", *args) if r["pid"] in me)
 check("self: not in report cpu by default", oncpu() == 0, oncpu())

@@ -21,7 +21,7 @@ import re
 from trace_query import *
 tmp = os.environ["tmp"]
 WANTED = {
-    "condition": ("lock", ["for locks$", r"was for condition\+0x\w+ \(causes\) \(futex\)$", "^culprit ended .*: timer "]),
+    "condition": ("lock", ["for locks$", r"was for condition(\+0x\w+)? \(causes\) \(futex\)$", "^culprit ended .*: timer "]),
     "idle": ("poll", ["for events$", r"was for epoll \d+ \(epoll_p?wait\)$", "^culprit ended "]),
     "loaded": (None, ["^The threads ran for .* on CPUs$"]),
     "cpu": ("cpu", ["for a CPU$", "^culprit had the CPU for "]),
