@@ -294,8 +294,13 @@ static int tell(struct assertion *a)
 	struct verdict_result *results = calloc(a->rule_cnt, sizeof(*results));
 	struct verdict_line *lines = calloc(a->rule_cnt, sizeof(*lines));
 	unsigned int cnts[3] = { 0 };
-	int c = results && lines ? 0 : say_error("out of memory");
+	int c = 0;
 
+	if (!results || !lines) {
+		free(results);
+		free(lines);
+		return say_error("out of memory");
+	}
 	for (unsigned int i = 0; i < a->rule_cnt && !c; i++) {
 		const struct rule *r = &a->rules[i];
 		char *text, *command;
@@ -316,7 +321,7 @@ static int tell(struct assertion *a)
 		c = print_rows(a, results, lines, cnts);
 	if (!c && a->keeps)
 		c = keep(a, lines, cnts);
-	for (unsigned int i = 0; lines && i < a->rule_cnt; i++) {
+	for (unsigned int i = 0; i < a->rule_cnt; i++) {
 		free((char *)lines[i].text);
 		free((char *)lines[i].command);
 	}

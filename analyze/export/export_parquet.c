@@ -165,16 +165,14 @@ static int write_list(struct write *w, const struct table_def *def, struct err *
 	void *table = NULL;
 	int c = open_file(w, def, 0, &table, e);
 	struct file *f = table;
+	const struct row_sink sink = { .ctx = f, .row = put_list_row };
 
-	if (!c) {
-		const struct row_sink sink = { .ctx = f, .row = put_list_row };
-
-		f->e = e;
-		c = export_rows_all(&w->x, def, &sink, e);
-	}
+	if (!f)
+		return c;
+	f->e = e;
+	c = c ?: export_rows_all(&w->x, def, &sink, e);
 	c = c ?: finish_file(f, e);
-	if (f)
-		close_file(f);
+	close_file(f);
 	return c;
 }
 

@@ -311,10 +311,6 @@ $ ebpfrec view -i nowhere
 ? 1
 2> ebpfrec: nowhere: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i
 
-$ ebpfrec view -i golden.ebpfrec --listen nonsense
-? 1
-2> ebpfrec: 'nonsense' is no address and port such as 127.0.0.1:19435
-
 $ ebpfrec view --listen ''
 ? 2
 2> ebpfrec view: --listen: the address must not be empty

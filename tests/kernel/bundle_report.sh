@@ -27,6 +27,10 @@ for command in "check" "info --columns" "sql 'SELECT count(*) FROM switches'" "e
 	"redact -o redacted" "cut -e sched -o switches" "bundle -o again.zip" "report --phases"; do
 	check "bundle: ${command%% *} reads it" "TMPDIR=$tmp/scratch $EBPFREC $command -i run.zip >out 2>&1" "$(tail -n 2 out)"
 done
+cp -r run.ebpfrec judged && "$EBPFREC" assert -i judged --keep --rule 'cpu comm=dd oncpu_ns < 9s' >out 2>&1 && "$EBPFREC" bundle -i judged -o judged.zip >out 2>&1
+check "bundle: kept verdicts are in it" "$EBPFREC info -i judged.zip | grep -q assert" "$(cat out)"
+"$EBPFREC" assert -i judged.zip --keep --rule 'cpu comm=dd oncpu_ns < 9s' >out 2>&1
+check "bundle: it takes no verdicts" "grep -q 'a bundle cannot be changed' out" "$(cat out)"
 "$EBPFREC" diff run.zip run.ebpfrec --format csv >a 2>out
 check "bundle: diff reads it, and sees no change" "[ $? -eq 0 ] && [ $(wc -l <a) -gt 1 ] && ! grep -qv ',same,\|verdict' a" "$(cat out) $(grep -v ',same,' a | head -n 3)"
 for trace in repaired redacted switches again.zip; do

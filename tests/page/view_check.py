@@ -28,6 +28,7 @@ def check(name, good, saw=""):
 
 class Viewer:
     def __init__(self, trace):
+        self.trace = trace
         self.process = subprocess.Popen([ebpfrec, "view", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         if not self.url:
@@ -52,6 +53,8 @@ def check_refusals(v):
            v.ask(v.path, Host="evil.example")[0], v.ask(v.path, method="POST")[0], v.ask(v.path + "etc")[0]]
     check("without the token, for another host and with POST it refuses", got == [200, 403, 403, 403, 403, 403, 405, 404], got)
     got = [v.ask(v.path + "window" + q)[0] for q in ("", "?from=1", "?from=5&to=5", "?from=9&to=5", "?from=-1&to=5", "?from=1e3&to=5000", "?from=0&to=99999999999999999999")]
+    p = subprocess.run([ebpfrec, "view", "-i", v.trace, "--listen", "nonsense"], stderr=subprocess.PIPE, text=True)
+    check("an address that is none is refused", p.returncode == 1 and "is no address and port" in p.stderr, p.stderr)
     check("what is no window is refused", got == [400] * len(got), got)
 
 

@@ -440,10 +440,12 @@ static int add_range(void *ctx, const struct map_record *r)
 	if (r->ino && !new.path)
 		return -ENOMEM;
 	new.map.path = new.path;
-	if (array_add(&l->v, &l->cap, &l->cnt, new) == 0)
-		return 0;
-	free(new.path);
-	return -ENOMEM;
+	if (array_reserve(&l->v, &l->cap, l->cnt + 1) < 0 || !l->v) {
+		free(new.path);
+		return -ENOMEM;
+	}
+	l->v[l->cnt++] = new;
+	return 0;
 }
 
 /* The range that holds an address; NULL: none does. */
