@@ -117,7 +117,7 @@ async function check_waits()
 		return;
 	const states = await tp.query("SELECT tid, blocked_function AS text FROM thread_state JOIN thread USING (utid) " +
 				      "WHERE blocked_function IS NOT NULL");
-	const rows = sql("SELECT tid, call_name(call) || coalesce(' ' || object_name(call, object), '') AS text FROM switches JOIN threads USING (utid) " +
+	const rows = sql("SELECT tid, call_name(call) || coalesce(' ' || object_name(call, object, utid, ts_ns), '') AS text FROM switches JOIN threads USING (utid) " +
 			 "WHERE NOT preempted AND prev_state > 0 AND prev_state & 176 = 0 AND call_name(call) NOT NULL AND tid > 0");
 
 	same("what threads slept for", sums(states, (r) => `${r.tid} ${r.text}`, () => 1), sums(rows, (r) => `${r.tid} ${r.text}`, () => 1));
