@@ -192,7 +192,7 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 	return false;
 }
 
-/* How long a sleep of the current task is to be; 0: not told, or until an instant. */
+/* Returns how long a sleep of the current task is to be; 0: not told, or until an instant. */
 static __always_inline __u64 call_sleep_ns(const struct call_regs *r)
 {
 	const void *from = NULL;

@@ -98,7 +98,7 @@ static int read_rules(struct assertion *a)
 
 /* ---- answers ---- */
 
-/* What is damaged shows when it is read: SQL may be about all of the trace. */
+/* All of the trace is read for damage first, since SQL may be about all of it. */
 static int find_sql(struct input *in, struct finding *f, char *missing, size_t size)
 {
 	uint64_t from_ns = trace_start_ns(in->trace), to_ns = trace_end_ns(in->trace);
@@ -184,7 +184,7 @@ static const char *limit_of(const struct rule *r)
 	return limit;
 }
 
-/* What decided, in words: "wait_ms is 7.200, and must be < 5, in a.ebpfrec (object=futex)". */
+/* Says what decided: "wait_ms is 7.200, and must be < 5, in a.ebpfrec (object=futex)". */
 static char *say_result(const struct assertion *a, const struct rule *r,
 			const struct verdict_result *v)
 {

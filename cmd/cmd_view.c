@@ -39,7 +39,7 @@ struct view_job {
 	uint64_t looked_ns;
 };
 
-/* What a signal ends: the statement that runs, or the program. */
+/* A signal ends the statement that runs, or the program. */
 static struct analysis *volatile running;
 static volatile sig_atomic_t interrupted;
 
@@ -153,7 +153,7 @@ static uint32_t take_id(const struct http_request *q, const char *name)
 	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
-/* What `report why --format json` and `report spikes --format json` say of the window. */
+/* Writes what `report why --format json` or `report spikes --format json` says of the window. */
 static int write_report(struct view_job *j, const struct report_request *r, struct http_answer *ret,
 			struct err *e)
 {

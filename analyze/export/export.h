@@ -32,9 +32,9 @@ struct export_to {
 	uint64_t all_rows; /* expected */
 };
 
-/* Whether the table is wanted. */
+/* Returns whether the table is wanted. */
 bool export_has(const struct export_to *x, const struct table_def *def);
-/* Rows of the tables that are wanted, an estimate. */
+/* Estimates the rows of the tables that are wanted. */
 uint64_t export_expected_rows(const struct export_to *x);
 
 /* ---- export_rows: the rows of an event table, or of a table made of events ---- */
@@ -70,7 +70,7 @@ int export_text_safe(struct export_text *room, struct value *v);
 
 /* ---- export_fill: the event tables, several at a time ---- */
 
-/* Where their rows go. Functions return 0 or -errno with a text. */
+/* A target takes their rows. Functions return 0 or -errno with a text. */
 struct export_target {
 	void *ctx;
 	/* Once, before any row; NULL: nothing is to be done. 1; 0: it takes no rows; -errno. */

@@ -119,7 +119,7 @@ static int open_file(void *ctx, const struct table_def *def, unsigned int number
 	return c;
 }
 
-/* How far the wall clock is ahead of the trace's, at the row's first instant. */
+/* Returns how far the wall clock is ahead of the trace's at the row's first instant. */
 static int64_t ahead_ns(const struct file *f, const struct value *row)
 {
 	const struct analysis *a = f->w->x.a;

@@ -88,7 +88,7 @@ static uint64_t round_length(uint64_t ns)
 				return steps[i] * power;
 }
 
-/* How many bins a window is worth: of each block, its part of the events. */
+/* Returns how many bins a window is worth: of each block, its part of the events. */
 static uint64_t bins_worth(const struct analysis *a, uint64_t from_ns, uint64_t to_ns)
 {
 	double events = 0;

@@ -22,7 +22,7 @@ enum { ENCODING_PLAIN, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_DICTIONARY
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
 enum { CODEC_ZSTD = 6 };
 
-/* What is known of a column chunk when its pages are written. */
+/* The footer says this of each column chunk, whose pages are written first. */
 struct chunk {
 	uint64_t at;		/* in the file */
 	uint64_t data_at;	/* its data page */

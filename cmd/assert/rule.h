@@ -53,5 +53,5 @@ void rule_free(struct rule *r);
 
 const char *rule_op_text(enum rule_op op); /* "<" */
 bool rule_holds(const struct rule *r, double figure);
-/* Of two figures, whether a is farther from what the rule wants. */
+/* Returns whether a is farther than b from what the rule wants. */
 bool rule_is_worse(const struct rule *r, double a, double b);

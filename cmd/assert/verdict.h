@@ -18,7 +18,7 @@ enum verdict { VERDICT_PASS, VERDICT_INDETERMINATE, VERDICT_FAIL };
 
 #define FINDING_COLUMNS_MAX 100 /* no view has as many */
 
-/* What one trace says. why and which begin as "". */
+/* One trace says this of a rule. why and which begin as "". */
 struct finding {
 	const struct rule *rule;
 	bool has; /* there is a figure */
