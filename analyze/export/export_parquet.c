@@ -189,10 +189,10 @@ static int write_lists(struct write *w, struct err *e)
 
 /* ---- all ---- */
 
-/* What the footer of each file says of the trace. */
+/* The footer of each file has these keys of the trace's manifest. */
 static void describe(struct write *w)
 {
-	static const char *const keys[] = { "host", "trace_id", "machine", "kernel" };
+	static const char *const keys[] = { "host", "trace.uuid", "machine", "kernel.release" };
 	const struct trace *t = w->x.a->trace;
 	unsigned int n = 0;
 

@@ -201,6 +201,8 @@ def check_row_groups(engine):
     source = "'%s/large.parquet/slab_allocs/*.parquet'" % DIR
     groups = engine.ask("SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata(%s) ORDER BY ALL" % source)
     (start, end, bytes_), = engine.ask("SELECT epoch_ns(min(ts_ns)), epoch_ns(max(ts_ns)), sum(bytes)::BIGINT FROM read_parquet(%s)" % source)
+    keys = {k for k, in engine.ask("SELECT decode(key) FROM parquet_kv_metadata(%s)" % source)}
+    check("duckdb: the footer says which trace it is, and what is missing", {"trace.uuid", "incomplete"} <= keys, keys)
     edges = [start + (end + 1 - start) * i // 10 for i in range(11)]
     parts = [engine.ask("SELECT count(*), sum(bytes)::BIGINT FROM read_parquet(%s) WHERE ts_ns >= make_timestamp_ns(%d) AND ts_ns < make_timestamp_ns(%d)"
                         % (source, *edge))[0] for edge in zip(edges, edges[1:])]
