@@ -85,6 +85,21 @@ static void test_a_killed_recorder_leaves_such_a_loss(void **state)
 	made_close(&m);
 }
 
+/* A cut of the trace's window, as a trace of its own. */
+static struct trace *cut(struct made_trace *m, unsigned int nr, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct trace_cut_request q = { .from_ns = from_ns, .to_ns = to_ns, .reason = "test",
+					     .before = analysis_checkpoint, .before_ctx = m->a };
+	struct trace_cut_result made;
+	struct trace *t;
+	char path[100];
+
+	snprintf(path, sizeof(path), "%s/cut-%u", m->dir, nr);
+	assert_int_equal(trace_cut(m->t, &q, path, &made, NULL), 0);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
+	return t;
+}
+
 /* A loss around the end of one cut counts in the next cut alone. */
 static void test_cuts_of_a_trace_share_no_loss(void **state)
 {
@@ -95,23 +110,14 @@ static void test_cuts_of_a_trace_share_no_loss(void **state)
 	make_trace(&m);
 	made_open(&m);
 	for (unsigned int i = 0; i < 2; i++) {
-		struct trace_cut_request q = { .from_ns = T0 + ends[i] * MS,
-					       .to_ns = T0 + ends[i + 1] * MS,
-					       .reason = "test",
-					       .before = analysis_checkpoint,
-					       .before_ctx = m.a };
-		struct trace_cut_result made;
+		uint64_t from_ns = T0 + ends[i] * MS, to_ns = T0 + ends[i + 1] * MS;
+		struct trace *t = cut(&m, i, from_ns, to_ns);
 		struct analysis *a;
-		struct trace *t;
-		char path[100];
 
-		snprintf(path, sizeof(path), "%s/cut-%u", m.dir, i);
-		assert_int_equal(trace_cut(m.t, &q, path, &made, NULL), 0);
-		assert_int_equal(trace_open(&t, path, NULL), 0);
 		assert_int_equal(analysis_open(&a, t, NULL), 0);
-		assert_int_equal(sum_of(a, "loss", q.from_ns, q.to_ns), i ? 13 : 0);
+		assert_int_equal(sum_of(a, "loss", from_ns, to_ns), i ? 13 : 0);
 		assert_int_equal(rows_one(a, "SELECT is_complete('sched', 0, 10000000)"), 0);
-		sum += sum_of(a, "loss", q.from_ns, q.to_ns);
+		sum += sum_of(a, "loss", from_ns, to_ns);
 		analysis_close(a);
 		trace_close(t);
 	}
@@ -153,21 +159,13 @@ static void test_a_cut_has_no_rows_of_samples_outside(void **state)
 	}
 	made_open(&m);
 	for (half = 0; half < 2; half++) {
-		struct trace_cut_request q = { .from_ns = T0 + half * 10 * MS,
-					       .to_ns = T0 + (half + 1) * 10 * MS,
-					       .reason = "test", .before = analysis_checkpoint,
-					       .before_ctx = m.a };
-		struct trace_cut_result made;
+		uint64_t from_ns = T0 + half * 10 * MS, to_ns = T0 + (half + 1) * 10 * MS;
+		struct trace *t = cut(&m, half, from_ns, to_ns);
 		struct analysis *a;
-		struct trace *t;
-		char path[100];
 
-		snprintf(path, sizeof(path), "%s/cut-%u", m.dir, half);
-		assert_int_equal(trace_cut(m.t, &q, path, &made, NULL), 0);
-		assert_int_equal(trace_open(&t, path, NULL), 0);
 		assert_int_equal(analysis_open(&a, t, NULL), 0);
-		count_rows(m.a, q.from_ns, q.to_ns, of_trace);
-		count_rows(a, q.from_ns, q.to_ns, of_cut);
+		count_rows(m.a, from_ns, to_ns, of_trace);
+		count_rows(a, from_ns, to_ns, of_cut);
 		assert_int_equal(of_trace[0], 1);
 		assert_int_equal(of_trace[1], 1);
 		assert_memory_equal(of_cut, of_trace, sizeof(of_cut));
