@@ -112,12 +112,14 @@ check("share: the bundle is below its size, and whole", size <= LIMIT, size)
 check("share: other programs take it", subprocess.run(["unzip", "-tq", tmp + "/public.zip"], stdout=subprocess.DEVNULL).returncode == 0, "unzip -t")
 
 # ---- the same numbers, other names ----
-NAMES = {"comm", "by_comm", "beside", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack", "function", "object"}
+NAMES = {"comm", "by_comm", "beside", "holder", "submitter", "largest_rss_comm", "call_site", "user_stack", "kernel_stack", "stack", "function"}
 # the size of blocks with other names is their own
 NAMES |= {"bytes_written", "bytes_per_event"}
+# what somebody waited for, where it has no name that a bundle replaces
+OBJECT = re.compile(r"(pipe|socket|inode):\[\d+\]|[0-9a-f]+|(process|epoll|eventfd|timerfd|signalfd|inotify) \d+|\d[\d.]* [num]?s")
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
 # What the names of vectors are, a part of a trace may not know. A burst over an edge is shorter in a part.
-BEYOND = {"irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
+BEYOND = {"path": {"object"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [line.split()[0] for line in run("report", "--list").splitlines() if line[:1].strip()]
 pseudonyms = {}
@@ -126,7 +128,7 @@ inside = {r["pid"] for r in A.sql("SELECT pid FROM processes GROUP BY pid HAVING
 
 
 def numbers(view, row, shift_ns):
-    return {k: v - shift_ns if k in INSTANTS and v != "" else v for k, v in row.items()
+    return {k: v - shift_ns if k in INSTANTS and v != "" else "" if k == "object" and not OBJECT.fullmatch(str(v)) else v for k, v in row.items()
             if k not in NAMES and k not in BEYOND.get(view, ())}
 
 
