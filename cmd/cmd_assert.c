@@ -29,7 +29,8 @@ struct assertion {
 	const char *file;
 	struct rule *rules;
 	unsigned int rule_cnt;
-	struct finding *findings; /* of a rule, one per trace */
+	struct finding *findings; /* of a rule, one per trace, and room for traces_max */
+	unsigned int traces_max; /* that were named: warm-ups are none of paths */
 	double *room;
 	bool keeps;
 };
@@ -99,15 +100,17 @@ static int read_rules(struct assertion *a)
 /* ---- answers ---- */
 
 /* All of the trace is read for damage first, since SQL may be about all of it. */
-static int find_sql(struct input *in, struct finding *f, char *missing, size_t size)
+static int find_sql(struct input *in, struct finding *f, struct report_window *w)
 {
-	uint64_t from_ns = trace_start_ns(in->trace), to_ns = trace_end_ns(in->trace);
 	struct row_sink sink = finding_sink(f);
 	struct err e = { "" };
 	int c;
 
-	input_verify(in, false, from_ns, to_ns);
-	input_is_complete(in->trace, LOSS_NEEDS_ALL, from_ns, to_ns, missing, size);
+	w->from_ns = trace_start_ns(in->trace);
+	w->to_ns = trace_end_ns(in->trace);
+	input_verify(in, false, w->from_ns, w->to_ns);
+	input_is_complete(in->trace, LOSS_NEEDS_ALL, w->from_ns, w->to_ns, w->missing,
+			  sizeof(w->missing));
 	c = in->analysis ? 0 : input_analysis(in);
 	c = c ?: analysis_sql(in->analysis, f->rule->sql, &sink, &e);
 	if (c < 0)
@@ -115,16 +118,30 @@ static int find_sql(struct input *in, struct finding *f, char *missing, size_t s
 	return c;
 }
 
+/* "1.000 .. 2.000 s" of the trace, which began at that time. */
+static void name_window(const struct trace *t, const struct report_window *w, struct finding *f)
+{
+	uint64_t start_ns = trace_start_ns(t), end_ns = trace_end_ns(t),
+		 to_ns = w->to_ns < end_ns ? w->to_ns : end_ns;
+
+	snprintf(f->window, sizeof(f->window), "%s .. %s s",
+		 say_instant(w->from_ns > start_ns ? (int64_t)(w->from_ns - start_ns) : 0),
+		 say_instant((int64_t)(to_ns - start_ns)));
+	snprintf(f->started, sizeof(f->started), "%s", say_wall(trace_real_ns(t, start_ns), false));
+}
+
 /* 0 also where there is no answer: EXIT_USAGE is for a rule that nobody could answer. */
 static int find(struct assertion *a, struct input *in, struct finding *f)
 {
-	char missing[REPORT_MISSING_BYTES] = "";
+	struct report_window w = { .missing = "" };
 	struct row_sink sink = finding_sink(f);
 	int c = !in->trace ? EXIT_FAILED :
-		f->rule->sql ? find_sql(in, f, missing, sizeof(missing)) :
-			       report_collect((char **)f->rule->argv, in, &sink, missing);
+		f->rule->sql ? find_sql(in, f, &w) :
+			       report_collect((char **)f->rule->argv, in, &sink, &w);
 
-	finding_end(f, missing);
+	finding_end(f, w.missing);
+	if (!c)
+		name_window(in->trace, &w, f);
 	if (*f->error || c == EXIT_USAGE) {
 		say_error("%s:%u: %s", a->file, f->rule->line,
 			  *f->error ? f->error : "report refuses this rule");
@@ -139,15 +156,24 @@ static int find(struct assertion *a, struct input *in, struct finding *f)
 	return 0;
 }
 
-static int find_in_trace(struct assertion *a, unsigned int trace)
+/* The next trace is paths.v[*trace]; a warm-up run is taken out of them. */
+static int find_in_trace(struct assertion *a, unsigned int *trace)
 {
-	struct input in = { .path = a->paths.v[trace], .quick = true };
-	unsigned int cnt = a->paths.cnt;
-	int c = 0;
+	struct input in = { .path = a->paths.v[*trace], .quick = true };
+	unsigned int nth = *trace;
+	int c = input_open(&in, true);
 
-	(void)input_open(&in, true);
+	if (!c && input_is_warm_up(&in)) {
+		a->paths.cnt--;
+		memmove(&a->paths.v[nth], &a->paths.v[nth + 1],
+			(a->paths.cnt - nth) * sizeof(*a->paths.v));
+		input_close(&in);
+		return 0;
+	}
+	(*trace)++;
+	c = 0;
 	for (unsigned int i = 0; i < a->rule_cnt && !c; i++) {
-		struct finding *f = &a->findings[i * cnt + trace];
+		struct finding *f = &a->findings[i * a->traces_max + nth];
 
 		finding_init(f, &a->rules[i]);
 		c = find(a, &in, f);
@@ -174,16 +200,6 @@ static char *command_of(const struct rule *r, const char *path)
 	return lists_join_argv(argv);
 }
 
-static const char *limit_of(const struct rule *r)
-{
-	static char limit[48];
-	char text[40];
-
-	verdict_format(text, sizeof(text), r, r->limit);
-	snprintf(limit, sizeof(limit), "%s %s", rule_op_text(r->op), text);
-	return limit;
-}
-
 /* Says what decided: "wait_ms is 7.200, and must be < 5, in a.ebpfrec (object=futex)". */
 static char *say_result(const struct assertion *a, const struct rule *r,
 			const struct verdict_result *v)
@@ -199,7 +215,7 @@ static char *say_result(const struct assertion *a, const struct rule *r,
 			 *v->which ? " (" : "", v->which, *v->which ? ")" : "");
 	if (asprintf(&text, "%s%s is %s%s, and must be %s%s%s%s%s", r->is_sum ? "sum:" : "",
 		     r->sql ? "the number of rows" : r->column, v->has ? "" : "not known",
-		     v->has ? figure : "", limit_of(r), in, *v->why ? "; " : "",
+		     v->has ? figure : "", verdict_limit(r), in, *v->why ? "; " : "",
 		     v->of_median && *v->why ? say_format("%s: ", a->paths.v[v->trace]) : "",
 		     v->why) < 0)
 		return NULL;
@@ -216,7 +232,7 @@ static void put_row(struct render *out, const struct assertion *a, const struct 
 		verdict_format(figure, sizeof(figure), r, v->figure);
 	if (is_table)
 		render_put(out, (struct value[]){ value_text(verdict_name(v->verdict)),
-						  value_text(figure), value_text(limit_of(r)),
+						  value_text(figure), value_text(verdict_limit(r)),
 						  value_text(r->text) });
 	else
 		render_put(out, (struct value[]){
@@ -263,23 +279,13 @@ static int print_rows(struct assertion *a, const struct verdict_result *results,
 	return 0;
 }
 
-/* "rules.txt: 8 pass, 1 fail, 0 indeterminate; FAIL: cpu util_pct < 60" */
-static int keep(const struct assertion *a, const struct verdict_line *lines,
-		const unsigned int cnts[3])
+static int keep(const struct assertion *a, const struct verdict_line *lines)
 {
-	char text[2048];
-	size_t n = (size_t)snprintf(text, sizeof(text), "%s: %u pass, %u fail, %u indeterminate",
-				    a->file, cnts[VERDICT_PASS], cnts[VERDICT_FAIL],
-				    cnts[VERDICT_INDETERMINATE]);
 	int c = 0;
 
-	for (unsigned int i = 0; i < a->rule_cnt && n < sizeof(text); i++)
-		if (lines[i].verdict != VERDICT_PASS)
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "; %s: %s",
-					      verdict_name(lines[i].verdict), a->rules[i].text);
 	for (unsigned int i = 0; i < a->paths.cnt; i++) {
 		struct err e = { "" };
-		int r = verdict_keep(a->paths.v[i], text, &e);
+		int r = verdict_keep(i, lines, a->rule_cnt, &e);
 
 		if (r)
 			c = say_error("%s: the verdicts are not kept: %s", a->paths.v[i],
@@ -303,12 +309,14 @@ static int tell(struct assertion *a)
 	}
 	for (unsigned int i = 0; i < a->rule_cnt && !c; i++) {
 		const struct rule *r = &a->rules[i];
+		const struct finding *f = &a->findings[i * a->traces_max];
 		char *text, *command;
 
-		results[i] = verdict_of(&a->findings[i * a->paths.cnt], a->paths.cnt, a->room);
+		results[i] = verdict_of(f, a->paths.cnt, a->room);
 		text = say_result(a, r, &results[i]);
 		command = command_of(r, a->paths.v[results[i].trace]);
-		lines[i] = (struct verdict_line){ a->file, r, results[i].verdict, text, command };
+		lines[i] = (struct verdict_line){ a->file, r, results[i].verdict, text, command,
+						  &results[i], f, a->paths.v, a->paths.cnt };
 		cnts[results[i].verdict]++;
 		if (!text || !command)
 			c = say_error("out of memory");
@@ -320,7 +328,7 @@ static int tell(struct assertion *a)
 	else if (!c)
 		c = print_rows(a, results, lines, cnts);
 	if (!c && a->keeps)
-		c = keep(a, lines, cnts);
+		c = keep(a, lines);
 	for (unsigned int i = 0; i < a->rule_cnt; i++) {
 		free((char *)lines[i].text);
 		free((char *)lines[i].command);
@@ -381,12 +389,15 @@ static int run(void *job)
 	c = c ?: read_rules(a);
 	if (c)
 		return c;
+	a->traces_max = a->paths.cnt;
 	a->findings = calloc((size_t)a->rule_cnt * a->paths.cnt, sizeof(*a->findings));
 	a->room = calloc(a->paths.cnt, sizeof(*a->room));
 	if (!a->findings || !a->room)
 		return say_error("out of memory");
-	for (unsigned int i = 0; i < a->paths.cnt && !c; i++)
-		c = find_in_trace(a, i);
+	for (unsigned int i = 0; i < a->paths.cnt && !c;)
+		c = find_in_trace(a, &i);
+	if (!c && !a->paths.cnt)
+		c = opts_usage_error("all traces are warm-up runs, which are left out");
 	return c ? c : tell(a);
 }
 
@@ -412,8 +423,8 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, offsetof(struct assertion, paths), lists_add_string },
 	{ 0, "rule", "RULE", "a rule, in place of a file; may be repeated", OPTS_CALL,
 	  offsetof(struct assertion, given), lists_add_string },
-	{ 0, "keep", NULL, "keep the verdicts as a note of each trace, which info shows", OPTS_FLAG,
-	  offsetof(struct assertion, keeps) },
+	{ 0, "keep", NULL, "keep the verdicts as notes of each trace, which reports and pages show",
+	  OPTS_FLAG, offsetof(struct assertion, keeps) },
 	{ 0, "format", "FORMAT",
 	  "table (default), markdown, csv, json, jsonl, junit (XML) or github\n"
 	  "(annotations of a job)",

@@ -533,7 +533,7 @@ static void done(void *options)
 }
 
 int report_collect(char **argv, struct input *in, const struct row_sink *rows,
-		   char ret_missing[static REPORT_MISSING_BYTES])
+		   struct report_window *ret)
 {
 	struct report_options o = { .rows = rows };
 	int c = opts_parse(&report_opts, &o, argv);
@@ -548,7 +548,8 @@ int report_collect(char **argv, struct input *in, const struct row_sink *rows,
 	c = c ?: check_options(&o) ?: check_named(&o);
 	c = c ?: report_answer(&o);
 	in->damage_noted = o.in.damage_noted;
-	memcpy(ret_missing, o.missing, sizeof(o.missing));
+	*ret = (struct report_window){ .from_ns = o.q.from_ns, .to_ns = o.q.to_ns };
+	memcpy(ret->missing, o.missing, sizeof(o.missing));
 	free_lists(&o);
 	return c == OPTS_LEAVE ? EXIT_USAGE : c;
 }

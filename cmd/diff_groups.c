@@ -104,8 +104,7 @@ static int add_trace(const struct diff_groups *d, struct groups *g, int group, c
 	uint64_t start_ns, end_ns;
 	int c = input_open(&in, true);
 
-	if (!c && trace_get(in.trace, "note.warm_up")) {
-		say_note("%s: a warm-up run, left out", path);
+	if (!c && input_is_warm_up(&in)) {
 		input_close(&in);
 		return 0;
 	}

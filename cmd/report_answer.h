@@ -55,9 +55,13 @@ int report_window(struct report_options *o);
 int report_answer(struct report_options *o);
 /*
  * Answers a command line of report (argv[0] is "report") about the trace open in in. The rows go to
- * a sink, as json has them. ret_missing: what the window lacks. 0 or an exit status.
+ * a sink, as json has them. ret: the answer's window, and what it lacks. 0 or an exit status.
  */
+struct report_window {
+	uint64_t from_ns, to_ns; /* of the trace's clock; 0 .. 0: there is no answer */
+	char missing[REPORT_MISSING_BYTES];
+};
 int report_collect(char **argv, struct input *in, const struct row_sink *rows,
-		   char ret_missing[static REPORT_MISSING_BYTES]);
+		   struct report_window *ret);
 /* Prints below a table what the view is about, in a sentence, or with --notes all of its notes. */
 void report_print_notes(const struct report_options *o, const char *below);

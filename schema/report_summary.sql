@@ -7,7 +7,7 @@
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.
 -- takes: who threads spikes
--- drops: lat_p50_ns lat_p99_ns
+-- drops: lat_p50_ns lat_p99_ns why traces started_utc window
 -- rows: sums
 --
 -- The result has several sections, each the beginning of another view, with the definitions of that
@@ -23,6 +23,9 @@
 -- running; disk_wait_ns and uninterruptible_ns are those of `states`: sleeps with a block request of
 -- the thread in flight, and other uninterruptible sleeps. waited_for: the two kinds of `waits` that
 -- took most of all the time in which they waited.
+--
+-- Rules judged: what `ebpfrec assert --keep` found, when, about which window of a trace that began when (a cut keeps
+-- what was found of the trace it was cut out of), as the notes assert.01 and so on say. The window asked for does not matter.
 --
 -- :brief is 1 for a screenful. A section whose title begins with + is then left out.
 --
@@ -93,6 +96,16 @@ SELECT comm, device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_p99_ns,
 		ORDER BY u.bytes DESC, u.ios DESC, u.lat_max_ns DESC, u.name) AS nth
 	  FROM io_usage(:from, :to, 0, 'comm') AS u)
  ORDER BY op = 'discard' AND NOT (:brief AND nth = 1), nth + 1.5 * (op = 'discard')
+
+-- section: ?Rules judged (6: info)
+-- A note of such a name that is no object of JSON is a user's own.
+SELECT verdict, judged_utc, figure, "limit", rule, "window", started_utc, traces, why
+  FROM (SELECT json_extract(v, '$.verdict') AS verdict, replace(substr(json_extract(v, '$.judged'), 1, 16), 'T', ' ') AS judged_utc,
+	       json_extract(v, '$.figure') AS figure, json_extract(v, '$.limit') AS "limit", json_extract(v, '$.rule') AS rule,
+	       json_extract(v, '$.window') AS "window", replace(rtrim(json_extract(v, '$.started'), 'Z'), 'T', ' ') AS started_utc,
+	       json_extract(v, '$.traces') AS traces, json_extract(v, '$.why') AS why, key
+	  FROM (SELECT key, CASE WHEN json_valid(value) THEN value END AS v FROM info WHERE key GLOB 'note.assert.*'))
+ WHERE verdict IS NOT NULL ORDER BY verdict = 'PASS', key
 
 -- section: +Events
 SELECT class, sum(attempted_cnt) AS attempted, sum(read_cnt) AS read,

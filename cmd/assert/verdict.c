@@ -313,3 +313,13 @@ void verdict_format(char *buf, size_t size, const struct rule *r, double v)
 	else
 		snprintf(buf, size, "%.3f", v);
 }
+
+const char *verdict_limit(const struct rule *r)
+{
+	static char limit[48];
+	char text[40];
+
+	verdict_format(text, sizeof(text), r, r->limit);
+	snprintf(limit, sizeof(limit), "%s %s", rule_op_text(r->op), text);
+	return limit;
+}

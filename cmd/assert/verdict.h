@@ -28,6 +28,7 @@ struct finding {
 	uint64_t rows; /* that match */
 	char which[160]; /* that row's keys: "comm=server" */
 	char why[400]; /* what is missing */
+	char window[64], started[40]; /* "1 .. 2 s", and when the trace began; "": unknown */
 	char error[300]; /* the rule is wrong for this view */
 	/* while rows come */
 	int col, complete, filters[RULE_FILTERS_MAX];
@@ -55,5 +56,7 @@ struct verdict_result {
 struct verdict_result verdict_of(const struct finding *f, unsigned int cnt, double *room);
 
 const char *verdict_name(enum verdict v);
+/* "< 60.0 %"; valid until the next call. */
+const char *verdict_limit(const struct rule *r);
 /* "7.20 ms": a figure or a limit of a rule. */
 void verdict_format(char *buf, size_t size, const struct rule *r, double v);

@@ -16,6 +16,10 @@ struct verdict_line {
 	enum verdict verdict;
 	const char *text; /* "12.3 % in a.ebpfrec (comm=server), limit < 10 %" */
 	const char *command;
+	const struct verdict_result *result;
+	const struct finding *findings; /* by trace */
+	const char *const *paths;
+	unsigned int traces;
 };
 
 void verdict_write_junit(FILE *f, const char *file, const struct verdict_line *v, unsigned int cnt);

@@ -29,6 +29,14 @@ int input_take_path(void *input, const char *value, struct err *e)
 	return 0;
 }
 
+bool input_is_warm_up(const struct input *in)
+{
+	if (!trace_get(in->trace, "note.warm_up"))
+		return false;
+	say_note("%s: a warm-up run, left out", input_path(in));
+	return true;
+}
+
 int input_take_format(void *format, const char *value, struct err *e)
 {
 	return render_parse_format(value, RENDER_OF_ROWS, format) ?

@@ -99,6 +99,8 @@ char *input_output_name(const struct input *in, const char *ending);
  * if it cannot.
  */
 int input_open(struct input *in, bool notes);
+/* Says so if the trace is a warm-up run (`record --warm-up`), which is no member of a group. */
+bool input_is_warm_up(const struct input *in);
 /* Reads what was recorded since the trace was opened. */
 int input_refresh(struct input *in);
 /*

@@ -212,10 +212,71 @@ $ ebpfrec assert -i golden.ebpfrec --rule 'cpu --phases phase=[[]start] comm=cc1
 1>
 1> 0 pass, 0 fail, 2 indeterminate
 
-# Verdicts are kept where the trace is. Of its bundles, which not every build reads, tests/kernel/bundle_report.sh has this.
-$ ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' --rule 'cpu oncpu_ns < 9s' >out; echo $?; ebpfrec info -i part-1200ms | grep -A1 assert; ebpfrec check -i part-1200ms >/dev/null && ebpfrec report cpu -i part-1200ms --format csv | tail -n 1
+# Verdicts are kept where the trace is, with figure, limit, window and when; what is judged later takes their place.
+# Of bundles, which not every build reads, tests/kernel/bundle_report.sh has this.
+$ ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' --rule 'cpu oncpu_ns < 9s' --rule 'cpu pid=1 oncpu_ns < 9s' >out; echo $?; ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' --rule 'cpu --from 100ms oncpu_ns < 9s' >out; ebpfrec info -i part-1200ms | grep assert; ebpfrec check -i part-1200ms >/dev/null && ebpfrec report cpu -i part-1200ms --format csv | tail -n 1
 1> 1
-1>   note.assert          --rule: 1 pass, 1 fail, 0 indeterminate; FAIL: cpu comm=cc1 oncpu_ms < 100
-1>   page_bytes           4096
+1~   note.assert          ????-??-??T??:??:??Z, --rule: 1 pass, 1 fail, 0 indeterminate; FAIL: cpu comm=cc1 oncpu_ms < 100
+1~   note.assert.01       {"verdict":"FAIL","rule":"cpu comm=cc1 oncpu_ms < 100","figure":"200","limit":"< 100","window":"0.000 .. 0.200 s","started":"2023-11-14T22:30:01.000Z","judged":"????-??-??T??:??:??Z"}
+1~   note.assert.02       {"verdict":"PASS","rule":"cpu --from 100ms oncpu_ns < 9s","figure":"100 ms","limit":"< 9.00 s","window":"0.100 .. 0.200 s","started":"2023-11-14T22:30:01.000Z","judged":"????-??-??T??:??:??Z"}
 1> 200,cc1,200000000,100,0,0,1,0,,,
 2> ebpfrec: part-1200ms: whole: 2 blocks, 169 events
+
+# The summary has them, what failed first, and so has a cut, which knows of what they were found.
+$ ebpfrec cut -i part-1200ms --until 50ms -o short 2>/dev/null; ebpfrec report -i short | sed -n '/^Rules/,$p'
+1> Rules judged
+1> VERDICT  JUDGED (UTC)      FIGURE  LIMIT     RULE                            WINDOW            STARTED (UTC)
+1~ FAIL     ????-??-?? ??:??  200     < 100     cpu comm=cc1 oncpu_ms < 100     0.000 .. 0.200 s  2023-11-14 22:30:01.000
+1~ PASS     ????-??-?? ??:??  100 ms  < 9.00 s  cpu --from 100ms oncpu_ns < 9s  0.100 .. 0.200 s  2023-11-14 22:30:01.000
+1>
+1> cc1 ran for 50.0 ms: ebpfrec report why --comm cc1
+
+$ ebpfrec report -i short --format csv | grep '^Rules judged,1,'
+1> Rules judged,1,verdict,FAIL
+1~ Rules judged,1,judged_utc,????-??-?? ??:??
+1> Rules judged,1,figure,200
+1> Rules judged,1,limit,< 100
+1> Rules judged,1,rule,cpu comm=cc1 oncpu_ms < 100
+1> Rules judged,1,window,0.000 .. 0.200 s
+1> Rules judged,1,started_utc,2023-11-14 22:30:01.000
+1> Rules judged,1,traces,
+1> Rules judged,1,why,
+
+$ ebpfrec report -i golden.ebpfrec | grep -c Rules
+? 1
+1> 0
+
+# A page has them too, of a program that makes pages, and no empty section without them.
+$ for t in short golden.ebpfrec; do ebpfrec export -q -i $t --to html -o $t.html 2>err; grep -q 'built without' err && echo "$t $([ $t = short ] && echo 1 || echo 0)" || echo "$t $(grep -c '<h3>Rules judged' $t.html)"; done
+1> short 1
+1> golden.ebpfrec 0
+
+# A note of somebody else of such a name, and one that is no JSON, are not in the way.
+$ cp -r part-1200ms noted; python3 - noted/manifest <<<'import sys; p = sys.argv[1]; t = open(p).read().split("\n"); t[1:2] = ["note.assert.x=hello", "note.assert.y={}"]; open(p, "w").write("\n".join(t))'; ebpfrec report -i noted | grep -A3 Rules
+1> Rules judged
+1> VERDICT  JUDGED (UTC)      FIGURE  LIMIT     RULE                            WINDOW            STARTED (UTC)
+1~ FAIL     ????-??-?? ??:??  200     < 100     cpu comm=cc1 oncpu_ms < 100     0.000 .. 0.200 s  2023-11-14 22:30:01.000
+1~ PASS     ????-??-?? ??:??  100 ms  < 9.00 s  cpu --from 100ms oncpu_ns < 9s  0.100 .. 0.200 s  2023-11-14 22:30:01.000
+
+# A trace of several is judged by their median; warm-up runs are left out, as by diff, and get no note.
+$ for s in 1200ms 1400ms 1600ms; do rm -rf part-$s; ebpfrec cut -i golden.ebpfrec --from 1s --until $s -o part-$s 2>/dev/null; done; python3 - part-1600ms/manifest <<<'import sys; p = sys.argv[1]; t = open(p).read().split("\n"); t[1:2] = ["note.warm_up=1"]; open(p, "w").write("\n".join(t))'; ebpfrec assert part-* --keep --rule 'cpu comm=cc1 oncpu_ms == 300' --rule 'every: cpu comm=cc1 oncpu_ms <= 400'; grep -c note.assert part-*/manifest; ebpfrec report -i part-1200ms --wide | grep -A3 Rules
+1> VERDICT  FIGURE  LIMIT   RULE
+1> PASS     300     == 300  cpu comm=cc1 oncpu_ms == 300
+1> PASS     400     <= 400  every: cpu comm=cc1 oncpu_ms <= 400
+1>
+1> 2 pass, 0 fail, 0 indeterminate
+1> part-1200ms/manifest:3
+1> part-1400ms/manifest:3
+1> part-1600ms/manifest:0
+1> Rules judged
+1> VERDICT  JUDGED (UTC)      FIGURE  LIMIT   RULE                                 WINDOW            STARTED (UTC)            TRACES
+1~ PASS     ????-??-?? ??:??  300     == 300  cpu comm=cc1 oncpu_ms == 300         0.000 .. 0.200 s  2023-11-14 22:30:01.000  median of 2 traces
+1~ PASS     ????-??-?? ??:??  400     <= 400  every: cpu comm=cc1 oncpu_ms <= 400  0.000 .. 0.400 s  2023-11-14 22:30:01.000  part-1400ms, of 2 traces
+2> ebpfrec: part-1600ms: a warm-up run, left out
+
+$ ebpfrec assert part-1600ms --rule 'cpu comm=cc1 oncpu_ms == 300'
+? 2
+2> ebpfrec: part-1600ms: a warm-up run, left out
+2> ebpfrec assert: all traces are warm-up runs, which are left out
+2> Try 'ebpfrec assert --help'.
+

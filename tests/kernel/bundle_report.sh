@@ -29,6 +29,7 @@ for command in "check" "info --columns" "sql 'SELECT count(*) FROM switches'" "e
 done
 cp -r run.ebpfrec judged && "$EBPFREC" assert -i judged --keep --rule 'cpu comm=dd oncpu_ns < 9s' >out 2>&1 && "$EBPFREC" bundle -i judged -o judged.zip >out 2>&1
 check "bundle: kept verdicts are in it" "$EBPFREC info -i judged.zip | grep -q assert" "$(cat out)"
+check "bundle: and in its summary" "unzip -p judged.zip '*summary.txt' | grep -q '^PASS .*cpu comm=dd oncpu_ns < 9s'" "$(unzip -l judged.zip; unzip -p judged.zip '*summary.txt')"
 "$EBPFREC" assert -i judged.zip --keep --rule 'cpu comm=dd oncpu_ns < 9s' >out 2>&1
 check "bundle: it takes no verdicts" "grep -q 'a bundle cannot be changed' out" "$(cat out)"
 "$EBPFREC" diff run.zip run.ebpfrec --format csv >a 2>out
