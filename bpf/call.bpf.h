@@ -74,7 +74,7 @@ static __always_inline bool call_is_of_file(__u64 number)
 static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 fd,
 					       struct call *c)
 {
-	struct files_struct *files = task->files;
+	struct files_struct *files = FIX_ARG(task)->files;
 	struct fdtable *fdt;
 	struct inode *inode;
 	struct file *file;

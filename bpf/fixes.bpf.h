@@ -168,7 +168,7 @@ static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_st
 		return NULL;
 	if (conf_peek) {
 		if (!c->rq_at) {
-			cfs_rq = task->se.cfs_rq;
+			cfs_rq = FIX_CAST(task)->se.cfs_rq;
 			c->rq_at = (__u64)cfs_rq->rq;
 		}
 		rq = (void *)c->rq_at;

@@ -217,7 +217,7 @@ int task_exit(u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
 	__u32 pid = t->tgid;
-	__u32 group_dead = t->signal->live.counter == 0;
+	__u32 group_dead = FIX_ARG(t)->signal->live.counter == 0;
 	__u64 sum_exec_ns = t->se.sum_exec_runtime;
 	__u32 uid = BPF_CORE_READ(t, real_cred, uid.val);
 	__u32 exit_code = t->exit_code;
@@ -313,6 +313,7 @@ int task_cgroup(u64 *ctx)
 SEC("iter/task")
 int task_snapshot(struct bpf_iter__task *ctx)
 {
+	struct seq_file *seq = ctx->meta->seq;	/* before all paths part: see FIX_ARG() */
 	struct task_struct *t = ctx->task;
 	struct wire_snap s = {};
 	struct mm_struct *mm;
@@ -343,7 +344,7 @@ int task_snapshot(struct bpf_iter__task *ctx)
 		for (i = 0; i < WIRE_RSS_MEMBERS; i++)
 			s.rss_pages[i] = fix_rss_pages(mm, i);
 	}
-	bpf_seq_write(ctx->meta->seq, &s, sizeof(s));
+	bpf_seq_write(seq, &s, sizeof(s));
 	return 0;
 }
 

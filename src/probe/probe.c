@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/privilege.h"
+#include "base/workers.h"
 #include "ebpfrec.skel.h"
 #include "probe/adapt.h"
 #include "probe/attach.h"
@@ -176,7 +177,6 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 {
 	bool track = needs_targets(config);
 
-	bpf_map__set_max_entries(p->skel->maps.rings, p->cpu_cnt);
 	bpf_map__set_max_entries(p->skel->maps.counters, p->cpu_cnt);
 	if (track)
 		bpf_map__set_max_entries(p->skel->maps.targets, TARGETS_MAX);
@@ -288,10 +288,32 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 			     privilege_has(CAP_SYS_ADMIN) ? "here" : "without CAP_SYS_ADMIN");
 }
 
+/*
+ * The two pieces of loading. The kernel lets an RCU grace period go by before it has put the rings
+ * into their slots, about 10 ms, and takes longer than that for the programs.
+ */
+static int make_piece(void *ctx, unsigned int piece, struct err *e)
+{
+	struct probe *p = ctx;
+	int err;
+
+	if (!piece)
+		return rings_make(&p->rings, bpf_map__fd(p->skel->maps.rings),
+				  kernel_locks_map_memory(p->kernel), e);
+	libbpf_text_clear();
+	err = ebpfrec_bpf__load(p->skel);
+	if (err)
+		return err_set(e, err == -EPERM || err == -ENOMEM ? err : -ENOSYS,
+			       "the kernel refused the BPF programs: %s%s%s", strerror(-err),
+			       *libbpf_text() ? "; " : "", libbpf_text());
+	return 0;
+}
+
 /* Loads the programs, with everything this kernel can do or, plain, without what may fail. */
 static int load_from(struct probe *p, const struct probe_config *config, int types_fd, bool plain,
 		     struct err *e)
 {
+	struct workers pieces = { .cnt = 2, .thread_max = 2, .run = make_piece, .ctx = p };
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	char types[32];
 	int err;
@@ -333,18 +355,10 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	p->skel->rodata->conf_copy_stacks = config->copy_stacks &&
 					    config->sources & SOURCE_BIT(SOURCE_SAMPLE) &&
 					    p->skel->rodata->conf_call;
-	libbpf_text_clear();
-	err = ebpfrec_bpf__load(p->skel);
-	if (err == -ENOMEM)
-		return err_set(e, err,
-			       "not enough memory for %u rings of %llu bytes: try a smaller "
-			       "--ring-size",
-			       p->rings.cnt, (unsigned long long)p->rings.bytes);
+	err = rings_make_slots(&p->rings, p->skel->maps.rings);
 	if (err)
-		return err_set(e, err == -EPERM ? err : -ENOSYS,
-			       "the kernel refused the BPF programs: %s%s%s", strerror(-err),
-			       *libbpf_text() ? "; " : "", libbpf_text());
-	return 0;
+		return err_set(e, err, "cannot make a map: %s", strerror(-err));
+	return workers_run(&pieces, e);
 }
 
 static int load_programs(struct probe *p, const struct probe_config *config, bool plain,
@@ -383,8 +397,6 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 				     first.text);
 	}
 	err = err ?: map_counters(p, e);
-	err = err ?: rings_make(&p->rings, bpf_map__fd(p->skel->maps.rings),
-				kernel_locks_map_memory(p->kernel), e);
 	if (err)
 		return err;
 	p->attached.obj = p->skel->obj;

@@ -6,6 +6,7 @@
 #include "probe/rings.h"
 
 #include <bpf/bpf.h>
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -198,6 +199,23 @@ static int fill_slots_at_once(const struct rings *r, int slots_fd)
 	}
 	err = bpf_map_update_batch(slots_fd, keys, fds, &cnt, NULL);
 	free(keys);
+	return err;
+}
+
+int rings_make_slots(const struct rings *r, struct bpf_map *map)
+{
+	int like = bpf_map_create(BPF_MAP_TYPE_RINGBUF, NULL, 0, 0, sysconf(_SC_PAGESIZE), NULL);
+	LIBBPF_OPTS(bpf_map_create_opts, opts, .inner_map_fd = like);
+	int fd, err;
+
+	if (like < 0)
+		return -errno;
+	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY_OF_MAPS, "rings", sizeof(__u32), sizeof(__u32),
+			    r->cpu_cnt, &opts);
+	err = fd < 0 ? -errno : bpf_map__reuse_fd(map, fd);
+	close(like);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * rings: how many BPF ring buffers there are, how large they are, and which CPU writes to which.
- * That is decided before the programs are loaded; the ring buffers are made afterwards.
+ * That is decided before the programs are loaded; the ring buffers are made meanwhile.
  *
  * A ring for each CPU is cheapest for the CPUs. But each ring takes a thread and memory, so CPUs
  * of larger machines share rings. They share with CPUs behind the same last-level cache, where the
@@ -47,6 +47,13 @@ struct rings {
 
 /* Decides everything but fds. 0 or -ENOMEM. */
 int rings_plan(struct rings *r, const struct rings_config *config, unsigned int cpu_cnt);
+
+/*
+ * Makes the array of maps with a slot per CPU that rings_make() fills, in place of the one that the
+ * loader would make. So the rings can be made while the programs are being loaded: 0 or -errno.
+ */
+struct bpf_map;
+int rings_make_slots(const struct rings *r, struct bpf_map *map);
 
 /*
  * Makes the BPF ring buffers and puts them into the array of maps slots_fd, which has a slot per

@@ -367,7 +367,7 @@ static bool take_cut(struct session *s)
 static int end(struct session *s, struct err *e)
 {
 	struct ring_slice *last;
-	uint64_t end_ns;
+	uint64_t end_ns, detached_ns;
 	size_t bytes;
 	int err;
 
@@ -381,6 +381,7 @@ static int end(struct session *s, struct err *e)
 	sleep_until(end_ns);
 	probe_detach(s->probe);
 	heap_ring_end(s->preload.ring);
+	detached_ns = clock_mono_ns();
 	if (!take_cut(s))
 		return 0;
 	/*
@@ -391,7 +392,7 @@ static int end(struct session *s, struct err *e)
 	if (!last)
 		return err_set(e, -ENOMEM, "out of memory");
 	memcpy(last, s->slices, bytes);
-	ring_group_cut(s->rings, clock_mono_ns() + AHEAD_NS);
+	ring_group_cut(s->rings, detached_ns);
 	if (take_cut(s)) {
 		sampler_drop(s->sampler, s->slices, ring_group_slices(s->rings));
 		ring_group_release(s->rings, s->slices);
