@@ -24,6 +24,8 @@
 #include "cmd/render/page.h"
 #include "cmd/render/say.h"
 #include "cmd/serve/http_server.h"
+#include "cmd/view/view_download.h"
+#include "cmd/view/view_report.h"
 
 #define TOKEN_BYTES 16
 #define TOKEN_CHARS (2 * TOKEN_BYTES)
@@ -145,54 +147,57 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 				     .bytes = data.len, .is_deflated = true };
 }
 
-/* An argument that is a number of a task. 0: there is none, or it is no number. */
-static uint32_t take_id(const struct http_request *q, const char *name)
-{
-	const char *text = http_request_argument(q, name);
-
-	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
-}
-
-/* Writes what `report why --format json` or `report spikes --format json` says of the window. */
-static int write_report(struct view_job *j, const struct report_request *r, struct http_answer *ret,
-			struct err *e)
-{
-	FILE *f = open_memstream(&ret->text, &ret->bytes);
-	const struct render_options o = { .format = RENDER_JSON, .out = f };
-	struct render *out = NULL;
-	int c = f ? render_new(&out, &o) : -ENOMEM;
-
-	c = c ?: analysis_report(j->in.analysis, r, render_sink(out), e);
-	render_free(out);
-	if (f && fclose(f) && !c)
-		c = -ENOMEM;
-	return c;
-}
-
 static void answer_report(struct view_job *j, const struct http_request *q,
 			  struct http_answer *ret)
 {
-	uint32_t pid = take_id(q, "pid"), tid = take_id(q, "tid");
-	const char *view = http_request_argument(q, "view");
-	struct report_request r = { .view = view, .summary_rows = REPORT_SECTION_ROWS,
-				    .comm = http_request_argument(q, "comm"),
-				    .pids = pid ? &pid : NULL, .pid_cnt = pid > 0,
-				    .tids = tid ? &tid : NULL, .tid_cnt = tid > 0 };
+	uint64_t from_ns, to_ns;
 	struct err e = { "" };
 	int c;
 
-	if (!view || (strcmp(view, "why") != 0 && strcmp(view, "spikes") != 0)) {
-		refuse(ret, 400, "view is why or spikes\n");
+	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	}
-	if (!take_window(j, q, &r.from_ns, &r.to_ns, ret))
-		return;
-	c = write_report(j, &r, ret, &e);
-	if (c) {
+	c = view_report_rows(j->in.analysis, q, from_ns, to_ns, ret, &e);
+	if (c == -EINVAL && !e.text[0])
+		refuse(ret, 400, "view is why, spikes, profile, stacks or offcpu\n");
+	else if (c)
 		fail(ret, c, &e, "the report cannot be made; the terminal says why\n");
+}
+
+static void answer_search(struct view_job *j, const struct http_request *q,
+			  struct http_answer *ret)
+{
+	uint64_t from_ns, to_ns;
+	struct err e = { "" };
+	int c;
+
+	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	}
-	ret->type = JSON;
+	c = view_report_search(j->in.analysis, q, from_ns, to_ns, ret, &e);
+	if (c == -EINVAL && !e.text[0])
+		refuse(ret, 400, "word is what to search for\n");
+	else if (c)
+		fail(ret, c, &e, "it cannot be searched; the terminal says why\n");
+}
+
+static void answer_download(struct view_job *j, const struct http_request *q,
+			    struct http_answer *ret)
+{
+	uint64_t from_ns, to_ns, start_ns = trace_start_ns(j->in.trace);
+	struct err e = { "" };
+	int c;
+
+	if (!take_window(j, q, &from_ns, &to_ns, ret))
+		return;
+	/* it has a time of its own */
+	alarm(0);
+	c = view_download_make(q, input_path(&j->in), from_ns - start_ns, to_ns - start_ns, ret,
+			       &e);
+	if (c == -EINVAL && !e.text[0])
+		refuse(ret, 400, "as is csv, perfetto, cut or bundle\n");
+	else if (c == -ECANCELED)
+		refuse(ret, 503, "given up\n");
+	else if (c)
+		fail(ret, c, &e, "the file cannot be made; the terminal says why\n");
 }
 
 /* A page about a window: to be saved, with its data; or the one that asks for its windows. */
@@ -254,6 +259,10 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 		answer_saved_page(j, q, ret);
 	else if (!strcmp(what, "report"))
 		answer_report(j, q, ret);
+	else if (!strcmp(what, "search"))
+		answer_search(j, q, ret);
+	else if (!strcmp(what, "download"))
+		answer_download(j, q, ret);
 	else
 		refuse(ret, 404, "there is no such page\n");
 }

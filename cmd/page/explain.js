@@ -9,14 +9,15 @@ let explained = '';	/* the question that was answered last */
 /* A process has its number; other groups have their name. */
 function selection_of(g) {
 	if (g.pid)
-		return { label: g.comm + ' ' + g.pid, options: [['pid', g.pid]] };
+		return selection_of_process(g.pid, g.comm);
 	return by === 'name' && g.name ? { label: g.label, options: [['comm', g.name]] } : null;
 }
 
+const selection_of_process = (pid, comm) => ({ label: comm + ' ' + pid, options: [['pid', pid]] });
 const selection_of_thread = (tid, comm) => ({ label: 'thread ' + tid + ' of ' + comm, options: [['tid', tid]] });
 
-function why_command() {
-	return command('why') + (selected ? selected.options.map(([name, value]) => ' --' + name + ' ' + quoted(String(value))).join('') : '');
+function selected_command(view) {
+	return command(view) + (selected ? selected.options.map(([name, value]) => ' --' + name + ' ' + quoted(String(value))).join('') : '');
 }
 
 /* A figure as its column says: ns, bytes, an instant, or as it is. */
@@ -30,26 +31,34 @@ function figure(name, v) {
 	return name.endsWith('_ns') ? duration(v) : name.endsWith('bytes') ? bytes(v) : v.toLocaleString('en-US', { maximumFractionDigits: 1 });
 }
 
-function section_table(title, rows) {
+/* open(row): what a click on the first cell of a row does. */
+function section_table(title, rows, open) {
 	const names = Object.keys(rows[0]).filter((name) => rows.some((row) => row[name] !== null));
 	const is_text = (name) => rows.some((row) => typeof row[name] === 'string');
 	const part = (tag, name, text) => element(tag, { class: is_text(name) ? 'text' : '', title: text }, text);
 	if (names.length === 1)
 		return [element('h3', {}, title), ...rows.map((row) => element('p', { class: 'answer' }, String(row[names[0]])))];
+	const first = (name, row) => element('td', { class: 'text', title: row[name] },
+		element('button', { class: 'open', onclick: open(row) }, String(row[name])));
+	const cells = (row) => names.map((name, i) => i || !open ? part('td', name, figure(name, row[name])) : first(name, row));
+	const heading = (name) => name.replace(/_(ns|pct)$/, (end) => end === '_pct' ? ' %' : '').replace(/_/g, ' ');
 	return [element('h3', {}, title), element('div', { class: 'table' }, element('table', {},
-		element('thead', {}, element('tr', {}, ...names.map((name) => part('th', name, name.replace(/_(ns|pct)$/, (end) => end === '_pct' ? ' %' : '').replace(/_/g, ' '))))),
-		element('tbody', {}, ...rows.map((row) => element('tr', {}, ...names.map((name) => part('td', name, figure(name, row[name]))))))))];
+		element('thead', {}, element('tr', {}, ...names.map((name) => part('th', name, heading(name))))),
+		element('tbody', {}, ...rows.map((row) => element('tr', {}, ...cells(row))))))];
 }
+
+const selected_question = (view) => 'report?view=' + view + '&from=' + edges[from] + '&to=' + edges[to] +
+	(selected ? selected.options.map(([name, value]) => '&' + name + '=' + encodeURIComponent(value)).join('') : '');
 
 /* Asks, unless this question was the last one. */
 async function explain() {
-	const question = 'report?view=why&from=' + edges[from] + '&to=' + edges[to] +
-		(selected ? selected.options.map(([name, value]) => '&' + name + '=' + encodeURIComponent(value)).join('') : '');
+	const question = selected_question('why');
 	if ($('why').hidden || question === explained)
 		return;
 	explained = question;
+	clear_flame();
 	$('why-whom').textContent = 'Why? ' + (selected ? selected.label : 'all threads together') + ', ' + instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s';
-	$('why-command').textContent = why_command();
+	$('why-command').textContent = selected_command('why');
 	if (source === own_data) {
 		$('why-text').replaceChildren(element('p', { class: 'note' }, 'This command explains it; in `ebpfrec view` the answer stands here.'));
 		return;
@@ -83,4 +92,45 @@ function add_explain() {
 	$('explain').onclick = () => select(selected);
 	$('why-all').onclick = () => select(null);
 	$('why-close').onclick = () => { $('why').hidden = true; selected = null; };
+	add_flames_of_selection();
+}
+
+/* ---- flame graphs of what was selected ---- */
+
+/* View -> [the word on its button, what to say where it has no rows]. */
+const FLAME_BUTTONS = {
+	profile: ['Code that ran', 'No samples of it are in this window; `ebpfrec record --profile` records some.'],
+	stacks: ['Allocations', 'No stacks of its allocations are in this window; `ebpfrec record --stacks` records some.'],
+	offcpu: ['Waits', 'No waits of it with their stacks are in this window; `ebpfrec record --offcpu` records some.'],
+};
+
+function clear_flame() {
+	$('why-flame').replaceChildren();
+}
+
+async function show_flame(view) {
+	const question = selected_question(view), box = $('why-flame'), mine = explained;
+	box.replaceChildren(element('p', { class: 'note' }, 'asking ...'));
+	try {
+		const answer = await fetch(question), text = await answer.text();
+		if (mine !== explained)
+			return;
+		if (!answer.ok)
+			throw new Error(text);
+		const rows = JSON.parse(text);
+		box.replaceChildren(element('code', {}, selected_command(view) + ' --format html > flame.html'));
+		/* time without a sample has a row, too */
+		if (rows.some((row) => row.samples || row.waits))
+			draw_flame(box, columns_from(rows), ...FLAMES[view]);
+		else
+			box.replaceChildren(element('p', { class: 'note' }, FLAME_BUTTONS[view][1]));
+	} catch (error) {
+		box.replaceChildren(element('p', { class: 'incomplete' }, 'It could not be had: ' + error.message));
+	}
+}
+
+function add_flames_of_selection() {
+	$('why-flames').hidden = source === own_data;
+	$('why-flames').append('Flame graph:', ...Object.entries(FLAME_BUTTONS).map(([view, [word]]) =>
+		element('button', { onclick: () => show_flame(view) }, word)));
 }

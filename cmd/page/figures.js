@@ -45,16 +45,23 @@ function figures() {
 	return found;
 }
 
+/* Where the window can go: [name, the command that makes it, the viewer's address of it, the name of the file]. */
+function elsewhere() {
+	return [['A page that needs no server', command_of('export', '--to html'), 'page?', 'window.html'],
+		['Tables as CSV', command_of('export', '--to csv'), 'download?as=csv&', 'window-csv.zip'],
+		['A trace for ui.perfetto.dev', command_of('export', '--to perfetto'), 'download?as=perfetto&', 'window.pftrace'],
+		['A trace of this window', command_of('cut', '-o window.ebpfrec')],
+		['The same as one file', command_of('bundle', '--max-size 1GB -o window.zip'), 'download?as=cut&', 'window.zip'],
+		['For a bug report', command_of('bundle', '-o bug.zip'), 'download?as=bundle&', 'bug.zip'],
+		['Questions in SQL', 'ebpfrec sql -i ' + quoted($('app').dataset.trace)]];
+}
+
 function draw_figures() {
 	$('figures').replaceChildren(...figures().map(([name, value]) => element('div', {}, element('b', {}, value), element('span', {}, name))));
-	const commands = [['As a page', command_of('export', '--to html')], ['Tables as CSV', command_of('export', '--to csv')],
-		['For ui.perfetto.dev', command_of('export', '--to perfetto')], ['A trace of this window', command_of('cut', '-o window.ebpfrec')],
-		['For a bug report', command_of('bundle', '-o window.zip')], ['Questions in SQL', 'ebpfrec sql -i ' + quoted($('app').dataset.trace)]];
-	if (source !== own_data)
-		$('download').replaceChildren(element('a', { href: 'page?from=' + edges[from] + '&to=' + edges[to], download: 'window.html' },
-			'Save this window as a page'), ', which needs no server.');
-	$('elsewhere').replaceChildren(...commands.map(([name, text]) => element('tr', {}, element('td', { class: 'text' }, name), element('td', { class: 'text' },
-		element('code', {}, text)))));
+	$('elsewhere').replaceChildren(...elsewhere().map(([name, text, link, file]) => element('tr', {},
+		element('td', { class: 'text' }, link && source !== own_data ?
+			element('a', { href: link + 'from=' + edges[from] + '&to=' + edges[to], download: file }, name) : name),
+		element('td', { class: 'text' }, element('code', {}, text)))));
 }
 
 function add_figures() {

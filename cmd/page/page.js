@@ -82,12 +82,6 @@ function fit_to_paper(is_paper) {
 	pictures.forEach((picture) => picture.draw());
 }
 
-function search() {
-	find_unseen();
-	draw_seen();
-	timer = setTimeout(draw_unseen);
-}
-
 function wire() {
 	const keys = { '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), '0': show_whole, ArrowLeft: () => move(-1),
 		ArrowRight: () => move(1), Backspace: () => history.back(), '/': () => $('search').focus(), w: () => select(selected) };
@@ -112,7 +106,6 @@ function wire() {
 	$('left').onclick = keys.ArrowLeft;
 	$('right').onclick = keys.ArrowRight;
 	$('back').onclick = keys.Backspace;
-	$('search').oninput = search;
 	/* what canvases hold does not follow the style */
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 	window.addEventListener('beforeprint', () => fit_to_paper(true));
@@ -133,6 +126,7 @@ async function start() {
 	await source.read();
 	add_group_choice();
 	add_explain();
+	add_search();
 	add_figures();
 	add_overview();
 	$('fallback').hidden = true;

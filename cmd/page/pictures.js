@@ -210,25 +210,35 @@ function add_lanes() {
 
 /* ---- stacks of allocations, and of what ran ---- */
 
-function draw_flame(id, r, figure, format, what) {
-	const stacks = [], box = element('div', {});
+/* Draws rows of a view of stacks below what the box has already; the frames of one source stand below it. */
+function draw_flame(box, r, figure, format, what) {
+	const stacks = [], plot = element('div', {});
 	for (let i = 0; i < r.cnt; i++)
-		stacks.push([[...(r.source ? ['[' + texts[r.source[i]] + ']'] : []), texts[r.comm[i]], ...texts[r.stack[i]].split(';')], r[figure][i]]);
-	$(id).replaceChildren($(id).firstElementChild,
-		element('div', { class: 'note' }, (source === own_data ? 'of the whole page; the ' : 'the ') + count(r.cnt) + ' stacks with most ' + what), box);
-	flame_graph(box, stacks, format);
+		stacks.push([[...(r.source ? ['[' + texts[r.source[i]] + ']'] : []), texts[r.comm[i]],
+			...(r.stack[i] === null ? ['[not recorded]'] : texts[r.stack[i]].split(';'))], r[figure][i]]);
+	box.append(element('div', { class: 'note' }, (source === own_data ? 'of the whole page; the ' : 'the ') + count(r.cnt) + ' stacks with most ' + what), plot);
+	flame_graph(plot, stacks, format);
 }
 
 function add_flame_of(id, result, ...more) {
 	let drawn = null;
 	parts.push({ box: $(id), has_data: () => results[result].samples.some((n) => n), draw: () => {
-		if (drawn !== results)
-			draw_flame(id, results[result], ...more);
+		if (drawn !== results) {
+			$(id).replaceChildren($(id).firstElementChild);
+			draw_flame($(id), results[result], ...more);
+		}
 		drawn = results;
 	} });
 }
 
+/* View of stacks -> [its figure, how that is written, what it is]. */
+const FLAMES = {
+	profile: ['oncpu_ns', duration, 'time: that of each thread on the CPUs, divided among its samples'],
+	stacks: ['bytes', bytes, 'bytes, of allocations whose stacks were recorded'],
+	offcpu: ['offcpu_ns', duration, 'time, of the waits that were recorded and ended in the window'],
+};
+
 function add_flame() {
-	add_flame_of('flame-profile', 'profile', 'oncpu_ns', duration, 'time: that of each thread on the CPUs, divided among its samples');
-	add_flame_of('flame-graph', 'stacks', 'bytes', bytes, 'bytes, of allocations whose stacks were recorded');
+	add_flame_of('flame-profile', 'profile', ...FLAMES.profile);
+	add_flame_of('flame-graph', 'stacks', ...FLAMES.stacks);
 }

@@ -211,12 +211,12 @@ async function get_spikes() {
 	const rows = answer.ok ? await answer.json() : [];
 	if (mine !== results || !rows.length)
 		return;
-	mine.spikes = spikes_from(rows);
+	mine.spikes = columns_from(rows);
 	redraw();
 }
 
-/* Rows become columns, whose texts are numbers. */
-function spikes_from(rows) {
+/* Rows of a report become columns, whose texts are numbers. */
+function columns_from(rows) {
 	const r = { cnt: rows.length }, number = (text) => texts.push(text) - 1;
 	for (const name of Object.keys(rows[0]))
 		r[name] = rows.map((row) => typeof row[name] === 'string' ? number(row[name]) : row[name]);

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #ifdef EBPFREC_HTTP
 #include <microhttpd.h>
@@ -31,11 +32,13 @@
 #define CONNECTION_BYTES 16384 /* for the headers of a request */
 #define REQUEST_NS (10 * UNITS_NS_PER_S) /* from the connection to the end of the first answer */
 #define NEXT_NS (40 * UNITS_NS_PER_S) /* to the end of the next one */
+#define BYTE_NS 4000 /* and so much more for each byte of an answer: 250 kB a second */
 
 struct connection {
 	int fd; /* -1: the place is free */
 	bool is_cut, has_answer;
-	uint64_t since_ns; /* it began, or has had its last answer */
+	uint64_t since_ns; /* it began, has had its last answer, or the next one is there */
+	uint64_t bytes; /* of the answer that it takes */
 	struct in6_addr from; /* of IPv4 the first four bytes */
 };
 
@@ -84,7 +87,8 @@ static void cut_off_slow(struct http_server *h)
 		struct connection *c = &h->connections[i];
 
 		if (c->fd >= 0 && !c->is_cut &&
-		    now_ns - c->since_ns > (c->has_answer ? NEXT_NS : REQUEST_NS))
+		    now_ns - c->since_ns > (c->has_answer ? NEXT_NS : REQUEST_NS) +
+						   c->bytes * BYTE_NS)
 			cut_off(c);
 	}
 }
@@ -124,6 +128,17 @@ static void on_answered(void *ctx, struct MHD_Connection *conn, void **state,
 		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 
 	c->has_answer = true;
+	c->bytes = 0;
+	c->since_ns = clock_mono_ns();
+}
+
+/* What it took to make the answer is not the client's time. */
+static void begin_answer(struct MHD_Connection *conn, size_t bytes)
+{
+	struct connection *c =
+		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+
+	c->bytes = bytes;
 	c->since_ns = clock_mono_ns();
 }
 
@@ -215,23 +230,33 @@ static void add_headers(struct MHD_Response *r, const struct http_answer *a, con
 		MHD_add_response_header(r, MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
 }
 
-/* Frees the text of the answer. */
+static struct MHD_Response *response_of(const struct http_answer *a)
+{
+	if (a->is_file)
+		return MHD_create_response_from_fd64(a->bytes, a->fd);
+	if (a->text)
+		return MHD_create_response_from_buffer(a->bytes, a->text, MHD_RESPMEM_MUST_FREE);
+	return MHD_create_response_from_buffer(strlen(a->fixed), (void *)a->fixed,
+					       MHD_RESPMEM_PERSISTENT);
+}
+
+/* Frees the text of the answer, or closes its file. */
 static enum MHD_Result give(struct MHD_Connection *c, struct http_answer *a)
 {
 	const char *encodings =
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING);
 	bool is_packed = a->text && !a->is_deflated && takes_gzip(encodings) &&
 			 pack(&a->text, &a->bytes);
-	struct MHD_Response *r =
-		a->text ? MHD_create_response_from_buffer(a->bytes, a->text, MHD_RESPMEM_MUST_FREE)
-			: MHD_create_response_from_buffer(strlen(a->fixed), (void *)a->fixed,
-							  MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r = response_of(a);
 	enum MHD_Result ret;
 
 	if (!r) {
 		free(a->text);
+		if (a->is_file)
+			close(a->fd);
 		return MHD_NO;
 	}
+	begin_answer(c, a->text || a->is_file ? a->bytes : 0);
 	add_headers(r, a, a->is_deflated ? "deflate" : is_packed ? "gzip" : NULL);
 	ret = MHD_queue_response(c, a->status, r);
 	MHD_destroy_response(r);

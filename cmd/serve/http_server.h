@@ -32,7 +32,9 @@ struct http_answer {
 	const char *save_as;	/* the name of a file that a browser is to save; NULL: none */
 	char *text;		/* malloc'ed; the server frees it */
 	const char *fixed;	/* in place of text: a string that stays */
-	size_t bytes;		/* of text */
+	int fd;			/* in place of text, if is_file; the server closes it */
+	bool is_file;
+	size_t bytes;		/* of text, or of the file */
 	bool is_deflated;	/* the text is compressed (zlib's format) */
 };
 typedef void (*http_answer_fn)(void *ctx, const struct http_request *q, struct http_answer *ret);

@@ -106,6 +106,29 @@ class Browser:
                 return value
             time.sleep(0.02)
 
+    def mouse(self, x, y, to=None):
+        """A click; or a drag, to another place."""
+        at = to or (x, y)
+        for kind, (px, py), held in [("mouseMoved", (x, y), 0), ("mousePressed", (x, y), 1), ("mouseMoved", at, 1), ("mouseReleased", at, 0)]:
+            self.call("Input.dispatchMouseEvent", type=kind, x=px, y=py, button="none" if kind == "mouseMoved" and not held else "left", buttons=held, clickCount=1)
+
+    def click(self, what, part=(0.5, 0.5)):
+        """Clicks on an element, which an expression finds and which is scrolled to, at a part of its width and height, once it stands still."""
+        place = ("(() => { const e = %s; e.scrollIntoView({ block: 'center' }); const r = e.getBoundingClientRect(); "
+                 "return [r.left, r.top, r.width, r.height]; })()" % what)
+        seen = None
+        while seen != (now := self.evaluate(place)):
+            seen = now
+            time.sleep(0.1)
+        self.mouse(seen[0] + seen[2] * part[0], seen[1] + seen[3] * part[1])
+
+    def key(self, key):
+        """Presses a key: "Tab", "Enter", "ArrowLeft", "a"."""
+        code = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}.get(key, ord(key[0].upper()))
+        text = {"text": "\r" if key == "Enter" else key} if key == "Enter" or len(key) == 1 else {}
+        self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **text)
+        self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
+
     def document(self):
         return self.evaluate("document.documentElement.outerHTML")
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """`ebpfrec view`, in a browser: any window has the figures of `ebpfrec report`, whoever has no token is refused, and nobody stops it. Called by run.sh."""
 import http.client
+import io
 import json
 import os
 import random
@@ -10,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import zipfile
 import zlib
 
 from browser import Browser
@@ -42,6 +44,10 @@ class Viewer:
         data = r.read()
         c.close()
         return r.status, zlib.decompress(data) if r.getheader("Content-Encoding") == "deflate" else data
+
+    def end(self):
+        self.process.send_signal(signal.SIGINT)
+        return self.process.wait(60)
 
     def window(self, begin, end):
         return json.loads(self.ask("%swindow?from=%d&to=%d" % (self.path, begin, end))[1])
@@ -156,6 +162,8 @@ def check_why(b, v, trace):
     check("it has the spikes of report spikes", got == answer("report", "spikes", *spikes), str(got)[:300])
     got = [v.ask(v.path + "report" + q)[0] for q in ("", "?view=why", "?view=sql&from=0&to=5", "?view=why&from=0&to=0")]
     check("other reports are refused", got == [400] * 4, got)
+    got = json.loads(v.ask("%sreport?view=stacks&from=%d&to=%d" % (v.path, a, z))[1])
+    check("it has no stacks where none were recorded", got == [], str(got)[:300])
     go(b, a, z)
     press_plain = "document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'w', bubbles: true }))"
     b.evaluate(press_plain)
@@ -163,11 +171,83 @@ def check_why(b, v, trace):
     all_of = answer("report", "why", "-i", trace, "--from", seconds(a), "--until", seconds(z))
     command = b.evaluate("document.getElementById('why-command').textContent")
     check("the page shows it, and the command", said == all_of["In short"][0]["answer"] and command.startswith("ebpfrec report -i ") and " why --from " in command, (said, command))
+    b.click("document.querySelector('#why-flames button')")
+    said = b.wait("document.getElementById('why-flame').textContent.includes('--profile')", 30)
+    check("where no samples were recorded it says what records some", said, b.evaluate("document.getElementById('why-flame').textContent"))
 
 
-def check_download(v):
+def check_search(b, v, trace):
+    end = v.window(0, 10**15)["end"]
+    a, z = end // 4 + 1, end // 2
+    window = "-i", trace, "--from", seconds(a), "--until", seconds(z)
+    wanted = {"Threads": answer("report", "states", "--by", "thread", *window), "Files": answer("report", "io", "--by", "file,process", *window),
+              "Locks": answer("report", "locks", *window)}
+    word = wanted["Threads"][0]["comm"][:3].upper()
+    found = json.loads(v.ask("%ssearch?word=%s&from=%d&to=%d" % (v.path, word, a, z))[1])
+    has = lambda r: any(word.lower() in str(r.get(k)).lower() for k in ("comm", "file", "object", "holder"))
+    check("a search finds rows of report, those with most", found == {k: list(filter(has, rows))[:15] for k, rows in wanted.items()} and found["Threads"],
+          (word, str(found)[:400]))
+    got = [v.ask(v.path + "search" + q)[0] for q in ("", "?from=0&to=1000", "?word=&from=0&to=1000", "?word=a&from=9&to=5")]
+    check("a search for nothing is refused", got == [400] * 4, got)
+    go(b, a, z)
+    b.key("/")
+    for c in word:
+        b.key(c)
+    b.key("Enter")
+    b.wait("!document.getElementById('found').hidden", 30)
+    rows = b.evaluate("[...document.querySelectorAll('#found td:first-child')].map((e) => e.title)")
+    check("the page lists what it found", len(rows) >= len(found["Threads"]) and all(word.lower() in r.lower() for r in rows[:len(found["Threads"])]), rows)
+    b.key("Enter")
+    said = b.wait("(document.querySelector('#why .answer') || {}).textContent", 30)
+    check("Enter there explains it", said and b.evaluate("document.getElementById('why-whom').textContent").startswith("Why? " + rows[0]), said)
+    b.evaluate("document.getElementById('why-close').click()")
+    b.evaluate("(document.getElementById('search').value = '', document.getElementById('search').dispatchEvent(new Event('input')))")
+    b.key("Escape")
+
+
+def check_flames(b, trace):
+    """The stacks of a selection, as report's flame graph has them."""
+    v = Viewer(trace)
+    b.open(v.url)
+    b.wait("document.body.dataset.drawn", 60)
+    b.click("document.getElementById('explain')")
+    b.wait("document.querySelector('#why .answer')", 30)
+    b.click("[...document.querySelectorAll('#why-flames button')][1]")
+    b.wait("document.querySelector('#why-flame .frames div')", 30)
+    frames = b.evaluate("[...document.querySelectorAll('#why-flame .frames div')].map((e) => e.title.replace(/:.*/, ''))")
+    folded = subprocess.run([ebpfrec, "report", "stacks", "-i", trace, "--format", "folded"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
+    names = {f for line in folded.splitlines() for f in line.rsplit(" ", 1)[0].split(";")}
+    # frames of less than a pixel are left out
+    check("a flame graph of a selection has frames of report's (%d)" % len(frames), len(frames) > 4 and set(frames) - {"all"} <= names, (sorted(names), frames))
+    v.end()
+
+
+def check_download(v, trace):
     status, data = v.ask(v.path + "page?from=1000000&to=90000000")
     check("a window is saved as a page", status == 200 and data.startswith(b"<!DOCTYPE html>") and b'data-served=""' in data and len(data) > 300000, (status, data[:300]))
+    left = set(os.listdir("/var/tmp" if "TMPDIR" not in os.environ else os.environ["TMPDIR"]))
+    window = "download?from=1000000&to=90000000&as="
+    one = lambda *argv: subprocess.run([ebpfrec, *argv, "-i", trace, "--from", "1ms", "--until", "90ms"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    if not re.search(r"libzip \d", subprocess.run([ebpfrec, "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout):
+        print("SKIP view: bundles and zip files: built without libzip")
+    else:
+        status, data = v.ask(v.path + window + "csv")
+        z = zipfile.ZipFile(io.BytesIO(data)) if status == 200 else None
+        got = z and z.read("window/sched_slices.csv")
+        check("its tables are saved as export writes them", got == one("export", "--to", "csv", "-t", "sched_slices", "-o", "-") and len(z.namelist()) > 20, (status, data[:300]))
+        for kind in ("cut", "bundle"):
+            status, data = v.ask(v.path + window + kind)
+            path = os.path.join(tmp, kind + ".zip")
+            with open(path, "wb") as f:
+                f.write(data)
+            rows = answer("report", "cpu", "-i", path)
+            check("the window is saved as a trace (%s)" % kind, [r["oncpu_ns"] for r in rows] == [r["oncpu_ns"] for r in json.loads(one("report", "cpu", "--format", "json"))] and rows,
+                  (status, str(rows)[:300]))
+    status, data = v.ask(v.path + window + "perfetto")
+    check("the window is saved for Perfetto", status == 200 and len(data) > 1000, (status, data[:300]))
+    got = [v.ask(v.path + "download" + q)[0] for q in ("?from=0&to=5", "?as=../x&from=0&to=5", "?as=csv&from=5&to=0")]
+    check("other files are refused, and nothing stays behind", got == [400] * 3 and left >= {n for n in os.listdir("/var/tmp" if "TMPDIR" not in os.environ else os.environ["TMPDIR"])
+                                                                                         if n.startswith(".ebpfrec-new")}, got)
 
 
 def check_live(b):
@@ -224,12 +304,14 @@ viewer = Viewer(large)
 check_refusals(viewer)
 check_misuse(viewer)
 check_events(viewer, large)
-check_download(viewer)
+check_download(viewer, large)
 with Browser() as browser:
     check_windows("generated trace", browser, viewer, large, 8)
     check_groups(browser, viewer, large)
     check_why(browser, viewer, large)
+    check_search(browser, viewer, large)
     check_steps(browser, viewer)
+    check_flames(browser, os.path.join(tmp, "stacks"))
     check_live(browser)
 check_firefox(viewer, large)
 viewer.process.send_signal(signal.SIGINT)

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "cmd/view/view_download.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/atomic_output.h"
+#include "base/clock.h"
+#include "base/units.h"
+#include "store/bundle.h"
+
+#define FILES_MAX  256	/* of a directory */
+#define LOOK_NS	   20000000 /* how often the command, and who waits for it, are looked at */
+
+struct download_kind {
+	const char *name, *save_as;
+	const char *command[6];
+	bool is_directory;
+};
+static const struct download_kind kinds[] = {
+	{ "csv", "window-csv.zip", { "export", "--to", "csv", "-q" }, true },
+	{ "perfetto", "window.pftrace", { "export", "--to", "perfetto", "-q" }, false },
+	{ "cut", "window.zip", { "bundle", "--max-size", "1GB" }, false },
+	{ "bundle", "bug.zip", { "bundle" }, false },
+};
+
+static const struct download_kind *find_kind(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i].name, name))
+			return &kinds[i];
+	return NULL;
+}
+
+/* ---- the command ---- */
+
+/* The child: what it says goes into a file. It ends with whoever asked for it. */
+static void run_command(char *const *argv, const char *says)
+{
+	const struct rlimit most = { VIEW_DOWNLOAD_BYTES, VIEW_DOWNLOAD_BYTES };
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int out = open(says, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+
+	if (null >= 0 && out >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 &&
+	    dup2(out, 2) == 2 && !setrlimit(RLIMIT_FSIZE, &most)) {
+		/* the viewer's connections are not the command's */
+		if (!close_range(3, ~0U, 0))
+			execv("/proc/self/exe", argv);
+	}
+	_exit(127);
+}
+
+/* Waits for the child. Returns its status, or -errno after its end, if that had to be made. */
+static int wait_for(pid_t pid, const struct http_request *q)
+{
+	uint64_t begin_ns = clock_mono_ns();
+	int status, why = 0;
+
+	for (;;) {
+		pid_t ended = waitpid(pid, &status, why ? 0 : WNOHANG);
+
+		if (ended == pid)
+			return why ?: WIFEXITED(status) ? WEXITSTATUS(status) : 128;
+		if (ended < 0 && errno != EINTR)
+			return -errno;
+		if (clock_mono_ns() - begin_ns > VIEW_DOWNLOAD_SECONDS * UNITS_NS_PER_S)
+			why = -ETIMEDOUT;
+		else if (http_request_is_gone(q))
+			why = -ECANCELED;
+		if (why)
+			kill(pid, SIGKILL);
+		else
+			nanosleep(&(struct timespec){ .tv_nsec = LOOK_NS }, NULL);
+	}
+}
+
+/* The last line that the command said, without "ebpfrec: ". */
+static int say_why(const char *says, struct err *e)
+{
+	char line[300] = "", last[300] = "it said nothing";
+	FILE *f = fopen(says, "re");
+	const char *text;
+
+	while (f && fgets(line, sizeof(line), f))
+		memcpy(last, line, sizeof(last));
+	if (f)
+		fclose(f);
+	last[strcspn(last, "\n")] = '\0';
+	text = strncmp(last, "ebpfrec: ", 9) ? last : last + 9;
+	return err_set(e, -EIO, "%s", text);
+}
+
+/* Makes output of the window. */
+static int make(const struct download_kind *k, const char *trace, uint64_t from_ns, uint64_t to_ns,
+		const char *output, const char *says, const struct http_request *q, struct err *e)
+{
+	char from[40], until[40];
+	char *argv[20] = { "ebpfrec" };
+	unsigned int n = 1;
+	pid_t pid;
+	int c;
+
+	snprintf(from, sizeof(from), "%lluns", (unsigned long long)from_ns);
+	snprintf(until, sizeof(until), "%lluns", (unsigned long long)to_ns);
+	for (unsigned int i = 0; k->command[i]; i++)
+		argv[n++] = (char *)k->command[i];
+	argv[n++] = "-i";
+	argv[n++] = (char *)trace;
+	argv[n++] = "--from";
+	argv[n++] = from;
+	argv[n++] = "--until";
+	argv[n++] = until;
+	argv[n++] = "-o";
+	argv[n++] = (char *)output;
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		run_command(argv, says);
+	c = wait_for(pid, q);
+	if (c == -ETIMEDOUT)
+		return err_set(e, c, "it takes more than %d s: the command beside the link "
+				     "has the time", VIEW_DOWNLOAD_SECONDS);
+	return c > 0 ? say_why(says, e) : c;
+}
+
+/* ---- what it made ---- */
+
+static void drop_members(struct bundle_member *m, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		free((char *)m[i].name);
+		free((char *)m[i].path);
+	}
+	free(m);
+}
+
+/* The files of a directory. */
+static int list_files(const char *dir, struct bundle_member *m, size_t *cnt)
+{
+	DIR *d = opendir(dir);
+	struct dirent *file;
+	char *path;
+
+	if (!d)
+		return -errno;
+	while (*cnt < FILES_MAX && (file = readdir(d))) {
+		if (file->d_name[0] == '.')
+			continue;
+		path = NULL;
+		m[*cnt].name = strdup(file->d_name);
+		m[*cnt].path = asprintf(&path, "%s/%s", dir, file->d_name) < 0 ? NULL : path;
+		if (!m[*cnt].name || !m[(*cnt)++].path)
+			break;
+	}
+	closedir(d);
+	return *cnt && m[*cnt - 1].path ? 0 : -ENOMEM;
+}
+
+/* A directory as a zip file, whose files are in a folder. */
+static int pack(const char *dir, const char *zip, const char *folder, struct err *e)
+{
+	struct bundle_member *m = calloc(FILES_MAX + 1, sizeof(*m));
+	uint64_t bytes;
+	size_t cnt = 0;
+	int c = m ? list_files(dir, m, &cnt) : -ENOMEM;
+
+	c = c ?: bundle_write(zip, folder, m, cnt, (int64_t)time(NULL), &bytes, e);
+	if (m)
+		drop_members(m, cnt);
+	return c;
+}
+
+/* The file stays as long as the answer does. */
+static int give(const char *path, const struct download_kind *k, struct http_answer *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		int c = -errno;
+
+		if (fd >= 0)
+			close(fd);
+		return c;
+	}
+	ret->is_file = true;
+	ret->fd = fd;
+	ret->bytes = (size_t)st.st_size;
+	ret->type = "application/octet-stream";
+	ret->save_as = k->save_as;
+	return 0;
+}
+
+int view_download_make(const struct http_request *q, const char *trace, uint64_t from_ns,
+		       uint64_t to_ns, struct http_answer *ret, struct err *e)
+{
+	const struct download_kind *k = find_kind(http_request_argument(q, "as"));
+	const char *place = getenv("TMPDIR");
+	struct atomic_output o;
+	char near[PATH_MAX], *says = NULL, *output = NULL;
+	int c;
+
+	if (!k)
+		return -EINVAL;
+	snprintf(near, sizeof(near), "%s/%s", place && *place ? place : "/var/tmp", k->save_as);
+	c = atomic_output_begin(&o, near, false, e);
+	if (c < 0)
+		return c;
+	says = atomic_output_item(&o, "says");
+	output = k->is_directory ? atomic_output_item(&o, k->name) : strdup(o.path);
+	if (!says || !output)
+		c = -ENOMEM;
+	c = c ?: make(k, trace, from_ns, to_ns, output, says, q, e);
+	if (!c && k->is_directory)
+		c = pack(output, o.path, "window", e);
+	c = c ?: give(o.path, k, ret);
+	atomic_output_drop(&o);
+	free(says);
+	free(output);
+	return c;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * view_download: a window as a file that a browser saves. The command that the page shows beside
+ * the link makes it, in a directory of its own that is removed again; a directory becomes a zip
+ * file. Nothing else is answered meanwhile. Threads: one.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/err.h"
+#include "cmd/serve/http_server.h"
+
+/* What the program may take for one file. */
+#define VIEW_DOWNLOAD_SECONDS 60
+#define VIEW_DOWNLOAD_BYTES   (UINT64_C(1) << 30)
+
+/*
+ * The window counts in ns from the trace's start, and trace is its path. -EINVAL: the request
+ * names no such file; -ECANCELED: nobody waits for it any more.
+ */
+int view_download_make(const struct http_request *q, const char *trace, uint64_t from_ns,
+		       uint64_t to_ns, struct http_answer *ret, struct err *e);

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "cmd/view/view_report.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/render/render.h"
+
+#define STACKS_SHOWN 3000	/* of a flame graph: those with most */
+#define FOUND_MAX    15		/* rows of each kind that a search gives */
+#define COLUMNS_MAX  32
+
+static const char json[] = "application/json; charset=utf-8";
+
+struct view_served {
+	const char *name;
+	uint64_t limit;
+	bool stacks_apart;
+};
+static const struct view_served served[] = {
+	{ "why" }, { "spikes" },
+	{ "profile", STACKS_SHOWN, true }, { "stacks", STACKS_SHOWN }, { "offcpu", STACKS_SHOWN },
+};
+
+static const struct view_served *find_served(const char *name)
+{
+	for (size_t i = 0; name && i < sizeof(served) / sizeof(served[0]); i++)
+		if (!strcmp(served[i].name, name))
+			return &served[i];
+	return NULL;
+}
+
+/* An argument that is the number of a process or a thread. 0: there is none, or it is no number. */
+static uint32_t take_id(const struct http_request *q, const char *name)
+{
+	const char *text = http_request_argument(q, name);
+
+	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
+}
+
+/* JSON that write() renders, as the answer's text. */
+static int render_answer(int (*write)(void *ctx, const struct row_sink *out, struct err *e),
+			 void *ctx, struct http_answer *ret, struct err *e)
+{
+	FILE *f = open_memstream(&ret->text, &ret->bytes);
+	const struct render_options o = { .format = RENDER_JSON, .out = f };
+	struct render *out = NULL;
+	int c = f ? render_new(&out, &o) : -ENOMEM;
+
+	c = c ?: write(ctx, render_sink(out), e);
+	render_free(out);
+	if (f && fclose(f) && !c)
+		c = -ENOMEM;
+	ret->type = json;
+	return c;
+}
+
+/* ---- a view ---- */
+
+struct question {
+	struct analysis *a;
+	struct report_request r;
+};
+
+static int write_view(void *ctx, const struct row_sink *out, struct err *e)
+{
+	struct question *question = ctx;
+
+	return analysis_report(question->a, &question->r, out, e);
+}
+
+int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t from_ns,
+		     uint64_t to_ns, struct http_answer *ret, struct err *e)
+{
+	uint32_t pid = take_id(q, "pid"), tid = take_id(q, "tid");
+	const struct view_served *v = find_served(http_request_argument(q, "view"));
+	struct question question = { a, {
+		.from_ns = from_ns, .to_ns = to_ns, .summary_rows = REPORT_SECTION_ROWS,
+		.comm = http_request_argument(q, "comm"),
+		.pids = pid ? &pid : NULL, .pid_cnt = pid > 0,
+		.tids = tid ? &tid : NULL, .tid_cnt = tid > 0 } };
+
+	if (!v)
+		return -EINVAL;
+	question.r.view = v->name;
+	question.r.limit = v->limit;
+	question.r.stacks_apart = v->stacks_apart;
+	return render_answer(write_view, &question, ret, e);
+}
+
+/* ---- a search ---- */
+
+/* Columns in which a word is looked for. */
+static const char *const names[] = { "pid", "tid", "comm", "file", "object", "holder",
+				     NULL };
+
+/* Passes the rows with the word on, so many of them. */
+struct finder {
+	struct analysis *a;
+	uint64_t from_ns, to_ns;
+	const char *word;
+	const struct row_sink *next;
+	unsigned int col_cnt, found;
+	bool is_name[COLUMNS_MAX];
+};
+
+static int finder_begin(void *ctx, unsigned int col_cnt, const char *const *col_names)
+{
+	struct finder *f = ctx;
+
+	f->col_cnt = col_cnt < COLUMNS_MAX ? col_cnt : COLUMNS_MAX;
+	f->found = 0;
+	for (unsigned int i = 0; i < f->col_cnt; i++)
+		f->is_name[i] = render_is_one_of(col_names[i], names);
+	return f->next->begin(f->next->ctx, col_cnt, col_names);
+}
+
+static bool has_word(const struct value *v, const char *word)
+{
+	size_t n = strlen(word);
+
+	for (size_t i = 0; v->type == VALUE_TEXT && i + n <= v->text_bytes; i++)
+		if (!strncasecmp(v->text + i, word, n))
+			return true;
+	return v->type == VALUE_INT && isdigit((unsigned char)*word) &&
+	       strtoll(word, NULL, 10) == v->i;
+}
+
+static int finder_row(void *ctx, const struct value *values)
+{
+	struct finder *f = ctx;
+	bool is_found = false;
+
+	for (unsigned int i = 0; i < f->col_cnt && !is_found; i++)
+		is_found = f->is_name[i] && has_word(&values[i], f->word);
+	if (!is_found || f->found++ >= FOUND_MAX)
+		return 0;
+	return f->next->row(f->next->ctx, values);
+}
+
+static int finder_end(void *ctx)
+{
+	struct finder *f = ctx;
+
+	return f->next->end(f->next->ctx);
+}
+
+static int write_found(void *ctx, const struct row_sink *out, struct err *e)
+{
+	static const struct {
+		const char *title, *view;
+		unsigned int by;
+	} kinds[] = {
+		{ "Threads", "states", 1u << REPORT_BY_THREAD },
+		{ "Files", "io", 1u << REPORT_BY_FILE | 1u << REPORT_BY_PROCESS },
+		{ "Locks", "locks", 0 },
+	};
+	struct finder *f = ctx;
+	const struct row_sink sink = { f, finder_begin, finder_row, finder_end };
+	int c = 0;
+
+	f->next = out;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !c; i++) {
+		const struct report_request r = { .view = kinds[i].view, .by = kinds[i].by,
+						  .from_ns = f->from_ns, .to_ns = f->to_ns };
+
+		c = out->section(out->ctx, kinds[i].title);
+		c = c ?: analysis_report(f->a, &r, &sink, e);
+	}
+	return c;
+}
+
+int view_report_search(struct analysis *a, const struct http_request *q, uint64_t from_ns,
+		       uint64_t to_ns, struct http_answer *ret, struct err *e)
+{
+	struct finder f = { .a = a, .from_ns = from_ns, .to_ns = to_ns,
+			    .word = http_request_argument(q, "word") };
+
+	if (!f.word || !*f.word)
+		return -EINVAL;
+	return render_answer(write_found, &f, ret, e);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * view_report: what `report` says of a window, as answers to a browser. Threads: one.
+ */
+#pragma once
+
+#include "analyze/context/analysis.h"
+#include "cmd/serve/http_server.h"
+
+/*
+ * Rows of the view that the request names, as JSON, of the process, thread or name that it names.
+ * -EINVAL: this view is not served; -errno: it cannot be made.
+ */
+int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t from_ns,
+		     uint64_t to_ns, struct http_answer *ret, struct err *e);
+/*
+ * Threads, files and locks of the window whose name has the word of the request in it, in upper or
+ * lower case, or whose number is the word: of each those that have most. -EINVAL: there is no word.
+ */
+int view_report_search(struct analysis *a, const struct http_request *q, uint64_t from_ns,
+		       uint64_t to_ns, struct http_answer *ret, struct err *e);
