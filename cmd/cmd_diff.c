@@ -12,7 +12,7 @@
 #include "analyze/engine/report_view.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
-#include "cmd/diff_groups.h"
+#include "cmd/diff/diff_groups.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
 
@@ -25,7 +25,7 @@ struct diff {
 	const char *has_more;
 	uint64_t every_ns;
 	uint64_t limit;
-	bool only_changed, only_workload, exit_code;
+	bool only_changed, only_workload, exit_code, html;
 	bool has_small, has_few, has_digits; /* of rows in the table, which the legend explains */
 	struct render *render;
 };
@@ -256,7 +256,7 @@ static int compare_groups(const struct diff *d)
 	const struct diff_groups groups = {
 		.paths = d->paths, .like = &d->in[0], .limit = d->limit,
 		.only_workload = d->only_workload, .only_changed = d->only_changed,
-		.exit_code = d->exit_code,
+		.exit_code = d->exit_code, .html = d->html,
 	};
 
 	if (!d->paths[0].cnt)
@@ -277,6 +277,9 @@ static int run(void *job)
 	if (d->has_more)
 		return opts_usage_error("'%s': two traces are compared; of more: ebpfrec diff "
 					"A... --with B...", d->has_more);
+	if (d->html)
+		return opts_usage_error("box plots are of several runs: ebpfrec diff --format html "
+					"A... --with B...");
 	if (d->paths[0].cnt < 2)
 		return opts_usage_error("two traces are needed: ebpfrec diff A B");
 	d->in[0].path = d->paths[0].v[0];
@@ -305,11 +308,12 @@ static int take_format(void *job, const char *value, struct err *e)
 	struct diff *d = job;
 
 	d->in[0].markdown = !strcmp(value, "markdown");
-	if (!render_parse_format(d->in[0].markdown ? "table" : value, RENDER_OF_ROWS,
+	d->html = !strcmp(value, "html");
+	if (!render_parse_format(d->in[0].markdown || d->html ? "table" : value, RENDER_OF_ROWS,
 				 &d->in[0].format))
 		return 0;
-	return opts_usage_error("unknown format '%s'; there are table, markdown, csv, json and "
-				"jsonl", value);
+	return opts_usage_error("unknown format '%s'; there are table, markdown, html, csv, json "
+				"and jsonl", value);
 }
 
 static const struct opts_option options[] = {
@@ -327,14 +331,15 @@ static const struct opts_option options[] = {
 	  OPTS_FLAG, offsetof(struct diff, only_workload) },
 	{ 0, "changed", NULL, "only what has changed",
 	  OPTS_FLAG, offsetof(struct diff, only_changed) },
-	{ 0, "limit", "N", "rows at most, 0 for all (default: 20 for tables, else all)",
+	{ 0, "limit", "N", "rows of a table at most, 0 for all (default: 20)",
 	  OPTS_COUNT, offsetof(struct diff, limit),
 	  .refuse = " is no number of rows; 0 is for all" },
 	{ 0, "exit-code", NULL,
 	  "end with 1 when something has changed; of groups: when it is worse",
 	  OPTS_FLAG, offsetof(struct diff, exit_code) },
-	{ 0, "format", "FORMAT", "table (default), markdown, csv, json or jsonl", OPTS_CALL,
-	  .take = take_format },
+	{ 0, "format", "FORMAT",
+	  "table (default), markdown, csv, json, jsonl, or of groups html, a page\n"
+	  "with a box plot of each figure", OPTS_CALL, .take = take_format },
 	{ 0 },
 };
 
@@ -357,6 +362,8 @@ const struct opts_command diff_opts = {
 	.examples = "  ebpfrec diff before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --workload --exit-code before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --workload before.[0-9]* --with after.[0-9]*\n"
+		    "  ebpfrec diff --workload --format html before.[0-9]* --with after.[0-9]* > "
+		    "d.html\n"
 		    "  ebpfrec diff --changed --format csv before.ebpfrec after.ebpfrec\n",
 	.bytes = sizeof(struct diff),
 	.initial = &(const struct diff){ .limit = INPUT_TABLE_ROWS },

@@ -310,6 +310,23 @@ static size_t take_values(const struct groups *g, const double *cell, size_t fam
 	return n;
 }
 
+static int compare_values(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+size_t groups_values(const struct groups *g, const struct groups_row *row, int group, double *ret)
+{
+	bool is_positive, is_complete;
+	size_t n = take_values(g, row->by_run, family_of(row->figure), group, ret, &is_positive,
+			       &is_complete);
+
+	qsort(ret, n, sizeof(*ret), compare_values);
+	return n;
+}
+
 /* Sets all but the verdict. *ret_is_tested: there is a p. */
 static int measure(const struct groups *g, const double *cell, size_t family, double *room,
 		   struct groups_row *row, bool *ret_is_tested)
@@ -354,6 +371,14 @@ static int measure(const struct groups *g, const double *cell, size_t family, do
 	return 0;
 }
 
+/* Returns whether the change may be so large that it matters: an end of the interval is. */
+static bool may_matter(const struct groups_row *row, double least)
+{
+	double most = fmax(fabs(row->low_pct), fabs(row->high_pct)) / 100 * row->median[0];
+
+	return fmax(most, fabs(row->median[1] - row->median[0])) >= least;
+}
+
 /* p is corrected. */
 static void judge(struct groups_row *row, double least, bool is_tested, double least_p)
 {
@@ -372,7 +397,7 @@ static void judge(struct groups_row *row, double least, bool is_tested, double l
 	} else if (!row->has_interval ||
 		   (row->low_pct > -100 * WIDE && row->high_pct < 100 * WIDE)) {
 		row->verdict = GROUPS_SAME;
-	} else if (fabs(change) < least) {
+	} else if (!may_matter(row, least)) {
 		row->verdict = GROUPS_SMALL;
 	} else {
 		row->verdict = GROUPS_CANNOT_TELL;
@@ -445,6 +470,7 @@ static int make_rows(const struct groups *g, const struct table *t, const struct
 			.role = role < t->role_cnt ? roles[role].name : "[workload]",
 			.parent = role < t->role_cnt ? roles[role].parent : "",
 			.figure = g->figures[figure],
+			.by_run = t->values[i],
 		};
 		r = measure(g, t->values[i], family_of(g->figures[figure]), room, &rows[n],
 			    &tested[n]);

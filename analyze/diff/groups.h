@@ -12,6 +12,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analyze/diff/diff.h"
@@ -36,6 +37,7 @@ struct groups_row {
 	unsigned int runs[2]; /* whose figure is complete */
 	enum groups_verdict verdict;
 	enum groups_reason reason;
+	const double *by_run; /* for groups_values() */
 };
 
 int groups_new(struct groups **ret, bool only_workload);
@@ -45,5 +47,8 @@ int groups_add(struct groups *g, int group, const struct diff_side *of, struct e
 /* The workload's wall time first, then what is worse, better, not known, small, the same. */
 int groups_compare(struct groups *g, int (*row)(void *ctx, const struct groups_row *row), void *ctx,
 		   struct err *e);
+
+/* Puts a group's complete runs, least first, to room for all runs. Returns how many there are. */
+size_t groups_values(const struct groups *g, const struct groups_row *row, int group, double *ret);
 
 const char *groups_verdict_name(enum groups_verdict v); /* "cannot tell" */

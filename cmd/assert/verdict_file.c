@@ -6,31 +6,22 @@
 #include <string.h>
 
 #include "base/textsafe.h"
-
-static void put_xml(FILE *f, const char *text)
-{
-	size_t n = strlen(text);
-	char *safe = malloc(TEXTSAFE_HTML_MAX(n) + 1);
-
-	if (safe)
-		fwrite(safe, 1, textsafe_html(safe, text, n), f);
-	free(safe);
-}
+#include "cmd/render/render.h"
 
 static void put_case(FILE *f, const struct verdict_line *v)
 {
 	const char *element = v->verdict == VERDICT_FAIL ? "failure" : "error";
 
 	fprintf(f, "<testcase classname=\"ebpfrec assert\" line=\"%u\" name=\"", v->rule->line);
-	put_xml(f, v->rule->text);
+	render_html_text(f, v->rule->text);
 	if (v->verdict == VERDICT_PASS) {
 		fprintf(f, "\"/>\n");
 		return;
 	}
 	fprintf(f, "\">\n<%s type=\"%s\" message=\"", element, verdict_name(v->verdict));
-	put_xml(f, v->text);
+	render_html_text(f, v->text);
 	fprintf(f, "\">");
-	put_xml(f, v->command);
+	render_html_text(f, v->command);
 	fprintf(f, "</%s>\n</testcase>\n", element);
 }
 
@@ -43,7 +34,7 @@ void verdict_write_junit(FILE *f, const char *file, const struct verdict_line *v
 		errors += v[i].verdict == VERDICT_INDETERMINATE;
 	}
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"");
-	put_xml(f, file);
+	render_html_text(f, file);
 	fprintf(f, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\">\n", cnt, fails, errors);
 	for (unsigned int i = 0; i < cnt; i++)
 		put_case(f, &v[i]);

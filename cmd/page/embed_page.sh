@@ -77,6 +77,7 @@ for part in script style license; do
 	string "$part" <"$tmp/$part"
 done
 string page <"$here/page.html"
+string css <"$here/page.css"
 string flame <"$tmp/flame"
 for part in script style; do
 	printf 'const char page_%s_hash[] = "%s";\n' "$part" "$(hash "$tmp/$part")"

@@ -9,6 +9,7 @@
 #include "base/atomic_output.h"
 #include "base/buf.h"
 #include "base/textsafe.h"
+#include "cmd/render/render.h"
 #include "cmd/render/render_format.h"
 #include "cmd/render/say.h"
 
@@ -148,15 +149,6 @@ static int make_tables(struct page *p, struct err *e)
 
 /* ---- marks ---- */
 
-static void write_text(struct page *p, const char *text)
-{
-	struct buf b = { 0 };
-
-	put_text(&b, text, strlen(text));
-	fwrite(b.data, 1, b.len, p->f);
-	buf_done(&b);
-}
-
 static const char *title_text(const struct page *p)
 {
 	const char *command = trace_get(p->r->trace, "command");
@@ -234,7 +226,7 @@ static void write_mark(struct page *p, const char *name, size_t n)
 		if (marks[i].html)
 			fputs(marks[i].html, p->f);
 		else if (marks[i].text)
-			write_text(p, marks[i].text);
+			render_html_text(p->f, marks[i].text);
 		else
 			marks[i].write(p);
 	}

@@ -37,4 +37,5 @@ int page_make(const struct page_request *r, const char *path, bool force, struct
 /* Made by cmd/page/embed_page.sh. */
 extern const char page_script[], page_style[], page_license[], page_page[];
 extern const char page_script_hash[], page_style_hash[];
+extern const char page_css[]; /* of all pages; page_style has that of the charts, too */
 extern const char page_flame[];	/* of a flame graph, with marks for render_folded.c */

@@ -96,5 +96,8 @@ void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned 
 /* The same as a paragraph of Markdown, in one line, before or behind an empty one. */
 void render_paragraph(FILE *f, const char *text, unsigned int width, bool markdown);
 
+/* Text in HTML or XML: nothing in it is markup, and nothing in it is unseen. */
+void render_html_text(FILE *f, const char *text);
+
 /* "(3 more: report cpu --by comm)": how many rows are left out, and what shows them. */
 void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o);

@@ -23,6 +23,16 @@ static size_t word_len(const char *text)
 	return len;
 }
 
+void render_html_text(FILE *f, const char *text)
+{
+	size_t n = strlen(text);
+	char *safe = malloc(TEXTSAFE_HTML_MAX(n) + 1);
+
+	if (safe)
+		fwrite(safe, 1, textsafe_html(safe, text, n), f);
+	free(safe);
+}
+
 void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left)
 {
 	size_t used = left, len;

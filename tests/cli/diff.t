@@ -112,6 +112,19 @@ $ ebpfrec diff a.1100 a.1101 --with b.1106 b.1107 2>/dev/null | head -n 6
 1> [workload]         wall_ns            1.10 s    1.13 s    +2.4      ? few runs
 1> make               io_bytes           640 KiB   640 KiB   +0.0      ? few runs
 
+# A page for a browser has the rows of the table, each with a box plot: eight runs, quartiles and median of a side.
+$ ebpfrec diff a.* --with b.* --format html 2>/dev/null >page.html; grep -c '<svg' page.html; grep '>cc1 a.c<' page.html | sed 's/<circle[^>]*>/./g'; grep -c 'script' page.html; grep -c 'x1b.31m' page.html; tail -n 5 page.html | head -n 1 | cut -c 1-60
+1> 9
+1> <tr><td class="text">cc1 a.c</td><td class="text">oncpu_ns</td><td class="">104 ms</td><td class="">124 ms</td><td class="text">+19 (+17..+22)</td><td class="text worse">worse</td><td class="text"><svg width="300" height="48" role="img" aria-label="runs of A and B, from 100 ms to 127 ms"><line class="a" x1="6.0" x2="80.7" y1="8" y2="8"/><rect class="a box" x="24.7" y="2" width="37.3" height="12"/>........<line class="middle" x1="43.3" x2="43.3" y1="2" y2="14"/><line class="b" x1="219.3" x2="294.0" y1="26" y2="26"/><rect class="b box" x="238.0" y="20" width="37.3" height="12"/>........<line class="middle" x1="256.7" x2="256.7" y1="20" y2="32"/><text x="6" y="46">100 ms</text><text x="294" y="46" text-anchor="end">127 ms</text></svg></td></tr>
+1> 0
+1> 2
+1> </tbody></table></div>
+
+$ ebpfrec diff --format html a.1100 b.1100
+? 2
+2> ebpfrec diff: box plots are of several runs: ebpfrec diff --format html A... --with B...
+2> Try 'ebpfrec diff --help'.
+
 $ ebpfrec diff --with b.1100
 ? 2
 2> ebpfrec diff: no trace to compare with: ebpfrec diff A... --with B...

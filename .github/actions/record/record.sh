@@ -4,8 +4,8 @@
 # record.sh DIR -- COMMAND...: what the action does, on any machine, as root (or with what recording needs).
 #
 # It records COMMAND into DIR/run.1 and on, judges the runs, compares them with those of a baseline, and leaves in DIR
-# what a person looks at: summary.md, page.html (charts of the last run), run.zip (its bundle), junit.xml. Annotations
-# for GitHub go to stdout.
+# what a person looks at: summary.md, page.html (charts of the last run), diff.html (box plots), run.zip (a bundle), junit.xml.
+# Annotations for GitHub go to stdout.
 #
 #     RUNS=8              how often COMMAND runs; 8 and 8 of a baseline tell most changes of a few percent
 #     WARM_UP=0           the first of them that only warm up
@@ -71,6 +71,7 @@ if [ -n "${BASELINE:-}" ] && [ -d "$BASELINE" ]; then
 		"$EBPFREC" diff --workload --exit-code --format markdown "${before[@]}" --with "${traces[@]}" >"$dir/diff.md" 2>"$dir/diff.err"
 		compared=$?
 		cat "$dir/diff.md" >>"$summary"
+		"$EBPFREC" diff --workload --format html "${before[@]}" --with "${traces[@]}" >"$dir/diff.html" 2>/dev/null
 		say ""
 		if [ $compared -ne 0 ] && [ -s "$dir/diff.md" ]; then
 			status=1

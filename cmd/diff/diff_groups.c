@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* diff_groups: opens one trace after the other, and prints what analyze/diff/groups.h finds. */
-#include "cmd/diff_groups.h"
+#include "cmd/diff/diff_groups.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +10,18 @@
 
 #include "analyze/diff/groups.h"
 #include "base/units.h"
+#include "cmd/diff/diff_page.h"
 #include "cmd/render/say.h"
 
 #define COLUMN_CNT 13
 #define TABLE_COLUMN_CNT 6
+#define SIDE_BYTES 1100 /* "base.1 and on, 8 runs" */
 
 struct printing {
 	const struct diff_groups *d;
+	const struct groups *groups;
 	struct render *render;
+	double *room[2]; /* for the page: values of a figure by run; NULL otherwise */
 	uint64_t worse, better, unknown;
 	bool has_few, has_noise, has_digits;
 };
@@ -58,6 +63,16 @@ static const char *reason_of(const struct groups_row *r)
 	return reasons[r->reason];
 }
 
+static void put_in_page(const struct printing *p, const struct groups_row *r,
+			struct diff_page_row *row)
+{
+	for (int i = 0; i < 2; i++) {
+		row->values[i] = p->room[i];
+		row->cnt[i] = groups_values(p->groups, r, i, p->room[i]);
+	}
+	diff_page_row(stdout, row, format_figure);
+}
+
 static int put_row(void *ctx, const struct groups_row *r)
 {
 	struct printing *p = ctx;
@@ -88,6 +103,14 @@ static int put_row(void *ctx, const struct groups_row *r)
 	format_figure(b, sizeof(b), r->figure, r->median[1]);
 	if (r->verdict == GROUPS_CANNOT_TELL)
 		verdict = say_format("? %s", reason_of(r));
+	if (p->d->html) {
+		put_in_page(p, r, &(struct diff_page_row){
+			.role = r->role, .figure = r->figure, .text = { a, b },
+			.change = change_of(r), .verdict = verdict,
+			.is_worse = r->verdict == GROUPS_WORSE,
+			.is_better = r->verdict == GROUPS_BETTER });
+		return 0;
+	}
 	return render_put(p->render, (struct value[]){
 		value_text(r->role), value_text(r->figure), value_text(a), value_text(b),
 		value_text(change_of(r)), value_text(verdict) });
@@ -123,9 +146,9 @@ static int add_trace(const struct diff_groups *d, struct groups *g, int group, c
 	return c;
 }
 
-static void print_legend(const struct printing *p)
+static const char *legend_of(const struct printing *p)
 {
-	const char *text = say_format(
+	return say_format(
 		"%s worse, %s better. A and B are the medians of the runs; the change is in "
 		"percent of A, with its 90 %% interval. Of all figures called worse or better, at "
 		"most 5 %% are so by chance. A change called small is too small to matter.%s%s%s",
@@ -133,46 +156,78 @@ static void print_legend(const struct printing *p)
 		p->has_few ? " ? few runs: more runs would tell." : "",
 		p->has_noise ? " ? noise: runs differ too much to say that nothing changed." : "",
 		p->has_digits ? " A # in a role stands for digits that differ." : "");
-
-	printf(p->d->like->markdown ? "" : "\n");
-	render_paragraph(stdout, text, input_terminal_width(), p->d->like->markdown);
 }
 
-int diff_groups(const struct diff_groups *d)
+static void print_legend(const struct printing *p)
+{
+	printf(p->d->like->markdown ? "" : "\n");
+	render_paragraph(stdout, legend_of(p), input_terminal_width(), p->d->like->markdown);
+}
+
+static int print_page(struct groups *g, struct printing *p, char sides[2][SIDE_BYTES])
+{
+	struct err e = { "" };
+	int c;
+
+	for (int i = 0; i < 2; i++)
+		p->room[i] = calloc(1 + p->d->paths[0].cnt + p->d->paths[1].cnt, sizeof(double));
+	if (p->room[0] && p->room[1]) {
+		diff_page_begin(stdout, sides[0], sides[1]);
+		c = groups_compare(g, put_row, p, &e);
+		diff_page_end(stdout, legend_of(p));
+	} else {
+		c = -ENOMEM;
+	}
+	free(p->room[0]);
+	free(p->room[1]);
+	return input_status(c, &e);
+}
+
+static int print_rows(struct groups *g, struct printing *p, char sides[2][SIDE_BYTES])
 {
 	static const char *const columns[COLUMN_CNT] = {
 		"role", "parent", "metric", "a", "b", "change_pct", "low_pct", "high_pct",
 		"verdict", "reason", "p_value", "runs_a", "runs_b" };
 	static const char *const table[TABLE_COLUMN_CNT] = { "role", "metric", "a", "b",
 							     "change %", "verdict" };
-	struct printing p = { .d = d };
+	const struct diff_groups *d = p->d;
 	bool is_table = d->like->format == RENDER_TABLE;
-	unsigned int cnt[2] = { 0 };
-	struct groups *g;
 	struct err e = { "" };
+	int c;
+
+	p->render = input_render(d->like, d->limit, true, NULL);
+	if (!p->render)
+		return EXIT_FAILED;
+	if (is_table)
+		printf("A: %s\nB: %s\n\n", sides[0], sides[1]);
+	render_begin(p->render, is_table ? TABLE_COLUMN_CNT : COLUMN_CNT,
+		     is_table ? table : columns);
+	c = input_render_end(p->render, groups_compare(g, put_row, p, &e), &e);
+	if (!c && is_table)
+		print_legend(p);
+	return c;
+}
+
+int diff_groups(const struct diff_groups *d)
+{
+	struct printing p = { .d = d };
+	unsigned int cnt[2] = { 0 };
+	char sides[2][SIDE_BYTES];
+	struct groups *g;
 	int c = groups_new(&g, d->only_workload);
 
 	if (c)
 		return input_status(c, NULL);
+	p.groups = g;
 	for (int group = 0; group < 2; group++)
 		for (unsigned int i = 0; i < d->paths[group].cnt && !c; i++)
 			c = add_trace(d, g, group, d->paths[group].v[i], &cnt[group]);
 	if (!c && (!cnt[0] || !cnt[1]))
 		c = say_error("there are %u and %u runs to compare", cnt[0], cnt[1]);
-	p.render = c ? NULL : input_render(d->like, d->limit, true, NULL);
-	if (p.render) {
-		if (is_table)
-			printf("A: %s and on, %s\nB: %s and on, %s\n\n",
-			       say_text(d->paths[0].v[0]), say_counted(cnt[0], "run"),
-			       say_text(d->paths[1].v[0]), say_counted(cnt[1], "run"));
-		render_begin(p.render, is_table ? TABLE_COLUMN_CNT : COLUMN_CNT,
-			     is_table ? table : columns);
-		c = input_render_end(p.render, groups_compare(g, put_row, &p, &e), &e);
-		if (!c && is_table)
-			print_legend(&p);
-	} else {
-		c = c ? c : EXIT_FAILED;
-	}
+	for (int i = 0; i < 2; i++)
+		snprintf(sides[i], SIDE_BYTES, "%s and on, %s", say_text(d->paths[i].v[0]),
+			 say_counted(cnt[i], "run"));
+	c = c ?: d->html ? print_page(g, &p, sides) : print_rows(g, &p, sides);
 	groups_free(g);
 	return c ? c : d->exit_code && p.worse ? EXIT_FAILED : 0;
 }

@@ -12,6 +12,7 @@ struct diff_groups {
 	const struct input *like; /* window, format */
 	uint64_t limit;
 	bool only_workload, only_changed, exit_code;
+	bool html; /* in place of the format */
 };
 
 int diff_groups(const struct diff_groups *d);
