@@ -67,6 +67,8 @@ need libdw-dev lib libdw
 if [ "$what" = test ]; then
 	need libcmocka-dev lib cmocka
 	need python3 cmd python3
+	# for tests/kernel/action.sh
+	python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
 	need zsh cmd zsh
 	need sqlite3 cmd sqlite3
 	# tests/kernel/heap_preload.sh can do without
