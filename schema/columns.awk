@@ -33,7 +33,7 @@ BEGIN {
 		fail($1 " is declared twice")
 	seen[$1] = 1
 	unit = $2 in units ? units[$2] : ""
-	more = ""
+	more = $1 ~ /[*?[]/ ? ", .is_pattern = true" : ""
 	for (i = 3; i <= NF; i++) {
 		if ($i == "key" || $i == "single" || $i == "rare" || $i == "floor")
 			more = more ", .is_" $i " = true"

@@ -12,7 +12,7 @@ const struct column_decl *column_find(const char *name)
 	static const struct column_decl none = { .kind = COLUMN_COUNT, .unit = "" };
 
 	for (const struct column_decl *c = column_list; c->name; c++)
-		if (!fnmatch(c->name, name, 0))
+		if (c->is_pattern ? !fnmatch(c->name, name, 0) : !strcmp(c->name, name))
 			return c;
 	return &none;
 }

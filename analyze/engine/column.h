@@ -28,6 +28,7 @@ struct column_decl {
 	enum column_kind kind;
 	const char *unit;	/* of the raw value; may be "" */
 	const char *heading;	/* NULL: column_heading() makes it of the name */
+	bool is_pattern;
 	bool is_key;		/* before all figures, it tells rows apart */
 	bool is_rare;		/* not measured everywhere */
 	bool is_floor;		/* in a row that is not complete, no larger than the true figure */

@@ -367,6 +367,7 @@ struct writer {
 	bool openmetrics;
 	const uint64_t *stamps_ms; /* NULL: without */
 	size_t bin_cnt;
+	bool is_ns; /* of the metric being written */
 	uint64_t samples;
 };
 
@@ -425,7 +426,7 @@ static void put_series(struct writer *w, const struct series *s)
 			put_histogram(w, s, sum, i);
 		else
 			put_sample(w, s, of->type == METRIC_COUNTER ? "_total" : "", "",
-				   is_time(of->column), sum[0], i);
+				   w->is_ns, sum[0], i);
 	}
 }
 
@@ -472,6 +473,8 @@ static int put_all(struct writer *w, const struct metrics *m)
 	for (size_t i = 0; i < cnt; i++) {
 		const struct metric *of = &metric_table[sorted[i].metric];
 
+		if (!i || sorted[i].metric != sorted[i - 1].metric)
+			w->is_ns = is_time(of->column);
 		/* the first row of a name has its help */
 		while (of > metric_table && !strcmp(of[-1].name, of->name))
 			of--;

@@ -87,21 +87,27 @@ _Static_assert(offsetof(struct trace_gap, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_quota, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
 
-/* Mostly the process of a thread is that of the thread before, or the next one. */
+/*
+ * Threads get flags of their processes as they are read, but for those whose process comes later or
+ * changes. Mostly the process of a thread is that of the thread before, or the next one.
+ */
 static void link_tasks(struct trace *t)
 {
 	struct trace_thread *h = t->rows[CHUNK_THREADS].v;
 	const struct trace_process *p = t->rows[CHUNK_PROCESSES].v;
 	size_t cnt = trace_process_cnt(t), at = 0, i;
 
+	if (!t->must_link)
+		return;
+	t->must_link = t->has_orphans = false;
 	for (i = 0; i < trace_thread_cnt(t); i++) {
 		at += at + 1 < cnt && p[at].upid < h[i].upid;
 		if (at >= cnt || p[at].upid != h[i].upid)
 			at = trace_process_index(t, h[i].upid);
 		if (at < cnt)
-			h[i].flags |= p[at].flags & (TRACE_TASK_RECORDER | TRACE_TASK_WORKLOAD);
+			h[i].flags |= p[at].flags & TASK_FLAGS_OF_PROCESS;
 		else
-			at = 0;
+			at = 0, t->has_orphans |= h[i].upid >= EVENT_ID_FIRST;
 	}
 }
 

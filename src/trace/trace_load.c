@@ -202,6 +202,9 @@ static int load_process(struct trace *t, const struct trace_process *row)
 
 	if (row->upid < EVENT_ID_FIRST)
 		return 0;
+	/* threads that were read before have flags of their process */
+	if (at ? (v[at - 1].flags ^ row->flags) & TASK_FLAGS_OF_PROCESS : t->has_orphans)
+		t->must_link = true;
 	if (end_ns && end_ns != row->end_ns)
 		drop_exit(t, row->upid);
 	if (row->end_ns && end_ns != row->end_ns &&
@@ -223,7 +226,13 @@ static int load_thread(struct trace *t, struct trace_thread *row)
 {
 	const struct trace_thread *v = t->rows[CHUNK_THREADS].v;
 	uintptr_t at = (uintptr_t)hash_map_get(&t->by_key[CHUNK_THREADS], row->utid);
+	const struct trace_process *p = t->rows[CHUNK_PROCESSES].v;
+	uintptr_t of = (uintptr_t)hash_map_get(&t->by_key[CHUNK_PROCESSES], row->upid);
 
+	if (of)
+		row->flags |= p[of - 1].flags & TASK_FLAGS_OF_PROCESS;
+	else if (row->upid >= EVENT_ID_FIRST)
+		t->must_link = true;
 	if (at && !row->start_state)
 		row->start_state = v[at - 1].start_state, row->start_call = v[at - 1].start_call;
 	return row->utid < EVENT_ID_FIRST ? 0 : put_row(t, CHUNK_THREADS, row->utid, row);

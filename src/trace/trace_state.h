@@ -18,6 +18,9 @@
 #include "trace/trace_read.h"
 #include "store/bundle.h"
 
+/* What threads have of their process. */
+#define TASK_FLAGS_OF_PROCESS (TRACE_TASK_RECORDER | TRACE_TASK_WORKLOAD)
+
 struct trace_list {
 	void *v;
 	size_t cnt, cap;
@@ -76,6 +79,8 @@ struct trace {
 	struct trace_list blocks, more, damages;
 	struct trace_list rows[TRACE_LIST_CNT];	/* by enum trace_list_id */
 	size_t sorted_reset_cnt;	/* so many resets of memory are in order */
+	bool must_link;		/* a thread lacks flags of its process */
+	bool has_orphans;	/* a thread's process was not read yet */
 	/*
 	 * The row of a key is here while rows are added, as index + 1: processes and threads by id,
 	 * names by trace_name_key(), frames by stack (its first one), baselines by upid.
