@@ -7,7 +7,6 @@
  * options. What the command prints is the answer, cut to a size, with what was left out and whether
  * the data is complete.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +20,8 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/mcp/answer.h"
+#include "cmd/mcp/trace_list.h"
+#include "cmd/mcp/viewer.h"
 #include "cmd/render/say.h"
 
 struct mcp {
@@ -99,6 +100,10 @@ static const struct tool {
 	{ "diff", "What changed from traces a to traces b, beyond noise. Several of each tell "
 	  "more.",
 	  { "diff", "--workload" }, "from,until", "a,b", false, "" },
+	{ "view_link",
+	  "The address of a page of charts about a window, for a person with a browser on this "
+	  "machine.",
+	  { "view" }, "from,until,during", "", true, "" },
 };
 
 #define TOOL_CNT (sizeof(tools) / sizeof(tools[0]))
@@ -259,53 +264,40 @@ static void say_complete(const char *path)
 	input_close(&in);
 }
 
-static void list_trace(const char *dir, const char *name)
+static bool is_link(const struct question *q)
 {
-	char *path, missing[400];
-	struct input in = { .quick = true };
-	uint64_t from_ns, to_ns;
+	return !strcmp(q->tool->name, "view_link");
+}
 
-	if (asprintf(&path, "%s/%s", dir, name) < 0)
-		return;
-	in.path = path;
-	if (!input_open(&in, false)) {
-		from_ns = trace_start_ns(in.trace);
-		to_ns = trace_end_ns(in.trace);
-		printf("%s: %s from %s, %s%s; command: %s; in a browser: ebpfrec view -i %s\n",
-		       say_text(name), say_duration(to_ns - from_ns),
-		       say_wall(trace_real_ns(in.trace, from_ns), false),
-		       input_is_complete(in.trace, LOSS_NEEDS_ALL, from_ns, to_ns, missing,
-					 sizeof(missing)) ? "complete" : "INCOMPLETE: ", missing,
-		       say_text(trace_get(in.trace, "command") ?: "none"), say_text(path));
+/* Prints what the address of a window ends with. */
+static int answer_window(const struct question *q)
+{
+	char buf[3][32];
+	struct input in = { .path = q->path, .quick = true,
+			    .from = text_of(q->args, "from", buf[0]),
+			    .to = text_of(q->args, "until", buf[1]),
+			    .during = text_of(q->args, "during", buf[2]) };
+	uint64_t from_ns, to_ns, start_ns, end_ns;
+	int c = input_open(&in, true) ?: input_window(&in, &from_ns, &to_ns);
+
+	if (!c) {
+		start_ns = trace_start_ns(in.trace);
+		end_ns = trace_end_ns(in.trace);
+		from_ns = from_ns < start_ns ? start_ns : from_ns;
+		to_ns = to_ns > end_ns ? end_ns : to_ns;
+		printf("#%llu-%llu\n", (unsigned long long)(from_ns - start_ns),
+		       (unsigned long long)(to_ns - start_ns));
 	}
 	input_close(&in);
-	free(path);
+	return c;
 }
 
-static int is_trace(const struct dirent *d)
+static int serve_page(void *ctx)
 {
-	const char *dot = strrchr(d->d_name, '.');
+	const struct question *q = ctx;
 
-	return *d->d_name != '.' && (d->d_type == DT_DIR || d->d_type == DT_UNKNOWN ||
-				     d->d_type == DT_LNK || (dot && !strcmp(dot, ".zip")));
-}
-
-static int list_traces(const char *dir)
-{
-	struct dirent **found;
-	int cnt = scandir(dir, &found, is_trace, alphasort);
-	char path[4200];
-
-	if (cnt < 0)
-		return say_error("%s: %s", dir, strerror(errno));
-	for (int i = 0; i < cnt; i++) {
-		snprintf(path, sizeof(path), "%s/%s/manifest", dir, found[i]->d_name);
-		if (strstr(found[i]->d_name, ".zip") || !access(path, F_OK))
-			list_trace(dir, found[i]->d_name);
-		free(found[i]);
-	}
-	free(found);
-	return 0;
+	return opts_run(&view_opts, (char *[]){ (char *)"view", (char *)"-i", (char *)q->path,
+						NULL });
 }
 
 static int answer(void *ctx)
@@ -314,7 +306,14 @@ static int answer(void *ctx)
 	int c;
 
 	if (!*q->tool->argv)
-		return list_traces(q->m->dir);
+		return trace_list_print(q->m->dir);
+	if (is_link(q)) {
+		c = answer_window(q);
+		fflush(stdout);
+		if (!c)
+			say_complete(q->path);
+		return c;
+	}
 	c = opts_run(!strcmp(q->argv[0], "report") ? &report_opts :
 		     !strcmp(q->argv[0], "sql")	   ? &sql_opts : &diff_opts, q->argv);
 	fflush(stdout);
@@ -390,6 +389,27 @@ static json_t *result_of_text(const char *text, bool is_error)
 			 "isError", is_error);
 }
 
+/* Puts the address of a viewer, which may have to start, before the window's. */
+static void add_address(struct question *q, struct answer_text *a)
+{
+	struct err e = { "" };
+	const char *url;
+	int r = a->status ? 0 : viewer_start(q->path, serve_page, q, &url, &e), n;
+	char *text;
+
+	if (a->status)
+		return;
+	n = r ? asprintf(&text, "%s\n", err_text(&e, r)) :
+		asprintf(&text, "%s%sThe address is for a browser on this machine, as long as this "
+				"server runs.\n", url, a->out);
+	if (n < 0)
+		return;
+	free(a->out);
+	a->out = text;
+	a->out_bytes = (size_t)n;
+	a->status = r ? EXIT_FAILED : 0;
+}
+
 /* Bytes of a result as a message has it. */
 static size_t size_of(const json_t *result)
 {
@@ -441,6 +461,8 @@ static json_t *call(const struct mcp *m, const json_t *params)
 		result = result_of_text(*q.error ? q.error : "out of memory", true);
 	} else {
 		r = answer_make(&a, answer, &q);
+		if (!r && is_link(&q))
+			add_address(&q, &a);
 		result = r ? result_of_text(strerror(-r), true) : result_of(&q, &a, bytes);
 		if (!r) {
 			free(a.out);
@@ -587,6 +609,7 @@ static int run(void *job)
 		json_decref(message);
 	}
 	free(line);
+	viewer_end_all();
 	return 0;
 }
 
@@ -613,9 +636,9 @@ const struct opts_command mcp_opts = {
 	.synopsis = "[DIR]",
 	.text = "A server of the Model Context Protocol on stdin and stdout, which programs\n"
 		"start. It has tools to list traces and views, for summaries, for what somebody\n"
-		"waited for, rows of views and of SQL, and differences. It only reads. An answer\n"
-		"has at most 8 KB unless asked, says what was left out, and whether the data is\n"
-		"complete.\n",
+		"waited for, rows of views and of SQL, differences, and the address of a page in\n"
+		"a browser on this machine. It only reads. An answer has at most 8 KB unless\n"
+		"asked, says what was left out, and whether the data is complete.\n",
 	.options = options,
 	.examples = "  ebpfrec mcp .\n"
 		    "  ebpfrec mcp /var/lib/traces\n",

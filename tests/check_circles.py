@@ -49,7 +49,7 @@ cmd/view: src/base src/store analyze/context cmd/render cmd/serve
 cmd/copy: src/base src/store src/trace src/edit analyze/engine cmd/render cmd/input
 cmd/sql: src/base analyze/context cmd/render cmd/input
 cmd/record: analyze/engine cmd/render cmd/input
-cmd/mcp: src/base
+cmd/mcp: src/base cmd/render cmd/input
 cmd/diff: src/base analyze/diff cmd/render cmd/input
 cmd/assert: src/base src/store analyze/context analyze/engine cmd/render cmd/input
 cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/sql cmd/diff cmd/assert cmd/record cmd/mcp

@@ -8,6 +8,8 @@ import json
 import re
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 
 PROGRAM, DIR = sys.argv[1:3]
 SERVER = subprocess.Popen([PROGRAM, "mcp", DIR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
@@ -49,7 +51,7 @@ check("it speaks the version that was asked for", hello["result"]["protocolVersi
 send(json.dumps({"jsonrpc": "2.0", "method": "notifications/initialized"}))
 listed, _ = ask("tools/list")
 names = [t["name"] for t in listed["result"]["tools"]]
-check("all tools are listed, with schemas", names == "list summary why views view schema sql diff".split()
+check("all tools are listed, with schemas", names == "list summary why views view schema sql diff view_link".split()
       and all(t["inputSchema"]["type"] == "object" and t["description"] for t in listed["result"]["tools"]), names)
 check("ping", ask("ping")[0]["result"] == {})
 
@@ -88,6 +90,25 @@ text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", limit=1)
 check("rows beyond the limit are spoken of", not bad and "there may be more rows than the limit, 1" in text, text)
 text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", db="x", follow="1s")
 check("options that are no tool's are not taken", not bad, text)
+
+# a page in a browser: the same viewer for each window of a trace, as long as the server runs
+text, bad, size = tool("view_link", trace="golden.ebpfrec", **{"from": "1s", "until": "2s"})
+if bad and "built without" in text:
+    link = None
+    check("a program without a viewer says so", True)
+else:
+    browser = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    link = text.split("\n")[0]
+    check("view_link is an address with a token and the window, and says what is missing", not bad and size <= 8192
+          and re.fullmatch(r"http://127\.0\.0\.1:\d+/[0-9a-f]{32}/#1000000000-2000000000", link) and "INCOMPLETE: " in text, text)
+    page = browser.open(link.split("#")[0], timeout=60).read().decode()
+    check("the page is there", "golden.ebpfrec" in page and "<script" in page, page[:300])
+    text, bad, _ = tool("view_link", trace="golden.ebpfrec", during="200")
+    check("another window has the same viewer", text.startswith(link.split("#")[0] + "#") and not text.startswith(link), text)
+text, bad, _ = tool("view_link", trace="golden.ebpfrec", **{"from": "mark:none"})
+check("a window that there is not has no address", bad and "http:" not in text and "none" in text, text)
+text, bad, _ = tool("view_link", trace="../golden.ebpfrec")
+check("nor has a trace outside of the directory", bad and "no name of a trace" in text, text)
 check("an unknown tool", ask("tools/call", name="nope", arguments={})[0]["error"]["code"] == -32602)
 check("an unknown method", ask("nope")[0]["error"]["code"] == -32601)
 send("{not json")
@@ -98,3 +119,9 @@ text, bad, _ = tool("summary", trace="golden.ebpfrec")
 check("and it goes on", not bad and "CPU by name" in text, text)
 SERVER.stdin.close()
 check("it ends with its input", SERVER.wait(10) == 0)
+if link:
+    try:
+        browser.open(link.split("#")[0], timeout=10)
+        check("and its viewer with it", False, "it still answers")
+    except urllib.error.URLError as error:
+        check("and its viewer with it", isinstance(error.reason, ConnectionRefusedError), error)

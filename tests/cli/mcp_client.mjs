@@ -12,7 +12,7 @@ const [program, dir, trace] = process.argv.slice(2);
 const client = new Client({ name: "mcp_client", version: "1.0.0" });
 const args = {
 	list: {}, views: {}, schema: {}, summary: { trace }, why: { trace }, view: { trace, view: "cpu" },
-	sql: { trace, statement: "SELECT count(*) FROM threads" }, diff: { a: [trace], b: [trace] },
+	sql: { trace, statement: "SELECT count(*) FROM threads" }, diff: { a: [trace], b: [trace] }, view_link: { trace },
 };
 
 await client.connect(new StdioClientTransport({ command: program, args: ["mcp", dir] }));
