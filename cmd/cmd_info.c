@@ -202,6 +202,10 @@ static void add_losses(struct facts *f, const struct trace *t)
 		add_int(f, "lost", "heaps", trace_get_number(t, "heap.own_malloc"),
 			say_format("of %s processes, which had a malloc built in",
 				   trace_get(t, "heap.own_malloc")));
+	if (trace_get(t, "heap.without"))
+		add_int(f, "lost", "heaps_unseen", trace_get_number(t, "heap.without"),
+			say_format("of %s programs: static, setuid, or without LD_PRELOAD",
+				   trace_get(t, "heap.without")));
 }
 
 static void add_gaps(struct facts *f, const struct trace *t)

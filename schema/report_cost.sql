@@ -3,13 +3,14 @@
 --   sample's time and bytes. Events and skipped runs count in the window in which their sample
 --   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, about one in
 --   sixteen. MACHINE % is the share of the time of all CPUs. What the library of --heap took in the
---   programs is an estimate without its stacks, and in no other row.
+--   programs is an estimate, and in no other row.
 -- needs: sched? alloc? block?
 -- takes: every sort
 --
 -- The result has one row for everything, one each for the recorder's CPU time in user and in system
 -- mode, one per kernel hook, and one for the library of record --heap (part workload). That one is its events times
--- what one took when the program that began last tried: more where caches are cold or stacks are taken. Columns:
+-- what one took when the program that began last tried (more where caches are cold), and the mean of what stacks took, one of
+-- 64 of which a thread measures. Columns:
 --   cpu_ns, cpu_pct  CPU time, and its share of the window: 100 is one CPU
 --   machine_pct      its share of all CPUs online: record --max-overhead limits this figure
 --   runs, ns_per_run number of runs of the hook's programs, and mean length of a run

@@ -301,15 +301,20 @@ static void ask_recorded(struct ask *a)
 	}
 }
 
-/* A process with a malloc of its own passes the library by. */
+/* A process with a malloc of its own passes the library by, and others do not have it. */
 static void ask_heaps(struct ask *a)
 {
-	uint64_t cnt = trace_get_number(a->x->trace, "heap.own_malloc");
+	uint64_t own = trace_get_number(a->x->trace, "heap.own_malloc");
+	uint64_t without = trace_get_number(a->x->trace, "heap.without");
 
-	if (cnt && is_needed_in("alloc.heap", a->needs.sources))
+	if (!is_needed_in("alloc.heap", a->needs.sources))
+		return;
+	if (own)
 		miss(a, (struct loss_missing){
-				.why = LOSS_HEAPS, .cnt = cnt,
+				.why = LOSS_HEAPS, .cnt = own,
 				.what = trace_get(a->x->trace, "heap.own_malloc_pid") ?: "?" });
+	if (without)
+		miss(a, (struct loss_missing){ LOSS_HEAPS, .cnt = without });
 }
 
 static void ask_off(struct ask *a)

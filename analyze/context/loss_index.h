@@ -67,7 +67,7 @@ struct loss_missing {
 		LOSS_HOLE,	/* no valid block has [from_ns, to_ns) */
 		LOSS_HOLES,	/* and cnt more like it */
 		LOSS_MANIFEST,	/* the recording's manifest is not known: reason */
-		LOSS_HEAPS,	/* heaps of cnt processes, one of which is what */
+		LOSS_HEAPS,	/* heaps of cnt processes, one of which is what (NULL: unknown) */
 	} why;
 	const char *what, *reason;
 	uint64_t cnt, most, from_ns, to_ns;

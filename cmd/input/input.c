@@ -412,6 +412,11 @@ static void add_missing(void *ctx, const struct loss_missing *w)
 		add(m, "%s was not recorded", w->what);
 		break;
 	case LOSS_HEAPS:
+		if (!w->what) {
+			add(m, "the heap of %s program%s was not recorded", say_count(w->cnt),
+			    w->cnt == 1 ? "" : "s");
+			break;
+		}
 		add(m, w->cnt > 1 ? "the heap of process %s and %llu more was not recorded" :
 				    "the heap of process %s was not recorded",
 		    w->what, (unsigned long long)w->cnt - 1);

@@ -327,6 +327,8 @@ static int check_manifest(struct check *c)
 		p.reason = "not finished: its recorder was killed, or could not write";
 	else if (trace_get(c->t, "heap.own_malloc"))
 		p.reason = "heaps of processes with a malloc built in were not recorded";
+	else if (trace_get(c->t, "heap.without"))
+		p.reason = "heaps of programs without the library were not recorded";
 	if (!state || (strcmp(state, "finished") && strcmp(state, "recording")))
 		p.reason = "does not say whether the recording was finished";
 	if (page && strspn(page, "0123456789") != strlen(page))

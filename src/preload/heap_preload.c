@@ -3,7 +3,7 @@
  * heap_preload: the library that `record --heap -- COMMAND` puts into the workload by LD_PRELOAD.
  * It wraps the C library's allocator, and writes a record of each allocation and each free into
  * memory shared with the recorder (heap_share.h). It starts no thread, keeps no descriptor open,
- * and makes no system call but for the first event of a process and of each chunk, and for stacks.
+ * and makes no system call but for the first event of a process and of a thread, and for stacks.
  *
  * It may be called before libc is ready, inside dlsym(), in signal handlers, and by children of
  * fork() that never exec. A thread takes a slot by one instruction that a signal cannot split. The
@@ -44,6 +44,7 @@
 #define CALLER ((uint64_t)(uintptr_t)__builtin_return_address(0))
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#define NO_MEMORY (errno = ENOMEM, NULL)
 
 /* ---- the allocator that is wrapped ---- */
 
@@ -76,11 +77,10 @@ static bool is_early(const void *p)
 
 static void *early_alloc(size_t bytes)
 {
-	size_t room, at;
+	size_t room = (bytes + 31) & ~(size_t)15, at;
 
 	if (bytes > sizeof(early))
 		return NULL;
-	room = (bytes + 31) & ~(size_t)15;
 	at = __atomic_fetch_add(&early_used, room, __ATOMIC_RELAXED);
 	if (at + room > sizeof(early))
 		return NULL;
@@ -119,15 +119,11 @@ static inline bool is_ready(void)
 
 /* ---- the shared memory ---- */
 
-struct process {
-	uint64_t epoch;		/* 0: this process is not known yet */
-};
-
 /* A thread that has no chunk has its next slot here. It is never written. */
 #define PARKED ((struct heap_share_record *)(uintptr_t)(HEAP_CHUNK_RECORDS * 32))
 
-static const struct process unknown;
-static const struct process *process = &unknown;	/* then a page that a fork wipes */
+static const uint64_t unknown;
+static const uint64_t *process = &unknown;	/* its epoch, in a page once it has one */
 static uint64_t last_epoch;
 static struct heap_share_head *head;
 static char *chunks;
@@ -135,18 +131,20 @@ static unsigned int chunk_cnt;
 static bool counts_cycles, takes_stacks;
 static uint32_t stacks_every;
 static uint64_t stacks_min;
-enum { UNTRIED, OPENING, OPEN, OFF };
-static int state;
+static enum { UNTRIED, OPENING, OPEN, OFF } state;
 static bool was_called;		/* something was allocated or freed through this library */
 
 LOCAL_THREAD struct {
 	uint64_t epoch;
 	struct heap_share_record *slot;	/* the next one */
-	uint32_t allocs;	/* for stacks_every */
+	uint32_t tid;	/* asked for once: it may be forbidden later, and a vfork() has another */
+	uint32_t allocs, stacks;	/* allocs for stacks_every */
 	unsigned int lose;	/* so many events are lost before it looks for a chunk again */
-} mine = { 0, PARKED, 0, 0 };
+	uintptr_t hiding_at;	/* the frame of the function that hides what is called below it */
+} mine = { .slot = PARKED };
 
-#define HIDDEN UINT64_MAX	/* an epoch that no process has */
+#define HIDDEN (1ULL << 63)	/* in an epoch, which no process has then */
+#define SIGNAL_FRAME_MIN 1024	/* an allocator calls itself with less of the stack between */
 #define LOSE_AT_ONCE 64		/* looking at all chunks costs as much as that many events */
 
 /* Processes of another pid namespace know their threads by numbers that mean others outside. */
@@ -195,7 +193,7 @@ static bool map_share(const char *path)
 static bool open_share(void)
 {
 	const char *path = getenv(HEAP_SHARE_ENV);
-	struct process *page;
+	void *page;
 
 	if (!path || !map_share(path))
 		return false;
@@ -210,7 +208,7 @@ static bool open_share(void)
 /* A process's first event, also that of a fork. False: it is not recorded. */
 static bool begin_process(void)
 {
-	int was = UNTRIED;
+	__typeof__(state) was = UNTRIED;
 
 	if (state == OFF || (state == UNTRIED && !environ))	/* libc has not begun yet */
 		return false;
@@ -225,7 +223,10 @@ static bool begin_process(void)
 		state = OFF;
 		return false;
 	}
-	((struct process *)process)->epoch = ++last_epoch;
+	if (was == OPEN && !head->off)
+		__atomic_fetch_add(&head->began_cnt, 1, __ATOMIC_RELAXED);
+	mine.tid = (uint32_t)syscall(SYS_gettid);
+	*(uint64_t *)(uintptr_t)process = ++last_epoch;
 	__atomic_store_n(&state, OPEN, __ATOMIC_RELEASE);
 	return true;
 }
@@ -234,13 +235,13 @@ static bool begin_process(void)
 static struct heap_share_record *claim_chunk(void)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
-	uint32_t tid = (uint32_t)syscall(SYS_gettid), i, none;
+	uint32_t i, none;
 
 	while (!__atomic_load_n(&head->off, __ATOMIC_RELAXED)) {
 		for (i = 0; i < chunk_cnt; i++) {
 			none = 0;
 			if (!__atomic_load_n(&head->owner[i], __ATOMIC_RELAXED) &&
-			    __atomic_compare_exchange_n(&head->owner[i], &none, tid, false,
+			    __atomic_compare_exchange_n(&head->owner[i], &none, mine.tid, false,
 							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 				return (void *)(chunks + (size_t)i * HEAP_CHUNK_BYTES);
 		}
@@ -272,30 +273,38 @@ static inline unsigned int place_of(const struct heap_share_record *slot)
 	return (uintptr_t)slot % HEAP_CHUNK_BYTES / sizeof(*slot);
 }
 
-/* Slots in a new chunk. NULL: the event is not recorded, which is counted if it should be. */
-static __attribute__((noinline)) struct heap_share_record *find_slots(enum heap_share_kind kind,
-								      unsigned int cnt)
+/* The next slots of the thread's chunk, which may be past its end. NULL: it has none. */
+static inline struct heap_share_record *next_slots(unsigned int cnt, uintptr_t fp)
 {
-	struct heap_share_record *slot;
+	if (unlikely(mine.epoch != *process) &&
+	    (mine.epoch != (*process | HIDDEN) || mine.hiding_at - fp < SIGNAL_FRAME_MIN))
+		return NULL;
+	return take_slots(cnt);
+}
+
+/* Slots in a new chunk. NULL: the event is not recorded, which is counted if it should be. */
+static __attribute__((noinline)) struct heap_share_record *
+find_slots(enum heap_share_kind kind, unsigned int cnt, uintptr_t fp)
+{
+	uint64_t hidden = mine.epoch & HIDDEN;
+	struct heap_share_record *slot = NULL;
 	int saved = errno;
 
 	was_called = true;
-	if (mine.epoch == HIDDEN)
+	if (hidden && mine.hiding_at - fp < SIGNAL_FRAME_MIN)
 		return NULL;
 	mine.slot = PARKED;
-	if (mine.epoch != process->epoch || !mine.epoch) {
-		if (!process->epoch && !begin_process()) {
-			errno = saved;
-			return NULL;
-		}
-		mine.epoch = process->epoch;
+	if (*process || begin_process()) {
+		if (mine.epoch != (*process | hidden))
+			mine.tid = (uint32_t)syscall(SYS_gettid);
+		mine.epoch = *process | hidden;
+		slot = mine.lose ? NULL : claim_chunk();
+		mine.lose = slot ? 0 : mine.lose ? mine.lose - 1 : LOSE_AT_ONCE;
+		if (slot)
+			mine.slot = slot + cnt;
+		else if (!head->off)
+			__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
 	}
-	slot = mine.lose ? NULL : claim_chunk();
-	mine.lose = slot ? 0 : mine.lose ? mine.lose - 1 : LOSE_AT_ONCE;
-	if (slot)
-		mine.slot = slot + cnt;
-	else if (!head->off)
-		__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
 	errno = saved;
 	return slot;
 }
@@ -349,15 +358,14 @@ static inline void write_record(struct heap_share_record *slot, unsigned int kin
 	slot->bytes_cpu = (uint64_t)bytes << 16 | (when.cpu + 1);
 }
 
-static inline void put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller,
-		       struct instant when)
+static inline __attribute__((always_inline)) void
+put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller, struct instant when)
 {
-	struct heap_share_record *slot = NULL;
+	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
+	struct heap_share_record *slot = next_slots(1, fp);
 
-	if (likely(mine.epoch == process->epoch))
-		slot = take_slots(1);
 	if (unlikely(place_of(slot) >= HEAP_CHUNK_RECORDS || !slot)) {
-		slot = find_slots(kind, 1);
+		slot = find_slots(kind, 1, fp);
 		if (!slot)
 			return;
 	}
@@ -371,11 +379,9 @@ static void *(*volatile const named_malloc)(size_t bytes) = malloc;
 static void (*volatile const named_free)(void *p) = free;
 static void time_events(void)
 {
-	unsigned int i;
-
-	mine.epoch = process->epoch;
+	mine.epoch = *process;
 	head->timed_from = now(true).at;
-	for (i = 0; i < HEAP_SHARE_TIMED; i++) {
+	for (unsigned int i = 0; i < HEAP_SHARE_TIMED; i++) {
 		if (!(i % 256))	/* half of them in cold caches */
 			mine.slot = (void *)((char *)head + HEAP_SHARE_ASIDE);
 		put(HEAP_SHARE_ALLOC + i % 2, "", i, CALLER, (struct instant){ 0, 0 });
@@ -387,7 +393,7 @@ static void time_events(void)
 /* Before main(), so that no signal handler and no thread comes while the memory is mapped. */
 static __attribute__((constructor)) void begin(void)
 {
-	if (process->epoch || state != UNTRIED)
+	if (*process || state != UNTRIED)
 		return;
 	state = OPENING;	/* this one is not told */
 	named_free(named_malloc(1));
@@ -407,10 +413,9 @@ static __attribute__((constructor)) void begin(void)
 static bool is_readable(uintptr_t at)
 {
 	int saved = errno;
-	bool ret;
-
 	/* it reads a set of signals there, and then finds that it does not know what to do */
-	ret = syscall(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, NULL, 8) && errno == EINVAL;
+	bool ret = syscall(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, NULL, 8) && errno == EINVAL;
+
 	errno = saved;
 	return ret;
 }
@@ -444,9 +449,7 @@ static unsigned int walk(uint64_t frames[HEAP_SHARE_FRAMES], uint64_t caller, ui
 
 static bool wants_stack(size_t bytes)
 {
-	if (stacks_every)
-		return mine.allocs++ % stacks_every == 0;
-	return bytes >= stacks_min;
+	return stacks_every ? mine.allocs++ % stacks_every == 0 : bytes >= stacks_min;
 }
 
 /* An allocation with its stack. */
@@ -454,24 +457,30 @@ static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uin
 						uintptr_t fp)
 {
 	struct instant when = now(true);
-	struct heap_share_record *slot = NULL;
-	uint64_t frames[HEAP_SHARE_FRAMES];
+	struct heap_share_record *slot;
+	uint64_t frames[HEAP_SHARE_FRAMES], took;
 	unsigned int cnt = walk(frames, caller, fp), slots = (cnt + 3) / 4, place;
 
 	while (cnt % 4)
 		frames[cnt++] = 1;
-	if (likely(mine.epoch == process->epoch))
-		slot = take_slots(1 + slots);
+	slot = next_slots(1 + slots, fp);
 	place = place_of(slot);
 	if (place + 1 + slots > HEAP_CHUNK_RECORDS || !slot) {
 		for (; slot && place < HEAP_CHUNK_RECORDS; place++)
 			write_record(slot++, HEAP_SHARE_REST, "", 0, 0, when);
-		slot = find_slots(HEAP_SHARE_ALLOC, 1 + slots);
+		slot = find_slots(HEAP_SHARE_ALLOC, 1 + slots, fp);
 		if (!slot)
 			return;
 	}
 	write_record(slot, HEAP_SHARE_STACK + slots, p, bytes, caller, when);
 	memcpy(slot + 1, frames, cnt * sizeof(frames[0]));
+	if (mine.stacks++ % 64 == 63) {	/* tells what it took, which is not long itself */
+		took = now(false).at - when.at;
+		if (took < HEAP_SHARE_TOOK_MAX) {
+			__atomic_fetch_add(&head->stack_time, took, __ATOMIC_RELAXED);
+			__atomic_fetch_add(&head->stacks_timed, 1, __ATOMIC_RELAXED);
+		}
+	}
 }
 
 static inline __attribute__((always_inline)) void *allocated(void *p, size_t bytes, uint64_t caller)
@@ -483,12 +492,15 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 	return p;
 }
 
-/* The calling thread tells nothing of what it allocates and frees during the call. */
+/* The thread does not tell how the allocator calls itself, but all that a signal handler does. */
 #define HIDING(call) ({ \
 	uint64_t epoch_ = mine.epoch; \
-	mine.epoch = HIDDEN; \
+	uintptr_t hiding_at_ = mine.hiding_at; \
+	mine.hiding_at = (uintptr_t)__builtin_frame_address(0); \
+	mine.epoch = epoch_ | HIDDEN; \
 	__typeof__(call) ret_ = (call); \
 	mine.epoch = epoch_; \
+	mine.hiding_at = hiding_at_; \
 	ret_; \
 })
 
@@ -518,12 +530,26 @@ WRAPS void free(void *p)
 	next.free(p);
 }
 
+static void *change_early(void *p, size_t bytes, uint64_t caller)
+{
+	void *to = is_ready() ? allocated(next.malloc(bytes), bytes, caller) : early_alloc(bytes);
+	size_t old = 0;
+
+	if (p && to) {
+		memcpy(&old, (char *)p - 16, sizeof(old));
+		memcpy(to, p, old < bytes ? old : bytes);
+	}
+	return to;
+}
+
 /* The old object is free from the call on, and told so once it is known to have succeeded. */
 static inline __attribute__((always_inline)) void *change(void *p, size_t bytes, uint64_t caller)
 {
 	struct instant before;
 	void *to;
 
+	if (unlikely(is_early(p) || !is_ready()))
+		return change_early(p, bytes, caller);
 	if (!p)
 		return allocated(next.malloc(bytes), bytes, caller);
 	before = now(false);
@@ -533,23 +559,8 @@ static inline __attribute__((always_inline)) void *change(void *p, size_t bytes,
 	return allocated(to, bytes, caller);
 }
 
-static void *change_early(void *p, size_t bytes, uint64_t caller)
-{
-	size_t old = 0;
-	void *to;
-
-	to = is_ready() ? allocated(next.malloc(bytes), bytes, caller) : early_alloc(bytes);
-	if (p && to) {
-		memcpy(&old, (char *)p - 16, sizeof(old));
-		memcpy(to, p, old < bytes ? old : bytes);
-	}
-	return to;
-}
-
 WRAPS void *realloc(void *p, size_t bytes)
 {
-	if (unlikely(is_early(p) || !is_ready()))
-		return change_early(p, bytes, CALLER);
 	return change(p, bytes, CALLER);
 }
 
@@ -557,26 +568,16 @@ WRAPS void *reallocarray(void *p, size_t cnt, size_t bytes)
 {
 	size_t all;
 
-	if (__builtin_mul_overflow(cnt, bytes, &all)) {
-		errno = ENOMEM;
-		return NULL;
-	}
-	if (unlikely(is_early(p) || !is_ready()))
-		return change_early(p, all, CALLER);
+	if (__builtin_mul_overflow(cnt, bytes, &all))
+		return NO_MEMORY;
 	return change(p, all, CALLER);
-}
-
-static void *lacks_function(void)
-{
-	errno = ENOMEM;
-	return NULL;
 }
 
 #define WRAP(name, parameters, ...) \
 WRAPS void *name parameters \
 { \
 	if (!is_ready() || !next.name) \
-		return lacks_function(); \
+		return NO_MEMORY; \
 	return allocated(HIDING(next.name(__VA_ARGS__)), bytes, CALLER); \
 }
 

@@ -65,10 +65,13 @@ struct heap_share_head {
 	uint64_t stacks_min;	/* of so many bytes and more; 0: none */
 	uint32_t own_malloc_cnt;	/* processes that call another malloc than the library's */
 	uint32_t own_malloc_pid;	/* the last one */
-	uint64_t zero;
+	uint32_t began_cnt;	/* programs in which the library began */
+	uint32_t zero;
 	uint64_t lost[HEAP_SHARE_KINDS];	/* for want of a chunk, by kind */
 	uint64_t timed_from, timed_to;	/* meanwhile a process wrote HEAP_SHARE_TIMED records */
-	uint64_t more_zeros[3];
+	uint64_t stack_time;	/* what so many allocations with stacks took, without the longest */
+	uint64_t stacks_timed;
+	uint64_t more_zeros;
 	uint32_t owner[HEAP_CHUNKS_MAX];	/* thread id; 0: the chunk is free */
 };
 
@@ -76,6 +79,7 @@ struct heap_share_head {
 /* Nobody reads the head's last chunk from here on: a process times its own records there. */
 #define HEAP_SHARE_ASIDE (2 * HEAP_CHUNK_BYTES + 1024)
 #define HEAP_SHARE_TIMED 512u
+#define HEAP_SHARE_TOOK_MAX (1u << 15)	/* longer, and the thread was away meanwhile */
 
 _Static_assert(sizeof(struct heap_share_record) == 32 && HEAP_CHUNK_RECORDS * 32 < HEAP_CHUNK_BYTES,
 	       "a chunk has room for its records");

@@ -138,12 +138,17 @@ void preload_say(const struct preload *p, const struct session_options *o)
 	uint32_t pid, cnt = p->ring ? heap_ring_own_malloc(p->ring, &pid) : 0;
 	char more[32] = "";
 
-	if (!cnt)
-		return;
 	if (cnt > 1)
 		snprintf(more, sizeof(more), " and %u more", cnt - 1);
-	notices_warn(&o->notices, "the heap of process %u%s is not recorded: a malloc is built in",
-		     pid, more);
+	if (cnt)
+		notices_warn(&o->notices,
+			     "the heap of process %u%s is not recorded: a malloc is built in", pid,
+			     more);
+	if (p->without_cnt)
+		notices_warn(&o->notices,
+			     "the heap of %llu program%s is not recorded: static, with more rights "
+			     "than its caller, or started without LD_PRELOAD",
+			     (unsigned long long)p->without_cnt, p->without_cnt == 1 ? "" : "s");
 }
 
 void preload_close(struct preload *p)

@@ -18,6 +18,7 @@ struct preload {
 	char *env[3];		/* "NAME=VALUE", for COMMAND; ends with NULL */
 	/* COMMAND's file, whose own malloc uprobes record; NULL: it has none */
 	char *program;
+	uint64_t without_cnt;	/* programs of the workload in which the library did not begin */
 };
 
 /*

@@ -413,14 +413,19 @@ static void count_stored(const struct session *s, struct session_stats *st)
 }
 
 /* A trace without the heap of some processes says so. */
-static void note_own_malloc(struct session *s)
+static void note_heaps(struct session *s)
 {
+	uint64_t execs = block_writer_workload_execs(s->writer);
 	uint32_t pid, cnt = heap_ring_own_malloc(s->preload.ring, &pid);
+	uint32_t began = heap_ring_began(s->preload.ring);
 
-	if (!cnt)
-		return;
-	store_writer_set_number(s->store, "heap.own_malloc", cnt);
-	store_writer_set_number(s->store, "heap.own_malloc_pid", pid);
+	if (cnt) {
+		store_writer_set_number(s->store, "heap.own_malloc", cnt);
+		store_writer_set_number(s->store, "heap.own_malloc_pid", pid);
+	}
+	s->preload.without_cnt = execs > began ? execs - began : 0;
+	if (s->preload.without_cnt)
+		store_writer_set_number(s->store, "heap.without", s->preload.without_cnt);
 }
 
 /* ended: the command has ended, with exit_code */
@@ -444,7 +449,7 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 					heap_ring_clock_error_ns(s->preload.ring));
 		store_writer_set_number(s->store, "heap.event_ps",
 					heap_ring_event_ps(s->preload.ring));
-		note_own_malloc(s);
+		note_heaps(s);
 	}
 	preload_say(&s->preload, &s->o);
 	count_stored(s, &s->stats);

@@ -71,6 +71,11 @@ void heap_clock_add(struct heap_clock *c, struct heap_clock_pair p)
 	c->pairs[c->cnt++ % HEAP_CLOCK_PAIRS] = p;
 }
 
+uint64_t heap_clock_last(const struct heap_clock *c)
+{
+	return c->cnt ? pair(c, c->cnt - 1)->cycles : 0;
+}
+
 /* So many cycles in ns, at the pace between two pairs. */
 static uint64_t length_ns(const struct heap_clock_pair *a, const struct heap_clock_pair *b,
 			  uint64_t cycles)

@@ -33,6 +33,9 @@ void heap_clock_read(struct heap_clock *c);
 /* Adds a pair, which has to be later than all before. */
 void heap_clock_add(struct heap_clock *c, struct heap_clock_pair pair);
 
+/* The cycles of the pair that was added last; 0: there is none. */
+uint64_t heap_clock_last(const struct heap_clock *c);
+
 /*
  * An instant in ns. 0: there are no two pairs yet, or the instant lies further before the oldest
  * pair, or after the newest, than the pairs reach.

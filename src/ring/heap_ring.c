@@ -69,7 +69,7 @@ struct heap_ring {
 	uint64_t lost_seen[HEAP_SHARE_KINDS];
 	/* by kind; the reader writes and any thread reads */
 	uint64_t taken_cnt[HEAP_SHARE_KINDS], lost_cnt[HEAP_SHARE_KINDS], bad_cnt;
-	uint64_t stack_cnt, event_ps;
+	uint64_t stack_cnt, event_ps, stack_ps;
 };
 
 #define load(p) __atomic_load_n(p, __ATOMIC_RELAXED)
@@ -213,7 +213,21 @@ uint64_t heap_ring_clock_error_ns(const struct heap_ring *h)
 
 uint64_t heap_ring_event_ps(const struct heap_ring *h)
 {
-	return load(&h->event_ps);
+	uint64_t ps = load(&h->event_ps), stack_ps = load(&h->stack_ps), cnt = 0;
+
+	for (unsigned int kind = HEAP_SHARE_ALLOC; kind < HEAP_SHARE_KINDS; kind++)
+		cnt += load(&h->taken_cnt[kind]);
+	if (!ps || !cnt || stack_ps <= ps)
+		return ps;
+	return ps + (stack_ps - ps) * load(&h->stack_cnt) / cnt;
+}
+
+uint32_t heap_ring_began(const struct heap_ring *h)
+{
+	uint32_t cnt;
+	ssize_t n = pread(h->fd, &cnt, sizeof(cnt), offsetof(struct heap_share_head, began_cnt));
+
+	return n == sizeof(cnt) ? cnt : 0;
 }
 
 uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid)
@@ -272,10 +286,10 @@ static uint64_t to_ns(const struct heap_ring *h, uint64_t at)
 	return h->config.counts_cycles ? heap_clock_ns(&h->clock, at) : at;
 }
 
-/* Reads what the process that began last has measured. */
+/* Reads what the process that began last has measured, and all processes of stacks. */
 static void read_event_cost(struct heap_ring *h)
 {
-	uint64_t at[2], from_ns, ps;
+	uint64_t at[4], from_ns, ps, now = clock_mono_ns();
 
 	if (pread(h->fd, at, sizeof(at), offsetof(struct heap_share_head, timed_from)) !=
 	    sizeof(at))
@@ -284,6 +298,13 @@ static void read_event_cost(struct heap_ring *h)
 	ps = (to_ns(h, at[1]) - from_ns) * 1000 / HEAP_SHARE_TIMED;
 	if (from_ns && ps && ps <= EVENT_MAX_PS)
 		store(&h->event_ps, ps);
+	if (!at[3] || at[2] / at[3] >= HEAP_SHARE_TOOK_MAX)
+		return;
+	if (h->config.counts_cycles)
+		now = heap_clock_last(&h->clock);
+	ps = to_ns(h, now + at[2] / at[3] * 1000) - to_ns(h, now);
+	if (ps && ps <= EVENT_MAX_PS)
+		store(&h->stack_ps, ps);
 }
 
 static bool begin_pass(struct heap_ring *h)

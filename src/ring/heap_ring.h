@@ -51,8 +51,14 @@ uint64_t heap_ring_clock_error_ns(const struct heap_ring *h);
  */
 uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid);
 
-/* Returns what the library takes for an event without a stack, in ps; 0: not known. Any thread. */
+/*
+ * Returns what the library takes for an event, on average with the stacks there were, in ps; 0: not
+ * known. Any thread.
+ */
 uint64_t heap_ring_event_ps(const struct heap_ring *h);
+
+/* Returns in how many programs the library began. */
+uint32_t heap_ring_began(const struct heap_ring *h);
 
 /* No event is written any more, but for those under way. NULL is fine. */
 void heap_ring_end(struct heap_ring *h);

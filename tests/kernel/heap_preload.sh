@@ -12,11 +12,15 @@ recorded many --heap -e alloc.heap,task -- sh -c '
 	"$1" kinds 1000
 	"$1" threads 500
 	"$1" forks 700
-	LD_PRELOAD=$LD_PRELOAD:$1.so "$1" signals 20000
+	LD_PRELOAD=$LD_PRELOAD:$1.so "$1" signals 3000
+	"$1" closed 600
+	"$1" vforks 200
+	"$1" sandboxed 2000
 	"$1" killed 900
 	exec env exec_chain=1 sh -c "exec $1 kinds 11"' sh "$calls"
 check "heap: the library recorded it" 'grep -qx heap=library "$tmp/many/manifest"' "$(cat "$tmp/many/manifest")"
 memory=$(kv "$tmp/many.out" memory)
+check "heap: every program began with the library" '! grep -q ^heap.without "$tmp/many/manifest"' "$(cat "$tmp/many/manifest" "$tmp/many.err")"
 check "heap: its memory is gone" '[ -n "$memory" ] && [ ! -e "${memory%/*}" ]' "$memory"
 
 # A setuid program gets nothing of it, and no program a descriptor.
@@ -30,6 +34,10 @@ recorded rights --heap -e alloc.heap,task -- sh -c '
 check "heap: a setuid program has neither library nor memory, and none has a descriptor" \
 	'[ "$(sed -n 1p "$tmp/rights.out")" -gt 1 ] && [ "$(sed -n 2,3p "$tmp/rights.out")" = $'"'0\\n0'"' ] && grep -q size=50147,6,5, "$tmp/rights.out"' \
 	"$(cat "$tmp/rights.out")"
+check "heap: the trace says of how many programs it has no heap" 'grep -qx heap.without=2 "$tmp/rights/manifest"' "$(cat "$tmp/rights/manifest")"
+
+# More threads than chunks, of which each ends at once.
+recorded short --heap-wait -e alloc.heap,task -- "$calls" short_lived 3000
 
 recorded frames --heap --stacks 1/1 -e alloc.heap,task -- "$calls" frames 200
 
@@ -61,6 +69,14 @@ if command -v cc >/dev/null; then
 	check "heap: a line says what probes of a malloc built in cost" 'grep -q "uprobes record the heap of a program with a malloc built in; each malloc and free takes about 6 us more" "$tmp/probed.err"' "$(cat "$tmp/probed.err")"
 	cc -std=gnu11 -O2 -D_GNU_SOURCE -fno-builtin -static -o "$tmp/static_calls" "$top/tests/kernel/work/heap_calls.c" -lpthread
 	recorded static --heap -e alloc.heap,task -- "$tmp/static_calls" kinds 20
+	# A child that is static is seen by neither.
+	recorded child --heap -e alloc.heap,task -- sh -c '"$1" threads 10; "$2" killed 10; env -i "$2" killed 10; true' sh "$tmp/static_calls" "$calls"
+	check "heap: a line says of how many programs it is not recorded" '[ "$(grep -c "the heap of 2 programs is not recorded: static, " "$tmp/child.err")" = 1 ]' "$(cat "$tmp/child.err")"
+	"$EBPFREC" report -i "$tmp/child" leaks >"$tmp/child.leaks" 2>&1
+	"$EBPFREC" info -i "$tmp/child" >"$tmp/child.info" 2>&1
+	"$EBPFREC" check -i "$tmp/child" >"$tmp/child.check" 2>&1
+	check "heap: so do the answers about heaps, info and check" 'grep -q "the heap of 2 programs was not recorded" "$tmp/child.leaks" && grep -q "heaps_unseen *of 2 programs" "$tmp/child.info" &&
+		grep -q "heaps of programs without the library were not recorded" "$tmp/child.check"' "$(head -n 3 "$tmp/child.leaks" "$tmp/child.check"; grep heaps "$tmp/child.info")"
 	check "heap: and of no other program" '! grep -q "a malloc is built in" "$tmp"/{many,rights,frames}.err' "$(cat "$tmp"/{many,rights,frames}.err)"
 fi
 
@@ -70,6 +86,19 @@ recorded live --heap -e alloc.heap,task -- env GLIBC_TUNABLES=glibc.malloc.tcach
 recorded whole --heap -e alloc.heap,task -- "$WORK/heap_user" 200000 5000 1
 recorded full --heap -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
 recorded waits --heap-wait -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
+
+# ps for an event, of a new recording with these options
+event_ps()
+{
+	rm -rf "$tmp/timed"
+	recorded timed --heap -e alloc.heap,task "$@" -- "$WORK/heap_user" 200000 5000 1
+	kv "$tmp/timed/manifest" heap.event_ps
+}
+takes_more()
+{
+	[ "$(event_ps --stacks 1/1)" -gt "$(event_ps)" ]
+}
+check "heap: an event with a stack takes more" "best_of 5 takes_more" "$(event_ps)"
 
 # The workload does not wait for a recorder that is no more.
 record dead --heap-wait -e alloc.heap,task --ring-size 4KiB -- \
@@ -96,13 +125,17 @@ def seen_and_said(trace, name):
 seen, said = seen_and_said(t, "many")
 for what, sizes in (("every function", [50003, 50008, 50017, 50176, 50047, 50053, 50061, 50069, 50101]),
                     ("realloc", [50021, 50023, 100003, 90001, 30027, 50033, 50051]), ("64 threads", [50111]),
-                    ("a parent and its child", [50123, 50129]), ("signal handlers", [50131, 50137]), ("kill -9", [50147])):
+                    ("a parent and its child", [50123, 50129]), ("vfork", [50251]),
+                    ("without descriptors", [50247]), ("in a sandbox", [50263]), ("signal handlers, also while the allocator calls itself", [50131, 50223, 50231, 50137, 50171, 50207]), ("kill -9", [50147])):
     want = {k: v for k, v in said.items() if k[1] in sizes}
     check("heap: %s" % what, want and {k: seen.get(k) for k in want} == want,
           {k: (v, seen.get(k)) for k, v in want.items() if seen.get(k) != v})
 check("heap: both programs, the second after a chain of execs", len([k for k in said if k[1] == 50003]) == 2, said)
 sums = t.balance(["alloc"])["alloc"]
 check("heap: nothing is lost", sums[2] == 0 and sums[0] == sums[1], sums)
+
+seen, said = seen_and_said(Trace(tmp + "/short"), "short")
+check("heap: 3,000 threads that end at once", said and seen == said, (said, seen))
 
 if os.path.exists(tmp + "/musl"):
     t = Trace(tmp + "/musl")

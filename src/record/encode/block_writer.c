@@ -86,6 +86,11 @@ int block_writer_add_workload(struct block_writer *w, uint32_t pid)
 	return task_table_add_workload(w->task_table, pid);
 }
 
+uint64_t block_writer_workload_execs(const struct block_writer *w)
+{
+	return task_table_workload_execs(w->task_table);
+}
+
 int block_writer_set_cmdline(struct block_writer *w, uint32_t pid, const char *args,
 			     size_t args_len)
 {

@@ -94,6 +94,9 @@ void block_writer_free(struct block_writer *w);
  */
 int block_writer_add_workload(struct block_writer *w, uint32_t pid);
 
+/* Returns how often processes of the workload have begun a program, as all blocks so far say. */
+uint64_t block_writer_workload_execs(const struct block_writer *w);
+
 /* A command line learned elsewhere (/proc at the snapshot); NUL joins the arguments. */
 int block_writer_set_cmdline(struct block_writer *w, uint32_t pid, const char *args,
 			     size_t args_len);

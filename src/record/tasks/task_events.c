@@ -297,6 +297,8 @@ static int apply_exec(struct task_table *id, const struct wire_exec *r)
 	p->exec_ns = r->hdr.ts_ns;
 	if (r->hdr.flags & WIRE_F_TARGET)
 		p->flags |= TRACE_TASK_WORKLOAD;
+	if (p->flags & TRACE_TASK_WORKLOAD)
+		id->workload_execs++;
 	free(p->exe);
 	free(p->cmdline);
 	p->exe = strndup(r->strings, r->file_len);
@@ -471,6 +473,11 @@ struct task_thread *task_table_snap_runner(struct task_table *id, uint32_t cpu, 
 		if (t->utid == s->utid)
 			return t;
 	return NULL;
+}
+
+uint64_t task_table_workload_execs(const struct task_table *id)
+{
+	return id->workload_execs;
 }
 
 bool task_table_has_snap_since(const struct task_table *id, uint64_t from_ns)

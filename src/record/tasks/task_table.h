@@ -145,5 +145,7 @@ const struct task_process *const *task_table_used_processes(struct task_table *i
 
 /* The thread that a snapshot row at or after from_ns last saw running on cpu; NULL: none. */
 struct task_thread *task_table_snap_runner(struct task_table *id, uint32_t cpu, uint64_t from_ns);
+/* Returns how often processes of the workload have begun a program. */
+uint64_t task_table_workload_execs(const struct task_table *id);
 /* True when a snapshot row came at or after from_ns. */
 bool task_table_has_snap_since(const struct task_table *id, uint64_t from_ns);

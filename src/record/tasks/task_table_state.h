@@ -40,6 +40,7 @@ struct task_table {
 	size_t snap_runner_cap;
 	bool spread;			/* workload flags have to be passed on */
 	bool failed;			/* out of memory in this block */
+	uint64_t workload_execs;
 };
 
 void task_spread_workload(struct task_table *id);

@@ -58,9 +58,17 @@ void *realloc(void *p, size_t bytes)
 #include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#ifdef __GLIBC__
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#endif
 
 #define THREADS 64
 
@@ -220,27 +228,45 @@ static void forks(long cnt)
 	give(50129, cnt, malloc);
 }
 
-static volatile long handled;
+static volatile long handled, changed, between;
+static volatile bool inside;	/* calloc or realloc */
 
 static void on_timer(int sig)
 {
 	free(need(malloc(50131)));
-	handled++;
+	if (handled++ % 8 == 0) {	/* copies of all of it would need gigabytes */
+		free(need(realloc(calloc(3, 16741), 50231)));
+		changed++;
+	}
+	between += inside;
 }
 
-/* Needs the allocator that this file is as a library. */
+/* Needs the allocator that this file is as a library, whose functions call each other by name. */
 static void signals(long cnt)
 {
 	const struct itimerval often = { { 0, 50 }, { 0, 50 } }, never = { { 0, 0 }, { 0, 0 } };
-	long i;
+	long i, others = 0;
+	void *p;
 
 	signal(SIGALRM, on_timer);
 	setitimer(ITIMER_REAL, &often, NULL);
-	for (i = 0; i < cnt || handled < 100; i++)
+	for (i = 0; i < cnt || handled < 100 || between < 50; i++) {
 		free(need(malloc(50137)));
+		if (i % 16)
+			continue;
+		inside = true;
+		p = calloc(11, 4561);
+		free(need(realloc(p, 50207)));
+		inside = false;
+		others++;
+	}
 	setitimer(ITIMER_REAL, &never, NULL);
 	say(50131, handled, handled);
+	say(50223, changed, changed);
+	say(50231, changed, changed);
 	say(50137, i, i);
+	say(50171, others, others);
+	say(50207, others, others);
 }
 
 /* As code without frame pointers leaves it, whose callers are not known. */
@@ -326,6 +352,83 @@ static void live(long cnt)
 }
 #endif
 
+/* Nothing of what the library needs may be a descriptor. */
+static void closed(long cnt)
+{
+	int fd;
+
+	for (fd = 3; fd < 1024; fd++)
+		close(fd);
+	give(50247, cnt, malloc);
+}
+
+/* A child that shares its parent's memory until it ends. */
+static void vforks(long cnt)
+{
+	volatile long i;
+
+	for (i = 0; i < cnt; i++) {
+		pid_t pid = vfork();
+
+		if (!pid) {
+			free(need(malloc(50251)));
+			_exit(0);
+		}
+		waitpid(pid, NULL, 0);
+	}
+	say(50251, cnt, cnt);
+}
+
+static void *short_main(void *arg)
+{
+	return need(malloc(50261));
+}
+
+/* Threads that end at once, one after the other. */
+static void short_lived(long cnt)
+{
+	pthread_t t;
+	void *p;
+	long i;
+
+	for (i = 0; i < cnt; i++) {
+		if (pthread_create(&t, NULL, short_main, NULL))
+			truth_fail("pthread_create");
+		pthread_join(t, &p);
+		free(p);
+	}
+	say(50261, cnt, cnt);
+}
+
+/* A process that may make no other call than to write and to end. */
+static void sandboxed(long cnt)
+{
+#ifdef __GLIBC__
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 2, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+	int pid = (int)getpid();
+	long i;
+
+	mallopt(M_TRIM_THRESHOLD, 1 << 30);
+	puts("sandboxed");	/* the stream has its buffer */
+	free(need(malloc(100000)));
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		truth_fail("seccomp");
+	for (i = 0; i < cnt; i++)
+		free(need(malloc(50263)));
+	printf("size=50263,%ld,%ld,%d\n", cnt, cnt, pid);
+	fflush(stdout);
+	_exit(0);
+#endif
+}
+
 static void killed(long cnt)
 {
 	give(50147, cnt, malloc);
@@ -339,6 +442,8 @@ int main(int argc, char **argv)
 		void (*run)(long cnt);
 	} whats[] = { { "kinds", kinds }, { "threads", threads }, { "forks", forks },
 		      { "signals", signals }, { "frames", frames }, { "killed", killed },
+		      { "closed", closed }, { "vforks", vforks }, { "short_lived", short_lived },
+		      { "sandboxed", sandboxed },
 #ifdef __GLIBC__
 		      { "live", live },
 #endif

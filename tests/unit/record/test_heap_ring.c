@@ -386,6 +386,18 @@ static void test_what_an_event_costs_is_believed_within_limits(void **state)
 	assert_int_equal(event_ps_of(b, 2000, 1000), 0);
 	assert_int_equal(event_ps_of(b, 1000, 1000 + 20 * HEAP_SHARE_TIMED), 20000);
 	assert_int_equal(event_ps_of(b, 1000, UINT64_MAX), 20000);
+	/* half of the events are allocations with stacks, which took 50 ns */
+	b->head->owner[0] = (uint32_t)getpid();
+	write_alloc(b, 0, 0, 100);
+	slot(b, 0, 0)->site_kind = 0x7777 << 8 | (HEAP_SHARE_STACK + 1);
+	*slot(b, 0, 1) = (struct heap_share_record){ 0x1111, 0x2222, 1, 1 };
+	*slot(b, 0, 2) = (struct heap_share_record){ 600, 0x1000, HEAP_SHARE_FREE, 1 };
+	assert_int_equal(read_all(b, 1000), 3);
+	b->head->stack_time = 5000;
+	b->head->stacks_timed = 100;
+	assert_int_equal(event_ps_of(b, 0, 0), 35000);
+	b->head->stack_time = UINT64_MAX;
+	assert_int_equal(event_ps_of(b, 0, 0), 35000);
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
