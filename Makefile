@@ -37,6 +37,8 @@ SANFLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=un
 	-fno-omit-frame-pointer -DSANITIZED_address
 else ifdef SAN
 B := build-san/$(firstword $(subst $(comma), ,$(SAN)))
+# half the compiler's time of -O2 -g; a sanitizer's report needs lines and no more
+CFLAGS ?= -O1 -g1
 # each compiler has its own way of saying which sanitizer it is
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(firstword $(subst $(comma), ,$(SAN)))
 else ifdef MUTATED

@@ -213,8 +213,9 @@ wait_turn()
 
 # These share nothing: as many at a time as there are CPUs, the longest first. Then come those that record, one at a time.
 scripts=()
-for name in damage:damage/run.sh cli:cli/run.sh answers:cli/one_answer.py format:format/run.sh includes:check_includes.sh style:check_style.py \
-	claims:check_claims.py runner:check_runner.sh fuzz:fuzz/replay.sh; do
+for name in damage:damage/run.sh page:page/run.sh cli:cli/run.sh engines:engines/run.sh format:format/run.sh package:package/run.sh \
+	answers:cli/one_answer.py includes:check_includes.sh style:check_style.py claims:check_claims.py runner:check_runner.sh \
+	fuzz:fuzz/replay.sh; do
 	[ -e "$here/${name#*:}" ] && wanted "${name%%:*}" || continue
 	scripts+=("${name%%:*}")
 	wait_turn
@@ -237,10 +238,6 @@ done
 for name in ${scripts[@]+"${scripts[@]}"}; do
 	judge_script "$name"
 done
-
-wanted package && run_script package bash "$here/package/run.sh"
-wanted page && run_script page bash "$here/page/run.sh"
-wanted engines && run_script engines bash "$here/engines/run.sh"
 
 as_root=()
 cannot=
