@@ -196,15 +196,15 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 static int map_counters(struct probe *p, struct err *e)
 {
 	long page = sysconf(_SC_PAGESIZE);
+	void *area;
 
 	/* Array values lie at multiples of 8 bytes, and the struct is made of u64. */
 	p->counters_bytes = (p->cpu_cnt * sizeof(struct wire_counters) + page - 1) / page * page;
-	p->counters = mmap(NULL, p->counters_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
-			   bpf_map__fd(p->skel->maps.counters), 0);
-	if (p->counters == MAP_FAILED) {
-		p->counters = NULL;
+	area = mmap(NULL, p->counters_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
+		    bpf_map__fd(p->skel->maps.counters), 0);
+	if (area == MAP_FAILED)
 		return err_set(e, -errno, "cannot map the event counters: %s", strerror(errno));
-	}
+	p->counters = area;
 	return 0;
 }
 
