@@ -29,7 +29,7 @@ struct begin {
 /*
  * Returns whether this program is the one to send the event. The first program notes the address,
  * by the level at which it runs. The second program runs right after it and finds the same address
- * noted if the first has sent the event. Events in between are at higher levels, which have notes
+ * noted if the first has seen the event. Events in between are at higher levels, which have notes
  * of their own. These notes are void when a task runs again: an event that interrupts the second
  * program may have had no second program itself.
  */
@@ -51,44 +51,46 @@ static __always_inline bool is_sender(struct wire_counters *c, const struct begi
 }
 
 /*
- * Returns whether this program has nothing to send. Either there was no event, or this is the
- * second program and the first one has sent the event, which is the usual case.
+ * Returns whether --only leaves an event out. An allocation is kept when a target process made it,
+ * and not an interrupt that runs meanwhile; a free when the object may be one of these.
  */
-static __always_inline bool has_nothing_to_send(const struct begin *b)
+static __always_inline bool is_left_out(const struct begin *b, __u32 level, __u32 pid)
 {
-	__u32 cpu = bpf_get_smp_processor_id();
-	struct wire_counters *c = bpf_map_lookup_elem(&counters, &cpu);
+	__u32 shift = b->hook == WIRE_PAGE_ALLOC || b->hook == WIRE_PAGE_FREE ?
+		      FILTER_PAGE_SHIFT : FILTER_SLAB_SHIFT;
 
-	if (!c || !is_sender(c, b, fix_level(c)))
+	if (!conf_only)
+		return false;
+	if (b->is_free)
+		return !filter_may_have_object(b->key, shift);
+	if (level || !filter_is_target(pid))
 		return true;
-	if (b->is_nothing && b->second)
-		c->tally[1].passed[b->hook]++;
-	return b->is_nothing;
+	filter_note_object(b->key, shift);
+	return false;
 }
 
 /*
- * Reserves the record of an event, or returns NULL. Under --only an allocation is kept when a
- * target process made it, and not an interrupt that runs meanwhile. A free is always kept, because
- * only the address tells whose object it was.
+ * Reserves the record of an event, or returns NULL: there was no event, or it is left out, or this
+ * is the second program and the first one has seen the event, which is the usual case.
  */
 static __always_inline void *begin_alloc(struct emit *e, struct begin b)
 {
 	__u32 level;
 	__u64 id;
 
-	if ((b.second || b.is_nothing) && has_nothing_to_send(&b))
-		return NULL;
-	if (!emit_open_copy(e, b.hook, b.second))
+	if (!emit_find(e, b.hook, b.second))
 		return NULL;
 	level = fix_level(e->cnt);
-	if (conf_copies && !b.second)
-		is_sender(e->cnt, &b, level);
+	if (conf_copies && !is_sender(e->cnt, &b, level))
+		return NULL;
 	id = fix_current_id(e->cnt);
-	if (conf_only && !b.is_free && (level || !filter_is_target(id >> 32))) {
+	if (b.is_nothing || is_left_out(&b, level, id >> 32)) {
 		if (b.second)
 			e->tally->passed[b.hook]++;
 		return NULL;
 	}
+	if (!emit_clock(e))
+		return NULL;
 	return emit_reserve(e, b.size, id, level ? WIRE_F_IRQ : 0);
 }
 
@@ -368,7 +370,7 @@ int vm_released(u64 *ctx)
 	struct pt_regs *regs;
 	long nr;
 
-	if (FIX_ARG(cur)->mm != mm)
+	if (FIX_ARG(cur)->mm != mm || (conf_only && filter_drops(fix_mm_pid(mm))))
 		return 0;
 	regs = (void *)bpf_task_pt_regs(cur);
 	nr = REGS_NR(regs);
@@ -385,7 +387,7 @@ int vm_released(u64 *ctx)
 	if (!write && op != EVENT_VM_MUNMAP && op != EVENT_VM_BRK && op != EVENT_VM_MREMAP)
 		return 0;
 	pid = fix_mm_pid(mm);
-	if (!pid || filter_drops(pid))
+	if (!pid)
 		return 0;
 	if (op != EVENT_VM_OTHER) {
 		addr = REGS_ARG0(regs);

@@ -65,11 +65,11 @@ static __always_inline int send_step(struct request *request, struct step s)
 	__u8 flags;
 	__u64 id;
 
-	if (!emit_open(&e, s.hook))
+	if (!emit_find(&e, s.hook, false))
 		return 0;
 	id = fix_current_id(e.cnt);
 	flags = fix_irq_flag(e.cnt);
-	if (drops_request(rq, &s, id >> 32, flags))
+	if (drops_request(rq, &s, id >> 32, flags) || !emit_clock(&e))
 		return 0;
 	/*
 	 * The data of a write is done. What the flush sequence still has to do completes as well,

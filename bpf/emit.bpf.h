@@ -57,18 +57,32 @@ static __always_inline void emit_count(__u32 hook, __u64 *counter)
 		(*counter)++;
 }
 
-/* Does what emit_open() does. The second copy of a hook's program has counters of its own. */
-static __always_inline bool emit_open_copy(struct emit *e, __u32 hook, bool second)
+/*
+ * Finds this CPU's counters: all that the filter needs. The second copy of a hook's program has
+ * counters of its own. False: there are none.
+ */
+static __always_inline bool emit_find(struct emit *e, __u32 hook, bool second)
 {
 	__u32 cpu = bpf_get_smp_processor_id();
 
 	e->cpu = cpu;
 	e->hook = hook;
-	e->ts_ns = bpf_ktime_get_ns();
 	e->cnt = bpf_map_lookup_elem(&counters, &cpu);
 	if (!e->cnt)
 		return false;
 	e->tally = &e->cnt->tally[second];
+	return true;
+}
+
+/*
+ * Reads the clock, which is the most that an event costs, and finds this CPU's ring, after
+ * emit_find(). False: there is none.
+ */
+static __always_inline bool emit_clock(struct emit *e)
+{
+	__u32 cpu = e->cpu;	/* the address of a field would put all of e on the stack */
+
+	e->ts_ns = bpf_ktime_get_ns();
 	e->ring = bpf_map_lookup_elem(&rings, &cpu);
 	return e->ring != NULL;
 }
@@ -76,7 +90,7 @@ static __always_inline bool emit_open_copy(struct emit *e, __u32 hook, bool seco
 /* Reads the clock and finds this CPU's ring and counters. False: there are none to send with. */
 static __always_inline bool emit_open(struct emit *e, __u32 hook)
 {
-	return emit_open_copy(e, hook, false);
+	return emit_find(e, hook, false) && emit_clock(e);
 }
 
 static __always_inline void emit_count_loss(struct emit *e, __u64 size)

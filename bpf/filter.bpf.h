@@ -19,15 +19,76 @@ struct {
 	__type(value, __u8);
 } targets __weak SEC(".maps");
 
+/*
+ * A byte for each place that a pid hashes to, set before a process of that place is put into the
+ * set, and left. Others than targets mostly end here, without a look-up.
+ */
+#define TARGET_PLACES (1u << 16)
+
+__u8 target_places[TARGET_PLACES] __weak = {};
+
 static __always_inline bool filter_is_target(__u32 pid)
 {
-	return bpf_map_lookup_elem(&targets, &pid) != NULL;
+	return target_places[pid & (TARGET_PLACES - 1)] &&
+	       bpf_map_lookup_elem(&targets, &pid) != NULL;
+}
+
+static __always_inline void filter_add_target(__u32 pid)
+{
+	__u8 lives = TARGET_LIVES;
+
+	target_places[pid & (TARGET_PLACES - 1)] = 1;
+	bpf_map_update_elem(&targets, &pid, &lives, BPF_ANY);
 }
 
 /* Returns whether a record about the process is to be left out. */
 static __always_inline bool filter_drops(__u32 pid)
 {
 	return conf_only && !filter_is_target(pid);
+}
+
+/*
+ * Under --only, what the target set has allocated: a bit for each place that an address hashes to.
+ * A bit once set stays set, because what else of the set is at that place is not known. So a free
+ * that finds its bit not set is of somebody else's object; the others are sent, and user space,
+ * which knows the addresses, has the last word. Neighbours share cache lines: the objects of a
+ * page, or the pages of 2 MB.
+ */
+#define FILTER_PLACES (1u << 20)
+#define FILTER_SLAB_SHIFT 3
+#define FILTER_PAGE_SHIFT 6	/* struct page has 64 bytes */
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__uint(key_size, sizeof(__u32));
+	__uint(value_size, 8);	/* under --only FILTER_PLACES bits */
+} only_objects __weak SEC(".maps");
+
+/* The word of an address, and its bit there; NULL: there is no such map. */
+static __always_inline __u64 *filter_word(__u64 addr, __u32 shift, __u64 *ret_bit)
+{
+	__u32 place = (addr >> shift ^ addr >> (shift + 20)) & (FILTER_PLACES - 1), zero = 0;
+	__u64 *words = bpf_map_lookup_elem(&only_objects, &zero);
+
+	*ret_bit = 1ULL << (place & 63);
+	return words ? words + (place >> 6) : NULL;
+}
+
+/* Kernels without atomic operations that give the old value have no atomic "or" either. */
+static __always_inline void filter_note_object(__u64 addr, __u32 shift)
+{
+	__u64 bit, *word = filter_word(addr, shift, &bit);
+
+	if (conf_fetching && word && !(*word & bit))
+		__sync_fetch_and_or(word, bit);
+}
+
+static __always_inline bool filter_may_have_object(__u64 addr, __u32 shift)
+{
+	__u64 bit, *word = filter_word(addr, shift, &bit);
+
+	return !conf_fetching || !word || *word & bit;
 }
 
 #endif /* FILTER_BPF_H */

@@ -130,10 +130,12 @@ static __always_inline void *begin_about(struct emit *e, __u32 hook, __u64 size,
 {
 	__u64 id;
 
-	if (!emit_open(e, hook))
+	if (!emit_find(e, hook, false))
 		return NULL;
 	id = fix_current_id(e->cnt);
 	if (conf_only && !filter_is_target(p->tgid) && !filter_is_target(id >> 32))
+		return NULL;
+	if (!emit_clock(e))
 		return NULL;
 	return emit_reserve(e, size, id, fix_irq_flag(e->cnt));
 }

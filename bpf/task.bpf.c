@@ -108,12 +108,8 @@ int task_newtask(u64 *ctx)
 	struct wire_task *r;
 	struct emit e;
 
-	if (conf_track && filter_is_target(id >> 32)) {
-		__u32 pid = t->tgid;
-		__u8 lives = TARGET_LIVES;
-
-		bpf_map_update_elem(&targets, &pid, &lives, BPF_ANY);
-	}
+	if (conf_track && filter_is_target(id >> 32))
+		filter_add_target(t->tgid);
 	fill_task(&task, t);
 	r = emit_begin(&e, WIRE_TASK_NEW, sizeof(*r), id, task_flags(t));
 	if (r) {
@@ -288,10 +284,8 @@ int task_cgroup(u64 *ctx)
 	struct emit e;
 
 	if (conf_track && conf_cgroup_id) {
-		__u8 lives = TARGET_LIVES;
-
 		if (cgroup_is_under(cg, conf_cgroup_id))
-			bpf_map_update_elem(&targets, &pid, &lives, BPF_ANY);
+			filter_add_target(pid);
 		else
 			bpf_map_delete_elem(&targets, &pid);
 	}

@@ -28,6 +28,7 @@
 #define RSS_SUM_CPUS_MAX 4	/* the number of rounds of the loop in fix_rss_pages() */
 #define TARGETS_MAX 65536
 #define ONLY_REQUESTS_MAX 16384
+#define ONLY_PLACES_BYTES (1u << 17)	/* FILTER_PLACES of bpf/filter.bpf.h */
 #define NO_TASK_STORAGE \
 	"this kernel has no task storage for tracing programs, which Linux has since 5.12"
 
@@ -182,8 +183,10 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 		bpf_map__set_max_entries(p->skel->maps.targets, TARGETS_MAX);
 	if (config->stacks_min_bytes || config->stacks_every)
 		bpf_map__set_max_entries(p->skel->maps.stack_places, p->cpu_cnt * WIRE_LEVELS);
-	if (config->only)
+	if (config->only) {
 		bpf_map__set_max_entries(p->skel->maps.only_requests, ONLY_REQUESTS_MAX);
+		bpf_map__set_value_size(p->skel->maps.only_objects, ONLY_PLACES_BYTES);
+	}
 	if (!(config->sources & SOURCE_BIT(SOURCE_HEAP)))
 		bpf_map__set_max_entries(p->skel->maps.heap_calls, 1);
 	if (config->sources & SOURCE_BIT(SOURCE_SAMPLE))
@@ -487,6 +490,7 @@ int probe_add_target(struct probe *p, uint32_t pid)
 
 	if (!p->skel->rodata->conf_track)
 		return 0;
+	p->skel->bss->target_places[pid % sizeof(p->skel->bss->target_places)] = 1;
 	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.targets), &pid, &one, 0) ? -errno : 0;
 }
 
