@@ -113,6 +113,10 @@ def check_report(tmp):
     with open(os.path.join(tmp, "results.json")) as f:
         data = json.load(f)
     value = data["pingpong/ebpfrec/ns_per_switch/added"]["latency"]
+    multiple = data["pingpong/bpf-count/ns_per_switch/ebpfrec_in_it"]["ratio"]["value"]
+    near("ebpfrec's cost in that of counting is kept", multiple, 1.6)
+    lines = text[text.index("What ebpfrec adds, as a multiple"):].splitlines()
+    check("and printed", any("bare counting" in line and "1.60" in line for line in lines), lines)
     check("what is added is free of drift and warm-up", value == {"value": 80, "lower_value": 80, "upper_value": 80}, value)
     value = data["pingpong/none/ns_per_switch"]["latency"]["value"]
     near("the median leaves out the warm-up", value, 1150)

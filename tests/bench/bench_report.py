@@ -10,6 +10,7 @@ the interval is the median -/+ the spread. Names ending in /added are difference
 """
 import csv
 import json
+import math
 import os
 import sys
 
@@ -102,6 +103,10 @@ def metric_format(run):
         added = run.added(case, metric, side) if side != "none" and unit in ("ns", "s") else []
         if added:
             put(f"{case}/{side}/{metric}/added", unit, better, metric, added)
+    for case, metric, side, (ratio, low, high, _) in bench_targets.multiples(run):
+        if not math.isinf(high):
+            result[f"{case}/{side}/{metric}/ebpfrec_in_it"] = {
+                "ratio": {"value": ratio, "lower_value": low, "upper_value": high}}
     return result
 
 
@@ -131,6 +136,10 @@ def main():
     targets = bench_targets.rows(run)
     print("\nTargets")
     table([bench_targets.HEAD] + targets, {0, 5})
+    multiples = bench_targets.multiple_rows(run)
+    if multiples:
+        print("\nWhat ebpfrec adds, as a multiple of what others add in the same rounds")
+        table([bench_targets.MULTIPLE_HEAD] + multiples, {0, 1, 2})
     print_invalid(os.path.join(path, "invalid.csv"))
     columns = ["case", "metric", "side", "unit", "n", "median", "spread", "q1", "q3", "added", "added_low", "added_high", "p"]
     with open(os.path.join(path, "results.csv"), "w", newline="") as f:

@@ -18,6 +18,8 @@
 #     ftrace        tracefs, every event read and written to files
 #     ftrace-ring   tracefs, flight recorder: nothing is read or written
 #     bpf-count     bpftrace, one counter over all events: nothing is kept
+#     floor-empty, floor-clock  a program at each hook that ebpfrec has one at, which does nothing, or reads the clock:
+#                   no recorder by programs can cost less
 #     bpf-print     bpftrace, one line of text (time, CPU, thread) per event, to a file
 #     ebpfrec-offcpu   ebpfrec record --offcpu 10ms, besides the events of SET
 #     perf-offcpu   perf record --off-cpu, of the whole machine: time off the CPU, added up by stack in the kernel
@@ -57,17 +59,19 @@ declare -A points_set=(
 	[getpid]="syscalls:sys_enter_getpid"
 	[read]="syscalls:sys_enter_read"
 )
+# Where ebpfrec looks and the others do not (see above); on the sides floor-* there are programs, too.
+declare -A points_more=([default]="mmap:mmap_lock_released writeback:writeback_dirty_folio" [switch]="$task_points")
 tracefs=/sys/kernel/tracing
 # perf, bpftrace and ftrace find tracepoints there. Where nobody has mounted it, this does; the mount stays, as other tools leave it.
 [ -d $tracefs/events ] || [ -d /sys/kernel/debug/tracing/events ] || mount -t tracefs tracefs $tracefs 2>/dev/null
 [ -d $tracefs/events ] || tracefs=/sys/kernel/debug/tracing
 
-# The tracepoints of a set this kernel has, separated by commas.
+# points_of SET [POINTS]: the tracepoints of a set, and others, that this kernel has, separated by commas.
 points_of()
 {
 	local p list=
 
-	for p in ${points_set[$1]}; do
+	for p in ${points_set[$1]} ${2:-}; do
 		[ -d "$tracefs/events/${p/://}" ] && list+=${list:+,}$p
 	done
 	echo "$list"
@@ -93,6 +97,7 @@ side_missing()
 			echo "perf is not installed, or built without zstd"
 		;;
 	ftrace*) [ -d $tracefs/instances ] || echo "no tracefs" ;;
+	floor-*) "$bin/floor" --attach empty task:task_rename true >/dev/null 2>&1 || echo "$bin/floor does not run here" ;;
 	bpf-*)
 		# See run_bpftrace.
 		[[ $bin != *[[:space:]]* ]] || echo "bpftrace cannot run a command whose path has blanks"
@@ -165,6 +170,9 @@ run_side()
 		local mode=keep
 		[ "$side" = ftrace ] || mode=ring
 		metered "$bench/ftrace_record.sh" $mode "$run/ftrace" "$buffer_kib" "$(points_of "$set")" "${inner[@]}"
+		;;
+	floor-*)
+		metered "$bin/floor" --attach "${side#floor-}" "$(points_of "$set" "${points_more[$set]:-}")" "${inner[@]}"
 		;;
 	bpf-count)
 		run_bpftrace "$(bpftrace_points "$set") { @ = count(); }" "${inner[@]}"

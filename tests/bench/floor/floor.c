@@ -3,6 +3,10 @@
  * floor [ROUNDS]: what the pieces of recording an event cost on this machine, as CSV
  * (piece,ns,ns_p25,rounds). No recorder made of these pieces can cost less.
  *
+ * floor --attach empty|clock TRACEPOINT,... COMMAND...: runs COMMAND while a program that does
+ * nothing, or one that reads the clock, is attached to each of the tracepoints (a group in front,
+ * as in kmem:kfree, is ignored). This is what a recorder of these events cannot go below.
+ *
  * BPF_PROG_TEST_RUN runs each piece a thousand times in a loop, all pieces in turn, ROUNDS
  * times. The result is the median, less the median of the empty loop. program_1 .. 3 are what
  * one more empty program at a tracepoint adds to an event: the kernel calls the first directly,
@@ -23,6 +27,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -206,6 +211,32 @@ static void print_attached(const char *name, int set, int less, double events, i
 	       (call_ns[set][rounds / 4] - call_ns[less][rounds / 4]) / events, rounds);
 }
 
+/* Returns COMMAND's exit status. */
+static int run_with_programs(const char *kind, char *tracepoints, char **command)
+{
+	struct floor_bpf *skel = load();
+	struct bpf_program *prog = !strcmp(kind, "clock") ? skel->progs.attached_clock
+							  : skel->progs.attached_1;
+	char *word, *group;
+	int status;
+	pid_t pid;
+
+	/* The links end with this process. */
+	for (word = strtok(tracepoints, ","); word; word = strtok(NULL, ",")) {
+		group = strchr(word, ':');
+		tracepoint = group ? group + 1 : word;
+		attach(prog);
+	}
+	pid = fork();
+	if (!pid) {
+		execvp(command[0], command);
+		_exit(127);
+	}
+	if (pid < 0 || waitpid(pid, &status, 0) != pid)
+		fail(command[0]);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 301, i;
@@ -214,8 +245,14 @@ int main(int argc, char **argv)
 	cpu_set_t one;
 	double events;
 
+	if (argc > 4 && !strcmp(argv[1], "--attach") &&
+	    (!strcmp(argv[2], "empty") || !strcmp(argv[2], "clock")))
+		return run_with_programs(argv[2], argv[3], argv + 4);
 	if (rounds < 5 || rounds > ROUNDS_MAX) {
-		fprintf(stderr, "usage: floor [ROUNDS], 5 to %d\n", ROUNDS_MAX);
+		fprintf(stderr,
+			"usage: floor [ROUNDS], 5 to %d\n"
+			"       floor --attach empty|clock TRACEPOINT,... COMMAND...\n",
+			ROUNDS_MAX);
 		return 2;
 	}
 	CPU_ZERO(&one);
