@@ -2,7 +2,7 @@
 /*
  * cmd_view: `ebpfrec view` serves the page of `export --to html` without its data, which the page
  * asks for, window by window. Each answer is made when it is asked for, in this thread; what a
- * browser has given up meanwhile is not made.
+ * browser does not wait for any more is given up.
  *
  * Only who has the address may ask: it has a random token. The program reads the trace, and writes
  * nothing but the trace's index.
@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "analyze/engine/report_view.h"
@@ -30,6 +31,7 @@
 #define TOKEN_BYTES 16
 #define TOKEN_CHARS (2 * TOKEN_BYTES)
 #define ANSWER_SECONDS 60 /* an answer takes no longer */
+#define LOOK_US 50000 /* while one is made: is it still wanted? */
 #define LOOK_NS UNITS_NS_PER_S /* how often a live trace is looked at, at most */
 #define JSON "application/json; charset=utf-8"
 
@@ -41,15 +43,52 @@ struct view_job {
 	uint64_t looked_ns;
 };
 
-/* A signal ends the statement that runs, or the program. */
-static struct analysis *volatile running;
-static volatile sig_atomic_t interrupted;
+/* What is being answered, to whom, and until when. */
+static struct {
+	struct analysis *volatile analysis;
+	int fd;
+	uint64_t until_ns;
+} running;
+static volatile sig_atomic_t interrupted, given_up;
 
 static void on_signal(int sig)
 {
-	interrupted |= sig != SIGALRM;
-	if (running)
-		analysis_interrupt(running);
+	interrupted = 1;
+	if (running.analysis)
+		analysis_give_up(running.analysis, true);
+}
+
+/* Nobody waits for the answer any more, or it takes too long. */
+static void on_alarm(int sig)
+{
+	int saved = errno;
+
+	if (running.analysis && (http_connection_is_gone(running.fd) ||
+				 clock_mono_ns() > running.until_ns)) {
+		given_up = 1;
+		analysis_give_up(running.analysis, true);
+	}
+	errno = saved;
+}
+
+static void begin_answer(struct analysis *a, int fd)
+{
+	const struct itimerval often = { { 0, LOOK_US }, { 0, LOOK_US } };
+
+	running.fd = fd;
+	running.until_ns = clock_mono_ns() + ANSWER_SECONDS * UNITS_NS_PER_S;
+	given_up = 0;
+	analysis_give_up(a, false);
+	running.analysis = a;
+	setitimer(ITIMER_REAL, &often, NULL);
+}
+
+static void end_answer(void)
+{
+	const struct itimerval never = { 0 };
+
+	setitimer(ITIMER_REAL, &never, NULL);
+	running.analysis = NULL;
 }
 
 /* ---- the trace ---- */
@@ -85,14 +124,19 @@ static void refuse(struct http_answer *ret, unsigned int status, const char *why
 	ret->fixed = why;
 }
 
-/* The terminal says why, unless the reader knows: what runs ends with the program. */
+/* The terminal says why, unless the answer was given up. */
 static void fail(struct http_answer *ret, int code, const struct err *e, const char *what)
 {
-	if (!interrupted)
+	bool is_given_up = interrupted || given_up;
+
+	if (!is_given_up)
 		say_note("%s", err_text(e, code));
 	free(ret->text);
 	ret->text = NULL;
-	refuse(ret, 500, what);
+	if (is_given_up)
+		refuse(ret, 503, "given up: nobody waits for it, or it takes more than a minute\n");
+	else
+		refuse(ret, 500, what);
 }
 
 /* An argument in ns from the trace's start, as an instant of its clock. */
@@ -129,6 +173,7 @@ static bool take_window(const struct view_job *j, const struct http_request *q, 
 static void answer_window(struct view_job *j, const struct http_request *q,
 			  struct http_answer *ret)
 {
+	enum page_effort effort;
 	uint64_t from_ns, to_ns;
 	struct buf data = { 0 };
 	struct err e = { "" };
@@ -137,7 +182,8 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
 	input_verify(&j->in, true, from_ns, to_ns);
-	c = analysis_page(j->in.analysis, from_ns, to_ns, NULL, &data, &e);
+	effort = http_request_argument(q, "stay") ? PAGE_STAY : PAGE_STEP;
+	c = analysis_page(j->in.analysis, from_ns, to_ns, effort, NULL, &data, &e);
 	if (c) {
 		buf_done(&data);
 		fail(ret, c, &e, "the window cannot be shown; the terminal says why\n");
@@ -188,8 +234,8 @@ static void answer_download(struct view_job *j, const struct http_request *q,
 
 	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	/* it has a time of its own */
-	alarm(0);
+	/* it has a time of its own, and looks itself whether it is wanted */
+	end_answer();
 	c = view_download_make(q, input_path(&j->in), from_ns - start_ns, to_ns - start_ns, ret,
 			       &e);
 	if (c == -EINVAL && !e.text[0])
@@ -275,7 +321,7 @@ static void answer(void *ctx, const struct http_request *q, struct http_answer *
 		refuse(ret, 403, "the address that `ebpfrec view` printed has a token\n");
 		return;
 	}
-	if (http_request_is_gone(q)) {
+	if (http_connection_is_gone(http_request_fd(q))) {
 		refuse(ret, 503, "given up\n");
 		return;
 	}
@@ -283,11 +329,9 @@ static void answer(void *ctx, const struct http_request *q, struct http_answer *
 		refuse(ret, 500, "the trace cannot be read; the terminal says why\n");
 		return;
 	}
-	running = j->in.analysis;
-	alarm(ANSWER_SECONDS);
+	begin_answer(j->in.analysis, http_request_fd(q));
 	answer_what(j, q, q->path + TOKEN_CHARS + 2, ret);
-	alarm(0);
-	running = NULL;
+	end_answer();
 }
 
 /* ---- the command ---- */
@@ -306,10 +350,11 @@ static int make_token(struct view_job *j)
 static int serve(struct view_job *j)
 {
 	const struct sigaction stop = { .sa_handler = on_signal };
+	const struct sigaction alarm = { .sa_handler = on_alarm, .sa_flags = SA_RESTART };
 
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
-	sigaction(SIGALRM, &stop, NULL);
+	sigaction(SIGALRM, &alarm, NULL);
 	printf("%s/%s/\n", http_server_url(j->http), j->token);
 	if (fflush(stdout))
 		return EXIT_FAILED;

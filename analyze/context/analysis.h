@@ -160,6 +160,11 @@ bool analysis_lines_missing(const struct analysis *a, unsigned int nr, const cha
 int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e);
 /* Ends a statement that runs, with an error. A signal handler may call it. */
 void analysis_interrupt(struct analysis *a);
+/*
+ * Everything that is asked ends with -EINTR soon, until told otherwise. A signal handler may call
+ * it.
+ */
+void analysis_give_up(struct analysis *a, bool is_given_up);
 /* Returns whether a text ends with a ";" that ends a statement. */
 bool analysis_sql_is_complete(const char *text);
 
@@ -311,12 +316,17 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster);
 
 /*
  * Writes what a page about a window shows (analyze/page): a JSON object of columns, as text,
- * compressed (zlib's format). also: gets the rows of `report spikes` too, which take long to find,
- * and then the summary, whose section Spikes is empty. NULL: no spikes are wanted, and the answer
- * is one of many that somebody waits for. A second thread helps.
+ * compressed (zlib's format). also, of a whole page: gets the rows of `report spikes` too, which
+ * take long to find, and then the summary, whose section Spikes is empty; else NULL. A second
+ * thread helps.
  */
+enum page_effort {
+	PAGE_WHOLE,	/* it is made once, with spikes */
+	PAGE_STEP,	/* somebody waits for it, and it says whether there is a finer one */
+	PAGE_STAY,	/* somebody stays at the window */
+};
 struct buf;
-int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum page_effort effort,
 		  const struct row_sink *also, struct buf *ret, struct err *e);
 
 /* SQLite's version at run time: "3.40.1". */

@@ -46,6 +46,11 @@ struct analysis {
 	uint32_t direct_kinds;	/* of events that are read from the trace rather than indexed */
 	struct source_lines *lines;	/* NULL: code has no lines */
 	_Atomic uint64_t rows_made;	/* by scans without a key, in any thread; for tests */
+	_Atomic bool is_given_up;
+	const _Atomic bool *stop;	/* its own, or that of the analysis it helps */
+	/* the same trace and analysis for a second thread, made when it is wanted; or NULL */
+	struct trace *helper_trace;
+	struct analysis *helper;
 	/* the edges of WINDOW_OWN_BINS (window.h), one more than bins; NULL: there are none */
 	const uint64_t *bin_edges;
 	size_t bin_cnt;

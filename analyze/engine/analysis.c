@@ -143,6 +143,7 @@ int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
 	if (!a)
 		return err_set(e, -ENOMEM, "out of memory");
 	a->trace = t;
+	a->stop = &a->is_given_up;
 	a->needs = LOSS_NEEDS_ALL;
 	r = take_in_trace(a, e) ?: open_db(a, e);
 	if (r < 0) {
@@ -172,6 +173,8 @@ void analysis_close(struct analysis *a)
 {
 	if (!a)
 		return;
+	analysis_close(a->helper);
+	trace_close(a->helper_trace);
 	statement_forget_all(a);
 	sqlite3_close_v2(a->db);
 	scope_done(&a->scope);
@@ -250,6 +253,13 @@ int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sin
 void analysis_interrupt(struct analysis *a)
 {
 	sqlite3_interrupt(a->db);
+}
+
+void analysis_give_up(struct analysis *a, bool is_given_up)
+{
+	a->is_given_up = is_given_up;
+	if (is_given_up)
+		analysis_interrupt(a);
 }
 
 bool analysis_sql_is_complete(const char *text)

@@ -155,6 +155,8 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 
 	if (!s->more)
 		return 0;
+	if (*s->a->stop)
+		return err_set(e, -EINTR, "given up");
 	if (s->rows.row_cap > BATCH_KEEP_ROWS) {
 		free(s->rows.cells);
 		s->rows.cells = NULL;

@@ -185,6 +185,8 @@ int fold_run_to(struct fold_run *r, uint64_t to_ns, uint64_t *ret_decided_ns, st
 	while (r->at_ns < to_ns && ret >= 0) {
 		size_t interval = r->reader ? SIZE_MAX : whole_interval_at(r, r->at_ns);
 
+		if (*r->a->stop)
+			return err_set(e, -EINTR, "given up");
 		ret = interval == SIZE_MAX ? 0 : merge(r, interval, e);
 		if (ret > 0)
 			r->at_ns = index_interval_to(r->index, interval);

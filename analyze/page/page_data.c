@@ -5,9 +5,11 @@
  *     window --[bins]--> page_rows, schema/report_page.sql --> row_log --> page_columns --> zlib
  *
  * The bins are the finest that the page can show; it adds them up to coarser ones itself. A bin of
- * a large trace consists of whole slices of blocks, so that all of it comes from the index. A small
- * trace is decoded, and its bins are of equal lengths. Two threads find the results; a log keeps
- * each until all are there, so that the page does not depend on which thread found what.
+ * a window with many events consists of whole slices of blocks, so that all of it comes from the
+ * index. A window with fewer is decoded, and its bins are of equal lengths. How many are few
+ * depends on how long somebody is to wait: a step is answered at once, and where somebody stays,
+ * the same window comes with finer bins. Two threads find the results; a log keeps each until all
+ * are there, so that the page does not depend on which thread found what.
  */
 #include "analyze/page/page_columns.h"
 #include "analyze/page/page_rows.h"
@@ -23,13 +25,15 @@
 #include "base/workers.h"
 
 #define BINS_WANTED   800
+#define BINS_SERVED   400	/* as many as a chart has points: cmd/page/charts.js */
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
 #define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
-/* the same where somebody waits for the next window, whose single events the page may show, too */
-#define DECODE_QUICKLY 2000000
-#define ROWS_QUICKLY  12000
+#define BINS_FEW      80
 #define BIN_EVENTS    8		/* a bin of less would be empty */
-#define BINS_QUICKLY  80	/* at least */
+#define ROWS_SERVED   8000
+/* a step is to take 0.15 s of CPU time: it decodes so many events for all bins, or for few */
+#define STEP_EVENTS   100000
+#define STEP_EVENTS_FEW 500000
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
 #define PEAKS	      5		/* bins in which single events are looked for */
@@ -66,6 +70,8 @@ static const struct page_rows_def defs[ROWS_CNT] = {
 struct page_bins {
 	uint64_t *edges;
 	size_t cnt, cap;	/* of edges */
+	bool are_decoded;	/* they are of equal lengths */
+	bool are_coarse;	/* who stays at the window can have finer ones */
 };
 
 static int add_edge(struct page_bins *b, uint64_t ts_ns)
@@ -88,13 +94,22 @@ static uint64_t round_length(uint64_t ns)
 				return steps[i] * power;
 }
 
-/* Returns how many bins a window is worth: of each block, its part of the events. */
-static uint64_t bins_worth(const struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+/* So that two digits are enough for it. */
+static uint64_t round_finely(uint64_t ns)
+{
+	uint64_t power = 1;
+
+	while (ns / power >= 100)
+		power *= 10;
+	return (ns + power - 1) / power * power;
+}
+
+/* Returns how many events a window has: of each block, its part of them. */
+static double events_within(const struct analysis *a, uint64_t from_ns, uint64_t to_ns)
 {
 	double events = 0;
 	size_t cnt;
 	const struct trace_block *b = trace_blocks(a->trace, &cnt);
-	uint64_t bins;
 
 	for (size_t i = 0; i < cnt; i++) {
 		uint64_t first = b[i].from_ns > from_ns ? b[i].from_ns : from_ns,
@@ -104,19 +119,34 @@ static uint64_t bins_worth(const struct analysis *a, uint64_t from_ns, uint64_t 
 			events += (double)trace_block_events(&b[i], UINT32_MAX) *
 				  (double)(end - first) / (double)(b[i].to_ns - b[i].from_ns);
 	}
-	bins = (uint64_t)(events / BIN_EVENTS);
-	return bins < BINS_QUICKLY ? BINS_QUICKLY : bins > BINS_WANTED ? BINS_WANTED : bins;
+	return events;
+}
+
+/* Decides how long bins are, and whether so few events are in the window that they are decoded. */
+static uint64_t bin_length(struct page_bins *b, const struct analysis *a, uint64_t from_ns,
+			   uint64_t to_ns, enum page_effort effort)
+{
+	double events = events_within(a, from_ns, to_ns);
+	uint64_t bins = (uint64_t)(events / BIN_EVENTS);
+
+	if (effort == PAGE_WHOLE) {
+		b->are_decoded = context_events(a, UINT32_MAX, from_ns, to_ns) <= DECODE_EVENTS;
+		return round_length((to_ns - from_ns) / BINS_WANTED + 1);
+	}
+	b->are_coarse = effort == PAGE_STEP && events > STEP_EVENTS && events <= DECODE_EVENTS;
+	b->are_decoded = events <= (effort == PAGE_STEP ? STEP_EVENTS_FEW : DECODE_EVENTS);
+	bins = bins > BINS_SERVED ? BINS_SERVED : bins;
+	if (bins < BINS_FEW || (b->are_coarse && b->are_decoded))
+		bins = BINS_FEW;
+	return round_finely((to_ns - from_ns) / bins + 1);
 }
 
 static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
-		     bool quickly, struct err *e)
+		     enum page_effort effort, struct err *e)
 {
-	uint64_t bins = quickly ? bins_worth(a, from_ns, to_ns) : BINS_WANTED;
-	uint64_t length = round_length((to_ns - from_ns) / bins + 1), at = from_ns;
+	uint64_t length = bin_length(b, a, from_ns, to_ns, effort), at = from_ns;
 	const struct index *x = NULL;
-	uint64_t decoded = quickly ? DECODE_QUICKLY : DECODE_EVENTS;
-	int ret = context_events(a, UINT32_MAX, from_ns, to_ns) > decoded ?
-		analysis_index_of(a, PAGE_KINDS, &x, e) : 0;
+	int ret = b->are_decoded ? 0 : analysis_index_of(a, PAGE_KINDS, &x, e);
 
 	if (ret < 0)
 		return ret;
@@ -144,13 +174,14 @@ static int compress_text(const struct buf *text, int level, struct buf *ret, str
 	return 0;
 }
 
-static void put_window(const struct analysis *a, struct buf *out)
+static void put_window(const struct analysis *a, bool is_coarse, struct buf *out)
 {
 	uint64_t before = a->start_ns;
 
 	page_put(out, "{\"end\":");
 	page_put_int(out, context_rel(a, trace_end_ns(a->trace)));
 	page_put(out, trace_is_live(a->trace) ? ",\"live\":true" : ",\"live\":false");
+	page_put(out, is_coarse ? ",\"coarse\":true" : ",\"coarse\":false");
 	page_put(out, ",\n\"edges\":[");
 	for (size_t i = 0; i <= a->bin_cnt; i++) {
 		page_put(out, i ? "," : "");
@@ -352,7 +383,7 @@ static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
 	return ret;
 }
 
-/* ---- the second thread: it has the same trace, opened once more ---- */
+/* ---- the second thread: it has the same trace, opened once more, and kept ---- */
 
 /* Nothing is damaged, and nothing grows: a helper finds what the page's own thread would find. */
 static bool is_steady(struct trace *t, struct page_jobs *j)
@@ -365,40 +396,57 @@ static bool is_steady(struct trace *t, struct page_jobs *j)
 	       trace_blocks_hash(t, cnt) == j->hash;
 }
 
-/* Uses the index that is there, as the page's own thread does, and makes none. */
-static bool open_helper(struct page_jobs *j, struct trace *t, struct analysis **ret)
+static void close_helper(struct analysis *a)
 {
+	analysis_close(a->helper);
+	trace_close(a->helper_trace);
+	a->helper = NULL;
+	a->helper_trace = NULL;
+}
+
+/* Uses the index that is there, as the page's own thread does, and makes none. */
+static bool open_helper(struct page_jobs *j)
+{
+	struct analysis *a = j->a, *h;
 	const struct index *x = NULL;
 
-	if (!is_steady(t, j) || analysis_open(ret, t, NULL) < 0)
+	if (!a->helper && trace_open_quick(&a->helper_trace, j->path, NULL) < 0)
 		return false;
-	(*ret)->bin_edges = j->a->bin_edges;
-	(*ret)->bin_cnt = j->a->bin_cnt;
+	if (!is_steady(a->helper_trace, j) ||
+	    (!a->helper && analysis_open(&a->helper, a->helper_trace, NULL) < 0))
+		return false;
+	h = a->helper;
+	h->bin_edges = a->bin_edges;
+	h->bin_cnt = a->bin_cnt;
+	h->stop = a->stop;
 	if (!j->has_index)
-		return true;
-	analysis_use_index(*ret, &(struct analysis_index_use){ .use = true });
-	(*ret)->direct_kinds = UINT32_MAX;
-	return !analysis_index_of(*ret, PAGE_KINDS, &x, NULL) && x;
+		return !h->index;
+	if (!h->index_use.use)
+		analysis_use_index(h, &(struct analysis_index_use){ .use = true });
+	h->direct_kinds = UINT32_MAX;
+	return !analysis_index_of(h, PAGE_KINDS, &x, NULL) && x;
 }
 
 /* The first thread has the page's own trace. */
 static int take_jobs(void *ctx, unsigned int thread, struct err *e)
 {
 	struct page_jobs *j = ctx;
-	struct trace *t = NULL;
-	struct analysis *a = NULL;
+	struct analysis *a = j->a;
 	int ret = 0;
 
 	if (!thread) {
-		ret = run_jobs(j, j->a, e);
+		ret = run_jobs(j, a, e);
 		j->next = ORDER_CNT;
-	} else if (j->next < ORDER_CNT && !trace_open_quick(&t, j->path, NULL)) {
-		if (open_helper(j, t, &a))
-			(void)run_jobs(j, a, NULL);
-		j->is_doubtful = !is_steady(t, j) || (a && analysis_index_failed(a));
+	} else if (j->next < ORDER_CNT) {
+		bool is_open = open_helper(j);
+
+		if (is_open)
+			(void)run_jobs(j, a->helper, NULL);
+		j->is_doubtful = is_open && (!is_steady(a->helper_trace, j) ||
+					     analysis_index_failed(a->helper));
+		if (!is_open || j->is_doubtful)
+			close_helper(a);
 	}
-	analysis_close(a);
-	trace_close(t);
 	return ret;
 }
 
@@ -427,7 +475,8 @@ static int find_all(struct page_jobs *j, struct err *e)
 
 /* ---- the page ---- */
 
-static int put_all(struct page_jobs *j, const struct row_sink *also, struct buf *text)
+static int put_all(struct page_jobs *j, bool is_coarse, const struct row_sink *also,
+		   struct buf *text)
 {
 	struct page_columns c;
 	struct row_sink rows;
@@ -435,7 +484,7 @@ static int put_all(struct page_jobs *j, const struct row_sink *also, struct buf 
 
 	if (ret < 0)
 		return ret;
-	put_window(j->a, text);
+	put_window(j->a, is_coarse, text);
 	for (unsigned int i = 0; i <= JOB_SPIKES && !ret; i++)
 		ret = row_log_replay(&j->jobs[i].log, &c.sink);
 	if (!ret)
@@ -452,9 +501,10 @@ static int put_all(struct page_jobs *j, const struct row_sink *also, struct buf 
 	return ret ? ret : row_log_replay(&j->jobs[JOB_SUMMARY].log, also);
 }
 
-int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum page_effort effort,
 		  const struct row_sink *also, struct buf *ret, struct err *e)
 {
+	bool is_whole = effort == PAGE_WHOLE;
 	uint64_t first_ns = from_ns, end_ns = to_ns;
 	struct page_bins bins = { 0 };
 	struct buf text = { 0 };
@@ -464,17 +514,17 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 	context_clip(a, &first_ns, &end_ns);
 	if (first_ns == end_ns)
 		return err_set(e, -EINVAL, "the window is empty");
-	r = make_bins(&bins, a, first_ns, end_ns, !also, e);
+	r = make_bins(&bins, a, first_ns, end_ns, effort, e);
 	if (!r) {
 		a->bin_edges = bins.edges;
 		a->bin_cnt = bins.cnt - 1;
 		init_jobs(&j, a, from_ns, to_ns);
 		/* who waits for a window asks for its spikes later: they take long to find */
-		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !also;
+		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
 		for (unsigned int i = 0; i < ROWS_CNT; i++)
-			j.jobs[i].rows_wanted = also ? ROWS_WANTED : ROWS_QUICKLY;
+			j.jobs[i].rows_wanted = is_whole ? ROWS_WANTED : ROWS_SERVED;
 		r = find_all(&j, e);
-		r = r ? r : put_all(&j, also, &text);
+		r = r ? r : put_all(&j, bins.are_coarse, also, &text);
 		if (r == -ENOMEM)
 			err_set(e, r, "out of memory");
 		for (unsigned int i = 0; i < JOB_CNT; i++)
@@ -483,7 +533,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		a->bin_cnt = 0;
 	}
 	if (!r)
-		r = compress_text(&text, also ? COMPRESSION : COMPRESSION_QUICKLY, ret, e);
+		r = compress_text(&text, is_whole ? COMPRESSION : COMPRESSION_QUICKLY, ret, e);
 	buf_done(&text);
 	free(bins.edges);
 	return r;

@@ -73,7 +73,7 @@ int view_place_thread(struct view *v, const struct fold_key *key, struct view_pl
 /* ---- opening and closing ---- */
 
 /* The greatest value is known without the others. */
-static bool uses_quantiles(const struct view *v)
+static bool has_quantile_columns(const struct view *v)
 {
 	for (unsigned int i = 0; i < v->table->col_cnt; i++) {
 		unsigned int take = v->table->cols[i].take;
@@ -82,7 +82,7 @@ static bool uses_quantiles(const struct view *v)
 		    take < VIEW_TAKES_QUANTILE + 1000)
 			return true;
 	}
-	return v->def->reads_quantiles;
+	return false;
 }
 
 static int begin(struct view *v, struct err *e)
@@ -98,7 +98,9 @@ static int begin(struct view *v, struct err *e)
 					    *def->fold->sums;
 		if (def->sum_bytes)
 			v->sums_def.bytes = def->sum_bytes;
-		v->sums_def.totals_only = !uses_quantiles(v);
+		v->sums_def.is_exact_decoded &= has_quantile_columns(v);
+		v->sums_def.totals_only =
+			!has_quantile_columns(v) && !def->reads_quantiles;
 		fold_sums_init(&v->sums, &v->sums_def);
 	}
 	if (!def->fold)

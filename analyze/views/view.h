@@ -57,7 +57,8 @@ struct view_def {
 	bool is_sorted;
 	/* Gives out a sum, as a row of view_row(), several, or none. NULL: as one row. */
 	int (*row)(struct view *v, const struct view_place *at, void *sum);
-	bool reads_quantiles;	/* row() does, beside the columns */
+	/* row() does, beside the columns, and what the index has is exact for it */
+	bool reads_quantiles;
 
 	/* A view of sums: */
 	/* 1: *ret; 0: nobody asked for it; -errno. Needed. */

@@ -10,9 +10,10 @@
  *
  * io_pattern(...): how large they were, and whether they follow each other on the device. A request
  * is sequential when it borders on one of the 16 requests of its row that ended before it: many are
- * in flight at once and end in another order than they were sent. latency_hist(...): the same
- * requests' latencies, counted by powers of two. For these two all of the window's block events
- * are decoded.
+ * in flight at once and end in another order than they were sent. For it all of the window's block
+ * events are decoded.
+ *
+ * latency_hist(...): the latencies of the same requests, counted by powers of two.
  */
 #include <errno.h>
 #include <stddef.h>

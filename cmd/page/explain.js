@@ -65,7 +65,7 @@ async function explain() {
 	}
 	$('why-text').replaceChildren(element('p', { class: 'note' }, 'asking ...'));
 	try {
-		const answer = await fetch(question);
+		const answer = await fetch(question, { signal: source.beside.signal });
 		const text = await answer.text();
 		if (question !== explained)
 			return;
@@ -76,7 +76,11 @@ async function explain() {
 		if (!sections.length)
 			$('why-text').replaceChildren(element('p', { class: 'note' }, 'There is nothing to explain: nothing of it ran or waited in this window.'));
 	} catch (error) {
-		$('why-text').replaceChildren(element('p', { class: 'incomplete' }, 'It could not be explained: ' + error.message));
+		/* another window has overtaken it */
+		if (error.name === 'AbortError')
+			explained = '';
+		else
+			$('why-text').replaceChildren(element('p', { class: 'incomplete' }, 'It could not be explained: ' + error.message));
 	}
 }
 
@@ -112,7 +116,7 @@ async function show_flame(view) {
 	const question = selected_question(view), box = $('why-flame'), mine = explained;
 	box.replaceChildren(element('p', { class: 'note' }, 'asking ...'));
 	try {
-		const answer = await fetch(question), text = await answer.text();
+		const answer = await fetch(question, { signal: source.beside.signal }), text = await answer.text();
 		if (mine !== explained)
 			return;
 		if (!answer.ok)
@@ -125,7 +129,8 @@ async function show_flame(view) {
 		else
 			box.replaceChildren(element('p', { class: 'note' }, FLAME_BUTTONS[view][1]));
 	} catch (error) {
-		box.replaceChildren(element('p', { class: 'incomplete' }, 'It could not be had: ' + error.message));
+		if (error.name !== 'AbortError')
+			box.replaceChildren(element('p', { class: 'incomplete' }, 'It could not be had: ' + error.message));
 	}
 }
 

@@ -16,6 +16,7 @@ let seen = [], unseen = [], timer = 0;
 function redraw() {
 	const begin = performance.now(), lack = missing('page');
 	waiting = 0;
+	delete document.body.dataset.step;
 	delete document.body.dataset.drawn;
 	fold_empty();
 	find_unseen();
@@ -68,6 +69,9 @@ function draw_unseen() {
 		timer = setTimeout(draw_unseen);
 		return;
 	}
+	document.body.dataset.step = edges[from] + '-' + edges[to];
+	if (stay_later())
+		return;
 	document.body.dataset.drawn = edges[from] + '-' + edges[to];
 	explain();
 	get_spikes();

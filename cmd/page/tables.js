@@ -207,8 +207,11 @@ async function get_spikes() {
 	if (source === own_data || spikes_of === mine)
 		return;
 	spikes_of = mine;
-	const answer = await fetch('report?view=spikes&from=' + edges[from] + '&to=' + edges[to]);
-	const rows = answer.ok ? await answer.json() : [];
+	let rows = [];
+	try {
+		const answer = await fetch('report?view=spikes&from=' + edges[from] + '&to=' + edges[to], { signal: source.beside.signal });
+		rows = answer.ok ? await answer.json() : [];
+	} catch (error) { /* another window has overtaken it */ }
 	if (mine !== results || !rows.length)
 		return;
 	mine.spikes = columns_from(rows);

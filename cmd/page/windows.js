@@ -36,17 +36,22 @@ const own_data = {
 
 const served_data = {
 	under_way: null,
+	beside: new AbortController(),	/* of questions about the window that is shown */
 	end: 1,		/* of the trace, ns */
 	is_live: false,
+	is_coarse: false,	/* there are finer bins, for who stays at the window */
 	read: () => served_data.show(...(address_window() || [0, Number.MAX_SAFE_INTEGER])),
 	whole: () => [0, served_data.end],
-	/* What is under way is overtaken: its answer is not waited for any more. */
-	show: async (a, b) => {
+	/* What is under way is overtaken: its answer is not waited for any more, and the program does not go on with it. */
+	show: async (a, b, stay) => {
+		clearTimeout(staying);
 		if (served_data.under_way)
 			served_data.under_way.abort();
+		served_data.beside.abort();
+		served_data.beside = new AbortController();
 		served_data.under_way = new AbortController();
-		document.body.classList.add('asking');
-		const answer = await fetch('window?from=' + a + '&to=' + b, { signal: served_data.under_way.signal });
+		document.body.classList.toggle('asking', !stay);
+		const answer = await fetch('window?from=' + a + '&to=' + b + (stay ? '&stay=1' : ''), { signal: served_data.under_way.signal });
 		if (!answer.ok)
 			throw new Error(await answer.text());
 		const all = await answer.json();
@@ -54,6 +59,7 @@ const served_data = {
 		document.body.classList.remove('asking');
 		served_data.end = all.end;
 		served_data.is_live = all.live;
+		served_data.is_coarse = all.coarse;
 		take_data(all);
 	},
 };
@@ -130,6 +136,29 @@ function zoom_by_wheel(element, at) {
 		event.preventDefault();
 		zoom(event.deltaY < 0 ? 0.6 : 1 / 0.6, at(event));
 	}, { passive: false });
+}
+
+/* Where a step shows less than there is, the rest comes to who stays. True: it will come. */
+const STAY = 300;	/* ms */
+let staying = 0;
+
+function stay_later() {
+	const is_coarse = source !== own_data && served_data.is_coarse;
+	if (is_coarse && !served_data.under_way)
+		staying = setTimeout(stay, STAY);
+	return is_coarse;
+}
+
+async function stay() {
+	try {
+		await source.show(edges[from], edges[to], true);
+	} catch (error) {
+		if (error.name === 'AbortError')
+			return;
+		served_data.is_coarse = false;
+	}
+	if (!waiting)
+		waiting = requestAnimationFrame(redraw);
 }
 
 /* A window that ends where a trace ends that is still recorded grows with it. */

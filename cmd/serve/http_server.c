@@ -300,13 +300,10 @@ const char *http_request_argument(const struct http_request *q, const char *name
 	return MHD_lookup_connection_value(q->connection, MHD_GET_ARGUMENT_KIND, name);
 }
 
-bool http_request_is_gone(const struct http_request *q)
+int http_request_fd(const struct http_request *q)
 {
-	int fd = MHD_get_connection_info(q->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-			 ->connect_fd;
-	char byte;
-
-	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+	return MHD_get_connection_info(q->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
+		->connect_fd;
 }
 
 /* ---- listening ---- */
@@ -431,9 +428,16 @@ const char *http_request_argument(const struct http_request *q, const char *name
 	return NULL;
 }
 
-bool http_request_is_gone(const struct http_request *q)
+int http_request_fd(const struct http_request *q)
 {
-	return true;
+	return -1;
 }
 
 #endif
+
+bool http_connection_is_gone(int fd)
+{
+	char byte;
+
+	return recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}

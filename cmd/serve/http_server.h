@@ -22,8 +22,13 @@ struct http_request {
 };
 /* An argument of the address, decoded; NULL: it has none of this name. */
 const char *http_request_argument(const struct http_request *q, const char *name);
-/* The client sends nothing more: a browser has given up the request, and may have asked again. */
-bool http_request_is_gone(const struct http_request *q);
+/* The descriptor of the request's connection. */
+int http_request_fd(const struct http_request *q);
+/*
+ * The client sends nothing more: a browser has given up the request, and may have asked again. A
+ * signal handler may call it.
+ */
+bool http_connection_is_gone(int fd);
 
 struct http_answer {
 	unsigned int status;	/* 200, unless it is set */

@@ -76,7 +76,7 @@ static int wait_for(pid_t pid, const struct http_request *q)
 			return -errno;
 		if (clock_mono_ns() - begin_ns > VIEW_DOWNLOAD_SECONDS * UNITS_NS_PER_S)
 			why = -ETIMEDOUT;
-		else if (http_request_is_gone(q))
+		else if (http_connection_is_gone(http_request_fd(q)))
 			why = -ECANCELED;
 		if (why)
 			kill(pid, SIGKILL);

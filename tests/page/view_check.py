@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import zipfile
 import zlib
 
@@ -250,6 +251,32 @@ def check_download(v, trace):
                                                                                          if n.startswith(".ebpfrec-new")}, got)
 
 
+def check_stay(v):
+    """A step shows fewer bins than there are; who stays gets them, with the same sums."""
+    step, stayed = (json.loads(v.ask(v.path + "window?from=7&to=999999999999" + more)[1]) for more in ("", "&stay=1"))
+    busy = [sum(r["results"]["cpu"]["oncpu_ns"]) for r in (step, stayed)]
+    check("who stays at a window gets finer bins, with the same sums", step["coarse"] and not stayed["coarse"] and
+          len(stayed["edges"]) > 3 * len(step["edges"]) and busy[0] == busy[1] > 0, (len(step["edges"]), len(stayed["edges"]), busy))
+
+
+def check_giving_up():
+    """What nobody waits for any more does not hold up the next answer."""
+    v = Viewer(os.path.join(tmp, "long"))
+    slow = "%swindow?from=0&to=99999999999&stay=1" % v.path
+    v.ask(slow)
+    begin = time.monotonic()
+    v.ask(slow)
+    one, begin = time.monotonic() - begin, time.monotonic()
+    for _ in range(10):
+        with socket.create_connection(("127.0.0.1", int(v.port)), 60) as s:
+            s.sendall(b"GET " + slow.encode() + b" HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    status, _ = v.ask(v.path + "window?from=0&to=1000000")
+    took = time.monotonic() - begin
+    check("ten answers that are given up take less than five", status == 200 and took < 5 * one, (status, took, one))
+    v.process.send_signal(signal.SIGINT)
+    check("it says nothing of what was given up", v.process.wait(60) == 0 and v.process.stderr.read() == "", v.process.returncode)
+
+
 def check_live(b):
     """The window of a trace that is being recorded grows with it."""
     if os.getuid():
@@ -305,6 +332,8 @@ check_refusals(viewer)
 check_misuse(viewer)
 check_events(viewer, large)
 check_download(viewer, large)
+check_stay(viewer)
+check_giving_up()
 with Browser() as browser:
     check_windows("generated trace", browser, viewer, large, 8)
     check_groups(browser, viewer, large)

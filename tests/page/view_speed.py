@@ -33,7 +33,7 @@ def steps(browser, viewer, end):
             const look = () => document.body.dataset.paintedMs ? done(performance.now() - begin) : setTimeout(look, 5);
             setTimeout(look, 5);
         })""" % (begin, begin + length))
-        browser.wait("document.body.dataset.drawn === '%d-%d'" % (begin, begin + length))
+        browser.wait("document.body.dataset.step === '%d-%d'" % (begin, begin + length))
         found.append((cpu_s(viewer.pid) - before, ms / 1e3))
     return found
 
@@ -46,10 +46,10 @@ def main():
     url = viewer.stdout.readline().strip()
     with Browser() as browser:
         browser.open(url)
-        if not browser.wait("document.body.dataset.drawn", 120):
+        if not browser.wait("document.body.dataset.step", 120):
             raise SystemExit("the page is not drawn")
         first_s = float(browser.evaluate("document.body.dataset.startMs")) / 1e3
-        end = int(browser.evaluate("document.body.dataset.drawn").split("-")[1])
+        end = int(browser.evaluate("document.body.dataset.step").split("-")[1])
         found = steps(browser, viewer, end)
     with open("/proc/%d/status" % viewer.pid, encoding="utf-8") as f:
         mb = int(next(line for line in f if line.startswith("VmHWM")).split()[1]) * 1024 / 1e6
