@@ -190,17 +190,24 @@ static void test_array_order_keeps_equal_ones_in_place(void **state)
 	enum { N = 1000 };
 	static uint64_t rows[N][2];
 	uint64_t seed = 5;
+	unsigned int shift;
 	size_t *order, i;
 
-	for (i = 0; i < N; i++)
-		rows[i][0] = gen_random(&seed) % 50;
-	order = array_order(rows, N, sizeof(rows[0]));
-	assert_non_null(order);
-	for (i = 1; i < N; i++) {
-		uint64_t a = rows[order[i - 1]][0], b = rows[order[i]][0];
+	for (shift = 0; shift < 64; shift += 7) {
+		for (i = 0; i < N; i++)
+			rows[i][0] = i % 2 ? gen_random(&seed) % 50 << shift :
+					     gen_random(&seed) >> shift;
+		order = array_order(rows, N, sizeof(rows[0]));
+		assert_non_null(order);
+		for (i = 1; i < N; i++) {
+			uint64_t a = rows[order[i - 1]][0], b = rows[order[i]][0];
 
-		assert_true(a < b || (a == b && order[i - 1] < order[i]));
+			assert_true(a < b || (a == b && order[i - 1] < order[i]));
+		}
+		free(order);
 	}
+	order = array_order(rows, 0, sizeof(rows[0]));
+	assert_non_null(order);
 	free(order);
 }
 
