@@ -111,6 +111,7 @@ run_limit_s=${EBPFREC_BENCH_LIMIT_S:-$([ -n "$quick" ] && echo 90 || echo 240)}
 . "$bench/sides.bash"
 . "$bench/cases.bash"
 . "$bench/cases_own.bash"
+. "$bench/cases_heap.bash"
 . "$bench/cases_scale.bash"
 for name in ${only//,/ }; do
 	[[ " $case_list " == *" $name "* ]] || { echo "bench.sh: no case '$name'; there are: $case_list" >&2; exit 2; }

@@ -131,6 +131,25 @@ def reading_targets(run):
                  bench_stats.interval(run.values("cpu_time", "off_pct", "ebpfrec")))
 
 
+def heap_targets(run):
+    def added(metric, side="ebpfrec"):
+        values = run.added("heap", metric, side)
+        return bench_stats.interval(values) if values else None
+
+    yield Target("heap: added CPU time per pair of malloc and free", 60, "ns", added("cpu_ns_per_pair"))
+    yield Target("heap: the same with all stacks / heaptrack's", 1, "",
+                 bench_stats.ratio_of_added(run, "heap", "cpu_ns_per_pair", "ebpfrec-stacks", "heaptrack"), ratio=True)
+    for name, program in ("gcc", "gcc"), ("Python", "python"), ("sqlite3", "sqlite3"), ("C++, 8 threads", "cxx"):
+        yield Target(f"heap: {name}: wall added, all stacks / heaptrack's", 1, "",
+                     bench_stats.ratio_of_added(run, "heap", program + "_wall_s", "ebpfrec-stacks", "heaptrack"), ratio=True)
+    yield Target("heap: gcc: CPU time added (3 % or less: it would be the default)", 3, "%",
+                 bench_stats.percent_added(run, "heap", "gcc_work_s", "ebpfrec"))
+    yield Target("heap: the recorder's CPU time per event", 60, "ns", bench_stats.interval(run.values("heap", "recorder_ns_per_event", "ebpfrec")))
+    rate = run.median("heap", "pairs_per_s", "ebpfrec")
+    yield Target(f"heap: lost at {rate or 2e6:,.0f} pairs/s of two threads", 0, "", bench_stats.interval(run.values("heap", "rate_lost", "ebpfrec")),
+                 note="" if rate is None or rate >= 1.9e6 else f"not shown: the load reached {rate:,.0f} pairs/s")
+
+
 def metrics_targets(run):
     def of(metric, side="ebpfrec"):
         return bench_stats.interval(run.values("metrics", metric, side))
@@ -168,7 +187,7 @@ def scale_targets(run):
 
 
 def rows(run):
-    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *metrics_targets(run), *scale_targets(run))]
+    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *metrics_targets(run), *heap_targets(run), *scale_targets(run))]
 
 
 MULTIPLE_HEAD = ["ebpfrec's cost", "measured in", "as a multiple of", "ratio", "90 % interval", "n"]

@@ -8,7 +8,6 @@
 # case offcpu 14 60: micro: ns per context switch while stacks of waits of 10 ms and more are recorded; no wait is that long
 # case getpid 14 60: micro: ns per system call that no default source looks at
 # case alloc 25 110: micro: ns per round of opening, mapping, touching, closing; slab and page events
-# case heap 14 60: micro: ns per malloc/free pair, allocator hooked
 # case dd_null 16 190: macro: one-byte blocks from /dev/zero to /dev/null, default sources
 # case dd_urandom 14 110: macro: 4 KiB blocks from /dev/urandom to a file, fsync, default sources
 # case fio 24 120: macro: I/O per second of a loop device, default sources
@@ -193,52 +192,6 @@ turn_alloc()
 case_alloc()
 {
 	take_turns "$(pick 3 10)" "$(pick "$quick_sides" "$usual_sides")" turn_alloc
-}
-
-# The C library the loads use.
-libc_path()
-{
-	ldd "$bin/load_heap" | awk '$1 ~ /^libc\.so/ { print $3 }'
-}
-
-turn_heap()
-{
-	local pairs libc
-	pairs=$(pick 30000 100000)
-	libc=$(libc_path)
-	case $1 in
-	preload)
-		run_side none heap env LD_PRELOAD="$bin/preload_count.so" PRELOAD_COUNT="$run.count" \
-			"$bin/load_heap" "$pairs" "$cpu"
-		ran none $? || return
-		[ "$(kv "$run.count" mallocs)" -ge "$pairs" ] ||
-			{ invalid "$1" "it counted fewer calls than there were"; return; }
-		;;
-	heaptrack)
-		run_side none heap heaptrack -o "$run/heaptrack" "$bin/load_heap" "$pairs" "$cpu"
-		ran none $? || return
-		;;
-	bpf-uprobe)
-		# Without the meter in between: cpid is the load itself. bpftrace's own calls would never end.
-		rm -rf "$run" && mkdir -p "$run"
-		run_bpftrace "uprobe:$libc:malloc /pid == cpid/ { @bytes = sum(arg0); }
-			uretprobe:$libc:malloc /pid == cpid/ { @mallocs = count(); }
-			uprobe:$libc:free /pid == cpid/ { @frees = count(); }" "$bin/load_heap" "$pairs" "$cpu" ||
-			{ invalid "$1" "it failed"; return; }
-		enough_calls @mallocs "$pairs" || { invalid "$1" "it counted fewer calls than there were"; return; }
-		;;
-	*)
-		run_side "$1" heap "$bin/load_heap" "$pairs" "$cpu"
-		ran "$1" $? $((2 * pairs)) || return
-		;;
-	esac
-	op_samples "$1" pair
-	[[ $1 != ebpfrec* ]] || lost_sample "$1"
-}
-
-case_heap()
-{
-	take_turns "$(pick 3 10)" "none ebpfrec ebpfrec-uprobes preload heaptrack bpf-uprobe" turn_heap
 }
 
 # ---- macro ----

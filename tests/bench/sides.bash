@@ -149,6 +149,9 @@ run_side()
 	ebpfrec-uprobes)
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" -p $$ -- "${inner[@]}"
 		;;
+	ebpfrec-stacks)
+		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" --stacks 1/1 -- "${inner[@]}"
+		;;
 	ebpfrec-offcpu)
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" --offcpu 10ms -- "${inner[@]}"
 		;;
@@ -192,7 +195,7 @@ side_counts()
 {
 	events='' lost='' skipped='' bytes=''
 	case $1 in
-	ebpfrec | ebpfrec-light | ebpfrec-offcpu | ebpfrec-uprobes)
+	ebpfrec | ebpfrec-light | ebpfrec-stacks | ebpfrec-offcpu | ebpfrec-uprobes)
 		# The closing line: "ebpfrec: TRACE: N events (...), SIZE, N lost, ...".
 		events=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) events.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
 		lost=$(sed -nE 's/^ebpfrec: .* events.*, ([0-9,]+) lost.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
