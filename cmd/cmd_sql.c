@@ -4,6 +4,7 @@
  * or as many as somebody types into the shell; and what the tables are.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include "cmd/sql/sql_shell.h"
 
 #define STATEMENT_MAX (1 << 20)
+#define LARGE_SCAN_ROWS 20000000
 
 struct sql {
 	struct input in;
@@ -121,14 +123,28 @@ static int run_command(struct sql *q, const char *line)
 	return 0;
 }
 
+/* Says once for each statement that there are quicker ways. */
+static void note_large_scan(void *ctx, const char *table, uint64_t rows)
+{
+	struct sql *q = ctx;
+
+	analysis_watch_scans(q->in.analysis, &(struct analysis_scan_watch){});
+	say_note("this reads %" PRIu64 " million rows of %s one by one: sums are quicker by "
+		 "totals('%s', ...) or functions like cpu_usage() (see --examples), and other "
+		 "questions in an engine for columns (export --to parquet)",
+		 rows / 1000000, table, table);
+}
+
 static int run_statement(struct sql *q)
 {
+	const struct analysis_scan_watch watch = { LARGE_SCAN_ROWS, note_large_scan, q };
 	struct render *r = input_render(&q->in, 0, false, NULL);
 	struct err e = { "" };
 	int c;
 
 	if (!r)
 		return EXIT_FAILED;
+	analysis_watch_scans(q->in.analysis, &watch);
 	c = analysis_sql(q->in.analysis, q->statement, render_sink(r), &e);
 	if (c == -EINVAL && *e.text)
 		c = sql_schema_error(q->statement, e.text);

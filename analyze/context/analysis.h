@@ -73,6 +73,17 @@ struct row_sink {
 	void (*more)(void *ctx, uint64_t cnt, const char *command);
 };
 
+/*
+ * Calls say before a statement reads rows_max or more rows of a table of events one by one, each
+ * time it does so. say NULL: never.
+ */
+struct analysis_scan_watch {
+	uint64_t rows_max;
+	void (*say)(void *ctx, const char *table, uint64_t rows);
+	void *ctx;
+};
+void analysis_watch_scans(struct analysis *a, const struct analysis_scan_watch *watch);
+
 /* Takes no ownership of t, which must outlive the analysis. */
 int analysis_open(struct analysis **ret, struct trace *t, struct err *e);
 void analysis_close(struct analysis *a);

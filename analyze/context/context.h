@@ -54,6 +54,7 @@ struct analysis {
 	/* the edges of WINDOW_OWN_BINS (window.h), one more than bins; NULL: there are none */
 	const uint64_t *bin_edges;
 	size_t bin_cnt;
+	struct analysis_scan_watch scan_watch;
 	int failed;			/* negative errno behind a failed statement */
 	char failed_text[512];
 };

@@ -341,6 +341,26 @@ static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_
 	return c->has_key && had_key && c->key == before && table_scan_rewind(&c->scan);
 }
 
+/* How many rows a scan reads is known from the blocks that its window touches. */
+static void watch_scan(const struct analysis *a, const struct table_def *def,
+		       const struct table_query *q)
+{
+	const struct analysis_scan_watch *w = &a->scan_watch;
+	uint64_t rows;
+
+	if (!w->say || !def->kinds || q->has_key)
+		return;
+	rows = (uint64_t)((double)context_events(a, def->kinds, context_abs(a, q->from_ns),
+						 context_abs(a, q->to_ns)) / def->events_per_row);
+	if (rows >= w->rows_max)
+		w->say(w->ctx, def->name, rows);
+}
+
+void analysis_watch_scans(struct analysis *a, const struct analysis_scan_watch *watch)
+{
+	a->scan_watch = *watch;
+}
+
 static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str, int argc,
 		       sqlite3_value **argv)
 {
@@ -368,6 +388,7 @@ static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str
 			return SQLITE_NOMEM;
 	}
 	e.text[0] = 0;
+	watch_scan(t->b.analysis, t->b.def, &q);
 	ret = table_scan_open(&c->scan, t->b.analysis, t->b.def, &q, &e);
 	return ret < 0 ? vtab_fail(t, ret, &e) : cursor_next(c);
 }

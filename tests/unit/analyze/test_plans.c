@@ -359,11 +359,51 @@ static void test_canned_reports_are_planned_best(void **state)
 		fail_msg("only %u joins found in reports", joins);
 }
 
+/* ---- scans that take long are said ---- */
+
+static void note_scan(void *ctx, const char *table, uint64_t rows)
+{
+	assert_string_equal(table, "switches");
+	*(uint64_t *)ctx = rows;
+}
+
+static uint64_t scan_said(const char *sql, uint64_t rows_max)
+{
+	uint64_t said = 0;
+	const struct analysis_scan_watch watch = { rows_max, note_scan, &said };
+
+	analysis_watch_scans(made.a, &watch);
+	assert_true(cost_of(sql, 1e9) >= 0);
+	analysis_watch_scans(made.a, &(struct analysis_scan_watch){});
+	return said;
+}
+
+static void test_scan_of_many_rows_is_said_before(void **state)
+{
+	uint64_t all = scan_said("SELECT count(*) FROM switches", 1), part;
+	char sql[128];
+
+	cost_of("SELECT * FROM switches", 1e9);
+	assert_int_equal(all, rows_given);
+	assert_int_equal(scan_said("SELECT count(*) FROM switches", all), all);
+	assert_int_equal(scan_said("SELECT count(*) FROM switches", all + 1), 0);
+	/* of a window the blocks that it touches */
+	snprintf(sql, sizeof(sql), "SELECT count(*) FROM switches WHERE ts_ns < %llu",
+		 (unsigned long long)(made.a->end_ns - made.a->start_ns) / 4);
+	part = scan_said(sql, 1);
+	assert_in_range(part, 1, all - 1);
+	assert_int_equal(scan_said(sql, all), 0);
+	/* functions are the answer, not the question */
+	assert_int_equal(scan_said("SELECT count(*) FROM cpu_usage", 1), 0);
+	assert_int_equal(scan_said("SELECT * FROM totals('switches', 'cpu', 'prev_prio')", 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_queries_of_the_document_are_planned_best),
 		cmocka_unit_test(test_canned_reports_are_planned_best),
+		cmocka_unit_test(test_scan_of_many_rows_is_said_before),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
