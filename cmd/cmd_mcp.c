@@ -251,12 +251,16 @@ static bool make_command(struct question *q)
 
 /* ---- in the process that answers ---- */
 
+/* All of the trace is read for damage first, which shows in no other way. */
 static void say_complete(const char *path)
 {
 	struct input in = { .path = path, .quick = true };
 	char missing[400];
+	int c = input_open(&in, false) ?: input_open_analysis(&in);
 
-	if (!input_open(&in, false))
+	if (!c)
+		input_verify(&in, true, trace_start_ns(in.trace), trace_end_ns(in.trace));
+	if (!c)
 		fprintf(stderr, "ebpfrec: the trace is %s%s\n",
 			input_is_complete(in.trace, LOSS_NEEDS_ALL, trace_start_ns(in.trace),
 					  trace_end_ns(in.trace), missing, sizeof(missing)) ?
@@ -314,12 +318,21 @@ static int answer(void *ctx)
 			say_complete(q->path);
 		return c;
 	}
+	/* first, since an answer may be ended */
+	if (!strcmp(q->tool->name, "sql"))
+		say_complete(q->path);
 	c = opts_run(!strcmp(q->argv[0], "report") ? &report_opts :
 		     !strcmp(q->argv[0], "sql")	   ? &sql_opts : &diff_opts, q->argv);
 	fflush(stdout);
-	if (!strcmp(q->tool->name, "sql"))
-		say_complete(q->path);
 	return c;
+}
+
+static int answer_complete(void *ctx)
+{
+	const struct question *q = ctx;
+
+	say_complete(q->path);
+	return 0;
 }
 
 /* ---- messages ---- */
@@ -387,6 +400,22 @@ static json_t *result_of_text(const char *text, bool is_error)
 	return json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
 			 string ? string : json_string("(the answer is not valid UTF-8)"),
 			 "isError", is_error);
+}
+
+/* The rows of a view were ended before it could say what is missing. */
+static void add_completeness(struct question *q, struct answer_text *a)
+{
+	struct answer_text b;
+	char *notes;
+
+	if (answer_make(&b, answer_complete, q))
+		return;
+	if (asprintf(&notes, "%s%s", b.notes, a->notes) >= 0) {
+		free(a->notes);
+		a->notes = notes;
+	}
+	free(b.out);
+	free(b.notes);
 }
 
 /* Puts the address of a viewer, which may have to start, before the window's. */
@@ -463,6 +492,8 @@ static json_t *call(const struct mcp *m, const json_t *params)
 		r = answer_make(&a, answer, &q);
 		if (!r && is_link(&q))
 			add_address(&q, &a);
+		if (!r && a.status < 0 && !strcmp(q.tool->name, "view"))
+			add_completeness(&q, &a);
 		result = r ? result_of_text(strerror(-r), true) : result_of(&q, &a, bytes);
 		if (!r) {
 			free(a.out);

@@ -9,6 +9,8 @@
  *   mmap        culprit maps and unmaps memory, victim too
  *   mapped      it reads a mapped FILE that is not in memory, beside those that read OTHER
  *   read        the same with pread
+ *   requests    threads req-0 to req-3 answer requests of 1 ms for a second, each under audit_lock,
+ *               with which the thread audit sleeps for 60 of 80 ms
  *
  * Prints the thread's number, and the instants before and after what it does.
  */
@@ -221,13 +223,58 @@ static void read_plain(void)
 			truth_fail("pread");
 }
 
+static pthread_mutex_t audit_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t requests_end_ns;
+
+static void *audit(void *arg)
+{
+	(void)arg;
+	prctl(PR_SET_NAME, "audit");
+	while (truth_now_ns() < requests_end_ns) {
+		pthread_mutex_lock(&audit_lock);
+		truth_sleep_ms(60);
+		pthread_mutex_unlock(&audit_lock);
+		truth_sleep_ms(20);
+	}
+	return NULL;
+}
+
+static void *answer_requests(void *name)
+{
+	uint64_t end_ns;
+
+	prctl(PR_SET_NAME, name);
+	while (truth_now_ns() < requests_end_ns) {
+		pthread_mutex_lock(&audit_lock);
+		for (end_ns = truth_now_ns() + 1000000; truth_now_ns() < end_ns;)
+			;
+		pthread_mutex_unlock(&audit_lock);
+		truth_sleep_ms(2);
+	}
+	return NULL;
+}
+
+static void serve_requests(void)
+{
+	static char names[4][8] = { "req-0", "req-1", "req-2", "req-3" };
+	pthread_t threads[5];
+
+	requests_end_ns = truth_now_ns() + 1000000000;
+	pthread_create(&threads[4], NULL, audit, NULL);
+	for (int i = 0; i < 4; i++)
+		pthread_create(&threads[i], NULL, answer_requests, names[i]);
+	for (int i = 0; i < 5; i++)
+		pthread_join(threads[i], NULL);
+}
+
 static const struct cause {
 	const char *name;
 	void *(*culprit)(void *arg);
 	void (*victim)(void);
 	int culprit_cnt;
-	enum { SAME_CPU, VICTIM_FIRST, BOTH_FIRST } how;
+	enum { SAME_CPU, VICTIM_FIRST, BOTH_FIRST, NOBODY_FIRST } how;
 } causes[] = {
+	{ "requests", NULL, serve_requests, 0, NOBODY_FIRST },
 	{ "condition", signal_it, wait_for_it, 1, VICTIM_FIRST },
 	{ "idle", ask_slowly, serve_idle, 1, VICTIM_FIRST },
 	{ "loaded", ask_at_once, serve_loaded, 1, VICTIM_FIRST },
