@@ -63,9 +63,9 @@ m AS MATERIALIZED (
 	  FROM q CROSS JOIN io_usage(q.t_ns, q.t_end_ns, 1000000, 'none') AS u GROUP BY q.t_ns
 	UNION ALL SELECT * FROM (SELECT 'events', from_ns, min(to_ns, from_ns + 30000000), n FROM b WHERE :peaks NOT NULL ORDER BY n * 1.0 / (to_ns - from_ns) DESC LIMIT 3)
 )
-SELECT kind, from_ns, to_ns, ns, start_ns, dur_ns, cpu, tid, upid, waited_ns, wait_reason FROM (
+SELECT kind, from_ns, to_ns, ns, start_ns, dur_ns, cpu, tid, thread, upid, waited_ns, wait_reason FROM (
 	SELECT m.kind AS kind, max(m.from_ns, :from) AS from_ns, m.to_ns AS to_ns, m.ns AS ns, s.start_ns - max(m.from_ns, :from) AS start_ns,
-	       s.dur_ns AS dur_ns, s.cpu AS cpu, t.tid AS tid, t.upid AS upid, s.wait_ns AS waited_ns, s.wait_reason AS wait_reason,
+	       s.dur_ns AS dur_ns, s.cpu AS cpu, t.tid AS tid, t.comm AS thread, t.upid AS upid, s.wait_ns AS waited_ns, s.wait_reason AS wait_reason,
 	       row_number() OVER (PARTITION BY m.kind, m.from_ns ORDER BY s.start_ns) AS nth
 	  FROM m CROSS JOIN sched_slices(max(m.from_ns, :from), min(m.to_ns, :to)) AS s LEFT JOIN threads AS t ON t.utid = s.utid
 	 WHERE s.utid <> 0)

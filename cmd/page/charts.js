@@ -374,7 +374,7 @@ function add_chart(def) {
 	chart.legend = element('div', { class: 'legend' });
 	const plot = element('div', { class: 'plot' }), about = element('span', { class: 'note' }), title = element('h2', {}, text_of(def.title));
 	const box = element('div', { class: def.wide ? 'chart wide' : 'chart' },
-		element('div', { class: 'head' }, title, about, chart.at), plot, chart.legend);
+		element('div', { class: 'head' }, title, about, chart.at), steer_chart(chart, plot), chart.legend);
 	$('charts').append(box);
 	chart.box = box;
 	charts.push(chart);
@@ -392,6 +392,19 @@ function add_chart(def) {
 		else
 			make_graph(chart, plot);
 	}, title: text_of(def.title), has_data: () => has_values(def) });
+}
+
+/* By keyboard: the values at the cross, as under the mouse. Returns what is steered. */
+function steer_chart(chart, plot) {
+	/* the library empties its own element */
+	const box = element('div', { role: 'group', 'aria-label': text_of(chart.def.title) + ': arrows move a cross, Enter zooms there, Space marks a range' }, plot);
+	const area = () => chart.graph.getArea(), instant_of = (x) => chart.graph.toDataXCoord(x) * 1e9;
+	const row_at = (ns) => Math.max(0, chart.points.filter((point) => point[0] * 1e9 <= ns).length - 1);
+	steer(box, {
+		area: () => [area().x, area().y, area().w, area().h, 1], instant: instant_of,
+		say: (x) => hover(row_at(instant_of(x)), null), click: null, leave: () => hover(-1, null),
+	});
+	return box;
 }
 
 function make_graph(chart, plot) {

@@ -47,7 +47,7 @@ one_script()
 if [ -r "$library/dygraph.min.js" ] && [ -r "$library/dygraph.min.css" ] && [ -r "$license" ]; then
 	# the comment names a file that a debugger would look for
 	sed 's,^//[#@] sourceMappingURL=.*,,' "$library/dygraph.min.js" >"$tmp/script"
-	one_script numbers data groups windows charts pictures tables flame singles overview figures explain search page >>"$tmp/script"
+	one_script numbers data groups windows steer charts pictures tables flame singles overview figures explain search page >>"$tmp/script"
 	sed 's,/\*# sourceMappingURL=[^*]*\*/,,' "$library/dygraph.min.css" | cat - "$here/page.css" >"$tmp/style"
 	sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g' "$license" >"$tmp/license"
 	# what would end the element early must not be in it

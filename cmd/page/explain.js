@@ -14,7 +14,7 @@ function selection_of(g) {
 }
 
 const selection_of_process = (pid, comm) => ({ label: comm + ' ' + pid, options: [['pid', pid]] });
-const selection_of_thread = (tid, comm) => ({ label: 'thread ' + tid + ' of ' + comm, options: [['tid', tid]] });
+const selection_of_thread = (tid, comm) => ({ label: comm + ', thread ' + tid, options: [['tid', tid]] });
 
 function selected_command(view) {
 	return command(view) + (selected ? selected.options.map(([name, value]) => ' --' + name + ' ' + quoted(String(value))).join('') : '');
@@ -89,6 +89,9 @@ function select(what) {
 	$('why').hidden = false;
 	explained = '';
 	explain();
+	/* its threads come first now */
+	pictures.forEach((picture) => { picture.data = null; });
+	redraw();
 	$('why').scrollIntoView({ block: 'nearest' });
 }
 

@@ -18,7 +18,7 @@ function keep_overview() {
 }
 
 function draw_overview() {
-	const canvas = $('overview'), width = canvas.clientWidth, c = canvas.getContext('2d'), scale = devicePixelRatio || 1;
+	const canvas = $('overview').firstElementChild, width = canvas.clientWidth, c = canvas.getContext('2d'), scale = devicePixelRatio || 1;
 	const end = source.whole()[1], x = (ns) => width * ns / end;
 	keep_overview();
 	canvas.width = width * scale;
@@ -43,20 +43,26 @@ function draw_overview() {
 }
 
 function add_overview() {
-	const canvas = $('overview');
+	const box = $('overview'), canvas = box.firstElementChild;
 	let held = null;
 	if (source === own_data)
 		return;
-	canvas.hidden = false;
-	parts.push({ box: canvas, draw: draw_overview });
-	const at = (event) => source.whole()[1] * event.offsetX / canvas.clientWidth;
+	box.hidden = false;
+	parts.push({ box, draw: draw_overview });
+	const instant_of = (x) => source.whole()[1] * x / canvas.clientWidth, at = (event) => instant_of(event.offsetX);
+	const show_around = (ns) => go(Math.max(0, ns - span_ns() / 2), Math.max(0, ns - span_ns() / 2) + span_ns());
 	zoom_by_wheel(canvas, at);
 	canvas.addEventListener('mousedown', (event) => { held = at(event); });
 	canvas.addEventListener('mouseup', (event) => {
-		const [a, b] = [held, at(event)].sort((p, q) => p - q), half = span_ns() / 2;
+		const [a, b] = [held, at(event)].sort((p, q) => p - q);
 		/* a click moves the window there */
-		if (held !== null)
-			go(...((b - a) * canvas.clientWidth / source.whole()[1] > 3 ? [a, b] : [Math.max(0, a - half), a + half]));
+		if (held !== null && (b - a) * canvas.clientWidth / source.whole()[1] > 3)
+			go(a, b);
+		else if (held !== null)
+			show_around(a);
 		held = null;
 	});
+	const said = $('overview-at');
+	steer(box, { area: () => [0, 0, canvas.clientWidth, OVERVIEW_HEIGHT, 1], instant: instant_of, say: (x) => { said.textContent = instant(instant_of(x)) + ' s'; },
+		click: (x) => show_around(instant_of(x)), leave: () => { said.textContent = ''; } });
 }

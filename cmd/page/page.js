@@ -145,6 +145,9 @@ async function start() {
 	add_lanes();
 	add_threads();
 	add_requests();
+	/* Tab goes in the order that is seen */
+	const order = (box) => Number(getComputedStyle(box).order);
+	$('charts').append(...[...$('charts').children].sort((a, b) => order(a) - order(b)));
 	for (const def of TABLES)
 		add_table(def, draw_table);
 	for (const def of EVENTS)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Pictures that the charts' library does not draw: the heat map of latencies, who ran on each CPU, and allocation stacks. */
 
-const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 68;	/* px */
+const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 104;	/* px */
 
 const pictures = [];
 
 /*
  * A card with a canvas. renew() looks at new data and says how high the canvas is, 0: there is nothing to draw; draw(context, width)
- * gets a clean one; at(x, y) is what to say of a point.
+ * gets a clean one; at(x, y) is what to say of a point. row_height: of its rows.
  */
-function add_picture(title, about, renew, draw, at) {
+function add_picture(title, about, row_height, renew, draw, at) {
 	const canvas = element('canvas', { role: 'img', 'aria-label': title });
-	const value = element('span', { class: 'at' }), note = element('span', { class: 'note' }, about);
-	const box = element('div', { class: 'chart wide picture' }, element('div', { class: 'head' }, element('h2', {}, title), note, value), canvas);
+	const value = element('output', { class: 'at' }), note = element('span', { class: 'note' }, about);
+	const plot = element('div', { role: 'group', 'aria-label': title + ': arrows move a cross, Enter opens, Space marks a range' }, canvas);
+	const box = element('div', { class: 'chart wide picture' }, element('div', { class: 'head' }, element('h2', {}, title), note, value), plot);
 	const picture = { box, canvas, note, title, width: 0, height: 0, data: null, has_data: () => {
 		if (picture.data !== results)
 			picture.height = renew();
@@ -33,6 +34,13 @@ function add_picture(title, about, renew, draw, at) {
 	} };
 	canvas.addEventListener('mousemove', (event) => { value.textContent = at(event.offsetX, event.offsetY); });
 	canvas.addEventListener('mouseleave', () => { value.textContent = ''; });
+	steer(plot, {
+		area: () => [PICTURE_LEFT, 0, picture.width - PICTURE_LEFT, row_height, Math.floor(picture.height / row_height)],
+		instant: (x) => picture.instant ? picture.instant(x) : instant_at(x, picture.width),
+		say: (x, y) => { value.textContent = at(x, y); },
+		click: (x, y) => picture.click ? picture.click(x, y) : zoom(0.2, instant_at(x, picture.width)),
+		leave: () => { value.textContent = ''; },
+	});
 	$('charts').append(box);
 	parts.push(picture);
 	pictures.push(picture);
@@ -89,7 +97,7 @@ function add_heat_map() {
 			duration(lows[i]) + ' .. ' + duration(lows[i] ? 2 * lows[i] : 1);
 	}
 
-	const picture = add_picture('Latency of requests', 'requests by power of two of their latency; darker is more', renew, draw, at);
+	const picture = add_picture('Latency of requests', 'requests by power of two of their latency; darker is more', HEAT_ROW, renew, draw, at);
 }
 
 /* ---- who ran on each CPU ---- */
@@ -168,7 +176,7 @@ function add_lanes() {
 			if (stop <= begin || start >= end)
 				continue;
 			const left = PICTURE_LEFT + Math.max(0, start - begin) * scale, right = PICTURE_LEFT + (Math.min(stop, end) - begin) * scale;
-			const top = lane.get(r.cpu[i]) * LANE_HEIGHT, p = process(r.process[i]);
+			const top = lane.get(r.cpu[i]) * LANE_HEIGHT;
 			c.fillStyle = group_of(r.process[i]).color;
 			c.fillRect(left, top, Math.max(0.5, right - left), LANE_HEIGHT - 3);
 			if (right - left < 40)
@@ -178,7 +186,7 @@ function add_lanes() {
 			c.rect(left, top, right - left, LANE_HEIGHT);
 			c.clip();
 			c.fillStyle = '#ffffff';
-			c.fillText(p.comm, left + 3, top + 13);
+			c.fillText(r.thread[i] === null ? '?' : texts[r.thread[i]], left + 3, top + 13);
 			c.restore();
 		}
 	}
@@ -190,12 +198,12 @@ function add_lanes() {
 		for (let i = moment.first; i < moment.last; i++) {
 			const start = moment.begin + r.start_ns[i];
 			if (r.cpu[i] === cpu && start <= ns && ns < start + r.dur_ns[i])
-				return 'CPU ' + cpu + ': ' + process(r.process[i]).comm + ', thread ' + r.tid[i] + ', ' + duration(r.dur_ns[i]) + ' from ' + instant(start) + ' s';
+				return 'CPU ' + cpu + ': ' + (r.thread[i] === null ? '?' : texts[r.thread[i]]) + ', thread ' + r.tid[i] + ' of ' + process(r.process[i]).comm + ', ' + duration(r.dur_ns[i]) + ' from ' + instant(start) + ' s';
 		}
 		return 'CPU ' + cpu + ': idle';
 	}
 
-	const picture = add_picture('Who ran on each CPU', '', renew, draw, at);
+	const picture = add_picture('Who ran on each CPU', '', LANE_HEIGHT, renew, draw, at);
 	picture.note.append('each slice of time, in the moments that the page has room for: ', choice, '; drag to zoom, double-click for the whole');
 	picture.canvas.addEventListener('mousedown', (event) => { held = event.offsetX; });
 	picture.canvas.addEventListener('mouseup', (event) => {
@@ -206,6 +214,7 @@ function add_lanes() {
 		picture.draw();
 	});
 	picture.canvas.addEventListener('dblclick', () => { zoomed = null; picture.draw(); });
+	picture.instant = time_at;
 }
 
 /* ---- stacks of allocations, and of what ran ---- */

@@ -30,19 +30,29 @@ function zoom_in_picture(picture) {
 	picture.canvas.addEventListener('dblclick', show_whole);
 }
 
-/* The slices of each thread, in order of time, of windows of which the page has every one: [{ tid, process, rows, ns }], those with most first. */
+/* Is a thread of what was selected, to be explained? */
+function is_selected(tid, text) {
+	const of = { pid: process(text).pid, tid, comm: process(text).comm };
+	return selected !== null && selected.options.every(([name, value]) => String(of[name]) === String(value));
+}
+
+/*
+ * The slices of each thread, in order of time, of windows of which the page has every one: [{ tid, name, process, rows, ns }], those of
+ * what was selected first, then those with most.
+ */
 function threads_of(r) {
 	const found = new Map();
 	for (let i = 0; i < r.cnt; i++) {
 		if (texts[r.kind[i]] !== 'whole')
 			continue;
 		if (!found.has(r.tid[i]))
-			found.set(r.tid[i], { tid: r.tid[i], process: r.process[i], rows: [], ns: 0 });
+			found.set(r.tid[i], { tid: r.tid[i], name: r.thread[i] === null ? '?' : texts[r.thread[i]], process: r.process[i], rows: [], ns: 0,
+				first: is_selected(r.tid[i], r.process[i]) });
 		const t = found.get(r.tid[i]);
 		t.rows.push(i);
 		t.ns += r.dur_ns[i];
 	}
-	return [...found.values()].sort((a, b) => b.ns - a.ns).slice(0, THREADS_SHOWN);
+	return [...found.values()].sort((a, b) => b.first - a.first || b.ns - a.ns).slice(0, THREADS_SHOWN);
 }
 
 function add_threads() {
@@ -102,7 +112,7 @@ function add_threads() {
 			for (const i of t.rows)
 				box(c, x, begin_of(i), end_of(i), top, LANE_HEIGHT - 3, group_of(r.process[i]).color);
 			c.fillStyle = text_color;
-			c.fillText((process(t.process).comm || '?').slice(0, 10), 0, top + 13);
+			c.fillText(t.name, 0, top + 13);
 		});
 		draw_wakes(c, x);
 		c.fillStyle = text_color;
@@ -118,11 +128,13 @@ function add_threads() {
 		return (v.preempted[l] ? 'preempted' : 'slept') + call + object;
 	}
 
+	const called = (t) => t.name + ', thread ' + t.tid + ' of ' + process(t.process).comm + ' ' + process(t.process).pid;
+
 	function at(px, y) {
 		const t = threads[Math.floor(y / LANE_HEIGHT)], ns = instant_at(px, picture.width);
 		if (!t || px < PICTURE_LEFT)
-			return t ? process(t.process).comm + ', thread ' + t.tid + ': click explains it' : '';
-		const name = process(t.process).comm + ', thread ' + t.tid + ': ';
+			return t ? called(t) + ': click explains it' : '';
+		const name = called(t) + ': ';
 		for (let n = t.rows.length - 1; n >= 0; n--) {
 			const i = t.rows[n], waited = r.waited_ns[i] || 0;
 			if (ns >= begin_of(i) && ns < end_of(i))
@@ -138,11 +150,11 @@ function add_threads() {
 	}
 
 	const picture = add_picture('What each thread did', 'coloured: on a CPU; red: waited for a CPU; grey: slept; lines are wake-ups; a click explains the thread',
-		renew, draw, at);
+		LANE_HEIGHT, renew, draw, at);
 	picture.click = (px, y) => {
 		const t = threads[Math.floor(y / LANE_HEIGHT)];
 		if (t && source !== own_data)
-			select(selection_of_thread(t.tid, process(t.process).comm));
+			select(selection_of_thread(t.tid, t.name));
 	};
 	picture.box.classList.add('single');
 	zoom_in_picture(picture);
@@ -200,7 +212,7 @@ function add_requests() {
 		return '';
 	}
 
-	const picture = add_picture('Each request', 'red: in the queue; light blue: a read, dark blue: another one, on the device', renew, draw, at);
+	const picture = add_picture('Each request', 'red: in the queue; light blue: a read, dark blue: another one, on the device', 12, renew, draw, at);
 	picture.box.classList.add('single');
 	zoom_in_picture(picture);
 }

@@ -100,6 +100,13 @@ class Firefox:
                 return value
             time.sleep(0.05)
 
+    def key(self, key):
+        """Presses a key: "Tab", "Enter", "ArrowLeft", "a"."""
+        code = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014",
+                "ArrowDown": "\ue015"}.get(key, key)
+        self.call("WebDriver:PerformActions", actions=[{"type": "key", "id": "keys", "actions": [
+            {"type": "keyDown", "value": code}, {"type": "keyUp", "value": code}]}])
+
     def screenshot(self, path):
         with open(path, "wb") as f:
             f.write(base64.b64decode(self.call("WebDriver:TakeScreenshot", full=False)["value"]))

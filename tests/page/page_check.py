@@ -263,7 +263,7 @@ def check_firefox():
         check("Firefox: a series has the color that its legend says (%d of %d columns)" % (same, same + other), same > 10 * other and same > 100, (same, other))
 
 
-PICTURES = "[...document.querySelectorAll('.chart.wide')].filter((e) => e.querySelector(':scope > canvas'))"
+PICTURES = "[...document.querySelectorAll('.chart.wide')].filter((e) => e.querySelector(':scope > .steered > canvas'))"
 # What the picture says at a place, from 0 to 1 of its width and height.
 POINT = """((title, x, y) => {
 	const card = %s.find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas'), place = canvas.getBoundingClientRect();
@@ -291,17 +291,17 @@ def check_pictures():
     end = int(sql(trace, "SELECT max(end_ns) AS n FROM sched_slices")[0]["n"])
     wrong = []
     for s in slices[:8]:
-        # the names of the CPUs take 68 px of 1400, and the window's edges are those of the slices
+        # the names of the CPUs take 104 px of 1400, and the window's edges are those of the slices
         canvas = browser.evaluate("%s.find((e) => e.querySelector('h2').textContent.startsWith('Who ran')).querySelector('canvas').clientWidth" % PICTURES)
-        x = (68 + (canvas - 68) * (int(s["start_ns"]) + int(s["dur_ns"]) / 2) / end) / canvas
+        x = (104 + (canvas - 104) * (int(s["start_ns"]) + int(s["dur_ns"]) / 2) / end) / canvas
         said = point("Who ran on each CPU", x, (cpus.index(int(s["cpu"])) * 22 + 8) / (len(cpus) * 22 + 18))
-        if "CPU %s: " % s["cpu"] not in said or "thread %s," % s["tid"] not in said:
+        if "CPU %s: " % s["cpu"] not in said or "thread %s of %s," % (s["tid"], s["comm"]) not in said:
             wrong.append((s, said))
     check("the lanes say who ran on each CPU (%d slices asked for)" % len(slices[:8]), slices and not wrong, wrong[:2])
     wanted = sum(int(r["ios"]) for r in sql(trace, "SELECT ios FROM latency_hist(0, %d, 0, 'none') WHERE phase = 'total'" % end))
     # 14 px a row, and as many columns as there are bins at most
     shown = browser.evaluate("(() => { const ask = %s, rows = %s.find((e) => e.querySelector('h2').textContent.startsWith('Latency')).querySelector('canvas')"
-                             ".clientHeight / 14; let most = 0; for (let y = 0.5; y < rows; y++) for (let x = 0.055; x < 1; x += 0.005) most = Math.max(most, "
+                             ".clientHeight / 14; let most = 0; for (let y = 0.5; y < rows; y++) for (let x = 0.08; x < 1; x += 0.005) most = Math.max(most, "
                              "Number((/: (\\d+) requests/.exec(ask('Latency of requests', x, y / rows)) || [0, 0])[1])); return most; })()" % (POINT, PICTURES))
     check("the heat map shows requests (%d of %d in one place)" % (shown, wanted), 0 < shown <= wanted, (shown, wanted))
 

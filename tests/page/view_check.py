@@ -317,12 +317,59 @@ def check_steps(b, v):
     check("a zoom comes to %d ns in %d steps" % (end - begin, cnt), end - begin < 20000000, (begin, end))
 
 
+FOCUSED = "((e) => e.id || e.getAttribute('aria-label') || e.getAttribute('data-name') || e.textContent)(document.activeElement)"
+
+
+def tab_to(b, name):
+    """Whether Tab comes there, and it shows that it has come."""
+    for _ in range(60):
+        b.key("Tab")
+        if b.evaluate(FOCUSED).startswith(name):
+            return b.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+    return False
+
+
+def check_keyboard(name, b, v):
+    """From the whole to a thread's cause, and into a name, without a mouse."""
+    b.evaluate("delete document.body.dataset.drawn")
+    b.open(v.url, "#all,by=name")
+    whole = b.wait("document.body.dataset.drawn", 60)
+    came = tab_to(b, "overview")
+    for key in ("ArrowLeft", " ", "ArrowRight", " "):
+        b.evaluate("delete document.body.dataset.drawn") if key == " " else None
+        b.key(key)
+    part = b.wait("document.body.dataset.drawn", 30)
+    length = lambda text: int(text.split("-")[1]) - int(text.split("-")[0])
+    check("%s: by keyboard, the strip shows a part" % name, came and part and 0 < length(part) < length(whole) / 20, (came, whole, part))
+    came = tab_to(b, "What each thread did")
+    b.key("ArrowDown")
+    b.key("Enter")
+    said = b.wait("(document.querySelector('#why .answer, #why-text .note:not(:empty)') || {}).textContent", 30)
+    thread = b.evaluate("document.getElementById('why-whom').textContent")
+    check("%s: by keyboard, a thread's line explains the thread" % name, came and said and ", thread " in thread, (came, said, thread))
+    before = b.evaluate(FOCUSED)
+    b.key("Escape")
+    check("%s: Escape goes back to the page" % name, before.startswith("What each") and b.evaluate("document.activeElement === document.body"), before)
+    b.evaluate("document.getElementById('by').focus()")
+    is_name = "(document.activeElement.closest('.legend') !== null && document.activeElement.dataset.name !== 'other')"
+    for _ in range(60):
+        b.key("Tab")
+        if b.evaluate(is_name):
+            break
+    opened = b.evaluate("document.activeElement.dataset.name")
+    b.evaluate("delete document.body.dataset.drawn")
+    b.key("Enter")
+    b.wait("document.body.dataset.drawn", 30)
+    check("%s: by keyboard, a name unfolds" % name, ",open=" in b.evaluate("location.hash"), (opened, b.evaluate("location.hash")))
+
+
 def check_firefox(v, trace):
     if not firefox.find():
         print("SKIP view: Firefox: there is no firefox here")
         return
     with firefox.Firefox() as f:
         check_windows("Firefox", f, v, trace, 2)
+        check_keyboard("Firefox", f, v)
 
 
 random.seed(25)
@@ -340,6 +387,7 @@ with Browser() as browser:
     check_why(browser, viewer, large)
     check_search(browser, viewer, large)
     check_steps(browser, viewer)
+    check_keyboard("Chromium", browser, viewer)
     check_flames(browser, os.path.join(tmp, "stacks"))
     check_live(browser)
 check_firefox(viewer, large)
