@@ -32,13 +32,14 @@
 --              memory of caches that the kernel can shrink, by their names. A row by site may have two
 --              of them
 WITH ends AS MATERIALIZED (
-	SELECT upid, end_ns FROM processes WHERE end_ns < :to
-	UNION ALL SELECT upid, ts_ns FROM task_events WHERE type = 'exec' AND ts_ns < :to
+	SELECT upid, end_ns, lag(end_ns, 1, -1) OVER (PARTITION BY upid ORDER BY end_ns) AS after_ns
+	  FROM (SELECT upid, end_ns FROM processes WHERE end_ns < :to
+		UNION ALL SELECT upid, ts_ns FROM task_events WHERE type = 'exec' AND ts_ns < :to)
 ),
 x AS (
-	SELECT a.*, CASE a.source WHEN 'heap' THEN
-	       (SELECT min(e.end_ns) FROM ends AS e WHERE e.upid = a.upid AND e.end_ns >= a.alloc_ns) END AS end_ns
-	  FROM allocations(:to) AS a
+	SELECT a.*, e.end_ns AS end_ns
+	  FROM allocations(:to) AS a LEFT JOIN ends AS e
+	       ON e.upid = a.upid AND a.source = 'heap' AND a.alloc_ns > e.after_ns AND a.alloc_ns <= e.end_ns
 	 WHERE a.alloc_ns >= :from AND a.alloc_ns < :to AND a.free_ns IS NULL AND thread_in_scope(a.utid)
 ),
 u AS (
