@@ -62,6 +62,35 @@ $ gen_golden damaged.ebpfrec damaged; printf '%s\n' 'cpu comm=cc1 oncpu_ns < 10s
 1>
 1> 0 pass, 0 fail, 4 indeterminate
 
+$ ebpfrec cut -i golden.ebpfrec --until 2s -o ten-a 2>/dev/null; ebpfrec cut -i golden.ebpfrec --until 1900ms -o ten-c 2>/dev/null
+
+# Ten rules over three traces, one of which is damaged: what the damage touches is not decided, however the others do.
+$ printf '%s\n' 'cpu --by comm comm=cc1 util_pct <= 100' 'cpu --until 900ms sum:oncpu_ns <= 1s' 'every: cpu --until 900ms pid=100 oncpu_ms == 400' 'sched --until 900ms rows < 9' 'memory --by comm comm=make rss_peak_mib < 64' 'every: io --until 900ms sum:bytes >= 64KiB' 'if-any: spikes --until 900ms bytes < 1GiB' 'if-any: loss --until 900ms sum:lost_events == 0' 'every: states --until 900ms pid=100 running_ns >= 500ms' 'sql: SELECT pid FROM processes WHERE uid = 99' >ten; ebpfrec assert -i ten-a -i damaged.ebpfrec -i ten-c ten 2>/dev/null
+? 1
+1> VERDICT        FIGURE   LIMIT        RULE
+1> INDETERMINATE  47.4 %   <= 100.0 %   cpu --by comm comm=cc1 util_pct <= 100
+1> PASS           500 ms   <= 1.00 s    cpu --until 900ms sum:oncpu_ns <= 1s
+1> FAIL           500      == 400       every: cpu --until 900ms pid=100 oncpu_ms == 400
+1> PASS           1        < 9          sched --until 900ms rows < 9
+1> INDETERMINATE  2        < 64         memory --by comm comm=make rss_peak_mib < 64
+1> PASS           640 KiB  >= 64.0 KiB  every: io --until 900ms sum:bytes >= 64KiB
+1> INDETERMINATE  -        < 1.00 GiB   if-any: spikes --until 900ms bytes < 1GiB
+1> PASS           -        == 0         if-any: loss --until 900ms sum:lost_events == 0
+1> PASS           500 ms   >= 500 ms    every: states --until 900ms pid=100 running_ns >= 500ms
+1> INDETERMINATE  0        == 0         sql: SELECT pid FROM processes WHERE uid = 99
+1>
+1> ten:1: INDETERMINATE: util_pct is 47.4 %, and must be <= 100.0 %, as the median of 3 traces; damaged.ebpfrec: sched: 3 events lost; 1.000 .. 2.000 s is missing, its part of the trace is damaged: `ebpfrec report -i damaged.ebpfrec cpu --by comm`
+1>
+1> ten:3: FAIL: oncpu_ms is 500, and must be == 400 in ten-a (pid=100 comm=make): `ebpfrec report -i ten-a cpu --until 900ms`
+1>
+1> ten:5: INDETERMINATE: rss_peak_mib is 2, and must be < 64, as the median of 3 traces; damaged.ebpfrec: 1.000 .. 2.000 s is missing, its part of the trace is damaged: `ebpfrec report -i damaged.ebpfrec memory --by comm`
+1>
+1> ten:7: INDETERMINATE: bytes is not known, and must be < 1.00 GiB, as the median of 3 traces; damaged.ebpfrec: 1.000 .. 2.000 s is missing, its part of the trace is damaged: `ebpfrec report -i damaged.ebpfrec spikes --until 900ms`
+1>
+1> ten:10: INDETERMINATE: the number of rows is 0, and must be == 0 in damaged.ebpfrec; sched: 3 events lost; 1.000 .. 2.000 s is missing, its part of the trace is damaged: `ebpfrec sql -i damaged.ebpfrec 'SELECT pid FROM processes WHERE uid = 99'`
+1>
+1> 5 pass, 1 fail, 4 indeterminate
+
 # For other programs.
 $ printf '%s\n' 'cpu comm=cc1 oncpu_ns < 1s' 'cpu --from 1s --until 2s pid=300 oncpu_ms < 1e3' 'io ios < 2' 'cpu pid=100 oncpu_ns < 100s' >rules; ebpfrec assert -i golden.ebpfrec rules --format csv
 ? 1
