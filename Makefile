@@ -37,8 +37,9 @@ SANFLAGS := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=un
 	-fno-omit-frame-pointer -DSANITIZED_address
 else ifdef SAN
 B := build-san/$(firstword $(subst $(comma), ,$(SAN)))
-# half the compiler's time of -O2 -g; a sanitizer's report needs lines and no more
-CFLAGS ?= -O1 -g1
+# half the compiler's time of -O2 -g; a sanitizer's report needs lines and no more. With less known of values, gcc warns of two
+# things that cannot be.
+CFLAGS ?= -O1 -g1 -Wno-format-truncation -Wno-clobbered
 # each compiler has its own way of saying which sanitizer it is
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(firstword $(subst $(comma), ,$(SAN)))
 else ifdef MUTATED
