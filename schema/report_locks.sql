@@ -8,7 +8,7 @@
 -- index: states
 -- takes: who threads sort
 -- figure: wait_ns
--- drops: lost_events tid
+-- drops: lost_events tid held_pct waiters
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock or semop. Columns:
 --   object       the variable that has the lock, with its file: "audit_lock (server)"; its address in the memory of the process, if it is in

@@ -72,48 +72,6 @@ static const char *stack_label(const char *name)
 	return NULL;
 }
 
-/* Appends a frame, and of the path of its line only the name. Returns the end. */
-static char *put_frame(char *to, const char *frame, size_t bytes)
-{
-	struct stack_line line;
-	const char *slash;
-	size_t skip = 0;
-
-	if (stack_line_find(&line, frame, bytes)) {
-		slash = memrchr(line.path, '/', line.path_bytes);
-		skip = slash ? (size_t)(slash + 1 - line.path) : 0;
-		to = mempcpy(to, frame, line.name_bytes + 2);
-		frame += line.name_bytes + 2 + skip;
-		bytes -= line.name_bytes + 2 + skip;
-	}
-	return mempcpy(to, frame, bytes);
-}
-
-/*
- * "outer;middle;inner" as people read it, from where it happened: "inner < middle < outer". NULL:
- * out of memory.
- */
-static char *turn_stack(const char *text, size_t len)
-{
-	char *turned = malloc(len * 3 + 1), *to = turned;
-	size_t end = len, at = len;
-
-	if (!turned)
-		return NULL;
-	for (;;) {
-		while (at && text[at - 1] != ';')
-			at--;
-		to = put_frame(to, text + at, end - at);
-		if (!at)
-			break;
-		memcpy(to, " < ", 3);
-		to += 3;
-		end = --at;
-	}
-	*to = 0;
-	return turned;
-}
-
 /* Keeps as much of a text as may ever be shown. 0 or -ENOMEM. */
 static int make_text(struct cell *c, const char *text, size_t len)
 {
@@ -130,7 +88,7 @@ static int make_text(struct cell *c, const char *text, size_t len)
 
 static int make_stack(struct cell *c, const struct value *v)
 {
-	char *turned = turn_stack(v->text, v->text_bytes);
+	char *turned = stack_turn(v->text, v->text_bytes);
 	int r = turned ? make_text(c, turned, strlen(turned)) : -ENOMEM;
 
 	free(turned);
@@ -349,6 +307,12 @@ static bool drop_columns(struct table *t)
 	return any;
 }
 
+/* Less than half of an object's name or address tells nobody which one it is. */
+static unsigned int weight(const struct column *c)
+{
+	return strcmp(c->name, "object") ? c->cells : c->cells / 2;
+}
+
 /* Takes a cell from the widest text. False: there is none that can be narrower. */
 static bool narrow_text(struct table *t)
 {
@@ -358,7 +322,7 @@ static bool narrow_text(struct table *t)
 		struct column *c = &t->columns[i];
 
 		if (!c->shown && !c->below && c->is_text && c->cells > TEXT_CELLS_MIN &&
-		    c->cells > strlen(c->heading) && (!widest || c->cells > widest->cells))
+		    c->cells > strlen(c->heading) && (!widest || weight(c) > weight(widest)))
 			widest = c;
 	}
 	if (widest)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* stack_columns: finds columns by their names, and the line of source code in a frame's text. */
+/* stack_columns: finds columns by their names, and what is in the text of a frame. */
 #include "cmd/render/stack_columns.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/column.h"
@@ -48,4 +49,42 @@ bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes)
 		return false;
 	*ret = (struct stack_line){ at - 2, frame + at, end - at, (uint32_t)number };
 	return true;
+}
+
+/* Appends a frame, and of the path of its line only the name. Returns the end. */
+static char *put_frame(char *to, const char *frame, size_t bytes)
+{
+	struct stack_line line;
+	const char *slash;
+	size_t skip = 0;
+
+	if (stack_line_find(&line, frame, bytes)) {
+		slash = memrchr(line.path, '/', line.path_bytes);
+		skip = slash ? (size_t)(slash + 1 - line.path) : 0;
+		to = mempcpy(to, frame, line.name_bytes + 2);
+		frame += line.name_bytes + 2 + skip;
+		bytes -= line.name_bytes + 2 + skip;
+	}
+	return mempcpy(to, frame, bytes);
+}
+
+char *stack_turn(const char *text, size_t len)
+{
+	char *turned = malloc(len * 3 + 1), *to = turned;
+	size_t end = len, at = len;
+
+	if (!turned)
+		return NULL;
+	for (;;) {
+		while (at && text[at - 1] != ';')
+			at--;
+		to = put_frame(to, text + at, end - at);
+		if (!at)
+			break;
+		memcpy(to, " < ", 3);
+		to += 3;
+		end = --at;
+	}
+	*to = 0;
+	return turned;
 }

@@ -30,3 +30,8 @@ struct stack_line {
 };
 /* False: the frame has no line. */
 bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes);
+/*
+ * "outer;middle;inner" as people read it, from where it happened: "inner < middle < outer"; of the
+ * path of a line only the name. NULL: out of memory.
+ */
+char *stack_turn(const char *text, size_t len);

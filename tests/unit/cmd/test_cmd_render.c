@@ -479,6 +479,19 @@ static void test_render_table_puts_stacks_under_their_row(void **state)
 	free(text);
 }
 
+/* Which lock it is counts more than the rest of the names beside it. */
+static void test_render_gives_objects_the_most_room(void **state)
+{
+	static const char *const cols[] = { "comm", "object", "holder" };
+	const struct value row[] = { val_text("worker-thread-1"), val_text("audit_log_lock"),
+				     val_text("worker-thread-2") };
+	char *text = table_of(3, cols, row, 34, true);
+
+	assert_string_equal(text, "COMM      OBJECT          HOLDER\n"
+				  "worker-" ELLIPSIS "  audit_log_lock  worker-" ELLIPSIS "\n");
+	free(text);
+}
+
 static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 {
 	static const char *const cols[] = { "pid",   "comm",   "ios",	  "threshold_bytes",
@@ -875,6 +888,7 @@ int main(void)
 		cmocka_unit_test(test_render_streams_long_tables_whole),
 		cmocka_unit_test(test_render_fits_tables_to_the_terminal),
 		cmocka_unit_test(test_render_table_puts_stacks_under_their_row),
+		cmocka_unit_test(test_render_gives_objects_the_most_room),
 		cmocka_unit_test(test_render_leaves_out_columns_there_is_no_room_for),
 		cmocka_unit_test(test_render_says_once_what_all_rows_say_of_completeness),
 		cmocka_unit_test(test_render_leaves_bookkeeping_to_wide_tables),
