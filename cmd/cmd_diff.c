@@ -362,8 +362,7 @@ const struct opts_command diff_opts = {
 	.examples = "  ebpfrec diff before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --workload --exit-code before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --workload before.[0-9]* --with after.[0-9]*\n"
-		    "  ebpfrec diff --workload --format html before.[0-9]* --with after.[0-9]* > "
-		    "d.html\n"
+		    "  ebpfrec diff --workload --format html a.[0-9]* --with b.[0-9]* > d.html\n"
 		    "  ebpfrec diff --changed --format csv before.ebpfrec after.ebpfrec\n",
 	.bytes = sizeof(struct diff),
 	.initial = &(const struct diff){ .limit = INPUT_TABLE_ROWS },

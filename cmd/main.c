@@ -15,6 +15,8 @@
 #include "format/chunk.h"
 #include "format/zpack.h"
 #include "cmd/cmd.h"
+#include "cmd/input/terminal.h"
+#include "cmd/render/render.h"
 #include "cmd/render/say.h"
 #include "probe/probe.h"
 #include "store/bundle.h"
@@ -48,14 +50,16 @@ static void print_more_help(void)
 
 static int take_version(void *field, const char *value, struct err *e)
 {
-	printf("ebpfrec %s\n"
-	       "trace format %d, libbpf %s, libelf 0.%u, zstd %s, SQLite %s, libzip %s, "
-	       "libdw %s, libiberty %s\n",
-	       EBPFREC_VERSION, CHUNK_VERSION, probe_library_version() + 1, elf_symbols_library(),
-	       zpack_library_version(), analysis_library_version(),
-	       bundle_library_version() ? bundle_library_version() : "(without)",
-	       source_lines_is_offered() ? "(with)" : "(without)",
-	       demangle_is_offered() ? "(with)" : "(without)");
+	printf("ebpfrec %s\n", EBPFREC_VERSION);
+	render_wrap(stdout,
+		    say_format("trace format %d, libbpf %s, libelf 0.%u, zstd %s, SQLite %s, "
+			       "libzip %s, libdw %s, libiberty %s",
+			       CHUNK_VERSION, probe_library_version() + 1, elf_symbols_library(),
+			       zpack_library_version(), analysis_library_version(),
+			       bundle_library_version() ? bundle_library_version() : "(without)",
+			       source_lines_is_offered() ? "(with)" : "(without)",
+			       demangle_is_offered() ? "(with)" : "(without)"),
+		    input_terminal_width());
 	return OPTS_LEAVE;
 }
 

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "analyze/engine/align.h"
+#include "analyze/engine/column.h"
 #include "base/units.h"
 #include "cmd/input/align_row.h"
 #include "cmd/input/timeexpr.h"
@@ -28,6 +29,7 @@ struct answer {
 	struct sparkline *drawing; /* NULL: none is made */
 	bool only_drawn; /* the rows are too many to read */
 	bool has_rows;
+	size_t name_cnt; /* of --wide-by */
 	char below[REPORT_BELOW_BYTES]; /* what the answer says below its sections */
 	char heading[1024];
 	char *scope; /* see report_scope() */
@@ -134,11 +136,30 @@ void report_print_notes(const struct report_options *o, const char *below)
 	render_paragraph(stdout, text, input_terminal_width(), o->in.markdown);
 }
 
+/* Of --wide-by: what the columns are, whose headings are names. */
+static void print_columns_note(const struct answer *r)
+{
+	uint64_t limit = r->o->has_limit ? r->o->limit_wide : 0;
+	bool is_cut = limit && limit < r->name_cnt;
+	char figure[64];
+
+	printf(r->o->in.markdown ? "" : "\n");
+	render_paragraph(stdout,
+			 say_format(is_cut ? "The columns are %s by %s, the first %s of %s "
+					     "(--limit 0 shows all)." :
+					     "The columns are %s by %s.",
+				    column_heading(figure, sizeof(figure), r->o->view->figure),
+				    r->o->wide_by, say_count(limit), say_count(r->name_cnt)),
+			 input_terminal_width(), r->o->in.markdown);
+}
+
 static void print_table_notes(const struct answer *r)
 {
 	const char *found[NOTE_MAX];
 	unsigned int found_cnt = find_notes(r, found);
 
+	if (r->o->wide_by && r->has_rows)
+		print_columns_note(r);
 	for (unsigned int i = 0; i < found_cnt; i++) {
 		printf(r->o->in.markdown ? "" : "\n");
 		render_paragraph(stdout, found[i], input_terminal_width(), r->o->in.markdown);
@@ -318,7 +339,7 @@ static int report_phases(const struct answer *o, const struct row_sink *sink, st
 
 /* ---- --wide-by ---- */
 
-static int report_wide(const struct answer *r, const struct row_sink *sink, struct err *e)
+static int report_wide(struct answer *r, const struct row_sink *sink, struct err *e)
 {
 	const struct report_request *q = &r->o->q;
 	uint64_t start = trace_start_ns(r->trace), end = trace_end_ns(r->trace);
@@ -345,6 +366,7 @@ static int report_wide(const struct answer *r, const struct row_sink *sink, stru
 		err_set(e, c, "--wide-by: %s", g->error);
 	else if (c)
 		err_set(e, c, "%s", err_text(&mine, c));
+	r->name_cnt = g->cnt;
 	bin_groups_done(g);
 	return c;
 }
@@ -497,6 +519,8 @@ static int run(struct answer *r)
 		return c;
 	/* A table counts the rows it leaves out, and columns are of all rows. */
 	o->limit_wide = o->q.limit;
+	if (o->wide_by && o->has_limit) /* it is of columns, not of bins */
+		limit = limit && o->in.format == RENDER_TABLE ? INPUT_TABLE_ROWS : 0;
 	if (o->in.format == RENDER_TABLE || o->q.every_ns)
 		o->q.limit = 0;
 	o->in.of_bins = of_bins;

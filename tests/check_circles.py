@@ -43,7 +43,7 @@ analyze/diff: src/base src/model analyze/context analyze/engine
 analyze/page: src/base analyze/context analyze/fold analyze/engine
 cmd/render: src/base analyze/context analyze/engine analyze/export
 cmd/input: src/base src/symbol src/trace src/edit analyze/context analyze/engine cmd/render
-cmd/metrics: src/base analyze/context analyze/engine cmd/input
+cmd/metrics: src/base analyze/context analyze/engine cmd/render cmd/input
 cmd/serve: src/base
 cmd/view: src/base src/store analyze/context cmd/render cmd/serve
 cmd/copy: src/base src/store src/trace src/edit analyze/engine cmd/render cmd/input

@@ -34,9 +34,9 @@ static int take_help(void *field, const char *value, struct err *e)
 static const struct opts_option help_option = { 'h',	   "help",	     NULL, "show this help",
 						OPTS_CALL, .take = take_help };
 
-static void print_program(FILE *f)
+static const char *program_text(void)
 {
-	fprintf(f, "ebpfrec%s%s", current->name ? " " : "", current->name ? current->name : "");
+	return current->name ? say_format("ebpfrec %s", current->name) : "ebpfrec";
 }
 
 int opts_usage_error(const char *fmt, ...)
@@ -47,10 +47,8 @@ int opts_usage_error(const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	print_program(stderr);
-	fprintf(stderr, ": %s\nTry '", say_text(text));
-	print_program(stderr);
-	fprintf(stderr, " --help'.\n");
+	say_after(say_format("%s: ", program_text()), text);
+	fprintf(stderr, "Try '%s --help'.\n", program_text());
 	return EXIT_USAGE;
 }
 

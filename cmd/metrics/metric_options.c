@@ -5,7 +5,9 @@
 #include <stdio.h>
 
 #include "analyze/context/keys.h"
+#include "cmd/input/terminal.h"
 #include "cmd/metrics/metric_table.h"
+#include "cmd/render/render.h"
 
 int metric_options_by(void *by, const char *value, struct err *e)
 {
@@ -21,8 +23,11 @@ int metric_options_list(void *field, const char *value, struct err *e)
 {
 	static const char *const types[] = { "counter", "gauge", "gauge", "histogram" };
 
-	for (const struct metric *m = metric_table; m->name; m++)
-		if (m->help)
-			printf("%-37s %-9s %s\n", m->name, types[m->type], m->help);
+	for (const struct metric *m = metric_table; m->name; m++) {
+		if (!m->help)
+			continue;
+		printf("%-37s %-9s ", m->name, types[m->type]);
+		render_wrap_beside(stdout, m->help, input_terminal_width(), 48);
+	}
 	return OPTS_LEAVE;
 }

@@ -307,10 +307,10 @@ static bool drop_columns(struct table *t)
 	return any;
 }
 
-/* Less than half of an object's name or address tells nobody which one it is. */
+/* Less than half of a name, an address or a verdict says nothing. */
 static unsigned int weight(const struct column *c)
 {
-	return strcmp(c->name, "object") ? c->cells : c->cells / 2;
+	return strcmp(c->name, "object") && strcmp(c->name, "verdict") ? c->cells : c->cells / 2;
 }
 
 /* Takes a cell from the widest text. False: there is none that can be narrower. */
@@ -536,7 +536,9 @@ static void begin_column(struct column *c, const struct render_options *o,
 		c->shown = HIDDEN_DETAIL;
 	if (o->human)
 		column_heading(c->heading, sizeof(c->heading), names[i]);
-	else
+	if (o->human && c->kind == COLUMN_SHARE) /* above the number, not above the bar's end */
+		memset(c->heading + strlen(c->heading), ' ', BAR_CELLS);
+	if (!o->human)
 		textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]), NULL);
 }
 

@@ -23,6 +23,16 @@ static size_t word_len(const char *text)
 	return len;
 }
 
+/* A list that is longer than a line goes on behind one of its commas. */
+static size_t part_len(const char *text, size_t len, size_t room)
+{
+	size_t n = len > room && !memchr(text, '`', len) ? room : len;
+
+	while (n < len && n && text[n - 1] != ',')
+		n--;
+	return n ?: len;
+}
+
 void render_html_text(FILE *f, const char *text)
 {
 	size_t n = strlen(text);
@@ -42,6 +52,8 @@ void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned 
 		len = word_len(text);
 		if (!len)
 			break;
+		if (width > left)
+			len = part_len(text, len, width - left);
 		if (used > left && width && used + 1 + len > width) {
 			fprintf(f, "\n%*s", (int)left, "");
 			used = left;

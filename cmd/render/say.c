@@ -93,23 +93,28 @@ const char *say_instant(int64_t ns)
 	return units_format_instant(figure(), FIGURE_BYTES, ns);
 }
 
-/* Messages longer than the terminal go on below their own beginning. */
+void say_after(const char *prefix, const char *text)
+{
+	const char *safe = say_text(text);
+	struct winsize w;
+
+	/* stdout first, so that data and messages come in the order they were made. */
+	fflush(stdout);
+	fputs(prefix, stderr);
+	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &w) ||
+	    w.ws_col <= 2 * strlen(prefix) || strlen(prefix) + strlen(safe) <= w.ws_col ||
+	    strchr(safe, '\n'))
+		fprintf(stderr, "%s\n", safe);
+	else
+		render_wrap_beside(stderr, safe, w.ws_col, (unsigned int)strlen(prefix));
+}
+
 static void say(const char *fmt, va_list ap)
 {
 	char text[TEXT_BYTES];
-	struct winsize w;
-	const char *safe;
 
 	vsnprintf(text, sizeof(text), fmt, ap);
-	safe = say_text(text);
-	/* stdout first, so that data and messages come in the order they were made. */
-	fflush(stdout);
-	fputs(PREFIX, stderr);
-	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || !w.ws_col ||
-	    strlen(PREFIX) + strlen(safe) <= w.ws_col || strchr(safe, '\n'))
-		fprintf(stderr, "%s\n", safe);
-	else
-		render_wrap_beside(stderr, safe, w.ws_col, (unsigned int)strlen(PREFIX));
+	say_after(PREFIX, text);
 }
 
 int say_error(const char *fmt, ...)

@@ -21,6 +21,8 @@ enum {
 /* "ebpfrec: text\n". say_error() returns EXIT_FAILED. */
 int say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* "prefix text\n"; a text longer than the terminal goes on below its own beginning. */
+void say_after(const char *prefix, const char *text);
 
 /*
  * Figures as people read them; see base/units.h. A text is valid until sixteen more have been made.

@@ -185,6 +185,23 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --wide-by comm --format csv 2>
 1> 2000000000,50,50,0
 1> 3000000000,0,0,0
 
+# --limit is of names there, not of bins
+$ ebpfrec report cpu -i golden.ebpfrec --every 1s --wide-by comm --limit 1 --format csv 2>/dev/null | wc -l
+1> 5
+
+$ ebpfrec report cpu -i golden.ebpfrec --every 1s --wide-by comm --limit 2
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> T (s)    cc1  make
+1> 0.000    0.0  50.0
+1> 1.000  100.0   0.0
+1> 2.000   50.0  50.0
+1> 3.000    0.0   0.0
+1>
+1> The columns are %CPU by comm, the first 2 of 3 (--limit 0 shows all).
+1>
+1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
+
 $ ebpfrec report io -i golden.ebpfrec --every 1s --wide-by comm,op --format csv 2>/dev/null
 1> t_ns,make write
 1> 0,655360

@@ -4,16 +4,12 @@ first_day.py: what first_day.sh looks at in terminals. Every view in pseudo-term
 than the terminal, the columns that a view is about are there, and no word is broken. Every command that a message, a note
 or a help text names can be pasted.
 """
-import fcntl
 import glob
 import os
-import pty
 import re
 import shlex
-import struct
 import subprocess
-import termios
-import threading
+from terminal import screen
 from trace_query import EBPFREC, Trace, check
 
 tmp = os.environ["tmp"]
@@ -23,22 +19,6 @@ ABOUT = {"cpu": "ONCPU %CPU", "sched": "WAIT WAIT_MAX", "states": "RUNNING RUNNA
          "devices": "BUSY_% IOPS BYTES/S", "preempts": "BY_COMM PREEMPTS", "timeline": "CPU DUR COMM", "leaks": "CALL_SITE BYTES",
          "lifetimes": "TEMPORARY", "sizes": "BYTES ALLOCS", "stacks": "SAMPLES BYTES", "loss": "LOST_EVENTS", "cost": "CPU",
          "totals": "%CPU IOS", "summary": "CPU_BUSY_% CPU_WAIT", "pattern": "SIZE_P50_BYTES", "irq": "RUNS"}
-
-
-def screen(width, height, *argv, **env):
-    """(status, lines) of the program in a terminal. It is not the program's own, so that it does not hang up, which loses what it has not passed on."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-    env = dict(os.environ, PAGER="cat", LC_ALL="C.UTF-8", TERM="xterm", **env)
-    env.pop("COLUMNS", None)
-    p = subprocess.Popen([EBPFREC, *argv], stdin=theirs, stdout=theirs, stderr=theirs, env=env)
-    threading.Thread(target=lambda: (p.wait(), os.write(theirs, b"\0"))).start()
-    data = b""
-    while not data.endswith(b"\0"):
-        data += os.read(ours, 65536)
-    os.close(ours)
-    os.close(theirs)
-    return p.wait(), data[:-1].decode("utf-8", "replace").replace("\r\n", "\n").splitlines()
 
 
 def views():

@@ -642,9 +642,10 @@ static void test_render_wraps_between_words(void **state)
 	render_wrap(f, "", 4);
 	render_wrap(f, "as it is", 0);
 	render_wrap(f, "try `ls -l -a` (now)", 12);
+	render_wrap(f, "by one,two,three", 8);
 	fclose(f);
 	assert_string_equal(text, "one two\nthree\na-long-word\nb\n\nas it is\n"
-				  "try\n`ls -l -a`\n(now)\n");
+				  "try\n`ls -l -a`\n(now)\nby\none,two,\nthree\n");
 	free(text);
 }
 
