@@ -144,14 +144,17 @@ static __always_inline __u32 fix_off_cpu_state(struct task_struct *task)
 	return on_rq && !is_delayed ? 1 : state + 1;
 }
 
-/* task_struct.cpu moved into thread_info: bcf9033e5449 (5.16) */
+/*
+ * task_struct.cpu moved into thread_info: bcf9033e5449 (5.16). task is an argument of a program, so
+ * that both are plain loads.
+ */
 static __always_inline __u32 fix_task_cpu(struct task_struct *task)
 {
 	struct task_struct___cpu *t_old = (void *)task;
 
 	if (bpf_core_field_exists(t_old->cpu))
-		return BPF_CORE_READ(t_old, cpu);
-	return BPF_CORE_READ(task, thread_info.cpu);
+		return t_old->cpu;
+	return task->thread_info.cpu;
 }
 
 /*
