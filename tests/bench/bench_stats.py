@@ -14,7 +14,7 @@ import random
 
 RESAMPLES = 2000
 # In which they are shown; in a run they take turns.
-SIDES = ["none", "ebpfrec", "ebpfrec-light", "ebpfrec-offcpu", "floor-empty", "floor-clock", "perf", "perf-z", "ftrace", "ftrace-ring", "bpf-count", "bpf-print", "perf-offcpu",
+SIDES = ["none", "ebpfrec", "ebpfrec-light", "ebpfrec-offcpu", "floor-empty", "floor-clock", "perf", "perf-watched", "ftrace-watched", "perf-z", "ftrace", "ftrace-ring", "bpf-count", "bpf-print", "perf-offcpu",
          "bcc-offcpu"]
 
 

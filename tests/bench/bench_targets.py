@@ -72,6 +72,7 @@ def cost_targets(run):
     yield Target("mixed: added CPU / bare counting's (bpftrace)", 1, "", added("mixed", "cpu_own_s", "bpf-count"), ratio=True)
     yield Target("mixed: added wall time / bare counting's (bpftrace)", 1, "", added("mixed", "wall_s", "bpf-count"), ratio=True)
     yield Target("mixed, -e light: wall added", 1.5, "%", bench_stats.percent_added(run, "mixed", "wall_s", "ebpfrec-light"))
+    yield Target("mixed: longest wait for a CPU that recording caused", 8, "ms", ours("mixed", "longest_wait_ms"))
     yield Target("mixed: recorder's user CPU per event", 35, "ns", ours("mixed", "user_ns_per_event"))
     yield Target("mixed: bytes per event", 2.3, "bytes", ours("mixed", "bytes_per_event"))
 
@@ -160,6 +161,15 @@ def metrics_targets(run):
     yield Target("metrics: memory", 64, "MiB", of("mib"))
 
 
+def parquet_targets(run):
+    yield Target("Parquet: rows written", 4e6, "rows/s", bench_stats.interval(run.values("parquet", "rows_per_s", "ebpfrec")),
+                 at_least=True)
+    ratios = {m: run.median("parquet", m, "ebpfrec") for c, m, _ in run.series if c == "parquet" and m.startswith("ratio_")}
+    worst = max(ratios, key=ratios.get, default=None)
+    yield Target(f"Parquet: bytes / the trace's, largest class{worst and ' (' + worst[6:] + ')' or ''}", 1.3, "",
+                 bench_stats.interval([ratios[worst]]) if worst else None)
+
+
 def scale_targets(run):
     """Of 100 M events, in seconds of CPU time."""
     def of(metric, side="ebpfrec"):
@@ -187,7 +197,7 @@ def scale_targets(run):
 
 
 def rows(run):
-    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *metrics_targets(run), *heap_targets(run), *scale_targets(run))]
+    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *parquet_targets(run), *metrics_targets(run), *heap_targets(run), *scale_targets(run))]
 
 
 MULTIPLE_HEAD = ["ebpfrec's cost", "measured in", "as a multiple of", "ratio", "90 % interval", "n"]

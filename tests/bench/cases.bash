@@ -14,7 +14,7 @@
 # case mixed 48 340: macro: compile, copy, direct I/O; the same events on every side
 # case loss 12 45: a steady million events a second on all CPUs: what is lost
 # case ladder 30 110: events per second from which on a tool loses some, four busy threads per CPU
-case_list="startstop pingpong offcpu getpid alloc heap dd_null dd_urandom fio mixed programs stacks cpu_time reading metrics loss ladder scale"
+case_list="startstop pingpong offcpu getpid alloc heap dd_null dd_urandom fio mixed programs stacks cpu_time reading parquet metrics loss ladder scale"
 
 # The ladder of sides most cases have. Those with a number K run in every K-th round only: all are
 # measured in one run, and the time goes where targets are.
@@ -329,14 +329,28 @@ turn_mixed()
 	sync
 	run_side "$1" default "$bench/mixed_load.sh" "$(pick 4 8)" "${mounted:-$scratch}"
 	ran "$1" $? 10000 || return
-	macro_samples "$1"
+	case $1 in
+	*-watched) longest_wait "$1" "$run/watch" "p.comm IN ('perf', 'ftrace_reader')" ;;	# two recorders: no cost
+	ebpfrec)
+		longest_wait "$1" "$run/trace" p.is_recorder
+		macro_samples "$1"
+		;;
+	*) macro_samples "$1" ;;
+	esac
+}
+
+# longest_wait SIDE TRACE CONDITION: the longest wait for a CPU that the processes of a condition caused while they had it
+longest_wait()
+{
+	sample "$1" longest_wait_ms "$(sed "s/WHO/$3/" "$bench/longest_wait.sql" | "$EBPFREC" sql -i "$2" --format csv - |
+		awk 'NR == 2 { printf "%.3f\n", $1 / 1e6 }')" ms lower
 }
 
 case_mixed()
 {
 	own_file_system 512 || note "mixed: without a file system of its own (loop device, mkfs.ext4): expect noise"
 	take_turns "$(pick 4 12)" "$(pick "none ebpfrec floor-empty floor-clock perf ftrace perf-z/3" \
-		"$usual_sides ebpfrec-light floor-empty/2 floor-clock/2")" turn_mixed
+		"$usual_sides ebpfrec-light floor-empty/2 floor-clock/2 perf-watched/6 ftrace-watched/6")" turn_mixed
 	drop_file_system
 }
 

@@ -7,6 +7,7 @@
 # case stacks 12 60: micro: ns per stack (record --stacks) of an allocation, on top of its program, under the mixed load, and its frames
 # case cpu_time 10 25: difference between a thread's CPU time in the trace and the scheduler's own account of it
 # case reading 30 150: wake-up latencies next to perf sched; loading into SQLite, window of one second, whole summary
+# case parquet 20 60: a generated trace as Parquet: rows a second, and bytes next to the trace's own of the same events
 # case metrics 45 150: the exporter beside a recording of the whole machine at some 300,000 events a second, and beside one of nothing
 #
 # The questions of reading are asked of generated traces of two sizes. With EBPFREC_BENCH_SIZES="100M 1G" reading takes
@@ -222,6 +223,47 @@ case_reading()
 		fi
 		rm -rf "$scratch/$size.trace"
 	done
+	has_sample ebpfrec
+}
+
+# Tables of Parquet, and the source whose events they hold.
+declare -A parquet_tables=([sched.switch]=switches [sched.wakeup]=wakeups [alloc.slab]="slab_allocs slab_frees"
+	[alloc.page]="page_allocs page_frees" [alloc.rss]=rss_points [block]=block_events)
+
+# file_bytes DIR...
+file_bytes()
+{
+	find "$@" -type f -printf '%s\n' | awk '{ sum += $1 } END { printf "%.0f\n", sum }'
+}
+
+case_parquet()
+{
+	local trace=$scratch/parquet.trace source table rows dirs
+
+	wanted ebpfrec "$only_sides" && [ -x "$EBPFREC" ] || return
+	warm_up=1
+	"$bin/gen_trace_large" -n "$(pick 1000000 10000000)" "$trace" >/dev/null || { note "parquet: no trace"; status=1; return; }
+	for ((round = 0; round <= ${rounds:-$(pick 2 3)}; round++)); do
+		rm -rf "$run" && mkdir -p "$run"
+		metered "$EBPFREC" export -i "$trace" --to parquet -f -o "$scratch/parquet"
+		ran none $? || continue
+		rows=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) rows, .*/\1/p' "$run/tool.err" | tr -d ,)
+		sample ebpfrec rows "$rows" rows -
+		sample ebpfrec rows_per_s "$(awk -v n="$rows" -v t="$(kv "$run/tool.kv" wall_ns)" 'BEGIN { printf "%.0f\n", n * 1e9 / t }')" 1/s higher
+		sample_time ebpfrec export "$run/tool.kv"
+	done
+	round=1
+	for source in "${!parquet_tables[@]}"; do
+		dirs=()
+		for table in ${parquet_tables[$source]}; do
+			dirs+=("$scratch/parquet/$table")
+		done
+		rm -rf "$scratch/parquet.cut"
+		"$EBPFREC" cut -i "$trace" -e "$source" -o "$scratch/parquet.cut" 2>/dev/null || { note "parquet: no cut of $source"; continue; }
+		sample ebpfrec "ratio_$source" "$(awk -v n="$(file_bytes "${dirs[@]}")" -v t="$(file_bytes "$scratch/parquet.cut")" \
+			'BEGIN { printf "%.3f\n", n / t }')" "x the trace" lower
+	done
+	rm -rf "$trace" "$scratch/parquet" "$scratch/parquet.cut"
 	has_sample ebpfrec
 }
 

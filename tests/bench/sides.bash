@@ -17,6 +17,7 @@
 #     perf, perf-z  perf record, plain and compressed, system-wide, every event (-c 1), no build ids
 #     ftrace        tracefs, every event read and written to files
 #     ftrace-ring   tracefs, flight recorder: nothing is read or written
+#     perf-watched, ftrace-watched  the same, and ebpfrec records what the scheduler does meanwhile, to tell how long they kept others waiting
 #     bpf-count     bpftrace, one counter over all events: nothing is kept
 #     floor-empty, floor-clock  a program at each hook that ebpfrec has one at, which does nothing, or reads the clock:
 #                   no recorder by programs can cost less
@@ -80,7 +81,7 @@ points_of()
 # side_missing SIDE: why it cannot be run here; nothing when it can
 side_missing()
 {
-	case $1 in
+	case ${1%-watched} in
 	ebpfrec | ebpfrec-*) [ -x "$EBPFREC" ] || echo "$EBPFREC is not built" ;;
 	perf-offcpu)
 		perf version --build-options 2>/dev/null | grep -q 'bpf_skeletons: \[ on' ||
@@ -126,13 +127,14 @@ run_bpftrace()
 # metered COMMAND...: the outer meter, and the end of what does not end
 metered()
 {
-	timeout -k 10 "$run_limit_s" "$meter" "$run/tool.kv" "$@" >"$run/work.out" 2>"$run/tool.err"
+	timeout -k 10 "$run_limit_s" "$meter" "$run/tool.kv" ${watch[@]+"${watch[@]}"} "$@" >"$run/work.out" 2>"$run/tool.err"
 }
 
 run_side()
 {
-	local side=$1 set=$2 inner=("$meter" "$run/work.kv" "${@:3}")
+	local side=${1%-watched} set=$2 inner=("$meter" "$run/work.kv" "${@:3}") watch=()
 
+	[ "$side" = "$1" ] || watch=("$EBPFREC" record -q -o "$run/watch" -e sched --)
 	rm -rf "$run"
 	mkdir -p "$run"
 	case $side in
@@ -194,7 +196,7 @@ run_side()
 side_counts()
 {
 	events='' lost='' skipped='' bytes=''
-	case $1 in
+	case ${1%-watched} in
 	ebpfrec | ebpfrec-light | ebpfrec-stacks | ebpfrec-offcpu | ebpfrec-uprobes)
 		# The closing line: "ebpfrec: TRACE: N events (...), SIZE, N lost, ...".
 		events=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) events.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
