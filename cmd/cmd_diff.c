@@ -13,10 +13,9 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/diff/diff_groups.h"
+#include "cmd/diff/diff_rows.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
-
-#define COLUMN_CNT	   11
 
 struct diff {
 	struct input in[2];
@@ -25,116 +24,10 @@ struct diff {
 	const char *has_more;
 	uint64_t every_ns;
 	uint64_t limit;
-	bool only_changed, only_workload, exit_code, html;
-	bool has_small, has_few, has_digits; /* of rows in the table, which the legend explains */
-	struct render *render;
+	bool only_workload, exit_code, html;
+	struct diff_rows rows;
+	const char *from_b, *until_b; /* NULL: as those of A */
 };
-
-static const char *const columns[COLUMN_CNT] = { "role",   "parent",	 "metric",  "a",
-						 "b",	   "change_pct", "verdict", "p_value",
-						 "procs_a", "procs_b",	 "complete" };
-
-/* Metrics for people: what they are called, and how they are written. */
-static const struct {
-	const char *name;
-	char *(*format)(char *buf, size_t size, uint64_t v);
-} metrics[] = {
-	[DIFF_ONCPU] = { "CPU time", units_format_duration },
-	[DIFF_RSS_PEAK] = { "largest RSS", units_format_bytes },
-	[DIFF_IOS] = { "I/Os", units_format_count },
-	[DIFF_IO_BYTES] = { "I/O bytes", units_format_bytes },
-	[DIFF_LAT_P50] = { "I/O lat p50", units_format_duration },
-	[DIFF_LAT_P99] = { "I/O lat p99", units_format_duration },
-	[DIFF_WALL] = { "wall time", units_format_duration },
-};
-
-/* For people in the metric's unit, for machines as it is. */
-static struct value amount(enum render_format format, const struct diff_row *r, int side, char *buf)
-{
-	uint64_t n = (uint64_t)llround(r->value[side]);
-
-	if (!r->has[side])
-		return value_null();
-	return format != RENDER_TABLE ?
-		       value_int(n) :
-		       value_text(metrics[r->metric].format(buf, UNITS_TEXT_MAX, n));
-}
-
-static struct value chance(enum render_format format, const struct diff_row *r, char *buf,
-			   size_t size)
-{
-	if ((r->verdict != DIFF_SAME && r->verdict != DIFF_CHANGED) || r->metric == DIFF_WALL)
-		return value_null();
-	if (format != RENDER_TABLE)
-		return value_real(r->p);
-	if (r->p >= 1)
-		return value_text("-");
-	if (r->p < 0.001)
-		return value_text("<0.001");
-	snprintf(buf, size, "%.3f", r->p);
-	return value_text(buf);
-}
-
-static struct value change(enum render_format format, const struct diff_row *r, char *buf,
-			   size_t size)
-{
-	double pct;
-
-	if (!r->has[0] || !r->has[1] || !(r->value[0] > 0))
-		return value_null();
-	pct = 100 * (r->value[1] - r->value[0]) / r->value[0];
-	if (format != RENDER_TABLE)
-		return value_real(round(pct * 1000) / 1000);
-	snprintf(buf, size, "%+.1f", pct);
-	return value_text(buf);
-}
-
-/* People are told why something that differs is the same; machines have the p value. */
-static struct value verdict(enum render_format format, const struct diff_row *r, char *buf,
-			    size_t size)
-{
-	char n[UNITS_TEXT_MAX];
-
-	if (format == RENDER_TABLE && r->metric == DIFF_WALL && r->verdict == DIFF_UNKNOWN)
-		return value_text("one run each");
-	if (format != RENDER_TABLE || r->verdict != DIFF_SAME || !r->reason)
-		return value_text(diff_verdict_name(r->verdict));
-	metrics[r->metric].format(n, sizeof(n), (uint64_t)llround(fabs(r->value[1] - r->value[0])));
-	snprintf(buf, size, r->reason == DIFF_TOO_SMALL ? "small: %s" :
-			    r->reason == DIFF_TOO_FEW	? "same: few I/Os" : "same: noise", n);
-	return value_text(buf);
-}
-
-static int put_row(void *ctx, const struct diff_row *r)
-{
-	struct diff *d = ctx;
-	enum render_format format = d->in[0].format;
-	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], pct[32], p[32];
-	char why[UNITS_TEXT_MAX + 16];
-	const struct value row[COLUMN_CNT] = {
-		value_text(r->role),
-		value_text(r->parent),
-		value_text(format == RENDER_TABLE ? metrics[r->metric].name :
-						    diff_metric_name(r->metric)),
-		amount(format, r, 0, a),
-		amount(format, r, 1, b),
-		change(format, r, pct, sizeof(pct)),
-		verdict(format, r, why, sizeof(why)),
-		chance(format, r, p, sizeof(p)),
-		value_int(r->processes[0]),
-		value_int(r->processes[1]),
-		value_int(r->complete),
-	};
-
-	/* the wall time is there for people even if nothing else is */
-	if (d->only_changed && !diff_is_change(r->verdict) &&
-	    !(r->metric == DIFF_WALL && format == RENDER_TABLE))
-		return 0;
-	d->has_small |= r->verdict == DIFF_SAME && r->reason == DIFF_TOO_SMALL;
-	d->has_few |= r->verdict == DIFF_SAME && r->reason == DIFF_TOO_FEW;
-	d->has_digits |= strchr(r->role, '#') != NULL;
-	return render_put(d->render, row);
-}
 
 /* Returns what the rows' figures need, which are those of three views: diff.c. */
 static struct loss_needs needs_of_rows(char room[LOSS_SOURCES_MAX])
@@ -197,9 +90,9 @@ static void print_legend(const struct diff *d, const struct diff_summary *sum)
 		 "not tell. Of 100 comparisons in which nothing changed, about one calls a figure "
 		 "changed.%s%s%s",
 		 say_counted(sum->changed, "figure"), say_duration(sum->bin_ns),
-		 d->has_small ? " A difference called small is too small to matter." : "",
-		 d->has_few ? " Percentiles of few I/Os are not compared." : "",
-		 d->has_digits ? " A # in a role stands for digits that differ." : "");
+		 d->rows.has_small ? " A difference called small is too small to matter." : "",
+		 d->rows.has_few ? " Percentiles of few I/Os are not compared." : "",
+		 d->rows.has_digits ? " A # in a role stands for digits that differ." : "");
 	printf("\n");
 	render_wrap(stdout, text, input_terminal_width());
 }
@@ -208,6 +101,7 @@ static int compare(struct diff *d)
 {
 	struct diff_side sides[2];
 	struct diff_summary sum = { 0 };
+	struct render *render;
 	struct err e = { "" };
 	int c, side;
 
@@ -217,16 +111,18 @@ static int compare(struct diff *d)
 			return c;
 	}
 	d->in[0].drops = "procs_b,procs_a,p_value,parent";
-	d->render = input_render(&d->in[0], d->limit, true, NULL);
-	if (!d->render)
+	render = input_render(&d->in[0], d->limit, true, NULL);
+	if (!render)
 		return EXIT_FAILED;
+	d->rows.out = render_sink(render);
+	d->rows.format = d->in[0].format;
 	for (side = 0; side < 2; side++)
 		say_side(d, side, sides[side].from_ns, sides[side].to_ns);
 	if (d->in[0].format == RENDER_TABLE)
 		printf("\n");
-	render_begin(d->render, COLUMN_CNT, columns);
-	c = diff_run(sides, d->every_ns, d->only_workload, put_row, d, &sum, &e);
-	c = input_render_end(d->render, c, &e);
+	diff_rows_begin(&d->rows);
+	c = diff_run(sides, d->every_ns, d->only_workload, diff_rows_put, &d->rows, &sum, &e);
+	c = input_render_end(render, c, &e);
 	if (c)
 		return c;
 	if (d->in[0].format == RENDER_TABLE)
@@ -255,7 +151,7 @@ static int compare_groups(const struct diff *d)
 {
 	const struct diff_groups groups = {
 		.paths = d->paths, .like = &d->in[0], .limit = d->limit,
-		.only_workload = d->only_workload, .only_changed = d->only_changed,
+		.only_workload = d->only_workload, .only_changed = d->rows.only_changed,
 		.exit_code = d->exit_code, .html = d->html,
 	};
 
@@ -264,6 +160,8 @@ static int compare_groups(const struct diff *d)
 	if (d->every_ns)
 		return opts_usage_error("--every is for two traces: runs have a noise of their "
 					"own");
+	if (d->from_b || d->until_b)
+		return opts_usage_error("--from-b and --until-b are for two traces");
 	return diff_groups(&groups);
 }
 
@@ -284,8 +182,8 @@ static int run(void *job)
 		return opts_usage_error("two traces are needed: ebpfrec diff A B");
 	d->in[0].path = d->paths[0].v[0];
 	d->in[1].path = d->paths[0].v[1];
-	d->in[1].from = d->in[0].from;
-	d->in[1].to = d->in[0].to;
+	d->in[1].from = d->from_b ?: d->in[0].from;
+	d->in[1].to = d->until_b ?: d->in[0].to;
 	d->in[1].during = d->in[0].during;
 	for (int side = 0; side < 2 && !c; side++) {
 		c = input_open(&d->in[side], true) ?: input_analysis(&d->in[side]);
@@ -322,6 +220,12 @@ static const struct opts_option options[] = {
 	  "runs with several",
 	  OPTS_CALL, .take = take_with },
 	INPUT_OPTIONS_WINDOW(struct diff, in[0]),
+	{ 0, "from-b", "TIME",
+	  "the window of B starts here, where it is another one than that of A:\n"
+	  "two windows of a trace, say",
+	  OPTS_TEXT, offsetof(struct diff, from_b) },
+	{ 0, "until-b", "TIME", "and ends before this instant",
+	  OPTS_TEXT, offsetof(struct diff, until_b) },
 	{ 0, "every", "DUR",
 	  "length of the bins whose variation is the noise (default: a\n"
 	  "fiftieth of the shorter window, at least 10ms)",
@@ -330,7 +234,7 @@ static const struct opts_option options[] = {
 	{ 0, "workload", NULL, "only the recorded workload's own processes",
 	  OPTS_FLAG, offsetof(struct diff, only_workload) },
 	{ 0, "changed", NULL, "only what has changed",
-	  OPTS_FLAG, offsetof(struct diff, only_changed) },
+	  OPTS_FLAG, offsetof(struct diff, rows.only_changed) },
 	{ 0, "limit", "N", "rows of a table at most, 0 for all (default: 20)",
 	  OPTS_COUNT, offsetof(struct diff, limit),
 	  .refuse = " is no number of rows; 0 is for all" },
@@ -361,6 +265,8 @@ const struct opts_command diff_opts = {
 	.options = options,
 	.examples = "  ebpfrec diff before.ebpfrec after.ebpfrec\n"
 		    "  ebpfrec diff --workload --exit-code before.ebpfrec after.ebpfrec\n"
+		    "  ebpfrec diff --until 1s --from-b 1s --until-b 2s before.ebpfrec "
+		    "before.ebpfrec\n"
 		    "  ebpfrec diff --workload before.[0-9]* --with after.[0-9]*\n"
 		    "  ebpfrec diff --workload --format html a.[0-9]* --with b.[0-9]* > d.html\n"
 		    "  ebpfrec diff --changed --format csv before.ebpfrec after.ebpfrec\n",

@@ -7,6 +7,7 @@
  * Only who has the address may ask: it has a random token. The program reads the trace, and writes
  * nothing but the trace's index.
  */
+#include <ctype.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -21,7 +22,9 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/diff/diff_rows.h"
 #include "cmd/input/input.h"
+#include "cmd/input/lists.h"
 #include "cmd/render/page.h"
 #include "cmd/render/say.h"
 #include "cmd/serve/http_server.h"
@@ -35,27 +38,41 @@
 #define LOOK_NS UNITS_NS_PER_S /* how often a live trace is looked at, at most */
 #define JSON "application/json; charset=utf-8"
 
-struct view_job {
+struct view_trace {
 	struct input in;
+	uint64_t looked_ns;
+};
+
+struct view_job {
+	struct lists_strings paths;
+	struct view_trace *traces;	/* at least one */
+	unsigned int trace_cnt;
+	struct input *in;		/* of the trace that is asked for */
 	const char *listen;
 	char token[TOKEN_CHARS + 1];
 	struct http_server *http;
-	uint64_t looked_ns;
 };
 
 /* What is being answered, to whom, and until when. */
 static struct {
-	struct analysis *volatile analysis;
+	struct view_job *volatile job;
 	int fd;
 	uint64_t until_ns;
 } running;
 static volatile sig_atomic_t interrupted, given_up;
 
+static void give_up(struct view_job *j, bool is_given_up)
+{
+	for (unsigned int i = 0; i < j->trace_cnt; i++)
+		if (j->traces[i].in.analysis)
+			analysis_give_up(j->traces[i].in.analysis, is_given_up);
+}
+
 static void on_signal(int sig)
 {
 	interrupted = 1;
-	if (running.analysis)
-		analysis_give_up(running.analysis, true);
+	if (running.job)
+		give_up(running.job, true);
 }
 
 /* Nobody waits for the answer any more, or it takes too long. */
@@ -63,23 +80,23 @@ static void on_alarm(int sig)
 {
 	int saved = errno;
 
-	if (running.analysis && (http_connection_is_gone(running.fd) ||
-				 clock_mono_ns() > running.until_ns)) {
+	if (running.job && (http_connection_is_gone(running.fd) ||
+			    clock_mono_ns() > running.until_ns)) {
 		given_up = 1;
-		analysis_give_up(running.analysis, true);
+		give_up(running.job, true);
 	}
 	errno = saved;
 }
 
-static void begin_answer(struct analysis *a, int fd)
+static void begin_answer(struct view_job *j, int fd)
 {
 	const struct itimerval often = { { 0, LOOK_US }, { 0, LOOK_US } };
 
 	running.fd = fd;
 	running.until_ns = clock_mono_ns() + ANSWER_SECONDS * UNITS_NS_PER_S;
 	given_up = 0;
-	analysis_give_up(a, false);
-	running.analysis = a;
+	give_up(j, false);
+	running.job = j;
 	setitimer(ITIMER_REAL, &often, NULL);
 }
 
@@ -88,32 +105,33 @@ static void end_answer(void)
 	const struct itimerval never = { 0 };
 
 	setitimer(ITIMER_REAL, &never, NULL);
-	running.analysis = NULL;
+	running.job = NULL;
 }
 
 /* ---- the trace ---- */
 
 /* Takes in what was recorded since the last answer. 0 or an exit status. */
-static int look(struct view_job *j)
+static int look(struct view_trace *t)
 {
+	struct input *in = &t->in;
 	size_t before, now;
 	int c;
 
 	/* without an analysis the last look has failed */
-	if (j->in.analysis &&
-	    (!trace_is_live(j->in.trace) || clock_mono_ns() - j->looked_ns < LOOK_NS))
+	if (in->analysis &&
+	    (!trace_is_live(in->trace) || clock_mono_ns() - t->looked_ns < LOOK_NS))
 		return 0;
-	j->looked_ns = clock_mono_ns();
-	trace_blocks(j->in.trace, &before);
-	c = input_refresh(&j->in);
+	t->looked_ns = clock_mono_ns();
+	trace_blocks(in->trace, &before);
+	c = input_refresh(in);
 	if (c)
 		return c;
-	trace_blocks(j->in.trace, &now);
-	if (now == before && j->in.analysis && trace_is_live(j->in.trace))
+	trace_blocks(in->trace, &now);
+	if (now == before && in->analysis && trace_is_live(in->trace))
 		return 0;
-	analysis_close(j->in.analysis);
-	j->in.analysis = NULL;
-	return input_open_analysis(&j->in);
+	analysis_close(in->analysis);
+	in->analysis = NULL;
+	return input_open_analysis(in);
 }
 
 /* ---- answers ---- */
@@ -160,7 +178,7 @@ static bool take_instant(const struct http_request *q, const char *name, uint64_
 static bool take_window(const struct view_job *j, const struct http_request *q, uint64_t *from_ns,
 			uint64_t *to_ns, struct http_answer *ret)
 {
-	uint64_t start_ns = trace_start_ns(j->in.trace);
+	uint64_t start_ns = trace_start_ns(j->in->trace);
 
 	if (take_instant(q, "from", start_ns, from_ns) && take_instant(q, "to", start_ns, to_ns) &&
 	    *from_ns < *to_ns)
@@ -181,9 +199,9 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 
 	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	input_verify(&j->in, true, from_ns, to_ns);
+	input_verify(j->in, true, from_ns, to_ns);
 	effort = http_request_argument(q, "stay") ? PAGE_STAY : PAGE_STEP;
-	c = analysis_page(j->in.analysis, from_ns, to_ns, effort, NULL, &data, &e);
+	c = analysis_page(j->in->analysis, from_ns, to_ns, effort, NULL, &data, &e);
 	if (c) {
 		buf_done(&data);
 		fail(ret, c, &e, "the window cannot be shown; the terminal says why\n");
@@ -202,7 +220,7 @@ static void answer_report(struct view_job *j, const struct http_request *q,
 
 	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	c = view_report_rows(j->in.analysis, q, from_ns, to_ns, ret, &e);
+	c = view_report_rows(j->in->analysis, q, from_ns, to_ns, ret, &e);
 	if (c == -EINVAL && !e.text[0])
 		refuse(ret, 400, "view is why, spikes, profile, stacks or offcpu\n");
 	else if (c)
@@ -218,7 +236,7 @@ static void answer_search(struct view_job *j, const struct http_request *q,
 
 	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	c = view_report_search(j->in.analysis, q, from_ns, to_ns, ret, &e);
+	c = view_report_search(j->in->analysis, q, from_ns, to_ns, ret, &e);
 	if (c == -EINVAL && !e.text[0])
 		refuse(ret, 400, "word is what to search for\n");
 	else if (c)
@@ -228,7 +246,7 @@ static void answer_search(struct view_job *j, const struct http_request *q,
 static void answer_download(struct view_job *j, const struct http_request *q,
 			    struct http_answer *ret)
 {
-	uint64_t from_ns, to_ns, start_ns = trace_start_ns(j->in.trace);
+	uint64_t from_ns, to_ns, start_ns = trace_start_ns(j->in->trace);
 	struct err e = { "" };
 	int c;
 
@@ -236,7 +254,7 @@ static void answer_download(struct view_job *j, const struct http_request *q,
 		return;
 	/* it has a time of its own, and looks itself whether it is wanted */
 	end_answer();
-	c = view_download_make(q, input_path(&j->in), from_ns - start_ns, to_ns - start_ns, ret,
+	c = view_download_make(q, input_path(j->in), from_ns - start_ns, to_ns - start_ns, ret,
 			       &e);
 	if (c == -EINVAL && !e.text[0])
 		refuse(ret, 400, "as is csv, perfetto, cut or bundle\n");
@@ -246,19 +264,92 @@ static void answer_download(struct view_job *j, const struct http_request *q,
 		fail(ret, c, &e, "the file cannot be made; the terminal says why\n");
 }
 
+/* ---- two windows side by side ---- */
+
+static void answer_beside(struct view_job *j, struct http_answer *ret)
+{
+	FILE *f = open_memstream(&ret->text, &ret->bytes);
+	struct err e = { "" };
+	int c = f ? page_write_beside(j->paths.v, j->paths.cnt, f) : -ENOMEM;
+
+	if (f && fclose(f) && !c)
+		c = -ENOMEM;
+	if (c)
+		fail(ret, c, &e, "the page cannot be made; the terminal says why\n");
+	else
+		ret->type = "text/html; charset=utf-8";
+}
+
+struct view_diff {
+	struct diff_side sides[2];
+};
+
+static int write_diff(void *ctx, const struct row_sink *out, struct err *e)
+{
+	const struct view_diff *d = ctx;
+	struct diff_rows rows = { .out = out, .format = RENDER_JSON };
+	struct diff_summary summary;
+	int c = diff_rows_begin(&rows);
+
+	c = c ?: diff_run(d->sides, 0, false, diff_rows_put, &rows, &summary, e);
+	return c ?: out->end(out->ctx);
+}
+
+/* The trace and the window of side A or B: its number is an argument, and so are its instants. */
+static bool take_side(const struct view_job *j, const struct http_request *q, bool is_b,
+		      struct diff_side *ret)
+{
+	const char *number = http_request_argument(q, is_b ? "b" : "a");
+	unsigned long n = number ? strtoul(number, NULL, 10) : 0;
+	struct input *in;
+	uint64_t start_ns;
+
+	if (!n || n > j->trace_cnt)
+		return false;
+	in = &j->traces[n - 1].in;
+	start_ns = trace_start_ns(in->trace);
+	if (!take_instant(q, is_b ? "from_b" : "from", start_ns, &ret->from_ns) ||
+	    !take_instant(q, is_b ? "to_b" : "to", start_ns, &ret->to_ns))
+		return false;
+	if (ret->to_ns > trace_end_ns(in->trace))
+		ret->to_ns = trace_end_ns(in->trace);
+	ret->a = in->analysis;
+	input_verify(in, true, ret->from_ns, ret->to_ns);
+	return ret->from_ns < ret->to_ns;
+}
+
+/* What `ebpfrec diff --format json` says of two windows. */
+static void answer_diff(struct view_job *j, const struct http_request *q, struct http_answer *ret)
+{
+	struct view_diff d;
+	struct err e = { "" };
+	int c;
+
+	if (!take_side(j, q, false, &d.sides[0]) || !take_side(j, q, true, &d.sides[1])) {
+		refuse(ret, 400, "a and b are numbers of traces; from, to, from_b and to_b are ns "
+				 "from their starts\n");
+		return;
+	}
+	c = view_render_answer(write_diff, &d, ret, &e);
+	if (c)
+		fail(ret, c, &e, "the windows cannot be compared; the terminal says why\n");
+}
+
+/* ---- pages ---- */
+
 /* A page about a window: to be saved, with its data; or the one that asks for its windows. */
 static void write_page(struct view_job *j, uint64_t from_ns, uint64_t to_ns, bool is_served,
 		       struct http_answer *ret)
 {
 	struct loss_needs needs = report_view_find("page")->needs;
 	char missing[400];
-	const struct page_request r = { j->in.analysis, j->in.trace, input_path(&j->in), from_ns,
+	const struct page_request r = { j->in->analysis, j->in->trace, input_path(j->in), from_ns,
 					to_ns, missing, is_served };
 	FILE *f = open_memstream(&ret->text, &ret->bytes);
 	struct err e = { "" };
 	int c = f ? 0 : -ENOMEM;
 
-	input_is_complete(j->in.trace, needs, from_ns, to_ns, missing, sizeof(missing));
+	input_is_complete(j->in->trace, needs, from_ns, to_ns, missing, sizeof(missing));
 	if (f)
 		c = page_write(&r, f, &e);
 	if (f && fclose(f) && !c)
@@ -277,7 +368,7 @@ static void answer_saved_page(struct view_job *j, const struct http_request *q,
 	uint64_t from_ns, to_ns;
 
 	if (take_window(j, q, &from_ns, &to_ns, ret)) {
-		input_verify(&j->in, true, from_ns, to_ns);
+		input_verify(j->in, true, from_ns, to_ns);
 		write_page(j, from_ns, to_ns, false, ret);
 	}
 }
@@ -298,7 +389,7 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 			struct http_answer *ret)
 {
 	if (!strcmp(what, ""))
-		write_page(j, trace_start_ns(j->in.trace), trace_end_ns(j->in.trace), true, ret);
+		write_page(j, trace_start_ns(j->in->trace), trace_end_ns(j->in->trace), true, ret);
 	else if (!strcmp(what, "window"))
 		answer_window(j, q, ret);
 	else if (!strcmp(what, "page"))
@@ -309,13 +400,32 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 		answer_search(j, q, ret);
 	else if (!strcmp(what, "download"))
 		answer_download(j, q, ret);
+	else if (!strcmp(what, "beside"))
+		answer_beside(j, ret);
+	else if (!strcmp(what, "diff"))
+		answer_diff(j, q, ret);
 	else
 		refuse(ret, 404, "there is no such page\n");
+}
+
+/* "2/window" asks for the second trace's. Returns what is asked for; "?": of none that there is. */
+static const char *take_trace(struct view_job *j, const char *what)
+{
+	unsigned long n = 1;
+	char *end = (char *)what;
+
+	if (isdigit((unsigned char)*what))
+		n = strtoul(what, &end, 10);
+	if (!n || n > j->trace_cnt || (end != what && *end != '/'))
+		return "?";
+	j->in = &j->traces[n - 1].in;
+	return end == what ? what : end + 1;
 }
 
 static void answer(void *ctx, const struct http_request *q, struct http_answer *ret)
 {
 	struct view_job *j = ctx;
+	const char *what;
 
 	if (*q->path != '/' || !is_token(j, q->path + 1) || q->path[1 + TOKEN_CHARS] != '/') {
 		refuse(ret, 403, "the address that `ebpfrec view` printed has a token\n");
@@ -325,12 +435,15 @@ static void answer(void *ctx, const struct http_request *q, struct http_answer *
 		refuse(ret, 503, "given up\n");
 		return;
 	}
-	if (look(j)) {
-		refuse(ret, 500, "the trace cannot be read; the terminal says why\n");
-		return;
+	what = take_trace(j, q->path + TOKEN_CHARS + 2);
+	for (unsigned int i = 0; i < j->trace_cnt; i++) {
+		if (look(&j->traces[i])) {
+			refuse(ret, 500, "the trace cannot be read; the terminal says why\n");
+			return;
+		}
 	}
-	begin_answer(j->in.analysis, http_request_fd(q));
-	answer_what(j, q, q->path + TOKEN_CHARS + 2, ret);
+	begin_answer(j, http_request_fd(q));
+	answer_what(j, q, what, ret);
 	end_answer();
 }
 
@@ -355,7 +468,8 @@ static int serve(struct view_job *j)
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
 	sigaction(SIGALRM, &alarm, NULL);
-	printf("%s/%s/\n", http_server_url(j->http), j->token);
+	printf("%s/%s/%s\n", http_server_url(j->http), j->token,
+	       j->trace_cnt > 1 ? "beside" : "");
 	if (fflush(stdout))
 		return EXIT_FAILED;
 	if (isatty(STDERR_FILENO))
@@ -363,6 +477,36 @@ static int serve(struct view_job *j)
 	while (!interrupted)
 		http_server_run(j->http, 500);
 	return 0;
+}
+
+static int open_traces(struct view_job *j)
+{
+	int c = 0;
+
+	if (!j->paths.cnt)
+		c = lists_add_string(&j->paths, INPUT_TRACE_DEFAULT, NULL);
+	j->traces = calloc(j->paths.cnt + 1, sizeof(*j->traces));
+	if (c || !j->traces)
+		return say_error("out of memory");
+	for (; j->trace_cnt < j->paths.cnt && !c; j->trace_cnt++) {
+		struct input *in = &j->traces[j->trace_cnt].in;
+
+		*in = (struct input){ .path = j->paths.v[j->trace_cnt], .quick = true };
+		c = input_open(in, true);
+		if (!c)
+			c = trace_is_live(in->trace) ? input_open_analysis(in) : input_analysis(in);
+	}
+	return c;
+}
+
+static void done(void *job)
+{
+	struct view_job *j = job;
+
+	for (unsigned int i = 0; i < j->trace_cnt; i++)
+		input_close(&j->traces[i].in);
+	free(j->traces);
+	free(j->paths.v);
 }
 
 static int run(void *job)
@@ -373,11 +517,7 @@ static int run(void *job)
 
 	if (!page_is_built())
 		return say_error("%s", page_lacks);
-	c = input_open(&j->in, true);
-	if (!c)
-		c = trace_is_live(j->in.trace) ? input_open_analysis(&j->in) :
-						 input_analysis(&j->in);
-	c = c ?: make_token(j);
+	c = open_traces(j) ?: make_token(j);
 	c = c ?: input_status(http_server_start(&j->http, j->listen, answer, j, &e), &e);
 	c = c ?: serve(j);
 	http_server_stop(j->http);
@@ -385,7 +525,10 @@ static int run(void *job)
 }
 
 static const struct opts_option options[] = {
-	INPUT_OPTION_TRACE(struct view_job, in),
+	{ 'i', "input", "TRACE",
+	  "trace or bundle to read (default: " INPUT_TRACE_DEFAULT "); several times:\n"
+	  "any two of them can be seen side by side",
+	  OPTS_CALL, offsetof(struct view_job, paths), lists_add_string },
 	{ 0, "listen", "ADDR:PORT",
 	  "serve at this address (127.0.0.1:0: any free port); a port alone is on\n127.0.0.1",
 	  OPTS_TEXT, offsetof(struct view_job, listen),
@@ -396,18 +539,19 @@ static const struct opts_option options[] = {
 const struct opts_command view_opts = {
 	.name = "view",
 	.about = "Look at a trace in a browser, at any window of it.",
-	.synopsis = "[-i TRACE] [--listen ADDR:PORT]",
+	.synopsis = "[-i TRACE]... [--listen ADDR:PORT]",
 	.text = "Prints an address for a browser on this machine, and serves the page of\n"
 		"`export --to html` there, whose windows are as exact as those of `report`:\n"
 		"each step of a zoom is a question to the trace. The address has a token that\n"
-		"only its reader knows. A trace that is being recorded is followed. Ctrl-C ends\n"
-		"the viewer.\n",
+		"only its reader knows. A trace that is being recorded is followed. Two windows,\n"
+		"of one trace or of two, can be seen side by side. Ctrl-C ends the viewer.\n",
 	.options = options,
 	.examples = "  ebpfrec view\n"
+		    "  ebpfrec view -i before.ebpfrec -i after.ebpfrec\n"
 		    "  ebpfrec view -i build.ebpfrec --listen 8080\n"
 		    "  ssh -L 8080:127.0.0.1:8080 server ebpfrec view --listen 8080\n",
 	.bytes = sizeof(struct view_job),
-	.initial = &(const struct view_job){ .in.quick = true, .listen = "127.0.0.1:0" },
-	.done = input_close,
+	.initial = &(const struct view_job){ .listen = "127.0.0.1:0" },
+	.done = done,
 	.run = run,
 };

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # embed_page.sh LIBRARY LICENSE: turns the page and the library of its charts into C strings, for cmd/render/page.c, and the
-# page of a flame graph, which needs no library, for cmd/render/render_folded.c.
+# pages that need no library: of a flame graph, for cmd/render/render_folded.c, and of two windows side by side.
 # LIBRARY is the directory with dygraph.min.js and dygraph.min.css, LICENSE its license. Without them the
 # program is built without the page, and says so when it is asked for one.
 set -eu
@@ -57,20 +57,28 @@ if [ -r "$library/dygraph.min.js" ] && [ -r "$library/dygraph.min.css" ] && [ -r
 	fi
 fi
 
-one_script numbers flame >"$tmp/flame_script"
-cp "$here/page.css" "$tmp/flame_style"
-# marks become files; what the program fills in stays
-awk -v script="$tmp/flame_script" -v style="$tmp/flame_style" -v script_hash="$(hash "$tmp/flame_script")" -v style_hash="$(hash "$tmp/flame_style")" '
-	function put_file(mark, file, line, at) {
-		at = index($0, mark)
-		printf "%s", substr($0, 1, at - 1)
-		while ((getline line < file) > 0)
-			print line
-		print substr($0, at + length(mark))
-	}
-	/@SCRIPT@/ { put_file("@SCRIPT@", script); next }
-	/@STYLE@/ { put_file("@STYLE@", style); next }
-	{ sub("@SCRIPT_HASH@", script_hash); sub("@STYLE_HASH@", style_hash); print }' "$here/flame.html" >"$tmp/flame"
+# fill_in PAGE SCRIPT...: marks become the scripts and the style; what the program fills in stays.
+fill_in()
+{
+	page=$1
+	shift
+	one_script "$@" >"$tmp/own_script"
+	cp "$here/page.css" "$tmp/own_style"
+	awk -v script="$tmp/own_script" -v style="$tmp/own_style" -v script_hash="$(hash "$tmp/own_script")" -v style_hash="$(hash "$tmp/own_style")" '
+		function put_file(mark, file, line, at) {
+			at = index($0, mark)
+			printf "%s", substr($0, 1, at - 1)
+			while ((getline line < file) > 0)
+				print line
+			print substr($0, at + length(mark))
+		}
+		/@SCRIPT@/ { put_file("@SCRIPT@", script); next }
+		/@STYLE@/ { put_file("@STYLE@", style); next }
+		{ sub("@SCRIPT_HASH@", script_hash); sub("@STYLE_HASH@", style_hash); print }' "$here/$page"
+}
+
+fill_in flame.html numbers flame >"$tmp/flame"
+fill_in beside.html numbers beside >"$tmp/beside"
 
 printf '/* made by cmd/page/embed_page.sh */\n#include "cmd/render/page.h"\n'
 for part in script style license; do
@@ -79,6 +87,7 @@ done
 string page <"$here/page.html"
 string css <"$here/page.css"
 string flame <"$tmp/flame"
+string beside <"$tmp/beside"
 for part in script style; do
 	printf 'const char page_%s_hash[] = "%s";\n' "$part" "$(hash "$tmp/$part")"
 done

@@ -25,6 +25,7 @@ function redraw() {
 	$('span').className = lack ? 'incomplete' : '';
 	$('command').textContent = command('');
 	$('back').disabled = !steps;
+	name_beside();
 	$('by').value = by;
 	draw_seen();
 	document.body.dataset.ms = (performance.now() - begin).toFixed(1);
@@ -33,6 +34,14 @@ function redraw() {
 		document.body.dataset.paintedMs = (performance.now() - begin).toFixed(1);
 		draw_unseen();
 	});
+}
+
+/* A link to this window beside itself, of which either can then be moved. */
+function name_beside() {
+	const [, token, nr] = /^(\/[0-9a-f]+\/)(?:(\d+)\/)?$/.exec(location.pathname) || [];
+	const one = (nr || 1) + ':' + edges[from] + '-' + edges[to];
+	$('beside').hidden = source === own_data || parent !== window;
+	$('beside').href = token + 'beside#' + one + ';' + one;
 }
 
 /* What has no events takes no room, but is named. What was there once stays, so that nothing moves away under the mouse. */
@@ -158,6 +167,8 @@ async function start() {
 	if (named)
 		await source.show(...named);
 	asked = [edges[from], edges[to]];
+	document.body.classList.toggle('framed', parent !== window);
+	announce();
 	redraw();
 	/* since the page was asked for */
 	document.body.dataset.startMs = performance.now().toFixed(1);

@@ -78,6 +78,7 @@ async function go(a, b, keep) {
 	a = Math.max(begin, Math.min(Math.round(a), end - 1));
 	b = Math.min(end, Math.max(Math.round(b), a + NARROWEST));
 	asked = [a, b];
+	announce();
 	try {
 		await source.show(a, b);
 	} catch (error) {
@@ -90,6 +91,12 @@ async function go(a, b, keep) {
 		name_window();
 	if (!waiting)
 		waiting = requestAnimationFrame(redraw);
+}
+
+/* A page that stands beside another one says which window it shows: beside.js. */
+function announce() {
+	if (parent !== window && source !== own_data)
+		parent.postMessage(asked, location.origin);
 }
 
 /* The address names the window, so that a link to it can be sent, and the browser's Back works. */

@@ -268,6 +268,25 @@ int page_write(const struct page_request *r, FILE *f, struct err *e)
 	return ret;
 }
 
+int page_write_beside(const char *const *traces, size_t cnt, FILE *f)
+{
+	static const char mark[] = "@TRACES@";
+	const char *at = strstr(page_beside, mark);
+	struct buf b = { 0 };
+	int ret;
+
+	buf_add(&b, page_beside, (size_t)(at - page_beside));
+	for (size_t i = 0; i < cnt; i++) {
+		put(&b, "<option>");
+		put_text(&b, traces[i], strlen(traces[i]));
+		put(&b, "</option>");
+	}
+	put(&b, at + strlen(mark));
+	ret = b.failed || fwrite(b.data, 1, b.len, f) != b.len ? -ENOMEM : 0;
+	buf_done(&b);
+	return ret;
+}
+
 static int fill(void *ctx, FILE *f, struct err *e)
 {
 	return page_write(ctx, f, e);

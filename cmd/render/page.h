@@ -31,11 +31,17 @@ extern const char page_lacks[];
 
 /* 0 or -errno. */
 int page_write(const struct page_request *r, FILE *f, struct err *e);
-/* The same as a file for its owner, which gets its name when it is whole (base/atomic_output.h). */
+/* A page with the pages of two traces beside each other, as `ebpfrec view` serves them. */
+int page_write_beside(const char *const *traces, size_t cnt, FILE *f);
+/*
+ * What page_write() writes as a file for its owner, which gets its name when it is whole
+ * (base/atomic_output.h).
+ */
 int page_make(const struct page_request *r, const char *path, bool force, struct err *e);
 
 /* Made by cmd/page/embed_page.sh. */
 extern const char page_script[], page_style[], page_license[], page_page[];
 extern const char page_script_hash[], page_style_hash[];
 extern const char page_css[]; /* of all pages; page_style has that of the charts, too */
+extern const char page_beside[];	/* of two windows, with a mark for the traces */
 extern const char page_flame[];	/* of a flame graph, with marks for render_folded.c */

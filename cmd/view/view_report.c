@@ -41,9 +41,8 @@ static uint32_t take_id(const struct http_request *q, const char *name)
 	return text ? (uint32_t)strtoul(text, NULL, 10) : 0;
 }
 
-/* JSON that write() renders, as the answer's text. */
-static int render_answer(int (*write)(void *ctx, const struct row_sink *out, struct err *e),
-			 void *ctx, struct http_answer *ret, struct err *e)
+int view_render_answer(int (*write)(void *ctx, const struct row_sink *out, struct err *e),
+		       void *ctx, struct http_answer *ret, struct err *e)
 {
 	FILE *f = open_memstream(&ret->text, &ret->bytes);
 	const struct render_options o = { .format = RENDER_JSON, .out = f };
@@ -88,7 +87,7 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 	question.r.view = v->name;
 	question.r.limit = v->limit;
 	question.r.stacks_apart = v->stacks_apart;
-	return render_answer(write_view, &question, ret, e);
+	return view_render_answer(write_view, &question, ret, e);
 }
 
 /* ---- a search ---- */
@@ -181,5 +180,5 @@ int view_report_search(struct analysis *a, const struct http_request *q, uint64_
 
 	if (!f.word || !*f.word)
 		return -EINVAL;
-	return render_answer(write_found, &f, ret, e);
+	return view_render_answer(write_found, &f, ret, e);
 }

@@ -19,3 +19,6 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
  */
 int view_report_search(struct analysis *a, const struct http_request *q, uint64_t from_ns,
 		       uint64_t to_ns, struct http_answer *ret, struct err *e);
+/* JSON of the rows that write() gives out, as the answer's text. 0, or what write() returned. */
+int view_render_answer(int (*write)(void *ctx, const struct row_sink *out, struct err *e),
+		       void *ctx, struct http_answer *ret, struct err *e);

@@ -138,3 +138,25 @@ $ ebpfrec diff a.1100 --with b.1100 --every 10ms
 $ ebpfrec diff a.1100 --with nothing.ebpfrec
 ? 1
 2> ebpfrec: nothing.ebpfrec: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i
+
+# Two windows of one trace, and the columns of machines.
+$ ebpfrec diff --from 0 --until 1s --from-b 1s --until-b 3s --format csv --limit 3 golden.ebpfrec golden.ebpfrec
+1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
+1> [workload],"",wall_ns,1000000000,2000000000,100,unknown,,2,2,1
+1> cc1 a.c,make,oncpu_ns,,1500000000,,changed,0,1,1,0
+1> "'=1+\x1b[31m,""\xff",systemd,oncpu_ns,,250000000,,changed,6.779784252842579e-09,1,1,0
+1> cc1 a.c,make,largest_rss_bytes,,33554432,,changed,1.2588408303681873e-35,1,1,1
+1> make,systemd,ios,10,,,changed,0,1,1,1
+1> make,systemd,oncpu_ns,500000000,500000000,0,same,1,1,1,0
+1> systemd,"",largest_rss_bytes,2097152,2097152,0,same,1,1,1,1
+1> make,systemd,largest_rss_bytes,2097152,2097152,0,same,1,1,1,1
+1> "'=1+\x1b[31m,""\xff",systemd,largest_rss_bytes,2097152,2097152,0,same,1,1,1,1
+1> make,systemd,io_bytes,655360,,,same,1,1,1,1
+1> make,systemd,lat_p50_ns,5000000,,,same,1,1,1,1
+1> make,systemd,lat_p99_ns,5000000,,,same,1,1,1,1
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec diff --from-b 1s golden.ebpfrec --with golden.ebpfrec
+? 2
+2> ebpfrec diff: --from-b and --until-b are for two traces
+2> Try 'ebpfrec diff --help'.

@@ -30,13 +30,13 @@ def check(name, good, saw=""):
 
 
 class Viewer:
-    def __init__(self, trace):
+    def __init__(self, trace, *more):
         self.trace = trace
-        self.process = subprocess.Popen([ebpfrec, "view", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen([ebpfrec, "view", *(x for path in (trace, *more) for x in ("-i", path))], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
         if not self.url:
             raise SystemExit("not ok view: it serves: " + self.process.stderr.read())
-        self.port, self.path = re.match(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{32}/)$", self.url).groups()
+        self.port, self.path = re.match(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{32}/)(?:beside)?$", self.url).groups()
 
     def ask(self, path, method="GET", **headers):
         c = http.client.HTTPConnection("127.0.0.1", int(self.port), timeout=60)
@@ -277,6 +277,34 @@ def check_giving_up():
     check("it says nothing of what was given up", v.process.wait(60) == 0 and v.process.stderr.read() == "", v.process.returncode)
 
 
+def check_beside(b, trace):
+    """Two windows side by side, of which one follows the other, and what differs."""
+    second = os.path.join(tmp, "long")
+    v = Viewer(trace, second)
+    windows = [json.loads(v.ask(v.path + "%swindow?from=5&to=1000000005" % nr)[1])["results"]["cpu"] for nr in ("", "1/", "2/")]
+    got = [v.ask(v.path + path)[0] for path in ("0/window?from=0&to=9", "3/window?from=0&to=9", "2window?from=0&to=9", "diff", "diff?a=1&b=3&from=0&to=9&from_b=0&to_b=9")]
+    check("each trace has its own windows, and no others", windows[0] == windows[1] != windows[2] and got == [404, 404, 404, 400, 400], got)
+    wanted = answer("diff", trace, second, "--from", "1ms", "--until", "30ms", "--from-b", "2s", "--until-b", "4s", "--limit", "0")
+    got = json.loads(v.ask(v.path + "diff?a=1&from=1000000&to=30000000&b=2&from_b=2000000000&to_b=4000000000")[1])
+    check("it has the rows of diff (%d)" % len(wanted), got == wanted and len(got) > 5, (str(got)[:200], str(wanted)[:200]))
+    b.open(v.url, "#1:1000000-21000000;2:2000000000-2020000000")
+    compared = "document.body.dataset.compared"
+    first = b.wait(compared, 60)
+    b.evaluate("document.getElementById('page-a').contentWindow.location.hash = '#6000000-11000000'")
+    moved = "6000000-11000000;2005000000-2010000000"
+    then = b.wait("%s === '%s' && %s" % (compared, moved, compared), 60)
+    check("a zoom of one window is a zoom of the other", (first, then) == ("1000000-21000000;2000000000-2020000000", moved), (first, then))
+    rows, command, hash = b.evaluate("[document.querySelectorAll('#rows tbody tr').length, document.getElementById('command').textContent, location.hash]")
+    check("it shows what differs, the command, and the address of both", rows > 3 and command.endswith("--from 0.006s --until 0.011s --from-b 2.005s --until-b 2.01s") and
+          hash == "#1:6000000-11000000;2:2005000000-2010000000", (rows, command, hash))
+    b.open(v.url.replace("beside", "2/"), "#1000000-2000000")
+    b.wait("document.body.dataset.drawn", 60)
+    link = b.evaluate("document.getElementById('beside').getAttribute('href')")
+    check("a page leads there with its window", link == v.path + "beside#2:1000000-2000000;2:1000000-2000000", link)
+    v.process.send_signal(signal.SIGINT)
+    v.process.wait(60)
+
+
 def check_live(b):
     """The window of a trace that is being recorded grows with it."""
     if os.getuid():
@@ -389,6 +417,7 @@ with Browser() as browser:
     check_steps(browser, viewer)
     check_keyboard("Chromium", browser, viewer)
     check_flames(browser, os.path.join(tmp, "stacks"))
+    check_beside(browser, large)
     check_live(browser)
 check_firefox(viewer, large)
 viewer.process.send_signal(signal.SIGINT)

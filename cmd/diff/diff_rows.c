@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+#include "cmd/diff/diff_rows.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+
+#define COLUMN_CNT 11
+
+static const char *const columns[COLUMN_CNT] = { "role",   "parent",	 "metric",  "a",
+						 "b",	   "change_pct", "verdict", "p_value",
+						 "procs_a", "procs_b",	 "complete" };
+
+/* Metrics for people: what they are called, and how they are written. */
+static const struct {
+	const char *name;
+	char *(*format)(char *buf, size_t size, uint64_t v);
+} metrics[] = {
+	[DIFF_ONCPU] = { "CPU time", units_format_duration },
+	[DIFF_RSS_PEAK] = { "largest RSS", units_format_bytes },
+	[DIFF_IOS] = { "I/Os", units_format_count },
+	[DIFF_IO_BYTES] = { "I/O bytes", units_format_bytes },
+	[DIFF_LAT_P50] = { "I/O lat p50", units_format_duration },
+	[DIFF_LAT_P99] = { "I/O lat p99", units_format_duration },
+	[DIFF_WALL] = { "wall time", units_format_duration },
+};
+
+/* For people in the metric's unit, for machines as it is. */
+static struct value amount(enum render_format format, const struct diff_row *r, int side, char *buf)
+{
+	uint64_t n = (uint64_t)llround(r->value[side]);
+
+	if (!r->has[side])
+		return value_null();
+	return format != RENDER_TABLE ?
+		       value_int(n) :
+		       value_text(metrics[r->metric].format(buf, UNITS_TEXT_MAX, n));
+}
+
+static struct value chance(enum render_format format, const struct diff_row *r, char *buf,
+			   size_t size)
+{
+	if ((r->verdict != DIFF_SAME && r->verdict != DIFF_CHANGED) || r->metric == DIFF_WALL)
+		return value_null();
+	if (format != RENDER_TABLE)
+		return value_real(r->p);
+	if (r->p >= 1)
+		return value_text("-");
+	if (r->p < 0.001)
+		return value_text("<0.001");
+	snprintf(buf, size, "%.3f", r->p);
+	return value_text(buf);
+}
+
+static struct value change(enum render_format format, const struct diff_row *r, char *buf,
+			   size_t size)
+{
+	double pct;
+
+	if (!r->has[0] || !r->has[1] || !(r->value[0] > 0))
+		return value_null();
+	pct = 100 * (r->value[1] - r->value[0]) / r->value[0];
+	if (format != RENDER_TABLE)
+		return value_real(round(pct * 1000) / 1000);
+	snprintf(buf, size, "%+.1f", pct);
+	return value_text(buf);
+}
+
+/* People are told why something that differs is the same; machines have the p value. */
+static struct value verdict(enum render_format format, const struct diff_row *r, char *buf,
+			    size_t size)
+{
+	char n[UNITS_TEXT_MAX];
+
+	if (format == RENDER_TABLE && r->metric == DIFF_WALL && r->verdict == DIFF_UNKNOWN)
+		return value_text("one run each");
+	if (format != RENDER_TABLE || r->verdict != DIFF_SAME || !r->reason)
+		return value_text(diff_verdict_name(r->verdict));
+	metrics[r->metric].format(n, sizeof(n), (uint64_t)llround(fabs(r->value[1] - r->value[0])));
+	snprintf(buf, size, r->reason == DIFF_TOO_SMALL ? "small: %s" :
+			    r->reason == DIFF_TOO_FEW	? "same: few I/Os" : "same: noise", n);
+	return value_text(buf);
+}
+
+int diff_rows_put(void *ctx, const struct diff_row *r)
+{
+	struct diff_rows *d = ctx;
+	enum render_format format = d->format;
+	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], pct[32], p[32];
+	char why[UNITS_TEXT_MAX + 16];
+	const struct value row[COLUMN_CNT] = {
+		value_text(r->role),
+		value_text(r->parent),
+		value_text(format == RENDER_TABLE ? metrics[r->metric].name :
+						    diff_metric_name(r->metric)),
+		amount(format, r, 0, a),
+		amount(format, r, 1, b),
+		change(format, r, pct, sizeof(pct)),
+		verdict(format, r, why, sizeof(why)),
+		chance(format, r, p, sizeof(p)),
+		value_int(r->processes[0]),
+		value_int(r->processes[1]),
+		value_int(r->complete),
+	};
+
+	/* the wall time is there for people even if nothing else is */
+	if (d->only_changed && !diff_is_change(r->verdict) &&
+	    !(r->metric == DIFF_WALL && format == RENDER_TABLE))
+		return 0;
+	d->has_small |= r->verdict == DIFF_SAME && r->reason == DIFF_TOO_SMALL;
+	d->has_few |= r->verdict == DIFF_SAME && r->reason == DIFF_TOO_FEW;
+	d->has_digits |= strchr(r->role, '#') != NULL;
+	return d->out->row(d->out->ctx, row);
+}
+
+int diff_rows_begin(const struct diff_rows *d)
+{
+	return d->out->begin(d->out->ctx, COLUMN_CNT, columns);
+}
