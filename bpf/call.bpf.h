@@ -14,6 +14,7 @@
 #define TASK_PF_USER_WORKER 0x00004000
 #define TASK_TS_COMPAT 0x0002
 #define TASK_PSR_MODE32 0x10
+#define CALL_FUTEX_PRIVATE 128
 #define INODE_S_ANON (1u << 19)	/* an anonymous inode has the mode of a file since 6.16 */
 
 /* Holds what a task does, and what it waits for. */
@@ -226,6 +227,35 @@ static __always_inline bool call_is_wait4(__u64 number)
 #endif
 }
 
+#define CALL_THREADS_MAX 16	/* of the process, the oldest ones are looked at */
+
+/*
+ * A futex call waits for the end of another thread, as pthread_join() does: on the word that the
+ * kernel clears at that thread's exit. It holds the thread's id until then.
+ */
+static __always_inline bool call_is_join(struct task_struct *task, const struct call_regs *r)
+{
+	struct signal_struct *signal;
+	struct task_struct *t = NULL;
+	struct list_head *head, *at;
+	int i;
+
+	/* the kernel's wake-up is no private one */
+	if (r->number == 455 || r->arg1 & CALL_FUTEX_PRIVATE || (__s32)r->arg2 <= 0)
+		return false;
+	signal = BPF_CORE_READ(task, signal);
+	head = at = &signal->thread_head;
+	for (i = 0; i < CALL_THREADS_MAX; i++) {
+		at = BPF_CORE_READ(at, next);
+		if (!at || at == head)
+			return false;
+		t = (void *)at - bpf_core_field_offset(t->thread_node);
+		if ((__u64)BPF_CORE_READ(t, clear_child_tid) == r->arg)
+			return true;
+	}
+	return false;
+}
+
 /* WIRE_FILE_* of what a task waits for in a call whose arguments say it. Sets what that is. */
 static __always_inline __u32 call_look(struct task_struct *task, const struct call_regs *r,
 				       struct call *c)
@@ -237,6 +267,10 @@ static __always_inline __u32 call_look(struct task_struct *task, const struct ca
 		return WIRE_FILE_ANONYMOUS;
 	}
 	if (call_is_of_lock(r->number)) {
+		if (call_is_join(task, r)) {
+			c->object = (__u32)r->arg2;
+			return WIRE_FILE_THREAD;
+		}
 		c->object = r->arg;
 		return WIRE_FILE_UNKNOWN;
 	}

@@ -95,8 +95,13 @@ struct cred {
 	kuid_t uid;
 };
 
+struct list_head {
+	struct list_head *next, *prev;
+};
+
 struct signal_struct {
 	atomic_t live;
+	struct list_head thread_head;
 };
 
 struct rq {
@@ -143,10 +148,6 @@ struct sched_info {
 struct percpu_counter {
 	s64 count;
 	s32 *counters;
-};
-
-struct list_head {
-	struct list_head *next, *prev;
 };
 
 struct rwsem_waiter {
@@ -221,6 +222,8 @@ struct task_struct {
 	char comm[16];
 	struct css_set *cgroups;
 	struct signal_struct *signal;
+	struct list_head thread_node;
+	int *clear_child_tid;
 	int exit_code;
 };
 

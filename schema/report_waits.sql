@@ -20,7 +20,7 @@
 --                socket, pipe  reading, writing, accepting, connecting
 --                poll       poll, select, epoll_wait, io_uring_enter: for one of several things
 --                timer      nanosleep and its like
---                child      wait4, waitid, vfork
+--                child      wait4, waitid, vfork; pthread_join of glibc: the end of another thread
 --                fault      an exception of user code: a page that had to be read or given
 --                kernel     kernel threads, which wait for work
 --                call       another system call, or a file of another type (a terminal, an eventfd)

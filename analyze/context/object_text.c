@@ -114,6 +114,9 @@ bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t 
 	case CALL_OBJECT_PROCESS:
 		snprintf(ret, OBJECT_TEXT_BYTES, "process %" PRIu64, object);
 		break;
+	case CALL_OBJECT_THREAD:
+		snprintf(ret, OBJECT_TEXT_BYTES, "thread %" PRIu64, object);
+		break;
 	case CALL_OBJECT_TIMER:
 		units_format_duration(ret, OBJECT_TEXT_BYTES, object);
 		break;

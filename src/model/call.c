@@ -78,6 +78,8 @@ static enum wait_kind kind_of_call(enum call_machine machine, uint32_t call)
 
 	if (call == CALL_FAULT || (d && CALL_FILE(call) == CALL_FILE_MMAP_LOCK))
 		return WAIT_LOCK;
+	if (d && CALL_FILE(call) == CALL_FILE_THREAD)
+		return WAIT_CHILD;
 	if (d)
 		return d->kind == CALL_FILE_SAYS ? kind_of_file(call) : (enum wait_kind)d->kind;
 	switch (call) {

@@ -37,6 +37,7 @@ enum call_file {
 	CALL_FILE_BLOCK_DEVICE = 6,
 	CALL_FILE_TIMER = 7,		/* no file: a time */
 	CALL_FILE_REGULAR = 8,
+	CALL_FILE_THREAD = 9,		/* no file: the end of another thread of the process */
 	CALL_FILE_SOCKET = 12,
 	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
 };
@@ -51,7 +52,7 @@ enum wait_kind {
 	WAIT_PIPE,
 	WAIT_POLL,		/* for one of several things */
 	WAIT_TIMER,
-	WAIT_CHILD,
+	WAIT_CHILD,		/* or another thread, for its end */
 	WAIT_FAULT,		/* in an exception of user code: a page that has to be read */
 	WAIT_KERNEL,		/* of kernel threads */
 	WAIT_CALL,		/* in another system call */
@@ -70,6 +71,7 @@ enum call_object {
 	CALL_OBJECT_ANONYMOUS,	/* bits 0 to 31: a descriptor; above: two letters of its type */
 	CALL_OBJECT_MMAP_LOCK,	/* the pid of the process */
 	CALL_OBJECT_PROCESS,	/* a pid */
+	CALL_OBJECT_THREAD,	/* a tid */
 	CALL_OBJECT_TIMER,	/* ns */
 };
 
@@ -85,6 +87,7 @@ static inline enum call_object call_object_of(uint32_t call)
 		[CALL_FILE_BLOCK_DEVICE] = CALL_OBJECT_DEVICE,
 		[CALL_FILE_TIMER] = CALL_OBJECT_TIMER,
 		[CALL_FILE_REGULAR] = CALL_OBJECT_FILE,
+		[CALL_FILE_THREAD] = CALL_OBJECT_THREAD,
 		[CALL_FILE_SOCKET] = CALL_OBJECT_SOCKET,
 		[CALL_FILE_ANONYMOUS] = CALL_OBJECT_ANONYMOUS,
 	};

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A thread waits 150 ms each for a lock, a pipe, two sockets, an epoll, an eventfd, a terminal, a timer and a child. `report waits` has all of
+# A thread waits 150 ms each for a lock, a pipe, two sockets, an epoll, an eventfd, a terminal, a timer, a child and a thread's end. `report waits` has all of
 # the time that it slept meanwhile as waits of that kind in that call: its parts add up to the part's length, to the ns,
 # and the time that is neither of this kind nor running nor a wait for a CPU is none. `report locks` names the lock by
 # its variable, the thread that held it, and that this thread slept meanwhile; so does `report why` in its first lines, which
 # names pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by its path, the
-# timer by its length, and the child by its pid.
+# timer by its length, and child and thread by their ids.
 #
 # A process with a quota of 20 ms in 100 would burn 2 s of CPU time on one CPU. `report states` has what cpu.stat counts as
 # throttled, within 5 %: cpu.stat counts from the instant at which the quota was used up to the one at which there was
@@ -50,7 +50,7 @@ t, w = Trace(tmp + "/kinds"), truth(tmp + "/kinds.out")
 files = t.one("SELECT count(*) FROM switches WHERE call_name(call) = 'read' AND call & 0x1e00")
 CASES = [("lock", "lock", "futex"), ("pipe", "pipe", "read"), ("socket", "socket", "read"), ("tcp", "socket", "read"),
          ("poll", "poll", "epoll_wait"), ("event", "call", "read"), ("terminal", "call", "read"), ("timer", "timer", "clock_nanosleep"),
-         ("child", "child", "wait4")]
+         ("child", "child", "wait4"), ("thread", "child", "futex")]
 
 for part, kind, call in CASES:
     lo, hi = t.at(w[part + "_from"]), t.at(w[part + "_to"])
@@ -80,7 +80,7 @@ share = re.fullmatch(r"timer (\d+) %(, .*)?", locks[0]["meanwhile"]) if locks el
 check("locks: the holder slept meanwhile", share and int(share[1]) >= 80, locks)
 if files:
     for part, want in {"event": "eventfd %d" % w["event_fd"], "terminal": str(w["terminal"]), "timer": "150 ms",
-                       "child": "process %d" % w["child_pid"], "poll": "epoll %d" % w["poll_fd"]}.items():
+                       "child": "process %d" % w["child_pid"], "thread": "thread %d" % w["thread_tid"], "poll": "epoll %d" % w["poll_fd"]}.items():
         names = [r["name"] for r in t.sql("SELECT DISTINCT object_name(call, object) AS name FROM switches WHERE utid = (SELECT utid FROM threads WHERE "
                                           "tid = %d) AND ts_ns BETWEEN %d AND %d AND call & 0x1e00" % (w["tid"], t.at(w[part + "_from"]), t.at(w[part + "_to"])))]
         check("%s: what it slept for has its name" % part, names == [want], (names, want))

@@ -7,7 +7,7 @@
  *   lock    a mutex that a thread named holder has     pipe, socket, tcp   data
  *   poll    an eventfd, by epoll_wait                  event               an eventfd, by read
  *   timer   nothing: it sleeps                         child               a process's end
- *   terminal   a line, of a pseudo terminal
+ *   terminal   a line, of a pseudo terminal            thread              a thread's end
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -38,6 +38,14 @@ static void *hold(void *arg)
 	pthread_barrier_wait(&begun);
 	truth_sleep_ms(WAIT_MS);
 	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void *end_later(void *arg)
+{
+	*(int *)arg = truth_tid();
+	pthread_barrier_wait(&begun);
+	truth_sleep_ms(WAIT_MS);
 	return NULL;
 }
 
@@ -96,6 +104,19 @@ static void do_lock(void)
 	pthread_mutex_lock(&lock);
 	end("lock");
 	pthread_join(holder, NULL);
+}
+
+static void do_thread(void)
+{
+	pthread_t thread;
+	int tid;
+
+	pthread_create(&thread, NULL, end_later, &tid);
+	pthread_barrier_wait(&begun);
+	printf("thread_tid=%d\n", tid);
+	begin("thread");
+	pthread_join(thread, NULL);
+	end("thread");
 }
 
 static void do_sockets(void)
@@ -170,5 +191,6 @@ int main(void)
 	begin("child");
 	waitpid(child, NULL, 0);
 	end("child");
+	do_thread();
 	return 0;
 }

@@ -50,6 +50,9 @@ static void test_type_of_a_file_says_what_a_read_waits_for(void **state)
 	assert_int_equal(kind(call | CALL_FILE_DEVICE << 9), WAIT_CALL);
 	assert_int_equal(kind(call | CALL_FILE_ANONYMOUS << 9), WAIT_CALL);
 	assert_int_equal(kind(call), WAIT_CALL);
+	call = CALL_IS_NUMBER | SYS_futex | CALL_FILE_THREAD << 9;
+	assert_int_equal(kind(call), WAIT_CHILD);
+	assert_int_equal(call_object_of(call), CALL_OBJECT_THREAD);
 }
 
 static void test_what_is_no_call_has_a_name_and_a_kind(void **state)
