@@ -419,7 +419,7 @@ static void done(void *job)
 static const struct opts_option options[] = {
 	{ 'i', "input", "TRACE",
 	  "trace or bundle to judge (default: " INPUT_TRACE_DEFAULT "); with several,\n"
-	  "a rule is about the median of their figures, or 'every:' one",
+	  "a rule is about the median of their figures, or with 'every:' about each",
 	  OPTS_CALL, offsetof(struct assertion, paths), lists_add_string },
 	{ 0, "rule", "RULE", "a rule, in place of a file; may be repeated", OPTS_CALL,
 	  offsetof(struct assertion, given), lists_add_string },

@@ -218,9 +218,9 @@ const struct opts_command cut_opts = {
 		"trace\n"
 		"also holds what began before it and still matters (allocations, requests in "
 		"flight,\n"
-		"waits), so it answers as the old one does. The view that looks beyond the\n"
-		"window (spikes) says so. With --pid, --comm or --cgroup, the new trace cannot\n"
-		"tell what whole devices did.\n",
+		"waits), so it answers as the old one does; `report spikes`, which looks beyond\n"
+		"the window, says where it cannot. With --pid, --comm or --cgroup, the new trace\n"
+		"cannot tell what whole devices did.\n",
 	.options = options,
 	.examples = "  ebpfrec cut --from 12s --until 14s -o two-seconds.ebpfrec\n"
 		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"

@@ -227,8 +227,8 @@ static const struct opts_option options[] = {
 	{ 0, "until-b", "TIME", "and ends before this instant",
 	  OPTS_TEXT, offsetof(struct diff, until_b) },
 	{ 0, "every", "DUR",
-	  "length of the bins whose variation is the noise (default: a\n"
-	  "fiftieth of the shorter window, at least 10ms)",
+	  "length of the bins between which noise is measured (default:\n"
+	  "a fiftieth of the shorter window, at least 10ms)",
 	  OPTS_STEP, offsetof(struct diff, every_ns), .min = 1,
 	  .refuse = "must be more than 0" },
 	{ 0, "workload", NULL, "only the recorded workload's own processes",
@@ -252,13 +252,10 @@ const struct opts_command diff_opts = {
 	.about = "Compare two traces, or two groups of them.",
 	.synopsis = "[OPTIONS] A B\n"
 		    "       ebpfrec diff [OPTIONS] A... --with B...",
-	.text = "Processes are matched by what they run and who started them, never by PID. A "
-		"figure\n"
-		"has changed when it differs by 5 % or more, by more than its variation from "
-		"bin\n"
-		"to bin explains, and by enough to matter. --from and --until count from the "
-		"start\n"
-		"of each trace.\n"
+	.text = "Processes are matched by what they run and who started them, never by PID.\n"
+		"A figure has changed when it differs by 5 % or more, by more than it varies\n"
+		"from bin to bin inside a trace, and by enough to matter. --from and --until\n"
+		"count from the start of each trace.\n"
 		"Groups tell what two traces cannot: how much runs differ. Of each role and\n"
 		"figure they give the medians and the change with its 90 % interval; eight runs\n"
 		"of each side are enough for most.\n",

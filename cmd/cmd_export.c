@@ -597,8 +597,9 @@ static const struct opts_option options[] = {
 	  "csv, json, parquet, sqlite, html, perfetto, openmetrics or clickhouse",
 	  OPTS_CALL, .take = take_to },
 	{ 'o', "output", "PATH",
-	  "csv, json, parquet: directory for the files; csv, json: or - for one table on\n"
-	  "stdout; otherwise the file (default: named after the trace, here)",
+	  "directory for the files of csv, json and parquet, or - for one table of csv\n"
+	  "or json on stdout; the file of other formats (default: named after the\n"
+	  "trace, in this directory)",
 	  OPTS_TEXT, offsetof(struct export, output), .refuse = "the name must not be empty" },
 	{ 't', "table", "TABLE,...", "these tables only (csv, json, parquet, clickhouse)",
 	  OPTS_CALL, offsetof(struct export, table_list), lists_take_words },

@@ -666,10 +666,11 @@ const struct opts_command mcp_opts = {
 	.about = "Answer an assistant about the traces of a directory.",
 	.synopsis = "[DIR]",
 	.text = "A server of the Model Context Protocol on stdin and stdout, which programs\n"
-		"start. It has tools to list traces and views, for summaries, for what somebody\n"
-		"waited for, rows of views and of SQL, differences, and the address of a page in\n"
-		"a browser on this machine. It only reads. An answer has at most 8 KB unless\n"
-		"asked, says what was left out, and whether the data is complete.\n",
+		"start. Its tools list traces and views, summarise a trace, say what somebody\n"
+		"waited for, answer with rows of a view or of SQL, compare traces, and give the\n"
+		"address of a page for a browser on this machine. It only reads. An answer has at\n"
+		"most 8 KB unless more is asked for, and says what was left out and whether the\n"
+		"data is complete.\n",
 	.options = options,
 	.examples = "  ebpfrec mcp .\n"
 		    "  ebpfrec mcp /var/lib/traces\n",

@@ -500,8 +500,8 @@ static const struct opts_option options[] = {
 	  offsetof(struct metrics_job, once) },
 	METRIC_OPTIONS(struct metrics_job, o),
 	{ 0, "interval", "DUR",
-	  "peaks are those of the last DUR that has passed (10s), which is also\n"
-	  "how often the trace is looked at when nobody asks",
+	  "length of the interval whose peaks are shown (10s), which is also how\n"
+	  "often the trace is counted when nobody asks",
 	  OPTS_DURATION, offsetof(struct metrics_job, interval_ns), .min = UNITS_NS_PER_S,
 	  .refuse = " is too short; at least 1s" },
 	{ 0, "list", NULL, "list the metrics", OPTS_CALL, .take = metric_options_list },
@@ -513,8 +513,8 @@ const struct opts_command metrics_opts = {
 	.about = "Give a trace's sums to Prometheus, also while it is recorded.",
 	.synopsis = "[-i TRACE] --listen ADDR:PORT | --textfile DIR | --once",
 	.text = "With --listen and --textfile the program follows the recording, and the next\n"
-		"one of the same name, until it is interrupted. Counters are sums since it began;\n"
-		"with --once, since the trace's beginning.\n",
+		"one of the same name, until it is interrupted. Counters are sums since the\n"
+		"program began; with --once, since the trace began.\n",
 	.options = options,
 	.examples =
 		"  ebpfrec metrics -i flight.ebpfrec --listen 127.0.0.1:19435\n"

@@ -590,8 +590,8 @@ static const struct opts_option options[] = {
 	{ 0, "sort", "COLUMN", "largest first by this column; -COLUMN smallest first", OPTS_CALL,
 	  .take = take_sort },
 	{ 0, "limit", "N",
-	  "rows at most, with --every of each bin, 0 for all (default: 20 for\n"
-	  "tables, 5 of each bin, all for histograms, csv and json)",
+	  "at most N rows, with --every N of each bin; 0 for all (default: 20 in\n"
+	  "tables, 5 of each bin; all in histograms, csv and json)",
 	  OPTS_CALL, .take = take_limit },
 	{ 0, "format", "FORMAT", "table (default), markdown, csv, json or jsonl", OPTS_CALL,
 	  .take = take_format },

@@ -1,7 +1,7 @@
 -- view 19: Who else used the disk meanwhile, and how long did requests take then?
 -- note: Each row is a name that had requests on a device while requests of the report's processes
---   were in flight there. WITH are those during which it had one, WITHOUT all others, each with its
---   latencies. What is slower with it need not be slow because of it.
+--   were in flight there. The columns WITH are about those of the report's requests during which the
+--   name had one, WITHOUT about all others. What is slower with it need not be slow because of it.
 -- nobody: This compares the requests of some processes with those of others; give --pid, --comm,
 --   --tid or --thread.
 -- needs: block

@@ -3,7 +3,7 @@
 --   sample's time and bytes. Events and skipped runs count in the window in which their sample
 --   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, about one in
 --   sixteen. MACHINE % is the share of the time of all CPUs. What the library of --heap took in the
---   programs is an estimate, and in no other row.
+--   programs is an estimate, and is in no other row.
 -- needs: sched? alloc? block?
 -- takes: every sort
 --

@@ -2,7 +2,7 @@
 -- note: GROWN/S is the slope of the straight line that fits the window best. LINEAR says how well it fits:
 --   100 % is even growth, and a low value is a step, or memory that comes and goes. The call site is the one
 --   whose allocations of the window hold the most memory at its end. KEPT % is the share of its allocations that
---   are still held, and AGE P50 is the median age of these: half of the window if it kept them evenly.
+--   are still held, and AGE P50 is the median age of these, which is half of the window if they were kept evenly.
 --   Sources overlap, so do not add them up.
 -- without alloc.heap: Heap memory was not recorded, so nothing is known about malloc: `ebpfrec record
 --   --heap -- COMMAND` records it. The rows are resident memory, and memory of the kernel.

@@ -1,5 +1,5 @@
 -- view 4: Which interrupts took time, and whose?
--- note: The time of an interrupt is without that of other interrupts that came in between.
+-- note: The time of an interrupt excludes that of other interrupts that came in between.
 --   Handlers that share a line form one row. Interrupts of tasks that the kernel hides from BPF
 --   are missing.
 -- without sched.irq: Interrupts were not recorded; `ebpfrec record -e +sched.irq -- COMMAND` records

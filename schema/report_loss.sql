@@ -1,9 +1,9 @@
 -- view 31: What was lost?
 -- note: The time of a loss is known to about a second: the loss counts in the window in which that
 --   second ends, and every window that the second touches is incomplete. LOST COUNTED has events
---   that the kernel offered, and those for which it skipped a program. LOST INFERRED has events
---   for which no program ran, as while a task runs that the kernel hides from BPF; later events
---   show that they are missing.
+--   that a program saw and could not pass on, and those for which the kernel skipped a program.
+--   LOST INFERRED has events for which no program ran, such as those of a task that the kernel
+--   hides from BPF, and which later events show to be missing.
 -- by: cpu
 -- default: cpu
 -- needs: sched? alloc? block?

@@ -114,9 +114,9 @@ SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0), NU
   FROM hook_stats WHERE to_ns > :from AND to_ns <= :to
 
 -- section: trace
--- counter incomplete_seconds incomplete_ns: Time of windows whose counts are not complete, because events were lost, a source was off or a part is damaged.
--- counter missing_seconds missing_ns: Time that was not counted: the trace has no block of it, it was removed before, or its events came too late.
--- gauge trace_end_timestamp_seconds end_unix_ns: Wall clock of the instant up to which all other values count.
+-- counter incomplete_seconds incomplete_ns: Time of windows whose counts are incomplete, because events were lost, a source was off or a part is damaged.
+-- counter missing_seconds missing_ns: Time that was not counted, because no block has it, it was removed before, or its events came too late.
+-- gauge trace_end_timestamp_seconds end_unix_ns: Wall-clock time of the instant up to which everything is counted.
 -- gauge trace_end_monotonic_seconds end_mono_ns: The same instant by the trace's own clock, CLOCK_MONOTONIC.
 SELECT b.t_ns AS t_ns, unix_ns(max(b.t_ns, 0) + b.span_ns) AS end_unix_ns,
        (SELECT mono_ns - ts_ns FROM clocks LIMIT 1) + max(b.t_ns, 0) + b.span_ns AS end_mono_ns,

@@ -1,7 +1,7 @@
 -- view 11: Which control groups used up their CPU quota?
--- note: Each row is a control group with a quota, its own or that of QUOTA OF, a group above.
---   PERIODS are those in which a thread wanted to run and the quota was used up; THROTTLED adds
---   up the time of all THREADS that waited for it.
+-- note: Each row is a control group with a quota of its own, or with that of a group above, which
+--   QUOTA OF names. PERIODS counts the periods in which a thread wanted to run and the quota was
+--   used up. THROTTLED is the time that threads waited for the next period, all THREADS together.
 -- needs: sched.switch sched.wakeup
 -- reach: before
 -- index: states

@@ -234,7 +234,7 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --un
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001001.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.000000000 1700001002.000
-1> # HELP ebpfrec_trace_end_timestamp_seconds Wall clock of the instant up to which all other values count.
+1> # HELP ebpfrec_trace_end_timestamp_seconds Wall-clock time of the instant up to which everything is counted.
 1> # TYPE ebpfrec_trace_end_timestamp_seconds gauge
 1> # UNIT ebpfrec_trace_end_timestamp_seconds seconds
 1> ebpfrec_trace_end_timestamp_seconds 1700001001.000000000 1700001001.000
