@@ -233,7 +233,7 @@ static void print_closing(const struct record *r, const struct session_stats *st
 	uint64_t cpu_ns = t->user_ns + t->sys_ns, dur_ms = st->duration_ns / 1000000;
 	double share = st->duration_ns ? 100.0 / (double)st->duration_ns : 0;
 	char kept[160], by_class[160];
-	const char *missing = "", *off = "", *gone = "";
+	const char *missing = "", *off = "", *gone = "", *programs;
 	uint64_t lost_cnt = sum(t->lost_cnt);
 
 	list_classes(kept, sizeof(kept), st->event_cnt);
@@ -259,10 +259,11 @@ static void print_closing(const struct record *r, const struct session_stats *st
 	say_note("recorded: %" PRIu64 ".%03u s; written: %s%s", dur_ms / 1000,
 		 (unsigned int)(dur_ms % 1000), say_bytes_si(st->bytes), gone);
 	/* the figures of `report cost` */
-	say_note("cost: recorder %s (%.1f %% of a CPU), kernel programs about %s (%.1f %%), "
-		 "memory %s%s",
-		 say_duration(cpu_ns), (double)cpu_ns * share, say_duration(t->bpf_ns),
-		 (double)t->bpf_ns * share, say_bytes(t->rss_max_bytes), off);
+	programs = t->bpf_ns ? say_format("about %s (%.1f %%)", say_duration(t->bpf_ns),
+					  (double)t->bpf_ns * share) : "not measured";
+	say_note("cost: recorder %s (%.1f %% of a CPU), kernel programs %s, memory %s%s",
+		 say_duration(cpu_ns), (double)cpu_ns * share, programs,
+		 say_bytes(t->rss_max_bytes), off);
 	if (st->running_pid)
 		say_note("the command goes on: process %d (%s)", st->running_pid,
 			 say_text(basename(r->o.command[0])));
