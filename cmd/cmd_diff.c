@@ -158,8 +158,8 @@ static int compare_groups(const struct diff *d)
 	if (!d->paths[0].cnt)
 		return opts_usage_error("no trace to compare with: ebpfrec diff A... --with B...");
 	if (d->every_ns)
-		return opts_usage_error("--every is for two traces: runs have a noise of their "
-					"own");
+		return opts_usage_error("--every is for two traces; groups measure noise from run "
+					"to run");
 	if (d->from_b || d->until_b)
 		return opts_usage_error("--from-b and --until-b are for two traces");
 	return diff_groups(&groups);
@@ -173,10 +173,11 @@ static int run(void *job)
 	if (d->with)
 		return compare_groups(d);
 	if (d->has_more)
-		return opts_usage_error("'%s': two traces are compared; of more: ebpfrec diff "
-					"A... --with B...", d->has_more);
+		return opts_usage_error("'%s': this would be a third trace; groups are compared by "
+					"ebpfrec diff A... --with B...",
+					d->has_more);
 	if (d->html)
-		return opts_usage_error("box plots are of several runs: ebpfrec diff --format html "
+		return opts_usage_error("box plots show several runs: ebpfrec diff --format html "
 					"A... --with B...");
 	if (d->paths[0].cnt < 2)
 		return opts_usage_error("two traces are needed: ebpfrec diff A B");

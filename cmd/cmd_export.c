@@ -380,7 +380,7 @@ static int check_clickhouse(const struct export *x)
 		return opts_usage_error("--cluster is for --schema");
 	if (x->cluster && x->cluster[strspn(x->cluster, "abcdefghijklmnopqrstuvwxyz"
 						        "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_")])
-		return opts_usage_error("--cluster: a name of letters, digits and _");
+		return opts_usage_error("--cluster takes a name of letters, digits and _");
 	return 0;
 }
 

@@ -66,7 +66,7 @@ static int run(void *job)
 	struct mark *m = job;
 
 	if (!m->text || !*m->text)
-		return opts_usage_error("no text; what is this instant called?");
+		return opts_usage_error("no text: say what this instant is called");
 	if (strlen(m->text) > TRACE_MARK_TEXT_MAX || strchr(m->text, '\n'))
 		return opts_usage_error("the text must be one line of at most %d bytes",
 					TRACE_MARK_TEXT_MAX);

@@ -371,8 +371,8 @@ static int check_options(const struct record *r)
 			"--only keeps just the workload, and there is none: give a COMMAND, -p or "
 			"--cgroup");
 	if (r->unwind && !o->profile_hz && !(sources & SOURCE_BIT(SOURCE_SAMPLE)))
-		return opts_usage_error("--unwind is of the samples of --profile, and there are "
-					"none");
+		return opts_usage_error("--unwind is about the samples of --profile: give "
+					"--profile, too");
 	if (o->user && !o->command)
 		return opts_usage_error("-u says who runs COMMAND, but there is no COMMAND");
 	return 0;

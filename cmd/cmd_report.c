@@ -262,7 +262,7 @@ static int check_view(const struct report_options *r)
 		return EXIT_USAGE;
 	if (r->sparklines && !r->q.every_ns)
 		return opts_usage_error(
-			"--sparklines draws the bins of --every, and there is none");
+			"--sparklines draws the bins of --every: give --every, too");
 	return report_check_keys(r->view, r->q.by, &e) ? opts_usage_error("%s", err_text(&e, 0)) :
 							 0;
 }
@@ -539,7 +539,7 @@ int report_collect(char **argv, struct input *in, const struct row_sink *rows,
 	int c = opts_parse(&report_opts, &o, argv);
 
 	if (!c && (o.paths.cnt || o.follow_ns || o.db || o.list || o.sparklines || o.wide_by))
-		c = opts_usage_error("here, there is no -i, --follow, --db, --list, --sparklines "
+		c = opts_usage_error("a rule takes no -i, --follow, --db, --list, --sparklines "
 				     "or --wide-by");
 	o.in.format = RENDER_JSON;
 	o.in.path = in->path;

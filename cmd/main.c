@@ -158,8 +158,8 @@ int main(int argc, char **argv)
 	int status;
 
 	if (geteuid() != getuid() || getegid() != getgid())
-		return say_error("not to be installed setuid or setgid; give it capabilities: "
-				 "setcap cap_bpf,cap_perfmon+ep");
+		return say_error("ebpfrec must not be installed setuid or setgid; give it "
+				 "capabilities: setcap cap_bpf,cap_perfmon+ep");
 	status = argc ? opts_parse(&main_opts, &nothing, argv) : run(NULL, argv, argv);
 	return close_stdout(status == OPTS_LEAVE ? 0 : status);
 }

@@ -183,8 +183,8 @@ int report_check_keys(const struct report_view *v, unsigned int by, struct err *
 			       has, names);
 	if (by & KEY(FILE) && by & (KEYS_THREAD | KEY(SIZE)))
 		return err_set(e, -EINVAL,
-			       "view '%s' has rows by file together with any key but thread, "
-			       "thread_name and size",
+			       "view '%s' cannot have rows by file together with thread, "
+			       "thread_name or size",
 			       v->name);
 	keys_format(by & KEYS_ALONE, has, sizeof(has));
 	if (by & KEYS_ALONE && by & (by - 1))

@@ -52,8 +52,8 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 	    !(*ret_sources &
 	      (SOURCE_BIT(SOURCE_SLAB) | SOURCE_BIT(SOURCE_PAGE) | SOURCE_BIT(SOURCE_HEAP))))
 		return err_set(e, -EINVAL,
-			       "--stacks is of allocations, and -e leaves them out: add "
-			       "+alloc.slab, +alloc.page or +alloc.heap to its list");
+			       "--stacks records stacks of allocations, and -e leaves these out: "
+			       "add +alloc.slab, +alloc.page or +alloc.heap to its list");
 	if (o->only && !o->command && !o->pid_cnt && !o->cgroup)
 		return err_set(e, -EINVAL,
 			       "--only needs to know whom: give a COMMAND, -p or --cgroup");

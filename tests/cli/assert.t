@@ -191,7 +191,7 @@ $ ebpfrec assert -i golden.ebpfrec --rule "cpu comm='cc1 util_pct < 3"
 
 $ ebpfrec assert -i golden.ebpfrec --rule 'cpu --follow util_pct < 3'
 ? 2
-2> ebpfrec report: here, there is no -i, --follow, --db, --list, --sparklines or --wide-by
+2> ebpfrec report: a rule takes no -i, --follow, --db, --list, --sparklines or --wide-by
 2> Try 'ebpfrec report --help'.
 2> ebpfrec: --rule:1: report refuses this rule
 

@@ -7,7 +7,7 @@ $ ebpfrec diff golden.ebpfrec
 
 $ ebpfrec diff a b c
 ? 2
-2> ebpfrec diff: 'c': two traces are compared; of more: ebpfrec diff A... --with B...
+2> ebpfrec diff: 'c': this would be a third trace; groups are compared by ebpfrec diff A... --with B...
 2> Try 'ebpfrec diff --help'.
 
 $ ebpfrec diff --every 0 golden.ebpfrec golden.ebpfrec
@@ -122,7 +122,7 @@ $ ebpfrec diff a.* --with b.* --format html 2>/dev/null >page.html; grep -c '<sv
 
 $ ebpfrec diff --format html a.1100 b.1100
 ? 2
-2> ebpfrec diff: box plots are of several runs: ebpfrec diff --format html A... --with B...
+2> ebpfrec diff: box plots show several runs: ebpfrec diff --format html A... --with B...
 2> Try 'ebpfrec diff --help'.
 
 $ ebpfrec diff --with b.1100
@@ -132,7 +132,7 @@ $ ebpfrec diff --with b.1100
 
 $ ebpfrec diff a.1100 --with b.1100 --every 10ms
 ? 2
-2> ebpfrec diff: --every is for two traces: runs have a noise of their own
+2> ebpfrec diff: --every is for two traces; groups measure noise from run to run
 2> Try 'ebpfrec diff --help'.
 
 $ ebpfrec diff a.1100 --with nothing.ebpfrec

@@ -109,7 +109,7 @@ $ ebpfrec export --to csv --every 1s
 
 $ ebpfrec export --to clickhouse --schema --cluster 'x; DROP TABLE y'
 ? 2
-2> ebpfrec export: --cluster: a name of letters, digits and _
+2> ebpfrec export: --cluster takes a name of letters, digits and _
 2> Try 'ebpfrec export --help'.
 
 # A cut names the trace that it was made of, and a redacted copy of it does not.

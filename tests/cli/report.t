@@ -451,7 +451,7 @@ $ ebpfrec mark -i golden.ebpfrec hello
 
 $ ebpfrec mark
 ? 2
-2> ebpfrec mark: no text; what is this instant called?
+2> ebpfrec mark: no text: say what this instant is called
 2> Try 'ebpfrec mark --help'.
 
 $ ebpfrec snapshot -i golden.ebpfrec -o golden.copy
@@ -503,7 +503,7 @@ $ ebpfrec report devices -i golden.ebpfrec --comm make
 
 $ ebpfrec report cpu -i golden.ebpfrec --sparklines
 ? 2
-2> ebpfrec report: --sparklines draws the bins of --every, and there is none
+2> ebpfrec report: --sparklines draws the bins of --every: give --every, too
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 10:30
@@ -535,7 +535,7 @@ $ ebpfrec report io -i golden.ebpfrec --by comm,file --every 2s --format csv
 
 $ ebpfrec report io -i golden.ebpfrec --by file,thread
 ? 2
-2> ebpfrec report: view 'io' has rows by file together with any key but thread, thread_name and size
+2> ebpfrec report: view 'io' cannot have rows by file together with thread, thread_name or size
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report latency -i golden.ebpfrec --by file
