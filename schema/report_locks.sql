@@ -2,7 +2,7 @@
 -- note: Each row is a lock of a process, or the lock of its mappings (mmap lock); OBJECT is the variable with it, or its address. A wait counts in the window in
 --   which it ended; WAIT is its time in the window. The holder is the thread that ended most of
 --   this time, and MEANWHILE is what that thread did during the waits. Waits for a condition
---   variable or for a thread's end look the same, and are rows, too.
+--   variable look the same, and are rows, too; so are those for a thread's end that glibc does not tell.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before
 -- index: states

@@ -111,6 +111,42 @@ check("path: it is as long as the window", sum(r["path_ns"] for r in path) == hi
 slept = [r for r in path if r["kind"] == "timer"]
 check("path: sleeps of the threads are most of it", len(slept) >= 8 and sum(r["path_ns"] for r in slept) > 1_190_000_000, path)
 
+# One answer: the pieces are the same wherever they are added up.
+def by_kind(rows, key="kind", value="wait_ns"):
+    sums = {}
+    for r in rows:
+        sums[r[key]] = sums.get(r[key], 0) + r[value]
+    return sums
+who = ["--comm", "wait_kinds"]
+want = by_kind(t.report("waits", "--by", "comm", *who))
+check("one answer: the kinds are there", len(want) >= (8 if files else 6), want)
+text = run("export", "-q", "-i", t.path, "--to", "openmetrics", "--top", "1000", "-o", "-")
+got = {kind: round(float(v) * 1e9) for kind, v in re.findall(r'^ebpfrec_wait_seconds_total\{comm="wait_kinds",kind="(\w+)"\} ([\d.]+)', text, re.M)}
+check("one answer: metrics", got == want, (got, want))
+got = by_kind(t.sql("SELECT kind, wait_ns FROM wait_kinds(0, 1 << 62, 0, 'comm') WHERE name = 'wait_kinds'"))
+check("one answer: SQL", got == want, (got, want))
+states = t.report("states", "--by", "comm", *who)[0]
+got = {k: states[k + "_ns"] for k in ("runnable", "preempted", "throttled", "disk", "uninterruptible", "sleeping", "stopped", "unknown")}
+check("one answer: states", sum(got.values()) == sum(want.values()) and got["runnable"] + got["preempted"] == want["cpu"], (got, want))
+# From here on what ended, from an instant on at which nobody waited.
+window = t.window(t.at(w["lock_from"]), t.at(w["thread_to"]))
+main = ["--tid", str(w["tid"]), *window]
+want = by_kind(t.report("waits", "--by", "thread", *main))
+cnt = by_kind(t.report("waits", "--by", "thread", *main), "kind", "waits")
+asked = "FROM wait_ends(%d, %d) JOIN threads USING (utid) WHERE tid = %d" % (t.at(w["lock_from"]), t.at(w["thread_to"]), w["tid"])
+got = by_kind(t.sql("SELECT kind, wait_ns " + asked)), by_kind(t.sql("SELECT kind, waits " + asked), "kind", "waits")
+for sums in (want, cnt):
+    sums.pop("cpu", 0)
+check("one answer: who ended waits", got == (want, cnt), (got, want, cnt))
+locks = t.report("locks", *main)
+check("one answer: locks", (sum(r["wait_ns"] for r in locks), sum(r["waits"] for r in locks)) == (want["lock"], cnt["lock"]), (locks, want, cnt))
+waited = {}
+for r in rows_of(run("report", "-i", t.path, "why", *main, "--format", "csv", "--limit", "0")):
+    if r["section"] == "Waited for":
+        waited.setdefault(r["row"], {})[r["name"]] = r["value"]
+got = by_kind([{"kind": r["kind"], "wait_ns": int(r["wait_ns"])} for r in waited.values() if r["kind"] != "cpu"])
+check("one answer: why", got == want, (got, want))
+
 if os.path.exists(tmp + "/throttled"):
     q = Trace(tmp + "/quota")
     want = int(open(tmp + "/throttled").read())
