@@ -13,6 +13,7 @@
 -- 64 of which a thread measures. Columns:
 --   cpu_ns, cpu_pct  CPU time, and its share of the window: 100 is one CPU
 --   machine_pct      its share of all CPUs online: record --max-overhead limits this figure
+--                    (of hooks, and of everything, empty if run times were not measured: that needs CAP_SYS_ADMIN)
 --   runs, ns_per_run number of runs of the hook's programs, and mean length of a run
 --   measured         number of runs that were measured. Measuring costs CPU time itself, so the
 --                    recorder measures for about 50 ms of every 0.8 s and extrapolates runs and
@@ -33,7 +34,8 @@ c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,
 	     max(ring_used_max_bytes) AS ring, max(queue_max_bytes) AS queue, max(rss_bytes) AS rss,
 	     coalesce(max(cpu_cnt), (SELECT count(*) FROM cpus)) AS cpus
 	FROM s),
-h AS (SELECT hook, sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) AS run_ns,
+told AS (SELECT count(*) = 0 AS yes FROM info WHERE key = 'lacks' AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
+h AS (SELECT hook, CASE WHEN (SELECT yes FROM told) THEN sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) END AS run_ns,
 	     sum(run_time_ns) AS measured_ns, sum(run_cnt) AS measured,
 	     coalesce(sum(read_cnt) FILTER (WHERE to_ns <= :to), 0) AS events,
 	     sum(window_share(read_cnt, from_ns, to_ns, :from, :to)) AS wrote
@@ -42,7 +44,7 @@ m AS (SELECT hook, sum(missed_cnt - inferred_cnt) AS skipped
 	FROM losses WHERE missed_cnt > inferred_cnt AND from_ns < :to AND max(to_ns - 1, from_ns) >= :from
 	     AND max(to_ns - 1, from_ns) < :to GROUP BY hook),
 parts AS (
-SELECT 0 AS n, 'all' AS part, '' AS name, c.user_ns + c.sys_ns + coalesce((SELECT sum(run_ns) FROM h), 0) AS cpu_ns,
+SELECT 0 AS n, 'all' AS part, '' AS name, CASE WHEN (SELECT yes FROM told) THEN c.user_ns + c.sys_ns + coalesce((SELECT sum(run_ns) FROM h), 0) END AS cpu_ns,
        NULL AS runs, NULL AS ns_per_run, NULL AS measured, (SELECT sum(events) FROM h) AS events,
        coalesce((SELECT sum(skipped) FROM m), 0) AS skipped, bytes AS bytes_written, ring AS ring_used_max_bytes,
        queue AS queue_max_bytes, rss AS rss_bytes

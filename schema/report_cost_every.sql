@@ -2,15 +2,18 @@
 --
 -- The result has one row per bin. user_ns, sys_ns: CPU time of the recorder; kernel_ns: CPU time of
 -- its programs in the kernel, extrapolated from samples. cpu_pct: share of the sum, 100 is one CPU;
--- machine_pct: share of all CPUs online, which record --max-overhead limits.
+-- machine_pct: share of all CPUs online, which record --max-overhead limits. Without CAP_SYS_ADMIN run
+-- times were not measured: kernel_ns and the shares are empty then.
 -- The recorder samples its counters about once a second. A bin gets its share of a sample, and the
 -- maximum over the samples that touch the bin. Events count where their sample ends.
-WITH h AS (SELECT from_ns, to_ns, sum(cost_ns) AS kernel_ns, sum(read_cnt) AS events FROM hook_stats GROUP BY from_ns, to_ns),
+WITH told AS (SELECT count(*) = 0 AS yes FROM info WHERE key = 'lacks' AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
+h AS (SELECT from_ns, to_ns, sum(cost_ns) AS kernel_ns, sum(read_cnt) AS events FROM hook_stats GROUP BY from_ns, to_ns),
 s AS (SELECT c.*, h.kernel_ns AS kernel_ns, h.events AS events FROM cost AS c LEFT JOIN h USING (from_ns, to_ns)),
 b AS (SELECT u.t_ns AS t_ns, u.span_ns AS span_ns,
 	     sum(window_share(s.user_ns, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)) AS user_ns,
 	     sum(window_share(s.sys_ns, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)) AS sys_ns,
-	     coalesce(sum(window_share(s.kernel_ns, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)), 0) AS kernel_ns,
+	     CASE WHEN (SELECT yes FROM told) THEN
+		  coalesce(sum(window_share(s.kernel_ns, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)), 0) END AS kernel_ns,
 	     coalesce(sum(s.events) FILTER (WHERE s.to_ns <= u.t_end_ns), 0) AS events,
 	     sum(window_share(s.bytes_written, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)) AS bytes_written,
 	     max(s.ring_used_max_bytes) AS ring_used_max_bytes, max(s.queue_max_bytes) AS queue_max_bytes,

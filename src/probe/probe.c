@@ -360,7 +360,9 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 					    p->skel->rodata->conf_call;
 	err = rings_make_slots(&p->rings, p->skel->maps.rings);
 	if (err)
-		return err_set(e, err, "cannot make a map: %s", strerror(-err));
+		return err_set(e, err, "cannot make a map: %s%s", strerror(-err),
+			       err == -EPERM ? "; a container's seccomp filter or a security "
+					       "module may forbid bpf()" : "");
 	return workers_run(&pieces, e);
 }
 

@@ -171,6 +171,11 @@ static int open_probe(struct session *s, struct err *e)
 	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || stacks) &&
 	    !id_names_has_kernel_symbols(s->names))
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
+	/* the kernel lists threads of the caller's pid namespace alone */
+	if (s->other_ids && !s->o.only)
+		note_lack(s, "names: processes outside of this pid namespace that run already have "
+			     "none, and their time is [unknown]; a container sees them with "
+			     "--pid=host");
 	if (probe_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
 	if (s->o.unwind_dwarf && !s->other_ids && s->sources & SOURCE_BIT(SOURCE_SAMPLE) &&

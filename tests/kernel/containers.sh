@@ -35,6 +35,7 @@ kill -9 $!
 # The recorder itself in one: ids of the trace are the initial namespace's, the workload is its own.
 unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/inside" -e sched,task -- sh -c 'echo $$; sleep 0.2' >"$tmp/inside.out" 2>"$tmp/inside.err"
 check "pid namespace: a recorder in one records" "[ $? -eq 0 ]" "$(cat "$tmp/inside.err")"
+check "pid namespace: it warns that others have no names" "grep -q 'warning: names: .*--pid=host' '$tmp/inside.err'" "$(cat "$tmp/inside.err")"
 checker <<'EOF_PY'
 from trace_query import *
 tmp = os.environ["tmp"]
@@ -52,6 +53,7 @@ check("pid namespace: the manifest has ids as the trace does", [manifest["record
 EOF_PY
 unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/only" --only -e sched,task -- sh -c 'exec sleep 0.2' >"$tmp/only.out" 2>"$tmp/only.err"
 n=$("$EBPFREC" sql -i "$tmp/only" --format csv "SELECT count(*) FROM switches JOIN threads USING (utid) JOIN processes AS p USING (upid) WHERE p.is_workload AND p.comm = 'sleep'" | tail -n 1 | tr -d '\r')
+check "pid namespace: --only does not warn of others" "! grep -q 'names: ' '$tmp/only.err'" "$(cat "$tmp/only.err")"
 check "pid namespace: --only keeps the command's events" "[ '$n' -gt 0 ]" "'$n' switches: $(cat "$tmp/only.err")"
 for who in '-p 1' '--cgroup /'; do
 	# shellcheck disable=SC2086

@@ -127,25 +127,30 @@ kill -INT $recorder
 wait $recorder
 check "root: nor without a workload" "[ \$(grep -c ^Pid: '$tmp/all.threads') -ge 2 ] && [ \"\$(fields '$tmp/all.threads' CapPrm)\" = '0000000000000000 ' ]" \
 	"$(grep -E '^(Name|Cap)' "$tmp/all.threads")"
-# A kernel that says it took the capabilities away, and did not: the recorder looks, and the workload never begins.
-timeout 60 python3 - "$EBPFREC" record -o "$tmp/kept" -e task -- touch "$tmp/began" >"$tmp/kept.out" 2>"$tmp/kept.err" <<'EOF_PY'
+cat >"$tmp/without.py" <<'EOF_PY'
+# without.py CALL ERRNO COMMAND...: COMMAND's system call CALL returns -ERRNO, and is not done
 import ctypes
 import os
 import platform
 import struct
 import sys
-capset = {"x86_64": 126, "aarch64": 91}[platform.machine()]
+call = {"capset": {"x86_64": 126, "aarch64": 91}, "bpf": {"x86_64": 321, "aarch64": 280}}[sys.argv[1]][platform.machine()]
 code = [(0x20, 0, 0, 0),                # the call's number
-        (0x15, 0, 1, capset),
-        (0x06, 0, 0, 0x00050000),       # capset: returns 0, and is not done
+        (0x15, 0, 1, call),
+        (0x06, 0, 0, 0x00050000 + int(sys.argv[2])),
         (0x06, 0, 0, 0x7fff0000)]       # others: allowed
 rows = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *c) for c in code))
 program = ctypes.create_string_buffer(struct.pack("@HP", len(code), ctypes.addressof(rows)))
 libc = ctypes.CDLL(None, use_errno=True)
 if libc.prctl(22, 2, program, 0, 0):    # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
     sys.exit("seccomp: " + os.strerror(ctypes.get_errno()))
-os.execv(sys.argv[1], sys.argv[1:])
+os.execv(sys.argv[3], sys.argv[3:])
 EOF_PY
+timeout 60 python3 "$tmp/without.py" bpf 1 "$EBPFREC" record -o "$tmp/filtered" -e task -- true >"$tmp/filtered.out" 2>"$tmp/filtered.err"
+check "root: a container's filter of system calls that forbids bpf() is named" "[ $? -eq 125 ] && grep -q 'seccomp' '$tmp/filtered.err' && [ ! -e '$tmp/filtered' ]" \
+	"$(cat "$tmp/filtered.err")"
+# A kernel that says it took the capabilities away, and did not: the recorder looks, and the workload never begins.
+timeout 60 python3 "$tmp/without.py" capset 0 "$EBPFREC" record -o "$tmp/kept" -e task -- touch "$tmp/began" >"$tmp/kept.out" 2>"$tmp/kept.err"
 check "root: capabilities that did not go are found: no recording" "[ $? -eq 125 ] && grep -q 'still has capabilities' '$tmp/kept.err'" "$(cat "$tmp/kept.err")"
 # (the workload of a recorder that released it and then looked would be on its way)
 sleep 0.3
@@ -201,10 +206,14 @@ sh -c 'cd /proc/self/fd; echo *' >"$tmp/fds.want" 2>/dev/null </dev/null 8</dev/
 check "workload: has the caller's descriptors and no other" "cmp -s '$tmp/fds.got' '$tmp/fds.want'" "$(cat "$tmp/fds.got") instead of $(cat "$tmp/fds.want")"
 chmod u-s "$tmp/ebpfrec"
 (cd "$tmp/open" && setpriv --reuid=65534 --regid=65534 --clear-groups --inh-caps=-all,+bpf,+perfmon --ambient-caps=-all,+bpf,+perfmon \
-	"$tmp/ebpfrec" record -q -o ambient -e sched -- cat /proc/self/status) >"$tmp/ambient.out" 2>"$tmp/ambient.err"
+	"$tmp/ebpfrec" record -o ambient -e sched -- cat /proc/self/status) >"$tmp/ambient.out" 2>"$tmp/ambient.err"
 check "workload: ambient capabilities of the recorder end with it" \
 	"[ \"\$(fields '$tmp/ambient.out' CapEff)\" = '0000000000000000 ' ] && [ \"\$(fields '$tmp/ambient.out' CapInh)\" = '0000000000000000 ' ]" \
 	"$(cat "$tmp/ambient.err"; grep Cap "$tmp/ambient.out")"
+"$EBPFREC" report -i "$tmp/open/ambient" cost --format json >"$tmp/ambient.json" 2>&1
+check "cost: what run times nobody measured for want of CAP_SYS_ADMIN is not 0" \
+	"grep -q 'kernel programs not measured' '$tmp/ambient.err' && grep -q '\"part\":\"all\",\"name\":\"\",\"cpu_ns\":null' '$tmp/ambient.json' &&
+		grep -q '\"part\":\"kernel\",\"name\":\"switch\",\"cpu_ns\":null' '$tmp/ambient.json'" "$(cat "$tmp/ambient.err" "$tmp/ambient.json")"
 check "workload: may gain privileges as ever (sudo inside it works)" "[ \"\$(fields '$tmp/ambient.out' NoNewPrivs)\" = '0 ' ]" "$(grep NoNew "$tmp/ambient.out")"
 KEPT=1a2b setpriv --groups 0,4242 "$EBPFREC" record -o "$tmp/user" -u nobody -e sched -- \
 	sh -c 'cat /proc/self/status; echo "HOME: $HOME"; echo "USER: $USER $LOGNAME"; echo "SHELL: $SHELL"; echo "KEPT: $KEPT"' \
