@@ -8,11 +8,12 @@
 
 #include "base/units.h"
 
-#define COLUMN_CNT 11
+#define COLUMN_CNT 12
+#define COLUMN_REASON 7 /* people have it with the verdict */
 
-static const char *const columns[COLUMN_CNT] = { "role",   "parent",	 "metric",  "a",
-						 "b",	   "change_pct", "verdict", "p_value",
-						 "procs_a", "procs_b",	 "complete" };
+static const char *const columns[COLUMN_CNT] = { "role",    "parent",  "metric",     "a",
+						 "b",	    "change_pct", "verdict", "reason",
+						 "p_value", "procs_a", "procs_b",    "complete" };
 
 /* Metrics for people: what they are called, and how they are written. */
 static const struct {
@@ -69,7 +70,16 @@ static struct value change(enum render_format format, const struct diff_row *r, 
 	return value_text(buf);
 }
 
-/* People are told why something that differs is the same; machines have the p value. */
+/* Why something that differs is the same. */
+static struct value reason(const struct diff_row *r)
+{
+	static const char *const names[] = { [DIFF_TOO_SMALL] = "small",
+					     [DIFF_TOO_FEW] = "few I/Os",
+					     [DIFF_NOISE] = "noise" };
+
+	return value_text(r->verdict == DIFF_SAME ? names[r->reason] : NULL);
+}
+
 static struct value verdict(enum render_format format, const struct diff_row *r, char *buf,
 			    size_t size)
 {
@@ -91,7 +101,7 @@ int diff_rows_put(void *ctx, const struct diff_row *r)
 	enum render_format format = d->format;
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], pct[32], p[32];
 	char why[UNITS_TEXT_MAX + 16];
-	const struct value row[COLUMN_CNT] = {
+	struct value row[COLUMN_CNT] = {
 		value_text(r->role),
 		value_text(r->parent),
 		value_text(format == RENDER_TABLE ? metrics[r->metric].name :
@@ -100,6 +110,7 @@ int diff_rows_put(void *ctx, const struct diff_row *r)
 		amount(format, r, 1, b),
 		change(format, r, pct, sizeof(pct)),
 		verdict(format, r, why, sizeof(why)),
+		reason(r),
 		chance(format, r, p, sizeof(p)),
 		value_int(r->processes[0]),
 		value_int(r->processes[1]),
@@ -113,10 +124,19 @@ int diff_rows_put(void *ctx, const struct diff_row *r)
 	d->has_small |= r->verdict == DIFF_SAME && r->reason == DIFF_TOO_SMALL;
 	d->has_few |= r->verdict == DIFF_SAME && r->reason == DIFF_TOO_FEW;
 	d->has_digits |= strchr(r->role, '#') != NULL;
+	if (format == RENDER_TABLE)
+		memmove(&row[COLUMN_REASON], &row[COLUMN_REASON + 1],
+			(COLUMN_CNT - COLUMN_REASON - 1) * sizeof(*row));
 	return d->out->row(d->out->ctx, row);
 }
 
 int diff_rows_begin(const struct diff_rows *d)
 {
-	return d->out->begin(d->out->ctx, COLUMN_CNT, columns);
+	const char *shown[COLUMN_CNT];
+	unsigned int cnt = 0;
+
+	for (unsigned int i = 0; i < COLUMN_CNT; i++)
+		if (d->format != RENDER_TABLE || i != COLUMN_REASON)
+			shown[cnt++] = columns[i];
+	return d->out->begin(d->out->ctx, cnt, shown);
 }

@@ -26,12 +26,12 @@ $ ebpfrec diff --from 1h golden.ebpfrec golden.ebpfrec
 
 # A trace is the same as itself, whatever it holds.
 $ ebpfrec diff --changed --exit-code --format csv golden.ebpfrec golden.ebpfrec
-1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
+1> role,parent,metric,a,b,change_pct,verdict,reason,p_value,procs_a,procs_b,complete
 2...
 
 $ ebpfrec diff --from 1s --to 2s golden.ebpfrec golden.ebpfrec --format csv | grep -E '^(role|cc1.*oncpu)'
-1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
-1> cc1 a.c,make,oncpu_ns,1000000000,1000000000,0,same,1,1,1,1
+1> role,parent,metric,a,b,change_pct,verdict,reason,p_value,procs_a,procs_b,complete
+1> cc1 a.c,make,oncpu_ns,1000000000,1000000000,0,same,,1,1,1,1
 
 $ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 1
 1> 0 figures changed by more than noise, which is how much a figure varies from one bin of 80.0 ms to the next inside a trace. How much it varies from run to run, two traces do not tell. Of 100 comparisons in which nothing changed, about one calls a figure changed.
@@ -43,18 +43,18 @@ $ for s in 1001ms 1002ms; do ebpfrec cut -i golden.ebpfrec --until $s -o part-$s
 
 
 # What one side did not record is no change; what a trace of some processes cannot tell is said, as report does.
-$ ebpfrec cut -i golden.ebpfrec -e sched -o cpu.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cpu.ebpfrec --format csv 2>/dev/null | grep -E '^(cc1|make)' | cut -d, -f1-9
-1> cc1 a.c,make,oncpu_ns,1500000000,1500000000,0,same,1,1
-1> make,systemd,oncpu_ns,1000000000,1000000000,0,same,1,1
-1> cc1 a.c,make,largest_rss_bytes,33554432,,,unknown,,1
-1> make,systemd,largest_rss_bytes,2097152,2097152,0,unknown,,1
-1> make,systemd,ios,10,,,unknown,,1
-1> make,systemd,io_bytes,655360,,,unknown,,1
-1> make,systemd,lat_p50_ns,5000000,,,unknown,,1
-1> make,systemd,lat_p99_ns,5000000,,,unknown,,1
+$ ebpfrec cut -i golden.ebpfrec -e sched -o cpu.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cpu.ebpfrec --format csv 2>/dev/null | grep -E '^(cc1|make)' | cut -d, -f1-10
+1> cc1 a.c,make,oncpu_ns,1500000000,1500000000,0,same,,1,1
+1> make,systemd,oncpu_ns,1000000000,1000000000,0,same,,1,1
+1> cc1 a.c,make,largest_rss_bytes,33554432,,,unknown,,,1
+1> make,systemd,largest_rss_bytes,2097152,2097152,0,unknown,,,1
+1> make,systemd,ios,10,,,unknown,,,1
+1> make,systemd,io_bytes,655360,,,unknown,,,1
+1> make,systemd,lat_p50_ns,5000000,,,unknown,,,1
+1> make,systemd,lat_p99_ns,5000000,,,unknown,,,1
 
 $ ebpfrec diff golden.ebpfrec cpu.ebpfrec --changed --exit-code --format csv
-1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
+1> role,parent,metric,a,b,change_pct,verdict,reason,p_value,procs_a,procs_b,complete
 2...
 
 $ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cc1.ebpfrec | head -n 4
@@ -141,19 +141,19 @@ $ ebpfrec diff a.1100 --with nothing.ebpfrec
 
 # Two windows of one trace, and the columns of machines.
 $ ebpfrec diff --from 0 --until 1s --from-b 1s --until-b 3s --format csv --limit 3 golden.ebpfrec golden.ebpfrec
-1> role,parent,metric,a,b,change_pct,verdict,p_value,procs_a,procs_b,complete
-1> [workload],"",wall_ns,1000000000,2000000000,100,unknown,,2,2,1
-1> cc1 a.c,make,oncpu_ns,,1500000000,,changed,0,1,1,0
-1> "'=1+\x1b[31m,""\xff",systemd,oncpu_ns,,250000000,,changed,6.779784252842579e-09,1,1,0
-1> cc1 a.c,make,largest_rss_bytes,,33554432,,changed,1.2588408303681873e-35,1,1,1
-1> make,systemd,ios,10,,,changed,0,1,1,1
-1> make,systemd,oncpu_ns,500000000,500000000,0,same,1,1,1,0
-1> systemd,"",largest_rss_bytes,2097152,2097152,0,same,1,1,1,1
-1> make,systemd,largest_rss_bytes,2097152,2097152,0,same,1,1,1,1
-1> "'=1+\x1b[31m,""\xff",systemd,largest_rss_bytes,2097152,2097152,0,same,1,1,1,1
-1> make,systemd,io_bytes,655360,,,same,1,1,1,1
-1> make,systemd,lat_p50_ns,5000000,,,same,1,1,1,1
-1> make,systemd,lat_p99_ns,5000000,,,same,1,1,1,1
+1> role,parent,metric,a,b,change_pct,verdict,reason,p_value,procs_a,procs_b,complete
+1> [workload],"",wall_ns,1000000000,2000000000,100,unknown,,,2,2,1
+1> cc1 a.c,make,oncpu_ns,,1500000000,,changed,,0,1,1,0
+1> "'=1+\x1b[31m,""\xff",systemd,oncpu_ns,,250000000,,changed,,6.779784252842579e-09,1,1,0
+1> cc1 a.c,make,largest_rss_bytes,,33554432,,changed,,1.2588408303681873e-35,1,1,1
+1> make,systemd,ios,10,,,changed,,0,1,1,1
+1> make,systemd,oncpu_ns,500000000,500000000,0,same,,1,1,1,0
+1> systemd,"",largest_rss_bytes,2097152,2097152,0,same,,1,1,1,1
+1> make,systemd,largest_rss_bytes,2097152,2097152,0,same,,1,1,1,1
+1> "'=1+\x1b[31m,""\xff",systemd,largest_rss_bytes,2097152,2097152,0,same,,1,1,1,1
+1> make,systemd,io_bytes,655360,,,same,small,1,1,1,1
+1> make,systemd,lat_p50_ns,5000000,,,same,few I/Os,1,1,1,1
+1> make,systemd,lat_p99_ns,5000000,,,same,few I/Os,1,1,1,1
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec diff --from-b 1s golden.ebpfrec --with golden.ebpfrec

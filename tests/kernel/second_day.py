@@ -80,6 +80,8 @@ def diff():
     subprocess.run([EBPFREC, "record", "-f", "-o", "other", "--", "sh", "-c", "head -c 1M /dev/zero | sha256sum"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     rows = answer("diff", "day", "other")
     wall = [r for r in rows if r["metric"] == "wall_ns"]
+    bare = [r for r in rows if r["verdict"] == "same" and not r["reason"] and abs(r["change_pct"] or 0) >= 10]
+    check("second day: diff gives programs the reason, too", not bare, bare[:2])
     check("second day: diff knows how long the commands took", wall and wall[0]["a"] and wall[0]["b"], wall)
 
 
