@@ -100,7 +100,7 @@ got=$(ulimit -l 64 && as_user "$tmp/ebpfrec" doctor | grep -c CAP_SYS_RESOURCE)
 check "doctor: names CAP_SYS_RESOURCE where the rings are locked memory, and only there" "[ '$got' = $wanted ]" "$got times on $(uname -r)"
 chmod u+s "$tmp/ebpfrec"
 as_user "$tmp/ebpfrec" record -o "$tmp/open/suid" -e sched -- true 2>"$tmp/suid.err"
-check "setuid: refused, with what to do instead" "[ $? -ne 0 ] && grep -q 'not to be installed setuid.*setcap' '$tmp/suid.err'" "$(cat "$tmp/suid.err")"
+check "setuid: refused, with what to do instead" "[ $? -ne 0 ] && grep -q 'must not be installed setuid.*setcap' '$tmp/suid.err'" "$(cat "$tmp/suid.err")"
 chmod u-s,g+s "$tmp/ebpfrec"
 as_user "$tmp/ebpfrec" info 2>"$tmp/sgid.err"
 check "setuid: and setgid, whatever the command" "[ $? -ne 0 ] && grep -q 'not to be installed.*setgid.*setcap' '$tmp/sgid.err'" "$(cat "$tmp/sgid.err")"
