@@ -103,7 +103,7 @@ as_user "$tmp/ebpfrec" record -o "$tmp/open/suid" -e sched -- true 2>"$tmp/suid.
 check "setuid: refused, with what to do instead" "[ $? -ne 0 ] && grep -q 'must not be installed setuid.*setcap' '$tmp/suid.err'" "$(cat "$tmp/suid.err")"
 chmod u-s,g+s "$tmp/ebpfrec"
 as_user "$tmp/ebpfrec" info 2>"$tmp/sgid.err"
-check "setuid: and setgid, whatever the command" "[ $? -ne 0 ] && grep -q 'not to be installed.*setgid.*setcap' '$tmp/sgid.err'" "$(cat "$tmp/sgid.err")"
+check "setuid: and setgid, whatever the command" "[ $? -ne 0 ] && grep -q 'must not be installed.*setgid.*setcap' '$tmp/sgid.err'" "$(cat "$tmp/sgid.err")"
 chmod g-s "$tmp/ebpfrec"
 
 # ---- root ----
