@@ -4,7 +4,7 @@
 -- takes: every
 --
 -- Each section is a result of the page's data. loss has the bins in which a view, or all that was recorded, is not complete. :peaks has the bins with the longest waits for a CPU and those with the slowest
--- requests, the highest first, as {"waits":[[from,to],...],"requests":[...]}; NULL: none are wanted. few: the window has so few events that each of
+-- requests, the highest first, as {"waits":[[from,to],...],"requests":[...]}; NULL: none are wanted; '{}': nor anything else that takes long. few: the window has so few events that each of
 -- them can be shown; where peaks are not wanted, somebody waits.
 
 -- section: info
@@ -45,7 +45,8 @@ SELECT u.t_ns AS at_ns, u.upid AS upid, u.dev AS dev, u.op AS op, u.submitter AS
  WHERE u.lat_max_ns > 0 ORDER BY u.lat_max_ns DESC LIMIT 20
 
 -- section: latencies
-SELECT t_ns, low_ns, sum(ios) AS ios FROM latency_hist(:from, :to, :every, 'none') WHERE phase = 'total' AND ios > 0 GROUP BY t_ns, low_ns
+SELECT t_ns, low_ns, sum(ios) AS ios FROM latency_hist(:from, :to, :every, 'none') WHERE phase = 'total' AND ios > 0
+   AND coalesce(:peaks, '') <> '{}' GROUP BY t_ns, low_ns
 
 -- section: slices
 WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 50000, 200000) AS yes
@@ -61,7 +62,7 @@ m AS MATERIALIZED (
 	  FROM w CROSS JOIN sched_waits(w.t_ns, w.t_end_ns, 1000000, 'none') AS u GROUP BY w.t_ns
 	UNION ALL SELECT 'request', u.t_ns - min(u.lat_max_ns, 30000000), u.t_ns + 2000000, max(u.lat_max_ns)
 	  FROM q CROSS JOIN io_usage(q.t_ns, q.t_end_ns, 1000000, 'none') AS u GROUP BY q.t_ns
-	UNION ALL SELECT * FROM (SELECT 'events', from_ns, min(to_ns, from_ns + 30000000), n FROM b WHERE :peaks NOT NULL ORDER BY n * 1.0 / (to_ns - from_ns) DESC LIMIT 3)
+	UNION ALL SELECT * FROM (SELECT 'events', from_ns, min(to_ns, from_ns + 30000000), n FROM b WHERE json_extract(:peaks, '$.waits') NOT NULL ORDER BY n * 1.0 / (to_ns - from_ns) DESC LIMIT 3)
 )
 SELECT kind, from_ns, to_ns, ns, start_ns, dur_ns, cpu, tid, thread, upid, waited_ns, wait_reason FROM (
 	SELECT m.kind AS kind, max(m.from_ns, :from) AS from_ns, m.to_ns AS to_ns, m.ns AS ns, s.start_ns - max(m.from_ns, :from) AS start_ns,

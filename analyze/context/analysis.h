@@ -333,7 +333,8 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster);
  */
 enum page_effort {
 	PAGE_WHOLE,	/* it is made once, with spikes */
-	PAGE_STEP,	/* somebody waits for it, and it says whether there is a finer one */
+	/* somebody waits for it: coarse where PAGE_STAY has finer bins, or more than CPU time */
+	PAGE_STEP,
 	PAGE_STAY,	/* somebody stays at the window */
 };
 struct buf;

@@ -71,7 +71,7 @@ int index_rates_read(const struct index *x, const struct analysis *a, enum index
 	struct buf mem = { 0 };
 	struct packed_in in;
 	uint64_t granule = 0;
-	int ret = index_read(x, interval, INDEX_RATES + group, &mem, &in);
+	int ret = *a->stop ? -EINTR : index_read(x, interval, INDEX_RATES + group, &mem, &in);
 
 	while (!ret && in.p != in.end) {
 		uint64_t more = packed_get(&in), id = packed_get(&in), bytes = packed_get(&in);

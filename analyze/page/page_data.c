@@ -34,6 +34,9 @@
 /* a step is to take 0.15 s of CPU time: it decodes so many events for all bins, or for few */
 #define STEP_EVENTS   100000
 #define STEP_EVENTS_FEW 500000
+/* and takes so many slices from the index; of more it has CPU time alone */
+#define STEP_SLICES 100
+#define TWO_THREADS_SLICES 1000 /* of more, two would need more than 256 MiB */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
 #define PEAKS	      5		/* bins in which single events are looked for */
@@ -72,6 +75,8 @@ struct page_bins {
 	size_t cnt, cap;	/* of edges */
 	bool are_decoded;	/* they are of equal lengths */
 	bool are_coarse;	/* who stays at the window can have finer ones */
+	size_t slices;		/* of blocks in them; 0 where they are decoded */
+	bool are_long;		/* to find everything in them takes longer than a step may */
 };
 
 static int add_edge(struct page_bins *b, uint64_t ts_ns)
@@ -150,6 +155,9 @@ static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, 
 
 	if (ret < 0)
 		return ret;
+	if (x)
+		b->slices = index_interval_at(x, to_ns - 1) - index_interval_at(x, from_ns);
+	b->are_long = effort == PAGE_STEP && b->slices > STEP_SLICES;
 	ret = add_edge(b, from_ns);
 	/* edges that count from the trace's start; an index gives the next edge of a slice */
 	while (!ret && at < to_ns) {
@@ -174,14 +182,15 @@ static int compress_text(const struct buf *text, int level, struct buf *ret, str
 	return 0;
 }
 
-static void put_window(const struct analysis *a, bool is_coarse, struct buf *out)
+static void put_window(const struct analysis *a, const struct page_bins *b, struct buf *out)
 {
 	uint64_t before = a->start_ns;
 
 	page_put(out, "{\"end\":");
 	page_put_int(out, context_rel(a, trace_end_ns(a->trace)));
 	page_put(out, trace_is_live(a->trace) ? ",\"live\":true" : ",\"live\":false");
-	page_put(out, is_coarse ? ",\"coarse\":true" : ",\"coarse\":false");
+	page_put(out, b->are_coarse || b->are_long ? ",\"coarse\":true" : ",\"coarse\":false");
+	page_put(out, b->are_long ? ",\"partial\":true" : ",\"partial\":false");
 	page_put(out, ",\n\"edges\":[");
 	for (size_t i = 0; i <= a->bin_cnt; i++) {
 		page_put(out, i ? "," : "");
@@ -210,7 +219,7 @@ struct page_jobs {
 	struct analysis *a;
 	struct page_job jobs[JOB_CNT];
 	_Atomic unsigned int next;	/* of job_order */
-	bool has_index;
+	bool has_index, is_alone;
 	const char *path;	/* of the trace, and what tells that it is the same */
 	uint64_t hash;
 	size_t block_cnt;
@@ -351,7 +360,7 @@ static int find_page(struct analysis *a, struct page_job *jobs, struct err *e)
 	if (!ret && !io->is_done)
 		ret = find_rows(a, io, e);
 	if (!ret && is_quick)
-		return find_report(a, &jobs[JOB_PAGE], NULL, e);
+		return find_report(a, &jobs[JOB_PAGE], jobs[ROWS_IO].rows_wanted ? NULL : "{}", e);
 	if (!ret)
 		ret = put_peaks(a, &waits->log, "{\"waits\":[", "wait_max_ns", &peaks);
 	if (!ret)
@@ -462,7 +471,7 @@ static int find_all(struct page_jobs *j, struct err *e)
 	j->has_index = x;
 	trace_blocks(j->a->trace, &j->block_cnt);
 	j->hash = trace_blocks_hash(j->a->trace, j->block_cnt);
-	w.cnt = is_steady(j->a->trace, j) ? 2 : 1;
+	w.cnt = !j->is_alone && is_steady(j->a->trace, j) ? 2 : 1;
 	ret = workers_run(&w, e);
 	for (unsigned int i = 0; i < JOB_CNT && !ret; i++) {
 		if (j->jobs[i].is_left_out || (j->jobs[i].is_done && !j->is_doubtful))
@@ -475,7 +484,7 @@ static int find_all(struct page_jobs *j, struct err *e)
 
 /* ---- the page ---- */
 
-static int put_all(struct page_jobs *j, bool is_coarse, const struct row_sink *also,
+static int put_all(struct page_jobs *j, const struct page_bins *b, const struct row_sink *also,
 		   struct buf *text)
 {
 	struct page_columns c;
@@ -484,7 +493,7 @@ static int put_all(struct page_jobs *j, bool is_coarse, const struct row_sink *a
 
 	if (ret < 0)
 		return ret;
-	put_window(j->a, is_coarse, text);
+	put_window(j->a, b, text);
 	for (unsigned int i = 0; i <= JOB_SPIKES && !ret; i++)
 		ret = row_log_replay(&j->jobs[i].log, &c.sink);
 	if (!ret)
@@ -522,9 +531,12 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 		/* who waits for a window asks for its spikes later: they take long to find */
 		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
 		for (unsigned int i = 0; i < ROWS_CNT; i++)
-			j.jobs[i].rows_wanted = is_whole ? ROWS_WANTED : ROWS_SERVED;
+			j.jobs[i].rows_wanted = is_whole			   ? ROWS_WANTED :
+						bins.are_long && i != ROWS_CPU ? 0 : ROWS_SERVED;
+		j.is_alone = effort == PAGE_STAY && bins.slices > TWO_THREADS_SLICES;
+		j.jobs[JOB_STACKS].is_left_out = j.jobs[JOB_PROFILE].is_left_out = bins.are_long;
 		r = find_all(&j, e);
-		r = r ? r : put_all(&j, bins.are_coarse, also, &text);
+		r = r ? r : put_all(&j, &bins, also, &text);
 		if (r == -ENOMEM)
 			err_set(e, r, "out of memory");
 		for (unsigned int i = 0; i < JOB_CNT; i++)

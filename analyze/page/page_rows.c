@@ -500,7 +500,7 @@ static int put_once(struct analysis *a, const struct page_rows_def *def, const s
 
 	if (!ret && def->with)
 		ret = init(&with, a, def->with);
-	if (!ret)
+	if (!ret && rows_wanted)
 		ret = scan(&p, def->with ? &with : NULL, e);
 	if (!ret)
 		ret = finish(&p, out, rows_wanted, e);

@@ -40,7 +40,7 @@ struct page_rows_def {
 
 /*
  * Gives the sink a result for the def, and one for its "with". rows_wanted: by kind of row that is
- * ranked. Columns submitter and owner_how count for rows without a known
+ * ranked; 0: no rows are wanted. Columns submitter and owner_how count for rows without a known
  * owner only. 0 or -errno.
  */
 int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,

@@ -35,6 +35,8 @@ function take_data(all) {
 			r.bin[i] += r.bin[i - 1];
 	}
 	results.spikes = results.spikes || { cnt: 0 };
+	for (const name of ['stacks', 'profile'])
+		results[name] = results[name] || { cnt: 0, samples: [] };
 	from = 0;
 	to = edges.length - 1;
 	processes.clear();

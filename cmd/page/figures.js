@@ -31,8 +31,12 @@ function figures() {
 	const found = [];
 	if (was_recorded('sched.switch')) {
 		const busy = sum_of(results.cpu, ['oncpu_ns'], is_known);
-		found.push(['CPUs busy', percent(100 * busy / span_ns() / Math.max(1, count_cpus())) + ' % of ' + count_cpus()],
-			['Waited for a CPU', duration(threads('runnable_ns', 'preempted_ns'))]);
+		found.push(['CPUs busy', percent(100 * busy / span_ns() / Math.max(1, count_cpus())) + ' % of ' + count_cpus()]);
+	}
+	if (source.is_partial)
+		return found;
+	if (was_recorded('sched.switch')) {
+		found.push(['Waited for a CPU', duration(threads('runnable_ns', 'preempted_ns'))]);
 		if (threads('throttled_ns'))
 			found.push(['Throttled', duration(threads('throttled_ns'))]);
 		found.push(['Waited for a disk', duration(threads('disk_ns'))], ['Other uninterruptible sleep', duration(threads('uninterruptible_ns'))]);

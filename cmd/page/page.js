@@ -46,14 +46,15 @@ function name_beside() {
 
 /* What has no events takes no room, but is named. What was there once stays, so that nothing moves away under the mouse. */
 function fold_empty() {
-	const empty = [];
+	const empty = [], is_partial = source.is_partial;
 	for (const part of parts.filter((part) => part.has_data)) {
 		part.was_there = part.has_data() || (part.was_there && part.title);
-		part.box.hidden = !part.was_there;
+		part.box.hidden = is_partial ? !part.has_data() : !part.was_there;
 		if (part.box.hidden && part.title)
 			empty.push(part.title);
 	}
-	$('empty').textContent = empty.length ? 'Without events: ' + empty.join(', ') + '.' : '';
+	$('tables').hidden = is_partial;
+	$('empty').textContent = is_partial ? 'This window is long: waits, memory and block I/O come in a moment.' : empty.length ? 'Without events: ' + empty.join(', ') + '.' : '';
 }
 
 /* Looks at places before anything is changed: the layout need not be made twice. */

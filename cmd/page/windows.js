@@ -39,7 +39,8 @@ const served_data = {
 	beside: new AbortController(),	/* of questions about the window that is shown */
 	end: 1,		/* of the trace, ns */
 	is_live: false,
-	is_coarse: false,	/* there are finer bins, for who stays at the window */
+	is_coarse: false,	/* there are finer bins, or more than CPU time, for who stays at the window */
+	is_partial: false,	/* there is CPU time alone */
 	read: () => served_data.show(...(address_window() || [0, Number.MAX_SAFE_INTEGER])),
 	whole: () => [0, served_data.end],
 	/* What is under way is overtaken: its answer is not waited for any more, and the program does not go on with it. */
@@ -60,6 +61,7 @@ const served_data = {
 		served_data.end = all.end;
 		served_data.is_live = all.live;
 		served_data.is_coarse = all.coarse;
+		served_data.is_partial = all.partial;
 		take_data(all);
 	},
 };

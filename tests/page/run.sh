@@ -16,7 +16,7 @@ trap 'rm -rf "$tmp"' EXIT
 
 if ! "$build/tests/cli/gen_golden" "$tmp/golden" >/dev/null || ! "$build/tests/cli/gen_golden" "$tmp/stacks" stacks >/dev/null ||
 	! "$build/tests/cli/gen_golden" "$tmp/who" who >/dev/null || ! "$build/bench/bin/gen_trace_large" -n 200000 -c 3 "$tmp/large" >/dev/null ||
-	! "$build/bench/bin/gen_trace_large" -n 2000000 "$tmp/long" >/dev/null; then
+	! "$build/bench/bin/gen_trace_large" -n 2000000 "$tmp/long" >/dev/null || ! "$build/bench/bin/gen_trace_large" -n 2100000 -r 15000 "$tmp/blocks" >/dev/null; then
 	echo "not ok page: traces to look at are generated"
 	exit 1
 fi

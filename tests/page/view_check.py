@@ -259,6 +259,28 @@ def check_stay(v):
           len(stayed["edges"]) > 3 * len(step["edges"]) and busy[0] == busy[1] > 0, (len(step["edges"]), len(stayed["edges"]), busy))
 
 
+def check_first_look(b):
+    """A step to a window of many blocks shows CPU time, and nothing that is not so; all else comes to who stays."""
+    v = Viewer(os.path.join(tmp, "blocks"))
+    step, stayed = (json.loads(v.ask(v.path + "window?from=0&to=999999999999" + more)[1]) for more in ("", "&stay=1"))
+    cnt = [[len(r["results"][name]["bin"]) for name in ("cpu", "waits", "states", "memory", "io")] for r in (step, stayed)]
+    busy = [sum(r["results"]["cpu"]["oncpu_ns"]) for r in (step, stayed)]
+    check("a step to a long window has CPU time alone, and says so", step["partial"] and not stayed["partial"] and cnt[0][1:] == [0] * 4 and min(cnt[0][:1] + cnt[1]) > 0 and
+          busy[0] == busy[1], (cnt, busy))
+    # what is drawn first is kept as it was then
+    b.open(v.url)
+    b.evaluate("""new Promise((done) => new MutationObserver(() => {
+        if (document.body.dataset.step && !window.first)
+            window.first = [document.getElementById('figures').childElementCount, getComputedStyle(document.getElementById('tables')).display];
+        if (document.body.dataset.drawn)
+            done();
+    }).observe(document.body, { attributes: true }))""")
+    seen = b.evaluate("[...(window.first || []), document.getElementById('figures').childElementCount, getComputedStyle(document.getElementById('tables')).display]")
+    check("its page shows the other figures when they are there", seen == [1, "none", seen[2], "grid"] and seen[2] > 4, seen)
+    v.process.send_signal(signal.SIGINT)
+    v.process.wait(60)
+
+
 def check_giving_up():
     """What nobody waits for any more does not hold up the next answer."""
     v = Viewer(os.path.join(tmp, "long"))
@@ -417,6 +439,7 @@ with Browser() as browser:
     check_steps(browser, viewer)
     check_keyboard("Chromium", browser, viewer)
     check_flames(browser, os.path.join(tmp, "stacks"))
+    check_first_look(browser)
     check_beside(browser, large)
     check_live(browser)
 check_firefox(viewer, large)
