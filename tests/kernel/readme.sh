@@ -28,7 +28,7 @@ while read -r line; do
 	[[ $line != *"report --list"* ]] || ebpfrec record -f -q -o trace.ebpfrec -- make	# what the questions are about
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec before
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec after
-	[[ $line != *"--with new"* ]] || for run in 2 3; do cp -r base.$run new.$run; done
+	[[ $line != *"--with new"* ]] || for run in 2 3; do [ -e new.$run ] || cp -r base.$run new.$run; done
 	[[ $line != *"-i build."* ]] || cp -r trace.ebpfrec build.ebpfrec
 	[[ $line != *flight* ]] || cp -r trace.ebpfrec flight.ebpfrec
 	timeout -s INT --preserve-status $seconds bash -c "$line" >../out 2>&1 </dev/null || failed="$failed $line: $(tail -n 2 ../out);"
