@@ -70,7 +70,7 @@ static void sort_digit(struct place *to, const struct place *from, size_t cnt, u
 size_t *array_order(const void *items, size_t cnt, size_t elem_bytes)
 {
 	struct place *places = malloc(2 * (cnt + 1) * sizeof(*places));
-	struct place *from = places, *to = places + cnt, *swap;
+	struct place *from = places, *to, *swap;
 	size_t *order = malloc((cnt + 1) * sizeof(*order)), i;
 	uint64_t differ = 0;
 
@@ -79,6 +79,7 @@ size_t *array_order(const void *items, size_t cnt, size_t elem_bytes)
 		free(order);
 		return NULL;
 	}
+	to = places + cnt;
 	for (i = 0; i < cnt; i++) {
 		from[i].at = i;
 		memcpy(&from[i].key, (const char *)items + i * elem_bytes, sizeof(uint64_t));
