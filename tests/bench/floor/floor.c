@@ -218,7 +218,7 @@ static int run_with_programs(const char *kind, char *tracepoints, char **command
 	struct bpf_program *prog = !strcmp(kind, "clock") ? skel->progs.attached_clock
 							  : skel->progs.attached_1;
 	char *word, *group;
-	int status;
+	int status = 0;
 	pid_t pid;
 
 	/* The links end with this process. */
