@@ -193,6 +193,7 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 {
 	enum page_effort effort;
 	uint64_t from_ns, to_ns;
+	const char *by = http_request_argument(q, "by");
 	struct buf data = { 0 };
 	struct err e = { "" };
 	int c;
@@ -201,7 +202,8 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 		return;
 	input_verify(j->in, true, from_ns, to_ns);
 	effort = http_request_argument(q, "stay") ? PAGE_STAY : PAGE_STEP;
-	c = analysis_page(j->in->analysis, from_ns, to_ns, effort, NULL, &data, &e);
+	c = analysis_page(j->in->analysis, from_ns, to_ns, effort, by && !strcmp(by, "thread"),
+			  NULL, &data, &e);
 	if (c) {
 		buf_done(&data);
 		fail(ret, c, &e, "the window cannot be shown; the terminal says why\n");

@@ -328,8 +328,8 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster);
 /*
  * Writes what a page about a window shows (analyze/page): a JSON object of columns, as text,
  * compressed (zlib's format). also, of a whole page: gets the rows of `report spikes` too, which
- * take long to find, and then the summary, whose section Spikes is empty; else NULL. A second
- * thread helps.
+ * take long to find, and then the summary, whose section Spikes is empty; else NULL. by_thread:
+ * CPU time, waits and states have a row per thread, instead of per process. A second thread helps.
  */
 enum page_effort {
 	PAGE_WHOLE,	/* it is made once, with spikes */
@@ -339,7 +339,7 @@ enum page_effort {
 };
 struct buf;
 int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum page_effort effort,
-		  const struct row_sink *also, struct buf *ret, struct err *e);
+		  bool by_thread, const struct row_sink *also, struct buf *ret, struct err *e);
 
 /* SQLite's version at run time: "3.40.1". */
 const char *analysis_library_version(void);

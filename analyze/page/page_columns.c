@@ -15,7 +15,7 @@
 
 struct page_column {
 	const char *name;
-	bool is_bin, is_process;
+	bool is_bin, is_process, is_thread;
 	size_t bin;		/* of the row before */
 	struct buf values;
 };
@@ -90,6 +90,32 @@ static int put_others(struct page_columns *c, struct buf *out, const struct valu
 						 .text_bytes = (size_t)n });
 }
 
+/* A thread is the text "tUTID tid pid name". */
+static int put_thread(struct page_columns *c, struct buf *out, uint32_t utid)
+{
+	const struct dense_ids *d = &c->a->ids;
+	uint32_t thread = dense_thread(d, utid), number;
+	const struct trace_thread *t = dense_thread_row(d, thread);
+	const struct trace_process *p = dense_process_row(d, dense_process_of(d, thread));
+	char safe[4 * 64 + 1], text[sizeof(safe) + 60], tid[16] = "", pid[16] = "";
+	int ret = hash_map_intern(&c->numbers, utid, 2, &number);
+
+	if (ret < 0)
+		return ret;
+	if (ret) {
+		if (t)
+			snprintf(tid, sizeof(tid), "%u", t->tid);
+		if (p)
+			snprintf(pid, sizeof(pid), "%u", p->pid);
+		textsafe_escape(safe, sizeof(safe), dense_thread_comm(d, thread),
+				strlen(dense_thread_comm(d, thread)), NULL);
+		snprintf(text, sizeof(text), "t%u %s %s %s", utid, tid, pid, safe);
+		add_text(c, text);
+	}
+	page_put_int(out, number);
+	return 0;
+}
+
 /* A process is the text "upid pid name"; NULL is "other". */
 static int put_process(struct page_columns *c, struct buf *out, const struct value *v)
 {
@@ -137,7 +163,8 @@ static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 	for (unsigned int i = 0; i < col_cnt; i++) {
 		c->cols[i].name = names[i];
 		c->cols[i].is_bin = !strcmp(names[i], "t_ns");
-		c->cols[i].is_process = !strcmp(names[i], "upid");
+		c->cols[i].is_thread = !strcmp(names[i], "utid");
+		c->cols[i].is_process = c->cols[i].is_thread || !strcmp(names[i], "upid");
 	}
 	return 0;
 }
@@ -166,6 +193,8 @@ static int row(void *ctx, const struct value *values)
 		page_put(&col->values, col->values.len ? "," : "");
 		if (v->type == VALUE_INT && col->is_bin) {
 			put_bin(c, col, v->i);
+		} else if (col->is_thread && v->type == VALUE_INT) {
+			ret = put_thread(c, &col->values, (uint32_t)v->i);
 		} else if (col->is_process) {
 			ret = put_process(c, &col->values, v);
 		} else if (v->type == VALUE_INT) {
@@ -222,8 +251,9 @@ static int section(void *ctx, const char *title)
 	return 0;
 }
 
-static const char *const who_names[] = { "upid", "container", "unit", "user" };
-static const enum report_by who_keys[] = { REPORT_BY_CONTAINER, REPORT_BY_UNIT, REPORT_BY_USER };
+static const char *const who_names[] = { "upid", "container", "unit", "user", "cgroup" };
+static const enum report_by who_keys[] = { REPORT_BY_CONTAINER, REPORT_BY_UNIT, REPORT_BY_USER,
+					   REPORT_BY_CGROUP };
 enum { WHO_CNT = sizeof(who_keys) / sizeof(who_keys[0]) };
 
 int page_columns_put_who(struct page_columns *c)

@@ -218,6 +218,7 @@ struct page_job {
 struct page_jobs {
 	struct analysis *a;
 	struct page_job jobs[JOB_CNT];
+	struct page_rows_def defs[ROWS_CNT];
 	_Atomic unsigned int next;	/* of job_order */
 	bool has_index, is_alone;
 	const char *path;	/* of the trace, and what tells that it is the same */
@@ -233,16 +234,30 @@ static const unsigned int job_order[] = {
 };
 #define ORDER_CNT (sizeof(job_order) / sizeof(job_order[0]))
 
-static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+/* Memory belongs to processes, and requests to whoever owns them. */
+static bool goes_by_thread(unsigned int rows)
+{
+	return rows == ROWS_CPU || rows == ROWS_WAITS || rows == ROWS_STATES;
+}
+
+static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+		      bool by_thread)
 {
 	const struct report_request r = { .from_ns = a->bin_edges[0],
 					  .to_ns = a->bin_edges[a->bin_cnt] };
 
 	*j = (struct page_jobs){ .a = a, .path = trace_path(a->trace) };
 	for (unsigned int i = 0; i < JOB_CNT; i++) {
-		j->jobs[i] = (struct page_job){ .rows = i < ROWS_CNT ? &defs[i] : NULL,
+		j->jobs[i] = (struct page_job){ .rows = i < ROWS_CNT ? &j->defs[i] : NULL,
 						.report = r };
 		row_log_init(&j->jobs[i].log);
+	}
+	memcpy(j->defs, defs, sizeof(defs));
+	for (unsigned int i = 0; by_thread && i < ROWS_CNT; i++) {
+		if (!goes_by_thread(i))
+			continue;
+		j->defs[i].keys[0] = "utid";
+		j->defs[i].by = j->defs[i].by ? "thread" : NULL;
 	}
 	j->jobs[JOB_PAGE].report.view = "page";
 	j->jobs[JOB_PAGE].report.every_ns = INT64_MAX;
@@ -511,7 +526,7 @@ static int put_all(struct page_jobs *j, const struct page_bins *b, const struct 
 }
 
 int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum page_effort effort,
-		  const struct row_sink *also, struct buf *ret, struct err *e)
+		  bool by_thread, const struct row_sink *also, struct buf *ret, struct err *e)
 {
 	bool is_whole = effort == PAGE_WHOLE;
 	uint64_t first_ns = from_ns, end_ns = to_ns;
@@ -527,7 +542,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 	if (!r) {
 		a->bin_edges = bins.edges;
 		a->bin_cnt = bins.cnt - 1;
-		init_jobs(&j, a, from_ns, to_ns);
+		init_jobs(&j, a, from_ns, to_ns, by_thread);
 		/* who waits for a window asks for its spikes later: they take long to find */
 		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
 		for (unsigned int i = 0; i < ROWS_CNT; i++)

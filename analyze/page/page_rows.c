@@ -127,6 +127,14 @@ static int key_of(struct page_rows *p, const struct cell *row, uint32_t *ret)
 	return r;
 }
 
+/* Is this column of a key one of processes, or of threads? */
+static bool is_task(const struct page_rows *p, unsigned int column)
+{
+	const char *name = p->def->keys[column];
+
+	return !strcmp(name, "upid") || !strcmp(name, "utid");
+}
+
 /* The same key, of nobody's. */
 static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
 {
@@ -134,8 +142,7 @@ static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
 	int r = 0;
 
 	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before)
-		values[i] = strcmp(p->def->keys[i], "upid") ? p->keys[key].value
-							    : p->keys[key].others;
+		values[i] = is_task(p, i) ? p->keys[key].others : p->keys[key].value;
 	*ret = UINT32_MAX;
 	for (unsigned int i = 0; i < p->key_cnt && r >= 0; i++)
 		r = key_add(p, ret, i, values[i]);
@@ -295,15 +302,23 @@ static int by_name_total(const void *a, const void *b)
 				      (x > y) - (x < y);
 }
 
-/* The name of a key's process, if it has a known one; its address is the same each time. */
+/* The name of a key's task, if it has a known one; its address is the same each time. */
 static const char *name_of(struct page_rows *p, const struct page_key *k)
 {
-	uint32_t process = dense_process(&p->a->ids, (uint32_t)k->value);
+	const struct dense_ids *ids = &p->a->ids;
+	const char *name = NULL;
+	uint32_t task;
 
-	if (k->value == NULL_VALUE || strcmp(p->def->keys[k->column], "upid") != 0)
+	if (k->value == NULL_VALUE || !is_task(p, k->column))
 		return NULL;
-	return dense_process_row(&p->a->ids, process) ?
-		       strpool_put(p->texts, dense_process_comm(&p->a->ids, process)) : NULL;
+	if (p->def->keys[k->column][1] == 't') {
+		task = dense_thread(ids, (uint32_t)k->value);
+		name = dense_thread_row(ids, task) ? dense_thread_comm(ids, task) : NULL;
+	} else {
+		task = dense_process(ids, (uint32_t)k->value);
+		name = dense_process_row(ids, task) ? dense_process_comm(ids, task) : NULL;
+	}
+	return name ? strpool_put(p->texts, name) : NULL;
 }
 
 /* Keys without rows of their own get the name of their process, if it is kept. */
@@ -422,7 +437,7 @@ static void put_keys(const struct page_rows *p, uint32_t key, struct value *valu
 	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before) {
 		uint64_t v = p->keys[key].value;
 
-		/* a upid has 32 bits, and the address of a name more */
+		/* an id has 32 bits, and the address of a name more */
 		values[i] = v == NULL_VALUE ? value_null() :
 			    p->is_text[i] || v > UINT32_MAX ?
 					      value_text((const char *)(uintptr_t)v) :

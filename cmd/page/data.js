@@ -45,13 +45,14 @@ function take_data(all) {
 	find_lost();
 }
 
-/* "upid pid name"; of those without rows of their own "other", or "other" and their name */
+/* "upid pid name", or of a thread "tUTID tid pid name"; of those without rows of their own "other", or "other" and their name */
 function process(text) {
 	let p = processes.get(text);
 	if (!p) {
 		const parts = /^(\d+) (\d*) (.*)$/s.exec(texts[text]), name = texts[text].slice('other '.length);
+		const thread = /^t\d+ (\d*) (\d*) (.*)$/s.exec(texts[text]);
 		/* [unknown] and [filtered] have no PID, and are no process */
-		p = parts ? { pid: parts[2], comm: parts[3] } : { pid: '', comm: name || 'other', is_other: true, name };
+		p = thread ? { tid: thread[1], pid: thread[2], comm: thread[3] } : parts ? { pid: parts[2], comm: parts[3] } : { pid: '', comm: name || 'other', is_other: true, name };
 		processes.set(text, p);
 	}
 	return p;

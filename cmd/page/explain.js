@@ -8,6 +8,8 @@ let explained = '';	/* the question that was answered last */
 
 /* A process has its number; other groups have their name. */
 function selection_of(g) {
+	if (g.tid)
+		return selection_of_thread(g.tid, g.comm);
 	if (g.pid)
 		return selection_of_process(g.pid, g.comm);
 	return by === 'name' && g.name ? { label: g.label, options: [['comm', g.name]] } : null;

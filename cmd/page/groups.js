@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * How processes are put together: by name, where a name has many; or each alone, or by container, unit or user.
+ * How processes are put together: by name, where a name has many; or each alone, or by container, unit, user or control group; or
+ * each thread stands alone, which only a page that is served can show.
  * A name can be unfolded: its processes then stand alone. What has no row of its own is in "other", some of it by name.
  */
-const BY = { name: 'name', process: 'process', container: 'container', unit: 'unit', user: 'user' };
+const BY = { name: 'name', process: 'process', thread: 'thread', container: 'container', unit: 'unit', user: 'user', cgroup: 'cgroup' };
 const MANY = 6;		/* processes of a name */
 
 let by = '';			/* '': as it suits what is shown */
@@ -11,6 +12,7 @@ const unfolded = new Set();	/* names */
 const colors = new Map();	/* of a group's key: it keeps its colour in other windows */
 let groups = new Map();		/* key -> { key, label, comm, pid, color, members, is_other, name } */
 let who = new Map();		/* number of a process' text -> row of results.who */
+let thread_texts = new Map();	/* tid -> number of its text, where rows go by thread */
 
 function begin_groups() {
 	groups = new Map();
@@ -18,6 +20,7 @@ function begin_groups() {
 	if (!by)
 		by = has_many() ? 'name' : 'process';
 	processes.forEach((p) => { p.group = null; });
+	thread_texts = new Map(by !== 'thread' ? [] : results.states.process.map((text) => [Number(process(text).tid), text]));
 }
 
 function has_many() {
@@ -30,7 +33,9 @@ function has_many() {
 /* Where a process belongs: [key, what it is called, its name if it can be unfolded]. */
 function place_of(text) {
 	const p = process(text), row = who.get(text);
-	if (by === 'process' || (by === 'name' && !p.is_other && unfolded.has(p.comm)))
+	if (p.tid && by === 'thread')
+		return [texts[text], p.comm + ' ' + p.tid];
+	if (by === 'process' || by === 'thread' || (by === 'name' && !p.is_other && unfolded.has(p.comm)))
 		return p.is_other ? ['other', 'other'] : [texts[text], p.comm + (p.pid ? ' ' + p.pid : '')];
 	if (by === 'name')
 		return p.is_other && !p.name ? ['other', 'other'] :
@@ -57,10 +62,17 @@ function group_of(text) {
 	/* it is one process, as far as is known here */
 	g.is_single = g.members === 1;
 	g.pid = g.is_single ? p.pid : '';
+	g.tid = p.tid;
 	if (key === texts[text])
 		g.comm = p.comm;
 	p.group = g;
 	return g;
+}
+
+/* The colour of a slice of time: its thread's, where threads stand alone. */
+function color_of_slice(r, i) {
+	const text = thread_texts.get(r.tid[i]);
+	return group_of(text === undefined ? r.process[i] : text).color;
 }
 
 /* One group has one colour everywhere: the first colours are for those with the largest share of anything. */
@@ -109,7 +121,7 @@ const choices = () => (by ? ',by=' + by : '') + (unfolded.size ? ',open=' + [...
 
 function take_choices() {
 	const named = /,by=([a-z]+)/.exec(location.hash), open = /,open=([^,]*)/.exec(location.hash);
-	by = named && BY[named[1]] ? named[1] : by;
+	by = named && BY[named[1]] && (named[1] !== 'thread' || source !== own_data) ? named[1] : by;
 	unfolded.clear();
 	if (open)
 		open[1].split('+').forEach((name) => unfolded.add(decodeURIComponent(name)));
@@ -117,6 +129,14 @@ function take_choices() {
 
 function add_group_choice() {
 	const choice = $('by');
-	choice.append(...Object.keys(BY).map((value) => element('option', { value }, 'by ' + value)));
-	choice.onchange = () => { by = choice.value; regroup(); };
+	const values = Object.keys(BY).filter((value) => value !== 'thread' || source !== own_data);
+	choice.append(...values.map((value) => element('option', { value }, 'by ' + value)));
+	choice.onchange = () => {
+		by = choice.value;
+		/* other rows are asked for */
+		if (source !== own_data && served_data.has_threads !== (by === 'thread'))
+			go(edges[from], edges[to]);
+		else
+			regroup();
+	};
 }

@@ -177,7 +177,7 @@ function add_lanes() {
 				continue;
 			const left = PICTURE_LEFT + Math.max(0, start - begin) * scale, right = PICTURE_LEFT + (Math.min(stop, end) - begin) * scale;
 			const top = lane.get(r.cpu[i]) * LANE_HEIGHT;
-			c.fillStyle = group_of(r.process[i]).color;
+			c.fillStyle = color_of_slice(r, i);
 			c.fillRect(left, top, Math.max(0.5, right - left), LANE_HEIGHT - 3);
 			if (right - left < 40)
 				continue;

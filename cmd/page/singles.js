@@ -110,7 +110,7 @@ function add_threads() {
 			const top = n * LANE_HEIGHT;
 			draw_waits(c, t, x, top);
 			for (const i of t.rows)
-				box(c, x, begin_of(i), end_of(i), top, LANE_HEIGHT - 3, group_of(r.process[i]).color);
+				box(c, x, begin_of(i), end_of(i), top, LANE_HEIGHT - 3, color_of_slice(r, i));
 			c.fillStyle = text_color;
 			c.fillText(t.name, 0, top + 13);
 		});

@@ -4,9 +4,9 @@ const ROWS = 15;	/* of a table, until all are asked for */
 
 const columns = {
 	process: [{ name: 'PID', text: true, of: (x) => x.group.pid },
-		{ name: 'COMM', heading: () => by === 'process' ? 'COMM' : by.toUpperCase(), text: true, of: (x) => by === 'process' || x.group.is_single ? x.group.comm : x.group.label,
+		{ name: 'COMM', heading: () => by === 'process' ? 'COMM' : by.toUpperCase(), text: true, of: (x) => by === 'process' || (x.group.is_single && !x.group.tid) ? x.group.comm : x.group.label,
 			color: (x) => x.group.color, open: (x) => opening(x.group) },
-		{ name: 'PROCESSES', is_hidden: () => by === 'process', of: (x) => x.group.is_other ? null : x.group.members }],
+		{ name: 'PROCESSES', is_hidden: () => by === 'process' || by === 'thread', of: (x) => x.group.is_other ? null : x.group.members }],
 	text: (name, title) => ({ name: title, text: true, of: (x) => x.key[name] === null ? '' : texts[x.key[name]] }),
 	sum: (id, name, format) => ({ id, name, format, of: (x) => x.sums[id] }),
 };

@@ -39,6 +39,7 @@ const served_data = {
 	beside: new AbortController(),	/* of questions about the window that is shown */
 	end: 1,		/* of the trace, ns */
 	is_live: false,
+	has_threads: false,	/* its rows go by thread */
 	is_coarse: false,	/* there are finer bins, or more than CPU time, for who stays at the window */
 	is_partial: false,	/* there is CPU time alone */
 	read: () => served_data.show(...(address_window() || [0, Number.MAX_SAFE_INTEGER])),
@@ -52,13 +53,15 @@ const served_data = {
 		served_data.beside = new AbortController();
 		served_data.under_way = new AbortController();
 		document.body.classList.toggle('asking', !stay);
-		const answer = await fetch('window?from=' + a + '&to=' + b + (stay ? '&stay=1' : ''), { signal: served_data.under_way.signal });
+		const by_thread = by === 'thread';
+		const answer = await fetch('window?from=' + a + '&to=' + b + (stay ? '&stay=1' : '') + (by_thread ? '&by=thread' : ''), { signal: served_data.under_way.signal });
 		if (!answer.ok)
 			throw new Error(await answer.text());
 		const all = await answer.json();
 		served_data.under_way = null;
 		document.body.classList.remove('asking');
 		served_data.end = all.end;
+		served_data.has_threads = by_thread;
 		served_data.is_live = all.live;
 		served_data.is_coarse = all.coarse;
 		served_data.is_partial = all.partial;

@@ -141,7 +141,7 @@ static int make_tables(struct page *p, struct err *e)
 	int ret;
 
 	p->table = &p->spikes;
-	ret = analysis_page(p->r->analysis, p->r->from_ns, p->r->to_ns, PAGE_WHOLE, &sink,
+	ret = analysis_page(p->r->analysis, p->r->from_ns, p->r->to_ns, PAGE_WHOLE, false, &sink,
 			    &p->data, e);
 	if (!ret && (p->tables.failed || p->spikes.failed))
 		ret = err_set(e, -ENOMEM, "out of memory");

@@ -86,3 +86,23 @@ def compare_names(tables, trace, a, b):
         if got.get("other", 0) != rest:
             wrong.append("%s of others: the page has %s, report %s" % (view, got.get("other"), rest))
     return wrong, names
+
+
+def compare_threads(tables, trace, a, b):
+    """The same of a page whose rows go by thread: what differs from report --by thread, and how many threads it shows."""
+    wrong, threads = [], 0
+    for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"), ("states", "states", "running_ns")]:
+        wanted = {}
+        for r in report(trace, view, a, b, "--by", "thread"):
+            key = (r["pid"], "%s %s" % (re.sub(r"^'(?=[=+@-])", "", r["comm"]), r["tid"]) if r["tid"] else r["comm"])
+            wanted[key] = wanted.get(key, 0) + number(r[column])
+        got = {}
+        for row in tables["table-" + table]:
+            key = (row[0][1], row[1][1])
+            got[key] = got.get(key, 0) + number(dict((c, v) for c, v in row if c)[column])
+        others = sum(v for k, v in got.items() if k not in wanted)
+        threads += len(set(got) & set(wanted))
+        wrong += ["%s of %s: the page has %s, report %s" % (view, k, v, wanted[k]) for k, v in got.items() if k in wanted and wanted[k] != v]
+        if others != sum(v for k, v in wanted.items() if k not in got):
+            wrong.append("%s of others: the page has %s, report %s" % (view, others, sum(v for k, v in wanted.items() if k not in got)))
+    return wrong, threads

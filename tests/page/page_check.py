@@ -295,7 +295,7 @@ def check_pictures():
         canvas = browser.evaluate("%s.find((e) => e.querySelector('h2').textContent.startsWith('Who ran')).querySelector('canvas').clientWidth" % PICTURES)
         x = (104 + (canvas - 104) * (int(s["start_ns"]) + int(s["dur_ns"]) / 2) / end) / canvas
         said = point("Who ran on each CPU", x, (cpus.index(int(s["cpu"])) * 22 + 8) / (len(cpus) * 22 + 18))
-        if "CPU %s: " % s["cpu"] not in said or "thread %s of %s," % (s["tid"], s["comm"]) not in said:
+        if "CPU %s: " % s["cpu"] not in said or "thread %s of %s," % (s["tid"], re.sub("^'(?=[=+@-])", "", s["comm"])) not in said:
             wrong.append((s, said))
     check("the lanes say who ran on each CPU (%d slices asked for)" % len(slices[:8]), slices and not wrong, wrong[:2])
     wanted = sum(int(r["ios"]) for r in sql(trace, "SELECT ios FROM latency_hist(0, %d, 0, 'none') WHERE phase = 'total'" % end))

@@ -16,7 +16,7 @@ import zipfile
 import zlib
 
 from browser import Browser
-from figures import TABLES, compare, compare_names
+from figures import TABLES, compare, compare_names, compare_threads
 import firefox
 
 tmp, ebpfrec = os.environ["tmp"], os.environ["EBPFREC"]
@@ -121,6 +121,15 @@ def check_groups(b, v, trace):
         wrong += bad
         names += n
     check("names have what report --by comm has (%d)" % names, not wrong and names > 6, wrong[:4])
+    # asked for by the choice, and by the address
+    b.evaluate("(delete document.body.dataset.drawn, document.getElementById('by').value = 'thread', document.getElementById('by').dispatchEvent(new Event('change')))")
+    b.wait("document.body.dataset.drawn", 30)
+    chosen = compare_threads(b.evaluate(TABLES), trace, a, z)
+    go(b, 0, v.window(0, 10**15)["end"], ",by=thread")
+    b.evaluate("[...document.querySelectorAll('.table > button')].forEach((e) => e.textContent.endsWith(' more') && e.click())")
+    named = compare_threads(b.evaluate(TABLES), trace, 0, v.window(0, 10**15)["end"])
+    check("threads have what report --by thread has (%d, %d)" % (chosen[1], named[1]), not chosen[0] and not named[0] and chosen[1] > 9 and named[1] > 9, (chosen[0][:3], named[0][:3]))
+    go(b, begin, end, ",by=name")
     name = b.evaluate("document.querySelector('#table-cpu .open').textContent")
     rows = "document.querySelectorAll('#table-cpu tbody tr').length"
     before = b.evaluate(rows)
