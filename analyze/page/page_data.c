@@ -4,13 +4,11 @@
  *
  *     window --[bins]--> page_rows, schema/report_page.sql --> row_log --> page_columns --> zlib
  *
- * The bins are the finest that the page can show; it adds them up to coarser ones itself. A bin of
- * a window with many events consists of whole slices of blocks, so that all of it comes from the
- * index. A window with fewer is decoded, and its bins are of equal lengths. How many are few
- * depends on how long somebody is to wait: a step is answered at once, and where somebody stays,
- * the same window comes with finer bins. Two threads find the results; a log keeps each until all
- * are there, so that the page does not depend on which thread found what.
+ * Two threads find the results; a log keeps each until all are there, so that the page does not
+ * depend on which thread found what. A page that is made once finds twice what it says of waits and
+ * requests: what stands out there decides where its bins are fine.
  */
+#include "analyze/page/page_bins.h"
 #include "analyze/page/page_columns.h"
 #include "analyze/page/page_rows.h"
 #include "analyze/page/row_log.h"
@@ -21,29 +19,20 @@
 #include <zlib.h>
 
 #include "analyze/fold/index.h"
-#include "base/array.h"
 #include "base/workers.h"
 
-#define BINS_WANTED   800
-#define BINS_SERVED   400	/* as many as a chart has points: cmd/page/charts.js */
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
-#define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
-#define BINS_FEW      80
-#define BIN_EVENTS    8		/* a bin of less would be empty */
 #define ROWS_SERVED   8000
-/* a step is to take 0.15 s of CPU time: it decodes so many events for all bins, or for few */
-#define STEP_EVENTS   100000
-#define STEP_EVENTS_FEW 500000
-/* and takes so many slices from the index; of more it has CPU time alone */
-#define STEP_SLICES 100
 #define TWO_THREADS_SLICES 1000 /* of more, two would need more than 256 MiB */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
 #define PEAKS	      5		/* bins in which single events are looked for */
+#define PLACES	      3		/* of each kind that stands out: bins are fine there */
 #define COMPRESSION   4
 #define COMPRESSION_QUICKLY 1
 
-#define PAGE_KINDS (ANALYSIS_KINDS | ANALYSIS_STATES)	/* of the index */
+/* What stands out: long waits, slow requests, spikes and marks. */
+enum { PLACE_WAIT, PLACE_REQUEST, PLACE_SPIKE, PLACE_MARK, PLACE_KINDS };
 
 enum { ROWS_CPU, ROWS_WAITS, ROWS_STATES, ROWS_MEMORY, ROWS_IO, ROWS_CNT };
 
@@ -69,107 +58,6 @@ static const struct page_rows_def defs[ROWS_CNT] = {
 	  .keys = { "upid", "dev", "op", "submitter", "owner_how" },
 	  .values = { "bytes", "ios", "errors", "^lat_max_ns" }, .measured = 2 },
 };
-
-struct page_bins {
-	uint64_t *edges;
-	size_t cnt, cap;	/* of edges */
-	bool are_decoded;	/* they are of equal lengths */
-	bool are_coarse;	/* who stays at the window can have finer ones */
-	size_t slices;		/* of blocks in them; 0 where they are decoded */
-	bool are_long;		/* to find everything in them takes longer than a step may */
-};
-
-static int add_edge(struct page_bins *b, uint64_t ts_ns)
-{
-	if (array_reserve(&b->edges, &b->cap, b->cnt + 1) < 0)
-		return -ENOMEM;
-	b->edges[b->cnt++] = ts_ns;
-	return 0;
-}
-
-/* 1, 2 or 5 times a power of ten, so that edges are short numbers. */
-static uint64_t round_length(uint64_t ns)
-{
-	static const uint64_t steps[] = { 1, 2, 5 };
-	uint64_t power = 1;
-
-	for (;; power *= 10)
-		for (unsigned int i = 0; i < 3; i++)
-			if (steps[i] * power >= ns)
-				return steps[i] * power;
-}
-
-/* So that two digits are enough for it. */
-static uint64_t round_finely(uint64_t ns)
-{
-	uint64_t power = 1;
-
-	while (ns / power >= 100)
-		power *= 10;
-	return (ns + power - 1) / power * power;
-}
-
-/* Returns how many events a window has: of each block, its part of them. */
-static double events_within(const struct analysis *a, uint64_t from_ns, uint64_t to_ns)
-{
-	double events = 0;
-	size_t cnt;
-	const struct trace_block *b = trace_blocks(a->trace, &cnt);
-
-	for (size_t i = 0; i < cnt; i++) {
-		uint64_t first = b[i].from_ns > from_ns ? b[i].from_ns : from_ns,
-			 end = b[i].to_ns < to_ns ? b[i].to_ns : to_ns;
-
-		if (first < end)
-			events += (double)trace_block_events(&b[i], UINT32_MAX) *
-				  (double)(end - first) / (double)(b[i].to_ns - b[i].from_ns);
-	}
-	return events;
-}
-
-/* Decides how long bins are, and whether so few events are in the window that they are decoded. */
-static uint64_t bin_length(struct page_bins *b, const struct analysis *a, uint64_t from_ns,
-			   uint64_t to_ns, enum page_effort effort)
-{
-	double events = events_within(a, from_ns, to_ns);
-	uint64_t bins = (uint64_t)(events / BIN_EVENTS);
-
-	if (effort == PAGE_WHOLE) {
-		b->are_decoded = context_events(a, UINT32_MAX, from_ns, to_ns) <= DECODE_EVENTS;
-		return round_length((to_ns - from_ns) / BINS_WANTED + 1);
-	}
-	b->are_coarse = effort == PAGE_STEP && events > STEP_EVENTS && events <= DECODE_EVENTS;
-	b->are_decoded = events <= (effort == PAGE_STEP ? STEP_EVENTS_FEW : DECODE_EVENTS);
-	bins = bins > BINS_SERVED ? BINS_SERVED : bins;
-	if (bins < BINS_FEW || (b->are_coarse && b->are_decoded))
-		bins = BINS_FEW;
-	return round_finely((to_ns - from_ns) / bins + 1);
-}
-
-static int make_bins(struct page_bins *b, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
-		     enum page_effort effort, struct err *e)
-{
-	uint64_t length = bin_length(b, a, from_ns, to_ns, effort), at = from_ns;
-	const struct index *x = NULL;
-	int ret = b->are_decoded ? 0 : analysis_index_of(a, PAGE_KINDS, &x, e);
-
-	if (ret < 0)
-		return ret;
-	if (x)
-		b->slices = index_interval_at(x, to_ns - 1) - index_interval_at(x, from_ns);
-	b->are_long = effort == PAGE_STEP && b->slices > STEP_SLICES;
-	ret = add_edge(b, from_ns);
-	/* edges that count from the trace's start; an index gives the next edge of a slice */
-	while (!ret && at < to_ns) {
-		uint64_t next = a->start_ns + ((at - a->start_ns) / length + 1) * length;
-
-		if (x && next < to_ns)
-			next = index_interval_to(x, index_interval_at(x, next - 1));
-		at = next < to_ns ? next : to_ns;
-		ret = add_edge(b, at);
-	}
-	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
-}
 
 static int compress_text(const struct buf *text, int level, struct buf *ret, struct err *e)
 {
@@ -219,8 +107,12 @@ struct page_jobs {
 	struct analysis *a;
 	struct page_job jobs[JOB_CNT];
 	struct page_rows_def defs[ROWS_CNT];
-	_Atomic unsigned int next;	/* of job_order */
+	const unsigned int *order;	/* of the jobs that are done now */
+	unsigned int order_cnt;
+	_Atomic unsigned int next;	/* of order */
 	bool has_index, is_alone;
+	struct buf peaks;	/* of waits and requests, as JSON; empty: none are wanted */
+	uint64_t places[PLACE_KINDS * PLACES];	/* what stands out, the first of each kind first */
 	const char *path;	/* of the trace, and what tells that it is the same */
 	uint64_t hash;
 	size_t block_cnt;
@@ -228,11 +120,13 @@ struct page_jobs {
 };
 
 /* JOB_PAGE does those that are not in here. */
-static const unsigned int job_order[] = {
+static const unsigned int page_order[] = {
 	JOB_SPIKES, ROWS_MEMORY, JOB_PAGE, ROWS_STATES, JOB_SUMMARY, ROWS_CPU, JOB_STACKS,
 	JOB_PROFILE
 };
-#define ORDER_CNT (sizeof(job_order) / sizeof(job_order[0]))
+/* These tell what stands out. */
+static const unsigned int first_order[] = { JOB_SPIKES, ROWS_WAITS, ROWS_IO };
+#define CNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
 /* Memory belongs to processes, and requests to whoever owns them. */
 static bool goes_by_thread(unsigned int rows)
@@ -247,6 +141,7 @@ static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns,
 					  .to_ns = a->bin_edges[a->bin_cnt] };
 
 	*j = (struct page_jobs){ .a = a, .path = trace_path(a->trace) };
+	memset(j->places, 0xff, sizeof(j->places));
 	for (unsigned int i = 0; i < JOB_CNT; i++) {
 		j->jobs[i] = (struct page_job){ .rows = i < ROWS_CNT ? &j->defs[i] : NULL,
 						.report = r };
@@ -303,11 +198,20 @@ static int peaks_row(void *ctx, const struct value *values)
 	return 0;
 }
 
-/* Puts the name and the bins as [from, to), the highest first, as JSON. */
-static int put_peaks(struct analysis *a, const struct row_log *rows, const char *name,
-		     const char *column, struct buf *out)
+/* Keeps the nth place of a kind. */
+static void add_place(struct page_jobs *j, unsigned int kind, unsigned int nth, uint64_t ts_ns)
 {
+	if (nth < PLACES)
+		j->places[nth * PLACE_KINDS + kind] = ts_ns;
+}
+
+/* Puts the name and the bins as [from, to), the highest first, as JSON, and keeps their places. */
+static int put_peaks(struct page_jobs *j, const struct row_log *rows, const char *name,
+		     const char *column, unsigned int kind)
+{
+	struct analysis *a = j->a;
 	struct peaks p = { .a = a, .column = column };
+	struct buf *out = &j->peaks;
 	int ret = -ENOMEM;
 
 	p.most = calloc(a->bin_cnt, sizeof(*p.most));
@@ -323,6 +227,7 @@ static int put_peaks(struct analysis *a, const struct row_log *rows, const char 
 		if (!p.most[bin])
 			break;
 		p.most[bin] = 0;
+		add_place(j, kind, n, a->bin_edges[bin]);
 		page_put(out, n ? ",[" : "[");
 		page_put_int(out, context_rel(a, a->bin_edges[bin]));
 		page_put(out, ",");
@@ -361,39 +266,24 @@ static int find_report(struct analysis *a, struct page_job *j, const char *peaks
 	return ret;
 }
 
-/*
- * Its single events lie in the highest bins of these rows. Where the next window can be asked for,
- * nobody needs to look into the bins of this one.
- */
-static int find_page(struct analysis *a, struct page_job *jobs, struct err *e)
+static int find_page(struct page_jobs *j, struct analysis *a, struct err *e)
 {
-	struct page_job *waits = &jobs[ROWS_WAITS], *io = &jobs[ROWS_IO];
-	bool is_quick = jobs[JOB_SPIKES].is_left_out;
-	struct buf peaks = { 0 };
+	struct page_job *waits = &j->jobs[ROWS_WAITS], *io = &j->jobs[ROWS_IO];
+	const char *peaks = (const char *)j->peaks.data;
 	int ret = waits->is_done ? 0 : find_rows(a, waits, e);
 
 	if (!ret && !io->is_done)
 		ret = find_rows(a, io, e);
-	if (!ret && is_quick)
-		return find_report(a, &jobs[JOB_PAGE], jobs[ROWS_IO].rows_wanted ? NULL : "{}", e);
-	if (!ret)
-		ret = put_peaks(a, &waits->log, "{\"waits\":[", "wait_max_ns", &peaks);
-	if (!ret)
-		ret = put_peaks(a, &io->log, "],\"requests\":[", "lat_max_ns", &peaks);
-	buf_add(&peaks, "]}", 3);
-	if (!ret && peaks.failed)
-		ret = -ENOMEM;
-	if (!ret)
-		ret = find_report(a, &jobs[JOB_PAGE], (const char *)peaks.data, e);
-	buf_done(&peaks);
-	return ret;
+	if (!peaks)
+		peaks = io->rows_wanted ? NULL : "{}";
+	return ret ? ret : find_report(a, &j->jobs[JOB_PAGE], peaks, e);
 }
 
-static int run_job(struct analysis *a, struct page_job *jobs, unsigned int i, struct err *e)
+static int run_job(struct page_jobs *j, struct analysis *a, unsigned int i, struct err *e)
 {
-	return i == JOB_PAGE ? find_page(a, jobs, e) :
-	       jobs[i].rows  ? find_rows(a, &jobs[i], e) :
-			       find_report(a, &jobs[i], NULL, e);
+	return i == JOB_PAGE   ? find_page(j, a, e) :
+	       j->jobs[i].rows ? find_rows(a, &j->jobs[i], e) :
+				 find_report(a, &j->jobs[i], NULL, e);
 }
 
 static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
@@ -401,9 +291,12 @@ static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
 	unsigned int i;
 	int ret = 0;
 
-	while (!ret && (i = j->next++) < ORDER_CNT)
-		if (!j->jobs[job_order[i]].is_left_out)
-			ret = run_job(a, j->jobs, job_order[i], e);
+	while (!ret && (i = j->next++) < j->order_cnt) {
+		const struct page_job *job = &j->jobs[j->order[i]];
+
+		if (!job->is_left_out && !job->is_done)
+			ret = run_job(j, a, j->order[i], e);
+	}
 	return ret;
 }
 
@@ -460,8 +353,8 @@ static int take_jobs(void *ctx, unsigned int thread, struct err *e)
 
 	if (!thread) {
 		ret = run_jobs(j, a, e);
-		j->next = ORDER_CNT;
-	} else if (j->next < ORDER_CNT) {
+		j->next = j->order_cnt;
+	} else if (j->next < j->order_cnt) {
 		bool is_open = open_helper(j);
 
 		if (is_open)
@@ -474,8 +367,16 @@ static int take_jobs(void *ctx, unsigned int thread, struct err *e)
 	return ret;
 }
 
+/* A job begins anew. */
+static void forget(struct page_job *job)
+{
+	row_log_init(&job->log);
+	job->is_done = false;
+}
+
 /* Finds here what the helper did not find, and says why if it cannot be found. */
-static int find_all(struct page_jobs *j, struct err *e)
+static int find_all(struct page_jobs *j, const unsigned int *order, unsigned int cnt,
+		    struct err *e)
 {
 	struct workers w = { .thread_max = 2, .run = take_jobs, .ctx = j };
 	const struct index *x = NULL;
@@ -483,17 +384,99 @@ static int find_all(struct page_jobs *j, struct err *e)
 
 	if (ret < 0)
 		return ret;
+	j->order = order;
+	j->order_cnt = cnt;
+	j->next = 0;
 	j->has_index = x;
 	trace_blocks(j->a->trace, &j->block_cnt);
 	j->hash = trace_blocks_hash(j->a->trace, j->block_cnt);
 	w.cnt = !j->is_alone && is_steady(j->a->trace, j) ? 2 : 1;
 	ret = workers_run(&w, e);
-	for (unsigned int i = 0; i < JOB_CNT && !ret; i++) {
-		if (j->jobs[i].is_left_out || (j->jobs[i].is_done && !j->is_doubtful))
+	for (unsigned int i = 0; i < JOB_CNT && !ret && j->is_doubtful; i++)
+		forget(&j->jobs[i]);
+	for (unsigned int i = 0; i < cnt && !ret; i++) {
+		struct page_job *job = &j->jobs[order[i]];
+
+		if (job->is_left_out || job->is_done)
 			continue;
-		row_log_init(&j->jobs[i].log);
-		ret = run_job(j->a, j->jobs, i, e);
+		forget(job);
+		ret = run_job(j, j->a, order[i], e);
 	}
+	return ret;
+}
+
+/* ---- what stands out ---- */
+
+struct spike_places {
+	struct page_jobs *j;
+	unsigned int col, cnt;
+};
+
+static int spikes_begin(void *ctx, unsigned int col_cnt, const char *const *names)
+{
+	struct spike_places *s = ctx;
+
+	for (s->col = 0; s->col + 1 < col_cnt && strcmp(names[s->col], "start_ns");)
+		s->col++;
+	return 0;
+}
+
+/* The largest spike comes first. */
+static int spikes_row(void *ctx, const struct value *values)
+{
+	struct spike_places *s = ctx;
+
+	if (values[s->col].type == VALUE_INT)
+		add_place(s->j, PLACE_SPIKE, s->cnt++, context_abs(s->j->a, values[s->col].i));
+	return 0;
+}
+
+static void add_marks(struct page_jobs *j)
+{
+	const struct analysis *a = j->a;
+	unsigned int found = 0;
+	size_t cnt;
+	const struct trace_mark *m = trace_marks(a->trace, &cnt);
+
+	for (size_t i = 0; i < cnt; i++)
+		if (m[i].ts_ns >= a->bin_edges[0] && m[i].ts_ns < a->bin_edges[a->bin_cnt])
+			add_place(j, PLACE_MARK, found++, m[i].ts_ns);
+}
+
+/*
+ * Single events are looked for in the bins with the longest waits and the slowest requests. Bins
+ * become fine there, and around spikes and marks, so that one can zoom to these events.
+ */
+static int look_first(struct page_jobs *j, struct page_bins *bins, struct err *e)
+{
+	struct spike_places s = { .j = j };
+	const struct row_sink spikes = { .ctx = &s, .begin = spikes_begin, .row = spikes_row };
+	uint64_t at_ns[PLACE_KINDS * PLACES];
+	size_t cnt = 0;
+	int ret = find_all(j, first_order, CNT_OF(first_order), e);
+
+	if (!ret)
+		ret = put_peaks(j, &j->jobs[ROWS_WAITS].log, "{\"waits\":[", "wait_max_ns",
+				PLACE_WAIT);
+	if (!ret)
+		ret = put_peaks(j, &j->jobs[ROWS_IO].log, "],\"requests\":[", "lat_max_ns",
+				PLACE_REQUEST);
+	buf_add(&j->peaks, "]}", 3);
+	if (!ret && j->peaks.failed)
+		ret = -ENOMEM;
+	if (!ret)
+		ret = row_log_replay(&j->jobs[JOB_SPIKES].log, &spikes);
+	if (ret)
+		return ret;
+	add_marks(j);
+	for (unsigned int i = 0; i < PLACE_KINDS * PLACES; i++)
+		if (j->places[i] != UINT64_MAX)
+			at_ns[cnt++] = j->places[i];
+	forget(&j->jobs[ROWS_WAITS]);
+	forget(&j->jobs[ROWS_IO]);
+	ret = page_bins_refine(bins, at_ns, cnt, e);
+	j->a->bin_edges = bins->edges;
+	j->a->bin_cnt = bins->cnt - 1;
 	return ret;
 }
 
@@ -538,7 +521,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 	context_clip(a, &first_ns, &end_ns);
 	if (first_ns == end_ns)
 		return err_set(e, -EINVAL, "the window is empty");
-	r = make_bins(&bins, a, first_ns, end_ns, effort, e);
+	r = page_bins_make(&bins, a, first_ns, end_ns, effort, e);
 	if (!r) {
 		a->bin_edges = bins.edges;
 		a->bin_cnt = bins.cnt - 1;
@@ -550,18 +533,20 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 						bins.are_long && i != ROWS_CPU ? 0 : ROWS_SERVED;
 		j.is_alone = effort == PAGE_STAY && bins.slices > TWO_THREADS_SLICES;
 		j.jobs[JOB_STACKS].is_left_out = j.jobs[JOB_PROFILE].is_left_out = bins.are_long;
-		r = find_all(&j, e);
+		r = is_whole ? look_first(&j, &bins, e) : 0;
+		r = r ? r : find_all(&j, page_order, CNT_OF(page_order), e);
 		r = r ? r : put_all(&j, &bins, also, &text);
 		if (r == -ENOMEM)
 			err_set(e, r, "out of memory");
 		for (unsigned int i = 0; i < JOB_CNT; i++)
 			row_log_done(&j.jobs[i].log);
+		buf_done(&j.peaks);
 		a->bin_edges = NULL;
 		a->bin_cnt = 0;
 	}
 	if (!r)
 		r = compress_text(&text, is_whole ? COMPRESSION : COMPRESSION_QUICKLY, ret, e);
 	buf_done(&text);
-	free(bins.edges);
+	page_bins_done(&bins);
 	return r;
 }

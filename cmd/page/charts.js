@@ -79,22 +79,22 @@ function bin_values(chart) {
 }
 
 /*
- * What each series has in each point; a point is as many bins as its level says: 1, 2, 4, ... On top of a stack comes what its
- * highest bin has more, without a fill, so that its line shows the spikes that the mean of a point hides. A chart with a band
- * also gets the lowest and the highest bin of each point: of a stack, or of each series.
+ * What each series has in each point, which begins at one of the bins of starts. On top of a stack comes what its highest bin has
+ * more, without a fill, so that its line shows the spikes that the mean of a point hides. A chart with a band also gets the lowest
+ * and the highest bin of each point: of a stack, or of each series.
  */
-function points(chart, level) {
-	const def = chart.def, bins = edges.length - 1, step = 1 << level, cnt = Math.ceil(bins / step);
+function points(chart, starts) {
+	const def = chart.def, bins = edges.length - 1, cnt = starts.length, is_merged = cnt < bins;
 	const values = bin_values(chart), rows = [], unit = (def.scale || 1) * (def.per === 's' || def.per === 'top' ? 1e9 : 1);
 	const is_rate = ['s', 'ns', 'top'].includes(def.per), lines = def.stacked ? 1 : SERIES;
-	chart.low = def.band && level ? new Float64Array(cnt * lines).fill(Infinity) : null;
-	chart.high = def.band && level ? new Float64Array(cnt * lines) : null;
+	chart.low = def.band && is_merged ? new Float64Array(cnt * lines).fill(Infinity) : null;
+	chart.high = def.band && is_merged ? new Float64Array(cnt * lines) : null;
 	const widen = (at, v) => {
 		chart.low[at] = Math.min(chart.low[at], v);
 		chart.high[at] = Math.max(chart.high[at], v);
 	};
 	for (let p = 0; p < cnt; p++) {
-		const begin = p * step, end = Math.min(begin + step, bins), row = new Array(SERIES + 1).fill(0);
+		const begin = starts[p], end = p + 1 < cnt ? starts[p + 1] : bins, row = new Array(SERIES + 1).fill(0);
 		let peak = 0;
 		for (let bin = begin; bin < end; bin++) {
 			const by = unit / (is_rate ? edges[bin + 1] - edges[bin] : 1);
@@ -121,11 +121,19 @@ function points(chart, level) {
 	return rows;
 }
 
-function level_of(cnt) {
-	let level = 0;
-	while (cnt >> level > POINTS)
-		level++;
-	return level;
+/*
+ * The first bin of each point. Bins differ in length: around what stands out they are fine. Where the window has more bins than a
+ * chart has points, a point is as many of them as make up its part of the window.
+ */
+function starts_of_points() {
+	const starts = [], least = to - from > POINTS ? span_ns() / POINTS * (1 - 1e-9) : 0;
+	let begin = -Infinity;
+	for (let bin = 0; bin + 1 < edges.length; bin++)
+		if (edges[bin] - begin >= least) {
+			starts.push(bin);
+			begin = edges[bin];
+		}
+	return starts;
 }
 
 let text_color = '';	/* as the page's style has it */
@@ -322,12 +330,12 @@ function entry(name, open, ...inside) {
 function choose(chart) {
 	const def = chart.def, shown = leaders(chart);
 	chart.shown = shown;
-	chart.level = level_of(to - from);
+	const starts = starts_of_points(), is_merged = starts.length < edges.length - 1;
 	const keys = [...shown.map((n) => chart.keys[n]), ...Array(SERIES - shown.length).fill(undefined), null];
-	const rows = points(chart, chart.level);
+	const rows = points(chart, starts);
 	const others = !!def.stacked && rows.some((row) => row[SERIES + 2] > 0);
 	/* where points are bins, there is nothing above them */
-	const visibility = [...(def.stacked ? [chart.level > 0] : []), ...keys.map((key) => key === null ? others : key !== undefined)];
+	const visibility = [...(def.stacked ? [is_merged] : []), ...keys.map((key) => key === null ? others : key !== undefined)];
 	const colors = keys.map((key, i) => key === undefined ? OTHER : color_of(def, key, chart.keys.indexOf(key)));
 	chart.values = [];
 	chart.legend.replaceChildren();
@@ -343,7 +351,7 @@ function choose(chart) {
 			add(i, name_of(def, key), colors[i], '', key === null ? def.is_group && shown.length === SERIES && skip(chart.skip + SERIES) :
 				def.is_group && opening(key));
 	});
-	if (def.stacked && chart.level)
+	if (def.stacked && is_merged)
 		add(SERIES + 1, 'highest bin', PEAK, 'line');
 	if (def.stacked && chart.low)
 		add(SERIES + 2, 'lowest bin', text_color, 'line');

@@ -13,6 +13,10 @@ const command = (view) => command_of('report', view);
 const parts = [];	/* { box, draw, title, has_data } */
 let seen = [], unseen = [], timer = 0;
 
+/* Charts of the library follow the width of the window themselves; other canvases are drawn again. */
+const RESIZED = 150;	/* ms after the last change */
+let resized = 0;
+
 function redraw() {
 	const begin = performance.now(), lack = missing('page');
 	waiting = 0;
@@ -122,6 +126,7 @@ function wire() {
 	$('back').onclick = keys.Backspace;
 	/* what canvases hold does not follow the style */
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
+	window.addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, RESIZED); });
 	window.addEventListener('beforeprint', () => fit_to_paper(true));
 	window.addEventListener('afterprint', () => fit_to_paper(false));
 	$('copy').onclick = async () => {

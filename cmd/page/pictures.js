@@ -7,7 +7,7 @@ const pictures = [];
 
 /*
  * A card with a canvas. renew() looks at new data and says how high the canvas is, 0: there is nothing to draw; draw(context, width)
- * gets a clean one; at(x, y) is what to say of a point. row_height: of its rows.
+ * gets a clean one; at(x, y) is what to say of a point. row_height: of its rows. is_of_window: other windows of the same data differ.
  */
 function add_picture(title, about, row_height, renew, draw, at) {
 	const canvas = element('canvas', { role: 'img', 'aria-label': title });
@@ -15,9 +15,11 @@ function add_picture(title, about, row_height, renew, draw, at) {
 	const plot = element('div', { role: 'group', 'aria-label': title + ': arrows move a cross, Enter opens, Space marks a range' }, canvas);
 	const box = element('div', { class: 'chart wide picture' }, element('div', { class: 'head' }, element('h2', {}, title), note, value), plot);
 	const picture = { box, canvas, note, title, width: 0, height: 0, data: null, has_data: () => {
-		if (picture.data !== results)
+		const looked = picture.is_of_window ? from + '-' + to : '';
+		if (picture.data !== results || picture.looked !== looked)
 			picture.height = renew();
 		picture.data = results;
+		picture.looked = looked;
 		return picture.height > 0;
 	}, draw: () => {
 		if (!picture.has_data())
@@ -50,7 +52,7 @@ function add_picture(title, about, row_height, renew, draw, at) {
 /* ---- latencies of block requests: time from left to right, longer ones above, the more the darker ---- */
 
 function add_heat_map() {
-	let r, lows, row, cells = new Map(), level = 0;
+	let r, lows, row, cells = new Map(), starts = [], point_of = [];
 
 	function renew() {
 		r = results.latencies;
@@ -68,10 +70,11 @@ function add_heat_map() {
 	function draw(c, width) {
 		const blue = matchMedia('(prefers-color-scheme: dark)').matches ? '86, 180, 233' : '0, 114, 178';
 		let most = 1;
-		level = level_of(to - from);
+		starts = starts_of_points();
+		point_of = starts.flatMap((bin, p) => Array((p + 1 < starts.length ? starts[p + 1] : edges.length - 1) - bin).fill(p));
 		cells = new Map();
 		for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++) {
-			const key = (r.bin[i] >> level) * lows.length + row.get(r.low_ns[i]);
+			const key = point_of[r.bin[i]] * lows.length + row.get(r.low_ns[i]);
 			const n = (cells.get(key) || 0) + r.ios[i];
 			cells.set(key, n);
 			most = Math.max(most, n);
@@ -79,10 +82,10 @@ function add_heat_map() {
 		lows.forEach((low, i) => { c.fillText(duration(low), 2, i * HEAT_ROW + 11); });
 		const x = (bin) => PICTURE_LEFT + (width - PICTURE_LEFT) * (edges[Math.max(from, Math.min(bin, to))] - edges[from]) / span_ns();
 		for (const [key, n] of cells) {
-			const bin = Math.floor(key / lows.length) << level, left = x(bin);
+			const p = Math.floor(key / lows.length), left = x(starts[p]), end = p + 1 < starts.length ? starts[p + 1] : to;
 			/* one request is seen, too */
 			c.fillStyle = 'rgba(' + blue + ', ' + (0.3 + 0.7 * Math.log(n) / Math.log(most + 1)) + ')';
-			c.fillRect(left, key % lows.length * HEAT_ROW, Math.max(1, x(bin + (1 << level)) - left), HEAT_ROW - 1);
+			c.fillRect(left, key % lows.length * HEAT_ROW, Math.max(1, x(end) - left), HEAT_ROW - 1);
 		}
 	}
 
@@ -93,7 +96,7 @@ function add_heat_map() {
 			bin++;
 		if (x < PICTURE_LEFT || i >= lows.length)
 			return '';
-		return instant(edges[bin >> level << level]) + ' s: ' + count(cells.get((bin >> level) * lows.length + i) || 0) + ' requests of ' +
+		return instant(edges[starts[point_of[bin]]]) + ' s: ' + count(cells.get(point_of[bin] * lows.length + i) || 0) + ' requests of ' +
 			duration(lows[i]) + ' .. ' + duration(lows[i] ? 2 * lows[i] : 1);
 	}
 

@@ -30,10 +30,18 @@ function zoom_in_picture(picture) {
 	picture.canvas.addEventListener('dblclick', show_whole);
 }
 
+const begin_of_slice = (r, i) => r.from_ns[i] + r.start_ns[i];
+
 /* Is a thread of what was selected, to be explained? */
 function is_selected(tid, text) {
 	const of = { pid: process(text).pid, tid, comm: process(text).comm };
 	return selected !== null && selected.options.every(([name, value]) => String(of[name]) === String(value));
+}
+
+/* The moment of which the page has each slice, and that the window lies in, as rows [first, last). */
+function moment_around(r) {
+	const whole = find_moments(r).find((m) => m.kind === 'whole');
+	return whole || find_moments(r).find((m) => m.begin <= edges[from] && m.end >= edges[to]) || { first: 0, last: 0 };
 }
 
 /*
@@ -41,9 +49,9 @@ function is_selected(tid, text) {
  * what was selected first, then those with most.
  */
 function threads_of(r) {
-	const found = new Map();
-	for (let i = 0; i < r.cnt; i++) {
-		if (texts[r.kind[i]] !== 'whole')
+	const found = new Map(), moment = moment_around(r);
+	for (let i = moment.first; i < moment.last; i++) {
+		if (begin_of_slice(r, i) >= edges[to] || begin_of_slice(r, i) + r.dur_ns[i] <= edges[from])
 			continue;
 		if (!found.has(r.tid[i]))
 			found.set(r.tid[i], { tid: r.tid[i], name: r.thread[i] === null ? '?' : texts[r.thread[i]], process: r.process[i], rows: [], ns: 0,
@@ -65,7 +73,7 @@ function add_threads() {
 		left = new Map(results.leaves.at_ns.map((ns, i) => [results.leaves.tid[i] + ' ' + ns, i]));
 		return threads.length ? threads.length * LANE_HEIGHT + 18 : 0;
 	}
-	const begin_of = (i) => r.from_ns[i] + r.start_ns[i];
+	const begin_of = (i) => begin_of_slice(r, i);
 	const end_of = (i) => begin_of(i) + r.dur_ns[i];
 	/* what a thread waited for after a slice, as its switch says */
 	const leave_of = (t, i) => left.get(t.tid + ' ' + end_of(i));
@@ -151,9 +159,10 @@ function add_threads() {
 
 	const picture = add_picture('What each thread did', 'coloured: on a CPU; red: waited for a CPU; grey: slept; lines are wake-ups; a click explains the thread',
 		LANE_HEIGHT, renew, draw, at);
+	picture.is_of_window = true;
 	picture.click = (px, y) => {
 		const t = threads[Math.floor(y / LANE_HEIGHT)];
-		if (t && source !== own_data)
+		if (t)
 			select(selection_of_thread(t.tid, t.name));
 	};
 	picture.box.classList.add('single');

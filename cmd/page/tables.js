@@ -160,10 +160,12 @@ function fill(box, def, rows, note) {
 			s.all ? 'fewer' : (rows.length - ROWS) + ' more'));
 }
 
+const by_option = () => by === 'process' ? '' : ' --by ' + (by === 'name' ? 'comm' : by);
+
 function draw_table(def) {
 	const word = wanted(), note = missing(def.report);
 	const rows = rows_of(def).filter((x) => matches(word, x.group.label, x.group.pid));
-	fill($('box-' + def.result), def, rows, [element('code', {}, command(def.report)),
+	fill($('box-' + def.result), def, rows, [element('code', {}, command(def.report + by_option())),
 		...(note ? [' ', element('span', { class: 'incomplete' }, note)] : [])]);
 }
 

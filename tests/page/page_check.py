@@ -205,6 +205,19 @@ def check_highest():
     check("a point of several bins shows the lowest one (%s CPUs busy)" % row["n"], abs(shown - float(row["n"])) < 0.0051, (shown, row))
 
 
+def check_places():
+    """Around the longest wait and the slowest request bins are fine, and the page has single slices there."""
+    path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
+    end = int(sql(trace, "SELECT max(end_ns) AS n FROM sched_slices")[0]["n"])
+    for what, statement in (("wait", "SELECT start_ns AS n FROM sched_slices ORDER BY wait_ns DESC LIMIT 1"),
+                            ("request", "SELECT end_ns AS n FROM block_requests WHERE end_ns < %d ORDER BY end_ns - queued_ns DESC LIMIT 1" % end)):
+        ns = int(sql(trace, statement)[0]["n"])
+        begin, until = [int(n) for n in dump(path, "#%d-%d" % (ns - 100000, ns)) and browser.evaluate("document.body.dataset.drawn").split("-")]
+        is_shown = "[...document.querySelectorAll('.chart.single:not([hidden]) h2')].some((e) => e.textContent === 'What each thread did')"
+        check("around the longest %s the page goes to slices (%d us)" % (what, (until - begin) // 1000),
+              begin <= ns and until - begin <= 200000 and browser.evaluate(is_shown), (ns, begin, until, browser.evaluate(is_shown)))
+
+
 # How many columns of pixels have the color of the series that lies on the axis, and how many have another one of the legend.
 LOWEST_COLOR = """((title, series) => {
 	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas');
@@ -356,6 +369,7 @@ check_without_script()
 with Browser() as browser:
     check_windows("generated trace", os.path.join(tmp, "large"), 10)
     check_highest()
+    check_places()
     check_axes()
     check_colors()
     check_paper()
