@@ -138,17 +138,35 @@ function starts_of_points() {
 
 let text_color = '';	/* as the page's style has it */
 
-function shade(canvas, area, g) {
-	const x = (bin) => Math.round(g.toDomXCoord(edges[bin] / 1e9));
+/* Where something is missing, in bins [from, to). x(ns): a place. */
+function hatch_losses(canvas, area, missing, x) {
 	canvas.save();
-	canvas.fillStyle = 'rgba(190, 40, 40, 0.22)';
-	for (const [a, b] of lost)
-		canvas.fillRect(x(a), area.y, Math.max(2, x(b) - x(a)), area.h);
+	canvas.fillStyle = 'rgba(190, 40, 40, 0.12)';
+	canvas.strokeStyle = 'rgba(190, 40, 40, 0.35)';
+	for (const [a, b] of missing) {
+		const left = Math.max(area.x, Math.round(x(edges[a]))), right = Math.min(area.x + area.w, Math.max(left + 2, Math.round(x(edges[b]))));
+		if (right <= left)
+			continue;
+		canvas.save();
+		canvas.beginPath();
+		canvas.rect(left, area.y, right - left, area.h);
+		canvas.clip();
+		canvas.fillRect(left, area.y, right - left, area.h);
+		canvas.beginPath();
+		/* lines of one area go on in its neighbour */
+		for (let at = left - area.h - left % 8; at < right; at += 8) {
+			canvas.moveTo(at, area.y + area.h);
+			canvas.lineTo(at + area.h, area.y);
+		}
+		canvas.stroke();
+		canvas.restore();
+	}
 	canvas.restore();
 }
 
-function draw_marks(g, canvas) {
-	const area = g.getArea(), [begin, end] = g.xAxisRange();
+const shade = (canvas, area, g) => hatch_losses(canvas, area, lost, (ns) => g.toDomXCoord(ns / 1e9));
+
+function draw_marks(canvas, area, x_of) {
 	canvas.save();
 	canvas.strokeStyle = canvas.fillStyle = text_color;
 	canvas.font = '11px system-ui, sans-serif';
@@ -158,10 +176,10 @@ function draw_marks(g, canvas) {
 	const marks = results.marks;
 	canvas.setLineDash([4, 3]);
 	for (let i = 0; i < marks.cnt; i++) {
+		const x = Math.round(x_of(marks.ts_ns[i])) + 0.5;
 		/* the name of an earlier one may be seen */
-		if (marks.ts_ns[i] / 1e9 > end || marks.ts_ns[i] / 1e9 < begin - (end - begin))
+		if (x > area.x + area.w || x < area.x - area.w)
 			continue;
-		const x = Math.round(g.toDomXCoord(marks.ts_ns[i] / 1e9)) + 0.5;
 		canvas.beginPath();
 		canvas.moveTo(x, area.y);
 		canvas.lineTo(x, area.y + area.h);
@@ -439,7 +457,7 @@ function draw_over(chart, g) {
 	const canvas = g.hidden_ctx_;
 	if (chart.low)
 		draw_band(chart, g, canvas);
-	draw_marks(g, canvas);
+	draw_marks(canvas, g.getArea(), (ns) => g.toDomXCoord(ns / 1e9));
 	if (chart.def.spikes)
 		draw_spikes(g, canvas);
 }

@@ -20,7 +20,7 @@ let edges = [];		/* of bins, ns from the trace's start */
 let results = {}, texts = [];
 let from = 0, to = 0;	/* bins shown: [from, to) */
 const processes = new Map();	/* number of the text -> { pid, comm, is_other, name, group } */
-let lost = [];	/* bins in which something is missing: [from, to) */
+let lost = [];	/* bins in which anything is missing: [from, to) */
 
 /* What comes as differences becomes what it means. */
 function take_data(all) {
@@ -42,7 +42,7 @@ function take_data(all) {
 	processes.clear();
 	begin_groups();
 	paint();
-	find_lost();
+	lost = lost_of('all');
 }
 
 /* "upid pid name", or of a thread "tUTID tid pid name"; of those without rows of their own "other", or "other" and their name */
@@ -86,16 +86,17 @@ function was_recorded(source) {
 	return texts[results.info.value[i]].split(' ').includes(source);
 }
 
-function find_lost() {
-	const r = results.loss;
-	lost = [];
+/* Bins in which something is missing that "report VIEW" needs, or of "all" that was recorded: [from, to). */
+function lost_of(what) {
+	const r = results.loss, found = [];
 	for (let i = 0; i < r.cnt; i++) {
-		if (texts[r.what[i]] !== 'all')
+		if (texts[r.what[i]] !== what)
 			continue;
-		const last = lost[lost.length - 1];
+		const last = found[found.length - 1];
 		if (last && last[1] >= r.bin[i])
 			last[1] = r.bin[i] + 1;
 		else
-			lost.push([r.bin[i], r.bin[i] + 1]);
+			found.push([r.bin[i], r.bin[i] + 1]);
 	}
+	return found;
 }

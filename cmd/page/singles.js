@@ -11,6 +11,14 @@ function scale_of(width) {
 	const by = (width - PICTURE_LEFT) / span_ns();
 	return (ns) => PICTURE_LEFT + (Math.max(edges[from], Math.min(ns, edges[to])) - edges[from]) * by;
 }
+/* What the view lacks below the events, marks above them. */
+function draw_around(c, width, height, view, draw) {
+	const area = { x: PICTURE_LEFT, y: 0, w: width - PICTURE_LEFT, h: height };
+	const x = (ns) => PICTURE_LEFT + (ns - edges[from]) * area.w / span_ns();
+	hatch_losses(c, area, lost_of('report ' + view), x);
+	draw();
+	draw_marks(c, area, x);
+}
 const instant_at = (x, width) => edges[from] + span_ns() * (x - PICTURE_LEFT) / (width - PICTURE_LEFT);
 
 /* Drag, wheel and double-click as in charts. */
@@ -81,11 +89,21 @@ function add_threads() {
 	function draw_waits(c, t, x, top) {
 		t.rows.forEach((i, n) => {
 			const waited = r.waited_ns[i] || 0, begin = begin_of(i);
-			if (n)
+			if (n) {
 				box(c, x, end_of(t.rows[n - 1]), begin - waited, top + 6, LANE_HEIGHT - 15, SLEPT);
+				write_into(c, slept(t, t.rows[n - 1], ''), x(end_of(t.rows[n - 1])), x(begin - waited), top);
+			}
 			if (waited)
 				box(c, x, begin - waited, begin, top + 4, LANE_HEIGHT - 11, WAITED);
 		});
+	}
+
+	/* what was waited for, where there is room for it */
+	function write_into(c, text, left, right, top) {
+		const letters = Math.floor((right - left - 6) / 6);
+		c.fillStyle = text_color;
+		if (letters >= 6)
+			c.fillText(text.length > letters ? text.slice(0, letters - 1) + '\u2026' : text, left + 3, top + 13);
 	}
 
 	function draw_wakes(c, x) {
@@ -112,8 +130,7 @@ function add_threads() {
 		c.globalAlpha = 1;
 	}
 
-	function draw(c, width) {
-		const x = scale_of(width);
+	function draw_threads(c, x) {
 		threads.forEach((t, n) => {
 			const top = n * LANE_HEIGHT;
 			draw_waits(c, t, x, top);
@@ -123,17 +140,21 @@ function add_threads() {
 			c.fillText(t.name, 0, top + 13);
 		});
 		draw_wakes(c, x);
+	}
+
+	function draw(c, width) {
+		draw_around(c, width, threads.length * LANE_HEIGHT, 'states', () => draw_threads(c, scale_of(width)));
 		c.fillStyle = text_color;
 		c.fillText(instant(edges[from]) + ' s', PICTURE_LEFT, threads.length * LANE_HEIGHT + 13);
 	}
 
 	/* after a slice: what it left its CPU for */
-	function slept(t, i) {
+	function slept(t, i, word = 'slept in ') {
 		const l = leave_of(t, i), v = results.leaves;
 		if (l === undefined)
-			return 'off the CPU';
-		const call = v.call[l] === null ? '' : ' in ' + texts[v.call[l]], object = v.object[l] === null ? '' : ' on ' + texts[v.object[l]];
-		return (v.preempted[l] ? 'preempted' : 'slept') + call + object;
+			return word && 'off the CPU';
+		const call = v.call[l] === null ? '' : texts[v.call[l]], object = v.object[l] === null ? '' : ' on ' + texts[v.object[l]];
+		return (v.preempted[l] ? 'preempted ' + (call && 'in ' + call) : call ? word + call : word && 'slept') + object;
 	}
 
 	const called = (t) => t.name + ', thread ' + t.tid + ' of ' + process(t.process).comm + ' ' + process(t.process).pid;
@@ -200,14 +221,17 @@ function add_requests() {
 		return rows ? rows * 12 + 18 : 0;
 	}
 
-	function draw(c, width) {
-		const x = scale_of(width);
+	function draw_each(c, x) {
 		for (let i = 0; i < r.cnt; i++) {
 			if (row_of[i] === undefined)
 				continue;
 			box(c, x, r.queued_ns[i], r.issue_ns[i] || r.queued_ns[i], row_of[i] * 12, 10, WAITED);
 			box(c, x, r.issue_ns[i] || r.queued_ns[i], r.end_ns[i], row_of[i] * 12, 10, texts[r.op[i]] === 'read' ? DISK : PALETTE[0]);
 		}
+	}
+
+	function draw(c, width) {
+		draw_around(c, width, rows * 12, 'io', () => draw_each(c, scale_of(width)));
 		c.fillStyle = text_color;
 		c.fillText(instant(edges[from]) + ' s', PICTURE_LEFT, rows * 12 + 13);
 	}
