@@ -7,8 +7,6 @@
 #include <string.h>
 
 #define FIRST_CAP 16
-#define DIGIT_BITS 11u
-#define DIGITS (1u << DIGIT_BITS)
 
 int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes)
 {
@@ -53,48 +51,23 @@ struct place {
 	size_t at;
 };
 
-/* Sorts by one digit. Those with the same digit keep their order. */
-static void sort_digit(struct place *to, const struct place *from, size_t cnt, unsigned int shift)
-{
-	size_t end[DIGITS + 1] = { 0 }, i;
-
-	for (i = 0; i < cnt; i++)
-		end[(from[i].key >> shift) % DIGITS + 1]++;
-	for (i = 1; i < DIGITS; i++)
-		end[i] += end[i - 1];
-	for (i = 0; i < cnt; i++)
-		to[end[(from[i].key >> shift) % DIGITS]++] = from[i];
-}
-
-/* Digit by digit, from the lowest on, without those that are the same in all keys. */
 size_t *array_order(const void *items, size_t cnt, size_t elem_bytes)
 {
-	struct place *places = malloc(2 * (cnt + 1) * sizeof(*places));
-	struct place *from = places, *to, *swap;
+	struct place *places = malloc((cnt + 1) * sizeof(*places));
 	size_t *order = malloc((cnt + 1) * sizeof(*order)), i;
-	uint64_t differ = 0;
 
 	if (!places || !order) {
 		free(places);
 		free(order);
 		return NULL;
 	}
-	to = places + cnt;
 	for (i = 0; i < cnt; i++) {
-		from[i].at = i;
-		memcpy(&from[i].key, (const char *)items + i * elem_bytes, sizeof(uint64_t));
-		differ |= from[i].key ^ from[0].key;
+		places[i].at = i;
+		memcpy(&places[i].key, (const char *)items + i * elem_bytes, sizeof(uint64_t));
 	}
-	for (unsigned int shift = 0; shift < 64; shift += DIGIT_BITS) {
-		if (!((differ >> shift) % DIGITS))
-			continue;
-		sort_digit(to, from, cnt, shift);
-		swap = from;
-		from = to;
-		to = swap;
-	}
+	qsort(places, cnt, sizeof(*places), compare_u64_pair);
 	for (i = 0; i < cnt; i++)
-		order[i] = from[i].at;
+		order[i] = places[i].at;
 	free(places);
 	return order;
 }

@@ -4,8 +4,8 @@
  * arrival.
  *
  * A program reads the clock before it reserves room in the ring, and an interrupt may come in
- * between, so a record can be a place or two late. Insertion sorts that at almost no cost; rows
- * that are far out of order, which nothing should produce, are sorted anew.
+ * between, so a record can be a place or two late. Insertion sorts that at almost no cost. Rows
+ * that are far out of order are sorted anew: those of the heap, which come chunk by chunk.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +15,8 @@
 #include "record/encode/block_state.h"
 
 #define ORDER_INSERT_MAX 256	/* places that insertion may move a row by */
+#define DIGIT_BITS 11u
+#define DIGITS (1u << DIGIT_BITS)
 
 /* Moves the element of bytes each at from to the lower place to. */
 static inline void move(void *v, size_t bytes, uint32_t from, uint32_t to)
@@ -31,7 +33,7 @@ static inline void move(void *v, size_t bytes, uint32_t from, uint32_t to)
 }
 
 /* Puts n elements from start on into order. */
-static void apply(void *v, size_t bytes, uint32_t start, const size_t *order, uint32_t n,
+static void apply(void *v, size_t bytes, uint32_t start, const uint64_t *order, uint32_t n,
 		  char *scratch)
 {
 	char *first;
@@ -40,18 +42,69 @@ static void apply(void *v, size_t bytes, uint32_t start, const size_t *order, ui
 		return;
 	first = (char *)v + start * bytes;
 	for (uint32_t i = 0; i < n; i++)
-		memcpy(scratch + i * bytes, first + order[i] * bytes, bytes);
+		memcpy(scratch + i * bytes, first + (uint32_t)order[i] * bytes, bytes);
 	memcpy(first, scratch, n * bytes);
+}
+
+/* Sorts by one digit. Those with the same digit keep their order. */
+static void sort_digit(uint64_t *to, const uint64_t *from, uint32_t n, unsigned int shift)
+{
+	uint32_t end[DIGITS + 1] = { 0 }, i;
+
+	for (i = 0; i < n; i++)
+		end[(from[i] >> shift) % DIGITS + 1]++;
+	for (i = 1; i < DIGITS; i++)
+		end[i] += end[i - 1];
+	for (i = 0; i < n; i++)
+		to[end[(from[i] >> shift) % DIGITS]++] = from[i];
+}
+
+/*
+ * The places 0 .. n - 1 in order of time, in the lower halves of *ret. Above them is the time since
+ * the first, by whose digits they are sorted. v and *other are the halves of one allocation.
+ */
+static int order_places(const uint64_t *ts, uint32_t n, uint64_t *v, uint64_t **ret,
+			uint64_t **ret_other)
+{
+	uint64_t first = UINT64_MAX, last = 0, *from = v, *to = v + n, *swap;
+	size_t *order;
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		first = ts[i] < first ? ts[i] : first;
+		last = ts[i] > last ? ts[i] : last;
+	}
+	*ret = from;
+	*ret_other = to;
+	if (last - first > UINT32_MAX) {	/* no slice is so long */
+		order = array_order(ts, n, sizeof(*ts));
+		for (i = 0; order && i < n; i++)
+			from[i] = order[i];
+		free(order);
+		return order ? 0 : -ENOMEM;
+	}
+	for (i = 0; i < n; i++)
+		from[i] = (ts[i] - first) << 32 | i;
+	for (unsigned int shift = 32; shift < 64; shift += DIGIT_BITS) {
+		sort_digit(to, from, n, shift);
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	*ret = from;
+	*ret_other = to;
+	return 0;
 }
 
 static int sort_rows(struct kind_rows *k, uint32_t start, uint32_t n)
 {
-	size_t *sorted = array_order(k->ts_ns + start, n, sizeof(*k->ts_ns));
-	void *scratch = malloc((size_t)n * sizeof(uint64_t));
-	int r = -ENOMEM;
+	uint64_t *places = malloc(2 * (size_t)n * sizeof(*places)), *sorted, *other;
+	char *scratch;
+	int r = places ? order_places(k->ts_ns + start, n, places, &sorted, &other) : -ENOMEM;
 
-	if (!sorted || !scratch)
+	if (r < 0)
 		goto out;
+	scratch = (char *)other;
 #define APPLY(array) apply(array, sizeof(*(array)), start, sorted, n, scratch)
 	APPLY(k->utid);
 	APPLY(k->ref);
@@ -60,10 +113,8 @@ static int sort_rows(struct kind_rows *k, uint32_t start, uint32_t n)
 		APPLY(k->val[c]);
 	APPLY(k->ts_ns);
 #undef APPLY
-	r = 0;
 out:
-	free(sorted);
-	free(scratch);
+	free(places);
 	return r;
 }
 

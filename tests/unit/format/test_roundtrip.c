@@ -699,6 +699,10 @@ static void test_order_holds_when_far_out_of_order(void **state)
 		&(struct shape){
 			.cpus = 2, .slices = 2, .per_slice = 20000, .step = 10, .jitter = 90000 },
 		16);
+	/* over more than 2^32 ns */
+	run_shape(&(struct shape){ .cpus = 2, .slices = 2, .per_slice = 20000, .step = 1000000,
+				   .jitter = 3000000000 },
+		  18);
 }
 
 static void test_many_cpus_and_level_3(void **state)
