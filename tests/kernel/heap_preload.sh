@@ -41,6 +41,18 @@ recorded short --heap-wait -e alloc.heap,task -- "$calls" short_lived 3000
 
 recorded frames --heap --stacks 1/1 -e alloc.heap,task -- "$calls" frames 200
 
+# heaptrack counts one more: the memory that libstdc++, which its own library needs, has in store. (It does not count valloc
+# and pvalloc.)
+if command -v heaptrack >/dev/null; then
+	heaptrack -o "$tmp/heaptrack" "$calls" threads 100 >"$tmp/heaptrack.out" 2>&1
+	recorded beside --heap -e alloc.heap,task -- "$calls" threads 100
+	theirs=$(sed -n 's/^[[:space:]]*allocations:[[:space:]]*//p' "$tmp/heaptrack.out")
+	ours=$("$EBPFREC" sql -i "$tmp/beside" --format csv 'SELECT count(*) FROM heap_allocs' | tail -n 1 | tr -d '\r')
+	check "heap: as many allocations as heaptrack counts" '[ "$ours" -ge 6400 ] && [ $((theirs - ours)) -ge 0 ] && [ $((theirs - ours)) -le 2 ]' "$ours, heaptrack $theirs"
+else
+	skip beside_heaptrack "heaptrack is not installed"
+fi
+
 # Of musl instead of glibc: the same library.
 if command -v musl-gcc >/dev/null; then
 	musl-gcc -std=gnu11 -O2 -D_GNU_SOURCE -fno-builtin -o "$tmp/heap_calls_musl" "$top/tests/kernel/work/heap_calls.c" -lpthread
