@@ -9,12 +9,14 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "analyze/engine/report_view.h"
@@ -34,6 +36,7 @@
 #define TOKEN_BYTES 16
 #define TOKEN_CHARS (2 * TOKEN_BYTES)
 #define ANSWER_SECONDS 60 /* an answer takes no longer */
+#define PAGE_WAIT_NS 200000000 /* for traces that are read, before a page says so */
 #define LOOK_US 50000 /* while one is made: is it still wanted? */
 #define LOOK_NS UNITS_NS_PER_S /* how often a live trace is looked at, at most */
 #define JSON "application/json; charset=utf-8"
@@ -51,6 +54,9 @@ struct view_job {
 	const char *listen;
 	char token[TOKEN_CHARS + 1];
 	struct http_server *http;
+	pthread_t reader;	/* makes the indexes of traces that have none */
+	bool is_reading;
+	int read_status;	/* after its end */
 };
 
 /* What is being answered, to whom, and until when. */
@@ -402,8 +408,6 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 		answer_search(j, q, ret);
 	else if (!strcmp(what, "download"))
 		answer_download(j, q, ret);
-	else if (!strcmp(what, "beside"))
-		answer_beside(j, ret);
 	else if (!strcmp(what, "diff"))
 		answer_diff(j, q, ret);
 	else
@@ -424,6 +428,93 @@ static const char *take_trace(struct view_job *j, const char *what)
 	return end == what ? what : end + 1;
 }
 
+/* ---- the first look at a trace: its index is made in another thread ---- */
+
+static void *read_all(void *job)
+{
+	struct view_job *j = job;
+
+	for (unsigned int i = 0; i < j->trace_cnt && !j->read_status; i++)
+		if (!j->traces[i].in.analysis)
+			j->read_status = input_analysis(&j->traces[i].in);
+	return NULL;
+}
+
+/* Signals end the program, and wake up the thread that answers. */
+static int begin_reading(struct view_job *j)
+{
+	sigset_t all, before;
+	int r;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	r = pthread_create(&j->reader, NULL, read_all, j);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	j->is_reading = !r;
+	return input_status(-r, NULL);
+}
+
+/* Waits so long at most. False: the traces are still being read. */
+static bool is_read(struct view_job *j, uint64_t wait_ns)
+{
+	struct timespec until;
+
+	if (!j->is_reading)
+		return true;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += (time_t)(wait_ns / UNITS_NS_PER_S);
+	until.tv_nsec += (long)(wait_ns % UNITS_NS_PER_S);
+	until.tv_sec += until.tv_nsec / (long)UNITS_NS_PER_S;
+	until.tv_nsec %= (long)UNITS_NS_PER_S;
+	j->is_reading = pthread_timedjoin_np(j->reader, NULL, &until) != 0;
+	return !j->is_reading;
+}
+
+/* A page that asks for itself again until it is another one. */
+static void answer_progress(struct view_job *j, struct http_answer *ret)
+{
+	uint64_t done = 0, all = 0, events = 0;
+	char text[UNITS_TEXT_MAX];
+	size_t cnt;
+
+	for (unsigned int i = 0; i < j->trace_cnt; i++) {
+		const struct trace_block *b = trace_blocks(j->traces[i].in.trace, &cnt);
+
+		for (size_t k = 0; k < cnt; k++)
+			events += trace_block_events(&b[k], UINT32_MAX);
+		done += j->traces[i].in.indexed_events;
+		all += j->traces[i].in.all_events;
+	}
+	units_format_count(text, sizeof(text), events);
+	if (asprintf(&ret->text,
+		     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+		     "<meta http-equiv=\"refresh\" content=\"1\"><title>ebpfrec</title></head>\n"
+		     "<body><h1>The trace is read for the first time</h1>\n"
+		     "<p>%s events, %u %%. The next look begins at once.</p></body></html>\n",
+		     text, all ? (unsigned int)(100 * done / all) : 0) < 0) {
+		ret->text = NULL;
+		refuse(ret, 500, "out of memory\n");
+		return;
+	}
+	ret->type = "text/html; charset=utf-8";
+	ret->policy = "default-src 'none'";
+	ret->bytes = strlen(ret->text);
+}
+
+/* True: the traces can be asked. A page says how far reading is, and other questions wait. */
+static bool wait_for_traces(struct view_job *j, const char *what, struct http_answer *ret)
+{
+	bool is_page = !*what;
+
+	if (is_read(j, is_page ? PAGE_WAIT_NS : ANSWER_SECONDS * UNITS_NS_PER_S))
+		return true;
+	if (is_page)
+		answer_progress(j, ret);
+	else
+		refuse(ret, 503, "the trace is still being read\n");
+	return false;
+}
+
 static void answer(void *ctx, const struct http_request *q, struct http_answer *ret)
 {
 	struct view_job *j = ctx;
@@ -438,6 +529,12 @@ static void answer(void *ctx, const struct http_request *q, struct http_answer *
 		return;
 	}
 	what = take_trace(j, q->path + TOKEN_CHARS + 2);
+	if (!strcmp(what, "beside")) {
+		answer_beside(j, ret);
+		return;
+	}
+	if (!wait_for_traces(j, what, ret))
+		return;
 	for (unsigned int i = 0; i < j->trace_cnt; i++) {
 		if (look(&j->traces[i])) {
 			refuse(ret, 500, "the trace cannot be read; the terminal says why\n");
@@ -476,9 +573,12 @@ static int serve(struct view_job *j)
 		return EXIT_FAILED;
 	if (isatty(STDERR_FILENO))
 		say_note("open this address in a browser; Ctrl-C ends the viewer");
-	while (!interrupted)
+	while (!interrupted && !(is_read(j, 0) && j->read_status))
 		http_server_run(j->http, 500);
-	return 0;
+	/* what it writes has checksums, and whoever reads it next goes on from there */
+	if (j->is_reading)
+		_exit(0);
+	return interrupted ? 0 : j->read_status;
 }
 
 static int open_traces(struct view_job *j)
@@ -495,8 +595,8 @@ static int open_traces(struct view_job *j)
 
 		*in = (struct input){ .path = j->paths.v[j->trace_cnt], .quick = true };
 		c = input_open(in, true);
-		if (!c)
-			c = trace_is_live(in->trace) ? input_open_analysis(in) : input_analysis(in);
+		if (!c && trace_is_live(in->trace))
+			c = input_open_analysis(in);
 	}
 	return c;
 }
@@ -521,6 +621,7 @@ static int run(void *job)
 		return say_error("%s", page_lacks);
 	c = open_traces(j) ?: make_token(j);
 	c = c ?: input_status(http_server_start(&j->http, j->listen, answer, j, &e), &e);
+	c = c ?: begin_reading(j);
 	c = c ?: serve(j);
 	http_server_stop(j->http);
 	return c;

@@ -127,6 +127,10 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all)
 {
 	struct input *in = ctx;
 
+	in->indexed_events = done;
+	in->all_events = all;
+	if (!isatty(STDERR_FILENO))
+		return;
 	if (done < all)
 		progress_show(&in->progress, "indexing, once", done, all, "events");
 	else
@@ -143,8 +147,7 @@ int input_open_analysis(struct input *in)
 
 	if (r)
 		return input_status(r, &e);
-	if (isatty(STDERR_FILENO))
-		use.progress = show_progress;
+	use.progress = show_progress;
 	analysis_use_index(in->analysis, &use);
 	/* before the index, which takes the lists over into its file */
 	if (in->quick && !in->no_index)

@@ -46,6 +46,8 @@ struct input {
 	struct analysis *analysis;
 	size_t damage_noted;	/* damaged parts already reported */
 	struct progress progress;
+	/* while an index is made; another thread may look */
+	_Atomic uint64_t indexed_events, all_events;
 };
 
 /* Options of commands that read a trace; in is the struct input within the command's struct. */

@@ -290,6 +290,24 @@ def check_first_look(b):
     v.process.wait(60)
 
 
+def check_reading(b):
+    """The first look at a trace says how far it is read, and goes on to the page by itself."""
+    trace = os.path.join(tmp, "blocks")
+    for name in os.listdir(trace):
+        if name.startswith("derived"):
+            os.unlink(os.path.join(trace, name))
+    # so few CPU time is left to it that there is something to see
+    v = Viewer(trace)
+    os.sched_setaffinity(v.process.pid, {min(os.sched_getaffinity(0))})
+    os.setpriority(os.PRIO_PROCESS, v.process.pid, 19)
+    status, page = v.ask(v.path)
+    b.open(v.url)
+    check("the first look says how far it is, and becomes the page", status == 200 and (b"read for the first time" in page or b'id="app"' in page) and
+          b.wait("document.body && document.body.dataset.drawn", 60), page[:300])
+    v.process.send_signal(signal.SIGINT)
+    check("Ctrl-C ends it with 0 then, too", v.process.wait(60) == 0, v.process.returncode)
+
+
 def check_giving_up():
     """What nobody waits for any more does not hold up the next answer."""
     v = Viewer(os.path.join(tmp, "long"))
@@ -449,6 +467,7 @@ with Browser() as browser:
     check_keyboard("Chromium", browser, viewer)
     check_flames(browser, os.path.join(tmp, "stacks"))
     check_first_look(browser)
+    check_reading(browser)
     check_beside(browser, large)
     check_live(browser)
 check_firefox(viewer, large)
