@@ -164,7 +164,8 @@ function hatch_losses(canvas, area, missing, x) {
 	canvas.restore();
 }
 
-const shade = (canvas, area, g) => hatch_losses(canvas, area, lost, (ns) => g.toDomXCoord(ns / 1e9));
+/* The view of `ebpfrec report` that has a result's figures. */
+const VIEW_OF = { cpu: 'cpu', cpus: 'cpu', waits: 'sched', states: 'states', memory: 'alloc', io: 'io', spikes: 'spikes' };
 
 function draw_marks(canvas, area, x_of) {
 	canvas.save();
@@ -446,7 +447,8 @@ function make_graph(chart, plot) {
 			y: { axisLabelFormatter: axis_label(def), axisLabelWidth: 68, pixelsPerLabel: 28, labelsKMG2: axis_label(def) === bytes } },
 		gridLineColor: 'rgba(128, 128, 128, 0.25)', axisLineColor: 'rgba(128, 128, 128, 0.6)', axisLabelFontSize: 11,
 		animatedZooms: false, highlightCircleSize: 0,
-		underlayCallback: shade, drawCallback: (g) => { draw_over(chart, g); },
+		underlayCallback: (canvas, area, g) => hatch_losses(canvas, area, lost_of(VIEW_OF[def.result]), (ns) => g.toDomXCoord(ns / 1e9)),
+		drawCallback: (g) => { draw_over(chart, g); },
 		highlightCallback: (event, x, list, row) => hover(row, chart), unhighlightCallback: () => hover(-1, chart),
 		zoomCallback: (a, b) => show_seconds(a, b),
 		interactionModel: interaction(),

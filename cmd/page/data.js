@@ -20,7 +20,6 @@ let edges = [];		/* of bins, ns from the trace's start */
 let results = {}, texts = [];
 let from = 0, to = 0;	/* bins shown: [from, to) */
 const processes = new Map();	/* number of the text -> { pid, comm, is_other, name, group } */
-let lost = [];	/* bins in which anything is missing: [from, to) */
 
 /* What comes as differences becomes what it means. */
 function take_data(all) {
@@ -42,7 +41,6 @@ function take_data(all) {
 	processes.clear();
 	begin_groups();
 	paint();
-	lost = lost_of('all');
 }
 
 /* "upid pid name", or of a thread "tUTID tid pid name"; of those without rows of their own "other", or "other" and their name */
@@ -86,11 +84,11 @@ function was_recorded(source) {
 	return texts[results.info.value[i]].split(' ').includes(source);
 }
 
-/* Bins in which something is missing that "report VIEW" needs, or of "all" that was recorded: [from, to). */
-function lost_of(what) {
+/* Bins in which something is missing that `ebpfrec report VIEW` needs: [from, to). */
+function lost_of(view) {
 	const r = results.loss, found = [];
 	for (let i = 0; i < r.cnt; i++) {
-		if (texts[r.what[i]] !== what)
+		if (texts[r.what[i]] !== 'report ' + view)
 			continue;
 		const last = found[found.length - 1];
 		if (last && last[1] >= r.bin[i])

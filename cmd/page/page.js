@@ -25,7 +25,7 @@ function redraw() {
 	fold_empty();
 	find_unseen();
 	text_color = getComputedStyle(document.body).color;
-	$('span').textContent = instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s (' + duration(span_ns()) + '), ' + (lack || 'complete');
+	$('span').textContent = instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s (' + duration(span_ns()) + '), ' + (lack ? lack + ' where it is hatched' : 'complete');
 	$('span').className = lack ? 'incomplete' : '';
 	$('command').textContent = command('');
 	$('back').disabled = !steps;

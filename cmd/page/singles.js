@@ -15,7 +15,7 @@ function scale_of(width) {
 function draw_around(c, width, height, view, draw) {
 	const area = { x: PICTURE_LEFT, y: 0, w: width - PICTURE_LEFT, h: height };
 	const x = (ns) => PICTURE_LEFT + (ns - edges[from]) * area.w / span_ns();
-	hatch_losses(c, area, lost_of('report ' + view), x);
+	hatch_losses(c, area, lost_of(view), x);
 	draw();
 	draw_marks(c, area, x);
 }

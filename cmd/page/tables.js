@@ -11,16 +11,16 @@ const columns = {
 	sum: (id, name, format) => ({ id, name, format, of: (x) => x.sums[id] }),
 };
 
-/* keys: columns that tell rows apart. max: columns that do not add up. report: the command with these figures. */
+/* keys: columns that tell rows apart. max: columns that do not add up. */
 const TABLES = [
-	{ result: 'cpu', title: 'CPU', report: 'cpu', keys: ['process'], sums: ['oncpu_ns', 'switches', 'preempted'], max: [], sort: 'oncpu_ns',
+	{ result: 'cpu', title: 'CPU', keys: ['process'], sums: ['oncpu_ns', 'switches', 'preempted'], max: [], sort: 'oncpu_ns',
 		columns: [...columns.process, columns.sum('oncpu_ns', 'ONCPU', duration),
 			{ id: 'util_pct', name: '%CPU', format: percent, of: (x) => Math.round(100000 * x.sums.oncpu_ns / span_ns()) / 1000 },
 			columns.sum('switches', 'SWITCHES', count), columns.sum('preempted', 'PREEMPTED', count)] },
-	{ result: 'waits', title: 'Waits for a CPU', report: 'sched', keys: ['process'], sums: ['waits', 'wait_ns'], max: ['wait_max_ns'], sort: 'wait_ns',
+	{ result: 'waits', title: 'Waits for a CPU', keys: ['process'], sums: ['waits', 'wait_ns'], max: ['wait_max_ns'], sort: 'wait_ns',
 		columns: [...columns.process, columns.sum('waits', 'WAITS', count), columns.sum('wait_ns', 'WAIT', duration),
 			columns.sum('wait_max_ns', 'WAIT MAX', duration)] },
-	{ result: 'states', title: 'States of threads', report: 'states', keys: ['process'], max: [], sort: 'running_ns',
+	{ result: 'states', title: 'States of threads', keys: ['process'], max: [], sort: 'running_ns',
 		sums: ['running_ns', 'runnable_ns', 'preempted_ns', 'throttled_ns', 'disk_ns', 'uninterruptible_ns', 'sleeping_ns', 'stopped_ns', 'unknown_ns'],
 		columns: [...columns.process,
 			{ id: 'life_ns', name: 'LIFE', format: duration, of: (x) => Object.values(x.sums).reduce((a, b) => a + b) },
@@ -29,7 +29,7 @@ const TABLES = [
 			{ id: 'disk_ns', name: 'DISK', format: duration, of: (x) => was_recorded('block') ? x.sums.disk_ns : null },
 			columns.sum('uninterruptible_ns', 'UNINT', duration), columns.sum('sleeping_ns', 'ASLEEP', duration),
 			columns.sum('stopped_ns', 'STOPPED', duration), columns.sum('unknown_ns', 'UNKNOWN', duration)] },
-	{ result: 'memory', title: 'Memory', report: 'alloc', keys: ['process', 'source'], sums: ['allocs', 'frees', 'alloc_bytes', 'free_bytes', 'exit_bytes'],
+	{ result: 'memory', title: 'Memory', keys: ['process', 'source'], sums: ['allocs', 'frees', 'alloc_bytes', 'free_bytes', 'exit_bytes'],
 		max: ['peak_bytes'], sort: 'alloc_bytes',
 		columns: [...columns.process, columns.text('source', 'SOURCE'), columns.sum('allocs', 'ALLOCS', count), columns.sum('frees', 'FREES', count),
 			columns.sum('alloc_bytes', 'ALLOC BYTES', bytes), columns.sum('free_bytes', 'FREE BYTES', bytes),
@@ -37,7 +37,7 @@ const TABLES = [
 			/* of several processes the highest are known, not what they had together */
 			{ id: 'peak_bytes', name: 'PEAK BYTES', format: bytes, of: (x) => x.group.is_single ? x.sums.peak_bytes : null },
 			columns.sum('exit_bytes', 'EXIT BYTES', bytes)] },
-	{ result: 'io', title: 'Block I/O', report: 'io', keys: ['process', 'dev', 'op', 'submitter', 'owner_how'],
+	{ result: 'io', title: 'Block I/O', keys: ['process', 'dev', 'op', 'submitter', 'owner_how'],
 		sums: ['ios', 'bytes', 'errors'], max: ['lat_max_ns'], sort: 'bytes',
 		columns: [...columns.process, { name: 'DEVICE', text: true, of: (x) => device(x.key.dev) }, columns.text('op', 'OP'), columns.sum('ios', 'IOS', count),
 			columns.sum('bytes', 'BYTES', bytes),
@@ -48,7 +48,7 @@ const TABLES = [
 
 /* Single events: rows as they are, those that begin in the window. */
 const EVENTS = [
-	{ result: 'spikes', title: 'Spikes', report: 'spikes', at: 'start_ns', columns: [
+	{ result: 'spikes', title: 'Spikes', at: 'start_ns', columns: [
 		['START (s)', 'start_ns', instant], ['PID', 'pid'], ['COMM', 'comm', null, true], ['SOURCE', 'source', null, true], ['DUR', 'dur_ns', duration],
 		['BYTES', 'bytes', bytes], ['CAUSE', 'cause', null, true], ['USER STACK', 'user_stack', null, true], ['KERNEL STACK', 'kernel_stack', null, true]] },
 	{ result: 'slow_requests', title: 'Slowest requests', note: 'of the whole page; they ended in the millisecond that begins here', at: 'at_ns', columns: [
@@ -163,9 +163,9 @@ function fill(box, def, rows, note) {
 const by_option = () => by === 'process' ? '' : ' --by ' + (by === 'name' ? 'comm' : by);
 
 function draw_table(def) {
-	const word = wanted(), note = missing(def.report);
+	const word = wanted(), note = missing(VIEW_OF[def.result]);
 	const rows = rows_of(def).filter((x) => matches(word, x.group.label, x.group.pid));
-	fill($('box-' + def.result), def, rows, [element('code', {}, command(def.report + by_option())),
+	fill($('box-' + def.result), def, rows, [element('code', {}, command(VIEW_OF[def.result] + by_option())),
 		...(note ? [' ', element('span', { class: 'incomplete' }, note)] : [])]);
 }
 
@@ -190,7 +190,7 @@ function draw_events(def) {
 	const full = { ...def, columns: def.columns.map(([name, id, format, text]) => ({ id, name, format, text, of: (i) => value(id, i, text) })) };
 	const word = wanted();
 	fill(box, full, rows.filter((i) => matches(word, value(r.process ? 'process' : 'comm', i, true), r.pid ? r.pid[i] : '')),
-		[def.note || element('code', {}, command(def.report))]);
+		[def.note || element('code', {}, command(VIEW_OF[def.result]))]);
 }
 
 function add_table(def, draw, has_data) {

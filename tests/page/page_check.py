@@ -245,6 +245,25 @@ def check_colors():
     check("a series has the color that its legend says (%d of %d columns)" % (same, same + other), same > 10 * other and same > 100, (same, other))
 
 
+# How many columns of pixels are hatched, of those right of the axis.
+HATCHED = """((title) => {
+	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas');
+	const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+	const is_red = (x, y) => { const at = 4 * (y * width + x); return data[at + 3] > 80 && data[at] > 120 && data[at + 1] < 70 && data[at + 2] < 70; };
+	const columns = [...Array(width).keys()].filter((x) => x > 70 && [...Array(height).keys()].some((y) => is_red(x, y)));
+	return [columns.length, width - 70];
+})"""
+
+
+def check_hatched():
+    """Switches are lost from 2 to 3 s of the golden trace, and no requests."""
+    dump(os.path.join(tmp, "golden.html"))
+    share = {title: (lambda hatched, width: hatched / width)(*browser.evaluate("%s('%s')" % (HATCHED, title))) for title in ("CPUs busy", "Requests by device")}
+    span = float(sql(os.path.join(tmp, "golden"), "SELECT max(to_ns) / 1e9 AS s FROM blocks")[0]["s"])
+    check("a chart is hatched where events are missing that its figures need (%.2f of its width), and no other" % share["CPUs busy"],
+          abs(share["CPUs busy"] - 1 / span) < 0.05 and share["Requests by device"] == 0, (share, span))
+
+
 def check_paper():
     fits = "[...document.querySelectorAll('.chart:not([hidden]) .plot')].every((e) => Math.abs(e.querySelector('canvas').clientWidth - e.clientWidth) < 2)"
     dump(os.path.join(tmp, "page.html"))
@@ -289,6 +308,11 @@ def point(title, x, y):
     return browser.evaluate("%s('%s', %f, %f)" % (POINT, title, x, y))
 
 
+def unquoted(name):
+    """CSV has a quote before what a spreadsheet would take for a formula."""
+    return re.sub(r"^'(?=[=+@-])", "", name)
+
+
 def sql(trace, statement):
     r = subprocess.run([ebpfrec, "sql", "-i", trace, "--format", "csv", statement], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
     return list(csv.DictReader(io.StringIO(r.stdout)))
@@ -308,7 +332,7 @@ def check_pictures():
         canvas = browser.evaluate("%s.find((e) => e.querySelector('h2').textContent.startsWith('Who ran')).querySelector('canvas').clientWidth" % PICTURES)
         x = (104 + (canvas - 104) * (int(s["start_ns"]) + int(s["dur_ns"]) / 2) / end) / canvas
         said = point("Who ran on each CPU", x, (cpus.index(int(s["cpu"])) * 22 + 8) / (len(cpus) * 22 + 18))
-        if "CPU %s: " % s["cpu"] not in said or "thread %s of %s," % (s["tid"], re.sub("^'(?=[=+@-])", "", s["comm"])) not in said:
+        if "CPU %s: " % s["cpu"] not in said or "thread %s of %s," % (s["tid"], unquoted(s["comm"])) not in said:
             wrong.append((s, said))
     check("the lanes say who ran on each CPU (%d slices asked for)" % len(slices[:8]), slices and not wrong, wrong[:2])
     wanted = sum(int(r["ios"]) for r in sql(trace, "SELECT ios FROM latency_hist(0, %d, 0, 'none') WHERE phase = 'total'" % end))
@@ -357,7 +381,7 @@ def check_without_script():
     comms = {html.unescape(v) for v in re.findall(r'<td class="text">([^<]*)</td>', text)}
     r = subprocess.run([ebpfrec, "report", "-i", os.path.join(tmp, "golden"), "cpu", "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE,
                        stderr=subprocess.DEVNULL, text=True, check=True)
-    wanted = {re.sub(r"^'(?=[=+@-])", "", x["comm"]) for x in csv.DictReader(io.StringIO(r.stdout))}
+    wanted = {unquoted(x["comm"]) for x in csv.DictReader(io.StringIO(r.stdout))}
     check("without scripts the summary is there", wanted and wanted <= comms and rows.tags["table"] >= 4, (wanted - comms, rows.tags))
     check("the page names no other file or host", not re.search(r'(src|href)=|url\(|@import', text.split("<script", 1)[0]))
     check("the page has the licence of what it contains", "MIT" in text and "Permission is hereby granted" in text)
@@ -372,6 +396,7 @@ with Browser() as browser:
     check_places()
     check_axes()
     check_colors()
+    check_hatched()
     check_paper()
     check_firefox()
     check_windows("golden trace", os.path.join(tmp, "golden"), 3)
