@@ -13,11 +13,12 @@
 #
 # A declaration is lines of words; `#` begins a comment line. DOC is the rest of the line, with code between backquotes.
 #
-#     list NAME [of=STRUCT] [rows=LIST|row=FUNCTION] [more=FUNCTION] [find=FUNCTION] [process=FUNCTION] [key] [time=COLUMN]
+#     list NAME [of=STRUCT] [rows=LIST|row=FUNCTION] [more=FUNCTION] [find=FUNCTION] [process=FUNCTION] [key] [time=COLUMN] [end=COLUMN]
 #               [window=instant|interval]
 #                           a table of a list that a trace keeps in memory (analyze/tables/tables_list.c, whose struct list
 #                           says what the functions do). rows: trace_LIST() gives the rows, which are struct STRUCT. key: the
-#                           first column is looked up; time: rows come in its order; window: which rows a window has
+#                           first column is looked up; time: rows come in its order; end: rows mostly come in
+#                           its order, and a query for the last ones begins there; window: which rows a window has
 #     table NAME [as=WORD] [of=STRUCT]    a table that is made of events; C calls its columns COL_WORD_x, for COL_NAME_x
 #     call NAME(ARGUMENTS) [of=STRUCT]    a table-valued function; C calls its columns COL_NAME_x. STRUCT: what a view adds up for a
 #                               row (analyze/views/view.h)
@@ -115,18 +116,21 @@ $1 ~ /^(list|table|call|view|function)$/ {
 		struct[n] = opt["of"]
 	} else {
 		call[n] = $2
-		if (options(3, " as= of= rows= row= more= find= process= key time= window= ") != "")
+		if (options(3, " as= of= rows= row= more= find= process= key time= end= window= ") != "")
 			fail("what is '" rest(3) "'?")
 		word_c[n] = toupper("as" in opt ? opt["as"] : $2)
 		struct[n] = opt["of"]
 		rows[n] = opt["rows"]
 		key[n] = "key" in opt ? 0 : -1
 		time[n] = opt["time"]
+		end[n] = opt["end"]
 		window[n] = "window" in opt ? "WINDOW_" toupper(opt["window"]) : "NULL"
 		code[n] = ".row = " (rows[n] == "" ? opt["row"] : "row_of_" rows[n])
 		for (i = split("more find process", words, " "); i; i--)
 			if (words[i] in opt)
 				code[n] = code[n] ", ." words[i] " = " opt[words[i]]
+		if (end[n] != "")
+			code[n] = code[n] ", .ending = trace_" rows[n] "_ending"
 	}
 	name[n] = call[n]
 	sub(/\(.*/, "", name[n])
@@ -193,14 +197,14 @@ function put_arguments_c(n,    text, args, cnt, i)
 	printf "\n#define NAME_%s %s\n#define ARGS_%s %d", word_c[n], quoted(name[n]), word_c[n], cnt
 }
 
-function time_column(n,    c)
+function named_column(n, what, none,    c)
 {
-	if (time[n] == "")
-		return -1
+	if (what == "")
+		return none
 	for (c = 0; c < column_cnt[n]; c++)
-		if (column[n, c] == time[n])
+		if (column[n, c] == what)
 			return c
-	fail(name[n] " has no column " time[n])
+	fail(name[n] " has no column " what)
 }
 
 function put_columns(    n, c)
@@ -225,10 +229,10 @@ function put_columns(    n, c)
 	for (n = 1; n <= cnt; n++)
 		if (kind[n] == "list" && rows[n] != "")
 			printf " \\\n\tX(%s)", rows[n]
-	printf "\n\n/* Tables of lists: X(NAME, \"name\", \"doc\", time, key, window, members of struct list). */\n#define LIST_TABLES(X)"
+	printf "\n\n/* Tables of lists: X(NAME, \"name\", \"doc\", time, end, key, window, members of struct list). */\n#define LIST_TABLES(X)"
 	for (n = 1; n <= cnt; n++)
 		if (kind[n] == "list")
-			printf " \\\n\tX(%s, %s, %s, %d, %d, %s, %s)", word_c[n], quoted(name[n]), quoted(doc[n]), time_column(n), key[n], window[n], code[n]
+			printf " \\\n\tX(%s, %s, %s, %d, %d, %d, %s, %s)", word_c[n], quoted(name[n]), quoted(doc[n]), named_column(n, time[n], -1), named_column(n, end[n], 0), key[n], window[n], code[n]
 	printf "\n\n/* Functions of SQL that are no aggregates: X(NAME, arguments). */\n#define SQL_FUNCTIONS(X)"
 	for (n = 1; n <= cnt; n++)
 		if (kind[n] == "function" && about[n] !~ /^aggregate:/)

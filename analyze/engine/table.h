@@ -80,6 +80,11 @@ struct table_def {
 	unsigned int col_cnt;			/* without the hidden ones */
 	unsigned int arg_cnt;			/* hidden ones */
 	int time_col, cpu_col, utid_col, key_col;	/* -1: there is none */
+	/*
+	 * The column with the ends of intervals that follow each other, of which a query may need
+	 * but the last; 0: there is none.
+	 */
+	int end_col;
 	bool is_ordered;			/* rows come in ascending order of time_col */
 	bool is_exported;
 	const char *window;	/* which rows belong to the window :from to :to; NULL: all */

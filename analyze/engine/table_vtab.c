@@ -101,6 +101,9 @@ static char plan_letter(const struct table_def *def, const struct sqlite3_index_
 		return 0;
 	if (c->iColumn == def->time_col)
 		return c->op < sizeof(time_letters) ? time_letters[c->op] : 0;
+	if (def->end_col && c->iColumn == def->end_col)
+		return c->op == SQLITE_INDEX_CONSTRAINT_GT || c->op == SQLITE_INDEX_CONSTRAINT_GE ?
+			       time_letters[c->op] : 0;
 	if (!eq)
 		return 0;
 	return c->iColumn == def->cpu_col ? 'c' : c->iColumn == def->utid_col ? 'u' :

@@ -28,6 +28,11 @@ struct list {
 	 * rows, which are neighbours. NULL: the list is searched.
 	 */
 	size_t (*find)(const struct analysis *a, int64_t key, size_t *ret_cnt);
+	/*
+	 * The first row that may end at an instant or later, where rows come in that order; NULL:
+	 * they do not.
+	 */
+	size_t (*ending)(const struct trace *t, uint64_t ts_ns);
 	/* The process of a row; its container, unit and user are the last columns. NULL: they are
 	 * not. */
 	uint32_t (*process)(const struct analysis *a, size_t i);
@@ -69,6 +74,8 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 		s->at = i < s->end ? i : s->end;
 		s->end = i < s->end && cnt < s->end - i ? i + cnt : s->end;
 	}
+	if (s->list->ending && q->from_ns > INT64_MIN)
+		s->at = s->list->ending(a->trace, context_abs(a, q->from_ns));
 	*ret_state = s;
 	return 0;
 }
@@ -400,10 +407,11 @@ static double list_row_cnt(const struct analysis *a, const struct table_def *def
 
 /* clang-format off */
 const struct table_def tables_of_lists[] = {
-#define X(name_, text, about, time, key, window_, ...)                                             \
+#define X(name_, text, about, time, end, key, window_, ...)                                        \
 	{                                                                                          \
 		.name = text, .doc = about, .cols = (const struct table_column[]){ COLS_##name_ }, \
 		.col_cnt = COL_##name_##_CNT, .time_col = time, .cpu_col = -1, .utid_col = -1,     \
+		.end_col = end,                                                                    \
 		.key_col = key, .is_exported = true, .window = window_, .row_cnt = list_row_cnt,   \
 		.data = &(const struct list){ __VA_ARGS__ },                                       \
 		.open = list_open, .step = list_step, .close = list_close,                         \

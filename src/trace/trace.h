@@ -187,6 +187,14 @@ const struct trace_mm_reset *trace_mm_reset_at(const struct trace *t, size_t i);
 /* The place of the first one at ts_ns or later. */
 size_t trace_mm_reset_from(const struct trace *t, uint64_t ts_ns);
 
+/*
+ * The place of the first row that may end at ts_ns or later. Rows mostly come in that order; where
+ * they do not, it is 0.
+ */
+size_t trace_costs_ending(const struct trace *t, uint64_t ts_ns);
+size_t trace_hook_stats_ending(const struct trace *t, uint64_t ts_ns);
+size_t trace_blocks_ending(const struct trace *t, uint64_t ts_ns);
+
 /* Over (utid, upid) of the first cnt threads: tells whether ids stand for what they stood for. */
 uint64_t trace_thread_hash(const struct trace *t, size_t cnt);
 /*

@@ -180,6 +180,8 @@ void trace_finalize_blocks(struct trace *t)
 	for (size_t i = t->blocks.cnt; i-- > 0;) {
 		if (b[i].first_ns < late)
 			late = b[i].first_ns;
+		if (m[i].late_ns == late) /* since a refresh; so are those before it */
+			break;
 		m[i].late_ns = late;
 	}
 }

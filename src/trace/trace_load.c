@@ -289,6 +289,17 @@ static int keep_strings(struct trace *t, const struct row_type *of, void *row)
 	return 0;
 }
 
+/* Rows of costs and hook_stats begin with from_ns and to_ns. */
+static void note_order(struct trace *t, unsigned int list)
+{
+	const struct trace_list *l = &t->rows[list];
+	const uint64_t *last = trace_row_at(t, list, l->cnt - 1), *before;
+
+	before = l->cnt > 1 ? trace_row_at(t, list, l->cnt - 2) : last;
+	if (last[1] < before[1])
+		t->unordered |= 1u << list;
+}
+
 static int load_sections(struct load *l, struct block_meta *f)
 {
 	const struct row_type *of;
@@ -302,6 +313,8 @@ static int load_sections(struct load *l, struct block_meta *f)
 			r = block_meta_rows(f, l->t->reader.zunpack, type, &rows);
 		while (of && r == 0 && (r = row_get(&rows, of, &row)) > 0) {
 			r = keep_strings(l->t, of, &row) ?: load_row(l->t, type, &row);
+			if (!r && (type == CHUNK_COST || type == CHUNK_HOOK_STATS))
+				note_order(l->t, type);
 		}
 	}
 	return r;

@@ -126,13 +126,17 @@ uint64_t trace_end_ns(const struct trace *t)
 void trace_estimate_costs(struct trace *t)
 {
 	struct trace_hook_stat *h = t->rows[CHUNK_HOOK_STATS].v;
-	struct hook_mean means[256] = { { 0 } };	/* by hook, a byte */
-	size_t i, cnt = t->rows[CHUNK_HOOK_STATS].cnt;
+	size_t i = t->hook_mean_cnt, cnt = t->rows[CHUNK_HOOK_STATS].cnt;
 
-	for (i = 0; i < cnt; i++)
-		hook_mean_add(&means[h[i].hook], &h[i]);
-	for (i = 0; i < cnt; i++)
-		h[i].cost_ns = hook_cost_ns(&h[i], &means[h[i].hook]);
+	for (; t->hook_mean_cnt < cnt; t->hook_mean_cnt++)
+		hook_mean_add(&t->hook_means[h[t->hook_mean_cnt].hook], &h[t->hook_mean_cnt]);
+	/* a refresh adds few rows, and what those before cost is known better seldom enough */
+	if (cnt - t->hook_cost_cnt > t->hook_cost_cnt / 64) {
+		t->hook_cost_cnt = cnt;
+		i = 0;
+	}
+	for (; i < cnt; i++)
+		h[i].cost_ns = hook_cost_ns(&h[i], &t->hook_means[h[i].hook]);
 }
 
 void trace_stacks_index(struct trace *t)
@@ -373,6 +377,33 @@ size_t trace_rows_from(const struct trace *t, unsigned int list, uint64_t key)
 			hi = mid;
 	}
 	return lo;
+}
+
+static size_t rows_ending(const struct trace *t, unsigned int list, uint64_t ts_ns)
+{
+	const struct trace_list *l = &t->rows[list];
+
+	/* the ends are the second field */
+	return t->lists || t->unordered & 1u << list ? 0 :
+	       lower_bound_field((const char *)l->v, l->cnt, l->row_bytes, sizeof(uint64_t),
+				 sizeof(uint64_t), ts_ns);
+}
+
+size_t trace_costs_ending(const struct trace *t, uint64_t ts_ns)
+{
+	return rows_ending(t, CHUNK_COST, ts_ns);
+}
+
+size_t trace_hook_stats_ending(const struct trace *t, uint64_t ts_ns)
+{
+	return rows_ending(t, CHUNK_HOOK_STATS, ts_ns);
+}
+
+size_t trace_blocks_ending(const struct trace *t, uint64_t ts_ns)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	return lower_bound(b, t->blocks.cnt, to_ns, ts_ns);
 }
 
 const struct manifest_entry *trace_manifest(const struct trace *t, size_t *ret_cnt)

@@ -15,6 +15,7 @@
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "format/column_reader.h"
+#include "format/hook.h"
 #include "trace/trace_read.h"
 #include "store/bundle.h"
 
@@ -79,6 +80,10 @@ struct trace {
 	struct trace_list blocks, more, damages;
 	struct trace_list rows[TRACE_LIST_CNT];	/* by enum trace_list_id */
 	size_t sorted_reset_cnt;	/* so many resets of memory are in order */
+	uint32_t unordered;	/* 1 << list: its rows do not come in the order of their ends */
+	/* of hook_stats: so many rows are in the means, and so many had a cost by all of them */
+	struct hook_mean hook_means[256];	/* by hook, a byte */
+	size_t hook_mean_cnt, hook_cost_cnt;
 	bool must_link;		/* a thread lacks flags of its process */
 	bool has_orphans;	/* a thread's process was not read yet */
 	/*

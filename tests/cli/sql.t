@@ -129,3 +129,7 @@ $ sqlite3 -csv g.db 'SELECT pid, source, allocs, alloc_bytes, freed_bytes, held_
 $ ebpfrec sql -i golden.ebpfrec "SELECT thread_state(1), thread_state(2), thread_state(0x402), thread_state(0x1000), thread_state(4), thread_state(8), thread_state(0), thread_state(NULL)" --format csv
 1> thread_state(1),thread_state(2),thread_state(0x402),thread_state(0x1000),thread_state(4),thread_state(8),thread_state(0),thread_state(NULL)
 1> sleeping,uninterruptible,sleeping,uninterruptible,stopped,stopped,preempted,
+
+# What ends before a query's time is passed over, where rows come in the order of their ends: no answer differs.
+$ for t in hook_stats cost blocks; do for x in -1 0 999999999 1000000000 1000000001 2.5e9 9e18; do ebpfrec sql -i golden.ebpfrec --format csv "SELECT (SELECT count(*) FROM $t WHERE to_ns > $x) - (SELECT count(*) FROM $t WHERE +to_ns > $x), (SELECT count(*) FROM $t WHERE to_ns >= $x) - (SELECT count(*) FROM $t WHERE +to_ns >= $x), (SELECT count(*) FROM $t WHERE to_ns = $x) - (SELECT count(*) FROM $t WHERE +to_ns = $x)" 2>&1 | tail -n 1; done; done | sort | uniq -c | tr -s ' '
+1>  21 0,0,0
