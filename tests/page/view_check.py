@@ -221,9 +221,9 @@ def check_flames(b, trace):
     b.open(v.url)
     b.wait("document.body.dataset.drawn", 60)
     b.click("document.getElementById('explain')")
-    b.wait("document.querySelector('#why .answer')", 30)
+    b.wait("!!document.querySelector('#why .answer')", 30)
     b.click("[...document.querySelectorAll('#why-flames button')][1]")
-    b.wait("document.querySelector('#why-flame .frames div')", 30)
+    b.wait("!!document.querySelector('#why-flame .frames div')", 30)
     frames = b.evaluate("[...document.querySelectorAll('#why-flame .frames div')].map((e) => e.title.replace(/:.*/, ''))")
     folded = subprocess.run([ebpfrec, "report", "stacks", "-i", trace, "--format", "folded"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True).stdout
     names = {f for line in folded.splitlines() for f in line.rsplit(" ", 1)[0].split(";")}
