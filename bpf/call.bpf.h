@@ -5,8 +5,7 @@
  * quota of its group was used up. On the way into the kernel a task leaves the registers of user
  * space on its stack, with the number of the call, or -1 after an exception or interrupt.
  */
-#ifndef CALL_BPF_H
-#define CALL_BPF_H
+#pragma once
 
 #include "fixes.bpf.h"
 
@@ -324,5 +323,3 @@ static __always_inline struct call call_of(struct task_struct *task, bool is_asl
 	c.call = is_asleep ? call_number(task, &c) : call_number(task, NULL);
 	return c;
 }
-
-#endif /* CALL_BPF_H */

@@ -4,8 +4,7 @@
  * that the verifier sees constants and drops the code that is not taken. src/probe/kernel.c reads
  * the facts about the kernel's prototypes from the kernel's BTF.
  */
-#ifndef CONF_BPF_H
-#define CONF_BPF_H
+#pragma once
 
 #include "vmlinux.h"
 #include "wire.h"
@@ -97,5 +96,3 @@ const volatile __u64 conf_at_this_cpu_off __weak = 0;
  * loading and before attaching.
  */
 __u64 kernel_vmemmap __weak = 0;
-
-#endif /* CONF_BPF_H */

@@ -7,8 +7,7 @@
  * Nothing slow may happen between emit_reserve() and emit_submit(), because a reserved record
  * hides everything behind it in the ring. Every reserved record must be submitted.
  */
-#ifndef EMIT_BPF_H
-#define EMIT_BPF_H
+#pragma once
 
 #include "conf.bpf.h"
 #include "wire.h"
@@ -193,5 +192,3 @@ static __always_inline void send_vm(__u32 tid, __u32 pid, __u32 op, __u64 addr, 
 	r->total_vm_pages = total;
 	emit_submit(&e, r);
 }
-
-#endif /* EMIT_BPF_H */

@@ -3,8 +3,7 @@
  * filter.bpf.h: the target set, which holds the workload's processes by tgid. User space puts the
  * first processes in, the task hooks add their children, and the other hooks only look them up.
  */
-#ifndef FILTER_BPF_H
-#define FILTER_BPF_H
+#pragma once
 
 #include "conf.bpf.h"
 
@@ -90,5 +89,3 @@ static __always_inline bool filter_may_have_object(__u64 addr, __u32 shift)
 
 	return !conf_fetching || !word || *word & bit;
 }
-
-#endif /* FILTER_BPF_H */

@@ -4,8 +4,7 @@
  * the change in the kernel. Nothing here looks at a version number: CO-RE decides from the running
  * kernel's BTF.
  */
-#ifndef FIXES_BPF_H
-#define FIXES_BPF_H
+#pragma once
 
 #include "emit.bpf.h"
 #include <bpf/bpf_core_read.h>
@@ -337,5 +336,3 @@ static __always_inline __u32 fix_rq_part(struct request *rq)
 	}
 	return 0;
 }
-
-#endif /* FIXES_BPF_H */

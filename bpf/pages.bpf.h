@@ -5,8 +5,7 @@
  * EVENT_PAGES_KERNEL; nothing is guessed. The pages of direct I/O are not the file's, but the bio
  * leads to the file.
  */
-#ifndef PAGES_BPF_H
-#define PAGES_BPF_H
+#pragma once
 
 #include "emit.bpf.h"
 #include <bpf/bpf_core_read.h>
@@ -178,5 +177,3 @@ static __always_inline struct inode *pages_fill(struct wire_request_issue *r, st
 	}
 	return first.is_disk ? NULL : first.inode;
 }
-
-#endif /* PAGES_BPF_H */

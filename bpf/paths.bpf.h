@@ -8,8 +8,7 @@
  *
  * The path is the one inside the file system: the kernel does not say here where that is mounted.
  */
-#ifndef PATHS_BPF_H
-#define PATHS_BPF_H
+#pragma once
 
 #include "emit.bpf.h"
 #include <bpf/bpf_core_read.h>
@@ -124,5 +123,3 @@ static __always_inline void path_send(const struct emit *of, struct inode *inode
 	if (bytes <= sizeof(*p) && emit_output(&e, p, bytes))
 		*(volatile __u64 *)seen = word;
 }
-
-#endif /* PATHS_BPF_H */

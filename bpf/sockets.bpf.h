@@ -5,8 +5,7 @@
  * One look into a small table says that they were sent before. Its word changes with the inode and
  * with time, so a socket that gets another peer is sent again after a while.
  */
-#ifndef SOCKETS_BPF_H
-#define SOCKETS_BPF_H
+#pragma once
 
 #include "emit.bpf.h"
 #include <bpf/bpf_core_read.h>
@@ -91,5 +90,3 @@ static __always_inline void socket_send(const struct emit *of, struct file *file
 	emit_submit(&e, r);
 	*(volatile __u64 *)seen = word;
 }
-
-#endif /* SOCKETS_BPF_H */

@@ -9,8 +9,7 @@
  * be preempted, two programs may want the same place; the second stack is lost and counted.
  * The kernel walks user space by frame pointers only.
  */
-#ifndef STACKS_BPF_H
-#define STACKS_BPF_H
+#pragma once
 
 #include "emit.bpf.h"
 #include "fixes.bpf.h"
@@ -108,5 +107,3 @@ static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __
 		emit_output(e, s, offsetof(struct wire_stack, frames) + kernel_cnt * 8);
 	__sync_fetch_and_add(&p->busy, -1);
 }
-
-#endif /* STACKS_BPF_H */

@@ -5,8 +5,7 @@
  * running kernel's BTF. A field that exists only in some kernels sits in a
  * flavour (name___suffix) and is guarded by bpf_core_field_exists().
  */
-#ifndef VMLINUX_H
-#define VMLINUX_H
+#pragma once
 
 typedef unsigned char __u8;
 typedef unsigned short __u16;
@@ -487,5 +486,3 @@ struct bpf_iter__task {
 };
 
 #pragma clang attribute pop
-
-#endif /* VMLINUX_H */

@@ -13,8 +13,7 @@
  * Byte order is the machine's. No record has holes: a ring reservation is not
  * cleared, and an unwritten byte would be kernel memory leaking into a trace.
  */
-#ifndef WIRE_H
-#define WIRE_H
+#pragma once
 
 #ifndef __BPF__
 #include <stddef.h>
@@ -206,5 +205,3 @@ struct wire_calib {
 	wire_u32 cnt;
 	wire_u64 page[WIRE_CALIB_MAX];	/* addresses of struct page */
 };
-
-#endif /* WIRE_H */

@@ -10,8 +10,7 @@
  *
  * Threads: any. Nothing here fails.
  */
-#ifndef BIN_NOISE_H
-#define BIN_NOISE_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,3 @@ double bin_compare(const struct bin_estimate *a, const struct bin_estimate *b);
  * would show a change at a level of 1 % without it, and 1 % do so.
  */
 double bin_corrected(double p, size_t cnt);
-
-#endif /* BIN_NOISE_H */

@@ -19,8 +19,7 @@
  *
  * Threads: one.
  */
-#ifndef DIFF_H
-#define DIFF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -95,5 +94,3 @@ const char *diff_verdict_name(enum diff_verdict v);
 int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workload,
 	     int (*row)(void *ctx, const struct diff_row *row), void *ctx, struct diff_summary *ret,
 	     struct err *e);
-
-#endif /* DIFF_H */

@@ -12,8 +12,7 @@
  * Ownership: the caller's; role_assign() allocates name and parent of each role.
  * Threads: any. Errors: -ENOMEM.
  */
-#ifndef ROLE_H
-#define ROLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +43,3 @@ struct role {
  */
 int role_assign(struct role_process *p[2], const size_t cnt[2], struct role **ret, size_t *ret_cnt);
 void role_free(struct role *roles, size_t cnt);
-
-#endif /* ROLE_H */

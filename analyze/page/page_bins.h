@@ -8,8 +8,7 @@
  * few depends on how long somebody is to wait: a step is answered at once, and where somebody
  * stays, the same window comes with finer bins. Threads: one.
  */
-#ifndef PAGE_BINS_H
-#define PAGE_BINS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -35,5 +34,3 @@ int page_bins_make(struct page_bins *b, struct analysis *a, uint64_t from_ns, ui
  */
 int page_bins_refine(struct page_bins *b, const uint64_t *at_ns, size_t cnt, struct err *e);
 void page_bins_done(struct page_bins *b);
-
-#endif /* PAGE_BINS_H */

@@ -9,8 +9,7 @@
  * column upid becomes "process": a text of number, PID and name, or "other" and the name of others.
  * Threads: one.
  */
-#ifndef PAGE_COLUMNS_H
-#define PAGE_COLUMNS_H
+#pragma once
 
 #include "analyze/context/context.h"
 #include "base/buf.h"
@@ -42,5 +41,3 @@ void page_columns_end(struct page_columns *c);
 
 void page_put(struct buf *out, const char *text);
 void page_put_int(struct buf *out, int64_t v);
-
-#endif /* PAGE_COLUMNS_H */

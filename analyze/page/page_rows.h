@@ -9,8 +9,7 @@
  * one of the names with most, by this name, which stands in place of the upid; of the rest the upid
  * is NULL. So the sums of a bin, and those of these names, are always exact. Threads: one.
  */
-#ifndef PAGE_ROWS_H
-#define PAGE_ROWS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -45,5 +44,3 @@ struct page_rows_def {
  */
 int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,
 		  size_t rows_wanted, struct err *e);
-
-#endif /* PAGE_ROWS_H */

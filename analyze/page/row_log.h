@@ -6,8 +6,7 @@
  *
  * All zeros, then row_log_init(). Threads: one at a time.
  */
-#ifndef ROW_LOG_H
-#define ROW_LOG_H
+#pragma once
 
 #include "analyze/context/analysis.h"
 #include "base/buf.h"
@@ -24,5 +23,3 @@ void row_log_init(struct row_log *l);
 void row_log_done(struct row_log *l);
 /* Gives the sink all that is kept. 0 or -errno. */
 int row_log_replay(const struct row_log *l, const struct row_sink *to);
-
-#endif /* ROW_LOG_H */

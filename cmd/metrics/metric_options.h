@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* metric_options: what `metrics` and `export --to openmetrics` have in common. Threads: one. */
-#ifndef METRIC_OPTIONS_H
-#define METRIC_OPTIONS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -33,5 +32,3 @@ struct metric_options {
 int metric_options_by(void *by, const char *value, struct err *e);
 /* Lists the metrics on stdout: takes --list. */
 int metric_options_list(void *field, const char *value, struct err *e);
-
-#endif /* METRIC_OPTIONS_H */

@@ -5,8 +5,7 @@
  *
  *     schema/report_metrics.sql --schema/metrics.awk--> build/metric_table.c
  */
-#ifndef METRIC_TABLE_H
-#define METRIC_TABLE_H
+#pragma once
 
 enum metric_type {
 	METRIC_COUNTER, /* a sum since the counting began */
@@ -30,5 +29,3 @@ struct metric {
 
 /* Rows with the same name follow each other, and so do those of a section, in the order of SQL. */
 extern const struct metric metric_table[];
-
-#endif /* METRIC_TABLE_H */

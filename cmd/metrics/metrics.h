@@ -13,8 +13,7 @@
  *
  * Threads: one. Errors: 0 or -errno and struct err.
  */
-#ifndef METRICS_H
-#define METRICS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -69,5 +68,3 @@ int metrics_write(const struct metrics *m, FILE *f, bool openmetrics);
 int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace *t,
 		       uint64_t from_ns, uint64_t to_ns, uint64_t every_ns, FILE *f,
 		       uint64_t *ret_samples, struct err *e);
-
-#endif /* METRICS_H */

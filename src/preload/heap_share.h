@@ -12,8 +12,7 @@
  * The workload may write anything here at any time. The recorder therefore never maps the file,
  * which the workload may also cut, but reads each word once.
  */
-#ifndef HEAP_SHARE_H
-#define HEAP_SHARE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -85,5 +84,3 @@ _Static_assert(sizeof(struct heap_share_record) == 32 && HEAP_CHUNK_RECORDS * 32
 	       "a chunk has room for its records");
 _Static_assert(sizeof(struct heap_share_head) == 128 + 4 * HEAP_CHUNKS_MAX &&
 	       sizeof(struct heap_share_head) <= HEAP_SHARE_ASIDE, "the head has no holes");
-
-#endif /* HEAP_SHARE_H */
