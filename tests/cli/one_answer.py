@@ -160,7 +160,7 @@ class Trace:
             for k in ("process", "source", "op", "what"):
                 if row.get(k) is not None:
                     row[k] = self.page_texts[row[k]]
-            row["comm"] = re.sub(r"^\d+ \d* ", "", row.get("process") or "")
+            row["comm"] = re.sub(r"^(\d+ \d* |other )", "", row.get("process") or "")  # those of a name without rows of their own: "other NAME"
         return rows
 
     def check_page(self):
