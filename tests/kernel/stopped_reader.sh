@@ -53,7 +53,10 @@ first = min([r["from_ns"] for r in losses], default=0)
 last = max([r["to_ns"] for r in losses], default=0)
 for name, lo, hi in (("before", t.at(w["begin"]), first), ("after", last, t.at(w["end"]))):
     rows = t.report("cpu", *t.window(lo, hi)) if hi > lo else []
-    check("the time %s the losses is complete" % name, rows and all(r["complete"] == 1 and r["lost_events"] == 0 for r in rows), (lo, hi, rows[:2]))
+    # the kernel ran no program for these, whatever the recorder did: a task that it hides from BPF had the CPU
+    missed = sum(r["missed_cnt"] for r in t.sql("SELECT missed_cnt FROM losses WHERE class = 'sched' AND from_ns < %d AND to_ns > %d" % (hi, lo)))
+    check("the time %s the losses is complete" % name,
+          rows and all(r["complete"] == (not missed) and r["lost_events"] <= missed for r in rows), (lo, hi, missed, rows[:2]))
 rows = t.report("cpu", *t.window(stop, cont))
 check("the time of the stop says incomplete", rows and all(r["complete"] == 0 for r in rows) and rows[0]["lost_events"] > 0, rows[:2])
 
