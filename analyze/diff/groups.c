@@ -319,7 +319,7 @@ static int compare_values(const void *a, const void *b)
 
 size_t groups_values(const struct groups *g, const struct groups_row *row, int group, double *ret)
 {
-	bool is_positive, is_complete;
+	bool is_positive = true, is_complete = true;
 	size_t n = take_values(g, row->by_run, family_of(row->figure), group, ret, &is_positive,
 			       &is_complete);
 

@@ -199,7 +199,9 @@ static void write_data(struct page *p)
 
 static void write_summary(struct page *p)
 {
-	fwrite(p->tables.data, 1, p->tables.len, p->f);
+	/* the page of a viewer has none */
+	if (p->tables.len)
+		fwrite(p->tables.data, 1, p->tables.len, p->f);
 }
 
 static void write_mark(struct page *p, const char *name, size_t n)

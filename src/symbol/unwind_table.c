@@ -128,7 +128,8 @@ static bool has_sections(struct unwind_table *t)
 	bool found = false;
 
 	if (elf_getshdrstrndx(t->elf, &names) ||
-	    !gelf_getshdr(elf_getscn(t->elf, names), &s) || s.sh_size > TABLE_MAX_BYTES)
+	    !gelf_getshdr(elf_getscn(t->elf, names), &s) || s.sh_size > TABLE_MAX_BYTES ||
+	    s.sh_flags & SHF_COMPRESSED)
 		return false;
 	while ((scn = elf_nextscn(t->elf, scn))) {
 		if (!gelf_getshdr(scn, &s) || !(name = elf_strptr(t->elf, names, s.sh_name)))

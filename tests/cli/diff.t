@@ -140,12 +140,12 @@ $ ebpfrec diff a.1100 --with nothing.ebpfrec
 2> ebpfrec: nothing.ebpfrec: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i
 
 # Two windows of one trace, and the columns of machines.
-$ ebpfrec diff --from 0 --until 1s --from-b 1s --until-b 3s --format csv --limit 3 golden.ebpfrec golden.ebpfrec
+$ ebpfrec diff --from 0 --until 1s --from-b 1s --until-b 3s --format csv --limit 3 golden.ebpfrec golden.ebpfrec | sed -E 's/([0-9]\.[0-9]{4})[0-9]+e/\1e/'
 1> role,parent,metric,a,b,change_pct,verdict,reason,p_value,procs_a,procs_b,complete
 1> [workload],"",wall_ns,1000000000,2000000000,100,unknown,,,2,2,1
 1> cc1 a.c,make,oncpu_ns,,1500000000,,changed,,0,1,1,0
-1> "'=1+\x1b[31m,""\xff",systemd,oncpu_ns,,250000000,,changed,,6.779784252842579e-09,1,1,0
-1> cc1 a.c,make,largest_rss_bytes,,33554432,,changed,,1.2588408303681873e-35,1,1,1
+1> "'=1+\x1b[31m,""\xff",systemd,oncpu_ns,,250000000,,changed,,6.7797e-09,1,1,0
+1> cc1 a.c,make,largest_rss_bytes,,33554432,,changed,,1.2588e-35,1,1,1
 1> make,systemd,ios,10,,,changed,,0,1,1,1
 1> make,systemd,oncpu_ns,500000000,500000000,0,same,,1,1,1,0
 1> systemd,"",largest_rss_bytes,2097152,2097152,0,same,,1,1,1,1
