@@ -70,12 +70,16 @@ static void forget_half(struct chain *c)
 		c->last_of[i] -= c->last_of[i] > half ? half : c->last_of[i];
 }
 
-/* The lowest number counts among threads that have a CPU until the same instant. */
+/*
+ * The lowest number counts among threads that have a CPU until the same instant. A path cannot
+ * begin with nobody: when it is not known who had the CPU, it begins with who had one before.
+ */
 static void note_last(struct chain *c, const struct thread_piece *p, uint64_t to_ns)
 {
 	bool is_last = to_ns > c->last_ns || (to_ns == c->last_ns && p->thread < c->last);
 
-	if (p->state == THREAD_RUNNING && is_last && scope_has_thread(&c->v.a->scope, p->thread)) {
+	if (p->state == THREAD_RUNNING && is_last && p->thread >= EVENT_ID_FIRST &&
+	    scope_has_thread(&c->v.a->scope, p->thread)) {
 		c->last = p->thread;
 		c->last_ns = to_ns;
 	}

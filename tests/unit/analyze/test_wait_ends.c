@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Who ended a wait for a lock, and what those who had the lock did meanwhile. Hand-made events,
- * by ms.
+ * Who ended a wait for a lock, what those who had the lock did meanwhile, and where a path begins.
+ * Hand-made events, by ms.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -109,9 +109,35 @@ static void test_meanwhile_is_what_those_did_who_had_the_lock(void **state)
 	made_close(&m);
 }
 
+/*
+ * A sleeps from 10 ms on. At 90 ms it leaves a CPU to which nobody saw it come: who had that CPU
+ * is not known. A path that ends then goes back from A.
+ */
+static void test_a_path_begins_with_a_known_thread(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "lock");
+	enter(m.g, 1, 0, A);
+	sleep_in(m.g, 10, 0, A, NANOSLEEP, 0);
+	sleep_in(m.g, 90, 0, A, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_true(rows_one(m.a, "SELECT sum(oncpu_ns) FROM cpu_usage(50000000, 80000000) "
+				  "WHERE utid = 1") > 0);
+	assert_int_equal(rows_one(m.a, "SELECT sum(end_ns - start_ns) FROM "
+				       "blocking_chain(0, 80000000)"), 80 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT count(DISTINCT utid) FROM "
+				       "blocking_chain(0, 80000000)"), 1);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_path_begins_with_a_known_thread),
 		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
 		cmocka_unit_test(test_meanwhile_is_what_those_did_who_had_the_lock),
 	};
