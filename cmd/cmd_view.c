@@ -59,7 +59,7 @@ struct view_job {
 	int read_status;	/* after its end */
 };
 
-/* What is being answered, to whom, and until when. */
+/* The answer that is being made: for whom, and until when. */
 static struct {
 	struct view_job *volatile job;
 	int fd;
@@ -219,8 +219,23 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 				     .bytes = data.len, .is_deflated = true };
 }
 
-static void answer_report(struct view_job *j, const struct http_request *q,
-			  struct http_answer *ret)
+/* view_report_rows() or view_report_search(), and what is said of a wrong argument. */
+struct row_source {
+	int (*rows)(struct analysis *a, const struct http_request *q, uint64_t from_ns,
+		    uint64_t to_ns, struct http_answer *ret, struct err *e);
+	const char *wrong, *failed;
+};
+static const struct row_source report_rows = {
+	view_report_rows, "view is why, spikes, profile, stacks or offcpu\n",
+	"the report cannot be made; the terminal says why\n",
+};
+static const struct row_source search_rows = {
+	view_report_search, "word is what to search for\n",
+	"it cannot be searched; the terminal says why\n",
+};
+
+static void answer_rows(struct view_job *j, const struct row_source *of,
+			const struct http_request *q, struct http_answer *ret)
 {
 	uint64_t from_ns, to_ns;
 	struct err e = { "" };
@@ -228,27 +243,11 @@ static void answer_report(struct view_job *j, const struct http_request *q,
 
 	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	c = view_report_rows(j->in->analysis, q, from_ns, to_ns, ret, &e);
+	c = of->rows(j->in->analysis, q, from_ns, to_ns, ret, &e);
 	if (c == -EINVAL && !e.text[0])
-		refuse(ret, 400, "view is why, spikes, profile, stacks or offcpu\n");
+		refuse(ret, 400, of->wrong);
 	else if (c)
-		fail(ret, c, &e, "the report cannot be made; the terminal says why\n");
-}
-
-static void answer_search(struct view_job *j, const struct http_request *q,
-			  struct http_answer *ret)
-{
-	uint64_t from_ns, to_ns;
-	struct err e = { "" };
-	int c;
-
-	if (!take_window(j, q, &from_ns, &to_ns, ret))
-		return;
-	c = view_report_search(j->in->analysis, q, from_ns, to_ns, ret, &e);
-	if (c == -EINVAL && !e.text[0])
-		refuse(ret, 400, "word is what to search for\n");
-	else if (c)
-		fail(ret, c, &e, "it cannot be searched; the terminal says why\n");
+		fail(ret, c, &e, of->failed);
 }
 
 static void answer_download(struct view_job *j, const struct http_request *q,
@@ -326,7 +325,7 @@ static bool take_side(const struct view_job *j, const struct http_request *q, bo
 	return ret->from_ns < ret->to_ns;
 }
 
-/* What `ebpfrec diff --format json` says of two windows. */
+/* Answers with the text of `ebpfrec diff --format json` for two windows. */
 static void answer_diff(struct view_job *j, const struct http_request *q, struct http_answer *ret)
 {
 	struct view_diff d;
@@ -403,9 +402,9 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 	else if (!strcmp(what, "page"))
 		answer_saved_page(j, q, ret);
 	else if (!strcmp(what, "report"))
-		answer_report(j, q, ret);
+		answer_rows(j, &report_rows, q, ret);
 	else if (!strcmp(what, "search"))
-		answer_search(j, q, ret);
+		answer_rows(j, &search_rows, q, ret);
 	else if (!strcmp(what, "download"))
 		answer_download(j, q, ret);
 	else if (!strcmp(what, "diff"))
