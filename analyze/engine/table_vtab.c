@@ -344,7 +344,7 @@ static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_
 	return c->has_key && had_key && c->key == before && table_scan_rewind(&c->scan);
 }
 
-/* How many rows a scan reads is known from the blocks that its window touches. */
+/* The blocks that its window touches tell how many rows a scan reads. */
 static void watch_scan(const struct analysis *a, const struct table_def *def,
 		       const struct table_query *q)
 {

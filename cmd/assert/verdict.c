@@ -250,7 +250,7 @@ static struct verdict_result verdict_of_each(const struct finding *f, unsigned i
 }
 
 /*
- * What is missing anywhere may move the median, unless the figures as they are known, with those
+ * Missing events anywhere may move the median, unless the figures as they are known, with those
  * that are not known as small as can be, break the limit already.
  */
 static struct verdict_result verdict_of_median(const struct finding *f, unsigned int cnt,

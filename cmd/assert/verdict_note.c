@@ -36,7 +36,7 @@ static int set_note(struct manifest *m, const char *judged, const struct verdict
 	return manifest_set(m, NOTE, text);
 }
 
-/* Whose figure it is, if there are several traces; valid until the next calls of say_format(). */
+/* Names the traces of a figure, if there are several; valid until say_format() is called. */
 static const char *name_traces(const struct verdict_line *v)
 {
 	const char *traces = say_counted(v->traces, "trace");

@@ -71,7 +71,7 @@ static size_t read_line(int fd, char url[URL_BYTES])
 	return 0;
 }
 
-/* What the viewer said before it failed. */
+/* Sets the error to the words of the viewer before it failed. */
 static int say_why(int notes_fd, struct err *e)
 {
 	char text[400];

@@ -34,7 +34,7 @@ int page_write(const struct page_request *r, FILE *f, struct err *e);
 /* A page with the pages of two traces beside each other, as `ebpfrec view` serves them. */
 int page_write_beside(const char *const *traces, size_t cnt, FILE *f);
 /*
- * What page_write() writes as a file for its owner, which gets its name when it is whole
+ * Writes the text of page_write() as a file for its owner, which gets its name when it is whole
  * (base/atomic_output.h).
  */
 int page_make(const struct page_request *r, const char *path, bool force, struct err *e);

@@ -132,7 +132,7 @@ static void on_answered(void *ctx, struct MHD_Connection *conn, void **state,
 	c->since_ns = clock_mono_ns();
 }
 
-/* What it took to make the answer is not the client's time. */
+/* The client's time begins when the answer is made: making it is not its fault. */
 static void begin_answer(struct MHD_Connection *conn, size_t bytes)
 {
 	struct connection *c =

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "cmd/serve/http_server.h"
 
-/* What the program may take for one file. */
+/* The program may take so much time and disk for one file. */
 #define VIEW_DOWNLOAD_SECONDS 60
 #define VIEW_DOWNLOAD_BYTES   (UINT64_C(1) << 30)
 

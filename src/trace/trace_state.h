@@ -19,7 +19,7 @@
 #include "trace/trace_read.h"
 #include "store/bundle.h"
 
-/* What threads have of their process. */
+/* Threads have these flags of their process. */
 #define TASK_FLAGS_OF_PROCESS (TRACE_TASK_RECORDER | TRACE_TASK_WORKLOAD)
 
 struct trace_list {
