@@ -391,7 +391,13 @@ $(B)/bench/bin/floor: $(B)/tests/bench/floor/floor.o $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
 
-bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor $(B)/bench/recode
+# what SQLite takes for itself in a statement over many rows
+$(B)/bench/bin/sql_floor: tests/bench/floor/sql_floor.c
+	$(call say,BENCH,$<)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(BENCH_CC) $(shell $(PKG_CONFIG) --cflags --libs sqlite3)
+
+bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor $(B)/bench/bin/sql_floor $(B)/bench/recode
 fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds $(FUZZ_CORPUS)
 unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden $(B)/tests/cli/gen_doubtful fuzz-bin
 work: $(WORK_BIN) $(WORK_LIB)

@@ -44,7 +44,6 @@ struct list_scan {
 	const struct list *list;
 	uint32_t cols_used;
 	size_t at, end;
-	struct task_keys keys;
 };
 
 static size_t list_cnt(const struct analysis *a, const struct list *l)
@@ -66,7 +65,6 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 	s->def = def;
 	s->list = def->data;
 	s->cols_used = q->cols_used;
-	task_keys_init(&s->keys, &a->ids);
 	s->end = list_cnt(a, s->list);
 	if (q->has_key && q->key.type == VALUE_INT && s->list->find) {
 		size_t cnt = 1, i = s->list->find(a, q->key.i, &cnt);
@@ -82,10 +80,7 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 
 static void list_close(void *state)
 {
-	struct list_scan *s = state;
-
-	task_keys_done(&s->keys);
-	free(s);
+	free(state);
 }
 
 /* A name in brackets is no name of a process. */
@@ -99,7 +94,7 @@ static int who_cells(struct list_scan *s, struct cell *c)
 	for (i = 0; i < sizeof(who) && process >= EVENT_ID_FIRST; i++) {
 		if (!(s->cols_used & 1u << (first + i)))
 			continue;
-		text = task_keys_text(&s->keys, who[i], process);
+		text = task_keys_text(&s->a->keys, who[i], process);
 		if (!text)
 			return -ENOMEM;
 		cell_text(&c[first + i], *text == '[' ? NULL : text);

@@ -5,9 +5,9 @@
 # case scale 0 600: 100 M events: first question, a second of each view at the start, middle and end, cut, bundle, page, SQL next to DuckDB
 #
 # Not part of a quick run, unless --only asks for it: then with a million events. Sides: ebpfrec; ebpfrec-totals, the same
-# question through totals(); ebpfrec-index, through the sums of the derived file; duckdb, two threads, the query alone, without
-# the start of its process; it comes from npm, and without it the others are measured alone. EBPFREC_BENCH_SIZES: the
-# first size there.
+# question through totals(); ebpfrec-index, through the sums of the derived file; sqlite, the same statement over as many rows that
+# are all the same, which is SQLite's own cost (sql_floor); duckdb, two threads, the query alone, without the start of its process; it
+# comes from npm, and without it the others are measured alone. EBPFREC_BENCH_SIZES: the first size there.
 
 by_process="JOIN threads AS t ON t.utid = x.utid JOIN processes AS p ON p.upid = t.upid
 	GROUP BY p.upid, p.comm, p.pid ORDER BY total DESC, p.upid LIMIT 10"
@@ -88,7 +88,7 @@ same_answer()
 
 scale_queries()
 {
-	local trace=$1 name
+	local trace=$1 name table rows
 
 	for name in slices waits latency slab; do
 		answer ebpfrec "sql_$name" "$EBPFREC" sql -i "$trace" --format csv "${scale_sql[$name]}" && same_answer "$name" ebpfrec
@@ -97,6 +97,9 @@ scale_queries()
 				same_answer "$name" ebpfrec-totals
 			answer ebpfrec-index "sql_$name" "$EBPFREC" sql -i "$trace" --format csv "${scale_index[$name]}"
 		}
+		table=$(sed -n 's/.*FROM \([a-z_]*\).*/\1/p' <<<"${scale_sql[$name]}" | head -n 1)
+		rows=$("$EBPFREC" sql -i "$trace" --format csv "SELECT count(*) FROM $table" | tail -n 1)
+		answer sqlite "sql_$name" "$bin/sql_floor" "$rows" "${scale_sql[$name]}"
 		[ ! -e "$scratch/duckdb/ask.mjs" ] || ask_duckdb "$name"
 	done
 }
