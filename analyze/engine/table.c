@@ -23,18 +23,25 @@ static const struct table_def *const others[] = {
 	&table_totals,
 };
 
+static int rowbuf_grow(struct rowbuf *rb, size_t cap)
+{
+	struct cell *cells = realloc(rb->cells, cap * rb->col_cnt * sizeof(*cells));
+
+	if (!cells)
+		return -ENOMEM;
+	rb->cells = cells;
+	rb->row_cap = cap;
+	return 0;
+}
+
 struct cell *rowbuf_add(struct rowbuf *rb)
 {
 	struct cell *row;
 
-	if (rb->row_cnt == rb->row_cap) {
-		size_t cap = rb->row_cap ? rb->row_cap * 2 : 64;
-		struct cell *cells = realloc(rb->cells, cap * rb->col_cnt * sizeof(*cells));
-
-		if (!cells)
-			return NULL;
-		rb->cells = cells;
-		rb->row_cap = cap;
+	/* without memory the last row is made again: the step fails anyway */
+	if (rb->row_cnt == rb->row_cap && rowbuf_grow(rb, rb->row_cap * 2) < 0) {
+		rb->failed = true;
+		rb->row_cnt--;
 	}
 	row = &rb->cells[rb->row_cnt++ * rb->col_cnt];
 	memset(row, 0, rb->col_cnt * sizeof(*row));
@@ -144,7 +151,10 @@ int table_scan_open(struct table_scan *s, struct analysis *a, const struct table
 	s->has_key = q->has_key;
 	s->def = def;
 	s->rows.col_cnt = def->col_cnt + def->arg_cnt;
-	ret = def->open(a, def, q, &s->state, e);
+	s->state = calloc(1, def->state_bytes);
+	ret = s->state ? def->open(a, def, q, s->state, e) : -ENOMEM;
+	if (ret < 0)
+		table_scan_close(s);
 	s->more = s->is_first = !ret;
 	return ret;
 }
@@ -157,14 +167,14 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 		return 0;
 	if (*s->a->stop)
 		return err_set(e, -EINTR, "given up");
-	if (s->rows.row_cap > BATCH_KEEP_ROWS) {
-		free(s->rows.cells);
-		s->rows.cells = NULL;
-		s->rows.row_cap = 0;
-	}
 	s->rows.row_cnt = s->at = 0;
+	s->rows.failed = false;
+	if ((!s->rows.cells || s->rows.row_cap > BATCH_KEEP_ROWS) &&
+	    rowbuf_grow(&s->rows, TABLE_BATCH_ROWS) < 0)
+		return -ENOMEM;
 	while (s->more && !s->rows.row_cnt) {
 		ret = s->def->step(s->state, &s->rows, e);
+		ret = s->rows.failed ? -ENOMEM : ret;
 		if (ret < 0)
 			return ret;
 		s->more = ret > 0;
@@ -178,8 +188,9 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 
 void table_scan_close(struct table_scan *s)
 {
-	if (s->state)
+	if (s->state && s->def->close)
 		s->def->close(s->state);
+	free(s->state);
 	s->state = NULL;
 	s->rows.row_cnt = s->at = 0;
 	s->more = s->is_whole = false;

@@ -55,9 +55,11 @@ struct rowbuf {
 	struct cell *cells;
 	unsigned int col_cnt;
 	size_t row_cnt, row_cap;
+	bool failed;	/* there was no memory for a row; the step fails */
 };
 
 enum { TABLE_ARG_MAX = 5 };
+#define TABLE_BATCH_ROWS 256	/* of a step, where a table has more to give */
 
 struct table_query {
 	int64_t from_ns,
@@ -94,15 +96,17 @@ struct table_def {
 	uint32_t kinds;
 	unsigned int events_per_row;
 	double (*row_cnt)(const struct analysis *a, const struct table_def *def);
-	/* 0 or -errno. *ret_state is given to step and close. */
+	/* The state is given to all of these: zeros for open, which is 0 or -errno. */
+	size_t state_bytes;
 	int (*open)(struct analysis *a, const struct table_def *def, const struct table_query *q,
-		    void **ret_state, struct err *e);
+		    void *state, struct err *e);
 	/* 1: there may be more (rows may have been added), 0: no more, -errno. */
 	int (*step)(void *state, struct rowbuf *out, struct err *e);
+	/* Frees what the state owns, also after an open that failed. NULL: it owns nothing. */
 	void (*close)(void *state);
 };
 
-/* A new row of zeroed cells, valid until the next one; NULL when out of memory. */
+/* A new row of zeroed cells, valid until the next one. It is never NULL. */
 struct cell *rowbuf_add(struct rowbuf *rb);
 
 /*

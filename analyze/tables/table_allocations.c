@@ -14,7 +14,6 @@
 #include "analyze/context/window.h"
 #include "table_columns.h"
 
-#define BATCH_ROWS 256
 
 static const struct table_column allocation_cols[] = {
 	COLS_ALLOC
@@ -45,7 +44,6 @@ static void allocations_close(void *state)
 	struct allocation_scan *s = state;
 
 	allocation_pairs_close(s->pairs);
-	free(s);
 }
 
 static int give_row(void *ctx, const struct allocation *x)
@@ -57,8 +55,6 @@ static int give_row(void *ctx, const struct allocation *x)
 	enum alloc_source source = alloc_source_of(x->family);
 	struct cell *c = rowbuf_add(s->out);
 
-	if (!c)
-		return -ENOMEM;
 	cell_text(&c[COL_ALLOC_SOURCE], alloc_source_name(source));
 	cell_int(&c[COL_ALLOC_ADDR], (int64_t)obj->addr);
 	cell_int(&c[COL_ALLOC_BYTES], (int64_t)x->bytes);
@@ -94,15 +90,13 @@ static int give_row(void *ctx, const struct allocation *x)
 }
 
 static int allocations_open(struct analysis *a, const struct table_def *def,
-			    const struct table_query *q, void **ret_state, struct err *e)
+			    const struct table_query *q, void *state, struct err *e)
 {
-	struct allocation_scan *s = calloc(1, sizeof(*s));
+	struct allocation_scan *s = state;
 	struct allocation_range range = { .families = families_of(q) };
 	int64_t at_ns = INT64_MAX;
 	int ret;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
 	s->page_bytes = trace_page_bytes(a->trace);
 	ret = window_arg_ns(q, 0, "at_ns", &at_ns, e);
@@ -111,13 +105,7 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 	range.until_ns = q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns);
 	range.at_ns = s->at_ns;
 	range.with_stacks = q->cols_used & 1u << COL_ALLOC_STACK;
-	ret = ret ?: allocation_pairs_open(&s->pairs, a, &range, give_row, s, e);
-	if (ret < 0) {
-		allocations_close(s);
-		return ret;
-	}
-	*ret_state = s;
-	return 0;
+	return ret ?: allocation_pairs_open(&s->pairs, a, &range, give_row, s, e);
 }
 
 static int allocations_step(void *state, struct rowbuf *out, struct err *e)
@@ -126,7 +114,7 @@ static int allocations_step(void *state, struct rowbuf *out, struct err *e)
 	int ret = 1;
 
 	s->out = out;
-	while (ret > 0 && out->row_cnt < BATCH_ROWS)
+	while (ret > 0 && out->row_cnt < TABLE_BATCH_ROWS)
 		ret = allocation_pairs_next(s->pairs, e);
 	return ret;
 }
@@ -145,6 +133,7 @@ const struct table_def table_allocations = {
 	.window = "alloc_ns >= :from AND alloc_ns < :to",
 	.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC | 1u << EVENT_HEAP_ALLOC,
 	.events_per_row = 1,
+	.state_bytes = sizeof(struct allocation_scan),
 	.open = allocations_open,
 	.step = allocations_step,
 	.close = allocations_close,

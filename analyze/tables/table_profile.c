@@ -149,18 +149,15 @@ static void profile_close(void *state)
 	free(p->threads);
 	free(p->stacks);
 	free(p->samples);
-	free(p);
 }
 
 static int profile_open(struct analysis *a, const struct table_def *def,
-			const struct table_query *q, void **ret_state, struct err *e)
+			const struct table_query *q, void *state, struct err *e)
 {
-	struct profile *p = calloc(1, sizeof(*p));
+	struct profile *p = state;
 	struct window w = { 0 };
 	int ret;
 
-	if (!p)
-		return err_set(e, -ENOMEM, "out of memory");
 	p->a = a;
 	memcpy(p->window.args, q->args, 2 * sizeof(q->args[0]));
 	ret = window_init(&w, a, &p->window, e);
@@ -168,13 +165,9 @@ static int profile_open(struct analysis *a, const struct table_def *def,
 	p->window.to_ns = context_rel(a, w.to_ns);
 	if (!ret && trace_was_recorded(a->trace, "cpu.sample"))
 		ret = read_both(p, e);
-	if (ret < 0) {
-		profile_close(p);
-		return ret;
-	}
-	divide(p);
-	*ret_state = p;
-	return 0;
+	if (!ret)
+		divide(p);
+	return ret;
 }
 
 static struct cell *give(struct rowbuf *out, const struct thread *t, uint64_t sample_cnt,
@@ -182,8 +175,6 @@ static struct cell *give(struct rowbuf *out, const struct thread *t, uint64_t sa
 {
 	struct cell *c = rowbuf_add(out);
 
-	if (!c)
-		return NULL;
 	cell_int(&c[COL_CPU_PROFILE_UTID], t->utid);
 	cell_int(&c[COL_CPU_PROFILE_UPID], t->upid);
 	cell_int(&c[COL_CPU_PROFILE_SAMPLES], (int64_t)sample_cnt);
@@ -194,22 +185,20 @@ static struct cell *give(struct rowbuf *out, const struct thread *t, uint64_t sa
 static int profile_step(void *state, struct rowbuf *out, struct err *e)
 {
 	struct profile *p = state;
-	struct cell *c = NULL;
+	struct cell *c;
 
 	for (size_t i = 0; i < p->stack_cnt; i++) {
 		const struct stack *s = &p->stacks[i];
 
 		c = give(out, &p->threads[s->thread], s->sample_cnt, s->oncpu_ns);
-		if (!c)
-			return err_set(e, -ENOMEM, "out of memory");
 		cell_int(&c[COL_CPU_PROFILE_STACK], s->stack);
 		cell_int(&c[COL_CPU_PROFILE_LAST_NS], s->last_ns);
 	}
 	for (size_t i = 0; i < p->thread_cnt; i++) {
 		const struct thread *t = &p->threads[i];
 
-		if (!t->sample_cnt && t->oncpu_ns && !give(out, t, 0, t->oncpu_ns))
-			return err_set(e, -ENOMEM, "out of memory");
+		if (!t->sample_cnt && t->oncpu_ns)
+			give(out, t, 0, t->oncpu_ns);
 	}
 	return 0;
 }
@@ -218,5 +207,6 @@ const struct table_def table_cpu_profile = {
 	.name = NAME_CPU_PROFILE, .cols = (const struct table_column[]){ COLS_CPU_PROFILE },
 	.col_cnt = COL_CPU_PROFILE_CNT, .arg_cnt = ARGS_CPU_PROFILE,
 	.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
+	.state_bytes = sizeof(struct profile),
 	.open = profile_open, .step = profile_step, .close = profile_close,
 };

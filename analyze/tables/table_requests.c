@@ -49,8 +49,6 @@ static int give_row(void *ctx, const struct block_request *r)
 	if (r->end == BLOCK_END_MERGED || (r->end && r->end_ns < trace_carried_ns(s->a->trace)))
 		return 0;
 	c = rowbuf_add(s->out);
-	if (!c)
-		return -ENOMEM;
 	table_row_cells(s->a, &table_block_requests, s->cols_used, r, c);
 	owner = request_owner(s->a, r, &how);
 	if (block_request_queued_ns(r))
@@ -88,15 +86,13 @@ static int on_request(void *ctx, const void *found)
 }
 
 static int requests_open(struct analysis *a, const struct table_def *def,
-			 const struct table_query *q, void **ret_state, struct err *e)
+			 const struct table_query *q, void *state, struct err *e)
 {
-	struct request_table *s = calloc(1, sizeof(*s));
+	struct request_table *s = state;
 	const struct fold_use use = { &fold_requests, { s, on_request } };
 	struct fold_range range = { .start = FOLD_READER_AT };
 	int ret = 0;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
 	s->cols_used = q->cols_used;
 	s->bounded = q->to_ns != INT64_MAX;
@@ -106,13 +102,7 @@ static int requests_open(struct analysis *a, const struct table_def *def,
 	range.from_ns = q->from_ns == INT64_MIN ? 0 : context_abs(a, q->from_ns);
 	if (range.from_ns > a->start_ns)
 		ret = analysis_index_of(a, fold_requests.kinds, &range.index, e);
-	ret = ret ?: fold_reader_open(&s->reader, a, &range, &use, 1, e);
-	if (ret < 0) {
-		free(s);
-		return ret;
-	}
-	*ret_state = s;
-	return 0;
+	return ret ?: fold_reader_open(&s->reader, a, &range, &use, 1, e);
 }
 
 static void requests_close(void *state)
@@ -120,7 +110,6 @@ static void requests_close(void *state)
 	struct request_table *s = state;
 
 	fold_reader_close(s->reader);
-	free(s);
 }
 
 static int requests_step(void *state, struct rowbuf *out, struct err *e)
@@ -134,9 +123,8 @@ static int requests_step(void *state, struct rowbuf *out, struct err *e)
 	if (ret || s->bounded || s->pending_done)
 		return ret;
 	s->pending_done = true;
-	ret = request_track_pending(fold_requests_track(fold_reader_machine(s->reader, 0)),
-				    give_row, s);
-	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
+	return request_track_pending(fold_requests_track(fold_reader_machine(s->reader, 0)),
+				     give_row, s);
 }
 
 const struct table_def table_block_requests = {
@@ -147,5 +135,6 @@ const struct table_def table_block_requests = {
 	.window = "coalesce(queued_ns, complete_ns) < :to AND (end_ns >= :from OR end_ns "
 		  "IS NULL)",
 	.is_exported = true, .kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
+	.state_bytes = sizeof(struct request_table),
 	.open = requests_open, .step = requests_step, .close = requests_close,
 };

@@ -88,8 +88,6 @@ static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event
 	    (s->q.has_cpu && s->q.cpu != cpu) || (s->q.has_utid && s->q.utid != utid))
 		return 0;
 	c = rowbuf_add(s->out);
-	if (!c)
-		return -ENOMEM;
 	cell_int(&c[COL_SLICE_START_NS], context_rel(s->a, from));
 	cell_int(&c[COL_SLICE_END_NS], context_rel(s->a, to));
 	cell_int(&c[COL_SLICE_DUR_NS], (int64_t)(to - from));
@@ -153,7 +151,6 @@ static void slices_close(void *state)
 
 	fold_reader_close(s->reader);
 	free(s->cpus);
-	free(s);
 }
 
 static int slices_prepare(struct slice_scan *s, struct err *e)
@@ -173,7 +170,7 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	s->cpu_cnt = trace_cpu_cnt(s->a->trace);
 	s->cpus = calloc(s->cpu_cnt + 1, sizeof(*s->cpus));
 	if (!s->cpus)
-		return err_set(e, -ENOMEM, "out of memory");
+		return -ENOMEM;
 	for (unsigned int i = 0; i < s->a->cpu_cnt; i++)
 		s->cpus[s->a->cpus[i]].exists = true;
 	if (!s->cuts && s->q.from_ns > 0) {
@@ -194,31 +191,23 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 }
 
 static int slices_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
-		       void **ret_state, struct err *e)
+		       void *state, struct err *e)
 {
-	struct slice_scan *s = calloc(1, sizeof(*s));
+	struct slice_scan *s = state;
 	struct table_query args = *q;
 	struct window w;
 	int ret;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
 	s->q = *q;
 	s->cuts = q->args[0].type != VALUE_NULL || q->args[1].type != VALUE_NULL;
 	memset(&args.args[2], 0, sizeof(args.args[2]));
 	ret = window_init(&w, a, &args, e);
-	if (ret >= 0) {
-		s->from_ns = w.from_ns;
-		s->to_ns = w.to_ns;
-		ret = slices_prepare(s, e);
-	}
-	if (ret < 0) {
-		slices_close(s);
+	if (ret < 0)
 		return ret;
-	}
-	*ret_state = s;
-	return 0;
+	s->from_ns = w.from_ns;
+	s->to_ns = w.to_ns;
+	return slices_prepare(s, e);
 }
 
 /* Returns whether all slices that begin inside the wanted range were handed out. */
@@ -250,7 +239,7 @@ static int slices_step(void *state, struct rowbuf *out, struct err *e)
 		return 1;
 	for (unsigned int i = 0; i < s->cpu_cnt && !ret; i++)
 		ret = give_slice(s, i, NULL);
-	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
+	return ret;
 }
 
 const struct table_def table_sched_slices = {
@@ -259,5 +248,6 @@ const struct table_def table_sched_slices = {
 	.time_col = COL_SLICE_START_NS,
 	.cpu_col = COL_SLICE_CPU, .utid_col = COL_SLICE_UTID, .key_col = -1,
 	.is_exported = true, .kinds = 1u << EVENT_SWITCH, .events_per_row = 1,
+	.state_bytes = sizeof(struct slice_scan),
 	.open = slices_open, .step = slices_step, .close = slices_close,
 };

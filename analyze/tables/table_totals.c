@@ -19,7 +19,6 @@
 #include "base/strpool.h"
 #include "table_columns.h"
 
-#define BATCH_ROWS 256
 #define GROUPS_MAX (1u << 20)
 
 enum { KEYS_MAX = 3 };
@@ -145,27 +144,16 @@ static void totals_close(void *state)
 	strpool_free(s->texts);
 	free(s->quantiles);
 	free(s->groups);
-	free(s);
 }
 
 static int totals_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
-		       void **ret_state, struct err *e)
+		       void *state, struct err *e)
 {
-	struct totals *s = calloc(1, sizeof(*s));
-	int ret;
+	struct totals *s = state;
+	int ret = take_args(s, q, e);
 
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
-	ret = take_args(s, q, e);
-	if (!ret && strpool_new(&s->texts) < 0)
-		ret = err_set(e, -ENOMEM, "out of memory");
-	ret = ret ?: table_scan_open(&s->scan, a, s->table, &s->query, e);
-	if (ret < 0) {
-		totals_close(s);
-		return ret;
-	}
-	*ret_state = s;
-	return 0;
+	ret = ret ?: strpool_new(&s->texts);
+	return ret ?: table_scan_open(&s->scan, a, s->table, &s->query, e);
 }
 
 /* A key's value as a number that is equal for equal values of one type. */
@@ -266,7 +254,7 @@ static int read_rows(struct totals *s, struct err *e)
 			return err_set(e, ret, "totals(): more than %u groups: use GROUP BY",
 				       GROUPS_MAX);
 		if (ret < 0)
-			return err_set(e, ret, "out of memory");
+			return ret;
 	}
 	return ret;
 }
@@ -302,19 +290,13 @@ static void give_group(struct totals *s, size_t n, struct cell *c)
 static int totals_step(void *state, struct rowbuf *out, struct err *e)
 {
 	struct totals *s = state;
-	struct cell *c;
-	int ret;
+	int ret = s->is_read ? 0 : read_rows(s, e);
 
-	ret = s->is_read ? 0 : read_rows(s, e);
 	if (ret < 0)
 		return ret;
 	s->is_read = true;
-	for (; s->given < s->group_cnt && out->row_cnt < BATCH_ROWS; s->given++) {
-		c = rowbuf_add(out);
-		if (!c)
-			return err_set(e, -ENOMEM, "out of memory");
-		give_group(s, s->given, c);
-	}
+	for (;s->given < s->group_cnt && out->row_cnt < TABLE_BATCH_ROWS; s->given++)
+		give_group(s, s->given, rowbuf_add(out));
 	return s->given < s->group_cnt;
 }
 
@@ -322,5 +304,6 @@ const struct table_def table_totals = {
 	.name = NAME_TOTALS, .cols = (const struct table_column[]){ COLS_TOTALS },
 	.col_cnt = COL_TOTALS_CNT, .arg_cnt = ARGS_TOTALS,
 	.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
+	.state_bytes = sizeof(struct totals),
 	.open = totals_open, .step = totals_step, .close = totals_close,
 };

@@ -13,7 +13,6 @@
 
 #include "analyze/engine/table.h"
 
-#define BATCH_ROWS 256
 #define FIXED_COLS 4	/* ts_ns, cpu, utid, irq or preempted */
 
 struct event_scan {
@@ -55,15 +54,13 @@ static const struct {
 };
 
 static int events_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
-		       void **ret_state, struct err *e)
+		       void *state, struct err *e)
 {
-	struct event_scan *s = calloc(1, sizeof(*s));
+	struct event_scan *s = state;
 	uint32_t columns[EVENT_KIND_CNT] = { 0 };
 	uint64_t from_ns;
 	int ret;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
 	s->q = *q;
 	s->kind = def->kind;
@@ -80,10 +77,8 @@ static int events_open(struct analysis *a, const struct table_def *def, const st
 	ret = event_cursor_open_columns(
 				&s->cursor, a->trace, 1u << def->kind, columns, from_ns,
 				q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns), e);
-	if (ret < 0) {
-		free(s);
+	if (ret < 0)
 		return ret;
-	}
 	/* an id that no thread has stands for every unknown one */
 	if (q->has_utid && q->utid >= EVENT_ID_FIRST && q->utid <= UINT32_MAX)
 		event_cursor_want_thread(s->cursor, (uint32_t)q->utid);
@@ -92,7 +87,6 @@ static int events_open(struct analysis *a, const struct table_def *def, const st
 		event_cursor_want_cpu(s->cursor, q->cpu >= 0 && q->cpu <= UINT16_MAX
 							 ? (uint32_t)q->cpu
 							 : UINT32_MAX);
-	*ret_state = s;
 	return 0;
 }
 
@@ -101,7 +95,6 @@ static void events_close(void *state)
 	struct event_scan *s = state;
 
 	event_cursor_close(s->cursor);
-	free(s);
 }
 
 /* Ids go through ids, so that every one of them is a row of threads or processes. */
@@ -132,7 +125,7 @@ static int events_step(void *state, struct rowbuf *out, struct err *e)
 	uint32_t utid, left;
 	int ret;
 
-	while (out->row_cnt < BATCH_ROWS) {
+	while (out->row_cnt < TABLE_BATCH_ROWS) {
 		ret = event_cursor_next(s->cursor, &ev, e);
 		if (ret <= 0)
 			return ret;
@@ -140,8 +133,6 @@ static int events_step(void *state, struct rowbuf *out, struct err *e)
 		if (s->q.has_utid && s->q.utid != utid)
 			continue;
 		c = rowbuf_add(out);
-		if (!c)
-			return err_set(e, -ENOMEM, "out of memory");
 		cell_int(&c[0], context_rel(s->a, ev->ts_ns));
 		cell_int(&c[1], ev->cpu);
 		cell_int(&c[2], utid);
@@ -164,7 +155,8 @@ const struct table_def tables_of_events[] = {
 		.col_cnt = FIXED_COLS + EV_##kind_##_CNT, .time_col = 0, .cpu_col = 1,             \
 		.utid_col = 2, .key_col = -1, .is_ordered = true, .is_exported = true,             \
 		.window = WINDOW_INSTANT,                                                          \
-		.kind = id, .kinds = 1u << (id), .events_per_row = 1, .open = events_open,         \
+		.kind = id, .kinds = 1u << (id), .events_per_row = 1,                              \
+		.state_bytes = sizeof(struct event_scan), .open = events_open,                     \
 		.step = events_step, .close = events_close,                                        \
 	},
 	EVENT_KINDS(X)

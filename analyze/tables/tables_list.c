@@ -16,7 +16,6 @@
 #include "format/hook.h"
 #include "table_columns.h"
 
-#define BATCH_ROWS 256
 
 struct list {
 	/* The row at a place, and how many there are; NULL: more() fills all cells. */
@@ -55,12 +54,10 @@ static size_t list_cnt(const struct analysis *a, const struct list *l)
 }
 
 static int list_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
-		     void **ret_state, struct err *e)
+		     void *state, struct err *e)
 {
-	struct list_scan *s = calloc(1, sizeof(*s));
+	struct list_scan *s = state;
 
-	if (!s)
-		return err_set(e, -ENOMEM, "out of memory");
 	s->a = a;
 	s->def = def;
 	s->list = def->data;
@@ -74,13 +71,7 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 	}
 	if (s->list->ending && q->from_ns > INT64_MIN)
 		s->at = s->list->ending(a->trace, context_abs(a, q->from_ns));
-	*ret_state = s;
 	return 0;
-}
-
-static void list_close(void *state)
-{
-	free(state);
 }
 
 /* A name in brackets is no name of a process. */
@@ -109,17 +100,15 @@ static int list_step(void *state, struct rowbuf *out, struct err *e)
 	struct cell *c;
 	size_t cnt;
 
-	for (; s->at < s->end && out->row_cnt < BATCH_ROWS; s->at++) {
+	for (; s->at < s->end && out->row_cnt < TABLE_BATCH_ROWS; s->at++) {
 		c = rowbuf_add(out);
-		if (!c)
-			return err_set(e, -ENOMEM, "out of memory");
 		row = s->list->row(s->a, s->at, &cnt);
 		if (row)
 			table_row_cells(s->a, s->def, s->cols_used, row, c);
 		if (s->list->more)
 			s->list->more(s->a, s->at, row, c);
 		if (s->list->process && who_cells(s, c) < 0)
-			return err_set(e, -ENOMEM, "out of memory");
+			return -ENOMEM;
 	}
 	return s->at < s->end;
 }
@@ -409,7 +398,8 @@ const struct table_def tables_of_lists[] = {
 		.end_col = end,                                                                    \
 		.key_col = key, .is_exported = true, .window = window_, .row_cnt = list_row_cnt,   \
 		.data = &(const struct list){ __VA_ARGS__ },                                       \
-		.open = list_open, .step = list_step, .close = list_close,                         \
+		.state_bytes = sizeof(struct list_scan),                                           \
+		.open = list_open, .step = list_step,                                              \
 	},
 	LIST_TABLES(X)
 #undef X

@@ -125,19 +125,16 @@ void view_close(void *state)
 	if (v->def->close)
 		v->def->close(v);
 	grouping_done(&v->groups);
-	free(v);
 }
 
 int view_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
-	      void **ret_state, struct err *e)
+	      void *state, struct err *e)
 {
 	const struct view_def *view = def->data;
-	struct view *v = calloc(1, view->bytes);
+	struct view *v = state;
 	struct table_query window = *q;
 	int ret;
 
-	if (!v)
-		return err_set(e, -ENOMEM, "out of memory");
 	v->a = a;
 	v->table = def;
 	v->def = view;
@@ -150,13 +147,7 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 	else if (!ret && def->arg_cnt > 3)
 		ret = window_grouping(&v->groups, a, &q->args[3], e);
 	v->bin = v->w.first_bin;
-	ret = ret ?: begin(v, e);
-	if (ret < 0) {
-		view_close(v);
-		return ret;
-	}
-	*ret_state = v;
-	return 0;
+	return ret ?: begin(v, e);
 }
 
 /* ---- rows ---- */
@@ -213,18 +204,25 @@ struct cell *view_row(struct view *v, uint32_t group, void *sum)
 	struct cell *c = rowbuf_add(v->out);
 
 	/* quantiles take long to find: only those that are asked for */
-	for (unsigned int i = 0; c && i < v->table->col_cnt; i++)
+	for (unsigned int i = 0; i < v->table->col_cnt; i++)
 		if (v->table->cols[i].take < VIEW_TAKES_QUANTILE ||
 		    v->cols_used & 1u << (i < 31 ? i : 31))
 			take(v, &v->table->cols[i], group, sum, &c[i]);
 	return c;
 }
 
-static int give_row(struct view *v, const struct view_place *at, void *sum)
+void view_text(struct view *v, struct cell *c, const char *kept)
+{
+	cell_text(c, kept);
+	v->out->failed |= !kept;
+}
+
+static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	if (v->def->row)
-		return v->def->row(v, at, sum);
-	return view_row(v, at->group, sum) ? 0 : -ENOMEM;
+		v->def->row(v, at, sum);
+	else
+		view_row(v, at->group, sum);
 }
 
 static int give_sum(void *ctx, struct fold_row *r)
@@ -232,7 +230,8 @@ static int give_sum(void *ctx, struct fold_row *r)
 	struct view *v = ctx;
 
 	v->row_bin = v->w.first_bin + (r->a >> 32);
-	return give_row(v, &(struct view_place){ (uint32_t)r->a, r->b }, r->sum);
+	give_row(v, &(struct view_place){ (uint32_t)r->a, r->b }, r->sum);
+	return 0;
 }
 
 static int give_carried(void *ctx, struct fold_row *r)
@@ -240,7 +239,8 @@ static int give_carried(void *ctx, struct fold_row *r)
 	struct view *v = ctx;
 
 	view_enter(v, r->sum);
-	return give_row(v, &(struct view_place){ (uint32_t)r->a, r->b }, r->sum);
+	give_row(v, &(struct view_place){ (uint32_t)r->a, r->b }, r->sum);
+	return 0;
 }
 
 /* ---- bins ---- */

@@ -40,7 +40,6 @@ struct view_carried {
 };
 
 struct view_def {
-	size_t bytes;			/* of the view's state, which begins with struct view */
 	bool is_one_bin;		/* the third argument is not every_ns */
 	/* All may be NULL but those that are said to be needed. 0 or -errno. */
 	/*
@@ -56,7 +55,7 @@ struct view_def {
 	/* rows of a bin come by group and b, else in the order in which they arose */
 	bool is_sorted;
 	/* Gives out a sum, as a row of view_row(), several, or none. NULL: as one row. */
-	int (*row)(struct view *v, const struct view_place *at, void *sum);
+	void (*row)(struct view *v, const struct view_place *at, void *sum);
 	/* row() does, beside the columns, and what the index has is exact for it */
 	bool reads_quantiles;
 
@@ -98,15 +97,18 @@ struct view {
 
 /* For struct table_def: data is a struct view_def. */
 int view_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
-	      void **ret_state, struct err *e);
+	      void *state, struct err *e);
 int view_step(void *state, struct rowbuf *out, struct err *e);
 void view_close(void *state);
 
 /* A place() for keys (thread, 0): the group of a thread that is in the scope. */
 int view_place_thread(struct view *v, const struct fold_key *key, struct view_place *ret);
 
-/* A new row of the bin that is given out, with what its columns take. NULL: out of memory. */
+/* A new row of the bin that is given out, with what its columns take. It is never NULL. */
 struct cell *view_row(struct view *v, uint32_t group, void *sum);
+
+/* Shows a text that was kept for the view; NULL: there was no memory for it, and the scan fails. */
+void view_text(struct view *v, struct cell *c, const char *kept);
 
 /* upid, utid, name and member_upid of a group: the four cells from c on. */
 void view_label_cells(struct grouping *g, uint32_t group, struct cell *c);
@@ -118,13 +120,14 @@ void view_enter(struct view *v, void *row);
 
 /*
  * word: a function of schema/tables.decl, in capitals. key: the column that open() is given a value
- * of, as has_key and key of the query; -1: none.
+ * of, as has_key and key of the query; -1: none. state begins with a struct view.
  */
-#define VIEW_TABLE_BY(key, word, view)                                                             \
+#define VIEW_TABLE_BY(key, word, view, state)                                                      \
 	{                                                                                          \
 		.name = NAME_##word, .cols = (const struct table_column[]){ COLS_##word },         \
 		.col_cnt = COL_##word##_CNT, .arg_cnt = ARGS_##word,                               \
 		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = key, .data = &(view),    \
+		.state_bytes = sizeof(state),                                                      \
 		.open = view_open, .step = view_step, .close = view_close,                         \
 	}
-#define VIEW_TABLE(word, view) VIEW_TABLE_BY(-1, word, view)
+#define VIEW_TABLE(word, view, state) VIEW_TABLE_BY(-1, word, view, state)

@@ -166,43 +166,38 @@ static uint32_t maker_of(const struct chain *c, uint32_t thread, uint64_t to_ns)
 	return i < cnt ? dense_thread(&a->ids, h[i].utid) : 0;
 }
 
-static int give_piece(struct chain *c, struct cell *cells, const struct piece *p)
+static void give_piece(struct chain *c, struct cell *cells, const struct piece *p)
 {
 	const struct trace *t = c->v.a->trace;
 	char text[OBJECT_TEXT_BYTES];
-	const char *copy;
+
 
 	cell_text(&cells[COL_BLOCKING_CHAIN_KIND],
 		  p->state == THREAD_RUNNING ?
 			  "running" :
 			  wait_kind_name(wait_kind_of(c->machine, p->state, p->call)));
 	cell_text(&cells[COL_BLOCKING_CHAIN_CALL], call_name(c->machine, p->call));
-	if (!object_text(t, dense_utid(&c->v.a->ids, p->thread), p->to_ns, p->call, p->object,
-			 text))
-		return 0;
-	copy = strpool_put(c->texts, text);
-	cell_text(&cells[COL_BLOCKING_CHAIN_OBJECT], copy);
-	return copy ? 0 : -ENOMEM;
+	if (object_text(t, dense_utid(&c->v.a->ids, p->thread), p->to_ns, p->call, p->object,
+			text))
+		view_text(&c->v, &cells[COL_BLOCKING_CHAIN_OBJECT], strpool_put(c->texts, text));
 }
 
 /* p: NULL: nothing is known of the thread then, or it had ended. */
-static int give_part(struct chain *c, uint32_t thread, uint64_t from_ns, uint64_t to_ns,
+static void give_part(struct chain *c, uint32_t thread, uint64_t from_ns, uint64_t to_ns,
 		     const struct piece *p)
 {
 	const struct analysis *a = c->v.a;
 	const struct trace_thread *h = trace_thread_find(a->trace, dense_utid(&a->ids, thread));
 	struct cell *cells = view_row(&c->v, 0, NULL);
 
-	if (!cells)
-		return -ENOMEM;
 	cell_int(&cells[COL_BLOCKING_CHAIN_UTID], dense_utid(&a->ids, thread));
 	cell_int(&cells[COL_BLOCKING_CHAIN_START_NS], context_rel(a, from_ns));
 	cell_int(&cells[COL_BLOCKING_CHAIN_END_NS], context_rel(a, to_ns));
 	if (p)
-		return give_piece(c, cells, p);
-	cell_text(&cells[COL_BLOCKING_CHAIN_KIND],
-		  h && h->end_ns && from_ns >= h->end_ns ? "ended" : "unknown");
-	return 0;
+		give_piece(c, cells, p);
+	else
+		cell_text(&cells[COL_BLOCKING_CHAIN_KIND],
+			  h && h->end_ns && from_ns >= h->end_ns ? "ended" : "unknown");
 }
 
 /* p ends where the chain is. Returns the thread that the chain goes on with; 0: with p itself. */
@@ -225,14 +220,13 @@ static uint32_t other_than(struct chain *c, struct piece *p)
 	return woken->thread;
 }
 
-static int give_chain(struct chain *c)
+static void give_chain(struct chain *c)
 {
 	const struct window *w = &c->v.w;
 	uint32_t thread = c->last;
 	uint64_t to_ns = w->to_ns;
-	int ret = 0;
 
-	while (thread >= EVENT_ID_FIRST && to_ns > w->from_ns && !ret) {
+	while (thread >= EVENT_ID_FIRST && to_ns > w->from_ns) {
 		struct piece *p = piece_before(c, thread, to_ns);
 		uint64_t from_ns = p ? p->from_ns : w->from_ns;
 		uint32_t other = !p		       ? maker_of(c, thread, to_ns) :
@@ -247,10 +241,9 @@ static int give_chain(struct chain *c)
 			from_ns = p->to_ns;
 			p = NULL;
 		}
-		ret = give_part(c, thread, from_ns, to_ns, p);
+		give_part(c, thread, from_ns, to_ns, p);
 		to_ns = from_ns;
 	}
-	return ret;
 }
 
 static int open_chain(struct view *v, const struct table_query *q, struct err *e)
@@ -260,9 +253,7 @@ static int open_chain(struct view *v, const struct table_query *q, struct err *e
 	c->machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	c->last_of = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->last_of));
 	c->woke = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->woke));
-	if (!c->last_of || !c->woke || strpool_new(&c->texts) < 0)
-		return err_set(e, -ENOMEM, "out of memory");
-	return 0;
+	return c->last_of && c->woke ? strpool_new(&c->texts) : -ENOMEM;
 }
 
 static int begin_chain(struct view *v, struct err *e)
@@ -278,8 +269,8 @@ static int run_chain(struct view *v, struct err *e)
 	uint64_t decided;
 	int ret = fold_run_to(&v->run, v->bin_to_ns, &decided, e);
 
-	if (!ret && give_chain((struct chain *)v) < 0)
-		ret = err_set(e, -ENOMEM, "out of memory");
+	if (!ret)
+		give_chain((struct chain *)v);
 	return ret;
 }
 
@@ -294,8 +285,8 @@ static void close_chain(struct view *v)
 }
 
 static const struct view_def chain_view = {
-	.bytes = sizeof(struct chain), .is_one_bin = true, .open = open_chain,
+	.is_one_bin = true, .open = open_chain,
 	.begin = begin_chain, .run_bin = run_chain, .close = close_chain,
 };
 
-const struct table_def table_blocking_chain = VIEW_TABLE(BLOCKING_CHAIN, chain_view);
+const struct table_def table_blocking_chain = VIEW_TABLE(BLOCKING_CHAIN, chain_view, struct chain);

@@ -18,22 +18,19 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 	return context_has_cpu(v->a, key->b) && scope_has_thread(&v->a->scope, ret->group);
 }
 
-static int give_row(struct view *v, const struct view_place *at, void *sum)
+static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct dense_ids *d = &v->a->ids;
 	struct cell *c = view_row(v, at->group, sum);
 
-	if (!c)
-		return -ENOMEM;
 	cell_int(&c[COL_CPU_USAGE_CPU], (int64_t)at->b);
 	cell_int(&c[COL_CPU_USAGE_UTID], dense_utid(d, at->group));
 	cell_int(&c[COL_CPU_USAGE_UPID], dense_upid(d, dense_process_of(d, at->group)));
-	return 0;
 }
 
 static const struct view_def cpu_view = {
-	.bytes = sizeof(struct view), .fold = &fold_cpu, .is_sorted = true, .place = place,
+	.fold = &fold_cpu, .is_sorted = true, .place = place,
 	.row = give_row,
 };
 
-const struct table_def table_cpu_usage = VIEW_TABLE(CPU_USAGE, cpu_view);
+const struct table_def table_cpu_usage = VIEW_TABLE(CPU_USAGE, cpu_view, struct view);

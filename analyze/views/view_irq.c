@@ -73,9 +73,7 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 
 	((struct irq_view *)v)->by_cpu = v->groups.others & KEY(CPU);
 	/* rows are given out in the order of groups' numbers */
-	if (!ret && grouping_number_all(&v->groups) < 0)
-		ret = err_set(e, -ENOMEM, "out of memory");
-	return ret;
+	return ret ?: grouping_number_all(&v->groups);
 }
 
 static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
@@ -90,24 +88,21 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 	return 1;
 }
 
-static int give_row(struct view *v, const struct view_place *at, void *sum)
+static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	struct cell *c = view_row(v, at->group, sum);
 
-	if (!c)
-		return -ENOMEM;
 	if (((struct irq_view *)v)->by_cpu)
 		cell_int(&c[COL_IRQ_USAGE_CPU], at->group);
 	else if (v->groups.by)
 		view_label_cells(&v->groups, at->group, &c[COL_IRQ_USAGE_UPID]);
 	cell_text(&c[COL_IRQ_USAGE_TYPE], irq_type_name((uint32_t)(at->b >> 32)));
 	cell_int(&c[COL_IRQ_USAGE_VECTOR], (uint32_t)at->b);
-	return 0;
 }
 
 static const struct view_def irq_view = {
-	.bytes = sizeof(struct irq_view), .open = open_view, .fold = &fold_irq, .sums = &irq_sums,
+	.open = open_view, .fold = &fold_irq, .sums = &irq_sums,
 	.is_sorted = true, .place = place, .row = give_row,
 };
 
-const struct table_def table_irq_usage = VIEW_TABLE(IRQ_USAGE, irq_view);
+const struct table_def table_irq_usage = VIEW_TABLE(IRQ_USAGE, irq_view, struct irq_view);

@@ -82,20 +82,20 @@ static int on_level(void *ctx, const void *found)
 	return 0;
 }
 
-static int give_row(struct view *v, const struct view_place *at, void *sum)
+static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct level *l = sum;
 	bool is_process = grouping_is_of_processes(&v->groups);
 	bool is_any = l->peak || l->mem.vm_bytes || l->mem.bytes[MEM_SWAP];
 
 	if (at->b != (is_process ? OF_PROCESS : OF_GROUP) || !is_any)
-		return 0;
-	return view_row(v, at->group, sum) ? 0 : -ENOMEM;
+		return;
+	view_row(v, at->group, sum);
 }
 
 static const struct view_def levels_view = {
-	.bytes = sizeof(struct view), .fold = &fold_levels, .sums = &levels_def, .is_sorted = true,
+	.fold = &fold_levels, .sums = &levels_def, .is_sorted = true,
 	.carry = on_level, .enter = enter, .row = give_row,
 };
 
-const struct table_def table_memory_levels = VIEW_TABLE(MEMORY_LEVELS, levels_view);
+const struct table_def table_memory_levels = VIEW_TABLE(MEMORY_LEVELS, levels_view, struct view);

@@ -88,13 +88,11 @@ static int on_allocation(void *ctx, const struct allocation *x)
 	return 0;
 }
 
-static int give_row(struct view *v, const struct view_place *at, void *sum)
+static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct lifetimes *row = sum;
 	struct cell *c = view_row(v, at->group >> 3, sum);
 
-	if (!c)
-		return -ENOMEM;
 	if (row->page_order)
 		cell_int(&c[COL_LIFETIME_USAGE_PAGE_ORDER], (int64_t)row->page_order - 1);
 	else
@@ -102,7 +100,6 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 	cell_real(&c[COL_LIFETIME_USAGE_LIFE_SUM_NS], row->life_sum_ns);
 	if (row->freed)
 		cell_int(&c[COL_LIFETIME_USAGE_LIFE_MAX_NS], (int64_t)row->life_max_ns);
-	return 0;
 }
 
 static int open_view(struct view *v, const struct table_query *q, struct err *e)
@@ -132,8 +129,9 @@ static void close_view(struct view *v)
 }
 
 static const struct view_def lifetimes_view = {
-	.bytes = sizeof(struct lifetimes_view), .is_one_bin = true, .sums = &lifetimes_def,
+	.is_one_bin = true, .sums = &lifetimes_def,
 	.open = open_view, .close = close_view, .run_bin = run_bin, .row = give_row,
 };
 
-const struct table_def table_lifetime_usage = VIEW_TABLE(LIFETIME_USAGE, lifetimes_view);
+const struct table_def table_lifetime_usage =
+	VIEW_TABLE(LIFETIME_USAGE, lifetimes_view, struct lifetimes_view);

@@ -29,8 +29,6 @@ static int run_bin(struct view *v, struct err *e)
 		struct loss_needs needs = { .sources = if_recorded[cls] };
 		uint64_t from, to;
 
-		if (!c)
-			return err_set(e, -ENOMEM, "out of memory");
 		from = context_abs(v->a, c[COL_WINDOW_LOSS_T_NS].i);
 		to = context_abs(v->a, c[COL_WINDOW_LOSS_T_END_NS].i);
 		cell_text(&c[COL_WINDOW_LOSS_CLASS], loss_class_name(cls));
@@ -43,7 +41,7 @@ static int run_bin(struct view *v, struct err *e)
 }
 
 static const struct view_def loss_view = {
-	.bytes = sizeof(struct view), .open = open_view, .run_bin = run_bin,
+	.open = open_view, .run_bin = run_bin,
 };
 
-const struct table_def table_window_loss = VIEW_TABLE(WINDOW_LOSS, loss_view);
+const struct table_def table_window_loss = VIEW_TABLE(WINDOW_LOSS, loss_view, struct view);

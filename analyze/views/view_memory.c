@@ -334,7 +334,7 @@ static int run_bin(struct view *v, struct err *e)
 	return ret;
 }
 
-static int give_row(struct view *v, const struct view_place *at, void *sum)
+static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	struct holder *h = sum;
 	bool is_level = at->b == ALLOC_RSS || at->b == ALLOC_VM || (v->w.every_ns && !v->w.edges);
@@ -342,16 +342,16 @@ static int give_row(struct view *v, const struct view_place *at, void *sum)
 	if (!h->counts[MEMORY_ALLOCS] && !h->counts[MEMORY_FREES] &&
 	    !h->counts[MEMORY_LOST_FREES] && !h->counts[MEMORY_FREE_BYTES] &&
 	    !h->counts[MEMORY_EXIT_BYTES] && (!is_level || h->peak <= 0))
-		return 0;
+		return;
 	h->net_bytes = h->counts[MEMORY_ALLOC_BYTES] - h->counts[MEMORY_FREE_BYTES] -
 		       h->counts[MEMORY_EXIT_BYTES];
-	return view_row(v, at->group, h) ? 0 : -ENOMEM;
+	view_row(v, at->group, h);
 }
 
 static const struct view_def memory_view = {
-	.bytes = sizeof(struct memory_view), .open = open_view, .close = close_view,
+	.open = open_view, .close = close_view,
 	.sums = &holders_def, .enter = enter, .begin = begin, .run_bin = run_bin, .row = give_row,
 };
 
 const struct table_def table_alloc_usage =
-	VIEW_TABLE_BY(COL_ALLOC_USAGE_SOURCE, ALLOC_USAGE, memory_view);
+	VIEW_TABLE_BY(COL_ALLOC_USAGE_SOURCE, ALLOC_USAGE, memory_view, struct memory_view);

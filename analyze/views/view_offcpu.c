@@ -31,7 +31,7 @@ struct offcpu_view {
 	size_t pending_cnt, pending_cap;
 };
 
-static int give(struct offcpu_view *o, const struct event *ev, uint8_t slept)
+static void give(struct offcpu_view *o, const struct event *ev, uint8_t slept)
 {
 	const struct analysis *a = o->v.a;
 	const uint64_t *v = ev->v;
@@ -41,12 +41,10 @@ static int give(struct offcpu_view *o, const struct event *ev, uint8_t slept)
 	struct cell *c;
 
 	if (ev->ts_ns < o->v.w.from_ns || ev->ts_ns >= o->v.w.to_ns)
-		return 0;
+		return;
 	if (state == THREAD_UNINTERRUPTIBLE && slept == THREAD_DISK)
 		state = THREAD_DISK;
 	c = view_row(&o->v, 0, NULL);
-	if (!c)
-		return -ENOMEM;
 	cell_int(&c[COL_OFFCPU_WAITS_TS_NS], context_rel(a, ev->ts_ns));
 	cell_int(&c[COL_OFFCPU_WAITS_UTID], ev->utid);
 	cell_text(&c[COL_OFFCPU_WAITS_STATE], thread_state_name(state));
@@ -56,7 +54,6 @@ static int give(struct offcpu_view *o, const struct event *ev, uint8_t slept)
 		cell_int(&c[COL_OFFCPU_WAITS_WAKER_STACK], (int64_t)v[EV_OFFCPU_WAKER_STACK]);
 	cell_int(&c[COL_OFFCPU_WAITS_DUR_NS], (int64_t)v[EV_OFFCPU_DUR_NS]);
 	cell_int(&c[COL_OFFCPU_WAITS_RUNNABLE_NS], (int64_t)v[EV_OFFCPU_RUNNABLE_NS]);
-	return 0;
 }
 
 static uint32_t thread_of(const struct offcpu_view *o, const struct event *ev)
@@ -70,10 +67,9 @@ static bool is_over(const struct offcpu_view *o, const struct event *ev)
 }
 
 /* Gives out the events whose switch has come, and those before before_ns. */
-static int give_pending(struct offcpu_view *o, uint64_t before_ns)
+static void give_pending(struct offcpu_view *o, uint64_t before_ns)
 {
 	size_t i, left = 0;
-	int ret = 0;
 
 	for (i = 0; i < o->pending_cnt; i++) {
 		const struct event *ev = &o->pending[i];
@@ -81,20 +77,17 @@ static int give_pending(struct offcpu_view *o, uint64_t before_ns)
 
 		if (!over && ev->ts_ns >= before_ns)
 			o->pending[left++] = *ev;
-		else if (ret >= 0)
-			ret = give(o, ev, over ? o->last[thread_of(o, ev)].slept : 0);
+		else
+			give(o, ev, over ? o->last[thread_of(o, ev)].slept : 0);
 	}
 	o->pending_cnt = left;
-	return ret;
 }
 
 static int on_event(struct offcpu_view *o, const struct event *ev)
 {
-	if (is_over(o, ev))
-		return give(o, ev, o->last[thread_of(o, ev)].slept);
-	if (array_reserve(&o->pending, &o->pending_cap, o->pending_cnt + 1) < 0)
-		return -ENOMEM;
-	o->pending[o->pending_cnt++] = *ev;
+	if (!is_over(o, ev))
+		return array_add(&o->pending, &o->pending_cap, &o->pending_cnt, *ev);
+	give(o, ev, o->last[thread_of(o, ev)].slept);
 	return 0;
 }
 
@@ -108,7 +101,8 @@ static int on_found(void *ctx, const void *found)
 	if (!x->wait)
 		return 0;
 	o->last[x->wait->thread] = (struct last_wait){ x->wait->to_ns, x->wait->slept };
-	return o->pending_cnt ? give_pending(o, 0) : 0;
+	give_pending(o, 0);
+	return 0;
 }
 
 /* ---- the view ---- */
@@ -131,8 +125,7 @@ static int begin(struct view *v, struct err *e)
 					   .sink = { o, on_found } };
 
 	o->last = calloc(v->a->ids.thread_cnt, sizeof(*o->last));
-	return o->last ? fold_run_begin(&v->run, v->a, &c, e) :
-			 err_set(e, -ENOMEM, "out of memory");
+	return o->last ? fold_run_begin(&v->run, v->a, &c, e) : -ENOMEM;
 }
 
 static int run_bin(struct view *v, struct err *e)
@@ -141,10 +134,9 @@ static int run_bin(struct view *v, struct err *e)
 	uint64_t decided;
 	int ret = fold_run_to(&v->run, v->bin_to_ns, &decided, e);
 
-	if (ret < 0)
-		return ret;
-	ret = give_pending(o, v->bin + 1 < v->w.end_bin ? v->bin_from_ns : UINT64_MAX);
-	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
+	if (!ret)
+		give_pending(o, v->bin + 1 < v->w.end_bin ? v->bin_from_ns : UINT64_MAX);
+	return ret;
 }
 
 static void close_view(struct view *v)
@@ -154,8 +146,9 @@ static void close_view(struct view *v)
 }
 
 static const struct view_def offcpu_view = {
-	.bytes = sizeof(struct offcpu_view), .is_one_bin = true, .open = open_view,
+	.is_one_bin = true, .open = open_view,
 	.begin = begin, .run_bin = run_bin, .close = close_view,
 };
 
-const struct table_def table_offcpu_waits = VIEW_TABLE(OFFCPU_WAITS, offcpu_view);
+const struct table_def table_offcpu_waits =
+	VIEW_TABLE(OFFCPU_WAITS, offcpu_view, struct offcpu_view);

@@ -15,19 +15,16 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 	return 1;
 }
 
-static int give_row(struct view *v, const struct view_place *at, void *sum)
+static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	struct cell *c = view_row(v, at->group, sum);
 
-	if (!c)
-		return -ENOMEM;
 	cell_int(&c[COL_PARALLEL_USAGE_BUSY], (int64_t)at->b);
-	return 0;
 }
 
 static const struct view_def parallel_view = {
-	.bytes = sizeof(struct view), .fold = &fold_parallel, .place = place, .row = give_row,
-	.is_sorted = true,
+	.fold = &fold_parallel, .place = place, .row = give_row, .is_sorted = true,
 };
 
-const struct table_def table_parallel_usage = VIEW_TABLE(PARALLEL_USAGE, parallel_view);
+const struct table_def table_parallel_usage =
+	VIEW_TABLE(PARALLEL_USAGE, parallel_view, struct view);

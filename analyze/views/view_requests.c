@@ -143,14 +143,11 @@ static void size_cells(const struct view *v, const struct row_label *l, struct c
 	cell_int(&c[1], l->size ? (int64_t)(2 * l->size) : 1);
 }
 
-static int give_io(struct view *v, const struct view_place *at, void *sum)
+static void give_io(struct view *v, const struct view_place *at, void *sum)
 {
 	struct cell *c = view_row(v, at->group, sum);
 
-	if (c)
-		size_cells(v, &((const struct io_sum *)sum)->label,
-			   &c[COL_IO_USAGE_SIZE_FROM_BYTES]);
-	return c ? 0 : -ENOMEM;
+	size_cells(v, &((const struct io_sum *)sum)->label, &c[COL_IO_USAGE_SIZE_FROM_BYTES]);
 }
 
 static void found_io(struct view *v, const struct fold_key *key, void *sum)
@@ -164,8 +161,8 @@ static void found_io(struct view *v, const struct fold_key *key, void *sum)
 
 /* ---- latency_hist ---- */
 
-static int give_phase(struct view *v, const struct view_place *at, struct io_sum *x,
-		      const char *name, const struct quantile *latency)
+static void give_phase(struct view *v, const struct view_place *at, struct io_sum *x,
+		       const char *name, const struct quantile *latency)
 {
 	uint64_t counts[QUANTILE_POWERS] = { 0 };
 	unsigned int first = 0, end = QUANTILE_POWERS;
@@ -178,24 +175,21 @@ static int give_phase(struct view *v, const struct view_place *at, struct io_sum
 		end--;
 	for (unsigned int i = first; i < end; i++) {
 		c = view_row(v, at->group, x);
-		if (!c)
-			return -ENOMEM;
 		cell_text(&c[COL_LATENCY_HIST_PHASE], name);
 		cell_int(&c[COL_LATENCY_HIST_LOW_NS], i ? (int64_t)(1ull << (i - 1)) : 0);
 		cell_int(&c[COL_LATENCY_HIST_HIGH_NS], i < 63 ? (int64_t)(1ull << i) : INT64_MAX);
 		cell_int(&c[COL_LATENCY_HIST_IOS], (int64_t)counts[i]);
 		size_cells(v, &x->label, &c[COL_LATENCY_HIST_SIZE_FROM_BYTES]);
 	}
-	return 0;
 }
 
-static int give_hist(struct view *v, const struct view_place *at, void *sum)
+static void give_hist(struct view *v, const struct view_place *at, void *sum)
 {
 	struct io_sum *x = sum;
-	int ret = give_phase(v, at, x, "total", &x->r.latency);
 
-	ret = ret ?: give_phase(v, at, x, "queue", &x->r.queue);
-	return ret ? ret : give_phase(v, at, x, "device", &x->r.device);
+	give_phase(v, at, x, "total", &x->r.latency);
+	give_phase(v, at, x, "queue", &x->r.queue);
+	give_phase(v, at, x, "device", &x->r.device);
 }
 
 /* ---- io_pattern ---- */
@@ -256,8 +250,7 @@ static const struct fold_sums_def pattern_sums = {
 };
 
 #define REQUEST_VIEW                                                                              \
-	.bytes = sizeof(struct request_view), .open = open_view, .close = close_view,             \
-	.fold = &fold_requests, .place = place
+	.open = open_view, .close = close_view, .fold = &fold_requests, .place = place
 
 static const struct view_def io_view = {
 	REQUEST_VIEW, .sum_bytes = sizeof(struct io_sum), .found = found_io, .row = give_io,
@@ -270,8 +263,9 @@ static const struct view_def hist_view = {
 	.reads_quantiles = true,
 };
 
-const struct table_def table_io_usage = VIEW_TABLE(IO_USAGE, io_view);
+const struct table_def table_io_usage = VIEW_TABLE(IO_USAGE, io_view, struct request_view);
 
-const struct table_def table_io_pattern = VIEW_TABLE(IO_PATTERN, pattern_view);
+const struct table_def table_io_pattern = VIEW_TABLE(IO_PATTERN, pattern_view, struct request_view);
 
-const struct table_def table_latency_hist = VIEW_TABLE(LATENCY_HIST, hist_view);
+const struct table_def table_latency_hist =
+	VIEW_TABLE(LATENCY_HIST, hist_view, struct request_view);

@@ -48,21 +48,18 @@ static int on_woken(void *ctx, const void *found)
 	return 0;
 }
 
-static int give_waker(struct view *v, const struct view_place *at, void *sum)
+static void give_waker(struct view *v, const struct view_place *at, void *sum)
 {
 	struct cell *c = view_row(v, 0, sum);
 
-	if (!c)
-		return -ENOMEM;
 	if (!at->group)
 		cell_int(&c[COL_WOKEN_BY_UPID], dense_upid(&v->a->ids, (uint32_t)at->b));
 	cell_int(&c[COL_WOKEN_BY_IRQ], at->group);
-	return 0;
 }
 
 static const struct view_def woken_by_view = {
-	.bytes = sizeof(struct view), .is_one_bin = true, .fold = &fold_sleeps,
+	.is_one_bin = true, .fold = &fold_sleeps,
 	.sums = &wakers_def, .carry = on_woken, .row = give_waker,
 };
 
-const struct table_def table_woken_by = VIEW_TABLE(WOKEN_BY, woken_by_view);
+const struct table_def table_woken_by = VIEW_TABLE(WOKEN_BY, woken_by_view, struct view);

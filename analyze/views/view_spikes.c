@@ -28,8 +28,6 @@ static int give_spike(void *ctx, const struct spike *s)
 	if (f->start_ns < v->w.from_ns || f->start_ns >= v->w.to_ns)
 		return 0;
 	c = view_row(v, 0, (void *)s);
-	if (!c)
-		return -ENOMEM;
 	cell_int(&c[COL_SPIKES_UPID], dense_upid(&v->a->ids, s->process));
 	cell_text(&c[COL_SPIKES_SOURCE], alloc_source_name(s->source));
 	cell_int(&c[COL_SPIKES_DUR_NS], (int64_t)(f->end_ns - f->start_ns));
@@ -81,8 +79,8 @@ static int run_bin(struct view *v, struct err *e)
 }
 
 static const struct view_def spikes_view = {
-	.bytes = sizeof(struct spikes_view), .is_one_bin = true, .open = open_view,
+	.is_one_bin = true, .open = open_view,
 	.run_bin = run_bin,
 };
 
-const struct table_def table_spikes = VIEW_TABLE(SPIKES, spikes_view);
+const struct table_def table_spikes = VIEW_TABLE(SPIKES, spikes_view, struct spikes_view);

@@ -9,8 +9,8 @@
 #include "table_columns.h"
 
 static const struct view_def states_view = {
-	.bytes = sizeof(struct view), .fold = &fold_states, .is_sorted = true,
+	.fold = &fold_states, .is_sorted = true,
 	.place = view_place_thread,
 };
 
-const struct table_def table_thread_states = VIEW_TABLE(THREAD_STATES, states_view);
+const struct table_def table_thread_states = VIEW_TABLE(THREAD_STATES, states_view, struct view);

@@ -217,8 +217,8 @@ static int on_found(void *ctx, const void *found)
 }
 
 /* meanwhile: a kind of wait, or RUNNING; otherwise the row is of the waits. */
-static struct cell *give_row(struct ends_view *x, const struct view_place *at,
-			     struct wait_end *w, unsigned int meanwhile)
+static void give_row(struct ends_view *x, const struct view_place *at, struct wait_end *w,
+		     unsigned int meanwhile)
 {
 	static const struct wait_end none;
 	const struct dense_ids *ids = &x->v.a->ids;
@@ -227,42 +227,34 @@ static struct cell *give_row(struct ends_view *x, const struct view_place *at,
 	char text[OBJECT_TEXT_BYTES];
 	struct cell *c = view_row(&x->v, 0, meanwhile > RUNNING ? w : (void *)&none);
 
-	if (!c)
-		return NULL;
 	cell_text(&c[COL_WAIT_ENDS_KIND], wait_kind_name(at->b >> 48));
 	if (call)
 		cell_text(&c[COL_WAIT_ENDS_CALL], call);
 	cell_int(&c[COL_WAIT_ENDS_UTID], dense_utid(ids, o->waiter));
 	if (object_text(x->v.a->trace, dense_utid(ids, o->waiter), w->at_ns,
-			(uint16_t)(at->b >> 32), o->what, text)) {
-		cell_text(&c[COL_WAIT_ENDS_OBJECT], strpool_put(x->texts, text));
-		if (!c[COL_WAIT_ENDS_OBJECT].s)
-			return NULL;
-	}
+			(uint16_t)(at->b >> 32), o->what, text))
+		view_text(&x->v, &c[COL_WAIT_ENDS_OBJECT], strpool_put(x->texts, text));
 	if (at->group)
 		cell_int(&c[COL_WAIT_ENDS_ENDER_UTID], dense_utid(ids, at->group));
 	cell_int(&c[COL_WAIT_ENDS_IRQ], !at->group);
 	if (meanwhile > RUNNING) {
 		cell_int(&c[COL_WAIT_ENDS_AT_NS], context_rel(x->v.a, w->at_ns));
-		return c;
+		return;
 	}
 	cell_text(&c[COL_WAIT_ENDS_MEANWHILE],
 		  meanwhile == RUNNING ? "running" : wait_kind_name(meanwhile));
 	cell_int(&c[COL_WAIT_ENDS_MEANWHILE_NS], (int64_t)w->meanwhile_ns[meanwhile]);
-	return c;
 }
 
-static int give_end(struct view *v, const struct view_place *at, void *sum)
+static void give_end(struct view *v, const struct view_place *at, void *sum)
 {
 	struct ends_view *x = (struct ends_view *)v;
 	struct wait_end *w = sum;
 
-	if (!give_row(x, at, w, RUNNING + 1))
-		return -ENOMEM;
+	give_row(x, at, w, RUNNING + 1);
 	for (unsigned int kind = 0; kind <= RUNNING; kind++)
-		if (w->meanwhile_ns[kind] && !give_row(x, at, w, kind))
-			return -ENOMEM;
-	return 0;
+		if (w->meanwhile_ns[kind])
+			give_row(x, at, w, kind);
 }
 
 static int open_ends(struct view *v, const struct table_query *q, struct err *e)
@@ -271,9 +263,7 @@ static int open_ends(struct view *v, const struct table_query *q, struct err *e)
 
 	x->machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	x->threads = calloc(v->a->ids.thread_cnt + 1, sizeof(*x->threads));
-	if (!x->threads || strpool_new(&x->texts) < 0)
-		return err_set(e, -ENOMEM, "out of memory");
-	return 0;
+	return x->threads ? strpool_new(&x->texts) : -ENOMEM;
 }
 
 static void close_ends(struct view *v)
@@ -289,9 +279,9 @@ static void close_ends(struct view *v)
 }
 
 static const struct view_def ends_view = {
-	.bytes = sizeof(struct ends_view), .is_one_bin = true, .fold = &fold_ends,
+	.is_one_bin = true, .fold = &fold_ends,
 	.sums = &ends_def, .open = open_ends, .close = close_ends, .carry = on_found,
 	.row = give_end,
 };
 
-const struct table_def table_wait_ends = VIEW_TABLE(WAIT_ENDS, ends_view);
+const struct table_def table_wait_ends = VIEW_TABLE(WAIT_ENDS, ends_view, struct ends_view);

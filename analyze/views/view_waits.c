@@ -24,23 +24,20 @@ static int place_cpu_waits(struct view *v, const struct fold_key *key, struct vi
 }
 
 /* A thread that did not wait has no row. */
-static int give_waits(struct view *v, const struct view_place *at, void *sum)
+static void give_waits(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct state_sum *x = sum;
 	uint64_t wait_ns = x->ns[THREAD_RUNNABLE] + x->ns[THREAD_PREEMPTED];
 	struct cell *c;
 
 	if (!wait_ns && !x->waits.cnt && !x->by_reason[THREAD_WAIT_UNKNOWN])
-		return 0;
+		return;
 	c = view_row(v, at->group, sum);
-	if (!c)
-		return -ENOMEM;
 	cell_int(&c[COL_SCHED_WAITS_WAIT_NS], (int64_t)wait_ns);
-	return 0;
 }
 
 static const struct view_def waits_view = {
-	.bytes = sizeof(struct view), .fold = &fold_waits, .is_sorted = true,
+	.fold = &fold_waits, .is_sorted = true,
 	.place = place_cpu_waits, .row = give_waits,
 };
 
@@ -52,8 +49,8 @@ static int place_kind(struct view *v, const struct fold_key *key, struct view_pl
 	return view_place_thread(v, key, ret);
 }
 
-static int give_kind(struct view *v, uint32_t group, enum thread_state state, uint32_t call,
-		     uint64_t wait_ns, struct state_sum *x)
+static void give_kind(struct view *v, uint32_t group, enum thread_state state, uint32_t call,
+		      uint64_t wait_ns, struct state_sum *x)
 {
 	enum call_machine machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	uint64_t waits = state == THREAD_UNKNOWN ? 0 : x->waits.cnt;
@@ -61,34 +58,31 @@ static int give_kind(struct view *v, uint32_t group, enum thread_state state, ui
 	struct cell *c;
 
 	if (!wait_ns && !waits)
-		return 0;
+		return;
 	c = view_row(v, group, state == THREAD_UNKNOWN ? &none : x);
-	if (!c)
-		return -ENOMEM;
 	cell_text(&c[COL_WAIT_KINDS_KIND], wait_kind_name(wait_kind_of(machine, state, call)));
 	if (call && call_name(machine, call))
 		cell_text(&c[COL_WAIT_KINDS_CALL], call_name(machine, call));
 	cell_int(&c[COL_WAIT_KINDS_WAITS], (int64_t)waits);
 	cell_int(&c[COL_WAIT_KINDS_WAIT_NS], (int64_t)wait_ns);
-	return 0;
 }
 
-static int give_kinds(struct view *v, const struct view_place *at, void *sum)
+static void give_kinds(struct view *v, const struct view_place *at, void *sum)
 {
 	struct state_sum *x = sum;
 	enum thread_state state = at->b & 15;
-	int ret;
 
-	if (at->b)
-		return give_kind(v, at->group, state, (uint32_t)(at->b >> 4), x->ns[state], x);
-	ret = give_kind(v, at->group, THREAD_RUNNABLE, 0,
-			x->ns[THREAD_RUNNABLE] + x->ns[THREAD_PREEMPTED], x);
-	return ret < 0 ? ret :
-			 give_kind(v, at->group, THREAD_UNKNOWN, 0, x->ns[THREAD_UNKNOWN], x);
+	if (at->b) {
+		give_kind(v, at->group, state, (uint32_t)(at->b >> 4), x->ns[state], x);
+		return;
+	}
+	give_kind(v, at->group, THREAD_RUNNABLE, 0,
+		  x->ns[THREAD_RUNNABLE] + x->ns[THREAD_PREEMPTED], x);
+	give_kind(v, at->group, THREAD_UNKNOWN, 0, x->ns[THREAD_UNKNOWN], x);
 }
 
 static const struct view_def kinds_view = {
-	.bytes = sizeof(struct view), .fold = &fold_states, .is_sorted = true,
+	.fold = &fold_states, .is_sorted = true,
 	.place = place_kind, .row = give_kinds,
 };
 
@@ -128,22 +122,21 @@ static int on_throttled(void *ctx, const void *found)
 	return 0;
 }
 
-static int give_throttled(struct view *v, const struct view_place *at, void *sum)
+static void give_throttled(struct view *v, const struct view_place *at, void *sum)
 {
 	struct cell *c = view_row(v, 0, sum);
 
-	if (c)
-		cell_int(&c[COL_THROTTLED_PERIODS_CGROUP_ID], (int64_t)at->b);
-	return c ? 0 : -ENOMEM;
+	cell_int(&c[COL_THROTTLED_PERIODS_CGROUP_ID], (int64_t)at->b);
 }
 
 static const struct view_def throttled_view = {
-	.bytes = sizeof(struct view), .is_one_bin = true, .fold = &fold_waits,
+	.is_one_bin = true, .fold = &fold_waits,
 	.sums = &throttled_def, .carry = on_throttled, .row = give_throttled,
 };
 
-const struct table_def table_throttled_periods = VIEW_TABLE(THROTTLED_PERIODS, throttled_view);
+const struct table_def table_throttled_periods =
+	VIEW_TABLE(THROTTLED_PERIODS, throttled_view, struct view);
 
-const struct table_def table_wait_kinds = VIEW_TABLE(WAIT_KINDS, kinds_view);
+const struct table_def table_wait_kinds = VIEW_TABLE(WAIT_KINDS, kinds_view, struct view);
 
-const struct table_def table_sched_waits = VIEW_TABLE(SCHED_WAITS, waits_view);
+const struct table_def table_sched_waits = VIEW_TABLE(SCHED_WAITS, waits_view, struct view);
