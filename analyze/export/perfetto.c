@@ -29,29 +29,25 @@ static const uint8_t event_bytes[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = 11, [EVENT_WAKEUP] = 12, [EVENT_RSS] = 48, [EVENT_REQUEST] = 90,
 };
 
-static void put_clock(struct buf *p, unsigned int id, uint64_t ns)
+static void put_clock(struct proto *p, unsigned int id, uint64_t ns)
 {
-	size_t m;
-
-	proto_begin(p, CLOCKS_CLOCK, &m);
+	proto_begin(p, CLOCKS_CLOCK);
 	proto_uint(p, CLOCK_ID, id);
 	proto_uint(p, CLOCK_TIMESTAMP, ns);
-	proto_end(p, m);
+	proto_end(p);
 }
 
 static int write_clocks(struct perfetto *x)
 {
-	struct buf *p = &x->packet;
-	size_t m, clocks;
+	struct proto *p = &x->packet;
 
-	perfetto_packet(x, 0, &m);
+	perfetto_packet(x, 0);
 	proto_uint(p, PACKET_SEQUENCE_FLAGS, 1);	/* nothing came before */
-	proto_begin(p, PACKET_CLOCKS, &clocks);
+	proto_begin(p, PACKET_CLOCKS);
 	put_clock(p, CLOCK_IS_BOOTTIME, perfetto_boot_ns(x, x->from_ns));
 	put_clock(p, CLOCK_IS_MONOTONIC, x->from_ns);
 	put_clock(p, CLOCK_IS_REALTIME, trace_real_ns(x->t, x->from_ns));
-	proto_end(p, clocks);
-	return perfetto_packet_end(x, m);
+	return perfetto_packet_end(x);
 }
 
 static void put_manifest(struct perfetto *x, unsigned int field, const char *key)
@@ -65,19 +61,16 @@ static void put_manifest(struct perfetto *x, unsigned int field, const char *key
 /* The kernel's version tells trace_processor what the states of threads mean. */
 static int write_system(struct perfetto *x)
 {
-	size_t m, system, utsname;
-
-	perfetto_packet(x, 0, &m);
-	proto_begin(&x->packet, PACKET_SYSTEM_INFO, &system);
-	proto_begin(&x->packet, SYSTEM_UTSNAME, &utsname);
+	perfetto_packet(x, 0);
+	proto_begin(&x->packet, PACKET_SYSTEM_INFO);
+	proto_begin(&x->packet, SYSTEM_UTSNAME);
 	proto_text(&x->packet, UTSNAME_SYSNAME, "Linux");
 	put_manifest(x, UTSNAME_VERSION, "kernel.version");
 	put_manifest(x, UTSNAME_RELEASE, "kernel.release");
 	put_manifest(x, UTSNAME_MACHINE, "machine");
-	proto_end(&x->packet, utsname);
+	proto_end(&x->packet);
 	put_manifest(x, SYSTEM_MACHINE_NAME, "host");
-	proto_end(&x->packet, system);
-	return perfetto_packet_end(x, m);
+	return perfetto_packet_end(x);
 }
 
 /* 0, or -EFBIG: the file would be too large for those who read it. */
@@ -137,7 +130,7 @@ int analysis_export_perfetto(struct analysis *a, const struct export_request *r,
 	ret = x.left_cpu_ns && x.process_end_ns ?
 		atomic_output_file(r->path, r->force, fill, &x, e) :
 		err_set(e, -ENOMEM, "out of memory");
-	buf_done(&x.packet);
+	buf_done(&x.packet.buf);
 	free(x.left_cpu_ns);
 	free(x.process_end_ns);
 	*ret_rows = x.row_cnt;

@@ -40,7 +40,7 @@ struct perfetto {
 	struct trace *t;
 	uint64_t from_ns, to_ns;	/* the window inside the trace's span, CLOCK_MONOTONIC */
 	FILE *out;
-	struct buf packet;		/* the one that is being written */
+	struct proto packet;		/* the one that is being written */
 	uint64_t *left_cpu_ns;		/* by dense thread: when it last left a CPU */
 	uint64_t *process_end_ns;	/* by dense process: when its last thread did */
 	uint64_t row_cnt;		/* events written */
@@ -55,12 +55,12 @@ struct perfetto {
 /* CLOCK_BOOTTIME of an instant: what Perfetto counts in. */
 uint64_t perfetto_boot_ns(struct perfetto *x, uint64_t mono_ns);
 
-/* Begins a packet of x->packet; *ret_mark for perfetto_packet_end(). ts_ns 0: it has no instant. */
-void perfetto_packet(struct perfetto *x, uint64_t ts_ns, size_t *ret_mark);
-/* Writes it. 0, -errno of the file, -ENOMEM. */
-int perfetto_packet_end(struct perfetto *x, size_t mark);
+/* Begins a packet of x->packet. ts_ns 0: it has no instant. */
+void perfetto_packet(struct perfetto *x, uint64_t ts_ns);
+/* Ends all messages that have begun, and writes the packet. 0, -errno of the file, -ENOMEM. */
+int perfetto_packet_end(struct perfetto *x);
 /* A name of the trace, made safe and cut at 4095 bytes. */
-void perfetto_text(struct buf *p, unsigned int field, const char *text);
+void perfetto_text(struct proto *p, unsigned int field, const char *text);
 
 /* The kernel's id of a dense thread; pseudo threads have numbers above all ids of the kernel. */
 uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread);
@@ -68,15 +68,13 @@ uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread);
 uint32_t perfetto_pid(const struct perfetto *x, uint32_t process);
 
 /* One ftrace event in a bundle of its own; write its content between the two. */
-struct perfetto_event {
-	size_t packet, bundle, event, body;
-};
-void perfetto_event(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns, unsigned int cpu,
-		    uint32_t tid, unsigned int field);
-/* The same in a packet that has begun: v->packet is its mark. */
-void perfetto_event_in(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns,
-		       unsigned int cpu, uint32_t tid, unsigned int field);
-int perfetto_event_end(struct perfetto *x, const struct perfetto_event *v);
+void perfetto_event(struct perfetto *x, uint64_t ts_ns, unsigned int cpu, uint32_t tid,
+		    unsigned int field);
+/* The same in a packet that has begun. */
+void perfetto_event_in(struct perfetto *x, uint64_t ts_ns, unsigned int cpu, uint32_t tid,
+		       unsigned int field);
+/* Counts an event, and ends its packet. */
+int perfetto_event_end(struct perfetto *x);
 
 /* ---- the parts ---- */
 

@@ -47,29 +47,31 @@ uint64_t perfetto_boot_ns(struct perfetto *x, uint64_t mono_ns)
 	return mono_ns + x->ahead_ns;
 }
 
-void perfetto_packet(struct perfetto *x, uint64_t ts_ns, size_t *ret_mark)
+void perfetto_packet(struct perfetto *x, uint64_t ts_ns)
 {
-	x->packet.len = 0;
-	proto_begin(&x->packet, TRACE_PACKET, ret_mark);
+	x->packet.buf.len = 0;
+	x->packet.depth = 0;
+	proto_begin(&x->packet, TRACE_PACKET);
 	if (ts_ns)
 		proto_uint(&x->packet, PACKET_TIMESTAMP, perfetto_boot_ns(x, ts_ns));
 	proto_uint(&x->packet, PACKET_SEQUENCE_ID, x->sequence);
 }
 
-int perfetto_packet_end(struct perfetto *x, size_t mark)
+int perfetto_packet_end(struct perfetto *x)
 {
-	struct buf *p = &x->packet;
+	const struct buf *b = &x->packet.buf;
 
-	proto_end(p, mark);
-	if (p->failed)
+	while (x->packet.depth)
+		proto_end(&x->packet);
+	if (b->failed)
 		return -ENOMEM;
 	errno = 0;
-	if (fwrite(p->data, 1, p->len, x->out) != p->len)
+	if (fwrite(b->data, 1, b->len, x->out) != b->len)
 		return errno ? -errno : -EIO;
 	return 0;
 }
 
-void perfetto_text(struct buf *p, unsigned int field, const char *text)
+void perfetto_text(struct proto *p, unsigned int field, const char *text)
 {
 	char safe[4096];
 
@@ -100,31 +102,28 @@ uint32_t perfetto_pid(const struct perfetto *x, uint32_t process)
 
 /* ---- events ---- */
 
-void perfetto_event(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns, unsigned int cpu,
-		    uint32_t tid, unsigned int field)
+void perfetto_event(struct perfetto *x, uint64_t ts_ns, unsigned int cpu, uint32_t tid,
+		    unsigned int field)
 {
-	perfetto_packet(x, 0, &v->packet);
-	perfetto_event_in(x, v, ts_ns, cpu, tid, field);
+	perfetto_packet(x, 0);
+	perfetto_event_in(x, ts_ns, cpu, tid, field);
 }
 
-void perfetto_event_in(struct perfetto *x, struct perfetto_event *v, uint64_t ts_ns,
-		       unsigned int cpu, uint32_t tid, unsigned int field)
+void perfetto_event_in(struct perfetto *x, uint64_t ts_ns, unsigned int cpu, uint32_t tid,
+		       unsigned int field)
 {
-	struct buf *p = &x->packet;
+	struct proto *p = &x->packet;
 
-	proto_begin(p, PACKET_FTRACE, &v->bundle);
+	proto_begin(p, PACKET_FTRACE);
 	proto_uint(p, BUNDLE_CPU, cpu);
-	proto_begin(p, BUNDLE_EVENT, &v->event);
+	proto_begin(p, BUNDLE_EVENT);
 	proto_uint(p, EVENT_TIMESTAMP, perfetto_boot_ns(x, ts_ns));
 	proto_uint(p, EVENT_PID, tid);
-	proto_begin(p, field, &v->body);
+	proto_begin(p, field);
 }
 
-int perfetto_event_end(struct perfetto *x, const struct perfetto_event *v)
+int perfetto_event_end(struct perfetto *x)
 {
-	proto_end(&x->packet, v->body);
-	proto_end(&x->packet, v->event);
-	proto_end(&x->packet, v->bundle);
 	x->row_cnt++;
-	return perfetto_packet_end(x, v->packet);
+	return perfetto_packet_end(x);
 }

@@ -124,29 +124,26 @@ static uint64_t column_value(struct sched *s, const struct row *rows, unsigned i
 static int write_batch(struct sched *s, unsigned int cpu)
 {
 	struct cpu *c = &s->cpus[cpu];
-	struct buf *p = &s->x->packet;
-	size_t m, bundle, compact;
+	struct proto *p = &s->x->packet;
 	unsigned int i, k, columns = s->fields == switch_fields ? 5 : 6;
 
 	if (!c->row_cnt)
 		return 0;
-	perfetto_packet(s->x, 0, &m);
-	proto_begin(p, PACKET_FTRACE, &bundle);
+	perfetto_packet(s->x, 0);
+	proto_begin(p, PACKET_FTRACE);
 	proto_uint(p, BUNDLE_CPU, cpu);
-	proto_begin(p, BUNDLE_COMPACT, &compact);
+	proto_begin(p, BUNDLE_COMPACT);
 	put_names(s, c);
 	for (k = 0; k < columns; k++) {
 		s->column.len = 0;
 		for (i = 0; i < c->row_cnt; i++)
 			buf_add_varint(&s->column, column_value(s, c->rows, i, k));
 		proto_bytes(p, s->fields[k], s->column.data, s->column.len);
-		p->failed |= s->column.failed;
+		p->buf.failed |= s->column.failed;
 	}
-	proto_end(p, compact);
-	proto_end(p, bundle);
 	s->x->row_cnt += c->row_cnt;
 	c->row_cnt = 0;
-	return perfetto_packet_end(s->x, m);
+	return perfetto_packet_end(s->x);
 }
 
 static int write_batches(struct sched *s)
@@ -201,20 +198,19 @@ static void wait_text(const struct sched *s, const struct event *ev, char *text,
 /* The number of the text; one that is new is put into the packet that has begun. */
 static int put_symbol(struct sched *s, const char *name, uint32_t *ret)
 {
-	struct buf *p = &s->x->packet;
+	struct proto *p = &s->x->packet;
 	const char *text = strpool_put(s->wait_texts, name);
 	int is_new = text ? hash_map_intern(&s->wait_numbers, (uintptr_t)text, 0, ret) : -ENOMEM;
-	size_t interned, m;
 
 	++*ret;
 	if (is_new <= 0)
 		return is_new;
-	proto_begin(p, PACKET_INTERNED, &interned);
-	proto_begin(p, INTERNED_SYMBOL, &m);
+	proto_begin(p, PACKET_INTERNED);
+	proto_begin(p, INTERNED_SYMBOL);
 	proto_uint(p, IID, *ret);
 	perfetto_text(p, SYMBOL_NAME, name);
-	proto_end(p, m);
-	proto_end(p, interned);
+	proto_end(p);
+	proto_end(p);
 	return 0;
 }
 
@@ -223,19 +219,18 @@ static int write_wait(struct sched *s, const struct cpu_piece *p, uint32_t threa
 {
 	struct perfetto *x = s->x;
 	char text[OBJECT_TEXT_BYTES + 64];
-	struct perfetto_event v;
 	uint32_t number;
 	int ret;
 
 	wait_text(s, p->end, text, sizeof(text));
 	if (!*text)
 		return 0;
-	perfetto_packet(x, 0, &v.packet);
+	perfetto_packet(x, 0);
 	ret = put_symbol(s, text, &number);
-	perfetto_event_in(x, &v, p->to_ns + 1, p->cpu, perfetto_tid(x, thread), FTRACE_BLOCKED);
+	perfetto_event_in(x, p->to_ns + 1, p->cpu, perfetto_tid(x, thread), FTRACE_BLOCKED);
 	proto_uint(&x->packet, BLOCKED_PID, perfetto_tid(x, thread));
 	proto_uint(&x->packet, BLOCKED_CALLER, number);
-	return ret < 0 ? ret : perfetto_event_end(x, &v);
+	return ret < 0 ? ret : perfetto_event_end(x);
 }
 
 /* ---- pieces ---- */
@@ -244,9 +239,8 @@ static int write_wait(struct sched *s, const struct cpu_piece *p, uint32_t threa
 static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32_t thread)
 {
 	struct perfetto *x = s->x;
-	struct perfetto_event v;
 
-	perfetto_event(x, &v, ts_ns, cpu, 0, FTRACE_SWITCH);
+	perfetto_event(x, ts_ns, cpu, 0, FTRACE_SWITCH);
 	proto_text(&x->packet, SWITCH_PREV_COMM, "swapper");
 	proto_uint(&x->packet, SWITCH_PREV_PID, 0);
 	proto_uint(&x->packet, SWITCH_PREV_PRIO, 0);
@@ -254,7 +248,7 @@ static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32
 	perfetto_text(&x->packet, SWITCH_NEXT_COMM, dense_thread_comm(&x->a->ids, thread));
 	proto_uint(&x->packet, SWITCH_NEXT_PID, perfetto_tid(x, thread));
 	proto_uint(&x->packet, SWITCH_NEXT_PRIO, 0);
-	return perfetto_event_end(x, &v);
+	return perfetto_event_end(x);
 }
 
 static int on_piece(void *ctx, const void *found)
@@ -329,12 +323,10 @@ struct levels {
 static int write_rss(struct perfetto *x, uint64_t ts_ns, uint32_t process, unsigned int member,
 		     uint64_t bytes)
 {
-	struct perfetto_event v;
-
-	perfetto_event(x, &v, ts_ns, 0, perfetto_pid(x, process), FTRACE_RSS);
+	perfetto_event(x, ts_ns, 0, perfetto_pid(x, process), FTRACE_RSS);
 	proto_uint(&x->packet, RSS_MEMBER, member);
 	proto_uint(&x->packet, RSS_SIZE, bytes);
-	return perfetto_event_end(x, &v);
+	return perfetto_event_end(x);
 }
 
 static int on_level(void *ctx, const void *found)

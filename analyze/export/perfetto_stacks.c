@@ -35,37 +35,35 @@ struct session {
 	struct buf text, frames;	/* of the stack that is being written */
 };
 
-static void put_iid(struct buf *p, unsigned int field, uint64_t iid, size_t *ret_mark)
+static void put_iid(struct proto *p, unsigned int field, uint64_t iid)
 {
-	proto_begin(p, field, ret_mark);
+	proto_begin(p, field);
 	proto_uint(p, IID, iid);
 }
 
 /* *ret: the frame of that name, whose number is the name's, too. */
 static int put_name(struct session *s, const char *name, uint32_t *ret)
 {
-	struct buf *p = &s->x->packet;
+	struct proto *p = &s->x->packet;
 	const char *text = strpool_put(s->texts, name);
 	int is_new = text ? hash_map_intern(&s->names, (uintptr_t)text, 0, ret) : -ENOMEM;
-	size_t m;
 
 	++*ret;
 	if (is_new <= 0)
 		return is_new;
-	put_iid(p, INTERNED_NAME, *ret, &m);
+	put_iid(p, INTERNED_NAME, *ret);
 	perfetto_text(p, NAME_TEXT, name);
-	proto_end(p, m);
-	put_iid(p, INTERNED_FRAME, *ret, &m);
+	proto_end(p);
+	put_iid(p, INTERNED_FRAME, *ret);
 	proto_uint(p, FRAME_NAME, *ret);
 	proto_uint(p, FRAME_MAPPING, ONLY_MAPPING);
-	proto_end(p, m);
+	proto_end(p);
 	return 0;
 }
 
 static int put_stack(struct session *s, uint64_t stack, uint64_t ts_ns, uint64_t iid)
 {
-	struct buf *p = &s->x->packet;
-	size_t interned, m;
+	struct proto *p = &s->x->packet;
 	char *name, *rest;
 	uint32_t frame = 0;
 	int ret = 0;
@@ -74,19 +72,19 @@ static int put_stack(struct session *s, uint64_t stack, uint64_t ts_ns, uint64_t
 	stack_text_add(&s->text, s->x->t, stack, ts_ns, STACK_ALL, NULL);
 	if (s->text.failed)
 		return -ENOMEM;
-	proto_begin(p, PACKET_INTERNED, &interned);
+	proto_begin(p, PACKET_INTERNED);
 	for (name = strtok_r((char *)s->text.data, ";", &rest); name && !ret;
 	     name = strtok_r(NULL, ";", &rest)) {
 		ret = put_name(s, name, &frame);
 		buf_add(&s->frames, &frame, sizeof(frame));
 	}
-	put_iid(p, INTERNED_STACK, iid, &m);
+	put_iid(p, INTERNED_STACK, iid);
 	for (size_t i = 0; i < s->frames.len && !s->frames.failed; i += sizeof(frame)) {
 		memcpy(&frame, s->frames.data + i, sizeof(frame));
 		proto_uint(p, STACK_FRAME, frame);
 	}
-	proto_end(p, m);
-	proto_end(p, interned);
+	proto_end(p);
+	proto_end(p);
 	return s->frames.failed ? -ENOMEM : ret;
 }
 
@@ -99,7 +97,6 @@ static int write_sample(void *ctx, const struct value *v)
 	const struct dense_ids *ids = &x->a->ids;
 	uint32_t thread = dense_thread(ids, (uint32_t)v[ROW_UTID].i), number;
 	uint64_t ts_ns = context_abs(x->a, v[ROW_TS].i), stack = (uint64_t)v[ROW_STACK].i;
-	size_t m, sample;
 	int ret;
 
 	if (thread < EVENT_ID_FIRST)
@@ -107,41 +104,37 @@ static int write_sample(void *ctx, const struct value *v)
 	ret = hash_map_intern(&s->stacks, stack, 0, &number);
 	if (ret < 0)
 		return ret;
-	perfetto_packet(x, ts_ns, &m);
+	perfetto_packet(x, ts_ns);
 	ret = ret ? put_stack(s, stack, ts_ns, number + 1) : 0;
 	s->counted[v[ROW_CPU].i] += (uint64_t)v[ROW_COUNT].i;
-	proto_begin(&x->packet, PACKET_SAMPLE, &sample);
+	proto_begin(&x->packet, PACKET_SAMPLE);
 	proto_uint(&x->packet, SAMPLE_CPU, (uint64_t)v[ROW_CPU].i);
 	proto_uint(&x->packet, SAMPLE_PID, perfetto_pid(x, dense_process_of(ids, thread)));
 	proto_uint(&x->packet, SAMPLE_TID, perfetto_tid(x, thread));
 	proto_uint(&x->packet, SAMPLE_STACK, number + 1);
 	proto_uint(&x->packet, SAMPLE_COUNT, s->counted[v[ROW_CPU].i]);
-	proto_end(&x->packet, sample);
 	x->row_cnt++;
-	return ret ? ret : perfetto_packet_end(x, m);
+	return ret ? ret : perfetto_packet_end(x);
 }
 
 /* The first packet of a sequence: what is counted, and a file for frames to be in. */
 static int begin_session(struct session *s, const char *name)
 {
-	struct buf *p = &s->x->packet;
-	size_t m, defaults, sample, timebase, interned, mapping;
+	struct proto *p = &s->x->packet;
 
-	perfetto_packet(s->x, s->x->from_ns, &m);
+	perfetto_packet(s->x, s->x->from_ns);
 	proto_uint(p, PACKET_SEQUENCE_FLAGS, 1);	/* nothing came before */
-	proto_begin(p, PACKET_DEFAULTS, &defaults);
-	proto_begin(p, DEFAULTS_SAMPLE, &sample);
-	proto_begin(p, SAMPLE_TIMEBASE, &timebase);
+	proto_begin(p, PACKET_DEFAULTS);
+	proto_begin(p, DEFAULTS_SAMPLE);
+	proto_begin(p, SAMPLE_TIMEBASE);
 	proto_uint(p, TIMEBASE_PERIOD, 1);
 	proto_text(p, TIMEBASE_NAME, name);
-	proto_end(p, timebase);
-	proto_end(p, sample);
-	proto_end(p, defaults);
-	proto_begin(p, PACKET_INTERNED, &interned);
-	put_iid(p, INTERNED_MAPPING, ONLY_MAPPING, &mapping);
-	proto_end(p, mapping);
-	proto_end(p, interned);
-	return perfetto_packet_end(s->x, m);
+	proto_end(p);
+	proto_end(p);
+	proto_end(p);
+	proto_begin(p, PACKET_INTERNED);
+	put_iid(p, INTERNED_MAPPING, ONLY_MAPPING);
+	return perfetto_packet_end(s->x);
 }
 
 static int write_session(struct perfetto *x, const char *name, const char *rows, struct err *e)

@@ -25,10 +25,9 @@ enum {
 
 static void put_process(struct perfetto *x, const struct trace_process *r)
 {
-	struct buf *p = &x->packet;
-	size_t m;
+	struct proto *p = &x->packet;
 
-	proto_begin(p, TREE_PROCESS, &m);
+	proto_begin(p, TREE_PROCESS);
 	proto_uint(p, PROCESS_PID, r->pid);
 	proto_uint(p, PROCESS_PPID, r->ppid);
 	perfetto_text(p, PROCESS_CMDLINE, r->cmdline[0] ? r->cmdline : r->comm);
@@ -37,19 +36,18 @@ static void put_process(struct perfetto *x, const struct trace_process *r)
 	if (r->start_ns)
 		proto_uint(p, PROCESS_START_BOOT, perfetto_boot_ns(x, r->start_ns));
 	proto_uint(p, PROCESS_IS_KTHREAD, !!(r->flags & TRACE_TASK_KTHREAD));
-	proto_end(p, m);
+	proto_end(p);
 }
 
 static void put_thread(struct perfetto *x, const struct trace_thread *r)
 {
-	struct buf *p = &x->packet;
-	size_t m;
+	struct proto *p = &x->packet;
 
-	proto_begin(p, TREE_THREAD, &m);
+	proto_begin(p, TREE_THREAD);
 	proto_uint(p, THREAD_TID, r->tid);
 	perfetto_text(p, THREAD_NAME, r->comm);
 	proto_uint(p, THREAD_PID, perfetto_pid(x, dense_process(&x->a->ids, r->upid)));
-	proto_end(p, m);
+	proto_end(p);
 }
 
 static bool lives_at(uint64_t start_ns, uint64_t end_ns, uint64_t ts_ns)
@@ -80,12 +78,12 @@ static void find_process_ends(struct perfetto *x)
 
 static int write_tree(struct perfetto *x)
 {
-	size_t m, tree, i, cnt;
+	size_t i, cnt;
 	const struct trace_process *r = trace_processes(x->t, &cnt);
 	const struct trace_thread *t;
 
-	perfetto_packet(x, x->from_ns, &m);
-	proto_begin(&x->packet, PACKET_PROCESS_TREE, &tree);
+	perfetto_packet(x, x->from_ns);
+	proto_begin(&x->packet, PACKET_PROCESS_TREE);
 	for (i = 0; i < cnt; i++) {
 		uint64_t last = x->process_end_ns[dense_process(&x->a->ids, r[i].upid)];
 
@@ -98,8 +96,7 @@ static int write_tree(struct perfetto *x)
 		if (lives_at(t[i].start_ns, gone_ns(x, &t[i]), x->from_ns) &&
 		    trace_process_find(x->t, t[i].upid))
 			put_thread(x, &t[i]);
-	proto_end(&x->packet, tree);
-	return perfetto_packet_end(x, m);
+	return perfetto_packet_end(x);
 }
 
 /* ---- what happens to tasks ---- */
@@ -109,32 +106,30 @@ static int write_new(struct perfetto *x, const struct trace_task_event *ev)
 	const struct dense_ids *ids = &x->a->ids;
 	const struct trace_process *p = trace_process_find(x->t, ev->upid);
 	const struct trace_thread *t = trace_thread_find(x->t, ev->utid);
-	struct perfetto_event v;
 	bool is_main;
 
 	if (!p || !t)
 		return 0;
 	is_main = t->tid == p->pid;
-	perfetto_event(x, &v, ev->ts_ns, ev->cpu,
+	perfetto_event(x, ev->ts_ns, ev->cpu,
 		       is_main ? perfetto_pid(x, dense_process(ids, p->parent_upid)) : p->pid,
 		       FTRACE_NEWTASK);
 	proto_uint(&x->packet, NEWTASK_PID, t->tid);
 	perfetto_text(&x->packet, NEWTASK_COMM, ev->comm);
 	proto_uint(&x->packet, NEWTASK_CLONE_FLAGS, is_main ? 0 : CLONE_THREAD_FLAG);
-	return perfetto_event_end(x, &v);
+	return perfetto_event_end(x);
 }
 
 static int write_rename(struct perfetto *x, const struct trace_task_event *ev)
 {
 	const struct trace_thread *t = trace_thread_find(x->t, ev->utid);
-	struct perfetto_event v;
 
 	if (!t)
 		return 0;
-	perfetto_event(x, &v, ev->ts_ns, ev->cpu, t->tid, FTRACE_RENAME);
+	perfetto_event(x, ev->ts_ns, ev->cpu, t->tid, FTRACE_RENAME);
 	proto_uint(&x->packet, RENAME_PID, t->tid);
 	perfetto_text(&x->packet, RENAME_COMM, ev->comm);
-	return perfetto_event_end(x, &v);
+	return perfetto_event_end(x);
 }
 
 /* A process that executes a program has its arguments from then on. */
@@ -142,7 +137,6 @@ static int write_exec(struct perfetto *x, const struct trace_task_event *ev)
 {
 	const struct trace_process *r = trace_process_find(x->t, ev->upid);
 	struct trace_process now;
-	size_t m, tree;
 	int ret = write_rename(x, ev);
 
 	if (!r || ret)
@@ -150,17 +144,16 @@ static int write_exec(struct perfetto *x, const struct trace_task_event *ev)
 	now = *r;
 	now.comm = ev->comm;
 	now.cmdline = ev->cmdline[0] ? ev->cmdline : ev->exe;
-	perfetto_packet(x, ev->ts_ns, &m);
-	proto_begin(&x->packet, PACKET_PROCESS_TREE, &tree);
+	perfetto_packet(x, ev->ts_ns);
+	proto_begin(&x->packet, PACKET_PROCESS_TREE);
 	put_process(x, &now);
-	proto_end(&x->packet, tree);
-	return perfetto_packet_end(x, m);
+	return perfetto_packet_end(x);
 }
 
 /* Threads whose birth was lost, but not all of what happened to them. */
 static int write_unborn(struct perfetto *x, const bool *is_born)
 {
-	size_t m, tree, i, cnt;
+	size_t i, cnt;
 	const struct trace_thread *t = trace_threads(x->t, &cnt);
 	int ret = 0;
 
@@ -169,12 +162,11 @@ static int write_unborn(struct perfetto *x, const bool *is_born)
 
 		if (is_born[i] || !p || t[i].start_ns < x->from_ns || t[i].start_ns >= x->to_ns)
 			continue;
-		perfetto_packet(x, t[i].start_ns, &m);
-		proto_begin(&x->packet, PACKET_PROCESS_TREE, &tree);
+		perfetto_packet(x, t[i].start_ns);
+		proto_begin(&x->packet, PACKET_PROCESS_TREE);
 		put_process(x, p);
 		put_thread(x, &t[i]);
-		proto_end(&x->packet, tree);
-		ret = perfetto_packet_end(x, m);
+		ret = perfetto_packet_end(x);
 	}
 	return ret;
 }
@@ -220,12 +212,10 @@ int perfetto_tasks(struct perfetto *x)
 
 static int write_end(struct perfetto *x, uint64_t ts_ns, uint32_t tid, const char *comm)
 {
-	struct perfetto_event v;
-
-	perfetto_event(x, &v, ts_ns, 0, tid, FTRACE_FREE);
+	perfetto_event(x, ts_ns, 0, tid, FTRACE_FREE);
 	perfetto_text(&x->packet, FREE_COMM, comm);
 	proto_uint(&x->packet, FREE_PID, tid);
-	return perfetto_event_end(x, &v);
+	return perfetto_event_end(x);
 }
 
 /*

@@ -36,85 +36,65 @@ enum {
 static int write_track(struct perfetto *x, uint64_t parent, const char *name, const char *unit,
 		       uint64_t *ret_uuid)
 {
-	struct buf *p = &x->packet;
-	size_t m, track, counter;
+	struct proto *p = &x->packet;
 
 	*ret_uuid = ++x->last_uuid;
-	perfetto_packet(x, 0, &m);
-	proto_begin(p, PACKET_TRACK, &track);
+	perfetto_packet(x, 0);
+	proto_begin(p, PACKET_TRACK);
 	proto_uint(p, TRACK_UUID, *ret_uuid);
 	if (parent)
 		proto_uint(p, TRACK_PARENT, parent);
 	perfetto_text(p, TRACK_NAME, name);
 	proto_uint(p, TRACK_MERGING, MERGING_NONE);
 	if (unit) {
-		proto_begin(p, TRACK_COUNTER, &counter);
+		proto_begin(p, TRACK_COUNTER);
 		proto_text(p, COUNTER_UNIT_NAME, unit);
-		proto_end(p, counter);
+		proto_end(p);
 	}
-	proto_end(p, track);
-	return perfetto_packet_end(x, m);
+	return perfetto_packet_end(x);
 }
 
-struct track_event {
-	size_t packet, event;
-};
-
 /* name NULL: it has none. */
-static void begin_event(struct perfetto *x, struct track_event *v, uint64_t ts_ns, uint64_t track,
-			unsigned int type, const char *name)
+static void begin_event(struct perfetto *x, uint64_t ts_ns, uint64_t track, unsigned int type,
+			const char *name)
 {
-	perfetto_packet(x, ts_ns, &v->packet);
-	proto_begin(&x->packet, PACKET_TRACK_EVENT, &v->event);
+	perfetto_packet(x, ts_ns);
+	proto_begin(&x->packet, PACKET_TRACK_EVENT);
 	proto_uint(&x->packet, EVENT_TYPE, type);
 	proto_uint(&x->packet, EVENT_TRACK, track);
 	if (name)
 		perfetto_text(&x->packet, EVENT_NAME, name);
 }
 
-static int end_event(struct perfetto *x, const struct track_event *v)
-{
-	proto_end(&x->packet, v->event);
-	x->row_cnt++;
-	return perfetto_packet_end(x, v->packet);
-}
 
 static int write_event(struct perfetto *x, uint64_t ts_ns, uint64_t track, unsigned int type,
 		       const char *name)
 {
-	struct track_event v;
-
-	begin_event(x, &v, ts_ns, track, type, name);
-	return end_event(x, &v);
+	begin_event(x, ts_ns, track, type, name);
+	return perfetto_event_end(x);
 }
 
 static int write_count(struct perfetto *x, uint64_t ts_ns, uint64_t track, int64_t count)
 {
-	struct track_event v;
-
-	begin_event(x, &v, ts_ns, track, TYPE_COUNTER, NULL);
+	begin_event(x, ts_ns, track, TYPE_COUNTER, NULL);
 	proto_uint(&x->packet, EVENT_COUNT, (uint64_t)count);
-	return end_event(x, &v);
+	return perfetto_event_end(x);
 }
 
 static void annotate_int(struct perfetto *x, const char *name, int64_t value)
 {
-	size_t m;
-
-	proto_begin(&x->packet, EVENT_ANNOTATION, &m);
+	proto_begin(&x->packet, EVENT_ANNOTATION);
 	proto_text(&x->packet, ANNOTATION_NAME, name);
 	proto_uint(&x->packet, ANNOTATION_INT, (uint64_t)value);
-	proto_end(&x->packet, m);
+	proto_end(&x->packet);
 }
 
 static void annotate_text(struct perfetto *x, const char *name, const char *text)
 {
-	size_t m;
-
-	proto_begin(&x->packet, EVENT_ANNOTATION, &m);
+	proto_begin(&x->packet, EVENT_ANNOTATION);
 	proto_text(&x->packet, ANNOTATION_NAME, name);
 	perfetto_text(&x->packet, ANNOTATION_STRING, text);
-	proto_end(&x->packet, m);
+	proto_end(&x->packet);
 }
 
 /* ---- lanes ---- */
@@ -242,7 +222,6 @@ static int write_request(struct query *q, const struct value *v)
 	uint64_t complete = instant(x, &v[REQUEST_COMPLETE], context_abs(x->a, v[REQUEST_END].i));
 	uint64_t issue = instant(x, &v[REQUEST_ISSUE], complete);
 	uint64_t queued = instant(x, &v[REQUEST_QUEUED], issue), track;
-	struct track_event ev;
 	int ret = 0;
 
 	if (has_new_key(q, v)) {
@@ -252,9 +231,9 @@ static int write_request(struct query *q, const struct value *v)
 	ret = ret ?: lane_take(x, &q->lanes, queued, complete, &track);
 	if (ret)
 		return ret;
-	begin_event(x, &ev, queued, track, TYPE_BEGIN, v[REQUEST_OP].text);
+	begin_event(x, queued, track, TYPE_BEGIN, v[REQUEST_OP].text);
 	annotate_request(x, v);
-	ret = end_event(x, &ev);
+	ret = perfetto_event_end(x);
 	if (!ret && issue > queued)
 		ret = write_phase(x, track, "queued", queued, issue);
 	if (!ret && complete > issue)
@@ -364,14 +343,11 @@ static int write_all_rates(struct perfetto *x, struct err *e)
 /* trace_processor then counts data loss for the CPU. */
 static int write_lost_flag(struct perfetto *x, unsigned int cpu)
 {
-	size_t m, bundle;
-
-	perfetto_packet(x, 0, &m);
-	proto_begin(&x->packet, PACKET_FTRACE, &bundle);
+	perfetto_packet(x, 0);
+	proto_begin(&x->packet, PACKET_FTRACE);
 	proto_uint(&x->packet, BUNDLE_CPU, cpu);
 	proto_uint(&x->packet, BUNDLE_LOST_EVENTS, 1);
-	proto_end(&x->packet, bundle);
-	return perfetto_packet_end(x, m);
+	return perfetto_packet_end(x);
 }
 
 static int write_missing(struct perfetto *x, struct lanes *l, uint64_t from_ns, uint64_t to_ns,

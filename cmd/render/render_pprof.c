@@ -35,7 +35,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
 
 struct pprof {
 	struct stack_columns cols;
-	struct buf out;
+	struct proto out;
 	struct strpool *texts;
 	struct hash_map numbers; /* of texts, in the table of strings */
 	struct hash_map functions; /* ids less 1, by the numbers of name and file */
@@ -70,38 +70,33 @@ static void put_number_of(struct pprof *p, unsigned int field, const char *text)
 static void put_sample_type(struct pprof *p, const char *type, const char *unit)
 {
 	uint32_t numbers[2] = { 0 };
-	size_t m;
 
 	number_of(p, type, &numbers[0]);
 	number_of(p, unit, &numbers[1]);
-	proto_begin(&p->out, PROFILE_SAMPLE_TYPE, &m);
+	proto_begin(&p->out, PROFILE_SAMPLE_TYPE);
 	proto_uint(&p->out, VALUE_TYPE_TYPE, numbers[0]);
 	proto_uint(&p->out, VALUE_TYPE_UNIT, numbers[1]);
-	proto_end(&p->out, m);
+	proto_end(&p->out);
 }
 
 static void put_function(struct pprof *p, uint32_t id, uint32_t name, uint32_t file)
 {
-	size_t m;
-
-	proto_begin(&p->out, PROFILE_FUNCTION, &m);
+	proto_begin(&p->out, PROFILE_FUNCTION);
 	proto_uint(&p->out, FUNCTION_ID, id);
 	proto_uint(&p->out, FUNCTION_NAME, name);
 	proto_uint(&p->out, FUNCTION_FILENAME, file);
-	proto_end(&p->out, m);
+	proto_end(&p->out);
 }
 
 static void put_location(struct pprof *p, uint32_t id, uint32_t function, uint32_t number)
 {
-	size_t m, line;
-
-	proto_begin(&p->out, PROFILE_LOCATION, &m);
+	proto_begin(&p->out, PROFILE_LOCATION);
 	proto_uint(&p->out, LOCATION_ID, id);
-	proto_begin(&p->out, LOCATION_LINE, &line);
+	proto_begin(&p->out, LOCATION_LINE);
 	proto_uint(&p->out, LINE_FUNCTION, function);
 	proto_uint(&p->out, LINE_LINE, number);
-	proto_end(&p->out, line);
-	proto_end(&p->out, m);
+	proto_end(&p->out);
+	proto_end(&p->out);
 }
 
 /* The number of a text of so many bytes, made safe, with before and after around it. */
@@ -173,12 +168,12 @@ static void add_chain(struct pprof *p, const struct value *v)
 
 static int write_out(struct pprof *p)
 {
-	if (p->out.failed)
+	if (p->out.buf.failed)
 		p->error = -ENOMEM;
-	if (!p->error && p->out.len &&
-	    gzwrite(p->file, p->out.data, (unsigned int)p->out.len) <= 0)
+	if (!p->error && p->out.buf.len &&
+	    gzwrite(p->file, p->out.buf.data, (unsigned int)p->out.buf.len) <= 0)
 		p->error = errno ? -errno : -EIO;
-	p->out.len = 0;
+	p->out.buf.len = 0;
 	return p->error;
 }
 
@@ -216,7 +211,7 @@ static int pprof_row(void *state, struct render_out *out, const struct value *va
 {
 	struct pprof *p = state;
 	const struct stack_columns *c = &p->cols;
-	size_t before, m, list;
+	size_t before;
 
 	p->frame_cnt = 0;
 	if (c->source >= 0)
@@ -229,17 +224,17 @@ static int pprof_row(void *state, struct render_out *out, const struct value *va
 			add_chain(p, &values[c->stacks[i]]);
 	if (p->frame_cnt == before)
 		add_frame(p, "", STACK_COLUMNS_NONE, strlen(STACK_COLUMNS_NONE), "");
-	proto_begin(&p->out, PROFILE_SAMPLE, &m);
-	proto_begin(&p->out, SAMPLE_LOCATIONS, &list);
+	proto_begin(&p->out, PROFILE_SAMPLE);
+	proto_begin(&p->out, SAMPLE_LOCATIONS);
 	while (p->frame_cnt)
-		buf_add_varint(&p->out, p->frames[--p->frame_cnt]);
-	proto_end(&p->out, list);
-	proto_begin(&p->out, SAMPLE_VALUES, &list);
-	buf_add_varint(&p->out, (uint64_t)values[c->number].i);
-	buf_add_varint(&p->out, (uint64_t)values[c->amount].i);
-	proto_end(&p->out, list);
-	proto_end(&p->out, m);
-	return p->out.len >= WRITE_BYTES ? write_out(p) : p->error;
+		buf_add_varint(&p->out.buf, p->frames[--p->frame_cnt]);
+	proto_end(&p->out);
+	proto_begin(&p->out, SAMPLE_VALUES);
+	buf_add_varint(&p->out.buf, (uint64_t)values[c->number].i);
+	buf_add_varint(&p->out.buf, (uint64_t)values[c->amount].i);
+	proto_end(&p->out);
+	proto_end(&p->out);
+	return p->out.buf.len >= WRITE_BYTES ? write_out(p) : p->error;
 }
 
 static void pprof_end(void *state, struct render_out *out, uint64_t left_out)
@@ -263,7 +258,7 @@ static void pprof_clear(void *state)
 	hash_map_done(&p->functions);
 	hash_map_done(&p->locations);
 	free(p->frames);
-	buf_done(&p->out);
+	buf_done(&p->out.buf);
 }
 
 const struct render_format_ops render_pprof_ops = {
