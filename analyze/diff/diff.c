@@ -14,7 +14,6 @@
 #include "analyze/context/context.h"
 #include "analyze/diff/role.h"
 #include "analyze/engine/statement.h"
-#include "base/array.h"
 #include "model/quantile.h"
 
 #define BINS_DEFAULT	 50
@@ -37,8 +36,7 @@ struct side {
 	const struct diff_side *of;
 	int64_t from_ns, to_ns;		/* from the trace's start */
 	size_t bin_cnt;
-	struct role_process *p;
-	size_t cnt, cap;
+	struct role_processes p;
 	struct totals *totals;		/* by role */
 	bool complete[DIFF_METRIC_CNT];
 	/* its source was off for all of the window, or never recorded */
@@ -103,31 +101,14 @@ static int ask(struct side *s, int (*row)(void *ctx, const struct value *v), con
 	return statement_run(s->of->a, sql, params, &sink, e);
 }
 
-static char *text_of(const struct value *v)
-{
-	return v->type == VALUE_TEXT ? strndup(v->text, v->text_bytes) : strdup("");
-}
-
 static int take_process(void *ctx, const struct value *v)
 {
-	struct side *s = ctx;
-	struct role_process *p;
-
-	if (array_reserve(&s->p, &s->cap, s->cnt + 1) < 0)
-		return -ENOMEM;
-	p = &s->p[s->cnt++];
-	*p = (struct role_process){ .upid = (uint32_t)v[0].i,
-				    .parent_upid = (uint32_t)v[1].i,
-				    .is_kthread = v[2].i != 0,
-				    .comm = text_of(&v[3]),
-				    .exe = text_of(&v[4]),
-				    .cmdline = text_of(&v[5]) };
-	return p->comm && p->exe && p->cmdline ? 0 : -ENOMEM;
+	return role_process_add(&((struct side *)ctx)->p, v, 0);
 }
 
 static struct totals *totals_of(struct side *s, int64_t upid)
 {
-	const struct role_process *p = role_process_find(s->p, s->cnt, upid);
+	const struct role_process *p = role_process_find(&s->p, upid);
 
 	return p ? &s->totals[p->role] : NULL;
 }
@@ -201,11 +182,7 @@ static int load_processes(struct side *s, struct err *e)
 {
 	for (int m = 0; m < DIFF_METRIC_CNT; m++)
 		s->complete[m] = true;
-	return ask(s, take_process,
-		   "SELECT upid, parent_upid, is_kthread, comm, exe, cmdline FROM processes"
-		   " WHERE pid IS NOT NULL AND NOT is_recorder AND coalesce(start_ns, 0) < :to"
-		   " AND coalesce(end_ns, :to) > :from"
-		   " AND (is_workload OR NOT :only_workload) ORDER BY upid", e);
+	return ask(s, take_process, role_process_sql, e);
 }
 
 static int load_totals(struct side *s, struct err *e)
@@ -433,31 +410,19 @@ static int compare_wall(struct side s[2], struct diff_row *ret, struct err *e)
 
 static int make_sides(struct side s[2], struct role **roles, size_t *role_cnt, struct err *e)
 {
-	struct role_process *p[2];
-	size_t cnt[2], i;
-	int side, r;
+	const struct role_processes *const p[2] = { &s[0].p, &s[1].p };
+	int r = load_processes(&s[0], e);
 
-	for (side = 0; side < 2; side++) {
-		r = load_processes(&s[side], e);
-		if (r)
-			return r;
-		p[side] = s[side].p;
-		cnt[side] = s[side].cnt;
-	}
-	r = role_assign(p, cnt, roles, role_cnt);
-	if (r)
-		return err_set(e, r, "out of memory");
-	for (side = 0; side < 2; side++) {
+	r = r ?: load_processes(&s[1], e) ?: role_assign(p, roles, role_cnt);
+	for (int side = 0; side < 2 && !r; side++) {
 		s[side].totals = calloc(*role_cnt + 1, sizeof(*s[side].totals));
 		if (!s[side].totals)
-			return err_set(e, -ENOMEM, "out of memory");
-		for (i = 0; i < s[side].cnt; i++)
-			s[side].totals[s[side].p[i].role].processes++;
+			return -ENOMEM;
+		for (size_t i = 0; i < p[side]->cnt; i++)
+			s[side].totals[p[side]->v[i].role].processes++;
 		r = load_totals(&s[side], e);
-		if (r)
-			return r;
 	}
-	return 0;
+	return r;
 }
 
 static void free_side(struct side *s, size_t role_cnt)
@@ -470,12 +435,7 @@ static void free_side(struct side *s, size_t role_cnt)
 		quantile_done(&s->totals[i].lat);
 	}
 	free(s->totals);
-	for (i = 0; i < s->cnt; i++) {
-		free(s->p[i].comm);
-		free(s->p[i].exe);
-		free(s->p[i].cmdline);
-	}
-	free(s->p);
+	role_processes_done(&s->p);
 }
 
 static void give_windows(struct side s[2], const struct diff_side sides[2], uint64_t bin_ns)
@@ -514,11 +474,7 @@ int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workloa
 	s[0].only_workload = s[1].only_workload = only_workload;
 	*ret = (struct diff_summary){ .bin_ns = s[0].bin_ns, .complete = { true, true } };
 	r = make_sides(s, &roles, &role_cnt, e);
-	if (!r) {
-		r = compare_roles(s, roles, role_cnt, &rows, &cnt);
-		if (r)
-			err_set(e, r, "out of memory");
-	}
+	r = r ?: compare_roles(s, roles, role_cnt, &rows, &cnt);
 	for (m = 0; m < DIFF_METRIC_CNT; m++)
 		for (i = 0; i < 2; i++)
 			ret->complete[i] = ret->complete[i] && s[i].complete[m];

@@ -50,8 +50,7 @@ struct fact {
 };
 
 struct groups {
-	struct role_process *p[2];
-	size_t p_cnt[2], p_cap[2];
+	struct role_processes p[2];
 	struct run *runs;
 	size_t run_cnt, run_cap;
 	struct fact *facts;
@@ -83,14 +82,8 @@ void groups_free(struct groups *g)
 {
 	if (!g)
 		return;
-	for (int group = 0; group < 2; group++) {
-		for (size_t i = 0; i < g->p_cnt[group]; i++) {
-			free(g->p[group][i].comm);
-			free(g->p[group][i].exe);
-			free(g->p[group][i].cmdline);
-		}
-		free(g->p[group]);
-	}
+	role_processes_done(&g->p[0]);
+	role_processes_done(&g->p[1]);
 	for (size_t i = 0; i < g->figure_cnt; i++)
 		free(g->figures[i]);
 	free(g->figures);
@@ -111,29 +104,14 @@ static size_t family_of(const char *figure)
 
 /* ---- a run ---- */
 
-static char *text_of(const struct value *v)
-{
-	return v->type == VALUE_TEXT ? strndup(v->text, v->text_bytes) : strdup("");
-}
 
 static int take_process(void *ctx, const struct value *v)
 {
 	struct groups *g = ctx;
 	const struct run *run = &g->runs[g->run_cnt - 1];
-	int group = run->group;
-	struct role_process *p;
 
-	if (array_reserve(&g->p[group], &g->p_cap[group], g->p_cnt[group] + 1) < 0)
-		return -ENOMEM;
-	p = &g->p[group][g->p_cnt[group]++];
-	*p = (struct role_process){ .upid = (uint32_t)v[0].i + run->first_upid,
-				    .parent_upid = (uint32_t)v[1].i + run->first_upid,
-				    .is_kthread = v[2].i != 0,
-				    .comm = text_of(&v[3]),
-				    .exe = text_of(&v[4]),
-				    .cmdline = text_of(&v[5]) };
-	g->last_upid = p->upid;
-	return p->comm && p->exe && p->cmdline ? 0 : -ENOMEM;
+	g->last_upid = (uint32_t)v[0].i + run->first_upid;
+	return role_process_add(&g->p[run->group], v, run->first_upid);
 }
 
 static int find_figure(struct groups *g, const struct value *name, uint32_t *ret)
@@ -184,11 +162,7 @@ static const struct {
 	int (*row)(void *ctx, const struct value *v);
 	const char *sql;
 } questions[] = {
-	{ take_process,
-	  "SELECT upid, parent_upid, is_kthread, comm, exe, cmdline FROM processes"
-	  " WHERE pid IS NOT NULL AND NOT is_recorder AND coalesce(start_ns, 0) < :to"
-	  " AND coalesce(end_ns, :to) > :from AND (is_workload OR NOT :only_workload)"
-	  " ORDER BY upid" },
+	{ take_process, role_process_sql },
 	{ take_complete,
 	  "SELECT column1, is_complete(column1, :from, :to) FROM (VALUES ('report cpu'),"
 	  " ('report waits'), ('report memory'), ('report io'), ('report alloc'),"
@@ -235,9 +209,9 @@ int groups_add(struct groups *g, int group, const struct diff_side *of, struct e
 	struct row_sink sink = { .ctx = g };
 	int r = 0;
 
-	if (array_reserve(&g->runs, &g->run_cap, g->run_cnt + 1) < 0)
-		return err_set(e, -ENOMEM, "out of memory");
-	g->runs[g->run_cnt++] = (struct run){ .group = group, .first_upid = g->next_upid[group] };
+	if (array_add(&g->runs, &g->run_cap, &g->run_cnt,
+		      (struct run){ .group = group, .first_upid = g->next_upid[group] }) < 0)
+		return -ENOMEM;
 	g->last_upid = g->next_upid[group] + FIRST_UPID;
 	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]) && !r; i++) {
 		sink.row = questions[i].row;
@@ -248,7 +222,6 @@ int groups_add(struct groups *g, int group, const struct diff_side *of, struct e
 }
 
 /* ---- comparing ---- */
-
 
 /* Roles and figures, in a table of numbers. role_cnt stands for the workload itself. */
 struct table {
@@ -269,9 +242,8 @@ static int fill_table(const struct groups *g, struct table *t)
 {
 	for (size_t i = 0; i < g->fact_cnt; i++) {
 		const struct fact *f = &g->facts[i];
-		int group = g->runs[f->run].group;
 		const struct role_process *p =
-			f->upid ? role_process_find(g->p[group], g->p_cnt[group], f->upid) : NULL;
+			f->upid ? role_process_find(&g->p[g->runs[f->run].group], f->upid) : NULL;
 		double *cell;
 
 		if (f->upid && !p)
@@ -310,12 +282,6 @@ static size_t take_values(const struct groups *g, const double *cell, size_t fam
 	return n;
 }
 
-static int compare_values(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 size_t groups_values(const struct groups *g, const struct groups_row *row, int group, double *ret)
 {
@@ -323,7 +289,7 @@ size_t groups_values(const struct groups *g, const struct groups_row *row, int g
 	size_t n = take_values(g, row->by_run, family_of(row->figure), group, ret, &is_positive,
 			       &is_complete);
 
-	qsort(ret, n, sizeof(*ret), compare_values);
+	qsort(ret, n, sizeof(*ret), compare_double);
 	return n;
 }
 
@@ -489,22 +455,18 @@ int groups_compare(struct groups *g, int (*row)(void *ctx, const struct groups_r
 	struct role *roles = NULL;
 	bool *tested = NULL;
 	size_t cnt = 0, cells = 0;
-	int r = role_assign(g->p, g->p_cnt, &roles, &t.role_cnt);
+	const struct role_processes *const p[2] = { &g->p[0], &g->p[1] };
+	int r = role_assign(p, &roles, &t.role_cnt);
 
 	if (r)
-		return err_set(e, r, "out of memory");
+		return r;
 	cells = (t.role_cnt + 1) * t.figure_cnt;
 	t.values = calloc(cells + 1, sizeof(*t.values));
 	rows = calloc(cells + 1, sizeof(*rows));
 	tested = calloc(cells + 1, sizeof(*tested));
 	r = t.values && rows && tested ? fill_table(g, &t) : -ENOMEM;
+	r = r ?: make_rows(g, &t, roles, rows, tested, &cnt) ?: judge_all(g, rows, tested, cnt);
 	if (!r)
-		r = make_rows(g, &t, roles, rows, tested, &cnt);
-	if (!r)
-		r = judge_all(g, rows, tested, cnt);
-	if (r)
-		err_set(e, r, "out of memory");
-	else
 		qsort(rows, cnt, sizeof(*rows), by_importance);
 	for (size_t i = 0; i < cnt && !r; i++)
 		r = row(ctx, &rows[i]);

@@ -6,14 +6,10 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/array.h"
+
 #define ROUNDING 1e-9
 
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 static double median_of(const double *v, size_t cnt)
 {
@@ -137,12 +133,12 @@ int ranks_compare(double *a, size_t n, double *b, size_t m, struct ranks *ret)
 
 	if (r)
 		goto out;
-	qsort(a, n, sizeof(*a), compare);
-	qsort(b, m, sizeof(*b), compare);
+	qsort(a, n, sizeof(*a), compare_double);
+	qsort(b, m, sizeof(*b), compare_double);
 	*ret = (struct ranks){ .median = { median_of(a, n), median_of(b, m) } };
 	for (size_t i = 0; i < n * m; i++)
 		d[i] = b[i % m] - a[i / m];
-	qsort(d, n * m, sizeof(*d), compare);
+	qsort(d, n * m, sizeof(*d), compare_double);
 	ret->shift = median_of(d, n * m);
 	r = find_p(twice, n + m, n, rank_all(a, n, b, m, twice), &ret->p);
 	if (!r)
@@ -166,10 +162,6 @@ struct place {
 	size_t at;
 };
 
-static int by_p(const void *a, const void *b)
-{
-	return compare(&((const struct place *)a)->p, &((const struct place *)b)->p);
-}
 
 int ranks_correct(double *p, size_t cnt)
 {
@@ -180,7 +172,7 @@ int ranks_correct(double *p, size_t cnt)
 		return -ENOMEM;
 	for (size_t i = 0; i < cnt; i++)
 		order[i] = (struct place){ p[i], i };
-	qsort(order, cnt, sizeof(*order), by_p);
+	qsort(order, cnt, sizeof(*order), compare_double);
 	for (size_t i = cnt; i-- > 0;) {
 		least = fmin(least, order[i].p * (double)cnt / (double)(i + 1));
 		p[order[i].at] = least;

@@ -4,13 +4,14 @@
  * without a role are sorted by description; those whose description occurs in both traces get one.
  */
 #include "analyze/diff/role.h"
-#include "base/array.h"
 
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/array.h"
 
 #define NAME_MAX_BYTES 160
 #define HEX_WORD_MIN 8		/* a word of so many hexadecimal digits is a hash or an address */
@@ -123,12 +124,53 @@ static void describe_operand(const struct role_process *p, struct words *ret)
 	}
 }
 
-const struct role_process *role_process_find(const struct role_process *p, size_t cnt, int64_t upid)
-{
-	size_t i = lower_bound(p, cnt, upid, (uint64_t)upid);
+/* ---- processes ---- */
 
-	return i < cnt && p[i].upid == upid ? &p[i] : NULL;
+const char role_process_sql[] =
+	"SELECT upid, parent_upid, is_kthread, comm, exe, cmdline FROM processes"
+	" WHERE pid IS NOT NULL AND NOT is_recorder AND coalesce(start_ns, 0) < :to"
+	" AND coalesce(end_ns, :to) > :from"
+	" AND (is_workload OR NOT :only_workload) ORDER BY upid";
+
+static char *text_of(const struct value *v)
+{
+	return v->type == VALUE_TEXT ? strndup(v->text, v->text_bytes) : strdup("");
 }
+
+int role_process_add(struct role_processes *side, const struct value *row, uint32_t first_upid)
+{
+	struct role_process *p;
+
+	if (array_reserve(&side->v, &side->cap, side->cnt + 1) < 0)
+		return -ENOMEM;
+	p = &side->v[side->cnt++];
+	*p = (struct role_process){ .upid = (uint32_t)row[0].i + first_upid,
+				    .parent_upid = (uint32_t)row[1].i + first_upid,
+				    .is_kthread = row[2].i != 0,
+				    .comm = text_of(&row[3]),
+				    .exe = text_of(&row[4]),
+				    .cmdline = text_of(&row[5]) };
+	return p->comm && p->exe && p->cmdline ? 0 : -ENOMEM;
+}
+
+void role_processes_done(struct role_processes *side)
+{
+	for (size_t i = 0; i < side->cnt; i++) {
+		free(side->v[i].comm);
+		free(side->v[i].exe);
+		free(side->v[i].cmdline);
+	}
+	free(side->v);
+}
+
+const struct role_process *role_process_find(const struct role_processes *side, int64_t upid)
+{
+	size_t i = lower_bound(side->v, side->cnt, upid, (uint64_t)upid);
+
+	return i < side->cnt && side->v[i].upid == upid ? &side->v[i] : NULL;
+}
+
+/* ---- roles ---- */
 
 static int by_operand(const void *a, const void *b)
 {
@@ -261,9 +303,9 @@ static int assign(struct assignment *as, int level, bool lonely)
 	return r;
 }
 
-int role_assign(struct role_process *p[2], const size_t cnt[2], struct role **ret, size_t *ret_cnt)
+int role_assign(const struct role_processes *const sides[2], struct role **ret, size_t *ret_cnt)
 {
-	struct assignment as = { .cnt = cnt[0] + cnt[1] };
+	struct assignment as = { .cnt = sides[0]->cnt + sides[1]->cnt };
 	const struct role_process *parent;
 	size_t i, k = 0;
 	int side, level, r = 0;
@@ -272,16 +314,15 @@ int role_assign(struct role_process *p[2], const size_t cnt[2], struct role **re
 	if (!as.entries)
 		return -ENOMEM;
 	for (side = 0; side < 2; side++) {
-		for (i = 0; i < cnt[side]; i++) {
+		for (i = 0; i < sides[side]->cnt; i++) {
 			struct entry *e = &as.entries[k++];
 
-			e->p = &p[side][i];
+			e->p = &sides[side]->v[i];
 			e->p->role = ROLE_NONE;
 			e->side = side;
 			describe_program(e->p, &e->words[PROGRAM]);
 			describe_operand(e->p, &e->words[OPERAND]);
-			parent = role_process_find(p[side], cnt[side],
-						   e->p->parent_upid);
+			parent = role_process_find(sides[side], e->p->parent_upid);
 			if (parent && parent != e->p)
 				describe_program(parent, &e->words[PARENT]);
 		}

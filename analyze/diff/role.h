@@ -9,7 +9,7 @@
  * third, and then by the first alone. A program run for more than ROLE_OPERAND_MAX different first
  * arguments by the same parent (a compiler) is one role.
  *
- * Ownership: the caller's; role_assign() allocates name and parent of each role.
+ * role_assign() allocates name and parent of each role.
  * Threads: any. Errors: -ENOMEM.
  */
 #pragma once
@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stddef.h>
+
+#include "analyze/context/analysis.h"
 
 #define ROLE_OPERAND_MAX 8
 #define ROLE_NONE UINT32_MAX
@@ -28,18 +30,26 @@ struct role_process {
 	uint32_t role;			/* set by role_assign() */
 };
 
+/* The processes of a side, which role_process_add() reads, sorted by upid. All zeros: empty. */
+struct role_processes {
+	struct role_process *v;
+	size_t cnt, cap;
+};
+
+/* The processes of the window :from to :to, or of them the workload's (:only_workload). */
+extern const char role_process_sql[];
+/* Adds a row of that. first_upid is added to the trace's own ids. 0 or -ENOMEM. */
+int role_process_add(struct role_processes *side, const struct value *row, uint32_t first_upid);
+void role_processes_done(struct role_processes *side);
+
 /* By upid, in an array sorted by it; NULL: there is none. */
-const struct role_process *role_process_find(const struct role_process *p, size_t cnt,
-					     int64_t upid);
+const struct role_process *role_process_find(const struct role_processes *side, int64_t upid);
 
 struct role {
 	char *name;	/* "python3.12 train.py"; digits that differ are '#': "kworker/#:#" */
 	char *parent; /* what the parent runs; "" when processes of several were matched */
 };
 
-/*
- * p[0] and p[1]: the processes of either trace, cnt[] of them, sorted by upid. *ret is an array
- * of *ret_cnt roles, freed with role_free().
- */
-int role_assign(struct role_process *p[2], const size_t cnt[2], struct role **ret, size_t *ret_cnt);
+/* *ret is an array of *ret_cnt roles of both sides, freed with role_free(). */
+int role_assign(const struct role_processes *const sides[2], struct role **ret, size_t *ret_cnt);
 void role_free(struct role *roles, size_t cnt);

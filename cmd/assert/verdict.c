@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/units.h"
 #include "cmd/input/nearest.h"
 
@@ -209,16 +210,10 @@ static enum verdict judge(const struct finding *f)
 		       VERDICT_FAIL : VERDICT_INDETERMINATE;
 }
 
-static int compare(const void *a, const void *b)
-{
-	const double *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
 
 static double median_of(double *v, unsigned int cnt)
 {
-	qsort(v, cnt, sizeof(*v), compare);
+	qsort(v, cnt, sizeof(*v), compare_double);
 	return cnt % 2 ? v[cnt / 2] : (v[cnt / 2 - 1] + v[cnt / 2]) / 2;
 }
 

@@ -82,6 +82,11 @@ int compare_u64(const void *a, const void *b)
 	return compare_numbers(*(const uint64_t *)a, *(const uint64_t *)b);
 }
 
+int compare_double(const void *a, const void *b)
+{
+	return compare_numbers(*(const double *)a, *(const double *)b);
+}
+
 int compare_u64_pair(const void *a, const void *b)
 {
 	return compare_u64(a, b) ?: compare_u64((const uint64_t *)a + 1, (const uint64_t *)b + 1);

@@ -55,6 +55,7 @@ size_t *array_order(const void *items, size_t cnt, size_t elem_bytes);
 /* qsort() with these sorts plain numbers, or elements that begin with one. */
 int compare_u32(const void *a, const void *b);
 int compare_u64(const void *a, const void *b);
+int compare_double(const void *a, const void *b);
 /* By the number that elements begin with, then by the next one. */
 int compare_u64_pair(const void *a, const void *b);
 /* By the text that elements begin with. */

@@ -177,12 +177,12 @@ static void test_roles_match_by_what_runs(void **state)
 		  .cmdline = (char *)"" },
 		PROCESS(35, 1, "new", "/usr/bin/new", "new"),
 	};
-	struct role_process *p[2] = { a, b };
-	const size_t cnt[2] = { 6, 6 };
+	const struct role_processes p[2] = { { a, 6, 6 }, { b, 6, 6 } };
+	const struct role_processes *const sides[2] = { &p[0], &p[1] };
 	struct role *roles;
 	size_t role_cnt;
 
-	assert_int_equal(role_assign(p, cnt, &roles, &role_cnt), 0);
+	assert_int_equal(role_assign(sides, &roles, &role_cnt), 0);
 	assert_int_equal(a[0].role, b[0].role);
 	assert_int_equal(a[1].role, b[2].role);
 	assert_int_equal(a[2].role, b[1].role);
@@ -209,12 +209,12 @@ static void test_role_has_the_digits_that_all_its_processes_have(void **state)
 		PROCESS(31, 30, "gcc", "/usr/bin/gcc", "gcc -O2 -o /tmp/y main2.c"),
 		PROCESS(32, 30, "seq", "/usr/bin/seq", "seq 41"),
 	};
-	struct role_process *p[2] = { a, b };
-	const size_t cnt[2] = { 3, 3 };
+	const struct role_processes p[2] = { { a, 3, 3 }, { b, 3, 3 } };
+	const struct role_processes *const sides[2] = { &p[0], &p[1] };
 	struct role *roles;
 	size_t role_cnt;
 
-	assert_int_equal(role_assign(p, cnt, &roles, &role_cnt), 0);
+	assert_int_equal(role_assign(sides, &roles, &role_cnt), 0);
 	assert_int_equal(role_cnt, 3);
 	assert_string_equal(roles[a[0].role].name, "python3.11 run2.py");
 	assert_string_equal(roles[a[1].role].name, "gcc main2.c");
@@ -226,8 +226,9 @@ static void test_role_has_the_digits_that_all_its_processes_have(void **state)
 static void test_a_compiler_is_one_role(void **state)
 {
 	char args[2][40][32];
-	struct role_process side[2][40], *p[2] = { side[0], side[1] };
-	const size_t cnt[2] = { 40, 40 };
+	struct role_process side[2][40];
+	const struct role_processes p[2] = { { side[0], 40, 40 }, { side[1], 40, 40 } };
+	const struct role_processes *const sides[2] = { &p[0], &p[1] };
 	struct role *roles;
 	size_t role_cnt;
 	unsigned int s, i;
@@ -240,7 +241,7 @@ static void test_a_compiler_is_one_role(void **state)
 								  "/usr/lib/gcc/cc1", args[s][i]);
 		}
 	}
-	assert_int_equal(role_assign(p, cnt, &roles, &role_cnt), 0);
+	assert_int_equal(role_assign(sides, &roles, &role_cnt), 0);
 	assert_int_equal(role_cnt, 1);
 	assert_string_equal(roles[0].name, "cc1");
 	role_free(roles, role_cnt);
