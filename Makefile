@@ -129,7 +129,7 @@ CRASH_AUX_OBJ := $(CRASH_AUX:%.c=$(B)/%.o)
 FUZZ_BIN := $(FUZZ_SRC:tests/fuzz/%.c=$(B)/fuzz/%)
 FUZZ_AUX_OBJ := $(FUZZ_AUX:%.c=$(B)/%.o)
 FUZZ_CORPUS := $(patsubst tests/fuzz/%.tar.xz,$(B)/fuzz/%.unpacked,$(sort $(wildcard tests/fuzz/corpus/*.tar.xz)))
-WORK_BIN := $(WORK_SRC:tests/kernel/work/%.c=$(B)/work/%) $(B)/work/profile_bare
+WORK_BIN := $(WORK_SRC:tests/kernel/work/%.c=$(B)/work/%) $(B)/work/profile_bare $(B)/work/waits_bare
 WORK_LIB := $(B)/work/heap_sites.so $(B)/work/heap_calls.so
 ifdef STATIC	# it loads a library, which a static program had better not
 WORK_BIN := $(filter-out $(B)/work/heap_sites $(B)/work/heap_calls,$(WORK_BIN))
@@ -333,7 +333,7 @@ $(B)/work/%: tests/kernel/work/%.c
 $(B)/work/heap_sites: WORK_FLAGS = -fno-omit-frame-pointer -ldl
 $(B)/work/waits $(B)/work/profile: WORK_FLAGS = -fno-omit-frame-pointer
 # the same without them
-$(B)/work/profile_bare: tests/kernel/work/profile.c
+$(B)/work/%_bare: tests/kernel/work/%.c
 	$(call say,WORK,$<)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE $(if $(STATIC),-static) -fomit-frame-pointer -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread

@@ -41,6 +41,8 @@ const volatile __u64 conf_stacks_min __weak = 0;
 const volatile __u32 conf_stacks_every __weak = 0;
 /* Samples have a copy of the user stack. */
 const volatile __u32 conf_copy_stacks __weak = 0;
+/* So have waits, as the thread left its CPU. */
+const volatile __u32 conf_copy_waits __weak = 0;
 /* Send waits off the CPU of at least so long; of the target set only. */
 const volatile __u64 conf_offcpu_ns __weak = 0;
 const volatile __u32 conf_offcpu_targets __weak = 0;

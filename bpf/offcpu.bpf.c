@@ -17,13 +17,28 @@
 
 #define FRAMES (WIRE_STACK_KERNEL + WIRE_STACK_USER)	/* of one of the two stacks */
 
-/* Holds what is to be sent. While left_ns is 0 the thread has a CPU, or nobody saw it leave. */
+/* A record without registers and a copy of the stack. */
+struct offcpu_frames {
+	__u8 bytes[__builtin_offsetof(struct wire_offcpu, regs)];
+};
+
+/*
+ * Hold what is to be sent: one of the two, by conf_copy_waits. While left_ns is 0 the thread has a
+ * CPU, or nobody saw it leave.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__type(key, int);
+	__type(value, struct offcpu_frames);
+} offcpu_places SEC(".maps");
+
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, int);
 	__type(value, struct wire_offcpu);
-} offcpu_places SEC(".maps");
+} offcpu_copies SEC(".maps");
 
 /* Waits that began before this are not sent: the programs were attached later. */
 __u64 offcpu_since_ns = 0;
@@ -33,11 +48,22 @@ static __always_inline bool is_wanted(struct task_struct *t)
 	return t->pid && (!conf_offcpu_targets || filter_is_target(t->tgid));
 }
 
+static __always_inline struct wire_offcpu *place_of(struct task_struct *t, __u64 flags)
+{
+	struct wire_offcpu *p;
+
+	if (!conf_copy_waits)
+		return bpf_task_storage_get(&offcpu_places, t, NULL, flags);
+	p = bpf_task_storage_get(&offcpu_copies, t, NULL, flags);
+	barrier_var(p);	/* or both become one call, and the map that is not made is looked at */
+	return p;
+}
+
 /* A process of the cgroup that is followed may come from anywhere, so all threads get a place. */
 static __always_inline void make_place(struct task_struct *t, __u32 parent_pid)
 {
 	if (conf_cgroup_id || is_wanted(t) || (conf_offcpu_targets && filter_is_target(parent_pid)))
-		bpf_task_storage_get(&offcpu_places, t, NULL, BPF_LOCAL_STORAGE_GET_F_CREATE);
+		place_of(t, BPF_LOCAL_STORAGE_GET_F_CREATE);
 }
 
 SEC("tp_btf/task_newtask")
@@ -86,7 +112,7 @@ int offcpu_waking(u64 *ctx)
 
 	if (!is_wanted(t))
 		return 0;
-	p = bpf_task_storage_get(&offcpu_places, t, NULL, 0);
+	p = place_of(t, 0);
 	if (!p || !emit_open(&e, WIRE_OFFCPU))
 		return 0;
 	level = fix_level(e.cnt);
@@ -113,7 +139,7 @@ static __always_inline void leave(u64 *ctx, struct emit *e, struct task_struct *
 	struct wire_offcpu *p;
 	__u32 state;
 
-	p = bpf_task_storage_get(&offcpu_places, prev, NULL, 0);
+	p = place_of(prev, 0);
 	if (!p) {
 		emit_count(WIRE_OFFCPU, &e->tally->attempted[WIRE_OFFCPU]);
 		emit_count(WIRE_OFFCPU, &e->tally->lost_other[WIRE_OFFCPU]);
@@ -123,13 +149,15 @@ static __always_inline void leave(u64 *ctx, struct emit *e, struct task_struct *
 	p->hdr.flags = preempt || !state ? WIRE_F_PREEMPT : 0;
 	p->state = preempt ? 0 : state;
 	p->user_cnt = walk_to(ctx, p, 0, WIRE_STACK_USER, BPF_F_USER_STACK);
+	if (conf_copy_waits)
+		p->stack_bytes = stack_copy(prev, p->regs, p->stack, WIRE_WAIT_COPY, 2048);
 	__sync_lock_test_and_set(&p->left_ns, e->ts_ns);
 }
 
 static __always_inline void come_back(struct emit *e, struct task_struct *next)
 {
-	struct wire_offcpu *p = bpf_task_storage_get(&offcpu_places, next, NULL, 0);
-	__u32 cnt;
+	struct wire_offcpu *p = place_of(next, 0);
+	__u32 cnt, bytes;
 	long n;
 
 	if (!p)
@@ -142,7 +170,11 @@ static __always_inline void come_back(struct emit *e, struct task_struct *next)
 		p->kernel_cnt = n < 0 ? 0 : (__u32)n / 8;
 		cnt += p->kernel_cnt;
 		p->hdr.tid = next->pid;
-		if (cnt <= 2 * FRAMES)
+		bytes = conf_copy_waits ? p->stack_bytes : 0;
+		if (conf_copy_waits && bytes) {
+			if (bytes <= WIRE_WAIT_COPY)
+				emit_output(e, p, offsetof(struct wire_offcpu, stack) + bytes);
+		} else if (cnt <= 2 * FRAMES)
 			emit_output(e, p, offsetof(struct wire_offcpu, frames) + cnt * 8);
 	}
 out:

@@ -8,8 +8,6 @@
 #include "fixes.bpf.h"
 #include "stacks.bpf.h"
 
-#define PAGE 4096
-
 /* User space sets the number of places: one per CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -17,32 +15,6 @@ struct {
 	__type(key, __u32);
 	__type(value, struct wire_sample);
 } sample_places SEC(".maps");
-
-/*
- * Copies the registers of user space and the stack, page by page up to a page that is not there:
- * after the first, which begins at the stack pointer, up to three whole pages.
- * Whatever has interrupted user space left its registers where a system call leaves them.
- */
-static __always_inline void copy_stack(struct wire_sample *s)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 at = 0, n, i;
-	__u64 from;
-
-	if (task->flags & TASK_PF_KTHREAD ||
-	    bpf_probe_read_kernel(s->regs, sizeof(s->regs), (void *)bpf_task_pt_regs(task)))
-		return;
-	from = s->regs[WIRE_REG_SP];
-	for (i = 0; i < WIRE_STACK_COPY / PAGE; i++) {
-		n = PAGE - (from & (PAGE - 1));
-		if (at > WIRE_STACK_COPY - PAGE ||
-		    bpf_probe_read_user(s->stack + at, n, (void *)from))
-			break;
-		at += n;
-		from += n;
-	}
-	s->stack_bytes = at;
-}
 
 SEC("perf_event")
 int cpu_sample(void *ctx)
@@ -70,7 +42,8 @@ int cpu_sample(void *ctx)
 	s->user_cnt = user_cnt;
 	s->stack_bytes = 0;
 	if (conf_copy_stacks)
-		copy_stack(s);
+		s->stack_bytes = stack_copy(bpf_get_current_task_btf(), s->regs, s->stack,
+					    WIRE_STACK_COPY, 4096);
 	s->hdr.tid = id;
 	s->hdr.flags = fix_interrupted_softirq(e.cnt) ? WIRE_F_IRQ : 0;
 	at = s->stack_bytes;

@@ -7,7 +7,8 @@
  * The stack is walked into memory of its own, because a record that is reserved meanwhile would
  * hide everything behind it. There is one place per CPU and level. Where the kernel lets programs
  * be preempted, two programs may want the same place; the second stack is lost and counted.
- * The kernel walks user space by frame pointers only.
+ * The kernel walks user space by frame pointers only. A copy of the stack, which the recorder
+ * unwinds, goes along with samples and waits, if wanted.
  */
 #pragma once
 
@@ -46,6 +47,32 @@ static __always_inline __u32 stack_walk(void *ctx, __u64 *frames, __u32 bytes, _
 		return 0;
 	n /= 8;
 	return n > bytes / 8 ? bytes / 8 : n;
+}
+
+/*
+ * Copies the registers of user space to regs[WIRE_REGS], and the stack from its pointer on to
+ * stack[max], step by step up to a page that is not there: after the first step, which ends at a
+ * multiple of `step`, whole ones as far as they fit. `task` is the current one. Whatever has
+ * interrupted user space left its registers where a system call leaves them. Returns the bytes.
+ */
+static __always_inline __u32 stack_copy(struct task_struct *task, __u64 *regs, __u8 *stack,
+					__u32 max, __u32 step)
+{
+	__u32 at = 0, n, i;
+	__u64 from;
+
+	if (task->flags & TASK_PF_KTHREAD || !task->mm ||
+	    bpf_probe_read_kernel(regs, WIRE_REGS * sizeof(*regs), (void *)bpf_task_pt_regs(task)))
+		return 0;
+	from = regs[WIRE_REG_SP];
+	for (i = 0; i < max / step; i++) {
+		n = step - (from & (step - 1));
+		if (at > max - step || bpf_probe_read_user(stack + at, n, (void *)from))
+			break;
+		at += n;
+		from += n;
+	}
+	return at;
 }
 
 /*

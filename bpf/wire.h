@@ -43,6 +43,8 @@ typedef __s64 wire_s64;
 #define WIRE_STACK_KERNEL 40	/* innermost frames; the kernel cuts outer frames */
 #define WIRE_STACK_USER 48
 #define WIRE_STACK_COPY 16384	/* bytes of a user stack */
+/* The same of a wait. Kernels allocate what a thread keeps only up to 8 KiB without a lock. */
+#define WIRE_WAIT_COPY 6144
 /* Registers of user space, as the kernel keeps them (struct pt_regs), and the stack pointer. */
 #if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
 #define WIRE_REGS 21

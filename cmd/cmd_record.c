@@ -370,9 +370,10 @@ static int check_options(const struct record *r)
 		return opts_usage_error(
 			"--only keeps just the workload, and there is none: give a COMMAND, -p or "
 			"--cgroup");
-	if (r->unwind && !o->profile_hz && !(sources & SOURCE_BIT(SOURCE_SAMPLE)))
-		return opts_usage_error("--unwind is about the samples of --profile: give "
-					"--profile, too");
+	if (r->unwind && !o->profile_hz && !o->offcpu_ns &&
+	    !(sources & (SOURCE_BIT(SOURCE_SAMPLE) | SOURCE_BIT(SOURCE_OFFCPU))))
+		return opts_usage_error("--unwind is about the stacks of --profile and --offcpu: "
+					"give one of them, too");
 	if (o->user && !o->command)
 		return opts_usage_error("-u says who runs COMMAND, but there is no COMMAND");
 	return 0;
@@ -508,9 +509,10 @@ static int run(void *job)
 	r->o.force |= !r->o.output;
 	if (!r->o.output)
 		r->o.output = INPUT_TRACE_DEFAULT;
-	r->o.unwind_dwarf = r->unwind == UNWIND_DWARF ||
-			    (!r->unwind && unwind_is_offered() &&
-			     r->o.profile_hz <= UNWIND_DEFAULT_HZ);
+	if (r->unwind == UNWIND_DWARF)
+		r->o.unwound = SOURCE_BIT(SOURCE_SAMPLE) | SOURCE_BIT(SOURCE_OFFCPU);
+	else if (!r->unwind && unwind_is_offered() && r->o.profile_hz <= UNWIND_DEFAULT_HZ)
+		r->o.unwound = SOURCE_BIT(SOURCE_SAMPLE);
 	if (r->level != LEVEL_DEFAULT)
 		r->o.zstd_level = r->level ? (int)r->level : -1;
 	if (r->events && (!strcmp(r->events, "list") || !strcmp(r->events, "help")))
@@ -589,8 +591,8 @@ static const struct opts_option options[] = {
 	  OPTS_COUNT, AT(o.profile_hz), .otherwise = SESSION_PROFILE_HZ, .min = 1, .max = 10000,
 	  .refuse = " is out of range; 1 to 10000 samples a second" },
 	{ 0, "unwind", "dwarf|fp",
-	  "find callers in the stacks of --profile by the unwind tables of their\nfiles (default "
-	  "up to 1000 HZ), or by frame pointers",
+	  "find callers in the stacks of --profile and --offcpu by the unwind\ntables of their "
+	  "files (--profile's default up to 1000 HZ), or by\nframe pointers (--offcpu's)",
 	  OPTS_CALL, .take = take_unwind },
 	{ 0, "heap", NULL,
 	  "record each malloc and free of COMMAND and its children, as\n-e +alloc.heap does",

@@ -40,7 +40,7 @@ struct probe {
 	struct rings rings;
 	struct wire_counters *counters;
 	size_t counters_bytes;
-	uint32_t sources;
+	uint32_t sources, copies;
 	char programs[1024];
 };
 
@@ -176,6 +176,7 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 
 static int size_maps(struct probe *p, const struct probe_config *config)
 {
+	bool waits = bpf_program__autoload(p->skel->progs.offcpu_seed), copies;
 	bool track = needs_targets(config);
 
 	bpf_map__set_max_entries(p->skel->maps.counters, p->cpu_cnt);
@@ -191,8 +192,11 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 		bpf_map__set_max_entries(p->skel->maps.heap_calls, 1);
 	if (config->sources & SOURCE_BIT(SOURCE_SAMPLE))
 		bpf_map__set_max_entries(p->skel->maps.sample_places, p->cpu_cnt);
-	bpf_map__set_autocreate(p->skel->maps.offcpu_places,
-				bpf_program__autoload(p->skel->progs.offcpu_seed));
+	p->copies = p->skel->rodata->conf_call ? config->copies & config->sources : 0;
+	p->skel->rodata->conf_copy_stacks = !!(p->copies & SOURCE_BIT(SOURCE_SAMPLE));
+	p->skel->rodata->conf_copy_waits = copies = !!(p->copies & SOURCE_BIT(SOURCE_OFFCPU));
+	bpf_map__set_autocreate(p->skel->maps.offcpu_places, waits && !copies);
+	bpf_map__set_autocreate(p->skel->maps.offcpu_copies, waits && copies);
 	return track;
 }
 
@@ -344,6 +348,7 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	if (err)
 		return err_set(e, err, "cannot fit the programs to this kernel: %s",
 			       strerror(-err));
+	describe_kernel(p->skel->rodata, p->kernel, p->cpu_cnt);
 	p->skel->rodata->conf_track = size_maps(p, config);
 	p->skel->rodata->conf_only = config->only;
 	p->skel->rodata->conf_stacks_min = config->stacks_min_bytes;
@@ -354,10 +359,6 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	p->skel->rodata->conf_cgroup_id = config->cgroup_id;
 	p->skel->rodata->conf_rss = !!(config->sources & SOURCE_BIT(SOURCE_RSS));
 	p->skel->rodata->conf_vm = !!(config->sources & SOURCE_BIT(SOURCE_VM));
-	describe_kernel(p->skel->rodata, p->kernel, p->cpu_cnt);
-	p->skel->rodata->conf_copy_stacks = config->copy_stacks &&
-					    config->sources & SOURCE_BIT(SOURCE_SAMPLE) &&
-					    p->skel->rodata->conf_call;
 	err = rings_make_slots(&p->rings, p->skel->maps.rings);
 	if (err)
 		return err_set(e, err, "cannot make a map: %s%s", strerror(-err),
@@ -579,10 +580,9 @@ static uint64_t seen_by_second(const struct probe *p, unsigned int hook)
 
 static unsigned int first_hook(enum source source)
 {
-	for (unsigned int i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt; i++)
 		if (source_programs[i].source == source && source_programs[i].hook)
 			return source_programs[i].hook;
-	}
 	return 0;
 }
 
@@ -677,9 +677,9 @@ int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
 	return 0;
 }
 
-bool probe_copies_stacks(const struct probe *p)
+uint32_t probe_copies(const struct probe *p)
 {
-	return p->skel->rodata->conf_copy_stacks;
+	return p->copies;
 }
 
 bool probe_has_steal(const struct probe *p)

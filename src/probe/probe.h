@@ -32,7 +32,7 @@ struct probe_config {
 	 */
 	uint64_t offcpu_ns;
 	uint64_t profile_ns;	/* cpu.sample: a sample of each CPU so often */
-	bool copy_stacks;	/* samples have a copy of the user stack: 5.15 */
+	uint32_t copies;	/* of cpu.sample and sched.offcpu: with the user stack, from 5.15 */
 	bool of_all;		/* stacks and waits are those of all threads: nothing is a target */
 	/* alloc.heap: it has a malloc of its own, probed as C libraries are; NULL: none */
 	const char *heap_program;
@@ -136,8 +136,8 @@ int probe_cache_name(struct probe *p, uint64_t addr, char *name, size_t size,
  */
 bool probe_has_steal(const struct probe *p);
 
-/* Returns whether samples have a copy of the user stack. */
-bool probe_copies_stacks(const struct probe *p);
+/* Returns the sources, as a mask of SOURCE_BIT, whose events have a copy of the user stack. */
+uint32_t probe_copies(const struct probe *p);
 
 /* Space-separated names of the loaded programs, for the manifest. */
 const char *probe_programs(const struct probe *p);

@@ -37,7 +37,8 @@ struct session_options {
 	bool heap_wait;			/* --heap-wait: the workload waits for room */
 	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
 	uint64_t profile_hz;		/* --profile HZ; 0 = none, unless -e has cpu.sample */
-	bool unwind_dwarf;		/* samples have callers by unwind_table.h, if possible */
+	/* of cpu.sample and sched.offcpu: callers by unwind_table.h, if possible */
+	uint32_t unwound;
 	bool only;			/* keep only the workload's events */
 	bool force;			/* -f */
 	bool all_cmdlines; /* keep command lines of all processes, not just the workload's */

@@ -138,7 +138,7 @@ static int open_probe(struct session *s, struct err *e)
 				       .of_all = session_is_of_all(s),
 				       .heap_program = s->preload.program,
 				       .profile_ns = profile_period_ns(s),
-				       .copy_stacks = s->o.unwind_dwarf && !s->other_ids,
+				       .copies = s->other_ids ? 0 : s->o.unwound,
 				       .stacks_min_bytes = s->o.stacks_min_bytes,
 				       .stacks_every = s->o.stacks_every };
 	int err;
@@ -178,9 +178,8 @@ static int open_probe(struct session *s, struct err *e)
 			     "--pid=host");
 	if (probe_stats_start(&s->stats_helper))
 		add_lack(s, "cost: run times of programs need CAP_SYS_ADMIN");
-	if (s->o.unwind_dwarf && !s->other_ids && s->sources & SOURCE_BIT(SOURCE_SAMPLE) &&
-	    !probe_copies_stacks(s->probe))
-		add_lack(s, "cpu.sample: callers are found by frame pointers only: this kernel "
+	if (config.copies & s->sources & ~probe_copies(s->probe))
+		add_lack(s, "user stacks: callers are found by frame pointers only: this kernel "
 			    "has no bpf_task_pt_regs, which Linux has since 5.15");
 	if (s->sources & SOURCE_BIT(SOURCE_SWITCH) && !probe_has_steal(s->probe))
 		add_lack(s, "steal_ns: this kernel does not tell what a hypervisor takes "
@@ -360,8 +359,10 @@ static int fill_manifest(struct session *s, struct err *e)
 					o->offcpu_ns ? o->offcpu_ns : PROBE_OFFCPU_NS);
 	if (s->sources & SOURCE_BIT(SOURCE_SAMPLE))
 		store_writer_set_number(w, "profile.period_ns", profile_period_ns(s));
-	if (probe_copies_stacks(s->probe))
+	if (probe_copies(s->probe) & SOURCE_BIT(SOURCE_SAMPLE))
 		store_writer_set(w, "profile.unwind", "dwarf");
+	if (probe_copies(s->probe) & SOURCE_BIT(SOURCE_OFFCPU))
+		store_writer_set(w, "offcpu.unwind", "dwarf");
 	if (o->cgroup)
 		store_writer_set(w, "cgroup", o->cgroup);
 	set_unless_zero(w, "max_overhead_ppm", o->budget_ppm);

@@ -45,8 +45,11 @@ static size_t sample_size(const struct wire_sample *s)
 static size_t offcpu_size(const struct wire_offcpu *o)
 {
 	if (o->kernel_cnt > WIRE_STACK_KERNEL || o->waker_kernel_cnt > WIRE_STACK_KERNEL ||
-	    o->user_cnt > WIRE_STACK_USER || o->waker_user_cnt > WIRE_STACK_USER)
+	    o->user_cnt > WIRE_STACK_USER || o->waker_user_cnt > WIRE_STACK_USER ||
+	    o->stack_bytes > WIRE_WAIT_COPY)
 		return 0;
+	if (o->stack_bytes)
+		return ROOM(offsetof(struct wire_offcpu, stack) + o->stack_bytes);
 	return offsetof(struct wire_offcpu, frames) +
 	       8u * (o->kernel_cnt + o->user_cnt + o->waker_kernel_cnt + o->waker_user_cnt);
 }

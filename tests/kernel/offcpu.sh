@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # record --offcpu: threads sleep, wait for a mutex and read from a slow pipe in functions of known names, and measure how
-# long they had no CPU. The recorded waits have that length, these functions, and the thread that ended them.
+# long they had no CPU. The recorded waits have that length, these functions, and the thread that ended them. With --unwind dwarf
+# a program without frame pointers has the whole chain of functions, from the thread's first one on, through the C library.
 . "$(dirname "$0")/harness.bash"
 
 if ! "$EBPFREC" doctor --format csv 2>/dev/null | grep -q '^sched.offcpu,offcpu_switch,[^,]*,no,yes'; then
@@ -13,6 +14,9 @@ fi
 recorded waits -e sched --offcpu 10ms -- "$WORK/waits"
 recorded default -e sched.offcpu -- "$WORK/waits"
 recorded none -e sched -- true
+record bare -e sched --offcpu 10ms --unwind dwarf -- "$WORK/waits_bare"
+check "offcpu: it records with --unwind dwarf, or was built without libdw" "[ $? -eq 0 ] || grep -q 'built without libdw' '$tmp/bare.err'" "$(cat "$tmp/bare.err")"
+[ -e "$tmp/bare" ] && recorded pointers -e sched --offcpu 10ms -- "$WORK/waits_bare"
 "$WORK/waits" >"$tmp/outsider.out" &
 recorded inside -e sched --offcpu 10ms -- sleep 0.3
 wait $!
@@ -83,6 +87,22 @@ check("offcpu: with its stack", all(re.search(r";feeds;feed_outer;feed_delta;.*p
 check("offcpu: a mutex's functions", locks and all(is_in(r, "locks", ".*futex_wait.*") for r in locks), locks)
 check("offcpu: a mutex is let go by its holder", all(r["waker"] == w["tid_hold"] and ";holds;" in r["waker_text"] for r in locks), locks)
 check("offcpu: no frame is the recorder's own", not any("bpf_" in r["text"] + r["waker_text"] for r in naps + reads + locks), naps[:1])
+
+# The recorder works callers out, but for the waker's. A page of the stack that was swapped out is not read.
+CHAINS = {"nap": "naps;nap_outer;nap_alpha", "lock": "locks;lock_outer;lock_beta;(.*lock;)?.*lll_lock_wait", "read": "reads;read_outer;read_gamma"}
+if os.path.exists(tmp + "/bare") and Trace(tmp + "/bare").one("SELECT count(*) FROM info WHERE key = 'offcpu.unwind' AND value = 'dwarf'"):
+    for what, chain in CHAINS.items():
+        texts = {}
+        for name in "bare", "pointers":
+            u = Trace("%s/%s" % (tmp, name))
+            texts[name] = [row["text"] for _, row in waits(u, truth("%s/%s.out" % (tmp, name)), what) if row]
+        whole = r"^(_*clone3?;)?(start_thread;)?%s;(entry_|el0).*" % chain
+        check("offcpu: without frame pointers, --unwind dwarf has the whole chain of a %s" % what,
+              len(texts["bare"]) >= 3 and all(re.search(whole, x) for x in texts["bare"]), texts["bare"])
+        check("offcpu: frame pointers alone do not, which a %s has by default" % what, texts["pointers"] and
+              not any(re.search(whole, x) for x in texts["pointers"]), texts["pointers"])
+    folded = run("report", "-i", tmp + "/bare", "offcpu", "--format", "folded")
+    check("offcpu: so do reports", re.search(";naps;nap_outer;nap_alpha;.* [0-9]+$", folded, re.M), folded)
 
 # The same from the switches: every thread of the workload that left a CPU and came back.
 threads = {r["utid"]: r["tid"] for r in t.sql("SELECT utid, tid FROM threads WHERE upid = (SELECT upid FROM processes WHERE pid = %d)" % w["pid"])}

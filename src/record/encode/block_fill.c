@@ -385,8 +385,8 @@ static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 	return cnt;
 }
 
-/* Replaces the frames that the kernel found by those that the copy of the stack gives. */
-static void unwind(struct fill *f, uint32_t slot, const struct wire_sample *r,
+/* Replaces the frames that the kernel found by those that the copy of the stack at ts_ns gives. */
+static void unwind(struct fill *f, uint32_t slot, uint64_t ts_ns, const struct unwind_stack *copy,
 		   uint64_t frames[UNWOUND_MAX + 1], struct stack_frames *s)
 {
 	const struct task_thread *t = f->w->slots.thread[slot];
@@ -395,11 +395,12 @@ static void unwind(struct fill *f, uint32_t slot, const struct wire_sample *r,
 	bool is_whole;
 
 	if (t && t->process && names->unwind)
-		cnt = names->unwind(names->ctx, t->process->pid, r, frames, UNWOUND_MAX, &is_whole);
+		cnt = names->unwind(names->ctx, t->process->pid, ts_ns, copy, frames, UNWOUND_MAX,
+				    &is_whole);
 	if (!cnt)
 		return;
 	/* As if a call had led there; what the kernel ran on behalf of it has one. */
-	frames[0] += !r->kernel_cnt;
+	frames[0] += !s->kernel_cnt;
 	was = cnt;
 	if (!is_whole)
 		cnt = continue_frames(frames, cnt, s);
@@ -420,7 +421,10 @@ static void fill_sample(struct fill *f, const struct wire_sample *r)
 	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_SAMPLE, &at);
 
 	if (r->stack_bytes)
-		unwind(f, k->utid[at], r, frames, &s);
+		unwind(f, k->utid[at], r->hdr.ts_ns,
+		       &(struct unwind_stack){ .regs = r->regs, .bytes = r->stack,
+					       .byte_cnt = r->stack_bytes },
+		       frames, &s);
 	tuple[1] = fill_frames(f, k->utid[at], &s, r->hdr.ts_ns);
 	fill_tuple(f, k, at, tuple, 2, false);
 }
@@ -435,6 +439,7 @@ static void fill_offcpu(struct fill *f, const struct wire_offcpu *r)
 				    .kernel_cnt = r->kernel_cnt,
 				    .user = r->frames, .user_cnt = r->user_cnt };
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_PREEMPT, r->state, 0, 0 };
+	uint64_t frames[UNWOUND_MAX + 1];
 	bool is_woken = r->waker_kind != OFFCPU_WAKER_NONE;
 	uint32_t at, slot = SLOT_UNKNOWN;
 	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_OFFCPU, &at);
@@ -448,6 +453,11 @@ static void fill_offcpu(struct fill *f, const struct wire_offcpu *r)
 		runnable_ns = r->hdr.ts_ns - r->woken_ns;
 	else if (is_woken || tuple[0])
 		runnable_ns = r->hdr.ts_ns - r->left_ns;
+	if (r->stack_bytes)
+		unwind(f, k->utid[at], r->left_ns,
+		       &(struct unwind_stack){ .regs = r->regs, .bytes = r->stack,
+					       .byte_cnt = r->stack_bytes },
+		       frames, &own);
 	tuple[2] = fill_frames(f, k->utid[at], &own, r->left_ns);
 	if (waker.kernel_cnt || waker.user_cnt)
 		tuple[3] = fill_frames(f, slot, &waker, r->woken_ns);

@@ -292,10 +292,11 @@ static void file_path(void *ctx, uint32_t dev, const char *inside, char *ret, si
 	mounts_path(&((struct id_names *)ctx)->mounts, dev, inside, ret, size);
 }
 
-static unsigned int unwind(void *ctx, uint32_t pid, const struct wire_sample *r, uint64_t *frames,
-			   unsigned int max, bool *ret_whole)
+static unsigned int unwind(void *ctx, uint32_t pid, uint64_t ts_ns, const struct unwind_stack *copy,
+			   uint64_t *frames, unsigned int max, bool *ret_whole)
 {
-	return user_sites_unwind(((struct id_names *)ctx)->sites, pid, r, frames, max, ret_whole);
+	return user_sites_unwind(((struct id_names *)ctx)->sites, pid, ts_ns, copy, frames, max,
+				 ret_whole);
 }
 
 struct id_names_calls id_names_calls(struct id_names *n, struct user_sites *sites)

@@ -7,11 +7,11 @@
 #include <stdint.h>
 
 #include "format/rows.h"
+#include "symbol/unwind_table.h"
 
 struct probe;
 struct id_names;
 struct user_sites;
-struct wire_sample;
 
 /* The block writer asks through these functions. */
 struct id_names_calls {
@@ -39,12 +39,14 @@ struct id_names_calls {
 	int (*variable)(void *ctx, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
 			struct trace_site *ret);
 	/*
-	 * The frames of a sample of process pid that has a copy of its stack, innermost first: at
-	 * most max. The first is where the thread was; 0: they are not known. *ret_whole: they
-	 * reach the thread's first function. The member may be NULL.
+	 * The frames of a thread of process pid whose registers and stack at ts_ns were copied (the
+	 * first three members of copy), innermost first: at most max. The first is where the thread
+	 * was; 0: they are not known. *ret_whole: they reach the thread's first function. The
+	 * member may be NULL.
 	 */
-	unsigned int (*unwind)(void *ctx, uint32_t pid, const struct wire_sample *r,
-			       uint64_t *frames, unsigned int max, bool *ret_whole);
+	unsigned int (*unwind)(void *ctx, uint32_t pid, uint64_t ts_ns,
+			       const struct unwind_stack *copy, uint64_t *frames, unsigned int max,
+			       bool *ret_whole);
 	/*
 	 * The path, from the root, of what is at inside in the file system dev; NULL: paths stay
 	 * those inside the file system.

@@ -539,13 +539,14 @@ static struct unwind_table *table_at(void *ctx, uint64_t pc, uint64_t *ret_offse
 	return module_cache_unwind(w->sites->modules, hit.module, w->pid, hit.start, hit.end);
 }
 
-unsigned int user_sites_unwind(struct user_sites *u, uint32_t pid, const struct wire_sample *r,
-			       uint64_t *frames, unsigned int max, bool *ret_whole)
+unsigned int user_sites_unwind(struct user_sites *u, uint32_t pid, uint64_t ts_ns,
+			       const struct unwind_stack *copy, uint64_t *frames, unsigned int max,
+			       bool *ret_whole)
 {
-	struct walk w = { u, pid, r->hdr.ts_ns };
-	const struct unwind_stack s = { .regs = r->regs, .bytes = r->stack,
-					.byte_cnt = r->stack_bytes, .table = table_at,
-					.ctx = &w };
+	struct walk w = { u, pid, ts_ns };
+	struct unwind_stack s = *copy;
 
+	s.table = table_at;
+	s.ctx = &w;
 	return unwind_walk(&s, frames, max, ret_whole);
 }

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "bpf/wire.h"
 #include "format/rows.h"
+#include "symbol/unwind_table.h"
 
 struct user_sites;
 
@@ -56,8 +57,9 @@ int user_sites_find_variable(struct user_sites *u, uint32_t pid, uint64_t since_
 int user_sites_read_list(struct user_sites *u, uint32_t pid);
 
 /*
- * The frames of a sample that has a copy of its stack, as unwind_walk() has them: the first is
- * where the thread was.
+ * The frames of process pid's registers and stack at ts_ns, as unwind_walk() has them: the first is
+ * where the thread was. The tables of `copy` are not used.
  */
-unsigned int user_sites_unwind(struct user_sites *u, uint32_t pid, const struct wire_sample *r,
-			       uint64_t *frames, unsigned int max, bool *ret_whole);
+unsigned int user_sites_unwind(struct user_sites *u, uint32_t pid, uint64_t ts_ns,
+			       const struct unwind_stack *copy, uint64_t *frames, unsigned int max,
+			       bool *ret_whole);

@@ -39,7 +39,8 @@ struct gen_config {
 	/* paths of cgroups by id, NULL ends them: and user 0 is root, 1000 ann; NULL: /group-ID */
 	const char *const *cgroups;
 	/* unwinds the stacks that samples have copied; see struct id_names_calls */
-	unsigned int (*unwind)(void *ctx, uint32_t pid, const struct wire_sample *r,
+	unsigned int (*unwind)(void *ctx, uint32_t pid, uint64_t ts_ns,
+			       const struct unwind_stack *copy,
 			       uint64_t *frames, unsigned int max, bool *ret_whole);
 	bool quotas;			/* the groups 1 and 77 have quotas, the first for a while */
 };

@@ -49,10 +49,10 @@ static unsigned int count(const uint64_t *v)
 }
 
 /* The copy says which case it is. */
-static unsigned int give(void *ctx, uint32_t pid, const struct wire_sample *r, uint64_t *frames,
-			 unsigned int max, bool *ret_whole)
+static unsigned int give(void *ctx, uint32_t pid, uint64_t ts_ns, const struct unwind_stack *copy,
+			 uint64_t *frames, unsigned int max, bool *ret_whole)
 {
-	unsigned int nr = r->stack[0], n = count(cases[nr].unwound);
+	unsigned int nr = copy->bytes[0], n = count(cases[nr].unwound);
 
 	assert_int_equal(pid, 100);
 	assert_true(n <= max);
