@@ -14,13 +14,11 @@
 #include "model/task_state.h"
 
 /*
- * A phase is an enum thread_state but THREAD_DISK, or one of these. THREAD_RUNNING: on a CPU; the
- * time there comes with thread_states_ran(). THREAD_RUNNABLE: woken before the last edge.
+ * A phase is an enum thread_state but THREAD_DISK, or PHASE_HIDDEN: the thread ran unseen before
+ * the last edge. THREAD_RUNNING: on a CPU; the time there comes with thread_states_ran().
+ * THREAD_RUNNABLE: woken before the last edge.
  */
-enum {
-	PHASE_HIDDEN = THREAD_STATE_CNT,	/* it ran unseen before the last edge */
-	PHASE_NONE,
-};
+#define PHASE_HIDDEN THREAD_STATE_CNT
 
 /* An instant is 0 if it did not come since the thread left its CPU. */
 struct thread {
@@ -38,12 +36,9 @@ struct thread {
 	uint16_t cpu;		/* of the last switch to it or away, plus one; 0: not known */
 	uint16_t call;		/* what it did when it fell asleep */
 	uint64_t object;	/* what it waits for */
-	/*
-	 * PHASE_NONE less the phase: memory of zeroes has threads without a phase, and of threads
-	 * that never run nothing is touched.
-	 */
-	uint8_t until_none;
+	uint8_t phase;
 	uint8_t slept;		/* since it left its CPU it has slept so: enum thread_state */
+	bool is_alive;		/* false: of the other members only in_flight says something */
 	bool is_behind;		/* an event came behind end_ns */
 	bool is_woken;		/* on its CPU, or asleep since: a wake-up came on the CPU */
 	/* about woken_ns: a wake-up came then, by the waker or an interrupt */
@@ -58,16 +53,6 @@ struct thread_states {
 	uint32_t thread_cnt;
 	struct thread threads[];
 };
-
-static unsigned int phase_of(const struct thread *t)
-{
-	return PHASE_NONE - (unsigned int)t->until_none;
-}
-
-static void put_phase(struct thread *t, unsigned int phase)
-{
-	t->until_none = (uint8_t)(PHASE_NONE - phase);
-}
 
 int thread_states_new(struct thread_states **ret, uint32_t thread_cnt,
 		      const struct thread_states_sink *sink)
@@ -141,7 +126,7 @@ static int begin(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 	uint32_t thread = (uint32_t)(t - s->threads);
 	uint64_t end_ns;
 
-	if (phase_of(t) != PHASE_NONE)
+	if (t->is_alive)
 		return 0;
 	if (array_reserve(&s->alive, &s->alive_cap, s->alive_cnt + 1) < 0)
 		return -ENOMEM;
@@ -149,7 +134,7 @@ static int begin(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 	*t = (struct thread){ .since_ns = ts_ns > s->start_ns ? ts_ns : s->start_ns,
 			      .end_ns = end_ns ? end_ns : UINT64_MAX,
 			      .place = (uint32_t)s->alive_cnt, .in_flight = t->in_flight,
-			      .until_none = PHASE_NONE - THREAD_UNKNOWN };
+			      .phase = THREAD_UNKNOWN, .is_alive = true };
 	s->alive[s->alive_cnt++] = thread;
 	return 0;
 }
@@ -165,14 +150,14 @@ static void end(struct thread_states *s, struct thread *t)
 
 static bool is_asleep(const struct thread *t)
 {
-	return phase_of(t) == THREAD_UNINTERRUPTIBLE || phase_of(t) == THREAD_SLEEPING ||
-	       phase_of(t) == THREAD_STOPPED;
+	return t->phase == THREAD_UNINTERRUPTIBLE || t->phase == THREAD_SLEEPING ||
+	       t->phase == THREAD_STOPPED;
 }
 
 /* It has been able to run since it left its CPU. */
 static bool is_ready(const struct thread *t)
 {
-	return phase_of(t) == THREAD_PREEMPTED || phase_of(t) == THREAD_THROTTLED;
+	return t->phase == THREAD_PREEMPTED || t->phase == THREAD_THROTTLED;
 }
 
 /* Gives out the time up to to_ns. The thread may have ended by that. */
@@ -185,7 +170,7 @@ static int give(struct thread_states *s, struct thread *t, enum thread_state sta
 	};
 	int ret;
 
-	if (to_ns <= t->since_ns || phase_of(t) == PHASE_NONE)
+	if (to_ns <= t->since_ns || !t->is_alive)
 		return 0;
 	t->since_ns = to_ns;
 	ret = s->sink.piece(s->sink.ctx, &p);
@@ -202,12 +187,12 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 /* Gives out the phase, up to the wake-up if there was one. */
 static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 {
-	enum thread_state state = (enum thread_state)phase_of(t);
+	enum thread_state state = (enum thread_state)t->phase;
 	int ret = 0;
 
 	if (t->woken_ns)
 		to_ns = sooner(t->woken_ns, to_ns);
-	if (phase_of(t) == THREAD_RUNNING || phase_of(t) == PHASE_HIDDEN)
+	if (t->phase == THREAD_RUNNING || t->phase == PHASE_HIDDEN)
 		state = THREAD_UNKNOWN;	/* what the thread had of CPUs was given out before */
 	if (state == THREAD_UNINTERRUPTIBLE && t->disk_to_ns > t->since_ns) {
 		uint64_t disk_to_ns = sooner(t->disk_to_ns, to_ns);
@@ -227,7 +212,7 @@ static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 	bool is_woken = t->woken_ns && t->woken_ns <= by_ns;
 	struct thread_sleep x = {
 		.thread = (uint32_t)(t - s->threads), .waker = t->waker, .left_ns = t->off_ns,
-		.end_ns = is_woken ? t->woken_ns : by_ns, .state = (uint8_t)phase_of(t),
+		.end_ns = is_woken ? t->woken_ns : by_ns, .state = (uint8_t)t->phase,
 		.is_seen = is_woken && t->is_seen, .is_irq = t->is_irq, .call = t->call,
 		.object = t->object,
 	};
@@ -273,9 +258,9 @@ static int meet(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 
 	if (ret < 0 || ts_ns < t->end_ns || t->is_behind)
 		return ret;
-	if (phase_of(t) != THREAD_RUNNING) {
+	if (t->phase != THREAD_RUNNING) {
 		ret = give_all(s, t, ts_ns, false, false);
-		if (phase_of(t) != PHASE_NONE)
+		if (t->is_alive)
 			end(s, t);
 		if (ret >= 0)
 			ret = begin(s, t, ts_ns);
@@ -291,9 +276,9 @@ static void set_disk(struct thread *t)
 	t->disk_to_ns = t->in_flight ? UINT64_MAX : 0;
 }
 
-static void set_phase(struct thread *t, unsigned int phase, uint64_t off_ns)
+static void set_phase(struct thread *t, uint8_t phase, uint64_t off_ns)
 {
-	put_phase(t, phase);
+	t->phase = phase;
 	t->off_ns = off_ns;
 	t->woken_ns = t->seen_ns = t->disk_ns = 0;
 	t->slept = 0;
@@ -314,7 +299,7 @@ static void set_off_cpu(struct thread_states *s, struct thread *t, bool preempt,
 	}
 	if (state == THREAD_PREEMPTED && call == CALL_THROTTLED)
 		state = THREAD_THROTTLED;
-	set_phase(t, state, ts_ns);
+	set_phase(t, (uint8_t)state, ts_ns);
 	if (is_asleep(t))
 		t->call = call;
 }
@@ -332,7 +317,7 @@ int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns
 
 bool thread_states_lives(const struct thread_states *s, uint32_t thread)
 {
-	return thread < s->thread_cnt && phase_of(&s->threads[thread]) != PHASE_NONE;
+	return thread < s->thread_cnt && s->threads[thread].is_alive;
 }
 
 /* ---- events ---- */
@@ -341,8 +326,8 @@ void thread_states_on_cpu(struct thread_states *s, uint32_t thread)
 {
 	struct thread *t = thread_at(s, thread);
 
-	if (t && phase_of(t) == THREAD_UNKNOWN && !t->woken_ns)
-		put_phase(t, THREAD_RUNNING);
+	if (t && t->phase == THREAD_UNKNOWN && !t->woken_ns)
+		t->phase = THREAD_RUNNING;
 }
 
 /* It is not asleep if a wake-up that it had on its CPU is the last one. */
@@ -355,8 +340,8 @@ static void wake_early(struct thread *t)
 /* False: it has a CPU, or may have had it from the beginning. */
 static bool is_waiting(const struct thread *t)
 {
-	return phase_of(t) != PHASE_NONE && phase_of(t) != THREAD_RUNNING &&
-	       (phase_of(t) != THREAD_UNKNOWN || t->woken_ns);
+	return t->is_alive && t->phase != THREAD_RUNNING &&
+	       (t->phase != THREAD_UNKNOWN || t->woken_ns);
 }
 
 static int end_wait(struct thread_states *s, struct thread *t, struct thread_wait *w)
@@ -387,8 +372,8 @@ static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint
 	since_ns = is_ready(t) ? t->off_ns : t->woken_ns;
 	if (since_ns && since_ns <= ts_ns && !(t->seen_ns && t->seen_ns < ts_ns)) {
 		w.from_ns = since_ns;
-		w.reason = phase_of(t) == THREAD_THROTTLED ? THREAD_WAIT_THROTTLED :
-			   phase_of(t) == THREAD_PREEMPTED ? THREAD_WAIT_PREEMPT :
+		w.reason = t->phase == THREAD_THROTTLED ? THREAD_WAIT_THROTTLED :
+			   t->phase == THREAD_PREEMPTED ? THREAD_WAIT_PREEMPT :
 							  THREAD_WAIT_WAKEUP;
 	}
 	ret = give_until(s, t, ts_ns, true);
@@ -406,12 +391,13 @@ int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, ui
 
 	if (from_ns == to_ns || !t || ret < 0)
 		return ret;
-	is_woken = phase_of(t) == THREAD_RUNNING ? t->is_woken :
-						t->woken_ns >= from_ns || t->seen_ns >= from_ns;
+	is_woken = t->phase == THREAD_RUNNING ?
+			   t->is_woken :
+			   t->woken_ns >= from_ns || t->seen_ns >= from_ns;
 	ret = get_cpu(s, t, cpu, from_ns, false);
 	if (ret < 0)
 		return ret;
-	put_phase(t, THREAD_RUNNING);
+	t->phase = THREAD_RUNNING;
 	t->woken_ns = t->seen_ns = 0;
 	t->is_woken = is_woken;
 	return give(s, t, THREAD_RUNNING, to_ns);
@@ -430,7 +416,7 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 	w = wait_until(s, t, ev->cpu, ev->ts_ns);
 	is_end = is_waiting(t);
 	/* it was on a CPU just now; for how long, the timeline alone knows */
-	t->is_woken &= phase_of(t) == THREAD_RUNNING;
+	t->is_woken &= t->phase == THREAD_RUNNING;
 	ret = give_all(s, t, ev->ts_ns, true, false);
 	if (ret >= 0)
 		ret = begin(s, t, ev->ts_ns);
@@ -464,8 +450,7 @@ int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, ui
 
 static bool is_off_cpu(const struct thread *t)
 {
-	return phase_of(t) != PHASE_NONE && phase_of(t) != THREAD_RUNNING &&
-	       phase_of(t) != PHASE_HIDDEN;
+	return t->is_alive && t->phase != THREAD_RUNNING && t->phase != PHASE_HIDDEN;
 }
 
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
@@ -476,7 +461,7 @@ int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
 
 	if (!t || ret < 0)
 		return ret;
-	if (phase_of(t) == THREAD_RUNNING) {
+	if (t->phase == THREAD_RUNNING) {
 		t->is_woken = true;
 	} else if (is_off_cpu(t) && !is_ready(t)) {
 		if (!t->woken_ns || (t->woken_ns == ts_ns && t->is_seen && t->is_irq && !is_irq)) {
@@ -519,7 +504,7 @@ int thread_states_until(struct thread_states *s, uint64_t ts_ns)
 		if (t->seen_ns && is_off_cpu(t))
 			set_phase(t, PHASE_HIDDEN, 0);
 		else if (t->woken_ns && is_off_cpu(t))
-			put_phase(t, THREAD_RUNNABLE);
+			t->phase = THREAD_RUNNABLE;
 		t->seen_ns = 0;
 		set_disk(t);
 	}
@@ -539,7 +524,7 @@ void thread_states_forget(struct thread_states *s)
 /* The instant that a phase goes on knowing at an edge. NULL: there is none. */
 static uint64_t *kept_ns(struct thread *t)
 {
-	return phase_of(t) == THREAD_RUNNABLE   ? &t->woken_ns :
+	return t->phase == THREAD_RUNNABLE ? &t->woken_ns :
 	       is_ready(t) || is_asleep(t) ? &t->off_ns :
 					     NULL;
 }
@@ -554,16 +539,16 @@ void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_n
 
 		packed_put(out, id_of(ctx, s->alive[i]));
 		packed_put(out, (uint64_t)t->cpu << 6 | (uint64_t)t->is_behind << 5 |
-					(uint64_t)phase_of(t) << 1 | t->is_woken);
+					(uint64_t)t->phase << 1 | t->is_woken);
 		if (kept)
 			packed_put(out, *kept ? at_ns - *kept + 1 : 0);
-		if (phase_of(t) == THREAD_UNINTERRUPTIBLE)
+		if (t->phase == THREAD_UNINTERRUPTIBLE)
 			packed_put(out, t->disk_ns);
 		if (is_asleep(t)) {
 			packed_put(out, t->call);
 			packed_put(out, t->object);
 		}
-		if (phase_of(t) == THREAD_RUNNABLE)
+		if (t->phase == THREAD_RUNNABLE)
 			packed_put(out, t->slept);
 	}
 }
@@ -578,20 +563,20 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 		struct thread *t = thread_at(s, thread_of(ctx, (uint32_t)packed_get(in)));
 		uint64_t is = packed_get(in), *kept, ago;
 
-		if (!t || (is >> 1 & 15) >= PHASE_NONE || is >> 6 > UINT16_MAX || in->bad)
+		if (!t || (is >> 1 & 15) > PHASE_HIDDEN || is >> 6 > UINT16_MAX || in->bad)
 			return -EBADMSG;
 		ret = begin(s, t, s->start_ns);
 		t->cpu = (uint16_t)(is >> 6);
 		t->is_behind = is >> 5 & 1;
-		put_phase(t, is >> 1 & 15);
+		t->phase = is >> 1 & 15;
 		t->is_woken = is & 1;
 		kept = kept_ns(t);
 		ago = kept ? packed_get(in) : 0;
-		t->disk_ns = phase_of(t) == THREAD_UNINTERRUPTIBLE ? packed_get(in) : 0;
+		t->disk_ns = t->phase == THREAD_UNINTERRUPTIBLE ? packed_get(in) : 0;
 		t->call = is_asleep(t) ? (uint16_t)packed_get(in) : 0;
 		t->object = is_asleep(t) ? packed_get(in) : 0;
-		t->slept = phase_of(t) == THREAD_RUNNABLE ? packed_get(in) & 15 : 0;
-		if (in->bad || ago > s->start_ns + 1 || (!ago && phase_of(t) == THREAD_RUNNABLE))
+		t->slept = t->phase == THREAD_RUNNABLE ? packed_get(in) & 15 : 0;
+		if (in->bad || ago > s->start_ns + 1 || (!ago && t->phase == THREAD_RUNNABLE))
 			return -EBADMSG;
 		if (ago)
 			*kept = s->start_ns - (ago - 1);
