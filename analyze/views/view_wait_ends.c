@@ -13,7 +13,9 @@
  * sent to a socket of the same machine counts although an interrupt delivers that.
  *
  * Of each thread the last HISTORY pieces of its life are kept; what lies before these is unknown.
- * Since its last piece that ended, the thread that ends a sleep has been running.
+ * Since its last piece that ended, the thread that ends a sleep has been running. Where nobody saw
+ * it come to its CPU, the piece before is known only when it leaves that CPU, and the sleep is left
+ * open until then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,6 +31,7 @@
 
 #define HISTORY 256
 #define HOLDERS_MAX 64	/* of a lock, one after the other during one wait */
+#define OPEN_MAX 256	/* sleeps that are left open; of more it stays unknown */
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
 struct history {		/* of a thread */
@@ -51,6 +54,12 @@ struct wait_end {
 	uint64_t meanwhile_ns[WAIT_KIND_CNT + 1];
 };
 
+/* A sleep, in the row of (ender, key). What its waker did meanwhile counts as unknown so far. */
+struct open_sleep {
+	uint64_t from_ns, end_ns, key;
+	uint32_t waker, ender;
+};
+
 static const struct fold_sums_def ends_def = { .bytes = sizeof(struct wait_end) };
 
 struct ends_view {
@@ -61,6 +70,8 @@ struct ends_view {
 	struct object *objects;
 	size_t object_cap;
 	struct strpool *texts;
+	struct open_sleep open[OPEN_MAX];
+	unsigned int open_cnt;
 };
 
 /* A row's key: kind, call, and the number of its object. */
@@ -176,6 +187,25 @@ static int object_of(struct ends_view *x, const struct thread_sleep *s, uint32_t
 	return 0;
 }
 
+/* The sleeps that the thread ended before to_ns are left open no longer. */
+static int close_sleeps(struct ends_view *x, uint32_t thread, uint64_t to_ns)
+{
+	for (unsigned int i = x->open_cnt; i-- > 0;) {
+		const struct open_sleep o = x->open[i];
+		struct wait_end *w;
+
+		if (o.waker != thread || o.end_ns > to_ns)
+			continue;
+		w = view_carry(&x->v, o.ender, o.key);
+		if (!w)
+			return -ENOMEM;
+		w->meanwhile_ns[WAIT_UNKNOWN] -= o.end_ns - o.from_ns;
+		add_meanwhile(x, o.waker, o.from_ns, o.end_ns, w->meanwhile_ns);
+		x->open[i] = x->open[--x->open_cnt];
+	}
+	return 0;
+}
+
 static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 {
 	struct view *v = &x->v;
@@ -202,8 +232,14 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 		w->wait_max_ns = s->end_ns - s->left_ns;
 		w->at_ns = s->end_ns;
 	}
-	if (ender)
+	if (ender && s->is_waker_unseen) {
+		w->meanwhile_ns[WAIT_UNKNOWN] += s->end_ns - from_ns;
+		if (x->open_cnt < OPEN_MAX)
+			x->open[x->open_cnt++] = (struct open_sleep){
+				from_ns, s->end_ns, key_of(kind, s->call, object), waker, ender };
+	} else if (ender) {
 		add_meanwhile(x, waker, from_ns, s->end_ns, w->meanwhile_ns);
+	}
 	return 0;
 }
 
@@ -211,8 +247,11 @@ static int on_found(void *ctx, const void *found)
 {
 	const struct states_found *f = found;
 
-	if (f->piece)
-		return note_piece(ctx, f->piece);
+	if (f->piece) {
+		int ret = note_piece(ctx, f->piece);
+
+		return ret < 0 ? ret : close_sleeps(ctx, f->piece->thread, f->piece->to_ns);
+	}
 	return f->sleep && f->sleep->is_seen ? on_sleep(ctx, f->sleep) : 0;
 }
 

@@ -43,6 +43,7 @@ struct thread {
 	bool is_woken;		/* on its CPU, or asleep since: a wake-up came on the CPU */
 	/* about woken_ns: a wake-up came then, by the waker or an interrupt */
 	bool is_seen, is_irq;
+	bool is_waker_unseen;	/* the waker was off the CPUs, as far as was known then */
 };
 
 struct thread_states {
@@ -213,8 +214,8 @@ static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 	struct thread_sleep x = {
 		.thread = (uint32_t)(t - s->threads), .waker = t->waker, .left_ns = t->off_ns,
 		.end_ns = is_woken ? t->woken_ns : by_ns, .state = (uint8_t)t->phase,
-		.is_seen = is_woken && t->is_seen, .is_irq = t->is_irq, .call = t->call,
-		.object = t->object,
+		.is_seen = is_woken && t->is_seen, .is_irq = t->is_irq,
+		.is_waker_unseen = t->is_waker_unseen, .call = t->call, .object = t->object,
 	};
 
 	if (!is_asleep(t) || !t->off_ns || x.end_ns + x.is_seen <= x.left_ns)
@@ -456,7 +457,7 @@ static bool is_off_cpu(const struct thread *t)
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
 		       bool is_irq)
 {
-	struct thread *t = thread_at(s, thread);
+	struct thread *t = thread_at(s, thread), *by = is_irq ? NULL : thread_at(s, waker);
 	int ret = t ? meet(s, t, ts_ns) : 0;
 
 	if (!t || ret < 0)
@@ -468,6 +469,7 @@ int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
 			t->woken_ns = ts_ns;
 			t->waker = waker;
 			t->is_irq = is_irq;
+			t->is_waker_unseen = by && is_off_cpu(by);
 			t->is_seen = true;
 		} else if (!t->seen_ns && ts_ns > t->woken_ns) {
 			t->seen_ns = ts_ns;

@@ -94,6 +94,7 @@ struct thread_sleep {
 	uint8_t state;			/* enum thread_state; THREAD_DISK: half of it or more was */
 	bool is_seen;			/* the wake-up was */
 	bool is_irq;			/* an interrupt woke the thread */
+	bool is_waker_unseen;		/* a thread woke it that nobody saw come to a CPU */
 	uint16_t call;			/* what the thread did (model/call.h) */
 	uint64_t object;		/* what it waited for (call_object_of()); 0: not known */
 };

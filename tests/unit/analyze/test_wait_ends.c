@@ -110,6 +110,35 @@ static void test_meanwhile_is_what_those_did_who_had_the_lock(void **state)
 }
 
 /*
+ * A has the lock and sleeps from 10 ms on. Nobody sees it come to the CPU on which it ends B's wait
+ * at 61 ms: only when it leaves that, behind the end of the wait, does the trace tell since when it
+ * has been there.
+ */
+static void test_meanwhile_of_a_thread_that_came_unseen(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "lock");
+	gen_snap(m.g, T0, 0, B, A, 1, "lock");
+	enter(m.g, 1, 0, A);
+	enter(m.g, 2, 1, B);
+	sleep_in(m.g, 10, 0, A, NANOSLEEP, 0);
+	sleep_in(m.g, 12, 1, B, FUTEX, LOCK);
+	gen_wakeup(m.g, AT(61), 0, A, B, 0);
+	enter(m.g, 61, 1, B);
+	gen_switch_more(m.g, AT(64), 0, A, 0, 0, 0, 4 * MS);
+	sleep_in(m.g, 80, 1, B, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(meanwhile(&m, "timer"), 48 * MS);
+	assert_int_equal(meanwhile(&m, "running"), 1 * MS);
+	assert_int_equal(meanwhile(&m, "unknown"), 0);
+	made_close(&m);
+}
+
+/*
  * A sleeps from 10 ms on. At 90 ms it leaves a CPU to which nobody saw it come: who had that CPU
  * is not known. A path that ends then goes back from A.
  */
@@ -137,6 +166,7 @@ static void test_a_path_begins_with_a_known_thread(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_meanwhile_of_a_thread_that_came_unseen),
 		cmocka_unit_test(test_a_path_begins_with_a_known_thread),
 		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
 		cmocka_unit_test(test_meanwhile_is_what_those_did_who_had_the_lock),
