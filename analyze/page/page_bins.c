@@ -17,8 +17,8 @@
 #define BINS_FEW      80
 #define BIN_EVENTS    8		/* a bin of less would be empty */
 /* a step is to take 0.15 s of CPU time: it decodes so many events for all bins, or for few */
-#define STEP_EVENTS   100000
-#define STEP_EVENTS_FEW 500000
+#define STEP_EVENTS   1000
+#define STEP_EVENTS_FEW 350000
 /* and takes so many slices from the index; of more it has CPU time alone */
 #define STEP_SLICES 100
 

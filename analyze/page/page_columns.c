@@ -17,6 +17,7 @@ struct page_column {
 	const char *name;
 	bool is_bin, is_process, is_thread;
 	size_t bin;		/* of the row before */
+	size_t zeros;		/* of the last rows, which are not in values yet */
 	struct buf values;
 };
 
@@ -190,6 +191,13 @@ static int row(void *ctx, const struct value *values)
 		struct page_column *col = &c->cols[i];
 		const struct value *v = &values[i];
 
+		/* the first column has all, so that it tells how many rows there are */
+		if (i && v->type == VALUE_INT && !v->i && !col->is_process) {
+			col->zeros++;
+			continue;
+		}
+		for (; col->zeros; col->zeros--)
+			page_put(&col->values, col->values.len ? ",0" : "0");
 		page_put(&col->values, col->values.len ? "," : "");
 		if (v->type == VALUE_INT && col->is_bin) {
 			put_bin(c, col, v->i);

@@ -4,7 +4,8 @@
  *
  *     report --rows--> [page_columns] --> "name":{"column":[...],...}
  *
- * A text is a number, an index into a list of all texts, which is written at the end. In a column
+ * A text is a number, an index into a list of all texts, which is written at the end. The zeros of
+ * a column's last rows are left out; the first column has all of its rows. In a column
  * t_ns, instants at which a bin begins become "bin": how many bins later than the row before. A
  * column upid becomes "process": a text of number, PID and name, or "other" and the name of others.
  * Threads: one.

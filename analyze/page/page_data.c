@@ -23,6 +23,7 @@
 
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
 #define ROWS_SERVED   8000
+#define ROWS_COARSE   3000	/* until the fine bins come, which then have those */
 #define TWO_THREADS_SLICES 1000 /* of more, two would need more than 256 MiB */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
@@ -530,7 +531,8 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
 		for (unsigned int i = 0; i < ROWS_CNT; i++)
 			j.jobs[i].rows_wanted = is_whole			   ? ROWS_WANTED :
-						bins.are_long && i != ROWS_CPU ? 0 : ROWS_SERVED;
+						bins.are_long && i != ROWS_CPU ? 0 :
+						bins.are_coarse ? ROWS_COARSE : ROWS_SERVED;
 		j.is_alone = effort == PAGE_STAY && bins.slices > TWO_THREADS_SLICES;
 		j.jobs[JOB_STACKS].is_left_out = j.jobs[JOB_PROFILE].is_left_out = bins.are_long;
 		r = is_whole ? look_first(&j, &bins, e) : 0;

@@ -30,6 +30,9 @@ function take_data(all) {
 		edges[i] += edges[i - 1];
 	for (const r of Object.values(results)) {
 		r.cnt = Object.values(r)[0].length;
+		for (const column of Object.values(r).slice(0, -1))
+			while (column.length < r.cnt)
+				column.push(0);
 		for (let i = 1; r.bin && i < r.cnt; i++)
 			r.bin[i] += r.bin[i - 1];
 	}

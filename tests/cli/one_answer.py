@@ -148,6 +148,9 @@ class Trace:
         coded = re.search(r'id="data"[^>]*>([^<]*)<', text).group(1)
         data = json.loads(zlib.decompress(base64.b64decode(coded)))
         for r in data["results"].values():
+            cnt = len(next(iter(r.values())))
+            for column in r.values():
+                column += [0] * (cnt - len(column))
             for i in range(1, len(r.get("bin", []))):
                 r["bin"][i] += r["bin"][i - 1]
         self.page_state = re.search(r'<p class="(\w+)">', text).group(1) == "complete"
