@@ -259,14 +259,11 @@ static void answer_download(struct view_job *j, const struct http_request *q,
 
 	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	/* it has a time of its own, and looks itself whether it is wanted */
-	end_answer();
-	c = view_download_make(q, input_path(j->in), from_ns - start_ns, to_ns - start_ns, ret,
-			       &e);
-	if (c == -EINVAL && !e.text[0])
-		refuse(ret, 400, "as is csv, perfetto, cut or bundle\n");
-	else if (c == -ECANCELED)
-		refuse(ret, 503, "given up\n");
+	c = view_download_begin(q, input_path(j->in), from_ns - start_ns, to_ns - start_ns, ret);
+	if (c == -EINVAL)
+		refuse(ret, 400, "as is page, csv, perfetto, cut or bundle\n");
+	else if (c == -EBUSY)
+		refuse(ret, 503, "other files are being made: try again when one is done\n");
 	else if (c)
 		fail(ret, c, &e, "the file cannot be made; the terminal says why\n");
 }
@@ -344,14 +341,14 @@ static void answer_diff(struct view_job *j, const struct http_request *q, struct
 
 /* ---- pages ---- */
 
-/* A page about a window: to be saved, with its data; or the one that asks for its windows. */
-static void write_page(struct view_job *j, uint64_t from_ns, uint64_t to_ns, bool is_served,
-		       struct http_answer *ret)
+/* The page that asks for its windows. */
+static void answer_page(struct view_job *j, struct http_answer *ret)
 {
 	struct loss_needs needs = report_view_find("page")->needs;
+	uint64_t from_ns = trace_start_ns(j->in->trace), to_ns = trace_end_ns(j->in->trace);
 	char missing[400];
 	const struct page_request r = { j->in->analysis, j->in->trace, input_path(j->in), from_ns,
-					to_ns, missing, is_served };
+					to_ns, missing, true };
 	FILE *f = open_memstream(&ret->text, &ret->bytes);
 	struct err e = { "" };
 	int c = f ? 0 : -ENOMEM;
@@ -361,23 +358,10 @@ static void write_page(struct view_job *j, uint64_t from_ns, uint64_t to_ns, boo
 		c = page_write(&r, f, &e);
 	if (f && fclose(f) && !c)
 		c = -ENOMEM;
-	if (c) {
+	if (c)
 		fail(ret, c, &e, "the page cannot be made; the terminal says why\n");
-		return;
-	}
-	ret->type = "text/html; charset=utf-8";
-	ret->save_as = is_served ? NULL : "window.html";
-}
-
-static void answer_saved_page(struct view_job *j, const struct http_request *q,
-			      struct http_answer *ret)
-{
-	uint64_t from_ns, to_ns;
-
-	if (take_window(j, q, &from_ns, &to_ns, ret)) {
-		input_verify(j->in, true, from_ns, to_ns);
-		write_page(j, from_ns, to_ns, false, ret);
-	}
+	else
+		ret->type = "text/html; charset=utf-8";
 }
 
 /* Compares all of it, however early it differs. */
@@ -396,11 +380,9 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 			struct http_answer *ret)
 {
 	if (!strcmp(what, ""))
-		write_page(j, trace_start_ns(j->in->trace), trace_end_ns(j->in->trace), true, ret);
+		answer_page(j, ret);
 	else if (!strcmp(what, "window"))
 		answer_window(j, q, ret);
-	else if (!strcmp(what, "page"))
-		answer_saved_page(j, q, ret);
 	else if (!strcmp(what, "report"))
 		answer_rows(j, &report_rows, q, ret);
 	else if (!strcmp(what, "search"))

@@ -51,7 +51,7 @@ function figures() {
 
 /* Where the window can go: [name, the command that makes it, the viewer's address of it, the name of the file]. */
 function elsewhere() {
-	return [['A page that needs no server', command_of('export', '--to html'), 'page?', 'window.html'],
+	return [['A page that needs no server', command_of('export', '--to html'), 'download?as=page&', 'window.html'],
 		['Tables as CSV', command_of('export', '--to csv'), 'download?as=csv&', 'window-csv.zip'],
 		['A trace for ui.perfetto.dev', command_of('export', '--to perfetto'), 'download?as=perfetto&', 'window.pftrace'],
 		['A trace of this window', command_of('cut', '-o window.ebpfrec')],

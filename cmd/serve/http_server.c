@@ -32,6 +32,7 @@
 #define CONNECTION_BYTES 16384 /* for the headers of a request */
 #define REQUEST_NS (10 * UNITS_NS_PER_S) /* from the connection to the end of the first answer */
 #define NEXT_NS (40 * UNITS_NS_PER_S) /* to the end of the next one */
+#define LATER_MS 20 /* between two looks at answers that come later */
 #define BYTE_NS 4000 /* and so much more for each byte of an answer: 250 kB a second */
 
 struct connection {
@@ -40,6 +41,9 @@ struct connection {
 	uint64_t since_ns; /* it began, has had its last answer, or the next one is there */
 	uint64_t bytes; /* of the answer that it takes */
 	struct in6_addr from; /* of IPv4 the first four bytes */
+	struct MHD_Connection *suspended; /* until late is there; NULL: it is not */
+	bool has_late;
+	struct http_answer late;
 };
 
 struct http_server {
@@ -86,7 +90,7 @@ static void cut_off_slow(struct http_server *h)
 	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++) {
 		struct connection *c = &h->connections[i];
 
-		if (c->fd >= 0 && !c->is_cut &&
+		if (c->fd >= 0 && !c->is_cut && !c->suspended &&
 		    now_ns - c->since_ns > (c->has_answer ? NEXT_NS : REQUEST_NS) +
 						   c->bytes * BYTE_NS)
 			cut_off(c);
@@ -112,20 +116,36 @@ static void begin_connection(struct http_server *h, struct MHD_Connection *conn,
 	make_room(h, NULL, CONNECTIONS_MAX);
 }
 
+static void drop_answer(struct http_answer *a)
+{
+	free(a->text);
+	if (a->is_file)
+		close(a->fd);
+}
+
 static void on_connection(void *ctx, struct MHD_Connection *conn, void **at,
 			  enum MHD_ConnectionNotificationCode what)
 {
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
+	struct connection *c = *at;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
 		begin_connection(ctx, conn, at);
-	else if (*at)
-		((struct connection *)*at)->fd = -1;
+	} else if (c) {
+		if (c->has_late)
+			drop_answer(&c->late);
+		c->fd = -1;
+	}
+}
+
+static struct connection *connection_of(struct MHD_Connection *conn)
+{
+	return MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
 }
 
 static void on_answered(void *ctx, struct MHD_Connection *conn, void **state,
 			enum MHD_RequestTerminationCode why)
 {
-	struct connection *c =
-		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	struct connection *c = connection_of(conn);
 
 	c->has_answer = true;
 	c->bytes = 0;
@@ -135,8 +155,7 @@ static void on_answered(void *ctx, struct MHD_Connection *conn, void **state,
 /* The client's time begins when the answer is made: making it is not its fault. */
 static void begin_answer(struct MHD_Connection *conn, size_t bytes)
 {
-	struct connection *c =
-		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
+	struct connection *c = connection_of(conn);
 
 	c->bytes = bytes;
 	c->since_ns = clock_mono_ns();
@@ -251,9 +270,7 @@ static enum MHD_Result give(struct MHD_Connection *c, struct http_answer *a)
 	enum MHD_Result ret;
 
 	if (!r) {
-		free(a->text);
-		if (a->is_file)
-			close(a->fd);
+		drop_answer(a);
 		return MHD_NO;
 	}
 	begin_answer(c, a->text || a->is_file ? a->bytes : 0);
@@ -279,6 +296,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 						      MHD_HTTP_HEADER_ACCEPT) ?: "",
 	};
 	struct http_answer a = { .status = MHD_HTTP_OK };
+	struct connection *at = connection_of(c);
 	struct http_server *h = ctx;
 
 	/* the first call is for the headers, others for a body, and the last for the answer */
@@ -287,12 +305,45 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
+	if (at->has_late) {
+		at->has_late = false;
+		return give(c, &at->late);
+	}
 	if (!is_host_good(h, host))
 		return say(c, MHD_HTTP_FORBIDDEN, "only localhost is served here\n");
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
 	h->answer(h->ctx, &q, &a);
-	return give(c, &a);
+	if (!a.later)
+		return give(c, &a);
+	at->late = a;
+	at->suspended = c;
+	MHD_suspend_connection(c);
+	return MHD_YES;
+}
+
+/* Goes on with connections whose answer has come. Returns whether others still wait for theirs. */
+static bool resume_answered(struct http_server *h)
+{
+	bool are_waiting = false;
+
+	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++) {
+		struct connection *c = &h->connections[i];
+		struct http_answer a = { .status = MHD_HTTP_OK };
+
+		if (c->fd < 0 || !c->suspended)
+			continue;
+		if (!c->late.later(c->late.work, &a)) {
+			are_waiting = true;
+			continue;
+		}
+		c->late = a;
+		c->has_late = true;
+		c->since_ns = clock_mono_ns();
+		MHD_resume_connection(c->suspended);
+		c->suspended = NULL;
+	}
+	return are_waiting;
 }
 
 const char *http_request_argument(const struct http_request *q, const char *name)
@@ -362,7 +413,8 @@ int http_server_start(struct http_server **ret, const char *address, http_answer
 		h->connections[i].fd = -1;
 	errno = 0;
 	h->daemon = MHD_start_daemon(
-		MHD_USE_AUTO | (at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
+		MHD_USE_AUTO | MHD_ALLOW_SUSPEND_RESUME |
+			(at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
 		on_request, h, MHD_OPTION_SOCK_ADDR, at->ai_addr, MHD_OPTION_CONNECTION_LIMIT,
 		(unsigned int)CONNECTIONS_MAX + CLOSING_MAX, MHD_OPTION_NOTIFY_CONNECTION,
 		on_connection, h, MHD_OPTION_NOTIFY_COMPLETED, on_answered, h,
@@ -386,13 +438,22 @@ int http_server_start(struct http_server **ret, const char *address, http_answer
 void http_server_run(struct http_server *h, int wait_ms)
 {
 	cut_off_slow(h);
+	if (resume_answered(h) && wait_ms > LATER_MS)
+		wait_ms = LATER_MS;
 	MHD_run_wait(h->daemon, wait_ms);
 }
 
 void http_server_stop(struct http_server *h)
 {
-	if (h)
-		MHD_stop_daemon(h->daemon);
+	if (!h)
+		return;
+	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++)
+		if (h->connections[i].fd >= 0 && h->connections[i].suspended)
+			cut_off(&h->connections[i]);
+	while (resume_answered(h))
+		usleep(1000 * LATER_MS);
+	MHD_run_wait(h->daemon, 0);
+	MHD_stop_daemon(h->daemon);
 	free(h);
 }
 

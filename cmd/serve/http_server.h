@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * http_server: answers GET requests of `ebpfrec metrics --listen` and of `ebpfrec view`, one after
- * the other, in the caller's thread. Connections, memory for headers and the time of a request are
- * bounded, for each client and in all.
+ * the other, in the caller's thread, but for those whose answer comes later. Connections, memory
+ * for headers and the time of a request are bounded, for each client and in all.
  *
  * Threads: one. Errors: -errno with text; -ENOSYS: the program was built without libmicrohttpd.
  */
@@ -41,6 +41,14 @@ struct http_answer {
 	bool is_file;
 	size_t bytes;		/* of text, or of the file */
 	bool is_deflated;	/* the text is compressed (zlib's format) */
+	/*
+	 * NULL: the answer is here. Else another thread makes it, and others are answered
+	 * meanwhile: the server calls this, some times a second, until it is true and *ret is the
+	 * answer. The work gives up when the connection is gone: the server waits for it before it
+	 * stops.
+	 */
+	bool (*later)(void *work, struct http_answer *ret);
+	void *work;
 };
 typedef void (*http_answer_fn)(void *ctx, const struct http_request *q, struct http_answer *ret);
 

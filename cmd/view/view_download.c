@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,6 +21,7 @@
 #include "base/atomic_output.h"
 #include "base/clock.h"
 #include "base/units.h"
+#include "cmd/render/say.h"
 #include "store/bundle.h"
 
 #define FILES_MAX  256	/* of a directory */
@@ -30,11 +33,25 @@ struct download_kind {
 	bool is_directory;
 };
 static const struct download_kind kinds[] = {
+	{ "page", "window.html", { "export", "--to", "html", "-q" }, false },
 	{ "csv", "window-csv.zip", { "export", "--to", "csv", "-q" }, true },
 	{ "perfetto", "window.pftrace", { "export", "--to", "perfetto", "-q" }, false },
 	{ "cut", "window.zip", { "bundle", "--max-size", "1GB" }, false },
 	{ "bundle", "bug.zip", { "bundle" }, false },
 };
+
+struct download {
+	const struct download_kind *kind;
+	const char *trace;
+	uint64_t from_ns, to_ns;
+	int client_fd;		/* whoever waits for it */
+	pthread_t thread;
+	atomic_bool is_done;
+	int ret;		/* when it is done, as the two below */
+	struct http_answer answer;
+	struct err e;
+};
+static unsigned int download_cnt;	/* that are being made */
 
 static const struct download_kind *find_kind(const char *name)
 {
@@ -63,7 +80,7 @@ static void run_command(char *const *argv, const char *says)
 }
 
 /* Waits for the child. Returns its status, or -errno after its end, if that had to be made. */
-static int wait_for(pid_t pid, const struct http_request *q)
+static int wait_for(pid_t pid, int client_fd)
 {
 	uint64_t begin_ns = clock_mono_ns();
 	int status, why = 0;
@@ -77,7 +94,7 @@ static int wait_for(pid_t pid, const struct http_request *q)
 			return -errno;
 		if (clock_mono_ns() - begin_ns > VIEW_DOWNLOAD_SECONDS * UNITS_NS_PER_S)
 			why = -ETIMEDOUT;
-		else if (http_connection_is_gone(http_request_fd(q)))
+		else if (http_connection_is_gone(client_fd))
 			why = -ECANCELED;
 		if (why)
 			kill(pid, SIGKILL);
@@ -103,8 +120,7 @@ static int say_why(const char *says, struct err *e)
 }
 
 /* Makes output of the window. */
-static int make(const struct download_kind *k, const char *trace, uint64_t from_ns, uint64_t to_ns,
-		const char *output, const char *says, const struct http_request *q, struct err *e)
+static int make(struct download *d, const char *output, const char *says)
 {
 	char from[40], until[40];
 	char *argv[20] = { "ebpfrec" };
@@ -112,12 +128,12 @@ static int make(const struct download_kind *k, const char *trace, uint64_t from_
 	pid_t pid;
 	int c;
 
-	snprintf(from, sizeof(from), "%lluns", (unsigned long long)from_ns);
-	snprintf(until, sizeof(until), "%lluns", (unsigned long long)to_ns);
-	for (unsigned int i = 0; k->command[i]; i++)
-		argv[n++] = (char *)k->command[i];
+	snprintf(from, sizeof(from), "%lluns", (unsigned long long)d->from_ns);
+	snprintf(until, sizeof(until), "%lluns", (unsigned long long)d->to_ns);
+	for (unsigned int i = 0; d->kind->command[i]; i++)
+		argv[n++] = (char *)d->kind->command[i];
 	argv[n++] = "-i";
-	argv[n++] = (char *)trace;
+	argv[n++] = (char *)d->trace;
 	argv[n++] = "--from";
 	argv[n++] = from;
 	argv[n++] = "--until";
@@ -129,11 +145,11 @@ static int make(const struct download_kind *k, const char *trace, uint64_t from_
 		return -errno;
 	if (!pid)
 		run_command(argv, says);
-	c = wait_for(pid, q);
+	c = wait_for(pid, d->client_fd);
 	if (c == -ETIMEDOUT)
-		return err_set(e, c, "it takes more than %d s: the command beside the link "
+		return err_set(&d->e, c, "it takes more than %d s: the command beside the link "
 				     "has the time", VIEW_DOWNLOAD_SECONDS);
-	return c > 0 ? say_why(says, e) : c;
+	return c > 0 ? say_why(says, &d->e) : c;
 }
 
 /* ---- what it made ---- */
@@ -204,31 +220,91 @@ static int give(const char *path, const struct download_kind *k, struct http_ans
 	return 0;
 }
 
-int view_download_make(const struct http_request *q, const char *trace, uint64_t from_ns,
-		       uint64_t to_ns, struct http_answer *ret, struct err *e)
+static int make_file(struct download *d)
 {
-	const struct download_kind *k = find_kind(http_request_argument(q, "as"));
+	const struct download_kind *k = d->kind;
 	const char *place = getenv("TMPDIR");
 	struct atomic_output o;
 	char near[PATH_MAX], *says = NULL, *output = NULL;
 	int c;
 
-	if (!k)
-		return -EINVAL;
 	snprintf(near, sizeof(near), "%s/%s", place && *place ? place : "/var/tmp", k->save_as);
-	c = atomic_output_begin(&o, near, false, e);
+	c = atomic_output_begin(&o, near, false, &d->e);
 	if (c < 0)
 		return c;
 	says = atomic_output_item(&o, "says");
 	output = k->is_directory ? atomic_output_item(&o, k->name) : strdup(o.path);
 	if (!says || !output)
 		c = -ENOMEM;
-	c = c ?: make(k, trace, from_ns, to_ns, output, says, q, e);
+	c = c ?: make(d, output, says);
 	if (!c && k->is_directory)
-		c = pack(output, o.path, "window", e);
-	c = c ?: give(o.path, k, ret);
+		c = pack(output, o.path, "window", &d->e);
+	c = c ?: give(o.path, k, &d->answer);
 	atomic_output_drop(&o);
 	free(says);
 	free(output);
 	return c;
+}
+
+/* ---- beside the thread that answers ---- */
+
+static void *run_download(void *arg)
+{
+	struct download *d = arg;
+
+	d->ret = make_file(d);
+	d->is_done = true;
+	return NULL;
+}
+
+/* The answer's later(). */
+static bool take_file(void *work, struct http_answer *ret)
+{
+	struct download *d = work;
+
+	if (!d->is_done)
+		return false;
+	pthread_join(d->thread, NULL);
+	if (!d->ret)
+		*ret = d->answer;
+	ret->status = !d->ret ? 200 : d->ret == -ECANCELED ? 503 : 500;
+	if (d->ret)
+		ret->fixed = "the file cannot be made; the terminal says why\n";
+	if (d->ret && d->ret != -ECANCELED)
+		say_note("%s", err_text(&d->e, d->ret));
+	free(d);
+	download_cnt--;
+	return true;
+}
+
+int view_download_begin(const struct http_request *q, const char *trace, uint64_t from_ns,
+			uint64_t to_ns, struct http_answer *ret)
+{
+	const struct download_kind *k = find_kind(http_request_argument(q, "as"));
+	struct download *d;
+	sigset_t all, before;
+	int c;
+
+	if (!k)
+		return -EINVAL;
+	if (download_cnt == VIEW_DOWNLOADS_MAX)
+		return -EBUSY;
+	d = calloc(1, sizeof(*d));
+	if (!d)
+		return -ENOMEM;
+	*d = (struct download){ .kind = k, .trace = trace, .from_ns = from_ns, .to_ns = to_ns,
+				.client_fd = http_request_fd(q) };
+	/* signals are for the thread that answers */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	c = -pthread_create(&d->thread, NULL, run_download, d);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (c) {
+		free(d);
+		return c;
+	}
+	download_cnt++;
+	ret->later = take_file;
+	ret->work = d;
+	return 0;
 }

@@ -2,7 +2,8 @@
 /*
  * view_download: a window as a file that a browser saves. The command that the page shows beside
  * the link makes it, in a directory of its own that is removed again; a directory becomes a zip
- * file. Nothing else is answered meanwhile. Threads: one.
+ * file. A thread waits for the command, and other requests are answered meanwhile. Threads: one
+ * calls this.
  */
 #pragma once
 
@@ -11,13 +12,15 @@
 #include "base/err.h"
 #include "cmd/serve/http_server.h"
 
-/* The program may take so much time and disk for one file. */
+/* The program may take so much time and disk for one file, and makes so many at once. */
 #define VIEW_DOWNLOAD_SECONDS 60
 #define VIEW_DOWNLOAD_BYTES   (UINT64_C(1) << 30)
+#define VIEW_DOWNLOADS_MAX    4
 
 /*
- * The window counts in ns from the trace's start, and trace is its path. -EINVAL: the request
- * names no such file; -ECANCELED: nobody waits for it any more.
+ * Begins to make the file, which *ret gives later. The window counts in ns from the trace's start;
+ * trace is its path, which stays. -EINVAL: the request names no such file; -EBUSY: too many are
+ * being made.
  */
-int view_download_make(const struct http_request *q, const char *trace, uint64_t from_ns,
-		       uint64_t to_ns, struct http_answer *ret, struct err *e);
+int view_download_begin(const struct http_request *q, const char *trace, uint64_t from_ns,
+			uint64_t to_ns, struct http_answer *ret);

@@ -233,7 +233,7 @@ def check_flames(b, trace):
 
 
 def check_download(v, trace):
-    status, data = v.ask(v.path + "page?from=1000000&to=90000000")
+    status, data = v.ask(v.path + "download?as=page&from=1000000&to=90000000")
     check("a window is saved as a page", status == 200 and data.startswith(b"<!DOCTYPE html>") and b'data-served=""' in data and len(data) > 300000, (status, data[:300]))
     left = set(os.listdir("/var/tmp" if "TMPDIR" not in os.environ else os.environ["TMPDIR"]))
     window = "download?from=1000000&to=90000000&as="
@@ -258,6 +258,46 @@ def check_download(v, trace):
     got = [v.ask(v.path + "download" + q)[0] for q in ("?from=0&to=5", "?as=../x&from=0&to=5", "?as=csv&from=5&to=0")]
     check("other files are refused, and nothing stays behind", got == [400] * 3 and left >= {n for n in os.listdir("/var/tmp" if "TMPDIR" not in os.environ else os.environ["TMPDIR"])
                                                                                          if n.startswith(".ebpfrec-new")}, got)
+
+
+def children(pid):
+    found = []
+    for thread in os.listdir("/proc/%d/task" % pid):
+        with open("/proc/%d/task/%s/children" % (pid, thread), encoding="ascii") as f:
+            found += map(int, f.read().split())
+    return found
+
+
+def wait_until(condition):
+    until = time.monotonic() + 30
+    while not condition() and time.monotonic() < until:
+        time.sleep(0.005)
+
+
+def check_meanwhile():
+    """A file that takes long keeps nobody waiting: here the command that makes it stands still."""
+    v = Viewer(os.path.join(tmp, "long"))
+    v.window(0, 1000)
+    asked = [socket.create_connection(("127.0.0.1", int(v.port)), 60) for _ in range(4)]
+    for s in asked:
+        known = children(v.process.pid)
+        s.sendall(b"GET " + v.path.encode() + b"download?as=csv&from=0&to=99999999999 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        wait_until(lambda: len(children(v.process.pid)) > len(known))
+        for pid in set(children(v.process.pid)) - set(known):
+            os.kill(pid, signal.SIGSTOP)
+    made = children(v.process.pid)
+    got = [v.ask(v.path + "window?from=0&to=1000000")[0], v.ask(v.path + "download?as=csv&from=0&to=1000000")[0]]
+    asked.pop().close()
+    wait_until(lambda: len(children(v.process.pid)) < 4)
+    for pid in children(v.process.pid):
+        os.kill(pid, signal.SIGCONT)
+    data = b""
+    while part := asked[0].recv(1 << 20):
+        data += part
+    check("while files are made others are answered; a fifth file is refused, one that nobody waits for is given up", got == [200, 503] and len(made) == 4 and
+          data.startswith(b"HTTP/1.1 200") and b"PK" in data, (got, made, data[:200]))
+    status = v.end()
+    check("Ctrl-C ends it while files are made", status == 0 and not [pid for pid in made if os.path.exists("/proc/%d" % pid)], (status, made))
 
 
 def check_stay(v):
@@ -456,6 +496,7 @@ check_refusals(viewer)
 check_misuse(viewer)
 check_events(viewer, large)
 check_download(viewer, large)
+check_meanwhile()
 check_stay(viewer)
 check_giving_up()
 with Browser() as browser:
