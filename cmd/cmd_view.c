@@ -31,6 +31,7 @@
 #include "cmd/render/say.h"
 #include "cmd/serve/http_server.h"
 #include "cmd/view/view_download.h"
+#include "cmd/view/view_progress.h"
 #include "cmd/view/view_report.h"
 
 #define TOKEN_BYTES 16
@@ -451,35 +452,19 @@ static bool is_read(struct view_job *j, uint64_t wait_ns)
 	return !j->is_reading;
 }
 
-/* A page that asks for itself again until it is another one. */
 static void answer_progress(struct view_job *j, struct http_answer *ret)
 {
-	uint64_t done = 0, all = 0, events = 0;
-	char text[UNITS_TEXT_MAX];
-	size_t cnt;
+	const struct trace **traces = calloc(j->trace_cnt, sizeof(struct trace *));
+	uint64_t done = 0, all = 0;
 
-	for (unsigned int i = 0; i < j->trace_cnt; i++) {
-		const struct trace_block *b = trace_blocks(j->traces[i].in.trace, &cnt);
-
-		for (size_t k = 0; k < cnt; k++)
-			events += trace_block_events(&b[k], UINT32_MAX);
+	for (unsigned int i = 0; i < j->trace_cnt && traces; i++) {
+		traces[i] = j->traces[i].in.trace;
 		done += j->traces[i].in.indexed_events;
 		all += j->traces[i].in.all_events;
 	}
-	units_format_count(text, sizeof(text), events);
-	if (asprintf(&ret->text,
-		     "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-		     "<meta http-equiv=\"refresh\" content=\"1\"><title>ebpfrec</title></head>\n"
-		     "<body><h1>The trace is read for the first time</h1>\n"
-		     "<p>%s events, %u %%. The next look begins at once.</p></body></html>\n",
-		     text, all ? (unsigned int)(100 * done / all) : 0) < 0) {
-		ret->text = NULL;
-		refuse(ret, 500, "out of memory\n");
-		return;
-	}
-	ret->type = "text/html; charset=utf-8";
-	ret->policy = "default-src 'none'";
-	ret->bytes = strlen(ret->text);
+	if (!traces || view_progress_answer(traces, j->trace_cnt, done, all, ret))
+		fail(ret, -ENOMEM, NULL, "out of memory\n");
+	free(traces);
 }
 
 /* True: the traces can be asked. A page says how far reading is, and other questions wait. */

@@ -45,7 +45,7 @@ cmd/render: src/base analyze/context analyze/engine analyze/export
 cmd/input: src/base src/symbol src/trace src/edit analyze/context analyze/engine cmd/render
 cmd/metrics: src/base analyze/context analyze/engine cmd/render cmd/input
 cmd/serve: src/base
-cmd/view: src/base src/store analyze/context cmd/render cmd/serve
+cmd/view: src/base src/store src/trace analyze/context cmd/render cmd/serve
 cmd/copy: src/base src/store src/trace src/edit analyze/engine cmd/render cmd/input
 cmd/sql: src/base analyze/context cmd/render cmd/input
 cmd/record: analyze/engine cmd/render cmd/input

@@ -342,6 +342,9 @@ def check_reading(b):
     os.setpriority(os.PRIO_PROCESS, v.process.pid, 19)
     status, page = v.ask(v.path)
     b.open(v.url)
+    kinds = answer("sql", "-i", trace, "SELECT (SELECT count(*) FROM switches) AS switch, (SELECT count(*) FROM page_frees) AS page_free")[0]
+    charts = dict(re.findall(r'<tr><td>(\w+)</td><td align="right">([\d,]+)</td><td><svg [^>]*><path fill="#\w+" d="(?:M\d+ 24h1v-[\d.]+h-1z)+"/>', page.decode(errors="replace")))
+    check("it shows events over time meanwhile, by kind", b'id="app"' in page or all(charts.get(k) == "{:,}".format(n) for k, n in kinds.items()), (charts, kinds))
     check("the first look says how far it is, and becomes the page", status == 200 and (b"read for the first time" in page or b'id="app"' in page) and
           b.wait("document.body && document.body.dataset.drawn", 60), page[:300])
     v.process.send_signal(signal.SIGINT)
