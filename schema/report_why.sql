@@ -13,7 +13,7 @@
 --
 -- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
 --   In short           what took the most of their time; the object or system call that half of this is for, and the
---                      thread that ended half of it; for a CPU, who had it during the 20 longest waits; for a disk,
+--                      thread that ended half of it; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
@@ -49,7 +49,7 @@ top AS MATERIALIZED (
 -- what ended, where somebody may have ended it; a condition variable has several addresses, all in one variable
 e AS MATERIALIZED (
 	SELECT e.*, t.upid AS upid, iif(e.object GLOB '*+0x* (*)', substr(e.object, 1, instr(e.object, '+0x') - 1) || substr(e.object, instr(e.object, ' (')), e.object) AS variable
-	  FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child')),
+	  FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child', 'timer')),
 object AS (SELECT iif(min(object) = max(object), min(object), variable) AS object, variable, call, sum(wait_ns) AS ns
              FROM e WHERE object NOT NULL GROUP BY upid, variable ORDER BY ns DESC, variable LIMIT 1),
 call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL ORDER BY k.wait_ns DESC, k.call LIMIT 1),
@@ -62,6 +62,12 @@ meanwhile AS (SELECT group_concat(text, ', ') AS text
                 FROM (SELECT printf('%s %d %%', m.meanwhile, sum(m.meanwhile_ns) * 100 / ender.ns) AS text
                         FROM most AS m, ender WHERE m.comm = ender.comm AND m.meanwhile NOT NULL
                        GROUP BY m.meanwhile HAVING sum(m.meanwhile_ns) * 20 >= ender.ns ORDER BY sum(m.meanwhile_ns) DESC, m.meanwhile LIMIT 2)),
+-- the group that was throttled most, and the quota that it had last, of its own or of a group above it
+quota AS (
+	SELECT coalesce(q.quota_of, p.cgroup) AS cgroup, q.quota_ns AS quota_ns, q.period_ns AS period_ns, sum(u.wait_ns) AS ns
+	  FROM top CROSS JOIN wait_kinds(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid
+	  JOIN quotas AS q ON q.cgroup_id = p.cgroup_id AND q.from_ns = (SELECT max(from_ns) FROM quotas WHERE cgroup_id = q.cgroup_id AND from_ns < :to)
+	 WHERE top.kind = 'throttled' AND u.kind = 'throttled' AND coalesce(q.quota_of, p.cgroup) NOT NULL GROUP BY 1 ORDER BY ns DESC, 1 LIMIT 1),
 -- the longest waits for a CPU, and who had it then
 w AS MATERIALIZED (
 	SELECT x.start_ns AS start_ns, x.wait_ns AS wait_ns, x.cpu AS cpu FROM top CROSS JOIN sched_slices(:from, :to) AS x
@@ -80,12 +86,15 @@ beside AS (SELECT t.comm AS comm, sum(r.bytes) AS bytes FROM r JOIN threads AS t
 SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
               duration_text(ns), duration_text(life_ns), ns * 100 / life_ns,
-              CASE kind WHEN 'running' THEN 'on CPUs' WHEN 'throttled' THEN 'because the quota of their control group was used up' WHEN 'cpu' THEN 'for a CPU' WHEN 'disk' THEN 'for a disk'
+              CASE kind WHEN 'running' THEN 'on CPUs' WHEN 'throttled' THEN 'by a quota of CPU time' WHEN 'cpu' THEN 'for a CPU' WHEN 'disk' THEN 'for a disk'
               WHEN 'lock' THEN 'for locks' WHEN 'fault' THEN 'for pages' WHEN 'poll' THEN 'for events' WHEN 'call' THEN 'in system calls' WHEN 'kernel' THEN 'for work, as kernel threads'
               WHEN 'socket' THEN 'for sockets' WHEN 'pipe' THEN 'for pipes' WHEN 'timer' THEN 'for timers' WHEN 'child' THEN 'for children' ELSE '' END)) AS answer
   FROM top
-UNION ALL SELECT printf('%s of that was for %s (%s)', duration_text(object.ns), object.object, object.call) FROM object, top WHERE 2 * object.ns >= top.ns
-UNION ALL SELECT printf('%s of that was in %s', duration_text(call.ns), call.call) FROM call, top WHERE top.kind = 'call' AND 2 * call.ns >= top.ns
+UNION ALL SELECT printf('%s of that was in %s, which has %s of each %s', duration_text(ns), cgroup, duration_text(quota_ns), duration_text(period_ns)) FROM quota
+UNION ALL SELECT printf('%s of that was for %s%s (%s)', duration_text(object.ns), iif(top.kind = 'timer', 'sleeps of ', ''), object.object, object.call)
+  FROM object, top WHERE 2 * object.ns >= top.ns
+UNION ALL SELECT printf('%s of that was in %s', duration_text(call.ns), call.call) FROM call, top
+           WHERE top.kind IN ('call', 'timer') AND 2 * call.ns >= top.ns AND NOT EXISTS (SELECT 1 FROM object WHERE 2 * object.ns >= top.ns)
 UNION ALL SELECT printf('%s ended %s of that; what it did meanwhile: %s', ender.comm, duration_text(ender.ns), coalesce(meanwhile.text, 'unknown'))
   FROM ender, meanwhile WHERE 2 * ender.ns >= (SELECT sum(wait_ns) FROM most)
 UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits', comm, pct) FROM ran WHERE pct >= 25

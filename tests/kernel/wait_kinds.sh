@@ -8,7 +8,7 @@
 # names pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by its path, the
 # timer by its length, and child and thread by their ids.
 #
-# A process with a quota of 20 ms in 100 would burn 2 s of CPU time on one CPU. `report states` has what cpu.stat counts as
+# A process with a quota of 20 ms in 100, and with more weight than all others, would burn 2 s of CPU time on one CPU. `report states` has what cpu.stat counts as
 # throttled, within 5 %: cpu.stat counts from the instant at which the quota was used up to the one at which there was
 # some again; the thread leaves its CPU a little later, at its way back to user space, and gets one a little later. No event
 # tells when there is some again, so what others have of its CPU then may be in ours, but not in cpu.stat's.
@@ -23,11 +23,12 @@ quota=/sys/fs/cgroup/cpu/ebpfrec-quota-$$
 if mkdir "$quota" 2>/dev/null; then
 	undo+=("rmdir '$quota'")
 	file=cpu.cfs_quota_us period=
-	echo 100000 >"$quota/cpu.cfs_period_us" && echo 20000 >"$quota/$file" || rmdir "$quota"
+	echo 262144 >"$quota/cpu.shares" && echo 100000 >"$quota/cpu.cfs_period_us" && echo 20000 >"$quota/$file" || rmdir "$quota"
 elif mkdir "/sys/fs/cgroup/ebpfrec-quota-$$" 2>/dev/null && [ -e "/sys/fs/cgroup/ebpfrec-quota-$$/cpu.max" ]; then
 	quota=/sys/fs/cgroup/ebpfrec-quota-$$
 	undo+=("rmdir '$quota'")
 	file=cpu.max period=' 100000'
+	echo 10000 >"$quota/cpu.weight"
 	echo "20000$period" >"$quota/$file"
 fi
 if [ -d "$quota" ]; then
@@ -42,8 +43,29 @@ else
 	echo "SKIP kernel/wait_kinds: throttling: no control group with quotas can be made here"
 fi
 
+"$EBPFREC" export -q -i "$tmp/kinds" --to html -o "$tmp/kinds.html" && "$EBPFREC" export -q -i "$tmp/kinds" --to clickhouse --every 1s -o "$tmp/kinds.rows"
+check "one answer: the page and rows for ClickHouse are written" "[ $? -eq 0 ]" "no"
+if tp=$("$here/../perfetto/trace_processor.sh" 2>"$tmp/fetch.err"); then
+	"$EBPFREC" export -q -i "$tmp/kinds" --to perfetto -o "$tmp/kinds.pftrace" && node - "$here/../perfetto/trace_processor.mjs" "$tp" "$tmp/kinds.pftrace" >"$tmp/slices" <<'END'
+const [module, dir, file] = process.argv.slice(2);
+const start = "(SELECT min(ts) FROM slice WHERE name GLOB 'the window *')";
+import(module).then((m) => m.openTrace(dir, file)).then((tp) => tp.query(`SELECT tid, s.ts - ${start} AS ts, s.ts + s.dur - ${start} AS until, state,
+	blocked_function AS text FROM thread_state AS s JOIN thread USING (utid)`)).then((rows) => {
+		console.log(JSON.stringify(rows, (k, v) => typeof v === "bigint" ? Number(v) : v));
+		process.exit(0);
+	});
+END
+	check "one answer: trace_processor reads the file for Perfetto" "[ $? -eq 0 ] && [ -s '$tmp/slices' ]" "$(head -c 300 "$tmp/slices")"
+else
+	skip "kernel/wait_kinds: the file for Perfetto" "$(tail -n 1 "$tmp/fetch.err")"
+fi
+
 checker <<'EOF_PY'
+import base64
+import json
 import re
+import zlib
+import landing
 from trace_query import *
 tmp = os.environ["tmp"]
 t, w = Trace(tmp + "/kinds"), truth(tmp + "/kinds.out")
@@ -97,6 +119,19 @@ for part, want in OBJECTS.items() if files else ():
     check("%s: why names it, and who ended the wait" % part, len(waits) == 1 and waits[0][0] == want and
           (waits[0][1] == "wait_kinds" or part == "tcp" and waits[0][1].startswith("ksoftirqd")), (waits, want))
 
+# The first sentences of why: the kind, the object, and who ended the wait.
+def in_short(path, *args):
+    return [r["value"] for r in rows_of(run("report", "-i", path, "why", *args, "--format", "csv")) if r["section"] == "In short"]
+SENTENCES = {"pipe": ["for pipes", r"for pipe:\[%d\] \(read\)" % w["pipe_ino"], "wait_kinds ended .*timer"],
+             "socket": ["for sockets", r"for socket:\[%d\] \(read\)" % w["socket_ino"], "wait_kinds ended .*timer"],
+             "timer": ["for timers", r"for sleeps of 150 ms \(clock_nanosleep\)"],
+             "child": ["for children", r"for process %d \(wait4\)" % w["child_pid"], "wait_kinds ended .*timer"],
+             "event": ["in system calls", r"for eventfd %d \(read\)" % w["event_fd"], "wait_kinds ended .*timer"]}
+for part, want in SENTENCES.items() if files else ():
+    said = in_short(t.path, "--tid", str(w["tid"]), *t.window(t.at(w[part + "_from"]), t.at(w[part + "_to"])))
+    check("%s: the first sentences of why say all, in 80 columns" % part, len(said) == len(want) and
+          all(re.search(p, s) and len(s) <= 80 for p, s in zip(want, said)), said)
+
 window = t.window(t.at(w["lock_from"]), t.at(w["lock_to"]))
 first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:12]
 check("why: the first sentences say what for, and who held it up", first[4].endswith("for locks") and
@@ -147,6 +182,29 @@ for r in rows_of(run("report", "-i", t.path, "why", *main, "--format", "csv", "-
 got = by_kind([{"kind": r["kind"], "wait_ns": int(r["wait_ns"])} for r in waited.values() if r["kind"] != "cpu"])
 check("one answer: why", got == want, (got, want))
 
+# What trace_processor has of the thread in the file for Perfetto; the object of a slice says which kind it is.
+if os.path.exists(tmp + "/slices"):
+    kind_of = {r["text"]: r["kind"] for r in t.sql("SELECT DISTINCT kind, call || coalesce(' ' || object, '') AS text " + asked)}
+    slices = [dict(r, ns=min(int(r["until"]), t.at(w["thread_to"])) - int(r["ts"])) for r in json.load(open(tmp + "/slices"))
+              if r["tid"] == w["tid"] and t.at(w["lock_from"]) <= int(r["ts"]) < t.at(w["thread_to"]) and r["state"] != "Running"]
+    got = by_kind([{"kind": kind_of.get(r["text"], "cpu" if r["state"] in ("R", "R+") else r["text"]), "wait_ns": r["ns"]} for r in slices])
+    check("one answer: the file for Perfetto", got == by_kind(t.report("waits", "--by", "thread", *main)), (got, want))
+# The page and the bins for ClickHouse have states: of each name what is a kind of its own, and the page also all else.
+all_of = by_kind(t.report("waits", "--by", "comm", *who))
+want = {"cpu": all_of["cpu"], "throttled": all_of.get("throttled", 0), "disk": all_of.get("disk", 0), "all": sum(all_of.values())}
+html = open(tmp + "/kinds.html", encoding="utf-8").read()
+data = json.loads(zlib.decompress(base64.b64decode(re.search(r'id="data"[^>]*>([^<]*)<', html).group(1))))
+rows = [dict(zip(data["results"]["states"], r)) for r in zip(*data["results"]["states"].values())]
+rows = [r for r in rows if re.sub(r"^(\d+ \d* |other )", "", data["texts"][r["process"]] if r["process"] is not None else "") == "wait_kinds"]
+state = lambda *names: sum(r[n + "_ns"] for r in rows for n in names)
+got = {"cpu": state("runnable", "preempted"), "throttled": state("throttled"), "disk": state("disk"),
+       "all": state("runnable", "preempted", "throttled", "disk", "uninterruptible", "sleeping", "stopped", "unknown")}
+check("one answer: the page", got == want, (got, want))
+sent = [r for table, r in landing.rows(open(tmp + "/kinds.rows", "rb").read()) if table == "comm_bins" and r["name"] == "wait_kinds"]
+got = {"cpu": sum(int(r["runnable_ns"]) + int(r["preempted_ns"]) for r in sent), "throttled": sum(int(r["throttled_ns"]) for r in sent),
+       "disk": sum(int(r["disk_ns"]) for r in sent), "all": want["all"]}
+check("one answer: bins for ClickHouse", got == want, (got, want))
+
 if os.path.exists(tmp + "/throttled"):
     q = Trace(tmp + "/quota")
     want = int(open(tmp + "/throttled").read())
@@ -162,6 +220,10 @@ if os.path.exists(tmp + "/throttled"):
     check("throttle: the group, by its path, with its last quota", [(r["quota_ns"], r["period_ns"]) for r in rows] == [(40_000_000, 100_000_000)], rows)
     check("throttle: its time is that of states, of one thread", [(r["throttled_ns"], r["threads"]) for r in rows] == [(got, 1)], (rows, got))
     check("throttle: the periods are cpu.stat's", len(rows) == 1 and 0.9 * periods - 2 <= rows[0]["periods"] <= periods + 2, (rows, periods))
+    said = in_short(q.path, "--comm", "quota")
+    for_cpu = sum(r["wait_ns"] for r in q.report("waits", "--by", "comm") if r["comm"] == "quota" and r["kind"] == "cpu")
+    check("throttle: why says so, and names the group, unless it waited longer for a CPU", for_cpu >= got or len(said) == 2 and re.search(r"throttled for .* by a quota of CPU time$", said[0]) and
+          said[1].endswith(" of that was in /%s, which has 40.0 ms of each 100 ms" % group), (said, for_cpu, got))
     held = q.sql("SELECT from_ns, to_ns, quota_ns FROM quotas WHERE cgroup = '/%s' ORDER BY from_ns" % group)
     check("quotas: both, one after the other", [r["quota_ns"] for r in held] == [20_000_000, 40_000_000] and
           held[0]["to_ns"] == held[1]["from_ns"], held)

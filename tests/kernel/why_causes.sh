@@ -9,7 +9,7 @@
 head -c 16M /dev/urandom >"$tmp/cold"
 head -c 64M /dev/urandom >"$tmp/other"
 sync
-causes="condition idle loaded cpu mmap mapped read"
+causes="mutex condition idle loaded cpu mmap mapped read"
 for cause in $causes; do
 	# whoever else wants the CPU of the two that share one is no culprit
 	[ "$cause" = cpu ] && alone=("${undisturbed[@]}") || alone=()
@@ -21,6 +21,7 @@ import re
 from trace_query import *
 tmp = os.environ["tmp"]
 WANTED = {
+    "mutex": ("lock", ["for locks$", r"was for mutex \(causes\) \(futex\)$", r"^culprit ended .*: (?=.*\btimer \d+ %).*\b(disk|call|uninterruptible) \d+ %"]),
     "condition": ("lock", ["for locks$", r"was for condition(\+0x\w+)? \(causes\) \(futex\)$", "^culprit ended .*: timer "]),
     "idle": ("poll", ["for events$", r"was for epoll \d+ \(epoll_p?wait\)$", "^culprit ended "]),
     "loaded": (None, ["^The threads ran for .* on CPUs$"]),
@@ -38,6 +39,8 @@ for cause, (kind, patterns) in WANTED.items():
     check("%s: waits and time on CPUs are all of its time" % cause, sum(r["wait_ns"] for r in waits) + ran == hi - lo, (waits, ran, hi - lo))
     if kind:
         check("%s: most of the waiting is of kind %s" % (cause, kind), max(waits, key=lambda r: r["wait_ns"])["kind"] == kind, waits)
+    if cause == "mutex":    # a thread that is woken may wait for a CPU
+        near("mutex: it waited as long as its clock says", sum(r["wait_ns"] for r in waits), w["waited"], rel=0.01)
     if cause == "read":
         files = [r["path"] for r in t.sql("SELECT object_name(call, object) AS path FROM switches WHERE utid = (SELECT utid FROM threads WHERE tid = %d) "
                                           "AND ts_ns BETWEEN %d AND %d AND call_name(call) = 'pread64' AND call & 0x1e00" % (w["tid"], lo, hi))]
@@ -46,6 +49,7 @@ for cause, (kind, patterns) in WANTED.items():
               if r["section"] == "In short"]
     check("%s: the first sentences name the cause" % cause, len(answer) >= len(patterns) and
           all(any(re.search(p, a) for a in answer[:4]) for p in patterns), answer)
+    check("%s: they fit in a line of 80 columns" % cause, all(len(a) <= 80 or tmp in a for a in answer), answer)
     if cause == "read":
         rows = t.report("beside", "--tid", str(w["tid"]), *window)
         ios = t.sql("SELECT coalesce(queued_ns, 0) AS since, end_ns AS until, submitter_utid = (SELECT utid FROM threads WHERE tid = %d) AS mine, "

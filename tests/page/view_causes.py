@@ -26,7 +26,7 @@ CAUSES = {
     "read": ("victim", ["for a disk", "disk pread64 .*/cold "]),
     "kinds": ("wait_kinds", [r"lock futex lock \(wait_kinds\) .* holder", r"pipe read pipe:\[", r"socket read socket:\[", "socket read tcp 127", r"poll epoll_p?wait epoll ",
                              "call read eventfd ", "call read /dev/pts/", "timer clock_nanosleep 150 ms", "child wait4 process "]),
-    "quota": ("quota", ["were throttled for .* because the quota of their control group was used up"]),
+    "quota": ("quota", ["were throttled for .* by a quota of CPU time", "ebpfrec-causes, which has 20.0 ms of each 100 ms"]),
 }
 
 

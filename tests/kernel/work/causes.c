@@ -2,6 +2,7 @@
 /*
  * causes CAUSE FILE OTHER: a thread named victim, and threads named culprit that slow it down:
  *
+ *   mutex       it wants a mutex, with which culprit sleeps, writes to OTHER and syncs that
  *   condition   it waits for a condition variable, which culprit signals when it has slept
  *   idle        it serves what culprit asks every 30 ms, over a socket, and epolls in between
  *   loaded      the same, but culprit asks all at once, and each answer takes 5 ms of computing
@@ -12,7 +13,8 @@
  *   requests    threads req-0 to req-3 answer requests of 1 ms for a second, each under audit_lock,
  *               with which the thread audit sleeps for 60 of 80 ms
  *
- * Prints the thread's number, and the instants before and after what it does.
+ * Prints the thread's number, and the instants before and after what it does; of the mutex also how
+ * long it took to get it.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -42,6 +44,38 @@ static int signalled;
 static atomic_int is_over, begun;
 static const char *file, *other;
 static volatile long sum;	/* what is computed is used */
+
+static void *hold_and_sync(void *arg)
+{
+	static char data[STEP];
+	int fd = open(other, O_WRONLY);
+
+	begun++;
+	while (!is_over) {
+		pthread_mutex_lock(&mutex);
+		truth_sleep_ms(4);
+		if (pwrite(fd, data, sizeof(data), 0) != sizeof(data) || fsync(fd))
+			truth_fail(other);
+		pthread_mutex_unlock(&mutex);
+		truth_sleep_ms(1);
+	}
+	close(fd);
+	return NULL;
+}
+
+static void lock_often(void)
+{
+	uint64_t end_ns = truth_now_ns() + 500000000, from_ns, ns, waited_ns = 0;
+
+	while ((from_ns = truth_now_ns()) < end_ns) {
+		pthread_mutex_lock(&mutex);
+		ns = truth_now_ns() - from_ns;
+		if (ns > 500000)	/* the culprit had it */
+			waited_ns += ns;
+		pthread_mutex_unlock(&mutex);
+	}
+	printf("waited=%llu\n", (unsigned long long)waited_ns);
+}
 
 static void *signal_it(void *arg)
 {
@@ -275,6 +309,7 @@ static const struct cause {
 	enum { SAME_CPU, VICTIM_FIRST, BOTH_FIRST, NOBODY_FIRST } how;
 } causes[] = {
 	{ "requests", NULL, serve_requests, 0, NOBODY_FIRST },
+	{ "mutex", hold_and_sync, lock_often, 1, BOTH_FIRST },
 	{ "condition", signal_it, wait_for_it, 1, VICTIM_FIRST },
 	{ "idle", ask_slowly, serve_idle, 1, VICTIM_FIRST },
 	{ "loaded", ask_at_once, serve_loaded, 1, VICTIM_FIRST },
