@@ -14,6 +14,7 @@
 #define TASK_TS_COMPAT 0x0002
 #define TASK_PSR_MODE32 0x10
 #define CALL_FUTEX_PRIVATE 128
+#define CALL_FDS_MIN 64	/* every table of files has so many places (NR_OPEN_DEFAULT) */
 #define INODE_S_ANON (1u << 19)	/* an anonymous inode has the mode of a file since 6.16 */
 
 /* Holds what a task does, and what it waits for. */
@@ -24,34 +25,41 @@ struct call {
 	bool is_current;	/* the memory of the task's process can be read */
 };
 
-/* Holds the registers that a call was made with. */
-struct call_regs {
-	__s64 number;
-	__u64 arg, arg1, arg2;
-	bool is_32_bit;
-};
+/* The registers that a call was made with. */
+#if defined(__TARGET_ARCH_x86)
+#define CALL_NUMBER(regs) ((__s64)(regs)->orig_ax)
+#define CALL_ARG(regs) ((regs)->di)
+#define CALL_ARG1(regs) ((regs)->si)
+#define CALL_ARG2(regs) ((regs)->dx)
+#elif defined(__TARGET_ARCH_arm64)
+#define CALL_NUMBER(regs) ((__s64)(regs)->syscallno)
+#define CALL_ARG(regs) ((regs)->orig_x0)
+#define CALL_ARG1(regs) ((regs)->user_regs.regs[1])
+#define CALL_ARG2(regs) ((regs)->user_regs.regs[2])
+#endif
 
-static __always_inline struct call_regs call_regs_of(struct task_struct *task)
+/* c: NULL, or this CPU's counters, which may say where the registers are without a call. */
+static __always_inline struct pt_regs *call_regs(const struct wire_counters *c,
+						 struct task_struct *task)
 {
-	struct pt_regs *regs = (void *)bpf_task_pt_regs(task);
-	struct call_regs r = { .number = -1 };
+	struct pt_regs *regs;
 
+	if (conf_peek && c && c->regs_offset) {
+		regs = task->stack + c->regs_offset;
+		return FIX_CAST(regs);
+	}
+	return (void *)bpf_task_pt_regs(task);
+}
+
+static __always_inline bool call_is_32_bit(struct task_struct *task, struct pt_regs *regs)
+{
 #if defined(__TARGET_ARCH_x86)
 	struct thread_info___x86 *ti = (void *)&task->thread_info;
 
-	r.number = (__s64)regs->orig_ax;
-	r.arg = regs->di;
-	r.arg1 = regs->si;
-	r.arg2 = regs->dx;
-	r.is_32_bit = r.number >= 0 && ti->status & TASK_TS_COMPAT;
+	return ti->status & TASK_TS_COMPAT;
 #elif defined(__TARGET_ARCH_arm64)
-	r.number = regs->syscallno;
-	r.arg = regs->orig_x0;
-	r.arg1 = regs->user_regs.regs[1];
-	r.arg2 = regs->user_regs.regs[2];
-	r.is_32_bit = regs->user_regs.pstate & TASK_PSR_MODE32;
+	return regs->user_regs.pstate & TASK_PSR_MODE32;
 #endif
-	return r;
 }
 
 /*
@@ -74,23 +82,28 @@ static __always_inline bool call_is_of_file(__u64 number)
 static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 fd,
 					       struct call *c)
 {
-	struct files_struct *files = FIX_ARG(task)->files;
-	struct fdtable *fdt;
+	struct files_struct *files = FIX_CAST(task)->files;
+	struct fdtable *fdt = FIX_CAST(files)->fdt;
+	struct thread_info___word *place;
 	struct inode *inode;
 	struct file *file;
 	__u64 name;
 	__u32 mode;
 
-	if (!files)
+	/* What is read through NULL is 0. */
+	if (fd >= CALL_FDS_MIN && fd >= FIX_CAST(fdt)->max_fds)
 		return WIRE_FILE_UNKNOWN;
-	fdt = FIX_CAST(files)->fdt;
-	if (fd >= FIX_CAST(fdt)->max_fds)
-		return WIRE_FILE_UNKNOWN;
-	file = (void *)fix_peek((__u64)FIX_CAST(fdt)->fd + fd * 8);
+	place = (void *)FIX_CAST(fdt)->fd + fd * 8;
+	file = (void *)FIX_CAST(place)->flags;
 	inode = FIX_CAST(file)->f_inode;
-	if (!file || !inode)
+	if (!inode)
 		return WIRE_FILE_UNKNOWN;
-	mode = FIX_CAST(inode)->i_mode >> 12;
+	inode = FIX_CAST(inode);
+	mode = inode->i_mode >> 12;
+	if (mode == WIRE_FILE_PIPE) {
+		c->object = inode->i_ino;
+		return mode;
+	}
 	if (!mode || (mode == WIRE_FILE_REGULAR && FIX_CAST(inode)->i_flags & INODE_S_ANON)) {
 		name = fix_peek((__u64)BPF_CORE_READ(file, f_path.dentry, d_name.name));
 		if ((name & 0xff) == '[')
@@ -193,7 +206,7 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 }
 
 /* Returns how long a sleep of the current task is to be; 0: not told, or until an instant. */
-static __always_inline __u64 call_sleep_ns(const struct call_regs *r)
+static __always_inline __u64 call_sleep_ns(struct pt_regs *regs, __u64 number)
 {
 	const void *from = NULL;
 	struct {
@@ -201,15 +214,15 @@ static __always_inline __u64 call_sleep_ns(const struct call_regs *r)
 	} length;
 
 #if defined(__TARGET_ARCH_x86)
-	if (r->number == 35)
-		from = (void *)r->arg;
-	else if (r->number == 230 && !r->arg1)
-		from = (void *)r->arg2;
+	if (number == 35)
+		from = (void *)CALL_ARG(regs);
+	else if (number == 230 && !CALL_ARG1(regs))
+		from = (void *)CALL_ARG2(regs);
 #else
-	if (r->number == 101)
-		from = (void *)r->arg;
-	else if (r->number == 115 && !r->arg1)
-		from = (void *)r->arg2;
+	if (number == 101)
+		from = (void *)CALL_ARG(regs);
+	else if (number == 115 && !CALL_ARG1(regs))
+		from = (void *)CALL_ARG2(regs);
 #endif
 	if (!from || bpf_probe_read_user(&length, sizeof(length), from) ||
 	    (__u64)length.sec >= 1 << 17)
@@ -232,7 +245,8 @@ static __always_inline bool call_is_wait4(__u64 number)
  * A futex call waits for the end of another thread, as pthread_join() does: on the word that the
  * kernel clears at that thread's exit. It holds the thread's id until then.
  */
-static __always_inline bool call_is_join(struct task_struct *task, const struct call_regs *r)
+static __always_inline bool call_is_join(struct task_struct *task, struct pt_regs *regs,
+					 __u64 number)
 {
 	struct signal_struct *signal;
 	struct task_struct *t = NULL;
@@ -240,7 +254,7 @@ static __always_inline bool call_is_join(struct task_struct *task, const struct 
 	int i;
 
 	/* the kernel's wake-up is no private one */
-	if (r->number == 455 || r->arg1 & CALL_FUTEX_PRIVATE || (__s32)r->arg2 <= 0)
+	if (number == 455 || CALL_ARG1(regs) & CALL_FUTEX_PRIVATE || (__s32)CALL_ARG2(regs) <= 0)
 		return false;
 	signal = BPF_CORE_READ(task, signal);
 	head = at = &signal->thread_head;
@@ -249,46 +263,50 @@ static __always_inline bool call_is_join(struct task_struct *task, const struct 
 		if (!at || at == head)
 			return false;
 		t = (void *)at - bpf_core_field_offset(t->thread_node);
-		if ((__u64)BPF_CORE_READ(t, clear_child_tid) == r->arg)
+		if ((__u64)BPF_CORE_READ(t, clear_child_tid) == CALL_ARG(regs))
 			return true;
 	}
 	return false;
 }
 
 /* WIRE_FILE_* of what a task waits for in a call whose arguments say it. Sets what that is. */
-static __always_inline __u32 call_look(struct task_struct *task, const struct call_regs *r,
-				       struct call *c)
+static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs *regs,
+				       __u64 number, struct call *c)
 {
-	if (conf_peek && call_is_of_file(r->number))
-		return call_look_at_file(task, r->arg, c);
-	if (call_is_of_epoll(r->number)) {
-		c->object = WIRE_OBJECT_ANONYMOUS(r->arg, 'e', 'p');
+	__u64 arg = CALL_ARG(regs);
+
+	if (conf_peek && call_is_of_file(number))
+		return call_look_at_file(task, (__u32)arg, c);
+	if (call_is_of_epoll(number)) {
+		c->object = WIRE_OBJECT_ANONYMOUS(arg, 'e', 'p');
 		return WIRE_FILE_ANONYMOUS;
 	}
-	if (call_is_of_lock(r->number)) {
-		if (call_is_join(task, r)) {
-			c->object = (__u32)r->arg2;
+	if (call_is_of_lock(number)) {
+		if (call_is_join(task, regs, number)) {
+			c->object = (__u32)CALL_ARG2(regs);
 			return WIRE_FILE_THREAD;
 		}
-		c->object = r->arg;
+		c->object = arg;
 		return WIRE_FILE_UNKNOWN;
 	}
-	if (call_is_wait4(r->number) && (__s32)r->arg > 0) {
-		c->object = (__u32)r->arg;
+	if (call_is_wait4(number) && (__s32)arg > 0) {
+		c->object = (__u32)arg;
 		return WIRE_FILE_PROCESS;
 	}
-	if (call_is_of_mappings(r->number) && call_waits_for_mmap_lock(task)) {
+	if (call_is_of_mappings(number) && call_waits_for_mmap_lock(task)) {
 		c->object = task->tgid;
 		return WIRE_FILE_MMAP_LOCK;
 	}
-	c->object = c->is_current ? call_sleep_ns(r) : 0;
+	c->object = c->is_current ? call_sleep_ns(regs, number) : 0;
 	return c->object ? WIRE_FILE_TIMER : WIRE_FILE_UNKNOWN;
 }
 
 /* WIRE_CALL_* of what the task does, or would do if it had a CPU; with c, what it waits for. */
-static __always_inline __u16 call_number(struct task_struct *task, struct call *c)
+static __always_inline __u16 call_number(const struct wire_counters *cnt,
+					 struct task_struct *task, struct call *c)
 {
-	struct call_regs r;
+	struct pt_regs *regs;
+	__s64 number;
 	__u32 type = 0;
 
 	if (!task->pid)
@@ -299,27 +317,31 @@ static __always_inline __u16 call_number(struct task_struct *task, struct call *
 		return WIRE_CALL_THROTTLED;
 	if (!conf_call)
 		return WIRE_CALL_UNKNOWN;
-	r = call_regs_of(task);
-	if (r.number < 0 && c && call_waits_for_mmap_lock(task)) {
+	regs = call_regs(cnt, task);
+	number = CALL_NUMBER(regs);
+	if (number < 0) {
+		if (!c || !call_waits_for_mmap_lock(task))
+			return WIRE_CALL_USER;
 		c->object = task->tgid;
 		return WIRE_CALL_FAULT;
 	}
-	if (r.number < 0)
-		return WIRE_CALL_USER;
-	if (r.number > WIRE_CALL_NUMBER_MASK)
+	if (number > WIRE_CALL_NUMBER_MASK)
 		return WIRE_CALL_OTHER;
-	if (c && !r.is_32_bit)
-		type = call_look(task, &r, c);
-	return WIRE_CALL_IS_NUMBER | (r.is_32_bit ? WIRE_CALL_IS_32_BIT : 0) |
-	       type << WIRE_CALL_FILE_SHIFT | r.number;
+	number |= WIRE_CALL_IS_NUMBER;
+	if (call_is_32_bit(task, regs))
+		return number | WIRE_CALL_IS_32_BIT;
+	if (c)
+		type = call_look(task, regs, number & WIRE_CALL_NUMBER_MASK, c);
+	return number | type << WIRE_CALL_FILE_SHIFT;
 }
 
-/* is_asleep: the task waits in what it does. */
-static __always_inline struct call call_of(struct task_struct *task, bool is_asleep,
+/* is_asleep: the task waits in what it does. cnt: NULL, or this CPU's counters. */
+static __always_inline struct call call_of(const struct wire_counters *cnt,
+					   struct task_struct *task, bool is_asleep,
 					   bool is_current)
 {
 	struct call c = { .is_current = is_current };
 
-	c.call = is_asleep ? call_number(task, &c) : call_number(task, NULL);
+	c.call = is_asleep ? call_number(cnt, task, &c) : call_number(cnt, task, NULL);
 	return c;
 }

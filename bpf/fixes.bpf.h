@@ -42,6 +42,7 @@ static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CA
 		struct fdtable: WIRE_CAST_fdtable,                   \
 		struct file: WIRE_CAST_file,                         \
 		struct inode: WIRE_CAST_inode,                       \
+		struct pt_regs: WIRE_CAST_pt_regs,                   \
 		struct rq: WIRE_CAST_rq)))
 /* clang-format on */
 
@@ -163,21 +164,16 @@ static __always_inline __u32 fix_task_cpu(struct task_struct *task)
  */
 static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_struct *task)
 {
+	struct rq *rq = (void *)c->rq_at;
 	struct cfs_rq *cfs_rq = NULL;
-	struct rq *rq;
 
+	if (conf_peek && rq)
+		return FIX_CAST(rq);
 	if (!bpf_core_field_exists(task->se.cfs_rq) || !bpf_core_field_exists(cfs_rq->rq))
 		return NULL;
-	if (conf_peek) {
-		if (!c->rq_at) {
-			cfs_rq = FIX_CAST(task)->se.cfs_rq;
-			c->rq_at = (__u64)cfs_rq->rq;
-		}
-		rq = (void *)c->rq_at;
-		return FIX_CAST(rq);
-	}
-	cfs_rq = task->se.cfs_rq;
+	cfs_rq = FIX_ARG(task)->se.cfs_rq;
 	rq = cfs_rq->rq;
+	c->rq_at = (__u64)rq;
 	return rq;
 }
 

@@ -100,7 +100,7 @@ int sched_switch(u64 *ctx)
 		flags |= WIRE_F_PREEMPT;
 	if (preempt)
 		state = 0;
-	call = call_of(prev, state != 0, true);
+	call = call_of(e.cnt, prev, state != 0, true);
 	if (call.socket)
 		socket_send(&e, call.socket, call.object, prev->pid);
 	if (!look_back(e.cnt, prev, next_tid1, &stay)) {

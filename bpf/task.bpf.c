@@ -325,7 +325,7 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	s.cpu = fix_task_cpu(t);
 	s.on_cpu = BPF_CORE_READ(t, on_cpu) != 0;
 	s.off_cpu_state = fix_off_cpu_state(t);
-	s.off_cpu_call = s.off_cpu_state ? call_of(t, s.off_cpu_state > 1, false).call : 0;
+	s.off_cpu_call = s.off_cpu_state ? call_of(NULL, t, s.off_cpu_state > 1, false).call : 0;
 	/* The task's events up to here may be newer than its state, those after are not. */
 	s.read_ns = bpf_ktime_get_ns();
 	mm = BPF_CORE_READ(t, mm);
@@ -380,6 +380,8 @@ int find_cpu_area(struct bpf_iter__task *ctx)
 	if (conf_at_this_cpu_off &&
 	    !bpf_probe_read_kernel(&offset, sizeof(offset), (void *)area + conf_at_this_cpu_off))
 		c->percpu_offset = offset;
+	if (conf_call)
+		c->regs_offset = (__u64)bpf_task_pt_regs(t) - (__u64)t->stack;
 	return 0;
 }
 

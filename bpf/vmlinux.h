@@ -202,6 +202,7 @@ struct thread_info___word {
 
 struct task_struct {
 	struct thread_info thread_info;
+	void *stack;
 	unsigned int flags;
 	int on_cpu;
 	int on_rq;

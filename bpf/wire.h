@@ -158,7 +158,8 @@ struct wire_counters {
 	wire_u64 preempt_at;	/* kernel address of this CPU's preemption count */
 	wire_u64 current_at;	/* kernel address of this CPU's pointer to its current task */
 	wire_u64 percpu_offset;	/* added to a per-CPU pointer, gives this CPU's copy */
-	wire_u64 zero;
+	/* from where a task's stack begins to the registers that it entered the kernel with */
+	wire_u64 regs_offset;
 	/*
 	 * [0] of the hook's program, [1] of its second copy, which runs when the kernel made the
 	 * first skip
@@ -180,7 +181,8 @@ struct wire_counters {
 /* Structures that addresses are cast to: the loader puts their BTF ids where these numbers are. */
 #define WIRE_CAST_TYPES(X) \
 	X(thread_info) X(task_struct) X(mm_struct) X(percpu_counter) X(kmem_cache) \
-	X(address_space) X(request) X(rq) X(files_struct) X(fdtable) X(file) X(inode)
+	X(address_space) X(request) X(rq) X(files_struct) X(fdtable) X(file) X(inode) \
+	X(pt_regs)
 
 enum wire_cast_type {
 	WIRE_CAST_FIRST = 0x65620100,

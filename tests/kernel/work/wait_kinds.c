@@ -170,7 +170,8 @@ static void do_poll(int event)
 
 int main(void)
 {
-	int fds[2], event = eventfd(0, 0);
+	/* A descriptor beyond the places that every table of files has. */
+	int fds[2], event = fcntl(eventfd(0, 0), F_DUPFD, 100);
 	pid_t child;
 
 	printf("tid=%d\nevent_fd=%d\n", truth_tid(), event);
