@@ -4,7 +4,7 @@
  * process gives when it has slept, and prints the instants before and after each, and the lock's
  * address, inode numbers and ports.
  *
- *   lock    a mutex that a thread named holder has     pipe, socket, tcp   data
+ *   lock    a mutex that a thread named holder has     pipe, socket, unix, tcp   data
  *   poll    an eventfd, by epoll_wait                  event               an eventfd, by read
  *   timer   nothing: it sleeps                         child               a process's end
  *   terminal   a line, of a pseudo terminal            thread              a thread's end
@@ -12,6 +12,7 @@
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -137,6 +139,20 @@ static void do_sockets(void)
 	take("tcp", accepted, client);
 }
 
+/* A peer at the end of a name, which is in no file system. */
+static void do_unix(void)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int server = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+	int n = snprintf(a.sun_path + 1, sizeof(a.sun_path) - 1, "wait_kinds-%d", truth_tid());
+	socklen_t len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+
+	if (bind(server, (void *)&a, len) || listen(server, 1) || connect(client, (void *)&a, len))
+		truth_fail("unix socket");
+	printf("unix_name=%s\n", a.sun_path + 1);
+	take("unix", client, accept(server, NULL, NULL));
+}
+
 static void do_terminal(void)
 {
 	int other = posix_openpt(O_RDWR | O_NOCTTY), fd;
@@ -181,6 +197,7 @@ int main(void)
 	printf("pipe_ino=%llu\n", inode(fds[0]));
 	take("pipe", fds[0], fds[1]);
 	do_sockets();
+	do_unix();
 	do_poll(event);
 	take("event", event, event);
 	do_terminal();
