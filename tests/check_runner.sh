@@ -107,6 +107,23 @@ suite kernel crash
 check 'three unsteady scripts are a failure' '[ $rc -ne 0 ] && [ "$last" = "3 passed, 1 failed" ] &&
 	[ "$(grep -c "^unsteady: " <<<"$out")" -eq 3 ]'
 
+# kernel/beside and the script of another kind wait for each other; the seconds are for what hangs.
+new_suite
+sed -i "/^beside='/,/'\$/c beside='kernel/beside kernel/late'" "$tmp/tests/run.sh"
+wait_for_line() { echo "for ((i = 0; i < 600; i++)); do ! grep -qx '$1' '$tmp/state/$2' 2>/dev/null || break; sleep 0.05; done"; }
+printf '#!/bin/bash\n%s\necho includes >>"%s"\n[ $i -lt 600 ] && echo ok seen\n' "$(wait_for_line run kernel-beside.runs)" "$tmp/state/order" \
+	>"$tmp/tests/check_includes.sh"
+chmod +x "$tmp/tests/check_includes.sh"
+script kernel/alone 'ok alone'
+script kernel/beside 'not ok beside: busy' 'ok beside'
+script kernel/late 'ok late'
+wait_for_line includes order >>"$tmp/tests/kernel/beside.sh"
+suite includes kernel
+check 'what may run beside the first scripts does, and all others do not' '[ $rc -eq 0 ] && [ "$last" = "4 passed, 0 failed" ] &&
+	[ "$(grep -nx includes "$tmp/state/order" | cut -d: -f1)" -lt "$(grep -nx kernel/alone "$tmp/state/order" | cut -d: -f1)" ]'
+check 'what fails there runs once more, alone' '[ "$(runs kernel/beside)" -eq 2 ] && [ "$(tail -n 1 "$tmp/state/order")" = kernel/beside ]'
+check 'and every one runs' '[ "$(runs kernel/alone)$(runs kernel/late)" = 11 ]'
+
 # A unit test that fails once: it stays failed.
 new_suite
 script kernel/good 'ok first'

@@ -20,6 +20,8 @@
 #     kernel      tests/kernel/*.sh, on the running kernel, as root (through sudo if need be)
 #     crash       tests/crash/*.sh: likewise; the recorder is killed, its disk fails
 #
+# Some of kernel and crash run beside the ones above (`beside`, below), all others alone.
+#
 # A script prints "ok NAME", "not ok NAME: what it saw" or "SKIP NAME: why", one line per test; ending
 # with a non-zero status without a "not ok", or printing no test at all, is a failure of its own.
 # A script of kernel/ or crash/ that fails is run once more at the end, when nothing else of the suite runs. If it passes then,
@@ -206,13 +208,53 @@ run_script()
 
 cd "$top" || exit 1
 
+as_root=()
+cannot=
+if [ "$(id -u)" -ne 0 ]; then
+	if sudo -n true 2>/dev/null; then
+		as_root=(sudo -n --preserve-env=BUILD,EBPFREC,WORK,CI,PATH)
+	else
+		cannot='needs root: run make test as root, or allow sudo without a password'
+	fi
+fi
+# What measures cost, memory or pace says nothing about an instrumented recorder, ten times as slow.
+left_out='assessment cpu_account cpu_busy cpu_windows damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self sched_pingpong soak_short thesis_checks'
+instrumented=$(grep -qa '__tsan_init\|__asan_init' "$EBPFREC" 2>/dev/null && echo yes)
+# ThreadSanitizer has a thread of its own in the recorder, which keeps the privileges that the others drop, and several
+# times its memory.
+grep -qa '__tsan_init' "$EBPFREC" 2>/dev/null && left_out="$left_out privilege self_cost"
+records=()
+for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
+	name=$(basename "$(dirname "$script")")/$(basename "$script" .sh)
+	[ -e "$script" ] && wanted "$name" || continue
+	[ -z "$instrumented" ] || [[ " $left_out " != *" ${name##*/} "* ]] || continue
+	records+=("$name")
+done
+
+# These wait more than they compute, and what they claim holds whatever else the machine does: no shares of CPU time, no
+# pace, no exact counts of the whole machine. As long as that lasts, one at a time runs beside what comes first, the
+# longest first. What is left then runs with the others.
+beside='kernel/service kernel/metrics_restart kernel/readme crash/kill_recorder crash/bad_disk kernel/start_at kernel/privilege kernel/record_trouble
+	kernel/stack_copies kernel/action kernel/block_stat kernel/block_owner'
+run_beside()
+{
+	local name
+
+	for name in $beside; do
+		[ ! -e "$logs/first_done" ] || return
+		[[ " ${records[*]-} " != *" $name "* ]] || start_script "$name" ${as_root[@]+"${as_root[@]}"} bash "$here/$name.sh"
+	done
+}
+[ -n "$cannot" ] || run_beside &
+lane=$!
+
 wait_turn()
 {
-	[ "$(jobs -pr | wc -l)" -lt "$(nproc)" ] || wait -n
+	[ "$(jobs -pr | grep -cvx "$lane")" -lt "$(nproc)" ] || wait -n
 }
 
-# These share nothing: as many at a time as there are CPUs, the longest first. Then come those that record, one at a time.
-scripts=()
+# These share nothing: as many at a time as there are CPUs, the longest first. Then come the other ones that record, one at a time.
+scripts=() first=()
 for name in damage:damage/run.sh page:page/run.sh cli:cli/run.sh engines:engines/run.sh format:format/run.sh package:package/run.sh \
 	answers:cli/one_answer.py includes:check_includes.sh style:check_style.py claims:check_claims.py runner:check_runner.sh \
 	fuzz:fuzz/replay.sh; do
@@ -220,6 +262,7 @@ for name in damage:damage/run.sh page:page/run.sh cli:cli/run.sh engines:engines
 	scripts+=("${name%%:*}")
 	wait_turn
 	start_script "${name%%:*}" "$here/${name#*:}" &
+	first+=($!)
 done
 units=()
 for bin in "$build"/unit/test_*; do
@@ -230,7 +273,11 @@ done
 for bin in ${units[@]+"${units[@]}"}; do
 	wait_turn
 	start_unit "$bin" &
+	first+=($!)
 done
+# what `wait -n` has seen end is no job any more
+[ ${#first[@]} -eq 0 ] || wait "${first[@]}" 2>/dev/null
+: >"$logs/first_done"
 wait
 for bin in ${units[@]+"${units[@]}"}; do
 	judge_unit "$bin"
@@ -239,34 +286,14 @@ for name in ${scripts[@]+"${scripts[@]}"}; do
 	judge_script "$name"
 done
 
-as_root=()
-cannot=
-if [ "$(id -u)" -ne 0 ]; then
-	if sudo -n true 2>/dev/null; then
-		as_root=(sudo -n --preserve-env=BUILD,EBPFREC,WORK,CI,PATH)
-	else
-		cannot='needs root: run make test as root, or allow sudo without a password'
-	fi
-fi
 wanted bench && run_script bench ${as_root[@]+"${as_root[@]}"} bash "$here/bench/run.sh"
-# What measures cost, memory or pace says nothing about an instrumented recorder, ten times as slow.
-left_out='assessment cpu_account cpu_busy cpu_windows damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self sched_pingpong soak_short thesis_checks'
-instrumented=$(grep -qa '__tsan_init\|__asan_init' "$EBPFREC" 2>/dev/null && echo yes)
-# ThreadSanitizer has a thread of its own in the recorder, which keeps the privileges that the others drop, and several
-# times its memory.
-grep -qa '__tsan_init' "$EBPFREC" 2>/dev/null && left_out="$left_out privilege self_cost"
 again=()
-for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
-	name=$(basename "$(dirname "$script")")/$(basename "$script" .sh)
-	if [ -n "$instrumented" ] && [[ " $left_out " == *" ${name##*/} "* ]]; then
-		continue
-	fi
-	wanted "$name" || continue
+for name in ${records[@]+"${records[@]}"}; do
 	if [ -n "$cannot" ]; then
 		skip_one "$name" "$cannot"
 		continue
 	fi
-	start_script "$name" "${as_root[@]}" bash "$script"
+	[ -e "$logs/${name//\//-}.rc" ] || start_script "$name" ${as_root[@]+"${as_root[@]}"} bash "$here/$name.sh"
 	if script_failed "$name"; then
 		again+=("$name")
 		echo "$name failed; it runs once more, at the end"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # boot_systemd.bash UNITS DEFAULTS BINARY: systemd as the first process of new namespaces, for service.sh. It sees the
-# machine's files, except /run, /var/lib (48 MiB), /var/cache, /etc/default and /etc/systemd/system, and starts the journal and nothing else.
+# machine's files, except /run, /var/lib (160 MiB), /var/cache, /etc/default and /etc/systemd/system, and starts the journal and nothing else.
 set -eu
 
 mount --make-rprivate /
@@ -24,7 +24,7 @@ cp "$3" /run/bin/ebpfrec
 cp "${0%/*}/../../cmd/dist/send_bins" /run/bin
 mount --bind "$2" /etc/default
 mount -t tmpfs tmpfs /etc/systemd/system
-mount -t tmpfs -o mode=755,size=48m tmpfs /var/lib
+mount -t tmpfs -o mode=755,size=160m tmpfs /var/lib
 mount -t tmpfs -o mode=755,size=16m tmpfs /var/cache
 cat >/run/systemd/system/service-test.target <<END
 [Unit]

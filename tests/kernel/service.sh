@@ -129,6 +129,7 @@ again()
 	wait_for "a new recorder" 30 "[ \"\$(state MainPID)\" != $pid ] && [ \"\$(state ActiveState)\" = active ]"
 	check "$1" "[ $? -eq 0 ]" "$(inside systemctl status ebpfrec.service 2>&1)"
 	pid=$(state MainPID)
+	[ "$pid" -gt 0 ] || exit	# 0 would be this test's own processes
 }
 
 # whole TRACE: readable to its last block
