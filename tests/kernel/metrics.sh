@@ -68,12 +68,12 @@ wait
 END
 hold load
 start_recorder live -a -e light --keep 10m -- sh "$tmp/live_load"
-"$EBPFREC" metrics -i "$tmp/live" --listen 127.0.0.1:0 --interval 2s 2>"$tmp/metrics.err" &
+"$EBPFREC" metrics -i "$tmp/live" --listen 127.0.0.1:0 --interval 1s 2>"$tmp/metrics.err" &
 metrics=$!
 wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" || { not_ok "metrics: the endpoint listens" "$(cat "$tmp/metrics.err")"; exit 1; }
 url=$(sed -n 's/.*listening on //p' "$tmp/metrics.err")
 target=${url#http://}
-start_prometheus 3 "${target%/metrics}"
+start_prometheus 1 "${target%/metrics}"
 export port url metrics recorder top
 checker <<'EOF_PY'
 from metrics_text import *
@@ -267,7 +267,7 @@ check("metrics, backfill: what lies outside of the trace is not missing", float(
 CPU = "ebpfrec_cpu_seconds_total", (("comm", "busy_threads"),)
 os.rename(tmp + "/live", tmp + "/live.old")
 before = last = parse(get()[0])
-p = subprocess.Popen([EBPFREC, "record", "-q", "-a", "-e", "sched", "--keep", "5s", "-o", tmp + "/live", "--", os.environ["WORK"] + "/busy_threads", "one", "11000"],
+p = subprocess.Popen([EBPFREC, "record", "-q", "-a", "-e", "sched", "--keep", "3s", "-o", tmp + "/live", "--", os.environ["WORK"] + "/busy_threads", "one", "7000"],
                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 backwards = []
 while not backwards and (p.poll() is None or last["ebpfrec_recording", ()]):
@@ -277,7 +277,7 @@ while not backwards and (p.poll() is None or last["ebpfrec_recording", ()]):
     time.sleep(0.5)
 said = {k: int(v) for k, v in re.findall(r"(?m)^(own_total|steal)=(\d+)", p.communicate()[0])}
 begin = Trace(tmp + "/live").one("SELECT mono_ns - ts_ns FROM clocks LIMIT 1") / 1e9
-check("metrics: the next recording of the same name is added, and no counter goes back", not backwards and last[NOW, ()] > before[NOW, ()] + 10, (backwards, last[NOW, ()], before[NOW, ()]))
+check("metrics: the next recording of the same name is added, and no counter goes back", not backwards and last[NOW, ()] > before[NOW, ()] + 6, (backwards, last[NOW, ()], before[NOW, ()]))
 # where the process was counted before it had its name, a little is another's
 # and a machine that is too busy to count in time says what was removed before
 missing = total(last, "ebpfrec_missing_seconds_total")
@@ -286,7 +286,7 @@ UNKNOWN = CPU[0], (("comm", "[unknown]"),)
 missing += last.get(UNKNOWN, 0) - before.get(UNKNOWN, 0)
 within("metrics: so is what its recorder removed (%.3f s uncounted)" % missing, round((last[CPU] - before[CPU]) * 1e9), said["own_total"], 0.02,
        20_000_000 + round(missing * 1e9), stolen(said))
-check("metrics: it removed something, most of it counted", begin > last[NOW, ()] - 10 and missing < 5, (begin, last[NOW, ()], missing, open(tmp + "/metrics.err").read()))
+check("metrics: it removed something, most of it counted", begin > last[NOW, ()] - 6 and missing < 3, (begin, last[NOW, ()], missing, open(tmp + "/metrics.err").read()))
 os.kill(int(os.environ["metrics"]), signal.SIGTERM)
 EOF_PY
 release load

@@ -22,25 +22,25 @@ check "metrics, rules: they ask for metrics that there are" '[ -z "$unknown" ]' 
 [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) != *microhttpd* ]] ||
 	{ skip metrics_endpoint "this program was built without libmicrohttpd"; exit; }
 
-# all CPUs are busy, so that what is counted twice is more than there can be
+# All CPUs are busy, so that what is counted twice is more than there can be: with this where nothing else wants them.
 cat >"$tmp/load" <<END
 for cpu in \$(seq $(nproc)); do
-	'$WORK/busy_threads' until '$tmp/hold.load' >/dev/null &
+	nice -n 19 '$WORK/busy_threads' until '$tmp/hold.load' >/dev/null &
 done
 wait
 END
 hold load
-start_recorder live -a -e sched --keep 10s -- sh "$tmp/load"
+start_recorder live -a -e sched --keep 4s -- sh "$tmp/load"
 recorded_s()
 {
 	"$EBPFREC" sql -i "$tmp/live" --format csv 'SELECT max(to_ns) / 1000000000 FROM blocks' 2>/dev/null | tail -n 1
 }
-wait_for "as much is recorded as is kept" 300 '[ "$(recorded_s)" -ge 10 ] 2>/dev/null' || { not_ok "metrics: a recording of 10 s" "$(recorded_s)"; exit 1; }
+wait_for "as much is recorded as is kept" 300 '[ "$(recorded_s)" -ge 4 ] 2>/dev/null' || { not_ok "metrics: a recording of 4 s" "$(recorded_s)"; exit 1; }
 
 # exporter PORT: starts one, and waits until it listens
 exporter()
 {
-	"$EBPFREC" metrics -i "$tmp/live" --listen "127.0.0.1:$1" --interval 2s 2>"$tmp/metrics.err" &
+	"$EBPFREC" metrics -i "$tmp/live" --listen "127.0.0.1:$1" --interval 1s 2>"$tmp/metrics.err" &
 	metrics=$!
 	wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" || { not_ok "metrics: the endpoint listens" "$(cat "$tmp/metrics.err")"; exit 1; }
 	address=$(sed -n 's,.*listening on http://\([^/]*\).*,\1,p' "$tmp/metrics.err")

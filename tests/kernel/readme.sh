@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # The README's blocks as somebody pastes them, one line after the other in one directory: what it shows first, and its jobs.
-# Programs that this machine need not have are stood in for, times are shorter, and what never ends is interrupted.
+# Programs that this machine need not have are stood in for, times are shorter, and what never ends is interrupted when it is under way.
 source "$(dirname "$0")/harness.bash"
 
 mkdir "$tmp/bin" "$tmp/readme"
@@ -10,8 +10,8 @@ cd "$tmp/readme" || exit 1
 ln -s "$EBPFREC" "$tmp/bin/ebpfrec"
 printf '#!/bin/sh\nexec "$@"\n' >"$tmp/bin/sudo"
 printf '#!/bin/sh\ncat >/dev/null\n' >"$tmp/bin/clickhouse-client"
-printf '#!/bin/sh\n%s 64 50 50 50\nhead -c 4M /dev/zero >file; sync file; cc1 3\n' "$WORK/touch_memory" >"$tmp/bin/make"
-printf '#!/bin/sh\nexec cc1 1\n' >server
+printf '#!/bin/sh\n%s 64 50 50 50\nhead -c 4M /dev/zero >file; sync file; cc1 $(cat %s)\n' "$WORK/touch_memory" "$tmp/seconds" >"$tmp/bin/make"
+printf '#!/bin/sh\nexec cc1 0.3\n' >server
 cp /bin/sleep "$tmp/bin/cc1"
 printf '#!/bin/sh\nshift 3\nexec "$@"\n' >"$tmp/bin/ssh"
 chmod +x "$tmp"/bin/* server
@@ -22,16 +22,28 @@ sleep 300 &
 awk '/^## /{ shown = 0 } NR == 1 || /^## Four jobs/ { shown = 1 } shown && /^    [a-z]/' "$top/README.md" |
 	sed "s/^ *//; s/-d 10s/-d 2s/; s/-d 1m/-d 1s/; s/--repeat 9/--repeat 3/; s/-p 1234/-p $!/; s/12s/1s/; s/14s/2s/" >../lines
 failed='' silent=''
+# under_way: there is a block, or an address
+under_way()
+{
+	grep -q '//127.0.0.1:' ../out || [ -n "$(find . -name '*.ebr' -size +1k -newer ../began)" ]
+}
+echo 0.2 >../seconds
 while read -r line; do
-	seconds=20
-	[[ $line != *" -a"* && $line != *--listen* && $line != *"ebpfrec view"* ]] || seconds=3
-	[[ $line != *"report --list"* ]] || ebpfrec record -f -q -o trace.ebpfrec -- make	# what the questions are about
+	# what the questions are about: some are about its third second
+	[[ $line != *"report --list"* ]] || { echo 3 >../seconds && ebpfrec record -f -q -o trace.ebpfrec -- make; }
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec before
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec after
 	[[ $line != *"--with new"* ]] || for run in 2 3; do [ -e new.$run ] || cp -r base.$run new.$run; done
 	[[ $line != *"-i build."* ]] || cp -r trace.ebpfrec build.ebpfrec
 	[[ $line != *flight* ]] || cp -r trace.ebpfrec flight.ebpfrec
-	timeout -s INT --preserve-status $seconds bash -c "$line" >../out 2>&1 </dev/null || failed="$failed $line: $(tail -n 2 ../out);"
+	: >../out
+	touch ../began
+	timeout -s INT --preserve-status 200 env --default-signal=INT bash -c "$line" >../out 2>&1 </dev/null &
+	if [[ $line == *" -a"* || $line == *--listen* || $line == *"ebpfrec view"* ]]; then
+		wait_for "it is under way" 30 under_way
+		kill -INT $!
+	fi
+	wait $! || failed="$failed $line: $(tail -n 2 ../out);"
 	if [[ $line =~ \ -o\ ([a-z][a-z.-]*) ]]; then
 		{ grep -qF "${BASH_REMATCH[1]}" ../out && grep -Eq '[0-9] [kMG]?B' ../out; } || silent="$silent $line: $(tail -n 2 ../out);"
 	fi
