@@ -31,6 +31,7 @@ struct symbol {
 struct symbol_list {
 	struct symbol *v;
 	size_t cnt, cap;
+	bool is_sorted;		/* by address: from the first search on */
 };
 
 struct segment {
@@ -218,12 +219,6 @@ static int by_addr(const void *a, const void *b)
 	       compare_numbers(y->name, x->name);
 }
 
-static void sort_symbols(const struct symbol_list *l)
-{
-	if (l->cnt)
-		qsort(l->v, l->cnt, sizeof(*l->v), by_addr);
-}
-
 static int read_elf(struct elf_symbols *s, int fd, bool is_first)
 {
 	Elf *elf;
@@ -239,10 +234,7 @@ static int read_elf(struct elf_symbols *s, int fd, bool is_first)
 		r = read_segments(s, elf);
 	r = r ?: read_sections(s, elf, is_first);
 	elf_end(elf);
-	if (!r) {
-		sort_symbols(&s->functions);
-		sort_symbols(&s->variables);
-	}
+	s->functions.is_sorted = s->variables.is_sorted = false;
 	return r;
 }
 
@@ -331,11 +323,16 @@ bool elf_symbols_defines(const struct elf_symbols *s, const char *name)
  */
 #define LOOK_BACK 16
 
-static const char *find_in(const struct elf_symbols *s, const struct symbol_list *l, uint64_t addr,
+/* A file that is asked for locks has many functions that nobody asks for: those stay unsorted. */
+static const char *find_in(const struct elf_symbols *s, struct symbol_list *l, uint64_t addr,
 			   uint64_t *ret_offset)
 {
-	size_t after = lower_bound(l->v, l->cnt, addr, addr + 1), i;
+	size_t after, i;
 
+	if (l->cnt && !l->is_sorted)
+		qsort(l->v, l->cnt, sizeof(*l->v), by_addr);
+	l->is_sorted = true;
+	after = lower_bound(l->v, l->cnt, addr, addr + 1);
 	for (i = after; i-- > 0 && after - i <= LOOK_BACK;) {
 		const struct symbol *f = &l->v[i];
 
@@ -349,8 +346,7 @@ static const char *find_in(const struct elf_symbols *s, const struct symbol_list
 	return NULL;
 }
 
-const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
-			     uint64_t *ret_offset)
+const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_offset)
 {
 	uint64_t addr;
 
@@ -362,8 +358,8 @@ const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
 /* A mapping begins with a page, and its segment may begin inside that. */
 #define PAGE_MAX 65536
 
-const char *elf_symbols_find_variable(const struct elf_symbols *s, uint64_t map_offset,
-				      uint64_t bytes, uint64_t *ret_offset)
+const char *elf_symbols_find_variable(struct elf_symbols *s, uint64_t map_offset, uint64_t bytes,
+				      uint64_t *ret_offset)
 {
 	for (size_t i = 0; i < s->segment_cnt; i++) {
 		const struct segment *g = &s->segments[i];

@@ -48,15 +48,14 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
  * The function that holds the byte at file_offset, and the byte's offset in it; NULL: none is
  * known. A function without a size reaches to the next one.
  */
-const char *elf_symbols_find(const struct elf_symbols *s, uint64_t file_offset,
-			     uint64_t *ret_offset);
+const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_offset);
 
 /*
  * The variable that holds a byte of memory: so many bytes behind the start of a mapping, which
  * shows the file from map_offset on. Zeros behind the file's own bytes count.
  */
-const char *elf_symbols_find_variable(const struct elf_symbols *s, uint64_t map_offset,
-				      uint64_t bytes, uint64_t *ret_offset);
+const char *elf_symbols_find_variable(struct elf_symbols *s, uint64_t map_offset, uint64_t bytes,
+				      uint64_t *ret_offset);
 
 /* The libelf this program was built with: 188 for 0.188. It has no such call at run time. */
 unsigned int elf_symbols_library(void);

@@ -60,7 +60,7 @@ static struct elf_symbols *read_plan(const struct elf_plan *plan)
 	return s;
 }
 
-static void expect(const struct elf_symbols *s, uint64_t file_offset, const char *name,
+static void expect(struct elf_symbols *s, uint64_t file_offset, const char *name,
 		   uint64_t offset)
 {
 	uint64_t got = 0;
