@@ -594,7 +594,7 @@ function put_fills(    i, r, h, call, calls, call_cnt, cases)
 			calls[++call_cnt] = call
 		cases[call] = cases[call] "\tcase WIRE_" h ":\n"
 	}
-	print "\nstatic inline void fill_record(struct fill *f, const struct wire_hdr *h)\n{\n\tswitch (h->hook) {"
+	print "\nstatic inline __attribute__((always_inline)) void\nfill_record(struct fill *f, const struct wire_hdr *h)\n{\n\tswitch (h->hook) {"
 	for (i = 1; i <= call_cnt; i++)
 		printf "%s\t\t%s;\n\t\tbreak;\n", cases[calls[i]], calls[i]
 	print "\tdefault:\n\t\tbreak;\n\t}\n}"

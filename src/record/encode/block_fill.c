@@ -344,7 +344,7 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 	return id;
 }
 
-static void fill_stack(struct fill *f, const struct wire_stack *r)
+static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wire_stack *r)
 {
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, wire_hook_kind[r->of], 0 };
 	struct stack_frames s = { .kernel = r->frames, .kernel_cnt = r->kernel_cnt,
@@ -411,7 +411,7 @@ static void unwind(struct fill *f, uint32_t slot, uint64_t ts_ns, const struct u
 	s->is_unwound = true;
 }
 
-static void fill_sample(struct fill *f, const struct wire_sample *r)
+static __attribute__((noinline)) void fill_sample(struct fill *f, const struct wire_sample *r)
 {
 	uint64_t frames[UNWOUND_MAX + 1];
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, 0 };
@@ -429,7 +429,7 @@ static void fill_sample(struct fill *f, const struct wire_sample *r)
 	fill_tuple(f, k, at, tuple, 2, false);
 }
 
-static void fill_offcpu(struct fill *f, const struct wire_offcpu *r)
+static __attribute__((noinline)) void fill_offcpu(struct fill *f, const struct wire_offcpu *r)
 {
 	const uint64_t *waker_user = r->frames + r->user_cnt + r->waker_kernel_cnt;
 	struct stack_frames waker = { .kernel = r->frames + r->user_cnt,
