@@ -85,12 +85,13 @@ static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 /* The values become counts, in the memory that they have. */
 static int make_buckets(struct quantile *q)
 {
-	uint64_t used[BUCKET_CNT / 64] = { 0 };
+	size_t first = bucket_of(q->min) / 64, last = bucket_of(q->max) / 64, n = 0, i;
+	uint64_t used[BUCKET_CNT / 64];	/* from first to last */
 	uint32_t counts[BUCKET_CNT];	/* of the buckets that are used */
-	size_t n = 0, i;
 
 	if (q->form != QUANTILE_VALUES)
 		return 0;
+	memset(&used[first], 0, (last - first + 1) * sizeof(*used));
 	for (i = 0; i < q->cnt; i++) {
 		unsigned int bucket = bucket_of(q->values[i]);
 		uint64_t bit = 1ull << bucket % 64;
@@ -106,7 +107,7 @@ static int make_buckets(struct quantile *q)
 		return -ENOMEM;
 	q->form = QUANTILE_SPARSE;
 	q->bucket_cnt = 0;
-	for (i = 0; i < BUCKET_CNT / 64 && q->bucket_cnt < n; i++) {
+	for (i = first; i <= last; i++) {
 		for (; used[i]; used[i] &= used[i] - 1) {
 			size_t bucket = i * 64 + (size_t)__builtin_ctzll(used[i]);
 
@@ -207,6 +208,7 @@ void quantile_put(struct quantile *q, struct buf *out)
 int quantile_merge(struct quantile *q, struct packed_in *in)
 {
 	uint64_t cnt = packed_get(in), sum, min, max, bucket = 0;
+	struct packed_in at;	/* a copy that nothing else can change: it stays in registers */
 	size_t n;
 	int ret;
 
@@ -219,15 +221,16 @@ int quantile_merge(struct quantile *q, struct packed_in *in)
 	if (in->bad || !n || n > BUCKET_CNT)
 		return -EBADMSG;
 	ret = make_buckets(q);
-	for (; n && !ret; n--) {
+	for (at = *in; n && !ret; n--) {
 		uint64_t more;
 
-		bucket += packed_get(in);
-		more = packed_get(in);
-		if (in->bad || bucket >= BUCKET_CNT)
+		bucket += packed_get(&at);
+		more = packed_get(&at);
+		if (at.bad || bucket >= BUCKET_CNT)
 			return -EBADMSG;
 		ret = q->form == QUANTILE_TOTALS ? 0 : count(q, bucket, more);
 	}
+	*in = at;
 	if (!ret)
 		add_total(q, cnt, sum, min, max);
 	return ret;
