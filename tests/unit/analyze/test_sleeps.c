@@ -91,6 +91,33 @@ static void test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen(void
 }
 
 /*
+ * cc1 wakes the first of two threads after 5 ms, and before that the second after 20 ms: the
+ * longest sleep is the second one's, although the first one has the lower number.
+ */
+static void test_the_longest_sleep_is_not_a_later_one_of_a_lower_thread(void **state)
+{
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(m.g, T0, 0, 100, 100, 1, "low");
+	gen_snap(m.g, T0, 0, 300, 300, 1, "high");
+	gen_snap(m.g, T0, 1, 200, 200, 1, "cc1");
+	gen_switch(m.g, AT(1), 1, 0, 200, 0);
+	gen_switch(m.g, AT(2), 0, 0, 300, 0);
+	gen_switch(m.g, AT(10), 0, 300, 100, 0);
+	gen_wakeup(m.g, AT(30), 1, 200, 300, 0);
+	gen_switch(m.g, AT(31), 0, 100, 300, 0);
+	gen_wakeup(m.g, AT(36), 1, 200, 100, 0);
+	gen_switch(m.g, AT(37), 0, 300, 100, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT sum(wakeups) FROM woken_by"), 2);
+	assert_int_equal(rows_one(m.a, "SELECT max(slept_max_ns) FROM woken_by"), 20 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT max(at_ns) FROM woken_by"), 30 * MS);
+	made_close(&m);
+}
+
+/*
  * make sleeps from 10 to 30 ms, which a timer ends, and starts cc1 at 40 ms, which sleeps from 60
  * to 70 ms, until make wakes it, and ends at 99 ms. cc1_sleeps: false leaves its sleep out.
  */
@@ -228,6 +255,7 @@ int main(void)
 		cmocka_unit_test(test_a_sleep_whose_wake_up_was_not_seen_is_on_the_path),
 		cmocka_unit_test(
 			test_the_path_goes_from_the_end_of_the_window_to_its_beginning),
+		cmocka_unit_test(test_the_longest_sleep_is_not_a_later_one_of_a_lower_thread),
 		cmocka_unit_test(test_who_began_a_thread_is_on_the_path_before_it),
 		cmocka_unit_test(
 			test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen),
