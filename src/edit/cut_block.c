@@ -108,6 +108,16 @@ static bool leaves_out(const struct cut *c, const char *source)
 	return false;
 }
 
+/* Cuts an interval at the slice's ends. Returns whether anything is left of it. */
+static bool clip(const struct disk_block *slice, uint64_t *from_ns, uint64_t *to_ns)
+{
+	if (*from_ns < slice->from_ns)
+		*from_ns = slice->from_ns;
+	if (*to_ns > slice->to_ns)
+		*to_ns = slice->to_ns;
+	return *from_ns < *to_ns;
+}
+
 /* The gaps of the slice; a source that is left out has one from its beginning to its end. */
 static void put_gaps(struct cut *c, const struct disk_block *head)
 {
@@ -118,11 +128,7 @@ static void put_gaps(struct cut *c, const struct disk_block *head)
 	cut_begin_rows(c, head->from_ns);
 	for (i = 0; i < cnt && gap[i].from_ns < head->to_ns; i++) {
 		row = gap[i];
-		if (row.from_ns < head->from_ns)
-			row.from_ns = head->from_ns;
-		if (row.to_ns > head->to_ns)
-			row.to_ns = head->to_ns;
-		if (row.from_ns < row.to_ns && !leaves_out(c, row.source))
+		if (clip(head, &row.from_ns, &row.to_ns) && !leaves_out(c, row.source))
 			row_put_gap(&c->rows, &row);
 	}
 	for (i = 0; i < c->left_out_cnt; i++) {
@@ -145,11 +151,7 @@ static void put_quotas(struct cut *c, const struct disk_block *head)
 	cut_begin_rows(c, head->from_ns);
 	for (i = 0; i < cnt && quota[i].from_ns < head->to_ns; i++) {
 		row = quota[i];
-		if (row.from_ns < head->from_ns)
-			row.from_ns = head->from_ns;
-		if (row.to_ns > head->to_ns)
-			row.to_ns = head->to_ns;
-		if (row.from_ns < row.to_ns && cut_has_quota(c, &row))
+		if (clip(head, &row.from_ns, &row.to_ns) && cut_has_quota(c, &row))
 			row_put_quota(&c->rows, &row);
 	}
 	block_out_add_rows(&c->out, CHUNK_QUOTAS, &c->rows);
@@ -377,9 +379,8 @@ int cut_put_before(struct cut *c, struct err *e)
 	free(owners);
 	put_memory(c, before->memory, before->memory_cnt, c->from_ns);
 	put_hook_means(c);
-	if (add_switches(c) < 0)
-		return err_set(e, -ENOMEM, "out of memory");
-	if (cut_put_tasks(c, before->events, before->event_cnt, true, head.from_ns) < 0)
+	if (add_switches(c) < 0 ||
+	    cut_put_tasks(c, before->events, before->event_cnt, true, head.from_ns) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	return append(c, &head, before->events, before->event_cnt, e);
 }

@@ -217,42 +217,34 @@ static int attach_one(struct attached *a, const struct source_program *sp, struc
 
 int attach_sources(struct attached *a, uint32_t sources, struct err *e)
 {
-	int err;
+	int err = 0;
 
-	for (unsigned int i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt && !err; i++) {
 		const struct source_program *sp = &source_programs[i];
 
-		if (!(sources & SOURCE_BIT(sp->source)))
-			continue;
-		if (sp->copy == SOURCE_SECOND_WHEN_SKIPPED && !a->takes_skipped[sp->hook])
-			continue;
-		err = attach_one(a, sp, e);
-		if (err)
-			return err;
+		if (sources & SOURCE_BIT(sp->source) &&
+		    (sp->copy != SOURCE_SECOND_WHEN_SKIPPED || a->takes_skipped[sp->hook]))
+			err = attach_one(a, sp, e);
 	}
-	return 0;
+	return err;
 }
 
 int attach_second(struct attached *a, unsigned int hook, struct err *e)
 {
-	int err;
+	int err = 0;
 
 	if (a->takes_skipped[hook])
 		return 0;
 	a->takes_skipped[hook] = true;
-	for (unsigned int i = 0; i < source_program_cnt; i++) {
+	for (unsigned int i = 0; i < source_program_cnt && !err; i++) {
 		const struct source_program *sp = &source_programs[i];
 
-		if (sp->hook != hook || sp->copy != SOURCE_SECOND_WHEN_SKIPPED)
-			continue;
 		/* If the source is off, attach_sources() will attach the program. */
-		if (!memchr(a->link_source, sp->source, a->link_cnt))
-			continue;
-		err = attach_one(a, sp, e);
-		if (err)
-			return err;
+		if (sp->hook == hook && sp->copy == SOURCE_SECOND_WHEN_SKIPPED &&
+		    memchr(a->link_source, sp->source, a->link_cnt))
+			err = attach_one(a, sp, e);
 	}
-	return 0;
+	return err;
 }
 
 void attach_drop_source(struct attached *a, unsigned int source)
