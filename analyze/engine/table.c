@@ -13,14 +13,9 @@
 
 static const struct table_def *const families[] = { tables_of_lists, tables_of_events };
 static const struct table_def *const others[] = {
-	&table_sched_slices, &table_allocations, &table_block_requests, &table_cpu_usage,
-	&table_sched_waits, &table_wait_kinds, &table_thread_states, &table_parallel_usage,
-	&table_throttled_periods, &table_woken_by, &table_wait_ends, &table_blocking_chain,
-	&table_offcpu_waits,
-	&table_alloc_usage, &table_lifetime_usage,
-	&table_spikes, &table_io_usage, &table_window_loss, &table_io_pattern, &table_latency_hist,
-	&table_cpu_profile, &table_device_usage, &table_memory_levels, &table_irq_usage,
-	&table_totals,
+#define X(name) &table_##name,
+	TABLES_OTHER(X)
+#undef X
 };
 
 static int rowbuf_grow(struct rowbuf *rb, size_t cap)

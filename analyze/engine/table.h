@@ -178,15 +178,16 @@ static inline void cell_text(struct cell *c, const char *s)
 
 /* Tables of a kind; each list ends with a row without name. */
 extern const struct table_def tables_of_lists[], tables_of_events[];
-/* Tables that are made of events, and table-valued functions. */
-extern const struct table_def
-	table_sched_slices, table_allocations, table_block_requests, table_cpu_usage,
-	table_sched_waits, table_wait_kinds, table_thread_states, table_parallel_usage,
-	table_throttled_periods, table_woken_by, table_wait_ends, table_blocking_chain,
-	table_offcpu_waits,
-	table_alloc_usage, table_lifetime_usage,
-	table_spikes, table_io_usage, table_window_loss, table_io_pattern, table_latency_hist,
-	table_cpu_profile, table_device_usage, table_memory_levels, table_irq_usage, table_totals;
+/* Tables that are made of events, and table-valued functions, in the order of table_at(). */
+#define TABLES_OTHER(X)                                                                            \
+	X(sched_slices) X(allocations) X(block_requests) X(cpu_usage) X(sched_waits) X(wait_kinds) \
+	X(thread_states) X(parallel_usage) X(throttled_periods) X(woken_by) X(wait_ends)           \
+	X(blocking_chain) X(offcpu_waits) X(alloc_usage) X(lifetime_usage) X(spikes) X(io_usage)   \
+	X(window_loss) X(io_pattern) X(latency_hist) X(cpu_profile) X(device_usage)                \
+	X(memory_levels) X(irq_usage) X(totals)
+#define X(name) extern const struct table_def table_##name;
+TABLES_OTHER(X)
+#undef X
 
 /* Registers all of them with a->db. */
 int table_vtab_register(struct analysis *a, struct err *e);

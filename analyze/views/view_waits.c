@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
+ * thread_states(from_ns, to_ns, every_ns, by): what threads did, per bin and group. The parts of a
+ * thread add up to its life inside the bin, exactly.
  * sched_waits(from_ns, to_ns, every_ns, by): how long threads waited for a CPU, per bin and group.
  * wait_kinds(from_ns, to_ns, every_ns, by): what threads waited for, of any kind: a row for each
  * kind of wait and each system call that waited.
@@ -16,6 +18,12 @@
 #include "analyze/views/view.h"
 #include "model/call.h"
 #include "table_columns.h"
+
+static const struct view_def states_view = {
+	.fold = &fold_states, .is_sorted = true, .place = view_place_thread,
+};
+
+const struct table_def table_thread_states = VIEW_TABLE(THREAD_STATES, states_view, struct view);
 
 /* Sleeps and throttling have sums of their own. */
 static int place_cpu_waits(struct view *v, const struct fold_key *key, struct view_place *ret)
