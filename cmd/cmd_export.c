@@ -81,12 +81,6 @@ static void table_progress(void *ctx, uint64_t rows)
 
 /* ---- csv and json ---- */
 
-/* By the recorder's clock, from the trace's start. */
-static bool is_instant(const char *name)
-{
-	return column_find(name)->kind == COLUMN_INSTANT;
-}
-
 /* unix_ns: the CLOCK_REALTIME of the row's first instant, from the nearest clock reading. */
 static void put_clock(const struct row_prefix *p, struct value *row)
 {
@@ -113,7 +107,7 @@ static int write_table(struct export *x, const char *table, FILE *f, struct err 
 	struct row_prefix prefix = {
 		.cnt = 2, .names = { "host", "unix_ns" },
 		.before = { host ? value_text(host) : value_null() },
-		.picks = is_instant, .change = put_clock, .ctx = x->in.trace,
+		.picks = column_is_instant, .change = put_clock, .ctx = x->in.trace,
 	};
 	struct render *r;
 	int c = render_new(&r, &o);

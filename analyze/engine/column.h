@@ -39,6 +39,11 @@ extern const struct column_decl column_list[];	/* one without name ends it */
 
 /* The declaration of the first line that fits, or of a plain count without a name. */
 const struct column_decl *column_find(const char *name);
+/* Returns whether the column holds instants, counted from the trace's start. */
+static inline bool column_is_instant(const char *name)
+{
+	return column_find(name)->kind == COLUMN_INSTANT;
+}
 /* The heading people see: "%CPU" for util_pct. Returns buf. */
 char *column_heading(char *buf, size_t size, const char *name);
 /* True if the word, in any case, is the name, a declared heading, or the name without its unit. */

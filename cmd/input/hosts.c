@@ -211,11 +211,6 @@ static void say_what(void *ctx)
 	printf(j->markdown ? "" : "\n");
 }
 
-static bool is_instant(const char *name)
-{
-	return column_find(name)->kind == COLUMN_INSTANT;
-}
-
 /* To the common axis of time. */
 static void shift_instants(const struct row_prefix *p, struct value *row)
 {
@@ -271,7 +266,8 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
 		.align_ns = align ? q->every_ns : 0,
 		.names_trace = in->format == RENDER_JSONL && q->every_ns,
 		.prefix = { .cnt = align && !table ? 1 + ALIGN_COLUMN_CNT : 1,
-			    .names = { "host", ALIGN_COLUMNS }, .joins = true, .picks = is_instant,
+			    .names = { "host", ALIGN_COLUMNS }, .joins = true,
+			    .picks = column_is_instant,
 			    .change = shift_instants, .ctx = &j },
 	};
 	const struct render_options more = { .heading = say_what, .ctx = &j, .per_first = true,
