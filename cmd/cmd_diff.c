@@ -3,14 +3,12 @@
  * cmd_diff: `ebpfrec diff A B`: what has changed between two traces, per role and figure. See
  * analyze/diff/diff.h for what counts as a change.
  */
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/diff/diff.h"
 #include "analyze/engine/report_view.h"
-#include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/diff/diff_groups.h"
 #include "cmd/diff/diff_rows.h"

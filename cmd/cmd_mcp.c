@@ -7,7 +7,6 @@
  * options. What the command prints is the answer, cut to a size, with what was left out and whether
  * the data is complete.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

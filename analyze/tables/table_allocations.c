@@ -4,8 +4,6 @@
  *
  * Rows appear as objects end (fold/allocation_pairs.h); objects still live come last.
  */
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "analyze/engine/table.h"
@@ -13,7 +11,6 @@
 #include "analyze/fold/fold_memory.h"
 #include "analyze/context/window.h"
 #include "table_columns.h"
-
 
 static const struct table_column allocation_cols[] = {
 	COLS_ALLOC

@@ -4,7 +4,6 @@
  * which requests end. Requests that are in flight at the trace's end come last, without an end. A
  * time range on end_ns stops the reading early, and with an index makes it begin late.
  */
-#include <errno.h>
 #include <stdlib.h>
 
 #include "analyze/fold/fold_reader.h"

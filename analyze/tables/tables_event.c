@@ -7,7 +7,6 @@
  * Columns are those that schema/events/ declares. Kernel addresses have their top bit set and so
  * are negative as SQL integers; hex(), symbol() and joins do not mind.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

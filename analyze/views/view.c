@@ -6,7 +6,6 @@
 #include "analyze/views/view.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "model/quantile.h"
 

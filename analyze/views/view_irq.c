@@ -12,7 +12,6 @@
  * A bin is given out when no run that began in it is still being served. For this the trace is read
  * beyond the window's end.
  */
-#include <errno.h>
 #include <string.h>
 
 #include "analyze/context/code_text.h"

@@ -6,7 +6,6 @@
  * A bin is complete when nothing of what was recorded of the class is missing in it: loss_index.h.
  * Without every_ns there is always one bin, even outside the trace.
  */
-#include <errno.h>
 
 #include "analyze/views/view.h"
 #include "table_columns.h"

@@ -14,7 +14,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #include "analyze/engine/column.h"
 #include "base/err.h"

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "analyze/engine/align.h"
-#include "cmd/render/render.h"
 
 void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row)
 {
