@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The memory counters of an export to Perfetto say at every instant what memory_levels() says, and
- * all wake-ups are in it.
+ * The memory counters of an export to Perfetto say at every instant what memory_levels() says,
+ * all wake-ups are in it, and CPUs of which something was lost are flagged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,8 @@
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 
-enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_EVENT = 2, BUNDLE_COMPACT = 4,
+enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
+       BUNDLE_LOST = 3, BUNDLE_COMPACT = 4,
        COMPACT_WAKING_TIMESTAMP = 7, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
        EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2 };
 
@@ -31,6 +32,8 @@ struct counters {
 	struct counter *rows;
 	size_t cnt, cap;
 	int64_t wakeup_cnt;
+	uint64_t lost_cpu;	/* the last one that is flagged */
+	unsigned int lost_cnt;
 };
 
 struct span {
@@ -103,7 +106,7 @@ static void count_wakeups(struct counters *c, struct span compact)
 static void read_packet(struct counters *c, struct span packet)
 {
 	struct span bundle, inner;
-	uint64_t v;
+	uint64_t v, cpu = 0;
 	unsigned int f, k;
 
 	while ((f = field(&packet, &v, &bundle)))
@@ -112,6 +115,10 @@ static void read_packet(struct counters *c, struct span packet)
 				read_event(c, inner);
 			else if (k == BUNDLE_COMPACT)
 				count_wakeups(c, inner);
+			else if (k == BUNDLE_CPU)
+				cpu = v;
+			else if (k == BUNDLE_LOST)
+				c->lost_cpu = cpu, c->lost_cnt++;
 }
 
 static void read_counters(struct counters *c, const struct made_trace *m, uint64_t from_ns,
@@ -236,6 +243,28 @@ static void test_an_exec_gives_back_what_is_not_announced(void **state)
 	made_close(&m);
 }
 
+/* Of the second loss nobody knows on which CPU it was. */
+static void test_a_cpu_that_lost_events_is_flagged(void **state)
+{
+	struct trace_loss loss = { .from_ns = T0 + 1 * MS, .to_ns = T0 + 2 * MS, .cpu = 1,
+				   .hook = WIRE_SWITCH, .cls = EVENT_CLASS_SCHED, .full_cnt = 1 };
+	struct made_trace m;
+	struct counters c;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(m.g, T0, 0, 40, 40, 1, "parent");
+	gen_loss(m.g, &loss);
+	loss.cpu = UINT16_MAX;
+	gen_loss(m.g, &loss);
+	gen_slice(m.g, T0 + 10 * MS);
+	made_open(&m);
+	read_counters(&c, &m, T0, T0 + 10 * MS);
+	assert_int_equal(c.lost_cnt, 1);
+	assert_int_equal(c.lost_cpu, 1);
+	free(c.rows);
+	made_close(&m);
+}
+
 static void test_counters_are_those_of_memory_levels(void **state)
 {
 	uint64_t seed;
@@ -262,6 +291,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_exec_gives_back_what_is_not_announced),
+		cmocka_unit_test(test_a_cpu_that_lost_events_is_flagged),
 		cmocka_unit_test(test_counters_are_those_of_memory_levels),
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Functions that reports show under one name have one pseudonym, and others have others. */
+/* Functions shown under one name have one pseudonym, others have others; whose names stay. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -90,10 +90,58 @@ static void test_functions_of_one_shown_name_have_one_pseudonym(void **state)
 	made_close(&m);
 }
 
+static void add_process(struct gen *g, uint32_t pid, uint64_t cgroup_id, unsigned int flags)
+{
+	struct wire_snap r = {
+		.task = { .hdr = { .ts_ns = T0, .hook = WIRE_TASK_SNAP, .tid = pid,
+				   .flags = (wire_u8)flags },
+			  .tid = pid, .pid = pid, .ppid = 1, .ns_tid = pid, .ns_pid = pid,
+			  .cgroup_id = cgroup_id, .comm = "worker" },
+	};
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+/* Also when the records of how its processes began have been dropped. */
+static void test_the_workload_keeps_its_cgroup(void **state)
+{
+	static const char *const cgroups[] = { "/", "/ours.slice", "/theirs.slice", NULL };
+	const struct redact_options o = { .salt = "x", .salt_bytes = 1, .keep_workload = true };
+	struct redact_result result;
+	struct analysis *a;
+	struct made_trace m;
+	struct trace *t;
+	char path[100];
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .cgroups = cgroups,
+					     .file_bytes = 1, .keep_ns = 1000 });
+	add_process(m.g, 100, 1, WIRE_F_TARGET);
+	add_process(m.g, 200, 2, 0);
+	gen_slice(m.g, T0 + 10000);
+	gen_switch(m.g, T0 + 10100, 0, 100, 200, 0);
+	gen_slice(m.g, T0 + 20000);
+	gen_switch(m.g, T0 + 20100, 0, 200, 100, 0);
+	gen_slice(m.g, T0 + 30000);
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM task_events"), 0);
+	snprintf(path, sizeof(path), "%s/redacted", m.dir);
+	assert_int_equal(trace_redact(m.t, path, &o, &result, NULL), 0);
+	assert_int_equal(trace_open(&t, path, NULL), 0);
+	assert_int_equal(analysis_open(&a, t, NULL), 0);
+	assert_int_equal(rows_one(a, "SELECT count(*) FROM processes WHERE "
+				     "pid = 100 AND cgroup = '/ours.slice'"), 1);
+	assert_int_equal(rows_one(a, "SELECT count(*) FROM processes WHERE "
+				     "pid = 200 AND cgroup NOT LIKE '%%theirs%%'"), 1);
+	analysis_close(a);
+	trace_close(t);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_of_one_shown_name_have_one_pseudonym),
+		cmocka_unit_test(test_the_workload_keeps_its_cgroup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
