@@ -9,7 +9,8 @@ const command_of = (what, more) => 'ebpfrec ' + what + ' -i ' + quoted($('app').
 	' --from ' + option(edges[from]) + ' --until ' + option(edges[to]);
 const command = (view) => command_of('report', view);
 
-/* What can be seen is drawn at once, the rest piece by piece when nothing else is to be done. */
+/* What can be seen is drawn at once, the rest when nothing else is to be done, so long at a time that nobody notices. */
+const UNSEEN = 30;	/* ms */
 const parts = [];	/* { box, draw, title, has_data } */
 let seen = [], unseen = [], timer = 0;
 
@@ -77,9 +78,10 @@ function draw_seen() {
 }
 
 function draw_unseen() {
-	const part = unseen.shift();
-	if (part) {
-		part.draw();
+	const end = performance.now() + UNSEEN;
+	while (unseen.length && performance.now() < end)
+		unseen.shift().draw();
+	if (unseen.length) {
 		timer = setTimeout(draw_unseen);
 		return;
 	}
@@ -88,7 +90,7 @@ function draw_unseen() {
 		return;
 	document.body.dataset.drawn = edges[from] + '-' + edges[to];
 	explain();
-	get_spikes();
+	get_spikes_later();
 	follow_later();
 }
 

@@ -202,12 +202,15 @@ function add_table(def, draw, has_data) {
 	parts.push({ box, has_data, draw: () => draw(def) });
 }
 
-/* Spikes take long to find: a page that is served asks for them when all else is drawn. */
+/* Spikes take long to find: a page that is served asks for them for who stays when all else is drawn. */
 let spikes_of = null;
+function get_spikes_later() {
+	if (source !== own_data && spikes_of !== results)
+		staying = setTimeout(get_spikes, STAY);
+}
+
 async function get_spikes() {
 	const mine = results;
-	if (source === own_data || spikes_of === mine)
-		return;
 	spikes_of = mine;
 	let rows = [];
 	try {
