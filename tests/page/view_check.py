@@ -281,7 +281,7 @@ def check_meanwhile():
     asked = [socket.create_connection(("127.0.0.1", int(v.port)), 60) for _ in range(4)]
     for s in asked:
         known = children(v.process.pid)
-        s.sendall(b"GET " + v.path.encode() + b"download?as=csv&from=0&to=99999999999 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        s.sendall(b"GET " + v.path.encode() + b"download?as=csv&from=0&to=1500000000 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
         wait_until(lambda: len(children(v.process.pid)) > len(known))
         for pid in set(children(v.process.pid)) - set(known):
             os.kill(pid, signal.SIGSTOP)
