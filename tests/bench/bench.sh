@@ -23,7 +23,8 @@
 #     environment.txt  machine, kernel, versions, load before and after
 #
 # Environment: EBPFREC_BENCH_DIR, a directory on the disk to be used (/var/tmp); EBPFREC_BENCH_LIMIT_S, after which
-# a run is ended (90 s, full 240 s); EBPFREC_BENCH_SIZES="100M 1G", the traces of the case "reading".
+# a run is ended (90 s, full 240 s); EBPFREC_BENCH_SIZES="100M 1G", the traces of the case "reading"; EBPFREC_OLD, another build,
+# as one more side of pingpong and mixed.
 # --compare OLD names the results.json (or its directory) of an earlier run and prints what got worse.
 #
 # Exit status: 0 when everything ran, whether targets are met or not; 1 when a side that is installed
@@ -78,7 +79,7 @@ fi
 
 if [ "$(id -u)" -ne 0 ]; then
 	command -v sudo >/dev/null || { echo "bench.sh: recording needs root" >&2; exit 1; }
-	exec sudo env "PATH=$PATH" "BUILD=$BUILD" "EBPFREC=$EBPFREC" "EBPFREC_BENCH_DIR=${EBPFREC_BENCH_DIR:-}" \
+	exec sudo env "PATH=$PATH" "BUILD=$BUILD" "EBPFREC=$EBPFREC" "EBPFREC_OLD=${EBPFREC_OLD:-}" "EBPFREC_BENCH_DIR=${EBPFREC_BENCH_DIR:-}" \
 		"EBPFREC_BENCH_LIMIT_S=${EBPFREC_BENCH_LIMIT_S:-}" "EBPFREC_BENCH_SIZES=${EBPFREC_BENCH_SIZES:-}" \
 		"$bench/bench.sh" ${args[@]+"${args[@]}"}
 fi

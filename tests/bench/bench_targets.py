@@ -202,7 +202,7 @@ def rows(run):
 
 MULTIPLE_HEAD = ["ebpfrec's cost", "measured in", "as a multiple of", "ratio", "90 % interval", "n"]
 OTHERS = (("floor-empty", "an empty program at each hook"), ("floor-clock", "one that reads the clock"),
-          ("bpf-count", "bare counting (bpftrace)"), ("ftrace", "ftrace"), ("perf", "perf record"))
+          ("bpf-count", "bare counting (bpftrace)"), ("ftrace", "ftrace"), ("perf", "perf record"), ("ebpfrec-old", "the other build"))
 
 
 def multiples(run):

@@ -115,7 +115,7 @@ turn_pingpong()
 
 case_pingpong()
 {
-	take_turns "$(pick 6 15)" "none ebpfrec floor-empty floor-clock perf ftrace ftrace-ring perf-z/2 bpf-count/2 bpf-print/4" turn_pingpong
+	take_turns "$(pick 6 15)" "none ebpfrec ${EBPFREC_OLD:+ebpfrec-old} floor-empty floor-clock perf ftrace ftrace-ring perf-z/2 bpf-count/2 bpf-print/4" turn_pingpong
 }
 
 turn_offcpu()
@@ -349,8 +349,8 @@ longest_wait()
 case_mixed()
 {
 	own_file_system 512 || note "mixed: without a file system of its own (loop device, mkfs.ext4): expect noise"
-	take_turns "$(pick 4 12)" "$(pick "none ebpfrec floor-empty floor-clock perf ftrace perf-z/3" \
-		"$usual_sides ebpfrec-light floor-empty/2 floor-clock/2 perf-watched/6 ftrace-watched/6")" turn_mixed
+	take_turns "$(pick 4 12)" "$(pick "none ebpfrec ${EBPFREC_OLD:+ebpfrec-old} floor-empty floor-clock perf ftrace perf-z/3" \
+		"$usual_sides ${EBPFREC_OLD:+ebpfrec-old} ebpfrec-light floor-empty/2 floor-clock/2 perf-watched/6 ftrace-watched/6")" turn_mixed
 	drop_file_system
 }
 

@@ -13,6 +13,7 @@
 #     none          COMMAND alone, under the same meters
 #     ebpfrec       ebpfrec record
 #     ebpfrec-light    ebpfrec record -e light, whatever SET says
+#     ebpfrec-old   another build, $EBPFREC_OLD, which does the same in the same rounds
 #     ebpfrec-uprobes  ebpfrec record, the heap by uprobes, which the -p makes it use
 #     perf, perf-z  perf record, plain and compressed, system-wide, every event (-c 1), no build ids
 #     ftrace        tracefs, every event read and written to files
@@ -82,6 +83,7 @@ points_of()
 side_missing()
 {
 	case ${1%-watched} in
+	ebpfrec-old) [ -x "${EBPFREC_OLD:-}" ] || echo "EBPFREC_OLD names no program" ;;
 	ebpfrec | ebpfrec-*) [ -x "$EBPFREC" ] || echo "$EBPFREC is not built" ;;
 	perf-offcpu)
 		perf version --build-options 2>/dev/null | grep -q 'bpf_skeletons: \[ on' ||
@@ -145,6 +147,10 @@ run_side()
 		# shellcheck disable=SC2086
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" ${ebpfrec_more[$set]:-} -- "${inner[@]}"
 		;;
+	ebpfrec-old)
+		# shellcheck disable=SC2086
+		metered "$EBPFREC_OLD" record -o "$run/trace" -e "${ebpfrec_set[$set]}" ${ebpfrec_more[$set]:-} -- "${inner[@]}"
+		;;
 	ebpfrec-light)
 		metered "$EBPFREC" record -o "$run/trace" -e light -- "${inner[@]}"
 		;;
@@ -197,7 +203,7 @@ side_counts()
 {
 	events='' lost='' skipped='' bytes=''
 	case ${1%-watched} in
-	ebpfrec | ebpfrec-light | ebpfrec-stacks | ebpfrec-offcpu | ebpfrec-uprobes)
+	ebpfrec | ebpfrec-old | ebpfrec-light | ebpfrec-stacks | ebpfrec-offcpu | ebpfrec-uprobes)
 		# The closing line: "ebpfrec: TRACE: N events (...), SIZE, N lost, ...".
 		events=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) events.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
 		lost=$(sed -nE 's/^ebpfrec: .* events.*, ([0-9,]+) lost.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
