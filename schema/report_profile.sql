@@ -1,7 +1,8 @@
 -- view 29: Which code ran on the CPU?
 -- note: The time is exact: the time on the CPU that each thread had is divided among its samples in the window.
 --   SAMPLES says how many samples a row has; where they are few, the division is rough. User-space frames come from
---   frame pointers: code without them, as most C libraries, cuts a stack short or omits callers.
+--   unwind tables (record --unwind); from frame pointers where there are none, or with --unwind fp: then code without
+--   them, as most C libraries, cuts a stack short or omits callers.
 -- without profile.period_ns: No samples were recorded; `ebpfrec record --profile -- COMMAND` records
 --   some.
 -- by: who
