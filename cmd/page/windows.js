@@ -39,6 +39,7 @@ const served_data = {
 	beside: new AbortController(),	/* of questions about the window that is shown */
 	end: 1,		/* of the trace, ns */
 	is_live: false,
+	is_at_end: false,	/* the window that was asked for ends where the trace does; whoever stays at it sees the trace grow */
 	has_threads: false,	/* its rows go by thread */
 	is_coarse: false,	/* there are finer bins, or more than CPU time, for who stays at the window */
 	is_partial: false,	/* there is CPU time alone */
@@ -55,10 +56,10 @@ const served_data = {
 		document.body.classList.toggle('asking', !stay);
 		const by_thread = by === 'thread';
 		const answer = await fetch('window?from=' + a + '&to=' + b + (stay ? '&stay=1' : '') + (by_thread ? '&by=thread' : ''), { signal: served_data.under_way.signal });
-		if (!answer.ok)
-			throw new Error(await answer.text());
-		const all = await answer.json();
+		const all = answer.ok ? await answer.json() : await answer.text();
 		served_data.under_way = null;
+		if (!answer.ok)
+			throw new Error(all);
 		document.body.classList.remove('asking');
 		served_data.end = all.end;
 		served_data.has_threads = by_thread;
@@ -66,6 +67,7 @@ const served_data = {
 		served_data.is_coarse = all.coarse;
 		served_data.is_partial = all.partial;
 		take_data(all);
+		served_data.is_at_end = stay ? served_data.is_at_end : edges[to] >= all.end;
 	},
 };
 
@@ -184,7 +186,7 @@ function follow_later() {
 }
 
 function follow_trace() {
-	if (document.hidden || served_data.under_way || edges[to] < served_data.end) {
+	if (document.hidden || served_data.under_way || !served_data.is_at_end) {
 		follow_later();
 		return;
 	}
