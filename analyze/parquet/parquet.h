@@ -14,7 +14,8 @@
  * smallest and largest value, by which a reader leaves out row groups. It never reads.
  *
  * Numbers use a dictionary where at most every fourth is a new one, differences otherwise, and so
- * do instants; texts always use a dictionary. The bytes depend on the rows alone.
+ * do instants; texts always use a dictionary. All have as many bits as they need or whole bytes,
+ * whichever packs better in a column's first rows. The bytes depend on the rows alone.
  *
  * Threads: a file belongs to one. Memory: a row group of PARQUET_GROUP_ROWS rows, and
  * PARQUET_GROUP_TEXT bytes of texts. Errors: 0 or -errno with a text; never prints.

@@ -7,37 +7,30 @@
 
 /* ---- bits ---- */
 
-/* Numbers one after the other, without gaps; the lowest bit comes first. */
-struct bits {
-	uint8_t *at;
-	uint64_t word;		/* the bits that are not written yet */
-	unsigned int cnt;	/* of these; below 64 */
-};
-
-static inline void put_bits(struct bits *p, uint64_t v, unsigned int width)
+/* Groups of eight, without gaps, the last one filled with zeros; the lowest bit comes first. */
+static void put_bits(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width)
 {
-	p->word |= v << p->cnt;
-	if (p->cnt + width < 64) {
-		p->cnt += width;
-		return;
+	size_t room = (cnt + 7) / 8 * 8;
+	uint8_t *at = buf_room(b, room / 8 * width + 8);
+	uint64_t word = 0;		/* the bits that are not written yet */
+	unsigned int have = 0;		/* of these; below 64 */
+
+	for (size_t i = 0; at && width && i < room; i++) {
+		uint64_t x = i < cnt ? v[i] : 0;
+
+		word |= x << have;
+		have += width;
+		if (have < 64)
+			continue;
+		memcpy(at, &word, 8);
+		at += 8;
+		have -= 64;
+		word = have ? x >> (width - have) : 0;
 	}
-	memcpy(p->at, &p->word, 8);
-	p->at += 8;
-	p->word = p->cnt ? v >> (64 - p->cnt) : 0;
-	p->cnt = p->cnt + width - 64;
-}
-
-/* Room for groups of eight numbers. False: out of memory. */
-static bool begin_bits(struct bits *p, struct buf *b, size_t groups, unsigned int width)
-{
-	*p = (struct bits){ .at = buf_room(b, groups * width + 8) };
-	return p->at;
-}
-
-static void end_bits(struct bits *p, struct buf *b)
-{
-	memcpy(p->at, &p->word, 8);
-	b->len = (size_t)(p->at - b->data) + (p->cnt + 7) / 8;
+	if (!at)
+		return;
+	memcpy(at, &word, 8);
+	b->len = (size_t)(at - b->data) + (have + 7) / 8;
 }
 
 unsigned int parquet_width(uint64_t max)
@@ -47,13 +40,13 @@ unsigned int parquet_width(uint64_t max)
 
 /* ---- runs and groups ---- */
 
-void parquet_put_run(struct buf *b, uint32_t v, size_t cnt, unsigned int width)
+void parquet_put_run(struct buf *b, uint64_t v, size_t cnt, unsigned int width)
 {
 	buf_add_varint(b, (uint64_t)cnt << 1);
 	buf_add(b, &v, (width + 7) / 8);
 }
 
-static size_t run_length(const uint32_t *v, size_t cnt)
+static size_t run_length(const uint64_t *v, size_t cnt)
 {
 	size_t n = 1;
 
@@ -63,33 +56,30 @@ static size_t run_length(const uint32_t *v, size_t cnt)
 }
 
 /* Groups of eight up to the next run that is worth one. Returns the numbers written. */
-static size_t put_groups(struct buf *b, const uint32_t *v, size_t cnt, unsigned int width)
+static size_t put_groups(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width,
+			 size_t least)
 {
-	struct bits bits;
-	size_t n = 0, groups;
+	size_t n = 0;
 
-	while (n < cnt && run_length(v + n, cnt - n < 8 ? cnt - n : 8) < 8)
+	while (n < cnt && run_length(v + n, cnt - n < least ? cnt - n : least) < least)
 		n += 8;
-	groups = n / 8;
+	buf_add_varint(b, n / 8 << 1 | 1);
 	n = n < cnt ? n : cnt;
-	buf_add_varint(b, groups << 1 | 1);
-	if (!begin_bits(&bits, b, groups, width))
-		return cnt;
-	for (size_t i = 0; i < groups * 8; i++)
-		put_bits(&bits, i < n ? v[i] : 0, width);
-	end_bits(&bits, b);
+	put_bits(b, v, n, width);
 	return n;
 }
 
-void parquet_put_hybrid(struct buf *b, const uint32_t *v, size_t cnt, unsigned int width)
+void parquet_put_hybrid(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width)
 {
+	size_t least = width < 4 ? 32 / width : 8;	/* a run is worth its bytes */
+
 	for (size_t i = 0; i < cnt;) {
 		size_t n = run_length(v + i, cnt - i);
 
-		if (n >= 8)
+		if (n >= least)
 			parquet_put_run(b, v[i], n, width);
 		else
-			n = put_groups(b, v + i, cnt - i, width);
+			n = put_groups(b, v + i, cnt - i, width, least);
 		i += n;
 	}
 }
@@ -100,39 +90,28 @@ void parquet_put_hybrid(struct buf *b, const uint32_t *v, size_t cnt, unsigned i
 #define QUARTER (BLOCK / 4)
 
 /* Up to BLOCK differences; quarters without one have no bytes. */
-static void put_block(struct buf *b, const int64_t *deltas, size_t cnt)
+static void put_block(struct buf *b, const int64_t *deltas, size_t cnt, unsigned int unit)
 {
-	uint8_t widths[4] = { 0 };
+	uint8_t widths[4] = { 0 }, width;
 	uint64_t v[BLOCK] = { 0 };
 	int64_t min = deltas[0];
-	struct bits bits;
 	size_t i, last = (cnt + QUARTER - 1) / QUARTER * QUARTER;
 
 	for (i = 1; i < cnt; i++)
 		min = deltas[i] < min ? deltas[i] : min;
 	for (i = 0; i < cnt; i++) {
-		uint8_t width;
-
 		v[i] = (uint64_t)deltas[i] - (uint64_t)min;
-		/* whole bytes pack better than fewer bits */
-		width = (uint8_t)((parquet_width(v[i]) + 7) / 8 * 8);
+		width = (uint8_t)((parquet_width(v[i]) + unit - 1) / unit * unit);
 		if (width > widths[i / QUARTER])
 			widths[i / QUARTER] = width;
 	}
 	buf_add_varint(b, zigzag_encode((uint64_t)min));
 	buf_add(b, widths, sizeof(widths));
-	for (i = 0; i < last; i += QUARTER) {
-		unsigned int width = widths[i / QUARTER];
-
-		if (!begin_bits(&bits, b, QUARTER / 8, width))
-			return;
-		for (unsigned int k = 0; width && k < QUARTER; k++)
-			put_bits(&bits, v[i + k], width);
-		end_bits(&bits, b);
-	}
+	for (i = 0; i < last; i += QUARTER)
+		put_bits(b, v + i, QUARTER, widths[i / QUARTER]);
 }
 
-void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt)
+void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt, unsigned int unit)
 {
 	int64_t deltas[BLOCK];
 	size_t n = 0;
@@ -144,7 +123,7 @@ void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt)
 	for (size_t i = 1; i < cnt; i++) {
 		deltas[n++] = (int64_t)((uint64_t)v[i] - (uint64_t)v[i - 1]);
 		if (n == BLOCK || i + 1 == cnt) {
-			put_block(b, deltas, n);
+			put_block(b, deltas, n, unit);
 			n = 0;
 		}
 	}

@@ -15,8 +15,9 @@
 /* Bits that numbers up to max need; 0 of 0. */
 unsigned int parquet_width(uint64_t max);
 /* v: numbers of width bits, 1 to 32. */
-void parquet_put_hybrid(struct buf *b, const uint32_t *v, size_t cnt, unsigned int width);
+void parquet_put_hybrid(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width);
 /* The same number cnt times. */
-void parquet_put_run(struct buf *b, uint32_t v, size_t cnt, unsigned int width);
-void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt);
+void parquet_put_run(struct buf *b, uint64_t v, size_t cnt, unsigned int width);
+/* unit: each width is a multiple of it, 1 or 8 bits. */
+void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt, unsigned int unit);
 

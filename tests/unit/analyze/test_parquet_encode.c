@@ -45,7 +45,7 @@ static uint64_t get_bits(const struct buf *b, size_t at, size_t nth, unsigned in
 	return v;
 }
 
-static void check_hybrid(const uint32_t *v, size_t cnt, unsigned int width)
+static void check_hybrid(const uint64_t *v, size_t cnt, unsigned int width)
 {
 	struct buf b = { 0 };
 	size_t at = 0, n = 0;
@@ -53,7 +53,7 @@ static void check_hybrid(const uint32_t *v, size_t cnt, unsigned int width)
 	parquet_put_hybrid(&b, v, cnt, width);
 	while (n < cnt) {
 		uint64_t head = get_varint(&b, &at), i;
-		uint32_t same = 0;
+		uint64_t same = 0;
 
 		if (head & 1) {
 			for (i = 0; i < head / 2 * 8 && n < cnt; i++)
@@ -71,13 +71,13 @@ static void check_hybrid(const uint32_t *v, size_t cnt, unsigned int width)
 	buf_done(&b);
 }
 
-static void check_delta(const int64_t *v, size_t cnt)
+static void check_delta(const int64_t *v, size_t cnt, unsigned int unit)
 {
 	struct buf b = { 0 };
 	size_t at = 0, n = 1;
 	int64_t last;
 
-	parquet_put_delta(&b, v, cnt);
+	parquet_put_delta(&b, v, cnt, unit);
 	assert_int_equal(get_varint(&b, &at), 128);
 	assert_int_equal(get_varint(&b, &at), 4);
 	assert_int_equal(get_varint(&b, &at), cnt);
@@ -89,6 +89,7 @@ static void check_delta(const int64_t *v, size_t cnt)
 
 		at += 4;
 		for (unsigned int part = 0; part < 4 && n < cnt; part++) {
+			assert_int_equal(widths[part] % unit, 0);
 			for (unsigned int i = 0; i < 32 && n < cnt; i++) {
 				last = (int64_t)((uint64_t)last + min +
 						 get_bits(&b, at, i, widths[part]));
@@ -114,7 +115,7 @@ static void widths(void **state)
 static void hybrid(void **state)
 {
 	static const unsigned int all[] = { 1, 3, 8, 11, 16, 24, 32 };
-	uint32_t v[CNT_MAX] = { 0 };
+	uint64_t v[CNT_MAX] = { 0 };
 
 	(void)state;
 	check_hybrid(v, 0, 8);
@@ -123,9 +124,9 @@ static void hybrid(void **state)
 			size_t cnt = 1 + (size_t)rand() % CNT_MAX;
 			uint32_t mask = (uint32_t)((UINT64_C(1) << all[w]) - 1);
 
-			/* runs of 1 to 20 */
+			/* runs of 1 to 40 */
 			for (size_t i = 0, left = 0; i < cnt; i++, left--) {
-				left = left ? left : 1 + (size_t)rand() % (try % 20 + 1);
+				left = left ? left : 1 + (size_t)rand() % (try + 1);
 				v[i] = i && left > 1 ? v[i - 1] : (uint32_t)rand() * 7u & mask;
 			}
 			check_hybrid(v, cnt, all[w]);
@@ -139,13 +140,15 @@ static void delta(void **state)
 	int64_t v[CNT_MAX];
 
 	(void)state;
-	check_delta(ends, sizeof(ends) / sizeof(ends[0]));
+	check_delta(ends, sizeof(ends) / sizeof(ends[0]), 1);
+	check_delta(ends, sizeof(ends) / sizeof(ends[0]), 8);
 	for (unsigned int c = 0; c < sizeof(cnts) / sizeof(cnts[0]); c++)
 		for (unsigned int bits = 0; bits <= 60; bits += 6) {
 			for (size_t i = 0; i < cnts[c]; i++)
 				v[i] = (int64_t)(((uint64_t)rand() << 40 ^ (uint64_t)rand() << 20 ^
 						  (uint64_t)rand()) & ((UINT64_C(1) << bits) - 1));
-			check_delta(v, cnts[c]);
+			check_delta(v, cnts[c], 1);
+			check_delta(v, cnts[c], 8);
 		}
 }
 
