@@ -234,7 +234,7 @@ done
 # These wait more than they compute, and what they claim holds whatever else the machine does: no shares of CPU time, no
 # pace, no exact counts of the whole machine. As long as that lasts, one at a time runs beside what comes first, the
 # longest first. What is left then runs with the others.
-beside='kernel/service kernel/metrics_restart kernel/readme crash/kill_recorder crash/bad_disk kernel/containers kernel/start_at kernel/privilege kernel/record_trouble
+beside='kernel/service kernel/fleet_killed kernel/metrics_restart kernel/readme crash/kill_recorder crash/bad_disk kernel/containers kernel/start_at kernel/privilege kernel/record_trouble
 	kernel/stack_copies kernel/action kernel/block_stat kernel/block_owner'
 run_beside()
 {
