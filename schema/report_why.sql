@@ -13,7 +13,7 @@
 --
 -- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
 --   In short           what took the most of their time; the object or system call that half of this is for, and the
---                      thread that ended half of it; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
+--                      thread that ended half of it; last, what idle threads did most of the time; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
@@ -82,13 +82,17 @@ r AS MATERIALIZED (
 	  FROM top CROSS JOIN block_requests AS b WHERE top.kind = 'disk' AND b.end_ns >= :from AND b.end_ns < :to),
 file AS (SELECT file, sum(latency_ns) AS ns, sum(bytes) AS bytes FROM r WHERE mine GROUP BY file ORDER BY ns DESC, file LIMIT 1),
 beside AS (SELECT t.comm AS comm, sum(r.bytes) AS bytes FROM r JOIN threads AS t ON t.utid = r.submitter_utid
-            WHERE NOT r.mine AND NOT thread_in_scope(r.submitter_utid) AND r.dev IN (SELECT dev FROM r WHERE mine) GROUP BY t.upid, t.comm ORDER BY bytes DESC, t.upid, t.comm LIMIT 1)
+            WHERE NOT r.mine AND NOT thread_in_scope(r.submitter_utid) AND r.dev IN (SELECT dev FROM r WHERE mine) GROUP BY t.upid, t.comm ORDER BY bytes DESC, t.upid, t.comm LIMIT 1),
+phrases AS (SELECT column1 AS kind, column2 AS what FROM (VALUES ('running', 'on CPUs'), ('throttled', 'by a quota of CPU time'), ('cpu', 'for a CPU'), ('disk', 'for a disk'), ('lock', 'for locks'),
+	('fault', 'for pages'), ('poll', 'for events'), ('call', 'in system calls'), ('kernel', 'for work, as kernel threads'),
+	('socket', 'for sockets'), ('pipe', 'for pipes'), ('timer', 'for timers'), ('child', 'for children'))),
+-- what idle threads did most of the time, where that is not what the first sentence is about
+idle AS (SELECT t.ns AS ns, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child'), top
+          WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns)
 SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
               duration_text(ns), duration_text(life_ns), ns * 100 / life_ns,
-              CASE kind WHEN 'running' THEN 'on CPUs' WHEN 'throttled' THEN 'by a quota of CPU time' WHEN 'cpu' THEN 'for a CPU' WHEN 'disk' THEN 'for a disk'
-              WHEN 'lock' THEN 'for locks' WHEN 'fault' THEN 'for pages' WHEN 'poll' THEN 'for events' WHEN 'call' THEN 'in system calls' WHEN 'kernel' THEN 'for work, as kernel threads'
-              WHEN 'socket' THEN 'for sockets' WHEN 'pipe' THEN 'for pipes' WHEN 'timer' THEN 'for timers' WHEN 'child' THEN 'for children' ELSE '' END)) AS answer
+              coalesce((SELECT what FROM phrases WHERE phrases.kind = top.kind), ''))) AS answer
   FROM top
 UNION ALL SELECT printf('%s of that was in %s, which has %s of each %s', duration_text(ns), cgroup, duration_text(quota_ns), duration_text(period_ns)) FROM quota
 UNION ALL SELECT printf('%s of that was for %s%s (%s)', duration_text(object.ns), iif(top.kind = 'timer', 'sleeps of ', ''), object.object, object.call)
@@ -100,6 +104,7 @@ UNION ALL SELECT printf('%s ended %s of that; what it did meanwhile: %s', ender.
 UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits', comm, pct) FROM ran WHERE pct >= 25
 UNION ALL SELECT printf('Of the file %s they moved %.3g %s', file, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM file WHERE file NOT NULL
 UNION ALL SELECT printf('Beside them, %s moved %.3g %s on the same disk', comm, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM beside
+UNION ALL SELECT printf('Most of the time, %s of %s, they waited %s', duration_text(idle.ns), duration_text(top.life_ns), idle.what) FROM idle, top
 
 -- section: Waited for (8)
 WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),

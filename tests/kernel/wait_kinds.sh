@@ -121,7 +121,7 @@ for part, want in OBJECTS.items() if files else ():
           (waits[0][1] == "wait_kinds" or part == "tcp" and waits[0][1].startswith("ksoftirqd")), (waits, want))
 
 # The first sentences of why: the kind, the object, and who ended the wait. Of a thread that waited for a CPU for a twentieth of
-# its time, on a busy machine, why says that rather than that it slept.
+# its time, on a busy machine, why says that first, and then that it slept.
 def in_short(path, *args):
     return [r["value"] for r in rows_of(run("report", "-i", path, "why", *args, "--format", "csv")) if r["section"] == "In short"]
 SENTENCES = {"pipe": ["for pipes", r"for pipe:\[%d\] \(read\)" % w["pipe_ino"], "wait_kinds ended .*timer"],
@@ -136,9 +136,13 @@ for part, want in SENTENCES.items() if files else ():
     said = in_short(t.path, *args)
     for_cpu = sum(r["wait_ns"] for r in t.report("waits", *args) if r["kind"] == "cpu")
     if part in ("timer", "child") and 20 * for_cpu >= w[part + "_to"] - w[part + "_from"]:
-        want = ["for a CPU"] + [".* had the CPU for "] * (len(said) - 1)
+        want = ["for a CPU"] + ["had the CPU for "] * (len(said) - 2) + ["^Most of the time, .* they waited for (timers|children)$"]
     check("%s: the first sentences of why say all, in 80 columns" % part, len(said) == len(want) and
           all(re.search(p, s) and len(s) <= 80 for p, s in zip(want, said)), said)
+# The last 40 ms of the wait before are the first sentence's, because a sleeper is idle.
+said = in_short(t.path, "--tid", str(w["tid"]), *t.window(t.at(w["timer_from"] - 40_000_000), t.at(w["timer_to"])))
+check("why: a wait of a thread that is idle most of the time comes first, and then that it is", len(said) > 1 and
+      re.search(r" (in system calls|for a CPU)$", said[0]) and re.search(r"^Most of the time, .* of .*, they waited for timers$", said[-1]), said)
 
 window = t.window(t.at(w["lock_from"]), t.at(w["lock_to"]))
 first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:12]
