@@ -274,15 +274,17 @@ SEC("tp_btf/rss_stat")
 int rss_stat(u64 *ctx)
 {
 	struct mm_struct *mm = (void *)ctx[0];
-	__u32 member = ctx[1];
-	__u32 pid = fix_mm_pid(mm);
+	__u32 member = ctx[1], pid;
 	struct emit e;
 	__s64 pages;
 
+	if (!emit_find(&e, WIRE_RSS, false))
+		return 0;
+	pid = fix_mm_pid(fix_current(e.cnt), mm);
 	if (!pid || filter_drops(pid))
 		return 0;
 	pages = conf_rss_count_arg ? (__s64)CTX_ARG(ctx, 2) : fix_rss_pages(mm, member);
-	if (emit_open(&e, WIRE_RSS))
+	if (emit_clock(&e))
 		send_rss(&e, fix_current_id(e.cnt), pid, member, pages);
 	return 0;
 }
@@ -370,7 +372,7 @@ int vm_released(u64 *ctx)
 	struct pt_regs *regs;
 	long nr;
 
-	if (FIX_ARG(cur)->mm != mm || (conf_only && filter_drops(fix_mm_pid(mm))))
+	if (FIX_ARG(cur)->mm != mm || (conf_only && filter_drops(fix_mm_pid(cur, mm))))
 		return 0;
 	regs = (void *)bpf_task_pt_regs(cur);
 	nr = REGS_NR(regs);
@@ -386,7 +388,7 @@ int vm_released(u64 *ctx)
 	}
 	if (!write && op != EVENT_VM_MUNMAP && op != EVENT_VM_BRK && op != EVENT_VM_MREMAP)
 		return 0;
-	pid = fix_mm_pid(mm);
+	pid = fix_mm_pid(cur, mm);
 	if (!pid)
 		return 0;
 	if (op != EVENT_VM_OTHER) {

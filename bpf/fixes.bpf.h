@@ -116,6 +116,13 @@ static __always_inline __u64 fix_current_id(const struct wire_counters *c)
 	return bpf_get_current_pid_tgid();
 }
 
+/* The same as bpf_get_current_task(), whose variant that gives a typed pointer came with 5.11. */
+static __always_inline struct task_struct *fix_current(const struct wire_counters *c)
+{
+	return (void *)(conf_peek && c->current_at ? fix_peek(c->current_at) :
+						     bpf_get_current_task());
+}
+
 /* task_struct.state became __state: 2f064a59a11f (5.14) */
 static __always_inline __u32 fix_task_state(struct task_struct *task)
 {
@@ -277,15 +284,14 @@ static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 }
 
 /*
- * tgid of the process that a memory map belongs to, or 0 if that is not known. While a fork copies
- * the map, the owner is the child, which still has its parent's ids. At exec the new map has an
- * owner before it is in use. In both cases the map is not the current task's, but the ids are.
- * Such events are left out; the task hooks send the counters once the map is the task's.
+ * tgid of the process that a memory map belongs to, or 0 if that is not known. cur is the current
+ * task. While a fork copies the map, the owner is the child, which still has its parent's ids. At
+ * exec the new map has an owner before it is in use. In both cases the map is not the current
+ * task's, but the ids are. Such events are left out; the task hooks send the counters once the map
+ * is the task's.
  */
-static __always_inline __u32 fix_mm_pid(struct mm_struct *mm)
+static __always_inline __u32 fix_mm_pid(struct task_struct *cur, struct mm_struct *mm)
 {
-	/* The variant of this helper that gives a typed pointer came with 5.11. */
-	struct task_struct *cur = (void *)bpf_get_current_task();
 	__u32 cur_pid = PEEK(cur, tgid), pid;
 
 	if (bpf_core_field_exists(mm->owner)) {
