@@ -380,8 +380,11 @@ int find_cpu_area(struct bpf_iter__task *ctx)
 	if (conf_at_this_cpu_off &&
 	    !bpf_probe_read_kernel(&offset, sizeof(offset), (void *)area + conf_at_this_cpu_off))
 		c->percpu_offset = offset;
-	if (conf_call)
-		c->regs_offset = (__u64)bpf_task_pt_regs(t) - (__u64)t->stack;
+	if (conf_call) {
+		/* Read back it is a number: the verifier subtracts nothing from a typed pointer. */
+		*(volatile __u64 *)&c->regs_offset = (__u64)bpf_task_pt_regs(t);
+		*(volatile __u64 *)&c->regs_offset -= (__u64)t->stack;
+	}
 	return 0;
 }
 
