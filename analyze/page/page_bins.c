@@ -14,13 +14,13 @@
 #define PARTS	      20	/* of a bin that is divided */
 #define BINS_SERVED   400	/* as many as a chart has points: cmd/page/charts.js */
 #define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
-#define BINS_FEW      80
+#define BINS_FEW      60
 #define BIN_EVENTS    8		/* a bin of less would be empty */
 /* a step is to take 0.15 s of CPU time: it decodes so many events for all bins, or for few */
 #define STEP_EVENTS   1000
 #define STEP_EVENTS_FEW 350000
 /* and takes so many slices from the index; of more it has CPU time alone */
-#define STEP_SLICES 100
+#define STEP_SLICES 20
 
 static int add_edge(struct page_bins *b, uint64_t ts_ns)
 {
