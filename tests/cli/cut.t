@@ -39,3 +39,9 @@ $ ebpfrec cut -i golden.ebpfrec --pid 4711 -o none.ebpfrec
 $ ebpfrec cut -i golden.ebpfrec --cgroup /x/y -o none.ebpfrec; ls none.ebpfrec 2>/dev/null
 ? 2
 2> ebpfrec: golden.ebpfrec: there is no cgroup '/x/y' in the trace; `ebpfrec sql -i golden.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them
+
+# A copy of everything remains the same trace, a part is another one.
+
+$ ebpfrec cut -i golden.ebpfrec -o whole.ebpfrec 2>/dev/null; ebpfrec cut -i golden.ebpfrec --to 1s -o part.ebpfrec 2>/dev/null; for t in golden whole part; do grep trace.id= $t.ebpfrec/manifest; done | uniq -c | awk '{ print $1 }'
+1> 2
+1> 1
