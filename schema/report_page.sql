@@ -26,7 +26,7 @@ SELECT u.t_ns AS t_ns, w.column1 AS what, lost_events(w.column1, u.t_ns, u.t_end
 SELECT ts_ns, name, nr FROM marks WHERE ts_ns >= :from AND ts_ns < :to ORDER BY ts_ns
 
 -- section: slow_waits
-WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 50000, 200000) AS yes
+WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 40000, 200000) AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from),
 b AS MATERIALIZED (SELECT :from AS t_ns, :to AS t_end_ns FROM few WHERE yes
 	UNION ALL SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:peaks, '$.waits') WHERE NOT (SELECT yes FROM few))
@@ -35,7 +35,7 @@ SELECT u.t_ns AS at_ns, t.tid AS tid, t.comm AS comm, t.upid AS upid, u.wait_max
  WHERE u.wait_max_ns > 0 ORDER BY u.wait_max_ns DESC LIMIT 20
 
 -- section: slow_requests
-WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 50000, 200000) AS yes
+WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 40000, 200000) AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from),
 b AS MATERIALIZED (SELECT :from AS t_ns, :to AS t_end_ns FROM few WHERE yes
 	UNION ALL SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]') FROM json_each(:peaks, '$.requests') WHERE NOT (SELECT yes FROM few))
@@ -49,7 +49,7 @@ SELECT t_ns, low_ns, sum(ios) AS ios FROM latency_hist(:from, :to, :every, 'none
    AND coalesce(:peaks, '') <> '{}' GROUP BY t_ns, low_ns
 
 -- section: slices
-WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 50000, 200000) AS yes
+WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 40000, 200000) AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from),
 b AS MATERIALIZED (SELECT from_ns, to_ns, event_cnt AS n FROM blocks WHERE from_ns < :to AND to_ns > :from AND NOT (SELECT yes FROM few)),
 w AS MATERIALIZED (SELECT json_extract(value, '$[0]') AS t_ns, json_extract(value, '$[1]') AS t_end_ns
@@ -73,7 +73,7 @@ SELECT kind, from_ns, to_ns, ns, start_ns, dur_ns, cpu, tid, thread, upid, waite
  WHERE nth <= CASE kind WHEN 'whole' THEN 30000 ELSE 3000 END
 
 -- section: leaves
-WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 50000, 200000) AS yes
+WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 40000, 200000) AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from)
 SELECT w.ts_ns AS at_ns, t.tid AS tid, w.preempted AS preempted, call_name(w.call) AS call, object_name(w.call, w.object) AS object
   FROM few CROSS JOIN switches AS w JOIN threads AS t ON t.utid = w.utid
@@ -82,7 +82,7 @@ SELECT w.ts_ns AS at_ns, t.tid AS tid, w.preempted AS preempted, call_name(w.cal
  LIMIT 30000
 
 -- section: requests
-WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 50000, 200000) AS yes
+WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 40000, 200000) AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from)
 SELECT queued_ns, issue_ns, end_ns, dev, op, bytes, file, owner_upid AS upid FROM few CROSS JOIN block_requests
  WHERE end_ns >= :from AND end_ns < :to + 1000000000 AND queued_ns < :to
@@ -90,7 +90,7 @@ SELECT queued_ns, issue_ns, end_ns, dev, op, bytes, file, owner_upid AS upid FRO
  LIMIT 3000
 
 -- section: wakes
-WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 50000, 200000) AS yes
+WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <= iif(:peaks IS NULL, 40000, 200000) AS yes
 	FROM blocks WHERE from_ns < :to AND to_ns > :from)
 SELECT w.ts_ns AS at_ns, a.tid AS waker, b.tid AS tid FROM few CROSS JOIN wakeups AS w JOIN threads AS a ON a.utid = w.utid JOIN threads AS b ON b.utid = w.target_utid
  WHERE w.ts_ns >= :from AND w.ts_ns < :to AND w.utid <> 0 AND NOT w.irq

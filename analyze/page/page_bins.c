@@ -14,13 +14,14 @@
 #define PARTS	      20	/* of a bin that is divided */
 #define BINS_SERVED   400	/* as many as a chart has points: cmd/page/charts.js */
 #define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
+#define BLOCKS_FEW    100	/* a bin of a block would be much wider than a point */
 #define BINS_FEW      60
 #define BIN_EVENTS    8		/* a bin of less would be empty */
 /* a step is to take 0.15 s of CPU time: it decodes so many events for all bins, or for few */
 #define STEP_EVENTS   1000
 #define STEP_EVENTS_FEW 350000
 /* and takes so many slices from the index; of more it has CPU time alone */
-#define STEP_SLICES 20
+#define STEP_SLICES 12
 
 static int add_edge(struct page_bins *b, uint64_t ts_ns)
 {
@@ -52,20 +53,24 @@ static uint64_t round_finely(uint64_t ns)
 	return (ns + power - 1) / power * power;
 }
 
-/* Returns how many events a window has: of each block, its part of them. */
-static double events_within(const struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+/* Returns how many events a window has: of each of its blocks, its part of them. */
+static double events_within(const struct analysis *a, uint64_t from_ns, uint64_t to_ns,
+			    size_t *ret_blocks)
 {
 	double events = 0;
 	size_t cnt;
 	const struct trace_block *b = trace_blocks(a->trace, &cnt);
 
+	*ret_blocks = 0;
 	for (size_t i = 0; i < cnt; i++) {
 		uint64_t first = b[i].from_ns > from_ns ? b[i].from_ns : from_ns,
 			 end = b[i].to_ns < to_ns ? b[i].to_ns : to_ns;
 
-		if (first < end)
-			events += (double)trace_block_events(&b[i], UINT32_MAX) *
-				  (double)(end - first) / (double)(b[i].to_ns - b[i].from_ns);
+		if (first >= end)
+			continue;
+		events += (double)trace_block_events(&b[i], UINT32_MAX) * (double)(end - first) /
+			  (double)(b[i].to_ns - b[i].from_ns);
+		++*ret_blocks;
 	}
 	return events;
 }
@@ -74,15 +79,17 @@ static double events_within(const struct analysis *a, uint64_t from_ns, uint64_t
 static uint64_t bin_length(struct page_bins *b, const struct analysis *a, uint64_t from_ns,
 			   uint64_t to_ns, enum page_effort effort)
 {
-	double events = events_within(a, from_ns, to_ns);
+	size_t blocks;
+	double events = events_within(a, from_ns, to_ns, &blocks);
+	bool can_decode = events <= DECODE_EVENTS || blocks < BLOCKS_FEW;
 	uint64_t bins = (uint64_t)(events / BIN_EVENTS);
 
 	if (effort == PAGE_WHOLE) {
 		b->are_decoded = context_events(a, UINT32_MAX, from_ns, to_ns) <= DECODE_EVENTS;
 		return round_length((to_ns - from_ns) / BINS_WANTED + 1);
 	}
-	b->are_coarse = effort == PAGE_STEP && events > STEP_EVENTS && events <= DECODE_EVENTS;
-	b->are_decoded = events <= (effort == PAGE_STEP ? STEP_EVENTS_FEW : DECODE_EVENTS);
+	b->are_coarse = effort == PAGE_STEP && events > STEP_EVENTS && can_decode;
+	b->are_decoded = effort == PAGE_STEP ? events <= STEP_EVENTS_FEW : can_decode;
 	bins = bins > BINS_SERVED ? BINS_SERVED : bins;
 	if (bins < BINS_FEW || (b->are_coarse && b->are_decoded))
 		bins = BINS_FEW;

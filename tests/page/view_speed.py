@@ -46,7 +46,7 @@ def main():
     url = viewer.stdout.readline().strip()
     with Browser() as browser:
         browser.open(url)
-        if not browser.wait("document.body.dataset.step", 120):
+        if not browser.wait("document.body && document.body.dataset.step", 120):
             raise SystemExit("the page is not drawn")
         first_s = float(browser.evaluate("document.body.dataset.startMs")) / 1e3
         end = int(browser.evaluate("document.body.dataset.step").split("-")[1])
