@@ -52,7 +52,7 @@ for cause, (kind, patterns) in WANTED.items():
     check("%s: they fit in a line of 80 columns" % cause, all(len(a) <= 80 or tmp in a for a in answer), answer)
     if cause == "read":
         rows = t.report("beside", "--tid", str(w["tid"]), *window)
-        ios = t.sql("SELECT coalesce(queued_ns, 0) AS since, end_ns AS until, submitter_utid = (SELECT utid FROM threads WHERE tid = %d) AS mine, "
+        ios = t.sql("SELECT coalesce(queued_ns, 0) AS since, coalesce(end_ns, 1 << 62) AS until, submitter_utid = (SELECT utid FROM threads WHERE tid = %d) AS mine, "
                     "submitter_utid IN (SELECT utid FROM threads WHERE comm = 'culprit') AS others FROM block_requests WHERE owner_upid = submitter_upid" % w["tid"])
         mine = [r for r in ios if r["mine"] and lo <= r["until"] < hi]
         both = sum(any(o["since"] < m["until"] and o["until"] > m["since"] for o in ios if o["others"]) for m in mine)

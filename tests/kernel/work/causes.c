@@ -47,15 +47,17 @@ static volatile long sum;	/* what is computed is used */
 
 static void *hold_and_sync(void *arg)
 {
-	static char data[STEP];
+	static char data[4096];
 	int fd = open(other, O_WRONLY);
 
 	begun++;
 	while (!is_over) {
 		pthread_mutex_lock(&mutex);
 		truth_sleep_ms(4);
-		if (pwrite(fd, data, sizeof(data), 0) != sizeof(data) || fsync(fd))
-			truth_fail(other);
+		/* several times, because one takes a quick disk hardly any time */
+		for (int i = 0; i < 5; i++)
+			if (pwrite(fd, data, sizeof(data), i * 65536) != sizeof(data) || fsync(fd))
+				truth_fail(other);
 		pthread_mutex_unlock(&mutex);
 		truth_sleep_ms(1);
 	}
