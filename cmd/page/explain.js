@@ -44,9 +44,11 @@ function section_table(title, rows, open) {
 		element('button', { class: 'open', onclick: open(row) }, String(row[name])));
 	const cells = (row) => names.map((name, i) => i || !open ? part('td', name, figure(name, row[name])) : first(name, row));
 	const heading = (name) => name.replace(/_(ns|pct)$/, (end) => end === '_pct' ? ' %' : '').replace(/_/g, ' ');
+	const lines = (some) => some.map((row) => element('tr', {}, ...cells(row)));
+	const body = element('tbody', {}, ...lines(rows.slice(0, ROWS))), rest = rows.slice(ROWS);
+	const more = element('button', { onclick: () => { body.append(...lines(rest)); more.remove(); } }, rest.length + ' more');
 	return [element('h3', {}, title), element('div', { class: 'table' }, element('table', {},
-		element('thead', {}, element('tr', {}, ...names.map((name) => part('th', name, heading(name))))),
-		element('tbody', {}, ...rows.map((row) => element('tr', {}, ...cells(row))))))];
+		element('thead', {}, element('tr', {}, ...names.map((name) => part('th', name, heading(name))))), body), ...(rest.length ? [more] : []))];
 }
 
 const selected_question = (view) => 'report?view=' + view + '&from=' + edges[from] + '&to=' + edges[to] +

@@ -10,6 +10,7 @@
 #include "cmd/render/render.h"
 
 #define STACKS_SHOWN 3000	/* of a flame graph: those with most */
+#define SECTION_ROWS 100	/* of `why`; the page shows the first until more are asked for */
 #define FOUND_MAX    15		/* rows of each kind that a search gives */
 #define COLUMNS_MAX  32
 
@@ -77,7 +78,7 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 	uint32_t pid = take_id(q, "pid"), tid = take_id(q, "tid");
 	const struct view_served *v = find_served(http_request_argument(q, "view"));
 	struct question question = { a, {
-		.from_ns = from_ns, .to_ns = to_ns, .summary_rows = REPORT_SECTION_ROWS,
+		.from_ns = from_ns, .to_ns = to_ns, .summary_rows = SECTION_ROWS,
 		.comm = http_request_argument(q, "comm"),
 		.pids = pid ? &pid : NULL, .pid_cnt = pid > 0,
 		.tids = tid ? &tid : NULL, .tid_cnt = tid > 0 } };

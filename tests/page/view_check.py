@@ -164,7 +164,7 @@ def check_why(b, v, trace):
     end = v.window(0, 10**15)["end"]
     a, z = end // 4, end // 2
     pid = answer("report", "cpu", "-i", trace, "--from", seconds(a), "--until", seconds(z))[0]["pid"]
-    wanted = answer("report", "why", "-i", trace, "--from", seconds(a), "--until", seconds(z), "--pid", str(pid))
+    wanted = answer("report", "why", "-i", trace, "--from", seconds(a), "--until", seconds(z), "--pid", str(pid), "--limit", "100")
     got = json.loads(v.ask("%sreport?view=why&from=%d&to=%d&pid=%d" % (v.path, a, z, pid))[1])
     check("it explains a selection as report why does", got == wanted and len(got) > 2, (str(got)[:200], str(wanted)[:200]))
     spikes = "-i", trace, "--from", seconds(a), "--until", seconds(z)
