@@ -125,7 +125,7 @@ static const unsigned int page_order[] = {
 	JOB_SPIKES, ROWS_MEMORY, JOB_PAGE, ROWS_STATES, JOB_SUMMARY, ROWS_CPU, JOB_STACKS,
 	JOB_PROFILE
 };
-/* These tell what stands out. */
+/* The jobs that tell what stands out come first. */
 static const unsigned int first_order[] = { JOB_SPIKES, ROWS_WAITS, ROWS_IO };
 #define CNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 

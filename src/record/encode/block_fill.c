@@ -366,9 +366,9 @@ static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wi
 #define UNWOUND_MAX 127	/* frames */
 
 /*
- * Where the copy of the stack ends, or code runs on another stack as that of Go's runtime does, the
- * kernel may have gone on by frame pointers. Returns the number of frames with those of the kernel
- * that lie beyond the last one.
+ * The kernel may have gone on by frame pointers where the copy of the stack ends, or where code
+ * runs on another stack as that of Go's runtime does. Returns the number of frames with those of
+ * the kernel that lie beyond the last one.
  */
 static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 				    const struct stack_frames *kernels)
