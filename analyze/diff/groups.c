@@ -104,7 +104,6 @@ static size_t family_of(const char *figure)
 
 /* ---- a run ---- */
 
-
 static int take_process(void *ctx, const struct value *v)
 {
 	struct groups *g = ctx;
@@ -281,7 +280,6 @@ static size_t take_values(const struct groups *g, const double *cell, size_t fam
 	}
 	return n;
 }
-
 
 size_t groups_values(const struct groups *g, const struct groups_row *row, int group, double *ret)
 {

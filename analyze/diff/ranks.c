@@ -10,7 +10,6 @@
 
 #define ROUNDING 1e-9
 
-
 static double median_of(const double *v, size_t cnt)
 {
 	return cnt % 2 ? v[cnt / 2] : (v[cnt / 2 - 1] + v[cnt / 2]) / 2;
@@ -161,7 +160,6 @@ struct place {
 	double p;
 	size_t at;
 };
-
 
 int ranks_correct(double *p, size_t cnt)
 {

@@ -66,7 +66,6 @@ static void begin_event(struct perfetto *x, uint64_t ts_ns, uint64_t track, unsi
 		perfetto_text(&x->packet, EVENT_NAME, name);
 }
 
-
 static int write_event(struct perfetto *x, uint64_t ts_ns, uint64_t track, unsigned int type,
 		       const char *name)
 {

@@ -51,4 +51,3 @@ int parquet_row(struct parquet *p, const struct value *values, struct err *e);
 /* Writes the rest and the footer. Without it the file is damaged. Does not close out. */
 int parquet_finish(struct parquet *p, struct err *e);
 void parquet_free(struct parquet *p);
-

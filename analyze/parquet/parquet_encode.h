@@ -20,4 +20,3 @@ void parquet_put_hybrid(struct buf *b, const uint64_t *v, size_t cnt, unsigned i
 void parquet_put_run(struct buf *b, uint64_t v, size_t cnt, unsigned int width);
 /* unit: each width is a multiple of it, 1 or 8 bits. */
 void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt, unsigned int unit);
-

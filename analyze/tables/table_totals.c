@@ -295,7 +295,7 @@ static int totals_step(void *state, struct rowbuf *out, struct err *e)
 	if (ret < 0)
 		return ret;
 	s->is_read = true;
-	for (;s->given < s->group_cnt && out->row_cnt < TABLE_BATCH_ROWS; s->given++)
+	for (; s->given < s->group_cnt && out->row_cnt < TABLE_BATCH_ROWS; s->given++)
 		give_group(s, s->given, rowbuf_add(out));
 	return s->given < s->group_cnt;
 }

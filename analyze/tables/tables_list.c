@@ -16,7 +16,6 @@
 #include "format/hook.h"
 #include "table_columns.h"
 
-
 struct list {
 	/* The row at a place, and how many there are; NULL: more() fills all cells. */
 	const void *(*row)(const struct analysis *a, size_t i, size_t *ret_cnt);

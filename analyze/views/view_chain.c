@@ -171,7 +171,6 @@ static void give_piece(struct chain *c, struct cell *cells, const struct piece *
 	const struct trace *t = c->v.a->trace;
 	char text[OBJECT_TEXT_BYTES];
 
-
 	cell_text(&cells[COL_BLOCKING_CHAIN_KIND],
 		  p->state == THREAD_RUNNING ?
 			  "running" :
@@ -184,7 +183,7 @@ static void give_piece(struct chain *c, struct cell *cells, const struct piece *
 
 /* p: NULL: nothing is known of the thread then, or it had ended. */
 static void give_part(struct chain *c, uint32_t thread, uint64_t from_ns, uint64_t to_ns,
-		     const struct piece *p)
+		      const struct piece *p)
 {
 	const struct analysis *a = c->v.a;
 	const struct trace_thread *h = trace_thread_find(a->trace, dense_utid(&a->ids, thread));

@@ -210,7 +210,6 @@ static enum verdict judge(const struct finding *f)
 		       VERDICT_FAIL : VERDICT_INDETERMINATE;
 }
 
-
 static double median_of(double *v, unsigned int cnt)
 {
 	qsort(v, cnt, sizeof(*v), compare_double);

@@ -70,7 +70,8 @@ const struct row_sink *sparkline_sink(const struct sparkline *s)
 
 static const char *level_text(const struct sparkline *s, double share)
 {
-	static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄",
+					      "▅", "▆", "▇", "█" };
 	static const char *const ascii[] = { " ", ".", ":", "-", "=", "+", "*", "#", "@" };
 	int level = share <= 0 ? 0 : (int)ceil(share * 8);
 
