@@ -13,8 +13,9 @@
 --
 -- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
 --   In short           what took the most of their time; the object or system call that half of this is for, and the
---                      thread that ended half of it; last, what idle threads did most of the time; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
---                      the file whose requests took longest, and the process that moved most on the same devices
+--                      thread that ended half of it; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
+--                      the file whose requests took longest, and the process that moved most on the same devices;
+--                      last, what idle threads did most of the time
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.

@@ -23,7 +23,7 @@
 
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
 #define ROWS_SERVED   8000
-#define ROWS_COARSE   1500	/* until the fine bins come, which then have those */
+#define ROWS_COARSE   1500	/* of coarse bins, until fine ones come with ROWS_SERVED */
 #define TWO_THREADS_SLICES 1000 /* of more, two would need more than 256 MiB */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000

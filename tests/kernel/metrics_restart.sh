@@ -22,7 +22,7 @@ check "metrics, rules: they ask for metrics that there are" '[ -z "$unknown" ]' 
 [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) != *microhttpd* ]] ||
 	{ skip metrics_endpoint "this program was built without libmicrohttpd"; exit; }
 
-# All CPUs are busy, so that what is counted twice is more than there can be: with this where nothing else wants them.
+# All CPUs are busy, so that what is counted twice is more than there can be. The load is nice, because other scripts run beside this one.
 cat >"$tmp/load" <<END
 for cpu in \$(seq $(nproc)); do
 	nice -n 19 '$WORK/busy_threads' until '$tmp/hold.load' >/dev/null &

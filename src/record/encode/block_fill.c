@@ -344,6 +344,7 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 	return id;
 }
 
+/* Records with stacks stay out of fill_record(), whose frame would have room for theirs. */
 static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wire_stack *r)
 {
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, wire_hook_kind[r->of], 0 };
