@@ -15,6 +15,7 @@
 #define TASK_PSR_MODE32 0x10
 #define CALL_FUTEX_PRIVATE 128
 #define CALL_FDS_MIN 64	/* every table of files has so many places (NR_OPEN_DEFAULT) */
+#define SUPER_I_KERNEL 6	/* SB_I_NOEXEC and SB_I_NODEV: proc, sysfs, control groups */
 #define INODE_S_ANON (1u << 19)	/* an anonymous inode has the mode of a file since 6.16 */
 
 /* Holds what a task does, and what it waits for. */
@@ -85,6 +86,7 @@ static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 f
 	struct files_struct *files = FIX_CAST(task)->files;
 	struct fdtable *fdt = FIX_CAST(files)->fdt;
 	struct thread_info___word *place;
+	struct super_block *super;
 	struct inode *inode;
 	struct file *file;
 	__u64 name;
@@ -115,10 +117,14 @@ static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 f
 		c->object = FIX_CAST(inode)->i_ino;
 	else if (mode == WIRE_FILE_DEVICE || mode == WIRE_FILE_BLOCK_DEVICE)
 		c->object = FIX_CAST(inode)->i_rdev;
-	else
-		c->object = WIRE_OBJECT_FILE(FIX_CAST(inode)->i_ino,
-					     BPF_CORE_READ(inode, i_sb, s_dev),
+	else {
+		super = FIX_CAST(inode)->i_sb;
+		c->object = WIRE_OBJECT_FILE(FIX_CAST(inode)->i_ino, BPF_CORE_READ(super, s_dev),
 					     FIX_CAST(inode)->i_generation);
+		if (mode == WIRE_FILE_REGULAR &&
+		    (BPF_CORE_READ(super, s_iflags) & SUPER_I_KERNEL) == SUPER_I_KERNEL)
+			return WIRE_FILE_KERNEL;
+	}
 	if (mode == WIRE_FILE_SOCKET)
 		c->socket = file;
 	return mode;

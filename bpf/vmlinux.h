@@ -287,6 +287,7 @@ struct dentry___plain {
 
 struct super_block {
 	u32 s_dev;
+	unsigned long s_iflags;
 };
 
 struct address_space {

@@ -2,6 +2,11 @@
 -- note: Each row is a kind of wait, and the system call in which threads waited. WAIT is the time
 --   of waits in the window; with the time on CPUs it adds up to the life of the threads. The
 --   number and the maximum are of the waits that ended in the window, each with its whole length.
+--   Kinds: cpu, no CPU was free; throttled, the quota of CPU time was used up; disk, a block request
+--   of the thread's own, or a call that reads, writes or syncs a file; lock, also a condition
+--   variable or a semaphore; poll, for one of several things; child, also a thread's end; fault, a
+--   page of memory that had to be read or given; kernel, a kernel thread without work; call, another
+--   system call, or a file of another type, such as a terminal; unknown, nobody knows in which call.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
 -- reach: before
@@ -23,7 +28,8 @@
 --                child      wait4, waitid, vfork; pthread_join of glibc: the end of another thread
 --                fault      an exception of user code: a page that had to be read or given
 --                kernel     kernel threads, which wait for work
---                call       another system call, or a file of another type (a terminal, an eventfd)
+--                call       another system call, or a file of another type: a terminal, an eventfd,
+--                           or one of proc, sysfs or the control groups (cgroup.procs)
 --                stopped    stopped or traced
 --                unknown    unknown_ns of report_states.sql, and a sleep of which the call is not known:
 --                           it began before the trace, or the kernel is older than 5.15

@@ -36,6 +36,7 @@ enum call_file {
 	CALL_FILE_TIMER = 7,		/* no file: a time */
 	CALL_FILE_REGULAR = 8,
 	CALL_FILE_THREAD = 9,		/* no file: the end of another thread of the process */
+	CALL_FILE_KERNEL = 10,		/* of proc, sysfs or the control groups */
 	CALL_FILE_SOCKET = 12,
 	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
 };
@@ -86,6 +87,7 @@ static inline enum call_object call_object_of(uint32_t call)
 		[CALL_FILE_TIMER] = CALL_OBJECT_TIMER,
 		[CALL_FILE_REGULAR] = CALL_OBJECT_FILE,
 		[CALL_FILE_THREAD] = CALL_OBJECT_THREAD,
+		[CALL_FILE_KERNEL] = CALL_OBJECT_FILE,
 		[CALL_FILE_SOCKET] = CALL_OBJECT_SOCKET,
 		[CALL_FILE_ANONYMOUS] = CALL_OBJECT_ANONYMOUS,
 	};

@@ -232,6 +232,9 @@ if os.path.exists(tmp + "/throttled"):
     check("throttled time is what cpu.stat counts", 0.95 * want <= got <= 1.05 * want + others, (got, want, others))
     waits = [r for r in q.report("waits", "--by", "comm", *its) if r["comm"] == "quota" and r["kind"] == "throttled"]
     check("waits has the same time", [r["wait_ns"] for r in waits] == [got], (waits, got))
+    # To move itself it wrote to a file of the control groups, which waits for all CPUs to have been elsewhere.
+    wrote = [r["kind"] for r in q.report("waits", "--by", "comm", *its) if r["call"] == "write" and r["kind"] != "cpu"]
+    check("a file of the kernel is no disk", not files or wrote == ["call"], wrote)
     group, periods = open(tmp + "/group").read().strip(), int(open(tmp + "/periods").read())
     rows = [r for r in q.report("throttle") if r["cgroup"] == "/" + group]
     check("throttle: the group, by its path, with its last quota", [(r["quota_ns"], r["period_ns"]) for r in rows] == [(40_000_000, 100_000_000)], rows)

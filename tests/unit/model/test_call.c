@@ -48,6 +48,8 @@ static void test_type_of_a_file_says_what_a_read_waits_for(void **state)
 	assert_int_equal(kind(call | CALL_FILE_SOCKET << 9), WAIT_SOCKET);
 	assert_int_equal(kind(call | CALL_FILE_REGULAR << 9), WAIT_DISK);
 	assert_int_equal(kind(call | CALL_FILE_DEVICE << 9), WAIT_CALL);
+	assert_int_equal(kind(call | CALL_FILE_KERNEL << 9), WAIT_CALL);
+	assert_int_equal(call_object_of(call | CALL_FILE_KERNEL << 9), CALL_OBJECT_FILE);
 	assert_int_equal(kind(call | CALL_FILE_ANONYMOUS << 9), WAIT_CALL);
 	assert_int_equal(kind(call), WAIT_CALL);
 	call = CALL_IS_NUMBER | SYS_futex | CALL_FILE_THREAD << 9;
