@@ -16,6 +16,7 @@
 -- were recorded (record --profile). Columns:
 --   function         of the program or the kernel, as stacks name it. [no sample]: threads that used the CPU, and have no
 --                    sample in the window
+--   mode             user or kernel: functions of both may have the same name
 --   self_ns          the part of the time on the CPU in which it ran itself. It adds up to oncpu_ns of report cpu, exactly
 --   self_pct         self_ns in percent of that of all rows
 --   total_ns         the part in which it or a function that it called ran
@@ -24,17 +25,20 @@
 -- The formats of stacks have a row per stack (report_profile_stacks.sql).
 WITH s AS MATERIALIZED (
 	SELECT row_number() OVER () AS n, utid, upid, samples, oncpu_ns,
-	       '[' || replace(json_quote(coalesce(stack_text(stack, last_ns), '[no sample]')), ';', '","') || ']' AS frames
+	       iif(stack IS NULL, '[no sample]', stack_text(stack, last_ns, 'user')) AS user, stack_text(stack, last_ns, 'kernel') AS kernel
 	  FROM cpu_profile(:from, :to)),
+frames AS (
+	SELECT s.*, m.column1 AS mode, '[' || replace(json_quote(iif(m.column1 = 'user', user, kernel)), ';', '","') || ']' AS list
+	  FROM s CROSS JOIN (VALUES ('user'), ('kernel')) AS m WHERE iif(m.column1 = 'user', user, kernel) NOT NULL),
 -- a function that is on a stack twice counts once
 f AS (
-	SELECT s.utid AS utid, s.upid AS upid, j.value AS function, s.samples AS samples, s.oncpu_ns AS oncpu_ns,
-	       max(j.key) = json_array_length(s.frames) - 1 AS is_self
-	  FROM s, json_each(s.frames) AS j GROUP BY s.n, j.value)
-SELECT $cpukeys u.function AS function, sum(u.oncpu_ns * u.is_self) AS self_ns,
+	SELECT s.utid AS utid, s.upid AS upid, j.value AS function, s.mode AS mode, s.samples AS samples, s.oncpu_ns AS oncpu_ns,
+	       max(j.key) = json_array_length(s.list) - 1 AND (s.mode = 'kernel' OR s.kernel IS NULL) AS is_self
+	  FROM frames AS s, json_each(s.list) AS j GROUP BY s.n, s.mode, j.value)
+SELECT $cpukeys u.function AS function, nullif(u.mode, iif(u.function = '[no sample]', 'user', '')) AS mode, sum(u.oncpu_ns * u.is_self) AS self_ns,
        round(100.0 * sum(u.oncpu_ns * u.is_self) / nullif(sum(sum(u.oncpu_ns * u.is_self)) OVER (), 0), 3) AS self_pct,
        sum(u.oncpu_ns) AS total_ns, sum(u.samples * u.is_self) AS samples, sum(u.samples) AS total_samples,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
   FROM f AS u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
- GROUP BY $cpugroup u.function
- ORDER BY self_ns DESC, samples DESC, total_ns DESC, u.function
+ GROUP BY $cpugroup u.function, u.mode
+ ORDER BY self_ns DESC, samples DESC, total_ns DESC, u.function, u.mode

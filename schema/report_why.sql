@@ -150,12 +150,13 @@ SELECT state, ns AS time_ns, round(100.0 * ns / nullif(sum(ns) OVER (), 0), 3) A
 
 -- section: ?Where it ran (5: report profile)
 WITH s AS MATERIALIZED (
-	SELECT samples, oncpu_ns, '[' || replace(json_quote(coalesce(stack_text(stack, last_ns), '[no sample]')), ';', '","') || ']' AS frames
+	SELECT samples, oncpu_ns, stack_text(stack, last_ns, 'kernel') NOT NULL AS in_kernel,
+	       '[' || replace(json_quote(coalesce(stack_text(stack, last_ns), '[no sample]')), ';', '","') || ']' AS frames
 	  FROM cpu_profile(:from, :to))
 SELECT function, self_ns, round(100.0 * self_ns / nullif(sum(self_ns) OVER (), 0), 3) AS self_pct, samples, called_by
   FROM (SELECT json_extract(frames, '$[#-1]') AS function, sum(oncpu_ns) AS self_ns, sum(samples) AS samples,
                json_extract(frames, '$[#-2]') AS called_by, max(oncpu_ns)
-          FROM s GROUP BY 1)
+          FROM s GROUP BY 1, in_kernel)
  WHERE (SELECT sum(samples) FROM s) > 0
  ORDER BY self_ns DESC, samples DESC, function
 

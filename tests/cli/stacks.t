@@ -267,35 +267,35 @@ $ ebpfrec info --columns -i stacks.ebpfrec --format csv | grep ^state | cut -d, 
 $ ebpfrec report -i stacks.ebpfrec profile
 1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> PID  COMM               FUNCTION                   SELF  SELF %   TOTAL  SAMPLES  TOTAL SAMPLES
-1> 100  make               [no sample]              1.00 s    37.2  1.00 s        0              0
-1> 200  cc1                ufunc_12                 720 ms    26.8  1.20 s        3              5
-1> 200  cc1                function_ffffffff810010  480 ms    17.8  480 ms        2              2
-1> 300  =1+\x1b[31m,"\xff  function_ffffffff810010  250 ms     9.3  250 ms        1              1
-1> 200  cc1                [no stack]               240 ms     8.9  240 ms        1              1
-1> 200  cc1                ufunc_1                    0 ns     0.0  1.20 s        0              5
+1> PID  COMM               FUNCTION                 MODE      SELF  SELF %   TOTAL  SAMPLES  TOTAL SAMPLES
+1> 100  make               [no sample]              -       1.00 s    37.2  1.00 s        0              0
+1> 200  cc1                ufunc_12                 user    720 ms    26.8  1.20 s        3              5
+1> 200  cc1                function_ffffffff810010  kernel  480 ms    17.8  480 ms        2              2
+1> 300  =1+\x1b[31m,"\xff  function_ffffffff810010  kernel  250 ms     9.3  250 ms        1              1
+1> 200  cc1                [no stack]               user    240 ms     8.9  240 ms        1              1
+1> 200  cc1                ufunc_1                  user      0 ns     0.0  1.20 s        0              5
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
 1> The time is exact: the time on the CPU that each thread had is divided among its samples in the window. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec profile --from 1s --to 1.035s --format csv; ebpfrec report -i stacks.ebpfrec cpu --from 1s --to 1.035s --format csv
-1> pid,comm,function,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
-1> 200,cc1,ufunc_12,23333333,66.667,35000000,2,3,1,0
-1> 200,cc1,function_ffffffff810010,11666667,33.333,11666667,1,1,1,0
-1> 200,cc1,ufunc_1,0,0,35000000,0,3,1,0
+1> pid,comm,function,mode,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
+1> 200,cc1,ufunc_12,user,23333333,66.667,35000000,2,3,1,0
+1> 200,cc1,function_ffffffff810010,kernel,11666667,33.333,11666667,1,1,1,0
+1> 200,cc1,ufunc_1,user,0,0,35000000,0,3,1,0
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
 1> 200,cc1,35000000,100,0,0,1,0,,,
 
 $ ebpfrec report -i stacks.ebpfrec profile --from 2.1s --by comm,thread_name --format csv
-1> thread_name,comm,function,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
-1> make,make,[no sample],500000000,55.556,500000000,0,0,0,3
-1> cc1,cc1,[no sample],400000000,44.444,400000000,0,0,0,3
+1> thread_name,comm,function,mode,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
+1> make,make,[no sample],,500000000,55.556,500000000,0,0,0,3
+1> cc1,cc1,[no sample],,400000000,44.444,400000000,0,0,0,3
 2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i stacks.ebpfrec profile --sort total_ns --comm cc1 --limit 2 --format csv
-1> pid,comm,function,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
-1> 200,cc1,ufunc_12,719999799,50,1199999666,3,5,0,3
-1> 200,cc1,ufunc_1,0,0,1199999666,0,5,0,3
+1> pid,comm,function,mode,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
+1> 200,cc1,ufunc_12,user,719999799,50,1199999666,3,5,0,3
+1> 200,cc1,ufunc_1,user,0,0,1199999666,0,5,0,3
 2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i stacks.ebpfrec profile --format folded

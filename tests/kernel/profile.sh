@@ -55,7 +55,7 @@ for f, cnt in inner.items():
 system = [r["text"] or "" for r in t.sql("SELECT stack_text(stack, ts_ns, 'kernel') AS text " + ITS % w["tid_system"])]
 check("profile: a thread in system calls has kernel stacks", sum("vfs_read" in x for x in system) >= 0.8 * len(system) - 10 and system, system[:3])
 stacks = [r["text"] or "" for r in t.sql("SELECT stack_text(stack, ts_ns) AS text " + ITS % w["tid_system"])]
-check("profile: of which user space is the outer part", any(re.search("system_calls;.*vfs_read", x) for x in stacks), stacks[:3])
+check("profile: of which user space is the outer part", any(re.search("system_calls;vfs_read;.*vfs_read", x) for x in stacks), stacks[:3])
 # (what the scheduler calls of perf at a switch is the thread's)
 own = [x for x in stacks if re.search("bpf_prog_|bpf_overflow|perf_event_overflow|perf_swevent|hrtimer_interrupt", x)]
 check("profile: no frame is the recorder's own", not own, own[:3])
@@ -89,6 +89,9 @@ span = t.one("SELECT max(ts_ns) FROM switches")
 for args in [()] + [("--from", "%dns" % (span * i // 7), "--to", "%dns" % (span * (i + 1) // 7)) for i in range(7)]:
     a, b = times(t, "profile", "self_ns", *args), times(t, "cpu", "oncpu_ns", *args)
     check("profile: each thread's rows add up to its time on the CPU %s" % " ".join(args), a == b and a, {k: (a.get(k), b.get(k)) for k in a.keys() | b.keys() if a.get(k) != b.get(k)})
+modes = {r["mode"]: r for r in t.report("profile", "--tid", str(w["tid_system"])) if r["function"].startswith("vfs_read")}
+check("profile: functions of the program and of the kernel with one name have rows of their own", sorted(modes) == ["kernel", "user"] and
+      modes["user"]["total_ns"] > modes["kernel"]["total_ns"] > 0, modes)
 names = t.report("profile", "--tid", str(w["tid_user"]))
 self_ns = {f: sum(r["self_ns"] for r in names if "burn_" + f in r["function"]) for f in inner}
 check("profile: a caller has the time of what it calls", sum(self_ns.values()) <= sum(r["total_ns"] for r in names if r["function"] == "burn_outer"), names[:6])
@@ -105,7 +108,7 @@ def of_thread(name, thread):
 # A program without frame pointers: of each sample the whole chain, from the thread's first function. At its start a thread is
 # in code of the C library that has no frame yet, and in the kernel before it has run.
 if Trace(tmp + "/bare").one("SELECT count(*) FROM info WHERE key = 'profile.unwind' AND value = 'dwarf'"):
-    chains = { "user": r"^(_*clone3?;)?(start_thread;)?user;burn_outer;burn_", "system": r"^(_*clone3?;)?(start_thread;)?system_calls;read_zeroes;" }
+    chains = { "user": r"^(_*clone3?;)?(start_thread;)?user;burn_outer;burn_", "system": r"^(_*clone3?;)?(start_thread;)?system_calls;vfs_read;" }
     for thread, chain in chains.items():
         got = of_thread("bare", thread)
         check("profile: without frame pointers, the whole chain of thread %s" % thread,

@@ -6,7 +6,7 @@
  *
  *     thread user     burn_alpha() 60 ms, burn_beta() 30 ms, burn_gamma() 10 ms of CPU time, all
  *                     called by burn_outer()
- *     thread system   read_zeroes(): reads of /dev/zero, 50 ms of CPU time
+ *     thread system   vfs_read(): reads of /dev/zero, 50 ms of CPU time
  *
  * and of thread idle, which sleeps all the time.
  */
@@ -78,7 +78,8 @@ static void *user(void *arg)
 	return arg;
 }
 
-static NOINLINE void read_zeroes(int fd)
+/* named as a function of the kernel that it leads to */
+static NOINLINE void vfs_read(int fd)
 {
 	static char room[1 << 20];
 	uint64_t from_ns = truth_cpu_ns();
@@ -99,7 +100,7 @@ static void *system_calls(void *arg)
 	if (fd < 0)
 		truth_fail("/dev/zero");
 	for (i = 0; i < rounds; i++)
-		read_zeroes(fd);
+		vfs_read(fd);
 	tell("tid_system", (uint64_t)truth_tid());
 	tell("cpu_system", truth_cpu_ns());
 	return arg;
