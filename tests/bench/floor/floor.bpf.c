@@ -11,6 +11,7 @@
 
 #define RING_BYTES (1 << 20)
 #define ROUNDS 1000
+#define RECORD_BYTES 32	/* of a switch */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -23,6 +24,20 @@ struct {
 	__type(key, __u32);
 	__type(value, __u64);
 } numbers SEC(".maps");
+
+#define STAGE_BYTES 4096
+
+struct stage {
+	__u32 used, busy;
+	__u8 data[STAGE_BYTES];
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct stage);
+} stages SEC(".maps");
 
 __u64 sink = 0, result_ns = 0;
 static void *(*const cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
@@ -45,12 +60,35 @@ static void *(*const cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_R
 
 static __always_inline void put_ringbuf(void)
 {
-	__u64 *record = bpf_ringbuf_reserve(&ringbuf, 24, 0);
+	__u64 *record = bpf_ringbuf_reserve(&ringbuf, RECORD_BYTES, 0);
 
 	if (!record)
 		return;
-	record[0] = record[1] = record[2] = 1;
+	record[0] = record[1] = record[2] = record[3] = 1;
 	bpf_ringbuf_submit(record, BPF_RB_NO_WAKEUP);
+}
+
+/* Records are collected in an area, which goes into the ring as a whole when it is full. */
+static __always_inline void put_staged(void)
+{
+	__u32 zero = 0, at;
+	struct stage *s = bpf_map_lookup_elem(&stages, &zero);
+	__u64 *record;
+
+	if (!s || s->busy)
+		return;
+	s->busy = 1;
+	barrier();
+	at = s->used;
+	if (at > STAGE_BYTES - RECORD_BYTES) {
+		bpf_ringbuf_output(&ringbuf, s->data, STAGE_BYTES, BPF_RB_NO_WAKEUP);
+		at = 0;
+	}
+	record = (void *)s->data + at;
+	record[0] = record[1] = record[2] = record[3] = 1;
+	barrier();
+	s->used = at + RECORD_BYTES;
+	s->busy = 0;
 }
 
 PIECE(empty_loop, barrier())
@@ -67,6 +105,7 @@ PIECE(read_typed,
       struct task_struct *t = cast((void *)task, bpf_core_type_id_kernel(struct task_struct));
       sink = t->pid)
 PIECE(ring_bpf, put_ringbuf())
+PIECE(ring_staged, put_staged())
 
 /*
  * These are attached to a tracepoint that floor.c picks: empty programs, one after the other,
