@@ -64,14 +64,14 @@ static int wait_for_instant(struct snapshot *s)
 	return c;
 }
 
-static int describe(const char *copy, const char *new)
+static int say_result(const char *copy)
 {
 	struct err e = { "" };
 	const struct trace_block *b;
 	uint64_t bytes = 0;
 	struct trace *t;
 	size_t blocks;
-	int r = trace_open(&t, new, &e);
+	int r = trace_open(&t, copy, &e);
 
 	if (r)
 		return say_error("%s", err_text(&e, r));
@@ -110,8 +110,8 @@ static int write_copy(void *ctx, const char *path, struct err *e)
 						  .gid = geteuid() ? (gid_t)-1 : st.st_gid },
 			e);
 	close(dir_fd);
-	return r ? say_error("%s: %s%s", input_path(&s->in), err_text(e, r), input_owner_hint(r))
-		 : describe(s->copy, path);
+	return r ? say_error("%s: %s%s", input_path(&s->in), err_text(e, r), input_owner_hint(r)) :
+		   0;
 }
 
 static int run(void *job)
@@ -126,7 +126,7 @@ static int run(void *job)
 	close(dir_fd);
 	if (s->at && timeexpr_resolve_future(s->at, clock_real_ns(), &s->at_real_ns, &e))
 		return opts_usage_error("--at: %s", e.text);
-	return new_trace_make(NULL, s->copy, write_copy, s, NULL);
+	return new_trace_make(NULL, s->copy, write_copy, s, NULL) ?: say_result(s->copy);
 }
 
 const struct opts_command snapshot_opts = {

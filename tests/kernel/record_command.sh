@@ -54,9 +54,9 @@ check "repeat: the notes say which run it is, and which one warms up" \
 	"$(grep -h note "$tmp"/many.*/manifest)"
 record none -e task --repeat 3 -- no-such-command-here
 check "repeat: what cannot be run is tried once" "[ $? -eq 127 ] && [ \$(grep -c no-such '$tmp/none.err') -eq 1 ]" "$(cat "$tmp/none.err")"
-"$EBPFREC" record -o "$tmp/few" -e task --repeat 50 -- sleep 0.5 >"$tmp/few.out" 2>"$tmp/few.err" </dev/null &
+"$EBPFREC" record -o "$tmp/few" -e task --repeat 50 -- sh -c "echo >>'$tmp/few.runs'; exec sleep 0.5" >"$tmp/few.out" 2>"$tmp/few.err" </dev/null &
 recorder=$!
-wait_for "the first run of few records" 100 "[ -e '$tmp/few.1/manifest' ]"
+wait_for "the first run of few" 100 "[ -e '$tmp/few.runs' ]"
 kill -INT $recorder
 wait $recorder
 rc=$?
