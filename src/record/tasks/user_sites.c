@@ -277,14 +277,17 @@ static int note(void *ctx, const struct map_record *r)
 /* Parses one line of /proc/PID/maps; false: the memory lacks the permission, a letter. */
 static bool parse_line(char *line, char permission, struct map_record *r)
 {
+	const char *perms = strchr(line, ' '), *found = perms ? strchr(perms, permission) : NULL;
 	unsigned long long start, end, offset, ino;
 	unsigned int major, minor;
-	char perms[8];
 	int at = 0;
 
+	/* most mappings lack it, and scanning a line is most of the work */
+	if (!found || found - perms > 4)
+		return false;
 	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "%llx-%llx %7s %llx %x:%x %llu %n", &start, &end, perms, &offset, &major,
-		   &minor, &ino, &at) < 7 || !at || !strchr(perms, permission))
+	if (sscanf(line, "%llx-%llx %*s %llx %x:%x %llu %n", &start, &end, &offset, &major,
+		   &minor, &ino, &at) < 6 || !at)
 		return false;
 	r->start = start;
 	r->end = end;
