@@ -26,6 +26,7 @@
 #define DEFAULT_POLL_MS 50
 #define FEED_POLL_MS 5	/* a feed wakes nobody, and may fill in 50 ms */
 #define PUBLISH_BYTES (64 * 1024)
+#define SHORT_BYTES 48	/* nearly all records are 24 to 48 bytes long */
 /*
  * A record's instant is read some ns before the record is in the ring, or longer before when a
  * hypervisor takes the CPU away in between. A slice waits so long for such records.
@@ -197,23 +198,8 @@ static void slabs_put(struct ring_group *g, struct ring_slice *slice)
 	slice->first = slice->last = NULL;
 }
 
-/* Nearly all records are 24 to 48 bytes long, for which this is less work than memcpy(). */
-static inline void copy_record(unsigned char *to, const unsigned char *from, size_t bytes)
-{
-	if (bytes > 64 || bytes < 16) {
-		memcpy(to, from, bytes);
-		return;
-	}
-	if (bytes > 32) {
-		memcpy(to + 16, from + 16, 16);
-		memcpy(to + bytes - 32, from + bytes - 32, 16);
-	}
-	memcpy(to, from, 16);
-	memcpy(to + bytes - 16, from + bytes - 16, 16);
-}
-
-static inline bool slice_append(struct ring_group *g, struct ring_slice *slice, const void *record,
-				size_t bytes, bool beyond_limit)
+static bool slice_append(struct ring_group *g, struct ring_slice *slice, const void *record,
+			 size_t bytes, bool beyond_limit)
 {
 	size_t room = (bytes + 7) & ~(size_t)7;
 	struct ring_slab *s = slice->last;
@@ -228,14 +214,50 @@ static inline bool slice_append(struct ring_group *g, struct ring_slice *slice, 
 			slice->first = s;
 		slice->last = s;
 	}
-	copy_record(s->data + s->bytes, record, bytes);
-	if (room != bytes)
-		memset(s->data + s->bytes + bytes, 0, room - bytes);
+	memcpy(s->data + s->bytes, record, bytes);
+	memset(s->data + s->bytes + bytes, 0, room - bytes);
 	s->bytes += room;
 	return true;
 }
 
 /* ---- readers ---- */
+
+/*
+ * Copies the records before position end that are short, belong to the current slice and find room
+ * in its last slab, up to the first that is not so; nearly all are. A short record is copied in one
+ * length, whatever its own is, so that nothing waits for that but the next place. What is too much
+ * is overwritten, or lies behind the slab's last record. Returns the bytes of the records.
+ */
+static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns, uint64_t late_ns)
+{
+	unsigned long pos = r->pos, mask = r->group->config.ring_bytes - 1;
+	struct ring_slab *s = r->current.last;
+	unsigned char *to, *last;
+	size_t bytes;
+
+	if (r->is_feed || !s)
+		return 0;
+	to = s->data + s->bytes;
+	last = (unsigned char *)s + SLAB_BYTES - SHORT_BYTES;
+	while (pos < end && to <= last) {
+		const uint32_t *head = (const void *)(r->data + (pos & mask));
+		const struct wire_hdr *h = (const void *)(head + 2);
+		uint32_t len = load(head);	/* with a flag bit it is not short */
+		uint64_t *cnt;
+
+		if (len > SHORT_BYTES || len % 8 || h->ts_ns < start_ns || h->ts_ns >= late_ns)
+			break;
+		memcpy(to, h, SHORT_BYTES);
+		to += len;
+		pos += len + BPF_RINGBUF_HDR_SZ;
+		cnt = &r->kept_cnt[h->hook % WIRE_HOOK_MAX];
+		store(cnt, *cnt + 1);
+	}
+	bytes = (size_t)(to - s->data) - s->bytes;
+	s->bytes += bytes;
+	r->pos = pos;
+	return bytes;
+}
 
 /*
  * Copies what is in the ring up to position end, or what the feed has up to the instant end. False:
@@ -252,12 +274,14 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 	uint64_t start_ns = load(&g->start_ns), pending = r->pending_bytes;
 	uint64_t late_ns = load(&g->cut_gen) != r->done_gen ? load(&g->cut_ns) : UINT64_MAX;
 	unsigned long published = r->pos;
-	unsigned long before;
+	unsigned long before, stop;
 	const struct wire_hdr *h;
 	uint64_t *cnt;
 	size_t bytes;
 
 	for (;;) {
+		stop = published + PUBLISH_BYTES;
+		pending += drain_short(r, stop < end ? stop : end, start_ns, late_ns);
 		before = r->pos;
 		h = r->is_feed ? g->config.feed.next(g->config.feed.ctx, end, &bytes) :
 				 next_record(r, end, &bytes);

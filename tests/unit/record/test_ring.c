@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Cuts of a ring's stream, also when memory is out: a BPF ring buffer, filled by a program that is
- * run by hand.
+ * What readers copy, and cuts of a ring's stream, also when memory is out: a BPF ring buffer,
+ * filled by programs that are run by hand.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/buf.h"
 #include "base/clock.h"
 #include "ring/ring.h"
 
@@ -25,8 +26,8 @@ struct producer {
 	int ring_fd, record_fd, prog_fd;
 };
 
-/* A program that sends the only value of the map record_fd into the ring. */
-static int load_program(const struct producer *p)
+/* A program that sends the first bytes of the only value of the map record_fd into the ring. */
+static int load_program(const struct producer *p, int bytes)
 {
 	const struct bpf_insn insns[] = {
 		{ .code = BPF_LD | BPF_IMM | BPF_DW,
@@ -39,7 +40,7 @@ static int load_program(const struct producer *p)
 		  .src_reg = BPF_PSEUDO_MAP_VALUE,
 		  .imm = p->record_fd },
 		{ 0 },
-		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = RECORD_BYTES },
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_3, .imm = bytes },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K,
 		  .dst_reg = BPF_REG_4,
 		  .imm = BPF_RB_NO_WAKEUP },
@@ -57,7 +58,7 @@ static bool producer_open(struct producer *p)
 	p->record_fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "record", 4, RECORD_BYTES, 1, NULL);
 	if (p->ring_fd < 0 || p->record_fd < 0)
 		return false;
-	p->prog_fd = load_program(p);
+	p->prog_fd = load_program(p, RECORD_BYTES);
 	assert_true(p->prog_fd >= 0);
 	return true;
 }
@@ -169,11 +170,120 @@ static void test_ring_cut_wakes_its_readers(void **state)
 	producer_close(&p);
 }
 
+/* Of every kind of length: whole words or not, short ones and long ones. */
+static const int lengths[] = { 16, 24, 32, 40, 48, 20, 47, 56, 64, 65, RECORD_BYTES };
+#define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
+
+struct copies {
+	struct producer p;
+	int prog_fds[LENGTHS];	/* for each length a program */
+	struct buf sent[2];	/* as slices should have it: before a cut, and after it */
+};
+
+/* One record of the n-th length, of bytes that no other has. */
+static void send_one(struct copies *c, unsigned int n, uint64_t ts_ns, struct buf *sent)
+{
+	struct wire_hdr hdr = { .ts_ns = ts_ns, .hook = WIRE_SWITCH, .tid = n };
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	unsigned char record[RECORD_BYTES];
+	size_t bytes = (size_t)lengths[n % LENGTHS];
+	uint32_t zero = 0;
+
+	for (size_t i = 0; i < sizeof(record); i++)
+		record[i] = (unsigned char)(n * 31 + i * 7 + 1);
+	memcpy(record, &hdr, sizeof(hdr));
+	assert_int_equal(bpf_map_update_elem(c->p.record_fd, &zero, record, 0), 0);
+	do {	/* the ring may be full: its reader has yet to come */
+		assert_int_equal(bpf_prog_test_run_opts(c->prog_fds[n % LENGTHS], &opts), 0);
+	} while (opts.retval);
+	memset(record + bytes, 0, sizeof(record) - bytes);
+	buf_add(sent, record, (bytes + 7) & ~(size_t)7);
+}
+
+/* The slice of a cut is what was sent, byte by byte. */
+static void take_sent(struct ring_group *g, struct buf *sent)
+{
+	struct ring_slice slice;
+	struct buf got = { 0 };
+
+	assert_int_equal(ring_group_take(g, &slice, 30000), 0);
+	for (const struct ring_slab *s = slice.first; s; s = s->next)
+		buf_add(&got, s->data, s->bytes);
+	ring_group_release(g, &slice);
+	assert_false(got.failed || sent->failed);
+	assert_int_equal(got.len, sent->len);
+	assert_memory_equal(got.data, sent->data, got.len);
+	buf_done(&got);
+	buf_reset(sent);
+}
+
+/*
+ * Records reach the slices whole and in order, whatever their length: across the ends of slabs and
+ * of the ring, dropped before the start, and before and after a cut in turn.
+ */
+static void test_ring_copies_records_of_any_length(void **state)
+{
+	struct copies c = { 0 };
+	struct ring_group_config config = {
+		.fds = &c.p.ring_fd, .ring_cnt = 1, .ring_bytes = RING_BYTES, .poll_ms = 1
+	};
+	struct ring_stats stats;
+	struct ring_group *g;
+	struct buf none = { 0 };
+	unsigned int n = 0, i;
+	uint64_t cut_ns;
+	struct err e;
+
+	if (!producer_open(&c.p))
+		skip(); /* not root */
+	for (i = 0; i < LENGTHS; i++) {
+		c.prog_fds[i] = load_program(&c.p, lengths[i]);
+		assert_true(c.prog_fds[i] >= 0);
+	}
+	assert_int_equal(ring_group_new(&g, &config, &e), 0);
+	ring_group_start_at(g, 1000);
+	while (n < 20000) {	/* 2.6 MB */
+		if (n % 7 == 3)
+			send_one(&c, n, 999, &none);
+		send_one(&c, n, 1000, &c.sent[0]);
+		n++;
+	}
+	ring_group_cut(g, 2000);
+	take_sent(g, &c.sent[0]);
+	ring_group_stats(g, &stats, false);
+	assert_int_equal(stats.kept_cnt[WIRE_SWITCH], n);
+	assert_int_equal(stats.read_cnt[WIRE_SWITCH], n + (n + 3) / 7);
+	do {	/* until all was sent before the cut was due */
+		cut_ns = clock_mono_ns() + 500000000;
+		buf_reset(&c.sent[0]);
+		buf_reset(&c.sent[1]);
+		ring_group_cut(g, cut_ns);
+		for (i = 0; i < 300; i++, n++)
+			send_one(&c, n, cut_ns - 1 + n % 2, &c.sent[n % 2]);
+		if (clock_mono_ns() < cut_ns)
+			break;
+		take(g);
+		ring_group_cut(g, cut_ns + 1);
+		take(g);
+	} while (true);
+	take_sent(g, &c.sent[0]);
+	ring_group_cut(g, cut_ns + 1);
+	take_sent(g, &c.sent[1]);
+	ring_group_free(g);
+	for (i = 0; i < LENGTHS; i++)
+		close(c.prog_fds[i]);
+	for (i = 0; i < 2; i++)
+		buf_done(&c.sent[i]);
+	buf_done(&none);
+	producer_close(&c.p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring_cut_ends_when_memory_is_out),
 		cmocka_unit_test(test_ring_cut_wakes_its_readers),
+		cmocka_unit_test(test_ring_copies_records_of_any_length),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
