@@ -15,7 +15,7 @@
 #   - the program ends with 0 or 1, and does not take long.
 #
 # The same seed makes the same cases. Prints "ok NAME" or "not ok NAME: what it saw" for each kind of damage.
-import csv, io, os, random, re, shutil, struct, subprocess, sys
+import csv, functools, io, os, random, re, shutil, struct, subprocess, sys
 
 ebpfrec, trace, other, cases, seed = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4]), int(sys.argv[5])
 index = sys.argv[6:] == ["--index"]
@@ -46,16 +46,29 @@ def rows_of(text):
     return rows
 
 
+@functools.cache
+def keys_of(header):
+    """Picks of a row of this header what tells it apart."""
+    at = [i for i, name in enumerate(header) if name in KEYS]
+    return lambda row: tuple(row[i] for i in at)
+
+
 pristine = {}
 
 
 def pristine_of(view, window):
+    """Rows of the undamaged answer, the set of them, and by header and keys, None: several have these."""
     key = (view, tuple(window))
     if key not in pristine:
         rc, out, err = ask(trace, view, window, "csv")
         if rc or "incomplete" in err:
             sys.exit(f"not ok pristine {view} {window}: status {rc}: {err}")
-        pristine[key] = (rows_of(out), set(rows_of(out)))
+        rows, by_key = rows_of(out), {}
+        for header, row in rows:
+            of_header = by_key.setdefault(header, {})
+            row_key = keys_of(header)(row)
+            of_header[row_key] = None if row_key in of_header else row
+        pristine[key] = (rows, set(rows), by_key)
     return pristine[key]
 
 
@@ -70,30 +83,22 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../schema
     FLOORS = {words[0] for words in map(str.split, f) if "floor" in words[2:] and words[0] != "#"}
 
 
-def too_much(rows, want):
+def too_much(rows, by_key):
     """A floor column of a row that is above the undamaged one's, of rows that their keys tell apart."""
-    def key_of(header, row):
-        return header, tuple(v for n, v in zip(header, row) if n in KEYS)
-    by_key, twice = {}, set()
-    for header, row in want:
-        (twice.add if key_of(header, row) in by_key else by_key.__contains__)(key_of(header, row))
-        by_key[key_of(header, row)] = row
     for header, row in rows:
-        key = key_of(header, row)
-        if "complete" not in header or row[header.index("complete")] == "1" or "[unknown]" in row or key in twice or key not in by_key:
+        if "complete" not in header or row[header.index("complete")] == "1" or "[unknown]" in row:
             continue
-        for name, is_now, was in zip(header, row, by_key[key]):
+        want = by_key.get(header, {}).get(keys_of(header)(row))
+        for name, is_now, was in zip(header, row, want or ()):
             if name in FLOORS and is_now and was and float(is_now) > float(was) * (1 + 1e-9):
                 return f"{name} is {is_now}, and was {was}: {dict(zip(header, row))}"
     return None
 
 
-def is_absent(header, row, want_rows):
+def is_absent(header, row, by_key):
     """A row of 0 in a bin where its group did nothing, because the group did something in another bin."""
-    def key_of(row):
-        return [v for n, v in zip(header, row) if n in KEYS]
     figures = [v for n, v in zip(header, row) if n not in KEYS + ("complete", "lost_events")]
-    return all(v in ("", "0") for v in figures) and not any(h == header and key_of(r) == key_of(row) for h, r in want_rows)
+    return all(v in ("", "0") for v in figures) and keys_of(header)(row) not in by_key.get(header, {})
 
 
 # ---- damage ----
@@ -197,21 +202,21 @@ KINDS = {
 # ---- what must hold ----
 
 def judge(view, window, with_heading):
-    want, want_rows = pristine_of(view, window)
+    want, want_rows, by_key = pristine_of(view, window)
     rc, out, err = ask(copy, view, window, "csv")
     if rc not in (0, 1):
         return f"status {rc}: {err.strip()[-200:]}"
     if rc == 1:
         return None if err else "status 1 without a word"
-    says_complete = "the window is incomplete" not in err
-    if says_complete and rows_of(out) != want:
-        differ = [r for r in rows_of(out) if r not in want_rows][:1] or "rows are missing"
+    says_complete, rows = "the window is incomplete" not in err, rows_of(out)
+    if says_complete and rows != want:
+        differ = [r for r in rows if r not in want_rows][:1] or "rows are missing"
         return f"not called incomplete, and differs: {differ}"
-    for header, row in rows_of(out):
+    for header, row in rows:
         if "complete" in header and row[header.index("complete")] == "1" and (header, row) not in want_rows \
-                and not is_absent(header, row, want_rows):
+                and not is_absent(header, row, by_key):
             return f"a row says it is complete and is not the undamaged one: {dict(zip(header, row))}"
-    above = too_much(rows_of(out), want)
+    above = too_much(rows, by_key)
     if above:
         return f"a row has more than the undamaged one: {above}"
     if not with_heading:

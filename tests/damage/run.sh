@@ -21,7 +21,7 @@ make_trace()
 
 cases=${DAMAGE_CASES:-500} status=0
 for seed in 1 7; do
-	make_trace -n 60000 -r 6000 -b 120000 -s $seed "$dir/$seed"
+	make_trace -n 20000 -r 2000 -b 40000 -s $seed "$dir/$seed"
 	mkdir -p "$dir/large" && make_trace -n 2200000 -r 220000 -b 1500000 -s $seed "$dir/large/$seed"
 done
 # the large traces at the same time: they take about as long
