@@ -478,8 +478,11 @@ def stretches_of(block, switches):
         moves.setdefault(next_utid, []).append((ts, cpu, True, place))
     for piece in out:
         utid, cpu, begin, end, begun = piece
-        for ts, other, enters, place in moves.get(utid, []) if utid >= FIRST_UTID else ():
-            if other != cpu and (begin < ts < end or ts == begin and enters and place > begun):
+        if utid < FIRST_UTID or utid not in moves:
+            continue
+        mine = moves[utid]
+        for ts, other, enters, place in mine[bisect.bisect_left(mine, (begin,)):bisect.bisect_left(mine, (max(end, begin + 1),))]:
+            if other != cpu and (ts > begin or enters and place > begun):
                 piece[0] = UNKNOWN
     return out
 
@@ -571,10 +574,6 @@ def common(a, b):
     return 1 + common(a[1:], b[1:]) if a[0] == b[0] else max(common(a[1:], b), common(a, b[1:]))
 
 
-def signed(value):
-    return value - (1 << 64) if value >> 63 else value
-
-
 def main():
     trace, out = sys.argv[1:]
     with open(os.path.join(trace, "manifest"), "rb") as f:
@@ -614,7 +613,7 @@ def main():
         with open(os.path.join(out, name + ".csv"), "w", encoding="ascii") as f:
             f.write(",".join(["ts_ns", "cpu", "flags", "utid"] + [c[0] for c in columns]) + "\n")
             for r in rows[kind]:
-                f.write(",".join(map(str, [r[0] - start] + [signed(v) for v in r[1:]])) + "\n")
+                f.write(",".join(map(str, [r[0] - start] + [v - (v >> 63 << 64) for v in r[1:]])) + "\n")
     for table, name, keep in (1, "processes", (0, 1, 3, 5, 7, 11)), (2, "threads", (0, 1, 2, 9)):
         with open(os.path.join(out, name + ".csv"), "w", encoding="latin-1") as f:
             for key in sorted(tasks[table]):
