@@ -47,9 +47,9 @@ echo "ok arm64/build"
 vm=$!
 # the golden trace is made on this machine: traces do not depend on who wrote them
 make build/tests/cli/gen_golden build/tests/cli/gen_doubtful >"$log" 2>&1
-# by its own name: examples call it through the PATH
+# By its own name: examples call it through the PATH. The newest CPU that is emulated, the default, takes a quarter longer.
 rm -rf build/arm64/emulated && mkdir build/arm64/emulated
-printf '#!/bin/sh\nexec qemu-aarch64-static "%s" "$@"\n' "$top/build/arm64/ebpfrec" >build/arm64/emulated/ebpfrec
+printf '#!/bin/sh\nexec qemu-aarch64-static -cpu cortex-a57 "%s" "$@"\n' "$top/build/arm64/ebpfrec" >build/arm64/emulated/ebpfrec
 chmod +x build/arm64/emulated/ebpfrec
 EBPFREC=$top/build/arm64/emulated/ebpfrec tests/run.sh cli answers | sed -E 's/^ok (cli|answers)/ok arm64\/\1/' >"$log"
 grep -v ' passed, ' "$log"
