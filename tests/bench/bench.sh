@@ -232,14 +232,16 @@ take_turns()
 	done
 }
 
-# busy_pct: how busy all CPUs are, over one second, without the benchmark
+# busy_pct: how busy all CPUs are, over one second (quick: a fifth of it), without the benchmark
 busy_pct()
 {
+	local s=${quick:+0.2}
+
 	awk -v cpus="$(nproc)" '/^cpu / { idle = $5 + $6 } END { print idle }' /proc/stat >"$scratch/idle"
-	sleep 1
-	awk -v cpus="$(nproc)" -v before="$(cat "$scratch/idle")" -v hz="$(getconf CLK_TCK)" '
+	sleep "${s:-1}"
+	awk -v cpus="$(nproc)" -v before="$(cat "$scratch/idle")" -v hz="$(getconf CLK_TCK)" -v s="${s:-1}" '
 		/^cpu / { idle = $5 + $6 - before }
-		END { busy = 100 * (1 - idle / hz / cpus); printf "%d\n", busy < 0 ? 0 : busy }' /proc/stat
+		END { busy = 100 * (1 - idle / hz / s / cpus); printf "%d\n", busy < 0 ? 0 : busy }' /proc/stat
 }
 
 # machine_state: what may change from run to run
