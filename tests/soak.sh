@@ -42,7 +42,7 @@ touch "$tmp/run"
 "$EBPFREC" record -q -o "$tmp/t" --keep "$keep" -d "$seconds" -- sh -c "$load" 2>"$tmp/err" &
 recorder=$!
 step=$((seconds / 100))
-[ $step -ge 1 ] || step=0.5
+[ $step -ge 1 ] || step=0.25
 : >"$tmp/samples"
 while kill -0 $recorder 2>/dev/null; do
 	sleep $step
