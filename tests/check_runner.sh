@@ -118,9 +118,11 @@ script kernel/alone 'ok alone'
 script kernel/beside 'not ok beside: busy' 'ok beside'
 script kernel/late 'ok late'
 wait_for_line includes order >>"$tmp/tests/kernel/beside.sh"
+printf '%s\n[ $i -eq 600 ] || echo both >>"%s"\n' "$(wait_for_line run kernel-late.runs)" "$tmp/state/both" >>"$tmp/tests/kernel/beside.sh"
 suite includes kernel
 check 'what may run beside the first scripts does, and all others do not' '[ $rc -eq 0 ] && [ "$last" = "4 passed, 0 failed" ] &&
 	[ "$(grep -nx includes "$tmp/state/order" | cut -d: -f1)" -lt "$(grep -nx kernel/alone "$tmp/state/order" | cut -d: -f1)" ]'
+check 'two of them at a time' '[ "$(wc -l <"$tmp/state/both")" -eq 2 ]'
 check 'what fails there runs once more, alone' '[ "$(runs kernel/beside)" -eq 2 ] && [ "$(tail -n 1 "$tmp/state/order")" = kernel/beside ]'
 check 'and every one runs' '[ "$(runs kernel/alone)$(runs kernel/late)" = 11 ]'
 

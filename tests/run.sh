@@ -36,7 +36,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 build=${BUILD:-$top/build}
 export BUILD=$build EBPFREC=${EBPFREC:-$build/ebpfrec} WORK=${WORK:-$build/work}
-limit_s=${TEST_TIMEOUT:-600}	# for what hangs: the longest, damage, takes three minutes on a quiet machine
+limit_s=${TEST_TIMEOUT:-600}	# for what hangs: the longest, damage and page, take two to three minutes on a quiet machine
 patterns=("$@")
 passed=0 failed=0 skipped=0
 failures=()
@@ -231,30 +231,36 @@ for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
 	records+=("$name")
 done
 
-# These wait more than they compute, and what they claim holds whatever else the machine does: no shares of CPU time, no
-# pace, no exact counts of the whole machine. As long as that lasts, one at a time runs beside what comes first, the
-# longest first. What is left then runs with the others.
-beside='kernel/service kernel/fleet_killed kernel/metrics_restart kernel/readme crash/kill_recorder crash/bad_disk kernel/containers kernel/start_at kernel/privilege kernel/record_trouble
-	kernel/stack_copies kernel/action kernel/block_stat kernel/block_owner'
-run_beside()
+# Most of these wait more than they compute, and what they claim holds whatever else the machine does: no shares of CPU time, no
+# pace, no exact counts of the whole machine. Two at a time run beside what comes first, the longest first.
+beside='kernel/service kernel/readme kernel/fleet_killed kernel/metrics_restart kernel/fleet_page
+	kernel/record_trouble kernel/privilege crash/kill_recorder kernel/fleet kernel/metrics_bins kernel/stack_copies
+	crash/bad_disk kernel/damaged_trace kernel/action kernel/start_at kernel/containers kernel/bundle_report
+	kernel/report_views kernel/block_owner kernel/redact kernel/export_growing kernel/block_stat'
+lane()
 {
 	local name
 
 	for name in $beside; do
-		[ ! -e "$logs/first_done" ] || return
-		[[ " ${records[*]-} " != *" $name "* ]] || start_script "$name" ${as_root[@]+"${as_root[@]}"} bash "$here/$name.sh"
+		[[ " ${records[*]-} " == *" $name "* ]] && mkdir "$logs/begun-${name//\//-}" 2>/dev/null || continue
+		start_script "$name" ${as_root[@]+"${as_root[@]}"} bash "$here/$name.sh"
 	done
 }
-[ -n "$cannot" ] || run_beside &
-lane=$!
+lanes=()
+for _ in 1 2; do
+	[ -z "$cannot" ] || break
+	lane &
+	lanes+=(-e $!)
+done
 
 wait_turn()
 {
-	[ "$(jobs -pr | grep -cvx "$lane")" -lt "$(nproc)" ] || wait -n
+	[ "$(jobs -pr | grep -cvx "${lanes[@]:--}")" -lt "$(nproc)" ] || wait -n
 }
 
-# These share nothing: as many at a time as there are CPUs, the longest first. Then come the other ones that record, one at a time.
-scripts=() first=()
+# These share nothing: as many at a time as there are CPUs, the longest first. Then, when the lanes are done, too, come the
+# other ones that record, one at a time.
+scripts=()
 for name in damage:damage/run.sh page:page/run.sh cli:cli/run.sh engines:engines/run.sh format:format/run.sh package:package/run.sh \
 	answers:cli/one_answer.py includes:check_includes.sh style:check_style.py claims:check_claims.py runner:check_runner.sh \
 	fuzz:fuzz/replay.sh; do
@@ -262,7 +268,6 @@ for name in damage:damage/run.sh page:page/run.sh cli:cli/run.sh engines:engines
 	scripts+=("${name%%:*}")
 	wait_turn
 	start_script "${name%%:*}" "$here/${name#*:}" &
-	first+=($!)
 done
 units=()
 for bin in "$build"/unit/test_*; do
@@ -273,11 +278,7 @@ done
 for bin in ${units[@]+"${units[@]}"}; do
 	wait_turn
 	start_unit "$bin" &
-	first+=($!)
 done
-# what `wait -n` has seen end is no job any more
-[ ${#first[@]} -eq 0 ] || wait "${first[@]}" 2>/dev/null
-: >"$logs/first_done"
 wait
 for bin in ${units[@]+"${units[@]}"}; do
 	judge_unit "$bin"

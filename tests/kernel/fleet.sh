@@ -111,7 +111,7 @@ from ask import *
 refused = sorted(f for f in os.listdir(tmp) if f.endswith((".bins", ".tables")))
 check("fleet: the server that is up confirms nothing that the other one should have", len(refused) > 0, refused)
 for name in refused:
-    end = time.monotonic() + 40
+    end = time.monotonic() + 120
     while os.path.exists(tmp + "/" + name):
         try:
             send(open(tmp + "/" + name, "rb").read())
@@ -150,7 +150,7 @@ try:
     urllib.request.urlopen(request, timeout=60).read()
 except urllib.error.HTTPError:
     pass
-end = time.monotonic() + 20
+end = time.monotonic() + 120
 while (len(ask("SELECT load FROM loads WHERE host = 'host1' AND whole GROUP BY load")) < 4 or
        not ask("SELECT 1 FROM loads WHERE host = 'host2' AND NOT whole")) and time.monotonic() < end:
     time.sleep(0.2)
@@ -162,7 +162,7 @@ listed = ask("SELECT of FROM loads WHERE load GLOBAL IN (SELECT load FROM loads 
 check("fleet: so are the tables of which no row has arrived", listed == [[t] for t in sorted(TABLES.split(","))], listed)
 check("fleet: nothing of it counts", counts() == before, (counts(), before))
 send(part)
-wait_whole = time.monotonic() + 20
+wait_whole = time.monotonic() + 120
 while ask("SELECT 1 FROM loads WHERE NOT whole LIMIT 1") and time.monotonic() < wait_whole:
     time.sleep(0.2)
 twice = ask("SELECT uniq(load) FROM loads WHERE doubled AND whole AND host IN ('host1', 'host2')")
@@ -174,7 +174,7 @@ unsure = stream("host3", "-t", TABLES)
 for server in (0, 1):
     ask("DROP TABLE sched_slices_in_arrived", server=server)
 send(unsure)
-end = time.monotonic() + 20
+end = time.monotonic() + 120
 while not ask("SELECT 1 FROM loads WHERE NOT whole AND of = 'sched_slices'") and time.monotonic() < end:
     time.sleep(0.2)
 check("fleet: rows that are not noted do not count", counts() == before and
@@ -184,7 +184,7 @@ for server in (0, 1):
         if "sched_slices_in_arrived" in statement:
             ask(statement, server=server)
 send(unsure)
-wait_whole = time.monotonic() + 20
+wait_whole = time.monotonic() + 120
 while ask("SELECT 1 FROM loads WHERE NOT whole LIMIT 1") and time.monotonic() < wait_whole:
     time.sleep(0.2)
 check("fleet: nor do they twice, when they come again", counts() == before and not ask("SELECT 1 FROM loads WHERE NOT whole"), (counts(), before))
