@@ -69,8 +69,7 @@ static void give_kind(struct view *v, uint32_t group, enum thread_state state, u
 		return;
 	c = view_row(v, group, state == THREAD_UNKNOWN ? &none : x);
 	cell_text(&c[COL_WAIT_KINDS_KIND], wait_kind_name(wait_kind_of(machine, state, call)));
-	if (call && call_name(machine, call))
-		cell_text(&c[COL_WAIT_KINDS_CALL], call_name(machine, call));
+	cell_text(&c[COL_WAIT_KINDS_CALL], call_name(machine, call));
 	cell_int(&c[COL_WAIT_KINDS_WAITS], (int64_t)waits);
 	cell_int(&c[COL_WAIT_KINDS_WAIT_NS], (int64_t)wait_ns);
 }

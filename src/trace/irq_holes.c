@@ -24,8 +24,7 @@ int irq_holes_find(struct irq_holes *h, const struct trace *t)
 			h->at_ns[h->cnt++] = g[i].from_ns;
 	for (i = 0; i < block_cnt; i++)
 		if (trace_block_is_damaged(t, i) || (i && b[i].from_ns > b[i - 1].to_ns))
-			h->at_ns[h->cnt++] =
-				i && b[i].from_ns > b[i - 1].to_ns ? b[i - 1].to_ns : b[i].from_ns;
+			h->at_ns[h->cnt++] = i ? b[i - 1].to_ns : b[i].from_ns;
 	qsort(h->at_ns, h->cnt, sizeof(*h->at_ns), compare_u64);
 	return 0;
 }
