@@ -45,3 +45,10 @@ $ ebpfrec cut -i golden.ebpfrec --cgroup /x/y -o none.ebpfrec; ls none.ebpfrec 2
 $ ebpfrec cut -i golden.ebpfrec -o whole.ebpfrec 2>/dev/null; ebpfrec cut -i golden.ebpfrec --to 1s -o part.ebpfrec 2>/dev/null; for t in golden whole part; do grep trace.id= $t.ebpfrec/manifest; done | uniq -c | awk '{ print $1 }'
 1> 2
 1> 1
+
+# A block whose events turn out to be damaged when they are read, alone, at the end of the window and at its beginning.
+
+$ cp -r golden.ebpfrec byte.ebpfrec; printf '\377' | dd of=byte.ebpfrec/chunk-000000.ebr bs=1 seek=4200 conv=notrunc 2>/dev/null; for w in '1s 2s' '0s 2s' '1s 3s'; do set -- $w; ebpfrec cut -i byte.ebpfrec --from $1 --to $2 -o byte-$1-$2 2>&1 | grep -E 'no valid|[0-9] block'; done
+1> ebpfrec: 'byte.ebpfrec' has no valid block in that window: there is nothing to cut out
+1~ ebpfrec: byte-0s-2s: 0.000 .. 1.000 s of byte.ebpfrec, * in 1 block
+1~ ebpfrec: byte-1s-3s: 2.000 .. 3.000 s of byte.ebpfrec, * in 1 block

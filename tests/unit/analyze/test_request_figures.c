@@ -88,6 +88,32 @@ static void test_figures_by_hand(void **state)
 	made_close(&f);
 }
 
+/* Two of three requests fail. */
+static void test_requests_that_failed_are_counted(void **state)
+{
+	static const uint32_t status[] = { 5, 0, 28 };
+	struct made_trace f;
+
+	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(f.g, T0, 0, 100, 100, 1, "dd");
+	for (uint32_t i = 0; i < 3; i++) {
+		struct wire_request end = {
+			.hdr = { .ts_ns = T0 + (i * 10 + 5) * MS, .hook = WIRE_BLOCK_COMPLETE },
+			.rq = 0x10, .sector = i * 8, .bytes = 4096, .dev = DISK, .part = DISK,
+			.done_bytes = 4096, .status = status[i],
+		};
+
+		put(&f, 0x10, i * 8, 4096, 0, i * 10, i * 10 + 1, 0);
+		gen_raw(f.g, &end, sizeof(end));
+	}
+	gen_slice(f.g, T0 + 100 * MS);
+	made_open(&f);
+	assert_int_equal(rows_one(f.a, "SELECT errors FROM io_usage"), 2);
+	assert_int_equal(rows_one(f.a, "SELECT errors FROM device_usage"), 2);
+	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM block_requests WHERE status > 0"), 2);
+	made_close(&f);
+}
+
 /*
  * What a view says of a window. every: the window is cut into pieces of that length; 0: into
  * none.
@@ -166,6 +192,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_figures_by_hand),
+		cmocka_unit_test(test_requests_that_failed_are_counted),
 		cmocka_unit_test(test_figures_equal_brute_force),
 	};
 

@@ -245,6 +245,31 @@ static void test_a_kernel_thread_that_waited_for_work_is_no_part_of_the_path(voi
 	made_close(&m);
 }
 
+/* A later row of a thread, here for its end, has neither state nor call of the beginning. */
+static void test_what_a_thread_slept_in_at_the_start_stays_known(void **state)
+{
+	struct wire_snap r = {
+		.task = { { .ts_ns = T0, .hook = WIRE_TASK_SNAP }, .tid = 300, .pid = 300,
+			  .ns_tid = 300, .ns_pid = 300, .start_ns = 1, .comm = "worker" },
+		.read_ns = T0 + 1, .off_cpu_state = 2, .off_cpu_call = WIRE_CALL_KERNEL,
+	};
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_raw(m.g, &r, sizeof(r));
+	gen_snap(m.g, T0, 0, 100, 100, 1, "dd");
+	gen_switch(m.g, AT(60), 0, 0, 300, 0);
+	gen_slice(m.g, AT(65));
+	gen_exit(m.g, AT(70), 0, 300, 300, 0, true, 0);
+	gen_switch(m.g, AT(70), 0, 300, 0, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT wait_ns FROM wait_kinds(0, 1 << 60, 0, 'comm') "
+				       "WHERE name = 'worker' AND call = 'kernel thread'"),
+			 60 * MS);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -256,6 +281,7 @@ int main(void)
 		cmocka_unit_test(
 			test_the_path_goes_from_the_end_of_the_window_to_its_beginning),
 		cmocka_unit_test(test_the_longest_sleep_is_not_a_later_one_of_a_lower_thread),
+		cmocka_unit_test(test_what_a_thread_slept_in_at_the_start_stays_known),
 		cmocka_unit_test(test_who_began_a_thread_is_on_the_path_before_it),
 		cmocka_unit_test(
 			test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen),
