@@ -43,10 +43,11 @@ CFLAGS ?= -O1 -g1 -Wno-format-truncation -Wno-clobbered
 # each compiler has its own way of saying which sanitizer it is
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(firstword $(subst $(comma), ,$(SAN)))
 else ifdef MUTATED
-# the library is a shared object, so that a changed file costs no more than that object (tests/mutate_operators.py)
+# the library is a shared object, so that a changed file costs no more than that object, and notes which of its code
+# runs (tests/mutate_operators.py)
 B := build-san/mutate
 CFLAGS ?= -O1 -g1
-SANFLAGS := -fsanitize=address -fno-omit-frame-pointer -fPIC -DSANITIZED_address
+SANFLAGS := -fPIC
 else ifdef STATIC
 B := build/static
 else
@@ -120,6 +121,10 @@ WORK_SRC := $(sort $(wildcard tests/kernel/work/*.c))
 
 LIB := $(B)/libebpfrec.$(if $(MUTATED),so,a)
 LIB_OBJ := $(LIB_SRC:%.c=$(B)/%.o) $(B)/schema_sql.o $(B)/report_views.o $(B)/columns.o
+ifdef MUTATED
+$(LIB_OBJ): SANFLAGS += -fsanitize-coverage=trace-pc
+LIB_OBJ += $(B)/tests/mutate_reached.o
+endif
 CMD_OBJ := $(CMD_SRC:%.c=$(B)/%.o) $(B)/page_text.o $(B)/sql_schema_items.o $(B)/metric_table.o
 UNIT_BIN := $(addprefix $(B)/unit/,$(basename $(notdir $(UNIT_SRC))))
 UNIT_AUX_OBJ := $(UNIT_AUX:%.c=$(B)/%.o)

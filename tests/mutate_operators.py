@@ -4,23 +4,30 @@
 mutate_operators.py [--count N] [--seed S] [--jobs J] [--only PATH] [--at FILE:LINE] [--list]: does a test notice when one operator
 of the library is another?
 
-`make mutate` builds the library as a shared object under AddressSanitizer. Each mutant changes one operator in a copy of
-the tree (`<` to `<=`, `+` to `-`, `&&` to `||`, a condition turned round), makes that object anew, and runs the unit
-tests, the command line tests and those of the format, without a recording, until one fails. The sample is random; its seed is printed.
+`make mutate` builds the library as a shared object that notes which of its code runs (mutate_reached.c). Every unit test, every case of the
+command line tests, the comparisons of answers and the test of the format run once; build-san/mutate/reached.json keeps which lines each of them
+reaches, until a program or one of these tests changes. What then takes more than 10 s of CPU time or fails is named and left out.
 
-A change after which the compiler makes the same code is drawn again, and so is one that does not compile. The unit tests
-of the changed folder run first, then tests that noticed most so far, short ones before long ones. A test that fails
-before it has passed once is tried on the library as it is: one that fails there stops everything. The last lines are the mutants that nobody noticed,
-and "N of M noticed". The exit status is 0 when at least 85 % were.
+Each mutant changes one operator in a copy of the tree (`<` to `<=`, `+` to `-`, `&&` to `||`, a condition turned round), makes that object
+anew, and runs the tests that reach its lines, up to the first that fails: those first that noticed most so far in the folder, and short
+ones before long ones. A case of the command line tests that fails is tried with the same choice of cases on the library as it is. What no test reaches
+is noticed by nobody. The sample is random; its seed is printed. A change after which the compiler makes the same code is drawn
+again, and so is one that does not compile.
+
+No sanitizer watches: what only reads or writes outside its memory counts as unnoticed unless an answer changes. The last lines are
+the mutants that nobody noticed, and "N of M noticed". The exit status is 0 when at least 85 % were.
 """
 import argparse
+import bisect
 import collections
 import concurrent.futures
 import glob
+import json
 import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -34,6 +41,10 @@ SWAP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+":
         "+=": "-=", "-=": "+="}
 OPERATOR = re.compile(r" (%s)(?=[ \n])" % "|".join(re.escape(o) for o in sorted(SWAP, key=len, reverse=True)))
 BUILD = "build-san/mutate"
+ANSWERS = ["chaotic", "damaged", "lossy", "partial"]
+LONGEST_S = 10  # of CPU time for a process
+CALL_BYTES = 5  # a call of x86-64: the code of a block begins with one
+WRITES = re.compile(r" -o |(?<!2)>|\b(?:gen_|cp|mv|rm|mkdir|touch|ln|sed -i|mark|update)\b|gen_")
 
 
 def blank(text):
@@ -78,52 +89,154 @@ def describe(mutant):
     return "%s:%d: %s -> %s" % (path, line, " ".join(text[first:last].split()), " ".join(after[first:last + grown].split()))
 
 
+def compiled_lines():
+    """({"file.c:12": blocks of its code}, where each block begins); names of C files are unique, but for their folders."""
+    def objdump(*options):
+        args = ["objdump", "-w", *options, os.path.join(BUILD, "libebpfrec.so")]
+        return subprocess.run(args, capture_output=True, text=True, check=True).stdout.splitlines()
+
+    starts, called = [], False
+    for line in objdump("-d", "--no-show-raw-insn"):
+        place = re.match(r" *([0-9a-f]+):\t", line)
+        if called and place:
+            starts.append(int(place.group(1), 16))
+        called = place and "call" in line and "__sanitizer_cov_trace_pc" in line
+    rows = [re.match(r"(\S+) +(\d+|-) +0x([0-9a-f]+)", line) for line in objdump("--dwarf=decodedline")]
+    rows = [(int(r.group(3), 16), r.group(1), r.group(2)) for r in rows if r]
+    lines = collections.defaultdict(set)
+    for (at, name, line), (after, _, _) in zip(rows, rows[1:]):
+        if line != "-":
+            first = bisect.bisect_right(starts, at + CALL_BYTES) - 1
+            lines[name + ":" + line].update(range(first, max(first + 1, bisect.bisect_left(starts, after))))
+    return lines, starts
+
+
+def cli_cases():
+    """{"report.3": (what it is called, whether it may leave files that later cases of report.t read)}"""
+    cases = {}
+    for path in sorted(glob.glob("tests/cli/*.t")):
+        stem = os.path.basename(path)[:-2]
+        for i, command in enumerate(re.findall(r"(?m)^\$ (.*)", open(path).read()), 1):
+            cases["%s.%d" % (stem, i)] = stem + ": " + command, bool(WRITES.search(command))
+    return cases
+
+
 class Tests:
-    """The commands that may notice, in the order that has paid so far."""
+    """The commands that may notice, which of them reach a line, and the order that has paid so far."""
 
-    def __init__(self, top):
-        self.top = top
-        bins = sorted(n for n in os.listdir(os.path.join(top, BUILD, "unit")) if re.fullmatch(r"test_\w+", n))
+    def __init__(self, jobs):
+        bins = sorted(n for n in os.listdir(os.path.join(BUILD, "unit")) if re.fullmatch(r"test_\w+", n))
         self.commands = {n: [os.path.join(BUILD, "unit", n)] for n in bins}
-        self.commands["cli"] = ["tests/cli/run.sh"]
-        self.commands["answers"] = ["tests/cli/one_answer.py"]
-        self.commands["format"] = ["tests/format/run.sh"]
-        sources = glob.glob(os.path.join(top, "tests/unit/*/test_*.c"))
+        self.commands.update({"answers " + kind: ["tests/cli/one_answer.py", kind] for kind in ANSWERS})
+        self.commands.update({"format": ["tests/format/run.sh"], "cli": ["tests/cli/run.sh"]})
+        sources = glob.glob("tests/unit/*/test_*.c")
         self.folder = {os.path.basename(f)[:-2]: os.path.basename(os.path.dirname(f)) for f in sources}
-        self.seconds = {n: 100 if n in ("cli", "answers", "format") else 3 for n in self.commands}
-        self.sound, self.kills, self.lock = set(), collections.Counter(), threading.Lock()
+        self.kills, self.lock = collections.Counter(), threading.Lock()
+        self.cases, self.sound, self.whole = cli_cases(), set(), set()
+        kept = os.path.join(BUILD, "reached.json")
+        inputs = [os.path.join(BUILD, "libebpfrec.so"), os.path.join(BUILD, "ebpfrec"), *glob.glob("tests/cli/*"), *glob.glob("tests/format/*")]
+        inputs += [c[0] for c in self.commands.values()]
+        if not os.path.exists(kept) or os.path.getmtime(kept) < max(map(os.path.getmtime, inputs)):
+            with concurrent.futures.ThreadPoolExecutor(jobs) as threads, tempfile.TemporaryDirectory() as tmp:
+                json.dump(self.look(threads, tmp), open(kept, "w"))
+        self.seconds, self.reached = json.load(open(kept))
+        left_out = sorted(n for n in self.commands if self.seconds[n] is None)
+        print("left out, for they take more than %d s or fail: %s" % (LONGEST_S, " ".join(left_out) or "none"))
+        for name in left_out:
+            del self.commands[name]
 
-    def order(self, path):
-        room = os.path.dirname(path)
+    def look(self, threads, tmp):
+        """(CPU seconds of each test, which tests reach each line)"""
+        def one(name):
+            os.makedirs(os.path.join(tmp, name, "tmp"))
+            more = {"REACHED": os.path.join(tmp, name)} if name == "cli" else {"MUTATE_REACHED": os.path.join(tmp, name, name)}
+            wrong, seconds = self.run(".", name, 1800, os.path.join(tmp, name, "tmp"), more)
+            if wrong and seconds < 0.9 * LONGEST_S:
+                print("%s fails without any change, and is left out: %s" % (name, wrong), flush=True)
+            shutil.rmtree(os.path.join(tmp, name, "tmp"))
+            return name, None if wrong else seconds
+
+        print("looking which tests reach which lines", flush=True)
+        seconds = dict(threads.map(one, sorted(self.commands, key=lambda n: n.startswith("test_"))))
+        lines, starts = compiled_lines()
+        of_mark, of_block = {start // 4: i for i, start in enumerate(starts)}, collections.defaultdict(set)
+        for path in glob.glob(os.path.join(tmp, "*", "*")):
+            for mark in re.finditer(b"\1", open(path, "rb").read()):
+                of_block[of_mark.get(mark.start())].add(os.path.basename(path))
+        return seconds, {line: sorted(set().union(*(of_block[b] for b in blocks))) for line, blocks in lines.items()}
+
+    def run(self, tree, name, limit_s, tmp, more):
+        """(what is wrong or None, CPU seconds); it ends with the first test that fails."""
+        env = dict(os.environ, BUILD=os.path.abspath(os.path.join(tree, BUILD)), EBPFREC=os.path.abspath(os.path.join(tree, BUILD, "ebpfrec")),
+                   LD_LIBRARY_PATH=os.path.abspath(os.path.join(tree, BUILD)), MALLOC_PERTURB_="165", FORMAT_REAL="0", TMPDIR=tmp, **more)
+        command = ["timeout", "-k", "5", "%d" % limit_s, "bash", "-c", 'ulimit -c 0 -t %d; exec "$0" "$@"' % LONGEST_S] + self.commands[name]
+        with tempfile.TemporaryFile() as out:
+            process = subprocess.Popen(command, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+            pid = process.pid
+            ended = wrong = None
+            while not ended:
+                time.sleep(0.05)
+                done, status, used = os.wait4(pid, os.WNOHANG)
+                ended = done == pid
+                bad = re.search(rb"(?m)^(?:not ok (.*)|\[  FAILED  \].*)", os.pread(out.fileno(), 1 << 24, 0))
+                if bad or ended and status:
+                    wrong = bad.group(1 if bad.group(1) else 0).decode("utf-8", "replace") if bad else "status %d: %s" % (status, os.pread(out.fileno(), 1 << 24, 0)[-300:])
+                if bad and not ended:
+                    os.killpg(pid, signal.SIGKILL)
+                    os.wait4(pid, 0)
+                    break
+            process.returncode = 0  # it was waited for
+        return wrong, used.ru_utime + used.ru_stime
+
+    def reaching(self, mutant):
+        """The tests that reach the lines of a mutant, or the last one before them of which there is code."""
+        path, start, end, _ = mutant
+        text, name = open(path).read(), os.path.basename(path)
+        first, last = (text.count("\n", 0, at) + 1 for at in (start, end))
+        known = [i for i in range(first, last + 1) if "%s:%d" % (name, i) in self.reached]
+        known = known or [i for i in range(first, 0, -1) if "%s:%d" % (name, i) in self.reached][:1]
+        return set().union(*(self.reached["%s:%d" % (name, i)] for i in known))
+
+    def chosen(self, reaching):
+        """The cases that reach, those that may have left them files, and those that may read what they leave."""
+        stems, chosen, wrote = {c.split(".")[0] for c in reaching}, [], set()
+        for case, (_, writes) in self.cases.items():
+            stem = case.split(".")[0]
+            if case in reaching and writes:
+                wrote.add(stem)
+            if case in reaching or stem in stems and writes or stem in self.whole | wrote or "golden" in reaching:
+                chosen.append(case)
+        rest = ["examples", "queries", "options", "sql_shell", "mcp", "metrics_growing"]
+        return chosen + [n for n in rest if n in reaching or "golden" in reaching]
+
+    def cli_notices(self, tree, reaching, tmp):
+        """A case may want one that was not chosen: it is tried with the same choice on the library as it is."""
+        while True:
+            cases = self.chosen(reaching)
+            wrong, _ = self.run(tree, "cli", 60 + len(cases), tmp, {"ONLY": " ".join(cases)})
+            failed = next((c for c in cases if wrong and c in self.cases and wrong.startswith(self.cases[c][0])), None)
+            if failed is None or failed in self.sound:
+                return wrong
+            before = [c for c in cases[:cases.index(failed) + 1] if c.split(".")[0] == failed.split(".")[0]]
+            if not self.run(".", "cli", 120, tmp, {"ONLY": " ".join(before)})[0]:
+                self.sound.add(failed)
+                return wrong
+            self.whole.add(failed.split(".")[0])
+
+    def noticed_by(self, tree, mutant):
+        room, tmp, reaching = os.path.dirname(mutant[0]), os.path.join(tree, "tmp"), self.reaching(mutant)
+        cases = self.chosen(reaching)
         with self.lock:
+            cost = dict(self.seconds, cli=1 + self.seconds["cli"] * len(cases) / len(self.cases))
             worth = {n: 1 + self.kills[n, room] + OWN_WORTH * (self.folder.get(n) in room.split("/")) for n in self.commands}
-            return sorted(self.commands, key=lambda n: self.seconds[n] / worth[n])
-
-    def passes(self, tree, name, limit_s, tmp):
-        env = dict(os.environ, BUILD=os.path.join(tree, BUILD), EBPFREC=os.path.join(tree, BUILD, "ebpfrec"),
-                   LD_LIBRARY_PATH=os.path.join(tree, BUILD), ASAN_OPTIONS="detect_leaks=0", FORMAT_REAL="0", TMPDIR=tmp)
-        command = ["timeout", "-k", "5", "%d" % limit_s, "bash", "-c", 'ulimit -c 0; exec "$0" "$@"'] + self.commands[name]
-        start = time.monotonic()
-        passed = subprocess.run(command, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                stderr=subprocess.DEVNULL).returncode == 0
-        with self.lock:
-            if passed:
-                self.seconds[name] = time.monotonic() - start
-                self.sound.add(name)
-        return passed
-
-    def noticed_by(self, tree, path):
-        tmp = os.path.join(tree, "tmp")
-        for name in self.order(path):
-            if self.passes(tree, name, 30 + 10 * self.seconds[name] if name in self.sound else 600, tmp):
-                continue
-            # a test that has not passed yet may fail on the library as it is, and could notice nothing
-            if name not in self.sound and not self.passes(self.top, name, 600, tmp):
-                sys.exit("mutate: %s fails without any change; mend that first" % name)
-            with self.lock:
-                self.kills[name, os.path.dirname(path)] += 1
-            return name
-        return None
+        names = [n for n in self.commands if n in reaching or n == "cli" and cases]
+        for name in sorted(names, key=lambda n: cost[n] / worth[n]):
+            wrong = self.cli_notices(tree, reaching, tmp) if name == "cli" else self.run(tree, name, 60 + 20 * cost[name], tmp, {})[0]
+            if wrong:
+                with self.lock:
+                    self.kills[name, room] += 1
+                return name
+        return None if names else ""
 
 
 def make_tree(top, where):
@@ -150,21 +263,22 @@ def code_of(tree, path):
 
 
 def judge(tree, tests, mutant):
-    """(mutant, what noticed it): None is nobody, False says that it is no mutant."""
-    path = os.path.join(tree, mutant[0])
-    text, target = open(path).read(), os.path.join(BUILD, "libebpfrec.so")
-    before = code_of(tree, mutant[0])
+    """(mutant, what noticed it): None is nobody, ""that no test reaches it, False says that it is no mutant."""
+    path, target = os.path.join(tree, mutant[0]), os.path.join(BUILD, "libebpfrec.so")
+    changed = [path, os.path.join(tree, target), os.path.join(tree, BUILD, mutant[0][:-2] + ".o")]
+    for i, name in enumerate(changed):
+        shutil.copy2(name, os.path.join(tree, "kept.%d" % i))
+    before, text = code_of(tree, mutant[0]), open(path).read()
     try:
         open(path, "w").write(mutate(text, mutant))
         if not build(tree, target) or code_of(tree, mutant[0]) == before:
             return mutant, False
-        return mutant, tests.noticed_by(tree, mutant[0])
+        return mutant, tests.noticed_by(tree, mutant)
     finally:
-        open(path, "w").write(text)
-        for name in os.listdir(os.path.join(tree, "tmp")):
-            full = os.path.join(tree, "tmp", name)
-            shutil.rmtree(full) if os.path.isdir(full) else os.unlink(full)
-        build(tree, target)
+        for i, name in enumerate(changed):
+            shutil.copy2(os.path.join(tree, "kept.%d" % i), name)
+        shutil.rmtree(os.path.join(tree, "tmp"), ignore_errors=True)
+        os.makedirs(os.path.join(tree, "tmp"), exist_ok=True)
 
 
 def all_mutants(top, only, at):
@@ -198,8 +312,8 @@ def main():
     if args.list:
         print("\n".join(describe(m) for m in pool[:args.count]))
         return 0
-    noticed, missed, tests, trees = 0, [], Tests(top), []
-    with tempfile.TemporaryDirectory(prefix="ebpfrec-mutate.", dir=os.environ.get("TMPDIR", "/var/tmp")) as scratch:
+    noticed, missed, tests, trees = 0, [], Tests(args.jobs), []
+    with tempfile.TemporaryDirectory(prefix="ebpfrec-mutate.", dir=os.environ.get("TMPDIR", "/tmp")) as scratch:
         for i in range(args.jobs):
             trees.append(os.path.join(scratch, str(i)))
             make_tree(top, trees[i])
@@ -215,9 +329,9 @@ def main():
                     free.append(tree)
                     if by is False:
                         continue
-                    noticed += by is not None
-                    missed += [mutant] if by is None else []
-                    print("%s: %s" % (by or "NOBODY", describe(mutant)), flush=True)
+                    noticed += bool(by)
+                    missed += [] if by else [mutant]
+                    print("%s: %s" % (by or ("NOBODY" if by is None else "NOBODY, no test reaches it"), describe(mutant)), flush=True)
     print("\nnobody noticed:" if missed else "")
     for mutant in sorted(missed):
         print("  " + describe(mutant))

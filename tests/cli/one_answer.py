@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-one_answer.py: a figure that stands in several places is the same in all of them.
+one_answer.py [KIND...]: a figure that stands in several places is the same in all of them.
 
 Over a chaotic trace, a damaged one, one with losses and one of which some sources were not recorded, it compares what the
 views say of the whole trace and, added up, of bins; the data of the page; the rows for ClickHouse; the metrics; and an
@@ -380,7 +380,7 @@ class Trace:
 
 differ = False
 with tempfile.TemporaryDirectory(prefix="ebpfrec-answers.") as place:
-    for kind in ("chaotic", "damaged", "lossy", "partial"):
+    for kind in sys.argv[1:] or ("chaotic", "damaged", "lossy", "partial"):
         t = Trace(kind, place)
         t.check_page()
         t.check_machine()

@@ -17,6 +17,9 @@
 #
 # UPDATE=1 rewrites the files of which a case fails, in place (update.py), prints "updated FILE" and runs them once more: a case
 # that still fails prints something else each time. `UPDATE=1 tests/run.sh cli`, then look at `git diff tests/cli`.
+#
+# ONLY="report.3 queries mcp" runs just the third case of report.t, and of what comes after the cases these. With REACHED=DIR, the
+# library that `make mutate` builds writes which code of it each of them reached into DIR/NAME; DIR/golden is how the trace is made.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -42,6 +45,13 @@ fail()
 {
 	printf 'not ok %s: %s\n' "$1" "$2"
 	status=1
+}
+
+# chosen NAME: is that to run?
+chosen()
+{
+	[ -z "${REACHED:-}" ] || export MUTATE_REACHED=$REACHED/$1
+	[ -z "${ONLY:-}" ] || [[ " $ONLY " == *" $1 "* ]]
 }
 
 # Is line $2 what the wanted line $1 (">text" or "~pattern") asks for?
@@ -95,6 +105,7 @@ run_case()
 	local name="$stem: $command" rc diff result
 
 	number=$((number + 1))
+	chosen "$stem.$number" || return
 	result=$dir/results/$number
 	(cd "$dir/run" && timeout 60 bash -c "$command") >"$result.out" 2>"$result.err" </dev/null
 	rc=$?
@@ -144,6 +155,7 @@ run_file()
 	[ -n "$command" ] && run_case
 }
 
+chosen golden
 if ! "$build/tests/cli/gen_golden" "$dir/golden.ebpfrec" >"$dir/out" 2>&1; then
 	fail golden "gen_golden failed: $(head -n 1 "$dir/out")"
 	exit 1
@@ -175,7 +187,7 @@ done
 	sed -n '/^\.SH EXAMPLES/,/^\.SH /p' "$top"/cmd/*.1 | sed 's/\\-/-/g; s/\\(aq/'"'"'/g'
 	cat "$top/README.md"
 } | sed -nE 's/^ *(ebpfrec (report|sql|export|info|check|diff) ?[^#|]*)( .*)?$/\1/p' | grep -vE 'mark:|--during|--phases|--follow|\.zip|^ebpfrec sql .*- <|"$|"[^"]*$|perfetto|snapshot|OUT|\[' | sed 's/ *$//' | sort -u >"$dir/example-lines"
-while read -r line; do
+chosen examples && while read -r line; do
 	(cd "$examples" && rm -rf out trace.db report.html && PATH=$(dirname "$EBPFREC"):$PATH timeout 60 bash -c "$line") >"$dir/example-out" 2>&1 </dev/null
 	code=$?
 	grep -q 'built without the charts' "$dir/example-out" && code=0
@@ -187,7 +199,7 @@ while read -r line; do
 done <"$dir/example-lines"
 [ "$(wc -l <"$dir/example-lines")" -ge 15 ] || fail "examples" "only $(wc -l <"$dir/example-lines") found"
 awk -v dir="$dir" '/^```sql/ { n++; out = dir "/query-" n; next } /^```/ { out = "" } out { print > out }' "$top/schema/QUERIES.md"
-for query in "$dir"/query-*; do
+chosen queries && for query in "$dir"/query-*; do
 	if timeout 60 "$EBPFREC" sql -i "$examples/trace.ebpfrec" - <"$query" >"$dir/example-out" 2>&1; then
 		echo "ok query: $(head -n 1 "$query" | cut -c 1-60)"
 	else
@@ -195,26 +207,27 @@ for query in "$dir"/query-*; do
 	fi
 done
 
+# script NAME ARGUMENT...: what a script of this directory says
+script()
+{
+	local line name=$1
+
+	shift
+	chosen "$name" || return
+	while IFS= read -r line; do
+		echo "$line"
+		[[ $line != not\ ok* ]] || status=1
+	done < <(python3 "$here/$name.py" "$EBPFREC" "$@" 2>&1 || echo "not ok $name: the script failed")
+}
+
 # Every option of a command is in its help, its man page and both completions.
-while IFS= read -r line; do
-	echo "$line"
-	[[ $line != not\ ok* ]] || status=1
-done < <(python3 "$here/options.py" "$EBPFREC" 2>&1 || echo "not ok options: the script failed")
-while IFS= read -r line; do
-	echo "$line"
-	[[ $line != not\ ok* ]] || status=1
-done < <(python3 "$here/sql_shell.py" "$EBPFREC" "$dir/golden.ebpfrec" 2>&1 || echo "not ok sql shell: the script failed")
+script options
+script sql_shell "$dir/golden.ebpfrec"
 mkdir -p "$dir/mcp"
 cp -r "$dir/golden.ebpfrec" "$dir/mcp"
-while IFS= read -r line; do
-	echo "$line"
-	[[ $line != not\ ok* ]] || status=1
-done < <(python3 "$here/mcp.py" "$EBPFREC" "$dir/mcp" 2>&1 || echo "not ok mcp: the script failed")
-while IFS= read -r line; do
-	echo "$line"
-	[[ $line != not\ ok* ]] || status=1
-done < <(python3 "$here/metrics_growing.py" "$EBPFREC" "$build/tests/cli/gen_golden" 2>&1 || echo "not ok metrics: the script failed")
-if command -v groff >/dev/null; then
+script mcp "$dir/mcp"
+script metrics_growing "$build/tests/cli/gen_golden"
+if chosen groff && command -v groff >/dev/null; then
 	for page in "$top"/cmd/*.[0-9]; do
 		warnings=$(groff -man -ww -Tutf8 -z "$page" 2>&1)
 		if [ -z "$warnings" ]; then
