@@ -2,7 +2,8 @@
 /*
  * elf_symbols: uses libelf, which checks offsets against the file's size. This code checks every
  * section and segment against a limit before it asks for the data. Symbols are sorted by address;
- * their names share one arena. Of variables only those count that the program can write.
+ * their names stay in the file's string tables, which are copied whole: to look at each name costs
+ * more. Of variables only those count that the program can write.
  */
 #include "symbol/elf_symbols.h"
 
@@ -27,6 +28,7 @@ struct symbol {
 	uint32_t name;		/* offset into the arena */
 	uint32_t rank;	/* of several symbols at one address, the one of lowest rank is shown */
 };
+#define RANK_STEP (1u << 24)	/* by binding; below that, by the place in the file */
 
 struct symbol_list {
 	struct symbol *v;
@@ -70,50 +72,52 @@ static struct symbol_list *list_of(struct elf_symbols *s, const GElf_Sym *sym)
 	return NULL;
 }
 
-static int add_symbol(struct elf_symbols *s, struct symbol_list *to, const GElf_Sym *sym,
-		      const char *name)
+static int add_symbol(struct symbol_list *to, const GElf_Sym *sym, size_t name)
 {
-	size_t len = strlen(name);
-	struct symbol f = { .addr = sym->st_value, .size = sym->st_size,
-			      .name = (uint32_t)s->arena.len };
+	unsigned int bind = GELF_ST_BIND(sym->st_info);
+	uint32_t by_bind = bind == STB_GLOBAL ? 0 : bind == STB_WEAK ? RANK_STEP : 2 * RANK_STEP;
+	struct symbol f = { .addr = sym->st_value, .size = sym->st_size, .name = (uint32_t)name,
+			    .rank = by_bind + (uint32_t)to->cnt };
 
-	if (to->cnt == SYMBOLS_MAX || s->arena.len + len >= NAMES_MAX)
-		return -E2BIG;
-	f.rank = GELF_ST_BIND(sym->st_info) == STB_GLOBAL ? 0 :
-		 GELF_ST_BIND(sym->st_info) == STB_WEAK   ? 1 : 2;
-	buf_add(&s->arena, name, len + 1);
-	return s->arena.failed ? -ENOMEM : array_add(&to->v, &to->cap, &to->cnt, f);
+	return to->cnt == SYMBOLS_MAX ? -E2BIG : array_add(&to->v, &to->cap, &to->cnt, f);
 }
 
 static int read_table(struct elf_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_Shdr *sh)
 {
-	Elf_Data *data;
+	Elf_Scn *link = elf_getscn(elf, sh->sh_link);
+	size_t i, cnt, first = s->arena.len;
+	const Elf_Data *strings;
 	GElf_Shdr names;
-	size_t i, cnt;
+	Elf_Data *data;
 	int r = 0;
 
 	if (!sh->sh_entsize || sh->sh_size / sh->sh_entsize > SYMBOLS_MAX)
 		return sh->sh_entsize ? -E2BIG : -ENOEXEC;
 	/* libelf reads a string table whole, so its size is checked first */
-	if (!gelf_getshdr(elf_getscn(elf, sh->sh_link), &names) || names.sh_type != SHT_STRTAB)
+	if (!gelf_getshdr(link, &names) || names.sh_type != SHT_STRTAB)
 		return -ENOEXEC;
-	if (names.sh_size > NAMES_MAX)
+	if (names.sh_size >= NAMES_MAX - first)
 		return -E2BIG;
 	data = elf_getdata(scn, NULL);
 	if (!data || !data->d_buf)
 		return -ENOEXEC;
+	strings = elf_getdata(link, NULL);
+	if (!strings || !strings->d_buf || names.sh_flags & SHF_COMPRESSED)
+		return 0;
+	buf_add(&s->arena, strings->d_buf, strings->d_size);
+	buf_add(&s->arena, "", 1);
+	if (s->arena.failed)
+		return -ENOMEM;
 	cnt = data->d_size / sh->sh_entsize;
 	for (i = 0; i < cnt && !r; i++) {
 		struct symbol_list *to;
-		const char *name;
 		GElf_Sym sym;
 
 		if (!gelf_getsym(data, (int)i, &sym))
 			return -ENOEXEC;
 		to = list_of(s, &sym);
-		name = to ? elf_strptr(elf, sh->sh_link, sym.st_name) : NULL;
-		if (name && *name)
-			r = add_symbol(s, to, &sym, name);
+		if (to && sym.st_name && sym.st_name < strings->d_size)
+			r = add_symbol(to, &sym, first + sym.st_name);
 	}
 	return r;
 }
@@ -215,8 +219,7 @@ static int by_addr(const void *a, const void *b)
 	const struct symbol *x = a, *y = b;
 
 	/* the search runs backwards, so the symbol to show comes last */
-	return compare_numbers(x->addr, y->addr) ?: compare_numbers(y->rank, x->rank) ?:
-	       compare_numbers(y->name, x->name);
+	return compare_numbers(x->addr, y->addr) ?: compare_numbers(y->rank, x->rank);
 }
 
 static int read_elf(struct elf_symbols *s, int fd, bool is_first)
@@ -311,7 +314,7 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
 bool elf_symbols_defines(const struct elf_symbols *s, const char *name)
 {
 	for (size_t i = 0; i < s->functions.cnt; i++)
-		if (s->functions.v[i].rank < 2 &&
+		if (s->functions.v[i].rank < 2 * RANK_STEP &&
 		    !strcmp((const char *)s->arena.data + s->functions.v[i].name, name))
 			return true;
 	return false;
@@ -338,7 +341,7 @@ static const char *find_in(const struct elf_symbols *s, struct symbol_list *l, u
 
 		if (!f->size && f->addr != l->v[after - 1].addr)
 			continue; /* another symbol begins between this one and the address */
-		if (!f->size || addr - f->addr < f->size) {
+		if (s->arena.data[f->name] && (!f->size || addr - f->addr < f->size)) {
 			*ret_offset = addr - f->addr;
 			return (const char *)s->arena.data + f->name;
 		}
