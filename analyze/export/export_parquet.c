@@ -76,6 +76,7 @@ static void name_columns(struct file *f)
 		to->name = f->def->cols[i].name;
 		to->type = column_find(to->name)->kind == COLUMN_INSTANT ? PARQUET_TIME :
 			   types[f->def->cols[i].type];
+		to->orders = (int)i == f->def->cpu_col || !strcmp(to->name, "call_site");
 	}
 }
 
@@ -113,8 +114,8 @@ static int open_file(void *ctx, const struct table_def *def, unsigned int number
 	name_columns(f);
 	c = make_file(f, e);
 	if (!c)
-		c = parquet_new(&f->parquet, f->out, f->cols, FRONT_COLS + def->col_cnt,
-				def->cpu_col < 0 ? -1 : FRONT_COLS + def->cpu_col, w->meta, e);
+		c = parquet_new(&f->parquet, f->out, f->cols, FRONT_COLS + def->col_cnt, w->meta,
+				e);
 	*ret = f;
 	return c;
 }

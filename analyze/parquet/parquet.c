@@ -14,14 +14,13 @@
 
 #define MAGIC	  "PAR1"
 #define ZSTD_LEVEL 3	/* level 7 takes a third more time, and makes 1 to 4 % less */
-#define ORDER_MAX 1024	/* rows are put in order of smaller numbers only */
-#define SAMPLE	  8192	/* values that tell how wide numbers best are */
+#define ORDER_MAX 1024	/* rows are put in order of columns with at most so many values */
+#define SAMPLE	  8192	/* values or rows that tell what packs best */
 
-enum { TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTE_ARRAY = 6 };
-enum { REQUIRED, OPTIONAL };
+enum { TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTES = 6 };
+static const int types[] = { TYPE_INT64, TYPE_INT64, TYPE_DOUBLE, TYPE_BYTES }; /* parquet_type */
 enum { ENCODING_PLAIN, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_DICTIONARY = 8 };
-enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2 };
-enum { CODEC_ZSTD = 6 };
+enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2, CODEC_ZSTD = 6, OPTIONAL = 1 };
 
 /* The footer says this of each column chunk, whose pages are written first. */
 struct chunk {
@@ -35,7 +34,7 @@ struct chunk {
 
 struct column {
 	const struct parquet_column *def;
-	/* of the row group's rows; of PARQUET_REAL their bits, of texts their numbers */
+	/* of the row group's rows; of PARQUET_REAL their bits; numbers into the dictionary */
 	int64_t values[PARQUET_GROUP_ROWS];
 	uint8_t present[PARQUET_GROUP_ROWS];	/* 1, or 0 of a NULL */
 	struct hash_map numbers; /* by value, or by a text's address in the pool */
@@ -47,21 +46,22 @@ struct column {
 struct parquet {
 	FILE *out;
 	const char *const *meta;
-	uint64_t at;		/* bytes written */
+	uint64_t at;		/* bytes written; data comes there */
 	unsigned int col_cnt;
 	struct column *cols;
 	size_t row_cnt, text_bytes; /* of the row group */
 	uint64_t all_rows;
-	int order_col;		/* -1: rows stay as they come */
-	/* the row group's rows, in the order in which they are written */
+	int order_col;		/* -1: rows stay as they come, until there is a row group */
+	/* the row group's rows, in the order in which they are written; those of the first page */
 	uint32_t order[PARQUET_GROUP_ROWS];
-	/* the column that is being written, in that order: what is there, without NULLs; and */
+	size_t narrow_cnt;
+	/* the page that is being written, in that order: what is there, without NULLs, and */
 	int64_t values[PARQUET_GROUP_ROWS];
 	size_t value_cnt;
-	/* which rows have a value, then where values are in a dictionary */
-	uint64_t numbers[PARQUET_GROUP_ROWS];
+	uint64_t bits;		/* that any of the values has */
+	uint64_t numbers[PARQUET_GROUP_ROWS];	/* which rows have a value */
 	struct zpack *zpack;
-	struct buf page, packed, header;
+	struct buf page, packed, header, data;
 	struct buf groups;	/* what the footer says of each row group */
 	size_t group_cnt;
 };
@@ -71,65 +71,65 @@ static int no_memory(struct err *e)
 	return err_set(e, -ENOMEM, "out of memory");
 }
 
-static int put(struct parquet *p, const struct buf *b, struct err *e)
+static int write_data(struct parquet *p, struct err *e)
 {
-	if (b->failed)
+	if (p->data.failed || p->groups.failed)
 		return no_memory(e);
-	if (fwrite(b->data, 1, b->len, p->out) != b->len)
+	if (fwrite(p->data.data, 1, p->data.len, p->out) != p->data.len)
 		return err_set(e, errno ? -errno : -EIO, "cannot write: %s", strerror(errno));
-	p->at += b->len;
+	p->at += p->data.len;
+	buf_reset(&p->data);
 	return 0;
 }
 
 /* ---- a column's values ---- */
 
-static int begin_texts(struct column *c)
-{
-	strpool_free(c->pool);
-	c->pool = NULL;
-	return strpool_new(&c->pool);
-}
-
-static void put_dictionary_text(struct column *c, const char *text, uint32_t bytes)
-{
-	buf_add(&c->dictionary, &bytes, sizeof(bytes));
-	buf_add(&c->dictionary, text, bytes);
-}
-
 static int add_text(struct parquet *p, struct column *c, const char *text)
 {
-	const char *kept = strpool_put(c->pool, text);
-	uint32_t number;
-	int is_new;
+	const char *kept = c->pool || !strpool_new(&c->pool) ? strpool_put(c->pool, text) : NULL;
+	uint32_t number, bytes;
+	int is_new = kept ? hash_map_intern(&c->numbers, (uintptr_t)kept, 0, &number) : -ENOMEM;
 
-	if (!kept)
-		return -ENOMEM;
-	is_new = hash_map_intern(&c->numbers, (uintptr_t)kept, 0, &number);
 	if (is_new > 0) {
-		uint32_t bytes = (uint32_t)strlen(kept);
-
-		put_dictionary_text(c, kept, bytes);
+		bytes = (uint32_t)strlen(kept);
+		buf_add(&c->dictionary, &bytes, sizeof(bytes));
+		buf_add(&c->dictionary, kept, bytes);
 		p->text_bytes += bytes;
 	}
-	c->values[p->row_cnt] = number;
+	if (is_new >= 0)
+		c->values[p->row_cnt] = number;
 	return is_new;
 }
 
 static int add_value(struct parquet *p, struct column *c, const struct value *v)
 {
 	enum parquet_type type = c->def->type;
+	struct chunk *k = &c->chunk;
 
 	c->present[p->row_cnt] = v->type != VALUE_NULL;
 	c->values[p->row_cnt] = 0;
+	k->null_cnt += v->type == VALUE_NULL;
 	if (v->type == VALUE_TEXT && type == PARQUET_TEXT)
 		return add_text(p, c, v->text);
-	if (v->type == VALUE_REAL && type == PARQUET_REAL)
+	if (v->type == VALUE_REAL && type == PARQUET_REAL) {
 		memcpy(&c->values[p->row_cnt], &v->r, sizeof(v->r));
-	else if (v->type == VALUE_INT && type <= PARQUET_TIME)
+	} else if (v->type == VALUE_INT && type <= PARQUET_TIME) {
 		c->values[p->row_cnt] = v->i;
-	else if (v->type != VALUE_NULL)
+		k->min = v->i < k->min ? v->i : k->min;
+		k->max = v->i > k->max ? v->i : k->max;
+	} else if (v->type != VALUE_NULL) {
 		return -EPROTO;
+	}
 	return 0;
+}
+
+static void begin_column(struct column *c)
+{
+	c->chunk = (struct chunk){ .min = INT64_MAX, .max = INT64_MIN };
+	hash_map_clear(&c->numbers);
+	buf_reset(&c->dictionary);
+	strpool_free(c->pool);
+	c->pool = NULL;
 }
 
 /* ---- pages ---- */
@@ -168,49 +168,31 @@ static int write_page(struct parquet *p, struct chunk *k, const struct buf *raw,
 	thrift_ends(&t, 2);
 	k->raw_bytes += p->header.len + raw->len;
 	k->bytes += p->header.len + p->packed.len;
-	return put(p, &p->header, e) ?: put(p, &p->packed, e);
+	buf_add(&p->data, p->header.data, p->header.len);
+	buf_add(&p->data, p->packed.data, p->packed.len);
+	return p->header.failed || p->data.failed ? no_memory(e) : 0;
 }
 
 /* Which rows have a value: the length of what says so, then that. The values come after it. */
-static void put_present(struct parquet *p, const struct column *c)
+static void put_present(struct parquet *p, const struct column *c, size_t from, size_t to)
 {
 	size_t at = p->page.len;
 	uint32_t bytes = 0;
 
-	p->value_cnt = 0;
-	for (size_t i = 0; i < p->row_cnt; i++) {
-		p->numbers[i] = c->present[p->order[i]];
-		if (p->numbers[i])
-			p->values[p->value_cnt++] = c->values[p->order[i]];
+	p->value_cnt = p->bits = 0;
+	for (size_t i = from; i < to; i++) {
+		uint32_t row = p->order[i];
+
+		p->numbers[i - from] = c->present[row];
+		p->values[p->value_cnt] = c->values[row];
+		p->value_cnt += c->present[row];
+		p->bits |= (uint64_t)c->values[row];
 	}
 	buf_add(&p->page, &bytes, sizeof(bytes));
-	parquet_put_hybrid(&p->page, p->numbers, p->row_cnt, 1);
+	parquet_put_hybrid(&p->page, p->numbers, to - from, 1);
 	bytes = (uint32_t)(p->page.len - at - sizeof(bytes));
 	if (!p->page.failed)
 		memcpy(p->page.data + at, &bytes, sizeof(bytes));
-}
-
-/* Fills the dictionary with an INT column's values. False: too many are new; or out of memory. */
-static bool number_values(struct parquet *p, struct column *c)
-{
-	const int64_t *v = p->values;
-	size_t most = p->value_cnt / 4 + 1;
-	uint32_t number;
-	int is_new;
-
-	for (size_t i = 0; i < p->value_cnt; i++) {
-		if (i && v[i] == v[i - 1]) {
-			p->numbers[i] = p->numbers[i - 1];
-			continue;
-		}
-		is_new = hash_map_intern(&c->numbers, (uint64_t)v[i], 0, &number);
-		if (is_new < 0 || c->numbers.cnt > most)
-			return false;
-		if (is_new)
-			buf_add(&c->dictionary, &v[i], sizeof(v[i]));
-		p->numbers[i] = number;
-	}
-	return true;
 }
 
 /* Differences, or numbers into the dictionary: how many bits each has, then these. */
@@ -223,9 +205,9 @@ static void put_values(struct parquet *p, const struct column *c, size_t cnt, un
 		return;
 	}
 	/* at least one: readers differ in what they make of no bits */
-	width = (uint8_t)((parquet_width((c->numbers.cnt - 1) | 1) + unit - 1) / unit * unit);
+	width = (uint8_t)((parquet_width(p->bits | 1) + unit - 1) / unit * unit);
 	buf_add(&p->page, &width, 1);
-	parquet_put_hybrid(&p->page, p->numbers, cnt, width);
+	parquet_put_hybrid(&p->page, (const uint64_t *)p->values, cnt, width);
 }
 
 /* Whole bytes pack better than fewer bits where values repeat. The first ones tell. */
@@ -243,80 +225,84 @@ static unsigned int choose_unit(struct parquet *p, const struct column *c)
 	return bytes[0] < bytes[1] ? 1 : 8;
 }
 
-static int write_dictionary(struct parquet *p, struct column *c, size_t cnt, struct err *e)
+/* A page of so many rows, in their order. */
+static int write_rows(struct parquet *p, struct column *c, size_t from, size_t to, struct err *e)
 {
-	c->chunk.encoding = ENCODING_DICTIONARY;
-	return write_page(p, &c->chunk, &c->dictionary, PAGE_DICTIONARY, cnt, ENCODING_PLAIN, e);
-}
+	int encoding = c->chunk.encoding;
 
-static int write_constant(struct parquet *p, struct column *c, struct err *e)
-{
-	const uint8_t width = 1;
-
-	put_dictionary_text(c, c->def->constant, (uint32_t)strlen(c->def->constant));
-	buf_add(&p->page, &width, 1);
-	parquet_put_run(&p->page, 0, p->row_cnt, width);
-	return write_dictionary(p, c, 1, e);
-}
-
-/* The page's values, after the dictionary page if there is one. */
-static int encode_column(struct parquet *p, struct column *c, struct err *e)
-{
-	enum parquet_type type = c->def->type;
-
-	if (c->def->constant)
-		return write_constant(p, c, e);
-	put_present(p, c);
-	if (type == PARQUET_REAL || !p->value_cnt) {
-		c->chunk.encoding = ENCODING_PLAIN;
+	buf_reset(&p->page);
+	put_present(p, c, from, to);
+	if (!p->value_cnt)
+		encoding = ENCODING_PLAIN;
+	else if (encoding == ENCODING_PLAIN)
 		buf_add(&p->page, p->values, p->value_cnt * sizeof(*p->values));
-		return 0;
-	}
-	if (type == PARQUET_TEXT) {
-		for (size_t i = 0; i < p->value_cnt; i++)
-			p->numbers[i] = (uint64_t)p->values[i];
-	} else if (type == PARQUET_TIME || !number_values(p, c)) {
-		c->chunk.encoding = ENCODING_DELTA;
-	}
-	put_values(p, c, p->value_cnt, choose_unit(p, c));
-	return c->chunk.encoding == ENCODING_DELTA ? 0 : write_dictionary(p, c, c->numbers.cnt, e);
-}
-
-/* Texts and real numbers have none. */
-static void set_bounds(const struct parquet *p, struct column *c)
-{
-	struct chunk *k = &c->chunk;
-
-	k->null_cnt = c->def->constant ? 0 : p->row_cnt - p->value_cnt;
-	k->min = INT64_MAX;
-	k->max = INT64_MIN;
-	for (size_t i = 0; c->def->type <= PARQUET_TIME && i < p->value_cnt; i++) {
-		k->min = p->values[i] < k->min ? p->values[i] : k->min;
-		k->max = p->values[i] > k->max ? p->values[i] : k->max;
-	}
+	else
+		put_values(p, c, p->value_cnt, choose_unit(p, c));
+	return write_page(p, &c->chunk, &p->page, PAGE_DATA, to - from, encoding, e);
 }
 
 static int write_column(struct parquet *p, struct column *c, struct err *e)
 {
-	int ret;
+	struct chunk *k = &c->chunk;
+	int ret = 0;
 
-	buf_reset(&p->page);
-	p->value_cnt = 0;
-	c->chunk = (struct chunk){ .at = p->at };
-	ret = encode_column(p, c, e);
-	c->chunk.data_at = p->at;
-	set_bounds(p, c);
-	return ret ?: write_page(p, &c->chunk, &p->page, PAGE_DATA, p->row_cnt, c->chunk.encoding,
-				 e);
+	k->raw_bytes = k->bytes = 0; /* a trial may have written it before */
+	k->at = p->at + p->data.len;
+	if (k->encoding == ENCODING_DICTIONARY)
+		ret = write_page(p, k, &c->dictionary, PAGE_DICTIONARY, c->numbers.cnt,
+				 ENCODING_PLAIN, e);
+	k->data_at = p->at + p->data.len;
+	for (size_t from = 0, to = p->narrow_cnt; !ret && from < p->row_cnt; to = p->row_cnt) {
+		ret = write_rows(p, c, from, to, e);
+		from = to;
+	}
+	return ret;
+}
+
+/* An INT column's values become numbers into its dictionary. False: too many are new. */
+static bool number_values(struct parquet *p, struct column *c)
+{
+	size_t most = (p->row_cnt - c->chunk.null_cnt) / 2 + 1;
+	uint32_t last[256] = { 0 }, number; /* rows + 1 that have a value, by some of its bits */
+	int is_new;
+
+	for (size_t i = 0; i < p->row_cnt; i++) {
+		uint64_t v = (uint64_t)c->values[i];
+		uint32_t *row = &last[(uint8_t)(v ^ v >> 6)];
+
+		p->numbers[i] = 0;
+		if (!c->present[i])
+			continue;
+		if (*row && c->values[*row - 1] == c->values[i]) {
+			p->numbers[i] = p->numbers[*row - 1];
+			continue;
+		}
+		is_new = hash_map_intern(&c->numbers, v, 0, &number);
+		/* where nearly all of the first are new, most will be */
+		if (is_new < 0 || c->numbers.cnt > most || c->numbers.cnt > SAMPLE / 4 + i / 4 * 3)
+			return false;
+		if (is_new)
+			buf_add(&c->dictionary, &v, sizeof(v));
+		p->numbers[i] = number;
+		*row = (uint32_t)i + 1;
+	}
+	memcpy(c->values, p->numbers, p->row_cnt * sizeof(*c->values));
+	return true;
+}
+
+static void prepare_column(struct parquet *p, struct column *c)
+{
+	enum parquet_type type = c->def->type;
+	struct chunk *k = &c->chunk;
+
+	k->encoding = ENCODING_DICTIONARY;
+	if (type == PARQUET_REAL || k->null_cnt == p->row_cnt)
+		k->encoding = ENCODING_PLAIN;
+	else if (type == PARQUET_TIME || (type == PARQUET_INT && !number_values(p, c)))
+		k->encoding = ENCODING_DELTA;
 }
 
 /* ---- what the footer says ---- */
-
-static int type_of(const struct parquet_column *def)
-{
-	return def->type == PARQUET_TEXT ? TYPE_BYTE_ARRAY :
-	       def->type == PARQUET_REAL ? TYPE_DOUBLE : TYPE_INT64;
-}
 
 static void put_chunk(struct thrift *t, const struct column *c, size_t row_cnt)
 {
@@ -325,12 +311,12 @@ static void put_chunk(struct thrift *t, const struct column *c, size_t row_cnt)
 	thrift_begin(t);
 	thrift_i64(t, 2, (int64_t)k->at);
 	thrift_struct(t, 3);
-	thrift_i32(t, 1, type_of(c->def));
-	thrift_list(t, 2, THRIFT_I32, k->data_at > k->at ? 3 : 2);
+	thrift_i32(t, 1, types[c->def->type]);
+	thrift_list(t, 2, THRIFT_I32, k->encoding == ENCODING_PLAIN ? 2 : 3);
 	thrift_element_int(t, ENCODING_RLE);
-	thrift_element_int(t, k->encoding);
-	if (k->data_at > k->at)
-		thrift_element_int(t, ENCODING_PLAIN);
+	thrift_element_int(t, ENCODING_PLAIN);	/* dictionaries, and pages without values */
+	if (k->encoding != ENCODING_PLAIN)
+		thrift_element_int(t, k->encoding);
 	thrift_list(t, 3, THRIFT_BYTES, 1);
 	thrift_element_text(t, c->def->name);
 	thrift_i32(t, 4, CODEC_ZSTD);
@@ -349,66 +335,101 @@ static void put_chunk(struct thrift *t, const struct column *c, size_t row_cnt)
 	thrift_ends(t, 3);
 }
 
-static void put_group(struct parquet *p, uint64_t at)
+static void put_group(struct parquet *p)
 {
 	struct thrift t = { .out = &p->groups };
-	uint64_t raw_bytes = 0, bytes = 0;
+	uint64_t raw_bytes = 0;
 
 	thrift_begin(&t);
 	thrift_list(&t, 1, THRIFT_STRUCT, p->col_cnt);
 	for (unsigned int i = 0; i < p->col_cnt; i++) {
 		put_chunk(&t, &p->cols[i], p->row_cnt);
 		raw_bytes += p->cols[i].chunk.raw_bytes;
-		bytes += p->cols[i].chunk.bytes;
 	}
 	thrift_i64(&t, 2, (int64_t)raw_bytes);
 	thrift_i64(&t, 3, (int64_t)p->row_cnt);
-	thrift_i64(&t, 5, (int64_t)at);
-	thrift_i64(&t, 6, (int64_t)bytes);
+	thrift_i64(&t, 5, (int64_t)p->at);
+	thrift_i64(&t, 6, (int64_t)p->data.len);
 	thrift_ends(&t, 1);
 	p->group_cnt++;
 }
 
-/* By the column's number, below ORDER_MAX; rows with the same one stay in order. */
-static void order_rows(struct parquet *p)
+/* Where few of a column's numbers are wider than a byte, their rows come last. */
+static void move_wide(struct parquet *p, const struct column *c)
 {
-	const int64_t *v = p->order_col < 0 ? NULL : p->cols[p->order_col].values;
-	uint32_t place[ORDER_MAX + 1] = { 0 };
+	size_t wide = 0;
 
-	for (size_t i = 0; v && i < p->row_cnt; i++) {
-		if ((uint64_t)v[i] >= ORDER_MAX)
-			v = NULL;
-		else
-			place[v[i] + 1]++;
-	}
-	for (size_t i = 1; i <= ORDER_MAX; i++)
-		place[i] += place[i - 1];
 	for (size_t i = 0; i < p->row_cnt; i++)
-		p->order[v ? place[v[i]]++ : i] = (uint32_t)i;
+		wide += c->values[i] > UINT8_MAX;
+	for (size_t i = 0; wide && wide <= p->row_cnt / 64 && i < p->row_cnt; i++)
+		p->numbers[i] |= c->values[i] > UINT8_MAX ? ORDER_MAX : 0;
+}
+
+/* By the numbers of a column that has at most ORDER_MAX; rows with the same one stay in order. */
+static void order_rows(struct parquet *p, const struct column *c)
+{
+	bool has = c && c->chunk.encoding == ENCODING_DICTIONARY && c->numbers.cnt <= ORDER_MAX;
+	uint32_t place[2 * ORDER_MAX + 1] = { 0 };
+
+	for (size_t i = 0; i < p->row_cnt; i++)
+		p->numbers[i] = has ? (uint64_t)c->values[i] : 0;
+	for (unsigned int i = 0; i < p->col_cnt; i++)
+		if (p->cols[i].chunk.encoding == ENCODING_DICTIONARY)
+			move_wide(p, &p->cols[i]);
+	for (size_t i = 0; i < p->row_cnt; i++)
+		place[p->numbers[i] + 1]++;
+	for (size_t i = 1; i <= (size_t)2 * ORDER_MAX; i++)
+		place[i] += place[i - 1];
+	p->narrow_cnt = place[ORDER_MAX] ? place[ORDER_MAX] : p->row_cnt;
+	for (size_t i = 0; i < p->row_cnt; i++)
+		p->order[place[p->numbers[i]]++] = (uint32_t)i;
+}
+
+static int write_columns(struct parquet *p, int order_col, struct err *e)
+{
+	int ret = 0;
+
+	order_rows(p, order_col < 0 ? NULL : &p->cols[order_col]);
+	for (unsigned int i = 0; !ret && i < p->col_cnt; i++)
+		ret = write_column(p, &p->cols[i], e);
+	return ret;
+}
+
+/* The column whose order makes the first rows smallest. */
+static int choose_order(struct parquet *p, struct err *e)
+{
+	size_t row_cnt = p->row_cnt, best = SIZE_MAX;
+	int ret = 0;
+
+	p->row_cnt = row_cnt < SAMPLE ? row_cnt : SAMPLE;
+	for (unsigned int i = 0; !ret && i < p->col_cnt; i++) {
+		if (!p->cols[i].def->orders)
+			continue;
+		ret = write_columns(p, (int)i, e);
+		if (p->data.len < best)
+			p->order_col = (int)i;
+		best = p->data.len < best ? p->data.len : best;
+		buf_reset(&p->data);
+	}
+	p->row_cnt = row_cnt;
+	return ret;
 }
 
 static int write_group(struct parquet *p, struct err *e)
 {
-	uint64_t at = p->at;
-	int ret = 0;
+	int ret;
 
-	order_rows(p);
-	for (unsigned int i = 0; !ret && i < p->col_cnt; i++)
-		ret = write_column(p, &p->cols[i], e);
-	if (ret)
-		return ret;
-	put_group(p, at);
-	for (unsigned int i = 0; i < p->col_cnt; i++) {
-		struct column *c = &p->cols[i];
-
-		hash_map_clear(&c->numbers);
-		buf_reset(&c->dictionary);
-		if (c->pool && begin_texts(c))
-			return no_memory(e);
-	}
+	for (unsigned int i = 0; i < p->col_cnt; i++)
+		prepare_column(p, &p->cols[i]);
+	ret = p->order_col < 0 ? choose_order(p, e) : 0;
+	ret = ret ?: write_columns(p, p->order_col, e);
+	put_group(p);
+	ret = ret ?: write_data(p, e);
+	for (unsigned int i = 0; i < p->col_cnt; i++)
+		begin_column(&p->cols[i]);
 	p->all_rows += p->row_cnt;
 	p->row_cnt = p->text_bytes = 0;
-	return 0;
+	return ret;
 }
 
 static void put_schema(const struct parquet *p, struct thrift *t)
@@ -422,8 +443,8 @@ static void put_schema(const struct parquet *p, struct thrift *t)
 		const struct parquet_column *def = p->cols[i].def;
 
 		thrift_begin(t);
-		thrift_i32(t, 1, type_of(def));
-		thrift_i32(t, 3, def->constant ? REQUIRED : OPTIONAL);
+		thrift_i32(t, 1, types[def->type]);
+		thrift_i32(t, 3, OPTIONAL);
 		thrift_text(t, 4, def->name);
 		if (def->type == PARQUET_TEXT) {
 			thrift_i32(t, 6, 0);	/* UTF8, for old readers */
@@ -479,7 +500,7 @@ static void put_footer(struct parquet *p, struct buf *out)
 /* ---- the file ---- */
 
 int parquet_new(struct parquet **ret, FILE *out, const struct parquet_column *cols,
-		unsigned int col_cnt, int order_col, const char *const *meta, struct err *e)
+		unsigned int col_cnt, const char *const *meta, struct err *e)
 {
 	struct parquet *p = calloc(1, sizeof(*p));
 	int c = -ENOMEM;
@@ -489,16 +510,18 @@ int parquet_new(struct parquet **ret, FILE *out, const struct parquet_column *co
 	p->out = out;
 	p->meta = meta;
 	p->col_cnt = col_cnt;
-	p->order_col = order_col;
+	p->order_col = -1;
 	p->cols = calloc(col_cnt, sizeof(*p->cols));
 	if (p->cols)
 		c = zpack_new(&p->zpack, ZSTD_LEVEL);
 	for (unsigned int i = 0; !c && i < col_cnt; i++) {
 		p->cols[i].def = &cols[i];
-		c = cols[i].type == PARQUET_TEXT ? begin_texts(&p->cols[i]) : 0;
+		/* of constants the first row's values are those of all */
+		memset(p->cols[i].present, 1, sizeof(p->cols[i].present));
+		begin_column(&p->cols[i]);
 	}
-	buf_add(&p->page, MAGIC, 4);
-	c = c ? no_memory(e) : put(p, &p->page, e);
+	buf_add(&p->data, MAGIC, 4);
+	c = c ? no_memory(e) : write_data(p, e);
 	if (c)
 		parquet_free(p);
 	else
@@ -509,13 +532,12 @@ int parquet_new(struct parquet **ret, FILE *out, const struct parquet_column *co
 int parquet_row(struct parquet *p, const struct value *values, struct err *e)
 {
 	for (unsigned int i = 0; i < p->col_cnt; i++) {
-		int c = p->cols[i].def->constant ? 0 : add_value(p, &p->cols[i], values++);
+		struct column *col = &p->cols[i];
+		int c = !col->def->constant ? add_value(p, col, values++) :
+			!p->row_cnt ? add_text(p, col, col->def->constant) : 0;
 
-		if (c == -EPROTO)
-			return err_set(e, c, "column %s: a value of another type",
-				       p->cols[i].def->name);
 		if (c < 0)
-			return no_memory(e);
+			return err_set(e, c, "column %s: %s", col->def->name, strerror(-c));
 	}
 	if (++p->row_cnt < PARQUET_GROUP_ROWS && p->text_bytes < PARQUET_GROUP_TEXT)
 		return 0;
@@ -526,10 +548,8 @@ int parquet_finish(struct parquet *p, struct err *e)
 {
 	int ret = p->row_cnt ? write_group(p, e) : 0;
 
-	buf_reset(&p->page);
-	put_footer(p, &p->page);
-	p->page.failed |= p->groups.failed;
-	ret = ret ?: put(p, &p->page, e);
+	put_footer(p, &p->data);
+	ret = ret ?: write_data(p, e);
 	if (!ret && fflush(p->out))
 		ret = err_set(e, -errno, "cannot write: %s", strerror(errno));
 	return ret;
@@ -550,5 +570,6 @@ void parquet_free(struct parquet *p)
 	buf_done(&p->packed);
 	buf_done(&p->header);
 	buf_done(&p->groups);
+	buf_done(&p->data);
 	free(p);
 }

@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * parquet: writes a table as an Apache Parquet file, as a stream. It is the only way into this
- * folder; Debian has no C library for it.
+ * parquet: writes a table as an Apache Parquet file, as a stream. The only way into this folder.
  *
- *     rows --> columns of a row group --[parquet_encode, zstd]--> pages --> file
- *          --> minima and maxima      --[thrift]----------------> footer --> file
+ *     rows --> columns of a row group --[parquet_encode, zstd]--> pages, [thrift]--> footer
  *
  * Of the format (https://parquet.apache.org/docs/file-format/) this writes: files of version 1;
  * flat columns of INT64, DOUBLE and BYTE_ARRAY, with the logical types STRING and TIMESTAMP (ns,
- * UTC); a chunk of each column has a dictionary page or none, and one data page (V1), both packed
- * with zstd; encodings PLAIN (dictionaries, DOUBLE), RLE (which values are there), RLE_DICTIONARY
- * and DELTA_BINARY_PACKED; statistics of each chunk: the number of NULLs, and of numbers the
- * smallest and largest value, by which a reader leaves out row groups. It never reads.
+ * UTC); a chunk of each column has a dictionary page or none, and one or two data pages (V1), all
+ * packed with zstd; encodings PLAIN (dictionaries, DOUBLE), RLE (NULLs), RLE_DICTIONARY and
+ * DELTA_BINARY_PACKED; statistics of a chunk: the number of NULLs, and the bounds of numbers.
  *
- * Numbers use a dictionary where at most every fourth is a new one, differences otherwise, and so
- * do instants; texts always use a dictionary. All have as many bits as they need or whole bytes,
- * whichever packs better in a column's first rows. The bytes depend on the rows alone.
+ * Numbers use a dictionary where at most every other is a new one, differences otherwise, as
+ * instants do; texts always use a dictionary. They have as many bits as they need or whole bytes.
+ * Rows whose numbers need a second byte, if few, come last, in a page of their own. Widths and the
+ * column that orders rows are those that pack a sample best. The bytes depend on the rows alone.
  *
  * Threads: a file belongs to one. Memory: a row group of PARQUET_GROUP_ROWS rows, and
  * PARQUET_GROUP_TEXT bytes of texts. Errors: 0 or -errno with a text; never prints.
@@ -35,17 +33,17 @@ struct parquet_column {
 	const char *name;
 	enum parquet_type type;
 	const char *constant;	/* every row has this text, and no value for it; NULL: it has */
+	bool orders; /* rows may be put together by its values; those with the same stay in order */
 };
 
 struct parquet;
 
 /*
- * out, and what columns and meta point to, stay the caller's. order_col: the rows of a group are
- * put in order of this INT column, whose rows pack better together; those with the same number stay
- * in order. -1: all do. meta: pairs of key and value for the footer, up to a NULL.
+ * out, and what columns and meta point to, stay the caller's. meta: pairs of key and value for the
+ * footer, up to a NULL.
  */
 int parquet_new(struct parquet **ret, FILE *out, const struct parquet_column *cols,
-		unsigned int col_cnt, int order_col, const char *const *meta, struct err *e);
+		unsigned int col_cnt, const char *const *meta, struct err *e);
 /* A value for each column without a constant, or VALUE_NULL. Texts are in UTF-8. */
 int parquet_row(struct parquet *p, const struct value *values, struct err *e);
 /* Writes the rest and the footer. Without it the file is damaged. Does not close out. */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 #include "analyze/parquet/parquet_encode.h"
 
-#include <string.h>
-
 #include "base/varint.h"
+#include "format/token.h"
 
 /* ---- bits ---- */
 
@@ -11,26 +10,17 @@
 static void put_bits(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width)
 {
 	size_t room = (cnt + 7) / 8 * 8;
-	uint8_t *at = buf_room(b, room / 8 * width + 8);
-	uint64_t word = 0;		/* the bits that are not written yet */
-	unsigned int have = 0;		/* of these; below 64 */
+	uint8_t *at = buf_room(b, room / 8 * width + TOKEN_SLACK);
+	struct token_writer w = { .bits = at };
 
-	for (size_t i = 0; at && width && i < room; i++) {
+	for (size_t i = 0; at && i < room; i++) {
 		uint64_t x = i < cnt ? v[i] : 0;
 
-		word |= x << have;
-		have += width;
-		if (have < 64)
-			continue;
-		memcpy(at, &word, 8);
-		at += 8;
-		have -= 64;
-		word = have ? x >> (width - have) : 0;
+		token_put_bits(&w, x & UINT32_MAX, width < 32 ? width : 32);
+		if (width > 32)
+			token_put_bits(&w, x >> 32, width - 32);
 	}
-	if (!at)
-		return;
-	memcpy(at, &word, 8);
-	b->len = (size_t)(at - b->data) + (have + 7) / 8;
+	b->len += at ? room / 8 * width : 0;
 }
 
 unsigned int parquet_width(uint64_t max)

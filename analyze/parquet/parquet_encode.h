@@ -5,7 +5,7 @@
  *     RLE, RLE_DICTIONARY   small numbers of a fixed width: runs, and groups of eight
  *     DELTA_BINARY_PACKED   differences, in blocks of 128, each quarter as wide as it needs
  *
- * Bytes are added to a buffer, which remembers that memory ran out. Threads: any, each its own.
+ * Threads: any, each its own buffer, which remembers that memory ran out.
  * https://github.com/apache/parquet-format/blob/master/Encodings.md
  */
 #pragma once

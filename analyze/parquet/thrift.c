@@ -55,16 +55,11 @@ void thrift_i64(struct thrift *t, int id, int64_t v)
 	thrift_element_int(t, v);
 }
 
-static void put_bytes(struct thrift *t, const void *data, size_t bytes)
-{
-	buf_add_varint(t->out, bytes);
-	buf_add(t->out, data, bytes);
-}
-
 void thrift_bytes(struct thrift *t, int id, const void *data, size_t bytes)
 {
 	put_field(t, id, THRIFT_BYTES);
-	put_bytes(t, data, bytes);
+	buf_add_varint(t->out, bytes);
+	buf_add(t->out, data, bytes);
 }
 
 void thrift_text(struct thrift *t, int id, const char *text)
@@ -88,5 +83,6 @@ void thrift_list(struct thrift *t, int id, enum thrift_type of, size_t cnt)
 
 void thrift_element_text(struct thrift *t, const char *text)
 {
-	put_bytes(t, text, strlen(text));
+	buf_add_varint(t->out, strlen(text));
+	buf_add(t->out, text, strlen(text));
 }

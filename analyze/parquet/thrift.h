@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * thrift: writes structs in Thrift's compact protocol, in which Parquet keeps what it says of its
- * data. Private to analyze/parquet.
+ * thrift: writes structs in Thrift's compact protocol. Private to analyze/parquet.
  *
  *     thrift_begin(t);  thrift_i64(t, 3, rows);  thrift_text(t, 6, "x");  thrift_ends(t, 1);
  *
- * Fields come in ascending order of their numbers. A struct grows in a buffer, which remembers that
- * memory ran out. Threads: one.
+ * Fields come in ascending order of their numbers, into a buffer. Threads: one.
  * https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
  */
 #pragma once
@@ -44,4 +42,3 @@ void thrift_struct(struct thrift *t, int id);
 void thrift_list(struct thrift *t, int id, enum thrift_type of, size_t cnt);
 void thrift_element_int(struct thrift *t, int64_t v);
 void thrift_element_text(struct thrift *t, const char *text);
-

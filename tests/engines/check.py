@@ -211,6 +211,20 @@ def check_row_groups(engine):
           bytes_ == want[1] and [sum(c) for c in zip(*parts)] == want, (groups, parts, want))
 
 
+def check_wide(engines):
+    """More than 256 threads: the rows of the seldom ones are in a page of their own."""
+    run("export", "-q", "-i", DIR + "/large", "--to", "parquet", "-t", "switches", "-o", DIR + "/wide")
+    path, = glob.glob(DIR + "/wide/switches/*")
+    columns = ["cpu", "utid", "next_utid", "prev_state"]
+    got = sorted(tuple(map(int, r)) for r in engines["duckdb"].ask("SELECT %s FROM read_parquet('%s')" % (", ".join(columns), path)))
+    rows = rows_of(run("sql", "-i", DIR + "/large", "--format", "csv", "SELECT %s FROM switches" % ", ".join(columns)))
+    want = sorted(tuple(int(v) for v in r.values()) for r in rows)
+    check("duckdb: %d switches of more than 256 threads" % len(want), got == want and len({r[1] for r in want}) > 256, (got[:2], want[:2]))
+    for name in ("chdb", "hyparquet"):
+        cnt = len(parquet_of(engines[name], name, path, columns))
+        check("%s: as many" % name, cnt == len(want), cnt)
+
+
 def check_ten_questions(engine):
     text = open(os.path.dirname(ASK_MJS) + "/../../schema/fleet/questions_duckdb.sql").read()
     questions = re.findall(r"^-- (\d+)\. [^\n]*\n(.*?);$", text, re.M | re.S)
@@ -228,6 +242,7 @@ def check_parquet():
         if h in ("host0", "host3"):
             check_rows(engines, h, parquet)
     check_row_groups(engines["duckdb"])
+    check_wide(engines)
     check_ten_questions(engines["duckdb"])
     engine = engines["duckdb"]
     for table in DUCKDB_TABLES:
