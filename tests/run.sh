@@ -231,12 +231,12 @@ for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
 	records+=("$name")
 done
 
-# Most of these wait more than they compute, and what they claim holds whatever else the machine does: no shares of CPU time, no
+# These wait more than they compute, and what they claim holds whatever else the machine does: no shares of CPU time, no
 # pace, no exact counts of the whole machine. Two at a time run beside what comes first, the longest first.
-beside='kernel/service kernel/readme kernel/fleet_killed kernel/metrics_restart kernel/fleet_page
+beside='kernel/service kernel/readme kernel/fleet_killed kernel/metrics_restart
 	kernel/record_trouble kernel/privilege crash/kill_recorder kernel/fleet kernel/metrics_bins kernel/stack_copies
 	crash/bad_disk kernel/damaged_trace kernel/action kernel/start_at kernel/containers kernel/bundle_report
-	kernel/report_views kernel/block_owner kernel/redact kernel/export_growing kernel/block_stat'
+	kernel/block_owner kernel/redact kernel/export_growing kernel/block_stat'
 lane()
 {
 	local name
