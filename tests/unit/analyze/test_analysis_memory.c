@@ -133,6 +133,38 @@ static void test_live_objects_keep_the_stack_of_their_allocation(void **state)
 	live_objects_free(o);
 }
 
+/* One field of seven has the value, the others have none. */
+static struct live_kind kind_by(uint32_t i)
+{
+	uint32_t v = 1 + i / 7, field = i % 7;
+
+	return (struct live_kind){
+		.call_site = field == 0 ? v : 0, .cache = field == 1 ? v << 6 : 0,
+		.bytes_req = field == 2 ? v : 0, .bytes = field == 3 ? v : 0,
+		.stack = field == 4 ? v : 0, .gfp = field == 5 ? v : 0,
+		.migratetype = (uint16_t)(field == 6 ? v : 0),
+	};
+}
+
+static void test_live_objects_of_kinds_that_differ_in_one_field_stay_apart(void **state)
+{
+	struct live_objects *o = objects_new(0);
+
+	for (uint32_t i = 0; i < 2000; i++) {
+		struct live_kind k = kind_by(i);
+
+		assert_int_equal(live_objects_add(o, 0, 0x1000 + 64 * i, 1, 1, &k, collect, &ends),
+				 0);
+	}
+	for (uint32_t i = 0; i < 2000; i++) {
+		struct live_kind k = kind_by(i);
+
+		end(o, 0, 0x1000 + 64 * i, 0);
+		assert_memory_equal(live_objects_kind(o, ends.e[i].obj.kind), &k, sizeof(k));
+	}
+	live_objects_free(o);
+}
+
 static void test_live_objects_parts_of_pages_keep_the_stack(void **state)
 {
 	struct live_objects *o = objects_new(4096);
@@ -488,6 +520,8 @@ int main(void)
 		cmocka_unit_test(test_live_objects_credit_the_allocator),
 		cmocka_unit_test(test_live_objects_allocation_at_live_address_is_a_lost_free),
 		cmocka_unit_test(test_live_objects_keep_the_stack_of_their_allocation),
+		cmocka_unit_test(
+			test_live_objects_of_kinds_that_differ_in_one_field_stay_apart),
 		cmocka_unit_test(test_live_objects_parts_of_pages_keep_the_stack),
 		cmocka_unit_test(test_live_objects_pages_freed_in_parts),
 		cmocka_unit_test(test_live_objects_pages_equal_a_plain_array),
