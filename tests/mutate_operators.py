@@ -189,13 +189,12 @@ class Tests:
         return wrong, used.ru_utime + used.ru_stime
 
     def reaching(self, mutant):
-        """The tests that reach the lines of a mutant, or the last one before them of which there is code."""
+        """The tests that reach the lines of a mutant; without code there, for a table, those that reach its file."""
         path, start, end, _ = mutant
         text, name = open(path).read(), os.path.basename(path)
         first, last = (text.count("\n", 0, at) + 1 for at in (start, end))
-        known = [i for i in range(first, last + 1) if "%s:%d" % (name, i) in self.reached]
-        known = known or [i for i in range(first, 0, -1) if "%s:%d" % (name, i) in self.reached][:1]
-        return set().union(*(self.reached["%s:%d" % (name, i)] for i in known))
+        lines = {"%s:%d" % (name, i) for i in range(first, last + 1)} & self.reached.keys()
+        return set().union(*(self.reached[i] for i in lines or [i for i in self.reached if i.startswith(name + ":")]))
 
     def chosen(self, reaching):
         """The cases that reach, those that may have left them files, and those that may read what they leave."""
@@ -204,7 +203,7 @@ class Tests:
             stem = case.split(".")[0]
             if case in reaching and writes:
                 wrote.add(stem)
-            if case in reaching or stem in stems and writes or stem in self.whole | wrote or "golden" in reaching:
+            if case in reaching or stem in stems and (writes or stem in self.whole) or stem in wrote or "golden" in reaching:
                 chosen.append(case)
         rest = ["examples", "queries", "options", "sql_shell", "mcp", "metrics_growing"]
         return chosen + [n for n in rest if n in reaching or "golden" in reaching]
