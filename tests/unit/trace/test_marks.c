@@ -34,10 +34,17 @@ static void test_marks_of_one_name_are_numbered_in_order_of_time(void **state)
 	gen_slice(m.g, AT(20));
 	made_open(&m);
 	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM marks"), 4);
-	for (unsigned int i = 0; i < 4; i++)
+	for (unsigned int i = 0; i < 4; i++) {
+		const struct trace_mark *mark =
+			trace_mark_find(m.t, wanted[i].name, wanted[i].nr);
+
 		assert_int_equal(rows_one(m.a, "SELECT nr FROM marks "
 					       "WHERE ts_ns = %llu AND name = '%s'",
 					  wanted[i].at_ms * MS, wanted[i].name), wanted[i].nr);
+		assert_non_null(mark);
+		assert_int_equal(mark->ts_ns, AT(wanted[i].at_ms));
+	}
+	assert_null(trace_mark_find(m.t, "test", 2));
 	made_close(&m);
 }
 
