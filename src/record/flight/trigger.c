@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
 #include "base/hash_map.h"
 #include "base/units.h"
 #include "bpf/wire.h"
@@ -507,71 +508,34 @@ static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
 
 /* ---- the records of a slice, in order of time ---- */
 
-/*
- * Each ring's stream is nearly in order (a record's instant is read just before the record is
- * reserved), and so is the merged stream: inversions last microseconds. There is one cursor per
- * ring; with some dozens at most, a linear search finds the earliest.
- */
-struct cursor {
-	const struct ring_slab *slab;
-	size_t at;		/* offset of the record after now */
-	const struct wire_hdr *now;
+struct record {
+	uint64_t ts_ns;		/* array_order() sorts by it */
+	const struct wire_hdr *h;
 };
 
-struct slice_merge {
-	uint64_t hooks;
-	size_t cnt;		/* cursors with a record */
-	struct cursor cursors[];
+struct records {
+	struct record *v;
+	size_t cnt, cap;
 };
 
-/* Advances to the next record of the hooks; false: the ring has no more. */
-static bool advance(struct cursor *c, uint64_t hooks)
-{
-	while (c->slab) {
-		c->now = slab_next_record(c->slab, &c->at);
-		if (!c->now) {
-			c->slab = c->slab->next;
-			c->at = 0;
-		} else if (c->now->hook < 64 && hooks & WIRE_BIT(c->now->hook)) {
-			return true;
-		}
-	}
-	return false;
-}
-
-static int merge_new(struct slice_merge **ret, const struct ring_slice *slices, size_t cnt,
-		    uint64_t hooks)
-{
-	struct slice_merge *m = calloc(1, sizeof(*m) + cnt * sizeof(m->cursors[0]));
-
-	if (!m)
-		return -ENOMEM;
-	m->hooks = hooks;
-	for (size_t i = 0; i < cnt; i++) {
-		struct cursor *c = &m->cursors[m->cnt];
-
-		*c = (struct cursor){ .slab = slices[i].first };
-		m->cnt += advance(c, hooks);
-	}
-	*ret = m;
-	return 0;
-}
-
-/* The next record; NULL: there is none. */
-static const struct wire_hdr *merge_next(struct slice_merge *m)
+static int records_of(struct records *ret, const struct ring_slice *slices, size_t cnt,
+		      uint64_t hooks)
 {
 	const struct wire_hdr *h;
-	size_t i, low = 0;
+	size_t at;
 
-	if (!m->cnt)
-		return NULL;
-	for (i = 1; i < m->cnt; i++)
-		if (m->cursors[i].now->ts_ns < m->cursors[low].now->ts_ns)
-			low = i;
-	h = m->cursors[low].now;
-	if (!advance(&m->cursors[low], m->hooks))
-		m->cursors[low] = m->cursors[--m->cnt];
-	return h;
+	for (size_t i = 0; i < cnt; i++) {
+		for (const struct ring_slab *slab = slices[i].first; slab; slab = slab->next) {
+			for (at = 0; (h = slab_next_record(slab, &at));) {
+				struct record r = { h->ts_ns, h };
+
+				if (hooks & WIRE_BIT(h->hook) &&
+				    array_add(&ret->v, &ret->cap, &ret->cnt, r) < 0)
+					return -ENOMEM;
+			}
+		}
+	}
+	return 0;
 }
 
 /* ---- slices ---- */
@@ -607,8 +571,8 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 {
 	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
 	uint64_t lost_cnt = lost_of(slice);
-	const struct wire_hdr *h;
-	struct slice_merge *m = NULL;
+	struct records records = {};
+	size_t *order = NULL;
 	char what[64];
 	int err = 0;
 
@@ -633,12 +597,15 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	for (size_t i = 0; i < snapshot->len / sizeof(*rows) && !err; i++)
 		if (!hash_map_get(&s->tasks, rows[i].task.tid))
 			err = set_task(s, rows[i].task.tid, rows[i].task.pid, rows[i].task.comm);
-	err = err ?: merge_new(&m, rings, ring_cnt, s->hooks | TASK_HOOKS);
-	if (err)
-		return err;
-	while (!err && (h = merge_next(m)))
-		err = feed_record(s, h);
-	free(m);
+	err = err ?: records_of(&records, rings, ring_cnt, s->hooks | TASK_HOOKS);
+	if (!err && records.cnt) {
+		order = array_order(records.v, records.cnt, sizeof(*records.v));
+		err = order ? 0 : -ENOMEM;
+	}
+	for (size_t i = 0; i < records.cnt && !err; i++)
+		err = feed_record(s, records.v[order[i]].h);
+	free(order);
+	free(records.v);
 	return err;
 }
 
