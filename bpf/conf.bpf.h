@@ -55,6 +55,8 @@ const volatile __u32 conf_copies __weak = 0;
  * by additions that give nothing.
  */
 const volatile __u32 conf_fetching __weak = 0;
+/* No task takes the CPU from a program: small records wait in an area of their CPU. */
+const volatile __u32 conf_stage __weak = 0;
 /* The kernel runs a program inside itself (until 6.0). */
 const volatile __u32 conf_reentrant __weak = 0;
 

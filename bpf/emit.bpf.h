@@ -4,8 +4,13 @@
  * reserves room and fills the header. Later it submits the record, and wakes the reader only
  * when a batch waits.
  *
+ * Small records wait in an area of their CPU, and go into the ring together: when the area is full,
+ * or when the recorder runs flush_stage at the end of a slice. A ring's records are therefore not
+ * in order of time.
+ *
  * Nothing slow may happen between emit_reserve() and emit_submit(), because a reserved record
- * hides everything behind it in the ring. Every reserved record must be submitted.
+ * hides everything behind it in the ring. Every reserved record must be submitted: the verifier
+ * sees that one is not, since it might be in the ring.
  */
 #pragma once
 
@@ -13,8 +18,6 @@
 #include "wire.h"
 #include <bpf/bpf_tracing.h>
 #include <bpf/bpf_core_read.h>
-
-#define WAKE_CHECK_MASK 63	/* look at a ring's fill at every 64th record of a hook */
 
 struct ring_map {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -38,7 +41,16 @@ struct {
 	__type(value, struct wire_counters);
 } counters __weak SEC(".maps");
 
+/* One area per CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct wire_stage);
+} stages __weak SEC(".maps");
+
 struct emit {
+	struct wire_stage *stage;	/* where the record is; NULL: in the ring */
 	struct wire_counters *cnt;
 	struct wire_tally *tally;
 	void *ring;
@@ -96,10 +108,59 @@ static __always_inline void emit_count_loss(struct emit *e, __u64 size)
 {
 	__u64 used = bpf_ringbuf_query(e->ring, BPF_RB_AVAIL_DATA);
 
+	if (e->stage)	/* all of the area found no room */
+		size = WIRE_STAGE_BYTES;
 	if (used + size + 8 <= bpf_ringbuf_query(e->ring, BPF_RB_RING_SIZE))
 		emit_count(e->hook, &e->tally->lost_other[e->hook]);
 	else
 		emit_count(e->hook, &e->tally->lost_full[e->hook]);
+}
+
+static __always_inline __u64 emit_wake_flags(void *ring)
+{
+	return bpf_ringbuf_query(ring, BPF_RB_AVAIL_DATA) < conf_wake_bytes ? BPF_RB_NO_WAKEUP :
+									     BPF_RB_FORCE_WAKEUP;
+}
+
+/* Sends what waits in an area; nobody else may be using it. Returns 0 or the ring's error. */
+static __always_inline long emit_flush(struct wire_stage *s, void *ring)
+{
+	__u64 bytes = s->used_bytes;
+	long err;
+
+	if (!bytes || bytes > WIRE_STAGE_BYTES)
+		return 0;
+	err = bpf_ringbuf_output(ring, s->data, bytes, emit_wake_flags(ring));
+	if (!err)
+		s->used_bytes = 0;
+	return err;
+}
+
+/*
+ * Room for a small record in this CPU's area. The area may be busy when a program interrupts
+ * another one; then the ring itself has to have room. NULL: it has none.
+ */
+static __always_inline void *emit_stage(struct emit *e, __u64 size)
+{
+	__u32 cpu = e->cpu;
+	struct wire_stage *s = bpf_map_lookup_elem(&stages, &cpu);
+	__u64 at;
+
+	if (!s || s->busy)
+		return bpf_ringbuf_reserve(e->ring, size, 0);
+	s->busy = 1;
+	e->stage = s;
+	barrier();
+	at = s->used_bytes;
+	if (at > WIRE_STAGE_BYTES - WIRE_STAGED_MAX) {
+		if (emit_flush(s, e->ring)) {
+			s->busy = 0;
+			return NULL;
+		}
+		at = 0;
+	}
+	s->used_bytes = at + ((size + 7) & ~7ULL);
+	return s->data + at;
 }
 
 /* Reserves a record of size bytes and fills its header, or counts the loss and returns NULL. */
@@ -108,7 +169,13 @@ static __always_inline void *emit_reserve(struct emit *e, __u64 size, __u32 tid,
 	struct wire_hdr *h;
 
 	emit_count(e->hook, &e->tally->attempted[e->hook]);
-	h = bpf_ringbuf_reserve(e->ring, size, 0);
+	e->stage = NULL;
+	/* Programs of the heap can be preempted while they fill a record. */
+	if (conf_stage && size <= WIRE_STAGED_MAX && e->hook != WIRE_HEAP_ALLOC &&
+	    e->hook != WIRE_HEAP_FREE)
+		h = emit_stage(e, size);
+	else
+		h = bpf_ringbuf_reserve(e->ring, size, 0);
 	if (!h) {
 		emit_count_loss(e, size);
 		return NULL;
@@ -128,18 +195,14 @@ static __always_inline void *emit_begin(struct emit *e, __u32 hook, __u64 size, 
 	return emit_open(e, hook) ? emit_reserve(e, size, tid, flags) : NULL;
 }
 
-static __always_inline __u64 emit_wake_flags(struct emit *e)
-{
-	if (e->tally->attempted[e->hook] & WAKE_CHECK_MASK)
-		return BPF_RB_NO_WAKEUP;
-	if (bpf_ringbuf_query(e->ring, BPF_RB_AVAIL_DATA) < conf_wake_bytes)
-		return BPF_RB_NO_WAKEUP;
-	return BPF_RB_FORCE_WAKEUP;
-}
-
 static __always_inline void emit_submit(struct emit *e, void *record)
 {
-	bpf_ringbuf_submit(record, emit_wake_flags(e));
+	if (e->stage) {
+		barrier();
+		e->stage->busy = 0;
+	} else {
+		bpf_ringbuf_submit(record, emit_wake_flags(e->ring));
+	}
 }
 
 /*
@@ -154,7 +217,7 @@ static __always_inline bool emit_output(struct emit *e, void *record, __u64 size
 	h->hook = e->hook;
 	h->cpu = e->cpu;
 	emit_count(e->hook, &e->tally->attempted[e->hook]);
-	if (!bpf_ringbuf_output(e->ring, record, size, emit_wake_flags(e)))
+	if (!bpf_ringbuf_output(e->ring, record, size, emit_wake_flags(e->ring)))
 		return true;
 	emit_count_loss(e, size);
 	return false;

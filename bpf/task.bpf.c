@@ -409,6 +409,32 @@ int read_fact(struct raw_args *ctx)
 	return 0;
 }
 
+/*
+ * Sends what waits in the area of the CPU that is its argument, on that CPU or, when it is offline,
+ * on another one. fact.value: 0, or why it could not, which can be over soon.
+ */
+SEC("raw_tp")
+int flush_stage(struct raw_args *ctx)
+{
+	__u32 cpu = ctx->args[0];
+	struct wire_stage *s = bpf_map_lookup_elem(&stages, &cpu);
+	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+
+	if (!s || !ring)
+		return 0;
+	if (s->busy)
+		return 1;
+	s->busy = 1;
+	barrier();
+	if (emit_flush(s, ring)) {
+		s->busy = 0;
+		return 1;
+	}
+	barrier();
+	s->busy = 0;
+	return 0;
+}
+
 /* Names the kernel function at the address that is its argument, likewise (helper since 5.13). */
 SEC("raw_tp")
 int read_symbol(struct raw_args *ctx)

@@ -174,6 +174,19 @@ struct wire_counters {
 } __attribute__((aligned(64)));
 
 /*
+ * Where a CPU's small records wait until the area is full or the recorder asks for them. They go
+ * into the ring together, as one record of the ring.
+ */
+#define WIRE_STAGE_BYTES 4064
+#define WIRE_STAGED_MAX 64	/* bytes of a record that waits, at most */
+
+struct wire_stage {
+	wire_u64 busy;		/* a program is filling a record */
+	wire_u64 used_bytes;
+	wire_u8 data[WIRE_STAGE_BYTES];
+} __attribute__((aligned(64)));
+
+/*
  * No helper has this number: the loader replaces it by a call of bpf_rdonly_cast, if the kernel has
  * that function.
  */

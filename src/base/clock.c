@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 
+#include <errno.h>
+
 uint64_t clock_ns(clockid_t id)
 {
 	struct timespec ts;
@@ -20,4 +22,12 @@ uint64_t clock_mono_ns(void)
 uint64_t clock_real_ns(void)
 {
 	return clock_ns(CLOCK_REALTIME);
+}
+
+void clock_sleep_until(uint64_t mono_ns)
+{
+	struct timespec t = { .tv_sec = mono_ns / 1000000000, .tv_nsec = mono_ns % 1000000000 };
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
+		;
 }

@@ -8,3 +8,4 @@
 uint64_t clock_ns(clockid_t id);	/* 0 where there is no such clock */
 uint64_t clock_mono_ns(void);	/* CLOCK_MONOTONIC: the clock of a trace */
 uint64_t clock_real_ns(void);	/* CLOCK_REALTIME */
+void clock_sleep_until(uint64_t mono_ns);	/* an instant of CLOCK_MONOTONIC */

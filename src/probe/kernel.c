@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/crc32c.h"
@@ -203,6 +204,13 @@ const char *kernel_arg_points_to(const struct kernel_info *k, const char *name, 
 	return t && btf_is_struct(t) ? btf__name_by_offset(k->btf, t->name_off) : "";
 }
 
+bool kernel_arg_is(const struct kernel_info *k, const char *tracepoint, int i, const char *type)
+{
+	const char *name = kernel_arg_points_to(k, tracepoint, i);
+
+	return name && !strcmp(name, type);
+}
+
 bool kernel_has_helper(const struct kernel_info *k, const char *name)
 {
 	uint32_t id = find_type(k, BTF_KIND_ENUM, "bpf_func_id");
@@ -229,6 +237,13 @@ bool kernel_has_field(const struct kernel_info *k, const char *type, const char 
 }
 
 /* The structure that charged maps went together with the limit in 80ee81e0403c (5.11). */
+bool kernel_is_preempt_rt(void)
+{
+	struct utsname u;
+
+	return !uname(&u) && strstr(u.version, "PREEMPT_RT");
+}
+
 bool kernel_locks_map_memory(const struct kernel_info *k)
 {
 	return kernel_struct_id(k, "bpf_map_memory") != 0;

@@ -44,13 +44,6 @@ struct probe {
 	char programs[1024];
 };
 
-static bool points_to(const struct kernel_info *k, const char *tracepoint, int i, const char *type)
-{
-	const char *name = kernel_arg_points_to(k, tracepoint, i);
-
-	return name && !strcmp(name, type);
-}
-
 /* Sets the constants that say what the tracepoints of this kernel look like: see conf.bpf.h. */
 static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_info *k,
 			    unsigned int cpu_cnt)
@@ -59,13 +52,13 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 
 	r->conf_switch_state_arg = kernel_tracepoint_args(k, "sched_switch") >= 4;
 	r->conf_call = kernel_has_helper(k, "BPF_FUNC_task_pt_regs");
-	r->conf_rq_arg = !points_to(k, "block_rq_issue", 0, "request");
+	r->conf_rq_arg = !kernel_arg_is(k, "block_rq_issue", 0, "request");
 	r->conf_kmalloc_cache_arg = kernel_arg_points_to(k, "kmalloc", 2) != NULL;
 	if (!kernel_arg_points_to(k, "kmem_cache_alloc", 2))
 		r->conf_cache_alloc_sizes = 1;
 	else if (kernel_tracepoint_args(k, "kmem_cache_alloc") >= 6)
 		r->conf_cache_alloc_sizes = 2;
-	r->conf_cache_free_cache = points_to(k, "kmem_cache_free", 2, "kmem_cache");
+	r->conf_cache_free_cache = kernel_arg_is(k, "kmem_cache_free", 2, "kmem_cache");
 	r->conf_rss_count_arg = kernel_tracepoint_args(k, "rss_stat") >= 3;
 	r->conf_rss_sum_cpus = cpu_cnt <= RSS_SUM_CPUS_MAX ? cpu_cnt : 0;
 	n = kernel_tracepoint_args(k, "mmap_lock_released");
@@ -98,13 +91,11 @@ static int describe_ways(struct probe *p, const struct probe_config *config, boo
 	r->conf_peek = cast_id != 0;
 	r->conf_fetching = fetching;
 	r->conf_reentrant = !source_skips_nested(p->kernel);
+	r->conf_stage = !kernel_is_preempt_rt();
 	r->conf_copies = source_has_seconds(p->kernel);
-	bpf_object__for_each_program(prog, p->skel->obj) {
-		err = adapt_program(prog, p->kernel, cast_id, fetching);
-		if (err)
-			return err;
-	}
-	return 0;
+	bpf_object__for_each_program(prog, p->skel->obj)
+		err = err ?: adapt_program(prog, p->kernel, cast_id, fetching);
+	return err;
 }
 
 /* Returns whether the programs need the set of the workload's processes. */
@@ -132,6 +123,7 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 	bpf_program__set_autoload(p->skel->progs.page_calibrate,
 				  !!(config->sources & SOURCE_BIT(SOURCE_PAGE)));
 	bpf_program__set_autoload(p->skel->progs.read_fact, true);
+	bpf_program__set_autoload(p->skel->progs.flush_stage, true);
 	bpf_program__set_autoload(p->skel->progs.read_symbol,
 				  kernel_has_helper(p->kernel, "BPF_FUNC_snprintf"));
 	if (config->sources & SOURCE_BIT(SOURCE_OFFCPU) && !source_has_task_storage(p->kernel)) {
@@ -180,6 +172,7 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 	bool track = needs_targets(config);
 
 	bpf_map__set_max_entries(p->skel->maps.counters, p->cpu_cnt);
+	bpf_map__set_max_entries(p->skel->maps.stages, p->cpu_cnt);
 	if (track)
 		bpf_map__set_max_entries(p->skel->maps.targets, TARGETS_MAX);
 	if (config->stacks_min_bytes || config->stacks_every)
@@ -618,16 +611,17 @@ int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HO
 	return 0;
 }
 
-static int try_stats(void *ctx)
+static int try_all(void *ctx)
 {
 	struct probe_run_stats stats[WIRE_HOOK_MAX];
+	int err = probe_flush(ctx);
 
-	return probe_read_stats(ctx, stats);
+	return err && err != -EAGAIN ? err : probe_read_stats(ctx, stats);
 }
 
 uint64_t probe_needs(struct probe *p)
 {
-	return privilege_without(try_stats, p) ? PRIVILEGE_BIT(CAP_BPF) : 0;
+	return privilege_without(try_all, p) ? PRIVILEGE_BIT(CAP_BPF) : 0;
 }
 
 /* Runs a program that takes an address and leaves a fact. */
@@ -636,6 +630,11 @@ static int run_with(const struct bpf_program *prog, uint64_t addr)
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));
 
 	return bpf_prog_test_run_opts(bpf_program__fd(prog), &opts);
+}
+
+int probe_flush(const struct probe *p)
+{
+	return rings_flush(&p->rings, bpf_program__fd(p->skel->progs.flush_stage));
 }
 
 bool probe_has_symbols(const struct probe *p)

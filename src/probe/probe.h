@@ -124,6 +124,11 @@ uint64_t probe_needs(struct probe *p);
  * there is known. -ENOTSUP: kernels before 5.13 cannot tell.
  */
 int probe_symbol(struct probe *p, uint64_t addr, char *name, size_t size);
+/*
+ * Sends the records that wait in the areas of the CPUs. -EAGAIN: some are left, because a ring has
+ * no room or a program is filling a record at this instant. Others: the kernel's errors.
+ */
+int probe_flush(const struct probe *p);
 bool probe_has_symbols(const struct probe *p);
 
 /* Name and object size of a slab cache at a kernel address. */

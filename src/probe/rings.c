@@ -245,6 +245,27 @@ int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 	return 0;
 }
 
+int rings_flush(const struct rings *r, int program_fd)
+{
+	bool is_left = false;
+
+	for (uint64_t cpu = 0; cpu < r->cpu_cnt; cpu++) {
+		LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &cpu, .ctx_size_in = sizeof(cpu),
+			    .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (uint32_t)cpu);
+		int err = bpf_prog_test_run_opts(program_fd, &opts);
+
+		if (err == -ENXIO) {	/* the CPU is offline, and its area is nobody's */
+			opts.flags = 0;
+			opts.cpu = 0;
+			err = bpf_prog_test_run_opts(program_fd, &opts);
+		}
+		if (err)
+			return err;
+		is_left |= opts.retval != 0;
+	}
+	return is_left ? -EAGAIN : 0;
+}
+
 void rings_done(struct rings *r)
 {
 	for (unsigned int i = 0; r->fds && i < r->cnt; i++) {

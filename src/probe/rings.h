@@ -61,6 +61,8 @@ int rings_make_slots(const struct rings *r, struct bpf_map *map);
  * where that is too much.
  */
 int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e);
+/* Runs the program flush_stage for each CPU: see probe_flush(). */
+int rings_flush(const struct rings *r, int program_fd);
 void rings_done(struct rings *r);
 
 /*

@@ -50,14 +50,6 @@
 
 /* ---- starting ---- */
 
-static void sleep_until(uint64_t mono_ns)
-{
-	struct timespec t = { .tv_sec = mono_ns / 1000000000, .tv_nsec = mono_ns % 1000000000 };
-
-	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-		;
-}
-
 static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 {
 	struct session *s = ctx;
@@ -163,7 +155,7 @@ static int begin(struct session *s, struct err *e)
 		return err;
 	s->start_ns = choose_start(s);
 	ring_group_start_at(s->rings, s->start_ns);
-	sleep_until(s->start_ns);
+	clock_sleep_until(s->start_ns);
 	sampler_begin(s->sampler, s->start_ns);
 	if (s->o.budget_ppm) {
 		err = overhead_new(&s->overhead, s->o.budget_ppm, &s->o.notices,
@@ -258,6 +250,14 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 
 /* ---- running ---- */
 
+static int cut(struct session *s, uint64_t cut_ns, struct err *e)
+{
+	int err = ring_group_cut(s->rings, cut_ns);
+
+	return err ? err_set(e, err, "cannot take the records that wait on the CPUs: %s",
+			     strerror(-err)) : 0;
+}
+
 static bool slice_is_due(struct session *s, uint64_t now_ns)
 {
 	struct ring_stats r;
@@ -323,7 +323,9 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 			return err_set(e, err, "out of memory");
 		if (!cut_ns && slice_is_due(s, now_ns)) {
 			cut_ns = now_ns + AHEAD_NS;
-			ring_group_cut(s->rings, cut_ns);
+			err = cut(s, cut_ns, e);
+			if (err)
+				return err;
 		} else if (cut_ns && !ring_group_take(s->rings, s->slices, 0)) {
 			err = write_slice(s, cut_ns, false, e);
 			cut_ns = 0;
@@ -377,10 +379,11 @@ static int end(struct session *s, struct err *e)
 	if (err)
 		return err;
 	end_ns = clock_mono_ns() + AHEAD_NS;
-	ring_group_cut(s->rings, end_ns);
-	sleep_until(end_ns);
+	err = cut(s, end_ns, e);
 	probe_detach(s->probe);
 	heap_ring_end(s->preload.ring);
+	if (err)
+		return err;
 	detached_ns = clock_mono_ns();
 	if (!take_cut(s))
 		return 0;
@@ -392,14 +395,14 @@ static int end(struct session *s, struct err *e)
 	if (!last)
 		return err_set(e, -ENOMEM, "out of memory");
 	memcpy(last, s->slices, bytes);
-	ring_group_cut(s->rings, detached_ns);
-	if (take_cut(s)) {
+	err = cut(s, detached_ns, e);
+	if (!err && take_cut(s)) {
 		sampler_drop(s->sampler, s->slices, ring_group_slices(s->rings));
 		ring_group_release(s->rings, s->slices);
 	}
 	memcpy(s->slices, last, bytes);
 	free(last);
-	return write_slice(s, end_ns, true, e);
+	return err ?: write_slice(s, end_ns, true, e);
 }
 
 static void count_stored(const struct session *s, struct session_stats *st)

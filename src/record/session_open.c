@@ -259,6 +259,13 @@ static int drop_all(void *ctx)
 	return privilege_drop(0, &s->user);
 }
 
+static int flush_stages(void *ctx)
+{
+	struct session *s = ctx;
+
+	return probe_flush(s->probe);
+}
+
 static int start_readers(struct session *s, struct err *e)
 {
 	struct ring_group_config config = {
@@ -266,6 +273,7 @@ static int start_readers(struct session *s, struct err *e)
 		.ring_cnt = probe_rings(s->probe)->cnt,
 		.ring_bytes = probe_rings(s->probe)->bytes,
 		.enter = drop_all,
+		.flush = flush_stages,
 		.enter_ctx = s,
 	};
 	int err;

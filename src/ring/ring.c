@@ -19,12 +19,14 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "ring/wire_record.h"
 
 #define SLAB_BYTES (256 * 1024)
 /* So much that no slice has more records than a block takes. */
 #define DEFAULT_MEMORY_BYTES (128ULL << 20)
 #define DEFAULT_POLL_MS 50
 #define FEED_POLL_MS 5	/* a feed wakes nobody, and may fill in 50 ms */
+#define FLUSH_TRIES 1000
 #define PUBLISH_BYTES (64 * 1024)
 #define SHORT_BYTES 48	/* nearly all records are 24 to 48 bytes long */
 /*
@@ -40,6 +42,7 @@ struct reader {
 	const unsigned long *producer_pos;
 	const unsigned char *data;
 	unsigned long pos;		/* consumed up to here; publish() tells the kernel */
+	unsigned int inside;		/* so many bytes of the record at pos are consumed */
 	int epoll_fd;			/* watches the ring, edge-triggered, and wake_fd */
 	pthread_t thread;
 	bool started;
@@ -71,6 +74,7 @@ struct ring_group {
 	uint64_t start_ns;		/* atomic; UINT64_MAX: drop everything */
 	uint64_t cut_ns;		/* atomic; valid for generation cut_gen */
 	uint64_t cut_gen;		/* atomic */
+	uint64_t flushed_gen;		/* atomic; the rings have all records before the cut */
 
 	pthread_mutex_t lock;		/* of slabs and handing over; never held while reading */
 	pthread_cond_t handed;
@@ -129,16 +133,25 @@ static const void *next_record(struct reader *r, unsigned long end, size_t *ret_
 	while (r->pos < end) {
 		const uint32_t *head =
 			(const void *)(r->data + (r->pos & (r->group->config.ring_bytes - 1)));
+		const struct wire_hdr *h = (const void *)((const char *)(head + 2) + r->inside);
 		uint32_t word = load(head);
-		size_t len = word & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT);
+		size_t len = word & ~(BPF_RINGBUF_BUSY_BIT | BPF_RINGBUF_DISCARD_BIT), room;
 
 		if (word & BPF_RINGBUF_BUSY_BIT)
 			return NULL;
+		if (!(word & BPF_RINGBUF_DISCARD_BIT)) {
+			*ret_bytes = len - r->inside;
+			room = wire_record_room[h->hook % WIRE_HOOK_MAX];
+			if (room && room < *ret_bytes) {	/* others follow */
+				*ret_bytes = room;
+				r->inside += room;
+				return h;
+			}
+		}
+		r->inside = 0;
 		r->pos += (len + BPF_RINGBUF_HDR_SZ + 7) & ~7UL;
-		if (word & BPF_RINGBUF_DISCARD_BIT)
-			continue;
-		*ret_bytes = len;
-		return head + 2;
+		if (!(word & BPF_RINGBUF_DISCARD_BIT))
+			return h;
 	}
 	return NULL;
 }
@@ -230,7 +243,7 @@ static bool slice_append(struct ring_group *g, struct ring_slice *slice, const v
  */
 static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns, uint64_t late_ns)
 {
-	unsigned long pos = r->pos, mask = r->group->config.ring_bytes - 1;
+	unsigned long mask = r->group->config.ring_bytes - 1;
 	struct ring_slab *s = r->current.last;
 	unsigned char *to, *last;
 	size_t bytes;
@@ -239,23 +252,29 @@ static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns
 		return 0;
 	to = s->data + s->bytes;
 	last = (unsigned char *)s + SLAB_BYTES - SHORT_BYTES;
-	while (pos < end && to <= last) {
-		const uint32_t *head = (const void *)(r->data + (pos & mask));
-		const struct wire_hdr *h = (const void *)(head + 2);
-		uint32_t len = load(head);	/* with a flag bit it is not short */
+	while (r->pos < end && to <= last) {
+		const uint32_t *head = (const void *)(r->data + (r->pos & mask));
+		const struct wire_hdr *h = (const void *)((const char *)(head + 2) + r->inside);
+		uint32_t len = load(head), room;	/* with a flag bit it is too long */
 		uint64_t *cnt;
 
-		if (len > SHORT_BYTES || len % 8 || h->ts_ns < start_ns || h->ts_ns >= late_ns)
+		if (len > WIRE_STAGE_BYTES || h->ts_ns < start_ns || h->ts_ns >= late_ns)
+			break;
+		room = wire_record_room[h->hook % WIRE_HOOK_MAX] ?: len;
+		if (room > SHORT_BYTES || room > len - r->inside || room % 8)
 			break;
 		memcpy(to, h, SHORT_BYTES);
-		to += len;
-		pos += len + BPF_RINGBUF_HDR_SZ;
+		to += room;
+		r->inside += room;
+		if (r->inside == len) {
+			r->pos += len + BPF_RINGBUF_HDR_SZ;
+			r->inside = 0;
+		}
 		cnt = &r->kept_cnt[h->hook % WIRE_HOOK_MAX];
 		store(cnt, *cnt + 1);
 	}
 	bytes = (size_t)(to - s->data) - s->bytes;
 	s->bytes += bytes;
-	r->pos = pos;
 	return bytes;
 }
 
@@ -275,6 +294,7 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 	uint64_t late_ns = load(&g->cut_gen) != r->done_gen ? load(&g->cut_ns) : UINT64_MAX;
 	unsigned long published = r->pos;
 	unsigned long before, stop;
+	unsigned int inside;
 	const struct wire_hdr *h;
 	uint64_t *cnt;
 	size_t bytes;
@@ -283,6 +303,7 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 		stop = published + PUBLISH_BYTES;
 		pending += drain_short(r, stop < end ? stop : end, start_ns, late_ns);
 		before = r->pos;
+		inside = r->inside;
 		h = r->is_feed ? g->config.feed.next(g->config.feed.ctx, end, &bytes) :
 				 next_record(r, end, &bytes);
 		if (!h)
@@ -296,6 +317,7 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 			struct ring_slice *slice = h->ts_ns >= late_ns ? &r->next : &r->current;
 
 			if (!slice_append(g, slice, h, bytes, cut_is_due)) {
+				r->inside = inside;
 				r->pos = before;	/* not consumed: the ring keeps it */
 				if (r->is_feed)
 					g->config.feed.unread(g->config.feed.ctx);
@@ -341,7 +363,9 @@ static int sleep_ms(const struct reader *r)
 		return r->is_feed ? FEED_POLL_MS : (int)g->config.poll_ms;
 	now_ns = clock_mono_ns();
 	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
-	return due_ns <= now_ns ? 0 : (int)((due_ns - now_ns) / 1000000 + 1);
+	if (due_ns <= now_ns)	/* once all is in the rings */
+		return load(&g->flushed_gen) != load(&g->cut_gen);
+	return (int)((due_ns - now_ns) / 1000000 + 1);
 }
 
 /* Ends the sleep of all readers. If that fails, they look around after poll_ms. */
@@ -369,7 +393,7 @@ static void *reader_main(void *arg)
 	while (!load(&g->stop)) {
 		uint64_t now_ns, gen, used;
 		unsigned long end;
-		bool is_due;
+		bool is_due, is_flushed;
 
 		if (!was_behind)
 			epoll_wait(r->epoll_fd, &ev, 1, sleep_ms(r));
@@ -381,13 +405,14 @@ static void *reader_main(void *arg)
 		}
 		now_ns = clock_mono_ns();
 		gen = load(&g->cut_gen);
+		is_flushed = load(&g->flushed_gen) == gen;
 		end = r->is_feed ? now_ns : load(r->producer_pos);
 		used = r->is_feed ? 0 : end - r->pos;
 		if (used > load(&r->used_max_bytes))
 			store(&r->used_max_bytes, used);
 		is_due = gen != r->done_gen && now_ns >= load(&g->cut_ns) + STRAGGLER_NS;
 		was_behind = !drain(r, end, is_due);
-		if (!was_behind && is_due)
+		if (!was_behind && is_due && is_flushed)
 			hand_over(r, gen);
 	}
 	return NULL;
@@ -529,11 +554,27 @@ void ring_group_start_at(struct ring_group *g, uint64_t start_ns)
 	store(&g->start_ns, start_ns);
 }
 
-void ring_group_cut(struct ring_group *g, uint64_t cut_ns)
+int ring_group_cut(struct ring_group *g, uint64_t cut_ns)
 {
+	uint64_t gen = g->cut_gen + 1;
+	int err = -EAGAIN;
+
 	store(&g->cut_ns, cut_ns);
-	store(&g->cut_gen, g->cut_gen + 1);
+	store(&g->cut_gen, gen);
 	wake_readers(g);
+	if (!g->config.flush)
+		err = 0;
+	else
+		clock_sleep_until(cut_ns + STRAGGLER_NS);
+	/* A reader makes room meanwhile. What is left in the end is late: in the next slice. */
+	for (int i = 0; i < FLUSH_TRIES && err == -EAGAIN; i++) {
+		err = g->config.flush(g->config.enter_ctx);
+		if (err == -EAGAIN)
+			clock_sleep_until(clock_mono_ns() + 1000000);
+	}
+	store(&g->flushed_gen, gen);
+	wake_readers(g);
+	return err == -EAGAIN ? 0 : err;
 }
 
 unsigned int ring_group_slices(const struct ring_group *g)

@@ -45,7 +45,12 @@ struct ring_group_config {
 	 * A reader thread calls this first; may be NULL. ring_group_new() fails with what is < 0.
 	 */
 	int (*enter)(void *ctx);
-	void *enter_ctx;
+	/*
+	 * ring_group_cut() calls this: it puts the records into the rings that wait elsewhere.
+	 * -EAGAIN: not all of them. NULL: none wait.
+	 */
+	int (*flush)(void *ctx);
+	void *enter_ctx;	/* of both */
 };
 
 /* A piece of one ring's stream: whole wire records, each padded to 8 bytes. */
@@ -71,8 +76,12 @@ void ring_group_free(struct ring_group *g);
  */
 void ring_group_start_at(struct ring_group *g, uint64_t start_ns);
 
-/* Asks all readers to end their slices at cut_ns, likewise in the future. One cut at a time. */
-void ring_group_cut(struct ring_group *g, uint64_t cut_ns);
+/*
+ * Asks all readers to end their slices at cut_ns, likewise in the future. One cut at a time. With
+ * config.flush it returns after that instant, when all records before it are in the rings: 0, or
+ * the error of flush.
+ */
+int ring_group_cut(struct ring_group *g, uint64_t cut_ns);
 
 /* The number of slices of a cut: ring_cnt, and one more with a feed. */
 unsigned int ring_group_slices(const struct ring_group *g);

@@ -18,9 +18,11 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "ring/ring.h"
+#include "ring/wire_record.h"
 
 #define RING_BYTES (2u << 20)
-#define RECORD_BYTES 1016u /* with its header 1024 */
+#define SWITCHES 31u	/* in a record of the ring */
+#define RECORD_BYTES (SWITCHES * sizeof(struct wire_switch))
 
 struct producer {
 	int ring_fd, record_fd, prog_fd;
@@ -70,14 +72,16 @@ static void producer_close(const struct producer *p)
 	close(p->ring_fd);
 }
 
-/* Puts cnt records of instant ts_ns into the ring. */
+/* Puts cnt records of instant ts_ns into the ring, each with SWITCHES switches. */
 static void produce(const struct producer *p, unsigned int cnt, uint64_t ts_ns)
 {
-	struct wire_hdr hdr = { .ts_ns = ts_ns, .hook = WIRE_SWITCH };
-	unsigned char record[RECORD_BYTES] = { 0 };
+	struct wire_switch record[SWITCHES] = {};
 	uint32_t zero = 0;
 
-	memcpy(record, &hdr, sizeof(hdr));
+	for (unsigned int i = 0; i < SWITCHES; i++) {
+		record[i].hdr = (struct wire_hdr){ .ts_ns = ts_ns, .hook = WIRE_SWITCH };
+		record[i].next_tid = i;
+	}
 	assert_int_equal(bpf_map_update_elem(p->record_fd, &zero, record, 0), 0);
 	while (cnt--) {
 		LIBBPF_OPTS(bpf_test_run_opts, opts);
@@ -87,14 +91,17 @@ static void produce(const struct producer *p, unsigned int cnt, uint64_t ts_ns)
 	}
 }
 
+/* The number of ring records in a slice: each has given all its switches, in their order. */
 static size_t slice_records(const struct ring_slice *slice)
 {
-	const struct ring_slab *s;
-	size_t bytes = 0;
+	const struct wire_hdr *h;
+	size_t cnt = 0, at;
 
-	for (s = slice->first; s; s = s->next)
-		bytes += s->bytes;
-	return bytes / RECORD_BYTES;
+	for (const struct ring_slab *s = slice->first; s; s = s->next)
+		for (at = 0; (h = slab_next_record(s, &at)); cnt++)
+			assert_int_equal(((const struct wire_switch *)h)->next_tid, cnt % SWITCHES);
+	assert_int_equal(cnt % SWITCHES, 0);
+	return cnt / SWITCHES;
 }
 
 /* Takes a cut; how many records it has. */
@@ -141,7 +148,7 @@ static void test_ring_cut_ends_when_memory_is_out(void **state)
 	assert_true(stats.slab_max_bytes > stats.slab_limit_bytes);
 	assert_true(stats.slab_max_bytes <= stats.slab_limit_bytes + RING_BYTES + (512 << 10));
 	assert_int_equal(stats.slab_bytes, 0);
-	assert_int_equal(stats.kept_cnt[WIRE_SWITCH], 3800);
+	assert_int_equal(stats.kept_cnt[WIRE_SWITCH], 3800 * SWITCHES);
 	ring_group_free(g);
 	producer_close(&p);
 }
@@ -170,7 +177,7 @@ static void test_ring_cut_wakes_its_readers(void **state)
 	producer_close(&p);
 }
 
-/* Of every kind of length: whole words or not, short ones and long ones. */
+/* Of every kind of length: whole words or not, short ones and long ones; the last one is many. */
 static const int lengths[] = { 16, 24, 32, 40, 48, 20, 47, 56, 64, 65, RECORD_BYTES };
 #define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
 
@@ -180,24 +187,36 @@ struct copies {
 	struct buf sent[2];	/* as slices should have it: before a cut, and after it */
 };
 
-/* One record of the n-th length, of bytes that no other has. */
-static void send_one(struct copies *c, unsigned int n, uint64_t ts_ns, struct buf *sent)
+/*
+ * One record of the ring, of the n-th length and of bytes that no other has. Where it is many
+ * switches, every third one is of the other instant.
+ */
+static void send_one(struct copies *c, unsigned int n, const uint64_t ts_ns[2],
+		     struct buf *const sent[2])
 {
-	struct wire_hdr hdr = { .ts_ns = ts_ns, .hook = WIRE_SWITCH, .tid = n };
 	LIBBPF_OPTS(bpf_test_run_opts, opts);
 	unsigned char record[RECORD_BYTES];
-	size_t bytes = (size_t)lengths[n % LENGTHS];
+	size_t bytes = (size_t)lengths[n % LENGTHS], each = bytes, at;
+	struct wire_hdr hdr = { .hook = WIRE_PATH, .tid = n };	/* of a length of its own */
 	uint32_t zero = 0;
 
+	if (bytes == RECORD_BYTES) {
+		hdr.hook = WIRE_SWITCH;
+		each = sizeof(struct wire_switch);
+	}
 	for (size_t i = 0; i < sizeof(record); i++)
 		record[i] = (unsigned char)(n * 31 + i * 7 + 1);
-	memcpy(record, &hdr, sizeof(hdr));
+	for (at = 0; at < bytes; at += each) {
+		hdr.ts_ns = ts_ns[at / each % 3 == 2];
+		memcpy(record + at, &hdr, sizeof(hdr));
+	}
 	assert_int_equal(bpf_map_update_elem(c->p.record_fd, &zero, record, 0), 0);
 	do {	/* the ring may be full: its reader has yet to come */
 		assert_int_equal(bpf_prog_test_run_opts(c->prog_fds[n % LENGTHS], &opts), 0);
 	} while (opts.retval);
 	memset(record + bytes, 0, sizeof(record) - bytes);
-	buf_add(sent, record, (bytes + 7) & ~(size_t)7);
+	for (at = 0; at < bytes; at += each)
+		buf_add(sent[at / each % 3 == 2], record + at, (each + 7) & ~(size_t)7);
 }
 
 /* The slice of a cut is what was sent, byte by byte. */
@@ -242,24 +261,23 @@ static void test_ring_copies_records_of_any_length(void **state)
 	}
 	assert_int_equal(ring_group_new(&g, &config, &e), 0);
 	ring_group_start_at(g, 1000);
-	while (n < 20000) {	/* 2.6 MB */
-		if (n % 7 == 3)
-			send_one(&c, n, 999, &none);
-		send_one(&c, n, 1000, &c.sent[0]);
-		n++;
-	}
+	for (; n < 2000 * LENGTHS; n++)	/* 2.8 MB */
+		send_one(&c, n, (uint64_t[]){ 1000, 999 },
+			 (struct buf *[]){ &c.sent[0], &none });
 	ring_group_cut(g, 2000);
 	take_sent(g, &c.sent[0]);
 	ring_group_stats(g, &stats, false);
-	assert_int_equal(stats.kept_cnt[WIRE_SWITCH], n);
-	assert_int_equal(stats.read_cnt[WIRE_SWITCH], n + (n + 3) / 7);
+	assert_int_equal(stats.kept_cnt[WIRE_PATH], 2000 * (LENGTHS - 1));
+	assert_int_equal(stats.kept_cnt[WIRE_SWITCH], 2000 * (SWITCHES - SWITCHES / 3));
+	assert_int_equal(stats.read_cnt[WIRE_SWITCH], 2000 * SWITCHES);
 	do {	/* until all was sent before the cut was due */
 		cut_ns = clock_mono_ns() + 500000000;
 		buf_reset(&c.sent[0]);
 		buf_reset(&c.sent[1]);
 		ring_group_cut(g, cut_ns);
 		for (i = 0; i < 300; i++, n++)
-			send_one(&c, n, cut_ns - 1 + n % 2, &c.sent[n % 2]);
+			send_one(&c, n, (uint64_t[]){ cut_ns - 1 + n % 2, cut_ns - n % 2 },
+				 (struct buf *[]){ &c.sent[n % 2], &c.sent[1 - n % 2] });
 		if (clock_mono_ns() < cut_ns)
 			break;
 		take(g);
