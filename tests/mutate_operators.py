@@ -6,7 +6,7 @@ of the library is another?
 
 `make mutate` builds the library as a shared object that notes which of its code runs (mutate_reached.c). Every unit test, every case of the
 command line tests, the comparisons of answers and the test of the format run once; build-san/mutate/reached.json keeps which lines each of them
-reaches, until a program or one of these tests changes. What then takes more than 10 s of CPU time or fails is named and left out.
+reaches, until a program or one of these tests changes. What then takes more than 60 s of CPU time or fails is named and left out.
 
 Each mutant changes one operator in a copy of the tree (`<` to `<=`, `+` to `-`, `&&` to `||`, a condition turned round), makes that object
 anew, and runs the tests that reach its lines, up to the first that fails: those first that noticed most so far in the folder, and short
@@ -42,7 +42,7 @@ SWAP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+":
 OPERATOR = re.compile(r" (%s)(?=[ \n])" % "|".join(re.escape(o) for o in sorted(SWAP, key=len, reverse=True)))
 BUILD = "build-san/mutate"
 ANSWERS = ["chaotic", "damaged", "lossy", "partial"]
-LONGEST_S = 10  # of CPU time for a process
+LONGEST_S = 60  # of CPU time for a process
 CALL_BYTES = 5  # a call of x86-64: the code of a block begins with one
 WRITES = re.compile(r" -o |(?<!2)>|\b(?:gen_|cp|mv|rm|mkdir|touch|ln|sed -i|mark|update)\b|gen_")
 

@@ -406,7 +406,7 @@ static void test_writer_keeps_the_limits_with_tasks_all_alike(void **state)
 }
 
 /* Makes the block's one section the CPUs of its switches: two numbers, checksums are right. */
-static void make_cpu_column(const struct fixture *f)
+static void make_cpu_column(const struct fixture *f, uint8_t shift)
 {
 	struct disk_section s;
 	struct disk_block h;
@@ -420,6 +420,7 @@ static void make_cpu_column(const struct fixture *f)
 	s.kind = EVENT_SWITCH;
 	s.column = CHUNK_COL_CPU;
 	s.encoding = CHUNK_ENC_VARINTS;
+	s.shift = shift;
 	h.front_bytes = h.head_bytes;	/* columns are behind it */
 	h.table_crc = crc32c(0, &s, sizeof(s));
 	h.head_crc = crc32c(0, &h, offsetof(struct disk_block, head_crc));
@@ -428,9 +429,8 @@ static void make_cpu_column(const struct fixture *f)
 	close(fd);
 }
 
-static void test_a_cpu_column_whose_last_number_is_cut_short_is_refused(void **state)
+static void expect_cpu_column_refused(const uint8_t raw[2], uint8_t shift, const char *why)
 {
-	static const uint8_t cut_short[] = { 0, 0x81 };
 	struct check_result r = { 0 };
 	struct seen seen = { 0 };
 	struct err e = { "" };
@@ -438,15 +438,26 @@ static void test_a_cpu_column_whose_last_number_is_cut_short_is_refused(void **s
 	struct trace *t;
 
 	begin(&f);
-	put_bomb(&f, CHUNK_COLUMN, 2, cut_short, sizeof(cut_short), 1);
-	make_cpu_column(&f);
+	put_bomb(&f, CHUNK_COLUMN, 2, raw, 2, 1);
+	make_cpu_column(&f, shift);
 	if (trace_open_anyway(&t, f.path, &e) < 0)
 		fail_msg("%s", e.text);
 	assert_int_equal(trace_check(t, on_part, &seen, &r, &e), 0);
-	if (!strstr(seen.reason, "CPU column"))
-		fail_msg("'%s' does not name the column", seen.reason);
+	if (!strstr(seen.reason, why))
+		fail_msg("'%s' does not name the %s", seen.reason, why);
 	trace_close(t);
 	end(&f);
+}
+
+static void test_a_cpu_column_whose_last_number_is_cut_short_is_refused(void **state)
+{
+	expect_cpu_column_refused((const uint8_t[]){ 0, 0x81 }, 0, "CPU column");
+}
+
+static void test_numbers_shifted_by_more_than_they_have_are_refused(void **state)
+{
+	expect_cpu_column_refused((const uint8_t[]){ 0, 0x81 }, 63, "CPU column");
+	expect_cpu_column_refused((const uint8_t[]){ 0, 0x81 }, 64, "section table");
 }
 
 int main(void)
@@ -458,6 +469,7 @@ int main(void)
 		cmocka_unit_test(test_more_rows_than_bytes_are_refused),
 		cmocka_unit_test(
 			test_a_cpu_column_whose_last_number_is_cut_short_is_refused),
+		cmocka_unit_test(test_numbers_shifted_by_more_than_they_have_are_refused),
 		cmocka_unit_test(test_opening_takes_memory_in_proportion),
 		cmocka_unit_test(test_writer_keeps_the_limits_with_events_all_alike),
 		cmocka_unit_test(test_writer_keeps_the_limits_with_tasks_all_alike),

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* inode_cache: room for so many, and what goes first. */
+/* inode_cache: room for so many, and what goes first. writeback_owners, which keeps one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
 #include <stdint.h>
 #include <cmocka.h>
 
+#include "format/event.h"
 #include "model/inode_cache.h"
+#include "model/writeback_owners.h"
 
 #define DEV 7u
 #define IDLE_NS 1000u
@@ -82,12 +84,70 @@ static void test_a_full_cache_of_newer_inodes_starts_anew(void **state)
 	inode_cache_clear(&c);
 }
 
+/* The inode of file system DEV + 1 that has the hash of inode ino of DEV: see inode_key(). */
+static uint64_t same_hash(uint64_t ino)
+{
+	const uint64_t by = 0x9e3779b97f4a7c15;
+
+	return ino ^ (DEV + 1) * by ^ (DEV + 2) * by;
+}
+
+static void test_of_two_inodes_with_one_hash_the_first_is_followed(void **state)
+{
+	struct inode_cache c = new_cache();
+	struct writeback_owners o;
+	void *first, *second;
+	int a, b;
+
+	assert_int_equal(inode_cache_get(&c, 5, DEV, 1, &first), 0);
+	assert_int_equal(inode_cache_get(&c, same_hash(5), DEV + 1, 2, &second), 0);
+	assert_non_null(first);
+	assert_null(second);
+	assert_null(inode_cache_find(&c, same_hash(5), DEV + 1));
+	assert_ptr_equal(inode_cache_find(&c, 5, DEV), first);
+	inode_cache_clear(&c);
+	writeback_owners_init(&o, NULL);
+	assert_int_equal(writeback_owners_dirty(&o, 1, 5, DEV, &a), 0);
+	assert_int_equal(writeback_owners_dirty(&o, 2, same_hash(5), DEV + 1, &b), 0);
+	assert_int_equal(writeback_owners_of(&o,
+					     &(struct writeback){ .ts_ns = 3,
+								  .ino = same_hash(5),
+								  .last_ino = same_hash(5),
+								  .ino_dev = DEV + 1,
+								  .cmd_flags = 1,
+								  .pages = EVENT_PAGES_FILE },
+					     &second), EVENT_OWNER_NONE);
+	writeback_owners_clear(&o);
+}
+
+/* Two processes dirtied the inode: for 30 s after the first one's last time both may be meant. */
+static void test_an_inode_is_shared_for_30_s(void **state)
+{
+	struct writeback r = { .ino = 5, .last_ino = 5, .ino_dev = DEV, .cmd_flags = 1,
+			       .pages = EVENT_PAGES_FILE };
+	struct writeback_owners o;
+	void *whose;
+	int a, b;
+
+	writeback_owners_init(&o, NULL);
+	assert_int_equal(writeback_owners_dirty(&o, 1000, 5, DEV, &a), 0);
+	assert_int_equal(writeback_owners_dirty(&o, 2000, 5, DEV, &b), 0);
+	r.ts_ns = 1000 + 30000000000 - 1;
+	assert_int_equal(writeback_owners_of(&o, &r, &whose), EVENT_OWNER_SHARED);
+	r.ts_ns++;
+	assert_int_equal(writeback_owners_of(&o, &r, &whose), EVENT_OWNER_DIRTIED);
+	assert_ptr_equal(whose, &b);
+	writeback_owners_clear(&o);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_inode_is_found_by_number_and_file_system),
 		cmocka_unit_test(test_a_full_cache_drops_what_was_idle),
 		cmocka_unit_test(test_a_full_cache_of_newer_inodes_starts_anew),
+		cmocka_unit_test(test_of_two_inodes_with_one_hash_the_first_is_followed),
+		cmocka_unit_test(test_an_inode_is_shared_for_30_s),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
