@@ -5,7 +5,7 @@
 -- recordings. GLOBAL lets a question that asks twice ask all servers both times.
 -- tests/kernel/fleet.sh compares the answers with what `ebpfrec report` and `ebpfrec sql` say host by host.
 
--- 1. Which hosts had a spike above 2 GiB since yesterday?
+-- 1. Which hosts had a spike above 2 GiB since yesterday? spikes: all that the bins with such a spike have, smaller ones, too.
 SELECT host, name, sum(spikes) AS spikes, max(spike_max_bytes) AS bytes
   FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday() AND spike_max_bytes > 2147483648
  GROUP BY host, name ORDER BY bytes DESC;
