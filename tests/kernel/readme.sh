@@ -3,6 +3,8 @@
 #
 # The README's blocks as somebody pastes them, one line after the other in one directory: what it shows first, and its jobs.
 # Programs that this machine need not have are stood in for, times are shorter, and what never ends is interrupted when it is under way.
+# Port 19435, which metrics listens on by default, is one script's at a time.
+[ "${HAS_PORT:-}" ] || HAS_PORT=1 exec flock -o /var/tmp bash "$0"
 source "$(dirname "$0")/harness.bash"
 
 mkdir "$tmp/bin" "$tmp/readme"

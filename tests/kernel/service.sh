@@ -4,6 +4,8 @@
 # The units of the package under a real systemd, which is the first process of namespaces of its own: the recorder gets
 # ready with the unit's capabilities and sandbox, the service of metrics may read its trace, and the recorder is started
 # anew after kill -9 and by the watchdog, but not after a full disk.
+# Port 19435, which metrics listens on by default, is one script's at a time.
+[ "${HAS_PORT:-}" ] || HAS_PORT=1 exec flock -o /var/tmp bash "$0"
 . "$(dirname "$0")/harness.bash"
 
 PATH=$PATH:/usr/sbin:/sbin
