@@ -38,6 +38,7 @@ mkdir -p "$dir/bin" "$dir/run"
 ln -s "$EBPFREC" "$dir/bin/ebpfrec"
 ln -s "$build/tests/cli/gen_golden" "$build/tests/cli/gen_doubtful" "$dir/bin"
 ln -s "$here/pprof_text.py" "$dir/bin/pprof_text"
+ln -s "$here/perfetto_text.py" "$dir/bin/perfetto_text"
 printf '#!/bin/sh\nexec python3 "%s/tests/kernel/landing.py" "$@"\n' "$top" >"$dir/bin/landing"
 chmod +x "$dir/bin/landing"
 
