@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Functions shown under one name have one pseudonym, others have others; whose names stay. */
+#include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "bpf/wire.h"
+#include "edit/redact_words.h"
 #include "edit/trace_redact.h"
 #include "symbol/demangle.h"
 #include "tests/unit/gen/made_trace.h"
@@ -137,11 +139,55 @@ static void test_the_workload_keeps_its_cgroup(void **state)
 	made_close(&m);
 }
 
+/* What of a string stays, as a pattern; letters stand for nothing but themselves. */
+static void test_of_names_stays_what_tells_no_name(void **state)
+{
+	static const struct {
+		enum redact_kind kind;
+		const char *is, *becomes;
+	} words[] = {
+		{ REDACT_PATH, "/home/ann/libown.so.1.2", "/[a-z]*/[a-z]*/[a-z]*.so" },
+		{ REDACT_PATH, "/own.so.1x", "/[a-z]*[a-z]" },
+		{ REDACT_PATH, "/own.so.", "/[a-z]*[a-z]" },
+		{ REDACT_PATH, "/own.tar.gz", "/[a-z]*[a-z].gz" },
+		{ REDACT_PATH, "/own.17", "/[a-z]*[a-z]" },
+		{ REDACT_PATH, "/.so", "/[a-z]*[a-z]" },
+		{ REDACT_CMDLINE, "own -o --own=/own.c 1", "[a-z]* -[a-z]* --[a-z]*=/[a-z]*.c *" },
+		{ REDACT_SYMBOL, "bpf_prog_6deef7357e7b4530_own+0x1f", "sym-[a-z]*+0x1f" },
+		{ REDACT_SYMBOL, "vfs_read+0x1f", "vfs_read+0x1f" },
+		{ REDACT_DEVICE, "sda", "sda" },
+		{ REDACT_DEVICE, "own-volume", "dev-[a-z]*" },
+		{ REDACT_COMM, "own", "proc-[a-z]*" },
+	};
+	static const uint8_t key[PSEUDONYM_KEY_BYTES] = { 1 };
+	static const uint32_t uids[] = { 0, 999, 1000, 65534 };
+	struct redact_words *w;
+	const char *got;
+	uint32_t uid;
+
+	assert_int_equal(redact_words_new(&w, key, NULL, 0), 0);
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		got = redact_word(w, words[i].kind, words[i].is);
+		if (fnmatch(words[i].becomes, got, 0) || (strcmp(words[i].is, words[i].becomes) &&
+							   strstr(got, "own")))
+			fail_msg("%s is %s, not %s", words[i].is, got, words[i].becomes);
+	}
+	for (size_t i = 0; i < sizeof(uids) / sizeof(uids[0]); i++) {
+		uid = uids[i];
+		assert_int_equal(redact_uid(w, &uid), 0);
+		assert_true((uid == uids[i]) == (uids[i] != 1000));
+	}
+	assert_true(redact_words_is_kernels(w, "kswapd0"));
+	assert_false(redact_words_is_kernels(w, "own"));
+	redact_words_free(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_functions_of_one_shown_name_have_one_pseudonym),
 		cmocka_unit_test(test_the_workload_keeps_its_cgroup),
+		cmocka_unit_test(test_of_names_stays_what_tells_no_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
