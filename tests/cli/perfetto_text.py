@@ -5,33 +5,9 @@ perfetto_text.py FILE: a file for Perfetto as text, a packet a line, by the numb
 What has a length is a text if it can be one, else a message.
 """
 import sys
+from proto_fields import fields
 
-
-def fields(data):
-    at = 0
-
-    def varint():
-        nonlocal at
-        v = shift = 0
-        while True:
-            b = data[at]
-            at += 1
-            v |= (b & 127) << shift
-            shift += 7
-            if b < 128:
-                return v
-
-    while at < len(data):
-        tag = varint()
-        kind = tag & 7
-        if kind == 0:
-            value = varint()
-        else:
-            n = {1: 8, 5: 4}[kind] if kind != 2 else varint()
-            value, at = data[at:at + n], at + n
-            if len(value) < n:
-                raise ValueError("a field is longer than its message")
-        yield tag >> 3, value
+FIXED = {1: 8, 5: 4}  # bytes by wire type
 
 
 def text(value):
@@ -43,10 +19,10 @@ def text(value):
     except UnicodeDecodeError:
         pass
     try:
-        return "{%s}" % " ".join("%d:%s" % (n, text(v)) for n, v in fields(value))
-    except (ValueError, KeyError, IndexError):
+        return "{%s}" % " ".join("%d:%s" % (n, text(v)) for n, v in fields(value, FIXED))
+    except (ValueError, IndexError):
         return value.hex()
 
 
-for _, packet in fields(open(sys.argv[1], "rb").read()):
+for _, packet in fields(open(sys.argv[1], "rb").read(), FIXED):
     print(text(packet))

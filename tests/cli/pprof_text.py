@@ -3,35 +3,7 @@
 """pprof_text.py: a profile from stdin as text, decoded here from the definition in google/pprof's proto/profile.proto."""
 import gzip
 import sys
-
-
-def fields(data):
-    """(number, value) of a message: an int, or bytes of what has a length."""
-    at = 0
-
-    def varint():
-        nonlocal at
-        v = shift = 0
-        while True:
-            b = data[at]
-            at += 1
-            v |= (b & 127) << shift
-            shift += 7
-            if b < 128:
-                return v
-
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            yield tag >> 3, varint()
-        elif tag & 7 == 2:
-            n = varint()
-            at += n
-            if at > len(data):
-                raise ValueError("a field is longer than its message")
-            yield tag >> 3, data[at - n:at]
-        else:
-            raise ValueError("wire type %d" % (tag & 7))
+from proto_fields import fields
 
 
 def packed(data):

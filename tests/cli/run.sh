@@ -36,6 +36,7 @@ unset COLUMNS EBPFREC_TRACE
 export README=$top/README.md
 mkdir -p "$dir/bin" "$dir/run"
 ln -s "$EBPFREC" "$dir/bin/ebpfrec"
+export PYTHONDONTWRITEBYTECODE=1
 ln -s "$build/tests/cli/gen_golden" "$build/tests/cli/gen_doubtful" "$dir/bin"
 ln -s "$here/pprof_text.py" "$dir/bin/pprof_text"
 ln -s "$here/perfetto_text.py" "$dir/bin/perfetto_text"
