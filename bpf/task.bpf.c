@@ -411,7 +411,7 @@ int read_fact(struct raw_args *ctx)
 
 /*
  * Sends what waits in the area of the CPU that is its argument, on that CPU or, when it is offline,
- * on another one. fact.value: 0, or why it could not, which can be over soon.
+ * on another one. Returns 1 if it could not: a program is filling a record, or the ring is full.
  */
 SEC("raw_tp")
 int flush_stage(struct raw_args *ctx)
@@ -419,6 +419,7 @@ int flush_stage(struct raw_args *ctx)
 	__u32 cpu = ctx->args[0];
 	struct wire_stage *s = bpf_map_lookup_elem(&stages, &cpu);
 	void *ring = bpf_map_lookup_elem(&rings, &cpu);
+	long err;
 
 	if (!s || !ring)
 		return 0;
@@ -426,13 +427,10 @@ int flush_stage(struct raw_args *ctx)
 		return 1;
 	s->busy = 1;
 	barrier();
-	if (emit_flush(s, ring)) {
-		s->busy = 0;
-		return 1;
-	}
+	err = emit_flush(s, ring);
 	barrier();
 	s->busy = 0;
-	return 0;
+	return err != 0;
 }
 
 /* Names the kernel function at the address that is its argument, likewise (helper since 5.13). */
