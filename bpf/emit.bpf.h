@@ -9,8 +9,8 @@
  * in order of time.
  *
  * Nothing slow may happen between emit_reserve() and emit_submit(), because a reserved record
- * hides everything behind it in the ring. Every reserved record must be submitted: the verifier
- * sees that one is not, since it might be in the ring.
+ * hides everything behind it in the ring. Every reserved record must be submitted. The verifier
+ * refuses a program that does not, since the record might be in the ring.
  */
 #pragma once
 

@@ -174,7 +174,7 @@ struct wire_counters {
 } __attribute__((aligned(64)));
 
 /*
- * Where a CPU's small records wait until the area is full or the recorder asks for them. They go
+ * A CPU's small records wait in this area until it is full or the recorder asks for them. They go
  * into the ring together, as one record of the ring.
  */
 #define WIRE_STAGE_BYTES 4064

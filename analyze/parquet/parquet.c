@@ -354,7 +354,7 @@ static void put_group(struct parquet *p)
 	p->group_cnt++;
 }
 
-/* Where few of a column's numbers are wider than a byte, their rows come last. */
+/* Rows come last that have a column's number wider than a byte, if few have one. */
 static void move_wide(struct parquet *p, const struct column *c)
 {
 	size_t wide = 0;

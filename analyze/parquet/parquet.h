@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * parquet: writes a table as an Apache Parquet file, as a stream. The only way into this folder.
+ * parquet: writes a table as an Apache Parquet file, as a stream. Others call just this.
  *
  *     rows --> columns of a row group --[parquet_encode, zstd]--> pages, [thrift]--> footer
  *

@@ -26,6 +26,7 @@ bool kernel_has_tracepoint(const struct kernel_info *k, const char *name);
 int kernel_tracepoint_args(const struct kernel_info *k, const char *name);
 /* The struct that argument i of a tracepoint points to; "": something else; NULL: no pointer. */
 const char *kernel_arg_points_to(const struct kernel_info *k, const char *name, int i);
+/* Returns whether argument i of a tracepoint points to that struct. */
 bool kernel_arg_is(const struct kernel_info *k, const char *tracepoint, int i, const char *type);
 /* Returns whether the helper exists: enum bpf_func_id has a value of this name. */
 bool kernel_has_helper(const struct kernel_info *k, const char *name);
@@ -33,7 +34,7 @@ bool kernel_has_helper(const struct kernel_info *k, const char *name);
 /* Returns whether the struct has a direct member of this name. */
 bool kernel_has_field(const struct kernel_info *k, const char *type, const char *field);
 
-/* Returns whether a task can take the CPU from programs at tracepoints: PREEMPT_RT. */
+/* Returns whether a task can take the CPU from programs at tracepoints: a PREEMPT_RT build. */
 bool kernel_is_preempt_rt(void);
 
 /* Returns whether the memory of maps counts as locked memory (RLIMIT_MEMLOCK), as before 5.11. */
