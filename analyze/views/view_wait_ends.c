@@ -14,8 +14,8 @@
  *
  * Of each thread the last HISTORY pieces of its life are kept; what lies before these is unknown.
  * Since its last piece that ended, the thread that ends a sleep has been running. Where nobody saw
- * it come to its CPU, the piece before is known only when it leaves that CPU, and the sleep is left
- * open until then.
+ * it come to its CPU, and where no piece of it has ended yet, the sleep is left open until it leaves
+ * that CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -117,10 +117,13 @@ static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to
 		unsigned int i = (h->cnt - 1 - n) % HISTORY;
 		uint64_t begin_ns = h->from_ns[i] > from_ns ? h->from_ns[i] : from_ns;
 		uint64_t end_ns = h->to_ns[i] < to_ns ? h->to_ns[i] : to_ns;
+		uint64_t since_ns = end_ns > from_ns ? end_ns : from_ns;
 
-		if (end_ns <= begin_ns)
+		if (h->from_ns[i] >= to_ns)
 			continue;
-		ns[n ? WAIT_UNKNOWN : RUNNING] += to_ns - end_ns;
+		ns[n ? WAIT_UNKNOWN : RUNNING] += to_ns - since_ns;
+		if (since_ns == from_ns)
+			return from_ns;
 		*ret_waker = h->waker[i];
 		if (*ret_waker)
 			return end_ns;
@@ -232,7 +235,7 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 		w->wait_max_ns = s->end_ns - s->left_ns;
 		w->at_ns = s->end_ns;
 	}
-	if (ender && s->is_waker_unseen) {
+	if (ender && (s->is_waker_unseen || !x->threads[waker])) {
 		w->meanwhile_ns[WAIT_UNKNOWN] += s->end_ns - from_ns;
 		if (x->open_cnt < OPEN_MAX)
 			x->open[x->open_cnt++] = (struct open_sleep){

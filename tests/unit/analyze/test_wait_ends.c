@@ -138,6 +138,39 @@ static void test_meanwhile_of_a_thread_that_came_unseen(void **state)
 	made_close(&m);
 }
 
+/* A had its CPU before B's wait began, and keeps it until behind its end; in windows, too. */
+static void test_meanwhile_of_a_thread_that_ran_all_the_time(void **state)
+{
+	static const unsigned int froms[] = { 0, 3, 5, 20 };
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "lock");
+	gen_snap(m.g, T0, 0, B, A, 1, "lock");
+	enter(m.g, 1, 0, A);
+	enter(m.g, 2, 1, B);
+	sleep_in(m.g, 12, 1, B, FUTEX, LOCK);
+	gen_wakeup(m.g, AT(61), 0, A, B, 0);
+	enter(m.g, 61, 1, B);
+	sleep_in(m.g, 64, 0, A, NANOSLEEP, 0);
+	sleep_in(m.g, 80, 1, B, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	for (size_t i = 0; i < 4; i++) {
+		unsigned int from = froms[i];
+
+		assert_int_equal(rows_one(m.a, "SELECT sum(meanwhile_ns) FROM wait_ends(%u, %u) "
+					       "WHERE meanwhile = 'running'",
+					  from * (unsigned int)MS, 63 * (unsigned int)MS),
+				 (61 - (from > 12 ? from : 12)) * MS);
+		assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends(%u, %u) WHERE "
+					       "meanwhile = 'unknown'",
+					  from * (unsigned int)MS, 63 * (unsigned int)MS), 0);
+	}
+	made_close(&m);
+}
+
 /*
  * A sleeps from 10 ms on. At 90 ms it leaves a CPU to which nobody saw it come: who had that CPU
  * is not known. A path that ends then goes back from A.
@@ -167,6 +200,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_came_unseen),
+		cmocka_unit_test(test_meanwhile_of_a_thread_that_ran_all_the_time),
 		cmocka_unit_test(test_a_path_begins_with_a_known_thread),
 		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
 		cmocka_unit_test(test_meanwhile_is_what_those_did_who_had_the_lock),
