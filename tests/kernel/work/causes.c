@@ -182,6 +182,7 @@ static void *map_much(void *arg)
 {
 	const size_t bytes = 256u << 20;
 
+	begun++;
 	while (!is_over) {
 		void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 			       MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
@@ -316,7 +317,7 @@ static const struct cause {
 	{ "idle", ask_slowly, serve_idle, 1, VICTIM_FIRST },
 	{ "loaded", ask_at_once, serve_loaded, 1, VICTIM_FIRST },
 	{ "cpu", burn, count, CULPRIT_MAX, SAME_CPU },
-	{ "mmap", map_much, map_little, 1, VICTIM_FIRST },
+	{ "mmap", map_much, map_little, 1, BOTH_FIRST },
 	{ "mapped", read_much, read_mapped, 4, BOTH_FIRST },
 	{ "read", read_much, read_plain, 4, BOTH_FIRST },
 };
