@@ -54,9 +54,9 @@ static void *hold_and_sync(void *arg)
 	while (!is_over) {
 		pthread_mutex_lock(&mutex);
 		truth_sleep_ms(4);
-		/* several times, because one takes a quick disk hardly any time */
-		for (int i = 0; i < 5; i++)
-			if (pwrite(fd, data, sizeof(data), i * 65536) != sizeof(data) || fsync(fd))
+		/* one takes a quick disk hardly any time */
+		for (uint64_t end_ns = truth_now_ns() + 1000000; truth_now_ns() < end_ns;)
+			if (pwrite(fd, data, sizeof(data), 0) != sizeof(data) || fsync(fd))
 				truth_fail(other);
 		pthread_mutex_unlock(&mutex);
 		truth_sleep_ms(1);
