@@ -26,7 +26,7 @@ WANTED = {
     "idle": ("poll", ["for events$", r"was for epoll \d+ \(epoll_p?wait\)$", "^culprit ended "]),
     "loaded": (None, ["^The threads ran for .* on CPUs$"]),
     "cpu": ("cpu", ["for a CPU$", "^culprit had the CPU for "]),
-    "mmap": ("lock", ["for locks$", r"was for mmap lock of \d+ \w+ \((mmap|munmap)\)$", "^culprit ended "]),
+    "mmap": ("lock", ["for locks$", r"was for mmap lock of \d+ \w+ \((mmap|munmap)\)$", r"^culprit ended .*: running (100|[89]\d) %"]),
     "mapped": ("disk", ["for a disk$", "^Of the file .*/cold they moved ", "^Beside them, culprit moved .* on the same disk$"]),
     "read": ("disk", ["for a disk$", "^Of the file .*/cold they moved ", "^Beside them, culprit moved .* on the same disk$"]),
 }
