@@ -14,8 +14,8 @@
  *
  * Of each thread the last HISTORY pieces of its life are kept; what lies before these is unknown.
  * Since its last piece that ended, the thread that ends a sleep has been running. Where nobody saw
- * it come to its CPU, and where no piece of it has ended yet, the sleep is left open until it leaves
- * that CPU.
+ * it come to its CPU, and where no piece of it has ended yet, the sleep is left open until it
+ * leaves that CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
