@@ -23,6 +23,7 @@ struct call {
 	__u16 call;		/* WIRE_CALL_* */
 	__u64 object;		/* address of a lock, or what WIRE_FILE_* says; 0: not known */
 	struct file *socket;	/* NULL: it is none */
+	struct inode *inode;	/* of a file or directory with an object; NULL: it is none */
 	bool is_current;	/* the memory of the task's process can be read */
 };
 
@@ -65,15 +66,18 @@ static __always_inline bool call_is_32_bit(struct task_struct *task, struct pt_r
 
 /*
  * The calls whose first argument is a file of any type: read, write, their relatives, and ioctl;
- * or a socket: connect, accept, send, recv and theirs.
+ * fcntl, flock, fsync, fdatasync, ftruncate, getdents64, sync_file_range, fallocate; or a socket:
+ * connect, accept, send, recv and theirs.
  */
 static __always_inline bool call_is_of_file(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
 	return number <= 1 || (number >= 16 && number <= 20) || (number >= 42 && number <= 47) ||
-	       number == 288 || number == 299 || number == 307;
+	       (number >= 72 && number <= 75) || number == 77 || number == 217 || number == 277 ||
+	       number == 285 || number == 288 || number == 299 || number == 307;
 #else
-	return (number >= 63 && number <= 68) || number == 29 ||
+	return (number >= 63 && number <= 68) || number == 25 || number == 29 || number == 32 ||
+	       number == 46 || number == 47 || number == 61 || (number >= 82 && number <= 84) ||
 	       (number >= 202 && number <= 207) || number == 211 || number == 212 ||
 	       number == 242 || number == 243 || number == 269;
 #endif
@@ -121,6 +125,7 @@ static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 f
 		super = FIX_CAST(inode)->i_sb;
 		c->object = WIRE_OBJECT_FILE(FIX_CAST(inode)->i_ino, BPF_CORE_READ(super, s_dev),
 					     FIX_CAST(inode)->i_generation);
+		c->inode = inode;
 		if (mode == WIRE_FILE_REGULAR &&
 		    (BPF_CORE_READ(super, s_iflags) & SUPER_I_KERNEL) == SUPER_I_KERNEL)
 			return WIRE_FILE_KERNEL;

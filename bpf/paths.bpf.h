@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * paths.bpf.h: the path of a file, sent when a request or a dirtied page first names its inode.
+ * paths.bpf.h: the path of a file, sent when a request, a dirtied page or a sleep first names its
+ * inode.
  *
  * One look into a small table says that the path was sent before. Its word changes with the
  * inode, its directory entry, the entry's name and directory, and with time: so a renamed file and
@@ -25,15 +26,15 @@ struct {
 	__type(value, __u64);
 } path_seen __weak SEC(".maps");
 
-/* The record is too large for the BPF stack. An interrupt's programs use the second. */
+/* The record is too large for the BPF stack. Programs that interrupt each other have their own. */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 2);
+	__uint(max_entries, 3);
 	__type(key, __u32);
 	__type(value, struct wire_path);
 } path_scratch __weak SEC(".maps");
 
-enum { PATH_OF_DIRTY = 0, PATH_OF_REQUEST = 1 };
+enum { PATH_OF_DIRTY = 0, PATH_OF_REQUEST = 1, PATH_OF_SWITCH = 2 };
 
 static __always_inline __u64 path_hash(__u64 h, __u64 x)
 {
@@ -88,7 +89,9 @@ static __always_inline void path_read(struct dentry *d, struct wire_path *p)
 static __always_inline void path_send(const struct emit *of, struct inode *inode, __u64 ino,
 				      __u32 dev, __u32 tid, __u8 flags)
 {
-	__u32 scratch = of->hook == WIRE_DIRTY ? PATH_OF_DIRTY : PATH_OF_REQUEST;
+	__u32 scratch = of->hook == WIRE_DIRTY	? PATH_OF_DIRTY :
+			of->hook == WIRE_SWITCH ? PATH_OF_SWITCH :
+						  PATH_OF_REQUEST;
 	struct dentry *d = path_entry(inode);
 	__u64 hash, word, bytes, *seen;
 	struct wire_path *p;

@@ -7,6 +7,7 @@
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
+#include "paths.bpf.h"
 #include "sockets.bpf.h"
 
 /* Holds what a switch tells besides what every switch tells. */
@@ -40,6 +41,18 @@ static __always_inline bool look_back(struct wire_counters *c, struct task_struc
 		ret->known_ns = rq ? fix_stay_ns(rq, prev) : 0;
 	}
 	return ret->steal_ns || ret->known_ns || ret->is_break;
+}
+
+/* The name of what a thread waits for comes before its switch. */
+static __always_inline void send_name(const struct emit *e, const struct call *call, __u32 tid)
+{
+	struct inode *inode = call->inode;
+
+	if (call->socket)
+		socket_send(e, call->socket, call->object, tid);
+	if (inode)
+		path_send(e, inode, BPF_CORE_READ(inode, i_ino),
+			  BPF_CORE_READ(inode, i_sb, s_dev), tid, 0);
 }
 
 static __always_inline void send_switch(struct emit *e, struct wire_switch *r,
@@ -101,8 +114,7 @@ int sched_switch(u64 *ctx)
 	if (preempt)
 		state = 0;
 	call = call_of(e.cnt, prev, state != 0, true);
-	if (call.socket)
-		socket_send(&e, call.socket, call.object, prev->pid);
+	send_name(&e, &call, prev->pid);
 	if (!look_back(e.cnt, prev, next_tid1, &stay)) {
 		r = emit_reserve(&e, sizeof(*r), prev->pid, flags);
 		if (!r)

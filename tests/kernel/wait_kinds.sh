@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A thread waits 150 ms each for a lock, a pipe, three sockets, an epoll, an eventfd, a terminal, a timer, a child and a thread's end. `report waits` has all of
+# A thread waits 150 ms each for a lock, a pipe, three sockets, an epoll, an eventfd, a terminal, a timer, a child, a thread's end and the lock of a file. `report waits` has all of
 # the time that it slept meanwhile as waits of that kind in that call: its parts add up to the part's length, to the ns,
 # and the time that is neither of this kind nor running nor a wait for a CPU is none. `report locks` names the lock by
 # its variable, the thread that held it, and that this thread slept meanwhile; so does `report why` in its first lines, which
@@ -17,7 +17,8 @@
 # timer that comes late, as where a hypervisor takes the CPU, counts all periods since the last one, so 10 % may be missing.
 . "$(dirname "$0")/harness.bash"
 
-recorded kinds -- "$WORK/wait_kinds"
+touch "$tmp/held"
+recorded kinds -- "$WORK/wait_kinds" "$tmp/held"
 
 quota=/sys/fs/cgroup/cpu/ebpfrec-quota-$$
 if mkdir "$quota" 2>/dev/null; then
@@ -73,7 +74,7 @@ t, w = Trace(tmp + "/kinds"), truth(tmp + "/kinds.out")
 files = t.one("SELECT count(*) FROM switches WHERE call_name(call) = 'read' AND call & 0x1e00")
 CASES = [("lock", "lock", "futex"), ("pipe", "pipe", "read"), ("socket", "socket", "read"), ("unix", "socket", "read"), ("tcp", "socket", "read"),
          ("poll", "poll", "epoll_wait"), ("event", "call", "read"), ("terminal", "call", "read"), ("timer", "timer", "clock_nanosleep"),
-         ("child", "child", "wait4"), ("thread", "child", "futex")]
+         ("child", "child", "wait4"), ("thread", "child", "futex"), ("flock", "lock", "flock")]
 
 for part, kind, call in CASES:
     lo, hi = t.at(w[part + "_from"]), t.at(w[part + "_to"])
@@ -102,6 +103,8 @@ check("locks: its time is that of waits", [r["wait_ns"] for r in locks] == [r["w
 share = re.fullmatch(r"timer (\d+) %(, .*)?", locks[0]["meanwhile"]) if locks else None
 check("locks: the holder slept meanwhile", share and int(share[1]) >= 80, locks)
 if files:
+    held = t.report("locks", "--tid", str(w["tid"]), *t.window(t.at(w["flock_from"]), t.at(w["flock_to"])))
+    check("locks: the lock of a file, with its holder", [(r["object"], r["holder"], r["waits"]) for r in held] == [(tmp + "/held", "holder", 1)], held)
     for part, want in {"event": "eventfd %d" % w["event_fd"], "terminal": str(w["terminal"]), "timer": "150 ms",
                        "child": "process %d" % w["child_pid"], "thread": "thread %d" % w["thread_tid"], "poll": "epoll %d" % w["poll_fd"]}.items():
         names = [r["name"] for r in t.sql("SELECT DISTINCT object_name(call, object) AS name FROM switches WHERE utid = (SELECT utid FROM threads WHERE "
@@ -109,7 +112,7 @@ if files:
         check("%s: what it slept for has its name" % part, names == [want], (names, want))
 # What a thread waited for is told since Linux 6.2. On a busy machine a kernel thread delivers what was sent over TCP.
 OBJECTS = {"pipe": "pipe:[%d]" % w["pipe_ino"], "socket": "socket:[%d]" % w["socket_ino"],
-           "tcp": "tcp 127.0.0.1:%d > 127.0.0.1:%d" % (w["tcp_from_port"], w["tcp_to_port"])}
+           "tcp": "tcp 127.0.0.1:%d > 127.0.0.1:%d" % (w["tcp_from_port"], w["tcp_to_port"]), "flock": tmp + "/held"}
 for part, want in OBJECTS.items() if files else ():
     window = t.window(t.at(w[part + "_from"]), t.at(w[part + "_to"]))
     rows = [r for r in rows_of(run("report", "-i", t.path, "why", "--tid", str(w["tid"]), *window, "--format", "csv")) if r["section"] == "Waited for"]
@@ -118,7 +121,7 @@ for part, want in OBJECTS.items() if files else ():
         seen.setdefault(r["row"], {})[r["name"]] = r["value"]
     waits = [(r["object"], re.sub(" .*", "", r["ended_by"])) for r in seen.values() if r.get("object")]
     check("%s: why names it, and who ended the wait" % part, len(waits) == 1 and waits[0][0] == want and
-          (waits[0][1] == "wait_kinds" or part == "tcp" and waits[0][1].startswith("ksoftirqd")), (waits, want))
+          (waits[0][1] == ("holder" if part == "flock" else "wait_kinds") or part == "tcp" and waits[0][1].startswith("ksoftirqd")), (waits, want))
 
 # The first sentences of why: the kind, the object, and who ended the wait. Of a thread that waited for a CPU for a twentieth of
 # its time, on a busy machine, why says that first, and then that it slept.
@@ -130,6 +133,7 @@ SENTENCES = {"pipe": ["for pipes", r"for pipe:\[%d\] \(read\)" % w["pipe_ino"], 
              "tcp": ["for sockets", r"for tcp 127.0.0.1:%d > 127.0.0.1:%d \(read\)" % (w["tcp_from_port"], w["tcp_to_port"]), "(wait_kinds|ksoftirqd/\\d+) ended "],
              "timer": ["for timers", r"for sleeps of 150 ms \(clock_nanosleep\)"],
              "child": ["for children", r"for process %d \(wait4\)" % w["child_pid"], "wait_kinds ended .*timer"],
+             "flock": ["for locks", "for .*/held \\(flock\\)$", "^holder ended .*timer"],
              "event": ["in system calls", r"for eventfd %d \(read\)" % w["event_fd"], "wait_kinds ended .*timer"]}
 for part, want in SENTENCES.items() if files else ():
     args = ["--tid", str(w["tid"]), *t.window(t.at(w[part + "_from"]), t.at(w[part + "_to"]))]

@@ -41,6 +41,10 @@ for cause, (kind, patterns) in WANTED.items():
         check("%s: most of the waiting is of kind %s" % (cause, kind), max(waits, key=lambda r: r["wait_ns"])["kind"] == kind, waits)
     if cause == "mutex":    # a thread that is woken may wait for a CPU
         near("mutex: it waited as long as its clock says", sum(r["wait_ns"] for r in waits), w["waited"], rel=0.01)
+    if cause == "mutex":
+        synced = {r["path"] for r in t.sql("SELECT object_name(call, object) AS path FROM switches JOIN threads USING (utid) "
+                                           "WHERE comm = 'culprit' AND call_name(call) = 'fsync' AND call & 0x1e00")}
+        check("mutex: the file that its culprit synced", synced == {tmp + "/other"}, synced)
     if cause == "read":
         files = [r["path"] for r in t.sql("SELECT object_name(call, object) AS path FROM switches WHERE utid = (SELECT utid FROM threads WHERE tid = %d) "
                                           "AND ts_ns BETWEEN %d AND %d AND call_name(call) = 'pread64' AND call & 0x1e00" % (w["tid"], lo, hi))]

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * wait_kinds: waits 150 ms for each of several things in turn, all of which another thread or
- * process gives when it has slept, and prints the instants before and after each, and the lock's
+ * wait_kinds [FILE]: waits 150 ms for each of several things in turn, all of which another thread
+ * or process gives when it has slept, and prints the instants before and after each, and the lock's
  * address, inode numbers and ports.
  *
  *   lock    a mutex that a thread named holder has     pipe, socket, unix, tcp   data
  *   poll    an eventfd, by epoll_wait                  event               an eventfd, by read
  *   timer   nothing: it sleeps                         child               a process's end
  *   terminal   a line, of a pseudo terminal            thread              a thread's end
+ *   flock   the lock of FILE, the argument, which a thread named holder has; without one it waits
+ *           for no such lock
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -18,6 +20,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -40,6 +43,19 @@ static void *hold(void *arg)
 	pthread_barrier_wait(&begun);
 	truth_sleep_ms(WAIT_MS);
 	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+
+static void *hold_file(void *path)
+{
+	int fd = open(path, O_RDONLY);
+
+	prctl(PR_SET_NAME, "holder");
+	if (fd < 0 || flock(fd, LOCK_EX))
+		truth_fail(path);
+	pthread_barrier_wait(&begun);
+	truth_sleep_ms(WAIT_MS);
+	close(fd);
 	return NULL;
 }
 
@@ -121,6 +137,21 @@ static void do_thread(void)
 	end("thread");
 }
 
+static void do_file_lock(char *path)
+{
+	int fd = open(path, O_RDONLY);
+	pthread_t holder;
+
+	pthread_create(&holder, NULL, hold_file, path);
+	pthread_barrier_wait(&begun);
+	begin("flock");
+	if (flock(fd, LOCK_EX))
+		truth_fail(path);
+	end("flock");
+	pthread_join(holder, NULL);
+	close(fd);
+}
+
 static void do_sockets(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
@@ -184,7 +215,7 @@ static void do_poll(int event)
 		truth_fail("read");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	/* A descriptor beyond the places that every table of files has. */
 	int fds[2], event = fcntl(eventfd(0, 0), F_DUPFD, 100);
@@ -210,5 +241,7 @@ int main(void)
 	waitpid(child, NULL, 0);
 	end("child");
 	do_thread();
+	if (argc > 1)
+		do_file_lock(argv[1]);
 	return 0;
 }
