@@ -6,7 +6,7 @@
 # The moment of a signal is not chosen, only that something has been begun: what must hold holds at any.
 . "$(dirname "$0")/harness.bash"
 
-recorded long -- sh -c "for i in 1 2 3 4; do '$WORK/alloc_storm' 200 100 >/dev/null
+recorded long -- sh -c "for i in 1 2 3 4; do '$WORK/alloc_storm' 60 240 >/dev/null
 	dd if=/dev/zero of='$tmp/f' bs=64k count=32 conv=fsync 2>/dev/null; done"
 cp -r "$tmp/long" "$tmp/hurt"
 dd if=/dev/zero of="$(find "$tmp/hurt" -name '*.ebr' | head -n 1)" bs=1 seek=3000 count=8 conv=notrunc 2>/dev/null
