@@ -5,6 +5,7 @@ than the terminal, the columns that a view is about are there, and no word is br
 or a help text names can be pasted.
 """
 import glob
+import multiprocessing
 import os
 import re
 import shlex
@@ -32,12 +33,19 @@ def is_in_no_row(view, heading):
     return rows and all(r.get(heading.lower() + "_ns", 0) is None for r in rows)
 
 
-def look(width, height):
-    long, lacking, failed, broken = [], [], [], []
-    words = set()
-    for view in views():
-        rc, full = screen(400, 100, "report", view, "--notes")
-        words = set(" ".join(full).split())
+def words_of(view):
+    """Where there is room for all of them."""
+    return set(" ".join(screen(400, 100, "report", view, "--notes")[1]).split())
+
+
+def look(width, height, words_by_view):
+    """What to check of terminals of this size."""
+    checks, long, lacking, failed, broken = [], [], [], [], []
+
+    def check(*one):
+        checks.append(one)
+
+    for view, words in words_by_view.items():
         for args in ([], ["--notes"], ["--every", "100ms"], ["--phases"])[:4 if view in ("cpu", "io", "devices", "memory", "states") else 2]:
             rc, lines = screen(width, height, "report", view, *args)
             if rc:
@@ -60,7 +68,7 @@ def look(width, height):
                 check("first day, %dx%d: rows of io do not look alike" % (width, height), not alike, alike[:3])
     name = "first day, %dx%d: " % (width, height)
     wide = [(args, x) for args in (["report", "--list"], ["--help"], ["export", "--list"], ["record", "-e", "list"], ["sql", "SELECT * FROM switches LIMIT 3"],
-                                 ["info"], ["check"], ["record", "-f", "-o", "shown", "true"]) + tuple([c, "--help"] for c in ("record", "report", "cut", "export", "sql"))
+                                 ["info"], ["check"], ["record", "-f", "-o", "shown%d" % width, "true"]) + tuple([c, "--help"] for c in ("record", "report", "cut", "export", "sql"))
             for x in screen(width, height, *args)[1] if len(x) > width]
     check(name + "no line of lists, --help, sql, info, check and of what record says is longer than the terminal", not wide, wide[:3])
     check(name + "every view answers", not failed, failed[:3])
@@ -88,6 +96,7 @@ def look(width, height):
     check(name + "doctor begins with its verdict", rc == 0 and lines[0].startswith("Ready: ") and len(lines) <= height, lines[:3])
     rc, lines = screen(width, height, "doctor", "--all")
     check(name + "doctor's table fits", rc == 0 and not [x for x in lines if len(x) > width], [x for x in lines if len(x) > width][:2])
+    return checks
 
 
 def hints():
@@ -169,7 +178,12 @@ os.chdir(tmp + "/day")
 bins()
 wrong()
 status_line()
-look(80, 24)
-look(120, 40)
+# as many at a time as there are CPUs
+with multiprocessing.Pool(os.cpu_count()) as pool:
+    names = views()
+    words_by_view = dict(zip(names, pool.map(words_of, names, 1)))
+    for checks in pool.starmap(look, [(80, 24, words_by_view), (120, 40, words_by_view)], 1):
+        for one in checks:
+            check(*one)
 bad = [x for x in map(paste, sorted(hints())) if x]
 check("first day: every hint can be pasted (%d)" % len(hints()), len(hints()) > 8 and not bad, bad[:3])
