@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The memory counters of an export to Perfetto say at every instant what memory_levels() says,
- * all wake-ups are in it, and CPUs of which something was lost are flagged.
+ * all wake-ups and the marks of the window are in it, and CPUs of which something was lost are
+ * flagged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,8 @@
 enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
        BUNDLE_LOST = 3, BUNDLE_COMPACT = 4,
        COMPACT_WAKING_TIMESTAMP = 7, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
-       EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2 };
+       EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2,
+       PACKET_TRACK_EVENT = 11, TRACK_EVENT_NAME = 23 };
 
 /* ---- what the file says ---- */
 
@@ -34,6 +36,7 @@ struct counters {
 	int64_t wakeup_cnt;
 	uint64_t lost_cpu;	/* the last one that is flagged */
 	unsigned int lost_cnt;
+	char names[300];	/* of the events of tracks, each with a line end behind it */
 };
 
 struct span {
@@ -103,13 +106,28 @@ static void count_wakeups(struct counters *c, struct span compact)
 			c->wakeup_cnt++;
 }
 
+static void add_name(struct counters *c, struct span event)
+{
+	size_t len = strlen(c->names);
+	struct span name;
+	uint64_t v;
+	unsigned int f;
+
+	while ((f = field(&event, &v, &name)))
+		if (f == TRACK_EVENT_NAME)
+			snprintf(c->names + len, sizeof(c->names) - len, "%.*s\n",
+				 (int)(name.end - name.p), (const char *)name.p);
+}
+
 static void read_packet(struct counters *c, struct span packet)
 {
 	struct span bundle, inner;
 	uint64_t v, cpu = 0;
 	unsigned int f, k;
 
-	while ((f = field(&packet, &v, &bundle)))
+	while ((f = field(&packet, &v, &bundle))) {
+		if (f == PACKET_TRACK_EVENT)
+			add_name(c, bundle);
 		while (f == PACKET_FTRACE && (k = field(&bundle, &v, &inner)))
 			if (k == BUNDLE_EVENT)
 				read_event(c, inner);
@@ -119,6 +137,7 @@ static void read_packet(struct counters *c, struct span packet)
 				cpu = v;
 			else if (k == BUNDLE_LOST)
 				c->lost_cpu = cpu, c->lost_cnt++;
+	}
 }
 
 static void read_counters(struct counters *c, const struct made_trace *m, uint64_t from_ns,
@@ -265,6 +284,24 @@ static void test_a_cpu_that_lost_events_is_flagged(void **state)
 	made_close(&m);
 }
 
+static void test_the_marks_of_the_window_are_in_it(void **state)
+{
+	struct made_trace m;
+	struct counters c;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_mark(m.g, T0 + 1 * MS, "before");
+	gen_mark(m.g, T0 + 2 * MS, "first");
+	gen_mark(m.g, T0 + 4 * MS, "last");
+	gen_mark(m.g, T0 + 5 * MS, "behind");
+	gen_slice(m.g, T0 + 10 * MS);
+	made_open(&m);
+	read_counters(&c, &m, T0 + 2 * MS, T0 + 5 * MS);
+	assert_string_equal(c.names, "the window begins\nfirst\nlast\nthe window ends\n");
+	free(c.rows);
+	made_close(&m);
+}
+
 static void test_counters_are_those_of_memory_levels(void **state)
 {
 	uint64_t seed;
@@ -292,6 +329,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_exec_gives_back_what_is_not_announced),
 		cmocka_unit_test(test_a_cpu_that_lost_events_is_flagged),
+		cmocka_unit_test(test_the_marks_of_the_window_are_in_it),
 		cmocka_unit_test(test_counters_are_those_of_memory_levels),
 	};
 

@@ -43,7 +43,7 @@ static void enter(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t 
  * A has the lock and sleeps until 60 ms; B and C wait for it. A gives it to B at 61 ms, and sleeps
  * again; B has it until 71 ms, and sleeps for 8 ms of that.
  */
-static void make(struct made_trace *m)
+static void make_in_blocks(struct made_trace *m, bool are_more)
 {
 	struct gen *g;
 
@@ -58,6 +58,8 @@ static void make(struct made_trace *m)
 	sleep_in(g, 10, 0, A, NANOSLEEP, 0);
 	sleep_in(g, 12, 1, B, FUTEX, LOCK);
 	sleep_in(g, 14, 2, C, FUTEX, LOCK);
+	for (unsigned int ms = 30; are_more && ms < 60; ms += 15)
+		gen_slice(g, AT(ms));
 	gen_wakeup(g, AT(60), 0, 0, A, WIRE_F_IRQ);
 	enter(g, 60, 0, A);
 	gen_wakeup(g, AT(61), 0, A, B, 0);
@@ -72,6 +74,11 @@ static void make(struct made_trace *m)
 	sleep_in(g, 80, 2, C, NANOSLEEP, 0);
 	gen_slice(g, AT(100));
 	made_open(m);
+}
+
+static void make(struct made_trace *m)
+{
+	make_in_blocks(m, false);
 }
 
 static int64_t meanwhile(struct made_trace *m, const char *what)
@@ -92,6 +99,23 @@ static void test_who_had_the_lock_longest_ended_the_wait(void **state)
 				       "WHERE kind = 'lock' AND tid = %d", A), 2);
 	assert_int_equal(rows_one(m.a, "SELECT sum(wait_ns) FROM wait_ends WHERE kind = 'lock'"),
 			 (49 + 57) * MS);
+	made_close(&m);
+}
+
+/*
+ * The same where blocks end at 30 and 45 ms: no part of B's wait in a block is longer than half of
+ * C's wait, but all of them are one wait.
+ */
+static void test_a_wait_is_one_in_several_blocks(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	make_in_blocks(&m, true);
+	assert_int_equal(rows_one(m.a, "SELECT sum(waits) FROM wait_ends JOIN threads AS t "
+				       "ON t.utid = ender_utid "
+				       "WHERE kind = 'lock' AND tid = %d", A), 2);
+	assert_int_equal(meanwhile(&m, "timer"), (48 + 46 + 8) * MS);
 	made_close(&m);
 }
 
@@ -203,6 +227,7 @@ int main(void)
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_ran_all_the_time),
 		cmocka_unit_test(test_a_path_begins_with_a_known_thread),
 		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
+		cmocka_unit_test(test_a_wait_is_one_in_several_blocks),
 		cmocka_unit_test(test_meanwhile_is_what_those_did_who_had_the_lock),
 	};
 

@@ -20,6 +20,7 @@
 #include "edit/checkpoint.h"
 #include "edit/trace_check.h"
 #include "trace/derived_file.h"
+#include "trace/trace_state.h"
 #include "tests/unit/gen/gen_chaos.h"
 
 #define below chaos_below
@@ -386,6 +387,38 @@ static void test_the_file_belongs_to_its_trace(void **state)
 	end(&x);
 }
 
+/*
+ * Parts lie one behind the other: of one that has no checkpoint that of another part is none, and
+ * one of a block that the trace does not have is damage.
+ */
+static void test_a_checkpoint_is_of_its_part_and_of_a_block(void **state)
+{
+	const struct checkpoint empty = { 0 };
+	struct derived_file *d;
+	struct checkpoint c;
+	struct fixture x;
+	uint64_t at_ns, found_ns = 0;
+
+	begin(&x, 82, 3);
+	at_ns = trace_end_ns(x.t);
+	assert_int_equal(derived_file_open(&d, x.t, DERIVED_APART), 0);
+	assert_int_equal(derived_file_begin(d, false), 0);
+	assert_int_equal(checkpoint_store(d, NULL, checkpoint_key(CHECKPOINT_REQUESTS, 1),
+					  trace_block_at(x.t, 1)->from_ns, &empty), 0);
+	assert_int_equal(checkpoint_find(d, x.t, CHECKPOINT_REQUESTS, at_ns, &found_ns, &c), 1);
+	assert_int_equal(found_ns, trace_block_at(x.t, 1)->from_ns);
+	checkpoint_done(&c);
+	assert_int_equal(checkpoint_find(d, x.t, CHECKPOINT_SCHED, at_ns, &found_ns, &c), 0);
+	assert_int_equal(checkpoint_find(d, x.t, CHECKPOINT_IRQ, at_ns, &found_ns, &c), 0);
+	assert_int_equal(checkpoint_store(d, NULL, checkpoint_key(CHECKPOINT_REQUESTS,
+								  trace_block_cnt(x.t)),
+					  at_ns, &empty), 0);
+	assert_int_equal(checkpoint_find(d, x.t, CHECKPOINT_REQUESTS, at_ns, &found_ns, &c),
+			 -EBADMSG);
+	derived_file_close(d);
+	end(&x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -395,6 +428,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_with_any_bit_flipped_is_found_and_not_used),
 		cmocka_unit_test(test_the_file_of_another_trace_is_not_used),
 		cmocka_unit_test(test_the_file_belongs_to_its_trace),
+		cmocka_unit_test(test_a_checkpoint_is_of_its_part_and_of_a_block),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
