@@ -88,12 +88,11 @@ static uint32_t root_of(struct task_keys *k, uint32_t process)
 
 	while (!k->roots[at] && (up = tree_parent(k, at)) != EVENT_ID_UNKNOWN && left--)
 		at = up;
-	root = k->roots[at] ? k->roots[at] : at + 1;
-	for (; !k->roots[process]; process = tree_parent(k, process)) {
+	if (!k->roots[at])
+		k->roots[at] = at + 1;
+	root = k->roots[at];
+	for (; !k->roots[process]; process = tree_parent(k, process))
 		k->roots[process] = root;
-		if (process == at)
-			break;
-	}
 	return root - 1;
 }
 
