@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-mutate_operators.py [--count N] [--seed S] [--jobs J] [--only PATH] [--at FILE:LINE] [--list]: does a test notice when one operator
-of the library is another?
+mutate_operators.py [--count N] [--seed S] [--from N] [--jobs J] [--only PATH] [--at FILE:LINE] [--list]: does a test notice when one
+operator of the library is another?
 
 `make mutate` builds the library as a shared object that notes which of its code runs (mutate_reached.c). Every unit test, every case of the
 command line tests, the comparisons of answers and the test of the format run once; build-san/mutate/reached.json keeps which lines each of them
@@ -12,7 +12,8 @@ Each mutant changes one operator in a copy of the tree (`<` to `<=`, `+` to `-`,
 anew, and runs the tests that reach its lines, up to the first that fails: those first that noticed most so far in the folder, and short
 ones before long ones. A case of the command line tests that fails is tried with the same choice of cases on the library as it is. What no test reaches
 is noticed by nobody. The sample is random; its seed is printed. A change after which the compiler makes the same code is drawn
-again, and so is one that does not compile.
+again, and so is one that does not compile; which of two equal values is the smaller one is not asked. Any change of an operator of the
+library makes the sample of a seed another one. --from 101 leaves out the first 100 places of the sample.
 
 No sanitizer watches: what only reads or writes outside its memory counts as unnoticed unless an answer changes. The last lines are
 the mutants that nobody noticed, and "N of M noticed". The exit status is 0 when at least 85 % were.
@@ -40,9 +41,13 @@ OWN_WORTH = 10  # a folder's own test counts as one that noticed so many changes
 SWAP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "&&": "||", "||": "&&",
         "+=": "-=", "-=": "+="}
 OPERATOR = re.compile(r" (%s)(?=[ \n])" % "|".join(re.escape(o) for o in sorted(SWAP, key=len, reverse=True)))
+# a < b ? a : b and the like: of two equal values it does not matter which one is taken
+EXTREME = re.compile(r"(?:(?<=[(,?:=&|] )|(?<=\()|(?<=return ))((?:[\w.\[\]()*+/ &]|->)+?) (<|>|<=|>=) ([^;?,]+?) \? (?:\1 : \3|\3 : \1)"
+                     r"(?= *(?:[;,)]|&&|\|\|))")
 BUILD = "build-san/mutate"
 ANSWERS = ["chaotic", "damaged", "lossy", "partial"]
 LONGEST_S = 60  # of CPU time for a process
+SEEDS = {"test_cut": 2, "test_folds": 2}  # random traces of tests that make many; the second one of test_folds is unfinished
 CALL_BYTES = 5  # a call of x86-64: the code of a block begins with one
 WRITES = re.compile(r" -o |(?<!2)>|\b(?:gen_|cp|mv|rm|mkdir|touch|ln|sed -i|mark|update)\b|gen_")
 
@@ -65,8 +70,10 @@ def end_of_parens(text, at):
 def mutants_of(path):
     """(path, from, to, replacement) for every operator and every condition of a file."""
     code = blank(open(path).read())
+    same = {m.start(2) for m in EXTREME.finditer(code)}
     for m in OPERATOR.finditer(code):
-        yield path, m.start(1), m.end(1), SWAP[m.group(1)]
+        if m.start(1) not in same:
+            yield path, m.start(1), m.end(1), SWAP[m.group(1)]
     for m in re.finditer(r"\b(?:if|while) (\()", code):
         end = end_of_parens(code, m.start(1))
         if end:
@@ -169,6 +176,8 @@ class Tests:
         """(what is wrong or None, CPU seconds); it ends with the first test that fails."""
         env = dict(os.environ, BUILD=os.path.abspath(os.path.join(tree, BUILD)), EBPFREC=os.path.abspath(os.path.join(tree, BUILD, "ebpfrec")),
                    LD_LIBRARY_PATH=os.path.abspath(os.path.join(tree, BUILD)), MALLOC_PERTURB_="165", FORMAT_REAL="0", TMPDIR=tmp, **more)
+        if name in SEEDS:
+            env["EBPFREC_TEST_SEEDS"] = str(SEEDS[name])
         command = ["timeout", "-k", "5", "%d" % limit_s, "bash", "-c", 'ulimit -c 0 -t %d; exec "$0" "$@"' % LONGEST_S] + self.commands[name]
         with tempfile.TemporaryFile() as out:
             process = subprocess.Popen(command, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
@@ -294,6 +303,7 @@ def arguments():
     p = argparse.ArgumentParser(description="Changes one operator of the library at a time: does a test notice?")
     p.add_argument("--count", type=int, default=200, help="how many mutants (200)")
     p.add_argument("--seed", type=int, default=int(time.time()), help="of the random sample")
+    p.add_argument("--from", dest="first", type=int, default=1, help="begin at this place of the sample (1)")
     p.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many at a time")
     p.add_argument("--only", default="", help="just of paths that begin so, also outside the usual folders")
     p.add_argument("--at", default="", help="just of FILE:LINE")
@@ -307,6 +317,7 @@ def main():
     os.chdir(top)
     pool = all_mutants(top, args.only, args.at)
     random.Random(args.seed).shuffle(pool)
+    pool = pool[args.first - 1:]
     print("%d places, seed %d" % (len(pool), args.seed), flush=True)
     if args.list:
         print("\n".join(describe(m) for m in pool[:args.count]))
