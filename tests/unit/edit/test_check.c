@@ -20,6 +20,7 @@
 #include "format/chunk.h"
 #include "edit/trace_check.h"
 #include "edit/trace_repair.h"
+#include "store/manifest.h"
 #include "trace/trace_read.h"
 #include "tests/unit/gen/gen_trace.h"
 
@@ -539,6 +540,53 @@ static void test_manifest_changed_anywhere(void **state)
 	unmake();
 }
 
+/* The manifest of the repaired trace says "from to" of its first gap. */
+static void declare_gap(unsigned long long from_ns, unsigned long long to_ns)
+{
+	char name[160], text[4000], value[64], *made;
+	struct manifest m = { 0 };
+	size_t bytes;
+	FILE *f;
+
+	snprintf(name, sizeof(name), "%s/manifest", fixed);
+	f = fopen(name, "r");
+	bytes = fread(text, 1, sizeof(text), f);
+	fclose(f);
+	assert_int_equal(manifest_parse(&m, text, bytes), 0);
+	snprintf(value, sizeof(value), "%llu %llu", from_ns, to_ns);
+	assert_int_equal(manifest_set(&m, "repaired.gap.0", value), 0);
+	assert_int_equal(manifest_format(&m, &made, &bytes), 0);
+	write_file(name, made, bytes);
+	free(made);
+	manifest_done(&m);
+}
+
+static void test_a_hole_is_declared_from_its_start_to_its_end(void **state)
+{
+	uint64_t from_ns, to_ns;
+	struct check_result c;
+	struct repair_result r;
+	struct trace *t;
+	struct parts s;
+
+	make(true);
+	flip(blocks[3].file, blocks[3].offset + blocks[3].bytes - 30);
+	assert_int_equal(trace_open_anyway(&t, path, NULL), 0);
+	assert_int_equal(trace_check(t, NULL, NULL, &c, NULL), 0);
+	assert_int_equal(trace_repair(t, fixed, &r, NULL), 0);
+	trace_close(t);
+	from_ns = blocks[2].to_ns;
+	to_ns = blocks[4].from_ns;
+	assert_int_equal(check(fixed, &s).damaged_cnt, 0);
+	declare_gap(from_ns, to_ns);
+	assert_int_equal(check(fixed, &s).damaged_cnt, 0);
+	declare_gap(from_ns, to_ns - 1);
+	assert_int_equal(check(fixed, &s).damaged_cnt, 1);
+	declare_gap(from_ns + 1, to_ns);
+	assert_int_equal(check(fixed, &s).damaged_cnt, 1);
+	unmake();
+}
+
 static void test_repair_refuses(void **state)
 {
 	struct repair_result r;
@@ -617,6 +665,7 @@ int main(void)
 		cmocka_unit_test(test_lies_with_right_checksums_are_found),
 		cmocka_unit_test(test_strangers_and_manifest),
 		cmocka_unit_test(test_manifest_changed_anywhere),
+		cmocka_unit_test(test_a_hole_is_declared_from_its_start_to_its_end),
 		cmocka_unit_test(test_repair_refuses),
 		cmocka_unit_test(test_repair_after_any_flip),
 	};

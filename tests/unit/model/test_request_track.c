@@ -193,6 +193,19 @@ static void test_block_request_in_flight_before_the_trace_counts_without_latency
 	request_track_free(b);
 }
 
+/* A write of which nothing was done is no tail of a flush sequence, which has no bytes at all. */
+static void test_block_failed_request_in_flight_before_the_trace_counts(void **state)
+{
+	struct request_track *b = track_new();
+
+	(void)state;
+	feed(b, (struct step){ 100, 1, EVENT_REQUEST_COMPLETE, 20, 4096, 0, WRITE, 0, 5 });
+	assert_int_equal(request_track_pending(b, collect, &ended), 0);
+	assert_int_equal(ended.cnt, 1);
+	assert_int_equal(ended.r[0].complete_ns, 100);
+	request_track_free(b);
+}
+
 static void test_block_write_with_flush_sequence_counts_once(void **state)
 {
 	struct request_track *b = track_new();
@@ -634,6 +647,7 @@ int main(void)
 		cmocka_unit_test(test_block_submitter_is_unknown_in_interrupt_context),
 		cmocka_unit_test(
 			test_block_request_in_flight_before_the_trace_counts_without_latency),
+		cmocka_unit_test(test_block_failed_request_in_flight_before_the_trace_counts),
 		cmocka_unit_test(test_block_write_with_flush_sequence_counts_once),
 		cmocka_unit_test(test_block_empty_flush_without_flags_counts_and_a_tail_does_not),
 		cmocka_unit_test(test_block_merge_ends_a_request_without_counting_it),

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Quantiles of more values than are kept: those of buckets, which are off by 0.4 % at most, and not
+ * at all below 256, and the smallest and the largest value, which are exact.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+
+#include "model/quantile.h"
+
+#define CNT (3 * QUANTILE_EXACT)
+
+/* A third of the values is small, a third is v, and a third is large. */
+static uint64_t middle_of(uint64_t v)
+{
+	struct quantile q = { 0 };
+	uint64_t got;
+
+	for (unsigned int i = 0; i < CNT; i++)
+		assert_int_equal(quantile_add(&q, i % 3 == 0 ? 1 : i % 3 == 1 ? v : v + 100000), 0);
+	got = quantile_get(&q, 50);
+	assert_int_equal(quantile_get(&q, 0), 1);
+	assert_int_equal(quantile_get(&q, 100), v + 100000);
+	quantile_done(&q);
+	return got;
+}
+
+static void test_small_values_are_exact(void **state)
+{
+	static const uint64_t small[] = { 2, 127, 128, 129, 130, 254, 255 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
+		assert_int_equal(middle_of(small[i]), small[i]);
+}
+
+static void test_large_values_are_off_by_less_than_half_a_percent(void **state)
+{
+	static const uint64_t large[] = { 256, 257, 511, 512, 1000, 123456, 1ull << 40 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++)
+		assert_in_range(middle_of(large[i]), large[i] - large[i] / 256,
+				large[i] + large[i] / 256);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_small_values_are_exact),
+		cmocka_unit_test(test_large_values_are_off_by_less_than_half_a_percent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
