@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/context/analysis.h"
+#include "analyze/context/context.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 
@@ -115,6 +116,24 @@ static void test_steal_is_the_last_part_of_a_stay_and_never_more(void **state)
 	expect_stolen(0, 500 * MS, "[unknown]", 2 * MS);
 	/* from the recorder, or from the hidden task before it */
 	expect_stolen(0, 1000 * MS, "[unknown]", 5 * MS);
+}
+
+/* Neither those that stand for no task have a row, nor numbers behind the last. */
+static void test_a_task_has_a_row_and_nothing_else_has(void **state)
+{
+	const struct dense_ids *d = &known.a->ids;
+
+	(void)state;
+	assert_null(dense_thread_row(d, 0));
+	assert_null(dense_thread_row(d, EVENT_ID_FIRST - 1));
+	assert_non_null(dense_thread_row(d, EVENT_ID_FIRST));
+	assert_non_null(dense_thread_row(d, d->thread_cnt - 1));
+	assert_null(dense_thread_row(d, d->thread_cnt));
+	assert_null(dense_process_row(d, 0));
+	assert_null(dense_process_row(d, EVENT_ID_FIRST - 1));
+	assert_non_null(dense_process_row(d, EVENT_ID_FIRST));
+	assert_non_null(dense_process_row(d, d->process_cnt - 1));
+	assert_null(dense_process_row(d, d->process_cnt));
 }
 
 static void test_report_cpu_known_answers(void **state)
@@ -400,6 +419,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steal_is_the_last_part_of_a_stay_and_never_more),
+		cmocka_unit_test(test_a_task_has_a_row_and_nothing_else_has),
 		cmocka_unit_test(test_report_cpu_known_answers),
 		cmocka_unit_test(test_report_cpu_filters_and_options),
 		cmocka_unit_test(test_report_alloc_known_answers),
