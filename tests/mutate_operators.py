@@ -41,9 +41,11 @@ OWN_WORTH = 10  # a folder's own test counts as one that noticed so many changes
 SWAP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "&&": "||", "||": "&&",
         "+=": "-=", "-=": "+="}
 OPERATOR = re.compile(r" (%s)(?=[ \n])" % "|".join(re.escape(o) for o in sorted(SWAP, key=len, reverse=True)))
-# a < b ? a : b and the like: of two equal values it does not matter which one is taken
-EXTREME = re.compile(r"(?:(?<=[(,?:=&|] )|(?<=\()|(?<=return ))((?:[\w.\[\]()*+/ &]|->)+?) (<|>|<=|>=) ([^;?,]+?) \? (?:\1 : \3|\3 : \1)"
-                     r"(?= *(?:[;,)]|&&|\|\|))")
+# a < b ? a : b, and if (a < b) b = a: of two equal values it does not matter which one is taken
+EXTREMES = [re.compile(r"(?:(?<=[(,?:=&|] )|(?<=\()|(?<=return ))((?:[\w.\[\]()*+/ &]|->)+?) (<|>|<=|>=) ([^;?,]+?) \? "
+                       r"(?:\1 : \3|\3 : \1)(?= *(?:[;,)]|&&|\|\|))"),
+            re.compile(r"\bif \((?:[^;{}]*?(?:\|\||&&)\s+)?((?:[\w.\[\]*]|->)+) (<|>|<=|>=) ((?:[\w.\[\]*]|->)+)\)\s+"
+                       r"(?:\1 = \3|\3 = \1);(?!\s*else\b)")]
 BUILD = "build-san/mutate"
 ANSWERS = ["chaotic", "damaged", "lossy", "partial"]
 LONGEST_S = 60  # of CPU time for a process
@@ -70,7 +72,7 @@ def end_of_parens(text, at):
 def mutants_of(path):
     """(path, from, to, replacement) for every operator and every condition of a file."""
     code = blank(open(path).read())
-    same = {m.start(2) for m in EXTREME.finditer(code)}
+    same = {m.start(2) for e in EXTREMES for m in e.finditer(code)}
     for m in OPERATOR.finditer(code):
         if m.start(1) not in same:
             yield path, m.start(1), m.end(1), SWAP[m.group(1)]
