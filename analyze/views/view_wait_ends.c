@@ -12,10 +12,10 @@
  * did that ended this wait, and so on: what those did who had the lock, one after the other. Who
  * sent to a socket of the same machine counts although an interrupt delivers that.
  *
- * Of each thread the last HISTORY pieces of its life are kept; what lies before these is unknown.
- * Since its last piece that ended, the thread that ends a sleep has been running. Where nobody saw
- * it come to its CPU, and where no piece of it has ended yet, the sleep is left open until it
- * leaves that CPU.
+ * Of each thread the last HISTORY_MAX pieces of its life are kept; what lies before these is
+ * unknown. Since its last piece that ended, the thread that ends a sleep has been running. Where
+ * nobody saw it come to its CPU, and where no piece of it has ended yet, the sleep is left open
+ * until it leaves that CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,17 +29,23 @@
 #include "model/call.h"
 #include "table_columns.h"
 
-#define HISTORY 256
+#define HISTORY_MIN 32
+#define HISTORY_MAX 2048	/* a power of 2 times HISTORY_MIN */
 #define HOLDERS_MAX 64	/* of a lock, one after the other during one wait */
 #define OPEN_MAX 256	/* sleeps that are left open; of more it stays unknown */
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
-struct history {		/* of a thread */
-	uint64_t from_ns[HISTORY], to_ns[HISTORY];
+struct piece {
+	uint64_t from_ns, to_ns;
 	/* of the lock that was waited for: who had it, and who gave it away; 0: not known */
-	uint32_t holder[HISTORY], waker[HISTORY];
-	uint8_t kind[HISTORY];
+	uint32_t holder, waker;
+	uint8_t kind;
+};
+
+struct history {		/* of a thread: a ring */
+	struct piece *pieces;
 	unsigned int cnt;	/* of all that there were */
+	unsigned int cap;
 };
 
 /* A number in a row's key stands for one of these. */
@@ -65,7 +71,7 @@ static const struct fold_sums_def ends_def = { .bytes = sizeof(struct wait_end) 
 struct ends_view {
 	struct view v;
 	enum call_machine machine;
-	struct history **threads;	/* by number, dense */
+	struct history *threads;	/* by number, dense */
 	struct hash_map numbers;	/* of objects */
 	struct object *objects;
 	size_t object_cap;
@@ -80,29 +86,36 @@ static uint64_t key_of(enum wait_kind kind, uint32_t call, uint32_t object)
 	return (uint64_t)kind << 48 | (uint64_t)call << 32 | object;
 }
 
+/* The n-th piece from the end; NULL: it is not kept. */
+static struct piece *piece_at(const struct history *h, unsigned int n)
+{
+	return n < h->cnt && n < h->cap ? &h->pieces[(h->cnt - 1 - n) % h->cap] : NULL;
+}
+
 static int note_piece(struct ends_view *x, const struct thread_piece *p)
 {
-	struct history *h = x->threads[p->thread];
+	struct history *h = &x->threads[p->thread];
 	uint8_t kind = p->state == THREAD_RUNNING ?
 			       RUNNING : (uint8_t)wait_kind_of(x->machine, p->state, p->call);
-	unsigned int last;
+	struct piece *last = piece_at(h, 0);
 
 	if (p->thread < EVENT_ID_FIRST)
 		return 0;
-	if (!h)
-		h = x->threads[p->thread] = calloc(1, sizeof(*h));
-	if (!h)
-		return -ENOMEM;
-	last = (h->cnt - 1) % HISTORY;
-	if (h->cnt && h->kind[last] == kind && h->to_ns[last] == p->from_ns) {
-		h->to_ns[last] = p->to_ns;
+	if (last && last->kind == kind && last->to_ns == p->from_ns) {
+		last->to_ns = p->to_ns;
 		return 0;
 	}
-	last = h->cnt++ % HISTORY;
-	h->from_ns[last] = p->from_ns;
-	h->to_ns[last] = p->to_ns;
-	h->kind[last] = kind;
-	h->holder[last] = h->waker[last] = 0;
+	if (h->cnt == h->cap && h->cap < HISTORY_MAX) {
+		unsigned int cap = h->cap ? 2 * h->cap : HISTORY_MIN;
+		struct piece *pieces = realloc(h->pieces, cap * sizeof(*pieces));
+
+		if (!pieces)
+			return -ENOMEM;
+		h->pieces = pieces;
+		h->cap = cap;
+	}
+	h->pieces[h->cnt++ % h->cap] = (struct piece){ .from_ns = p->from_ns, .to_ns = p->to_ns,
+						       .kind = kind };
 	return 0;
 }
 
@@ -113,21 +126,22 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to_ns,
 			  uint64_t ns[WAIT_KIND_CNT + 1], uint32_t *ret_waker)
 {
-	for (unsigned int n = 0; h && n < h->cnt && n < HISTORY && to_ns > from_ns; n++) {
-		unsigned int i = (h->cnt - 1 - n) % HISTORY;
-		uint64_t begin_ns = h->from_ns[i] > from_ns ? h->from_ns[i] : from_ns;
-		uint64_t end_ns = h->to_ns[i] < to_ns ? h->to_ns[i] : to_ns;
+	const struct piece *p;
+
+	for (unsigned int n = 0; to_ns > from_ns && (p = piece_at(h, n)) != NULL; n++) {
+		uint64_t begin_ns = p->from_ns > from_ns ? p->from_ns : from_ns;
+		uint64_t end_ns = p->to_ns < to_ns ? p->to_ns : to_ns;
 		uint64_t since_ns = end_ns > from_ns ? end_ns : from_ns;
 
-		if (h->from_ns[i] >= to_ns)
+		if (p->from_ns >= to_ns)
 			continue;
 		ns[n ? WAIT_UNKNOWN : RUNNING] += to_ns - since_ns;
 		if (since_ns == from_ns)
 			return from_ns;
-		*ret_waker = h->waker[i];
+		*ret_waker = p->waker;
 		if (*ret_waker)
 			return end_ns;
-		ns[h->kind[i]] += end_ns - begin_ns;
+		ns[p->kind] += end_ns - begin_ns;
 		to_ns = begin_ns;
 	}
 	return to_ns;
@@ -140,7 +154,7 @@ static void add_meanwhile(const struct ends_view *x, uint32_t thread, uint64_t f
 	for (unsigned int i = 0; thread && i < HOLDERS_MAX; i++) {
 		uint32_t waker = 0;
 
-		to_ns = add_stays(x->threads[thread], from_ns, to_ns, ns, &waker);
+		to_ns = add_stays(&x->threads[thread], from_ns, to_ns, ns, &waker);
 		thread = waker;
 	}
 	ns[WAIT_UNKNOWN] += to_ns - from_ns;
@@ -150,16 +164,16 @@ static void add_meanwhile(const struct ends_view *x, uint32_t thread, uint64_t f
 static uint32_t holder_of(const struct ends_view *x, uint32_t waker, uint64_t from_ns,
 			  uint64_t to_ns)
 {
-	const struct history *h = x->threads[waker];
+	const struct history *h = &x->threads[waker];
+	const struct piece *p;
 
-	for (unsigned int n = 0; h && n < h->cnt && n < HISTORY; n++) {
-		unsigned int i = (h->cnt - 1 - n) % HISTORY;
-		uint64_t begin_ns = h->from_ns[i] > from_ns ? h->from_ns[i] : from_ns;
-		uint64_t end_ns = h->to_ns[i] < to_ns ? h->to_ns[i] : to_ns;
+	for (unsigned int n = 0; (p = piece_at(h, n)) != NULL && p->to_ns > from_ns; n++) {
+		uint64_t begin_ns = p->from_ns > from_ns ? p->from_ns : from_ns;
+		uint64_t end_ns = p->to_ns < to_ns ? p->to_ns : to_ns;
 
-		if (h->kind[i] == WAIT_LOCK && h->holder[i] && end_ns > begin_ns &&
+		if (p->kind == WAIT_LOCK && p->holder && end_ns > begin_ns &&
 		    end_ns - begin_ns > (to_ns - from_ns) / 2)
-			return h->holder[i];
+			return p->holder;
 	}
 	return waker;
 }
@@ -167,14 +181,12 @@ static uint32_t holder_of(const struct ends_view *x, uint32_t waker, uint64_t fr
 /* The thread waited for a lock that holder had, and waker gave away now. */
 static void note_holder(struct history *h, uint64_t from_ns, uint32_t holder, uint32_t waker)
 {
-	for (unsigned int n = 0; h && n < h->cnt && n < HISTORY; n++) {
-		unsigned int i = (h->cnt - 1 - n) % HISTORY;
+	struct piece *p;
 
-		if (h->to_ns[i] <= from_ns)
-			break;
-		if (h->kind[i] == WAIT_LOCK) {
-			h->holder[i] = holder;
-			h->waker[i] = waker;
+	for (unsigned int n = 0; (p = piece_at(h, n)) != NULL && p->to_ns > from_ns; n++) {
+		if (p->kind == WAIT_LOCK) {
+			p->holder = holder;
+			p->waker = waker;
 		}
 	}
 }
@@ -219,7 +231,7 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 
 	if (ender && kind == WAIT_LOCK) {
 		ender = holder_of(x, ender, from_ns, s->end_ns);
-		note_holder(x->threads[s->thread], from_ns, ender, waker);
+		note_holder(&x->threads[s->thread], from_ns, ender, waker);
 	}
 	if (s->end_ns < v->w.from_ns || s->end_ns >= v->w.to_ns ||
 	    !scope_has_thread(&v->a->scope, s->thread))
@@ -235,7 +247,7 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 		w->wait_max_ns = s->end_ns - s->left_ns;
 		w->at_ns = s->end_ns;
 	}
-	if (ender && (s->is_waker_unseen || !x->threads[waker])) {
+	if (ender && (s->is_waker_unseen || !x->threads[waker].cnt)) {
 		w->meanwhile_ns[WAIT_UNKNOWN] += s->end_ns - from_ns;
 		if (x->open_cnt < OPEN_MAX)
 			x->open[x->open_cnt++] = (struct open_sleep){
@@ -313,7 +325,7 @@ static void close_ends(struct view *v)
 	struct ends_view *x = (struct ends_view *)v;
 
 	for (uint32_t i = 0; x->threads && i < v->a->ids.thread_cnt; i++)
-		free(x->threads[i]);
+		free(x->threads[i].pieces);
 	free(x->threads);
 	free(x->objects);
 	strpool_free(x->texts);

@@ -195,6 +195,33 @@ static void test_meanwhile_of_a_thread_that_ran_all_the_time(void **state)
 	made_close(&m);
 }
 
+/* While B waits, A comes and goes 900 times, and sleeps half of the time. */
+static void test_meanwhile_of_a_thread_that_slept_often(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "lock");
+	gen_snap(m.g, T0, 0, B, A, 1, "lock");
+	enter(m.g, 1, 0, A);
+	enter(m.g, 2, 1, B);
+	sleep_in(m.g, 10, 1, B, FUTEX, LOCK);
+	for (unsigned int i = 0; i < 900; i++) {
+		sleep_in(m.g, 10 + 2 * i, 0, A, NANOSLEEP, 0);
+		gen_wakeup(m.g, AT(11 + 2 * i), 0, 0, A, WIRE_F_IRQ);
+		enter(m.g, 11 + 2 * i, 0, A);
+	}
+	gen_wakeup(m.g, AT(1810), 0, A, B, 0);
+	enter(m.g, 1810, 1, B);
+	sleep_in(m.g, 1820, 1, B, NANOSLEEP, 0);
+	gen_slice(m.g, AT(1830));
+	made_open(&m);
+	assert_int_equal(meanwhile(&m, "timer"), 900 * MS);
+	assert_int_equal(meanwhile(&m, "running"), 900 * MS);
+	made_close(&m);
+}
+
 /*
  * A sleeps from 10 ms on. At 90 ms it leaves a CPU to which nobody saw it come: who had that CPU
  * is not known. A path that ends then goes back from A.
@@ -225,6 +252,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_came_unseen),
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_ran_all_the_time),
+		cmocka_unit_test(test_meanwhile_of_a_thread_that_slept_often),
 		cmocka_unit_test(test_a_path_begins_with_a_known_thread),
 		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
 		cmocka_unit_test(test_a_wait_is_one_in_several_blocks),
