@@ -387,6 +387,40 @@ static void test_the_file_belongs_to_its_trace(void **state)
 	end(&x);
 }
 
+static int state_of(struct trace *t, unsigned int flags)
+{
+	struct derived_file *d;
+	int state;
+
+	assert_int_equal(derived_file_open(&d, t, flags), 0);
+	state = derived_file_state(d, NULL);
+	derived_file_close(d);
+	return state;
+}
+
+/* Where nothing can be written beside a trace, its file is in the user's cache, and found there. */
+static void test_the_file_may_lie_in_the_cache(void **state)
+{
+	char path[120], name[160];
+	struct fixture x;
+
+	begin(&x, 83, 3);
+	chaos_make_index(x.t, 1000);
+	snprintf(path, sizeof(path), "%s/ebpfrec", x.f.dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(name, sizeof(name), "%s/%016llx%08x.idx", path,
+		 (unsigned long long)trace_start_ns(x.t), trace_more_at(x.t, 0)->head.head_crc);
+	assert_int_equal(setenv("XDG_CACHE_HOME", x.f.dir, 1), 0);
+	assert_int_equal(state_of(x.t, 0), 1);
+	assert_int_equal(rename(x.points, name), 0);
+	assert_int_equal(state_of(x.t, 0), 1);
+	assert_int_equal(state_of(x.t, DERIVED_BESIDE), 0);
+	assert_int_equal(unlink(name), 0);
+	assert_int_equal(state_of(x.t, 0), 0);
+	assert_int_equal(unsetenv("XDG_CACHE_HOME"), 0);
+	end(&x);
+}
+
 /*
  * Parts lie one behind the other: of one that has no checkpoint that of another part is none, and
  * one of a block that the trace does not have is damage.
@@ -428,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_a_file_with_any_bit_flipped_is_found_and_not_used),
 		cmocka_unit_test(test_the_file_of_another_trace_is_not_used),
 		cmocka_unit_test(test_the_file_belongs_to_its_trace),
+		cmocka_unit_test(test_the_file_may_lie_in_the_cache),
 		cmocka_unit_test(test_a_checkpoint_is_of_its_part_and_of_a_block),
 	};
 
