@@ -4,6 +4,7 @@
  * reader allocate (chunk.h). What is beyond is refused with the place and the limit. The writer
  * stays within the limits, whatever it is given.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -317,6 +318,37 @@ static void check_limits(const void *block, unsigned int *ret_plain)
 	assert_true(rows_bytes <= CHUNK_ROWS_MAX);
 }
 
+/* 66 MiB of rows in two sections, which pack to half of that. */
+static void test_a_block_of_too_many_bytes_of_rows_is_not_made(void **state)
+{
+	static uint8_t raw[33u << 20];
+	const struct disk_section s = { .type = CHUNK_LOSS, .encoding = CHUNK_ENC_ROWS,
+					.item_cnt = 1 };
+	const struct disk_block head = { .from_ns = T0, .to_ns = T0 + 10, .cpu_cnt = 1 };
+	uint64_t dice = 1;
+	struct block_out o;
+	const void *block;
+	size_t bytes;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(raw); i += 64)
+		for (size_t k = 0; k < 32; k += 8) {
+			uint64_t word = gen_random(&dice);
+
+			memcpy(raw + i + k, &word, 8);
+		}
+	assert_int_equal(block_out_init(&o, 0), 0);
+	block_out_begin(&o);
+	block_out_add(&o, &s, raw, sizeof(raw));
+	assert_int_equal(block_out_seal(&o, &head, &block, &bytes), 0);
+	assert_true(bytes < CHUNK_FRONT_MAX / 2);
+	block_out_begin(&o);
+	block_out_add(&o, &s, raw, sizeof(raw));
+	block_out_add(&o, &s, raw, sizeof(raw));
+	assert_int_equal(block_out_seal(&o, &head, &block, &bytes), -E2BIG);
+	block_out_done(&o);
+}
+
 static void expect_events(const struct fixture *f, uint64_t want)
 {
 	struct check_result r = { 0 };
@@ -463,6 +495,7 @@ static void test_numbers_shifted_by_more_than_they_have_are_refused(void **state
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_block_of_too_many_bytes_of_rows_is_not_made),
 		cmocka_unit_test(test_events_beyond_the_size_of_a_block_are_refused),
 		cmocka_unit_test(test_more_events_than_a_block_may_have_are_refused),
 		cmocka_unit_test(test_rows_that_unpack_to_much_are_refused),
