@@ -4,6 +4,7 @@ check.py ASK_MJS ENGINES DIR: DIR/host0 and so on are traces. See run.sh.
 """
 import csv
 import glob
+import io
 import json
 from fleet_questions import *
 
@@ -23,15 +24,18 @@ class Engine:
         self.node.stdin.flush()
         line = self.node.stdout.readline()
         answer = json.loads(line) if line else {"error": "it ended"}
-        if "error" in answer:
-            return answer["error"]
-        return [[number(v) if isinstance(v, str) else v for v in row] for row in answer["rows"]]
+        return answer["error"] if "error" in answer else answer["rows"]
 
-    def ask(self, query):
+    def texts(self, query):
+        """rows, as the engine gives them"""
         rows = self.try_to(query)
         if isinstance(rows, str):
             sys.exit("%s: %s" % (query[:300], rows[:500]))
         return rows
+
+    def ask(self, query):
+        """rows, with numbers where texts are some"""
+        return [[number(v) if isinstance(v, str) else v for v in row] for row in self.texts(query)]
 
     def end(self):
         self.node.stdin.close()
@@ -152,30 +156,39 @@ def check_duckdb():
 def csv_rows(path):
     """(columns, rows as texts; instants in UTC, ns); NULL and "" are the same"""
     with open(path, newline="") as f:
-        reader = csv.reader(f)
-        columns = next(reader)[2:]
-        rows = []
-        for host, unix_ns, *row in reader:
-            first = next((int(v) for c, v in zip(columns, row) if v and c in INSTANTS), None)
-            rows.append([str(int(v) - first + int(unix_ns)) if v and c in INSTANTS else v for c, v in zip(columns, row)])
+        text = f.read()
+    reader, is_guarded = csv.reader(io.StringIO(text, newline="")), "'" in text
+    columns, rows = next(reader)[2:], []
+    instants = [i for i, c in enumerate(columns) if c in INSTANTS]
+    for host, unix_ns, *row in reader:
+        there = [i for i in instants if row[i]]
+        if there:
+            shift_ns = int(unix_ns) - int(row[there[0]])
+            for i in there:
+                row[i] = str(int(row[i]) + shift_ns)
+        rows.append(list(without_guard(dict(enumerate(row))).values()) if is_guarded else row)
     return columns, rows
 
 
-def same_rows(got, want, reals):
-    """Rows in any order; real numbers as numbers."""
-    def key(row):
-        return ["" if v is None else "%.9g" % float(v) if i in reals and v != "" else str(v) for i, v in enumerate(row)]
-    return sorted(key(r) for r in got) == sorted(key(list(without_guard(dict(enumerate(r))).values())) for r in want)
+def compared(rows, reals):
+    """Rows as texts, in an order of their own; real numbers as numbers."""
+    texts = [["" if v is None else v if isinstance(v, str) else str(v) for v in row] for row in rows]
+    for row in texts:
+        for i in reals:
+            if row[i] != "":
+                row[i] = "%.9g" % float(row[i])
+    texts.sort()
+    return texts
 
 
 def parquet_of(engine, name, path, columns):
     if name == "hyparquet":
-        return [row[2:] for row in engine.ask(path)]
+        return [row[2:] for row in engine.texts(path)]
     ns, source = {"duckdb": ("epoch_ns(%s)::VARCHAR", "read_parquet('%s')"),
                   "chdb": ("toString(toUnixTimestamp64Nano(%s))", "file('%s', Parquet)")}[name]
     text = {"duckdb": "CAST(%s AS VARCHAR)", "chdb": "toString(%s)"}[name]
     names = ", ".join((ns if c in INSTANTS else text) % ('"%s"' % c) for c in columns)
-    return engine.ask("SELECT %s FROM %s" % (names, source % path))
+    return engine.texts("SELECT %s FROM %s" % (names, source % path))
 
 
 def check_rows(engines, h, parquet):
@@ -183,16 +196,19 @@ def check_rows(engines, h, parquet):
     lists = export(h, "csv", "--with-host")
     tables = sorted(f[:-4] for f in os.listdir(lists))
     check("parquet: %s has a file for each table" % h, sorted(os.listdir(parquet)) == tables and len(tables) > 30, os.listdir(parquet))
-    for name, engine in engines.items():
-        wrong, row_cnt = [], 0
-        for table in tables:
-            columns, want = csv_rows("%s/%s.csv" % (lists, table))
-            path, = glob.glob("%s/%s/*.parquet" % (parquet, table))
-            got = parquet_of(engine, name, path, columns)
-            row_cnt += len(want)
-            if not same_rows(got, want, {i for i, c in enumerate(columns) if c.endswith("_pct")}):
-                wrong.append((table, sorted(map(str, got))[:2], sorted(map(str, want))[:2]))
-        check("%s: each row of the Parquet files of %s is that of the CSV" % (name, h), not wrong and row_cnt > 100, wrong[:3])
+    wrong, row_cnt = {name: [] for name in engines}, 0
+    for table in tables:
+        columns, want = csv_rows("%s/%s.csv" % (lists, table))
+        reals = [i for i, c in enumerate(columns) if c.endswith("_pct")]
+        want = compared(want, reals)
+        row_cnt += len(want)
+        path, = glob.glob("%s/%s/*.parquet" % (parquet, table))
+        for name, engine in engines.items():
+            got = compared(parquet_of(engine, name, path, columns), reals)
+            if got != want:
+                wrong[name].append((table, got[:2], want[:2]))
+    for name in engines:
+        check("%s: each row of the Parquet files of %s is that of the CSV" % (name, h), not wrong[name] and row_cnt > 100, wrong[name][:3])
 
 
 def check_row_groups(engine):
