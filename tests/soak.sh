@@ -16,8 +16,20 @@ WORK=${WORK:-$top/build/work}
 seconds=${1:-3600}
 keep=${2:-60s,256MiB}
 tmp=$(mktemp -d "${EBPFREC_TEST_DIR:-/var/tmp}/ebpfrec-soak.XXXXXX") || exit 1
-trap 'rm -f "$tmp/run"; kill $recorder 2>/dev/null; wait; sleep 1; rm -rf "$tmp"' EXIT
+trap 'rm -f "$tmp/run"; kill $recorder 2>/dev/null; wait; wait_load; rm -rf "$tmp"' EXIT
 status=0
+
+# The recorder leaves its command alone, which goes on until it looks for the file.
+wait_load()
+{
+	local pid i
+
+	pid=$(sed -n 's/^command.pid=//p' "$tmp/t/manifest" 2>/dev/null)
+	for ((i = 0; i < 40; i++)); do
+		kill -0 "${pid:-none}" 2>/dev/null || break
+		sleep 0.05
+	done
+}
 
 verdict()
 {

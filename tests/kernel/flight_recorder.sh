@@ -28,7 +28,11 @@ most=0 largest=0
 "$WORK/stamp" before >"$tmp/mark.stamp"
 "$EBPFREC" mark -i "$tmp/kept" 'gone by then'
 "$WORK/stamp" after >>"$tmp/mark.stamp"
-sleep 5.3
+begins_ns()
+{
+	"$EBPFREC" info -i "$tmp/kept" --format csv | sed -n 's/^trace,start_mono_ns,\([0-9]*\).*/\1/p'
+}
+wait_for "the mark lies before the beginning" 60 "[ \$(begins_ns) -gt $(kv "$tmp/mark.stamp" after) ]"
 "$WORK/stamp" before_late >>"$tmp/mark.stamp"
 "$EBPFREC" mark -i "$tmp/kept" late
 "$EBPFREC" mark -i "$tmp/kept" late

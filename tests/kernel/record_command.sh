@@ -151,7 +151,6 @@ check "end: -d takes about that long, and so does the trace" "[ $? -eq 0 ]" "$sa
 check "end: -d without a command: status 0, never before its time" "[ -z '$early' ]" "$early"
 
 start_recorder int -e sched -- sleep 30
-sleep 0.7
 kill -INT $recorder
 wait $recorder
 rc=$?
@@ -169,7 +168,6 @@ twice()
 {
 	rm -rf "$tmp/int2"
 	start_recorder int2 -a -e sched
-	sleep 0.4
 	kill -INT $recorder
 	kill -INT $recorder 2>/dev/null
 	start=$SECONDS
@@ -181,7 +179,6 @@ check "end: a second Ctrl-C ends at once" "[ $? -eq 0 ]" "$((SECONDS - start)) s
 "$EBPFREC" check -i "$tmp/int2" >"$tmp/int2.check" 2>&1
 check "end: and the trace is still valid" "[ $? -eq 0 ]" "$(cat "$tmp/int2.check")"
 start_recorder term -a -e sched
-sleep 0.4
 kill -TERM $recorder
 wait $recorder
 check "end: SIGTERM drains too" "[ $? -eq 0 ] && '$EBPFREC' info -i '$tmp/term' | grep -Eq 'state +finished'" "$(cat "$tmp/term.err")"
