@@ -22,6 +22,7 @@ EOF_PY
 recorded views -- sh -c "python3 '$tmp/work.py' & '$WORK/give_away' 20000 200 >/dev/null; wait"
 
 checker <<'EOF_PY'
+import multiprocessing
 import random
 from trace_query import *
 t = Trace(os.environ["tmp"] + "/views")
@@ -31,8 +32,13 @@ pid = t.one("SELECT pid FROM processes WHERE comm LIKE 'python3%' AND is_workloa
 windows = [(0, end)] + [tuple(sorted(random.sample(range(end), 2))) for _ in range(4)]
 
 # ---- against SQL ----
-for lo, hi in windows:
-    w = t.window(lo, hi)
+def against_sql(lo, hi):
+    """What to check of a window."""
+    checks, w = [], t.window(lo, hi)
+
+    def check(*one):
+        checks.append(one)
+
     rows = t.report("preempts", "--with-recorder", *w)
     n = t.one("SELECT count(*) FROM sched_slices(%d, %d) WHERE end_reason = 'preempted' AND end_ns < %d" % (lo, hi, hi))
     check("views: preempts counts every preempted stay of %d..%d" % (lo, hi), sum(r["preempts"] for r in rows) == n, "%d of %s" % (sum(r["preempts"] for r in rows), n))
@@ -77,6 +83,14 @@ for lo, hi in windows:
     rows = t.report("lifetimes", "--with-recorder", *w)
     got = (sum(r["allocs"] for r in rows), sum(r["temporary"] for r in rows))
     check("views: lifetimes has every allocation of %d..%d" % (lo, hi), got == (made["n"], made["short"]), (got, made))
+    return checks
+
+
+# as many windows at a time as there are CPUs
+with multiprocessing.Pool(os.cpu_count()) as pool:
+    for checks in pool.starmap(against_sql, windows, 1):
+        for one in checks:
+            check(*one)
 
 bins = t.report("memory", "--every", "50ms", "--pid", pid)
 whole = t.report("memory", "--pid", pid)[0]
