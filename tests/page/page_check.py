@@ -189,9 +189,8 @@ def check_axes():
 
 
 def check_highest():
-    """The whole of the generated trace has two bins of 1 ms in a point."""
+    """The whole of the generated trace has two bins of 1 ms in a point. The page is that of check_windows()."""
     path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
-    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
     dump(path, "#,by=process")
     row = sql(trace, "SELECT max(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT t_ns, sum(ios) * 1e9 / (t_end_ns - t_ns) AS n "
               "FROM io_usage(0, 10000000000, 1000000, 'none') GROUP BY t_ns)")[0]
