@@ -92,6 +92,7 @@ checker <<'EOF_PY'
 import collections
 import json
 import re
+from concurrent.futures import ThreadPoolExecutor
 from trace_query import *
 tmp, seconds = os.environ["tmp"], int(os.environ["seconds"])
 A = Trace(tmp + "/before")
@@ -123,6 +124,7 @@ BEYOND = {"path": {"object"}, "irq": {"name"}, "bins": {"name", "spikes", "spike
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [line.split()[0] for line in run("report", "--list").splitlines() if line[:1].strip()]
 pseudonyms = {}
+pool = ThreadPoolExecutor(2)    # the trace and the bundle are asked at the same time
 # what a process still does behind its exit belongs to it, too
 inside = {r["pid"] for r in A.sql("SELECT pid FROM processes GROUP BY pid HAVING count(*) = 1 AND min(start_ns) >= %d AND max(end_ns) < %d" % (FROM, TO - 100_000_000))}
 
@@ -133,8 +135,8 @@ def numbers(view, row, shift_ns):
 
 
 def compare(view, bundle, args):
-    a = A.report(view, *args, *ARGS.get(view, ()), *A.window(FROM, TO))
-    b = bundle.report(view, *args, *ARGS.get(view, ()))
+    args_of_view = [*args, *ARGS.get(view, ())]
+    a, b = pool.map(lambda ask: ask(), (lambda: A.report(view, *args_of_view, *A.window(FROM, TO)), lambda: bundle.report(view, *args_of_view)))
     if view == "spikes":    # a burst over an edge of the window is shorter in a part
         a, b = ([r for r in rows if r["pid"] in inside] for rows in (a, b))
     a = sorted(((json.dumps(numbers(view, r, FROM)), r) for r in a), key=lambda x: x[0])
