@@ -195,7 +195,7 @@ static void test_meanwhile_of_a_thread_that_ran_all_the_time(void **state)
 	made_close(&m);
 }
 
-/* While B waits, A comes and goes 900 times, and sleeps a third of the time. */
+/* While B waits, A comes and goes 600 times, and sleeps a third of the time. */
 static void test_meanwhile_of_a_thread_that_slept_often(void **state)
 {
 	struct made_trace m;
@@ -207,19 +207,19 @@ static void test_meanwhile_of_a_thread_that_slept_often(void **state)
 	enter(m.g, 1, 0, A);
 	enter(m.g, 2, 1, B);
 	sleep_in(m.g, 10, 1, B, FUTEX, LOCK);
-	for (unsigned int i = 0; i < 900; i++) {
+	for (unsigned int i = 0; i < 600; i++) {
 		sleep_in(m.g, 10 + 3 * i, 0, A, NANOSLEEP, 0);
 		gen_wakeup(m.g, AT(11 + 3 * i), 0, 0, A, WIRE_F_IRQ);
 		enter(m.g, 12 + 3 * i, 0, A);
 	}
-	gen_wakeup(m.g, AT(2710), 0, A, B, 0);
-	enter(m.g, 2710, 1, B);
-	sleep_in(m.g, 2720, 1, B, NANOSLEEP, 0);
-	gen_slice(m.g, AT(2730));
+	gen_wakeup(m.g, AT(1810), 0, A, B, 0);
+	enter(m.g, 1810, 1, B);
+	sleep_in(m.g, 1820, 1, B, NANOSLEEP, 0);
+	gen_slice(m.g, AT(1830));
 	made_open(&m);
-	assert_int_equal(meanwhile(&m, "timer"), 900 * MS);
-	assert_int_equal(meanwhile(&m, "cpu"), 900 * MS);
-	assert_int_equal(meanwhile(&m, "running"), 900 * MS);
+	assert_int_equal(meanwhile(&m, "timer"), 600 * MS);
+	assert_int_equal(meanwhile(&m, "cpu"), 600 * MS);
+	assert_int_equal(meanwhile(&m, "running"), 600 * MS);
 	made_close(&m);
 }
 
