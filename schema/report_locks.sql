@@ -1,5 +1,5 @@
 -- view 9: Which locks were waited for, and who held them?
--- note: Each row is a lock of a process, or the lock of its mappings (mmap lock); OBJECT is the variable with it, or its address. A wait counts in the window in
+-- note: Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the mappings' own (mmap lock). A wait counts in the window in
 --   which it ended; WAIT is its time in the window. The holder is the thread that ended most of
 --   this time, and MEANWHILE is what that thread did during the waits. Waits for a condition
 --   variable look the same, and are rows, too; so are those for a thread's end that glibc does not tell.
@@ -12,8 +12,9 @@
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock or semop. Columns:
 --   object       the variable that has the lock, with its file: "audit_lock (server)"; its address in the memory of the process, if it is in
---                none (on the heap, on a stack), or the recorder could not read the process's mappings before it exited; empty for flock and semop, whose locks are not told
---                apart, and where the kernel does not tell the call (before Linux 5.15)
+--                none (on the heap, on a stack), or the recorder could not read the process's mappings before it exited; the path of the file
+--                whose lock flock waited for; empty for semop, whose locks are not told apart, for flock before Linux 6.2, and where
+--                the kernel does not tell the call (before Linux 5.15)
 --   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
 --                whole length
 --   holder       thread that ended most of the time, tid its number; [interrupt]: a timeout did, or a signal. A thread
@@ -22,7 +23,7 @@
 --   held_pct     share of wait_ns that the holder ended
 --   meanwhile    what the holder did during these waits, and others that had the lock in between: the kinds
 --                of report waits that took most of it
--- A lock in memory that several processes share is a row of each.
+-- A lock in memory that several processes share, or of a file, is a row of each.
 WITH e AS MATERIALIZED (
 	SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = 'lock'),
 w AS (SELECT upid, object, sum(waits) AS waits, count(DISTINCT utid) AS waiters, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
