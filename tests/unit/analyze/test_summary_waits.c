@@ -105,9 +105,41 @@ static void test_disk_wait_is_the_time_in_which_threads_waited(void **state)
 	made_close(&m);
 }
 
+static int64_t periods(struct made_trace *m, unsigned int from_ms, unsigned int to_ms)
+{
+	return rows_one(m->a, "SELECT coalesce(sum(periods), 0) FROM "
+			      "throttled_periods(%u000000, %u000000)", from_ms, to_ms);
+}
+
+/* 100 waits for its quota from 20 to 50 ms. */
+static void test_a_throttled_period_is_of_the_window_in_which_its_wait_ends(void **state)
+{
+	const struct wire_switch throttled = {
+		.hdr = { .ts_ns = T0 + 20 * MS, .hook = WIRE_SWITCH, .flags = WIRE_F_PREEMPT,
+			 .tid = 100 },
+		.prev_prio = 120, .next_prio = 120, .call = WIRE_CALL_THROTTLED,
+	};
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(m.g, T0, 0, 100, 100, 1, "waits");
+	gen_switch(m.g, T0 + 10 * MS, 0, 0, 100, 0);
+	gen_raw(m.g, &throttled, sizeof(throttled));
+	gen_switch(m.g, T0 + 50 * MS, 0, 0, 100, 0);
+	gen_switch(m.g, T0 + 60 * MS, 0, 100, 0, 0);
+	gen_slice(m.g, T0 + 100 * MS);
+	made_open(&m);
+	assert_int_equal(periods(&m, 0, 100), 1);
+	assert_int_equal(periods(&m, 0, 50), 0);
+	assert_int_equal(periods(&m, 50, 100), 1);
+	assert_int_equal(periods(&m, 51, 100), 0);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_throttled_period_is_of_the_window_in_which_its_wait_ends),
 		cmocka_unit_test(test_disk_wait_is_the_time_in_which_threads_waited),
 	};
 

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* An address of user space as text: what is known of it, and why nothing more is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "analyze/context/code_text.h"
+
+static void expect(struct trace_site s, const char *whole, const char *in_stack)
+{
+	char text[SITE_TEXT_MAX];
+
+	s.addr = 0x7f21c0a3;
+	s.build_id = "";
+	site_text_format(text, sizeof(text), &s, true, NULL);
+	assert_string_equal(text, whole);
+	site_text_format(text, sizeof(text), &s, false, NULL);
+	assert_string_equal(text, in_stack);
+}
+
+static void test_a_site_says_what_is_known_of_it(void **state)
+{
+	(void)state;
+	expect((struct trace_site){ .symbol = "make_node", .symbol_offset = 0x1f,
+				    .module = "/usr/lib/libtree.so", .module_offset = 0x11a3 },
+	       "make_node+0x1f [libtree.so]", "make_node");
+	expect((struct trace_site){ .symbol = "", .module = "/usr/lib/libtree.so",
+				    .module_offset = 0x11a3, .why = TRACE_SITE_STRIPPED },
+	       "libtree.so+0x11a3 (stripped)", "libtree.so+0x11a3 (stripped)");
+	expect((struct trace_site){ .symbol = "", .module = "[vdso]", .module_offset = 0xa3,
+				    .why = TRACE_SITE_NO_FUNCTION },
+	       "[vdso]+0xa3", "[vdso]+0xa3");
+	expect((struct trace_site){ .symbol = "", .module = "", .why = TRACE_SITE_ANONYMOUS },
+	       "0x7f21c0a3 (anonymous memory)", "(anonymous memory)");
+	expect((struct trace_site){ .symbol = "", .module = "", .why = TRACE_SITE_WHY_CNT },
+	       "0x7f21c0a3 (unknown)", "(unknown)");
+}
+
+static void test_a_variable_has_a_file(void **state)
+{
+	struct trace_site s = { .addr = 0x7f33a0012018, .symbol = "locks", .symbol_offset = 0x28,
+				.module = "/opt/server" };
+	char text[SITE_TEXT_MAX];
+
+	(void)state;
+	site_text_variable(text, sizeof(text), &s);
+	assert_string_equal(text, "locks+0x28 (server)");
+	s.symbol_offset = 0;
+	site_text_variable(text, sizeof(text), &s);
+	assert_string_equal(text, "locks (server)");
+	s.symbol = "";
+	site_text_variable(text, sizeof(text), &s);
+	assert_string_equal(text, "7f33a0012018 (server)");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_site_says_what_is_known_of_it),
+		cmocka_unit_test(test_a_variable_has_a_file),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
