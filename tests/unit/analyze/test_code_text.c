@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* An address of user space as text: what is known of it, and why nothing more is. */
+/*
+ * An address of user space as text: what is known of it, and why nothing more is. Names of types of
+ * interrupts.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -55,11 +58,22 @@ static void test_a_variable_has_a_file(void **state)
 	assert_string_equal(text, "7f33a0012018 (server)");
 }
 
+static void test_types_of_interrupts_are_found_by_name(void **state)
+{
+	(void)state;
+	for (unsigned int i = EVENT_IRQ_LINE; i < EVENT_IRQ_TYPE_CNT; i++)
+		assert_int_equal(irq_type_find(irq_type_name(i)), i);
+	assert_int_equal(irq_type_find("?"), 0);
+	assert_string_equal(irq_type_name(0), "?");
+	assert_string_equal(irq_type_name(EVENT_IRQ_TYPE_CNT), "?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_site_says_what_is_known_of_it),
 		cmocka_unit_test(test_a_variable_has_a_file),
+		cmocka_unit_test(test_types_of_interrupts_are_found_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

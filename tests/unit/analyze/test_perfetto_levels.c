@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * The memory counters of an export to Perfetto say at every instant what memory_levels() says,
- * all wake-ups and the marks of the window are in it, and CPUs of which something was lost are
- * flagged.
+ * all wake-ups, what threads sleep for, and the marks of the window are in it, and CPUs of which
+ * something was lost are flagged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,8 @@ enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
        BUNDLE_LOST = 3, BUNDLE_COMPACT = 4,
        COMPACT_WAKING_TIMESTAMP = 7, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
        EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2,
-       PACKET_TRACK_EVENT = 11, TRACK_EVENT_NAME = 23 };
+       PACKET_TRACK_EVENT = 11, TRACK_EVENT_NAME = 23,
+       PACKET_INTERNED = 12, INTERNED_SYMBOL = 26, SYMBOL_NAME = 2 };
 
 /* ---- what the file says ---- */
 
@@ -36,7 +37,8 @@ struct counters {
 	int64_t wakeup_cnt;
 	uint64_t lost_cpu;	/* the last one that is flagged */
 	unsigned int lost_cnt;
-	char names[300];	/* of the events of tracks, each with a line end behind it */
+	/* of the events of tracks, and of what threads sleep for, each with a line end behind it */
+	char names[300];
 };
 
 struct span {
@@ -106,15 +108,15 @@ static void count_wakeups(struct counters *c, struct span compact)
 			c->wakeup_cnt++;
 }
 
-static void add_name(struct counters *c, struct span event)
+static void add_name(struct counters *c, struct span message, unsigned int of)
 {
 	size_t len = strlen(c->names);
 	struct span name;
 	uint64_t v;
 	unsigned int f;
 
-	while ((f = field(&event, &v, &name)))
-		if (f == TRACK_EVENT_NAME)
+	while ((f = field(&message, &v, &name)))
+		if (f == of)
 			snprintf(c->names + len, sizeof(c->names) - len, "%.*s\n",
 				 (int)(name.end - name.p), (const char *)name.p);
 }
@@ -127,7 +129,10 @@ static void read_packet(struct counters *c, struct span packet)
 
 	while ((f = field(&packet, &v, &bundle))) {
 		if (f == PACKET_TRACK_EVENT)
-			add_name(c, bundle);
+			add_name(c, bundle, TRACK_EVENT_NAME);
+		while (f == PACKET_INTERNED && (k = field(&bundle, &v, &inner)))
+			if (k == INTERNED_SYMBOL)
+				add_name(c, inner, SYMBOL_NAME);
 		while (f == PACKET_FTRACE && (k = field(&bundle, &v, &inner)))
 			if (k == BUNDLE_EVENT)
 				read_event(c, inner);
@@ -302,6 +307,30 @@ static void test_the_marks_of_the_window_are_in_it(void **state)
 	made_close(&m);
 }
 
+/* A thread sleeps twice in a system call, and once in nobody knows what. */
+static void test_what_a_thread_sleeps_for_is_in_it(void **state)
+{
+	enum { NANOSLEEP = 35 };	/* of x86-64 */
+	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50 }, .prev_state = 1 };
+	struct made_trace m;
+	struct counters c;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "sleeper");
+	for (unsigned int i = 0; i < 3; i++) {
+		gen_switch(m.g, T0 + (2 * i + 1) * MS, 0, 0, 50, 0);
+		leave.hdr.ts_ns = T0 + (2 * i + 2) * MS;
+		leave.call = i == 1 ? 0 : WIRE_CALL_IS_NUMBER | NANOSLEEP;
+		gen_raw(m.g, &leave, sizeof(leave));
+	}
+	gen_slice(m.g, T0 + 10 * MS);
+	made_open(&m);
+	read_counters(&c, &m, T0, T0 + 10 * MS);
+	assert_string_equal(c.names, "nanosleep\nthe window begins\nthe window ends\n");
+	free(c.rows);
+	made_close(&m);
+}
+
 static void test_counters_are_those_of_memory_levels(void **state)
 {
 	uint64_t seed;
@@ -330,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_an_exec_gives_back_what_is_not_announced),
 		cmocka_unit_test(test_a_cpu_that_lost_events_is_flagged),
 		cmocka_unit_test(test_the_marks_of_the_window_are_in_it),
+		cmocka_unit_test(test_what_a_thread_sleeps_for_is_in_it),
 		cmocka_unit_test(test_counters_are_those_of_memory_levels),
 	};
 
