@@ -12,6 +12,7 @@
 #include "base/varint.h"
 #include "format/chunk.h"
 #include "format/column_writer.h"
+#include "format/event.h"
 #include "format/row_codec.h"
 #include "format/token.h"
 #include "format/tuple_dict.h"
@@ -244,6 +245,18 @@ static void test_row_rejects_what_does_not_fit(void **state)
 	assert_int_equal(row_get_name(&r, &n), -EBADMSG);
 }
 
+/* Kinds that a later recorder may have written have none. */
+static void test_kinds_of_events_have_names(void **state)
+{
+	(void)state;
+	for (unsigned int i = 0; i < EVENT_KIND_CNT; i++)
+		for (unsigned int k = 0; k < i; k++)
+			assert_true(!strcmp(event_kind_name(i), "?") ||
+				    strcmp(event_kind_name(i), event_kind_name(k)));
+	assert_string_equal(event_kind_name(EVENT_KIND_CNT), "?");
+	assert_string_equal(event_kind_name(UINT32_MAX), "?");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -255,6 +268,7 @@ int main(void)
 		cmocka_unit_test(test_row_round_trip),
 		cmocka_unit_test(test_row_tolerates_more_and_fewer_fields),
 		cmocka_unit_test(test_row_rejects_what_does_not_fit),
+		cmocka_unit_test(test_kinds_of_events_have_names),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
