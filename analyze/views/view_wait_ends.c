@@ -12,10 +12,10 @@
  * did that ended this wait, and so on: what those did who had the lock, one after the other. Who
  * sent to a socket of the same machine counts although an interrupt delivers that.
  *
- * Of each thread the last HISTORY_MAX pieces of its life are kept; what lies before these is
- * unknown. Since its last piece that ended, the thread that ends a sleep has been running. Where
- * nobody saw it come to its CPU, and where no piece of it has ended yet, the sleep is left open
- * until it leaves that CPU.
+ * Of each thread the last HISTORY_MAX pieces of its life are kept, or fewer when all threads have
+ * PIECES_MAX; what lies before these is unknown. Since its last piece that ended, the thread that
+ * ends a sleep has been running. Where nobody saw it come to its CPU, and where no piece of it has
+ * ended yet, the sleep is left open until it leaves that CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,8 @@
 #include "table_columns.h"
 
 #define HISTORY_MIN 32
-#define HISTORY_MAX 2048	/* a power of 2 times HISTORY_MIN */
+#define HISTORY_MAX 16384	/* a power of 2 times HISTORY_MIN */
+#define PIECES_MAX (2 << 20)	/* of all threads, as long as each has HISTORY_MIN: 64 MiB */
 #define HOLDERS_MAX 64	/* of a lock, one after the other during one wait */
 #define OPEN_MAX 256	/* sleeps that are left open; of more it stays unknown */
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
@@ -72,6 +73,7 @@ struct ends_view {
 	struct view v;
 	enum call_machine machine;
 	struct history *threads;	/* by number, dense */
+	size_t piece_cap;	/* of all threads */
 	struct hash_map numbers;	/* of objects */
 	struct object *objects;
 	size_t object_cap;
@@ -105,12 +107,13 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 		last->to_ns = p->to_ns;
 		return 0;
 	}
-	if (h->cnt == h->cap && h->cap < HISTORY_MAX) {
+	if (!h->cap || (h->cnt == h->cap && h->cap < HISTORY_MAX && x->piece_cap < PIECES_MAX)) {
 		unsigned int cap = h->cap ? 2 * h->cap : HISTORY_MIN;
 		struct piece *pieces = realloc(h->pieces, cap * sizeof(*pieces));
 
 		if (!pieces)
 			return -ENOMEM;
+		x->piece_cap += cap - h->cap;
 		h->pieces = pieces;
 		h->cap = cap;
 	}
