@@ -48,8 +48,9 @@ check("phases: one row per interval, in order, without a hole",
       and phases[-1]["t_ns"] + phases[-1]["dur_ns"] == span, phases)
 check("phases: report --phases is the view totals", rows_of(run("report", "-i", tmp + "/marked", "--phases", "--format", "csv")) == phases, phases)
 for name, col, source in ("oncpu_ns", "oncpu_ns", "cpu"), ("ios", "ios", "io"):
-    # of the machine; what a CPU did that nobody knows is not busy
-    whole = sum(r[col] for r in t.report(source, "--by", "comm") if source != "cpu" or r["comm"] != "[unknown]")
+    # of the machine; what a CPU did that nobody knows is not busy, but a thread of which no more is known than its number is
+    whole = sum(r[col] for r in t.report(source, "--by", "thread" if source == "cpu" else "comm")
+                if source != "cpu" or r["comm"] != "[unknown]" or r["tid"])
     check("phases: %s of all add up to the whole" % name, sum(p[name] for p in phases) == whole, (sum(p[name] for p in phases), whole))
 by = {p["phase"]: p for p in phases}
 check("phases: memory is in the interval that touched it", by["test"]["rss_alloc_bytes"] >= 60 << 20, by["test"])
