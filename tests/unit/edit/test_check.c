@@ -439,6 +439,14 @@ static void test_strangers_and_manifest(void **state)
 	int fd;
 
 	make(true);
+	/* a recorder's, which has ended */
+	snprintf(name, sizeof(name), "%s/control", path);
+	fd = open(name, O_CREAT | O_WRONLY, 0600);
+	close(fd);
+	r = check(path, &s);
+	assert_int_equal(r.note_cnt, 1);
+	assert_string_equal(find(&s, CHECK_NOTE, 0)->file, "control");
+	assert_int_equal(unlink(name), 0);
 	snprintf(name, sizeof(name), "%s/notes.txt", path);
 	fd = open(name, O_CREAT | O_WRONLY, 0600);
 	close(fd);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A trace gives back every descriptor that it takes, also 0, which is free without an input. */
+/*
+ * A trace gives back every descriptor that it takes, also 0, which is free without an input. What
+ * goes on in the next block is one.
+ */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -33,10 +36,35 @@ static void test_descriptor_0_is_given_back(void **state)
 	made_close(&m);
 }
 
+/* Group 77 has the same quota all the time, in three blocks. */
+static void test_a_quota_that_stays_the_same_is_one(void **state)
+{
+	const struct trace_quota *q;
+	struct made_trace m;
+	size_t cnt, of_77 = 0;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = 1000, .quotas = true });
+	gen_snap(m.g, 1000, 0, 100, 100, 1, "task");
+	for (uint64_t to_ns = 2000; to_ns <= 4000; to_ns += 1000)
+		gen_slice(m.g, to_ns);
+	made_open(&m);
+	q = trace_quotas(m.t, &cnt);
+	for (size_t i = 0; i < cnt; i++)
+		if (q[i].cgroup_id == 77) {
+			of_77++;
+			assert_int_equal(q[i].from_ns, 1000);
+			assert_int_equal(q[i].to_ns, 4000);
+		}
+	assert_int_equal(of_77, 1);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_descriptor_0_is_given_back),
+		cmocka_unit_test(test_a_quota_that_stays_the_same_is_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
