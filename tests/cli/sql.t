@@ -133,3 +133,11 @@ $ ebpfrec sql -i golden.ebpfrec "SELECT thread_state(1), thread_state(2), thread
 # What ends before a query's time is passed over, where rows come in the order of their ends: no answer differs.
 $ for t in hook_stats cost blocks; do for x in -1 0 999999999 1000000000 1000000001 2.5e9 9e18; do ebpfrec sql -i golden.ebpfrec --format csv "SELECT (SELECT count(*) FROM $t WHERE to_ns > $x) - (SELECT count(*) FROM $t WHERE +to_ns > $x), (SELECT count(*) FROM $t WHERE to_ns >= $x) - (SELECT count(*) FROM $t WHERE +to_ns >= $x), (SELECT count(*) FROM $t WHERE to_ns = $x) - (SELECT count(*) FROM $t WHERE +to_ns = $x)" 2>&1 | tail -n 1; done; done | sort | uniq -c | tr -s ' '
 1>  21 0,0,0
+# views are there for who lists them
+$ ebpfrec sql -i golden.ebpfrec --format csv "SELECT name FROM sqlite_schema WHERE type = 'view' AND name LIKE 'cpu%' ORDER BY 1"
+1> name
+1> cpu_by_process
+1> cpu_by_second
+$ ebpfrec sql -i golden.ebpfrec --format csv "PRAGMA table_info(epoch)"
+1> cid,name,type,notnull,dflt_value,pk
+1> 0,start_unix_ns,"",0,,0

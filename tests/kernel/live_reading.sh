@@ -29,7 +29,7 @@ kind, tmp = os.environ["kind"], os.environ["tmp"]
 path = tmp + "/" + kind
 bad, last, rounds, starts = [], None, 0, set()
 first = None
-at_least, at_most = time.monotonic() + 4, time.monotonic() + 90
+at_least, at_most = time.monotonic() + 6, time.monotonic() + 90
 
 def enough():
     """rounds, and what is to be seen in them: answers about the first second, or a beginning that moves"""
