@@ -181,31 +181,46 @@ static uint64_t attempted(const struct sampler *s, unsigned int hook)
 	return sum;
 }
 
+/*
+ * Runs and events are read one right after the other, in the same order at both ends, while the
+ * kernel counts the runs: what passes until it does, and until it no longer does, is in neither.
+ */
+static bool read_counts(struct sampler *s, struct probe_run_stats stats[WIRE_HOOK_MAX],
+			uint64_t cnt[WIRE_HOOK_MAX])
+{
+	if (probe_read_stats(s->probe, stats))
+		return false;
+	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)
+		cnt[h] = attempted(s, h);
+	return true;
+}
+
 void sampler_stats_begin(struct sampler *s)
 {
-	if (!s->stats_helper->pid || s->stats_on || probe_read_stats(s->probe, s->stats_at_begin))
+	if (!s->stats_helper->pid || s->stats_on || probe_stats_switch(s->stats_helper, true))
 		return;
-	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)
-		s->attempted_at_begin[h] = attempted(s, h);
+	s->stats_on = read_counts(s, s->stats_at_begin, s->attempted_at_begin);
 	s->stats_begin_ns = clock_mono_ns();
-	s->stats_on = !probe_stats_switch(s->stats_helper, true);
+	if (!s->stats_on)
+		probe_stats_switch(s->stats_helper, false);
 }
 
 void sampler_stats_end(struct sampler *s)
 {
 	struct probe_run_stats now[WIRE_HOOK_MAX];
+	uint64_t cnt[WIRE_HOOK_MAX], end_ns;
+	bool is_read;
 
 	if (!s->stats_on)
 		return;
 	s->stats_on = false;
-	if (probe_stats_switch(s->stats_helper, false))
+	is_read = read_counts(s, now, cnt);
+	end_ns = clock_mono_ns();
+	if (probe_stats_switch(s->stats_helper, false) || !is_read)
 		return;
-	s->sampled_ns += clock_mono_ns() - s->stats_begin_ns;
-	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)
-		s->sampled_cnt[h] += attempted(s, h) - s->attempted_at_begin[h];
-	if (probe_read_stats(s->probe, now))
-		return;
-	for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++) {
+	s->sampled_ns += end_ns - s->stats_begin_ns;
+	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++) {
+		s->sampled_cnt[h] += cnt[h] - s->attempted_at_begin[h];
 		s->run_cnt[h] += now[h].run_cnt - s->stats_at_begin[h].run_cnt;
 		s->run_time_ns[h] += now[h].run_time_ns - s->stats_at_begin[h].run_time_ns;
 	}
