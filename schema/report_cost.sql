@@ -18,7 +18,7 @@
 --   measured         number of runs that were measured. Measuring costs CPU time itself, so the
 --                    recorder measures for about 50 ms of every 0.8 s and extrapolates runs and
 --                    cpu_ns of hooks by the number of events. cpu_ns of adjacent windows adds up.
---                    runs need not, because each window divides cpu_ns by its own ns_per_run
+--                    runs need not, because each window has its own measured runs per event
 --   events           events read; skipped: runs that the kernel left out
 --   bytes_written    bytes on disk
 --   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most bytes that waited
@@ -36,7 +36,8 @@ c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,
 	FROM s),
 told AS (SELECT count(*) = 0 AS yes FROM info WHERE key = 'lacks' AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
 h AS (SELECT hook, CASE WHEN (SELECT yes FROM told) THEN sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) END AS run_ns,
-	     sum(run_time_ns) AS measured_ns, sum(run_cnt) AS measured,
+	     sum(run_time_ns) AS measured_ns, sum(run_cnt) AS measured, sum(sampled_cnt) AS sampled,
+	     sum(window_share(attempted_cnt, from_ns, to_ns, :from, :to)) AS attempted,
 	     coalesce(sum(read_cnt) FILTER (WHERE to_ns <= :to), 0) AS events,
 	     sum(window_share(read_cnt, from_ns, to_ns, :from, :to)) AS wrote
 	FROM hook_stats WHERE from_ns < :to AND to_ns > :from GROUP BY hook),
@@ -54,7 +55,8 @@ SELECT 1, 'recorder', 'user', user_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
 UNION ALL
 SELECT 1, 'recorder', 'system', sys_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM c WHERE sys_ns IS NOT NULL
 UNION ALL
-SELECT 2, 'kernel', lower(h.hook), run_ns, CAST(round(1.0 * run_ns * measured / nullif(measured_ns, 0)) AS INTEGER),
+SELECT 2, 'kernel', lower(h.hook), run_ns,
+       CAST(round(coalesce(1.0 * attempted * nullif(measured, 0) / nullif(sampled, 0), 1.0 * run_ns * measured / nullif(measured_ns, 0))) AS INTEGER),
        round(1.0 * measured_ns / nullif(measured, 0), 1), measured, events, coalesce(m.skipped, 0), NULL, NULL, NULL, NULL
   FROM h LEFT JOIN m USING (hook) WHERE measured > 0 OR events > 0 OR run_ns > 0
 UNION ALL
