@@ -348,10 +348,12 @@ class Assessment:
         t = rec.trace
         self.table.begin(t)
         add = lambda *x: self.table.add(name, *x)
-        new = t.one("SELECT count(*) FROM task_events WHERE type = 'new' AND ts_ns >= %d AND ts_ns < %d" % (t.at(a[0]), t.at(b[0])))
+        made = lambda lo, hi: t.one("SELECT count(*) FROM task_events WHERE type = 'new' AND ts_ns >= %d AND ts_ns < %d" % (t.at(lo), t.at(hi)))
         # what a task that is hidden from BPF starts is in the kernel's count alone
-        hidden = t.unknown_ns(t.at(a[0]), t.at(b[0])) > 0
-        add("tasks made", "", new, "/proc/stat processes", b[1] - a[1], 0.01 * count if hidden else 0, "every clone counts, threads as well")
+        hidden = t.unknown_ns(t.at(a[0]), t.at(b[1])) > 0
+        # of a task that is made while the file is read, either may have it alone
+        add("tasks made", "", made(a[1], b[0]), "/proc/stat processes", b[2] - a[2],
+            made(a[0], a[1]) + made(b[0], b[1]) + (0.01 * count if hidden else 0), "every clone counts, threads as well")
         mine = t.sql("SELECT pid, comm FROM processes WHERE start_ns >= %d AND start_ns < %d AND (pid = %d OR ppid = %d)"
                      % (t.at(start), t.at(end), shell.pid, shell.pid))
         add("processes named true", "", sum(r["comm"] == "true" for r in mine), "started", count, 0, "")

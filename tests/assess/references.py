@@ -123,9 +123,11 @@ def children_ns():
 
 
 def forks():
+    """(before it was read, after that, tasks made since the boot)"""
+    before = time.monotonic_ns()
     for line in read("/proc/stat").splitlines():
         if line.startswith("processes "):
-            return time.monotonic_ns(), int(line.split()[1])
+            return before, time.monotonic_ns(), int(line.split()[1])
 
 
 def proc_stat():
