@@ -182,8 +182,8 @@ static uint64_t attempted(const struct sampler *s, unsigned int hook)
 }
 
 /*
- * Runs and events are read one right after the other, in the same order at both ends, while the
- * kernel counts the runs: what passes until it does, and until it no longer does, is in neither.
+ * Reads the runs and then the events, at both ends of a measurement. The kernel's statistics are on
+ * at both, so that the time that switching them takes is in neither figure.
  */
 static bool read_counts(struct sampler *s, struct probe_run_stats stats[WIRE_HOOK_MAX],
 			uint64_t cnt[WIRE_HOOK_MAX])
