@@ -31,11 +31,12 @@
 
 #define HISTORY_MIN 32
 #define HISTORY_MAX 16384	/* a power of 2 times HISTORY_MIN */
-#define PIECES_MAX (2 << 20)	/* of all threads, as long as each has HISTORY_MIN: 64 MiB */
+#define PIECES_MAX (2 << 20)	/* of all threads, 64 MiB; beyond it only new threads get some */
 #define HOLDERS_MAX 64	/* of a lock, one after the other during one wait */
 #define OPEN_MAX 256	/* sleeps that are left open; of more it stays unknown */
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
+/* A stay of a thread in one kind of wait, or on CPUs. */
 struct piece {
 	uint64_t from_ns, to_ns;
 	/* of the lock that was waited for: who had it, and who gave it away; 0: not known */
