@@ -133,6 +133,16 @@ static void test_meanwhile_is_what_those_did_who_had_the_lock(void **state)
 	made_close(&m);
 }
 
+/* A is on its CPU from 1 ms on, B on another one from 2 ms on. */
+static void begin_pair(struct made_trace *m)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m->g, T0, 0, A, A, 1, "lock");
+	gen_snap(m->g, T0, 0, B, A, 1, "lock");
+	enter(m->g, 1, 0, A);
+	enter(m->g, 2, 1, B);
+}
+
 /*
  * A has the lock and sleeps from 10 ms on. Nobody sees it come to the CPU on which it ends B's wait
  * at 61 ms: only when it leaves that, behind the end of the wait, does the trace tell since when it
@@ -143,11 +153,7 @@ static void test_meanwhile_of_a_thread_that_came_unseen(void **state)
 	struct made_trace m;
 
 	(void)state;
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
-	gen_snap(m.g, T0, 0, A, A, 1, "lock");
-	gen_snap(m.g, T0, 0, B, A, 1, "lock");
-	enter(m.g, 1, 0, A);
-	enter(m.g, 2, 1, B);
+	begin_pair(&m);
 	sleep_in(m.g, 10, 0, A, NANOSLEEP, 0);
 	sleep_in(m.g, 12, 1, B, FUTEX, LOCK);
 	gen_wakeup(m.g, AT(61), 0, A, B, 0);
@@ -169,11 +175,7 @@ static void test_meanwhile_of_a_thread_that_ran_all_the_time(void **state)
 	struct made_trace m;
 
 	(void)state;
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
-	gen_snap(m.g, T0, 0, A, A, 1, "lock");
-	gen_snap(m.g, T0, 0, B, A, 1, "lock");
-	enter(m.g, 1, 0, A);
-	enter(m.g, 2, 1, B);
+	begin_pair(&m);
 	sleep_in(m.g, 12, 1, B, FUTEX, LOCK);
 	gen_wakeup(m.g, AT(61), 0, A, B, 0);
 	enter(m.g, 61, 1, B);
@@ -181,7 +183,7 @@ static void test_meanwhile_of_a_thread_that_ran_all_the_time(void **state)
 	sleep_in(m.g, 80, 1, B, NANOSLEEP, 0);
 	gen_slice(m.g, AT(100));
 	made_open(&m);
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < sizeof(froms) / sizeof(froms[0]); i++) {
 		unsigned int from = froms[i];
 
 		assert_int_equal(rows_one(m.a, "SELECT sum(meanwhile_ns) FROM wait_ends(%u, %u) "
@@ -201,11 +203,7 @@ static void test_meanwhile_of_a_thread_that_slept_often(void **state)
 	struct made_trace m;
 
 	(void)state;
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
-	gen_snap(m.g, T0, 0, A, A, 1, "lock");
-	gen_snap(m.g, T0, 0, B, A, 1, "lock");
-	enter(m.g, 1, 0, A);
-	enter(m.g, 2, 1, B);
+	begin_pair(&m);
 	sleep_in(m.g, 10, 1, B, FUTEX, LOCK);
 	for (unsigned int i = 0; i < 600; i++) {
 		sleep_in(m.g, 10 + 3 * i, 0, A, NANOSLEEP, 0);
