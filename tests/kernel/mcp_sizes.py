@@ -42,9 +42,9 @@ def tool(server, name, **args):
     return text, bad and (name, args, len(line.encode()), bad if isinstance(bad, str) else "", text[:300])
 
 
-def look(trace):
-    """Each tool, and each view, about a trace, asked of a server for it. Returns what to print, and whether the server ended well."""
-    server, wrong = Server(), []
+def look(server, trace):
+    """Each tool, and each view, about a trace. Returns what to print."""
+    wrong = []
     asked = [("summary", {}), ("why", {}), ("sql", {"statement": "SELECT * FROM switches CROSS JOIN processes"}), ("view_link", {}),
              ("sql", {"statement": "SELECT * FROM threads"}),
              ("view", {"view": "cpu", "by": "thread", "every": "100us", "limit": 0})] + [("view", {"view": v}) for v in views] + [("view", {"view": v, "limit": 0}) for v in views]
@@ -53,7 +53,13 @@ def look(trace):
     wrong.append(tool(server, "diff", a=[trace], b=[traces[0]])[1])
     wrong = [w for w in wrong if w]
     return ("ok mcp: %d answers about %s have at most 8 KB, and say whether they are complete" % (len(asked) + 1, trace) if not wrong else
-            "not ok mcp: %s: %d of %d answers: %s" % (trace, len(wrong), len(asked) + 1, str(wrong[:3]).replace("\n", " / "))), server.ends()
+            "not ok mcp: %s: %d of %d answers: %s" % (trace, len(wrong), len(asked) + 1, str(wrong[:3]).replace("\n", " / ")))
+
+
+def look_at(some):
+    """One server for several traces. Returns what to print, and whether the server ended well."""
+    server = Server()
+    return [look(server, trace) for trace in some], server.ends()
 
 
 first = Server()
@@ -63,7 +69,7 @@ print("ok mcp: %d traces, %d views" % (len(traces), len(views)) if len(traces) >
 ended = [first.ends()]
 # as many at a time as there are CPUs
 with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-    for said, end in pool.map(look, traces):
-        print(said, flush=True)
+    for said, end in pool.map(look_at, (traces[i::os.cpu_count()] for i in range(min(os.cpu_count(), len(traces))))):
+        print("\n".join(said), flush=True)
         ended.append(end)
 print("ok mcp: the servers end" if all(ended) else "not ok mcp: the servers end: they do not: %s" % ended)
