@@ -54,7 +54,7 @@ static void *hold_and_sync(void *arg)
 	while (!is_over) {
 		pthread_mutex_lock(&mutex);
 		truth_sleep_ms(4);
-		/* one takes a quick disk hardly any time */
+		/* for a millisecond, because one sync takes a quick disk hardly any time */
 		for (uint64_t end_ns = truth_now_ns() + 1000000; truth_now_ns() < end_ns;)
 			if (pwrite(fd, data, sizeof(data), 0) != sizeof(data) || fsync(fd))
 				truth_fail(other);
