@@ -264,11 +264,12 @@ class Assessment:
             add(what.replace("_", " "), unit, ours[what], "/sys/block/%s/stat" % loop.name, theirs, edge + 0.001 * theirs,
                 "requests that complete while the file is read")
         if tools.iostat:
-            span = (tools.to_ns - tools.from_ns) / 1e9
-            ours = self.device(t, loop.name, tools.from_ns + tools.io_late_ns, tools.to_ns + tools.io_late_ns)
-            add("writes per second", "", ours["writes"] / span, "iostat -dx", tools.iostat["w/s"], 0.05 * tools.iostat["w/s"] + 2,
-                "its interval begins and ends some ms elsewhere")
-            add("KiB written per second", "", ours["write_bytes"] / 1024 / span, "iostat -dx", tools.iostat["wkB/s"],
+            # it ends with its second sample
+            end = t.start_ns + t.one("SELECT end_ns FROM processes WHERE comm = 'iostat'")
+            ours = self.device(t, loop.name, end - tools.seconds * 1_000_000_000, end)
+            add("writes per second", "", ours["writes"] / tools.seconds, "iostat -dx", tools.iostat["w/s"], 0.05 * tools.iostat["w/s"] + 2,
+                "its interval ends some ms before it does")
+            add("KiB written per second", "", ours["write_bytes"] / 1024 / tools.seconds, "iostat -dx", tools.iostat["wkB/s"],
                 0.05 * tools.iostat["wkB/s"] + 1024, "likewise")
         if tools.node_before and tools.node_after:
             ours = self.device(t, loop.name, tools.node_before["ns"], tools.node_after["ns"])

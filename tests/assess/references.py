@@ -250,7 +250,6 @@ class Tools:
         self.seconds, self.loop = max(1, int(seconds)), loop
         self.iostat = self.pidstat_cpu = self.node_before = self.node_after = None
         self.pidstat_rss = {}
-        self.io_late_ns = 0
         self.node = None
         if shutil.which("prometheus-node-exporter"):
             self.node = subprocess.Popen(["prometheus-node-exporter", "--web.listen-address=127.0.0.1:%d" % NODE_PORT, "--collector.disable-defaults",
@@ -289,10 +288,7 @@ class Tools:
             self.node_after = self.scrape()
         for p, parse in ((self.io, self.parse_iostat), (self.pid, self.parse_pidstat)):
             if p:
-                late = p.poll() is None
                 parse([line.split() for line in p.communicate(timeout=30)[0].decode(errors="replace").splitlines() if line.strip()])
-                if p is self.io and late:	# it began later than it was started, by as much as it ends later
-                    self.io_late_ns = max(0, time.monotonic_ns() - self.to_ns)
         if self.node:
             self.node.kill()
             self.node.wait()
