@@ -618,7 +618,7 @@ static const struct opts_option options[] = {
 	  .take = take_mark_fd },
 	{ 0, "ring-size", "SIZE",
 	  "size of each ring buffer, such as 16MiB; rounded up to a power of 2", OPTS_SIZE,
-	  AT(o.rings.bytes), .min = 4096, .max = 1ull << 30,
+	  AT(o.rings.bytes), .min = 4000, .max = 1ull << 30,
 	  .refuse = " is out of range; a ring buffer has 4KiB to 1GiB" },
 	{ 0, "rings", "N|cpu|cache",
 	  "ring buffers: a number, one per CPU or one per last-level cache\n"

@@ -81,6 +81,16 @@ show_log()
 	sed -e 's/[^[:print:][:space:]]/?/g' -e 's/^/    | /' "$1" | tail -n "${2:-40}"
 }
 
+# timed LOG COMMAND...: its output in LOG; in LOG.rc its status, and the seconds that it took, by the clock and of CPU time
+timed()
+{
+	local log=$1 TIMEFORMAT='%0R %0U %0S'
+
+	shift
+	{ time "$@" >"$log" 2>&1 </dev/null; echo "$?" >"$log.status"; } 2>"$log.time"
+	awk 'NR == FNR { status = $1; next } { print status, $1, $2 + $3 }' "$log.status" "$log.time" >"$log.rc.new" && mv "$log.rc.new" "$log.rc"
+}
+
 # A cmocka binary: its lines "[       OK ] name", "[  FAILED  ] name", "[  SKIPPED ] name" before the closing
 # "[==========] N test(s) run." each stand for one test.
 # start_unit BINARY runs one, judge_unit BINARY tells what it said.
@@ -88,15 +98,14 @@ start_unit()
 {
 	local log=$logs/unit-${1##*/}
 
-	nice timeout "$limit_s" "$1" >"$log" 2>&1
-	echo $? >"$log.rc"
+	timed "$log" nice timeout "$limit_s" "$1"
 }
 
 judge_unit()
 {
-	local name=${1##*/} log=$logs/unit-${1##*/} rc ok_cnt bad skip line
+	local name=${1##*/} log=$logs/unit-${1##*/} rc took_s cpu_s ok_cnt bad skip line
 
-	rc=$(cat "$log.rc")
+	read -r rc took_s cpu_s <"$log.rc"
 	ok_cnt=$(grep -c '^\[       OK \]' "$log")
 	bad=$(awk '/^\[==========\].*run\./ { exit } /^\[  FAILED  \]/ { print $4 }' "$log" | sort -u)
 	skip=$(awk '/^\[==========\].*run\./ { exit } /^\[  SKIPPED \]/ { print $4 }' "$log" | sort -u)
@@ -115,7 +124,7 @@ judge_unit()
 	if [ $rc -ne 0 ] || [ -n "$bad" ]; then
 		show_log "$log"
 	else
-		echo "ok unit/$name ($ok_cnt tests)"
+		echo "ok unit/$name ($ok_cnt tests, $took_s s, CPU $cpu_s s)"
 	fi
 }
 
@@ -123,18 +132,17 @@ judge_unit()
 # start_script NAME COMMAND... runs one, judge_script NAME tells what it said.
 start_script()
 {
-	local log=$logs/${1//\//-} start=$SECONDS
+	local log=$logs/${1//\//-}
 
 	shift
-	timeout -k 20 "$limit_s" "$@" >"$log" 2>&1 </dev/null
-	echo "$? $((SECONDS - start))" >"$log.rc"
+	timed "$log" timeout -k 20 "$limit_s" "$@"
 }
 
 judge_script()
 {
-	local name=$1 log=$logs/${1//\//-} rc took_s ok_cnt bad_cnt skip_cnt line
+	local name=$1 log=$logs/${1//\//-} rc took_s cpu_s ok_cnt bad_cnt skip_cnt line
 
-	read -r rc took_s <"$log.rc"
+	read -r rc took_s cpu_s <"$log.rc"
 	ok_cnt=$(grep -ac '^ok ' "$log")
 	bad_cnt=$(grep -ac '^not ok ' "$log")
 	skip_cnt=$(grep -ac '^SKIP ' "$log")
@@ -156,7 +164,7 @@ judge_script()
 	if [ $rc -ne 0 ] || [ "$bad_cnt" -gt 0 ]; then
 		show_log "$log"
 	elif [ "$ok_cnt" -gt 0 ]; then
-		echo "ok $name ($ok_cnt tests, $took_s s)"
+		echo "ok $name ($ok_cnt tests, $took_s s, CPU $cpu_s s)"
 	fi
 }
 

@@ -263,8 +263,11 @@ def check_download(v, trace):
 def children(pid):
     found = []
     for thread in os.listdir("/proc/%d/task" % pid):
-        with open("/proc/%d/task/%s/children" % (pid, thread), encoding="ascii") as f:
-            found += map(int, f.read().split())
+        try:
+            with open("/proc/%d/task/%s/children" % (pid, thread), encoding="ascii") as f:
+                found += map(int, f.read().split())
+        except (FileNotFoundError, ProcessLookupError):
+            pass	# a thread that has ended since
     return found
 
 
