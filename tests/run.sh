@@ -36,7 +36,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 build=${BUILD:-$top/build}
 export BUILD=$build EBPFREC=${EBPFREC:-$build/ebpfrec} WORK=${WORK:-$build/work}
-limit_s=${TEST_TIMEOUT:-600}	# for what hangs: the longest, damage and page, take two to three minutes on a quiet machine
+limit_s=${TEST_TIMEOUT:-1200}	# for what hangs: damage takes three minutes on a quiet machine, seven beside scripts that record
 patterns=("$@")
 passed=0 failed=0 skipped=0
 failures=()

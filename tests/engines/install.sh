@@ -25,14 +25,17 @@ fail()
 	exit 1
 }
 
-# unpack NAME@VERSION SHA256: into node_modules
-unpack()
+# into node_modules; npm prints the files in the order of the packages
+unpack_all()
 {
-	local name=${1%@*}
+	local package sum file
 
-	npm pack --loglevel=error "$1" >pack.out 2>pack.err || fail "npm has no $1: $(grep -m 1 error pack.err)"
-	sha256sum --check --status <<<"$2  $(tail -n 1 pack.out)" || fail "npm's $1 is not what it was"
-	mkdir -p "node_modules/$name" && tar -xzf ./*.tgz -C "node_modules/$name" --strip-components 1 && rm ./*.tgz || exit 1
+	# shellcheck disable=SC2046
+	npm pack --loglevel=error $(cut -d' ' -f1 <<<"$packages") >pack.out 2>pack.err || fail "npm does not give all packages: $(grep -m 1 error pack.err)"
+	while read -r package sum && read -r file <&3; do
+		sha256sum --check --status <<<"$sum  $file" || fail "npm's $package is not what it was"
+		mkdir -p "node_modules/${package%@*}" && tar -xzf "$file" -C "node_modules/${package%@*}" --strip-components 1 && rm "$file" || exit 1
+	done <<<"$packages" 3<pack.out
 }
 
 if ! [ -e "$cache" ]; then
@@ -40,9 +43,7 @@ if ! [ -e "$cache" ]; then
 	command -v node >/dev/null && command -v npm >/dev/null || fail "node and npm are needed for chdb and DuckDB"
 	mkdir -p "${cache%/*}" && new=$(mktemp -d "$cache.XXXXXX") || exit 1
 	trap 'rm -rf "$new"' EXIT
-	while read -r package sum; do
-		(cd "$new" && unpack "$package" "$sum") || exit 1
-	done <<<"$packages"
+	(cd "$new" && unpack_all) || exit 1
 	mv -T "$new" "$cache" 2>/dev/null || [ -e "$cache" ] || exit 1
 fi
 echo "$cache"

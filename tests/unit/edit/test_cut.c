@@ -599,7 +599,7 @@ static unsigned int seeds(void)
 {
 	const char *s = getenv("EBPFREC_TEST_SEEDS");
 
-	return s ? (unsigned int)atoi(s) : 5;
+	return s ? (unsigned int)atoi(s) : 3;
 }
 
 /* Half of them answer from an index of the cut, which is made in memory. */
