@@ -61,9 +61,9 @@ def expected(t, by="comm"):
     for name, scale, rows in sums(t, by=by):
         want.update({(name, labels): n / scale for labels, n in rows.items()})
     for r in t.report("states", "--by", by):
-        for state in ("running", "runnable", "preempted", "disk", "uninterruptible", "sleeping", "stopped", "unknown"):
-            if isinstance(r[state + "_ns"], int):
-                want["ebpfrec_thread_state_seconds_total", tuple(sorted((*safe(r, [by]), ("state", state))))] = r[state + "_ns"] / 1e9
+        for column, ns in r.items():
+            if column.endswith("_ns") and column not in ("t_ns", "dur_ns", "life_ns") and isinstance(ns, int):
+                want["ebpfrec_thread_state_seconds_total", tuple(sorted((*safe(r, [by]), ("state", column[:-3]))))] = ns / 1e9
     for r in t.report("sched", "--by", by):
         want["ebpfrec_cpu_wait_peak_seconds", safe(r, [by])] = r["wait_max_ns"] / 1e9
     for r in t.report("memory", "--by", by):
