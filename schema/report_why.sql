@@ -20,7 +20,8 @@
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
 --                      Of a lock it is who held it: a thread that waited for a lock itself meanwhile only passed it on,
---                      and what it did is what those did who had the lock, one after the other
+--                      and what it did is what those did who had the lock, one after the other. Before a thread
+--                      began, what the one did that made it
 --   States             what they did (report states), threads added up, with a bar
 --   Where it ran       the functions that had the CPU (report profile), if samples were recorded: self_ns, the part of
 --                      the time in which the function itself ran; called_by, its caller on the stack that has the most

@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "analyze/context/object_text.h"
+#include "analyze/context/thread_makers.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
@@ -44,6 +45,7 @@ struct chain {
 	size_t cnt, cap;
 	uint32_t *last_of;		/* by thread: 1 + place of its last piece; 0: none */
 	uint32_t *woke;			/* the same of the sleep from which the chain came to it */
+	struct thread_makers makers;
 	struct strpool *texts;
 	uint64_t known_ns;		/* all pieces are kept that end behind it */
 	uint32_t last;			/* the thread that was on a CPU last; 0: none */
@@ -145,25 +147,13 @@ static struct piece *piece_before(struct chain *c, uint32_t thread, uint64_t to_
 	return piece_at(c, *last);
 }
 
-/*
- * Finds who made a thread that began in the window, before to_ns: the first thread of its process,
- * or of its parent if it is that itself. 0: nobody that is known.
- */
-static uint32_t maker_of(const struct chain *c, uint32_t thread, uint64_t to_ns)
+/* Who made a thread that began in the window, before to_ns; 0: nobody that is known. */
+static uint32_t maker_of(struct chain *c, uint32_t thread, uint64_t to_ns)
 {
-	const struct analysis *a = c->v.a;
-	const struct trace_thread *h = trace_thread_find(a->trace, dense_utid(&a->ids, thread));
-	const struct trace_process *p = h ? trace_process_find(a->trace, h->upid) : NULL;
-	size_t cnt, i;
+	uint64_t start_ns;
+	uint32_t maker = thread_maker(&c->makers, thread, &start_ns);
 
-	if (p && h->tid == p->pid)
-		p = trace_process_find(a->trace, p->parent_upid);
-	if (!p || h->start_ns < c->v.w.from_ns || h->start_ns < c->known_ns || h->start_ns >= to_ns)
-		return 0;
-	h = trace_threads(a->trace, &cnt);
-	for (i = 0; i < cnt && (h[i].upid != p->upid || h[i].tid != p->pid); i++)
-		;
-	return i < cnt ? dense_thread(&a->ids, h[i].utid) : 0;
+	return start_ns < c->v.w.from_ns || start_ns < c->known_ns || start_ns >= to_ns ? 0 : maker;
 }
 
 static void give_piece(struct chain *c, struct cell *cells, const struct piece *p)
@@ -252,7 +242,9 @@ static int open_chain(struct view *v, const struct table_query *q, struct err *e
 	c->machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	c->last_of = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->last_of));
 	c->woke = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->woke));
-	return c->last_of && c->woke ? strpool_new(&c->texts) : -ENOMEM;
+	if (!c->last_of || !c->woke || thread_makers_init(&c->makers, &v->a->ids) < 0)
+		return -ENOMEM;
+	return strpool_new(&c->texts);
 }
 
 static int begin_chain(struct view *v, struct err *e)
@@ -280,6 +272,7 @@ static void close_chain(struct view *v)
 	free(c->pieces);
 	free(c->last_of);
 	free(c->woke);
+	thread_makers_done(&c->makers);
 	strpool_free(c->texts);
 }
 

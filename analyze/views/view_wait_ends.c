@@ -9,8 +9,9 @@
  * thread did, are of its part in the window. Who ended a wait for a lock, but waited for a lock
  * itself during more than half of it, only passed it on: whoever ended that wait counts instead.
  * Where the other thread waited for a lock itself, what counts as done meanwhile is what the one
- * did that ended this wait, and so on: what those did who had the lock, one after the other. Who
- * sent to a socket of the same machine counts although an interrupt delivers that.
+ * did that ended this wait, and so on: what those did who had the lock, one after the other. Before
+ * the other thread began, what counts is what the one did that made it. Who sent to a socket of the
+ * same machine counts although an interrupt delivers that.
  *
  * Of each thread the last HISTORY_MAX pieces of its life are kept, or fewer when all threads have
  * PIECES_MAX; what lies before these is unknown. Since its last piece that ended, the thread that
@@ -21,6 +22,7 @@
 #include <stdlib.h>
 
 #include "analyze/context/object_text.h"
+#include "analyze/context/thread_makers.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
@@ -32,7 +34,7 @@
 #define HISTORY_MIN 32
 #define HISTORY_MAX 16384	/* a power of 2 times HISTORY_MIN */
 #define PIECES_MAX (2 << 20)	/* of all threads, 64 MiB; beyond it only new threads get some */
-#define HOLDERS_MAX 64	/* of a lock, one after the other during one wait */
+#define HOLDERS_MAX HISTORY_MAX	/* of a lock, one after the other during one wait */
 #define OPEN_MAX 256	/* sleeps that are left open; of more it stays unknown */
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
@@ -75,6 +77,7 @@ struct ends_view {
 	enum call_machine machine;
 	struct history *threads;	/* by number, dense */
 	size_t piece_cap;	/* of all threads */
+	struct thread_makers makers;
 	struct hash_map numbers;	/* of objects */
 	struct object *objects;
 	size_t object_cap;
@@ -123,6 +126,22 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 	return 0;
 }
 
+/* The last piece that began before at_ns, counted from the end; none: as many as are kept. */
+static unsigned int last_before(const struct history *h, uint64_t at_ns)
+{
+	unsigned int from = 0, to = h->cnt < h->cap ? h->cnt : h->cap;
+
+	while (from < to) {
+		unsigned int n = from + (to - from) / 2;
+
+		if (piece_at(h, n)->from_ns < at_ns)
+			to = n;
+		else
+			from = n + 1;
+	}
+	return to;
+}
+
 /*
  * Adds what a thread did before to_ns, when it ran, as far back as from_ns, or as a wait for a lock
  * that *ret_waker ended. Returns how far.
@@ -130,15 +149,14 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to_ns,
 			  uint64_t ns[WAIT_KIND_CNT + 1], uint32_t *ret_waker)
 {
+	unsigned int n = last_before(h, to_ns);
 	const struct piece *p;
 
-	for (unsigned int n = 0; to_ns > from_ns && (p = piece_at(h, n)) != NULL; n++) {
+	for (; to_ns > from_ns && (p = piece_at(h, n)) != NULL; n++) {
 		uint64_t begin_ns = p->from_ns > from_ns ? p->from_ns : from_ns;
 		uint64_t end_ns = p->to_ns < to_ns ? p->to_ns : to_ns;
 		uint64_t since_ns = end_ns > from_ns ? end_ns : from_ns;
 
-		if (p->from_ns >= to_ns)
-			continue;
 		ns[n ? WAIT_UNKNOWN : RUNNING] += to_ns - since_ns;
 		if (since_ns == from_ns)
 			return from_ns;
@@ -151,15 +169,28 @@ static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to
 	return to_ns;
 }
 
-/* Adds what was done in [from_ns, to_ns), at whose end the thread ended a wait. */
-static void add_meanwhile(const struct ends_view *x, uint32_t thread, uint64_t from_ns,
-			  uint64_t to_ns, uint64_t ns[WAIT_KIND_CNT + 1])
+/* Who made a thread that began after from_ns, and of which every piece is kept; 0: not known. */
+static uint32_t maker_of(struct ends_view *x, uint32_t thread, uint64_t from_ns)
 {
-	for (unsigned int i = 0; thread && i < HOLDERS_MAX; i++) {
-		uint32_t waker = 0;
+	const struct history *h = &x->threads[thread];
+	uint64_t start_ns;
+	uint32_t maker;
 
-		to_ns = add_stays(&x->threads[thread], from_ns, to_ns, ns, &waker);
-		thread = waker;
+	if (h->cnt > h->cap)
+		return 0;
+	maker = thread_maker(&x->makers, thread, &start_ns);
+	return start_ns > from_ns ? maker : 0;
+}
+
+/* Adds what was done in [from_ns, to_ns), at whose end the thread ended a wait. */
+static void add_meanwhile(struct ends_view *x, uint32_t thread, uint64_t from_ns, uint64_t to_ns,
+			  uint64_t ns[WAIT_KIND_CNT + 1])
+{
+	for (unsigned int i = 0; thread && to_ns > from_ns && i < HOLDERS_MAX; i++) {
+		uint32_t other = 0;
+
+		to_ns = add_stays(&x->threads[thread], from_ns, to_ns, ns, &other);
+		thread = other ? other : maker_of(x, thread, from_ns);
 	}
 	ns[WAIT_UNKNOWN] += to_ns - from_ns;
 }
@@ -321,7 +352,9 @@ static int open_ends(struct view *v, const struct table_query *q, struct err *e)
 
 	x->machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	x->threads = calloc(v->a->ids.thread_cnt + 1, sizeof(*x->threads));
-	return x->threads ? strpool_new(&x->texts) : -ENOMEM;
+	if (!x->threads || thread_makers_init(&x->makers, &v->a->ids) < 0)
+		return -ENOMEM;
+	return strpool_new(&x->texts);
 }
 
 static void close_ends(struct view *v)
@@ -331,6 +364,7 @@ static void close_ends(struct view *v)
 	for (uint32_t i = 0; x->threads && i < v->a->ids.thread_cnt; i++)
 		free(x->threads[i].pieces);
 	free(x->threads);
+	thread_makers_done(&x->makers);
 	free(x->objects);
 	strpool_free(x->texts);
 	hash_map_done(&x->numbers);

@@ -246,12 +246,86 @@ static void test_a_path_begins_with_a_known_thread(void **state)
 	made_close(&m);
 }
 
+/* A and B give the lock to each other 200 times while C waits. */
+static void test_meanwhile_of_a_lock_that_changes_hands_often(void **state)
+{
+	uint32_t has = A, waits = B;
+	struct made_trace m;
+	unsigned int ms;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "lock");
+	gen_snap(m.g, T0, 0, B, A, 1, "lock");
+	gen_snap(m.g, T0, 0, C, A, 1, "lock");
+	enter(m.g, 1, A - A, A);
+	enter(m.g, 1, B - A, B);
+	enter(m.g, 1, C - A, C);
+	sleep_in(m.g, 2, B - A, B, FUTEX, LOCK);
+	sleep_in(m.g, 3, C - A, C, FUTEX, LOCK);
+	for (ms = 4; ms < 204; ms++) {
+		uint32_t gives = has;
+
+		gen_wakeup(m.g, AT(ms) - 1, gives - A, gives, waits, 0);
+		enter(m.g, ms, waits - A, waits);
+		sleep_in(m.g, ms, gives - A, gives, FUTEX, LOCK);
+		has = waits;
+		waits = gives;
+	}
+	gen_wakeup(m.g, AT(204), has - A, has, C, 0);
+	enter(m.g, 204, C - A, C);
+	sleep_in(m.g, 210, C - A, C, NANOSLEEP, 0);
+	gen_slice(m.g, AT(220));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT sum(waits) FROM wait_ends"), 201);
+	assert_int_equal(rows_one(m.a, "SELECT sum(meanwhile_ns) FROM wait_ends JOIN threads AS t "
+				       "USING (utid) WHERE tid = %d AND meanwhile = 'running'", C),
+			 201 * MS - 200);
+	assert_int_equal(meanwhile(&m, "unknown"), 0);
+	made_close(&m);
+}
+
+/*
+ * C waits from 3 ms on. At 50 ms A makes B, which wakes C at 60 ms: before B had a CPU it is A that
+ * counts.
+ */
+static void test_meanwhile_of_a_thread_that_began_during_the_wait(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "made");
+	gen_snap(m.g, T0, 0, C, C, 1, "waits");
+	enter(m.g, 1, 0, A);
+	enter(m.g, 1, 2, C);
+	sleep_in(m.g, 3, 2, C, FUTEX, LOCK);
+	sleep_in(m.g, 10, 0, A, NANOSLEEP, 0);
+	gen_wakeup(m.g, AT(40), 0, 0, A, WIRE_F_IRQ);
+	enter(m.g, 40, 0, A);
+	gen_new(m.g, AT(50), 0, A, B, B, A, "born");
+	enter(m.g, 51, 1, B);
+	sleep_in(m.g, 55, 0, A, NANOSLEEP, 0);
+	gen_wakeup(m.g, AT(60), 1, B, C, 0);
+	enter(m.g, 60, 2, C);
+	sleep_in(m.g, 70, 1, B, NANOSLEEP, 0);
+	sleep_in(m.g, 70, 2, C, NANOSLEEP, 0);
+	gen_slice(m.g, AT(80));
+	made_open(&m);
+	assert_int_equal(meanwhile(&m, "timer"), (40 - 10) * MS);
+	assert_int_equal(meanwhile(&m, "running"), (10 - 3 + 60 - 40) * MS);
+	assert_int_equal(meanwhile(&m, "unknown"), 0);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_came_unseen),
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_ran_all_the_time),
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_slept_often),
+		cmocka_unit_test(test_meanwhile_of_a_lock_that_changes_hands_often),
+		cmocka_unit_test(test_meanwhile_of_a_thread_that_began_during_the_wait),
 		cmocka_unit_test(test_a_path_begins_with_a_known_thread),
 		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
 		cmocka_unit_test(test_a_wait_is_one_in_several_blocks),
