@@ -72,12 +72,19 @@ EOF_PY
 
 # The slowest compression and two storms: records come faster than they can be encoded, on any machine. The readers, who take
 # little time, keep their share of the CPUs, so that it is the queue that fills. The storms go on until it has: the recorder's
-# memory then has grown by more than the rest of it ever takes. (Whether it did is asked below.)
+# memory then has grown by more than the rest of it ever takes, and has not grown for 2 s, in which the rings fill. (Whether it
+# did is asked below.)
 touch "$tmp/storm"
 # shellcheck disable=SC2016
 "$EBPFREC" record -o "$tmp/flood" --level 19 -- bash -c 'for i in 1 2; do "$WORK/alloc_storm" 5000 0 "$tmp/storm" none >/dev/null & done
 	of_recorder() { sed -n "s/^$1:[[:space:]]*\([0-9]*\) kB/\1/p" /proc/$PPID/status; }
-	for i in {1..600}; do [ "$(of_recorder VmRSS)" -gt 225000 ] && break; sleep 0.1; done
+	last=0 same=0
+	for i in {1..600}; do
+		now=$(of_recorder VmRSS)
+		[ "$now" -gt $((last + 500)) ] && last=$now same=0 || same=$((same + 1))
+		[ "$last" -gt 225000 ] && [ $same -ge 20 ] && break
+		sleep 0.1
+	done
 	rm "$tmp/storm"; wait; echo "hwm_kib=$(of_recorder VmHWM)"' sh >"$tmp/flood.out" 2>"$tmp/flood.err" </dev/null
 check "self_cost: a flood is recorded" "[ $? -eq 0 ]" "$(cat "$tmp/flood.err")"
 
