@@ -287,7 +287,7 @@ static int add_sleep(struct fold_target *t, const struct thread_sleep *x)
 {
 	const struct fold_key key = state_key(x->thread, x->state, x->call);
 	void *at;
-	int ret = fold_sum_at(t, x->end_ns, &key, &at);
+	int ret = x->left_ns ? fold_sum_at(t, x->end_ns, &key, &at) : 0;
 
 	return ret <= 0 ? ret :
 			  quantile_add(&((struct state_sum *)at)->waits, x->end_ns - x->left_ns);

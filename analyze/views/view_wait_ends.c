@@ -6,12 +6,13 @@
  * wait, or running, that took time of the other thread during these waits.
  *
  * A sleep counts if it ended in the window and its wake-up was seen; its time, and what the other
- * thread did, are of its part in the window. Who ended a wait for a lock, but waited for a lock
- * itself during more than half of it, only passed it on: whoever ended that wait counts instead.
- * Where the other thread waited for a lock itself, what counts as done meanwhile is what the one
- * did that ended this wait, and so on: what those did who had the lock, one after the other. Before
- * the other thread began, what counts is what the one did that made it. Who sent to a socket of the
- * same machine counts although an interrupt delivers that.
+ * thread did, are of its part in the window; one from before the trace begins with that. Who ended
+ * a wait for a lock, but waited for a lock itself during more than half of it, only passed it on:
+ * whoever ended that wait counts instead. Where the other thread waited for a lock itself, what
+ * counts as done meanwhile is what the one did that ended this wait, and so on: what those did who
+ * had the lock, one after the other. Before the other thread began, what counts is what the one did
+ * that made it. Who sent to a socket of the same machine counts although an interrupt delivers
+ * that.
  *
  * Of each thread the last HISTORY_MAX pieces of its life are kept, or fewer when all threads have
  * PIECES_MAX; what lies before these is unknown. Since its last piece that ended, the thread that
@@ -261,6 +262,7 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 	struct view *v = &x->v;
 	enum wait_kind kind = wait_kind_of(x->machine, s->state, s->call);
 	uint64_t from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
+	uint64_t left_ns = s->left_ns ? s->left_ns : trace_start_ns(v->a->trace);
 	uint32_t waker = object_waker(v->a->trace, s), ender = waker, object;
 	struct wait_end *w;
 
@@ -278,8 +280,8 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 		return -ENOMEM;
 	w->waits++;
 	w->wait_ns += s->end_ns - from_ns;
-	if (s->end_ns - s->left_ns > w->wait_max_ns) {
-		w->wait_max_ns = s->end_ns - s->left_ns;
+	if (s->end_ns - left_ns > w->wait_max_ns) {
+		w->wait_max_ns = s->end_ns - left_ns;
 		w->at_ns = s->end_ns;
 	}
 	if (ender && (s->is_waker_unseen || !x->threads[waker].cnt)) {

@@ -218,11 +218,12 @@ static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 		.is_waker_unseen = t->is_waker_unseen, .call = t->call, .object = t->object,
 	};
 
-	if (!is_asleep(t) || !t->off_ns || x.end_ns + x.is_seen <= x.left_ns)
+	if (!is_asleep(t) || (!t->off_ns && !x.is_seen) || x.end_ns + x.is_seen <= x.left_ns)
 		return 0;
-	if (t->disk_ns && t->disk_ns >= (x.end_ns - x.left_ns) / 2)
+	if (t->disk_ns && t->off_ns && t->disk_ns >= (x.end_ns - x.left_ns) / 2)
 		x.state = THREAD_DISK;
-	t->slept = x.state;
+	if (t->off_ns)
+		t->slept = x.state;
 	return s->sink.slept ? s->sink.slept(s->sink.ctx, &x) : 0;
 }
 

@@ -90,7 +90,7 @@ struct thread_wait {
 struct thread_sleep {
 	uint32_t thread;
 	uint32_t waker;			/* as thread_states_wake() was told; may be interrupted */
-	uint64_t left_ns, end_ns;
+	uint64_t left_ns, end_ns;	/* left_ns 0: before the trace; then is_seen */
 	uint8_t state;			/* enum thread_state; THREAD_DISK: half of it or more was */
 	bool is_seen;			/* the wake-up was */
 	bool is_irq;			/* an interrupt woke the thread */

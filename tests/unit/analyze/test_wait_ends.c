@@ -318,6 +318,36 @@ static void test_meanwhile_of_a_thread_that_began_during_the_wait(void **state)
 	made_close(&m);
 }
 
+/* A slept before the trace began. B wakes it at 40 ms: the path goes back along B. */
+static void test_a_sleep_from_before_the_trace_has_an_end(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "slept");
+	gen_snap(m.g, T0, 0, B, B, 1, "woke");
+	enter(m.g, 1, 1, B);
+	gen_wakeup(m.g, AT(40), 1, B, A, 0);
+	enter(m.g, 41, 0, A);
+	sleep_in(m.g, 50, 1, B, NANOSLEEP, 0);
+	sleep_in(m.g, 60, 0, A, NANOSLEEP, 0);
+	gen_slice(m.g, AT(80));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT sum(wait_ns) FROM wait_ends JOIN threads AS t "
+				       "ON t.utid = ender_utid WHERE tid = %d AND waits = 1", B),
+			 40 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT wait_max_ns FROM wait_ends WHERE waits = 1"),
+			 40 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT sum(meanwhile_ns) FROM wait_ends "
+				       "WHERE meanwhile = 'running'"), 39 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT sum(waits) FROM wait_kinds WHERE kind <> 'cpu'"), 0);
+	assert_int_equal(rows_one(m.a, "SELECT sum(c.end_ns - c.start_ns) FROM "
+				       "blocking_chain(0, 60000000) AS c JOIN threads USING (utid) "
+				       "WHERE tid = %d AND kind = 'running'", B), 39 * MS);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_slept_often),
 		cmocka_unit_test(test_meanwhile_of_a_lock_that_changes_hands_often),
 		cmocka_unit_test(test_meanwhile_of_a_thread_that_began_during_the_wait),
+		cmocka_unit_test(test_a_sleep_from_before_the_trace_has_an_end),
 		cmocka_unit_test(test_a_path_begins_with_a_known_thread),
 		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
 		cmocka_unit_test(test_a_wait_is_one_in_several_blocks),
