@@ -251,6 +251,18 @@ static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32
 	return perfetto_event_end(x);
 }
 
+/*
+ * A thread left the CPU that nobody saw come to it: it has the CPU for no time at all, so that it
+ * is known to be off it, and why.
+ */
+static int write_unseen(struct sched *s, const struct cpu_piece *p, uint32_t thread)
+{
+	const struct row row = { .ts_ns = p->to_ns, .thread = thread };
+
+	s->cpus[p->cpu].thread = thread;
+	return p->to_ns < s->x->to_ns ? add_row(s, p->cpu, &row) : 0;
+}
+
 static int on_piece(void *ctx, const void *found)
 {
 	struct sched *s = ctx;
@@ -274,15 +286,17 @@ static int on_piece(void *ctx, const void *found)
 	c->begun = true;
 	c->thread = thread;
 	c->has_end = p->end != NULL;
-	if (p->end) {
-		c->end_state = p->end->utid == p->utid ? reported_state(p->end) : 0;
-		c->next_prio = (uint8_t)p->end->v[EV_SWITCH_NEXT_PRIO];
-	}
 	if (s->x->left_cpu_ns[thread] < p->to_ns)
 		s->x->left_cpu_ns[thread] = p->to_ns;
-	if (!ret && p->end && p->end->utid == p->utid && p->to_ns + 1 < s->x->to_ns)
-		ret = write_wait(s, p, thread);
-	return ret;
+	if (!p->end)
+		return ret;
+	c->end_state = reported_state(p->end);
+	c->next_prio = (uint8_t)p->end->v[EV_SWITCH_NEXT_PRIO];
+	if (p->end->utid != p->utid) {
+		thread = dense_thread(&s->x->a->ids, p->end->utid);
+		ret = ret ? ret : write_unseen(s, p, thread);
+	}
+	return ret || p->to_ns + 1 >= s->x->to_ns ? ret : write_wait(s, p, thread);
 }
 
 static int write_switches(struct sched *s, struct err *e)

@@ -66,8 +66,9 @@ async function check_cpu()
 /*
  * What trace_processor sees otherwise: a thread waits from its birth on, in report from its first wake-up, which comes a little
  * later; a wake-up that comes before a thread has left its CPU does not count, so the wait becomes a sleep; a thread that the kernel
- * hides from BPF waits forever. It knows nothing of a thread before its first event, so whole traces are compared, without the states
- * that the recorder found at its start.
+ * hides from BPF waits forever, and one that loses its CPU to such a thread, which is unknown in report, waits until it leaves the
+ * CPU itself. It knows nothing of a thread before its first event, so whole traces are compared, without the states that the recorder
+ * found at its start.
  */
 async function check_states()
 {
@@ -88,19 +89,21 @@ async function check_states()
 	const at_start = sql("WITH f AS (SELECT utid, min(ts_ns) AS ns FROM (SELECT utid, ts_ns FROM switches UNION ALL " +
 			     "SELECT next_utid, ts_ns FROM switches UNION ALL SELECT target_utid, ts_ns FROM wakeups) GROUP BY utid) " +
 			     "SELECT t.tid AS tid, s.preempted_ns + s.throttled_ns AS waiting, s.uninterruptible_ns AS uninterruptible, " +
-			     "s.sleeping_ns AS sleeping, s.stopped_ns AS stopped FROM threads AS t LEFT JOIN f USING (utid) " +
+			     "s.sleeping_ns AS sleeping, s.stopped_ns AS stopped, s.unknown_ns AS unknown FROM threads AS t LEFT JOIN f USING (utid) " +
 			     "JOIN thread_states(0, coalesce(f.ns, (SELECT max(to_ns) FROM blocks)), 0, 'thread') AS s ON s.utid = t.utid " +
 			     "WHERE t.at_start AND t.tid > 0");
 	const hidden = new Set(rows.filter((r) => !r.running_ns && r.unknown_ns).map((r) => String(r.tid)));
 	const want = [];
 
 	for (const r of rows)
-		want.push([r.tid, "running", r.running_ns], [r.tid, "waiting", r.runnable_ns + r.preempted_ns + r.throttled_ns],
+		want.push([r.tid, "running", r.running_ns], [r.tid, "waiting", r.runnable_ns + r.preempted_ns + r.throttled_ns + r.unknown_ns],
 			  [r.tid, "uninterruptible", (r.disk_ns ?? 0) + r.uninterruptible_ns], [r.tid, "sleeping", r.sleeping_ns],
 			  [r.tid, "stopped", r.stopped_ns]);
 	for (const r of at_start)
 		for (const state of ["waiting", "uninterruptible", "sleeping", "stopped"])
 			want.push([r.tid, state, -r[state]]);
+	for (const r of at_start)
+		want.push([r.tid, "waiting", -r.unknown]);
 	for (const r of births)
 		want.push([r.tid, "waiting", r.ns]);
 	for (const r of early)

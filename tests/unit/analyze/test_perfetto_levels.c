@@ -20,7 +20,7 @@
 
 enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
        BUNDLE_LOST = 3, BUNDLE_COMPACT = 4,
-       COMPACT_WAKING_TIMESTAMP = 7, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
+       COMPACT_SWITCH_PID = 3, COMPACT_WAKING_TIMESTAMP = 7, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
        EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2,
        PACKET_TRACK_EVENT = 11, TRACK_EVENT_NAME = 23,
        PACKET_INTERNED = 12, INTERNED_SYMBOL = 26, SYMBOL_NAME = 2 };
@@ -35,6 +35,7 @@ struct counters {
 	struct counter *rows;
 	size_t cnt, cap;
 	int64_t wakeup_cnt;
+	char switches[100];	/* threads that got a CPU by compact switches */
 	uint64_t lost_cpu;	/* the last one that is flagged */
 	unsigned int lost_cnt;
 	/* of the events of tracks, and of what threads sleep for, each with a line end behind it */
@@ -97,15 +98,22 @@ static void read_event(struct counters *c, struct span event)
 	c->rows[c->cnt++] = row;
 }
 
-static void count_wakeups(struct counters *c, struct span compact)
+static void read_compact(struct counters *c, struct span compact)
 {
-	struct span times;
+	struct span all;
 	uint64_t v;
 	unsigned int f;
 
-	while ((f = field(&compact, &v, &times)))
-		for (; f == COMPACT_WAKING_TIMESTAMP && times.p < times.end; varint(&times))
+	while ((f = field(&compact, &v, &all))) {
+		for (; f == COMPACT_WAKING_TIMESTAMP && all.p < all.end; varint(&all))
 			c->wakeup_cnt++;
+		while (f == COMPACT_SWITCH_PID && all.p < all.end) {
+			size_t len = strlen(c->switches);
+
+			snprintf(c->switches + len, sizeof(c->switches) - len, "%u ",
+				 (unsigned int)varint(&all));
+		}
+	}
 }
 
 static void add_name(struct counters *c, struct span message, unsigned int of)
@@ -137,7 +145,7 @@ static void read_packet(struct counters *c, struct span packet)
 			if (k == BUNDLE_EVENT)
 				read_event(c, inner);
 			else if (k == BUNDLE_COMPACT)
-				count_wakeups(c, inner);
+				read_compact(c, inner);
 			else if (k == BUNDLE_CPU)
 				cpu = v;
 			else if (k == BUNDLE_LOST)
@@ -331,6 +339,30 @@ static void test_what_a_thread_sleeps_for_is_in_it(void **state)
 	made_close(&m);
 }
 
+/* It leaves a CPU that another thread had, as far as anybody saw: that it sleeps then is known. */
+static void test_a_thread_that_came_unseen_sleeps_when_it_leaves(void **state)
+{
+	enum { NANOSLEEP = 35 };	/* of x86-64 */
+	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50,
+					      .ts_ns = T0 + 5 * MS },
+				     .call = WIRE_CALL_IS_NUMBER | NANOSLEEP, .prev_state = 1 };
+	struct made_trace m;
+	struct counters c;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "unseen");
+	gen_snap(m.g, T0, 0, 51, 51, 1, "seen");
+	gen_switch(m.g, T0 + 1 * MS, 0, 0, 51, 0);
+	gen_raw(m.g, &leave, sizeof(leave));
+	gen_slice(m.g, T0 + 10 * MS);
+	made_open(&m);
+	read_counters(&c, &m, T0, T0 + 10 * MS);
+	assert_string_equal(c.names, "nanosleep\nthe window begins\nthe window ends\n");
+	assert_string_equal(c.switches, "2147483393 50 0 ");	/* the first is [unknown] */
+	free(c.rows);
+	made_close(&m);
+}
+
 static void test_counters_are_those_of_memory_levels(void **state)
 {
 	uint64_t seed;
@@ -360,6 +392,7 @@ int main(void)
 		cmocka_unit_test(test_a_cpu_that_lost_events_is_flagged),
 		cmocka_unit_test(test_the_marks_of_the_window_are_in_it),
 		cmocka_unit_test(test_what_a_thread_sleeps_for_is_in_it),
+		cmocka_unit_test(test_a_thread_that_came_unseen_sleeps_when_it_leaves),
 		cmocka_unit_test(test_counters_are_those_of_memory_levels),
 	};
 
