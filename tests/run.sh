@@ -20,7 +20,7 @@
 #     kernel      tests/kernel/*.sh, on the running kernel, as root (through sudo if need be)
 #     crash       tests/crash/*.sh: likewise; the recorder is killed, its disk fails
 #
-# Most of kernel and crash run beside the ones above, those that measure alone (`alone`, below).
+# Some of kernel and crash run beside the ones above (`beside`, below), all others alone.
 #
 # A script prints "ok NAME", "not ok NAME: what it saw" or "SKIP NAME: why", one line per test; ending
 # with a non-zero status without a "not ok", or printing no test at all, is a failure of its own.
@@ -36,7 +36,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 top=$(dirname "$here")
 build=${BUILD:-$top/build}
 export BUILD=$build EBPFREC=${EBPFREC:-$build/ebpfrec} WORK=${WORK:-$build/work}
-limit_s=${TEST_TIMEOUT:-1200}	# for what hangs: damage takes three minutes on a quiet machine, seven beside scripts that record
+limit_s=${TEST_TIMEOUT:-1200}	# for what hangs: the longest, damage and page, take three minutes on a quiet machine
 patterns=("$@")
 passed=0 failed=0 skipped=0
 failures=()
@@ -98,7 +98,7 @@ start_unit()
 {
 	local log=$logs/unit-${1##*/}
 
-	timed "$log" nice timeout "$limit_s" "$1"
+	timed "$log" timeout "$limit_s" "$1"
 }
 
 judge_unit()
@@ -239,20 +239,18 @@ for script in "$here"/kernel/*.sh "$here"/crash/*.sh; do
 	records+=("$name")
 done
 
-# These measure cost, pace or shares of CPU time, or count what the whole machine does: they run one at a time, when nothing
-# else of the suite does. All others of kernel and crash run two at a time, beside what comes first, the longest first.
-alone='kernel/assessment kernel/cpu_account kernel/cpu_busy kernel/cpu_windows kernel/diff_burn kernel/flight_recorder
-	kernel/live_reading kernel/max_overhead kernel/metrics kernel/overload kernel/recorder_self kernel/sched_pingpong
-	kernel/self_cost kernel/soak_short kernel/thesis_checks'
-longest='kernel/readme kernel/why_causes kernel/metrics_restart kernel/fleet kernel/service kernel/fleet_page kernel/fleet_killed
-	kernel/damaged_trace kernel/heap_preload kernel/perfetto kernel/mcp'
+# These wait more than they compute, and what they claim holds whatever else the machine does: no shares of CPU time, no
+# pace, no exact counts of the whole machine. Two at a time run beside what comes first, the longest first.
+beside='kernel/readme kernel/fleet_killed kernel/metrics_restart kernel/service
+	kernel/record_trouble kernel/privilege crash/kill_recorder kernel/fleet kernel/metrics_bins kernel/stack_copies
+	crash/bad_disk kernel/damaged_trace kernel/action kernel/start_at kernel/containers kernel/bundle_report
+	kernel/block_owner kernel/redact kernel/export_growing kernel/block_stat'
 lane()
 {
 	local name
 
-	for name in $longest ${records[@]+"${records[@]}"}; do
-		[[ " ${records[*]-} " == *" $name "* && " "$alone" " != *[[:space:]]"$name"[[:space:]]* ]] || continue
-		mkdir "$logs/begun-${name//\//-}" 2>/dev/null || continue
+	for name in $beside; do
+		[[ " ${records[*]-} " == *" $name "* ]] && mkdir "$logs/begun-${name//\//-}" 2>/dev/null || continue
 		start_script "$name" ${as_root[@]+"${as_root[@]}"} bash "$here/$name.sh"
 	done
 }
@@ -268,8 +266,8 @@ wait_turn()
 	[ "$(jobs -pr | grep -cvx "${lanes[@]:--}")" -lt "$(nproc)" ] || wait -n
 }
 
-# These share nothing: as many at a time as there are CPUs, the longest first. They leave the CPUs to what records. When
-# the lanes are done, too, come the scripts that run alone.
+# These share nothing: as many at a time as there are CPUs, the longest first. Then, when the lanes are done, too, come the
+# other ones that record, one at a time.
 scripts=()
 for name in damage:damage/run.sh page:page/run.sh cli:cli/run.sh engines:engines/run.sh format:format/run.sh package:package/run.sh \
 	answers:cli/one_answer.py includes:check_includes.sh style:check_style.py claims:check_claims.py runner:check_runner.sh \
@@ -277,7 +275,7 @@ for name in damage:damage/run.sh page:page/run.sh cli:cli/run.sh engines:engines
 	[ -e "$here/${name#*:}" ] && wanted "${name%%:*}" || continue
 	scripts+=("${name%%:*}")
 	wait_turn
-	start_script "${name%%:*}" nice "$here/${name#*:}" &
+	start_script "${name%%:*}" "$here/${name#*:}" &
 done
 units=()
 for bin in "$build"/unit/test_*; do
