@@ -262,7 +262,7 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 	struct view *v = &x->v;
 	enum wait_kind kind = wait_kind_of(x->machine, s->state, s->call);
 	uint64_t from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
-	uint64_t left_ns = s->left_ns ? s->left_ns : trace_start_ns(v->a->trace);
+	uint64_t left_ns = s->left_ns ? s->left_ns : from_ns;
 	uint32_t waker = object_waker(v->a->trace, s), ender = waker, object;
 	struct wait_end *w;
 
