@@ -181,7 +181,10 @@ def check_why(b, v, trace):
     all_of = answer("report", "why", "-i", trace, "--from", seconds(a), "--until", seconds(z))
     command = b.evaluate("document.getElementById('why-command').textContent")
     check("the page shows it, and the command", said == all_of["In short"][0]["answer"] and command.startswith("ebpfrec report -i ") and " why --from " in command, (said, command))
-    b.click("document.querySelector('#why-flames button')")
+    for _ in range(3):  # charts that are still being drawn move the button away
+        b.click("document.querySelector('#why-flames button')")
+        if b.wait("document.getElementById('why-flame').textContent", 10):
+            break
     said = b.wait("document.getElementById('why-flame').textContent.includes('--profile')", 30)
     check("where no samples were recorded it says what records some", said, b.evaluate("document.getElementById('why-flame').textContent"))
 
