@@ -25,7 +25,7 @@ int thread_makers_init(struct thread_makers *m, const struct dense_ids *ids);
 void thread_makers_done(struct thread_makers *m);
 
 /*
- * The first thread of the thread's process, or of its parent if it is that itself; 0: nobody that
- * is known. *ret_start_ns: when it was made; 0: not known, or before the trace.
+ * Returns the first thread of the thread's process, or of its parent if it is that itself; 0:
+ * nobody that is known. *ret_start_ns: when the thread was made, by CLOCK_MONOTONIC; 0: unknown.
  */
 uint32_t thread_maker(struct thread_makers *m, uint32_t thread, uint64_t *ret_start_ns);

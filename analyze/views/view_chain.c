@@ -147,7 +147,7 @@ static struct piece *piece_before(struct chain *c, uint32_t thread, uint64_t to_
 	return piece_at(c, *last);
 }
 
-/* Who made a thread that began in the window, before to_ns; 0: nobody that is known. */
+/* Finds who made a thread that began in the window, before to_ns; 0: nobody that is known. */
 static uint32_t maker_of(struct chain *c, uint32_t thread, uint64_t to_ns)
 {
 	uint64_t start_ns;

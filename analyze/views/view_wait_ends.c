@@ -170,7 +170,7 @@ static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to
 	return to_ns;
 }
 
-/* Who made a thread that began after from_ns, and of which every piece is kept; 0: not known. */
+/* Finds who made a thread that began after from_ns and has all its pieces kept; 0: not known. */
 static uint32_t maker_of(struct ends_view *x, uint32_t thread, uint64_t from_ns)
 {
 	const struct history *h = &x->threads[thread];
