@@ -260,6 +260,8 @@ static int write_unseen(struct sched *s, const struct cpu_piece *p, uint32_t thr
 	const struct row row = { .ts_ns = p->to_ns, .thread = thread };
 
 	s->cpus[p->cpu].thread = thread;
+	if (s->x->left_cpu_ns[thread] < p->to_ns)
+		s->x->left_cpu_ns[thread] = p->to_ns;
 	return p->to_ns < s->x->to_ns ? add_row(s, p->cpu, &row) : 0;
 }
 
