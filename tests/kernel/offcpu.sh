@@ -86,7 +86,8 @@ check("offcpu: with its stack", all(re.search(r";feeds;feed_outer;feed_delta;.*p
 # the C library is between, and may have no frame pointers
 check("offcpu: a mutex's functions", locks and all(is_in(r, "locks", ".*futex_wait.*") for r in locks), locks)
 check("offcpu: a mutex is let go by its holder", all(r["waker"] == w["tid_hold"] and ";holds;" in r["waker_text"] for r in locks), locks)
-own = [r for r in naps + reads + locks if "bpf_" in r["text"] + r["waker_text"]]
+# outside of an interrupt is what it interrupted, which may be the recorder's program
+own = [r for r in naps + reads + locks if "bpf_" in r["text"] + re.sub(r"^.*;(asm_sysvec_|asm_common_interrupt|el[01][th]_64_irq)", r"\1", r["waker_text"])]
 check("offcpu: no frame is the recorder's own", not own, own)
 
 # The recorder works callers out, but for the waker's. A page of the stack that was swapped out is not read.

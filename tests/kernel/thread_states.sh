@@ -106,10 +106,12 @@ if os.path.exists(tmp + "/timehist"):
                       open(tmp + "/timehist").read(), re.M)
     perf, before = collections.Counter(), None
     for at, wait, delay, ran, state in rows:
-        if lo <= float(at) * 1e9 < hi:
-            perf["running_ns"] += float(ran) * 1e6
-            perf["preempted_ns" if before == "R" else "runnable_ns"] += float(delay) * 1e6
-            perf[{"R": "preempted_ns", "S": "sleeping_ns"}.get(before)] += float(wait) * 1e6
+        to = float(at) * 1e9
+        for column, ms in (("running_ns", ran), ("preempted_ns" if before == "R" else "runnable_ns", delay),
+                           ({"R": "preempted_ns", "S": "sleeping_ns"}.get(before), wait)):
+            since = to - float(ms) * 1e6
+            perf[column] += max(0, min(to, hi) - max(since, lo))
+            to = since
         before = state
     if rows:
         t = Trace(tmp + "/both")

@@ -21,7 +21,7 @@
 enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
        BUNDLE_LOST = 3, BUNDLE_COMPACT = 4,
        COMPACT_SWITCH_PID = 3, COMPACT_WAKING_TIMESTAMP = 7, EVENT_TIMESTAMP = 1, EVENT_PID = 2,
-       EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2,
+       EVENT_FREE = 240, EVENT_RSS_STAT = 313, RSS_STAT_MEMBER = 1, RSS_STAT_SIZE = 2,
        PACKET_TRACK_EVENT = 11, TRACK_EVENT_NAME = 23,
        PACKET_INTERNED = 12, INTERNED_SYMBOL = 26, SYMBOL_NAME = 2 };
 
@@ -36,6 +36,7 @@ struct counters {
 	size_t cnt, cap;
 	int64_t wakeup_cnt;
 	char switches[100];	/* threads that got a CPU by compact switches */
+	uint64_t freed_ns;	/* when the last task ended */
 	uint64_t lost_cpu;	/* the last one that is flagged */
 	unsigned int lost_cnt;
 	/* of the events of tracks, and of what threads sleep for, each with a line end behind it */
@@ -89,6 +90,8 @@ static void read_event(struct counters *c, struct span event)
 			row.pid = v;
 		else if (f == EVENT_RSS_STAT)
 			stat = inner;
+		else if (f == EVENT_FREE)
+			c->freed_ns = row.ts_ns;
 	}
 	if (!stat.p)
 		return;
@@ -198,19 +201,24 @@ static uint64_t value_at(const struct counters *c, uint64_t pid, unsigned int me
 
 /* ---- both ---- */
 
+static uint64_t boot_ahead_ns(const struct made_trace *m)
+{
+	size_t cnt;
+	const struct trace_clock *k = trace_clocks(m->t, &cnt);
+
+	return cnt ? k[0].boot_ns - k[0].mono_ns : 0;
+}
+
 static void check_at(const struct made_trace *m, const struct counters *c, uint64_t from_ns,
 		     uint64_t at_ns)
 {
 	static const char *const columns[] = { "file_bytes", "anon_bytes", "swap_bytes",
 					       "shmem_bytes" };
-	uint64_t start_ns = trace_start_ns(m->t), ahead_ns;
-	size_t cnt;
-	const struct trace_clock *k = trace_clocks(m->t, &cnt);
+	uint64_t start_ns = trace_start_ns(m->t), ahead_ns = boot_ahead_ns(m);
 	char sql[300];
 	unsigned int i, member;
 	struct rows r;
 
-	ahead_ns = cnt ? k[0].boot_ns - k[0].mono_ns : 0;
 	snprintf(sql, sizeof(sql),
 		 "SELECT p.pid, u.* FROM processes AS p LEFT JOIN memory_levels(%llu, %llu, 0, "
 		 "'process') AS u ON u.upid = p.upid ORDER BY p.pid",
@@ -363,6 +371,29 @@ static void test_a_thread_that_came_unseen_sleeps_when_it_leaves(void **state)
 	made_close(&m);
 }
 
+static void test_a_thread_that_came_unseen_ends_behind_its_last_switch(void **state)
+{
+	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50,
+					      .ts_ns = T0 + 5 * MS },
+				     .prev_state = 0x80 };	/* dead */
+	struct made_trace m;
+	struct counters c;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "unseen");
+	gen_snap(m.g, T0, 0, 51, 51, 1, "seen");
+	gen_switch(m.g, T0 + 1 * MS, 0, 0, 51, 0);
+	gen_exit(m.g, T0 + 4 * MS, 0, 50, 50, 0, true, MS);
+	gen_raw(m.g, &leave, sizeof(leave));
+	gen_slice(m.g, T0 + 10 * MS);
+	made_open(&m);
+	read_counters(&c, &m, T0, T0 + 10 * MS);
+	assert_string_equal(c.switches, "2147483393 50 0 ");
+	assert_int_equal(c.freed_ns, T0 + 5 * MS + 1 + boot_ahead_ns(&m));
+	free(c.rows);
+	made_close(&m);
+}
+
 static void test_counters_are_those_of_memory_levels(void **state)
 {
 	uint64_t seed;
@@ -393,6 +424,7 @@ int main(void)
 		cmocka_unit_test(test_the_marks_of_the_window_are_in_it),
 		cmocka_unit_test(test_what_a_thread_sleeps_for_is_in_it),
 		cmocka_unit_test(test_a_thread_that_came_unseen_sleeps_when_it_leaves),
+		cmocka_unit_test(test_a_thread_that_came_unseen_ends_behind_its_last_switch),
 		cmocka_unit_test(test_counters_are_those_of_memory_levels),
 	};
 
