@@ -216,6 +216,10 @@ run_script()
 
 cd "$top" || exit 1
 
+# Where python3 is a wrapper that looks for the real one, such as pyenv's, it takes 0.5 s of CPU time at each start.
+if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && ! [ "$python" -ef "$(command -v python3)" ]; then
+	export PATH=${python%/*}:$PATH
+fi
 as_root=()
 cannot=
 if [ "$(id -u)" -ne 0 ]; then

@@ -186,10 +186,15 @@ void grouping_done(struct grouping *g)
 	memset(g, 0, sizeof(*g));
 }
 
+static uint32_t merged_group(const struct grouping *g, uint32_t group)
+{
+	return g->merge ? g->merge->into(g->merge->ctx, group) : group;
+}
+
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread)
 {
 	if (g->by & KEY(THREAD))
-		return thread;
+		return merged_group(g, thread);
 	if (g->groups && thread >= g->first)
 		return text_group(g, thread);
 	return grouping_of_process(g, dense_process_of(g->ids, thread));
@@ -200,7 +205,7 @@ uint32_t grouping_of_process(struct grouping *g, uint32_t process)
 	if (g->groups)
 		return text_group(g, g->ids->thread_cnt + process);
 	return g->by & KEY(THREAD)  ? g->ids->thread_cnt + process :
-	       g->by & KEY(PROCESS) ? process :
+	       g->by & KEY(PROCESS) ? merged_group(g, process) :
 				      0;
 }
 

@@ -67,6 +67,12 @@ static inline bool scope_has_process(const struct scope *s, uint32_t process)
 	       (s->processes[process] == SCOPE_UNDECIDED && scope_decide_process(s, process));
 }
 
+/* Groups that are tasks count in the row of another one: that one's number, or GROUPING_FAILED. */
+struct group_merge {
+	uint32_t (*into)(void *ctx, uint32_t group);
+	void *ctx;
+};
+
 /*
  * The groups of a set of keys. Of the keys that say who, a thread is the finest: with it, a group
  * is a thread. Otherwise a group is what its threads and processes have in common: the process, and
@@ -78,6 +84,7 @@ struct grouping {
 	unsigned int by;		/* KEYS_WHO among the keys; 0: all is one group */
 	unsigned int others;		/* the other keys, which are the view's own affair */
 	const struct dense_ids *ids;
+	const struct group_merge *merge;	/* NULL: each counts in its own row */
 	/* by texts: a group gets its number when one of its members is first used */
 	struct task_keys keys;
 	uint32_t first;			/* the first member that has an element in groups */

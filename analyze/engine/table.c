@@ -162,11 +162,13 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 		return 0;
 	if (*s->a->stop)
 		return err_set(e, -EINTR, "given up");
-	s->rows.row_cnt = s->at = 0;
-	s->rows.failed = false;
-	if ((!s->rows.cells || s->rows.row_cap > BATCH_KEEP_ROWS) &&
+	/* a step that made many rows is often followed by another one */
+	if ((!s->rows.cells ||
+	     (s->rows.row_cap > BATCH_KEEP_ROWS && s->rows.row_cnt < s->rows.row_cap / 4)) &&
 	    rowbuf_grow(&s->rows, TABLE_BATCH_ROWS) < 0)
 		return -ENOMEM;
+	s->rows.row_cnt = s->at = 0;
+	s->rows.failed = false;
 	while (s->more && !s->rows.row_cnt) {
 		ret = s->def->step(s->state, &s->rows, e);
 		ret = s->rows.failed ? -ENOMEM : ret;

@@ -274,7 +274,8 @@ static void query_init(struct table_query *q)
 {
 	q->from_ns = INT64_MIN;
 	q->to_ns = INT64_MAX;
-	q->has_cpu = q->has_utid = q->has_key = false;
+	q->has_cpu = q->has_utid = q->has_key = q->is_of_activity = false;
+	q->merge = NULL;
 	for (unsigned int i = 0; i < TABLE_ARG_MAX; i++)
 		q->args[i].type = VALUE_NULL;
 }

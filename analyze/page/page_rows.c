@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A key is numbered column by column: (number so far, next value) gets the next number. */
+/*
+ * A key is numbered column by column: (number so far, next value) gets the next number.
+ *
+ * A sparse table may have a row per bin of each thread that sleeps, of which the page shows few. So
+ * where there are many threads, the first scan finds only what counts for the ranking, and the
+ * second one adds up all that have no rows of their own (merge_task).
+ */
 #include "analyze/page/page_rows.h"
 
 #include <errno.h>
@@ -15,7 +21,7 @@
 #include "base/strpool.h"
 
 #define NULL_VALUE UINT64_MAX
-#define ROWS_KEPT 250000	/* a sparse table of more is scanned twice */
+#define ROWS_KEPT 250000	/* a sparse table that may have more is scanned twice */
 #define NAMES_KEPT 30	/* of processes that have no rows of their own, at most */
 #define SCAN_TRIES 3	/* an index that proves damaged is made anew */
 
@@ -23,8 +29,9 @@ struct page_key {
 	uint32_t before;	/* the key without its last column */
 	unsigned int column;
 	uint64_t value;		/* a number, a text of texts, or NULL_VALUE */
+	size_t last;		/* its last row, + 1 */
 	uint64_t total, rows;	/* of the measure, when it is ranked */
-	bool is_named;
+	bool is_named, has_others;
 	uint64_t others;	/* what stands for its upid where it is one of others */
 };
 
@@ -42,15 +49,20 @@ struct page_rows {
 	int key_cols[PAGE_KEYS_MAX], value_cols[PAGE_VALUES_MAX], without_col, name_col;
 	bool is_text[PAGE_KEYS_MAX], is_max[PAGE_VALUES_MAX];
 	struct strpool *texts;
-	struct hash_map key_numbers, row_numbers;
+	struct hash_map key_numbers;
 	struct page_key *keys;
 	size_t key_cap;
 	struct page_row *rows;
 	size_t row_cnt, row_cap;
 	size_t bin;		/* of the row before */
-	bool is_ranking;	/* the first scan of a sparse table */
-	bool is_partial;	/* in which only rows with some of the measure were kept */
-	bool is_named;		/* those who have rows are known */
+	bool is_crowded;	/* a sparse table is scanned twice */
+	bool is_named;		/* those who have rows are known, and */
+	struct hash_map kept;	/* (name, 0): others keep these */
+	/* for the second scan: by dense task, + 1, the one whose row it counts in; 0: not known yet */
+	uint32_t *merged;
+	struct hash_map merged_names;	/* (what stands for others, 0) */
+	uint32_t *firsts;		/* of these, by number: the task that has their rows */
+	size_t first_cap;
 };
 
 static int column_of(const struct table_def *t, const char *name)
@@ -92,8 +104,7 @@ static int key_add(struct page_rows *p, uint32_t *key, unsigned int column, uint
 		return ret;
 	if (array_reserve(&p->keys, &p->key_cap, *key + 1) < 0)
 		return -ENOMEM;
-	p->keys[*key] = (struct page_key){ .before = before, .column = column, .value = value,
-					.others = NULL_VALUE };
+	p->keys[*key] = (struct page_key){ .before = before, .column = column, .value = value };
 	return 0;
 }
 
@@ -135,6 +146,40 @@ static bool is_task(const struct page_rows *p, unsigned int column)
 	return !strcmp(name, "upid") || !strcmp(name, "utid");
 }
 
+/* The name of a key's task, if it has a known one; its address is the same each time. */
+static const char *name_of(struct page_rows *p, const struct page_key *k)
+{
+	const struct dense_ids *ids = &p->a->ids;
+	const char *name = NULL;
+	uint32_t task;
+
+	if (k->value == NULL_VALUE || !is_task(p, k->column))
+		return NULL;
+	if (p->def->keys[k->column][1] == 't') {
+		task = dense_thread(ids, (uint32_t)k->value);
+		name = dense_thread_row(ids, task) ? dense_thread_comm(ids, task) : NULL;
+	} else {
+		task = dense_process(ids, (uint32_t)k->value);
+		name = dense_process_row(ids, task) ? dense_process_comm(ids, task) : NULL;
+	}
+	return name ? strpool_put(p->texts, name) : NULL;
+}
+
+/* Returns what stands for a key's task without rows of its own: its name, if that is kept. */
+static uint64_t others_of(struct page_rows *p, struct page_key *k)
+{
+	uint32_t n;
+
+	if (!k->has_others) {
+		const char *name = name_of(p, k);
+
+		k->others = name && hash_map_find(&p->kept, (uintptr_t)name, 0, &n) ?
+				    (uintptr_t)name : NULL_VALUE;
+		k->has_others = true;
+	}
+	return k->others;
+}
+
 /* The same key, of nobody's. */
 static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
 {
@@ -142,7 +187,7 @@ static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
 	int r = 0;
 
 	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before)
-		values[i] = is_task(p, i) ? p->keys[key].others : p->keys[key].value;
+		values[i] = is_task(p, i) ? others_of(p, &p->keys[key]) : p->keys[key].value;
 	*ret = UINT32_MAX;
 	for (unsigned int i = 0; i < p->key_cnt && r >= 0; i++)
 		r = key_add(p, ret, i, values[i]);
@@ -157,23 +202,21 @@ static struct page_key *ranked_key(const struct page_rows *p, uint32_t key)
 	return &p->keys[key];
 }
 
+/* Rows of a bin are neighbours. */
 static int row_add(struct page_rows *p, size_t bin, uint32_t key, const int64_t *values)
 {
-	struct page_row *row;
-	uint32_t n;
-	int ret = hash_map_intern(&p->row_numbers, bin, key, &n);
+	struct page_key *k = &p->keys[key];
+	struct page_row *row = k->last ? &p->rows[k->last - 1] : NULL;
 
-	if (ret < 0)
-		return ret;
-	if (ret) {
+	if (!row || row->bin != bin) {
 		if (array_reserve(&p->rows, &p->row_cap, p->row_cnt + 1) < 0)
 			return -ENOMEM;
 		row = &p->rows[p->row_cnt++];
 		*row = (struct page_row){ .bin = bin, .key = key };
 		memcpy(row->values, values, p->value_cnt * sizeof(*values));
+		k->last = p->row_cnt;
 		return 0;
 	}
-	row = &p->rows[n];
 	for (unsigned int i = 0; i < p->value_cnt; i++) {
 		if (!p->is_max[i])
 			row->values[i] += values[i];
@@ -219,26 +262,72 @@ static int take_row(struct page_rows *p, const struct cell *row)
 	for (unsigned int i = 0; i < p->value_cnt; i++)
 		values[i] = row[p->value_cols[i]].type == VALUE_NULL ? -p->is_max[i] :
 								      row[p->value_cols[i]].i;
-	if (p->is_ranking)
-		ranked_key(p, key)->rows++;
-	if (p->is_ranking && !measure(p, values)) {
-		p->is_partial |= p->row_cnt >= ROWS_KEPT;
-		if (p->is_partial)
-			return 0;
-	}
 	if (p->is_named && !ranked_key(p, key)->is_named)
 		ret = key_of_others(p, key, &key);
 	return ret < 0 ? ret : row_add(p, p->bin, key, values);
 }
 
+/* ---- the second scan of a sparse table ---- */
+
+/* Its only key is one of threads, or of processes. */
+static bool is_of_threads(const struct page_rows *p)
+{
+	return p->def->keys[0][1] == 't';
+}
+
+static size_t task_cnt(const struct page_rows *p)
+{
+	return is_of_threads(p) ? p->a->ids.thread_cnt : p->a->ids.process_cnt;
+}
+
+/* The first task that others of this name, or without a kept one, were found with. */
+static int merge_others(struct page_rows *p, uint64_t others, uint32_t task, uint32_t *ret)
+{
+	uint32_t n;
+	int r = hash_map_intern(&p->merged_names, others, 0, &n);
+
+	if (r < 0 || array_reserve(&p->firsts, &p->first_cap, n + 1ull) < 0)
+		return -ENOMEM;
+	if (r)
+		p->firsts[n] = task;
+	*ret = p->firsts[n];
+	return 0;
+}
+
+/* For struct group_merge: the task in whose row a dense task counts. */
+static uint32_t merge_task(void *ctx, uint32_t task)
+{
+	struct page_rows *p = ctx;
+	uint32_t key = UINT32_MAX, into = task;
+	uint64_t id;
+
+	if (!p->merged)
+		p->merged = calloc(task_cnt(p), sizeof(*p->merged));
+	if (!p->merged)
+		return GROUPING_FAILED;
+	if (p->merged[task])
+		return p->merged[task] - 1;
+	id = is_of_threads(p) ? dense_utid(&p->a->ids, task) : dense_upid(&p->a->ids, task);
+	if (key_add(p, &key, 0, id) < 0)
+		return GROUPING_FAILED;
+	if (!p->keys[key].is_named && merge_others(p, others_of(p, &p->keys[key]), task, &into) < 0)
+		return GROUPING_FAILED;
+	p->merged[task] = into + 1;
+	return into;
+}
+
 /* with: rows that the same scan finds; or NULL. */
 static int scan(struct page_rows *p, struct page_rows *with, struct err *e)
 {
-	struct table_query q = { .from_ns = INT64_MIN, .to_ns = INT64_MAX };
+	struct table_query q = { .from_ns = INT64_MIN, .to_ns = INT64_MAX,
+				 .is_of_activity = p->is_crowded && !p->is_named };
+	const struct group_merge merge = { merge_task, p };
 	struct table_scan s = { 0 };
 	const struct cell *row;
 	int ret;
 
+	if (p->is_crowded && p->is_named)
+		q.merge = &merge;
 	cell_int(&q.args[0], context_rel(p->a, p->a->bin_edges[0]));
 	cell_int(&q.args[1], context_rel(p->a, p->a->bin_edges[p->a->bin_cnt]));
 	cell_int(&q.args[2], WINDOW_OWN_BINS);
@@ -289,6 +378,7 @@ static void name_leaders(struct page_rows *p)
 
 /* The processes of a name. */
 struct page_name {
+	const char *text;
 	uint64_t total;		/* what those have together that have no rows of their own */
 	bool is_kept;
 };
@@ -300,44 +390,6 @@ static int by_name_total(const void *a, const void *b)
 
 	return x->total != y->total ? (x->total < y->total) - (x->total > y->total) :
 				      (x > y) - (x < y);
-}
-
-/* The name of a key's task, if it has a known one; its address is the same each time. */
-static const char *name_of(struct page_rows *p, const struct page_key *k)
-{
-	const struct dense_ids *ids = &p->a->ids;
-	const char *name = NULL;
-	uint32_t task;
-
-	if (k->value == NULL_VALUE || !is_task(p, k->column))
-		return NULL;
-	if (p->def->keys[k->column][1] == 't') {
-		task = dense_thread(ids, (uint32_t)k->value);
-		name = dense_thread_row(ids, task) ? dense_thread_comm(ids, task) : NULL;
-	} else {
-		task = dense_process(ids, (uint32_t)k->value);
-		name = dense_process_row(ids, task) ? dense_process_comm(ids, task) : NULL;
-	}
-	return name ? strpool_put(p->texts, name) : NULL;
-}
-
-/* Keys without rows of their own get the name of their process, if it is kept. */
-static int give_names(struct page_rows *p, struct page_key *const *ranking, size_t cnt,
-		      struct hash_map *numbers, const struct page_name *names)
-{
-	uint32_t n;
-	int r = 0;
-
-	for (size_t i = 0; i < cnt && r >= 0; i++) {
-		const char *text = ranking[i]->is_named ? NULL : name_of(p, ranking[i]);
-
-		if (!text)
-			continue;
-		r = hash_map_intern(numbers, (uintptr_t)text, 0, &n);
-		if (r >= 0 && names[n].is_kept)
-			ranking[i]->others = (uintptr_t)text;
-	}
-	return r < 0 ? r : 0;
 }
 
 /*
@@ -359,6 +411,7 @@ static int name_others(struct page_rows *p, struct page_key *const *ranking, siz
 		r = text ? hash_map_intern(&numbers, (uintptr_t)text, 0, &n) : 0;
 		if (!text || r < 0)
 			continue;
+		names[n].text = text;
 		names[n].is_kept |= ranking[i]->is_named;
 		names[n].total += ranking[i]->is_named ? 0 : ranking[i]->total;
 	}
@@ -366,14 +419,39 @@ static int name_others(struct page_rows *p, struct page_key *const *ranking, siz
 		order[i] = &names[i];
 	if (r >= 0)
 		qsort(order, numbers.cnt, sizeof(struct page_name *), by_name_total);
-	for (size_t i = 0; i < numbers.cnt && i < names_kept && r >= 0; i++)
-		order[i]->is_kept = true;
-	if (r >= 0)
-		r = give_names(p, ranking, cnt, &numbers, names);
+	for (size_t i = 0; i < numbers.cnt && r >= 0; i++)
+		if (i < names_kept || order[i]->is_kept)
+			r = hash_map_intern(&p->kept, (uintptr_t)order[i]->text, 0, &n);
 	hash_map_done(&numbers);
 	free(order);
 	free(names);
 	return r < 0 ? r : 0;
+}
+
+/* Returns how many bins a key's task lived in: it has a row in each. */
+static size_t bins_of_life(const struct page_rows *p, const struct page_key *k)
+{
+	const uint64_t *edges = p->a->bin_edges;
+	const struct dense_ids *ids = &p->a->ids;
+	uint64_t from = 0, to = 0;
+
+	if (is_of_threads(p)) {
+		const struct trace_thread *t =
+			dense_thread_row(ids, dense_thread(ids, (uint32_t)k->value));
+
+		if (t)
+			from = t->start_ns, to = t->end_ns;
+	} else {
+		const struct trace_process *r =
+			dense_process_row(ids, dense_process(ids, (uint32_t)k->value));
+
+		if (r)
+			from = r->start_ns, to = r->end_ns;
+	}
+	/* the last edge is the window's end */
+	to = to ? lower_bound_plain(edges, p->a->bin_cnt, to) : p->a->bin_cnt;
+	from = lower_bound_plain(edges, p->a->bin_cnt, from + 1);
+	return to - (from ? from - 1 : 0) + !to;
 }
 
 static int name_keys(struct page_rows *p, size_t rows_wanted)
@@ -388,11 +466,15 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 		struct page_key *k = ranked_key(p, p->rows[i].key);
 
 		k->total += (uint64_t)measure(p, p->rows[i].values);
-		k->rows += !p->is_ranking;
+		k->rows++;
 	}
-	for (size_t i = 0; i < cnt; i++)
-		if (p->keys[i].rows)
-			ranking[n++] = &p->keys[i];
+	for (size_t i = 0; i < cnt; i++) {
+		if (!p->keys[i].rows)
+			continue;
+		ranking[n++] = &p->keys[i];
+		if (p->is_crowded)
+			p->keys[i].rows = bins_of_life(p, &p->keys[i]);
+	}
 	qsort(ranking, n, sizeof(*ranking), by_total);
 	for (size_t i = 0; i < n && (rows += ranking[i]->rows) <= rows_wanted; i++)
 		ranking[i]->is_named = true;
@@ -407,7 +489,8 @@ static void forget_rows(struct page_rows *p)
 {
 	p->rows = NULL;
 	p->row_cnt = p->row_cap = p->bin = 0;
-	hash_map_clear(&p->row_numbers);
+	for (size_t i = 0; i < p->key_numbers.cnt; i++)
+		p->keys[i].last = 0;
 }
 
 /* Adds up the rows of all others. */
@@ -477,15 +560,18 @@ static void drop(struct page_rows *p)
 	free(p->rows);
 	free(p->keys);
 	hash_map_done(&p->key_numbers);
-	hash_map_done(&p->row_numbers);
+	hash_map_done(&p->kept);
+	free(p->merged);
+	free(p->firsts);
+	hash_map_done(&p->merged_names);
 	strpool_free(p->texts);
 }
 
 static int init(struct page_rows *p, struct analysis *a, const struct page_rows_def *def)
 {
-	*p = (struct page_rows){ .a = a, .def = def, .table = table_find(def->table),
-				 .is_ranking = def->is_sparse };
+	*p = (struct page_rows){ .a = a, .def = def, .table = table_find(def->table) };
 	find_columns(p);
+	p->is_crowded = def->is_sparse && task_cnt(p) > ROWS_KEPT / a->bin_cnt;
 	return strpool_new(&p->texts);
 }
 
@@ -495,10 +581,9 @@ static int finish(struct page_rows *p, const struct row_sink *out, size_t rows_w
 {
 	int ret = p->def->ranked ? name_keys(p, rows_wanted * p->def->ranked) : 0;
 
-	if (!ret && p->is_partial) {
+	if (!ret && p->is_crowded) {
 		free(p->rows);
 		forget_rows(p);
-		p->is_ranking = false;
 		p->is_named = true;
 		ret = scan(p, NULL, e);
 	} else if (!ret && p->def->ranked) {

@@ -31,7 +31,10 @@ struct page_rows_def {
 	/* columns that add up, or ^ and a column whose largest counts */
 	const char *values[PAGE_VALUES_MAX];
 	unsigned int measured;		/* the measure is the sum of so many of the first */
-	/* most rows have nothing of the measure: who has rows is found out first */
+	/*
+	 * Most rows have nothing of the measure, which is activity (struct table_query); the only
+	 * key is a task, and all values add up.
+	 */
 	bool is_sparse;
 	/* another one of the same table, which comes behind it: one scan finds the rows of both */
 	const struct page_rows_def *with;

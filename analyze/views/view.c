@@ -145,6 +145,8 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 		ret = view->open(v, q, e);
 	else if (!ret && def->arg_cnt > 3)
 		ret = window_grouping(&v->groups, a, &q->args[3], e);
+	v->groups.merge = q->merge;
+	v->is_of_activity = q->is_of_activity;
 	v->bin = v->w.first_bin;
 	return ret ?: begin(v, e);
 }

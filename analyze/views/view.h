@@ -87,6 +87,7 @@ struct view {
 	uint64_t bin_from_ns, bin_to_ns;	/* of the bin that was asked for last */
 	uint64_t row_bin;		/* the bin of the rows that are given out */
 	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
+	bool is_of_activity;		/* as the query has it */
 	struct rowbuf *out;		/* during a step */
 	struct fold_target target;	/* of a view of sums */
 	const struct fold_sums_def *own_sums;	/* open() may set other sums than the def's */

@@ -19,8 +19,16 @@
 #include "model/call.h"
 #include "table_columns.h"
 
+static int place_state(struct view *v, const struct fold_key *key, struct view_place *ret)
+{
+	enum thread_state state = key->b & 15;
+
+	return v->is_of_activity && (state == THREAD_SLEEPING || state == THREAD_STOPPED) ?
+		       0 : view_place_thread(v, key, ret);
+}
+
 static const struct view_def states_view = {
-	.fold = &fold_states, .is_sorted = true, .place = view_place_thread,
+	.fold = &fold_states, .is_sorted = true, .place = place_state,
 };
 
 const struct table_def table_thread_states = VIEW_TABLE(THREAD_STATES, states_view, struct view);
