@@ -71,7 +71,7 @@ struct table_query {
 	struct cell args[TABLE_ARG_MAX];	/* VALUE_NULL: not given */
 	/* of thread_states(): time asleep or stopped may be left out, and with it rows */
 	bool is_of_activity;
-	const struct group_merge *merge;	/* of functions with groups that are tasks, or NULL */
+	const struct group_merge *merge;	/* of groups that are tasks; or NULL */
 };
 
 /* For window: rows of an instant, and of an interval. */

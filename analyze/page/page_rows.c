@@ -58,7 +58,7 @@ struct page_rows {
 	bool is_crowded;	/* a sparse table is scanned twice */
 	bool is_named;		/* those who have rows are known, and */
 	struct hash_map kept;	/* (name, 0): others keep these */
-	/* for the second scan: by dense task, + 1, the one whose row it counts in; 0: not known yet */
+	/* in the second scan, by dense task: the one whose row it counts in, + 1; 0: not known */
 	uint32_t *merged;
 	struct hash_map merged_names;	/* (what stands for others, 0) */
 	uint32_t *firsts;		/* of these, by number: the task that has their rows */
