@@ -103,6 +103,8 @@ unnamed = [(r["start_ns"], r["named_ns"]) for r in A.sql(
     "SELECT p.start_ns, max(e.ts_ns) AS named_ns FROM processes p JOIN task_events e USING (upid) WHERE e.type IN ('exec', 'rename') AND p.start_ns NOT NULL GROUP BY upid")]
 while any(start < TO <= named for start, named in unnamed):
     TO = min(named for start, named in unnamed if start < TO <= named) + 1
+# What an event behind the window tells of a thread inside it, a part does not know: no such end either.
+TO = next((at for at in range(TO, TO + 50_000_000, 1_000_000) if not A.told_behind(at)), TO)
 LIMIT = 24_000_000
 run("cut", "-i", A.path, "-o", tmp + "/part", *A.window(FROM, TO))
 run("bundle", "--redact", "--salt", "one", "--max-size", "24MB", "-i", tmp + "/part", "-o", tmp + "/public.zip")

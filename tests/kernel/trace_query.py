@@ -175,6 +175,16 @@ class Trace:
                         " FROM switches WINDOW w AS (PARTITION BY cpu ORDER BY ts_ns))"
                         " WHERE utid <> came AND iif(stay_ns, ts_ns - stay_ns < from_ns, iif(utid, came_ns < ts_ns, came_ns < from_ns))")
 
+    def told_behind(self, at_ns):
+        """
+        pids of threads off the CPUs at this instant of which only an event behind it tells that they had a CPU unseen since:
+        their time is unknown, but not in a cut that ends here (schema/LIMITS.md). Hidden tasks cause it; see unknown_ns().
+        """
+        return {r["pid"] for r in self.sql(
+            "SELECT DISTINCT p.pid FROM thread_states(%d, %d, 0, 'thread') s JOIN threads h ON h.utid = s.utid JOIN processes p ON p.upid = h.upid"
+            " WHERE s.unknown_ns > 0 AND h.utid NOT IN (%s) AND (EXISTS (SELECT 1 FROM wakeups w WHERE w.target_utid = h.utid AND w.ts_ns >= %d)"
+            " OR EXISTS (SELECT 1 FROM switches w WHERE w.utid = h.utid AND w.ts_ns >= %d))" % (at_ns - 1, at_ns, HIDDEN, at_ns, at_ns))}
+
     def balance(self, classes):
         """read + lost = attempted, per class: {class: (attempted, read, lost)}"""
         ret = {}
