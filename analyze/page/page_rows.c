@@ -2,9 +2,10 @@
 /*
  * A key is numbered column by column: (number so far, next value) gets the next number.
  *
- * A sparse table may have a row per bin of each thread that sleeps, of which the page shows few. So
- * where there are many threads, the first scan finds only what counts for the ranking, and the
- * second one adds up all that have no rows of their own (merge_task).
+ * Of many rows the first scan keeps only what counts for the ranking, and the second one adds up
+ * all that have no rows of their own. A sparse table may have a row per bin of each thread that
+ * sleeps, of which the page shows few: then the first scan leaves out sleeps, and the second one
+ * makes one row of all others (merge_task).
  */
 #include "analyze/page/page_rows.h"
 
@@ -21,7 +22,8 @@
 #include "base/strpool.h"
 
 #define NULL_VALUE UINT64_MAX
-#define ROWS_KEPT 250000	/* a sparse table that may have more is scanned twice */
+#define ROWS_SPARSE 250000	/* a sparse table that may have more is scanned twice, */
+#define ROWS_KEPT 500000	/* and so is any table that has more */
 #define NAMES_KEPT 30	/* of processes that have no rows of their own, at most */
 #define SCAN_TRIES 3	/* an index that proves damaged is made anew */
 
@@ -55,7 +57,9 @@ struct page_rows {
 	struct page_row *rows;
 	size_t row_cnt, row_cap;
 	size_t bin;		/* of the row before */
+	struct page_row leader;	/* of its bin so far: the key and, as first value, its measure */
 	bool is_crowded;	/* a sparse table is scanned twice */
+	bool is_counted;	/* there were too many rows to keep */
 	bool is_named;		/* those who have rows are known, and */
 	struct hash_map kept;	/* (name, 0): others keep these */
 	/* in the second scan, by dense task: the one whose row it counts in, + 1; 0: not known */
@@ -235,6 +239,53 @@ static int64_t measure(const struct page_rows *p, const int64_t *values)
 	return sum;
 }
 
+/* The one that leads in a bin has rows of its own. */
+static void name_leader(struct page_rows *p)
+{
+	if (p->leader.values[0])
+		ranked_key(p, p->leader.key)->is_named = true;
+	p->leader.values[0] = 0;
+}
+
+static void count_row(struct page_rows *p, size_t bin, uint32_t key, const int64_t *values)
+{
+	struct page_key *k = ranked_key(p, key);
+	int64_t m = measure(p, values);
+
+	k->total += (uint64_t)m;
+	k->rows++;
+	if (p->leader.bin != bin)
+		name_leader(p);
+	if (m > p->leader.values[0])
+		p->leader = (struct page_row){ .bin = bin, .key = key, .values = { m } };
+}
+
+static void forget_rows(struct page_rows *p)
+{
+	p->rows = NULL;
+	p->row_cnt = p->row_cap = p->bin = 0;
+	for (size_t i = 0; i < p->key_numbers.cnt; i++)
+		p->keys[i].last = 0;
+}
+
+static void count_rows(struct page_rows *p)
+{
+	for (size_t i = 0; i < p->row_cnt; i++)
+		count_row(p, p->rows[i].bin, p->rows[i].key, p->rows[i].values);
+}
+
+/* From here on rows are not kept. */
+static void begin_to_count(struct page_rows *p)
+{
+	size_t bin = p->bin;
+
+	count_rows(p);
+	free(p->rows);
+	forget_rows(p);
+	p->bin = bin;
+	p->is_counted = true;
+}
+
 static bool is_left_out(const struct page_rows *p, const struct cell *row)
 {
 	const struct cell *c = &row[p->without_col];
@@ -264,6 +315,12 @@ static int take_row(struct page_rows *p, const struct cell *row)
 								      row[p->value_cols[i]].i;
 	if (p->is_named && !ranked_key(p, key)->is_named)
 		ret = key_of_others(p, key, &key);
+	if (!p->is_named && p->def->ranked && p->row_cnt >= ROWS_KEPT)
+		begin_to_count(p);
+	if (p->is_counted && !p->is_named) {
+		count_row(p, p->bin, key, values);
+		return 0;
+	}
 	return ret < 0 ? ret : row_add(p, p->bin, key, values);
 }
 
@@ -356,26 +413,6 @@ static int by_total(const void *a, const void *b)
 				      (x > y) - (x < y);
 }
 
-/* The one that leads in each bin; rows of a bin are neighbours. */
-static void name_leaders(struct page_rows *p)
-{
-	const struct page_row *best = NULL;
-
-	for (size_t i = 0; i < p->row_cnt; i++) {
-		const struct page_row *r = &p->rows[i];
-
-		if (!measure(p, r->values) ||
-		    (best && best->bin == r->bin &&
-		     measure(p, best->values) >= measure(p, r->values)))
-			continue;
-		if (best && best->bin != r->bin)
-			ranked_key(p, best->key)->is_named = true;
-		best = r;
-	}
-	if (best)
-		ranked_key(p, best->key)->is_named = true;
-}
-
 /* The processes of a name. */
 struct page_name {
 	const char *text;
@@ -462,12 +499,7 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 
 	if (!ranking)
 		return -ENOMEM;
-	for (size_t i = 0; i < p->row_cnt; i++) {
-		struct page_key *k = ranked_key(p, p->rows[i].key);
-
-		k->total += (uint64_t)measure(p, p->rows[i].values);
-		k->rows++;
-	}
+	count_rows(p);
 	for (size_t i = 0; i < cnt; i++) {
 		if (!p->keys[i].rows)
 			continue;
@@ -478,19 +510,11 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 	qsort(ranking, n, sizeof(*ranking), by_total);
 	for (size_t i = 0; i < n && (rows += ranking[i]->rows) <= rows_wanted; i++)
 		ranking[i]->is_named = true;
-	name_leaders(p);
+	name_leader(p);
 	names_kept = rows_wanted / (2 * p->a->bin_cnt);
 	ret = name_others(p, ranking, n, names_kept < NAMES_KEPT ? names_kept : NAMES_KEPT);
 	free(ranking);
 	return ret;
-}
-
-static void forget_rows(struct page_rows *p)
-{
-	p->rows = NULL;
-	p->row_cnt = p->row_cap = p->bin = 0;
-	for (size_t i = 0; i < p->key_numbers.cnt; i++)
-		p->keys[i].last = 0;
 }
 
 /* Adds up the rows of all others. */
@@ -571,7 +595,7 @@ static int init(struct page_rows *p, struct analysis *a, const struct page_rows_
 {
 	*p = (struct page_rows){ .a = a, .def = def, .table = table_find(def->table) };
 	find_columns(p);
-	p->is_crowded = def->is_sparse && task_cnt(p) > ROWS_KEPT / a->bin_cnt;
+	p->is_crowded = def->is_sparse && task_cnt(p) > ROWS_SPARSE / a->bin_cnt;
 	return strpool_new(&p->texts);
 }
 
@@ -581,7 +605,7 @@ static int finish(struct page_rows *p, const struct row_sink *out, size_t rows_w
 {
 	int ret = p->def->ranked ? name_keys(p, rows_wanted * p->def->ranked) : 0;
 
-	if (!ret && p->is_crowded) {
+	if (!ret && (p->is_crowded || p->is_counted)) {
 		free(p->rows);
 		forget_rows(p);
 		p->is_named = true;
