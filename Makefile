@@ -46,7 +46,7 @@ else ifdef MUTATED
 # the library is a shared object, so that a changed file costs no more than that object, and notes which of its code
 # runs (tests/mutate_operators.py)
 B := build-san/mutate
-CFLAGS ?= -O1 -g1
+CFLAGS ?= -O1 -g1 -Wno-format-truncation -Wno-clobbered
 SANFLAGS := -fPIC
 else ifdef STATIC
 B := build/static
