@@ -105,6 +105,7 @@ void fold_sums_done(struct fold_sums *s)
 	for (size_t i = 0; i < s->used; i++)
 		fold_sum_done(s->def, fold_sums_at(s, i)->sum);
 	free(s->rows);
+	free(s->order);
 	hash_map_done(&s->map);
 	*s = (struct fold_sums){ 0 };
 }
@@ -163,8 +164,8 @@ static void swap_rows(struct fold_sums *s, size_t i, size_t k)
 	}
 }
 
-/* Removes the rows below the limit. A row that stays may swap memory with another one. */
-static int keep_rest(struct fold_sums *s, uint64_t below_a)
+/* A row that stays may swap memory with another one. */
+int fold_sums_drop(struct fold_sums *s, uint64_t below_a)
 {
 	size_t cnt = s->map.cnt, kept = 0, i;
 	uint32_t number;
@@ -184,34 +185,33 @@ static int keep_rest(struct fold_sums *s, uint64_t below_a)
 	return 0;
 }
 
-int fold_sums_each(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
-		   void *ctx)
+int fold_sums_order(struct fold_sums *s, uint64_t below_a, bool by_number)
 {
-	struct fold_row **order = malloc((s->map.cnt + 1) * sizeof(*order));
-	size_t ready = 0, i;
-	int ret = 0;
+	size_t i;
 
-	if (!order)
+	free(s->order);
+	s->order = malloc((s->map.cnt + 1) * sizeof(*s->order));
+	s->ready = s->given = 0;
+	if (!s->order)
 		return -ENOMEM;
 	for (i = 0; i < s->map.cnt; i++)
 		if (fold_sums_at(s, i)->a < below_a)
-			order[ready++] = fold_sums_at(s, i);
+			s->order[s->ready++] = fold_sums_at(s, i);
 	/* rows often come in order: then there is nothing to sort */
-	for (i = 1; by_number && i < ready; i++)
-		if (compare_rows(&order[i - 1], &order[i]) > 0) {
-			qsort(order, ready, sizeof(*order), compare_rows);
+	for (i = 1; by_number && i < s->ready; i++)
+		if (compare_rows(&s->order[i - 1], &s->order[i]) > 0) {
+			qsort(s->order, s->ready, sizeof(*s->order), compare_rows);
 			break;
 		}
-	for (i = 0; i < ready && ret >= 0; i++)
-		ret = give(ctx, order[i]);
-	free(order);
-	return ret < 0 ? ret : 0;
+	return 0;
 }
 
-int fold_sums_take(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
-		   void *ctx)
+int fold_sums_each(struct fold_sums *s, bool by_number, fold_sums_give give, void *ctx)
 {
-	int ret = fold_sums_each(s, below_a, by_number, give, ctx);
+	struct fold_row *r;
+	int ret = fold_sums_order(s, UINT64_MAX, by_number);
 
-	return ret < 0 ? ret : keep_rest(s, below_a);
+	while (ret >= 0 && (r = fold_sums_next(s)))
+		ret = give(ctx, r);
+	return ret < 0 ? ret : 0;
 }

@@ -28,6 +28,8 @@ struct fold_sums {
 	char *rows;			/* of row_bytes each */
 	size_t row_bytes, cap, used;	/* used: rows that have been sums, and may own memory */
 	size_t last;			/* the row that was asked for last, if there is any */
+	struct fold_row **order;	/* of rows that are handed out */
+	size_t ready, given;		/* how many these are, and how many were */
 	uint32_t recent[FOLD_SUMS_RECENT];	/* rows asked for lately, by a hash of the pair */
 };
 
@@ -76,11 +78,17 @@ void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out);
 int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in *in);
 
 /*
- * Hands out the rows with a below the limit: in ascending order of (a, b), or in the order in which
- * they came. fold_sums_take() removes them, too. 0, -ENOMEM, or what give() returned.
+ * Puts the rows with a below the limit into an order: ascending by (a, b), or as they came.
+ * fold_sums_next() hands out one after the other, NULL behind the last one; no row may be asked for
+ * meanwhile. fold_sums_drop() removes the rows below a limit. 0 or -ENOMEM.
  */
+int fold_sums_order(struct fold_sums *s, uint64_t below_a, bool by_number);
+static inline struct fold_row *fold_sums_next(struct fold_sums *s)
+{
+	return s->given < s->ready ? s->order[s->given++] : NULL;
+}
+int fold_sums_drop(struct fold_sums *s, uint64_t below_a);
+
+/* Hands out all rows in such an order. 0, -ENOMEM, or what give() returned. */
 typedef int (*fold_sums_give)(void *ctx, struct fold_row *r);
-int fold_sums_each(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
-		   void *ctx);
-int fold_sums_take(struct fold_sums *s, uint64_t below_a, bool by_number, fold_sums_give give,
-		   void *ctx);
+int fold_sums_each(struct fold_sums *s, bool by_number, fold_sums_give give, void *ctx);

@@ -363,6 +363,8 @@ static int put_set(void *ctx, struct fold_row *r)
 /* The same owners may be several sets. */
 static int put_sets(struct memory_job *s)
 {
+	int ret;
+
 	for (size_t i = 0; i < fold_sums_cnt(&s->sets); i++) {
 		const struct fold_row *r = fold_sums_at(&s->sets, i);
 		const struct set_sum *x = (const struct set_sum *)r->sum;
@@ -376,7 +378,9 @@ static int put_sets(struct memory_job *s)
 		*kept = x->growth;
 	}
 	packed_put(&s->out, fold_sums_cnt(&s->kept));
-	return fold_sums_take(&s->kept, UINT64_MAX, true, put_set, s);
+	ret = fold_sums_each(&s->kept, true, put_set, s);
+	fold_sums_clear(&s->kept);
+	return ret;
 }
 
 static int put_sums(struct memory_job *s, uint64_t interval_ns)

@@ -226,13 +226,10 @@ static void give_row(struct view *v, const struct view_place *at, void *sum)
 		view_row(v, at->group, sum);
 }
 
-static int give_sum(void *ctx, struct fold_row *r)
+static void give_sum(struct view *v, struct fold_row *r)
 {
-	struct view *v = ctx;
-
 	v->row_bin = v->w.first_bin + (r->a >> 32);
 	give_row(v, &(struct view_place){ (uint32_t)r->a, r->b }, r->sum);
-	return 0;
 }
 
 static int give_carried(void *ctx, struct fold_row *r)
@@ -246,18 +243,34 @@ static int give_carried(void *ctx, struct fold_row *r)
 
 /* ---- bins ---- */
 
-/* Goes on to the end of the bin; then gives out all bins that are over, which may be more. */
-static int run_sums(struct view *v, struct err *e)
+/* Goes on to the end of the bin: all bins that are over, which may be more, can be given out. */
+static int find_sums(struct view *v, struct err *e)
 {
-	uint64_t decided, next;
+	uint64_t decided;
 	int ret = fold_run_to(&v->run, v->bin_to_ns, &decided, e);
 
 	if (ret < 0)
 		return ret;
-	next = decided < v->w.to_ns ? window_bin(&v->w, decided) : v->w.end_bin;
-	ret = fold_sums_take(&v->sums, (next - v->w.first_bin) << 32, v->def->is_sorted, give_sum,
-			     v);
-	v->bin = next;
+	v->next_bin = decided < v->w.to_ns ? window_bin(&v->w, decided) : v->w.end_bin;
+	v->is_giving = true;
+	return fold_sums_order(&v->sums, (v->next_bin - v->w.first_bin) << 32,
+			       v->def->is_sorted);
+}
+
+/* A step gives out some rows, of bins that may have many. */
+static int run_sums(struct view *v, struct err *e)
+{
+	struct fold_row *r = NULL;
+	int ret = v->is_giving ? 0 : find_sums(v, e);
+
+	for (unsigned int n = 0; ret >= 0 && n < TABLE_BATCH_ROWS && (r = fold_sums_next(&v->sums));
+	     n++)
+		give_sum(v, r);
+	if (ret < 0 || r)
+		return ret;
+	v->is_giving = false;
+	ret = fold_sums_drop(&v->sums, (v->next_bin - v->w.first_bin) << 32);
+	v->bin = v->next_bin;
 	return ret;
 }
 
@@ -268,7 +281,7 @@ static int run_bin(struct view *v, struct err *e)
 				 v->def->run_bin(v, e);
 
 	if (!ret && v->sums.def)
-		ret = fold_sums_each(&v->sums, UINT64_MAX, v->def->is_sorted, give_carried, v);
+		ret = fold_sums_each(&v->sums, v->def->is_sorted, give_carried, v);
 	v->bin++;
 	return ret;
 }

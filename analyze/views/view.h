@@ -86,6 +86,8 @@ struct view {
 	uint64_t bin;			/* the first that has not been given out */
 	uint64_t bin_from_ns, bin_to_ns;	/* of the bin that was asked for last */
 	uint64_t row_bin;		/* the bin of the rows that are given out */
+	bool is_giving;			/* sums of bins before next_bin are given out */
+	uint64_t next_bin;
 	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
 	bool is_of_activity;		/* as the query has it */
 	struct rowbuf *out;		/* during a step */
