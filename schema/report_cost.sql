@@ -1,8 +1,8 @@
 -- view 32: What did recording cost?
 -- note: The recorder samples its counters about once a second; a window gets its share of a
 --   sample's time and bytes. Events and skipped runs count in the window in which their sample
---   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, about one in
---   sixteen. MACHINE % is the share of the time of all CPUs. What the library of --heap took in the
+--   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, one in sixteen
+--   at first and one in 128 later on. MACHINE % is the share of the time of all CPUs. What the library of --heap took in the
 --   programs is an estimate, and is in no other row.
 -- needs: sched? alloc? block?
 -- takes: every sort
@@ -16,9 +16,10 @@
 --                    (of hooks, and of everything, empty if run times were not measured: that needs CAP_SYS_ADMIN)
 --   runs, ns_per_run number of runs of the hook's programs, and mean length of a run
 --   measured         number of runs that were measured. Measuring costs CPU time itself, so the
---                    recorder measures for about 50 ms of every 0.8 s and extrapolates runs and
---                    cpu_ns of hooks by the number of events. cpu_ns of adjacent windows adds up.
---                    runs need not, because each window has its own measured runs per event
+--                    recorder measures for about 50 ms of every 0.8 s, after 3 s of every 6.4 s,
+--                    and extrapolates runs and cpu_ns of hooks by the number of events. cpu_ns of
+--                    adjacent windows adds up. runs need not, because each window has its own
+--                    measured runs per event; without any, runs is empty
 --   events           events read; skipped: runs that the kernel left out
 --   bytes_written    bytes on disk
 --   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most bytes that waited

@@ -305,6 +305,7 @@ static void put_hook_means(struct cut *c)
 			continue;
 		sums[h[i].hook].run_time_ns += h[i].run_time_ns;
 		sums[h[i].hook].sampled_cnt += h[i].sampled_cnt;
+		sums[h[i].hook].sampled_ns += h[i].sampled_ns;
 	}
 	cut_begin_rows(c, c->from_ns);
 	for (i = 0; i < 256; i++) {

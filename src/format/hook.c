@@ -32,9 +32,12 @@ static uint64_t whole_ns(double ns)
 uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean)
 {
 	double ns = (double)row->run_time_ns, cnt = (double)row->sampled_cnt;
+	double length_ns = (double)(row->to_ns - row->from_ns);
 
 	if (!row->sampled_cnt && row->run_time_ns && row->sampled_ns)
-		return whole_ns(ns * (double)(row->to_ns - row->from_ns) / (double)row->sampled_ns);
+		return whole_ns(ns * length_ns / (double)row->sampled_ns);
+	if (!row->sampled_ns && !mean->sampled_cnt && mean->sampled_ns)
+		return whole_ns((double)mean->run_time_ns * length_ns / (double)mean->sampled_ns);
 	if (mean->sampled_cnt) {
 		ns += MEAN_WEIGHT * (double)mean->run_time_ns / (double)mean->sampled_cnt;
 		cnt += MEAN_WEIGHT;

@@ -299,7 +299,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 	bool has_list = false;	/* the command may exit before a slice is written */
 	int err = 0;
 
-	sampler_stats_begin(s->sampler);
+	sampler_stats_begin(s->sampler, s->overhead);
 	for (;;) {
 		int timeout = LOOK_MS;
 
@@ -323,6 +323,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 			return err_set(e, err, "out of memory");
 		if (!cut_ns && slice_is_due(s, now_ns)) {
 			cut_ns = now_ns + AHEAD_NS;
+			sampler_end_usage(s->sampler);
 			err = cut(s, cut_ns, e);
 			if (err)
 				return err;
@@ -333,7 +334,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 				err = err_set(e, -ENOMEM, "out of memory");
 			if (err)
 				return err;
-			sampler_stats_begin(s->sampler);
+			sampler_stats_begin(s->sampler, s->overhead);
 		}
 		if (s->o.tick && now_ns - tick_ns >= TICK_NS) {
 			tick_ns = now_ns;
@@ -379,6 +380,7 @@ static int end(struct session *s, struct err *e)
 	if (err)
 		return err;
 	end_ns = clock_mono_ns() + AHEAD_NS;
+	sampler_end_usage(s->sampler);
 	err = cut(s, end_ns, e);
 	probe_detach(s->probe);
 	heap_ring_end(s->preload.ring);

@@ -291,7 +291,10 @@ static int start_readers(struct session *s, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	err = sampler_new(&s->sampler, s->probe, s->rings, config.ring_bytes, &s->stats_helper,
 			  s->preload.ring, clock_mono_ns());
-	return err ? err_set(e, err, "out of memory") : 0;
+	if (err)
+		return err_set(e, err, "out of memory");
+	sampler_add_helper(s->sampler, user_sites_pid(s->sites));
+	return 0;
 }
 
 /*

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -19,6 +20,12 @@
 #include "format/hook.h"
 #include "ring/heap_ring.h"
 #include "ring/wire_record.h"
+
+enum { STATS_FIRST = 4, STATS_EVERY = 8, HELPERS_MAX = 2 };
+
+struct usage {
+	uint64_t user_ns, sys_ns, helpers_ns;
+};
 
 struct loss_seen {
 	uint64_t full[WIRE_HOOK_MAX], other[WIRE_HOOK_MAX];
@@ -45,11 +52,18 @@ struct sampler {
 	uint64_t left_out[WIRE_HOOK_MAX]; /* see sampler_leave_out(), sampler_drop() */
 	struct trace_hook_stat stats[WIRE_HOOK_MAX];
 	struct trace_cost cost_row;
-	uint64_t user_start_ns, sys_start_ns;	/* used when the recording began */
-	uint64_t user_ns, sys_ns, bytes_written, rss_max_bytes;
+	/* used when the recording began, when the slice began, and when it ended */
+	struct usage at_start, at_begin, at_end;
+	uint64_t bytes_written, rss_max_bytes;
 
 	const struct helper *stats_helper;	/* without a process: there are no statistics */
+	struct {
+		int pid;
+		uint64_t cpu_ns;
+	} helpers[HELPERS_MAX];
+	unsigned int helper_cnt;
 	bool stats_on;
+	unsigned int stats_slice;		/* how many slices have begun */
 	struct probe_run_stats stats_at_begin[WIRE_HOOK_MAX];
 	uint64_t attempted_at_begin[WIRE_HOOK_MAX], stats_begin_ns;
 	uint64_t run_cnt[WIRE_HOOK_MAX], run_time_ns[WIRE_HOOK_MAX];
@@ -73,6 +87,7 @@ int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *ri
 	s->place_cnt = probe_cpu_cnt(probe) + 1;
 	s->look_ns = s->take_ns = now_ns;
 	s->stats_helper = stats_helper;
+	sampler_add_helper(s, stats_helper->pid);
 	s->seen = calloc(s->place_cnt, sizeof(*s->seen));
 	if (!s->seen) {
 		free(s);
@@ -195,9 +210,12 @@ static bool read_counts(struct sampler *s, struct probe_run_stats stats[WIRE_HOO
 	return true;
 }
 
-void sampler_stats_begin(struct sampler *s)
+void sampler_stats_begin(struct sampler *s, bool each)
 {
-	if (!s->stats_helper->pid || s->stats_on || probe_stats_switch(s->stats_helper, true))
+	unsigned int nth = s->stats_slice++;
+
+	if ((!each && nth >= STATS_FIRST && nth % STATS_EVERY) || !s->stats_helper->pid ||
+	    s->stats_on || probe_stats_switch(s->stats_helper, true))
 		return;
 	s->stats_on = read_counts(s, s->stats_at_begin, s->attempted_at_begin);
 	s->stats_begin_ns = clock_mono_ns();
@@ -226,13 +244,37 @@ void sampler_stats_end(struct sampler *s)
 	}
 }
 
-static void own_usage(uint64_t *user_ns, uint64_t *sys_ns)
+void sampler_add_helper(struct sampler *s, int pid)
+{
+	if (pid && s->helper_cnt < HELPERS_MAX)
+		s->helpers[s->helper_cnt++].pid = pid;
+}
+
+/* All that helpers do is done in the kernel. One that is gone keeps what it had. */
+static uint64_t helpers_ns(struct sampler *s)
+{
+	struct timespec ts;
+	clockid_t clock;
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < s->helper_cnt; i++) {
+		if (!clock_getcpuclockid(s->helpers[i].pid, &clock) && !clock_gettime(clock, &ts))
+			s->helpers[i].cpu_ns = ts.tv_sec * 1000000000ULL + ts.tv_nsec;
+		sum += s->helpers[i].cpu_ns;
+	}
+	return sum;
+}
+
+static struct usage usage_now(struct sampler *s)
 {
 	struct rusage ru;
 
 	getrusage(RUSAGE_SELF, &ru);
-	*user_ns = ru.ru_utime.tv_sec * 1000000000ULL + ru.ru_utime.tv_usec * 1000ULL;
-	*sys_ns = ru.ru_stime.tv_sec * 1000000000ULL + ru.ru_stime.tv_usec * 1000ULL;
+	return (struct usage){
+		.user_ns = ru.ru_utime.tv_sec * 1000000000ULL + ru.ru_utime.tv_usec * 1000ULL,
+		.sys_ns = ru.ru_stime.tv_sec * 1000000000ULL + ru.ru_stime.tv_usec * 1000ULL,
+		.helpers_ns = helpers_ns(s),
+	};
 }
 
 void sampler_begin(struct sampler *s, uint64_t start_ns)
@@ -245,9 +287,7 @@ void sampler_begin(struct sampler *s, uint64_t start_ns)
 			s->missed_before[h] = stats[h].missed_cnt;
 	}
 
-	own_usage(&s->user_start_ns, &s->sys_start_ns);
-	s->user_ns = s->user_start_ns;
-	s->sys_ns = s->sys_start_ns;
+	s->at_start = s->at_begin = usage_now(s);
 	s->take_ns = start_ns;
 }
 
@@ -315,7 +355,9 @@ static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring,
 		row.sampled_ns = s->sampled_ns;
 		row.sampled_cnt = s->sampled_cnt[h];
 		add_cost(s, &row);
-		if (!row.attempted_cnt && !row.read_cnt && !row.run_cnt)
+		/* programs that filter all out cost something in slices without statistics, too */
+		if (!row.attempted_cnt && !row.read_cnt && !row.run_cnt &&
+		    (!s->means[h].run_time_ns || s->means[h].sampled_cnt))
 			continue;
 		s->attempted_seen[h] = att;
 		s->kept_seen[h] = kept;
@@ -348,9 +390,15 @@ static uint64_t online_cpus(void)
 	return n > 0 ? (uint64_t)n : 0;
 }
 
+void sampler_end_usage(struct sampler *s)
+{
+	s->at_end = usage_now(s);
+}
+
 int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice)
 {
-	uint64_t user_ns, sys_ns, to_ns = slice->to_ns;
+	const struct usage *from = &s->at_begin, *to = &s->at_end;
+	uint64_t to_ns = slice->to_ns;
 	struct ring_stats ring;
 	int err;
 
@@ -361,12 +409,13 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 		return err;
 	ring_group_stats(s->rings, &ring, true);
 	fill_hook_stats(s, &ring, slice);
-	own_usage(&user_ns, &sys_ns);
 	s->cost.at_ns = to_ns;
-	s->cost.own_ns += user_ns - s->user_ns + sys_ns - s->sys_ns;
+	/* what the helpers use does not become less without a source */
+	s->cost.own_ns += to->user_ns - from->user_ns + to->sys_ns - from->sys_ns;
 	s->cost_row = (struct trace_cost){
 		.from_ns = s->take_ns, .to_ns = to_ns,
-		.user_ns = user_ns - s->user_ns, .sys_ns = sys_ns - s->sys_ns,
+		.user_ns = to->user_ns - from->user_ns,
+		.sys_ns = to->sys_ns - from->sys_ns + to->helpers_ns - from->helpers_ns,
 		.bytes_written = bytes_written - s->bytes_written,
 		.ring_used_max_bytes = ring.used_max_bytes,
 		.ring_size_bytes = s->ring_bytes, .rss_bytes = rss_now_bytes(),
@@ -375,8 +424,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	};
 	if (s->cost_row.rss_bytes > s->rss_max_bytes)
 		s->rss_max_bytes = s->cost_row.rss_bytes;
-	s->user_ns = user_ns;
-	s->sys_ns = sys_ns;
+	s->at_begin = s->at_end;
 	s->bytes_written = bytes_written;
 	s->take_ns = to_ns;
 	if (s->losses_given)
@@ -409,7 +457,8 @@ void sampler_totals(struct sampler *s, struct sampler_totals *ret)
 			ret->lost_cnt[wire_hook_class[h]] += lost;
 		}
 	}
-	ret->user_ns = s->user_ns - s->user_start_ns;
-	ret->sys_ns = s->sys_ns - s->sys_start_ns;
+	ret->user_ns = s->at_begin.user_ns - s->at_start.user_ns;
+	ret->sys_ns = s->at_begin.sys_ns - s->at_start.sys_ns + s->at_begin.helpers_ns -
+		      s->at_start.helpers_ns;
 	ret->rss_max_bytes = s->rss_max_bytes;
 }

@@ -27,11 +27,21 @@ void sampler_free(struct sampler *s);
 int sampler_look(struct sampler *s, uint64_t now_ns);
 
 /*
- * Begin and end of the moment in each slice for which statistics of program run time are switched
- * on.
+ * Begin and end of the moment in a slice for which statistics of program run time are switched on:
+ * in each of the first four slices, then in every eighth unless each is wanted, since switching
+ * them takes longer than all else that a quiet recorder does.
  */
-void sampler_stats_begin(struct sampler *s);
+void sampler_stats_begin(struct sampler *s, bool each);
 void sampler_stats_end(struct sampler *s);
+
+/*
+ * A process whose CPU time is the recorder's, too, as that of the stats_helper is. In the
+ * recorder's pid namespace; 0: none.
+ */
+void sampler_add_helper(struct sampler *s, int pid);
+
+/* The slice's end is now: CPU time that the recorder uses from here on counts in the next slice. */
+void sampler_end_usage(struct sampler *s);
 
 /*
  * Puts the rows since the last call into a slice: losses, hook statistics and cost. They are valid

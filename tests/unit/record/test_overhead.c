@@ -301,6 +301,22 @@ static void test_hook_cost_of_anything_is_a_number(void **state)
 	assert_int_equal(hook_cost_ns(&row, &none), 120);
 }
 
+/* Most intervals have no measurement: the cost is the mean, by events or, without any, by time. */
+static void test_hook_cost_without_a_measurement(void **state)
+{
+	struct hook_mean mean = { 0 };
+	struct trace_hook_stat row = { .to_ns = 20000 };
+
+	assert_int_equal(hook_cost_ns(&row, &mean), 0);
+	hook_mean_add(&mean, &(struct trace_hook_stat){ .run_time_ns = 20, .sampled_ns = 400 });
+	hook_mean_add(&mean, &(struct trace_hook_stat){ .run_time_ns = 30, .sampled_ns = 600 });
+	assert_int_equal(hook_cost_ns(&row, &mean), 1000);
+	mean.sampled_cnt = 5;
+	assert_int_equal(hook_cost_ns(&row, &mean), 0);
+	row.attempted_cnt = 10;
+	assert_int_equal(hook_cost_ns(&row, &mean), 100);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -315,6 +331,7 @@ int main(void)
 		cmocka_unit_test(test_gaps_take_out_what_lies_inside_and_nothing_else),
 		cmocka_unit_test(test_gaps_are_cut_to_slices_without_a_hole),
 		cmocka_unit_test(test_hook_cost_of_anything_is_a_number),
+		cmocka_unit_test(test_hook_cost_without_a_measurement),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
