@@ -159,15 +159,19 @@ class Assessment:
 
     # ---- workloads ----
 
-    def run(self, name, command, sources=None, cwd=None, settle=0.7, loop=None):
-        """Records the command for some seconds; returns (trace, before, after, processes)"""
+    def run(self, name, command, sources=None, cwd=None, settle=0.7, loop=None, resident=0):
+        """Records the command for some seconds, from when it has so much memory; returns (trace, before, after, processes)"""
         group = ref.Cgroup("ebpfrec-assess")
         with Recording(self.scratch, name, sources) as rec:
             tools = ref.Tools(self.seconds, loop)
             workload = group.start(command, cwd)
             try:
                 time.sleep(settle)
-                pids = ref.tree(workload.pid)
+                for _ in range(200):    # 20 s at most
+                    pids = ref.tree(workload.pid)
+                    if not resident or max(((ref.memory_of(p) or {"rss": 0})["rss"] for p in pids), default=0) >= resident:
+                        break
+                    time.sleep(0.1)
                 before = ref.Reading(pids, group, loop)
                 tools.start(pids)
                 ref.sleep_sampling(self.seconds, pids)
@@ -235,7 +239,7 @@ class Assessment:
     def memory(self):
         name = "Memory: stress -m 1 --vm-bytes 256M --vm-keep"
         rec, before, after, pids, tools = self.run("memory", ["stress", "-q", "-m", "1", "--vm-bytes", "256M", "--vm-keep"],
-                                                   "alloc.rss,alloc.vm,task", settle=1.2)
+                                                   "alloc.rss,alloc.vm,task", settle=1.2, resident=255 << 20)
         t = rec.trace
         pid = max(pids, key=lambda p: after.memory.get(p, {}).get("rss", 0))
         m = after.memory[pid]
