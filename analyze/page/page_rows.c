@@ -210,9 +210,11 @@ static struct page_key *ranked_key(const struct page_rows *p, uint32_t key)
 static int row_add(struct page_rows *p, size_t bin, uint32_t key, const int64_t *values)
 {
 	struct page_key *k = &p->keys[key];
-	struct page_row *row = k->last ? &p->rows[k->last - 1] : NULL;
+	struct page_row *row;
 
-	if (!row || row->bin != bin) {
+	/* after forget_rows() it may be another one's */
+	if (!k->last || k->last > p->row_cnt || p->rows[k->last - 1].bin != bin ||
+	    p->rows[k->last - 1].key != key) {
 		if (array_reserve(&p->rows, &p->row_cap, p->row_cnt + 1) < 0)
 			return -ENOMEM;
 		row = &p->rows[p->row_cnt++];
@@ -221,6 +223,7 @@ static int row_add(struct page_rows *p, size_t bin, uint32_t key, const int64_t 
 		k->last = p->row_cnt;
 		return 0;
 	}
+	row = &p->rows[k->last - 1];
 	for (unsigned int i = 0; i < p->value_cnt; i++) {
 		if (!p->is_max[i])
 			row->values[i] += values[i];
@@ -264,8 +267,6 @@ static void forget_rows(struct page_rows *p)
 {
 	p->rows = NULL;
 	p->row_cnt = p->row_cap = p->bin = 0;
-	for (size_t i = 0; i < p->key_numbers.cnt; i++)
-		p->keys[i].last = 0;
 }
 
 static void count_rows(struct page_rows *p)
