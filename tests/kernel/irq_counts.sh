@@ -9,7 +9,8 @@
 # after it is announced: one more per CPU either way. It counts interrupts, the trace handlers: a line with several handlers is
 # only held to the lower bound, and where an interrupt arrives while its handler still runs on another CPU, two can
 # be served by one run: a hundredth, at least 2, may be missing on lines. While a task runs that the kernel hides from BPF,
-# no program does: each of its stretches may lack one, and one more per ms (a tick is 1 to 10 ms) of time that is nobody's.
+# no program does: each of its stretches may lack one, and one more per ms (a tick is 1 to 10 ms) of time that is nobody's, of
+# block requests twenty (a direct read takes 50 us at least, and its interrupt comes to the CPU that the hidden task has).
 # Times: those of a CPU never overlap, so they add up to the window at most; those of a process to its time on CPUs.
 . "$(dirname "$0")/harness.bash"
 
@@ -83,12 +84,14 @@ def served(window):
 least, most = served(inner), served(outer)
 lost = t.one("SELECT coalesce(sum(lost_cnt), 0) FROM losses WHERE source = 'sched.irq'")
 hidden = t.unjoined(*outer) + t.unknown_ns(*outer) // 1_000_000
+hidden_reads = t.unjoined(*outer) + t.unknown_ns(*outer) // 50_000
 soft = "HI TIMER NET_TX NET_RX BLOCK IRQ_POLL TASKLET SCHED HRTIMER RCU".split()
 
 def compare(name, key, grew, merged=0, most_too=True):
-    lo, hi = least.get(key, 0) - cpus, most.get(key, 0) + cpus + merged + lost + hidden
+    may_hide = hidden_reads if name == "softirq BLOCK" or "req" in name else hidden
+    lo, hi = least.get(key, 0) - cpus, most.get(key, 0) + cpus + merged + lost + may_hide
     check("irq: %s is the kernel's count" % name, lo <= grew and (grew <= hi or not most_too),
-          "the kernel counted %d; recorded %d .. %d, %d may be hidden" % (grew, least.get(key, 0), most.get(key, 0), hidden))
+          "the kernel counted %d; recorded %d .. %d, %d may be hidden" % (grew, least.get(key, 0), most.get(key, 0), may_hide))
 
 a, b = table(before["soft"]), table(after["soft"])
 if os.path.exists("/sys/kernel/realtime"):
