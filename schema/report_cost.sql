@@ -2,8 +2,8 @@
 -- note: The recorder samples its counters about once a second; a window gets its share of a
 --   sample's time and bytes. Events and skipped runs count in the window in which their sample
 --   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, one in sixteen
---   at first and one in 128 later on. MACHINE % is the share of the time of all CPUs. What the library of --heap took in the
---   programs is an estimate, and is in no other row.
+--   at first and one in 128 later on. MACHINE % is the share of the time of all CPUs. What the
+--   library of --heap took in the programs is an estimate, and is in no other row.
 -- needs: sched? alloc? block?
 -- takes: every sort
 --
@@ -19,7 +19,8 @@
 --                    recorder measures for about 50 ms of every 0.8 s, after 3 s of every 6.4 s,
 --                    and extrapolates runs and cpu_ns of hooks by the number of events. cpu_ns of
 --                    adjacent windows adds up. runs need not, because each window has its own
---                    measured runs per event; without any, runs is empty
+--                    measured runs per event; without any, runs is empty. Programs that filter most
+--                    out (--only, -p, --offcpu) are extrapolated by time
 --   events           events read; skipped: runs that the kernel left out
 --   bytes_written    bytes on disk
 --   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most bytes that waited
@@ -57,7 +58,7 @@ UNION ALL
 SELECT 1, 'recorder', 'system', sys_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM c WHERE sys_ns IS NOT NULL
 UNION ALL
 SELECT 2, 'kernel', lower(h.hook), run_ns,
-       CAST(round(coalesce(1.0 * attempted * nullif(measured, 0) / nullif(sampled, 0), 1.0 * run_ns * measured / nullif(measured_ns, 0))) AS INTEGER),
+       CAST(round(coalesce(iif(measured / 4 > sampled, NULL, 1.0 * attempted * nullif(measured, 0) / nullif(sampled, 0)), 1.0 * run_ns * measured / nullif(measured_ns, 0))) AS INTEGER),
        round(1.0 * measured_ns / nullif(measured, 0), 1), measured, events, coalesce(m.skipped, 0), NULL, NULL, NULL, NULL
   FROM h LEFT JOIN m USING (hook) WHERE measured > 0 OR events > 0 OR run_ns > 0
 UNION ALL

@@ -303,6 +303,7 @@ static void put_hook_means(struct cut *c)
 	for (i = 0; i < cnt; i++) {
 		if (hook_stat_stays(c, &h[i]))
 			continue;
+		sums[h[i].hook].run_cnt += h[i].run_cnt;
 		sums[h[i].hook].run_time_ns += h[i].run_time_ns;
 		sums[h[i].hook].sampled_cnt += h[i].sampled_cnt;
 		sums[h[i].hook].sampled_ns += h[i].sampled_ns;

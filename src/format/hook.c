@@ -36,7 +36,7 @@ uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean 
 
 	if (!row->sampled_cnt && row->run_time_ns && row->sampled_ns)
 		return whole_ns(ns * length_ns / (double)row->sampled_ns);
-	if (!row->sampled_ns && !mean->sampled_cnt && mean->sampled_ns)
+	if (!row->sampled_ns && hook_mean_filters(mean) && mean->sampled_ns)
 		return whole_ns((double)mean->run_time_ns * length_ns / (double)mean->sampled_ns);
 	if (mean->sampled_cnt) {
 		ns += MEAN_WEIGHT * (double)mean->run_time_ns / (double)mean->sampled_cnt;

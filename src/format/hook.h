@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "format/rows.h"
@@ -20,20 +21,28 @@ const struct hook_name *hook_name_find(unsigned int hook);
 
 /* The mean over many intervals of one hook. All zeros: nothing is known yet. */
 struct hook_mean {
-	uint64_t run_time_ns, sampled_cnt, sampled_ns;
+	uint64_t run_cnt, run_time_ns, sampled_cnt, sampled_ns;
 };
 
 static inline void hook_mean_add(struct hook_mean *m, const struct trace_hook_stat *row)
 {
+	m->run_cnt += row->run_cnt;
 	m->run_time_ns += row->run_time_ns;
 	m->sampled_cnt += row->sampled_cnt;
 	m->sampled_ns += row->sampled_ns;
 }
 
+/* The programs filter most out, so that their runs go with time and not with events. */
+static inline bool hook_mean_filters(const struct hook_mean *m)
+{
+	return m->run_cnt / 4 > m->sampled_cnt;
+}
+
 /*
  * The estimated run time in the row's interval: the time per event measured in the interval (or,
  * with few events, drawn to the mean) times the number of events. For programs that ran without an
- * event (they filtered all out), the time measured in the interval, or else the mean, is scaled to
- * the interval. 0 when nothing is known; at most INT64_MAX.
+ * event (they filtered all out), the measured time is scaled to the interval; without a measurement
+ * in it, that of programs that filter is the mean by time. 0 when nothing is known; at most
+ * INT64_MAX.
  */
 uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean);

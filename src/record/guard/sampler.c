@@ -355,9 +355,9 @@ static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring,
 		row.sampled_ns = s->sampled_ns;
 		row.sampled_cnt = s->sampled_cnt[h];
 		add_cost(s, &row);
-		/* programs that filter all out cost something in slices without statistics, too */
+		/* programs that filter cost something in slices without statistics, too */
 		if (!row.attempted_cnt && !row.read_cnt && !row.run_cnt &&
-		    (!s->means[h].run_time_ns || s->means[h].sampled_cnt))
+		    !hook_mean_filters(&s->means[h]))
 			continue;
 		s->attempted_seen[h] = att;
 		s->kept_seen[h] = kept;

@@ -301,15 +301,19 @@ static void test_hook_cost_of_anything_is_a_number(void **state)
 	assert_int_equal(hook_cost_ns(&row, &none), 120);
 }
 
-/* Most intervals have no measurement: the cost is the mean, by events or, without any, by time. */
+/* Most intervals have no measurement: the cost is the mean, by events or, of filters, by time. */
 static void test_hook_cost_without_a_measurement(void **state)
 {
 	struct hook_mean mean = { 0 };
 	struct trace_hook_stat row = { .to_ns = 20000 };
 
 	assert_int_equal(hook_cost_ns(&row, &mean), 0);
-	hook_mean_add(&mean, &(struct trace_hook_stat){ .run_time_ns = 20, .sampled_ns = 400 });
-	hook_mean_add(&mean, &(struct trace_hook_stat){ .run_time_ns = 30, .sampled_ns = 600 });
+	hook_mean_add(&mean, &(struct trace_hook_stat){ .run_cnt = 9, .run_time_ns = 20,
+							    .sampled_ns = 400 });
+	hook_mean_add(&mean, &(struct trace_hook_stat){ .run_cnt = 9, .run_time_ns = 30,
+							    .sampled_ns = 600 });
+	assert_int_equal(hook_cost_ns(&row, &mean), 1000);
+	mean.sampled_cnt = 3;
 	assert_int_equal(hook_cost_ns(&row, &mean), 1000);
 	mean.sampled_cnt = 5;
 	assert_int_equal(hook_cost_ns(&row, &mean), 0);
