@@ -44,9 +44,10 @@ static int run(void *job)
 
 enum json_rpc { NOT_JSON = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601, NOT_VALID = -32602 };
 
-/* An argument that becomes an option of the same name, and what it means. */
+/* An argument that becomes an option of its name, and what it means. A flag is true or false. */
 struct argument {
 	const char *name, *meaning;
+	bool is_flag;
 };
 
 static const struct argument arguments[] = {
@@ -58,6 +59,7 @@ static const struct argument arguments[] = {
 	{ "tid", "only these TIDs: 12,34" },
 	{ "comm", "only processes of this name; may be a pattern: cc*" },
 	{ "thread", "only threads of this name; may be a pattern: req-*" },
+	{ "workload", "only what was recorded as the workload, and its descendants", true },
 	{ "every", "a row per bin of this length: 100ms" },
 	{ "sort", "largest first by this column; -COLUMN: smallest first" },
 	{ "limit", "rows at most (default: 20)" },
@@ -76,18 +78,18 @@ static const struct tool {
 	  "The traces there are: name, start, length, command, and whether each is complete.",
 	  { NULL }, "", "", false, "" },
 	{ "summary", "What happened in a window and who used the most, with the next question.",
-	  { "report", "summary" }, "from,until,during,pid,comm", "", true,
+	  { "report", "summary" }, "from,until,during,pid,comm,workload", "", true,
 	  "ask the view of a section, such as cpu, waits or io" },
 	{ "why",
 	  "What a process or thread waited for, who held it up and what those did meanwhile, in "
 	  "sentences and tables.",
-	  { "report", "why" }, "from,until,during,pid,tid,comm,thread", "", true,
+	  { "report", "why" }, "from,until,during,pid,tid,comm,thread,workload", "", true,
 	  "ask a shorter window, or the views waits, locks, path" },
 	{ "views", "The views there are, the questions they answer, and their keys for `by`.",
 	  { "report", "--list" }, "", "", false, "" },
 	{ "view", "Rows of one view as CSV; units are in the columns' names.",
 	  { "report", "VIEW", "--format=csv", "--limit=" ROWS_DEFAULT },
-	  "from,until,during,by,pid,tid,comm,thread,every,sort,limit", "view", true,
+	  "from,until,during,by,pid,tid,comm,thread,workload,every,sort,limit", "view", true,
 	  "give a larger limit, a shorter window, another `by`, or --sort" },
 	{ "schema",
 	  "The tables, views and functions of SQL; with `table`, the columns of one.",
@@ -181,11 +183,14 @@ static bool add_options(struct question *q)
 	char buf[32], *option;
 
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++) {
-		const char *text = text_of(q->args, arguments[i].name, buf);
+		const struct argument *a = &arguments[i];
+		const char *text = text_of(q->args, a->name, buf);
 
-		if (!text || !takes(q->tool->takes, arguments[i].name))
+		if (a->is_flag)
+			text = json_is_true(json_object_get(q->args, a->name)) ? "" : NULL;
+		if (!text || !takes(q->tool->takes, a->name))
 			continue;
-		if (asprintf(&option, "--%s=%s", arguments[i].name, text) < 0)
+		if (asprintf(&option, "--%s%s%s", a->name, a->is_flag ? "" : "=", text) < 0)
 			option = NULL;
 		if (!add(q, option))
 			return false;
@@ -505,14 +510,14 @@ static json_t *call(const struct mcp *m, const json_t *params)
 }
 
 static void describe(json_t *properties, json_t *needed, const char *name, const char *meaning,
-		     bool is_needed)
+		     const char *type, bool is_needed)
 {
 	bool is_list = !strcmp(name, "a") || !strcmp(name, "b");
 
 	json_object_set_new(properties, name, is_list ?
-		json_pack("{s:s, s:{s:s}, s:s}", "type", "array", "items", "type", "string",
+		json_pack("{s:s, s:{s:s}, s:s}", "type", "array", "items", "type", type,
 			  "description", meaning) :
-		json_pack("{s:s, s:s}", "type", "string", "description", meaning));
+		json_pack("{s:s, s:s}", "type", type, "description", meaning));
 	if (is_needed)
 		json_array_append_new(needed, json_string(name));
 }
@@ -525,18 +530,18 @@ static json_t *describe_tool(const struct tool *t)
 
 	if (t->of_trace)
 		describe(properties, needed, "trace", "name of a trace, as the tool list has it",
-			 true);
+			 "string", true);
 	for (const char *at = t->needs; *at; at += n + (at[n] == ',')) {
 		n = strcspn(at, ",");
 		snprintf(name, sizeof(name), "%.*s", (int)(n - (*at == '[' ? 2 : 0)),
 			 at + (*at == '['));
 		describe(properties, needed, name, !strcmp(name, "a") || !strcmp(name, "b") ?
-				 "names of traces" : name, *at != '[');
+				 "names of traces" : name, "string", *at != '[');
 	}
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
 		if (takes(t->takes, arguments[i].name))
 			describe(properties, needed, arguments[i].name, arguments[i].meaning,
-				 false);
+				 arguments[i].is_flag ? "boolean" : "string", false);
 	json_object_set_new(properties, "max_bytes",
 			    json_pack("{s:s, s:s}", "type", "integer", "description",
 				      "of the answer at most (default: 8192)"));

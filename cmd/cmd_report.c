@@ -223,6 +223,7 @@ static int check_who(const struct report_options *r)
 	if (!given)
 		given = r->pids.cnt	     ? "--pid"
 			: r->q.comm	     ? "--comm"
+			: r->q.workload	     ? "--workload"
 			: r->q.with_recorder ? "--with-recorder"
 			: r->q.with_idle     ? "--with-idle"
 					     : NULL;
@@ -487,8 +488,8 @@ static int check_named(const struct report_options *o)
 	if (!o->follow_ns || !trace_is_live(o->in.trace))
 		return who_check(&o->in, &o->q, found);
 	if (found != WHO_ALL)
-		say_note("%s: nothing that matches --pid, --comm, --tid and --thread has been "
-			 "recorded yet", input_path(&o->in));
+		say_note("%s: nothing that matches --pid, --comm, --workload, --tid and "
+			 "--thread has been recorded yet", input_path(&o->in));
 	return 0;
 }
 
@@ -587,6 +588,9 @@ static const struct opts_option options[] = {
 	{ 0, "tid", "TID,...", "these threads only", OPTS_CALL, AT(tids), lists_take_ids },
 	{ 0, "thread", "NAME", "threads of this name only; may be a pattern: 'req-*'", OPTS_TEXT,
 	  AT(q.thread) },
+	{ 0, "workload", NULL,
+	  "the workload only: the recorded command, -p, --cgroup, and descendants", OPTS_FLAG,
+	  AT(q.workload) },
 	{ 0, "sort", "COLUMN", "largest first by this column; -COLUMN smallest first", OPTS_CALL,
 	  .take = take_sort },
 	{ 0, "limit", "N",

@@ -61,7 +61,8 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 {
 	const struct report_view *v = r->o->view;
 	const struct report_request *q = &r->o->q;
-	bool of_all = !q->pid_cnt && !q->comm && !q->tid_cnt && !q->thread && !r->o->in.during;
+	bool of_all = !q->pid_cnt && !q->comm && !q->tid_cnt && !q->thread && !q->workload &&
+		      !r->o->in.during;
 	bool is_part = trace_carried_ns(r->trace) || trace_is_cut_short(r->trace);
 	const char *all[NOTE_MAX] = {
 		input_part_note(r->trace),
@@ -483,9 +484,11 @@ char *report_scope(const struct report_options *o)
 		{ "--during", o->in.during }, { "--from", o->in.from }, { "--until", o->in.to },
 	};
 	unsigned int hosts = o->paths.cnt > 1 ? o->paths.cnt : 0, n = 0;
-	char **argv = calloc(2 * (sizeof(given) / sizeof(given[0]) + hosts) + 1, sizeof(*argv));
+	char **argv = calloc(2 * (sizeof(given) / sizeof(given[0]) + hosts) + 2, sizeof(*argv));
 	char *ret;
 
+	if (argv && q->workload)
+		argv[n++] = (char *)"--workload";
 	for (size_t i = 0; argv && i < sizeof(given) / sizeof(given[0]); i++) {
 		if (!given[i][1])
 			continue;

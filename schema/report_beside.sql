@@ -2,8 +2,8 @@
 -- note: Each row is a name that had requests on a device while requests of the report's processes
 --   were in flight there. The columns WITH are about those of the report's requests during which the
 --   name had one, WITHOUT about all others. What is slower with it need not be slow because of it.
--- nobody: This compares the requests of some processes with those of others; give --pid, --comm,
---   --tid or --thread.
+-- nobody: This compares the requests of some processes with those of others; give --workload, --pid,
+--   --comm, --tid or --thread.
 -- needs: block
 -- reach: before
 -- takes: every who threads sort

@@ -152,9 +152,8 @@ SELECT recorder_ns, kernel_ns, round(100.0 * (recorder_ns + kernel_ns) / span.ns
 
 -- section: !Next
 WITH has AS MATERIALIZED (SELECT count(*) > 0 AS workload FROM processes WHERE is_workload),
--- all processes of the workload's names, as in the tables above and in the command
-p AS MATERIALIZED (SELECT upid, comm FROM processes WHERE upid > 3 AND NOT is_kthread
-      AND comm IN (SELECT comm FROM processes, has WHERE is_workload >= workload)),
+-- those of the workload if there is one, as in the command
+p AS MATERIALIZED (SELECT upid, comm FROM processes, has WHERE upid > 3 AND NOT is_kthread AND is_workload >= workload),
 k AS MATERIALIZED (
 	SELECT p.comm AS name, u.kind AS kind, sum(u.wait_ns) AS ns, max(u.span_ns) AS span_ns
 	  FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN p ON p.upid = u.upid, has
@@ -174,7 +173,8 @@ found AS (
 	SELECT name, ns, 'ran for %s', iif(EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns'), 'profile', 'why')
 	  FROM ran WHERE 2 * ns >= span_ns AND NOT EXISTS (SELECT 1 FROM held))
 -- who has no name that a shell takes as it is, has no command
-SELECT printf('%s %s: ebpfrec report %s --comm %s', name,
+SELECT printf('%s %s: ebpfrec report %s --comm %s%s', name,
               printf(what, duration_text(ns)),
-              view, iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name)) AS answer
+              view, iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name),
+              iif(EXISTS (SELECT 1 FROM processes, has WHERE comm = name AND upid > 3 AND is_workload < workload), ' --workload', '')) AS answer
   FROM found WHERE name <> '' AND name NOT GLOB '-*' AND name NOT GLOB '*[^ -~]*' AND name NOT GLOB '*[''*?\[]*'

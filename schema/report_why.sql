@@ -2,7 +2,7 @@
 -- note: The sections say what the threads waited for, what else they did, where they waited
 --   longest for a CPU and who ran there, which requests they made, and who woke them. The last
 --   section, Path, goes back along the wake-ups from the end of the window to its beginning.
--- nobody: This is about all threads together; give --pid, --comm, --tid, --thread or --during.
+-- nobody: This is about all threads together; give --workload, --pid, --comm, --tid, --thread or --during.
 -- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample?
 -- reach: before
 -- index: states sched requests levels
@@ -11,7 +11,7 @@
 -- takes: who threads sort
 -- rows: sums
 --
--- The result has several sections about the report's threads (--pid, --comm, --tid, --thread) in the window:
+-- The result has several sections about the report's threads (--workload, --pid, --comm, --tid, --thread) in the window:
 --   In short           what took the most of their time; the object or system call that half of this is for, and the
 --                      thread that ended half of it; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices;

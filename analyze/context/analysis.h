@@ -220,6 +220,7 @@ struct report_request {
 	const uint32_t *pids, *tids;
 	unsigned int pid_cnt, tid_cnt;
 	const char *comm, *thread;
+	bool workload;			/* processes and threads of the workload only */
 	const char *sort;		/* column, "-col" ascending; NULL: the view's default */
 	uint64_t limit;			/* 0: all */
 	/* with every_ns: rows of 0 where there is none, of each group or in each bin */

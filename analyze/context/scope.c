@@ -29,7 +29,8 @@ static bool process_in(const struct scope_filter *f, const struct trace_process 
 {
 	if ((p->flags & TRACE_TASK_RECORDER) && !f->with_recorder)
 		return false;
-	if (f->workload_only && !(p->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER)))
+	if ((f->workload_only || f->workload) &&
+	    !(p->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER)))
 		return false;
 	return is_listed(f->pids, f->pid_cnt, p->pid) && name_matches(f->comm, p->comm);
 }
@@ -40,7 +41,7 @@ static bool pseudo_in(const struct scope_filter *f, uint32_t id)
 
 	if (f->with_pseudo)
 		return true;
-	if (f->pids || f->tids)
+	if (f->pids || f->tids || f->workload)
 		return false;
 	if (f->comm || f->thread)
 		return (!f->comm || !strcmp(f->comm, name)) &&

@@ -7,7 +7,7 @@
  *
  * Without a filter everything is in scope: SQL sees it all. By default a report leaves out the
  * recorder, the idle task and what --only left out. [unknown] and [irq] are in scope unless the
- * filter has an id or a name. Threads: one.
+ * filter has an id or a name, or is of the workload. Threads: one.
  */
 #pragma once
 
@@ -26,6 +26,7 @@ struct scope_filter {
 	const uint32_t *pids, *tids;	/* NULL: all */
 	unsigned int pid_cnt, tid_cnt;
 	const char *comm, *thread;	/* exact name or GLOB pattern; NULL: all */
+	bool workload;			/* the workload's */
 	bool with_recorder, with_idle;
 	bool workload_only; /* --only: other processes have no events but edges of its slices */
 	bool merges_unknown; /* requests of [unknown] are one row, whoever submitted them */

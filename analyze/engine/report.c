@@ -520,6 +520,7 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	struct scope_filter f = {
 		.pids = r->pids, .pid_cnt = r->pid_cnt, .comm = r->comm,
 		.tids = r->tids, .tid_cnt = r->tid_cnt, .thread = r->thread,
+		.workload = r->workload,
 		.with_recorder = r->with_recorder, .with_idle = r->with_idle,
 		.merges_unknown = r->merge_unknown,
 	};

@@ -23,14 +23,16 @@ struct task {
 	uint32_t upid;
 	const char *comm;
 	uint64_t start_ns, end_ns;
+	uint16_t flags;
 };
 
-/* A task is wanted if it has one of these ids, or this name or pattern. */
+/* A task is wanted if it has one of these ids, or this name or pattern, or is of the workload. */
 struct wanted {
 	const uint32_t *ids;
 	const char *name;
 	unsigned int id_cnt;
 	bool is_exact;
+	bool of_workload;
 };
 
 static size_t task_cnt(const struct trace *t, enum who_kind kind)
@@ -46,10 +48,11 @@ static struct task task_at(const struct trace *t, enum who_kind kind, size_t i)
 	if (kind == WHO_THREAD) {
 		thread = trace_thread_at(t, i);
 		return (struct task){ thread->tid, thread->upid, thread->comm, thread->start_ns,
-				      thread->end_ns };
+				      thread->end_ns, thread->flags };
 	}
 	p = trace_process_at(t, i);
-	return (struct task){ p->pid, p->upid, p->comm, p->start_ns, p->end_ns };
+	return (struct task){ p->pid, p->upid, p->comm, p->start_ns, p->end_ns,
+			      p->flags };
 }
 
 static bool is_wanted(const struct wanted *w, const struct task *task)
@@ -57,6 +60,8 @@ static bool is_wanted(const struct wanted *w, const struct task *task)
 	for (unsigned int i = 0; i < w->id_cnt; i++)
 		if (w->ids[i] == task->id)
 			return true;
+	if (w->of_workload)
+		return task->flags & TRACE_TASK_WORKLOAD;
 	return w->name && (!strcmp(w->name, task->comm) ||
 			   (!w->is_exact && !fnmatch(w->name, task->comm, 0)));
 }
@@ -166,29 +171,31 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 
 /* ---- options ---- */
 
-/* The options --pid, --comm, --tid and --thread pick who is meant. */
-#define OPTION_CNT 4
+/* The options --pid, --comm, --workload, --tid and --thread pick who is meant. */
+#define OPTION_CNT 5
+#define OF_PROCESSES 3	/* so many of them */
 #define TOGETHER (1u << OPTION_CNT)	/* a bit beside one for each option */
 
 _Static_assert(WHO_ALL == 2 * TOGETHER - 1, "bits of who_find()");
 
 static enum who_kind kind_of(unsigned int option)
 {
-	return option < OPTION_CNT / 2 ? WHO_PROCESS : WHO_THREAD;
+	return option < OF_PROCESSES ? WHO_PROCESS : WHO_THREAD;
 }
 
 static void wanted_of_options(struct wanted w[static OPTION_CNT], const struct report_request *q)
 {
 	w[0] = (struct wanted){ .ids = q->pids, .id_cnt = q->pid_cnt };
 	w[1] = (struct wanted){ .name = q->comm };
-	w[2] = (struct wanted){ .ids = q->tids, .id_cnt = q->tid_cnt };
-	w[3] = (struct wanted){ .name = q->thread };
+	w[2] = (struct wanted){ .of_workload = q->workload };
+	w[3] = (struct wanted){ .ids = q->tids, .id_cnt = q->tid_cnt };
+	w[4] = (struct wanted){ .name = q->thread };
 }
 
 /* Returns whether the option is given, and is of somebody that lists have: none has [unknown]. */
 static bool is_listed(const struct wanted *w)
 {
-	return w->id_cnt || (w->name && *w->name != '[');
+	return w->id_cnt || w->of_workload || (w->name && *w->name != '[');
 }
 
 static bool is_named_by_all(const struct trace *t, const struct wanted w[static OPTION_CNT],
@@ -196,7 +203,8 @@ static bool is_named_by_all(const struct trace *t, const struct wanted w[static 
 {
 	const struct task task = task_at(t, WHO_THREAD, thread);
 	const struct trace_process *p = trace_process_find(t, task.upid);
-	const struct task process = { p ? p->pid : 0, task.upid, p ? p->comm : "", 0, 0 };
+	const struct task process = { p ? p->pid : 0, task.upid, p ? p->comm : "", 0, 0,
+				      p ? p->flags : 0 };
 
 	for (unsigned int i = 0; i < OPTION_CNT; i++)
 		if (is_listed(&w[i]) &&
@@ -229,7 +237,8 @@ unsigned int who_find(const struct trace *t, const struct report_request *q)
 
 int who_check(const struct input *in, const struct report_request *q, unsigned int found)
 {
-	static const char *const options[] = { "--pid", "--comm", "--tid", "--thread" };
+	static const char *const options[] = { "--pid", "--comm", "--workload", "--tid",
+					       "--thread" };
 	struct wanted w[OPTION_CNT];
 	const char *given = "";
 	char id[16];
@@ -243,6 +252,10 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
 				given = say_format("%s%s%s", given, *given ? ", " : "", options[i]);
 			continue;
 		}
+		if (w[i].of_workload)
+			return say_error("%s: the trace has no workload: it was recorded without a "
+					 "command, -p or --cgroup",
+					 input_path(in));
 		if (!w[i].id_cnt)
 			return who_none(in, kind_of(i), w[i].name);
 		snprintf(id, sizeof(id), "%u", w[i].ids[0]);

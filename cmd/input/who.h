@@ -17,13 +17,14 @@ enum who_kind { WHO_PROCESS, WHO_THREAD, WHO_CGROUP };
 int who_none(const struct input *in, enum who_kind kind, const char *word);
 
 /*
- * --pid, --comm, --tid and --thread each have to name somebody, and together, too, or an empty
- * answer would look like one. who_find() gives a set of what is found, all of it where a trace has
- * no block; those of several traces are put together with |. who_check() says what none has.
+ * --pid, --comm, --workload, --tid and --thread each have to name somebody, and together, too, or
+ * an empty answer would look like one. who_find() gives a set of what is found, all of it where a
+ * trace has no block; those of several traces are put together with |. who_check() says what none
+ * has.
  */
 unsigned int who_find(const struct trace *t, const struct report_request *q);
 int who_check(const struct input *in, const struct report_request *q, unsigned int found);
-#define WHO_ALL 31u	/* nothing is missing */
+#define WHO_ALL 63u	/* nothing is missing */
 
 /*
  * The life of the one process that in->during means, or else of the one thread, as far as it lies

@@ -91,6 +91,11 @@ check("rows beyond the limit are spoken of", not bad and "there may be more rows
 text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", db="x", follow="1s")
 check("options that are no tool's are not taken", not bad, text)
 
+text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", workload=True)
+check("a flag may be true", not bad and re.findall(r"(?m)^\d+,", text) == ["200,", "100,"], text)
+text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", workload=False)
+check("or false", not bad and "300," in text, text)
+
 # a page in a browser: the same viewer for each window of a trace, as long as the server runs
 text, bad, size = tool("view_link", trace="golden.ebpfrec", **{"from": "1s", "until": "2s"})
 if bad and "built without" in text:

@@ -294,3 +294,41 @@ $ for pid in 101 102; do ebpfrec cut -i who.ebpfrec --pid $pid -o $pid.ebpfrec 2
 1> cgroup_id,quota_ns
 1> 1,20000000
 1> cgroup_id,quota_ns
+
+# the workload alone: the recorded command and its descendants, and no others of their names
+$ gen_golden sample.ebpfrec sample; ebpfrec report cpu -i sample.ebpfrec --workload --format csv
+1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> 200,cc1,1500000000,37.5,1,1,0,3,,,
+1> 100,make,1000000000,25,2,0,0,3,,,
+2> ebpfrec: sample.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report sched -i sample.ebpfrec --workload --comm cc1 --format csv
+1> pid,comm,waits,wait_ns,wait_p50_ns,wait_p99_ns,wait_max_ns,wakeups,preempts,unknown_waits,migrations,complete,lost_events
+1> 200,cc1,0,1500000000,,,,0,0,1,0,0,3
+2> ebpfrec: sample.ebpfrec: the window is incomplete: sched: 3 events lost
+
+$ ebpfrec report -i sample.ebpfrec --workload | tail -n 3
+1> make  dev8:0  write   10  640 KiB  5.00 ms  5.00 ms  5.00 ms
+1>
+1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1
+
+$ ebpfrec report path -i sample.ebpfrec --workload --limit 2 | head -n 5
+1> 0 .. 4 s of sample.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> PID  TID  COMM  KIND     CALL  OBJECT  PARTS    PATH  PATH MAX  SHARE %
+1> 100  100  make  unknown     -       -      2  3.00 s    2.00 s     75.0
+1> 100  100  make  running     -       -      2  1.00 s    500 ms     25.0
+
+# a mistake is told
+$ ebpfrec report cpu -i who.ebpfrec --workload
+? 1
+2> ebpfrec: who.ebpfrec: the trace has no workload: it was recorded without a command, -p or --cgroup
+
+$ ebpfrec report cpu -i sample.ebpfrec --workload --comm systemd
+? 1
+2> ebpfrec: sample.ebpfrec: no process or thread matches all of these: --comm, --workload
+
+$ ebpfrec report loss -i sample.ebpfrec --workload
+? 2
+2> ebpfrec report: view 'loss' shows the whole machine; it takes no --workload
+2> Try 'ebpfrec report --help'.
