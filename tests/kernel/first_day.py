@@ -83,7 +83,7 @@ def look(width, height, words_by_view):
     wrong = [x for x in more if screen(width, height, *x.split())[0]]
     cut = [x for x in lines if "--limit 0" in x]
     check(name + "a section that is cut names what shows all of it", more and not wrong and not cut, (more, wrong, cut))
-    text = " ".join(screen(width, height, "report", "totals", "--every", "100ms")[1])
+    text = " ".join(screen(width, height, "report", "totals", "--every", "10ms")[1])
     check(name + "totals has the largest process with its bytes", "LARGEST RSS BYTES  LARGEST RSS COMM" in text and "IO BYTES" in text.split("(no room")[0], text)
     cut = [x for view in ("cpu", "why", "waits", "latency") for x in screen(width, height, "report", view, "--limit", "1")[1]
            if " more" in x and not re.fullmatch(r"\([0-9,]+ more: (--limit 0|report [a-z -]+)\)", x)]
