@@ -20,6 +20,7 @@ struct who {
 	struct lists_ids ids;
 	char *pids;	/* the same as text */
 	const char *comm, *cgroup;
+	bool workload;
 };
 
 struct cut {
@@ -102,7 +103,8 @@ static bool is_wanted(const struct trace *t, const struct who *w, const struct t
 	for (unsigned int i = 0; i < w->ids.cnt; i++)
 		if (w->ids.v[i] == p->pid)
 			return true;
-	return (w->comm && !fnmatch(w->comm, p->comm, 0)) ||
+	return (w->workload && p->flags & TRACE_TASK_WORKLOAD) ||
+	       (w->comm && !fnmatch(w->comm, p->comm, 0)) ||
 	       (w->cgroup && cgroup && is_in_cgroup(cgroup->name, w->cgroup));
 }
 
@@ -125,11 +127,14 @@ static int find_processes(struct cut *c)
 	for (i = 0; i < cnt; i++)
 		if (is_wanted(c->in.trace, w, &p[i]))
 			c->upids[c->q.upid_cnt++] = p[i].upid;
+	if (!c->q.upid_cnt && w->workload)
+		return who_none(&c->in, WHO_WORKLOAD, NULL);
 	if (!c->q.upid_cnt)
 		return w->cgroup && !w->comm ? who_none(&c->in, WHO_CGROUP, w->cgroup) :
 					       who_none(&c->in, WHO_PROCESS, w->comm ?: w->pids);
 	/* as the manifest tells people */
-	if (asprintf(&c->processes, "%zu%s%s%s%s%s%s", c->q.upid_cnt, w->pids ? ", pid " : "",
+	if (asprintf(&c->processes, "%zu%s%s%s%s%s%s%s", c->q.upid_cnt,
+		     w->workload ? ", workload" : "", w->pids ? ", pid " : "",
 		     w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",
 		     w->cgroup ? ", cgroup " : "", w->cgroup ? w->cgroup : "") < 0) {
 		c->processes = NULL;
@@ -168,7 +173,7 @@ static int run(void *job)
 
 	if (!r && c->events)
 		r = check_recorded(c->in.trace, input_path(&c->in), c->events);
-	if (!r && (c->who.pids || c->who.comm || c->who.cgroup))
+	if (!r && (c->who.pids || c->who.comm || c->who.cgroup || c->who.workload))
 		r = find_processes(c);
 	r = r ?: input_window(&c->in, &c->q.from_ns, &c->q.to_ns) ?: input_open_cut(&c->in, &c->q);
 	r = r ?: new_trace_make(c->in.trace, c->output, write_cut, c, NULL);
@@ -200,6 +205,9 @@ static const struct opts_option options[] = {
 	  OPTS_TEXT, offsetof(struct cut, who.comm) },
 	{ 0, "cgroup", "PATH", "keep those of processes in this cgroup or below; may be a pattern",
 	  OPTS_TEXT, offsetof(struct cut, who.cgroup) },
+	{ 0, "workload", NULL,
+	  "keep those of the recorded command, -p, --cgroup, and descendants", OPTS_FLAG,
+	  offsetof(struct cut, who.workload) },
 	{ 0, "no-index", NULL,
 	  "read all that lies before the window, instead of using or making derived.idx\n"
 	  "beside the trace",
@@ -213,14 +221,14 @@ const struct opts_command cut_opts = {
 	.name = "cut",
 	.about = "Write a window of a trace as a trace of its own.",
 	.synopsis = "[-i TRACE] [--from TIME] [--until TIME] [-e LIST] [--pid PID]\n"
-		    "  [--comm NAME] [--cgroup PATH] [--no-index] -o NEW",
+		    "  [--comm NAME] [--cgroup PATH] [--workload] [--no-index] -o NEW",
 	.text = "Clocks, names and ids stay; times count from the new trace's start. The new "
 		"trace\n"
 		"also holds what began before it and still matters (allocations, requests in "
 		"flight,\n"
 		"waits), so it answers as the old one does; `report spikes`, which looks beyond\n"
-		"the window, says where it cannot. With --pid, --comm or --cgroup, the new trace\n"
-		"cannot tell what whole devices did.\n",
+		"the window, says where it cannot. With --pid, --comm, --cgroup or --workload, the\n"
+		"new trace cannot tell what whole devices did.\n",
 	.options = options,
 	.examples = "  ebpfrec cut --from 12s --until 14s -o two-seconds.ebpfrec\n"
 		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"

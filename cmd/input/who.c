@@ -147,6 +147,10 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 	const char **names;
 	int near;
 
+	if (kind == WHO_WORKLOAD)
+		return say_error("%s: the trace has no workload: it was recorded without a "
+				 "command, -p or --cgroup",
+				 input_path(in));
 	if (kind == WHO_PROCESS && say_thread(in, word))
 		return EXIT_FAILED;
 	names = calloc(cnt + 1, sizeof(*names));
@@ -253,9 +257,7 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
 			continue;
 		}
 		if (w[i].of_workload)
-			return say_error("%s: the trace has no workload: it was recorded without a "
-					 "command, -p or --cgroup",
-					 input_path(in));
+			return who_none(in, WHO_WORKLOAD, NULL);
 		if (!w[i].id_cnt)
 			return who_none(in, kind_of(i), w[i].name);
 		snprintf(id, sizeof(id), "%u", w[i].ids[0]);

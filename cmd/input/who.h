@@ -8,11 +8,12 @@
 
 #include "cmd/input/input.h"
 
-enum who_kind { WHO_PROCESS, WHO_THREAD, WHO_CGROUP };
+enum who_kind { WHO_PROCESS, WHO_THREAD, WHO_CGROUP, WHO_WORKLOAD };
 
 /*
  * Says that nobody of the kind has this id or name, and which name is near. If a thread has what no
- * process has, says which option names it (in->of_threads), or whose thread it is.
+ * process has, says which option names it (in->of_threads), or whose thread it is. A workload has
+ * no word.
  */
 int who_none(const struct input *in, enum who_kind kind, const char *word);
 

@@ -40,6 +40,16 @@ $ ebpfrec cut -i golden.ebpfrec --cgroup /x/y -o none.ebpfrec; ls none.ebpfrec 2
 ? 2
 2> ebpfrec: golden.ebpfrec: there is no cgroup '/x/y' in the trace; `ebpfrec sql -i golden.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them
 
+# The workload alone has the figures that it has in the whole trace.
+$ ebpfrec cut -i golden.ebpfrec --workload -o mine.ebpfrec 2>/dev/null; ebpfrec info -i mine.ebpfrec --format csv | grep processes; for t in golden mine; do ebpfrec report waits -i $t.ebpfrec --workload --format csv 2>/dev/null; done | sort | uniq -c | awk '$1 != 2'
+1> tasks,processes,3
+1> tasks,processes_at_start,2
+1> manifest,cut.processes,"2, workload"
+
+$ gen_golden who.ebpfrec who; ebpfrec cut -i who.ebpfrec --workload -o none.ebpfrec
+? 1
+2> ebpfrec: who.ebpfrec: the trace has no workload: it was recorded without a command, -p or --cgroup
+
 # A copy of everything remains the same trace, a part is another one.
 
 $ ebpfrec cut -i golden.ebpfrec -o whole.ebpfrec 2>/dev/null; ebpfrec cut -i golden.ebpfrec --to 1s -o part.ebpfrec 2>/dev/null; for t in golden whole part; do grep trace.id= $t.ebpfrec/manifest; done | uniq -c | awk '{ print $1 }'
