@@ -170,6 +170,16 @@ static __always_inline bool call_is_of_epoll(__u64 number)
 #endif
 }
 
+/* poll, ppoll: the first argument has the descriptors, the second one says how many. */
+static __always_inline bool call_is_of_poll(__u64 number)
+{
+#if defined(__TARGET_ARCH_x86)
+	return number == 7 || number == 271;
+#else
+	return number == 73;
+#endif
+}
+
 /* The calls that change the mappings of the process, or copy them for a child. */
 static __always_inline bool call_is_of_mappings(__u64 number)
 {
@@ -216,7 +226,10 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 	return false;
 }
 
-/* Returns how long a sleep of the current task is to be; 0: not told, or until an instant. */
+/*
+ * Returns how long a sleep of the current task is to be, also one in a poll of nothing; 0: not told,
+ * or until an instant.
+ */
 static __always_inline __u64 call_sleep_ns(struct pt_regs *regs, __u64 number)
 {
 	const void *from = NULL;
@@ -227,12 +240,14 @@ static __always_inline __u64 call_sleep_ns(struct pt_regs *regs, __u64 number)
 #if defined(__TARGET_ARCH_x86)
 	if (number == 35)
 		from = (void *)CALL_ARG(regs);
-	else if (number == 230 && !CALL_ARG1(regs))
+	else if ((number == 230 || number == 271) && !CALL_ARG1(regs))
 		from = (void *)CALL_ARG2(regs);
+	else if (number == 7 && !CALL_ARG1(regs) && (__s32)CALL_ARG2(regs) > 0)
+		return (__u32)CALL_ARG2(regs) * 1000000ULL;
 #else
 	if (number == 101)
 		from = (void *)CALL_ARG(regs);
-	else if (number == 115 && !CALL_ARG1(regs))
+	else if ((number == 115 || number == 73) && !CALL_ARG1(regs))
 		from = (void *)CALL_ARG2(regs);
 #endif
 	if (!from || bpf_probe_read_user(&length, sizeof(length), from) ||
@@ -285,9 +300,14 @@ static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs 
 				       __u64 number, struct call *c)
 {
 	__u64 arg = CALL_ARG(regs);
+	bool is_of_file = call_is_of_file(number);
+	__u32 fd = arg;
 
-	if (conf_peek && call_is_of_file(number))
-		return call_look_at_file(task, (__u32)arg, c);
+	/* of several descriptors it is not known which one counts */
+	if (call_is_of_poll(number) && CALL_ARG1(regs) == 1 && c->is_current)
+		is_of_file = !bpf_probe_read_user(&fd, sizeof(fd), (void *)arg);
+	if (conf_peek && is_of_file)
+		return call_look_at_file(task, fd, c);
 	if (call_is_of_epoll(number)) {
 		c->object = WIRE_OBJECT_ANONYMOUS(arg, 'e', 'p');
 		return WIRE_FILE_ANONYMOUS;

@@ -22,9 +22,9 @@
 --                disk       a block request of the thread's own was in flight, or it slept in a call that
 --                           reads, writes or syncs a file: another thread's request, such as a journal's
 --                lock       futex, flock, semop: a mutex, a condition variable, a barrier
---                socket, pipe  reading, writing, accepting, connecting
+--                socket, pipe  reading, writing, accepting, connecting, or a poll of this one alone
 --                poll       poll, select, epoll_wait, io_uring_enter: for one of several things
---                timer      nanosleep and its like
+--                timer      nanosleep and its like, a poll of nothing
 --                child      wait4, waitid, vfork; pthread_join of glibc: the end of another thread
 --                fault      an exception of user code: a page that had to be read or given
 --                kernel     kernel threads, which wait for work

@@ -80,6 +80,12 @@ static enum wait_kind kind_of_call(enum call_machine machine, uint32_t call)
 		return WAIT_LOCK;
 	if (d && CALL_FILE(call) == CALL_FILE_THREAD)
 		return WAIT_CHILD;
+	/* a poll of nothing is a sleep, and one of a single descriptor waits for that */
+	if (d && CALL_FILE(call) == CALL_FILE_TIMER)
+		return WAIT_TIMER;
+	if (d && d->kind == WAIT_POLL &&
+	    (CALL_FILE(call) == CALL_FILE_PIPE || CALL_FILE(call) == CALL_FILE_SOCKET))
+		return kind_of_file(call);
 	if (d)
 		return d->kind == CALL_FILE_SAYS ? kind_of_file(call) : (enum wait_kind)d->kind;
 	switch (call) {

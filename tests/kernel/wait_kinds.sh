@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A thread waits 150 ms each for a lock, a pipe, three sockets, an epoll, an eventfd, a terminal, a timer, a child, a thread's end and the lock of a file. `report waits` has all of
+# A thread waits 150 ms each for a lock, a pipe, three sockets, an epoll, an eventfd, a terminal, a timer, a child, a thread's end, the lock of a file, and a poll of a pipe and of nothing. `report waits` has all of
 # the time that it slept meanwhile as waits of that kind in that call: its parts add up to the part's length, to the ns,
 # and the time that is neither of this kind nor running nor a wait for a CPU is none. `report locks` names the lock by
 # its variable, the thread that held it, and that this thread slept meanwhile; so does `report why` in its first lines, which
@@ -74,7 +74,8 @@ t, w = Trace(tmp + "/kinds"), truth(tmp + "/kinds.out")
 files = t.one("SELECT count(*) FROM switches WHERE call_name(call) = 'read' AND call & 0x1e00")
 CASES = [("lock", "lock", "futex"), ("pipe", "pipe", "read"), ("socket", "socket", "read"), ("unix", "socket", "read"), ("tcp", "socket", "read"),
          ("poll", "poll", "epoll_wait"), ("event", "call", "read"), ("terminal", "call", "read"), ("timer", "timer", "clock_nanosleep"),
-         ("child", "child", "wait4"), ("thread", "child", "futex"), ("flock", "lock", "flock")]
+         ("child", "child", "wait4"), ("thread", "child", "futex"), ("flock", "lock", "flock"),
+         ("polled", "pipe", "poll"), ("nothing", "timer", "poll")]
 
 for part, kind, call in CASES:
     lo, hi = t.at(w[part + "_from"]), t.at(w[part + "_to"])
@@ -89,6 +90,8 @@ for part, kind, call in CASES:
         kind = "call"    # the kernel is older than 6.2
     if call == "epoll_wait" and (kind, call) not in kinds:
         call = "epoll_pwait"    # arm64 has no other
+    if call == "poll" and (kind, call) not in kinds:
+        call = "ppoll"    # likewise
     hidden = kinds.pop(("unknown", ""), 0)
     slept = {k: v for k, v in kinds.items() if k[0] != "cpu"}
     check("%s: all sleep is of kind %s, in %s" % (part, kind, call), list(slept) == [(kind, call)], (kinds, hidden))
@@ -106,12 +109,13 @@ if files:
     held = t.report("locks", "--tid", str(w["tid"]), *t.window(t.at(w["flock_from"]), t.at(w["flock_to"])))
     check("locks: the lock of a file, with its holder", [(r["object"], r["holder"], r["waits"]) for r in held] == [(tmp + "/held", "holder", 1)], held)
     for part, want in {"event": "eventfd %d" % w["event_fd"], "terminal": str(w["terminal"]), "timer": "150 ms",
-                       "child": "process %d" % w["child_pid"], "thread": "thread %d" % w["thread_tid"], "poll": "epoll %d" % w["poll_fd"]}.items():
+                       "child": "process %d" % w["child_pid"], "thread": "thread %d" % w["thread_tid"], "poll": "epoll %d" % w["poll_fd"],
+                       "polled": "pipe:[%d]" % w["pipe_ino"], "nothing": "150 ms"}.items():
         names = [r["name"] for r in t.sql("SELECT DISTINCT object_name(call, object) AS name FROM switches WHERE utid = (SELECT utid FROM threads WHERE "
                                           "tid = %d) AND ts_ns BETWEEN %d AND %d AND call & 0x1e00" % (w["tid"], t.at(w[part + "_from"]), t.at(w[part + "_to"])))]
         check("%s: what it slept for has its name" % part, names == [want], (names, want))
 # What a thread waited for is told since Linux 6.2. On a busy machine a kernel thread delivers what was sent over TCP.
-OBJECTS = {"pipe": "pipe:[%d]" % w["pipe_ino"], "socket": "socket:[%d]" % w["socket_ino"],
+OBJECTS = {"pipe": "pipe:[%d]" % w["pipe_ino"], "polled": "pipe:[%d]" % w["pipe_ino"], "socket": "socket:[%d]" % w["socket_ino"],
            "tcp": "tcp 127.0.0.1:%d > 127.0.0.1:%d" % (w["tcp_from_port"], w["tcp_to_port"]), "flock": tmp + "/held"}
 for part, want in OBJECTS.items() if files else ():
     window = t.window(t.at(w[part + "_from"]), t.at(w[part + "_to"]))

@@ -8,11 +8,13 @@
  *   poll    an eventfd, by epoll_wait                  event               an eventfd, by read
  *   timer   nothing: it sleeps                         child               a process's end
  *   terminal   a line, of a pseudo terminal            thread              a thread's end
+ *   polled     data of a pipe, by poll                 nothing            a poll of no descriptor
  *   flock   the lock of FILE, the argument, which a thread named holder has; without one it waits
  *           for no such lock
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -215,6 +217,19 @@ static void do_poll(int event)
 		truth_fail("read");
 }
 
+static void do_polled(const int fds[2])
+{
+	struct pollfd p = { .fd = fds[0], .events = POLLIN };
+	pid_t child = give_later(fds[1]);
+
+	begin("polled");
+	poll(&p, 1, -1);
+	end("polled");
+	waitpid(child, NULL, 0);
+	if (read(fds[0], data, sizeof(data)) != sizeof(data))
+		truth_fail("read");
+}
+
 int main(int argc, char **argv)
 {
 	/* A descriptor beyond the places that every table of files has. */
@@ -228,6 +243,10 @@ int main(int argc, char **argv)
 	printf("pipe_ino=%llu\n", inode(fds[0]));
 	take("pipe", fds[0], fds[1]);
 	do_sockets();
+	do_polled(fds);
+	begin("nothing");
+	poll(NULL, 0, WAIT_MS);
+	end("nothing");
 	do_unix();
 	do_poll(event);
 	take("event", event, event);

@@ -52,6 +52,12 @@ static void test_type_of_a_file_says_what_a_read_waits_for(void **state)
 	assert_int_equal(call_object_of(call | CALL_FILE_KERNEL << 9), CALL_OBJECT_FILE);
 	assert_int_equal(kind(call | CALL_FILE_ANONYMOUS << 9), WAIT_CALL);
 	assert_int_equal(kind(call), WAIT_CALL);
+	call = CALL_IS_NUMBER | SYS_ppoll;
+	assert_int_equal(kind(call | CALL_FILE_SOCKET << 9), WAIT_SOCKET);
+	assert_int_equal(kind(call | CALL_FILE_PIPE << 9), WAIT_PIPE);
+	assert_int_equal(kind(call | CALL_FILE_ANONYMOUS << 9), WAIT_POLL);
+	assert_int_equal(kind(call | CALL_FILE_DEVICE << 9), WAIT_POLL);
+	assert_int_equal(kind(call | CALL_FILE_TIMER << 9), WAIT_TIMER);
 	call = CALL_IS_NUMBER | SYS_futex | CALL_FILE_THREAD << 9;
 	assert_int_equal(kind(call), WAIT_CHILD);
 	assert_int_equal(call_object_of(call), CALL_OBJECT_THREAD);
