@@ -41,13 +41,14 @@ verdict()
 	fi
 }
 
-# Something of everything, with pauses; processes, files and cgroup-less names come and go all the time.
+# Something of everything, with pauses; processes, files and cgroup-less names come and go all the time. Each round is short, so
+# that the slices of the recording, of 0.8 s, have about as much: buffers are as large as the largest one wanted.
 load='while [ -e "$DIR/run" ]; do
-	"$WORK/short_lived" storm 60 >/dev/null 2>&1
-	"$WORK/pingpong" 3000 1 process >/dev/null 2>&1
-	"$WORK/touch_memory" 24 0 20 0 >/dev/null 2>&1
-	dd if=/dev/zero of="$DIR/file" bs=64k count=32 conv=fsync 2>/dev/null
-	sleep 0.3
+	"$WORK/short_lived" storm 12 >/dev/null 2>&1
+	"$WORK/pingpong" 600 1 process >/dev/null 2>&1
+	"$WORK/touch_memory" 5 0 4 0 >/dev/null 2>&1
+	dd if=/dev/zero of="$DIR/file" bs=64k count=7 conv=fsync 2>/dev/null
+	sleep 0.06
 done'
 export WORK DIR=$tmp
 touch "$tmp/run"
