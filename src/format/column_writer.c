@@ -4,13 +4,17 @@
  * buffer into one to four sections; see the matching decoder in column_reader.c.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/varint.h"
 #include "base/array.h"
+#include "base/need.h"
+#include "base/varint.h"
 #include "format/column_writer.h"
 #include "format/token.h"
+
+#define SHRINK_ROWS 16384u	/* smaller buffers stay as they are */
 
 /* ---- rows ---- */
 
@@ -21,16 +25,32 @@ int kind_rows_init(struct kind_rows *k, unsigned int kind, unsigned int cpu_cnt)
 	return k->cpu_start ? 0 : -ENOMEM;
 }
 
-void kind_rows_done(struct kind_rows *k)
+static void rows_free(struct kind_rows *k)
 {
-	free(k->cpu_start);
 	free(k->ts_ns);
 	free(k->utid);
 	free(k->ref);
 	free(k->tuple);
-	for (unsigned int i = 0; i < EVENT_VALUES; i++)
+	k->ts_ns = NULL;
+	k->utid = k->ref = k->tuple = NULL;
+	for (unsigned int i = 0; i < EVENT_VALUES; i++) {
 		free(k->val[i]);
+		k->val[i] = NULL;
+	}
+	k->cap = 0;
+}
+
+void kind_rows_done(struct kind_rows *k)
+{
+	free(k->cpu_start);
+	rows_free(k);
 	tuple_dict_done(&k->tuples);
+}
+
+/* A room is much too large for what was needed lately. */
+static bool is_excessive(uint32_t room, uint64_t need)
+{
+	return room >= SHRINK_ROWS && room / 4 > need;
 }
 
 /* The arrays share one capacity: each gets room for cap elements. */
@@ -42,9 +62,14 @@ void kind_rows_done(struct kind_rows *k)
 
 static int rows_room(struct kind_rows *k, unsigned int kind)
 {
-	uint32_t cap = k->cap ? k->cap : 256;
+	uint32_t cap;
 	void *p;
 
+	if (is_excessive(k->cap, need_note(&k->need, k->cnt))) {
+		rows_free(k);
+		malloc_trim(0);
+	}
+	cap = k->cap ? k->cap : 256;
 	if (k->cnt <= k->cap)
 		return 0;
 	while (cap < k->cnt)
@@ -100,7 +125,7 @@ void column_writer_done(struct column_writer *c)
 
 static int scratch_room(struct column_writer *c, uint32_t rows)
 {
-	if (rows <= c->room)
+	if (rows <= c->room && !is_excessive(c->room, need_note(&c->need, rows)))
 		return 0;
 	free(c->main);
 	free(c->bits);
@@ -549,8 +574,13 @@ static int write_column(struct column_out *x, unsigned int index, const struct k
 int column_write_all(struct column_writer *c, struct block_out *o, struct kind_rows *rows,
 		     unsigned int cpu_cnt, uint64_t base_ns, const uint32_t *slot_rank)
 {
+	uint32_t most = 0;
 	int r;
 
+	for (unsigned int kind = 1; kind < EVENT_KIND_CNT; kind++)
+		most = rows[kind].cnt > most ? rows[kind].cnt : most;
+	if (scratch_room(c, most) < 0)
+		return -ENOMEM;
 	for (unsigned int kind = 1; kind < EVENT_KIND_CNT; kind++) {
 		struct column_out x = {
 			.c = c, .o = o, .k = &rows[kind], .cpu_cnt = cpu_cnt, .kind = (uint8_t)kind,
@@ -558,8 +588,6 @@ int column_write_all(struct column_writer *c, struct block_out *o, struct kind_r
 
 		if (!x.k->cnt)
 			continue;
-		if (scratch_room(c, x.k->cnt) < 0)
-			return -ENOMEM;
 		write_cpus(&x);
 		write_ts(&x, base_ns);
 		if (kind == EVENT_SWITCH)

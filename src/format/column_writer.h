@@ -13,6 +13,7 @@
 
 struct kind_rows {
 	uint32_t cnt, cap;
+	uint64_t need;		/* rows: see base/need.h */
 	uint32_t *cpu_start;	/* cpu_cnt + 1 row numbers */
 	uint64_t *ts_ns;
 	uint32_t *utid;		/* slots: see column_utids */
@@ -34,6 +35,7 @@ int kind_rows_place(struct kind_rows *k, unsigned int kind, uint32_t *counts, un
 struct column_writer {
 	uint8_t *main, *bits, *fresh, *fresh_bits;	/* scratch for the four parts */
 	uint32_t room;					/* rows they have room for */
+	uint64_t need;
 	uint32_t *rank;					/* scratch: tuple number to rank */
 	uint32_t rank_room;
 	uint32_t *recent;	/* hash of a value to a row + 1; lossy on purpose */

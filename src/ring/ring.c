@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/need.h"
 #include "ring/wire_record.h"
 
 #define SLAB_BYTES (256 * 1024)
@@ -82,6 +83,7 @@ struct ring_group {
 	struct ring_slab *pool;
 	uint64_t slab_bytes;		/* of all slabs, also those in the pool */
 	uint64_t pool_bytes;
+	uint64_t need_bytes;		/* see base/need.h: of all slices of a cut */
 	uint64_t used_max_bytes;	/* most of slab_bytes - pool_bytes */
 };
 
@@ -177,9 +179,10 @@ static struct ring_slab *slab_get(struct ring_group *g, bool beyond_limit)
 		g->pool = s->next;
 		g->pool_bytes -= SLAB_BYTES;
 	} else if (beyond_limit || g->slab_bytes + SLAB_BYTES <= g->config.memory_bytes) {
-		s = malloc(SLAB_BYTES);
-		if (s)
-			g->slab_bytes += SLAB_BYTES;
+		s = mmap(NULL, SLAB_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			 0);
+		s = s == MAP_FAILED ? NULL : s;
+		g->slab_bytes += s ? SLAB_BYTES : 0;
 	}
 	if (g->slab_bytes - g->pool_bytes > g->used_max_bytes)
 		g->used_max_bytes = g->slab_bytes - g->pool_bytes;
@@ -191,16 +194,24 @@ static struct ring_slab *slab_get(struct ring_group *g, bool beyond_limit)
 	return s;
 }
 
-static void slabs_put(struct ring_group *g, struct ring_slice *slice)
+static void slab_free(struct ring_group *g, struct ring_slab *s)
+{
+	munmap(s, SLAB_BYTES);
+	g->slab_bytes -= SLAB_BYTES;
+}
+
+/* Returns the bytes of the slice's slabs. */
+static uint64_t slabs_put(struct ring_group *g, struct ring_slice *slice)
 {
 	struct ring_slab *s, *next;
+	uint64_t bytes = 0;
 
 	pthread_mutex_lock(&g->lock);
 	for (s = slice->first; s; s = next) {
 		next = s->next;
+		bytes += SLAB_BYTES;
 		if (g->slab_bytes > g->config.memory_bytes) {
-			free(s);
-			g->slab_bytes -= SLAB_BYTES;
+			slab_free(g, s);
 			continue;
 		}
 		s->next = g->pool;
@@ -209,6 +220,21 @@ static void slabs_put(struct ring_group *g, struct ring_slice *slice)
 	}
 	pthread_mutex_unlock(&g->lock);
 	slice->first = slice->last = NULL;
+	return bytes;
+}
+
+static void pool_shrink(struct ring_group *g, uint64_t keep_bytes)
+{
+	struct ring_slab *s;
+
+	pthread_mutex_lock(&g->lock);
+	while (g->pool_bytes > keep_bytes) {
+		s = g->pool;
+		g->pool = s->next;
+		g->pool_bytes -= SLAB_BYTES;
+		slab_free(g, s);
+	}
+	pthread_mutex_unlock(&g->lock);
 }
 
 static bool slice_append(struct ring_group *g, struct ring_slice *slice, const void *record,
@@ -517,8 +543,6 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 
 void ring_group_free(struct ring_group *g)
 {
-	struct ring_slab *s, *next;
-
 	if (!g)
 		return;
 	store(&g->stop, true);
@@ -537,10 +561,7 @@ void ring_group_free(struct ring_group *g)
 		slabs_put(g, &r->next);
 		slabs_put(g, &r->ready);
 	}
-	for (s = g->pool; s; s = next) {
-		next = s->next;
-		free(s);
-	}
+	pool_shrink(g, 0);
 	if (g->wake_fd >= 0)
 		close(g->wake_fd);
 	pthread_cond_destroy(&g->handed);
@@ -608,8 +629,11 @@ int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned in
 
 void ring_group_release(struct ring_group *g, struct ring_slice *slices)
 {
+	uint64_t bytes = 0;
+
 	for (unsigned int i = 0; i < g->reader_cnt; i++)
-		slabs_put(g, &slices[i]);
+		bytes += slabs_put(g, &slices[i]);
+	pool_shrink(g, need_note(&g->need_bytes, bytes));
 }
 
 void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset)
@@ -633,6 +657,7 @@ void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset)
 	}
 	pthread_mutex_lock(&g->lock);
 	ret->slab_bytes = g->slab_bytes - g->pool_bytes;
+	ret->slab_spare_bytes = g->pool_bytes;
 	ret->slab_max_bytes = g->used_max_bytes;
 	ret->slab_limit_bytes = g->config.memory_bytes;
 	if (reset)

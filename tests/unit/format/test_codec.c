@@ -160,6 +160,34 @@ static void row_reader_of(struct row_reader *r, const struct row_writer *w)
 	*r = (struct row_reader){ w->out.data, w->out.data + w->out.len, w->base_ns };
 }
 
+static uint32_t room_for(struct kind_rows *k, uint32_t rows)
+{
+	uint32_t counts[EVENT_KIND_CNT] = { rows };
+
+	assert_int_equal(kind_rows_place(k, EVENT_SWITCH, counts, 1), 0);
+	assert_true(k->cap >= rows);
+	k->ts_ns[k->cap - 1] = k->utid[k->cap - 1] = k->tuple[k->cap - 1] = 1;
+	return k->cap;
+}
+
+/* Room for a large block stays while such blocks come, and a while longer. */
+static void test_rows_give_memory_back(void **state)
+{
+	struct kind_rows k = { 0 };
+	uint32_t large, i;
+
+	assert_int_equal(kind_rows_init(&k, EVENT_SWITCH, 1), 0);
+	large = room_for(&k, 100000);
+	for (i = 0; i < 50; i++)
+		assert_int_equal(room_for(&k, i % 8 ? 10 : 100000), large);
+	for (i = 0; i < 100 && room_for(&k, 10) == large; i++)
+		;
+	assert_in_range(i, 3, 20);
+	assert_true(k.cap < large / 4);
+	assert_int_equal(room_for(&k, 100000), large);
+	kind_rows_done(&k);
+}
+
 static void test_row_round_trip(void **state)
 {
 	struct row_writer w = { .base_ns = 1000000 };
@@ -265,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_zpack_round_trip_and_raw_fallback),
 		cmocka_unit_test(test_tuple_dict_numbers_each_once),
 		cmocka_unit_test(test_column_rank_orders_by_count),
+		cmocka_unit_test(test_rows_give_memory_back),
 		cmocka_unit_test(test_row_round_trip),
 		cmocka_unit_test(test_row_tolerates_more_and_fewer_fields),
 		cmocka_unit_test(test_row_rejects_what_does_not_fit),

@@ -153,6 +153,44 @@ static void test_ring_cut_ends_when_memory_is_out(void **state)
 	producer_close(&p);
 }
 
+/* What one large slice took is kept for the next ones, but not for ever. */
+static void test_ring_gives_memory_back(void **state)
+{
+	struct producer p;
+	struct ring_group_config config = { .fds = &p.ring_fd,
+					    .ring_cnt = 1,
+					    .ring_bytes = RING_BYTES,
+					    .memory_bytes = 64 << 20,
+					    .poll_ms = 5 };
+	uint64_t spare_bytes = 0;
+	struct ring_group *g;
+	struct ring_stats stats;
+	struct err e;
+
+	if (!producer_open(&p))
+		skip(); /* not root */
+	assert_int_equal(ring_group_new(&g, &config, &e), 0);
+	ring_group_start_at(g, 1);
+	for (unsigned int round = 1; round <= 40; round++) {
+		unsigned int cnt = round == 1 ? 1900 : 1;
+
+		produce(&p, cnt, round * 100);
+		ring_group_cut(g, round * 100 + 50);
+		assert_int_equal(take(g), cnt);
+		ring_group_stats(g, &stats, false);
+		if (round == 1)
+			spare_bytes = stats.slab_spare_bytes;
+		if (round == 3)	/* 0.77 of it */
+			assert_true(stats.slab_spare_bytes > spare_bytes / 2);
+	}
+	assert_true(spare_bytes >= 1900 * RECORD_BYTES);
+	assert_true(stats.slab_spare_bytes > 0);
+	assert_true(stats.slab_spare_bytes < spare_bytes / 3);
+	assert_int_equal(stats.slab_bytes, 0);
+	ring_group_free(g);
+	producer_close(&p);
+}
+
 /* A cut does not wait for the time after which readers look around by themselves. */
 static void test_ring_cut_wakes_its_readers(void **state)
 {
@@ -300,6 +338,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ring_cut_ends_when_memory_is_out),
+		cmocka_unit_test(test_ring_gives_memory_back),
 		cmocka_unit_test(test_ring_cut_wakes_its_readers),
 		cmocka_unit_test(test_ring_copies_records_of_any_length),
 	};
