@@ -227,8 +227,8 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 }
 
 /*
- * Returns how long a sleep of the current task is to be, also one in a poll of nothing; 0: not told,
- * or until an instant.
+ * Returns how long a sleep of the current task is to be, also one in a poll of nothing; 0: not
+ * told, or until an instant.
  */
 static __always_inline __u64 call_sleep_ns(struct pt_regs *regs, __u64 number)
 {

@@ -227,8 +227,8 @@ const struct opts_command cut_opts = {
 		"also holds what began before it and still matters (allocations, requests in "
 		"flight,\n"
 		"waits), so it answers as the old one does; `report spikes`, which looks beyond\n"
-		"the window, says where it cannot. With --pid, --comm, --cgroup or --workload, the\n"
-		"new trace cannot tell what whole devices did.\n",
+		"the window, says where it cannot. With --pid, --comm, --cgroup or --workload,\n"
+		"the new trace cannot tell what whole devices did.\n",
 	.options = options,
 	.examples = "  ebpfrec cut --from 12s --until 14s -o two-seconds.ebpfrec\n"
 		    "  ebpfrec cut -e sched,block -o small.ebpfrec\n"
