@@ -15,7 +15,7 @@
 --   In short           what took the most of their time; the object or system call that half of this is for, and the
 --                      thread that ended half of it; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices;
---                      last, what idle threads did most of the time
+--                      then what idle threads did most of the time; last, what took the most of the path to the end
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
@@ -90,7 +90,12 @@ phrases AS (SELECT column1 AS kind, column2 AS what FROM (VALUES ('running', 'on
 	('socket', 'for sockets'), ('pipe', 'for pipes'), ('timer', 'for timers'), ('child', 'for children'))),
 -- what idle threads did most of the time, where that is not what the first sentence is about
 idle AS (SELECT t.ns AS ns, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child'), top
-          WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns)
+          WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns),
+-- what took the most of the path to the end, where that is about some and not all
+chain AS (SELECT printf('%s %s %d %%', t.comm, c.kind, 100 * sum(c.end_ns - c.start_ns) / (:to - :from)) AS text
+            FROM blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid
+           WHERE c.kind NOT IN ('unknown', 'ended') AND EXISTS (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder AND NOT in_scope(upid))
+           GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2)
 SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
               duration_text(ns), duration_text(life_ns), ns * 100 / life_ns,
@@ -107,6 +112,7 @@ UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits'
 UNION ALL SELECT printf('Of the file %s they moved %.3g %s', file, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM file WHERE file NOT NULL
 UNION ALL SELECT printf('Beside them, %s moved %.3g %s on the same disk', comm, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM beside
 UNION ALL SELECT printf('Most of the time, %s of %s, they waited %s', duration_text(idle.ns), duration_text(top.life_ns), idle.what) FROM idle, top
+UNION ALL SELECT 'Path to the end: ' || group_concat(text, ', ') FROM chain HAVING count(*)
 
 -- section: Waited for (8)
 WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),

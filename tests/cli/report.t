@@ -253,7 +253,7 @@ $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'impor
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
 $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
-1> [('In short', 1), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
+1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
 1> [1, 1, 1, 1, 1, 1, 0, 0, 5, 1]
@@ -337,6 +337,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> In short
 1> ANSWER
 1> The threads ran for 1.00 s of 4.00 s (25 %) on CPUs
+1> Path to the end: make running 25 %
 1>
 1> Waited for
 1> KIND     CALL  OBJECT  WAITS    WAIT  WAIT MAX  ENDED BY  MEANWHILE
