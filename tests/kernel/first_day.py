@@ -157,7 +157,7 @@ def status_line():
 
 def bins():
     """With --every, no bin is missing in which a process lived, and none is there in which it did not."""
-    t = Trace("trace.ebpfrec")
+    t = Trace("trace.ebpfrec.old")
     step, end = 20_000_000, t.one("SELECT max(to_ns) FROM blocks")
     rows = t.report("cpu", "--every", "20ms")
     lives = {r["pid"]: (max(r["start_ns"], 0), min(r["end_ns"] or end, end - 1)) for r in t.sql("SELECT pid, start_ns, end_ns FROM processes WHERE pid > 0")}
