@@ -89,10 +89,10 @@ phrases AS (SELECT column1 AS kind, column2 AS what FROM (VALUES ('running', 'on
 	('fault', 'for pages'), ('poll', 'for events'), ('call', 'in system calls'), ('kernel', 'for work, as kernel threads'),
 	('socket', 'for sockets'), ('pipe', 'for pipes'), ('timer', 'for timers'), ('child', 'for children'))),
 -- what idle threads did most of the time, where that is not what the first sentence is about
-idle AS (SELECT t.ns AS ns, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child'), top
+idle AS (SELECT t.ns AS ns, t.kind AS kind, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child'), top
           WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns),
 -- what took the most of the path to the end, where that is about some and not all
-chain AS (SELECT printf('%s %s %d %%', t.comm, c.kind, 100 * sum(c.end_ns - c.start_ns) / (:to - :from)) AS text
+chain AS (SELECT c.kind AS kind, printf('%s %s %d %%', t.comm, c.kind, 100 * sum(c.end_ns - c.start_ns) / (:to - :from)) AS text
             FROM blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid
            WHERE c.kind NOT IN ('unknown', 'ended') AND EXISTS (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder AND NOT in_scope(upid))
            GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2)
@@ -112,7 +112,10 @@ UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits'
 UNION ALL SELECT printf('Of the file %s they moved %.3g %s', file, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM file WHERE file NOT NULL
 UNION ALL SELECT printf('Beside them, %s moved %.3g %s on the same disk', comm, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM beside
 UNION ALL SELECT printf('Most of the time, %s of %s, they waited %s', duration_text(idle.ns), duration_text(top.life_ns), idle.what) FROM idle, top
-UNION ALL SELECT 'Path to the end: ' || group_concat(text, ', ') FROM chain HAVING count(*)
+-- not if it is one part, and a sentence before says so
+UNION ALL SELECT 'Path to the end: ' || group_concat(chain.text, ', ') FROM chain, top
+ HAVING count(*) > 1 OR (count(*) AND chain.kind NOT IN (top.kind, coalesce((SELECT kind FROM idle), ''))
+			 AND coalesce((SELECT text FROM meanwhile), '') NOT GLOB chain.kind || ' *')
 
 -- section: Waited for (8)
 WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),

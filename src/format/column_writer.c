@@ -125,7 +125,9 @@ void column_writer_done(struct column_writer *c)
 
 static int scratch_room(struct column_writer *c, uint32_t rows)
 {
-	if (rows <= c->room && !is_excessive(c->room, need_note(&c->need, rows)))
+	uint64_t need = need_note(&c->need, rows);
+
+	if (rows <= c->room && !is_excessive(c->room, need))
 		return 0;
 	free(c->main);
 	free(c->bits);

@@ -129,8 +129,10 @@ for part, want in OBJECTS.items() if files else ():
 
 # The first sentences of why: the kind, the object, and who ended the wait. Of a thread that waited for a CPU for a twentieth of
 # its time, on a busy machine, why says that first, and then that it slept.
+# The path to the end is left out: why_causes looks at it.
 def in_short(path, *args):
-    return [r["value"] for r in rows_of(run("report", "-i", path, "why", *args, "--format", "csv")) if r["section"] == "In short"]
+    said = [r["value"] for r in rows_of(run("report", "-i", path, "why", *args, "--format", "csv")) if r["section"] == "In short"]
+    return [x for x in said if not x.startswith("Path to the end: ")]
 SENTENCES = {"pipe": ["for pipes", r"for pipe:\[%d\] \(read\)" % w["pipe_ino"], "wait_kinds ended .*timer"],
              "socket": ["for sockets", r"for socket:\[%d\] \(read\)" % w["socket_ino"], "wait_kinds ended .*timer"],
              "unix": ["for sockets", r"for unix @%s \(read\)" % w["unix_name"], "wait_kinds ended .*timer"],
@@ -158,7 +160,7 @@ check("why: the first sentences say what for, and who held it up", first[4].ends
       any(re.search(r"for lock \(wait_kinds\) \(futex\)$", x) for x in first[5:7]) and any(x.startswith("holder ended") for x in first[5:7]), first)
 check("why: lock and holder stand in its first lines", any(re.search(r"^lock +futex +lock \(wait_kinds\) .* holder .*timer", x) for x in first), first)
 
-# All that it waits for are ten sleeps of 150 ms, of its own and of those that end its waits: the way through the window.
+# All that it waits for are twelve sleeps of 150 ms, of its own and of those that end its waits: the way through the window.
 # From the trace's beginning on: who gives may sleep a little before the part begins.
 lo, hi = 0, t.at(w["child_to"])
 path = t.report("path", "--tid", str(w["tid"]), *t.window(lo, hi))
