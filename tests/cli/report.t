@@ -337,7 +337,6 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> In short
 1> ANSWER
 1> The threads ran for 1.00 s of 4.00 s (25 %) on CPUs
-1> Path to the end: make running 25 %
 1>
 1> Waited for
 1> KIND     CALL  OBJECT  WAITS    WAIT  WAIT MAX  ENDED BY  MEANWHILE
