@@ -92,9 +92,10 @@ phrases AS (SELECT column1 AS kind, column2 AS what FROM (VALUES ('running', 'on
 idle AS (SELECT t.ns AS ns, t.kind AS kind, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child'), top
           WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns),
 -- what took the most of the path to the end, where that is about some and not all
+some AS MATERIALIZED (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder AND NOT in_scope(upid) LIMIT 1),
 chain AS (SELECT c.kind AS kind, printf('%s %s %d %%', t.comm, c.kind, 100 * sum(c.end_ns - c.start_ns) / (:to - :from)) AS text
-            FROM blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid
-           WHERE c.kind NOT IN ('unknown', 'ended') AND EXISTS (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder AND NOT in_scope(upid))
+            FROM some CROSS JOIN blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid
+           WHERE c.kind NOT IN ('unknown', 'ended')
            GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2)
 SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
