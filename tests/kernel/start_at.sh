@@ -56,6 +56,8 @@ near("align: as exact as the clock was read", max(r["wall_uncertainty_ns"] for r
 
 snap = Trace(tmp + "/snap")
 end = snap.one("SELECT unix_ns(max(ts_ns)) FROM clocks")
+made_ns = int(snap.one("SELECT value FROM info WHERE key = 'snapshot.real_ns'"))
+blocks = [r["ns"] for r in Trace(tmp + "/a").sql("SELECT unix_ns(to_ns) AS ns FROM blocks")]
 check("snapshot --at: has everything up to then, and was made while recording", snap_ns <= end < Trace(tmp + "/a").one("SELECT unix_ns(max(ts_ns)) FROM clocks"),
-      end - snap_ns)
+      (end - snap_ns, made_ns - snap_ns, [ns - snap_ns for ns in blocks]))
 EOF_PY
