@@ -247,7 +247,7 @@ done
 # pace, no exact counts of the whole machine. Two at a time run beside what comes first, the longest first.
 beside='kernel/readme kernel/fleet_killed kernel/metrics_restart kernel/service
 	kernel/record_trouble kernel/privilege crash/kill_recorder kernel/fleet kernel/metrics_bins kernel/stack_copies
-	crash/bad_disk kernel/damaged_trace kernel/action kernel/start_at kernel/containers kernel/bundle_report
+	crash/bad_disk kernel/damaged_trace kernel/action kernel/containers kernel/bundle_report
 	kernel/block_owner kernel/redact kernel/export_growing kernel/block_stat'
 lane()
 {
