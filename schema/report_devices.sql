@@ -35,4 +35,4 @@ SELECT $t
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM device_usage(:from, :to, :every) AS u
- ORDER BY u.t_ns, u.busy_ns DESC
+ ORDER BY u.t_ns, u.busy_ns DESC, u.dev
