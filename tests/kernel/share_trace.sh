@@ -87,7 +87,8 @@ EOF_PY
 # The recorder has the workload's weight: without that it starves beside it for a tenth of a second, and loses events.
 for run in before:5 after:15; do
 	"${undisturbed[@]}" "$EBPFREC" record -o "$tmp/${run%:*}" -e sched,alloc,block,sched.irq --stacks 256KiB --profile -- \
-		python3 "$tmp/run.py" "${run#*:}" "$tmp/${run%:*}.truth" >"$tmp/${run%:*}.err" 2>&1 </dev/null || not_ok "recording ${run%:*}" "$(cat "$tmp/${run%:*}.err")"
+		python3 "$tmp/run.py" "${run#*:}" "$tmp/${run%:*}.truth" >"$tmp/${run%:*}.err" 2>&1 </dev/null || { not_ok "recording ${run%:*}" "$(cat "$tmp/${run%:*}.err")"; exit 1; }
+	! grep 'costs more than it should' "$tmp/${run%:*}.err" || not_ok "recording ${run%:*}" "its programs were refused"
 done
 
 checker <<'EOF_PY'
