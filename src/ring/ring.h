@@ -97,7 +97,7 @@ struct ring_stats {
 	uint64_t read_cnt[WIRE_HOOK_MAX];	/* records taken out of a ring so far, by hook */
 	uint64_t kept_cnt[WIRE_HOOK_MAX];	/* of these, the records at or after the start */
 	uint64_t slab_bytes;			/* of slabs that were not given back */
-	uint64_t slab_spare_bytes;		/* of those that were, and wait for what comes */
+	uint64_t slab_spare_bytes;		/* of those that were: they wait for records */
 	uint64_t slab_bytes_pending;		/* of records in the slice being filled */
 	uint64_t slab_max_bytes;		/* most slab_bytes since the last reset */
 	uint64_t slab_limit_bytes;
