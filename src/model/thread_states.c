@@ -563,12 +563,14 @@ int thread_states_load(struct thread_states *s, thread_states_number thread_of, 
 	int ret = 0;
 
 	while (cnt-- && !ret) {
-		struct thread *t = thread_at(s, thread_of(ctx, (uint32_t)packed_get(in)));
+		uint32_t thread = thread_of(ctx, (uint32_t)packed_get(in));
+		struct thread gone = { 0 };
+		struct thread *t = thread == EVENT_ID_UNKNOWN ? &gone : thread_at(s, thread);
 		uint64_t is = packed_get(in), *kept, ago;
 
 		if (!t || (is >> 1 & 15) > PHASE_HIDDEN || is >> 6 > UINT16_MAX || in->bad)
 			return -EBADMSG;
-		ret = begin(s, t, s->start_ns);
+		ret = t == &gone ? 0 : begin(s, t, s->start_ns);
 		t->cpu = (uint16_t)(is >> 6);
 		t->is_behind = is >> 5 & 1;
 		t->phase = is >> 1 & 15;

@@ -152,7 +152,11 @@ void thread_states_forget(struct thread_states *s);
 typedef uint32_t (*thread_states_number)(void *ctx, uint32_t number);
 void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_number id_of,
 			void *ctx, struct buf *out);
-/* Into a new one that has started at at_ns. -EBADMSG: not what save() wrote. */
+/*
+ * Into a new one that has started at at_ns. What is of a thread that is EVENT_ID_UNKNOWN to
+ * thread_of(), since a trace opened anew has lost its rows, is left out. -EBADMSG: not what save()
+ * wrote.
+ */
 int thread_states_load(struct thread_states *s, thread_states_number thread_of, void *ctx,
 		       struct packed_in *in);
 

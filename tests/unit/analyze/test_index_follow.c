@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * An index that follows a flight trace says of each new window what a recording of everything says,
+ * however often the recorder removed the trace's beginning and the trace was opened anew.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "analyze/context/analysis.h"
+#include "store/store_writer.h"
+#include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/table_rows.h"
+#include "trace/trace_read.h"
+
+#define FROM_NS 1000000000ull
+#define STEPS 60
+#define KEEP 150000
+
+/* The same records go to both. */
+struct side {
+	struct gen *g;
+	struct gen_mix mix;
+	char path[80];
+	struct trace *t;
+	struct analysis *a;
+};
+
+static void begin(struct side *s, const char *dir, const char *name, uint64_t keep_bytes)
+{
+	struct err e = { "" };
+	char bytes[24];
+
+	*s = (struct side){ .mix = { .seed = 77, .now_ns = FROM_NS, .per_second = 30000, .irqs = 100 } };
+	snprintf(s->path, sizeof(s->path), "%s/%s", dir, name);
+	s->g = gen_open(s->path, &(struct gen_config){ .from_ns = FROM_NS,
+						       .file_bytes = keep_bytes / 10,
+						       .keep_bytes = keep_bytes });
+	snprintf(bytes, sizeof(bytes), "%llu", (unsigned long long)keep_bytes);
+	if (keep_bytes)
+		assert_int_equal(store_writer_set(gen_store_writer(s->g), "keep.bytes", bytes), 0);
+	assert_int_equal(store_writer_flush_manifest(gen_store_writer(s->g), &e), 0);
+	gen_mix_start(s->g, &s->mix);
+}
+
+static void grow(struct side *s, unsigned int blocks)
+{
+	while (blocks--) {
+		gen_mix_run(s->g, &s->mix, 600);
+		gen_slice(s->g, ++s->mix.now_ns);
+	}
+}
+
+static void open_side(struct side *s, const struct analysis_index_use *use)
+{
+	struct err e = { "" };
+
+	if (trace_open(&s->t, s->path, &e) < 0 || analysis_open(&s->a, s->t, &e) < 0)
+		fail_msg("%s", e.text);
+	analysis_use_index(s->a, use);
+}
+
+static void close_side(struct side *s)
+{
+	analysis_close(s->a);
+	trace_close(s->t);
+	s->a = NULL;
+	s->t = NULL;
+}
+
+/* True: the trace was opened anew, since files are gone. */
+static bool look(struct side *s, const struct analysis_index_use *use)
+{
+	struct err e = { "" };
+	int r = trace_refresh(s->t, &e);
+
+	if (r == -ESTALE) {
+		close_side(s);
+		open_side(s, use);
+		return true;
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(analysis_refresh(s->a, use->follow_from_ns, &e), 0);
+	return false;
+}
+
+/* Is the row about somebody whom the kept trace still knows? */
+static bool is_known(const struct side *kept, const struct rows *r, unsigned int row)
+{
+	uint32_t id = (uint32_t)rows_int(r, row, 0);
+
+	return !strcmp(r->names[0], "utid") ? trace_thread_find(kept->t, id) != NULL :
+					      trace_process_find(kept->t, id) != NULL;
+}
+
+static void compare_known(const struct side *kept, const char *sql, const struct rows *a,
+			  const struct rows *b)
+{
+	unsigned int k = 0;
+
+	for (unsigned int i = 0; i < b->row_cnt; i++) {
+		if (!is_known(kept, b, i))
+			continue;
+		while (k < a->row_cnt && !is_known(kept, a, k))
+			k++;
+		if (k == a->row_cnt)
+			fail_msg("%s: no row of %lld", sql, (long long)rows_int(b, i, 0));
+		for (unsigned int col = 0; col < b->col_cnt; col++)
+			if (strcmp(rows_text(a, k, col), rows_text(b, i, col)) ||
+			    rows_int(a, k, col) != rows_int(b, i, col))
+				fail_msg("%s: %s of %lld: %lld is not %lld", sql, b->names[col],
+					 (long long)rows_int(b, i, 0),
+					 (long long)rows_int(a, k, col),
+					 (long long)rows_int(b, i, col));
+		k++;
+	}
+}
+
+/*
+ * Percentiles are of buckets, and instants count from a trace's start: neither is compared. Nor is
+ * what ended before all that is kept, whose names went with it.
+ */
+static void compare_window(const struct side *kept, const struct side *all, uint64_t from_ns,
+			   uint64_t to_ns)
+{
+	static const char *const queries[] = {
+		"SELECT utid, cpu, oncpu_ns, switches, preempted FROM cpu_usage(:w)",
+		"SELECT utid, waits, wait_ns, wait_max_ns, wakeups, preempts, unknown_waits"
+		" FROM sched_waits(:w, 0, 'thread')",
+		"SELECT utid, running_ns, runnable_ns, preempted_ns, disk_ns, sleeping_ns,"
+		" unknown_ns FROM thread_states(:w, 0, 'thread')",
+		"SELECT utid, source, allocs, alloc_bytes, frees, free_bytes, lost_frees, net_bytes"
+		" FROM alloc_usage(:w, 0, 'thread')",
+		"SELECT upid, dev, op, ios, bytes, lat_sum_ns FROM io_usage(:w, 0, 'process')",
+		"SELECT utid, type, vector, runs, run_ns, broken FROM irq_usage(:w, 0, 'thread')",
+		"SELECT upid, name, rss_peak_bytes FROM memory_levels(:w, 0, 'process')",
+	};
+	const struct side *sides[] = { kept, all };
+	struct rows r[2];
+	char sql[256];
+
+	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+		snprintf(sql, sizeof(sql), "SELECT * FROM (%s) ORDER BY 1, 2, 3", queries[i]);
+		for (unsigned int k = 0; k < 2; k++) {
+			int64_t start_ns = (int64_t)trace_start_ns(sides[k]->t);
+
+			rows_window(&r[k], sides[k]->a, sql, (int64_t)from_ns - start_ns,
+				    (int64_t)to_ns - start_ns);
+		}
+		compare_known(kept, sql, &r[0], &r[1]);
+		rows_done(&r[0]);
+		rows_done(&r[1]);
+	}
+}
+
+static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
+{
+	struct analysis_index_use use = { .use = true, .always = true, .follow_from_ns = FROM_NS };
+	const struct analysis_index_use whole = { .use = true, .always = true };
+	struct side kept, all;
+	unsigned int anew = 0;
+	char dir[64];
+
+	gen_temp_dir(dir);
+	begin(&kept, dir, "kept", KEEP);
+	begin(&all, dir, "all", 0);
+	assert_int_equal(analysis_follow_new(&use.follow), 0);
+	for (unsigned int i = 0; i < STEPS; i++) {
+		uint64_t to_ns;
+		size_t cnt;
+
+		grow(&kept, 1 + i % 3);
+		grow(&all, 1 + i % 3);
+		if (kept.t)
+			anew += look(&kept, &use);
+		else
+			open_side(&kept, &use);
+		trace_blocks(kept.t, &cnt);
+		if (cnt < 2)
+			continue;
+		open_side(&all, &whole);
+		to_ns = trace_block_at(kept.t, cnt - 2)->to_ns;
+		compare_window(&kept, &all, use.follow_from_ns, to_ns);
+		use.follow_from_ns = to_ns;
+		close_side(&all);
+	}
+	assert_true(anew > 5);
+	close_side(&kept);
+	analysis_follow_free(use.follow);
+	gen_finish(kept.g);
+	gen_finish(all.g);
+	gen_mix_done(&kept.mix);
+	gen_mix_done(&all.mix);
+	gen_remove_dir(dir);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_windows_of_a_flight_trace_are_those_of_all),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
