@@ -92,6 +92,15 @@ $ ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms -o - 2>/dev
 1> 1700001001500000000,1500000000,2,3,0
 1> 1700001003000000000,1000000000,2,0,0
 
+# A table's row is sent at its own time.
+$ ebpfrec export -q -i golden.ebpfrec --to clickhouse -t sched_slices --from 1.1s --until 2s -o - 2>/dev/null | landing - sched_slices | cut -d , -f 1,3
+1> unix_ns,start_ns
+1> 1700001001100000000,1100000000
+1> 1700001001500000000,1500000000
+1> 1700001001750000000,1750000000
+1> 1700001001100000000,1100000000
+1> 1700001001850000000,1850000000
+
 # The CPU time of nobody known is the same as that of report cpu.
 $ gen_golden part.ebpfrec damaged; ebpfrec report bins -i part.ebpfrec --every 1s --format csv 2>/dev/null | cut -d , -f 1,3,7 | grep unknown; ebpfrec report cpu -i part.ebpfrec --every 1s --format csv 2>/dev/null | cut -d , -f 1,3,4 | grep 'unknown.,[1-9]'
 1> 1000000000,[unknown],2000000000

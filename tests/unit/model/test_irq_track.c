@@ -134,6 +134,36 @@ static struct irq_track *save_and_load(struct irq_track *t, struct found *f, uin
 	return next;
 }
 
+/* A saved run that began 100 ns ago, with one cut. */
+static int load_cut(uint64_t age_ns, uint64_t len_ns)
+{
+	const uint64_t saved[] = { 0, 16, EVENT_IRQ_LOCAL, 1, 100, false, 1, age_ns, len_ns };
+	struct found f;
+	struct irq_track *t = new_track(&f);
+	struct buf out = { 0 };
+	struct packed_in in;
+	int ret;
+
+	for (size_t i = 0; i < sizeof(saved) / sizeof(saved[0]); i++)
+		packed_put(&out, saved[i]);
+	in = (struct packed_in){ out.data, out.data + out.len, false };
+	ret = irq_track_load(t, &in, 1000);
+	irq_track_free(t);
+	buf_done(&out);
+	return ret;
+}
+
+/* What was cut out of a run is inside of it, and over when the state was saved. */
+static void test_a_saved_cut_is_inside_of_its_run(void **state)
+{
+	assert_int_equal(load_cut(100, 100), 0);
+	assert_int_equal(load_cut(1, 0), 0);
+	assert_int_equal(load_cut(101, 10), -EBADMSG);
+	assert_int_equal(load_cut(100, 101), -EBADMSG);
+	assert_int_equal(load_cut(0, 1), -EBADMSG);
+	assert_int_equal(load_cut(UINT64_MAX, 1), -EBADMSG);
+}
+
 /* A hole breaks what is open, on its CPU or on all; where a trace is cut, it becomes runs. */
 static void test_a_hole_breaks_what_a_cut_makes_runs_of(void **state)
 {
@@ -202,6 +232,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_an_exit_without_entry_breaks_what_is_open_on_its_cpu),
 		cmocka_unit_test(test_an_entry_again_breaks_the_first),
+		cmocka_unit_test(test_a_saved_cut_is_inside_of_its_run),
 		cmocka_unit_test(test_a_hole_breaks_what_a_cut_makes_runs_of),
 		cmocka_unit_test(test_own_times_add_up_to_the_time_in_interrupts),
 	};

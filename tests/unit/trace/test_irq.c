@@ -4,6 +4,7 @@
  * did, and with brute force over irq_events (the pairing rule of schema/FORMAT.md, kind 13,
  * written a second time).
  */
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,11 +12,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "trace/trace_read.h"
 
 #define T0 1000000000ull
 #define MS 1000000ull
@@ -588,6 +591,52 @@ static void test_lost_partner_is_counted_without_time(void **state)
 	close_machine(&m);
 }
 
+/* Flips a bit in the middle of a block. */
+static void damage_block(struct machine *m, size_t block)
+{
+	const struct trace_block *b = trace_block_at(m->trace, block);
+	char file[160];
+	uint8_t byte;
+	int fd;
+
+	snprintf(file, sizeof(file), "%s/%s", m->path, b->file);
+	fd = open(file, O_RDWR);
+	assert_int_equal(pread(fd, &byte, 1, (off_t)(b->offset + b->bytes / 2)), 1);
+	byte ^= 1;
+	assert_int_equal(pwrite(fd, &byte, 1, (off_t)(b->offset + b->bytes / 2)), 1);
+	close(fd);
+}
+
+/* What is served when a damaged block begins may have ended, and begun again, any time in it. */
+static void test_an_interrupt_over_a_hole_is_not_one(void **state)
+{
+	struct err e = { "" };
+	struct machine m;
+
+	open_by_hand(&m);
+	gen_irq(m.g, T0 + 1000, 0, 100, WIRE_IRQ_ENTRY, 36);
+	gen_slice(m.g, T0 + MS);
+	for (unsigned int i = 0; i < 50; i++)
+		gen_switch(m.g, T0 + MS + 1000 * (1 + i), 1, i & 1 ? 100 : 0, i & 1 ? 0 : 100, 0);
+	gen_slice(m.g, T0 + 2 * MS);
+	gen_irq(m.g, T0 + 2 * MS + 500, 0, 100, WIRE_IRQ_EXIT, 36);
+	gen_slice(m.g, T0 + 3 * MS);
+	finish_by_hand(&m);
+	assert_int_equal(one(&m, "SELECT sum(run_ns) FROM irq_usage()"), 2 * MS - 500);
+	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage()"), 0);
+	damage_block(&m, 1);
+	analysis_close(m.plain);
+	trace_close(m.trace);
+	if (trace_open(&m.trace, m.path, &e) < 0 || analysis_open(&m.plain, m.trace, &e) < 0)
+		fail_msg("%s", e.text);
+	one(&m, "SELECT count(*) FROM switches");	/* finds the damage */
+	analysis_close(m.plain);
+	assert_int_equal(analysis_open(&m.plain, m.trace, &e), 0);
+	assert_int_equal(one(&m, "SELECT sum(run_ns) FROM irq_usage()"), 0);
+	assert_int_equal(one(&m, "SELECT sum(broken) FROM irq_usage()"), 2);
+	close_machine(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -597,6 +646,7 @@ int main(void)
 		cmocka_unit_test(test_cpu_view_has_the_part_in_interrupts),
 		cmocka_unit_test(test_cpu_view_does_not_say_0_of_what_was_not_recorded),
 		cmocka_unit_test(test_lost_partner_is_counted_without_time),
+		cmocka_unit_test(test_an_interrupt_over_a_hole_is_not_one),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Whose rows and events a cut has: those who lived in its window, and of a choice just the chosen. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "edit/trace_cut.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 1000000000ull
+#define MS 1000000ull
+
+/* Two keep memory from before 5 ms; one is born at 8 ms, and one dies at 5 ms. */
+static void make(struct made_trace *m)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	gen_snap(m->g, T0, 0, 100, 100, 1, "mine");
+	gen_snap(m->g, T0, 0, 200, 200, 1, "others");
+	gen_snap(m->g, T0, 0, 300, 300, 1, "dies");
+	for (unsigned int i = 0; i < 2; i++)
+		gen_kmalloc(m->g, T0 + 2 * MS + i, i, 100 + 100 * i, 0x1000 * (1 + i), 64, 77, 0);
+	gen_exit(m->g, T0 + 5 * MS, 0, 300, 300, 0, true, 0);
+	gen_switch(m->g, T0 + 6 * MS, 0, 0, 100, 0);
+	gen_switch(m->g, T0 + 6 * MS + 1, 1, 0, 200, 0);
+	gen_switch(m->g, T0 + 7 * MS, 0, 100, 0, 0);
+	gen_switch(m->g, T0 + 7 * MS + 1, 1, 200, 0, 0);
+	gen_new(m->g, T0 + 8 * MS, 0, 100, 400, 400, 100, "born");
+	gen_slice(m->g, T0 + 10 * MS);
+	made_open(m);
+}
+
+/* Cuts a window, of one process or of all, and opens the cut in place of the trace. */
+static void cut(struct made_trace *m, uint64_t from_ns, uint64_t to_ns, const char *comm)
+{
+	struct trace_cut_request q = { .from_ns = T0 + from_ns, .to_ns = T0 + to_ns,
+				       .before = analysis_checkpoint, .before_ctx = m->a,
+				       .reason = "test", .processes = comm };
+	struct trace_cut_result made;
+	struct err e = { "" };
+	char path[96];
+	uint32_t upid;
+
+	if (comm) {
+		upid = (uint32_t)rows_one(m->a, "SELECT upid FROM processes WHERE comm = '%s'",
+					  comm);
+		q.upids = &upid;
+		q.upid_cnt = 1;
+	}
+	snprintf(path, sizeof(path), "%s/cut", m->dir);
+	if (trace_cut(m->t, &q, path, &made, &e) < 0)
+		fail_msg("%s", e.text);
+	analysis_close(m->a);
+	trace_close(m->t);
+	if (trace_open(&m->t, path, &e) < 0 || analysis_open(&m->a, m->t, &e) < 0)
+		fail_msg("%s", e.text);
+}
+
+static int64_t processes_named(struct made_trace *m, const char *comm)
+{
+	return rows_one(m->a, "SELECT count(*) FROM processes WHERE comm = '%s'", comm);
+}
+
+static void test_who_lived_in_the_window_is_in_the_cut(void **state)
+{
+	struct made_trace m;
+	int64_t born_ns;
+
+	make(&m);
+	born_ns = rows_one(m.a, "SELECT start_ns FROM processes WHERE comm = 'born'");
+	cut(&m, 5 * MS, (uint64_t)born_ns, NULL);
+	assert_int_equal(processes_named(&m, "mine"), 1);
+	assert_int_equal(processes_named(&m, "others"), 1);
+	assert_int_equal(processes_named(&m, "dies"), 1);	/* its end is an event of the window */
+	assert_int_equal(processes_named(&m, "born"), 0);
+	made_close(&m);
+	make(&m);
+	cut(&m, 5 * MS + 1, (uint64_t)born_ns + 1, NULL);
+	assert_int_equal(processes_named(&m, "dies"), 0);
+	assert_int_equal(processes_named(&m, "born"), 1);
+	made_close(&m);
+}
+
+static unsigned int allocations(struct made_trace *m, int64_t *ret_tid)
+{
+	struct event_cursor *c;
+	const struct event *ev;
+	unsigned int cnt = 0;
+
+	assert_int_equal(event_cursor_open(&c, m->t, 1u << EVENT_SLAB_ALLOC, 0, UINT64_MAX, NULL),
+			 0);
+	for (; event_cursor_next(c, &ev, NULL) > 0; cnt++)
+		*ret_tid = trace_thread_find(m->t, ev->utid)->tid;
+	event_cursor_close(c);
+	return cnt;
+}
+
+static void test_what_is_carried_over_is_of_the_chosen_alone(void **state)
+{
+	struct made_trace m;
+	int64_t tid;
+
+	make(&m);
+	cut(&m, 5 * MS, 9 * MS, NULL);
+	assert_int_equal(allocations(&m, &tid), 2);
+	made_close(&m);
+	make(&m);
+	cut(&m, 5 * MS, 9 * MS, "mine");
+	assert_int_equal(allocations(&m, &tid), 1);
+	assert_int_equal(tid, 100);
+	assert_int_equal(processes_named(&m, "mine"), 1);
+	assert_int_equal(processes_named(&m, "others"), 0);
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who_lived_in_the_window_is_in_the_cut),
+		cmocka_unit_test(test_what_is_carried_over_is_of_the_chosen_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
