@@ -36,7 +36,8 @@ static void begin(struct side *s, const char *dir, const char *name, uint64_t ke
 	struct err e = { "" };
 	char bytes[24];
 
-	*s = (struct side){ .mix = { .seed = 77, .now_ns = FROM_NS, .per_second = 30000, .irqs = 100 } };
+	*s = (struct side){ .mix = { .seed = 77, .now_ns = FROM_NS, .per_second = 30000,
+				     .irqs = 100 } };
 	snprintf(s->path, sizeof(s->path), "%s/%s", dir, name);
 	s->g = gen_open(s->path, &(struct gen_config){ .from_ns = FROM_NS,
 						       .file_bytes = keep_bytes / 10,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Whose rows and events a cut has: those who lived in its window, and of a choice just the chosen. */
+/* Whom a cut knows: those who lived in its window, and of a choice just the chosen. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -74,7 +74,8 @@ static void test_who_lived_in_the_window_is_in_the_cut(void **state)
 	cut(&m, 5 * MS, (uint64_t)born_ns, NULL);
 	assert_int_equal(processes_named(&m, "mine"), 1);
 	assert_int_equal(processes_named(&m, "others"), 1);
-	assert_int_equal(processes_named(&m, "dies"), 1);	/* its end is an event of the window */
+	/* its end is an event of the window */
+	assert_int_equal(processes_named(&m, "dies"), 1);
 	assert_int_equal(processes_named(&m, "born"), 0);
 	made_close(&m);
 	make(&m);
