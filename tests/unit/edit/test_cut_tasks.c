@@ -14,6 +14,13 @@
 #define T0 1000000000ull
 #define MS 1000000ull
 
+static void lose(struct made_trace *m, uint64_t from_ns, uint64_t to_ns)
+{
+	gen_loss(m->g, &(struct trace_loss){ .from_ns = T0 + from_ns, .to_ns = T0 + to_ns,
+					     .hook = WIRE_SWITCH, .cls = EVENT_CLASS_SCHED,
+					     .full_cnt = 1 });
+}
+
 /* Two keep memory from before 5 ms; one is born at 8 ms, and one dies at 5 ms. */
 static void make(struct made_trace *m)
 {
@@ -29,6 +36,10 @@ static void make(struct made_trace *m)
 	gen_switch(m->g, T0 + 7 * MS, 0, 100, 0, 0);
 	gen_switch(m->g, T0 + 7 * MS + 1, 1, 200, 0, 0);
 	gen_new(m->g, T0 + 8 * MS, 0, 100, 400, 400, 100, "born");
+	lose(m, 1 * MS, 4 * MS);
+	lose(m, 3 * MS, 5 * MS + 1);
+	lose(m, 9 * MS - 1, 10 * MS);
+	lose(m, 9 * MS, 10 * MS);
 	gen_slice(m->g, T0 + 10 * MS);
 	made_open(m);
 }
@@ -117,11 +128,26 @@ static void test_what_is_carried_over_is_of_the_chosen_alone(void **state)
 	made_close(&m);
 }
 
+static void test_losses_of_the_window_are_in_the_cut(void **state)
+{
+	struct made_trace m;
+	size_t cnt;
+
+	make(&m);
+	trace_losses(m.t, &cnt);
+	assert_int_equal(cnt, 4);
+	cut(&m, 5 * MS, 9 * MS, NULL);
+	trace_losses(m.t, &cnt);
+	assert_int_equal(cnt, 2);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_lived_in_the_window_is_in_the_cut),
 		cmocka_unit_test(test_what_is_carried_over_is_of_the_chosen_alone),
+		cmocka_unit_test(test_losses_of_the_window_are_in_the_cut),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
