@@ -178,6 +178,27 @@ static void test_levels_are_what_alloc_has_now(void **state)
 	}
 }
 
+static void test_temporary_is_what_lived_less_than_1_ms(void **state)
+{
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0,
+					     .sources = "alloc.heap" });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "worker");
+	for (unsigned int i = 0; i < 3; i++)
+		gen_heap(m.g, T0 + MS, 0, 50, 0x1000 * (i + 1), 100);
+	for (unsigned int i = 0; i < 3; i++)
+		gen_heap(m.g, T0 + 2 * MS - 1 + i, 0, 50, 0x1000 * (i + 1), 0);
+	gen_slice(m.g, T0 + 5 * MS);
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT sum(freed) FROM lifetime_usage(0, 5000000)"), 3);
+	assert_int_equal(rows_one(m.a, "SELECT sum(temporary) FROM lifetime_usage(0, 5000000)"),
+			 1);
+	assert_int_equal(rows_one(m.a, "SELECT sum(temporary_bytes) FROM lifetime_usage(0, "
+				       "5000000)"), 100);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -185,6 +206,7 @@ int main(void)
 		cmocka_unit_test(test_pairs_are_the_same_in_every_answer),
 		cmocka_unit_test(test_leaks_say_what_outlived_its_process),
 		cmocka_unit_test(test_levels_are_what_alloc_has_now),
+		cmocka_unit_test(test_temporary_is_what_lived_less_than_1_ms),
 		cmocka_unit_test(test_leaks_by_site_have_one_row_per_call_site),
 	};
 
