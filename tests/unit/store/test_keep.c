@@ -295,6 +295,36 @@ static void test_refresh_is_as_good_as_opening_anew(void **state)
 	trace_close(t);
 }
 
+/* Ends of processes that come with a later block, some of them too late, are in order of time. */
+static void test_ends_of_a_growing_trace_are_in_order(void **state)
+{
+	static const uint64_t at_ms[][3] = { { 10, 50, 90 }, { 60, 30, 190 }, { 220, 120, 1 } };
+	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000 });
+	struct err e = { "" };
+	struct trace *t = NULL;
+	uint32_t pid = 100;
+
+	for (unsigned int block = 0; block < 3; block++) {
+		for (unsigned int i = 0; i < 3; i++)
+			gen_snap(g, 1000, 0, pid + i, pid + i, 1, "ends");
+		for (unsigned int i = 0; i < 3; i++, pid++)
+			gen_exit(g, 1000 + at_ms[block][i] * MS, i % 2, pid, pid, 0, true, 0);
+		gen_slice(g, 1000 + (block + 1) * 100 * MS);
+		if (t)
+			assert_int_equal(trace_refresh(t, &e), 0);
+		else
+			assert_int_equal(trace_open(&t, path, &e), 0);
+		assert_int_equal(trace_mm_resets_prepare(t), 0);
+		assert_int_equal(trace_mm_reset_cnt(t), 3 * (block + 1));
+		for (size_t i = 1; i < trace_mm_reset_cnt(t); i++)
+			assert_true(trace_mm_reset_at(t, i - 1)->ts_ns <
+				    trace_mm_reset_at(t, i)->ts_ns);
+	}
+	assert_int_equal(trace_mm_reset_at(t, 0)->ts_ns, 1000 + MS);
+	trace_close(t);
+	gen_finish(g);
+}
+
 /* The end of the newest file is only damage when nobody is writing it any more. */
 static void test_half_a_block_is_damage_only_without_its_writer(void **state)
 {
@@ -476,6 +506,7 @@ int main(void)
 		T(test_what_is_left_stands_alone),
 		T(test_reader_keeps_what_the_recorder_removes),
 		T(test_refresh_is_as_good_as_opening_anew),
+		T(test_ends_of_a_growing_trace_are_in_order),
 		T(test_half_a_block_is_damage_only_without_its_writer),
 		T(test_letters_arrive_with_their_instant),
 		T(test_letters_that_make_no_sense_are_thrown_away),
