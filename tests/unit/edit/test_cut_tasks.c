@@ -5,11 +5,13 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "edit/trace_cut.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "trace/trace_read.h"
 
 #define T0 1000000000ull
 #define MS 1000000ull
@@ -142,12 +144,67 @@ static void test_losses_of_the_window_are_in_the_cut(void **state)
 	made_close(&m);
 }
 
+static void make_mix(struct made_trace *m)
+{
+	struct gen_mix mix = { .seed = 3, .now_ns = T0 };
+
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .sources =
+						    "sched.switch,sched.wakeup,alloc.slab,alloc.page"
+	});
+	gen_mix_start(m->g, &mix);
+	for (unsigned int i = 0; i < 3; i++) {
+		gen_mix_run(m->g, &mix, 20000);
+		gen_slice(m->g, ++mix.now_ns);
+	}
+	gen_mix_done(&mix);
+	made_open(m);
+}
+
+/* Without the source named, the cut of all is smaller by about what was foretold. */
+static void leave_out(const char *source)
+{
+	struct trace_cut_request q = { .from_ns = T0, .to_ns = UINT64_MAX, .reason = "test",
+				       .before = analysis_checkpoint };
+	uint64_t saved[TRACE_CUT_SOURCE_MAX] = { 0 }, all = 0, bytes = 0;
+	struct trace_cut_result made;
+	struct err e = { "" };
+	struct made_trace m;
+	unsigned int at = 0;
+	char path[96];
+
+	make_mix(&m);
+	q.before_ctx = m.a;
+	while (strcmp(trace_cut_source(at), source))
+		at++;
+	q.left_out = 1u << at;
+	for (size_t i = 0; i < trace_block_cnt(m.t); i++) {
+		assert_int_equal(trace_cut_saved(m.t, i, saved, &e), 0);
+		bytes += trace_block_at(m.t, i)->bytes;
+	}
+	for (unsigned int i = 0; trace_cut_source(i); i++)
+		all += saved[i];
+	assert_true(saved[at] > bytes / 50 && all < bytes);
+	snprintf(path, sizeof(path), "%s/cut", m.dir);
+	assert_int_equal(trace_cut(m.t, &q, path, &made, &e), 0);
+	/* names and stacks that only these events have go, too */
+	assert_in_range(made.bytes, (bytes - saved[at]) * 9 / 10, (bytes - saved[at]) * 11 / 10);
+	made_close(&m);
+}
+
+static void test_what_leaving_out_saves_is_foretold(void **state)
+{
+	leave_out("sched.wakeup");
+	leave_out("alloc.slab");
+	leave_out("alloc.page");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_lived_in_the_window_is_in_the_cut),
 		cmocka_unit_test(test_what_is_carried_over_is_of_the_chosen_alone),
 		cmocka_unit_test(test_losses_of_the_window_are_in_the_cut),
+		cmocka_unit_test(test_what_leaving_out_saves_is_foretold),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
