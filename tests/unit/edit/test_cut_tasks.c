@@ -148,8 +148,9 @@ static void make_mix(struct made_trace *m)
 {
 	struct gen_mix mix = { .seed = 3, .now_ns = T0 };
 
-	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .sources =
-						    "sched.switch,sched.wakeup,alloc.slab,alloc.page"
+	made_begin(m, &(struct gen_config){
+		.cpu_cnt = 2, .from_ns = T0,
+		.sources = "sched.switch,sched.wakeup,alloc.slab,alloc.page",
 	});
 	gen_mix_start(m->g, &mix);
 	for (unsigned int i = 0; i < 3; i++) {
