@@ -221,18 +221,21 @@ unsigned int who_find(const struct trace *t, const struct report_request *q)
 {
 	struct wanted w[OPTION_CNT];
 	unsigned int found = 0;
+	bool is_asked = false;
 	size_t block_cnt, at;
 	struct task task;
 
-	trace_blocks(t, &block_cnt);
-	if (!block_cnt)
-		return WHO_ALL;
 	wanted_of_options(w, q);
 	for (unsigned int i = 0; i < OPTION_CNT; i++) {
 		at = 0;
 		if (!is_listed(&w[i]) || find_next(t, kind_of(i), &w[i], &at, &task))
 			found |= 1u << i;
+		is_asked |= is_listed(&w[i]);
 	}
+	/* a cut of processes may have no thread at all */
+	trace_blocks(t, &block_cnt);
+	if (!block_cnt || !is_asked)
+		return WHO_ALL;
 	for (at = 0; at < trace_thread_cnt(t) && !(found & TOGETHER); at++)
 		if (is_named_by_all(t, w, at))
 			found |= TOGETHER;

@@ -50,6 +50,12 @@ $ gen_golden who.ebpfrec who; ebpfrec cut -i who.ebpfrec --workload -o none.ebpf
 ? 1
 2> ebpfrec: who.ebpfrec: the trace has no workload: it was recorded without a command, -p or --cgroup
 
+# Of a process that did not live in the window there is nothing, which reports of all say.
+$ ebpfrec cut -i golden.ebpfrec --pid 200 --to 0.5s -o before.ebpfrec 2>/dev/null; ebpfrec report -i before.ebpfrec cpu | grep nothing; ebpfrec report -i before.ebpfrec cpu --comm cc1
+? 1
+1> (nothing)
+2> ebpfrec: before.ebpfrec: there is no process 'cc1' in the trace; `ebpfrec sql -i before.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them
+
 # A copy of everything remains the same trace, a part is another one.
 
 $ ebpfrec cut -i golden.ebpfrec -o whole.ebpfrec 2>/dev/null; ebpfrec cut -i golden.ebpfrec --to 1s -o part.ebpfrec 2>/dev/null; for t in golden whole part; do grep trace.id= $t.ebpfrec/manifest; done | uniq -c | awk '{ print $1 }'
