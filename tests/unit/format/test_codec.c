@@ -9,7 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/crc32c.h"
 #include "base/varint.h"
+#include "format/block_meta.h"
 #include "format/chunk.h"
 #include "format/column_writer.h"
 #include "format/event.h"
@@ -285,6 +287,62 @@ static void test_kinds_of_events_have_names(void **state)
 	assert_string_equal(event_kind_name(UINT32_MAX), "?");
 }
 
+/* ---- headers of blocks ---- */
+
+static int check_head(struct disk_block h)
+{
+	struct disk_block got;
+	const char *why;
+	int r;
+
+	h.head_crc = crc32c(0, &h, offsetof(struct disk_block, head_crc));
+	r = block_head_check(&h, &got, &why);
+	if (!r)
+		assert_memory_equal(&got, &h, sizeof(h));
+	return r;
+}
+
+/* Every limit itself is allowed, and one more is not, whatever the other sizes are. */
+static void test_sizes_in_a_head_have_limits(void **state)
+{
+	struct disk_block most = { .version = CHUNK_VERSION, .section_cnt = CHUNK_SECTIONS_MAX,
+				   .block_bytes = CHUNK_BLOCK_MAX, .front_bytes = CHUNK_FRONT_MAX,
+				   .from_ns = 5, .to_ns = 5, .first_ns = 7, .last_ns = 7,
+				   .cpu_cnt = CHUNK_CPUS_MAX, .kind_cnt = { 1, CHUNK_EVENTS_MAX - 1 } };
+	struct disk_block h;
+
+	memcpy(most.magic, CHUNK_BLOCK_MAGIC, sizeof(most.magic));
+	most.head_bytes = sizeof(h) + CHUNK_SECTIONS_MAX * sizeof(struct disk_section);
+	assert_int_equal(check_head(most), 0);
+#define REFUSES(what)                                                                              \
+	h = most;                                                                                  \
+	what;                                                                                      \
+	assert_int_equal(check_head(h), -EBADMSG)
+	REFUSES(h.section_cnt++; h.head_bytes += sizeof(struct disk_section));
+	REFUSES(h.block_bytes += 8);
+	REFUSES(h.block_bytes -= 4);
+	REFUSES(h.head_bytes += 8);
+	REFUSES(h.head_bytes -= 8);
+	REFUSES(h.front_bytes = h.head_bytes - 8);
+	REFUSES(h.front_bytes += 8);
+	REFUSES(h.cpu_cnt++);
+	REFUSES(h.to_ns--);
+	REFUSES(h.last_ns--);
+	REFUSES(h.kind_cnt[2] = 1);
+	REFUSES(h.block_bytes = h.front_bytes - 8; h.kind_cnt[1] = 0);
+	h = most;
+	h.front_bytes = h.head_bytes;
+	h.block_bytes = (h.head_bytes + 7) & ~7ull;
+	h.kind_cnt[1] = (uint32_t)h.block_bytes * CHUNK_EVENTS_PER_BYTE - h.kind_cnt[0];
+	assert_int_equal(check_head(h), 0);
+	h.kind_cnt[1]++;
+	assert_int_equal(check_head(h), -EBADMSG);
+	h.kind_cnt[0] = h.kind_cnt[1] = 0;
+	h.first_ns = UINT64_MAX;
+	h.last_ns = 0;
+	assert_int_equal(check_head(h), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -298,6 +356,7 @@ int main(void)
 		cmocka_unit_test(test_row_tolerates_more_and_fewer_fields),
 		cmocka_unit_test(test_row_rejects_what_does_not_fit),
 		cmocka_unit_test(test_kinds_of_events_have_names),
+		cmocka_unit_test(test_sizes_in_a_head_have_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
