@@ -308,7 +308,8 @@ static void test_sizes_in_a_head_have_limits(void **state)
 	struct disk_block most = { .version = CHUNK_VERSION, .section_cnt = CHUNK_SECTIONS_MAX,
 				   .block_bytes = CHUNK_BLOCK_MAX, .front_bytes = CHUNK_FRONT_MAX,
 				   .from_ns = 5, .to_ns = 5, .first_ns = 7, .last_ns = 7,
-				   .cpu_cnt = CHUNK_CPUS_MAX, .kind_cnt = { 1, CHUNK_EVENTS_MAX - 1 } };
+				   .cpu_cnt = CHUNK_CPUS_MAX,
+				   .kind_cnt = { 1, CHUNK_EVENTS_MAX - 1 } };
 	struct disk_block h;
 
 	memcpy(most.magic, CHUNK_BLOCK_MAGIC, sizeof(most.magic));
