@@ -162,13 +162,14 @@ check("why: the first sentences say what for, and who held it up", first[4].ends
       any(re.search(r"for lock \(wait_kinds\) \(futex\)$", x) for x in first[5:7]) and any(x.startswith("holder ended") for x in first[5:7]), first)
 check("why: lock and holder stand in its first lines", any(re.search(r"^lock +futex +lock \(wait_kinds\) .* holder .*timer", x) for x in first), first)
 
-# All that it waits for are twelve sleeps of 150 ms, of its own and of those that end its waits: the way through the window.
-# From the trace's beginning on: who gives may sleep a little before the part begins.
-lo, hi = 0, t.at(w["child_to"])
+# All that it waits for are nine sleeps of 150 ms, of its own and of those that end its waits: the way through the window.
+# From the trace's beginning on: who gives may sleep a little before the part begins. Up to the terminal, whose lines a worker of
+# the kernel hands over: when that has to do somebody else's work first, the path leads there.
+lo, hi = 0, t.at(w["terminal_from"])
 path = t.report("path", "--tid", str(w["tid"]), *t.window(lo, hi))
 check("path: it is as long as the window", sum(r["path_ns"] for r in path) == hi - lo, (path, hi - lo))
 slept = [r for r in path if r["kind"] == "timer"]
-check("path: sleeps of the threads are most of it", len(slept) >= 9 and sum(r["path_ns"] for r in slept) > 1_340_000_000, path)
+check("path: sleeps of the threads are most of it", len(slept) >= 7 and sum(r["path_ns"] for r in slept) > 1_040_000_000, path)
 
 # One answer: the pieces are the same wherever they are added up.
 def by_kind(rows, key="kind", value="wait_ns"):
@@ -211,8 +212,12 @@ if os.path.exists(tmp + "/slices"):
     kind_of = {r["text"]: r["kind"] for r in t.sql("SELECT DISTINCT kind, call || coalesce(' ' || object, '') AS text " + asked)}
     slices = [dict(r, ns=min(int(r["until"]), t.at(w["thread_to"])) - int(r["ts"])) for r in json.load(open(tmp + "/slices"))
               if r["tid"] == w["tid"] and t.at(w["lock_from"]) <= int(r["ts"]) < t.at(w["thread_to"]) and r["state"] != "Running"]
-    got = by_kind([{"kind": kind_of.get(r["text"], "cpu" if r["state"] in ("R", "R+") else r["text"]), "wait_ns": r["ns"]} for r in slices])
-    check("one answer: the file for Perfetto", got == by_kind(t.report("waits", "--by", "thread", *main)), (got, want))
+    # Woken before it had left its CPU: to trace_processor it sleeps all the same (schema/LIMITS.md).
+    early = {r["ts_ns"] for r in t.sql("SELECT s.ts_ns FROM switches s JOIN threads h USING (utid) WHERE h.tid = %d AND EXISTS (SELECT 1 FROM wakeups w"
+                                       " WHERE w.target_utid = h.utid AND w.ts_ns < s.ts_ns AND w.ts_ns > (SELECT max(ts_ns) FROM switches b WHERE b.next_utid = h.utid AND b.ts_ns < s.ts_ns))" % w["tid"])}
+    got = by_kind([{"kind": "cpu" if r["state"] in ("R", "R+") or int(r["ts"]) in early else kind_of.get(r["text"], r["text"]), "wait_ns": r["ns"]} for r in slices])
+    want = by_kind(t.report("waits", "--by", "thread", *main))
+    check("one answer: the file for Perfetto", got == want, (got, want, [r for r in slices if r["text"] not in kind_of]))
 # The page and the bins for ClickHouse have states: those that are kinds, and the page also all else. (The kind disk is more than the
 # state: a sync, too.) Of the page all names count, because small ones have rows together.
 def as_states(kinds):
@@ -251,7 +256,9 @@ if os.path.exists(tmp + "/throttled"):
     rows = [r for r in q.report("throttle") if r["cgroup"] == "/" + group]
     check("throttle: the group, by its path, with its last quota", [(r["quota_ns"], r["period_ns"]) for r in rows] == [(40_000_000, 100_000_000)], rows)
     check("throttle: its time is that of states, of one thread", [(r["throttled_ns"], r["threads"]) for r in rows] == [(got, 1)], (rows, got))
-    check("throttle: the periods are cpu.stat's", len(rows) == 1 and 0.9 * periods - 2 <= rows[0]["periods"] <= periods + 2, (rows, periods))
+    # One that overdrew its quota by periods, which a load beside it makes it do, waits once, and the kernel counts all of these periods.
+    check("throttle: the periods are cpu.stat's", len(rows) == 1 and 0.9 * periods - 2 <= rows[0]["periods"] + rows[0]["throttled_max_ns"] // 100_000_000 and
+          rows[0]["periods"] <= periods + 2, (rows, periods))
     said = in_short(q.path, *its)
     for_cpu = sum(r["wait_ns"] for r in q.report("waits", "--by", "comm", *its) if r["comm"] == "quota" and r["kind"] == "cpu")
     check("throttle: why says so, and names the group, unless it waited longer for a CPU", for_cpu >= got or len(said) == 2 and re.search(r"throttled for .* by a quota of CPU time$", said[0]) and
