@@ -474,6 +474,25 @@ static void test_sleeps_end_with_the_wakeup(void **state)
 	thread_states_free(s);
 }
 
+/* Of several wake-ups the first counts; at one instant that of an interrupt gives way, no other. */
+static void test_sleeps_end_with_the_first_wakeup(void **state)
+{
+	struct lives l;
+	struct thread_states *s = new_states(&l);
+
+	stay(s, 20, 100, 110, 0, 0x1);
+	wake(s, 20, 130);
+	thread_states_wake(s, 20, 130, 22, false);
+	stay(s, 20, 140, 150, 0, 0x1);
+	check_sleep(&l, 1, THREAD_SLEEPING, 110, 130, true);
+	thread_states_wake(s, 20, 160, WAKER, true);
+	thread_states_wake(s, 20, 165, 22, false);
+	stay(s, 20, 170, 180, 0, 0x1);
+	check_sleep(&l, 2, THREAD_SLEEPING, 150, 160, true);
+	assert_true(l.last_sleep.is_irq);
+	thread_states_free(s);
+}
+
 static void test_sleeps_end_where_the_thread_is_on_a_cpu(void **state)
 {
 	struct lives l;
@@ -755,6 +774,7 @@ int main(void)
 		cmocka_unit_test(test_waits_are_unknown_without_a_wakeup_or_a_switch),
 		cmocka_unit_test(test_waits_end_where_an_unseen_stay_begins),
 		cmocka_unit_test(test_sleeps_end_with_the_wakeup),
+		cmocka_unit_test(test_sleeps_end_with_the_first_wakeup),
 		cmocka_unit_test(test_sleeps_end_where_the_thread_is_on_a_cpu),
 		cmocka_unit_test(test_sleeps_are_waits_for_a_disk_if_half_of_them_was),
 		cmocka_unit_test(test_sleeps_that_nobody_saw_begin_or_end_are_none),

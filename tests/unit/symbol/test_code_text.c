@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "analyze/context/code_text.h"
+#include "symbol/source_lines.h"
 
 static void expect(struct trace_site s, const char *whole, const char *in_stack)
 {
@@ -39,6 +40,31 @@ static void test_a_site_says_what_is_known_of_it(void **state)
 	       "0x7f21c0a3 (anonymous memory)", "(anonymous memory)");
 	expect((struct trace_site){ .symbol = "", .module = "", .why = TRACE_SITE_WHY_CNT },
 	       "0x7f21c0a3 (unknown)", "(unknown)");
+}
+
+/* Lines are looked for in files, not in what the kernel maps or what has no name. */
+static void test_lines_are_asked_of_files_alone(void **state)
+{
+	static const char *const modules[] = { "", "[vdso]", "anon", "/gone/prog" };
+	struct trace_site s = { .addr = 0x7f21c0a3, .symbol = "f", .build_id = "00ff",
+				.module_offset = 0xa3 };
+	char text[SITE_TEXT_MAX];
+	struct source_lines *lines;
+	const char *path, *why;
+
+	(void)state;
+	if (!source_lines_is_offered())
+		skip();
+	assert_int_equal(source_lines_new(&lines, "/tmp"), 0);
+	for (unsigned int i = 0; i < 4; i++) {
+		s.module = modules[i];
+		site_text_format(text, sizeof(text), &s, false, lines);
+		assert_string_equal(text, "f");
+	}
+	assert_true(source_lines_missing(lines, 0, &path, &why));
+	assert_string_equal(path, "/gone/prog");
+	assert_false(source_lines_missing(lines, 1, &path, &why));
+	source_lines_free(lines);
 }
 
 static void test_a_variable_has_a_file(void **state)
@@ -72,6 +98,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_site_says_what_is_known_of_it),
+		cmocka_unit_test(test_lines_are_asked_of_files_alone),
 		cmocka_unit_test(test_a_variable_has_a_file),
 		cmocka_unit_test(test_types_of_interrupts_are_found_by_name),
 	};
