@@ -10,10 +10,11 @@ reaches, until a program or one of these tests changes. What then takes more tha
 
 Each mutant changes one operator in a copy of the tree (`<` to `<=`, `+` to `-`, `&&` to `||`, a condition turned round), makes that object
 anew, and runs the tests that reach its lines, up to the first that fails: those first that noticed most so far in the folder, and short
-ones before long ones. A case of the command line tests that fails is tried with the same choice of cases on the library as it is. What no test reaches
-is noticed by nobody. The sample is random; its seed is printed. A change after which the compiler makes the same code is drawn
-again, and so is one that does not compile; which of two equal values is the smaller one is not asked. Any change of an operator of the
-library makes the sample of a seed another one. --from 101 leaves out the first 100 places of the sample.
+ones before long ones. Then those that reach its function, since the compiler may have put the code of a line among that of others. A
+case of the command line tests that fails is tried with the same choice of cases on the library as it is. What no test reaches is noticed
+by nobody. The sample is random; its seed is printed. A change after which the compiler makes the same code is drawn again, and so is
+one that does not compile; which of two equal values is the smaller one is not asked. Any change of an operator of the library makes the
+sample of a seed another one. --from 101 leaves out the first 100 places of the sample.
 
 No sanitizer watches: what only reads or writes outside its memory counts as unnoticed unless an answer changes. The last lines are
 the mutants that nobody noticed, and "N of M noticed". The exit status is 0 when at least 85 % were.
@@ -199,10 +200,12 @@ class Tests:
             process.returncode = 0  # it was waited for
         return wrong, used.ru_utime + used.ru_stime
 
-    def reaching(self, mutant):
-        """The tests that reach the lines of a mutant; without code there, for a table, those that reach its file."""
+    def reaching(self, mutant, of_function=False):
+        """The tests that reach the lines of a mutant, or its function; without code there, for a table, those that reach its file."""
         path, start, end, _ = mutant
         text, name = open(path).read(), os.path.basename(path)
+        if of_function and text.rfind("\n{\n", 0, start) > text.rfind("\n}\n", 0, start):
+            start, end = text.rfind("\n{\n", 0, start), text.find("\n}\n", end)
         first, last = (text.count("\n", 0, at) + 1 for at in (start, end))
         lines = {"%s:%d" % (name, i) for i in range(first, last + 1)} & self.reached.keys()
         return set().union(*(self.reached[i] for i in lines or [i for i in self.reached if i.startswith(name + ":")]))
@@ -234,19 +237,24 @@ class Tests:
             self.whole.add(failed.split(".")[0])
 
     def noticed_by(self, tree, mutant):
-        room, tmp, reaching = os.path.dirname(mutant[0]), os.path.join(tree, "tmp"), self.reaching(mutant)
-        cases = self.chosen(reaching)
-        with self.lock:
-            cost = dict(self.seconds, cli=1 + self.seconds["cli"] * len(cases) / len(self.cases))
-            worth = {n: 1 + self.kills[n, room] + OWN_WORTH * (self.folder.get(n) in room.split("/")) for n in self.commands}
-        names = [n for n in self.commands if n in reaching or n == "cli" and cases]
-        for name in sorted(names, key=lambda n: cost[n] / worth[n]):
-            wrong = self.cli_notices(tree, reaching, tmp) if name == "cli" else self.run(tree, name, 60 + 20 * cost[name], tmp, {})[0]
-            if wrong:
-                with self.lock:
-                    self.kills[name, room] += 1
-                return name
-        return None if names else ""
+        """The name of a test that fails; None: nobody noticed; "": no test reaches it."""
+        room, tmp = os.path.dirname(mutant[0]), os.path.join(tree, "tmp")
+        tried, tried_cases = set(), set()
+        for reaching in self.reaching(mutant), self.reaching(mutant, of_function=True):
+            cases = self.chosen(reaching)
+            with self.lock:
+                cost = dict(self.seconds, cli=1 + self.seconds["cli"] * len(cases) / len(self.cases))
+                worth = {n: 1 + self.kills[n, room] + OWN_WORTH * (self.folder.get(n) in room.split("/")) for n in self.commands}
+            names = [n for n in self.commands if n in reaching - tried or n == "cli" and set(cases) - tried_cases]
+            for name in sorted(names, key=lambda n: cost[n] / worth[n]):
+                wrong = self.cli_notices(tree, reaching, tmp) if name == "cli" else self.run(tree, name, 60 + 20 * cost[name], tmp, {})[0]
+                if wrong:
+                    with self.lock:
+                        self.kills[name, room] += 1
+                    return name
+            tried.update(names)
+            tried_cases.update(cases)
+        return None if tried else ""
 
 
 def make_tree(top, where):
