@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* fold_sums: rows come out by their numbers, each once, whatever order they went in. */
+/* fold_sums: rows come out by their numbers, whatever order they went in; time goes into bins. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -66,10 +67,58 @@ static void test_rows_come_out_by_number(void **state)
 	}
 }
 
+/* Bins of 10 ns, of which the target knows three; asked says how often it was asked for one. */
+struct bins {
+	struct fold_target target;
+	uint64_t ns[3];
+	int answer;
+	unsigned int asked;
+};
+
+static int bin_of(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key, void **ret_sum,
+		  uint64_t *ret_end_ns)
+{
+	struct bins *b = (struct bins *)((char *)t - offsetof(struct bins, target));
+
+	(void)key;
+	b->asked++;
+	assert_in_range(ts_ns, 100, 129);
+	*ret_sum = &b->ns[(ts_ns - 100) / 10];
+	*ret_end_ns = ts_ns / 10 * 10 + 10;
+	return b->answer;
+}
+
+static void check_time(int answer, uint64_t from_ns, uint64_t to_ns, const uint64_t want[3],
+		       unsigned int asked)
+{
+	struct bins b = { .target = { .from_ns = 100, .to_ns = 130, .sum = bin_of },
+			  .answer = answer };
+	const struct fold_key key = { 1, 2 };
+
+	assert_int_equal(fold_sum_add_time(&b.target, &key, 0, from_ns, to_ns),
+			 answer < 0 ? answer : 0);
+	assert_memory_equal(b.ns, want, sizeof(b.ns));
+	assert_int_equal(b.asked, asked);
+}
+
+/* A stretch is divided among the bins that it lies in. One that is not wanted is asked for once. */
+static void test_time_goes_to_the_bins_it_lies_in(void **state)
+{
+	check_time(1, 0, 1000, (const uint64_t[]){ 10, 10, 10 }, 3);
+	check_time(1, 105, 121, (const uint64_t[]){ 5, 10, 1 }, 3);
+	check_time(1, 110, 120, (const uint64_t[]){ 0, 10, 0 }, 1);
+	check_time(1, 129, 131, (const uint64_t[]){ 0, 0, 1 }, 1);
+	check_time(1, 130, 140, (const uint64_t[]){ 0, 0, 0 }, 0);
+	check_time(1, 110, 110, (const uint64_t[]){ 0, 0, 0 }, 0);
+	check_time(0, 100, 130, (const uint64_t[]){ 0, 0, 0 }, 1);
+	check_time(-ENOMEM, 100, 130, (const uint64_t[]){ 0, 0, 0 }, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_rows_come_out_by_number),
+		cmocka_unit_test(test_time_goes_to_the_bins_it_lies_in),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
