@@ -144,6 +144,33 @@ static void test_losses_of_the_window_are_in_the_cut(void **state)
 	made_close(&m);
 }
 
+/* Readings of the clocks, one at the end of each slice: those inside, and the next on each side. */
+static void test_clocks_around_the_window_are_in_the_cut(void **state)
+{
+	static const uint64_t windows[][4] = {	/* from, to, first and last reading, in ms */
+		{ 25, 55, 20, 60 }, { 20, 50, 10, 50 }, { 31, 32, 30, 40 }, { 0, 5, 10, 10 },
+		{ 95, 100, 90, 100 },
+	};
+	const struct trace_clock *c;
+	struct made_trace m;
+	size_t cnt;
+
+	for (size_t i = 0; i < sizeof(windows) / sizeof(windows[0]); i++) {
+		made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+		for (uint64_t ms = 10; ms <= 100; ms += 10)
+			gen_slice(m.g, T0 + ms * MS);
+		made_open(&m);
+		trace_clocks(m.t, &cnt);
+		assert_int_equal(cnt, 10);
+		cut(&m, windows[i][0] * MS, windows[i][1] * MS, NULL);
+		c = trace_clocks(m.t, &cnt);
+		assert_int_equal(cnt, (windows[i][3] - windows[i][2]) / 10 + 1);
+		assert_int_equal(c[0].mono_ns, T0 + windows[i][2] * MS);
+		assert_int_equal(c[cnt - 1].mono_ns, T0 + windows[i][3] * MS);
+		made_close(&m);
+	}
+}
+
 static void make_mix(struct made_trace *m)
 {
 	struct gen_mix mix = { .seed = 3, .now_ns = T0 };
@@ -205,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_who_lived_in_the_window_is_in_the_cut),
 		cmocka_unit_test(test_what_is_carried_over_is_of_the_chosen_alone),
 		cmocka_unit_test(test_losses_of_the_window_are_in_the_cut),
+		cmocka_unit_test(test_clocks_around_the_window_are_in_the_cut),
 		cmocka_unit_test(test_what_leaving_out_saves_is_foretold),
 	};
 
