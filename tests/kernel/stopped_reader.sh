@@ -57,7 +57,8 @@ for name, lo, hi in (("before", t.at(w["begin"]), first), ("after", last, t.at(w
     missed = sum(r["missed_cnt"] for r in t.sql("SELECT missed_cnt FROM losses WHERE class = 'sched' AND from_ns < %d AND to_ns > %d" % (hi, lo)))
     check("the time %s the losses is complete" % name,
           rows and all(r["complete"] == (not missed) and r["lost_events"] <= missed for r in rows), (lo, hi, missed, rows[:2]))
-rows = t.report("cpu", *t.window(stop, cont))
+# a loss counts where its time ends, which is the first look after the stop
+rows = t.report("cpu", *t.window(stop, max(cont, last + 1)))
 check("the time of the stop says incomplete", rows and all(r["complete"] == 0 for r in rows) and rows[0]["lost_events"] > 0, rows[:2])
 
 t = Trace(os.environ["tmp"] + "/storm")
