@@ -415,9 +415,32 @@ static void test_allocations_pair_with_frees(void **state)
 			 2);
 }
 
+/* A switch of 8 ms came with the block that begins at 10: who has the CPU then is told by it. */
+static void test_a_late_switch_goes_before_the_keyframe(void **state)
+{
+	static const char sql[] = "SELECT coalesce(sum(oncpu_ns), 0) FROM cpu_usage(0, 20000000) "
+				  "JOIN threads USING (utid) WHERE tid = %d";
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(m.g, T0, 0, 100, 100, 1, "first");
+	gen_snap(m.g, T0, 0, 200, 200, 1, "late");
+	gen_switch(m.g, T0 + 2 * MS, 0, 0, 100, 0);
+	gen_slice(m.g, T0 + 10 * MS);
+	gen_switch(m.g, T0 + 8 * MS, 0, 100, 200, 0);
+	gen_switch(m.g, T0 + 15 * MS, 0, 200, 0, 0);
+	gen_slice(m.g, T0 + 20 * MS);
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, sql, 100), 6 * MS);
+	assert_int_equal(rows_one(m.a, sql, 200), 7 * MS);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_late_switch_goes_before_the_keyframe),
 		cmocka_unit_test(test_steal_is_the_last_part_of_a_stay_and_never_more),
 		cmocka_unit_test(test_a_task_has_a_row_and_nothing_else_has),
 		cmocka_unit_test(test_report_cpu_known_answers),
