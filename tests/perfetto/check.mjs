@@ -83,9 +83,10 @@ async function check_states()
 			   "(SELECT target_utid AS utid, tid, ts_ns FROM wakeups JOIN threads AS t ON t.utid = target_utid WHERE is_new) AS w USING (utid) " +
 			   "WHERE e.type = 'new'");
 	const early = sql("SELECT t.tid AS tid, thread_state(s.end_state) AS state, s.gap_ns AS ns FROM " +
-			  "(SELECT utid, end_reason, end_state, lead(start_ns) OVER w - end_ns AS gap_ns, lead(wait_ns) OVER w AS wait_ns " +
+			  "(SELECT utid, end_ns, end_reason, end_state, lead(start_ns) OVER w - end_ns AS gap_ns, lead(wait_ns) OVER w AS wait_ns " +
 			  "FROM sched_slices WINDOW w AS (PARTITION BY utid ORDER BY start_ns)) AS s JOIN threads AS t USING (utid) " +
-			  "WHERE s.end_reason = 'slept' AND s.wait_ns >= s.gap_ns");
+			  "WHERE s.end_reason = 'slept' AND s.wait_ns >= s.gap_ns AND NOT EXISTS (SELECT 1 FROM wakeups " +
+			  "WHERE target_utid = s.utid AND ts_ns BETWEEN s.end_ns AND s.end_ns + s.gap_ns)");
 	const at_start = sql("WITH f AS (SELECT utid, min(ts_ns) AS ns FROM (SELECT utid, ts_ns FROM switches UNION ALL " +
 			     "SELECT next_utid, ts_ns FROM switches UNION ALL SELECT target_utid, ts_ns FROM wakeups) GROUP BY utid) " +
 			     "SELECT t.tid AS tid, s.preempted_ns + s.throttled_ns AS waiting, s.uninterruptible_ns AS uninterruptible, " +
