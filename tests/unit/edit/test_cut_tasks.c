@@ -130,6 +130,29 @@ static void test_what_is_carried_over_is_of_the_chosen_alone(void **state)
 	made_close(&m);
 }
 
+/* Whoever takes the completion of another's request in, the request is not his. */
+static void test_a_request_belongs_to_who_made_it(void **state)
+{
+	static const char *const names[] = { "mine", "others", "dies" };
+	static const int64_t requests[] = { 1, 0, 0 };
+	struct made_trace m;
+
+	for (unsigned int i = 0; i < 3; i++) {
+		made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+		for (uint32_t k = 0; k < 3; k++)
+			gen_snap(m.g, T0, 0, 100 + 100 * k, 100 + 100 * k, 1, names[k]);
+		gen_block(m.g, T0 + 1 * MS, 0, 100, WIRE_BLOCK_INSERT, 7, 8 << 20, 64, 4096, 0);
+		gen_block(m.g, T0 + 2 * MS, 0, 100, WIRE_BLOCK_ISSUE, 7, 8 << 20, 64, 4096, 0);
+		gen_block(m.g, T0 + 3 * MS, 0, 200, WIRE_BLOCK_COMPLETE, 7, 8 << 20, 64, 4096, 0);
+		gen_slice(m.g, T0 + 10 * MS);
+		made_open(&m);
+		assert_int_equal(rows_one(m.a, "SELECT count(*) FROM block_requests"), 1);
+		cut(&m, 0, 10 * MS, names[i]);
+		assert_int_equal(rows_one(m.a, "SELECT count(*) FROM block_requests"), requests[i]);
+		made_close(&m);
+	}
+}
+
 static void test_losses_of_the_window_are_in_the_cut(void **state)
 {
 	struct made_trace m;
@@ -231,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who_lived_in_the_window_is_in_the_cut),
 		cmocka_unit_test(test_what_is_carried_over_is_of_the_chosen_alone),
+		cmocka_unit_test(test_a_request_belongs_to_who_made_it),
 		cmocka_unit_test(test_losses_of_the_window_are_in_the_cut),
 		cmocka_unit_test(test_clocks_around_the_window_are_in_the_cut),
 		cmocka_unit_test(test_what_leaving_out_saves_is_foretold),

@@ -3,6 +3,7 @@
  * A trace gives back every descriptor that it takes, also 0, which is free without an input. What
  * goes on in the next block is one.
  */
+#include <dirent.h>
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,6 +13,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/gen/made_trace.h"
+#include "trace/trace_read.h"
 
 static void test_descriptor_0_is_given_back(void **state)
 {
@@ -33,6 +35,49 @@ static void test_descriptor_0_is_given_back(void **state)
 		assert_int_equal(dup2(kept, 0), 0);
 		close(kept);
 	}
+	made_close(&m);
+}
+
+static unsigned int open_files(void)
+{
+	unsigned int cnt = 0;
+	DIR *d = opendir("/proc/self/fd");
+
+	assert_non_null(d);
+	while (readdir(d))
+		cnt++;
+	closedir(d);
+	return cnt;
+}
+
+/* Blocks of many files are read one after the other, and one file at a time is open. */
+static void test_one_file_is_open_at_a_time(void **state)
+{
+	struct gen_mix mix = { .seed = 5, .now_ns = 1000 };
+	unsigned int before;
+	struct event_cursor *c;
+	const struct event *ev;
+	struct made_trace m;
+	uint64_t events = 0;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .from_ns = 1000, .file_bytes = 1000 });
+	gen_mix_start(m.g, &mix);
+	for (unsigned int i = 0; i < 40; i++) {
+		gen_mix_run(m.g, &mix, 100);
+		gen_slice(m.g, ++mix.now_ns);
+	}
+	gen_mix_done(&mix);
+	made_open(&m);
+	assert_string_not_equal(trace_block_at(m.t, 39)->file, trace_block_at(m.t, 0)->file);
+	before = open_files();
+	assert_int_equal(event_cursor_open(&c, m.t, ~0u, 0, UINT64_MAX, NULL), 0);
+	while (event_cursor_next(c, &ev, NULL) > 0) {
+		events++;
+		assert_in_range(open_files(), before, before + 1);
+	}
+	assert_true(events > 3000);
+	event_cursor_close(c);
 	made_close(&m);
 }
 
@@ -64,6 +109,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_descriptor_0_is_given_back),
+		cmocka_unit_test(test_one_file_is_open_at_a_time),
 		cmocka_unit_test(test_a_quota_that_stays_the_same_is_one),
 	};
 
