@@ -9,9 +9,11 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "store/chunk_name.h"
 #include "tests/unit/gen/made_trace.h"
 #include "trace/trace_read.h"
 
@@ -81,6 +83,47 @@ static void test_one_file_is_open_at_a_time(void **state)
 	made_close(&m);
 }
 
+/* The files at a trace's end that are gone are named, each once. */
+static void test_files_that_are_gone_are_named(void **state)
+{
+	for (unsigned int gone = 0; gone < 4; gone++) {
+		const struct trace_damage *d;
+		char name[CHUNK_NAME_BYTES], file[160];
+		struct gen_mix mix = { .seed = 5, .now_ns = 1000 };
+		struct made_trace m;
+		uint64_t last;
+		size_t cnt;
+
+		(void)state;
+		made_begin(&m, &(struct gen_config){ .from_ns = 1000, .file_bytes = 1000 });
+		gen_mix_start(m.g, &mix);
+		for (unsigned int i = 0; i < 10; i++) {
+			gen_mix_run(m.g, &mix, 100);
+			gen_slice(m.g, ++mix.now_ns);
+		}
+		gen_mix_done(&mix);
+		made_open(&m);
+		last = trace_get_number(m.t, "span.last_file");
+		assert_true(last > 5);
+		for (unsigned int i = 0; i < gone; i++) {
+			chunk_name_format(name, last - i);
+			snprintf(file, sizeof(file), "%s/%s", m.path, name);
+			assert_int_equal(unlink(file), 0);
+		}
+		analysis_close(m.a);
+		trace_close(m.t);
+		m.a = NULL;
+		assert_int_equal(trace_open(&m.t, m.path, NULL), 0);
+		d = trace_damages(m.t, &cnt);
+		assert_int_equal(cnt, gone);
+		for (unsigned int i = 0; i < gone; i++) {
+			chunk_name_format(name, last - gone + 1 + i);
+			assert_string_equal(d[i].file, name);
+		}
+		made_close(&m);
+	}
+}
+
 /* Group 77 has the same quota all the time, in three blocks. */
 static void test_a_quota_that_stays_the_same_is_one(void **state)
 {
@@ -110,6 +153,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_descriptor_0_is_given_back),
 		cmocka_unit_test(test_one_file_is_open_at_a_time),
+		cmocka_unit_test(test_files_that_are_gone_are_named),
 		cmocka_unit_test(test_a_quota_that_stays_the_same_is_one),
 	};
 
