@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A trace gives back every descriptor that it takes, also 0, which is free without an input. What
- * goes on in the next block is one.
+ * A trace gives back every descriptor that it takes, also 0, which is free without an input, and
+ * has one file open at a time. Files that are gone are named. What goes on in the next block is
+ * one.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -40,6 +41,21 @@ static void test_descriptor_0_is_given_back(void **state)
 	made_close(&m);
 }
 
+/* Blocks of 100 events or so, each in a file of its own. */
+static void make_files(struct made_trace *m, unsigned int cnt)
+{
+	struct gen_mix mix = { .seed = 5, .now_ns = 1000 };
+
+	made_begin(m, &(struct gen_config){ .from_ns = 1000, .file_bytes = 1000 });
+	gen_mix_start(m->g, &mix);
+	while (cnt--) {
+		gen_mix_run(m->g, &mix, 100);
+		gen_slice(m->g, ++mix.now_ns);
+	}
+	gen_mix_done(&mix);
+	made_open(m);
+}
+
 static unsigned int open_files(void)
 {
 	unsigned int cnt = 0;
@@ -55,7 +71,6 @@ static unsigned int open_files(void)
 /* Blocks of many files are read one after the other, and one file at a time is open. */
 static void test_one_file_is_open_at_a_time(void **state)
 {
-	struct gen_mix mix = { .seed = 5, .now_ns = 1000 };
 	unsigned int before;
 	struct event_cursor *c;
 	const struct event *ev;
@@ -63,14 +78,7 @@ static void test_one_file_is_open_at_a_time(void **state)
 	uint64_t events = 0;
 
 	(void)state;
-	made_begin(&m, &(struct gen_config){ .from_ns = 1000, .file_bytes = 1000 });
-	gen_mix_start(m.g, &mix);
-	for (unsigned int i = 0; i < 40; i++) {
-		gen_mix_run(m.g, &mix, 100);
-		gen_slice(m.g, ++mix.now_ns);
-	}
-	gen_mix_done(&mix);
-	made_open(&m);
+	make_files(&m, 40);
 	assert_string_not_equal(trace_block_at(m.t, 39)->file, trace_block_at(m.t, 0)->file);
 	before = open_files();
 	assert_int_equal(event_cursor_open(&c, m.t, ~0u, 0, UINT64_MAX, NULL), 0);
@@ -89,20 +97,12 @@ static void test_files_that_are_gone_are_named(void **state)
 	for (unsigned int gone = 0; gone < 4; gone++) {
 		const struct trace_damage *d;
 		char name[CHUNK_NAME_BYTES], file[160];
-		struct gen_mix mix = { .seed = 5, .now_ns = 1000 };
 		struct made_trace m;
 		uint64_t last;
 		size_t cnt;
 
 		(void)state;
-		made_begin(&m, &(struct gen_config){ .from_ns = 1000, .file_bytes = 1000 });
-		gen_mix_start(m.g, &mix);
-		for (unsigned int i = 0; i < 10; i++) {
-			gen_mix_run(m.g, &mix, 100);
-			gen_slice(m.g, ++mix.now_ns);
-		}
-		gen_mix_done(&mix);
-		made_open(&m);
+		make_files(&m, 10);
 		last = trace_get_number(m.t, "span.last_file");
 		assert_true(last > 5);
 		for (unsigned int i = 0; i < gone; i++) {
