@@ -21,6 +21,7 @@
 #define FROM_NS 1000000000ull
 #define STEPS 60
 #define KEEP 150000
+#define QUERIES 7
 
 /* The same records go to both. */
 struct side {
@@ -90,7 +91,6 @@ static bool look(struct side *s, const struct analysis_index_use *use)
 	return false;
 }
 
-/* Is the row about somebody whom the kept trace still knows? */
 static bool is_known(const struct side *kept, const struct rows *r, unsigned int row)
 {
 	uint32_t id = (uint32_t)rows_int(r, row, 0);
@@ -99,16 +99,22 @@ static bool is_known(const struct side *kept, const struct rows *r, unsigned int
 					      trace_process_find(kept->t, id) != NULL;
 }
 
-static void compare_known(const struct side *kept, const char *sql, const struct rows *a,
-			  const struct rows *b)
+/* The first row from i on about somebody whom the kept trace still knows, or the rows' end. */
+static unsigned int next_known(const struct side *kept, const struct rows *r, unsigned int i)
 {
-	unsigned int k = 0;
+	while (i < r->row_cnt && !is_known(kept, r, i))
+		i++;
+	return i;
+}
 
-	for (unsigned int i = 0; i < b->row_cnt; i++) {
-		if (!is_known(kept, b, i))
-			continue;
-		while (k < a->row_cnt && !is_known(kept, a, k))
-			k++;
+/* Returns how many rows are the same. */
+static unsigned int compare_known(const struct side *kept, const char *sql, const struct rows *a,
+				  const struct rows *b)
+{
+	unsigned int k = next_known(kept, a, 0), cnt = 0;
+
+	for (unsigned int i = next_known(kept, b, 0); i < b->row_cnt;
+	     i = next_known(kept, b, i + 1), k = next_known(kept, a, k + 1), cnt++) {
 		if (k == a->row_cnt)
 			fail_msg("%s: no row of %lld", sql, (long long)rows_int(b, i, 0));
 		for (unsigned int col = 0; col < b->col_cnt; col++)
@@ -118,8 +124,10 @@ static void compare_known(const struct side *kept, const char *sql, const struct
 					 (long long)rows_int(b, i, 0),
 					 (long long)rows_int(a, k, col),
 					 (long long)rows_int(b, i, col));
-		k++;
 	}
+	if (k < a->row_cnt)
+		fail_msg("%s: a row too many, of %lld", sql, (long long)rows_int(a, k, 0));
+	return cnt;
 }
 
 /*
@@ -127,9 +135,9 @@ static void compare_known(const struct side *kept, const char *sql, const struct
  * what ended before all that is kept, whose names went with it.
  */
 static void compare_window(const struct side *kept, const struct side *all, uint64_t from_ns,
-			   uint64_t to_ns)
+			   uint64_t to_ns, unsigned int row_cnt[static QUERIES])
 {
-	static const char *const queries[] = {
+	static const char *const queries[QUERIES] = {
 		"SELECT utid, cpu, oncpu_ns, switches, preempted FROM cpu_usage(:w)",
 		"SELECT utid, waits, wait_ns, wait_max_ns, wakeups, preempts, unknown_waits"
 		" FROM sched_waits(:w, 0, 'thread')",
@@ -145,7 +153,7 @@ static void compare_window(const struct side *kept, const struct side *all, uint
 	struct rows r[2];
 	char sql[256];
 
-	for (size_t i = 0; i < sizeof(queries) / sizeof(queries[0]); i++) {
+	for (size_t i = 0; i < QUERIES; i++) {
 		snprintf(sql, sizeof(sql), "SELECT * FROM (%s) ORDER BY 1, 2, 3", queries[i]);
 		for (unsigned int k = 0; k < 2; k++) {
 			int64_t start_ns = (int64_t)trace_start_ns(sides[k]->t);
@@ -153,7 +161,7 @@ static void compare_window(const struct side *kept, const struct side *all, uint
 			rows_window(&r[k], sides[k]->a, sql, (int64_t)from_ns - start_ns,
 				    (int64_t)to_ns - start_ns);
 		}
-		compare_known(kept, sql, &r[0], &r[1]);
+		row_cnt[i] += compare_known(kept, sql, &r[0], &r[1]);
 		rows_done(&r[0]);
 		rows_done(&r[1]);
 	}
@@ -164,7 +172,7 @@ static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
 	struct analysis_index_use use = { .use = true, .always = true, .follow_from_ns = FROM_NS };
 	const struct analysis_index_use whole = { .use = true, .always = true };
 	struct side kept, all;
-	unsigned int anew = 0;
+	unsigned int anew = 0, row_cnt[QUERIES] = { 0 };
 	char dir[64];
 
 	gen_temp_dir(dir);
@@ -186,11 +194,13 @@ static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
 			continue;
 		open_side(&all, &whole);
 		to_ns = trace_block_at(kept.t, cnt - 2)->to_ns;
-		compare_window(&kept, &all, use.follow_from_ns, to_ns);
+		compare_window(&kept, &all, use.follow_from_ns, to_ns, row_cnt);
 		use.follow_from_ns = to_ns;
 		close_side(&all);
 	}
 	assert_true(anew > 5);
+	for (unsigned int i = 0; i < QUERIES; i++)
+		assert_true(row_cnt[i] > STEPS);
 	close_side(&kept);
 	analysis_follow_free(use.follow);
 	gen_finish(kept.g);
