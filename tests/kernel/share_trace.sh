@@ -108,7 +108,7 @@ unnamed = [(r["start_ns"], r["named_ns"]) for r in A.sql(
 while any(start < TO <= named for start, named in unnamed):
     TO = min(named for start, named in unnamed if start < TO <= named) + 1
 # What an event behind the window tells of a thread inside it, a part does not know: no such end either.
-TO = next((at for step in (1_000_000, 20_000_000) for at in range(TO, TO + 50 * step, step) if not A.told_behind(at)), TO)
+TO = A.end_from(TO)
 LIMIT = 24_000_000
 run("cut", "-i", A.path, "-o", tmp + "/part", *A.window(FROM, TO))
 run("bundle", "--redact", "--salt", "one", "--max-size", "24MB", "-i", tmp + "/part", "-o", tmp + "/public.zip")

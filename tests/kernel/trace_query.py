@@ -185,6 +185,11 @@ class Trace:
             " WHERE s.unknown_ns > 0 AND h.utid NOT IN (%s) AND (EXISTS (SELECT 1 FROM wakeups w WHERE w.target_utid = h.utid AND w.ts_ns >= %d)"
             " OR EXISTS (SELECT 1 FROM switches w WHERE w.utid = h.utid AND w.ts_ns >= %d))" % (at_ns - 1, at_ns, HIDDEN, at_ns, at_ns))}
 
+    def end_from(self, at_ns):
+        """the first instant from at_ns on at which told_behind() is empty, looked for in a second; at_ns if there is none"""
+        later = [at_ns + step * i for step in (1_000_000, 20_000_000) for i in range(50)]
+        return next((at for at in later if not self.told_behind(at)), at_ns)
+
     def balance(self, classes):
         """read + lost = attempted, per class: {class: (attempted, read, lost)}"""
         ret = {}
