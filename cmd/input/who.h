@@ -20,8 +20,8 @@ int who_none(const struct input *in, enum who_kind kind, const char *word);
 /*
  * --pid, --comm, --workload, --tid and --thread each have to name somebody, and together, too, or
  * an empty answer would look like one. who_find() gives a set of what is found, all of it where a
- * trace has no block; those of several traces are put together with |. who_check() says what none
- * has.
+ * trace has no block or nobody is asked for; those of several traces are put together with |.
+ * who_check() says what none has.
  */
 unsigned int who_find(const struct trace *t, const struct report_request *q);
 int who_check(const struct input *in, const struct report_request *q, unsigned int found);
