@@ -214,8 +214,8 @@ static int put_state(struct cut *c, size_t i, const struct disk_block *head, str
 	int r = 0;
 
 	put_first(c, c->cpu_first, head);
-	/* the old trace goes on, or is itself a cut that ends here */
-	if (i + 1 == c->end && (c->to_ns < trace_end_ns(c->t) || trace_block_end(c->t, i, 0)))
+	/* the old trace goes on, or says itself who has the CPUs at the block's end */
+	if ((i + 1 == c->end && c->to_ns < trace_end_ns(c->t)) || trace_block_end(c->t, i, 0))
 		put_last(c, head);
 	if (i > c->first || !c->is_part)
 		r = trace_block_rss(c->t, i, &memory, &cnt, e);

@@ -8,7 +8,7 @@
  *     CPU 1   idle 0 .. 1.5, a process with an ugly name .. 1.75, ebpfrec .. 1.85, idle .. 4
  *     make    10 writes of 64 KiB from 0.1 s on, one every 10 ms: 1 ms queued, 4 ms in the device
  *     cc1     100 kmallocs of 192 bytes at 1.1 s, 60 of them freed; RSS 0 to 32 MiB at 1.2 .. 1.25
- *     lost    3 context switches on CPU 1 in 2 .. 3 s
+ *     lost    3 context switches on CPU 0 in 2 .. 2.5 s
  *
  * A second argument changes the trace:
  *
@@ -18,6 +18,8 @@
  *     open     the trace is left as a killed recorder leaves it
  *     late     so is this one, whose last block has a wake-up of 0.6 s, and tells of a loss in
  *              1 .. 1.6 s; a third argument is its trace's number
+ *     lost     the loss lasts beyond the switch from cc1 to make, so that nobody is known to have
+ *              the CPU from there on until the next block
  *     who      another trace: see write_who()
  *     threads  another trace: see write_threads()
  *     waits    another trace: see write_hard_waits()
@@ -208,7 +210,7 @@ static void write_samples(struct gen *g)
 static void write_loss(struct gen *g, unsigned int from_ms, unsigned int to_ms)
 {
 	const struct trace_loss loss = {
-		.from_ns = AT(from_ms), .to_ns = AT(to_ms), .cpu = 1, .hook = WIRE_SWITCH,
+		.from_ns = AT(from_ms), .to_ns = AT(to_ms), .cpu = 0, .hook = WIRE_SWITCH,
 		.cls = EVENT_CLASS_SCHED, .full_cnt = 3,
 	};
 
@@ -429,6 +431,7 @@ int main(int argc, char **argv)
 {
 	bool stacks = argc > 2 && !strcmp(argv[2], "stacks");
 	bool late = argc > 2 && !strcmp(argv[2], "late");
+	bool lost = argc > 2 && !strcmp(argv[2], "lost");
 	uint64_t id = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	struct gen *g;
 
@@ -437,7 +440,8 @@ int main(int argc, char **argv)
 		return make_other(argv[1], argv[2]);
 	if (argc < 2) {
 		fprintf(stderr, "usage: gen_golden DIR "
-				"[stacks|damaged|open|late|who|threads|waits|heap] [NUMBER]\n");
+				"[stacks|damaged|open|late|lost|who|threads|waits|heap] "
+				"[NUMBER]\n");
 		return 2;
 	}
 	g = gen_open(argv[1], &(struct gen_config){ .cpu_cnt = 2,
@@ -467,7 +471,7 @@ int main(int argc, char **argv)
 	write_cost(g, 1);
 	gen_slice(g, AT(2000));
 	gen_switch(g, AT(2500), 0, CC1, MAKE, WIRE_F_PREEMPT);
-	write_loss(g, 2000, 3000);
+	write_loss(g, 2000, lost ? 2600 : 2500);
 	write_cost(g, 2);
 	gen_slice(g, AT(3000));
 	gen_switch(g, AT(3000), 0, MAKE, 0, 0);

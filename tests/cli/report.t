@@ -692,3 +692,16 @@ $ ebpfrec report -i golden.ebpfrec --format markdown | head -n 8
 1> |---:|---:|---:|---:|---:|---:|
 1> | 2 | 34.4 | 38.0 MiB | 0 B | 640 KiB | 3 |
 1>
+
+# The ring had no room for switches behind the last one: nobody knows who has the CPU, and no view says that it is make
+$ gen_golden lost.ebpfrec lost; for v in 'cpu --by comm' 'cpu --by cpu' 'states --comm make'; do ebpfrec report $v -i lost.ebpfrec --format csv 2>/dev/null; done
+1> comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
+1> cc1,1500000000,37.5,1,1,0,3,,,
+1> make,500000000,12.5,2,0,0,3,,,
+1> [unknown],500000000,12.5,0,0,0,3,,,
+1> "'=1+\x1b[31m,""\xff",250000000,6.25,1,0,0,3,,,
+1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,idle_ns,unknown_ns,other_ns,irq_ns,softirq_ns
+1> 0,2000000000,50,3,1,0,3,,1500000000,500000000,0,,
+1> 1,250000000,6.25,1,0,0,3,,3650000000,0,100000000,,
+1> pid,comm,life_ns,running_ns,runnable_ns,preempted_ns,throttled_ns,disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events
+1> 100,make,4000000000,500000000,0,0,0,0,0,3000000000,0,500000000,0,3

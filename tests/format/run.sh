@@ -137,7 +137,7 @@ else
 fi
 
 set -o pipefail
-for how in whole open waits damaged; do
+for how in whole open lost waits damaged; do
 	arg=$how
 	[ $how = whole ] && arg=
 	if ! "$build/tests/cli/gen_golden" "$dir/$how.ebpfrec" ${arg:+"$arg"} >"$dir/err" 2>&1; then

@@ -123,9 +123,9 @@ check "cut: sources left, whole" "[ $? -eq 0 ]" "$(cat out)"
 "$EBPFREC" cut -i part -e block -o no_sched >out 2>&1 && "$EBPFREC" check -i no_sched >>out 2>&1
 check "cut: without switches, whole" "[ $? -eq 0 ]" "$(cat out)"
 
-# some processes only, in a window in which they run: another load may make one of them wait for the disk for seconds
-dds=$("$EBPFREC" sql -i long.ebpfrec --format csv "SELECT max((min(start_ns) + max(end_ns)) / 2, 1000000000) FROM (SELECT * FROM processes WHERE comm = 'dd' ORDER BY start_ns LIMIT 4)" | tr -d '\r' | tail -n 1)
-dds=(--from "$((dds - 1000000000))ns" --to "$((dds + 1000000000))ns")
+# some processes only, from the beginning of the first one's life on: each of them may wait for the disk for seconds, and do nothing meanwhile
+dds=$("$EBPFREC" sql -i long.ebpfrec --format csv "SELECT min(start_ns) + 1000 FROM processes WHERE comm = 'dd' AND start_ns > 0" | tr -d '\r' | tail -n 1)
+dds=(--from "${dds}ns" --to "$((dds / 4 + $("$EBPFREC" info -i long.ebpfrec --format csv | sed -n 's/.*,duration_ns,//p') / 4 * 3))ns")
 "$EBPFREC" cut -i long.ebpfrec "${dds[@]}" --comm 'd[d]' -o dd >out 2>&1 && "$EBPFREC" check -i dd >>out 2>&1
 check "cut: of processes, whole" "[ $? -eq 0 ]" "$(cat out)"
 for view in cpu sched io latency sizes leaks; do

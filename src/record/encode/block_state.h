@@ -51,6 +51,7 @@ struct block_seen_pid {
 /* Says who runs on a CPU at the end of the last block. */
 struct block_runner {
 	bool known;			/* a switch was seen, or a snapshot told */
+	bool lost;			/* it was known, but switches were lost since */
 	uint32_t pseudo;		/* EVENT_ID_*, when thread is NULL */
 	struct task_thread *thread;	/* pinned */
 	uint64_t last_ns;		/* of the last switch applied */
@@ -60,6 +61,8 @@ struct block_runner {
 struct block_cpu {
 	uint32_t row, end;		/* switches to come */
 	uint32_t run;			/* slot */
+	uint32_t last_run;		/* the slot that has it when the slice ends */
+	bool needs_end;			/* ... which the switches do not tell */
 	uint64_t since_ns;
 };
 

@@ -5,7 +5,8 @@
  * That is the thread that the last switch before the slice went to; before the first switch of all,
  * the thread that this switch leaves, or the one a snapshot saw. A thread has one CPU at a time:
  * when another CPU's switch names it, its way there was lost, and from then on nobody knows who has
- * the CPU, until its next switch. So at the slice's end a thread is where it was seen last.
+ * the CPU, until its next switch. So at the slice's end a thread is where it was seen last. Nor
+ * does anybody know it once switches of that CPU did not fit into its ring.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,11 +15,26 @@
 #include "base/array.h"
 #include "record/encode/block_state.h"
 
+static bool is_switch_of(const struct trace_loss *l, unsigned int cpu)
+{
+	return (l->hook == WIRE_SWITCH || l->hook == WIRE_SWITCH_MORE) &&
+	       (l->cpu == cpu || l->cpu == UINT16_MAX);
+}
+
 static bool lost_switches(const struct block_slice *s, unsigned int cpu)
 {
 	for (size_t i = 0; i < s->loss_cnt; i++)
-		if ((s->losses[i].hook == WIRE_SWITCH || s->losses[i].hook == WIRE_SWITCH_MORE) &&
-		    (s->losses[i].cpu == cpu || s->losses[i].cpu == UINT16_MAX))
+		if (is_switch_of(&s->losses[i], cpu))
+			return true;
+	return false;
+}
+
+/* Records of switches found no room. Where no program ran, the next switch tells (stay_ns). */
+static bool lost_records_since(const struct block_slice *s, unsigned int cpu, uint64_t ts_ns)
+{
+	for (size_t i = 0; i < s->loss_cnt; i++)
+		if (is_switch_of(&s->losses[i], cpu) && s->losses[i].to_ns > ts_ns &&
+		    (s->losses[i].full_cnt || s->losses[i].other_cnt))
 			return true;
 	return false;
 }
@@ -39,12 +55,14 @@ static uint32_t runner_slot(struct block_writer *w, const struct block_runner *r
 
 /*
  * Nothing is known from earlier. The first switch leaves whoever has been running since before;
- * without any, nobody changed, so the snapshot's word holds for all of the slice.
+ * without any, nobody changed, so the snapshot's word holds for all of the slice, unless switches
+ * were lost since.
  */
 static uint32_t first_runner(struct block_writer *w, const struct block_slice *s, unsigned int cpu,
 			     uint32_t row, uint32_t end, bool *ret_known)
 {
 	const struct kind_rows *k = &w->rows[EVENT_SWITCH];
+	bool is_lost = w->runners[cpu].lost || lost_switches(s, cpu);
 	struct task_thread *t;
 	uint32_t slot;
 
@@ -62,13 +80,13 @@ static uint32_t first_runner(struct block_writer *w, const struct block_slice *s
 			return SLOT_FILTERED;
 		return slot;
 	}
-	t = lost_switches(s, cpu) ? NULL : task_table_snap_runner(w->task_table, cpu, w->start_ns);
+	t = is_lost ? NULL : task_table_snap_runner(w->task_table, cpu, w->start_ns);
 	if (t)
 		return block_slot_of(w, t);
-	if (w->config.filtered)
+	if (w->config.filtered && !w->runners[cpu].lost)
 		return SLOT_FILTERED;
 	/* The snapshot saw every thread, and none was on this CPU. */
-	if (w->config.cpu_online && w->config.cpu_online[cpu] && !lost_switches(s, cpu) &&
+	if (w->config.cpu_online && w->config.cpu_online[cpu] && !is_lost &&
 	    task_table_has_snap_since(w->task_table, w->start_ns))
 		return SLOT_IDLE;
 	*ret_known = false;
@@ -167,20 +185,27 @@ static bool is_elsewhere(const struct block_writer *w, unsigned int cpu)
 		(s->came_to && s->came_to != cpu + 1 && s->came_ns >= c->since_ns));
 }
 
-static void end_cpu(struct block_writer *w, unsigned int cpu)
+static void end_cpu(struct block_writer *w, const struct block_slice *s, unsigned int cpu)
 {
 	const struct kind_rows *k = &w->rows[EVENT_SWITCH];
 	struct block_runner *r = &w->runners[cpu];
 	struct block_cpu *c = &w->cpus[cpu];
+	bool is_lost = lost_records_since(s, cpu, c->since_ns);
 
 	/* The next slice's first switch tells. */
-	if (is_elsewhere(w, cpu)) {
+	c->needs_end = is_lost && c->run != SLOT_UNKNOWN;
+	if (is_lost || is_elsewhere(w, cpu)) {
 		c->run = SLOT_UNKNOWN;
 		r->known = false;
+		r->lost = true;
+	} else if (r->known) {
+		r->lost = false;
 	}
+	c->last_run = c->run;
 	for (; c->row < c->end; c->row++) {
 		c->run = after_switch(k, c->row);
 		r->known = true;
+		r->lost = false;
 	}
 	if (k->cpu_start[cpu] < c->end && k->ts_ns[c->end - 1] > r->last_ns)
 		r->last_ns = k->ts_ns[c->end - 1];
@@ -197,7 +222,7 @@ int block_account_cpus(struct block_writer *w, const struct block_slice *s)
 	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++)
 		account_switches(w, cpu);
 	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++)
-		end_cpu(w, cpu);
+		end_cpu(w, s, cpu);
 	return 0;
 }
 
@@ -233,7 +258,14 @@ void block_end_start_states(struct block_writer *w)
 
 void block_put_keyframe(struct block_writer *w)
 {
-	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++)
+	bool needs_end = false;
+
+	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
 		row_put_cpu_state(&w->small[CHUNK_CPU_STATE], &(struct row_cpu_state){
 			.cpu = cpu, .utid = w->slots.utid[w->running[cpu]] });
+		needs_end |= w->cpus[cpu].needs_end;
+	}
+	for (unsigned int cpu = 0; needs_end && cpu < w->config.cpu_cnt; cpu++)
+		row_put_cpu_end(&w->small[CHUNK_CPU_END], &(struct row_cpu_end){
+			.cpu = cpu, .utid = w->slots.utid[w->cpus[cpu].last_run] });
 }

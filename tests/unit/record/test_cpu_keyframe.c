@@ -559,6 +559,73 @@ static void test_snapshot_tells_who_runs_where_nothing_switches(void **state)
 	end(&f);
 }
 
+static void lose_switches(struct fixture *f, unsigned int cpu, uint64_t from_ns, uint64_t to_ns)
+{
+	gen_loss(f->g, &(struct trace_loss){ .from_ns = from_ns, .to_ns = to_ns, .cpu = cpu,
+					     .hook = WIRE_SWITCH, .cls = EVENT_CLASS_SCHED,
+					     .full_cnt = 3 });
+}
+
+/* Nobody knows who has a CPU that lost switches after the last one that is there. */
+static void test_nobody_has_a_cpu_that_lost_switches(void **state)
+{
+	struct fixture f;
+
+	begin(&f, &(struct gen_config){ .cpu_cnt = 2, .from_ns = 100 * MS });
+	gen_switch(f.g, 110 * MS, 0, 5, 6, 0);
+	gen_switch(f.g, 110 * MS, 1, 0, 7, 0);
+	lose_switches(&f, 0, 120 * MS, 149 * MS);
+	gen_slice(f.g, 150 * MS);
+	/* no switch of CPU 0 */
+	gen_slice(f.g, 200 * MS);
+	gen_switch_more(f.g, 240 * MS, 0, 8, 5, WIRE_F_BREAK, 0, 10 * MS);
+	gen_slice(f.g, 250 * MS);
+	/* this loss is older than the last switch */
+	lose_switches(&f, 0, 255 * MS, 259 * MS);
+	gen_switch(f.g, 260 * MS, 0, 5, 6, 0);
+	gen_slice(f.g, 300 * MS);
+	gen_switch(f.g, 310 * MS, 0, 6, 0, 0);
+	gen_slice(f.g, 320 * MS);
+	read_back(&f);
+	assert_non_null(trace_block_end(f.t, 0, 0));
+	assert_int_equal(trace_block_end(f.t, 0, 0)->utid, EVENT_ID_UNKNOWN);
+	assert_int_equal(trace_block_end(f.t, 0, 1)->utid, utid_of_tid(f.t, 7));
+	for (size_t i = 1; i < 5; i++)
+		assert_null(trace_block_end(f.t, i, 0));
+	assert_int_equal(trace_block_running(f.t, 1, 0), EVENT_ID_UNKNOWN);
+	assert_int_equal(trace_block_running(f.t, 1, 1), utid_of_tid(f.t, 7));
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 5)), 10 * MS + 20 * MS);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 6)), 50 * MS);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 7)), 210 * MS);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 8)), 10 * MS);
+	assert_int_equal(oncpu_of(f.t, EVENT_ID_UNKNOWN), 40 * MS + 50 * MS + 30 * MS);
+	end(&f);
+}
+
+/* What a snapshot saw at the start is of no use for the time behind a loss. */
+static void test_a_snapshot_is_older_than_a_loss(void **state)
+{
+	static const int64_t rss[4] = { 0 };
+	struct fixture f;
+
+	begin(&f, &(struct gen_config){ .cpu_cnt = 3, .from_ns = 100 * MS, .cpus_online = true });
+	gen_snap_full(f.g, 101 * MS, 7, 7, 1, 50, "hog", rss, 1, 1, 1, true);
+	gen_slice(f.g, 150 * MS);
+	lose_switches(&f, 0, 160 * MS, 170 * MS);
+	lose_switches(&f, 1, 160 * MS, 170 * MS);
+	gen_slice(f.g, 200 * MS);
+	gen_slice(f.g, 250 * MS);
+	read_back(&f);
+	assert_int_equal(trace_block_running(f.t, 1, 0), EVENT_ID_IDLE);
+	assert_int_equal(trace_block_running(f.t, 1, 1), utid_of_tid(f.t, 7));
+	assert_int_equal(trace_block_running(f.t, 2, 0), EVENT_ID_UNKNOWN);
+	assert_int_equal(trace_block_running(f.t, 2, 1), EVENT_ID_UNKNOWN);
+	assert_int_equal(trace_block_running(f.t, 2, 2), EVENT_ID_IDLE);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 7)), 50 * MS);
+	assert_int_equal(oncpu_of(f.t, EVENT_ID_UNKNOWN), 200 * MS);
+	end(&f);
+}
+
 static void test_allocations_in_interrupts_are_charged_to_none(void **state)
 {
 	const struct slice_share *rows;
@@ -624,6 +691,8 @@ int main(void)
 		cmocka_unit_test(test_without_switches_nobody_is_known_to_run),
 		cmocka_unit_test(test_first_runner_is_who_the_first_switch_leaves),
 		cmocka_unit_test(test_snapshot_tells_who_runs_where_nothing_switches),
+		cmocka_unit_test(test_nobody_has_a_cpu_that_lost_switches),
+		cmocka_unit_test(test_a_snapshot_is_older_than_a_loss),
 		cmocka_unit_test(test_allocations_in_interrupts_are_charged_to_none),
 		cmocka_unit_test(test_keyframe_knows_memory),
 	};
