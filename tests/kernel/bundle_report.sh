@@ -6,8 +6,11 @@
 . "$(dirname "$0")/harness.bash"
 
 cd "$tmp" || exit 1
+# What is cut and trimmed by time has its requests all along: those of a disk that others use may take seconds.
+make_loop disk 64 memory || { skip "bundle_report" "no loop device"; exit 0; }
+dd="dd if=/dev/zero of=$loop bs=64k oflag=direct"
 SECRET_IN_ENV=x3f9a "$EBPFREC" record -q -o run.ebpfrec -- sh -c \
-	"for i in 1 2 3; do dd if=/dev/zero of='$tmp/f' bs=64k count=64 conv=fsync 2>/dev/null; /bin/true; done" >out 2>&1 </dev/null
+	"for i in 1 2 3; do $dd count=64 2>/dev/null; /bin/true; done" >out 2>&1 </dev/null
 check "bundle: recording" "[ $? -eq 0 ]" "$(tail -n 3 out)"
 
 mkdir scratch
@@ -72,7 +75,7 @@ check "bundle: unpacked, it is the trace" "cmp a b >out 2>&1" "$(cat out)"
 
 # a window: blocks are at most about a second
 "$EBPFREC" record -q -d 5s -o long.ebpfrec -- sh -c \
-	"for i in 1 2 3 4 5 6 7 8; do dd if=/dev/zero of='$tmp/f' bs=64k count=32 conv=fsync 2>/dev/null; sleep 0.4; done" >out 2>&1 </dev/null
+	"for i in 1 2 3 4 5 6 7 8; do $dd count=32 2>/dev/null; sleep 0.4; done" >out 2>&1 </dev/null
 # What an event behind the window tells of a thread inside it, a cut does not know: it ends where there is no such thread.
 until=$(python3 -c 'from trace_query import *; print(Trace("long.ebpfrec").end_from(2_100_000_000))')
 "$EBPFREC" cut -i long.ebpfrec --from 1.9s --to "${until}ns" -o part >out 2>&1
@@ -123,9 +126,8 @@ check "cut: sources left, whole" "[ $? -eq 0 ]" "$(cat out)"
 "$EBPFREC" cut -i part -e block -o no_sched >out 2>&1 && "$EBPFREC" check -i no_sched >>out 2>&1
 check "cut: without switches, whole" "[ $? -eq 0 ]" "$(cat out)"
 
-# some processes only, from the beginning of the first one's life on: each of them may wait for the disk for seconds, and do nothing meanwhile
-dds=$("$EBPFREC" sql -i long.ebpfrec --format csv "SELECT min(start_ns) + 1000 FROM processes WHERE comm = 'dd' AND start_ns > 0" | tr -d '\r' | tail -n 1)
-dds=(--from "${dds}ns" --to "$((dds / 4 + $("$EBPFREC" info -i long.ebpfrec --format csv | sed -n 's/.*,duration_ns,//p') / 4 * 3))ns")
+# some processes only
+dds=(--from 1s --to 3s)
 "$EBPFREC" cut -i long.ebpfrec "${dds[@]}" --comm 'd[d]' -o dd >out 2>&1 && "$EBPFREC" check -i dd >>out 2>&1
 check "cut: of processes, whole" "[ $? -eq 0 ]" "$(cat out)"
 for view in cpu sched io latency sizes leaks; do

@@ -31,6 +31,8 @@ at_exit()
 	for ((i = ${#undo[@]} - 1; i >= 0; i--)); do
 		eval "${undo[i]}" >/dev/null 2>&1
 	done
+	# for whoever looks for the cause
+	[ $test_status -eq 0 ] || [ -z "${EBPFREC_TEST_KEEP:-}" ] || cp -r "$tmp" "$EBPFREC_TEST_KEEP"
 	rm -rf "$tmp"
 	exit "$test_status"
 }
@@ -261,11 +263,17 @@ programs_are_loaded()
 	return 1
 }
 
-# make_loop NAME MIB: a loop device with direct I/O over $tmp/NAME.img; its path in $loop
+# make_loop NAME MIB [memory]: a loop device with direct I/O over $tmp/NAME.img, or over memory, where a request never has to
+# wait for a disk; its path in $loop
 make_loop()
 {
-	truncate -s "$2M" "$tmp/$1.img" &&
-		loop=$(losetup --direct-io=on --show -f "$tmp/$1.img" 2>&1) || {
+	local image=$tmp/$1.img direct=on
+
+	if [ "${3:-}" = memory ]; then
+		image=$(mktemp /dev/shm/ebpfrec-test.XXXXXX) direct=off
+		undo+=("rm -f $image")
+	fi
+	truncate -s "$2M" "$image" && loop=$(losetup --direct-io=$direct --show -f "$image" 2>&1) || {
 		echo "# losetup: $loop"
 		return 1
 	}
