@@ -48,17 +48,17 @@ t AS (SELECT 'running' AS kind, running_ns AS ns, 1 AS busy FROM s
 top AS MATERIALIZED (
 	SELECT t.kind AS kind, t.ns AS ns, s.life_ns AS life_ns FROM t, s WHERE t.ns > 0
 	 ORDER BY t.kind = 'kernel', busy AND 20 * t.ns >= s.life_ns DESC, t.ns DESC, t.kind LIMIT 1),
--- what ended, where somebody may have ended it; a condition variable has several addresses, all in one variable
+-- what ended, where somebody may have ended it
 e AS MATERIALIZED (
-	SELECT e.*, t.upid AS upid, iif(e.object GLOB '*+0x* (*)', substr(e.object, 1, instr(e.object, '+0x') - 1) || substr(e.object, instr(e.object, ' (')), e.object) AS variable
+	SELECT e.*, t.upid AS upid
 	  FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child', 'timer')),
-object AS (SELECT iif(min(object) = max(object), min(object), variable) AS object, variable, call, sum(wait_ns) AS ns
-             FROM e WHERE object NOT NULL GROUP BY upid, variable ORDER BY ns DESC, variable LIMIT 1),
+object AS (SELECT object, call, sum(wait_ns) AS ns
+             FROM e WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1),
 call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL ORDER BY k.wait_ns DESC, k.call LIMIT 1),
 -- who ended the waits that the sentence before names: those for the object, or all of the kind
 most AS MATERIALIZED (
 	SELECT e.*, t.comm AS comm FROM e JOIN threads AS t ON t.utid = e.ender_utid
-	 WHERE NOT EXISTS (SELECT 1 FROM object, top WHERE 2 * object.ns >= top.ns) OR e.variable = (SELECT variable FROM object)),
+	 WHERE NOT EXISTS (SELECT 1 FROM object, top WHERE 2 * object.ns >= top.ns) OR e.object = (SELECT object FROM object)),
 ender AS (SELECT comm, sum(wait_ns) AS ns FROM most GROUP BY comm ORDER BY ns DESC, comm LIMIT 1),
 meanwhile AS (SELECT group_concat(text, ', ') AS text
                 FROM (SELECT printf('%s %d %%', m.meanwhile, sum(m.meanwhile_ns) * 100 / ender.ns) AS text

@@ -87,16 +87,24 @@ void site_text_format(char *to, size_t size, const struct trace_site *s, bool wi
 		add_line(to, size, s, with_offset, lines);
 }
 
+uint64_t site_lock_of(uint64_t addr)
+{
+	return addr & ~7ull;
+}
+
 void site_text_variable(char *to, size_t size, const struct trace_site *s)
 {
 	char name[FUNCTION_SHOWN + 1];
 	const char *symbol = function_shown(name, s->symbol);
+	uint64_t offset = s->symbol_offset;
 
+	/* a variable of four bytes may begin there */
+	if (offset > 4)
+		offset = site_lock_of(offset);
 	if (!s->symbol[0])
-		snprintf(to, size, "%" PRIx64 " (%s)", s->addr, file_of(s));
-	else if (s->symbol_offset)
-		snprintf(to, size, "%.120s+0x%" PRIx64 " (%s)", symbol, s->symbol_offset,
-			 file_of(s));
+		snprintf(to, size, "%" PRIx64 " (%s)", site_lock_of(s->addr), file_of(s));
+	else if (offset)
+		snprintf(to, size, "%.120s+0x%" PRIx64 " (%s)", symbol, offset, file_of(s));
 	else
 		snprintf(to, size, "%.120s (%s)", symbol, file_of(s));
 }

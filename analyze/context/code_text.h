@@ -29,7 +29,12 @@ static inline const char *name_text(const struct trace *t, enum trace_name_type 
  */
 void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset,
 		      struct source_lines *lines);
-/* The address of a variable: "locks+0x28 (server)", "7f33a0012018 (libx.so)". It has a file. */
+/*
+ * A lock may have two words of four bytes to wait at, in one of eight: a condition variable of
+ * glibc at offsets 40 and 44, a lock of readers and writers at 8 and 12. Returns where that begins.
+ */
+uint64_t site_lock_of(uint64_t addr);
+/* A lock in a variable: "locks+0x28 (server)", "7f33a0012018 (libx.so)". It has a file. */
 void site_text_variable(char *to, size_t size, const struct trace_site *s);
 /* "stripped", "exited", ... as in user_sites.unresolved; NULL: it has a name. */
 const char *site_text_why(const struct trace_site *s);

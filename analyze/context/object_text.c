@@ -18,7 +18,7 @@ static void put_lock(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint6
 	if (s && s->module[0])
 		site_text_variable(ret, OBJECT_TEXT_BYTES, s);
 	else
-		snprintf(ret, OBJECT_TEXT_BYTES, "%" PRIx64, addr);
+		snprintf(ret, OBJECT_TEXT_BYTES, "%" PRIx64, site_lock_of(addr));
 }
 
 static void put_named(const struct trace *t, enum trace_name_type type, uint64_t id,

@@ -121,7 +121,7 @@ static const char *const wanted[] = {
 	"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp 10.0.0.1:40113 > 10.0.0.10:443",
 	"tcp [::1]:80", "unix /run/db.sock", "unix @db", "socket:[4716]", "socket:[4717]",
 	"pipe:[4718]", "bf33a0012018", "ufunc_120 (prog)", "ufunc_120+0x18 (prog)",
-	"7f33a0012019 (prog)", "/var/log", "inode:[5]", "/dev/pts/3", "/dev/ttyS1",
+	"7f33a0012018 (prog)", "/var/log", "inode:[5]", "/dev/pts/3", "/dev/ttyS1",
 	"char device 10:200", "epoll 7", "eventfd 8", "anonymous file 9", "mmap lock of 100 api",
 	"process 4711", "20.0 ms",
 };
@@ -194,7 +194,7 @@ static void test_redaction_leaves_of_a_socket_what_tells_nothing(void **state)
 		"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp addr-*:40113 > addr-*:443",
 		"tcp [[]::1]:80", "unix /*.sock", "unix @*", "socket:[[]4716]",
 		"socket:[[]4717]", "pipe:[[]4718]", "bf33a0012018", "fn-* (*)", "fn-*+0x18 (*)",
-		"7f33a0012019 (*)", "/*", "inode:[[]5]", "/dev/pts/3", "/dev/ttyS1",
+		"7f33a0012018 (*)", "/*", "inode:[[]5]", "/dev/pts/3", "/dev/ttyS1",
 		"char device 10:200", "epoll 7", "eventfd 8", "anonymous file 9",
 		"mmap lock of 100 proc-*", "process 4711", "20.0 ms",
 	};

@@ -76,6 +76,13 @@ static void test_a_variable_has_a_file(void **state)
 	(void)state;
 	site_text_variable(text, sizeof(text), &s);
 	assert_string_equal(text, "locks+0x28 (server)");
+	/* the other word of a condition variable */
+	s.symbol_offset = 0x2c;
+	site_text_variable(text, sizeof(text), &s);
+	assert_string_equal(text, "locks+0x28 (server)");
+	s.symbol_offset = 4;
+	site_text_variable(text, sizeof(text), &s);
+	assert_string_equal(text, "locks+0x4 (server)");
 	s.symbol_offset = 0;
 	site_text_variable(text, sizeof(text), &s);
 	assert_string_equal(text, "locks (server)");
