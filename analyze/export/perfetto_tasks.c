@@ -23,13 +23,18 @@ enum {
 
 /* ---- the process tree ---- */
 
+/*
+ * The parent is the one that write_new() says, also of a process that got another one later: to
+ * trace_processor, a process with another parent is another process.
+ */
 static void put_process(struct perfetto *x, const struct trace_process *r)
 {
 	struct proto *p = &x->packet;
 
 	proto_begin(p, TREE_PROCESS);
 	proto_uint(p, PROCESS_PID, r->pid);
-	proto_uint(p, PROCESS_PPID, r->ppid);
+	proto_uint(p, PROCESS_PPID, trace_process_find(x->t, r->parent_upid) ?
+		   perfetto_pid(x, dense_process(&x->a->ids, r->parent_upid)) : r->ppid);
 	perfetto_text(p, PROCESS_CMDLINE, r->cmdline[0] ? r->cmdline : r->comm);
 	proto_uint(p, PROCESS_CMDLINE_IS_COMM, !r->cmdline[0]);
 	proto_uint(p, PROCESS_UID, r->uid);
@@ -132,6 +137,15 @@ static int write_rename(struct perfetto *x, const struct trace_task_event *ev)
 	return perfetto_event_end(x);
 }
 
+/* trace_processor knows the parent no more, and would take the process for another one. */
+static bool parent_is_gone(const struct perfetto *x, const struct trace_process *p, uint64_t ts_ns)
+{
+	uint64_t end_ns = x->process_end_ns[dense_process(&x->a->ids, p->parent_upid)];
+
+	return p->parent_upid != EVENT_ID_UNKNOWN && end_ns >= x->from_ns && end_ns &&
+	       end_ns < ts_ns;
+}
+
 /* A process that executes a program has its arguments from then on. */
 static int write_exec(struct perfetto *x, const struct trace_task_event *ev)
 {
@@ -139,7 +153,7 @@ static int write_exec(struct perfetto *x, const struct trace_task_event *ev)
 	struct trace_process now;
 	int ret = write_rename(x, ev);
 
-	if (!r || ret)
+	if (!r || ret || parent_is_gone(x, r, ev->ts_ns))
 		return ret;
 	now = *r;
 	now.comm = ev->comm;

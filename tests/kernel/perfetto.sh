@@ -36,6 +36,13 @@ for _ in range(60):
     if os.fork() == 0:
         os._exit(0)
     os.wait()
+# one whose parent ends, so that it has another at the end of the recording, when it still lives
+if os.fork() == 0:
+    if os.fork() == 0:
+        time.sleep(0.05)
+        os.execlp("sh", "sh", "-c", "sleep 4; :")
+    os._exit(0)
+os.wait()
 threads = [threading.Thread(target=nap) for _ in range(20)]
 for t in threads:
     t.start()
