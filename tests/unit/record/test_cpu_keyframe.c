@@ -578,7 +578,7 @@ static void test_nobody_has_a_cpu_that_lost_switches(void **state)
 	gen_slice(f.g, 150 * MS);
 	/* no switch of CPU 0 */
 	gen_slice(f.g, 200 * MS);
-	gen_switch_more(f.g, 240 * MS, 0, 8, 5, WIRE_F_BREAK, 0, 10 * MS);
+	gen_switch_more(f.g, 240 * MS, 0, 8, 5, 0, 0, 10 * MS);
 	gen_slice(f.g, 250 * MS);
 	/* this loss is older than the last switch */
 	lose_switches(&f, 0, 255 * MS, 259 * MS);
