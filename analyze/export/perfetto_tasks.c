@@ -24,17 +24,23 @@ enum {
 /* ---- the process tree ---- */
 
 /*
- * The parent is the one that write_new() says, also of a process that got another one later: to
- * trace_processor, a process with another parent is another process.
+ * The parent at the process's birth, also where it got another one later: to trace_processor, a
+ * process with another parent is another process.
  */
+static uint32_t parent_pid(const struct perfetto *x, const struct trace_process *r)
+{
+	if (!trace_process_find(x->t, r->parent_upid))
+		return r->ppid;
+	return perfetto_pid(x, dense_process(&x->a->ids, r->parent_upid));
+}
+
 static void put_process(struct perfetto *x, const struct trace_process *r)
 {
 	struct proto *p = &x->packet;
 
 	proto_begin(p, TREE_PROCESS);
 	proto_uint(p, PROCESS_PID, r->pid);
-	proto_uint(p, PROCESS_PPID, trace_process_find(x->t, r->parent_upid) ?
-		   perfetto_pid(x, dense_process(&x->a->ids, r->parent_upid)) : r->ppid);
+	proto_uint(p, PROCESS_PPID, parent_pid(x, r));
 	perfetto_text(p, PROCESS_CMDLINE, r->cmdline[0] ? r->cmdline : r->comm);
 	proto_uint(p, PROCESS_CMDLINE_IS_COMM, !r->cmdline[0]);
 	proto_uint(p, PROCESS_UID, r->uid);
@@ -108,7 +114,6 @@ static int write_tree(struct perfetto *x)
 
 static int write_new(struct perfetto *x, const struct trace_task_event *ev)
 {
-	const struct dense_ids *ids = &x->a->ids;
 	const struct trace_process *p = trace_process_find(x->t, ev->upid);
 	const struct trace_thread *t = trace_thread_find(x->t, ev->utid);
 	bool is_main;
@@ -116,9 +121,7 @@ static int write_new(struct perfetto *x, const struct trace_task_event *ev)
 	if (!p || !t)
 		return 0;
 	is_main = t->tid == p->pid;
-	perfetto_event(x, ev->ts_ns, ev->cpu,
-		       is_main ? perfetto_pid(x, dense_process(ids, p->parent_upid)) : p->pid,
-		       FTRACE_NEWTASK);
+	perfetto_event(x, ev->ts_ns, ev->cpu, is_main ? parent_pid(x, p) : p->pid, FTRACE_NEWTASK);
 	proto_uint(&x->packet, NEWTASK_PID, t->tid);
 	perfetto_text(&x->packet, NEWTASK_COMM, ev->comm);
 	proto_uint(&x->packet, NEWTASK_CLONE_FLAGS, is_main ? 0 : CLONE_THREAD_FLAG);
