@@ -51,7 +51,7 @@ struct block_seen_pid {
 /* Says who runs on a CPU at the end of the last block. */
 struct block_runner {
 	bool known;			/* a switch was seen, or a snapshot told */
-	bool lost;			/* it was known, but switches were lost since */
+	bool lost;			/* switches were lost since anything was known */
 	uint32_t pseudo;		/* EVENT_ID_*, when thread is NULL */
 	struct task_thread *thread;	/* pinned */
 	uint64_t last_ns;		/* of the last switch applied */
