@@ -1,4 +1,4 @@
-# Rules, and what becomes of them. golden.ebpfrec lost switches in 2 .. 3 s: cc1 ran 1.5 s, and its second second is complete.
+# Rules, and what becomes of them. golden.ebpfrec lost switches in 2 .. 2.5 s: cc1 ran 1.5 s, and its second second is complete.
 
 $ printf '%s\n' '# a remark' '' 'cpu --from 1s --until 2s --by comm comm=cc1 util_pct <= 100%' "  cpu --from 1s --until 2s comm='cc*' oncpu_ms>=1000" 'io sum:bytes <= 640KiB' 'if-any: io comm=nobody ios < 5' 'sql: SELECT 1 WHERE 0' >rules; ebpfrec assert -i golden.ebpfrec rules
 ? 2
