@@ -153,6 +153,16 @@ unseen_ends()
 		echo "a task that is hidden from BPF ran as requests ended"
 }
 
+# Says so when a thread of the workload took the CPU from a hidden task, or left it to one: no program saw that switch.
+unseen_switches()
+{
+	local query="SELECT count(*) FROM (SELECT utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY ts_ns) AS came FROM switches) AS s
+		WHERE s.utid <> s.came AND EXISTS (SELECT 1 FROM threads t WHERE t.utid IN (s.utid, s.came) AND t.is_workload)"
+
+	hides_tasks "$1" && [ "$("$EBPFREC" sql -i "$tmp/$1" --format csv "$query" | tail -n 1)" != 0 ] &&
+		echo "a task that is hidden from BPF had the CPU before or after a thread of the workload"
+}
+
 # recorded_seen NAME ARGS...: as recorded, for what is compared request by request
 recorded_seen()
 {

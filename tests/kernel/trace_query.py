@@ -159,10 +159,11 @@ class Trace:
             last[r["cpu"]] = r
         return [(a, b) for a, b in ret if a["next_utid"] in leaves]
 
-    def unjoined(self, from_ns, to_ns):
-        """how often in the window who leaves a CPU is not who came: after a loss, and after hidden tasks (see gaps())"""
-        return self.one("SELECT count(*) FROM (SELECT ts_ns, utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY ts_ns) AS came FROM switches)"
-                        " WHERE utid <> came AND ts_ns >= %d AND ts_ns < %d" % (from_ns, to_ns))
+    def unjoined(self, from_ns, to_ns, tid=None):
+        """how often in the window who leaves a CPU (or this thread) is not who came: after a loss, and after hidden tasks (see gaps())"""
+        of = " AND EXISTS (SELECT 1 FROM threads t WHERE t.utid IN (s.utid, s.came) AND t.tid = %d)" % tid if tid else ""
+        return self.one("SELECT count(*) FROM (SELECT ts_ns, utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY ts_ns) AS came FROM switches) AS s"
+                        " WHERE s.utid <> s.came AND s.ts_ns >= %d AND s.ts_ns < %d%s" % (from_ns, to_ns, of))
 
     def unrepaired(self):
         """
