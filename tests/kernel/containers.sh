@@ -139,4 +139,8 @@ else
 	skip "containers_tasks" "this machine allows $((threads + processes)) more tasks: see kernel.pid_max, kernel.threads-max, pids.max of the cgroup"
 	kill -9 $many
 fi
-exec 9>&- 8>&-
+exec 9>&-
+# nobody comes next to a machine that is busy with their end
+wait $many 2>/dev/null
+wait_for "tasks end" 300 "! pgrep -x many_threads >/dev/null"
+exec 8>&-
