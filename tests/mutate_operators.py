@@ -16,8 +16,9 @@ by nobody. The sample is random; its seed is printed. A change after which the c
 one that does not compile; which of two equal values is the smaller one is not asked. Any change of an operator of the library makes the
 sample of a seed another one. --from 101 leaves out the first 100 places of the sample.
 
-No sanitizer watches: what only reads or writes outside its memory counts as unnoticed unless an answer changes. The last lines are
-the mutants that nobody noticed, and "N of M noticed". The exit status is 0 when at least 85 % were.
+Mutants that nobody noticed are tried once more, with the library and the tests built with AddressSanitizer: it notices reads and writes
+outside of memory, and memory that is never freed. The last lines are the mutants that nobody noticed then, and "N of M noticed". The
+exit status is 0 when at least 85 % were.
 """
 import argparse
 import bisect
@@ -47,9 +48,10 @@ EXTREMES = [re.compile(r"(?:(?<=[(,?:=&|] )|(?<=\()|(?<=return ))((?:[\w.\[\]()*
                        r"(?:\1 : \3|\3 : \1)(?= *(?:[;,)]|&&|\|\|))"),
             re.compile(r"\bif \((?:[^;{}]*?(?:\|\||&&)\s+)?((?:[\w.\[\]*]|->)+) (<|>|<=|>=) ((?:[\w.\[\]*]|->)+)\)\s+"
                        r"(?:\1 = \3|\3 = \1);(?!\s*else\b)")]
-BUILD = "build-san/mutate"
+BUILD, WATCHED = "build-san/mutate", "build-san/mutate-address"
 ANSWERS = ["chaotic", "damaged", "lossy", "partial"]
 LONGEST_S = 60  # of CPU time for a process
+WATCHED_TIMES = 4  # as long where AddressSanitizer watches
 SEEDS = {"test_cut": 2, "test_folds": 2}  # random traces of tests that make many; the second one of test_folds is unfinished
 CALL_BYTES = 5  # a call of x86-64: the code of a block begins with one
 WRITES = re.compile(r" -o |(?<!2)>|\b(?:gen_|cp|mv|rm|mkdir|touch|ln|sed -i|mark|update)\b|gen_")
@@ -141,7 +143,7 @@ class Tests:
         self.commands.update({"format": ["tests/format/run.sh"], "cli": ["tests/cli/run.sh"]})
         sources = glob.glob("tests/unit/*/test_*.c")
         self.folder = {os.path.basename(f)[:-2]: os.path.basename(os.path.dirname(f)) for f in sources}
-        self.kills, self.lock = collections.Counter(), threading.Lock()
+        self.kills, self.lock, self.build, self.times = collections.Counter(), threading.Lock(), BUILD, 1
         self.cases, self.sound, self.whole = cli_cases(), set(), set()
         kept = os.path.join(BUILD, "reached.json")
         inputs = [os.path.join(BUILD, "libebpfrec.so"), os.path.join(BUILD, "ebpfrec"), *glob.glob("tests/cli/*"), *glob.glob("tests/format/*")]
@@ -175,13 +177,27 @@ class Tests:
                 of_block[of_mark.get(mark.start())].add(os.path.basename(path))
         return seconds, {line: sorted(set().union(*(of_block[b] for b in blocks))) for line, blocks in lines.items()}
 
+    def watch(self):
+        """From now on AddressSanitizer watches. A test that fails with it on the library as it is notices nothing."""
+        self.build, self.times, self.sound = WATCHED, WATCHED_TIMES, set()
+        self.commands.update({n: [os.path.join(WATCHED, "unit", n)] for n in self.commands if n in self.folder})
+
+    def is_sound(self, name, tmp):
+        if self.build == WATCHED and name not in self.sound:
+            if self.run(".", name, 1800, tmp, {})[0]:
+                return False
+            self.sound.add(name)
+        return True
+
     def run(self, tree, name, limit_s, tmp, more):
         """(what is wrong or None, CPU seconds); it ends with the first test that fails."""
-        env = dict(os.environ, BUILD=os.path.abspath(os.path.join(tree, BUILD)), EBPFREC=os.path.abspath(os.path.join(tree, BUILD, "ebpfrec")),
-                   LD_LIBRARY_PATH=os.path.abspath(os.path.join(tree, BUILD)), MALLOC_PERTURB_="165", FORMAT_REAL="0", TMPDIR=tmp, **more)
+        build = os.path.abspath(os.path.join(tree, self.build))
+        env = dict(os.environ, BUILD=build, EBPFREC=os.path.join(build, "ebpfrec"), LD_LIBRARY_PATH=build,
+                   MALLOC_PERTURB_="165", FORMAT_REAL="0", TMPDIR=tmp, **more)
         if name in SEEDS:
             env["EBPFREC_TEST_SEEDS"] = str(SEEDS[name])
-        command = ["timeout", "-k", "5", "%d" % limit_s, "bash", "-c", 'ulimit -c 0 -t %d; exec "$0" "$@"' % LONGEST_S] + self.commands[name]
+        command = ["timeout", "-k", "5", "%d" % (limit_s * self.times), "bash", "-c",
+                   'ulimit -c 0 -t %d; exec "$0" "$@"' % (LONGEST_S * self.times)] + self.commands[name]
         with tempfile.TemporaryFile() as out:
             process = subprocess.Popen(command, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
             pid = process.pid
@@ -248,7 +264,7 @@ class Tests:
             names = [n for n in self.commands if n in reaching - tried or n == "cli" and set(cases) - tried_cases]
             for name in sorted(names, key=lambda n: cost[n] / worth[n]):
                 wrong = self.cli_notices(tree, reaching, tmp) if name == "cli" else self.run(tree, name, 60 + 20 * cost[name], tmp, {})[0]
-                if wrong:
+                if wrong and (name == "cli" or self.is_sound(name, tmp)):
                     with self.lock:
                         self.kills[name, room] += 1
                     return name
@@ -257,39 +273,40 @@ class Tests:
         return None if tried else ""
 
 
-def make_tree(top, where):
-    """A copy of the tracked files and of the build, for one worker."""
+def make_tree(top, where, build):
+    """A copy of the tracked files and of a build, for one worker."""
     files = subprocess.run(["git", "ls-files", "-z"], cwd=top, capture_output=True, text=True, check=True).stdout.split("\0")
     for f in files:
         if f and os.path.exists(os.path.join(top, f)):
             os.makedirs(os.path.dirname(os.path.join(where, f)), exist_ok=True)
             shutil.copy2(os.path.join(top, f), os.path.join(where, f))
-    shutil.copytree(os.path.join(top, BUILD), os.path.join(where, BUILD), symlinks=True)
+    shutil.copytree(os.path.join(top, build), os.path.join(where, build), symlinks=True)
     os.makedirs(os.path.join(where, "tmp"))
 
 
-def build(tree, target):
-    return subprocess.run(["make", "-s", "MUTATED=1", target], cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                          stderr=subprocess.DEVNULL).returncode == 0
+def make(tree, build, *targets):
+    args = ["make", "-s", "MUTATED=1", *(["SAN=address"] if build == WATCHED else []), *targets]
+    return subprocess.run(args, cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
 
 
-def code_of(tree, path):
+def code_of(tree, obj):
     """The machine code and data of a file's object; debugging information names other columns of the same code."""
-    obj, out = os.path.join(tree, BUILD, path[:-2] + ".o"), os.path.join(tree, "tmp", "code")
+    out = os.path.join(tree, "tmp", "code")
     subprocess.run(["objcopy", "-g", obj, out], check=True)
     return open(out, "rb").read()
 
 
 def judge(tree, tests, mutant):
     """(mutant, what noticed it): None is nobody, ""that no test reaches it, False says that it is no mutant."""
-    path, target = os.path.join(tree, mutant[0]), os.path.join(BUILD, "libebpfrec.so")
-    changed = [path, os.path.join(tree, target), os.path.join(tree, BUILD, mutant[0][:-2] + ".o")]
+    path, target = os.path.join(tree, mutant[0]), os.path.join(tests.build, "libebpfrec.so")
+    obj = os.path.join(tree, tests.build, mutant[0][:-2] + ".o")
+    changed = [path, os.path.join(tree, target), obj]
     for i, name in enumerate(changed):
         shutil.copy2(name, os.path.join(tree, "kept.%d" % i))
-    before, text = code_of(tree, mutant[0]), open(path).read()
+    before, text = code_of(tree, obj), open(path).read()
     try:
         open(path, "w").write(mutate(text, mutant))
-        if not build(tree, target) or code_of(tree, mutant[0]) == before:
+        if not make(tree, tests.build, target) or code_of(tree, obj) == before:
             return mutant, False
         return mutant, tests.noticed_by(tree, mutant)
     finally:
@@ -321,26 +338,17 @@ def arguments():
     return p.parse_args()
 
 
-def main():
-    args = arguments()
-    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    os.chdir(top)
-    pool = all_mutants(top, args.only, args.at)
-    random.Random(args.seed).shuffle(pool)
-    pool = pool[args.first - 1:]
-    print("%d places, seed %d" % (len(pool), args.seed), flush=True)
-    if args.list:
-        print("\n".join(describe(m) for m in pool[:args.count]))
-        return 0
-    noticed, missed, tests, trees = 0, [], Tests(args.jobs), []
+def try_all(top, tests, jobs, pool, count):
+    """(how many were noticed, those that were not), of the first count mutants of the pool."""
+    noticed, missed, trees = 0, [], []
     with tempfile.TemporaryDirectory(prefix="ebpfrec-mutate.", dir=os.environ.get("TMPDIR", "/tmp")) as scratch:
-        for i in range(args.jobs):
+        for i in range(jobs):
             trees.append(os.path.join(scratch, str(i)))
-            make_tree(top, trees[i])
-        with concurrent.futures.ThreadPoolExecutor(args.jobs) as threads:
+            make_tree(top, trees[i], tests.build)
+        with concurrent.futures.ThreadPoolExecutor(jobs) as threads:
             running, free, at = set(), list(trees), 0
-            while noticed + len(missed) < args.count and (at < len(pool) or running):
-                wanted = args.count - noticed - len(missed)
+            while noticed + len(missed) < count and (at < len(pool) or running):
+                wanted = count - noticed - len(missed)
                 while free and at < len(pool) and len(running) < wanted:
                     running.add(threads.submit(lambda t, m: (t, judge(t, tests, m)), free.pop(), pool[at]))
                     at += 1
@@ -352,10 +360,34 @@ def main():
                     noticed += bool(by)
                     missed += [] if by else [mutant]
                     print("%s: %s" % (by or ("NOBODY" if by is None else "NOBODY, no test reaches it"), describe(mutant)), flush=True)
+    return noticed, missed
+
+
+def main():
+    args = arguments()
+    top = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    os.chdir(top)
+    pool = all_mutants(top, args.only, args.at)
+    random.Random(args.seed).shuffle(pool)
+    pool = pool[args.first - 1:]
+    print("%d places, seed %d" % (len(pool), args.seed), flush=True)
+    if args.list:
+        print("\n".join(describe(m) for m in pool[:args.count]))
+        return 0
+    tests = Tests(args.jobs)
+    noticed, missed = try_all(top, tests, args.jobs, pool, args.count)
+    if missed:
+        print("\n%d of %d noticed; the others with AddressSanitizer" % (noticed, noticed + len(missed)), flush=True)
+        if not make(top, WATCHED, "all", "unit"):
+            print("the build with AddressSanitizer fails: make MUTATED=1 SAN=address all unit")
+            return 1
+        tests.watch()
+        more, missed = try_all(top, tests, args.jobs, missed, len(missed))
+        noticed += more
+    cnt = noticed + len(missed)
     print("\nnobody noticed:" if missed else "")
     for mutant in sorted(missed):
         print("  " + describe(mutant))
-    cnt = noticed + len(missed)
     print("%d of %d noticed (%.0f %%), seed %d" % (noticed, cnt, 100 * noticed / max(cnt, 1), args.seed))
     return 0 if cnt and noticed * 100 >= cnt * LEAST_PCT else 1
 
