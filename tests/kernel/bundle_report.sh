@@ -76,16 +76,17 @@ check "bundle: unpacked, it is the trace" "cmp a b >out 2>&1" "$(cat out)"
 # a window: blocks are at most about a second
 "$EBPFREC" record -q -d 5s -o long.ebpfrec -- sh -c \
 	"for i in 1 2 3 4 5 6 7 8; do $dd count=32 2>/dev/null; sleep 0.4; done" >out 2>&1 </dev/null
-# What an event behind the window tells of a thread inside it, a cut does not know: it ends where there is no such thread.
-until=$(python3 -c 'from trace_query import *; print(Trace("long.ebpfrec").end_from(2_100_000_000))')
-"$EBPFREC" cut -i long.ebpfrec --from 1.9s --to "${until}ns" -o part >out 2>&1
+# What an event behind the window tells of a thread inside it, a cut does not know, nor some waits' begin before it: it begins and
+# ends where there is no such thread.
+read -r begin until < <(python3 -c 'from trace_query import *; t = Trace("long.ebpfrec"); print(t.begin_from(1_900_000_000), t.end_from(2_100_000_000))')
+"$EBPFREC" cut -i long.ebpfrec --from "${begin}ns" --to "${until}ns" -o part >out 2>&1
 check "cut: written" "[ $? -eq 0 ]" "$(cat out)"
 check "cut: for its owner only" "[ -z \"\$(find part \\( -type d ! -perm 700 -o -type f ! -perm 600 \\) 2>&1)\" ]" "$(ls -la part)"
 "$EBPFREC" check -i part >out 2>&1
 check "cut: whole" "[ $? -eq 0 ]" "$(cat out)"
 value() { "$EBPFREC" info -i part --format csv | sed -n "s/.*,$1,//p"; }
 from=$(value cut.offset_ns) length=$(value duration_ns)
-check "cut: just the window" "[ $from = 1900000000 ] && [ $length = $((until - 1900000000)) ]" "$from $length"
+check "cut: just the window" "[ $from = $begin ] && [ $length = $((until - begin)) ]" "$from $length"
 for view in cpu sched io latency pattern devices preempts sizes leaks loss cost; do
 	"$EBPFREC" report -i long.ebpfrec "$view" --from "${from}ns" --to "$((from + length))ns" --format csv >a 2>/dev/null
 	"$EBPFREC" report -i part "$view" --format csv >b 2>/dev/null
@@ -109,7 +110,7 @@ for trace in long.ebpfrec part; do
 done
 comm -13 who.long.ebpfrec who.part >out
 check "cut: knows tasks as the old trace does" "[ -s who.part ] && [ ! -s out ]" "$(cat out)"
-"$EBPFREC" bundle -i long.ebpfrec --from 1.9s --to "${until}ns" -o part.zip 2>out
+"$EBPFREC" bundle -i long.ebpfrec --from "${begin}ns" --to "${until}ns" -o part.zip 2>out
 "$EBPFREC" report -i part cpu --format csv >a 2>/dev/null
 "$EBPFREC" report -i part.zip cpu --format csv >b 2>/dev/null
 check "bundle: of a window is the cut" "[ -s a ] && cmp a b" "$(cat out)"

@@ -100,7 +100,7 @@ from concurrent.futures import ThreadPoolExecutor
 from trace_query import *
 tmp, seconds = os.environ["tmp"], int(os.environ["seconds"])
 A = Trace(tmp + "/before")
-FROM = seconds * 400_000_000
+FROM = A.begin_from(seconds * 400_000_000)
 TO = FROM + seconds * (200_000_000 if seconds < 20 else 100_000_000)
 # The summary groups by the last name of a process. A part that ends between a fork and its exec has an older name: no such end.
 unnamed = [(r["start_ns"], r["named_ns"]) for r in A.sql(

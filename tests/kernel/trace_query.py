@@ -176,6 +176,18 @@ class Trace:
                         " FROM switches WINDOW w AS (PARTITION BY cpu ORDER BY ts_ns))"
                         " WHERE utid <> came AND iif(stay_ns, ts_ns - stay_ns < from_ns, iif(utid, came_ns < ts_ns, came_ns < from_ns))")
 
+    def woken_early(self, at_ns):
+        """
+        pids of threads that were woken before they left a CPU, and at this instant wait for one: in a cut that begins here this
+        wait begins here, too (schema/LIMITS.md).
+        """
+        return {r["pid"] for r in self.sql(
+            "SELECT DISTINCT p.pid FROM (SELECT utid, max(ts_ns) AS left_ns, preempted FROM switches WHERE ts_ns < %d GROUP BY utid) s"
+            " JOIN (SELECT next_utid AS utid, min(ts_ns) AS back_ns FROM switches WHERE ts_ns >= %d GROUP BY next_utid) b ON b.utid = s.utid"
+            " JOIN threads h ON h.utid = s.utid JOIN processes p ON p.upid = h.upid WHERE NOT s.preempted"
+            " AND NOT EXISTS (SELECT 1 FROM wakeups w WHERE w.target_utid = s.utid AND w.ts_ns >= s.left_ns AND w.ts_ns < b.back_ns)"
+            " AND NOT EXISTS (SELECT 1 FROM switches i WHERE i.next_utid = s.utid AND i.ts_ns >= s.left_ns AND i.ts_ns < %d)" % (at_ns, at_ns, at_ns))}
+
     def told_behind(self, at_ns):
         """
         pids of threads off the CPUs at this instant of which only an event behind it tells that they had a CPU unseen since:
@@ -190,6 +202,10 @@ class Trace:
         """the first instant from at_ns on at which told_behind() is empty, looked for in a second; at_ns if there is none"""
         later = [at_ns + step * i for step in (1_000_000, 20_000_000) for i in range(50)]
         return next((at for at in later if not self.told_behind(at)), at_ns)
+
+    def begin_from(self, at_ns):
+        """likewise with woken_early(), for where a cut begins"""
+        return next((at for at in range(at_ns, at_ns + 100_000_000, 1_000_000) if not self.woken_early(at)), at_ns)
 
     def balance(self, classes):
         """read + lost = attempted, per class: {class: (attempted, read, lost)}"""
