@@ -184,7 +184,9 @@ class Tests:
 
     def is_sound(self, name, tmp):
         if self.build == WATCHED and name not in self.sound:
-            if self.run(".", name, 1800, tmp, {})[0]:
+            wrong = self.run(".", name, 1800, tmp, {})[0]
+            if wrong:
+                print("%s fails with AddressSanitizer without any change, and notices nothing: %s" % (name, wrong), flush=True)
                 return False
             self.sound.add(name)
         return True
@@ -339,16 +341,16 @@ def arguments():
 
 
 def try_all(top, tests, jobs, pool, count):
-    """(how many were noticed, those that were not), of the first count mutants of the pool."""
-    noticed, missed, trees = 0, [], []
+    """(those that were noticed, those that were not), of the first count mutants of the pool."""
+    noticed, missed, trees = [], [], []
     with tempfile.TemporaryDirectory(prefix="ebpfrec-mutate.", dir=os.environ.get("TMPDIR", "/tmp")) as scratch:
         for i in range(jobs):
             trees.append(os.path.join(scratch, str(i)))
             make_tree(top, trees[i], tests.build)
         with concurrent.futures.ThreadPoolExecutor(jobs) as threads:
             running, free, at = set(), list(trees), 0
-            while noticed + len(missed) < count and (at < len(pool) or running):
-                wanted = count - noticed - len(missed)
+            while len(noticed + missed) < count and (at < len(pool) or running):
+                wanted = count - len(noticed + missed)
                 while free and at < len(pool) and len(running) < wanted:
                     running.add(threads.submit(lambda t, m: (t, judge(t, tests, m)), free.pop(), pool[at]))
                     at += 1
@@ -357,8 +359,7 @@ def try_all(top, tests, jobs, pool, count):
                     free.append(tree)
                     if by is False:
                         continue
-                    noticed += bool(by)
-                    missed += [] if by else [mutant]
+                    (noticed if by else missed).append(mutant)
                     print("%s: %s" % (by or ("NOBODY" if by is None else "NOBODY, no test reaches it"), describe(mutant)), flush=True)
     return noticed, missed
 
@@ -377,19 +378,19 @@ def main():
     tests = Tests(args.jobs)
     noticed, missed = try_all(top, tests, args.jobs, pool, args.count)
     if missed:
-        print("\n%d of %d noticed; the others with AddressSanitizer" % (noticed, noticed + len(missed)), flush=True)
+        print("\n%d of %d noticed; the others with AddressSanitizer" % (len(noticed), len(noticed + missed)), flush=True)
         if not make(top, WATCHED, "all", "unit"):
             print("the build with AddressSanitizer fails: make MUTATED=1 SAN=address all unit")
             return 1
         tests.watch()
-        more, missed = try_all(top, tests, args.jobs, missed, len(missed))
-        noticed += more
-    cnt = noticed + len(missed)
+        more, _ = try_all(top, tests, args.jobs, missed, len(missed))
+        noticed, missed = noticed + more, [m for m in missed if m not in more]
+    cnt = len(noticed + missed)
     print("\nnobody noticed:" if missed else "")
     for mutant in sorted(missed):
         print("  " + describe(mutant))
-    print("%d of %d noticed (%.0f %%), seed %d" % (noticed, cnt, 100 * noticed / max(cnt, 1), args.seed))
-    return 0 if cnt and noticed * 100 >= cnt * LEAST_PCT else 1
+    print("%d of %d noticed (%.0f %%), seed %d" % (len(noticed), cnt, 100 * len(noticed) / max(cnt, 1), args.seed))
+    return 0 if cnt and len(noticed) * 100 >= cnt * LEAST_PCT else 1
 
 
 sys.exit(main())
