@@ -471,7 +471,7 @@ static int report_hosts(struct report_options *o)
 		found |= who_find(h.v[i].in.trace, &o->q);
 	c = who_check(&h.v[0].in, &o->q, found);
 	c = c ?: hosts_window(&h, &o->in, o->q.every_ns, o->align, o->view->needs);
-	scope = report_scope(o);
+	scope = report_scope(o, true);
 	c = c ?: hosts_report(&h, &o->in, o->view, &o->q, limit, o->align, scope);
 	free(scope);
 	if (!c && o->in.format == RENDER_TABLE)
@@ -480,10 +480,26 @@ static int report_hosts(struct report_options *o)
 	return c;
 }
 
-/* A process or thread that a recording does not have yet may still come. */
-static int check_named(const struct report_options *o)
+/* The summary of a recorded command is about its processes, unless options name others. */
+static void imply_workload(struct report_options *o)
 {
-	unsigned int found = who_find(o->in.trace, &o->q);
+	struct report_request q = o->q;
+
+	if (o->machine || strcmp(o->view->name, "summary") || !trace_get(o->in.trace, "command") ||
+	    q.pid_cnt || q.tid_cnt || q.comm || q.thread || q.workload || o->in.during)
+		return;
+	q.workload = q.of_command = true;
+	if (who_find(o->in.trace, &q) == WHO_ALL)
+		o->q = q;
+}
+
+/* A process or thread that a recording does not have yet may still come. */
+static int check_named(struct report_options *o)
+{
+	unsigned int found;
+
+	imply_workload(o);
+	found = who_find(o->in.trace, &o->q);
 
 	if (!o->follow_ns || !trace_is_live(o->in.trace))
 		return who_check(&o->in, &o->q, found);
@@ -588,6 +604,8 @@ static const struct opts_option options[] = {
 	{ 0, "tid", "TID,...", "these threads only", OPTS_CALL, AT(tids), lists_take_ids },
 	{ 0, "thread", "NAME", "threads of this name only; may be a pattern: 'req-*'", OPTS_TEXT,
 	  AT(q.thread) },
+	{ 0, "machine", NULL,
+	  "summary: the whole machine also where a command was recorded", OPTS_FLAG, AT(machine) },
 	{ 0, "workload", NULL,
 	  "the workload only: the recorded command, -p, --cgroup, and descendants", OPTS_FLAG,
 	  AT(q.workload) },

@@ -30,9 +30,10 @@ struct answer {
 	bool only_drawn; /* the rows are too many to read */
 	bool has_rows;
 	size_t name_cnt; /* of --wide-by */
-	char below[REPORT_BELOW_BYTES]; /* what the answer says below its sections */
+	char above[REPORT_BELOW_BYTES], below[REPORT_BELOW_BYTES]; /* texts around sections */
 	char heading[1024];
 	char *scope; /* see report_scope() */
+	char hint_options[600]; /* scope after a blank, without what names processes */
 };
 
 /* A trace whose manifest has none of some keys or sources lacks what the view shows. */
@@ -181,6 +182,9 @@ static void print_heading(void *ctx)
 		render_paragraph(stdout, r->heading, input_terminal_width(), r->o->in.markdown);
 		if (without)
 			render_paragraph(stdout, without, input_terminal_width(),
+					 r->o->in.markdown);
+		if (r->above[0])
+			render_paragraph(stdout, say_text(r->above), input_terminal_width(),
 					 r->o->in.markdown);
 		printf(r->o->in.markdown ? "" : "\n");
 		return;
@@ -392,6 +396,8 @@ static int report_rows(struct answer *r, const struct row_sink *sink, struct err
 		 r->o->in.format == RENDER_TABLE ? REPORT_FILL_BINS : REPORT_FILL_GROUPS;
 	q.ret_sparse = &is_sparse;
 	q.ret_below = r->o->in.format == RENDER_TABLE ? r->below : NULL;
+	q.ret_above = r->o->in.format == RENDER_TABLE ? r->above : NULL;
+	q.hint_options = r->hint_options;
 	if (r->drawing && r->only_drawn) {
 		print_heading(r);
 		sink = sparkline_sink(r->drawing);
@@ -473,7 +479,7 @@ static const char *ids_text(char *buf, size_t size, const uint32_t *ids, unsigne
 	return cnt ? buf : NULL;
 }
 
-char *report_scope(const struct report_options *o)
+char *report_scope(const struct report_options *o, bool with_who)
 {
 	const struct report_request *q = &o->q;
 	char pids[200], tids[200];
@@ -483,19 +489,22 @@ char *report_scope(const struct report_options *o)
 		{ "--comm", q->comm },	    { "--thread", q->thread },
 		{ "--during", o->in.during }, { "--from", o->in.from }, { "--until", o->in.to },
 	};
-	unsigned int hosts = o->paths.cnt > 1 ? o->paths.cnt : 0, n = 0;
-	char **argv = calloc(2 * (sizeof(given) / sizeof(given[0]) + hosts) + 2, sizeof(*argv));
+	enum { OF_PROCESSES = 4 }; /* the first of them */
+	unsigned int n = 0;
+	char **argv = calloc(2 * (sizeof(given) / sizeof(given[0]) + o->paths.cnt) + 2,
+			     sizeof(*argv));
 	char *ret;
 
-	if (argv && q->workload)
+	if (argv && q->workload && with_who)
 		argv[n++] = (char *)"--workload";
-	for (size_t i = 0; argv && i < sizeof(given) / sizeof(given[0]); i++) {
+	for (size_t i = with_who ? 0 : OF_PROCESSES; argv && i < sizeof(given) / sizeof(given[0]);
+	     i++) {
 		if (!given[i][1])
 			continue;
 		argv[n++] = (char *)given[i][0];
 		argv[n++] = (char *)given[i][1];
 	}
-	for (unsigned int i = 0; argv && i < hosts; i++) {
+	for (unsigned int i = 0; argv && i < o->paths.cnt; i++) {
 		argv[n++] = (char *)"-i";
 		argv[n++] = (char *)o->paths.v[i];
 	}
@@ -516,6 +525,7 @@ static int run(struct answer *r)
 	struct err e = { "" };
 	size_t damage_cnt, found_cnt;
 	struct render *out;
+	char *hints;
 	int c = begin(r, o->has_limit ? limit : INPUT_TABLE_ROWS);
 
 	if (c)
@@ -536,7 +546,11 @@ static int run(struct answer *r)
 	input_is_complete(r->trace, o->view->needs, o->q.from_ns, o->q.to_ns, o->missing,
 			  sizeof(o->missing));
 	make_heading(r);
-	r->scope = report_scope(o);
+	r->scope = report_scope(o, true);
+	hints = report_scope(o, false);
+	if (hints && *hints)
+		snprintf(r->hint_options, sizeof(r->hint_options), " %s", hints);
+	free(hints);
 	more.scope = r->scope;
 	more.title = r->heading;
 	more.figure = o->wide_by ? o->view->figure : NULL;

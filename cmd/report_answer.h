@@ -26,7 +26,7 @@ struct report_options {
 	const char *db;
 	const char *wide_by; /* columns that become columns; NULL: none */
 	uint64_t limit_wide; /* of columns */
-	bool has_limit, force, list, sparklines, phases, notes, align;
+	bool has_limit, force, list, sparklines, phases, notes, align, machine;
 	uint64_t follow_ns; /* 0: once */
 	bool has_window; /* the window is in q already */
 	const struct row_sink *rows; /* gets the rows, and stdout nothing; NULL: there is none */
@@ -45,10 +45,10 @@ static inline bool report_streams(const struct report_options *o)
 }
 
 /*
- * "--comm 'cc*' --from 1s": whom and when the report is about, and of several traces which.
- * malloc'd, or NULL.
+ * "--comm 'cc*' --from 1s -i a.ebpfrec": options that ask another view about the same window and
+ * traces and, with_who, the same processes. malloc'd, or NULL.
  */
-char *report_scope(const struct report_options *o);
+char *report_scope(const struct report_options *o, bool with_who);
 /* Sets the window in q as --from, --until and --align say. 0 or an exit status. */
 int report_window(struct report_options *o);
 /* Answers o about the trace open in it, to stdout. 0 or an exit status. */

@@ -34,6 +34,17 @@
 -- a page; in a workload (a COMMAND, -p, --cgroup), of which alone the names count then, also for a lock, a pipe, a socket
 -- or in another call: in all of a machine, these are mostly of those that have nothing to do.
 
+-- section: ^Others
+SELECT printf('%s. Others used %d %% of the CPUs%s: ebpfrec report --machine%s', c.command, round(100.0 * sum(u.ns) / span_ns / cpus),
+	      ifnull(', mostly ' || max(u.comm) FILTER (WHERE u.nth = 1), ''), :hint_options) AS answer
+  FROM (SELECT value AS command FROM info WHERE key = 'command') AS c,
+       (SELECT p.comm AS comm, sum(a.oncpu_ns) AS ns, max(a.span_ns) AS span_ns, row_number() OVER (ORDER BY sum(a.oncpu_ns) DESC, p.comm) AS nth
+	  FROM cpu_usage(:from, :to) AS a JOIN processes AS p ON p.upid = a.upid
+	 WHERE p.upid > 3 AND NOT p.is_workload GROUP BY p.comm) AS u,
+       (SELECT count(*) AS cpus FROM cpus)
+ WHERE :of_command AND NOT EXISTS (SELECT 1 FROM info WHERE (key = 'only' AND value = '1') OR key = 'cut.processes')
+HAVING count(*) > 0
+
 -- section: @Machine
 WITH machine AS (SELECT count(*) = 0 AS is_whole FROM info WHERE key = 'cut.processes' OR (key = 'only' AND value = '1'))
 SELECT (SELECT count(*) FROM cpus) AS cpus,
@@ -159,22 +170,28 @@ k AS MATERIALIZED (
 	  FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN p ON p.upid = u.upid, has
 	 WHERE u.kind IN ('cpu', 'throttled', 'disk', 'fault') OR (workload AND u.kind IN ('lock', 'pipe', 'socket', 'call'))
 	 GROUP BY p.comm, u.kind),
-held AS (SELECT name, ns, kind FROM k
+held AS (SELECT name, ns, kind, (SELECT max(span_ns) FROM k) AS span_ns FROM k
           WHERE name = (SELECT name FROM k GROUP BY name HAVING 20 * sum(ns) >= max(span_ns) ORDER BY sum(ns) DESC, name LIMIT 1)
           ORDER BY ns DESC, kind LIMIT 1),
 ran AS (SELECT p.comm AS name, sum(u.oncpu_ns) AS ns, u.span_ns AS span_ns
           FROM cpu_usage(:from, :to) AS u JOIN p ON p.upid = u.upid GROUP BY p.comm ORDER BY ns DESC, name LIMIT 1),
+-- threads: those of the name that lived in the window
+counted AS (
+	SELECT held.*, (SELECT count(*) FROM threads AS t JOIN p ON p.upid = t.upid WHERE p.comm = held.name
+		AND coalesce(t.start_ns, :from) < :to AND coalesce(t.end_ns, :to) > :from) AS threads,
+	       CASE kind WHEN 'cpu' THEN 'waited%s for a CPU' WHEN 'throttled' THEN 'had no quota of CPU time%s' WHEN 'disk' THEN 'waited%s for a disk'
+	       WHEN 'fault' THEN 'waited%s for pages' WHEN 'lock' THEN 'waited%s for locks' WHEN 'pipe' THEN 'waited%s for pipes'
+	       WHEN 'socket' THEN 'waited%s for sockets' ELSE 'waited%s in system calls' END AS what
+	  FROM held),
 found AS (
-	SELECT name, ns, CASE kind WHEN 'cpu' THEN 'waited %s for a CPU' WHEN 'throttled' THEN 'had no quota of CPU time for %s' WHEN 'disk' THEN 'waited %s for a disk'
-	       WHEN 'fault' THEN 'waited %s for pages' WHEN 'lock' THEN 'waited %s for locks' WHEN 'pipe' THEN 'waited %s for pipes'
-	       WHEN 'socket' THEN 'waited %s for sockets' ELSE 'waited %s in system calls' END AS what,
-	       iif(kind = 'throttled', 'throttle', 'why') AS view FROM held
+	SELECT name, iif(threads > 1,
+		printf('On average %.1f of the %d threads of %s ' || what || ', %s in all', 1.0 * ns / span_ns, threads, name, '', duration_text(ns)),
+		printf('%s ' || what, name, ' ' || duration_text(ns))) AS what,
+	       iif(kind = 'throttled', 'throttle', 'why') AS view FROM counted
 	UNION ALL
-	SELECT name, ns, 'ran for %s', iif(EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns'), 'profile', 'why')
+	SELECT name, printf('%s ran for %s', name, duration_text(ns)), iif(EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns'), 'profile', 'why')
 	  FROM ran WHERE 2 * ns >= span_ns AND NOT EXISTS (SELECT 1 FROM held))
 -- who has no name that a shell takes as it is, has no command
-SELECT printf('%s %s: ebpfrec report %s --comm %s%s', name,
-              printf(what, duration_text(ns)),
-              view, iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name),
-              iif(EXISTS (SELECT 1 FROM processes, has WHERE comm = name AND upid > 3 AND is_workload < workload), ' --workload', '')) AS answer
+SELECT printf('%s: ebpfrec report %s --comm %s%s%s', what, view, iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name),
+              iif(EXISTS (SELECT 1 FROM processes, has WHERE comm = name AND upid > 3 AND is_workload < workload), ' --workload', ''), :hint_options) AS answer
   FROM found WHERE name <> '' AND name NOT GLOB '-*' AND name NOT GLOB '*[^ -~]*' AND name NOT GLOB '*[''*?\[]*'

@@ -230,6 +230,9 @@ struct report_request {
 	 * unchanged where the view has nothing to say. NULL: nobody asks.
 	 */
 	char *ret_below;
+	char *ret_above; /* the same, of the text above the sections */
+	const char *hint_options; /* " -i TRACE --from T", appended to commands in these texts */
+	bool of_command; /* workload is set because the trace has a command: mention the others */
 	bool *ret_sparse; /* set when groups have no rows of 0, as there would be too many */
 	/*
 	 * So many rows of each section are given, in views that have sections; -1: all; 0:

@@ -15,7 +15,9 @@
  * and the parameters :from :to :every (ns from the trace's start), :by, :spike_window,
  * :spike_min, :top (rows of a summary's section),
  * :brief (fewer rows and sections, for a screen), :stacks (1: a row per stack, by any key),
- * :continues (the window before this one was asked for). Which processes a report is about is the
+ * :continues (the window before this one was asked for), :of_command (the scope is the workload
+ * because the trace has a command), :hint_options (options for commands in texts). Which processes
+ * a report is about is the
  * scope, which the table-valued functions look at themselves.
  */
 #include "analyze/context/analysis.h"
@@ -348,7 +350,7 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
 	return ret;
 }
 
-static int keep_below(void *ctx, const struct value *values)
+static int keep_text(void *ctx, const struct value *values)
 {
 	if (values[0].type == VALUE_TEXT)
 		snprintf(ctx, REPORT_BELOW_BYTES, "%s", values[0].text);
@@ -359,7 +361,8 @@ static int keep_below(void *ctx, const struct value *values)
  * Runs a text with sections part by part. With sink->section each part is a result of its own,
  * otherwise all of it is one result: section, row, name, value. A title may begin with marks: +,
  * the section is not on the first screen; @, it is about the machine; ?, without rows people, who
- * are told what was left out, do not see it; !, it is the text below all.
+ * are told what was left out, do not see it; !, it is the text below all; ^, it is the text above
+ * all, about the machine.
  */
 static int run_sections(struct analysis *a, const struct report_request *r, const char *text,
 			const struct statement_param *params, const struct row_sink *sink,
@@ -371,6 +374,7 @@ static int run_sections(struct analysis *a, const struct report_request *r, cons
 	struct row_sink flat_sink = { .ctx = &f, .begin = flat_begin, .row = flat_row };
 	bool brief = sink->section && !r->summary_rows;
 	unsigned int nth = 0;
+	size_t len;
 	int ret = 0;
 
 	if (!sink->section && sink->begin)
@@ -386,10 +390,14 @@ static int run_sections(struct analysis *a, const struct report_request *r, cons
 
 		ret = 0;
 		next = strstr(at + 1, MARK);
-		if (*title == '!') {
-			const struct row_sink below = { .ctx = r->ret_below, .row = keep_below };
+		if (*title == '!' || *title == '^') {
+			char *text_at = *title == '!' ? r->ret_below : r->ret_above;
+			const struct row_sink text_sink = { .ctx = text_at, .row = keep_text };
 
-			ret = !r->ret_below ? 0 : run_part(a, at, strlen(at), params, &below, e);
+			len = next ? (size_t)(next - at) : strlen(at);
+			ret = !text_at ? 0 : *title == '!' ?
+				      run_part(a, at, len, params, &text_sink, e) :
+				      run_machine_part(a, at, len, params, &text_sink, e);
 			continue;
 		}
 		if ((more && brief) || (++nth != r->section && r->section))
@@ -458,6 +466,8 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":spike_window", value_int(r->spike_window_ns) },
 		{ ":spike_min", value_int(r->spike_min_bytes) },
 		{ ":continues", value_int(r->continues) },
+		{ ":of_command", value_int(r->of_command) },
+		{ ":hint_options", value_text(r->hint_options ? r->hint_options : "") },
 		{ ":stacks", value_int(r->stacks_apart) },
 		{ ":peaks", value_text(r->peaks) },
 		{ .name = NULL },

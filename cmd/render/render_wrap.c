@@ -90,11 +90,12 @@ void render_paragraph(FILE *f, const char *text, unsigned int width, bool markdo
 void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o)
 {
 	char n[UNITS_TEXT_MAX], line[1024];
-	bool of_scope = o && command && *command && o->scope && *o->scope;
+	bool is_command = command && *command;
+	bool of_scope = o && is_command && o->scope && *o->scope;
 
 	units_format_count(n, sizeof(n), cnt);
-	snprintf(line, sizeof(line), "(%s more: %s%s%s)", n,
-		 command && *command ? command : "--limit 0", of_scope ? " " : "",
+	snprintf(line, sizeof(line), "(%s more: %s%s%s%s)", n, is_command ? "ebpfrec " : "",
+		 is_command ? command : "--limit 0", of_scope ? " " : "",
 		 of_scope ? o->scope : "");
 	render_paragraph(f, line, o ? o->width : 0, o && o->markdown);
 }

@@ -440,7 +440,8 @@ int main(int argc, char **argv)
 		return make_other(argv[1], argv[2]);
 	if (argc < 2) {
 		fprintf(stderr, "usage: gen_golden DIR "
-				"[stacks|damaged|open|late|lost|who|threads|waits|heap] "
+				"[stacks|command|damaged|open|late|lost|who|threads|waits|"
+				"heap] "
 				"[NUMBER]\n");
 		return 2;
 	}
@@ -450,6 +451,8 @@ int main(int argc, char **argv)
 						    .cpus_online = true,
 						    .trace_id = id,
 						    .sites = stacks });
+	if (argc > 2 && !strcmp(argv[2], "command"))
+		store_writer_set(gen_store_writer(g), "command", "make -j2");
 	write_tasks(g);
 	write_requests(g);
 	gen_switch(g, AT(500), 0, MAKE, 0, 0);

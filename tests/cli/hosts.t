@@ -15,7 +15,7 @@ $ cp -r golden.ebpfrec db.ebpfrec; sed -i '/^crc32c=/d;$a host=db' db.ebpfrec/ma
 
 # The command below a section asks about the same traces, window and names.
 $ ebpfrec report -i golden.ebpfrec -i db.ebpfrec --from 1s | grep 'report memory' | sort -u
-1> (1 more: report memory --by comm --from 1s -i golden.ebpfrec -i db.ebpfrec)
+1> (1 more: ebpfrec report memory --by comm --from 1s -i golden.ebpfrec -i db.ebpfrec)
 
 # A pattern of the shell; hosts of the same name are told apart.
 $ ebpfrec report cpu --from 1s --to 2s --every 500ms --format csv -i copy.ebpfrec db.ebpfrec

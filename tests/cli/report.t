@@ -633,34 +633,58 @@ $ diff <(ebpfrec export --to clickhouse --schema | grep '^CREATE TABLE IF NOT EX
 
 # A section that was cut says how many rows it has beyond, and what shows them.
 $ ebpfrec report -i golden.ebpfrec --comm '[cm]*' --until 3s --limit 1 | grep more
-1> (1 more: report cpu --by comm --comm '[cm]*' --until 3s)
-1> (1 more: report memory --by comm --comm '[cm]*' --until 3s)
+1> (1 more: ebpfrec report cpu --by comm --comm '[cm]*' --until 3s -i golden.ebpfrec)
+1> (1 more: ebpfrec report memory --by comm --comm '[cm]*' --until 3s -i golden.ebpfrec)
 1> (4 more: --limit 0)
 
 $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i golden.ebpfrec why --limit 1 | grep more
-1> (2 more: report cpu --by comm)
-1> (1 more: report waits --by comm)
-1> (3 more: report memory --by comm)
+1> (2 more: ebpfrec report cpu --by comm -i golden.ebpfrec)
+1> (1 more: ebpfrec report waits --by comm -i golden.ebpfrec)
+1> (3 more: ebpfrec report memory --by comm -i golden.ebpfrec)
 1> (4 more: --limit 0)
 1> (1 more: --limit 0)
 1> (2 more: --limit 0)
-1> (1 more: report path)
+1> (1 more: ebpfrec report path -i golden.ebpfrec)
 
 # The last line of the summary names the command that says most: who was held up, or had the CPU; or nobody.
 $ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done; for t in golden last-who last-threads last-waits; do ebpfrec report -i $t.ebpfrec 2>/dev/null | tail -n 1; done
-1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1
+1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i golden.ebpfrec
 1> Why a name was slow: ebpfrec report why --comm NAME
 1> Why a name was slow: ebpfrec report why --comm NAME
-1> waits waited 1.25 s for a CPU: ebpfrec report why --comm waits
+1> On average 0.6 of the 5 threads of waits waited for a CPU, 1.25 s in all: ebpfrec report why --comm waits -i last-waits.ebpfrec
 
 $ ebpfrec report -i golden.ebpfrec --pid 1 2>/dev/null | tail -n 1; ebpfrec report -i golden.ebpfrec --from 0s --until 500ms 2>/dev/null | tail -n 1
 1> Why a name was slow: ebpfrec report why --comm NAME
-1> make ran for 500 ms: ebpfrec report why --comm make
+1> make ran for 500 ms: ebpfrec report why --comm make --from 0s --until 500ms -i golden.ebpfrec
 
-$ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec \([a-z]* [a-z]*\)/ebpfrec \1 -i golden.ebpfrec/p')" | sed -n 3,5p
+$ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec /ebpfrec /p')" | sed -n 3,5p
 1> In short
 1> ANSWER
 1> The threads waited 1.50 s of 3.00 s (50 %) for a CPU
+
+# With a recorded command the summary is about its processes, and a line about the others. --machine shows everything.
+$ gen_golden command.ebpfrec command; for o in '' --machine '--comm cc1'; do ebpfrec report -i command.ebpfrec $o 2>/dev/null | sed -n '2p; /^CPU by/,/^$/p; $p'; done
+1> make -j2. Others used 3 % of the CPUs, mostly =1+\x1b[31m,"\xff: ebpfrec report --machine -i command.ebpfrec
+1> CPU by name
+1> COMM  PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
+1> cc1           1  200  1.50 s  37.5         1          1
+1> make          1  100  1.00 s  25.0         2          0
+1>
+1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i command.ebpfrec
+1>
+1> CPU by name
+1> COMM               PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
+1> cc1                        1  200  1.50 s  37.5         1          1
+1> make                       1  100  1.00 s  25.0         2          0
+1> =1+\x1b[31m,"\xff          1  300  250 ms   6.3         1          0
+1>
+1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i command.ebpfrec
+1>
+1> CPU by name
+1> COMM  PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
+1> cc1           1  200  1.50 s  37.5         1          1
+1>
+1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i command.ebpfrec
 
 $ ebpfrec report -i golden.ebpfrec growth --limit 3
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete

@@ -149,7 +149,7 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> 100  server  unknown     -       -      1  107 ms     10.7
 1> 100  req-0   unknown     -       -      1  107 ms     10.7
 1> 100  req-1   unknown     -       -      1  107 ms     10.7
-1> (11 more: report path --thread req-0)
+1> (11 more: ebpfrec report path --thread req-0 -i threads.ebpfrec)
 1>
 1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 1>

@@ -147,7 +147,7 @@ def look(width, height):
     rc, lines = see("report", "-i", "day")
     heads = [i for i, x in enumerate(lines) if x in ("CPU by name", "Waiting by name", "Memory by name", "Block I/O by name")]
     ends = [next(j for j in range(i, len(lines) + 1) if j == len(lines) or not lines[j]) for i in heads]
-    check(name + "every section of the summary that was cut says where the rest is", all(re.fullmatch(r"\([0-9,]+ more: report [a-z]+ --by comm\)", lines[j - 1]) for j in ends),
+    check(name + "every section of the summary that was cut says where the rest is", all(re.fullmatch(r"\([0-9,]+ more: ebpfrec report [a-z]+ --by comm[^)]*\)", lines[j - 1]) for j in ends),
           [lines[j - 1] for j in ends])
     block = [x.split() for x in lines[heads[-1] + 2:ends[-1] - 1]]
     check(name + "who discards does not lead block I/O", block and block[0][2] != "discard", block)
