@@ -3,7 +3,8 @@
 # One Makefile, everything it makes is under build/.
 #   make           build/ebpfrec
 #   make demo      dependencies, build, record a real workload, show the reports
-#   make test      dependencies, build, the whole suite
+#   make test      dependencies, build, the gate: exact tests, in minutes
+#   make test-all  the same and all other tests: cost, load, servers, other engines
 #   make assess    its figures next to those of the kernel, iostat, pidstat, htop, node-exporter
 #   make bench     what recording costs, next to other tracers; bench-quick: the same in minutes
 #   make fuzz      FUZZ_TIME seconds of every fuzz target, and thousands of damaged traces; T="trace column" picks targets
@@ -141,7 +142,7 @@ WORK_BIN := $(filter-out $(B)/work/heap_sites $(B)/work/heap_calls,$(WORK_BIN))
 WORK_LIB :=
 endif
 
-.PHONY: all demo test test-vm picture soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds mutate bench bench-quick bench-bin install \
+.PHONY: all demo test test-all test-vm picture soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds mutate bench bench-quick bench-bin install \
 	uninstall deb clean deps deps-test unit work check-includes documents
 
 all: $(B)/ebpfrec $(B)/ebpfrec_heap.so
@@ -423,6 +424,10 @@ demo: deps
 test: deps-test
 	$(Q)$(MAKE) --no-print-directory all unit work bench-bin
 	$(Q)BUILD=$(abspath $(B)) tests/run.sh $(T)
+
+test-all: deps-test
+	$(Q)$(MAKE) --no-print-directory all unit work bench-bin
+	$(Q)BUILD=$(abspath $(B)) tests/run.sh --all $(T)
 
 # FUZZ_TIME seconds for each target, FUZZ_JOBS at a time; what crashes is kept in build-san/fuzz/found/. Without T=, it
 # ends with FUZZ_DAMAGE damaged traces, others each time (tests/damage/).

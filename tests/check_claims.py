@@ -29,6 +29,7 @@ def source_of(name):
             "cli": top / f"tests/cli/{rest}.t",
             "kernel": top / f"tests/kernel/{rest}.sh",
             "crash": top / f"tests/crash/{rest}.sh",
+            "full": top / f"tests/full/{rest}.sh",
             "includes": top / "tests/check_includes.sh"}.get(kind)
 
 

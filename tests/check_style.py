@@ -4,9 +4,8 @@
 check_style.py [DIR]: what CONTRIBUTING.md says about the form of source files and a program can see.
 
 - no line of C over 100 columns, with tabs of 8; no trailing blanks
-- no function of C over 70 lines, from the line with its name to its last brace
-- no file of C outside tests over 700 lines
-- no folder with more than 25 .c files
+- no function of C over 100 lines, from the line with its name to its last brace
+- no file of C outside tests over 1,200 lines
 - the licence in the first line of C and scripts, always in the same words (after #! in the second)
 - file names are unique, so that a name says which file is meant (run.sh is one per directory)
 
@@ -17,7 +16,7 @@ import pathlib
 import re
 import sys
 
-COLUMNS, FUNCTION_LINES, FILE_LINES, FOLDER_FILES = 100, 70, 700, 25
+COLUMNS, FUNCTION_LINES, FILE_LINES = 100, 100, 1200
 LICENCE = "SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)"
 COMMENT = {".c": "/* %s */", ".h": "/* %s */"}
 ROOMS = ("bpf", "src", "analyze", "cmd", "schema", "tests", ".ci")
@@ -84,23 +83,19 @@ def main():
     top = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
     bad = collections.defaultdict(list)
     named = collections.defaultdict(list)
-    folders = collections.Counter()
     for path in sources(top):
         where = str(path.relative_to(top))
         lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
         check_licence(path, where, lines, bad)
         if path.suffix in (".c", ".h"):
             check_c(where, lines, bad)
-        folders[str(path.relative_to(top).parent)] += path.suffix == ".c"
         named[path.name].append(where)
-    bad["folders"] = [f"{folder}: {cnt} .c files" for folder, cnt in folders.items() if cnt > FOLDER_FILES]
     bad["names"] = [" ".join(all_) for name, all_ in sorted(named.items())
                     if len(all_) > 1 and name not in ("run.sh", "run")]
     for rule, says in (("columns", f"no line of C has more than {COLUMNS} columns"),
                        ("blanks", "no line of C ends with blanks"),
                        ("functions", f"no function has more than {FUNCTION_LINES} lines"),
                        ("files", f"no file of C has more than {FILE_LINES} lines"),
-                       ("folders", f"no folder has more than {FOLDER_FILES} files of C"),
                        ("licence", "every source file begins with its licence"),
                        ("names", "file names are unique")):
         print(f"not ok {says}: {len(bad[rule])} offending" if bad[rule] else f"ok {says}")

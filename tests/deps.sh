@@ -67,7 +67,7 @@ need libdw-dev lib libdw
 if [ "$what" = test ]; then
 	need libcmocka-dev lib cmocka
 	need python3 cmd python3
-	# for tests/kernel/action.sh
+	# for tests/full/action.sh
 	python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
 	need zsh cmd zsh
 	need sqlite3 cmd sqlite3
@@ -83,11 +83,11 @@ if [ "$what" = test ]; then
 	need e2fsprogs cmd mkfs.ext4
 	need procps cmd pgrep
 	need coreutils cmd timeout
-	# a column store for tests/kernel/fleet*.sh (10 MB); not every release has it, and the tests can do without
+	# a column store for tests/full/fleet*.sh (10 MB); not every release has it, and the tests can do without
 	! apt-cache show clickhouse-server >/dev/null 2>&1 || need clickhouse-server cmd clickhouse-server
 	! apt-cache show clickhouse-client >/dev/null 2>&1 || need clickhouse-client cmd clickhouse-client
 	need curl cmd curl
-	# for tests/kernel/metrics.sh, with promtool; not every release has it, and the test can do without
+	# for tests/full/metrics.sh, with promtool; not every release has it, and the test can do without
 	! apt-cache show prometheus >/dev/null 2>&1 || need prometheus cmd prometheus
 	need unzip cmd unzip
 	need systemd cmd systemd-analyze

@@ -3,7 +3,7 @@
 -- Ten questions to a fleet, for ClickHouse 18.16 and later. Each runs as it is; yesterday(), sizes, names and instants
 -- are there to be changed. comm_bins has what every host sends all the time (export --every), the other tables have
 -- recordings. GLOBAL lets a question that asks twice ask all servers both times.
--- tests/kernel/fleet.sh compares the answers with what `ebpfrec report` and `ebpfrec sql` say host by host.
+-- tests/full/fleet.sh compares the answers with what `ebpfrec report` and `ebpfrec sql` say host by host.
 
 -- 1. Which hosts had a spike above 2 GiB since yesterday? spikes: all that the bins with such a spike have, smaller ones, too.
 SELECT host, name, sum(spikes) AS spikes, max(spike_max_bytes) AS bytes

@@ -166,7 +166,7 @@ rows = t.report("cpu", "--workload")
 check("--workload: none but the workload", [r["pid"] for r in rows] == [int(os.environ["victim"])] and
       rows[0]["oncpu_ns"] == [r["oncpu_ns"] for r in t.report("cpu") if r["pid"] == int(os.environ["victim"])][0], rows)
 line = run("report", "-i", tmp + "/pid").splitlines()[-1]
-check("--workload: the summary ends with its command, since another process has the name", line.endswith(" --comm busy_threads --workload"), line)
+check("--workload: the summary ends with its command, since another process has the name", line.endswith(f" --comm busy_threads --workload -i {tmp}/pid"), line)
 if os.environ["have_cgroup"] == "1":
     t = Trace(tmp + "/cgroup")
     w = {"pid": int(os.environ["grouped"])}

@@ -113,6 +113,6 @@ check("views: the spike says that it was anonymous memory", len(spike) == 1 and 
 # ---- the summary's sections ----
 every = sum(r["source"] == "rss" for r in t.report("alloc", "--by", "comm"))
 for limit, want in ((), min(every, 10)), (("--limit", "0"), every), (("--limit", "12"), min(every, 12)):
-    got = sum(r["section"] == "Memory by name" and r["name"] == "comm" for r in t.report("summary", *limit))
+    got = sum(r["section"] == "Memory by name" and r["name"] == "comm" for r in t.report("summary", "--machine", *limit))
     check("views: a section of the summary has as many rows as asked for, %s" % (limit[-1:] or "ten"), got == want > 3, (got, want))
 EOF_PY

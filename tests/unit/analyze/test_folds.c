@@ -59,7 +59,7 @@ static void compare_reports(const struct fold_check *c)
 #if defined(SANITIZED_address) || defined(SANITIZED_thread)
 #define TRACES 3
 #else
-#define TRACES 6
+#define TRACES 3
 #endif
 
 static unsigned int seeds(void)

@@ -1,0 +1,146 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# Containers and limits: processes in a pid namespace of their own have both ids, with children and threads; a recorder
+# inside of namespaces; no tracefs and no debugfs; cgroups of both versions; tens of thousands of tasks.
+. "$(dirname "$0")/../kernel/harness.bash"
+
+# ---- pid namespaces ----
+
+# Inside, the shell is 1, and the sleep 2.
+recorded ns -e task -- unshare --pid --fork --mount-proc sh -c 'cp "$WORK/stamp" "$tmp/in_a_namespace"; "$tmp/in_a_namespace" x; readlink /proc/self; sleep 0.1'
+unshare --pid --fork --kill-child sh -c 'echo >"$tmp/is_there"; sleep 600; :' &
+wait_for "the shell in a namespace" 60 "[ -e '$tmp/is_there' ]"
+recorded before -e task -- true
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/ns")
+rows = t.sql("SELECT pid, ns_pid FROM processes WHERE comm = 'in_a_namespace'")
+check("pid namespace: a process in it has both ids", len(rows) == 1 and 1 < rows[0]["ns_pid"] < 10 and rows[0]["pid"] > rows[0]["ns_pid"], rows)
+shells = t.sql("SELECT pid, ns_pid FROM processes WHERE comm = 'sh' AND ns_pid = 1")
+check("pid namespace: its init is 1 there, and something else here", len(shells) == 1 and shells[0]["pid"] != 1, shells)
+sleeper = t.sql("SELECT p.ns_pid FROM processes p WHERE comm = 'sleep' AND is_workload")
+check("pid namespace: children too", len(sleeper) == 1 and sleeper[0]["ns_pid"] < 20, sleeper)
+threads = t.sql("SELECT tid, ns_tid FROM threads JOIN processes USING (upid) WHERE processes.comm = 'in_a_namespace'")
+check("pid namespace: threads too", threads and all(r["ns_tid"] != r["tid"] for r in threads), threads)
+here = t.one("SELECT count(*) FROM processes WHERE comm = 'unshare' AND pid <> ns_pid")
+check("pid namespace: outside of it both are the same", here == 0, here)
+t = Trace(tmp + "/before")
+rows = t.sql("SELECT pid, ns_pid FROM processes WHERE at_start AND ns_pid = 1 AND pid <> 1 AND comm = 'sh'")
+check("pid namespace: known from the snapshot, too", len(rows) >= 1, rows)
+EOF_PY
+# unshare ignores SIGTERM while it waits for its child
+kill -9 $!
+# The recorder itself in one: ids of the trace are the initial namespace's, the workload is its own.
+unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/inside" -e sched,task -- sh -c 'echo $$; sleep 0.2' >"$tmp/inside.out" 2>"$tmp/inside.err"
+check "pid namespace: a recorder in one records" "[ $? -eq 0 ]" "$(cat "$tmp/inside.err")"
+check "pid namespace: it warns that others have no names" "grep -q 'warning: names: .*--pid=host' '$tmp/inside.err'" "$(cat "$tmp/inside.err")"
+checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+t = Trace(tmp + "/inside")
+shell = int(open(tmp + "/inside.out").read())
+rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_workload ORDER BY pid")
+check("pid namespace: the command of a recorder in one is its workload", [r["comm"] for r in rows] == ["sh", "sleep"] and rows[0]["ns_pid"] == shell and
+      rows[0]["pid"] != shell, (shell, rows))
+rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_recorder")
+check("pid namespace: and it knows itself and its helper, and nobody else", 1 <= len(rows) <= 2 and rows[0]["ns_pid"] == 1 and
+      all(r["comm"].startswith("ebpfrec") for r in rows), rows)
+manifest = dict(line.split("=", 1) for line in open(tmp + "/inside/manifest").read().split("\n") if "=" in line)
+check("pid namespace: the manifest has ids as the trace does", [manifest["recorder.pid"], manifest["command.pid"]] ==
+      [str(rows[0]["pid"]), str(t.one("SELECT pid FROM processes WHERE is_workload AND ns_pid = %d" % shell))], manifest)
+EOF_PY
+unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/only" --only -e sched,task -- sh -c 'exec sleep 0.2' >"$tmp/only.out" 2>"$tmp/only.err"
+n=$("$EBPFREC" sql -i "$tmp/only" --format csv "SELECT count(*) FROM switches JOIN threads USING (utid) JOIN processes AS p USING (upid) WHERE p.is_workload AND p.comm = 'sleep'" | tail -n 1 | tr -d '\r')
+check "pid namespace: --only does not warn of others" "! grep -q 'names: ' '$tmp/only.err'" "$(cat "$tmp/only.err")"
+check "pid namespace: --only keeps the command's events" "[ '$n' -gt 0 ]" "'$n' switches: $(cat "$tmp/only.err")"
+for who in '-p 1' '--cgroup /'; do
+	# shellcheck disable=SC2086
+	unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/others" $who -d 1s 2>"$tmp/others.err"
+	check "pid namespace: $who is refused in one, with the reason" "[ $? -eq 125 ] && [ ! -e '$tmp/others' ] && grep -q 'pid namespace.*record outside of it' '$tmp/others.err'" "$(cat "$tmp/others.err")"
+done
+
+# ---- no tracefs, no debugfs ----
+
+unshare -m sh -c 'for d in /sys/kernel/tracing /sys/kernel/debug/tracing /sys/kernel/debug; do while umount -l $d 2>/dev/null; do :; done; done
+	[ ! -e /sys/kernel/tracing/events ] && [ ! -e /sys/kernel/debug/tracing ] || exit 99
+	exec "$EBPFREC" record -o "$tmp/notrace" -e sched,alloc,block -- true' >"$tmp/notrace.out" 2>"$tmp/notrace.err"
+rc=$?
+check "no tracefs, no debugfs: everything is recorded all the same" \
+	"[ $rc -eq 0 ] && [ \"\$('$EBPFREC' sql -i '$tmp/notrace' --format csv 'SELECT count(DISTINCT source) FROM hook_stats WHERE read_cnt > 0' | tail -1)\" -ge 6 ]" \
+	"status $rc: $(cat "$tmp/notrace.err")"
+
+# ---- cgroups ----
+
+v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+v1=$(awk '$3 == "cgroup" && $4 ~ /pids|freezer/ { print $2; exit }' /proc/self/mounts)
+if [ -n "$v2" ] && mkdir -p "$v2/ebpfrec-test/sub" 2>/dev/null; then
+	undo+=("rmdir '$v2/ebpfrec-test/sub' '$v2/ebpfrec-test'")
+	export group=$v2/ebpfrec-test/sub
+	recorded v2 -e task,sched -- sh -c 'echo $$ >"$group/cgroup.procs"; sleep 0.1; exec sh -c "exit 0"'
+	got=$("$EBPFREC" sql -i "$tmp/v2" --format csv "SELECT DISTINCT cgroup FROM processes WHERE cgroup LIKE '%ebpfrec-test%'" | tr -d '\r' | tail -n +2)
+	check "cgroup v2: named, without privilege to look it up" "[ '$got' = /ebpfrec-test/sub ]" "'$got'"
+else
+	skip "containers_cgroup_v2" "cgroup v2 is not mounted"
+fi
+if [ -n "$v1" ] && mkdir "$v1/ebpfrec-test" 2>/dev/null; then
+	undo+=("rmdir '$v1/ebpfrec-test'")
+	export group=$v1/ebpfrec-test
+	recorded v1 -e task,sched -- sh -c 'echo $$ >"$group/cgroup.procs"; sleep 0.1; :'
+	got=$("$EBPFREC" sql -i "$tmp/v1" --format csv "SELECT count(*) FROM task_events JOIN processes USING (upid) WHERE type = 'cgroup' AND is_workload" | tail -1 | tr -d '\r')
+	check "cgroup v1: a move there is no move between v2 groups" "[ '$got' = 0 ]" "$got events"
+else
+	skip "containers_cgroup_v1" "no cgroup v1 hierarchy is mounted"
+fi
+
+# ---- many tasks ----
+
+# More than 25,000 are there when the recording starts: threads of one process, and processes with their own rows. All
+# sleep, so the trace can have them from the kernel's list of tasks only.
+# One suite at a time: pid_max is 32,768 on many machines. (The lock is on what is scarce, and in nobody's way.)
+exec 8</proc/sys/kernel/pid_max
+flock -w 300 8 || echo "# another suite has kept its many tasks for 300 s"
+mkfifo "$tmp/hold"
+"$WORK/many_threads" 20000 5000 <"$tmp/hold" >"$tmp/threads.out" 2>&1 8>&- &
+many=$!
+exec 9>"$tmp/hold"
+wait_for "threads" 300 "grep -q started '$tmp/threads.out' || ! kill -0 $many"
+threads=$(($(kv "$tmp/threads.out" started) + 1)) processes=$(kv "$tmp/threads.out" processes)
+if [ $((threads + processes)) -gt 20001 ]; then
+	# The peak of the recorder's memory, and a limit for what hangs: it takes a second.
+	python3 -c 'import resource, subprocess, sys
+r = subprocess.run(sys.argv[1:], timeout=120).returncode
+print("max_rss_kib=%d" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
+sys.exit(r)' "$EBPFREC" record -o "$tmp/many" -e sched,task -- true >"$tmp/many.out" 2>"$tmp/many.err" </dev/null 8>&- 9>&-
+	check "tasks: recording starts and ends among $((threads + processes)) tasks" "[ $? -eq 0 ]" "$(tail -n 3 "$tmp/many.err")"
+	kill -9 $many
+	pid=$(kv "$tmp/threads.out" pid) threads=$threads processes=$processes checker <<'EOF_PY'
+from trace_query import *
+tmp, pid, threads, processes = os.environ["tmp"], *(int(os.environ[k]) for k in ("pid", "threads", "processes"))
+t = Trace(tmp + "/many")
+got = t.one("SELECT count(DISTINCT tid) FROM threads JOIN processes USING (upid) WHERE processes.pid = %d AND threads.at_start" % pid)
+rows = t.one("SELECT count(*) FROM threads JOIN processes USING (upid) WHERE processes.pid = %d" % pid)
+check("tasks: each of %d threads is in the snapshot, once" % threads, got == rows == threads, (got, rows))
+got = t.one("SELECT count(DISTINCT pid) FROM processes WHERE ppid = %d AND at_start AND comm = 'many_threads' AND end_ns IS NULL" % pid)
+rows = t.one("SELECT count(*) FROM processes WHERE ppid = %d" % pid)
+check("tasks: each of %d processes is, with its name and parent" % processes, got == rows == processes, (got, rows))
+# as ebpfrec-record(1) states it
+info = {r["key"]: r["value"] for r in t.sql("SELECT key, value FROM info")}
+queue = t.one("SELECT max(queue_size_bytes) FROM cost")
+bound = 6 * int(info["ring.cnt"]) * int(info["ring.bytes"]) + 3 * queue + (32 << 20) + 2048 * t.one("SELECT count(*) FROM threads")
+rss = truth(tmp + "/many.out")["max_rss_kib"] << 10
+print("# tasks: %.1f MB of memory at most, %.1f MB on disk" % (rss / 1e6, t.one("SELECT sum(bytes) FROM blocks") / 1e6))
+check("tasks: the recorder stays below the bound of the manual", 0 < rss <= bound, (rss, bound))
+EOF_PY
+	got=$("$EBPFREC" check -i "$tmp/many" 2>&1)
+	check "tasks: the trace is whole" "[ $? -eq 0 ]" "$got"
+else
+	skip "containers_tasks" "this machine allows $((threads + processes)) more tasks: see kernel.pid_max, kernel.threads-max, pids.max of the cgroup"
+	kill -9 $many
+fi
+exec 9>&-
+# nobody comes next to a machine that is busy with their end
+wait $many 2>/dev/null
+wait_for "tasks end" 300 "! pgrep -x many_threads >/dev/null"
+exec 8>&-

@@ -1,0 +1,113 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# Two ClickHouse servers are the shards of a cluster. Twenty times a machine sends its tables and bins as the manual page ebpfrec-fleet does, and at a
+# random instant one of the servers is killed: the one that takes the INSERT, or the other one. It is started again, and what was not confirmed
+# is sent again. At the end all rows are there, and each of them once. Traces are made, not recorded.
+. "$(dirname "$0")/../kernel/harness.bash"
+. "$here/clickhouse.bash"
+
+rounds=20
+tables=info,processes,threads,sched_slices,block_requests,slab_allocs
+gen=${BUILD:-$top/build}/bench/bin/gen_trace_large
+[ -x "$gen" ] || { not_ok fleet_killed "$gen is not built"; exit 1; }
+for program in clickhouse-client curl; do
+	command -v $program >/dev/null || { skip clickhouse "$program is not installed"; exit; }
+done
+
+# ---- what machines send ----
+
+# The page's way to send a file, here to a server at another port, and without its pause.
+mkdir "$tmp/bin"
+printf '#!/bin/sh\nexec /bin/sleep 0.1\n' >"$tmp/bin/sleep"
+chmod +x "$tmp/bin/sleep"
+printf 'connect-to = "store:8123:127.0.0.1:%s"\n' "$http_0" >"$tmp/.curlrc"
+export CURL_HOME=$tmp
+send=$(sed 's/\\-/-/g; s/\\(aq/'"'"'/g' "$top/cmd/ebpfrec-fleet.7" | grep '^until curl .*minute.rowbinary')
+check "the page has a way to send a file" "[[ '$(wc -l <<<"$send")' = 1 && \$send = *insert_distributed_sync=1* ]]" "$send"
+# more blocks than one
+blocks='max_insert_block_size=3000&min_insert_block_size_rows=3000&min_insert_block_size_bytes=0'
+send=${send//"?insert"/"?$blocks&insert"}
+
+for ((i = 0; i <= rounds; i++)); do
+	mkdir "$tmp/host$i"
+	"$gen" -n 8000 -r 4000 -s $((i + 1)) "$tmp/host$i/trace" >/dev/null || { not_ok "a made trace" "gen_trace_large"; exit 1; }
+	sed -i "/^crc32c=/d;\$a host=host$i" "$tmp/host$i/trace/manifest"
+	"$EBPFREC" export -q -i "$tmp/host$i/trace" --to clickhouse -t $tables -o "$tmp/host$i/minute.rowbinary" 2>/dev/null
+	"$EBPFREC" export -q -i "$tmp/host$i/trace" --to clickhouse --every 1s -o "$tmp/host$i/bins.rowbinary" 2>/dev/null
+done
+
+# send_host N: in the background; ends when all of it is confirmed
+send_host()
+{
+	(
+		cd "$tmp/host$1" || exit
+		# far longer than it takes: for what is refused for good
+		PATH=$tmp/bin:$PATH timeout 120 bash -c "$send && ${send//minute.rowbinary/bins.rowbinary}"
+	) 2>>"$tmp/refused" &
+	sender=$!
+}
+
+# ---- twenty kills ----
+
+start_server 0
+start_server 1
+# a server that has few tables starts sooner
+"$EBPFREC" export --to clickhouse --schema --cluster fleet |
+	grep -E " EXISTS (landing|loads|arrived|counted|comm_bins|${tables//,/|})(_in|_here)?(_arrived|_whole)? " >"$tmp/schema.sql"
+for port in $tcp_0 $tcp_1; do
+	clickhouse-client --port "$port" -mn <"$tmp/schema.sql" || { not_ok "the tables" "clickhouse-client"; exit 1; }
+done
+
+# How long it takes undisturbed: kills come within that time, from the beginning of the sending on.
+begin=${EPOCHREALTIME/[.,]/}
+send_host $rounds
+wait $sender
+check "an undisturbed INSERT is confirmed at once" "[ ! -s '$tmp/refused' ]" "$(head -n 5 "$tmp/refused")"
+[ ! -s "$tmp/refused" ] || exit 1
+took_us=$((${EPOCHREALTIME/[.,]/} - begin))
+in_the_middle=0
+for ((i = 0; i < rounds; i++)); do
+	victim=$((i % 2)) pid=pid_$((i % 2))
+	delay=$(((RANDOM << 15 | RANDOM) % took_us))
+	send_host $i
+	sleep $((delay / 1000000)).$(printf %06d $((delay % 1000000)))
+	! kill -0 $sender 2>/dev/null || in_the_middle=$((in_the_middle + 1))
+	kill -KILL "${!pid}"
+	wait "${!pid}" 2>/dev/null
+	start_server $victim
+	wait $sender
+done
+echo "# $in_the_middle of $rounds kills came while rows were being sent (which takes $((took_us / 1000)) ms); $(grep -c '^curl' "$tmp/refused") requests failed"
+
+# ---- nothing lost, nothing double ----
+
+export http_0 rounds tables
+checker <<'EOF_PY'
+import urllib.parse
+import urllib.request
+from fleet_questions import *
+tmp, hosts = os.environ["tmp"], ["host%d" % i for i in range(int(os.environ["rounds"]) + 1)]
+
+
+def ask(query):
+    url = "http://127.0.0.1:%s/?%s" % (os.environ["http_0"], urllib.parse.urlencode({"query": query}))
+    with urllib.request.urlopen(url, b"", timeout=60) as f:
+        return [["" if v == "\\N" else number(v) for v in line.split("\t")] for line in f.read().decode().splitlines()]
+
+
+missing = ask("SELECT host, of, sent_rows, arrived_rows FROM loads WHERE NOT whole")
+check("killed: all loads are whole", not missing, missing)
+loads = ask("SELECT uniq(host), uniq(load), countIf(doubled) > 0 FROM loads")
+check("killed: and none is without its row", loads[0][:2] == [len(hosts), 2 * len(hosts)], loads)
+traces = {h: Host("%s/%s/trace" % (tmp, h)) for h in hosts}
+tables = os.environ["tables"].split(",")
+want = {h: t.sql("SELECT " + ", ".join("(SELECT count(*) FROM %s) AS %s" % (n, n) for n in tables))[0] for h, t in traces.items()}
+for n in tables:
+    got = sorted(ask("SELECT host, count(), uniqExact(row) FROM %s GROUP BY host" % n))
+    expected = sorted([h, want[h][n], want[h][n]] for h in hosts if want[h][n])
+    check("killed: all rows of %s, and none twice" % n, got == expected and got, [r for r in got + expected if r not in got or r not in expected])
+got = sorted(ask("SELECT host, name, sum(running_ns) AS ns FROM comm_bins GROUP BY host, name HAVING ns > 0"))
+states = sorted(r for r in added([((h, r["comm"]), r) for h, t in traces.items() for r in t.states("comm")], "running_ns") if r[2])
+check("killed: CPU time of every name on every host is what reports say", got == states and len(got) > len(hosts), (got[:5], states[:5]))
+EOF_PY

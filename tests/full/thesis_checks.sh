@@ -1,0 +1,80 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# The three assessments of a published comparison of tracing with conventional tools, by its own means.
+#
+#   stress -c 1                           about 100 % of one CPU: 97 to 100 in the middle second
+#   stress -m 1 --vm-bytes 512M --vm-keep about 512 MiB resident: 512 to 520 (the program itself is small)
+#   stress --hdd 2, file system on a loop within 5 % of iostat's figures for the device
+#
+# stress never syncs and unlinks what it wrote: without a sync now and then nothing might reach the device at all.
+# All of the I/O falls inside iostat's one interval, so that its edges do not matter.
+. "$(dirname "$0")/../kernel/harness.bash"
+
+command -v stress >/dev/null || { skip thesis "stress is not installed"; exit 0; }
+
+recorded cpu -e sched -- "${undisturbed[@]}" stress -q -c 1 -t 2
+# It ends when the kernel has counted 512 MiB, however long that takes.
+# shellcheck disable=SC2016
+recorded memory -e alloc.rss,task -- sh -c '
+	stress -q -m 1 --vm-bytes 512M --vm-keep -t 100 & i=0
+	until cat $(pgrep -P $! | sed "s,.*,/proc/&/status,") 2>/dev/null | awk "\$1 == \"VmRSS:\" && \$2 >= 512 * 1024 { full = 1 } END { exit !full }"; do
+		sleep 0.2; i=$((i + 1)); [ $i -lt 300 ] || break
+	done
+	kill $!; wait'
+
+have_disk=0
+if ! make_loop thesis 700; then
+	skip thesis_hdd "no loop device here"
+elif ! quiet_ext4 "$tmp/mnt"; then
+	not_ok thesis_hdd "cannot make or mount a file system on $loop"
+else
+	have_disk=1
+	# iostat divides by its own interval, which is 6 s only if it gets its CPU in time, and knows nothing of what is
+	# written before and after. (late_iostat NAME: prints why it was not so)
+	late_iostat()
+	{
+		local start last
+
+		awk -F= '{ at[$1] = $2 } END { ms = (at["iostat_end"] - at["iostat_begin"]) / 1000000; if (ms > 6120) print "iostat took " ms " ms" }' "$tmp/$1.out"
+		start=$("$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT mono_ns - ts_ns FROM clocks LIMIT 1" | tail -n 1 | tr -d '\r')
+		last=$("$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT max(end_ns) FROM block_requests WHERE device_name(dev) = '$loop_name' AND op = 'write'" | tail -n 1 | tr -d '\r')
+		[ $((start + ${last:-0})) -le "$(kv "$tmp/$1.out" iostat_end)" ] || echo "the last write came after iostat's interval"
+	}
+	# -y leaves out iostat's report since boot
+	recorded_until 5 disk "late_iostat disk" -e block -- "${undisturbed[@]}" sh -c "
+		('$WORK/stamp' iostat_begin; S_COLORS=never iostat -d -x -k -y $loop_name 6 1 >'$tmp/iostat'; '$WORK/stamp' iostat_end) & sleep 0.4; cd '$tmp/mnt'
+		stress -q --hdd 2 --hdd-bytes 96M -t 3 >/dev/null & for i in 1 2 3 4 5 6 7; do sleep 0.4; sync -f .; done
+		wait %2; sync -f .; wait"
+fi
+
+have_disk=$have_disk checker <<'EOF_PY'
+from trace_query import *
+tmp = os.environ["tmp"]
+
+t = Trace(tmp + "/cpu")
+FROM, TO = 600_000_000, 1_600_000_000
+rows = [r for r in t.report("cpu", "--by", "process", *t.window(FROM, TO)) if r["comm"] == "stress"]
+busy = max([r["util_pct"] for r in rows], default=0)
+unknown = t.unknown_ns(FROM, TO) / 1e7
+# what it waited for a CPU while others had it: it never sleeps
+waits = t.one("SELECT coalesce(sum(min(ts + wait, %d) - max(ts, %d)), 0) FROM (SELECT start_ns - wait_ns AS ts, wait_ns AS wait FROM sched_slices "
+              "WHERE utid IN (SELECT utid FROM threads WHERE tid = %d)) WHERE ts < %d AND ts + wait > %d"
+              % (TO, FROM, max(rows, key=lambda r: r["util_pct"])["pid"], TO, FROM)) / 1e7 if rows else 0
+check("thesis: stress -c 1 is about 100 %", 97 - unknown - waits <= busy <= 100, "%s, %.1f %% unknown, %.1f %% waiting" % (rows, unknown, waits))
+
+t = Trace(tmp + "/memory")
+rows = [r for r in t.report("alloc", "--by", "process") if r["comm"] == "stress" and r["source"] == "rss"]
+peak = max([r["peak_bytes"] for r in rows], default=0) / (1 << 20)
+check("thesis: stress -m 1 --vm-bytes 512M is about 512 MiB", 512 <= peak <= 520, "%.1f MiB: %s" % (peak, rows))
+
+if os.environ["have_disk"] == "1":
+    t = Trace(tmp + "/disk")
+    lines = [line.split() for line in open(tmp + "/iostat")]
+    head = next(line for line in lines if line and line[0] == "Device")
+    iostat = dict(zip(head[1:], map(float, next(line for line in lines if line and line[0] == os.environ["loop_name"])[1:])))
+    rows = [r for r in t.report("io", "--by", "device") if r["device"] == os.environ["loop_name"] and r["op"] == "write"]
+    check("thesis: stress --hdd wrote", iostat["wkB/s"] > 1000, iostat)
+    near("thesis: bytes per second within 5 % of iostat", sum(r["bytes"] for r in rows) / 1024 / 6, iostat["wkB/s"], rel=0.05)
+    near("thesis: writes per second within 5 % of iostat", sum(r["ios"] for r in rows) / 6, iostat["w/s"], rel=0.05)
+EOF_PY

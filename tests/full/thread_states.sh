@@ -1,0 +1,121 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# A thread runs 200 ms, sleeps 300 ms, shares its CPU with a busy process, reads a throttled disk without the page
+# cache, and is stopped by SIGSTOP for 250 ms. `report states` has each part in its column, within 1 % of the part's
+# length or a clock tick (10 ms at most), and the columns add up to the part exactly.
+#
+# Truth: the thread's own clocks before and after each part, and what /proc/thread-self/schedstat says it waited. What
+# ran elsewhere on the machine may preempt the thread in every part, so waiting for a CPU is taken from there. Where perf
+# is installed, `perf sched timehist --state` records the same workload at the same time, and its sums must be ours.
+. "$(dirname "$0")/../kernel/harness.bash"
+
+device=- limit=
+if make_loop disk 16 && dd if=/dev/urandom of="$tmp/disk.img" bs=1M count=16 conv=notrunc,fsync 2>/dev/null; then
+	device=$loop
+	# The loop device's own requests stay fast; those of its file are throttled, on behalf of who reads the device.
+	backing=$(stat -c %Hd:%Ld "$tmp/disk.img")
+	backing=$(cat "/sys/dev/block/$backing/../dev" 2>/dev/null || echo "$backing")
+	group=/sys/fs/cgroup/blkio/ebpfrec-states-$$
+	if mkdir "$group" 2>/dev/null; then
+		undo+=("rmdir '$group'")
+		echo "$backing 4194304" >"$group/blkio.throttle.read_bps_device" 2>/dev/null && limit=$group/cgroup.procs
+	fi
+fi
+[ -n "$limit" ] || echo "# the disk is not throttled"
+# Two processes do nothing at all while it is recorded. They are no jobs of this shell, which waits for its jobs.
+asleep=$(sh -c 'sleep 1000 >/dev/null & echo $!')
+stopped=$(sh -c 'sleep 1000 >/dev/null & echo $!')
+export asleep stopped
+undo+=("kill -KILL $asleep $stopped")
+kill -STOP "$stopped"
+# The recording's command joins the group; the recorder does not.
+recorded states -- sh -c "[ -z '$limit' ] || echo \$\$ >'$limit'; exec '$WORK/states' '$device'"
+if command -v perf >/dev/null; then
+	recorded both -e sched -- sh -c "perf sched record -o '$tmp/perf.data' -- '$WORK/states' - 2>/dev/null || :"
+	perf sched timehist -i "$tmp/perf.data" --state >"$tmp/timehist" 2>/dev/null
+fi
+
+checker <<'EOF_PY'
+import collections
+import re
+from trace_query import *
+tmp = os.environ["tmp"]
+t, w = Trace(tmp + "/states"), truth(tmp + "/states.out")
+TICK = 10_000_000
+OFF = ["disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns"]
+PARTS = ["running_ns", "runnable_ns", "preempted_ns", "throttled_ns", *OFF, "unknown_ns"]
+
+
+def states(lo, hi):
+    rows = [r for r in t.report("states", "--by", "thread", *t.window(lo, hi)) if r["tid"] == w["tid"]]
+    check("states: one row for the thread", len(rows) == 1, rows)
+    return rows[0]
+
+
+for part, column in (("run", None), ("sleep", "sleeping_ns"), ("preempt", None), ("disk", "disk_ns"), ("stop", "stopped_ns")):
+    if part + "_from" not in w:
+        continue
+    lo, hi = t.at(w[part + "_from"]), t.at(w[part + "_to"])
+    r = states(lo, hi)
+    check("states %s: the parts are the time, exactly" % part, r["life_ns"] == hi - lo == sum(r[c] or 0 for c in PARTS), (r, hi - lo))
+    unknown = t.unknown_ns(lo, hi)
+    allowed = max((hi - lo) / 100, TICK)
+    cpu, wait = w[part + "_cpu"], w[part + "_wait"]
+    check("states %s: it ran for its CPU time" % part, abs(r["running_ns"] - cpu) <= allowed + unknown, (r, cpu))
+    waited = r["runnable_ns"] + r["preempted_ns"]
+    check("states %s: it waited for a CPU as long as the scheduler says" % part, abs(waited - wait) <= allowed + unknown, (r, wait))
+    rest = hi - lo - cpu - wait
+    for c in OFF:
+        want = rest if c == column else 0
+        # it waits for its child, and the first pages of a child or a file are made or read
+        check("states %s: %s" % (part, c), abs(r[c] - want) <= allowed + unknown, (r, want))
+check("states: preempted while it shared its CPU", states(t.at(w["preempt_from"]), t.at(w["preempt_to"]))["preempted_ns"] > 100_000_000, w)
+
+# What was so at the start and had no event; and the machine's threads are known from the start, but for the
+# time until the snapshot reads those that are busy meanwhile.
+rows = t.report("states", "--by", "thread")
+for who, column in (("asleep", "sleeping_ns"), ("stopped", "stopped_ns")):
+    r = [r for r in rows if r["tid"] == int(os.environ[who])][0]
+    check("states: %s all the time" % who, r[column] == r["life_ns"] > 1_000_000_000, r)
+life, unknown = (sum(r[c] for r in rows) for c in ("life_ns", "unknown_ns"))
+check("states: little is unknown of all threads", unknown <= life / 10 + t.unknown_ns(0, t.at(w["stop_to"])), (unknown, life))
+
+# The last second ends when the thread is stopped: the path goes from the thread to the process that continued it, and that one slept.
+why = t.report("why", "--limit", "1000", "--pid", str(w["tid"]), *t.window(0, t.at(w["stop_to"])))
+path = {}
+for r in why:
+    if r["section"] == "Path":
+        path.setdefault(r["row"], {})[r["name"]] = r["value"]
+others = [r for r in path.values() if number(r["pid"]) not in (0, w["tid"]) and r["kind"] == "timer"]
+check("why: another process, woken by its timer, ended the thread's stop",
+      any(abs(int(r["path_ns"]) - 250_000_000) <= TICK for r in others), path)
+bar = {r["value"]: i for i, r in enumerate(why) if r["section"] == "States" and r["name"] == "state"}
+ours = [r for r in t.report("states", "--pid", str(w["tid"]), *t.window(0, t.at(w["stop_to"])))][0]
+check("why: its states are those of report states", all(int(why[i + 1]["value"]) == ours[s + "_ns"] for s, i in bar.items()) and len(bar) > 4, (bar, ours))
+instead = sum(int(r["value"]) for r in why if r["section"] == "Ran instead" and r["name"] == "oncpu_ns")
+longest = sum(int(r["value"]) for r in why if r["section"] == "Waited longest" and r["name"] == "wait_ns")
+check("why: what ran instead fills the longest waits", 0.9 * longest <= instead <= 1.01 * longest, (instead, longest))
+
+# A row of timehist: what came before this stay on a CPU (wait, then delay from the wake-up), the stay, the state after it.
+# perf sees the thread only once it began, and not its last stay: from the first part to the last one.
+if os.path.exists(tmp + "/timehist"):
+    w = truth(tmp + "/both.out")
+    lo, hi = w.get("run_from", 0), w.get("stop_from", 0)
+    rows = re.findall(r"^ *([0-9.]+) +\[\d+\] +\S*\[%s\] +([0-9.]+) +([0-9.]+) +([0-9.]+) +([A-Z])" % w.get("tid"),
+                      open(tmp + "/timehist").read(), re.M)
+    perf, before = collections.Counter(), None
+    for at, wait, delay, ran, state in rows:
+        to = float(at) * 1e9
+        for column, ms in (("running_ns", ran), ("preempted_ns" if before == "R" else "runnable_ns", delay),
+                           ({"R": "preempted_ns", "S": "sleeping_ns"}.get(before), wait)):
+            since = to - float(ms) * 1e6
+            perf[column] += max(0, min(to, hi) - max(since, lo))
+            to = since
+        before = state
+    if rows:
+        t = Trace(tmp + "/both")
+        ours, unknown = states(t.at(lo), t.at(hi)), t.unknown_ns(t.at(lo), t.at(hi))
+        for c in ("running_ns", "runnable_ns", "preempted_ns", "sleeping_ns"):
+            near("states: %s is that of perf sched timehist" % c, ours[c], perf[c], rel=0.01, absolute=TICK + unknown)
+EOF_PY
