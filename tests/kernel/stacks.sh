@@ -1,64 +1,98 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# record --stacks: functions of known names call each other and allocate; the stacks say so, and their bytes add up to
-# what was allocated.
+# record --stacks: functions of known names call each other, allocate, leak, keep pipes and burst. The stacks name them,
+# their bytes add up to the allocations', reports of leaks and spikes say where from. Then the same stacks in what other
+# commands make of a trace: cuts, redacted traces, bundles, repaired traces, exports, several traces, diff.
 . "$(dirname "$0")/harness.bash"
 
+cd "$tmp" || exit 1
 prog=$WORK/heap_sites
-recorded all --only -e alloc.heap,alloc.slab,task --stacks 1/1 -- "$prog" here 10
-recorded large --only -e alloc.heap,alloc.page,task --stacks 4321 -- "$prog" here 10
-recorded none --only -e alloc.heap,alloc.slab,task -- "$prog" here 10
-"$EBPFREC" report -i "$tmp/all" stacks --format folded >"$tmp/bytes"
-"$EBPFREC" report -i "$tmp/all" stacks --format folded --sort samples >"$tmp/samples"
-"$EBPFREC" redact -i "$tmp/all" -o "$tmp/gone" 2>"$tmp/gone.err" && "$EBPFREC" cut -i "$tmp/all" -o "$tmp/part" --from 0s 2>"$tmp/part.err"
-check "stacks: redact and cut take them" "[ $? -eq 0 ]" "$(cat "$tmp/gone.err" "$tmp/part.err")"
-"$EBPFREC" report -i "$tmp/all" cpu --format folded >/dev/null 2>"$tmp/refused"
-check "stacks: folded is of no other view" "[ $? -eq 2 ] && grep -q 'views .*stacks' '$tmp/refused'" "$(cat "$tmp/refused")"
+sources=alloc.heap,alloc.slab,alloc.page,alloc.rss,task
+# Blocks are at most a second: each leak has one to itself.
+run="'$prog' here 10; '$prog' leak; sleep 1.3; '$prog' leak; sleep 1.3; '$prog' leak"
+recorded all --only -e $sources --ring-size 16MiB --stacks 1/1 -- sh -c "$run"
+recorded some --only -e $sources --ring-size 16MiB --stacks 4321 -- sh -c "'$prog' here 10; '$prog' leak"
+recorded none --only -e $sources --ring-size 16MiB -- sh -c "$run"
+build_id=$(readelf -n "$prog" | sed -n 's/.*Build ID: //p')
 
-checker <<'EOF_PY'
-import re
-from trace_query import *
-tmp = os.environ["tmp"]
-a, large, none = (Trace("%s/%s" % (tmp, n)) for n in ("all", "large", "none"))
-pid = truth(tmp + "/all.out")["pid"]
+# ---- reports ----
 
+"$EBPFREC" report -i all stacks --format folded >bytes.stacks
+"$EBPFREC" report -i all stacks --format folded --sort samples >samples.stacks
+# the instant after the last free: the burst is over, and the last program is there, with its heap and its pipes
+last=$(kv all.out pid)
+to=$("$EBPFREC" sql -i all --format csv "SELECT max(ts_ns) + 1 FROM heap_frees JOIN threads USING (utid)
+	JOIN processes USING (upid) WHERE pid = $last" | tail -n 1)ns
+leaks=(report -i all leaks --pid "$last" --to "$to")
+"$EBPFREC" "${leaks[@]}" >leaks.txt
+"$EBPFREC" "${leaks[@]}" --format folded >bytes.leaks
+"$EBPFREC" "${leaks[@]}" --format folded --sort objects >objects.leaks
+"$EBPFREC" report -i all spikes --pid "$last" --spike-min 8MiB --spike-window 10s >spikes.txt
+"$EBPFREC" report -i none leaks >none.txt
+"$EBPFREC" report -i all cpu --format folded >/dev/null 2>refused
+check "stacks: folded is of no other view" "[ $? -eq 2 ] && grep -q 'views .*stacks' refused" "$(cat refused)"
+"$EBPFREC" report -i all spikes --format folded >/dev/null 2>refused
+check "stacks: spikes are not folded, and it says what to ask instead" \
+	"[ $? -eq 2 ] && grep -q 'report stacks --from' refused" "$(cat refused)"
+checker <"$here/stacks_reports.py"
 
-def folded(name):
-    """{(comm, source): sum}, and the lines"""
-    sums, lines = {}, open("%s/%s" % (tmp, name), encoding="utf-8").read().splitlines()
-    for line in lines:
-        comm, source, _ = line.split(";", 2)
-        sums[comm, source] = sums.get((comm, source), 0) + int(line.rsplit(" ", 1)[1])
-    return sums, lines
+# ---- copies ----
 
+"$EBPFREC" redact -i all -o gone 2>err && "$EBPFREC" cut -i all -o part --from 0s 2>>err
+check "stacks: redact and cut keep them" "[ $? -eq 0 ]" "$(cat err)"
+"$EBPFREC" bundle -i all -o all.zip --show-strings >strings 2>said
+check "stacks: a bundle" "[ $? -eq 0 ]" "$(cat said)"
+for line in 'functions: burst_outer' 'functions: touch_gamma' "paths: $(readlink -f "$prog")" "build ids: $build_id"; do
+	check "stacks: a bundle lists ${line%%:*} of stacks" "grep -qxF '$line' strings" \
+		"$line: $(grep "^${line%%:*}" strings | head -n 3)"
+done
+check "stacks: and counts them" "grep -q 'functions  *[1-9]' said && grep -q 'build ids  *[1-9]' said" "$(cat said)"
+"$EBPFREC" bundle -i all -o gone.zip --redact --show-strings >strings 2>said
+check "stacks: a redacted bundle has pseudonyms for them" "[ $? -eq 0 ] && grep -q 'functions  *0$' said &&
+	! grep -q ': fn-\|burst_outer\|heap_sites' strings" "$(cat said)"
+mkdir gone_zip && unzip -q -j -d gone_zip gone.zip
+"$EBPFREC" sql -i gone_zip --format csv "SELECT DISTINCT stack_text(stack, ts_ns) FROM stack_samples" >texts
+"$EBPFREC" export -i gone_zip --to csv -o gone.csv >/dev/null 2>&1
+for word in burst_outer touch_gamma heap_sites "$build_id"; do
+	check "stacks: $word is in no text of a redacted trace" "[ -s texts ] && ! grep -rqF '$word' texts gone.csv" \
+		"$(grep -rF "$word" texts gone.csv | head -n 2)"
+done
+check "stacks: kernel functions stay" "grep -q do_syscall_64 texts || grep -q el0 texts" "$(head -n 2 texts)"
+for view in stacks leaks "spikes --spike-min 8MiB"; do
+	# shellcheck disable=SC2086
+	"$EBPFREC" report -i all $view --format csv >a 2>/dev/null
+	# shellcheck disable=SC2086
+	"$EBPFREC" report -i all.zip $view --format csv >b 2>/dev/null
+	check "stacks: ${view%% *} of a bundle is the trace's" "[ \$(wc -l <a) -gt 1 ] && cmp -s a b" "$(diff a b | head -n 3)"
+done
 
-lost = a.one("SELECT coalesce(sum(lost_cnt), 0) FROM losses")
-by_bytes, lines = folded("bytes")
-by_count, _ = folded("samples")
-heap = [s for s in lines if ";[heap];" in s and ";sites_alpha " in s]
-check("stacks: who called whom, in one line", len(heap) == 1 and re.fullmatch(r"heap_sites;\[heap\];(.*;)?main;sites_outer;sites_alpha 43210", heap[0]), heap)
-for source in "slab", "heap":
-    rows = [r for r in a.report("alloc", "--pid", pid) if r["source"] == source]
-    got = by_bytes.get(("heap_sites", "[%s]" % source)), by_count.get(("heap_sites", "[%s]" % source))
-    # what the process allocated under its name before exec is under another comm's, not in another process
-    check("stacks: of 1/1, bytes and number of %s are those of report alloc" % source,
-          rows and (got == (rows[0]["alloc_bytes"], rows[0]["allocs"]) or lost), (got, rows, lost))
-kernel = [s for s in lines if ";[slab];" in s]
-check("stacks: kernel frames have names, and none is the recorder's program",
-      kernel and any("do_syscall_64" in s or "el0" in s for s in kernel) and not any("bpf_trace_run" in s or "bpf_prog" in s for s in kernel), kernel[:2])
-check("stacks: a window has its own", not a.report("stacks", "--from", "0ns", "--to", "1ns"), "rows in a nanosecond")
-small = large.one("SELECT count(*) FROM stack_samples WHERE bytes < 4321")
-want = large.one("SELECT (SELECT count(*) FROM heap_allocs WHERE bytes >= 4321) + (SELECT count(*) FROM page_allocs WHERE page_bytes() << page_order >= 4321)")
-got = large.one("SELECT count(*) FROM stack_samples")
-check("stacks: of a size, all of at least that, and no other", small == 0 and (got == want or large.one("SELECT count(*) FROM losses")), (small, got, want))
-check("stacks: each belongs to an allocation",
-      large.one("SELECT count(*) FROM stack_samples s JOIN heap_allocs h USING (ts_ns, cpu, addr) WHERE s.source = 'heap' AND s.bytes = h.bytes") == large.one("SELECT count(*) FROM stack_samples WHERE source = 'heap'"), "not all")
-pages = [r["stack"] for r in large.report("stacks") if r["source"] == "page"]
-check("stacks: of pages end where they were asked for", not any("bpf_" in s or "__traceiter" in s for s in pages), pages[:3])
-check("stacks: none unless asked for", none.one("SELECT count(*) FROM stack_samples") + none.one("SELECT count(*) FROM stack_frames") == 0, "stacks")
-part = [r for r in Trace(tmp + "/part").report("stacks") if r["stack"].endswith("main;sites_outer;sites_alpha")]
-check("stacks: a cut trace has them", len(part) == 1 and part[0]["bytes"] == 43210, part)
-gone = [r for r in Trace(tmp + "/gone").report("stacks") if r["source"] == "heap" and r["bytes"] == 43210]
-check("stacks: with pseudonyms in a redacted one", len(gone) == 1 and re.search(r"fn-[a-z0-9]+;fn-[a-z0-9]+;fn-[a-z0-9]+$", gone[0]["stack"]), gone)
-EOF_PY
+# The block of the second leak is overwritten.
+cp -r all hole
+read -r file at bytes from to < <("$EBPFREC" sql -i all --format csv \
+	"SELECT b.file, b.offset_bytes, b.bytes, b.from_ns, b.to_ns FROM blocks AS b, (SELECT ts_ns FROM heap_allocs
+	  WHERE bytes = 7001 ORDER BY ts_ns LIMIT 1 OFFSET 75) AS x WHERE x.ts_ns >= b.from_ns AND x.ts_ns < b.to_ns" |
+	tail -n 1 | tr -d '\r' | tr , ' ')
+head -c $((bytes - 64)) /dev/urandom | dd of="hole/$file" bs=1 seek=$((at + 32)) conv=notrunc 2>/dev/null
+"$EBPFREC" repair -i hole -o mended >out 2>&1
+check "stacks: repair" "[ $? -le 1 ] && '$EBPFREC' check -i mended >>out 2>&1" "$(cat out)"
+
+"$EBPFREC" export -i all --to sqlite -o all.db >out 2>&1 && "$EBPFREC" export -i all --to csv -o csv >>out 2>&1
+check "stacks: export" "[ $? -eq 0 ]" "$(cat out)"
+for table in stack_samples stack_frames user_sites allocations; do
+	"$EBPFREC" sql -i all --format csv "SELECT * FROM $table" | tail -n +2 | tr -d '\r' | sort >a
+	tail -n +2 csv/$table.csv | tr -d '\r' | sort >b
+	check "stacks: $table as CSV has every row" "[ \$(wc -l <a) -gt 10 ] && cmp -s a b" "$(diff a b | head -n 3)"
+done
+
+"$EBPFREC" report stacks -i all -i none -i all.zip --format csv >several 2>out
+check "stacks: several traces" "[ $? -eq 0 ]" "$(cat out)"
+"$EBPFREC" report stacks -i all -i none --format folded >/dev/null 2>out
+check "stacks: several are not folded" "[ $? -eq 2 ] && grep -q 'of one trace' out" "$(cat out)"
+"$EBPFREC" diff all all.zip --format csv >a 2>out
+check "stacks: diff with its bundle is no change" "[ $? -eq 0 ] && ! grep -qv ',same,\|verdict' a" \
+	"$(cat out; grep -v ',same,' a | head -n 3)"
+"$EBPFREC" diff none all >a 2>out
+check "stacks: diff of a trace without and one with" "[ $? -le 1 ] && [ -s a ]" "$(cat out)"
+export from to
+checker <"$here/stacks_copies.py"

@@ -1,0 +1,102 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# Block requests: as many, and as many bytes, as /sys/block/LOOP/stat counted; each byte belongs to who dirtied, read or wrote
+# it directly, and to the file with its path; others are called unknown by their reason. One recording of direct I/O to
+# five loop devices, of buffered, direct and mapped I/O to files on ext4, of a device's own pages, and of swap.
+. "$(dirname "$0")/harness.bash"
+
+for device in write read both discard flush raw; do
+	make_loop $device 128 || { skip block "no loop device here"; exit 0; }
+	declare $device="$loop" dev_$device="$loop_name"
+done
+swap='' dev_swap=''
+make_loop swap 64 && mkswap -q "$loop" >/dev/null && swapon "$loop" 2>/dev/null && undo+=("swapoff $loop") &&
+	swap=$loop dev_swap=$loop_name
+[ -n "$swap" ] || skip "block: swap" "no swap on a loop device here"
+make_loop fs 256 && quiet_ext4 "$tmp/mnt" || { not_ok "file system on $loop" "cannot make or mount it"; exit 1; }
+dev_fs=$loop_name
+export WORK write read both discard flush raw swap dev_write dev_read dev_both dev_discard dev_flush dev_raw dev_swap dev_fs
+
+# ---- files that exist before ----
+
+mkdir "$tmp/mnt/sub dir" "$tmp/mnt/inner" "$tmp/bound"
+mount_at "$tmp/bound" --bind "$tmp/mnt/inner" || skip "block: bind mount" "cannot bind here"
+deep="$tmp/mnt$(printf '/d%.0s' $(seq 24))"
+mkdir -p "$deep"
+export deep
+for f in mnt/a "mnt/sub dir/b" mnt/c mnt/old_name mnt/inner/bound; do
+	dd if=/dev/zero of="$tmp/$f" bs=64k count=64 2>/dev/null
+done
+dd if=/dev/zero of="$deep/deep" bs=64k count=4 2>/dev/null
+dd if=/dev/zero of="$tmp/mnt/cold" bs=64k count=80 2>/dev/null
+sync
+echo 3 >/proc/sys/vm/drop_caches
+
+# ---- the workload ----
+
+cat >"$tmp/work.sh" <<-'END'
+	exec 3>&1
+	# as KEY COMMAND...: prints its pid and becomes the command
+	as() { key=$1; shift; sh -c "echo ${key}_pid=\$\$ >&3; exec \"\$@\"" sh "$@"; }
+	direct() { "$WORK/direct_io" "${@:2}" | sed "s/^/$1_/"; }
+	zero() { dd if=/dev/zero "$@" 2>/dev/null; }
+	# cold FILE: its pages are no longer in memory
+	cold() { dd "if=$1" iflag=nocache count=0 2>/dev/null; }
+
+	direct write "$write" write 1000 65536
+	direct read "$read" read 500 65536 4
+	direct both_w "$both" write 200 16384 2 & direct both_r "$both" read 300 8192 3
+	wait
+	blkdiscard -o 1048576 -l 8388608 "$discard"
+	direct discard "$discard" write 4 4096
+	direct flush "$flush" write 10 4096 1 1
+
+	cd "$tmp/mnt"
+	as one dd if=/dev/zero of=one bs=64k count=320 2>/dev/null &
+	as two dd if=/dev/zero of=two bs=64k count=160 2>/dev/null &
+	"$WORK/map_write" three 4194304 &
+	wait
+	as sync sync -f .
+	as a dd if=/dev/zero of=shared bs=64k count=16 2>/dev/null
+	as b dd if=/dev/zero of=shared bs=64k count=16 seek=16 conv=notrunc 2>/dev/null
+	as sync2 sync -f .
+	as fsync dd if=/dev/zero of=four bs=64k count=32 conv=fsync 2>/dev/null
+	direct direct direct write 100 65536
+	for f in a 'sub dir/b' c old_name inner/bound "$deep/deep" cold; do cold "$f"; done
+	as cold dd if=cold of=/dev/null bs=64k 2>/dev/null
+	as raw dd if=/dev/zero of="$raw" bs=64k count=64 2>/dev/null
+	as sync3 sync "$raw"
+	[ -z "$swap" ] || "$WORK/page_out" 8388608
+
+	as cat_a cat a >/dev/null & as cat_b cat 'sub dir/b' >/dev/null &
+	wait
+	cold 'sub dir/b'
+	as dio dd 'if=sub dir/b' of=/dev/null bs=64k iflag=direct 2>/dev/null
+	as mapped python3 -c '
+	import mmap, os
+	f = os.open("c", os.O_RDONLY)
+	sum(mmap.mmap(f, 0, prot=mmap.PROT_READ)[::4096])'
+	as new dd if=/dev/zero of=new bs=64k count=64 oflag=direct 2>/dev/null
+	as back dd if=/dev/zero of=buffered bs=64k count=64 conv=fsync 2>/dev/null
+	as big dd if=/dev/zero of=big bs=4M count=2 oflag=direct 2>/dev/null
+	cat old_name >/dev/null
+	mv old_name 'sub dir/new_name' && cold 'sub dir/new_name' && cat 'sub dir/new_name' >/dev/null
+	zero of=first bs=64k count=16 conv=fsync; echo first_ino=$(stat -c %i first); rm first
+	zero of=second bs=64k count=32 conv=fsync; echo second_ino=$(stat -c %i second)
+	cat "$tmp/bound/bound" >/dev/null
+	cat "$deep/deep" >/dev/null
+END
+counted()
+{
+	local device name
+
+	for device in write read both discard flush raw fs; do
+		name=dev_$device
+		cat "/sys/block/${!name}/stat" >"$tmp/$device.$1"
+	done
+}
+counted before
+recorded t -e sched,block -- bash "$tmp/work.sh"
+counted after
+checker <"$here/block.py"
