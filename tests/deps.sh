@@ -71,7 +71,7 @@ if [ "$what" = test ]; then
 	python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
 	need zsh cmd zsh
 	need sqlite3 cmd sqlite3
-	# tests/kernel/heap_preload.sh can do without
+	# tests/kernel/heap_outside.sh can do without
 	! apt-cache show musl-tools >/dev/null 2>&1 || need musl-tools cmd musl-gcc
 	need gnuplot-nox cmd gnuplot
 	need stress cmd stress

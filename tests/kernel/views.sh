@@ -1,0 +1,15 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# Memory in reports, of one recording: views (preempts, timeline, memory, leaks, lifetimes, sizes, causes of spikes) against
+# plain SQL over the event tables; workloads with known answers: pipes that are kept, names that are looked up and
+# forgotten, bursts of anonymous memory; buffers that one process allocates and another frees; resident memory as the
+# kernel counts it.
+. "$(dirname "$0")/harness.bash"
+
+# rings that no load fills: counts are exact
+recorded views --ring-size 64MiB -- sh -c 'python3 "$1/views_work.py" & "$2/give_away" 5000 1000 >"$3/gift.out"; wait' \
+	sh "$here" "$WORK" "$tmp"
+recorded touch -e alloc.rss,alloc.vm,task -- "$WORK/touch_memory" 300 600 1000 600
+checker <"$here/views_tables.py"
+checker <"$here/views_memory.py"
