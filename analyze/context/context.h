@@ -37,6 +37,7 @@ struct analysis {
 	 * after. */
 	uint8_t *block_is_clean;
 	bool declaring; /* a virtual table is naming its columns: the guard lets it */
+	bool needs_verified; /* the statement reads events, or asks what is missing */
 	/* of an analysis that follows a trace, which asks the same again and again */
 	struct kept_statement *statements;
 	size_t statement_cnt, statement_cap;

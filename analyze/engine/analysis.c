@@ -244,9 +244,12 @@ int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sin
 {
 	int ret;
 
+	/* the guard sets it while the statement is compiled; a kept one is not compiled again */
+	a->needs_verified = a->index_use.follow != NULL;
 	statement_guard(a, true);
 	ret = statement_run(a, sql, NULL, sink, e);
 	statement_guard(a, false);
+	a->needs_verified = false;
 	return ret;
 }
 

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/table.h"
 #include "analyze/fold/index.h"
 #include "base/array.h"
 
@@ -38,20 +39,43 @@ static bool pragma_reads(const char *name, const char *arg)
 	return false;
 }
 
+/* The rows of the table depend on which blocks are damaged. */
+static bool table_needs_blocks(const char *name)
+{
+	const struct table_def *def = name ? table_find(name) : NULL;
+
+	return def && (def->kinds || def->arg_cnt || !strcmp(def->name, "damages") ||
+		       !strcmp(def->name, "blocks"));
+}
+
+static bool function_needs_blocks(const char *name)
+{
+	static const char *const names[] = { "is_complete", "lost_events", "view_complete",
+					     "view_lost", "source_off_ns" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (name && !sqlite3_stricmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static int authorize(void *ctx, int action, const char *p1, const char *p2, const char *db,
 		     const char *trigger)
 {
-	const struct analysis *a = ctx;
+	struct analysis *a = ctx;
 
 	/* sqlite3_declare_vtab() compiles a CREATE TABLE that creates nothing */
 	if (a->declaring)
 		return SQLITE_OK;
 	switch (action) {
 	case SQLITE_SELECT:
-	case SQLITE_READ:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
+	case SQLITE_READ:
+		a->needs_verified = a->needs_verified || table_needs_blocks(p1);
+		return SQLITE_OK;
 	case SQLITE_FUNCTION:
+		a->needs_verified = a->needs_verified || function_needs_blocks(p2);
 		return p2 && !sqlite3_stricmp(p2, "load_extension") ? SQLITE_DENY : SQLITE_OK;
 	case SQLITE_PRAGMA:
 		return p1 && pragma_reads(p1, p2) ? SQLITE_OK : SQLITE_DENY;
@@ -212,6 +236,41 @@ static struct value read_value(sqlite3_stmt *stmt, int i)
 	}
 }
 
+/*
+ * Reads every byte of the trace's blocks once, so that damage is known before the first row. A
+ * block that verifies but cannot be decoded is found later: see first_step().
+ */
+static int verify_blocks(struct analysis *a, struct err *e)
+{
+	size_t cnt, i;
+
+	trace_blocks(a->trace, &cnt);
+	for (i = 0; i < cnt; i++) {
+		if (*a->stop)
+			return err_set(e, -EINTR, "given up");
+		if (trace_block_verify(a->trace, i, NULL) == -ENOMEM)
+			return err_set(e, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+/* Steps to the first row. Starts again if damage was found on the way: all rows must exclude it. */
+static int first_step(struct analysis *a, sqlite3_stmt *stmt)
+{
+	size_t before, after;
+	int rc, tries = 0;
+
+	do {
+		if (tries)
+			sqlite3_reset(stmt);
+		trace_damages(a->trace, &before);
+		rc = sqlite3_step(stmt);
+		trace_damages(a->trace, &after);
+	} while ((rc == SQLITE_ROW || rc == SQLITE_DONE) && after > before &&
+		 ++tries < STATEMENT_TRIES);
+	return rc;
+}
+
 /* *ret_begun: the sink has got something. */
 static int pump(struct analysis *a, sqlite3_stmt *stmt, const struct row_sink *sink,
 		bool *ret_begun, struct err *e)
@@ -223,7 +282,7 @@ static int pump(struct analysis *a, sqlite3_stmt *stmt, const struct row_sink *s
 
 	if (!names || !values)
 		goto out;
-	rc = sqlite3_step(stmt);
+	rc = first_step(a, stmt);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
 		ret = fail(a, e);
 		goto out;
@@ -259,8 +318,9 @@ int statement_run(struct analysis *a, const char *text, const struct statement_p
 		ret = begin_use(a, text, &stmt, e);
 		if (ret < 0)
 			return ret;
-		ret = bind(stmt, params) < 0 ? err_set(e, -ENOMEM, "out of memory")
-					     : pump(a, stmt, sink, &begun, e);
+		ret = bind(stmt, params) < 0 ? err_set(e, -ENOMEM, "out of memory") :
+		      a->needs_verified ? verify_blocks(a, e) : 0;
+		ret = ret ?: pump(a, stmt, sink, &begun, e);
 		end_use(a, stmt);
 		/* a damaged index costs nothing but time */
 	} while (ret == -EBADMSG && !begun && analysis_index_failed(a) &&

@@ -24,6 +24,7 @@ static void list_trace(const char *dir, const char *name)
 	if (!input_open(&in, false)) {
 		from_ns = trace_start_ns(in.trace);
 		to_ns = trace_end_ns(in.trace);
+		input_verify(&in, true, from_ns, to_ns);
 		printf("%s: %s from %s, %s%s; command: %s; in a browser: ebpfrec view -i %s\n",
 		       say_text(name), say_duration(to_ns - from_ns),
 		       say_wall(trace_real_ns(in.trace, from_ns), false),

@@ -16,11 +16,13 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "analyze/context/analysis.h"
 #include "base/crc32c.h"
 #include "format/chunk.h"
 #include "trace/trace.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/slice_count.h"
+#include "tests/unit/gen/table_rows.h"
 
 #define BLOCKS 4
 #define FILE_NAME "chunk-000000.ebr"
@@ -485,6 +487,35 @@ static void test_verify_finds_what_opening_left_unread(void **state)
 	end(&f);
 }
 
+/* Answers about a damaged trace say so before the first event is read, and all scans agree. */
+static void test_sql_knows_of_damage_before_its_first_row(void **state)
+{
+	struct fixture f;
+	struct analysis *a;
+	struct rows r;
+	struct err e = { 0 };
+	struct trace *t;
+	size_t at;
+
+	begin(&f, 2000, true);
+	at = f.blocks[1].offset + f.blocks[1].bytes - 20;
+	f.bytes[at] ^= 4;
+	write_file(&f, f.bytes, f.cnt);
+	assert_int_equal(trace_open(&t, f.path, &e), 0);
+	assert_int_equal(analysis_open(&a, t, &e), 0);
+	rows_sql(&r, a, "SELECT is_complete('all', 0, 4e9), (SELECT count(*) FROM damages), "
+			"(SELECT count(*) FROM switches) = (SELECT count(*) FROM switches "
+			"WHERE cpu >= 0), (SELECT count(*) FROM damages)");
+	assert_int_equal(rows_int(&r, 0, 0), 0);
+	assert_int_equal(rows_int(&r, 0, 1), 1);
+	assert_int_equal(rows_int(&r, 0, 2), 1);
+	assert_int_equal(rows_int(&r, 0, 3), 1);
+	rows_done(&r);
+	analysis_close(a);
+	trace_close(t);
+	end(&f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_lying_blocks_do_no_harm),
 		cmocka_unit_test(test_promised_events_cost_no_memory),
 		cmocka_unit_test(test_verify_finds_what_opening_left_unread),
+		cmocka_unit_test(test_sql_knows_of_damage_before_its_first_row),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
