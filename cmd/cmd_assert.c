@@ -17,7 +17,7 @@
 
 #define RULES_MAX_BYTES (1 << 20)
 #define COLUMN_CNT 12
-#define EXIT_NO_VERDICT EXIT_USAGE /* as after wrong rules: nothing failed, nothing is known */
+#define EXIT_INDETERMINATE 3 /* no rule failed, and not all are decided */
 
 enum assert_format { AS_ROWS, AS_JUNIT, AS_GITHUB };
 
@@ -337,7 +337,7 @@ static int tell(struct assertion *a)
 	free(results);
 	return c			   ? c :
 	       cnts[VERDICT_FAIL]	   ? EXIT_FAILED :
-	       cnts[VERDICT_INDETERMINATE] ? EXIT_NO_VERDICT : 0;
+	       cnts[VERDICT_INDETERMINATE] ? EXIT_INDETERMINATE : 0;
 }
 
 /* ---- the command ---- */
@@ -446,7 +446,7 @@ const struct opts_command assert_opts = {
 		"  sql: SELECT pid FROM processes WHERE uid = 0\n"
 		"The limit holds for each row that is picked; sql must find no row. A figure\n"
 		"that is not complete never passes: it is INDETERMINATE, unless it is too large\n"
-		"already.\n",
+		"already. Exit status: 0 pass, 1 fail, 2 wrong rules, 3 indeterminate.\n",
 	.options = options,
 	.examples = "  ebpfrec assert rules.txt\n"
 		    "  ebpfrec assert a.ebpfrec b.ebpfrec --format junit rules.txt > assert.xml\n"

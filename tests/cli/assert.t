@@ -1,7 +1,7 @@
 # Rules, and what becomes of them. golden.ebpfrec lost switches in 2 .. 2.5 s: cc1 ran 1.5 s, and its second second is complete.
 
 $ printf '%s\n' '# a remark' '' 'cpu --from 1s --until 2s --by comm comm=cc1 util_pct <= 100%' "  cpu --from 1s --until 2s comm='cc*' oncpu_ms>=1000" 'io sum:bytes <= 640KiB' 'if-any: io comm=nobody ios < 5' 'sql: SELECT 1 WHERE 0' >rules; ebpfrec assert -i golden.ebpfrec rules
-? 2
+? 3
 1> VERDICT        FIGURE   LIMIT       RULE
 1> PASS           100.0 %  <= 100.0 %  cpu --from 1s --until 2s --by comm comm=cc1 util_pct <= 100%
 1> PASS           1,000    >= 1,000    cpu --from 1s --until 2s comm='cc*' oncpu_ms>=1000
@@ -45,7 +45,7 @@ $ for s in 1200ms 1400ms 1600ms; do ebpfrec cut -i golden.ebpfrec --from 1s --un
 1> 2 pass, 1 fail, 0 indeterminate
 
 $ gen_golden damaged.ebpfrec damaged; printf '%s\n' 'cpu comm=cc1 oncpu_ns < 10s' 'every: alloc rows > 0' 'io ios < 11' 'io ios < 2' >rules; ebpfrec assert part-1200ms damaged.ebpfrec part-1400ms rules 2>/dev/null
-? 2
+? 3
 1> VERDICT        FIGURE  LIMIT     RULE
 1> INDETERMINATE  400 ms  < 10.0 s  cpu comm=cc1 oncpu_ns < 10s
 1> INDETERMINATE  6       > 0       every: alloc rows > 0
@@ -210,7 +210,7 @@ $ ebpfrec assert
 2> Try 'ebpfrec assert --help'.
 
 $ ebpfrec assert -i nothing.ebpfrec --rule 'cpu util_pct < 5'
-? 2
+? 3
 1> VERDICT        FIGURE  LIMIT    RULE
 1> INDETERMINATE  -       < 5.0 %  cpu util_pct < 5
 1>
@@ -221,7 +221,7 @@ $ ebpfrec assert -i nothing.ebpfrec --rule 'cpu util_pct < 5'
 
 # A phase, which no mark begins here; and one of a trace that a mark divides.
 $ ebpfrec assert -i golden.ebpfrec --rule 'cpu mark:nomark --by comm comm=cc1 util_pct < 5'
-? 2
+? 3
 1> VERDICT        FIGURE  LIMIT    RULE
 1> INDETERMINATE  -       < 5.0 %  cpu mark:nomark --by comm comm=cc1 util_pct < 5
 1>
@@ -230,7 +230,7 @@ $ ebpfrec assert -i golden.ebpfrec --rule 'cpu mark:nomark --by comm comm=cc1 ut
 1> 0 pass, 0 fail, 1 indeterminate
 
 $ ebpfrec assert -i golden.ebpfrec --rule 'cpu --phases phase=[[]start] comm=cc1 oncpu_ms > 5' --rule 'sched comm=cc1 wait_p99_ns > 5s'
-? 2
+? 3
 1> VERDICT        FIGURE  LIMIT     RULE
 1> INDETERMINATE  1,500   > 5       cpu --phases phase=[[]start] comm=cc1 oncpu_ms > 5
 1> INDETERMINATE  -       > 5.00 s  sched comm=cc1 wait_p99_ns > 5s
