@@ -33,7 +33,7 @@ status=0
 # What a user's environment might change.
 export LC_ALL=C TZ=UTC PATH="$dir/bin:$PATH"
 unset COLUMNS EBPFREC_TRACE
-export README=$top/README.md
+export README=$top/README.md RECORD_SH=$top/.github/actions/record/record.sh
 mkdir -p "$dir/bin" "$dir/run"
 ln -s "$EBPFREC" "$dir/bin/ebpfrec"
 export PYTHONDONTWRITEBYTECODE=1
