@@ -24,7 +24,8 @@
 #define COLUMNS_MAX 16
 #define LABEL_BYTES 1024
 #define LABELS_BYTES (2 * LABEL_BYTES + 256)
-#define OTHER "[other]" /* in brackets: a process may be named other */
+#define OTHER "[other]"
+#define NAMED_OTHER "\\x5bother]" /* a process of that name */
 #define LABEL_OTHER SIZE_MAX
 #define PROGRAM "program" /* the section of what the caller puts */
 #define WORTH_BYTES (1u << 20) /* in a window, to get a label later than at first */
@@ -188,6 +189,8 @@ static size_t make_labels(struct metrics *m, const struct value *row, char *to)
 			for (unsigned int k = 0; k < REPORT_BY_CNT; k++)
 				if (m->by == 1u << k)
 					name = report_key_name((enum report_by)k);
+			if (!strcmp(safe, OTHER))
+				strcpy(safe, NAMED_OTHER);
 			who = find_label(m, &m->who, safe, is_large(m, row));
 			text = who == LABEL_OTHER ? OTHER : safe;
 		} else if (!strcmp(name, "device")) {

@@ -128,11 +128,14 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 	unsigned int cells;
 
 	/* Writes from dst[1] on, so that there is room for a quote that turns out to be needed. */
-	if (n && strchr("=+-@", src[0]) && src[0])
+	/*
+	 * Also before an apostrophe: readers remove one from each string that begins with one.
+	 * ClickHouse, among others, takes apostrophes around a cell for quotes.
+	 */
+	if (n && src[0] && strchr("=+-@'", src[0])) {
 		dst[o++] = '\'';
-	/* ClickHouse, among others, takes apostrophes around a cell for quotes. */
-	if (n && (o > 1 || src[0] == '\''))
 		quote = true;
+	}
 	for (size_t i = 0; i < n;) {
 		if (src[i] == '"') {
 			dst[o++] = '"';

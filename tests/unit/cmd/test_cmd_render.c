@@ -154,8 +154,10 @@ static void test_textsafe_quotes_csv_and_stops_formulas(void **state)
 	assert_csv("@SUM(A1)", "\"'@SUM(A1)\"");
 	assert_csv("\t=1", "\\x09=1");
 	assert_csv("\r=1", "\\x0d=1");
-	/* apostrophes are quotes to some readers */
-	assert_csv("'a' b", "\"'a' b\"");
+	/* two strings never become one */
+	assert_csv("'=1+1", "\"''=1+1\"");
+	assert_csv("'a' b", "\"''a' b\"");
+	assert_csv("'", "\"''\"");
 	assert_csv("it's", "it's");
 	assert_csv("=HYPERLINK(\"x\",1)", "\"'=HYPERLINK(\"\"x\"\",1)\"");
 	assert_csv("two\nlines", "two\\x0alines");

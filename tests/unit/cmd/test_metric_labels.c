@@ -99,6 +99,21 @@ static void test_metrics_do_not_call_the_rest_other(void **state)
 	metrics_free(m);
 }
 
+static void test_metrics_keep_a_process_named_other_apart(void **state)
+{
+	struct metrics *m = metrics_new(0, TOP);
+	struct value row[4] = { value_int(0), value_text("[other]"), value_int(S), value_int(7) };
+
+	count(m, S, 0, 0, S);
+	m->is_first = true;
+	assert_int_equal(on_row(m, row), 0);
+	m->is_first = false;
+	count(m, 2 * S, 0, TOP + 1, S / 4);
+	assert_int_equal(switches(m, "\\\\x5bother]"), 7);
+	assert_int_equal(switches(m, "[other]"), 1);
+	metrics_free(m);
+}
+
 /* However many names there are: the largest are shown, and labels and series are bounded. */
 static void test_metrics_forget_labels_of_long_ago(void **state)
 {
@@ -126,6 +141,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_metrics_give_idle_labels_to_the_large),
 		cmocka_unit_test(test_metrics_do_not_call_the_rest_other),
+		cmocka_unit_test(test_metrics_keep_a_process_named_other_apart),
 		cmocka_unit_test(test_metrics_forget_labels_of_long_ago),
 	};
 
