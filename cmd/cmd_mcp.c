@@ -7,9 +7,12 @@
  * options. What the command prints is the answer, cut to a size, with what was left out and whether
  * the data is complete.
  */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #ifdef EBPFREC_JSON
@@ -25,6 +28,12 @@
 
 struct mcp {
 	const char *dir;
+	/* input that was read and not handled: from .. end of room */
+	char *in;
+	size_t from, end, room;
+	bool is_over;
+	/* of the request that is being answered */
+	const void *id, *progress; /* json_t; progress: its token, or NULL */
 };
 
 #ifndef EBPFREC_JSON
@@ -40,6 +49,7 @@ static int run(void *job)
 #define BYTES_MAX (1 << 20)
 #define ARGC_MAX 80
 #define ROWS_DEFAULT "20"
+#define SQL_SECONDS 10
 #define PROTOCOL "2025-06-18"
 
 enum json_rpc { NOT_JSON = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601, NOT_VALID = -32602 };
@@ -96,8 +106,10 @@ static const struct tool {
 	  { "sql", "--schema" }, "", "[table]", false, "ask one table" },
 	{ "sql",
 	  "Rows of one SQL statement (SQLite's dialect, read only) as CSV. Times are ns from the "
-	  "trace's start.",
-	  { "sql", "--format=csv" }, "", "statement", true, "add LIMIT and OFFSET, or group rows" },
+	  "trace's start. Ends after 10 s, 256 MiB of memory or 1 GiB of temporary file, unless "
+	  "more is asked for.",
+	  { "sql", "--format=csv" }, "", "statement,[max_seconds],[max_memory_mib],[max_temp_mib]",
+	  true, "add LIMIT and OFFSET, or group rows" },
 	{ "diff", "What changed from traces a to traces b, beyond noise. Several of each tell "
 	  "more.",
 	  { "diff", "--workload" }, "from,until", "a,b", false, "" },
@@ -119,7 +131,7 @@ struct question {
 	char *owned[ARGC_MAX];
 	unsigned int argc, owned_cnt;
 	const char *path; /* of its trace */
-	char error[200];
+	char error[400];
 };
 
 static bool add(struct question *q, char *arg)
@@ -230,11 +242,44 @@ static bool add_operands(struct question *q)
 	return !*q->error && (!text || (add(q, strdup("--")) && add(q, strdup(text))));
 }
 
+/* The arguments of a tool, with commas; those in brackets may be missing. */
+static const char *known_arguments(const struct tool *t)
+{
+	return say_format("%s%s%s%s%smax_bytes", t->of_trace ? "trace," : "", t->needs,
+			  *t->needs ? "," : "", t->takes, *t->takes ? "," : "");
+}
+
+static bool is_known(const char *list, const char *name)
+{
+	char brackets[40];
+
+	snprintf(brackets, sizeof(brackets), "[%.36s]", name);
+	return takes(list, name) || takes(list, brackets);
+}
+
+static bool check_arguments(struct question *q)
+{
+	const char *known = known_arguments(q->tool), *name;
+	json_t *v;
+
+	json_object_foreach((json_t *)q->args, name, v) {
+		if (is_known(known, name))
+			continue;
+		snprintf(q->error, sizeof(q->error), "unknown argument '%.40s'; there are %s",
+			 say_text(name), known);
+		return false;
+	}
+	return true;
+}
+
 /* False: error says why. */
 static bool make_command(struct question *q)
 {
 	char buf[32];
 	const char *view = text_of(q->args, "view", buf);
+
+	if (!check_arguments(q))
+		return false;
 
 	for (const char *const *arg = q->tool->argv; *arg; arg++) {
 		bool is_view = !strcmp(*arg, "VIEW");
@@ -255,13 +300,17 @@ static bool make_command(struct question *q)
 
 /* ---- in the process that answers ---- */
 
-/* All of the trace is read for damage first, which shows in no other way. */
-static void say_complete(const char *path)
+/*
+ * All of the trace is read for damage first, which shows in no other way. is_sql: the index is
+ * made, too, which takes long only once.
+ */
+static void say_complete(const char *path, bool is_sql)
 {
 	struct input in = { .path = path, .quick = true };
 	char missing[400];
-	int c = input_open(&in, false) ?: input_open_analysis(&in);
+	int c = input_open(&in, false);
 
+	c = c ? c : is_sql ? input_analysis(&in) : input_open_analysis(&in);
 	if (!c)
 		input_verify(&in, true, trace_start_ns(in.trace), trace_end_ns(in.trace));
 	if (!c)
@@ -308,6 +357,36 @@ static int serve_page(void *ctx)
 						NULL });
 }
 
+static bool is_sql(const struct question *q)
+{
+	return !strcmp(q->tool->name, "sql");
+}
+
+/* A number among the arguments, at least 1 and at most max. */
+static uint64_t limit_of(const struct question *q, const char *name, uint64_t unless, uint64_t max)
+{
+	char buf[32];
+	const char *text = text_of(q->args, name, buf);
+	uint64_t v = text ? strtoull(text, NULL, 10) : unless;
+
+	return v < 1 ? 1 : v > max ? max : v;
+}
+
+/* For the rest of this process: SQLite reports memory and file space that it does not get. */
+static void limit_statement(const struct question *q)
+{
+	struct rlimit l;
+
+	l.rlim_cur = l.rlim_max = limit_of(q, "max_memory_mib", 256, 1 << 20) << 20;
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+	setrlimit(RLIMIT_DATA, &l);
+#endif
+	l.rlim_cur = l.rlim_max = limit_of(q, "max_temp_mib", 1024, 1 << 20) << 20;
+	signal(SIGXFSZ, SIG_IGN);
+	setrlimit(RLIMIT_FSIZE, &l);
+	alarm((unsigned int)limit_of(q, "max_seconds", SQL_SECONDS, ANSWER_SECONDS));
+}
+
 static int answer(void *ctx)
 {
 	struct question *q = ctx;
@@ -319,12 +398,14 @@ static int answer(void *ctx)
 		c = answer_window(q);
 		fflush(stdout);
 		if (!c)
-			say_complete(q->path);
+			say_complete(q->path, false);
 		return c;
 	}
 	/* first, since an answer may be ended */
-	if (!strcmp(q->tool->name, "sql"))
-		say_complete(q->path);
+	if (is_sql(q)) {
+		say_complete(q->path, true);
+		limit_statement(q);
+	}
 	c = opts_run(!strcmp(q->argv[0], "report") ? &report_opts :
 		     !strcmp(q->argv[0], "sql")	   ? &sql_opts : &diff_opts, q->argv);
 	fflush(stdout);
@@ -335,7 +416,7 @@ static int answer_complete(void *ctx)
 {
 	const struct question *q = ctx;
 
-	say_complete(q->path);
+	say_complete(q->path, false);
 	return 0;
 }
 
@@ -370,20 +451,27 @@ static const char *remarks(const struct question *q, const struct answer_text *a
 			  is_cut && strcmp(limit, "0") ? ")\n" : "");
 }
 
+/* The bytes of the lines that fit into that many. */
+static size_t whole_lines(const struct answer_text *a, size_t bytes)
+{
+	while (bytes < a->out_bytes && bytes && a->out[bytes - 1] != '\n')
+		bytes--;
+	return bytes < a->out_bytes ? bytes : a->out_bytes;
+}
+
 /* The text of an answer, with so many bytes of what the command printed. malloc'ed, or NULL. */
 static char *write_text(const struct question *q, const struct answer_text *a, size_t bytes)
 {
-	const char *why = a->is_late ? "(ended after 60 s: ask less)\n" :
+	const char *why = a->is_late && is_sql(q) ?
+				  "(ended: it took too long; ask less, or give max_seconds)\n" :
+			  a->is_late ? "(ended after 60 s: ask less)\n" :
 			  a->is_long ? "(ended: the answer has more than 2 MiB)\n" :
 			  a->status < 0 ? "(the process that answers has ended)\n" : "";
 	size_t all = count_lines(a->out, a->out_bytes), shown;
 	char *text;
 	int n;
 
-	while (bytes < a->out_bytes && bytes && a->out[bytes - 1] != '\n')
-		bytes--;
-	if (bytes > a->out_bytes)
-		bytes = a->out_bytes;
+	bytes = whole_lines(a, bytes);
 	shown = count_lines(a->out, bytes);
 	if (shown < all)
 		n = asprintf(&text, "%.*s%s%s%s(%zu of %zu lines are left out; %s%sor a larger "
@@ -406,13 +494,19 @@ static json_t *result_of_text(const char *text, bool is_error)
 			 "isError", is_error);
 }
 
+static void no_tick(void *ctx, unsigned int seconds)
+{
+}
+
 /* The rows of a view were ended before it could say what is missing. */
 static void add_completeness(struct question *q, struct answer_text *a)
 {
 	struct answer_text b;
 	char *notes;
 
-	if (answer_make(&b, answer_complete, q))
+	const struct answer_watch watch = { .fd = -1, .tick = no_tick };
+
+	if (answer_make(&b, answer_complete, q, &watch))
 		return;
 	if (asprintf(&notes, "%s%s", b.notes, a->notes) >= 0) {
 		free(a->notes);
@@ -449,6 +543,67 @@ static size_t size_of(const json_t *result)
 	return json_dumpb(result, NULL, 0, JSON_COMPACT) + 64;
 }
 
+/* The next cell of a line of CSV: a number, a text, or null. */
+static json_t *next_cell(const char **at, const char *end)
+{
+	const char *s = *at;
+	size_t n = 0;
+	char *text, *stop;
+	json_t *v = NULL;
+
+	text = malloc((size_t)(end - s) + 1);
+	if (!text)
+		return NULL;
+	if (s < end && *s == '"') {
+		for (s++; s < end && (*s != '"' || (s + 1 < end && s[1] == '"')); s++) {
+			s += *s == '"';
+			text[n++] = *s;
+		}
+		s++;
+		/* the escape of formulas (ebpfrec(1), csv) */
+		v = *text == '\'' && n ? json_stringn(text + 1, n - 1) : json_stringn(text, n);
+	} else {
+		for (; s < end && *s != ','; s++)
+			text[n++] = *s;
+		text[n] = '\0';
+		errno = 0;
+		if (!n)
+			v = json_null();
+		else if (text[strspn(text, "-0123456789")])
+			v = strspn(text, "-0123456789.e+") == n && (strtod(text, &stop), !*stop) ?
+				    json_real(strtod(text, NULL)) : json_stringn(text, n);
+		else
+			v = (strtoll(text, &stop, 10), !*stop && !errno) ?
+				    json_integer(strtoll(text, NULL, 10)) : json_stringn(text, n);
+	}
+	free(text);
+	*at = s < end ? s + 1 : end;
+	return v;
+}
+
+/* Columns and rows of the first bytes of an answer in CSV, and its remarks. */
+static json_t *structured_of(const struct answer_text *a, size_t bytes)
+{
+	json_t *columns = NULL, *rows = json_array(), *row;
+	const char *at = a->out, *end;
+
+	while (at < a->out + bytes && (end = memchr(at, '\n', bytes - (size_t)(at - a->out)))) {
+		row = json_array();
+		while (at < end)
+			json_array_append_new(row, next_cell(&at, end));
+		if (end > a->out && end[-1] == ',')
+			json_array_append_new(row, json_null());
+		at = end + 1;
+		if (columns)
+			json_array_append_new(rows, row);
+		else
+			columns = row;
+	}
+	return json_pack("{s:o, s:o, s:b, s:s}", "columns", columns ? columns : json_array(),
+			 "rows", rows, "isComplete", !strstr(a->notes, "ncomplete") &&
+			 !strstr(a->notes, "INCOMPLETE"), "notes", a->notes);
+}
+
 /* Leaves out lines until the message fits. */
 static json_t *result_of(const struct question *q, struct answer_text *a, size_t max)
 {
@@ -463,15 +618,119 @@ static json_t *result_of(const struct question *q, struct answer_text *a, size_t
 		text = write_text(q, a, bytes);
 		result = result_of_text(text ? text : "(out of memory)", is_error);
 		free(text);
+		if (!is_error && (is_sql(q) || !strcmp(q->tool->name, "view")))
+			json_object_set_new(result, "structuredContent",
+					    structured_of(a, whole_lines(a, bytes)));
 		size = size_of(result);
 		if (size <= max || !bytes)
 			return result;
 		json_decref(result);
-		bytes = bytes > size - max ? bytes - (size - max) : 0;
+		/* a row may be there twice */
+		if (bytes > a->out_bytes)
+			bytes = a->out_bytes;
+		bytes = bytes > (size - max) / 2 + 1 ? bytes - (size - max) / 2 - 1 : 0;
 	} while (true);
 }
 
-static json_t *call(const struct mcp *m, const json_t *params)
+static void send_message(json_t *message)
+{
+	char *text = json_dumps(message, JSON_COMPACT);
+
+	if (text)
+		printf("%s\n", text);
+	fflush(stdout);
+	free(text);
+	json_decref(message);
+}
+
+/* ---- input, which may come while an answer is made ---- */
+
+/* Appends what there is to read. False: end of input, an error, or no memory. */
+static bool read_input(struct mcp *m)
+{
+	ssize_t n;
+	char *p;
+
+	if (m->from) {
+		memmove(m->in, m->in + m->from, m->end - m->from);
+		m->end -= m->from;
+		m->from = 0;
+	}
+	if (m->room - m->end < 4096) {
+		p = realloc(m->in, m->room * 2 + 8192);
+		if (!p)
+			return false;
+		m->in = p;
+		m->room = m->room * 2 + 8192;
+	}
+	do
+		n = read(STDIN_FILENO, m->in + m->end, m->room - m->end);
+	while (n < 0 && errno == EINTR);
+	m->is_over = n <= 0;
+	m->end += n > 0 ? (size_t)n : 0;
+	return n > 0;
+}
+
+static json_t *parse_message(const char *line, size_t n)
+{
+	return json_loadb(line, n, JSON_ALLOW_NUL, NULL);
+}
+
+/* A ping is answered, and the request may be cancelled; all else waits. True: answered. */
+static bool take_early(struct mcp *m, const json_t *message, bool *ret_cancelled)
+{
+	const char *method = json_string_value(json_object_get(message, "method"));
+	json_t *id = json_object_get(message, "id");
+
+	if (method && !strcmp(method, "notifications/cancelled")) {
+		*ret_cancelled |= json_equal(json_object_get(json_object_get(message, "params"),
+							     "requestId"), (json_t *)m->id);
+		return true;
+	}
+	if (!method || strcmp(method, "ping") || !id)
+		return false;
+	send_message(json_pack("{s:s, s:O, s:{}}", "jsonrpc", "2.0", "id", id, "result"));
+	return true;
+}
+
+/* False: the request was cancelled, or the client is gone. */
+static bool on_input(void *ctx)
+{
+	struct mcp *m = ctx;
+	size_t at = 0, n;
+	bool is_cancelled = false;
+	json_t *message;
+	char *end;
+
+	if (!read_input(m))
+		return false;
+	while ((end = memchr(m->in + at, '\n', m->end - at))) {
+		n = (size_t)(end + 1 - (m->in + at));
+		message = parse_message(m->in + at, n);
+		if (message && take_early(m, message, &is_cancelled)) {
+			memmove(m->in + at, end + 1, m->end - at - n);
+			m->end -= n;
+		} else {
+			at += n;
+		}
+		json_decref(message);
+	}
+	return !is_cancelled;
+}
+
+static void on_tick(void *ctx, unsigned int seconds)
+{
+	const struct mcp *m = ctx;
+
+	if (m->progress)
+		send_message(json_pack("{s:s, s:s, s:{s:O, s:i, s:s}}", "jsonrpc", "2.0", "method",
+				       "notifications/progress", "params", "progressToken",
+				       (json_t *)m->progress, "progress", (int)seconds, "message",
+				       "seconds of work"));
+}
+
+/* NULL: there is no such tool; JSON's null: it was cancelled, and nothing is answered. */
+static json_t *call(struct mcp *m, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));
 	const json_t *args = json_object_get(params, "arguments"), *max;
@@ -493,12 +752,16 @@ static json_t *call(const struct mcp *m, const json_t *params)
 	if (!make_command(&q)) {
 		result = result_of_text(*q.error ? q.error : "out of memory", true);
 	} else {
-		r = answer_make(&a, answer, &q);
-		if (!r && is_link(&q))
+		m->progress = json_object_get(json_object_get(params, "_meta"), "progressToken");
+		r = answer_make(&a, answer, &q, &(struct answer_watch){
+			.fd = m->is_over ? -1 : STDIN_FILENO, .input = on_input, .tick = on_tick,
+			.ctx = m });
+		if (!r && is_link(&q) && !a.is_cancelled)
 			add_address(&q, &a);
-		if (!r && a.status < 0 && !strcmp(q.tool->name, "view"))
+		if (!r && a.status < 0 && !a.is_cancelled && !strcmp(q.tool->name, "view"))
 			add_completeness(&q, &a);
-		result = r ? result_of_text(strerror(-r), true) : result_of(&q, &a, bytes);
+		result = r ? result_of_text(strerror(-r), true) :
+			 a.is_cancelled ? json_null() : result_of(&q, &a, bytes);
 		if (!r) {
 			free(a.out);
 			free(a.notes);
@@ -564,7 +827,7 @@ static json_t *initialize(const json_t *params)
 }
 
 /* A result, or NULL with an error's code. */
-static json_t *handle(const struct mcp *m, const char *method, const json_t *params, int *ret_code)
+static json_t *handle(struct mcp *m, const char *method, const json_t *params, int *ret_code)
 {
 	json_t *list, *result;
 
@@ -586,17 +849,6 @@ static json_t *handle(const struct mcp *m, const char *method, const json_t *par
 	return result;
 }
 
-static void send_message(json_t *message)
-{
-	char *text = json_dumps(message, JSON_COMPACT);
-
-	if (text)
-		printf("%s\n", text);
-	fflush(stdout);
-	free(text);
-	json_decref(message);
-}
-
 static void send_error(json_t *id, int code, const char *text)
 {
 	send_message(json_pack("{s:s, s:o, s:{s:i, s:s}}", "jsonrpc", "2.0", "id",
@@ -604,7 +856,24 @@ static void send_error(json_t *id, int code, const char *text)
 			       text));
 }
 
-static void take_message(const struct mcp *m, json_t *message)
+static bool has_nul(const json_t *v)
+{
+	const char *key;
+	json_t *of;
+	size_t i;
+
+	if (json_is_string(v))
+		return strlen(json_string_value(v)) != json_string_length(v);
+	json_object_foreach((json_t *)v, key, of)
+		if (has_nul(of))
+			return true;
+	json_array_foreach(v, i, of)
+		if (has_nul(of))
+			return true;
+	return false;
+}
+
+static void take_message(struct mcp *m, json_t *message)
 {
 	json_t *id = json_object_get(message, "id"), *result;
 	const char *method = json_string_value(json_object_get(message, "method"));
@@ -616,7 +885,14 @@ static void take_message(const struct mcp *m, json_t *message)
 	}
 	if (!id) /* a notification */
 		return;
+	if (has_nul(message)) {
+		send_error(id, NOT_VALID, "a text has the character \\u0000, which none may have");
+		return;
+	}
+	m->id = id;
 	result = handle(m, method, json_object_get(message, "params"), &code);
+	if (json_is_null(result))
+		return;
 	if (result)
 		send_message(json_pack("{s:s, s:O, s:o}", "jsonrpc", "2.0", "id", id, "result",
 				       result));
@@ -628,22 +904,36 @@ static void take_message(const struct mcp *m, json_t *message)
 static int run(void *job)
 {
 	struct mcp *m = job;
-	char *line = NULL;
-	size_t size = 0;
 	json_t *message;
+	char *end, *line;
+	size_t n;
 
 	m->dir = m->dir ? m->dir : ".";
-	while (getline(&line, &size, stdin) > 0 && !ferror(stdout)) {
-		if (!line[strspn(line, " \t\r\n")])
+	while (!ferror(stdout)) {
+		end = m->in ? memchr(m->in + m->from, '\n', m->end - m->from) : NULL;
+		if (!end && !m->is_over) {
+			(void)read_input(m);
 			continue;
-		message = json_loads(line, 0, NULL);
+		}
+		n = end ? (size_t)(end - (m->in + m->from)) : m->end - m->from;
+		if (!end && !n)
+			break;
+		/* a copy: input that comes while it is answered moves the rest */
+		line = strndup(m->in + m->from, n);
+		m->from += n + (end != NULL);
+		if (!line || !line[strspn(line, " \t\r\n")]) {
+			free(line);
+			continue;
+		}
+		message = parse_message(line, strlen(line));
 		if (message)
 			take_message(m, message);
 		else
 			send_error(NULL, NOT_JSON, "a line is a message in JSON");
 		json_decref(message);
+		free(line);
 	}
-	free(line);
+	free(m->in);
 	viewer_end_all();
 	return 0;
 }

@@ -56,19 +56,27 @@ static int take(struct stream *s)
 	return s->n > ANSWER_BYTES_MAX ? -EFBIG : n > 0;
 }
 
-static int read_all(struct stream s[2])
+static int read_all(struct stream s[2], const struct answer_watch *watch)
 {
-	uint64_t end_ns = clock_mono_ns() + ANSWER_SECONDS * UNITS_NS_PER_S, now_ns;
+	uint64_t start_ns = clock_mono_ns(), end_ns = start_ns + ANSWER_SECONDS * UNITS_NS_PER_S;
+	unsigned int ticks = 0, seconds;
 	int r = 1;
 
 	while (s[0].fd >= 0 || s[1].fd >= 0) {
-		struct pollfd p[2] = { { s[0].fd, POLLIN, 0 }, { s[1].fd, POLLIN, 0 } };
+		struct pollfd p[3] = { { s[0].fd, POLLIN, 0 }, { s[1].fd, POLLIN, 0 },
+				       { watch->fd, POLLIN, 0 } };
+		uint64_t now_ns = clock_mono_ns();
 
-		now_ns = clock_mono_ns();
 		if (now_ns >= end_ns)
 			return -ETIME;
-		if (poll(p, 2, (int)((end_ns - now_ns) / 1000000) + 1) < 0 && errno != EINTR)
+		seconds = (unsigned int)((now_ns - start_ns) / UNITS_NS_PER_S);
+		if (seconds > ticks)
+			watch->tick(watch->ctx, ticks = seconds);
+		now_ns = start_ns + (ticks + 1) * UNITS_NS_PER_S - now_ns;
+		if (poll(p, 3, (int)(now_ns / 1000000) + 1) < 0 && errno != EINTR)
 			return -errno;
+		if (p[2].revents && !watch->input(watch->ctx))
+			return -ECANCELED;
 		for (int i = 0; i < 2; i++) {
 			r = p[i].revents ? take(&s[i]) : 1;
 			if (r < 0)
@@ -82,7 +90,8 @@ static int read_all(struct stream s[2])
 	return 0;
 }
 
-int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx)
+int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx,
+		const struct answer_watch *watch)
 {
 	struct stream s[2] = { { .fd = -1 }, { .fd = -1 } };
 	int out[2], notes[2], r, status = 0;
@@ -108,7 +117,7 @@ int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx)
 	s[0].text = calloc(1, 1);
 	s[1].text = calloc(1, 1);
 	if (!r)
-		r = s[0].text && s[1].text ? read_all(s) : -ENOMEM;
+		r = s[0].text && s[1].text ? read_all(s, watch) : -ENOMEM;
 	if (pid > 0 && r)
 		kill(pid, SIGKILL);
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -116,13 +125,15 @@ int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx)
 	for (int i = 0; i < 2; i++)
 		if (s[i].fd >= 0)
 			close(s[i].fd);
-	if (r && r != -ETIME && r != -EFBIG) {
+	if (r && r != -ETIME && r != -EFBIG && r != -ECANCELED) {
 		free(s[0].text);
 		free(s[1].text);
 		return r;
 	}
 	*ret = (struct answer_text){ .out = s[0].text, .notes = s[1].text, .out_bytes = s[0].n,
 				     .status = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-				     .is_late = r == -ETIME, .is_long = r == -EFBIG };
+				     .is_late = r == -ETIME || (WIFSIGNALED(status) &&
+								WTERMSIG(status) == SIGALRM),
+				     .is_long = r == -EFBIG, .is_cancelled = r == -ECANCELED };
 	return 0;
 }

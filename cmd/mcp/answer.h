@@ -15,10 +15,23 @@ struct answer_text {
 	size_t out_bytes;
 	int status; /* the command's exit status; -1: it was ended */
 	bool is_late, is_long; /* it took too long; it printed more than ANSWER_BYTES_MAX */
+	bool is_cancelled; /* input() asked for the end */
+};
+
+/* What happens while an answer is made. */
+struct answer_watch {
+	int fd; /* input() is called when it can be read; -1: never */
+	bool (*input)(void *ctx); /* false: end the process that answers */
+	void (*tick)(void *ctx, unsigned int seconds); /* about once a second */
+	void *ctx;
 };
 
 #define ANSWER_SECONDS 60
 #define ANSWER_BYTES_MAX (2u << 20)
 
-/* one() runs in the process that answers, and returns the exit status. */
-int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx);
+/*
+ * one() runs in the process that answers, and returns the exit status. If SIGALRM ends that
+ * process, the answer is late.
+ */
+int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx,
+		const struct answer_watch *watch);

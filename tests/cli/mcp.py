@@ -89,7 +89,57 @@ check("nor is a value", bad and "no process '--db=x'" in text, text)
 text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", limit=1)
 check("rows beyond the limit are spoken of", not bad and "there may be more rows than the limit, 1" in text, text)
 text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", db="x", follow="1s")
-check("options that are no tool's are not taken", not bad, text)
+check("an unknown argument is refused, with the known ones", bad and "'db'" in text and "trace,view,from," in text and "max_bytes" in text, text)
+reply, _ = ask("tools/call", name="view", arguments={"trace": "golden.ebpfrec", "view": "cpu", "from": "1s", "until": "2s"})
+content = reply["result"]["structuredContent"]
+row = dict(zip(content["columns"], content["rows"][0]))
+check("rows come structured, too", content["isComplete"] and row["comm"] == "cc1" and row["oncpu_ns"] == 1000000000, content)
+values = "SELECT '=1' AS a, '''=1' AS b, '' AS c, NULL AS d, 0.5 AS e, 'x,\"y' AS f, NULL AS g"
+reply, _ = ask("tools/call", name="sql", arguments={"trace": "golden.ebpfrec", "statement": values})
+content = reply["result"]["structuredContent"]
+check("as the values they are", content["rows"] == [["=1", "'=1", "", None, 0.5, 'x,"y', None]] and not content["isComplete"], content)
+check("a text with NUL is refused, with the id", ask("tools/call", name="sql", arguments={"trace": "a\0b"})[0]["error"]["code"] == -32602)
+
+# while a statement runs: a ping is answered, progress is sent, and the statement can be cancelled; what it may use is limited
+FOREVER = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT max(n) FROM c"
+
+
+def start(statement, **args):
+    global count
+    count += 1
+    send(json.dumps({"jsonrpc": "2.0", "id": count, "method": "tools/call", "params": {"name": "sql", "_meta": {"progressToken": "p"},
+                     "arguments": dict(args, trace="golden.ebpfrec", statement=statement)}}))
+    return count
+
+
+def receive():
+    """the next message that is no progress"""
+    message = {"method": ""}
+    while "method" in message:
+        message = json.loads(SERVER.stdout.readline())
+    return message
+
+
+running = start(FOREVER)
+progress = json.loads(SERVER.stdout.readline())
+check("progress is sent", progress.get("method") == "notifications/progress" and progress["params"]["progressToken"] == "p", progress)
+send(json.dumps({"jsonrpc": "2.0", "id": "early", "method": "ping"}))
+send(json.dumps({"jsonrpc": "2.0", "id": "queued", "method": "tools/list"}))
+seen = receive()
+check("a ping is answered while a statement runs", seen["id"] == "early", seen)
+send(json.dumps({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": running}}))
+seen = receive()
+check("a cancelled statement has no answer, and what was asked meanwhile has", seen["id"] == "queued", seen)
+text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=FOREVER, max_seconds=1)
+check("a statement that takes too long is ended", bad and "max_seconds" in text, text)
+large = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 400) SELECT length(group_concat(printf('%1000000d', n))) FROM c"
+text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large)
+check("or that takes too much memory", bad and "out of memory" in text, text)
+text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large, max_memory_mib=2000, max_seconds=60)
+check("unless that is asked for", not bad and "400000399" in text, text)
+large = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 50) SELECT n FROM c ORDER BY printf('%1000000d', n) LIMIT 60"
+text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large, max_temp_mib=10, max_seconds=60)
+check("or too much temporary space", bad, text)
 
 text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", workload=True)
 check("a flag may be true", not bad and re.findall(r"(?m)^\d+,", text) == ["200,", "100,"], text)
