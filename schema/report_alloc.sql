@@ -37,14 +37,16 @@
 -- complete: levels count from the trace's start, so an interval without the source makes all later
 -- windows incomplete.
 -- [irq] is memory that interrupts allocated. [unknown] frees memory from before the trace.
--- Threads: rss and vm belong to a process and have no tid. So does what a process held of the heap when it ended: where the
--- question is about threads, how much of it was a thread's is not known, and the levels are empty from then on.
+-- Threads: rss and vm belong to a process and have no tid. So does what a process held of the heap when it ended:
+-- where the question is about threads, how much of it was a thread's is not known, and the levels are empty from then
+-- on.
 SELECT $t
        $keys
        u.source AS source, u.allocs AS allocs, u.frees AS frees,
        u.alloc_bytes AS alloc_bytes, u.free_bytes AS free_bytes, iif(gone.by_exit, NULL, u.net_bytes) AS net_bytes,
        iif(gone.by_exit AND p.end_ns <= u.t_ns, NULL, u.peak_bytes) AS peak_bytes,
-       iif(gone.by_exit AND p.end_ns <= u.t_ns, NULL, u.peak_ns) AS peak_ns, iif(gone.by_exit, NULL, u.now_bytes) AS now_bytes,
+       iif(gone.by_exit AND p.end_ns <= u.t_ns, NULL, u.peak_ns) AS peak_ns,
+       iif(gone.by_exit, NULL, u.now_bytes) AS now_bytes,
        iif(gone.by_exit, NULL, u.exit_bytes) AS exit_bytes, u.lost_frees AS lost_frees,
        view_complete(u.t_ns, u.t_end_ns, u.source) AS complete,
        view_lost(u.t_ns, u.t_end_ns, u.source) AS lost_events

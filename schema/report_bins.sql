@@ -14,12 +14,14 @@
 --
 -- `report bins --every DUR --follow` gives them; `export --to clickhouse --every DUR` sends those of --align.
 -- Three kinds of rows: CPU and memory of a name; its requests by device and operation, with one more row
--- per step of their latency, from lat_low_ns on; and one row without a name, of the machine. Counts and times can be added up over names,
--- bins and hosts, so that histograms merge by adding lat_ios; of the columns with peak or max the greatest counts. bin_ns is the part of the bin that was recorded. Memory of a name is in
--- the first bin, and in bins in which it changed. :continues is 1 if bins before these were asked for.
+-- per step of their latency, from lat_low_ns on; and one row without a name, of the machine. Counts and times can be
+-- added up over names, bins and hosts, so that histograms merge by adding lat_ios; of the columns with peak or max the
+-- greatest counts. bin_ns is the part of the bin that was recorded. Memory of a name is in the first bin, and in bins
+-- in which it changed. :continues is 1 if bins before these were asked for.
 SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
        sum(running_ns) AS running_ns, sum(runnable_ns) AS runnable_ns, sum(preempted_ns) AS preempted_ns,
-       sum(throttled_ns) AS throttled_ns, sum(disk_ns) AS disk_ns, sum(uninterruptible_ns) AS uninterruptible_ns, sum(unknown_ns) AS unknown_ns,
+       sum(throttled_ns) AS throttled_ns, sum(disk_ns) AS disk_ns, sum(uninterruptible_ns) AS uninterruptible_ns,
+       sum(unknown_ns) AS unknown_ns,
        max(rss_bytes) AS rss_bytes, max(rss_peak_bytes) AS rss_peak_bytes,
        sum(rss_grown_bytes) AS rss_grown_bytes, sum(slab_alloc_bytes) AS slab_alloc_bytes,
        sum(page_alloc_bytes) AS page_alloc_bytes, sum(heap_alloc_bytes) AS heap_alloc_bytes,
@@ -27,7 +29,8 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
        sum(ios) AS ios, sum(io_bytes) AS io_bytes, sum(lat_sum_ns) AS lat_sum_ns, max(lat_max_ns) AS lat_max_ns,
        sum(lat_ios) AS lat_ios, max(cpus) AS cpus, sum(lost_events) AS lost_events, min(complete) AS complete
   FROM (SELECT t_ns, span_ns, name, NULL AS device, NULL AS op, NULL AS lat_low_ns,
-               running_ns, runnable_ns, preempted_ns, throttled_ns, iif(was_recorded('block'), disk_ns, NULL) AS disk_ns, uninterruptible_ns,
+               running_ns, runnable_ns, preempted_ns, throttled_ns,
+               iif(was_recorded('block'), disk_ns, NULL) AS disk_ns, uninterruptible_ns,
                unknown_ns, NULL AS rss_bytes, NULL AS rss_peak_bytes, NULL AS rss_grown_bytes, NULL AS slab_alloc_bytes,
                NULL AS page_alloc_bytes, NULL AS heap_alloc_bytes, NULL AS spikes, NULL AS spike_max_bytes,
                NULL AS ios, NULL AS io_bytes, NULL AS lat_sum_ns, NULL AS lat_max_ns, NULL AS lat_ios,
@@ -49,11 +52,13 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
         UNION ALL
         SELECT t_ns, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, 1, bytes, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
-          FROM (SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, bytes, task_key(:by, upid) AS name
+          FROM (SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, bytes,
+                       task_key(:by, upid) AS name
                   FROM spikes(:from, :to, 0, 0))
         UNION ALL
         SELECT t_ns, span_ns, name, device_name(dev), op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
-               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ios, bytes, lat_sum_ns, lat_max_ns, NULL, NULL, NULL, NULL
+               NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ios, bytes, lat_sum_ns, lat_max_ns, NULL, NULL, NULL,
+               NULL
           FROM io_usage(:from, :to, :every, :by || ',device,op')
         UNION ALL
         SELECT t_ns, span_ns, name, device_name(dev), op, low_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL,

@@ -6,8 +6,10 @@
 -- times were not measured: kernel_ns and the shares are empty then.
 -- The recorder samples its counters about once a second. A bin gets its share of a sample, and the
 -- maximum over the samples that touch the bin. Events count where their sample ends.
-WITH told AS (SELECT count(*) = 0 AS yes FROM info WHERE key = 'lacks' AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
-h AS (SELECT from_ns, to_ns, sum(cost_ns) AS kernel_ns, sum(read_cnt) AS events FROM hook_stats GROUP BY from_ns, to_ns),
+WITH told AS (SELECT count(*) = 0 AS yes FROM info
+                WHERE key = 'lacks' AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
+h AS (SELECT from_ns, to_ns, sum(cost_ns) AS kernel_ns, sum(read_cnt) AS events FROM hook_stats
+        GROUP BY from_ns, to_ns),
 s AS (SELECT c.*, h.kernel_ns AS kernel_ns, h.events AS events FROM cost AS c LEFT JOIN h USING (from_ns, to_ns)),
 b AS (SELECT u.t_ns AS t_ns, u.span_ns AS span_ns,
 	     sum(window_share(s.user_ns, s.from_ns, s.to_ns, u.t_ns, u.t_end_ns)) AS user_ns,

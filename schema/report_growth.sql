@@ -17,37 +17,47 @@
 -- The result has one row per process and source that grew in the window. Columns:
 --   grown_bytes            the level at the window's end less that at its start
 --   grown_bytes_per_s      slope of the least-squares line through the levels at the ends of up to 64 equal bins
---   linear_pct             coefficient of determination of this line (R2): the part of the variance of the levels that it explains
---   call_site              function or address that allocated, or the kmem_cache or order of the pages; empty for resident memory
+--   linear_pct             coefficient of determination of this line (R2): the part of the variance of the levels that
+--                          it explains
+--   call_site              function or address that allocated, or the kmem_cache or order of the pages; empty for
+--                          resident memory
 --   kept_pct               share of this site's allocations in the window that were not freed by its end
 --   kept_bytes, age_p50_ns their bytes, and their median age at the window's end
 WITH step AS MATERIALIZED (
 	SELECT ns, (:to - :from + ns - 1) / ns AS bins FROM (SELECT max((:to - :from + 63) / 64, 1) AS ns)),
 -- the level above that of the start, from the bin n until before the bin next
 level AS (
-	SELECT u.upid AS upid, u.source AS source, bins, (u.t_ns - :from) / ns AS n, u.net_bytes AS net_bytes, 1.0 * sum(u.net_bytes) OVER grows AS y,
+        SELECT u.upid AS upid, u.source AS source, bins, (u.t_ns - :from) / ns AS n, u.net_bytes AS net_bytes,
+               1.0 * sum(u.net_bytes) OVER grows AS y,
 	       lead((u.t_ns - :from) / ns, 1, bins) OVER grows AS next
 	  FROM step CROSS JOIN alloc_usage(:from, :to, ns, 'process') AS u WHERE u.source <> 'vm' AND u.upid NOT NULL
 	WINDOW grows AS (PARTITION BY u.upid, u.source ORDER BY u.t_ns)),
 sums AS (
-	SELECT upid, source, bins, sum(net_bytes) AS grown_bytes, sum(y * (next - n)) AS y, sum(y * y * (next - n)) AS yy,
+        SELECT upid, source, bins, sum(net_bytes) AS grown_bytes, sum(y * (next - n)) AS y,
+               sum(y * y * (next - n)) AS yy,
 	       sum(y * (next * (next - 1) - n * (n - 1)) / 2) AS xy
 	  FROM level GROUP BY upid, source),
 -- bins squared times the variances of x and y, and their covariance
 line AS (
-	SELECT upid, source, grown_bytes, bins * bins * (bins * bins - 1) / 12.0 AS xx, bins * yy - y * y AS yy, bins * xy - bins * (bins - 1) / 2 * y AS xy
+        SELECT upid, source, grown_bytes, bins * bins * (bins * bins - 1) / 12.0 AS xx, bins * yy - y * y AS yy,
+               bins * xy - bins * (bins - 1) / 2 * y AS xy
 	  FROM sums WHERE grown_bytes > 0),
 made AS (
-	SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site, sum(allocs) AS allocs, sum(allocs - freed) AS kept
+        SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site,
+               sum(allocs) AS allocs, sum(allocs - freed) AS kept
 	  FROM lifetime_usage(:from, :to, 'process') GROUP BY 1, 2, 3),
 site AS MATERIALIZED (
 	SELECT *, row_number() OVER (PARTITION BY upid, source ORDER BY kept_bytes DESC, call_site) AS nth
 	  FROM (SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site,
 	               sum(bytes) AS kept_bytes, percentile(:to - alloc_ns, 50) AS age_p50_ns
-	          FROM allocations(:to) WHERE alloc_ns >= :from AND alloc_ns < :to AND free_ns IS NULL AND thread_in_scope(utid) GROUP BY 1, 2, 3))
+                  FROM allocations(:to)
+                  WHERE alloc_ns >= :from AND alloc_ns < :to AND free_ns IS NULL AND thread_in_scope(utid)
+                  GROUP BY 1, 2, 3))
 SELECT p.pid AS pid, p.comm AS comm, x.source AS source, x.grown_bytes AS grown_bytes,
-       CAST(round(1e9 * x.xy / nullif(x.xx, 0) / step.ns) AS INTEGER) AS grown_bytes_per_s, round(100 * x.xy * x.xy / nullif(x.xx * x.yy, 0), 3) AS linear_pct,
-       s.call_site AS call_site, round(100.0 * m.kept / m.allocs, 3) AS kept_pct, s.kept_bytes AS kept_bytes, s.age_p50_ns AS age_p50_ns,
+       CAST(round(1e9 * x.xy / nullif(x.xx, 0) / step.ns) AS INTEGER) AS grown_bytes_per_s,
+       round(100 * x.xy * x.xy / nullif(x.xx * x.yy, 0), 3) AS linear_pct,
+       s.call_site AS call_site, round(100.0 * m.kept / m.allocs, 3) AS kept_pct, s.kept_bytes AS kept_bytes,
+       s.age_p50_ns AS age_p50_ns,
        view_complete(:from, :to, x.source) AS complete, view_lost(:from, :to, x.source) AS lost_events
   FROM step CROSS JOIN line AS x JOIN processes AS p ON p.upid = x.upid
   LEFT JOIN site AS s ON s.nth = 1 AND s.upid = x.upid AND s.source = x.source

@@ -4,23 +4,25 @@
 --
 -- The result has one row per file, and per process, device, operation and so on where --by names those, too.
 -- Columns, besides those of the keys:
---   file               path of the file (TABLES.md, block_requests); [direct I/O]: of a file that the kernel does not tell;
---                      [metadata]: of a file system, its journal, or a device that a program writes itself; [swap];
---                      [no data]: flushes and discards; [kernel]: other memory of the kernel's; [unknown]: the path was
---                      not recorded
+--   file               path of the file (TABLES.md, block_requests); [direct I/O]: of a file that the kernel does not
+--                      tell; [metadata]: of a file system, its journal, or a device that a program writes itself;
+--                      [swap]; [no data]: flushes and discards; [kernel]: other memory of the kernel's; [unknown]: the
+--                      path was not recorded
 --   the others         as of report io
 SELECT $t
        $cpukeys
        count(*) AS ios, sum(u.bytes) AS bytes,
        round(count(*) * 1e9 / u.span_ns, 3) AS iops, round(sum(u.bytes) * 1e9 / u.span_ns, 3) AS bytes_per_s,
-       percentile(u.latency_ns, 50) AS lat_p50_ns, percentile(u.latency_ns, 99) AS lat_p99_ns, max(u.latency_ns) AS lat_max_ns,
+       percentile(u.latency_ns, 50) AS lat_p50_ns, percentile(u.latency_ns, 99) AS lat_p99_ns,
+       max(u.latency_ns) AS lat_max_ns,
        count(*) FILTER (WHERE u.status) AS errors,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, r.bytes, r.latency_ns, r.status, r.dev, r.op, r.owner_upid AS upid,
                iif(r.owner_upid = r.submitter_upid, thread_in_scope(r.submitter_utid), in_scope(r.owner_upid)) AS is_in,
                coalesce(r.file, CASE r.pages WHEN 'file' THEN '[unknown]' WHEN 'disk' THEN '[metadata]' WHEN 'swap' THEN '[swap]'
-                                             WHEN 'none' THEN iif(r.op IN ('read', 'write') AND r.bytes > 0, '[unknown]', '[no data]')
+                                             WHEN 'none' THEN iif(r.op IN ('read', 'write') AND r.bytes > 0,
+                                                                  '[unknown]', '[no data]')
                                              WHEN 'kernel' THEN '[kernel]'
                                              ELSE '[direct I/O]' END) AS file
           FROM block_requests AS r

@@ -11,10 +11,11 @@
 -- drops: lost_events tid held_pct waiters
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock or semop. Columns:
---   object       the variable that has the lock, with its file: "audit_lock (server)"; its address in the memory of the process, if it is in
---                none (on the heap, on a stack), or the recorder could not read the process's mappings before it exited; the path of the file
---                whose lock flock waited for; empty for semop, whose locks are not told apart, for flock before Linux 6.2, and where
---                the kernel does not tell the call (before Linux 5.15)
+--   object       the variable that has the lock, with its file: "audit_lock (server)"; its address in the memory of
+--                the process, if it is in none (on the heap, on a stack), or the recorder could not read the process's
+--                mappings before it exited; the path of the file whose lock flock waited for; empty for semop, whose
+--                locks are not told apart, for flock before Linux 6.2, and where the kernel does not tell the call
+--                (before Linux 5.15)
 --   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
 --                whole length
 --   holder       thread that ended most of the time, tid its number; [interrupt]: a timeout did, or a signal. A thread
@@ -25,8 +26,10 @@
 --                of report waits that took most of it
 -- A lock in memory that several processes share, or of a file, is a row of each.
 WITH e AS MATERIALIZED (
-	SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = 'lock'),
-w AS (SELECT upid, object, sum(waits) AS waits, count(DISTINCT utid) AS waiters, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
+        SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid
+          WHERE e.kind = 'lock'),
+w AS (SELECT upid, object, sum(waits) AS waits, count(DISTINCT utid) AS waiters, sum(wait_ns) AS wait_ns,
+             max(wait_max_ns) AS wait_max_ns
         FROM e GROUP BY upid, object),
 h AS (SELECT upid, object, ender_utid, sum(wait_ns) AS wait_ns,
              row_number() OVER (PARTITION BY upid, object ORDER BY sum(wait_ns) DESC, ender_utid) AS n
@@ -36,8 +39,10 @@ SELECT p.pid AS pid, p.comm AS comm, w.object AS object, w.waits AS waits, w.wai
        round(100.0 * h.wait_ns / nullif(w.wait_ns, 0), 3) AS held_pct,
        (SELECT group_concat(text, ', ')
           FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / h.wait_ns) AS text
-                  FROM e WHERE e.upid = w.upid AND e.object IS w.object AND e.ender_utid = h.ender_utid AND e.meanwhile NOT NULL
-                 GROUP BY meanwhile HAVING sum(meanwhile_ns) * 100 >= h.wait_ns ORDER BY sum(meanwhile_ns) DESC, meanwhile LIMIT 3)) AS meanwhile,
+                  FROM e WHERE e.upid = w.upid AND e.object IS w.object AND e.ender_utid = h.ender_utid
+                  AND e.meanwhile NOT NULL
+                 GROUP BY meanwhile HAVING sum(meanwhile_ns) * 100 >= h.wait_ns
+                 ORDER BY sum(meanwhile_ns) DESC, meanwhile LIMIT 3)) AS meanwhile,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
   FROM w JOIN h ON h.n = 1 AND h.upid = w.upid AND h.object IS w.object JOIN processes AS p ON p.upid = w.upid
   LEFT JOIN threads AS t ON t.utid = h.ender_utid

@@ -27,9 +27,11 @@
 -- The recorder samples its counters about once a second. A sample counts where it ends, so that numbers of neighbouring
 -- windows add up. A window is not complete if the interval of a loss touches it.
 WITH read AS (
-	SELECT class, source, sum(attempted_cnt) FILTER (WHERE to_ns <= :to) AS attempted, sum(read_cnt) FILTER (WHERE to_ns <= :to) AS read
+        SELECT class, source, sum(attempted_cnt) FILTER (WHERE to_ns <= :to) AS attempted,
+               sum(read_cnt) FILTER (WHERE to_ns <= :to) AS read
 	  FROM hook_stats
-	 WHERE from_ns < to_ns AND from_ns < :to AND to_ns > :from	-- a row without length is of the time outside a cut
+         WHERE from_ns < to_ns AND from_ns < :to
+         AND to_ns > :from      -- a row without length is of the time outside a cut
 	 GROUP BY class, source),
 lost AS (
 	SELECT class, source, sum(lost_cnt) AS lost, sum(full_cnt) AS full, sum(other_cnt) AS other,

@@ -9,8 +9,8 @@
 -- Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; of peaks, the highest
 -- counts. The first figure of a section says who is large: its rows begin with the largest. Who sleeps is not large, so
 -- waits by kind stand behind the waits for a CPU.
--- Rows of the trace's lists (sources, cost) count where they end, so that neighbouring windows add up. The first and the last bin of an
--- export may reach beyond the trace: span_ns is the part inside.
+-- Rows of the trace's lists (sources, cost) count where they end, so that neighbouring windows add up. The first and
+-- the last bin of an export may reach beyond the trace: span_ns is the part inside.
 --
 -- gauge peak_interval_seconds peak_interval_ns: Length of the interval whose peaks are shown.
 -- gauge recording recording: 1: the trace is being recorded.
@@ -35,7 +35,8 @@ SELECT u.t_ns AS t_ns, task_key(:by, u.upid) AS who, sum(u.oncpu_ns) AS oncpu_ns
 -- counter thread_state_seconds sleeping_ns state=sleeping
 -- counter thread_state_seconds stopped_ns state=stopped
 -- counter thread_state_seconds unknown_ns state=unknown
-SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, throttled_ns, CASE WHEN was_recorded('block') THEN disk_ns END AS disk_ns,
+SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, throttled_ns,
+       CASE WHEN was_recorded('block') THEN disk_ns END AS disk_ns,
        uninterruptible_ns, sleeping_ns, stopped_ns, unknown_ns
   FROM thread_states(:from, :to, :every, :by) ORDER BY t_ns, running_ns DESC, who
 
@@ -47,7 +48,8 @@ SELECT t_ns, name AS who, running_ns, runnable_ns, preempted_ns, throttled_ns, C
 SELECT t_ns, name AS who, NULL AS kind, wait_ns, waits, wait_max_ns, NULL AS kind_ns
   FROM sched_waits(:from, :to, :every, :by)
 UNION ALL
-SELECT t_ns, name, kind, NULL, NULL, NULL, sum(wait_ns) FROM wait_kinds(:from, :to, :every, :by) GROUP BY t_ns, name, kind
+SELECT t_ns, name, kind, NULL, NULL, NULL, sum(wait_ns) FROM wait_kinds(:from, :to, :every, :by)
+  GROUP BY t_ns, name, kind
  ORDER BY t_ns, wait_ns DESC, who, kind
 
 -- section: memory
@@ -93,21 +95,25 @@ SELECT t_ns, device_name(dev), op, NULL, NULL, lat_sum_ns FROM io_usage(:from, :
 -- counter lost_events lost: Events lost.
 -- counter source_off_seconds off_ns: Time in which record --max-overhead had turned a source off.
 WITH bin AS (SELECT t_ns, max(t_ns, 0) AS begin_ns, span_ns FROM window_loss(:from, :to, :every) WHERE class = 'sched')
-SELECT :from + coalesce((max(to_ns - 1, from_ns) - :from) / nullif(:every, 0) * :every, 0) AS t_ns, source, read_cnt AS events,
+SELECT :from + coalesce((max(to_ns - 1, from_ns) - :from) / nullif(:every, 0) * :every, 0) AS t_ns, source,
+       read_cnt AS events,
        0 AS lost, 0 AS off_ns
-  FROM hook_stats WHERE to_ns >= :from AND from_ns < :to AND max(to_ns - 1, from_ns) >= :from AND max(to_ns - 1, from_ns) < :to
+  FROM hook_stats WHERE to_ns >= :from AND from_ns < :to AND max(to_ns - 1, from_ns) >= :from
+  AND max(to_ns - 1, from_ns) < :to
 UNION ALL
 SELECT :from + coalesce((max(to_ns - 1, from_ns) - :from) / nullif(:every, 0) * :every, 0), source, 0, lost_cnt, 0
   FROM losses WHERE from_ns < :to AND max(to_ns - 1, from_ns) >= :from AND max(to_ns - 1, from_ns) < :to
 UNION ALL
-SELECT t_ns, source, 0, 0, source_off_ns(source, begin_ns, begin_ns + span_ns) FROM (SELECT DISTINCT source FROM source_gaps), bin
+SELECT t_ns, source, 0, 0, source_off_ns(source, begin_ns, begin_ns + span_ns)
+  FROM (SELECT DISTINCT source FROM source_gaps), bin
 
 -- section: cost
 -- counter recorder_cpu_seconds user_ns mode=user: CPU time of the recorder, and of its programs in the kernel.
 -- counter recorder_cpu_seconds sys_ns mode=system
 -- counter recorder_cpu_seconds kernel_ns mode=programs
 -- counter recorder_written_bytes bytes_written: Bytes written to the trace.
-SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0) AS t_ns, user_ns, sys_ns, NULL AS kernel_ns, bytes_written
+SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0) AS t_ns, user_ns, sys_ns,
+       NULL AS kernel_ns, bytes_written
   FROM cost WHERE to_ns > :from AND to_ns <= :to
 UNION ALL
 SELECT :from + coalesce((to_ns - 1 - :from) / nullif(:every, 0) * :every, 0), NULL, NULL, cost_ns, NULL

@@ -13,7 +13,8 @@ SELECT u.comm AS comm, u.woken AS woken, u.state AS state, sum(u.waits) AS waits
        max(u.max_ns) AS offcpu_max_ns, sum(u.runnable_ns) AS runnable_ns, u.text AS stack,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
   FROM (SELECT x.*, w.comm AS comm, t.comm AS woken,
-               iif(x.waker_utid = 2, stack_text(x.waker_stack, x.last_ns, 'interrupt'), stack_text(x.waker_stack, x.last_ns)) AS text
+               iif(x.waker_utid = 2, stack_text(x.waker_stack, x.last_ns, 'interrupt'),
+                   stack_text(x.waker_stack, x.last_ns)) AS text
           FROM (SELECT utid, waker_utid, waker_stack,
                        state, count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
                        sum(runnable_ns) AS runnable_ns, max(ts_ns) AS last_ns

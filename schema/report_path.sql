@@ -10,16 +10,17 @@
 -- figure: path_ns
 -- drops: lost_events tid
 --
--- The result has one row per thread, kind, call and object on the path: what would have to be shorter for the window to end
--- sooner. Columns:
---   kind         running: the thread had a CPU. A kind of report waits: it waited for a CPU, or it slept and no thread that
---                is known ended that, but a timer, a device, the network or a task that the kernel hides.
+-- The result has one row per thread, kind, call and object on the path: what would have to be shorter for the window
+-- to end sooner. Columns:
+--   kind         running: the thread had a CPU. A kind of report waits: it waited for a CPU, or it slept and no thread
+--                that is known ended that, but a timer, a device, the network or a task that the kernel hides.
 --                Of a kernel thread that waited for work until then, the sleep that it ended takes this place.
 --                ended: the thread had ended before the window did. unknown: nothing is known of the thread then
 --   call, object the system call in which it slept, and what for, as in report why
 --   parts        of the path in the row; path_ns: their time; path_max_ns: the longest
 --   share_pct    of the window
-SELECT p.pid AS pid, t.tid AS tid, t.comm AS comm, c.kind AS kind, c.call AS call, c.object AS object, count(*) AS parts,
+SELECT p.pid AS pid, t.tid AS tid, t.comm AS comm, c.kind AS kind, c.call AS call, c.object AS object,
+       count(*) AS parts,
        sum(c.end_ns - c.start_ns) AS path_ns, max(c.end_ns - c.start_ns) AS path_max_ns,
        round(100.0 * sum(c.end_ns - c.start_ns) / nullif(:to - :from, 0), 3) AS share_pct,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events

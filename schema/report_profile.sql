@@ -14,10 +14,11 @@
 --
 -- The result has one row per process (or thread, comm, cgroup) and function that was on a stack, if samples
 -- were recorded (record --profile). Columns:
---   function         of the program or the kernel, as stacks name it. [no sample]: threads that used the CPU, and have no
---                    sample in the window
+--   function         of the program or the kernel, as stacks name it. [no sample]: threads that used the CPU, and have
+--                    no sample in the window
 --   mode             user or kernel: functions of both may have the same name
---   self_ns          the part of the time on the CPU in which it ran itself. It adds up to oncpu_ns of report cpu, exactly
+--   self_ns          the part of the time on the CPU in which it ran itself. It adds up to oncpu_ns of report cpu,
+--                    exactly
 --   self_pct         self_ns in percent of that of all rows
 --   total_ns         the part in which it or a function that it called ran
 --   samples          how many samples self_ns stands for, and total_samples the same of total_ns. Of n samples
@@ -25,17 +26,21 @@
 -- The formats of stacks have a row per stack (report_profile_stacks.sql).
 WITH s AS MATERIALIZED (
 	SELECT row_number() OVER () AS n, utid, upid, samples, oncpu_ns,
-	       iif(stack IS NULL, '[no sample]', stack_text(stack, last_ns, 'user')) AS user, stack_text(stack, last_ns, 'kernel') AS kernel
+               iif(stack IS NULL, '[no sample]', stack_text(stack, last_ns, 'user')) AS user,
+               stack_text(stack, last_ns, 'kernel') AS kernel
 	  FROM cpu_profile(:from, :to)),
 frames AS (
-	SELECT s.*, m.column1 AS mode, '[' || replace(json_quote(iif(m.column1 = 'user', user, kernel)), ';', '","') || ']' AS list
+        SELECT s.*, m.column1 AS mode,
+               '[' || replace(json_quote(iif(m.column1 = 'user', user, kernel)), ';', '","') || ']' AS list
 	  FROM s CROSS JOIN (VALUES ('user'), ('kernel')) AS m WHERE iif(m.column1 = 'user', user, kernel) NOT NULL),
 -- a function that is on a stack twice counts once
 f AS (
-	SELECT s.utid AS utid, s.upid AS upid, j.value AS function, s.mode AS mode, s.samples AS samples, s.oncpu_ns AS oncpu_ns,
+        SELECT s.utid AS utid, s.upid AS upid, j.value AS function, s.mode AS mode, s.samples AS samples,
+               s.oncpu_ns AS oncpu_ns,
 	       max(j.key) = json_array_length(s.list) - 1 AND (s.mode = 'kernel' OR s.kernel IS NULL) AS is_self
 	  FROM frames AS s, json_each(s.list) AS j GROUP BY s.n, s.mode, j.value)
-SELECT $cpukeys u.function AS function, nullif(u.mode, iif(u.function = '[no sample]', 'user', '')) AS mode, sum(u.oncpu_ns * u.is_self) AS self_ns,
+SELECT $cpukeys u.function AS function, nullif(u.mode, iif(u.function = '[no sample]', 'user', '')) AS mode,
+       sum(u.oncpu_ns * u.is_self) AS self_ns,
        round(100.0 * sum(u.oncpu_ns * u.is_self) / nullif(sum(sum(u.oncpu_ns * u.is_self)) OVER (), 0), 3) AS self_pct,
        sum(u.oncpu_ns) AS total_ns, sum(u.samples * u.is_self) AS samples, sum(u.samples) AS total_samples,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events

@@ -1,6 +1,7 @@
 -- variant of profile stacks: From which stacks did code run on the CPU?
 --
--- The result has one row per process (or thread, comm, cgroup) and stack, if samples were recorded (record --profile). Columns:
+-- The result has one row per process (or thread, comm, cgroup) and stack, if samples were recorded (record --profile).
+-- Columns:
 --   oncpu_ns         the part of the time on the CPU, as in report_profile.sql
 --   samples          how many samples that is
 --   stack            frames, outermost function first, separated by ';': user space, then the kernel.

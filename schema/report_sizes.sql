@@ -12,12 +12,15 @@
 -- Memory that interrupts allocated counts for [irq].
 SELECT r.*, view_complete($binfrom, $binto, r.source) AS complete, view_lost($binfrom, $binto, r.source) AS lost_events
   FROM (SELECT $t_spike $cpukeys
-               u.source AS source, size_class(u.size) AS size_from_bytes, max(2 * size_class(u.size), 1) AS size_to_bytes,
+               u.source AS source, size_class(u.size) AS size_from_bytes,
+               max(2 * size_class(u.size), 1) AS size_to_bytes,
                count(*) AS allocs, sum(u.size) AS bytes
           FROM (SELECT x.*, t.upid AS upid
-                  FROM (SELECT ts_ns AS start_ns, CASE WHEN irq THEN 2 ELSE utid END AS utid, 'slab' AS source, bytes AS size FROM slab_allocs
+                  FROM (SELECT ts_ns AS start_ns, CASE WHEN irq THEN 2 ELSE utid END AS utid, 'slab' AS source,
+                               bytes AS size FROM slab_allocs
                          WHERE ts_ns >= :from AND ts_ns < :to
-                        UNION ALL SELECT ts_ns, CASE WHEN irq THEN 2 ELSE utid END, 'page', page_bytes() << page_order FROM page_allocs
+                        UNION ALL SELECT ts_ns, CASE WHEN irq THEN 2 ELSE utid END, 'page', page_bytes() << page_order
+                        FROM page_allocs
                          WHERE ts_ns >= :from AND ts_ns < :to
                         UNION ALL SELECT ts_ns, utid, 'heap', bytes FROM heap_allocs
                          WHERE ts_ns >= :from AND ts_ns < :to) AS x

@@ -57,7 +57,8 @@ SELECT $t_spike
        u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s,
        u.baseline_bytes AS baseline_bytes, u.end_ns AS end_ns, u.threshold_bytes AS threshold_bytes,
        CASE u.source
-       WHEN 'slab' THEN (SELECT coalesce(cache_name(x.cache), 'kmalloc') || ' at ' || code_text(symbol(x.call_site), x.call_site)
+       WHEN 'slab' THEN (SELECT coalesce(cache_name(x.cache), 'kmalloc') || ' at '
+                           || code_text(symbol(x.call_site), x.call_site)
                            FROM slab_allocs AS x JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
                           GROUP BY x.cache, x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)
@@ -68,7 +69,8 @@ SELECT $t_spike
        ELSE (SELECT x.member FROM rss_points AS x
               WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND x.upid = u.upid AND x.member <> 'swap'
               GROUP BY x.member ORDER BY max(x.bytes) - min(x.bytes) DESC LIMIT 1)
-         || coalesce((SELECT ', pages of order ' || x.page_order FROM page_allocs AS x JOIN threads AS t ON t.utid = x.utid
+         || coalesce((SELECT ', pages of order ' || x.page_order FROM page_allocs AS x
+                        JOIN threads AS t ON t.utid = x.utid
               WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
               GROUP BY x.page_order ORDER BY count(*) << x.page_order DESC LIMIT 1), '')
        END AS cause,

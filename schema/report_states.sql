@@ -1,9 +1,9 @@
 -- view 6: What did threads do all the time: run, wait, sleep?
 -- note: The parts of a thread add up to its life in the window. RUNNABLE and PREEMPT are waits for a
---   CPU, after a wake-up and after a preemption; THROTTLED is a wait for a quota of CPU time. DISK is uninterruptible sleep
---   while a block request that the thread submitted is in flight; UNINT is other
---   uninterruptible sleep, and ASLEEP any sleep that a signal may end. UNKNOWN is the time in which events were lost, and the time before the
---   first event of a thread whose state was not read when the recording began.
+--   CPU, after a wake-up and after a preemption; THROTTLED is a wait for a quota of CPU time. DISK is uninterruptible
+--   sleep while a block request that the thread submitted is in flight; UNINT is other
+--   uninterruptible sleep, and ASLEEP any sleep that a signal may end. UNKNOWN is the time in which events were lost,
+--   and the time before the first event of a thread whose state was not read when the recording began.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
 -- reach: before
@@ -35,7 +35,8 @@ SELECT $t
        $keys
        u.running_ns + u.runnable_ns + u.preempted_ns + u.throttled_ns + u.disk_ns + u.uninterruptible_ns + u.sleeping_ns + u.stopped_ns
        + u.unknown_ns AS life_ns,
-       u.running_ns AS running_ns, u.runnable_ns AS runnable_ns, u.preempted_ns AS preempted_ns, u.throttled_ns AS throttled_ns,
+       u.running_ns AS running_ns, u.runnable_ns AS runnable_ns, u.preempted_ns AS preempted_ns,
+       u.throttled_ns AS throttled_ns,
        CASE WHEN was_recorded('block') THEN u.disk_ns END AS disk_ns,
        u.uninterruptible_ns AS uninterruptible_ns, u.sleeping_ns AS sleeping_ns, u.stopped_ns AS stopped_ns,
        u.unknown_ns AS unknown_ns,

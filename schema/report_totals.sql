@@ -30,7 +30,8 @@ SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switc
        waits.wait_max_ns AS wait_max_ns,
        mem.rss_alloc_bytes AS rss_alloc_bytes, mem.slab_alloc_bytes AS slab_alloc_bytes,
        mem.page_alloc_bytes AS page_alloc_bytes, mem.rss_peak_bytes AS rss_peak_bytes,
-       iif(scope_of_threads(), NULL, coalesce(largest.peak_bytes, 0)) AS largest_rss_bytes, largest.comm AS largest_rss_comm,
+       iif(scope_of_threads(), NULL, coalesce(largest.peak_bytes, 0)) AS largest_rss_bytes,
+       largest.comm AS largest_rss_comm,
        io.ios AS ios, io.io_bytes AS io_bytes, io.io_lat_max_ns AS io_lat_max_ns,
        view_complete(:from, :to) AS complete,
        view_lost(:from, :to) AS lost_events
@@ -39,10 +40,12 @@ SELECT cpu.oncpu_ns AS oncpu_ns, cpu.util_pct AS util_pct, cpu.switches AS switc
                coalesce(sum(switches), 0) AS switches, coalesce(sum(preempted), 0) AS preempted
           FROM cpu_usage(:from, :to, 0)) AS cpu,
        (SELECT max(wait_max_ns) AS wait_max_ns FROM sched_waits(:from, :to, 0, 'none')) AS waits,
-       (SELECT iif(scope_of_threads(), NULL, coalesce(sum(alloc_bytes) FILTER (WHERE source = 'rss'), 0)) AS rss_alloc_bytes,
+       (SELECT iif(scope_of_threads(), NULL,
+                   coalesce(sum(alloc_bytes) FILTER (WHERE source = 'rss'), 0)) AS rss_alloc_bytes,
                coalesce(sum(alloc_bytes) FILTER (WHERE source = 'slab'), 0) AS slab_alloc_bytes,
                coalesce(sum(alloc_bytes) FILTER (WHERE source = 'page'), 0) AS page_alloc_bytes,
-               iif(scope_of_threads(), NULL, coalesce(max(peak_bytes) FILTER (WHERE source = 'rss'), 0)) AS rss_peak_bytes
+               iif(scope_of_threads(), NULL,
+                   coalesce(max(peak_bytes) FILTER (WHERE source = 'rss'), 0)) AS rss_peak_bytes
           FROM alloc_usage(:from, :to, 0, 'none')) AS mem,
        (SELECT coalesce(sum(ios), 0) AS ios, coalesce(sum(bytes), 0) AS io_bytes, max(lat_max_ns) AS io_lat_max_ns
           FROM io_usage(:from, :to, 0, 'none')) AS io

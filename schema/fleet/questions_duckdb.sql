@@ -1,19 +1,22 @@
 -- SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 --
--- Ten questions to recordings of many hosts, for DuckDB 1.0 and later. `ebpfrec export --to parquet -o HOST` makes a directory
--- for each host; DuckDB runs in the directory above them. Each question runs as it is; names, sizes and limits are there to be
--- changed. utid and upid count within a recording: join them with trace_id. Below 16 they are no tasks (1 is not known).
--- Instants are in UTC. Where they are compared, DuckDB reads only the parts of files that can have them.
--- tests/engines/check.py runs them all.
+-- Ten questions to recordings of many hosts, for DuckDB 1.0 and later. `ebpfrec export --to parquet -o HOST` makes a
+-- directory for each host; DuckDB runs in the directory above them. Each question runs as it is; names, sizes and
+-- limits are there to be changed. utid and upid count within a recording: join them with trace_id. Below 16 they are
+-- no tasks (1 is not known). Instants are in UTC. Where they are compared, DuckDB reads only the parts of files that
+-- can have them. tests/engines/check.py runs them all.
 
 -- 1. Which programs use the fleet's CPUs?
 SELECT comm, count(DISTINCT s.host) AS hosts, sum(dur_ns)::BIGINT AS running_ns
-  FROM read_parquet('*/sched_slices/*.parquet') AS s JOIN read_parquet('*/threads/*.parquet') AS t USING (trace_id, utid)
+  FROM read_parquet('*/sched_slices/*.parquet') AS s
+  JOIN read_parquet('*/threads/*.parquet') AS t USING (trace_id, utid)
  WHERE utid >= 16 GROUP BY comm ORDER BY running_ns DESC, comm LIMIT 20;
 
 -- 2. Which devices are slowest?
-SELECT r.host, d.name AS device, op, count(*) AS requests, quantile_disc(latency_ns, 0.99) AS p99_ns, max(latency_ns) AS max_ns
-  FROM read_parquet('*/block_requests/*.parquet') AS r JOIN read_parquet('*/devices/*.parquet') AS d USING (trace_id, dev)
+SELECT r.host, d.name AS device, op, count(*) AS requests, quantile_disc(latency_ns, 0.99) AS p99_ns,
+       max(latency_ns) AS max_ns
+  FROM read_parquet('*/block_requests/*.parquet') AS r
+  JOIN read_parquet('*/devices/*.parquet') AS d USING (trace_id, dev)
  WHERE end_ns IS NOT NULL GROUP BY ALL ORDER BY p99_ns DESC, max_ns DESC LIMIT 20;
 
 -- 3. How many CPUs did each host use, second by second? A stay counts where it begins.
@@ -21,15 +24,18 @@ SELECT host, epoch_ns(start_ns) // 1000000000 AS unix_s, sum(dur_ns) / 1e9 AS cp
   FROM read_parquet('*/sched_slices/*.parquet') WHERE utid >= 16 GROUP BY host, unix_s ORDER BY unix_s, host;
 
 -- 4. Who are the noisy neighbours? Who ran in the seconds in which threads of that host waited longest for a CPU?
-WITH slices AS (SELECT host, trace_id, utid, epoch_ns(start_ns) // 1000000000 AS unix_s, dur_ns, wait_ns FROM read_parquet('*/sched_slices/*.parquet')),
-     worst AS (SELECT host, unix_s, sum(wait_ns) AS waited_ns FROM slices GROUP BY host, unix_s ORDER BY waited_ns DESC LIMIT 10)
+WITH slices AS (SELECT host, trace_id, utid, epoch_ns(start_ns) // 1000000000 AS unix_s, dur_ns, wait_ns
+                  FROM read_parquet('*/sched_slices/*.parquet')),
+     worst AS (SELECT host, unix_s, sum(wait_ns) AS waited_ns FROM slices GROUP BY host, unix_s ORDER BY waited_ns DESC
+                 LIMIT 10)
 SELECT slices.host, unix_s, comm, sum(dur_ns)::BIGINT AS running_ns
   FROM slices JOIN worst USING (host, unix_s) JOIN read_parquet('*/threads/*.parquet') AS t USING (trace_id, utid)
  WHERE utid >= 16 GROUP BY ALL ORDER BY running_ns DESC LIMIT 20;
 
 -- 5. Which waits for a CPU were the longest, and whose were they?
 SELECT s.host, comm, tid, cpu, s.start_ns, wait_ns, wait_reason
-  FROM read_parquet('*/sched_slices/*.parquet') AS s JOIN read_parquet('*/threads/*.parquet') AS t USING (trace_id, utid)
+  FROM read_parquet('*/sched_slices/*.parquet') AS s
+  JOIN read_parquet('*/threads/*.parquet') AS t USING (trace_id, utid)
  WHERE utid >= 16 AND wait_ns > 0 ORDER BY wait_ns DESC LIMIT 20;
 
 -- 6. On which hosts are figures incomplete?
@@ -38,12 +44,14 @@ SELECT host, class, sum(lost_cnt)::BIGINT AS lost, min(from_ns) AS first, max(to
 
 -- 7. Which processes had the most resident memory of a kind?
 SELECT r.host, comm, pid, member, max(bytes) AS peak_bytes
-  FROM read_parquet('*/rss_points/*.parquet') AS r JOIN read_parquet('*/processes/*.parquet') AS p USING (trace_id, upid)
+  FROM read_parquet('*/rss_points/*.parquet') AS r
+  JOIN read_parquet('*/processes/*.parquet') AS p USING (trace_id, upid)
  WHERE upid >= 16 GROUP BY ALL ORDER BY peak_bytes DESC LIMIT 20;
 
 -- 8. Who writes most to disks?
 SELECT r.host, owner, d.name AS device, count(*) AS requests, sum(bytes)::BIGINT AS bytes
-  FROM read_parquet('*/block_requests/*.parquet') AS r JOIN read_parquet('*/devices/*.parquet') AS d USING (trace_id, dev)
+  FROM read_parquet('*/block_requests/*.parquet') AS r
+  JOIN read_parquet('*/devices/*.parquet') AS d USING (trace_id, dev)
  WHERE op = 'write' AND end_ns IS NOT NULL GROUP BY ALL ORDER BY bytes DESC LIMIT 20;
 
 -- 9. Which code of the kernel allocates most, and how much of it lives for a second or longer?
