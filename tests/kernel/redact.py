@@ -56,13 +56,13 @@ for s in strings:
     parts.update({s} | set(re.split(r"[\s/]+", s)) | set(re.split(r"[\s/=.,:;'\"-]+", s)))
 may_stay = "\n".join(stays)
 # such letters may come out of any pseudonym
-# what the program itself says (headings, names of members) is no name, nor is a number
+# Headings and names of members are not names; nor are numbers, or those of devices, which kernel threads have in theirs.
 may_stay += open(os.environ["EBPFREC"], "rb").read().decode("latin-1") + "chunk-000000.ebr"
 # Two values taking turns are common in packed columns: a part needs more than that to be told from them.
 # nor do addresses of this machine itself, and ports, tell anything
 LOCAL = r"(127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+"
 parts = {p for p in parts if not re.fullmatch(r"(\w+ )?%s( > %s)?" % (LOCAL, LOCAL), p) and len(p) >= 5
-         and len(set(p)) >= 4 and p not in may_stay and not re.fullmatch("-?[0-9]+", p)
+         and len(set(p)) >= 4 and p not in may_stay and not re.fullmatch("-?[0-9]+(:[0-9]+)?", p)
          and not re.fullmatch("[bcdfghjklmnpqrst]{5,6}", p)}
 plain, gone = everything(tmp + "/plain"), everything(tmp + "/gone")
 seen = {p for p in parts if p.encode("latin-1") in plain}
