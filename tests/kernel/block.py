@@ -2,7 +2,8 @@
 """
 block: what block.sh recorded. Each function is one claim.
 
-On machines that hide a task from BPF (its init), the end of a request may come while that task has the CPU: no recorder sees
+On machines that hide a task from BPF (its init), the end of a request may come while that task has the CPU: no
+        recorder sees
 it. Such a request has a row without an end: rows are counted, ended or not, and reports have those that ended.
 """
 from trace_query import *
@@ -17,9 +18,11 @@ FIELDS = [
 ]
 KIB, MIB = 1024, 1048576
 t, w = Trace(tmp + "/t"), truth(tmp + "/t.out")
-requests = t.sql("""SELECT device_name(r.dev) AS device, r.op AS op, r.sector AS sector, r.bytes AS bytes, r.file AS file,
+requests = t.sql(
+    """SELECT device_name(r.dev) AS device, r.op AS op, r.sector AS sector, r.bytes AS bytes, r.file AS file,
                            r.pages AS pages, r.owner_how AS how, r.end_ns IS NOT NULL AS ended, o.pid AS pid,
-                           s.pid AS submitter_pid, r.queued_ns AS queued_ns, r.complete_ns AS complete_ns, r.ino_dev AS ino_dev
+                           s.pid AS submitter_pid, r.queued_ns AS queued_ns, r.complete_ns AS complete_ns, r.ino_dev AS
+                           ino_dev
                       FROM block_requests r LEFT JOIN processes o ON o.upid = r.owner_upid
                       LEFT JOIN processes s ON s.upid = r.submitter_upid ORDER BY r.queued_ns""")
 io = t.report("io", "--with-recorder")
@@ -90,13 +93,14 @@ def direct_io_belongs_to_its_process(device, op):
     check("block %s: all of it is the process's own" % device, {r["pid"] for r in rows} == {w[device + "_pid"]} and
           (len(rows), size(rows)) == (w[device + "_ios"], w[device + "_bytes"]), (len(rows), size(rows), w))
     got = [r for r in io if r["device"] == LOOP[device] and r["op"] == op]
-    check("block %s: latencies are in order and inside the run" % device, len(got) == 1 and
-          0 < got[0]["lat_p50_ns"] <= got[0]["lat_p99_ns"] <= got[0]["lat_max_ns"] <= w[device + "_end"] - w[device + "_start"],
-          got)
+    check("block %s: latencies are in order and inside the run" % device, len(got) == 1
+          and 0 < got[0]["lat_p50_ns"] <= got[0]["lat_p99_ns"] <= got[0]["lat_max_ns"] <= w[device + "_end"] - w[
+        device + "_start"], got)
 
 
 def one_at_a_time_is_a_depth_of_one():
-    d = t.sql("SELECT busy_ns, inflight_ns, depth_max FROM device_usage WHERE device_name(dev) = '%s'" % LOOP["write"])[0]
+    d = t.sql("SELECT busy_ns, inflight_ns, depth_max FROM device_usage WHERE device_name(dev) = '%s'" %
+              LOOP["write"])[0]
     rows = select("write")
     unended = [r for r in rows if not r["ended"]]
     apart = all(not a["ended"] or b["queued_ns"] > a["complete_ns"] for a, b in zip(rows, rows[1:]))
@@ -136,7 +140,8 @@ def a_shared_file_belongs_to_the_last_one():
 
 def direct_io_and_reads_belong_to_who_does_them():
     rows = [r for r in select("fs", op="write", pid=w["direct_pid"]) if r["bytes"]]
-    check("owner: direct I/O is its process's", size(rows) == 6400 * KIB and {r["how"] for r in rows} == {"direct"}, rows[:5])
+    check("owner: direct I/O is its process's", size(rows) == 6400 * KIB and {r["how"] for r in rows} == {"direct"},
+          rows[:5])
     rows = select("fs", op="read", pid=w["cold_pid"], file=tmp + "/mnt/cold")
     check("owner: reads are who reads", size(rows) == 5120 * KIB and {r["how"] for r in rows} == {"read"}, rows[:5])
     rows = [r for r in select("raw", op="write", pid=w["raw_pid"]) if r["bytes"]]
@@ -145,7 +150,8 @@ def direct_io_and_reads_belong_to_who_does_them():
 
 
 def unknown_owners_have_a_reason():
-    unknown = [r for r in io if r["device"] == LOOP["fs"] and r["comm"] == "[unknown]" and r["op"] == "write" and r["bytes"]]
+    unknown = [r for r in io if r["device"] == LOOP["fs"] and r["comm"] == "[unknown]" and r["op"] == "write"
+               and r["bytes"]]
     hows = {r["owner_how"] for r in unknown}
     check("owner: unknown are metadata and journal", hows and hows <= {"metadata", "journal"}, unknown)
     jbd2 = [r for r in io if r["submitter"].startswith("jbd2/" + LOOP["fs"]) and r["bytes"]]
@@ -169,7 +175,8 @@ def names_change_and_files_keep_their_own():
                                  ("renamed: after, by its new one", "sub dir/new_name", "read", 4 * MIB),
                                  ("a removed file keeps its own", "first", "write", MIB),
                                  ("one with the inode number of a removed file, too", "second", "write", 2 * MIB),
-                                 ("below a bind mount: by the file system's own mount", "inner/bound", "read", 4 * MIB)):
+                                 ("below a bind mount: by the file system's own mount", "inner/bound", "read",
+                                  4 * MIB)):
         rows = select("fs", op=op, file="%s/mnt/%s" % (tmp, path))
         check("files %s" % what, covered(rows) == want, (covered(rows), want, rows[:5]))
     rows = [r for r in select("fs") if r["file"].endswith("/d/d/d/deep")]

@@ -73,8 +73,9 @@ def slowest_devices(hosts):
     devices = []
     for h, t in hosts.items():
         for r in t.report("io", "--with-recorder", "--by", "device"):
-            steps = t.sql("SELECT low_ns, sum(ios) AS ios FROM latency_hist(NULL, NULL, 0, 'device,op') WHERE phase = 'total' AND "
-                          "device_name(dev) = '%s' AND op = '%s' GROUP BY low_ns ORDER BY low_ns" % (r["device"], r["op"]))
+            steps = t.sql("SELECT low_ns, sum(ios) AS ios FROM latency_hist(NULL, NULL, 0, 'device,op') WHERE phase "
+                          "= 'total' AND " "device_name(dev) = '%s' AND op = '%s' GROUP BY low_ns ORDER BY low_ns" %
+                          (r["device"], r["op"]))
             rank, p99 = -(-99 * sum(s["ios"] for s in steps) // 100), 0
             for s in steps:
                 p99 = s["low_ns"] if rank > 0 else p99
@@ -105,67 +106,77 @@ def noisy_neighbours(hosts):
     for h, t in hosts.items():
         seconds = {}
         bins = t.first_bin(), t.end_ns, SECOND
-        for r in t.sql("SELECT t_ns, name, running_ns, runnable_ns + preempted_ns AS waiting_ns FROM thread_states(%d, %d, %d, 'comm')" % bins):
+        for r in t.sql("SELECT t_ns, name, running_ns, runnable_ns + preempted_ns AS waiting_ns FROM "
+                       "thread_states(%d, %d, %d, 'comm')" % bins):
             seconds.setdefault(r["t_ns"], []).append(r)
-        rows = [((h, r["name"]), r) for s in seconds.values() if sum(r["waiting_ns"] for r in s) > sum(r["running_ns"] for r in s) for r in s]
+        rows = [((h, r["name"]), r) for s in seconds.values()
+                if sum(r["waiting_ns"] for r in s) > sum(r["running_ns"] for r in s) for r in s]
         noisy += [r for r in added(rows, "running_ns") if r[2]]
     return sorted(noisy, key=lambda r: -r[2])[:20]
 
 
 def programs(hosts):
     """without the number of hosts"""
-    rows = [((r["comm"],), {**r, "waiting_ns": r["runnable_ns"] + r["preempted_ns"]}) for t in hosts.values() for r in t.states("comm")]
+    rows = [((r["comm"],), {**r, "waiting_ns": r["runnable_ns"] + r["preempted_ns"]}) for t in hosts.values()
+            for r in t.states("comm")]
     return sorted((r for r in added(rows, "running_ns", "waiting_ns") if r[1]), key=lambda r: -r[1])[:20]
 
 
 def losses(hosts):
     rows = []
     for h, t in hosts.items():
-        bins = t.sql("SELECT sum(lost_events) AS lost, min(complete) AS complete FROM window_loss(%d, %d, %d) GROUP BY t_ns" %
-                     (*t.whole_bins(), SECOND))
+        bins = t.sql("SELECT sum(lost_events) AS lost, min(complete) AS complete FROM window_loss(%d, %d, %d) GROUP "
+                     "BY t_ns" % (*t.whole_bins(), SECOND))
         rows.append([h, sum(b["lost"] for b in bins), sum(not b["complete"] for b in bins), len(bins)])
     return sorted(rows, key=lambda r: (-r[1], r[0]))
 
 
 def most_memory(hosts):
-    rows = [[h, r["comm"], r["rss_peak_bytes"]] for h, t in hosts.items() for r in t.by_comm("memory") if r["rss_peak_bytes"]]
+    rows = [[h, r["comm"], r["rss_peak_bytes"]] for h, t in hosts.items() for r in t.by_comm("memory")
+            if r["rss_peak_bytes"]]
     return sorted(rows, key=lambda r: (-r[2], r[0], r[1]))[:20]
 
 
 def writers(hosts):
     rows = added((((h, r["comm"], r["device"]), r) for h, t in hosts.items()
-                  for r in t.report("io", "--with-recorder", "--by", "comm,device,op") if r["op"] == "write"), "ios", "bytes")
+                  for r in t.report("io", "--with-recorder", "--by", "comm,device,op") if r["op"] == "write"), "ios",
+                 "bytes")
     return sorted((r for r in rows if r[3]), key=lambda r: (-r[4], r[0], r[1]))[:20]
 
 
 def cpu_waits(hosts):
-    rows = [[h, r["comm"], r["m"], r["s"]] for h, t in hosts.items() for r in
-            t.sql("SELECT p.comm, max(wait_ns) AS m, sum(wait_ns) AS s FROM sched_slices JOIN threads AS t USING (utid) "
-                  "JOIN processes AS p USING (upid) WHERE utid >= 16 GROUP BY p.comm")
-            if r["m"]]
+    rows = [[h, r["comm"], r["m"], r["s"]] for h, t in hosts.items() for r in t.sql("SELECT p.comm, max(wait_ns) AS "
+                                                                                    "m, sum(wait_ns) AS s FROM "
+                                                                                    "sched_slices JOIN threads AS t "
+                                                                                    "USING (utid) "
+        "JOIN processes AS p USING (upid) WHERE utid >= 16 GROUP BY p.comm") if r["m"]]
     return sorted(rows, key=lambda r: -r[2])[:20]
 
 
 def slow_requests(hosts):
     """without the instant"""
-    rows = [[h, r["owner"] or "", r["op"], r["bytes"], r["latency_ns"], r["queue_ns"]] for h, t in hosts.items() for r in
-            t.sql("SELECT owner, op, bytes, latency_ns, queue_ns FROM block_requests WHERE latency_ns > 0 ORDER BY latency_ns DESC LIMIT 10")]
+    rows = [[h, r["owner"] or "", r["op"], r["bytes"], r["latency_ns"], r["queue_ns"]] for h, t in hosts.items()
+            for r in t.sql("SELECT owner, op, bytes, latency_ns, queue_ns FROM block_requests WHERE latency_ns > 0 "
+                           "ORDER BY latency_ns DESC LIMIT 10")]
     return sorted(rows, key=lambda r: -r[4])[:10]
 
 
 def check_questions(test, ask, hosts, rollout_ns):
     """ask(query) gives rows; hosts are {name: Host}; rollout_ns is a whole second, ns since 1970."""
     text = re.sub("(?m)^--.*$", "", open(QUESTIONS).read())
-    text = text.replace("yesterday()", "toDate('2000-01-01')").replace("2147483648", str(SPIKE_BYTES)).replace("1800000000000000000", str(rollout_ns))
+    text = text.replace("yesterday()", "toDate('2000-01-01')").replace("2147483648",
+        str(SPIKE_BYTES)).replace("1800000000000000000", str(rollout_ns))
     answers = [ask(s) for s in text.split(";") if s.strip()]
 
     def question(n, name, got, want):
-        check("%s: question %d, %s" % (test, n, name), got == want and len(got) > 0, "got %s, expected %s" % (got, want))
+        check("%s: question %d, %s" % (test, n, name), got == want and len(got) > 0, "got %s, expected %s" %
+              (got, want))
 
     # smaller spikes in a bin that has one of the size count, too
     want, got = spikes(hosts), answers[0]
-    check("%s: question 1, spikes" % test, [[h, c, b] for h, c, _, b in got] == [[h, c, b] for h, c, _, b, _ in want] and len(want) > 0 and
-          all(w[2] <= g[2] <= w[4] for g, w in zip(got, want)), "got %s, expected %s" % (got, want))
+    check("%s: question 1, spikes" % test, [[h, c, b] for h, c, _, b in got] == [[h, c, b] for h, c, _, b, _ in want]
+          and len(want) > 0 and all(w[2] <= g[2] <= w[4] for g, w in zip(got, want)), "got %s, expected %s" %
+          (got, want))
     question(2, "slowest devices", answers[1], slowest_devices(hosts))
     want = role_cpu(hosts, rollout_ns)
     question(3, "a role before and after", [r[:2] for r in answers[2]], [r[:2] for r in want])
@@ -178,4 +189,5 @@ def check_questions(test, ask, hosts, rollout_ns):
     question(8, "writers", answers[7], writers(hosts))
     question(9, "waits for a CPU", answers[8], cpu_waits(hosts))
     question(10, "slow requests", [[r[0], *r[2:]] for r in answers[9]], slow_requests(hosts))
-    check("%s: nothing is there in part, and no piece of time twice" % test, not answers[10] and not answers[11], answers[10:])
+    check("%s: nothing is there in part, and no piece of time twice" % test, not answers[10] and not answers[11],
+          answers[10:])

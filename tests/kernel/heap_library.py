@@ -35,8 +35,8 @@ def live_blocks_are_those_of_mallinfo2(t):
     aligned block; 8 KiB are four blocks of this program.
     """
     w = truth(tmp + "/live.out")
-    rows = [r["bytes"] for r in t.sql("SELECT bytes FROM allocations JOIN threads USING (utid) JOIN processes USING (upid) "
-                                      "WHERE source = 'heap' AND free_ns IS NULL AND pid = %d" % w["pid"])]
+    rows = [r["bytes"] for r in t.sql("SELECT bytes FROM allocations JOIN threads USING (utid) JOIN processes USING "
+                                      "(upid) " "WHERE source = 'heap' AND free_ns IS NULL AND pid = %d" % w["pid"])]
     given = sum(max(32, (b + 23) & ~15) for b in rows if b < 1 << 17)
     mapped = sum((b + 16 + 4095) & ~4095 for b in rows if b >= 1 << 17)
     check("heap: blocks live at the end of a program, as mallinfo2 says", len(rows) > 3000 and mapped == w["mapped"] and
@@ -54,9 +54,9 @@ def growth_names_the_function_that_keeps_a_third(t):
         return [r for r in t.report(view, "--comm", "growth", *t.window(*window)) if r["source"] == "heap"]
 
     rows = heap("growth", lo, hi)
-    check("growth: every third block of parse_header is kept", len(rows) == 1 and "parse_header" in rows[0]["call_site"] and
-          (rows[0]["grown_bytes"], rows[0]["kept_bytes"], round(rows[0]["kept_pct"], 1)) == (2_000_000, 2_000_000, 33.3),
-          rows)
+    check("growth: every third block of parse_header is kept", len(rows) == 1 and "parse_header" in rows[0]["call_site"]
+          and (rows[0]["grown_bytes"], rows[0]["kept_bytes"], round(rows[0]["kept_pct"], 1)) == (2_000_000, 2_000_000,
+        33.3), rows)
     # With the 1 MiB before the window, the growth is a step and a line.
     rows = heap("growth", 0, hi)
     check("growth: blocks kept from the start count, too", len(rows) == 1 and
@@ -73,7 +73,8 @@ def threads_that_end_at_once_are_counted():
 def each_allocation_has_a_stack_whatever_the_frame_pointer():
     t = Trace(tmp + "/frames")
     bytes_, allocs, _, _ = map(int, truth(tmp + "/frames.out")["size"].split(","))
-    got = [t.one("SELECT count(*) FROM %s WHERE bytes = %d" % (table, bytes_)) for table in ("heap_allocs", "stack_samples")]
+    got = [t.one("SELECT count(*) FROM %s WHERE bytes = %d" % (table, bytes_))
+           for table in ("heap_allocs", "stack_samples")]
     check("heap: any frame pointer does no harm, and each allocation has a stack", got == [allocs, allocs] and
           t.balance(["alloc"])["alloc"][2] == 0, (got, allocs))
 
@@ -133,7 +134,8 @@ def views_show_the_names(t, slow):
                 "JOIN processes p USING (upid) WHERE h.bytes = 4321 AND p.exe = '%s'" % prog)
     check("where from: user_symbol() has the same text", got == text, (got, text))
     spikes = [r for r in t.report("spikes", "--spike-min", "30000", *one) if r["source"] == "heap"]
-    check("where from: report spikes names the function", len(spikes) == 1 and spikes[0]["cause"] == text, (spikes, text))
+    check("where from: report spikes names the function", len(spikes) == 1 and spikes[0]["cause"] == text,
+          (spikes, text))
     run("cut", "-i", t.path, "-o", tmp + "/part", "--from", "0s")
     named("where from: so does a cut", sites(Trace(tmp + "/part"), 4321, prog), 10, "sites_alpha", prog, build_id)
 

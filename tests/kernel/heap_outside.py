@@ -9,7 +9,8 @@ def probes_of_a_running_process_count_each_call(t):
     w = truth(tmp + "/running.out")
     mine = " AND utid IN (SELECT utid FROM threads JOIN processes USING (upid) WHERE pid = %d)" % w["pid"]
     got = (t.one("SELECT count(*) FROM heap_allocs WHERE bytes = 5000" + mine),
-           t.one("SELECT count(*) FROM allocations WHERE source = 'heap' AND bytes = 5000 AND free_ns IS NOT NULL" + mine))
+           t.one("SELECT count(*) FROM allocations WHERE source = 'heap' AND bytes = 5000 AND free_ns IS NOT NULL" +
+                 mine))
     check("heap: mallocs of this size, and frees of them", got == (w["allocs"], w["frees"]), (got, w))
     sums = t.balance(["alloc"])["alloc"]
     check("heap: read + lost = attempted", sums and sums[0] == sums[1] + sums[2], sums)
@@ -28,9 +29,9 @@ def reports_have_the_bytes_that_it_kept(t):
           2000 * 5000 <= rows[0]["peak_bytes"] <= 2000 * 5000 + SLACK, rows)
     whole = heap("alloc")
     check("heap: a process that ended has nothing", len(whole) == 1 and whole[0]["net_bytes"] == 0, whole)
-    check("heap: its exit returned the blocks that nothing freed", len(whole) == 1 and
-          100 * 5000 <= whole[0]["exit_bytes"] == whole[0]["alloc_bytes"] - whole[0]["free_bytes"] <= 100 * 5000 + SLACK,
-          whole)
+    check("heap: its exit returned the blocks that nothing freed", len(whole) == 1
+          and 100 * 5000 <= whole[0]["exit_bytes"] == whole[0]["alloc_bytes"] - whole[0]["free_bytes"] <= 100 * 5000 +
+          SLACK, whole)
     leaked = heap("leaks")
     check("heap: leaks has the same", {r["held"] for r in leaked} == {"at exit"} and
           sum(r["bytes"] for r in leaked) == whole[0]["exit_bytes"], (leaked, whole))
@@ -57,7 +58,8 @@ def probes_count_a_malloc_inside_the_program(name, what):
 
 def figures_of_such_heaps_are_incomplete():
     rows = Trace(tmp + "/own").report("alloc")
-    check("heap: no figure of a trace with heaps left out is complete", rows and {r["complete"] for r in rows} == {0}, rows)
+    check("heap: no figure of a trace with heaps left out is complete", rows and {r["complete"] for r in rows} == {0},
+          rows)
 
 
 def full_rings_lose_events_and_count_them():

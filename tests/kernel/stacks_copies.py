@@ -34,7 +34,8 @@ def intact_blocks_keep_their_stacks():
 
 def sqlite_has_them():
     db = sqlite3.connect("all.db")
-    check("stacks: the database is sound", db.execute("PRAGMA integrity_check").fetchone() == ("ok",), "integrity_check")
+    check("stacks: the database is sound", db.execute("PRAGMA integrity_check").fetchone() == ("ok",),
+          "integrity_check")
     for table, columns in (("stack_samples", "count(*) AS n, min(stack) AS a, max(stack) AS b"),
                            ("stack_frames", "count(*) AS n, min(stack) AS a, max(stack) AS b"),
                            ("user_sites", "count(*) AS n, count(symbol) AS a, count(build_id) AS b"),
@@ -42,9 +43,11 @@ def sqlite_has_them():
         query = "SELECT %s FROM %s" % (columns, table)
         a, b = db.execute(query).fetchone(), tuple(good.sql(query)[0].values())
         check("stacks: %s in SQLite" % table, a == b and min(a[0], a[2]) > 0, (a, b))
-    leaks = db.execute("""SELECT count(*) FROM allocations AS a JOIN stack_frames AS f ON f.stack = a.stack AND f.nth = 0
+    leaks = db.execute(
+        """SELECT count(*) FROM allocations AS a JOIN stack_frames AS f ON f.stack = a.stack AND f.nth = 0
                             JOIN user_sites AS u ON u.upid = f.upid AND u.addr = f.addr
-                           WHERE (u.symbol = 'leak_alpha' OR u.unresolved = 'exited') AND a.bytes = 7001""").fetchone()[0]
+                           WHERE (u.symbol = 'leak_alpha' OR u.unresolved = 'exited') AND a.bytes = 7001""").fetchone()[
+        0]
     check("stacks: plain SQL finds the leaks by their innermost frame", leaks == 150, leaks)
 
 

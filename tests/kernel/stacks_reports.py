@@ -21,7 +21,8 @@ def leaks(t, *args):
 
 
 def spikes(t):
-    return {r["source"]: r for r in t.report("spikes", "--pid", LAST[t], "--spike-min", "8MiB", "--spike-window", "10s")}
+    return {r["source"]: r for r in t.report("spikes", "--pid", LAST[t], "--spike-min", "8MiB", "--spike-window",
+                                             "10s")}
 
 
 def nothing_is_lost():
@@ -73,7 +74,8 @@ def kernel_frames_have_names_and_none_is_the_recorders():
 def a_threshold_keeps_all_of_at_least_that_size():
     small = some.one("SELECT count(*) FROM stack_samples WHERE bytes < 4321 AND source <> 'rss'")
     want = some.one("SELECT (SELECT count(*) FROM heap_allocs WHERE bytes >= 4321) + (SELECT count(*) FROM slab_allocs "
-                    "WHERE bytes >= 4321) + (SELECT count(*) FROM page_allocs WHERE page_bytes() << page_order >= 4321)")
+
+            "WHERE bytes >= 4321) + (SELECT count(*) FROM page_allocs WHERE page_bytes() << page_order >= 4321)")
     got = some.one("SELECT count(*) FROM stack_samples WHERE source <> 'rss'")
     check("stacks: of a size, all of at least that, and no other", small == 0 and got == want, (small, got, want))
     joined = some.one("SELECT count(*) FROM stack_samples s JOIN heap_allocs h USING (ts_ns, cpu, addr) "
@@ -97,7 +99,8 @@ def the_leak_is_one_row_of_one_stack(name, t):
     rows = [r for r in leaks(t) if r["source"] == "heap" and r["call_site"].startswith("leak_alpha")]
     check("stacks: %s: the leak is one row, of one stack" % name, len(rows) == 1 and
           re.search(r"(^|;)main;leak_outer;leak_alpha$", rows[0]["user_stack"]) and rows[0]["kernel_stack"] == "", rows)
-    check("stacks: %s: with all its objects" % name, [(r["objects"], r["bytes"]) for r in rows] == [(50, 50 * 7001)], rows)
+    check("stacks: %s: with all its objects" % name, [(r["objects"], r["bytes"]) for r in rows] == [(50, 50 * 7001)],
+          rows)
     check("stacks: %s: while the process lives, they are live" % name, {r["held"] for r in rows} == {"live"}, rows)
     freed = [r for r in leaks(t) if r["source"] == "heap" and "burst_beta" in r["user_stack"]]
     check("stacks: %s: freed blocks are not there" % name, not freed, freed)
@@ -126,9 +129,9 @@ def leaks_are_in_the_order_of_their_kinds(name, t):
 
 def kept_pipes_have_both_stacks():
     pipes = [r for r in leaks(every) if r["source"] == "slab" and r["call_site"].startswith("alloc_pipe_info")]
-    check("stacks: kept pipes have the kernel's stack and the program's", pipes and all(
-        "keep_outer" in r["user_stack"] and "pipe" in r["kernel_stack"] and r["kernel_stack"].endswith("alloc_pipe_info")
-        for r in pipes), pipes)
+    check("stacks: kept pipes have the kernel's stack and the program's", pipes
+          and all("keep_outer" in r["user_stack"] and "pipe" in r["kernel_stack"]
+                  and r["kernel_stack"].endswith("alloc_pipe_info") for r in pipes), pipes)
     # struct pipe_inode_info and its array of buffers: two objects per pipe
     check("stacks: and there are 40", sum(r["objects"] for r in pipes) == 80, pipes)
 
