@@ -631,8 +631,8 @@ static const struct opts_option options[] = {
 	{ 0, "spike-window", "DUR", "spikes: length of the sliding window (100ms)", OPTS_STEP,
 	  AT(q.spike_window_ns) },
 	{ 0, "spike-min", "SIZE",
-	  "spikes: bytes in that window that make a spike (default: ten times\n"
-	  "the process's median rate, at least 16MiB)",
+	  "spikes: bytes in that window that make a spike (default: 16MiB;\n"
+	  "of old processes ten times their median rate, if more)",
 	  OPTS_SIZE, AT(q.spike_min_bytes) },
 	{ 0, "db", "FILE", "also write the window as a SQLite file", OPTS_TEXT, AT(db) },
 	{ 'f', "force", NULL, "replace FILE of --db when it exists", OPTS_FLAG, AT(force) },

@@ -17,7 +17,7 @@
 --   anon_bytes .. swap_bytes     parts of it, and swapped-out memory
 --   vm_bytes                     mapped address space (VmSize)
 --   rss_peak_bytes, rss_peak_ns  highest resident size inside the window, and the instant it was
---                                first reached
+--                                first reached; of a process that called exec in the window, since then
 --   rss_low_bytes                lowest resident size inside the window
 -- The kernel batches these counters per CPU: each may be off by max(32, 2 x CPUs) pages per CPU, and
 -- the error does not accumulate. From Linux 6.2 on, on a machine of up to four CPUs, ebpfrec adds the

@@ -1,10 +1,10 @@
 -- view 14: Which processes allocated much in a short time?
 -- note: A spike is memory that a process got within 100 ms, or what --spike-window says, and that
---   reaches the threshold. The threshold is ten times the process's own median rate, and at least
---   16 MiB, unless --spike-min sets it. Bursts without a pause longer than the spike window are
+--   reaches the threshold. The threshold is 16 MiB, or what --spike-min says. Of a process that is older than
+--   two seconds it is also ten times the process's own median rate before. Pages that a fork shares with its
+--   parent are inherited, not got. Bursts without a pause longer than the spike window are
 --   one spike.
--- cut: Cut out of a larger trace: the median rate is that of what is left, and a burst at its edge
---   is told as far as it lies inside.
+-- cut: Cut out of a larger trace: the median rate is that of what is left, and a burst at its edge is cut off, too.
 -- by: process
 -- needs: alloc
 -- reach: before after
@@ -13,8 +13,9 @@
 -- drops: end_ns threshold_bytes baseline_bytes stack_bytes cause bytes_per_s
 --
 -- The result has one row per spike. A spike is a burst in which a process allocates (rss: grows by) at
--- least the threshold within some --spike-window (100 ms). The threshold is --spike-min, or else ten
--- times the process's own median per window, at least 16 MiB.
+-- least the threshold within some --spike-window (100 ms). The threshold is --spike-min, or else 16 MiB and,
+-- from the process's 20th window on, ten times its median per window so far (taken anew each time
+-- that its age doubles).
 -- The search goes event by event. Bursts that follow each other without a pause longer than the spike
 -- window form one spike. Columns:
 --   start_ns, dur_ns   first event of the burst, and time from there to the last event

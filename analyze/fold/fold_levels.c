@@ -49,9 +49,10 @@ static struct mem_process *process_of(struct levels_machine *m, uint32_t process
 	return &l->mem;
 }
 
-static int give(struct levels_machine *m, uint32_t process, uint64_t ts_ns)
+static int give(struct levels_machine *m, uint32_t process, uint64_t ts_ns, bool is_exec)
 {
-	return fold_found(&m->f, &(struct level_found){ ts_ns, process, &m->levels[process].mem });
+	return fold_found(&m->f, &(struct level_found){ ts_ns, process, is_exec,
+							&m->levels[process].mem });
 }
 
 static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
@@ -72,10 +73,10 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 		struct mem_process *p = process_of(m, process);
 
 		/* of several baselines the first one counts; a keyframe's row is all there is */
-		if (p && (block || !p->known))
+		if (p && (block || !(p->known || p->born_inside)))
 			mem_process_baseline(p, &rows[i]);
 		if (p)
-			ret = give(m, process, from_ns);
+			ret = give(m, process, from_ns, false);
 	}
 	return ret;
 }
@@ -91,7 +92,7 @@ static int on_event(void *machine, const struct event *ev)
 	if (!p)
 		return 0;
 	mem_process_event(p, ev, &step);
-	return give(m, process, ev->ts_ns);
+	return give(m, process, ev->ts_ns, false);
 }
 
 static int on_reset(void *machine, const struct trace_mm_reset *t)
@@ -99,6 +100,7 @@ static int on_reset(void *machine, const struct trace_mm_reset *t)
 	struct levels_machine *m = machine;
 	uint32_t process = dense_process(&m->f.a->ids, t->upid);
 	struct mem_process *p = process_of(m, process);
+	uint64_t own[MEM_LEVEL_CNT];
 	struct mem_step rss, vm;
 
 	if (!p)
@@ -106,8 +108,8 @@ static int on_reset(void *machine, const struct trace_mm_reset *t)
 	if (t->kind == TRACE_MM_RESET_EXIT)
 		mem_process_exit(p, &rss, &vm);
 	else
-		mem_process_exec(p, &rss);
-	return give(m, process, t->ts_ns);
+		mem_process_exec(p, &rss, own);
+	return give(m, process, t->ts_ns, t->kind == TRACE_MM_RESET_EXEC);
 }
 
 static const uint32_t level_columns[EVENT_KIND_CNT] = {

@@ -107,6 +107,8 @@ static void put_process(const struct memory_machine *x, uint32_t process, struct
 	for (unsigned int i = 0; i < MEM_MEMBER_CNT; i++)
 		packed_put(out, m->bytes[i]);
 	packed_put(out, m->vm_bytes);
+	for (unsigned int i = 0; i < MEM_LEVEL_CNT; i++)
+		packed_put(out, m->inherited[i]);
 	packed_put_signed(out, x->processes[process].heap_bytes);
 }
 
@@ -116,11 +118,14 @@ static int get_process(struct memory_machine *x, struct packed_in *in)
 	struct mem_process *m = &x->processes[p].mem;
 	uint64_t known = packed_get(in);
 
+	fold_levels_fresh(x->f.a, p, m);
 	m->known = (uint8_t)(known & 0x1f);
 	m->ended = known >> 5 & 1;
 	for (unsigned int i = 0; i < MEM_MEMBER_CNT; i++)
 		m->bytes[i] = packed_get(in);
 	m->vm_bytes = packed_get(in);
+	for (unsigned int i = 0; i < MEM_LEVEL_CNT; i++)
+		m->inherited[i] = packed_get(in);
 	x->processes[p].heap_bytes = packed_get_signed(in);
 	return in->bad ? -EBADMSG : 0;
 }
@@ -235,14 +240,19 @@ static int give(struct memory_machine *x, uint32_t thread, uint32_t process, uns
 static int give_step(struct memory_machine *x, enum alloc_source source, uint32_t process,
 		     const struct mem_step *s, unsigned int kind)
 {
+	int64_t own = (int64_t)(s->after - s->before) - s->inherited;
+	int ret = 0;
+
 	if (!(x->source_mask & 1u << source) || s->before == s->after)
 		return 0;
 	x->change.source = (uint8_t)source;
+	if (s->inherited)
+		ret = give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_BASELINE, s->inherited);
 	if (s->is_baseline)
 		kind = ALLOC_CHANGE_BASELINE;
 	else if (!kind)
 		kind = s->after > s->before ? ALLOC_CHANGE_ALLOC : ALLOC_CHANGE_FREE;
-	return give(x, EVENT_ID_UNKNOWN, process, kind, (int64_t)(s->after - s->before));
+	return ret < 0 || !own ? ret : give(x, EVENT_ID_UNKNOWN, process, kind, own);
 }
 
 /* The baselines come first, before all events. */
@@ -267,7 +277,8 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 
 		p = dense_process(x->ids, rows[i].upid);
 		/* one row per process; a later one (of the end) is no baseline */
-		if (p < EVENT_ID_FIRST || x->processes[p].mem.known)
+		if (p < EVENT_ID_FIRST || x->processes[p].mem.known ||
+		    x->processes[p].mem.born_inside)
 			continue;
 		mem_process_baseline(&x->processes[p].mem, &rows[i]);
 		rss.after = mem_process_rss(&x->processes[p].mem);
@@ -278,11 +289,26 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 	return ret;
 }
 
+/* Bytes that were inherited so far are the process's own after an exec: the level stays. */
+static int give_own(struct memory_machine *x, enum alloc_source source, uint32_t process,
+		    uint64_t own)
+{
+	int ret;
+
+	if (!(x->source_mask & 1u << source) || !own)
+		return 0;
+	x->change.source = (uint8_t)source;
+	ret = give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_BASELINE, -(int64_t)own);
+	return ret < 0 ? ret :
+			 give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_ALLOC, (int64_t)own);
+}
+
 static int on_reset(void *machine, const struct trace_mm_reset *t)
 {
 	struct memory_machine *x = machine;
 	uint32_t process = dense_process(x->ids, t->upid);
 	struct mem_step rss = { 0 }, vm = { 0 };
+	uint64_t own[MEM_LEVEL_CNT];
 	int ret;
 
 	note_process(x, process);
@@ -296,8 +322,10 @@ static int on_reset(void *machine, const struct trace_mm_reset *t)
 	}
 	object_pairs_reset(&x->pairs, process);
 	if (t->kind == TRACE_MM_RESET_EXEC) {
-		mem_process_exec(&x->processes[process].mem, &rss);
-		return give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
+		mem_process_exec(&x->processes[process].mem, &rss, own);
+		ret = give_own(x, ALLOC_RSS, process, own[MEM_RSS]);
+		ret = ret < 0 ? ret : give_own(x, ALLOC_VM, process, own[MEM_VM]);
+		return ret < 0 ? ret : give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
 	}
 	mem_process_exit(&x->processes[process].mem, &rss, &vm);
 	ret = give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
@@ -360,7 +388,7 @@ static int on_object(struct memory_machine *x, const struct event *ev)
 static int on_level(struct memory_machine *x, const struct event *ev)
 {
 	uint32_t p = dense_process(x->ids, (uint32_t)ev->v[EV_RSS_UPID]);
-	struct mem_step step;
+	struct mem_step step = { 0 };
 
 	if (p < EVENT_ID_FIRST)
 		return 0;

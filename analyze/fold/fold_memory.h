@@ -28,7 +28,11 @@ enum alloc_source {
 };
 
 enum alloc_change_kind {
-	ALLOC_CHANGE_BASELINE = 1, /* was there before the trace, or before its first event */
+	/*
+	 * It was there before the trace, or before the first event, or is shared with the parent
+	 * at birth; below 0: such memory was given back.
+	 */
+	ALLOC_CHANGE_BASELINE = 1,
 	ALLOC_CHANGE_ALLOC,
 	ALLOC_CHANGE_FREE,
 	ALLOC_CHANGE_LOST,     /* its free was lost; found out now */

@@ -159,6 +159,7 @@ extern const struct fold_def fold_levels;
 struct level_found {
 	uint64_t ts_ns;
 	uint32_t process;		/* dense */
+	bool is_exec;			/* the process called exec */
 	const struct mem_process *mem;	/* from now on; valid during the call */
 };
 

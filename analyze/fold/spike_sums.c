@@ -22,6 +22,14 @@ void spikes_done(struct spikes *s)
 	hash_map_done(&s->map);
 }
 
+static void find_first_bin(const struct spikes *s, struct spike_candidate *c)
+{
+	const struct trace_process *p = dense_process_row(&s->a->ids, c->process);
+
+	c->first_bin = p && p->start_ns > s->a->start_ns ?
+			       (p->start_ns - s->a->start_ns) / s->q.window_ns : 0;
+}
+
 struct spike_candidate *spikes_candidate(struct spikes *s, uint32_t process, unsigned int source)
 {
 	uint32_t i;
@@ -33,6 +41,7 @@ struct spike_candidate *spikes_candidate(struct spikes *s, uint32_t process, uns
 		s->candidates[i] =
 			(struct spike_candidate){ .process = process, .source = (uint8_t)source };
 		s->cnt = i + 1;
+		find_first_bin(s, &s->candidates[i]);
 	}
 	return &s->candidates[i];
 }
@@ -89,24 +98,46 @@ int spikes_read_rates(struct spikes *s, const struct index *x, unsigned int grou
 	return ret;
 }
 
-/*
- * The bins of the process's life without any bytes are the zeros in front. sums: room for all bins.
- */
-static uint64_t median(const struct spikes *s, const struct spike_candidate *c, uint64_t *sums)
+uint64_t spikes_threshold(const struct spike_candidate *c, uint64_t min_bytes, uint64_t bin)
 {
-	const struct trace_process *p = dense_process_row(&s->a->ids, c->process);
-	uint64_t from = p && p->start_ns > s->a->start_ns ? p->start_ns : s->a->start_ns;
-	uint64_t to = p && p->end_ns && p->end_ns < s->a->end_ns ? p->end_ns : s->a->end_ns;
-	uint64_t bins = (to > from ? to - from : 0) / s->q.window_ns + 1, zeros;
+	uint64_t age = bin > c->first_bin ? bin - c->first_bin : 0;
+	unsigned int i = 0;
 
-	zeros = bins > c->cnt ? bins - c->cnt : 0;
-	bins = zeros + c->cnt;
-	if (bins / 2 < zeros)
-		return 0;
-	for (size_t i = 0; i < c->cnt; i++)
-		sums[i] = c->bins[i].bytes;
-	qsort(sums, c->cnt, sizeof(*sums), compare_u64);
-	return sums[bins / 2 - zeros];
+	if (min_bytes)
+		return min_bytes;
+	if (age < SPIKE_AGE_BINS || !c->age_cnt)
+		return SPIKE_MIN_BYTES;
+	while (i + 1u < c->age_cnt && age >= (uint64_t)SPIKE_AGE_BINS << (i + 1))
+		i++;
+	return c->medians[i] > SPIKE_MIN_BYTES / SPIKE_MEDIANS ? c->medians[i] * SPIKE_MEDIANS
+							       : SPIKE_MIN_BYTES;
+}
+
+/* The median of each age; bins without any bytes are zeros. sums: room for all bins. */
+static void find_ages(struct spike_candidate *c, uint64_t *sums)
+{
+	uint64_t last = c->cnt ? c->bins[c->cnt - 1].number : 0, bins;
+	size_t cnt = 0;
+
+	c->age_cnt = 0;
+	for (unsigned int i = 0; i < SPIKE_AGES; i++) {
+		bins = (uint64_t)SPIKE_AGE_BINS << i;
+		if (c->first_bin + bins > last)
+			break;
+		while (cnt < c->cnt && c->bins[cnt].number < c->first_bin + bins)
+			cnt++;
+		c->age_cnt++;
+		c->medians[i] = 0;
+		if (bins / 2 < bins - cnt)
+			continue;
+		for (size_t k = 0; k < cnt; k++)
+			sums[k] = c->bins[k].bytes;
+		qsort(sums, cnt, sizeof(*sums), compare_u64);
+		c->medians[i] = sums[bins / 2 - (bins - cnt)];
+	}
+	c->is_hot = false;
+	for (size_t k = 0; k < c->cnt && !c->is_hot; k++)
+		c->is_hot = spikes_pair_at(c, k) >= spikes_threshold(c, 0, c->bins[k].number);
 }
 
 int spikes_find_medians(struct spikes *s)
@@ -120,7 +151,7 @@ int spikes_find_medians(struct spikes *s)
 	if (!sums)
 		return -ENOMEM;
 	for (i = 0; i < s->cnt; i++)
-		s->candidates[i].median = median(s, &s->candidates[i], sums);
+		find_ages(&s->candidates[i], sums);
 	free(sums);
 	return 0;
 }
@@ -143,8 +174,10 @@ int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index
 			continue;
 		packed_put(&out, (uint64_t)dense_upid(&s.a->ids, c->process) << 1 |
 					 (c->source == ALLOC_VM));
-		packed_put(&out, c->median);
-		packed_put(&out, c->pair_max);
+		packed_put(&out, c->pair_max << 1 | c->is_hot);
+		packed_put(&out, c->age_cnt);
+		for (unsigned int k = 0; k < c->age_cnt; k++)
+			packed_put(&out, c->medians[k]);
 	}
 	ret = ret ?: index_add_tail(x, z, INDEX_TAIL_SPIKES + group, &out);
 	buf_done(&out);

@@ -21,7 +21,6 @@
 #include "analyze/fold/index_memory.h"
 #include "analyze/fold/index_rates.h"
 
-#define SPIKE_MEDIANS 10
 #define CHAIN_BINS 2	/* from a hot bin to the next one of the chain, at most */
 
 /* ---- the first pass, as an index keeps it ---- */
@@ -35,12 +34,11 @@ static int load_group(struct spikes *s, unsigned int group)
 	bool is_there = !ret && in.p != in.end;
 
 	for (size_t n = is_there ? packed_get_cnt(&in) : 0; n && !ret; n--) {
-		uint64_t id = packed_get(&in), median_bytes = packed_get(&in),
-			 pair = packed_get(&in);
+		uint64_t id = packed_get(&in), pair = packed_get(&in), ages = packed_get(&in);
 		struct spike_candidate *c;
 
 		source = index_memory_source((enum index_group)group, id & 1);
-		if (source < 0) {
+		if (source < 0 || ages > SPIKE_AGES) {
 			ret = -EBADMSG;
 			break;
 		}
@@ -48,8 +46,11 @@ static int load_group(struct spikes *s, unsigned int group)
 				 (unsigned int)source);
 		ret = c ? 0 : -ENOMEM;
 		if (c) {
-			c->median = median_bytes;
-			c->pair_max = pair;
+			c->pair_max = pair >> 1;
+			c->is_hot = pair & 1;
+			c->age_cnt = (uint8_t)ages;
+			for (unsigned int i = 0; i < ages; i++)
+				c->medians[i] = packed_get(&in);
 		}
 	}
 	if (!ret && in.bad)
@@ -155,17 +156,12 @@ static bool choose(struct spikes *s)
 	for (size_t i = 0; i < s->cnt; i++) {
 		struct spike_candidate *c = &s->candidates[i];
 
-		c->threshold = s->q.min_bytes;
-		if (!c->threshold)
-			c->threshold = c->median > SPIKE_MIN_BYTES / SPIKE_MEDIANS
-					       ? c->median * SPIKE_MEDIANS
-					       : SPIKE_MIN_BYTES;
-		c->is_chosen = c->pair_max >= c->threshold &&
+		c->is_chosen = (s->q.min_bytes ? c->pair_max >= s->q.min_bytes : c->is_hot) &&
 			       s->q.source_mask & 1u << c->source &&
 			       scope_has_process(&s->a->scope, c->process);
 		if (c->is_chosen)
 			sources |= 1u << c->source;
-		burst_init(&c->burst, s->q.window_ns, c->threshold,
+		burst_init(&c->burst, s->q.window_ns, s->q.min_bytes,
 			   c->source == ALLOC_RSS || c->source == ALLOC_VM);
 	}
 	s->is_second = true;
@@ -177,7 +173,7 @@ static bool choose(struct spikes *s)
 
 static int give(const struct spikes *s, struct spike_candidate *c)
 {
-	const struct spike spike = { c->process, c->source, c->threshold, c->held };
+	const struct spike spike = { c->process, c->source, c->held_threshold, c->held };
 
 	if (!c->is_held)
 		return 0;
@@ -205,6 +201,8 @@ static int add_burst(const struct spikes *s, struct spike_candidate *c, const st
 	}
 	ret = give(s, c);
 	c->held = *f;
+	c->held_threshold = spikes_threshold(c, s->q.min_bytes,
+					     (f->start_ns - s->a->start_ns) / s->q.window_ns);
 	c->low = f->base;
 	c->is_held = true;
 	return ret;
@@ -230,6 +228,8 @@ static int on_second_pass(void *ctx, const void *found)
 	/* what a cut carried over is part of the level, and of no burst */
 	if (change->kind != ALLOC_CHANGE_ALLOC || change->ts_ns < s->a->start_ns)
 		return 0;
+	c->burst.min_bytes = spikes_threshold(c, s->q.min_bytes,
+					      (change->ts_ns - s->a->start_ns) / s->q.window_ns);
 	ret = burst_add(&c->burst, change->ts_ns, (uint64_t)change->delta, level, &f);
 	return ret > 0 ? add_burst(s, c, &f) : ret;
 }
@@ -267,6 +267,11 @@ static void mark_intervals(struct spikes *s, uint64_t first_bin, uint64_t last_b
 		s->marks[i] = 1;
 }
 
+static bool is_hot(const struct spikes *s, const struct spike_candidate *c, size_t i)
+{
+	return spikes_pair_at(c, i) >= spikes_threshold(c, s->q.min_bytes, c->bins[i].number);
+}
+
 /*
  * Marks the candidate's chains of hot bins that touch the window. True: one may go beyond the
  * known.
@@ -280,11 +285,11 @@ static bool mark_hot(struct spikes *s, const struct stretch *t, const struct spi
 	for (i = 0; i < c->cnt; i = k) {
 		k = i + 1;
 		if (b[i].number < t->first || b[i].number >= t->end ||
-		    spikes_pair_at(c, i) < c->threshold)
+		    !is_hot(s, c, i))
 			continue;
 		for (last = i; k < c->cnt && b[k].number <= b[last].number + CHAIN_BINS &&
 			       b[k].number < t->end; k++)
-			if (spikes_pair_at(c, k) >= c->threshold)
+			if (is_hot(s, c, k))
 				last = k;
 		if (b[last].number < t->from_bin || b[i].number >= t->to_bin)
 			continue;

@@ -6,9 +6,10 @@
  *     allocations, or an index's granules --> bytes per bin --> who may have a spike --> bursts
  *
  * Two passes. The first sums up allocated bytes per process and source in bins of the spike window,
- * over the whole trace: ten times their median is the process's own threshold, 16 MiB at least,
- * unless min_bytes is given. A window of that length lies in two neighbouring bins, so whoever has
- * no such pair over its threshold has no spike. The second pass runs only if somebody has: it finds
+ * over the whole trace. The threshold is min_bytes, or 16 MiB. Without min_bytes a process that is
+ * 20 bins old or older also has to reach ten times the median of its bins so far, which is taken
+ * anew at each doubling of its age (20, 40, 80 ... bins). A window lies in two neighbouring bins,
+ * so a process without a pair that reaches the threshold has no spike. The second pass runs only if somebody has: it finds
  * the bursts, event by event, and the level before each. Bursts of a process and source that follow
  * each other without a pause longer than the spike window are one spike.
  *
@@ -56,6 +57,9 @@ int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index
 /* ---- spike_sums.c: private to it and spikes.c ---- */
 
 #define SPIKE_MIN_BYTES (16ull << 20)
+#define SPIKE_MEDIANS 10
+#define SPIKE_AGE_BINS 20	/* a younger process has no median */
+#define SPIKE_AGES 24		/* doublings of that age which count */
 
 struct spike_bin {
 	uint64_t number, bytes;
@@ -68,12 +72,16 @@ struct spike_candidate {		/* one process and source */
 	struct spike_bin *bins;	/* those with any bytes, ascending */
 	size_t cnt, cap;
 	uint64_t pair_max;	/* the most in two neighbouring bins */
-	uint64_t median;	/* of the bins of the process's life */
-	uint64_t threshold;
+	uint64_t first_bin;		/* of the process's life, or of the trace */
+	/* medians of the first SPIKE_AGE_BINS << i bins of the process's life, of the ages reached */
+	uint64_t medians[SPIKE_AGES];
+	uint8_t age_cnt;
+	bool is_hot;			/* some pair reaches the usual threshold */
 	int64_t level;
 	struct burst burst;
 	bool is_held;
 	struct burst_found held;	/* a spike that may go on */
+	uint64_t held_threshold;	/* at its start */
 	uint64_t low;			/* of growth: the lowest base of its bursts */
 };
 
@@ -106,3 +114,5 @@ int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, ui
 int spikes_read_rates(struct spikes *s, const struct index *x, unsigned int group, size_t from,
 		      size_t to);
 int spikes_find_medians(struct spikes *s);
+/* The bytes of a window that ends in a bin which make a burst; min_bytes: 0, or all of them. */
+uint64_t spikes_threshold(const struct spike_candidate *c, uint64_t min_bytes, uint64_t bin);

@@ -10,12 +10,13 @@
 void mem_process_init(struct mem_process *p, bool born_inside)
 {
 	memset(p, 0, sizeof(*p));
-	p->known = born_inside ? KNOWN_ALL : 0;
+	p->born_inside = born_inside;
 }
 
 bool mem_process_same(const struct mem_process *a, const struct mem_process *b)
 {
 	return !memcmp(a->bytes, b->bytes, sizeof(a->bytes)) && a->vm_bytes == b->vm_bytes &&
+	       !memcmp(a->inherited, b->inherited, sizeof(a->inherited)) &&
 	       a->known == b->known && a->ended == b->ended;
 }
 
@@ -24,6 +25,7 @@ void mem_process_baseline(struct mem_process *p, const struct trace_rss *row)
 	memcpy(p->bytes, row->bytes, sizeof(p->bytes));
 	p->vm_bytes = row->total_vm_bytes;
 	p->known = KNOWN_ALL & ~row->unknown;
+	p->born_inside = false;	/* the rest of its birth is unknown */
 }
 
 struct trace_rss mem_process_row(const struct mem_process *p)
@@ -45,12 +47,25 @@ static uint64_t not_negative(uint64_t v)
 	return (int64_t)v < 0 ? 0 : v;
 }
 
+/* A level has changed: sets the inherited part of the step. */
+static void inherit(struct mem_process *p, unsigned int level, struct mem_step *s)
+{
+	uint64_t *inherited = &p->inherited[level], had = *inherited;
+
+	if (s->is_baseline && p->born_inside)
+		*inherited += s->after - s->before;
+	else if (s->after < *inherited)
+		*inherited = s->after;
+	s->inherited = (int64_t)(*inherited - had);
+}
+
 static bool vm_event(struct mem_process *p, const struct event *ev, struct mem_step *s)
 {
 	s->before = p->vm_bytes;
 	s->is_baseline = !(p->known & KNOWN_VM);
 	p->known |= KNOWN_VM;
 	s->after = p->vm_bytes = not_negative(ev->v[EV_VM_TOTAL_VM_BYTES]);
+	inherit(p, MEM_VM, s);
 	return s->before != s->after;
 }
 
@@ -69,22 +84,28 @@ bool mem_process_event(struct mem_process *p, const struct event *ev, struct mem
 	p->known |= (uint8_t)(1u << member);
 	p->bytes[member] = not_negative(ev->v[EV_RSS_BYTES]);
 	ret_step->after = mem_process_rss(p);
+	inherit(p, MEM_RSS, ret_step);
 	return ret_step->before != ret_step->after;
 }
 
 void mem_process_exit(struct mem_process *p, struct mem_step *ret_rss, struct mem_step *ret_vm)
 {
-	*ret_rss = (struct mem_step){ .before = mem_process_rss(p) };
-	*ret_vm = (struct mem_step){ .before = p->vm_bytes };
+	*ret_rss = (struct mem_step){ .before = mem_process_rss(p),
+				      .inherited = -(int64_t)p->inherited[MEM_RSS] };
+	*ret_vm = (struct mem_step){ .before = p->vm_bytes,
+				     .inherited = -(int64_t)p->inherited[MEM_VM] };
 	memset(p->bytes, 0, sizeof(p->bytes));
+	memset(p->inherited, 0, sizeof(p->inherited));
 	p->vm_bytes = 0;
 	p->ended = true;
 }
 
-void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss)
+void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss, uint64_t *ret_own)
 {
-	ret_rss->before = mem_process_rss(p);
-	ret_rss->is_baseline = false;
+	memcpy(ret_own, p->inherited, sizeof(p->inherited));
+	memset(p->inherited, 0, sizeof(p->inherited));
+	p->known = KNOWN_ALL;
+	*ret_rss = (struct mem_step){ .before = mem_process_rss(p) };
 	p->bytes[MEM_SWAP] = 0;
 	p->bytes[MEM_SHMEM] = 0;
 	ret_rss->after = mem_process_rss(p);

@@ -5,11 +5,13 @@
  *     start snapshot, RSS and VM events, exec, exit --[mem_levels]--> steps (old level, new level)
  *
  * RSS is anon + file + shmem, in bytes; swap is not resident. An event gives a counter's new value.
- * A process born inside the trace begins at 0. An older one begins at its baseline; if the snapshot
- * missed it, its first value becomes the baseline, which is a step but no growth. The kernel does
- * not announce what a dying process gives back: after the exit of its last thread the level is 0.
- * An exec drops the old shmem and swap in the same way (anon and file report their new values at
- * once).
+ * A process older than the trace begins at its baseline; if the snapshot missed the process, the
+ * first value of each counter becomes the baseline, which is a step but no growth. The first values
+ * of a process that a fork made inside the trace are the pages that it shares with its parent: they
+ * are inherited, not obtained. Memory that the process gives back later is its own first, and
+ * inherited memory only after that. The kernel does not announce what a dying process gives back:
+ * after the exit of its last thread the level is 0. An exec drops the old shmem and swap in the
+ * same way (anon and file report their new values at once), and inherits nothing.
  *
  * The kernel batches its counters per CPU: a value may be off by some tens of pages per CPU, and
  * these errors never accumulate. Threads: one.
@@ -23,20 +25,24 @@
 #include "format/event.h"
 
 enum { MEM_FILE = 0, MEM_ANON = 1, MEM_SWAP = 2, MEM_SHMEM = 3, MEM_MEMBER_CNT = 4 };
+enum { MEM_RSS, MEM_VM, MEM_LEVEL_CNT };
 
 struct mem_process {
 	uint64_t bytes[MEM_MEMBER_CNT];
 	uint64_t vm_bytes;
+	uint64_t inherited[MEM_LEVEL_CNT]; /* parts of the levels, shared with the parent at birth */
 	uint8_t known;		/* bit per member, bit 4: vm_bytes */
-	bool ended;
+	bool ended, born_inside;
 };
 
 struct mem_step {
 	uint64_t before, after;	/* bytes */
-	bool is_baseline;	/* the level was unknown before: this is no growth */
+	/* Part of after - before that the process neither obtained nor gave back: inherited. */
+	int64_t inherited;
+	bool is_baseline;	/* the level was unknown, or the process is new: this is no growth */
 };
 
-/* born_inside: the process began inside the trace, with nothing. Call once, before any event. */
+/* born_inside: the process began inside the trace. Call once, before any event. */
 void mem_process_init(struct mem_process *p, bool born_inside);
 /* True when everything known about both is equal. */
 bool mem_process_same(const struct mem_process *a, const struct mem_process *b);
@@ -51,8 +57,12 @@ struct trace_rss mem_process_row(const struct mem_process *p);
  */
 bool mem_process_event(struct mem_process *p, const struct event *ev, struct mem_step *ret_step);
 
-/* The last thread ended, or the process called exec: the steps of RSS and mapped bytes. */
+/* The last thread ended: the steps of RSS and mapped bytes. */
 void mem_process_exit(struct mem_process *p, struct mem_step *ret_rss, struct mem_step *ret_vm);
-void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss);
+/*
+ * The process called exec: the step of RSS. What is left of the inherited bytes belongs to the new
+ * program: ret_own[MEM_LEVEL_CNT], bytes that count as obtained from now on.
+ */
+void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss, uint64_t *ret_own);
 
 uint64_t mem_process_rss(const struct mem_process *p);

@@ -41,8 +41,8 @@ $ ebpfrec report irq -i threads.ebpfrec --by thread_name --format csv
 # memory of a process is no thread's
 $ ebpfrec report alloc -i threads.ebpfrec --by process,thread_name --format csv
 1> pid,comm,thread_name,source,allocs,frees,alloc_bytes,free_bytes,net_bytes,peak_bytes,peak_ns,now_bytes,exit_bytes,lost_frees,complete,lost_events
-1> 200,client,,rss,2,0,5242880,0,5242880,5242880,502000000,5242880,0,0,1,0
-1> 100,server,,rss,3,0,3145728,0,3145728,3145728,302000000,3145728,0,0,1,0
+1> 100,server,,rss,2,0,2097152,0,2097152,3145728,302000000,3145728,0,0,1,0
+1> 200,client,,rss,1,0,1048576,0,1048576,5242880,502000000,5242880,0,0,1,0
 1> 100,server,server,slab,1,0,1024,0,1024,1024,101000000,1024,0,0,1,0
 1> 100,server,req-0,slab,1,0,1024,0,1024,1024,201000000,1024,0,0,1,0
 1> 100,server,req-1,slab,1,0,1024,0,1024,1024,301000000,1024,0,0,1,0

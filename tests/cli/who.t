@@ -80,15 +80,15 @@ $ ebpfrec report cpu -i who.ebpfrec --by thread,user --limit 2 --format csv
 
 $ ebpfrec report alloc -i who.ebpfrec --by user --format csv
 1> user,source,allocs,frees,alloc_bytes,free_bytes,net_bytes,peak_bytes,peak_ns,now_bytes,exit_bytes,lost_frees,complete,lost_events
-1> root,rss,55,0,57671680,0,57671680,59768832,200000010,59768832,0,0,1,0
+1> root,rss,45,0,47185920,0,47185920,59768832,200000010,59768832,0,0,1,0
 1> root,vm,0,0,0,0,0,16777216,0,16777216,0,0,1,0
-1> 1234,rss,12,0,12582912,0,12582912,12582912,240000012,12582912,0,0,1,0
-1> ann,rss,11,0,11534336,0,11534336,11534336,220000011,11534336,0,0,1,0
+1> 1234,rss,11,0,11534336,0,11534336,12582912,240000012,12582912,0,0,1,0
+1> ann,rss,10,0,10485760,0,10485760,11534336,220000011,11534336,0,0,1,0
 
 $ ebpfrec report alloc -i who.ebpfrec --by user,tree --limit 2 --format csv
 1> user,tree,source,allocs,frees,alloc_bytes,free_bytes,net_bytes,peak_bytes,peak_ns,now_bytes,exit_bytes,lost_frees,complete,lost_events
-1> 1234,110 work2,rss,12,0,12582912,0,12582912,12582912,240000012,12582912,0,0,1,0
-1> ann,110 work2,rss,11,0,11534336,0,11534336,11534336,220000011,11534336,0,0,1,0
+1> 1234,110 work2,rss,11,0,11534336,0,11534336,12582912,240000012,12582912,0,0,1,0
+1> ann,110 work2,rss,10,0,10485760,0,10485760,11534336,220000011,11534336,0,0,1,0
 
 $ ebpfrec report io -i who.ebpfrec --by user,device --format csv
 1> user,device,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,complete,lost_events

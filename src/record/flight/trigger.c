@@ -284,7 +284,7 @@ static int fire(struct trigger_set *s, struct state *st, uint64_t ts_ns, const c
 
 /* ---- memory ---- */
 
-/* is_born: it begins with nothing. NULL: out of memory. */
+/* is_born: a process of that pid begins. NULL: out of memory. */
 static struct levels *levels_of(struct state *st, uint32_t pid, bool is_born)
 {
 	struct levels *l = hash_map_get(&st->by_id, pid);
@@ -351,6 +351,7 @@ static int spike_record(struct trigger_set *s, struct state *st, const struct wi
 	const struct wire_task *t = (const void *)h;
 	const struct wire_exec *e = (const void *)h;
 	const struct wire_exit *x = (const void *)h;
+	uint64_t own[MEM_LEVEL_CNT];
 	struct mem_step step;
 	struct levels *l;
 
@@ -366,7 +367,7 @@ static int spike_record(struct trigger_set *s, struct state *st, const struct wi
 		l = levels_of(st, e->pid, false);
 		if (!l)
 			return -ENOMEM;
-		mem_process_exec(&l->mem, &step);
+		mem_process_exec(&l->mem, &step, own);
 		return on_level(s, st, h->ts_ns, e->pid, l, true);
 	case WIRE_TASK_EXIT:
 		if (x->group_dead)

@@ -319,6 +319,47 @@ static void make_bursts(struct made_trace *f)
 	made_open(f);
 }
 
+/* A child of 116 MiB calls exec; another shares 400 MiB, and gets 100 MiB in 50 ms of its own. */
+static void test_a_short_life_has_spikes_and_a_fork_has_none(void **state)
+{
+	const int64_t mib = 256;	/* pages */
+	struct made_trace f;
+	struct gen *g;
+
+	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	g = f.g;
+	gen_snap(g, T0, 0, 100, 100, 1, "parent");
+	gen_new(g, T0 + 10 * MS, 0, 100, 200, 200, 100, "execs");
+	gen_rss(g, T0 + 10 * MS, 0, 100, 200, 0, 2 * mib);
+	gen_rss(g, T0 + 10 * MS, 0, 100, 200, 1, 114 * mib);
+	gen_rss(g, T0 + 11 * MS, 0, 200, 200, 1, 1 * mib);
+	gen_exec(g, T0 + 12 * MS, 0, 200, 200, 0, "true", "/bin/true", "true", 5);
+	gen_rss(g, T0 + 13 * MS, 0, 200, 200, 1, 2 * mib);
+	gen_exit(g, T0 + 14 * MS, 0, 200, 200, 0, true, 0);
+	gen_new(g, T0 + 20 * MS, 0, 100, 300, 300, 100, "grows");
+	gen_rss(g, T0 + 20 * MS, 0, 100, 300, 1, 400 * mib);
+	for (int i = 1; i <= 100; i++)
+		gen_rss(g, T0 + 20 * MS + (uint64_t)i * MS / 2, 0, 300, 300, 1, (400 + i) * mib);
+	gen_exit(g, T0 + 80 * MS, 0, 300, 300, 9, true, 0);
+	gen_slice(g, T0 + 1000 * MS);
+	made_open(&f);
+	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM spikes()"), 1);
+	assert_int_equal(rows_one(f.a, "SELECT bytes FROM spikes() JOIN processes USING (upid) "
+				       "WHERE comm = 'grows'"), 100 * MIB);
+	assert_int_equal(rows_one(f.a, "SELECT rss_peak_bytes FROM memory_levels() JOIN processes "
+				       "USING (upid) WHERE pid = 200"), 4 * MIB);
+#define USAGE(pid, what)                                                                           \
+	rows_one(f.a, "SELECT " what " FROM alloc_usage() JOIN processes USING (upid) "            \
+		      "WHERE source = 'rss' AND pid = " #pid)
+	assert_int_equal(USAGE(300, "alloc_bytes"), 100 * MIB);
+	assert_int_equal(USAGE(300, "exit_bytes"), 100 * MIB);
+	assert_int_equal(USAGE(300, "peak_bytes"), 500 * MIB);
+	assert_int_equal(USAGE(200, "alloc_bytes - exit_bytes - free_bytes"), 0);
+	assert_int_equal(USAGE(200, "alloc_bytes"), 4 * MIB);	/* of the new program alone */
+#undef USAGE
+	made_close(&f);
+}
+
 static void test_bursts_without_a_longer_pause_are_one_spike(void **state)
 {
 	struct made_trace f;
@@ -447,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_report_cpu_filters_and_options),
 		cmocka_unit_test(test_report_alloc_known_answers),
 		cmocka_unit_test(test_report_spikes_finds_exactly_the_one),
+		cmocka_unit_test(test_a_short_life_has_spikes_and_a_fork_has_none),
 		cmocka_unit_test(test_bursts_without_a_longer_pause_are_one_spike),
 		cmocka_unit_test(test_report_io_known_answers),
 		cmocka_unit_test(test_sched_slices_know_their_wait),

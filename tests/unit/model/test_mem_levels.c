@@ -24,7 +24,7 @@ struct step {
 static bool value(const struct step *s, unsigned int cnt, bool born_inside, unsigned int counter,
 		  uint64_t *ret)
 {
-	bool known = born_inside, ended = false;
+	bool known = false, ended = false;
 	unsigned int i;
 
 	*ret = 0;
@@ -33,7 +33,7 @@ static bool value(const struct step *s, unsigned int cnt, bool born_inside, unsi
 
 		if (is_mine && !ended)
 			*ret = s[i].bytes < 0 ? 0 : (uint64_t)s[i].bytes;
-		known |= is_mine && !ended;
+		known |= (is_mine && !ended) || s[i].what == EXEC;
 		if (s[i].what == BASELINE) {
 			*ret = counter == VM ? s[i].row.total_vm_bytes : s[i].row.bytes[counter];
 			known = !(s[i].row.unknown >> counter & 1);
@@ -82,6 +82,7 @@ static struct step some_step(unsigned int i, bool may_end)
 static bool take(struct mem_process *p, const struct step *s, struct mem_step *ret)
 {
 	struct event ev = { .kind = s->counter == VM ? EVENT_VM : EVENT_RSS };
+	uint64_t own[MEM_LEVEL_CNT];
 	struct mem_step vm;
 
 	switch (s->what) {
@@ -89,7 +90,7 @@ static bool take(struct mem_process *p, const struct step *s, struct mem_step *r
 		mem_process_baseline(p, &s->row);
 		return false;
 	case EXEC:
-		mem_process_exec(p, ret);
+		mem_process_exec(p, ret, own);
 		return ret->before != ret->after;
 	case EXIT:
 		mem_process_exit(p, ret, &vm);
@@ -147,6 +148,8 @@ static void run(unsigned int seed)
 			assert_int_equal(row.unknown >> k & 1, !is_known);
 		}
 		assert_int_equal(mem_process_rss(&p), rss(steps, i + 1, born_inside));
+		assert_true(p.inherited[MEM_RSS] <= mem_process_rss(&p) || !born_inside);
+		assert_true(p.inherited[MEM_VM] <= p.vm_bytes || !born_inside);
 		ended |= steps[i].what == EXIT;
 	}
 }
@@ -159,16 +162,50 @@ static void test_levels_are_the_last_reported_values(void **state)
 		run(seed);
 }
 
+static struct mem_step report(struct mem_process *p, unsigned int member, uint64_t bytes)
+{
+	struct event ev = { .kind = EVENT_RSS };
+	struct mem_step s = { 0 };
+
+	ev.v[EV_RSS_MEMBER] = member;
+	ev.v[EV_RSS_BYTES] = bytes;
+	mem_process_event(p, &ev, &s);
+	return s;
+}
+
+static void test_a_fork_inherits_and_obtains_later(void **state)
+{
+	uint64_t own[MEM_LEVEL_CNT];
+	struct mem_process p;
+	struct mem_step s, vm;
+
+	mem_process_init(&p, true);
+	assert_int_equal(report(&p, MEM_FILE, 100).inherited, 100);
+	assert_true(report(&p, MEM_ANON, 900).is_baseline);
+	assert_int_equal(p.inherited[MEM_RSS], 1000);
+	s = report(&p, MEM_ANON, 950);		/* 50 of its own come, then 20 of these go */
+	assert_false(s.is_baseline);
+	assert_int_equal(s.inherited, 0);
+	assert_int_equal(report(&p, MEM_ANON, 930).inherited, 0);
+	s = report(&p, MEM_ANON, 5);		/* the rest and 895 inherited */
+	assert_int_equal(s.before - s.after, 925);
+	assert_int_equal(s.inherited, -895);
+	mem_process_exec(&p, &s, own);		/* the new program has what is left */
+	assert_int_equal(own[MEM_RSS], 105);
+	assert_int_equal(report(&p, MEM_ANON, 45).inherited, 0);
+	mem_process_exit(&p, &s, &vm);
+	assert_int_equal(s.before, 145);
+	assert_int_equal(s.inherited, 0);
+}
+
 static void test_same_is_all_that_is_known(void **state)
 {
-	struct mem_process a, b, changed;
+	struct mem_process a, b;
 	struct mem_step s, vm;
 
 	mem_process_init(&a, true);
 	b = a;
 	assert_true(mem_process_same(&a, &b));
-	mem_process_init(&changed, false);
-	assert_false(mem_process_same(&a, &changed));
 	mem_process_exit(&b, &s, &vm);
 	assert_false(mem_process_same(&a, &b));
 	b = a;
@@ -183,6 +220,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_levels_are_the_last_reported_values),
+		cmocka_unit_test(test_a_fork_inherits_and_obtains_later),
 		cmocka_unit_test(test_same_is_all_that_is_known),
 	};
 
