@@ -5,7 +5,9 @@
  *
  * A probe at the entry of a function notes by thread what was asked for, and a probe at its return
  * sends the record. Only the outermost call counts: realloc(NULL, n) calls malloc, which is one
- * allocation. A uprobe runs in task context, where a hash map may be updated. That costs little
+ * allocation. A call that does not lie below the outermost one on the stack is not inside it: the
+ * return of the outermost one was missed, which counts as a lost allocation. Return probes are
+ * attached before entry probes, so that every entry that is seen has its return. A uprobe runs in task context, where a hash map may be updated. That costs little
  * next to the probe itself, which is a trap of hundreds of ns.
  */
 #include "emit.bpf.h"
@@ -17,6 +19,7 @@ struct heap_call {
 	__u64 old_addr;		/* realloc: what is given back */
 	__u64 call_site;
 	__u64 result_at;	/* posix_memalign: where the address is stored; 0: it is returned */
+	__u64 sp;		/* stack pointer at the entry */
 	__u32 depth;
 	__u32 zero;
 };
@@ -33,6 +36,7 @@ struct {
 #define ARG1(ctx) ((ctx)->si)
 #define ARG2(ctx) ((ctx)->dx)
 #define RESULT(ctx) ((ctx)->ax)
+#define STACK(ctx) ((ctx)->sp)
 static __always_inline __u64 return_address(struct pt_regs *ctx)
 {
 	__u64 ret = 0;
@@ -45,6 +49,7 @@ static __always_inline __u64 return_address(struct pt_regs *ctx)
 #define ARG1(ctx) ((ctx)->user_regs.regs[1])
 #define ARG2(ctx) ((ctx)->user_regs.regs[2])
 #define RESULT(ctx) ((ctx)->user_regs.regs[0])
+#define STACK(ctx) ((ctx)->user_regs.sp)
 static __always_inline __u64 return_address(struct pt_regs *ctx)
 {
 	return ctx->user_regs.regs[30];
@@ -63,6 +68,31 @@ static __always_inline void send_free(__u32 tid, __u64 addr)
 	emit_submit(&e, r);
 }
 
+/* cnt * bytes, or the most there is from 2^47 on, which no allocator gives. */
+static __always_inline __u64 product(__u64 cnt, __u64 bytes)
+{
+	__u64 most = cnt > bytes ? cnt : bytes, least = cnt > bytes ? bytes : cnt;
+
+	if (least >> 32 || (most >> 32) * least >> 15)
+		return ~0ULL;
+	return cnt * bytes;
+}
+
+static __always_inline bool is_inside(struct pt_regs *ctx, const struct heap_call *c)
+{
+	return c && c->depth && STACK(ctx) < c->sp;
+}
+
+static __always_inline void count_missed(void)
+{
+	struct emit e;
+
+	if (!emit_find(&e, WIRE_HEAP_ALLOC, false))
+		return;
+	emit_count(WIRE_HEAP_ALLOC, &e.tally->attempted[WIRE_HEAP_ALLOC]);
+	emit_count(WIRE_HEAP_ALLOC, &e.tally->lost_other[WIRE_HEAP_ALLOC]);
+}
+
 static __always_inline int enter(struct pt_regs *ctx, __u64 bytes, __u64 old_addr, __u64 result_at)
 {
 	__u64 id = bpf_get_current_pid_tgid();
@@ -72,14 +102,17 @@ static __always_inline int enter(struct pt_regs *ctx, __u64 bytes, __u64 old_add
 	if (!filter_is_target(id >> 32))
 		return 0;
 	c = bpf_map_lookup_elem(&heap_calls, &tid);
-	if (c && c->depth) {
+	if (is_inside(ctx, c)) {
 		c->depth++;
 		return 0;
 	}
+	if (c && c->depth)
+		count_missed();
 	call.bytes = bytes;
 	call.old_addr = old_addr;
 	call.result_at = result_at;
 	call.call_site = return_address(ctx);
+	call.sp = STACK(ctx);
 	call.depth = 1;
 	bpf_map_update_elem(&heap_calls, &tid, &call, BPF_ANY);
 	return 0;
@@ -94,7 +127,7 @@ int heap_malloc(struct pt_regs *ctx)
 SEC("uprobe")
 int heap_calloc(struct pt_regs *ctx)
 {
-	return enter(ctx, ARG0(ctx) * ARG1(ctx), 0, 0);
+	return enter(ctx, product(ARG0(ctx), ARG1(ctx)), 0, 0);
 }
 
 SEC("uprobe")
@@ -106,7 +139,7 @@ int heap_realloc(struct pt_regs *ctx)
 SEC("uprobe")
 int heap_reallocarr(struct pt_regs *ctx)
 {
-	return enter(ctx, ARG1(ctx) * ARG2(ctx), ARG0(ctx), 0);
+	return enter(ctx, product(ARG1(ctx), ARG2(ctx)), ARG0(ctx), 0);
 }
 
 /* memalign and aligned_alloc have the arguments (alignment, bytes). */
@@ -171,7 +204,7 @@ int heap_free(struct pt_regs *ctx)
 	if (!addr || !filter_is_target(id >> 32))
 		return 0;
 	c = bpf_map_lookup_elem(&heap_calls, &tid);
-	if (c && c->depth)	/* inside realloc, whose return probe sends the free */
+	if (is_inside(ctx, c))	/* of realloc, whose return probe sends the free */
 		return 0;
 	send_free(tid, addr);
 	return 0;

@@ -47,26 +47,37 @@ static int attach_tracepoint(struct attached *a, const struct source_program *sp
 
 /* ---- the C library's allocator, by uprobes ---- */
 
-#define HEAP_LIBRARIES_MAX 4
+#define HEAP_LIBRARIES_MAX 16
 
-/* The functions that each program is meant for. */
+/* C++: the forms of an operator new of so many bytes, and those with an alignment. */
+#define NEW(name) name, name "RKSt9nothrow_t"
+#define ALIGNED_NEW(name) name "St11align_val_t", name "St11align_val_tRKSt9nothrow_t"
+
+/* The functions that each program is meant for. libstdc++ is not probed: it calls malloc. */
 static const struct {
 	const char *program;
-	const char *functions[10];	/* ends with NULL */
+	const char *functions[16];	/* ends with NULL */
 } heap_functions[] = {
-	{ "heap_malloc", { "malloc", "valloc", "pvalloc" } },
-	{ "heap_calloc", { "calloc" } },
-	{ "heap_realloc", { "realloc" } },
+	{ "heap_malloc",
+	  { "malloc", "valloc", "pvalloc", "mallocx", "mi_malloc", NEW("_Znwm"), NEW("_Znam") } },
+	{ "heap_calloc", { "calloc", "mi_calloc" } },
+	{ "heap_realloc", { "realloc", "rallocx", "mi_realloc" } },
 	{ "heap_reallocarr", { "reallocarray" } },
 	{ "heap_aligned", { "memalign", "aligned_alloc" } },
+	{ "heap_malloc", { ALIGNED_NEW("_Znwm"), ALIGNED_NEW("_Znam") } },
 	{ "heap_posix", { "posix_memalign" } },
-	{ "heap_free", { "free" } },
+	{ "heap_free",
+	  { "free", "dallocx", "sdallocx", "mi_free", "_ZdlPv", "_ZdaPv", "_ZdlPvm", "_ZdaPvm",
+	    "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t", "_ZdlPvSt11align_val_t",
+	    "_ZdaPvSt11align_val_t" } },
 	{ "heap_return",
 	  { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
 	    "posix_memalign", "valloc", "pvalloc" } },
+	{ "heap_return", { "mallocx", "rallocx", "mi_malloc", "mi_calloc", "mi_realloc" } },
+	{ "heap_return", { NEW("_Znwm"), NEW("_Znam"), ALIGNED_NEW("_Znwm"), ALIGNED_NEW("_Znam") } },
 };
 
-/* Finds the C libraries of this system (glibc, musl). Returns their number. */
+/* Finds the C libraries (glibc, musl) and other allocators of this system. Returns their number. */
 static unsigned int heap_find_libraries(char libs[HEAP_LIBRARIES_MAX][PATH_MAX])
 {
 	static const char *const patterns[] = {
@@ -74,6 +85,12 @@ static unsigned int heap_find_libraries(char libs[HEAP_LIBRARIES_MAX][PATH_MAX])
 		"/lib64/libc.so.6",
 		"/usr/lib/libc.so.6",
 		"/lib/ld-musl-*.so.1",
+		"/usr/lib/*-linux-gnu*/libjemalloc.so.2",
+		"/usr/lib/*-linux-gnu*/libtcmalloc*.so.4",
+		"/usr/lib/*-linux-gnu*/libmimalloc.so.2",
+		"/usr/lib64/libjemalloc.so.2",
+		"/usr/lib64/libtcmalloc*.so.4",
+		"/usr/lib64/libmimalloc.so.2",
 	};
 	unsigned int cnt = 0, i, k;
 
