@@ -7,8 +7,9 @@
  * sends the record. Only the outermost call counts: realloc(NULL, n) calls malloc, which is one
  * allocation. A call that does not lie below the outermost one on the stack is not inside it: the
  * return of the outermost one was missed, which counts as a lost allocation. Return probes are
- * attached before entry probes, so that every entry that is seen has its return. A uprobe runs in task context, where a hash map may be updated. That costs little
- * next to the probe itself, which is a trap of hundreds of ns.
+ * attached before entry probes, so that every entry that is seen has its return. A uprobe runs in
+ * task context, where a hash map may be updated. That costs little next to the probe itself, which
+ * is a trap of hundreds of ns.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"

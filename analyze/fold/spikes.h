@@ -9,9 +9,10 @@
  * over the whole trace. The threshold is min_bytes, or 16 MiB. Without min_bytes a process that is
  * 20 bins old or older also has to reach ten times the median of its bins so far, which is taken
  * anew at each doubling of its age (20, 40, 80 ... bins). A window lies in two neighbouring bins,
- * so a process without a pair that reaches the threshold has no spike. The second pass runs only if somebody has: it finds
- * the bursts, event by event, and the level before each. Bursts of a process and source that follow
- * each other without a pause longer than the spike window are one spike.
+ * so a process without a pair that reaches the threshold has no spike. The second pass runs only if
+ * there is such a pair: it finds the bursts, event by event, and the level before each. Bursts of a
+ * process and source that follow each other without a pause longer than the spike window are one
+ * spike.
  *
  * An index has the sums of the first pass, and the second decodes only intervals in which a
  * candidate has such a pair. What the first pass finds with the usual window is stored, too: of
@@ -73,7 +74,7 @@ struct spike_candidate {		/* one process and source */
 	size_t cnt, cap;
 	uint64_t pair_max;	/* the most in two neighbouring bins */
 	uint64_t first_bin;		/* of the process's life, or of the trace */
-	/* medians of the first SPIKE_AGE_BINS << i bins of the process's life, of the ages reached */
+	/* medians of the first SPIKE_AGE_BINS << i bins of the life, of the ages reached */
 	uint64_t medians[SPIKE_AGES];
 	uint8_t age_cnt;
 	bool is_hot;			/* some pair reaches the usual threshold */
@@ -114,5 +115,5 @@ int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, ui
 int spikes_read_rates(struct spikes *s, const struct index *x, unsigned int group, size_t from,
 		      size_t to);
 int spikes_find_medians(struct spikes *s);
-/* The bytes of a window that ends in a bin which make a burst; min_bytes: 0, or all of them. */
+/* The bytes of a window that ends in a bin which make a burst; min_bytes: 0, or the answer. */
 uint64_t spikes_threshold(const struct spike_candidate *c, uint64_t min_bytes, uint64_t bin);

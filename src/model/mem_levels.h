@@ -30,7 +30,7 @@ enum { MEM_RSS, MEM_VM, MEM_LEVEL_CNT };
 struct mem_process {
 	uint64_t bytes[MEM_MEMBER_CNT];
 	uint64_t vm_bytes;
-	uint64_t inherited[MEM_LEVEL_CNT]; /* parts of the levels, shared with the parent at birth */
+	uint64_t inherited[MEM_LEVEL_CNT]; /* of the levels: shared with the parent at birth */
 	uint8_t known;		/* bit per member, bit 4: vm_bytes */
 	bool ended, born_inside;
 };
@@ -39,7 +39,7 @@ struct mem_step {
 	uint64_t before, after;	/* bytes */
 	/* Part of after - before that the process neither obtained nor gave back: inherited. */
 	int64_t inherited;
-	bool is_baseline;	/* the level was unknown, or the process is new: this is no growth */
+	bool is_baseline;	/* the level was unknown, or the process is new: not growth */
 };
 
 /* born_inside: the process began inside the trace. Call once, before any event. */

@@ -25,6 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -134,6 +135,8 @@ static uint64_t stacks_min;
 static enum { UNTRIED, OPENING, OPEN, OFF } state;
 static bool was_called;		/* something was allocated or freed through this library */
 
+static bool only_counts;	/* of another pid namespace: events are lost, and counted */
+
 LOCAL_THREAD struct {
 	uint64_t epoch;
 	struct heap_share_record *slot;	/* the next one */
@@ -141,6 +144,9 @@ LOCAL_THREAD struct {
 	uint32_t allocs, stacks;	/* allocs for stacks_every */
 	unsigned int lose;	/* so many events are lost before it looks for a chunk again */
 	uintptr_t hiding_at;	/* the frame of the function that hides what is called below it */
+	uintptr_t new_at;	/* the frame of the C++ operator new under way */
+	uint64_t new_caller;	/* its caller; 0: none is under way, or it has called malloc */
+	bool hid;		/* an allocator called itself through this library */
 } mine = { .slot = PARKED };
 
 #define HIDDEN (1ULL << 63)	/* in an epoch, which no process has then */
@@ -155,6 +161,23 @@ static bool is_other_namespace(uint64_t pid_ns)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino != pid_ns;
 }
 
+/* The workload may need all of a limited address space. */
+static bool is_limited(int fd)
+{
+	struct heap_share_head *h;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_AS, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return false;
+	h = mmap(NULL, HEAP_CHUNK_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (h != MAP_FAILED) {
+		__atomic_fetch_add(&h->limited_cnt, 1, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&h->began_cnt, 1, __ATOMIC_RELAXED);
+		munmap(h, HEAP_CHUNK_BYTES);
+	}
+	return true;
+}
+
 static bool map_share(const char *path)
 {
 	int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
@@ -164,7 +187,7 @@ static bool map_share(const char *path)
 
 	if (fd < 0)
 		return false;
-	if (!fstat(fd, &st) && st.st_size > HEAP_SHARE_HEAD_BYTES) {
+	if (!fstat(fd, &st) && st.st_size > HEAP_SHARE_HEAD_BYTES && !is_limited(fd)) {
 		/* chunks are found by the address of a slot, so they have to be aligned */
 		at = mmap(NULL, (size_t)st.st_size + HEAP_CHUNK_BYTES, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -181,6 +204,7 @@ static bool map_share(const char *path)
 	if (h->magic != HEAP_SHARE_MAGIC || chunk_cnt > HEAP_CHUNKS_MAX ||
 	    HEAP_SHARE_HEAD_BYTES + (uint64_t)chunk_cnt * HEAP_CHUNK_BYTES > (uint64_t)st.st_size)
 		return false;
+	(void)madvise(h, (size_t)st.st_size, MADV_DONTDUMP);
 	head = h;
 	counts_cycles = h->counts_cycles;
 	stacks_every = h->stacks_every;
@@ -219,7 +243,12 @@ static bool begin_process(void)
 			return false;
 		was = open_share() ? OPEN : OFF;
 	}
-	if (was == OFF || is_other_namespace(head->pid_ns)) {
+	if (was != OFF && is_other_namespace(head->pid_ns)) {
+		only_counts = true;
+		__atomic_fetch_add(&head->namespace_cnt, 1, __ATOMIC_RELAXED);
+		was = OFF;
+	}
+	if (was == OFF) {
 		state = OFF;
 		return false;
 	}
@@ -231,8 +260,11 @@ static bool begin_process(void)
 	return true;
 }
 
-/* The first slot of a chunk that is this thread's from now on. NULL: there is none. */
-static struct heap_share_record *claim_chunk(void)
+/*
+ * The first slot of a chunk that is this thread's from now on. NULL: there is none. *ret_guest: the
+ * thread ends it with HEAP_SHARE_LEAVE after this event.
+ */
+static struct heap_share_record *claim_chunk(bool *ret_guest)
 {
 	const struct timespec pause = { .tv_nsec = 1000000 };
 	uint32_t i, none;
@@ -240,10 +272,12 @@ static struct heap_share_record *claim_chunk(void)
 	while (!__atomic_load_n(&head->off, __ATOMIC_RELAXED)) {
 		for (i = 0; i < chunk_cnt; i++) {
 			none = 0;
-			if (!__atomic_load_n(&head->owner[i], __ATOMIC_RELAXED) &&
-			    __atomic_compare_exchange_n(&head->owner[i], &none, mine.tid, false,
-							__ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
-				return (void *)(chunks + (size_t)i * HEAP_CHUNK_BYTES);
+			if (__atomic_load_n(&head->owner[i], __ATOMIC_RELAXED) ||
+			    !__atomic_compare_exchange_n(&head->owner[i], &none, mine.tid, false,
+							 __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+				continue;
+			*ret_guest = head->waits && i >= chunk_cnt / 2;
+			return (void *)(chunks + (size_t)i * HEAP_CHUNK_BYTES);
 		}
 		/* a recorder that was killed reads no more */
 		if (!head->waits || (kill((pid_t)head->recorder, 0) && errno == ESRCH))
@@ -284,26 +318,30 @@ static inline struct heap_share_record *next_slots(unsigned int cnt, uintptr_t f
 
 /* Slots in a new chunk. NULL: the event is not recorded, which is counted if it should be. */
 static __attribute__((noinline)) struct heap_share_record *
-find_slots(enum heap_share_kind kind, unsigned int cnt, uintptr_t fp)
+find_slots(enum heap_share_kind kind, unsigned int cnt, uintptr_t fp, bool *ret_guest)
 {
 	uint64_t hidden = mine.epoch & HIDDEN;
 	struct heap_share_record *slot = NULL;
 	int saved = errno;
 
 	was_called = true;
-	if (hidden && mine.hiding_at - fp < SIGNAL_FRAME_MIN)
+	if (hidden && mine.hiding_at - fp < SIGNAL_FRAME_MIN) {
+		mine.hid = true;
 		return NULL;
+	}
 	mine.slot = PARKED;
 	if (*process || begin_process()) {
 		if (mine.epoch != (*process | hidden))
 			mine.tid = (uint32_t)syscall(SYS_gettid);
 		mine.epoch = *process | hidden;
-		slot = mine.lose ? NULL : claim_chunk();
+		slot = mine.lose ? NULL : claim_chunk(ret_guest);
 		mine.lose = slot ? 0 : mine.lose ? mine.lose - 1 : LOSE_AT_ONCE;
-		if (slot)
+		if (slot && !*ret_guest)
 			mine.slot = slot + cnt;
-		else if (!head->off)
+		else if (!slot && !head->off)
 			__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
+	} else if (only_counts && !head->off) {
+		__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
 	}
 	errno = saved;
 	return slot;
@@ -363,15 +401,18 @@ put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller, str
 {
 	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
 	struct heap_share_record *slot = next_slots(1, fp);
+	bool is_guest = false;
 
 	if (unlikely(place_of(slot) >= HEAP_CHUNK_RECORDS || !slot)) {
-		slot = find_slots(kind, 1, fp);
+		slot = find_slots(kind, 1, fp, &is_guest);
 		if (!slot)
 			return;
 	}
 	if (!when.at)
 		when = now(kind == HEAP_SHARE_ALLOC);
 	write_record(slot, kind, p, bytes, caller, when);
+	if (unlikely(is_guest))
+		write_record(slot + 1, HEAP_SHARE_LEAVE, "", 0, 0, when);
 }
 
 /* As the program finds them, which may have an allocator inside that is called instead. */
@@ -460,6 +501,7 @@ static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uin
 	struct heap_share_record *slot;
 	uint64_t frames[HEAP_SHARE_FRAMES], took;
 	unsigned int cnt = walk(frames, caller, fp), slots = (cnt + 3) / 4, place;
+	bool is_guest = false;
 
 	while (cnt % 4)
 		frames[cnt++] = 1;
@@ -468,12 +510,14 @@ static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uin
 	if (place + 1 + slots > HEAP_CHUNK_RECORDS || !slot) {
 		for (; slot && place < HEAP_CHUNK_RECORDS; place++)
 			write_record(slot++, HEAP_SHARE_REST, "", 0, 0, when);
-		slot = find_slots(HEAP_SHARE_ALLOC, 1 + slots, fp);
+		slot = find_slots(HEAP_SHARE_ALLOC, 1 + slots, fp, &is_guest);
 		if (!slot)
 			return;
 	}
 	write_record(slot, HEAP_SHARE_STACK + slots, p, bytes, caller, when);
 	memcpy(slot + 1, frames, cnt * sizeof(frames[0]));
+	if (is_guest)
+		write_record(slot + 1 + slots, HEAP_SHARE_LEAVE, "", 0, 0, when);
 	if (mine.stacks++ % 64 == 63) {	/* tells what it took, which is not long itself */
 		took = now(false).at - when.at;
 		if (took < HEAP_SHARE_TOOK_MAX) {
@@ -485,8 +529,15 @@ static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uin
 
 static inline __attribute__((always_inline)) void *allocated(void *p, size_t bytes, uint64_t caller)
 {
+	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
+
+	if (unlikely(mine.new_caller) && p && mine.new_at - fp < SIGNAL_FRAME_MIN) {
+		caller = mine.new_caller;
+		fp = mine.new_at;
+		mine.new_caller = 0;
+	}
 	if (unlikely(takes_stacks) && p && wants_stack(bytes))
-		put_stack(p, bytes, caller, (uintptr_t)__builtin_frame_address(0));
+		put_stack(p, bytes, caller, fp);
 	else if (likely(p != NULL))
 		put(HEAP_SHARE_ALLOC, p, bytes, caller, (struct instant){ 0, 0 });
 	return p;
@@ -596,4 +647,198 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 	if (!err)
 		allocated(*ret, bytes, CALLER);
 	return err;
+}
+
+/* ---- C++, and the names that allocators have beside malloc ---- */
+
+/* The function of that name after this library; NULL: there is none. It is looked up once. */
+#define AFTER(name) ({ \
+	static __typeof__(&name) found_; \
+	static bool tried_; \
+	if (unlikely(!__atomic_load_n(&tried_, __ATOMIC_ACQUIRE))) { \
+		*(void **)&found_ = dlsym(RTLD_NEXT, #name); \
+		__atomic_store_n(&tried_, true, __ATOMIC_RELEASE); \
+	} \
+	found_; \
+})
+
+/*
+ * An operator new calls malloc in most C++ libraries; the call site is then the operator's caller.
+ * Otherwise it is an allocator's own. An exception leaves new_caller set, which at worst names the
+ * next caller nearby. True: new_end() has to be called.
+ */
+static inline bool new_begin(uint64_t caller, uintptr_t fp)
+{
+	if (mine.new_caller && mine.new_at - fp < SIGNAL_FRAME_MIN)
+		return false;
+	mine.new_at = fp;
+	mine.new_caller = caller;
+	return true;
+}
+
+static inline void new_end(void *p, size_t bytes, uint64_t caller)
+{
+	if (!mine.new_caller)
+		return;
+	mine.new_caller = 0;
+	allocated(p, bytes, caller);
+}
+
+/* Without a C++ library that programs can see, as where a plugin has its own. */
+static void *new_without(size_t bytes, size_t align, bool throws)
+{
+	void *p = !is_ready() ? NULL : align ? next.aligned_alloc(align, bytes) :
+					       next.malloc(bytes ? bytes : 1);
+
+	if (!p && throws)
+		abort();
+	return p;
+}
+
+#define NEW(name, parameters, align, throws, ...) \
+WRAPS void *name parameters; \
+WRAPS void *name parameters \
+{ \
+	__typeof__(&name) after = AFTER(name); \
+	bool is_outer = new_begin(CALLER, (uintptr_t)__builtin_frame_address(0)); \
+	void *p = after ? after(__VA_ARGS__) : new_without(bytes, align, throws); \
+	if (is_outer) \
+		new_end(p, bytes, CALLER); \
+	return p; \
+}
+#define NEWS(name) \
+NEW(name, (size_t bytes), 0, true, bytes) \
+NEW(name##RKSt9nothrow_t, (size_t bytes, const void *tag), 0, false, bytes, tag) \
+NEW(name##St11align_val_t, (size_t bytes, size_t align), align, true, bytes, align) \
+NEW(name##St11align_val_tRKSt9nothrow_t, (size_t bytes, size_t align, const void *tag), align, \
+    false, bytes, align, tag)
+
+NEWS(_Znwm)
+NEWS(_Znam)
+
+static bool delete_is_free;	/* operator delete calls free(), which tells it */
+
+#define DELETE(name, parameters, ...) \
+WRAPS void name parameters; \
+WRAPS void name parameters \
+{ \
+	__typeof__(&name) after = AFTER(name); \
+	if (unlikely(!after)) \
+		free(p); \
+	if (!after || delete_is_free || !p) { \
+		if (after) \
+			after(__VA_ARGS__); \
+		return; \
+	} \
+	put(HEAP_SHARE_FREE, p, 0, CALLER, (struct instant){ 0, 0 }); \
+	mine.hid = false; \
+	(void)HIDING((after(__VA_ARGS__), 0)); \
+	if (mine.hid) \
+		delete_is_free = true; \
+}
+#define DELETES(name) \
+DELETE(name, (void *p), p) \
+DELETE(name##m, (void *p, size_t bytes), p, bytes) \
+DELETE(name##RKSt9nothrow_t, (void *p, const void *tag), p, tag) \
+DELETE(name##St11align_val_t, (void *p, size_t align), p, align) \
+DELETE(name##mSt11align_val_t, (void *p, size_t bytes, size_t align), p, bytes, align) \
+DELETE(name##St11align_val_tRKSt9nothrow_t, (void *p, size_t align, const void *tag), p, align, tag)
+
+DELETES(_ZdlPv)
+DELETES(_ZdaPv)
+
+/* The functions of an allocator by its own names; a program that has none of them gets malloc. */
+#define ALLOCATES(name, parameters, bytes, otherwise, ...) \
+WRAPS void *name parameters; \
+WRAPS void *name parameters \
+{ \
+	__typeof__(&name) after = AFTER(name); \
+	return after ? allocated(HIDING(after(__VA_ARGS__)), bytes, CALLER) : otherwise; \
+}
+#define REALLOCATES(name, parameters, ...) \
+WRAPS void *name parameters; \
+WRAPS void *name parameters \
+{ \
+	__typeof__(&name) after = AFTER(name); \
+	struct instant before; \
+	void *to; \
+	if (!after) \
+		return realloc(p, bytes); \
+	before = now(false); \
+	to = HIDING(after(__VA_ARGS__)); \
+	if (p && (to || !bytes)) \
+		put(HEAP_SHARE_FREE, p, 0, CALLER, before); \
+	return allocated(to, bytes, CALLER); \
+}
+#define FREES(name, parameters, ...) \
+WRAPS void name parameters; \
+WRAPS void name parameters \
+{ \
+	__typeof__(&name) after = AFTER(name); \
+	if (!after) { \
+		free(p); \
+		return; \
+	} \
+	if (p) \
+		put(HEAP_SHARE_FREE, p, 0, CALLER, (struct instant){ 0, 0 }); \
+	(void)HIDING((after(__VA_ARGS__), 0)); \
+}
+#define ALLOCATOR(prefix) \
+ALLOCATES(prefix##malloc, (size_t bytes), bytes, malloc(bytes), bytes) \
+ALLOCATES(prefix##calloc, (size_t cnt, size_t each), cnt * each, calloc(cnt, each), cnt, each) \
+REALLOCATES(prefix##realloc, (void *p, size_t bytes), p, bytes) \
+FREES(prefix##free, (void *p), p)
+
+ALLOCATOR(je_)
+ALLOCATOR(mi_)
+ALLOCATOR(tc_)
+
+#define MALLOCX_ALIGN(flags) ((size_t)1 << ((flags) & 63))
+#define MALLOCX_ZERO 0x40
+
+static void *mallocx_without(size_t bytes, int flags)
+{
+	size_t align = MALLOCX_ALIGN(flags);
+	void *p = align > 16 ? aligned_alloc(align, bytes) :
+		  flags & MALLOCX_ZERO ? calloc(1, bytes) : malloc(bytes);
+
+	return p && flags & MALLOCX_ZERO ? memset(p, 0, bytes) : p;
+}
+
+ALLOCATES(mallocx, (size_t bytes, int flags), bytes, mallocx_without(bytes, flags), bytes, flags)
+REALLOCATES(rallocx, (void *p, size_t bytes, int flags), p, bytes, flags)
+FREES(dallocx, (void *p, int flags), p, flags)
+FREES(sdallocx, (void *p, size_t bytes, int flags), p, bytes, flags)
+
+/* ---- libraries that see another allocator ---- */
+
+/*
+ * They find the C library's functions without this library's. The calls are jumps: dlopen() looks
+ * at its return address.
+ */
+static __attribute__((noinline)) void tell_apart(void)
+{
+	if (!head || head->off)
+		return;
+	__atomic_fetch_add(&head->apart_cnt, 1, __ATOMIC_RELAXED);
+	for (unsigned int kind = HEAP_SHARE_ALLOC; kind < HEAP_SHARE_KINDS; kind++)
+		__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
+}
+
+WRAPS void *dlopen(const char *file, int flags)
+{
+	__typeof__(&dlopen) after = AFTER(dlopen);
+
+	if (flags & RTLD_DEEPBIND)
+		tell_apart();
+	return after(file, flags);
+}
+
+WRAPS void *dlmopen(Lmid_t space, const char *file, int flags)
+{
+	__typeof__(&dlmopen) after = AFTER(dlmopen);
+
+	if (space != LM_ID_BASE)
+		tell_apart();
+	return after(space, file, flags);
 }

@@ -28,14 +28,19 @@
 #define HEAP_CHUNK_RECORDS 448u
 
 /*
- * HEAP_SHARE_REST: nothing, up to the end of the chunk. HEAP_SHARE_STACK + n: an allocation, and n
- * slots with the frames of its stack, innermost first; what is left of the last one is 1.
+ * A thread that may wait keeps chunks of the first half. Those of the second half are guests': the
+ * thread leaves one after each event, so that idle threads cannot own all chunks.
+ *
+ * HEAP_SHARE_LEAVE: the thread writes no more to this chunk. HEAP_SHARE_REST: nothing, up to the
+ * end of the chunk. HEAP_SHARE_STACK + n: an allocation, and n slots with the frames of its stack,
+ * innermost first; what is left of the last one is 1.
  */
 enum heap_share_kind {
 	HEAP_SHARE_ALLOC = 1,
 	HEAP_SHARE_FREE,
 	HEAP_SHARE_KINDS,
 	HEAP_SHARE_REST = HEAP_SHARE_KINDS,
+	HEAP_SHARE_LEAVE,
 	HEAP_SHARE_STACK = 16,
 };
 
@@ -65,12 +70,13 @@ struct heap_share_head {
 	uint32_t own_malloc_cnt;	/* processes that call another malloc than the library's */
 	uint32_t own_malloc_pid;	/* the last one */
 	uint32_t began_cnt;	/* programs in which the library began */
-	uint32_t zero;
+	uint32_t limited_cnt;	/* processes not recorded: their address space is limited */
 	uint64_t lost[HEAP_SHARE_KINDS];	/* for want of a chunk, by kind */
 	uint64_t timed_from, timed_to;	/* meanwhile a process wrote HEAP_SHARE_TIMED records */
 	uint64_t stack_time;	/* what so many allocations with stacks took, without the longest */
 	uint64_t stacks_timed;
-	uint64_t more_zeros;
+	uint32_t namespace_cnt;	/* processes of other pid namespaces; their events are lost */
+	uint32_t apart_cnt;	/* libraries opened apart: RTLD_DEEPBIND, dlmopen */
 	uint32_t owner[HEAP_CHUNKS_MAX];	/* thread id; 0: the chunk is free */
 };
 

@@ -74,7 +74,8 @@ static const struct {
 	  { "malloc", "calloc", "realloc", "reallocarray", "memalign", "aligned_alloc",
 	    "posix_memalign", "valloc", "pvalloc" } },
 	{ "heap_return", { "mallocx", "rallocx", "mi_malloc", "mi_calloc", "mi_realloc" } },
-	{ "heap_return", { NEW("_Znwm"), NEW("_Znam"), ALIGNED_NEW("_Znwm"), ALIGNED_NEW("_Znam") } },
+	{ "heap_return",
+	  { NEW("_Znwm"), NEW("_Znam"), ALIGNED_NEW("_Znwm"), ALIGNED_NEW("_Znam") } },
 };
 
 /* Finds the C libraries (glibc, musl) and other allocators of this system. Returns their number. */

@@ -22,8 +22,10 @@
 #include "ring/heap_ring.h"
 #include "symbol/elf_symbols.h"
 
-/* Events come at once from all CPUs, and in bursts: as much as four rings. */
+/* Events come at once from all CPUs, and in bursts: as much as four rings, if a size is given. */
 #define RINGS_WORTH 4
+/* The pages that the workload touches are resident memory of it, too. */
+#define DEFAULT_BYTES (8u << 20)
 
 /* Finds the library. False: there is none. */
 static bool find_library(char path[PATH_MAX])
@@ -97,7 +99,7 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 		 struct err *e)
 {
 	struct heap_ring_config config = {
-		.bytes = RINGS_WORTH * (o->rings.bytes ? o->rings.bytes : RINGS_DEFAULT_BYTES),
+		.bytes = o->rings.bytes ? RINGS_WORTH * o->rings.bytes : DEFAULT_BYTES,
 		.counts_cycles = heap_clock_is_there(), .waits = o->heap_wait,
 		.stacks_every = o->stacks_every, .stacks_min_bytes = o->stacks_min_bytes,
 		.uid = geteuid(), .gid = getegid(), .owner = owner, .group = group,
@@ -136,8 +138,23 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 void preload_say(const struct preload *p, const struct session_options *o)
 {
 	uint32_t pid, cnt = p->ring ? heap_ring_own_malloc(p->ring, &pid) : 0;
+	struct heap_ring_unseen unseen = { 0 };
 	char more[32] = "";
 
+	if (p->ring)
+		heap_ring_unseen(p->ring, &unseen);
+	if (unseen.limited_cnt)
+		notices_warn(&o->notices,
+			     "the heap of %u processes is not recorded: their address space is "
+			     "limited (ulimit -v)", unseen.limited_cnt);
+	if (unseen.namespace_cnt)
+		notices_warn(&o->notices,
+			     "the heap of %u processes in pid namespaces of their own is not "
+			     "recorded; what they allocated counts as lost", unseen.namespace_cnt);
+	if (unseen.apart_cnt)
+		notices_warn(&o->notices,
+			     "%u times a library was opened with RTLD_DEEPBIND or by dlmopen: what "
+			     "it allocates and frees is not recorded", unseen.apart_cnt);
 	if (cnt > 1)
 		snprintf(more, sizeof(more), " and %u more", cnt - 1);
 	if (cnt)

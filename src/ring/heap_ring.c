@@ -241,6 +241,16 @@ uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid)
 	return said[0];
 }
 
+void heap_ring_unseen(const struct heap_ring *h, struct heap_ring_unseen *ret)
+{
+	uint32_t apart[2] = { 0 }, limited = 0;
+
+	(void)!pread(h->fd, &limited, sizeof(limited),
+		     offsetof(struct heap_share_head, limited_cnt));
+	(void)!pread(h->fd, apart, sizeof(apart), offsetof(struct heap_share_head, namespace_cnt));
+	*ret = (struct heap_ring_unseen){ limited, apart[0], apart[1] };
+}
+
 static off_t chunk_offset(unsigned int chunk)
 {
 	return HEAP_SHARE_HEAD_BYTES + (off_t)chunk * HEAP_CHUNK_BYTES;
@@ -488,6 +498,9 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 			return false;
 		} else if (is_rest(r)) {
 			slots = 0;
+		} else if ((r->site_kind & 0xff) == HEAP_SHARE_LEAVE) {
+			c->taken = HEAP_CHUNK_RECORDS;
+			return false;
 		} else if (ts_ns > end_ns + AHEAD_MAX_NS || !convert(h, r, ts_ns)) {
 			count_bad(h);
 		} else {

@@ -50,6 +50,13 @@ uint64_t heap_ring_clock_error_ns(const struct heap_ring *h);
  * theirs. *ret_pid is the last one's pid, as it said itself.
  */
 uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid);
+/* Numbers of what the library told that it could not record, as far as the workload is honest. */
+struct heap_ring_unseen {
+	uint32_t limited_cnt;	/* processes with a limited address space */
+	uint32_t namespace_cnt;	/* processes of other pid namespaces */
+	uint32_t apart_cnt;	/* libraries opened with RTLD_DEEPBIND or dlmopen */
+};
+void heap_ring_unseen(const struct heap_ring *h, struct heap_ring_unseen *ret);
 
 /*
  * Returns what the library takes for an event, on average with the stacks there were, in ps; 0: not

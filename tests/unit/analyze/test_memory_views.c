@@ -36,6 +36,7 @@ static int setup(void **state)
 		      (const int64_t[4]){ 10, 100, 9, 5 }, 1000, 0, 0, false);
 	gen_new(g, T0 + 1 * MS, 0, 40, 50, 50, 40, "keeper");
 	gen_new(g, T0 + 1 * MS, 0, 40, 60, 60, 40, "changer");
+	gen_rss(g, T0 + 2 * MS, 0, 50, 50, 1, 0);	/* nothing is inherited */
 	gen_rss(g, T0 + 2 * MS, 0, 50, 50, 1, 100);
 	for (i = 0; i < 5; i++)
 		gen_heap(g, T0 + 3 * MS + i, 0, 50, 0x1000 * (i + 1), 1000);

@@ -242,7 +242,7 @@ static void test_what_is_no_record_is_counted_as_lost(void **state)
 	static const struct heap_share_record bad[] = {
 		{ 500, 1, HEAP_SHARE_ALLOC, 0xffff0000 },	/* no CPU */
 		{ 500, 1, HEAP_SHARE_ALLOC, CPUS + 1 },
-		{ 500, 1, HEAP_SHARE_REST + 1, 1 },
+		{ 500, 1, HEAP_SHARE_LEAVE + 1, 1 },
 		{ 500, 1, 0x7700, 1 },
 		{ 500, 1, HEAP_SHARE_ALLOC, HEAP_SHARE_BYTES_MAX << 16 | 1 },
 		{ UINT64_MAX, 1, HEAP_SHARE_FREE, 1 },
@@ -257,6 +257,19 @@ static void test_what_is_no_record_is_counted_as_lost(void **state)
 	write_alloc(b, 0, cnt, 600);
 	assert_int_equal(read_all(b, 1000), 1);
 	assert_int_equal(heap_ring_count(b->ring, WIRE_HEAP_ALLOC).lost_other, cnt);
+	assert_balance(b);
+}
+
+static void test_a_guest_leaves_its_chunk(void **state)
+{
+	struct both *b = *state;
+
+	b->head->owner[0] = (uint32_t)getpid();
+	write_alloc(b, 0, 0, 600);
+	*slot(b, 0, 1) = (struct heap_share_record){ 600, 1, HEAP_SHARE_LEAVE, 1 };
+	assert_int_equal(read_all(b, 1000), 1);
+	assert_int_equal(b->head->owner[0], 0);
+	assert_int_equal(slot(b, 0, 0)->at, 0);
 	assert_balance(b);
 }
 
@@ -411,6 +424,7 @@ int main(void)
 		TEST(test_a_full_chunk_is_given_back_empty),
 		TEST(test_the_chunk_of_an_ended_thread_is_read_and_given_back),
 		TEST(test_what_is_no_record_is_counted_as_lost),
+		TEST(test_a_guest_leaves_its_chunk),
 		TEST(test_losses_are_counted_and_a_jump_is_not_believed),
 		TEST(test_a_workload_that_scribbles_costs_itself_events),
 		TEST(test_what_an_event_costs_is_believed_within_limits),

@@ -231,15 +231,17 @@ static void test_spike_is_of_resident_memory_as_a_whole(void **state)
 
 	begin(&f, "spike>500MiB");
 	gen_new(f.g[0], S, 0, 1, 40, 40, 1, "mapper");
+	for (i = 0; i < 4; i++)	/* it inherits 300 MiB, which do not count */
+		rss(&f, S, 0, 40, i, i == 1 ? 300 : 0);
 	rss(&f, S + 1, 0, 40, 0, 200);
-	rss(&f, S + 2, 0, 40, 1, 200);
+	rss(&f, S + 2, 0, 40, 1, 500);
 	assert_int_equal(feed(&f, 0, 2 * S), 0);
 	rss(&f, S + 3, 0, 40, 3, 101);
 	assert_int_equal(feed(&f, 0, 2 * S), 1);
 	assert_non_null(strstr(f.why, "501 MiB"));
 	/* file pages become anonymous memory */
 	rss(&f, 4 * S, 0, 40, 0, 0);
-	rss(&f, 4 * S + 1, 0, 40, 1, 400);
+	rss(&f, 4 * S + 1, 0, 40, 1, 700);
 	assert_int_equal(feed(&f, 0, 5 * S), 0);
 	/* a new program begins without the old one's shared memory */
 	gen_new(f.g[0], 6 * S, 0, 1, 50, 50, 1, "server");
@@ -299,6 +301,7 @@ static void test_spike_is_measured_from_the_snapshot_or_from_birth(void **state)
 	assert_int_equal(feed(&f, 0, 3 * S), 1);
 	assert_non_null(strstr(f.why, "process 40 (older)"));
 	gen_new(f.g[0], 4 * S, 0, 1, 80, 80, 1, "young");
+	rss(&f, 4 * S + 5, 0, 80, 1, 0);
 	rss(&f, 4 * S + 10, 0, 80, 1, 501);
 	assert_int_equal(feed(&f, 0, 5 * S), 1);
 	assert_non_null(strstr(f.why, "process 80 (young)"));
