@@ -15,7 +15,8 @@
 -- drops: lost_events kept_bytes age_p50_ns
 --
 -- The result has one row per process and source that grew in the window. Columns:
---   grown_bytes            the level at the window's end less that at its start
+--   grown_bytes            the level at the window's end less that at its start; of a process that ended in the
+--                          window, at its end
 --   grown_bytes_per_s      slope of the least-squares line through the levels at the ends of up to 64 equal bins
 --   linear_pct             coefficient of determination of this line (R2): the part of the variance of the levels that
 --                          it explains
@@ -27,8 +28,8 @@ WITH step AS MATERIALIZED (
 	SELECT ns, (:to - :from + ns - 1) / ns AS bins FROM (SELECT max((:to - :from + 63) / 64, 1) AS ns)),
 -- the level above that of the start, from the bin n until before the bin next
 level AS (
-        SELECT u.upid AS upid, u.source AS source, bins, (u.t_ns - :from) / ns AS n, u.net_bytes AS net_bytes,
-               1.0 * sum(u.net_bytes) OVER grows AS y,
+        SELECT u.upid AS upid, u.source AS source, bins, (u.t_ns - :from) / ns AS n,
+               u.net_bytes + u.exit_bytes AS net_bytes, 1.0 * sum(u.net_bytes + u.exit_bytes) OVER grows AS y,
 	       lead((u.t_ns - :from) / ns, 1, bins) OVER grows AS next
 	  FROM step CROSS JOIN alloc_usage(:from, :to, ns, 'process') AS u WHERE u.source <> 'vm' AND u.upid NOT NULL
 	WINDOW grows AS (PARTITION BY u.upid, u.source ORDER BY u.t_ns)),
