@@ -691,7 +691,7 @@ static void *new_without(size_t bytes, size_t align, bool throws)
 					       next.malloc(bytes ? bytes : 1);
 
 	if (!p && throws)
-		abort();
+		__builtin_trap();	/* there is no bad_alloc to throw */
 	return p;
 }
 
