@@ -17,27 +17,28 @@ struct stay {
 	bool is_break;		/* the switch that brought the thread ran no program */
 };
 
-#define TID1_FILTERED (~0ULL)	/* in next_tid1: a thread that is not recorded */
+#define TASK_FILTERED (~0ULL)	/* in next_task: a thread that is not recorded */
 
 /*
  * Looks back at the time since the CPU's last switch, and notes where this one leaves the CPU. A
  * thread that no program saw coming took the CPU from a task that the kernel hides, or a record
  * was lost: then the kernel is asked since when it has been there. False: there is nothing to tell.
+ * Threads are compared by address: an exec by another thread than the leader changes the tid.
  */
 static __always_inline bool look_back(struct wire_counters *c, struct task_struct *prev,
-				      __u64 next_tid1, struct stay *ret)
+				      __u64 next_task, struct stay *ret)
 {
-	__u64 came_tid1 = c->next_tid1, prev_tid1 = (__u32)prev->pid + 1ULL;
+	__u64 came_task = c->next_task, prev_task = (__u64)prev;
 	struct rq *rq = fix_rq(c, prev);
 
 	*ret = (struct stay){};
-	c->next_tid1 = next_tid1;
-	if (came_tid1 == prev_tid1 && !(rq && fix_steal_grew(c, rq)))
+	c->next_task = next_task;
+	if (came_task == prev_task && !(rq && fix_steal_grew(c, rq)))
 		return false;
 	if (rq)
 		ret->steal_ns = fix_stolen_ns(c, rq);
-	if (came_tid1 != prev_tid1 && came_tid1 != TID1_FILTERED) {
-		ret->is_break = came_tid1 != 0;
+	if (came_task != prev_task && came_task != TASK_FILTERED) {
+		ret->is_break = came_task != 0;
 		ret->known_ns = rq ? fix_stay_ns(rq, prev) : 0;
 	}
 	return ret->steal_ns || ret->known_ns || ret->is_break;
@@ -75,7 +76,7 @@ int sched_switch(u64 *ctx)
 	bool preempt = ctx[0];
 	struct task_struct *prev = (void *)ctx[1];
 	struct task_struct *next = (void *)ctx[2];
-	__u64 next_tid1 = (__u32)next->pid + 1ULL;
+	__u64 next_task = (__u64)next;
 	struct wire_switch_more *more;
 	struct wire_switch *r;
 	struct stay stay;
@@ -91,7 +92,7 @@ int sched_switch(u64 *ctx)
 			return 0;
 		if (!next_in) {
 			flags |= WIRE_F_NEXT_OUT;
-			next_tid1 = TID1_FILTERED;
+			next_task = TASK_FILTERED;
 		}
 	}
 	if (!emit_open(&e, WIRE_SWITCH))
@@ -115,7 +116,7 @@ int sched_switch(u64 *ctx)
 		state = 0;
 	call = call_of(e.cnt, prev, state != 0, true);
 	send_name(&e, &call, prev->pid);
-	if (!look_back(e.cnt, prev, next_tid1, &stay)) {
+	if (!look_back(e.cnt, prev, next_task, &stay)) {
 		r = emit_reserve(&e, sizeof(*r), prev->pid, flags);
 		if (!r)
 			goto lost;
@@ -132,7 +133,7 @@ int sched_switch(u64 *ctx)
 	send_switch(&e, &more->common, prev, next, state, &call);
 	return 0;
 lost:
-	e.cnt->next_tid1 = 0;
+	e.cnt->next_task = 0;
 	return 0;
 }
 

@@ -12,6 +12,7 @@
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define CGROUP_DEPTH_MAX 16
+#define SIGNAL_GROUP_EXIT 0x4
 #define CGROUP_ROOT 1	/* id, in each hierarchy */
 
 static __always_inline __u8 task_flags(struct task_struct *t)
@@ -213,7 +214,9 @@ int task_exit(u64 *ctx)
 {
 	struct task_struct *t = (void *)ctx[0];
 	__u32 pid = t->tgid;
-	__u32 group_dead = FIX_ARG(t)->signal->live.counter == 0;
+	struct signal_struct *signal = FIX_ARG(t)->signal;
+	__u32 group_dead = signal->live.counter == 0;
+	__u32 group_code = signal->flags & SIGNAL_GROUP_EXIT ? signal->group_exit_code + 1U : 0;
 	__u64 sum_exec_ns = t->se.sum_exec_runtime;
 	__u32 uid = BPF_CORE_READ(t, real_cred, uid.val);
 	__u32 exit_code = t->exit_code;
@@ -235,7 +238,7 @@ int task_exit(u64 *ctx)
 	r->group_dead = group_dead;
 	r->sum_exec_ns = sum_exec_ns;
 	r->uid = uid;
-	r->zero = 0;
+	r->group_code = group_code;
 	emit_submit(&e, r);
 	return 0;
 }

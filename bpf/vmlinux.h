@@ -101,6 +101,8 @@ struct list_head {
 struct signal_struct {
 	atomic_t live;
 	struct list_head thread_head;
+	int group_exit_code;
+	unsigned int flags;
 };
 
 struct rq {

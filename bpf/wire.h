@@ -151,7 +151,7 @@ struct wire_tally {
  */
 struct wire_counters {
 	/* The CPU's last switch left this behind (bpf/sched.bpf.c). */
-	wire_u64 next_tid1;	/* the thread it went to, + 1; 0: not known; all bits: filtered */
+	wire_u64 next_task;	/* address of the next thread; 0: unknown; all bits: filtered */
 	wire_u64 rq_at;		/* fix_rq(): kernel address of the run queue; 0: not known */
 	wire_u64 steal_seen1;	/* fix_stolen_ns(): prev_steal_time_rq then, + 1; 0: not known */
 	wire_u64 away_ns;

@@ -84,6 +84,44 @@ static void sum_tally(struct block_writer *w)
 	}
 }
 
+#define WIRE_STATE_DEAD (0x10 | 0x20 | 0x80)	/* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
+
+/*
+ * An exec by a thread other than the leader changes what two tids mean. The last switches of dead
+ * threads with these tids tell when.
+ */
+static int add_last_switches(struct block_writer *w, const struct block_slice *s)
+{
+	size_t task_cnt = w->tasks.cnt;
+	int r = 0;
+
+	for (size_t n = 0; n < task_cnt; n++) {
+		const struct wire_exec *x = (const void *)w->tasks.v[n].h;
+
+		if (x->hdr.hook != WIRE_TASK_EXEC || x->old_tid == x->tid || !x->old_tid)
+			continue;
+		for (size_t i = 0; i < s->segment_cnt; i++) {
+			const uint8_t *p = s->segments[i].data, *end = p + s->segments[i].bytes;
+			size_t bytes;
+
+			for (; p < end && (bytes = wire_record_size(p, (size_t)(end - p)));
+			     p += bytes) {
+				const struct wire_hdr *h = (const struct wire_hdr *)p;
+				const struct wire_switch *k =
+					h->hook == WIRE_SWITCH ? (const void *)h :
+					h->hook == WIRE_SWITCH_MORE ?
+					&((const struct wire_switch_more *)h)->common : NULL;
+
+				if (k && (h->tid == x->tid || h->tid == x->old_tid) &&
+				    h->ts_ns <= x->hdr.ts_ns &&
+				    k->prev_state & WIRE_STATE_DEAD)
+					r = r ?: block_steps_add(&w->tasks, h, 0);
+			}
+		}
+	}
+	return r;
+}
+
 int block_count_records(struct block_writer *w, const struct block_slice *s)
 {
 	uint64_t total = 0;
@@ -103,6 +141,8 @@ int block_count_records(struct block_writer *w, const struct block_slice *s)
 		total += w->stats.event_cnt[i];
 	if (total > CHUNK_EVENTS_MAX)
 		return -E2BIG;
+	if (add_last_switches(w, s) < 0)
+		return -ENOMEM;
 	block_steps_order(&w->tasks);
 	return 0;
 }

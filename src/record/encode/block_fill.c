@@ -89,7 +89,9 @@ static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint
 	slot = t ? block_slot_of(w, t) : UINT32_MAX;
 	if (slot == UINT32_MAX)
 		return UINT32_MAX;
-	*seen = (struct block_seen){ tid, slot, t->life.since_ns, until };
+	/* the chain's entry of a tid that an exec handed over begins at another instant */
+	if (tid == t->key_tid)
+		*seen = (struct block_seen){ tid, slot, t->life.since_ns, until };
 	return slot;
 }
 

@@ -87,11 +87,13 @@ static void fill_thread(struct task_table *id, struct task_thread *t, const stru
 			struct task_process *p)
 {
 	t->ns_tid = r->ns_tid;
-	t->start_ns = r->start_ns;
+	/* an exec gave it the start time of the former leader */
+	if (!t->took_over)
+		t->start_ns = r->start_ns;
 	set_comm(t->comm, r->comm);
 	if (r->hdr.flags & WIRE_F_KTHREAD)
 		t->flags |= TRACE_TASK_KTHREAD;
-	if (r->start_ns && r->start_ns < id->start_ns)
+	if (t->start_ns && t->start_ns < id->start_ns)
 		t->flags |= TRACE_TASK_AT_START;
 	if (t->process != p) {
 		if (t->process)
@@ -117,7 +119,7 @@ static struct task_thread *find_created(struct task_table *id, uint32_t tid, uin
 		return NULL;
 	for (t = hash_map_get(&id->by_tid, tid); t; t = t->life.older)
 		if (t->start_ns == start_ns)
-			return t;
+			return task_thread_self(t);
 	return NULL;
 }
 
@@ -263,33 +265,65 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 	return 0;
 }
 
-/* After an exec by a thread that is not the leader, the caller goes on under the leader's tid. */
-static void exec_takes_over(struct task_table *id, const struct wire_exec *r,
-			    struct task_thread *leader)
+/* The last switch away from a dead thread. Only those near an exec_takes_over() come here. */
+static void note_left(struct task_table *id, const struct wire_hdr *h)
 {
-	struct task_thread *old = task_thread_find(id, r->old_tid, r->hdr.ts_ns);
+	struct task_thread *t = task_thread_find(id, h->tid, h->ts_ns);
 
-	if (old && old != leader && !old->life.end_ns) {
-		old->life.end_ns = r->hdr.ts_ns;
-		(void)task_table_use_thread(id, old);
+	if (t)
+		t->left_ns = h->ts_ns;
+}
+
+/*
+ * A thread other than the leader called exec, and goes on under the tid of the leader, which has
+ * ended. The tids changed between the last switch of the leader and this record. If the leader left
+ * its CPU after that, its last switch has the tid of the caller. Returns the caller, or NULL.
+ */
+static struct task_thread *exec_takes_over(struct task_table *id, const struct wire_exec *r)
+{
+	struct task_thread *t = thread_of(id, r->old_tid, r->pid, r->hdr.ts_ns);
+	struct task_thread *leader = thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
+	uint64_t since;
+
+	if (!t || !leader)
+		return NULL;
+	if (t == leader)
+		return t;
+	if (!leader->life.end_ns)
+		leader->life.end_ns = r->hdr.ts_ns;
+	if (task_table_use_thread(id, leader) < 0)
+		return NULL;
+	if (t->left_ns > leader->left_ns) {
+		since = t->left_ns;
+		if (task_thread_alias(id, r->old_tid, since, leader) < 0)
+			return NULL;
+	} else {
+		since = leader->left_ns > leader->life.end_ns ? leader->left_ns
+							      : leader->life.end_ns;
+		since += since < r->hdr.ts_ns;
 	}
-	leader->life.end_ns = 0;
-	leader->sum_exec_end_ns = 0;
-	leader->process->leader_exited = false;
-	leader->process->exit_code = 0;
+	if (task_thread_alias(id, r->tid, since, t) < 0)
+		return NULL;
+	t->left_ns = 0;
+	t->tid = leader->tid;
+	t->ns_tid = leader->ns_tid;
+	t->took_over = true;
+	t->process->leader_exited = false;
+	t->process->exit_code = 0;
+	return t;
 }
 
 static int apply_exec(struct task_table *id, const struct wire_exec *r)
 {
-	struct task_thread *t = thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
+	struct task_thread *t = r->old_tid != r->tid && r->old_tid
+					? exec_takes_over(id, r)
+					: thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
 	struct task_process *p;
 	bool show;
 
 	if (!t)
 		return -ENOMEM;
 	p = t->process;
-	if (r->old_tid != r->tid && r->old_tid)
-		exec_takes_over(id, r, t);
 	set_comm(t->comm, r->comm);
 	memcpy(p->comm, t->comm, sizeof(p->comm));
 	p->uid = r->uid;
@@ -338,14 +372,17 @@ static int apply_exit(struct task_table *id, const struct wire_exit *r)
 	p = t->process;
 	t->life.end_ns = r->hdr.ts_ns;
 	t->sum_exec_end_ns = r->sum_exec_ns;
-	/* wait() gives the leader's code, whichever thread ends last */
 	if (r->tid == r->pid || (r->group_dead && !p->leader_exited)) {
 		p->exit_code = r->exit_code;
 		p->uid = r->uid;
 		p->leader_exited = true;
 	}
-	if (r->group_dead)
+	if (r->group_dead) {
+		/* wait() returns the leader's code, unless all threads were made to exit */
+		if (r->group_code)
+			p->exit_code = r->group_code - 1;
 		p->life.end_ns = r->hdr.ts_ns;
+	}
 	put_event(id, &r->hdr, TRACE_TASK_EXIT, t, &(struct trace_task_event){
 		.exit_code = r->exit_code, .cgroup_id = p->cgroup_id });
 	return 0;
@@ -382,6 +419,10 @@ static int apply_one(struct task_table *id, const struct wire_hdr *h)
 		return apply_exit(id, (const struct wire_exit *)h);
 	case WIRE_TASK_CGROUP:
 		return apply_cgroup(id, (const struct wire_cgroup *)h);
+	case WIRE_SWITCH:
+	case WIRE_SWITCH_MORE:
+		note_left(id, h);
+		return 0;
 	default:
 		return 0;
 	}
@@ -470,8 +511,8 @@ struct task_thread *task_table_snap_runner(struct task_table *id, uint32_t cpu, 
 	if (!s->utid || s->ts_ns < from_ns)
 		return NULL;
 	for (t = hash_map_get(&id->by_tid, s->tid); t; t = t->life.older)
-		if (t->utid == s->utid)
-			return t;
+		if (task_thread_self(t)->utid == s->utid)
+			return task_thread_self(t);
 	return NULL;
 }
 

@@ -223,7 +223,7 @@ static bool process_is_old(const struct task_process *p, uint64_t from_ns)
 
 static void thread_forget(struct task_table *id, struct task_thread *t)
 {
-	life_remove(&id->by_tid, t->tid, &t->life);
+	life_remove(&id->by_tid, t->key_tid, &t->life);
 	if (t->process)
 		t->process->thread_cnt--;
 	free(t);
@@ -236,6 +236,19 @@ static void task_table_forget(struct task_table *id, uint64_t from_ns)
 	for (i = n = 0; i < id->threads.cnt; i++) {
 		struct task_thread *t = id->threads.v[i];
 
+		if (t->same && is_old(&t->same->life, from_ns))
+			thread_forget(id, t);
+		else
+			id->threads.v[n++] = t;
+	}
+	id->threads.cnt = n;
+	for (i = n = 0; i < id->threads.cnt; i++) {
+		struct task_thread *t = id->threads.v[i];
+
+		if (t->same) {
+			id->threads.v[n++] = t;
+			continue;
+		}
 		/* A thread whose exit record was lost has ended when its process has. */
 		if (!t->life.end_ns && t->process && t->process->life.end_ns &&
 		    t->process->life.end_ns + TASK_TABLE_KEEP_NS < from_ns) {
@@ -291,7 +304,7 @@ struct task_thread *task_thread_make(struct task_table *id, uint32_t tid, uint64
 	if (!t)
 		goto fail;
 	t->utid = id->next_utid;
-	t->tid = tid;
+	t->tid = t->key_tid = tid;
 	t->life.since_ns = since_ns;
 	t->seen_ns = seen_ns;
 	if (life_begin(&id->threads, &id->by_tid, tid, &t->life, &ended) < 0)
@@ -305,6 +318,27 @@ fail:
 	id->failed = true;
 	free(t);
 	return NULL;
+}
+
+int task_thread_alias(struct task_table *id, uint32_t tid, uint64_t since_ns,
+		      struct task_thread *of)
+{
+	struct task_thread *t = calloc(1, sizeof(*t));
+	struct task_life *ended;
+
+	if (!t)
+		return -ENOMEM;
+	t->tid = t->key_tid = tid;
+	t->same = of;
+	t->life.since_ns = since_ns;
+	t->life.end_ns = UINT64_MAX;	/* a later thread with the tid does not end it */
+	if (life_begin(&id->threads, &id->by_tid, tid, &t->life, &ended) < 0) {
+		free(t);
+		return -ENOMEM;
+	}
+	if (t->life.older)
+		t->start_ns = ((struct task_thread *)t->life.older)->start_ns;
+	return 0;
 }
 
 static bool is_recorders(const struct task_table *id, uint32_t pid)
@@ -352,7 +386,7 @@ fail:
 
 struct task_thread *task_thread_find(struct task_table *id, uint32_t tid, uint64_t ts_ns)
 {
-	return life_at(&id->by_tid, tid, ts_ns, NULL);
+	return task_thread_self(life_at(&id->by_tid, tid, ts_ns, NULL));
 }
 
 struct task_process *task_process_find(struct task_table *id, uint32_t pid, uint64_t ts_ns)
@@ -365,7 +399,7 @@ struct task_thread *task_table_thread_at(struct task_table *id, uint32_t tid, ui
 {
 	struct task_thread *t = life_at(&id->by_tid, tid, ts_ns, ret_until_ns);
 
-	return t ? t : task_thread_make(id, tid, 0, ts_ns);
+	return t ? task_thread_self(t) : task_thread_make(id, tid, 0, ts_ns);
 }
 
 struct task_process *task_table_process_at(struct task_table *id, uint32_t pid, uint64_t ts_ns,
@@ -409,7 +443,7 @@ int task_table_use_alive(struct task_table *id, uint64_t from_ns)
 	for (size_t i = 0; i < id->threads.cnt; i++) {
 		struct task_thread *t = id->threads.v[i];
 
-		if ((!t->life.end_ns || t->life.end_ns > from_ns) &&
+		if (!t->same && (!t->life.end_ns || t->life.end_ns > from_ns) &&
 		    task_table_use_thread(id, t) < 0)
 			return -ENOMEM;
 	}

@@ -77,6 +77,10 @@ struct task_thread {
 	uint64_t state_ns;
 	char comm[TRACE_COMM_LEN + 1];
 	uint32_t snap_cnt;
+	uint32_t key_tid;		/* the tid whose chain it is in */
+	struct task_thread *same;	/* NULL, or the thread that key_tid means here */
+	bool took_over;			/* an exec gave it the tid of the leader */
+	uint64_t left_ns;		/* last switch away, if an exec needs it; or 0 */
 	uint32_t slot;	/* the block writer's; valid when slot_block is the current epoch */
 	uint64_t slot_block;
 };

@@ -53,6 +53,15 @@ struct task_thread *task_thread_make(struct task_table *id, uint32_t tid, uint64
 				       uint64_t seen_ns);
 struct task_process *task_process_make(struct task_table *id, uint32_t pid, uint64_t since_ns);
 
+/* From since_ns on, tid means the existing thread `of`. 0 or -ENOMEM. */
+int task_thread_alias(struct task_table *id, uint32_t tid, uint64_t since_ns,
+		      struct task_thread *of);
+
+static inline struct task_thread *task_thread_self(struct task_thread *t)
+{
+	return t && t->same ? t->same : t;
+}
+
 /* As task_table_x_at(), but NULL when no task is known. */
 struct task_thread *task_thread_find(struct task_table *id, uint32_t tid, uint64_t ts_ns);
 struct task_process *task_process_find(struct task_table *id, uint32_t pid, uint64_t ts_ns);

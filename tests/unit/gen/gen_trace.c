@@ -477,8 +477,15 @@ void gen_rename(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint
 void gen_exit(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
 	      uint32_t code, bool group_dead, uint64_t sum_exec_ns)
 {
+	gen_exit_all(g, ts, cpu, tid, pid, code, group_dead, sum_exec_ns, 0);
+}
+
+void gen_exit_all(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
+		  uint32_t code, bool group_dead, uint64_t sum_exec_ns, uint32_t group_code)
+{
 	EMIT(wire_exit, HDR(WIRE_TASK_EXIT, 0), .tid = tid, .pid = pid, .exit_code = code,
-	     .group_dead = group_dead, .sum_exec_ns = sum_exec_ns, .uid = 1000);
+	     .group_dead = group_dead, .sum_exec_ns = sum_exec_ns, .uid = 1000,
+	     .group_code = group_code);
 }
 
 void gen_cgroup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,

@@ -120,6 +120,9 @@ void gen_rename(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint
 		const char *comm);
 void gen_exit(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
 	      uint32_t code, bool group_dead, uint64_t sum_exec_ns);
+/* group_code: that of the whole process, + 1, after exit_group() or a fatal signal; 0: neither. */
+void gen_exit_all(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
+		  uint32_t code, bool group_dead, uint64_t sum_exec_ns, uint32_t group_code);
 void gen_cgroup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t pid,
 		uint64_t cgroup_id);
 /* A snapshot row of a thread that started at 1 ns + tid; anon memory of 100 pages, 1000 mapped. */

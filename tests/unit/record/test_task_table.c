@@ -309,35 +309,60 @@ static void test_events_before_a_fork_are_somebody_elses(void **state)
 	end(&f);
 }
 
-static void test_exec_by_a_thread_takes_the_leaders_place(void **state)
+/*
+ * The leader exits and leaves its CPU for the last time; its last switch has the tid of the caller
+ * if the tids changed before (late). The caller keeps its utid under the leader's tid.
+ */
+static void exec_by_a_thread(bool late)
 {
+	struct wire_switch left = {
+		.hdr = { .ts_ns = 118 * MS, .hook = WIRE_SWITCH, .cpu = 1,
+			 .tid = late ? 101 : 100 },
+		.prev_state = 0x80,
+	};
 	struct fixture f;
-	struct event before, after;
+	struct event before, after, last;
+	const struct trace_thread *h;
 	size_t cnt;
 
 	begin(&f, NULL);
 	gen_snap(f.g, 101 * MS, 0, 100, 100, 1, "multi");
 	gen_snap(f.g, 101 * MS, 0, 101, 100, 1, "multi-2");
+	gen_switch(f.g, 102 * MS, 1, 0, 100, 0);
 	gen_kfree(f.g, 110 * MS, 0, 101, 0x10);
-	gen_exit(f.g, 119 * MS, 1, 100, 100, 9, false, 5);
+	gen_exit(f.g, 117 * MS, 1, 100, 100, 9, false, 5);
+	gen_raw(f.g, &left, sizeof(left));
+	gen_kfree(f.g, 119 * MS, 0, 100, 0x10);
 	gen_exec(f.g, 120 * MS, 0, 100, 100, 101, "fresh", "/bin/fresh", "fresh", 6);
-	gen_kfree(f.g, 130 * MS, 0, 100, 0x10);
 	gen_slice(f.g, 200 * MS);
 	gen_exit(f.g, 210 * MS, 0, 100, 100, 0x0700, true, 99);
 	gen_slice(f.g, 300 * MS);
 	read_back(&f);
 	before = event_at(&f, EVENT_SLAB_FREE, 0);
 	after = event_at(&f, EVENT_SLAB_FREE, 1);
-	assert_int_not_equal(before.utid, after.utid);
-	assert_int_equal(process_of(&f, before.utid)->upid, process_of(&f, after.utid)->upid);
-	assert_int_equal(trace_thread_find(f.t, before.utid)->end_ns, 120 * MS);
-	assert_int_equal(trace_thread_find(f.t, after.utid)->tid, 100);
-	assert_int_equal(trace_thread_find(f.t, after.utid)->end_ns, 210 * MS);
+	last = event_at(&f, EVENT_SWITCH, 1);
+	assert_int_equal(before.utid, after.utid);
+	assert_int_not_equal(last.utid, after.utid);
+	assert_int_equal(event_at(&f, EVENT_SWITCH, 0).utid, EVENT_ID_IDLE);
+	assert_int_equal(trace_thread_find(f.t, last.utid)->tid, 100);
+	assert_int_equal(trace_thread_find(f.t, last.utid)->end_ns, 117 * MS);
+	h = trace_thread_find(f.t, after.utid);
+	assert_int_equal(h->tid, 100);
+	assert_int_equal(h->end_ns, 210 * MS);
+	assert_int_equal(h->sum_exec_end_ns, 99);
 	assert_string_equal(process_of(&f, after.utid)->comm, "fresh");
 	assert_int_equal(process_of(&f, after.utid)->exit_code, 0x0700);
+	trace_threads(f.t, &cnt);
+	assert_int_equal(cnt, 2);
 	trace_processes(f.t, &cnt);
 	assert_int_equal(cnt, 1);
 	end(&f);
+}
+
+static void test_exec_by_a_thread_takes_the_leaders_place(void **state)
+{
+	exec_by_a_thread(false);
+	exec_by_a_thread(true);
 }
 
 static void test_names_change_and_the_last_one_stays(void **state)
@@ -468,21 +493,32 @@ static void test_cmdlines_of_all_when_asked_for(void **state)
 	end(&f);
 }
 
-static void test_exit_code_is_the_leaders(void **state)
+/* group_code: of the last thread's record; 0: no thread made the others exit */
+static uint32_t exit_code_of(uint32_t group_code)
 {
 	struct fixture f;
+	uint32_t code;
 
 	begin(&f, NULL);
 	gen_snap(f.g, 101 * MS, 0, 60, 60, 1, "p");
 	gen_snap(f.g, 101 * MS, 0, 61, 60, 1, "p-2");
 	gen_exit(f.g, 102 * MS, 0, 60, 60, 0x0100, false, 1);
 	gen_slice(f.g, 200 * MS);
-	gen_exit(f.g, 202 * MS, 0, 61, 60, 0x0900, true, 1);
+	gen_exit_all(f.g, 202 * MS, 0, 61, 60, 0x0900, true, 1, group_code);
 	gen_slice(f.g, 300 * MS);
 	read_back(&f);
-	assert_int_equal(process_named(&f, "p")->exit_code, 0x0100);
 	assert_int_equal(process_named(&f, "p")->end_ns, 202 * MS);
+	code = process_named(&f, "p")->exit_code;
 	end(&f);
+	return code;
+}
+
+static void test_exit_code_is_what_wait_returns(void **state)
+{
+	assert_int_equal(exit_code_of(0), 0x0100);		/* the leader's */
+	assert_int_equal(exit_code_of(0x0300 + 1), 0x0300);	/* exit(3) by the other thread */
+	assert_int_equal(exit_code_of(0x0009 + 1), 0x0009);
+	assert_int_equal(exit_code_of(0 + 1), 0);
 }
 
 /*
@@ -542,7 +578,7 @@ int main(void)
 		cmocka_unit_test(test_workload_pid_waits_for_its_new_owner),
 		cmocka_unit_test(test_cmdlines_of_others_are_not_kept),
 		cmocka_unit_test(test_cmdlines_of_all_when_asked_for),
-		cmocka_unit_test(test_exit_code_is_the_leaders),
+		cmocka_unit_test(test_exit_code_is_what_wait_returns),
 		cmocka_unit_test(test_every_block_names_those_it_refers_to),
 	};
 
