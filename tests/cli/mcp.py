@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 
 PROGRAM, DIR = sys.argv[1:3]
+SANITIZED = any(word in open(PROGRAM, "rb").read() for word in (b"__asan_init", b"__tsan_init"))
 SERVER = subprocess.Popen([PROGRAM, "mcp", DIR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
 count = 0
 
@@ -133,8 +134,9 @@ check("a cancelled statement has no answer, and what was asked meanwhile has", s
 text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=FOREVER, max_seconds=1)
 check("a statement that takes too long is ended", bad and "max_seconds" in text, text)
 large = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 400) SELECT length(group_concat(printf('%1000000d', n))) FROM c"
-text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large)
-check("or that takes too much memory", bad and "out of memory" in text, text)
+if not SANITIZED:     # a sanitizer needs more memory than the limit, which is off then
+    text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large)
+    check("or that takes too much memory", bad and "out of memory" in text, text)
 text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large, max_memory_mib=2000, max_seconds=60)
 check("unless that is asked for", not bad and "400000399" in text, text)
 large = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 50) SELECT n FROM c ORDER BY printf('%1000000d', n) LIMIT 60"
