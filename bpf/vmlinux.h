@@ -467,6 +467,8 @@ struct pt_regs {
 #elif defined(__TARGET_ARCH_arm64)
 struct user_pt_regs {
 	u64 regs[31];
+	u64 sp;
+	u64 pc;
 	u64 pstate;
 };
 struct pt_regs {
