@@ -27,6 +27,7 @@ static int caps_get(struct caps *c)
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
 
+	*c = (struct caps){ 0 };
 	if (syscall(SYS_capget, &head, data))
 		return -errno;
 	c->effective = data[0].effective | (uint64_t)data[1].effective << 32;
