@@ -25,7 +25,8 @@
 --   net_bytes                alloc_bytes - free_bytes - exit_bytes: how the level changed
 --   peak_bytes, peak_ns      highest level inside the window, and the instant it was first reached.
 --                            rss, vm: the level includes what the process had when the trace began;
---                            slab, page, heap: the level counts allocations since then
+--                            slab, page, heap: the level counts allocations since then. rss, vm of a
+--                            process that called exec in the window: since then
 --   now_bytes                level at the window's end
 --   exit_bytes               rss, vm, heap: bytes that a process still held when it ended or called
 --                            exec. The kernel took them back; nobody freed them

@@ -289,18 +289,25 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 	return ret;
 }
 
-/* Bytes that were inherited so far are the process's own after an exec: the level stays. */
-static int give_own(struct memory_machine *x, enum alloc_source source, uint32_t process,
-		    uint64_t own)
+/*
+ * An exec, with its step of the level. Bytes that were inherited so far are the process's own from
+ * here on.
+ */
+static int give_exec(struct memory_machine *x, enum alloc_source source, uint32_t process,
+		     uint64_t own, const struct mem_step *s)
 {
-	int ret;
+	int ret = 0;
 
-	if (!(x->source_mask & 1u << source) || !own)
+	if (!(x->source_mask & 1u << source))
 		return 0;
 	x->change.source = (uint8_t)source;
-	ret = give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_BASELINE, -(int64_t)own);
-	return ret < 0 ? ret :
-			 give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_ALLOC, (int64_t)own);
+	if (own) {
+		ret = give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_BASELINE, -(int64_t)own);
+		ret = ret < 0 ? ret : give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_ALLOC,
+					   (int64_t)own);
+	}
+	ret = ret < 0 ? ret : give_step(x, source, process, s, ALLOC_CHANGE_EXIT);
+	return ret < 0 ? ret : give(x, EVENT_ID_UNKNOWN, process, ALLOC_CHANGE_EXEC, 0);
 }
 
 static int on_reset(void *machine, const struct trace_mm_reset *t)
@@ -323,9 +330,8 @@ static int on_reset(void *machine, const struct trace_mm_reset *t)
 	object_pairs_reset(&x->pairs, process);
 	if (t->kind == TRACE_MM_RESET_EXEC) {
 		mem_process_exec(&x->processes[process].mem, &rss, own);
-		ret = give_own(x, ALLOC_RSS, process, own[MEM_RSS]);
-		ret = ret < 0 ? ret : give_own(x, ALLOC_VM, process, own[MEM_VM]);
-		return ret < 0 ? ret : give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);
+		ret = give_exec(x, ALLOC_RSS, process, own[MEM_RSS], &rss);
+		return ret < 0 ? ret : give_exec(x, ALLOC_VM, process, own[MEM_VM], &vm);
 	}
 	mem_process_exit(&x->processes[process].mem, &rss, &vm);
 	ret = give_step(x, ALLOC_RSS, process, &rss, ALLOC_CHANGE_EXIT);

@@ -37,6 +37,7 @@ enum alloc_change_kind {
 	ALLOC_CHANGE_FREE,
 	ALLOC_CHANGE_LOST,     /* its free was lost; found out now */
 	ALLOC_CHANGE_EXIT,     /* the process ended (or, heap: called exec) */
+	ALLOC_CHANGE_EXEC,     /* RSS, VM: the level is the new program's from here; delta is 0 */
 	/* a free of what was allocated before the trace; delta only if its size is known */
 	ALLOC_CHANGE_UNPAIRED,
 };

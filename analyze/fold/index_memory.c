@@ -15,6 +15,7 @@
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/index_job.h"
 #include "analyze/fold/index_rates.h"
+#include "model/mem_levels.h"
 
 /* ---- owners ---- */
 
@@ -109,6 +110,11 @@ int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t i
 	for (unsigned int i = 0; i < MEMORY_COUNT_CNT; i++)
 		ret->counts[i] = packed_get(in);
 	ret->growth.delta = packed_get_signed(in);
+	ret->image.is_new = packed_get(in) & 1;
+	if (ret->image.is_new) {
+		ret->image.most = packed_get_signed(in);
+		ret->image.most_ns = interval_ns + packed_get(in);
+	}
 	return get_growth(in, interval_ns, &ret->growth);
 }
 
@@ -212,6 +218,7 @@ enum { SET_PROCESS, SET_COMM, SET_ALL, SET_CNT };
 struct owner_sum {
 	uint64_t counts[MEMORY_COUNT_CNT];
 	struct memory_growth growth;
+	struct memory_image image;
 	uint32_t sets[SET_CNT], set_cnt;	/* rows of the sets that have other members, too */
 };
 
@@ -330,6 +337,12 @@ static int on_change(void *ctx, const void *found)
 		return -ENOMEM;
 	memory_count(o->counts, c);
 	move_level(&o->growth, &step);
+	o->image.is_new |= c->kind == ALLOC_CHANGE_EXEC;
+	if (o->image.is_new && mem_level_is_peak(o->growth.delta, o->image.most,
+						 c->kind == ALLOC_CHANGE_EXEC)) {
+		o->image.most = o->growth.delta;
+		o->image.most_ns = c->ts_ns;
+	}
 	for (i = 0; i < o->set_cnt; i++)
 		move_level(&((struct set_sum *)fold_sums_at(&s->sets, o->sets[i])->sum)->growth,
 			   &step);
@@ -395,6 +408,11 @@ static int put_sums(struct memory_job *s, uint64_t interval_ns)
 		for (size_t k = 0; k < MEMORY_COUNT_CNT; k++)
 			packed_put(&s->out, o->counts[k]);
 		packed_put_signed(&s->out, o->growth.delta);
+		packed_put(&s->out, o->image.is_new);
+		if (o->image.is_new) {
+			packed_put_signed(&s->out, o->image.most);
+			packed_put(&s->out, o->image.most_ns - interval_ns);
+		}
 		put_growth(&o->growth, interval_ns, &s->out);
 	}
 	return put_sets(s);

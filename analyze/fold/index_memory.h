@@ -39,6 +39,7 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 		counts[MEMORY_ALLOC_BYTES] += (uint64_t)c->delta;
 		break;
 	case ALLOC_CHANGE_BASELINE:	/* it was there before it was seen: nothing was allocated */
+	case ALLOC_CHANGE_EXEC:
 		break;
 	case ALLOC_CHANGE_EXIT:		/* nobody freed it */
 		counts[MEMORY_EXIT_BYTES] += (uint64_t)-c->delta;
@@ -58,9 +59,17 @@ struct memory_growth {
 	uint64_t most_ns;	/* when it was first that high */
 };
 
+/* Holds the highest level since the last exec in an interval, from the interval's beginning. */
+struct memory_image {
+	int64_t most;
+	uint64_t most_ns;
+	bool is_new;		/* there was an exec */
+};
+
 struct index_memory_row {
 	uint64_t counts[MEMORY_COUNT_CNT];
 	struct memory_growth growth;
+	struct memory_image image;
 	uint32_t owner;
 	uint8_t slot;
 };

@@ -73,8 +73,8 @@ static int on_level(void *ctx, const void *found)
 	l->rss = mem_process_rss(&l->mem);
 	if (v->run.before)
 		return 0;
-	/* as VmHWM does, the peak begins again with the new program's memory */
-	if (l->rss > l->peak || (f->is_exec && grouping_is_of_processes(&v->groups))) {
+	if (mem_level_is_peak((int64_t)l->rss, (int64_t)l->peak,
+			      f->is_exec && grouping_is_of_processes(&v->groups))) {
 		l->peak = l->rss;
 		l->peak_ns = f->ts_ns > v->bin_from_ns ? f->ts_ns : v->bin_from_ns;
 	}

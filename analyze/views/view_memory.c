@@ -20,6 +20,7 @@
 #include "analyze/fold/index_memory.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
+#include "model/mem_levels.h"
 #include "table_columns.h"
 
 struct holder {			/* one group and source */
@@ -33,6 +34,7 @@ struct holder {			/* one group and source */
 	uint32_t merge, members;	/* merge: its number, from 1 */
 	uint64_t hash;
 	struct memory_growth growth;	/* most: of all its members, each by itself */
+	struct memory_image image;	/* of the only member */
 };
 
 static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder) },
@@ -87,6 +89,15 @@ static int holder_of(struct memory_view *s, uint32_t owner, unsigned int source,
 	return 1;
 }
 
+/* A row of RSS or VM is that of one process, and its peak that of the process's program. */
+static bool has_program(const struct memory_view *s, unsigned int source)
+{
+	const struct grouping *g = &s->v.groups;
+
+	return (source == ALLOC_RSS || source == ALLOC_VM) &&
+	       g->by & (KEY(PROCESS) | KEY(THREAD)) && !g->groups;
+}
+
 static int on_change(void *ctx, const void *found)
 {
 	const struct memory_walk *m = ctx;
@@ -102,7 +113,8 @@ static int on_change(void *ctx, const void *found)
 	h->level += c->delta;
 	if (m->run.before)
 		return 0;
-	if (h->level > h->peak) {
+	if (mem_level_is_peak(h->level, h->peak, c->kind == ALLOC_CHANGE_EXEC &&
+						 has_program(m->view, c->source))) {
 		h->peak = h->level;
 		h->peak_ns = c->ts_ns > v->bin_from_ns ? c->ts_ns : v->bin_from_ns;
 	}
@@ -157,6 +169,7 @@ static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interv
 		h->growth.most += row.growth.most;
 		h->growth.most_ns = row.growth.most_ns;
 		h->growth.delta += row.growth.delta;
+		h->image = row.image;
 	}
 	return in->bad ? -EBADMSG : 0;
 }
@@ -209,10 +222,14 @@ static bool find_peaks(struct memory_view *s)
 static void apply_levels(struct memory_view *s)
 {
 	for (size_t i = 0; i < s->merging_cnt; i++) {
+		const struct fold_row *at = fold_sums_at(&s->v.sums, s->merging[i]);
 		struct holder *h = merging_at(s, i);
 
 		view_enter(&s->v, h);
-		if (h->growth.most && h->level + (int64_t)h->growth.most > h->peak) {
+		if (h->image.is_new && has_program(s, (unsigned int)at->b)) {
+			h->peak = h->level + h->image.most;
+			h->peak_ns = h->image.most_ns;
+		} else if (h->growth.most && h->level + (int64_t)h->growth.most > h->peak) {
 			h->peak = h->level + (int64_t)h->growth.most;
 			h->peak_ns = h->growth.most_ns;
 		}

@@ -66,3 +66,12 @@ void mem_process_exit(struct mem_process *p, struct mem_step *ret_rss, struct me
 void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss, uint64_t *ret_own);
 
 uint64_t mem_process_rss(const struct mem_process *p);
+
+/*
+ * A process's level becomes a new peak: it exceeds the peak so far, or an exec set it. As VmHWM and
+ * VmPeak do, the peak begins again with the memory of the new program.
+ */
+static inline bool mem_level_is_peak(int64_t level, int64_t peak, bool is_exec)
+{
+	return is_exec || level > peak;
+}

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "analyze/context/analysis.h"
+#include "model/mem_levels.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 
@@ -179,6 +180,67 @@ static void test_levels_are_what_alloc_has_now(void **state)
 	}
 }
 
+/*
+ * A program of 300 pages that execs twice, each time into 20: at 2 ms inside a slice, and 1 ms
+ * before the trace's end. Another process never does.
+ */
+static void test_alloc_and_memory_agree_about_a_new_program(void **state)
+{
+	static const char same[] =
+		"SELECT count(*) FROM alloc_usage(%u, %u, %u, 'process') AS u JOIN "
+		"memory_levels(%u, %u, %u, 'process') AS m USING (t_ns, upid) "
+		"WHERE u.source = 'rss' AND (u.peak_bytes, u.peak_ns, u.now_bytes) = "
+		"(m.rss_peak_bytes, m.rss_peak_ns, m.rss_bytes)";
+	static const struct {
+		unsigned int from_ms, to_ms, every_ms, pages, rows;
+	} known[] = { { 0, 40, 0, 20, 2 }, { 0, 3, 0, 20, 2 }, { 0, 39, 0, 300, 2 },
+		      { 3, 38, 0, 300, 2 }, { 1, 40, 0, 20, 2 }, { 0, 40, 13, 300, 8 } };
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0,
+					     .sources = "alloc.rss" });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "older");
+	gen_new(m.g, T0 + MS / 2, 0, 50, 60, 60, 50, "changer");
+	for (unsigned int i = 0; i < 4; i++) {
+		uint64_t at = T0 + 10 * i * MS;
+
+		if (i == 0)
+			gen_rss(m.g, at + MS, 0, 60, 60, MEM_ANON, 300);
+		gen_rss(m.g, at + MS + 1, 0, 50, 50, MEM_ANON, 100 + i);
+		if (i == 0) {
+			gen_rss(m.g, at + 2 * MS - 1, 0, 60, 60, MEM_ANON, 10);
+			gen_exec(m.g, at + 2 * MS, 0, 60, 60, 0, "x", "/x", "x", 2);
+			gen_rss(m.g, at + 2 * MS + 1, 0, 60, 60, MEM_ANON, 20);
+			gen_rss(m.g, at + 2 * MS + 2, 0, 60, 60, MEM_ANON, 15);
+		}
+		if (i == 2)
+			gen_rss(m.g, at + MS, 0, 60, 60, MEM_ANON, 300);
+		if (i == 3) {
+			gen_rss(m.g, at + 9 * MS - 1, 0, 60, 60, MEM_ANON, 20);
+			gen_exec(m.g, at + 9 * MS, 0, 60, 60, 0, "y", "/y", "y", 2);
+		}
+		gen_slice(m.g, T0 + 10 * (i + 1) * MS);
+	}
+	made_open(&m);
+	for (unsigned int k = 0; k < 2 * sizeof(known) / sizeof(known[0]); k++) {
+		unsigned int i = k / 2, from = known[i].from_ms * (unsigned int)MS,
+			     to = known[i].to_ms * (unsigned int)MS,
+			     every = known[i].every_ms * (unsigned int)MS;
+
+		analysis_use_index(m.a, &(struct analysis_index_use){ .use = k % 2,
+								      .always = true });
+		assert_int_equal(rows_one(m.a, same, from, to, every, from, to, every),
+				 known[i].rows);
+		assert_int_equal(rows_one(m.a, "SELECT max(peak_bytes) / 4096 FROM alloc_usage(%u, "
+					  "%u, %u, 'process') JOIN processes USING (upid) WHERE "
+					  "pid = 60", from, to, every), known[i].pages);
+	}
+	/* the sum of all processes has no program */
+	assert_int_equal(rows_one(m.a, "SELECT peak_bytes / 4096 FROM alloc_usage(0, 40000000, 0, "
+				  "'none') WHERE source = 'rss'"), 300 + 103 + 11);
+	made_close(&m);
+}
+
 static void test_temporary_is_what_lived_less_than_1_ms(void **state)
 {
 	struct made_trace m;
@@ -207,6 +269,7 @@ int main(void)
 		cmocka_unit_test(test_pairs_are_the_same_in_every_answer),
 		cmocka_unit_test(test_leaks_say_what_outlived_its_process),
 		cmocka_unit_test(test_levels_are_what_alloc_has_now),
+		cmocka_unit_test(test_alloc_and_memory_agree_about_a_new_program),
 		cmocka_unit_test(test_temporary_is_what_lived_less_than_1_ms),
 		cmocka_unit_test(test_leaks_by_site_have_one_row_per_call_site),
 	};
