@@ -1,24 +1,26 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-mutate_operators.py [--count N] [--seed S] [--from N] [--jobs J] [--only PATH] [--at FILE:LINE] [--list]: does a test notice when one
-operator of the library is another?
+mutate_operators.py [--count N] [--seed S] [--from N] [--jobs J] [--only PATH] [--at FILE:LINE] [--list]: does a test
+notice when one operator of the library is another?
 
-`make mutate` builds the library as a shared object that notes which of its code runs (mutate_reached.c). Every unit test, every case of the
-command line tests, the comparisons of answers and the test of the format run once; build-san/mutate/reached.json keeps which lines each of them
-reaches, until a program or one of these tests changes. What then takes more than 60 s of CPU time or fails is named and left out.
+`make mutate` builds the library as a shared object that notes which of its code runs (mutate_reached.c). Every unit
+test, every case of the command line tests, the comparisons of answers and the test of the format run once;
+build-san/mutate/reached.json keeps which lines each of them reaches, until a program or one of these tests changes.
+What then takes more than 60 s of CPU time or fails is named and left out.
 
-Each mutant changes one operator in a copy of the tree (`<` to `<=`, `+` to `-`, `&&` to `||`, a condition turned round), makes that object
-anew, and runs the tests that reach its lines, up to the first that fails: those first that noticed most so far in the folder, and short
-ones before long ones. Then those that reach its function, since the compiler may have put the code of a line among that of others. A
-case of the command line tests that fails is tried with the same choice of cases on the library as it is. What no test reaches is noticed
-by nobody. The sample is random; its seed is printed. A change after which the compiler makes the same code is drawn again, and so is
-one that does not compile; which of two equal values is the smaller one is not asked. Any change of an operator of the library makes the
+Each mutant changes one operator in a copy of the tree (`<` to `<=`, `+` to `-`, `&&` to `||`, a condition turned
+round), makes that object anew, and runs the tests that reach its lines, up to the first that fails: those first that
+noticed most so far in the folder, and short ones before long ones. Then those that reach its function, since the
+compiler may have put the code of a line among that of others. A case of the command line tests that fails is tried with
+the same choice of cases on the library as it is. What no test reaches is noticed by nobody. The sample is random; its
+seed is printed. A change after which the compiler makes the same code is drawn again, and so is one that does not
+compile; which of two equal values is the smaller one is not asked. Any change of an operator of the library makes the
 sample of a seed another one. --from 101 leaves out the first 100 places of the sample.
 
-Mutants that nobody noticed are tried once more, with the library and the tests built with AddressSanitizer: it notices reads and writes
-outside of memory, and memory that is never freed. The last lines are the mutants that nobody noticed then, and "N of M noticed". The
-exit status is 0 when at least 85 % were.
+Mutants that nobody noticed are tried once more, with the library and the tests built with AddressSanitizer: it notices
+reads and writes outside of memory, and memory that is never freed. The last lines are the mutants that nobody noticed
+then, and "N of M noticed". The exit status is 0 when at least 85 % were.
 """
 import argparse
 import bisect
@@ -37,7 +39,8 @@ import tempfile
 import threading
 import time
 
-ROOMS = ["src/model", "src/format", "src/trace", "src/edit", "analyze/context", "analyze/fold", "analyze/views", "analyze/export"]
+ROOMS = ["src/model", "src/format", "src/trace", "src/edit", "analyze/context", "analyze/fold", "analyze/views",
+         "analyze/export"]
 LEAST_PCT = 85
 OWN_WORTH = 10  # a folder's own test counts as one that noticed so many changes of it before
 SWAP = {"<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==", "+": "-", "-": "+", "&&": "||", "||": "&&",
@@ -52,14 +55,16 @@ BUILD, WATCHED = "build-san/mutate", "build-san/mutate-address"
 ANSWERS = ["chaotic", "damaged", "lossy", "partial"]
 LONGEST_S = 60  # of CPU time for a process
 WATCHED_TIMES = 4  # as long where AddressSanitizer watches
-SEEDS = {"test_cut": 2, "test_folds": 2}  # random traces of tests that make many; the second one of test_folds is unfinished
+# random traces of tests that make many; the second one of test_folds is unfinished
+SEEDS = {"test_cut": 2, "test_folds": 2}
 CALL_BYTES = 5  # a call of x86-64: the code of a block begins with one
 WRITES = re.compile(r" -o |(?<!2)>|\b(?:gen_|cp|mv|rm|mkdir|touch|ln|sed -i|mark|update)\b|gen_")
 
 
 def blank(text):
     """The text with comments, strings and preprocessor lines as spaces, so that places stay."""
-    what = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
+    what = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'|^[ \t]*#(?:[^\n]*\\\n)*[^\n]*',
+                      re.S | re.M)
     return what.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
 
 
@@ -98,7 +103,8 @@ def describe(mutant):
     last = text.find("\n", end)
     after = mutate(text, mutant)
     grown = len(after) - len(text)
-    return "%s:%d: %s -> %s" % (path, line, " ".join(text[first:last].split()), " ".join(after[first:last + grown].split()))
+    return "%s:%d: %s -> %s" % (path, line, " ".join(text[first:last].split()),
+                                " ".join(after[first:last + grown].split()))
 
 
 def compiled_lines():
@@ -146,7 +152,8 @@ class Tests:
         self.kills, self.lock, self.build, self.times = collections.Counter(), threading.Lock(), BUILD, 1
         self.cases, self.sound, self.whole = cli_cases(), set(), set()
         kept = os.path.join(BUILD, "reached.json")
-        inputs = [os.path.join(BUILD, "libebpfrec.so"), os.path.join(BUILD, "ebpfrec"), *glob.glob("tests/cli/*"), *glob.glob("tests/format/*")]
+        inputs = [os.path.join(BUILD, "libebpfrec.so"), os.path.join(BUILD, "ebpfrec"), *glob.glob("tests/cli/*"),
+                  *glob.glob("tests/format/*")]
         inputs += [c[0] for c in self.commands.values()]
         if not os.path.exists(kept) or os.path.getmtime(kept) < max(map(os.path.getmtime, inputs)):
             with concurrent.futures.ThreadPoolExecutor(jobs) as threads, tempfile.TemporaryDirectory() as tmp:
@@ -161,7 +168,8 @@ class Tests:
         """(CPU seconds of each test, which tests reach each line)"""
         def one(name):
             os.makedirs(os.path.join(tmp, name, "tmp"))
-            more = {"REACHED": os.path.join(tmp, name)} if name == "cli" else {"MUTATE_REACHED": os.path.join(tmp, name, name)}
+            more = {"REACHED": os.path.join(tmp, name)} if name == "cli" else {"MUTATE_REACHED": os.path.join(tmp, name,
+                name)}
             wrong, seconds = self.run(".", name, 1800, os.path.join(tmp, name, "tmp"), more)
             if wrong and seconds < 0.9 * LONGEST_S:
                 print("%s fails without any change, and is left out: %s" % (name, wrong), flush=True)
@@ -186,7 +194,8 @@ class Tests:
         if self.build == WATCHED and name not in self.sound:
             wrong = self.run(".", name, 1800, tmp, {})[0]
             if wrong:
-                print("%s fails with AddressSanitizer without any change, and notices nothing: %s" % (name, wrong), flush=True)
+                print("%s fails with AddressSanitizer without any change, and notices nothing: %s" % (name, wrong),
+                      flush=True)
                 return False
             self.sound.add(name)
         return True
@@ -201,7 +210,8 @@ class Tests:
         command = ["timeout", "-k", "5", "%d" % (limit_s * self.times), "bash", "-c",
                    'ulimit -c 0 -t %d; exec "$0" "$@"' % (LONGEST_S * self.times)] + self.commands[name]
         with tempfile.TemporaryFile() as out:
-            process = subprocess.Popen(command, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True)
+            process = subprocess.Popen(command, cwd=tree, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                                       start_new_session=True)
             pid = process.pid
             ended = wrong = None
             while not ended:
@@ -210,7 +220,8 @@ class Tests:
                 ended = done == pid
                 bad = re.search(rb"(?m)^(?:not ok (.*)|\[  FAILED  \].*)", os.pread(out.fileno(), 1 << 24, 0))
                 if bad or ended and status:
-                    wrong = bad.group(1 if bad.group(1) else 0).decode("utf-8", "replace") if bad else "status %d: %s" % (status, os.pread(out.fileno(), 1 << 24, 0)[-300:])
+                    wrong = bad.group(1 if bad.group(1) else 0).decode("utf-8",
+                        "replace") if bad else "status %d: %s" % (status, os.pread(out.fileno(), 1 << 24, 0)[-300:])
                 if bad and not ended:
                     os.killpg(pid, signal.SIGKILL)
                     os.wait4(pid, 0)
@@ -235,7 +246,8 @@ class Tests:
             stem = case.split(".")[0]
             if case in reaching and writes:
                 wrote.add(stem)
-            if case in reaching or stem in stems and (writes or stem in self.whole) or stem in wrote or "golden" in reaching:
+            if case in reaching or stem in stems and (writes
+                                                      or stem in self.whole) or stem in wrote or "golden" in reaching:
                 chosen.append(case)
         rest = ["examples", "queries", "options", "sql_shell", "mcp", "metrics_growing"]
         return chosen + [n for n in rest if n in reaching or "golden" in reaching]
@@ -262,10 +274,12 @@ class Tests:
             cases = self.chosen(reaching)
             with self.lock:
                 cost = dict(self.seconds, cli=1 + self.seconds["cli"] * len(cases) / len(self.cases))
-                worth = {n: 1 + self.kills[n, room] + OWN_WORTH * (self.folder.get(n) in room.split("/")) for n in self.commands}
+                worth = {n: 1 + self.kills[n, room] + OWN_WORTH * (self.folder.get(n) in room.split("/"))
+                         for n in self.commands}
             names = [n for n in self.commands if n in reaching - tried or n == "cli" and set(cases) - tried_cases]
             for name in sorted(names, key=lambda n: cost[n] / worth[n]):
-                wrong = self.cli_notices(tree, reaching, tmp) if name == "cli" else self.run(tree, name, 60 + 20 * cost[name], tmp, {})[0]
+                wrong = self.cli_notices(tree, reaching, tmp) if name == "cli" else self.run(tree, name,
+                    60 + 20 * cost[name], tmp, {})[0]
                 if wrong and (name == "cli" or self.is_sound(name, tmp)):
                     with self.lock:
                         self.kills[name, room] += 1
@@ -277,7 +291,8 @@ class Tests:
 
 def make_tree(top, where, build):
     """A copy of the tracked files and of a build, for one worker."""
-    files = subprocess.run(["git", "ls-files", "-z"], cwd=top, capture_output=True, text=True, check=True).stdout.split("\0")
+    files = subprocess.run(["git", "ls-files", "-z"], cwd=top, capture_output=True, text=True,
+                           check=True).stdout.split("\0")
     for f in files:
         if f and os.path.exists(os.path.join(top, f)):
             os.makedirs(os.path.dirname(os.path.join(where, f)), exist_ok=True)
@@ -288,7 +303,8 @@ def make_tree(top, where, build):
 
 def make(tree, build, *targets):
     args = ["make", "-s", "MUTATED=1", *(["SAN=address"] if build == WATCHED else []), *targets]
-    return subprocess.run(args, cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode == 0
+    return subprocess.run(args, cwd=tree, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                          stderr=subprocess.DEVNULL).returncode == 0
 
 
 def code_of(tree, obj):
@@ -320,9 +336,11 @@ def judge(tree, tests, mutant):
 
 def all_mutants(top, only, at):
     """Of ROOMS, or of any other part of the library that is named."""
-    files = subprocess.run(["git", "ls-files", "src/*.c", "analyze/*.c"], cwd=top, capture_output=True, text=True, check=True)
+    files = subprocess.run(["git", "ls-files", "src/*.c", "analyze/*.c"], cwd=top, capture_output=True, text=True,
+                           check=True)
     named = only or at.split(":")[0]
-    found = [m for p in files.stdout.split() if (p.startswith(named) if named else os.path.dirname(p) in ROOMS) for m in mutants_of(p)]
+    found = [m for p in files.stdout.split() if (p.startswith(named) if named else os.path.dirname(p) in ROOMS)
+             for m in mutants_of(p)]
     if at:
         found = [m for m in found if describe(m).startswith(at + ":")]
     return found
@@ -360,7 +378,8 @@ def try_all(top, tests, jobs, pool, count):
                     if by is False:
                         continue
                     (noticed if by else missed).append(mutant)
-                    print("%s: %s" % (by or ("NOBODY" if by is None else "NOBODY, no test reaches it"), describe(mutant)), flush=True)
+                    print("%s: %s" % (by or ("NOBODY" if by is None else "NOBODY, no test reaches it"),
+                                      describe(mutant)), flush=True)
     return noticed, missed
 
 
@@ -378,7 +397,8 @@ def main():
     tests = Tests(args.jobs)
     noticed, missed = try_all(top, tests, args.jobs, pool, args.count)
     if missed:
-        print("\n%d of %d noticed; the others with AddressSanitizer" % (len(noticed), len(noticed + missed)), flush=True)
+        print("\n%d of %d noticed; the others with AddressSanitizer" % (len(noticed), len(noticed + missed)),
+              flush=True)
         if not make(top, WATCHED, "all", "unit"):
             print("the build with AddressSanitizer fails: make MUTATED=1 SAN=address all unit")
             return 1

@@ -49,10 +49,10 @@ class Table:
             return
         diff = None if ours is None else ours - theirs
         is_off = allowed is not None and (diff is None or abs(diff) > allowed)
-        self.rows.append({
-            "workload": workload, "figure": figure, "unit": unit, "ebpfrec": ours, "reference": theirs, "source": source,
-            "difference": diff, "difference_pct": 100 * diff / theirs if theirs and diff is not None else None, "allowed": allowed,
-            "lost": self.lost, "verdict": "-" if allowed is None else "ok" if not is_off else "lost" if self.lost else "OFF", "why": why})
+        self.rows.append({"workload": workload, "figure": figure, "unit": unit, "ebpfrec": ours, "reference": theirs,
+                          "source": source, "difference": diff, "difference_pct": 100 * diff / theirs if theirs
+                          and diff is not None else None, "allowed": allowed, "lost": self.lost, "verdict": "-"
+                          if allowed is None else "ok" if not is_off else "lost" if self.lost else "OFF", "why": why})
 
     def off(self):
         return [r for r in self.rows if r["verdict"] == "OFF"]
@@ -61,8 +61,8 @@ class Table:
         head = ("FIGURE", "EBPFREC", "REFERENCE", "SOURCE", "DIFFERENCE", "", "ALLOWED", "")
         out, workload = [], None
         lines = [[r["figure"], amount(r["ebpfrec"], r["unit"]), amount(r["reference"], r["unit"]), r["source"],
-                  amount(r["difference"], r["unit"], True), "" if r["difference_pct"] is None else "%+.3f %%" % r["difference_pct"],
-                  "" if r["allowed"] is None else amount(r["allowed"], r["unit"]),
+                  amount(r["difference"], r["unit"], True), "" if r["difference_pct"] is None else "%+.3f %%" %
+                  r["difference_pct"], "" if r["allowed"] is None else amount(r["allowed"], r["unit"]),
                   r["verdict"] + (", %d lost" % r["lost"] if r["lost"] else "")] for r in self.rows]
         width = [max(len(line[i]) for line in [head] + lines) for i in range(len(head))]
         for r, line in zip(self.rows, lines):
@@ -141,12 +141,13 @@ class Assessment:
         return sum(r["oncpu_ns"] - (r["steal_ns"] or 0) for r in rows if r["pid"] in pids)
 
     def busy_ns(self, t, a, b):
-        return t.one("SELECT sum(oncpu_ns) - coalesce(sum(steal_ns), 0) FROM cpu_usage(%d, %d, 0) WHERE utid <> 0" % (t.at(a), t.at(b)))
+        return t.one("SELECT sum(oncpu_ns) - coalesce(sum(steal_ns), 0) FROM cpu_usage(%d, %d, 0) WHERE utid <> 0" %
+                     (t.at(a), t.at(b)))
 
     def level(self, t, pid, at_ns, members):
-        return t.one("SELECT sum(bytes) FROM (SELECT member, bytes, max(ts_ns) FROM rss_points WHERE ts_ns <= %d AND member IN (%s)"
-                     " AND upid = (SELECT upid FROM processes WHERE pid = %d) GROUP BY member)"
-                     % (t.at(at_ns), ",".join("'%s'" % m for m in members), pid))
+        return t.one("SELECT sum(bytes) FROM (SELECT member, bytes, max(ts_ns) FROM rss_points WHERE ts_ns <= %d AND "
+                     "member IN (%s)" " AND upid = (SELECT upid FROM processes WHERE pid = %d) GROUP BY member)" %
+                     (t.at(at_ns), ",".join("'%s'" % m for m in members), pid))
 
     def device(self, t, name, a, b):
         """reads, writes (completed), bytes of both, of a window"""
@@ -169,7 +170,8 @@ class Assessment:
                 time.sleep(settle)
                 for _ in range(200):    # 20 s at most
                     pids = ref.tree(workload.pid)
-                    if not resident or max(((ref.memory_of(p) or {"rss": 0})["rss"] for p in pids), default=0) >= resident:
+                    if not resident or max(((ref.memory_of(p) or {"rss": 0})["rss"] for p in pids),
+                                           default=0) >= resident:
                         break
                     time.sleep(0.1)
                 before = ref.Reading(pids, group, loop)
@@ -189,31 +191,38 @@ class Assessment:
         a, b = before.clock, after.clock
         # Tasks that the kernel keeps out of BPF's sight leave time that is nobody's; see Trace.unknown_ns().
         unknown = t.unknown_ns(t.at(before.ns), t.at(after.ns))
-        add("time of the machine that is unknown", "ns", unknown, "should be", 0, None, "more than 0: this machine hides tasks from BPF programs")
+        add("time of the machine that is unknown", "ns", unknown, "should be", 0, None,
+            "more than 0: this machine hides tasks from BPF programs")
         if pids:
             both = [p for p in pids if p in a and p in b]
             ours = sum(self.charged_ns(t, [p], a[p][0], b[p][0]) for p in both)
             theirs = sum(b[p][1] - a[p][1] for p in both)
-            switches = sum(r["switches"] for r in t.report("cpu", *self.window(t, before.ns, after.ns)) if r["pid"] in pids)
+            switches = sum(r["switches"] for r in t.report("cpu", *self.window(t, before.ns, after.ns))
+                           if r["pid"] in pids)
             add("CPU time of the processes", "ns", ours, "CLOCK_PROCESS_CPUTIME_ID", theirs,
                 0.001 * theirs + 10_000 * switches + ref.steal_ns(before, after) + unknown,
-                "0.1 %; a switch ends a slice in the trace where it happens, in the kernel at its last clock update; what a hypervisor stole is not counted")
+                "0.1 %; a switch ends a slice in the trace where it happens, in the kernel at its last clock update; "
+                "what a hypervisor stole is not counted")
             charged = self.charged_ns(t, pids, before.ns, after.ns)
             add("CPU time of the processes", "ns", charged, "/proc/PID/schedstat",
-                ref.delta(before.schedstat, after.schedstat), 2 * TICK_NS * len(pids) + unknown, "schedstat of a running task is as old as its last tick")
+                ref.delta(before.schedstat, after.schedstat), 2 * TICK_NS * len(pids) + unknown,
+                "schedstat of a running task is as old as its last tick")
             add("CPU time of the processes", "ns", charged, "utime + stime, as htop samples",
-                ref.delta(before.ticks, after.ticks) * TICK_NS, 2 * TICK_NS * len(pids) + 0.01 * theirs + unknown, "counted in clock ticks")
+                ref.delta(before.ticks, after.ticks) * TICK_NS, 2 * TICK_NS * len(pids) + 0.01 * theirs + unknown,
+                "counted in clock ticks")
         busy = self.busy_ns(t, before.ns, after.ns)
-        add("CPU time of the machine", "ns", busy, "/proc/stat, not idle", after.busy_ns - before.busy_ns, 0.05 * busy + 6 * TICK_NS + unknown,
-            "ticks, partly sampled: short slices are seen or missed as a whole")
+        add("CPU time of the machine", "ns", busy, "/proc/stat, not idle", after.busy_ns - before.busy_ns,
+            0.05 * busy + 6 * TICK_NS + unknown, "ticks, partly sampled: short slices are seen or missed as a whole")
         if tools.node_before and tools.node_after:
             busy = self.busy_ns(t, tools.node_before["ns"], tools.node_after["ns"])
-            add("CPU time of the machine", "ns", busy, "node-exporter, not idle", (tools.node_after["cpu"] - tools.node_before["cpu"]) * 1e9,
-                0.05 * busy + 6 * TICK_NS + unknown, "it reads /proc/stat")
+            add("CPU time of the machine", "ns", busy, "node-exporter, not idle",
+                (tools.node_after["cpu"] - tools.node_before["cpu"]) * 1e9, 0.05 * busy + 6 * TICK_NS + unknown,
+                "it reads /proc/stat")
         if tools.pidstat_cpu is not None and pids:
             ours = self.charged_ns(t, pids, tools.from_ns, tools.to_ns)
-            add("CPU of the processes, %", "%", 100 * ours / (tools.to_ns - tools.from_ns), "pidstat -u", tools.pidstat_cpu,
-                100 * (4 * TICK_NS * len(pids) + unknown) / (tools.to_ns - tools.from_ns) + 1.5, "ticks; its interval begins and ends where it pleases")
+            add("CPU of the processes, %", "%", 100 * ours / (tools.to_ns - tools.from_ns), "pidstat -u",
+                tools.pidstat_cpu, 100 * (4 * TICK_NS * len(pids) + unknown) / (tools.to_ns - tools.from_ns) + 1.5,
+                "ticks; its interval begins and ends where it pleases")
 
     def cpu(self):
         name = "CPU: stress -c 1"
@@ -222,38 +231,48 @@ class Assessment:
         self.add_cpu(name, t, before, after, pids, tools)
         unknown = t.unknown_ns(t.at(before.ns), t.at(after.ns))
         if before.cgroup is not None:
-            ours = t.one("SELECT sum(oncpu_ns) - coalesce(sum(steal_ns), 0) FROM cpu_usage(%d, %d, 0) WHERE upid IN (SELECT upid FROM processes WHERE cgroup_id = %d)"
-                         % (t.at(before.cgroup[0]), t.at(after.cgroup[0]), before.cgroup[2]))
+            ours = t.one("SELECT sum(oncpu_ns) - coalesce(sum(steal_ns), 0) FROM cpu_usage(%d, %d, 0) WHERE upid IN "
+                         "(SELECT upid FROM processes WHERE cgroup_id = %d)" %
+                         (t.at(before.cgroup[0]), t.at(after.cgroup[0]), before.cgroup[2]))
             theirs = after.cgroup[1] - before.cgroup[1]
-            self.table.add(name, "CPU time of the cgroup", "ns", ours, "cgroup cpu.stat", theirs, 0.001 * theirs + 2 * TICK_NS + unknown,
-                           "the kernel adds a running task's time at its next tick")
+            self.table.add(name, "CPU time of the cgroup", "ns", ours, "cgroup cpu.stat", theirs,
+                           0.001 * theirs + 2 * TICK_NS + unknown, "the kernel adds a running task's time at its "
+                           "next tick")
         util = 100 * self.cpu_ns(t, pids, before.ns, after.ns) / (after.ns - before.ns)
         a, b = t.at(before.ns), t.at(after.ns)
-        waits = t.one("SELECT coalesce(sum(min(end, %d) - max(start, %d)), 0) FROM (SELECT start_ns - wait_ns AS start, start_ns AS end FROM sched_slices WHERE utid IN "
-                      "(SELECT utid FROM threads JOIN processes USING (upid) WHERE pid IN (%s))) WHERE start < %d AND end > %d" % (b, a, ",".join(map(str, pids)), b, a))
+        waits = t.one("SELECT coalesce(sum(min(end, %d) - max(start, %d)), 0) FROM (SELECT start_ns - wait_ns AS "
+                      "start, start_ns AS end FROM sched_slices WHERE utid IN "
+                      "(SELECT utid FROM threads JOIN processes USING (upid) WHERE pid IN (%s))) WHERE start < %d "
+                      "AND end > %d" % (b, a, ",".join(map(str, pids)), b, a))
         self.table.add(name, "busiest process, %", "%", util, "stress -c 1 means", 100.0,
                        3 + 100 * (unknown + ref.steal_ns(before, after) + waits) / (after.ns - before.ns),
-                       "one CPU, less what even the highest priority does not get: it waited %.0f ms for a CPU" % (waits / 1e6))
+                       "one CPU, less what even the highest priority does not get: it waited %.0f ms for a CPU" %
+                       (waits / 1e6))
         rec.remove()
 
     def memory(self):
         name = "Memory: stress -m 1 --vm-bytes 256M --vm-keep"
-        rec, before, after, pids, tools = self.run("memory", ["stress", "-q", "-m", "1", "--vm-bytes", "256M", "--vm-keep"],
+        rec, before, after, pids, tools = self.run("memory",
+                                                   ["stress", "-q", "-m", "1", "--vm-bytes", "256M", "--vm-keep"],
                                                    "alloc.rss,alloc.vm,task", settle=1.2, resident=255 << 20)
         t = rec.trace
         pid = max(pids, key=lambda p: after.memory.get(p, {}).get("rss", 0))
         m = after.memory[pid]
         add = lambda *a: self.table.add(name, *a)
         batch = ref.rss_batch_bytes()
-        why = "the kernel keeps up to %d pages of each counter per CPU before it adds them up" % (batch // PAGE // os.cpu_count())
+        why = "the kernel keeps up to %d pages of each counter per CPU before it adds them up" % (
+            batch // PAGE // os.cpu_count())
         rss = self.level(t, pid, after.ns, ("file", "anon", "shmem"))
         add("resident", "bytes", rss, "/proc/PID/statm", m["rss"], 3 * batch, why)
         add("resident", "bytes", rss, "/proc/PID/smaps_rollup", m.get("smaps_rss"), 3 * batch, why)
-        add("anonymous", "bytes", self.level(t, pid, after.ns, ("anon",)), "/proc/PID/status RssAnon", m["anon"], batch, why)
-        peak = [r["peak_bytes"] for r in t.report("alloc", "--by", "process") if r["pid"] == pid and r["source"] == "rss"]
-        add("highest resident", "bytes", max(peak, default=None), "/proc/PID/status VmHWM", m["hwm"], max(3 * batch, 0.01 * m["hwm"]), why)
-        vm = t.one("SELECT total_vm_bytes FROM vm_points WHERE ts_ns <= %d AND upid = (SELECT upid FROM processes WHERE pid = %d)"
-                   " ORDER BY ts_ns DESC LIMIT 1" % (t.at(after.ns), pid))
+        add("anonymous", "bytes", self.level(t, pid, after.ns, ("anon",)), "/proc/PID/status RssAnon", m["anon"], batch,
+            why)
+        peak = [r["peak_bytes"] for r in t.report("alloc", "--by", "process") if r["pid"] == pid
+                and r["source"] == "rss"]
+        add("highest resident", "bytes", max(peak, default=None), "/proc/PID/status VmHWM", m["hwm"],
+            max(3 * batch, 0.01 * m["hwm"]), why)
+        vm = t.one("SELECT total_vm_bytes FROM vm_points WHERE ts_ns <= %d AND upid = (SELECT upid FROM processes "
+                   "WHERE pid = %d)" " ORDER BY ts_ns DESC LIMIT 1" % (t.at(after.ns), pid))
         add("mapped", "bytes", vm, "/proc/PID/status VmSize", m["vm"], 0, "both are mm->total_vm")
         add("resident", "bytes", rss, "pidstat -r", tools.pidstat_rss.get(pid), 3 * batch, "it reads /proc/PID/stat")
         add("resident", "bytes", rss, "stress means", 256 << 20, 8 << 20, "plus the program itself")
@@ -265,20 +284,22 @@ class Assessment:
         for what, unit in (("reads", ""), ("writes", ""), ("read_bytes", "bytes"), ("write_bytes", "bytes")):
             theirs = after.disk[what] - before.disk[what]
             edge = 4 if unit == "" else 4 << 20
-            add(what.replace("_", " "), unit, ours[what], "/sys/block/%s/stat" % loop.name, theirs, edge + 0.001 * theirs,
-                "requests that complete while the file is read")
+            add(what.replace("_", " "), unit, ours[what], "/sys/block/%s/stat" % loop.name, theirs,
+                edge + 0.001 * theirs, "requests that complete while the file is read")
         if tools.iostat:
             # it ends with its second sample
             end = t.start_ns + t.one("SELECT end_ns FROM processes WHERE comm = 'iostat'")
             ours = self.device(t, loop.name, end - tools.seconds * 1_000_000_000, end)
-            add("writes per second", "", ours["writes"] / tools.seconds, "iostat -dx", tools.iostat["w/s"], 0.05 * tools.iostat["w/s"] + 2,
-                "its interval ends some ms before it does")
-            add("KiB written per second", "", ours["write_bytes"] / 1024 / tools.seconds, "iostat -dx", tools.iostat["wkB/s"],
-                0.05 * tools.iostat["wkB/s"] + 1024, "likewise")
+            add("writes per second", "", ours["writes"] / tools.seconds, "iostat -dx", tools.iostat["w/s"],
+                0.05 * tools.iostat["w/s"] + 2, "its interval ends some ms before it does")
+            add("KiB written per second", "", ours["write_bytes"] / 1024 / tools.seconds, "iostat -dx",
+                tools.iostat["wkB/s"], 0.05 * tools.iostat["wkB/s"] + 1024, "likewise")
         if tools.node_before and tools.node_after:
             ours = self.device(t, loop.name, tools.node_before["ns"], tools.node_after["ns"])
-            theirs = tools.node_after["disk_bytes"].get(loop.name, 0) - tools.node_before["disk_bytes"].get(loop.name, 0)
-            add("bytes written", "bytes", ours["write_bytes"], "node-exporter", theirs, 0.02 * theirs + (4 << 20), "it reads /proc/diskstats")
+            theirs = tools.node_after["disk_bytes"].get(loop.name, 0) - tools.node_before["disk_bytes"].get(loop.name,
+                0)
+            add("bytes written", "bytes", ours["write_bytes"], "node-exporter", theirs, 0.02 * theirs + (4 << 20),
+                "it reads /proc/diskstats")
 
     def disk(self, name, key, args):
         loop = ref.Loop(self.scratch, "600M")
@@ -302,8 +323,9 @@ class Assessment:
         loop = ref.Loop(self.scratch, "64M", fs=False)
         out = os.path.join(self.scratch, "fio.json")
         runtime = self.seconds + 2.5
-        command = ["fio", "--name=a", "--filename=" + loop.path, "--rw=randwrite", "--bs=4k", "--direct=1", "--ioengine=psync", "--rate_iops=2000",
-                   "--time_based", "--runtime=%g" % runtime, "--thread", "--output-format=json", "--output=" + out, "--eta=never"]
+        command = ["fio", "--name=a", "--filename=" + loop.path, "--rw=randwrite", "--bs=4k", "--direct=1",
+                   "--ioengine=psync", "--rate_iops=2000", "--time_based", "--runtime=%g" % runtime, "--thread",
+                   "--output-format=json", "--output=" + out, "--eta=never"]
         try:
             group = ref.Cgroup("ebpfrec-assess")
             with Recording(self.scratch, "fio", "block,task") as rec:
@@ -324,7 +346,8 @@ class Assessment:
         self.table.begin(t)
         self.add_device(name, t, before, after, tools, loop)
         add = lambda *a: self.table.add(name, *a)
-        rows = [r for r in t.report("io", "--by", "process", *self.window(t, before.disk["ns"], after.disk["ns"])) if r["pid"] in pids and r["op"] == "write"]
+        rows = [r for r in t.report("io", "--by", "process", *self.window(t, before.disk["ns"], after.disk["ns"]))
+                if r["pid"] in pids and r["op"] == "write"]
         add("bytes written by the process", "bytes", sum(r["bytes"] for r in rows), "/proc/PID/io write_bytes",
             ref.delta(before.io_write, after.io_write), 1 << 20, "it counts at submission, ebpfrec at completion")
         whole = [r for r in t.report("io", "--by", "process") if r["pid"] in pids and r["op"] == "write"]
@@ -353,21 +376,24 @@ class Assessment:
         t = rec.trace
         self.table.begin(t)
         add = lambda *x: self.table.add(name, *x)
-        made = lambda lo, hi: t.one("SELECT count(*) FROM task_events WHERE type = 'new' AND ts_ns >= %d AND ts_ns < %d" % (t.at(lo), t.at(hi)))
+        made = lambda lo, hi: t.one(
+            "SELECT count(*) FROM task_events WHERE type = 'new' AND ts_ns >= %d AND ts_ns < %d" % (t.at(lo), t.at(hi)))
         # what a task that is hidden from BPF starts is in the kernel's count alone
         hidden = t.unknown_ns(t.at(a[0]), t.at(b[1])) > 0
         # of a task that is made while the file is read, either may have it alone
         add("tasks made", "", made(a[1], b[0]), "/proc/stat processes", b[2] - a[2],
-            made(a[0], a[1]) + made(b[0], b[1]) + (0.01 * count if hidden else 0), "every clone counts, threads as well")
-        mine = t.sql("SELECT pid, comm FROM processes WHERE start_ns >= %d AND start_ns < %d AND (pid = %d OR ppid = %d)"
-                     % (t.at(start), t.at(end), shell.pid, shell.pid))
+            made(a[0], a[1]) + made(b[0], b[1]) + (0.01 * count if hidden else 0),
+            "every clone counts, threads as well")
+        mine = t.sql("SELECT pid, comm FROM processes WHERE start_ns >= %d AND start_ns < %d AND (pid = %d OR ppid = "
+                     "%d)" % (t.at(start), t.at(end), shell.pid, shell.pid))
         add("processes named true", "", sum(r["comm"] == "true" for r in mine), "started", count, 0, "")
         pids = {r["pid"] for r in mine}
         ours = self.cpu_ns(t, pids, start, end)
         stolen = ours - self.charged_ns(t, pids, start, end)
         add("CPU time of them all", "ns", ours, "getrusage, children", usage,
             0.02 * usage + count * 15_000 + t.unknown_ns(t.at(start), t.at(end)) + stolen,
-            "a dying task runs on after its time has been added up; of so short ones, what a hypervisor stole may be charged to the next")
+            "a dying task runs on after its time has been added up; of so short ones, what a hypervisor stole may be "
+            "charged to the next")
         rec.remove()
 
 

@@ -18,7 +18,8 @@ NODE_PORT = 19173
 
 # Before a command: it gets the CPU it wants, whatever else this machine does. Where sessions are scheduled as
 # groups (autogroup), nice only counts inside one.
-UNDISTURBED = ["setsid", "-w", "sh", "-c", "[ ! -e /proc/self/autogroup ] || echo -20 >/proc/self/autogroup; exec nice -n -20 \"$@\"", "sh"]
+UNDISTURBED = ["setsid", "-w", "sh", "-c", "[ ! -e /proc/self/autogroup ] || echo -20 >/proc/self/autogroup; exec "
+               "nice -n -20 \"$@\"", "sh"]
 
 
 def read(path):
@@ -39,8 +40,10 @@ def missing(workload):
 
 
 def environment(version):
-    model = next((line.split(":")[1].strip() for line in read("/proc/cpuinfo").splitlines() if line.startswith("model name")), platform.machine())
-    return "%s; Linux %s; %d CPUs, %s; load %s\n" % (version, platform.release(), os.cpu_count(), model, read("/proc/loadavg").split(" ")[0])
+    model = next((line.split(":")[1].strip() for line in read("/proc/cpuinfo").splitlines()
+                  if line.startswith("model name")), platform.machine())
+    return "%s; Linux %s; %d CPUs, %s; load %s\n" % (version, platform.release(), os.cpu_count(), model,
+                                                     read("/proc/loadavg").split(" ")[0])
 
 
 # ---- processes ----
@@ -194,7 +197,8 @@ class Cgroup:
             if self.path:
                 with open(self.path + "/cgroup.procs", "w") as f:
                     f.write("0")
-        return subprocess.Popen(command, cwd=cwd, preexec_fn=enter, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        return subprocess.Popen(command, cwd=cwd, preexec_fn=enter, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                stderr=subprocess.DEVNULL)
 
     def cpu(self):
         """(instant, ns, id)"""
@@ -220,10 +224,12 @@ class Loop:
     def __init__(self, scratch, size, fs=True):
         self.image, self.mount = os.path.join(scratch, "loop.img"), None
         subprocess.run(["truncate", "-s", size, self.image], check=True)
-        self.path = subprocess.run(["losetup", "--direct-io=on", "--show", "-f", self.image], check=True, stdout=subprocess.PIPE).stdout.decode().strip()
+        self.path = subprocess.run(["losetup", "--direct-io=on", "--show", "-f", self.image], check=True,
+                                   stdout=subprocess.PIPE).stdout.decode().strip()
         self.name = os.path.basename(self.path)
         if fs:
-            subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", self.path], check=True)
+            subprocess.run(["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", self.path],
+                           check=True)
             mount = os.path.join(scratch, "mnt")
             os.makedirs(mount, exist_ok=True)
             subprocess.run(["mount", self.path, mount], check=True)
@@ -252,9 +258,10 @@ class Tools:
         self.pidstat_rss = {}
         self.node = None
         if shutil.which("prometheus-node-exporter"):
-            self.node = subprocess.Popen(["prometheus-node-exporter", "--web.listen-address=127.0.0.1:%d" % NODE_PORT, "--collector.disable-defaults",
-                                          "--collector.cpu", "--collector.diskstats", "--collector.diskstats.ignored-devices=^$"],
-                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            self.node = subprocess.Popen(["prometheus-node-exporter", "--web.listen-address=127.0.0.1:%d" % NODE_PORT,
+                                          "--collector.disable-defaults", "--collector.cpu", "--collector.diskstats",
+                                          "--collector.diskstats.ignored-devices=^$"], stdout=subprocess.DEVNULL,
+                                         stderr=subprocess.DEVNULL)
 
     def scrape(self):
         for _ in range(20):
@@ -267,7 +274,8 @@ class Tools:
             return None
         ret = {"ns": time.monotonic_ns(), "cpu": 0.0, "disk_bytes": {}}
         for line in text.splitlines():
-            if line.startswith("node_cpu_seconds_total") and not any('mode="%s"' % m in line for m in ("idle", "iowait", "steal")):
+            if line.startswith("node_cpu_seconds_total") and not any('mode="%s"' % m in line
+                for m in ("idle", "iowait", "steal")):
                 ret["cpu"] += float(line.rpartition(" ")[2])
             elif line.startswith("node_disk_written_bytes_total"):
                 ret["disk_bytes"][line.split('device="')[1].split('"')[0]] = float(line.rpartition(" ")[2])
@@ -279,8 +287,10 @@ class Tools:
         if self.node:
             self.node_before = self.scrape()
         self.from_ns = time.monotonic_ns()
-        self.io = spawn("iostat", "-d", "-x", "-k", "-y", self.loop.name, str(self.seconds), "1") if self.loop and shutil.which("iostat") else None
-        self.pid = spawn("pidstat", "-u", "-r", "-h", "-p", ",".join(map(str, pids)), str(self.seconds), "1") if pids and shutil.which("pidstat") else None
+        self.io = spawn("iostat", "-d", "-x", "-k", "-y", self.loop.name, str(self.seconds),
+                        "1") if self.loop and shutil.which("iostat") else None
+        self.pid = spawn("pidstat", "-u", "-r", "-h", "-p", ",".join(map(str, pids)), str(self.seconds),
+                         "1") if pids and shutil.which("pidstat") else None
         self.to_ns = self.from_ns + self.seconds * 1_000_000_000
 
     def stop(self):
@@ -288,7 +298,8 @@ class Tools:
             self.node_after = self.scrape()
         for p, parse in ((self.io, self.parse_iostat), (self.pid, self.parse_pidstat)):
             if p:
-                parse([line.split() for line in p.communicate(timeout=30)[0].decode(errors="replace").splitlines() if line.strip()])
+                parse([line.split() for line in p.communicate(timeout=30)[0].decode(errors="replace").splitlines()
+                       if line.strip()])
         if self.node:
             self.node.kill()
             self.node.wait()
@@ -303,6 +314,7 @@ class Tools:
         head = next((line[1:] for line in lines if line[0] == "#"), None)
         if not head:
             return
-        rows = [dict(zip(head, line)) for line in lines if line[0] != "#" and line[0] != "Linux" and len(line) >= len(head)]
+        rows = [dict(zip(head, line)) for line in lines if line[0] != "#" and line[0] != "Linux"
+                and len(line) >= len(head)]
         self.pidstat_cpu = sum(float(r["%CPU"]) for r in rows)
         self.pidstat_rss = {int(r["PID"]): int(r["RSS"]) * 1024 for r in rows}

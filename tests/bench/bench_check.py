@@ -41,8 +41,10 @@ def check_statistics():
     near("spread is scaled to a standard deviation", bench_stats.spread([1, 1, 2, 3, 3]), 1.4826)
     for t in (0.3, 2.0, 12.7):
         # Student's t has closed forms for 1, 2 and 4 degrees of freedom.
-        near(f"p for t = {t}, 1 degree", bench_stats.beta_incomplete(.5, .5, 1 / (1 + t * t)), 1 - 2 / math.pi * math.atan(t))
-        near(f"p for t = {t}, 2 degrees", bench_stats.beta_incomplete(1, .5, 2 / (2 + t * t)), 1 - t / math.sqrt(2 + t * t))
+        near(f"p for t = {t}, 1 degree", bench_stats.beta_incomplete(.5, .5, 1 / (1 + t * t)),
+             1 - 2 / math.pi * math.atan(t))
+        near(f"p for t = {t}, 2 degrees", bench_stats.beta_incomplete(1, .5, 2 / (2 + t * t)),
+             1 - t / math.sqrt(2 + t * t))
         u = t / math.sqrt(4 + t * t)
         near(f"p for t = {t}, 4 degrees", bench_stats.beta_incomplete(2, .5, 4 / (4 + t * t)), 1 - (3 * u - u ** 3) / 2)
     # Equal sizes and variances: Welch is Student. Means 2 and 5, variance 1, n = 3: t = -3 / sqrt(2/3), 4 degrees.
@@ -78,10 +80,12 @@ def known_rows(per_switch, bytes_per_event, lost, rate):
         drift = 50 * round_  # all sides alike: must not show up in what is added
         # The warm-up is far off and must not count.
         off = 1e6 if round_ == 0 else 0
-        for side, ns in (("none", 1000), ("ebpfrec", 1000 + per_switch), ("ftrace", 1200), ("bpf-count", 1050), ("perf", 1400)):
+        for side, ns in (("none", 1000), ("ebpfrec", 1000 + per_switch), ("ftrace", 1200), ("bpf-count", 1050),
+                         ("perf", 1400)):
             rows.append(["pingpong", side, "ns_per_switch", round_, int(round_ == 0), ns + drift + off, "ns", "lower"])
     rows.append(["mixed", "ebpfrec", "bytes_per_event", 1, 0, bytes_per_event, "bytes", "lower"])
-    for metric, value in (("lost_events", lost), ("skipped_events", 0), ("attempted_per_s", rate), ("seconds", 30), ("cpus", 2)):
+    for metric, value in (("lost_events", lost), ("skipped_events", 0), ("attempted_per_s", rate), ("seconds", 30),
+                          ("cpus", 2)):
         rows.append(["loss", "ebpfrec", metric, 1, 0, value, "events", "lower" if metric == "lost_events" else "-"])
     return rows
 
@@ -117,13 +121,15 @@ def check_report(tmp):
     near("ebpfrec's cost in that of counting is kept", multiple, 1.6)
     lines = text[text.index("What ebpfrec adds, as a multiple"):].splitlines()
     check("and printed", any("bare counting" in line and "1.60" in line for line in lines), lines)
-    check("what is added is free of drift and warm-up", value == {"value": 80, "lower_value": 80, "upper_value": 80}, value)
+    check("what is added is free of drift and warm-up", value == {"value": 80, "lower_value": 80, "upper_value": 80},
+          value)
     value = data["pingpong/none/ns_per_switch"]["latency"]["value"]
     near("the median leaves out the warm-up", value, 1150)
 
     write_run(tmp, known_rows(300, 3.5, 7, 1.01e6))
     text = report_of(tmp)
-    for start in ("ping-pong: added per switch / ftrace's", "ping-pong: added per switch / perf's", "mixed: bytes per event"):
+    for start in ("ping-pong: added per switch / ftrace's", "ping-pong: added per switch / perf's",
+                  "mixed: bytes per event"):
         line = verdict_of(text, start)
         check(f"{start}: too much is not met", line.endswith("NOT MET"), line)
     line = verdict_of(text, "lost at 1,010,000")
@@ -137,20 +143,23 @@ def check_verdicts():
     def verdict(measured, limit=2, **options):
         return bench_targets.Target("x", limit, "", measured, **options).verdict()
 
-    for what, got, want in (
-            ("below the limit, all of the interval", verdict((1, .9, 1.1, 5)), "met"),
-            ("above it, all of the interval", verdict((3, 2.9, 3.1, 5)), "NOT MET"),
-            ("the limit inside the interval", verdict((1.9, 1.5, 2.5, 5)), "undecided: noise (met by the median)"),
-            ("an interval that ends at the limit", verdict((1.9, 1.5, 2, 5)), "met"),
-            ("at least, above", verdict((3, 2.9, 3.1, 5), at_least=True), "met"),
-            ("at least, below", verdict((1, .9, 1.1, 5), at_least=True), "NOT MET"),
-            ("at least, the limit inside", verdict((1.9, 1.5, 2.5, 5), at_least=True), "undecided: noise (not met by the median)"),
-            ("against nothing", verdict((math.inf, 1, math.inf, 5)), "undecided: noise (what is compared with added nothing)"),
-            ("a cost below nothing", verdict((-1, -2, 1, 5), ratio=True), "undecided: noise (nothing was added, by the median)"),
-            ("met under lesser conditions", verdict((1, .9, 1.1, 5), note="for less"), "for less"),
-            ("not met, whatever the conditions", verdict((3, 2.9, 3.1, 5), note="for less"), "NOT MET"),
-            ("zero where zero is asked", verdict((0, 0, 0, 1), limit=0), "met"),
-            ("one where zero is asked", verdict((1, 1, 1, 1), limit=0), "NOT MET")):
+    for what, got, want in (("below the limit, all of the interval", verdict((1, .9, 1.1, 5)), "met"),
+                            ("above it, all of the interval", verdict((3, 2.9, 3.1, 5)), "NOT MET"),
+                            ("the limit inside the interval", verdict((1.9, 1.5, 2.5, 5)),
+                             "undecided: noise (met by the median)"),
+                            ("an interval that ends at the limit", verdict((1.9, 1.5, 2, 5)), "met"),
+                            ("at least, above", verdict((3, 2.9, 3.1, 5), at_least=True), "met"),
+                            ("at least, below", verdict((1, .9, 1.1, 5), at_least=True), "NOT MET"),
+                            ("at least, the limit inside", verdict((1.9, 1.5, 2.5, 5), at_least=True),
+                             "undecided: noise (not met by the median)"),
+                            ("against nothing", verdict((math.inf, 1, math.inf, 5)),
+                             "undecided: noise (what is compared with added nothing)"),
+                            ("a cost below nothing", verdict((-1, -2, 1, 5), ratio=True),
+                             "undecided: noise (nothing was added, by the median)"),
+                            ("met under lesser conditions", verdict((1, .9, 1.1, 5), note="for less"), "for less"),
+                            ("not met, whatever the conditions", verdict((3, 2.9, 3.1, 5), note="for less"), "NOT MET"),
+                            ("zero where zero is asked", verdict((0, 0, 0, 1), limit=0), "met"),
+                            ("one where zero is asked", verdict((1, 1, 1, 1), limit=0), "NOT MET")):
         check(f"verdict: {what}", got == want, got)
     near("ratio of medians", bench_stats.interval_of_ratio([2, 4, 6], [1, 2, 3])[0], 2)
     same = bench_stats.interval_of_ratio([4, 4], [2, 2])
@@ -184,9 +193,11 @@ def check_sizes(tmp):
 
 
 def check_scale(tmp):
-    values = (("events", "ebpfrec", 1e8), ("window_cpu_start_busy_s", "ebpfrec", .1), ("window_io_end_busy_s", "ebpfrec", .3),
-              ("sql_slab_busy_s", "ebpfrec", 9), ("sql_slab_busy_s", "ebpfrec-totals", 2), ("sql_slab_busy_s", "duckdb", 4))
-    write_run(tmp, [["scale", side, metric, r, 0, value, "s", "lower"] for metric, side, value in values for r in (1, 2, 3)])
+    values = (("events", "ebpfrec", 1e8), ("window_cpu_start_busy_s", "ebpfrec", .1),
+              ("window_io_end_busy_s", "ebpfrec", .3), ("sql_slab_busy_s", "ebpfrec", 9),
+              ("sql_slab_busy_s", "ebpfrec-totals", 2), ("sql_slab_busy_s", "duckdb", 4))
+    write_run(tmp, [["scale", side, metric, r, 0, value, "s", "lower"] for metric, side, value in values
+                    for r in (1, 2, 3)])
     text = report_of(tmp)
     line = verdict_of(text, "scale: window of 1 s, slowest view and place")
     check("the slowest window is judged", "0.300" in line and line.endswith("NOT MET"), line)
@@ -203,39 +214,51 @@ def check_compare(tmp):
             paths.append(os.path.join(tmp, name))
             with open(paths[-1], "w") as f:
                 f.write(content if isinstance(content, str) else json.dumps(content))
-        done = subprocess.run([sys.executable, os.path.join(here, "compare"), *options, *paths], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, os.path.join(here, "compare"), *options, *paths], capture_output=True,
+                              text=True)
         return done.returncode, done.stdout + done.stderr
 
     def one(value, width, measure="latency", name="a/ebpfrec/m"):
         return {name: {measure: {"value": value, "lower_value": value - width, "upper_value": value + width}}}
 
-    for what, old, new, status, options in (
-            ("the same twice is no regression", one(100, 1), one(100, 1), 0, ()),
-            ("20 % slower is one", one(100, 1), one(120, 1), 1, ()),
-            ("20 % faster is none", one(100, 1), one(80, 1), 0, ()),
-            ("20 % slower within the spread is none", one(100, 8), one(120, 8), 0, ()),
-            ("1 % slower without spread is none", one(100, 0), one(101, 0), 0, ()),
-            ("1 % slower is one with --min 0.5", one(100, 0), one(101, 0), 1, ("--min", "0.5")),
-            ("less throughput is one", one(100, 1, "throughput"), one(80, 1, "throughput"), 1, ()),
-            ("more throughput is none", one(100, 1, "throughput"), one(120, 1, "throughput"), 0, ()),
-            ("the first lost event is one", one(0, 0, "lost-events", "a/ebpfrec/lost_events"),
-             one(1, 0, "lost-events", "a/ebpfrec/lost_events"), 1, ()),
-            ("another side's is none", one(100, 1, name="a/perf/m"), one(200, 1, name="a/perf/m"), 0, ()),
-            ("another side's is one with --all", one(100, 1, name="a/perf/m"), one(200, 1, name="a/perf/m"), 1, ("--all",)),
-            ("a program of ours that got slower is one", one(100, 1, name="programs/SWITCH/m"),
-             one(200, 1, name="programs/SWITCH/m"), 1, ()),
-            ("a machine whose floor got higher is none", one(100, 1, name="programs/floor/m"),
-             one(200, 1, name="programs/floor/m"), 0, ()),
-            ("reading a large trace slower is one", one(100, 1, name="reading/ebpfrec-100M/m"),
-             one(200, 1, name="reading/ebpfrec-100M/m"), 1, ()),
-            ("a case that is gone is one", {**one(100, 1), **one(5, 1, name="b/ebpfrec/m")}, one(100, 1), 1, ()),
-            ("a case that is gone with --partial is none", {**one(100, 1), **one(5, 1, name="b/ebpfrec/m")}, one(100, 1), 0,
-             ("--partial",)),
-            ("a measurement that is gone from its case is one", {**one(100, 1), **one(5, 1, name="a/ebpfrec/n")},
-             one(100, 1), 1, ("--partial",)),
-            ("nothing in common is an error", one(100, 1), one(100, 1, name="b/ebpfrec/m"), 2, ()),
-            ("not a result is an error", one(100, 1), "[1]", 2, ()),
-            ("not even JSON is an error", one(100, 1), "{", 2, ())):
+    for what, old, new, status, options in (("the same twice is no regression", one(100, 1), one(100, 1), 0, ()),
+                                            ("20 % slower is one", one(100, 1), one(120, 1), 1, ()),
+                                            ("20 % faster is none", one(100, 1), one(80, 1), 0, ()),
+                                            ("20 % slower within the spread is none", one(100, 8), one(120, 8), 0, ()),
+                                            ("1 % slower without spread is none", one(100, 0), one(101, 0), 0, ()),
+                                            ("1 % slower is one with --min 0.5", one(100, 0), one(101, 0), 1,
+                                             ("--min", "0.5")),
+                                            ("less throughput is one", one(100, 1, "throughput"),
+                                             one(80, 1, "throughput"), 1, ()),
+                                            ("more throughput is none", one(100, 1, "throughput"),
+                                             one(120, 1, "throughput"), 0, ()),
+                                            ("the first lost event is one",
+                                             one(0, 0, "lost-events", "a/ebpfrec/lost_events"),
+                                             one(1, 0, "lost-events", "a/ebpfrec/lost_events"), 1, ()),
+                                            ("another side's is none", one(100, 1, name="a/perf/m"),
+                                             one(200, 1, name="a/perf/m"), 0, ()),
+                                            ("another side's is one with --all", one(100, 1, name="a/perf/m"),
+                                             one(200, 1, name="a/perf/m"), 1, ("--all",)),
+                                            ("a program of ours that got slower is one",
+                                             one(100, 1, name="programs/SWITCH/m"),
+                                             one(200, 1, name="programs/SWITCH/m"), 1, ()),
+                                            ("a machine whose floor got higher is none",
+                                             one(100, 1, name="programs/floor/m"), one(200, 1, name="programs/floor/m"),
+                                             0, ()), ("reading a large trace slower is one",
+                                                      one(100, 1, name="reading/ebpfrec-100M/m"),
+                                                      one(200, 1, name="reading/ebpfrec-100M/m"), 1, ()),
+                                            ("a case that is gone is one",
+                                             {**one(100, 1), **one(5, 1, name="b/ebpfrec/m")}, one(100, 1), 1, ()),
+                                            ("a case that is gone with --partial is none",
+                                             {**one(100, 1), **one(5, 1, name="b/ebpfrec/m")}, one(100, 1), 0,
+                                             ("--partial",)),
+                                            ("a measurement that is gone from its case is one",
+                                             {**one(100, 1), **one(5, 1, name="a/ebpfrec/n")}, one(100, 1), 1,
+                                             ("--partial",)),
+                                            ("nothing in common is an error", one(100, 1),
+                                             one(100, 1, name="b/ebpfrec/m"), 2, ()),
+                                            ("not a result is an error", one(100, 1), "[1]", 2, ()),
+                                            ("not even JSON is an error", one(100, 1), "{", 2, ())):
         got, text = compare(old, new, *options)
         check(f"compare: {what}", got == status, f"status {got}: {text}")
 
@@ -245,7 +268,8 @@ def check_tool_times(tmp):
     for name, used in ("work", 0), ("tool", 7000000000):
         with open(os.path.join(tmp, name + ".kv"), "w") as f:
             f.write("".join(f"{key}={used}\n" for key in ("user_ns", "sys_ns", "parent_user_ns", "parent_sys_ns")))
-    done = subprocess.run(["bash", "-c", '. "$0/cases.bash"; run=$1; tool_ns user', here, tmp], capture_output=True, text=True)
+    done = subprocess.run(["bash", "-c", '. "$0/cases.bash"; run=$1; tool_ns user', here, tmp], capture_output=True,
+                          text=True)
     check("a tool that used 7 s of CPU time used 7 s", done.stdout == "7000000000\n", done.stdout + done.stderr)
 
 
@@ -286,9 +310,9 @@ def check_perf_count(tmp):
         return
     path = os.path.join(tmp, "perf.data")
     for options in ([], ["-z"], ["-m", "4K"]):
-        subprocess.run(["perf", "record", "-q", "-a", "-B", "-c", "1", *options, "-e", "sched:sched_switch,kmem:kmalloc",
-                        "-o", path, "--", "sh", "-c", "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done"], check=True,
-                       capture_output=True)
+        subprocess.run(["perf", "record", "-q", "-a", "-B", "-c", "1", *options, "-e",
+                        "sched:sched_switch,kmem:kmalloc", "-o", path, "--", "sh", "-c",
+                        "for i in 1 2 3 4 5 6 7 8 9; do /bin/true; done"], check=True, capture_output=True)
         ours = dict(line.split("=") for line in subprocess.run([counter, path], capture_output=True, text=True,
                                                               check=True).stdout.split())
         stats = subprocess.run(["perf", "report", "--stats", "-i", path], capture_output=True, text=True).stdout

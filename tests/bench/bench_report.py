@@ -48,16 +48,18 @@ def print_metric(run, case, metric, out_rows):
         middle = bench_stats.median(values)
         row = [side, str(len(values)), bench_stats.number(middle), bench_stats.number(bench_stats.spread(values))]
         record = dict(case=case, metric=metric, side=side, unit=unit, n=len(values), median=middle,
-                      spread=bench_stats.spread(values), q1=bench_stats.quantile(values, .25), q3=bench_stats.quantile(values, .75))
+                      spread=bench_stats.spread(values), q1=bench_stats.quantile(values, .25),
+                      q3=bench_stats.quantile(values, .75))
         added = run.added(case, metric, side) if has_none and side != "none" else []
         if added:
             none = run.median(case, metric, "none")
             test = bench_stats.welch(values, run.values(case, metric, "none"))
             _, low, high, _ = bench_stats.interval(added)
             record.update(added=bench_stats.median(added), added_low=low, added_high=high, p=test[2] if test else "")
-            row += [bench_stats.number(bench_stats.median(added)), f"{bench_stats.number(low)} .. {bench_stats.number(high)}",
-                    relative(bench_stats.median(added), none),
-                    ("<0.0001" if test[2] < 1e-4 else f"{test[2]:.4f}") if test else "-"]
+            row += [bench_stats.number(bench_stats.median(added)),
+                    f"{bench_stats.number(low)} .. {bench_stats.number(high)}",
+                    relative(bench_stats.median(added), none), ("<0.0001" if test[2] < 1e-4 else f"{test[2]:.4f}")
+                    if test else "-"]
         elif has_none:
             row += [""] * 4
         rows.append(row)
@@ -141,7 +143,8 @@ def main():
         print("\nWhat ebpfrec adds, as a multiple of what others add in the same rounds")
         table([bench_targets.MULTIPLE_HEAD] + multiples, {0, 1, 2})
     print_invalid(os.path.join(path, "invalid.csv"))
-    columns = ["case", "metric", "side", "unit", "n", "median", "spread", "q1", "q3", "added", "added_low", "added_high", "p"]
+    columns = ["case", "metric", "side", "unit", "n", "median", "spread", "q1", "q3", "added", "added_low",
+               "added_high", "p"]
     with open(os.path.join(path, "results.csv"), "w", newline="") as f:
         out = csv.DictWriter(f, columns, restval="")
         out.writeheader()

@@ -14,8 +14,8 @@ import random
 
 RESAMPLES = 2000
 # In which they are shown; in a run they take turns.
-SIDES = ["none", "ebpfrec", "ebpfrec-light", "ebpfrec-offcpu", "floor-empty", "floor-clock", "perf", "perf-watched", "ftrace-watched", "perf-z", "ftrace", "ftrace-ring", "bpf-count", "bpf-print", "perf-offcpu",
-         "bcc-offcpu"]
+SIDES = ["none", "ebpfrec", "ebpfrec-light", "ebpfrec-offcpu", "floor-empty", "floor-clock", "perf", "perf-watched",
+         "ftrace-watched", "perf-z", "ftrace", "ftrace-ring", "bpf-count", "bpf-print", "perf-offcpu", "bcc-offcpu"]
 
 
 def median(values):

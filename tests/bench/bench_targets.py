@@ -60,18 +60,26 @@ def cost_targets(run):
     yield Target("record -- true: start to end", .15, "s", ours("startstop", "whole_s"))
     yield Target("record -e light -- true: start to end", .08, "s",
                  bench_stats.interval(run.values("startstop", "whole_s", "ebpfrec-light")))
-    yield Target("ping-pong: added per switch / ftrace's", .45, "", added("pingpong", "ns_per_switch", "ftrace"), ratio=True)
-    yield Target("ping-pong: added CPU time per switch / ftrace's", .45, "", added("pingpong", "cpu_ns_per_switch", "ftrace"), ratio=True)
+    yield Target("ping-pong: added per switch / ftrace's", .45, "", added("pingpong", "ns_per_switch", "ftrace"),
+                 ratio=True)
+    yield Target("ping-pong: added CPU time per switch / ftrace's", .45, "",
+                 added("pingpong", "cpu_ns_per_switch", "ftrace"), ratio=True)
     yield Target("ping-pong: added per switch / bare counting's (bpftrace)", .9, "",
                  added("pingpong", "ns_per_switch", "bpf-count"), ratio=True)
-    yield Target("ping-pong: added per switch / perf's", .25, "", added("pingpong", "ns_per_switch", "perf"), ratio=True)
-    yield Target("ping-pong: added CPU time per switch / perf's", .25, "", added("pingpong", "cpu_ns_per_switch", "perf"), ratio=True)
-    yield Target("dd bs=1, default sources: wall added", 3, "%", bench_stats.percent_added(run, "dd_null", "wall_s", "ebpfrec"))
+    yield Target("ping-pong: added per switch / perf's", .25, "", added("pingpong", "ns_per_switch", "perf"),
+                 ratio=True)
+    yield Target("ping-pong: added CPU time per switch / perf's", .25, "",
+                 added("pingpong", "cpu_ns_per_switch", "perf"), ratio=True)
+    yield Target("dd bs=1, default sources: wall added", 3, "%",
+                 bench_stats.percent_added(run, "dd_null", "wall_s", "ebpfrec"))
     yield Target("mixed: added CPU / perf's", .3, "", added("mixed", "cpu_busy_s", "perf"), ratio=True)
     yield Target("mixed: the same, workload and tool only", .3, "", added("mixed", "cpu_own_s", "perf"), ratio=True)
-    yield Target("mixed: added CPU / bare counting's (bpftrace)", 1, "", added("mixed", "cpu_own_s", "bpf-count"), ratio=True)
-    yield Target("mixed: added wall time / bare counting's (bpftrace)", 1, "", added("mixed", "wall_s", "bpf-count"), ratio=True)
-    yield Target("mixed, -e light: wall added", 1.5, "%", bench_stats.percent_added(run, "mixed", "wall_s", "ebpfrec-light"))
+    yield Target("mixed: added CPU / bare counting's (bpftrace)", 1, "", added("mixed", "cpu_own_s", "bpf-count"),
+                 ratio=True)
+    yield Target("mixed: added wall time / bare counting's (bpftrace)", 1, "", added("mixed", "wall_s", "bpf-count"),
+                 ratio=True)
+    yield Target("mixed, -e light: wall added", 1.5, "%", bench_stats.percent_added(run, "mixed", "wall_s",
+        "ebpfrec-light"))
     yield Target("mixed: longest wait for a CPU that recording caused", 8, "ms", ours("mixed", "longest_wait_ms"))
     yield Target("mixed: recorder's user CPU per event", 35, "ns", ours("mixed", "user_ns_per_event"))
     yield Target("mixed: bytes per event", 2.3, "bytes", ours("mixed", "bytes_per_event"))
@@ -123,8 +131,8 @@ def reading_targets(run):
         yield Target(f"window of 1 s, {names}: {what}", 1.5, "", measured)
         # The other way to read the promise: 1.5 times what a window of the shorter trace may take.
         if pair and pair[1] != large:
-            yield Target(f"window of 1 s of {pair[1].partition('-')[2]} events: {what}, 1.5 x the limit", 1.5 * limit, "s",
-                         bench_stats.interval(run.values("reading", metric, pair[1])))
+            yield Target(f"window of 1 s of {pair[1].partition('-')[2]} events: {what}, 1.5 x the limit", 1.5 * limit,
+                         "s", bench_stats.interval(run.values("reading", metric, pair[1])))
     yield Target(f"summary of all {name} events", 2, "s", of("summary_s"), note=note)
     yield Target("loading into SQLite, with indexes", 3e6, "rows/s",
                  bench_stats.interval(run.values("reading", "load_rows_per_s", "ebpfrec")), at_least=True)
@@ -142,13 +150,16 @@ def heap_targets(run):
                  bench_stats.ratio_of_added(run, "heap", "cpu_ns_per_pair", "ebpfrec-stacks", "heaptrack"), ratio=True)
     for name, program in ("gcc", "gcc"), ("Python", "python"), ("sqlite3", "sqlite3"), ("C++, 8 threads", "cxx"):
         yield Target(f"heap: {name}: wall added, all stacks / heaptrack's", 1, "",
-                     bench_stats.ratio_of_added(run, "heap", program + "_wall_s", "ebpfrec-stacks", "heaptrack"), ratio=True)
+                     bench_stats.ratio_of_added(run, "heap", program + "_wall_s", "ebpfrec-stacks", "heaptrack"),
+                     ratio=True)
     yield Target("heap: gcc: CPU time added (3 % or less: it would be the default)", 3, "%",
                  bench_stats.percent_added(run, "heap", "gcc_work_s", "ebpfrec"))
-    yield Target("heap: the recorder's CPU time per event", 60, "ns", bench_stats.interval(run.values("heap", "recorder_ns_per_event", "ebpfrec")))
+    yield Target("heap: the recorder's CPU time per event", 60, "ns",
+                 bench_stats.interval(run.values("heap", "recorder_ns_per_event", "ebpfrec")))
     rate = run.median("heap", "pairs_per_s", "ebpfrec")
-    yield Target(f"heap: lost at {rate or 2e6:,.0f} pairs/s of two threads", 0, "", bench_stats.interval(run.values("heap", "rate_lost", "ebpfrec")),
-                 note="" if rate is None or rate >= 1.9e6 else f"not shown: the load reached {rate:,.0f} pairs/s")
+    yield Target(f"heap: lost at {rate or 2e6:,.0f} pairs/s of two threads", 0, "",
+                 bench_stats.interval(run.values("heap", "rate_lost", "ebpfrec")), note="" if rate is None
+                 or rate >= 1.9e6 else f"not shown: the load reached {rate:,.0f} pairs/s")
 
 
 def metrics_targets(run):
@@ -162,9 +173,10 @@ def metrics_targets(run):
 
 
 def parquet_targets(run):
-    yield Target("Parquet: rows written", 4e6, "rows/s", bench_stats.interval(run.values("parquet", "rows_per_s", "ebpfrec")),
-                 at_least=True)
-    ratios = {m: run.median("parquet", m, "ebpfrec") for c, m, _ in run.series if c == "parquet" and m.startswith("ratio_")}
+    yield Target("Parquet: rows written", 4e6, "rows/s", bench_stats.interval(run.values("parquet", "rows_per_s",
+        "ebpfrec")), at_least=True)
+    ratios = {m: run.median("parquet", m, "ebpfrec") for c, m, _ in run.series if c == "parquet"
+              and m.startswith("ratio_")}
     worst = max(ratios, key=ratios.get, default=None)
     yield Target(f"Parquet: bytes / the trace's, largest class{worst and ' (' + worst[6:] + ')' or ''}", 1.3, "",
                  bench_stats.interval([ratios[worst]]) if worst else None)
@@ -179,7 +191,8 @@ def scale_targets(run):
     note = "" if events is None or events >= 9e7 else "met, not shown for 100M"
     yield Target("scale: first question, derived file made", 7, "s", of("first_busy_s"), note=note)
     windows = [of(m) for c, m, _ in run.series if c == "scale" and m.startswith("window_") and m.endswith("_busy_s")]
-    yield Target("scale: window of 1 s, slowest view and place", .25, "s", max((w for w in windows if w), default=None), note=note)
+    yield Target("scale: window of 1 s, slowest view and place", .25, "s", max((w for w in windows if w), default=None),
+                 note=note)
     yield Target("scale: cut of 1 s at the end", 2, "s", of("cut_busy_s"), note=note)
     yield Target("scale: bundle of 1 s at the end", 2, "s", of("bundle_busy_s"), note=note)
     yield Target("scale: HTML page of all of it", 3, "s", of("page_busy_s"), note=note)
@@ -193,24 +206,26 @@ def scale_targets(run):
             ours = run.values("scale", f"sql_{name}_busy_s", side)
             if side == "ebpfrec" or ours:
                 measured = bench_stats.interval_of_ratio(ours, duckdb) if ours and duckdb else None
-                yield Target(f"scale: {name} by {how} / DuckDB on CSV", 2 if side == "ebpfrec" else 1, "", measured, note=note)
+                yield Target(f"scale: {name} by {how} / DuckDB on CSV", 2 if side == "ebpfrec" else 1, "", measured,
+                             note=note)
 
 
 def rows(run):
-    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *parquet_targets(run), *metrics_targets(run), *heap_targets(run), *scale_targets(run))]
+    return [t.row() for t in (*cost_targets(run), loss_target(run), *reading_targets(run), *parquet_targets(run),
+                              *metrics_targets(run), *heap_targets(run), *scale_targets(run))]
 
 
 MULTIPLE_HEAD = ["ebpfrec's cost", "measured in", "as a multiple of", "ratio", "90 % interval", "n"]
 OTHERS = (("floor-empty", "an empty program at each hook"), ("floor-clock", "one that reads the clock"),
-          ("bpf-count", "bare counting (bpftrace)"), ("ftrace", "ftrace"), ("perf", "perf record"), ("ebpfrec-old", "the other build"))
+          ("bpf-count", "bare counting (bpftrace)"), ("ftrace", "ftrace"), ("perf", "perf record"),
+          ("ebpfrec-old", "the other build"))
 
 
 def multiples(run):
     """[(case, metric, side, (ratio, low, high, rounds))]: what ebpfrec adds, in that of others, nearest limit first."""
-    found = [(case, metric, side, bench_stats.ratio_of_added(run, case, metric, "ebpfrec", side))
-             for case, metric in (("pingpong", "ns_per_switch"), ("pingpong", "cpu_ns_per_switch"), ("mixed", "cpu_own_s"),
-                                  ("mixed", "wall_s"))
-             for side, _ in OTHERS]
+    found = [(case, metric, side, bench_stats.ratio_of_added(run, case, metric, "ebpfrec", side)) for case,
+             metric in (("pingpong", "ns_per_switch"), ("pingpong", "cpu_ns_per_switch"), ("mixed", "cpu_own_s"),
+                        ("mixed", "wall_s")) for side, _ in OTHERS]
     return [row for row in found if row[3]]
 
 
@@ -235,8 +250,9 @@ def side_rows(run):
     """What each side costs, next to each other."""
     columns = (("ping-pong: ns added per switch", "pingpong", "ns_per_switch", False),
                ("mixed: wall added", "mixed", "wall_s", True), ("mixed: CPU added", "mixed", "cpu_own_s", True),
-               ("bytes per event", "mixed", "bytes_per_event", None), ("user ns per event", "mixed", "user_ns_per_event", None),
-               ("lost events", "mixed", "lost_events", None), ("events/s without loss", "ladder", "lossless_per_s", None))
+               ("bytes per event", "mixed", "bytes_per_event", None),
+               ("user ns per event", "mixed", "user_ns_per_event", None), ("lost events", "mixed", "lost_events", None),
+               ("events/s without loss", "ladder", "lossless_per_s", None))
     found = []
     for _, case, metric, _ in columns:
         found += [s for s in run.sides(case, metric) if s not in found and s != "none"]
@@ -260,8 +276,8 @@ def side_rows(run):
 def markdown(run, target_rows, environment):
     about = dict(line.partition(": ")[::2] for line in environment.splitlines())
     return (f"`{about.get('command', '-')}`, {about.get('ebpfrec', '-')}, {about.get('kernel', '-')}, "
-            f"{about.get('cpu', '-')}, {about.get('memory', '-')}; {about.get('before', '-').partition(',')[0]}\n\n"
-            + markdown_table([HEAD[:-1] + ["verdict"]] + target_rows) + "\n" + markdown_table(side_rows(run))
-            + "\n" + markdown_table([MULTIPLE_HEAD] + multiple_rows(run))
-            + "\nAdded: to the same load unrecorded, median over rounds. bpf-print keeps an event's time, CPU and thread, "
+            f"{about.get('cpu', '-')}, {about.get('memory', '-')}; {about.get('before', '-').partition(',')[0]}\n\n" +
+            markdown_table([HEAD[:-1] + ["verdict"]] + target_rows) + "\n" + markdown_table(side_rows(run)) + "\n" +
+            markdown_table([MULTIPLE_HEAD] + multiple_rows(run)) + "\nAdded: to the same load unrecorded, median "
+            "over rounds. bpf-print keeps an event's time, CPU and thread, "
             "bpf-count nothing, the others all fields.\n")

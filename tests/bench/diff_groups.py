@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# diff_groups.py EBPFREC PLANTED DIR [RUNS [SPLITS]]: does `diff A... --with B...` find what was planted, and nothing else?
-# Run by hand, as root: it records for about five minutes.
+# diff_groups.py EBPFREC PLANTED DIR [RUNS [SPLITS]]: does `diff A... --with B...` find what was planted, and nothing
+# else? Run by hand, as root: it records for about five minutes.
 #
 #   null     RUNS (40) recordings of one workload, divided into random halves SPLITS (20) times: how many figures of all
 #            are called better or worse
@@ -17,13 +17,14 @@ KINDS = {"plain": ("0", "0", "0"), "parse": ("5", "0", "0"), "sync": ("0", "1", 
 
 def record(name, args):
     out = os.path.join(where, name)
-    subprocess.run([ebpfrec, "record", "-q", "-f", "--only", "--heap", "--profile=1999", "-o", out, "--", planted, *args,
-                    os.path.join(where, "file")], check=True)
+    subprocess.run([ebpfrec, "record", "-q", "-f", "--only", "--heap", "--profile=1999", "-o", out, "--", planted,
+                    *args, os.path.join(where, "file")], check=True)
     return out
 
 
 def differ(a, b):
-    out = subprocess.run([ebpfrec, "diff", "--workload", "--format", "csv", *a, "--with", *b], capture_output=True, text=True, check=True)
+    out = subprocess.run([ebpfrec, "diff", "--workload", "--format", "csv", *a, "--with", *b], capture_output=True,
+                         text=True, check=True)
     return list(csv.DictReader(io.StringIO(out.stdout)))
 
 
@@ -50,4 +51,5 @@ for _ in range(splits):
     wrong += len(changed(rows))
     for r in changed(rows):
         print(f"    null: {r['role']} {r['metric']} {r['verdict']} {r['change_pct']} p {r['p_value']}")
-print(f"null: {wrong} of {figures} figures of {splits} random halves of {runs} runs, {100 * wrong / max(figures, 1):.2f} %")
+print(
+    f"null: {wrong} of {figures} figures of {splits} random halves of {runs} runs, {100 * wrong / max(figures, 1):.2f} %")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-scrape.py EBPFREC TRACE SECONDS: `metrics --listen` follows a trace that is being recorded, and is scraped each second. Prints
-as NAME=VALUE: events that it counted, cpu_ns it took for them, cpu_pct of the time, scrape_ms (median), scrape_max_ms, mib
-resident at most. The first scrapes, up to the first that has counted something, are not in it.
+scrape.py EBPFREC TRACE SECONDS: `metrics --listen` follows a trace that is being recorded, and is scraped each second.
+Prints as NAME=VALUE: events that it counted, cpu_ns it took for them, cpu_pct of the time, scrape_ms (median),
+scrape_max_ms, mib resident at most. The first scrapes, up to the first that has counted something, are not in it.
 """
 import re
 import statistics
@@ -20,7 +20,8 @@ def scrape():
     """the sum of all events, and how long it took"""
     begin = time.monotonic()
     text = urllib.request.urlopen(url, timeout=60).read().decode()
-    return sum(float(n) for n in re.findall(r"(?m)^ebpfrec_events_total\S* (\S+)", text)), (time.monotonic() - begin) * 1e3
+    return sum(float(n) for n in re.findall(r"(?m)^ebpfrec_events_total\S* (\S+)",
+                                            text)), (time.monotonic() - begin) * 1e3
 
 
 def cpu_ns():

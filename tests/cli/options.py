@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-options.py: --help, the man page, and what bash and zsh complete name the same options, for every command. An option that
-is added in one place only fails here. Prints "ok NAME", "not ok NAME: reason", "SKIP NAME: why".
+options.py: --help, the man page, and what bash and zsh complete name the same options, for every command. An option
+that is added in one place only fails here. Prints "ok NAME", "not ok NAME: reason", "SKIP NAME: why".
 """
 import os
 import re
@@ -59,7 +59,8 @@ def check(name, got, want):
         print("ok " + name)
     else:
         missing, extra = sorted(set(want) - set(got)), sorted(set(got) - set(want))
-        print("not ok %s: missing %s, not in --help %s%s" % (name, missing, extra, "" if missing or extra else ", short names differ"))
+        print("not ok %s: missing %s, not in --help %s%s" % (name, missing, extra, "" if missing or extra
+            else ", short names differ"))
 
 
 def examples(command):

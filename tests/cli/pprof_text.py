@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""pprof_text.py: a profile from stdin as text, decoded here from the definition in google/pprof's proto/profile.proto."""
+"""pprof_text.py: a profile from stdin as text, decoded here from the definition in google/pprof's
+proto/profile.proto."""
 import gzip
 import sys
 from proto_fields import fields
@@ -29,7 +30,8 @@ for n, v in profile:
         locations[dict(fields(v))[1]] = name + (" at %s:%d" % (file, line.get(2, 0)) if file else "")
 if strings[0] != "" or 0 in functions or 0 in locations or len(set(strings)) != len(strings):
     raise SystemExit("the first string is not empty, or an id is 0, or a string is there twice")
-print("types:", ", ".join("%s in %s" % (strings[dict(fields(v))[1]], strings[dict(fields(v))[2]]) for n, v in profile if n == 1))
+print("types:", ", ".join("%s in %s" % (strings[dict(fields(v))[1]], strings[dict(fields(v))[2]]) for n, v in profile
+                          if n == 1))
 for n, v in profile:
     if n in (13, 14):
         print({13: "comment:", 14: "default:"}[n], strings[v])

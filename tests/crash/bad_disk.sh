@@ -11,7 +11,8 @@ begin()
 	local name=$1 dir=$2
 
 	rm -f "$tmp/$name.lived"
-	"$EBPFREC" record -o "$dir/t" -- sh -c "for i in 1 2 3 4 5 6; do '$WORK/short_lived' storm 100 >/dev/null; sleep 0.4; done; echo lived >'$tmp/$name.lived'" \
+	"$EBPFREC" record -o "$dir/t" -- sh -c \
+		"for i in 1 2 3 4 5 6; do '$WORK/short_lived' storm 100 >/dev/null; sleep 0.4; done; echo lived >'$tmp/$name.lived'" \
 		>/dev/null 2>"$tmp/$name.err" </dev/null &
 	recorder=$!
 	wait_for "$name: a block" 15 "[ -n \"\$(find '$dir/t' -name '*.ebr' -size +1k 2>/dev/null)\" ]"
@@ -31,7 +32,8 @@ verdict()
 	[ -n "$trace" ] || return
 	"$EBPFREC" check -i "$trace" >"$tmp/$name.check" 2>&1
 	rc=$?
-	check "$name: the trace is whole up to there" "[ $rc -eq 0 ] && grep -q 'chunk.*valid' '$tmp/$name.check'" "status $rc: $(cat "$tmp/$name.check")"
+	check "$name: the trace is whole up to there" "[ $rc -eq 0 ] && grep -q 'chunk.*valid' '$tmp/$name.check'" \
+		"status $rc: $(cat "$tmp/$name.check")"
 	"$EBPFREC" report -i "$trace" cpu --format csv >"$tmp/$name.csv" 2>>"$tmp/$name.check"
 	check "$name: reports work" "[ \$(wc -l <'$tmp/$name.csv') -gt 3 ]" "$(cat "$tmp/$name.check")"
 }
@@ -47,7 +49,8 @@ fi
 begin full "$disk"
 dd if=/dev/zero of="$disk/ballast" bs=64k 2>/dev/null
 verdict full 'space' "$disk/t"
-check "full: says that what was recorded is kept" "grep -q 'what was recorded before is kept' '$tmp/full.err'" "$(cat "$tmp/full.err")"
+check "full: says that what was recorded is kept" "grep -q 'what was recorded before is kept' '$tmp/full.err'" \
+	"$(cat "$tmp/full.err")"
 rm -rf "$disk/ballast" "$disk/t"
 
 # ---- the trace is removed, or moved, under the recorder ----
@@ -60,7 +63,9 @@ mv "$disk/t" "$disk/elsewhere"
 wait $recorder
 rc=$?
 "$EBPFREC" check -i "$disk/elsewhere" >"$tmp/moved.check" 2>&1
-check "moved: recording goes on under the new name" "[ $rc -eq 0 ] && grep -q 'whole' '$tmp/moved.check' && ! grep -q 'not finished' '$tmp/moved.check'" "status $rc: $(cat "$tmp/moved.err" "$tmp/moved.check")"
+check "moved: recording goes on under the new name" \
+	"[ $rc -eq 0 ] && grep -q 'whole' '$tmp/moved.check' && ! grep -q 'not finished' '$tmp/moved.check'" \
+	"status $rc: $(cat "$tmp/moved.err" "$tmp/moved.check")"
 rm -rf "$disk/elsewhere"
 
 # ---- read-only: what ext4 does after an error of the disk ----
@@ -72,4 +77,5 @@ verdict readonly 'read-only\|input/output' ''
 umount "$disk" && e2fsck -fy "$loop" >/dev/null 2>&1
 mount "$loop" "$disk" 2>"$tmp/again.err"
 "$EBPFREC" check -i "$disk/t" >"$tmp/again.check" 2>&1
-check "readonly: after a repair of the file system the trace is whole" "[ $? -eq 0 ] && grep -q 'chunk.*valid' '$tmp/again.check'" "$(cat "$tmp/again.err" "$tmp/again.check")"
+check "readonly: after a repair of the file system the trace is whole" \
+	"[ $? -eq 0 ] && grep -q 'chunk.*valid' '$tmp/again.check'" "$(cat "$tmp/again.err" "$tmp/again.check")"

@@ -6,13 +6,14 @@
 # about a second before. A snapshot it was making is whole, or is not there.
 . "$(dirname "$0")/../kernel/harness.bash"
 
-# The recorder starts, and is killed $2 ms later, or $2 ms after its command has begun. Its command is a sleep of a length
-# nobody else has.
+# The recorder starts, and is killed $2 ms later, or $2 ms after its command has begun. Its command is a sleep of a
+# length nobody else has.
 kill_after()
 {
 	local name=$1 ms=$2 length=$3 from=$4
 
-	"$EBPFREC" record -o "$tmp/$name" -- sh -c "echo began >'$tmp/$name.began'; sleep $length; echo lived >'$tmp/$name.lived'" \
+	"$EBPFREC" record -o "$tmp/$name" -- sh -c \
+		"echo began >'$tmp/$name.began'; sleep $length; echo lived >'$tmp/$name.lived'" \
 		>/dev/null 2>"$tmp/$name.err" </dev/null &
 	recorder=$!
 	[ "$from" = start ] || wait_for "the command begins" 60 "[ -e '$tmp/$name.began' ]"
@@ -45,7 +46,8 @@ for i in $(seq 0 9); do
 		stuck+=" $name:$(family $length | tr '\n' ,)"
 	fi
 	if [ -e "$tmp/$name/manifest" ]; then
-		"$EBPFREC" check -i "$tmp/$name" >"$tmp/$name.check" 2>&1 || broken+=" $name:$(grep -a damaged "$tmp/$name.check" | head -1)"
+		"$EBPFREC" check -i "$tmp/$name" >"$tmp/$name.check" 2>&1 ||
+			broken+=" $name:$(grep -a damaged "$tmp/$name.check" | head -1)"
 	fi
 done
 check "kill early: no waiting child is left" "[ -z '$stuck' ]" "$stuck"
@@ -60,7 +62,8 @@ for i in $(seq 1 3); do
 	name=late$i length=2.70$((i + 10))$$ ms=$((1000 + RANDOM % 1500))
 	kill_after $name $ms $length command
 	"$WORK/stamp" killed >"$tmp/$name.killed"
-	"$EBPFREC" check -i "$tmp/$name" >"$tmp/$name.check" 2>&1 || damaged+=" $name:$(grep -a 'damaged' "$tmp/$name.check" | head -1)"
+	"$EBPFREC" check -i "$tmp/$name" >"$tmp/$name.check" 2>&1 ||
+		damaged+=" $name:$(grep -a 'damaged' "$tmp/$name.check" | head -1)"
 	[ -e "$tmp/$name.began" ] || lost+=" $name:began"
 done
 for i in $(seq 1 3); do
@@ -91,12 +94,15 @@ for i in 1 2 3; do
 	hold "snap$i"
 	start_recorder "snap$i" -- sh -c "$(until_released "snap$i")"
 	kill -USR2 $recorder
-	wait_for "a snapshot begins" 60 "[ -n \"\$(find '$tmp' -maxdepth 1 '(' -name '.ebpfrec-new.*' -o -name 'snap$i.snapshot-*' ')')\" ]" && seen=$((seen + 1))
+	wait_for "a snapshot begins" 60 \
+		"[ -n \"\$(find '$tmp' -maxdepth 1 '(' -name '.ebpfrec-new.*' -o -name 'snap$i.snapshot-*' ')')\" ]" &&
+		seen=$((seen + 1))
 	kill -9 $recorder
 	wait $recorder 2>/dev/null
 	release "snap$i"
 	for s in "$tmp/snap$i".snapshot-*; do
-		[ ! -e "$s" ] || { grep -qx state=finished "$s/manifest" && "$EBPFREC" check -i "$s" >/dev/null 2>&1; } || half+=" $(ls -R "$s")"
+		[ ! -e "$s" ] || { grep -qx state=finished "$s/manifest" && "$EBPFREC" check -i "$s" >/dev/null 2>&1; } ||
+			half+=" $(ls -R "$s")"
 	done
 done
 check "kill in a snapshot: each was begun" "[ $seen -eq 3 ]" "$seen of 3"

@@ -10,13 +10,15 @@ from fleet_questions import *
 
 ASK_MJS, ENGINES, DIR = sys.argv[1:]
 HOSTS = {h: Host(DIR + "/" + h) for h in sorted(os.listdir(DIR)) if h.startswith("host")}
-INSTANTS = {line.split()[0] for line in open(os.path.dirname(ASK_MJS) + "/../../schema/columns.decl") if re.match(r"\w+ instant", line)}
+INSTANTS = {line.split()[0] for line in open(os.path.dirname(ASK_MJS) + "/../../schema/columns.decl")
+            if re.match(r"\w+ instant", line)}
 ROLLOUT_NS = 1_700_001_002 * SECOND  # generated traces begin two seconds before
 
 
 class Engine:
     def __init__(self, name):
-        self.node = subprocess.Popen(["node", ASK_MJS, name, ENGINES], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.node = subprocess.Popen(["node", ASK_MJS, name, ENGINES], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                     text=True)
 
     def try_to(self, query):
         """rows, or the error's text"""
@@ -65,7 +67,8 @@ def check_chdb():
         return engine.ask("SELECT host, of, sent_rows, arrived_rows FROM loads WHERE NOT whole")
 
     def seen():
-        return engine.ask("SELECT (SELECT count() FROM wakeups WHERE host = 'host2'), (SELECT count() FROM sched_slices WHERE host = 'host2')")[0]
+        return engine.ask("SELECT (SELECT count() FROM wakeups WHERE host = 'host2'), (SELECT count() FROM "
+                          "sched_slices WHERE host = 'host2')")[0]
 
     for host in HOSTS:
         for keys in (["--every", "1s"], ["--every", "1s", "--by", "unit"], ["--every", "1s", "--by", "user"], []):
@@ -80,9 +83,11 @@ def check_chdb():
                 send_rows(middle, 2 * middle)
                 send_rows(0, 2 * middle)
                 send_rows(rows // 6, middle)
-                check("chdb: what arrived in part is seen, and does not count", len(missing()) > 5 and seen() == [0, 0], (missing(), seen()))
+                check("chdb: what arrived in part is seen, and does not count", len(missing()) > 5 and seen() == [0, 0],
+                      (missing(), seen()))
                 send_rows(2 * middle + 1, rows)
-                check("chdb: of all rows but one, one table is not whole", len(missing()) == 1 and missing()[0][2] - missing()[0][3] == 1, missing())
+                check("chdb: of all rows but one, one table is not whole", len(missing()) == 1
+                      and missing()[0][2] - missing()[0][3] == 1, missing())
                 send_rows(2 * middle - 50, 2 * middle + 50)
                 check("chdb: pieces that overlap make it whole", not missing(), missing())
             else:
@@ -91,18 +96,24 @@ def check_chdb():
     before = engine.ask("SELECT * EXCEPT doubled FROM loads ORDER BY host, of, load")
     send(path)
     after = engine.ask("SELECT * EXCEPT doubled FROM loads ORDER BY host, of, load")
-    check("chdb: the same bytes once more change nothing", after == before and
-          engine.ask("SELECT DISTINCT host FROM loads WHERE doubled ORDER BY host") == [["host2"], ["host3"]], (after, before))
+    check("chdb: the same bytes once more change nothing", after == before
+          and engine.ask("SELECT DISTINCT host FROM loads WHERE doubled ORDER BY host") == [["host2"], ["host3"]],
+          (after, before))
 
     for h, t in HOSTS.items():
         tables = [line.split()[0] for line in run("export", "--list").splitlines()]
         want = t.sql("SELECT " + ", ".join("(SELECT count(*) FROM %s) AS %s" % (n, n) for n in tables))[0]
-        got = engine.ask("SELECT " + ", ".join("(SELECT count() FROM %s WHERE host = '%s') AS %s" % (n, h, n) for n in tables))[0]
-        check("chdb: all rows of all tables of %s, and none twice" % h, got == [want[n] for n in tables] and len(tables) > 30, (got, want))
+        got = engine.ask("SELECT " + ", ".join("(SELECT count() FROM %s WHERE host = '%s') AS %s" % (n, h, n)
+                                               for n in tables))[0]
+        check("chdb: all rows of all tables of %s, and none twice" % h, got == [want[n] for n in tables]
+              and len(tables) > 30, (got, want))
     for key in ("comm", "unit", "user"):
-        want = sorted(r for h, t in HOSTS.items() for r in added([((h, r[key]), r) for r in t.states(key)], "running_ns"))
-        got = engine.ask("SELECT host, name, sum(running_ns) AS ns FROM %s_bins WHERE name != '' GROUP BY host, name ORDER BY host, name" % key)
-        check("chdb: bins by %s" % key, [r for r in got if r[2]] == [r for r in want if r[2]] and len(got) >= len(HOSTS), (got, want))
+        want = sorted(r for h, t in HOSTS.items() for r in added([((h, r[key]), r) for r in t.states(key)],
+            "running_ns"))
+        got = engine.ask("SELECT host, name, sum(running_ns) AS ns FROM %s_bins WHERE name != '' GROUP BY host, name "
+                         "ORDER BY host, name" % key)
+        check("chdb: bins by %s" % key, [r for r in got if r[2]] == [r for r in want if r[2]]
+              and len(got) >= len(HOSTS), (got, want))
     check_questions("chdb", engine.ask, HOSTS, ROLLOUT_NS)
     engine.end()
 
@@ -110,18 +121,19 @@ def check_chdb():
 # ---- DuckDB ----
 
 DUCKDB_TABLES = ("threads", "sched_slices", "block_requests", "slab_allocs")
-DUCKDB_QUESTIONS = {
-    "who used the CPUs": (
-        "SELECT host, comm, sum(dur_ns)::BIGINT FROM sched_slices JOIN threads USING (host, utid) WHERE utid != 0 GROUP BY host, comm",
-        lambda t: [[r["comm"], r["oncpu_ns"]] for r in t.by_comm("cpu") if r["oncpu_ns"]]),
-    "requests": (
-        "SELECT host, op, count(*), sum(bytes)::BIGINT, max(latency_ns) FROM block_requests WHERE end_ns IS NOT NULL GROUP BY host, op",
-        lambda t: [[r["op"], r["ios"], r["bytes"], r["lat_max_ns"]] for r in t.report("io", "--by", "op", "--with-recorder")]),
-    "slab memory": (
-        "SELECT host, if(irq != 0, '[irq]', comm) AS name, count(*), sum(bytes)::BIGINT FROM slab_allocs JOIN threads USING (host, utid) "
-        "WHERE irq != 0 OR utid != 0 GROUP BY host, name",
-        lambda t: [[r["comm"], r["allocs"], r["alloc_bytes"]] for r in t.by_comm("alloc") if r["source"] == "slab"]),
-}
+DUCKDB_QUESTIONS = {"who used the CPUs": ("SELECT host, comm, sum(dur_ns)::BIGINT FROM sched_slices JOIN threads "
+                                          "USING (host, utid) WHERE utid != 0 GROUP BY host, comm",
+                                          lambda t: [[r["comm"], r["oncpu_ns"]] for r in t.by_comm("cpu")
+                                                     if r["oncpu_ns"]]),
+                    "requests": ("SELECT host, op, count(*), sum(bytes)::BIGINT, max(latency_ns) FROM block_requests "
+                                 "WHERE end_ns IS NOT NULL GROUP BY host, op",
+                                 lambda t: [[r["op"], r["ios"], r["bytes"], r["lat_max_ns"]]
+                                            for r in t.report("io", "--by", "op", "--with-recorder")]),
+                    "slab memory": ("SELECT host, if(irq != 0, '[irq]', comm) AS name, count(*), sum(bytes)::BIGINT "
+                                    "FROM slab_allocs JOIN threads USING (host, utid) "
+                                    "WHERE irq != 0 OR utid != 0 GROUP BY host, name",
+                                    lambda t: [[r["comm"], r["allocs"], r["alloc_bytes"]] for r in t.by_comm("alloc")
+                                               if r["source"] == "slab"]),}
 
 
 def check_duckdb_questions(engine, of):
@@ -145,8 +157,9 @@ def check_duckdb():
         for h in HOSTS:
             engine.ask("ATTACH '%s' AS %s (TYPE sqlite)" % (export(h, "sqlite"), h))
         for table in DUCKDB_TABLES:
-            engine.ask("CREATE OR REPLACE VIEW %s AS %s" %
-                       (table, " UNION ALL BY NAME ".join("SELECT '%s' AS host, * FROM %s.%s" % (h, h, table) for h in HOSTS)))
+            engine.ask("CREATE OR REPLACE VIEW %s AS %s" % (table, " UNION ALL BY NAME ".join("SELECT '%s' AS host, "
+                                                                                              "* FROM %s.%s" %
+                (h, h, table) for h in HOSTS)))
         check_duckdb_questions(engine, "SQLite")
     engine.end()
 
@@ -195,7 +208,8 @@ def check_rows(engines, h, parquet):
     """of all tables, in each reader"""
     lists = export(h, "csv", "--with-host")
     tables = sorted(f[:-4] for f in os.listdir(lists))
-    check("parquet: %s has a file for each table" % h, sorted(os.listdir(parquet)) == tables and len(tables) > 30, os.listdir(parquet))
+    check("parquet: %s has a file for each table" % h, sorted(os.listdir(parquet)) == tables and len(tables) > 30,
+          os.listdir(parquet))
     wrong, row_cnt = {name: [] for name in engines}, 0
     for table in tables:
         columns, want = csv_rows("%s/%s.csv" % (lists, table))
@@ -208,23 +222,29 @@ def check_rows(engines, h, parquet):
             if got != want:
                 wrong[name].append((table, got[:2], want[:2]))
     for name in engines:
-        check("%s: each row of the Parquet files of %s is that of the CSV" % (name, h), not wrong[name] and row_cnt > 100, wrong[name][:3])
+        check("%s: each row of the Parquet files of %s is that of the CSV" % (name, h), not wrong[name]
+              and row_cnt > 100, wrong[name][:3])
 
 
 def check_row_groups(engine):
     """A reader leaves out row groups by what the footer says of them: a wrong bound would lose rows."""
     run("export", "-q", "-i", DIR + "/large", "--to", "parquet", "-t", "slab_allocs", "-o", DIR + "/large.parquet")
     source = "'%s/large.parquet/slab_allocs/*.parquet'" % DIR
-    groups = engine.ask("SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata(%s) ORDER BY ALL" % source)
-    (start, end, bytes_), = engine.ask("SELECT epoch_ns(min(ts_ns)), epoch_ns(max(ts_ns)), sum(bytes)::BIGINT FROM read_parquet(%s)" % source)
+    groups = engine.ask("SELECT DISTINCT row_group_id, row_group_num_rows FROM parquet_metadata(%s) ORDER BY ALL" %
+                        source)
+    (start, end, bytes_), = engine.ask("SELECT epoch_ns(min(ts_ns)), epoch_ns(max(ts_ns)), sum(bytes)::BIGINT FROM "
+                                       "read_parquet(%s)" % source)
     keys = {k for k, in engine.ask("SELECT decode(key) FROM parquet_kv_metadata(%s)" % source)}
     check("duckdb: the footer says which trace it is, and what is missing", {"trace.uuid", "incomplete"} <= keys, keys)
     edges = [start + (end + 1 - start) * i // 10 for i in range(11)]
-    parts = [engine.ask("SELECT count(*), sum(bytes)::BIGINT FROM read_parquet(%s) WHERE ts_ns >= make_timestamp_ns(%d) AND ts_ns < make_timestamp_ns(%d)"
-                        % (source, *edge))[0] for edge in zip(edges, edges[1:])]
-    want = list(rows_of(run("sql", "-i", DIR + "/large", "--format", "csv", "SELECT count(*), sum(bytes) FROM slab_allocs"))[0].values())
-    check("duckdb: windows of %d row groups add up" % len(groups), len(groups) > 1 and sum(n for _, n in groups) == want[0] and
-          bytes_ == want[1] and [sum(c) for c in zip(*parts)] == want, (groups, parts, want))
+    parts = [engine.ask("SELECT count(*), sum(bytes)::BIGINT FROM read_parquet(%s) WHERE ts_ns >= "
+                        "make_timestamp_ns(%d) AND ts_ns < make_timestamp_ns(%d)" % (source, *edge))[0]
+             for edge in zip(edges, edges[1:])]
+    want = list(rows_of(run("sql", "-i", DIR + "/large", "--format", "csv",
+                            "SELECT count(*), sum(bytes) FROM slab_allocs"))[0].values())
+    check("duckdb: windows of %d row groups add up" % len(groups), len(groups) > 1
+          and sum(n for _, n in groups) == want[0] and bytes_ == want[1] and [sum(c) for c in zip(*parts)] == want,
+          (groups, parts, want))
 
 
 def check_wide(engines):
@@ -232,10 +252,12 @@ def check_wide(engines):
     run("export", "-q", "-i", DIR + "/large", "--to", "parquet", "-t", "switches", "-o", DIR + "/wide")
     path, = glob.glob(DIR + "/wide/switches/*")
     columns = ["cpu", "utid", "next_utid", "prev_state"]
-    got = sorted(tuple(map(int, r)) for r in engines["duckdb"].ask("SELECT %s FROM read_parquet('%s')" % (", ".join(columns), path)))
+    got = sorted(tuple(map(int, r)) for r in engines["duckdb"].ask("SELECT %s FROM read_parquet('%s')" %
+        (", ".join(columns), path)))
     rows = rows_of(run("sql", "-i", DIR + "/large", "--format", "csv", "SELECT %s FROM switches" % ", ".join(columns)))
     want = sorted(tuple(int(v) for v in r.values()) for r in rows)
-    check("duckdb: %d switches of more than 256 threads" % len(want), got == want and len({r[1] for r in want}) > 256, (got[:2], want[:2]))
+    check("duckdb: %d switches of more than 256 threads" % len(want), got == want and len({r[1] for r in want}) > 256,
+          (got[:2], want[:2]))
     for name in ("chdb", "hyparquet"):
         cnt = len(parquet_of(engines[name], name, path, columns))
         check("%s: as many" % name, cnt == len(want), cnt)
@@ -244,7 +266,8 @@ def check_wide(engines):
 def check_ten_questions(engine):
     text = open(os.path.dirname(ASK_MJS) + "/../../schema/fleet/questions_duckdb.sql").read()
     questions = re.findall(r"^-- (\d+)\. [^\n]*\n(.*?);$", text, re.M | re.S)
-    check("duckdb: ten questions", [n for n, _ in questions] == [str(i + 1) for i in range(10)], [n for n, _ in questions])
+    check("duckdb: ten questions", [n for n, _ in questions] == [str(i + 1) for i in range(10)],
+          [n for n, _ in questions])
     for number_, query in questions:
         engine.ask("CREATE OR REPLACE VIEW answer AS " + query.replace("'*/", "'%s/*.parquet/" % DIR))
         (cnt,), = engine.ask("SELECT count(*) FROM answer")

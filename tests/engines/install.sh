@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# install.sh: chdb (ClickHouse 26.7 in process), DuckDB 1.5 and hyparquet for node, from the npm registry into the cache. Prints their directory; or
-# says on stderr why there is none, and ends with 1. They are there already after the first time: it fetches 190 MB and keeps 640 MB.
-# Each package has the contents that it had when this was written, and no script of it runs.
+# install.sh: chdb (ClickHouse 26.7 in process), DuckDB 1.5 and hyparquet for node, from the npm registry into the
+# cache. Prints their directory; or says on stderr why there is none, and ends with 1. They are there already after the
+# first time: it fetches 190 MB and keeps 640 MB. Each package has the contents that it had when this was written, and
+# no script of it runs.
 set -u
 
 version=chdb-3.4.0-duckdb-1.5.6-hyparquet-1.33.0
@@ -31,10 +32,12 @@ unpack_all()
 	local package sum file
 
 	# shellcheck disable=SC2046
-	npm pack --loglevel=error $(cut -d' ' -f1 <<<"$packages") >pack.out 2>pack.err || fail "npm does not give all packages: $(grep -m 1 error pack.err)"
+	npm pack --loglevel=error $(cut -d' ' -f1 <<<"$packages") >pack.out 2>pack.err ||
+		fail "npm does not give all packages: $(grep -m 1 error pack.err)"
 	while read -r package sum && read -r file <&3; do
 		sha256sum --check --status <<<"$sum  $file" || fail "npm's $package is not what it was"
-		mkdir -p "node_modules/${package%@*}" && tar -xzf "$file" -C "node_modules/${package%@*}" --strip-components 1 && rm "$file" || exit 1
+		mkdir -p "node_modules/${package%@*}" && tar -xzf "$file" -C "node_modules/${package%@*}" --strip-components 1 &&
+			rm "$file" || exit 1
 	done <<<"$packages" 3<pack.out
 }
 

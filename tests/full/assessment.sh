@@ -8,7 +8,8 @@
 command -v stress >/dev/null || { skip assess "stress is not installed"; exit 0; }
 PYTHONPATH=$top/tests/assess:$here
 mkdir -p "$tmp/scratch"
-python3 "$top/tests/assess/assess.py" --quick --only cpu,memory,hdd,forks --out "$tmp/out" --scratch "$tmp/scratch" >"$tmp/said" 2>&1
+python3 "$top/tests/assess/assess.py" --quick --only cpu,memory,hdd,forks --out "$tmp/out" --scratch "$tmp/scratch" \
+	>"$tmp/said" 2>&1
 check "assess: it runs to its end" "[ -s '$tmp/out/assess.json' ]" "$(tail -n 3 "$tmp/said")"
 
 checker <<'EOF_PY'

@@ -8,7 +8,8 @@
 # ---- pid namespaces ----
 
 # Inside, the shell is 1, and the sleep 2.
-recorded ns -e task -- unshare --pid --fork --mount-proc sh -c 'cp "$WORK/stamp" "$tmp/in_a_namespace"; "$tmp/in_a_namespace" x; readlink /proc/self; sleep 0.1'
+recorded ns -e task -- unshare --pid --fork --mount-proc sh -c \
+	'cp "$WORK/stamp" "$tmp/in_a_namespace"; "$tmp/in_a_namespace" x; readlink /proc/self; sleep 0.1'
 unshare --pid --fork --kill-child sh -c 'echo >"$tmp/is_there"; sleep 600; :' &
 wait_for "the shell in a namespace" 60 "[ -e '$tmp/is_there' ]"
 recorded before -e task -- true
@@ -33,9 +34,11 @@ EOF_PY
 # unshare ignores SIGTERM while it waits for its child
 kill -9 $!
 # The recorder itself in one: ids of the trace are the initial namespace's, the workload is its own.
-unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/inside" -e sched,task -- sh -c 'echo $$; sleep 0.2' >"$tmp/inside.out" 2>"$tmp/inside.err"
+unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/inside" -e sched,task -- sh -c 'echo $$; sleep 0.2' \
+	>"$tmp/inside.out" 2>"$tmp/inside.err"
 check "pid namespace: a recorder in one records" "[ $? -eq 0 ]" "$(cat "$tmp/inside.err")"
-check "pid namespace: it warns that others have no names" "grep -q 'warning: names: .*--pid=host' '$tmp/inside.err'" "$(cat "$tmp/inside.err")"
+check "pid namespace: it warns that others have no names" "grep -q 'warning: names: .*--pid=host' '$tmp/inside.err'" \
+	"$(cat "$tmp/inside.err")"
 checker <<'EOF_PY'
 from trace_query import *
 tmp = os.environ["tmp"]
@@ -51,24 +54,29 @@ manifest = dict(line.split("=", 1) for line in open(tmp + "/inside/manifest").re
 check("pid namespace: the manifest has ids as the trace does", [manifest["recorder.pid"], manifest["command.pid"]] ==
       [str(rows[0]["pid"]), str(t.one("SELECT pid FROM processes WHERE is_workload AND ns_pid = %d" % shell))], manifest)
 EOF_PY
-unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/only" --only -e sched,task -- sh -c 'exec sleep 0.2' >"$tmp/only.out" 2>"$tmp/only.err"
+unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/only" --only -e sched,task -- sh -c 'exec sleep 0.2' \
+	>"$tmp/only.out" 2>"$tmp/only.err"
 n=$("$EBPFREC" sql -i "$tmp/only" --format csv "SELECT count(*) FROM switches JOIN threads USING (utid) JOIN processes AS p USING (upid) WHERE p.is_workload AND p.comm = 'sleep'" | tail -n 1 | tr -d '\r')
 check "pid namespace: --only does not warn of others" "! grep -q 'names: ' '$tmp/only.err'" "$(cat "$tmp/only.err")"
 check "pid namespace: --only keeps the command's events" "[ '$n' -gt 0 ]" "'$n' switches: $(cat "$tmp/only.err")"
 for who in '-p 1' '--cgroup /'; do
 	# shellcheck disable=SC2086
 	unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/others" $who -d 1s 2>"$tmp/others.err"
-	check "pid namespace: $who is refused in one, with the reason" "[ $? -eq 125 ] && [ ! -e '$tmp/others' ] && grep -q 'pid namespace.*record outside of it' '$tmp/others.err'" "$(cat "$tmp/others.err")"
+	check "pid namespace: $who is refused in one, with the reason" \
+		"[ $? -eq 125 ] && [ ! -e '$tmp/others' ] && grep -q 'pid namespace.*record outside of it' '$tmp/others.err'" \
+		"$(cat "$tmp/others.err")"
 done
 
 # ---- no tracefs, no debugfs ----
 
-unshare -m sh -c 'for d in /sys/kernel/tracing /sys/kernel/debug/tracing /sys/kernel/debug; do while umount -l $d 2>/dev/null; do :; done; done
+unshare -m sh -c \
+	'for d in /sys/kernel/tracing /sys/kernel/debug/tracing /sys/kernel/debug; do while umount -l $d 2>/dev/null; do :; done; done
 	[ ! -e /sys/kernel/tracing/events ] && [ ! -e /sys/kernel/debug/tracing ] || exit 99
 	exec "$EBPFREC" record -o "$tmp/notrace" -e sched,alloc,block -- true' >"$tmp/notrace.out" 2>"$tmp/notrace.err"
 rc=$?
 check "no tracefs, no debugfs: everything is recorded all the same" \
-	"[ $rc -eq 0 ] && [ \"\$('$EBPFREC' sql -i '$tmp/notrace' --format csv 'SELECT count(DISTINCT source) FROM hook_stats WHERE read_cnt > 0' | tail -1)\" -ge 6 ]" \
+	"[ $rc -eq 0 ] &&
+		[ \"\$('$EBPFREC' sql -i '$tmp/notrace' --format csv 'SELECT count(DISTINCT source) FROM hook_stats WHERE read_cnt > 0' | tail -1)\" -ge 6 ]" \
 	"status $rc: $(cat "$tmp/notrace.err")"
 
 # ---- cgroups ----
@@ -113,7 +121,8 @@ if [ $((threads + processes)) -gt 20001 ]; then
 r = subprocess.run(sys.argv[1:], timeout=120).returncode
 print("max_rss_kib=%d" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(r)' "$EBPFREC" record -o "$tmp/many" -e sched,task -- true >"$tmp/many.out" 2>"$tmp/many.err" </dev/null 8>&- 9>&-
-	check "tasks: recording starts and ends among $((threads + processes)) tasks" "[ $? -eq 0 ]" "$(tail -n 3 "$tmp/many.err")"
+	check "tasks: recording starts and ends among $((threads + processes)) tasks" "[ $? -eq 0 ]" \
+		"$(tail -n 3 "$tmp/many.err")"
 	kill -9 $many
 	pid=$(kv "$tmp/threads.out" pid) threads=$threads processes=$processes checker <<'EOF_PY'
 from trace_query import *
@@ -136,7 +145,8 @@ EOF_PY
 	got=$("$EBPFREC" check -i "$tmp/many" 2>&1)
 	check "tasks: the trace is whole" "[ $? -eq 0 ]" "$got"
 else
-	skip "containers_tasks" "this machine allows $((threads + processes)) more tasks: see kernel.pid_max, kernel.threads-max, pids.max of the cgroup"
+	skip "containers_tasks" \
+		"this machine allows $((threads + processes)) more tasks: see kernel.pid_max, kernel.threads-max, pids.max of the cgroup"
 	kill -9 $many
 fi
 exec 9>&-

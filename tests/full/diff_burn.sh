@@ -14,12 +14,14 @@ workload()
 }
 export -f workload
 export tmp
-# What it reads from disk only once, as after a build, is read before it is recorded: the first of three would differ in that.
+# What it reads from disk only once, as after a build, is read before it is recorded: the first of three would differ in
+# that.
 workload 5 >"$tmp/out" 2>&1 </dev/null
 for run in before:5 again:5 after:15; do
 	args=${run#*:}
 	# shellcheck disable=SC2016
-	"$EBPFREC" record -q -o "$tmp/${run%:*}" -- bash -c "$(declare -p undisturbed); workload $args" >"$tmp/out" 2>&1 </dev/null
+	"$EBPFREC" record -q -o "$tmp/${run%:*}" -- bash -c "$(declare -p undisturbed); workload $args" >"$tmp/out" 2>&1 \
+		</dev/null
 	check "diff: recording ${run%:*}" "[ $? -eq 0 ]" "$(tail -n 3 "$tmp/out")"
 	mv "$tmp/duty" "$tmp/${run%:*}.duty"
 done

@@ -6,7 +6,8 @@
 . "$(dirname "$0")/../kernel/harness.bash"
 
 cd "$tmp" || exit 1
-recorded with -e sched,sched.irq,block -- sh -c "for i in 1 2 3; do dd if=/dev/zero of='$tmp/f' bs=64k count=30 conv=fsync 2>/dev/null; done
+recorded with -e sched,sched.irq,block -- sh -c \
+	"for i in 1 2 3; do dd if=/dev/zero of='$tmp/f' bs=64k count=30 conv=fsync 2>/dev/null; done
 	'$WORK/busy_threads' one 200"
 "$EBPFREC" cut -i with -e sched.switch,sched.wakeup,block -o without >out 2>&1
 check "diff irq: the same trace without interrupts" "[ $? -eq 0 ]" "$(cat out)"
@@ -15,7 +16,8 @@ check "diff irq: diff" "[ $? -eq 0 ]" "$(cat out)"
 "$EBPFREC" diff with without --exit-code >/dev/null 2>out
 check "diff irq: finds no change" "[ $? -eq 0 ]" "$(cat out)"
 "$EBPFREC" bundle -i with -o with.zip >out 2>&1 && "$EBPFREC" diff with with.zip --format csv >zip.csv 2>>out
-check "diff irq: nor in a bundle of it" "[ \$(wc -l <zip.csv) -gt 2 ] && ! tail -n +2 zip.csv | grep -qv ',same,'" "$(cat out; grep -v ',same,' zip.csv | head -n 3)"
+check "diff irq: nor in a bundle of it" "[ \$(wc -l <zip.csv) -gt 2 ] && ! tail -n +2 zip.csv | grep -qv ',same,'" \
+	"$(cat out; grep -v ',same,' zip.csv | head -n 3)"
 
 checker <<'EOF_PY'
 from trace_query import *

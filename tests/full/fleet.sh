@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Eight recordings as eight hosts in two ClickHouse servers, the shards of one cluster. What is sent while a server is down
-# is refused, and goes again when it is back; what is sent twice or in part changes no answer. The questions of schema/fleet/questions.sql give what
-# `ebpfrec report` and `ebpfrec sql` give host by host.
+# Eight recordings as eight hosts in two ClickHouse servers, the shards of one cluster. What is sent while a server is
+# down is refused, and goes again when it is back; what is sent twice or in part changes no answer. The questions of
+# schema/fleet/questions.sql give what `ebpfrec report` and `ebpfrec sql` give host by host.
 . "$(dirname "$0")/../kernel/harness.bash"
 . "$here/clickhouse.bash"
 
@@ -30,7 +30,8 @@ host 4 db dd if=/dev/zero of="$tmp/file" bs=64k count=200 oflag=direct
 host 5 db dd if="$tmp/file" of=/dev/null bs=4k count=500 iflag=direct
 host 6 db "$WORK/touch_memory" 150 50 0 50
 host 7 db sh -c "$burn"
-"$EBPFREC" cut -i "$tmp/host1" --until 0.2s -o "$tmp/cut" 2>/dev/null && "$EBPFREC" bundle -i "$tmp/host1" -o "$tmp/host1.zip" >/dev/null 2>&1
+"$EBPFREC" cut -i "$tmp/host1" --until 0.2s -o "$tmp/cut" 2>/dev/null &&
+	"$EBPFREC" bundle -i "$tmp/host1" -o "$tmp/host1.zip" >/dev/null 2>&1
 export http_0 http_1 schema=$top/schema/fleet
 
 # ask.py: a server's answers

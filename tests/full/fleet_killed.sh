@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Two ClickHouse servers are the shards of a cluster. Twenty times a machine sends its tables and bins as the manual page ebpfrec-fleet does, and at a
-# random instant one of the servers is killed: the one that takes the INSERT, or the other one. It is started again, and what was not confirmed
-# is sent again. At the end all rows are there, and each of them once. Traces are made, not recorded.
+# Two ClickHouse servers are the shards of a cluster. Twenty times a machine sends its tables and bins as the manual
+# page ebpfrec-fleet does, and at a random instant one of the servers is killed: the one that takes the INSERT, or the
+# other one. It is started again, and what was not confirmed is sent again. At the end all rows are there, and each of
+# them once. Traces are made, not recorded.
 . "$(dirname "$0")/../kernel/harness.bash"
 . "$here/clickhouse.bash"
 
@@ -24,14 +25,16 @@ chmod +x "$tmp/bin/sleep"
 printf 'connect-to = "store:8123:127.0.0.1:%s"\n' "$http_0" >"$tmp/.curlrc"
 export CURL_HOME=$tmp
 send=$(sed 's/\\-/-/g; s/\\(aq/'"'"'/g' "$top/cmd/ebpfrec-fleet.7" | grep '^until curl .*minute.rowbinary')
-check "the page has a way to send a file" "[[ '$(wc -l <<<"$send")' = 1 && \$send = *insert_distributed_sync=1* ]]" "$send"
+check "the page has a way to send a file" "[[ '$(wc -l <<<"$send")' = 1 && \$send = *insert_distributed_sync=1* ]]" \
+	"$send"
 # more blocks than one
 blocks='max_insert_block_size=3000&min_insert_block_size_rows=3000&min_insert_block_size_bytes=0'
 send=${send//"?insert"/"?$blocks&insert"}
 
 for ((i = 0; i <= rounds; i++)); do
 	mkdir "$tmp/host$i"
-	"$gen" -n 8000 -r 4000 -s $((i + 1)) "$tmp/host$i/trace" >/dev/null || { not_ok "a made trace" "gen_trace_large"; exit 1; }
+	"$gen" -n 8000 -r 4000 -s $((i + 1)) "$tmp/host$i/trace" >/dev/null ||
+		{ not_ok "a made trace" "gen_trace_large"; exit 1; }
 	sed -i "/^crc32c=/d;\$a host=host$i" "$tmp/host$i/trace/manifest"
 	"$EBPFREC" export -q -i "$tmp/host$i/trace" --to clickhouse -t $tables -o "$tmp/host$i/minute.rowbinary" 2>/dev/null
 	"$EBPFREC" export -q -i "$tmp/host$i/trace" --to clickhouse --every 1s -o "$tmp/host$i/bins.rowbinary" 2>/dev/null
@@ -54,7 +57,8 @@ start_server 0
 start_server 1
 # a server that has few tables starts sooner
 "$EBPFREC" export --to clickhouse --schema --cluster fleet |
-	grep -E " EXISTS (landing|loads|arrived|counted|comm_bins|${tables//,/|})(_in|_here)?(_arrived|_whole)? " >"$tmp/schema.sql"
+	grep -E " EXISTS (landing|loads|arrived|counted|comm_bins|${tables//,/|})(_in|_here)?(_arrived|_whole)? " \
+		>"$tmp/schema.sql"
 for port in $tcp_0 $tcp_1; do
 	clickhouse-client --port "$port" -mn <"$tmp/schema.sql" || { not_ok "the tables" "clickhouse-client"; exit 1; }
 done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# The manual page ebpfrec-fleet, command by command: three recorders in UTS namespaces of their own are the machines web1, web2 and db1,
-# two ClickHouse servers are the cluster. Its commands for systemd are run by service.sh.
+# The manual page ebpfrec-fleet, command by command: three recorders in UTS namespaces of their own are the machines
+# web1, web2 and db1, two ClickHouse servers are the cluster. Its commands for systemd are run by service.sh.
 . "$(dirname "$0")/../kernel/harness.bash"
 . "$here/clickhouse.bash"
 
@@ -27,7 +27,8 @@ export CURL_HOME=$tmp PATH=$tmp/bin:$PATH client_port=$tcp_0
 # page SECTION: its commands, one a line
 page()
 {
-	sed -n "/^\.SH $1/,/^\.SH /p" "$top/cmd/ebpfrec-fleet.7" | sed -n '/^\.nf/,/^\.fi/p' | sed '/^\./d; s/\\-/-/g; s/\\(aq/'"'"'/g' |
+	sed -n "/^\.SH $1/,/^\.SH /p" "$top/cmd/ebpfrec-fleet.7" | sed -n '/^\.nf/,/^\.fi/p' |
+		sed '/^\./d; s/\\-/-/g; s/\\(aq/'"'"'/g' |
 		sed -e ':more' -e "/|\$/N; /-q '[^']*\$/N; s/\n */ /; t more"
 }
 
@@ -38,7 +39,9 @@ run_page()
 
 	: >"$tmp/said"
 	while IFS= read -r line <&3; do
-		(cd "$dir" && bash -c "set -o pipefail; $(sed "s,/var/lib/ebpfrec,$dir,g; s,T14:02,${from:-},; s,T14:03,${at:-},; s,localhost:9090,127.0.0.1:${port:-}," <<<"$line")") \
+		(cd "$dir" &&
+			bash -c "set -o pipefail; $(sed "s,/var/lib/ebpfrec,$dir,g; s,T14:02,${from:-},; s,T14:03,${at:-},; \
+			s,localhost:9090,127.0.0.1:${port:-}," <<<"$line")") \
 			>>"$tmp/said" 2>"$dir.err" </dev/null
 		check "the page, on $1: $line" "[ $? -eq 0 ]" "$(tail -n 3 "$dir.err" "$tmp/said" 2>&1)"
 		done=$((done + 1))
@@ -59,7 +62,8 @@ for machine in $machines; do
 	mkdir "$tmp/$machine"
 	# shellcheck disable=SC2016
 	unshare -u sh -c 'echo "$0" >/proc/sys/kernel/hostname; exec "$@"' "$machine" \
-		"$EBPFREC" record -q -a -e light --keep 64MiB --note "role=${machine%[0-9]}" -o "$tmp/$machine/trace" 2>"$tmp/$machine/err" &
+		"$EBPFREC" record -q -a -e light --keep 64MiB --note "role=${machine%[0-9]}" -o "$tmp/$machine/trace" \
+			2>"$tmp/$machine/err" &
 done
 sh -c "while [ -e '$tmp/hold.load' ]; do '$WORK/busy_threads' one 50 >/dev/null; sleep 0.05; done" &
 for machine in $machines; do
@@ -83,14 +87,17 @@ metrics()
 	sed -i 's/scrape_interval: 10s/scrape_interval: 1s/' "$tmp/prometheus.yml"
 	for machine in $machines; do
 		"$EBPFREC" metrics -i "$tmp/$machine/trace" --listen 127.0.0.1:0 --interval 1s 2>"$tmp/$machine/metrics.err" &
-		wait_for "metrics of $machine" 60 "listens $machine" || { not_ok "metrics of $machine" "$(cat "$tmp/$machine/metrics.err")"; return; }
+		wait_for "metrics of $machine" 60 "listens $machine" || { not_ok "metrics of $machine" \
+			"$(cat "$tmp/$machine/metrics.err")"; return; }
 		address=$(sed -n 's,.*listening on http://\([^/]*\).*,\1,p' "$tmp/$machine/metrics.err")
 		sed -i "s/$machine:19435/$address/" "$tmp/prometheus.yml"
 	done
 	start_prometheus
-	wait_for "rates of all machines" 60 "promtool query instant http://127.0.0.1:$port 'count(count by (instance) (rate(ebpfrec_cpu_seconds_total[1m]) > 0))' 2>&1 | grep -q '=> 3 '"
+	wait_for "rates of all machines" 60 \
+		"promtool query instant http://127.0.0.1:$port 'count(count by (instance) (rate(ebpfrec_cpu_seconds_total[1m]) > 0))' 2>&1 | grep -q '=> 3 '"
 	run_page desk "$section" ^promtool
-	check "metrics: programs of all machines" "[ \"\$(grep -c '{comm=.* => ' '$tmp/said')\" -ge 3 ]" "$(cat "$tmp/said" "$tmp/prometheus.out")"
+	check "metrics: programs of all machines" "[ \"\$(grep -c '{comm=.* => ' '$tmp/said')\" -ge 3 ]" \
+		"$(cat "$tmp/said" "$tmp/prometheus.out")"
 }
 prometheus=$(PATH=$PATH:/usr/sbin command -v prometheus)
 if [ -z "$prometheus" ] || [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) == *microhttpd* ]]; then
@@ -129,7 +136,8 @@ for machine in $machines; do
 	run_page $machine "$section" 'until|bins.rowbinary|/minute'
 done
 release load
-wait_for "rows of all machines" 30 "[ \"\$(clickhouse-client -q 'SELECT uniq(host) FROM loads WHERE whole' 2>&1)\" = 3 ]"
+wait_for "rows of all machines" 30 \
+	"[ \"\$(clickhouse-client -q 'SELECT uniq(host) FROM loads WHERE whole' 2>&1)\" = 3 ]"
 run_page desk "$section" ^clickhouse-client
 for client_port in $tcp_0 $tcp_1; do
 	hosts=$(clickhouse-client -q 'SELECT DISTINCT host FROM comm_bins_here' | tr '\n' ' ')

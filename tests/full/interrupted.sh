@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# What makes a file or a trace makes all of it or nothing: whatever signal ends it, and whenever, the output is not there
-# or is whole, and nothing else is. After kill -9 the next one clears away what is left. A full disk leaves nothing either.
-# The moment of a signal is not chosen, only that something has been begun: what must hold holds at any.
+# What makes a file or a trace makes all of it or nothing: whatever signal ends it, and whenever, the output is not
+# there or is whole, and nothing else is. After kill -9 the next one clears away what is left. A full disk leaves
+# nothing either. The moment of a signal is not chosen, only that something has been begun: what must hold holds at any.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 recorded long -- sh -c "for i in 1 2 3 4; do '$WORK/alloc_storm' 60 240 >/dev/null

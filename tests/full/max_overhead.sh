@@ -12,7 +12,8 @@
 # source off, too: that is what it costs. So it gets its CPU, and is asked again if others had it.
 gaps()
 {
-	"$EBPFREC" sql -i "$tmp/tight" --format csv "SELECT count(*) FROM source_gaps WHERE $1" 2>/dev/null | tail -n 1 | tr -d '\r'
+	"$EBPFREC" sql -i "$tmp/tight" --format csv "SELECT count(*) FROM source_gaps WHERE $1" 2>/dev/null | tail -n 1 |
+		tr -d '\r'
 }
 storm_and_quiet()
 {
@@ -26,7 +27,8 @@ storm_and_quiet()
 	sleep 0.3
 	release storm
 	# on again: what follows a gap has been written, half a second ago at least
-	wait_for "it is on again" 60 "[ \"\$(gaps \"source = 'alloc.slab' AND to_ns < (SELECT max(to_ns) FROM blocks) - 1000000000\")\" -gt 0 ] 2>/dev/null &&
+	wait_for "it is on again" 60 \
+		"[ \"\$(gaps \"source = 'alloc.slab' AND to_ns < (SELECT max(to_ns) FROM blocks) - 1000000000\")\" -gt 0 ] 2>/dev/null &&
 		[ \"\$(gaps \"to_ns > (SELECT max(to_ns) FROM blocks) - 1000000000\")\" = 0 ]"
 	release quiet
 	wait $recorder || { not_ok "recording tight" "$(cat "$tmp/tight.err")"; exit 1; }
@@ -35,8 +37,10 @@ storm_and_quiet()
 best_of 4 storm_and_quiet
 # Programs are started all the time, which task hooks tell of, in place of sources that are off.
 hold starts
-start_recorder starts --max-overhead 0.001 -e alloc.rss,alloc.vm -- sh -c "while [ -e '$tmp/hold.starts' ]; do /bin/true; done"
-wait_for "both are off for a while" 100 "[ \"\$('$EBPFREC' sql -i '$tmp/starts' --format csv 'SELECT count(DISTINCT source) FROM source_gaps
+start_recorder starts --max-overhead 0.001 -e alloc.rss,alloc.vm -- sh -c \
+	"while [ -e '$tmp/hold.starts' ]; do /bin/true; done"
+wait_for "both are off for a while" 100 \
+	"[ \"\$('$EBPFREC' sql -i '$tmp/starts' --format csv 'SELECT count(DISTINCT source) FROM source_gaps
 	WHERE from_ns < (SELECT max(to_ns) FROM blocks) - 3000000000' | tail -n 1 | tr -d '\\r')\" = 2 ]"
 release starts
 wait $recorder || not_ok "recording starts" "$(cat "$tmp/starts.err")"

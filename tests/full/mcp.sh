@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# What `ebpfrec mcp` answers about recordings, and about traces that are damaged, lossy or have hostile names: sizes and completeness of
-# every tool; and the protocol's official client, from npm, which finds out what a slow thread waits for. tests/cli/mcp.py has the protocol.
+# What `ebpfrec mcp` answers about recordings, and about traces that are damaged, lossy or have hostile names: sizes and
+# completeness of every tool; and the protocol's official client, from npm, which finds out what a slow thread waits
+# for. tests/cli/mcp.py has the protocol.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 if "$EBPFREC" mcp "$tmp" </dev/null 2>&1 | grep -q 'built without jansson'; then
@@ -27,7 +28,8 @@ done < <(python3 "$here/mcp_sizes.py" "$EBPFREC" "$tmp/traces" 2>&1 || echo "not
 sdk=@modelcontextprotocol/sdk@1.32.2
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/ebpfrec/mcp-client-${sdk##*@}
 if ! [ -e "$cache" ]; then
-	mkdir -p "$cache.new" && npm install --prefix "$cache.new" --no-audit --no-fund --ignore-scripts --loglevel=error $sdk >"$tmp/err" 2>&1 &&
+	mkdir -p "$cache.new" && npm install --prefix "$cache.new" --no-audit --no-fund --ignore-scripts --loglevel=error \
+		$sdk >"$tmp/err" 2>&1 &&
 		mv -T "$cache.new" "$cache" 2>/dev/null
 	rm -rf "$cache.new"
 fi

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# What Prometheus gets to know is what reports say. Hostile names make valid text; a backfilled recording has every bin; a
-# flight recorder that removes its beginning is scraped while it runs, by a real Prometheus and by clients that
+# What Prometheus gets to know is what reports say. Hostile names make valid text; a backfilled recording has every bin;
+# a flight recorder that removes its beginning is scraped while it runs, by a real Prometheus and by clients that
 # misbehave; the dashboard's queries have data.
 . "$(dirname "$0")/../kernel/harness.bash"
 
@@ -19,7 +19,8 @@ dd if='$tmp/data' of=/dev/null bs=16k iflag=direct 2>/dev/null
 END
 recorded a --only -- sh "$tmp/load"
 mkdir "$tmp/textfiles"
-"$EBPFREC" metrics -i "$tmp/a" --once >"$tmp/once.txt" 2>"$tmp/once.err" || not_ok "metrics --once" "$(cat "$tmp/once.err")"
+"$EBPFREC" metrics -i "$tmp/a" --once >"$tmp/once.txt" 2>"$tmp/once.err" ||
+	not_ok "metrics --once" "$(cat "$tmp/once.err")"
 "$EBPFREC" metrics -i "$tmp/a" --once --textfile "$tmp/textfiles" || not_ok "metrics --textfile" "status $?"
 "$EBPFREC" metrics -i "$tmp/a" --once --top 1 >"$tmp/few.txt"
 "$EBPFREC" metrics -i "$tmp/a" --once --by user >"$tmp/user.txt"
@@ -48,11 +49,13 @@ EOF_PY
 # ---- a live one, scraped ----
 
 "$EBPFREC" metrics -i "$tmp/a" --listen nonsense 2>"$tmp/http.err"
-! grep -q libmicrohttpd "$tmp/http.err" || { skip metrics_endpoint "this program was built without libmicrohttpd"; exit; }
+! grep -q libmicrohttpd "$tmp/http.err" || { skip metrics_endpoint "this program was built without libmicrohttpd"; \
+	exit; }
 [ -n "$promtool" ] && [ -n "$prometheus" ] || { skip metrics_prometheus "prometheus is not installed"; exit; }
 
 promtool check metrics <"$tmp/textfiles/ebpfrec.prom" >"$tmp/promtool.out" 2>&1
-check "metrics: promtool finds nothing wrong" "[ $? -eq 0 -a ! -s '$tmp/promtool.out' ]" "$(head -n 3 "$tmp/promtool.out")"
+check "metrics: promtool finds nothing wrong" "[ $? -eq 0 -a ! -s '$tmp/promtool.out' ]" \
+	"$(head -n 3 "$tmp/promtool.out")"
 promtool tsdb create-blocks-from openmetrics "$tmp/bins.txt" "$tmp/db" >"$tmp/promtool.out" 2>&1
 check "metrics: promtool takes the bins" "[ $? -eq 0 ]" "$(tail -n 3 "$tmp/promtool.out")"
 
@@ -70,7 +73,8 @@ hold load
 start_recorder live -a -e light --keep 10m -- sh "$tmp/live_load"
 "$EBPFREC" metrics -i "$tmp/live" --listen 127.0.0.1:0 --interval 1s 2>"$tmp/metrics.err" &
 metrics=$!
-wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" || { not_ok "metrics: the endpoint listens" "$(cat "$tmp/metrics.err")"; exit 1; }
+wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" ||
+	{ not_ok "metrics: the endpoint listens" "$(cat "$tmp/metrics.err")"; exit 1; }
 url=$(sed -n 's/.*listening on //p' "$tmp/metrics.err")
 target=${url#http://}
 start_prometheus 1 "${target%/metrics}"

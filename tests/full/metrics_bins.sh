@@ -1,24 +1,27 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Bins of a live recording as JSON lines: each comes once, while it is recorded, and says what the report says afterwards. A
-# fleet's table in ClickHouse takes them. What a flight recorder removes before it is read is said.
+# Bins of a live recording as JSON lines: each comes once, while it is recorded, and says what the report says
+# afterwards. A fleet's table in ClickHouse takes them. What a flight recorder removes before it is read is said.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 # Its name is known before the recording begins: a name that changes later would change rows of the past.
 hold load
 "$WORK/busy_threads" until "$tmp/hold.load" >/dev/null &
 start_recorder live -a -e light --keep 10m -- sh -c "while [ -e '$tmp/hold.load' ]; do
-	dd if=/dev/zero of='$tmp/data' bs=64k count=20 oflag=direct 2>/dev/null; '$WORK/touch_memory' 20 1 >/dev/null; sleep 0.1; done"
+	dd if=/dev/zero of='$tmp/data' bs=64k count=20 oflag=direct 2>/dev/null; '$WORK/touch_memory' 20 1 >/dev/null; sleep \
+		0.1; done"
 follow()
 {
 	local name=$1
 
 	shift
-	timeout 300 "$EBPFREC" report -i "$tmp/live" "$@" --format jsonl --follow=300ms >"$tmp/$name.jsonl" 2>"$tmp/$name.err" &
+	timeout 300 "$EBPFREC" report -i "$tmp/live" "$@" --format jsonl --follow=300ms >"$tmp/$name.jsonl" \
+		2>"$tmp/$name.err" &
 	followers+=($!)
 }
-bins=(bins --every 1s --align) cpu=(cpu --by cpu --with-idle --every 300ms) io=(io --by device,op --every 1s) until=(cpu --by cpu --every 1s --until 2500ms)
+bins=(bins --every 1s --align) cpu=(cpu --by cpu --with-idle --every 300ms) io=(io --by device,op --every 1s) \
+	until=(cpu --by cpu --every 1s --until 2500ms)
 followers=()
 follow bins "${bins[@]}"
 follow cpu "${cpu[@]}"
@@ -116,21 +119,25 @@ EOF_PY
 
 hold kept
 start_recorder kept -a -e sched --keep 1s -- sh -c "$(until_released kept)"
-timeout 300 "$EBPFREC" report -i "$tmp/kept" cpu --by cpu --every 100ms --follow=100ms --format jsonl >"$tmp/kept.jsonl" 2>"$tmp/follow.err" &
+timeout 300 "$EBPFREC" report -i "$tmp/kept" cpu --by cpu --every 100ms --follow=100ms --format jsonl \
+	>"$tmp/kept.jsonl" 2>"$tmp/follow.err" &
 reader=$!
 wait_for "lines" 60 "[ -s '$tmp/kept.jsonl' ]"
 # (timeout has the reader as its child)
 reader_pid=$(pgrep -P $reader)
 kill -STOP "$reader_pid"
 files=$(ls "$tmp"/kept/*.ebr)
-wait_for "all files are others" 60 "! ls $(tr '\n' ' ' <<<"$files") 2>/dev/null | grep -q ." || not_ok "bins: the recorder removes files" "$(ls "$tmp/kept")"
+wait_for "all files are others" 60 "! ls $(tr '\n' ' ' <<<"$files") 2>/dev/null | grep -q ." ||
+	not_ok "bins: the recorder removes files" "$(ls "$tmp/kept")"
 sleep 1
 kill -CONT "$reader_pid"
 lines=$(wc -l <"$tmp/kept.jsonl")
 wait_for "more lines" 60 "[ \$(wc -l <'$tmp/kept.jsonl') -gt $lines ]"
 release kept
 wait $recorder $reader
-check "bins: what was removed before it was read is counted" "[ $? -eq 0 ] && grep -q 'kept: [0-9]* bins were removed before they could be read' '$tmp/follow.err'" "$(cat "$tmp/follow.err")"
+check "bins: what was removed before it was read is counted" \
+	"[ $? -eq 0 ] && grep -q 'kept: [0-9]* bins were removed before they could be read' '$tmp/follow.err'" \
+	"$(cat "$tmp/follow.err")"
 checker <<'EOF_PY'
 from trace_query import *
 import json

@@ -11,9 +11,12 @@ prometheus=$(PATH=$PATH:/usr/sbin command -v prometheus)
 # ---- the rules that come with the dashboard ----
 
 cp "$top/schema/prometheus_rules.yml" "$here/metrics_rules.yml" "$tmp"
-said=$(promtool check rules "$tmp/prometheus_rules.yml" 2>&1) && said+=$(promtool test rules "$tmp/metrics_rules.yml" 2>&1)
+said=$(promtool check rules "$tmp/prometheus_rules.yml" 2>&1) &&
+	said+=$(promtool test rules "$tmp/metrics_rules.yml" 2>&1)
 check "metrics, rules: promtool finds what the samples call for" "[ $? -eq 0 ]" "$said"
-unknown=$(sed '/^ *#/d' "$tmp/prometheus_rules.yml" | grep -o '\bebpfrec_[a-z_]*\[\|\bebpfrec_[a-z_]* ==\|\bebpfrec_[a-z_]* offset' | sed 's/\[$//; s/ \(==\|offset\)$//; s/_total$//' | sort -u |
+unknown=$(sed '/^ *#/d' "$tmp/prometheus_rules.yml" |
+	grep -o '\bebpfrec_[a-z_]*\[\|\bebpfrec_[a-z_]* ==\|\bebpfrec_[a-z_]* offset' |
+	sed 's/\[$//; s/ \(==\|offset\)$//; s/_total$//' | sort -u |
 	grep -vxF -f <("$EBPFREC" metrics --list | sed 's/ .*//'))
 check "metrics, rules: they ask for metrics that there are" '[ -z "$unknown" ]' "$unknown"
 
@@ -22,7 +25,8 @@ check "metrics, rules: they ask for metrics that there are" '[ -z "$unknown" ]' 
 [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) != *microhttpd* ]] ||
 	{ skip metrics_endpoint "this program was built without libmicrohttpd"; exit; }
 
-# All CPUs are busy, so that what is counted twice is more than there can be. The load is nice, because other scripts run beside this one.
+# All CPUs are busy, so that what is counted twice is more than there can be. The load is nice, because other scripts
+# run beside this one.
 cat >"$tmp/load" <<END
 for cpu in \$(seq $(nproc)); do
 	nice -n 19 '$WORK/busy_threads' until '$tmp/hold.load' >/dev/null &
@@ -35,14 +39,16 @@ recorded_s()
 {
 	"$EBPFREC" sql -i "$tmp/live" --format csv 'SELECT max(to_ns) / 1000000000 FROM blocks' 2>/dev/null | tail -n 1
 }
-wait_for "as much is recorded as is kept" 300 '[ "$(recorded_s)" -ge 4 ] 2>/dev/null' || { not_ok "metrics: a recording of 4 s" "$(recorded_s)"; exit 1; }
+wait_for "as much is recorded as is kept" 300 '[ "$(recorded_s)" -ge 4 ] 2>/dev/null' ||
+	{ not_ok "metrics: a recording of 4 s" "$(recorded_s)"; exit 1; }
 
 # exporter PORT: starts one, and waits until it listens
 exporter()
 {
 	"$EBPFREC" metrics -i "$tmp/live" --listen "127.0.0.1:$1" --interval 1s 2>"$tmp/metrics.err" &
 	metrics=$!
-	wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" || { not_ok "metrics: the endpoint listens" "$(cat "$tmp/metrics.err")"; exit 1; }
+	wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" ||
+		{ not_ok "metrics: the endpoint listens" "$(cat "$tmp/metrics.err")"; exit 1; }
 	address=$(sed -n 's,.*listening on http://\([^/]*\).*,\1,p' "$tmp/metrics.err")
 }
 exporter 0
@@ -58,11 +64,13 @@ counts()
 {
 	[ "$(ask "changes(ebpfrec_trace_end_monotonic_seconds[1h]) >= bool $1")" = 1 ]
 }
-wait_for "Prometheus has rates" 120 'counts 8' || { not_ok "metrics: Prometheus scrapes" "$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
+wait_for "Prometheus has rates" 120 'counts 8' || { not_ok "metrics: Prometheus scrapes" \
+	"$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
 kill -TERM $metrics
 wait $metrics
 exporter "${address##*:}"
-wait_for "rates after the restart" 120 'counts 13' || { not_ok "metrics: Prometheus scrapes after the restart" "$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
+wait_for "rates after the restart" 120 'counts 13' || { not_ok "metrics: Prometheus scrapes after the restart" \
+	"$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
 
 # Both are extrapolated to the same range, so their quotient is not. An hour has all samples.
 rate='sum(increase(ebpfrec_cpu_seconds_total[1h])) / on() sum(delta(ebpfrec_trace_end_monotonic_seconds[1h]))'
@@ -70,7 +78,8 @@ resets=$(ask 'max(resets(ebpfrec_cpu_seconds_total[1h]))')
 check "metrics, restarted: Prometheus sees the reset" '[ "$resets" -ge 1 ]' "$resets"
 got=$(ask "$rate")
 check "metrics, restarted: no more CPUs are busy than there are" \
-	"python3 -c 'import sys; sys.exit(not 0.2 < float(sys.argv[1]) / float(sys.argv[2]) < 1.02)' '${got:-0}' $(nproc)" "$got of $(nproc)"
+	"python3 -c 'import sys; sys.exit(not 0.2 < float(sys.argv[1]) / float(sys.argv[2]) < 1.02)' '${got:-0}' $(nproc)" \
+		"$got of $(nproc)"
 kill -TERM $metrics
 wait $metrics
 release load

@@ -13,7 +13,8 @@ nice -n 19 "$EBPFREC" record -o "$tmp/over" --ring-size 4096 -- sh -c "
 	nice -n -19 '$WORK/short_lived' storm 800 >/dev/null & '$WORK/direct_io' '$tmp/file' write 500 4096 4 >/dev/null
 	wait; '$WORK/stamp' storm_end; sleep 0.3" >"$tmp/over.out" 2>"$tmp/over.err" </dev/null
 check "overload: the recording itself succeeds" "[ $? -eq 0 ]" "$(cat "$tmp/over.err")"
-check "overload: the closing line says what was lost" "grep -Eq '[1-9][0-9,]* lost|lost [1-9]' '$tmp/over.err'" "$(cat "$tmp/over.err")"
+check "overload: the closing line says what was lost" "grep -Eq '[1-9][0-9,]* lost|lost [1-9]' '$tmp/over.err'" \
+	"$(cat "$tmp/over.err")"
 
 checker <<'EOF_PY'
 import re

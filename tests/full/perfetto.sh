@@ -1,11 +1,13 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# `export --to perfetto`, read by Perfetto's own trace_processor: times of threads on CPUs, requests, rates, resident memory,
-# stacks and tasks are those of `report`; over a whole trace, a window, lost events, threads that come and go, and odd names.
+# `export --to perfetto`, read by Perfetto's own trace_processor: times of threads on CPUs, requests, rates, resident
+# memory, stacks and tasks are those of `report`; over a whole trace, a window, lost events, threads that come and go,
+# and odd names.
 . "$(dirname "$0")/../kernel/harness.bash"
 
-tp=$("$here/../perfetto/trace_processor.sh" 2>"$tmp/fetch.err") || { skip perfetto "$(tail -n 1 "$tmp/fetch.err")"; exit 0; }
+tp=$("$here/../perfetto/trace_processor.sh" 2>"$tmp/fetch.err") ||
+	{ skip perfetto "$(tail -n 1 "$tmp/fetch.err")"; exit 0; }
 
 # compare TRACE [FROM_NS UNTIL_NS]
 compare()
@@ -13,7 +15,8 @@ compare()
 	local trace=$1
 
 	shift
-	"$EBPFREC" export -q -f -i "$trace" --to perfetto -o "$tmp/x.pftrace" ${1:+--from "${1}ns" --to "${2}ns"} 2>"$tmp/export.err" ||
+	"$EBPFREC" export -q -f -i "$trace" --to perfetto -o "$tmp/x.pftrace" ${1:+--from "${1}ns" --to "${2}ns"} \
+		2>"$tmp/export.err" ||
 		{ not_ok "perfetto: export $*" "$(cat "$tmp/export.err")"; return; }
 	node "$here/../perfetto/check.mjs" "$EBPFREC" "$tp" "$trace" "$tmp/x.pftrace" "$@" 2>"$tmp/node.err" |
 		sed "s/perfetto, /perfetto: $(basename "$trace"): /" >"$tmp/verdicts"
@@ -70,4 +73,5 @@ recorded lossy --stacks 1/20 --ring-size 32K -- python3 "$tmp/work.py" "$tmp/fil
 compare "$tmp/lossy"
 
 "$EBPFREC" export -q -i "$tmp/whole" --to perfetto -o "$tmp/x.pftrace" 2>"$tmp/again.err"
-check "perfetto: a file that exists is not replaced without -f" "[ $? -ne 0 ] && grep -q -- '-f replaces' '$tmp/again.err'" "$(cat "$tmp/again.err")"
+check "perfetto: a file that exists is not replaced without -f" \
+	"[ $? -ne 0 ] && grep -q -- '-f replaces' '$tmp/again.err'" "$(cat "$tmp/again.err")"

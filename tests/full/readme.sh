@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# The README's blocks as somebody pastes them, one line after the other in one directory: what it shows first, and its jobs.
-# Programs that this machine need not have are stood in for, times are shorter, and what never ends is interrupted when it is under way.
-# Port 19435, which metrics listens on by default, is one script's at a time.
+# The README's blocks as somebody pastes them, one line after the other in one directory: what it shows first, and its
+# jobs. Programs that this machine need not have are stood in for, times are shorter, and what never ends is interrupted
+# when it is under way. Port 19435, which metrics listens on by default, is one script's at a time.
 [ "${HAS_PORT:-}" ] || HAS_PORT=1 exec flock -o /var/tmp bash "$0"
 source "$(dirname "$0")/../kernel/harness.bash"
 
@@ -12,7 +12,8 @@ cd "$tmp/readme" || exit 1
 ln -s "$EBPFREC" "$tmp/bin/ebpfrec"
 printf '#!/bin/sh\nexec "$@"\n' >"$tmp/bin/sudo"
 printf '#!/bin/sh\ncat >/dev/null\n' >"$tmp/bin/clickhouse-client"
-printf '#!/bin/sh\n%s 64 50 50 50\nhead -c 4M /dev/zero >file; sync file; cc1 $(cat %s)\n' "$WORK/touch_memory" "$tmp/seconds" >"$tmp/bin/make"
+printf '#!/bin/sh\n%s 64 50 50 50\nhead -c 4M /dev/zero >file; sync file; cc1 $(cat %s)\n' "$WORK/touch_memory" \
+	"$tmp/seconds" >"$tmp/bin/make"
 printf '#!/bin/sh\nexec cc1 0.3\n' >server
 cp /bin/sleep "$tmp/bin/cc1"
 printf '#!/bin/sh\nshift 3\nexec "$@"\n' >"$tmp/bin/ssh"
@@ -22,7 +23,8 @@ PATH=$tmp/bin:$PATH
 export GNUTERM=dumb
 sleep 300 &
 awk '/^## /{ shown = 0 } NR == 1 || /^## Six commands/ { shown = 1 } shown && /^    [a-z]/' "$top/README.md" |
-	sed "s/^ *//; s/-d 10s/-d 2s/; s/-d 1m/-d 1s/; s/--repeat 9/--repeat 3/; s/-p 1234/-p $!/; s/12s/1s/; s/14s/2s/" >../lines
+	sed "s/^ *//; s/-d 10s/-d 2s/; s/-d 1m/-d 1s/; s/--repeat 9/--repeat 3/; s/-p 1234/-p $!/; s/12s/1s/; s/14s/2s/" \
+		>../lines
 failed='' silent=''
 # under_way: there is a block, or an address
 under_way()
@@ -32,7 +34,8 @@ under_way()
 # A kernel that hides tasks may cost a switch: then a rule has no verdict, and says so.
 indeterminate()
 {
-	[[ $line == *"ebpfrec assert"* ]] && grep -q '0 fail, 1 indeterminate' ../out && ebpfrec report cpu | grep -q INCOMPLETE
+	[[ $line == *"ebpfrec assert"* ]] && grep -q '0 fail, 1 indeterminate' ../out && ebpfrec report cpu |
+		grep -q INCOMPLETE
 }
 echo 0.2 >../seconds
 while read -r line; do
@@ -52,9 +55,11 @@ while read -r line; do
 	fi
 	wait $! || indeterminate || failed="$failed $line: $(tail -n 2 ../out);"
 	if [[ $line =~ \ -o\ ([a-z][a-z.-]*) ]]; then
-		{ grep -qF "${BASH_REMATCH[1]}" ../out && grep -Eq '[0-9] [kMG]?B' ../out; } || silent="$silent $line: $(tail -n 2 ../out);"
+		{ grep -qF "${BASH_REMATCH[1]}" ../out && grep -Eq '[0-9] [kMG]?B' ../out; } ||
+			silent="$silent $line: $(tail -n 2 ../out);"
 	fi
 done <../lines
-check "README: every command of its blocks runs as it stands ($(wc -l <../lines))" "[ -z \"\$failed\" ] && [ \$(wc -l <../lines) -ge 24 ]" "$failed"
+check "README: every command of its blocks runs as it stands ($(wc -l <../lines))" \
+	"[ -z \"\$failed\" ] && [ \$(wc -l <../lines) -ge 24 ]" "$failed"
 check "README: what writes a file says its name and size" "[ -z \"\$silent\" ]" "$silent"
 check "README: and makes what it says" "[ -s report.html -a -s cpu.csv -a -s trace.db -a -s public.zip ]" "$(ls)"

@@ -3,23 +3,22 @@
 #
 # A pipe ping-pong of 100,000 round trips on one CPU: every switch is in the trace.
 #
-# Truth 1: the kernel's own count per thread (getrusage: voluntary + involuntary). The trace must
-# hold exactly as many departures of each thread; 2 are allowed for the moments between a clock
-# reading and the reading of the count.
-# Truth 2: two switches between the two tids per round trip. When another task gets that CPU in between,
-# A -> B becomes A -> other -> B; so as many direct switches may be missing as there were departures
-# to someone else, and no more. A timer tick between two system calls can add a pair: 0.5 % more at most.
-# Involuntary is what the kernel counts so: the thread was still runnable when it left.
-# Truth 3: the machine's switch count (/proc/stat ctxt) around the workload. It was read at some instant between two
-# readings of the clock, at either end; so the trace must have at least the switches between the inner two, at
-# most those between the outer two. 4 more for CPUs that are just switching. Where the kernel hides its init from BPF programs
-# (see Trace.unknown_ns), that one's leaving of a CPU is counted and cannot be recorded: as many may be missing as the
-# kernel counts for its threads, read further out.
+# Truth 1: the kernel's own count per thread (getrusage: voluntary + involuntary). The trace must hold exactly as many
+# departures of each thread; 2 are allowed for the moments between a clock reading and the reading of the count. Truth
+# 2: two switches between the two tids per round trip. When another task gets that CPU in between, A -> B becomes A ->
+# other -> B; so as many direct switches may be missing as there were departures to someone else, and no more. A timer
+# tick between two system calls can add a pair: 0.5 % more at most. Involuntary is what the kernel counts so: the thread
+# was still runnable when it left. Truth 3: the machine's switch count (/proc/stat ctxt) around the workload. It was
+# read at some instant between two readings of the clock, at either end; so the trace must have at least the switches
+# between the inner two, at most those between the outer two. 4 more for CPUs that are just switching. Where the kernel
+# hides its init from BPF programs (see Trace.unknown_ns), that one's leaving of a CPU is counted and cannot be
+# recorded: as many may be missing as the kernel counts for its threads, read further out.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 for kind in thread process; do
 	init="cat /proc/1/task/*/status >'$tmp/$kind.init"
-	recorded "$kind" -e sched -- sh -c "${init}0'; '$WORK/stamp' before ctxt && '$WORK/pingpong' 100000 0 $kind && '$WORK/stamp' after ctxt && ${init}1'"
+	recorded "$kind" -e sched -- sh -c "${init}0'; '$WORK/stamp' before ctxt && '$WORK/pingpong' 100000 0 $kind &&
+		'$WORK/stamp' after ctxt && ${init}1'"
 done
 
 checker <<'EOF_PY'

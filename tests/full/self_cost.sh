@@ -10,9 +10,12 @@ export -f programs_of bpftool_run
 
 # The kernel's full count is on from before the programs are loaded, and off when the recorder ends, however that is.
 # shellcheck disable=SC2016
-"$WORK/with_stats" "$EBPFREC" record -o "$tmp/steady" -e sched.switch,alloc.slab -- bash -c '"$WORK/alloc_storm" 4000 0; "$WORK/stamp" before
-	for id in $(programs_of $PPID | sed "s/ .*//"); do bpftool_run -j prog show id $id; echo; done; "$WORK/stamp" after' sh \
-	>"$tmp/steady.out" 2>"$tmp/steady.err" </dev/null || { not_ok "recording steady" "status $?: $(tail -n 5 "$tmp/steady.err")"; exit 1; }
+"$WORK/with_stats" "$EBPFREC" record -o "$tmp/steady" -e sched.switch,alloc.slab -- bash -c \
+	'"$WORK/alloc_storm" 4000 0; "$WORK/stamp" before
+	for id in $(programs_of $PPID | sed "s/ .*//"); do bpftool_run -j prog show id $id; echo; done; "$WORK/stamp" \
+		after' sh \
+	>"$tmp/steady.out" 2>"$tmp/steady.err" </dev/null || { not_ok "recording steady" \
+		"status $?: $(tail -n 5 "$tmp/steady.err")"; exit 1; }
 recorded mixed -- sh -c "'$WORK/alloc_storm' 1500 500; '$WORK/short_lived' storm 200 >/dev/null"
 
 checker <<'EOF_PY'
@@ -70,13 +73,14 @@ high = t.sql("SELECT max(queue_max_bytes) AS q, max(queue_size_bytes) AS size, m
 check("self_cost: the queue's high-water mark is there, below its limit", 0 < high["q"] <= high["size"] and high["cpus"] == os.cpu_count(), high)
 EOF_PY
 
-# The slowest compression and two storms: records come faster than they can be encoded, on any machine. The readers, who take
-# little time, keep their share of the CPUs, so that it is the queue that fills. The storms go on until it has: the recorder's
-# memory then has grown by more than the rest of it ever takes, and has not grown for 2 s, in which the rings fill. (Whether it
-# did is asked below.)
+# The slowest compression and two storms: records come faster than they can be encoded, on any machine. The readers, who
+# take little time, keep their share of the CPUs, so that it is the queue that fills. The storms go on until it has: the
+# recorder's memory then has grown by more than the rest of it ever takes, and has not grown for 2 s, in which the rings
+# fill. (Whether it did is asked below.)
 touch "$tmp/storm"
 # shellcheck disable=SC2016
-"$EBPFREC" record -o "$tmp/flood" --level 19 -- bash -c 'for i in 1 2; do "$WORK/alloc_storm" 5000 0 "$tmp/storm" none >/dev/null & done
+"$EBPFREC" record -o "$tmp/flood" --level 19 -- bash -c \
+	'for i in 1 2; do "$WORK/alloc_storm" 5000 0 "$tmp/storm" none >/dev/null & done
 	of_recorder() { sed -n "s/^$1:[[:space:]]*\([0-9]*\) kB/\1/p" /proc/$PPID/status; }
 	last=0 same=0
 	for i in {1..600}; do

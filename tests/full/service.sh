@@ -16,7 +16,8 @@ fi
 
 # ---- what systemd says of the files ----
 
-mkdir -p "$tmp"/units/ebpfrec{,-metrics,-send}.service.d "$tmp/units/ebpfrec-send.timer.d" "$tmp/default" "$tmp/checked" "$tmp/bin"
+mkdir -p "$tmp"/units/ebpfrec{,-metrics,-send}.service.d "$tmp/units/ebpfrec-send.timer.d" "$tmp/default" \
+	"$tmp/checked" "$tmp/bin"
 ln -s "$EBPFREC" "$top/cmd/dist/send_bins" "$tmp/bin"
 for unit in ebpfrec ebpfrec-metrics ebpfrec-send; do
 	sed 's,@BINDIR@,/run/bin,; s,@LIBDIR@,/run/bin,' "$top/cmd/dist/$unit.service" >"$tmp/units/$unit.service"
@@ -26,7 +27,8 @@ for unit in ebpfrec ebpfrec-metrics ebpfrec-send; do
 	systemd-analyze security --no-pager --offline=true "$tmp/checked/$unit.service" >"$tmp/security" 2>&1
 	# shellcheck disable=SC2034
 	level=$(sed -n 's/.*Overall exposure level for.*: \([0-9.]*\) .*/\1/p' "$tmp/security")
-	check "$unit.service: exposure is at most 3" "awk -v l='$level' 'BEGIN { exit !(l != \"\" && l <= 3) }'" "$(tail -n 1 "$tmp/security")"
+	check "$unit.service: exposure is at most 3" "awk -v l='$level' 'BEGIN { exit !(l != \"\" && l <= 3) }'" \
+		"$(tail -n 1 "$tmp/security")"
 done
 
 cp "$top/cmd/dist/ebpfrec-send.timer" "$tmp/units"
@@ -73,7 +75,8 @@ done
 undo+=('for g in "${groups[@]}"; do find "$g" -depth -type d -exec rmdir {} \;; done')
 (
 	for g in "${groups[@]}"; do echo 0 >"$g/cgroup.procs"; done
-	exec unshare -p -f -m -u -i -C --mount-proc --kill-child "$here/boot_systemd.bash" "$tmp/units" "$tmp/default" "$EBPFREC"
+	exec unshare -p -f -m -u -i -C --mount-proc --kill-child "$here/boot_systemd.bash" "$tmp/units" "$tmp/default" \
+		"$EBPFREC"
 ) >"$tmp/boot.log" 2>&1 </dev/null &
 unshared=$!
 disown $unshared	# it ends with systemd, which the line below kills
@@ -98,7 +101,8 @@ while IFS= read -r line <&3; do
 	inside env "PATH=/run/bin:$PATH" sh -c "$line" >"$tmp/said" 2>&1
 	check "the page: $line" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/said")"
 	# shellcheck disable=SC2034
-	[[ $line != *--now\ ebpfrec* ]] || wait_for "a block" 10 "inside /run/bin/ebpfrec report -i /var/lib/ebpfrec/trace totals >'$tmp/said' 2>&1 && grep -q EVENTS '$tmp/said'"
+	[[ $line != *--now\ ebpfrec* ]] || wait_for "a block" 10 \
+		"inside /run/bin/ebpfrec report -i /var/lib/ebpfrec/trace totals >'$tmp/said' 2>&1 && grep -q EVENTS '$tmp/said'"
 done 3<"$tmp/page"
 check "the pages have their commands" "[ \$(wc -l <'$tmp/page') -ge 13 ]" "$(cat "$tmp/page")"
 
@@ -107,22 +111,32 @@ check "the pages have their commands" "[ \$(wc -l <'$tmp/page') -ge 13 ]" "$(cat
 check "service: is ready" " [ \"\$(state ActiveState)\" = active ]" "$(inside systemctl status ebpfrec.service 2>&1)"
 pid=$(state MainPID)
 inside cat "/proc/$pid/status" >"$tmp/status"
-check "service: its user is not root" "[ \"\$(awk '/^Uid:/ { print (\$2 > 0) }' '$tmp/status')\" = 1 ]" "$(grep Uid "$tmp/status")"
-check "service: the thread that writes has no capability" "grep -q 'CapEff:.0000000000000000' '$tmp/status' && grep -q 'NoNewPrivs:.1' '$tmp/status'" "$(grep -E 'Cap|NoNew' "$tmp/status")"
+check "service: its user is not root" "[ \"\$(awk '/^Uid:/ { print (\$2 > 0) }' '$tmp/status')\" = 1 ]" \
+	"$(grep Uid "$tmp/status")"
+check "service: the thread that writes has no capability" \
+	"grep -q 'CapEff:.0000000000000000' '$tmp/status' && grep -q 'NoNewPrivs:.1' '$tmp/status'" \
+	"$(grep -E 'Cap|NoNew' "$tmp/status")"
 wait_for "its state" 10 "[[ \"\$(state StatusText)\" = recording*events* ]]"
-check "service: systemctl status says what it records" "[[ \"\$(state StatusText)\" = recording*events* ]]" "$(state StatusText)"
+check "service: systemctl status says what it records" "[[ \"\$(state StatusText)\" = recording*events* ]]" \
+	"$(state StatusText)"
 
 trace=/var/lib/ebpfrec/trace
 # of this pid namespace, too, something cannot be told
 inside /run/bin/ebpfrec record -q -d 0.2 -a -o /var/lib/plain 2>/dev/null
 for t in /var/lib/plain $trace; do inside grep -E '^(sources|lacks)=' $t/manifest; done | sort | uniq -u >"$tmp/lacks"
-check "service: the sandbox takes nothing from the recording" "inside grep -q ^sources= $trace/manifest && [ ! -s '$tmp/lacks' ]" "$(cat "$tmp/lacks")"
+check "service: the sandbox takes nothing from the recording" \
+	"inside grep -q ^sources= $trace/manifest && [ ! -s '$tmp/lacks' ]" "$(cat "$tmp/lacks")"
 inside systemctl restart ebpfrec-metrics.service
-check "metrics: its unit may not change the trace" "[ $? -eq 0 ]" "$(inside journalctl -u ebpfrec-metrics -o cat 2>&1 | tail -n 5)"
-if "$EBPFREC" metrics --list >/dev/null && [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) != *microhttpd* ]]; then
-	scrape() { python3 -c 'import urllib.request as u; print(u.urlopen("http://127.0.0.1:19435/metrics", timeout=10).read().decode())' >"$tmp/scraped" 2>&1; }
+check "metrics: its unit may not change the trace" "[ $? -eq 0 ]" \
+	"$(inside journalctl -u ebpfrec-metrics -o cat 2>&1 | tail -n 5)"
+if "$EBPFREC" metrics --list >/dev/null && [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) != *microhttpd* \
+	]]; then
+	scrape() { python3 -c \
+		'import urllib.request as u; print(u.urlopen("http://127.0.0.1:19435/metrics", timeout=10).read().decode())' \
+		>"$tmp/scraped" 2>&1; }
 	wait_for "metrics" 20 "scrape && grep -q '^ebpfrec_cpu_seconds_total' '$tmp/scraped'"
-	check "metrics: its unit reads the trace while it is recorded" "[ $? -eq 0 ]" "$(tail -n 2 "$tmp/scraped") $(inside journalctl -u ebpfrec-metrics -o cat 2>&1 | tail -n 5)"
+	check "metrics: its unit reads the trace while it is recorded" "[ $? -eq 0 ]" \
+		"$(tail -n 2 "$tmp/scraped") $(inside journalctl -u ebpfrec-metrics -o cat 2>&1 | tail -n 5)"
 fi
 
 # again CONDITION: a new recorder is ready
@@ -149,14 +163,17 @@ inside mv $trace $trace.moved
 sleep 1
 inside systemctl restart ebpfrec.service
 whole $trace.moved
-check "restart: a trace that was moved meanwhile is whole" "[ $? -eq 0 ] && inside /run/bin/ebpfrec info -i $trace.moved | grep -q 'state *finished'" "$(cat "$tmp/check"; inside /run/bin/ebpfrec info -i $trace.moved | head)"
+check "restart: a trace that was moved meanwhile is whole" \
+	"[ $? -eq 0 ] && inside /run/bin/ebpfrec info -i $trace.moved | grep -q 'state *finished'" \
+	"$(cat "$tmp/check"; inside /run/bin/ebpfrec info -i $trace.moved | head)"
 
 # ---- a full disk ----
 
 pid=$(state MainPID)
 inside dd if=/dev/zero of=/var/lib/full bs=64k status=none 2>/dev/null
 wait_for "the end" 30 "[ \"\$(state ActiveState)\" = failed ]"
-check "full disk: recording has failed, and is not tried again" "[ $? -eq 0 ] && [ \"\$(state ExecMainStatus)\" = 125 ]" "$(inside systemctl status ebpfrec.service 2>&1)"
+check "full disk: recording has failed, and is not tried again" \
+	"[ $? -eq 0 ] && [ \"\$(state ExecMainStatus)\" = 125 ]" "$(inside systemctl status ebpfrec.service 2>&1)"
 whole $trace
 check "full disk: the trace is whole" "[ $? -eq 0 ]" "$(cat "$tmp/check")"
 inside rm /var/lib/full
@@ -164,9 +181,11 @@ inside systemctl reset-failed ebpfrec.service
 inside systemctl start ebpfrec.service
 check "full disk: starts again when there is room" "[ $? -eq 0 ]" "$(inside systemctl status ebpfrec.service 2>&1)"
 inside systemctl stop ebpfrec.service
-check "stop: ends well" "[ \"\$(state Result)\" = success ] && [ \"\$(state ExecMainStatus)\" = 0 ]" "$(inside systemctl status ebpfrec.service 2>&1)"
+check "stop: ends well" "[ \"\$(state Result)\" = success ] && [ \"\$(state ExecMainStatus)\" = 0 ]" \
+	"$(inside systemctl status ebpfrec.service 2>&1)"
 inside journalctl -u ebpfrec.service _COMM=ebpfrec -o cat >"$tmp/journal" 2>&1
-check "journal: whole lines of the recorder, and no line of progress" "grep -q '^ebpfrec: $trace: .* events' '$tmp/journal' && ! grep -v '^ebpfrec: ' '$tmp/journal'" "$(cat "$tmp/journal")"
+check "journal: whole lines of the recorder, and no line of progress" \
+	"grep -q '^ebpfrec: $trace: .* events' '$tmp/journal' && ! grep -v '^ebpfrec: ' '$tmp/journal'" "$(cat "$tmp/journal")"
 
 # ---- what the timer sends ----
 
@@ -196,12 +215,17 @@ os.rename(sys.argv[1] + "/port.new", sys.argv[1] + "/port")
 server.serve_forever()
 EOF_PY
 wait_for "a server" 30 "[ -e '$tmp/port' ]"
-sed -n 's/\\-/-/g; s,store:8123,127.0.0.1:'"$(cat "$tmp/port")"',; /^SEND_URL=/p' "$top/cmd/ebpfrec-fleet.7" >>"$tmp/default/ebpfrec"
-sed -n '/^\.SH EVENTS OF/,$ { s/\\-/-/g; s/^sudo //; /^\(systemctl\|journalctl\) /p; }' "$top/cmd/ebpfrec-fleet.7" >"$tmp/page"
+sed -n 's/\\-/-/g; s,store:8123,127.0.0.1:'"$(cat "$tmp/port")"',; /^SEND_URL=/p' "$top/cmd/ebpfrec-fleet.7" \
+	>>"$tmp/default/ebpfrec"
+sed -n '/^\.SH EVENTS OF/,$ { s/\\-/-/g; s/^sudo //; /^\(systemctl\|journalctl\) /p; }' "$top/cmd/ebpfrec-fleet.7" \
+	>"$tmp/page"
 while IFS= read -r line <&3; do
 	inside env "PATH=/run/bin:$PATH" sh -c "$line" >"$tmp/said" 2>&1
 	check "the page: $line" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/said")"
 done 3<"$tmp/page"
-check "timer: will run the service" "[ \"\$(state ActiveState ebpfrec-send.timer)\" = active ] && [ \"\$(state Unit ebpfrec-send.timer)\" = ebpfrec-send.service ]" "$(inside systemctl status ebpfrec-send.timer 2>&1)"
+check "timer: will run the service" "[ \"\$(state ActiveState ebpfrec-send.timer)\" = active ] &&
+	[ \"\$(state Unit ebpfrec-send.timer)\" = ebpfrec-send.service ]" "$(inside systemctl status ebpfrec-send.timer 2>&1)"
 inside systemctl start ebpfrec-send.service
-check "send: its unit reads the traces, may not change them, and sends" "[ $? -eq 0 ] && zcat '$tmp/posted.gz' | EBPFREC='$EBPFREC' python3 '$here/landing.py' - comm_bins | grep -q ',ebpfrec,'" "$(inside journalctl -u ebpfrec-send -o cat 2>&1 | tail -n 5) $(ls -l "$tmp/posted.gz" 2>&1)"
+check "send: its unit reads the traces, may not change them, and sends" \
+	"[ $? -eq 0 ] && zcat '$tmp/posted.gz' | EBPFREC='$EBPFREC' python3 '$here/landing.py' - comm_bins |
+	grep -q ',ebpfrec,'" "$(inside journalctl -u ebpfrec-send -o cat 2>&1 | tail -n 5) $(ls -l "$tmp/posted.gz" 2>&1)"

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A trace for a bug report, from end to end: record a mixed workload, cut a window, bundle it with pseudonyms below a size,
-# and every view of the bundle has the numbers of the original's window, with one pseudonym for each name. Two recordings of
-# the workload, the second with 10 % of a CPU burnt in one process more: diff points at it and at nothing else.
+# A trace for a bug report, from end to end: record a mixed workload, cut a window, bundle it with pseudonyms below a
+# size, and every view of the bundle has the numbers of the original's window, with one pseudonym for each name. Two
+# recordings of the workload, the second with 10 % of a CPU burnt in one process more: diff points at it and at nothing
+# else.
 #
 # Whether a figure has changed is the kernel's word (what wait4() tells of each process), not a quiet machine's: what
 # another load makes of a process's CPU time is a change, and diff may say so when the kernel does.
@@ -12,7 +13,8 @@
 seconds=${SHARE_SECONDS:-5}
 export seconds
 
-# run.py WORKER-PERCENT TRUTH: the workload; CPU time and blocks read and written of each role, as the kernel has them, to TRUTH
+# run.py WORKER-PERCENT TRUTH: the workload; CPU time and blocks read and written of each role, as the kernel has them,
+# to TRUTH
 cat >"$tmp/run.py" <<'EOF_PY'
 import json
 import os
@@ -84,11 +86,14 @@ usage = resource.getrusage(resource.RUSAGE_SELF)
 roles["python3"] = int((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_inblock + usage.ru_oublock
 json.dump(roles, open(truth, "w"))
 EOF_PY
-# The recorder has the workload's weight: without that it starves beside it for a tenth of a second, and loses events. So it does
-# beside another load, for longer than the default rings hold: what a loss does to a part of a trace is no matter of this test.
+# The recorder has the workload's weight: without that it starves beside it for a tenth of a second, and loses events.
+# So it does beside another load, for longer than the default rings hold: what a loss does to a part of a trace is no
+# matter of this test.
 for run in before:5 after:15; do
-	"${undisturbed[@]}" "$EBPFREC" record --ring-size 64MiB -o "$tmp/${run%:*}" -e sched,alloc,block,sched.irq --stacks 256KiB --profile -- \
-		python3 "$tmp/run.py" "${run#*:}" "$tmp/${run%:*}.truth" >"$tmp/${run%:*}.err" 2>&1 </dev/null || { not_ok "recording ${run%:*}" "$(cat "$tmp/${run%:*}.err")"; exit 1; }
+	"${undisturbed[@]}" "$EBPFREC" record --ring-size 64MiB -o "$tmp/${run%:*}" -e sched,alloc,block,sched.irq --stacks \
+		256KiB --profile -- \
+		python3 "$tmp/run.py" "${run#*:}" "$tmp/${run%:*}.truth" >"$tmp/${run%:*}.err" 2>&1 </dev/null ||
+			{ not_ok "recording ${run%:*}" "$(cat "$tmp/${run%:*}.err")"; exit 1; }
 	! grep 'costs more than it should' "$tmp/${run%:*}.err" || not_ok "recording ${run%:*}" "its programs were refused"
 done
 

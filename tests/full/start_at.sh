@@ -10,12 +10,15 @@ waiting=$!
 wait_for "it waits" 30 "grep -q 'recording begins at' '$tmp/never.err'"
 kill -INT $waiting
 wait $waiting
-check "start-at: a signal before ends it, and leaves no trace" "[ $? -eq 125 ] && [ ! -e '$tmp/never' ] && grep -q 'nothing was kept' '$tmp/never.err'" "$(cat "$tmp/never.err"; ls "$tmp")"
+check "start-at: a signal before ends it, and leaves no trace" \
+	"[ $? -eq 125 ] && [ ! -e '$tmp/never' ] && grep -q 'nothing was kept' '$tmp/never.err'" \
+	"$(cat "$tmp/never.err"; ls "$tmp")"
 
 at=$(($(date +%s) + 5))
 snap_at=$((at + 1))
 for host in a b; do
-	"$EBPFREC" record --start-at @$at -e sched -o "$tmp/$host" -- sh -c 'date +%s%N; sleep 4' >"$tmp/$host.out" 2>"$tmp/$host.err" </dev/null &
+	"$EBPFREC" record --start-at @$at -e sched -o "$tmp/$host" -- sh -c 'date +%s%N; sleep 4' >"$tmp/$host.out" \
+		2>"$tmp/$host.err" </dev/null &
 done
 wait_for "the trace" 10 "[ -e '$tmp/a' ]"
 "$EBPFREC" snapshot -i "$tmp/a" --at @$snap_at -o "$tmp/snap" 2>"$tmp/snap.err"

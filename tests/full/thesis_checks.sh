@@ -18,7 +18,8 @@ recorded cpu -e sched -- "${undisturbed[@]}" stress -q -c 1 -t 2
 # shellcheck disable=SC2016
 recorded memory -e alloc.rss,task -- sh -c '
 	stress -q -m 1 --vm-bytes 512M --vm-keep -t 100 & i=0
-	until cat $(pgrep -P $! | sed "s,.*,/proc/&/status,") 2>/dev/null | awk "\$1 == \"VmRSS:\" && \$2 >= 512 * 1024 { full = 1 } END { exit !full }"; do
+	until cat $(pgrep -P $! | sed "s,.*,/proc/&/status,") 2>/dev/null |
+		awk "\$1 == \"VmRSS:\" && \$2 >= 512 * 1024 { full = 1 } END { exit !full }"; do
 		sleep 0.2; i=$((i + 1)); [ $i -lt 300 ] || break
 	done
 	kill $!; wait'
@@ -37,7 +38,8 @@ else
 		local start last
 
 		awk -F= '{ at[$1] = $2 } END { ms = (at["iostat_end"] - at["iostat_begin"]) / 1000000; if (ms > 6120) print "iostat took " ms " ms" }' "$tmp/$1.out"
-		start=$("$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT mono_ns - ts_ns FROM clocks LIMIT 1" | tail -n 1 | tr -d '\r')
+		start=$("$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT mono_ns - ts_ns FROM clocks LIMIT 1" | tail -n 1 |
+			tr -d '\r')
 		last=$("$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT max(end_ns) FROM block_requests WHERE device_name(dev) = '$loop_name' AND op = 'write'" | tail -n 1 | tr -d '\r')
 		[ $((start + ${last:-0})) -le "$(kv "$tmp/$1.out" iostat_end)" ] || echo "the last write came after iostat's interval"
 	}

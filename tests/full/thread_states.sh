@@ -6,8 +6,9 @@
 # length or a clock tick (10 ms at most), and the columns add up to the part exactly.
 #
 # Truth: the thread's own clocks before and after each part, and what /proc/thread-self/schedstat says it waited. What
-# ran elsewhere on the machine may preempt the thread in every part, so waiting for a CPU is taken from there. Where perf
-# is installed, `perf sched timehist --state` records the same workload at the same time, and its sums must be ours.
+# ran elsewhere on the machine may preempt the thread in every part, so waiting for a CPU is taken from there. Where
+# perf is installed, `perf sched timehist --state` records the same workload at the same time, and its sums must be
+# ours.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 device=- limit=

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-action_steps.py ACTION.YML DIR NAME=VALUE...: runs the steps of a composite action of GitHub as its runner does, in order,
-each with the environment that the step names, until one fails; a step of always() runs all the same.
+action_steps.py ACTION.YML DIR NAME=VALUE...: runs the steps of a composite action of GitHub as its runner does, in
+order, each with the environment that the step names, until one fails; a step of always() runs all the same.
 
 DIR is the runner's: DIR/temp, the step summary DIR/summary, and DIR/artifact, where upload-artifact puts what it gets.
 DIR/bin comes first in PATH. NAME=VALUE are inputs. What this does not know of (an expression, another action) fails.
@@ -44,11 +44,13 @@ def runs(condition, failed):
 
 
 def run_shell(step):
-    env = {"PATH": DIR + "/bin:" + os.environ["PATH"], "HOME": "/root", "GITHUB_ACTION_PATH": os.path.dirname(os.path.abspath(ACTION)),
-           "GITHUB_REPOSITORY": "owner/name", "GITHUB_WORKFLOW": "ci", "GITHUB_STEP_SUMMARY": DIR + "/summary", "RUNNER_TEMP": DIR + "/temp"}
+    env = {"PATH": DIR + "/bin:" + os.environ["PATH"], "HOME": "/root",
+           "GITHUB_ACTION_PATH": os.path.dirname(os.path.abspath(ACTION)), "GITHUB_REPOSITORY": "owner/name",
+           "GITHUB_WORKFLOW": "ci", "GITHUB_STEP_SUMMARY": DIR + "/summary", "RUNNER_TEMP": DIR + "/temp"}
     env.update((name, expand(value)) for name, value in step.get("env", {}).items())
     assert step["shell"] == "bash", step["shell"]
-    return subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", expand(step["run"])], env=env, check=False).returncode
+    return subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", expand(step["run"])], env=env,
+                          check=False).returncode
 
 
 def upload(step):

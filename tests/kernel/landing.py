@@ -16,7 +16,8 @@ EBPFREC = os.environ.get("EBPFREC", "ebpfrec")
 
 def columns():
     """{table: [(column, is it a text on its way)]}, as the statements for a server declare them"""
-    schema = subprocess.run([EBPFREC, "export", "--to", "clickhouse", "--schema"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    schema = subprocess.run([EBPFREC, "export", "--to", "clickhouse", "--schema"], stdout=subprocess.PIPE, check=True,
+                            text=True).stdout
     return {table: [(c, t != "Nullable(Int64)") for c, t in re.findall(r"`(\w+)` ([\w()]+)", of)]
             for table, of in re.findall(r"TABLE IF NOT EXISTS (\w+)_here \((.*)\) ENGINE", schema)}
 
@@ -62,7 +63,8 @@ def rows(data):
 
 
 if __name__ == "__main__":
-    wanted = [r for t, r in rows((sys.stdin.buffer if sys.argv[1] == "-" else open(sys.argv[1], "rb")).read()) if t == sys.argv[2]]
+    wanted = [r for t, r in rows((sys.stdin.buffer if sys.argv[1] == "-" else open(sys.argv[1], "rb")).read())
+              if t == sys.argv[2]]
     out = csv.writer(sys.stdout, lineterminator="\n")
     front = ("host", "trace_id", "load", "nr")
     for i, r in enumerate(wanted):

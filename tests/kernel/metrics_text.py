@@ -63,7 +63,8 @@ def expected(t, by="comm"):
     for r in t.report("states", "--by", by):
         for column, ns in r.items():
             if column.endswith("_ns") and column not in ("t_ns", "dur_ns", "life_ns") and isinstance(ns, int):
-                want["ebpfrec_thread_state_seconds_total", tuple(sorted((*safe(r, [by]), ("state", column[:-3]))))] = ns / 1e9
+                want["ebpfrec_thread_state_seconds_total", tuple(sorted((*safe(r, [by]), ("state",
+                    column[:-3]))))] = ns / 1e9
     for r in t.report("sched", "--by", by):
         want["ebpfrec_cpu_wait_peak_seconds", safe(r, [by])] = r["wait_max_ns"] / 1e9
     for r in t.report("memory", "--by", by):
@@ -83,7 +84,8 @@ def expected(t, by="comm"):
     for labels, rows in steps.items():
         for k in range(12, 36):
             le = ("le", "%.9f" % ((2 ** k - 1) / 1e9) if k < 35 else "+Inf")
-            want["ebpfrec_request_seconds_bucket", tuple(sorted((*labels, le)))] = sum(n for high, n in rows if k == 35 or high <= 2 ** k)
+            want["ebpfrec_request_seconds_bucket", tuple(sorted((*labels, le)))] = sum(n for high, n in rows if k == 35
+                or high <= 2 ** k)
     for r in t.report("spikes", "--spike-min", "16MiB") if by == "comm" else ():
         if r["source"] == "rss":
             key = "ebpfrec_burst_peak_bytes", safe(r, ["comm"])
@@ -103,4 +105,5 @@ def compare(got, want, by="comm"):
         merged[name, labels] = max(before, v) if "_peak_" in name else before + v
     bad = ["%s%s: %s, report %s" % (*k, got.get(k), v) for k, v in merged.items() if abs(got.get(k, -1) - v) > 1e-9]
     known = {name for name, labels in want}
-    return bad + ["%s%s: %s, not in a report" % (*k, v) for k, v in got.items() if k[0] in known and k not in merged and v]
+    return bad + ["%s%s: %s, not in a report" % (*k, v) for k, v in got.items() if k[0] in known and k not in merged
+                  and v]

@@ -14,7 +14,8 @@ recorded pointers -e sched --profile=$HZ --unwind fp -- "$WORK/profile_bare" 2
 recorded deep -e sched --profile=$HZ -- "$WORK/profile_bare" 2 40000
 recorded none -e sched -- true
 recorded only -e sched --only --profile=$HZ -- "$WORK/profile" 2
-"$EBPFREC" redact -i "$tmp/burn" -o "$tmp/gone" 2>"$tmp/gone.err" && "$EBPFREC" cut -i "$tmp/burn" -o "$tmp/part" --from 0s 2>"$tmp/part.err" &&
+"$EBPFREC" redact -i "$tmp/burn" -o "$tmp/gone" 2>"$tmp/gone.err" &&
+	"$EBPFREC" cut -i "$tmp/burn" -o "$tmp/part" --from 0s 2>"$tmp/part.err" &&
 	"$EBPFREC" cut -i "$tmp/burn" -o "$tmp/one" --pid "$(kv "$tmp/burn.out" pid)" 2>>"$tmp/part.err"
 check "profile: redact and cut take it" "[ $? -eq 0 ]" "$(cat "$tmp/gone.err" "$tmp/part.err")"
 for bad in 0 10001 x; do

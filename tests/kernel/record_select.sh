@@ -19,10 +19,13 @@ loaded_with()
 }
 
 sched=$(loaded_with sched)
-check "-e sched: loads scheduler and identity programs" "[[ '$sched' == *sched_switch* && '$sched' == *exec* ]]" "$sched"
-check "-e sched: loads no allocation or block program" "! [[ '$sched' =~ kmalloc|kfree|cache|page|rss|rq_|io_ ]]" "$sched"
+check "-e sched: loads scheduler and identity programs" "[[ '$sched' == *sched_switch* && '$sched' == *exec* ]]" \
+	"$sched"
+check "-e sched: loads no allocation or block program" "! [[ '$sched' =~ kmalloc|kfree|cache|page|rss|rq_|io_ ]]" \
+	"$sched"
 switch=$(loaded_with sched.switch)
-check "-e sched.switch: no wake-up program" "[[ '$switch' == *switch* ]] && ! [[ '$switch' =~ waking|wakeup ]]" "$switch"
+check "-e sched.switch: no wake-up program" "[[ '$switch' == *switch* ]] && ! [[ '$switch' =~ waking|wakeup ]]" \
+	"$switch"
 rss=$(loaded_with alloc.rss,block)
 check "-e alloc.rss,block: loads these" "[[ '$rss' == *rss* && '$rss' == *rq_issue* ]]" "$rss"
 check "-e alloc.rss,block: and not others" "! [[ '$rss' =~ kmalloc|kfree|cache_|page_|sched_switch ]]" "$rss"
@@ -38,7 +41,8 @@ check "-e list: names every source" "[ -z '${missing:-}' ]" "without${missing:-}
 
 recorded rss -e alloc.rss -- sh -c "'$WORK/busy_threads' one 300"
 recorded sched -e sched -- sleep 0.1
-"$EBPFREC" cut -i "$tmp/sched" -e sched.wakeup -o "$tmp/left" 2>"$tmp/left.err" || not_ok "-e: cut" "$(cat "$tmp/left.err")"
+"$EBPFREC" cut -i "$tmp/sched" -e sched.wakeup -o "$tmp/left" 2>"$tmp/left.err" ||
+	not_ok "-e: cut" "$(cat "$tmp/left.err")"
 checker <<'EOF_PY'
 from trace_query import *
 tmp = os.environ["tmp"]
@@ -73,7 +77,8 @@ EOF_PY
 
 "$WORK/busy_threads" one 200000 >/dev/null &
 outsider=$!
-recorded only --only -- sh -c "'$WORK/busy_threads' one 700; '$WORK/touch_memory' 50 50 100 50 >/dev/null; '$WORK/direct_io' '$tmp/file' write 20 65536"
+recorded only --only -- sh -c \
+	"'$WORK/busy_threads' one 700; '$WORK/touch_memory' 50 50 100 50 >/dev/null; '$WORK/direct_io' '$tmp/file' write 20 65536"
 recorded all -- sh -c "'$WORK/busy_threads' one 300"
 kill $outsider
 wait $outsider 2>/dev/null
@@ -133,7 +138,8 @@ victim=$!
 other=$!
 recorded pid -p $victim -e sched -d 600ms
 record nopid -p 4999999 -e sched -d 100ms
-check "-p: an unknown pid is named" "[ $? -ne 0 ] && grep -q 4999999 '$tmp/nopid.err' && [ ! -e '$tmp/nopid' ]" "$(cat "$tmp/nopid.err")"
+check "-p: an unknown pid is named" "[ $? -ne 0 ] && grep -q 4999999 '$tmp/nopid.err' && [ ! -e '$tmp/nopid' ]" \
+	"$(cat "$tmp/nopid.err")"
 cgroot=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts)
 have_cgroup=0
 if [ -n "$cgroot" ] && mkdir "$cgroot/ebpfrec-test-$$" 2>/dev/null; then

@@ -55,8 +55,8 @@ parts = set()
 for s in strings:
     parts.update({s} | set(re.split(r"[\s/]+", s)) | set(re.split(r"[\s/=.,:;'\"-]+", s)))
 may_stay = "\n".join(stays)
-# such letters may come out of any pseudonym
-# Headings and names of members are not names; nor are numbers, or those of devices, which kernel threads have in theirs.
+# such letters may come out of any pseudonym Headings and names of members are not names; nor are numbers, or those of
+# devices, which kernel threads have in theirs.
 may_stay += open(os.environ["EBPFREC"], "rb").read().decode("latin-1") + "chunk-000000.ebr"
 # Two values taking turns are common in packed columns: a part needs more than that to be told from them.
 # nor do addresses of this machine itself, and ports, tell anything

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # --lines: calls at known lines of source code, in functions with names of C, C++ and Rust; in a program with debugging
-# information, with it in a file beside, without it, and changed since. Only files with the recorded build id have lines.
+# information, with it in a file beside, without it, and changed since. Only files with the recorded build id have
+# lines.
 . "$(dirname "$0")/harness.bash"
 
 mkdir -p "$tmp/src" "$tmp/elsewhere"
@@ -44,7 +45,8 @@ int main(void)
 EOF_C
 read -ra cc <<<"${CC:-cc}"
 build=("${cc[@]}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id)
-(cd "$tmp/src" && "${build[@]}" -g -o ../with lines.c && "${build[@]}" -o ../without lines.c && "${build[@]}" -g -DOTHER -o ../changed lines.c) ||
+(cd "$tmp/src" && "${build[@]}" -g -o ../with lines.c && "${build[@]}" -o ../without lines.c &&
+	"${build[@]}" -g -DOTHER -o ../changed lines.c) ||
 	{ not_ok "lines: the program is built" "$CC"; exit 1; }
 objcopy --only-keep-debug "$tmp/with" "$tmp/beside.debug"
 strip -o "$tmp/beside" "$tmp/with"
@@ -52,7 +54,8 @@ objcopy --add-gnu-debuglink="$tmp/beside.debug" "$tmp/beside"
 for p in moved gone1 gone2 gone3 gone4 gone5 gone6; do
 	cp "$tmp/with" "$tmp/$p"
 done
-recorded all --only -e alloc.heap,task --stacks 1/1 -- sh -c 'for p in with beside without changed moved gone1 gone2 gone3 gone4 gone5 gone6; do "$1/$p"; done' sh "$tmp"
+recorded all --only -e alloc.heap,task --stacks 1/1 -- sh -c \
+	'for p in with beside without changed moved gone1 gone2 gone3 gone4 gone5 gone6; do "$1/$p"; done' sh "$tmp"
 "$EBPFREC" redact -i "$tmp/all" -o "$tmp/gone" 2>"$tmp/gone.err" || not_ok "lines: redact" "$(cat "$tmp/gone.err")"
 
 # from here on, changed is another program, moved is to be found below a directory, and the others are gone
@@ -62,14 +65,16 @@ mkdir -p "$tmp/elsewhere$tmp" && mv "$tmp/moved" "$tmp/elsewhere$tmp/"
 
 frames()
 {
-	"$EBPFREC" report -i "$tmp/all" stacks --comm "$1" --format folded "${@:2}" 2>"$tmp/err" | sed -n 's/^.*;\(main[ ;].* \)4321$/\1/p'
+	"$EBPFREC" report -i "$tmp/all" stacks --comm "$1" --format folded "${@:2}" 2>"$tmp/err" |
+		sed -n 's/^.*;\(main[ ;].* \)4321$/\1/p'
 }
 if ! "$EBPFREC" report -i "$tmp/all" stacks --lines >/dev/null 2>"$tmp/err"; then
 	check "lines: a program that cannot says why" "grep -q 'built without libdw' '$tmp/err'" "$(cat "$tmp/err")"
 	exit
 fi
 "$EBPFREC" report -i "$tmp/all" cpu --lines >/dev/null 2>"$tmp/err"
-check "lines: only views of code take the option" "[ $? -eq 2 ] && grep -q 'leaks.*not for .cpu' '$tmp/err'" "$(cat "$tmp/err")"
+check "lines: only views of code take the option" "[ $? -eq 2 ] && grep -q 'leaks.*not for .cpu' '$tmp/err'" \
+	"$(cat "$tmp/err")"
 names='main;tree::Maker::make<int>;tree::leaf::shade;tree::leaf::grow;plain_leaf '
 if "$EBPFREC" --version | grep -q 'libiberty (without)'; then
 	names='main;_ZN4tree5Maker4makeIiEEvT_;_ZN4tree4leaf5shade17h0123456789abcdefE;_RNvNtC4tree4leaf4grow;plain_leaf '
@@ -77,7 +82,8 @@ fi
 got=$(frames with)
 check "lines: names are demangled, and there are none unless asked for" "[ '$got' = '$names' ]" "$got"
 # inlined code is where it was written
-lines=$(IFS=';' && set -- folder/maker.cpp:403 folder/maker.cpp:400 folder/leaf.c:302 folder/leaf.c:203 folder/inlined.h:77 &&
+lines=$(IFS=';' &&
+	set -- folder/maker.cpp:403 folder/maker.cpp:400 folder/leaf.c:302 folder/leaf.c:203 folder/inlined.h:77 &&
 	for name in ${names% }; do printf '%s (%s);' "$name" "$1"; shift; done)
 lines="${lines%;} "
 for p in with beside; do
@@ -86,26 +92,38 @@ for p in with beside; do
 	check "lines: no note where nothing is missing ($p)" "! grep '$tmp/$p' '$tmp/err'" "$(cat "$tmp/err")"
 done
 got=$(frames changed --lines)
-check "lines: none of a changed file" "[ '$got' = '$names' ] && grep -q '$tmp/changed: another file is there' '$tmp/err'" "$got / $(cat "$tmp/err")"
+check "lines: none of a changed file" "[ '$got' = '$names' ] &&
+	grep -q '$tmp/changed: another file is there' '$tmp/err'" "$got / $(cat "$tmp/err")"
 got=$(frames moved --lines)
-check "lines: none of a file that is not there" "[ '$got' = '$names' ] && grep -q '$tmp/moved: the file is not there' '$tmp/err'" "$got / $(cat "$tmp/err")"
+check "lines: none of a file that is not there" "[ '$got' = '$names' ] &&
+	grep -q '$tmp/moved: the file is not there' '$tmp/err'" "$got / $(cat "$tmp/err")"
 got=$(frames moved --lines="$tmp/elsewhere")
 check "lines: of a file below a directory" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
 got=$(frames without --lines)
-check "lines: none without debugging information" "[ '$got' = '$names' ] && grep -q '$tmp/without: no debugging information' '$tmp/err'" "$got / $(cat "$tmp/err")"
+check "lines: none without debugging information" "[ '$got' = '$names' ] &&
+	grep -q '$tmp/without: no debugging information' '$tmp/err'" "$got / $(cat "$tmp/err")"
 "$EBPFREC" report -i "$tmp/all" stacks --lines --format folded >"$tmp/out" 2>"$tmp/err"
 for note in changed:another without:'no debugging' gone1:'the file is not' gone5:'the file is not'; do
-	check "lines: one answer says all reasons, ${note%:*}" "grep -q 'no lines of $tmp/${note%:*}: ${note#*:}' '$tmp/err'" "$(cat "$tmp/err")"
+	check "lines: one answer says all reasons, ${note%:*}" \
+		"grep -q 'no lines of $tmp/${note%:*}: ${note#*:}' '$tmp/err'" "$(cat "$tmp/err")"
 done
 check "lines: and five files of each, with the number of the others" \
-	"[ \$(grep -c 'the file is not there' '$tmp/err') -eq 6 ] && grep -q 'no lines of 2 more files: the file is not there' '$tmp/err' && ! grep -q '/gone6:' '$tmp/err'" "$(cat "$tmp/err")"
+	"[ \$(grep -c 'the file is not there' '$tmp/err') -eq 6 ] &&
+		grep -q 'no lines of 2 more files: the file is not there' '$tmp/err' &&
+		! grep -q '/gone6:' '$tmp/err'" "$(cat "$tmp/err")"
 
 got=$("$EBPFREC" report -i "$tmp/all" leaks --comm with --lines 2>"$tmp/err" | grep -A1 ' 4.22 KiB ')
-check "lines: a table has the name of the source file" "grep -q 'plain_leaf+0x.* \[with\] (inlined.h:77)' <<<'$got' && grep -q 'user: plain_leaf (inlined.h:77) < .* (leaf.c:203) < ' <<<'$got'" "$got"
-got=$("$EBPFREC" report -i "$tmp/all" stacks --comm with --lines --format pprof 2>"$tmp/err" | "$top/tests/cli/pprof_text.py" | grep ' 4321$')
-check "lines: pprof has path and line in their fields" "[[ '$got' == *';main at folder/maker.cpp:403;'*' at folder/leaf.c:203;plain_leaf at folder/inlined.h:77 1 4321' ]]" "$got"
+check "lines: a table has the name of the source file" \
+	"grep -q 'plain_leaf+0x.* \[with\] (inlined.h:77)' <<<'$got' &&
+	grep -q 'user: plain_leaf (inlined.h:77) < .* (leaf.c:203) < ' <<<'$got'" "$got"
+got=$("$EBPFREC" report -i "$tmp/all" stacks --comm with --lines --format pprof 2>"$tmp/err" |
+	"$top/tests/cli/pprof_text.py" | grep ' 4321$')
+check "lines: pprof has path and line in their fields" \
+	"[[ '$got' == *';main at folder/maker.cpp:403;'*' at folder/leaf.c:203;plain_leaf at folder/inlined.h:77 1 4321' ]]" \
+	"$got"
 got=$("$EBPFREC" sql -i "$tmp/all" --lines --format csv "SELECT user_symbol(upid, addr, from_ns) FROM user_sites WHERE symbol = 'plain_leaf' AND module = '$tmp/with'" 2>"$tmp/err")
 check "lines: sql has them" "[[ '$got' == *'plain_leaf+0x'*' [with] (inlined.h:77)' ]]" "$got / $(cat "$tmp/err")"
 got=$("$EBPFREC" report -i "$tmp/gone" stacks --lines --format folded 2>"$tmp/err")
 check "lines: none in a redacted trace" "[ -n '$got' ] && ! grep -E '\.(c|h|cpp):[0-9]' <<<'$got'" "$got"
-check "lines: a trace has no source paths" "! grep -raq 'inlined\.h' '$tmp/all' '$tmp/gone'" "$(grep -ral 'inlined\.h' "$tmp/all")"
+check "lines: a trace has no source paths" "! grep -raq 'inlined\.h' '$tmp/all' '$tmp/gone'" \
+	"$(grep -ral 'inlined\.h' "$tmp/all")"

@@ -54,7 +54,8 @@ def within(name, got, want, rel, unknown, more=0):
     """near(), but up to unknown may be missing (see Trace.unknown_ns()) and more may be on top"""
     allowed = want * rel
     check(name, got is not None and want - allowed - unknown <= got <= want + allowed + more,
-          "got %s, expected %s within %g, %d unknown (off by %s)" % (got, want, allowed, unknown, None if got is None else got - want))
+          "got %s, expected %s within %g, %d unknown (off by %s)" %
+          (got, want, allowed, unknown, None if got is None else got - want))
 
 
 def number(text):
@@ -72,7 +73,8 @@ NAMES = {"cgroup", "cmdline", "comm", "exe", "file", "host", "name", "owner", "p
 
 
 def rows_of(text):
-    return [{k: v if k in NAMES else number(v) for k, v in row.items()} for row in csv.DictReader(io.StringIO(text, newline=""), strict=True)]
+    return [{k: v if k in NAMES else number(v) for k, v in row.items()}
+            for row in csv.DictReader(io.StringIO(text, newline=""), strict=True)]
 
 
 def run(*args):
@@ -162,41 +164,53 @@ class Trace:
     def unjoined(self, from_ns, to_ns, tid=None):
         """how often in the window who leaves a CPU (or this thread) is not who came: after a loss, and after hidden tasks (see gaps())"""
         of = " AND EXISTS (SELECT 1 FROM threads t WHERE t.utid IN (s.utid, s.came) AND t.tid = %d)" % tid if tid else ""
-        return self.one("SELECT count(*) FROM (SELECT ts_ns, utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY ts_ns) AS came FROM switches) AS s"
-                        " WHERE s.utid <> s.came AND s.ts_ns >= %d AND s.ts_ns < %d%s" % (from_ns, to_ns, of))
+        return self.one("SELECT count(*) FROM (SELECT ts_ns, utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY "
+                        "ts_ns) AS came FROM switches) AS s" " WHERE s.utid <> s.came AND s.ts_ns >= %d AND s.ts_ns "
+                        "< %d%s" % (from_ns, to_ns, of))
 
     def unrepaired(self):
         """
-        Switches after a hidden task that leave a thread's time wrong: nobody knows since when the thread had the CPU, or it
-        came before the block. An idle CPU that came before the block counts, too: until then its time is the hidden task's.
+        Switches after a hidden task that leave a thread's time wrong: nobody knows since when the thread had the CPU,
+        or it
+        came before the block. An idle CPU that came before the block counts, too: until then its time is the hidden
+        task's.
         """
         return self.sql("SELECT ts_ns, cpu, utid, stay_ns, came_ns, from_ns FROM (SELECT ts_ns, cpu, utid, stay_ns,"
                         " lag(next_utid) OVER w AS came, lag(ts_ns) OVER w AS came_ns,"
                         " (SELECT max(from_ns) FROM blocks WHERE from_ns <= ts_ns) AS from_ns"
                         " FROM switches WINDOW w AS (PARTITION BY cpu ORDER BY ts_ns))"
-                        " WHERE utid <> came AND iif(stay_ns, ts_ns - stay_ns < from_ns, iif(utid, came_ns < ts_ns, came_ns < from_ns))")
+                        " WHERE utid <> came AND iif(stay_ns, ts_ns - stay_ns < from_ns, iif(utid, came_ns < ts_ns, "
+                        "came_ns < from_ns))")
 
     def woken_early(self, at_ns):
         """
-        pids of threads that were woken before they left a CPU, and at this instant wait for one: in a cut that begins here this
+        pids of threads that were woken before they left a CPU, and at this instant wait for one: in a cut that begins
+        here this
         wait begins here, too (schema/LIMITS.md).
         """
-        return {r["pid"] for r in self.sql(
-            "SELECT DISTINCT p.pid FROM (SELECT utid, max(ts_ns) AS left_ns, preempted FROM switches WHERE ts_ns < %d GROUP BY utid) s"
-            " JOIN (SELECT next_utid AS utid, min(ts_ns) AS back_ns FROM switches WHERE ts_ns >= %d GROUP BY next_utid) b ON b.utid = s.utid"
-            " JOIN threads h ON h.utid = s.utid JOIN processes p ON p.upid = h.upid WHERE NOT s.preempted"
-            " AND NOT EXISTS (SELECT 1 FROM wakeups w WHERE w.target_utid = s.utid AND w.ts_ns >= s.left_ns AND w.ts_ns < b.back_ns)"
-            " AND NOT EXISTS (SELECT 1 FROM switches i WHERE i.next_utid = s.utid AND i.ts_ns >= s.left_ns AND i.ts_ns < %d)" % (at_ns, at_ns, at_ns))}
+        return {r["pid"] for r in self.sql("SELECT DISTINCT p.pid FROM (SELECT utid, max(ts_ns) AS left_ns, "
+                                           "preempted FROM switches WHERE ts_ns < %d GROUP BY utid) s"
+                                           " JOIN (SELECT next_utid AS utid, min(ts_ns) AS back_ns FROM switches "
+                                           "WHERE ts_ns >= %d GROUP BY next_utid) b ON b.utid = s.utid"
+                                           " JOIN threads h ON h.utid = s.utid JOIN processes p ON p.upid = h.upid "
+                                           "WHERE NOT s.preempted" " AND NOT EXISTS (SELECT 1 FROM wakeups w WHERE "
+                                           "w.target_utid = s.utid AND w.ts_ns >= s.left_ns AND w.ts_ns < b.back_ns)"
+                                           " AND NOT EXISTS (SELECT 1 FROM switches i WHERE i.next_utid = s.utid AND "
+                                           "i.ts_ns >= s.left_ns AND i.ts_ns < %d)" % (at_ns, at_ns, at_ns))}
 
     def told_behind(self, at_ns):
         """
-        pids of threads off the CPUs at this instant of which only an event behind it tells that they had a CPU unseen since:
-        their time is unknown, but not in a cut that ends here (schema/LIMITS.md). Hidden tasks cause it; see unknown_ns().
+        pids of threads off the CPUs at this instant of which only an event behind it tells that they had a CPU unseen
+        since:
+        their time is unknown, but not in a cut that ends here (schema/LIMITS.md). Hidden tasks cause it; see
+        unknown_ns().
         """
-        return {r["pid"] for r in self.sql(
-            "SELECT DISTINCT p.pid FROM thread_states(%d, %d, 0, 'thread') s JOIN threads h ON h.utid = s.utid JOIN processes p ON p.upid = h.upid"
-            " WHERE s.unknown_ns > 0 AND h.utid NOT IN (%s) AND (EXISTS (SELECT 1 FROM wakeups w WHERE w.target_utid = h.utid AND w.ts_ns >= %d)"
-            " OR EXISTS (SELECT 1 FROM switches w WHERE w.utid = h.utid AND w.ts_ns >= %d))" % (at_ns - 1, at_ns, HIDDEN, at_ns, at_ns))}
+        return {r["pid"] for r in self.sql("SELECT DISTINCT p.pid FROM thread_states(%d, %d, 0, 'thread') s JOIN "
+                                           "threads h ON h.utid = s.utid JOIN processes p ON p.upid = h.upid"
+                                           " WHERE s.unknown_ns > 0 AND h.utid NOT IN (%s) AND (EXISTS (SELECT 1 "
+                                           "FROM wakeups w WHERE w.target_utid = h.utid AND w.ts_ns >= %d)"
+                                           " OR EXISTS (SELECT 1 FROM switches w WHERE w.utid = h.utid AND w.ts_ns "
+                                           ">= %d))" % (at_ns - 1, at_ns, HIDDEN, at_ns, at_ns))}
 
     def end_from(self, at_ns):
         """the first instant from at_ns on at which told_behind() is empty, looked for in a second; at_ns if there is none"""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-send_bins.py SEND_BINS PROGRAM GENERATOR: what ebpfrec-send.timer runs every minute, while a trace grows, a server refuses it or is
-away, and the recorder is started anew. A made trace of five minutes grows block by block, and this program pretends to record it, and to be
-the server. Prints "ok NAME", "not ok NAME: what it saw".
+send_bins.py SEND_BINS PROGRAM GENERATOR: what ebpfrec-send.timer runs every minute, while a trace grows, a server
+refuses it or is away, and the recorder is started anew. A made trace of five minutes grows block by block, and this
+program pretends to record it, and to be the server. Prints "ok NAME", "not ok NAME: what it saw".
 """
 import gzip
 import http.server
@@ -45,19 +45,23 @@ class Growing:
     """a trace as it is while it is recorded: the first blocks of the whole one"""
     def __init__(self, path, seed):
         self.path, self.whole = path, "%s-%d" % (tmp, seed)
-        subprocess.run([GENERATOR, "-n", "3000", "-r", "10", "-s", str(seed), self.whole], check=True, stdout=subprocess.DEVNULL)
+        subprocess.run([GENERATOR, "-n", "3000", "-r", "10", "-s", str(seed), self.whole], check=True,
+                       stdout=subprocess.DEVNULL)
         os.mkdir(path)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self.socket.bind(path + "/control")
         lines = open(self.whole + "/manifest").readlines()
         with open(path + "/manifest", "w") as f:
-            f.writelines(line.replace("finished", "recording") for line in lines if not line.startswith(("crc32c=", "span.")))
-        self.blocks = trace_query.Trace(self.whole).sql("SELECT to_ns, file, offset_bytes + bytes AS upto FROM blocks ORDER BY from_ns")
+            f.writelines(line.replace("finished", "recording") for line in lines
+                         if not line.startswith(("crc32c=", "span.")))
+        self.blocks = trace_query.Trace(self.whole).sql("SELECT to_ns, file, offset_bytes + bytes AS upto FROM "
+                                                        "blocks ORDER BY from_ns")
 
     def grow(self, seconds):
         for b in self.blocks:
             if b["to_ns"] <= seconds * 10**9:
-                with open("%s/%s" % (self.whole, b["file"]), "rb") as f, open("%s/%s" % (self.path, b["file"]), "ab") as to:
+                with open("%s/%s" % (self.whole, b["file"]), "rb") as f, open("%s/%s" % (self.path, b["file"]),
+                    "ab") as to:
                     f.seek(to.tell())
                     to.write(f.read(max(0, b["upto"] - to.tell())))
 
@@ -70,7 +74,8 @@ class Growing:
 def run(url=None):
     """its status, what it said, and the rows of bins that the server got: [(load, [row])]"""
     Server.paths, Server.bodies = [], []
-    p = subprocess.run([SEND_BINS, tmp + "/traces", tmp + "/outbox"], env={**os.environ, "SEND_URL": url or here}, stderr=subprocess.PIPE, text=True)
+    p = subprocess.run([SEND_BINS, tmp + "/traces", tmp + "/outbox"], env={**os.environ, "SEND_URL": url or here},
+                       stderr=subprocess.PIPE, text=True)
     loads = []
     for body in Server.bodies:
         rows = landing.rows(body)
@@ -95,7 +100,8 @@ here = "http://127.0.0.1:%d/?database=x" % server.server_port
 with tempfile.TemporaryDirectory() as tmp:
     for name in ("/traces", "/outbox"):
         os.mkdir(tmp + name)
-    p = subprocess.run([SEND_BINS, tmp + "/traces", tmp + "/outbox"], env={k: v for k, v in os.environ.items() if k != "SEND_URL"}, stderr=subprocess.PIPE, text=True)
+    p = subprocess.run([SEND_BINS, tmp + "/traces", tmp + "/outbox"],
+                       env={k: v for k, v in os.environ.items() if k != "SEND_URL"}, stderr=subprocess.PIPE, text=True)
     check("without an address it says what is missing", p.returncode == 2 and "SEND_URL" in p.stderr, p)
     check("without a trace there is nothing to send", run() == (0, "", []), "something")
     trace = Growing(tmp + "/traces/trace", 7)
@@ -106,21 +112,25 @@ with tempfile.TemporaryDirectory() as tmp:
     status, said, loads = run()
     check("the first minute goes, as whole bins", status == 0 and [seconds(x) for x in loads] == [[0, 59]] and
           all(r["bin_ns"] == 10**9 for r in loads[0]), (status, said, [seconds(x) for x in loads]))
-    check("the server is to confirm what its cluster has", "database=x&insert_distributed_sync=1&query=INSERT+INTO+landing" in "".join(Server.paths), Server.paths)
+    check("the server is to confirm what its cluster has",
+          "database=x&insert_distributed_sync=1&query=INSERT+INTO+landing" in "".join(Server.paths), Server.paths)
     status, said, loads = run()
     check("within a minute nothing goes twice", status == 0 and not loads, (status, said, len(loads)))
     trace.grow(130)
     Server.status = 500
     status, said, loads = run()
-    check("a server that fails is a failure that is said", status != 0 and "500" in said and len(os.listdir(tmp + "/outbox")) >= 2, (status, said))
+    check("a server that fails is a failure that is said", status != 0 and "500" in said
+          and len(os.listdir(tmp + "/outbox")) >= 2, (status, said))
     kept = {f: open("%s/outbox/%s" % (tmp, f), "rb").read() for f in os.listdir(tmp + "/outbox") if f.endswith(".gz")}
     trace.grow(185)
     status, said, loads = run("http://127.0.0.1:1")
     check("so is one that is away", status != 0 and "onnect" in said, (status, said))
     Server.status = 200
     status, said, loads = run()
-    check("both minutes wait for it, and go", status == 0 and sorted(map(seconds, loads)) == [[60, 119], [120, 179]], (status, said, list(map(seconds, loads))))
-    check("what was refused goes as the very same bytes", len(kept) == 1 and gzip.decompress(list(kept.values())[0]) in Server.bodies, len(kept))
+    check("both minutes wait for it, and go", status == 0 and sorted(map(seconds, loads)) == [[60, 119], [120, 179]],
+          (status, said, list(map(seconds, loads))))
+    check("what was refused goes as the very same bytes", len(kept) == 1
+          and gzip.decompress(list(kept.values())[0]) in Server.bodies, len(kept))
     trace.finish()
     os.rename(trace.path, trace.path + ".old")
     second = Growing(tmp + "/traces/trace", 8)
@@ -129,15 +139,19 @@ with tempfile.TemporaryDirectory() as tmp:
     check("the rest of a recording that ended goes, and the first minute of the next one", status == 0 and
           sorted(map(seconds, loads)) == [[0, 59], [180, 297]], (status, said, list(map(seconds, loads))))
     status, said, loads = run()
-    check("then all is sent", status == 0 and not loads and [f for f in os.listdir(tmp + "/outbox") if f.endswith(".gz")] == [], (status, said, len(loads)))
+    check("then all is sent", status == 0 and not loads and [f for f in os.listdir(tmp + "/outbox")
+        if f.endswith(".gz")] == [], (status, said, len(loads)))
 
-    # all that went, against what a report of the whole trace has; levels of memory are in the first bin of each load, too
+    # all that went, against what a report of the whole trace has; levels of memory are in the first bin of each load,
+    # too
     whole = trace_query.Trace(trace.whole)
     uuid = whole.one("SELECT value FROM info WHERE key = 'trace.uuid'").replace("-", "")
-    columns = ("name", "device", "op", "lat_low_ns", "bin_ns", "running_ns", "ios", "io_bytes", "slab_alloc_bytes", "cpus")
-    sent = [(r["unix_ns"], *((r[c] if r[c] != "" else None) for c in columns)) for body in got for t, r in landing.rows(body)
-            if t == "comm_bins" and "%016x%016x" % r["trace_id"] == uuid]
-    want = [(START + r["t_ns"], *((r[c] if r[c] != "" else None) for c in columns)) for r in whole.report("bins", "--every", "1s", "--align")]
-    check("each bin of the recording has arrived, and once", sorted(map(str, sent)) == sorted(map(str, want)) and len(want) > 1000,
-          (len(sent), len(want), sorted(set(map(str, sent)) ^ set(map(str, want)))[:4]))
+    columns = ("name", "device", "op", "lat_low_ns", "bin_ns", "running_ns", "ios", "io_bytes", "slab_alloc_bytes",
+               "cpus")
+    sent = [(r["unix_ns"], *((r[c] if r[c] != "" else None) for c in columns)) for body in got for t,
+            r in landing.rows(body) if t == "comm_bins" and "%016x%016x" % r["trace_id"] == uuid]
+    want = [(START + r["t_ns"], *((r[c] if r[c] != "" else None) for c in columns))
+            for r in whole.report("bins", "--every", "1s", "--align")]
+    check("each bin of the recording has arrived, and once", sorted(map(str, sent)) == sorted(map(str, want))
+          and len(want) > 1000, (len(sent), len(want), sorted(set(map(str, sent)) ^ set(map(str, want)))[:4]))
 server.shutdown()

@@ -10,21 +10,24 @@ import subprocess
 ebpfrec = os.environ["EBPFREC"]
 
 # View, table of the page, and for each cell of the page the CLI's column, in the page's order. ^ is a maximum.
-TABLES = """Object.fromEntries([...document.querySelectorAll('table[id]')].map((table) => [table.id, [...table.tBodies[0].rows].map((row) =>
+TABLES = """Object.fromEntries([...document.querySelectorAll('table[id]')].map((table) => [table.id,
+        [...table.tBodies[0].rows].map((row) =>
 	[...row.cells].map((cell) => [cell.dataset.column || '', cell.title]))]))"""
-VIEWS = [
-    ("cpu", "cpu", ["pid", "comm"], ["oncpu_ns", "util_pct", "switches", "preempted"]),
-    ("sched", "waits", ["pid", "comm"], ["waits", "wait_ns", "^wait_max_ns"]),
-    ("states", "states", ["pid", "comm"], ["life_ns", "running_ns", "runnable_ns", "preempted_ns", "throttled_ns", "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns",
-                                           "unknown_ns"]),
-    ("alloc", "memory", ["pid", "comm", "source"], ["allocs", "frees", "alloc_bytes", "free_bytes", "net_bytes", "^peak_bytes", "exit_bytes"]),
-    ("io", "io", ["pid", "comm", "device", "op", "submitter", "owner_how"], ["ios", "bytes", "iops", "^lat_max_ns", "errors"]),
-]
+VIEWS = [("cpu", "cpu", ["pid", "comm"], ["oncpu_ns", "util_pct", "switches", "preempted"]),
+         ("sched", "waits", ["pid", "comm"], ["waits", "wait_ns", "^wait_max_ns"]),
+         ("states", "states", ["pid", "comm"], ["life_ns", "running_ns", "runnable_ns", "preempted_ns", "throttled_ns",
+                                                "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns",
+                                                "unknown_ns"]),
+         ("alloc", "memory", ["pid", "comm", "source"], ["allocs", "frees", "alloc_bytes", "free_bytes", "net_bytes",
+                                                         "^peak_bytes", "exit_bytes"]),
+         ("io", "io", ["pid", "comm", "device", "op", "submitter", "owner_how"],
+          ["ios", "bytes", "iops", "^lat_max_ns", "errors"]),]
 
 
 def report(trace, view, a, b, *more):
-    r = subprocess.run([ebpfrec, "report", "-i", trace, view, *more, "--from", "%d.%09ds" % divmod(a, 10**9), "--to", "%d.%09ds" % divmod(b, 10**9),
-                        "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    r = subprocess.run([ebpfrec, "report", "-i", trace, view, *more, "--from", "%d.%09ds" % divmod(a, 10**9), "--to",
+                        "%d.%09ds" % divmod(b, 10**9), "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE,
+                       stderr=subprocess.DEVNULL, text=True, check=True)
     return list(csv.DictReader(io.StringIO(r.stdout)))
 
 
@@ -48,7 +51,8 @@ def compare(tables, trace, a, b):
         rest, got = collections.Counter(wanted), []
         for row in tables.get("table-" + table, []):
             ids = {c: number(v) for c, v in row if c}
-            got.append((tuple(v for c, v in row if not c or c not in names)[:len(keys)], tuple(ids.get(v) for v in names)))
+            got.append((tuple(v for c, v in row if not c or c not in names)[:len(keys)],
+                        tuple(ids.get(v) for v in names)))
         named = [k + v for k, v in got if k[1] != "other"]
         for row in named:
             figures += len(names)
@@ -68,20 +72,24 @@ def compare(tables, trace, a, b):
                 continue
             add = max if v[0] == "^" else sum
             if add(of_rest or [0]) != add(of_other or [0]):
-                wrong.append("%s: %s of the others: the page has %s, report %s" % (view, v, add(of_other or [0]), add(of_rest or [0])))
+                wrong.append("%s: %s of the others: the page has %s, report %s" %
+                             (view, v, add(of_other or [0]), add(of_rest or [0])))
     return wrong, figures
 
 
 def compare_names(tables, trace, a, b):
     """The same of names that have several processes: what differs from report --by comm, and how many names there were."""
     wrong, names = [], 0
-    for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"), ("states", "states", "running_ns")]:
-        wanted = {re.sub(r"^'(?=[=+@-])", "", r["comm"]): number(r[column]) for r in report(trace, view, a, b, "--by", "comm")}
+    for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"),
+                                ("states", "states", "running_ns")]:
+        wanted = {re.sub(r"^'(?=[=+@-])", "", r["comm"]): number(r[column])
+                  for r in report(trace, view, a, b, "--by", "comm")}
         got = {}
         for row in tables["table-" + table]:
             got[row[1][1]] = got.get(row[1][1], 0) + number(dict((c, v) for c, v in row if c)[column])
         names += len(got)
-        wrong += ["%s of %s: the page has %s, report %s" % (view, k, v, wanted.get(k)) for k, v in got.items() if k != "other" and wanted.get(k) != v]
+        wrong += ["%s of %s: the page has %s, report %s" % (view, k, v, wanted.get(k)) for k, v in got.items()
+                  if k != "other" and wanted.get(k) != v]
         rest = sum(v for k, v in wanted.items() if k not in got)
         if got.get("other", 0) != rest:
             wrong.append("%s of others: the page has %s, report %s" % (view, got.get("other"), rest))
@@ -91,7 +99,8 @@ def compare_names(tables, trace, a, b):
 def compare_threads(tables, trace, a, b):
     """The same of a page whose rows go by thread: what differs from report --by thread, and how many threads it shows."""
     wrong, threads = [], 0
-    for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"), ("states", "states", "running_ns")]:
+    for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"),
+                                ("states", "states", "running_ns")]:
         wanted = {}
         for r in report(trace, view, a, b, "--by", "thread"):
             key = (r["pid"], "%s %s" % (re.sub(r"^'(?=[=+@-])", "", r["comm"]), r["tid"]) if r["tid"] else r["comm"])
@@ -102,7 +111,9 @@ def compare_threads(tables, trace, a, b):
             got[key] = got.get(key, 0) + number(dict((c, v) for c, v in row if c)[column])
         others = sum(v for k, v in got.items() if k not in wanted)
         threads += len(set(got) & set(wanted))
-        wrong += ["%s of %s: the page has %s, report %s" % (view, k, v, wanted[k]) for k, v in got.items() if k in wanted and wanted[k] != v]
+        wrong += ["%s of %s: the page has %s, report %s" % (view, k, v, wanted[k]) for k, v in got.items()
+                  if k in wanted and wanted[k] != v]
         if others != sum(v for k, v in wanted.items() if k not in got):
-            wrong.append("%s of others: the page has %s, report %s" % (view, others, sum(v for k, v in wanted.items() if k not in got)))
+            wrong.append("%s of others: the page has %s, report %s" %
+                         (view, others, sum(v for k, v in wanted.items() if k not in got)))
     return wrong, threads
