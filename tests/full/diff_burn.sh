@@ -26,47 +26,4 @@ for run in before:5 again:5 after:15; do
 	mv "$tmp/duty" "$tmp/${run%:*}.duty"
 done
 
-checker <<'EOF_PY'
-from trace_query import *
-tmp = os.environ["tmp"]
-def changed(a, b):
-    rows = rows_of(run("diff", "--workload", "--format", "csv", tmp + "/" + a, tmp + "/" + b))
-    # What a request takes depends on whatever else uses this machine's disk.
-    return rows, [r for r in rows if r["verdict"] != "same" and not r["metric"].startswith(("lat_", "wall_"))]
-
-rows, mine = changed("before", "after")
-cpu = [r for r in mine if r["metric"] == "oncpu_ns"]
-check("diff: points at the process that burns more", [r["role"] for r in cpu] == ["duty[worker] worker"], mine)
-check("diff: and at nothing else", len(mine) == 1, mine)
-if cpu:
-    # About three times as much: beside other load it burns more or less. Its own clock leaves out the program's start,
-    # some milliseconds of the 150 or more.
-    burnt = {n: truth(tmp + "/" + n + ".duty")["cpu_ns"] for n in ("before", "after")}
-    # What a hypervisor took is in the trace's time, and not in its clock's.
-    stolen = {n: Trace(tmp + "/" + n).one("SELECT coalesce(sum(steal_ns), 0) FROM cpu_usage WHERE upid IN (SELECT upid FROM processes WHERE comm = 'worker' AND is_workload)")
-              for n in ("before", "after")}
-    off = 100 * (stolen["after"] + stolen["before"] * burnt["after"] / burnt["before"]) / burnt["before"]
-    near("diff: as much more CPU time as it says itself", cpu[0]["change_pct"], 100 * (burnt["after"] / burnt["before"] - 1), absolute=15 + off)
-    check("diff: small p", cpu[0]["p_value"] < 0.001, cpu[0])
-check("diff: verdicts and p values agree", all((r["verdict"] == "changed") == (r["p_value"] < 0.01) for r in rows if r["verdict"] in ("same", "changed") and r["p_value"] != ""),
-      [r for r in rows if r["verdict"] in ("same", "changed")][:9])
-wall = {n: Trace(tmp + "/" + n).one("SELECT max(coalesce(end_ns, (SELECT max(to_ns) FROM blocks))) - max(min(start_ns), 0) FROM processes WHERE is_workload AND upid >= 16") for n in ("before", "after")}
-check("diff: the workload's wall time comes first", rows[0]["metric"] == "wall_ns" and (rows[0]["a"], rows[0]["b"]) == (wall["before"], wall["after"]), (rows[0], wall))
-steady = [r for r in rows if r["role"].startswith("duty[steady]") and r["metric"] == "oncpu_ns"]
-check("diff: the steady one is the same", len(steady) == 1 and steady[0]["verdict"] == "same", steady)
-t = Trace(tmp + "/after")
-truth_ns = t.one("SELECT sum(oncpu_ns) FROM cpu_usage WHERE upid IN (SELECT upid FROM processes WHERE comm = 'worker' AND is_workload)")
-check("diff: values are those of the reports", cpu and cpu[0]["b"] == truth_ns, (cpu, truth_ns))
-# Names that differ in digits are one role; pseudonyms must not become so.
-for name in ("before", "after"):
-    run("redact", "-i", tmp + "/" + name, "-o", tmp + "/redacted-" + name, "--salt", "one")
-hidden, hidden_mine = changed("redacted-before", "redacted-after")
-check("diff: of redacted traces, the same roles", len({r["role"] for r in hidden}) == len({r["role"] for r in rows}),
-      (sorted({r["role"] for r in hidden}), sorted({r["role"] for r in rows})))
-check("diff: of redacted traces, one process", [r["metric"] for r in hidden_mine] == ["oncpu_ns"] == [r["metric"] for r in mine], hidden_mine)
-rows, mine = changed("before", "again")
-check("diff: the same again has not changed", not mine, mine)
-check("diff: but has all it is made of", {"dd zero", "true", "seq 40", "pingpong 20000"} <= {r["role"] for r in rows}, sorted({r["role"] for r in rows}))
-code = subprocess.run([EBPFREC, "diff", "--exit-code", "--format", "csv", tmp + "/before", tmp + "/after"], stdout=subprocess.DEVNULL).returncode
-check("diff: --exit-code says so", code == 1, code)
-EOF_PY
+checker <"$top/tests/full/diff_burn.py"

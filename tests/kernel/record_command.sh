@@ -125,26 +125,7 @@ check "command: three closing lines, each figure with its name" \
 	"[ \$(wc -l <'$tmp/first.err') = 3 ] && grep -Eq '^ebpfrec: recorded: [0-9.]+ s; written: ' '$tmp/first.err' &&
 	grep -Eq '^ebpfrec: cost: recorder .*, kernel programs (about .*|not measured), memory ' \
 		'$tmp/first.err'" "$(cat "$tmp/first.err")"
-checker <<'EOF_PY'
-from trace_query import *
-tmp = os.environ["tmp"]
-t = Trace(tmp + "/first")
-w = truth(tmp + "/first.out")
-rows = t.sql("SELECT ts_ns, utid, upid, exe FROM task_events WHERE type = 'exec' AND comm = 'first_thing'")
-check("command: its exec is recorded", len(rows) == 1 and rows[0]["exe"] == tmp + "/first_thing", rows)
-if rows:
-    r = rows[0]
-    check("command: exec comes before its first instruction", 0 < r["ts_ns"] < t.at(w["now"]), (r, t.at(w["now"])))
-    # Everything from exec on: mapping its program and libraries, page faults, first run.
-    n = t.sql("SELECT (SELECT count(*) FROM rss_points WHERE upid = %(upid)d AND ts_ns >= %(ts_ns)d AND ts_ns < %(now)d) AS rss, "
-              "(SELECT count(*) FROM vm_points WHERE upid = %(upid)d AND ts_ns >= %(ts_ns)d AND ts_ns < %(now)d) AS vm"
-              % dict(r, now=t.at(w["now"])))[0]
-    check("command: what it did before main() is recorded", n["rss"] > 0 and n["vm"] > 3, n)
-    flags = t.sql("SELECT * FROM processes WHERE upid = %d" % r["upid"])[0]
-    check("command: it is marked as workload", flags["is_workload"] == 1, flags)
-# (what an interrupt kept from being recorded, missed_cnt, is no recorder's choice; it is declared)
-check("command: nothing lost", t.one("SELECT coalesce(sum(full_cnt + other_cnt), 0) FROM losses") == 0, t.report("loss"))
-EOF_PY
+checker <"$here/record_command.py"
 
 # ---- how it ends ----
 

@@ -1,53 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A thread waits 150 ms each for a lock, a pipe, three sockets, an epoll, an eventfd, a terminal, a timer, a child, a thread's end, the lock of a file, and a poll of a pipe and of nothing. `report waits` has all of
-# the time that it slept meanwhile as waits of that kind in that call: its parts add up to the part's length, to the ns,
-# and the time that is neither of this kind nor running nor a wait for a CPU is none. `report locks` names the lock by
-# its variable, the thread that held it, and that this thread slept meanwhile; so does `report why` in its first lines, which
-# names pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by its path, the
-# timer by its length, and child and thread by their ids.
-#
-# A process with a quota of 20 ms in 100, and with more weight than all others, would burn 2 s of CPU time on one CPU. `report states` has what cpu.stat counts as
-# throttled, within 5 %: cpu.stat counts from the instant at which the quota was used up to the one at which there was
-# some again; the thread leaves its CPU a little later, at its way back to user space, and gets one a little later. No event
-# tells when there is some again, so what others have of its CPU then may be in ours, but not in cpu.stat's.
-# After 3 s the quota is doubled. `report throttle` names the group with the last quota, and has as many periods as cpu.stat's
-# nr_throttled, within 2: the kernel counts a period at its end, the trace a wait at its own, and the recording has two ends. A
-# timer that comes late, as where a hypervisor takes the CPU, counts all periods since the last one, so 10 % may be missing.
+# A thread waits 150 ms each for a lock, a pipe, three sockets, an epoll, an eventfd, a terminal, a timer, a child, a
+# thread's end, the lock of a file, and a poll of a pipe and of nothing. `report waits` has all of the time that it
+# slept meanwhile as waits of that kind in that call: its parts add up to the part's length, to the ns, and the time
+# that is neither of this kind nor running nor a wait for a CPU is none. `report locks` names the lock by its variable,
+# the thread that held it, and that this thread slept meanwhile; so does `report why` in its first lines, which names
+# pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by its
+# path, the timer by its length, and child and thread by their ids.
 . "$(dirname "$0")/harness.bash"
 
 touch "$tmp/held"
 recorded kinds -- "$WORK/wait_kinds" "$tmp/held"
 
-quota=/sys/fs/cgroup/cpu/ebpfrec-quota-$$
-if mkdir "$quota" 2>/dev/null; then
-	undo+=("rmdir '$quota'")
-	file=cpu.cfs_quota_us period=
-	echo 262144 >"$quota/cpu.shares" && echo 100000 >"$quota/cpu.cfs_period_us" && echo 20000 >"$quota/$file" || rmdir "$quota"
-elif mkdir "/sys/fs/cgroup/ebpfrec-quota-$$" 2>/dev/null && [ -e "/sys/fs/cgroup/ebpfrec-quota-$$/cpu.max" ]; then
-	quota=/sys/fs/cgroup/ebpfrec-quota-$$
-	undo+=("rmdir '$quota'")
-	file=cpu.max period=' 100000'
-	echo 10000 >"$quota/cpu.weight"
-	echo "20000$period" >"$quota/$file"
-fi
-if [ -d "$quota" ]; then
-	(sleep 3 && echo "40000$period" >"$quota/$file") &
-	recorded quota -- sh -c "echo \$\$ >'$quota/cgroup.procs'; exec taskset -c 0 '$WORK/duty' quota 100 2 >/dev/null"
-	wait
-	# v1 counts in ns, v2 in us
-	awk '/^throttled_time/ { print $2 } /^throttled_usec/ { print $2 * 1000 }' "$quota/cpu.stat" >"$tmp/throttled"
-	awk '/^nr_throttled/ { print $2 }' "$quota/cpu.stat" >"$tmp/periods"
-	basename "$quota" >"$tmp/group"
-else
-	echo "SKIP kernel/wait_kinds: throttling: no control group with quotas can be made here"
-fi
-
-"$EBPFREC" export -q -i "$tmp/kinds" --to html -o "$tmp/kinds.html" && "$EBPFREC" export -q -i "$tmp/kinds" --to clickhouse --every 1s -o "$tmp/kinds.rows"
+"$EBPFREC" export -q -i "$tmp/kinds" --to html -o "$tmp/kinds.html" &&
+	"$EBPFREC" export -q -i "$tmp/kinds" --to clickhouse --every 1s -o "$tmp/kinds.rows"
 check "one answer: the page and rows for ClickHouse are written" "[ $? -eq 0 ]" "no"
 if tp=$("$here/../perfetto/trace_processor.sh" 2>"$tmp/fetch.err"); then
-	"$EBPFREC" export -q -i "$tmp/kinds" --to perfetto -o "$tmp/kinds.pftrace" && node - "$here/../perfetto/trace_processor.mjs" "$tp" "$tmp/kinds.pftrace" >"$tmp/slices" <<'END'
+	"$EBPFREC" export -q -i "$tmp/kinds" --to perfetto -o "$tmp/kinds.pftrace" &&
+		node - "$here/../perfetto/trace_processor.mjs" "$tp" "$tmp/kinds.pftrace" >"$tmp/slices" <<'END'
 const [module, dir, file] = process.argv.slice(2);
 const start = "(SELECT min(ts) FROM slice WHERE name GLOB 'the window *')";
 import(module).then((m) => m.openTrace(dir, file)).then((tp) => tp.query(`SELECT tid, s.ts - ${start} AS ts, s.ts + s.dur - ${start} AS until, state,
@@ -56,7 +27,8 @@ import(module).then((m) => m.openTrace(dir, file)).then((tp) => tp.query(`SELECT
 		process.exit(0);
 	});
 END
-	check "one answer: trace_processor reads the file for Perfetto" "[ $? -eq 0 ] && [ -s '$tmp/slices' ]" "$(head -c 300 "$tmp/slices")"
+	check "one answer: trace_processor reads the file for Perfetto" "[ $? -eq 0 ] && [ -s '$tmp/slices' ]" \
+		"$(head -c 300 "$tmp/slices")"
 else
 	skip "kernel/wait_kinds: the file for Perfetto" "$(tail -n 1 "$tmp/fetch.err")"
 fi
@@ -240,35 +212,4 @@ sent_ns = lambda *names: sum(r[n] or 0 for r in sent for n in names)
 want = as_states(by_kind(t.report("waits", "--by", "comm", *who)))
 got = {"cpu": sent_ns("runnable_ns", "preempted_ns"), "throttled": sent_ns("throttled_ns"), "all": want["all"]}
 check("one answer: bins for ClickHouse", got == want, (got, want))
-
-if os.path.exists(tmp + "/throttled"):
-    q = Trace(tmp + "/quota")
-    its = ["--pid", str(q.one("SELECT pid FROM processes WHERE comm = 'quota' AND is_workload"))]    # another test may have one of this name
-    want = int(open(tmp + "/throttled").read())
-    got = sum(r["throttled_ns"] for r in q.report("states", "--by", "comm", *its) if r["comm"] == "quota")
-    check("the quota was used up", want > 500_000_000, want)
-    others = q.one("SELECT coalesce(sum(oncpu_ns), 0) FROM cpu_usage WHERE cpu = 0 AND utid <> 1 AND "
-                   "utid NOT IN (SELECT utid FROM threads WHERE comm = 'quota' AND is_workload)")
-    check("throttled time is what cpu.stat counts", 0.95 * want <= got <= 1.05 * want + others, (got, want, others))
-    waits = [r for r in q.report("waits", "--by", "comm", *its) if r["comm"] == "quota" and r["kind"] == "throttled"]
-    check("waits has the same time", [r["wait_ns"] for r in waits] == [got], (waits, got))
-    # To move itself it wrote to a file of the control groups, which waits for all CPUs to have been elsewhere.
-    wrote = [r["kind"] for r in q.report("waits", "--by", "comm", *its) if r["call"] == "write" and r["kind"] != "cpu"]
-    check("a file of the kernel is no disk", not files or wrote == ["call"], wrote)
-    group, periods = open(tmp + "/group").read().strip(), int(open(tmp + "/periods").read())
-    rows = [r for r in q.report("throttle") if r["cgroup"] == "/" + group]
-    check("throttle: the group, by its path, with its last quota", [(r["quota_ns"], r["period_ns"]) for r in rows] == [(40_000_000, 100_000_000)], rows)
-    check("throttle: its time is that of states, of one thread", [(r["throttled_ns"], r["threads"]) for r in rows] == [(got, 1)], (rows, got))
-    # One that overdrew its quota by periods, which a load beside it makes it do, waits once, and the kernel counts all of these periods.
-    check("throttle: the periods are cpu.stat's", len(rows) == 1 and 0.9 * periods - 2 <= rows[0]["periods"] + rows[0]["throttled_max_ns"] // 100_000_000 and
-          rows[0]["periods"] <= periods + 2, (rows, periods))
-    said = in_short(q.path, *its)
-    for_cpu = sum(r["wait_ns"] for r in q.report("waits", "--by", "comm", *its) if r["comm"] == "quota" and r["kind"] == "cpu")
-    check("throttle: why says so, and names the group, unless it waited longer for a CPU", for_cpu >= got or len(said) == 2 and re.search(r"throttled for .* by a quota of CPU time$", said[0]) and
-          said[1].endswith(" of that was in /%s, which has 40.0 ms of each 100 ms" % group), (said, for_cpu, got))
-    held = q.sql("SELECT from_ns, to_ns, quota_ns FROM quotas WHERE cgroup = '/%s' ORDER BY from_ns" % group)
-    check("quotas: both, one after the other", [r["quota_ns"] for r in held] == [20_000_000, 40_000_000] and
-          held[0]["to_ns"] == held[1]["from_ns"], held)
-    early = [r for r in q.report("throttle", "--until", "%dns" % held[0]["to_ns"]) if r["cgroup"] == "/" + group]
-    check("throttle: a window has the quota of its time", [r["quota_ns"] for r in early] == [20_000_000], early)
 EOF_PY
