@@ -36,6 +36,9 @@ def source_of(name):
 def holds(source, words):
     """Whether a check of that name, or a function, is in the source."""
     text = source.read_text()
+    if source.suffix == ".sh":    # and the Python that it runs
+        text += "".join(p.read_text() for p in (source.parent / f for f in re.findall(r"[/<\"](\w+\.py)", text))
+                        if p.is_file())
     if source.suffix == ".c":
         return re.search(r"^static void test_\w*%s\w*\(" % re.escape(words.replace(" ", "_")), text, re.M)
     return re.search(r"\b(check|says|near|verdict|within|ok)[ (]+[\"']%s" % re.escape(words), text)
