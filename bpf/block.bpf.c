@@ -2,7 +2,8 @@
 /*
  * block: the life of a block I/O request. Each step is one record of the same shape. Nothing is
  * matched here: a request's address identifies it while it is in flight, and the analysis follows
- * it from insert to completion.
+ * it from insert to completion. The bios of a device without requests (dm, md, zram) are its
+ * requests. Merged bios are records too, because a request may hold the data of several processes.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -30,8 +31,7 @@ struct step {
 #define REQUEST_QUEUED 1
 #define REQUEST_STARTED 2	/* its accounting began, and will end after its completion */
 
-static __always_inline bool drops_request(struct request *rq, const struct step *s, __u32 pid,
-					  __u8 flags)
+static __always_inline bool drops_request(void *rq, const struct step *s, __u32 pid, __u8 flags)
 {
 	bool is_start = s->hook == WIRE_BLOCK_START, is_mine;
 	__u64 key = (__u64)rq;
@@ -78,7 +78,7 @@ static __always_inline int send_step(struct request *request, struct step s)
 	if (s.hook == WIRE_BLOCK_COMPLETE && rq->end_io)
 		flags |= WIRE_F_FLUSH_SEQ;
 	if (is_issue) {
-		file = pages_fill(&pages, rq);
+		file = pages_fill(&pages, rq->cmd_flags, rq->__data_len, rq->bio, rq->biotail);
 		if (file)
 			path_send(&e, file, pages.ino, pages.ino_dev, id, flags);
 	}
@@ -170,4 +170,158 @@ SEC("tp_btf/block_io_done")
 int io_done(u64 *ctx)
 {
 	return send_step((void *)ctx[0], (struct step){ .hook = WIRE_BLOCK_DONE, .last = true });
+}
+
+/* ---- bios ---- */
+
+#define PARTS_MAX 16	/* minors of a disk of SCSI; only asked until 5.11 */
+
+/* bio->bi_disk became bio->bi_bdev->bd_disk: 309dca309fc3 (5.12) */
+static __always_inline struct gendisk *disk_of(struct bio *bio)
+{
+	struct bio___disk *bio_old = (void *)bio;
+
+	if (bpf_core_field_exists(bio_old->bi_disk))
+		return bio_old->bi_disk;
+	return bio->bi_bdev ? bio->bi_bdev->bd_disk : NULL;
+}
+
+/* The partition's device number: 0 if not known. */
+static __always_inline __u32 part_of(struct bio *bio)
+{
+	struct bio___disk *bio_old = (void *)bio;
+
+	if (bpf_core_field_exists(bio_old->bi_disk))
+		return 0;
+	return bio->bi_bdev ? bio->bi_bdev->bd_dev : 0;
+}
+
+/* Returns whether a device has no requests, but only bios. */
+static __always_inline bool is_bio_based(struct gendisk *disk)
+{
+	return disk && disk->queue && !disk->queue->mq_ops;
+}
+
+/* Where a volume's bio was before it was sent to the device below. */
+struct volume_place {
+	__u64 sector;
+	__u32 dev;
+};
+
+static __always_inline int send_bio(struct bio *bio, struct step s, const struct volume_place *from)
+{
+	bool has_pages = s.hook != WIRE_BIO_COMPLETE;
+	struct gendisk *disk = disk_of(bio);
+	struct wire_request_issue pages = {};
+	struct inode *file = NULL;
+	struct wire_request *r;
+	struct emit e;
+	__u8 flags;
+	__u64 id;
+
+	if (!disk || !emit_find(&e, s.hook, false))
+		return 0;
+	id = fix_current_id(e.cnt);
+	flags = fix_irq_flag(e.cnt);
+	if (s.hook == WIRE_BIO_QUEUE || s.hook == WIRE_BIO_COMPLETE) {
+		if (drops_request(bio, &s, id >> 32, flags))
+			return 0;
+	} else if (filter_drops(id >> 32)) {
+		return 0;
+	}
+	if (!emit_clock(&e))
+		return 0;
+	if (from) {
+		pages.ino = from->sector;
+		pages.ino_dev = from->dev;
+	} else if (has_pages) {
+		file = pages_fill(&pages, bio->bi_opf, bio->bi_iter.bi_size, bio, bio);
+	}
+	if (file)
+		path_send(&e, file, pages.ino, pages.ino_dev, id, flags);
+	r = emit_reserve(&e, has_pages ? sizeof(struct wire_request_issue) : sizeof(*r), id, flags);
+	if (!r)
+		return 0;
+	if (has_pages) {
+		struct wire_request_issue *x = (void *)r;
+
+		x->ino = pages.ino;
+		x->last_ino = pages.last_ino;
+		x->ino_dev = pages.ino_dev;
+		x->pages = pages.pages;
+	}
+	r->rq = (__u64)bio;
+	r->sector = bio->bi_iter.bi_sector;
+	r->dev = (__u32)disk->major << 20 | (__u32)disk->first_minor;
+	r->bytes = bio->bi_iter.bi_size;
+	r->cmd_flags = bio->bi_opf;
+	r->done_bytes = 0;
+	r->status = s.status;
+	r->part = part_of(bio);
+	emit_submit(&e, r);
+	return 0;
+}
+
+SEC("tp_btf/block_bio_queue")
+int bio_queue(u64 *ctx)
+{
+	struct bio *bio = (void *)(conf_bio_arg ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 0));
+
+	if (!is_bio_based(disk_of(bio)))
+		return 0;
+	return send_bio(bio, (struct step){ .hook = WIRE_BIO_QUEUE, .first = true }, NULL);
+}
+
+/* Argument 0 is the queue, in all kernels from 5.8 on (d24de76af836). */
+SEC("tp_btf/block_bio_complete")
+int bio_complete(u64 *ctx)
+{
+	struct bio *bio = (void *)ctx[1];
+
+	if (!is_bio_based(disk_of(bio)))
+		return 0;
+	return send_bio(bio, (struct step){ .hook = WIRE_BIO_COMPLETE, .status = bio->bi_status,
+					    .last = true }, NULL);
+}
+
+/* block_bio_backmerge and frontmerge had the queue and the request before the bio until 5.11. */
+static __always_inline struct bio *merged_bio(u64 *ctx)
+{
+	return (void *)(conf_merge_arg ? CTX_ARG(ctx, 2) : CTX_ARG(ctx, 0));
+}
+
+SEC("tp_btf/block_bio_backmerge")
+int bio_backmerge(u64 *ctx)
+{
+	return send_bio(merged_bio(ctx), (struct step){ .hook = WIRE_BIO_BACKMERGE }, NULL);
+}
+
+SEC("tp_btf/block_bio_frontmerge")
+int bio_frontmerge(u64 *ctx)
+{
+	return send_bio(merged_bio(ctx), (struct step){ .hook = WIRE_BIO_FRONTMERGE }, NULL);
+}
+
+/* A bio of a partition is sent to its disk the same way; a partition is not a volume. */
+static __always_inline bool is_part_of(__u32 dev, struct bio *bio, struct gendisk *disk)
+{
+	struct bio___disk *bio_old = (void *)bio;
+
+	if (!bpf_core_field_exists(bio_old->bi_disk))
+		return dev == part_of(bio);
+	return dev >> 20 == (__u32)disk->major &&
+	       (dev & 0xfffff) - (__u32)disk->first_minor < PARTS_MAX;
+}
+
+SEC("tp_btf/block_bio_remap")
+int bio_remap(u64 *ctx)
+{
+	struct bio *bio = (void *)(conf_bio_arg ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 0));
+	struct volume_place from = { conf_bio_arg ? CTX_ARG(ctx, 3) : CTX_ARG(ctx, 2),
+				     conf_bio_arg ? CTX_ARG(ctx, 2) : CTX_ARG(ctx, 1) };
+	struct gendisk *disk = disk_of(bio);
+
+	if (!disk || is_part_of(from.dev, bio, disk))
+		return 0;
+	return send_bio(bio, (struct step){ .hook = WIRE_BIO_REMAP }, &from);
 }

@@ -67,6 +67,10 @@ const volatile __u32 conf_switch_state_arg __weak = 0;
 const volatile __u32 conf_call __weak = 0;
 /* block_rq_*: which argument is the request. */
 const volatile __u32 conf_rq_arg __weak = 0;
+/* block_bio_queue and remap have the queue before the bio (until 5.10). */
+const volatile __u32 conf_bio_arg __weak = 0;
+/* block_bio_backmerge and frontmerge have the queue and the request before the bio (until 5.10). */
+const volatile __u32 conf_merge_arg __weak = 0;
 /* kmalloc has the cache before the sizes (5.19, 6.0). */
 const volatile __u32 conf_kmalloc_cache_arg __weak = 0;
 /* kmem_cache_alloc has the sizes as arguments 2 and 3 (1), or 3 and 4 (2), or not at all (0). */

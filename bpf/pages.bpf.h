@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pages.bpf.h: whose pages a block request carries, and of which file. The way goes from the
- * request through its first bio and page to the inode. Where the way ends early the answer is
+ * pages.bpf.h: whose pages a block request or a bio carries, and of which file. The way goes from
+ * the first bio through its first page to the inode. Where the way ends early the answer is
  * EVENT_PAGES_KERNEL; nothing is guessed. The pages of direct I/O are not the file's, but the bio
  * leads to the file.
  */
@@ -145,19 +145,19 @@ static __always_inline __u32 pages_look(struct page *page, bool is_write, struct
 	return EVENT_PAGES_FILE;
 }
 
-/* Fills the fields that only the record of an issue has. Returns the file's inode, or NULL. */
-static __always_inline struct inode *pages_fill(struct wire_request_issue *r, struct request *rq)
+/* Fills the fields that only records with pages have. Returns the file's inode, or NULL. */
+static __always_inline struct inode *pages_fill(struct wire_request_issue *r, __u32 op, __u32 bytes,
+						struct bio *bio, struct bio *biotail)
 {
-	__u32 op = rq->cmd_flags & PAGES_OP_MASK;
 	struct pages_inode first = {}, last = {};
-	struct bio *bio = rq->bio;
 	struct page *page;
 
 	r->ino = 0;
 	r->last_ino = 0;
 	r->ino_dev = 0;
 	r->pages = EVENT_PAGES_NONE;
-	if (op > PAGES_OP_WRITE || !rq->__data_len || !bio)
+	op &= PAGES_OP_MASK;
+	if (op > PAGES_OP_WRITE || !bytes || !bio)
 		return NULL;
 	page = pages_of_bio(bio);
 	if (!page)
@@ -170,8 +170,8 @@ static __always_inline struct inode *pages_fill(struct wire_request_issue *r, st
 	r->ino = first.ino;
 	r->last_ino = first.ino;
 	r->ino_dev = first.dev;
-	if (rq->biotail != bio) {
-		page = pages_of_bio(rq->biotail);
+	if (biotail != bio) {
+		page = pages_of_bio(biotail);
 		if (page && pages_look(page, op == PAGES_OP_WRITE, &last) != EVENT_PAGES_NONE)
 			r->last_ino = last.dev == first.dev ? last.ino : 0;
 	}

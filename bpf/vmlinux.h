@@ -332,6 +332,8 @@ enum pageflags {
 };
 
 struct bvec_iter {
+	unsigned long long bi_sector;
+	unsigned int bi_size;
 	unsigned int bi_idx;
 };
 
@@ -340,6 +342,9 @@ struct bio_vec {
 };
 
 struct bio {
+	struct block_device *bi_bdev;
+	unsigned int bi_opf;
+	u8 bi_status;
 	void *bi_private;
 	struct bvec_iter bi_iter;
 	struct bio_vec *bi_io_vec;
@@ -412,12 +417,20 @@ struct iomap_dio {
 	struct kiocb *iocb;
 };
 
+struct request_queue {
+	void *mq_ops;
+};
+
 struct gendisk {
 	int major;
 	int first_minor;
+	struct request_queue *queue;
 };
 
-struct request_queue;
+/* until 5.11 (309dca309fc3) */
+struct bio___disk {
+	struct gendisk *bi_disk;
+};
 
 /* since 5.15 */
 struct request_queue___disk {
@@ -426,6 +439,7 @@ struct request_queue___disk {
 
 struct block_device {
 	u32 bd_dev;
+	struct gendisk *bd_disk;
 };
 
 struct request {

@@ -198,7 +198,7 @@ SELECT device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_max_ns, queue
 
 -- section: ?Files (3)
 SELECT file, op, count(*) AS ios, sum(bytes) AS bytes, max(latency_ns) AS lat_max_ns
-  FROM block_requests
+  FROM request_parts
  WHERE end_ns >= :from AND end_ns < :to AND file NOT NULL
    AND iif(owner_upid = submitter_upid, thread_in_scope(submitter_utid), in_scope(owner_upid))
  GROUP BY file, op ORDER BY max(latency_ns) DESC, file

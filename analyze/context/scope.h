@@ -56,6 +56,12 @@ static inline bool scope_is_of_threads(const struct scope *s)
 	return s->filter.tids || s->filter.thread;
 }
 
+/* The filter chooses processes or threads. */
+static inline bool scope_is_of_some(const struct scope *s)
+{
+	return scope_is_of_threads(s) || s->filter.pids || s->filter.comm || s->filter.workload;
+}
+
 static inline bool scope_has_thread(const struct scope *s, uint32_t thread)
 {
 	return !s->threads || s->threads[thread] == SCOPE_IN ||

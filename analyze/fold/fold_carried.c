@@ -246,16 +246,19 @@ static void chain_drop(struct carried_machine *c, struct subject *s)
 
 static int request_event(struct carried_machine *c, const struct event *ev)
 {
-	uint32_t dev = (uint32_t)ev->v[EV_REQUEST_DEV];
-	struct subject *s = subject_of(c, ev->v[EV_REQUEST_RQ], dev);
-	uint64_t life;
+	struct request_life life;
+	struct subject *s;
 
-	if (!s || request_track_event(c->requests, ev) < 0)
+	if (request_track_event(c->requests, ev) < 0)
 		return -ENOMEM;
-	life = request_track_life(c->requests, ev->v[EV_REQUEST_RQ], dev);
-	if (life != s->life)
+	if (!request_track_life(c->requests, ev, &life))
+		return 0;
+	s = subject_of(c, life.rq, life.dev);
+	if (!s)
+		return -ENOMEM;
+	if (life.number != s->life)
 		chain_drop(c, s);
-	s->life = life;
+	s->life = life.number;
 	return chain_add(c, s, ev);
 }
 

@@ -81,6 +81,9 @@ static const struct fold_state_def requests_state = {
 
 /* ---- keys: submitter and device; owner, pages, how the owner is known, size, operation ---- */
 
+#define KEY_PASSED_AT 21
+#define KEY_BELOW_AT 22
+#define KEY_SHARE_AT 23
 #define KEY_SIZE_AT 9	/* 7 bits: n for sizes below 2^n and no less than half of that */
 
 static struct fold_key pack_key(const struct block_request *r)
@@ -89,14 +92,31 @@ static struct fold_key pack_key(const struct block_request *r)
 
 	return (struct fold_key){ (uint64_t)r->submitter << 32 | r->dev,
 				  (uint64_t)r->owner_upid << 32 | (uint64_t)r->pages << 24 |
+					  (uint64_t)r->is_share << KEY_SHARE_AT |
+					  (uint64_t)!!r->below << KEY_BELOW_AT |
+					  (uint64_t)(r->below == REQUEST_PASSED_ON)
+						  << KEY_PASSED_AT |
 					  (uint64_t)r->owner_how << 16 | meta << 8 | op };
+}
+
+static bool is_kthread(const struct dense_ids *d, uint32_t utid)
+{
+	const struct trace_process *p =
+		dense_process_row(d, dense_process_of(d, dense_thread(d, utid)));
+
+	return !p || p->flags & TRACE_TASK_KTHREAD;
 }
 
 struct fold_key request_key(const struct dense_ids *d, const struct block_request *r)
 {
 	struct block_request key = *r;
 
-	key.submitter = dense_utid(d, dense_thread(d, r->submitter));
+	/* who asked the volume, where a kernel thread passes it on */
+	if (r->below && is_kthread(d, r->submitter)) {
+		key.submitter = r->asked_by;
+		key.below = REQUEST_PASSED_ON;
+	}
+	key.submitter = dense_utid(d, dense_thread(d, key.submitter));
 	key.owner_upid = r->owner_how ? dense_upid(d, dense_process(d, r->owner_upid)) : 0;
 	return pack_key(&key);
 }
@@ -117,12 +137,15 @@ void request_of_key(const struct fold_key *key, struct block_request *ret)
 		.bytes = size ? 1ull << (size - 1) : 0,
 		.submitter = (uint32_t)(key->a >> 32), .dev = (uint32_t)key->a,
 		.owner_upid = (uint32_t)(key->b >> 32), .pages = (uint8_t)(key->b >> 24),
-		.owner_how = (uint8_t)(key->b >> 16),
+		.owner_how = key->b >> 16 & 0x1f, .is_share = key->b >> KEY_SHARE_AT & 1,
+		.below = key->b >> KEY_PASSED_AT & 1 ? REQUEST_PASSED_ON :
+						       key->b >> KEY_BELOW_AT & 1,
 		.cmd_flags = (uint32_t)(key->b & 0xff) | (uint32_t)(key->b >> 8 & 1) << 12,
 	};
 }
 
-#define KEY_FIELDS(X) X(submitter) X(dev) X(cmd_flags) X(pages) X(owner_how) X(owner_upid)
+#define KEY_FIELDS(X) X(submitter) X(dev) X(cmd_flags) X(pages) X(owner_how) X(owner_upid) \
+	X(is_share) X(below)
 
 static void requests_put_key(const struct dense_ids *d, const struct fold_key *key,
 			     struct buf *out)
@@ -157,10 +180,12 @@ static int add_request(struct request_sum *x, const struct block_request *r)
 		return 0;
 	}
 	x->ios++;
+	x->part_bytes += r->held_bytes;
 	x->unknown_owner_ios += x->owner_is_unknown;
-	x->bytes += r->bytes;
+	x->merges += r->is_share ? 0 : r->merge_cnt;
+	x->bytes += r->is_share ? 0 : r->bytes;
 	x->errors += r->status != 0;
-	x->requeues += r->requeue_cnt;
+	x->requeues += r->is_share ? 0 : r->requeue_cnt;
 	if (block_request_latency(r, &ns))
 		ret = quantile_add(&x->latency, ns);
 	if (!ret && block_request_queue_latency(r, &ns))
@@ -178,20 +203,48 @@ static int add_at(struct fold_target *t, const struct fold_key *key, const struc
 	return ret > 0 ? add_request(sum, r) : ret;
 }
 
+/* Returns whether two parts belong to the same, as far as the request says. */
+static bool is_of_same(const struct request_part *a, const struct request_part *b)
+{
+	if (a->owner_how || b->owner_how)
+		return a->owner_how && b->owner_how && a->owner_upid == b->owner_upid;
+	return a->submitter == b->submitter && a->pages == b->pages;
+}
+
+/* A request counts once for each owner of parts of it. */
+static int add_owners(struct fold_target *t, const struct block_request *r,
+		      struct fold_key (*key_of)(const struct dense_ids *d,
+						const struct block_request *r))
+{
+	uint32_t cnt = r->end == BLOCK_END_MERGED ? 1 : block_request_parts(r), i, k;
+	struct block_request part;
+	struct fold_key key;
+	int ret = 0;
+
+	for (i = 0; i < cnt && ret >= 0; i++) {
+		for (k = 0; k < i && !is_of_same(&r->held[i], &r->held[k]); k++)
+			;
+		if (k < i)
+			continue;
+		block_request_part(r, i, &part);
+		for (k = i + 1; k < cnt; k++)
+			part.held_bytes += is_of_same(&r->held[i], &r->held[k]) ?
+						   r->held[k].bytes : 0;
+		part.is_share = i > 0;
+		key = key_of(t->ids, &part);
+		ret = add_at(t, &key, &part);
+	}
+	return ret;
+}
+
 static int requests_add(void *ctx, const void *found)
 {
-	struct fold_target *t = ctx;
-	const struct fold_key key = request_key(t->ids, found);
-
-	return add_at(t, &key, found);
+	return add_owners(ctx, found, request_key);
 }
 
 static int sized_add(void *ctx, const void *found)
 {
-	struct fold_target *t = ctx;
-	const struct fold_key key = sized_key(t->ids, found);
-
-	return add_at(t, &key, found);
+	return add_owners(ctx, found, sized_key);
 }
 
 static void requests_merged(void *sum, const uint64_t *counts)
@@ -203,7 +256,7 @@ static void requests_merged(void *sum, const uint64_t *counts)
 }
 
 static const struct fold_sums_def request_sums = {
-	.bytes = sizeof(struct request_sum), .quantile_cnt = 3, .count_cnt = 5,
+	.bytes = sizeof(struct request_sum), .quantile_cnt = 3, .count_cnt = 6,
 	.merged = requests_merged, .add = requests_add, .put_key = requests_put_key,
 	.get_key = requests_get_key, .part = INDEX_REQUESTS, .is_exact_decoded = true,
 };

@@ -118,6 +118,8 @@ extern const struct fold_def fold_requests;
 struct request_sum {
 	struct quantile latency, queue, device;
 	uint64_t ios, bytes, errors, merges, requeues;
+	/* of bytes, those of the key's owner; other owners have a key with is_share, and 0 bytes */
+	uint64_t part_bytes;
 	uint64_t unknown_owner_ios;
 	bool owner_is_unknown;	/* of what is added next; the target sets it */
 };

@@ -20,7 +20,7 @@ struct request_table {
 	struct rowbuf *out;
 	uint64_t until_ns;
 	uint32_t cols_used;
-	bool bounded, pending_done;
+	bool bounded, pending_done, is_of_parts;
 };
 
 /* The path of the file; in traces that have no paths, the last name that its inode had. */
@@ -78,10 +78,50 @@ static int give_row(void *ctx, const struct block_request *r)
 	return 0;
 }
 
+static int give_parts(void *ctx, const struct block_request *r)
+{
+	struct request_table *s = ctx;
+	const struct dense_ids *d = &s->a->ids;
+	struct block_request part;
+	enum owner_how how;
+	uint32_t thread, owner;
+	uint64_t ns;
+	struct cell *c;
+
+	if (r->end == BLOCK_END_MERGED || (r->end && r->end_ns < trace_carried_ns(s->a->trace)))
+		return 0;
+	for (uint32_t i = 0; i < block_request_parts(r); i++) {
+		block_request_part(r, i, &part);
+		c = rowbuf_add(s->out);
+		table_row_cells(s->a, &table_request_parts, s->cols_used, &part, c);
+		thread = dense_thread(d, part.submitter);
+		owner = request_owner(s->a, &part, &how);
+		if (block_request_queued_ns(r))
+			cell_int(&c[COL_PART_QUEUED_NS],
+				 context_rel(s->a, block_request_queued_ns(r)));
+		if (r->end)
+			cell_int(&c[COL_PART_END_NS], context_rel(s->a, r->end_ns));
+		if (r->end && block_request_latency(r, &ns))
+			cell_int(&c[COL_PART_LATENCY_NS], (int64_t)ns);
+		cell_int(&c[COL_PART_NTH], i);
+		cell_text(&c[COL_PART_OP], block_op_name(r->cmd_flags));
+		cell_int(&c[COL_PART_SUBMITTER_UTID], dense_utid(d, thread));
+		cell_int(&c[COL_PART_SUBMITTER_UPID], dense_upid(d, dense_process_of(d, thread)));
+		cell_int(&c[COL_PART_OWNER_UPID], dense_upid(d, owner));
+		cell_text(&c[COL_PART_OWNER_HOW], request_owner_how_name(how));
+		if (part.ino)
+			cell_text(&c[COL_PART_FILE], file_of(s->a->trace, &part));
+		cell_text(&c[COL_PART_PAGES],
+			  event_shown(event_column(EVENT_REQUEST, EV_REQUEST_PAGES), part.pages));
+	}
+	return 0;
+}
+
 /* A fold's sink. */
 static int on_request(void *ctx, const void *found)
 {
-	return give_row(ctx, found);
+	return ((struct request_table *)ctx)->is_of_parts ? give_parts(ctx, found) :
+							    give_row(ctx, found);
 }
 
 static int requests_open(struct analysis *a, const struct table_def *def,
@@ -93,6 +133,7 @@ static int requests_open(struct analysis *a, const struct table_def *def,
 	int ret = 0;
 
 	s->a = a;
+	s->is_of_parts = def == &table_request_parts;
 	s->cols_used = q->cols_used;
 	s->bounded = q->to_ns != INT64_MAX;
 	s->until_ns = s->bounded ? context_abs(a, q->to_ns) : UINT64_MAX;
@@ -123,7 +164,7 @@ static int requests_step(void *state, struct rowbuf *out, struct err *e)
 		return ret;
 	s->pending_done = true;
 	return request_track_pending(fold_requests_track(fold_reader_machine(s->reader, 0)),
-				     give_row, s);
+				     s->is_of_parts ? give_parts : give_row, s);
 }
 
 const struct table_def table_block_requests = {
@@ -134,6 +175,16 @@ const struct table_def table_block_requests = {
 	.window = "coalesce(queued_ns, complete_ns) < :to AND (end_ns >= :from OR end_ns "
 		  "IS NULL)",
 	.is_exported = true, .kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
+	.state_bytes = sizeof(struct request_table),
+	.open = requests_open, .step = requests_step, .close = requests_close,
+};
+
+const struct table_def table_request_parts = {
+	.name = "request_parts", .doc = "parts of block requests, by owner and file",
+	.cols = (const struct table_column[]){ COLS_PART },
+	.col_cnt = COL_PART_CNT, .time_col = COL_PART_END_NS,
+	.cpu_col = -1, .utid_col = -1, .key_col = -1,
+	.kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
 	.state_bytes = sizeof(struct request_table),
 	.open = requests_open, .step = requests_step, .close = requests_close,
 };

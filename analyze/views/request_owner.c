@@ -23,6 +23,7 @@ const char *request_owner_how_name(enum owner_how how)
 		[OWNER_METADATA] = "metadata",
 		[OWNER_JOURNAL] = "journal",
 		[OWNER_SWAP] = "swap",
+		[OWNER_VOLUME] = "volume",
 	};
 
 	return (unsigned int)how < OWNER_HOW_CNT ? names[how] : "?";
@@ -95,8 +96,13 @@ uint32_t request_owner(const struct analysis *a, const struct block_request *r,
 		       enum owner_how *ret_how)
 {
 	uint32_t submitter = dense_process_of(&a->ids, dense_thread(&a->ids, r->submitter));
-	uint32_t owner = is_user(a, submitter) ? submitter : EVENT_ID_UNKNOWN;
+	bool from_volume = r->below == REQUEST_PASSED_ON || (r->below && !is_user(a, submitter));
 	enum owner_how how;
+	uint32_t owner;
+
+	if (from_volume && r->below != REQUEST_PASSED_ON)
+		submitter = dense_process_of(&a->ids, dense_thread(&a->ids, r->asked_by));
+	owner = is_user(a, submitter) ? submitter : EVENT_ID_UNKNOWN;
 
 	switch (r->cmd_flags & REQ_OP_MASK) {
 	case REQ_OP_READ:
@@ -116,6 +122,8 @@ uint32_t request_owner(const struct analysis *a, const struct block_request *r,
 		owner = EVENT_ID_UNKNOWN;
 	if (owner == EVENT_ID_UNKNOWN && (how == OWNER_READ || how == OWNER_SUBMITTED))
 		how = OWNER_UNKNOWN;
+	if (from_volume && owner != EVENT_ID_UNKNOWN)
+		how = OWNER_VOLUME;
 	if (ret_how)
 		*ret_how = how;
 	return owner;

@@ -56,6 +56,7 @@ static void add_request(struct device *x, const struct block_request *r)
 		x->merges++;
 		return;
 	}
+	x->merges += r->merge_cnt;
 	x->ios[kind]++;
 	x->bytes[kind] += r->bytes;
 	x->errors += r->status != 0;

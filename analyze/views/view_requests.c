@@ -86,6 +86,12 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	return 0;
 }
 
+/* A request counts once for each owner of its parts, or else once, with all of its bytes. */
+static bool counts_owners(const struct view *v)
+{
+	return v->groups.by || scope_is_of_some(&v->a->scope);
+}
+
 static int place(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
 	struct request_view *s = (struct request_view *)v;
@@ -93,6 +99,8 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 	uint32_t kind;
 
 	request_of_key(key, &r);
+	if (r.is_share && !counts_owners(v))
+		return 0;
 	request_charge(v->a, &v->groups, &r, &s->charge);
 	if (!s->charge.in_scope)
 		return 0;
@@ -145,8 +153,12 @@ static void size_cells(const struct view *v, const struct row_label *l, struct c
 
 static void give_io(struct view *v, const struct view_place *at, void *sum)
 {
-	struct cell *c = view_row(v, at->group, sum);
+	struct io_sum *x = sum;
+	struct cell *c;
 
+	if (counts_owners(v))
+		x->r.bytes = x->r.part_bytes;
+	c = view_row(v, at->group, sum);
 	size_cells(v, &((const struct io_sum *)sum)->label, &c[COL_IO_USAGE_SIZE_FROM_BYTES]);
 }
 

@@ -54,11 +54,13 @@ static bool concerns(const struct cut_filter *f, const struct event *ev)
 
 static int number_event(struct cut_filter *f, struct request_track *track, const struct event *ev)
 {
+	struct request_life of;
 	uint64_t life;
 
 	if (request_track_event(track, ev) < 0)
 		return -ENOMEM;
-	life = request_track_life(track, ev->v[EV_REQUEST_RQ], (uint32_t)ev->v[EV_REQUEST_DEV]);
+	/* number 0 is of bios whose request is unknown */
+	life = request_track_life(track, ev, &of) ? 1 + of.number : 0;
 	if (array_reserve(&f->life_of, &f->event_cap, f->event_cnt + 1) < 0 ||
 	    array_reserve(&f->is_kept, &f->life_cap, life + 1) < 0)
 		return -ENOMEM;

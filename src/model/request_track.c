@@ -29,13 +29,33 @@ enum rq_state {
 
 struct rq_entry {
 	struct block_request r;
+	struct request_part *parts;	/* r.held */
+	size_t part_cap;
 	uint32_t key_dev;	/* the address is r.rq, or key_rq before the first life */
 	uint64_t key_rq;
 	uint64_t life;		/* its number among all lives */
 	uint8_t state;
 };
 
+#define RECENT_CNT 64	/* a power of two */
+#define REMAPPED_CNT 64	/* the same */
+#define SCAN_MAX 4096	/* entries that are looked at, at most */
+#define PARTS_MAX 1024	/* then the last one takes what follows, and its owner is unknown */
+
+/* A bio on its way from a volume to the device below. */
+struct remapped {
+	uint64_t sector, end;		/* on the device below, in 512 bytes */
+	uint32_t dev, op;
+	struct block_request of;	/* the volume's bio */
+};
+
 struct request_track {
+	uint32_t recent[RECENT_CNT];	/* entries that were queued last */
+	unsigned int recent_at;
+	uint32_t target;		/* the entry that the last bio was merged into */
+	uint32_t event_entry;		/* of the last event of a bio; UINT32_MAX: none */
+	struct remapped *remapped;	/* REMAPPED_CNT, or NULL */
+	unsigned int remapped_at;
 	request_track_sink sink;	/* NULL: nobody wants them */
 	request_flight_sink flight;	/* the same */
 	uint64_t life_cnt;	/* of all addresses */
@@ -66,8 +86,11 @@ void request_track_free(struct request_track *b)
 {
 	if (!b)
 		return;
+	for (size_t i = 0; i < b->map.cnt; i++)
+		free(b->entries[i].parts);
 	hash_map_done(&b->map);
 	free(b->entries);
+	free(b->remapped);
 	free(b);
 }
 
@@ -113,7 +136,10 @@ static int tell_flight(struct request_track *b, const struct rq_entry *x, uint64
 	X(start_ns) X(insert_ns) X(first_issue_ns) X(issue_ns) X(complete_ns)          \
 	Y(rq) Y(sector) Y(bytes) Y(dev) Y(part) Y(cmd_flags) Y(status) Y(submitter)    \
 	Y(requeue_cnt) Y(part_cnt) Y(submitter_rank) Y(ino) Y(ino_dev) Y(owner_upid)   \
-	Y(pages) Y(owner_how) Y(flush_seq) Y(path)
+	Y(pages) Y(owner_how) Y(flush_seq) Y(path) Y(below) Y(asked_by) Y(merge_cnt)   \
+	Y(held_cnt)
+#define PART_FIELDS(Y)                                                                 \
+	Y(ino) Y(path) Y(bytes) Y(ino_dev) Y(submitter) Y(owner_upid) Y(pages) Y(owner_how)
 
 static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
 {
@@ -125,6 +151,11 @@ static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
 	REQUEST_FIELDS(X, Y)
 #undef X
 #undef Y
+	for (uint32_t i = 0; i < x->r.held_cnt; i++) {
+#define Y(f) packed_put(out, x->parts[i].f);
+		PART_FIELDS(Y)
+#undef Y
+	}
 }
 
 void request_track_save(const struct request_track *b, uint64_t ts_ns, struct buf *out)
@@ -143,6 +174,8 @@ static struct rq_entry *entry_at(struct request_track *b, uint64_t rq, uint64_t 
 		return NULL;
 	if (array_reserve(&b->entries, &b->cap, i + 1) < 0) {
 		/* the map has an entry that does not exist; it must not be used again */
+		while (i-- > 0)
+			free(b->entries[i].parts);
 		hash_map_clear(&b->map);
 		return NULL;
 	}
@@ -172,6 +205,16 @@ int request_track_load(struct request_track *b, struct packed_in *in, uint64_t t
 		REQUEST_FIELDS(X, Y)
 #undef X
 #undef Y
+		if (x->r.held_cnt > PARTS_MAX)
+			return -EBADMSG;
+		if (array_reserve(&x->parts, &x->part_cap, x->r.held_cnt) < 0)
+			return -ENOMEM;
+		x->r.held = x->parts;
+		for (uint32_t i = 0; i < x->r.held_cnt; i++) {
+#define Y(f) x->parts[i].f = (__typeof__(x->parts[i].f))packed_get(in);
+			PART_FIELDS(Y)
+#undef Y
+		}
 		if (!in->bad)
 			ret = tell_flight(b, x, 0, ts_ns);
 	}
@@ -180,12 +223,26 @@ int request_track_load(struct request_track *b, struct packed_in *in, uint64_t t
 
 /* ---- lives ---- */
 
+/* What was not done, where a request failed, is at its end. */
+static void clip_parts(struct rq_entry *x)
+{
+	uint64_t left = x->r.bytes;
+
+	for (uint32_t i = 0; i < x->r.held_cnt; i++) {
+		if (x->parts[i].bytes > left)
+			x->parts[i].bytes = left;
+		left -= x->parts[i].bytes;
+	}
+}
+
 static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_ns,
 		     enum block_end end)
 {
 	x->r.end_ns = end_ns;
 	x->r.end = (uint8_t)end;
 	x->state = RQ_FREE;
+	if (end == BLOCK_END_DONE)
+		clip_parts(x);
 	if (end == BLOCK_END_DONE && x->r.flush_seq && x->r.bytes)
 		x->state = RQ_FLUSH_TAIL;
 	return b->sink ? b->sink(b->ctx, &x->r) : 0;
@@ -214,7 +271,266 @@ static int begin_life(struct request_track *b, struct rq_entry *x, const struct 
 	x->life = b->life_cnt++;
 	x->r.rq = ev->v[EV_REQUEST_RQ];
 	x->r.submitter = EVENT_ID_UNKNOWN;
+	x->r.held = x->parts;
 	return ret;
+}
+
+/* ---- volumes ---- */
+
+static bool same_op(uint32_t cmd_flags, const struct event *ev)
+{
+	return ((cmd_flags ^ (uint32_t)ev->v[EV_REQUEST_CMD_FLAGS]) & REQ_OP_MASK) == 0;
+}
+
+static const struct remapped *remapped_find(const struct request_track *b, const struct event *ev)
+{
+	uint64_t sector = ev->v[EV_REQUEST_SECTOR];
+
+	/* the last one first: places are used again */
+	for (unsigned int n = 1; b->remapped && n <= REMAPPED_CNT; n++) {
+		const struct remapped *m =
+			&b->remapped[(b->remapped_at - n) & (REMAPPED_CNT - 1)];
+
+		if (m->end > m->sector && m->dev == ev->v[EV_REQUEST_DEV] && sector >= m->sector &&
+		    sector < m->end && same_op(m->op, ev))
+			return m;
+	}
+	return NULL;
+}
+
+/* Pages that do not lead to a file or a process: a layer above may know better. */
+static bool has_no_owner(uint64_t pages)
+{
+	return pages == EVENT_PAGES_NONE || pages == EVENT_PAGES_KERNEL;
+}
+
+static void lies_below(struct request_track *b, struct block_request *r, const struct event *ev)
+{
+	const struct remapped *m = r->below ? NULL : remapped_find(b, ev);
+
+	if (!m)
+		return;
+	r->below = 1;
+	r->asked_by = m->of.below ? m->of.asked_by : m->of.submitter;
+	if (!has_no_owner(r->pages))
+		return;
+	r->below = 2;
+	r->pages = m->of.pages;
+	r->ino = m->of.ino;
+	r->ino_dev = m->of.ino_dev;
+	r->path = m->of.path;
+	r->owner_upid = m->of.owner_upid;
+	r->owner_how = m->of.owner_how;
+}
+
+/* The live bio of a volume that holds a sector. */
+static struct rq_entry *volume_bio(struct request_track *b, const struct event *ev)
+{
+	uint64_t sector = ev->v[EV_REQUEST_INO];
+
+	for (size_t n = 0; n < RECENT_CNT + b->map.cnt && n < SCAN_MAX; n++) {
+		uint32_t i = n < RECENT_CNT ?
+				     b->recent[(b->recent_at - 1 - n) & (RECENT_CNT - 1)] :
+				     (uint32_t)(n - RECENT_CNT);
+		struct rq_entry *x = &b->entries[i];
+
+		if (i < b->map.cnt && is_live(x) && x->r.dev == ev->v[EV_REQUEST_INO_DEV] &&
+		    sector >= x->r.sector && sector < x->r.sector + x->r.bytes / 512 &&
+		    same_op(x->r.cmd_flags, ev))
+			return x;
+	}
+	return NULL;
+}
+
+static int on_remap(struct request_track *b, const struct event *ev)
+{
+	const struct rq_entry *x = volume_bio(b, ev);
+	struct remapped *m;
+
+	b->event_entry = x ? (uint32_t)(x - b->entries) : UINT32_MAX;
+	if (!x || !ev->v[EV_REQUEST_BYTES])
+		return 0;
+	if (!b->remapped)
+		b->remapped = calloc(REMAPPED_CNT, sizeof(*b->remapped));
+	if (!b->remapped)
+		return -ENOMEM;
+	m = &b->remapped[b->remapped_at++ & (REMAPPED_CNT - 1)];
+	*m = (struct remapped){ .sector = ev->v[EV_REQUEST_SECTOR],
+				.dev = (uint32_t)ev->v[EV_REQUEST_DEV],
+				.op = (uint32_t)ev->v[EV_REQUEST_CMD_FLAGS], .of = x->r };
+	m->end = m->sector + ev->v[EV_REQUEST_BYTES] / 512;
+	return 0;
+}
+
+/* ---- parts ---- */
+
+static struct request_part part_of_event(const struct event *ev)
+{
+	return (struct request_part){
+		.ino = ev->v[EV_REQUEST_INO], .path = ev->v[EV_REQUEST_PATH],
+		.bytes = ev->v[EV_REQUEST_BYTES], .ino_dev = (uint32_t)ev->v[EV_REQUEST_INO_DEV],
+		.submitter = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN : ev->utid,
+		.owner_upid = (uint32_t)ev->v[EV_REQUEST_OWNER_UPID],
+		.pages = (uint8_t)ev->v[EV_REQUEST_PAGES],
+		.owner_how = (uint8_t)ev->v[EV_REQUEST_OWNER_HOW] };
+}
+
+static struct request_part part_of_request(const struct block_request *r)
+{
+	return (struct request_part){
+		.ino = r->ino, .path = r->path, .bytes = r->bytes, .ino_dev = r->ino_dev,
+		.submitter = r->submitter, .owner_upid = r->owner_upid, .pages = r->pages,
+		.owner_how = r->owner_how };
+}
+
+static bool is_alike(const struct request_part *a, const struct request_part *b)
+{
+	return a->ino == b->ino && a->path == b->path && a->ino_dev == b->ino_dev &&
+	       a->submitter == b->submitter && a->owner_upid == b->owner_upid &&
+	       a->pages == b->pages && a->owner_how == b->owner_how;
+}
+
+/* Inserts a part at the end, or at the front. */
+static int part_add(struct rq_entry *x, struct request_part part, bool is_front)
+{
+	uint32_t cnt = x->r.held_cnt;
+	struct request_part *beside = is_front ? &x->parts[0] : &x->parts[cnt - 1];
+
+	/* What is first was not looked at before the issue, so that nothing is alike. */
+	if (cnt > 1 && is_alike(beside, &part)) {
+		beside->bytes += part.bytes;
+		return 0;
+	}
+	if (cnt == PARTS_MAX) {
+		beside->bytes += part.bytes;
+		beside->pages = EVENT_PAGES_KERNEL;
+		beside->owner_how = EVENT_OWNER_NONE;
+		beside->ino = beside->path = 0;
+		return 0;
+	}
+	if (array_reserve(&x->parts, &x->part_cap, cnt + 1) < 0)
+		return -ENOMEM;
+	if (is_front)
+		memmove(x->parts + 1, x->parts, cnt * sizeof(*x->parts));
+	x->parts[is_front ? 0 : cnt] = part;
+	x->r.held_cnt++;
+	x->r.held = x->parts;
+	return 0;
+}
+
+/* What a request holds so far becomes its first part. */
+static int parts_begin(struct rq_entry *x)
+{
+	if (x->r.held_cnt)
+		return 0;
+	if (array_reserve(&x->parts, &x->part_cap, 2) < 0)
+		return -ENOMEM;
+	x->parts[0] = part_of_request(&x->r);
+	/* seen at the issue, if it is still the first one */
+	x->parts[0].pages = EVENT_PAGES_KERNEL;
+	x->r.held_cnt = 1;
+	x->r.held = x->parts;
+	return 0;
+}
+
+/* At the issue: the pages of the first part, and the number of bytes, which has to be the sum. */
+static int parts_settle(struct rq_entry *x, const struct event *ev)
+{
+	uint64_t bytes = ev->v[EV_REQUEST_BYTES], sum = 0;
+	struct request_part first = part_of_event(ev);
+
+	if (!x->r.held_cnt)
+		return 0;
+	first.submitter = x->parts[0].submitter;
+	first.bytes = x->parts[0].bytes;
+	x->parts[0] = first;
+	for (uint32_t i = 0; i < x->r.held_cnt; i++) {
+		if (x->parts[i].bytes > bytes - sum)
+			x->parts[i].bytes = bytes - sum;
+		sum += x->parts[i].bytes;
+	}
+	if (x->r.held_cnt > 1 && is_alike(&x->parts[0], &x->parts[1])) {
+		x->parts[1].bytes += x->parts[0].bytes;
+		x->r.held_cnt--;
+		memmove(x->parts, x->parts + 1, x->r.held_cnt * sizeof(*x->parts));
+	}
+	if (sum == bytes && x->r.held_cnt == 1)
+		x->r.held_cnt = 0;
+	if (sum == bytes)
+		return 0;
+	return part_add(x, (struct request_part){ .bytes = bytes - sum, .pages = EVENT_PAGES_KERNEL,
+						  .submitter = EVENT_ID_UNKNOWN }, false);
+}
+
+/* Returns whether a request waits whose edge is that of the I/O. */
+static bool takes(const struct rq_entry *x, const struct event *ev, bool is_front)
+{
+	uint64_t from = ev->v[EV_REQUEST_SECTOR], to = from + ev->v[EV_REQUEST_BYTES] / 512;
+
+	return (x->state == RQ_QUEUED || x->state == RQ_REQUEUED) && !x->r.part_cnt &&
+	       x->r.dev == ev->v[EV_REQUEST_DEV] && same_op(x->r.cmd_flags, ev) &&
+	       (is_front ? x->r.sector == to : x->r.sector + x->r.bytes / 512 == from);
+}
+
+static struct rq_entry *target_of(struct request_track *b, const struct event *ev, bool is_front)
+{
+	for (size_t n = 0; n < 1 + RECENT_CNT + b->map.cnt && n < SCAN_MAX; n++) {
+		uint32_t i = !n ? b->target :
+			     n <= RECENT_CNT ? b->recent[(b->recent_at - n) & (RECENT_CNT - 1)] :
+					       (uint32_t)(n - 1 - RECENT_CNT);
+
+		if (i < b->map.cnt && takes(&b->entries[i], ev, is_front)) {
+			b->target = i;
+			return &b->entries[i];
+		}
+	}
+	return NULL;
+}
+
+static int on_bio_merge(struct request_track *b, const struct event *ev, bool is_front)
+{
+	struct rq_entry *x = target_of(b, ev, is_front);
+	struct request_part part = part_of_event(ev);
+	struct block_request below = { .pages = part.pages, .owner_how = part.owner_how };
+	int ret;
+
+	b->event_entry = x ? (uint32_t)(x - b->entries) : UINT32_MAX;
+	if (!x)
+		return 0;
+	ret = parts_begin(x);
+	lies_below(b, &below, ev);
+	if (below.below == 2)
+		part = (struct request_part){
+			.ino = below.ino, .path = below.path, .bytes = part.bytes,
+			.ino_dev = below.ino_dev, .submitter = below.asked_by,
+			.owner_upid = below.owner_upid, .pages = below.pages,
+			.owner_how = below.owner_how };
+	if (!ret)
+		ret = part_add(x, part, is_front);
+	x->r.bytes += part.bytes;
+	if (is_front)
+		x->r.sector = ev->v[EV_REQUEST_SECTOR];
+	x->r.merge_cnt++;
+	return ret;
+}
+
+/* A whole request is appended to the one that ends at its sector. */
+static int join_parts(struct request_track *b, const struct rq_entry *x, const struct event *ev)
+{
+	struct request_part single = part_of_request(&x->r);
+	struct rq_entry *to = target_of(b, ev, false);
+	uint32_t cnt = x->r.held_cnt;
+	int ret = to && to != x ? parts_begin(to) : 1;
+
+	if (!cnt)
+		single.pages = EVENT_PAGES_KERNEL;
+	for (uint32_t i = 0; !ret && i < (cnt ? cnt : 1); i++)
+		ret = part_add(to, cnt ? x->parts[i] : single, false);
+	if (!ret) {
+		to->r.bytes += ev->v[EV_REQUEST_BYTES];
+		to->r.merge_cnt += x->r.merge_cnt;
+	}
+	return ret < 0 ? ret : 0;
 }
 
 static void describe(struct rq_entry *x, const struct event *ev)
@@ -299,6 +615,9 @@ static int on_queue(struct request_track *b, struct rq_entry *x, const struct ev
 		x->r.insert_ns = ev->ts_ns;
 	if (!x->r.first_issue_ns)	/* an insert after a requeue is a worker's */
 		submitted_by(x, ev, is_start ? 3 : 2);
+	lies_below(b, &x->r, ev);
+	if (x->state != RQ_QUEUED)
+		b->recent[b->recent_at++ & (RECENT_CNT - 1)] = (uint32_t)(x - b->entries);
 	x->state = RQ_QUEUED;
 	return 0;
 }
@@ -318,7 +637,9 @@ static int on_issue(struct request_track *b, struct rq_entry *x, const struct ev
 	if (!x->r.first_issue_ns)
 		x->r.first_issue_ns = ev->ts_ns;
 	x->r.issue_ns = ev->ts_ns;
-	if (ev->v[EV_REQUEST_PAGES]) {
+	if (x->r.below == 2 && !has_no_owner(ev->v[EV_REQUEST_PAGES]))
+		x->r.below = 1;
+	if (ev->v[EV_REQUEST_PAGES] && x->r.below < 2) {
 		x->r.ino = ev->v[EV_REQUEST_INO];
 		x->r.ino_dev = (uint32_t)ev->v[EV_REQUEST_INO_DEV];
 		x->r.path = ev->v[EV_REQUEST_PATH];
@@ -327,8 +648,31 @@ static int on_issue(struct request_track *b, struct rq_entry *x, const struct ev
 		x->r.owner_how = (uint8_t)ev->v[EV_REQUEST_OWNER_HOW];
 	}
 	submitted_by(x, ev, 1);
+	lies_below(b, &x->r, ev);
 	x->state = RQ_ISSUED;
-	return 0;
+	return x->r.part_cnt ? 0 : parts_settle(x, ev);
+}
+
+static int on_bio_queue(struct request_track *b, struct rq_entry *x, const struct event *ev)
+{
+	int ret = begin_life(b, x, ev);
+
+	if (ret < 0)
+		return ret;
+	/* It has no start, because the end of a chained bio is not announced by every kernel. */
+	x->r.insert_ns = ev->ts_ns;
+	x->state = RQ_QUEUED;
+	b->recent[b->recent_at++ & (RECENT_CNT - 1)] = (uint32_t)(x - b->entries);
+	return on_issue(b, x, ev);
+}
+
+static int on_bio_complete(struct request_track *b, struct rq_entry *x, const struct event *ev)
+{
+	if (x->state != RQ_ISSUED)
+		return 0;
+	x->r.status = (uint32_t)ev->v[EV_REQUEST_STATUS];
+	x->r.complete_ns = ev->ts_ns;
+	return hand_over(b, x, ev->ts_ns, BLOCK_END_DONE);
 }
 
 /*
@@ -416,7 +760,8 @@ static int on_merge(struct request_track *b, struct rq_entry *x, const struct ev
 	if (ret < 0)
 		return ret;
 	describe(x, ev);
-	return hand_over(b, x, ev->ts_ns, BLOCK_END_MERGED);
+	ret = join_parts(b, x, ev);
+	return ret < 0 ? ret : hand_over(b, x, ev->ts_ns, BLOCK_END_MERGED);
 }
 
 static int on_event(struct request_track *b, struct rq_entry *x, const struct event *ev)
@@ -444,6 +789,10 @@ static int on_event(struct request_track *b, struct rq_entry *x, const struct ev
 		return on_done(b, x, ev);
 	case EVENT_REQUEST_MERGE:
 		return on_merge(b, x, ev);
+	case EVENT_REQUEST_BIO_QUEUE:
+		return on_bio_queue(b, x, ev);
+	case EVENT_REQUEST_BIO_COMPLETE:
+		return on_bio_complete(b, x, ev);
 	default:
 		return 0;
 	}
@@ -451,10 +800,18 @@ static int on_event(struct request_track *b, struct rq_entry *x, const struct ev
 
 int request_track_event(struct request_track *b, const struct event *ev)
 {
-	struct rq_entry *x = entry_at(b, ev->v[EV_REQUEST_RQ], ev->v[EV_REQUEST_DEV]);
-	uint64_t before = x ? in_flight_of(x) : 0;
-	int ret = x ? on_event(b, x, ev) : -ENOMEM, flight;
+	uint64_t action = ev->v[EV_REQUEST_ACTION], before;
+	struct rq_entry *x;
+	int ret, flight;
 
+	/* bios that are not requests get no entry */
+	if (action == EVENT_REQUEST_BIO_BACKMERGE || action == EVENT_REQUEST_BIO_FRONTMERGE)
+		return on_bio_merge(b, ev, action == EVENT_REQUEST_BIO_FRONTMERGE);
+	if (action == EVENT_REQUEST_BIO_REMAP)
+		return on_remap(b, ev);
+	x = entry_at(b, ev->v[EV_REQUEST_RQ], ev->v[EV_REQUEST_DEV]);
+	before = x ? in_flight_of(x) : 0;
+	ret = x ? on_event(b, x, ev) : -ENOMEM;
 	if (ret < 0)
 		return ret;
 	flight = tell_flight(b, x, before, ev->ts_ns);
@@ -482,11 +839,19 @@ int request_track_pending(struct request_track *b, request_track_sink sink, void
 	return 0;
 }
 
-uint64_t request_track_life(const struct request_track *b, uint64_t rq, uint32_t dev)
+bool request_track_life(const struct request_track *b, const struct event *ev,
+			struct request_life *ret)
 {
-	uint32_t i;
+	uint32_t i = b->event_entry;
 
-	return hash_map_find(&b->map, rq, dev, &i) ? b->entries[i].life : 0;
+	if (ev->v[EV_REQUEST_ACTION] < EVENT_REQUEST_BIO_BACKMERGE &&
+	    !hash_map_find(&b->map, ev->v[EV_REQUEST_RQ], ev->v[EV_REQUEST_DEV], &i))
+		return false;
+	if (i == UINT32_MAX)
+		return false;
+	*ret = (struct request_life){ .number = b->entries[i].life, .rq = b->entries[i].key_rq,
+				      .dev = b->entries[i].key_dev };
+	return true;
 }
 
 const char *block_op_name(uint32_t cmd_flags)
@@ -505,6 +870,31 @@ const char *block_op_name(uint32_t cmd_flags)
 uint64_t block_request_queued_ns(const struct block_request *r)
 {
 	return r->start_ns ? r->start_ns : r->insert_ns ? r->insert_ns : r->first_issue_ns;
+}
+
+uint32_t block_request_parts(const struct block_request *r)
+{
+	return r->held_cnt ? r->held_cnt : 1;
+}
+
+void block_request_part(const struct block_request *r, uint32_t i, struct block_request *ret)
+{
+	const struct request_part *part;
+
+	*ret = *r;
+	ret->held_cnt = 0;
+	ret->held_bytes = r->bytes;
+	if (!r->held_cnt)
+		return;
+	part = &r->held[i];
+	ret->held_bytes = part->bytes;
+	ret->submitter = part->submitter;
+	ret->pages = part->pages;
+	ret->ino = part->ino;
+	ret->ino_dev = part->ino_dev;
+	ret->path = part->path;
+	ret->owner_upid = part->owner_upid;
+	ret->owner_how = part->owner_how;
 }
 
 static bool between(uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns)

@@ -19,6 +19,13 @@
  *     long as its latency.
  *   - A request in flight when the recording began has what was seen of it: no latency.
  *   - A request merged into another ends there: it is a merge, not a request.
+ *   - A bio of a device without requests is a request of that device, from its queueing to its
+ *     completion; its identity is the bio's address.
+ *   - A bio that is merged into a waiting request is a part of that request, with a submitter and
+ *     pages of its own. The request is the one that ends, or begins, at the bio's edge. Parts of a
+ *     request that is merged as a whole are appended to those of the other one.
+ *   - A request or bio below a volume was remapped from a bio of the volume, and asked for by the
+ *     submitter of that bio.
  *   - A write with flush or FUA on a device that needs a flush sequence completes twice under one
  *     address, the second time with 0 bytes: that is one request.
  *
@@ -48,6 +55,15 @@ enum block_end {
 /* Events that a request with a start must have had, and that were not seen. */
 enum { REQUEST_UNSEEN_COMPLETE = 1, REQUEST_UNSEEN_DONE = 2 };
 
+/* Data of a request that one bio, or several alike in a row, brought. */
+struct request_part {
+	uint64_t ino, path, bytes;
+	uint32_t ino_dev;
+	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
+	uint32_t owner_upid;		/* valid unless owner_how is EVENT_OWNER_NONE */
+	uint8_t pages, owner_how;
+};
+
 struct block_request {
 	uint64_t rq;
 	uint64_t sector;		/* the first sector, in units of 512 bytes */
@@ -73,6 +89,17 @@ struct block_request {
 	/* 1: the request's flush sequence may complete once more under its address */
 	uint8_t flush_seq;
 	uint8_t unseen;			/* REQUEST_UNSEEN_* */
+	/*
+	 * 1: a volume remapped the data to this device: asked_by is the submitter on the volume. 2:
+	 * pages, ino, path and owner are those of the volume's bio, too.
+	 */
+	uint8_t below;
+	uint8_t is_share;		/* 1: what one owner has in a request of another one */
+	uint32_t asked_by;		/* utid; EVENT_ID_UNKNOWN; valid if below */
+	uint32_t merge_cnt;		/* bios and requests merged into it, as the kernel counts */
+	uint32_t held_cnt;		/* parts; 0: the request is a single part */
+	uint64_t held_bytes;		/* set by block_request_part(): bytes of the part */
+	const struct request_part *held;	/* in order of sectors */
 };
 
 /* From ts_ns on the thread has one more request in flight on the device (more: 1), or one fewer. */
@@ -82,6 +109,9 @@ struct request_flight {
 	uint32_t dev;
 	int more;
 };
+
+/* block_request.below in a fold's key: submitter is already the one who asked the volume. */
+#define REQUEST_PASSED_ON 3
 
 /* The request stays valid during the call. A result < 0 is that of the call that led here. */
 typedef int (*request_track_sink)(void *ctx, const struct block_request *r);
@@ -110,10 +140,16 @@ size_t request_track_addresses(const struct request_track *b);
 int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx);
 
 /*
- * The number of the life at that address, from 0. Another one begins when nothing earlier matters
- * any more. No two lives of a tracker have the same number. Call it after an event of the address.
+ * The life that the last event, ev, belongs to. A merged bio belongs to the request that it is a
+ * part of, a remapped bio to the volume's bio. Another life begins at an address when nothing
+ * earlier matters any more. No two lives of a tracker have the same number. False: there is none.
  */
-uint64_t request_track_life(const struct request_track *b, uint64_t rq, uint32_t dev);
+struct request_life {
+	uint64_t number, rq;		/* number: from 0 */
+	uint32_t dev;
+};
+bool request_track_life(const struct request_track *b, const struct event *ev,
+			struct request_life *ret);
 
 /*
  * The requests of which more may come, as they are at ts_ns: a tracker that loads them handles the
@@ -129,6 +165,10 @@ int request_track_load(struct request_track *b, struct packed_in *in, uint64_t t
 const char *block_op_name(uint32_t cmd_flags);
 /* The instant a request was queued: start, else insert, else first issue; 0: unknown. */
 uint64_t block_request_queued_ns(const struct block_request *r);
+/* Returns the number of parts, at least 1. */
+uint32_t block_request_parts(const struct block_request *r);
+/* The request as one of its parts has it: submitter, pages, file, owner and held_bytes. */
+void block_request_part(const struct block_request *r, uint32_t i, struct block_request *ret);
 /* Latencies; false when one of the two instants was not seen. */
 bool block_request_latency(const struct block_request *r, uint64_t *ret_ns);
 bool block_request_queue_latency(const struct block_request *r, uint64_t *ret_ns);

@@ -53,6 +53,8 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 	r->conf_switch_state_arg = kernel_tracepoint_args(k, "sched_switch") >= 4;
 	r->conf_call = kernel_has_helper(k, "BPF_FUNC_task_pt_regs");
 	r->conf_rq_arg = !kernel_arg_is(k, "block_rq_issue", 0, "request");
+	r->conf_bio_arg = !kernel_arg_is(k, "block_bio_queue", 0, "bio");
+	r->conf_merge_arg = !kernel_arg_is(k, "block_bio_backmerge", 0, "bio");
 	r->conf_kmalloc_cache_arg = kernel_arg_points_to(k, "kmalloc", 2) != NULL;
 	if (!kernel_arg_points_to(k, "kmem_cache_alloc", 2))
 		r->conf_cache_alloc_sizes = 1;

@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "record/encode/block_state.h"
+#include "record/encode/request_event.h"
 
 /* The kernel sends a path again after at most 41 s (bpf/paths.bpf.h); idle ones go after that. */
 #define PATHS_IDLE_NS 60000000000ull
@@ -159,7 +160,7 @@ int file_paths_resolve(struct block_writer *w, const struct block_slice *s)
 			r = on_path(w, (const struct wire_path *)h);
 		else if (h->hook == WIRE_DIRTY)
 			on_dirty(w, (const struct wire_dirty *)h);
-		else if (h->hook == WIRE_BLOCK_ISSUE)
+		else if (request_has_pages(h))
 			on_issue(w, (const struct wire_request_issue *)h, w->steps.v[i].row);
 	}
 	return r;

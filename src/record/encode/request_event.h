@@ -13,7 +13,11 @@
 #include "format/event.h"
 #include "model/writeback_owners.h"
 
-/* h: from WIRE_BLOCK_INSERT to WIRE_BLOCK_DONE. */
+/* Returns whether a record is a step of a request or a bio. */
+bool request_is_step(const struct wire_hdr *h);
+/* Returns whether such a record has pages: it is a struct wire_request_issue. */
+bool request_has_pages(const struct wire_hdr *h);
+/* h: request_is_step(). */
 void request_event_of(const struct wire_hdr *h, struct event *ret);
-/* An issue, for who owns it. */
+/* A record with pages, for their owner. */
 struct writeback request_writeback_of(const struct wire_request_issue *r);

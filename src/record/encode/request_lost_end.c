@@ -73,11 +73,6 @@ static void declare(struct block_writer *w, size_t cnt)
 	memmove(u->suspects, u->suspects + cnt, u->suspect_cnt * sizeof(*u->suspects));
 }
 
-static bool is_request(const struct wire_hdr *h)
-{
-	return h->hook != WIRE_DIRTY && h->hook != WIRE_PATH;
-}
-
 int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s)
 {
 	struct request_lost_end *u = &w->unseen;
@@ -85,7 +80,7 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 	struct event ev;
 	int r = 0;
 
-	while (i < w->steps.cnt && !is_request(w->steps.v[i].h))
+	while (i < w->steps.cnt && !request_is_step(w->steps.v[i].h))
 		i++;
 	/* a declared loss, or one of an earlier slice, may be just what is missing here */
 	if (block_slice_lacks(s, WIRE_BLOCK_DONE, true) ||
@@ -94,7 +89,7 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 	if (!u->track || request_track_addresses(u->track) > ADDRESSES_MAX)
 		r = forget(u);
 	for (; r == 0 && i < w->steps.cnt; i++) {
-		if (!is_request(w->steps.v[i].h))
+		if (!request_is_step(w->steps.v[i].h))
 			continue;
 		request_event_of(w->steps.v[i].h, &ev);
 		r = request_track_event(u->track, &ev);

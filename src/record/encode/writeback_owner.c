@@ -55,7 +55,7 @@ int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 
 		if (h->hook == WIRE_DIRTY)
 			r = on_dirty(w, (const struct wire_dirty *)h);
-		else if (h->hook == WIRE_BLOCK_ISSUE)
+		else if (request_has_pages(h))
 			r = on_issue(w, (const struct wire_request_issue *)h, w->steps.v[i].row);
 	}
 	return r;

@@ -48,7 +48,8 @@ static const struct kind {
 	{ "io-latency", "io-latency>200ms", "block", TRIGGER_IO_LATENCY, SOURCE_BIT(SOURCE_BLOCK),
 	  WIRE_BIT(WIRE_BLOCK_INSERT) | WIRE_BIT(WIRE_BLOCK_ISSUE) | WIRE_BIT(WIRE_BLOCK_COMPLETE) |
 	  WIRE_BIT(WIRE_BLOCK_REQUEUE) | WIRE_BIT(WIRE_BLOCK_MERGE) |
-	  WIRE_BIT(WIRE_BLOCK_START) | WIRE_BIT(WIRE_BLOCK_DONE) | WIRE_BIT(WIRE_DIRTY) },
+	  WIRE_BIT(WIRE_BLOCK_START) | WIRE_BIT(WIRE_BLOCK_DONE) | WIRE_BIT(WIRE_BIO_QUEUE) |
+	  WIRE_BIT(WIRE_BIO_COMPLETE) | WIRE_BIT(WIRE_DIRTY) },
 	{ "runq", "runq>50ms", "sched", TRIGGER_RUNQ,
 	  SOURCE_BIT(SOURCE_SWITCH) | SOURCE_BIT(SOURCE_WAKEUP),
 	  WIRE_BIT(WIRE_SWITCH) | WIRE_BIT(WIRE_SWITCH_MORE) | WIRE_BIT(WIRE_WAKING) |
@@ -450,7 +451,7 @@ static int io_record(struct trigger_set *s, const struct wire_hdr *h)
 					      (void *)(uintptr_t)d->pid);
 	request_event_of(h, &ev);
 	ev.utid = id_of(h->tid);
-	if (h->hook == WIRE_BLOCK_ISSUE) {
+	if (request_has_pages(h)) {
 		issue = request_writeback_of((const void *)h);
 		if (writeback_owners_of(&s->owners, &issue, &pid) != EVENT_OWNER_NONE)
 			ev.v[EV_REQUEST_OWNER_UPID] = id_of((uint32_t)(uintptr_t)pid);
@@ -547,8 +548,7 @@ static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 
 	if (is_switch(h) || h->hook == WIRE_WAKING || h->hook == WIRE_WAKEUP_NEW)
 		return runq_record(s, h);
-	if (!err && (h->hook == WIRE_DIRTY ||
-		     (h->hook >= WIRE_BLOCK_INSERT && h->hook <= WIRE_BLOCK_DONE)))
+	if (!err && (h->hook == WIRE_DIRTY || request_is_step(h)))
 		return io_record(s, h);
 	for (size_t i = 0; i < s->cnt && !err; i++)
 		if (s->states[i].t.kind == TRIGGER_SPIKE)

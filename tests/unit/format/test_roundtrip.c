@@ -251,7 +251,7 @@ static void add_block(struct gen *g, struct model *m, uint64_t *seed, unsigned i
 	};
 	struct event ev = base_of(&r.hdr, EVENT_REQUEST);
 
-	if (hook == WIRE_BLOCK_ISSUE) {
+	if (hook == WIRE_BLOCK_ISSUE || (hook >= WIRE_BIO_QUEUE && hook != WIRE_BIO_COMPLETE)) {
 		struct wire_request_issue x = { r, wild(seed), wild(seed), (wire_u32)wild(seed),
 					      (wire_u32)wild(seed) };
 
@@ -262,7 +262,9 @@ static void add_block(struct gen *g, struct model *m, uint64_t *seed, unsigned i
 	} else {
 		gen_raw(g, &r, sizeof(r));
 	}
-	ev.v[EV_REQUEST_ACTION] = action[hook - WIRE_BLOCK_INSERT];
+	ev.v[EV_REQUEST_ACTION] = hook >= WIRE_BIO_QUEUE ?
+					  hook - WIRE_BIO_QUEUE + EVENT_REQUEST_BIO_QUEUE :
+					  action[hook - WIRE_BLOCK_INSERT];
 	ev.v[EV_REQUEST_RQ] = r.rq;
 	ev.v[EV_REQUEST_DEV] = r.dev;
 	ev.v[EV_REQUEST_SECTOR] = r.sector;
@@ -519,7 +521,8 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 	default:
 		if (hook >= WIRE_IRQ_ENTRY && hook <= WIRE_VECTOR_EXIT)
 			add_irq(g, m, seed, hook, ts, cpus);
-		else if (hook >= WIRE_BLOCK_INSERT && hook <= WIRE_BLOCK_DONE)
+		else if ((hook >= WIRE_BLOCK_INSERT && hook <= WIRE_BLOCK_DONE) ||
+			 (hook >= WIRE_BIO_QUEUE && hook <= WIRE_BIO_REMAP))
 			add_block(g, m, seed, hook, ts, cpus);
 		else if (hook <= WIRE_CACHE_ALLOC_NODE)
 			add_slab(g, m, seed, hook, ts, cpus);
