@@ -271,7 +271,8 @@ function first_sentence(text)
 function put_sql(    n, c, refers)
 {
 	for (n = 1; n <= cnt; n++) {
-		if (!is_asked(n))
+		# exports have the requests as a whole
+		if (!is_asked(n) || name[n] == "request_parts")
 			continue
 		printf "-- %s\nCREATE TABLE %s (", first_sentence(plain(about[n])), name[n]
 		for (c = 0; c < column_cnt[n]; c++) {

@@ -507,24 +507,4 @@ CREATE TABLE block_requests (
 	pages TEXT
 ) STRICT;
 
--- Parts of block requests: when bios are merged, one request holds data of several processes and files.
-CREATE TABLE request_parts (
-	queued_ns INTEGER,
-	end_ns INTEGER,
-	rq INTEGER NOT NULL,
-	dev INTEGER NOT NULL,
-	part INTEGER,
-	nth INTEGER NOT NULL,
-	op TEXT NOT NULL,
-	bytes INTEGER NOT NULL,
-	status INTEGER NOT NULL,
-	latency_ns INTEGER,
-	submitter_utid INTEGER NOT NULL REFERENCES threads (utid),
-	submitter_upid INTEGER NOT NULL REFERENCES processes (upid),
-	owner_upid INTEGER NOT NULL REFERENCES processes (upid),
-	owner_how TEXT NOT NULL,
-	file TEXT,
-	pages TEXT
-) STRICT;
-
 -- end
