@@ -637,6 +637,143 @@ static void test_time_in_flight_is_the_sum_of_latencies(void **state)
 	}
 }
 
+/* A bio that is merged into a waiting request, or remapped. */
+static void feed_bio(struct request_track *b, uint64_t ts, unsigned int action, uint32_t utid,
+		     uint64_t sector, uint64_t ino)
+{
+	struct event ev = { .ts_ns = ts, .utid = utid, .kind = EVENT_REQUEST };
+
+	ev.v[EV_REQUEST_ACTION] = action;
+	ev.v[EV_REQUEST_RQ] = 0xb10 + sector;
+	ev.v[EV_REQUEST_DEV] = 8 << 20;
+	ev.v[EV_REQUEST_SECTOR] = sector;
+	ev.v[EV_REQUEST_BYTES] = 4096;
+	ev.v[EV_REQUEST_CMD_FLAGS] = WRITE;
+	ev.v[EV_REQUEST_PAGES] = EVENT_PAGES_FILE;
+	ev.v[EV_REQUEST_INO] = ino;
+	assert_int_equal(request_track_event(b, &ev), 0);
+}
+
+struct held {
+	struct request_part parts[16];
+	uint32_t cnt, merge_cnt;
+	uint64_t bytes;
+};
+
+static int collect_parts(void *ctx, const struct block_request *r)
+{
+	struct held *all = ctx;
+	struct block_request part;
+
+	if (r->end != BLOCK_END_DONE)
+		return 0;
+	all->cnt = block_request_parts(r);
+	all->merge_cnt = r->merge_cnt;
+	all->bytes = r->bytes;
+	assert_true(all->cnt <= 16);
+	for (uint32_t i = 0; i < all->cnt; i++) {
+		block_request_part(r, i, &part);
+		all->parts[i] = (struct request_part){ .submitter = part.submitter, .ino = part.ino,
+						       .bytes = part.held_bytes };
+	}
+	return 0;
+}
+
+static void check_part(const struct held *h, uint32_t i, uint32_t submitter, uint64_t bytes)
+{
+	assert_int_equal(h->parts[i].submitter, submitter);
+	assert_int_equal(h->parts[i].bytes, bytes);
+}
+
+/* Sectors 992 to 1032: one bio in front, the request's own, two of one thread, one of another. */
+static void test_merged_bios_are_parts_of_their_request(void **state)
+{
+	struct held h = { 0 };
+	struct request_track *b;
+
+	assert_int_equal(request_track_new(&b, collect_parts, &h), 0);
+	feed(b, (struct step){ 100, 1, EVENT_REQUEST_INSERT, 20, 4096, 0, WRITE });
+	feed_bio(b, 110, EVENT_REQUEST_BIO_BACKMERGE, 21, 1008, 7);
+	feed_bio(b, 120, EVENT_REQUEST_BIO_BACKMERGE, 21, 1016, 7);
+	feed_bio(b, 130, EVENT_REQUEST_BIO_FRONTMERGE, 22, 992, 8);
+	feed_bio(b, 140, EVENT_REQUEST_BIO_BACKMERGE, 23, 1024, 9);
+	/* nothing ends there */
+	feed_bio(b, 150, EVENT_REQUEST_BIO_BACKMERGE, 24, 5000, 9);
+	feed_at(b, (struct step){ 160, 1, EVENT_REQUEST_ISSUE, 30, 20480, 0, WRITE }, 992);
+	feed_at(b, (struct step){ 200, 1, EVENT_REQUEST_COMPLETE, 99, 20480, 20480, WRITE }, 992);
+	assert_int_equal(h.cnt, 4);
+	assert_int_equal(h.merge_cnt, 4);
+	assert_int_equal(h.bytes, 20480);
+	check_part(&h, 0, 22, 4096);
+	check_part(&h, 1, 20, 4096);
+	check_part(&h, 2, 21, 8192);
+	check_part(&h, 3, 23, 4096);
+	assert_int_equal(h.parts[2].ino, 7);
+	request_track_free(b);
+}
+
+/* A request that was merged as a whole brings its parts; bytes of unseen merges have no owner. */
+static void test_parts_are_appended_and_add_up_to_the_request(void **state)
+{
+	struct held h = { 0 };
+	struct request_track *b;
+
+	assert_int_equal(request_track_new(&b, collect_parts, &h), 0);
+	feed(b, (struct step){ 100, 1, EVENT_REQUEST_INSERT, 20, 4096, 0, WRITE });
+	feed_at(b, (struct step){ 110, 2, EVENT_REQUEST_INSERT, 21, 4096, 0, WRITE }, 1008);
+	feed_bio(b, 120, EVENT_REQUEST_BIO_BACKMERGE, 22, 1016, 7);
+	feed_at(b, (struct step){ 130, 2, EVENT_REQUEST_MERGE, 30, 8192, 0, WRITE }, 1008);
+	feed(b, (struct step){ 160, 1, EVENT_REQUEST_ISSUE, 30, 16384, 0, WRITE });
+	feed(b, (struct step){ 200, 1, EVENT_REQUEST_COMPLETE, 99, 16384, 12288, WRITE });
+	feed(b, (struct step){ 210, 1, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, WRITE });
+	assert_int_equal(h.cnt, 4);
+	assert_int_equal(h.bytes, 16384);
+	check_part(&h, 0, 20, 4096);
+	check_part(&h, 1, 21, 4096);
+	check_part(&h, 2, 22, 4096);
+	check_part(&h, 3, EVENT_ID_UNKNOWN, 4096);
+	request_track_free(b);
+}
+
+/* A kernel thread queues below a volume what thread 20 asked the volume for. */
+static void test_request_below_a_volume_was_asked_for_above(void **state)
+{
+	struct request_track *b = track_new();
+	struct event ev = { .ts_ns = 110, .utid = 20, .kind = EVENT_REQUEST };
+
+	request_track_on_flight(b, NULL);
+	ev.v[EV_REQUEST_ACTION] = EVENT_REQUEST_BIO_QUEUE;
+	ev.v[EV_REQUEST_RQ] = 5;
+	ev.v[EV_REQUEST_DEV] = 253 << 20;
+	ev.v[EV_REQUEST_SECTOR] = 64;
+	ev.v[EV_REQUEST_BYTES] = 8192;
+	ev.v[EV_REQUEST_CMD_FLAGS] = WRITE;
+	assert_int_equal(request_track_event(b, &ev), 0);
+	ev.v[EV_REQUEST_ACTION] = EVENT_REQUEST_BIO_REMAP;
+	ev.utid = 30;
+	ev.v[EV_REQUEST_RQ] = 6;
+	ev.v[EV_REQUEST_INO] = 64;
+	ev.v[EV_REQUEST_INO_DEV] = 253 << 20;
+	ev.v[EV_REQUEST_DEV] = 8 << 20;
+	ev.v[EV_REQUEST_SECTOR] = 1000;
+	assert_int_equal(request_track_event(b, &ev), 0);
+	feed(b, (struct step){ 120, 1, EVENT_REQUEST_INSERT, 30, 8192, 0, WRITE });
+	feed(b, (struct step){ 130, 1, EVENT_REQUEST_ISSUE, 30, 8192, 0, WRITE });
+	feed(b, (struct step){ 200, 1, EVENT_REQUEST_COMPLETE, 99, 8192, 8192, WRITE });
+	ev = (struct event){ .ts_ns = 210, .utid = 99, .kind = EVENT_REQUEST };
+	ev.v[EV_REQUEST_ACTION] = EVENT_REQUEST_BIO_COMPLETE;
+	ev.v[EV_REQUEST_RQ] = 5;
+	ev.v[EV_REQUEST_DEV] = 253 << 20;
+	ev.v[EV_REQUEST_STATUS] = 10;
+	assert_int_equal(request_track_event(b, &ev), 0);
+	assert_int_equal(ended.cnt, 2);
+	assert_int_equal(ended.r[0].submitter, 30);
+	assert_true(ended.r[0].below && ended.r[0].asked_by == 20);
+	assert_true(ended.r[1].submitter == 20 && ended.r[1].bytes == 8192);
+	assert_int_equal(ended.r[1].status, 10);
+	request_track_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -663,6 +800,9 @@ int main(void)
 		cmocka_unit_test(test_block_without_its_done_at_the_end_is_in_flight),
 		cmocka_unit_test(test_block_requests_in_flight_end_in_any_order),
 		cmocka_unit_test(test_time_in_flight_is_the_sum_of_latencies),
+		cmocka_unit_test(test_merged_bios_are_parts_of_their_request),
+		cmocka_unit_test(test_parts_are_appended_and_add_up_to_the_request),
+		cmocka_unit_test(test_request_below_a_volume_was_asked_for_above),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
