@@ -29,7 +29,7 @@ SELECT $cpukeys u.state AS state, w.comm AS waker, sum(u.waits) AS waits, sum(u.
   FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
           FROM (SELECT utid, stack, iif(state = 'preempted', NULL, waker_utid) AS waker_utid, state,
                        count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
-                       sum(runnable_ns) AS runnable_ns, max(ts_ns) AS last_ns
+                       sum(runnable_ns) AS runnable_ns, max(ts_ns - dur_ns) AS last_ns
                   FROM offcpu_waits(:from, :to)
                  GROUP BY 1, 2, 3, 4) AS x
           JOIN threads AS t ON t.utid = x.utid) AS u

@@ -17,7 +17,7 @@ SELECT u.comm AS comm, u.woken AS woken, u.state AS state, sum(u.waits) AS waits
                    stack_text(x.waker_stack, x.last_ns)) AS text
           FROM (SELECT utid, waker_utid, waker_stack,
                        state, count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
-                       sum(runnable_ns) AS runnable_ns, max(ts_ns) AS last_ns
+                       sum(runnable_ns) AS runnable_ns, max(ts_ns - runnable_ns) AS last_ns
                   FROM offcpu_waits(:from, :to) WHERE state <> 'preempted'
                  GROUP BY 1, 2, 3, 4) AS x
           JOIN threads AS t ON t.utid = x.utid JOIN threads AS w ON w.utid = x.waker_utid

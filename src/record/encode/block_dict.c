@@ -130,6 +130,7 @@ int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 struct site_asked {
 	uint64_t addr;
 	uint64_t from_ns, until_ns;
+	uint64_t code;		/* of block_use_site() */
 	uint32_t upid;
 	uint32_t next;		/* the next answer of the same hash: index + 1; 0: none */
 };
@@ -147,8 +148,28 @@ static int ask_site(struct block_writer *w, const struct task_process *p, bool i
 	return names->variable(names->ctx, p->pid, since_ns, ts_ns, row);
 }
 
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
+	h = (h ^ h >> 32) * 0xd6e8feb86659fd93ull;
+	return h ^ h >> 29;
+}
+
+static uint64_t code_of(const struct trace_site *s)
+{
+	uint64_t h = mix(1, s->module_offset);
+
+	if (!s->module[0])
+		return 0;
+	for (const char *p = s->module; *p; p++)
+		h = mix(h, (uint8_t)*p);
+	for (const char *p = s->build_id; *p; p++)
+		h = mix(h, (uint8_t)*p);
+	return h;
+}
+
 int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
-		   bool is_variable, uint64_t ts_ns)
+		   bool is_variable, uint64_t ts_ns, uint64_t *ret_code)
 {
 	const struct id_names_calls *names = &w->config.names;
 	struct block_dict *b = &w->sites;
@@ -160,12 +181,15 @@ int block_use_site(struct block_writer *w, const struct task_process *p, uint64_
 	size_t cnt = b->items.len / sizeof(*v);
 	int r;
 
+	*ret_code = 0;
 	if (!addr || !(is_variable ? names->variable != NULL : names->site != NULL))
 		return 0;
 	for (i = first; i; i = v[i - 1].next)
 		if (v[i - 1].addr == addr && v[i - 1].upid == p->upid &&
-		    ts_ns >= v[i - 1].from_ns && ts_ns < v[i - 1].until_ns)
+		    ts_ns >= v[i - 1].from_ns && ts_ns < v[i - 1].until_ns) {
+			*ret_code = v[i - 1].code;
 			return 0;
+		}
 	if (cnt == SITE_DICT_MAX)
 		return 0;
 	r = ask_site(w, p, is_variable, ts_ns, &row, &new.until_ns);
@@ -173,6 +197,7 @@ int block_use_site(struct block_writer *w, const struct task_process *p, uint64_
 		return r == -ENOMEM ? r : 0;
 	if (!r)
 		row_put_site(&w->small[CHUNK_SITES], &row);
+	*ret_code = new.code = r ? 0 : code_of(&row);
 	new.from_ns = row.from_ns;
 	new.next = first;
 	buf_add(&b->items, &new, sizeof(new));
@@ -187,19 +212,18 @@ int block_use_site(struct block_writer *w, const struct task_process *p, uint64_
 
 struct stored_stack {
 	uint32_t upid, kernel_cnt, user_cnt, zero;
+	uint64_t code;
 	/* frames follow */
 };
 
-static uint64_t mix(uint64_t h, uint64_t v)
+uint64_t stack_code_add(uint64_t code, uint64_t site_code)
 {
-	h = (h ^ v) * 0x9e3779b97f4a7c15ull;
-	h = (h ^ h >> 32) * 0xd6e8feb86659fd93ull;
-	return h ^ h >> 29;
+	return mix(code, site_code);
 }
 
 static uint64_t stack_hash(const struct stack_frames *f)
 {
-	uint64_t h = mix(f->upid, f->kernel_cnt);
+	uint64_t h = mix(mix(f->upid, f->kernel_cnt), f->code);
 
 	for (uint32_t i = 0; i < f->kernel_cnt; i++)
 		h = mix(h, f->kernel[i]);
@@ -212,7 +236,8 @@ static bool is_same_stack(const struct stored_stack *s, const struct stack_frame
 {
 	const uint64_t *frames = (const uint64_t *)(s + 1);
 
-	return s->upid == f->upid && s->kernel_cnt == f->kernel_cnt && s->user_cnt == f->user_cnt &&
+	return s->upid == f->upid && s->code == f->code && s->kernel_cnt == f->kernel_cnt &&
+	       s->user_cnt == f->user_cnt &&
 	       !memcmp(frames, f->kernel, f->kernel_cnt * sizeof(*frames)) &&
 	       !memcmp(frames + s->kernel_cnt, f->user, f->user_cnt * sizeof(*frames));
 }
@@ -220,7 +245,8 @@ static bool is_same_stack(const struct stored_stack *s, const struct stack_frame
 int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stack_frames *f,
 		   uint64_t *ret_id, bool *ret_new)
 {
-	struct stored_stack s = { f->upid, f->kernel_cnt, f->user_cnt, 0 };
+	struct stored_stack s = { .upid = f->upid, .kernel_cnt = f->kernel_cnt,
+				  .user_cnt = f->user_cnt, .code = f->code };
 	uint64_t id = stack_hash(f);
 	uintptr_t at;
 

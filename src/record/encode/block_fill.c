@@ -159,14 +159,17 @@ static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 		f->failed = true;
 }
 
-/* The thread in a slot refers to an address of user space. */
-static void fill_site(struct fill *f, uint32_t slot, uint64_t addr, bool is_variable,
-		      uint64_t ts_ns)
+/* The thread in a slot refers to an address of user space. Returns block_use_site()'s code. */
+static uint64_t fill_site(struct fill *f, uint32_t slot, uint64_t addr, bool is_variable,
+			  uint64_t ts_ns)
 {
 	const struct task_thread *t = f->w->slots.thread[slot];
+	uint64_t code = 0;
 
-	if (t && t->process && block_use_site(f->w, t->process, addr, is_variable, ts_ns) < 0)
+	if (t && t->process &&
+	    block_use_site(f->w, t->process, addr, is_variable, ts_ns, &code) < 0)
 		f->failed = true;
+	return code;
 }
 
 static inline void note_switch(struct fill *f, const struct kind_rows *k, uint32_t at,
@@ -336,10 +339,10 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 		if (s->user[i] < FIRST_CODE)
 			s->user_cnt = i;
 	s->upid = s->user_cnt ? t->process->upid : 0;
+	for (uint32_t i = 0; i < s->user_cnt; i++)
+		s->code = stack_code_add(s->code, fill_site(f, slot, s->user[i], false, ts_ns));
 	if (stack_dict_use(&w->stacks, &w->small[CHUNK_FRAMES], s, &id, &is_new) < 0)
 		f->failed = true;
-	for (uint32_t i = 0; i < s->user_cnt; i++)
-		fill_site(f, slot, s->user[i], false, ts_ns);
 	for (uint32_t i = 0; !f->failed && is_new && i < s->kernel_cnt; i++)
 		if (block_use_name(w, TRACE_NAME_SYMBOL, s->kernel[i]) < 0)
 			f->failed = true;

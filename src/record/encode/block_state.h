@@ -179,23 +179,28 @@ void block_dict_begin(struct block_dict *b);	/* begins a block */
 /*
  * An event of a process at ts_ns has an address of user space: code, or a lock, which may be a
  * variable. Each (process, address) is asked for once per block, or once for each mapping that was
- * there in turn.
+ * there in turn. *ret_code: a hash of the file, its build id and the offset in it, the same in
+ * every block; 0: no file is known.
  */
 int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
-		   bool is_variable, uint64_t ts_ns);
+		   bool is_variable, uint64_t ts_ns, uint64_t *ret_code);
 
 struct stack_frames {
 	uint32_t upid;		/* of the user frames; 0: there are none */
 	uint32_t kernel_cnt, user_cnt;
 	const uint64_t *kernel, *user;	/* innermost first */
+	uint64_t code;		/* hash of what was mapped at the user frames */
 	bool is_unwound;	/* not by frame pointers alone, which may lead to no code */
 };
 
 /*
- * A stack's number is a hash of its frames (and of the process, if it has user frames), so that a
- * stack has the same number in every block although nothing is kept between blocks. Two stacks of a
- * block never share a number. *ret_id is above 0 and below 2^62.
+ * A stack's number is a hash of its frames, and of the process and the mapped files if it has user
+ * frames. A stack thus has the same number in every block, although nothing is kept between blocks,
+ * and another number if other files are mapped at the same addresses: rows with the same number
+ * have the same names at any time. Two stacks of a block never share a number. *ret_id is above 0
+ * and below 2^62.
  */
+uint64_t stack_code_add(uint64_t code, uint64_t site_code);	/* the next user frame's */
 int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stack_frames *f,
 		   uint64_t *ret_id, bool *ret_new);
 

@@ -92,24 +92,26 @@ static const struct trace_quota *quota_at(void *ctx, size_t i)
 }
 
 static const char *const *site_symbols;	/* of the trace being made, or NULL */
+static uint64_t site_remap_ns;			/* likewise */
 
 /* An even address has a name; an odd one is in a file without symbols. */
 static int name_site(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		     uint64_t *ret_until_ns)
 {
 	static char symbol[32];
+	uint64_t nth = site_remap_ns ? ts_ns / site_remap_ns : 0;
 
-	snprintf(symbol, sizeof(symbol), "ufunc_%llx",
-		 (unsigned long long)(ret->addr >> 8 & 0xfff));
+	snprintf(symbol, sizeof(symbol), "ufunc_%llx%s",
+		 (unsigned long long)(ret->addr >> 8 & 0xfff), nth % 2 ? "_new" : "");
 	ret->why = ret->addr & 1 ? TRACE_SITE_STRIPPED : TRACE_SITE_NAMED;
 	ret->symbol = ret->addr & 1 ? "" :
 		      site_symbols  ? site_symbols[ret->addr >> 8 & 15] : symbol;
 	ret->symbol_offset = ret->addr & 1 ? 0 : ret->addr & 0xff;
-	ret->module = "/opt/prog";
+	ret->module = nth % 2 ? "/opt/new" : "/opt/prog";
 	ret->module_offset = ret->addr & 0xfffff;
 	ret->build_id = "c0ffee0123";
-	ret->from_ns = 0;
-	*ret_until_ns = UINT64_MAX;
+	ret->from_ns = nth * site_remap_ns;
+	*ret_until_ns = site_remap_ns ? (nth + 1) * site_remap_ns : UINT64_MAX;
 	return 0;
 }
 
@@ -154,6 +156,7 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 	if (config->cpus_online)
 		bc.cpu_online = online;
 	site_symbols = config->symbols;
+	site_remap_ns = config->remap_ns;
 	if (config->sites) {
 		bc.names.site = name_site;
 		bc.names.variable = name_variable;

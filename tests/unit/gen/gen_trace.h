@@ -32,6 +32,8 @@ struct gen_config {
 	uint64_t file_bytes, keep_bytes, keep_ns;	/* store_config */
 	bool no_names;			/* ids get no names */
 	bool sites;			/* user-space addresses get names: ufunc_x of /opt/prog */
+	/* in every other interval of this length, counted from 0, ufunc_x_new of /opt/new */
+	uint64_t remap_ns;
 	const char *const *symbols;	/* these instead, by bits 8 to 11 of the address */
 	const char *sources; /* what the manifest says was recorded; NULL: nothing is said */
 	const char *machine; /* the manifest's: "x86_64" gives system calls names; NULL: not told */
