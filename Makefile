@@ -167,6 +167,13 @@ $(B)/calls.h: schema/calls.awk schema/calls.decl
 
 $(B)/src/model/call.o: | $(B)/calls.h
 
+$(B)/alloc_wrappers.h: schema/alloc_wrappers.decl
+	$(call say,WRAPPERS,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)sed -n 's/^[^#].*/"&",/p' schema/alloc_wrappers.decl > $@
+
+$(B)/analyze/fold/allocation_pairs.o: | $(B)/alloc_wrappers.h
+
 # the tables in documents that are made from declarations; tests/format/run.sh compares them
 documents:
 	$(Q)schema/documents.sh

@@ -1,7 +1,7 @@
 -- view 23: Whose memory grew, how evenly, and what kept it?
 -- note: GROWN/S is the slope of the straight line that fits the window best. LINEAR says how well it fits:
 --   100 % is even growth, and a low value is a step, or memory that comes and goes. The call site is the one
---   whose allocations of the window hold the most memory at its end. KEPT % is the share of its allocations that
+--   that holds most more at the window's end than at its start. KEPT % is the share of its allocations that
 --   are still held, and AGE P50 is the median age of these, which is half of the window if they were kept evenly.
 --   Sources overlap, so do not add them up.
 -- without alloc.heap: Heap memory was not recorded, so nothing is known about malloc: `ebpfrec record
@@ -21,7 +21,10 @@
 --   linear_pct             coefficient of determination of this line (R2): the part of the variance of the levels that
 --                          it explains
 --   call_site              function or address that allocated, or the kmem_cache or order of the pages; empty for
---                          resident memory
+--                          resident memory. The one with the largest net growth: what it allocated in the window
+--                          and still holds, less what it freed in the window of objects from before it. These are
+--                          looked up for one more length of the window; an older object counts as kept.
+--                          Wrappers of the allocator are skipped if stacks were recorded (record --stacks)
 --   kept_pct               share of this site's allocations in the window that were not freed by its end
 --   kept_bytes, age_p50_ns their bytes, and their median age at the window's end
 WITH step AS MATERIALIZED (
@@ -48,11 +51,14 @@ made AS (
                sum(allocs) AS allocs, sum(allocs - freed) AS kept
 	  FROM lifetime_usage(:from, :to, 'process') GROUP BY 1, 2, 3),
 site AS MATERIALIZED (
-	SELECT *, row_number() OVER (PARTITION BY upid, source ORDER BY kept_bytes DESC, call_site) AS nth
+	SELECT *, row_number() OVER (PARTITION BY upid, source ORDER BY net_bytes DESC, call_site) AS nth
 	  FROM (SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site,
-	               sum(bytes) AS kept_bytes, percentile(:to - alloc_ns, 50) AS age_p50_ns
+	               sum(iif(alloc_ns >= :from, bytes, -bytes)) AS net_bytes,
+	               sum(bytes) FILTER (WHERE alloc_ns >= :from) AS kept_bytes,
+	               percentile(:to - alloc_ns, 50) FILTER (WHERE alloc_ns >= :from) AS age_p50_ns
                   FROM allocations(:to)
-                  WHERE alloc_ns >= :from AND alloc_ns < :to AND free_ns IS NULL AND thread_in_scope(utid)
+                  WHERE alloc_ns >= max(2 * :from - :to, min(:from, 0)) AND alloc_ns < :to
+                    AND iif(alloc_ns >= :from, free_ns IS NULL, free_ns >= :from) AND thread_in_scope(utid)
                   GROUP BY 1, 2, 3))
 SELECT p.pid AS pid, p.comm AS comm, x.source AS source, x.grown_bytes AS grown_bytes,
        CAST(round(1e9 * x.xy / nullif(x.xx, 0) / step.ns) AS INTEGER) AS grown_bytes_per_s,

@@ -17,7 +17,8 @@
 -- stack, or (by site) one row per source, kind and call site: heap first, then slab, pages and caches. Columns:
 --   kind       kmem_cache, or order of the pages
 --   call_site  kernel function that allocated, or (heap) function of the program, or the reason why
---              it has no name; empty for pages
+--              it has no name; empty for pages. Wrappers of the allocator, such as xmalloc, are skipped
+--              if the stack was recorded (record --stacks)
 --   objects, bytes        objects that were not freed by the window's end, and their bytes
 --   oldest_ns, newest_ns  greatest and smallest age of these objects at that instant, or when the process
 --              ended

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/context/code_text.h"
 #include "analyze/fold/fold_memory.h"
@@ -26,13 +27,51 @@ struct allocation_pairs {
 	const struct event *ev;	/* the event that ends the objects; NULL: they are still live */
 };
 
-/* The symbol at the heap's caller at that time. */
-static const char *heap_symbol(const struct allocation_pairs *p, const struct live_object *o,
-			       uint64_t call_site)
+static const char *const wrappers[] = {
+#include "alloc_wrappers.h"
+};
+
+static bool is_wrapper(const char *symbol)
+{
+	for (size_t i = 0; i < sizeof(wrappers) / sizeof(wrappers[0]); i++) {
+		const char *w = wrappers[i];
+		size_t len = strlen(w), has = strlen(symbol);
+
+		if (*w == '*' ? has >= len - 1 && !strcmp(symbol + has - (len - 1), w + 1) :
+		    w[len - 1] == '*' ? !strncmp(symbol, w, len - 1) : !strcmp(symbol, w))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * The site that called for the object: of a recorded stack, the innermost frame that is not a
+ * wrapper of the allocator; the call site itself if all are. NULL: nothing is known.
+ */
+static const struct trace_site *caller_of(const struct allocation_pairs *p,
+					  const struct allocation *x)
 {
 	const struct dense_ids *d = &p->a->ids;
-	uint32_t upid = dense_upid(d, dense_process_of(d, o->owner));
-	const struct trace_site *site = trace_site_find(p->a->trace, upid, call_site, o->ts_ns);
+	uint32_t upid = dense_upid(d, dense_process_of(d, x->object->owner));
+	uint64_t ts_ns = x->object->ts_ns;
+	const struct trace_site *first = trace_site_find(p->a->trace, upid, x->kind->call_site,
+							 ts_ns), *s = first;
+	const struct trace_frame *f = NULL;
+	size_t cnt = 0;
+
+	if (x->kind->stack && first && is_wrapper(first->symbol))
+		f = trace_stack_find(p->a->trace, x->kind->stack, &cnt);
+	for (size_t i = 0; i < cnt; i++) {
+		s = f[i].upid ? trace_site_find(p->a->trace, f[i].upid, f[i].addr, ts_ns) : NULL;
+		if (s && !is_wrapper(s->symbol))
+			return s;
+	}
+	return first;
+}
+
+static const char *heap_symbol(const struct allocation_pairs *p, const struct allocation *x)
+{
+	const struct trace_site *site = caller_of(p, x);
 	char text[SITE_TEXT_MAX];
 
 	if (!site)
@@ -46,7 +85,7 @@ const char *allocation_symbol(const struct allocation_pairs *p, const struct all
 	uint64_t call_site = x->kind->call_site;
 
 	if (x->family == OBJECT_HEAP)
-		return heap_symbol(p, x->object, call_site);
+		return heap_symbol(p, x);
 	return call_site ? name_text(p->a->trace, TRACE_NAME_SYMBOL, call_site) : NULL;
 }
 

@@ -45,7 +45,8 @@ int allocation_pairs_next(struct allocation_pairs *p, struct err *e);
 
 /*
  * The names of the call site and of the kmem_cache, valid as long as p; NULL: none is known. The
- * site of a heap object has the name of that instant; equal names are one pointer.
+ * site of a heap object has the name of that instant; equal names are one pointer. With stacks
+ * (allocation_range), wrappers of the allocator (schema/alloc_wrappers.decl) are skipped.
  */
 const char *allocation_symbol(const struct allocation_pairs *p, const struct allocation *x);
 const char *allocation_cache(const struct allocation_pairs *p, const struct allocation *x);

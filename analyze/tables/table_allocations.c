@@ -101,7 +101,7 @@ static int allocations_open(struct analysis *a, const struct table_def *def,
 	range.from_ns = q->from_ns == INT64_MIN ? 0 : context_abs(a, q->from_ns);
 	range.until_ns = q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns);
 	range.at_ns = s->at_ns;
-	range.with_stacks = q->cols_used & 1u << COL_ALLOC_STACK;
+	range.with_stacks = q->cols_used & (1u << COL_ALLOC_STACK | 1u << COL_ALLOC_SYMBOL);
 	return ret ?: allocation_pairs_open(&s->pairs, a, &range, give_row, s, e);
 }
 

@@ -112,7 +112,7 @@ static int run_bin(struct view *v, struct err *e)
 	struct lifetimes_view *s = (struct lifetimes_view *)v;
 	const struct allocation_range range = {
 		.from_ns = v->w.from_ns, .until_ns = v->w.to_ns, .at_ns = v->w.to_ns,
-		.families = UINT32_MAX,
+		.families = UINT32_MAX, .with_stacks = true,
 	};
 	int ret;
 

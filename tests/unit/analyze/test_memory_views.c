@@ -180,6 +180,65 @@ static void test_levels_are_what_alloc_has_now(void **state)
 	}
 }
 
+/* A heap object from [0x55551234] = xmalloc, whose caller is at 0x555513xx or 0x555514xx. */
+static void add_called(struct gen *g, uint64_t ts, uint64_t addr, uint64_t bytes, bool is_churner)
+{
+	const uint64_t frames[] = { 0x55551234, is_churner ? 0x55551410 : 0x55551310 };
+
+	gen_heap(g, ts, 0, 50, addr, bytes);
+	gen_stack(g, ts, 0, 50, WIRE_HEAP_ALLOC, addr, bytes, frames, 0, 2);
+}
+
+/*
+ * The keeper holds all of its objects, 100 bytes per ms; the churner replaces one of 50,000 bytes
+ * every ms, and has one from the first one on. Both call the allocator through a wrapper.
+ */
+static void test_growth_names_who_keeps_and_not_who_churns(void **state)
+{
+	static const char *const symbols[16] = { [2] = "xmalloc", [3] = "keeper", [4] = "churner" };
+	struct made_trace m;
+	struct report_request q;
+	struct rows r;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .sites = true,
+					     .symbols = symbols,
+					     .sources = "alloc.heap,alloc.stacks" });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "worker");
+	for (unsigned int i = 0; i < 40; i++) {
+		uint64_t at = T0 + i * MS + 1;
+
+		if (i)
+			gen_heap(m.g, at + 1, 0, 50, 0x1000000, 0);
+		add_called(m.g, at + 2, 0x1000000, 50000, true);
+		add_called(m.g, at + 3, 0x2000 + 128 * i, 100, false);
+	}
+	gen_slice(m.g, T0 + 40 * MS);
+	made_open(&m);
+	q = made_request(&m, "growth");
+	q.from_ns = T0 + 20 * MS;
+	rows_report(&r, m.a, &q);
+	assert_int_equal(r.row_cnt, 1);
+	assert_int_equal(rows_cell(&r, 0, "grown_bytes"), 2000);
+	assert_non_null(strstr(rows_text(&r, 0, rows_col(&r, "call_site")), "keeper"));
+	assert_int_equal(rows_cell(&r, 0, "kept_bytes"), 2000);
+	rows_done(&r);
+	/* of the whole trace, the churner's object is more than the keeper's */
+	q.from_ns = T0;
+	rows_report(&r, m.a, &q);
+	assert_non_null(strstr(rows_text(&r, 0, rows_col(&r, "call_site")), "churner"));
+	rows_done(&r);
+	q.view = "leaks";
+	q.by = 1u << REPORT_BY_SITE;
+	rows_report(&r, m.a, &q);
+	assert_int_equal(r.row_cnt, 2);
+	assert_int_equal(rows_cell(&r, 0, "bytes"), 50000);
+	assert_int_equal(rows_cell(&r, 1, "bytes"), 4000);
+	rows_done(&r);
+	assert_int_equal(rows_one(m.a, "SELECT count(DISTINCT symbol) FROM lifetime_usage(0, "
+				  "40000000) WHERE symbol LIKE 'xmalloc%%'"), 0);
+	made_close(&m);
+}
+
 /*
  * A program of 300 pages that execs twice, each time into 20: at 2 ms inside a slice, and 1 ms
  * before the trace's end. Another process never does.
@@ -269,6 +328,7 @@ int main(void)
 		cmocka_unit_test(test_pairs_are_the_same_in_every_answer),
 		cmocka_unit_test(test_leaks_say_what_outlived_its_process),
 		cmocka_unit_test(test_levels_are_what_alloc_has_now),
+		cmocka_unit_test(test_growth_names_who_keeps_and_not_who_churns),
 		cmocka_unit_test(test_alloc_and_memory_agree_about_a_new_program),
 		cmocka_unit_test(test_temporary_is_what_lived_less_than_1_ms),
 		cmocka_unit_test(test_leaks_by_site_have_one_row_per_call_site),
