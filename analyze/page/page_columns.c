@@ -42,6 +42,13 @@ void page_put_int(struct buf *out, int64_t v)
 
 /* ---- texts ---- */
 
+/* A command was recorded, and it did not start this process; the recorder is not its, either. */
+static bool is_rest(const struct page_columns *c, const struct trace_process *p)
+{
+	return p && trace_get(c->a->trace, "command") &&
+	       (p->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER)) != TRACE_TASK_WORKLOAD;
+}
+
 static void put_json(struct buf *out, const char *text, size_t n)
 {
 	char *at = (char *)buf_room(out, TEXTSAFE_JSON_MAX(n));
@@ -81,17 +88,18 @@ static int put_text(struct page_columns *c, struct buf *out, const struct value 
 	return 0;
 }
 
-/* Others that have a name in common. */
+/* "other" or "rest", and a name that others have in common: page_rows.h. */
 static int put_others(struct page_columns *c, struct buf *out, const struct value *v)
 {
 	char text[80];
-	int n = snprintf(text, sizeof(text), "other %.*s", (int)v->text_bytes, v->text);
+	int n = snprintf(text, sizeof(text), "%s %.*s", *v->text == 'r' ? "rest" : "other",
+			 (int)v->text_bytes - 1, v->text + 1);
 
 	return put_text(c, out, &(struct value){ .type = VALUE_TEXT, .text = text,
 						 .text_bytes = (size_t)n });
 }
 
-/* A thread is the text "tUTID tid pid name". */
+/* A thread is the text "tUTID tid pid name", after an r if it is of the rest of the machine. */
 static int put_thread(struct page_columns *c, struct buf *out, uint32_t utid)
 {
 	const struct dense_ids *d = &c->a->ids;
@@ -110,14 +118,15 @@ static int put_thread(struct page_columns *c, struct buf *out, uint32_t utid)
 			snprintf(pid, sizeof(pid), "%u", p->pid);
 		textsafe_escape(safe, sizeof(safe), dense_thread_comm(d, thread),
 				strlen(dense_thread_comm(d, thread)), NULL);
-		snprintf(text, sizeof(text), "t%u %s %s %s", utid, tid, pid, safe);
+		snprintf(text, sizeof(text), "%st%u %s %s %s", is_rest(c, p) ? "r" : "", utid, tid,
+			 pid, safe);
 		add_text(c, text);
 	}
 	page_put_int(out, number);
 	return 0;
 }
 
-/* A process is the text "upid pid name"; NULL is "other". */
+/* A process is the text "upid pid name", after an r if it is of the rest; NULL is "other". */
 static int put_process(struct page_columns *c, struct buf *out, const struct value *v)
 {
 	uint64_t upid = v->type == VALUE_INT ? (uint64_t)v->i : UINT64_MAX;
@@ -141,7 +150,8 @@ static int put_process(struct page_columns *c, struct buf *out, const struct val
 			snprintf(pid, sizeof(pid), "%u", p->pid);
 		textsafe_escape(safe, sizeof(safe), dense_process_comm(d, process),
 				strlen(dense_process_comm(d, process)), NULL);
-		snprintf(text, sizeof(text), "%" PRIu64 " %s %s", upid, pid, safe);
+		snprintf(text, sizeof(text), "%s%" PRIu64 " %s %s", is_rest(c, p) ? "r" : "", upid,
+			 pid, safe);
 		add_text(c, text);
 		if (array_reserve(&c->upids, &c->upid_cap, c->upid_cnt + 1) < 0)
 			return -ENOMEM;
@@ -233,6 +243,7 @@ static int end(void *ctx)
 	struct page_columns *c = ctx;
 
 	page_put(c->out, c->is_first ? "\"" : ",\n\"");
+	page_put(c->out, c->prefix ? c->prefix : "");
 	page_put(c->out, c->name);
 	page_put(c->out, "\":{");
 	for (unsigned int i = 0; i < c->col_cnt; i++) {

@@ -7,7 +7,8 @@
  * A text is a number, an index into a list of all texts, which is written at the end. The zeros of
  * a column's last rows are left out; the first column has all of its rows. In a column
  * t_ns, instants at which a bin begins become "bin": how many bins later than the row before. A
- * column upid becomes "process": a text of number, PID and name, or "other" and the name of others.
+ * column upid becomes "process": a text of number, PID and name, or "other" or "rest" and the name
+ * of others. With a recorded command, the number of a process that is not its begins with an r.
  * Threads: one.
  */
 #pragma once
@@ -21,6 +22,7 @@ struct page_columns {
 	const struct analysis *a;
 	struct buf *out;
 	char name[64];			/* of the present result */
+	const char *prefix;		/* of its name in the data; or NULL */
 	bool is_first;
 	struct strpool *texts;
 	/* in the list: (pointer, 0) of a text, (upid, 1) of a process */

@@ -27,6 +27,7 @@
 #define TWO_THREADS_SLICES 1000 /* of more, two would need more than 256 MiB */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
+#define LANES_SHOWN   30
 #define PEAKS	      5		/* bins in which single events are looked for */
 #define PLACES	      3		/* of each kind that stands out: bins are fine there */
 #define COMPRESSION   4
@@ -35,7 +36,7 @@
 /* What stands out: long waits, slow requests, spikes and marks. */
 enum { PLACE_WAIT, PLACE_REQUEST, PLACE_SPIKE, PLACE_MARK, PLACE_KINDS };
 
-enum { ROWS_CPU, ROWS_WAITS, ROWS_STATES, ROWS_MEMORY, ROWS_IO, ROWS_CNT };
+enum { ROWS_CPU, ROWS_WAITS, ROWS_STATES, ROWS_MEMORY, ROWS_IO, ROWS_LANES, ROWS_CNT };
 
 static const struct page_rows_def cpus = {
 	"cpus", "cpu_usage", .without = "utid", .keys = { "cpu" }, .values = { "oncpu_ns" }
@@ -50,6 +51,11 @@ static const struct page_rows_def defs[ROWS_CNT] = {
 	  .values = { "running_ns", "runnable_ns", "preempted_ns", "throttled_ns",
 		      "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns", "unknown_ns" },
 	  .measured = 6, .is_sparse = true },
+	/* what each of these threads did: cmd/page/singles.js */
+	[ROWS_LANES] = { "lanes", "thread_states", "thread", .keys = { "utid" }, .ranked = 1,
+	  .values = { "running_ns", "runnable_ns", "preempted_ns", "throttled_ns",
+		      "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns" },
+	  .measured = 6, .is_sparse = true, .named_max = LANES_SHOWN },
 	/* mapped memory may be unused */
 	[ROWS_MEMORY] = { "memory", "alloc_usage", "process", .without = "source",
 	  .without_text = "vm", .keys = { "source", "upid" }, .ranked = 2,
@@ -92,7 +98,8 @@ static void put_window(const struct analysis *a, const struct page_bins *b, stru
 /* ---- jobs ---- */
 
 /* A job finds rows per bin, or a report. The page has the results in this order. */
-enum { JOB_PAGE = ROWS_CNT, JOB_STACKS, JOB_PROFILE, JOB_SPIKES, JOB_SUMMARY, JOB_CNT };
+enum { JOB_PAGE = ROWS_CNT, JOB_STACKS, JOB_PROFILE, JOB_SPIKES, JOB_SUMMARY, JOB_WHY,
+       JOB_CNT };
 
 struct page_job {
 	const struct page_rows_def *rows;	/* NULL: a report */
@@ -122,8 +129,8 @@ struct page_jobs {
 
 /* JOB_PAGE does those that are not in here. */
 static const unsigned int page_order[] = {
-	JOB_SPIKES, ROWS_MEMORY, JOB_PAGE, ROWS_STATES, JOB_SUMMARY, ROWS_CPU, JOB_STACKS,
-	JOB_PROFILE
+	JOB_SPIKES, ROWS_MEMORY, JOB_PAGE, JOB_WHY, ROWS_STATES, ROWS_LANES, JOB_SUMMARY,
+	ROWS_CPU, JOB_STACKS, JOB_PROFILE
 };
 /* The jobs that tell what stands out come first. */
 static const unsigned int first_order[] = { JOB_SPIKES, ROWS_WAITS, ROWS_IO };
@@ -164,6 +171,8 @@ static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns,
 	j->jobs[JOB_PROFILE].report.stacks_apart = true;
 	j->jobs[JOB_SPIKES].report.view = j->jobs[JOB_SPIKES].section = "spikes";
 	j->jobs[JOB_SPIKES].report.limit = SPIKES_SHOWN;
+	j->jobs[JOB_WHY].report.view = "why";
+	j->jobs[JOB_WHY].report.workload = trace_get(a->trace, "command");
 	j->jobs[JOB_SUMMARY].report.from_ns = from_ns;
 	j->jobs[JOB_SUMMARY].report.to_ns = to_ns;
 	j->jobs[JOB_SUMMARY].log.without = "Spikes";
@@ -495,6 +504,10 @@ static int put_all(struct page_jobs *j, const struct page_bins *b, const struct 
 	put_window(j->a, b, text);
 	for (unsigned int i = 0; i <= JOB_SPIKES && !ret; i++)
 		ret = row_log_replay(&j->jobs[i].log, &c.sink);
+	c.prefix = "why_";
+	if (!ret)
+		ret = row_log_replay(&j->jobs[JOB_WHY].log, &c.sink);
+	c.prefix = NULL;
 	if (!ret)
 		ret = page_columns_put_who(&c);
 	page_put(text, "}");
@@ -529,6 +542,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 		init_jobs(&j, a, from_ns, to_ns, by_thread);
 		/* who waits for a window asks for its spikes later: they take long to find */
 		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
+		j.jobs[JOB_WHY].is_left_out = !is_whole;
 		for (unsigned int i = 0; i < ROWS_CNT; i++)
 			j.jobs[i].rows_wanted = is_whole			   ? ROWS_WANTED :
 						bins.are_long && i != ROWS_CPU ? 0 :

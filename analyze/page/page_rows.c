@@ -10,6 +10,7 @@
 #include "analyze/page/page_rows.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ struct page_key {
 	uint64_t value;		/* a number, a text of texts, or NULL_VALUE */
 	size_t last;		/* its last row, + 1 */
 	uint64_t total, rows;	/* of the measure, when it is ranked */
-	bool is_named, has_others;
+	bool is_named, has_others, is_rest;
 	uint64_t others;	/* what stands for its upid where it is one of others */
 };
 
@@ -58,6 +59,7 @@ struct page_rows {
 	size_t row_cnt, row_cap;
 	size_t bin;		/* of the row before */
 	struct page_row leader;	/* of its bin so far: the key and, as first value, its measure */
+	bool is_of_command;	/* a command was recorded */
 	bool is_crowded;	/* a sparse table is scanned twice */
 	bool is_counted;	/* there were too many rows to keep */
 	bool is_named;		/* those who have rows are known, and */
@@ -142,6 +144,11 @@ static int key_of(struct page_rows *p, const struct cell *row, uint32_t *ret)
 	return r;
 }
 
+static bool is_utid(const struct page_rows *p, unsigned int column)
+{
+	return !strcmp(p->def->keys[column], "utid");
+}
+
 /* Is this column of a key one of processes, or of threads? */
 static bool is_task(const struct page_rows *p, unsigned int column)
 {
@@ -150,23 +157,43 @@ static bool is_task(const struct page_rows *p, unsigned int column)
 	return !strcmp(name, "upid") || !strcmp(name, "utid");
 }
 
-/* The name of a key's task, if it has a known one; its address is the same each time. */
+/* A command was recorded, and it did not start the task of this key. */
+static bool is_rest(const struct page_rows *p, const struct page_key *k)
+{
+	const struct dense_ids *ids = &p->a->ids;
+	const struct trace_process *r;
+	uint32_t task;
+
+	if (!p->is_of_command || k->value > UINT32_MAX || !is_task(p, k->column))
+		return false;
+	task = (uint32_t)k->value;
+	r = dense_process_row(ids, is_utid(p, k->column) ?
+					   dense_process_of(ids, dense_thread(ids, task)) :
+					   dense_process(ids, task));
+	return r && !(r->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER));
+}
+
+/* Prefix and name of a key's task, if it has a known one; the address is the same each time. */
 static const char *name_of(struct page_rows *p, const struct page_key *k)
 {
 	const struct dense_ids *ids = &p->a->ids;
+	char text[80];
 	const char *name = NULL;
 	uint32_t task;
 
 	if (k->value == NULL_VALUE || !is_task(p, k->column))
 		return NULL;
-	if (p->def->keys[k->column][1] == 't') {
+	if (is_utid(p, k->column)) {
 		task = dense_thread(ids, (uint32_t)k->value);
 		name = dense_thread_row(ids, task) ? dense_thread_comm(ids, task) : NULL;
 	} else {
 		task = dense_process(ids, (uint32_t)k->value);
 		name = dense_process_row(ids, task) ? dense_process_comm(ids, task) : NULL;
 	}
-	return name ? strpool_put(p->texts, name) : NULL;
+	if (!name)
+		return NULL;
+	snprintf(text, sizeof(text), "%c%s", is_rest(p, k) ? 'r' : 'w', name);
+	return strpool_put(p->texts, text);
 }
 
 /* Returns what stands for a key's task without rows of its own: its name, if that is kept. */
@@ -177,8 +204,11 @@ static uint64_t others_of(struct page_rows *p, struct page_key *k)
 	if (!k->has_others) {
 		const char *name = name_of(p, k);
 
-		k->others = name && hash_map_find(&p->kept, (uintptr_t)name, 0, &n) ?
-				    (uintptr_t)name : NULL_VALUE;
+		k->others = NULL_VALUE;
+		if (name && hash_map_find(&p->kept, (uintptr_t)name, 0, &n))
+			k->others = (uintptr_t)name;
+		else if (is_rest(p, k))
+			k->others = (uintptr_t)strpool_put(p->texts, "r");
 		k->has_others = true;
 	}
 	return k->others;
@@ -410,6 +440,8 @@ static int by_total(const void *a, const void *b)
 {
 	const struct page_key *x = *(struct page_key *const *)a, *y = *(struct page_key *const *)b;
 
+	if (x->is_rest != y->is_rest)
+		return x->is_rest - y->is_rest;
 	return x->total != y->total ? (x->total < y->total) - (x->total > y->total) :
 				      (x > y) - (x < y);
 }
@@ -504,13 +536,20 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 	for (size_t i = 0; i < cnt; i++) {
 		if (!p->keys[i].rows)
 			continue;
+		p->keys[i].is_rest = is_rest(p, &p->keys[i]);
 		ranking[n++] = &p->keys[i];
 		if (p->is_crowded)
 			p->keys[i].rows = bins_of_life(p, &p->keys[i]);
 	}
 	qsort(ranking, n, sizeof(*ranking), by_total);
-	for (size_t i = 0; i < n && (rows += ranking[i]->rows) <= rows_wanted; i++)
+	for (size_t i = 0; i < n && (rows += ranking[i]->rows) <= rows_wanted &&
+			   (!p->def->named_max || i < p->def->named_max);
+	     i++)
 		ranking[i]->is_named = true;
+	if (p->def->named_max) {
+		free(ranking);
+		return 0;
+	}
 	name_leader(p);
 	names_kept = rows_wanted / (2 * p->a->bin_cnt);
 	ret = name_others(p, ranking, n, names_kept < NAMES_KEPT ? names_kept : NAMES_KEPT);
@@ -580,6 +619,51 @@ static int put_rows(const struct page_rows *p, const struct row_sink *out)
 	return ret ? ret : out->end(out->ctx);
 }
 
+/* Writes how many keys have no rows of their own, by what stands for them. */
+static int put_other_counts(struct page_rows *p, const struct row_sink *out)
+{
+	static const char *const names[] = { "upid", "source", "cnt_of" };
+	unsigned int column = p->def->ranked - 1;
+	struct hash_map numbers = { 0 };
+	struct value *counts = NULL;	/* three of each */
+	size_t cap = 0;
+	char title[64];
+	uint32_t n;
+	int ret = 0;
+
+	for (size_t i = 0; i < p->key_numbers.cnt && ret >= 0; i++) {
+		struct page_key *k = &p->keys[i];
+		uint64_t others, source;
+
+		if (k->column != column || k->is_named || k->value > UINT32_MAX)
+			continue;
+		others = others_of(p, k);
+		source = column ? p->keys[k->before].value : NULL_VALUE;
+		ret = hash_map_intern(&numbers, others, source, &n);
+		if (ret <= 0)
+			goto count;
+		ret = array_reserve(&counts, &cap, 3 * (n + 1ull));
+		if (ret < 0)
+			break;
+		counts[3 * n] = others == NULL_VALUE ? value_null() :
+					value_text((const char *)(uintptr_t)others);
+		counts[3 * n + 1] = source == NULL_VALUE ? value_null() :
+					value_text((const char *)(uintptr_t)source);
+		counts[3 * n + 2] = value_int(0);
+count:
+		if (ret >= 0)
+			counts[3 * n + 2].i++;
+	}
+	snprintf(title, sizeof(title), "others_of_%s", p->def->result);
+	ret = ret < 0 ? ret : out->section(out->ctx, title);
+	ret = ret ? ret : out->begin(out->ctx, 3, names);
+	for (size_t i = 0; i < numbers.cnt && !ret; i++)
+		ret = out->row(out->ctx, &counts[3 * i]);
+	hash_map_done(&numbers);
+	free(counts);
+	return ret ? ret : out->end(out->ctx);
+}
+
 static void drop(struct page_rows *p)
 {
 	free(p->rows);
@@ -596,6 +680,7 @@ static int init(struct page_rows *p, struct analysis *a, const struct page_rows_
 {
 	*p = (struct page_rows){ .a = a, .def = def, .table = table_find(def->table) };
 	find_columns(p);
+	p->is_of_command = trace_get(a->trace, "command") != NULL;
 	p->is_crowded = def->is_sparse && task_cnt(p) > ROWS_SPARSE / a->bin_cnt;
 	return strpool_new(&p->texts);
 }
@@ -614,7 +699,8 @@ static int finish(struct page_rows *p, const struct row_sink *out, size_t rows_w
 	} else if (!ret && p->def->ranked) {
 		ret = fold_others(p);
 	}
-	return ret ? ret : put_rows(p, out);
+	ret = ret ? ret : put_rows(p, out);
+	return ret || !p->def->ranked ? ret : put_other_counts(p, out);
 }
 
 static int put_once(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,

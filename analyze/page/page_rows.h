@@ -7,7 +7,11 @@
  * The keys with most of a measure have rows of their own, up to a number of rows, and so has the
  * one that leads in any bin. What all others have is added up in rows of their bin: where they have
  * one of the names with most, by this name, which stands in place of the upid; of the rest the upid
- * is NULL. So the sums of a bin, and those of these names, are always exact. Threads: one.
+ * is NULL. So the sums of a bin, and those of these names, are always exact.
+ *
+ * Where a command was recorded, its process tree has rows of its own before others have. The name
+ * of others begins with 'w' (of the workload, or no command was recorded) or 'r' (the rest of the
+ * machine, which always has a name, that may be empty). Threads: one.
  */
 #pragma once
 
@@ -31,6 +35,7 @@ struct page_rows_def {
 	/* columns that add up, or ^ and a column whose largest counts */
 	const char *values[PAGE_VALUES_MAX];
 	unsigned int measured;		/* the measure is the sum of so many of the first */
+	unsigned int named_max;		/* keys with rows of their own; 0: as many as have room */
 	/*
 	 * Most rows have nothing of the measure, which is activity (struct table_query); the only
 	 * key is a task, and all values add up.
@@ -41,7 +46,8 @@ struct page_rows_def {
 };
 
 /*
- * Gives the sink a result for the def, and one for its "with". rows_wanted: by kind of row that is
+ * Gives the sink a result for the def, one "others_of_" it, with the number of keys that have no
+ * rows of their own, by name, and those of its "with". rows_wanted: by kind of row that is
  * ranked; 0: no rows are wanted. Columns submitter and owner_how count for rows without a known
  * owner only. 0 or -errno.
  */

@@ -26,7 +26,7 @@ function prepare(chart) {
 		chart.value[chart.rows++] = value;
 	};
 	for (let i = 0; i < r.cnt; i++) {
-		if (def.where && !def.where(r, i))
+		if ((def.where && !def.where(r, i)) || (def.is_group && !is_in_scope(r, i)))
 			continue;
 		const values = def.columns.map((c) => r[c][i] || 0);
 		if (def.series) {
@@ -46,7 +46,7 @@ function prepare(chart) {
 function has_values(def) {
 	const r = results[def.result];
 	for (let i = 0; i < r.cnt; i++)
-		if (def.columns.some((c) => r[c][i] > 0) && (!def.where || def.where(r, i)))
+		if (def.columns.some((c) => r[c][i] > 0) && (!def.where || def.where(r, i)) && (!def.is_group || is_in_scope(r, i)))
 			return true;
 	return false;
 }
@@ -64,6 +64,24 @@ function leaders(chart) {
 	return order.slice(chart.skip, chart.skip + SERIES);
 }
 
+const RATE_NS = 1e6;	/* a rate is of at least this time: in a bin of some us one request would be GiB per second */
+
+/* Divides what short neighbouring bins have together among them, by their lengths. */
+function even_out(values) {
+	const width = SERIES + 1, bins = edges.length - 1;
+	for (let begin = 0, end; begin < bins; begin = end) {
+		for (end = begin + 1; end < bins && edges[end] - edges[begin] < RATE_NS;)
+			end++;
+		for (let i = 0; end > begin + 1 && i < width; i++) {
+			let sum = 0;
+			for (let bin = begin; bin < end; bin++)
+				sum += values[bin * width + i];
+			for (let bin = begin; sum && bin < end; bin++)
+				values[bin * width + i] = sum * (edges[bin + 1] - edges[bin]) / (edges[end] - edges[begin]);
+		}
+	}
+}
+
 /* What each series has in each bin. */
 function bin_values(chart) {
 	const values = new Float64Array((edges.length - 1) * (SERIES + 1)), slot = new Int32Array(chart.keys.length).fill(SERIES);
@@ -75,6 +93,8 @@ function bin_values(chart) {
 		const at = chart.bin[i] * (SERIES + 1) + slot[chart.key[i]];
 		values[at] = chart.def.per === 'max' ? Math.max(values[at], chart.value[i]) : values[at] + chart.value[i];
 	}
+	if (chart.def.per === 's' || chart.def.per === 'top')
+		even_out(values);
 	return values;
 }
 
@@ -241,10 +261,17 @@ function draw_spikes(g, canvas) {
 	canvas.restore();
 }
 
+/* How many processes a series has: of each kind of memory its own. */
+function named_members(g, def) {
+	const m = by === 'name' && !g.is_other && !g.is_rest && count_members(def.result, def.source && texts.indexOf(def.source)).get(g);
+	return m && m.cnt > 1 ? ' (' + members_text(m) + ')' : '';
+}
+
 const of_group = {
-	key: (r, i) => group_of(r.process[i]), is_other: (g) => g.is_other, name: (g) => g.label + (g.members > 1 && by === 'name' ? ' (' + g.members + ')' : ''),
+	key: (r, i) => group_of(r.process[i]), is_other: (g) => g.is_other, name: (g, def) => g.label + named_members(g, def),
 	color: (g) => g.color, is_group: true,
 };
+const is_in_scope = (r, i) => in_scope(r.process[i]);
 const source_is = (name) => (r, i) => texts[r.source[i]] === name;
 function device(dev) {
 	const i = results.devices.dev.indexOf(dev);
@@ -274,8 +301,9 @@ function count_cpus() {
 function chart_defs() {
 	return [
 		{ title: 'CPUs busy', about: () => 'of ' + count_cpus(), band: true, result: 'cpu', columns: ['oncpu_ns'], per: 'ns', wide: true,
-			...single, where: is_known, name: () => 'busy', format: tick, stacked: true },
-		{ title: 'What threads did', about: 'threads, on average; those that slept are left out', result: 'states', columns: Object.keys(STATES), series: true,
+			...single, where: is_known, key: (r, i) => in_scope(r.process[i]) ? 'busy' : 'rest of the machine', name: (key) => key,
+			color: (key) => key === 'busy' ? PALETTE[0] : OTHER, open: (key) => key !== 'busy' && (() => set_scope('machine')), format: tick, stacked: true },
+		{ title: 'What threads did', about: 'threads, on average; those that slept are left out', result: 'states', columns: Object.keys(STATES), series: true, where: is_in_scope,
 			per: 'ns', wide: true, is_other: () => false, name: (key) => STATES[key][0], color: (key) => STATES[key][1], format: tick,
 			stacked: true },
 		{ title: () => 'CPU by ' + by, about: 'CPUs', result: 'cpu', columns: ['oncpu_ns'], per: 'ns', stacked: true, ...of_group,
@@ -285,22 +313,22 @@ function chart_defs() {
 			format: (v) => v.toFixed(1) },
 		{ title: 'Waiting for a CPU', about: 'threads, on average', result: 'states', columns: ['runnable_ns', 'preempted_ns'], per: 'ns', stacked: true,
 			...of_group, format: (v) => v.toFixed(3) },
-		{ title: 'Longest wait for a CPU', about: 'of each bin', result: 'waits', columns: ['wait_max_ns'], per: 'max', ...single,
+		{ title: 'Longest wait for a CPU', about: 'of each bin', result: 'waits', columns: ['wait_max_ns'], per: 'max', ...single, where: is_in_scope,
 			name: () => 'longest', format: duration },
 		{ title: 'Waiting for disk requests', about: 'threads, on average', result: 'states', columns: ['disk_ns'], per: 'ns', stacked: true, ...of_group,
 			format: (v) => v.toFixed(3) },
 		{ title: 'Slowest request', about: 'of each bin, by device and operation', result: 'io', columns: ['lat_max_ns'], per: 'max', ...of_device_op,
 			format: duration },
 		{ title: 'Resident memory', about: 'at the end of each bin; triangles are spikes', band: true, result: 'memory', columns: ['now_bytes'], per: 'level', stacked: true,
-			...of_group, where: source_is('rss'), format: bytes, spikes: true },
+			...of_group, source: 'rss', where: source_is('rss'), format: bytes, spikes: true },
 		{ title: 'Highest resident memory', about: 'of a process, at any instant of a bin', result: 'memory', columns: ['peak_bytes'], per: 'max', ...single,
-			where: source_is('rss'), name: () => 'highest', format: bytes },
+			where: (r, i) => source_is('rss')(r, i) && is_in_scope(r, i), name: () => 'highest', format: bytes },
 		{ title: 'Resident memory grown', about: 'per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true, ...of_group,
-			where: source_is('rss'), format: byteRate, spikes: true },
+			source: 'rss', where: source_is('rss'), format: byteRate, spikes: true },
 		{ title: 'Kernel objects allocated', about: 'slab, per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true,
-			...of_group, where: source_is('slab'), format: byteRate },
+			...of_group, source: 'slab', where: source_is('slab'), format: byteRate },
 		{ title: 'Heap allocated', about: 'per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true,
-			...of_group, where: source_is('heap'), format: byteRate },
+			...of_group, source: 'heap', where: source_is('heap'), format: byteRate },
 		{ title: () => 'Block I/O by ' + by, about: 'bytes per second, without discards', result: 'io', columns: ['bytes'], per: 's', stacked: true, ...of_group,
 			where: moves_bytes, format: byteRate },
 		{ title: 'Block I/O by device', about: 'bytes per second of the highest bin, without discards', result: 'io', columns: ['bytes'], per: 'top',
@@ -319,7 +347,7 @@ function axis_label(def) {
 	return def.format === duration ? duration : tick;
 }
 
-const name_of = (def, key) => key === null ? 'other' : def.name(key);
+const name_of = (def, key) => key === null ? 'other' : def.name(key, def);
 
 function color_of(def, key, i) {
 	return key === null ? OTHER : def.color ? def.color(key) : PALETTE[i % PALETTE.length];
@@ -327,10 +355,12 @@ function color_of(def, key, i) {
 
 /* What a click on a group does: a name with several processes is unfolded, or folded again. */
 function opening(g) {
+	if (g.is_rest)
+		return () => set_scope('machine');
 	if (by !== 'name')
 		return null;
 	if (g.name)
-		return g.members > 1 && (() => fold(g.name));
+		return !g.is_single && (() => fold(g.name));
 	return unfolded.has(g.comm) && (() => fold(g.comm));
 }
 
@@ -365,10 +395,13 @@ function choose(chart) {
 	const skip = (n) => () => { chart.skip = n; chart.data = null; redraw(); };
 	if (chart.skip)
 		chart.legend.append(entry('the largest', skip(0), '\u2190 the largest'));
+	/* what is less than a pixel everywhere is not drawn, and not named */
+	const first = def.stacked ? 2 : 1, top = rows.reduce((a, row) => Math.max(a, ...row.slice(1), def.stacked ? row.slice(first).reduce((x, y) => x + y) : 0), 0);
+	const is_drawn = (i) => rows.some((row) => row[first + i] * 300 >= top);
 	keys.forEach((key, i) => {
-		if (key !== undefined && (key !== null || others))
+		if (key !== undefined && is_drawn(i) && (key !== null || others))
 			add(i, name_of(def, key), colors[i], '', key === null ? def.is_group && shown.length === SERIES && skip(chart.skip + SERIES) :
-				def.is_group && opening(key));
+				def.open ? def.open(key) : def.is_group && opening(key));
 	});
 	if (def.stacked && is_merged)
 		add(SERIES + 1, 'highest bin', PEAK, 'line');

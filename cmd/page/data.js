@@ -37,6 +37,7 @@ function take_data(all) {
 			r.bin[i] += r.bin[i - 1];
 	}
 	results.spikes = results.spikes || { cnt: 0 };
+	counted.clear();
 	for (const name of ['stacks', 'profile'])
 		results[name] = results[name] || { cnt: 0, samples: [] };
 	from = 0;
@@ -46,14 +47,18 @@ function take_data(all) {
 	paint();
 }
 
-/* "upid pid name", or of a thread "tUTID tid pid name"; of those without rows of their own "other", or "other" and their name */
+/*
+ * "upid pid name", or of a thread "tUTID tid pid name"; "other", or "other" or "rest" and a name, of those without rows of their own.
+ * With a recorded command, "rest" and a number after an r are of what is not in its process tree.
+ */
 function process(text) {
 	let p = processes.get(text);
 	if (!p) {
-		const parts = /^(\d+) (\d*) (.*)$/s.exec(texts[text]), name = texts[text].slice('other '.length);
-		const thread = /^t\d+ (\d*) (\d*) (.*)$/s.exec(texts[text]);
+		const parts = /^r?(\d+) (\d*) (.*)$/s.exec(texts[text]), name = texts[text].replace(/^(other|rest) ?/, '');
+		const thread = /^r?t\d+ (\d*) (\d*) (.*)$/s.exec(texts[text]);
 		/* [unknown] and [filtered] have no PID, and are no process */
 		p = thread ? { tid: thread[1], pid: thread[2], comm: thread[3] } : parts ? { pid: parts[2], comm: parts[3] } : { pid: '', comm: name || 'other', is_other: true, name };
+		p.is_rest = texts[text][0] === 'r';
 		processes.set(text, p);
 	}
 	return p;
@@ -72,6 +77,12 @@ function lower(r, bin) {
 	return low;
 }
 
+/* Black or white, whichever can be read on a colour. */
+function text_on(color) {
+	const hex = /^#(..)(..)(..)$/.exec(color), rgb = hex ? hex.slice(1).map((v) => parseInt(v, 16)) : color.match(/\d+/g).map(Number);
+	return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 120 ? '#000000' : '#ffffff';
+}
+
 /* The palette, then its colours mixed with white, then with black. */
 function nth_color(i) {
 	const color = PALETTE[i % PALETTE.length], turn = Math.floor(i / PALETTE.length) % 3;
@@ -82,10 +93,13 @@ function nth_color(i) {
 	return 'rgb(' + mixed.join() + ')';
 }
 
-function was_recorded(source) {
-	const i = results.info.key.findIndex((key) => texts[key] === 'recorded');
-	return texts[results.info.value[i]].split(' ').includes(source);
+/* A fact about the trace; '': it has none. */
+function info(name) {
+	const i = results.info.key.findIndex((key) => texts[key] === name);
+	return i < 0 || results.info.value[i] === null ? '' : texts[results.info.value[i]];
 }
+
+const was_recorded = (source) => info('recorded').split(' ').includes(source);
 
 /* Bins in which something is missing that `ebpfrec report VIEW` needs: [from, to). */
 function lost_of(view) {

@@ -5,6 +5,7 @@
  */
 let selected = null;	/* { label, options: [[option, value], ...] }; null: all threads */
 let explained = '';	/* the question that was answered last */
+let asked_causes = '';	/* the window whose causes are shown */
 
 /* A process has its number; other groups have their name. */
 function selection_of(g) {
@@ -19,7 +20,7 @@ const selection_of_process = (pid, comm) => ({ label: comm + ' ' + pid, options:
 const selection_of_thread = (tid, comm) => ({ label: comm + ', thread ' + tid, options: [['tid', tid]] });
 
 function selected_command(view) {
-	return command(view) + (selected ? selected.options.map(([name, value]) => ' --' + name + ' ' + quoted(String(value))).join('') : '');
+	return command(view) + (selected ? selected.options.map(([name, value]) => ' --' + name + ' ' + quoted(String(value))).join('') : scope === 'command' ? ' --workload' : '');
 }
 
 /* A figure as its column says: ns, bytes, an instant, or as it is. */
@@ -51,8 +52,21 @@ function section_table(title, rows, open) {
 		element('thead', {}, element('tr', {}, ...names.map((name) => part('th', name, heading(name))))), body), ...(rest.length ? [more] : []))];
 }
 
-const selected_question = (view) => 'report?view=' + view + '&from=' + edges[from] + '&to=' + edges[to] +
-	(selected ? selected.options.map(([name, value]) => '&' + name + '=' + encodeURIComponent(value)).join('') : '');
+const selected_question = (view) => question_of(view, selected);
+const question_of = (view, selected) => 'report?view=' + view + '&from=' + edges[from] + '&to=' + edges[to] +
+	(selected ? selected.options.map(([name, value]) => '&' + name + '=' + encodeURIComponent(value)).join('') : scope === 'command' ? '&workload=1' : '');
+
+/* Who waited for the selected thread or process: elements. */
+let waiters = [];
+async function show_waiters(question) {
+	waiters = [];
+	if (!selected)
+		return;
+	const answer = await fetch(question.replace('view=why', 'view=waiters'), { signal: source.beside.signal });
+	const rows = answer.ok ? await answer.json() : [];
+	if (rows.length)
+		waiters = section_table('Who waited for this one', rows, (row) => () => select(selection_of_thread(row.tid, row.waiter)));
+}
 
 /* Asks, unless this question was the last one. */
 async function explain() {
@@ -61,7 +75,7 @@ async function explain() {
 		return;
 	explained = question;
 	clear_flame();
-	$('why-whom').textContent = 'Why? ' + (selected ? selected.label : 'all threads together') + ', ' + instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s';
+	$('why-whom').textContent = 'Why? ' + (selected ? selected.label : scope === 'command' ? 'the command\'s processes' : 'all threads together') + ', ' + instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s';
 	$('why-command').textContent = selected_command('why');
 	if (source === own_data) {
 		$('why-text').replaceChildren(element('p', { class: 'note' }, 'This command explains it; in `ebpfrec view` the answer stands here.'));
@@ -75,9 +89,11 @@ async function explain() {
 			return;
 		if (!answer.ok)
 			throw new Error(text);
+		await show_waiters(question);
 		const sections = Object.entries(JSON.parse(text)).filter(([, rows]) => rows.length);
-		$('why-text').replaceChildren(...sections.flatMap(([title, rows]) => section_table(title, rows)));
-		if (!sections.length)
+		$('why-text').replaceChildren(...sections.slice(0, 1).flatMap(([title, rows]) => section_table(title, rows)), ...waiters,
+			...sections.slice(1).flatMap(([title, rows]) => section_table(title, rows)));
+		if (!sections.length && !waiters.length)
 			$('why-text').replaceChildren(element('p', { class: 'note' }, 'There is nothing to explain: nothing of it ran or waited in this window.'));
 	} catch (error) {
 		/* another window has overtaken it */
@@ -86,6 +102,71 @@ async function explain() {
 		else
 			$('why-text').replaceChildren(element('p', { class: 'incomplete' }, 'It could not be explained: ' + error.message));
 	}
+}
+
+/* ---- the causes, which the page opens with ---- */
+
+/* Of the whole page, where it is a file; a page that is served asks. Nobody waits for the sentences. */
+async function show_causes() {
+	const question = question_of('why', null);
+	if (question === asked_causes)
+		return;
+	asked_causes = question;
+	let found = results['why_In short'] ? results['why_In short'].answer.map((text) => texts[text]) : [];
+	if (source !== own_data) {
+		try {
+			const answer = await fetch(question, { signal: source.beside.signal });
+			found = answer.ok ? (await answer.json())['In short'].map((row) => row.answer) : [];
+		} catch (error) {
+			asked_causes = '';
+			return;
+		}
+	}
+	draw_causes(found);
+}
+
+function draw_causes(found) {
+	const of_page = source === own_data && (from || to < edges.length - 1) ? ['Of the whole page:'] : [];
+	const line = (text, open, word) => element('p', {}, text, ...(open ? [' ', element('button', { class: 'open', onclick: open }, word)] : []));
+	const lines = found.length ? found : ['Nothing ran or waited in this window.'];
+	$('causes-text').replaceChildren(...of_page.map((text) => element('p', { class: 'note' }, text)),
+		...lines.map((text, i) => i ? line(text) : line(text, () => select(null), 'why?')), ...memory_causes(line), ...rest_of_machine(line));
+}
+
+const GROWN = 16 << 20;	/* bytes: growth of less is not worth a sentence */
+
+/* Who grew most, and spikes: [a line each]. */
+function memory_causes(line) {
+	const r = results.memory, grown = new Map(), s = results.spikes, lines = [], shown = events_of({ result: 'spikes', at: 'start_ns' });
+	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++) {
+		if (texts[r.source[i]] !== 'rss' || !in_scope(r.process[i]) || process(r.process[i]).is_other)
+			continue;
+		const g = grown.get(r.process[i]) || { bytes: 0, peak: 0, at: 0 };
+		g.bytes += r.alloc_bytes[i];
+		if ((r.peak_bytes[i] || 0) > g.peak)
+			[g.peak, g.at] = [r.peak_bytes[i], r.bin[i]];
+		grown.set(r.process[i], g);
+	}
+	const [text, most] = [...grown].sort((a, b) => b[1].peak - a[1].peak)[0] || [];
+	const around = (a, b) => () => go(a - (b - a), b + (b - a));
+	if (most && Math.min(most.peak, most.bytes) >= GROWN)
+		lines.push(line(process(text).comm + ' ' + process(text).pid + ' grew by ' + bytes(most.bytes) + ' and had most memory, ' + bytes(most.peak) + ', at ' +
+			(edges[most.at] / 1e9).toFixed(2) + ' s', around(edges[most.at], edges[most.at + 1]), 'show'));
+	if (shown.length) {
+		const largest = shown.reduce((best, i) => s.bytes[i] > s.bytes[best] ? i : best);
+		lines.push(line(plural(shown.length, 'spike') + ' of memory, the largest ' + bytes(s.bytes[largest]) + ' in ' + duration(s.dur_ns[largest]) + ' by ' +
+			(s.comm[largest] === null ? '[unknown]' : texts[s.comm[largest]]), around(s.start_ns[largest], s.start_ns[largest] + s.dur_ns[largest]), 'show'));
+	}
+	return lines;
+}
+
+function rest_of_machine(line) {
+	if (!has_command())
+		return [];
+	if (scope === 'machine')
+		return [line('These are figures of the whole machine.', () => set_scope('command'), 'the command alone')];
+	const rest = sum_of(results.cpu, ['oncpu_ns'], (r, i) => is_known(r, i) && !in_scope(r.process[i]));
+	return [line('The rest of the machine used ' + percent(100 * rest / span_ns() / Math.max(1, count_cpus())) + ' % of the CPUs.', () => set_scope('machine'), 'show the machine')];
 }
 
 function select(what) {
@@ -100,7 +181,6 @@ function select(what) {
 }
 
 function add_explain() {
-	$('explain').onclick = () => select(selected);
 	$('why-all').onclick = () => select(null);
 	$('why-close').onclick = () => { $('why').hidden = true; selected = null; };
 	add_flames_of_selection();

@@ -15,7 +15,7 @@ function sum_of(r, columns, where) {
 function highest_memory() {
 	const r = results.memory, sums = new Float64Array(to - from);
 	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++)
-		if (texts[r.source[i]] === 'rss')
+		if (texts[r.source[i]] === 'rss' && is_in_scope(r, i))
 			sums[r.bin[i] - from] += r.now_bytes[i] || 0;
 	return sums.reduce((a, b) => Math.max(a, b), 0);
 }
@@ -26,11 +26,11 @@ function lost_events() {
 
 /* [what it is, how much]; without what was not recorded. */
 function figures() {
-	const s = results.states, io = results.io, threads = (...columns) => sum_of(s, columns);
-	const moved = (op) => sum_of(io, ['bytes'], (r, i) => texts[r.op[i]] === op);
+	const s = results.states, io = results.io, threads = (...columns) => sum_of(s, columns, is_in_scope);
+	const moved = (op) => sum_of(io, ['bytes'], (r, i) => texts[r.op[i]] === op && is_in_scope(r, i));
 	const found = [];
 	if (was_recorded('sched.switch')) {
-		const busy = sum_of(results.cpu, ['oncpu_ns'], is_known);
+		const busy = sum_of(results.cpu, ['oncpu_ns'], (r, i) => is_known(r, i) && is_in_scope(r, i));
 		found.push(['CPUs busy', percent(100 * busy / span_ns() / Math.max(1, count_cpus())) + ' % of ' + count_cpus()]);
 	}
 	if (source.is_partial)
@@ -44,8 +44,7 @@ function figures() {
 	if (was_recorded('alloc.rss'))
 		found.push(['Resident memory, highest', bytes(highest_memory())]);
 	if (was_recorded('block'))
-		found.push(['Read', bytes(moved('read'))], ['Written', bytes(moved('write'))], ['Requests', count(sum_of(io, ['ios']))]);
-	found.push(['Lost events', lost_events() ? count(lost_events()) : missing('page') ? 'some time is incomplete' : 'none']);
+		found.push(['Read', bytes(moved('read'))], ['Written', bytes(moved('write'))], ['Requests', count(sum_of(io, ['ios'], is_in_scope))]);
 	return found;
 }
 

@@ -92,7 +92,7 @@ function flame_graph(box, stacks, format) {
 	}
 
 	box.append(element('div', { class: 'row' }, element('button', { onclick: () => zoom(root) }, 'Whole'),
-		element('button', { onclick: () => zoom(shown.above || root) }, 'Up'), search, about), plot);
+		element('button', { onclick: () => zoom(shown.above || root) }, 'Up'), search, about), element('div', { class: 'flame' }, plot));
 	draw();
 	return { out: () => zoom(shown.above || root), whole: () => zoom(root), search };
 }

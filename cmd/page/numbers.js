@@ -26,6 +26,7 @@ function scaled(v, units, step, unit) {
 	return (v < 0 ? '-' : '') + (n > 0 && n < 0.1 ? n.toPrecision(2) : n.toFixed(digits)) + ' ' + units[i] + (unit || '');
 }
 const count = (v) => Math.round(v).toLocaleString('en-US');
+const plural = (n, what) => count(n) + ' ' + what + (n === 1 ? '' : 's');
 const bytes = (v) => scaled(v, ['B', 'KiB', 'MiB', 'GiB', 'TiB'], 1024);
 function duration(ns) {
 	return Math.abs(ns) < 999500000 ? scaled(ns, ['ns', 'us', 'ms'], 1000) : (ns / 1e9).toFixed(2) + ' s';

@@ -14,7 +14,30 @@ function keep_overview() {
 	for (let i = 0; i < r.cnt; i++)
 		if (is_known(r, i))
 			busy[r.bin[i]] += r.oncpu_ns[i];
-	overview = { edges, busy: busy.map((ns, bin) => ns / (edges[bin + 1] - edges[bin])) };
+	set_overview(edges, busy);
+}
+
+function set_overview(at, busy) {
+	overview = { edges: at, busy: busy.map((ns, bin) => ns / (at[bin + 1] - at[bin])) };
+}
+
+/* A link to a window leads past the whole trace: its CPU time is asked for when the window is drawn. */
+async function get_overview() {
+	if (overview || source === own_data)
+		return;
+	try {
+		const all = await (await fetch('window?from=0&to=' + source.whole()[1], { signal: source.beside.signal })).json();
+		const { bin, process: whose, oncpu_ns } = all.results.cpu, at = all.edges, busy = new Float64Array(at.length - 1);
+		for (let i = 1; i < at.length; i++)
+			at[i] += at[i - 1];
+		for (let i = 0, now = 0; i < oncpu_ns.length; i++) {
+			now += bin[i] || 0;
+			if (!all.texts[whose[i]].endsWith('  [unknown]'))
+				busy[now] += oncpu_ns[i];
+		}
+		set_overview(at, busy);
+		draw_overview();
+	} catch (error) { /* another window has overtaken it */ }
 }
 
 function draw_overview() {

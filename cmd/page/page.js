@@ -19,19 +19,23 @@ const RESIZED = 150;	/* ms after the last change */
 let resized = 0;
 
 function redraw() {
-	const begin = performance.now(), lack = missing('page');
+	const begin = performance.now(), lack = lack_text();
 	waiting = 0;
 	delete document.body.dataset.step;
 	delete document.body.dataset.drawn;
 	fold_empty();
 	find_unseen();
 	text_color = getComputedStyle(document.body).color;
-	$('span').textContent = instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s (' + duration(span_ns()) + '), ' + (lack ? lack + ' where it is hatched' : 'complete');
-	$('span').className = lack ? 'incomplete' : '';
+	$('span').textContent = window_text();
+	$('span').title = instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s';
+	$('state').hidden = true;
+	$('lack').hidden = !lack;
+	$('lack').textContent = lack;
 	$('command').textContent = command('');
 	$('back').disabled = !steps;
 	name_beside();
 	$('by').value = by;
+	$('scope').value = scope;
 	draw_seen();
 	document.body.dataset.ms = (performance.now() - begin).toFixed(1);
 	timer = setTimeout(() => {
@@ -39,6 +43,25 @@ function redraw() {
 		document.body.dataset.paintedMs = (performance.now() - begin).toFixed(1);
 		draw_unseen();
 	});
+}
+
+/* With the digits that matter: "12.4 to 12.9 s of 75 s". */
+function window_text() {
+	const digits = Math.max(0, Math.min(9, Math.ceil(1.5 - Math.log10(span_ns() / 1e9)))), [begin, end] = source.whole();
+	const seconds = (ns) => (ns / 1e9).toFixed(digits);
+	const all = duration(end - begin);
+	return edges[from] === begin && edges[to] === end ? 'all ' + all : seconds(edges[from]) + ' to ' + seconds(edges[to]) + ' s of ' + all;
+}
+
+/* What is missing in the window, how much, and what it changes; '': nothing. */
+function lack_text() {
+	const views = Object.entries({ CPU: 'cpu', 'waits for a CPU': 'sched', states: 'states', memory: 'alloc', 'block I/O': 'io' });
+	const wrong = views.filter(([, view]) => missing(view)).map(([name]) => name);
+	const bins = lost_of('page').map(([a, b]) => edges[Math.min(b, to)] - edges[Math.max(a, from)]).filter((ns) => ns > 0);
+	if (!wrong.length)
+		return '';
+	return (lost_events() ? plural(lost_events(), 'event') + ' lost' : 'Events may be missing') + ' in ' + duration(bins.reduce((a, b) => a + b, 0)) + ' of ' +
+		duration(span_ns()) + ', hatched: figures of ' + wrong.join(', ') + ' may be too low there.';
 }
 
 /* A link to this window beside itself, of which either can then be moved. */
@@ -55,6 +78,8 @@ function fold_empty() {
 	for (const part of parts.filter((part) => part.has_data)) {
 		part.was_there = part.has_data() || (part.was_there && part.title);
 		part.box.hidden = is_partial ? !part.has_data() : !part.was_there;
+		if (part.tab)
+			part.tab.hidden = part.box.hidden;
 		if (part.box.hidden && part.title)
 			empty.push(part.title);
 	}
@@ -73,14 +98,26 @@ function find_unseen() {
 	}
 }
 
+/* What had the focus has it again when it was made anew. */
+function draw_part(part) {
+	const held = document.activeElement, name = (e) => e.dataset.name || e.id || e.textContent;
+	const is_held = part.box.contains(held), word = name(held);
+	part.draw();
+	if (!is_held || part.box.contains(document.activeElement))
+		return;
+	const again = [...part.box.querySelectorAll('button, select, [tabindex]')].find((e) => name(e) === word);
+	if (again)
+		again.focus({ preventScroll: true });
+}
+
 function draw_seen() {
-	seen.forEach((part) => part.draw());
+	seen.forEach(draw_part);
 }
 
 function draw_unseen() {
 	const end = performance.now() + UNSEEN;
 	while (unseen.length && performance.now() < end)
-		unseen.shift().draw();
+		draw_part(unseen.shift());
 	if (unseen.length) {
 		timer = setTimeout(draw_unseen);
 		return;
@@ -89,7 +126,10 @@ function draw_unseen() {
 	if (stay_later())
 		return;
 	document.body.dataset.drawn = edges[from] + '-' + edges[to];
+	show_causes();
 	explain();
+	find_again();
+	get_overview();
 	get_spikes_later();
 	follow_later();
 }
@@ -104,7 +144,7 @@ function fit_to_paper(is_paper) {
 
 function wire() {
 	const keys = { '+': () => zoom(0.5), '=': () => zoom(0.5), '-': () => zoom(2), '0': show_whole, ArrowLeft: () => move(-1),
-		ArrowRight: () => move(1), Backspace: () => history.back(), '/': () => $('search').focus(), w: () => select(selected) };
+		ArrowRight: () => move(1), Backspace: () => history.back(), '/': () => $('search').focus(), w: () => select(selected), '?': () => $('help').click() };
 	/* a window may be given as the address's fragment */
 	window.addEventListener('hashchange', follow_address);
 	document.addEventListener('keydown', (event) => {
@@ -131,6 +171,10 @@ function wire() {
 	window.addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, RESIZED); });
 	window.addEventListener('beforeprint', () => fit_to_paper(true));
 	window.addEventListener('afterprint', () => fit_to_paper(false));
+	$('help').onclick = () => {
+		$('help-text').hidden = !$('help-text').hidden;
+		$('help').setAttribute('aria-expanded', !$('help-text').hidden);
+	};
 	$('copy').onclick = async () => {
 		try {
 			await navigator.clipboard.writeText($('command').textContent);
@@ -158,9 +202,9 @@ async function start() {
 	for (const def of chart_defs())
 		add_chart(def);
 	order_charts();
+	add_threads();
 	add_heat_map();
 	add_lanes();
-	add_threads();
 	add_requests();
 	/* Tab goes in the order that is seen */
 	const order = (box) => Number(getComputedStyle(box).order);
@@ -170,6 +214,7 @@ async function start() {
 	for (const def of EVENTS)
 		add_table(def, draw_events, () => events_of(def).length > 0);
 	add_flame();
+	choose_tab(TABLES[0]);
 	wire();
 	const named = source === own_data && address_window();
 	if (named)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Pictures that the charts' library does not draw: the heat map of latencies, who ran on each CPU, and allocation stacks. */
 
-const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 104;	/* px */
+const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 150;	/* px */
 
+const LANES_TITLE = 'What each thread did';
 const pictures = [];
 
 /*
@@ -43,7 +44,7 @@ function add_picture(title, about, row_height, renew, draw, at) {
 		click: (x, y) => picture.click ? picture.click(x, y) : zoom(0.2, instant_at(x, picture.width)),
 		leave: () => { value.textContent = ''; },
 	});
-	$('charts').append(box);
+	($(title === LANES_TITLE ? 'lanes' : 'charts')).append(box);
 	parts.push(picture);
 	pictures.push(picture);
 	return picture;
@@ -188,7 +189,7 @@ function add_lanes() {
 			c.beginPath();
 			c.rect(left, top, right - left, LANE_HEIGHT);
 			c.clip();
-			c.fillStyle = '#ffffff';
+			c.fillStyle = text_on(color_of_slice(r, i));
 			c.fillText(r.thread[i] === null ? '?' : texts[r.thread[i]], left + 3, top + 13);
 			c.restore();
 		}

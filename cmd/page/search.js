@@ -34,20 +34,34 @@ function show_found(word, all) {
 	if (!lists.length)
 		$('found').append(element('p', { class: 'note' }, 'No process, thread, file or lock of this window has this in its name.'));
 	$('found').hidden = false;
-	($('found').querySelector('td .open') || close).focus();
+	if (document.activeElement === $('search'))
+		($('found').querySelector('td .open') || close).focus();
+}
+
+/* Another window has other figures. */
+function find_again() {
+	if (!$('found').hidden)
+		find();
 }
 
 function close_found() {
 	$('found').hidden = true;
+	found_of = '';
 	$('search').focus();
 }
 
+/* What was found last: a word and a window. */
+let found_of = '';
+
 async function find() {
-	const word = wanted();
-	if (!word || source === own_data)
+	const word = wanted(), asked_for = word + ' ' + edges[from] + '-' + edges[to];
+	if (!word || source === own_data || asked_for === found_of)
 		return;
+	found_of = asked_for;
 	const answer = await fetch('search?word=' + encodeURIComponent(word) + '&from=' + edges[from] + '&to=' + edges[to]);
 	const text = await answer.text();
+	if (asked_for !== found_of)
+		return;
 	if (answer.ok)
 		show_found(word, JSON.parse(text));
 	else

@@ -3,7 +3,7 @@
  * Single events, where a window has few enough of them: what each thread did at each instant, who woke whom, and each block
  * request from its queueing to its completion.
  */
-const THREADS_SHOWN = 40, WAKES_SHOWN = 400, REQUEST_ROWS = 40;
+const THREADS_SHOWN = 30, THREADS_FEW = 12, WAKES_SHOWN = 400, REQUEST_ROWS = 40;
 const WAITED = '#ef8f87', SLEPT = 'rgba(128, 128, 128, 0.25)', DISK = '#56b4e9';
 
 /* From an instant to a place of a picture. */
@@ -61,6 +61,8 @@ function threads_of(r) {
 	for (let i = moment.first; i < moment.last; i++) {
 		if (begin_of_slice(r, i) >= edges[to] || begin_of_slice(r, i) + r.dur_ns[i] <= edges[from])
 			continue;
+		if (!in_scope(r.process[i]))
+			continue;
 		if (!found.has(r.tid[i]))
 			found.set(r.tid[i], { tid: r.tid[i], name: r.thread[i] === null ? '?' : texts[r.thread[i]], process: r.process[i], rows: [], ns: 0,
 				first: is_selected(r.tid[i], r.process[i]) });
@@ -68,15 +70,72 @@ function threads_of(r) {
 		t.rows.push(i);
 		t.ns += r.dur_ns[i];
 	}
-	return [...found.values()].sort((a, b) => b.first - a.first || b.ns - a.ns).slice(0, THREADS_SHOWN);
+	const order = [...found.values()].sort((a, b) => b.first - a.first || is_rest_of(a) - is_rest_of(b) || b.ns - a.ns);
+	return [order.slice(0, THREADS_SHOWN), Math.max(0, order.length - THREADS_SHOWN)];
+}
+
+const is_rest_of = (t) => process(t.process).is_rest;
+
+/* The same of a window with too many events to show each: what each thread did in each bin; rows are of results.lanes. */
+function lanes_of() {
+	const r = results.lanes, found = new Map(), o = results.others_of_lanes;
+	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++) {
+		const p = process(r.process[i]);
+		if (!p.tid || !in_scope(r.process[i]))
+			continue;
+		if (!found.has(r.process[i]))
+			found.set(r.process[i], { tid: Number(p.tid), name: p.comm, process: r.process[i], rows: [], ns: 0, first: is_selected(p.tid, r.process[i]) });
+		const t = found.get(r.process[i]);
+		t.rows.push(i);
+		t.ns += LANE_STATES.reduce((sum, [column]) => sum + r[column][i], 0);
+	}
+	let left_out = 0;
+	for (let i = 0; i < o.cnt; i++)
+		left_out += in_scope(o.process[i]) ? o.cnt_of[i] : 0;
+	return [[...found.values()].sort((a, b) => b.first - a.first || is_rest_of(a) - is_rest_of(b) || b.ns - a.ns), left_out];
+}
+
+/* From the bottom of a lane to its top: what a thread did; its colour on a CPU is its process'. */
+const LANE_STATES = [['running_ns', null, 'on a CPU'], ['runnable_ns', WAITED, 'waited for a CPU'], ['preempted_ns', WAITED, 'preempted, waited for a CPU'],
+	['throttled_ns', '#999933', 'throttled by a quota'], ['disk_ns', DISK, 'waited for a disk'], ['uninterruptible_ns', '#882255', 'other uninterruptible sleep']];
+
+/* What a system call that sleeps waits for, in words. */
+const WAIT_WORDS = { futex: 'a lock', epoll_wait: 'events', epoll_pwait: 'events', poll: 'events', ppoll: 'events', select: 'events', pselect6: 'events', wait4: 'a child',
+	waitid: 'a child', nanosleep: 'a timer', clock_nanosleep: 'a timer', read: 'data', recvfrom: 'data', recvmsg: 'data', accept: 'a connection',
+	accept4: 'a connection', connect: 'a connection', fsync: 'a disk', fdatasync: 'a disk', write: 'room to write', rt_sigtimedwait: 'a signal', pause: 'a signal' };
+
+/* Instants below a picture, some 120 px apart. */
+function draw_ruler(c, width, y) {
+	const power = 10 ** Math.floor(Math.log10(Math.max(1, span_ns() * 120 / (width - PICTURE_LEFT))));
+	const step = [1, 2, 5, 10].map((n) => n * power).find((ns) => ns >= span_ns() * 120 / (width - PICTURE_LEFT)), x = scale_of(width);
+	c.save();
+	c.fillStyle = text_color;
+	c.strokeStyle = 'rgba(128, 128, 128, 0.4)';
+	for (let ns = Math.ceil(edges[from] / step) * step; ns <= edges[to]; ns += step) {
+		c.beginPath();
+		c.moveTo(x(ns), 0);
+		c.lineTo(x(ns), y + 4);
+		c.stroke();
+		if (x(ns) < width - 40)
+			c.fillText(+(ns / 1e9).toFixed(Math.max(0, Math.ceil(9 - Math.log10(step)))) + ' s', x(ns) + 3, y + 13);
+	}
+	c.restore();
 }
 
 function add_threads() {
-	let r, threads = [], lane = new Map(), left = new Map();
+	let r, threads = [], lane = new Map(), left = new Map(), left_out = 0, are_exact = false, are_all = location.hash.includes('all');
+	const more = element('button', { class: 'open', onclick: () => { are_all = !are_all; picture.data = null; redraw(); } });
+	const arrows = element('input', { type: 'checkbox', onchange: () => picture.draw() });
 
 	function renew() {
 		r = results.slices;
-		threads = threads_of(r);
+		const moment = moment_around(r);
+		are_exact = moment.last > moment.first || !results.lanes.cnt;
+		[threads, left_out] = are_exact ? threads_of(r) : lanes_of();
+		more.hidden = threads.length <= THREADS_FEW;
+		more.textContent = are_all ? 'fewer lanes' : threads.length - THREADS_FEW + ' more lanes';
+		if (!are_all)
+			threads = threads.slice(0, THREADS_FEW);
 		lane = new Map(threads.map((t, i) => [t.tid, i]));
 		left = new Map(results.leaves.at_ns.map((ns, i) => [results.leaves.tid[i] + ' ' + ns, i]));
 		return threads.length ? threads.length * LANE_HEIGHT + 18 : 0;
@@ -130,40 +189,84 @@ function add_threads() {
 		c.globalAlpha = 1;
 	}
 
+	/* name, PID and thread */
+	function label_of(t) {
+		const p = process(t.process), pid = String(p.pid);
+		return (t.name.length > 13 ? t.name.slice(0, 12) + '\u2026' : t.name) + ' ' + (pid && pid !== String(t.tid) ? pid + '/' : '') + t.tid;
+	}
+
+	function draw_exactly(c, x, t, top) {
+		draw_waits(c, t, x, top);
+		for (const i of t.rows) {
+			const color = color_of_slice(r, i), left = x(begin_of(i)), right = x(end_of(i));
+			box(c, x, begin_of(i), end_of(i), top, LANE_HEIGHT - 3, color);
+			if (right - left < 60)
+				continue;
+			c.fillStyle = text_on(color);
+			c.fillText('CPU ' + r.cpu[i] + ', ' + duration(r.dur_ns[i]), left + 3, top + 13, right - left - 6);
+		}
+	}
+
+	/* Bins of a point are one bar, of the parts of its time. */
+	function draw_bins(c, x, t, top) {
+		const l = results.lanes, color = group_of(process_of_thread(t.process)).color, height = LANE_HEIGHT - 3;
+		for (const i of t.rows) {
+			const begin = edges[l.bin[i]], end = edges[l.bin[i] + 1];
+			let bottom = top + height;
+			box(c, x, begin, end, top + 6, LANE_HEIGHT - 15, l.sleeping_ns[i] ? SLEPT : 'transparent');
+			for (const [column, other] of LANE_STATES) {
+				const part = height * l[column][i] / (end - begin);
+				if (part > 0.2)
+					box(c, x, begin, end, bottom -= part, part, other || color);
+			}
+		}
+	}
+
 	function draw_threads(c, x) {
 		threads.forEach((t, n) => {
 			const top = n * LANE_HEIGHT;
-			draw_waits(c, t, x, top);
-			for (const i of t.rows)
-				box(c, x, begin_of(i), end_of(i), top, LANE_HEIGHT - 3, color_of_slice(r, i));
+			if (are_exact)
+				draw_exactly(c, x, t, top);
+			else
+				draw_bins(c, x, t, top);
 			c.fillStyle = text_color;
-			c.fillText(t.name, 0, top + 13);
+			c.fillText(label_of(t), 0, top + 13, PICTURE_LEFT - 6);
 		});
-		draw_wakes(c, x);
+		if (arrows.checked && are_exact)
+			draw_wakes(c, x);
 	}
 
 	function draw(c, width) {
+		draw_ruler(c, width, threads.length * LANE_HEIGHT);
 		draw_around(c, width, threads.length * LANE_HEIGHT, 'states', () => draw_threads(c, scale_of(width)));
-		c.fillStyle = text_color;
-		c.fillText(instant(edges[from]) + ' s', PICTURE_LEFT, threads.length * LANE_HEIGHT + 13);
+		note.textContent = 'coloured: on a CPU; red: waited for a CPU; light blue: for a disk; grey: slept; a click explains the thread' +
+			(left_out ? '; ' + plural(left_out, 'more thread') + ' not shown' : '');
+		arrows.parentElement.hidden = !are_exact;
 	}
 
 	/* after a slice: what it left its CPU for */
-	function slept(t, i, word = 'slept in ') {
+	function slept(t, i, word = 'waited ') {
 		const l = leave_of(t, i), v = results.leaves;
 		if (l === undefined)
 			return word && 'off the CPU';
 		const call = v.call[l] === null ? '' : texts[v.call[l]], object = v.object[l] === null ? '' : ' on ' + texts[v.object[l]];
-		return (v.preempted[l] ? 'preempted ' + (call && 'in ' + call) : call ? word + call : word && 'slept') + object;
+		return (v.preempted[l] ? 'preempted ' + (call && 'in ' + call) : call ? word + (WAIT_WORDS[call] ? 'for ' + WAIT_WORDS[call] + ' (' + call + ')' : 'in ' + call) : word && 'slept') + object;
 	}
 
 	const called = (t) => t.name + ', thread ' + t.tid + ' of ' + process(t.process).comm + ' ' + process(t.process).pid;
+
+	function in_bin(t, ns) {
+		const l = results.lanes, i = t.rows.find((row) => ns >= edges[l.bin[row]] && ns < edges[l.bin[row] + 1]);
+		return i === undefined ? 'not there' : LANE_STATES.filter(([column]) => l[column][i]).map(([column, , word]) => word + ' ' + duration(l[column][i])).join(', ') || 'slept';
+	}
 
 	function at(px, y) {
 		const t = threads[Math.floor(y / LANE_HEIGHT)], ns = instant_at(px, picture.width);
 		if (!t || px < PICTURE_LEFT)
 			return t ? called(t) + ': click explains it' : '';
 		const name = called(t) + ': ';
+		if (!are_exact)
+			return name + in_bin(t, ns);
 		for (let n = t.rows.length - 1; n >= 0; n--) {
 			const i = t.rows[n], waited = r.waited_ns[i] || 0;
 			if (ns >= begin_of(i) && ns < end_of(i))
@@ -178,8 +281,8 @@ function add_threads() {
 		return name.slice(0, -2);
 	}
 
-	const picture = add_picture('What each thread did', 'coloured: on a CPU; red: waited for a CPU; grey: slept; lines are wake-ups; a click explains the thread',
-		LANE_HEIGHT, renew, draw, at);
+	const picture = add_picture(LANES_TITLE, '', LANE_HEIGHT, renew, draw, at), note = element('span');
+	picture.note.append(note, element('label', {}, ' ', arrows, 'wake-ups'), ' ', more);
 	picture.is_of_window = true;
 	picture.click = (px, y) => {
 		const t = threads[Math.floor(y / LANE_HEIGHT)];

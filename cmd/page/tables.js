@@ -6,7 +6,7 @@ const columns = {
 	process: [{ name: 'PID', text: true, of: (x) => x.group.pid },
 		{ name: 'COMM', heading: () => by === 'process' ? 'COMM' : by.toUpperCase(), text: true, of: (x) => by === 'process' || (x.group.is_single && !x.group.tid) ? x.group.comm : x.group.label,
 			color: (x) => x.group.color, open: (x) => opening(x.group) },
-		{ name: 'PROCESSES', is_hidden: () => by === 'process' || by === 'thread', of: (x) => x.group.is_other ? null : x.group.members }],
+		{ name: 'PROCESSES', is_hidden: () => by === 'process' || by === 'thread', of: (x) => x.members && x.members.cnt, format: (v, x) => members_text(x.members) }],
 	text: (name, title) => ({ name: title, text: true, of: (x) => x.key[name] === null ? '' : texts[x.key[name]] }),
 	sum: (id, name, format) => ({ id, name, format, of: (x) => x.sums[id] }),
 };
@@ -92,22 +92,21 @@ function rows_of(def) {
 			if (r[k][i] !== null && (x.sums[k] === null || r[k][i] > x.sums[k]))
 				x.sums[k] = r[k][i];
 	}
+	for (const x of rows.filter((y) => y && !y.group.is_other && !y.group.is_rest))
+		x.members = count_members(def.result, x.key.source).get(x.group);
 	return rows.filter((x) => x);
 }
 
 const wanted = () => $('search').value.trim().toLowerCase();
 const matches = (word, ...names) => !word || names.some((n) => String(n).toLowerCase().includes(word));
 
-/* Is all that the view needs in the bins shown? */
+/* Does the view lack events in the bins shown? */
 function missing(view) {
 	const r = results.loss;
-	let events = 0, incomplete = false;
 	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++)
-		if (texts[r.what[i]] === 'report ' + view) {
-			events += r.lost_events[i];
-			incomplete = true;
-		}
-	return !incomplete ? '' : events ? 'INCOMPLETE: events were lost' : 'INCOMPLETE: events may be missing';
+		if (texts[r.what[i]] === 'report ' + view)
+			return true;
+	return false;
 }
 
 /* A page that is served can be asked why. */
@@ -138,7 +137,7 @@ function cell(c, x) {
 		return element('td', { class: 'text', title: v }, element('i', { color: c.color(x) }), element('button', { class: 'open', onclick: open }, v));
 	if (c.text)
 		return element('td', { class: 'text', title: v }, ...(c.color ? [element('i', { color: c.color(x) })] : []), String(v));
-	return element('td', { title: String(v), 'data-column': c.id }, c.format ? c.format(v) : String(v));
+	return element('td', { title: String(v), 'data-column': c.id }, c.format ? c.format(v, x) : String(v));
 }
 
 function fill(box, def, rows, note) {
@@ -147,7 +146,9 @@ function fill(box, def, rows, note) {
 	rows.sort((a, b) => {
 		const x = sorted.of(a), y = sorted.of(b);
 		const order = typeof x === 'number' && typeof y === 'number' ? x - y : x === y ? 0 : x === null ? -1 : y === null ? 1 : x < y ? -1 : 1;
-		return s.down ? -order : order;
+		/* one line, the last */
+		const rest = def.keys ? a.group.is_rest - b.group.is_rest : 0;
+		return rest || (s.down ? -order : order);
 	});
 	const shown = s.all ? rows : rows.slice(0, ROWS);
 	const redraw = () => { fill(box, def, rows, note); };
@@ -163,16 +164,17 @@ function fill(box, def, rows, note) {
 const by_option = () => by === 'process' ? '' : ' --by ' + (by === 'name' ? 'comm' : by);
 
 function draw_table(def) {
-	const word = wanted(), note = missing(VIEW_OF[def.result]);
+	const word = wanted();
 	const rows = rows_of(def).filter((x) => matches(word, x.group.label, x.group.pid));
-	fill($('box-' + def.result), def, rows, [element('code', {}, command(VIEW_OF[def.result] + by_option())),
-		...(note ? [' ', element('span', { class: 'incomplete' }, note)] : [])]);
+	fill($('box-' + def.result), def, rows, [element('code', {}, command(VIEW_OF[def.result] + by_option()))]);
 }
 
 function events_of(def) {
 	const r = results[def.result], rows = [];
+	const pids = new Set(scope === 'machine' ? [] : results.who.process.filter(in_scope).map((text) => Number(process(text).pid)));
+	const is_of_scope = (i) => scope === 'machine' || (r.process ? in_scope(r.process[i]) : pids.has(r.pid[i]));
 	for (let i = 0; i < r.cnt; i++)
-		if (r[def.at][i] >= edges[from] && r[def.at][i] < edges[to])
+		if (r[def.at][i] >= edges[from] && r[def.at][i] < edges[to] && is_of_scope(i))
 			rows.push(i);
 	return rows;
 }
@@ -185,7 +187,7 @@ function draw_events(def) {
 			return v;
 		if (name === 'dev')
 			return device(v);
-		return name === 'process' ? texts[v].replace(/^\d+ /, '') : texts[v];
+		return name === 'process' ? texts[v].replace(/^r?\d+ /, '') : texts[v];
 	};
 	const full = { ...def, columns: def.columns.map(([name, id, format, text]) => ({ id, name, format, text, of: (i) => value(id, i, text) })) };
 	const word = wanted();
@@ -196,10 +198,21 @@ function draw_events(def) {
 function add_table(def, draw, has_data) {
 	const sort = def.sort ? def.columns.find((c) => c.id === def.sort).name :
 		{ spikes: 'BYTES', slow_requests: 'LATENCY', slow_waits: 'WAITED' }[def.result];
-	const box = element('div', { class: 'table', id: 'box-' + def.result });
+	const box = element('div', { class: 'table', role: 'tabpanel', tabindex: 0, 'aria-label': def.title, id: 'box-' + def.result });
 	state.set(def.title, { sort, down: true, all: location.hash.includes('all') });
+	const tab = element('button', { role: 'tab', 'aria-controls': box.id, onclick: () => choose_tab(def) }, def.title);
+	$('tabs').append(tab);
 	$('tables').append(box);
-	parts.push({ box, has_data, draw: () => draw(def) });
+	def.tab = tab;
+	parts.push({ box, has_data, tab, draw: () => draw(def) });
+}
+
+/* One table is seen, and on paper all are. */
+function choose_tab(def) {
+	for (const other of [...TABLES, ...EVENTS]) {
+		$('box-' + other.result).classList.toggle('shown', other === def);
+		other.tab.setAttribute('aria-selected', other === def);
+	}
 }
 
 /* Spikes take long to find: a page that is served asks for them for who stays when all else is drawn. */

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,7 @@
 
 #define STACKS_SHOWN 3000	/* of a flame graph: those with most */
 #define SECTION_ROWS 100	/* of `why`; the page shows the first until more are asked for */
+#define WAITERS_SHOWN 50
 #define FOUND_MAX    15		/* rows of each kind that a search gives */
 #define COLUMNS_MAX  32
 
@@ -63,6 +65,7 @@ int view_render_answer(int (*write)(void *ctx, const struct row_sink *out, struc
 struct question {
 	struct analysis *a;
 	struct report_request r;
+	uint64_t from_ns, to_ns;	/* the request's, from the trace's start */
 };
 
 static int write_view(void *ctx, const struct row_sink *out, struct err *e)
@@ -72,17 +75,52 @@ static int write_view(void *ctx, const struct row_sink *out, struct err *e)
 	return analysis_report(question->a, &question->r, out, e);
 }
 
+/* ---- who waited for a thread ---- */
+
+/* cmd_view has checked these. */
+static void take_window(struct question *question, const struct http_request *q)
+{
+	question->from_ns = strtoull(http_request_argument(q, "from"), NULL, 10);
+	question->to_ns = strtoull(http_request_argument(q, "to"), NULL, 10);
+}
+
+/* Rows by thread that waited: whose sleeps threads of this number, or of this process, ended. */
+static int write_waiters(void *ctx, const struct row_sink *out, struct err *e)
+{
+	const struct question *question = ctx;
+	const struct report_request *r = &question->r;
+	char sql[1400];
+
+	snprintf(sql, sizeof(sql),
+		 "SELECT w.comm AS waiter, w.tid AS tid, e.kind AS kind, coalesce(e.object, e.call) AS object, "
+		 "sum(e.waits) AS waits, sum(e.wait_ns) AS wait_ns, max(e.wait_max_ns) AS wait_max_ns "
+		 "FROM wait_ends(%" PRIu64 ", %" PRIu64 ") AS e JOIN threads AS x ON x.utid = e.ender_utid "
+		 "JOIN processes AS p ON p.upid = x.upid JOIN threads AS w ON w.utid = e.utid "
+		 "WHERE %s = %u AND w.utid <> x.utid AND e.kind <> 'kernel' "
+		 "GROUP BY w.utid, e.kind, coalesce(e.object, e.call) HAVING sum(e.waits) > 0 "
+		 "ORDER BY sum(e.wait_ns) DESC LIMIT %d",
+		 question->from_ns, question->to_ns, r->tid_cnt ? "x.tid" : "p.pid",
+		 r->tid_cnt ? r->tids[0] : r->pids[0], WAITERS_SHOWN);
+	return analysis_sql(question->a, sql, out, e);
+}
+
 int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t from_ns,
 		     uint64_t to_ns, struct http_answer *ret, struct err *e)
 {
 	uint32_t pid = take_id(q, "pid"), tid = take_id(q, "tid");
-	const struct view_served *v = find_served(http_request_argument(q, "view"));
+	const char *view = http_request_argument(q, "view");
+	const struct view_served *v = find_served(view);
 	struct question question = { a, {
 		.from_ns = from_ns, .to_ns = to_ns, .summary_rows = SECTION_ROWS,
 		.comm = http_request_argument(q, "comm"),
 		.pids = pid ? &pid : NULL, .pid_cnt = pid > 0,
-		.tids = tid ? &tid : NULL, .tid_cnt = tid > 0 } };
+		.tids = tid ? &tid : NULL, .tid_cnt = tid > 0,
+		.workload = http_request_argument(q, "workload") } };
 
+	if (view && !strcmp(view, "waiters") && (pid || tid)) {
+		take_window(&question, q);
+		return view_render_answer(write_waiters, &question, ret, e);
+	}
 	if (!v)
 		return -EINVAL;
 	question.r.view = v->name;

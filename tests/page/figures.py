@@ -117,3 +117,17 @@ def compare_threads(tables, trace, a, b):
             wrong.append("%s of others: the page has %s, report %s" %
                          (view, others, sum(v for k, v in wanted.items() if k not in got)))
     return wrong, threads
+
+
+def compare_counts(tables, trace, a, b):
+    """PROCESSES of names, with the rows that report has of each: what differs, and how many names there were."""
+    wrong, names = [], 0
+    for view, table in [("cpu", "cpu"), ("sched", "waits"), ("states", "states")]:
+        wanted = collections.Counter(re.sub(r"^'(?=[=+@-])", "", r["comm"]) for r in report(trace, view, a, b))
+        for row in tables["table-" + table]:
+            name, cnt = row[1][1], row[2][1]
+            if name not in ("other", "rest of the machine") and not name.startswith("["):
+                names += 1
+                if cnt != str(wanted[name]):
+                    wrong.append("%s: %s has %s processes, report %d" % (view, name, cnt, wanted[name]))
+    return wrong, names

@@ -329,9 +329,9 @@ def check_pictures():
     end = int(sql(trace, "SELECT max(end_ns) AS n FROM sched_slices")[0]["n"])
     wrong = []
     for s in slices[:8]:
-        # the names of the CPUs take 104 px of 1400, and the window's edges are those of the slices
+        # the names of the CPUs take 150 px of 1400, and the window's edges are those of the slices
         canvas = browser.evaluate("%s.find((e) => e.querySelector('h2').textContent.startsWith('Who ran')).querySelector('canvas').clientWidth" % PICTURES)
-        x = (104 + (canvas - 104) * (int(s["start_ns"]) + int(s["dur_ns"]) / 2) / end) / canvas
+        x = (150 + (canvas - 150) * (int(s["start_ns"]) + int(s["dur_ns"]) / 2) / end) / canvas
         said = point("Who ran on each CPU", x, (cpus.index(int(s["cpu"])) * 22 + 8) / (len(cpus) * 22 + 18))
         if "CPU %s: " % s["cpu"] not in said or "thread %s of %s," % (s["tid"], unquoted(s["comm"])) not in said:
             wrong.append((s, said))
