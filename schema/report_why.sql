@@ -172,7 +172,7 @@ SELECT function, self_ns, round(100.0 * self_ns / nullif(sum(self_ns) OVER (), 0
  ORDER BY self_ns DESC, samples DESC, function
 
 -- section: ?Waited longest (4)
-SELECT p.pid AS pid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu
+SELECT p.pid AS pid, t.tid AS tid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu
   FROM (SELECT utid, start_ns, wait_ns, wait_reason, cpu FROM sched_slices(:from, :to)
          WHERE wait_ns > 0 AND thread_in_scope(utid)
          ORDER BY wait_ns DESC, start_ns LIMIT 20) AS u

@@ -533,8 +533,13 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 	int r;
 
 	context_clip(a, &first_ns, &end_ns);
-	if (first_ns == end_ns)
-		return err_set(e, -EINVAL, "the window is empty");
+	if (first_ns == end_ns) {
+		if (trace_start_ns(a->trace) < trace_end_ns(a->trace))
+			return err_set(e, -EINVAL, "the window is empty");
+		/* a trace without a block has a page of one bin, which is empty */
+		from_ns = first_ns;
+		to_ns = end_ns = first_ns + 1;
+	}
 	r = page_bins_make(&bins, a, first_ns, end_ns, effort, e);
 	if (!r) {
 		a->bin_edges = bins.edges;

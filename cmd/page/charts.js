@@ -45,6 +45,9 @@ function prepare(chart) {
 
 function has_values(def) {
 	const r = results[def.result];
+	/* who had a CPU is not known without switches */
+	if (NEEDS[VIEW_OF[def.result]] === 'sched.switch' && !was_recorded('sched.switch'))
+		return false;
 	for (let i = 0; i < r.cnt; i++)
 		if (def.columns.some((c) => r[c][i] > 0) && (!def.where || def.where(r, i)) && (!def.is_group || is_in_scope(r, i)))
 			return true;
@@ -353,15 +356,14 @@ function color_of(def, key, i) {
 	return key === null ? OTHER : def.color ? def.color(key) : PALETTE[i % PALETTE.length];
 }
 
-/* What a click on a group does: a name with several processes is unfolded, or folded again. */
+/* What a click on a group does: a name with several processes is unfolded, or folded again; a viewer explains a process. */
 function opening(g) {
 	if (g.is_rest)
 		return () => set_scope('machine');
-	if (by !== 'name')
-		return null;
-	if (g.name)
-		return !g.is_single && (() => fold(g.name));
-	return unfolded.has(g.comm) && (() => fold(g.comm));
+	if (by === 'name' && (g.name ? !g.is_single : unfolded.has(g.comm)))
+		return () => fold(g.name || g.comm);
+	const what = source !== own_data && selection_of(g);
+	return what && (() => select(what));
 }
 
 /* An entry of a legend; one that opens is a button. */
@@ -372,7 +374,7 @@ function entry(name, open, ...inside) {
 			open();
 		}
 	} } : {};
-	return element('span', { title: name + (open ? ': click to open or close' : ''), 'data-name': name, ...more }, ...inside);
+	return element('span', { title: name + (open ? ': click to open' : ''), 'data-name': name, ...more }, ...inside);
 }
 
 /* The series of the window, with their names; a series that is not there is 0 and has none. */

@@ -101,6 +101,9 @@ function info(name) {
 
 const was_recorded = (source) => info('recorded').split(' ').includes(source);
 
+/* The source without which a view has no figures. */
+const NEEDS = { cpu: 'sched.switch', sched: 'sched.switch', states: 'sched.switch', alloc: 'alloc.rss', io: 'block' };
+
 /* Bins in which something is missing that `ebpfrec report VIEW` needs: [from, to). */
 function lost_of(view) {
 	const r = results.loss, found = [];

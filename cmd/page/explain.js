@@ -41,9 +41,9 @@ function section_table(title, rows, open) {
 	const part = (tag, name, text) => element(tag, { class: is_text(name) ? 'text' : '', title: text }, text);
 	if (names.length === 1)
 		return [element('h3', {}, title), ...rows.map((row) => element('p', { class: 'answer' }, String(row[names[0]])))];
-	const first = (name, row) => element('td', { class: 'text', title: row[name] },
-		element('button', { class: 'open', onclick: open(row) }, String(row[name])));
-	const cells = (row) => names.map((name, i) => i || !open ? part('td', name, figure(name, row[name])) : first(name, row));
+	const first = (name, row, what) => element('td', { class: is_text(name) ? 'text' : '', title: row[name] },
+		element('button', { class: 'open', onclick: what }, String(row[name])));
+	const cells = (row) => names.map((name, i) => i || !open || !open(row) ? part('td', name, figure(name, row[name])) : first(name, row, open(row)));
 	const heading = (name) => name.replace(/_(ns|pct)$/, (end) => end === '_pct' ? ' %' : '').replace(/_/g, ' ');
 	const lines = (some) => some.map((row) => element('tr', {}, ...cells(row)));
 	const body = element('tbody', {}, ...lines(rows.slice(0, ROWS))), rest = rows.slice(ROWS);
@@ -51,6 +51,9 @@ function section_table(title, rows, open) {
 	return [element('h3', {}, title), element('div', { class: 'table' }, element('table', {},
 		element('thead', {}, element('tr', {}, ...names.map((name) => part('th', name, heading(name))))), body), ...(rest.length ? [more] : []))];
 }
+
+/* A row of a thread or a process explains that one. */
+const explain_row = (row) => row.tid ? () => select(selection_of_thread(row.tid, row.comm)) : row.pid ? () => select(selection_of_process(row.pid, row.comm)) : null;
 
 const selected_question = (view) => question_of(view, selected);
 const question_of = (view, selected) => 'report?view=' + view + '&from=' + edges[from] + '&to=' + edges[to] +
@@ -75,7 +78,7 @@ async function explain() {
 		return;
 	explained = question;
 	clear_flame();
-	$('why-whom').textContent = 'Why? ' + (selected ? selected.label : scope === 'command' ? 'the command\'s processes' : 'all threads together') + ', ' + instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s';
+	$('why-whom').textContent = 'Why? ' + (selected ? selected.label : scope === 'command' ? 'the command\'s processes' : 'all threads together') + ', ' + window_text();
 	$('why-command').textContent = selected_command('why');
 	if (source === own_data) {
 		$('why-text').replaceChildren(element('p', { class: 'note' }, 'This command explains it; in `ebpfrec view` the answer stands here.'));
@@ -92,7 +95,7 @@ async function explain() {
 		await show_waiters(question);
 		const sections = Object.entries(JSON.parse(text)).filter(([, rows]) => rows.length);
 		$('why-text').replaceChildren(...sections.slice(0, 1).flatMap(([title, rows]) => section_table(title, rows)), ...waiters,
-			...sections.slice(1).flatMap(([title, rows]) => section_table(title, rows)));
+			...sections.slice(1).flatMap(([title, rows]) => section_table(title, rows, explain_row)));
 		if (!sections.length && !waiters.length)
 			$('why-text').replaceChildren(element('p', { class: 'note' }, 'There is nothing to explain: nothing of it ran or waited in this window.'));
 	} catch (error) {
@@ -130,7 +133,7 @@ function draw_causes(found) {
 	const line = (text, open, word) => element('p', {}, text, ...(open ? [' ', element('button', { class: 'open', onclick: open }, word)] : []));
 	const lines = found.length ? found : ['Nothing ran or waited in this window.'];
 	$('causes-text').replaceChildren(...of_page.map((text) => element('p', { class: 'note' }, text)),
-		...lines.map((text, i) => i ? line(text) : line(text, () => select(null), 'why?')), ...memory_causes(line), ...rest_of_machine(line));
+		...lines.map((text, i) => i ? line(text) : line(text, () => select(null), 'why?')), ...memory_causes(line), ...sampled(line), ...rest_of_machine(line));
 }
 
 const GROWN = 16 << 20;	/* bytes: growth of less is not worth a sentence */
@@ -159,6 +162,10 @@ function memory_causes(line) {
 	}
 	return lines;
 }
+
+/* The flame graph is below the charts. */
+const sampled = (line) => $('flame-profile').hidden ? [] :
+	[line('What ran was sampled.', () => $('flame-profile').scrollIntoView({ block: 'center' }), 'show the code')];
 
 function rest_of_machine(line) {
 	if (!has_command())

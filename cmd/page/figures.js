@@ -24,27 +24,28 @@ function lost_events() {
 	return sum_of(results.loss, ['lost_events'], (r, i) => texts[r.what[i]] === 'all');
 }
 
-/* [what it is, how much]; without what was not recorded. */
+/* [what it is, how much, the table that has it by process]; without what was not recorded. */
 function figures() {
 	const s = results.states, io = results.io, threads = (...columns) => sum_of(s, columns, is_in_scope);
 	const moved = (op) => sum_of(io, ['bytes'], (r, i) => texts[r.op[i]] === op && is_in_scope(r, i));
 	const found = [];
 	if (was_recorded('sched.switch')) {
 		const busy = sum_of(results.cpu, ['oncpu_ns'], (r, i) => is_known(r, i) && is_in_scope(r, i));
-		found.push(['CPUs busy', percent(100 * busy / span_ns() / Math.max(1, count_cpus())) + ' % of ' + count_cpus()]);
+		found.push(['CPUs busy', percent(100 * busy / span_ns() / Math.max(1, count_cpus())) + ' % of ' + count_cpus(), 'cpu']);
 	}
 	if (source.is_partial)
 		return found;
 	if (was_recorded('sched.switch')) {
-		found.push(['Waited for a CPU', duration(threads('runnable_ns', 'preempted_ns'))]);
+		found.push(['Waited for a CPU', duration(threads('runnable_ns', 'preempted_ns')), 'waits']);
 		if (threads('throttled_ns'))
-			found.push(['Throttled', duration(threads('throttled_ns'))]);
-		found.push(['Waited for a disk', duration(threads('disk_ns'))], ['Other uninterruptible sleep', duration(threads('uninterruptible_ns'))]);
+			found.push(['Throttled', duration(threads('throttled_ns')), 'states']);
+		found.push(['Waited for a disk', duration(threads('disk_ns')), 'states'],
+			['Other uninterruptible sleep', duration(threads('uninterruptible_ns')), 'states']);
 	}
 	if (was_recorded('alloc.rss'))
-		found.push(['Resident memory, highest', bytes(highest_memory())]);
+		found.push(['Resident memory, highest', bytes(highest_memory()), 'memory']);
 	if (was_recorded('block'))
-		found.push(['Read', bytes(moved('read'))], ['Written', bytes(moved('write'))], ['Requests', count(sum_of(io, ['ios'], is_in_scope))]);
+		found.push(['Read', bytes(moved('read')), 'io'], ['Written', bytes(moved('write')), 'io'], ['Requests', count(sum_of(io, ['ios'], is_in_scope)), 'io']);
 	return found;
 }
 
@@ -60,7 +61,8 @@ function elsewhere() {
 }
 
 function draw_figures() {
-	$('figures').replaceChildren(...figures().map(([name, value]) => element('div', {}, element('b', {}, value), element('span', {}, name))));
+	$('figures').replaceChildren(...figures().map(([name, value, table]) =>
+		element('button', { title: 'by process', onclick: () => show_table(table) }, element('b', {}, value), element('span', {}, name))));
 	$('elsewhere').replaceChildren(...elsewhere().map(([name, text, link, file]) => element('tr', {},
 		element('td', { class: 'text' }, link && source !== own_data ?
 			element('a', { href: link + 'from=' + edges[from] + '&to=' + edges[to], download: file }, name) : name),

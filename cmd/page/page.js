@@ -26,6 +26,7 @@ function redraw() {
 	fold_empty();
 	find_unseen();
 	text_color = getComputedStyle(document.body).color;
+	picture_left = innerWidth < 700 ? 96 : 150;
 	$('span').textContent = window_text();
 	$('span').title = instant(edges[from]) + ' .. ' + instant(edges[to]) + ' s';
 	$('state').hidden = true;
@@ -53,10 +54,10 @@ function window_text() {
 	return edges[from] === begin && edges[to] === end ? 'all ' + all : seconds(edges[from]) + ' to ' + seconds(edges[to]) + ' s of ' + all;
 }
 
-/* What is missing in the window, how much, and what it changes; '': nothing. */
+/* What is missing in the window, how much, and what it changes; '': nothing. What was not recorded is not there at all. */
 function lack_text() {
 	const views = Object.entries({ CPU: 'cpu', 'waits for a CPU': 'sched', states: 'states', memory: 'alloc', 'block I/O': 'io' });
-	const wrong = views.filter(([, view]) => missing(view)).map(([name]) => name);
+	const wrong = views.filter(([, view]) => missing(view) && was_recorded(NEEDS[view])).map(([name]) => name);
 	const bins = lost_of('page').map(([a, b]) => edges[Math.min(b, to)] - edges[Math.max(a, from)]).filter((ns) => ns > 0);
 	if (!wrong.length)
 		return '';

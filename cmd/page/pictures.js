@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Pictures that the charts' library does not draw: the heat map of latencies, who ran on each CPU, and allocation stacks. */
 
-const LANE_HEIGHT = 22, HEAT_ROW = 14, PICTURE_LEFT = 150;	/* px */
+const LANE_HEIGHT = 22, HEAT_ROW = 14;	/* px */
+let picture_left = 150;	/* px, of a picture's labels: fewer on a narrow screen */
 
 const LANES_TITLE = 'What each thread did';
 const pictures = [];
@@ -38,7 +39,7 @@ function add_picture(title, about, row_height, renew, draw, at) {
 	canvas.addEventListener('mousemove', (event) => { value.textContent = at(event.offsetX, event.offsetY); });
 	canvas.addEventListener('mouseleave', () => { value.textContent = ''; });
 	steer(plot, {
-		area: () => [PICTURE_LEFT, 0, picture.width - PICTURE_LEFT, row_height, Math.floor(picture.height / row_height)],
+		area: () => [picture_left, 0, picture.width - picture_left, row_height, Math.floor(picture.height / row_height)],
 		instant: (x) => picture.instant ? picture.instant(x) : instant_at(x, picture.width),
 		say: (x, y) => { value.textContent = at(x, y); },
 		click: (x, y) => picture.click ? picture.click(x, y) : zoom(0.2, instant_at(x, picture.width)),
@@ -81,7 +82,7 @@ function add_heat_map() {
 			most = Math.max(most, n);
 		}
 		lows.forEach((low, i) => { c.fillText(duration(low), 2, i * HEAT_ROW + 11); });
-		const x = (bin) => PICTURE_LEFT + (width - PICTURE_LEFT) * (edges[Math.max(from, Math.min(bin, to))] - edges[from]) / span_ns();
+		const x = (bin) => picture_left + (width - picture_left) * (edges[Math.max(from, Math.min(bin, to))] - edges[from]) / span_ns();
 		for (const [key, n] of cells) {
 			const p = Math.floor(key / lows.length), left = x(starts[p]), end = p + 1 < starts.length ? starts[p + 1] : to;
 			/* one request is seen, too */
@@ -91,11 +92,11 @@ function add_heat_map() {
 	}
 
 	function at(x, y) {
-		const ns = edges[from] + span_ns() * (x - PICTURE_LEFT) / (picture.width - PICTURE_LEFT), i = Math.floor(y / HEAT_ROW);
+		const ns = edges[from] + span_ns() * (x - picture_left) / (picture.width - picture_left), i = Math.floor(y / HEAT_ROW);
 		let bin = from;
 		while (bin + 1 < to && edges[bin + 1] <= ns)
 			bin++;
-		if (x < PICTURE_LEFT || i >= lows.length)
+		if (x < picture_left || i >= lows.length)
 			return '';
 		return instant(edges[starts[point_of[bin]]]) + ' s: ' + count(cells.get(point_of[bin] * lows.length + i) || 0) + ' requests of ' +
 			duration(lows[i]) + ' .. ' + duration(lows[i] ? 2 * lows[i] : 1);
@@ -165,13 +166,13 @@ function add_lanes() {
 		const begin = Math.max(moment.begin, edges[from]), end = Math.min(moment.end, edges[to]);
 		return zoomed || (begin < end ? [begin, end] : [moment.begin, moment.end]);
 	}
-	const time_at = (x) => range()[0] + (range()[1] - range()[0]) * Math.max(0, x - PICTURE_LEFT) / (picture.width - PICTURE_LEFT);
+	const time_at = (x) => range()[0] + (range()[1] - range()[0]) * Math.max(0, x - picture_left) / (picture.width - picture_left);
 
 	function draw(c, width) {
 		follow_window();
-		const [begin, end] = range(), scale = (width - PICTURE_LEFT) / (end - begin);
+		const [begin, end] = range(), scale = (width - picture_left) / (end - begin);
 		cpus.forEach((cpu, i) => { c.fillText('CPU ' + cpu, 2, i * LANE_HEIGHT + 15); });
-		c.fillText(instant(begin) + ' s', PICTURE_LEFT, cpus.length * LANE_HEIGHT + 13);
+		c.fillText(instant(begin) + ' s', picture_left, cpus.length * LANE_HEIGHT + 13);
 		c.textAlign = 'right';
 		c.fillText(instant(end) + ' s', width, cpus.length * LANE_HEIGHT + 13);
 		c.textAlign = 'left';
@@ -179,7 +180,7 @@ function add_lanes() {
 			const start = moment.begin + r.start_ns[i], stop = start + r.dur_ns[i];
 			if (stop <= begin || start >= end)
 				continue;
-			const left = PICTURE_LEFT + Math.max(0, start - begin) * scale, right = PICTURE_LEFT + (Math.min(stop, end) - begin) * scale;
+			const left = picture_left + Math.max(0, start - begin) * scale, right = picture_left + (Math.min(stop, end) - begin) * scale;
 			const top = lane.get(r.cpu[i]) * LANE_HEIGHT;
 			c.fillStyle = color_of_slice(r, i);
 			c.fillRect(left, top, Math.max(0.5, right - left), LANE_HEIGHT - 3);
@@ -197,7 +198,7 @@ function add_lanes() {
 
 	function at(x, y) {
 		const ns = time_at(x), cpu = cpus[Math.floor(y / LANE_HEIGHT)];
-		if (x < PICTURE_LEFT || cpu === undefined)
+		if (x < picture_left || cpu === undefined)
 			return '';
 		for (let i = moment.first; i < moment.last; i++) {
 			const start = moment.begin + r.start_ns[i];

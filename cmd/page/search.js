@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Search: the tables show at once the processes that match. After Enter, a page that is served also lists the processes,
- * threads, files and locks of the window that do; a click on one of them explains it.
+ * commands, threads, files and locks of the window that do; a click on one of them explains it.
  */
 function search_tables() {
 	find_unseen();
@@ -11,6 +11,7 @@ function search_tables() {
 
 /* Columns of each kind of thing that the server finds, and what a click on a row explains. */
 const FOUND = {
+	Commands: [['cmdline', 'comm', 'pid'], (row) => selection_of_process(row.pid, row.comm)],
 	Threads: [['comm', 'pid', 'tid', 'running_ns', 'runnable_ns', 'preempted_ns', 'disk_ns', 'sleeping_ns'], (row) => selection_of_thread(row.tid, row.comm)],
 	Files: [['file', 'comm', 'pid', 'ios', 'bytes', 'lat_max_ns'], (row) => row.pid === null ? null : selection_of_process(row.pid, row.comm)],
 	Locks: [['object', 'comm', 'pid', 'waits', 'waiters', 'wait_ns', 'holder', 'meanwhile'], (row) => selection_of_process(row.pid, row.comm)],
@@ -32,7 +33,7 @@ function show_found(word, all) {
 	const close = element('button', { onclick: close_found }, 'Close');
 	$('found').replaceChildren(element('div', { class: 'row' }, element('h2', {}, 'Found in this window: ' + word), close), ...lists);
 	if (!lists.length)
-		$('found').append(element('p', { class: 'note' }, 'No process, thread, file or lock of this window has this in its name.'));
+		$('found').append(element('p', { class: 'note' }, 'No process, command, thread, file or lock of this window has this in its name.'));
 	$('found').hidden = false;
 	if (document.activeElement === $('search'))
 		($('found').querySelector('td .open') || close).focus();
@@ -72,7 +73,7 @@ async function find() {
 function add_search() {
 	$('search').oninput = search_tables;
 	if (source !== own_data)
-		$('search').placeholder = 'process, thread, file, lock ( / ): Enter';
+		Object.assign($('search'), { placeholder: 'command, process, thread, file, lock ( / )', size: 36 });
 	$('search').addEventListener('keydown', (event) => {
 		if (event.key === 'Enter')
 			find();

@@ -8,18 +8,18 @@ const WAITED = '#ef8f87', SLEPT = 'rgba(128, 128, 128, 0.25)', DISK = '#56b4e9';
 
 /* From an instant to a place of a picture. */
 function scale_of(width) {
-	const by = (width - PICTURE_LEFT) / span_ns();
-	return (ns) => PICTURE_LEFT + (Math.max(edges[from], Math.min(ns, edges[to])) - edges[from]) * by;
+	const by = (width - picture_left) / span_ns();
+	return (ns) => picture_left + (Math.max(edges[from], Math.min(ns, edges[to])) - edges[from]) * by;
 }
 /* What the view lacks below the events, marks above them. */
 function draw_around(c, width, height, view, draw) {
-	const area = { x: PICTURE_LEFT, y: 0, w: width - PICTURE_LEFT, h: height };
-	const x = (ns) => PICTURE_LEFT + (ns - edges[from]) * area.w / span_ns();
+	const area = { x: picture_left, y: 0, w: width - picture_left, h: height };
+	const x = (ns) => picture_left + (ns - edges[from]) * area.w / span_ns();
 	hatch_losses(c, area, lost_of(view), x);
 	draw();
 	draw_marks(c, area, x);
 }
-const instant_at = (x, width) => edges[from] + span_ns() * (x - PICTURE_LEFT) / (width - PICTURE_LEFT);
+const instant_at = (x, width) => edges[from] + span_ns() * (x - picture_left) / (width - picture_left);
 
 /* Drag, wheel and double-click as in charts. */
 function zoom_in_picture(picture) {
@@ -84,7 +84,7 @@ function lanes_of() {
 		if (!p.tid || !in_scope(r.process[i]))
 			continue;
 		if (!found.has(r.process[i]))
-			found.set(r.process[i], { tid: Number(p.tid), name: p.comm, process: r.process[i], rows: [], ns: 0, first: is_selected(p.tid, r.process[i]) });
+			found.set(r.process[i], { tid: Number(p.tid), name: p.comm || '?', process: r.process[i], rows: [], ns: 0, first: is_selected(p.tid, r.process[i]) });
 		const t = found.get(r.process[i]);
 		t.rows.push(i);
 		t.ns += LANE_STATES.reduce((sum, [column]) => sum + r[column][i], 0);
@@ -106,8 +106,8 @@ const WAIT_WORDS = { futex: 'a lock', epoll_wait: 'events', epoll_pwait: 'events
 
 /* Instants below a picture, some 120 px apart. */
 function draw_ruler(c, width, y) {
-	const power = 10 ** Math.floor(Math.log10(Math.max(1, span_ns() * 120 / (width - PICTURE_LEFT))));
-	const step = [1, 2, 5, 10].map((n) => n * power).find((ns) => ns >= span_ns() * 120 / (width - PICTURE_LEFT)), x = scale_of(width);
+	const power = 10 ** Math.floor(Math.log10(Math.max(1, span_ns() * 120 / (width - picture_left))));
+	const step = [1, 2, 5, 10].map((n) => n * power).find((ns) => ns >= span_ns() * 120 / (width - picture_left)), x = scale_of(width);
 	c.save();
 	c.fillStyle = text_color;
 	c.strokeStyle = 'rgba(128, 128, 128, 0.4)';
@@ -131,9 +131,10 @@ function add_threads() {
 		r = results.slices;
 		const moment = moment_around(r);
 		are_exact = moment.last > moment.first || !results.lanes.cnt;
-		[threads, left_out] = are_exact ? threads_of(r) : lanes_of();
+		/* who had a CPU is not known without switches */
+		[threads, left_out] = !was_recorded('sched.switch') ? [[], 0] : are_exact ? threads_of(r) : lanes_of();
 		more.hidden = threads.length <= THREADS_FEW;
-		more.textContent = are_all ? 'fewer lanes' : threads.length - THREADS_FEW + ' more lanes';
+		more.textContent = are_all ? 'fewer lanes' : 'show ' + plural(threads.length - THREADS_FEW, 'more lane');
 		if (!are_all)
 			threads = threads.slice(0, THREADS_FEW);
 		lane = new Map(threads.map((t, i) => [t.tid, i]));
@@ -210,10 +211,19 @@ function add_threads() {
 	/* Bins of a point are one bar, of the parts of its time. */
 	function draw_bins(c, x, t, top) {
 		const l = results.lanes, color = group_of(process_of_thread(t.process)).color, height = LANE_HEIGHT - 3;
+		/* bins next to each other are one bar: twice the same grey would be a darker one */
+		const slept_in = t.rows.filter((i) => l.sleeping_ns[i]);
+		slept_in.forEach((i, n) => {
+			let first = n;
+			if (n + 1 < slept_in.length && l.bin[slept_in[n + 1]] === l.bin[i] + 1)
+				return;
+			while (first && l.bin[slept_in[first - 1]] === l.bin[slept_in[first]] - 1)
+				first--;
+			box(c, x, edges[l.bin[slept_in[first]]], edges[l.bin[i] + 1], top + 6, LANE_HEIGHT - 15, SLEPT);
+		});
 		for (const i of t.rows) {
 			const begin = edges[l.bin[i]], end = edges[l.bin[i] + 1];
 			let bottom = top + height;
-			box(c, x, begin, end, top + 6, LANE_HEIGHT - 15, l.sleeping_ns[i] ? SLEPT : 'transparent');
 			for (const [column, other] of LANE_STATES) {
 				const part = height * l[column][i] / (end - begin);
 				if (part > 0.2)
@@ -230,7 +240,7 @@ function add_threads() {
 			else
 				draw_bins(c, x, t, top);
 			c.fillStyle = text_color;
-			c.fillText(label_of(t), 0, top + 13, PICTURE_LEFT - 6);
+			c.fillText(label_of(t), 0, top + 13, picture_left - 6);
 		});
 		if (arrows.checked && are_exact)
 			draw_wakes(c, x);
@@ -240,7 +250,7 @@ function add_threads() {
 		draw_ruler(c, width, threads.length * LANE_HEIGHT);
 		draw_around(c, width, threads.length * LANE_HEIGHT, 'states', () => draw_threads(c, scale_of(width)));
 		note.textContent = 'coloured: on a CPU; red: waited for a CPU; light blue: for a disk; grey: slept; a click explains the thread' +
-			(left_out ? '; ' + plural(left_out, 'more thread') + ' not shown' : '');
+			(left_out ? '; ' + plural(left_out, 'thread') + ' of less time left out' : '') + (more.hidden ? '' : '; ');
 		arrows.parentElement.hidden = !are_exact;
 	}
 
@@ -262,7 +272,7 @@ function add_threads() {
 
 	function at(px, y) {
 		const t = threads[Math.floor(y / LANE_HEIGHT)], ns = instant_at(px, picture.width);
-		if (!t || px < PICTURE_LEFT)
+		if (!t || px < picture_left)
 			return t ? called(t) + ': click explains it' : '';
 		const name = called(t) + ': ';
 		if (!are_exact)
@@ -282,7 +292,7 @@ function add_threads() {
 	}
 
 	const picture = add_picture(LANES_TITLE, '', LANE_HEIGHT, renew, draw, at), note = element('span');
-	picture.note.append(note, element('label', {}, ' ', arrows, 'wake-ups'), ' ', more);
+	picture.note.append(note, more, element('label', {}, ' ', arrows, 'wake-ups'));
 	picture.is_of_window = true;
 	picture.click = (px, y) => {
 		const t = threads[Math.floor(y / LANE_HEIGHT)];
@@ -336,7 +346,7 @@ function add_requests() {
 	function draw(c, width) {
 		draw_around(c, width, rows * 12, 'io', () => draw_each(c, scale_of(width)));
 		c.fillStyle = text_color;
-		c.fillText(instant(edges[from]) + ' s', PICTURE_LEFT, rows * 12 + 13);
+		c.fillText(instant(edges[from]) + ' s', picture_left, rows * 12 + 13);
 	}
 
 	function at(px, y) {

@@ -215,6 +215,13 @@ function choose_tab(def) {
 	}
 }
 
+/* The table of a result, with its tab. */
+function show_table(result) {
+	choose_tab(TABLES.find((def) => def.result === result));
+	$('tabs').scrollIntoView({ block: 'start' });
+	$('box-' + result).focus({ preventScroll: true });
+}
+
 /* Spikes take long to find: a page that is served asks for them for who stays when all else is drawn. */
 let spikes_of = null;
 function get_spikes_later() {

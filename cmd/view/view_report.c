@@ -92,9 +92,11 @@ static int write_waiters(void *ctx, const struct row_sink *out, struct err *e)
 	char sql[1400];
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT w.comm AS waiter, w.tid AS tid, e.kind AS kind, coalesce(e.object, e.call) AS object, "
-		 "sum(e.waits) AS waits, sum(e.wait_ns) AS wait_ns, max(e.wait_max_ns) AS wait_max_ns "
-		 "FROM wait_ends(%" PRIu64 ", %" PRIu64 ") AS e JOIN threads AS x ON x.utid = e.ender_utid "
+		 "SELECT w.comm AS waiter, w.tid AS tid, e.kind AS kind, "
+		 "coalesce(e.object, e.call) AS object, sum(e.waits) AS waits, "
+		 "sum(e.wait_ns) AS wait_ns, max(e.wait_max_ns) AS wait_max_ns "
+		 "FROM wait_ends(%" PRIu64 ", %" PRIu64 ") AS e "
+		 "JOIN threads AS x ON x.utid = e.ender_utid "
 		 "JOIN processes AS p ON p.upid = x.upid JOIN threads AS w ON w.utid = e.utid "
 		 "WHERE %s = %u AND w.utid <> x.utid AND e.kind <> 'kernel' "
 		 "GROUP BY w.utid, e.kind, coalesce(e.object, e.call) HAVING sum(e.waits) > 0 "
@@ -133,12 +135,12 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 
 /* Columns in which a word is looked for. */
 static const char *const names[] = { "pid", "tid", "comm", "file", "object", "holder",
-				     NULL };
+				     "cmdline", NULL };
 
 /* Passes the rows with the word on, so many of them. */
 struct finder {
 	struct analysis *a;
-	uint64_t from_ns, to_ns;
+	uint64_t from_ns, to_ns, start_ns;	/* start_ns: of the trace */
 	const char *word;
 	const struct row_sink *next;
 	unsigned int col_cnt, found;
@@ -198,9 +200,17 @@ static int write_found(void *ctx, const struct row_sink *out, struct err *e)
 	};
 	struct finder *f = ctx;
 	const struct row_sink sink = { f, finder_begin, finder_row, finder_end };
-	int c = 0;
+	char commands[200];
+	int c;
 
 	f->next = out;
+	snprintf(commands, sizeof(commands),
+		 "SELECT cmdline, comm, pid FROM processes WHERE cmdline <> '' "
+		 "AND start_ns < %" PRIu64 " AND (end_ns IS NULL OR end_ns > %" PRIu64 ") "
+		 "ORDER BY upid",
+		 f->to_ns - f->start_ns, f->from_ns - f->start_ns);
+	c = out->section(out->ctx, "Commands");
+	c = c ?: analysis_sql(f->a, commands, &sink, e);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]) && !c; i++) {
 		const struct report_request r = { .view = kinds[i].view, .by = kinds[i].by,
 						  .from_ns = f->from_ns, .to_ns = f->to_ns };
@@ -219,5 +229,7 @@ int view_report_search(struct analysis *a, const struct http_request *q, uint64_
 
 	if (!f.word || !*f.word)
 		return -EINVAL;
+	/* "from" counts from it, and cmd_view has checked it */
+	f.start_ns = from_ns - strtoull(http_request_argument(q, "from"), NULL, 10);
 	return view_render_answer(write_found, &f, ret, e);
 }

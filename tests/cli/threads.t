@@ -120,9 +120,9 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> sleeping   1.12 s     93.7  #############################
 1>
 1> Waited longest
-1> PID  COMM   AT (s)     WAIT  REASON  CPU
-1> 100  req-0   0.242  2.00 ms  wakeup    0
-1> 200  req-0   0.572  2.00 ms  wakeup    0
+1> PID  TID  COMM   AT (s)     WAIT  REASON  CPU
+1> 100  101  req-0   0.242  2.00 ms  wakeup    0
+1> 200  201  req-0   0.572  2.00 ms  wakeup    0
 1>
 1> Ran instead
 1> PID  COMM    CPU    ONCPU
@@ -187,6 +187,7 @@ $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> States,3,share_pct,96.714
 1> States,3,bar,##############################
 1> Waited longest,1,pid,100
+1> Waited longest,1,tid,101
 1> Waited longest,1,comm,req-0
 1> Waited longest,1,at_ns,242000000
 1> Waited longest,1,wait_ns,2000000

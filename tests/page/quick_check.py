@@ -5,6 +5,7 @@ import collections
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -94,6 +95,21 @@ def check_lack(path):
     check("and so is a part of it", re.match(r"1\.\d\d to 1\.\d\d s of 4\.00 s$", text("#span")), text("#span"))
 
 
+def check_empty():
+    """A trace of which no block is left: the page is there, and has nothing to show."""
+    trace = os.path.join(tmp, "no_block")
+    shutil.copytree(os.path.join(tmp, "golden"), trace)
+    os.truncate(os.path.join(trace, "chunk-000000.ebr"), 64)
+    show(page("no_block"))
+    said = "Nothing ran or waited in this window."
+    check("a trace without events has a page", said in text("#causes-text"), text("body"))
+    view = subprocess.Popen([ebpfrec, "view", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    show(view.stdout.readline().strip())
+    check("and can be viewed", browser.wait("document.getElementById('causes-text').innerText.includes('%s')" % said, 20), text("body"))
+    view.send_signal(signal.SIGINT)
+    view.wait(60)
+
+
 def check_rates():
     """One request in a bin of some us is no GiB per second."""
     source = open(os.path.join(os.path.dirname(__file__), "..", "..", "cmd", "page", "charts.js"), encoding="utf-8").read()
@@ -152,5 +168,6 @@ with Browser() as browser:
     check_first_screen(command)
     check_lack(golden)
     check_rates()
+    check_empty()
     check_viewer(large)
 raise SystemExit(failed > 0)

@@ -202,6 +202,9 @@ def check_search(b, v, trace):
     word = wanted["Threads"][0]["comm"][:3].upper()
     found = json.loads(v.ask("%ssearch?word=%s&from=%d&to=%d" % (v.path, word, a, z))[1])
     has = lambda r: any(word.lower() in str(r.get(k)).lower() for k in ("comm", "file", "object", "holder"))
+    commands = found.pop("Commands")
+    check("a search finds commands", [r["pid"] for r in commands] == [r["pid"] for r in answer("sql", "SELECT pid FROM processes "
+          "WHERE cmdline LIKE '%%%s%%' AND start_ns < %d AND coalesce(end_ns > %d, 1) ORDER BY upid LIMIT 15" % (word, z, a), "-i", trace)], commands)
     check("a search finds rows of report, those with most", found == {k: list(filter(has, rows))[:15] for k, rows in wanted.items()} and found["Threads"],
           (word, str(found)[:400]))
     got = [v.ask(v.path + "search" + q)[0] for q in ("", "?from=0&to=1000", "?word=&from=0&to=1000", "?word=a&from=9&to=5")]
@@ -336,7 +339,7 @@ def check_first_look(b):
             done();
     }).observe(document.body, { attributes: true }))""")
     seen = b.evaluate("[...(window.first || []), document.getElementById('figures').childElementCount, getComputedStyle(document.getElementById('tables')).display]")
-    check("its page shows the other figures when they are there", seen == [1, "none", seen[2], "grid"] and seen[2] > 4, seen)
+    check("its page shows the other figures when they are there", seen == [1, "none", seen[2], "block"] and seen[2] > 4, seen)
     v.process.send_signal(signal.SIGINT)
     v.process.wait(60)
 
