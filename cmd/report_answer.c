@@ -34,6 +34,7 @@ struct answer {
 	char heading[1024];
 	char *scope; /* see report_scope() */
 	char hint_options[600]; /* scope after a blank, without what names processes */
+	char open_note[160]; /* requests in flight at the window's end; "": none */
 };
 
 /* A trace whose manifest has none of some keys or sources lacks what the view shows. */
@@ -52,7 +53,7 @@ static const char *without_note(const struct answer *r)
 	return r->o->view->without_note;
 }
 
-#define NOTE_MAX 5
+#define NOTE_MAX 6
 
 /*
  * Finds what a view leaves out, or cannot know about a trace of some processes, or cut out
@@ -71,6 +72,7 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 		q->tids || q->thread ? v->threads_note : NULL,
 		of_all ? v->nobody_note : NULL,
 		is_part ? v->cut_note : NULL,
+		r->open_note[0] ? r->open_note : NULL,
 	};
 	unsigned int cnt = 0;
 
@@ -513,6 +515,38 @@ char *report_scope(const struct report_options *o, bool with_who)
 	return ret;
 }
 
+static int take_open(void *ctx, const struct value *v)
+{
+	struct answer *r = ctx;
+
+	if (v[0].i)
+		snprintf(r->open_note, sizeof(r->open_note),
+			 "Still open at the end: %s, the oldest for %s, on %s.",
+			 say_counted((uint64_t)v[0].i, "block request"),
+			 say_duration((uint64_t)v[1].i), say_text(v[2].text));
+	return 0;
+}
+
+/* Views of block requests count those that ended; this is about the others, of all processes. */
+static void find_open(struct answer *r)
+{
+	const struct row_sink sink = { .ctx = r, .row = take_open };
+	uint64_t start = trace_start_ns(r->trace), end = trace_end_ns(r->trace),
+		 to = r->o->q.to_ns < end ? r->o->q.to_ns : end;
+	struct err e = { "" };
+	char sql[200];
+
+	r->open_note[0] = '\0';
+	if (!r->o->view->needs.sources || !strstr(r->o->view->needs.sources, "block") ||
+	    !trace_was_recorded(r->trace, "block") || to <= start)
+		return;
+	snprintf(sql, sizeof(sql), "SELECT count(*), max(open_ns), device_name(dev)"
+		 " FROM open_requests(%llu, %llu)", (unsigned long long)(to - start - 1),
+		 (unsigned long long)(to - start));
+	/* what damage hides is said elsewhere */
+	(void)!analysis_sql(r->o->in.analysis, sql, &sink, &e);
+}
+
 static int run(struct answer *r)
 {
 	struct render_options more = { .heading = print_heading, .ctx = r };
@@ -558,6 +592,7 @@ static int run(struct answer *r)
 	if (!out && !o->rows)
 		return EXIT_FAILED;
 	trace_damages(r->trace, &damage_cnt);
+	find_open(r);
 	c = report_to(r, out ? render_sink(out) : o->rows, &e);
 	r->has_rows = r->only_drawn || (out && render_row_cnt(out));
 	render_free(out);

@@ -8,7 +8,7 @@
 -- index: requests
 -- takes: every sort
 -- figure: iops
--- drops: inflight_ns busy_ns errors others depth_max read_bytes write_bytes
+-- drops: untimed merges inflight_ns busy_ns errors others depth_max read_bytes write_bytes
 -- rows: few zeros
 --
 -- The result has one row per device and counts all requests, whatever process owns them. Columns:
@@ -17,8 +17,12 @@
 --   depth_avg    mean number of requests in flight (time_in_queue; iostat's aqu-sz); depth_max: the
 --                maximum
 --   iops, reads, writes, others, and their bytes   requests that ended in the window
---   lat_avg_ns   mean time of these requests from queueing to the last completion
---   merges, errors   requests that were merged into another request; requests that failed
+--   lat_avg_ns   mean time of these requests from queueing to the last completion, without those that
+--                were in flight when the recording began; empty if there are no others
+--   merges, errors   bios and requests that were merged into a request; requests that failed
+--   open         requests still in flight at the end
+--   untimed      requests that ended without a latency: they were in flight when the recording began, and
+--                busy_pct and depth_avg do not have their time before their first event; empty: none
 -- A request is in flight from queueing to its last completion. Devices stack (dm, md, loop), so do not add
 -- layers.
 SELECT $t
@@ -29,8 +33,9 @@ SELECT $t
        round((u.read_bytes + u.write_bytes) * 1e9 / u.span_ns, 3) AS bytes_per_s,
        u.read_ios AS reads, u.read_bytes AS read_bytes, u.write_ios AS writes, u.write_bytes AS write_bytes,
        u.other_ios AS others,
-       u.lat_sum_ns / nullif(u.read_ios + u.write_ios + u.other_ios, 0) AS lat_avg_ns,
-       u.merges AS merges, u.errors AS errors,
+       u.lat_sum_ns / nullif(u.timed_ios, 0) AS lat_avg_ns,
+       u.merges AS merges, u.errors AS errors, u.open_ios AS open,
+       nullif(u.read_ios + u.write_ios + u.other_ios - u.timed_ios, 0) AS untimed,
        u.busy_ns AS busy_ns, u.inflight_ns AS inflight_ns,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events

@@ -183,8 +183,8 @@ static inline void cell_text(struct cell *c, const char *s)
 extern const struct table_def tables_of_lists[], tables_of_events[];
 /* Tables that are made of events, and table-valued functions, in the order of table_at(). */
 #define TABLES_OTHER(X)                                                                            \
-	X(sched_slices) X(allocations) X(block_requests) X(request_parts) X(cpu_usage)        \
-	X(sched_waits) X(wait_kinds)                                                               \
+	X(sched_slices) X(allocations) X(block_requests) X(request_parts) X(cpu_usage)             \
+	X(open_requests) X(sched_waits) X(wait_kinds)                                              \
 	X(thread_states) X(parallel_usage) X(throttled_periods) X(woken_by) X(wait_ends)           \
 	X(blocking_chain) X(offcpu_waits) X(alloc_usage) X(lifetime_usage) X(spikes) X(io_usage)   \
 	X(window_loss) X(io_pattern) X(latency_hist) X(cpu_profile) X(device_usage)                \

@@ -7,12 +7,17 @@
  * its integral over time is inflight_ns, the time it was not 0 busy_ns. Both are exact at any
  * window's edges, and add up. A request that was in flight when the recording began is not seen
  * before its first event. Who asks for what does not matter here: all requests count.
+ *
+ * open_requests(from_ns, to_ns): the requests that are in flight at the window's end.
  */
 #include <errno.h>
 
 #include "analyze/fold/folds.h"
+#include "analyze/views/request_owner.h"
 #include "analyze/views/view.h"
 #include "table_columns.h"
+
+#define OPEN_BATCH 4096	/* events */
 
 enum { OP_READ, OP_WRITE, OP_OTHER, OP_CNT };
 
@@ -23,7 +28,7 @@ struct device {
 	uint64_t since_ns;		/* up to here time is accounted for */
 	uint64_t busy_ns, inflight_ns, depth_max;
 	uint64_t ios[OP_CNT], bytes[OP_CNT];
-	uint64_t merges, errors, lat_sum_ns;
+	uint64_t merges, errors, lat_sum_ns, timed_ios;
 };
 
 static const struct fold_sums_def devices_def = { .bytes = sizeof(struct device) };
@@ -60,8 +65,10 @@ static void add_request(struct device *x, const struct block_request *r)
 	x->ios[kind]++;
 	x->bytes[kind] += r->bytes;
 	x->errors += r->status != 0;
-	if (block_request_latency(r, &ns))
+	if (block_request_latency(r, &ns)) {
 		x->lat_sum_ns += ns;
+		x->timed_ios++;
+	}
 }
 
 static int on_step(void *ctx, const void *found)
@@ -101,5 +108,60 @@ static const struct view_def device_view = {
 	.fold = &fold_in_flight, .sums = &devices_def,
 	.carry = on_step, .enter = enter, .row = give_row,
 };
+
+/* ---- open_requests ---- */
+
+static int give_open(void *ctx, const struct block_request *r)
+{
+	struct view *v = ctx;
+	const struct dense_ids *d = &v->a->ids;
+	struct cell *c = view_row(v, 0, NULL);
+	uint64_t queued_ns = block_request_queued_ns(r);
+	enum owner_how how;
+
+	cell_int(&c[COL_OPEN_REQUESTS_DEV], r->dev);
+	cell_text(&c[COL_OPEN_REQUESTS_OP], block_op_name(r->cmd_flags));
+	cell_int(&c[COL_OPEN_REQUESTS_BYTES], (int64_t)r->bytes);
+	cell_int(&c[COL_OPEN_REQUESTS_QUEUED_NS], context_rel(v->a, queued_ns));
+	cell_int(&c[COL_OPEN_REQUESTS_OPEN_NS],
+		 v->bin_to_ns > queued_ns ? (int64_t)(v->bin_to_ns - queued_ns) : 0);
+	cell_int(&c[COL_OPEN_REQUESTS_SUBMITTER_UTID],
+		 dense_utid(d, dense_thread(d, r->submitter)));
+	cell_int(&c[COL_OPEN_REQUESTS_OWNER_UPID], dense_upid(d, request_owner(v->a, r, &how)));
+	cell_text(&c[COL_OPEN_REQUESTS_OWNER_HOW], request_owner_how_name(how));
+	return 0;
+}
+
+static int ignore(void *ctx, const void *found)
+{
+	return 0;
+}
+
+/* Makes the state at the window's end alone. */
+static int run_open(struct view *v, struct err *e)
+{
+	const struct fold_use use = { &fold_requests, { v, ignore } };
+	struct fold_range range = { .from_ns = v->bin_to_ns - 1, .to_ns = v->bin_to_ns,
+				    .start = FOLD_READER_AT };
+	struct fold_reader *reader = NULL;
+	int ret = analysis_index_of(v->a, fold_requests.kinds, &range.index, e);
+
+	ret = ret ?: fold_reader_open(&reader, v->a, &range, &use, 1, e);
+	if (!ret)
+		do
+			ret = fold_reader_run(reader, range.to_ns, OPEN_BATCH, NULL, e);
+		while (ret > 0);
+	if (!ret)
+		ret = request_track_open(fold_requests_track(fold_reader_machine(reader, 0)),
+					 give_open, v);
+	fold_reader_close(reader);
+	return ret;
+}
+
+static const struct view_def open_view = {
+	.is_one_bin = true, .run_bin = run_open,
+};
+
+const struct table_def table_open_requests = VIEW_TABLE(OPEN_REQUESTS, open_view, struct view);
 
 const struct table_def table_device_usage = VIEW_TABLE(DEVICE_USAGE, device_view, struct view);

@@ -825,18 +825,25 @@ size_t request_track_addresses(const struct request_track *b)
 
 int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx)
 {
-	int ret;
+	int ret = 0;
 
-	for (size_t i = 0; i < b->map.cnt; i++) {
+	for (size_t i = 0; i < b->map.cnt && ret >= 0; i++) {
 		struct rq_entry *x = &b->entries[i];
 
-		if (!is_live(x) && x->state != RQ_COMPLETED)
-			continue;
-		ret = sink(ctx, &x->r);
-		if (ret < 0)
-			return ret;
+		if (is_live(x) || x->state == RQ_COMPLETED)
+			ret = sink(ctx, &x->r);
 	}
-	return 0;
+	return ret < 0 ? ret : 0;
+}
+
+int request_track_open(struct request_track *b, request_track_sink sink, void *ctx)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < b->map.cnt && ret >= 0; i++)
+		if (in_flight_of(&b->entries[i]))
+			ret = sink(ctx, &b->entries[i].r);
+	return ret < 0 ? ret : 0;
 }
 
 bool request_track_life(const struct request_track *b, const struct event *ev,

@@ -138,6 +138,8 @@ size_t request_track_addresses(const struct request_track *b);
  * not end is not counted, since the end of a trace, which may be a cut, is no event of a request.
  */
 int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx);
+/* Those of them that are in flight: queued, and not completed as a whole. */
+int request_track_open(struct request_track *b, request_track_sink sink, void *ctx);
 
 /*
  * The life that the last event, ev, belongs to. A merged bio belongs to the request that it is a

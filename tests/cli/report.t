@@ -474,7 +474,7 @@ $ ebpfrec snapshot
 $ ebpfrec report devices -i golden.ebpfrec --every 10ms --from 100ms --to 200ms --sparklines --limit 1
 1> 0.1 .. 0.2 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1...
-1> 0.190  dev8:0    50.0        0.5          1  100.0  6.25 MiB/s      0         0 B       1     64.0 KiB       0  5.00 ms       0  5.00 ms   5.00 ms
+1> 0.190  dev8:0    50.0        0.5          1  100.0  6.25 MiB/s      0         0 B       1     64.0 KiB       0  5.00 ms       0     0  5.00 ms   5.00 ms
 1>
 1> IOPS over time, each line from 0 to its own highest value:
 1>

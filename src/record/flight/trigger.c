@@ -164,6 +164,7 @@ struct trigger_set {
 	struct trigger_sink sink;
 	uint64_t hooks;
 	uint64_t page_bytes;
+	uint64_t fed_to_ns;		/* end of the last slice */
 	struct hash_map waiting;	/* RUNQ: tid to the instant it became runnable */
 	struct hash_map tasks; /* tid to struct task: a message must not call it a number */
 	uint32_t own_pids[TRIGGER_OWN_MAX];	/* 0: none */
@@ -414,29 +415,53 @@ static uint32_t number_of(uint32_t id)
 	return id > EVENT_ID_FIRST ? id - EVENT_ID_FIRST : 0;
 }
 
-static int io_ended(void *ctx, const struct block_request *r)
+/* Fires the conditions that a request of that age meets for the first time at at_ns. */
+static int io_slow(struct trigger_set *s, const struct block_request *r, uint64_t at_ns,
+		   const char *verb)
 {
 	char what[220], device[64], whom[64], owner_name[64], n[UNITS_TEXT_MAX];
 	uint32_t tid = number_of(r->submitter), owner = number_of(r->owner_upid);
-	struct trigger_set *s = ctx;
-	uint64_t ns;
+	uint64_t queued_ns = block_request_queued_ns(r), ns = at_ns - queued_ns;
 	int err = 0;
 
-	if (r->end != BLOCK_END_DONE || !block_request_latency(r, &ns) ||
-	    (owner ? is_own(s, owner) : is_own_thread(s, tid)))
+	if (!queued_ns || at_ns < queued_ns || (owner ? is_own(s, owner) : is_own_thread(s, tid)))
 		return 0;
 	for (size_t i = 0; i < s->cnt && !err; i++) {
-		if (s->states[i].t.kind != TRIGGER_IO_LATENCY || ns <= s->states[i].t.value)
+		const struct trigger *t = &s->states[i].t;
+
+		/* it has fired while the request was open, after a slice before */
+		if (t->kind != TRIGGER_IO_LATENCY || ns <= t->value ||
+		    (s->fed_to_ns > queued_ns && s->fed_to_ns - queued_ns > t->value))
 			continue;
 		id_names_of_device(r->dev, device, sizeof(device));
-		snprintf(what, sizeof(what), "a request took %s on %s%s%s%s%s",
+		snprintf(what, sizeof(what), "a request %s %s on %s%s%s%s%s", verb,
 			 units_format_duration(n, sizeof(n), ns), device,
 			 tid ? ", submitted by " : "", tid ? name_of(s, "thread", tid, whom) : "",
 			 owner ? ", owned by " : "",
 			 owner ? name_of(s, "process", owner, owner_name) : "");
-		err = fire(s, &s->states[i], r->end_ns, what);
+		err = fire(s, &s->states[i], r->end_ns ? r->end_ns : at_ns, what);
 	}
 	return err;
+}
+
+static int io_ended(void *ctx, const struct block_request *r)
+{
+	uint64_t ns;
+
+	return r->end == BLOCK_END_DONE && block_request_latency(r, &ns) ?
+		       io_slow(ctx, r, r->complete_ns, "took") : 0;
+}
+
+struct io_moment {
+	struct trigger_set *s;
+	uint64_t ts_ns;
+};
+
+static int io_open(void *ctx, const struct block_request *r)
+{
+	const struct io_moment *m = ctx;
+
+	return io_slow(m->s, r, m->ts_ns, "has been open for");
 }
 
 static int io_record(struct trigger_set *s, const struct wire_hdr *h)
@@ -607,6 +632,10 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 		err = feed_record(s, records.v[order[i]].h);
 	free(order);
 	free(records.v);
+	if (!err)
+		err = request_track_open(s->requests, io_open,
+					 &(struct io_moment){ s, slice->to_ns });
+	s->fed_to_ns = slice->to_ns;
 	return err;
 }
 

@@ -59,6 +59,13 @@ static void test_figures_by_hand(void **state)
 	assert_int_equal(rows_one(a, "SELECT write_ios FROM device_usage"), 3);
 	assert_int_equal(rows_one(a, "SELECT write_bytes FROM device_usage"), 16384);
 	assert_int_equal(rows_one(a, "SELECT lat_sum_ns FROM device_usage"), 70 * MS);
+	/* the last one is still open at the end, and two are at 30 ms */
+	assert_int_equal(rows_one(a, "SELECT open_ios FROM device_usage"), 1);
+	assert_int_equal(rows_one(a, "SELECT timed_ios FROM device_usage"), 3);
+	assert_int_equal(rows_one(a, "SELECT count(*) FROM open_requests"), 1);
+	assert_int_equal(rows_one(a, "SELECT open_ns FROM open_requests"), 10 * MS);
+	assert_int_equal(rows_one(a, "SELECT sum(open_ns) FROM open_requests(0, %lld)", 30 * MS),
+			 30 * MS);
 	/* a window inside one request, and one in which nothing is going on */
 	assert_int_equal(
 		rows_one(a, "SELECT busy_ns FROM device_usage(%lld, %lld)", 25 * MS, 30 * MS),

@@ -364,6 +364,23 @@ static void test_slow_requests(void **state)
 	end(&f);
 }
 
+/* It fires once, while the request is open. */
+static void test_a_request_that_hangs_is_slow(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "io-latency>10ms");
+	gen_new(f.g[0], 1, 0, 1, 5, 5, 1, "writer");
+	gen_block(f.g[0], S, 0, 5, WIRE_BLOCK_ISSUE, 0xa0, DEV, 100, 4096, 1);
+	assert_int_equal(feed(&f, 0, S + 5 * MS), 0);
+	assert_int_equal(feed(&f, 0, S + 12 * MS), 1);
+	assert_non_null(strstr(f.why, "open for 12.0 ms on device 4000:0, submitted by thread 5"));
+	assert_int_equal(feed(&f, 0, 2 * S), 0);
+	gen_block(f.g[1], 3 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
+	assert_int_equal(feed(&f, 0, 4 * S), 0);
+	end(&f);
+}
+
 /* The last completion of a write was missed, and an empty flush got its address. */
 static void test_a_flush_at_an_old_address_is_not_slow(void **state)
 {
@@ -399,7 +416,7 @@ static void test_a_request_is_not_slow_if_its_end_may_have_been_lost(void **stat
 	begin(&f, "io-latency>10ms");
 	gen_block(f.g[0], S, 0, 5, WIRE_BLOCK_INSERT, 0xa0, DEV, 100, 4096, 0);
 	gen_block(f.g[0], S + MS, 0, 5, WIRE_BLOCK_ISSUE, 0xa0, DEV, 100, 4096, 0);
-	assert_int_equal(feed(&f, 0, 2 * S), 0);
+	assert_int_equal(feed(&f, 0, S + 9 * MS), 0);
 	f.lost_hook = WIRE_BLOCK_ISSUE;
 	gen_block(f.g[1], 3 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 0);
 	assert_int_equal(feed(&f, 1, 4 * S), 0);
@@ -524,6 +541,7 @@ int main(void)
 		cmocka_unit_test(test_spike_is_measured_from_the_snapshot_or_from_birth),
 		cmocka_unit_test(test_waiting_for_a_cpu),
 		cmocka_unit_test(test_slow_requests),
+		cmocka_unit_test(test_a_request_that_hangs_is_slow),
 		cmocka_unit_test(test_a_flush_at_an_old_address_is_not_slow),
 		cmocka_unit_test(test_a_request_is_not_slow_if_its_end_may_have_been_lost),
 		cmocka_unit_test(test_slow_write_back_names_its_owner),
