@@ -48,6 +48,7 @@ struct record {
 	struct lists_ids pids;
 	char *events, *command_line;
 	const char *html, *start_at;
+	bool view;
 	struct lists_strings notes, triggers;
 	uint64_t level;
 	enum { UNWIND_DEFAULT, UNWIND_DWARF, UNWIND_FP } unwind;
@@ -421,6 +422,18 @@ static int run_session(struct record *r, bool *ret_has_trace)
 	return status;
 }
 
+/* The viewer takes this process's place; the command's exit status is in the trace. */
+static int become_viewer(const char *trace)
+{
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	execl("/proc/self/exe", "ebpfrec", "view", "-i", trace, NULL);
+	say_error("cannot run `ebpfrec view -i %s`: %s", trace, strerror(errno));
+	return EXIT_RECORD;
+}
+
 static int record(struct record *r)
 {
 	struct session *s;
@@ -456,6 +469,8 @@ static int record(struct record *r)
 	session_close(s);
 	if (r->html && has_trace)
 		record_page_make(r->o.output, r->html, r->o.force, r->quiet);
+	if (r->view && has_trace)
+		return become_viewer(r->o.output);
 	return status;
 }
 
@@ -474,9 +489,9 @@ static int check_repeat(const struct record *r)
 {
 	if (!r->o.command)
 		return opts_usage_error("--repeat runs COMMAND again, and there is none");
-	if (r->html || r->start_at || r->o.flight.mark_fd >= 0)
+	if (r->html || r->view || r->start_at || r->o.flight.mark_fd >= 0)
 		return opts_usage_error("--repeat makes several recordings: leave out --html, "
-					"--start-at and --mark-fd");
+					"--view, --start-at and --mark-fd");
 	if (r->repeat.warm_up >= r->repeat.cnt)
 		return opts_usage_error("--warm-up %s leaves nothing of --repeat %s",
 					say_count(r->repeat.warm_up), say_count(r->repeat.cnt));
@@ -634,6 +649,8 @@ static const struct opts_option options[] = {
 	  OPTS_TEXT, AT(o.btf_file) },
 	{ 0, "html", "FILE", "make a page of charts of the recording, as export --to html does",
 	  OPTS_TEXT, AT(html), .refuse = "the name must not be empty" },
+	{ 0, "view", NULL, "afterwards serve the recording, as `ebpfrec view` does", OPTS_FLAG,
+	  AT(view) },
 	{ 'f', "force", NULL, "replace TRACE.old, as is done without -o, and FILE of --html",
 	  OPTS_FLAG, AT(o.force) },
 	{ 'q', "quiet", NULL, "print no status and no closing lines", OPTS_FLAG, AT(quiet) },

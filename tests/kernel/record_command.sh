@@ -286,3 +286,14 @@ check "note: kept in the trace" "'$EBPFREC' info -i '$tmp/note' | grep -q 1234 &
 	grep -q 'a b=c'" "$("$EBPFREC" info -i "$tmp/note" 2>&1)"
 SECRET_TOKEN=hunter2xyz record env -e task -- true
 check "manifest: quotes no environment" "! grep -rq hunter2xyz '$tmp/env'" "found it"
+
+# ---- --view ----
+
+"$EBPFREC" record --view -e task -o "$tmp/viewed" -- true >"$tmp/viewed.out" 2>"$tmp/viewed.err" </dev/null &
+viewer=$!
+wait_for "the viewer's address" 60 "grep -q ^http: '$tmp/viewed.out'"
+check "view: the recording is served when the command has ended" \
+	"python3 -c 'import sys, urllib.request as u; sys.exit(u.urlopen(sys.argv[1]).status != 200)' \
+		\"\$(head -n 1 '$tmp/viewed.out')\"" "$(cat "$tmp/viewed.out" "$tmp/viewed.err")"
+kill $viewer
+wait $viewer
