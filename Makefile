@@ -546,6 +546,8 @@ install: $(B)/ebpfrec $(B)/ebpfrec_heap.so
 	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,; s,@LIBDIR@,$(PREFIX)/lib/ebpfrec,' cmd/dist/$$unit >$(UNITDIR)/$$unit && chmod 644 $(UNITDIR)/$$unit || exit; done
 	install -m 755 cmd/dist/send_bins $(LIBDIR)
 	install -m 644 $(B)/ebpfrec_heap.so $(LIBDIR)
+	install -d $(LIBDIR)/shop.ebpfrec
+	install -m 644 cmd/demo/shop.ebpfrec/* $(LIBDIR)/shop.ebpfrec
 	[ -e $(DEFAULTS) ] || install -m 644 cmd/dist/ebpfrec.default $(DEFAULTS)
 	install -m 644 $(DOCS) $(DOCDIR)
 	install -m 644 cmd/completion/ebpfrec.bash $(BASHCOMPDIR)/ebpfrec

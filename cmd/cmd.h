@@ -11,4 +11,4 @@
 
 extern const struct opts_command record_opts, report_opts, sql_opts, export_opts, info_opts,
 	check_opts, repair_opts, redact_opts, snapshot_opts, mark_opts, diff_opts, cut_opts,
-	bundle_opts, metrics_opts, doctor_opts, view_opts, assert_opts, mcp_opts;
+	bundle_opts, metrics_opts, doctor_opts, view_opts, assert_opts, mcp_opts, demo_opts;

@@ -28,7 +28,7 @@ static const struct opts_command *const commands[] = {
 	&record_opts, &report_opts, &view_opts,	  &sql_opts,	  &export_opts,
 	&info_opts,   &check_opts,  &repair_opts, &redact_opts,	  &snapshot_opts,
 	&mark_opts,   &diff_opts,   &assert_opts, &cut_opts,	  &bundle_opts,
-	&metrics_opts, &mcp_opts,    &doctor_opts,
+	&metrics_opts, &mcp_opts,    &doctor_opts, &demo_opts,
 };
 
 #define COMMAND_CNT (sizeof(commands) / sizeof(commands[0]))

@@ -47,7 +47,7 @@ $ ebpfrec help nope
 2> ebpfrec: unknown command 'nope'
 2> Try 'ebpfrec --help'.
 
-$ for c in record report sql export info check repair redact snapshot mark bundle cut doctor; do ebpfrec $c --help | grep -c '^Usage:\|^Options:\|^  -h, --help' ; done | sort -u
+$ for c in record report sql export info check repair redact snapshot mark bundle cut doctor demo; do ebpfrec $c --help | grep -c '^Usage:\|^Options:\|^  -h, --help' ; done | sort -u
 1> 3
 
 $ ebpfrec report --evry 1s

@@ -51,7 +51,7 @@ base)
 	for program in "$build"/work/*; do
 		case $program in
 		*.d | *.o) ;;
-		*) "$strip" -o "$root/work/${program##*/}" "$program" ;;
+		*) "$strip" --strip-debug -o "$root/work/${program##*/}" "$program" ;;
 		esac
 	done
 	with_libraries "$4" work/heap_user_dynamic
