@@ -34,7 +34,7 @@ enum {
 };
 
 /* sched_switch reports this of a thread that leaves, in trace_processor's words. */
-enum { REPORT_PREEMPTED = 0x100 };
+enum { REPORT_PREEMPTED = 0x100, REPORT_UNKNOWN = 0x4000 };
 static const uint16_t reports[] = {
 	[TASK_STATE_RUNNABLE] = 0, [TASK_STATE_SLEEPING] = 0x01,
 	[TASK_STATE_UNINTERRUPTIBLE] = 0x02, [TASK_STATE_STOPPED] = 0x04,
@@ -280,7 +280,7 @@ static int on_piece(void *ctx, const void *found)
 		ret = write_first(s, p->cpu, from, thread);
 	} else if (c->has_end || thread != c->thread) {
 		const struct row row = { .ts_ns = from, .thread = thread,
-					 .state = c->has_end ? c->end_state : 0,
+					 .state = c->has_end ? c->end_state : REPORT_UNKNOWN,
 					 .prio = c->has_end ? c->next_prio : 0 };
 
 		ret = add_row(s, p->cpu, &row);

@@ -264,15 +264,20 @@ static int64_t per_second(const struct query *q, int64_t sum)
 	return (int64_t)((double)sum * NS_PER_S / (double)q->every_ns);
 }
 
-/* Counters keep their value until the next one, so a bin that is missing needs its 0. */
+/*
+ * Counters keep their value until the next one, so a bin that is missing needs its 0. A bin that
+ * ends after the window would make the trace longer, and each thread's last state with it.
+ */
 static int write_rates(struct query *q, int64_t t_ns, const struct value *sums)
 {
 	bool missing = q->next_ns >= 0 && t_ns > q->next_ns;
+	uint64_t next = missing ? context_abs(q->x->a, q->next_ns) : 0;
 	int ret = 0;
 
+	next = next < q->x->to_ns ? next : q->x->to_ns;
 	for (unsigned int i = 0; i < q->counter_cnt && !ret; i++) {
 		if (missing)
-			ret = write_count(q->x, context_abs(q->x->a, q->next_ns), q->tracks[i], 0);
+			ret = write_count(q->x, next, q->tracks[i], 0);
 		if (!ret && sums)
 			ret = write_count(q->x, context_abs(q->x->a, t_ns), q->tracks[i],
 					  per_second(q, sums[i].i));
@@ -312,7 +317,7 @@ static int write_all_rates(struct perfetto *x, struct err *e)
 	} groups[] = {
 		{ "Devices",
 		  "SELECT device_name(dev), t_ns, read_ios + write_ios + other_ios, "
-		  "read_bytes + write_bytes + other_bytes "
+		  "read_bytes + write_bytes "
 		  "FROM device_usage(:from, :to, :every) ORDER BY dev, t_ns",
 		  2, { { " requests", "requests/s" }, { " bytes", "bytes/s" } } },
 		{ "Allocated",
@@ -339,9 +344,15 @@ static int write_all_rates(struct perfetto *x, struct err *e)
 
 /* ---- what is missing, and marks ---- */
 
-/* trace_processor then counts data loss for the CPU. */
+/* trace_processor then counts data loss for the CPU; CPU_UNKNOWN: for each that it may have been. */
 static int write_lost_flag(struct perfetto *x, unsigned int cpu)
 {
+	int ret = 0;
+
+	for (size_t i = 0; cpu == CPU_UNKNOWN && i < x->a->cpu_cnt && !ret; i++)
+		ret = write_lost_flag(x, x->a->cpus[i]);
+	if (cpu == CPU_UNKNOWN)
+		return ret;
 	perfetto_packet(x, 0);
 	proto_begin(&x->packet, PACKET_FTRACE);
 	proto_uint(&x->packet, BUNDLE_CPU, cpu);
@@ -379,8 +390,7 @@ static int write_losses(struct perfetto *x, struct lanes *l)
 			continue;
 		snprintf(name, sizeof(name), "%llu lost: %s", lost, hook ? hook->name : "?");
 		ret = write_missing(x, l, r[i].from_ns, r[i].to_ns, name);
-		if (!ret && r[i].cpu != CPU_UNKNOWN)
-			ret = write_lost_flag(x, r[i].cpu);
+		ret = ret ?: write_lost_flag(x, r[i].cpu);
 	}
 	return ret;
 }
@@ -397,8 +407,11 @@ static int write_gaps(struct perfetto *x, struct lanes *l)
 		snprintf(name, sizeof(name), "%s was off: %s", r[i].source, r[i].reason);
 		ret = write_missing(x, l, r[i].from_ns, r[i].to_ns, name);
 	}
-	while (!ret && trace_hole_next(x->t, &hole))
+	while (!ret && trace_hole_next(x->t, &hole)) {
 		ret = write_missing(x, l, hole.from_ns, hole.to_ns, "damaged or missing");
+		if (!ret && hole.to_ns > x->from_ns && hole.from_ns < x->to_ns)
+			ret = write_lost_flag(x, CPU_UNKNOWN);
+	}
 	return ret;
 }
 

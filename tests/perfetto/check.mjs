@@ -97,14 +97,12 @@ async function check_states()
 	const want = [];
 
 	for (const r of rows)
-		want.push([r.tid, "running", r.running_ns], [r.tid, "waiting", r.runnable_ns + r.preempted_ns + r.throttled_ns + r.unknown_ns],
+		want.push([r.tid, "running", r.running_ns], [r.tid, "waiting", r.runnable_ns + r.preempted_ns + r.throttled_ns],
 			  [r.tid, "uninterruptible", (r.disk_ns ?? 0) + r.uninterruptible_ns], [r.tid, "sleeping", r.sleeping_ns],
 			  [r.tid, "stopped", r.stopped_ns]);
 	for (const r of at_start)
 		for (const state of ["waiting", "uninterruptible", "sleeping", "stopped"])
 			want.push([r.tid, state, -r[state]]);
-	for (const r of at_start)
-		want.push([r.tid, "waiting", -r.unknown]);
 	for (const r of births)
 		want.push([r.tid, "waiting", r.ns]);
 	for (const r of early)
@@ -219,8 +217,14 @@ async function check_stats()
 {
 	const lost = sql("SELECT count(*) AS n FROM losses")[0].n;
 	const rows = await tp.query("SELECT name, idx, value FROM stats WHERE severity IN ('error', 'data_loss') AND value != 0" +
-				    (lost ? " AND name != 'ftrace_cpu_has_data_loss'" : ""));
+				    " AND name NOT IN ('ftrace_cpu_has_data_loss', 'task_state_invalid')");
+	/* a state that is not known is invalid, and has no name */
+	const [{ flagged, invalid, unknown, over }] = await tp.query("SELECT (SELECT count(*) FROM stats WHERE name = 'ftrace_cpu_has_data_loss' AND value > 0) AS flagged, " +
+		"(SELECT sum(value) FROM stats WHERE name = 'task_state_invalid') AS invalid, (SELECT count(*) FROM thread_state WHERE state IS NULL) AS unknown, " +
+		"(SELECT max(ts) FROM counter) > (SELECT max(ts) FROM slice WHERE name = 'the window ends') AS over");
 
+	same("losses, unknown states and the end", { flagged: flagged > 0, unknown: String(unknown), over: String(over ?? 0) },
+	     { flagged: lost > 0, unknown: String(invalid), over: "0" });
 	same("trace_processor finds no fault", Object.fromEntries([["faults", JSON.stringify(rows, (k, v) => typeof v === "bigint" ? Number(v) : v)]]),
 	     { faults: "[]" });
 }
