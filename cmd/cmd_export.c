@@ -28,7 +28,7 @@
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 
-#define TABLES_MAX  64
+#define TABLES_MAX  65	/* with export_info */
 #define TABLES_ITEM "tables"
 
 enum format_id {
@@ -117,10 +117,18 @@ static int write_table(struct export *x, const char *table, FILE *f, struct err 
 	x->table = table;
 	prefix.next = render_sink(r);
 	row_prefix_init(&prefix);
-	c = analysis_table(x->in.analysis, table, x->from_ns, x->to_ns,
-			   x->with_host ? &prefix.sink : prefix.next, e);
+	if (!strcmp(table, EXPORT_INFO)) {
+		const struct export_request of = { .from_ns = x->from_ns, .to_ns = x->to_ns,
+						   .missing = x->missing };
+
+		c = analysis_export_info(x->in.analysis, &of,
+					 x->with_host ? &prefix.sink : prefix.next);
+	} else {
+		c = analysis_table(x->in.analysis, table, x->from_ns, x->to_ns,
+				   x->with_host ? &prefix.sink : prefix.next, e);
+	}
 	c = row_prefix_end(&prefix, c);
-	x->total_cnt += render_row_cnt(r);
+	x->total_cnt += strcmp(table, EXPORT_INFO) ? render_row_cnt(r) : 0;
 	render_free(r);
 	return c;
 }
@@ -297,6 +305,7 @@ static int export_directory(struct export *x)
 
 static int export_files(struct export *x)
 {
+	static const struct schema_table info = { EXPORT_INFO, "what is exported", false };
 	struct err e = { "" };
 	int c;
 
@@ -305,13 +314,15 @@ static int export_files(struct export *x)
 		progress_erase(&x->in.progress);
 		return input_status(c, &e);
 	}
+	if (!x->table_list)
+		x->tables[x->table_cnt++] = &info;
 	return export_directory(x);
 }
 
 static int export_sqlite(struct export *x)
 {
 	struct export_request r = { .path = x->output, .from_ns = x->from_ns, .to_ns = x->to_ns,
-				    .force = x->force };
+				    .force = x->force, .missing = x->missing };
 
 	return input_export_sqlite(&x->in, &r, x->shows_progress, &x->total_cnt);
 }

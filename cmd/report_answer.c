@@ -202,7 +202,8 @@ static void print_heading(void *ctx)
 static int write_db(struct report_options *o)
 {
 	struct export_request x = {
-		.path = o->db, .from_ns = o->q.from_ns, .to_ns = o->q.to_ns, .force = o->force
+		.path = o->db, .from_ns = o->q.from_ns, .to_ns = o->q.to_ns, .force = o->force,
+		.missing = o->missing,
 	};
 	uint64_t rows;
 	int c = input_export_sqlite(&o->in, &x, isatty(STDERR_FILENO), &rows);

@@ -279,10 +279,19 @@ struct export_request {
 	const char *path;
 	uint64_t from_ns, to_ns;
 	bool force;
+	const char *missing; /* what the window lacks; NULL or "": nothing */
 	/* Called some times a second; may be NULL. all_rows is an estimate. */
 	void (*progress)(void *ctx, uint64_t rows, uint64_t all_rows);
 	void *ctx;
 };
+/*
+ * What an export contains, as rows of (key, value): the window, the trace's identity, whether the
+ * window is complete, and the lost events of each class in it. CSV, JSON and SQLite have it as the
+ * table export_info, Parquet in the footer of each file.
+ */
+#define EXPORT_INFO "export_info"
+int analysis_export_info(struct analysis *a, const struct export_request *r,
+			 const struct row_sink *out);
 /* *ret_rows: rows written. */
 int analysis_export_sqlite(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
 			   struct err *e);

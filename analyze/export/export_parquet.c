@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,12 +21,14 @@
 
 #define FRONT_COLS 2	/* host, trace_id */
 #define COLUMNS_MAX 64
+#define META_MAX    40
 
 struct write {
 	struct export_to x;
 	const struct parquet_request *r;
 	const char *host;
-	const char *meta[16];
+	char *meta[META_MAX];	/* pairs; the last is NULL */
+	unsigned int meta_cnt;
 };
 
 /* The file of one table. */
@@ -114,7 +117,8 @@ static int open_file(void *ctx, const struct table_def *def, unsigned int number
 	name_columns(f);
 	c = make_file(f, e);
 	if (!c)
-		c = parquet_new(&f->parquet, f->out, f->cols, FRONT_COLS + def->col_cnt, w->meta,
+		c = parquet_new(&f->parquet, f->out, f->cols, FRONT_COLS + def->col_cnt,
+				(const char *const *)w->meta,
 				e);
 	*ret = f;
 	return c;
@@ -190,34 +194,41 @@ static int write_lists(struct write *w, struct err *e)
 
 /* ---- all ---- */
 
-/* The footer of each file has these keys of the trace's manifest. */
-static void describe(struct write *w)
+/* A row of export_info becomes a key of the footer. */
+static int put_meta(void *ctx, const struct value *v)
 {
-	static const char *const keys[] = { "host", "trace.uuid", "machine", "kernel.release" };
-	const struct trace *t = w->x.a->trace;
-	unsigned int n = 0;
+	struct write *w = ctx;
+	char *text = NULL;
 
-	w->host = trace_get(t, "host");
+	if (v[1].type == VALUE_TEXT)
+		text = strdup(v[1].text);
+	else if (asprintf(&text, "%" PRId64, v[1].i) < 0)
+		text = NULL;
+	if (!text || w->meta_cnt + 2 >= META_MAX) {
+		free(text);
+		return -ENOMEM;
+	}
+	w->meta[w->meta_cnt++] = strdup(v[0].text);
+	w->meta[w->meta_cnt++] = text;
+	return w->meta[w->meta_cnt - 2] ? 0 : -ENOMEM;
+}
+
+static int describe(struct write *w)
+{
+	const struct row_sink sink = { .ctx = w, .row = put_meta };
+
+	w->host = trace_get(w->x.a->trace, "host");
 	if (!w->host)
 		w->host = "";
-	for (unsigned int i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const char *v = trace_get(t, keys[i]);
-
-		if (!v)
-			continue;
-		w->meta[n++] = keys[i];
-		w->meta[n++] = v;
-	}
-	w->meta[n++] = "incomplete";
-	w->meta[n++] = w->r->missing;
-	w->meta[n] = NULL;
+	return analysis_export_info(w->x.a, w->x.request, &sink);
 }
 
 int analysis_export_parquet(struct analysis *a, const struct parquet_request *r, uint64_t *ret_rows,
 			    struct err *e)
 {
 	const struct export_request window = { .from_ns = r->from_ns, .to_ns = r->to_ns,
-					       .progress = r->progress, .ctx = r->ctx };
+					       .missing = r->missing, .progress = r->progress,
+					       .ctx = r->ctx };
 	struct write w = { .r = r };
 	const struct export_target target = { &w, NULL, open_file, put_row, finish_file,
 					      close_file };
@@ -229,10 +240,12 @@ int analysis_export_parquet(struct analysis *a, const struct parquet_request *r,
 				  .from_ns = context_rel_clamped(a, r->from_ns),
 				  .to_ns = context_rel_clamped(a, r->to_ns) };
 	w.x.all_rows = export_expected_rows(&w.x);
-	describe(&w);
-	c = export_fill(&w.x, &target, e);
+	c = describe(&w);
+	c = c ?: export_fill(&w.x, &target, e);
 	/* lists come last: reading the events may find damage, which one of the lists shows */
 	c = c < 0 ? c : write_lists(&w, e);
+	for (unsigned int i = 0; i < w.meta_cnt; i++)
+		free(w.meta[i]);
 	*ret_rows = w.x.row_cnt;
 	return c;
 }

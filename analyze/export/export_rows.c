@@ -6,8 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "analyze/context/loss_index.h"
 #include "base/array.h"
 #include "base/textsafe.h"
+#include "format/hook.h"
 
 #define COLUMNS_MAX 64
 
@@ -164,4 +169,57 @@ int export_rows_all(const struct export_to *x, const struct table_def *def,
 	if (ret < 0 && why.text[0])
 		err_set(e, ret, "table %s: %s", def->name, why.text);
 	return ret;
+}
+
+/* ---- what an export contains ---- */
+
+static int put_info(const struct row_sink *out, const char *key, struct value v)
+{
+	return out->row(out->ctx, (const struct value[]){ value_text(key), v });
+}
+
+/* Events of each class that were lost in intervals that touch the window. */
+static void count_lost(const struct trace *t, const struct export_request *r,
+		       uint64_t lost[LOSS_CLASS_CNT])
+{
+	size_t cnt;
+	const struct trace_loss *l = trace_losses(t, &cnt);
+
+	for (size_t i = 0; i < cnt; i++) {
+		const struct hook_name *hook = hook_name_find(l[i].hook);
+
+		if (l[i].to_ns > r->from_ns && l[i].from_ns < r->to_ns && hook &&
+		    hook->cls < LOSS_CLASS_CNT)
+			lost[hook->cls] += l[i].full_cnt + l[i].other_cnt + l[i].missed_cnt;
+	}
+}
+
+int analysis_export_info(struct analysis *a, const struct export_request *r,
+			 const struct row_sink *out)
+{
+	static const char *const columns[] = { "key", "value" };
+	static const char *const keys[] = { "trace.uuid", "host", "machine", "kernel.release" };
+	uint64_t from_ns = r->from_ns, to_ns = r->to_ns, lost[LOSS_CLASS_CNT] = { 0 };
+	bool is_complete = !r->missing || !*r->missing;
+	char name[32];
+	size_t damages;
+	int ret = out->begin ? out->begin(out->ctx, 2, columns) : 0;
+
+	context_clip(a, &from_ns, &to_ns);
+	trace_damages(a->trace, &damages);
+	ret = ret ?: put_info(out, "from_ns", value_int((uint64_t)context_rel(a, from_ns)));
+	ret = ret ?: put_info(out, "to_ns", value_int((uint64_t)context_rel(a, to_ns)));
+	ret = ret ?: put_info(out, "trace_ns", value_int(a->end_ns - a->start_ns));
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]) && !ret; i++)
+		if (trace_get(a->trace, keys[i]))
+			ret = put_info(out, keys[i], value_text(trace_get(a->trace, keys[i])));
+	ret = ret ?: put_info(out, "complete", value_int(is_complete));
+	ret = ret ?: put_info(out, "incomplete", value_text(r->missing ?: ""));
+	count_lost(a->trace, r, lost);
+	for (unsigned int i = 0; i < LOSS_CLASS_CNT && !ret; i++) {
+		snprintf(name, sizeof(name), "lost_%s", loss_class_name(i));
+		ret = put_info(out, name, value_int(lost[i]));
+	}
+	ret = ret ?: put_info(out, "damaged_parts", value_int(damages));
+	return ret || !out->end ? ret : out->end(out->ctx);
 }

@@ -107,6 +107,44 @@ static int load_events(struct export_to *x, struct err *e)
 
 /* ---- the file ---- */
 
+static int insert_info_row(void *ctx, const struct value *values)
+{
+	struct sqlite3_stmt **stmt = ctx;
+	struct export_text room = { 0 };
+	int ret = 0;
+
+	for (int i = 0; i < 2 && !ret; i++) {
+		struct value v = values[i];
+
+		if (v.type == VALUE_TEXT && export_text_safe(&room, &v) < 0)
+			ret = -ENOMEM;
+		else if (statement_bind(*stmt, i + 1, &v) != SQLITE_OK)
+			ret = -ENOMEM;
+	}
+	if (!ret)
+		sqlite3_step(*stmt);
+	if (sqlite3_reset(*stmt) != SQLITE_OK)
+		ret = -EIO;
+	free(room.data);
+	return ret;
+}
+
+static int insert_info(struct export_to *x, struct err *e)
+{
+	struct sqlite3_stmt *stmt = NULL;
+	const struct row_sink sink = { .ctx = &stmt, .row = insert_info_row };
+	int ret = export_sql_run(x, "CREATE TABLE " EXPORT_INFO " (key TEXT PRIMARY KEY, value ANY) "
+				    "STRICT", e);
+
+	if (!ret && sqlite3_prepare_v2(x->db, "INSERT INTO " EXPORT_INFO " VALUES (?, ?)", -1,
+				       &stmt, NULL) != SQLITE_OK)
+		ret = -EIO;
+	ret = ret ?: analysis_export_info(x->a, x->request, &sink);
+	sqlite3_finalize(stmt);
+	return ret ? err_set(e, ret, "%s: table " EXPORT_INFO ": %s", x->path,
+			     sqlite3_errmsg(x->db)) : 0;
+}
+
 static int insert_rest(struct export_to *x, struct err *e)
 {
 	char end[128];
@@ -116,6 +154,7 @@ static int insert_rest(struct export_to *x, struct err *e)
 		 "PRAGMA application_id = %d; COMMIT; PRAGMA analysis_limit = 1000; ANALYZE;",
 		 x->whole ? EXPORT_APPLICATION_ID : 0);
 	ret = ret ?: export_sql_run(x, UNSAFE "BEGIN", e) ?: export_sql_insert(x, e);
+	ret = ret ?: insert_info(x, e);
 	ret = ret ?: export_sql_run(x, end, e);
 	closed = export_sql_close(x, e);
 	return ret ? ret : closed;
