@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "cmd/assert/verdict_file.h"
 #include "cmd/assert/verdict_note.h"
 #include "cmd/cmd.h"
@@ -174,9 +175,11 @@ static int find_in_trace(struct assertion *a, unsigned int *trace)
 	c = 0;
 	for (unsigned int i = 0; i < a->rule_cnt && !c; i++) {
 		struct finding *f = &a->findings[i * a->traces_max + nth];
+		uint64_t begin_ns = clock_mono_ns();
 
 		finding_init(f, &a->rules[i]);
 		c = find(a, &in, f);
+		a->rules[i].took_ns += clock_mono_ns() - begin_ns;
 	}
 	input_close(&in);
 	return c;

@@ -559,6 +559,7 @@ static int run(struct answer *r)
 			 o->in.format == RENDER_TABLE ? REPORT_BIN_ROWS : 0;
 	struct err e = { "" };
 	size_t damage_cnt, found_cnt;
+	const char *period;
 	struct render *out;
 	char *hints;
 	int c = begin(r, o->has_limit ? limit : INPUT_TABLE_ROWS);
@@ -587,7 +588,12 @@ static int run(struct answer *r)
 		snprintf(r->hint_options, sizeof(r->hint_options), " %s", hints);
 	free(hints);
 	more.scope = r->scope;
+	period = trace_get(r->trace, "profile.period_ns");
 	more.title = r->heading;
+	more.time_ns = trace_start_ns(r->trace) ? trace_real_ns(r->trace, o->q.from_ns) : 0;
+	more.duration_ns = o->q.to_ns - o->q.from_ns;
+	if (period && !strcmp(o->view->name, "profile"))
+		more.period_ns = strtoull(period, NULL, 10);
 	more.figure = o->wide_by ? o->view->figure : NULL;
 	out = o->rows ? NULL : input_render(&o->in, limit, true, &more);
 	if (!out && !o->rows)

@@ -133,8 +133,8 @@ static int insert_info(struct export_to *x, struct err *e)
 {
 	struct sqlite3_stmt *stmt = NULL;
 	const struct row_sink sink = { .ctx = &stmt, .row = insert_info_row };
-	int ret = export_sql_run(x, "CREATE TABLE " EXPORT_INFO " (key TEXT PRIMARY KEY, value ANY) "
-				    "STRICT", e);
+	int ret = export_sql_run(x, "CREATE TABLE " EXPORT_INFO
+				    " (key TEXT PRIMARY KEY, value ANY) STRICT", e);
 
 	if (!ret && sqlite3_prepare_v2(x->db, "INSERT INTO " EXPORT_INFO " VALUES (?, ?)", -1,
 				       &stmt, NULL) != SQLITE_OK)

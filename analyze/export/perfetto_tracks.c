@@ -344,7 +344,7 @@ static int write_all_rates(struct perfetto *x, struct err *e)
 
 /* ---- what is missing, and marks ---- */
 
-/* trace_processor then counts data loss for the CPU; CPU_UNKNOWN: for each that it may have been. */
+/* trace_processor then counts data loss for the CPU; CPU_UNKNOWN: for each CPU. */
 static int write_lost_flag(struct perfetto *x, unsigned int cpu)
 {
 	int ret = 0;

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "analyze/engine/column.h"
 #include "base/err.h"
@@ -44,6 +45,7 @@ struct rule {
 	/* the column as the view has it, and how many of its units make one of the rule's */
 	char base[64];
 	double scale;
+	uint64_t took_ns; /* of all traces: until its rows were found; the caller's */
 };
 
 /* text must outlive the rule. -EINVAL with the reason; -ENOMEM. */

@@ -14,11 +14,12 @@ static void put_case(FILE *f, const struct verdict_line *v)
 
 	fprintf(f, "<testcase classname=\"ebpfrec assert\" line=\"%u\" name=\"", v->rule->line);
 	render_html_text(f, v->rule->text);
+	fprintf(f, "\" time=\"%.3f\"", (double)v->rule->took_ns / 1e9);
 	if (v->verdict == VERDICT_PASS) {
-		fprintf(f, "\"/>\n");
+		fprintf(f, "/>\n");
 		return;
 	}
-	fprintf(f, "\">\n<%s type=\"%s\" message=\"", element, verdict_name(v->verdict));
+	fprintf(f, ">\n<%s type=\"%s\" message=\"", element, verdict_name(v->verdict));
 	render_html_text(f, v->text);
 	fprintf(f, "\">");
 	render_html_text(f, v->command);
@@ -28,14 +29,17 @@ static void put_case(FILE *f, const struct verdict_line *v)
 void verdict_write_junit(FILE *f, const char *file, const struct verdict_line *v, unsigned int cnt)
 {
 	unsigned int fails = 0, errors = 0;
+	uint64_t took_ns = 0;
 
 	for (unsigned int i = 0; i < cnt; i++) {
 		fails += v[i].verdict == VERDICT_FAIL;
 		errors += v[i].verdict == VERDICT_INDETERMINATE;
+		took_ns += v[i].rule->took_ns;
 	}
 	fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n<testsuite name=\"");
 	render_html_text(f, file);
-	fprintf(f, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\">\n", cnt, fails, errors);
+	fprintf(f, "\" tests=\"%u\" failures=\"%u\" errors=\"%u\" time=\"%.3f\">\n", cnt, fails,
+		errors, (double)took_ns / 1e9);
 	for (unsigned int i = 0; i < cnt; i++)
 		put_case(f, &v[i]);
 	fprintf(f, "</testsuite>\n</testsuites>\n");

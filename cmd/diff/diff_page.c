@@ -16,6 +16,7 @@
 #define MARGIN 6
 #define BOX_HEIGHT 12
 #define ROW_HEIGHT 18
+#define BOX_RUNS 5
 
 static const char style[] =
 	"svg{display:block}svg text{font-size:10px;fill:var(--soft)}"
@@ -77,11 +78,14 @@ static void put_box(FILE *f, const struct scale *s, const double *v, size_t cnt,
 	       middle = place(s, quantile_of(v, cnt, 0.5));
 	int top = 2 + side * ROW_HEIGHT, y = top + BOX_HEIGHT / 2;
 	char class = "ab"[side];
+	bool has_box = cnt >= BOX_RUNS;	/* the middle half of fewer runs means nothing */
 
-	fprintf(f, "<line class=\"%c\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>", class,
-		place(s, v[0]), place(s, v[cnt - 1]), y, y);
-	fprintf(f, "<rect class=\"%c box\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>",
-		class, low, top, fmax(high - low, 1), BOX_HEIGHT);
+	if (has_box)
+		fprintf(f, "<line class=\"%c\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
+			   "<rect class=\"%c box\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" "
+			   "height=\"%d\"/>",
+			class, place(s, v[0]), place(s, v[cnt - 1]), y, y, class, low, top,
+			fmax(high - low, 1), BOX_HEIGHT);
 	for (size_t i = 0; i < cnt; i++)
 		fprintf(f, "<circle class=\"%c dot\" cx=\"%.1f\" cy=\"%d\" r=\"2.5\"/>", class,
 			place(s, v[i]), y);
@@ -145,8 +149,8 @@ void diff_page_end(FILE *f, const char *legend)
 {
 	fprintf(f, "</tbody></table></div>\n<p>");
 	render_html_text(f, legend);
-	fprintf(f, "</p>\n<p class=\"note\">A dot is a run. A box holds the middle half of a "
-		   "group's runs, the line in it is their median, and the thin line reaches from "
-		   "the least to the largest run. Each figure has a scale of its own, which does "
-		   "not begin at 0.</p>\n</body>\n</html>\n");
+	fprintf(f, "</p>\n<p class=\"note\">A dot is a run, and the line across the median. With "
+		   "five runs or more, a box holds the middle half of a group's runs, and a thin "
+		   "line reaches from the least to the largest. Each figure has a scale of its "
+		   "own, which does not begin at 0.</p>\n</body>\n</html>\n");
 }

@@ -45,6 +45,8 @@ struct render_options {
 	bool per_first; /* limit holds for each value of the first column: a bin, a host */
 	bool folded_count; /* formats of stacks: samples, objects or waits, not bytes or ns */
 	const char *title; /* flame and pprof: what the rows are about */
+	/* pprof: of the window, ns since 1970; period_ns: between samples, or 0 */
+	uint64_t time_ns, duration_ns, period_ns;
 	bool human; /* table: headings and values with units */
 	bool markdown; /* table: as Markdown has it, with human */
 	bool wide; /* table: every column, with all decimals of instants */

@@ -27,9 +27,11 @@
 
 /* Fields of profile.proto. */
 enum { PROFILE_SAMPLE_TYPE = 1, PROFILE_SAMPLE = 2, PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5,
-       PROFILE_STRING = 6, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE = 14 };
+       PROFILE_STRING = 6, PROFILE_TIME = 9, PROFILE_DURATION = 10, PROFILE_PERIOD_TYPE = 11,
+       PROFILE_PERIOD = 12, PROFILE_COMMENT = 13, PROFILE_DEFAULT_TYPE = 14 };
 enum { VALUE_TYPE_TYPE = 1, VALUE_TYPE_UNIT = 2 };
-enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2 };
+enum { SAMPLE_LOCATIONS = 1, SAMPLE_VALUES = 2, SAMPLE_LABEL = 3 };
+enum { LABEL_KEY = 1, LABEL_TEXT = 2, LABEL_NUMBER = 3 };
 enum { LOCATION_ID = 1, LOCATION_LINE = 4, LINE_FUNCTION = 1, LINE_LINE = 2 };
 enum { FUNCTION_ID = 1, FUNCTION_NAME = 2, FUNCTION_FILENAME = 4 };
 
@@ -67,13 +69,14 @@ static void put_number_of(struct pprof *p, unsigned int field, const char *text)
 	proto_uint(&p->out, field, number);
 }
 
-static void put_sample_type(struct pprof *p, const char *type, const char *unit)
+/* field: a message ValueType. */
+static void put_type(struct pprof *p, unsigned int field, const char *type, const char *unit)
 {
 	uint32_t numbers[2] = { 0 };
 
 	number_of(p, type, &numbers[0]);
 	number_of(p, unit, &numbers[1]);
-	proto_begin(&p->out, PROFILE_SAMPLE_TYPE);
+	proto_begin(&p->out, field);
 	proto_uint(&p->out, VALUE_TYPE_TYPE, numbers[0]);
 	proto_uint(&p->out, VALUE_TYPE_UNIT, numbers[1]);
 	proto_end(&p->out);
@@ -197,23 +200,65 @@ static int pprof_begin(void *state, const struct render_options *o, struct rende
 	}
 	/* the first text is empty, by definition */
 	number_of(p, "", &empty);
-	put_sample_type(p, names[p->cols.number], "count");
+	put_type(p, PROFILE_SAMPLE_TYPE, names[p->cols.number], "count");
 	kind = column_find(names[p->cols.amount])->kind;
-	put_sample_type(p, names[p->cols.amount],
-			kind == COLUMN_DURATION ? "nanoseconds" : "bytes");
+	put_type(p, PROFILE_SAMPLE_TYPE, names[p->cols.amount],
+		 kind == COLUMN_DURATION ? "nanoseconds" : "bytes");
+	proto_uint(&p->out, PROFILE_TIME, o->time_ns);
+	proto_uint(&p->out, PROFILE_DURATION, o->duration_ns);
+	if (o->period_ns) {
+		put_type(p, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
+		proto_uint(&p->out, PROFILE_PERIOD, o->period_ns);
+	}
 	put_number_of(p, PROFILE_COMMENT, o->title);
 	put_number_of(p, PROFILE_DEFAULT_TYPE,
 		      names[o->folded_count ? p->cols.number : p->cols.amount]);
 	return p->error;
 }
 
+/* A sample's label: keys and texts must be numbered before the sample begins. */
+struct label {
+	uint32_t key, text;
+	uint64_t number;
+	bool is_there;
+};
+
+static void find_label(struct pprof *p, const char *key, int column, const struct value *values,
+		       struct label *ret)
+{
+	const struct value *v = column < 0 ? NULL : &values[column];
+
+	*ret = (struct label){ .is_there = v && v->type != VALUE_NULL };
+	if (!ret->is_there)
+		return;
+	number_of(p, key, &ret->key);
+	if (v->type == VALUE_TEXT)
+		number_of_part(p, "", v->text, v->text_bytes, "", &ret->text);
+	else
+		ret->number = (uint64_t)v->i;
+}
+
+static void put_label(struct pprof *p, const struct label *l)
+{
+	if (!l->is_there)
+		return;
+	proto_begin(&p->out, SAMPLE_LABEL);
+	proto_uint(&p->out, LABEL_KEY, l->key);
+	proto_uint(&p->out, l->text ? LABEL_TEXT : LABEL_NUMBER, l->text ?: l->number);
+	proto_end(&p->out);
+}
+
 static int pprof_row(void *state, struct render_out *out, const struct value *values)
 {
 	struct pprof *p = state;
 	const struct stack_columns *c = &p->cols;
+	struct label labels[3];
 	size_t before;
 
 	p->frame_cnt = 0;
+	find_label(p, "comm", c->comm, values, &labels[0]);
+	find_label(p, "pid", c->pid, values, &labels[1]);
+	find_label(p, "tid", c->tid, values, &labels[2]);
 	if (c->source >= 0)
 		add_value(p, "[", &values[c->source], "]");
 	if (c->comm >= 0)
@@ -233,6 +278,8 @@ static int pprof_row(void *state, struct render_out *out, const struct value *va
 	buf_add_varint(&p->out.buf, (uint64_t)values[c->number].i);
 	buf_add_varint(&p->out.buf, (uint64_t)values[c->amount].i);
 	proto_end(&p->out);
+	for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++)
+		put_label(p, &labels[i]);
 	proto_end(&p->out);
 	return p->out.buf.len >= WRITE_BYTES ? write_out(p) : p->error;
 }

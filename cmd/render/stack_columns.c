@@ -10,7 +10,7 @@
 
 int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names)
 {
-	*s = (struct stack_columns){ -1, -1, -1, -1, { -1, -1 } };
+	*s = (struct stack_columns){ -1, -1, -1, -1, -1, -1, { -1, -1 } };
 	for (unsigned int i = 0; i < cnt; i++) {
 		enum column_kind kind = column_find(names[i])->kind;
 
@@ -18,6 +18,10 @@ int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *co
 			s->amount = (int)i;
 		else if (!strcmp(names[i], "comm"))
 			s->comm = (int)i;
+		else if (!strcmp(names[i], "pid"))
+			s->pid = (int)i;
+		else if (!strcmp(names[i], "tid"))
+			s->tid = (int)i;
 		else if (!strcmp(names[i], "source") || !strcmp(names[i], "state"))
 			s->source = (int)i;
 		else if (!strcmp(names[i], "stack") || !strcmp(names[i], "user_stack"))

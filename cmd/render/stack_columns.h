@@ -13,7 +13,7 @@
 #define STACK_COLUMNS_NONE "[not recorded]"	/* in place of a call chain */
 
 struct stack_columns {
-	int comm, source;	/* -1: none */
+	int comm, source, pid, tid; /* -1: none */
 	int number, amount;	/* samples, objects or waits; the first of bytes or ns */
 	int stacks[2];		/* the whole, or user space and (-1: none) the kernel */
 };

@@ -113,15 +113,15 @@ $ ebpfrec assert -i golden.ebpfrec rules --format junit
 ? 1
 1> <?xml version="1.0" encoding="UTF-8"?>
 1> <testsuites>
-1> <testsuite name="rules" tests="4" failures="2" errors="1">
-1> <testcase classname="ebpfrec assert" line="1" name="cpu comm=cc1 oncpu_ns &lt; 1s">
+1~ <testsuite name="rules" tests="4" failures="2" errors="1" time="[0-9]*.[0-9][0-9][0-9]">
+1~ <testcase classname="ebpfrec assert" line="1" name="cpu comm=cc1 oncpu_ns &lt; 1s" time="[0-9]*.[0-9][0-9][0-9]">
 1> <failure type="FAIL" message="oncpu_ns is 1.50 s, and must be &lt; 1.00 s in golden.ebpfrec (pid=200 comm=cc1); sched: 3 events lost">ebpfrec report -i golden.ebpfrec cpu</failure>
 1> </testcase>
-1> <testcase classname="ebpfrec assert" line="2" name="cpu --from 1s --until 2s pid=300 oncpu_ms &lt; 1e3"/>
-1> <testcase classname="ebpfrec assert" line="3" name="io ios &lt; 2">
+1~ <testcase classname="ebpfrec assert" line="2" name="cpu --from 1s --until 2s pid=300 oncpu_ms &lt; 1e3" time="[0-9]*.[0-9][0-9][0-9]"/>
+1~ <testcase classname="ebpfrec assert" line="3" name="io ios &lt; 2" time="[0-9]*.[0-9][0-9][0-9]">
 1> <failure type="FAIL" message="ios is 10, and must be &lt; 2 in golden.ebpfrec (pid=100 comm=make device=dev8:0 op=write)">ebpfrec report -i golden.ebpfrec io</failure>
 1> </testcase>
-1> <testcase classname="ebpfrec assert" line="4" name="cpu pid=100 oncpu_ns &lt; 100s">
+1~ <testcase classname="ebpfrec assert" line="4" name="cpu pid=100 oncpu_ns &lt; 100s" time="[0-9]*.[0-9][0-9][0-9]">
 1> <error type="INDETERMINATE" message="oncpu_ns is 1.00 s, and must be &lt; 100 s in golden.ebpfrec (pid=100 comm=make); sched: 3 events lost">ebpfrec report -i golden.ebpfrec cpu</error>
 1> </testcase>
 1> </testsuite>

@@ -35,7 +35,11 @@ print("types:", ", ".join("%s in %s" % (strings[dict(fields(v))[1]], strings[dic
 for n, v in profile:
     if n in (13, 14):
         print({13: "comment:", 14: "default:"}[n], strings[v])
+    elif n in (9, 10, 12):
+        print({9: "time:", 10: "duration:", 12: "period:"}[n], v)
 for n, v in profile:
     if n == 2:
         sample = dict(fields(v))
-        print(";".join(locations[i] for i in reversed(packed(sample[1]))), *packed(sample[2]))
+        labels = [dict(fields(x)) for m, x in fields(v) if m == 3]
+        print(";".join(locations[i] for i in reversed(packed(sample[1]))), *packed(sample[2]),
+              *["%s=%s" % (strings[x[1]], strings[x[2]] if 2 in x else x[3]) for x in labels])

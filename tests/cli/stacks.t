@@ -97,22 +97,26 @@ $ ebpfrec report -i stacks.ebpfrec stacks --format folded --sort samples
 # the same as a profile and as a page
 $ ebpfrec report -i stacks.ebpfrec leaks --format pprof | pprof_text
 1> types: objects in count, bytes in bytes
+1> time: 1700001000000000000
+1> duration: 4000000000
 1> comment: 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1> default: bytes
-1> [heap];cc1;ufunc_1;ufunc_33 1 4000
-1> [slab];cc1;[not recorded] 20 3840
-1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 15 2880
-1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 5 960
-1> [page];cc1;ufunc_1;ufunc_22;function_ffffffff817770 32 33554432
+1> [heap];cc1;ufunc_1;ufunc_33 1 4000 comm=cc1 pid=200
+1> [slab];cc1;[not recorded] 20 3840 comm=cc1 pid=200
+1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 15 2880 comm=cc1 pid=200
+1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 5 960 comm=cc1 pid=200
+1> [page];cc1;ufunc_1;ufunc_22;function_ffffffff817770 32 33554432 comm=cc1 pid=200
 
 $ ebpfrec report -i stacks.ebpfrec stacks --format pprof --sort samples | pprof_text
 1> types: samples in count, bytes in bytes
+1> time: 1700001000000000000
+1> duration: 4000000000
 1> comment: 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1> default: samples
-1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 60 11520
-1> [page];cc1;ufunc_1;ufunc_22;function_ffffffff817770 32 33554432
-1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 20 3840
-1> [heap];cc1;ufunc_1;ufunc_33 2 8000
+1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 60 11520 comm=cc1 pid=200
+1> [page];cc1;ufunc_1;ufunc_22;function_ffffffff817770 32 33554432 comm=cc1 pid=200
+1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 20 3840 comm=cc1 pid=200
+1> [heap];cc1;ufunc_1;ufunc_33 2 8000 comm=cc1 pid=200
 
 $ ebpfrec report -i stacks.ebpfrec leaks --format html | sed -n '/<h1>/p; /<pre/,/pre>/p; /^<.html>/p'
 1> <header><h1>0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete</h1></header>
@@ -129,6 +133,8 @@ $ ebpfrec report -i stacks.ebpfrec stacks --format html --from 3s | grep '<pre'
 
 $ ebpfrec report -i stacks.ebpfrec stacks --format pprof --from 3s | pprof_text
 1> types: samples in count, bytes in bytes
+1> time: 1700001003000000000
+1> duration: 1000000000
 1> comment: 3 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1> default: bytes
 
@@ -254,10 +260,10 @@ $ ebpfrec report -i golden.ebpfrec offcpu --every 1s
 2> ebpfrec: report offcpu has no --every: it looks at the window's end
 
 $ ebpfrec sql -i stacks.ebpfrec "SELECT * FROM offcpu"
-1>      ts_ns  cpu  utid  preempted  waker_utid  state              stack          waker_stack    dur_ns  runnable_ns
-1> 1340000000    0    20          0          17      1  24734784367241244  2316320245328310700  30000000      1000000
-1> 1370000000    0    20          0           2      2  24734784367241244  2316320245328310700  20000000      1000000
-1> 1390000000    0    20          1           1      0  24734784367241244                 NULL  10000000     10000000
+1>      ts_ns  cpu  utid  preempted  waker_utid  state                stack         waker_stack    dur_ns  runnable_ns
+1> 1340000000    0    20          0          17      1  2612551638222610233  591883654206574080  30000000      1000000
+1> 1370000000    0    20          0           2      2  2612551638222610233  591883654206574080  20000000      1000000
+1> 1390000000    0    20          1           1      0  2612551638222610233                NULL  10000000     10000000
 
 # every section has its name
 $ ebpfrec info --columns -i stacks.ebpfrec --format csv | grep ^state | cut -d, -f3 | paste -sd' '

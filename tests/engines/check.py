@@ -207,7 +207,7 @@ def parquet_of(engine, name, path, columns):
 def check_rows(engines, h, parquet):
     """of all tables, in each reader"""
     lists = export(h, "csv", "--with-host")
-    tables = sorted(f[:-4] for f in os.listdir(lists))
+    tables = sorted(f[:-4] for f in os.listdir(lists) if f != "export_info.csv")
     check("parquet: %s has a file for each table" % h, sorted(os.listdir(parquet)) == tables and len(tables) > 30,
           os.listdir(parquet))
     wrong, row_cnt = {name: [] for name in engines}, 0
