@@ -11,6 +11,7 @@
 
 #define TASK_PF_IO_WORKER 0x00000010
 #define TASK_PF_USER_WORKER 0x00004000
+#define TASK_PF_EXITING 0x00000004
 #define TASK_TS_COMPAT 0x0002
 #define TASK_PSR_MODE32 0x10
 #define CALL_FUTEX_PRIVATE 128
@@ -375,4 +376,47 @@ static __always_inline struct call call_of(const struct wire_counters *cnt,
 
 	c.call = is_asleep ? call_number(cnt, task, &c) : call_number(cnt, task, NULL);
 	return c;
+}
+
+/* task: the current one. conf_peek: the verifier knows nothing about it. */
+static __always_inline __u16 call_of_current(const struct wire_counters *cnt,
+					     struct task_struct *task)
+{
+	struct pt_regs *regs;
+	__s64 number;
+
+	if (!task->pid)
+		return WIRE_CALL_UNKNOWN;
+	if (task->flags & (TASK_PF_KTHREAD | TASK_PF_IO_WORKER | TASK_PF_USER_WORKER))
+		return WIRE_CALL_KERNEL;
+	if (task->flags & TASK_PF_EXITING)
+		return WIRE_CALL_EXIT;
+	if (conf_peek) {
+		regs = task->stack + cnt->regs_offset;
+		regs = FIX_CAST(regs);
+	} else {
+		regs = (void *)bpf_task_pt_regs(task);
+	}
+	number = CALL_NUMBER(regs);
+	if (number < 0)
+		return WIRE_CALL_USER;
+	if (number > WIRE_CALL_NUMBER_MASK)
+		return WIRE_CALL_OTHER;
+	number |= WIRE_CALL_IS_NUMBER;
+	return call_is_32_bit(task, regs) ? number | WIRE_CALL_IS_32_BIT : number;
+}
+
+/* What the current task is doing, which an interrupt may have hit: the call, and no object. */
+static __always_inline __u16 call_of_waker(const struct wire_counters *cnt)
+{
+	struct task_struct *task;
+
+	if (!conf_call)
+		return WIRE_CALL_UNKNOWN;
+	if (!conf_peek)
+		return call_of_current(cnt, bpf_get_current_task_btf());
+	if (!cnt->regs_offset)
+		return WIRE_CALL_UNKNOWN;
+	task = fix_current(cnt);
+	return call_of_current(cnt, FIX_CAST(task));
 }

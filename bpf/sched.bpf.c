@@ -165,6 +165,9 @@ static __always_inline int send_waking(struct task_struct *p, __u32 hook, __u8 i
 	r->target_cpu = fix_task_cpu(p);
 	r->prio = p->prio;
 	r->is_new = is_new;
+	r->call = call_of_waker(e.cnt);
+	r->zero = 0;
+	r->zero_too = 0;
 	emit_submit(&e, r);
 	return 0;
 }

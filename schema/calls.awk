@@ -17,18 +17,22 @@ BEGIN {
 	for (i in words)
 		kinds[words[i]] = "WAIT_" toupper(words[i])
 	kinds["file"] = "CALL_FILE_SAYS"
+	wakes[""] = "CALL_WAKE_OTHER"
+	split("futex signal write close", words, " ")
+	for (i in words)
+		wakes[words[i]] = "CALL_WAKE_" toupper(words[i])
 }
 
 /^(#|$)/ { next }
 {
-	if (NF != 5 || !($5 in kinds))
-		fail("a call is NAME x86-64 i386 arm64 KIND")
+	if (NF > 6 || !($5 in kinds) || !($6 in wakes))
+		fail("a call is NAME x86-64 i386 arm64 KIND [WAKES]")
 	for (i = 1; i <= 3; i++) {
 		if ($(i + 1) == "-")
 			continue
 		if ($(i + 1) !~ /^[0-9]+$/ || $(i + 1) > 511 || (i, $(i + 1) + 0) in call)
 			fail("a number of its own up to 511 is wanted, not '" $(i + 1) "'")
-		call[i, $(i + 1) + 0] = "{ \"" $1 "\", " kinds[$5] " }"
+		call[i, $(i + 1) + 0] = "{ \"" $1 "\", " kinds[$5] ", " wakes[$6] " }"
 	}
 }
 
@@ -40,7 +44,7 @@ END {
 	for (i = 1; i <= 3; i++) {
 		printf "\nstatic const struct call_decl calls_%s[CALL_NUMBER_CNT] = {\n", machines[i]
 		for (nr = 0; nr < 512; nr++)
-			printf "\t[%d] = %s,\n", nr, (i, nr) in call ? call[i, nr] : "{ \"call " nr "\", WAIT_CALL }"
+			printf "\t[%d] = %s,\n", nr, (i, nr) in call ? call[i, nr] : "{ \"call " nr "\", WAIT_CALL, CALL_WAKE_OTHER }"
 		print "};"
 	}
 }

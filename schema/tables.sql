@@ -256,7 +256,8 @@ CREATE TABLE wakeups (
 	target_utid INTEGER NOT NULL REFERENCES threads (utid),
 	target_cpu INTEGER NOT NULL,
 	prio INTEGER NOT NULL,
-	is_new INTEGER NOT NULL
+	is_new INTEGER NOT NULL,
+	call INTEGER NOT NULL
 ) STRICT;
 
 -- Slab allocations: kmalloc and kmem_cache.

@@ -184,7 +184,8 @@ static int states_event(void *machine, const struct event *ev)
 		thread = followed(m, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 		return thread_states_wake(m->states, thread, ev->ts_ns,
 					  dense_thread(m->ids, ev->utid),
-					  ev->flags & EVENT_F_IRQ);
+					  ev->flags & EVENT_F_IRQ,
+					  (uint16_t)ev->v[EV_WAKEUP_CALL]);
 	case EVENT_REQUEST:
 		return request_track_event(m->requests, ev);
 	case EVENT_OFFCPU:
@@ -333,7 +334,8 @@ static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = 
 static const uint32_t states_columns[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_STEAL_NS | 1u << EV_SWITCH_PREV_STATE |
 			 1u << EV_SWITCH_CALL | 1u << EV_SWITCH_OBJECT,
-	[EVENT_WAKEUP] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_WAKEUP_TARGET_UTID,
+	[EVENT_WAKEUP] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_WAKEUP_TARGET_UTID |
+			 1u << EV_WAKEUP_CALL,
 	[EVENT_REQUEST] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_REQUEST_RQ |
 			  1u << EV_REQUEST_DEV | 1u << EV_REQUEST_ACTION |
 			  1u << EV_REQUEST_SECTOR | 1u << EV_REQUEST_BYTES |

@@ -9,6 +9,7 @@
 struct call_decl {
 	const char *name;
 	uint8_t kind;		/* enum wait_kind, or CALL_FILE_SAYS */
+	uint8_t wake;		/* enum call_wake */
 };
 
 #include "calls.h"
@@ -23,7 +24,7 @@ enum call_machine call_machine_of(const char *machine)
 /* NULL: it is no system call. 32-bit calls of arm64 are not in the tables. */
 static const struct call_decl *find(enum call_machine machine, uint32_t call)
 {
-	static const struct call_decl other = { "another call", WAIT_CALL };
+	static const struct call_decl other = { "another call", WAIT_CALL, CALL_WAKE_OTHER };
 	uint32_t nr = CALL_NUMBER(call);
 
 	if (call == CALL_OTHER)
@@ -51,9 +52,18 @@ const char *call_name(enum call_machine machine, uint32_t call)
 		return "page fault";
 	case CALL_THROTTLED:
 		return "throttled";
+	case CALL_EXIT:
+		return "exit";
 	default:
 		return NULL;
 	}
+}
+
+enum call_wake call_wake_of(enum call_machine machine, uint32_t call)
+{
+	const struct call_decl *d = find(machine, call);
+
+	return d ? (enum call_wake)d->wake : CALL_WAKE_OTHER;
 }
 
 static enum wait_kind kind_of_file(uint32_t call)

@@ -19,6 +19,7 @@
 #define CALL_THROTTLED 3	/* the quota of its control group was used up */
 #define CALL_OTHER 4		/* a system call whose number is too large to be kept */
 #define CALL_FAULT 5		/* an exception of user code, which waits for the mmap lock */
+#define CALL_EXIT 6		/* of a wake-up: the waker is exiting */
 #define CALL_IS_NUMBER 0x4000	/* a system call: */
 #define CALL_IS_32_BIT 0x2000	/* by the numbers of 32-bit programs */
 #define CALL_NUMBER_CNT 512
@@ -98,6 +99,15 @@ static inline enum call_object call_object_of(uint32_t call)
 				       CALL_OBJECT_LOCK;
 }
 
+/* How a thread wakes others in a call. */
+enum call_wake {
+	CALL_WAKE_OTHER,	/* nothing of the below; also not known */
+	CALL_WAKE_FUTEX,	/* those who wait in futex */
+	CALL_WAKE_SIGNAL,	/* by a signal or as a tracer: whatever they wait for */
+	CALL_WAKE_WRITE,	/* those who wait for a socket; by a file of a control group, others */
+	CALL_WAKE_CLOSE,	/* those who wait for a socket, or for the lock of a file */
+};
+
 enum call_machine {
 	CALL_MACHINE_UNKNOWN = 0,
 	CALL_MACHINE_X86_64,
@@ -112,6 +122,8 @@ enum call_machine call_machine_of(const char *machine);
  * the thread was doing: "user code", "kernel thread". NULL: not known.
  */
 const char *call_name(enum call_machine machine, uint32_t call);
+
+enum call_wake call_wake_of(enum call_machine machine, uint32_t call);
 
 /* state: not THREAD_RUNNING. */
 enum wait_kind wait_kind_of(enum call_machine machine, enum thread_state state, uint32_t call);

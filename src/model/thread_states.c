@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/array.h"
 #include "model/call.h"
@@ -35,6 +36,7 @@ struct thread {
 	uint32_t waker;
 	uint16_t cpu;		/* of the last switch to it or away, plus one; 0: not known */
 	uint16_t call;		/* what it did when it fell asleep */
+	uint16_t waker_call;	/* what the waker was doing */
 	uint64_t object;	/* what it waits for */
 	uint8_t phase;
 	uint8_t slept;		/* since it left its CPU it has slept so: enum thread_state */
@@ -65,6 +67,22 @@ int thread_states_new(struct thread_states **ret, uint32_t thread_cnt,
 	s->sink = *sink;
 	s->thread_cnt = thread_cnt;
 	*ret = s;
+	return 0;
+}
+
+int thread_states_grow(struct thread_states **s, uint32_t thread_cnt)
+{
+	struct thread_states *grown;
+
+	if (thread_cnt <= (*s)->thread_cnt)
+		return 0;
+	grown = realloc(*s, sizeof(*grown) + thread_cnt * sizeof(grown->threads[0]));
+	if (!grown)
+		return -ENOMEM;
+	memset(grown->threads + grown->thread_cnt, 0,
+	       (thread_cnt - grown->thread_cnt) * sizeof(grown->threads[0]));
+	grown->thread_cnt = thread_cnt;
+	*s = grown;
 	return 0;
 }
 
@@ -215,7 +233,8 @@ static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 		.thread = (uint32_t)(t - s->threads), .waker = t->waker, .left_ns = t->off_ns,
 		.end_ns = is_woken ? t->woken_ns : by_ns, .state = (uint8_t)t->phase,
 		.is_seen = is_woken && t->is_seen, .is_irq = t->is_irq,
-		.is_waker_unseen = t->is_waker_unseen, .call = t->call, .object = t->object,
+		.is_waker_unseen = t->is_waker_unseen, .waker_call = t->waker_call,
+		.call = t->call, .object = t->object,
 	};
 
 	if (!is_asleep(t) || (!t->off_ns && !x.is_seen) || x.end_ns + x.is_seen <= x.left_ns)
@@ -374,6 +393,8 @@ static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint
 	since_ns = is_ready(t) ? t->off_ns : t->woken_ns;
 	if (since_ns && since_ns <= ts_ns && !(t->seen_ns && t->seen_ns < ts_ns)) {
 		w.from_ns = since_ns;
+		if (!is_ready(t) && t->is_seen && !t->is_irq)
+			w.waker = t->waker;
 		w.reason = t->phase == THREAD_THROTTLED ? THREAD_WAIT_THROTTLED :
 			   t->phase == THREAD_PREEMPTED ? THREAD_WAIT_PREEMPT :
 							  THREAD_WAIT_WAKEUP;
@@ -456,7 +477,7 @@ static bool is_off_cpu(const struct thread *t)
 }
 
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
-		       bool is_irq)
+		       bool is_irq, uint16_t call)
 {
 	struct thread *t = thread_at(s, thread), *by = is_irq ? NULL : thread_at(s, waker);
 	int ret = t ? meet(s, t, ts_ns) : 0;
@@ -470,6 +491,7 @@ int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
 			t->woken_ns = ts_ns;
 			t->waker = waker;
 			t->is_irq = is_irq;
+			t->waker_call = call;
 			t->is_waker_unseen = by && is_off_cpu(by);
 			t->is_seen = true;
 		} else if (!t->seen_ns && ts_ns > t->woken_ns) {

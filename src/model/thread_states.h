@@ -83,6 +83,7 @@ struct thread_wait {
 	uint64_t from_ns, to_ns;	/* equal when the reason is unknown */
 	uint8_t reason;			/* enum thread_wait_reason */
 	uint8_t slept;			/* state of the sleep before it; THREAD_RUNNING: none */
+	uint32_t waker;			/* the thread whose wake-up began it; 0: none is known */
 	bool is_migrated;		/* the thread ran on another CPU before */
 };
 
@@ -95,6 +96,7 @@ struct thread_sleep {
 	bool is_seen;			/* the wake-up was */
 	bool is_irq;			/* an interrupt woke the thread */
 	bool is_waker_unseen;		/* a thread woke it that nobody saw come to a CPU */
+	uint16_t waker_call;		/* what the waker was doing (model/call.h) */
 	uint16_t call;			/* what the thread did (model/call.h) */
 	uint64_t object;		/* what it waited for (call_object_of()); 0: not known */
 };
@@ -113,6 +115,8 @@ struct thread_states_sink {
 
 int thread_states_new(struct thread_states **ret, uint32_t thread_cnt,
 		      const struct thread_states_sink *sink);
+/* Makes room for thread_cnt threads; *s may move. 0 or -ENOMEM. */
+int thread_states_grow(struct thread_states **s, uint32_t thread_cnt);
 void thread_states_free(struct thread_states *s);
 /* Nothing before from_ns is given out: events of that time only make states. */
 void thread_states_start(struct thread_states *s, uint64_t from_ns);
@@ -133,11 +137,11 @@ int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, ui
 int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_t prev);
 int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, uint64_t ts_ns);
 /*
- * The waker may be any number. Of several wake-ups at one instant that by a thread is the one that
- * counts.
+ * The waker may be any number, and call is what it was doing. Of several wake-ups at one instant
+ * that by a thread is the one that counts.
  */
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
-		       bool is_irq);
+		       bool is_irq, uint16_t call);
 /* The thread has one more block request in flight (more: 1), or one fewer (-1): request_track.h. */
 void thread_states_flight(struct thread_states *s, uint32_t thread, int more, uint64_t ts_ns);
 /* An edge of a block: everything before ts_ns is given out. */

@@ -182,7 +182,8 @@ static void add_sched_event(const struct recode *r, struct buf *b, const struct 
 			HDR(v[EV_WAKEUP_IS_NEW] ? WIRE_WAKEUP_NEW : WIRE_WAKING, ev),
 			.target_tid = tid_of(r, v[EV_WAKEUP_TARGET_UTID]),
 			.target_cpu = (uint16_t)v[EV_WAKEUP_TARGET_CPU],
-			.prio = (uint8_t)v[EV_WAKEUP_PRIO], .is_new = (uint8_t)v[EV_WAKEUP_IS_NEW]
+			.prio = (uint8_t)v[EV_WAKEUP_PRIO], .is_new = (uint8_t)v[EV_WAKEUP_IS_NEW],
+			.call = (uint16_t)v[EV_WAKEUP_CALL]
 		};
 
 		add(b, &x, sizeof(x));

@@ -236,7 +236,7 @@ $ ebpfrec sql -i who.ebpfrec "SELECT task_key('process', 16)"
 
 # a redacted trace has the same groups, with other ids
 $ ebpfrec redact -i who.ebpfrec -o public.ebpfrec --salt pepper 2>&1 | grep -v MB; ebpfrec report cpu -i public.ebpfrec --by container,unit,user --format csv
-1> ebpfrec: public.ebpfrec: 1 block, 3.87 kB, of who.ebpfrec
+1> ebpfrec: public.ebpfrec: 1 block, 3.90 kB, of who.ebpfrec
 1> ebpfrec: public.ebpfrec: replaced: 5 process names, 10 cgroups, 2 devices, 1 user name
 1> ebpfrec: public.ebpfrec: still there: 2 cgroups
 1> container,unit,user,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns

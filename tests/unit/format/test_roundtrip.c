@@ -120,6 +120,7 @@ static void add_sched(struct gen *g, struct model *m, uint64_t *seed, unsigned i
 			.target_cpu = (wire_u16)wild(seed),
 			.prio = (wire_u8)wild(seed),
 			.is_new = hook == WIRE_WAKEUP_NEW,
+			.call = (wire_u16)wild(seed),
 		};
 
 		gen_raw(g, &r, sizeof(r));
@@ -128,6 +129,7 @@ static void add_sched(struct gen *g, struct model *m, uint64_t *seed, unsigned i
 		ev.v[EV_WAKEUP_TARGET_CPU] = r.target_cpu;
 		ev.v[EV_WAKEUP_PRIO] = r.prio;
 		ev.v[EV_WAKEUP_IS_NEW] = r.is_new;
+		ev.v[EV_WAKEUP_CALL] = r.call;
 	}
 	model_add(m, &ev);
 }

@@ -287,10 +287,17 @@ void gen_switch_more(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev
 void gen_wakeup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
 		unsigned int flags)
 {
+	gen_wakeup_in(g, ts, cpu, waker, target, flags,
+		      flags & WIRE_F_IRQ ? WIRE_CALL_UNKNOWN : WIRE_CALL_IS_NUMBER | 202);
+}
+
+void gen_wakeup_in(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
+		   unsigned int flags, unsigned int call)
+{
 	uint32_t tid = waker;
 
 	EMIT(wire_waking, HDR(WIRE_WAKING, flags), .target_tid = target,
-	     .target_cpu = (wire_u16)cpu, .prio = 120);
+	     .target_cpu = (wire_u16)cpu, .prio = 120, .call = (wire_u16)call);
 }
 
 void gen_kmalloc(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,

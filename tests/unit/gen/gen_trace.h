@@ -70,8 +70,12 @@ void gen_switch(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uin
 /* The same, with time that was stolen, and for how long the previous thread has had the CPU. */
 void gen_switch_more(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
 		     unsigned int flags, uint64_t steal_ns, uint64_t stay_ns);
+/* The waker is in futex, on x86-64; what an interrupt hit is not known. */
 void gen_wakeup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
 		unsigned int flags);
+/* The same with what the waker is doing: WIRE_CALL_*. */
+void gen_wakeup_in(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
+		   unsigned int flags, unsigned int call);
 void gen_kmalloc(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,
 		 uint32_t bytes, uint64_t call_site, unsigned int flags);
 void gen_kfree(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr);

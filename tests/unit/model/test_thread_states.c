@@ -105,7 +105,7 @@ enum { WAKER = 21 };
 
 static void wake(struct thread_states *s, uint32_t thread, uint64_t ts)
 {
-	assert_int_equal(thread_states_wake(s, thread, ts, WAKER, false), 0);
+	assert_int_equal(thread_states_wake(s, thread, ts, WAKER, false, 0), 0);
 }
 
 static void check_life(const struct lives *l, uint32_t thread,
@@ -455,12 +455,12 @@ static void test_sleeps_end_with_the_wakeup(void **state)
 
 	stay(s, 20, 100, 110, 0, 0x1);
 	wake(s, 20, 130);
-	thread_states_wake(s, 20, 135, 22, false);	/* behind it, and by another one */
+	thread_states_wake(s, 20, 135, 22, false, 0);	/* behind it, and by another one */
 	assert_int_equal(l.sleeps, 0);
 	stay(s, 20, 140, 150, 0, 0x4);
 	check_sleep(&l, 1, THREAD_SLEEPING, 110, 130, true);
 	thread_states_until(s, 155);
-	thread_states_wake(s, 20, 160, 22, true);	/* an interrupt at the same instant */
+	thread_states_wake(s, 20, 160, 22, true, 0);	/* an interrupt at the same instant */
 	wake(s, 20, 160);
 	thread_states_until(s, 170);			/* an edge: it will not be longer */
 	check_sleep(&l, 2, THREAD_STOPPED, 150, 160, true);
@@ -482,11 +482,11 @@ static void test_sleeps_end_with_the_first_wakeup(void **state)
 
 	stay(s, 20, 100, 110, 0, 0x1);
 	wake(s, 20, 130);
-	thread_states_wake(s, 20, 130, 22, false);
+	thread_states_wake(s, 20, 130, 22, false, 0);
 	stay(s, 20, 140, 150, 0, 0x1);
 	check_sleep(&l, 1, THREAD_SLEEPING, 110, 130, true);
-	thread_states_wake(s, 20, 160, WAKER, true);
-	thread_states_wake(s, 20, 165, 22, false);
+	thread_states_wake(s, 20, 160, WAKER, true, 0);
+	thread_states_wake(s, 20, 165, 22, false, 0);
 	stay(s, 20, 170, 180, 0, 0x1);
 	check_sleep(&l, 2, THREAD_SLEEPING, 150, 160, true);
 	assert_true(l.last_sleep.is_irq);
@@ -661,7 +661,7 @@ static void one_round(struct walk *w)
 	if (wait) {
 		since_wait = sleep.end_ns = 1000 + w->at;
 		sleep.waker = below(THREADS);
-		thread_states_wake(w->s, 20, since_wait, sleep.waker, sleep.is_irq);
+		thread_states_wake(w->s, 20, since_wait, sleep.waker, sleep.is_irq, 0);
 		if (disk >= (sleep.end_ns - sleep.left_ns) / 2)
 			sleep.state = THREAD_DISK;
 		w->sleeps[w->sleep_cnt++] = sleep;
