@@ -1,7 +1,9 @@
 -- view 9: Which locks were waited for, and who held them?
 -- note: Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the mappings' own (mmap lock). A wait counts in the window in
 --   which it ended; WAIT is its time in the window. The holder is the thread that ended most of
---   this time, and MEANWHILE is what that thread did during the waits. Waits for a condition
+--   this time by a release, and MEANWHILE is what that thread did during the waits. A signal, a
+--   time-out, a tracer or the freezer only interrupts a wait: the holder is who releases the lock
+--   to the same thread next, or [unknown]. Waits for a condition
 --   variable look the same, and are rows, too; so are those for a thread's end that glibc does not tell.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before
@@ -18,9 +20,11 @@
 --                (before Linux 5.15)
 --   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
 --                whole length
---   holder       thread that ended most of the time, tid its number; [interrupt]: a timeout did, or a signal. A thread
---                that waited for a lock itself during more than half of a wait only passed it on: who held that
---                counts instead
+--   holder       thread whose release of the lock ended most of the time, tid its number. A wait that a signal, a
+--                time-out or the like ended has the holder of the same thread's next wait for the lock that a release
+--                ended; [unknown]: there is none, or the kernel does not tell what the waker did (before Linux 5.15).
+--                A thread that waited for a lock itself during more than half of a wait only passed it on: who held
+--                that counts instead
 --   held_pct     share of wait_ns that the holder ended
 --   meanwhile    what the holder did during these waits, and others that had the lock in between: the kinds
 --                of report waits that took most of it
@@ -35,7 +39,7 @@ h AS (SELECT upid, object, ender_utid, sum(wait_ns) AS wait_ns,
              row_number() OVER (PARTITION BY upid, object ORDER BY sum(wait_ns) DESC, ender_utid) AS n
         FROM e GROUP BY upid, object, ender_utid)
 SELECT p.pid AS pid, p.comm AS comm, w.object AS object, w.waits AS waits, w.waiters AS waiters,
-       w.wait_ns AS wait_ns, w.wait_max_ns AS wait_max_ns, coalesce(t.comm, '[interrupt]') AS holder, t.tid AS tid,
+       w.wait_ns AS wait_ns, w.wait_max_ns AS wait_max_ns, coalesce(t.comm, '[unknown]') AS holder, t.tid AS tid,
        round(100.0 * h.wait_ns / nullif(w.wait_ns, 0), 3) AS held_pct,
        (SELECT group_concat(text, ', ')
           FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / h.wait_ns) AS text

@@ -1,7 +1,7 @@
 -- view 10: What was the window's end waiting for, all the way back to its beginning?
 -- note: The path goes back in time from the thread that was on a CPU last in the window. Where another thread ended a
---   sleep or started the thread, it goes on with that thread. Every wake-up counts as the cause, also one that came
---   for another reason. The parts add up to the window.
+--   sleep, it is with that thread until the sleep began; before a thread began, with the thread that made it. Every
+--   wake-up counts as the cause, also one that came for another reason. The parts add up to the window.
 -- nobody: The path ends with the last thread on a CPU, whoever it belongs to; --workload, --pid, --comm, --tid,
 --   --thread or --during picks one.
 -- needs: sched.switch sched.wakeup block?

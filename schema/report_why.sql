@@ -19,7 +19,8 @@
 --   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
 --                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
---                      Of a lock it is who held it: a thread that waited for a lock itself meanwhile only passed it on,
+--                      Of a lock it is who held it, or [unknown]: a signal or a time-out ends a wait, but holds nothing, and
+--                      a thread that waited for a lock itself meanwhile only passed it on,
 --                      and what it did is what those did who had the lock, one after the other. Before a thread
 --                      began, what the one did that made it
 --   States             what they did (report states), threads added up, with a bar
@@ -134,11 +135,11 @@ rows AS (
 	  FROM k LEFT JOIN w ON w.kind = k.kind AND w.call IS k.call AND w.object NOT NULL
 	 GROUP BY k.kind, k.call HAVING k.wait_ns > coalesce(sum(w.wait_ns), 0)),
 enders AS (
-	SELECT kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) AS of_upid, ender_utid, sum(wait_ns) AS wait_ns,
-	       row_number() OVER (PARTITION BY kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) ORDER BY sum(wait_ns) DESC, ender_utid) AS n
-	  FROM e GROUP BY 1, 2, 3, 4, 5)
+	SELECT kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) AS of_upid, ender_utid, irq, sum(wait_ns) AS wait_ns,
+	       row_number() OVER (PARTITION BY kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) ORDER BY sum(wait_ns) DESC, ender_utid, irq) AS n
+	  FROM e GROUP BY 1, 2, 3, 4, 5, 6)
 SELECT r.kind AS kind, r.call AS call, r.object AS object, r.waits AS waits, r.wait_ns AS wait_ns, r.wait_max_ns AS wait_max_ns,
-       CASE WHEN n.n THEN coalesce((SELECT comm FROM threads WHERE utid = n.ender_utid), '[interrupt]')
+       CASE WHEN n.n THEN coalesce((SELECT comm FROM threads WHERE utid = n.ender_utid), iif(n.irq, '[interrupt]', '[unknown]'))
                           || iif(n.wait_ns * 100 / r.wait_ns < 99, printf(' %d %%', n.wait_ns * 100 / r.wait_ns), '') END AS ended_by,
        (SELECT group_concat(text, ', ')
           FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / n.wait_ns) AS text

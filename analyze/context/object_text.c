@@ -137,15 +137,33 @@ bool object_text_is_local(const char *text)
 	return port && !strncmp(local + 1, remote + 3, (size_t)(port + 1 - (remote + 3)));
 }
 
-uint32_t object_waker(const struct trace *t, const struct thread_sleep *s)
+uint32_t object_waker(const struct trace *t, enum call_machine machine,
+		      const struct thread_sleep *s)
 {
+	enum call_wake wake = call_wake_of(machine, s->waker_call);
 	char text[OBJECT_TEXT_BYTES];
 
 	if (!s->is_irq)
 		return s->waker;
-	if (s->waker < EVENT_ID_FIRST || call_object_of(s->call) != CALL_OBJECT_SOCKET)
+	if (s->waker < EVENT_ID_FIRST || call_object_of(s->call) != CALL_OBJECT_SOCKET ||
+	    (wake != CALL_WAKE_WRITE && wake != CALL_WAKE_CLOSE))
 		return 0;
 	/* the name of a socket is nobody's own */
 	return object_text(t, EVENT_ID_UNKNOWN, s->end_ns, s->call, s->object, text) &&
 	       object_text_is_local(text) ? s->waker : 0;
+}
+
+uint32_t object_releaser(enum call_machine machine, const struct thread_sleep *s)
+{
+	enum call_wake wake = call_wake_of(machine, s->waker_call);
+
+	if (s->is_irq || s->waker_call == CALL_UNKNOWN)
+		return 0;
+	if (s->waker_call == CALL_EXIT)	/* releases robust locks, files and mappings */
+		return s->waker;
+	if (call_wake_of(machine, s->call) == CALL_WAKE_FUTEX)
+		return wake == CALL_WAKE_FUTEX ? s->waker : 0;
+	if (wake == CALL_WAKE_WRITE && call_object_of(s->call) != CALL_OBJECT_MMAP_LOCK)
+		return 0;	/* the freezer's; a write may release the mappings at a fault */
+	return wake == CALL_WAKE_SIGNAL ? 0 : s->waker;
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "model/call.h"
 #include "model/thread_states.h"
 #include "trace/trace.h"
 
@@ -24,7 +25,15 @@ bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t 
 bool object_text_is_local(const char *text);
 
 /*
- * The thread that ended a sleep; 0: an interrupt did. A socket's other end on the same machine
- * sends in a soft interrupt, which the kernel serves in the sender's call, so the sender counts.
+ * The thread that ended a sleep; 0: an interrupt did. The kernel delivers what a socket's other end
+ * on the same machine sends in a soft interrupt within the sender's call. A thread that was hit by
+ * the soft interrupt therefore counts only if it was in a call that sends.
  */
-uint32_t object_waker(const struct trace *t, const struct thread_sleep *s);
+uint32_t object_waker(const struct trace *t, enum call_machine machine,
+		      const struct thread_sleep *s);
+
+/*
+ * The thread whose release of a lock ended the sleep of a wait for it; 0: a signal, a time-out or
+ * the like did, or it is not known.
+ */
+uint32_t object_releaser(enum call_machine machine, const struct thread_sleep *s);

@@ -12,12 +12,22 @@ int thread_makers_init(struct thread_makers *m, const struct dense_ids *ids)
 {
 	*m = (struct thread_makers){ .ids = ids };
 	m->first_of = calloc(ids->process_cnt + 1, sizeof(*m->first_of));
-	return m->first_of ? 0 : -ENOMEM;
+	m->waker_of = calloc(ids->thread_cnt + 1, sizeof(*m->waker_of));
+	return m->first_of && m->waker_of ? 0 : -ENOMEM;
+}
+
+void thread_makers_note(struct thread_makers *m, const struct thread_wait *w)
+{
+	uint32_t *waker = &m->waker_of[w->thread];
+
+	if (!*waker && !w->slept && w->waker >= EVENT_ID_FIRST && w->waker < m->ids->thread_cnt)
+		*waker = w->waker;
 }
 
 void thread_makers_done(struct thread_makers *m)
 {
 	free(m->first_of);
+	free(m->waker_of);
 }
 
 static void read_first_threads(struct thread_makers *m)
@@ -46,6 +56,8 @@ uint32_t thread_maker(struct thread_makers *m, uint32_t thread, uint64_t *ret_st
 	*ret_start_ns = h ? h->start_ns : 0;
 	if (!h || !p)
 		return 0;
+	if (m->waker_of[thread])
+		return m->waker_of[thread];
 	if (!m->is_read)
 		read_first_threads(m);
 	return m->first_of[h->tid == p->pid ? dense_process(m->ids, p->parent_upid) : process];

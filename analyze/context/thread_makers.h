@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * thread_makers: who made a thread. A trace says which process did, and not which of its threads:
- * its first one counts.
+ * thread_makers: who made a thread. The thread that calls clone or fork also wakes the new thread
+ * first. Where this wake-up is not known, a trace tells only which process made the thread, and
+ * the first thread of that counts.
  *
- *     threads and processes of the trace --[thread_makers]--> a thread, by dense number
+ *     threads, processes, first wake-ups --[thread_makers]--> a thread, by dense number
  *
  * Threads: one at a time.
  */
@@ -13,10 +14,12 @@
 #include <stdint.h>
 
 #include "analyze/context/dense_ids.h"
+#include "model/thread_states.h"
 
 struct thread_makers {
 	const struct dense_ids *ids;
 	uint32_t *first_of;	/* by dense process: its first thread; 0: not known */
+	uint32_t *waker_of;	/* by dense thread: who woke it first; 0: not known */
 	bool is_read;
 };
 
@@ -24,8 +27,12 @@ struct thread_makers {
 int thread_makers_init(struct thread_makers *m, const struct dense_ids *ids);
 void thread_makers_done(struct thread_makers *m);
 
+/* Tells of a thread's wait for a CPU, which may be its first. */
+void thread_makers_note(struct thread_makers *m, const struct thread_wait *w);
+
 /*
- * Returns the first thread of the thread's process, or of its parent if it is that itself; 0:
- * nobody that is known. *ret_start_ns: when the thread was made, by CLOCK_MONOTONIC; 0: unknown.
+ * Returns who woke the thread first; otherwise the first thread of its process, or of the parent if
+ * it is that itself; 0: nobody that is known. *ret_start_ns: when the thread was made, by
+ * CLOCK_MONOTONIC; 0: unknown.
  */
 uint32_t thread_maker(struct thread_makers *m, uint32_t thread, uint64_t *ret_start_ns);

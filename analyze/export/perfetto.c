@@ -126,12 +126,14 @@ int analysis_export_perfetto(struct analysis *a, const struct export_request *r,
 	if (ret)
 		return ret;
 	x.left_cpu_ns = calloc(a->ids.thread_cnt, sizeof(*x.left_cpu_ns));
+	x.maker = calloc(a->ids.thread_cnt, sizeof(*x.maker));
 	x.process_end_ns = calloc(a->ids.process_cnt, sizeof(*x.process_end_ns));
-	ret = x.left_cpu_ns && x.process_end_ns ?
+	ret = x.left_cpu_ns && x.maker && x.process_end_ns ?
 		atomic_output_file(r->path, r->force, fill, &x, e) :
 		err_set(e, -ENOMEM, "out of memory");
 	buf_done(&x.packet.buf);
 	free(x.left_cpu_ns);
+	free(x.maker);
 	free(x.process_end_ns);
 	*ret_rows = x.row_cnt;
 	return ret;

@@ -43,6 +43,7 @@ struct perfetto {
 	struct proto packet;		/* the one that is being written */
 	uint64_t *left_cpu_ns;		/* by dense thread: when it last left a CPU */
 	uint64_t *process_end_ns;	/* by dense process: when its last thread did */
+	uint32_t *maker;	/* by dense thread: the dense thread that made it; 0: not known */
 	uint64_t row_cnt;		/* events written */
 	/* CLOCK_BOOTTIME is so far ahead of CLOCK_MONOTONIC in [ahead_from_ns, ahead_to_ns) */
 	uint64_t ahead_ns, ahead_from_ns, ahead_to_ns;

@@ -399,7 +399,9 @@ static int write_wakeup(struct sched *s, const struct event *ev)
 {
 	uint32_t target = dense_thread(&s->x->a->ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 
-	/* a new thread's birth tells of its first wake-up */
+	/* a new thread's birth tells of its first wake-up, by the thread that made it */
+	if (ev->v[EV_WAKEUP_IS_NEW] && !(ev->flags & EVENT_F_IRQ))
+		s->x->maker[target] = dense_thread(&s->x->a->ids, ev->utid);
 	if (ev->v[EV_WAKEUP_IS_NEW] || ev->cpu >= s->cpu_cnt)
 		return 0;
 	return add_row(s, ev->cpu,

@@ -112,6 +112,21 @@ static int write_tree(struct perfetto *x)
 
 /* ---- what happens to tasks ---- */
 
+/* The tid of the thread that made t; where it is not known, of the first thread of its process. */
+static uint32_t maker_tid(const struct perfetto *x, const struct trace_thread *t,
+			  const struct trace_process *p)
+{
+	const struct dense_ids *ids = &x->a->ids;
+	bool is_main = t->tid == p->pid;
+	uint32_t maker = x->maker[dense_thread(ids, t->utid)];
+	const struct trace_thread *m = maker ? dense_thread_row(ids, maker) : NULL;
+
+	/* clone() can make a sister of the process that calls it */
+	if (m && m->upid == (is_main ? p->parent_upid : p->upid))
+		return m->tid;
+	return is_main ? parent_pid(x, p) : p->pid;
+}
+
 static int write_new(struct perfetto *x, const struct trace_task_event *ev)
 {
 	const struct trace_process *p = trace_process_find(x->t, ev->upid);
@@ -121,7 +136,7 @@ static int write_new(struct perfetto *x, const struct trace_task_event *ev)
 	if (!p || !t)
 		return 0;
 	is_main = t->tid == p->pid;
-	perfetto_event(x, ev->ts_ns, ev->cpu, is_main ? parent_pid(x, p) : p->pid, FTRACE_NEWTASK);
+	perfetto_event(x, ev->ts_ns, ev->cpu, maker_tid(x, t, p), FTRACE_NEWTASK);
 	proto_uint(&x->packet, NEWTASK_PID, t->tid);
 	perfetto_text(&x->packet, NEWTASK_COMM, ev->comm);
 	proto_uint(&x->packet, NEWTASK_CLONE_FLAGS, is_main ? 0 : CLONE_THREAD_FLAG);

@@ -280,6 +280,8 @@ static int run_bin(struct view *v, struct err *e)
 	int ret = v->def->fold ? fold_run_to(&v->run, v->bin_to_ns, &decided, e) :
 				 v->def->run_bin(v, e);
 
+	if (!ret && v->def->finish)
+		ret = v->def->finish(v);
 	if (!ret && v->sums.def)
 		ret = fold_sums_each(&v->sums, v->def->is_sorted, give_carried, v);
 	v->bin++;

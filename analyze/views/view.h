@@ -70,6 +70,8 @@ struct view_def {
 	int (*carry)(void *ctx, const void *found);
 	/* The row's part of a bin begins, with what it had until now. NULL: not wanted */
 	void (*enter)(struct view *v, void *row);
+	/* All of the window was found; before its rows are given out. NULL: not wanted */
+	int (*finish)(struct view *v);
 
 	/* Another view, which may carry rows: */
 	int (*begin)(struct view *v, struct err *e);	/* the window is not empty */

@@ -2,9 +2,11 @@
 /*
  * blocking_chain(from_ns, to_ns): from the window's end back to its beginning, along what held the
  * report's threads up. It begins with the thread of the report that was on a CPU last. Where a
- * thread ended the sleep of another one, or began it, the chain goes on with that thread; from a
- * kernel thread that had waited for work until then, which no thread is known to have given it, it
- * goes back to the sleep that this one ended.
+ * thread ended the sleep of another one, the chain goes on with that thread, until the sleep
+ * began; there it returns to the one that slept. Before a thread began, it goes on with the
+ * thread that made it. From a kernel thread that had waited for work until then, which no thread
+ * is known to have given it, it goes back to the sleep that this one ended. A wait for a lock is
+ * left only for the thread whose release ended it.
  *
  *     what each thread did, who ended its sleeps --[view_chain]--> parts that are the window
  *
@@ -30,6 +32,7 @@
 struct piece {
 	uint64_t from_ns, to_ns;
 	uint64_t object;
+	uint64_t left_ns;	/* is_over: when the sleep began; 0: before the trace */
 	uint32_t thread;
 	uint32_t before;	/* 1 + place of the thread's piece before; 0: none is kept */
 	uint32_t waker;		/* the thread that ended the sleep with it; 0: none is known */
@@ -38,13 +41,20 @@ struct piece {
 	bool is_over;		/* the sleep ended with it */
 };
 
+/* The chain is with another thread until the sleep began with whose end it left. */
+struct visit {
+	uint64_t from_ns;
+	uint32_t sleep;		/* 1 + place of the sleep's last piece */
+};
+
 struct chain {
 	struct view v;
 	enum call_machine machine;
 	struct piece *pieces;		/* those of a thread are in order of time */
 	size_t cnt, cap;
 	uint32_t *last_of;		/* by thread: 1 + place of its last piece; 0: none */
-	uint32_t *woke;			/* the same of the sleep from which the chain came to it */
+	struct visit *visits;		/* sleeps that the chain has left, the last one innermost */
+	size_t visit_cnt, visit_cap;
 	struct thread_makers makers;
 	struct strpool *texts;
 	uint64_t known_ns;		/* all pieces are kept that end behind it */
@@ -122,8 +132,13 @@ static void note_sleep(struct chain *c, const struct thread_sleep *s)
 	if (!p || p->to_ns != s->end_ns)
 		return;
 	p->is_over = true;
-	if (s->is_seen && s->waker != s->thread)
-		p->waker = object_waker(c->v.a->trace, s);
+	p->left_ns = s->left_ns;
+	if (!s->is_seen || s->waker == s->thread)
+		p->waker = 0;
+	else if (wait_kind_of(c->machine, s->state, s->call) == WAIT_LOCK)
+		p->waker = object_releaser(c->machine, s);
+	else
+		p->waker = object_waker(c->v.a->trace, c->machine, s);
 	for (; p && p->to_ns > s->left_ns; p = piece_at(c, p->before))
 		p->object = s->object;
 }
@@ -134,6 +149,8 @@ static int on_found(void *ctx, const void *found)
 
 	if (x->sleep)
 		note_sleep(ctx, x->sleep);
+	if (x->wait)
+		thread_makers_note(&((struct chain *)ctx)->makers, x->wait);
 	return x->piece ? note_piece(ctx, x->piece) : 0;
 }
 
@@ -189,50 +206,73 @@ static void give_part(struct chain *c, uint32_t thread, uint64_t from_ns, uint64
 			  h && h->end_ns && from_ns >= h->end_ns ? "ended" : "unknown");
 }
 
-/* p ends where the chain is. Returns the thread that the chain goes on with; 0: with p itself. */
-static uint32_t other_than(struct chain *c, struct piece *p)
+/*
+ * p ends where the chain is. *ret: the thread that the chain goes on with; 0: with p itself. 0 or
+ * -ENOMEM.
+ */
+static int other_than(struct chain *c, struct piece *p, uint32_t *ret)
 {
 	bool is_idle = p->state == THREAD_SLEEPING && p->call == CALL_KERNEL;
-	struct piece *woken = is_idle ? piece_at(c, c->woke[p->thread]) : NULL;
-	uint32_t waker = p->waker;
+	uint32_t sleep = c->last_of[p->thread];
+	uint64_t from_ns = p->left_ns;
 
-	if (waker >= EVENT_ID_FIRST) {
-		c->woke[waker] = c->last_of[p->thread];
+	*ret = p->waker >= EVENT_ID_FIRST ? p->waker : 0;
+	if (*ret) {
+		if (c->visit_cnt && c->visits[c->visit_cnt - 1].from_ns > from_ns)
+			from_ns = c->visits[c->visit_cnt - 1].from_ns;
 		c->last_of[p->thread] = p->before;
 		p->waker = 0;
-		return waker;
+		return array_add(&c->visits, &c->visit_cap, &c->visit_cnt,
+				 (struct visit){ from_ns, sleep });
 	}
-	if (!woken)
+	if (!is_idle || !c->visit_cnt)
 		return 0;
-	c->last_of[woken->thread] = c->woke[p->thread];
-	c->woke[p->thread] = 0;
-	return woken->thread;
+	sleep = c->visits[--c->visit_cnt].sleep;
+	*ret = c->pieces[sleep - 1].thread;
+	c->last_of[*ret] = sleep;
+	return 0;
 }
 
-static void give_chain(struct chain *c)
+/* The chain is back at the beginning of sleeps that it has left. Returns the thread that slept. */
+static uint32_t return_from(struct chain *c, uint32_t thread, uint64_t to_ns)
+{
+	while (c->visit_cnt && c->visits[c->visit_cnt - 1].from_ns >= to_ns)
+		thread = c->pieces[c->visits[--c->visit_cnt].sleep - 1].thread;
+	return thread;
+}
+
+static int give_chain(struct chain *c)
 {
 	const struct window *w = &c->v.w;
-	uint32_t thread = c->last;
+	uint32_t thread = c->last, other;
 	uint64_t to_ns = w->to_ns;
+	int ret = 0;
 
 	while (thread >= EVENT_ID_FIRST && to_ns > w->from_ns) {
 		struct piece *p = piece_before(c, thread, to_ns);
-		uint64_t from_ns = p ? p->from_ns : w->from_ns;
-		uint32_t other = !p		       ? maker_of(c, thread, to_ns) :
-				 p->to_ns == to_ns ? other_than(c, p) :
-						       0;
+		uint64_t floor_ns = w->from_ns, from_ns;
 
+		if (c->visit_cnt && c->visits[c->visit_cnt - 1].from_ns > floor_ns)
+			floor_ns = c->visits[c->visit_cnt - 1].from_ns;
+		from_ns = p && p->from_ns > floor_ns ? p->from_ns : floor_ns;
+		other = p ? 0 : maker_of(c, thread, to_ns);
+		if (p && p->to_ns == to_ns)
+			ret = other_than(c, p, &other);
+		if (ret < 0)
+			return ret;
 		if (other) {
 			thread = other;
 			continue;
 		}
 		if (p && p->to_ns < to_ns) {
-			from_ns = p->to_ns;
+			from_ns = p->to_ns > floor_ns ? p->to_ns : floor_ns;
 			p = NULL;
 		}
 		give_part(c, thread, from_ns, to_ns, p);
 		to_ns = from_ns;
+		thread = return_from(c, thread, to_ns);
 	}
+	return 0;
 }
 
 static int open_chain(struct view *v, const struct table_query *q, struct err *e)
@@ -241,8 +281,7 @@ static int open_chain(struct view *v, const struct table_query *q, struct err *e
 
 	c->machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	c->last_of = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->last_of));
-	c->woke = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->woke));
-	if (!c->last_of || !c->woke || thread_makers_init(&c->makers, &v->a->ids) < 0)
+	if (!c->last_of || thread_makers_init(&c->makers, &v->a->ids) < 0)
 		return -ENOMEM;
 	return strpool_new(&c->texts);
 }
@@ -260,9 +299,7 @@ static int run_chain(struct view *v, struct err *e)
 	uint64_t decided;
 	int ret = fold_run_to(&v->run, v->bin_to_ns, &decided, e);
 
-	if (!ret)
-		give_chain((struct chain *)v);
-	return ret;
+	return ret ?: give_chain((struct chain *)v);
 }
 
 static void close_chain(struct view *v)
@@ -271,7 +308,7 @@ static void close_chain(struct view *v)
 
 	free(c->pieces);
 	free(c->last_of);
-	free(c->woke);
+	free(c->visits);
 	thread_makers_done(&c->makers);
 	strpool_free(c->texts);
 }

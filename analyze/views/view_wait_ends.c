@@ -8,9 +8,11 @@
  * A sleep counts if it ended in the window and its wake-up was seen; its time, and what the other
  * thread did, are of its part in the window; one from before the trace begins with that. Who ended
  * a wait for a lock, but waited for a lock itself during more than half of it, only passed it on:
- * whoever ended that wait counts instead. Where the other thread waited for a lock itself, what
- * counts as done meanwhile is what the one did that ended this wait, and so on: what those did who
- * had the lock, one after the other. Before the other thread began, what counts is what the one did
+ * whoever ended that wait counts instead. A wait for a lock that a signal, a time-out or the like
+ * ended counts for the thread that ends the same thread's next wait for this lock by releasing
+ * it; if there is none, the holder is unknown. Where the other thread waited for a lock itself,
+ * what counts as done meanwhile is what the one did that ended this wait, and so on: what those
+ * did who had the lock, one after the other. Before the other thread began, what counts is what the one did
  * that made it. Who sent to a socket of the same machine counts although an interrupt delivers
  * that.
  *
@@ -22,6 +24,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
 #include "analyze/context/thread_makers.h"
 #include "analyze/fold/folds.h"
@@ -37,6 +40,7 @@
 #define PIECES_MAX (2 << 20)	/* of all threads, 64 MiB; beyond it only new threads get some */
 #define HOLDERS_MAX HISTORY_MAX	/* of a lock, one after the other during one wait */
 #define OPEN_MAX 256	/* sleeps that are left open; of more it stays unknown */
+#define CUT_MAX 4096	/* waits of a thread for one lock without a holder so far */
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
 /* A stay of a thread in one kind of wait, or on CPUs. */
@@ -47,10 +51,20 @@ struct piece {
 	uint8_t kind;
 };
 
+/* A wait for a lock that was interrupted. */
+struct cut_wait {
+	uint64_t left_ns, from_ns, end_ns, key;
+};
+
 struct history {		/* of a thread: a ring */
 	struct piece *pieces;
 	unsigned int cnt;	/* of all that there were */
 	unsigned int cap;
+	/* waits for one lock, or in one call, of which only the next one may tell the holder */
+	struct cut_wait *cuts;
+	size_t cut_cnt, cut_cap;
+	uint64_t cut_object;
+	uint16_t cut_call;
 };
 
 /* A number in a row's key stands for one of these. */
@@ -86,6 +100,8 @@ struct ends_view {
 	struct open_sleep open[OPEN_MAX];
 	unsigned int open_cnt;
 };
+
+#define KEY_NO_HOLDER (1ULL << 56)	/* of a lock: the holder is unknown */
 
 /* A row's key: kind, call, and the number of its object. */
 static uint64_t key_of(enum wait_kind kind, uint32_t call, uint32_t object)
@@ -257,42 +273,97 @@ static int close_sleeps(struct ends_view *x, uint32_t thread, uint64_t to_ns)
 	return 0;
 }
 
+/* A wait that ended in the window. waker: of the thread that ended it, or 0. */
+static int add_wait(struct ends_view *x, const struct cut_wait *c, uint32_t ender, uint32_t waker,
+		    bool is_waker_unseen)
+{
+	struct wait_end *w = view_carry(&x->v, ender, c->key);
+
+	if (!w)
+		return -ENOMEM;
+	w->waits++;
+	w->wait_ns += c->end_ns - c->from_ns;
+	if (c->end_ns - c->left_ns > w->wait_max_ns) {
+		w->wait_max_ns = c->end_ns - c->left_ns;
+		w->at_ns = c->end_ns;
+	}
+	if (ender && (is_waker_unseen || !x->threads[waker].cnt)) {
+		w->meanwhile_ns[WAIT_UNKNOWN] += c->end_ns - c->from_ns;
+		if (x->open_cnt < OPEN_MAX)
+			x->open[x->open_cnt++] = (struct open_sleep){
+				c->from_ns, c->end_ns, c->key, waker, ender };
+	} else if (ender) {
+		add_meanwhile(x, waker, c->from_ns, c->end_ns, w->meanwhile_ns);
+	}
+	return 0;
+}
+
+static int end_cuts(struct ends_view *x, struct history *h, uint32_t ender, uint32_t waker,
+		    bool is_waker_unseen)
+{
+	int ret = 0;
+
+	for (size_t i = 0; i < h->cut_cnt && !ret; i++) {
+		if (!ender)
+			h->cuts[i].key |= KEY_NO_HOLDER;
+		ret = add_wait(x, &h->cuts[i], ender, waker, is_waker_unseen);
+	}
+	h->cut_cnt = 0;
+	return ret;
+}
+
+/* A lock as its waits tell it: glibc waits for a condition variable at several addresses. */
+static uint64_t lock_of(const struct thread_sleep *s)
+{
+	return call_object_of(s->call) == CALL_OBJECT_LOCK ? site_lock_of(s->object) : s->object;
+}
+
+static int on_lock(struct ends_view *x, const struct thread_sleep *s, const struct cut_wait *c,
+		   bool is_counted)
+{
+	struct history *h = &x->threads[s->thread];
+	uint32_t waker = object_releaser(x->machine, s), ender = 0;
+	uint64_t first_ns = c->from_ns;
+	int ret = 0;
+
+	if (h->cut_cnt && (h->cut_call != s->call || h->cut_object != lock_of(s) ||
+			   h->cut_cnt == CUT_MAX))
+		ret = end_cuts(x, h, 0, 0, false);
+	if (waker) {
+		ender = holder_of(x, waker, c->from_ns, c->end_ns);
+		if (h->cut_cnt)
+			first_ns = h->cuts[0].from_ns;
+		note_holder(h, first_ns, ender, waker);
+		ret = ret ?: end_cuts(x, h, ender, waker, s->is_waker_unseen);
+		return ret ?: is_counted ? add_wait(x, c, ender, waker, s->is_waker_unseen) : 0;
+	}
+	h->cut_call = s->call;
+	h->cut_object = lock_of(s);
+	if (!ret && is_counted)
+		ret = array_add(&h->cuts, &h->cut_cap, &h->cut_cnt, *c);
+	return ret;
+}
+
 static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 {
 	struct view *v = &x->v;
 	enum wait_kind kind = wait_kind_of(x->machine, s->state, s->call);
-	uint64_t from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
-	uint64_t left_ns = s->left_ns ? s->left_ns : from_ns;
-	uint32_t waker = object_waker(v->a->trace, s), ender = waker, object;
-	struct wait_end *w;
+	struct cut_wait c = { .left_ns = s->left_ns, .end_ns = s->end_ns };
+	bool is_counted = s->end_ns >= v->w.from_ns && s->end_ns < v->w.to_ns &&
+			  scope_has_thread(&v->a->scope, s->thread);
+	uint32_t waker, object;
 
-	if (ender && kind == WAIT_LOCK) {
-		ender = holder_of(x, ender, from_ns, s->end_ns);
-		note_holder(&x->threads[s->thread], from_ns, ender, waker);
-	}
-	if (s->end_ns < v->w.from_ns || s->end_ns >= v->w.to_ns ||
-	    !scope_has_thread(&v->a->scope, s->thread))
-		return 0;
-	if (object_of(x, s, &object) < 0)
+	c.from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;
+	if (!c.left_ns)
+		c.left_ns = c.from_ns;
+	if (is_counted && object_of(x, s, &object) < 0)
 		return -ENOMEM;
-	w = view_carry(v, ender, key_of(kind, s->call, object));
-	if (!w)
-		return -ENOMEM;
-	w->waits++;
-	w->wait_ns += s->end_ns - from_ns;
-	if (s->end_ns - left_ns > w->wait_max_ns) {
-		w->wait_max_ns = s->end_ns - left_ns;
-		w->at_ns = s->end_ns;
-	}
-	if (ender && (s->is_waker_unseen || !x->threads[waker].cnt)) {
-		w->meanwhile_ns[WAIT_UNKNOWN] += s->end_ns - from_ns;
-		if (x->open_cnt < OPEN_MAX)
-			x->open[x->open_cnt++] = (struct open_sleep){
-				from_ns, s->end_ns, key_of(kind, s->call, object), waker, ender };
-	} else if (ender) {
-		add_meanwhile(x, waker, from_ns, s->end_ns, w->meanwhile_ns);
-	}
-	return 0;
+	if (is_counted)
+		c.key = key_of(kind, s->call, object);
+	if (kind == WAIT_LOCK)
+		return on_lock(x, s, &c, is_counted);
+	waker = object_waker(v->a->trace, x->machine, s);
+	return is_counted ? add_wait(x, &c, waker, waker, s->is_waker_unseen) : 0;
 }
 
 static int on_found(void *ctx, const void *found)
@@ -304,6 +375,8 @@ static int on_found(void *ctx, const void *found)
 
 		return ret < 0 ? ret : close_sleeps(ctx, f->piece->thread, f->piece->to_ns);
 	}
+	if (f->wait)
+		thread_makers_note(&((struct ends_view *)ctx)->makers, f->wait);
 	return f->sleep && f->sleep->is_seen ? on_sleep(ctx, f->sleep) : 0;
 }
 
@@ -318,7 +391,7 @@ static void give_row(struct ends_view *x, const struct view_place *at, struct wa
 	char text[OBJECT_TEXT_BYTES];
 	struct cell *c = view_row(&x->v, 0, meanwhile > RUNNING ? w : (void *)&none);
 
-	cell_text(&c[COL_WAIT_ENDS_KIND], wait_kind_name(at->b >> 48));
+	cell_text(&c[COL_WAIT_ENDS_KIND], wait_kind_name(at->b >> 48 & 0xff));
 	if (call)
 		cell_text(&c[COL_WAIT_ENDS_CALL], call);
 	cell_int(&c[COL_WAIT_ENDS_UTID], dense_utid(ids, o->waiter));
@@ -327,7 +400,7 @@ static void give_row(struct ends_view *x, const struct view_place *at, struct wa
 		view_text(&x->v, &c[COL_WAIT_ENDS_OBJECT], strpool_put(x->texts, text));
 	if (at->group)
 		cell_int(&c[COL_WAIT_ENDS_ENDER_UTID], dense_utid(ids, at->group));
-	cell_int(&c[COL_WAIT_ENDS_IRQ], !at->group);
+	cell_int(&c[COL_WAIT_ENDS_IRQ], !at->group && !(at->b & KEY_NO_HOLDER));
 	if (meanwhile > RUNNING) {
 		cell_int(&c[COL_WAIT_ENDS_AT_NS], context_rel(x->v.a, w->at_ns));
 		return;
@@ -359,12 +432,24 @@ static int open_ends(struct view *v, const struct table_query *q, struct err *e)
 	return strpool_new(&x->texts);
 }
 
+static int finish_ends(struct view *v)
+{
+	struct ends_view *x = (struct ends_view *)v;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < v->a->ids.thread_cnt && !ret; i++)
+		ret = end_cuts(x, &x->threads[i], 0, 0, false);
+	return ret;
+}
+
 static void close_ends(struct view *v)
 {
 	struct ends_view *x = (struct ends_view *)v;
 
-	for (uint32_t i = 0; x->threads && i < v->a->ids.thread_cnt; i++)
+	for (uint32_t i = 0; x->threads && i < v->a->ids.thread_cnt; i++) {
 		free(x->threads[i].pieces);
+		free(x->threads[i].cuts);
+	}
 	free(x->threads);
 	thread_makers_done(&x->makers);
 	free(x->objects);
@@ -375,7 +460,7 @@ static void close_ends(struct view *v)
 static const struct view_def ends_view = {
 	.is_one_bin = true, .fold = &fold_ends,
 	.sums = &ends_def, .open = open_ends, .close = close_ends, .carry = on_found,
-	.row = give_end,
+	.row = give_end, .finish = finish_ends,
 };
 
 const struct table_def table_wait_ends = VIEW_TABLE(WAIT_ENDS, ends_view, struct ends_view);

@@ -104,7 +104,7 @@ enum call_wake {
 	CALL_WAKE_OTHER,	/* nothing of the below; also not known */
 	CALL_WAKE_FUTEX,	/* those who wait in futex */
 	CALL_WAKE_SIGNAL,	/* by a signal or as a tracer: whatever they wait for */
-	CALL_WAKE_WRITE,	/* those who wait for a socket; by a file of a control group, others */
+	CALL_WAKE_WRITE,	/* those who wait for a socket, or in a group that it freezes */
 	CALL_WAKE_CLOSE,	/* those who wait for a socket, or for the lock of a file */
 };
 

@@ -143,13 +143,13 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> 200  client        1  20.0 ms    20.0 ms   0.570
 1>
 1> Path
-1> PID  COMM    KIND     CALL  OBJECT  PARTS    PATH  SHARE %
-1> 200  req-0   unknown     -       -      1  427 ms     42.7
-1>   -          unknown     -       -      1  130 ms     13.0
-1> 100  server  unknown     -       -      1  107 ms     10.7
-1> 100  req-0   unknown     -       -      1  107 ms     10.7
-1> 100  req-1   unknown     -       -      1  107 ms     10.7
-1> (11 more: ebpfrec report path --thread req-0 -i threads.ebpfrec)
+1> PID  COMM    KIND     CALL  OBJECT  PARTS     PATH  SHARE %
+1> 200  client  unknown     -       -      3   457 ms     45.7
+1> 200  req-0   unknown     -       -      1   427 ms     42.7
+1> 200  req-0   running     -       -      2  51.0 ms      5.1
+1> 200  client  running     -       -      2  41.0 ms      4.1
+1> 100  req-1   unknown     -       -      1  20.0 ms      2.0
+1> (2 more: ebpfrec report path --thread req-0 -i threads.ebpfrec)
 1>
 1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 1>
@@ -231,62 +231,62 @@ $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> Path,1,parts,1
 1> Path,1,path_ns,657000000
 1> Path,1,share_pct,65.7
-1> Path,2,pid,
-1> Path,2,comm,""
+1> Path,2,pid,100
+1> Path,2,comm,server
 1> Path,2,kind,unknown
 1> Path,2,call,
 1> Path,2,object,
-1> Path,2,parts,1
-1> Path,2,path_ns,130000000
-1> Path,2,share_pct,13
+1> Path,2,parts,3
+1> Path,2,path_ns,187000000
+1> Path,2,share_pct,18.7
 1> Path,3,pid,100
-1> Path,3,comm,server
-1> Path,3,kind,unknown
+1> Path,3,comm,req-0
+1> Path,3,kind,ended
 1> Path,3,call,
 1> Path,3,object,
 1> Path,3,parts,1
-1> Path,3,path_ns,107000000
-1> Path,3,share_pct,10.7
+1> Path,3,path_ns,100000000
+1> Path,3,share_pct,10
 1> Path,4,pid,100
 1> Path,4,comm,req-0
-1> Path,4,kind,ended
+1> Path,4,kind,running
 1> Path,4,call,
 1> Path,4,object,
-1> Path,4,parts,1
-1> Path,4,path_ns,100000000
-1> Path,4,share_pct,10
-1> Path,5,pid,100
-1> Path,5,comm,server
-1> Path,5,kind,cpu
+1> Path,4,parts,2
+1> Path,4,path_ns,21000000
+1> Path,4,share_pct,2.1
+1> Path,5,pid,
+1> Path,5,comm,""
+1> Path,5,kind,unknown
 1> Path,5,call,
 1> Path,5,object,
 1> Path,5,parts,1
-1> Path,5,path_ns,2000000
-1> Path,5,share_pct,0.2
+1> Path,5,path_ns,20000000
+1> Path,5,share_pct,2
 1> Path,6,pid,100
-1> Path,6,comm,req-0
-1> Path,6,kind,cpu
+1> Path,6,comm,server
+1> Path,6,kind,running
 1> Path,6,call,
 1> Path,6,object,
-1> Path,6,parts,1
-1> Path,6,path_ns,2000000
-1> Path,6,share_pct,0.2
+1> Path,6,parts,2
+1> Path,6,path_ns,11000000
+1> Path,6,share_pct,1.1
 1> Path,7,pid,100
 1> Path,7,comm,server
-1> Path,7,kind,running
+1> Path,7,kind,cpu
 1> Path,7,call,
 1> Path,7,object,
 1> Path,7,parts,1
-1> Path,7,path_ns,1000000
-1> Path,7,share_pct,0.1
+1> Path,7,path_ns,2000000
+1> Path,7,share_pct,0.2
 1> Path,8,pid,100
 1> Path,8,comm,req-0
-1> Path,8,kind,running
+1> Path,8,kind,cpu
 1> Path,8,call,
 1> Path,8,object,
 1> Path,8,parts,1
-1> Path,8,path_ns,1000000
-1> Path,8,share_pct,0.1
+1> Path,8,path_ns,2000000
+1> Path,8,share_pct,0.2
 2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 
 # the window is the life of a thread

@@ -20,7 +20,8 @@
 #define LOCK 0x7f33a0012000ull
 
 enum { A = 101, B, C };
-enum { FUTEX = 202, NANOSLEEP = 35 };	/* system calls of x86-64 */
+/* system calls of x86-64 */
+enum { WRITE = 1, NANOSLEEP = 35, RECVFROM = 45, FUTEX = 202, TGKILL = 234 };
 
 static void sleep_in(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid,
 		     unsigned int call, uint64_t object)
@@ -348,6 +349,201 @@ static void test_a_sleep_from_before_the_trace_has_an_end(void **state)
 	made_close(&m);
 }
 
+/* B waits for a lock until it is woken at 20 and 40 ms by what has no lock, and waits again. */
+static void begin_interrupted(struct made_trace *m, unsigned int flags, unsigned int call)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m->g, T0, 0, A, A, 1, "lock");
+	gen_snap(m->g, T0, 0, B, A, 1, "lock");
+	gen_snap(m->g, T0, 0, C, C, 1, "signals");
+	enter(m->g, 1, 0, C);
+	enter(m->g, 1, 1, B);
+	enter(m->g, 1, 2, A);
+	sleep_in(m->g, 10, 1, B, FUTEX, LOCK);
+	for (unsigned int ms = 20; ms <= 40; ms += 20) {
+		gen_wakeup_in(m->g, AT(ms), 0, C, B, flags, call);
+		enter(m->g, ms, 1, B);
+		sleep_in(m->g, ms + 1, 1, B, FUTEX, LOCK);
+	}
+}
+
+static void end_interrupted(struct made_trace *m)
+{
+	sleep_in(m->g, 80, 1, B, NANOSLEEP, 0);
+	sleep_in(m->g, 80, 2, A, NANOSLEEP, 0);
+	gen_slice(m->g, AT(100));
+	made_open(m);
+}
+
+static const struct {
+	unsigned int flags, call;
+} interrupts[] = {
+	{ 0, WIRE_CALL_IS_NUMBER | TGKILL },	/* a signal */
+	{ 0, WIRE_CALL_IS_NUMBER | WRITE },	/* the freezer */
+	{ WIRE_F_IRQ, WIRE_CALL_IS_NUMBER | FUTEX },	/* a time-out */
+};
+
+/* A releases the lock at 60 ms: it is the holder of all three waits. */
+static void test_who_interrupts_a_wait_is_no_holder(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(interrupts) / sizeof(interrupts[0]); i++) {
+		begin_interrupted(&m, interrupts[i].flags, interrupts[i].call);
+		gen_wakeup(m.g, AT(60) - 1, 2, A, B, 0);
+		enter(m.g, 60, 1, B);
+		end_interrupted(&m);
+		assert_int_equal(rows_one(m.a, "SELECT sum(waits) FROM wait_ends "
+					       "WHERE kind = 'lock'"), 3);
+		assert_int_equal(rows_one(m.a, "SELECT sum(wait_ns) FROM wait_ends "
+					       "JOIN threads AS t ON t.utid = ender_utid "
+					       "WHERE kind = 'lock' AND tid = %d", A),
+				 (10 + 19 + 19) * MS - 1);
+		assert_int_equal(meanwhile(&m, "running"), (10 + 19 + 19) * MS - 1);
+		made_close(&m);
+	}
+}
+
+/* The last wait of B does not end: nobody is known to have had the lock. */
+static void test_a_lock_that_nobody_releases_has_no_known_holder(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(interrupts) / sizeof(interrupts[0]); i++) {
+		begin_interrupted(&m, interrupts[i].flags, interrupts[i].call);
+		gen_slice(m.g, AT(100));
+		made_open(&m);
+		assert_int_equal(rows_one(m.a, "SELECT sum(waits) FROM wait_ends "
+					       "WHERE kind = 'lock' AND ender_utid IS NULL "
+					       "AND NOT irq"), 2);
+		assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends "
+					       "WHERE kind = 'lock' "
+					       "AND (ender_utid NOT NULL OR irq)"), 0);
+		made_close(&m);
+	}
+}
+
+/*
+ * B reads from a socket of this machine. What ends that is delivered in soft interrupts that hit
+ * C: in user code at 20 ms, in a write at 40 ms.
+ */
+static void test_a_sender_and_no_bystander_ends_a_wait_for_a_local_socket(void **state)
+{
+	struct wire_socket s = { .hdr = { .ts_ns = AT(2), .hook = WIRE_SOCKET, .tid = B },
+				 .ino = 4711, .family = 2, .type = 1, .local_port = 80,
+				 .remote_port = 40112,
+				 .local = { 127, 0, 0, 1 }, .remote = { 127, 0, 0, 1 } };
+	unsigned int call = RECVFROM | WIRE_FILE_SOCKET << WIRE_CALL_FILE_SHIFT;
+	struct made_trace m;
+
+	(void)state;
+	begin_pair(&m);
+	gen_snap(m.g, T0, 0, C, C, 1, "other");
+	enter(m.g, 2, 0, C);
+	gen_raw(m.g, &s, sizeof(s));
+	sleep_in(m.g, 10, 1, B, call, 4711);
+	gen_wakeup_in(m.g, AT(20), 0, C, B, WIRE_F_IRQ, WIRE_CALL_USER);
+	enter(m.g, 20, 1, B);
+	sleep_in(m.g, 30, 1, B, call, 4711);
+	gen_wakeup_in(m.g, AT(40), 0, C, B, WIRE_F_IRQ, WIRE_CALL_IS_NUMBER | WRITE);
+	enter(m.g, 40, 1, B);
+	sleep_in(m.g, 50, 1, B, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT sum(waits) FROM wait_ends "
+				       "WHERE object LIKE 'tcp %%' AND irq"), 1);
+	assert_int_equal(rows_one(m.a, "SELECT max(at_ns) FROM wait_ends JOIN threads AS t "
+				       "ON t.utid = ender_utid WHERE object LIKE 'tcp %%' "
+				       "AND tid = %d AND waits = 1", C), 40 * MS);
+	made_close(&m);
+}
+
+static int64_t path_ns(struct made_trace *m, uint32_t tid, const char *kind)
+{
+	return rows_one(m->a, "SELECT coalesce(sum(c.end_ns - c.start_ns), 0) FROM "
+			      "blocking_chain(0, 80000000) AS c JOIN threads USING (utid) "
+			      "WHERE tid = %d AND kind = '%s'", tid, kind);
+}
+
+/*
+ * B waits for a lock of A from 50 to 60 ms, and ran before: the path is with A for these 10 ms. A
+ * waited itself then, until C ended that at 58 ms.
+ */
+static void test_a_path_is_with_others_only_for_the_time_of_the_wait(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "lock");
+	gen_snap(m.g, T0, 0, B, A, 1, "lock");
+	gen_snap(m.g, T0, 0, C, C, 1, "other");
+	enter(m.g, 0, 0, C);
+	enter(m.g, 0, 1, A);
+	enter(m.g, 0, 2, B);
+	sleep_in(m.g, 20, 1, A, RECVFROM, 0);
+	sleep_in(m.g, 50, 2, B, FUTEX, LOCK);
+	gen_wakeup_in(m.g, AT(58), 0, C, A, 0, WIRE_CALL_IS_NUMBER | WRITE);
+	enter(m.g, 58, 1, A);
+	gen_wakeup(m.g, AT(60), 1, A, B, 0);
+	enter(m.g, 60, 2, B);
+	sleep_in(m.g, 70, 0, C, NANOSLEEP, 0);
+	sleep_in(m.g, 70, 1, A, NANOSLEEP, 0);
+	sleep_in(m.g, 80, 2, B, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(path_ns(&m, B, "running"), (20 + 50) * MS);
+	assert_int_equal(path_ns(&m, A, "running"), 2 * MS);
+	assert_int_equal(path_ns(&m, C, "running"), 8 * MS);
+	made_close(&m);
+}
+
+/* A signal ends B's wait for the lock at 60 ms: the path does not go on with who sent it. */
+static void test_a_path_does_not_follow_a_signal_out_of_a_wait_for_a_lock(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin_interrupted(&m, 0, WIRE_CALL_IS_NUMBER | TGKILL);
+	gen_wakeup_in(m.g, AT(60) - 1, 0, C, B, 0, WIRE_CALL_IS_NUMBER | TGKILL);
+	enter(m.g, 60, 1, B);
+	sleep_in(m.g, 70, 0, C, NANOSLEEP, 0);
+	sleep_in(m.g, 70, 2, A, NANOSLEEP, 0);
+	sleep_in(m.g, 80, 1, B, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(path_ns(&m, B, "lock"), (10 + 19 + 19) * MS - 1);
+	assert_int_equal(path_ns(&m, C, "running"), 0);
+	made_close(&m);
+}
+
+/* B, a thread of A's process, makes the process C at 40 ms, which runs until the end. */
+static void test_a_path_goes_from_a_birth_to_the_thread_that_forked(void **state)
+{
+	struct wire_waking first = { .hdr = { .ts_ns = AT(40), .hook = WIRE_WAKEUP_NEW,
+					      .cpu = 1, .tid = B },
+				     .target_tid = C, .is_new = 1 };
+	struct made_trace m;
+
+	(void)state;
+	begin_pair(&m);
+	sleep_in(m.g, 10, 0, A, NANOSLEEP, 0);
+	gen_new(m.g, AT(40), 1, B, C, C, A, "child");
+	gen_raw(m.g, &first, sizeof(first));
+	enter(m.g, 41, 0, C);
+	sleep_in(m.g, 45, 1, B, NANOSLEEP, 0);
+	sleep_in(m.g, 80, 0, C, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(path_ns(&m, C, "running"), 39 * MS);
+	assert_int_equal(path_ns(&m, C, "cpu"), 1 * MS);
+	assert_int_equal(path_ns(&m, B, "running"), 38 * MS);
+	assert_int_equal(path_ns(&m, A, "timer"), 0);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -361,6 +557,12 @@ int main(void)
 		cmocka_unit_test(test_who_had_the_lock_longest_ended_the_wait),
 		cmocka_unit_test(test_a_wait_is_one_in_several_blocks),
 		cmocka_unit_test(test_meanwhile_is_what_those_did_who_had_the_lock),
+		cmocka_unit_test(test_who_interrupts_a_wait_is_no_holder),
+		cmocka_unit_test(test_a_path_is_with_others_only_for_the_time_of_the_wait),
+		cmocka_unit_test(test_a_path_does_not_follow_a_signal_out_of_a_wait_for_a_lock),
+		cmocka_unit_test(test_a_path_goes_from_a_birth_to_the_thread_that_forked),
+		cmocka_unit_test(test_a_lock_that_nobody_releases_has_no_known_holder),
+		cmocka_unit_test(test_a_sender_and_no_bystander_ends_a_wait_for_a_local_socket),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -64,7 +64,8 @@ static void wait_for(struct gen *g, uint64_t at_ms, uint32_t type, uint64_t obje
 {
 	gen_switch(g, AT(at_ms - 1), 0, 0, API, 0);
 	sleep_for(g, AT(at_ms), API, type, object);
-	gen_wakeup(g, AT(at_ms + 5), 1, DB, API, is_irq ? WIRE_F_IRQ : 0);
+	gen_wakeup_in(g, AT(at_ms + 5), 1, DB, API, is_irq ? WIRE_F_IRQ : 0, /* sendto */
+		      WIRE_CALL_IS_NUMBER | 44);
 }
 
 /*
@@ -74,7 +75,7 @@ static void wait_for(struct gen *g, uint64_t at_ms, uint32_t type, uint64_t obje
 static void make(struct made_trace *m)
 {
 	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .file_bytes = 1,
-					    .sites = true });
+					    .sites = true, .machine = "x86_64" });
 	gen_snap(m->g, T0, 0, API, API, 1, "api");
 	gen_snap(m->g, T0, 1, DB, DB, 1, "db");
 	gen_switch(m->g, T0, 1, 0, DB, 0);

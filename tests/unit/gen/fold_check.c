@@ -468,7 +468,8 @@ static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 
 /*
  * The blocking chain: its parts are the window, what each says of its thread is what the states
- * say, it leaves a thread where another one ended its sleep, and only there or where it began.
+ * say, it leaves a thread where another one ended its sleep, and only there, where it began, or to
+ * return to a thread whose sleep began there.
  * It may leave one that slept before the trace; whether it must is not asked.
  */
 static void check_chain(const struct fold_check *c, int64_t from, int64_t to)
@@ -491,6 +492,7 @@ static void check_chain(const struct fold_check *c, int64_t from, int64_t to)
 		"AND s.waker <> s.utid UNION ALL "
 		"SELECT 'it leaves', p.* FROM p WHERE later <> utid AND NOT EXISTS (SELECT 1 "
 		"FROM s WHERE s.utid = p.later AND s.ns = p.end_ns AND s.waker = p.utid) "
+		"AND NOT EXISTS (SELECT 1 FROM s WHERE s.utid = p.utid AND s.left_ns = p.end_ns) "
 		"AND NOT EXISTS (SELECT 1 FROM threads AS t WHERE t.utid = p.later "
 		"AND t.start_ns >= %2$lld AND t.start_ns < p.end_ns) "
 		/* it slept before the trace: it was woken before anything else */
