@@ -12,9 +12,9 @@
  * ended counts for the thread that ends the same thread's next wait for this lock by releasing
  * it; if there is none, the holder is unknown. Where the other thread waited for a lock itself,
  * what counts as done meanwhile is what the one did that ended this wait, and so on: what those
- * did who had the lock, one after the other. Before the other thread began, what counts is what the one did
- * that made it. Who sent to a socket of the same machine counts although an interrupt delivers
- * that.
+ * did who had the lock, one after the other. Before the other thread began, what counts is what
+ * the one did that made it. Who sent to a socket of the same machine counts although an interrupt
+ * delivers that.
  *
  * Of each thread the last HISTORY_MAX pieces of its life are kept, or fewer when all threads have
  * PIECES_MAX; what lies before these is unknown. Since its last piece that ended, the thread that

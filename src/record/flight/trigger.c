@@ -4,7 +4,7 @@
  *
  * Growth of memory is measured from the lowest level in the last WINDOW_PARTS parts of the window;
  * after the trigger fired, from the level reached then, so that one growth fires once. Levels,
- * requests and their owners are those of the machines that the reports ask, too.
+ * requests, their owners and waits for a CPU are those of the machines that the reports ask, too.
  */
 #include "record/flight/trigger.h"
 
@@ -21,6 +21,7 @@
 #include "bpf/wire.h"
 #include "model/mem_levels.h"
 #include "model/request_track.h"
+#include "model/thread_states.h"
 #include "model/writeback_owners.h"
 #include "probe/source.h"
 #include "record/encode/request_event.h"
@@ -165,7 +166,14 @@ struct trigger_set {
 	uint64_t hooks;
 	uint64_t page_bytes;
 	uint64_t fed_to_ns;		/* end of the last slice */
-	struct hash_map waiting;	/* RUNQ: tid to the instant it became runnable */
+	struct thread_states *threads;	/* RUNQ; threads by number */
+	struct hash_map numbers;	/* RUNQ: tid to its number */
+	uint32_t *tids;			/* by number; 0: the number is free */
+	size_t tid_cap;
+	uint32_t tid_cnt;
+	bool lacks_switches;		/* RUNQ: some of this slice were lost */
+	uint32_t *free;			/* numbers */
+	size_t free_cnt, free_cap;
 	struct hash_map tasks; /* tid to struct task: a message must not call it a number */
 	uint32_t own_pids[TRIGGER_OWN_MAX];	/* 0: none */
 	struct request_track *requests;	/* IO; its ids of threads and processes: see id_of() */
@@ -175,16 +183,24 @@ struct trigger_set {
 };
 
 static int io_ended(void *ctx, const struct block_request *r);
+static int ignore_piece(void *ctx, const struct thread_piece *p);
+static int cpu_waited(void *ctx, const struct thread_wait *w);
 
 int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, size_t cnt,
 		    const struct trigger_sink *sink)
 {
 	struct trigger_set *s = calloc(1, sizeof(*s) + cnt * sizeof(s->states[0]));
+	const struct thread_states_sink threads = { .ctx = s, .piece = ignore_piece,
+						    .waited = cpu_waited };
 
-	if (!s || request_track_new(&s->requests, io_ended, s) < 0) {
+	if (!s || request_track_new(&s->requests, io_ended, s) < 0 ||
+	    thread_states_new(&s->threads, EVENT_ID_FIRST, &threads) < 0) {
+		if (s)
+			request_track_free(s->requests);
 		free(s);
 		return -ENOMEM;
 	}
+	s->tid_cnt = EVENT_ID_FIRST;
 	writeback_owners_init(&s->owners, NULL);
 	s->sink = *sink;
 	s->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -204,7 +220,10 @@ void trigger_set_free(struct trigger_set *s)
 	for (size_t i = 0; i < s->cnt; i++)
 		hash_map_done_values(&s->states[i].by_id);
 	request_track_free(s->requests);
-	hash_map_done(&s->waiting);
+	thread_states_free(s->threads);
+	hash_map_done(&s->numbers);
+	free(s->tids);
+	free(s->free);
 	hash_map_done_values(&s->tasks);
 	writeback_owners_clear(&s->owners);
 	free(s);
@@ -494,9 +513,64 @@ static int forget_requests(struct trigger_set *s)
 
 /* ---- run queue ---- */
 
-static int can_run(struct trigger_set *s, uint32_t tid, uint64_t ts_ns)
+static int ignore_piece(void *ctx, const struct thread_piece *p)
 {
-	return tid && ts_ns ? hash_map_put(&s->waiting, tid, (void *)(uintptr_t)ts_ns) : 0;
+	return 0;
+}
+
+/* A wait for the quota of a group is none for a CPU. */
+static int cpu_waited(void *ctx, const struct thread_wait *w)
+{
+	struct trigger_set *s = ctx;
+	char what[128], whom[64], n[UNITS_TEXT_MAX];
+	uint64_t wait_ns = w->to_ns - w->from_ns;
+	int err = 0;
+
+	if (w->reason == THREAD_WAIT_THROTTLED || s->lacks_switches)
+		return 0;
+	for (size_t i = 0; i < s->cnt && !err; i++) {
+		if (s->states[i].t.kind != TRIGGER_RUNQ || wait_ns <= s->states[i].t.value)
+			continue;
+		snprintf(what, sizeof(what), "%s waited %s for a CPU",
+			 name_of(s, "thread", s->tids[w->thread], whom),
+			 units_format_duration(n, sizeof(n), wait_ns));
+		err = fire(s, &s->states[i], w->to_ns, what);
+	}
+	return err;
+}
+
+/* *ret: the number of a thread, EVENT_ID_IDLE of the idle one. 0 or -ENOMEM. */
+static int thread_number(struct trigger_set *s, uint32_t tid, uint32_t *ret)
+{
+	uint32_t number = (uint32_t)(uintptr_t)hash_map_get(&s->numbers, tid);
+
+	*ret = EVENT_ID_IDLE;
+	if (!tid)
+		return 0;
+	if (!number) {
+		number = s->free_cnt ? s->free[s->free_cnt - 1] : s->tid_cnt;
+		if (array_reserve(&s->tids, &s->tid_cap, number + 1) < 0 ||
+		    thread_states_grow(&s->threads, (uint32_t)s->tid_cap) < 0 ||
+		    hash_map_put(&s->numbers, tid, (void *)(uintptr_t)number) < 0)
+			return -ENOMEM;
+		s->tids[number] = tid;
+		if (s->free_cnt)
+			s->free_cnt--;
+		else
+			s->tid_cnt++;
+	}
+	*ret = number;
+	return 0;
+}
+
+/* A thread that has ended needs its number no longer. */
+static int drop_ended(struct trigger_set *s, uint32_t number)
+{
+	if (number < EVENT_ID_FIRST || thread_states_lives(s->threads, number))
+		return 0;
+	hash_map_remove(&s->numbers, s->tids[number]);
+	s->tids[number] = 0;
+	return array_add(&s->free, &s->free_cap, &s->free_cnt, number);
 }
 
 /* Both records of a switch begin alike. */
@@ -505,32 +579,35 @@ static bool is_switch(const struct wire_hdr *h)
 	return h->hook == WIRE_SWITCH || h->hook == WIRE_SWITCH_MORE;
 }
 
-static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
+static int switch_record(struct trigger_set *s, const struct wire_switch *w)
 {
-	const struct wire_switch *w = (const void *)h;
-	char what[128], whom[64], n[UNITS_TEXT_MAX];
-	uint64_t since;
+	struct event ev = { .ts_ns = w->hdr.ts_ns, .cpu = w->hdr.cpu,
+			    .flags = w->hdr.flags & WIRE_F_PREEMPT ? EVENT_F_PREEMPT : 0 };
+	uint32_t prev, next = EVENT_ID_IDLE;
 	int err;
 
-	if (!is_switch(h)) {
-		const struct wire_waking *k = (const void *)h;
+	ev.v[EV_SWITCH_PREV_STATE] = w->prev_state;
+	ev.v[EV_SWITCH_CALL] = w->call;
+	err = thread_number(s, w->hdr.tid, &prev);
+	err = err ?: thread_states_leave(s->threads, &ev, prev);
+	err = err ?: drop_ended(s, prev);
+	/* most switches to a thread that --only leaves out are not recorded */
+	if (!(w->hdr.flags & WIRE_F_NEXT_OUT))
+		err = err ?: thread_number(s, w->next_tid, &next);
+	return err ?: thread_states_enter(s->threads, next, w->hdr.cpu, w->hdr.ts_ns);
+}
 
-		/* a thread that is woken on its CPU, before it has slept, does not leave it */
-		return k->target_tid == h->tid ? 0 : can_run(s, k->target_tid, h->ts_ns);
-	}
-	/* it was woken before it had left the CPU, so it waits from now on */
-	err = !w->prev_state || hash_map_get(&s->waiting, h->tid) ? can_run(s, h->tid, h->ts_ns)
-								  : 0;
-	since = (uintptr_t)hash_map_remove(&s->waiting, w->next_tid);
-	for (size_t i = 0; i < s->cnt && since && since < h->ts_ns && !err; i++) {
-		if (s->states[i].t.kind != TRIGGER_RUNQ || h->ts_ns - since <= s->states[i].t.value)
-			continue;
-		snprintf(what, sizeof(what), "%s waited %s for a CPU",
-			 name_of(s, "thread", w->next_tid, whom),
-			 units_format_duration(n, sizeof(n), h->ts_ns - since));
-		err = fire(s, &s->states[i], h->ts_ns, what);
-	}
-	return err;
+static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
+{
+	const struct wire_waking *k = (const void *)h;
+	uint32_t target;
+	int err;
+
+	if (is_switch(h))
+		return switch_record(s, (const void *)h);
+	err = thread_number(s, k->target_tid, &target);
+	return err ?: thread_states_wake(s->threads, target, h->ts_ns, EVENT_ID_UNKNOWN,
+					 h->flags & WIRE_F_IRQ, k->call);
 }
 
 /* ---- the records of a slice, in order of time ---- */
@@ -602,6 +679,7 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	char what[64];
 	int err = 0;
 
+	s->lacks_switches = block_slice_lacks(slice, WIRE_SWITCH, true);
 	if (block_slice_lacks(slice, WIRE_DIRTY, false))
 		writeback_owners_clear(&s->owners);
 	/* the lost event may be the end of a request, whose address is used again */
@@ -630,6 +708,8 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	}
 	for (size_t i = 0; i < records.cnt && !err; i++)
 		err = feed_record(s, records.v[order[i]].h);
+	if (s->lacks_switches)
+		thread_states_forget(s->threads);
 	free(order);
 	free(records.v);
 	if (!err)

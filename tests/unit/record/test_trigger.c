@@ -336,11 +336,60 @@ static void test_waiting_for_a_cpu(void **state)
 	gen_switch(f.g[0], 12 * S, 0, 77, 9, WIRE_F_PREEMPT);
 	gen_switch_more(f.g[0], 12 * S + 60 * MS, 0, 9, 77, 0, 5, 0);
 	assert_int_equal(feed(&f, 0, 13 * S), 1);
-	/* a timer ends a sleep before it has begun: the thread never left its CPU */
+	/* a timer ends a sleep before it has begun: the thread keeps its CPU, and sleeps later */
 	gen_wakeup(f.g[0], 13 * S, 0, 77, 77, WIRE_F_IRQ);
 	gen_switch(f.g[0], 14 * S, 0, 77, 0, 0);
+	gen_wakeup(f.g[0], 15 * S - MS, 0, 0, 77, WIRE_F_IRQ);
 	gen_switch(f.g[0], 15 * S, 0, 0, 77, 0);
 	assert_int_equal(feed(&f, 0, 16 * S), 0);
+	end(&f);
+}
+
+/* What the report does not call a wait for a CPU is none for a trigger either. */
+static void test_what_is_no_wait_for_a_cpu(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "runq>50ms");
+	/* --only leaves most switches to thread 77 out */
+	gen_wakeup(f.g[0], 1 * S, 0, 9, 77, 0);
+	gen_switch(f.g[0], 20 * S, 0, 9, 77, WIRE_F_NEXT_OUT);
+	/* the switch to thread 78 was hidden: it ran, and slept until 30 s */
+	gen_wakeup(f.g[0], 1 * S, 0, 9, 78, 0);
+	gen_switch(f.g[1], 2 * S, 1, 78, 0, 0);
+	gen_switch(f.g[1], 30 * S, 1, 0, 78, 0);
+	/* woken again while it seems to wait: thread 79 ran unseen in between */
+	gen_wakeup(f.g[0], 1 * S, 0, 9, 79, 0);
+	gen_wakeup(f.g[0], 30 * S, 0, 9, 79, 0);
+	gen_switch(f.g[1], 31 * S, 1, 78, 79, 0);
+	assert_int_equal(feed(&f, 0, 40 * S), 0);
+	/* a switch was lost in this slice, so thread 80 may have had a CPU */
+	gen_wakeup(f.g[0], 40 * S, 0, 9, 80, 0);
+	f.lost_hook = WIRE_SWITCH;
+	assert_int_equal(feed(&f, 1, 41 * S), 0);
+	f.lost_hook = 0;
+	gen_switch(f.g[1], 42 * S, 1, 79, 80, 0);
+	assert_int_equal(feed(&f, 0, 43 * S), 0);
+	end(&f);
+}
+
+/* Numbers of threads that have ended are used again. */
+static void test_waits_of_many_threads(void **state)
+{
+	struct fixture f;
+
+	begin(&f, "runq>50ms");
+	for (uint32_t tid = 1000; tid < 3000; tid++) {
+		uint64_t at = tid * S;
+
+		gen_wakeup(f.g[0], at, 0, 9, tid, 0);
+		gen_switch(f.g[0], at + (tid % 2 ? 60 : 5) * MS, 0, 0, tid, 0);
+		gen_raw(f.g[0], &(struct wire_switch){ .hdr = { .ts_ns = at + 70 * MS, .tid = tid,
+								 .hook = WIRE_SWITCH },
+							.prev_state = 0x80 /* dead */ },
+			sizeof(struct wire_switch));
+		assert_int_equal(feed(&f, 0, at + S / 2), tid % 2);
+	}
 	end(&f);
 }
 
@@ -540,6 +589,8 @@ int main(void)
 		cmocka_unit_test(test_nothing_fires_for_the_recorder_itself),
 		cmocka_unit_test(test_spike_is_measured_from_the_snapshot_or_from_birth),
 		cmocka_unit_test(test_waiting_for_a_cpu),
+		cmocka_unit_test(test_what_is_no_wait_for_a_cpu),
+		cmocka_unit_test(test_waits_of_many_threads),
 		cmocka_unit_test(test_slow_requests),
 		cmocka_unit_test(test_a_request_that_hangs_is_slow),
 		cmocka_unit_test(test_a_flush_at_an_old_address_is_not_slow),
