@@ -167,6 +167,9 @@ with Browser() as browser:
     check_counts("page", large)
     check_first_screen(command)
     check_lack(golden)
+    for path in (page_of_large, golden, command):
+        show(path)
+        check("%s has lanes" % os.path.basename(path), browser.evaluate("document.querySelector('#lanes .picture:not([hidden])') !== null"), text("#empty"))
     check_rates()
     check_empty()
     check_viewer(large)
