@@ -74,7 +74,8 @@ function threads_of(r) {
 	return [order.slice(0, THREADS_SHOWN), Math.max(0, order.length - THREADS_SHOWN)];
 }
 
-const is_rest_of = (t) => process(t.process).is_rest;
+/* Threads of others, and those whose process is not known, come last. */
+const is_rest_of = (t) => process(t.process).is_rest || !process(t.process).pid;
 
 /* The same of a window with too many events to show each: what each thread did in each bin; rows are of results.lanes. */
 function lanes_of() {
