@@ -112,8 +112,12 @@ async function explain() {
 /* Of the whole page, where it is a file; a page that is served asks. Nobody waits for the sentences. */
 async function show_causes() {
 	const question = question_of('why', null);
+	/* spikes come later */
+	if (question === asked_causes && causes_found && causes_spikes !== results.spikes)
+		draw_causes(causes_found);
 	if (question === asked_causes)
 		return;
+	causes_found = null;
 	asked_causes = question;
 	let found = results['why_In short'] ? results['why_In short'].answer.map((text) => texts[text]) : [];
 	if (source !== own_data) {
@@ -128,7 +132,11 @@ async function show_causes() {
 	draw_causes(found);
 }
 
+let causes_found = null, causes_spikes = null;	/* sentences that are shown, and with which spikes */
+
 function draw_causes(found) {
+	causes_found = found;
+	causes_spikes = results.spikes;
 	const of_page = source === own_data && (from || to < edges.length - 1) ? ['Of the whole page:'] : [];
 	const line = (text, open, word) => element('p', {}, text, ...(open ? [' ', element('button', { class: 'open', onclick: open }, word)] : []));
 	const lines = found.length ? found : ['Nothing ran or waited in this window.'];

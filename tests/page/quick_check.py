@@ -103,9 +103,14 @@ def check_empty():
     show(page("no_block"))
     said = "Nothing ran or waited in this window."
     check("a trace without events has a page", said in text("#causes-text"), text("body"))
+    check_viewer_says("and can be viewed", trace, said)
+    check_viewer_says("the viewer opens with the spikes", os.path.join(tmp, "golden"), "1 spike of memory, the largest 32.0 MiB in 48.4 ms by cc1")
+
+
+def check_viewer_says(name, trace, wanted):
     view = subprocess.Popen([ebpfrec, "view", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     show(view.stdout.readline().strip())
-    check("and can be viewed", browser.wait("document.getElementById('causes-text').innerText.includes('%s')" % said, 20), text("body"))
+    check(name, browser.wait("document.getElementById('causes-text').innerText.includes('%s')" % wanted, 20), text("body"))
     view.send_signal(signal.SIGINT)
     view.wait(60)
 
