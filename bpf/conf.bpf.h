@@ -81,6 +81,8 @@ const volatile __u32 conf_cache_free_cache __weak = 0;
 const volatile __u32 conf_rss_count_arg __weak = 0;
 /* Add the per-CPU parts of an RSS counter of this many CPUs; 0: of none. */
 const volatile __u32 conf_rss_sum_cpus __weak = 0;
+/* mark_victim passes the task, not its number (6.8). */
+const volatile __u32 conf_oom_task __weak = 0;
 /* mmap_lock_released: which argument is `write`. */
 const volatile __u32 conf_lock_write_arg __weak = 0;
 

@@ -24,7 +24,7 @@
 #include "cmd/report_answer.h"
 
 #define FOLLOW_NS (2 * UNITS_NS_PER_S)
-#define VIEWS_MAX 32
+#define VIEWS_MAX 40
 #define FOLLOW_OTHER_LINES 7 /* of an answer, besides its rows */
 
 /* ---- options ---- */

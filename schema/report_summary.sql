@@ -1,7 +1,7 @@
 -- view 1: What happened, and who used the most?
 -- note: Each section is the beginning of another view.
 -- below: Why a name was slow: ebpfrec report why --comm NAME
--- needs: sched.switch alloc.rss block sched? alloc?
+-- needs: sched.switch alloc.rss block sched? alloc? mem?
 -- reach: before
 -- index: sched states requests levels rates
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
@@ -93,6 +93,12 @@ SELECT u.name AS comm, p.cnt AS processes, CASE p.cnt WHEN 1 THEN p.pid END AS p
 	  FROM alloc_usage(:from, :to, 0, 'process') AS m LEFT JOIN processes AS p ON p.upid = m.upid
 	 WHERE m.source = 'rss' GROUP BY m.name) AS p ON p.name = u.name
  WHERE u.source = 'rss' ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, u.name
+
+-- section: ?Killed by the OOM killer (3: report pressure)
+SELECT p.pid AS pid, p.comm AS comm,
+       (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) AS rss_bytes, k.ts_ns AS at_ns
+  FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid
+ WHERE k.ts_ns >= :from AND k.ts_ns < :to AND thread_in_scope(k.victim_utid) ORDER BY k.ts_ns
 
 -- section: Spikes (1: report spikes)
 SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns, u.dur_ns AS dur_ns,

@@ -3,7 +3,7 @@
 --   longest for a CPU and who ran there, which requests they made, and who woke them. The last
 --   section, Path, goes back along the wake-ups from the end of the window to its beginning.
 -- nobody: This is about all threads together; give --workload, --pid, --comm, --tid, --thread or --during.
--- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample?
+-- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample? mem.pressure?
 -- reach: before
 -- index: states sched requests levels
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
@@ -12,7 +12,7 @@
 -- rows: sums
 --
 -- The result has several sections about the report's threads (--workload, --pid, --comm, --tid, --thread) in the window:
---   In short           what took the most of their time; the object or system call that half of this is for, and the
+--   In short           who of them the OOM killer killed; what took the most of their time; the object or system call that half of this is for, and the
 --                      thread that ended half of it; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices;
 --                      then what idle threads did most of the time; last, what took the most of the path to the end
@@ -98,6 +98,11 @@ chain AS (SELECT c.kind AS kind, printf('%s %s %d %%', t.comm, c.kind, 100 * sum
             FROM some CROSS JOIN blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid
            WHERE c.kind NOT IN ('unknown', 'ended')
            GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2)
+SELECT printf('Killed by the OOM killer: %s, %sat %.3f s', p.comm, coalesce(printf('%.1f MiB, ',
+              (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) / 1048576.0), ''), k.ts_ns / 1e9) AS answer
+  FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid
+ WHERE k.ts_ns >= :from AND k.ts_ns < :to AND thread_in_scope(k.victim_utid)
+UNION ALL
 SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
               THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
               duration_text(ns), duration_text(life_ns), ns * 100 / life_ns,

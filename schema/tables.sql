@@ -440,6 +440,25 @@ CREATE TABLE cpu_samples (
 	stack INTEGER NOT NULL
 ) STRICT;
 
+-- Begins and ends of what threads do because memory is short.
+CREATE TABLE pressure_events (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	action TEXT NOT NULL,
+	pages INTEGER NOT NULL
+) STRICT;
+
+-- Processes that the kernel killed because memory, or a memory cgroup, was full.
+CREATE TABLE oom_kills (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	victim_utid INTEGER NOT NULL REFERENCES threads (utid)
+) STRICT;
+
 -- end
 
 -- made from schema/tables.decl by `make documents`: sql_made

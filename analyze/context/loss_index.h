@@ -30,7 +30,7 @@
 #include "trace/trace.h"
 
 enum {
-	LOSS_CLASS_CNT = 5,	/* enum event_class: task, sched, alloc, block, cpu */
+	LOSS_CLASS_CNT = 6,	/* enum event_class: task, sched, alloc, block, cpu, mem */
 	LOSS_SOURCE_CNT = 32,	/* there are fewer */
 };
 

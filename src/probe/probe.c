@@ -63,6 +63,7 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 	r->conf_cache_free_cache = kernel_arg_is(k, "kmem_cache_free", 2, "kmem_cache");
 	r->conf_rss_count_arg = kernel_tracepoint_args(k, "rss_stat") >= 3;
 	r->conf_rss_sum_cpus = cpu_cnt <= RSS_SUM_CPUS_MAX ? cpu_cnt : 0;
+	r->conf_oom_task = kernel_arg_is(k, "mark_victim", 0, "task_struct");
 	n = kernel_tracepoint_args(k, "mmap_lock_released");
 	r->conf_lock_write_arg = n == 2 ? 1 : 2;
 	r->conf_at_runqueues = kernel_percpu_at(k, "runqueues");

@@ -300,6 +300,63 @@ static void test_alloc_and_memory_agree_about_a_new_program(void **state)
 	made_close(&m);
 }
 
+static void add_pressure(struct gen *g, uint64_t ts, unsigned int action, uint64_t pages)
+{
+	struct wire_pressure r = { .hdr = { .ts_ns = ts, .hook = WIRE_PRESSURE, .tid = 50 },
+				   .action = action, .pages = pages };
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+static void test_pressure_has_stalls_and_who_was_killed(void **state)
+{
+	struct wire_oom_kill kill = { .hdr = { .ts_ns = T0 + 15 * MS, .hook = WIRE_OOM_KILL,
+					       .tid = 50 }, .victim_tid = 60, .victim_pid = 60 };
+	struct made_trace m;
+	struct report_request q;
+	struct rows r;
+	unsigned int i;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0,
+					     .sources = "mem.pressure,alloc.rss" });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "staller");
+	gen_snap(m.g, T0, 0, 60, 60, 1, "victim");
+	add_pressure(m.g, T0 + 1 * MS, EVENT_PRESSURE_RECLAIM_BEGIN, 0);
+	add_pressure(m.g, T0 + 4 * MS, EVENT_PRESSURE_RECLAIM_END, 7);
+	add_pressure(m.g, T0 + 5 * MS, EVENT_PRESSURE_GROUP_BEGIN, 0);
+	add_pressure(m.g, T0 + 6 * MS, EVENT_PRESSURE_GROUP_END, 0);
+	add_pressure(m.g, T0 + 12 * MS, EVENT_PRESSURE_RECLAIM_BEGIN, 0);
+	gen_rss(m.g, T0 + 14 * MS, 0, 60, 60, MEM_ANON, 5000);
+	gen_raw(m.g, &kill, sizeof(kill));
+	gen_rss(m.g, T0 + 16 * MS, 0, 60, 60, MEM_ANON, 0);
+	add_pressure(m.g, T0 + 18 * MS, EVENT_PRESSURE_RECLAIM_END, 3);
+	gen_slice(m.g, T0 + 20 * MS);
+	made_open(&m);
+	q = made_request(&m, "pressure");
+	rows_report(&r, m.a, &q);
+	assert_int_equal(r.row_cnt, 3);
+	assert_string_equal(rows_text(&r, 0, rows_col(&r, "comm")), "victim");
+	assert_int_equal(rows_cell(&r, 0, "at_ns"), 15 * MS);
+	assert_int_equal(rows_cell(&r, 0, "rss_bytes"), (5000 + 11) * 4096);
+	i = rows_find(&r, "kind", "reclaim");
+	assert_int_equal(rows_cell(&r, i, "stalls"), 2);
+	assert_int_equal(rows_cell(&r, i, "stall_ns"), 9 * MS);
+	assert_int_equal(rows_cell(&r, i, "stall_max_ns"), 6 * MS);
+	assert_int_equal(rows_cell(&r, i, "reclaimed_bytes"), 10 * 4096);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "kind", "group limit"), "stall_ns"), MS);
+	rows_done(&r);
+	/* one stall began before the window, another one ends after it */
+	q.from_ns = T0 + 2 * MS;
+	q.to_ns = T0 + 13 * MS;
+	rows_report(&r, m.a, &q);
+	assert_int_equal(r.row_cnt, 2);
+	i = rows_find(&r, "kind", "reclaim");
+	assert_int_equal(rows_cell(&r, i, "stalls"), 2);
+	assert_int_equal(rows_cell(&r, i, "stall_ns"), 3 * MS);
+	rows_done(&r);
+	made_close(&m);
+}
+
 static void test_temporary_is_what_lived_less_than_1_ms(void **state)
 {
 	struct made_trace m;
@@ -328,6 +385,7 @@ int main(void)
 		cmocka_unit_test(test_pairs_are_the_same_in_every_answer),
 		cmocka_unit_test(test_leaks_say_what_outlived_its_process),
 		cmocka_unit_test(test_levels_are_what_alloc_has_now),
+		cmocka_unit_test(test_pressure_has_stalls_and_who_was_killed),
 		cmocka_unit_test(test_growth_names_who_keeps_and_not_who_churns),
 		cmocka_unit_test(test_alloc_and_memory_agree_about_a_new_program),
 		cmocka_unit_test(test_temporary_is_what_lived_less_than_1_ms),

@@ -642,7 +642,8 @@ static void run_shape(const struct shape *s, uint64_t seed)
 		assert_int_equal(gen_last_stats(g)->event_cnt[EVENT_CLASS_SCHED] +
 				 gen_last_stats(g)->event_cnt[EVENT_CLASS_ALLOC] +
 				 gen_last_stats(g)->event_cnt[EVENT_CLASS_BLOCK] +
-				 gen_last_stats(g)->event_cnt[EVENT_CLASS_CPU], s->per_slice);
+				 gen_last_stats(g)->event_cnt[EVENT_CLASS_CPU] +
+				 gen_last_stats(g)->event_cnt[EVENT_CLASS_MEM], s->per_slice);
 	}
 	gen_finish(g);
 	if (m.cnt)

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * pressure: who reclaims or compacts memory, and whom the OOM killer kills. None of these programs
+ * runs while there is enough memory.
+ */
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+#include "fixes.bpf.h"
+
+static __always_inline int send_pressure(__u32 action, __u64 pages)
+{
+	struct wire_pressure *r;
+	struct emit e;
+	__u64 id;
+
+	if (!emit_open(&e, WIRE_PRESSURE))
+		return 0;
+	id = fix_current_id(e.cnt);
+	if (filter_drops(id >> 32))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), id, fix_irq_flag(e.cnt));
+	if (!r)
+		return 0;
+	r->action = action;
+	r->zero = 0;
+	r->pages = pages;
+	emit_submit(&e, r);
+	return 0;
+}
+
+/* clang-format off */
+#define PRESSURE(program, tracepoint, action, pages)                                          \
+	SEC("tp_btf/" tracepoint)                                                             \
+	int program(u64 *ctx)                                                                 \
+	{                                                                                     \
+		return send_pressure(EVENT_PRESSURE_##action, pages);                          \
+	}
+/* clang-format on */
+
+PRESSURE(reclaim_begin, "mm_vmscan_direct_reclaim_begin", RECLAIM_BEGIN, 0)
+PRESSURE(reclaim_end, "mm_vmscan_direct_reclaim_end", RECLAIM_END, ctx[0])
+PRESSURE(group_begin, "mm_vmscan_memcg_reclaim_begin", GROUP_BEGIN, 0)
+PRESSURE(group_end, "mm_vmscan_memcg_reclaim_end", GROUP_END, ctx[0])
+PRESSURE(compact_begin, "mm_compaction_begin", COMPACT_BEGIN, 0)
+PRESSURE(compact_end, "mm_compaction_end", COMPACT_END, 0)
+PRESSURE(kswapd_wake, "mm_vmscan_kswapd_wake", KSWAPD_WAKE, 0)
+PRESSURE(kswapd_sleep, "mm_vmscan_kswapd_sleep", KSWAPD_SLEEP, 0)
+
+/* mark_victim() has the task instead of its number since 72ba14deb40a (6.8). */
+SEC("tp_btf/mark_victim")
+int oom_kill(u64 *ctx)
+{
+	struct wire_oom_kill *r;
+	__u32 tid, pid;
+	struct emit e;
+	__u64 id;
+
+	if (conf_oom_task) {
+		struct task_struct *victim = (void *)ctx[0];
+
+		victim = FIX_ARG(victim);
+		tid = PEEK(victim, pid);
+		pid = PEEK(victim, tgid);
+	} else {
+		tid = pid = ctx[0];
+	}
+	if (!emit_open(&e, WIRE_OOM_KILL))
+		return 0;
+	id = fix_current_id(e.cnt);
+	if (filter_drops(id >> 32) && !filter_is_target(pid))
+		return 0;
+	r = emit_reserve(&e, sizeof(*r), id, fix_irq_flag(e.cnt));
+	if (!r)
+		return 0;
+	r->victim_tid = tid;
+	r->victim_pid = pid;
+	emit_submit(&e, r);
+	return 0;
+}
