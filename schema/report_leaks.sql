@@ -1,9 +1,9 @@
 -- view 24: What was allocated in the window and not freed by its end?
 -- note: HELD says who has the memory: a process that lives (live), a process that had this heap
 --   memory when it ended or called exec (at exit), the kernel, which kept it longer than the
---   process lived (after exit), or a cache of the kernel for names, inodes and buffers of files,
---   which it frees when memory runs short (cache). Most pages that outlive a process are of
---   files, too. Sources overlap, so do not add them up.
+--   process lived (after exit), a cache of the kernel for names, inodes and buffers of files,
+--   which it frees when memory runs short (cache), or the dynamic loader, which keeps it (loader).
+--   Most pages that outlive a process are of files, too. Sources overlap, so do not add them up.
 -- without alloc.heap: Heap memory was not recorded, so nothing is known about malloc: `ebpfrec record
 --   --heap -- COMMAND` records it. The rows are memory of the kernel; its caches come last.
 -- by: who site
@@ -30,7 +30,9 @@
 --   held       live: the process lives and may still use it; at exit: the process held this heap memory
 --              when it ended or called exec, within the window; after exit: kernel memory that was still
 --              allocated at the window's end, though the process that allocated it had ended; cache: slab
---              memory of caches that the kernel can shrink, by their names. A row by site may have two
+--              memory of caches that the kernel can shrink, by their names; loader: heap memory of the
+--              dynamic loader, which keeps it for each loaded library, after all other heap memory.
+--              A row by site may have two
 --              of them
 WITH ends AS MATERIALIZED (
 	SELECT upid, end_ns, lag(end_ns, 1, -1) OVER (PARTITION BY upid ORDER BY end_ns) AS after_ns
@@ -59,6 +61,7 @@ g AS (
 	       min(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure, u.user_stack AS user_stack, u.kernel_stack AS kernel_stack,
 	       CASE WHEN u.cache IN ('buffer_head', 'dentry', 'radix_tree_node', 'jbd2_journal_head', 'mb_cache_entry')
 			 OR u.cache GLOB '*inode*' OR u.cache GLOB '*extent_status' THEN 'cache'
+		    WHEN u.source = 'heap' AND u.symbol GLOB '* [[]ld-*.so*' THEN 'loader'
 		    WHEN u.is_live AND (p.end_ns IS NULL OR p.end_ns >= :to) THEN 'live'
 	            WHEN u.source = 'heap' THEN 'at exit' ELSE 'after exit' END AS held_by,
 	       iif(:by = 'site' AND :stacks IS NOT 1, 0, row_number() OVER ()) AS apart
@@ -77,4 +80,4 @@ SELECT $rkeys r.source, r.kind, r.call_site, r.all_objects AS objects, r.all_byt
        view_complete(:from, :to, r.source) AS complete, view_lost(:from, :to, r.source) AS lost_events,
        r.user_stack, r.kernel_stack, coalesce(r.held_too, '') || r.held AS held
   FROM r WHERE r.nth = 1
- ORDER BY r.held = 'cache', CASE r.source WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 ELSE 3 END, r.all_bytes DESC
+ ORDER BY r.held = 'cache', CASE r.source WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 ELSE 3 END, r.held = 'loader', r.all_bytes DESC

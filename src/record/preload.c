@@ -145,16 +145,19 @@ void preload_say(const struct preload *p, const struct session_options *o)
 		heap_ring_unseen(p->ring, &unseen);
 	if (unseen.limited_cnt)
 		notices_warn(&o->notices,
-			     "the heap of %u processes is not recorded: their address space is "
-			     "limited (ulimit -v)", unseen.limited_cnt);
+			     "the heap of %u process%s is not recorded: the address space is "
+			     "limited (ulimit -v)", unseen.limited_cnt,
+			     unseen.limited_cnt == 1 ? "" : "es");
 	if (unseen.namespace_cnt)
 		notices_warn(&o->notices,
-			     "the heap of %u processes in pid namespaces of their own is not "
-			     "recorded; what they allocated counts as lost", unseen.namespace_cnt);
+			     "the heap of %u process%s in a pid namespace of its own is not "
+			     "recorded: its allocations count as lost", unseen.namespace_cnt,
+			     unseen.namespace_cnt == 1 ? "" : "es");
 	if (unseen.apart_cnt)
 		notices_warn(&o->notices,
-			     "%u times a library was opened with RTLD_DEEPBIND or by dlmopen: what "
-			     "it allocates and frees is not recorded", unseen.apart_cnt);
+			     "%u librar%s opened with RTLD_DEEPBIND or by dlmopen: what they "
+			     "allocate and free is not recorded", unseen.apart_cnt,
+			     unseen.apart_cnt == 1 ? "y was" : "ies were");
 	if (cnt > 1)
 		snprintf(more, sizeof(more), " and %u more", cnt - 1);
 	if (cnt)

@@ -16,7 +16,7 @@ $ gen_golden stacks.ebpfrec stacks; ebpfrec report -i stacks.ebpfrec leaks
 1>       user: ufunc_22 < ufunc_1
 1>       kernel: function_ffffffff817770
 1>
-1> HELD says who has the memory: a process that lives (live), a process that had this heap memory when it ended or called exec (at exit), the kernel, which kept it longer than the process lived (after exit), or a cache of the kernel for names, inodes and buffers of files, which it frees when memory runs short (cache). (More: --notes.)
+1> HELD says who has the memory: a process that lives (live), a process that had this heap memory when it ended or called exec (at exit), the kernel, which kept it longer than the process lived (after exit), a cache of the kernel for names, inodes and buffers of files, which it frees when memory runs short (cache), or the dynamic loader, which keeps it (loader). (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec leaks --format csv
 1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held

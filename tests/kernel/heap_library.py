@@ -42,8 +42,11 @@ def live_blocks_are_those_of_mallinfo2(t):
     check("heap: blocks live at the end of a program, as mallinfo2 says", len(rows) > 3000 and mapped == w["mapped"] and
           0 <= w["live"] - given <= 8192, (w, given, len(rows)))
     leaks = [r for r in t.report("leaks", "--pid", w["pid"]) if r["source"] == "heap"]
-    check("heap: report leaks has the same", {r["held"] for r in leaks} == {"at exit"} and
-          (sum(r["objects"] for r in leaks), sum(r["bytes"] for r in leaks)) == (len(rows), sum(rows)), leaks)
+    held = [(r["held"], "[ld-" in r["call_site"]) for r in leaks]
+    check("heap: objects of the loader come after all others", set(held) == {("at exit", False), ("loader", True)} and
+          held == sorted(held), held)
+    check("heap: report leaks has the same", (sum(r["objects"] for r in leaks), sum(r["bytes"] for r in leaks)) ==
+          (len(rows), sum(rows)), leaks)
 
 
 def growth_names_the_function_that_keeps_a_third(t):
