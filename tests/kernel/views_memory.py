@@ -97,8 +97,28 @@ def the_spike_is_where_it_was_touched():
           abs(rows[0]["bytes"] - 300 * MIB) <= BATCH_BYTES + MIB, rows)
 
 
+def the_oom_killer_and_its_victim_have_names():
+    oom = Trace(tmp + "/oom")
+    rows = oom.report("pressure", "--workload")
+    killed = [r for r in rows if r["kind"] == "killed"]
+    stalled = [r for r in rows if r["kind"] == "group limit"]
+    check("pressure: one process was killed", len(killed) == 1 and killed[0]["comm"].startswith("python3") and
+          oom.one("SELECT exit_code & 127 FROM processes WHERE pid = %d" % killed[0]["pid"]) == 9, rows)
+    points = {r["member"]: r["bytes"] for r in oom.sql(
+        "SELECT member, bytes FROM rss_points JOIN processes USING (upid) WHERE pid = %d AND ts_ns <= %d ORDER BY ts_ns"
+        % (killed[0]["pid"], killed[0]["at_ns"]))}
+    check("pressure: its size is that of its last counters", killed[0]["rss_bytes"] ==
+          sum(points.get(m, 0) for m in ("file", "anon", "shmem")) > 32 * MIB, (killed, points))
+    check("pressure: it stalled at the limit of its group", len(stalled) == 1 and stalled[0]["pid"] == killed[0]["pid"]
+          and 0 < stalled[0]["stall_max_ns"] <= stalled[0]["stall_ns"], stalled)
+    said = oom.report("why", "--pid", killed[0]["pid"])
+    check("pressure: why begins with it", str(said[0]).count("Killed by the OOM killer: python3") == 1, said[:2])
+
+
 rings_lost_nothing()
 buffers_are_the_givers_until_the_taker_frees_them()
 every_event_is_an_allocation_or_frees_one()
 resident_memory_is_the_kernels()
 the_spike_is_where_it_was_touched()
+if os.path.exists(tmp + "/oom"):
+    the_oom_killer_and_its_victim_have_names()
