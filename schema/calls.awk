@@ -13,7 +13,7 @@ function fail(text)
 
 BEGIN {
 	split("x86_64 i386 arm64", machines, " ")
-	split("lock timer child poll disk socket call", words, " ")
+	split("lock timer child signal poll disk socket call", words, " ")
 	for (i in words)
 		kinds[words[i]] = "WAIT_" toupper(words[i])
 	kinds["file"] = "CALL_FILE_SAYS"

@@ -12,7 +12,7 @@
 -- figure: wait_ns
 -- drops: lost_events tid held_pct waiters
 --
--- The result has one row per process and lock that a thread waited for in futex, flock or semop. Columns:
+-- The result has one row per process and lock that a thread waited for in futex, flock, fcntl or semop. Columns:
 --   object       the variable that has the lock, with its file: "audit_lock (server)"; its address in the memory of
 --                the process, if it is in none (on the heap, on a stack), or the recorder could not read the process's
 --                mappings before it exited; the path of the file whose lock flock waited for; empty for semop, whose

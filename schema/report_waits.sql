@@ -4,8 +4,8 @@
 --   number and the maximum are of the waits that ended in the window, each with its whole length.
 --   Kinds: cpu, no CPU was free; throttled, the quota of CPU time was used up; disk, a block request
 --   of the thread's own, or a call that reads, writes or syncs a file; lock, also a condition
---   variable or a semaphore; poll, for one of several things; child, also a thread's end; fault, a
---   page of memory that had to be read or given; kernel, a kernel thread without work; call, another
+--   variable or a semaphore; poll, for one of several things; child, also a thread's end; signal;
+--   fault, a page of memory that had to be read or given; kernel, a kernel thread without work; call, another
 --   system call, or a file of another type, such as a terminal; unknown, nobody knows in which call.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
@@ -21,11 +21,12 @@
 --                throttled  the quota of the thread's control group was used up
 --                disk       a block request of the thread's own was in flight, or it slept in a call that
 --                           reads, writes or syncs a file: another thread's request, such as a journal's
---                lock       futex, flock, semop: a mutex, a condition variable, a barrier
+--                lock       futex, flock, fcntl, semop: a mutex, a condition variable, a barrier
 --                socket, pipe  reading, writing, accepting, connecting, or a poll of this one alone
 --                poll       poll, select, epoll_wait, io_uring_enter: for one of several things
 --                timer      nanosleep and its like, a poll of nothing
---                child      wait4, waitid, vfork; pthread_join of glibc: the end of another thread
+--                child      wait4, waitid, vfork, clone; pthread_join of glibc: the end of another thread
+--                signal     pause, sigsuspend, sigwait
 --                fault      an exception of user code: a page that had to be read or given
 --                kernel     kernel threads, which wait for work
 --                call       another system call, or a file of another type: a terminal, an eventfd,

@@ -52,7 +52,7 @@ top AS MATERIALIZED (
 -- what ended, where somebody may have ended it
 e AS MATERIALIZED (
 	SELECT e.*, t.upid AS upid
-	  FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child', 'timer')),
+	  FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child', 'signal', 'timer')),
 object AS (SELECT object, call, sum(wait_ns) AS ns
              FROM e WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1),
 call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL ORDER BY k.wait_ns DESC, k.call LIMIT 1),
@@ -88,9 +88,9 @@ beside AS (SELECT t.comm AS comm, sum(r.bytes) AS bytes FROM r JOIN threads AS t
             WHERE NOT r.mine AND NOT thread_in_scope(r.submitter_utid) AND r.dev IN (SELECT dev FROM r WHERE mine) GROUP BY t.upid, t.comm ORDER BY bytes DESC, t.upid, t.comm LIMIT 1),
 phrases AS (SELECT column1 AS kind, column2 AS what FROM (VALUES ('running', 'on CPUs'), ('throttled', 'by a quota of CPU time'), ('cpu', 'for a CPU'), ('disk', 'for a disk'), ('lock', 'for locks'),
 	('fault', 'for pages'), ('poll', 'for events'), ('call', 'in system calls'), ('kernel', 'for work, as kernel threads'),
-	('socket', 'for sockets'), ('pipe', 'for pipes'), ('timer', 'for timers'), ('child', 'for children'))),
+	('socket', 'for sockets'), ('pipe', 'for pipes'), ('timer', 'for timers'), ('child', 'for children'), ('signal', 'for signals'))),
 -- what idle threads did most of the time, where that is not what the first sentence is about
-idle AS (SELECT t.ns AS ns, t.kind AS kind, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child'), top
+idle AS (SELECT t.ns AS ns, t.kind AS kind, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child', 'signal'), top
           WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns),
 -- what took the most of the path to the end, where that is about some and not all
 some AS MATERIALIZED (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder AND NOT in_scope(upid) LIMIT 1),

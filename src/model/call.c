@@ -132,7 +132,7 @@ const char *wait_kind_name(enum wait_kind kind)
 {
 	static const char *const names[WAIT_KIND_CNT] = {
 		"cpu", "throttled", "disk", "lock", "socket", "pipe", "poll", "timer", "child",
-		"fault", "kernel", "call", "stopped", "unknown",
+		"signal", "fault", "kernel", "call", "stopped", "unknown",
 	};
 
 	return names[kind];

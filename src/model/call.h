@@ -20,6 +20,7 @@
 #define CALL_OTHER 4		/* a system call whose number is too large to be kept */
 #define CALL_FAULT 5		/* an exception of user code, which waits for the mmap lock */
 #define CALL_EXIT 6		/* of a wake-up: the waker is exiting */
+#define CALL_HELD 7		/* at the start: the recorder holds COMMAND back */
 #define CALL_IS_NUMBER 0x4000	/* a system call: */
 #define CALL_IS_32_BIT 0x2000	/* by the numbers of 32-bit programs */
 #define CALL_NUMBER_CNT 512
@@ -53,6 +54,7 @@ enum wait_kind {
 	WAIT_POLL,		/* for one of several things */
 	WAIT_TIMER,
 	WAIT_CHILD,		/* or another thread, for its end */
+	WAIT_SIGNAL,
 	WAIT_FAULT,		/* in an exception of user code: a page that has to be read */
 	WAIT_KERNEL,		/* of kernel threads */
 	WAIT_CALL,		/* in another system call */

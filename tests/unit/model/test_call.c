@@ -28,6 +28,9 @@ static void test_calls_have_the_names_of_this_machines_headers(void **state)
 		{ SYS_fsync, "fsync", WAIT_DISK }, { SYS_accept4, "accept4", WAIT_SOCKET },
 		{ SYS_epoll_pwait, "epoll_pwait", WAIT_POLL }, { SYS_munmap, "munmap", WAIT_CALL },
 		{ SYS_ppoll, "ppoll", WAIT_POLL }, { SYS_statx, "statx", WAIT_CALL },
+		{ SYS_fcntl, "fcntl", WAIT_LOCK }, { SYS_clone3, "clone3", WAIT_CHILD },
+		{ SYS_rt_sigtimedwait, "rt_sigtimedwait", WAIT_SIGNAL },
+		{ SYS_rt_sigsuspend, "rt_sigsuspend", WAIT_SIGNAL },
 	};
 	unsigned int i;
 
