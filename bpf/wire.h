@@ -82,6 +82,7 @@ typedef __s64 wire_s64;
 #define WIRE_CALL_OTHER 4	/* a system call whose number is too large to be kept */
 #define WIRE_CALL_FAULT 5	/* an exception of user code, which waits for the mmap lock */
 #define WIRE_CALL_EXIT 6	/* WAKING: the waker is exiting */
+#define WIRE_CALL_HELD 7	/* of a thread at the start: the recorder holds COMMAND back */
 #define WIRE_CALL_NUMBER_MASK 0x01ff
 #define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_* of what the call waits for */
 #define WIRE_CALL_IS_32_BIT 0x2000

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyze/context/thread_makers.h"
+#include "model/call.h"
 
 int thread_makers_init(struct thread_makers *m, const struct dense_ids *ids)
 {
@@ -22,6 +23,9 @@ void thread_makers_note(struct thread_makers *m, const struct thread_wait *w)
 
 	if (!*waker && !w->slept && w->waker >= EVENT_ID_FIRST && w->waker < m->ids->thread_cnt)
 		*waker = w->waker;
+	if (*waker == w->waker && !m->held_to_ns && w->waker &&
+	    dense_thread_row(m->ids, w->thread)->start_call == CALL_HELD)
+		m->held_to_ns = w->from_ns - 1;
 }
 
 void thread_makers_done(struct thread_makers *m)
@@ -56,6 +60,8 @@ uint32_t thread_maker(struct thread_makers *m, uint32_t thread, uint64_t *ret_st
 	*ret_start_ns = h ? h->start_ns : 0;
 	if (!h || !p)
 		return 0;
+	if (h->start_call == CALL_HELD && m->held_to_ns)
+		*ret_start_ns = m->held_to_ns;
 	if (m->waker_of[thread])
 		return m->waker_of[thread];
 	if (!m->is_read)

@@ -20,6 +20,7 @@ struct thread_makers {
 	const struct dense_ids *ids;
 	uint32_t *first_of;	/* by dense process: its first thread; 0: not known */
 	uint32_t *waker_of;	/* by dense thread: who woke it first; 0: not known */
+	uint64_t held_to_ns;	/* before the recorder let COMMAND go; 0: not known */
 	bool is_read;
 };
 
@@ -32,7 +33,7 @@ void thread_makers_note(struct thread_makers *m, const struct thread_wait *w);
 
 /*
  * Returns who woke the thread first; otherwise the first thread of its process, or of the parent if
- * it is that itself; 0: nobody that is known. *ret_start_ns: when the thread was made, by
- * CLOCK_MONOTONIC; 0: unknown.
+ * it is that itself; 0: nobody that is known. *ret_start_ns: when the thread was made, or
+ * COMMAND let go, by CLOCK_MONOTONIC; 0: unknown.
  */
 uint32_t thread_maker(struct thread_makers *m, uint32_t thread, uint64_t *ret_start_ns);

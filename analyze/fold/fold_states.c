@@ -6,6 +6,7 @@
  */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
+#include "model/call.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -152,7 +153,10 @@ static void states_close(void *machine)
 	thread_states_free(m->states);
 }
 
-/* At the trace's start the threads live that lived before. */
+/*
+ * Threads older than the trace are alive at its start. What COMMAND does until the recorder lets it
+ * go is no part of its life.
+ */
 static int states_start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 {
 	struct states_machine *m = machine;
@@ -164,7 +168,7 @@ static int states_start(void *machine, uint64_t from_ns, size_t block, struct er
 	for (uint32_t i = EVENT_ID_FIRST; !block && i < m->ids->thread_cnt && !ret; i++) {
 		const struct trace_thread *t = dense_thread_row(m->ids, i);
 
-		if (t->start_ns && t->start_ns < start_ns &&
+		if (t->start_ns && t->start_ns < start_ns && t->start_call != CALL_HELD &&
 		    (!t->end_ns || t->end_ns > start_ns) &&
 		    followed(m, dense_utid(m->ids, i)) == i)
 			ret = thread_states_begin(m->states, i, start_ns, t->start_state,

@@ -215,6 +215,7 @@ static int open_writers(struct session *s, struct err *e)
 		.tasks = {
 			.recorder_pid = s->own_pids[OWN_RECORDER],
 			.helper_pids = { s->own_pids[OWN_STATS], s->own_pids[OWN_OPENER] },
+			.command_pid = s->own_pids[OWN_COMMAND],
 			.page_bytes = sysconf(_SC_PAGESIZE),
 			.all_cmdlines = s->o.all_cmdlines,
 		},

@@ -253,7 +253,7 @@ void block_check_start_states(struct block_writer *w)
 void block_end_start_states(struct block_writer *w)
 {
 	for (uint32_t slot = SLOT_FIRST; slot < w->slots.cnt; slot++)
-		w->slots.thread[slot]->start_state = 0;
+		w->slots.thread[slot]->start_state = w->slots.thread[slot]->start_call = 0;
 }
 
 void block_put_keyframe(struct block_writer *w)

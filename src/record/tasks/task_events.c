@@ -238,8 +238,10 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 	if (p->parent_upid == EVENT_ID_UNKNOWN && r->ppid)
 		set_parent(id, p, task_process_find(id, r->ppid, r->hdr.ts_ns));
 	if (id->is_first && !t->snap_cnt && t->flags & TRACE_TASK_AT_START) {
-		t->start_state = s->off_cpu_state;
-		t->start_call = s->off_cpu_call;
+		bool is_held = r->pid && r->pid == id->config->command_pid;
+
+		t->start_state = is_held ? 0 : s->off_cpu_state;
+		t->start_call = is_held ? WIRE_CALL_HELD : s->off_cpu_call;
 		t->state_ns = s->read_ns;
 	}
 	if (t->snap_cnt++ || !(t->flags & TRACE_TASK_AT_START))

@@ -35,6 +35,7 @@ struct task_table_config {
 	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
 	/* and those of these processes of its own; 0: none */
 	uint32_t helper_pids[TASK_TABLE_HELPERS];
+	uint32_t command_pid;		/* waits for the recorder at the start; 0: none */
 	uint32_t page_bytes;		/* 0: 4096 */
 	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
 };

@@ -544,6 +544,35 @@ static void test_a_path_goes_from_a_birth_to_the_thread_that_forked(void **state
 	made_close(&m);
 }
 
+/* The recorder B holds COMMAND back until 14 ms: that is no wait of A, and no part of its life. */
+static void test_a_command_lives_from_when_the_recorder_lets_it_go(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64",
+					     .recorder_pid = B, .command_pid = A });
+	gen_snap(m.g, T0, 0, A, A, B, "ebpfrec");
+	gen_snap(m.g, T0, 0, B, B, 1, "ebpfrec");
+	enter(m.g, 1, 0, B);
+	gen_wakeup_in(m.g, AT(14), 0, B, A, 0, WIRE_CALL_IS_NUMBER | WRITE);
+	enter(m.g, 16, 1, A);
+	sleep_in(m.g, 40, 1, A, NANOSLEEP, 0);
+	gen_slice(m.g, AT(50));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM wait_ends"), 0);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM thread_states(0, 13000000, 0, "
+				       "'thread') JOIN threads USING (utid) WHERE tid = %d", A), 0);
+	assert_int_equal(rows_one(m.a, "SELECT runnable_ns FROM thread_states(0, 40000000, 0, "
+				       "'thread') JOIN threads USING (utid) WHERE tid = %d", A),
+			 2 * MS);
+	assert_int_equal(path_ns(&m, A, "unknown"), 0);
+	assert_int_equal(rows_one(m.a, "SELECT unknown_ns + sleeping_ns FROM "
+				       "thread_states(0, 40000000, 0, 'thread') "
+				       "JOIN threads USING (utid) WHERE tid = %d", A), 0);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -558,6 +587,7 @@ int main(void)
 		cmocka_unit_test(test_a_wait_is_one_in_several_blocks),
 		cmocka_unit_test(test_meanwhile_is_what_those_did_who_had_the_lock),
 		cmocka_unit_test(test_who_interrupts_a_wait_is_no_holder),
+		cmocka_unit_test(test_a_command_lives_from_when_the_recorder_lets_it_go),
 		cmocka_unit_test(test_a_path_is_with_others_only_for_the_time_of_the_wait),
 		cmocka_unit_test(test_a_path_does_not_follow_a_signal_out_of_a_wait_for_a_lock),
 		cmocka_unit_test(test_a_path_goes_from_a_birth_to_the_thread_that_forked),

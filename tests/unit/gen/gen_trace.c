@@ -138,6 +138,7 @@ struct gen *gen_open(const char *dir, const struct gen_config *config)
 		.filtered = config->filtered,
 		.no_switches = config->no_switches,
 		.tasks.recorder_pid = config->recorder_pid,
+		.tasks.command_pid = config->command_pid,
 		.tasks.all_cmdlines = config->all_cmdlines,
 		.names = { .ctx = (void *)config->cgroups, .name = name_of },
 	};

@@ -25,7 +25,7 @@ struct gen_config {
 	uint64_t trace_id; /* 0: the same for all */
 	unsigned int cpu_cnt;		/* 0: 2 */
 	uint64_t from_ns;		/* start of the trace */
-	uint32_t recorder_pid;
+	uint32_t recorder_pid, command_pid;
 	int zstd_level;
 	bool filtered, no_switches, all_cmdlines;
 	bool cpus_online;		/* say that all CPUs are online */
