@@ -183,7 +183,7 @@ def bins():
     t = Trace("trace.ebpfrec.old")
     step, end = 20_000_000, t.one("SELECT max(to_ns) FROM blocks")
     rows = t.report("cpu", "--every", "20ms")
-    lives = {r["pid"]: (max(r["start_ns"], 0), min(r["end_ns"] or end, end - 1))
+    lives = {r["pid"]: (max(r["start_ns"] or 0, 0), min(r["end_ns"] or end, end - 1))
              for r in t.sql("SELECT pid, start_ns, end_ns FROM processes WHERE pid > 0")}
     there = {}
     for r in rows:
