@@ -138,6 +138,25 @@ int rq_merge(u64 *ctx)
 	return send_step(rq_arg(ctx), (struct step){ .hook = WIRE_BLOCK_MERGE, .last = true });
 }
 
+/*
+ * A positive errno of what the kernel has: a negative one, or a blk_status_t (since 5.16). Those up
+ * to 13 are the same in all kernels; blk_status_to_errno() makes EIO of most others.
+ */
+static __always_inline __u32 errno_of(__s32 error)
+{
+	const __u64 from_0 = 0ull | 95ull << 8 | 110ull << 16 | 28ull << 24 | 67ull << 32 |
+			     121ull << 40 | 52ull << 48 | 61ull << 56;
+	const __u64 from_8 = 84ull | 12ull << 8 | 5ull << 16 | 78ull << 24 | 11ull << 32 |
+			     16ull << 40;
+	__u32 status = error;
+
+	if (error < 0)
+		return -error;
+	if (status < 8)
+		return from_0 >> status * 8 & 0xff;
+	return status < 14 ? from_8 >> (status - 8) * 8 & 0xff : 5;
+}
+
 SEC("tp_btf/block_rq_complete")
 int rq_complete(u64 *ctx)
 {
@@ -146,7 +165,7 @@ int rq_complete(u64 *ctx)
 	__u32 bytes = ctx[2];
 
 	return send_step(rq, (struct step){ .hook = WIRE_BLOCK_COMPLETE, .done_bytes = bytes,
-					    .status = error < 0 ? -error : error,
+					    .status = errno_of(error),
 					    .last = bytes >= rq->__data_len });
 }
 
@@ -157,7 +176,7 @@ int rq_error(u64 *ctx)
 
 	return send_step((void *)ctx[0], (struct step){ .hook = WIRE_BLOCK_ERROR,
 							.done_bytes = ctx[2],
-							.status = error < 0 ? -error : error });
+							.status = errno_of(error) });
 }
 
 SEC("tp_btf/block_io_start")
@@ -280,7 +299,7 @@ int bio_complete(u64 *ctx)
 
 	if (!is_bio_based(disk_of(bio)))
 		return 0;
-	return send_bio(bio, (struct step){ .hook = WIRE_BIO_COMPLETE, .status = bio->bi_status,
+	return send_bio(bio, (struct step){ .hook = WIRE_BIO_COMPLETE, .status = errno_of(bio->bi_status),
 					    .last = true }, NULL);
 }
 
