@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/privilege.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
@@ -124,7 +125,8 @@ static bool has_default_sources(void)
 static int print_verdict(const struct doctor *d)
 {
 	bool has_btf = !access("/sys/kernel/btf/vmlinux", R_OK), may = may_record();
-	bool all = has_btf && has_default_sources();
+	bool locked_down = privilege_is_locked_down();
+	bool all = has_btf && has_default_sources() && !locked_down;
 	struct utsname u;
 
 	if (uname(&u))
@@ -140,6 +142,8 @@ static int print_verdict(const struct doctor *d)
 		say(d, "Missing: /sys/kernel/btf/vmlinux. Use a kernel built with "
 		       "CONFIG_DEBUG_INFO_BTF, or give a file with its BTF: "
 		       "`ebpfrec record --btf FILE -- COMMAND`.");
+	if (locked_down)
+		say(d, "Missing: permission to read kernel memory: " PRIVILEGE_LOCKED_DOWN ".");
 	say_missing_privileges(d, may);
 	return all && may ? 0 : EXIT_FAILED;
 }

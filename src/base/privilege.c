@@ -175,6 +175,19 @@ static int check_thread(const char *tid, uint64_t keep, struct err *e)
 	return 0;
 }
 
+bool privilege_is_locked_down(void)
+{
+	FILE *f = fopen("/sys/kernel/security/lockdown", "re");
+	char line[64] = "";
+
+	if (!f)
+		return false;
+	if (!fgets(line, sizeof(line), f))
+		line[0] = '\0';
+	fclose(f);
+	return strstr(line, "[confidentiality]");
+}
+
 int privilege_check_threads(uint64_t keep, struct err *e)
 {
 	DIR *d = opendir("/proc/self/task");

@@ -37,6 +37,12 @@ bool privilege_has(int cap);
  */
 bool privilege_is_global(void);
 
+/* True if kernel lockdown is in confidentiality mode: BPF programs cannot read kernel memory then. */
+bool privilege_is_locked_down(void);
+#define PRIVILEGE_LOCKED_DOWN \
+	"kernel lockdown is in confidentiality mode, in which BPF programs cannot read kernel " \
+	"memory; boot with lockdown=integrity or without lockdown="
+
 /* Fills in a user's groups from the system's databases, at most PRIVILEGE_GROUPS_MAX of them. */
 void privilege_find_user(struct privilege_user *ret, uid_t uid, gid_t gid);
 

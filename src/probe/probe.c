@@ -307,7 +307,8 @@ static int make_piece(void *ctx, unsigned int piece, struct err *e)
 	err = ebpfrec_bpf__load(p->skel);
 	if (err)
 		return err_set(e, err == -EPERM || err == -ENOMEM ? err : -ENOSYS,
-			       "the kernel refused the BPF programs: %s%s%s", strerror(-err),
+			       "the kernel refused the BPF programs: %s%s%s%s", strerror(-err),
+			       privilege_is_locked_down() ? "; " PRIVILEGE_LOCKED_DOWN : "",
 			       *libbpf_text() ? "; " : "", libbpf_text());
 	return 0;
 }
