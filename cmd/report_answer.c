@@ -35,6 +35,7 @@ struct answer {
 	char *scope; /* see report_scope() */
 	char hint_options[600]; /* scope after a blank, without what names processes */
 	char open_note[160]; /* requests in flight at the window's end; "": none */
+	char unknown_note[200]; /* those that may belong to the chosen processes; "": none */
 };
 
 /* A trace whose manifest has none of some keys or sources lacks what the view shows. */
@@ -53,7 +54,7 @@ static const char *without_note(const struct answer *r)
 	return r->o->view->without_note;
 }
 
-#define NOTE_MAX 6
+#define NOTE_MAX 7
 
 /*
  * Finds what a view leaves out, or cannot know about a trace of some processes, or cut out
@@ -73,6 +74,7 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 		of_all ? v->nobody_note : NULL,
 		is_part ? v->cut_note : NULL,
 		r->open_note[0] ? r->open_note : NULL,
+		r->unknown_note[0] ? r->unknown_note : NULL,
 	};
 	unsigned int cnt = 0;
 
@@ -528,24 +530,55 @@ static int take_open(void *ctx, const struct value *v)
 	return 0;
 }
 
-/* Views of block requests count those that ended; this is about the others, of all processes. */
-static void find_open(struct answer *r)
+static int take_unknown(void *ctx, const struct value *v)
 {
-	const struct row_sink sink = { .ctx = r, .row = take_open };
-	uint64_t start = trace_start_ns(r->trace), end = trace_end_ns(r->trace),
-		 to = r->o->q.to_ns < end ? r->o->q.to_ns : end;
-	struct err e = { "" };
-	char sql[200];
+	struct answer *r = ctx;
 
-	r->open_note[0] = '\0';
-	if (!r->o->view->needs.sources || !strstr(r->o->view->needs.sources, "block") ||
-	    !trace_was_recorded(r->trace, "block") || to <= start)
+	if (v[0].i)
+		snprintf(r->unknown_note, sizeof(r->unknown_note),
+			 "Kernel threads submitted %s (%s) for an unknown owner: they may belong to "
+			 "the chosen processes, and are left out.",
+			 say_counted((uint64_t)v[0].i, "block request"),
+			 say_bytes((uint64_t)v[1].i));
+	return 0;
+}
+
+/* The first row of what SQL says of [from, to). What damage hides is said elsewhere. */
+static void find_requests(struct answer *r, const char *sql, int64_t from, int64_t to,
+			  int (*take)(void *ctx, const struct value *v))
+{
+	const struct row_sink sink = { .ctx = r, .row = take };
+	char text[300];
+	struct err e = { "" };
+
+	snprintf(text, sizeof(text), sql, (long long)from, (long long)to);
+	(void)!analysis_sql(r->o->in.analysis, text, &sink, &e);
+}
+
+/*
+ * What views of block requests leave out: requests that have not ended, and with options that
+ * choose processes those that nobody is known to own.
+ */
+static void find_left_out(struct answer *r)
+{
+	const struct report_request *q = &r->o->q;
+	const char *needs = r->o->view->needs.sources;
+	uint64_t start = trace_start_ns(r->trace), end = trace_end_ns(r->trace),
+		 to = q->to_ns < end ? q->to_ns : end,
+		 from = q->from_ns > start ? q->from_ns : start;
+	bool of_some = q->pid_cnt || q->comm || q->tid_cnt || q->thread || q->workload;
+
+	r->open_note[0] = r->unknown_note[0] = '\0';
+	if (!needs || !strstr(needs, "block") || !trace_was_recorded(r->trace, "block") ||
+	    to <= from)
 		return;
-	snprintf(sql, sizeof(sql), "SELECT count(*), max(open_ns), device_name(dev)"
-		 " FROM open_requests(%llu, %llu)", (unsigned long long)(to - start - 1),
-		 (unsigned long long)(to - start));
-	/* what damage hides is said elsewhere */
-	(void)!analysis_sql(r->o->in.analysis, sql, &sink, &e);
+	find_requests(r, "SELECT count(*), max(open_ns), device_name(dev)"
+		      " FROM open_requests(%lld, %lld)", (int64_t)(to - start - 1),
+		      (int64_t)(to - start), take_open);
+	if (of_some && !strncmp(needs, "task,block", 10))
+		find_requests(r, "SELECT sum(ios), sum(bytes) FROM io_usage(%lld, %lld, 0, "
+			      "'process') WHERE owner_how = 'unknown'", (int64_t)(from - start),
+			      (int64_t)(to - start), take_unknown);
 }
 
 static int run(struct answer *r)
@@ -599,7 +632,7 @@ static int run(struct answer *r)
 	if (!out && !o->rows)
 		return EXIT_FAILED;
 	trace_damages(r->trace, &damage_cnt);
-	find_open(r);
+	find_left_out(r);
 	c = report_to(r, out ? render_sink(out) : o->rows, &e);
 	r->has_rows = r->only_drawn || (out && render_row_cnt(out));
 	render_free(out);
