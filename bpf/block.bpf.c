@@ -299,7 +299,8 @@ int bio_complete(u64 *ctx)
 
 	if (!is_bio_based(disk_of(bio)))
 		return 0;
-	return send_bio(bio, (struct step){ .hook = WIRE_BIO_COMPLETE, .status = errno_of(bio->bi_status),
+	return send_bio(bio, (struct step){ .hook = WIRE_BIO_COMPLETE,
+					    .status = errno_of(bio->bi_status),
 					    .last = true }, NULL);
 }
 

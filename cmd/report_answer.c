@@ -536,8 +536,8 @@ static int take_unknown(void *ctx, const struct value *v)
 
 	if (v[0].i)
 		snprintf(r->unknown_note, sizeof(r->unknown_note),
-			 "Kernel threads submitted %s (%s) for an unknown owner: they may belong to "
-			 "the chosen processes, and are left out.",
+			 "Kernel threads submitted %s (%s) for an unknown owner: they may belong "
+			 "to the chosen processes, and are left out.",
 			 say_counted((uint64_t)v[0].i, "block request"),
 			 say_bytes((uint64_t)v[1].i));
 	return 0;

@@ -37,7 +37,7 @@ bool privilege_has(int cap);
  */
 bool privilege_is_global(void);
 
-/* True if kernel lockdown is in confidentiality mode: BPF programs cannot read kernel memory then. */
+/* True in the confidentiality mode of kernel lockdown: BPF cannot read kernel memory. */
 bool privilege_is_locked_down(void);
 #define PRIVILEGE_LOCKED_DOWN \
 	"kernel lockdown is in confidentiality mode, in which BPF programs cannot read kernel " \
