@@ -78,7 +78,10 @@ static void find_rows(struct rows *r, struct made_trace *m, const struct page_ro
 	m->a->bin_cnt = 0;
 }
 
-/* Is the row one of this process, or, with upid -1, one of others with this name, or none? */
+/*
+ * Is the row one of this process, or, with upid -1, one of others with this name, or none? w stands
+ * before the name of others of the command, or of all without one.
+ */
 static bool is_of(const struct rows *r, unsigned int row, int64_t upid, const char *name)
 {
 	const struct value *v = &r->values[row * r->col_cnt + rows_col(r, "upid")];
@@ -126,10 +129,10 @@ static void test_sleepers_are_in_the_rows_of_their_names(void **state)
 	assert_int_equal(sum_of(&r, -1, upid_of(&m, 40), NULL, "running_ns"), 5 * MS);
 	assert_int_equal(sum_of(&r, -1, upid_of(&m, 101), NULL, "sleeping_ns"), 0);
 	for (unsigned int bin = 0; bin < BINS; bin += 199) {
-		assert_int_equal(sum_of(&r, bin, -1, "sleeps", "sleeping_ns"),
+		assert_int_equal(sum_of(&r, bin, -1, "wsleeps", "sleeping_ns"),
 				 SLEEPERS / 2 * BIN_NS);
 		assert_int_equal(sum_of(&r, bin, -1, NULL, "sleeping_ns") +
-					 sum_of(&r, bin, -1, "rests", "sleeping_ns"),
+					 sum_of(&r, bin, -1, "wrests", "sleeping_ns"),
 				 SLEEPERS / 2 * BIN_NS);
 	}
 	for (unsigned int i = 0; i < r.row_cnt; i++)

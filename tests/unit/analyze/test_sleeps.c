@@ -166,9 +166,10 @@ static void test_the_path_goes_from_the_end_of_the_window_to_its_beginning(void 
 	make_build(&m, true);
 	/* a call that is not known is a kind of its own */
 	assert_int_equal(path_ms(&m, "cc1", "unknown"), 1);
-	assert_int_equal(path_ms(&m, "cc1", "running"), 28);
+	assert_int_equal(path_ms(&m, "cc1", "running"), 28 + 19);
 	assert_int_equal(path_ms(&m, "cc1", "cpu"), 1);
-	assert_int_equal(path_ms(&m, "make", "running"), 39 + 9);
+	/* with make only while cc1 slept, and before it made cc1 */
+	assert_int_equal(path_ms(&m, "make", "running"), 10 + 10 + 9);
 	assert_int_equal(path_ms(&m, "make", "cpu"), 1 + 1);
 	assert_int_equal(path_ms(&m, "make", "unknown"), 20);
 	assert_int_equal(path_ms(&m, "", ""), 100);
@@ -193,10 +194,10 @@ static void test_a_sleep_whose_wake_up_was_not_seen_is_on_the_path(void **state)
 	struct made_trace m;
 
 	make(&m);
-	/* cc1, which ended dd's last sleep, ran all the time before */
-	assert_int_equal(path_ms(&m, "dd", "running"), 4);
-	assert_int_equal(path_ms(&m, "dd", "cpu"), 1);
-	assert_int_equal(path_ms(&m, "cc1", "running"), 93);
+	/* cc1 ended dd's last sleep, and is on the path for its length */
+	assert_int_equal(path_ms(&m, "dd", "running"), 4 + 40 + 9);
+	assert_int_equal(path_ms(&m, "cc1", "running"), 5);
+	assert_int_equal(path_ms(&m, "", ""), 100);
 	made_close(&m);
 
 	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });

@@ -24,7 +24,7 @@
 #define below chaos_below
 
 /* What of a view's rows differs by definition: see by_definition. */
-enum differ { SAME, NO_FREES, NOT_IN_FLIGHT, UNSURE_WAITING, TOLD_BEHIND, NO_ROWS };
+enum differ { SAME, NO_FREES, NO_SITES, NOT_IN_FLIGHT, UNSURE_WAITING, TOLD_BEHIND, NO_ROWS };
 
 struct side {
 	struct trace *t;
@@ -80,6 +80,8 @@ static bool is_instant(const char *name)
  *     trace, which is the measure. Bursts that lie inside are compared below, with a given
  *     measure;
  *   - when a trace began, which `summary` says;
+ *   - `growth`: by which call sites, because objects of before the window are told from others
+ *     by the time before it, which the cut does not have;
  *   - `beside`: which requests were in flight at the window's end, and ended later.
  * And where is_doubtful() says so, for how long threads waited for a CPU, and whether they ran on
  * another one before (UNSURE_WAITING): also since a wait whose wake-up was not seen begins at the
@@ -92,6 +94,7 @@ static const struct {
 } by_definition[] = {
 	{ "report spikes", NO_ROWS },
 	{ "report beside", NO_ROWS },
+	{ "report growth", NO_SITES },
 	{ "allocations", NO_FREES },
 	{ "block_requests", NOT_IN_FLIGHT },
 };
@@ -126,6 +129,8 @@ static bool is_percentile(const char *name)
 static bool is_left_out(enum differ d, const char *name, bool outlives)
 {
 	static const char *const frees[] = { "free_ns", "life_ns", "free_utid", "free_lost", NULL };
+	static const char *const sites[] = { "call_site", "kept_pct", "kept_bytes", "age_p50_ns",
+					     NULL };
 	static const char *const waiting[] = { "wait_ns", "wait_p50_ns", "wait_p99_ns",
 					       "wait_max_ns", "migrations", NULL };
 	static const char *const at_end[] = { "wait_ns", "life_ns", "runnable_ns",
@@ -135,6 +140,7 @@ static bool is_left_out(enum differ d, const char *name, bool outlives)
 	return (from_index && is_percentile(name)) ||
 	       (d == UNSURE_WAITING && is_one_of(name, waiting)) ||
 	       (d == TOLD_BEHIND && is_one_of(name, at_end)) ||
+	       (d == NO_SITES && is_one_of(name, sites)) ||
 	       (d == NO_FREES && outlives && is_one_of(name, frees));
 }
 

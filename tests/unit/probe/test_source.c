@@ -60,7 +60,8 @@ static void test_source_signs_count_from_the_default(void **state)
 	assert_int_equal(mask_of("+alloc.heap,-alloc.slab"),
 			 (usual | SOURCE_BIT(SOURCE_HEAP)) & ~SOURCE_BIT(SOURCE_SLAB));
 	/* a class stands for all of it when it is taken away */
-	assert_int_equal(mask_of("+alloc.heap,-alloc"), mask_of("sched,block"));
+	assert_int_equal(mask_of("+alloc.heap,-alloc"),
+			 mask_of("sched,block,mem.pressure"));
 	assert_int_equal(mask_of("-all"), SOURCE_BIT(SOURCE_TASK));
 	/* a sign further on counts from what the list says so far */
 	assert_int_equal(mask_of("light,+sched.irq"), mask_of("light,sched.irq"));

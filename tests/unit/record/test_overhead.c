@@ -238,14 +238,14 @@ static void test_gaps_take_out_what_lies_inside_and_nothing_else(void **state)
 	assert_int_equal(gaps_open(&g, &row, 1ull << WIRE_KFREE), 0);
 	add(&s, WIRE_KFREE, 99);
 	add(&s, WIRE_KFREE, 100);
-	add(&s, WIRE_WAKING, 150);	/* the size of a free: 24 bytes */
+	add(&s, WIRE_MIGRATE, 150);	/* the size of a free: 24 bytes */
 	add(&s, WIRE_KFREE, 199);
 	add(&s, WIRE_KFREE, 200);
 	gaps_close(&g, "alloc.page", 150);	/* another source */
 	gaps_close(&g, "alloc.slab", 200);
 	gaps_filter(&g, &s.slice, 1, dropped);
 	assert_int_equal(dropped[WIRE_KFREE], 2);
-	assert_int_equal(dropped[WIRE_WAKING], 0);
+	assert_int_equal(dropped[WIRE_MIGRATE], 0);
 	assert_int_equal(s.slab->bytes, 3 * sizeof(struct wire_kfree));
 	for (i = 0; i < 3; i++) {
 		h = (const void *)(s.slab->data + i * sizeof(struct wire_kfree));
