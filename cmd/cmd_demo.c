@@ -29,9 +29,9 @@ static const struct step {
 } steps[] = {
 	{ "A shop was recorded for three seconds: `ebpfrec record -- shop`. Some of its orders "
 	  "take "
-	  "a second. The summary says what the program did, and in its last line where to go on.",
+	  "300 ms. The summary says what the program did, and in its last line where to go on.",
 	  { "report" } },
-	{ "It is not the CPU: 'nightly' uses as much of it and delays nobody. The threads of "
+	{ "It is not the CPU: 'nightly' uses more of it and delays nobody. The threads of "
 	  "'shop' "
 	  "wait for locks. Which one, and who holds it?",
 	  { "report", "locks" } },
