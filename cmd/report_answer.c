@@ -577,7 +577,8 @@ static void find_left_out(struct answer *r)
 		      (int64_t)(to - start), take_open);
 	if (of_some && !strncmp(needs, "task,block", 10))
 		find_requests(r, "SELECT sum(ios), sum(bytes) FROM io_usage(%lld, %lld, 0, "
-			      "'process') WHERE owner_how = 'unknown' AND bytes > 0", (int64_t)(from - start),
+			      "'process') WHERE owner_how = 'unknown' AND bytes > 0",
+			      (int64_t)(from - start),
 			      (int64_t)(to - start), take_unknown);
 }
 

@@ -19,7 +19,14 @@ void operator_delete(void *p) __asm__("_ZdlPv");
 static pthread_barrier_t all;
 static void *volatile v;
 static void *idle(void *x) { free(malloc(5101)); pthread_barrier_wait(&all); return x; }
-static void *busy(void *x) { for (;;) { for (int i = 0; i < 20; i++) { v = malloc(6403); free(v); } usleep(1000); } return x; }
+static void *busy(void *x)
+{
+	for (;;) {
+		for (int i = 0; i < 20; i++) { void *volatile mine = malloc(6403); free(mine); }
+		usleep(1000);
+	}
+	return x;
+}
 int main(int c, char **a)
 {
 	int n = c > 2 ? atoi(a[2]) : 0;
