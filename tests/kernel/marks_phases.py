@@ -26,8 +26,8 @@ check("phases: report --phases is the view totals", rows_of(run("report", "-i", 
     "csv")) == phases, phases)
 for name, col, source in ("oncpu_ns", "oncpu_ns", "cpu"), ("ios", "ios", "io"):
     # of the machine; what a CPU did that nobody knows is not busy, but a thread of which no more is known than its
-    # number is
-    whole = sum(r[col] for r in t.report(source, "--by", "thread" if source == "cpu" else "comm")
+    # number is; a request with parts counts once for its device
+    whole = sum(r[col] for r in t.report(source, "--by", "thread" if source == "cpu" else "device")
                 if source != "cpu" or r["comm"] != "[unknown]" or r["tid"])
     check("phases: %s of all add up to the whole" % name, sum(p[name] for p in phases) == whole,
           (sum(p[name] for p in phases), whole))
