@@ -203,12 +203,22 @@ static int add_at(struct fold_target *t, const struct fold_key *key, const struc
 	return ret > 0 ? add_request(sum, r) : ret;
 }
 
-/* Returns whether two parts belong to the same, as far as the request says. */
-static bool is_of_same(const struct request_part *a, const struct request_part *b)
+static bool is_direct(const struct request_part *p)
+{
+	return p->pages == EVENT_PAGES_ANON || p->pages == EVENT_PAGES_MAPPED;
+}
+
+/*
+ * Returns whether two parts have the same owner: the process that dirtied the pages, or the
+ * submitter of direct I/O. Nobody is known to own the others, nor what a kernel thread submits.
+ */
+static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
+		       const struct request_part *b)
 {
 	if (a->owner_how || b->owner_how)
 		return a->owner_how && b->owner_how && a->owner_upid == b->owner_upid;
-	return a->submitter == b->submitter && a->pages == b->pages;
+	return a->submitter == b->submitter &&
+	       (is_direct(a) == is_direct(b) || is_kthread(d, a->submitter));
 }
 
 /* A request counts once for each owner of parts of it. */
@@ -222,13 +232,13 @@ static int add_owners(struct fold_target *t, const struct block_request *r,
 	int ret = 0;
 
 	for (i = 0; i < cnt && ret >= 0; i++) {
-		for (k = 0; k < i && !is_of_same(&r->held[i], &r->held[k]); k++)
+		for (k = 0; k < i && !is_of_same(t->ids, &r->held[i], &r->held[k]); k++)
 			;
 		if (k < i)
 			continue;
 		block_request_part(r, i, &part);
 		for (k = i + 1; k < cnt; k++)
-			part.held_bytes += is_of_same(&r->held[i], &r->held[k]) ?
+			part.held_bytes += is_of_same(t->ids, &r->held[i], &r->held[k]) ?
 						   r->held[k].bytes : 0;
 		part.is_share = i > 0;
 		key = key_of(t->ids, &part);
