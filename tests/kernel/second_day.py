@@ -7,7 +7,7 @@ import shlex
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
 from terminal import screen
-from trace_query import EBPFREC, Trace, check
+from trace_query import EBPFREC, Trace, check, rows_of, run
 
 tmp = os.environ["tmp"]
 os.chdir(tmp + "/day")
@@ -170,10 +170,12 @@ def look(width, height):
     heads = [i for i, x in enumerate(lines) if x in ("CPU by name", "Waiting by name", "Memory by name",
                                                      "Block I/O by name")]
     ends = [next(j for j in range(i, len(lines) + 1) if j == len(lines) or not lines[j]) for i in heads]
-    # (few programs may do block I/O)
-    more = [lines[j - 1] for j in ends if " more: " in lines[j - 1]]
-    check(name + "every section of the summary that was cut says where the rest is", len(more) >= 3 and all(
-        re.fullmatch(r"\([0-9,]+ more: ebpfrec report [a-z]+ --by comm[^)]*\)", x) for x in more), more)
+    said = [bool(re.fullmatch(r"\([0-9,]+ more: ebpfrec report [a-z]+ --by comm[^)]*\)", lines[j - 1])) for j in ends]
+    if not said[-1]:    # few programs may do block I/O: all of them are there
+        every = run("report", "io", "--by", "comm", "--workload", "-i", "day", "--format", "csv", "--limit", "0")
+        said[-1] = ends[-1] - heads[-1] - 2 == len(rows_of(every))
+    check(name + "every section of the summary that was cut says where the rest is", all(said),
+          [lines[j - 1] for j in ends])
     block = [x.split() for x in lines[heads[-1] + 2:ends[-1]]]
     check(name + "who discards does not lead block I/O", block and block[0][2] != "discard", block)
     rc, lines = see("report", "-i", "day", "why", "--comm", "python3")
