@@ -27,7 +27,7 @@ static const struct step {
 	const char *text;
 	const char *args[ARGS_MAX]; /* behind them comes -i TRACE */
 } steps[] = {
-	{ "A shop was recorded for three seconds: `ebpfrec record -- shop`. Some of its orders "
+	{ "A program, shop, was recorded for three seconds. Some of its orders "
 	  "take "
 	  "300 ms. The summary says what the program did, and in its last line where to go on.",
 	  { "report" } },
