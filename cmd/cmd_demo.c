@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/path_parent.h"
 #include "cmd/cmd.h"
 #include "cmd/input/terminal.h"
 #include "cmd/render/render.h"
@@ -55,12 +56,9 @@ static bool enter_directory(char path[PATH_MAX])
 {
 	static const char *const places[] = { "../cmd/demo", "../../cmd/demo", "../lib/ebpfrec" };
 	char program[PATH_MAX], name[PATH_MAX + 64];
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
-	if (len <= 0)
+	if (!path_of_program(program))
 		return false;
-	program[len] = 0;
-	*strrchr(program, '/') = 0;
 	for (unsigned int i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(name, sizeof(name), "%s/%s", program, places[i]);
 		if (realpath(name, path) && !chdir(path) && !access(TRACE, R_OK | X_OK))

@@ -134,3 +134,14 @@ void path_parent_sync(const struct path_parent *p)
 	(void)fsync(fd);
 	close(fd);
 }
+
+bool path_of_program(char ret[PATH_MAX])
+{
+	ssize_t len = readlink("/proc/self/exe", ret, PATH_MAX - 1);
+
+	if (len <= 0)
+		return false;
+	ret[len] = 0;
+	*strrchr(ret, '/') = 0;
+	return true;
+}

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <limits.h>
+#include <stdbool.h>
 
 struct path_parent {
 	int dir_fd;			/* O_PATH; for the *at() functions */
@@ -28,3 +29,6 @@ void path_parent_close(struct path_parent *p);
  * may allow writing but not opening.
  */
 void path_parent_sync(const struct path_parent *p);
+
+/* The directory of the running program, without a '/' at its end. False: it is not known. */
+bool path_of_program(char ret[PATH_MAX]);

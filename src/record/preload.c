@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/account.h"
+#include "base/path_parent.h"
 #include "preload/heap_share.h"
 #include "record/launch.h"
 #include "record/preload.h"
@@ -32,12 +33,9 @@ static bool find_library(char path[PATH_MAX])
 {
 	static const char *const places[] = { "", "../lib/ebpfrec/" };
 	char program[PATH_MAX], name[PATH_MAX + 64];
-	ssize_t len = readlink("/proc/self/exe", program, sizeof(program) - 1);
 
-	if (len <= 0)
+	if (!path_of_program(program))
 		return false;
-	program[len] = 0;
-	*strrchr(program, '/') = 0;
 	for (unsigned int i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		snprintf(name, sizeof(name), "%s/%sebpfrec_heap.so", program, places[i]);
 		if (realpath(name, path) && !access(path, R_OK))
