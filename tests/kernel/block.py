@@ -3,8 +3,8 @@
 block: what block.sh recorded. Each function is one claim.
 
 On machines that hide a task from BPF (its init), the end of a request may come while that task has the CPU: no
-        recorder sees
-it. Such a request has a row without an end: rows are counted, ended or not, and reports have those that ended.
+recorder sees it. Such a request has a row without an end: rows are counted, ended or not, and reports have those that
+ended.
 """
 from trace_query import *
 

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
 views_memory: memory that one process allocates and another one frees is the first one's; resident memory is as the
-        kernel
-counts it. Each function is one claim about what views.sh recorded.
+kernel counts it. Each function is one claim about what views.sh recorded.
 """
 from trace_query import *
 
