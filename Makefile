@@ -482,11 +482,8 @@ assess: $(B)/ebpfrec
 	$(Q)tests/deps.sh assess
 	$(Q)tests/assess/assess.sh $(ASSESS)
 
-# the README's picture of the page, of a trace recorded in an emulated machine
-picture:
-	$(Q)tests/deps.sh vm
-	$(Q)$(MAKE) --no-print-directory STATIC=1 all work
-	$(Q)$(MAKE) --no-print-directory STATIC= all build/work/heap_user
+# the README's picture of the page, of the trace of `ebpfrec demo`
+picture: $(B)/ebpfrec
 	$(Q)tests/page/picture.sh
 
 # the recorder on Debian's kernels, oldest to newest, in emulated machines: no root, a few minutes.
