@@ -96,7 +96,8 @@ static bool is_in_cgroup(const char *path, const char *pattern)
 	return !fnmatch(pattern, path, 0) || !fnmatch(pattern, path, FNM_LEADING_DIR);
 }
 
-static bool is_wanted(const struct trace *t, const struct who *w, const struct trace_process *p)
+static bool is_wanted(const struct trace *t, const struct who *w, const struct hash_map *had_comm,
+		      const struct trace_process *p)
 {
 	const struct trace_name *cgroup = trace_name_find(t, TRACE_NAME_CGROUP, p->cgroup_id);
 
@@ -104,7 +105,7 @@ static bool is_wanted(const struct trace *t, const struct who *w, const struct t
 		if (w->ids.v[i] == p->pid)
 			return true;
 	return (w->workload && p->flags & TRACE_TASK_WORKLOAD) ||
-	       (w->comm && !fnmatch(w->comm, p->comm, 0)) ||
+	       (w->comm && (!fnmatch(w->comm, p->comm, 0) || hash_map_get(had_comm, p->upid))) ||
 	       (w->cgroup && cgroup && is_in_cgroup(cgroup->name, w->cgroup));
 }
 
@@ -121,12 +122,17 @@ static int find_processes(struct cut *c)
 	size_t cnt, i;
 	const struct trace_process *p = trace_processes(c->in.trace, &cnt);
 
+	struct hash_map had = { 0 };
+
 	c->q.upids = c->upids = malloc((cnt + 1) * sizeof(*c->upids));
-	if (!c->upids)
+	if (!c->upids || (w->comm && who_had_name(c->in.trace, WHO_PROCESS, w->comm, &had) < 0)) {
+		hash_map_done(&had);
 		return input_status(-ENOMEM, NULL);
+	}
 	for (i = 0; i < cnt; i++)
-		if (is_wanted(c->in.trace, w, &p[i]))
+		if (is_wanted(c->in.trace, w, &had, &p[i]))
 			c->upids[c->q.upid_cnt++] = p[i].upid;
+	hash_map_done(&had);
 	if (!c->q.upid_cnt && w->workload)
 		return who_none(&c->in, WHO_WORKLOAD, NULL);
 	if (!c->q.upid_cnt)

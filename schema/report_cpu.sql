@@ -41,13 +41,13 @@ SELECT $t
        CASE WHEN (SELECT value FROM info WHERE key = 'steal') = '1' THEN sum(u.steal_ns) END AS steal_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.irq_ns) END AS irq_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.softirq_ns) END AS softirq_ns
-  FROM (SELECT t_ns, t_end_ns, span_ns, utid, upid, oncpu_ns, switches, preempted, steal_ns, 0 AS irq_ns,
+  FROM (SELECT t_ns, t_end_ns, span_ns, utid, upid, $names oncpu_ns, switches, preempted, steal_ns, 0 AS irq_ns,
                0 AS softirq_ns
           FROM cpu_usage(:from, :to, :every)
          UNION ALL
-        SELECT t_ns, t_end_ns, span_ns, utid, upid, 0, 0, 0, 0,
+        SELECT t_ns, t_end_ns, span_ns, utid, upid, $names 0, 0, 0, 0,
                iif(type = 'softirq', 0, run_ns), iif(type = 'softirq', run_ns, 0)
-          FROM irq_usage(:from, :to, :every, 'thread')) AS u
+          FROM irq_usage(:from, :to, :every, 'thread' || $bynames)) AS u
  CROSS JOIN threads AS t ON t.utid = u.utid
  CROSS JOIN processes AS p ON p.upid = u.upid
  GROUP BY $cpugroup u.t_ns

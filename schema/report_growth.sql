@@ -58,7 +58,7 @@ site AS MATERIALIZED (
 	               percentile(:to - alloc_ns, 50) FILTER (WHERE alloc_ns >= :from) AS age_p50_ns
                   FROM allocations(:to)
                   WHERE alloc_ns >= max(2 * :from - :to, min(:from, 0)) AND alloc_ns < :to
-                    AND iif(alloc_ns >= :from, free_ns IS NULL, free_ns >= :from) AND thread_in_scope(utid)
+                    AND iif(alloc_ns >= :from, free_ns IS NULL, free_ns >= :from) AND thread_in_scope(utid, alloc_ns)
                   GROUP BY 1, 2, 3))
 SELECT p.pid AS pid, p.comm AS comm, x.source AS source, x.grown_bytes AS grown_bytes,
        CAST(round(1e9 * x.xy / nullif(x.xx, 0) / step.ns) AS INTEGER) AS grown_bytes_per_s,

@@ -40,19 +40,20 @@ WITH ends AS MATERIALIZED (
 		UNION ALL SELECT upid, ts_ns FROM task_events WHERE type = 'exec' AND ts_ns < :to)
 ),
 x AS (
-	SELECT a.*, e.end_ns AS end_ns
+	SELECT a.*, e.end_ns AS end_ns, iif($bycomm, comm_at(a.upid, a.alloc_ns), NULL) AS comm_then,
+	       iif($bythreadname, thread_comm_at(a.utid, a.alloc_ns), NULL) AS thread_name_then
 	  FROM allocations(:to) AS a LEFT JOIN ends AS e
 	       ON e.upid = a.upid AND a.source = 'heap' AND a.alloc_ns > e.after_ns AND a.alloc_ns <= e.end_ns
-	 WHERE a.alloc_ns >= :from AND a.alloc_ns < :to AND a.free_ns IS NULL AND thread_in_scope(a.utid)
+	 WHERE a.alloc_ns >= :from AND a.alloc_ns < :to AND a.free_ns IS NULL AND thread_in_scope(a.utid, a.alloc_ns)
 ),
 u AS (
-	SELECT x.utid AS utid, x.upid AS upid, x.source AS source, x.cache AS cache, x.page_order AS page_order,
+	SELECT x.utid AS utid, x.upid AS upid, x.comm_then AS comm_then, x.thread_name_then AS thread_name_then, x.source AS source, x.cache AS cache, x.page_order AS page_order,
 	       max(x.symbol) AS symbol, max(x.call_site) AS call_site, count(*) AS objects, sum(x.bytes) AS bytes,
 	       max(coalesce(x.end_ns, :to) - x.alloc_ns) AS oldest_ns, min(coalesce(x.end_ns, :to) - x.alloc_ns) AS newest_ns,
 	       sum(x.unsure) AS unsure, x.end_ns IS NULL AS is_live,
 	       stack_text(x.stack, max(x.alloc_ns), 'user') AS user_stack,
 	       stack_text(x.stack, max(x.alloc_ns), 'kernel') AS kernel_stack
-	  FROM x GROUP BY x.utid, x.source, x.cache, x.page_order, coalesce(x.symbol, x.call_site), x.stack, is_live
+	  FROM x GROUP BY x.utid, x.comm_then, x.thread_name_then, x.source, x.cache, x.page_order, coalesce(x.symbol, x.call_site), x.stack, is_live
 ),
 g AS (
 	SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,

@@ -18,9 +18,8 @@ SELECT u.comm AS comm, u.woken AS woken, u.state AS state, sum(u.waits) AS waits
           FROM (SELECT utid, waker_utid, waker_stack,
                        state, count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
                        sum(runnable_ns) AS runnable_ns, max(ts_ns - runnable_ns) AS last_ns
-                  FROM offcpu_waits(:from, :to) WHERE state <> 'preempted'
+                  FROM offcpu_waits(:from, :to) WHERE state <> 'preempted' AND thread_in_scope(utid, ts_ns)
                  GROUP BY 1, 2, 3, 4) AS x
-          JOIN threads AS t ON t.utid = x.utid JOIN threads AS w ON w.utid = x.waker_utid
-         WHERE thread_in_scope(t.utid)) AS u
+          JOIN threads AS t ON t.utid = x.utid JOIN threads AS w ON w.utid = x.waker_utid) AS u
  GROUP BY u.comm, u.woken, u.state, u.text
  ORDER BY sum(u.offcpu_ns) DESC, u.text, u.woken

@@ -25,6 +25,6 @@ SELECT r.*, view_complete($binfrom, $binto) AS complete, view_lost($binfrom, $bi
                   FROM sched_slices(:from, :to) WINDOW next AS (PARTITION BY cpu ORDER BY start_ns)) AS u
           JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
           JOIN threads AS bt ON bt.utid = u.by_utid JOIN processes AS bp ON bp.upid = bt.upid
-         WHERE u.end_reason = 'preempted' AND thread_in_scope(t.utid)
+         WHERE u.end_reason = 'preempted' AND thread_in_scope(t.utid, u.start_ns)
          GROUP BY $tgroup p.upid, bp.upid) AS r
  ORDER BY $tgroup preempts DESC, by_oncpu_ns DESC

@@ -37,7 +37,8 @@ stall AS (
 	       (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = t.upid)
 	  FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid WHERE k.ts_ns >= :from AND k.ts_ns < :to),
 u AS (
-	SELECT *, stop_ns - at_ns AS ns,
+	SELECT *, stop_ns - at_ns AS ns, iif($bycomm, comm_at(upid, at_ns), NULL) AS comm_then,
+	       iif($bythreadname, thread_comm_at(utid, at_ns), NULL) AS thread_name_then,
 	       row_number() OVER (PARTITION BY utid, kind ORDER BY stop_ns - at_ns DESC, at_ns) AS nth FROM stall)
 SELECT $cpukeys u.kind AS kind, sum(u.stalls) AS stalls, sum(u.ns) AS stall_ns, max(u.ns) AS stall_max_ns,
        sum(u.pages) * page.bytes AS reclaimed_bytes, sum(u.rss_bytes) AS rss_bytes,

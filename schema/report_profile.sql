@@ -25,7 +25,7 @@
 --                    a share p of the time is known to about sqrt(p * (1 - p) / n)
 -- The formats of stacks have a row per stack (report_profile_stacks.sql).
 WITH s AS MATERIALIZED (
-	SELECT row_number() OVER () AS n, utid, upid, samples, oncpu_ns,
+	SELECT row_number() OVER () AS n, utid, upid, $names samples, oncpu_ns,
                iif(stack IS NULL, '[no sample]', stack_text(stack, last_ns, 'user')) AS user,
                stack_text(stack, last_ns, 'kernel') AS kernel
 	  FROM cpu_profile(:from, :to)),
@@ -35,7 +35,7 @@ frames AS (
 	  FROM s CROSS JOIN (VALUES ('user'), ('kernel')) AS m WHERE iif(m.column1 = 'user', user, kernel) NOT NULL),
 -- a function that is on a stack twice counts once
 f AS (
-        SELECT s.utid AS utid, s.upid AS upid, j.value AS function, s.mode AS mode, s.samples AS samples,
+        SELECT s.utid AS utid, s.upid AS upid, s.comm_then AS comm_then, s.thread_name_then AS thread_name_then, j.value AS function, s.mode AS mode, s.samples AS samples,
                s.oncpu_ns AS oncpu_ns,
 	       max(j.key) = json_array_length(s.list) - 1 AND (s.mode = 'kernel' OR s.kernel IS NULL) AS is_self
 	  FROM frames AS s, json_each(s.list) AS j GROUP BY s.n, s.mode, j.value)

@@ -8,7 +8,7 @@
 --                    [no sample]: threads that used the CPU, and have no sample in the window
 SELECT $cpukeys sum(u.oncpu_ns) AS oncpu_ns, sum(u.samples) AS samples, u.text AS stack,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
-  FROM (SELECT utid, upid, samples, oncpu_ns, coalesce(stack_text(stack, last_ns), '[no sample]') AS text
+  FROM (SELECT utid, upid, $names samples, oncpu_ns, coalesce(stack_text(stack, last_ns), '[no sample]') AS text
           FROM cpu_profile(:from, :to)) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
  GROUP BY $cpugroup u.text

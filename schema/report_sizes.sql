@@ -15,7 +15,9 @@ SELECT r.*, view_complete($binfrom, $binto, r.source) AS complete, view_lost($bi
                u.source AS source, size_class(u.size) AS size_from_bytes,
                max(2 * size_class(u.size), 1) AS size_to_bytes,
                count(*) AS allocs, sum(u.size) AS bytes
-          FROM (SELECT x.*, t.upid AS upid
+          FROM (SELECT x.*, t.upid AS upid,
+                       iif($bycomm, comm_at(t.upid, x.start_ns), NULL) AS comm_then,
+                       iif($bythreadname, thread_comm_at(x.utid, x.start_ns), NULL) AS thread_name_then
                   FROM (SELECT ts_ns AS start_ns, CASE WHEN irq THEN 2 ELSE utid END AS utid, 'slab' AS source,
                                bytes AS size FROM slab_allocs
                          WHERE ts_ns >= :from AND ts_ns < :to
@@ -26,6 +28,6 @@ SELECT r.*, view_complete($binfrom, $binto, r.source) AS complete, view_lost($bi
                          WHERE ts_ns >= :from AND ts_ns < :to) AS x
                   JOIN threads AS t ON t.utid = x.utid) AS u
           JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid
-         WHERE thread_in_scope(u.utid)
+         WHERE thread_in_scope(u.utid, u.start_ns)
          GROUP BY $tgroup $cpugroup u.source, size_class(u.size)) AS r
  ORDER BY $tgroup sum(r.bytes) OVER (PARTITION BY $tgroup $rkeys 1) DESC, $rkeys r.source, r.size_from_bytes

@@ -61,38 +61,44 @@ SELECT (SELECT count(*) FROM cpus) AS cpus,
 	  FROM io_usage(:from, :to, 0, 'none')) AS io
 
 -- section: CPU by name (4: report cpu --by comm)
-SELECT p.comm AS comm, count(DISTINCT u.upid) AS processes,
+SELECT u.comm_then AS comm, count(DISTINCT u.upid) AS processes,
        CASE count(DISTINCT u.upid) WHEN 1 THEN p.pid END AS pid, sum(u.oncpu_ns) AS oncpu_ns,
        round(100.0 * sum(u.oncpu_ns) / u.span_ns, 3) AS util_pct,
        sum(u.switches) AS switches, sum(u.preempted) AS preempted
   FROM cpu_usage(:from, :to) AS u CROSS JOIN processes AS p ON p.upid = u.upid
- GROUP BY p.comm ORDER BY oncpu_ns DESC, comm
+ GROUP BY u.comm_then ORDER BY oncpu_ns DESC, comm
 
 -- section: Waiting by name (2: report waits --by comm)
 WITH k AS (SELECT name, kind, sum(wait_ns) AS ns FROM wait_kinds(:from, :to, 0, 'comm') GROUP BY name, kind),
 kinds AS MATERIALIZED (
 	SELECT name, kind, ns, 100 * ns / sum(ns) OVER (PARTITION BY name) AS pct,
-	       row_number() OVER (PARTITION BY name ORDER BY ns DESC, kind) AS nth FROM k WHERE ns > 0)
+	       row_number() OVER (PARTITION BY name ORDER BY ns DESC, kind) AS nth FROM k WHERE ns > 0),
+waited AS MATERIALIZED (
+	SELECT name, group_concat(printf('%s %d %%', kind, pct), ', ') AS kinds
+	  FROM (SELECT * FROM kinds WHERE nth <= 2 AND pct > 0 ORDER BY name, nth) GROUP BY name)
 SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_max_ns,
        sum(disk_wait_ns) AS disk_wait_ns, sum(uninterruptible_ns) AS uninterruptible_ns,
-       (SELECT group_concat(printf('%s %d %%', kind, pct), ', ') FROM kinds WHERE name = comm AND nth <= 2 AND pct > 0) AS waited_for
+       max(waited_for) AS waited_for
   FROM (SELECT name AS comm, wait_ns AS cpu_wait_ns, wait_max_ns AS cpu_wait_max_ns,
-	       NULL AS disk_wait_ns, NULL AS uninterruptible_ns
+	       NULL AS disk_wait_ns, NULL AS uninterruptible_ns, NULL AS waited_for
 	  FROM sched_waits(:from, :to, 0, 'comm')
 	UNION ALL
-	SELECT name, NULL, NULL, CASE WHEN was_recorded('block') THEN disk_ns END, uninterruptible_ns
-	  FROM thread_states(:from, :to, 0, 'comm'))
+	SELECT name, NULL, NULL, CASE WHEN was_recorded('block') THEN disk_ns END, uninterruptible_ns, NULL
+	  FROM thread_states(:from, :to, 0, 'comm')
+	UNION ALL SELECT name, NULL, NULL, NULL, NULL, kinds FROM waited)
  GROUP BY comm HAVING coalesce(sum(cpu_wait_ns), 0) + coalesce(sum(disk_wait_ns), 0) + coalesce(sum(uninterruptible_ns), 0) > 0
  ORDER BY max(coalesce(sum(cpu_wait_ns), 0), coalesce(sum(disk_wait_ns), 0), coalesce(sum(uninterruptible_ns), 0)) DESC, comm
 
 -- section: Memory by name (3: report memory --by comm)
-SELECT u.name AS comm, p.cnt AS processes, CASE p.cnt WHEN 1 THEN p.pid END AS pid,
-       u.peak_bytes AS rss_peak_bytes, u.peak_ns AS rss_peak_at_ns, u.alloc_bytes AS rss_grown_bytes
-  FROM alloc_usage(:from, :to, 0, 'comm') AS u
-  JOIN (SELECT m.name AS name, count(*) AS cnt, max(p.pid) AS pid
-	  FROM alloc_usage(:from, :to, 0, 'process') AS m LEFT JOIN processes AS p ON p.upid = m.upid
-	 WHERE m.source = 'rss' GROUP BY m.name) AS p ON p.name = u.name
- WHERE u.source = 'rss' ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, u.name
+-- A join of the two by name would take time quadratic in the number of names.
+SELECT name AS comm, sum(cnt) AS processes, CASE sum(cnt) WHEN 1 THEN max(pid) END AS pid,
+       max(peak_bytes) AS rss_peak_bytes, max(peak_ns) AS rss_peak_at_ns, max(alloc_bytes) AS rss_grown_bytes
+  FROM (SELECT u.name AS name, NULL AS cnt, NULL AS pid, u.peak_bytes AS peak_bytes, u.peak_ns AS peak_ns, u.alloc_bytes AS alloc_bytes
+	  FROM alloc_usage(:from, :to, 0, 'comm') AS u WHERE u.source = 'rss'
+	UNION ALL
+	SELECT m.comm_then, 1, p.pid, NULL, NULL, NULL
+	  FROM alloc_usage(:from, :to, 0, 'process,comm') AS m LEFT JOIN processes AS p ON p.upid = m.upid WHERE m.source = 'rss')
+ GROUP BY name HAVING max(peak_bytes) NOT NULL ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, name
 
 -- section: ?Killed by the OOM killer (3: report pressure)
 SELECT p.pid AS pid, p.comm AS comm,

@@ -180,7 +180,7 @@ SELECT function, self_ns, round(100.0 * self_ns / nullif(sum(self_ns) OVER (), 0
 -- section: ?Waited longest (4)
 SELECT p.pid AS pid, t.tid AS tid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu
   FROM (SELECT utid, start_ns, wait_ns, wait_reason, cpu FROM sched_slices(:from, :to)
-         WHERE wait_ns > 0 AND thread_in_scope(utid)
+         WHERE wait_ns > 0 AND thread_in_scope(utid, start_ns)
          ORDER BY wait_ns DESC, start_ns LIMIT 20) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
  ORDER BY u.wait_ns DESC, u.start_ns
@@ -188,7 +188,7 @@ SELECT p.pid AS pid, t.tid AS tid, t.comm AS comm, u.start_ns AS at_ns, u.wait_n
 -- section: ?Ran instead (4)
 WITH w AS MATERIALIZED (
 	SELECT start_ns, wait_ns, cpu FROM sched_slices(:from, :to)
-	 WHERE wait_ns > 0 AND thread_in_scope(utid)
+	 WHERE wait_ns > 0 AND thread_in_scope(utid, start_ns)
 	 ORDER BY wait_ns DESC, start_ns LIMIT 20)
 SELECT p.pid AS pid, p.comm AS comm, o.cpu AS cpu, sum(o.oncpu_ns) AS oncpu_ns
   FROM (SELECT s.utid, s.cpu,
@@ -206,7 +206,7 @@ SELECT device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_max_ns, queue
 SELECT file, op, count(*) AS ios, sum(bytes) AS bytes, max(latency_ns) AS lat_max_ns
   FROM request_parts
  WHERE end_ns >= :from AND end_ns < :to AND file NOT NULL
-   AND iif(owner_upid = submitter_upid, thread_in_scope(submitter_utid), in_scope(owner_upid))
+   AND iif(owner_upid = submitter_upid, thread_in_scope(submitter_utid, end_ns), in_scope(owner_upid, end_ns))
  GROUP BY file, op ORDER BY max(latency_ns) DESC, file
 
 -- section: ?Beside them (3)

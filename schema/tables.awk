@@ -38,7 +38,8 @@
 #     number, text, instant as above; number of a struct quantile with quantile=
 #     level                 a number; below 0 it is 0, as nobody held less: [unknown] may have frees only
 #     window                t_ns; t_end_ns and span_ns, which follow, come with it
-#     labels                upid of a group of processes or threads; utid, name and member_upid, which follow, come with it
+#     labels                upid of a group of processes or threads; utid, name, member_upid, comm and thread_name, which follow,
+#                           come with it
 # by_code: code of the table fills it, as it fills all columns of what has no STRUCT. null: it may be NULL, which not_zero,
 # not_empty and known_instant say themselves. pk: primary key of an exported database.
 
@@ -147,7 +148,7 @@ $1 == "column" {
 	column[n, c] = $2
 	use[n, c] = $3
 	meaning[n, c] = options(4, " by_code field= mask= quantile= pk null ")
-	filled = $3 == "window" ? 3 : $3 == "labels" ? 4 : filled - (filled > 0)
+	filled = $3 == "window" ? 3 : $3 == "labels" ? 6 : filled - (filled > 0)
 	by_code[n, c] = kind[n] != "call" && struct[n] == "" || "by_code" in opt
 	if ($3 ~ /^(window|labels)$/ || !(struct[n] == "" || "by_code" in opt || filled))
 		take[n, c] = "quantile" in opt ? "VIEW_TAKES_QUANTILE + " opt["quantile"] : "VIEW_TAKES_" toupper($3)

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+
 int dense_init(struct dense_ids *d, const struct trace *t)
 {
 	size_t thread_cnt = trace_thread_cnt(t), process_cnt = trace_process_cnt(t);
@@ -22,7 +24,8 @@ int dense_init(struct dense_ids *d, const struct trace *t)
 	d->thread_is_id = calloc(d->thread_cnt, sizeof(*d->thread_is_id));
 	d->process_is_id = calloc(d->process_cnt, sizeof(*d->process_is_id));
 	d->process_of = calloc(d->thread_cnt, sizeof(*d->process_of));
-	if (!d->thread_is_id || !d->process_is_id || !d->process_of) {
+	d->names = calloc(1, sizeof(*d->names));
+	if (!d->thread_is_id || !d->process_is_id || !d->process_of || !d->names) {
 		dense_done(d);
 		return -ENOMEM;
 	}
@@ -33,11 +36,23 @@ int dense_init(struct dense_ids *d, const struct trace *t)
 	return 0;
 }
 
+static void names_done(struct task_names *n)
+{
+	free(n->first);
+	free(n->cnt);
+	free(n->names);
+	free(n->renames);
+	*n = (struct task_names){ 0 };
+}
+
 void dense_done(struct dense_ids *d)
 {
 	free((void *)d->thread_is_id);
 	free((void *)d->process_is_id);
 	free((void *)d->process_of);
+	if (d->names)
+		names_done(d->names);
+	free(d->names);
 	memset(d, 0, sizeof(*d));
 }
 
@@ -133,4 +148,237 @@ uint32_t dense_upid(const struct dense_ids *d, uint32_t process)
 	const struct trace_process *row = dense_process_row(d, process);
 
 	return row ? row->upid : process;
+}
+
+/* ---- names over time ---- */
+
+/* An exec renames its thread some microseconds before its event; the machine may be busy. */
+#define EXEC_NS 20000000
+
+struct named {			/* a task event with a name */
+	uint64_t order;		/* member << 32 | number of the event; compare_u64 */
+	uint64_t ts_ns;
+	const char *name;
+	bool is_exec;
+};
+
+struct collect {
+	const struct dense_ids *d;
+	struct named *v;
+	size_t cnt, cap;
+	uint32_t *main_of;	/* by dense process: its main thread + 1 */
+};
+
+static uint32_t member_cnt(const struct dense_ids *d)
+{
+	return d->thread_cnt + d->process_cnt;
+}
+
+static int add_named(struct collect *c, uint32_t member, const struct trace_task_event *ev)
+{
+	const struct named x = { (uint64_t)member << 32 | (uint32_t)c->cnt, ev->ts_ns, ev->comm,
+				 ev->type == TRACE_TASK_EXEC };
+
+	return array_add(&c->v, &c->cap, &c->cnt, x);
+}
+
+static int collect_event(struct collect *c, const struct trace_task_event *ev)
+{
+	const struct dense_ids *d = c->d;
+	uint32_t thread = dense_thread(d, ev->utid), process;
+	const struct trace_thread *t = dense_thread_row(d, thread);
+	const struct trace_process *p;
+	int r;
+
+	if (!t || ev->type == TRACE_TASK_EXIT || ev->type == TRACE_TASK_CGROUP)
+		return 0;
+	process = dense_process_of(d, thread);
+	p = dense_process_row(d, process);
+	r = add_named(c, thread, ev);
+	if (r < 0 || !p)
+		return r;
+	/* a thread that calls exec gets the tid of the main thread, in all of its rows */
+	if (ev->type == TRACE_TASK_EXEC || (!c->main_of[process] && t->tid == p->pid))
+		c->main_of[process] = thread + 1;
+	return c->main_of[process] == thread + 1 ? add_named(c, d->thread_cnt + process, ev) : 0;
+}
+
+static const char *last_name(const struct dense_ids *d, uint32_t member)
+{
+	return member < d->thread_cnt ? dense_thread_comm(d, member) :
+					dense_process_comm(d, member - d->thread_cnt);
+}
+
+/* The instant from which the i-th name holds: an exec's, if the rename is part of one. */
+static uint64_t holds_from(const struct collect *c, size_t i)
+{
+	const struct named *x = &c->v[i], *next = x + 1;
+
+	return i + 1 < c->cnt && next->order >> 32 == x->order >> 32 && next->is_exec &&
+			       !x->is_exec && next->ts_ns - x->ts_ns < EXEC_NS &&
+			       !strcmp(next->name, x->name) ? next->ts_ns : x->ts_ns;
+}
+
+/* The names of one member, which are v[from..to). */
+static void take_names(struct task_names *n, const struct collect *c, size_t from, size_t to)
+{
+	uint32_t member = (uint32_t)(c->v[from].order >> 32);
+	const char *last = last_name(c->d, member);
+	struct task_name *first = &n->names[n->name_cnt], *x = first;
+
+	*x = (struct task_name){ 0, UINT64_MAX, c->v[from].name, false };
+	for (size_t i = from + 1; i < to; i++) {
+		uint64_t ts_ns = holds_from(c, i);
+
+		if (!strcmp(x->name, c->v[i].name))
+			continue;
+		if (ts_ns > x->from_ns) {
+			x->to_ns = ts_ns;
+			*++x = (struct task_name){ ts_ns, UINT64_MAX, NULL, false };
+		}
+		x->name = c->v[i].name;
+	}
+	if (x == first && !strcmp(x->name, last))
+		return;
+	n->first[member] = (uint32_t)n->name_cnt;
+	n->cnt[member] = (uint32_t)(x - first) + 1;
+	n->name_cnt += n->cnt[member];
+	for (size_t i = 0; i < n->cnt[member]; i++) {
+		first[i].is_last = !strcmp(first[i].name, last);
+		if (i)
+			n->renames[n->rename_cnt++] =
+				(struct task_rename){ first[i].from_ns, member };
+	}
+}
+
+static int make_names(struct task_names *n, struct collect *c)
+{
+	size_t from = 0, to;
+
+	n->first = calloc(member_cnt(c->d), sizeof(*n->first));
+	n->cnt = calloc(member_cnt(c->d), sizeof(*n->cnt));
+	n->names = calloc(c->cnt + 1, sizeof(*n->names));
+	n->renames = calloc(c->cnt + 1, sizeof(*n->renames));
+	if (!n->first || !n->cnt || !n->names || !n->renames)
+		return -ENOMEM;
+	if (c->cnt)
+		qsort(c->v, c->cnt, sizeof(*c->v), compare_u64);
+	for (; from < c->cnt; from = to) {
+		for (to = from + 1;
+		     to < c->cnt && c->v[to].order >> 32 == c->v[from].order >> 32; to++)
+			;
+		take_names(n, c, from, to);
+	}
+	if (n->rename_cnt)
+		qsort(n->renames, n->rename_cnt, sizeof(*n->renames), compare_u64);
+	return 0;
+}
+
+int task_names_prepare(const struct dense_ids *d)
+{
+	struct collect c = { .d = d };
+	struct task_names *n = d->names;
+	const struct trace_task_event *ev;
+	size_t cnt, i;
+	int r = 0;
+
+	if (n->is_ready)
+		return 0;
+	ev = trace_task_events(d->trace, &cnt);
+	if (cnt >= UINT32_MAX / 2)
+		return -ENOMEM;
+	c.main_of = calloc(d->process_cnt, sizeof(*c.main_of));
+	if (!c.main_of)
+		return -ENOMEM;
+	for (i = 0; i < cnt && r >= 0; i++)
+		r = collect_event(&c, &ev[i]);
+	r = r < 0 ? r : make_names(n, &c);
+	free(c.v);
+	free(c.main_of);
+	if (r < 0)
+		names_done(n);
+	n->is_ready = r >= 0;
+	return r;
+}
+
+const struct task_name *task_name_at(const struct dense_ids *d, uint32_t member, uint64_t ts_ns)
+{
+	const struct task_names *n = d->names;
+	size_t from, to, middle;
+
+	if (!n->is_ready || !n->cnt[member])
+		return NULL;
+	from = n->first[member];
+	to = from + n->cnt[member];
+	while (to - from > 1) {
+		middle = from + (to - from) / 2;
+		if (n->names[middle].from_ns <= ts_ns)
+			from = middle;
+		else
+			to = middle;
+	}
+	return &n->names[from];
+}
+
+const char *task_name_text(const struct dense_ids *d, uint32_t member, uint64_t ts_ns)
+{
+	const struct task_name *x = task_name_at(d, member, ts_ns);
+
+	return x ? x->name : last_name(d, member);
+}
+
+size_t task_renames_from(const struct dense_ids *d, uint64_t ts_ns)
+{
+	const struct task_names *n = d->names;
+	size_t from = 0, to = n->rename_cnt;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+
+		if (n->renames[middle].ts_ns < ts_ns)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}
+
+/* Number of renames of a member in (from_ns, to_ns]. */
+static uint32_t renames_of(const struct dense_ids *d, uint32_t member, uint64_t from_ns,
+			   uint64_t to_ns)
+{
+	const struct task_name *a = task_name_at(d, member, from_ns);
+
+	return a ? (uint32_t)(task_name_at(d, member, to_ns) - a) : 0;
+}
+
+uint32_t task_renames_between(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
+			      uint64_t to_ns)
+{
+	return renames_of(d, thread, from_ns, to_ns) +
+	       renames_of(d, d->thread_cnt + dense_process_of(d, thread), from_ns, to_ns);
+}
+
+uint64_t task_names_end(const struct dense_ids *d, uint32_t thread, uint64_t ts_ns)
+{
+	const struct task_name *a = task_name_at(d, thread, ts_ns);
+	const struct task_name *b =
+		task_name_at(d, d->thread_cnt + dense_process_of(d, thread), ts_ns);
+	uint64_t end_ns = a ? a->to_ns : UINT64_MAX;
+
+	return b && b->to_ns < end_ns ? b->to_ns : end_ns;
+}
+
+uint64_t task_rename_instant(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
+			     uint32_t n)
+{
+	uint64_t at_ns = from_ns, next;
+
+	while (task_renames_between(d, thread, from_ns, at_ns) < n) {
+		next = task_names_end(d, thread, at_ns);
+		if (next == UINT64_MAX)
+			break;
+		at_ns = next;
+	}
+	return at_ns;
 }

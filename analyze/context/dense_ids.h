@@ -12,6 +12,8 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "trace/trace.h"
@@ -24,6 +26,7 @@ struct dense_ids {
 	 */
 	_Atomic uint8_t *thread_is_id, *process_is_id;
 	_Atomic uint32_t *process_of;	/* a thread's process + 1; 0: not looked up yet */
+	struct task_names *names;	/* empty until task_names_prepare() */
 };
 
 int dense_init(struct dense_ids *d, const struct trace *t);
@@ -71,3 +74,60 @@ const char *dense_process_comm(const struct dense_ids *d, uint32_t process);
 /* The ids in the trace. */
 uint32_t dense_utid(const struct dense_ids *d, uint32_t thread);
 uint32_t dense_upid(const struct dense_ids *d, uint32_t process);
+
+/* ---- names over time ---- */
+
+/*
+ * The names that threads and processes had, each with its time, from the task events (new, exec,
+ * rename, snapshot). A process has the names of its main thread; a thread that calls exec becomes
+ * the main thread. A task keeps its first name from before the trace. A rename that is part of an
+ * exec takes effect with the exec. Only tasks that had several names take memory.
+ *
+ * Threads: task_names_prepare() from the analysis' own thread, the rest from any.
+ */
+
+struct task_name {
+	uint64_t from_ns, to_ns;	/* 0 and UINT64_MAX: before and after all events */
+	const char *name;
+	bool is_last;		/* the name in the row of the thread or process */
+};
+
+/* A task gets another name at ts_ns: a dense thread, or thread_cnt + a dense process. */
+struct task_rename {
+	uint64_t ts_ns;
+	uint32_t member;
+};
+
+struct task_names {
+	bool is_ready;
+	uint32_t *first, *cnt;		/* by member: its names; cnt 0: it had one name only */
+	struct task_name *names;	/* those of a member together, in order of time */
+	size_t name_cnt;
+	struct task_rename *renames;	/* in order of time */
+	size_t rename_cnt;
+};
+
+/* Reads the task events once. 0 or -ENOMEM. */
+int task_names_prepare(const struct dense_ids *d);
+
+/*
+ * The name of a member (a dense thread, or thread_cnt + a dense process) at ts_ns; NULL: it has
+ * had its last name only, or the names are not prepared.
+ */
+const struct task_name *task_name_at(const struct dense_ids *d, uint32_t member, uint64_t ts_ns);
+/* The same, as text; never NULL. */
+const char *task_name_text(const struct dense_ids *d, uint32_t member, uint64_t ts_ns);
+
+/* The place in renames of the first one at ts_ns or later. */
+size_t task_renames_from(const struct dense_ids *d, uint64_t ts_ns);
+
+/*
+ * Number of times that the thread or its process was renamed in (from_ns, to_ns], and the instant
+ * of the n-th of these renames (n 0: from_ns).
+ */
+uint32_t task_renames_between(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
+			      uint64_t to_ns);
+uint64_t task_rename_instant(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
+			     uint32_t n);
+/* The first instant after ts_ns at which the thread or its process is renamed, or UINT64_MAX. */
+uint64_t task_names_end(const struct dense_ids *d, uint32_t thread, uint64_t ts_ns);

@@ -24,9 +24,20 @@ static const char *cgroup_path(const struct task_keys *k, const struct trace_pro
 	return n ? n->name : NULL;
 }
 
+/* A name that a pseudo process has, too, is told apart: no comm is that long. */
+static const char *own_name(const char *name, char *buf)
+{
+	for (uint32_t i = 0; *name == '[' && i < EVENT_ID_FIRST; i++)
+		if (dense_pseudo_name(i) && !strcmp(name, dense_pseudo_name(i))) {
+			snprintf(buf, CGROUP_NAME_MAX, "%s (process)", name);
+			return buf;
+		}
+	return name;
+}
+
 static const char *comm_text(struct task_keys *k, uint32_t process, char *buf)
 {
-	return dense_process_comm(k->ids, process);
+	return own_name(dense_process_comm(k->ids, process), buf);
 }
 
 static const char *cgroup_text(struct task_keys *k, uint32_t process, char *buf)
@@ -190,15 +201,27 @@ void task_keys_done(struct task_keys *k)
 	*k = (struct task_keys){ 0 };
 }
 
-/* NULL: out of memory. */
-static const char *put_text(struct task_keys *k, const char *text)
+const char *task_keys_put(struct task_keys *k, const char *text)
 {
 	return k->pool || !strpool_new(&k->pool) ? strpool_put(k->pool, text) : NULL;
 }
 
+const char *task_keys_name(struct task_keys *k, const char *name)
+{
+	char buf[CGROUP_NAME_MAX];
+
+	return task_keys_put(k, own_name(name, buf));
+}
+
 const char *task_keys_thread_name(struct task_keys *k, uint32_t thread)
 {
-	return put_text(k, thread < k->ids->thread_cnt ? dense_thread_comm(k->ids, thread) : "");
+	const struct trace_thread *row = dense_thread_row(k->ids, thread);
+
+	if (row)
+		return task_keys_name(k, row->comm);
+	return task_keys_put(k, thread >= k->ids->thread_cnt ?
+					"" :
+					dense_thread_comm(k->ids, thread));
 }
 
 const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t process)
@@ -214,7 +237,7 @@ const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t pro
 		return k->texts[key][process];
 	if (dense_process_row(k->ids, process))
 		text = keys[key].text(k, process, buf);
-	text = text ? put_text(k, text) : NULL;
+	text = text ? task_keys_put(k, text) : NULL;
 	k->texts[key][process] = text;
 	return text;
 }

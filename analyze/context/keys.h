@@ -16,6 +16,7 @@
 #define KEY(x) (1u << REPORT_BY_##x)
 #define KEYS_TEXT                                                                                  \
 	(KEY(COMM) | KEY(CGROUP) | KEY(CONTAINER) | KEY(UNIT) | KEY(USER) | KEY(TREE))
+#define KEYS_NAME (KEY(COMM) | KEY(THREAD_NAME))	/* a task may have several over time */
 #define KEYS_THREAD (KEY(THREAD) | KEY(THREAD_NAME))	/* of these, a thread is the finest */
 #define KEYS_WHO (KEY(PROCESS) | KEYS_THREAD | KEYS_TEXT)
 #define KEYS_REQUEST (KEY(DEVICE) | KEY(OP) | KEY(SIZE) | KEY(FILE)) /* of block requests */
@@ -47,5 +48,8 @@ void task_keys_done(struct task_keys *k);
  * name. NULL: out of memory.
  */
 const char *task_keys_text(struct task_keys *k, enum report_by key, uint32_t process);
-/* The same of a thread's name; "" for a number that is no thread's. */
+/* The same of a thread's name; "" for a number that is not a thread's. */
 const char *task_keys_thread_name(struct task_keys *k, uint32_t thread);
+/* The same of a name that a process or thread has had; and of any text. */
+const char *task_keys_name(struct task_keys *k, const char *name);
+const char *task_keys_put(struct task_keys *k, const char *text);

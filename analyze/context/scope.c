@@ -25,14 +25,31 @@ static bool is_listed(const uint32_t *ids, unsigned int cnt, uint32_t id)
 	return !ids || i < cnt;
 }
 
-static bool process_in(const struct scope_filter *f, const struct trace_process *p)
+/* Some name of the member, a thread or thread_cnt + a process, matches. */
+static bool ever_matches(const struct dense_ids *d, const char *pattern, uint32_t member,
+			 const char *last)
 {
+	const struct task_names *n = d->names;
+
+	if (name_matches(pattern, last))
+		return true;
+	for (size_t i = 0; n->is_ready && i < n->cnt[member]; i++)
+		if (name_matches(pattern, n->names[n->first[member] + i].name))
+			return true;
+	return false;
+}
+
+static bool process_in(const struct scope *s, uint32_t process, const struct trace_process *p)
+{
+	const struct scope_filter *f = &s->filter;
+
 	if ((p->flags & TRACE_TASK_RECORDER) && !f->with_recorder)
 		return false;
 	if ((f->workload_only || f->workload) &&
 	    !(p->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER)))
 		return false;
-	return is_listed(f->pids, f->pid_cnt, p->pid) && name_matches(f->comm, p->comm);
+	return is_listed(f->pids, f->pid_cnt, p->pid) &&
+	       ever_matches(s->ids, f->comm, s->ids->thread_cnt + process, p->comm);
 }
 
 static bool pseudo_in(const struct scope_filter *f, uint32_t id)
@@ -55,9 +72,17 @@ int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_fi
 {
 	s->threads = calloc(d->thread_cnt, 1);
 	s->processes = calloc(d->process_cnt, 1);
+	s->names = NULL;
 	s->ids = d;
 	s->filter = *f;
-	if (!s->threads || !s->processes) {
+	if (!s->threads || !s->processes ||
+	    ((f->comm || f->thread) && task_names_prepare(d) < 0)) {
+		scope_done(s);
+		return -ENOMEM;
+	}
+	if (f->comm || f->thread)
+		s->names = calloc(d->names->name_cnt + 1, 1);
+	if ((f->comm || f->thread) && !s->names) {
 		scope_done(s);
 		return -ENOMEM;
 	}
@@ -69,7 +94,7 @@ static bool is_process_in(const struct scope *s, uint32_t process)
 {
 	const struct trace_process *p = dense_process_row(s->ids, process);
 
-	return p ? process_in(&s->filter, p) : pseudo_in(&s->filter, process);
+	return p ? process_in(s, process, p) : pseudo_in(&s->filter, process);
 }
 
 bool scope_decide_process(const struct scope *s, uint32_t process)
@@ -87,16 +112,40 @@ bool scope_decide_thread(const struct scope *s, uint32_t thread)
 	const struct trace_thread *t = dense_thread_row(s->ids, thread);
 	bool in = is_process_in(s, dense_process_of(s->ids, thread)) &&
 		  (!t || (is_listed(f->tids, f->tid_cnt, t->tid) &&
-			  name_matches(f->thread, t->comm)));
+			  ever_matches(s->ids, f->thread, thread, t->comm)));
 
 	s->threads[thread] = in ? SCOPE_IN : SCOPE_OUT;
 	return in;
+}
+
+static bool matches_at(const struct scope *s, const char *pattern, uint32_t member, uint64_t ts_ns,
+		       uint64_t *end_ns)
+{
+	const struct task_name *x = pattern ? task_name_at(s->ids, member, ts_ns) : NULL;
+	uint8_t *decided;
+
+	if (!x)	/* it has always had the name by which it is in the scope */
+		return true;
+	if (end_ns && x->to_ns < *end_ns)
+		*end_ns = x->to_ns;
+	decided = &s->names[x - s->ids->names->names];
+	if (*decided == SCOPE_UNDECIDED)
+		*decided = name_matches(pattern, x->name) ? SCOPE_IN : SCOPE_OUT;
+	return *decided == SCOPE_IN;
+}
+
+bool scope_decide_at(const struct scope *s, uint32_t thread, uint32_t process, uint64_t ts_ns,
+		     uint64_t *end_ns)
+{
+	return matches_at(s, s->filter.comm, s->ids->thread_cnt + process, ts_ns, end_ns) &&
+	       (thread == UINT32_MAX || matches_at(s, s->filter.thread, thread, ts_ns, end_ns));
 }
 
 void scope_done(struct scope *s)
 {
 	free(s->threads);
 	free(s->processes);
+	free(s->names);
 	*s = (struct scope){ 0 };
 }
 
@@ -104,8 +153,7 @@ void scope_done(struct scope *s)
 
 static bool is_by_text(const struct grouping *g)
 {
-	return g->by && !(g->by & KEY(THREAD)) &&
-	       (!(g->by & KEY(PROCESS)) || g->by & KEY(THREAD_NAME));
+	return g->by & KEYS_NAME || (g->by && !(g->by & (KEY(THREAD) | KEY(PROCESS))));
 }
 
 static uint32_t member_process(const struct grouping *g, uint32_t member)
@@ -115,16 +163,27 @@ static uint32_t member_process(const struct grouping *g, uint32_t member)
 	return member < d->thread_cnt ? dense_process_of(d, member) : member - d->thread_cnt;
 }
 
-/* NULL: out of memory. */
-static const char *key_text(struct grouping *g, unsigned int key, uint32_t member)
+/* The text of a member, or of the name that it had. NULL: out of memory. */
+static const char *key_text(struct grouping *g, unsigned int key, const struct group_first *m)
 {
-	return key == REPORT_BY_THREAD_NAME ?
-		       task_keys_thread_name(&g->keys, member) :
-		       task_keys_text(&g->keys, key, member_process(g, member));
+	if (key == REPORT_BY_THREAD_NAME)
+		return m->thread_name ? task_keys_name(&g->keys, m->thread_name) :
+					task_keys_thread_name(&g->keys, m->member);
+	return key == REPORT_BY_COMM && m->comm ?
+		       task_keys_name(&g->keys, m->comm) :
+		       task_keys_text(&g->keys, key, member_process(g, m->member));
+}
+
+/* 0: out of memory. */
+static uint64_t key_value(struct grouping *g, unsigned int key, const struct group_first *m)
+{
+	return key == REPORT_BY_PROCESS ? member_process(g, m->member) + 1ull :
+	       key == REPORT_BY_THREAD	? m->member + 1ull :
+					  (uintptr_t)key_text(g, key, m);
 }
 
 /* A key gets a number together with that of the keys before; the last number is the group. */
-static int intern_keys(struct grouping *g, uint32_t member, uint32_t *ret)
+static int intern_keys(struct grouping *g, const struct group_first *m, uint32_t *ret)
 {
 	uint32_t number = 0;
 	uint64_t value;
@@ -133,29 +192,46 @@ static int intern_keys(struct grouping *g, uint32_t member, uint32_t *ret)
 	for (unsigned int key = 0, nth = 0; key < REPORT_BY_CNT && r >= 0; key++) {
 		if (!(g->by & 1u << key))
 			continue;
-		value = key == REPORT_BY_PROCESS ? member_process(g, member) + 1ull :
-						   (uintptr_t)key_text(g, key, member);
+		value = key_value(g, key, m);
 		if (!value)
 			return -ENOMEM;
 		r = hash_map_intern(&g->map, value, (uint64_t)number << 8 | nth++, &number);
-		if (r > 0 && array_reserve(&g->members, &g->member_cap, number + 1ull) < 0)
+		if (r > 0 && array_reserve(&g->firsts, &g->first_cap, number + 1ull) < 0)
 			return -ENOMEM;
 		if (r > 0)
-			g->members[number] = member;
+			g->firsts[number] = *m;
 	}
 	*ret = number;
 	return r < 0 ? r : 0;
 }
 
-static uint32_t text_group(struct grouping *g, uint32_t member)
+/* The name that a member has at ts_ns; NULL: its last one. */
+static const char *earlier_name(const struct grouping *g, uint32_t member, uint64_t ts_ns,
+				uint64_t *end_ns)
+{
+	const struct task_name *x = task_name_at(g->ids, member, ts_ns);
+
+	if (x && end_ns && x->to_ns < *end_ns)
+		*end_ns = x->to_ns;
+	return x && !x->is_last ? x->name : NULL;
+}
+
+static uint32_t text_group(struct grouping *g, uint32_t member, uint64_t ts_ns, uint64_t *end_ns)
 {
 	uint32_t *at = &g->groups[member - g->first], group;
+	struct group_first m = { member, NULL, NULL };
 
-	if (*at)
+	if (g->by & KEY(COMM))
+		m.comm = earlier_name(g, g->ids->thread_cnt + member_process(g, member), ts_ns,
+				      end_ns);
+	if (g->by & KEY(THREAD_NAME) && member < g->ids->thread_cnt)
+		m.thread_name = earlier_name(g, member, ts_ns, end_ns);
+	if (*at && !m.comm && !m.thread_name)
 		return *at - 1;
-	if (intern_keys(g, member, &group) < 0)
+	if (intern_keys(g, &m, &group) < 0)
 		return GROUPING_FAILED;
-	*at = group + 1;
+	if (!m.comm && !m.thread_name)
+		*at = group + 1;
 	return group;
 }
 
@@ -165,7 +241,9 @@ int grouping_init(struct grouping *g, const struct dense_ids *d, unsigned int by
 	task_keys_init(&g->keys, d);
 	if (!is_by_text(g))
 		return 0;
-	g->first = by & KEY(THREAD_NAME) ? 0 : d->thread_cnt;
+	if (g->by & KEYS_NAME && task_names_prepare(d) < 0)
+		return -ENOMEM;
+	g->first = by & KEYS_THREAD ? 0 : d->thread_cnt;
 	g->groups = calloc((size_t)d->thread_cnt + d->process_cnt - g->first, sizeof(*g->groups));
 	return g->groups ? 0 : -ENOMEM;
 }
@@ -173,7 +251,7 @@ int grouping_init(struct grouping *g, const struct dense_ids *d, unsigned int by
 int grouping_number_all(struct grouping *g)
 {
 	for (uint32_t i = g->first; g->groups && i < g->ids->thread_cnt + g->ids->process_cnt; i++)
-		if (text_group(g, i) == GROUPING_FAILED)
+		if (text_group(g, i, UINT64_MAX, NULL) == GROUPING_FAILED)
 			return -ENOMEM;
 	return 0;
 }
@@ -181,7 +259,7 @@ int grouping_number_all(struct grouping *g)
 void grouping_done(struct grouping *g)
 {
 	free(g->groups);
-	free(g->members);
+	free(g->firsts);
 	hash_map_done(&g->map);
 	task_keys_done(&g->keys);
 	memset(g, 0, sizeof(*g));
@@ -192,44 +270,60 @@ static uint32_t merged_group(const struct grouping *g, uint32_t group)
 	return g->merge ? g->merge->into(g->merge->ctx, group) : group;
 }
 
-uint32_t grouping_of_thread(struct grouping *g, uint32_t thread)
+uint32_t grouping_of_thread(struct grouping *g, uint32_t thread, uint64_t ts_ns, uint64_t *end_ns)
 {
+	if (g->groups && thread >= g->first)
+		return text_group(g, thread, ts_ns, end_ns);
 	if (g->by & KEY(THREAD))
 		return merged_group(g, thread);
-	if (g->groups && thread >= g->first)
-		return text_group(g, thread);
-	return grouping_of_process(g, dense_process_of(g->ids, thread));
+	return grouping_of_process(g, dense_process_of(g->ids, thread), ts_ns, end_ns);
 }
 
-uint32_t grouping_of_process(struct grouping *g, uint32_t process)
+uint32_t grouping_of_process(struct grouping *g, uint32_t process, uint64_t ts_ns,
+			     uint64_t *end_ns)
 {
 	if (g->groups)
-		return text_group(g, g->ids->thread_cnt + process);
+		return text_group(g, g->ids->thread_cnt + process, ts_ns, end_ns);
 	return g->by & KEY(THREAD)  ? g->ids->thread_cnt + process :
 	       g->by & KEY(PROCESS) ? merged_group(g, process) :
 				      0;
 }
 
+/* The name of the task that a group is. */
+static const char *task_label(const struct grouping *g, const struct group_first *m, bool is_thread)
+{
+	uint32_t member = is_thread ? m->member : g->ids->thread_cnt + member_process(g, m->member);
+	const char *name = is_thread ? m->thread_name : m->comm;
+
+	if (name)
+		return name;
+	if (g->label_ns && !(g->by & (is_thread ? KEY(THREAD_NAME) : KEY(COMM))))
+		return task_name_text(g->ids, member, g->label_ns);
+	return is_thread ? dense_thread_comm(g->ids, member) :
+			   dense_process_comm(g->ids, member - g->ids->thread_cnt);
+}
+
 void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *ret)
 {
 	const struct dense_ids *d = g->ids;
-	uint32_t member = g->groups	      ? g->members[group] :
-			  g->by & KEY(THREAD) ? group :
-						d->thread_cnt + group;
-	uint32_t process;
+	const struct group_first task = { g->by & KEY(THREAD) ? group : d->thread_cnt + group,
+					  NULL, NULL };
+	const struct group_first *m = g->groups ? &g->firsts[group] : &task;
 
-	*ret = (struct grouping_label){ -1, -1, -1, "" };
+	*ret = (struct grouping_label){ -1, -1, -1, "", NULL, NULL };
 	if (!g->by)
 		return;
-	process = member_process(g, member);
-	ret->member_upid = dense_upid(d, process);
-	if (g->by & (KEY(THREAD) | KEY(THREAD_NAME)) && member < d->thread_cnt)
-		ret->utid = dense_utid(d, member);
+	ret->member_upid = dense_upid(d, member_process(g, m->member));
+	if (g->by & KEYS_THREAD && m->member < d->thread_cnt)
+		ret->utid = dense_utid(d, m->member);
+	if (g->by & KEY(COMM))
+		ret->comm = key_text(g, REPORT_BY_COMM, m);
+	if (g->by & KEY(THREAD_NAME) && m->member < d->thread_cnt)
+		ret->thread_name = key_text(g, REPORT_BY_THREAD_NAME, m);
 	if (!(g->by & (KEY(THREAD) | KEY(PROCESS)))) {
-		ret->name = key_text(g, (unsigned int)__builtin_ctz(g->by), member);
+		ret->name = key_text(g, (unsigned int)__builtin_ctz(g->by), m);
 		return;
 	}
 	ret->upid = ret->member_upid;
-	ret->name = g->by & KEY(THREAD) && ret->utid >= 0 ? dense_thread_comm(d, member) :
-							    dense_process_comm(d, process);
+	ret->name = task_label(g, m, g->by & KEY(THREAD) && ret->utid >= 0);
 }

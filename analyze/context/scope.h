@@ -36,11 +36,16 @@ struct scope_filter {
 struct scope {
 	uint8_t *threads;		/* by dense_thread(): SCOPE_*; NULL: all are in */
 	uint8_t *processes;
+	uint8_t *names;		/* by name of task_names: SCOPE_*; NULL: no name is asked for */
 	const struct dense_ids *ids;
 	struct scope_filter filter;
 };
 
-/* Each thread and process is decided on first use. f's lists and names must outlive s. */
+/*
+ * Each thread and process is decided on first use: it is in the scope if it ever had the names
+ * asked for. The functions ending in _at() tell whether it has them at an instant. f's lists and
+ * names must outlive s.
+ */
 int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_filter *f);
 void scope_done(struct scope *s);
 
@@ -74,16 +79,42 @@ static inline bool scope_has_process(const struct scope *s, uint32_t process)
 	       (s->processes[process] == SCOPE_UNDECIDED && scope_decide_process(s, process));
 }
 
+/* Sets *end_ns, unless NULL, to the end of the time for which the answer holds, if it is less. */
+bool scope_decide_at(const struct scope *s, uint32_t thread, uint32_t process, uint64_t ts_ns,
+		     uint64_t *end_ns);
+
+/* The thread is in the scope at ts_ns. */
+static inline bool scope_has_thread_at(const struct scope *s, uint32_t thread, uint64_t ts_ns,
+				       uint64_t *end_ns)
+{
+	return scope_has_thread(s, thread) &&
+	       (!s->names || scope_decide_at(s, thread, dense_process_of(s->ids, thread), ts_ns,
+					     end_ns));
+}
+
+static inline bool scope_has_process_at(const struct scope *s, uint32_t process, uint64_t ts_ns,
+					uint64_t *end_ns)
+{
+	return scope_has_process(s, process) &&
+	       (!s->names || scope_decide_at(s, UINT32_MAX, process, ts_ns, end_ns));
+}
+
 /* Groups that are tasks count in the row of another one: that one's number, or GROUPING_FAILED. */
 struct group_merge {
 	uint32_t (*into)(void *ctx, uint32_t group);
 	void *ctx;
 };
 
+struct group_first {		/* a member, and the names it had; NULL: its last */
+	uint32_t member;
+	const char *comm, *thread_name;
+};
+
 /*
  * The groups of a set of keys. Of the keys that say who, a thread is the finest: with it, a group
  * is a thread. Otherwise a group is what its threads and processes have in common: the process, and
- * the texts.
+ * the texts. With a name among the keys, a thread or process counts in the group of the name that
+ * it has at an instant; a group by process and name is the process while it had the name.
  *
  * A member of groups is a thread, or thread_cnt + process: what belongs to a process as a whole.
  */
@@ -96,8 +127,9 @@ struct grouping {
 	struct task_keys keys;
 	uint32_t first;			/* the first member that has an element in groups */
 	uint32_t *groups;		/* of members, + 1; 0: not asked for yet */
-	uint32_t *members;		/* of each group, the member that was used first */
-	size_t member_cap;
+	struct group_first *firsts;	/* of each group, what was used first */
+	size_t first_cap;
+	uint64_t label_ns;	/* labels are the names of this instant; 0: the last ones */
 	struct hash_map map;	/* a text or process, and the number that those before it have */
 };
 
@@ -108,9 +140,21 @@ int grouping_number_all(struct grouping *g);
 void grouping_done(struct grouping *g);
 
 #define GROUPING_FAILED UINT32_MAX	/* out of memory */
-uint32_t grouping_of_thread(struct grouping *g, uint32_t thread);
+/*
+ * The group of a thread at ts_ns. *end_ns, unless NULL, becomes the end of the time for which the
+ * answer holds, if that is less.
+ */
+uint32_t grouping_of_thread(struct grouping *g, uint32_t thread, uint64_t ts_ns,
+			    uint64_t *end_ns);
 /* The group of figures of a whole process, such as RSS: by thread and its name a separate one. */
-uint32_t grouping_of_process(struct grouping *g, uint32_t process);
+uint32_t grouping_of_process(struct grouping *g, uint32_t process, uint64_t ts_ns,
+			     uint64_t *end_ns);
+
+/* The groups depend on the instant. */
+static inline bool grouping_is_by_name(const struct grouping *g)
+{
+	return g->by & KEYS_NAME;
+}
 
 /* A group is a process, and its number the process's. */
 static inline bool grouping_is_of_processes(const struct grouping *g)
@@ -123,5 +167,6 @@ struct grouping_label {
 	int64_t utid;			/* the thread; by thread_name, one of that name; or -1 */
 	int64_t member_upid;		/* a process of the group; -1: all is one group */
 	const char *name;		/* comm, the text of the first key, or "" */
+	const char *comm, *thread_name;	/* as keys; NULL: not among the keys */
 };
 void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *ret);

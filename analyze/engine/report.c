@@ -11,6 +11,8 @@
  *              name, member_upid)
  *     $cpukeys the keys' columns, of cpu_usage; $cpugroup what to group by; $rkeys their names in a
  *              row r. Each of these ends with a comma, or is nothing
+ *     $names   "comm_then, thread_name_then, " if a name is among the keys, else NULLs of these
+ *              names; $bynames: these names as further keys; $bycomm, $bythreadname: 1 or 0
  *
  * and the parameters :from :to :every (ns from the trace's start), :by, :spike_window,
  * :spike_min, :top (rows of a summary's section),
@@ -45,19 +47,23 @@ const struct report_view *report_view_find(const char *name)
 
 /*
  * A key has these texts in SQL: its columns of a table-valued function, of a row r, and of
- * cpu_usage, and what to group by there. A key that is a text of processes has none: it is the same
- * for all.
+ * cpu_usage, and what to group by there. A key that is a text of processes at all times has none:
+ * it is the same for all.
  */
 enum key_mark { KEY_MARK_KEYS, KEY_MARK_ROW, KEY_MARK_CPU, KEY_MARK_GROUP, KEY_MARK_CNT };
 
 static const char *const key_sql[REPORT_BY_CNT][KEY_MARK_CNT] = {
 	[REPORT_BY_PROCESS] = { "p.pid AS pid, u.name AS comm,", "r.pid, r.comm,",
-				"p.pid AS pid, p.comm AS comm,", "u.upid," },
+				"p.pid AS pid, comm_at(p.upid, :to - 1) AS comm,", "u.upid," },
 	[REPORT_BY_THREAD] = { "p.pid AS pid, t.tid AS tid, u.name AS comm,",
 			       "r.pid, r.tid, r.comm,",
-			       "p.pid AS pid, t.tid AS tid, t.comm AS comm,", "u.utid," },
-	[REPORT_BY_THREAD_NAME] = { "t.comm AS thread_name,", "r.thread_name,",
-				    "t.comm AS thread_name,", "t.comm," },
+			       "p.pid AS pid, t.tid AS tid, "
+			       "thread_comm_at(t.utid, :to - 1) AS comm,",
+			       "u.utid," },
+	[REPORT_BY_THREAD_NAME] = { "u.thread_name_then AS thread_name,", "r.thread_name,",
+				    "u.thread_name_then AS thread_name,", "u.thread_name_then," },
+	[REPORT_BY_COMM] = { "u.comm_then AS comm,", "r.comm,", "u.comm_then AS comm,",
+			     "u.comm_then," },
 	[REPORT_BY_CPU] = { "u.cpu AS cpu,", "r.cpu,", "u.cpu AS cpu,", "u.cpu," },
 	[REPORT_BY_DEVICE] = { "device_name(u.dev) AS device,", NULL,
 			       "device_name(u.dev) AS device,", "u.dev," },
@@ -80,21 +86,31 @@ static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_
 		[KEY_MARK_GROUP] = { "$cpugroup", "task_key('%s', p.upid),%.0s" },
 	};
 	unsigned int m, k;
+	bool is_named;
 
 	for (m = 0; m < KEY_MARK_CNT; m++)
 		if (strlen(marks[m].mark) == len && !strncmp(marks[m].mark, at, len))
 			break;
 	if (m == KEY_MARK_CNT)
 		return false;
-	/* both have the name as a column, and are made of it */
-	if (keys & (KEY(PROCESS) | KEY(THREAD)))
+	is_named = m == KEY_MARK_CPU && (keys & KEY(THREAD) ? keys & KEY(THREAD_NAME) :
+					 keys & KEY(PROCESS) && keys & KEY(COMM));
+	/* both have the name as a column; with it among the keys, they are divided by it */
+	if (keys & (KEY(PROCESS) | KEY(THREAD)) && m != KEY_MARK_GROUP)
 		keys &= ~KEY(COMM);
-	if (keys & KEY(THREAD))
-		keys &= ~KEY(PROCESS);
+	if (keys & KEY(THREAD) && m != KEY_MARK_GROUP)
+		keys &= ~(KEY(PROCESS) | KEY(THREAD_NAME));
+	if (is_named) {
+		sqlite3_str_appendall(s, "p.pid AS pid, ");
+		sqlite3_str_appendall(s, keys & KEY(THREAD) ?
+						 "t.tid AS tid, u.thread_name_then AS comm," :
+						 "u.comm_then AS comm,");
+		keys &= ~(KEY(PROCESS) | KEY(THREAD));
+	}
 	for (k = 0; k < REPORT_BY_CNT; k++) {
 		if (!(keys & 1u << k))
 			continue;
-		if (KEYS_TEXT & 1u << k)
+		if (KEYS_TEXT & 1u << k && !key_sql[k][m])
 			sqlite3_str_appendf(s, marks[m].text, report_key_name(k),
 					    report_key_name(k));
 		else
@@ -113,6 +129,11 @@ static char *expand(const struct report_request *r, unsigned int keys, const cha
 		{ "$t_spike",
 		  r->every_ns ? ":from + (u.start_ns - :from) / :every * :every AS t_ns," : "" },
 		{ "$tgroup", r->every_ns ? "t_ns," : "" },
+		{ "$names", keys & KEYS_NAME ? "comm_then, thread_name_then," :
+					       "NULL AS comm_then, NULL AS thread_name_then," },
+		{ "$bynames", keys & KEYS_NAME ? "',comm,thread_name'" : "''" },
+		{ "$bycomm", keys & KEY(COMM) ? "1" : "0" },
+		{ "$bythreadname", keys & KEY(THREAD_NAME) ? "1" : "0" },
 		{ "$binfrom", r->every_ns ? "r.t_ns" : ":from" },
 		{ "$binto", r->every_ns ? "min(r.t_ns + :every, :to)" : ":to" },
 	};
@@ -542,6 +563,11 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 			       "there is no report \"%.40s\"; `ebpfrec report --list` shows all",
 			       r->view);
 	by = r->by ? r->by : v->by_default;
+	/* rows of tasks have the name asked for, not the one that they got later */
+	if (r->comm && by & KEY(PROCESS) && v->by_mask & KEY(COMM))
+		by |= KEY(COMM);
+	if (r->thread && by & KEY(THREAD) && v->by_mask & KEY(THREAD_NAME))
+		by |= KEY(THREAD_NAME);
 	if (r->every_ns && !(v->takes & REPORT_TAKES_EVERY))
 		return err_set(e, -EINVAL, "report %s has no --every: it looks at the window's end",
 			       v->name);

@@ -355,19 +355,27 @@ static bool id_of(sqlite3_value *v, uint32_t *ret)
 static void fn_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	uint32_t upid;
+	uint32_t upid, process;
+	bool is_in = id_of(argv[0], &upid);
 
-	sqlite3_result_int(ctx, id_of(argv[0], &upid) &&
-				scope_has_process(&a->scope, dense_process(&a->ids, upid)));
+	process = dense_process(&a->ids, upid);
+	is_in = is_in && (argc < 2 ? scope_has_process(&a->scope, process) :
+				     scope_has_process_at(&a->scope, process, abs_of(a, argv[1]),
+							  NULL));
+	sqlite3_result_int(ctx, is_in);
 }
 
 static void fn_thread_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
-	uint32_t utid;
+	uint32_t utid, thread;
+	bool is_in = id_of(argv[0], &utid);
 
-	sqlite3_result_int(ctx, id_of(argv[0], &utid) &&
-				scope_has_thread(&a->scope, dense_thread(&a->ids, utid)));
+	thread = dense_thread(&a->ids, utid);
+	is_in = is_in && (argc < 2 ? scope_has_thread(&a->scope, thread) :
+				     scope_has_thread_at(&a->scope, thread, abs_of(a, argv[1]),
+							 NULL));
+	sqlite3_result_int(ctx, is_in);
 }
 
 static void fn_scope_of_threads(sqlite3_context *ctx, int argc, sqlite3_value **argv)
@@ -397,6 +405,54 @@ static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 	else
 		sqlite3_result_error_nomem(ctx);
+}
+
+/* The instant of an argument, from the trace's start; the last name needs no list of names. */
+static uint64_t name_instant(struct analysis *a, sqlite3_value *ts_ns)
+{
+	int64_t at = sqlite3_value_type(ts_ns) == SQLITE_NULL ? INT64_MAX :
+								sqlite3_value_int64(ts_ns);
+	uint64_t abs_ns = context_abs(a, at);
+
+	if (abs_ns + 1 < a->end_ns)
+		return abs_ns;
+	return trace_is_cut_short(a->trace) ? a->end_ns - 1 : UINT64_MAX;
+}
+
+static void name_at(sqlite3_context *ctx, struct analysis *a, uint32_t member, uint64_t at_ns,
+		    const char *last)
+{
+	const struct task_name *x;
+
+	if (at_ns != UINT64_MAX && task_names_prepare(&a->ids) < 0) {
+		sqlite3_result_error_nomem(ctx);
+		return;
+	}
+	x = at_ns == UINT64_MAX ? NULL : task_name_at(&a->ids, member, at_ns);
+	sqlite3_result_text(ctx, x ? x->name : last, -1, SQLITE_TRANSIENT);
+}
+
+static void fn_comm_at(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	uint32_t upid, process;
+
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || !id_of(argv[0], &upid))
+		return;
+	process = dense_process(&a->ids, upid);
+	name_at(ctx, a, a->ids.thread_cnt + process, name_instant(a, argv[1]),
+		dense_process_comm(&a->ids, process));
+}
+
+static void fn_thread_comm_at(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct analysis *a = sqlite3_user_data(ctx);
+	uint32_t utid, thread;
+
+	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER || !id_of(argv[0], &utid))
+		return;
+	thread = dense_thread(&a->ids, utid);
+	name_at(ctx, a, thread, name_instant(a, argv[1]), dense_thread_comm(&a->ids, thread));
 }
 
 static void fn_thread_state(sqlite3_context *ctx, int argc, sqlite3_value **argv)

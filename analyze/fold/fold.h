@@ -69,13 +69,20 @@ struct fold_key {
 	uint64_t a, b;
 };
 
+/*
+ * Where is_of_threads: a is a dense thread. In the index it has in its upper half how often the
+ * thread or its process was renamed since the interval's beginning: sums are kept per name.
+ */
+#define FOLD_KEY_RENAMES 32
+
 /* The owner of sums: the builder of the index, or a view. */
 struct fold_target {
 	const struct dense_ids *ids;
 	uint64_t from_ns, to_ns;	/* only what lies in here is added */
+	bool by_name;		/* sums depend on the names that tasks have at an instant */
 	/*
 	 * The sum of a key that holds an instant. 1: *ret_sum; 0: it is not wanted; -errno. The
-	 * same sum holds all instants before *ret_end_ns.
+	 * answer is the same for all instants before *ret_end_ns.
 	 */
 	int (*sum)(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key,
 		   void **ret_sum, uint64_t *ret_end_ns);
@@ -98,6 +105,7 @@ struct fold_sums_def {
 	/* counts were added to the sum. May be NULL. */
 	void (*merged)(void *sum, const uint64_t *counts);
 	unsigned int part;		/* enum index_part */
+	bool is_of_threads;	/* keys are FOLD_KEY_RENAMES */
 	bool totals_only;	/* no order statistics are asked for but the greatest */
 	bool is_exact_decoded;	/* order statistics are exact only when all events are decoded */
 };

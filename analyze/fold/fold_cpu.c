@@ -179,18 +179,20 @@ static int cpu_add(void *ctx, const void *found)
 static void cpu_put_key(const struct dense_ids *d, const struct fold_key *key, struct buf *out)
 {
 	packed_put(out, dense_utid(d, (uint32_t)key->a));
+	packed_put(out, key->a >> FOLD_KEY_RENAMES);
 	packed_put(out, key->b);
 }
 
 static void cpu_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
 {
 	ret->a = dense_thread(d, (uint32_t)packed_get(in));
+	ret->a |= packed_get(in) << FOLD_KEY_RENAMES;
 	ret->b = (uint32_t)packed_get(in);
 }
 
 static const struct fold_sums_def cpu_sums = {
 	.bytes = sizeof(struct cpu_sum), .count_cnt = 4, .add = cpu_add, .put_key = cpu_put_key,
-	.get_key = cpu_get_key, .part = INDEX_CPU,
+	.get_key = cpu_get_key, .part = INDEX_CPU, .is_of_threads = true,
 };
 
 static const uint32_t cpu_columns[EVENT_KIND_CNT] = {

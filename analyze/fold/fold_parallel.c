@@ -32,15 +32,24 @@ static int on_cpu_piece(void *ctx, const void *found)
 	const struct cpu_piece *p = found;
 	const struct analysis *a = m->f.a;
 	uint32_t thread = dense_thread(&a->ids, p->utid);
+	uint64_t end_ns;
+	int ret = 0;
 
 	if (!context_has_cpu(a, p->cpu) || p->from_ns == p->to_ns)
 		return 0;	/* a CPU that does not exist, or nothing */
 	/* of a CPU that nobody knows anything of, nobody knows that it was busy */
-	if (thread == EVENT_ID_IDLE || thread == EVENT_ID_FILTERED || thread == EVENT_ID_UNKNOWN ||
-	    !scope_has_thread(&a->scope, thread))
+	if (thread == EVENT_ID_IDLE || thread == EVENT_ID_FILTERED || thread == EVENT_ID_UNKNOWN)
 		return 0;
-	return array_add(&m->pieces, &m->piece_cap, &m->piece_cnt,
-			 (struct busy_piece){ p->from_ns, p->to_ns, thread });
+	for (uint64_t at_ns = p->from_ns; at_ns < p->to_ns && ret >= 0; at_ns = end_ns) {
+		bool is_in;
+
+		end_ns = p->to_ns;
+		is_in = scope_has_thread_at(&a->scope, thread, at_ns, &end_ns);
+		if (is_in)
+			ret = array_add(&m->pieces, &m->piece_cap, &m->piece_cnt,
+					(struct busy_piece){ at_ns, end_ns, thread });
+	}
+	return ret;
 }
 
 static int parallel_open(void *machine)

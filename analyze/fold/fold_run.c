@@ -61,6 +61,19 @@ void fold_run_done(struct fold_run *r)
 
 /* ---- merging ---- */
 
+/* A task is renamed in an interval whose sums are not kept by name. */
+static bool has_renames(const struct fold_run *r, size_t interval)
+{
+	const struct fold_target *t = r->c.target;
+	size_t at;
+
+	if (!t || !t->by_name || r->c.sums->is_of_threads)
+		return false;
+	at = task_renames_from(t->ids, index_interval_from(r->index, interval));
+	return at < t->ids->names->rename_cnt &&
+	       t->ids->names->renames[at].ts_ns < index_interval_to(r->index, interval);
+}
+
 /* The interval that begins at ts, if all of it lies in one bin; else SIZE_MAX. */
 static size_t whole_interval_at(const struct fold_run *r, uint64_t ts_ns)
 {
@@ -71,9 +84,10 @@ static size_t whole_interval_at(const struct fold_run *r, uint64_t ts_ns)
 		return SIZE_MAX;
 	i = index_interval_at(r->index, ts_ns);
 	window_bin_span(r->c.window, window_bin(r->c.window, ts_ns), &bin_from, &bin_to);
-	return index_interval_from(r->index, i) == ts_ns && index_interval_to(r->index, i) <= bin_to
-		       ? i
-		       : SIZE_MAX;
+	if (index_interval_from(r->index, i) != ts_ns || index_interval_to(r->index, i) > bin_to ||
+	    has_renames(r, i))
+		return SIZE_MAX;
+	return i;
 }
 
 static int merge_sums(struct fold_run *r, size_t interval)
@@ -82,7 +96,7 @@ static int merge_sums(struct fold_run *r, size_t interval)
 	struct fold_target *t = r->c.target;
 	struct fold_key key;
 	struct packed_in in;
-	uint64_t end;
+	uint64_t at_ns, end;
 	void *sum;
 	int ret = index_read(r->index, interval, sums->part, &r->mem, &in);
 
@@ -90,7 +104,13 @@ static int merge_sums(struct fold_run *r, size_t interval)
 		sums->get_key(t->ids, &in, &key);
 		if (in.bad)
 			return -EBADMSG;
-		ret = t->sum(t, r->at_ns, &key, &sum, &end);
+		at_ns = r->at_ns;
+		if (sums->is_of_threads && key.a >> FOLD_KEY_RENAMES) {
+			at_ns = task_rename_instant(t->ids, (uint32_t)key.a, at_ns,
+						    (uint32_t)(key.a >> FOLD_KEY_RENAMES));
+			key.a = (uint32_t)key.a;
+		}
+		ret = t->sum(t, at_ns, &key, &sum, &end);
 		if (ret >= 0)
 			ret = fold_sum_merge(sums, ret ? sum : r->ignored, &in);
 	}

@@ -315,12 +315,14 @@ static int states_add(void *ctx, const void *found)
 static void states_put_key(const struct dense_ids *d, const struct fold_key *key, struct buf *out)
 {
 	packed_put(out, dense_utid(d, (uint32_t)key->a));
+	packed_put(out, key->a >> FOLD_KEY_RENAMES);
 	packed_put(out, key->b);
 }
 
 static void states_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
 {
 	ret->a = dense_thread(d, (uint32_t)packed_get(in));
+	ret->a |= packed_get(in) << FOLD_KEY_RENAMES;
 	ret->b = packed_get(in);
 }
 
@@ -330,7 +332,8 @@ _Static_assert(THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 1 <= FOLD_SUMS_COUNTS
 #define STATE_SUMS                                                                                 \
 	.bytes = sizeof(struct state_sum), .quantile_cnt = 1,                                     \
 	.count_cnt = THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 1, .add = states_add,            \
-	.put_key = states_put_key, .get_key = states_get_key, .part = INDEX_STATES
+	.put_key = states_put_key, .get_key = states_get_key, .part = INDEX_STATES,               \
+	.is_of_threads = true
 
 static const struct fold_sums_def state_sums = { STATE_SUMS };
 static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = true };

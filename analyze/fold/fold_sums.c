@@ -81,9 +81,9 @@ int fold_sum_add_time(struct fold_target *t, const struct fold_key *key, size_t 
 	uint64_t from = from_ns > t->from_ns ? from_ns : t->from_ns, end;
 	uint64_t to = to_ns < t->to_ns ? to_ns : t->to_ns;
 	void *sum;
-	int ret = 1;
+	int ret = 0;
 
-	for (; from < to && ret > 0; from = end) {
+	for (; from < to && ret >= 0; from = end) {
 		ret = t->sum(t, from, key, &sum, &end);
 		end = end < to ? end : to;
 		if (ret > 0)

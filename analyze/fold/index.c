@@ -317,6 +317,7 @@ static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
 	size_t last = x->follow || trace_is_finished(x->a->trace) ? x->end : x->end - 1, i;
 	int r = trace_mm_resets_prepare(x->a->trace);	/* threads share them */
 
+	r = r ?: task_names_prepare(&x->a->ids);
 	r = r ?: begin_file(x, save);
 	/* the jobs read only some columns of some kinds */
 	for (i = from; i < x->end && !r; i++)

@@ -254,8 +254,9 @@ struct memory_job {
 /* The number of a process's set among those of its kind. */
 static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t process)
 {
-	return which == SET_PROCESS ? process :
-	       which == SET_COMM    ? grouping_of_process(&s->comms, process) : 0;
+	if (which == SET_COMM)
+		return grouping_of_process(&s->comms, process, s->interval_ns - 1, NULL);
+	return which == SET_PROCESS ? process : 0;
 }
 
 /* A set of one is its owner; from the second member on it has a level of its own. */

@@ -44,8 +44,18 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 	struct fold_share *s =
 		(struct fold_share *)((char *)t - offsetof(struct fold_share, target));
 
+	uint32_t thread = (uint32_t)key->a;
+	uint64_t a = key->a;
+
 	*ret_end_ns = t->to_ns;
-	*ret_sum = fold_sums_of(&s->sums, key->a, key->b);
+	if (s->def->sums->is_of_threads) {
+		uint64_t end_ns = task_names_end(t->ids, thread, ts_ns);
+
+		*ret_end_ns = end_ns < t->to_ns ? end_ns : t->to_ns;
+		a |= (uint64_t)task_renames_between(t->ids, thread, t->from_ns, ts_ns)
+		     << FOLD_KEY_RENAMES;
+	}
+	*ret_sum = fold_sums_of(&s->sums, a, key->b);
 	return *ret_sum ? 1 : -ENOMEM;
 }
 

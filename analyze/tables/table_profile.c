@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/context/keys.h"
 #include "analyze/engine/table.h"
 #include "base/array.h"
 #include "base/hash_map.h"
@@ -22,8 +23,9 @@
 /* Columns of cpu_samples: ts_ns, cpu, utid, irq, stack. */
 enum { SAMPLES_TS_NS = 0, SAMPLES_UTID = 2, SAMPLES_STACK = 4 };
 
-struct thread {
+struct thread {			/* while it has the names, if they are asked for */
 	int64_t utid, upid;
+	const char *comm, *thread_name;
 	uint64_t oncpu_ns, sample_cnt;
 	uint64_t given_cnt;	/* samples whose time was divided */
 };
@@ -36,6 +38,9 @@ struct stack {
 
 struct profile {
 	struct analysis *a;
+	bool by_name;
+	struct task_keys keys;		/* pool of names */
+	struct hash_map name_map;	/* comm and thread_name, by address */
 	struct table_query window;	/* args 0 and 1 */
 	struct hash_map thread_map, stack_map;
 	struct thread *threads;
@@ -44,10 +49,15 @@ struct profile {
 	size_t thread_cap, stack_cap, sample_cap, thread_cnt, stack_cnt, sample_cnt;
 };
 
-/* NULL: out of memory. */
-static struct thread *thread_of(struct profile *p, int64_t utid, uint32_t *ret_number)
+/* NULL: out of memory. comm and thread_name are NULL, or in the pool. */
+static struct thread *thread_of(struct profile *p, int64_t utid, const char *comm,
+				const char *thread_name, uint32_t *ret_number)
 {
-	int r = hash_map_intern(&p->thread_map, (uint64_t)utid, 0, ret_number);
+	uint32_t names;
+	int r = hash_map_intern(&p->name_map, (uintptr_t)comm, (uintptr_t)thread_name, &names);
+
+	if (r >= 0)
+		r = hash_map_intern(&p->thread_map, (uint64_t)utid, names, ret_number);
 
 	if (r > 0 && array_reserve(&p->threads, &p->thread_cap, p->thread_cnt + 1) < 0)
 		r = -ENOMEM;
@@ -56,35 +66,63 @@ static struct thread *thread_of(struct profile *p, int64_t utid, uint32_t *ret_n
 		uint32_t process = dense_process_of(d, dense_thread(d, (uint32_t)utid));
 
 		p->threads[p->thread_cnt++] =
-			(struct thread){ .utid = utid, .upid = dense_upid(d, process) };
+			(struct thread){ .utid = utid, .upid = dense_upid(d, process),
+					 .comm = comm, .thread_name = thread_name };
 	}
 	return r < 0 ? NULL : &p->threads[*ret_number];
 }
 
 static int add_usage(struct profile *p, const struct cell *row)
 {
+	const char *comm = NULL, *name = NULL;
+	struct thread *t;
 	uint32_t number;
-	struct thread *t = thread_of(p, row[COL_CPU_USAGE_UTID].i, &number);
 
+	if (p->by_name) {
+		comm = task_keys_put(&p->keys, row[COL_CPU_USAGE_COMM_THEN].s);
+		name = task_keys_put(&p->keys, row[COL_CPU_USAGE_THREAD_NAME_THEN].s);
+		if (!comm || !name)
+			return -ENOMEM;
+	}
+	t = thread_of(p, row[COL_CPU_USAGE_UTID].i, comm, name, &number);
 	if (!t)
 		return -ENOMEM;
 	t->oncpu_ns += (uint64_t)row[COL_CPU_USAGE_ONCPU_NS].i;
 	return 0;
 }
 
+/* As cpu_usage() has them. */
+static int names_at(struct profile *p, uint32_t thread, uint64_t ts_ns, const char **ret_comm,
+		    const char **ret_name)
+{
+	const struct dense_ids *d = &p->a->ids;
+	uint32_t process = dense_process_of(d, thread);
+	const struct task_name *c = task_name_at(d, d->thread_cnt + process, ts_ns),
+			       *t = task_name_at(d, thread, ts_ns);
+
+	*ret_comm = c ? task_keys_name(&p->keys, c->name) :
+			task_keys_text(&p->keys, REPORT_BY_COMM, process);
+	*ret_name = t ? task_keys_name(&p->keys, t->name) :
+			task_keys_thread_name(&p->keys, thread);
+	return *ret_comm && *ret_name ? 0 : -ENOMEM;
+}
+
 static int add_sample(struct profile *p, const struct cell *row)
 {
 	int64_t ts_ns = row[SAMPLES_TS_NS].i, utid = row[SAMPLES_UTID].i;
 	int64_t stack = row[SAMPLES_STACK].i;
-	uint32_t thread, number;
+	uint32_t thread = dense_thread(&p->a->ids, (uint32_t)utid), number;
+	const char *comm = NULL, *name = NULL;
 	struct thread *t;
 	int r;
 
 	if (ts_ns < p->window.from_ns || ts_ns >= p->window.to_ns ||
-	    !scope_has_thread(&p->a->scope, dense_thread(&p->a->ids, (uint32_t)utid)))
+	    !scope_has_thread_at(&p->a->scope, thread, context_abs(p->a, ts_ns), NULL))
 		return 0;
-	t = thread_of(p, utid, &thread);
-	r = t ? hash_map_intern(&p->stack_map, (uint64_t)utid, (uint64_t)stack, &number) : -ENOMEM;
+	if (p->by_name && names_at(p, thread, context_abs(p->a, ts_ns), &comm, &name) < 0)
+		return -ENOMEM;
+	t = thread_of(p, utid, comm, name, &thread);
+	r = t ? hash_map_intern(&p->stack_map, thread, (uint64_t)stack, &number) : -ENOMEM;
 	if (r > 0 && array_reserve(&p->stacks, &p->stack_cap, p->stack_cnt + 1) < 0)
 		r = -ENOMEM;
 	if (r > 0)
@@ -120,7 +158,9 @@ static int read_table(struct profile *p, const struct table_def *def, uint32_t c
 static int read_both(struct profile *p, struct err *e)
 {
 	int ret = read_table(p, &table_cpu_usage,
-			     1u << COL_CPU_USAGE_UTID | 1u << COL_CPU_USAGE_ONCPU_NS, add_usage, e);
+			     1u << COL_CPU_USAGE_UTID | 1u << COL_CPU_USAGE_ONCPU_NS |
+				     (p->by_name ? 1u << COL_CPU_USAGE_COMM_THEN : 0),
+			     add_usage, e);
 
 	return ret ? ret :
 		     read_table(p, table_find("cpu_samples"),
@@ -144,6 +184,8 @@ static void profile_close(void *state)
 {
 	struct profile *p = state;
 
+	task_keys_done(&p->keys);
+	hash_map_done(&p->name_map);
 	hash_map_done(&p->thread_map);
 	hash_map_done(&p->stack_map);
 	free(p->threads);
@@ -159,6 +201,9 @@ static int profile_open(struct analysis *a, const struct table_def *def,
 	int ret;
 
 	p->a = a;
+	p->by_name = q->cols_used & (1u << COL_CPU_PROFILE_COMM_THEN |
+				     1u << COL_CPU_PROFILE_THREAD_NAME_THEN);
+	task_keys_init(&p->keys, &a->ids);
 	memcpy(p->window.args, q->args, 2 * sizeof(q->args[0]));
 	ret = window_init(&w, a, &p->window, e);
 	p->window.from_ns = context_rel(a, w.from_ns);
@@ -179,6 +224,8 @@ static struct cell *give(struct rowbuf *out, const struct thread *t, uint64_t sa
 	cell_int(&c[COL_CPU_PROFILE_UPID], t->upid);
 	cell_int(&c[COL_CPU_PROFILE_SAMPLES], (int64_t)sample_cnt);
 	cell_int(&c[COL_CPU_PROFILE_ONCPU_NS], (int64_t)oncpu_ns);
+	cell_text(&c[COL_CPU_PROFILE_COMM_THEN], t->comm);
+	cell_text(&c[COL_CPU_PROFILE_THREAD_NAME_THEN], t->thread_name);
 	return c;
 }
 

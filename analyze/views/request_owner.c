@@ -141,7 +141,8 @@ static const char *submitter_name(const struct analysis *a, const struct block_r
 }
 
 void request_charge(const struct analysis *a, struct grouping *groups,
-		    const struct block_request *r, struct request_charge *ret)
+		    const struct block_request *r, uint64_t at_ns, uint64_t *end_ns,
+		    struct request_charge *ret)
 {
 	uint32_t thread = dense_thread(&a->ids, r->submitter);
 	uint32_t owner = request_owner(a, r, &ret->how);
@@ -151,10 +152,10 @@ void request_charge(const struct analysis *a, struct grouping *groups,
 	if (!ret->is_known)
 		thread = EVENT_ID_UNKNOWN;
 	if (owner == dense_process_of(&a->ids, thread)) {
-		ret->in_scope = scope_has_thread(&a->scope, thread);
-		ret->group = grouping_of_thread(groups, thread);
+		ret->in_scope = scope_has_thread_at(&a->scope, thread, at_ns, end_ns);
+		ret->group = grouping_of_thread(groups, thread, at_ns, end_ns);
 	} else {
-		ret->in_scope = scope_has_process(&a->scope, owner);
-		ret->group = grouping_of_process(groups, owner);
+		ret->in_scope = scope_has_process_at(&a->scope, owner, at_ns, end_ns);
+		ret->group = grouping_of_process(groups, owner, at_ns, end_ns);
 	}
 }

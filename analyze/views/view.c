@@ -30,7 +30,11 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 		bin = window_bin(&v->w, ts_ns);
 		window_bin_span(&v->w, bin, &from, ret_end_ns);
 	}
+	v->at_ns = ts_ns;
+	v->at_end_ns = UINT64_MAX;
 	ret = v->def->place(v, key, &at);
+	if (ret <= 0 || v->at_end_ns < *ret_end_ns)
+		*ret_end_ns = v->at_end_ns;
 	if (ret <= 0)
 		return ret;
 	if (at.group == GROUPING_FAILED)
@@ -63,9 +67,9 @@ void view_enter(struct view *v, void *row)
 
 int view_place_thread(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
-	if (!scope_has_thread(&v->a->scope, (uint32_t)key->a))
+	if (!scope_has_thread_at(&v->a->scope, (uint32_t)key->a, v->at_ns, &v->at_end_ns))
 		return 0;
-	ret->group = grouping_of_thread(&v->groups, (uint32_t)key->a);
+	ret->group = grouping_of_thread(&v->groups, (uint32_t)key->a, v->at_ns, &v->at_end_ns);
 	return 1;
 }
 
@@ -108,6 +112,7 @@ static int begin(struct view *v, struct err *e)
 		c.sink = (struct fold_sink){ v, def->carry };
 	} else {
 		v->target = (struct fold_target){ .ids = &v->a->ids, .sum = find_sum };
+		v->target.by_name = grouping_is_by_name(&v->groups) || v->a->scope.names;
 		c.sums = v->sums.def;
 		c.target = &v->target;
 	}
@@ -148,6 +153,11 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 	v->groups.merge = q->merge;
 	v->is_of_activity = q->is_of_activity;
 	v->bin = v->w.first_bin;
+	/* the rows of tasks have their last names, which came later */
+	if (!ret && v->groups.by && (v->w.to_ns < a->end_ns || trace_is_cut_short(a->trace))) {
+		v->groups.label_ns = v->w.to_ns - 1;
+		ret = task_names_prepare(&a->ids);
+	}
 	return ret ?: begin(v, e);
 }
 
@@ -165,6 +175,8 @@ void view_label_cells(struct grouping *g, uint32_t group, struct cell *c)
 	cell_text(&c[2], label.name);
 	if (label.member_upid >= 0)
 		cell_int(&c[3], label.member_upid);
+	cell_text(&c[4], label.comm);
+	cell_text(&c[5], label.thread_name);
 }
 
 static void take(struct view *v, const struct table_column *col, uint32_t group, char *sum,

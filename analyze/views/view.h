@@ -24,7 +24,7 @@ enum view_take {
 	VIEW_TAKES_LEVEL,	/* int64_t; below 0 it is 0 */
 	VIEW_TAKES_INSTANT,	/* uint64_t, CLOCK_MONOTONIC */
 	VIEW_TAKES_TEXT,	/* const char * */
-	VIEW_TAKES_LABELS,	/* of the row's group: upid, utid, name, member_upid */
+	VIEW_TAKES_LABELS,	/* of the row's group: view_label_cells() */
 	VIEW_TAKES_QUANTILE,	/* + per mille: of a struct quantile; NULL when it is empty */
 };
 
@@ -70,7 +70,7 @@ struct view_def {
 	int (*carry)(void *ctx, const void *found);
 	/* The row's part of a bin begins, with what it had until now. NULL: not wanted */
 	void (*enter)(struct view *v, void *row);
-	/* All of the window was found; before its rows are given out. NULL: not wanted */
+	/* All of the bin was found; before its rows are given out. NULL: not wanted */
 	int (*finish)(struct view *v);
 
 	/* Another view, which may carry rows: */
@@ -90,6 +90,8 @@ struct view {
 	uint64_t row_bin;		/* the bin of the rows that are given out */
 	bool is_giving;			/* sums of bins before next_bin are given out */
 	uint64_t next_bin;
+	/* of the sum that place() is asked for; it lowers the end of the time it holds for */
+	uint64_t at_ns, at_end_ns;
 	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
 	bool is_of_activity;		/* as the query has it */
 	struct rowbuf *out;		/* during a step */
@@ -115,7 +117,7 @@ struct cell *view_row(struct view *v, uint32_t group, void *sum);
 /* Shows a text that was kept for the view; NULL: there was no memory for it, and the scan fails. */
 void view_text(struct view *v, struct cell *c, const char *kept);
 
-/* upid, utid, name and member_upid of a group: the four cells from c on. */
+/* upid, utid, name, member_upid, comm and thread_name of a group: the six cells from c on. */
 void view_label_cells(struct grouping *g, uint32_t group, struct cell *c);
 
 /* The row of a pair that is carried, valid until the next call. NULL: out of memory. */

@@ -79,10 +79,11 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 {
 	uint32_t thread = (uint32_t)(key->a >> 32);
 
-	if (!scope_has_thread(&v->a->scope, thread))
+	if (!scope_has_thread_at(&v->a->scope, thread, v->at_ns, &v->at_end_ns))
 		return 0;
-	ret->group = ((struct irq_view *)v)->by_cpu ? (uint32_t)key->a :
-						      grouping_of_thread(&v->groups, thread);
+	ret->group = ((struct irq_view *)v)->by_cpu ?
+			     (uint32_t)key->a :
+			     grouping_of_thread(&v->groups, thread, v->at_ns, &v->at_end_ns);
 	ret->b = key->b;
 	return 1;
 }

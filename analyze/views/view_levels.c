@@ -3,9 +3,12 @@
  * memory_levels(from_ns, to_ns, every_ns, by): what each group of processes had resident and mapped
  * at the end of each bin, counter by counter, and the highest and lowest resident size inside it.
  *
- * A group has what its processes have together, and a row in a bin when it had anything at all.
+ * A group has what its processes have together, and a row in a bin when it had anything at all. A
+ * process takes its memory along to the group of its next name. A change at the instant of a rename
+ * counts for the name before, as what an exec gives back does.
  */
 #include <errno.h>
+#include <stdlib.h>
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
@@ -16,9 +19,17 @@ enum { OF_PROCESS, OF_GROUP };
 
 struct level {
 	struct view_carried carried;
-	struct mem_process mem;
+	struct mem_process mem;		/* of a process: what of it is in the row of its group */
 	uint64_t rss;			/* of mem */
 	uint64_t peak, low, peak_ns;	/* of the bin */
+	uint32_t group;			/* of a process: the group that has mem */
+};
+
+struct levels_view {
+	struct view v;
+	size_t next;		/* place of the next rename; with names in the question */
+	bool is_begun;
+	struct mem_process *now;	/* of each process; NULL: renames do not matter */
 };
 
 static const struct fold_sums_def levels_def = { .bytes = sizeof(struct level) };
@@ -32,55 +43,143 @@ static void enter(struct view *v, void *row)
 	l->peak_ns = v->bin_from_ns;
 }
 
-/* The row of a process's group, without what the process had until now. NULL: out of memory. */
-static struct level *group_level(struct view *v, const struct level_found *f)
+static void change_mem(struct mem_process *m, const struct mem_process *by, bool is_added)
 {
-	struct level *l = view_carry(v, f->process, OF_PROCESS);
-	struct mem_process had;
-	uint32_t group;
-
-	if (!l)
-		return NULL;
-	had = l->mem;
-	if (!grouping_is_of_processes(&v->groups)) {
-		l->mem = *f->mem;
-		group = grouping_of_process(&v->groups, f->process);
-		l = group == GROUPING_FAILED ? NULL : view_carry(v, group, OF_GROUP);
-	}
-	for (unsigned int i = 0; l && i < MEM_MEMBER_CNT; i++)
-		l->mem.bytes[i] -= had.bytes[i];
-	if (l)
-		l->mem.vm_bytes -= had.vm_bytes;
-	return l;
+	for (unsigned int i = 0; i < MEM_MEMBER_CNT; i++)
+		m->bytes[i] += is_added ? by->bytes[i] : 0 - by->bytes[i];
+	m->vm_bytes += is_added ? by->vm_bytes : 0 - by->vm_bytes;
 }
 
-static int on_level(void *ctx, const void *found)
+/* A row has had a change of its memory at ts_ns. */
+static void note_level(struct view *v, struct level *l, uint64_t ts_ns, bool is_exec)
 {
-	struct view *v = ctx;
-	const struct level_found *f = found;
-	struct level *l;
+	l->rss = mem_process_rss(&l->mem);
+	if (v->run.before)
+		return;
+	if (mem_level_is_peak((int64_t)l->rss, (int64_t)l->peak,
+			      is_exec && grouping_is_of_processes(&v->groups))) {
+		l->peak = l->rss;
+		l->peak_ns = ts_ns > v->bin_from_ns ? ts_ns : v->bin_from_ns;
+	}
+	if (l->rss < l->low)
+		l->low = l->rss;
+}
 
-	if (!scope_has_process(&v->a->scope, f->process))
-		return 0;
-	l = group_level(v, f);
+/* The group's row has by more, or less. */
+static int change_group(struct view *v, uint32_t group, const struct mem_process *by, bool is_added,
+			uint64_t ts_ns)
+{
+	struct level *l = group == GROUPING_FAILED ? NULL : view_carry(v, group, OF_GROUP);
+
 	if (!l)
 		return -ENOMEM;
 	if (!v->run.before)
 		view_enter(v, l);
-	for (unsigned int i = 0; i < MEM_MEMBER_CNT; i++)
-		l->mem.bytes[i] += f->mem->bytes[i];
-	l->mem.vm_bytes += f->mem->vm_bytes;
-	l->rss = mem_process_rss(&l->mem);
-	if (v->run.before)
-		return 0;
-	if (mem_level_is_peak((int64_t)l->rss, (int64_t)l->peak,
-			      f->is_exec && grouping_is_of_processes(&v->groups))) {
-		l->peak = l->rss;
-		l->peak_ns = f->ts_ns > v->bin_from_ns ? f->ts_ns : v->bin_from_ns;
-	}
-	if (l->rss < l->low)
-		l->low = l->rss;
+	change_mem(&l->mem, by, is_added);
+	note_level(v, l, ts_ns, false);
 	return 0;
+}
+
+/* The process has mem, and counts in the group of the name that it has at name_ns. */
+static int set_level(struct view *v, uint32_t process, const struct mem_process *mem,
+		     uint64_t ts_ns, uint64_t name_ns, bool is_exec)
+{
+	static const struct mem_process none;
+	struct level *l = view_carry(v, process, OF_PROCESS);
+	bool is_in = scope_has_process_at(&v->a->scope, process, name_ns, NULL);
+	struct mem_process had, more;
+	uint32_t had_group, group;
+	int r;
+
+	if (!l)
+		return -ENOMEM;
+	had = l->mem;
+	had_group = l->group;
+	if (!is_in)
+		mem = &none;
+	if (grouping_is_of_processes(&v->groups)) {
+		if (!v->run.before)
+			view_enter(v, l);
+		l->mem = *mem;
+		note_level(v, l, ts_ns, is_exec);
+		return 0;
+	}
+	group = is_in ? grouping_of_process(&v->groups, process, name_ns, NULL) : had_group;
+	l->mem = *mem;
+	l->group = group;
+	more = *mem;
+	if (group == had_group) {
+		change_mem(&more, &had, false);
+		return change_group(v, group, &more, true, ts_ns);
+	}
+	/* what it never had needs no row */
+	r = mem_process_rss(&had) || had.vm_bytes || had.bytes[MEM_SWAP] ?
+		    change_group(v, had_group, &had, false, ts_ns) : 0;
+	return r ?: change_group(v, group, &more, true, ts_ns);
+}
+
+/* Processes renamed before to_ns take their memory along. */
+static int follow_renames(struct levels_view *x, uint64_t to_ns)
+{
+	struct view *v = &x->v;
+	const struct dense_ids *d = &v->a->ids;
+	int r = 0;
+
+	for (; x->next < d->names->rename_cnt && d->names->renames[x->next].ts_ns < to_ns && !r;
+	     x->next++) {
+		const struct task_rename *to = &d->names->renames[x->next];
+		uint32_t process = to->member - d->thread_cnt, number;
+		struct mem_process mem;
+
+		if (to->member < d->thread_cnt ||
+		    !hash_map_find(&v->sums.map, process, OF_PROCESS, &number))
+			continue;
+		mem = x->now[process];
+		r = set_level(v, process, &mem, to->ts_ns, to->ts_ns, false);
+	}
+	return r;
+}
+
+static int on_level(void *ctx, const void *found)
+{
+	struct levels_view *x = ctx;
+	struct view *v = &x->v;
+	const struct level_found *f = found;
+	int r = 0;
+
+	if (!scope_has_process(&v->a->scope, f->process))
+		return 0;
+	if (x->now) {
+		if (!x->is_begun)
+			x->next = task_renames_from(&v->a->ids, f->ts_ns);
+		x->is_begun = true;
+		r = follow_renames(x, f->ts_ns);
+		x->now[f->process] = *f->mem;
+	}
+	return r ?: set_level(v, f->process, f->mem, f->ts_ns, f->ts_ns - 1, f->is_exec);
+}
+
+static int finish(struct view *v)
+{
+	struct levels_view *x = (struct levels_view *)v;
+
+	return x->is_begun ? follow_renames(x, v->bin_to_ns) : 0;
+}
+
+static int open_view(struct view *v, const struct table_query *q, struct err *e)
+{
+	struct levels_view *x = (struct levels_view *)v;
+	int r = window_grouping(&v->groups, v->a, &q->args[3], e);
+
+	if (r < 0 || !(grouping_is_by_name(&v->groups) || v->a->scope.names))
+		return r;
+	x->now = calloc(v->a->ids.process_cnt, sizeof(*x->now));
+	return x->now ? 0 : err_set(e, -ENOMEM, "out of memory");
+}
+
+static void close_view(struct view *v)
+{
+	free(((struct levels_view *)v)->now);
 }
 
 static void give_row(struct view *v, const struct view_place *at, void *sum)
@@ -95,8 +194,10 @@ static void give_row(struct view *v, const struct view_place *at, void *sum)
 }
 
 static const struct view_def levels_view = {
+	.open = open_view, .close = close_view,
 	.fold = &fold_levels, .sums = &levels_def, .is_sorted = true,
-	.carry = on_level, .enter = enter, .row = give_row,
+	.carry = on_level, .enter = enter, .finish = finish, .row = give_row,
 };
 
-const struct table_def table_memory_levels = VIEW_TABLE(MEMORY_LEVELS, levels_view, struct view);
+const struct table_def table_memory_levels =
+	VIEW_TABLE(MEMORY_LEVELS, levels_view, struct levels_view);

@@ -63,9 +63,9 @@ static int on_allocation(void *ctx, const struct allocation *x)
 	struct lifetimes *row;
 	uint64_t life_ns;
 
-	if (!scope_has_thread(&s->v.a->scope, owner))
+	if (!scope_has_thread_at(&s->v.a->scope, owner, x->object->ts_ns, NULL))
 		return 0;
-	group = grouping_of_thread(&s->v.groups, owner);
+	group = grouping_of_thread(&s->v.groups, owner, x->object->ts_ns, NULL);
 	row = group == GROUPING_FAILED ? NULL :
 	      view_carry(&s->v, (uint64_t)group << 3 | (uint64_t)x->family << 1 | !symbol,
 			 kind_of(s, x, symbol));

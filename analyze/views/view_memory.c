@@ -37,8 +37,18 @@ struct holder {			/* one group and source */
 	struct memory_image image;	/* of the only member */
 };
 
+/* What an owner that has had several names holds, and in which group it counts. */
+struct owned {
+	int64_t level;
+	uint32_t group;		/* + 1; 0: it is not in the scope */
+	uint32_t owner;
+	uint32_t next;		/* 1 + row of the same process; 0: there is none */
+	uint8_t source;
+};
+
 static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder) },
-				  sets_def = { .bytes = sizeof(struct memory_growth) };
+				  sets_def = { .bytes = sizeof(struct memory_growth) },
+				  owned_def = { .bytes = sizeof(struct owned) };
 
 struct memory_view;
 
@@ -46,6 +56,7 @@ struct memory_walk {		/* of a group of sources */
 	struct memory_view *view;
 	enum index_group group;
 	struct fold_run run;
+	size_t next_rename;	/* its place; all before have been followed */
 };
 
 struct memory_view {
@@ -57,6 +68,10 @@ struct memory_view {
 	size_t merging_cnt, merging_cap;
 	uint32_t merges;
 	struct buf mem;
+	bool by_name;		/* groups or scope depend on names */
+	struct fold_sums owned;	/* by owner and source, if by_name */
+	uint32_t *owned_of;	/* by dense process: 1 + its first row in owned */
+	uint64_t base_ns;	/* of the levels that the index has */
 };
 
 /* The first change in a bin: what was there until now is the bin's first level. */
@@ -69,20 +84,10 @@ static void enter(struct view *v, void *row)
 	memset(h->counts, 0, sizeof(h->counts));
 }
 
-/* Finds who holds what an owner has, in the question's groups. 1: *ret; 0: nobody; -ENOMEM. */
-static int holder_of(struct memory_view *s, uint32_t owner, unsigned int source,
+static int holder_at(struct memory_view *s, uint32_t group, unsigned int source,
 		     struct holder **ret)
 {
-	struct view *v = &s->v;
-	uint32_t threads = v->a->ids.thread_cnt, group;
-	bool whole = owner >= threads;
-
-	if (whole ? !scope_has_process(&v->a->scope, owner - threads)
-		  : !scope_has_thread(&v->a->scope, owner))
-		return 0;
-	group = whole ? grouping_of_process(&v->groups, owner - threads)
-		      : grouping_of_thread(&v->groups, owner);
-	*ret = group == GROUPING_FAILED ? NULL : view_carry(v, group, source);
+	*ret = group == GROUPING_FAILED ? NULL : view_carry(&s->v, group, source);
 	if (!*ret)
 		return -ENOMEM;
 	(*ret)->source_name = alloc_source_name(source);
@@ -98,14 +103,136 @@ static bool has_program(const struct memory_view *s, unsigned int source)
 	       g->by & (KEY(PROCESS) | KEY(THREAD)) && !g->groups;
 }
 
+/* In which group an owner counts at ts_ns. 1: *ret; 0: it is not in the scope. */
+static int group_at(struct memory_view *s, uint32_t owner, uint64_t ts_ns, uint32_t *ret)
+{
+	struct view *v = &s->v;
+	uint32_t threads = v->a->ids.thread_cnt;
+	bool whole = owner >= threads;
+
+	if (whole ? !scope_has_process_at(&v->a->scope, owner - threads, ts_ns, NULL)
+		  : !scope_has_thread_at(&v->a->scope, owner, ts_ns, NULL))
+		return 0;
+	*ret = whole ? grouping_of_process(&v->groups, owner - threads, ts_ns, NULL)
+		     : grouping_of_thread(&v->groups, owner, ts_ns, NULL);
+	return 1;
+}
+
+/* The owner's level changes at ts_ns. It takes the level along to its next name. 0 or -ENOMEM. */
+static int change_owned(struct memory_view *s, uint32_t owner, unsigned int source, int64_t delta,
+			uint64_t ts_ns)
+{
+	const struct dense_ids *d = &s->v.a->ids;
+	uint32_t process = index_memory_process(s->v.a, owner), row, group, *first;
+	bool is_new;
+	struct owned *o;
+
+	if (!s->by_name || (!d->names->cnt[owner] && !d->names->cnt[d->thread_cnt + process]))
+		return 0;
+	is_new = !hash_map_find(&s->owned.map, owner, source, &row);
+	o = fold_sums_of(&s->owned, owner, source);
+	if (!o)
+		return -ENOMEM;
+	if (is_new) {
+		first = &s->owned_of[process];
+		*o = (struct owned){ .owner = owner, .next = *first, .source = (uint8_t)source };
+		*first = (uint32_t)s->owned.last + 1;
+		if (group_at(s, owner, ts_ns, &group))
+			o->group = group + 1;
+	}
+	o->level += delta;
+	return 0;
+}
+
+/*
+ * Finds who holds what an owner has, in the question's groups, whose level changes by delta. 1:
+ * *ret; 0: nobody; -ENOMEM. A change at the instant of a rename counts for the name before, as what
+ * an exec gives back does.
+ */
+static int holder_of(struct memory_view *s, uint32_t owner, unsigned int source, int64_t delta,
+		     uint64_t ts_ns, struct holder **ret)
+{
+	uint32_t group;
+	int r = change_owned(s, owner, source, delta, ts_ns - 1);
+
+	if (r < 0 || !group_at(s, owner, ts_ns - 1, &group))
+		return r;
+	return holder_at(s, group, source, ret);
+}
+
+static void raise_peak(struct view *v, struct holder *h, uint64_t ts_ns, bool is_new_program)
+{
+	if (!mem_level_is_peak(h->level, h->peak, is_new_program))
+		return;
+	h->peak = h->level;
+	h->peak_ns = ts_ns > v->bin_from_ns ? ts_ns : v->bin_from_ns;
+}
+
+/* The level of an owner goes over to the group of the name that it has from ts_ns on. */
+static int move_owned(struct memory_walk *m, uint32_t row, uint64_t ts_ns)
+{
+	struct memory_view *s = m->view;
+	struct owned *o = (struct owned *)fold_sums_at(&s->owned, row)->sum;
+	uint32_t from = o->group, to = 0;
+	struct holder *h;
+
+	to = group_at(s, o->owner, ts_ns, &to) ? to + 1 : 0;
+	o->group = to;
+	if (from == to || !o->level)
+		return 0;
+	for (unsigned int i = 0; i < 2; i++) {
+		uint32_t group = i ? to : from;
+
+		if (!group)
+			continue;
+		if (holder_at(s, group - 1, o->source, &h) < 0)
+			return -ENOMEM;
+		if (!m->run.before)
+			view_enter(&s->v, h);
+		h->level += i ? o->level : -o->level;
+		if (i && !m->run.before)
+			raise_peak(&s->v, h, ts_ns, false);
+	}
+	return 0;
+}
+
+/* Moves what renamed threads and processes hold, up to to_ns. */
+static int follow_renames(struct memory_walk *m, uint64_t to_ns)
+{
+	struct memory_view *s = m->view;
+	const struct dense_ids *d = &s->v.a->ids;
+	const struct task_names *n = d->names;
+	int r = 0;
+
+	if (!s->by_name)
+		return 0;
+	for (; m->next_rename < n->rename_cnt && n->renames[m->next_rename].ts_ns < to_ns && !r;
+	     m->next_rename++) {
+		const struct task_rename *x = &n->renames[m->next_rename];
+		uint32_t at = s->owned_of[index_memory_process(s->v.a, x->member)];
+
+		for (uint32_t row; at && !r; at = row) {
+			const struct owned *o =
+				(const struct owned *)fold_sums_at(&s->owned, at - 1)->sum;
+
+			row = o->next;
+			if (fold_memory(m->group)->arg & 1u << o->source)
+				r = move_owned(m, at - 1, x->ts_ns);
+		}
+	}
+	return r;
+}
+
 static int on_change(void *ctx, const void *found)
 {
 	const struct memory_walk *m = ctx;
 	const struct alloc_change *c = found;
 	struct view *v = &m->view->v;
 	struct holder *h;
-	int ret = holder_of(m->view, index_memory_owner(v->a, c), c->source, &h);
+	int ret = follow_renames((struct memory_walk *)ctx, c->ts_ns);
 
+	ret = ret ?: holder_of(m->view, index_memory_owner(v->a, c), c->source, c->delta, c->ts_ns,
+			       &h);
 	if (ret <= 0)
 		return ret;
 	if (!m->run.before)
@@ -113,11 +240,8 @@ static int on_change(void *ctx, const void *found)
 	h->level += c->delta;
 	if (m->run.before)
 		return 0;
-	if (mem_level_is_peak(h->level, h->peak, c->kind == ALLOC_CHANGE_EXEC &&
-						 has_program(m->view, c->source))) {
-		h->peak = h->level;
-		h->peak_ns = c->ts_ns > v->bin_from_ns ? c->ts_ns : v->bin_from_ns;
-	}
+	raise_peak(v, h, c->ts_ns,
+		   c->kind == ALLOC_CHANGE_EXEC && has_program(m->view, c->source));
 	memory_count(h->counts, c);
 	return 0;
 }
@@ -155,7 +279,8 @@ static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interv
 		if (index_memory_next(s->v.a, in, interval_ns, &row) < 0)
 			return -EBADMSG;
 		ret = holder_of(s, row.owner,
-				(unsigned int)index_memory_source(m->group, row.slot), &h);
+				(unsigned int)index_memory_source(m->group, row.slot),
+				apply ? row.growth.delta : 0, interval_ns, &h);
 		if (!ret)
 			continue;
 		if (ret < 0 || (!apply && begin_merging(s, h) < 0))
@@ -242,9 +367,15 @@ static int merge_interval(void *ctx, const struct index *x, size_t interval, str
 	struct memory_walk *m = ctx;
 	struct memory_view *s = m->view;
 	uint64_t interval_ns = index_interval_from(x, interval);
+	const struct task_names *n = s->v.a->ids.names;
 	struct packed_in in, again;
-	int ret = index_read(x, interval, INDEX_SUMS + m->group, &s->mem, &in);
+	int ret = follow_renames(m, interval_ns);
 
+	/* the sums of owners are not divided by name */
+	if (!ret && s->by_name && m->next_rename < n->rename_cnt &&
+	    n->renames[m->next_rename].ts_ns < index_interval_to(x, interval))
+		return 0;
+	ret = ret ?: index_read(x, interval, INDEX_SUMS + m->group, &s->mem, &in);
 	again = in;
 	if (!ret && in.p == in.end)
 		return 1;
@@ -264,8 +395,9 @@ static int merge_interval(void *ctx, const struct index *x, size_t interval, str
 
 static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t level)
 {
+	struct memory_view *s = ctx;
 	struct holder *h;
-	int ret = holder_of(ctx, owner, source, &h);
+	int ret = holder_of(s, owner, source, level, s->base_ns, &h);
 
 	if (ret > 0)
 		h->level += level;
@@ -279,8 +411,15 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	int source = q->has_key && q->key.type == VALUE_TEXT ?
 			     alloc_source_find(q->key.s, strlen(q->key.s)) : -1;
 
+	int r = window_grouping(&v->groups, v->a, &q->args[3], e);
+
 	s->source_mask = source < 0 ? UINT32_MAX : 1u << source;
-	return window_grouping(&v->groups, v->a, &q->args[3], e);
+	s->by_name = r >= 0 && (grouping_is_by_name(&v->groups) || v->a->scope.names);
+	if (!s->by_name)
+		return r;
+	fold_sums_init(&s->owned, &owned_def);
+	s->owned_of = calloc(v->a->ids.process_cnt, sizeof(*s->owned_of));
+	return s->owned_of ? 0 : err_set(e, -ENOMEM, "out of memory");
 }
 
 static bool is_asked(const struct memory_view *s, unsigned int group)
@@ -314,6 +453,9 @@ static int begin(struct view *v, struct err *e)
 		m->group = (enum index_group)g;
 		ret = fold_run_begin(&m->run, v->a, &c, e);
 		x = m->run.index;
+		s->base_ns = x ? index_interval_from(x, index_interval_at(x, v->w.from_ns)) :
+				 v->a->start_ns;
+		m->next_rename = s->by_name ? task_renames_from(&v->a->ids, s->base_ns) : 0;
 		if (!ret && x) {
 			/* the levels at the beginning of the interval that the window begins in */
 			ret = index_memory_levels(x, v->a, m->group,
@@ -335,6 +477,9 @@ static void close_view(struct view *v)
 		fold_run_done(&s->walks[g].run);
 	if (s->sets.def)
 		fold_sums_done(&s->sets);
+	if (s->owned.def)
+		fold_sums_done(&s->owned);
+	free(s->owned_of);
 	buf_done(&s->mem);
 	free(s->merging);
 }
@@ -347,7 +492,8 @@ static int run_bin(struct view *v, struct err *e)
 
 	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++)
 		if (is_asked(s, g))
-			ret = fold_run_to(&s->walks[g].run, v->bin_to_ns, &decided, e);
+			ret = fold_run_to(&s->walks[g].run, v->bin_to_ns, &decided, e) ?:
+			      follow_renames(&s->walks[g], v->bin_to_ns);
 	return ret;
 }
 

@@ -101,7 +101,7 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 	request_of_key(key, &r);
 	if (r.is_share && !counts_owners(v))
 		return 0;
-	request_charge(v->a, &v->groups, &r, &s->charge);
+	request_charge(v->a, &v->groups, &r, v->at_ns, &v->at_end_ns, &s->charge);
 	if (!s->charge.in_scope)
 		return 0;
 	s->label = (struct row_label){ block_op_name(r.cmd_flags), s->charge.submitter,

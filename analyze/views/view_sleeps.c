@@ -32,7 +32,7 @@ static int on_woken(void *ctx, const void *found)
 	uint64_t slept_ns;
 	struct waker *w;
 
-	if (!s || !scope_has_thread(&v->a->scope, s->thread))
+	if (!s || !scope_has_thread_at(&v->a->scope, s->thread, s->end_ns, NULL))
 		return 0;
 	slept_ns = s->end_ns - s->left_ns;
 	w = view_carry(v, s->is_irq, s->is_irq ? 0 : dense_process_of(&v->a->ids, s->waker));

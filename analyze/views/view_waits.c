@@ -124,7 +124,7 @@ static int on_throttled(void *ctx, const void *found)
 	struct throttled *t;
 
 	if (!w || w->reason != THREAD_WAIT_THROTTLED || w->to_ns < v->w.from_ns ||
-	    w->to_ns >= v->w.to_ns || !scope_has_thread(&v->a->scope, w->thread))
+	    w->to_ns >= v->w.to_ns || !scope_has_thread_at(&v->a->scope, w->thread, w->to_ns, NULL))
 		return 0;
 	p = dense_process_row(&v->a->ids, dense_process_of(&v->a->ids, w->thread));
 	t = p ? view_carry(v, 0, p->cgroup_id) : NULL;

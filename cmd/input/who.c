@@ -20,7 +20,7 @@
 /* A process or a thread. */
 struct task {
 	uint32_t id;		/* PID or TID */
-	uint32_t upid;
+	uint32_t upid, utid;	/* utid 0: a process */
 	const char *comm;
 	uint64_t start_ns, end_ns;
 	uint16_t flags;
@@ -33,6 +33,7 @@ struct wanted {
 	unsigned int id_cnt;
 	bool is_exact;
 	bool of_workload;
+	const struct hash_map *had;	/* who_had_name(): tasks that had it before */
 };
 
 static size_t task_cnt(const struct trace *t, enum who_kind kind)
@@ -47,11 +48,11 @@ static struct task task_at(const struct trace *t, enum who_kind kind, size_t i)
 
 	if (kind == WHO_THREAD) {
 		thread = trace_thread_at(t, i);
-		return (struct task){ thread->tid, thread->upid, thread->comm, thread->start_ns,
-				      thread->end_ns, thread->flags };
+		return (struct task){ thread->tid, thread->upid, thread->utid, thread->comm,
+				      thread->start_ns, thread->end_ns, thread->flags };
 	}
 	p = trace_process_at(t, i);
-	return (struct task){ p->pid, p->upid, p->comm, p->start_ns, p->end_ns,
+	return (struct task){ p->pid, p->upid, 0, p->comm, p->start_ns, p->end_ns,
 			      p->flags };
 }
 
@@ -63,7 +64,31 @@ static bool is_wanted(const struct wanted *w, const struct task *task)
 	if (w->of_workload)
 		return task->flags & TRACE_TASK_WORKLOAD;
 	return w->name && (!strcmp(w->name, task->comm) ||
-			   (!w->is_exact && !fnmatch(w->name, task->comm, 0)));
+			   (!w->is_exact && !fnmatch(w->name, task->comm, 0)) ||
+			   (w->had && hash_map_get(w->had, task->utid ?: task->upid)));
+}
+
+int who_had_name(const struct trace *t, enum who_kind kind, const char *pattern,
+		 struct hash_map *ret)
+{
+	size_t cnt, i;
+	const struct trace_task_event *ev = trace_task_events(t, &cnt);
+	const struct trace_thread *thread;
+	const struct trace_process *p;
+	int r = 0;
+
+	for (i = 0; i < cnt && !r; i++) {
+		if (!*ev[i].comm ||
+		    (strcmp(pattern, ev[i].comm) && fnmatch(pattern, ev[i].comm, 0)))
+			continue;
+		thread = trace_thread_find(t, ev[i].utid);
+		p = trace_process_find(t, ev[i].upid);
+		if (kind == WHO_THREAD)
+			r = hash_map_put(ret, ev[i].utid, (void *)1);
+		else if (thread && p && thread->tid == p->pid)	/* its main thread */
+			r = hash_map_put(ret, ev[i].upid, (void *)1);
+	}
+	return r < 0 ? r : 0;
 }
 
 /* The first one from *at on, where the search goes on next time. */
@@ -207,7 +232,7 @@ static bool is_named_by_all(const struct trace *t, const struct wanted w[static 
 {
 	const struct task task = task_at(t, WHO_THREAD, thread);
 	const struct trace_process *p = trace_process_find(t, task.upid);
-	const struct task process = { p ? p->pid : 0, task.upid, p ? p->comm : "", 0, 0,
+	const struct task process = { p ? p->pid : 0, task.upid, 0, p ? p->comm : "", 0, 0,
 				      p ? p->flags : 0 };
 
 	for (unsigned int i = 0; i < OPTION_CNT; i++)
@@ -219,6 +244,7 @@ static bool is_named_by_all(const struct trace *t, const struct wanted w[static 
 
 unsigned int who_find(const struct trace *t, const struct report_request *q)
 {
+	struct hash_map processes = { 0 }, threads = { 0 };
 	struct wanted w[OPTION_CNT];
 	unsigned int found = 0;
 	bool is_asked = false;
@@ -226,6 +252,11 @@ unsigned int who_find(const struct trace *t, const struct report_request *q)
 	struct task task;
 
 	wanted_of_options(w, q);
+	/* without memory, only last names count */
+	if (q->comm && !who_had_name(t, WHO_PROCESS, q->comm, &processes))
+		w[1].had = &processes;
+	if (q->thread && !who_had_name(t, WHO_THREAD, q->thread, &threads))
+		w[4].had = &threads;
 	for (unsigned int i = 0; i < OPTION_CNT; i++) {
 		at = 0;
 		if (!is_listed(&w[i]) || find_next(t, kind_of(i), &w[i], &at, &task))
@@ -235,10 +266,12 @@ unsigned int who_find(const struct trace *t, const struct report_request *q)
 	/* a cut of processes may have no thread at all */
 	trace_blocks(t, &block_cnt);
 	if (!block_cnt || !is_asked)
-		return WHO_ALL;
+		found = WHO_ALL;
 	for (at = 0; at < trace_thread_cnt(t) && !(found & TOGETHER); at++)
 		if (is_named_by_all(t, w, at))
 			found |= TOGETHER;
+	hash_map_done(&processes);
+	hash_map_done(&threads);
 	return found;
 }
 

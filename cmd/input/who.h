@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/hash_map.h"
 #include "cmd/input/input.h"
 
 enum who_kind { WHO_PROCESS, WHO_THREAD, WHO_CGROUP, WHO_WORKLOAD };
@@ -16,6 +17,13 @@ enum who_kind { WHO_PROCESS, WHO_THREAD, WHO_CGROUP, WHO_WORKLOAD };
  * no word.
  */
 int who_none(const struct input *in, enum who_kind kind, const char *word);
+
+/*
+ * Adds the upids of processes, or the utids of threads, that had a name which the pattern matches
+ * at any time of the trace. 0 or -ENOMEM.
+ */
+int who_had_name(const struct trace *t, enum who_kind kind, const char *pattern,
+		 struct hash_map *ret);
 
 /*
  * --pid, --comm, --workload, --tid and --thread each have to name somebody, and together, too, or

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash_map.h"
 #include "edit/cut_state.h"
 #include "format/block_events.h"
 #include "model/object_pairs.h"
@@ -363,6 +364,40 @@ static int add_switches(struct cut *c)
 	return 0;
 }
 
+/*
+ * Threads that are renamed later in the trace: each gets a snapshot row with the name that it has
+ * when the window begins.
+ */
+static int put_names(struct cut *c)
+{
+	size_t cnt, i;
+	const struct trace_task_event *ev = trace_task_events(c->t, &cnt);
+	struct hash_map last = { 0 };	/* by utid: 1 + the last event with a name before */
+	struct trace_task_event row;
+	uint64_t at;
+	int r = 0;
+
+	cut_begin_rows(c, c->from_ns);
+	for (i = 0; i < cnt && ev[i].ts_ns < c->from_ns && r >= 0; i++)
+		if (*ev[i].comm)
+			r = hash_map_put(&last, ev[i].utid, (void *)(i + 1));
+	for (; i < cnt && r >= 0; i++) {
+		at = *ev[i].comm ? (uintptr_t)hash_map_get(&last, ev[i].utid) : 0;
+		if (!at || at > i || !keeps(c, ev[i].upid))
+			continue;
+		row = ev[at - 1];
+		row.ts_ns = c->from_ns;
+		row.type = TRACE_TASK_SNAP;
+		row.exe = row.cmdline = "";
+		row_put_task_event(&c->rows, &row);
+		/* not again */
+		r = hash_map_put(&last, ev[i].utid, (void *)(cnt + 1));
+	}
+	hash_map_done(&last);
+	block_out_add_rows(&c->out, CHUNK_TASK_EVENTS, &c->rows);
+	return r < 0 ? -ENOMEM : 0;
+}
+
 int cut_put_before(struct cut *c, struct err *e)
 {
 	const struct trace_block_more *m = trace_more_at(c->t, c->first);
@@ -381,7 +416,7 @@ int cut_put_before(struct cut *c, struct err *e)
 	free(owners);
 	put_memory(c, before->memory, before->memory_cnt, c->from_ns);
 	put_hook_means(c);
-	if (add_switches(c) < 0 ||
+	if (put_names(c) < 0 || add_switches(c) < 0 ||
 	    cut_put_tasks(c, before->events, before->event_cnt, true, head.from_ns) < 0)
 		return err_set(e, -ENOMEM, "out of memory");
 	return append(c, &head, before->events, before->event_cnt, e);

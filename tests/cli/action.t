@@ -1,6 +1,6 @@
 # record.sh of the GitHub Action, with a program that "records" copies of a trace; tests/full/action.sh has one that records.
 
-$ printf '%s\n' '#!/bin/bash' '[ "$1" = record ] || exec ebpfrec "$@"' '[ -z "${BREAK:-}" ] || exit "$BREAK"' 'while [ "$1" != -o ]; do shift; done' 'for i in 1 2; do cp -r whole "$2.$i"; done' >fake; chmod +x fake; ebpfrec cut -i golden.ebpfrec --until 1500ms -o whole 2>/dev/null; printf '%s\n' 'cpu --by comm comm=make oncpu_ms <= 500' >good; for r in good=500 fails=400 column=500 view=500; do v=cpu c=oncpu_ms; [ ${r%=*} != column ] || c=oncpu; [ ${r%=*} != view ] || v=cpuu; echo "$v --by comm comm=make $c <= ${r#*=}" >${r%=*}; done; echo 'cpu comm=nobody util_pct < 5' >open; ls
+$ printf '%s\n' '#!/bin/bash' '[ "$1" = record ] || exec ebpfrec "$@"' '[ -z "${BREAK:-}" ] || exit "$BREAK"' 'while [ "$1" != -o ]; do shift; done' 'for i in 1 2; do cp -r whole "$2.$i"; done' >fake; chmod +x fake; ebpfrec cut -i golden.ebpfrec --until 1500ms -o whole 2>/dev/null; printf '%s\n' 'cpu --by comm comm=make oncpu_ms <= 501' >good; for r in good=501 fails=400 column=500 view=500; do v=cpu c=oncpu_ms; [ ${r%=*} != column ] || c=oncpu; [ ${r%=*} != view ] || v=cpuu; echo "$v --by comm comm=make $c <= ${r#*=}" >${r%=*}; done; echo 'cpu comm=nobody util_pct < 5' >open; ls
 1> column
 1> fails
 1> fake

@@ -35,8 +35,8 @@ $ ebpfrec metrics --once -i golden.ebpfrec --textfile nowhere
 
 $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_cpu_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.250000000
-1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.500000000
-1> ebpfrec_cpu_seconds_total{comm="make"} 1.000000000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.499999000
+1> ebpfrec_cpu_seconds_total{comm="make"} 1.000001000
 1> ebpfrec_context_switches_total{comm="=1+\\x1b[31m,\"\\xff"} 1
 1> ebpfrec_context_switches_total{comm="cc1"} 1
 1> ebpfrec_context_switches_total{comm="make"} 2
@@ -45,8 +45,8 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_preemptions_total{comm="make"} 0
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="running"} 0.250000000
 1> ebpfrec_thread_state_seconds_total{comm="[other]",state="running"} 0.000000000
-1> ebpfrec_thread_state_seconds_total{comm="cc1",state="running"} 1.500000000
-1> ebpfrec_thread_state_seconds_total{comm="make",state="running"} 1.000000000
+1> ebpfrec_thread_state_seconds_total{comm="cc1",state="running"} 1.499999000
+1> ebpfrec_thread_state_seconds_total{comm="make",state="running"} 1.000001000
 1> ebpfrec_thread_state_seconds_total{comm="=1+\\x1b[31m,\"\\xff",state="runnable"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="[other]",state="runnable"} 0.000000000
 1> ebpfrec_thread_state_seconds_total{comm="cc1",state="runnable"} 0.000000000
@@ -199,14 +199,14 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 1> ebpfrec_cpu_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.250000000 1700001004.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001001.000
-1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.000000000 1700001002.000
-1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.500000000 1700001003.000
-1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.500000000 1700001004.000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.999999000 1700001002.000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.499999000 1700001003.000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.499999000 1700001004.000
 1> ebpfrec_cpu_seconds_total{comm="make"} 0.000000000 1700001000.000
 1> ebpfrec_cpu_seconds_total{comm="make"} 0.500000000 1700001001.000
-1> ebpfrec_cpu_seconds_total{comm="make"} 0.500000000 1700001002.000
-1> ebpfrec_cpu_seconds_total{comm="make"} 1.000000000 1700001003.000
-1> ebpfrec_cpu_seconds_total{comm="make"} 1.000000000 1700001004.000
+1> ebpfrec_cpu_seconds_total{comm="make"} 0.500001000 1700001002.000
+1> ebpfrec_cpu_seconds_total{comm="make"} 1.000001000 1700001003.000
+1> ebpfrec_cpu_seconds_total{comm="make"} 1.000001000 1700001004.000
 1> # HELP ebpfrec_recorder_cpu_seconds CPU time of the recorder, and of its programs in the kernel.
 1> # TYPE ebpfrec_recorder_cpu_seconds counter
 1> # UNIT ebpfrec_recorder_cpu_seconds seconds
@@ -233,7 +233,7 @@ $ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls 
 $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001001.000
-1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.000000000 1700001002.000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.999999000 1700001002.000
 1> # HELP ebpfrec_trace_end_timestamp_seconds Wall-clock time of the instant up to which everything is counted.
 1> # TYPE ebpfrec_trace_end_timestamp_seconds gauge
 1> # UNIT ebpfrec_trace_end_timestamp_seconds seconds
@@ -242,8 +242,8 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --un
 
 $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --every 2500ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e '^ebpfrec_trace_end_t' -e ^ebpfrec_missing
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
-1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.500000000 1700001002.500
-1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.500000000 1700001005.000
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.499999000 1700001002.500
+1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.499999000 1700001005.000
 1> ebpfrec_missing_seconds_total 0.000000000 1700001000.000
 1> ebpfrec_missing_seconds_total 0.000000000 1700001002.500
 1> ebpfrec_missing_seconds_total 0.000000000 1700001005.000

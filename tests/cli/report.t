@@ -67,7 +67,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --with-recorder --from 1s --to 2s --forma
 
 $ ebpfrec report cpu -i golden.ebpfrec --comm 'c*' --format json
 1> [
-1> {"pid":200,"comm":"cc1","oncpu_ns":1500000000,"util_pct":37.5,"switches":1,"preempted":1,"complete":0,"lost_events":3,"steal_ns":null,"irq_ns":null,"softirq_ns":null}
+1> {"pid":200,"comm":"cc1","oncpu_ns":1499999000,"util_pct":37.5,"switches":1,"preempted":1,"complete":0,"lost_events":3,"steal_ns":null,"irq_ns":null,"softirq_ns":null}
 1> ]
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
@@ -297,14 +297,14 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> CPU by name,1,comm,cc1
 1> CPU by name,1,processes,1
 1> CPU by name,1,pid,200
-1> CPU by name,1,oncpu_ns,1500000000
+1> CPU by name,1,oncpu_ns,1499999000
 1> CPU by name,1,util_pct,37.5
 1> CPU by name,1,switches,1
 1> CPU by name,1,preempted,1
 1> CPU by name,2,comm,make
-1> CPU by name,2,processes,1
-1> CPU by name,2,pid,100
-1> CPU by name,2,oncpu_ns,1000000000
+1> CPU by name,2,processes,2
+1> CPU by name,2,pid,
+1> CPU by name,2,oncpu_ns,1000001000
 1> CPU by name,2,util_pct,25
 1> CPU by name,2,switches,2
 1> CPU by name,2,preempted,0
@@ -382,8 +382,8 @@ $ ebpfrec report parallel -i golden.ebpfrec --histogram
 
 $ ebpfrec report parallel -i golden.ebpfrec --histogram --comm 'c*' --every 2s --format csv
 1> t_ns,busy,wall_ns,wall_pct,oncpu_ns,complete,lost_events
-1> 0,0,1000000000,50,0,1,0
-1> 0,1,1000000000,50,1000000000,1,0
+1> 0,0,1000001000,50,0,1,0
+1> 0,1,999999000,50,999999000,1,0
 1> 2000000000,0,1500000000,75,0,0,3
 1> 2000000000,1,500000000,25,500000000,0,3
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
@@ -426,7 +426,7 @@ $ ebpfrec report -i golden.ebpfrec summary --phases --format json | python3 -c '
 
 $ ebpfrec report -i golden.ebpfrec cpu --phases --comm cc1 --format csv 2>/dev/null
 1> phase,t_ns,dur_ns,pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-1> [start],0,4000000000,200,cc1,1500000000,37.5,1,1,0,3,,,
+1> [start],0,4000000000,200,cc1,1499999000,37.5,1,1,0,3,,,
 
 $ ebpfrec report -i golden.ebpfrec cpu --phases --every 1s
 ? 2
@@ -440,7 +440,7 @@ $ ebpfrec report -i golden.ebpfrec cpu --follow=1ms
 
 $ ebpfrec report -i golden.ebpfrec cpu --follow --comm cc1 --format csv 2>/dev/null
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-1> 200,cc1,1500000000,37.5,1,1,0,3,,,
+1> 200,cc1,1499999000,37.5,1,1,0,3,,,
 
 $ ebpfrec report -i golden.ebpfrec cpu --during nobody
 ? 1
@@ -464,7 +464,7 @@ $ ebpfrec snapshot -i golden.ebpfrec -o golden.copy
 
 $ ebpfrec report -i golden.copy cpu --comm cc1 --format csv 2>/dev/null
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-1> 200,cc1,1500000000,37.5,1,1,0,3,,,
+1> 200,cc1,1499999000,37.5,1,1,0,3,,,
 
 $ ebpfrec snapshot
 ? 2
@@ -619,9 +619,9 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --during cc1 --format jsonl --
 $ ebpfrec report bins -i golden.ebpfrec --every 2s --align --format jsonl 2>/dev/null
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"","cpus":2,"lost_events":0,"complete":1}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"=1+\u001b[31m,\"�","running_ns":250000000,"runnable_ns":0,"preempted_ns":1500000000,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"cc1","running_ns":1000000000,"runnable_ns":0,"preempted_ns":0,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":33554432,"rss_peak_bytes":33554432,"rss_grown_bytes":33554432,"slab_alloc_bytes":19200,"spikes":1,"spike_max_bytes":33554432}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"cc1","running_ns":999999000,"runnable_ns":0,"preempted_ns":0,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":33554432,"rss_peak_bytes":33554432,"rss_grown_bytes":33554432,"slab_alloc_bytes":19200,"spikes":1,"spike_max_bytes":33554432}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"ebpfrec","running_ns":100000000,"runnable_ns":0,"preempted_ns":1750000000,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","running_ns":500000000,"runnable_ns":0,"preempted_ns":0,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","running_ns":500001000,"runnable_ns":0,"preempted_ns":0,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0,"rss_bytes":2097152,"rss_peak_bytes":2097152}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","device":"dev8:0","op":"write","ios":10,"io_bytes":655360,"lat_sum_ns":50000000,"lat_max_ns":5000000}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"make","device":"dev8:0","op":"write","lat_low_ns":4194304,"lat_ios":10}
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"bin_ns":2000000000,"name":"systemd","rss_bytes":2097152,"rss_peak_bytes":2097152}
@@ -669,14 +669,14 @@ $ gen_golden command.ebpfrec command; for o in '' --machine '--comm cc1'; do ebp
 1> CPU by name
 1> COMM  PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> cc1           1  200  1.50 s  37.5         1          1
-1> make          1  100  1.00 s  25.0         2          0
+1> make          2    -  1.00 s  25.0         2          0
 1>
 1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i command.ebpfrec
 1>
 1> CPU by name
 1> COMM               PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> cc1                        1  200  1.50 s  37.5         1          1
-1> make                       1  100  1.00 s  25.0         2          0
+1> make                       2    -  1.00 s  25.0         2          0
 1> =1+\x1b[31m,"\xff          1  300  250 ms   6.3         1          0
 1>
 1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i command.ebpfrec
@@ -721,8 +721,8 @@ $ ebpfrec report -i golden.ebpfrec --format markdown | head -n 8
 # The ring had no room for switches behind the last one: nobody knows who has the CPU, and no view says that it is make
 $ gen_golden lost.ebpfrec lost; for v in 'cpu --by comm' 'cpu --by cpu' 'states --comm make'; do ebpfrec report $v -i lost.ebpfrec --format csv 2>/dev/null; done
 1> comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-1> cc1,1500000000,37.5,1,1,0,3,,,
-1> make,500000000,12.5,2,0,0,3,,,
+1> cc1,1499999000,37.5,1,1,0,3,,,
+1> make,500001000,12.5,2,0,0,3,,,
 1> [unknown],500000000,12.5,0,0,0,3,,,
 1> "'=1+\x1b[31m,""\xff",250000000,6.25,1,0,0,3,,,
 1> cpu,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,idle_ns,unknown_ns,other_ns,irq_ns,softirq_ns
@@ -730,3 +730,4 @@ $ gen_golden lost.ebpfrec lost; for v in 'cpu --by comm' 'cpu --by cpu' 'states 
 1> 1,250000000,6.25,1,0,0,3,,3650000000,0,100000000,,
 1> pid,comm,life_ns,running_ns,runnable_ns,preempted_ns,throttled_ns,disk_ns,uninterruptible_ns,sleeping_ns,stopped_ns,unknown_ns,complete,lost_events
 1> 100,make,4000000000,500000000,0,0,0,0,0,3000000000,0,500000000,0,3
+1> 200,make,1000,1000,0,0,0,0,0,0,0,0,0,3

@@ -300,8 +300,8 @@ $ ebpfrec report -i stacks.ebpfrec profile --from 2.1s --by comm,thread_name --f
 
 $ ebpfrec report -i stacks.ebpfrec profile --sort total_ns --comm cc1 --limit 2 --format csv
 1> pid,comm,function,mode,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
-1> 200,cc1,ufunc_12,user,719999799,50,1199999666,3,5,0,3
-1> 200,cc1,ufunc_1,user,0,0,1199999666,0,5,0,3
+1> 200,cc1,ufunc_12,user,719999299,50,1199998833,3,5,0,3
+1> 200,cc1,ufunc_1,user,0,0,1199998833,0,5,0,3
 2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i stacks.ebpfrec profile --format folded
@@ -363,7 +363,7 @@ $ ebpfrec report why -i stacks.ebpfrec --comm cc1 2>/dev/null | sed -n '/^Where 
 
 $ ebpfrec report why -i stacks.ebpfrec --comm cc1 --format csv 2>/dev/null | grep '^Where it ran,1'
 1> Where it ran,1,function,ufunc_12
-1> Where it ran,1,self_ns,719999799
+1> Where it ran,1,self_ns,719999299
 1> Where it ran,1,self_pct,50
 1> Where it ran,1,samples,3
 1> Where it ran,1,called_by,ufunc_12

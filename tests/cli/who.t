@@ -304,7 +304,7 @@ $ gen_golden sample.ebpfrec sample; ebpfrec report cpu -i sample.ebpfrec --workl
 
 $ ebpfrec report sched -i sample.ebpfrec --workload --comm cc1 --format csv
 1> pid,comm,waits,wait_ns,wait_p50_ns,wait_p99_ns,wait_max_ns,wakeups,preempts,unknown_waits,migrations,complete,lost_events
-1> 200,cc1,0,1500000000,,,,0,0,1,0,0,3
+1> 200,cc1,0,1500000000,,,,0,0,0,0,0,3
 2> ebpfrec: sample.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i sample.ebpfrec --workload | tail -n 3

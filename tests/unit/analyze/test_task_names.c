@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * Time, memory and requests belong to the name that a thread or process had then: a machine whose
+ * threads run, rename themselves and call exec, with a log of its own. Sums by name, thread and
+ * process equal the log's in every window, with an index and without.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define T0 1000000ull
+#define PAGE 4096
+
+enum { PROCESSES = 4, THREADS = 8, NAMES = 5, STEPS = 3000, BLOCKS = 12, WINDOWS = 8 };
+
+static const char *const names[NAMES] = { "ash", "bash", "cash", "dash", "[idle]" };
+
+struct piece {			/* a thread ran, or a process had pages */
+	uint64_t from_ns, to_ns;
+	unsigned int thread, comm, name;
+	int64_t pages;
+};
+
+static struct {
+	struct made_trace m;
+	struct piece ran[2 * STEPS], had[4 * STEPS];
+	unsigned int ran_cnt, had_cnt;
+	unsigned int name_of[THREADS];	/* 2n is the main thread of process n, 2n + 1 another */
+	int64_t pages_of[PROCESSES];
+	uint64_t since_of[PROCESSES], end_ns;
+	uint64_t seed;
+} world;
+
+static uint64_t below(uint64_t n)
+{
+	return gen_random(&world.seed) % n;
+}
+
+static uint32_t tid_of(unsigned int thread)
+{
+	return 100 + thread;
+}
+
+static uint32_t pid_of(unsigned int thread)
+{
+	return 100 + thread / 2 * 2;
+}
+
+/* ---- the machine ---- */
+
+static void log_ran(unsigned int thread, uint64_t from_ns, uint64_t to_ns)
+{
+	world.ran[world.ran_cnt++] = (struct piece){
+		from_ns, to_ns, thread, world.name_of[thread / 2 * 2], world.name_of[thread], 0
+	};
+}
+
+static void log_had(unsigned int process, uint64_t to_ns)
+{
+	world.had[world.had_cnt++] = (struct piece){
+		world.since_of[process], to_ns, 2 * process, world.name_of[2 * process], 0,
+		world.pages_of[process]
+	};
+	world.since_of[process] = to_ns;
+}
+
+/* A thread gets a name while it runs: its time up to here was that of the name before. */
+static void rename_thread(unsigned int cpu, unsigned int thread, uint64_t ts)
+{
+	unsigned int name = (unsigned int)below(NAMES);
+
+	if (thread % 2 == 0)
+		log_had(thread / 2, ts);
+	if (thread % 2 == 0 && below(3) == 0) {
+		gen_rename(world.m.g, ts - 5, cpu, tid_of(thread), pid_of(thread), names[name]);
+		gen_exec(world.m.g, ts, cpu, tid_of(thread), pid_of(thread), 0, names[name],
+			 "/bin/x", "x", 2);
+	} else {
+		gen_rename(world.m.g, ts, cpu, tid_of(thread), pid_of(thread), names[name]);
+	}
+	world.name_of[thread] = name;
+}
+
+static void make_world(uint64_t seed)
+{
+	uint64_t ts = T0, since[2] = { T0, T0 };
+	int on[2] = { -1, -1 };
+	unsigned int i;
+
+	memset(&world, 0, sizeof(world));
+	world.seed = seed;
+	made_begin(&world.m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0 });
+	for (i = 0; i < THREADS; i++) {
+		world.name_of[i] = i % NAMES;
+		gen_snap_full(world.m.g, T0, tid_of(i), pid_of(i), 1, 1 + i, names[i % NAMES],
+			      (int64_t[4]){ 0 }, 0, 0, 0, false);
+		world.since_of[i / 2] = T0;
+	}
+	for (i = 0; i < STEPS; i++) {
+		unsigned int cpu = (unsigned int)below(2);
+		int thread = on[cpu];
+
+		ts += 1000 + below(5000);
+		if (thread >= 0 && below(2) == 0) {
+			/* another thread of the process may run, too */
+			for (unsigned int k = 0; k < 2; k++) {
+				if (on[k] >= 0)
+					log_ran((unsigned int)on[k], since[k], ts);
+				since[k] = ts;
+			}
+			rename_thread(cpu, (unsigned int)thread, ts);
+		} else if (thread >= 0 && below(3) == 0) {
+			unsigned int process = (unsigned int)thread / 2;
+
+			log_had(process, ts);
+			world.pages_of[process] = (int64_t)below(1000);
+			gen_rss(world.m.g, ts, cpu, tid_of((unsigned int)thread),
+				pid_of((unsigned int)thread), 1, world.pages_of[process]);
+		} else {
+			int next = (int)below(THREADS + 1) - 1;
+
+			next = next == on[!cpu] ? -1 : next;
+			if (thread >= 0)
+				log_ran((unsigned int)thread, since[cpu], ts);
+			gen_switch(world.m.g, ts, cpu,
+				   thread < 0 ? 0 : tid_of((unsigned int)thread),
+				   next < 0 ? 0 : tid_of((unsigned int)next), 0);
+			since[cpu] = ts;
+			on[cpu] = next;
+		}
+		if (i % (STEPS / BLOCKS) == STEPS / BLOCKS - 1)
+			gen_slice(world.m.g, ts + 7);
+	}
+	world.end_ns = ts + 7;
+	for (i = 0; i < 2; i++)
+		if (on[i] >= 0)
+			log_ran((unsigned int)on[i], since[i], world.end_ns);
+	for (i = 0; i < PROCESSES; i++)
+		log_had(i, world.end_ns);
+	made_open(&world.m);
+}
+
+/* ---- the log's answers ---- */
+
+enum by { BY_COMM, BY_NAME, BY_THREAD, BY_PROCESS };
+
+static uint64_t ran_ns(enum by by, unsigned int which, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < world.ran_cnt; i++) {
+		const struct piece *p = &world.ran[i];
+		unsigned int key = by == BY_COMM ? p->comm : by == BY_NAME ? p->name :
+				   by == BY_THREAD ? p->thread : p->thread / 2;
+		uint64_t from = p->from_ns > from_ns ? p->from_ns : from_ns;
+		uint64_t to = p->to_ns < to_ns ? p->to_ns : to_ns;
+
+		sum += key == which && from < to ? to - from : 0;
+	}
+	return sum;
+}
+
+/* What processes of the name have at an instant, which is no piece's edge. */
+static int64_t had_bytes(unsigned int comm, uint64_t at_ns)
+{
+	int64_t sum = 0;
+
+	for (unsigned int i = 0; i < world.had_cnt; i++)
+		if (world.had[i].comm == comm && world.had[i].from_ns < at_ns &&
+		    world.had[i].to_ns >= at_ns)
+			sum += world.had[i].pages * PAGE;
+	return sum;
+}
+
+/* A process that is named like a pseudo process is not one. */
+static const char *shown(unsigned int name)
+{
+	return *names[name] == '[' ? "[idle] (process)" : names[name];
+}
+
+/* sum(what) of the rows of a table of the window that a condition holds for. */
+static void expect_sum(struct analysis *a, int64_t want, const char *what, const char *table,
+		       const uint64_t window[2], const char *by, const char *where,
+		       const char *text)
+{
+	int64_t got = rows_one(a, "SELECT ifnull(sum(%s), 0) FROM %s(%lld, %lld%s) %s '%s'", what,
+			       table, (long long)(window[0] - T0), (long long)(window[1] - T0),
+			       by, where, text);
+
+	if (got != want)
+		fail_msg("%s of %s %s %s: %lld, not %lld", what, table, where, text,
+			 (long long)got, (long long)want);
+}
+
+static void expect_window(struct analysis *a, const uint64_t w[2])
+{
+	int64_t by_comm = 0, by_process = 0, ns;
+	char number[16];
+	unsigned int i;
+
+	for (i = 0; i < NAMES; i++) {
+		ns = (int64_t)ran_ns(BY_COMM, i, w[0], w[1]);
+		by_comm += ns;
+		expect_sum(a, ns, "oncpu_ns", "cpu_usage", w, "", "WHERE comm_then =", shown(i));
+		expect_sum(a, ns, "running_ns", "thread_states", w, ", 0, 'comm'", "WHERE name =",
+			   shown(i));
+		expect_sum(a, (int64_t)ran_ns(BY_NAME, i, w[0], w[1]), "running_ns",
+			   "thread_states", w, ", 0, 'thread_name'", "WHERE name =", shown(i));
+		expect_sum(a, had_bytes(i, w[1]), "rss_bytes", "memory_levels", w,
+			   ", 0, 'comm'", "WHERE name =", shown(i));
+		expect_sum(a, had_bytes(i, w[1]), "now_bytes", "alloc_usage", w, ", 0, 'comm'",
+			   "WHERE source = 'rss' AND name =", shown(i));
+	}
+	for (i = 0; i < PROCESSES; i++) {
+		ns = (int64_t)ran_ns(BY_PROCESS, i, w[0], w[1]);
+		by_process += ns;
+		snprintf(number, sizeof(number), "%u", pid_of(2 * i));
+		expect_sum(a, ns, "running_ns", "thread_states", w, ", 0, 'process,comm'",
+			   "JOIN processes USING (upid) WHERE pid =", number);
+	}
+	assert_int_equal(by_comm, by_process);
+	for (i = 0; i < THREADS; i++) {
+		snprintf(number, sizeof(number), "%u", tid_of(i));
+		expect_sum(a, (int64_t)ran_ns(BY_THREAD, i, w[0], w[1]), "oncpu_ns", "cpu_usage",
+			   w, "", "JOIN threads USING (utid) WHERE comm_then NOT NULL AND tid =",
+			   number);
+	}
+}
+
+static void expect_windows(struct analysis *a)
+{
+	const uint64_t whole[2] = { T0, world.end_ns };
+
+	expect_window(a, whole);
+	for (unsigned int n = 1; n < WINDOWS; n++) {
+		uint64_t from = T0 + below(world.end_ns - T0);
+		const uint64_t window[2] = { from, from + 1 + below(world.end_ns - from) };
+
+		expect_window(a, window);
+	}
+}
+
+static void test_sums_by_name_are_the_logs(void **state)
+{
+	const struct analysis_index_use use = { .use = true, .always = true };
+
+	(void)state;
+	for (uint64_t seed = 1; seed <= 2; seed++) {
+		make_world(seed);
+		expect_windows(world.m.a);
+		analysis_use_index(world.m.a, &use);
+		expect_windows(world.m.a);
+		made_close(&world.m);
+	}
+}
+
+/* A report about a name is about the time for which it was had. */
+static void test_scope_of_a_name_is_its_time(void **state)
+{
+	struct report_request q;
+	struct rows r;
+
+	(void)state;
+	make_world(4);
+	for (unsigned int i = 0; i + 1 < NAMES; i++) {
+		int64_t ns = 0;
+
+		q = made_request(&world.m, "cpu");
+		q.comm = names[i];
+		rows_report(&r, world.m.a, &q);
+		for (unsigned int row = 0; row < r.row_cnt; row++) {
+			ns += rows_cell(&r, row, "oncpu_ns");
+			assert_string_equal(rows_text(&r, row, rows_col(&r, "comm")), names[i]);
+		}
+		assert_int_equal(ns, ran_ns(BY_COMM, i, T0, world.end_ns));
+		rows_done(&r);
+		q = made_request(&world.m, "states");
+		q.thread = names[i];
+		q.by = 1u << REPORT_BY_THREAD_NAME;
+		rows_report(&r, world.m.a, &q);
+		assert_int_equal(r.row_cnt, 1);
+		assert_int_equal(rows_cell(&r, 0, "running_ns"),
+				 ran_ns(BY_NAME, i, T0, world.end_ns));
+		rows_done(&r);
+	}
+	made_close(&world.m);
+}
+
+/* Rows of processes have the name that they had at the window's end. */
+static void test_a_process_is_labelled_with_the_windows_last_name(void **state)
+{
+	struct report_request q;
+	struct rows r;
+
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	made_begin(&world.m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	gen_snap(world.m.g, T0, 0, 100, 100, 1, "bash");
+	gen_switch(world.m.g, T0 + 100, 0, 0, 100, 0);
+	gen_rename(world.m.g, T0 + 595, 0, 100, 100, "sleep");
+	gen_exec(world.m.g, T0 + 600, 0, 100, 100, 0, "sleep", "/bin/sleep", "sleep", 6);
+	gen_switch(world.m.g, T0 + 700, 0, 100, 0, 0);
+	gen_slice(world.m.g, T0 + 1000);
+	made_open(&world.m);
+	q = made_request(&world.m, "cpu");
+	rows_report(&r, world.m.a, &q);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "sleep"), "oncpu_ns"), 600);
+	rows_done(&r);
+	q.to_ns = T0 + 600;
+	rows_report(&r, world.m.a, &q);
+	assert_int_equal(rows_cell(&r, rows_find(&r, "comm", "bash"), "oncpu_ns"), 500);
+	rows_done(&r);
+	assert_int_equal(rows_one(world.m.a, "SELECT comm_at(upid, 599) = 'bash' AND "
+				  "comm_at(upid, 600) = 'sleep' FROM processes WHERE pid = 100"),
+			 1);
+	made_close(&world.m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_sums_by_name_are_the_logs),
+		cmocka_unit_test(test_scope_of_a_name_is_its_time),
+		cmocka_unit_test(test_a_process_is_labelled_with_the_windows_last_name),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
