@@ -21,7 +21,7 @@ replay()
 	# A bomb must not get the memory it asks for, and no input takes long. Sanitizers need terabytes of addresses.
 	limit='ulimit -v 2000000'
 	grep -qa '__asan_init\|__tsan_init' "$build/fuzz/$name" && limit=:
-	if (eval "$limit"; FUZZ_ASK_ALL=1 timeout 120 "$build/fuzz/$name" "$@") >"$tmp/out" 2>"$tmp/err"; then
+	if (eval "$limit"; FUZZ_ASK_ALL=1 timeout 600 "$build/fuzz/$name" "$@") >"$tmp/out" 2>"$tmp/err"; then
 		echo "ok $name: $(tail -n 1 "$tmp/out")"
 	else
 		echo "not ok $name: $(grep -a '/' "$tmp/err" | grep -av '^ ' | tail -n 1):" \
