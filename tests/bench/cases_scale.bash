@@ -151,6 +151,19 @@ scale_view()
 	done
 }
 
+# A trace of some 14,000 short-lived processes, each with a name of its own.
+scale_names()
+{
+	local trace=$scratch/names.trace view
+
+	"$bin/gen_trace_large" -n 16000000 -f 1900 -u "$trace" >/dev/null || { note "scale: no trace of names"; status=1; return; }
+	for view in cpu memory io waits; do
+		answer ebpfrec "names_$view" "$EBPFREC" report -i "$trace" "$view" --by comm --format csv
+	done
+	answer ebpfrec names_summary "$EBPFREC" report -i "$trace" summary --format csv
+	rm -rf "$trace"
+}
+
 case_scale()
 {
 	local size trace=$scratch/scale.trace seconds start=$SECONDS
@@ -178,6 +191,7 @@ case_scale()
 		scale_page "$trace"
 		scale_view "$trace"
 		scale_queries "$trace"
+		scale_names
 		! time_is_up "$round" 2 "$start" "$(share_s scale)" || break
 	done
 	rm -rf "$trace" "$scratch/csv" "$scratch/duckdb" "$scratch/cut" "$scratch/cut.zip" "$scratch/page.html" "$scratch"/answer*

@@ -82,6 +82,7 @@ struct totals {
 static struct gen {
 	uint64_t seed, now_ns, want, rate, live_max;
 	unsigned int cpu_cnt, task_max, fork_rate;
+	bool own_names;		/* each process has a name of its own */
 	uint32_t running[CPUS_MAX];	/* index in tasks */
 	struct task *tasks;		/* 0 is idle */
 	unsigned int task_cnt;
@@ -324,7 +325,7 @@ static void fork_task(unsigned int cpu)
 	x->cgroup_id = 1 + n % 8;
 	x->file_len = sizeof(file);
 	x->args_len = sizeof(args);
-	set_comm(x->comm, "cc", n);
+	set_comm(x->comm, "cc", G.own_names ? (unsigned int)G.t.forks : n);
 	memcpy(x->strings, file, sizeof(file));
 	memcpy(x->strings + sizeof(file), args, sizeof(args));
 	G.t.forks++;
@@ -750,7 +751,7 @@ int main(int argc, char **argv)
 	G.live_max = 200000;
 	G.task_max = 400;
 	G.fork_rate = 75;
-	while ((c = getopt(argc, argv, "n:c:r:s:l:t:f:b:")) >= 0) {
+	while ((c = getopt(argc, argv, "n:c:r:s:l:t:f:b:u")) >= 0) {
 		switch (c) {
 		case 'n': G.want = number(optarg, 100000000000); break;
 		case 'c': G.cpu_cnt = (unsigned int)number(optarg, CPUS_MAX); break;
@@ -759,6 +760,7 @@ int main(int argc, char **argv)
 		case 'l': G.live_max = number(optarg, 100000000); break;
 		case 't': G.task_max = (unsigned int)number(optarg, 30000); break;
 		case 'f': G.fork_rate = (unsigned int)number(optarg, 1900); break;
+		case 'u': G.own_names = true; break;
 		case 'b': sc.file_bytes = number(optarg, 1ull << 40); break;
 		default: return 2;
 		}
@@ -767,7 +769,7 @@ int main(int argc, char **argv)
 		die("usage",
 		    "gen_trace_large [-n EVENTS] [-c CPUS] [-r EVENTS_PER_S] [-s SEED] "
 		    "[-l LIVE_OBJECTS] [-t TASKS, 64 at least] [-f FORKS_PER_MILLION] "
-		    "[-b BYTES_PER_FILE] DIR");
+		    "[-b BYTES_PER_FILE] [-u: each process a name of its own] DIR");
 	bc.cpu_cnt = G.cpu_cnt;
 	if (block_writer_new(&x.bw, &bc) < 0)
 		die("block writer", "out of memory");
