@@ -135,7 +135,7 @@ void path_parent_sync(const struct path_parent *p)
 	close(fd);
 }
 
-bool path_of_program(char ret[PATH_MAX])
+bool path_of_program(char *ret)
 {
 	ssize_t len = readlink("/proc/self/exe", ret, PATH_MAX - 1);
 

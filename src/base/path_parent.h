@@ -30,5 +30,8 @@ void path_parent_close(struct path_parent *p);
  */
 void path_parent_sync(const struct path_parent *p);
 
-/* The directory of the running program, without a '/' at its end. False: it is not known. */
-bool path_of_program(char ret[PATH_MAX]);
+/*
+ * The directory of the running program, without a trailing slash, in ret, of PATH_MAX bytes. False:
+ * it is not known.
+ */
+bool path_of_program(char *ret);
