@@ -30,7 +30,7 @@ build=${BUILD:-$top/build/static}
 heap_user=${HEAP_USER:-$top/build/work/heap_user}
 cache=${VM_CACHE:-$top/build/vm-cache}
 logs=${VM_LOGS:-$top/build/vm-logs}
-timeout_s=${VM_TIMEOUT:-480}
+timeout_s=${VM_TIMEOUT:-900}
 at_a_time=${VM_JOBS:-$(nproc)}
 passed=0 failed=0 skipped=0 unsteady=0 unsteady_max=1
 
