@@ -137,11 +137,13 @@ void path_parent_sync(const struct path_parent *p)
 
 bool path_of_program(char *ret)
 {
-	ssize_t len = readlink("/proc/self/exe", ret, PATH_MAX - 1);
+	char path[PATH_MAX];
+	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - 1);
 
 	if (len <= 0)
 		return false;
-	ret[len] = 0;
-	*strrchr(ret, '/') = 0;
+	path[len] = 0;
+	*strrchr(path, '/') = 0;
+	strcpy(ret, path);
 	return true;
 }
