@@ -219,6 +219,29 @@ static uint64_t holds_from(const struct collect *c, size_t i)
 			       !strcmp(next->name, x->name) ? next->ts_ns : x->ts_ns;
 }
 
+/* The process is the recorded command: before its exec it is a part of the recorder. */
+static bool is_command(const struct dense_ids *d, uint32_t process)
+{
+	const struct trace_process *p = dense_process_row(d, process);
+	const struct trace_process *parent =
+		p ? dense_process_row(d, dense_process(d, p->parent_upid)) : NULL;
+
+	return parent && parent->flags & TRACE_TASK_RECORDER && !(p->flags & TRACE_TASK_RECORDER);
+}
+
+/* The first name of a member, of v[from..to): the command has the one of its exec from its birth. */
+static size_t first_name(const struct collect *c, size_t from, size_t to)
+{
+	uint32_t member = (uint32_t)(c->v[from].order >> 32), cnt = c->d->thread_cnt;
+	size_t i = from;
+
+	if (!is_command(c->d, member < cnt ? dense_process_of(c->d, member) : member - cnt))
+		return from;
+	while (i < to && !c->v[i].is_exec)
+		i++;
+	return i < to ? i : from;
+}
+
 /* The names of one member, which are v[from..to). */
 static void take_names(struct task_names *n, const struct collect *c, size_t from, size_t to)
 {
@@ -226,6 +249,7 @@ static void take_names(struct task_names *n, const struct collect *c, size_t fro
 	const char *last = last_name(c->d, member);
 	struct task_name *first = &n->names[n->name_cnt], *x = first;
 
+	from = first_name(c, from, to);
 	*x = (struct task_name){ 0, UINT64_MAX, c->v[from].name, false };
 	for (size_t i = from + 1; i < to; i++) {
 		uint64_t ts_ns = holds_from(c, i);

@@ -324,10 +324,35 @@ static void test_a_process_is_labelled_with_the_windows_last_name(void **state)
 	made_close(&world.m);
 }
 
+/* Before its exec the command is a part of the recorder, whose name says nothing about it. */
+static void test_the_command_has_its_own_name_from_its_birth(void **state)
+{
+	const struct gen_config config = { .cpu_cnt = 1, .from_ns = T0, .recorder_pid = 50,
+					   .command_pid = 100 };
+
+	(void)state;
+	memset(&world, 0, sizeof(world));
+	made_begin(&world.m, &config);
+	gen_snap(world.m.g, T0, 0, 50, 50, 1, "ebpfrec");
+	gen_snap(world.m.g, T0, 0, 100, 100, 50, "ebpfrec");
+	gen_switch(world.m.g, T0 + 100, 0, 0, 100, 0);
+	gen_rename(world.m.g, T0 + 595, 0, 100, 100, "sh");
+	gen_exec(world.m.g, T0 + 600, 0, 100, 100, 0, "sh", "/bin/sh", "sh", 3);
+	gen_switch(world.m.g, T0 + 700, 0, 100, 0, 0);
+	gen_slice(world.m.g, T0 + 1000);
+	made_open(&world.m);
+	assert_int_equal(rows_one(world.m.a, "SELECT sum(oncpu_ns) FROM cpu_usage(0, NULL, 0) "
+				  "WHERE comm_then = 'sh'"), 600);
+	assert_int_equal(rows_one(world.m.a, "SELECT comm_at(upid, 1) = 'sh' FROM processes "
+				  "WHERE pid = 100"), 1);
+	made_close(&world.m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sums_by_name_are_the_logs),
+		cmocka_unit_test(test_the_command_has_its_own_name_from_its_birth),
 		cmocka_unit_test(test_scope_of_a_name_is_its_time),
 		cmocka_unit_test(test_a_process_is_labelled_with_the_windows_last_name),
 	};
