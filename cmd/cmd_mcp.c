@@ -95,8 +95,10 @@ static const struct tool {
 	  "sentences and tables.",
 	  { "report", "why" }, "from,until,during,pid,tid,comm,thread,workload", "", true,
 	  "ask a shorter window, or the views waits, locks, path" },
-	{ "views", "The views there are, the questions they answer, and their keys for `by`.",
-	  { "report", "--list" }, "", "", false, "" },
+	{ "views",
+	  "The views there are, the questions they answer, and their keys for `by`; with `view`, "
+	  "what the figures of one mean.",
+	  { "report", "--list", "--format=csv", "[VIEW]" }, "", "[view]", false, "" },
 	{ "view", "Rows of one view as CSV; units are in the columns' names.",
 	  { "report", "VIEW", "--format=csv", "--limit=" ROWS_DEFAULT },
 	  "from,until,during,by,pid,tid,comm,thread,workload,every,sort,limit", "view", true,
@@ -282,8 +284,10 @@ static bool make_command(struct question *q)
 		return false;
 
 	for (const char *const *arg = q->tool->argv; *arg; arg++) {
-		bool is_view = !strcmp(*arg, "VIEW");
+		bool is_view = !strcmp(*arg, "VIEW") || !strcmp(*arg, "[VIEW]");
 
+		if (**arg == '[' && !view)
+			continue;
 		if (is_view && (!view || *view == '-' || strpbrk(view, "./"))) {
 			snprintf(q->error, sizeof(q->error),
 				 "which view? The tool views lists them");

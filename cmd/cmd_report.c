@@ -29,7 +29,7 @@
 
 /* ---- options ---- */
 
-#define BY_HINT "; `ebpfrec report --list` shows those of each view"
+#define BY_HINT "; `ebpfrec report --list VIEW` shows those of VIEW"
 
 static int take_by(void *options, const char *value, struct err *e)
 {
@@ -268,32 +268,78 @@ static int check_view(const struct report_options *r)
 							 0;
 }
 
-static int list_views(void)
+/* --list for programs: a row per view with the keys that it takes, or one view with its notes. */
+static int list_rows(const struct report_options *o)
+{
+	static const char *const columns[] = { "group", "view",	      "question",
+					       "by",	"by_default", "notes" };
+	const struct render_options options = { .format = o->in.format, .out = stdout };
+	const struct row_sink *rows;
+	struct render *out;
+	int r = render_new(&out, &options);
+
+	if (r)
+		return say_error("out of memory");
+	rows = render_sink(out);
+	r = rows->begin(rows->ctx, o->view ? 6 : 5, columns);
+	for (unsigned int i = 0; i < report_view_cnt && r >= 0; i++) {
+		const struct report_view *v = &report_view_list[i];
+		char by[160] = "", own[32] = "";
+
+		if (o->view && o->view != v)
+			continue;
+		if (v->by_mask) {
+			keys_format(v->by_mask, by, sizeof(by));
+			keys_format(v->by_default, own, sizeof(own));
+		}
+		r = rows->row(rows->ctx, (const struct value[]){
+						 value_text(v->group), value_text(v->name),
+						 value_text(v->question), value_text(by),
+						 value_text(own), value_text(v->notes) });
+	}
+	r = r < 0 || !rows->end ? r : rows->end(rows->ctx);
+	render_free(out);
+	return r < 0 ? say_error("out of memory") : OPTS_LEAVE;
+}
+
+/* The view's question, notes and keys. */
+static int list_view(const struct report_view *v)
 {
 	unsigned int width = input_terminal_width();
+	char list[160], own[32], text[400];
+	size_t n = 0;
 
+	printf("%s: %s\n", v->name, v->question);
+	if (*v->notes)
+		render_wrap_beside(stdout, v->notes, width, 0);
+	keys_format(v->by_mask, list, sizeof(list));
+	keys_format(v->by_default, own, sizeof(own));
+	/* lines are wrapped at blanks */
+	for (const char *c = list; *c; c++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%c%s", *c,
+				      *c == ',' && width ? " " : "");
+	if (v->by_mask)
+		render_wrap_beside(stdout, say_format("--by %s; default %s", text, own), width, 0);
+	return OPTS_LEAVE;
+}
+
+static int list_views(const struct report_options *r)
+{
+	const char *group = "";
+
+	if (r->in.format != RENDER_TABLE)
+		return list_rows(r);
+	if (r->view)
+		return list_view(r->view);
 	for (unsigned int i = 0; i < report_view_cnt; i++) {
 		const struct report_view *v = &report_view_list[i];
-		char list[160], own[32], text[400];
-		size_t n = 0;
 
-		printf("%-10s ", v->name);
-		render_wrap_beside(stdout, v->question, width, 11);
-		if (v->notes[0]) {
-			printf("%-10s ", "");
-			render_wrap_beside(stdout, v->notes, width, 11);
-		}
-		keys_format(v->by_mask, list, sizeof(list));
-		keys_format(v->by_default, own, sizeof(own));
-		if (!v->by_mask)
-			continue;
-		/* where lines are wrapped, they are at blanks */
-		for (const char *c = list; *c; c++)
-			n += (size_t)snprintf(text + n, sizeof(text) - n, "%c%s", *c,
-					      *c == ',' && width ? " " : "");
-		printf("%-10s ", "");
-		render_wrap_beside(stdout, say_format("--by %s; default %s", text, own), width, 11);
+		printf("%-10s %-10s ", strcmp(group, v->group) ? v->group : "", v->name);
+		render_wrap_beside(stdout, v->question, input_terminal_width(), 22);
+		group = v->group;
 	}
+	printf("Keys and notes: ebpfrec report --list VIEW; below its table: "
+	       "report VIEW --notes\n");
 	return OPTS_LEAVE;
 }
 
@@ -319,7 +365,7 @@ static int check_options(struct report_options *r)
 	int c = 0;
 
 	if (r->list)
-		return list_views();
+		return list_views(r);
 	if (!r->view)
 		c = take_operand(r, r->phases ? "totals" : "summary");
 	if (!c && !r->q.by)
@@ -639,7 +685,8 @@ static const struct opts_option options[] = {
 	{ 0, "histogram", NULL, "latency: how many requests took how long; parallel: how many "
 	  "CPUs were busy",
 	  OPTS_FLAG, AT(q.histogram) },
-	{ 0, "list", NULL, "list the views and the questions they answer", OPTS_FLAG, AT(list) },
+	{ 0, "list", NULL, "list the views and their questions; with VIEW its keys and notes",
+	  OPTS_FLAG, AT(list) },
 	{ 0 },
 };
 

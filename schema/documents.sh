@@ -3,23 +3,25 @@
 #
 # documents.sh [--check]: makes the parts of documents that come from declarations anew; with --check
 # it only says which documents differ, and ends with 1. A part lies between a line "made from
-# schema/events/ ...: OUT" or "made from schema/tables.decl ...: OUT" and a line "end"; OUT is what
-# events.awk or tables.awk calls it.
+# schema/events/ ...: OUT", "made from schema/tables.decl ...: OUT" or "made from schema/report_ ...: OUT" and a
+# line "end"; OUT is what events.awk, tables.awk or views.awk calls it.
 set -eu
 
 cd "$(dirname "$0")/.."
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 status=0
-for f in schema/FORMAT.md schema/TABLES.md schema/tables.sql; do
+for f in schema/FORMAT.md schema/TABLES.md schema/tables.sql cmd/ebpfrec-report.1; do
 	LC_ALL=C awk '
-		/^(<!--|--) end( -->)?$/ { inside = 0 }
+		/^(<!--|--|\.\\") end( -->)?$/ { inside = 0 }
 		!inside { print }
-		/^(<!--|--) made from schema\/(events\/|tables.decl)/ {
+		/^(<!--|--|\.\\") made from schema\/(events\/|tables.decl|report_)/ {
 			out = $0
 			sub(/.*: /, "", out)
 			sub(/ -->$/, "", out)
 			from = /schema\/events/ ? "events.awk schema/events/*.event" : "tables.awk schema/tables.decl"
+			if (/schema\/report_/)
+				from = "views.awk schema/report_*.sql"
 			fflush()
 			if (system("LC_ALL=C awk -v out=" out " -f schema/" from))
 				exit 1

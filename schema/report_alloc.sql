@@ -1,4 +1,4 @@
--- view 13: Who allocated, freed and held how much memory?
+-- view Memory 2: Who allocated, freed and held how much memory?
 -- note: Sources overlap (rss, for example, has heap memory, too), so do not add them up. The
 --   kernel batches RSS counters per CPU, some tens of pages each. Levels of slab, page and heap
 --   count from the trace's start, so losses before the window affect them too.

@@ -1,4 +1,4 @@
--- view 30: What did each name do, in rows that many hosts can send and add up?
+-- view Export 1: What did each name do, in rows that hosts can add up?
 -- note: In each bin a name has a row for its CPU time and memory, one for its requests by device and
 --   operation, and one for each step of their latencies. A row without a name is of the machine. What
 --   the recorder did counts, too.

@@ -1,4 +1,4 @@
--- view 32: What did recording cost?
+-- view Recording 2: What did recording cost?
 -- note: The recorder samples its counters about once a second; a window gets its share of a
 --   sample's time and bytes. Events and skipped runs count in the window in which their sample
 --   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, one in sixteen

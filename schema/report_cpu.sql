@@ -1,4 +1,4 @@
--- view 3: Who used the CPU?
+-- view CPU 1: Who used the CPU?
 -- note: The time of an interrupt counts for the thread that it interrupted, as in the kernel's
 --   own accounting. IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded.
 --   [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides

@@ -1,4 +1,4 @@
--- view 23: Whose memory grew, how evenly, and what kept it?
+-- view Memory 3: Whose memory grew, how evenly, and what kept it?
 -- note: GROWN/S is the slope of the straight line that fits the window best. LINEAR says how well it fits:
 --   100 % is even growth, and a low value is a step, or memory that comes and goes. The call site is the one
 --   that holds most more at the window's end than at its start. KEPT % is the share of its allocations that

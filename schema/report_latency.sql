@@ -1,4 +1,4 @@
--- view 16: Where did block requests spend their time?
+-- view Disk 2: Where did requests spend their time?
 -- note: QUEUE is the time until a request first goes to the device; DEVICE is the time from when
 --   it last went there to its completion. Percentiles are exact up to 65536 requests a row,
 --   otherwise within 0.4 %.

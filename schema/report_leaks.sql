@@ -1,4 +1,4 @@
--- view 24: What was allocated in the window and not freed by its end?
+-- view Memory 4: What was allocated in the window and not freed by its end?
 -- note: HELD says who has the memory: a process that lives (live), a process that had this heap
 --   memory when it ended or called exec (at exit), the kernel, which kept it longer than the
 --   process lived (after exit), a cache of the kernel for names, inodes and buffers of files,

@@ -1,4 +1,4 @@
--- view 9: Which locks were waited for, and who held them?
+-- view Waiting 3: Which locks were waited for, and who held them?
 -- note: Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the mappings' own (mmap lock). A wait counts in the window in
 --   which it ended; WAIT is its time in the window. The holder is the thread that ended most of
 --   this time by a release, and MEANWHILE is what that thread did during the waits. A signal, a

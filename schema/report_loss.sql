@@ -1,4 +1,4 @@
--- view 31: What was lost?
+-- view Recording 1: What was lost?
 -- note: The time of a loss is known to about a second: the loss counts in the window in which that
 --   second ends, and every window that the second touches is incomplete. LOST COUNTED has events
 --   that a program saw and could not pass on, and those for which the kernel skipped a program.

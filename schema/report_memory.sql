@@ -1,4 +1,4 @@
--- view 22: How much memory did processes have?
+-- view Memory 1: How much memory did processes have?
 -- note: Sizes are those at the end of the window or bin. The kernel batches RSS counters per CPU:
 --   each may be off by up to 32 pages (or twice the number of CPUs, if that is more) per CPU; the
 --   error does not accumulate.

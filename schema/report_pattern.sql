@@ -1,4 +1,4 @@
--- view 17: How large are block requests, and do they follow each other?
+-- view Disk 3: How large are requests, and do they follow each other?
 -- note: A request is sequential if it lies on the device right beside one of the 16 requests of its row
 --   that ended before it.
 -- by: who device op

@@ -1,4 +1,4 @@
--- view 29: Which code ran on the CPU?
+-- view CPU 2: Which code ran on the CPU?
 -- note: The time is exact: the time on the CPU that each thread had is divided among its samples in the window.
 --   SAMPLES says how many samples a row has; where they are few, the division is rough. User-space frames come from
 --   unwind tables (record --unwind); from frame pointers where there are none, or with --unwind fp: then code without

@@ -1,4 +1,4 @@
--- view 5: Who waited for a CPU, and for how long?
+-- view CPU 3: Who waited for a CPU, and for how long?
 -- note: WAIT is the time in the window in which threads waited for a CPU: RUNNABLE and PREEMPT
 --   of `report states` together. Percentiles and the maximum are of the waits that ended in the
 --   window, each with its whole length. Percentiles are exact up to 65536 waits a row in a window

@@ -1,4 +1,4 @@
--- view 14: Which processes allocated much in a short time?
+-- view Memory 5: Which processes allocated much in a short time?
 -- note: A spike is memory that a process got within 100 ms, or what --spike-window says, and that
 --   reaches the threshold. The threshold is 16 MiB, or what --spike-min says. Of a process that is older than
 --   two seconds it is also ten times the process's own median rate before. Pages that a fork shares with its

@@ -1,4 +1,4 @@
--- view 6: What did threads do all the time: run, wait, sleep?
+-- view Waiting 1: What did threads do all the time: run, wait, sleep?
 -- note: The parts of a thread add up to its life in the window. RUNNABLE and PREEMPT are waits for a
 --   CPU, after a wake-up and after a preemption; THROTTLED is a wait for a quota of CPU time. DISK is uninterruptible
 --   sleep while a block request that the thread submitted is in flight; UNINT is other

@@ -1,4 +1,4 @@
--- view 1: What happened, and who used the most?
+-- view Start 1: What happened, and who used the most?
 -- note: Each section is the beginning of another view.
 -- below: Why a name was slow: ebpfrec report why --comm NAME
 -- needs: sched.switch alloc.rss block sched? alloc? mem?

@@ -1,4 +1,4 @@
--- view 21: Which thread ran on which CPU, and when?
+-- view CPU 6: Which thread ran on which CPU, and when?
 -- note: Each row is a time in which one thread had a CPU.
 -- needs: sched.switch sched.wakeup
 -- reach: before

@@ -1,4 +1,4 @@
--- view 2: How much CPU time, memory and I/O was there in all?
+-- view Start 3: How much CPU time, memory and I/O was there in all?
 -- note: A request that goes through several devices, such as a volume on a disk, counts once for
 --   each.
 -- needs: sched.switch sched.wakeup alloc.rss alloc.slab alloc.page block sched? alloc?

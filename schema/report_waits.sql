@@ -1,4 +1,4 @@
--- view 8: What did threads wait for?
+-- view Waiting 2: What did threads wait for?
 -- note: Each row is a kind of wait, and the system call in which threads waited. WAIT is the time
 --   of waits in the window; with the time on CPUs it adds up to the life of the threads. The
 --   number and the maximum are of the waits that ended in the window, each with its whole length.

@@ -1,4 +1,4 @@
--- view 7: Why did it take that long?
+-- view Start 2: Why did it take that long?
 -- note: The sections say what the threads waited for, what else they did, where they waited
 --   longest for a CPU and who ran there, which requests they made, and who woke them. The last
 --   section, Path, goes back along the wake-ups from the end of the window to its beginning.

@@ -3,11 +3,14 @@
 # views.awk: reads the words at the head of schema/report_*.sql and writes the table of views as C. POSIX awk.
 #
 #     awk -f schema/views.awk schema/report_*.sql > build/report_views.c
+#     awk -v out=man -f schema/views.awk schema/report_*.sql, or out=tables: the list in a document (documents.sh)
 #
 # A view is declared at the head of report_VIEW.sql, in comment lines "-- WORD: TEXT". A line that begins with three
 # spaces goes on with the text before. The first line that is not of this form ends the declaration.
 #
-#     view N: QUESTION     N is the view's place in `report --list`; 0: it is not listed, other code asks for it
+#     view GROUP N: QUESTION    the view's place in `report --list`: the N-th of GROUP, one of those in BEGIN. The
+#                          question has at most 58 characters, so that its line fits a terminal of 80 columns
+#     view 0: QUESTION     the view is not listed, other code asks for it
 #     note: TEXT           approximations and their bounds. Below a table stands its first sentence
 #     below: TEXT          stands below a table instead
 #     without KEY ...: TEXT    stands above the rows of a trace that has none of these keys in its manifest, or sources
@@ -33,6 +36,8 @@
 #
 # Another file, report_VIEW_*.sql, begins with "-- variant of VIEW every|histogram|stacks|by KEY: QUESTION": it answers instead
 # where that is asked for. "-- note: TEXT" may follow, which then stands for the view's note.
+
+BEGIN { group_cnt = split("Start CPU Waiting Memory Disk Recording Export", groups, " ") }
 
 function fail(text)
 {
@@ -93,18 +98,18 @@ function begin_word(line)
 		said[at, "note"] = text
 		return
 	}
-	if (word ~ /^view [0-9]+$/) {
-		nr = substr(word, 6) + 0
-		if (nr && nr in view_at)
-			fail("place " nr " is taken by " view_at[nr])
+	if (word ~ /^view /) {
+		place = substr(word, 6)
+		if (place in view_at)
+			fail("place " place " is taken by " view_at[place])
 		v = file
 		sub(/^report_/, "", v)
-		if (nr)
-			view_at[nr] = v
-		else
+		if (place == "0")
 			hidden[++hidden_cnt] = v
-		if (nr > view_max)
-			view_max = nr
+		else
+			view_at[place] = v
+		if (place != "0" && length(text) > 58)
+			fail("the question is longer than 58 characters")
 		word = "view"
 	} else if (word ~ /^without /) {
 		said[v, "unless"] = substr(word, 9)
@@ -124,12 +129,12 @@ FNR == 1 {
 	v = ""
 	word = ""
 	in_head = 1
-	if ($0 !~ /^-- (view [0-9]+|variant of [a-z]+ .*): /)
+	if ($0 !~ /^-- (view (0|[A-Z][A-Za-z]* [1-9][0-9]*)|variant of [a-z]+ .*): /)
 		fail("it does not begin with a view or a variant")
 }
 !in_head { next }
 /^--   / && word != "" { if (word != "variant") said[v == "" ? at : v, word] = said[v == "" ? at : v, word] " " substr($0, 6); next }
-/^-- [a-z][a-z_. 0-9]*: / && (FNR == 1 || v != "" || /^-- note: /) { begin_word(substr($0, 4)); next }
+/^-- [a-z][A-Za-z_. 0-9]*: / && (FNR == 1 || v != "" || /^-- note: /) { begin_word(substr($0, 4)); next }
 { in_head = 0 }
 
 function put_variants(v,    i, out)
@@ -143,10 +148,11 @@ function put_variants(v,    i, out)
 
 function list(text) { gsub(/ +/, ",", text); return text }
 
-function put_view(v)
+function put_view(v, group)
 {
 	printf "\t{\n"
 	text_member("name", v)
+	text_member("group", group)
 	text_member("question", said[v, "view"])
 	printf "\t\t.notes = %s,\n", quoted(said[v, "note"])
 	text_member("below", said[v, "below"])
@@ -174,18 +180,38 @@ function put_view(v)
 END {
 	if (failed)
 		exit 1
+	if (out == "man")
+		print ".nf"
+	if (out == "tables")
+		print "| group | view | question |\n|---|---|---|"
+	for (g = 1; g <= group_cnt && out != ""; g++)
+		for (nr = 1; (groups[g] " " nr) in view_at; nr++) {
+			v = view_at[groups[g] " " nr]
+			if (out == "man")
+				printf "%-10s \\fB%-10s\\fR %s\n", nr == 1 ? groups[g] : "", v, said[v, "view"]
+			else
+				printf "| %s | `%s` | %s |\n", nr == 1 ? groups[g] : "", v, said[v, "view"]
+		}
+	if (out == "man")
+		print ".fi"
+	if (out != "")
+		exit
 	print "/* The views of `report`. Made by schema/views.awk from schema/report_*.sql. */"
 	print "#include \"analyze/context/keys.h\"\n#include \"analyze/engine/report_view.h\"\n"
 	print "const struct report_view report_view_list[] = {"
-	for (nr = 1; nr <= view_max; nr++) {
-		if (!(nr in view_at))
-			fail("no view has the place " nr)
-		put_view(view_at[nr])
-	}
+	for (g = 1; g <= group_cnt; g++)
+		for (nr = 1; (groups[g] " " nr) in view_at; nr++) {
+			put_view(view_at[groups[g] " " nr], groups[g])
+			view_cnt++
+		}
+	for (place in view_at)
+		place_cnt++
+	if (place_cnt != view_cnt)
+		fail("a place is in no group, or in none of the places before it")
 	for (nr = 1; nr <= hidden_cnt; nr++)
-		put_view(hidden[nr])
+		put_view(hidden[nr], "")
 	print "};"
-	printf "const unsigned int report_view_cnt = %d, report_view_hidden_cnt = %d;\n", view_max, hidden_cnt
+	printf "const unsigned int report_view_cnt = %d, report_view_hidden_cnt = %d;\n", view_cnt, hidden_cnt
 	for (v in has_variant)
 		fail("there is a variant of " v ", which is no view")
 }

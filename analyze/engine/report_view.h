@@ -44,6 +44,7 @@ struct report_variant {
 /* Texts and lists that are not given are NULL. */
 struct report_view {
 	const char *name;
+	const char *group;		/* of `report --list`; NULL: not listed */
 	const char *question;		/* one line, ends with a question mark */
 	const char *notes;		/* approximations and their bounds; may be "" */
 	const char *below;		/* stands below a table instead of notes */

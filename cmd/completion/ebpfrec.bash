@@ -35,7 +35,7 @@ _ebpfrec_values()
 		return
 		;;
 	--by)
-		"$program" report --list 2>/dev/null | sed -n 's/^ *--by \([a-z,_]*\);.*/\1/p' | tr , '\n' | sort -u
+		"$program" report --list --format jsonl 2>/dev/null | sed 's/.*"by":"\([a-z,_]*\)".*/\1/' | tr , '\n' | sort -u
 		return
 		;;
 	--to)
@@ -95,7 +95,7 @@ _ebpfrec()
 		esac
 	fi
 	case $command in
-	report) values=$("$program" report --list 2>/dev/null | sed -n 's/^\([a-z]\+\) .*/\1/p') ;;
+	report) values=$("$program" report --list --format csv 2>/dev/null | sed '1d; s/^[^,]*,\([a-z]*\),.*/\1/') ;;
 	help) values=$(_ebpfrec_commands "$program") ;;
 	*) values='' ;;
 	esac

@@ -109,7 +109,7 @@ scale_windows()
 {
 	local view where from
 
-	for view in $("$EBPFREC" report --list | awk '/^[a-z]/ { print $1 }'); do
+	for view in $("$EBPFREC" report --list --format csv | sed '1d; s/^[^,]*,\([a-z]*\),.*/\1/'); do
 		for where in start middle end; do
 			case $where in
 			start) from=0 ;;

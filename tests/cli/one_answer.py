@@ -369,7 +369,7 @@ class Trace:
             self.failed.append("diff: its rows say complete=%s, its note %r" % (marks, err))
 
     def check_complete(self, last_metrics):
-        listed = re.findall(r"^(\w+) ", run("report", "--list")[0].decode(), re.M)
+        listed = [x["view"] for x in json.loads(run("report", "--list", "--format", "json")[0])]
         every = {v for v, _, _ in SUMS}
         for view in listed:
             more = ["--during", "1s..2s"] if view == "why" else []

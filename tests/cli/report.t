@@ -328,8 +328,36 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,2,uninterruptible_ns,0
 1> Waiting by name,2,waited_for,cpu 100 %
 
-$ ebpfrec report --list | grep -c '?$'
-1> 33
+$ ebpfrec report --list | sed '$d' | diff - <(sed -n '/made from/,/" end$/{s/\\f[BR]//g;/^[^.]/p}' "$(dirname "$README")/cmd/ebpfrec-report.1")
+? 1
+1> 17,33d16
+1> < Memory     memory     How much memory did processes have?
+1> <            alloc      Who allocated, freed and held how much memory?
+1> <            growth     Whose memory grew, how evenly, and what kept it?
+1> <            leaks      What was allocated in the window and not freed by its end?
+1> <            spikes     Which processes allocated much in a short time?
+1> <            stacks     From which stacks was memory allocated?
+1> <            sizes      How large were allocations?
+1> <            lifetimes  How long did allocations live, and which were short-lived?
+1> <            pressure   Who stalled because memory was short, and who was killed?
+1> < Disk       io         Who made which requests, and how long did they take?
+1> <            latency    Where did requests spend their time?
+1> <            pattern    How large are requests, and do they follow each other?
+1> <            devices    How busy was each block device?
+1> <            beside     Who else used the disk, and how long did requests take?
+1> < Recording  loss       What was lost?
+1> <            cost       What did recording cost?
+1> < Export     bins       What did each name do, in rows that hosts can add up?
+
+$ ebpfrec report --list | awk '{ n += length > 80 } END { print NR <= 40, n + 0 }'
+1> 1 0
+
+$ ebpfrec report --list cpu --format jsonl
+1> {"group":"CPU","view":"cpu","question":"Who used the CPU?","by":"process,thread,thread_name,comm,cgroup,container,unit,user,tree,cpu","by_default":"process","notes":"The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides the task from BPF."}
+
+$ ebpfrec report --list why
+1> why: Why did it take that long?
+1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. The last section, Path, goes back along the wake-ups from the end of the window to its beginning.
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost

@@ -150,7 +150,7 @@ $ ebpfrec report -i stacks.ebpfrec stacks --format html --follow
 
 $ ebpfrec report -i stacks.ebpfrec spikes --format folded
 ? 2
-2> ebpfrec report: --format folded, html and pprof are for the views 'leaks', 'stacks', 'offcpu' and 'profile', of one trace; what made a spike is in the stacks of its time: `ebpfrec report stacks --from T --until T`
+2> ebpfrec report: --format folded, html and pprof are for the views 'profile', 'offcpu', 'leaks' and 'stacks', of one trace; what made a spike is in the stacks of its time: `ebpfrec report stacks --from T --until T`
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(stack, alloc_ns) AS whole, stack_text(stack, alloc_ns, 'user') AS u, stack_text(stack, alloc_ns, 'kernel') AS k, count(*) AS n FROM allocations GROUP BY 1, 2, 3 ORDER BY n" --format csv

@@ -82,7 +82,7 @@ $ ebpfrec report cpu io
 
 $ ebpfrec report cpu --by proces
 ? 2
-2> ebpfrec report: --by: unknown key 'proces'; did you mean 'process'?; `ebpfrec report --list` shows those of each view
+2> ebpfrec report: --by: unknown key 'proces'; did you mean 'process'?; `ebpfrec report --list VIEW` shows those of VIEW
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu --by device

@@ -205,7 +205,7 @@ $ ebpfrec report memory -i who.ebpfrec --by size
 
 $ ebpfrec report cpu -i who.ebpfrec --by user,contaner
 ? 2
-2> ebpfrec report: --by: unknown key 'contaner'; did you mean 'container'?; `ebpfrec report --list` shows those of each view
+2> ebpfrec report: --by: unknown key 'contaner'; did you mean 'container'?; `ebpfrec report --list VIEW` shows those of VIEW
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec sql -i who.ebpfrec --format csv "SELECT pid, container, unit, user FROM processes WHERE pid IS NOT NULL"

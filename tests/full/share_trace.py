@@ -41,7 +41,7 @@ INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
 # What the names of vectors are, a part of a trace may not know. A burst over an edge is shorter in a part.
 BEYOND = {"path": {"object"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
-views = [line.split()[0] for line in run("report", "--list").splitlines() if line[:1].strip()]
+views = [x["view"] for x in json.loads(run("report", "--list", "--format", "json"))]
 pseudonyms = {}
 pool = ThreadPoolExecutor(2)    # the trace and the bundle are asked at the same time
 # what a process still does behind its exit belongs to it, too

@@ -5,6 +5,7 @@ longer than the terminal, the columns that a view is about are there, and no wor
 message, a note or a help text names can be pasted.
 """
 import glob
+import json
 import multiprocessing
 import os
 import re
@@ -25,8 +26,8 @@ ABOUT = {"cpu": "ONCPU %CPU", "sched": "WAIT WAIT_MAX", "states": "RUNNING RUNNA
 
 
 def views():
-    out = subprocess.run([EBPFREC, "report", "--list"], stdout=subprocess.PIPE, text=True).stdout
-    return re.findall(r"(?m)^([a-z]+) +[A-Z]", out)
+    out = subprocess.run([EBPFREC, "report", "--list", "--format", "json"], stdout=subprocess.PIPE).stdout
+    return [x["view"] for x in json.loads(out)]
 
 
 def is_in_no_row(view, heading):

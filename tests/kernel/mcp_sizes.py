@@ -71,7 +71,7 @@ def look_at(some):
 
 first = Server()
 traces = [line.split(": ")[0] for line in tool(first, "list")[0].split("\n") if "in a browser: " in line]
-views = sorted(set(re.findall(r"^ {0,2}([a-z]+)  ", tool(first, "views")[0], re.M)))
+views = sorted(set(re.findall(r"^[A-Z][a-z]*,([a-z]+),", tool(first, "views")[0], re.M)))
 print("ok mcp: %d traces, %d views" % (len(traces), len(views)) if len(traces) > 5 and len(views) > 20
       else "not ok mcp: traces and views: %s %s" % (traces, views))
 ended = [first.ends()]

@@ -13,8 +13,7 @@ tmp = os.environ["tmp"]
 os.chdir(tmp + "/day")
 day = Trace("day")
 said = open("said").read()
-ALL = [x.split()[0] for x in subprocess.run([EBPFREC, "report", "--list"], stdout=subprocess.PIPE,
-                                            text=True).stdout.splitlines() if re.match(r"[a-z]+ +[A-Z]", x)]
+ALL = [x["view"] for x in json.loads(subprocess.check_output([EBPFREC, "report", "--list", "--format", "json"]))]
 WHOLE_MACHINE = ("devices", "throttle", "loss", "cost", "bins")    # these take no --comm
 MAN = open(os.path.join(os.path.dirname(os.path.dirname(os.environ["PYTHONPATH"])), "cmd/ebpfrec-report.1")).read()
 
