@@ -526,12 +526,13 @@ static int report_hosts(struct report_options *o)
 	return c;
 }
 
-/* The summary of a recorded command is about its processes, unless options name others. */
+/* The summary and the processes of a recording are its command's, unless options name others. */
 static void imply_workload(struct report_options *o)
 {
 	struct report_request q = o->q;
 
-	if (o->machine || strcmp(o->view->name, "summary") || !trace_get(o->in.trace, "command") ||
+	if (o->machine || !trace_get(o->in.trace, "command") ||
+	    (strcmp(o->view->name, "summary") && strcmp(o->view->name, "processes")) ||
 	    q.pid_cnt || q.tid_cnt || q.comm || q.thread || q.workload || o->in.during)
 		return;
 	q.workload = q.of_command = true;
@@ -651,7 +652,8 @@ static const struct opts_option options[] = {
 	{ 0, "thread", "NAME", "threads of this name only; may be a pattern: 'req-*'", OPTS_TEXT,
 	  AT(q.thread) },
 	{ 0, "machine", NULL,
-	  "summary: the whole machine also where a command was recorded", OPTS_FLAG, AT(machine) },
+	  "summary, processes: the whole machine also where a command was recorded", OPTS_FLAG,
+	  AT(machine) },
 	{ 0, "workload", NULL,
 	  "the workload only: the recorded command, -p, --cgroup, and descendants", OPTS_FLAG,
 	  AT(q.workload) },

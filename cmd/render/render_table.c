@@ -96,6 +96,16 @@ static int make_stack(struct cell *c, const struct value *v)
 	return r;
 }
 
+/* The name of a process in a tree, indented by the column before, its depth. */
+static int make_indented(struct cell *c, uint64_t depth, const struct value *v)
+{
+	char text[256];
+	int n = snprintf(text, sizeof(text), "%*s%.*s", (int)(depth < 60 ? depth : 60), "",
+			 (int)v->text_bytes, v->text);
+
+	return make_text(c, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
+}
+
 static int make_cell(const struct table *t, unsigned int col, const struct value *v,
 		     struct cell *ret)
 {
@@ -108,6 +118,8 @@ static int make_cell(const struct table *t, unsigned int col, const struct value
 		return ret->is_null ? 0 : make_stack(ret, v);
 	}
 	ret->is_text = v->type == VALUE_TEXT;
+	if (ret->is_text && t->options->human && col && !strcmp(t->columns[col - 1].name, "depth"))
+		return make_indented(ret, (uint64_t)v[-1].i, v);
 	if (ret->is_text)
 		return make_text(ret, v->text, v->text_bytes);
 	ret->is_zero = v->type == VALUE_INT ? !v->i : v->type == VALUE_NULL || v->r == 0;
@@ -262,7 +274,8 @@ static bool may_drop(const struct column *c)
 /* Columns that say how an answer was found, not what it is. */
 static const char *const details[] = {
 	"owner_how", "submitter",     "unknown_owner_ios", "requeues",
-	"merges",    "unknown_waits", "lost_frees",	   NULL,
+	"merges",    "unknown_waits", "lost_frees",	   "depth",
+	NULL,
 };
 
 /* Leaves out columns of a list until the rest fits. True: some. */

@@ -265,26 +265,26 @@ $ ebpfrec report -i golden.ebpfrec --format jsonl 2>/dev/null | head -n 2
 # The machine is the machine, whoever is asked about; in a trace of some processes it is not known.
 $ for who in "" "--comm cc1" "--pid 100 --with-idle" "--tid 300"; do ebpfrec report -i golden.ebpfrec $who | sed -n '/^Machine/,/^$/p'; done
 1> Machine
-1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2        34.4        38.0 MiB         0 B        640 KiB            3
+1> CPUS  CPU BUSY %  RSS PEAK  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2        34.4  38.0 MiB         0 B        640 KiB            3
 1>
 1> Machine
-1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2        34.4        38.0 MiB         0 B        640 KiB            3
+1> CPUS  CPU BUSY %  RSS PEAK  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2        34.4  38.0 MiB         0 B        640 KiB            3
 1>
 1> Machine
-1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2        34.4        38.0 MiB         0 B        640 KiB            3
+1> CPUS  CPU BUSY %  RSS PEAK  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2        34.4  38.0 MiB         0 B        640 KiB            3
 1>
 1> Machine
-1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2        34.4        38.0 MiB         0 B        640 KiB            3
+1> CPUS  CPU BUSY %  RSS PEAK  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2        34.4  38.0 MiB         0 B        640 KiB            3
 1>
 
 $ ebpfrec cut -i golden.ebpfrec --comm cc1 -o part.ebpfrec 2>/dev/null; ebpfrec report -i part.ebpfrec | sed -n '/^Machine/,/^$/p'
 1> Machine
-1> CPUS  CPU BUSY %  RSS PEAK BYTES  READ BYTES  WRITTEN BYTES  LOST EVENTS
-1>    2           -               -           -              -            3
+1> CPUS  CPU BUSY %  RSS PEAK  READ BYTES  WRITTEN BYTES  LOST EVENTS
+1>    2           -         -           -              -            3
 1>
 
 $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^CPU\|^Waiting'
@@ -329,25 +329,6 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,2,waited_for,cpu 100 %
 
 $ ebpfrec report --list | sed '$d' | diff - <(sed -n '/made from/,/" end$/{s/\\f[BR]//g;/^[^.]/p}' "$(dirname "$README")/cmd/ebpfrec-report.1")
-? 1
-1> 17,33d16
-1> < Memory     memory     How much memory did processes have?
-1> <            alloc      Who allocated, freed and held how much memory?
-1> <            growth     Whose memory grew, how evenly, and what kept it?
-1> <            leaks      What was allocated in the window and not freed by its end?
-1> <            spikes     Which processes allocated much in a short time?
-1> <            stacks     From which stacks was memory allocated?
-1> <            sizes      How large were allocations?
-1> <            lifetimes  How long did allocations live, and which were short-lived?
-1> <            pressure   Who stalled because memory was short, and who was killed?
-1> < Disk       io         Who made which requests, and how long did they take?
-1> <            latency    Where did requests spend their time?
-1> <            pattern    How large are requests, and do they follow each other?
-1> <            devices    How busy was each block device?
-1> <            beside     Who else used the disk, and how long did requests take?
-1> < Recording  loss       What was lost?
-1> <            cost       What did recording cost?
-1> < Export     bins       What did each name do, in rows that hosts can add up?
 
 $ ebpfrec report --list | awk '{ n += length > 80 } END { print NR <= 40, n + 0 }'
 1> 1 0
@@ -741,7 +722,7 @@ $ ebpfrec report -i golden.ebpfrec --format markdown | head -n 8
 1>
 1> ### Machine
 1>
-1> | CPUS | CPU BUSY % | RSS PEAK BYTES | READ BYTES | WRITTEN BYTES | LOST EVENTS |
+1> | CPUS | CPU BUSY % | RSS PEAK | READ BYTES | WRITTEN BYTES | LOST EVENTS |
 1> |---:|---:|---:|---:|---:|---:|
 1> | 2 | 34.4 | 38.0 MiB | 0 B | 640 KiB | 3 |
 1>

@@ -70,8 +70,8 @@ $ ebpfrec report alloc -i heap.ebpfrec --tid 201 --until 0.4s --format csv 2>/de
 $ ebpfrec report totals -i threads.ebpfrec --tid 101
 1> 0 .. 1 s of threads.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1>   ONCPU  %CPU  SWITCHES  PREEMPTED  WAIT MAX  RSS ALLOC BYTES  SLAB ALLOC BYTES  PAGE ALLOC BYTES  RSS PEAK BYTES  LARGEST RSS BYTES  LARGEST RSS COMM  IOS  IO BYTES  IO LAT MAX
-1> 21.0 ms   2.1         2          0   2.00 ms                -          1.00 KiB               0 B               -                  -                 -    1  4.00 KiB     5.00 ms
+1>   ONCPU  %CPU  SWITCHES  PREEMPTED  WAIT MAX  RSS ALLOC BYTES  SLAB ALLOC BYTES  PAGE ALLOC BYTES  RSS PEAK  LARGEST RSS BYTES  LARGEST RSS COMM  IOS  IO BYTES  IO LAT MAX
+1> 21.0 ms   2.1         2          0   2.00 ms                -          1.00 KiB               0 B         -                  -                 -    1  4.00 KiB     5.00 ms
 1>
 1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 1>

@@ -332,3 +332,29 @@ $ ebpfrec report loss -i sample.ebpfrec --workload
 ? 2
 2> ebpfrec report: view 'loss' shows the whole machine; it takes no --workload
 2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report processes -i who.ebpfrec
+1> 0 .. 1 s of who.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> PID  PPID  COMM      START (s)    WALL    ONCPU  RSS PEAK  EXIT  CMDLINE
+1>   1     0  systemd    -999.999  1.00 s     0 ns  2.00 MiB     -        -
+1> 101     1   work1        0.019  981 ms  1.00 ms  1.00 MiB     -        -
+1> 102     1   work2        0.039  961 ms  2.00 ms  2.00 MiB     -        -
+1> 103     1   work3        0.059  941 ms  3.00 ms  3.00 MiB     -        -
+1> 104     1   work0        0.079  921 ms  4.00 ms  4.00 MiB     -        -
+1> 105     1   work1        0.099  901 ms  5.00 ms  5.00 MiB     -        -
+1> 106     1   work2        0.119  881 ms  6.00 ms  6.00 MiB     -        -
+1> 107     1   work3        0.139  861 ms  7.00 ms  7.00 MiB     -        -
+1> 108     1   work0        0.159  841 ms  8.00 ms  8.00 MiB     -        -
+1> 109     1   work1        0.179  821 ms  9.00 ms  9.00 MiB     -        -
+1> 110     1   work2        0.199  801 ms  10.0 ms  10.0 MiB     -        -
+1> 111   110    work3       0.219  781 ms  11.0 ms  11.0 MiB     -        -
+1> 112   111     work0      0.239  761 ms  12.0 ms  12.0 MiB     -        -
+1>
+1> Processes that ran, began or ended in the window, with their parents, each below its parent. (More: --notes.)
+
+$ ebpfrec report processes -i who.ebpfrec --from 200ms --until 300ms --format csv --limit 3
+1> pid,ppid,depth,comm,start_ns,wall_ns,oncpu_ns,rss_peak_bytes,exit_status,signal,cmdline,complete,lost_events
+1> 1,0,0,systemd,-999999999000,100000000,0,2097152,,,,1,0
+1> 110,1,1,work2,199000000,100000000,10000000,10485760,,,,1,0
+1> 111,110,2,work3,219000000,81000000,11000000,11534336,,,,1,0

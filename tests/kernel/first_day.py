@@ -17,7 +17,7 @@ from trace_query import EBPFREC, Trace, check
 tmp = os.environ["tmp"]
 TOP = os.path.dirname(os.path.dirname(os.environ["PYTHONPATH"]))
 ABOUT = {"cpu": "ONCPU %CPU", "sched": "WAIT WAIT_MAX", "states": "RUNNING RUNNABLE ASLEEP", "parallel": "WALL ONCPU",
-         "why": "SHARE_% BAR", "alloc": "SOURCE ALLOC_BYTES", "spikes": "START_(s) BYTES", "memory": "RSS_PEAK_BYTES",
+         "why": "SHARE_% BAR", "alloc": "SOURCE ALLOC_BYTES", "spikes": "START_(s) BYTES", "memory": "RSS_PEAK",
          "io": "DEVICE OP IOPS BYTES/S LAT_P50 LAT_P99", "latency": "DEVICE OP QUEUE_P50 QUEUE_P99 DEVICE_P50 "
          "DEVICE_P99", "devices": "BUSY_% IOPS BYTES/S", "preempts": "BY_COMM PREEMPTS", "timeline": "CPU DUR COMM",
          "leaks": "CALL_SITE BYTES", "lifetimes": "TEMPORARY", "sizes": "BYTES ALLOCS", "stacks": "SAMPLES BYTES",
