@@ -349,6 +349,12 @@ static int report_phases(const struct answer *o, const struct row_sink *sink, st
 
 /* ---- --wide-by ---- */
 
+/* The figures of rows add up: they are not percentiles, nor of devices on top of each other. */
+static bool has_sums(const struct report_view *v)
+{
+	return v->rows & (REPORT_ROWS_SUMS | REPORT_ROWS_ZEROS) && !(v->rows & REPORT_ROWS_FEW);
+}
+
 static int report_wide(struct answer *r, const struct row_sink *sink, struct err *e)
 {
 	const struct report_request *q = &r->o->q;
@@ -356,7 +362,8 @@ static int report_wide(struct answer *r, const struct row_sink *sink, struct err
 	uint64_t to = q->to_ns < end ? q->to_ns : end, before, first;
 	struct pivot p = { .groups.o = { .by = r->o->wide_by, .figure = r->o->view->figure,
 					 .every_ns = q->every_ns },
-			   .next = sink, .limit = r->o->has_limit ? r->o->limit_wide : 0 };
+			   .next = sink, .limit = r->o->has_limit ? r->o->limit_wide : 0,
+			   .has_rest = has_sums(r->o->view) };
 	struct bin_groups *g = &p.groups;
 	struct err mine = { "" };
 	struct row_sink rows;

@@ -9,15 +9,26 @@
 
 #define LABEL_MAX 128
 #define TIME_NAME "t_ns" /* also of a process, which is in brackets then */
+#define REST_NAME "[others]"
 #define CELLS_MAX (64u << 20) /* figures of all groups: half a GiB */
+
+static double sum_of_rest(const struct bin_groups *g, size_t from, uint64_t bin)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < g->cnt; i++)
+		sum += isnan(g->v[i].cells[bin]) ? 0 : g->v[i].cells[bin];
+	return sum;
+}
 
 static int end(void *ctx)
 {
 	struct pivot *p = ctx;
 	struct bin_groups *g = &p->groups;
 	size_t cnt = p->limit && p->limit < g->cnt ? p->limit : g->cnt;
-	const char **names = calloc(cnt + 1, sizeof(*names));
-	struct value *values = calloc(cnt + 1, sizeof(*values));
+	size_t col_cnt = 1 + cnt + (p->has_rest && cnt < g->cnt);
+	const char **names = calloc(col_cnt, sizeof(*names));
+	struct value *values = calloc(col_cnt, sizeof(*values));
 	int r = names && values ? 0 : -ENOMEM;
 
 	if (g->left_out) {
@@ -32,7 +43,9 @@ static int end(void *ctx)
 		for (size_t i = 0; i < cnt; i++)
 			names[i + 1] = strcmp(g->v[i].label, TIME_NAME) ? g->v[i].label :
 									  "[" TIME_NAME "]";
-		r = p->next->begin(p->next->ctx, (unsigned int)cnt + 1, names);
+		if (col_cnt > cnt + 1)
+			names[cnt + 1] = REST_NAME;
+		r = p->next->begin(p->next->ctx, (unsigned int)col_cnt, names);
 	}
 	for (uint64_t bin = 0; bin < g->o.bin_cnt && r >= 0; bin++) {
 		values[0] = value_int((uint64_t)g->o.from_ns + bin * g->o.every_ns);
@@ -41,6 +54,8 @@ static int end(void *ctx)
 
 			values[i + 1] = value_real(isnan(v) ? 0 : v);
 		}
+		if (col_cnt > cnt + 1)
+			values[cnt + 1] = value_real(sum_of_rest(g, cnt, bin));
 		r = p->next->row(p->next->ctx, values);
 	}
 	if (r >= 0)

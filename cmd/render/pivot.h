@@ -16,6 +16,7 @@ struct pivot {
 	struct bin_groups groups;
 	const struct row_sink *next;
 	uint64_t limit; /* groups, those with the greatest sums; 0: all */
+	bool has_rest; /* a last column has the sum of the groups beyond limit */
 };
 
 /* Takes the rows. Errors: those of bin_groups, and of the next sink. */
