@@ -3,7 +3,7 @@
 --   longest for a CPU and who ran there, which requests they made, and who woke them. The last
 --   section, Path, goes back along the wake-ups from the end of the window to its beginning.
 -- nobody: This is about all threads together; give --workload, --pid, --comm, --tid, --thread or --during.
--- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample? mem.pressure?
+-- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample? sched.offcpu? mem.pressure?
 -- reach: before
 -- index: states sched requests levels
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
@@ -26,6 +26,8 @@
 --   States             what they did (report states), threads added up, with a bar
 --   Where it ran       the functions that had the CPU (report profile), if samples were recorded: self_ns, the part of
 --                      the time in which the function itself ran; called_by, its caller on the stack that has the most
+--   Where it waited    the functions of programs that waited (report offcpu), if stacks of waits were recorded: wait_ns, the
+--                      time of the waits that ended in the window; called_by, the caller on the stack that waited longest
 --   Waited longest     their 20 longest waits for a CPU that ended in the window, by what ended them
 --   Ran instead        who had the CPU on which such a wait ended, during these waits
 --   Requests           their block requests, as in report latency
@@ -176,6 +178,17 @@ SELECT function, self_ns, round(100.0 * self_ns / nullif(sum(self_ns) OVER (), 0
           FROM s GROUP BY 1, in_kernel)
  WHERE (SELECT sum(samples) FROM s) > 0
  ORDER BY self_ns DESC, samples DESC, function
+
+-- section: ?Where it waited (5: report offcpu)
+WITH s AS MATERIALIZED (
+	SELECT waits, wait_ns, '[' || replace(json_quote(coalesce(stack_text(stack, last_ns, 'user'), stack_text(stack, last_ns),
+	       '[no stack]')), ';', '","') || ']' AS frames
+	  FROM (SELECT stack, count(*) AS waits, sum(dur_ns) AS wait_ns, max(ts_ns - dur_ns) AS last_ns
+	          FROM offcpu_waits(:from, :to) WHERE thread_in_scope(utid, ts_ns) GROUP BY utid, stack))
+SELECT function, wait_ns, waits, called_by
+  FROM (SELECT json_extract(frames, '$[#-1]') AS function, sum(wait_ns) AS wait_ns, sum(waits) AS waits,
+               json_extract(frames, '$[#-2]') AS called_by, max(wait_ns) FROM s GROUP BY 1)
+ ORDER BY wait_ns DESC, function
 
 -- section: ?Waited longest (4)
 SELECT p.pid AS pid, t.tid AS tid, t.comm AS comm, u.start_ns AS at_ns, u.wait_ns AS wait_ns, u.wait_reason AS reason, u.cpu AS cpu
