@@ -122,7 +122,8 @@ static const char *state_of(const struct trace *t, bool for_people)
 
 static void add_span(struct facts *f, const struct trace *t)
 {
-	uint64_t start = trace_start_ns(t), end = trace_end_ns(t);
+	uint64_t start = trace_start_ns(t), end = trace_end_ns(t), at_ns = 0;
+	struct trace_clock_step step;
 
 	add_text(f, "trace", "path", trace_path(t));
 	add_fact(f, "trace", "state", value_text(state_of(t, false)), state_of(t, true));
@@ -134,6 +135,10 @@ static void add_span(struct facts *f, const struct trace *t)
 		add_text(f, "trace", "start", say_wall(trace_real_ns(t, start), true));
 		add_text(f, "trace", "start_utc", say_wall(trace_real_ns(t, start), false));
 		add_text(f, "trace", "end", say_wall(trace_real_ns(t, end), true));
+	}
+	while (trace_clock_step_find(t, at_ns, UINT64_MAX, &step)) {
+		add_text(f, "trace", "clock_step", input_clock_step(t, &step));
+		at_ns = step.to_ns;
 	}
 	add_int(f, "trace", "cpus", trace_cpu_cnt(t), NULL);
 	add_dropped(f, t);

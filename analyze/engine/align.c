@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 
 uint64_t align_clock_uncertainty(const struct trace *t)
 {
@@ -54,8 +55,11 @@ uint64_t align_real_ns(const struct trace *t, uint64_t every_ns, uint64_t mono_n
 {
 	uint64_t real_ns = trace_real_ns(t, mono_ns);
 	uint64_t into = every_ns ? real_ns % every_ns : 0;
-	bool is_later = into > every_ns / 2;
+	uint64_t off_ns = into > every_ns / 2 ? every_ns - into : into;
+	struct trace_clock_step step;
 
-	*ret_off_ns = is_later ? every_ns - into : into;
-	return is_later ? real_ns + *ret_off_ns : real_ns - into;
+	*ret_off_ns = off_ns;
+	if (trace_clock_step_find(t, mono_ns, mono_ns + 1, &step))
+		*ret_off_ns += (uint64_t)llabs((int64_t)step.suspended_ns + step.set_ns);
+	return into > every_ns / 2 ? real_ns + off_ns : real_ns - into;
 }

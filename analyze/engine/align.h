@@ -37,8 +37,8 @@ int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, ui
 uint64_t align_end(uint64_t from_ns, uint64_t to_ns, uint64_t every_ns);
 
 /*
- * The wall clock at the edge mono_ns of a bin: the nearest multiple, and its distance. every_ns 0:
- * bins are not aligned.
+ * The wall clock at the edge mono_ns of a bin: the nearest multiple, and its distance, to which a
+ * step of the clock at about that instant is added. every_ns 0: bins are not aligned.
  */
 uint64_t align_real_ns(const struct trace *t, uint64_t every_ns, uint64_t mono_ns,
 		       uint64_t *ret_off_ns);

@@ -311,9 +311,30 @@ void input_close(void *input)
 	in->trace = NULL;
 }
 
+const char *input_clock_step(const struct trace *t, const struct trace_clock_step *step)
+{
+	int64_t start = (int64_t)trace_start_ns(t);
+	int64_t shift_ns = step->set_ns + (int64_t)step->suspended_ns;
+
+	return say_format("%s between %s and %s s: times of day in between may be wrong by %s",
+			  !step->suspended_ns ? "the wall clock was set" :
+			  !step->set_ns	      ? "the machine was suspended" :
+						"the machine was suspended and the wall clock set",
+			  say_instant((int64_t)step->from_ns - start),
+			  say_instant((int64_t)step->to_ns - start),
+			  say_duration((uint64_t)llabs(shift_ns)));
+}
+
+/* An instant named by the wall clock, at which this may have been set. */
 static uint64_t mono_from_real(void *ctx, uint64_t real_ns)
 {
-	return trace_mono_from_real_ns(ctx, real_ns);
+	uint64_t mono_ns = trace_mono_from_real_ns(ctx, real_ns);
+	struct trace_clock_step step;
+
+	/* a time that the clock never showed is where it was set */
+	if (trace_clock_step_find(ctx, mono_ns - !!mono_ns, mono_ns + 1, &step))
+		say_note("%s: %s", trace_path(ctx), input_clock_step(ctx, &step));
+	return mono_ns;
 }
 
 static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_mono_ns)

@@ -160,6 +160,8 @@ void input_note_damage(struct input *in);
 
 #define INPUT_MARK_NAME_MAX (TRACE_MARK_TEXT_MAX + 16)
 /* Writes how --from and --until name a mark: "build", and the second one "build#2". */
+/* "the wall clock was set between 1.0 and 1.8 s: times of day in between may be wrong by 1 h" */
+const char *input_clock_step(const struct trace *t, const struct trace_clock_step *step);
 void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m);
 
 /* The window of --from and --until as CLOCK_MONOTONIC ns. EXIT_USAGE when it is none. */

@@ -167,6 +167,7 @@ static int begin(struct session *s, struct err *e)
 	if (err)
 		return err;
 	s->slice_ns = s->start_ns;
+	machine_read_clocks(&s->start_clock);
 	machine_visit_cpus();
 	/* In that case /proc has other processes under these numbers. */
 	if (!s->other_ids)
@@ -197,7 +198,8 @@ static int store_error(struct err *e, int err, const struct err *why)
 static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct err *e)
 {
 	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns, .is_last = is_last };
-	struct trace_clock clock;
+	struct trace_clock clocks[] = { s->start_clock, { 0 } };
+	bool is_first = s->slice_ns == s->start_ns;
 	struct block_stats stats = {};
 	struct buf list = {};
 	struct ring_slab *slab;
@@ -220,11 +222,11 @@ static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct e
 			add_segment(&list, slab->data, slab->bytes);
 	if (list.failed)
 		err = -ENOMEM;
-	machine_read_clocks(&clock);
+	machine_read_clocks(&clocks[1]);
 	slice.segments = (const struct block_segment *)list.data;
 	slice.segment_cnt = list.len / sizeof(struct block_segment);
-	slice.clocks = &clock;
-	slice.clock_cnt = 1;
+	slice.clocks = is_first ? clocks : clocks + 1;
+	slice.clock_cnt = is_first ? 2 : 1;
 	err = err ?: user_sites_look(s->sites);
 	if (store_writer_begins_file(s->store))
 		block_writer_force_keyframe(s->writer);

@@ -10,6 +10,7 @@
 #include "base/buf.h"
 #include "base/helper.h"
 #include "base/privilege.h"
+#include "format/rows.h"
 #include "record/preload.h"
 #include "record/session.h"
 #include "record/tasks/workload_filter.h"
@@ -42,6 +43,7 @@ struct session {
 	struct ring_slice *slices;	/* one per ring */
 	struct buf snapshot;		/* wire_snap rows for the next slice */
 	uint64_t start_ns, slice_ns, end_ns;
+	struct trace_clock start_clock; /* read at start_ns, for the first block */
 	/*
 	 * An older trace has the output's name until everything is attached. Until then the new
 	 * one is made in place.

@@ -232,6 +232,20 @@ uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns);
 uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns);
 
 /*
+ * A change of the wall clock against the trace's clock between two readings, at an instant that is
+ * not known: the clock was set, by set_ns, or the machine was suspended. Wall-clock times of
+ * instants in [from_ns, to_ns) may be wrong by the sum. Slewing by up to 500 ppm is no change.
+ */
+struct trace_clock_step {
+	uint64_t from_ns, to_ns;
+	int64_t set_ns;
+	uint64_t suspended_ns;
+};
+/* The first step that ends after from_ns and begins before to_ns. False: there is none. */
+bool trace_clock_step_find(const struct trace *t, uint64_t from_ns, uint64_t to_ns,
+			   struct trace_clock_step *ret);
+
+/*
  * Memory of each process known at the start of block i (the keyframe), by upid. Valid until the
  * next call.
  */

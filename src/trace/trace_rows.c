@@ -577,6 +577,35 @@ uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
 	return cnt ? c[low].real_ns + (mono_ns - c[low].mono_ns) : 0;
 }
 
+bool trace_clock_step_find(const struct trace *t, uint64_t from_ns, uint64_t to_ns,
+			   struct trace_clock_step *ret)
+{
+	size_t cnt;
+	const struct trace_clock *c = trace_clocks(t, &cnt);
+
+	for (size_t i = lower_bound(c, cnt, mono_ns, from_ns + 1) ?: 1; i < cnt; i++) {
+		const struct trace_clock *a = &c[i - 1], *b = &c[i];
+		/* NTP slews the clock by up to 500 ppm */
+		int64_t slack_ns = (int64_t)(a->uncertainty_ns + b->uncertainty_ns +
+					     (b->mono_ns - a->mono_ns) / 2000);
+		int64_t set_ns = (int64_t)(b->real_ns - a->real_ns - (b->boot_ns - a->boot_ns));
+		int64_t suspended_ns =
+			(int64_t)(b->boot_ns - a->boot_ns - (b->mono_ns - a->mono_ns));
+
+		if (a->mono_ns >= to_ns)
+			return false;
+		if (llabs(set_ns) <= slack_ns && suspended_ns <= slack_ns)
+			continue;
+		*ret = (struct trace_clock_step){
+			.from_ns = a->mono_ns, .to_ns = b->mono_ns,
+			.set_ns = llabs(set_ns) > slack_ns ? set_ns : 0,
+			.suspended_ns = suspended_ns > slack_ns ? (uint64_t)suspended_ns : 0,
+		};
+		return true;
+	}
+	return false;
+}
+
 /* The instant that row at gives for real_ns; before the machine's start it is 0. */
 static uint64_t by_clock(const struct trace_clock *c, uint64_t real_ns)
 {

@@ -19,6 +19,7 @@ struct gen {
 	struct gen_config config;
 	bool is_last;
 	uint64_t suspended_ns;
+	int64_t set_ns;
 	struct block_writer *bw;
 	struct store_writer *sw;
 	struct buf records;
@@ -577,14 +578,19 @@ void gen_suspend(struct gen *g, uint64_t dur_ns)
 	g->suspended_ns += dur_ns;
 }
 
+void gen_set_clock(struct gen *g, int64_t by_ns)
+{
+	g->set_ns += by_ns;
+}
+
 void gen_slice(struct gen *g, uint64_t to_ns)
 {
 	uint64_t elapsed_ns = to_ns + g->suspended_ns;
 	struct trace_clock clock = {
 		.mono_ns = to_ns,
 		.boot_ns = elapsed_ns + 7,
-		.real_ns = elapsed_ns + 1700000000000000000ull,
-		.tai_ns = elapsed_ns + 1700000037000000000ull,
+		.real_ns = elapsed_ns + 1700000000000000000ull + (uint64_t)g->set_ns,
+		.tai_ns = elapsed_ns + 1700000037000000000ull + (uint64_t)g->set_ns,
 		.uncertainty_ns = 20,
 	};
 	struct block_slice s = {

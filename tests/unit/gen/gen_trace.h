@@ -150,6 +150,8 @@ void gen_mark(struct gen *g, uint64_t ts, const char *text);
  * in the clock rows from here on.
  */
 void gen_suspend(struct gen *g, uint64_t dur_ns);
+/* The wall clock is set by this much now. */
+void gen_set_clock(struct gen *g, int64_t by_ns);
 
 /* Ends the slice that began where the last one ended. All records so far go into its block. */
 void gen_slice(struct gen *g, uint64_t to_ns);

@@ -104,6 +104,51 @@ static void test_suspend_moves_the_wall_clock_and_not_the_trace(void **state)
 	gen_remove_dir(f.dir);
 }
 
+/* The clock is set in two of the intervals between readings; in the second the machine sleeps. */
+static void test_steps_of_the_wall_clock_are_bounded(void **state)
+{
+	struct trace_clock_step step;
+	struct fixture f;
+	struct trace *t;
+	struct gen *g;
+
+	gen_temp_dir(f.dir);
+	snprintf(f.path, sizeof(f.path), "%s/trace", f.dir);
+	g = gen_open(f.path, &(struct gen_config){ .from_ns = S });
+	gen_snap(g, S, 0, 100, 100, 1, "init");
+	for (uint64_t at = 2 * S; at <= 11 * S; at += S) {
+		if (at == 5 * S)
+			gen_set_clock(g, -3 * (int64_t)S);
+		if (at == 7 * S) /* as NTP does: no step */
+			gen_set_clock(g, 400000);
+		if (at == 8 * S) {
+			gen_set_clock(g, (int64_t)HOUR);
+			gen_suspend(g, 60 * S);
+		}
+		gen_slice(g, at);
+	}
+	gen_finish(g);
+	assert_int_equal(trace_open(&t, f.path, NULL), 0);
+	assert_true(trace_clock_step_find(t, 0, UINT64_MAX, &step));
+	assert_int_equal(step.from_ns, 4 * S);
+	assert_int_equal(step.to_ns, 5 * S);
+	assert_int_equal(step.set_ns, -3 * (int64_t)S);
+	assert_int_equal(step.suspended_ns, 0);
+	/* the interval is half-open, and so is the question */
+	assert_false(trace_clock_step_find(t, 0, 4 * S, &step));
+	assert_true(trace_clock_step_find(t, 0, 4 * S + 1, &step));
+	assert_true(trace_clock_step_find(t, 5 * S - 1, 5 * S, &step));
+	assert_false(trace_clock_step_find(t, 5 * S, 7 * S, &step));
+	assert_true(trace_clock_step_find(t, 5 * S, UINT64_MAX, &step));
+	assert_int_equal(step.from_ns, 7 * S);
+	assert_int_equal(step.to_ns, 8 * S);
+	assert_int_equal(step.set_ns, HOUR);
+	assert_int_equal(step.suspended_ns, 60 * S);
+	assert_false(trace_clock_step_find(t, 8 * S, UINT64_MAX, &step));
+	trace_close(t);
+	gen_remove_dir(f.dir);
+}
+
 /* Turns all numbers of header and blocks, and checksums, into those of a big-endian machine. */
 static void swap_file(const char *path)
 {
@@ -189,6 +234,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_suspend_moves_the_wall_clock_and_not_the_trace),
+		cmocka_unit_test(test_steps_of_the_wall_clock_are_bounded),
 		cmocka_unit_test(test_other_byte_order_is_refused_by_name),
 		cmocka_unit_test(test_other_byte_order_without_header_is_damage),
 	};
