@@ -157,6 +157,7 @@ static const char *subject(const struct record *r)
 			  r->pids.cnt > 1 ? say_format(" and %u more", r->pids.cnt - 1) : "");
 }
 
+#define DEEP_OFFCPU_NS (UNITS_NS_PER_S / 1000)
 #define NOTIFY_TICKS 4 /* about a second */
 
 static void on_tick(void *ctx, const struct session *s)
@@ -507,11 +508,57 @@ static int take_command(void *job, char **argv, char **rest)
 	return 0;
 }
 
+/* -e deep[,NAME ...]: stacks of what threads run and wait for, and the sources that remain. */
+static void take_deep(struct record *r)
+{
+	if (!r->events || strncmp(r->events, "deep", 4) || (r->events[4] && r->events[4] != ','))
+		return;
+	r->o.profile_hz = r->o.profile_hz ?: SESSION_PROFILE_HZ;
+	r->o.offcpu_ns = r->o.offcpu_ns ?: DEEP_OFFCPU_NS;
+	if (!r->unwind && unwind_is_offered())
+		r->unwind = UNWIND_DWARF;
+	if (r->events[4])
+		memmove(r->events, r->events + 5, strlen(r->events + 5) + 1);
+	else
+		free(r->events), r->events = NULL;
+}
+
+/* The process of a thread that -p names; tid itself if it leads one, or does not live. */
+static uint32_t process_of(uint32_t tid)
+{
+	char path[64], line[128];
+	unsigned int pid = tid;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f) && sscanf(line, "Tgid: %u", &pid) != 1)
+		;
+	if (f)
+		fclose(f);
+	return pid;
+}
+
+/* Marks and filters are of processes, so -p TID is for the thread's process. */
+static void take_processes(struct record *r)
+{
+	for (unsigned int i = 0; i < r->pids.cnt; i++) {
+		uint32_t tid = r->pids.v[i], pid = process_of(tid);
+
+		r->pids.v[i] = pid;
+		if (pid != tid)
+			say_note("-p %u is a thread: recording its process, %u; `ebpfrec report "
+				 "--tid %u` shows the thread", tid, pid, tid);
+	}
+}
+
 static int run(void *job)
 {
 	struct record *r = job;
 	int status = 0;
 
+	take_deep(r);
+	take_processes(r);
 	r->o.events = r->events;
 	r->o.pids = r->pids.v;
 	r->o.pid_cnt = r->pids.cnt;
@@ -570,7 +617,8 @@ static const struct opts_option options[] = {
 	{ 'e', "events", "LIST",
 	  "classes and sources to record, such as sched,alloc.page,block\n(default: all "
 	  "but " EVENT_NOT_DEFAULT "); +NAME adds to\nthe default, -NAME takes away; light "
-	  "is sched,block,alloc.rss; all is every\nsource; '-e list' shows them",
+	  "is sched,block,alloc.rss; all is every\nsource; deep adds stacks of what threads run "
+	  "and wait for; '-e list'\nshows them",
 	  OPTS_CALL, AT(events), lists_take_words },
 	{ 'a', "all", NULL, "record without COMMAND, until -d or Ctrl-C", OPTS_FLAG, AT(all) },
 	{ 'p', "pid", "PID,...", "these processes and their descendants are the workload",

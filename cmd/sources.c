@@ -87,8 +87,9 @@ int sources_print(void)
 	}
 	printf("\n");
 	render_wrap(stdout, "A class stands for its default sources: sched, alloc, block. "
-		    "light is sched, block and alloc.rss. all is everything. +NAME adds to the "
-		    "default, -NAME takes away from it: -e +sched.irq,-alloc.slab. The source task "
-		    "is always recorded.", width);
+		    "light is sched, block and alloc.rss. all is everything. deep, for one "
+		    "program, is the default with --profile --offcpu 1ms --unwind dwarf. "
+		    "+NAME adds to the default, -NAME takes away from it: "
+		    "-e +sched.irq,-alloc.slab. The source task is always recorded.", width);
 	return 0;
 }

@@ -137,6 +137,12 @@ victim=$!
 "$WORK/busy_threads" one 200000 >/dev/null &
 other=$!
 recorded pid -p $victim -e sched -d 600ms
+thread=$(ls "/proc/$victim/task" | grep -vx "$victim" | head -n 1)
+recorded tid -p "$thread" -e sched -d 100ms
+check "-p TID: the process of the thread is the workload, and record says so" \
+	"grep -q -- '-p $thread is a thread: recording its process, $victim;' '$tmp/tid.err' && [ \"\$('$EBPFREC' sql \
+	-i '$tmp/tid' --format csv 'SELECT DISTINCT pid FROM processes WHERE is_workload' | tail -n 1)\" = $victim ]" \
+	"$(cat "$tmp/tid.err")"
 record nopid -p 4999999 -e sched -d 100ms
 check "-p: an unknown pid is named" "[ $? -ne 0 ] && grep -q 4999999 '$tmp/nopid.err' && [ ! -e '$tmp/nopid' ]" \
 	"$(cat "$tmp/nopid.err")"
