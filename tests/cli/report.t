@@ -192,11 +192,11 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --wide-by comm --limit 1 --for
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --wide-by comm --limit 2
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> T (s)    cc1  make
-1> 0.000    0.0  50.0
-1> 1.000  100.0   0.0
-1> 2.000   50.0  50.0
-1> 3.000    0.0   0.0
+1> T (s)    cc1  make  [others]
+1> 0.000    0.0  50.0       0.0
+1> 1.000  100.0   0.0      25.0
+1> 2.000   50.0  50.0       0.0
+1> 3.000    0.0   0.0       0.0
 1>
 1> The columns are %CPU by comm, the first 2 of 3 (--limit 0 shows all).
 1>
@@ -253,7 +253,7 @@ $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'impor
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
 $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
-1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
+1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Where it waited', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
 1> [1, 1, 1, 1, 0, 1, 1, 0, 0, 5, 1]

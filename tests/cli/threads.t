@@ -119,6 +119,10 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> runnable  4.00 ms      0.3  #
 1> sleeping   1.12 s     93.7  #############################
 1>
+1> Where it waited
+1> FUNCTION                    WAIT  WAITS  CALLED BY
+1> function_ffffffff818880  44.0 ms      2          -
+1>
 1> Waited longest
 1> PID  TID  COMM   AT (s)     WAIT  REASON  CPU
 1> 100  101  req-0   0.242  2.00 ms  wakeup    0
@@ -186,6 +190,10 @@ $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> States,3,time_ns,677000000
 1> States,3,share_pct,96.714
 1> States,3,bar,##############################
+1> Where it waited,1,function,function_ffffffff818880
+1> Where it waited,1,wait_ns,22000000
+1> Where it waited,1,waits,1
+1> Where it waited,1,called_by,
 1> Waited longest,1,pid,100
 1> Waited longest,1,tid,101
 1> Waited longest,1,comm,req-0
