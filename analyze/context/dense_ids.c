@@ -229,7 +229,7 @@ static bool is_command(const struct dense_ids *d, uint32_t process)
 	return parent && parent->flags & TRACE_TASK_RECORDER && !(p->flags & TRACE_TASK_RECORDER);
 }
 
-/* The first name of a member, of v[from..to): the command has the one of its exec from its birth. */
+/* The first name of a member, of v[from..to): the command has that of its exec from its birth. */
 static size_t first_name(const struct collect *c, size_t from, size_t to)
 {
 	uint32_t member = (uint32_t)(c->v[from].order >> 32), cnt = c->d->thread_cnt;
