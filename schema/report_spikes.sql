@@ -1,7 +1,8 @@
 -- view Memory 5: Which processes allocated much in a short time?
--- note: A spike is memory that a process got within 100 ms, or what --spike-window says, and that
---   reaches the threshold. The threshold is 16 MiB, or what --spike-min says. Of a process that is older than
---   two seconds it is also ten times the process's own median rate before. Pages that a fork shares with its
+-- note: A spike is memory that a process got within 100 ms, or what --spike-window says, and that reaches the
+--   threshold, 16 MiB or what --spike-min says. Of a process that is older than two seconds the threshold is
+--   also ten times its own median rate before. A row without a PID is of all processes with that name, or of the
+--   machine ([all]): it is there if no single process has half of its bytes. Pages that a fork shares with its
 --   parent are inherited, not got. Bursts without a pause longer than the spike window are
 --   one spike.
 -- cut: Cut out of a larger trace: the median rate is that of what is left, and a burst at its edge is cut off, too.
@@ -10,37 +11,75 @@
 -- reach: before after
 -- index: levels rates
 -- takes: every who lines sort spikes
--- drops: end_ns threshold_bytes baseline_bytes stack_bytes cause bytes_per_s
+-- drops: end_ns threshold_bytes baseline_bytes stack_bytes bytes_per_s cause
 --
--- The result has one row per spike. A spike is a burst in which a process allocates (rss: grows by) at
--- least the threshold within some --spike-window (100 ms). The threshold is --spike-min, or else 16 MiB and,
--- from the process's 20th window on, ten times its median per window so far (taken anew each time
--- that its age doubles).
+-- The result has one row per spike. A spike is a burst in which a process, or all processes of a name, or all of the
+-- machine allocate (rss, page: grow by) at least the threshold within some --spike-window (100 ms). The threshold is
+-- --spike-min, or else 16 MiB and, from the 20th window of a life on, ten times the median per window so far, without
+-- the burst itself (taken anew each time that the age doubles).
 -- The search goes event by event. Bursts that follow each other without a pause longer than the spike
 -- window form one spike. Columns:
+--   comm               name of the process when the burst began; last name of the processes; [all]: all processes
+--   source             where the bytes were seen
+--   also               another source that the same burst is in
 --   start_ns, dur_ns   first event of the burst, and time from there to the last event
---   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss: the
+--   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss, page: the
 --                      most that the level rose in between
 --   bytes_per_s        bytes / dur_ns; empty if the burst is a single event
---   baseline_bytes     level just before the burst (rss: all resident memory; slab, heap: allocated
+--   baseline_bytes     level just before the burst (rss: all resident memory; others: allocated
 --                      since the trace's start)
 --   threshold_bytes    threshold that the burst reached
 --   cause              origin of most bytes. slab, heap: kmem_cache and call site (heap: function of
 --                      the program); rss: the counter with the largest growth, and the most frequent
---                      order of the pages that the process allocated meanwhile
+--                      order of the pages that the process allocated meanwhile; page: the file that the process made
+--                      dirty meanwhile, or what may have such pages; several processes: how many
 --   user_stack, kernel_stack  call chain (outermost function first, separated by ';') of most bytes,
 --                      among allocations whose stacks were recorded (record --stacks); rss: of the
 --                      process's pages
 --   stack_bytes        bytes allocated with that stack; empty if the burst has no recorded stack
--- Sources: rss, slab, heap. The view leaves out page, because its bytes are in the other sources too,
--- and vm, because mapped memory may be unused.
-WITH sp AS MATERIALIZED (SELECT *, CASE source WHEN 'rss' THEN 'page' ELSE source END AS stacks_of
-                           FROM spikes(:from, :to, :spike_window, :spike_min)),
+-- Sources: rss, slab, heap, page. A burst of pages is part of another of the same processes at the same time, unless it is
+-- twice as large. Pages alone are page cache, tmpfs, or copies of shared pages after a fork. The view leaves out vm,
+-- because mapped memory may be unused. Levels of several processes count shared pages for each.
+WITH found AS MATERIALIZED (
+	SELECT iif(f.name IS NULL, 0, iif(f.name = '', 2, 1)) AS level, f.*,
+	       coalesce(nullif(f.name, ''), (SELECT p.comm FROM processes AS p WHERE p.upid = f.upid), '[all]') AS comm
+	  FROM spikes(:from, :to, :spike_window, :spike_min, 'rss,slab,heap,page', 'all') AS f
+),
+-- a burst of pages beside one of another source is the same burst
+one AS MATERIALIZED (
+	SELECT a.*, EXISTS (SELECT 1 FROM found AS b
+	               WHERE a.source <> 'page' AND b.source = 'page' AND b.level = a.level AND b.upid IS a.upid
+	                 AND b.comm IS a.comm AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns
+	                 AND b.bytes <= 2 * a.bytes) AS has_pages
+	  FROM found AS a
+	 WHERE NOT EXISTS (SELECT 1 FROM found AS b
+	               WHERE a.source = 'page' AND b.source <> 'page' AND b.level = a.level AND b.upid IS a.upid
+	                 AND b.comm IS a.comm AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns
+	                 AND a.bytes <= 2 * b.bytes)
+),
+-- a name's burst has none of its processes' beside it, unless one of them has half of it; of all processes there is
+-- one where those of names and processes are not half of it
+named AS MATERIALIZED (
+	SELECT a.* FROM one AS a
+	 WHERE a.level = 0 OR NOT EXISTS (SELECT 1 FROM one AS b
+	               WHERE b.level = 0 AND b.comm = a.comm AND 2 * b.bytes >= a.bytes
+	                 AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns)
+),
+sp AS MATERIALIZED (
+	SELECT a.*, CASE a.source WHEN 'rss' THEN 'page' ELSE a.source END AS stacks_of
+	  FROM named AS a
+	 WHERE CASE a.level
+	       WHEN 0 THEN NOT EXISTS (SELECT 1 FROM named AS b
+	               WHERE b.level = 1 AND b.comm = a.comm AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns)
+	       WHEN 2 THEN coalesce((SELECT 2 * sum(b.bytes) FROM named AS b
+	               WHERE b.level < 2 AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns), 0) < a.bytes
+	       ELSE 1 END
+),
 by_number AS (
 	SELECT sp.upid AS upid, sp.source AS source, sp.start_ns AS start_ns, x.stack AS stack, sum(x.bytes) AS bytes,
 	       max(x.ts_ns) AS last_ns
 	  FROM sp CROSS JOIN stack_samples AS x CROSS JOIN threads AS t
-	 WHERE x.ts_ns >= sp.start_ns AND x.ts_ns <= sp.end_ns AND t.utid = x.utid AND t.upid = sp.upid
+	 WHERE sp.level = 0 AND x.ts_ns >= sp.start_ns AND x.ts_ns <= sp.end_ns AND t.utid = x.utid AND t.upid = sp.upid
 	   AND x.source = sp.stacks_of AND NOT x.irq
 	 GROUP BY sp.upid, sp.source, sp.start_ns, x.stack
 ),
@@ -54,10 +93,18 @@ top AS (
 	                             ORDER BY bytes DESC, user_stack, kernel_stack) AS place FROM by_text
 )
 SELECT $t_spike
-       p.pid AS pid, p.comm AS comm, u.source AS source,
+       p.pid AS pid, iif(u.level, u.comm, comm_at(u.upid, u.start_ns)) AS comm, u.source AS source,
+       iif(u.has_pages, 'page', NULL) AS also,
        u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s,
        u.baseline_bytes AS baseline_bytes, u.end_ns AS end_ns, u.threshold_bytes AS threshold_bytes,
-       CASE u.source
+       CASE iif(u.level, 'several', u.source)
+       WHEN 'several' THEN (SELECT format('%d processes', count(DISTINCT x.upid)) FROM rss_points AS x
+                             WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND in_scope(x.upid) AND (u.level = 2 OR
+                                   u.comm = (SELECT p.comm FROM processes AS p WHERE p.upid = x.upid)))
+       WHEN 'page' THEN coalesce((SELECT file_name(x.ino_dev, x.ino) FROM dirty_events AS x CROSS JOIN threads AS t ON t.utid = x.utid
+                          WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid
+                          GROUP BY x.ino_dev, x.ino ORDER BY count(*) DESC LIMIT 1),
+                         'page cache, tmpfs or copies of shared pages')
        WHEN 'slab' THEN (SELECT coalesce(cache_name(x.cache), 'kmalloc') || ' at '
                            || code_text(symbol(x.call_site), x.call_site)
                            FROM slab_allocs AS x JOIN threads AS t ON t.utid = x.utid

@@ -58,7 +58,7 @@ struct rowbuf {
 	bool failed;	/* there was no memory for a row; the step fails */
 };
 
-enum { TABLE_ARG_MAX = 5 };
+enum { TABLE_ARG_MAX = 6 };
 #define TABLE_BATCH_ROWS 256	/* of a step, where a table has more to give */
 
 struct table_query {

@@ -30,7 +30,9 @@
 #define INDEX_TRIES 8
 
 /* The jobs below make what JOB_RATES makes, too. */
-#define RATES_JOBS (1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_HEAP))
+#define RATES_JOBS                                                                                 \
+	(1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_PAGE) |                       \
+	 1u << (JOB_MEMORY + INDEX_HEAP))
 
 static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {
 	[JOB_SCHED] = { &fold_carried[CHECKPOINT_SCHED], &fold_cpu },

@@ -496,7 +496,7 @@ static int prepare(struct memory_job *s)
 	fold_sums_init(&s->kept, &kept_def);
 	fold_sums_init(&s->levels, &level_def);
 	s->owner_rows = calloc((size_t)owner_cnt(a) * slots, sizeof(*s->owner_rows));
-	s->has_rates = (s->group == INDEX_SLAB || s->group == INDEX_HEAP) &&
+	s->has_rates = s->group != INDEX_LEVELS &&
 		       s->j->x->made_cnt[JOB_RATES] == s->j->x->end;
 	if (!s->owner_rows || index_rates_init(&s->rates, a) < 0 ||
 	    grouping_init(&s->comms, &a->ids, KEY(COMM)) < 0)

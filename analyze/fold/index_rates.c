@@ -88,16 +88,27 @@ int index_rates_read(const struct index *x, const struct analysis *a, enum index
 
 /* ---- the fold: allocations, with nothing to remember ---- */
 
-/* As fold_memory.c says it of an allocation. */
+/* As fold_memory.c reports an allocation. */
 static int rates_event(void *machine, const struct event *ev)
 {
 	const struct fold_machine *m = machine;
 	const struct dense_ids *d = &m->a->ids;
-	bool is_slab = ev->kind == EVENT_SLAB_ALLOC;
-	struct alloc_change c = { .ts_ns = ev->ts_ns, .kind = ALLOC_CHANGE_ALLOC,
-				  .source = is_slab ? ALLOC_SLAB : ALLOC_HEAP };
+	struct alloc_change c = { .ts_ns = ev->ts_ns, .kind = ALLOC_CHANGE_ALLOC };
 
-	c.delta = (int64_t)ev->v[is_slab ? EV_SLAB_ALLOC_BYTES : EV_HEAP_ALLOC_BYTES];
+	switch (ev->kind) {
+	case EVENT_SLAB_ALLOC:
+		c.source = ALLOC_SLAB;
+		c.delta = (int64_t)ev->v[EV_SLAB_ALLOC_BYTES];
+		break;
+	case EVENT_PAGE_ALLOC:
+		c.source = ALLOC_PAGE;
+		c.delta = (int64_t)((uint64_t)trace_page_bytes(m->a->trace)
+				    << (ev->v[EV_PAGE_ALLOC_PAGE_ORDER] & 63));
+		break;
+	default:
+		c.source = ALLOC_HEAP;
+		c.delta = (int64_t)ev->v[EV_HEAP_ALLOC_BYTES];
+	}
 	c.thread = dense_thread(d, object_event_utid(ev));
 	c.process = dense_process_of(d, c.thread);
 	return fold_found(m, &c);
@@ -105,11 +116,13 @@ static int rates_event(void *machine, const struct event *ev)
 
 static const uint32_t rates_columns[EVENT_KIND_CNT] = {
 	[EVENT_SLAB_ALLOC] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SLAB_ALLOC_BYTES,
+	[EVENT_PAGE_ALLOC] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_PAGE_ALLOC_PAGE_ORDER,
 	[EVENT_HEAP_ALLOC] = EVENT_COL_UTID | 1u << EV_HEAP_ALLOC_BYTES,
 };
 
 const struct fold_def fold_rates = {
-	.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_HEAP_ALLOC, .asks = ANALYSIS_RATES,
+	.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC | 1u << EVENT_HEAP_ALLOC,
+	.asks = ANALYSIS_RATES,
 	.columns = rates_columns, .begin = FOLD_FROM_EDGE, .bytes = sizeof(struct fold_machine),
 	.event = rates_event,
 };
@@ -118,7 +131,7 @@ const struct fold_def fold_rates = {
 
 struct rates_job {
 	struct index_job *j;
-	struct index_rates slab, heap;
+	struct index_rates slab, page, heap;
 	uint64_t from_ns;		/* of the first interval */
 	struct buf out;
 };
@@ -129,7 +142,8 @@ static int on_change(void *ctx, const void *found)
 	const struct alloc_change *c = found;
 
 	return c->ts_ns < s->from_ns ? 0 :
-		index_rates_add(c->source == ALLOC_SLAB ? &s->slab : &s->heap, 0, c);
+		index_rates_add(c->source == ALLOC_SLAB ? &s->slab :
+				c->source == ALLOC_PAGE ? &s->page : &s->heap, 0, c);
 }
 
 static int add(struct rates_job *s, size_t interval, struct index_rates *r, enum index_group group)
@@ -144,7 +158,8 @@ static int put_interval(void *ctx, size_t interval)
 	struct rates_job *s = ctx;
 	int ret = add(s, interval, &s->slab, INDEX_SLAB);
 
-	return ret ? ret : add(s, interval, &s->heap, INDEX_HEAP);
+	ret = ret ?: add(s, interval, &s->page, INDEX_PAGE);
+	return ret ?: add(s, interval, &s->heap, INDEX_HEAP);
 }
 
 int index_rates_job(struct index_job *j)
@@ -154,8 +169,10 @@ int index_rates_job(struct index_job *j)
 	const struct index_keeper keeper = { .sink = { &s, on_change }, .put = put_interval };
 	int ret = index_rates_init(&s.slab, j->a);
 
-	ret = ret ?: index_rates_init(&s.heap, j->a) ?: index_fold_job(j, &fold, 1, &keeper);
+	ret = ret ?: index_rates_init(&s.page, j->a) ?: index_rates_init(&s.heap, j->a);
+	ret = ret ?: index_fold_job(j, &fold, 1, &keeper);
 	index_rates_done(&s.slab);
+	index_rates_done(&s.page);
 	index_rates_done(&s.heap);
 	buf_done(&s.out);
 	return ret;

@@ -2,9 +2,9 @@
 /*
  * index_rates: what each process allocated in each granule, in an index: the parts INDEX_RATES.
  *
- * The jobs of the groups of sources make them beside their sums. Those of objects (slab, heap) also
- * have a job of their own, index_rates_job(), since it takes a fraction of the time: nothing has to
- * be paired. Spikes need no more of most traces. Threads: one.
+ * The jobs of the groups of sources make them beside their sums. Those of objects (slab, page,
+ * heap) also have a job of their own, index_rates_job(), which takes a fraction of the time:
+ * nothing has to be paired. Spikes need no more of most traces. Threads: one.
  */
 #pragma once
 
@@ -13,7 +13,7 @@
 
 struct index_job;
 
-/* Reads allocations of slab objects and of the heap; found: struct alloc_change. */
+/* Reads allocations of slab objects, of pages and of the heap; found: struct alloc_change. */
 extern const struct fold_def fold_rates;
 
 struct index_rates {			/* of the interval being made */
@@ -31,7 +31,7 @@ int index_rates_add(struct index_rates *r, unsigned int slot, const struct alloc
 /* Writes the rates, and forgets them. */
 void index_rates_put(struct index_rates *r, struct buf *out);
 
-/* Makes the rates of groups INDEX_SLAB and INDEX_HEAP. */
+/* Makes the rates of groups INDEX_SLAB, INDEX_PAGE and INDEX_HEAP. */
 int index_rates_job(struct index_job *j);
 
 /*

@@ -11,6 +11,8 @@
 #include "analyze/fold/index_rates.h"
 #include "base/array.h"
 
+const unsigned int spike_saved[SPIKE_BY_MAX] = { KEY(PROCESS), KEY(COMM), 0 };
+
 void spikes_done(struct spikes *s)
 {
 	for (size_t i = 0; i < s->cnt; i++) {
@@ -19,39 +21,97 @@ void spikes_done(struct spikes *s)
 	}
 	free(s->candidates);
 	free(s->marks);
+	for (unsigned int i = 0; i < SPIKE_BY_MAX; i++) {
+		free(s->group_of[i]);
+		free(s->group_bin[i]);
+	}
 	hash_map_done(&s->map);
 }
 
-static void find_first_bin(const struct spikes *s, struct spike_candidate *c)
+static uint64_t first_bin_of(const struct spikes *s, uint32_t process)
 {
-	const struct trace_process *p = dense_process_row(&s->a->ids, c->process);
+	const struct trace_process *p = dense_process_row(&s->a->ids, process);
 
-	c->first_bin = p && p->start_ns > s->a->start_ns ?
-			       (p->start_ns - s->a->start_ns) / s->q.window_ns : 0;
+	return p && p->start_ns > s->a->start_ns ?
+		       (p->start_ns - s->a->start_ns) / s->q.window_ns : 0;
 }
 
-struct spike_candidate *spikes_candidate(struct spikes *s, uint32_t process, unsigned int source)
+/* first: room for all groups. */
+static int group_by(struct spikes *s, unsigned int by, bool uses_scope, uint32_t *first)
+{
+	struct hash_map map = { 0 };	/* of texts */
+	enum report_by key = (enum report_by)(s->q.by[by] ? __builtin_ctz(s->q.by[by]) : 0);
+	uint32_t *of = s->group_of[by], group;
+	uint64_t *bins = s->group_bin[by], bin;
+	int ret = 0;
+
+	for (uint32_t i = 0; i < s->a->ids.process_cnt; i++) {
+		const struct trace_process *p = dense_process_row(&s->a->ids, i);
+		const char *text = "";
+
+		of[i] = EVENT_ID_UNKNOWN;
+		if (!p || p->flags & TRACE_TASK_RECORDER ||
+		    (uses_scope && !scope_has_process(&s->a->scope, i)))
+			continue;
+		if (s->q.by[by])
+			text = task_keys_text(&s->a->keys, key, i);
+		ret = text ? hash_map_intern(&map, (uintptr_t)text, 0, &group) : -ENOMEM;
+		if (ret < 0)
+			break;
+		bin = first_bin_of(s, i);
+		if (ret)
+			first[group] = i;
+		of[i] = first[group];
+		if (ret || bin < bins[first[group]])
+			bins[first[group]] = bin;
+	}
+	hash_map_done(&map);
+	return ret < 0 ? ret : 0;
+}
+
+int spikes_group(struct spikes *s, bool uses_scope)
+{
+	uint32_t cnt = s->a->ids.process_cnt, *first = calloc(cnt, sizeof(*first));
+	int ret = first ? 0 : -ENOMEM;
+
+	for (unsigned int i = 0; i < s->q.by_cnt && !ret; i++) {
+		if (s->q.by[i] == KEY(PROCESS))
+			continue;
+		s->group_of[i] = calloc(cnt, sizeof(*s->group_of[i]));
+		s->group_bin[i] = calloc(cnt, sizeof(*s->group_bin[i]));
+		ret = s->group_of[i] && s->group_bin[i] ? group_by(s, i, uses_scope, first) :
+							  -ENOMEM;
+	}
+	free(first);
+	return ret;
+}
+
+struct spike_candidate *spikes_candidate(struct spikes *s, unsigned int by, uint32_t process,
+					 unsigned int source)
 {
 	uint32_t i;
-	int ret = hash_map_intern(&s->map, process, source, &i);
+	int ret = hash_map_intern(&s->map, process, by * ALLOC_SOURCE_CNT + source, &i);
 
 	if (ret < 0 || array_reserve(&s->candidates, &s->cap, i + 1) < 0)
 		return NULL;
 	if (ret) {
-		s->candidates[i] =
-			(struct spike_candidate){ .process = process, .source = (uint8_t)source };
+		s->candidates[i] = (struct spike_candidate){
+			.process = process, .by = by, .source = (uint8_t)source,
+			.first_bin = s->group_bin[by] ? s->group_bin[by][process] :
+							first_bin_of(s, process),
+		};
 		s->cnt = i + 1;
-		find_first_bin(s, &s->candidates[i]);
 	}
 	return &s->candidates[i];
 }
 
-struct spike_candidate *spikes_chosen(const struct spikes *s, uint32_t process, unsigned int source)
+struct spike_candidate *spikes_chosen(const struct spikes *s, unsigned int by, uint32_t process,
+				      unsigned int source)
 {
 	uint32_t i;
 
-	return hash_map_find(&s->map, process, source, &i) && s->candidates[i].is_chosen ?
-		       &s->candidates[i] : NULL;
+	return hash_map_find(&s->map, process, by * ALLOC_SOURCE_CNT + source, &i) &&
+			       s->candidates[i].is_chosen ? &s->candidates[i] : NULL;
 }
 
 uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i)
@@ -61,14 +121,8 @@ uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i)
 	return c->bins[i].bytes + (has_one_before ? c->bins[i - 1].bytes : 0);
 }
 
-int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, uint64_t bin,
-		     uint64_t bytes)
+static int add_bytes(struct spike_candidate *c, uint64_t bin, uint64_t bytes)
 {
-	struct spike_candidate *c = s->is_second ? spikes_chosen(s, process, source) :
-					     spikes_candidate(s, process, source);
-
-	if (!c)
-		return s->is_second ? 0 : -ENOMEM;
 	if (!c->cnt || c->bins[c->cnt - 1].number != bin) {
 		if (array_add(&c->bins, &c->cap, &c->cnt, (struct spike_bin){ bin, 0 }) < 0)
 			return -ENOMEM;
@@ -77,6 +131,27 @@ int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, ui
 	if (spikes_pair_at(c, c->cnt - 1) > c->pair_max)
 		c->pair_max = spikes_pair_at(c, c->cnt - 1);
 	return 0;
+}
+
+int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, uint64_t bin,
+		     uint64_t bytes)
+{
+	struct spike_candidate *c;
+	uint32_t member;
+	int ret = 0;
+
+	for (unsigned int i = 0; i < s->q.by_cnt && !ret; i++) {
+		member = spikes_member(s, i, process);
+		if (member == EVENT_ID_UNKNOWN)
+			continue;
+		c = s->is_second ? spikes_chosen(s, i, member, source) :
+				   spikes_candidate(s, i, member, source);
+		if (c)
+			ret = add_bytes(c, bin, bytes);
+		else if (!s->is_second)
+			ret = -ENOMEM;
+	}
+	return ret;
 }
 
 static int on_rate(void *ctx, uint32_t process, unsigned int source, uint64_t granule,
@@ -113,11 +188,30 @@ uint64_t spikes_threshold(const struct spike_candidate *c, uint64_t min_bytes, u
 							       : SPIKE_MIN_BYTES;
 }
 
-/* The median of each age; bins without any bytes are zeros. sums: room for all bins. */
+/*
+ * The number of bins, of the first cnt, before the run of bins that may be a burst which goes on at
+ * bin `end`.
+ */
+static size_t cnt_before_run(const struct spike_candidate *c, size_t cnt, uint64_t end)
+{
+	size_t i = cnt;
+
+	while (i && c->bins[i - 1].number + 1 >= end && spikes_pair_at(c, i - 1) >= SPIKE_MIN_BYTES)
+		end = c->bins[--i].number;
+	/* a pair's first bin belongs to the run */
+	return i && i < cnt && c->bins[i - 1].number + 1 == end ? i - 1 : i;
+}
+
+/*
+ * The median of each age, of the bins before a burst that goes on at that age. A steady rate of
+ * slab or heap is no such burst if it fills more than three quarters of the life: frees are not
+ * subtracted from it. Bins without any bytes are zeros. sums: room for all bins.
+ */
 static void find_ages(struct spike_candidate *c, uint64_t *sums)
 {
-	uint64_t last = c->cnt ? c->bins[c->cnt - 1].number : 0, bins;
-	size_t cnt = 0;
+	uint64_t last = c->cnt ? c->bins[c->cnt - 1].number : 0, bins, before;
+	bool is_growth = spikes_is_growth(c->source);
+	size_t cnt = 0, n;
 
 	c->age_cnt = 0;
 	for (unsigned int i = 0; i < SPIKE_AGES; i++) {
@@ -126,14 +220,20 @@ static void find_ages(struct spike_candidate *c, uint64_t *sums)
 			break;
 		while (cnt < c->cnt && c->bins[cnt].number < c->first_bin + bins)
 			cnt++;
+		n = cnt_before_run(c, cnt, c->first_bin + bins);
+		before = n < cnt ? c->bins[n].number - c->first_bin : bins;
+		if (!is_growth && before < bins / 4) {
+			n = cnt;
+			before = bins;
+		}
 		c->age_cnt++;
 		c->medians[i] = 0;
-		if (bins / 2 < bins - cnt)
+		if (before / 2 < before - n || !before)
 			continue;
-		for (size_t k = 0; k < cnt; k++)
+		for (size_t k = 0; k < n; k++)
 			sums[k] = c->bins[k].bytes;
-		qsort(sums, cnt, sizeof(*sums), compare_u64);
-		c->medians[i] = sums[bins / 2 - (bins - cnt)];
+		qsort(sums, n, sizeof(*sums), compare_u64);
+		c->medians[i] = sums[before / 2 - (before - n)];
 	}
 	c->is_hot = false;
 	for (size_t k = 0; k < c->cnt && !c->is_hot; k++)
@@ -158,11 +258,15 @@ int spikes_find_medians(struct spikes *s)
 
 int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index_group group)
 {
-	struct spikes s = { .a = a, .q.window_ns = SPIKE_WINDOW_NS };
+	struct spikes s = { .a = a, .q = { .window_ns = SPIKE_WINDOW_NS, .by_cnt = SPIKE_BY_MAX } };
 	struct buf out = { 0 };
 	size_t i, cnt = 0;
-	int ret = spikes_read_rates(&s, x, group, 0, index_interval_cnt(x));
+	int ret;
 
+	for (i = 0; i < SPIKE_BY_MAX; i++)
+		s.q.by[i] = spike_saved[i];
+	ret = spikes_group(&s, false);
+	ret = ret ?: spikes_read_rates(&s, x, group, 0, index_interval_cnt(x));
 	ret = ret ?: spikes_find_medians(&s);
 	for (i = 0; i < s.cnt; i++)
 		cnt += s.candidates[i].pair_max >= SPIKE_MIN_BYTES;
@@ -174,6 +278,7 @@ int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index
 			continue;
 		packed_put(&out, (uint64_t)dense_upid(&s.a->ids, c->process) << 1 |
 					 (c->source == ALLOC_VM));
+		packed_put(&out, c->by);
 		packed_put(&out, c->pair_max << 1 | c->is_hot);
 		packed_put(&out, c->age_cnt);
 		for (unsigned int k = 0; k < c->age_cnt; k++)

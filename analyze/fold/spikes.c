@@ -25,34 +25,43 @@
 
 /* ---- the first pass, as an index keeps it ---- */
 
+static int load_candidate(struct spikes *s, unsigned int group, struct packed_in *in)
+{
+	uint64_t id = packed_get(in), saved = packed_get(in), pair = packed_get(in),
+		 ages = packed_get(in), medians[SPIKE_AGES];
+	int source = index_memory_source((enum index_group)group, id & 1);
+	uint32_t process = dense_process(&s->a->ids, (uint32_t)(id >> 1)), member;
+	struct spike_candidate *c;
+
+	if (source < 0 || ages > SPIKE_AGES || saved >= SPIKE_BY_MAX)
+		return -EBADMSG;
+	for (unsigned int i = 0; i < ages; i++)
+		medians[i] = packed_get(in);
+	for (unsigned int i = 0; i < s->q.by_cnt; i++) {
+		member = spikes_member(s, i, process);
+		if (s->q.by[i] != spike_saved[saved] || member == EVENT_ID_UNKNOWN)
+			continue;
+		c = spikes_candidate(s, i, member, (unsigned int)source);
+		if (!c)
+			return -ENOMEM;
+		c->pair_max = pair >> 1;
+		c->is_hot = pair & 1;
+		c->age_cnt = (uint8_t)ages;
+		memcpy(c->medians, medians, ages * sizeof(*medians));
+	}
+	return 0;
+}
+
 /* 1: the group's medians and pairs are read; 0: they are not there. */
 static int load_group(struct spikes *s, unsigned int group)
 {
 	struct buf mem = { 0 };
 	struct packed_in in;
-	int ret = index_read_tail(s->index, INDEX_TAIL_SPIKES + group, &mem, &in), source;
+	int ret = index_read_tail(s->index, INDEX_TAIL_SPIKES + group, &mem, &in);
 	bool is_there = !ret && in.p != in.end;
 
-	for (size_t n = is_there ? packed_get_cnt(&in) : 0; n && !ret; n--) {
-		uint64_t id = packed_get(&in), pair = packed_get(&in), ages = packed_get(&in);
-		struct spike_candidate *c;
-
-		source = index_memory_source((enum index_group)group, id & 1);
-		if (source < 0 || ages > SPIKE_AGES) {
-			ret = -EBADMSG;
-			break;
-		}
-		c = spikes_candidate(s, dense_process(&s->a->ids, (uint32_t)(id >> 1)),
-				 (unsigned int)source);
-		ret = c ? 0 : -ENOMEM;
-		if (c) {
-			c->pair_max = pair >> 1;
-			c->is_hot = pair & 1;
-			c->age_cnt = (uint8_t)ages;
-			for (unsigned int i = 0; i < ages; i++)
-				c->medians[i] = packed_get(&in);
-		}
-	}
+	for (size_t n = is_there ? packed_get_cnt(&in) : 0; n && !ret; n--)
+		ret = load_candidate(s, group, &in);
 	if (!ret && in.bad)
 		ret = -EBADMSG;
 	buf_done(&mem);
@@ -86,6 +95,10 @@ static int load_sums(struct spikes *s)
 	if (s->q.window_ns != SPIKE_WINDOW_NS ||
 	    (s->q.min_bytes && s->q.min_bytes < SPIKE_MIN_BYTES))
 		return 0;
+	for (unsigned int i = 0; i < s->q.by_cnt; i++)
+		if ((s->q.by[i] && s->q.by[i] != KEY(PROCESS) && s->q.by[i] != KEY(COMM)) ||
+		    (s->group_of[i] && scope_is_of_some(&s->a->scope)))
+			return 0;
 	for (unsigned int g = 0; g < INDEX_GROUP_CNT && ret > 0; g++)
 		if (is_asked(s, g))
 			ret = load_group(s, g);
@@ -158,11 +171,12 @@ static bool choose(struct spikes *s)
 
 		c->is_chosen = (s->q.min_bytes ? c->pair_max >= s->q.min_bytes : c->is_hot) &&
 			       s->q.source_mask & 1u << c->source &&
-			       scope_has_process(&s->a->scope, c->process);
+			       (s->group_of[c->by] ||
+				scope_has_process(&s->a->scope, c->process));
 		if (c->is_chosen)
 			sources |= 1u << c->source;
 		burst_init(&c->burst, s->q.window_ns, s->q.min_bytes,
-			   c->source == ALLOC_RSS || c->source == ALLOC_VM);
+			   spikes_is_growth(c->source));
 	}
 	s->is_second = true;
 	s->q.source_mask = sources;
@@ -173,7 +187,8 @@ static bool choose(struct spikes *s)
 
 static int give(const struct spikes *s, struct spike_candidate *c)
 {
-	const struct spike spike = { c->process, c->source, c->held_threshold, c->held };
+	const struct spike spike = { c->process, s->q.by[c->by], c->source, c->held_threshold,
+				     c->held };
 
 	if (!c->is_held)
 		return 0;
@@ -208,17 +223,13 @@ static int add_burst(const struct spikes *s, struct spike_candidate *c, const st
 	return ret;
 }
 
-static int on_second_pass(void *ctx, const void *found)
+static int add_change(const struct spikes *s, struct spike_candidate *c,
+		      const struct alloc_change *change)
 {
-	const struct spikes *s = ctx;
-	const struct alloc_change *change = found;
-	struct spike_candidate *c = spikes_chosen(s, change->process, change->source);
 	struct burst_found f;
 	uint64_t level;
 	int ret;
 
-	if (!c || !(s->counted & 1u << change->source) || change->ts_ns < s->counted_ns)
-		return 0;
 	level = c->level > 0 ? (uint64_t)c->level : 0;
 	c->level += change->delta;
 	if (change->kind == ALLOC_CHANGE_BASELINE) {
@@ -232,6 +243,23 @@ static int on_second_pass(void *ctx, const void *found)
 					      (change->ts_ns - s->a->start_ns) / s->q.window_ns);
 	ret = burst_add(&c->burst, change->ts_ns, (uint64_t)change->delta, level, &f);
 	return ret > 0 ? add_burst(s, c, &f) : ret;
+}
+
+static int on_second_pass(void *ctx, const void *found)
+{
+	const struct spikes *s = ctx;
+	const struct alloc_change *change = found;
+	struct spike_candidate *c;
+	int ret = 0;
+
+	if (!(s->counted & 1u << change->source) || change->ts_ns < s->counted_ns)
+		return 0;
+	for (unsigned int i = 0; i < s->q.by_cnt && !ret; i++) {
+		c = spikes_chosen(s, i, spikes_member(s, i, change->process), change->source);
+		if (c)
+			ret = add_change(s, c, change);
+	}
+	return ret;
 }
 
 /* No more changes: what is under way ends. */
@@ -338,17 +366,23 @@ static int find_marks(struct spikes *s, unsigned int group)
 static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t level)
 {
 	struct spikes *s = ctx;
-	struct spike_candidate *c = spikes_chosen(s, index_memory_process(s->a, owner), source);
+	uint32_t process = index_memory_process(s->a, owner);
 
-	if (c)
-		c->level += level;
+	for (unsigned int i = 0; i < s->q.by_cnt; i++) {
+		struct spike_candidate *c =
+			spikes_chosen(s, i, spikes_member(s, i, process), source);
+
+		if (c)
+			c->level += level;
+	}
 	return 0;
 }
 
 /* Objects need not be paired if nobody wants to know what a process held before a spike. */
 static bool has_only_rates(const struct spikes *s, unsigned int group)
 {
-	return s->q.any_baseline && fold_memory((enum index_group)group)->kinds & fold_rates.kinds;
+	return s->q.any_baseline && group != INDEX_PAGE &&
+	       fold_memory((enum index_group)group)->kinds & fold_rates.kinds;
 }
 
 /* Decodes intervals [from, to) of a group. */
@@ -396,15 +430,16 @@ static int second_pass(struct spikes *s, struct err *e)
 	return ret ? ret : finish(s);
 }
 
-/* The parts of the index that are needed: the rates of objects, or all of them. */
-static uint32_t parts_asked(const struct spikes *s, bool only_rates)
+/* The parts of the index that a pass needs: the rates of objects, or all of them. */
+static uint32_t parts_asked(const struct spikes *s, bool is_first)
 {
 	uint32_t asks = 0, kinds;
 
 	for (unsigned int g = 0; g < INDEX_GROUP_CNT; g++) {
 		kinds = fold_memory((enum index_group)g)->kinds;
 		if (is_asked(s, g))
-			asks |= only_rates && kinds & fold_rates.kinds ? fold_rates.asks : kinds;
+			asks |= (is_first ? kinds & fold_rates.kinds : has_only_rates(s, g)) ?
+					fold_rates.asks : kinds;
 	}
 	return asks;
 }
@@ -414,14 +449,13 @@ int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
 	struct spikes s = { .a = a, .q = *q, .counted = UINT32_MAX };
 	int ret = 0;
 
-	if (q->window_ns % INDEX_GRANULE_NS == 0)
+	ret = spikes_group(&s, true);
+	if (!ret && q->window_ns % INDEX_GRANULE_NS == 0)
 		ret = analysis_index_of(a, parts_asked(&s, true), &s.index, e);
-	if (ret < 0)
-		return ret;
-	ret = first_pass(&s, e);
+	ret = ret < 0 ? ret : first_pass(&s, e);
 	if (!ret && choose(&s)) {
 		if (s.index)
-			ret = analysis_index_of(a, parts_asked(&s, q->any_baseline), &s.index, e);
+			ret = analysis_index_of(a, parts_asked(&s, false), &s.index, e);
 		ret = ret ?: second_pass(&s, e);
 	}
 	spikes_done(&s);

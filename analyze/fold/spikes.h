@@ -1,18 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * spikes: bursts of allocation of single processes. For slab, page and heap what was allocated
- * counts, freed or not; for rss and vm how far the level rose.
+ * spikes: bursts of allocation of processes, or of groups of processes: those with one name, of one
+ * tree, all. For slab and heap what was allocated counts, freed or not; for rss, page and vm how
+ * far the level rose, of a group the sum of its processes' levels.
  *
  *     allocations, or an index's granules --> bytes per bin --> who may have a spike --> bursts
  *
  * Two passes. The first sums up allocated bytes per process and source in bins of the spike window,
  * over the whole trace. The threshold is min_bytes, or 16 MiB. Without min_bytes a process that is
- * 20 bins old or older also has to reach ten times the median of its bins so far, which is taken
- * anew at each doubling of its age (20, 40, 80 ... bins). A window lies in two neighbouring bins,
- * so a process without a pair that reaches the threshold has no spike. The second pass runs only if
- * there is such a pair: it finds the bursts, event by event, and the level before each. Bursts of a
- * process and source that follow each other without a pause longer than the spike window are one
- * spike.
+ * 20 bins old or older also has to reach ten times the median of its bins so far, without those of
+ * a burst that goes on. The median is taken anew at each doubling of its age (20, 40, 80 ... bins).
+ * A window lies in two neighbouring bins, so a process without a pair that reaches the threshold
+ * has no spike. The second pass runs only if there is such a pair: it finds the bursts, event by
+ * event, and the level before each. Bursts of a process and source that follow each other without a
+ * pause longer than the spike window are one spike. The age of a group is that of its oldest
+ * process. The recorder is in no group.
  *
  * An index has the sums of the first pass, and the second decodes only intervals in which a
  * candidate has such a pair. What the first pass finds with the usual window is stored, too: of
@@ -23,13 +25,16 @@
 
 #include "analyze/context/context.h"
 #include "model/burst.h"
+#include "analyze/fold/fold_memory.h"
 #include "analyze/fold/index.h"
 #include "base/hash_map.h"
 
 #define SPIKE_WINDOW_NS 100000000ull
+#define SPIKE_BY_MAX 3
 
 struct spike {
-	uint32_t process;		/* dense */
+	uint32_t process;		/* dense; of a group, its first one */
+	unsigned int by;		/* what it is a group by; KEY(PROCESS): the process's own */
 	unsigned int source;		/* enum alloc_source */
 	uint64_t threshold;
 	struct burst_found found;	/* of its bursts together */
@@ -39,6 +44,8 @@ struct spikes_query {
 	uint64_t window_ns;
 	uint64_t min_bytes;		/* 0: each process's own threshold */
 	uint32_t source_mask;		/* 1u << ALLOC_x */
+	/* Each KEY(PROCESS), one of KEYS_TEXT, or 0: all are one group; by_cnt of them. */
+	unsigned int by[SPIKE_BY_MAX], by_cnt;
 	bool any_baseline;		/* of objects, found.baseline may be anything */
 	uint64_t from_ns, to_ns;	/* inside the trace's span, not empty */
 	/* Gets all spikes that begin in [from_ns, to_ns), and maybe others. 0 or -errno. */
@@ -50,7 +57,7 @@ int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e)
 
 /*
  * Adds the tail INDEX_TAIL_SPIKES of a group: medians and pairs for SPIKE_WINDOW_NS of those that
- * could have a spike without min_bytes.
+ * could have a spike without min_bytes: of processes, of names, and of all processes together.
  */
 struct zpack;
 int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index_group group);
@@ -66,8 +73,8 @@ struct spike_bin {
 	uint64_t number, bytes;
 };
 
-struct spike_candidate {		/* one process and source */
-	uint32_t process;
+struct spike_candidate {		/* one process or group, and source */
+	uint32_t process, by;	/* dense, of a group the first one; an index of q.by */
 	uint8_t source;
 	bool is_chosen;		/* it may have a spike */
 	struct spike_bin *bins;	/* those with any bytes, ascending */
@@ -90,7 +97,7 @@ struct spikes {
 	struct analysis *a;
 	const struct index *index;	/* NULL: none, or none that helps */
 	struct spikes_query q;
-	struct hash_map map;		/* (process, source) -> candidates */
+	struct hash_map map;		/* (process, by and source) -> candidates */
 	struct spike_candidate *candidates;
 	size_t cnt, cap;
 	bool is_second;		/* the second pass: those that are not chosen are left out */
@@ -98,17 +105,38 @@ struct spikes {
 	uint32_t counted;
 	uint64_t counted_ns;
 	uint8_t *marks;		/* by interval: it is decoded */
+	/* by dense process: its group's first process, and the group's first bin. NULL: itself */
+	uint32_t *group_of[SPIKE_BY_MAX];
+	uint64_t *group_bin[SPIKE_BY_MAX];
 };
+
+/* Assigns processes to groups. uses_scope: those out of the scope are in none. 0 or -ENOMEM. */
+int spikes_group(struct spikes *s, bool uses_scope);
+
+/* The process whose candidate a process counts in; EVENT_ID_UNKNOWN: in none. */
+static inline uint32_t spikes_member(const struct spikes *s, unsigned int by, uint32_t process)
+{
+	return s->group_of[by] ? s->group_of[by][process] : process;
+}
+
+/* A burst of the source is growth of its level. */
+static inline bool spikes_is_growth(unsigned int source)
+{
+	return source == ALLOC_RSS || source == ALLOC_PAGE || source == ALLOC_VM;
+}
+
+extern const unsigned int spike_saved[SPIKE_BY_MAX];	/* groupings that an index keeps */
 
 void spikes_done(struct spikes *s);
 /* NULL: out of memory. */
-struct spike_candidate *spikes_candidate(struct spikes *s, uint32_t process, unsigned int source);
+struct spike_candidate *spikes_candidate(struct spikes *s, unsigned int by, uint32_t process,
+					 unsigned int source);
 /* The same, unless it was not chosen; NULL: it is none. */
-struct spike_candidate *spikes_chosen(const struct spikes *s, uint32_t process,
+struct spike_candidate *spikes_chosen(const struct spikes *s, unsigned int by, uint32_t process,
 				      unsigned int source);
 /* The bytes of bin i and of the one before it. */
 uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i);
-/* In order of bins, for each process and source. */
+/* In order of bins, for each process and source; its groups get the bytes, too. */
 int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, uint64_t bin,
 		     uint64_t bytes);
 /* Adds what the index has of intervals [from, to) of a group. */

@@ -58,20 +58,20 @@ $ ebpfrec report -i stacks.ebpfrec leaks --from 1.1s --to 1.100015s --format fol
 $ ebpfrec report -i stacks.ebpfrec spikes
 1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1> PID  COMM  SOURCE  START (s)      DUR     BYTES    BYTES/S  BASELINE BYTES  END (s)  THRESHOLD BYTES  CAUSE                   STACK BYTES
-1> 200  cc1   rss         1.201  48.4 ms  32.0 MiB  661 MiB/s             0 B    1.250         16.0 MiB  anon, pages of order 8     32.0 MiB
+1> PID  COMM  SOURCE  ALSO  START (s)      DUR     BYTES    BYTES/S  BASELINE BYTES  END (s)  THRESHOLD BYTES  CAUSE                   STACK BYTES
+1> 200  cc1   rss     page      1.201  48.4 ms  32.0 MiB  661 MiB/s             0 B    1.250         16.0 MiB  anon, pages of order 8     32.0 MiB
 1>       user: ufunc_22 < ufunc_1
 1>       kernel: function_ffffffff817770
 1>
-1> A spike is memory that a process got within 100 ms, or what --spike-window says, and that reaches the threshold. (More: --notes.)
+1> A spike is memory that a process got within 100 ms, or what --spike-window says, and that reaches the threshold, 16 MiB or what --spike-min says. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec spikes --format csv
-1> pid,comm,source,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
-1> 200,cc1,rss,1201562500,48437500,33554432,692736660.6451613,0,1250000000,16777216,"anon, pages of order 8",1,0,ufunc_1;ufunc_22,function_ffffffff817770,33554432
+1> pid,comm,source,also,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
+1> 200,cc1,rss,page,1201562500,48437500,33554432,692736660.6451613,0,1250000000,16777216,"anon, pages of order 8",1,0,ufunc_1;ufunc_22,function_ffffffff817770,33554432
 
 $ ebpfrec report -i stacks.ebpfrec spikes --every 1s --format csv
-1> t_ns,pid,comm,source,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
-1> 1000000000,200,cc1,rss,1201562500,48437500,33554432,692736660.6451613,0,1250000000,16777216,"anon, pages of order 8",1,0,ufunc_1;ufunc_22,function_ffffffff817770,33554432
+1> t_ns,pid,comm,source,also,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
+1> 1000000000,200,cc1,rss,page,1201562500,48437500,33554432,692736660.6451613,0,1250000000,16777216,"anon, pages of order 8",1,0,ufunc_1;ufunc_22,function_ffffffff817770,33554432
 
 $ ebpfrec report -i stacks.ebpfrec stacks
 1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete

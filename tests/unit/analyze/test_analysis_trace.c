@@ -360,6 +360,56 @@ static void test_a_short_life_has_spikes_and_a_fork_has_none(void **state)
 	made_close(&f);
 }
 
+/* Rises 1 MiB every 5 ms from `from` to `to`, in MS. */
+static void gen_rise(struct gen *g, uint32_t pid, uint64_t from, uint64_t to, int64_t pages)
+{
+	for (uint64_t t = from; t < to; t += 5)
+		gen_rss(g, T0 + t * MS, 0, pid, pid, 1, pages += 256);
+}
+
+/*
+ * "long" is 3 s old when it has got 500 MiB within 2.5 s, from its 0.5 s on. Five processes "many"
+ * get 11 MiB each at 3.1 s, besides what they begin with; "old" gets 12 MiB then.
+ */
+static void test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many(void **state)
+{
+	struct made_trace f;
+	struct gen *g;
+	uint32_t pid;
+
+	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	g = f.g;
+	gen_snap(g, T0, 0, 100, 100, 1, "long");
+	gen_snap(g, T0, 0, 101, 101, 1, "old");
+	gen_rise(g, 100, 500, 1000, 100);
+	gen_slice(g, T0 + 1000 * MS);
+	gen_rise(g, 100, 1000, 2000, 100 + 100 * 256);
+	gen_slice(g, T0 + 2000 * MS);
+	gen_rise(g, 100, 2000, 3000, 100 + 300 * 256);
+	gen_slice(g, T0 + 3000 * MS);
+	for (pid = 200; pid < 205; pid++)
+		gen_new(g, T0 + 3050 * MS, 0, 101, pid, pid, 101, "many");
+	for (unsigned int i = 1; i <= 12; i++)
+		for (pid = 200; pid <= 205; pid++)
+			gen_rss(g, T0 + (3100 + i) * MS, 0, pid == 205 ? 101 : pid,
+				pid == 205 ? 101 : pid, 1, (pid == 205 ? 100 : 0) + i * 256);
+	gen_slice(g, T0 + 4000 * MS);
+	made_open(&f);
+	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM spikes()"), 1);
+	assert_int_equal(rows_one(f.a, "SELECT bytes FROM spikes()"), 500 * MIB);
+	assert_int_equal(rows_one(f.a, "SELECT dur_ns FROM spikes()"), 2495 * MS);
+#define BY(key, what)                                                                              \
+	rows_one(f.a, "SELECT " what " FROM spikes(0, 1 << 40, 0, 0, 'rss', '" key "')")
+	assert_int_equal(BY("comm", "count(*)"), 2);
+	assert_int_equal(BY("comm", "sum(bytes * (name = 'many'))"), 55 * MIB);
+	assert_int_equal(BY("comm", "count(upid)"), 0);
+	assert_int_equal(BY("tree", "sum(bytes * (name = '101 old'))"), 67 * MIB);
+	assert_int_equal(BY("none", "count(*)"), 2);
+	assert_int_equal(BY("none", "min(bytes)"), 67 * MIB);
+#undef BY
+	made_close(&f);
+}
+
 static void test_bursts_without_a_longer_pause_are_one_spike(void **state)
 {
 	struct made_trace f;
@@ -489,6 +539,7 @@ int main(void)
 		cmocka_unit_test(test_report_alloc_known_answers),
 		cmocka_unit_test(test_report_spikes_finds_exactly_the_one),
 		cmocka_unit_test(test_a_short_life_has_spikes_and_a_fork_has_none),
+		cmocka_unit_test(test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many),
 		cmocka_unit_test(test_bursts_without_a_longer_pause_are_one_spike),
 		cmocka_unit_test(test_report_io_known_answers),
 		cmocka_unit_test(test_sched_slices_know_their_wait),

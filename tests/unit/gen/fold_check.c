@@ -602,15 +602,16 @@ static void check_levels(const struct fold_check *c, int64_t from, int64_t to)
 static void check_partial(const struct fold_check *c, int64_t from, int64_t to, uint64_t every)
 {
 	static const char *const sources[] = { "rss", "vm", "slab", "page", "heap", "none" };
+	static const char *const bys[] = { "process", "all", "comm", "tree" };
 	const struct fold_check partial = { c->t, c->plain, c->partial ?: c->indexed, NULL };
 	char sql[400];
 
 	snprintf(sql, sizeof(sql),
-		 "SELECT upid, source, start_ns, end_ns, bytes, threshold_bytes "
-		 "FROM spikes(%lld, %lld, %d, %llu, '%s') ORDER BY 3, 1, 2, 4", (long long)from,
-		 (long long)to, below(3) ? 10000000 : 3333333,
+		 "SELECT upid, name, source, start_ns, end_ns, bytes, threshold_bytes "
+		 "FROM spikes(%lld, %lld, %d, %llu, '%s', '%s') ORDER BY 4, 1, 2, 3, 5",
+		 (long long)from, (long long)to, below(3) ? 10000000 : 3333333,
 		 (unsigned long long)(below(3) ? 20000 + below(1000000) * below(100) : 0),
-		 below(2) ? "slab,heap" : "slab,rss,page");
+		 below(2) ? "slab,heap" : "slab,rss,page", bys[below(4)]);
 	fold_check_rows(&partial, sql);
 	snprintf(sql, sizeof(sql),
 		 "SELECT * FROM alloc_usage(%lld, %lld, %llu, 'process') WHERE source = '%s' "
