@@ -99,7 +99,16 @@ some AS MATERIALIZED (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder
 chain AS (SELECT c.kind AS kind, printf('%s %s %d %%', t.comm, c.kind, 100 * sum(c.end_ns - c.start_ns) / (:to - :from)) AS text
             FROM some CROSS JOIN blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid
            WHERE c.kind NOT IN ('unknown', 'ended')
-           GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2)
+           GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2),
+-- stalls because memory was short (report pressure), which are part of a wait or of running
+stalled AS MATERIALIZED (
+	SELECT utid, kind, sum(begins) AS stalls, sum(iif(begins, coalesce(next_ns, :to) - ts_ns, iif(before_ns IS NULL, ts_ns - :from, 0))) AS ns
+	  FROM (SELECT utid, kind, ts_ns, begins, lead(ts_ns) OVER w AS next_ns, lag(ts_ns) OVER w AS before_ns
+	          FROM (SELECT utid, ts_ns, action GLOB '*_begin' AS begins, CASE WHEN action GLOB 'group*' THEN 'reclaim for the limit of a memory cgroup'
+	                       WHEN action GLOB 'compact*' THEN 'compaction of memory' ELSE 'direct reclaim' END AS kind
+	                  FROM pressure_events WHERE ts_ns >= :from AND ts_ns < :to AND action NOT GLOB 'kswapd*')
+	        WINDOW w AS (PARTITION BY utid, kind ORDER BY ts_ns))
+	 GROUP BY utid, kind)
 SELECT printf('Killed by the OOM killer: %s, %sat %.3f s', p.comm, coalesce(printf('%.1f MiB, ',
               (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) / 1048576.0), ''), k.ts_ns / 1e9) AS answer
   FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid
@@ -110,6 +119,8 @@ SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The
               duration_text(ns), duration_text(life_ns), ns * 100 / life_ns,
               coalesce((SELECT what FROM phrases WHERE phrases.kind = top.kind), ''))) AS answer
   FROM top
+UNION ALL SELECT printf('%s in %s', duration_text(sum(u.ns)), u.kind) FROM stalled AS u JOIN threads AS t ON t.utid = u.utid
+           WHERE thread_in_scope(u.utid) AND t.comm NOT GLOB 'kcompactd*' GROUP BY u.kind HAVING sum(u.ns) >= min(100000000, (:to - :from) / 100)
 UNION ALL SELECT printf('%s of that was in %s, which has %s of each %s', duration_text(ns), cgroup, duration_text(quota_ns), duration_text(period_ns)) FROM quota
 UNION ALL SELECT printf('%s of that was for %s%s (%s)', duration_text(object.ns), iif(top.kind = 'timer', 'sleeps of ', ''), object.object, object.call)
   FROM object, top WHERE 2 * object.ns >= top.ns

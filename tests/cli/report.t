@@ -248,7 +248,7 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | head -n 1
 
 # json has an object of sections with rows; jsonl a row per value, as csv
 $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'import json, sys; s = json.load(sys.stdin); print(*s, sep=", "); print(s["Machine"]); print([r["comm"] for r in s["CPU by name"]], s["Spikes"])'
-1> Machine, CPU by name, Waiting by name, Memory by name, Killed by the OOM killer, Spikes, Block I/O by name, Rules judged, Events, Recording, Recording cost
+1> Machine, CPU by name, Waiting by name, Memory by name, Killed by the OOM killer, Stalled because memory was short, Spikes, Block I/O by name, Rules judged, Events, Recording, Recording cost
 1> [{'cpus': 2, 'cpu_busy_pct': 34.375, 'rss_peak_bytes': 39845888, 'read_bytes': 0, 'written_bytes': 655360, 'lost_events': 3}]
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
@@ -256,7 +256,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | py
 1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Where it waited', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
-1> [1, 1, 1, 1, 0, 1, 1, 0, 0, 5, 1]
+1> [1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 5, 1]
 
 $ ebpfrec report -i golden.ebpfrec --format jsonl 2>/dev/null | head -n 2
 1> {"section":"Machine","row":1,"name":"cpus","value":2}
@@ -425,6 +425,7 @@ $ ebpfrec report -i golden.ebpfrec summary --phases --format json | python3 -c '
 1> Waiting by name [['[start]', 0, '=1+\x1b[31m,"�'], ['[start]', 0, 'cc1']]
 1> Memory by name [['[start]', 0, 'cc1'], ['[start]', 0, '=1+\x1b[31m,"�'], ['[start]', 0, 'make'], ['[start]', 0, 'systemd']]
 1> Killed by the OOM killer []
+1> Stalled because memory was short []
 1> Spikes [['[start]', 0, 200]]
 1> Block I/O by name [['[start]', 0, 'make']]
 1> Rules judged []
