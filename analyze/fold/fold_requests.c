@@ -208,6 +208,12 @@ static bool is_direct(const struct request_part *p)
 	return p->pages == EVENT_PAGES_ANON || p->pages == EVENT_PAGES_MAPPED;
 }
 
+/* Who submitted a part, or asked the volume above if a kernel thread passed it on. */
+static uint32_t asker_of(const struct dense_ids *d, const struct request_part *p)
+{
+	return p->below && is_kthread(d, p->submitter) ? p->asked_by : p->submitter;
+}
+
 /*
  * Returns whether two parts have the same owner: the process that dirtied the pages, or the
  * submitter of direct I/O. Nobody is known to own the others, nor what a kernel thread submits.
@@ -217,8 +223,8 @@ static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
 {
 	if (a->owner_how || b->owner_how)
 		return a->owner_how && b->owner_how && a->owner_upid == b->owner_upid;
-	return a->submitter == b->submitter &&
-	       (is_direct(a) == is_direct(b) || is_kthread(d, a->submitter));
+	return asker_of(d, a) == asker_of(d, b) &&
+	       (is_direct(a) == is_direct(b) || is_kthread(d, asker_of(d, a)));
 }
 
 /* A request counts once for each owner of parts of it. */

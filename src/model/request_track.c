@@ -139,7 +139,8 @@ static int tell_flight(struct request_track *b, const struct rq_entry *x, uint64
 	Y(pages) Y(owner_how) Y(flush_seq) Y(path) Y(below) Y(asked_by) Y(merge_cnt)   \
 	Y(held_cnt)
 #define PART_FIELDS(Y)                                                                 \
-	Y(ino) Y(path) Y(bytes) Y(ino_dev) Y(submitter) Y(owner_upid) Y(pages) Y(owner_how)
+	Y(ino) Y(path) Y(bytes) Y(ino_dev) Y(submitter) Y(owner_upid) Y(pages) Y(owner_how)    \
+	Y(asked_by) Y(below)
 
 static void put_state(const struct rq_entry *x, uint64_t ts_ns, struct buf *out)
 {
@@ -380,14 +381,15 @@ static struct request_part part_of_request(const struct block_request *r)
 	return (struct request_part){
 		.ino = r->ino, .path = r->path, .bytes = r->bytes, .ino_dev = r->ino_dev,
 		.submitter = r->submitter, .owner_upid = r->owner_upid, .pages = r->pages,
-		.owner_how = r->owner_how };
+		.owner_how = r->owner_how, .asked_by = r->asked_by, .below = r->below };
 }
 
 static bool is_alike(const struct request_part *a, const struct request_part *b)
 {
 	return a->ino == b->ino && a->path == b->path && a->ino_dev == b->ino_dev &&
 	       a->submitter == b->submitter && a->owner_upid == b->owner_upid &&
-	       a->pages == b->pages && a->owner_how == b->owner_how;
+	       a->pages == b->pages && a->owner_how == b->owner_how && a->below == b->below &&
+	       (!a->below || a->asked_by == b->asked_by);
 }
 
 /* Inserts a part at the end, or at the front. */
@@ -405,7 +407,9 @@ static int part_add(struct rq_entry *x, struct request_part part, bool is_front)
 		beside->bytes += part.bytes;
 		beside->pages = EVENT_PAGES_KERNEL;
 		beside->owner_how = EVENT_OWNER_NONE;
+		beside->submitter = EVENT_ID_UNKNOWN;
 		beside->ino = beside->path = 0;
+		beside->below = 0;
 		return 0;
 	}
 	if (array_reserve(&x->parts, &x->part_cap, cnt + 1) < 0)
@@ -426,8 +430,9 @@ static int parts_begin(struct rq_entry *x)
 	if (array_reserve(&x->parts, &x->part_cap, 2) < 0)
 		return -ENOMEM;
 	x->parts[0] = part_of_request(&x->r);
-	/* seen at the issue, if it is still the first one */
-	x->parts[0].pages = EVENT_PAGES_KERNEL;
+	/* seen at the issue, if it is still the first one; or known from the volume above */
+	if (x->r.below < 2)
+		x->parts[0].pages = EVENT_PAGES_KERNEL;
 	x->r.held_cnt = 1;
 	x->r.held = x->parts;
 	return 0;
@@ -443,7 +448,10 @@ static int parts_settle(struct rq_entry *x, const struct event *ev)
 		return 0;
 	first.submitter = x->parts[0].submitter;
 	first.bytes = x->parts[0].bytes;
-	x->parts[0] = first;
+	first.asked_by = x->parts[0].asked_by;
+	first.below = !!x->parts[0].below;
+	if (x->parts[0].below < 2 || !has_no_owner(first.pages))
+		x->parts[0] = first;
 	for (uint32_t i = 0; i < x->r.held_cnt; i++) {
 		if (x->parts[i].bytes > bytes - sum)
 			x->parts[i].bytes = bytes - sum;
@@ -491,20 +499,18 @@ static int on_bio_merge(struct request_track *b, const struct event *ev, bool is
 {
 	struct rq_entry *x = target_of(b, ev, is_front);
 	struct request_part part = part_of_event(ev);
-	struct block_request below = { .pages = part.pages, .owner_how = part.owner_how };
+	struct block_request above = { .pages = part.pages, .ino = part.ino, .path = part.path,
+				       .ino_dev = part.ino_dev, .owner_upid = part.owner_upid,
+				       .owner_how = part.owner_how, .bytes = part.bytes,
+				       .submitter = part.submitter };
 	int ret;
 
 	b->event_entry = x ? (uint32_t)(x - b->entries) : UINT32_MAX;
 	if (!x)
 		return 0;
 	ret = parts_begin(x);
-	lies_below(b, &below, ev);
-	if (below.below == 2)
-		part = (struct request_part){
-			.ino = below.ino, .path = below.path, .bytes = part.bytes,
-			.ino_dev = below.ino_dev, .submitter = below.asked_by,
-			.owner_upid = below.owner_upid, .pages = below.pages,
-			.owner_how = below.owner_how };
+	lies_below(b, &above, ev);
+	part = part_of_request(&above);
 	if (!ret)
 		ret = part_add(x, part, is_front);
 	x->r.bytes += part.bytes;
@@ -522,7 +528,7 @@ static int join_parts(struct request_track *b, const struct rq_entry *x, const s
 	uint32_t cnt = x->r.held_cnt;
 	int ret = to && to != x ? parts_begin(to) : 1;
 
-	if (!cnt)
+	if (!cnt && x->r.below < 2)
 		single.pages = EVENT_PAGES_KERNEL;
 	for (uint32_t i = 0; !ret && i < (cnt ? cnt : 1); i++)
 		ret = part_add(to, cnt ? x->parts[i] : single, false);
@@ -902,6 +908,8 @@ void block_request_part(const struct block_request *r, uint32_t i, struct block_
 	ret->path = part->path;
 	ret->owner_upid = part->owner_upid;
 	ret->owner_how = part->owner_how;
+	ret->asked_by = part->asked_by;
+	ret->below = part->below;
 }
 
 static bool between(uint64_t from_ns, uint64_t to_ns, uint64_t *ret_ns)

@@ -61,7 +61,8 @@ struct request_part {
 	uint32_t ino_dev;
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
 	uint32_t owner_upid;		/* valid unless owner_how is EVENT_OWNER_NONE */
-	uint8_t pages, owner_how;
+	uint32_t asked_by;		/* as in struct block_request, like below */
+	uint8_t pages, owner_how, below;
 };
 
 struct block_request {

@@ -674,7 +674,9 @@ static int collect_parts(void *ctx, const struct block_request *r)
 	for (uint32_t i = 0; i < all->cnt; i++) {
 		block_request_part(r, i, &part);
 		all->parts[i] = (struct request_part){ .submitter = part.submitter, .ino = part.ino,
-						       .bytes = part.held_bytes };
+						       .bytes = part.held_bytes,
+						       .pages = part.pages, .below = part.below,
+						       .asked_by = part.asked_by };
 	}
 	return 0;
 }
@@ -774,6 +776,85 @@ static void test_request_below_a_volume_was_asked_for_above(void **state)
 	request_track_free(b);
 }
 
+static void feed_volume(struct request_track *b, uint64_t ts, uint32_t utid, uint64_t sector,
+			uint64_t ino)
+{
+	struct event ev = { .ts_ns = ts, .utid = utid, .kind = EVENT_REQUEST };
+
+	ev.v[EV_REQUEST_ACTION] = EVENT_REQUEST_BIO_QUEUE;
+	ev.v[EV_REQUEST_RQ] = sector;
+	ev.v[EV_REQUEST_DEV] = 253 << 20;
+	ev.v[EV_REQUEST_SECTOR] = sector;
+	ev.v[EV_REQUEST_BYTES] = 4096;
+	ev.v[EV_REQUEST_CMD_FLAGS] = WRITE;
+	ev.v[EV_REQUEST_PAGES] = ino ? EVENT_PAGES_FILE : EVENT_PAGES_ANON;
+	ev.v[EV_REQUEST_INO] = ino;
+	assert_int_equal(request_track_event(b, &ev), 0);
+}
+
+static void feed_remap(struct request_track *b, uint64_t ts, uint64_t sector)
+{
+	struct event ev = { .ts_ns = ts, .utid = 30, .kind = EVENT_REQUEST };
+
+	ev.v[EV_REQUEST_ACTION] = EVENT_REQUEST_BIO_REMAP;
+	ev.v[EV_REQUEST_RQ] = 1 << 20 | sector;
+	ev.v[EV_REQUEST_INO] = sector;
+	ev.v[EV_REQUEST_INO_DEV] = 253 << 20;
+	ev.v[EV_REQUEST_DEV] = 8 << 20;
+	ev.v[EV_REQUEST_SECTOR] = 2048 + sector;
+	ev.v[EV_REQUEST_BYTES] = 4096;
+	ev.v[EV_REQUEST_CMD_FLAGS] = WRITE;
+	assert_int_equal(request_track_event(b, &ev), 0);
+}
+
+static void feed_below(struct request_track *b, uint64_t ts, unsigned int action, uint64_t sector)
+{
+	struct event ev = { .ts_ns = ts, .utid = 30, .kind = EVENT_REQUEST };
+
+	ev.v[EV_REQUEST_ACTION] = action;
+	ev.v[EV_REQUEST_RQ] = 1 << 20 | sector;
+	ev.v[EV_REQUEST_DEV] = 8 << 20;
+	ev.v[EV_REQUEST_SECTOR] = 2048 + sector;
+	ev.v[EV_REQUEST_BYTES] = 4096;
+	ev.v[EV_REQUEST_CMD_FLAGS] = WRITE;
+	ev.v[EV_REQUEST_PAGES] = EVENT_PAGES_KERNEL;
+	assert_int_equal(request_track_event(b, &ev), 0);
+}
+
+/* dm-crypt: the pages below are a kernel thread's own, and bios of three threads become one. */
+static void test_merged_parts_below_a_volume_keep_who_asked_it(void **state)
+{
+	struct held h = { 0 };
+	struct request_track *b;
+
+	assert_int_equal(request_track_new(&b, collect_parts, &h), 0);
+	feed_volume(b, 100, 20, 108, 7);
+	feed_volume(b, 101, 21, 116, 8);
+	feed_volume(b, 102, 22, 100, 0);
+	feed_remap(b, 110, 108);
+	feed_below(b, 111, EVENT_REQUEST_INSERT, 108);
+	feed_remap(b, 112, 116);
+	feed_below(b, 113, EVENT_REQUEST_BIO_BACKMERGE, 116);
+	feed_remap(b, 114, 100);
+	feed_below(b, 115, EVENT_REQUEST_BIO_FRONTMERGE, 100);
+	feed_at(b, (struct step){ 120, 1 << 20 | 108, EVENT_REQUEST_ISSUE, 30, 12288, 0, WRITE },
+		2148);
+	feed_at(b, (struct step){ 200, 1 << 20 | 108, EVENT_REQUEST_COMPLETE, 99, 12288, 12288,
+				  WRITE }, 2148);
+	assert_int_equal(h.cnt, 3);
+	assert_int_equal(h.bytes, 12288);
+	for (uint32_t i = 0; i < 3; i++) {
+		static const uint32_t askers[] = { 22, 20, 21 }, inos[] = { 0, 7, 8 };
+
+		check_part(&h, i, 30, 4096);
+		assert_int_equal(h.parts[i].below, 2);
+		assert_int_equal(h.parts[i].asked_by, askers[i]);
+		assert_int_equal(h.parts[i].ino, inos[i]);
+		assert_int_equal(h.parts[i].pages, i ? EVENT_PAGES_FILE : EVENT_PAGES_ANON);
+	}
+	request_track_free(b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -803,6 +884,7 @@ int main(void)
 		cmocka_unit_test(test_merged_bios_are_parts_of_their_request),
 		cmocka_unit_test(test_parts_are_appended_and_add_up_to_the_request),
 		cmocka_unit_test(test_request_below_a_volume_was_asked_for_above),
+		cmocka_unit_test(test_merged_parts_below_a_volume_keep_who_asked_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
