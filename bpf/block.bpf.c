@@ -31,7 +31,9 @@ struct step {
 #define REQUEST_QUEUED 1
 #define REQUEST_STARTED 2	/* its accounting began, and will end after its completion */
 
-static __always_inline bool drops_request(void *rq, const struct step *s, __u32 pid, __u8 flags)
+/* pid: current's process; waiter: the one that current submits for; 0: none is known */
+static __always_inline bool drops_request(void *rq, const struct step *s, __u32 pid, __u32 waiter,
+					  __u8 flags)
 {
 	bool is_start = s->hook == WIRE_BLOCK_START, is_mine;
 	__u64 key = (__u64)rq;
@@ -46,7 +48,8 @@ static __always_inline bool drops_request(void *rq, const struct step *s, __u32 
 			bpf_map_delete_elem(&only_requests, &key);
 		return false;
 	}
-	is_mine = s->first && !(flags & WIRE_F_IRQ) && filter_is_target(pid);
+	is_mine = s->first && !(flags & WIRE_F_IRQ) &&
+		  (filter_is_target(pid) || (waiter && filter_is_target(waiter)));
 	if (is_mine)
 		bpf_map_update_elem(&only_requests, &key, &value, BPF_ANY);
 	else if (kept)
@@ -60,6 +63,7 @@ static __always_inline int send_step(struct request *request, struct step s)
 	bool is_issue = s.hook == WIRE_BLOCK_ISSUE;
 	struct wire_request_issue pages;
 	struct wire_request *r;
+	__u32 waiter = 0;
 	struct inode *file;
 	struct emit e;
 	__u8 flags;
@@ -69,7 +73,9 @@ static __always_inline int send_step(struct request *request, struct step s)
 		return 0;
 	id = fix_current_id(e.cnt);
 	flags = fix_irq_flag(e.cnt);
-	if (drops_request(rq, &s, id >> 32, flags) || !emit_clock(&e))
+	if (is_issue)
+		waiter = pages_waiter(rq->bio);
+	if (drops_request(rq, &s, id >> 32, waiter, flags) || !emit_clock(&e))
 		return 0;
 	/*
 	 * The data of a write is done. What the flush sequence still has to do completes as well,
@@ -92,6 +98,8 @@ static __always_inline int send_step(struct request *request, struct step s)
 		x->last_ino = pages.last_ino;
 		x->ino_dev = pages.ino_dev;
 		x->pages = pages.pages;
+		x->waiter = waiter;
+		x->zero = 0;
 	}
 	r->rq = (__u64)rq;
 	r->sector = rq->__sector;
@@ -234,6 +242,7 @@ static __always_inline int send_bio(struct bio *bio, struct step s, const struct
 	struct wire_request_issue pages = {};
 	struct inode *file = NULL;
 	struct wire_request *r;
+	__u32 waiter = 0;
 	struct emit e;
 	__u8 flags;
 	__u64 id;
@@ -242,8 +251,10 @@ static __always_inline int send_bio(struct bio *bio, struct step s, const struct
 		return 0;
 	id = fix_current_id(e.cnt);
 	flags = fix_irq_flag(e.cnt);
+	if (has_pages && !from)
+		waiter = pages_waiter(bio);
 	if (s.hook == WIRE_BIO_QUEUE || s.hook == WIRE_BIO_COMPLETE) {
-		if (drops_request(bio, &s, id >> 32, flags))
+		if (drops_request(bio, &s, id >> 32, waiter, flags))
 			return 0;
 	} else if (filter_drops(id >> 32)) {
 		return 0;
@@ -268,6 +279,8 @@ static __always_inline int send_bio(struct bio *bio, struct step s, const struct
 		x->last_ino = pages.last_ino;
 		x->ino_dev = pages.ino_dev;
 		x->pages = pages.pages;
+		x->waiter = waiter;
+		x->zero = 0;
 	}
 	r->rq = (__u64)bio;
 	r->sector = bio->bi_iter.bi_sector;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include "emit.bpf.h"
+#include "fixes.bpf.h"
 #include <bpf/bpf_core_read.h>
 
 #define PAGES_MAPPING_BITS 3	/* page->mapping: bit 0 anonymous, bit 1 a driver's, both KSM */
@@ -143,6 +144,62 @@ static __always_inline __u32 pages_look(struct page *page, bool is_write, struct
 	if (is_write && !pages_have(flags, bpf_core_enum_value(enum pageflags, PG_writeback)))
 		return EVENT_PAGES_MAPPED;
 	return EVENT_PAGES_FILE;
+}
+
+/* ---- who waits for a bio ---- */
+
+/* tgid of a thread at an address; 0: it is not a thread's. What leads back to itself is one. */
+static __always_inline __u32 pages_waiter_at(const void *at)
+{
+	struct task_struct *task = (void *)at;
+	struct pid *pid = BPF_CORE_READ(task, thread_pid);
+
+	if (!pid || (void *)BPF_CORE_READ(pid, tasks[0].first) !=
+			    at + bpf_core_field_offset(task->pid_links))
+		return 0;
+	return BPF_CORE_READ(task, tgid);
+}
+
+/* The thread that waits for the end of the I/O of which a bio's owner keeps count. */
+static __always_inline __u32 pages_waiter_of(const void *owner)
+{
+	struct completion *done = (void *)owner;
+	struct iomap_dio *dio = (void *)owner;
+	struct swait_queue *queue = NULL;
+	void *first = NULL;
+	__u32 pid;
+
+	if (!owner)
+		return 0;
+	/* the thread itself (block devices, before 5.18), or kept first (larger I/O to these) */
+	pid = pages_waiter_at(owner);
+	if (!pid && !bpf_probe_read_kernel(&first, sizeof(first), owner))
+		pid = pages_waiter_at(first);
+	if (!pid && bpf_core_field_exists(dio->submit.waiter))
+		pid = pages_waiter_at(BPF_CORE_READ(dio, submit.waiter));
+	if (pid || !bpf_core_field_exists(queue->task))
+		return pid;
+	queue = (void *)BPF_CORE_READ(done, wait.task_list.next) -
+		bpf_core_field_offset(queue->task_list);
+	return pages_waiter_at(BPF_CORE_READ(queue, task));
+}
+
+/*
+ * tgid of the process that waits for a bio which a kernel thread submits: an I/O limit held the bio
+ * back before anything announced it. 0: not known, or the current thread is no kernel thread.
+ */
+static __always_inline __u32 pages_waiter(struct bio *bio)
+{
+	struct task_struct *current = (void *)bpf_get_current_task();
+	struct bio *owner;
+	__u32 pid;
+
+	if (!bio || !(BPF_CORE_READ(current, flags) & TASK_PF_KTHREAD))
+		return 0;
+	owner = BPF_CORE_READ(bio, bi_private);
+	pid = pages_waiter_of(owner);
+	/* If a bio was too large for one request, the owner of its first part is the rest of it. */
+	return pid ? pid : pages_waiter_of(BPF_CORE_READ(owner, bi_private));
 }
 
 /* Fills the fields that only records with pages have. Returns the file's inode, or NULL. */

@@ -81,8 +81,17 @@ struct upid {
 	int nr;
 };
 
+struct hlist_node {
+	struct hlist_node *next;
+};
+
+struct hlist_head {
+	struct hlist_node *first;
+};
+
 struct pid {
 	unsigned int level;
+	struct hlist_head tasks[1];	/* more */
 	struct upid numbers[1];
 };
 
@@ -219,6 +228,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
+	struct hlist_node pid_links[1];	/* more */
 	u64 start_time;
 	const struct cred *real_cred;
 	char comm[16];
@@ -256,14 +266,6 @@ struct kmem_cache {
 	unsigned int size;
 	unsigned int object_size;
 	const char *name;
-};
-
-struct hlist_node {
-	struct hlist_node *next;
-};
-
-struct hlist_head {
-	struct hlist_node *first;
 };
 
 struct qstr {
@@ -415,6 +417,24 @@ struct kiocb {
 /* direct I/O of file systems that use iomap: ext4, xfs and others */
 struct iomap_dio {
 	struct kiocb *iocb;
+	union {
+		struct {
+			struct task_struct *waiter;
+		} submit;
+	};
+};
+
+struct swait_queue_head {
+	struct list_head task_list;
+};
+
+struct swait_queue {
+	struct task_struct *task;
+	struct list_head task_list;
+};
+
+struct completion {
+	struct swait_queue_head wait;
 };
 
 struct request_queue {

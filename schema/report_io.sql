@@ -30,7 +30,9 @@
 --   owner_how          how the owner was found, or why not; "several" if there is more than one way:
 --                      dirtied, dirtied_shared (other processes dirtied the inode too, in the 30 s
 --                      before), dirtied_mixed (merged with pages of another inode), read, direct,
---                      submitted (no pages: flush, discard). Without an owner: metadata, journal,
+--                      submitted (no pages: flush, discard), volume (a kernel thread submitted them
+--                      for a volume: who asked it), waiter (an I/O limit held them back: who waits
+--                      for them). Without an owner: metadata, journal,
 --                      swap (written), unknown
 -- Devices stack: a request to a loop or device-mapper device causes further requests below it. Do not
 -- add layers.

@@ -214,6 +214,13 @@ static uint32_t asker_of(const struct dense_ids *d, const struct request_part *p
 	return p->below && is_kthread(d, p->submitter) ? p->asked_by : p->submitter;
 }
 
+/* Returns whether a part's owner is owner_upid: a process that waits owns what it did not submit. */
+static bool has_owner(const struct dense_ids *d, const struct request_part *p)
+{
+	return p->owner_how &&
+	       (p->owner_how != EVENT_OWNER_WAITER || is_kthread(d, asker_of(d, p)));
+}
+
 /*
  * Returns whether two parts have the same owner: the process that dirtied the pages, or the
  * submitter of direct I/O. Nobody is known to own the others, nor what a kernel thread submits.
@@ -221,8 +228,10 @@ static uint32_t asker_of(const struct dense_ids *d, const struct request_part *p
 static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
 		       const struct request_part *b)
 {
-	if (a->owner_how || b->owner_how)
-		return a->owner_how && b->owner_how && a->owner_upid == b->owner_upid;
+	bool a_has = has_owner(d, a), b_has = has_owner(d, b);
+
+	if (a_has || b_has)
+		return a_has && b_has && a->owner_upid == b->owner_upid;
 	return asker_of(d, a) == asker_of(d, b) &&
 	       (is_direct(a) == is_direct(b) || is_kthread(d, asker_of(d, a)));
 }

@@ -24,6 +24,7 @@ const char *request_owner_how_name(enum owner_how how)
 		[OWNER_JOURNAL] = "journal",
 		[OWNER_SWAP] = "swap",
 		[OWNER_VOLUME] = "volume",
+		[OWNER_WAITER] = "waiter",
 	};
 
 	return (unsigned int)how < OWNER_HOW_CNT ? names[how] : "?";
@@ -103,7 +104,12 @@ uint32_t request_owner(const struct analysis *a, const struct block_request *r,
 	if (from_volume && r->below != REQUEST_PASSED_ON)
 		submitter = dense_process_of(&a->ids, dense_thread(&a->ids, r->asked_by));
 	owner = is_user(a, submitter) ? submitter : EVENT_ID_UNKNOWN;
-
+	if (owner == EVENT_ID_UNKNOWN && r->owner_how == EVENT_OWNER_WAITER &&
+	    is_user(a, dense_process(&a->ids, r->owner_upid))) {
+		if (ret_how)
+			*ret_how = OWNER_WAITER;
+		return dense_process(&a->ids, r->owner_upid);
+	}
 	switch (r->cmd_flags & REQ_OP_MASK) {
 	case REQ_OP_READ:
 		how = r->pages == EVENT_PAGES_SWAP ? OWNER_SWAP : OWNER_READ;

@@ -26,6 +26,7 @@ enum owner_how {
 	OWNER_JOURNAL,		/* of a file system: unknown */
 	OWNER_SWAP,		/* a page of somebody's memory: unknown, except when read in */
 	OWNER_VOLUME,		/* a kernel thread queued it for a volume: who asked the volume */
+	OWNER_WAITER,		/* a kernel thread queued it: the process that waits for it */
 	OWNER_HOW_CNT,
 };
 

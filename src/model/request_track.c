@@ -313,7 +313,7 @@ static void lies_below(struct request_track *b, struct block_request *r, const s
 		return;
 	r->below = 1;
 	r->asked_by = m->of.below ? m->of.asked_by : m->of.submitter;
-	if (!has_no_owner(r->pages))
+	if (!has_no_owner(r->pages) && m->of.owner_how != EVENT_OWNER_WAITER)
 		return;
 	r->below = 2;
 	r->pages = m->of.pages;
@@ -450,7 +450,8 @@ static int parts_settle(struct rq_entry *x, const struct event *ev)
 	first.bytes = x->parts[0].bytes;
 	first.asked_by = x->parts[0].asked_by;
 	first.below = !!x->parts[0].below;
-	if (x->parts[0].below < 2 || !has_no_owner(first.pages))
+	if (x->parts[0].below < 2 || (!has_no_owner(first.pages) &&
+				      x->parts[0].owner_how != EVENT_OWNER_WAITER))
 		x->parts[0] = first;
 	for (uint32_t i = 0; i < x->r.held_cnt; i++) {
 		if (x->parts[i].bytes > bytes - sum)
@@ -643,7 +644,8 @@ static int on_issue(struct request_track *b, struct rq_entry *x, const struct ev
 	if (!x->r.first_issue_ns)
 		x->r.first_issue_ns = ev->ts_ns;
 	x->r.issue_ns = ev->ts_ns;
-	if (x->r.below == 2 && !has_no_owner(ev->v[EV_REQUEST_PAGES]))
+	if (x->r.below == 2 && !has_no_owner(ev->v[EV_REQUEST_PAGES]) &&
+	    x->r.owner_how != EVENT_OWNER_WAITER)
 		x->r.below = 1;
 	if (ev->v[EV_REQUEST_PAGES] && x->r.below < 2) {
 		x->r.ino = ev->v[EV_REQUEST_INO];

@@ -4,6 +4,8 @@
  *
  *     dirtying records --[src/model/writeback_owners]--> owner_upid, owner_how of issues
  *
+ * I/O without such an owner is of the process that waits for it, if a kernel thread submits it.
+ *
  * The recorder decides this, so that every block answers by itself: pages may be dirtied half a
  * minute before they are written. Records of the slice are taken in order of time, over all CPUs.
  */
@@ -33,9 +35,16 @@ static int on_issue(struct block_writer *w, const struct wire_request_issue *r, 
 	void *process;
 	unsigned int how = writeback_owners_of(&w->owners, &issue, &process);
 
-	if (how == EVENT_OWNER_NONE)
-		return 0;
-	owner = process;
+	if (how != EVENT_OWNER_NONE) {
+		owner = process;
+	} else {
+		if (!r->waiter)
+			return 0;
+		how = EVENT_OWNER_WAITER;
+		owner = task_table_process_at(w->task_table, r->waiter, r->step.hdr.ts_ns, NULL);
+		if (!owner)
+			return -ENOMEM;
+	}
 	k->val[EV_REQUEST_OWNER_UPID][row] = owner->upid;
 	k->val[EV_REQUEST_OWNER_HOW][row] = how;
 	return task_table_use_process(w->task_table, owner);
@@ -43,18 +52,17 @@ static int on_issue(struct block_writer *w, const struct wire_request_issue *r, 
 
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 {
+	/* after a loss the last dirtier is unknown anywhere in the slice */
+	bool lacks = block_slice_lacks(s, WIRE_DIRTY, false);
 	int r = 0;
 
-	/* after a loss the last dirtier is unknown anywhere in the slice */
-	if (block_slice_lacks(s, WIRE_DIRTY, false)) {
+	if (lacks)
 		writeback_owners_clear(&w->owners);
-		return 0;
-	}
 	for (size_t i = 0; r == 0 && i < w->steps.cnt; i++) {
 		const struct wire_hdr *h = w->steps.v[i].h;
 
 		if (h->hook == WIRE_DIRTY)
-			r = on_dirty(w, (const struct wire_dirty *)h);
+			r = lacks ? 0 : on_dirty(w, (const struct wire_dirty *)h);
 		else if (request_has_pages(h))
 			r = on_issue(w, (const struct wire_request_issue *)h, w->steps.v[i].row);
 	}

@@ -80,6 +80,7 @@ struct write {
 	unsigned int pages;
 	uint64_t ino, last_ino;	/* 0: the same */
 	uint32_t flags;
+	uint32_t waiter;	/* process */
 };
 
 /* A whole request. Returns its sector, by which the test finds it again. */
@@ -101,6 +102,7 @@ static uint64_t put_write(struct fixture *f, struct write w)
 		.last_ino = w.last_ino ? w.last_ino : w.ino,
 		.ino_dev = w.ino ? fs : 0,
 		.pages = w.pages,
+		.waiter = w.waiter,
 	};
 
 	gen_raw(f->g, &r, sizeof(r));
@@ -186,6 +188,30 @@ static void test_shared_and_mixed_are_said(void **state)
 	check(&f, mixed, "alice", "dirtied_mixed");
 	check(&f, merged, "alice", "dirtied");
 	check(&f, alone, "bob", "dirtied");	/* Alice's pages were written long ago */
+	end(&f);
+}
+
+/* An I/O limit held it: a kernel thread submits it, and Bob waits. What Alice submits is hers. */
+static void test_io_of_a_kernel_thread_is_the_waiting_process_s(void **state)
+{
+	struct fixture f;
+	uint64_t held, own, file, in_vain;
+
+	begin(&f);
+	gen_dirty(f.g, T0 + 1 * MS, 0, ALICE, ALICE, 11, FS, "a.txt");
+	held = put_write(&f, (struct write){ T0 + 10 * MS, KWORKER, EVENT_PAGES_ANON,
+					     .waiter = BOB });
+	own = put_write(&f, (struct write){ T0 + 11 * MS, ALICE, EVENT_PAGES_ANON,
+					    .waiter = BOB });
+	file = put_write(&f, (struct write){ T0 + 12 * MS, KWORKER, EVENT_PAGES_FILE, 11,
+					     .waiter = BOB });
+	in_vain = put_write(&f, (struct write){ T0 + 13 * MS, KWORKER, EVENT_PAGES_ANON,
+						.waiter = JBD2 });
+	look(&f, T0 + 100 * MS);
+	check(&f, held, "bob", "waiter");
+	check(&f, own, "alice", "direct");
+	check(&f, file, "alice", "dirtied");
+	check(&f, in_vain, "unknown", "unknown");
 	end(&f);
 }
 
@@ -411,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_write_back_belongs_to_who_dirtied_the_inode),
 		cmocka_unit_test(test_order_is_that_of_time_over_all_cpus),
 		cmocka_unit_test(test_shared_and_mixed_are_said),
+		cmocka_unit_test(test_io_of_a_kernel_thread_is_the_waiting_process_s),
 		cmocka_unit_test(test_pages_decide_who_else_it_may_be),
 		cmocka_unit_test(test_after_a_loss_nothing_is_said),
 		cmocka_unit_test(test_owner_outlives_its_process),
