@@ -27,8 +27,9 @@ if [ ${#mirrors[@]} -eq 0 ]; then
 	echo "fetch.sh: no Debian mirror in this machine's apt sources: name one with VM_MIRROR" >&2
 	exit 1
 fi
-# What the guest loads: disks, and loop devices. Others of their kind are built in (nvme, ext4).
-modules='virtio virtio_ring virtio_pci virtio_pci_modern_dev virtio_pci_legacy_dev virtio_blk loop'
+# What the guest loads, with the modules that these need: disks, loop devices, and volumes. Others of their kind are built
+# in (nvme, ext4).
+modules='virtio virtio_ring virtio_pci virtio_pci_modern_dev virtio_pci_legacy_dev virtio_blk loop dm-crypt dm-delay raid1 null_blk zram lzo-rle xts'
 
 say()
 {
@@ -85,7 +86,7 @@ packages_of()
 # unpack ROOT DEST: what is needed of the unpacked packages
 unpack()
 {
-	local root=$1 dest=$2 image name file
+	local root=$1 dest=$2 image name file todo needed
 
 	image=$(find "$root" -name 'vmlinuz-*' -type f | head -n 1)
 	[ -n "$image" ] || image=$(find "$root" -path '*/modules/*/vmlinuz' -type f | head -n 1)
@@ -94,8 +95,12 @@ unpack()
 	cp "$image" "$dest/vmlinuz" || return 1
 	find "$root" -path '*/lib/modules/*/kernel' -type d | head -n 1 | sed 's|/kernel$||; s|.*/||' >"$dest/release"
 	[ -s "$dest/release" ] || { say "no modules in the packages"; return 1; }
-	for name in $modules; do
-		file=$(find "$root" -name "$name.ko*" -type f | head -n 1)
+	read -ra todo <<<"$modules"
+	while [ ${#todo[@]} -gt 0 ]; do
+		name=${todo[0]}
+		todo=("${todo[@]:1}")
+		[ ! -e "$dest/modules/$name.ko" ] || continue
+		file=$(find "$root" -name "${name//[-_]/[-_]}.ko*" -type f | head -n 1)
 		case $file in
 		'') ;;	# built in, or not in this version
 		*.ko) cp "$file" "$dest/modules/" || return 1 ;;
@@ -103,7 +108,10 @@ unpack()
 		*.ko.zst) zstd -qdc "$file" >"$dest/modules/$name.ko" || return 1 ;;
 		*) say "$file: unknown compression"; return 1 ;;
 		esac
+		[ -z "$file" ] || IFS=', ' read -ra needed <<<"$(grep -az '^depends=' "$dest/modules/$name.ko" | tr -d '\0' | cut -d= -f2)"
+		[ -z "$file" ] || todo+=("${needed[@]}")
 	done
+	echo "$modules" >"$dest/wanted"
 }
 
 # fetch_suite SUITE MIRROR DEST
@@ -139,7 +147,8 @@ mkdir -p "$cache" || exit 1
 for suite; do
 	dest=$cache/$suite
 	[ "$arch" = amd64 ] || dest=$dest-$arch
-	if [ -s "$dest/vmlinuz" ] && [ -z "${VM_REFRESH:-}" ]; then
+	# one that was unpacked for other modules is not up to date
+	if [ -s "$dest/vmlinuz" ] && [ -z "${VM_REFRESH:-}" ] && [ "$(cat "$dest/wanted" 2>/dev/null)" = "$modules" ]; then
 		echo "$dest"
 		exit 0
 	fi

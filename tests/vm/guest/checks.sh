@@ -280,26 +280,26 @@ check_heap()
 
 # ---- block ----
 
-# stat_grew NAME FIELD: by how much a field of the device's stat grew over recording NAME
+# stat_grew NAME DEVICE FIELD: by how much a field of the device's stat grew over recording NAME
 stat_grew()
 {
-	awk -v field="$2" 'NR == 1 { old = $field } NR == 2 { print $field - old }' "$tmp/$1.stat"
+	awk -v field="$3" 'NR == 1 { old = $field } NR == 2 { print $field - old }' "$tmp/$1.$2.stat"
 }
 
-# recorded_on NAME DEVICE ARGS...: records block events; the device's stat before and after is kept
+# recorded_on NAME 'DEVICE...' ARGS...: records block events; each device's stat before and after is kept
 recorded_on()
 {
-	local name=$1 device=$2 rc
+	local name=$1 devices=$2 device rc
 
 	shift 2
-	cat "/sys/block/$device/stat" >"$tmp/$name.stat"
+	for device in $devices; do cat "/sys/block/$device/stat" >"$tmp/$name.$device.stat"; done
 	recorded "$name" -e block -- "$@"
 	rc=$?
-	cat "/sys/block/$device/stat" >>"$tmp/$name.stat"
+	for device in $devices; do cat "/sys/block/$device/stat" >>"$tmp/$name.$device.stat"; done
 	return $rc
 }
 
-# as_the_kernel NAME DEVICE: requests and bytes of each operation are what stat counted
+# as_the_kernel NAME DEVICE [bytes]: requests and bytes of each operation are what stat counted; or bytes only
 as_the_kernel()
 {
 	local name=$1 device=$2 op ios_field sectors_field got
@@ -309,13 +309,13 @@ as_the_kernel()
 	for op in read:1:3 write:5:7 discard:12:14; do
 		ios_field=${op#*:} ios_field=${ios_field%:*} sectors_field=${op##*:} op=${op%%:*}
 		got=$(column_sum ios device="$device" op=$op <"$tmp/$name.csv")
-		near "$name: ${op}s are the kernel's" "${got:-0}" "$(stat_grew "$name" "$ios_field")" 0
+		[ "${3:-}" = bytes ] ||
+			near "$name: ${op}s of $device are the kernel's" "${got:-0}" "$(stat_grew "$name" "$device" "$ios_field")" 0
 		got=$(column_sum bytes device="$device" op=$op <"$tmp/$name.csv")
-		near "$name: bytes of ${op}s are the kernel's" "${got:-0}" $(($(stat_grew "$name" "$sectors_field") * 512)) 0
+		near "$name: bytes of ${op}s of $device are the kernel's" "${got:-0}" $(($(stat_grew "$name" "$device" "$sectors_field") * 512)) 0
 	done
 	got=$(column_sum ios device="$device" op=flush <"$tmp/$name.csv")
-	near "$name: flushes are the kernel's" "${got:-0}" "$(stat_grew "$name" 16)" 0
-	balanced "$name" block
+	near "$name: flushes of $device are the kernel's" "${got:-0}" "$(stat_grew "$name" "$device" 16)" 0
 }
 
 check_disk()
@@ -333,10 +333,11 @@ check_disk()
 		direct_io /dev/$device read 100 16384 4 | sed 's/^/read_/'
 		blkdiscard -o 1048576 -l 4194304 /dev/$device" || return
 	as_the_kernel "$kind" "$device"
+	balanced "$kind" block
 	# The test would prove nothing if the device had not seen what it was given.
-	check "$kind: the device saw writes" "[ '$(stat_grew "$kind" 5)' -ge 213 ]" "$(stat_grew "$kind" 5)"
-	check "$kind: the device saw reads" "[ '$(stat_grew "$kind" 1)' -ge 100 ]" "$(stat_grew "$kind" 1)"
-	check "$kind: the device saw a discard" "[ '$(stat_grew "$kind" 14)' -eq 8192 ]" "$(stat_grew "$kind" 14)"
+	check "$kind: the device saw writes" "[ '$(stat_grew "$kind" "$device" 5)' -ge 213 ]" "$(stat_grew "$kind" "$device" 5)"
+	check "$kind: the device saw reads" "[ '$(stat_grew "$kind" "$device" 1)' -ge 100 ]" "$(stat_grew "$kind" "$device" 1)"
+	check "$kind: the device saw a discard" "[ '$(stat_grew "$kind" "$device" 14)' -eq 8192 ]" "$(stat_grew "$kind" "$device" 14)"
 	report "$kind" io --by process >"$tmp/$kind.csv"
 	got=$(column_sum bytes "pid=$(kv "$kind" write_pid)" device="$device" op=write <"$tmp/$kind.csv")
 	near "$kind: writes are the process's own" "$got" $((200 * 65536)) 0
@@ -363,6 +364,7 @@ check_files()
 	recorded_on files "$device" sh -c 'dd if=/dev/zero of=/mnt/buffered bs=64k count=100 conv=fsync 2>/dev/null
 		direct_io /mnt/direct write 20 65536 >/dev/null; cp /bin/ebpfrec /mnt/; sync'
 	as_the_kernel files "$device"
+	balanced files block
 	forget files
 	recorded owner -e block -- sh -c 'sh -c "echo one_pid=\$\$; exec dd if=/dev/zero of=/mnt/one bs=64k count=80" 2>/dev/null &
 		sh -c "echo two_pid=\$\$; exec dd if=/dev/zero of=/mnt/two bs=64k count=40" 2>/dev/null &
@@ -379,6 +381,71 @@ check_files()
 		WHERE op = 'write' AND pages = 'anon' AND file = '/mnt/direct'")" 1048576 0
 	forget owner
 	umount /mnt
+}
+
+# made NODE: a node for a device that this machine has just got
+made()
+{
+	[ -b "/dev/$1" ] || mknod "/dev/$1" b $(tr : ' ' <"/sys/block/$1/dev")
+}
+
+# File systems on LVM on LUKS on a disk and on a RAID 1 of two, direct I/O to zram and null_blk, and what io.max held back, in one
+# recording. Each device counts as the kernel does, except that dm-crypt and md count the pieces of a bio; every level has the
+# bytes of whoever wrote them.
+check_volumes()
+{
+	local module luks lv device who want
+
+	for module in dm-crypt raid1 null_blk lzo-rle zram xts; do modprobe $module; done 2>/dev/null
+	[ -e /dev/mapper/control ] || { mkdir -p /dev/mapper && mknod /dev/mapper/control c 10 236; }
+	luks=$(volumes dm luks 200000 crypt aes-xts-plain64 "$(printf '00%.0s' $(seq 64))" 0 /dev/vda 0 | sed 's/.*=//')
+	made "$luks"
+	lv=$(volumes dm lv 180000 linear "/dev/$luks" 2048 | sed 's/.*=//')
+	made "$lv"
+	mkdir -p "$tmp/lv" "$tmp/raid" /sys/fs/cgroup/slow
+	truncate -s 64M "$tmp/raid.img"
+	if [ -z "$lv" ] || ! losetup /dev/loop1 "$tmp/raid.img" || ! volumes md /dev/md0 /dev/loop1 /dev/nvme0n1 ||
+		! echo 32M >/sys/block/zram0/disksize || ! echo +io >/sys/fs/cgroup/cgroup.subtree_control ||
+		! echo "$(cat /sys/block/nullb0/dev) wbps=1048576 rbps=1048576" >/sys/fs/cgroup/slow/io.max; then
+		skip "volumes: as the kernel counts" "no dm-crypt, raid1, zram or io.max here"
+		return
+	fi
+	for device in "$lv:lv" md0:raid; do
+		mke2fs -F "/dev/${device%:*}" && mount -t ext4 -o no_prefetch_block_bitmaps "/dev/${device%:*}" "$tmp/${device#*:}" ||
+			mount -t ext4 "/dev/${device%:*}" "$tmp/${device#*:}"
+	done >/dev/null 2>&1
+	sync
+	# one write() each: no page is dirtied again while it is written back
+	recorded_on volumes "vda $luks $lv loop1 nvme0n1 md0 zram0 nullb0" sh -c 'for at in lv raid; do
+			sh -c "echo ${at}_pid=\$\$; exec dd if=/dev/zero of=$tmp/$at/one bs=4M count=1 conv=fsync" 2>/dev/null
+			direct_io $tmp/$at/direct write 20 16384 | sed "s/^/${at}_direct_/"
+			direct_io $tmp/$at/direct read 20 16384 >/dev/null
+		done
+		direct_io /dev/zram0 write 50 16384 >/dev/null
+		direct_io /dev/zram0 read 50 16384 >/dev/null
+		echo $$ >/sys/fs/cgroup/slow/cgroup.procs
+		direct_io /dev/nullb0 write 10 65536 | sed "s/^/held_/"
+		direct_io /dev/nullb0 read 10 65536 | sed "s/^/held_read_/"' || return
+	for device in vda "$lv" loop1 nvme0n1 zram0 nullb0; do
+		as_the_kernel volumes "$device"
+	done
+	as_the_kernel volumes "$luks" bytes
+	as_the_kernel volumes md0 bytes
+	for device in lv:vda "lv:$luks" "lv:$lv" raid:loop1 raid:nvme0n1 raid:md0 held:nullb0; do
+		for who in "${device%:*}_pid:4194304" "${device%:*}_direct_pid:327680"; do
+			want=${who#*:} who=$(kv volumes "${who%:*}")
+			[ "$device" != held:nullb0 ] || want=655360
+			[ -z "$who" ] || near "volumes: $device: writes of $want bytes are the process's own" "$(sql volumes "SELECT sum(bytes)
+				FROM request_parts JOIN processes p ON p.upid = owner_upid WHERE op = 'write' AND
+				device_name(dev) = '${device#*:}' AND pid = $who")" "$want" 0
+		done
+	done
+	want=$(sed -n "s/^$(cat /sys/block/nullb0/dev) .*wbytes=\([0-9]*\).*/\1/p" /sys/fs/cgroup/slow/io.stat)
+	near "volumes: what io.max held back is the group's" \
+		"$(report volumes io --by cgroup,device,op | column_sum bytes cgroup=/slow device=nullb0 op=write)" "$want" 0
+	balanced volumes block
+	umount "$tmp/lv" "$tmp/raid"
+	forget volumes
 }
 
 # ---- the workload alone ----
@@ -558,6 +625,7 @@ else
 	skip "loop: block requests" "no loop device here"
 fi
 check_files vda
+check_volumes
 check_only
 check_cgroup
 check_quota
