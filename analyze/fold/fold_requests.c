@@ -214,7 +214,7 @@ static uint32_t asker_of(const struct dense_ids *d, const struct request_part *p
 	return p->below && is_kthread(d, p->submitter) ? p->asked_by : p->submitter;
 }
 
-/* Returns whether a part's owner is owner_upid: a process that waits owns what it did not submit. */
+/* Returns whether owner_upid owns a part: a process that waits owns what it did not submit. */
 static bool has_owner(const struct dense_ids *d, const struct request_part *p)
 {
 	return p->owner_how &&
