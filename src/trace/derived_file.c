@@ -28,7 +28,7 @@
 #include "trace/trace_state.h"
 
 #define DERIVED_MAGIC "EBRDERV\n"
-#define DERIVED_VERSION 35
+#define DERIVED_VERSION 36
 #define PART_RAW_MAX (1u << 31)
 /*
  * A part that packs better is stored as it is: so a file makes a reader take a bounded multiple of
