@@ -72,7 +72,9 @@ void site_text_format(char *to, size_t size, const struct trace_site *s, bool wi
 
 	function_shown(name, s->symbol);
 	if (s->symbol[0] && with_offset)
-		snprintf(to, size, "%s+0x%" PRIx64 " [%.160s]", name, s->symbol_offset, file);
+		snprintf(to, size, file[0] == '[' ? "%s+0x%" PRIx64 " %.160s" :
+						   "%s+0x%" PRIx64 " [%.160s]",
+			 name, s->symbol_offset, file);
 	else if (s->symbol[0])
 		snprintf(to, size, "%s", name);
 	else if (file[0] && file[0] != '[')

@@ -207,6 +207,9 @@ enum trace_site_why {
 	TRACE_SITE_WHY_CNT = 10
 };
 
+/* Module of code that was made at run time and has a name; its module_offset is 0. */
+#define TRACE_MODULE_JIT "[jit]"
+
 /* Stands for the outer frames of a stack where they are missing; no code is there. */
 #define TRACE_ADDR_NOT_UNWOUND 1
 
@@ -222,7 +225,7 @@ struct trace_site {
 	uint64_t symbol_offset;		/* of addr in the function or variable */
 	uint64_t module_offset;		/* of addr in the file */
 	const char *symbol;	/* function or variable, as the linker knows it; "" if not known */
-	const char *module; /* file, as the process sees it, "[vdso]", ...; "" if there is none */
+	const char *module; /* file, as the process sees it, "[vdso]", "[jit]"; "" if there is none */
 	const char *build_id;		/* hexadecimal digits; "" if not known */
 };
 

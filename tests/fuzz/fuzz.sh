@@ -24,7 +24,7 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 limits()
 {
 	case $1 in
-	fuzz_manifest | fuzz_rows | fuzz_words | fuzz_names | fuzz_trigger) echo 256 8 4096 ;;
+	fuzz_manifest | fuzz_rows | fuzz_words | fuzz_names | fuzz_trigger | fuzz_perf_map) echo 256 8 4096 ;;
 	fuzz_column) echo 512 16 8192 ;;
 	fuzz_elf_symbols) echo 512 80 16384 ;;
 	# short ones: a question costs what its trace has

@@ -576,6 +576,13 @@ static void put_elf(void)
 	buf_done(&b);
 }
 
+static void put_perf_map(void)
+{
+	static const char map[] = "2000 10 one\n0x2010 0x20 two words\n1000 0 no size\n2000 10 again\n";
+
+	put_seed("fuzz_perf_map", "map", 0, map, sizeof(map) - 1, false);
+}
+
 int main(int argc, char **argv)
 {
 	static const char *const words[] = { "1.5s",
@@ -634,6 +641,7 @@ int main(int argc, char **argv)
 	make_traces(0, 3, "story");
 	make_traces(60, 3, "mix");
 	put_elf();
+	put_perf_map();
 	put_words("fuzz_words", words);
 	put_words("fuzz_names", names);
 	put_words("fuzz_manifest", manifests);

@@ -187,8 +187,8 @@ check "root: and no workload, and no trace" "[ ! -e '$tmp/began' ] && [ ! -e '$t
 # shellcheck disable=SC2016
 recorded opener -e alloc.heap,task -- sh -c 'sleep 0.2; p=$(pgrep -x ebpfrec-open -P $PPID); cat /proc/$p/status
 	for i in 1 2 3 4 5 6 7 8 9 10; do n=$(ls /proc/$p/fd | wc -l); [ $n -gt 1 ] || break; sleep 0.05; done; echo $n'
-check "opener: keeps CAP_SYS_PTRACE and CAP_CHECKPOINT_RESTORE, and no descriptor but its socket" \
-	"[ \"\$(fields '$tmp/opener.out' CapPrm)\" = '0000010000080000 ' ] && [ \"\$(tail -1 '$tmp/opener.out')\" = 1 ]" \
+check "opener: keeps CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH, and no descriptor but its socket" \
+	"[ \"\$(fields '$tmp/opener.out' CapPrm)\" = '0000010000080004 ' ] && [ \"\$(tail -1 '$tmp/opener.out')\" = 1 ]" \
 	"$(grep -E '^(Name|Cap)' "$tmp/opener.out"; tail -1 "$tmp/opener.out")"
 recorded stats -- sh -c \
 	'sleep 0.2; cat /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/status; ls /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/fd | wc -l'

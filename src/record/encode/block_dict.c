@@ -165,6 +165,10 @@ static uint64_t code_of(const struct trace_site *s)
 		h = mix(h, (uint8_t)*p);
 	for (const char *p = s->build_id; *p; p++)
 		h = mix(h, (uint8_t)*p);
+	/* such code has no place in a file */
+	if (!strcmp(s->module, TRACE_MODULE_JIT))
+		for (const char *p = s->symbol; *p; p++)
+			h = mix(h, (uint8_t)*p);
 	return h;
 }
 

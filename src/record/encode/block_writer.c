@@ -207,6 +207,19 @@ static int put_quotas(struct block_writer *w, const struct block_slice *s)
 	return r;
 }
 
+#define LATE_MAX_BYTES (8u << 20)	/* of sites; the next block has the others */
+
+/* The names of code that were found after earlier blocks had asked for them. */
+static void put_late_sites(struct block_writer *w)
+{
+	const struct id_names_calls *names = &w->config.names;
+	struct trace_site row;
+
+	while (names->late_site && w->small[CHUNK_SITES].out.len < LATE_MAX_BYTES &&
+	       names->late_site(names->ctx, &row))
+		row_put_site(&w->small[CHUNK_SITES], &row);
+}
+
 /* ---- putting it together ---- */
 
 /* Forgets names that no block since the last such one used; it used every live cgroup. */
@@ -241,6 +254,7 @@ static int build(struct block_writer *w, const struct block_slice *s)
 				      &small[CHUNK_THREADS]);
 	block_end_start_states(w);
 	r = r ?: put_names(w) ?: put_quotas(w, s);
+	put_late_sites(w);
 	if (r < 0)
 		return r;
 	for (unsigned int i = 0; i < CHUNK_SMALL_END; i++)

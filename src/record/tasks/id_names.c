@@ -281,6 +281,11 @@ static int site_name(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site 
 	return user_sites_find(((struct id_names *)ctx)->sites, pid, ts_ns, ret, ret_until_ns);
 }
 
+static bool late_name(void *ctx, struct trace_site *ret)
+{
+	return user_sites_find_late(((struct id_names *)ctx)->sites, ret);
+}
+
 static int variable_name(void *ctx, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
 			 struct trace_site *ret)
 {
@@ -305,6 +310,7 @@ struct id_names_calls id_names_calls(struct id_names *n, struct user_sites *site
 	return (struct id_names_calls){ .ctx = n, .name = find_name,
 					.quota = quota_at,
 					.site = sites ? site_name : NULL,
+					.late_site = sites ? late_name : NULL,
 					.variable = sites ? variable_name : NULL,
 					.unwind = sites ? unwind : NULL, .path = file_path };
 }

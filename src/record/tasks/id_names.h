@@ -35,6 +35,8 @@ struct id_names_calls {
 	 */
 	int (*site)(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *ret,
 		    uint64_t *ret_until_ns);
+	/* Names of code found after it was asked for: user_sites_find_late(). May be NULL. */
+	bool (*late_site)(void *ctx, struct trace_site *ret);
 	/* The variable at ret->addr: user_sites_find_variable(). */
 	int (*variable)(void *ctx, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
 			struct trace_site *ret);

@@ -8,11 +8,15 @@
 #include "record/tasks/user_sites.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -24,6 +28,7 @@
 #include "record/tasks/own_pids.h"
 #include "symbol/debug_file.h"
 #include "symbol/module_cache.h"
+#include "symbol/perf_map.h"
 
 #define KEEP_NS 2000000000ULL	/* records of one ring may be a slice late */
 #define READ_AGAIN_NS 2000000000ULL	/* reading the mappings of a process holds it up */
@@ -37,6 +42,8 @@ struct user_sites {
 	struct hash_map lists;		/* of mappings (struct map_list), by pid */
 	bool has_code;
 	uint64_t forgot_ns;
+	struct jit *jits;		/* the newest first */
+	size_t jit_cnt;
 };
 
 /* Holds a mapping that can be written, with the memory that the loader adds behind a file's. */
@@ -64,33 +71,128 @@ _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
 /* ---- opening files of other processes ---- */
 
 /*
- * The recorder gives up its privileges. A helper process that has only CAP_SYS_PTRACE and
- * CAP_CHECKPOINT_RESTORE opens for reading what it asks for, and passes descriptors. The recorder
- * asks for two kinds of files only, and by numbers: it sends no path. A request goes over a socket;
- * the answer is an error number and, with 0, a descriptor. Without those capabilities the recorder
+ * The recorder gives up its privileges. A helper process that has only CAP_SYS_PTRACE,
+ * CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH opens for reading what it asks for, and passes
+ * descriptors. The recorder asks by numbers: it sends no path. A request goes over a socket; the
+ * answer is an error number and, with 0, a descriptor. Without those capabilities the recorder
  * opens what it may by itself.
  */
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40	/* since 5.9 */
 #endif
 
-#define OPENER_NEEDS (PRIVILEGE_BIT(CAP_SYS_PTRACE) | PRIVILEGE_BIT(CAP_CHECKPOINT_RESTORE))
+#define OPENER_NEEDS                                                               \
+	(PRIVILEGE_BIT(CAP_SYS_PTRACE) | PRIVILEGE_BIT(CAP_CHECKPOINT_RESTORE) |   \
+	 PRIVILEGE_BIT(CAP_DAC_READ_SEARCH))
+
+enum request_what {
+	REQUEST_MAPPED = 0,	/* the file mapped at exactly [start, end) */
+	REQUEST_MAPS = 1,	/* /proc/PID/maps */
+	REQUEST_TMP = 2,	/* the directory /tmp of the process, to open its map file later */
+	REQUEST_PERF_MAP = 3,	/* /tmp/perf-PID.map of the process */
+};
 
 struct request {
-	uint64_t start, end;	/* 0, 0: the list of mappings */
-	uint32_t pid, zero;
+	uint64_t start, end;
+	uint32_t pid, what;
 };
+
+/* Whose files a process writes, and its number in its own pid namespace. */
+struct owner {
+	uint32_t uids[4];	/* real, effective, saved, of the file system */
+	uint32_t ns_pid;
+};
+
+static int read_owner(uint32_t pid, struct owner *ret)
+{
+	char line[512], path[32];
+	unsigned int found = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return -errno;
+	while (fgets(line, sizeof(line), f)) {
+		uint32_t *u = ret->uids;
+
+		if (!strncmp(line, "Uid:", 4))
+			found |= sscanf(line + 4, "%u %u %u %u", u, u + 1, u + 2, u + 3) == 4;
+		if (!strncmp(line, "NSpid:", 6) && strrchr(line, '\t'))
+			found |= (sscanf(strrchr(line, '\t'), "%u", &ret->ns_pid) == 1) << 1;
+	}
+	fclose(f);
+	return found == 3 ? 0 : -ESRCH;
+}
+
+/* Opens a path below dir as a process whose root that is would, but no link to elsewhere. */
+static int open_inside(int dir, const char *path, uint64_t flags)
+{
+	const struct open_how how = { .flags = flags | O_CLOEXEC | O_NOFOLLOW,
+				      .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
+	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+
+	return fd < 0 ? -errno : fd;
+}
+
+/*
+ * Opens the map file of a process in the directory dir: a regular file of the process's user.
+ * -EACCES: it is another one's.
+ */
+static int open_perf_map(int dir, const char *folder, const struct owner *o)
+{
+	char path[64];
+	struct stat st;
+	int fd;
+
+	snprintf(path, sizeof(path), "%sperf-%u.map", folder, o->ns_pid);
+	fd = open_inside(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
+		for (unsigned int i = 0; i < 4; i++)
+			if (o->uids[i] == st.st_uid)
+				return fd;
+	close(fd);
+	return -EACCES;
+}
+
+static int open_in_root(const struct request *q)
+{
+	struct owner o;
+	char path[32];
+	int root, fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/root", q->pid);
+	root = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (root < 0)
+		return -errno;
+	if (q->what == REQUEST_TMP)
+		fd = open_inside(root, "tmp", O_PATH | O_DIRECTORY);
+	else
+		fd = read_owner(q->pid, &o) ?: open_perf_map(root, "tmp/", &o);
+	close(root);
+	return fd;
+}
 
 static int open_for(const struct request *q)
 {
 	char path[96];
 
-	if (q->start || q->end)
+	switch (q->what) {
+	case REQUEST_MAPPED:
 		snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", q->pid,
 			 (unsigned long long)q->start, (unsigned long long)q->end);
-	else
+		return debug_file_open(path);
+	case REQUEST_MAPS:
 		snprintf(path, sizeof(path), "/proc/%u/maps", q->pid);
-	return debug_file_open(path);
+		return debug_file_open(path);
+	case REQUEST_TMP:
+	case REQUEST_PERF_MAP:
+		return open_in_root(q);
+	default:
+		return -EINVAL;
+	}
 }
 
 static int send_answer(int to, int fd)
@@ -164,13 +266,11 @@ static int opener_start(struct helper *ret)
 	return helper_start(ret, "ebpfrec-open", OPENER_NEEDS, SOCK_SEQPACKET, serve);
 }
 
-/*
- * Opens the regular file that pid has mapped at exactly [start, end), or with 0, 0 /proc/PID/maps.
- * A descriptor, or -errno.
- */
-static int opener_open(const struct helper *h, uint32_t pid, uint64_t start, uint64_t end)
+/* A descriptor, or -errno. start, end: of REQUEST_MAPPED */
+static int opener_open(const struct helper *h, enum request_what what, uint32_t pid,
+		       uint64_t start, uint64_t end)
 {
-	const struct request q = { .pid = pid, .start = start, .end = end };
+	const struct request q = { .pid = pid, .start = start, .end = end, .what = what };
 
 	if (!h->pid)
 		return open_for(&q);
@@ -179,11 +279,272 @@ static int opener_open(const struct helper *h, uint32_t pid, uint64_t start, uin
 	return receive_answer(h->fd);
 }
 
+/* ---- code made at run time ---- */
+
+#define JITS_MAX 4096
+#define JIT_DIRS_MAX 128	/* processes whose map files are looked for; each takes two descriptors */
+#define JIT_SOON_NS 2000000000ULL	/* a map file mostly comes soon after the memory */
+#define JIT_AGAIN_NS 800000000ULL
+#define JIT_MAX_BYTES (256u << 20)	/* of the names of all processes */
+#define UNNAMED_MAX 65536
+
+/* A frame without a name: the map file may still tell it. */
+struct unnamed {
+	struct trace_site site;		/* upid, addr, from_ns */
+	uint64_t ts_ns;			/* of the first event with it */
+	struct perf_map_mapping in;
+};
+
+/* A program that has anonymous executable memory. */
+struct jit {
+	uint32_t pid;
+	uint64_t since_ns, end_ns;	/* end_ns 0: it runs */
+	uint64_t first_ns, tried_ns;
+	struct owner owner;
+	int dir, fd;			/* its /tmp, and its map file; -1: not open */
+	struct stat file;		/* of fd */
+	struct perf_map *map;		/* NULL: there was no file */
+	bool is_wanted, has_grown;	/* has_grown: some unnamed may have names now */
+	struct unnamed *unnamed;
+	size_t unnamed_cnt, unnamed_cap, unnamed_at;
+	struct hash_map seen;		/* the unnamed, by address and from_ns */
+	struct jit *older;
+};
+
+static void close_jit(struct jit *j)
+{
+	if (j->fd >= 0)
+		close(j->fd);
+	if (j->dir >= 0)
+		close(j->dir);
+	j->fd = j->dir = -1;
+}
+
+static void free_jit(struct jit *j)
+{
+	close_jit(j);
+	perf_map_free(j->map);
+	free(j->unnamed);
+	hash_map_done(&j->seen);
+	free(j);
+}
+
+/* The program that pid ran at an instant, if it has such memory. */
+static struct jit *jit_at(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
+{
+	struct jit *j = u->jits;
+
+	while (j && (j->pid != pid || j->since_ns > ts_ns || (j->end_ns && j->end_ns <= ts_ns)))
+		j = j->older;
+	return j;
+}
+
+/* Opens the map file, if it is there and another one than that which is open. */
+static int open_map_of(struct user_sites *u, struct jit *j)
+{
+	struct stat st;
+	int fd, r;
+
+	if (j->end_ns)
+		fd = j->dir < 0 ? -ENOENT : open_perf_map(j->dir, "", &j->owner);
+	else
+		fd = opener_open(&u->opener, REQUEST_PERF_MAP, j->pid, 0, 0);
+	if (fd < 0)
+		return 0;
+	r = j->map ? 0 : perf_map_new(&j->map);
+	if (r || fstat(fd, &st) ||
+	    (j->fd >= 0 && st.st_dev == j->file.st_dev && st.st_ino == j->file.st_ino)) {
+		close(fd);
+		return r;
+	}
+	if (j->fd >= 0) {
+		close(j->fd);
+		perf_map_restart(j->map);
+	}
+	j->fd = fd;
+	j->file = st;
+	return 0;
+}
+
+/* Reads what the map file has got, and looks for the file if that is due. */
+static int look_at(struct user_sites *u, struct jit *j, size_t *bytes)
+{
+	uint64_t now_ns = clock_mono_ns();
+	bool has_grown = false, is_due;
+	int r = 0;
+
+	if (j->dir < 0 && j->fd < 0)
+		return 0;
+	is_due = j->end_ns || (j->fd < 0 && now_ns < j->first_ns + JIT_SOON_NS) ||
+		 (j->is_wanted && now_ns >= j->tried_ns + JIT_AGAIN_NS);
+	if (is_due) {
+		j->tried_ns = now_ns;
+		j->is_wanted = false;
+		r = open_map_of(u, j);
+	}
+	if (!r && j->fd >= 0 && *bytes < JIT_MAX_BYTES) {
+		*bytes -= perf_map_bytes(j->map);
+		r = perf_map_read(j->map, j->fd, &has_grown);
+		*bytes += perf_map_bytes(j->map);
+		j->has_grown |= has_grown;
+	}
+	if (j->end_ns)
+		close_jit(j);
+	return r == -ENOMEM ? r : 0;
+}
+
+static int look_at_jits(struct user_sites *u)
+{
+	size_t bytes = 0;
+	struct jit *j;
+	int r = 0;
+
+	for (j = u->jits; j; j = j->older)
+		bytes += j->map ? perf_map_bytes(j->map) : 0;
+	for (j = u->jits; j && !r; j = j->older)
+		r = look_at(u, j, &bytes);
+	return r;
+}
+
+/* Process pid has anonymous executable memory at ts_ns. */
+static int add_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
+{
+	uint64_t since_ns = 0;
+	unsigned int dirs = 0;
+	struct jit *j;
+
+	if (jit_at(u, pid, ts_ns) || u->jit_cnt == JITS_MAX)
+		return 0;
+	for (j = u->jits; j; j = j->older) {
+		dirs += j->dir >= 0;
+		if (j->pid == pid && j->end_ns > since_ns)
+			since_ns = j->end_ns;
+	}
+	j = calloc(1, sizeof(*j));
+	if (!j)
+		return -ENOMEM;
+	j->pid = pid;
+	j->since_ns = since_ns;
+	j->first_ns = clock_mono_ns();
+	j->fd = j->dir = -1;
+	if (dirs < JIT_DIRS_MAX && !read_owner(pid, &j->owner))
+		j->dir = opener_open(&u->opener, REQUEST_TMP, pid, 0, 0);
+	j->older = u->jits;
+	u->jits = j;
+	u->jit_cnt++;
+	return 0;
+}
+
+/* Process pid exited, or runs another program from ts_ns on. */
+static void end_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
+{
+	for (struct jit *j = u->jits; j; j = j->older)
+		if (j->pid == pid && !j->end_ns)
+			j->end_ns = ts_ns;
+}
+
+/* Drops the programs that ended before before_ns. */
+static void forget_jits(struct user_sites *u, uint64_t before_ns)
+{
+	struct jit **at = &u->jits, *j;
+
+	while ((j = *at)) {
+		if (!j->end_ns || j->end_ns >= before_ns || j->dir >= 0 || j->fd >= 0) {
+			at = &j->older;
+			continue;
+		}
+		*at = j->older;
+		u->jit_cnt--;
+		free_jit(j);
+	}
+}
+
+static int add_unnamed(struct jit *j, const struct trace_site *site, uint64_t ts_ns,
+		       const struct perf_map_mapping *in)
+{
+	struct unnamed new = { .ts_ns = ts_ns, .in = *in };
+	uint32_t ignored;
+	int r;
+
+	j->is_wanted = true;
+	if (j->seen.cnt == UNNAMED_MAX)
+		return 0;
+	r = hash_map_intern(&j->seen, site->addr, site->from_ns ^ (uint64_t)site->upid << 32,
+			    &ignored);
+	if (r <= 0)
+		return r;
+	new.site = (struct trace_site){ .upid = site->upid, .addr = site->addr,
+					.from_ns = site->from_ns };
+	return array_add(&j->unnamed, &j->unnamed_cap, &j->unnamed_cnt, new);
+}
+
+/* Fills the name in, if the map file has one. ret->addr is a return address, as elsewhere. */
+static bool name_jit(struct jit *j, uint64_t ts_ns, const struct perf_map_mapping *in,
+		     struct trace_site *ret, uint64_t *ret_from_ns, uint64_t *ret_until_ns)
+{
+	struct perf_map_hit hit;
+
+	if (!j->map || !perf_map_find(j->map, ret->addr - 1, ts_ns, in, &hit))
+		return false;
+	ret->why = TRACE_SITE_NAMED;
+	ret->symbol = hit.name;
+	ret->symbol_offset = hit.offset + 1;
+	ret->module = TRACE_MODULE_JIT;
+	ret->build_id = "";
+	ret->module_offset = 0;
+	*ret_from_ns = hit.from_ns;
+	*ret_until_ns = hit.until_ns;
+	return true;
+}
+
+/* Whether a file without symbols, or no file, may be memory for code that is made at run time. */
+static bool may_be_jit(const struct module_answer *a)
+{
+	if (a->why == MODULE_UNREADABLE)
+		return !strncmp(a->path, "/memfd:", 7);
+	return a->why == MODULE_ANONYMOUS && strncmp(a->path, "[v", 2);
+}
+
+static int find_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns, const struct map_hit *hit,
+		    struct trace_site *ret, uint64_t *ret_until_ns)
+{
+	const struct perf_map_mapping in = { hit->start, hit->from_ns, hit->until_ns };
+	struct jit *j = jit_at(u, pid, ts_ns);
+	int r = j ? 0 : add_jit(u, pid, ts_ns);
+
+	j = j ?: jit_at(u, pid, ts_ns);
+	if (r || !j)
+		return r;
+	return name_jit(j, ts_ns, &in, ret, &ret->from_ns, ret_until_ns) ?
+		       0 : add_unnamed(j, ret, ts_ns, &in);
+}
+
+bool user_sites_find_late(struct user_sites *u, struct trace_site *ret)
+{
+	uint64_t from_ns, until_ns;
+
+	for (struct jit *j = u->jits; j; j = j->older) {
+		while (j->has_grown && j->unnamed_at < j->unnamed_cnt) {
+			struct unnamed *n = &j->unnamed[j->unnamed_at];
+
+			*ret = n->site;
+			if (name_jit(j, n->ts_ns, &n->in, ret, &from_ns, &until_ns)) {
+				*n = j->unnamed[--j->unnamed_cnt];
+				return true;
+			}
+			j->unnamed_at++;
+		}
+		j->has_grown = false;
+		j->unnamed_at = 0;
+	}
+	return false;
+}
+
 /* ---- a set of sites ---- */
 
 static int open_mapped(void *ctx, uint32_t pid, uint64_t start, uint64_t end)
 {
-	return opener_open(ctx, pid, start, end);
+	return opener_open(ctx, REQUEST_MAPPED, pid, start, end);
 }
 
 int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt, bool has_code,
@@ -244,6 +605,12 @@ void user_sites_free(struct user_sites *u)
 		return;
 	hash_map_drop_if(&u->lists, drop_list, &all);
 	hash_map_done(&u->lists);
+	while (u->jits) {
+		struct jit *j = u->jits;
+
+		u->jits = j->older;
+		free_jit(j);
+	}
 	exec_maps_close(u->maps);
 	map_cache_free(u->cache);
 	module_cache_free(u->modules);
@@ -270,6 +637,11 @@ static int note(void *ctx, const struct map_record *r)
 		with.module = module_cache_of(u->modules, r);
 		if (!with.module)
 			return -ENOMEM;
+		if ((!strcmp(r->path, "//anon") || !strncmp(r->path, "/memfd:", 7)) &&
+		    add_jit(u, r->pid, r->ts_ns))
+			return -ENOMEM;
+	} else {
+		end_jit(u, r->pid, r->ts_ns);
 	}
 	return map_cache_note(u->cache, &with);
 }
@@ -303,7 +675,7 @@ static bool parse_line(char *line, char permission, struct map_record *r)
 static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns, char permission,
 		     int (*add)(void *ctx, const struct map_record *r), void *ctx)
 {
-	int fd = opener_open(&u->opener, pid, 0, 0), r = 0;
+	int fd = opener_open(&u->opener, REQUEST_MAPS, pid, 0, 0), r = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "r");
 	struct map_record rec = { .what = MAP_CODE, .pid = pid, .ts_ns = now_ns };
 	char *line = NULL;
@@ -346,15 +718,15 @@ static int renew(void *ctx, uint32_t pid)
 
 int user_sites_look(struct user_sites *u)
 {
-	uint64_t lost;
+	uint64_t lost = 0;
 	int r;
 
-	if (!u || !u->maps)
+	if (!u)
 		return 0;
-	r = exec_maps_read(u->maps, note, u, &lost);
+	r = u->maps ? exec_maps_read(u->maps, note, u, &lost) : 0;
 	if (!r && lost)
 		r = map_cache_each(u->cache, renew, u);
-	return r;
+	return r ? r : look_at_jits(u);
 }
 
 void user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
@@ -368,6 +740,7 @@ void user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
 		return;
 	u->forgot_ns = to_ns;
 	map_cache_forget(u->cache, to_ns - KEEP_NS);
+	forget_jits(u, to_ns - KEEP_NS);
 	before_ns = to_ns > KEEP_LIST_NS ? to_ns - KEEP_LIST_NS : 0;
 	hash_map_drop_if(&u->lists, drop_list, &before_ns);
 }
@@ -424,7 +797,7 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 	ret->module = a.path;
 	ret->module_offset = a.path[0] ? ret->addr - hit.start + hit.offset : 0;
 	ret->build_id = a.build_id;
-	return 0;
+	return may_be_jit(&a) ? find_jit(u, pid, ts_ns, &hit, ret, ret_until_ns) : 0;
 }
 
 /* ---- variables ---- */

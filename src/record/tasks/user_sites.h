@@ -47,6 +47,12 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 		    uint64_t *ret_until_ns);
 
 /*
+ * A name that was found later than the event it belongs to: fills *ret, which replaces the row of
+ * the same upid, addr and from_ns. False: there are no more. Call until then, after each look.
+ */
+bool user_sites_find_late(struct user_sites *u, struct trace_site *ret);
+
+/*
  * Fills all of ret but upid and addr with the variable of a mapped file at an address of process
  * pid, which has run its program since since_ns. -ENOENT: no file is mapped there; -ENOMEM. The
  * mappings are those of a little later: a process that has exited by then has none.

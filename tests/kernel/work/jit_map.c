@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * jit_map: a program that makes code at run time and writes a map file for it. Arguments: what the
+ * map file is (file, link: a symbolic link to one), and a command that is run between the phases.
+ *
+ *     phase old     the code is jit_old
+ *     phase new     other code is at the same address: jit_new
+ *     phase odd     code beside it, whose name holds what a terminal or a browser obeys
+ *
+ * Each phase burns 200 ms of CPU time in the code, and has its limits printed (old_from, old_to).
+ */
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include "truth.h"
+
+#define BURN(name, step)                                                                           \
+	static __attribute__((noinline, used, section(#name "_code"))) uint64_t name(volatile uint64_t *v) \
+	{                                                                                          \
+		for (int i = 0; i < 200000; i++)                                                   \
+			*v += (uint64_t)i * step;                                                  \
+		return *v;                                                                         \
+	}                                                                                          \
+	extern const char __start_##name##_code[], __stop_##name##_code[];
+
+BURN(first, 3)
+BURN(second, 5)
+
+#define ODD "odd \033[31m<script>;,\"=1+1\""
+#define PAGE 65536	/* the largest page size */
+
+static char *memory;
+static char path[64];
+
+/* Writes code and a line for it while the memory is not executable. */
+static void put_code(size_t at, const char *from, const char *to, const char *name)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+
+	if (mprotect(memory, PAGE, PROT_READ | PROT_WRITE))
+		truth_fail("mprotect");
+	memcpy(memory + at, from, (size_t)(to - from));
+	__builtin___clear_cache(memory + at, memory + at + (to - from));
+	if (fd < 0 || dprintf(fd, "%lx %lx %s\n", (unsigned long)(memory + at),
+			      (unsigned long)(to - from), name) < 0)
+		truth_fail(path);
+	close(fd);
+	if (mprotect(memory, PAGE, PROT_READ | PROT_EXEC))
+		truth_fail("mprotect");
+}
+
+static void burn(const char *phase, size_t at)
+{
+	uint64_t (*code)(volatile uint64_t *) = (void *)(memory + at);
+	volatile uint64_t v = 0;
+	uint64_t from_ns = truth_cpu_ns();
+
+	printf("%s_from=%llu\n", phase, (unsigned long long)truth_now_ns());
+	do
+		code(&v);
+	while (truth_cpu_ns() - from_ns < 200000000);
+	printf("%s_to=%llu\n", phase, (unsigned long long)truth_now_ns());
+}
+
+int main(int argc, char **argv)
+{
+	char other[sizeof(path) + 8];
+
+	if (argc != 3)
+		truth_fail("usage: jit_map file|link COMMAND");
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("pid=%d\n", getpid());
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	snprintf(other, sizeof(other), "%s.other", path);
+	if (!strcmp(argv[1], "link") && symlink(other, path))
+		truth_fail("symlink");
+	memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (memory == MAP_FAILED)
+		truth_fail("mmap");
+	printf("addr=%lu\n", (unsigned long)memory);
+	put_code(0, __start_first_code, __stop_first_code, "jit_old");
+	if (system(argv[2]))
+		truth_fail(argv[2]);
+	burn("old", 0);
+	put_code(0, __start_second_code, __stop_second_code, "jit_new");
+	burn("new", 0);
+	put_code(4096, __start_first_code, __stop_first_code, ODD);
+	burn("odd", 4096);
+	unlink(path);
+	unlink(other);
+	return 0;
+}
