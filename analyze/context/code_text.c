@@ -28,6 +28,7 @@ static const struct {
 	[TRACE_SITE_UNREADABLE] = { "unreadable", "unreadable" },
 	[TRACE_SITE_UNMAPPED] = { "unmapped", "not mapped" },
 	[TRACE_SITE_NOT_UNWOUND] = { "not_unwound", "not unwound" },
+	[TRACE_SITE_NO_FRAME_POINTER] = { "no_frame_pointer", "no frame pointer" },
 };
 
 const char *site_text_why(const struct trace_site *s)

@@ -204,14 +204,19 @@ enum trace_site_why {
 	TRACE_SITE_UNREADABLE = 7, /* it may not be opened, or is no ELF file that makes sense */
 	TRACE_SITE_UNMAPPED = 8,	/* no mapping is known at that address */
 	TRACE_SITE_NOT_UNWOUND = 9,	/* it is TRACE_ADDR_NOT_UNWOUND */
-	TRACE_SITE_WHY_CNT = 10
+	TRACE_SITE_NO_FRAME_POINTER = 10,	/* it is TRACE_ADDR_NO_FRAME_POINTER */
+	TRACE_SITE_WHY_CNT = 11
 };
 
 /* Module of code that was made at run time and has a name; its module_offset is 0. */
 #define TRACE_MODULE_JIT "[jit]"
 
+#define TRACE_ADDR_FIRST_CODE 4096	/* no code is in the first page */
+
 /* Stands for the outer frames of a stack where they are missing; no code is there. */
 #define TRACE_ADDR_NOT_UNWOUND 1
+/* The same, of a function that keeps no frame pointer: the next caller would be no code. */
+#define TRACE_ADDR_NO_FRAME_POINTER 2
 
 /*
  * Says what is at an address of code, or of a lock, of a process, from from_ns on, until the next

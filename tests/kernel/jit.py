@@ -25,6 +25,14 @@ for name in ("file", "part", "file.zip"):
     rows = {r["function"]: r["self_ns"] for r in t.report("profile", "--pid", str(w["pid"]))}
     check("jit: %s: rows of profile" % name, all(any(s in f for f in rows) for s in NAMES_OF.values())
           and not any("anonymous" in f for f in rows if "do_" not in f), list(rows)[:5])
+t, w = Trace(tmp + "/link"), truth(tmp + "/link.out")
+bare = [r["text"] for r in t.sql("""
+    SELECT stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid)
+    WHERE ts_ns >= %d AND ts_ns < %d AND tid = %d""" % (t.at(w["bare_from"]), t.at(w["bare_to"]), w["pid"]))]
+bare = [x for x in bare if "bare_code" in x]
+check("jit: data in the frame pointer's register is no caller",
+      bare and all(x.startswith("(no frame pointer);bare_code") for x in bare),
+      (len(bare), [x for x in bare if not x.startswith("(no frame")][:3]))
 folded = run("report", "-i", tmp + "/file", "profile", "--format", "folded")
 table = run("report", "-i", tmp + "/file", "profile", "--limit", "0")
 check("jit: a name obeys no terminal, and cuts no stack", "\x1b" not in table + folded

@@ -160,7 +160,8 @@ static uint64_t code_of(const struct trace_site *s)
 	uint64_t h = mix(1, s->module_offset);
 
 	if (!s->module[0])
-		return 0;
+		return s->why == TRACE_SITE_ANONYMOUS || s->addr < TRACE_ADDR_FIRST_CODE ?
+			       mix(1, s->why) : 0;
 	for (const char *p = s->module; *p; p++)
 		h = mix(h, (uint8_t)*p);
 	for (const char *p = s->build_id; *p; p++)
@@ -173,8 +174,9 @@ static uint64_t code_of(const struct trace_site *s)
 }
 
 int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
-		   bool is_variable, uint64_t ts_ns, uint64_t *ret_code)
+		   enum block_site what, uint64_t ts_ns, uint64_t *ret_code)
 {
+	bool is_variable = what == BLOCK_SITE_VARIABLE;
 	const struct id_names_calls *names = &w->config.names;
 	struct block_dict *b = &w->sites;
 	uint64_t key = addr ^ (uint64_t)p->upid * 0x9e3779b97f4a7c15ull;
@@ -199,9 +201,10 @@ int block_use_site(struct block_writer *w, const struct task_process *p, uint64_
 	r = ask_site(w, p, is_variable, ts_ns, &row, &new.until_ns);
 	if (r == -ENOMEM || (r && !is_variable))
 		return r == -ENOMEM ? r : 0;
-	if (!r)
+	new.code = r ? 0 : code_of(&row);
+	if (!r && (new.code || what != BLOCK_SITE_CALLER))
 		row_put_site(&w->small[CHUNK_SITES], &row);
-	*ret_code = new.code = r ? 0 : code_of(&row);
+	*ret_code = new.code;
 	new.from_ns = row.from_ns;
 	new.next = first;
 	buf_add(&b->items, &new, sizeof(new));

@@ -160,14 +160,14 @@ static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 }
 
 /* The thread in a slot refers to an address of user space. Returns block_use_site()'s code. */
-static uint64_t fill_site(struct fill *f, uint32_t slot, uint64_t addr, bool is_variable,
+static uint64_t fill_site(struct fill *f, uint32_t slot, uint64_t addr, enum block_site what,
 			  uint64_t ts_ns)
 {
 	const struct task_thread *t = f->w->slots.thread[slot];
 	uint64_t code = 0;
 
 	if (t && t->process &&
-	    block_use_site(f->w, t->process, addr, is_variable, ts_ns, &code) < 0)
+	    block_use_site(f->w, t->process, addr, what, ts_ns, &code) < 0)
 		f->failed = true;
 	return code;
 }
@@ -181,7 +181,7 @@ static inline void note_switch(struct fill *f, const struct kind_rows *k, uint32
 	if (!object)
 		return;
 	if (call_object_of(r->call) == CALL_OBJECT_LOCK)
-		fill_site(f, k->utid[at], object, true, r->hdr.ts_ns);
+		fill_site(f, k->utid[at], object, BLOCK_SITE_VARIABLE, r->hdr.ts_ns);
 	else if (socket_names_use(f->w, r->call, object) < 0)
 		f->failed = true;
 }
@@ -244,7 +244,7 @@ static inline void note_dirty(struct fill *f, const struct kind_rows *k, uint32_
 static inline void note_heap_alloc(struct fill *f, const struct kind_rows *k, uint32_t at,
 				   const struct wire_heap_alloc *r)
 {
-	fill_site(f, k->utid[at], r->call_site, false, r->hdr.ts_ns);
+	fill_site(f, k->utid[at], r->call_site, BLOCK_SITE_CODE, r->hdr.ts_ns);
 }
 
 /* ---- records whose values have to be worked out ---- */
@@ -309,7 +309,7 @@ static void fill_vm(struct fill *f, const struct wire_vm *r)
 		task_table_note_rss(p, WIRE_RSS_MEMBERS, bytes, r->hdr.ts_ns);
 }
 
-#define FIRST_CODE 4096	/* no code is in the first page */
+#define UNWOUND_MAX 127	/* frames */
 
 /* Frames from the one that asked on: those before it are the tracepoint's and the program's. */
 static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_site)
@@ -324,23 +324,48 @@ static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_sit
 	*cnt -= i;
 }
 
+/*
+ * What is at the user frames of s. A register that a function uses for something else than its
+ * frame leads to a caller that is no code: the stack ends there, in `frames`.
+ */
+static void fill_user_frames(struct fill *f, uint32_t slot, struct stack_frames *s, uint64_t ts_ns,
+			     uint64_t frames[UNWOUND_MAX + 1])
+{
+	enum block_site what = BLOCK_SITE_CODE;
+	uint64_t code;
+
+	for (uint32_t i = 0; i < s->user_cnt; i++) {
+		code = fill_site(f, slot, s->user[i], what, ts_ns);
+		if (!code && what == BLOCK_SITE_CALLER && i <= UNWOUND_MAX) {
+			memmove(frames, s->user, i * sizeof(*frames));
+			frames[i] = TRACE_ADDR_NO_FRAME_POINTER;
+			s->user = frames;
+			s->user_cnt = i + 1;
+			code = fill_site(f, slot, frames[i], BLOCK_SITE_CODE, ts_ns);
+		} else if (code) {
+			/* the mappings of the process are known */
+			what = BLOCK_SITE_CALLER;
+		}
+		s->code = stack_code_add(s->code, code);
+	}
+}
+
 /* The number of a stack that the thread in a slot had at ts_ns, with what its addresses mean. */
 static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *s, uint64_t ts_ns)
 {
 	struct block_writer *w = f->w;
 	const struct task_thread *t = w->slots.thread[slot];
-	uint64_t id = 0;
+	uint64_t frames[UNWOUND_MAX + 1], id = 0;
 	bool is_new;
 
 	if (!t || !t->process)
 		s->user_cnt = 0;
 	/* the chain of frame pointers has ended */
 	for (uint32_t i = 0; i < s->user_cnt && !s->is_unwound; i++)
-		if (s->user[i] < FIRST_CODE)
+		if (s->user[i] < TRACE_ADDR_FIRST_CODE)
 			s->user_cnt = i;
 	s->upid = s->user_cnt ? t->process->upid : 0;
-	for (uint32_t i = 0; i < s->user_cnt; i++)
-		s->code = stack_code_add(s->code, fill_site(f, slot, s->user[i], false, ts_ns));
+	fill_user_frames(f, slot, s, ts_ns, frames);
 	if (stack_dict_use(&w->stacks, &w->small[CHUNK_FRAMES], s, &id, &is_new) < 0)
 		f->failed = true;
 	for (uint32_t i = 0; !f->failed && is_new && i < s->kernel_cnt; i++)
@@ -369,8 +394,6 @@ static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wi
 	fill_tuple(f, k, at, tuple, 3, false);
 }
 
-#define UNWOUND_MAX 127	/* frames */
-
 /*
  * The kernel may have gone on by frame pointers where the copy of the stack ends, or where code
  * runs on another stack as that of Go's runtime does. Returns the number of frames with those of
@@ -384,7 +407,7 @@ static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 	for (i = 0; i < kernels->user_cnt && kernels->user[i] != frames[first - 1]; i++)
 		;
 	for (i++; i < kernels->user_cnt && cnt < UNWOUND_MAX; i++) {
-		if (kernels->user[i] < FIRST_CODE)
+		if (kernels->user[i] < TRACE_ADDR_FIRST_CODE)
 			break;
 		frames[cnt++] = kernels->user[i];
 	}

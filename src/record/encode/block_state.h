@@ -176,14 +176,21 @@ void block_names_done(struct block_writer *w);
 void block_dict_done(struct block_dict *b);
 void block_dict_begin(struct block_dict *b);	/* begins a block */
 
+enum block_site {
+	BLOCK_SITE_CODE,
+	BLOCK_SITE_CALLER,	/* what may be no code, but what a frame pointer led to */
+	BLOCK_SITE_VARIABLE,
+};
+
 /*
  * An event of a process at ts_ns has an address of user space: code, or a lock, which may be a
  * variable. Each (process, address) is asked for once per block, or once for each mapping that was
- * there in turn. *ret_code: a hash of the file, its build id and the offset in it, the same in
- * every block; 0: no file is known.
+ * there in turn. *ret_code: a hash of the file, its build id and the offset in it, or of the name
+ * of code without a file, the same in every block; 0: nothing is known to be mapped there. A caller
+ * of which nothing is known gets no row.
  */
 int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
-		   bool is_variable, uint64_t ts_ns, uint64_t *ret_code);
+		   enum block_site what, uint64_t ts_ns, uint64_t *ret_code);
 
 struct stack_frames {
 	uint32_t upid;		/* of the user frames; 0: there are none */

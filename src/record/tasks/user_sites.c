@@ -768,10 +768,11 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 	int r;
 
 	ret->symbol = ret->module = ret->build_id = "";
-	ret->why = TRACE_SITE_NOT_UNWOUND;
+	ret->why = ret->addr == TRACE_ADDR_NOT_UNWOUND ? TRACE_SITE_NOT_UNWOUND :
+							 TRACE_SITE_NO_FRAME_POINTER;
 	ret->from_ns = 0;
 	*ret_until_ns = UINT64_MAX;
-	if (ret->addr == TRACE_ADDR_NOT_UNWOUND)
+	if (ret->addr == TRACE_ADDR_NOT_UNWOUND || ret->addr == TRACE_ADDR_NO_FRAME_POINTER)
 		return 0;
 	ret->why = TRACE_SITE_UNMAPPED;
 	r = find_mapping(u, pid, ret->addr - 1, ts_ns, &hit);

@@ -6,6 +6,7 @@
  *     phase old     the code is jit_old
  *     phase new     other code is at the same address: jit_new
  *     phase odd     code beside it, whose name holds what a terminal or a browser obeys
+ *     phase bare    bare_code(), which has data in the register of the frame pointer
  *
  * Each phase burns 200 ms of CPU time in the code, and has its limits printed (old_from, old_to).
  */
@@ -49,9 +50,25 @@ static void put_code(size_t at, const char *from, const char *to, const char *na
 		truth_fail("mprotect");
 }
 
-static void burn(const char *phase, size_t at)
+/* What a walk by the frame pointer takes for the next frame, and for the address of a caller. */
+static uint64_t not_a_frame[2] = { 0, 0xc000123456 };
+
+__attribute__((noinline)) static uint64_t bare_code(volatile uint64_t *v)
 {
-	uint64_t (*code)(volatile uint64_t *) = (void *)(memory + at);
+	uint64_t n = 1000000, saved;
+
+#if defined(__x86_64__)
+	__asm__ volatile("mov %%rbp, %1\n\tmov %2, %%rbp\n1:\tdec %0\n\tjnz 1b\n\tmov %1, %%rbp"
+			 : "+r"(n), "=&r"(saved) : "r"(not_a_frame) : "cc");
+#else
+	__asm__ volatile("mov %1, x29\n\tmov x29, %2\n1:\tsubs %0, %0, #1\n\tb.ne 1b\n\tmov x29, %1"
+			 : "+r"(n), "=&r"(saved) : "r"(not_a_frame) : "cc");
+#endif
+	return *v += n;
+}
+
+static void burn(const char *phase, uint64_t (*code)(volatile uint64_t *v))
+{
 	volatile uint64_t v = 0;
 	uint64_t from_ns = truth_cpu_ns();
 
@@ -60,6 +77,12 @@ static void burn(const char *phase, size_t at)
 		code(&v);
 	while (truth_cpu_ns() - from_ns < 200000000);
 	printf("%s_to=%llu\n", phase, (unsigned long long)truth_now_ns());
+}
+
+static void run(const char *command)
+{
+	if (system(command))
+		truth_fail(command);
 }
 
 int main(int argc, char **argv)
@@ -79,13 +102,15 @@ int main(int argc, char **argv)
 		truth_fail("mmap");
 	printf("addr=%lu\n", (unsigned long)memory);
 	put_code(0, __start_first_code, __stop_first_code, "jit_old");
-	if (system(argv[2]))
-		truth_fail(argv[2]);
-	burn("old", 0);
+	run(argv[2]);
+	burn("old", (void *)memory);
+	run(argv[2]);
 	put_code(0, __start_second_code, __stop_second_code, "jit_new");
-	burn("new", 0);
+	burn("new", (void *)memory);
+	run(argv[2]);
 	put_code(4096, __start_first_code, __stop_first_code, ODD);
-	burn("odd", 4096);
+	burn("odd", (void *)(memory + 4096));
+	burn("bare", bare_code);
 	unlink(path);
 	unlink(other);
 	return 0;
