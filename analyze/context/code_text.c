@@ -78,6 +78,9 @@ void site_text_format(char *to, size_t size, const struct trace_site *s, bool wi
 			 name, s->symbol_offset, file);
 	else if (s->symbol[0])
 		snprintf(to, size, "%s", name);
+	else if (file[0] && s->range_to > s->range_from && !with_offset)
+		snprintf(to, size, "%.300s+[0x%" PRIx64 "-0x%" PRIx64 "]", file, s->range_from,
+			 s->range_to);
 	else if (file[0] && file[0] != '[')
 		snprintf(to, size, "%.300s+0x%" PRIx64 " (%s)", file, s->module_offset, why);
 	else if (file[0])

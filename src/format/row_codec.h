@@ -64,7 +64,7 @@ struct row_cpu_end {
 #define ROW_NAME(U, T, S) U(type) U(id) U(arg) S(name)
 #define ROW_SITE(U, T, S)                                                                   \
 	U(upid) U(addr) T(from_ns) U(why) U(symbol_offset) U(module_offset)                 \
-	S(symbol) S(module) S(build_id)
+	S(symbol) S(module) S(build_id) U(range_from) U(range_to)
 #define ROW_FRAME(U, T, S) U(stack) U(nth) U(upid) U(addr)
 /* Only in the derived file. */
 #define ROW_MM_RESET(U, T, S) T(ts_ns) U(upid) U(kind)

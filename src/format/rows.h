@@ -232,6 +232,8 @@ struct trace_site {
 	const char *symbol;	/* function or variable, as the linker knows it; "" if not known */
 	const char *module; /* file, as the process sees it, "[vdso]", "[jit]"; "" if there is none */
 	const char *build_id;		/* hexadecimal digits; "" if not known */
+	/* code without a symbol: between what is known of the file on both sides; 0, 0: nothing */
+	uint64_t range_from, range_to;	/* as module_offset */
 };
 
 /* A frame of a stack: a return address. Those of a stack follow each other, innermost first. */

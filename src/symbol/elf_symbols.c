@@ -52,6 +52,8 @@ struct elf_symbols {
 	char link[ELF_LINK_MAX];
 	uint32_t link_crc;
 	bool is_full;
+	uint64_t *starts;	/* addresses where functions begin, from the unwind table; sorted */
+	size_t start_cnt;
 };
 
 /* ---- reading ---- */
@@ -189,6 +191,47 @@ static void read_notes(struct elf_symbols *s, Elf *elf, const GElf_Phdr *ph)
 	}
 }
 
+#define STARTS_MAX (8u << 20)
+
+/*
+ * Reads where functions begin: the table of .eh_frame_hdr, in the one form that linkers write (4
+ * bytes each of address and of the entry's place, both from the header's own address on).
+ */
+static int read_starts(struct elf_symbols *s, Elf *elf)
+{
+	static const uint8_t form[4] = { 1, 0x1b, 0x03, 0x3b };
+	GElf_Phdr ph;
+	Elf_Data *data;
+	uint32_t cnt;
+	size_t i, segments;
+	int32_t at;
+
+	if (elf_getphdrnum(elf, &segments))
+		return 0;
+	for (i = 0; i < segments; i++)
+		if (gelf_getphdr(elf, (int)i, &ph) && ph.p_type == PT_GNU_EH_FRAME)
+			break;
+	if (i == segments || ph.p_filesz < 12 || ph.p_filesz > 8ull * STARTS_MAX ||
+	    ph.p_offset > INT64_MAX)
+		return 0;
+	data = elf_getdata_rawchunk(elf, (int64_t)ph.p_offset, ph.p_filesz, ELF_T_BYTE);
+	if (!data || !data->d_buf || memcmp(data->d_buf, form, sizeof(form)))
+		return 0;
+	memcpy(&cnt, (const char *)data->d_buf + 8, sizeof(cnt));
+	if (cnt > (data->d_size - 12) / 8)
+		return 0;
+	s->starts = malloc((cnt + 1) * sizeof(*s->starts));
+	if (!s->starts)
+		return -ENOMEM;
+	for (i = 0; i < cnt; i++) {
+		memcpy(&at, (const char *)data->d_buf + 12 + 8 * i, sizeof(at));
+		s->starts[i] = ph.p_vaddr + (uint64_t)(int64_t)at;
+	}
+	qsort(s->starts, cnt, sizeof(*s->starts), compare_u64);
+	s->start_cnt = cnt;
+	return 0;
+}
+
 static int read_segments(struct elf_symbols *s, Elf *elf)
 {
 	GElf_Phdr ph;
@@ -236,6 +279,8 @@ static int read_elf(struct elf_symbols *s, int fd, bool is_first)
 	if (!r && is_first)
 		r = read_segments(s, elf);
 	r = r ?: read_sections(s, elf, is_first);
+	if (!r && is_first && !s->is_full)
+		r = read_starts(s, elf);
 	elf_end(elf);
 	s->functions.is_sorted = s->variables.is_sorted = false;
 	return r;
@@ -269,6 +314,7 @@ void elf_symbols_free(struct elf_symbols *s)
 	free(s->functions.v);
 	free(s->variables.v);
 	free(s->segments);
+	free(s->starts);
 	buf_done(&s->arena);
 	free(s);
 }
@@ -295,7 +341,7 @@ int elf_symbols_is_full(const struct elf_symbols *s)
 size_t elf_symbols_bytes(const struct elf_symbols *s)
 {
 	return (s->functions.cap + s->variables.cap) * sizeof(struct symbol) + s->arena.cap +
-	       sizeof(*s);
+	       s->start_cnt * sizeof(*s->starts) + sizeof(*s);
 }
 
 bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret)
@@ -327,14 +373,19 @@ bool elf_symbols_defines(const struct elf_symbols *s, const char *name)
 #define LOOK_BACK 16
 
 /* A file that is asked for locks has many functions that nobody asks for: those stay unsorted. */
+static void sort_list(struct symbol_list *l)
+{
+	if (l->cnt && !l->is_sorted)
+		qsort(l->v, l->cnt, sizeof(*l->v), by_addr);
+	l->is_sorted = true;
+}
+
 static const char *find_in(const struct elf_symbols *s, struct symbol_list *l, uint64_t addr,
 			   uint64_t *ret_offset)
 {
 	size_t after, i;
 
-	if (l->cnt && !l->is_sorted)
-		qsort(l->v, l->cnt, sizeof(*l->v), by_addr);
-	l->is_sorted = true;
+	sort_list(l);
 	after = lower_bound(l->v, l->cnt, addr, addr + 1);
 	for (i = after; i-- > 0 && after - i <= LOOK_BACK;) {
 		const struct symbol *f = &l->v[i];
@@ -356,6 +407,49 @@ const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64
 	if (!elf_symbols_addr(s, file_offset, &addr))
 		return NULL;
 	return find_in(s, &s->functions, addr, ret_offset);
+}
+
+/* Narrows [*from, *to), which holds addr, to the side of a known start or end that addr is on. */
+static void narrow(uint64_t at, uint64_t addr, uint64_t *from, uint64_t *to)
+{
+	if (at <= addr && at > *from)
+		*from = at;
+	else if (at > addr && at < *to)
+		*to = at;
+}
+
+bool elf_symbols_range(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_from,
+		       uint64_t *ret_to)
+{
+	const struct symbol *f;
+	uint64_t addr, from = 0, to = UINT64_MAX;
+	size_t after, i;
+
+	if (!elf_symbols_addr(s, file_offset, &addr))
+		return false;
+	for (i = 0; i < s->segment_cnt; i++) {
+		narrow(s->segments[i].addr, addr, &from, &to);
+		narrow(s->segments[i].addr + s->segments[i].bytes, addr, &from, &to);
+	}
+	sort_list(&s->functions);
+	f = s->functions.v;
+	after = lower_bound(f, s->functions.cnt, addr, addr + 1);
+	if (after < s->functions.cnt)
+		narrow(f[after].addr, addr, &from, &to);
+	for (i = after; i-- > 0 && after - i <= LOOK_BACK;) {
+		narrow(f[i].addr, addr, &from, &to);
+		narrow(f[i].addr + f[i].size, addr, &from, &to);
+	}
+	after = lower_bound_plain(s->starts, s->start_cnt, addr + 1);
+	if (after < s->start_cnt)
+		narrow(s->starts[after], addr, &from, &to);
+	if (after)
+		narrow(s->starts[after - 1], addr, &from, &to);
+	if (to - addr > UINT64_MAX - file_offset || addr - from > file_offset)
+		return false;	/* a segment at the end of all addresses */
+	*ret_from = file_offset - (addr - from);
+	*ret_to = file_offset + (to - addr);
+	return true;
 }
 
 /* A mapping begins with a page, and its segment may begin inside that. */

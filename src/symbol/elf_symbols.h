@@ -51,6 +51,14 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
 const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_offset);
 
 /*
+ * The code around the byte at file_offset, of which no symbol is known: [*ret_from, *ret_to) in the
+ * file, between the nearest known starts and ends of functions, those of the unwind table
+ * (.eh_frame_hdr) among them. False: the byte is in no segment.
+ */
+bool elf_symbols_range(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_from,
+		       uint64_t *ret_to);
+
+/*
  * The variable that holds a byte of memory: so many bytes behind the start of a mapping, which
  * shows the file from map_offset on. Zeros behind the file's own bytes count.
  */

@@ -351,8 +351,11 @@ int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid
 
 	if (!has_symbols(cache, m, pid, start, end, ret, &r))
 		return r;
-	return give_symbol(cache, m, elf_symbols_find(m->symbols, file_offset, &ret->symbol_offset),
-			   ret);
+	r = give_symbol(cache, m, elf_symbols_find(m->symbols, file_offset, &ret->symbol_offset),
+			ret);
+	if (ret->why == MODULE_STRIPPED)
+		(void)elf_symbols_range(m->symbols, file_offset, &ret->range_from, &ret->range_to);
+	return r;
 }
 
 int module_cache_find_variable(struct module_cache *cache, struct module *m, uint32_t pid,

@@ -51,6 +51,7 @@ struct module_answer {
 	uint64_t symbol_offset;		/* of the byte, from the symbol's start */
 	const char *path;		/* without " (deleted)" */
 	const char *build_id;		/* hexadecimal digits; "" if not known */
+	uint64_t range_from, range_to;	/* MODULE_STRIPPED: elf_symbols_range(); 0, 0: unknown */
 };
 
 /*

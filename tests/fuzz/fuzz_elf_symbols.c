@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	static const uint64_t offsets[] = { 0, 1, 0x1000, 0x1045, 0x1fff, 0x401000, UINT64_MAX };
 	uint8_t id[ELF_BUILD_ID_MAX];
 	struct elf_symbols *s = NULL;
-	uint64_t offset;
+	uint64_t offset, from, to;
 	uint32_t crc;
 	size_t i;
 	int fd = memfd_create("elf", MFD_CLOEXEC), r;
@@ -31,6 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 			const char *name = elf_symbols_find(s, offsets[i], &offset);
 
 			FUZZ_CHECK(!name || *name);
+			FUZZ_CHECK(!elf_symbols_range(s, offsets[i], &from, &to) || from < to);
 		}
 	}
 	elf_symbols_free(s);

@@ -798,6 +798,8 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 	ret->module = a.path;
 	ret->module_offset = a.path[0] ? ret->addr - hit.start + hit.offset : 0;
 	ret->build_id = a.build_id;
+	ret->range_from = a.range_from;
+	ret->range_to = a.range_to;
 	return may_be_jit(&a) ? find_jit(u, pid, ts_ns, &hit, ret, ret_until_ns) : 0;
 }
 

@@ -33,6 +33,12 @@ static void test_a_site_says_what_is_known_of_it(void **state)
 	expect((struct trace_site){ .symbol = "", .module = "/usr/lib/libtree.so",
 				    .module_offset = 0x11a3, .why = TRACE_SITE_STRIPPED },
 	       "libtree.so+0x11a3 (stripped)", "libtree.so+0x11a3 (stripped)");
+	expect((struct trace_site){ .symbol = "", .module = "/usr/lib/libtree.so",
+				    .module_offset = 0x11a3, .why = TRACE_SITE_STRIPPED,
+				    .range_from = 0x1180, .range_to = 0x1240 },
+	       "libtree.so+0x11a3 (stripped)", "libtree.so+[0x1180-0x1240]");
+	expect((struct trace_site){ .symbol = "make_node", .symbol_offset = 2, .module = "[jit]" },
+	       "make_node+0x2 [jit]", "make_node");
 	expect((struct trace_site){ .symbol = "", .module = "[vdso]", .module_offset = 0xa3,
 				    .why = TRACE_SITE_NO_FUNCTION },
 	       "[vdso]+0xa3", "[vdso]+0xa3");

@@ -99,6 +99,29 @@ static void test_elf_symbols_finds_functions_by_file_offset(void **state)
 	elf_symbols_free(s);
 }
 
+/* Code without a symbol is one piece between the symbols on both sides. */
+static void test_elf_symbols_limits_what_has_no_symbol(void **state)
+{
+	static const struct {
+		uint64_t at, from, to;
+	} want[] = { { 0x1100, 0x1100, 0x1200 }, { 0x11ff, 0x1100, 0x1200 },
+		     { 0x1220, 0x1220, 0x1300 }, { 0x1350, 0x1350, 0x2000 } };
+	struct elf_plan plan = plan_of(7);
+	struct elf_symbols *s;
+	uint64_t from, to;
+
+	(void)state;
+	plan.dynamic = 1;
+	s = read_plan(&plan);
+	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++) {
+		assert_true(elf_symbols_range(s, want[i].at, &from, &to));
+		assert_int_equal(from, want[i].from);
+		assert_int_equal(to, want[i].to);
+	}
+	assert_false(elf_symbols_range(s, 0x2000, &from, &to));
+	elf_symbols_free(s);
+}
+
 /* The segment begins inside the first page of its mapping, and zeros follow its bytes. */
 static void test_elf_symbols_finds_variables_by_their_mapping(void **state)
 {
@@ -360,6 +383,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_elf_symbols_finds_functions_by_file_offset),
+		cmocka_unit_test(test_elf_symbols_limits_what_has_no_symbol),
 		cmocka_unit_test(test_elf_symbols_finds_variables_by_their_mapping),
 		cmocka_unit_test(test_elf_symbols_of_a_stripped_file_are_none),
 		cmocka_unit_test(test_elf_symbols_survives_any_damage),
