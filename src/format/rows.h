@@ -230,7 +230,7 @@ struct trace_site {
 	uint64_t symbol_offset;		/* of addr in the function or variable */
 	uint64_t module_offset;		/* of addr in the file */
 	const char *symbol;	/* function or variable, as the linker knows it; "" if not known */
-	const char *module; /* file, as the process sees it, "[vdso]", "[jit]"; "" if there is none */
+	const char *module; /* file as the process sees it, "[vdso]", "[jit]", ""; "": none */
 	const char *build_id;		/* hexadecimal digits; "" if not known */
 	/* code without a symbol: between what is known of the file on both sides; 0, 0: nothing */
 	uint64_t range_from, range_to;	/* as module_offset */

@@ -188,7 +188,8 @@ static bool is_again(const struct perf_map *m, const struct symbol *a, const str
 {
 	const char *names = (const char *)m->names.data;
 
-	return a->start == b->start && a->end == b->end && !strcmp(names + a->name, names + b->name);
+	return a->start == b->start && a->end == b->end &&
+	       !strcmp(names + a->name, names + b->name);
 }
 
 /* Sorts what was added. A file that is written again repeats what is known. */

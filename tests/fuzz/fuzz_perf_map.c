@@ -10,8 +10,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	static const uint64_t addrs[] = { 0, 1, 0x1000, 0x2000, 0x2010, 0x7f0000000000, UINT64_MAX };
-	const struct perf_map_mapping in = { .start = 0x1000, .from_ns = 1, .until_ns = UINT64_MAX };
+	static const uint64_t addrs[] = { 0,	    1,		    0x1000,    0x2000,
+					  0x2010, 0x7f0000000000, UINT64_MAX };
+	const struct perf_map_mapping in = { .start = 0x1000, .from_ns = 1,
+					     .until_ns = UINT64_MAX };
 	int fd = memfd_create("map", MFD_CLOEXEC);
 	struct perf_map_hit hit;
 	struct perf_map *m;
@@ -25,9 +27,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		FUZZ_CHECK(perf_map_read(m, fd, &grown) == 0);
 		for (size_t i = 0; i < sizeof(addrs) / sizeof(addrs[0]); i++)
 			for (uint64_t ts_ns = 1; ts_ns && ts_ns < UINT64_MAX / 2; ts_ns <<= 13)
-				if (perf_map_find(m, addrs[i], ts_ns, &in, &hit))
-					FUZZ_CHECK(*hit.name && strlen(hit.name) <= PERF_MAP_NAME_MAX &&
-						   hit.from_ns <= ts_ns && ts_ns < hit.until_ns);
+				if (perf_map_find(m, addrs[i], ts_ns, &in, &hit)) {
+					FUZZ_CHECK(*hit.name);
+					FUZZ_CHECK(strlen(hit.name) <= PERF_MAP_NAME_MAX);
+					FUZZ_CHECK(hit.from_ns <= ts_ns && ts_ns < hit.until_ns);
+				}
 	}
 	perf_map_free(m);
 	close(fd);

@@ -578,7 +578,8 @@ static void put_elf(void)
 
 static void put_perf_map(void)
 {
-	static const char map[] = "2000 10 one\n0x2010 0x20 two words\n1000 0 no size\n2000 10 again\n";
+	static const char map[] = "2000 10 one\n0x2010 0x20 two words\n"
+				  "1000 0 no size\n2000 10 again\n";
 
 	put_seed("fuzz_perf_map", "map", 0, map, sizeof(map) - 1, false);
 }

@@ -282,7 +282,7 @@ static int opener_open(const struct helper *h, enum request_what what, uint32_t 
 /* ---- code made at run time ---- */
 
 #define JITS_MAX 4096
-#define JIT_DIRS_MAX 128	/* processes whose map files are looked for; each takes two descriptors */
+#define JIT_DIRS_MAX 128	/* processes to look for map files of; two descriptors each */
 #define JIT_SOON_NS 2000000000ULL	/* a map file mostly comes soon after the memory */
 #define JIT_AGAIN_NS 800000000ULL
 #define JIT_MAX_BYTES (256u << 20)	/* of the names of all processes */

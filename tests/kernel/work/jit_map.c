@@ -16,7 +16,8 @@
 #include "truth.h"
 
 #define BURN(name, step)                                                                           \
-	static __attribute__((noinline, used, section(#name "_code"))) uint64_t name(volatile uint64_t *v) \
+	static __attribute__((noinline, used, section(#name "_code")))                             \
+	uint64_t name(volatile uint64_t *v)                                                        \
 	{                                                                                          \
 		for (int i = 0; i < 200000; i++)                                                   \
 			*v += (uint64_t)i * step;                                                  \

@@ -139,8 +139,10 @@ static void test_lines_that_make_no_sense_are_skipped(void **state)
 	struct file f = open_file();
 
 	(void)state;
-	assert_false(append(&f, "\n\n2000\n2000 \n2000 10\n2000 10 \n 2000 10 a\n-1 10 b\nzz 10 c\n2000 zz d\n"
-				"fffffffffffffff0 20 e\n2000 ffffffff f\n12345678901234567 1 g\n0x 1 h\n"));
+	assert_false(append(&f, "\n\n2000\n2000 \n2000 10\n2000 10 \n 2000 10 a\n-1 10 b\n"
+				"zz 10 c\n2000 zz d\n"
+				"fffffffffffffff0 20 e\n2000 ffffffff f\n"
+				"12345678901234567 1 g\n0x 1 h\n"));
 	memset(longest, 'x', sizeof(longest) - 2);
 	longest[sizeof(longest) - 2] = '\n';
 	assert_false(append(&f, longest));
