@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Starting the workload: released late, statuses as a shell gives them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -146,7 +147,7 @@ static int refusal(char *command)
 static void test_launch_knows_before_what_exec_would_say(void **state)
 {
 	char path[] = "/tmp/ebpfrec-launch-XXXXXX";
-	int fd = mkstemp(path);
+	int fd = mkostemp(path, O_CLOEXEC);	/* commands that still run do not have it open */
 
 	assert_int_equal(refusal("true"), 0);
 	assert_int_equal(refusal("/bin/sh"), 0);
