@@ -33,6 +33,8 @@ counted()
 	local device
 
 	for device in $zram_dev $held_dev $files_dev; do
+		# A request is counted after those that wait for it are woken, but before it is no longer in flight.
+		wait_for "the requests of $device" 60 "grep -q '^ *0 *0\$' '/sys/block/$device/inflight'"
 		cat "/sys/block/$device/stat" >"$tmp/$device.$1"
 	done
 }
