@@ -93,6 +93,8 @@ counted()
 
 	for device in write read both discard flush raw fs; do
 		name=dev_$device
+		# A request is counted after those that wait for it are woken, but before it is no longer in flight.
+		wait_for "the requests of $device" 60 "grep -q '^ *0 *0\$' '/sys/block/${!name}/inflight'"
 		cat "/sys/block/${!name}/stat" >"$tmp/$device.$1"
 	done
 }

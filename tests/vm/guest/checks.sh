@@ -286,16 +286,28 @@ stat_grew()
 	awk -v field="$3" 'NR == 1 { old = $field } NR == 2 { print $field - old }' "$tmp/$1.$2.stat"
 }
 
+# stat_of DEVICE: its counters. A request is counted after those that wait for it are woken, but before it leaves inflight.
+stat_of()
+{
+	local tries=0
+
+	until grep -q '^ *0 *0$' "/sys/block/$1/inflight" || [ $tries -ge 300 ]; do
+		tries=$((tries + 1))
+		sleep 0.1
+	done
+	cat "/sys/block/$1/stat"
+}
+
 # recorded_on NAME 'DEVICE...' ARGS...: records block events; each device's stat before and after is kept
 recorded_on()
 {
 	local name=$1 devices=$2 device rc
 
 	shift 2
-	for device in $devices; do cat "/sys/block/$device/stat" >"$tmp/$name.$device.stat"; done
+	for device in $devices; do stat_of "$device" >"$tmp/$name.$device.stat"; done
 	recorded "$name" -e block -- "$@"
 	rc=$?
-	for device in $devices; do cat "/sys/block/$device/stat" >>"$tmp/$name.$device.stat"; done
+	for device in $devices; do stat_of "$device" >>"$tmp/$name.$device.stat"; done
 	return $rc
 }
 
