@@ -171,8 +171,11 @@ static void print_table_notes(const struct answer *r)
 		render_paragraph(stdout, found[i], input_terminal_width(), r->o->in.markdown);
 	}
 	/* what a view is about explains rows */
-	if (r->has_rows || r->o->notes)
-		report_print_notes(r->o, r->below);
+	if (!r->has_rows && !r->o->notes)
+		return;
+	report_print_notes(r->o, *r->below ? r->below :
+			   r->o->view->below ? say_format("%s%s", r->o->view->below,
+							  r->hint_options) : NULL);
 }
 
 /* The heading says what the trace lacks as a whole. With csv and json it is a note. */

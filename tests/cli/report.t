@@ -660,12 +660,12 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 # The last line of the summary names the command that says most: who was held up, or had the CPU; or nobody.
 $ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done; for t in golden last-who last-threads last-waits; do ebpfrec report -i $t.ebpfrec 2>/dev/null | tail -n 1; done
 1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i golden.ebpfrec
-1> Why a name was slow: ebpfrec report why --comm NAME
-1> Why a name was slow: ebpfrec report why --comm NAME
+1> Why a name was slow: ebpfrec report why --comm NAME -i last-who.ebpfrec
+1> Why a name was slow: ebpfrec report why --comm NAME -i last-threads.ebpfrec
 1> On average 0.6 of the 5 threads of waits waited for a CPU, 1.25 s in all: ebpfrec report why --comm waits -i last-waits.ebpfrec
 
 $ ebpfrec report -i golden.ebpfrec --pid 1 2>/dev/null | tail -n 1; ebpfrec report -i golden.ebpfrec --from 0s --until 500ms 2>/dev/null | tail -n 1
-1> Why a name was slow: ebpfrec report why --comm NAME
+1> Why a name was slow: ebpfrec report why --comm NAME -i golden.ebpfrec
 1> make ran for 500 ms: ebpfrec report why --comm make --from 0s --until 500ms -i golden.ebpfrec
 
 $ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec /ebpfrec /p')" | sed -n 3,5p
