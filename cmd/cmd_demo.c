@@ -21,8 +21,6 @@
 #define ARGS_MAX 8
 #define TRACE "shop.ebpfrec"
 
-extern char **environ;
-
 /* The trace was made by tests/vm/demo_trace.sh from tests/kernel/work/shop.c. */
 static const struct step {
 	const char *text;

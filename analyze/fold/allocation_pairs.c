@@ -55,7 +55,7 @@ static const struct trace_site *caller_of(const struct allocation_pairs *p,
 	uint32_t upid = dense_upid(d, dense_process_of(d, x->object->owner));
 	uint64_t ts_ns = x->object->ts_ns;
 	const struct trace_site *first = trace_site_find(p->a->trace, upid, x->kind->call_site,
-							 ts_ns), *s = first;
+							 ts_ns), *s;
 	const struct trace_frame *f = NULL;
 	size_t cnt = 0;
 

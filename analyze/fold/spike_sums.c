@@ -110,8 +110,9 @@ struct spike_candidate *spikes_chosen(const struct spikes *s, unsigned int by, u
 {
 	uint32_t i;
 
-	return hash_map_find(&s->map, process, by * ALLOC_SOURCE_CNT + source, &i) &&
-			       s->candidates[i].is_chosen ? &s->candidates[i] : NULL;
+	return s->candidates &&
+	       hash_map_find(&s->map, process, by * ALLOC_SOURCE_CNT + source, &i) &&
+	       s->candidates[i].is_chosen ? &s->candidates[i] : NULL;
 }
 
 uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i)

@@ -640,19 +640,18 @@ static int put_other_counts(struct page_rows *p, const struct row_sink *out)
 		others = others_of(p, k);
 		source = column ? p->keys[k->before].value : NULL_VALUE;
 		ret = hash_map_intern(&numbers, others, source, &n);
-		if (ret <= 0)
-			goto count;
-		ret = array_reserve(&counts, &cap, 3 * (n + 1ull));
-		if (ret < 0)
+		if (ret > 0)
+			ret = array_reserve(&counts, &cap, 3 * (n + 1ull)) ?: 1;
+		if (ret < 0 || !counts)
 			break;
-		counts[3 * n] = others == NULL_VALUE ? value_null() :
-					value_text((const char *)(uintptr_t)others);
-		counts[3 * n + 1] = source == NULL_VALUE ? value_null() :
-					value_text((const char *)(uintptr_t)source);
-		counts[3 * n + 2] = value_int(0);
-count:
-		if (ret >= 0)
-			counts[3 * n + 2].i++;
+		if (ret) {
+			counts[3 * n] = others == NULL_VALUE ? value_null() :
+						value_text((const char *)(uintptr_t)others);
+			counts[3 * n + 1] = source == NULL_VALUE ? value_null() :
+						value_text((const char *)(uintptr_t)source);
+			counts[3 * n + 2] = value_int(0);
+		}
+		counts[3 * n + 2].i++;
 	}
 	snprintf(title, sizeof(title), "others_of_%s", p->def->result);
 	ret = ret < 0 ? ret : out->section(out->ctx, title);

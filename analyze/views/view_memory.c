@@ -231,8 +231,9 @@ static int on_change(void *ctx, const void *found)
 	struct holder *h;
 	int ret = follow_renames((struct memory_walk *)ctx, c->ts_ns);
 
-	ret = ret ?: holder_of(m->view, index_memory_owner(v->a, c), c->source, c->delta, c->ts_ns,
-			       &h);
+	if (ret < 0)
+		return ret;
+	ret = holder_of(m->view, index_memory_owner(v->a, c), c->source, c->delta, c->ts_ns, &h);
 	if (ret <= 0)
 		return ret;
 	if (!m->run.before)
