@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <limits.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +23,7 @@
 /* The trace was made by tests/vm/demo_trace.sh from tests/kernel/work/shop.c. */
 static const struct step {
 	const char *text;
-	const char *args[ARGS_MAX]; /* behind them comes -i TRACE */
+	const char *args[ARGS_MAX]; /* report or sql; behind them comes -i TRACE */
 } steps[] = {
 	{ "A program, shop, was recorded for three seconds. Some of its orders "
 	  "take "
@@ -65,14 +64,13 @@ static bool enter_directory(char path[PATH_MAX])
 	return false;
 }
 
-/* Runs one step as its own process. Returns its exit status. */
+/* Runs one step in a process of its own. Returns its exit status. */
 static int run_step(const struct step *s)
 {
-	char *argv[ARGS_MAX + 4];
-	int n = 0, status, err;
+	char *argv[ARGS_MAX + 3];
+	int n = 0, status;
 	pid_t pid;
 
-	argv[n++] = "ebpfrec";
 	printf("$ ebpfrec");
 	for (int i = 0; i < ARGS_MAX && s->args[i]; i++) {
 		argv[n++] = (char *)s->args[i];
@@ -83,9 +81,11 @@ static int run_step(const struct step *s)
 	argv[n] = NULL;
 	printf(" -i " TRACE "\n");
 	fflush(stdout);
-	err = posix_spawn(&pid, "/proc/self/exe", NULL, NULL, argv, environ);
-	if (err)
-		return say_error("cannot run the command: %s", strerror(err));
+	pid = fork();
+	if (pid < 0)
+		return say_error("cannot run the command: %s", strerror(errno));
+	if (!pid)
+		exit(opts_run(strcmp(argv[0], "sql") ? &report_opts : &sql_opts, argv));
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
 			return say_error("cannot wait for the command: %s", strerror(errno));
