@@ -10,7 +10,7 @@ $ printf '%s\n' '#!/bin/bash' '[ "$1" = record ] || exec ebpfrec "$@"' '[ -z "${
 1> view
 1> whole
 
-$ for r in good fails column view missing open; do EBPFREC=$PWD/fake RULES=$r $RECORD_SH out -- true >log 2>/dev/null; echo "$r $?"; grep -ho '^::[a-z]* [^,]*ebpfrec::[^:]*\|^::error file=[a-z]*' log | grep -v notice; done
+$ for r in good fails column view missing open; do EBPFREC=$PWD/fake RULES=$r $RECORD_SH out -- true >log 2>/dev/null; echo "$r $?"; grep -ho '^::[a-z]* [^,]*ebpfrec::[^:]*\|^::error file=[a-z]*' log | grep -v 'notice\|no bundle'; done
 1> good 0
 1> fails 1
 1> ::error file=fails
@@ -42,7 +42,7 @@ $ EBPFREC=$PWD/fake BREAK=125 $RECORD_SH none -- true 2>/dev/null; echo $?
 1> ::error title=ebpfrec::nothing was recorded
 1> 125
 
-$ for dies in assert diff; do printf '%s\n' '#!/bin/bash' "[ \$1 != $dies ] || exit 139" 'exec ./fake "$@"' >dies; chmod +x dies; EBPFREC=./dies RULES=good BASELINE=out $RECORD_SH dead -- true 2>/dev/null | grep -v notice; echo ${PIPESTATUS[0]}; done; EBPFREC=./fake BASELINE=out $RECORD_SH ./out -- true; echo $?
+$ for dies in assert diff; do printf '%s\n' '#!/bin/bash' "[ \$1 != $dies ] || exit 139" 'exec ./fake "$@"' >dies; chmod +x dies; EBPFREC=./dies RULES=good BASELINE=out $RECORD_SH dead -- true 2>/dev/null | grep -v 'notice\|no bundle'; echo ${PIPESTATUS[0]}; done; EBPFREC=./fake BASELINE=out $RECORD_SH ./out -- true; echo $?
 1> ::error title=ebpfrec::ebpfrec assert ended with status 139
 1> 1
 1> ::error title=ebpfrec::ebpfrec diff ended with status 139
