@@ -291,7 +291,7 @@ stat_of()
 {
 	local tries=0
 
-	until grep -q '^ *0 *0$' "/sys/block/$1/inflight" || [ $tries -ge 300 ]; do
+	until grep -q '^ *0 *0$' "/sys/block/$1/inflight" || [ $tries -ge 100 ]; do
 		tries=$((tries + 1))
 		sleep 0.1
 	done
@@ -408,7 +408,7 @@ check_volumes()
 {
 	local module luks lv device who want
 
-	for module in dm-crypt raid1 null_blk lzo-rle zram xts; do modprobe $module; done 2>/dev/null
+	for module in dm-crypt raid1 null_blk lzo-rle zram ecb xts; do modprobe $module; done 2>/dev/null
 	[ -e /dev/mapper/control ] || { mkdir -p /dev/mapper && mknod /dev/mapper/control c 10 236; }
 	luks=$(volumes dm luks 200000 crypt aes-xts-plain64 "$(printf '00%.0s' $(seq 64))" 0 /dev/vda 0 | sed 's/.*=//')
 	made "$luks"
