@@ -286,16 +286,17 @@ stat_grew()
 	awk -v field="$3" 'NR == 1 { old = $field } NR == 2 { print $field - old }' "$tmp/$1.$2.stat"
 }
 
-# stat_of DEVICE: its counters. A request is counted after those that wait for it are woken, but before it leaves inflight.
+# stat_of DEVICE: its counters, when they stand still: a request is counted a little after those that wait for it are woken.
 stat_of()
 {
-	local tries=0
+	local now='' before=none
 
-	until grep -q '^ *0 *0$' "/sys/block/$1/inflight" || [ $tries -ge 100 ]; do
-		tries=$((tries + 1))
-		sleep 0.1
+	while [ "$now" != "$before" ]; do
+		before=$now
+		sleep 0.2
+		now=$(cat "/sys/block/$1/stat")
 	done
-	cat "/sys/block/$1/stat"
+	echo "$now"
 }
 
 # recorded_on NAME 'DEVICE...' ARGS...: records block events; each device's stat before and after is kept
