@@ -1,6 +1,9 @@
-# Rules, and what becomes of them. golden.ebpfrec lost switches in 2 .. 2.5 s: cc1 ran 1.5 s, and its second second is complete.
+# Rules, and what becomes of them. golden.ebpfrec lost switches in 2 .. 2.5 s: cc1 ran 1.5 s, and its second second is
+# complete.
 
-$ printf '%s\n' '# a remark' '' 'cpu --from 1s --until 2s --by comm comm=cc1 util_pct <= 100%' "  cpu --from 1s --until 2s comm='cc*' oncpu_ms>=1000" 'io sum:bytes <= 640KiB' 'if-any: io comm=nobody ios < 5' 'sql: SELECT 1 WHERE 0' >rules; ebpfrec assert -i golden.ebpfrec rules
+$ printf '%s\n' '# a remark' '' 'cpu --from 1s --until 2s --by comm comm=cc1 util_pct <= 100%' \
+>   "  cpu --from 1s --until 2s comm='cc*' oncpu_ms>=1000" 'io sum:bytes <= 640KiB' 'if-any: io comm=nobody ios < 5' \
+>   'sql: SELECT 1 WHERE 0' >rules; ebpfrec assert -i golden.ebpfrec rules
 ? 3
 1> VERDICT        FIGURE   LIMIT       RULE
 1> PASS           100.0 %  <= 100.0 %  cpu --from 1s --until 2s --by comm comm=cc1 util_pct <= 100%
@@ -14,7 +17,8 @@ $ printf '%s\n' '# a remark' '' 'cpu --from 1s --until 2s --by comm comm=cc1 uti
 1> 4 pass, 0 fail, 1 indeterminate
 
 # A figure that is not complete fails only where missing data cannot help it.
-$ ebpfrec assert -i golden.ebpfrec --rule 'cpu comm=cc1 oncpu_ns < 1s' --rule 'cpu comm=cc1 oncpu_ns < 2s' --rule 'cpu comm=cc1 oncpu_ns > 1s' --rule 'waits sum:wait_ns < 1ns'
+$ ebpfrec assert -i golden.ebpfrec --rule 'cpu comm=cc1 oncpu_ns < 1s' --rule 'cpu comm=cc1 oncpu_ns < 2s' \
+>   --rule 'cpu comm=cc1 oncpu_ns > 1s' --rule 'waits sum:wait_ns < 1ns'
 ? 1
 1> VERDICT        FIGURE  LIMIT     RULE
 1> FAIL           1.50 s  < 1.00 s  cpu comm=cc1 oncpu_ns < 1s
@@ -33,7 +37,9 @@ $ ebpfrec assert -i golden.ebpfrec --rule 'cpu comm=cc1 oncpu_ns < 1s' --rule 'c
 1> 0 pass, 1 fail, 3 indeterminate
 
 # Several traces: the median, or every one. A trace that cannot be read decides nothing.
-$ for s in 1200ms 1400ms 1600ms; do ebpfrec cut -i golden.ebpfrec --from 1s --until $s -o part-$s 2>/dev/null; done; ebpfrec assert part-1200ms part-1400ms part-1600ms --rule 'cpu comm=cc1 oncpu_ms == 400' --rule 'every: cpu comm=cc1 oncpu_ms < 500' --rule 'every: cpu comm=cc1 oncpu_ms > 100'
+$ for s in 1200ms 1400ms 1600ms; do ebpfrec cut -i golden.ebpfrec --from 1s --until $s -o part-$s 2>/dev/null; done;
+> ebpfrec assert part-1200ms part-1400ms part-1600ms --rule 'cpu comm=cc1 oncpu_ms == 400' \
+>   --rule 'every: cpu comm=cc1 oncpu_ms < 500' --rule 'every: cpu comm=cc1 oncpu_ms > 100'
 ? 1
 1> VERDICT  FIGURE  LIMIT   RULE
 1> PASS     400     == 400  cpu comm=cc1 oncpu_ms == 400
@@ -44,7 +50,9 @@ $ for s in 1200ms 1400ms 1600ms; do ebpfrec cut -i golden.ebpfrec --from 1s --un
 1>
 1> 2 pass, 1 fail, 0 indeterminate
 
-$ gen_golden damaged.ebpfrec damaged; printf '%s\n' 'cpu comm=cc1 oncpu_ns < 10s' 'every: alloc rows > 0' 'io ios < 11' 'io ios < 2' >rules; ebpfrec assert part-1200ms damaged.ebpfrec part-1400ms rules 2>/dev/null
+$ gen_golden damaged.ebpfrec damaged;
+> printf '%s\n' 'cpu comm=cc1 oncpu_ns < 10s' 'every: alloc rows > 0' 'io ios < 11' 'io ios < 2' >rules;
+> ebpfrec assert part-1200ms damaged.ebpfrec part-1400ms rules 2>/dev/null
 ? 3
 1> VERDICT        FIGURE  LIMIT     RULE
 1> INDETERMINATE  400 ms  < 10.0 s  cpu comm=cc1 oncpu_ns < 10s
@@ -62,10 +70,16 @@ $ gen_golden damaged.ebpfrec damaged; printf '%s\n' 'cpu comm=cc1 oncpu_ns < 10s
 1>
 1> 0 pass, 0 fail, 4 indeterminate
 
-$ ebpfrec cut -i golden.ebpfrec --until 2s -o ten-a 2>/dev/null; ebpfrec cut -i golden.ebpfrec --until 1900ms -o ten-c 2>/dev/null
+$ ebpfrec cut -i golden.ebpfrec --until 2s -o ten-a 2>/dev/null;
+> ebpfrec cut -i golden.ebpfrec --until 1900ms -o ten-c 2>/dev/null
 
 # Ten rules over three traces, one of which is damaged: what the damage touches is not decided, however the others do.
-$ printf '%s\n' 'cpu --by comm comm=cc1 util_pct <= 100' 'cpu --until 900ms sum:oncpu_ns <= 1s' 'every: cpu --until 900ms pid=100 oncpu_ms == 400' 'sched --until 900ms rows < 9' 'memory --by comm comm=make rss_peak_mib < 64' 'every: io --until 900ms sum:bytes >= 64KiB' 'if-any: spikes --until 900ms bytes < 1GiB' 'if-any: loss --until 900ms sum:lost_events == 0' 'every: states --until 900ms pid=100 running_ns >= 500ms' 'sql: SELECT pid FROM processes WHERE uid = 99' >ten; ebpfrec assert -i ten-a -i damaged.ebpfrec -i ten-c ten 2>/dev/null
+$ printf '%s\n' 'cpu --by comm comm=cc1 util_pct <= 100' 'cpu --until 900ms sum:oncpu_ns <= 1s' \
+>   'every: cpu --until 900ms pid=100 oncpu_ms == 400' 'sched --until 900ms rows < 9' \
+>   'memory --by comm comm=make rss_peak_mib < 64' 'every: io --until 900ms sum:bytes >= 64KiB' \
+>   'if-any: spikes --until 900ms bytes < 1GiB' 'if-any: loss --until 900ms sum:lost_events == 0' \
+>   'every: states --until 900ms pid=100 running_ns >= 500ms' 'sql: SELECT pid FROM processes WHERE uid = 99' >ten;
+> ebpfrec assert -i ten-a -i damaged.ebpfrec -i ten-c ten 2>/dev/null
 ? 1
 1> VERDICT        FIGURE   LIMIT        RULE
 1> INDETERMINATE  47.4 %   <= 100.0 %   cpu --by comm comm=cc1 util_pct <= 100
@@ -92,7 +106,8 @@ $ printf '%s\n' 'cpu --by comm comm=cc1 util_pct <= 100' 'cpu --until 900ms sum:
 1> 5 pass, 1 fail, 4 indeterminate
 
 # For other programs.
-$ printf '%s\n' 'cpu comm=cc1 oncpu_ns < 1s' 'cpu --from 1s --until 2s pid=300 oncpu_ms < 1e3' 'io ios < 2' 'cpu pid=100 oncpu_ns < 100s' >rules; ebpfrec assert -i golden.ebpfrec rules --format csv
+$ printf '%s\n' 'cpu comm=cc1 oncpu_ns < 1s' 'cpu --from 1s --until 2s pid=300 oncpu_ms < 1e3' 'io ios < 2' \
+>   'cpu pid=100 oncpu_ns < 100s' >rules; ebpfrec assert -i golden.ebpfrec rules --format csv
 ? 1
 1> verdict,line,rule,column,figure,op,limit,traces,trace,row,why,command
 1> FAIL,1,cpu comm=cc1 oncpu_ns < 1s,oncpu_ns,1500000000,<,1000000000,1,golden.ebpfrec,pid=200 comm=cc1,sched: 3 events lost,ebpfrec report -i golden.ebpfrec cpu
@@ -229,7 +244,8 @@ $ ebpfrec assert -i golden.ebpfrec --rule 'cpu mark:nomark --by comm comm=cc1 ut
 1>
 1> 0 pass, 0 fail, 1 indeterminate
 
-$ ebpfrec assert -i golden.ebpfrec --rule 'cpu --phases phase=[[]start] comm=cc1 oncpu_ms > 5' --rule 'sched comm=cc1 wait_p99_ns > 5s'
+$ ebpfrec assert -i golden.ebpfrec --rule 'cpu --phases phase=[[]start] comm=cc1 oncpu_ms > 5' \
+>   --rule 'sched comm=cc1 wait_p99_ns > 5s'
 ? 3
 1> VERDICT        FIGURE  LIMIT     RULE
 1> INDETERMINATE  1,500   > 5       cpu --phases phase=[[]start] comm=cc1 oncpu_ms > 5
@@ -243,7 +259,11 @@ $ ebpfrec assert -i golden.ebpfrec --rule 'cpu --phases phase=[[]start] comm=cc1
 
 # Verdicts are kept where the trace is, with figure, limit, window and when; what is judged later takes their place.
 # Of bundles, which not every build reads, tests/kernel/bundle_report.sh has this.
-$ ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' --rule 'cpu oncpu_ns < 9s' --rule 'cpu pid=1 oncpu_ns < 9s' >out; echo $?; ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' --rule 'cpu --from 100ms oncpu_ns < 9s' >out; ebpfrec info -i part-1200ms | grep assert; ebpfrec check -i part-1200ms >/dev/null && ebpfrec report cpu -i part-1200ms --format csv | tail -n 1
+$ ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' --rule 'cpu oncpu_ns < 9s' \
+>   --rule 'cpu pid=1 oncpu_ns < 9s' >out; echo $?;
+> ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' \
+>   --rule 'cpu --from 100ms oncpu_ns < 9s' >out; ebpfrec info -i part-1200ms | grep assert;
+> ebpfrec check -i part-1200ms >/dev/null && ebpfrec report cpu -i part-1200ms --format csv | tail -n 1
 1> 1
 1~   note.assert          ????-??-??T??:??:??Z, --rule: 1 pass, 1 fail, 0 indeterminate; FAIL: cpu comm=cc1 oncpu_ms < 100
 1~   note.assert.01       {"verdict":"FAIL","rule":"cpu comm=cc1 oncpu_ms < 100","figure":"200","limit":"< 100","window":"0.000 .. 0.200 s","started":"2023-11-14T22:30:01.000Z","judged":"????-??-??T??:??:??Z"}
@@ -276,19 +296,29 @@ $ ebpfrec report -i golden.ebpfrec | grep -c Rules
 1> 0
 
 # A page has them too, of a program that makes pages, and no empty section without them.
-$ for t in short golden.ebpfrec; do ebpfrec export -q -i $t --to html -o $t.html 2>err; grep -q 'built without' err && echo "$t $([ $t = short ] && echo 1 || echo 0)" || echo "$t $(grep -c '<h3>Rules judged' $t.html)"; done
+$ for t in short golden.ebpfrec; do ebpfrec export -q -i $t --to html -o $t.html 2>err;
+> grep -q 'built without' err && echo "$t $([ $t = short ] && echo 1 || echo 0)" ||
+> echo "$t $(grep -c '<h3>Rules judged' $t.html)"; done
 1> short 1
 1> golden.ebpfrec 0
 
 # A note of somebody else of such a name, and one that is no JSON, are not in the way.
-$ cp -r part-1200ms noted; python3 - noted/manifest <<<'import sys; p = sys.argv[1]; t = open(p).read().split("\n"); t[1:2] = ["note.assert.x=hello", "note.assert.y={}"]; open(p, "w").write("\n".join(t))'; ebpfrec report -i noted | grep -A3 Rules
+$ cp -r part-1200ms noted; python3 - noted/manifest \
+>   <<<'import sys; p = sys.argv[1]; t = open(p).read().split("\n"); t[1:2] = ["note.assert.x=hello",
+>   "note.assert.y={}"]; open(p, "w").write("\n".join(t))'; ebpfrec report -i noted | grep -A3 Rules
 1> Rules judged
 1> VERDICT  JUDGED (UTC)      FIGURE  LIMIT     RULE                            WINDOW            STARTED (UTC)
 1~ FAIL     ????-??-?? ??:??  200     < 100     cpu comm=cc1 oncpu_ms < 100     0.000 .. 0.200 s  2023-11-14 22:30:01.000
 1~ PASS     ????-??-?? ??:??  100 ms  < 9.00 s  cpu --from 100ms oncpu_ns < 9s  0.100 .. 0.200 s  2023-11-14 22:30:01.000
 
 # A trace of several is judged by their median; warm-up runs are left out, as by diff, and get no note.
-$ for s in 1200ms 1400ms 1600ms; do rm -rf part-$s; ebpfrec cut -i golden.ebpfrec --from 1s --until $s -o part-$s 2>/dev/null; done; python3 - part-1600ms/manifest <<<'import sys; p = sys.argv[1]; t = open(p).read().split("\n"); t[1:2] = ["note.warm_up=1"]; open(p, "w").write("\n".join(t))'; ebpfrec assert part-* --keep --rule 'cpu comm=cc1 oncpu_ms == 300' --rule 'every: cpu comm=cc1 oncpu_ms <= 400'; grep -c note.assert part-*/manifest; ebpfrec report -i part-1200ms --wide | grep -A3 Rules
+$ for s in 1200ms 1400ms 1600ms; do rm -rf part-$s;
+> ebpfrec cut -i golden.ebpfrec --from 1s --until $s -o part-$s 2>/dev/null; done;
+> python3 - part-1600ms/manifest \
+>   <<<'import sys; p = sys.argv[1]; t = open(p).read().split("\n"); t[1:2] = ["note.warm_up=1"]; open(p,
+>   "w").write("\n".join(t))'; ebpfrec assert part-* --keep --rule 'cpu comm=cc1 oncpu_ms == 300' \
+>   --rule 'every: cpu comm=cc1 oncpu_ms <= 400'; grep -c note.assert part-*/manifest;
+> ebpfrec report -i part-1200ms --wide | grep -A3 Rules
 1> VERDICT  FIGURE  LIMIT   RULE
 1> PASS     300     == 300  cpu comm=cc1 oncpu_ms == 300
 1> PASS     400     <= 400  every: cpu comm=cc1 oncpu_ms <= 400

@@ -1,6 +1,8 @@
 # What a cut says of sources: one that was recorded and is left out is off; one that was not recorded was not.
 
-$ cp -r golden.ebpfrec some.ebpfrec; sed -i '/^crc32c=/d;$a sources=sched.switch,sched.wakeup,alloc.slab,block' some.ebpfrec/manifest; ebpfrec cut -i some.ebpfrec -e sched -o sched.ebpfrec
+$ cp -r golden.ebpfrec some.ebpfrec;
+> sed -i '/^crc32c=/d;$a sources=sched.switch,sched.wakeup,alloc.slab,block' some.ebpfrec/manifest;
+> ebpfrec cut -i some.ebpfrec -e sched -o sched.ebpfrec
 2~ ebpfrec: sched.ebpfrec: 0.000 .. 4.000 s of some.ebpfrec, * in 4 blocks
 
 $ ebpfrec sql -i sched.ebpfrec --format csv "SELECT DISTINCT source, reason FROM source_gaps ORDER BY source"
@@ -41,7 +43,9 @@ $ ebpfrec cut -i golden.ebpfrec --cgroup /x/y -o none.ebpfrec; ls none.ebpfrec 2
 2> ebpfrec: golden.ebpfrec: there is no cgroup '/x/y' in the trace; `ebpfrec sql -i golden.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them
 
 # The workload alone has the figures that it has in the whole trace.
-$ ebpfrec cut -i golden.ebpfrec --workload -o mine.ebpfrec 2>/dev/null; ebpfrec info -i mine.ebpfrec --format csv | grep processes; for t in golden mine; do ebpfrec report waits -i $t.ebpfrec --workload --format csv 2>/dev/null; done | sort | uniq -c | awk '$1 != 2'
+$ ebpfrec cut -i golden.ebpfrec --workload -o mine.ebpfrec 2>/dev/null; ebpfrec info -i mine.ebpfrec --format csv |
+> grep processes; for t in golden mine; do ebpfrec report waits -i $t.ebpfrec --workload --format csv 2>/dev/null;
+> done | sort | uniq -c | awk '$1 != 2'
 1> tasks,processes,3
 1> tasks,processes_at_start,2
 1> manifest,cut.processes,"2, workload"
@@ -51,20 +55,26 @@ $ gen_golden who.ebpfrec who; ebpfrec cut -i who.ebpfrec --workload -o none.ebpf
 2> ebpfrec: who.ebpfrec: the trace has no workload: it was recorded without a command, -p or --cgroup
 
 # Of a process that did not live in the window there is nothing, which reports of all say.
-$ ebpfrec cut -i golden.ebpfrec --pid 200 --to 0.5s -o before.ebpfrec 2>/dev/null; ebpfrec report -i before.ebpfrec cpu | grep nothing; ebpfrec report -i before.ebpfrec cpu --comm cc1
+$ ebpfrec cut -i golden.ebpfrec --pid 200 --to 0.5s -o before.ebpfrec 2>/dev/null;
+> ebpfrec report -i before.ebpfrec cpu | grep nothing; ebpfrec report -i before.ebpfrec cpu --comm cc1
 ? 1
 1> (nothing)
 2> ebpfrec: before.ebpfrec: there is no process 'cc1' in the trace; `ebpfrec sql -i before.ebpfrec 'SELECT pid, comm, cgroup FROM processes'` lists them
 
 # A copy of everything remains the same trace, a part is another one.
 
-$ ebpfrec cut -i golden.ebpfrec -o whole.ebpfrec 2>/dev/null; ebpfrec cut -i golden.ebpfrec --to 1s -o part.ebpfrec 2>/dev/null; for t in golden whole part; do grep trace.id= $t.ebpfrec/manifest; done | uniq -c | awk '{ print $1 }'
+$ ebpfrec cut -i golden.ebpfrec -o whole.ebpfrec 2>/dev/null;
+> ebpfrec cut -i golden.ebpfrec --to 1s -o part.ebpfrec 2>/dev/null;
+> for t in golden whole part; do grep trace.id= $t.ebpfrec/manifest; done | uniq -c | awk '{ print $1 }'
 1> 2
 1> 1
 
 # A block whose events turn out to be damaged when they are read, alone, at the end of the window and at its beginning.
 
-$ cp -r golden.ebpfrec byte.ebpfrec; printf '\377' | dd of=byte.ebpfrec/chunk-000000.ebr bs=1 seek=4200 conv=notrunc 2>/dev/null; for w in '1s 2s' '0s 2s' '1s 3s'; do set -- $w; ebpfrec cut -i byte.ebpfrec --from $1 --to $2 -o byte-$1-$2 2>&1 | grep -E 'no valid|[0-9] block'; done
+$ cp -r golden.ebpfrec byte.ebpfrec; printf '\377' |
+> dd of=byte.ebpfrec/chunk-000000.ebr bs=1 seek=4200 conv=notrunc 2>/dev/null;
+> for w in '1s 2s' '0s 2s' '1s 3s'; do set -- $w; ebpfrec cut -i byte.ebpfrec --from $1 --to $2 -o byte-$1-$2 2>&1 |
+> grep -E 'no valid|[0-9] block'; done
 1> ebpfrec: 'byte.ebpfrec' has no valid block in that window: there is nothing to cut out
 1~ ebpfrec: byte-0s-2s: 0.000 .. 1.000 s of byte.ebpfrec, * in 1 block
 1~ ebpfrec: byte-1s-3s: 2.000 .. 3.000 s of byte.ebpfrec, * in 1 block

@@ -37,13 +37,16 @@ $ ebpfrec diff golden.ebpfrec golden.ebpfrec | tail -n 1
 1> 0 figures changed by more than noise, which is how much a figure varies from one bin of 80.0 ms to the next inside a trace. How much it varies from run to run, two traces do not tell. Of 100 comparisons in which nothing changed, about one calls a figure changed.
 
 # Nobody reads "same" beside +100 %: people are told why. Nor is the wall time of two runs unknown.
-$ for s in 1001ms 1002ms; do ebpfrec cut -i golden.ebpfrec --until $s -o part-$s 2>/dev/null; done; ebpfrec diff part-1001ms part-1002ms | grep "^cc1.*CPU time" | tr -s " "; ebpfrec diff part-1001ms part-1002ms --format csv | grep "^cc1.*oncpu" | cut -d, -f1-7
+$ for s in 1001ms 1002ms; do ebpfrec cut -i golden.ebpfrec --until $s -o part-$s 2>/dev/null; done;
+> ebpfrec diff part-1001ms part-1002ms | grep "^cc1.*CPU time" | tr -s " ";
+> ebpfrec diff part-1001ms part-1002ms --format csv | grep "^cc1.*oncpu" | cut -d, -f1-7
 1> cc1 a.c make CPU time 1.00 ms 2.00 ms +100.0 small: 1.00 ms - 1 1
 1> cc1 a.c,make,oncpu_ns,1000000,2000000,100,same
 
 
 # What one side did not record is no change; what a trace of some processes cannot tell is said, as report does.
-$ ebpfrec cut -i golden.ebpfrec -e sched -o cpu.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cpu.ebpfrec --format csv 2>/dev/null | grep -E '^(cc1|make)' | cut -d, -f1-10
+$ ebpfrec cut -i golden.ebpfrec -e sched -o cpu.ebpfrec 2>/dev/null;
+> ebpfrec diff golden.ebpfrec cpu.ebpfrec --format csv 2>/dev/null | grep -E '^(cc1|make)' | cut -d, -f1-10
 1> cc1 a.c,make,oncpu_ns,1500000000,1500000000,0,same,,1,1
 1> make,systemd,oncpu_ns,1000000000,1000000000,0,same,,1,1
 1> cc1 a.c,make,largest_rss_bytes,33554432,,,unknown,,,1
@@ -57,17 +60,21 @@ $ ebpfrec diff golden.ebpfrec cpu.ebpfrec --changed --exit-code --format csv
 1> role,parent,metric,a,b,change_pct,verdict,reason,p_value,procs_a,procs_b,complete
 2...
 
-$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cc1.ebpfrec | head -n 4
+$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec diff golden.ebpfrec cc1.ebpfrec |
+> head -n 4
 1~ A: golden.ebpfrec, *
 1~ B: cc1.ebpfrec, *
 1> B: Cut: events of some processes only (cut.processes in `ebpfrec info`). What others did, and so machines, CPUs and devices as a whole, is not in it.
 1>
 
-$ ebpfrec diff golden.ebpfrec cc1.ebpfrec --format csv 2>&1 >/dev/null | grep -c '^ebpfrec: cc1.ebpfrec: Cut: events of some processes only'
+$ ebpfrec diff golden.ebpfrec cc1.ebpfrec --format csv 2>&1 >/dev/null |
+> grep -c '^ebpfrec: cc1.ebpfrec: Cut: events of some processes only'
 1> 1
 
 # Several runs against several: cc1 runs from 1 s on, so that each cut gives it another time on the CPU.
-$ for s in 1100 1101 1102 1103 1104 1105 1106 1107; do ebpfrec cut -i golden.ebpfrec --until ${s}ms -o a.$s 2>/dev/null; ebpfrec cut -i golden.ebpfrec --until $((s + 20))ms -o b.$s 2>/dev/null; done; ebpfrec diff a.* --with b.* 2>/dev/null
+$ for s in 1100 1101 1102 1103 1104 1105 1106 1107;
+> do ebpfrec cut -i golden.ebpfrec --until ${s}ms -o a.$s 2>/dev/null;
+> ebpfrec cut -i golden.ebpfrec --until $((s + 20))ms -o b.$s 2>/dev/null; done; ebpfrec diff a.* --with b.* 2>/dev/null
 1> A: a.1100 and on, 8 runs
 1> B: b.1100 and on, 8 runs
 1>
@@ -90,7 +97,8 @@ $ ebpfrec diff --exit-code --changed a.* --with b.* --format csv 2>/dev/null
 1> [workload],"",wall_ns,1103500000,1123500000,1.8124154118273512,1.626016260162504,2.0000000000000053,small,,0.0004662004662004662,8,8
 1> cc1 a.c,make,oncpu_ns,103500000,123500000,19.324085961991234,16.822429906542148,21.99999999999986,worse,,0.0004662004662004662,8,8
 
-$ ebpfrec diff --exit-code a.1100 a.1102 a.1104 a.1106 --with a.1101 a.1103 a.1105 a.1107 --format csv 2>/dev/null | cut -d, -f1,3-6,9-13
+$ ebpfrec diff --exit-code a.1100 a.1102 a.1104 a.1106 --with a.1101 a.1103 a.1105 a.1107 --format csv 2>/dev/null |
+> cut -d, -f1,3-6,9-13
 1> role,metric,a,b,change_pct,verdict,reason,p_value,runs_a,runs_b
 1> [workload],wall_ns,1103000000,1104000000,0.09066190585536255,same,,1,4,4
 1> cc1 a.c,slab_alloc_bytes,19200,19200,0,small,,1,4,4
@@ -113,7 +121,9 @@ $ ebpfrec diff a.1100 a.1101 --with b.1106 b.1107 2>/dev/null | head -n 6
 1> make               io_bytes           640 KiB   640 KiB   +0.0      ? few runs
 
 # A page for a browser has the rows of the table, each with a box plot: eight runs, quartiles and median of a side.
-$ ebpfrec diff a.* --with b.* --format html 2>/dev/null >page.html; grep -c '<svg' page.html; grep '>cc1 a.c<' page.html | sed 's/<circle[^>]*>/./g'; grep -c 'script' page.html; grep -c 'x1b.31m' page.html; tail -n 5 page.html | head -n 1 | cut -c 1-60
+$ ebpfrec diff a.* --with b.* --format html 2>/dev/null >page.html; grep -c '<svg' page.html;
+> grep '>cc1 a.c<' page.html | sed 's/<circle[^>]*>/./g'; grep -c 'script' page.html; grep -c 'x1b.31m' page.html;
+> tail -n 5 page.html | head -n 1 | cut -c 1-60
 1> 9
 1> <tr><td class="text">cc1 a.c</td><td class="text">oncpu_ns</td><td class="">104 ms</td><td class="">124 ms</td><td class="text">+19 (+17..+22)</td><td class="text worse">worse</td><td class="text"><svg width="300" height="48" role="img" aria-label="runs of A and B, from 100 ms to 127 ms"><line class="a" x1="6.0" x2="80.7" y1="8" y2="8"/><rect class="a box" x="24.7" y="2" width="37.3" height="12"/>........<line class="middle" x1="43.3" x2="43.3" y1="2" y2="14"/><line class="b" x1="219.3" x2="294.0" y1="26" y2="26"/><rect class="b box" x="238.0" y="20" width="37.3" height="12"/>........<line class="middle" x1="256.7" x2="256.7" y1="20" y2="32"/><text x="6" y="46">100 ms</text><text x="294" y="46" text-anchor="end">127 ms</text></svg></td></tr>
 1> 0
@@ -140,7 +150,8 @@ $ ebpfrec diff a.1100 --with nothing.ebpfrec
 2> ebpfrec: nothing.ebpfrec: no such trace; record one with `ebpfrec record -- COMMAND`, or name it with -i
 
 # Two windows of one trace, and the columns of machines.
-$ ebpfrec diff --from 0 --until 1s --from-b 1s --until-b 3s --format csv --limit 3 golden.ebpfrec golden.ebpfrec | sed -E 's/([0-9]\.[0-9]{4})[0-9]+e/\1e/'
+$ ebpfrec diff --from 0 --until 1s --from-b 1s --until-b 3s --format csv --limit 3 golden.ebpfrec golden.ebpfrec |
+> sed -E 's/([0-9]\.[0-9]{4})[0-9]+e/\1e/'
 1> role,parent,metric,a,b,change_pct,verdict,reason,p_value,procs_a,procs_b,complete
 1> [workload],"",wall_ns,1000000000,2000000000,100,unknown,,,2,2,1
 1> cc1 a.c,make,oncpu_ns,,1500000000,,changed,,0,1,1,0

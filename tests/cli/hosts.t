@@ -1,6 +1,7 @@
 # Several traces at once. Both have the same times, so both lie at 0 of the common axis.
 
-$ cp -r golden.ebpfrec db.ebpfrec; sed -i '/^crc32c=/d;$a host=db' db.ebpfrec/manifest; cp -r db.ebpfrec copy.ebpfrec; ebpfrec report cpu -i golden.ebpfrec -i db.ebpfrec --limit 1
+$ cp -r golden.ebpfrec db.ebpfrec; sed -i '/^crc32c=/d;$a host=db' db.ebpfrec/manifest;
+> cp -r db.ebpfrec copy.ebpfrec; ebpfrec report cpu -i golden.ebpfrec -i db.ebpfrec --limit 1
 1~ 2 traces, aligned by wall clock, as read within *; how far the hosts' clocks were apart is not known
 1> golden.ebpfrec: golden.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
 1> db: db.ebpfrec, 0.000 .. 4.000 s, from 2023-11-14T22:30:00.000+00:00, INCOMPLETE: sched: 3 events lost
@@ -47,13 +48,15 @@ $ ebpfrec export -i db.ebpfrec --to sqlite --with-host
 2> Try 'ebpfrec export --help'.
 
 # One of them is of some processes only: said for that one.
-$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec report cpu -i db.ebpfrec cc1.ebpfrec | grep 'Cut:'
+$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o cc1.ebpfrec 2>/dev/null; ebpfrec report cpu -i db.ebpfrec cc1.ebpfrec |
+> grep 'Cut:'
 1~ cc1.ebpfrec: Cut: events of some processes only *
 
 $ ebpfrec report cpu -i db.ebpfrec cc1.ebpfrec --format csv 2>&1 >/dev/null | grep 'Cut:'
 1~ ebpfrec: cc1.ebpfrec: Cut: events of some processes only *
 
-$ cp -r golden.ebpfrec only.ebpfrec; sed -i '/^crc32c=/d;$a only=1' only.ebpfrec/manifest; ebpfrec report devices -i only.ebpfrec | grep '^Recorded'
+$ cp -r golden.ebpfrec only.ebpfrec; sed -i '/^crc32c=/d;$a only=1' only.ebpfrec/manifest;
+> ebpfrec report devices -i only.ebpfrec | grep '^Recorded'
 1> Recorded with --only: what others than the workload did, and so machines, CPUs and devices as a whole, is not in it.
 
 # All but report are of one trace, and do not take the last of two.
@@ -74,26 +77,35 @@ $ ebpfrec export --to clickhouse --schema --cluster fleet | grep -E ' cpus(_in|_
 $ ebpfrec export --to clickhouse --schema | grep -c ' sched_slices'
 1> 5
 
-$ ebpfrec export -i golden.ebpfrec --to clickhouse --every 1s -o bins 2>/dev/null; ebpfrec export -q -i golden.ebpfrec --to clickhouse -t cpus,marks -o - 2>/dev/null | wc -c; stat -c %a bins
+$ ebpfrec export -i golden.ebpfrec --to clickhouse --every 1s -o bins 2>/dev/null;
+> ebpfrec export -q -i golden.ebpfrec --to clickhouse -t cpus,marks -o - 2>/dev/null | wc -c; stat -c %a bins
 1> 500
 1> 600
 
-$ for key in comm unit container user; do ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1s --by $key -o - 2>/dev/null | grep -ao "${key}_bins" | uniq; done
+$ for key in comm unit container user;
+> do ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1s --by $key -o - 2>/dev/null |
+> grep -ao "${key}_bins" | uniq; done
 1> comm_bins
 1> unit_bins
 1> container_bins
 1> user_bins
 
-# What is sent are the rows of report bins --align: whole bins, of which the last is incomplete when the trace ends in it.
-$ for window in "" "--from 0.3s --until 1.9s"; do diff <(ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms $window -o - 2>/dev/null | landing - comm_bins) <(ebpfrec report bins -i golden.ebpfrec --every 1500ms --align $window --format csv 2>/dev/null | cut -d , -f 1,2,4- | sed "s/\"'=/\"=/;s/\"\",,/,,/" | tr -d '\r'); done
-$ ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms -o - 2>/dev/null | landing - comm_bins | cut -d , -f 1,3,28- | grep -v ',,'
+# What is sent are the rows of report bins --align: whole bins, of which the last is incomplete when the trace ends in
+# it.
+$ for window in "" "--from 0.3s --until 1.9s";
+> do diff <(ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms $window -o - 2>/dev/null |
+> landing - comm_bins) <(ebpfrec report bins -i golden.ebpfrec --every 1500ms --align $window \
+>   --format csv 2>/dev/null | cut -d , -f 1,2,4- | sed "s/\"'=/\"=/;s/\"\",,/,,/" | tr -d '\r'); done
+$ ebpfrec export -q -i golden.ebpfrec --to clickhouse --every 1500ms -o - 2>/dev/null | landing - comm_bins |
+> cut -d , -f 1,3,28- | grep -v ',,'
 1> unix_ns,bin_ns,cpus,lost_events,complete
 1> 1700001000000000000,1500000000,2,0,1
 1> 1700001001500000000,1500000000,2,3,0
 1> 1700001003000000000,1000000000,2,0,0
 
 # A table's row is sent at its own time.
-$ ebpfrec export -q -i golden.ebpfrec --to clickhouse -t sched_slices --from 1.1s --until 2s -o - 2>/dev/null | landing - sched_slices | cut -d , -f 1,3
+$ ebpfrec export -q -i golden.ebpfrec --to clickhouse -t sched_slices --from 1.1s --until 2s -o - 2>/dev/null |
+> landing - sched_slices | cut -d , -f 1,3
 1> unix_ns,start_ns
 1> 1700001001100000000,1100000000
 1> 1700001001500000000,1500000000
@@ -102,7 +114,9 @@ $ ebpfrec export -q -i golden.ebpfrec --to clickhouse -t sched_slices --from 1.1
 1> 1700001001850000000,1850000000
 
 # The CPU time of nobody known is the same as that of report cpu.
-$ gen_golden part.ebpfrec damaged; ebpfrec report bins -i part.ebpfrec --every 1s --format csv 2>/dev/null | cut -d , -f 1,3,7 | grep unknown; ebpfrec report cpu -i part.ebpfrec --every 1s --format csv 2>/dev/null | cut -d , -f 1,3,4 | grep 'unknown.,[1-9]'
+$ gen_golden part.ebpfrec damaged; ebpfrec report bins -i part.ebpfrec --every 1s --format csv 2>/dev/null |
+> cut -d , -f 1,3,7 | grep unknown; ebpfrec report cpu -i part.ebpfrec --every 1s --format csv 2>/dev/null |
+> cut -d , -f 1,3,4 | grep 'unknown.,[1-9]'
 1> 1000000000,[unknown],2000000000
 1> 1000000000,[unknown],2000000000
 
@@ -122,7 +136,10 @@ $ ebpfrec export --to clickhouse --schema --cluster 'x; DROP TABLE y'
 2> Try 'ebpfrec export --help'.
 
 # A cut names the trace that it was made of, and a redacted copy of it does not.
-$ ebpfrec cut -i golden.ebpfrec --until 1s -o origin.ebpfrec 2>/dev/null; ebpfrec redact -i origin.ebpfrec -o hidden.ebpfrec 2>/dev/null; ebpfrec info -i origin.ebpfrec | grep -c 'trace\.origin *00000000-0000-87ac-8e00-000000000000'; ebpfrec info -i hidden.ebpfrec | grep -c 'trace\.'; ebpfrec info -i hidden.ebpfrec | grep -c 87ac
+$ ebpfrec cut -i golden.ebpfrec --until 1s -o origin.ebpfrec 2>/dev/null;
+> ebpfrec redact -i origin.ebpfrec -o hidden.ebpfrec 2>/dev/null; ebpfrec info -i origin.ebpfrec |
+> grep -c 'trace\.origin *00000000-0000-87ac-8e00-000000000000'; ebpfrec info -i hidden.ebpfrec | grep -c 'trace\.';
+> ebpfrec info -i hidden.ebpfrec | grep -c 87ac
 ? 1
 1> 1
 1> 2

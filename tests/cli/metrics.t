@@ -150,11 +150,14 @@ $ ebpfrec metrics --once -i golden.ebpfrec | tail -n 1
 1> # EOF
 
 # Snapshots beside the trace, and not those of another name.
-$ mkdir beside beside/t.snapshot-20260301T120000Z beside/t.snapshot-20260301T120000Z-2 beside/tt.snapshot-1 beside/t.snap; cp -r golden.ebpfrec beside/t; ebpfrec metrics --once -i beside/t/ | grep '^ebpfrec_snap'; cd beside && ebpfrec metrics --once -i t | grep '^ebpfrec_snap'
+$ mkdir beside beside/t.snapshot-20260301T120000Z beside/t.snapshot-20260301T120000Z-2 beside/tt.snapshot-1 \
+>   beside/t.snap; cp -r golden.ebpfrec beside/t; ebpfrec metrics --once -i beside/t/ | grep '^ebpfrec_snap';
+> cd beside && ebpfrec metrics --once -i t | grep '^ebpfrec_snap'
 1> ebpfrec_snapshots 2
 1> ebpfrec_snapshots 2
 
-$ mkdir out; ebpfrec metrics --once -i golden.ebpfrec --textfile out; stat -c '%a %n' out/*; head -n 3 out/*; grep -c EOF out/*
+$ mkdir out; ebpfrec metrics --once -i golden.ebpfrec --textfile out; stat -c '%a %n' out/*; head -n 3 out/*;
+> grep -c EOF out/*
 ? 1
 1> 644 out/ebpfrec.prom
 1> # HELP ebpfrec_cpu_seconds_total Time on any CPU.
@@ -162,14 +165,17 @@ $ mkdir out; ebpfrec metrics --once -i golden.ebpfrec --textfile out; stat -c '%
 1> ebpfrec_cpu_seconds_total{comm="=1+\\x1b[31m,\"\\xff"} 0.250000000
 1> 0
 
-$ diff <(ebpfrec metrics --list) <(sed -n '/^\.SH METRICS/,/^\.fi/{s/\\-/-/g;/^[a-z]/p}' "$(dirname "$README")/cmd/ebpfrec-metrics.1")
+$ diff <(ebpfrec metrics --list) <(sed -n '/^\.SH METRICS/,/^\.fi/{s/\\-/-/g;/^[a-z]/p}' \
+>   "$(dirname "$README")/cmd/ebpfrec-metrics.1")
 
-$ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i golden.ebpfrec | sed -n 's/^# TYPE \([^ ]*\).*/\1/p')
+$ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i golden.ebpfrec |
+> sed -n 's/^# TYPE \([^ ]*\).*/\1/p')
 ? 1
 1> 7d6
 1> < ebpfrec_cpu_wait_peak_seconds
 
-$ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" | sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
+$ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" |
+> sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
 ? 1
 1> 34
 
@@ -223,14 +229,16 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 1> # EOF
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
-$ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls golden.openmetrics; grep -c . golden.openmetrics
+$ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls golden.openmetrics;
+> grep -c . golden.openmetrics
 1> golden.openmetrics
 1> 681
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 2> ebpfrec: golden.openmetrics: 619 samples, 53.7 kB
 
 # The window grows to whole bins of UTC; the last one has what the trace has of it.
-$ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '
+$ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null |
+> grep -e 'cpu_seconds_total{comm="cc1"' -e 'end_timestamp.* '
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001001.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.999999000 1700001002.000
@@ -240,7 +248,8 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --un
 1> ebpfrec_trace_end_timestamp_seconds 1700001001.000000000 1700001001.000
 1> ebpfrec_trace_end_timestamp_seconds 1700001002.000000000 1700001002.000
 
-$ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --every 2500ms -o - 2>/dev/null | grep -e 'cpu_seconds_total{comm="cc1"' -e '^ebpfrec_trace_end_t' -e ^ebpfrec_missing
+$ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --every 2500ms -o - 2>/dev/null |
+> grep -e 'cpu_seconds_total{comm="cc1"' -e '^ebpfrec_trace_end_t' -e ^ebpfrec_missing
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 0.000000000 1700001000.000
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.499999000 1700001002.500
 1> ebpfrec_cpu_seconds_total{comm="cc1"} 1.499999000 1700001005.000

@@ -1,4 +1,5 @@
-# Files for Perfetto, packet by packet: what stands in them for the threads, requests, levels, losses, gaps and stacks that gen_golden.c makes.
+# Files for Perfetto, packet by packet: what stands in them for the threads, requests, levels, losses, gaps and stacks
+# that gen_golden.c makes.
 # That Perfetto's own reader adds them up to what `report` says is tests/kernel/perfetto.sh's.
 $ gen_golden waits.ebpfrec waits; ebpfrec export -q -i waits.ebpfrec --to perfetto -o x; perfetto_text x
 1> {10:1 13:1 6:{1:{1:6 2:1000000000007} 1:{1:3 2:1000000000000} 1:{1:1 2:1700001000000000000}}}
@@ -148,7 +149,8 @@ $ ebpfrec export -q -i golden.ebpfrec --to perfetto --from 1s --until 1.5s -o y;
 1> {8:1001000000007 10:4 13:1 59:{12:{1:{1:1 10:"heap bytes"}}} 12:{19:{1:1}}}
 1> {8:1001000000007 10:5 13:1 59:{12:{1:{1:1 10:"off-CPU ns"}}} 12:{19:{1:1}}}
 
-$ gen_golden damaged.ebpfrec damaged; ebpfrec export -q -i damaged.ebpfrec --to perfetto --from 0.9s --until 2.2s -o z 2>/dev/null; perfetto_text z
+$ gen_golden damaged.ebpfrec damaged;
+> ebpfrec export -q -i damaged.ebpfrec --to perfetto --from 0.9s --until 2.2s -o z 2>/dev/null; perfetto_text z
 1> {10:1 13:1 6:{1:{1:6 2:1000900000007} 1:{1:3 2:1000900000000} 1:{1:1 2:1700001000900000000}}}
 1> {10:1 45:{1:{1:"Linux"}}}
 1> {10:1 1:{1:0 2:{1:1000900000007 2:0 4:{1:"swapper" 2:0 3:0 4:0 5:"[idle]" 6:0 7:0}}}}
@@ -194,7 +196,8 @@ $ gen_golden damaged.ebpfrec damaged; ebpfrec export -q -i damaged.ebpfrec --to 
 1> {8:1000900000007 10:4 13:1 59:{12:{1:{1:1 10:"heap bytes"}}} 12:{19:{1:1}}}
 1> {8:1000900000007 10:5 13:1 59:{12:{1:{1:1 10:"off-CPU ns"}}} 12:{19:{1:1}}}
 
-$ gen_golden stacks.ebpfrec stacks; ebpfrec export -q -i stacks.ebpfrec --to perfetto --from 3s --until 3.05s -o s 2>/dev/null; perfetto_text s
+$ gen_golden stacks.ebpfrec stacks;
+> ebpfrec export -q -i stacks.ebpfrec --to perfetto --from 3s --until 3.05s -o s 2>/dev/null; perfetto_text s
 1> {10:1 13:1 6:{1:{1:6 2:1003000000007} 1:{1:3 2:1003000000000} 1:{1:1 2:1700001003000000000}}}
 1> {10:1 45:{1:{1:"Linux"}}}
 1> {10:1 1:{1:0 2:{1:1003000000007 2:0 4:{1:"swapper" 2:0 3:0 4:0 5:"make" 6:100 7:0}}}}
@@ -253,7 +256,8 @@ $ gen_golden stacks.ebpfrec stacks; ebpfrec export -q -i stacks.ebpfrec --to per
 1> {8:1003000000007 10:4 13:1 59:{12:{1:{1:1 10:"heap bytes"}}} 12:{19:{1:1}}}
 1> {8:1003000000007 10:5 13:1 59:{12:{1:{1:1 10:"off-CPU ns"}}} 12:{19:{1:1}}}
 
-$ gen_golden threads.ebpfrec threads; ebpfrec export -q -i threads.ebpfrec --to perfetto --from 0.1s --until 0.4s -o t 2>/dev/null; perfetto_text t
+$ gen_golden threads.ebpfrec threads;
+> ebpfrec export -q -i threads.ebpfrec --to perfetto --from 0.1s --until 0.4s -o t 2>/dev/null; perfetto_text t
 1> {10:1 13:1 6:{1:{1:6 2:1000100000007} 1:{1:3 2:1000100000000} 1:{1:1 2:1700001000100000000}}}
 1> {10:1 45:{1:{1:"Linux"}}}
 1> {10:1 1:{1:0 2:{1:1000100000007 2:0 4:{1:"swapper" 2:0 3:0 4:0 5:"[idle]" 6:0 7:0}}}}

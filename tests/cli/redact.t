@@ -27,7 +27,8 @@ $ ebpfrec info -i public.ebpfrec --format csv | grep redacted
 1> manifest,redacted.state,finished
 
 # A salt from a file, patterns: '*' does not reach across a slash, a pattern that begins with one keeps what is below.
-$ printf pepper >salt; ebpfrec redact -i golden.ebpfrec -o usr.ebpfrec --salt @salt --keep '/usr/l*' --keep '[cm]*' --keep '*.c' 2>/dev/null
+$ printf pepper >salt; ebpfrec redact -i golden.ebpfrec -o usr.ebpfrec --salt @salt --keep '/usr/l*' --keep '[cm]*' \
+>   --keep '*.c' 2>/dev/null
 
 $ ebpfrec sql -i usr.ebpfrec --format csv 'SELECT pid, comm, exe, cmdline FROM processes WHERE upid >= 16'
 1> pid,comm,exe,cmdline
@@ -38,7 +39,8 @@ $ ebpfrec sql -i usr.ebpfrec --format csv 'SELECT pid, comm, exe, cmdline FROM p
 1> 200,cc1,/usr/lib/gcc/cc1,cc1 -okmhpjg a.c
 
 # A random salt by default.
-$ ebpfrec redact -i golden.ebpfrec -o other.ebpfrec 2>/dev/null; ebpfrec report cpu -i other.ebpfrec --format csv 2>/dev/null | grep -c 'qfnptb\|bgjntf'
+$ ebpfrec redact -i golden.ebpfrec -o other.ebpfrec 2>/dev/null;
+> ebpfrec report cpu -i other.ebpfrec --format csv 2>/dev/null | grep -c 'qfnptb\|bgjntf'
 ? 1
 1> 0
 
@@ -69,7 +71,9 @@ $ gen_golden damaged.ebpfrec damaged; ebpfrec redact -i damaged.ebpfrec -o x
 2> ebpfrec: damaged.ebpfrec: has 1 damaged part; `ebpfrec repair -i damaged.ebpfrec -o NEW` makes a trace of what is valid, which can be redacted
 
 # Mounts are left out knowingly; what this version does not know is counted.
-$ cp -r golden.ebpfrec more.ebpfrec; sed -i '/^crc32c=/d;$a mounts=8:1 /home/ann ext4 /dev/sda1\nlater=1' more.ebpfrec/manifest; ebpfrec redact -i more.ebpfrec -o less.ebpfrec 2>&1 | tail -n 1
+$ cp -r golden.ebpfrec more.ebpfrec;
+> sed -i '/^crc32c=/d;$a mounts=8:1 /home/ann ext4 /dev/sda1\nlater=1' more.ebpfrec/manifest;
+> ebpfrec redact -i more.ebpfrec -o less.ebpfrec 2>&1 | tail -n 1
 1> ebpfrec: less.ebpfrec: left out: 1 manifest entry of unknown meaning
 
 $ grep -c -E 'mounts|later' less.ebpfrec/manifest

@@ -115,7 +115,8 @@ $ ebpfrec report io -i golden.ebpfrec --by device --every 1s --format csv | cut 
 1> 2000000000,dev8:0,write,0,0,0
 1> 3000000000,dev8:0,write,0,0,0
 
-# With --every, csv has a row for each bin: of a process while it lived, of others in all of the window. A table has one for a bin without any.
+# With --every, csv has a row for each bin: of a process while it lived, of others in all of the window. A table has one
+# for a bin without any.
 $ ebpfrec report sched -i golden.ebpfrec --every 1s --format csv 2>/dev/null | cut -d, -f1-9
 1> t_ns,pid,comm,waits,wait_ns,wait_p50_ns,wait_p99_ns,wait_max_ns,wakeups
 1> 0,300,"'=1+\x1b[31m,""\xff",0,1000000000,,,
@@ -247,15 +248,19 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | head -n 1
 1> section,row,name,value
 
 # json has an object of sections with rows; jsonl a row per value, as csv
-$ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null | python3 -c 'import json, sys; s = json.load(sys.stdin); print(*s, sep=", "); print(s["Machine"]); print([r["comm"] for r in s["CPU by name"]], s["Spikes"])'
+$ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null |
+> python3 -c 'import json, sys; s = json.load(sys.stdin); print(*s, sep=", "); print(s["Machine"]); print([r["comm"]
+>   for r in s["CPU by name"]], s["Spikes"])'
 1> Machine, CPU by name, Waiting by name, Memory by name, Killed by the OOM killer, Stalled because memory was short, Spikes, Block I/O by name, Rules judged, Events, Recording, Recording cost
 1> [{'cpus': 2, 'cpu_busy_pct': 34.375, 'rss_peak_bytes': 39845888, 'read_bytes': 0, 'written_bytes': 655360, 'lost_events': 3}]
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
-$ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null | python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
+$ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null |
+> python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
 1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Where it waited', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
 
-$ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null | python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
+$ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null |
+> python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
 1> [1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 5, 1]
 
 $ ebpfrec report -i golden.ebpfrec --format jsonl 2>/dev/null | head -n 2
@@ -263,7 +268,8 @@ $ ebpfrec report -i golden.ebpfrec --format jsonl 2>/dev/null | head -n 2
 1> {"section":"Machine","row":1,"name":"cpu_busy_pct","value":34.375}
 
 # The machine is the machine, whoever is asked about; in a trace of some processes it is not known.
-$ for who in "" "--comm cc1" "--pid 100 --with-idle" "--tid 300"; do ebpfrec report -i golden.ebpfrec $who | sed -n '/^Machine/,/^$/p'; done
+$ for who in "" "--comm cc1" "--pid 100 --with-idle" "--tid 300"; do ebpfrec report -i golden.ebpfrec $who |
+> sed -n '/^Machine/,/^$/p'; done
 1> Machine
 1> CPUS  CPU BUSY %  RSS PEAK  READ BYTES  WRITTEN BYTES  LOST EVENTS
 1>    2        34.4  38.0 MiB         0 B        640 KiB            3
@@ -281,7 +287,8 @@ $ for who in "" "--comm cc1" "--pid 100 --with-idle" "--tid 300"; do ebpfrec rep
 1>    2        34.4  38.0 MiB         0 B        640 KiB            3
 1>
 
-$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o part.ebpfrec 2>/dev/null; ebpfrec report -i part.ebpfrec | sed -n '/^Machine/,/^$/p'
+$ ebpfrec cut -i golden.ebpfrec --comm cc1 -o part.ebpfrec 2>/dev/null; ebpfrec report -i part.ebpfrec |
+> sed -n '/^Machine/,/^$/p'
 1> Machine
 1> CPUS  CPU BUSY %  RSS PEAK  READ BYTES  WRITTEN BYTES  LOST EVENTS
 1>    2           -         -           -              -            3
@@ -328,7 +335,8 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,2,uninterruptible_ns,0
 1> Waiting by name,2,waited_for,cpu 100 %
 
-$ ebpfrec report --list | sed '$d' | diff - <(sed -n '/made from/,/" end$/{s/\\f[BR]//g;/^[^.]/p}' "$(dirname "$README")/cmd/ebpfrec-report.1")
+$ ebpfrec report --list | sed '$d' |
+> diff - <(sed -n '/made from/,/" end$/{s/\\f[BR]//g;/^[^.]/p}' "$(dirname "$README")/cmd/ebpfrec-report.1")
 
 $ ebpfrec report --list | awk '{ n += length > 80 } END { print NR <= 40, n + 0 }'
 1> 1 0
@@ -419,7 +427,9 @@ $ ebpfrec report -i golden.ebpfrec --phases --format csv
 1> [start],0,4000000000,2750000000,68.75,4,1,,33554432,19200,0,39845888,33554432,cc1,10,655360,5000000,0,3
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 
-$ ebpfrec report -i golden.ebpfrec summary --phases --format json | python3 -c 'import json, sys; [print(k, [[r["phase"], r["t_ns"], list(r.values())[3]] for r in v]) for k, v in json.load(sys.stdin).items()]'
+$ ebpfrec report -i golden.ebpfrec summary --phases --format json |
+> python3 -c 'import json, sys; [print(k, [[r["phase"], r["t_ns"], list(r.values())[3]] for r in v]) for k, v in
+>   json.load(sys.stdin).items()]'
 1> Machine [['[start]', 0, 2]]
 1> CPU by name [['[start]', 0, 'cc1'], ['[start]', 0, 'make'], ['[start]', 0, '=1+\x1b[31m,"�']]
 1> Waiting by name [['[start]', 0, '=1+\x1b[31m,"�'], ['[start]', 0, 'cc1']]
@@ -494,7 +504,8 @@ $ ebpfrec report devices -i golden.ebpfrec --every 10ms --from 100ms --to 200ms 
 1> The view counts all requests, whatever process owns them. (More: --notes.)
 
 # of each section of the summary, too
-$ ebpfrec report -i golden.ebpfrec --format csv 2>err | grep -c '^CPU by name,.*,comm,'; ebpfrec report -i golden.ebpfrec --limit 2 --format csv 2>err | grep -c '^CPU by name,.*,comm,'
+$ ebpfrec report -i golden.ebpfrec --format csv 2>err | grep -c '^CPU by name,.*,comm,';
+> ebpfrec report -i golden.ebpfrec --limit 2 --format csv 2>err | grep -c '^CPU by name,.*,comm,'
 1> 3
 1> 2
 
@@ -523,13 +534,15 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 10:30
 2> Try 'ebpfrec report --help'.
 
 # --sort takes a heading as tables print it
-$ for c in %CPU util_pct SWITCHES -Oncpu; do ebpfrec report cpu -i golden.ebpfrec --sort "$c" --limit 1 --format csv 2>/dev/null | tail -n 1; done
+$ for c in %CPU util_pct SWITCHES -Oncpu;
+> do ebpfrec report cpu -i golden.ebpfrec --sort "$c" --limit 1 --format csv 2>/dev/null | tail -n 1; done
 1> 200,cc1,1500000000,37.5,1,1,0,3,,,
 1> 200,cc1,1500000000,37.5,1,1,0,3,,,
 1> 100,make,1000000000,25,2,0,0,3,,,
 1> 300,"'=1+\x1b[31m,""\xff",250000000,6.25,1,0,0,3,,,
 
-$ for c in 'LAT P99' BYTES/S 'LAT MAX'; do ebpfrec report io -i golden.ebpfrec --sort "$c" --format csv | tail -n 1 | cut -d, -f1-3; done
+$ for c in 'LAT P99' BYTES/S 'LAT MAX'; do ebpfrec report io -i golden.ebpfrec --sort "$c" --format csv | tail -n 1 |
+> cut -d, -f1-3; done
 1> 100,make,dev8:0
 1> 100,make,dev8:0
 1> 100,make,dev8:0
@@ -611,9 +624,13 @@ $ ebpfrec report io -i golden.ebpfrec --every 1500ms --align --format jsonl 2>/d
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"pid":100,"comm":"make","device":"dev8:0","op":"write","ios":10,"bytes":655360,"iops":6.667,"bytes_per_s":436906.667,"lat_p50_ns":5000000,"lat_p99_ns":5000000,"lat_max_ns":5000000,"errors":0,"merges":0,"requeues":0,"unknown_owner_ios":0,"submitter":"make","owner_how":"submitted","complete":1,"lost_events":0}
 
 # What is followed comes once; a finished trace at once, bin by bin as without --follow.
-$ for view in cpu sched states memory alloc io latency bins loss devices; do diff <(ebpfrec report $view -i golden.ebpfrec --every 700ms --align --format jsonl 2>/dev/null) <(ebpfrec report $view -i golden.ebpfrec --every 700ms --align --format jsonl --follow 2>/dev/null) || echo $view differs; done
+$ for view in cpu sched states memory alloc io latency bins loss devices;
+> do diff <(ebpfrec report $view -i golden.ebpfrec --every 700ms --align --format jsonl 2>/dev/null) <(ebpfrec report \
+>   $view -i golden.ebpfrec --every 700ms --align --format jsonl --follow 2>/dev/null) || echo $view differs; done
 
-$ for end in 1s 1500ms; do ebpfrec report bins -i golden.ebpfrec --every 1s --from 500ms --until $end --format jsonl --follow 2>/dev/null | cmp - <(ebpfrec report bins -i golden.ebpfrec --every 1s --from 500ms --until $end --format jsonl 2>/dev/null); done
+$ for end in 1s 1500ms; do ebpfrec report bins -i golden.ebpfrec --every 1s --from 500ms --until $end --format jsonl \
+>   --follow 2>/dev/null | cmp - <(ebpfrec report bins -i golden.ebpfrec --every 1s --from 500ms --until $end \
+>   --format jsonl 2>/dev/null); done
 
 $ ebpfrec report cpu -i golden.ebpfrec --format jsonl --follow
 ? 2
@@ -640,7 +657,9 @@ $ ebpfrec report bins -i golden.ebpfrec --every 2s --align --format jsonl 2>/dev
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001002000000000,"wall_uncertainty_ns":20,"t_ns":2000000000,"bin_ns":2000000000,"name":"make","running_ns":500000000,"runnable_ns":0,"preempted_ns":0,"throttled_ns":0,"disk_ns":0,"uninterruptible_ns":0,"unknown_ns":0}
 
 # Of the rows that export sends for it, these are the columns.
-$ diff <(ebpfrec export --to clickhouse --schema | grep '^CREATE TABLE IF NOT EXISTS comm_bins_here' | grep -o '`[a-z_]*`' | tr -d '`') <(ebpfrec report bins -i golden.ebpfrec --every 1s --format csv 2>/dev/null | head -n 1 | tr -d '\r' | tr , '\n' | sed 1d)
+$ diff <(ebpfrec export --to clickhouse --schema | grep '^CREATE TABLE IF NOT EXISTS comm_bins_here' |
+> grep -o '`[a-z_]*`' | tr -d '`') <(ebpfrec report bins -i golden.ebpfrec --every 1s --format csv 2>/dev/null |
+> head -n 1 | tr -d '\r' | tr , '\n' | sed 1d)
 
 # A section that was cut says how many rows it has beyond, and what shows them.
 $ ebpfrec report -i golden.ebpfrec --comm '[cm]*' --until 3s --limit 1 | grep more
@@ -658,13 +677,15 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 1> (1 more: ebpfrec report path -i golden.ebpfrec)
 
 # The last line of the summary names the command that says most: who was held up, or had the CPU; or nobody.
-$ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done; for t in golden last-who last-threads last-waits; do ebpfrec report -i $t.ebpfrec 2>/dev/null | tail -n 1; done
+$ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done;
+> for t in golden last-who last-threads last-waits; do ebpfrec report -i $t.ebpfrec 2>/dev/null | tail -n 1; done
 1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i golden.ebpfrec
 1> Why a name was slow: ebpfrec report why --comm NAME -i last-who.ebpfrec
 1> Why a name was slow: ebpfrec report why --comm NAME -i last-threads.ebpfrec
 1> On average 0.6 of the 5 threads of waits waited for a CPU, 1.25 s in all: ebpfrec report why --comm waits -i last-waits.ebpfrec
 
-$ ebpfrec report -i golden.ebpfrec --pid 1 2>/dev/null | tail -n 1; ebpfrec report -i golden.ebpfrec --from 0s --until 500ms 2>/dev/null | tail -n 1
+$ ebpfrec report -i golden.ebpfrec --pid 1 2>/dev/null | tail -n 1;
+> ebpfrec report -i golden.ebpfrec --from 0s --until 500ms 2>/dev/null | tail -n 1
 1> Why a name was slow: ebpfrec report why --comm NAME -i golden.ebpfrec
 1> make ran for 500 ms: ebpfrec report why --comm make --from 0s --until 500ms -i golden.ebpfrec
 
@@ -674,7 +695,8 @@ $ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec 
 1> The threads waited 1.50 s of 3.00 s (50 %) for a CPU
 
 # With a recorded command the summary is about its processes, and a line about the others. --machine shows everything.
-$ gen_golden command.ebpfrec command; for o in '' --machine '--comm cc1'; do ebpfrec report -i command.ebpfrec $o 2>/dev/null | sed -n '2p; /^CPU by/,/^$/p; $p'; done
+$ gen_golden command.ebpfrec command; for o in '' --machine '--comm cc1';
+> do ebpfrec report -i command.ebpfrec $o 2>/dev/null | sed -n '2p; /^CPU by/,/^$/p; $p'; done
 1> make -j2. Others used 3 % of the CPUs, mostly =1+\x1b[31m,"\xff: ebpfrec report --machine -i command.ebpfrec
 1> CPU by name
 1> COMM  PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
@@ -729,7 +751,8 @@ $ ebpfrec report -i golden.ebpfrec --format markdown | head -n 8
 1>
 
 # The ring had no room for switches behind the last one: nobody knows who has the CPU, and no view says that it is make
-$ gen_golden lost.ebpfrec lost; for v in 'cpu --by comm' 'cpu --by cpu' 'states --comm make'; do ebpfrec report $v -i lost.ebpfrec --format csv 2>/dev/null; done
+$ gen_golden lost.ebpfrec lost; for v in 'cpu --by comm' 'cpu --by cpu' 'states --comm make';
+> do ebpfrec report $v -i lost.ebpfrec --format csv 2>/dev/null; done
 1> comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
 1> cc1,1499999000,37.5,1,1,0,3,,,
 1> make,500001000,12.5,2,0,0,3,,,

@@ -7,6 +7,7 @@
 # A .t file is a list of cases:
 #
 #     $ ebpfrec report nope         the command, run by bash in an empty directory with golden.ebpfrec
+#     > --pid 1                     the next line of the command
 #     ? 2                           exit status wanted (0 when left out)
 #     1> text                       a line wanted on stdout; 2> on stderr: exactly
 #     1~ *.ebpfrec: no such*        the same, as a shell pattern
@@ -104,7 +105,7 @@ compare()
 # Runs the case in $command, $want_status, $out[], $err[]
 run_case()
 {
-	local name="$stem: $command" rc diff result
+	local name="$stem: ${command%%$'\n'*}" rc diff result
 
 	number=$((number + 1))
 	chosen "$stem.$number" || return
@@ -143,6 +144,7 @@ run_file()
 			[ -n "$command" ] && run_case
 			command=${line:2} want_status=0 out=() err=()
 			;;
+		'> '*) command+=$'\n'${line:2} ;;
 		'? '*) want_status=${line:2} ;;
 		1...) out+=(...) ;;
 		2...) err+=(...) ;;

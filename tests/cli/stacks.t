@@ -1,4 +1,5 @@
-# Stacks in the views that say where from: gen_golden's 80 of 100 kmallocs have one, of two stacks, and 60 of those are freed.
+# Stacks in the views that say where from: gen_golden's 80 of 100 kmallocs have one, of two stacks, and 60 of those are
+# freed.
 $ gen_golden stacks.ebpfrec stacks; ebpfrec report -i stacks.ebpfrec leaks
 1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
@@ -43,7 +44,8 @@ $ ebpfrec report -i stacks.ebpfrec leaks --format folded
 1> cc1;[page];ufunc_1;ufunc_22;function_ffffffff817770 33554432
 
 # by site the stacks are together, and apart in what draws them
-$ ebpfrec report -i stacks.ebpfrec leaks --by site --format csv; ebpfrec report -i stacks.ebpfrec leaks --by site --format folded | wc -l
+$ ebpfrec report -i stacks.ebpfrec leaks --by site --format csv;
+> ebpfrec report -i stacks.ebpfrec leaks --by site --format folded | wc -l
 1> source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held
 1> heap,"",ufunc_512+0x34 [prog],1,4000,2699999999,2699999999,0,1,0,ufunc_1;ufunc_33,,live
 1> slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,ufunc_1;ufunc_12,function_ffffffff81abc0;function_ffffffff810010,live
@@ -153,7 +155,9 @@ $ ebpfrec report -i stacks.ebpfrec spikes --format folded
 2> ebpfrec report: --format folded, html and pprof are for the views 'profile', 'offcpu', 'leaks' and 'stacks', of one trace; what made a spike is in the stacks of its time: `ebpfrec report stacks --from T --until T`
 2> Try 'ebpfrec report --help'.
 
-$ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(stack, alloc_ns) AS whole, stack_text(stack, alloc_ns, 'user') AS u, stack_text(stack, alloc_ns, 'kernel') AS k, count(*) AS n FROM allocations GROUP BY 1, 2, 3 ORDER BY n" --format csv
+$ ebpfrec sql -i stacks.ebpfrec \
+>   "SELECT stack_text(stack, alloc_ns) AS whole, stack_text(stack, alloc_ns, 'user') AS u, stack_text(stack,
+>   alloc_ns, 'kernel') AS k, count(*) AS n FROM allocations GROUP BY 1, 2, 3 ORDER BY n" --format csv
 1> whole,u,k,n
 1> ufunc_1;ufunc_33,ufunc_1;ufunc_33,,2
 1> ,,,20
@@ -166,7 +170,9 @@ $ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(1, 0, 'both')"
 2> ebpfrec: stack_text(): a part is 'user', 'kernel' or 'interrupt'
 
 # frames are found by their stack, not searched for in all of them
-$ ebpfrec sql -i stacks.ebpfrec --format csv "SELECT f.nth, coalesce(user_symbol(f.upid, f.addr, s.ts_ns), symbol(f.addr)) AS at, count(*) AS n FROM stack_samples AS s JOIN stack_frames AS f ON f.stack = s.stack WHERE s.source = 'slab' GROUP BY 1, 2 ORDER BY 1, 2"
+$ ebpfrec sql -i stacks.ebpfrec --format csv \
+>   "SELECT f.nth, coalesce(user_symbol(f.upid, f.addr, s.ts_ns), symbol(f.addr)) AS at, count(*) AS n FROM
+>   stack_samples AS s JOIN stack_frames AS f ON f.stack = s.stack WHERE s.source = 'slab' GROUP BY 1, 2 ORDER BY 1, 2"
 1> nth,at,n
 1> 0,function_ffffffff810010+0x0,80
 1> 1,function_ffffffff81abc0+0x10,60
@@ -175,7 +181,10 @@ $ ebpfrec sql -i stacks.ebpfrec --format csv "SELECT f.nth, coalesce(user_symbol
 1> 2,ufunc_12+0x40 [prog],60
 1> 3,ufunc_1+0x80 [prog],80
 
-$ ebpfrec sql -i stacks.ebpfrec --format csv "SELECT count(*) AS n FROM stack_frames WHERE stack IN (SELECT stack FROM stack_samples) UNION ALL SELECT count(*) FROM stack_frames UNION ALL SELECT count(*) FROM stack_frames WHERE stack = -1 UNION ALL SELECT count(*) FROM stack_frames WHERE stack = 'x'"
+$ ebpfrec sql -i stacks.ebpfrec --format csv \
+>   "SELECT count(*) AS n FROM stack_frames WHERE stack IN (SELECT stack FROM stack_samples) UNION ALL SELECT
+>   count(*) FROM stack_frames UNION ALL SELECT count(*) FROM stack_frames WHERE stack = -1 UNION ALL SELECT count(*)
+>   FROM stack_frames WHERE stack = 'x'"
 1> n
 1> 13
 1> 24
@@ -203,7 +212,9 @@ $ ebpfrec report leaks --format csv -i golden.ebpfrec
 1> 200,cc1,slab,"",function_ffffffff810010+0x0,40,7680,2899940000,2899901000,0,1,0,,,live
 
 # no stacks, and that none were asked for, are two things
-$ cp -r golden.ebpfrec asked.ebpfrec; sed -i '/^crc32c=/d;$a sources=alloc.slab,alloc.page' asked.ebpfrec/manifest; cp -r asked.ebpfrec some.ebpfrec; sed -i '/^crc32c=/d;$a stacks.every=9' some.ebpfrec/manifest; for t in asked some; do ebpfrec report stacks -i $t.ebpfrec --format csv; done
+$ cp -r golden.ebpfrec asked.ebpfrec; sed -i '/^crc32c=/d;$a sources=alloc.slab,alloc.page' asked.ebpfrec/manifest;
+> cp -r asked.ebpfrec some.ebpfrec; sed -i '/^crc32c=/d;$a stacks.every=9' some.ebpfrec/manifest;
+> for t in asked some; do ebpfrec report stacks -i $t.ebpfrec --format csv; done
 1> pid,comm,source,samples,bytes,stack,complete,lost_events
 1> pid,comm,source,samples,bytes,stack,complete,lost_events
 2> ebpfrec: asked.ebpfrec: No stacks were recorded; `ebpfrec record --stacks -- COMMAND` records some.
@@ -223,7 +234,8 @@ $ ebpfrec report -i stacks.ebpfrec offcpu
 1> A wait belongs to the window in which it ends, and keeps its whole length. (More: --notes.)
 
 # from which length on, as the trace says
-$ cp -r stacks.ebpfrec from5.ebpfrec; sed -i '/^crc32c=/d;$a offcpu.min_ns=5000000' from5.ebpfrec/manifest; ebpfrec report -i from5.ebpfrec offcpu | grep recorded
+$ cp -r stacks.ebpfrec from5.ebpfrec; sed -i '/^crc32c=/d;$a offcpu.min_ns=5000000' from5.ebpfrec/manifest;
+> ebpfrec report -i from5.ebpfrec offcpu | grep recorded
 1> Waits of 5.00 ms and more were recorded.
 
 $ ebpfrec report -i from5.ebpfrec offcpu --format csv 2>&1 | grep recorded
@@ -284,7 +296,8 @@ $ ebpfrec report -i stacks.ebpfrec profile
 1>
 1> The time is exact: the time on the CPU that each thread had is divided among its samples in the window. (More: --notes.)
 
-$ ebpfrec report -i stacks.ebpfrec profile --from 1s --to 1.035s --format csv; ebpfrec report -i stacks.ebpfrec cpu --from 1s --to 1.035s --format csv
+$ ebpfrec report -i stacks.ebpfrec profile --from 1s --to 1.035s --format csv;
+> ebpfrec report -i stacks.ebpfrec cpu --from 1s --to 1.035s --format csv
 1> pid,comm,function,mode,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
 1> 200,cc1,ufunc_12,user,23333333,66.667,35000000,2,3,1,0
 1> 200,cc1,function_ffffffff810010,kernel,11666667,33.333,11666667,1,1,1,0
@@ -321,7 +334,9 @@ $ ebpfrec report -i stacks.ebpfrec profile --format folded --sort samples
 2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
 
 # the rows add up to report cpu, whatever they go by
-$ for by in process thread comm tree; do for view in 'profile self_ns' 'cpu oncpu_ns'; do set -- $view; ebpfrec report -i stacks.ebpfrec $1 --by $by --format json | sed 's/.*"'$2'":\([0-9]*\).*/\1/;/^[0-9]/!d' | awk '{ s += $1 } END { printf "%.0f\n", s }'; done; done
+$ for by in process thread comm tree; do for view in 'profile self_ns' 'cpu oncpu_ns'; do set -- $view;
+> ebpfrec report -i stacks.ebpfrec $1 --by $by --format json | sed 's/.*"'$2'":\([0-9]*\).*/\1/;/^[0-9]/!d' |
+> awk '{ s += $1 } END { printf "%.0f\n", s }'; done; done
 1> 2689999600
 1> 2689999600
 1> 2689999600
@@ -345,13 +360,16 @@ $ ebpfrec sql -i stacks.ebpfrec "SELECT utid, stack IS NULL AS n, samples, oncpu
 1>   20  0        1  11250000
 1>    0  1        0  45000000
 
-$ ebpfrec sql -i stacks.ebpfrec "SELECT ts_ns, cpu, comm, irq, stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid) WHERE ts_ns > 1.05e9" --format csv
+$ ebpfrec sql -i stacks.ebpfrec \
+>   "SELECT ts_ns, cpu, comm, irq, stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid) WHERE
+>   ts_ns > 1.05e9" --format csv
 1> ts_ns,cpu,comm,irq,text
 1> 1060000000,0,cc1,0,[no stack]
 1> 1600000000,1,"'=1+\x1b[31m,""\xff",1,function_ffffffff810010
 
 # why has the innermost functions, with a caller, and does not mention them without samples
-$ ebpfrec report why -i stacks.ebpfrec --comm cc1 2>/dev/null | sed -n '/^Where it ran/,/^$/p'; ebpfrec report why -i golden.ebpfrec --comm cc1 --to 1s 2>/dev/null | grep -c '^Where it ran'
+$ ebpfrec report why -i stacks.ebpfrec --comm cc1 2>/dev/null | sed -n '/^Where it ran/,/^$/p';
+> ebpfrec report why -i golden.ebpfrec --comm cc1 --to 1s 2>/dev/null | grep -c '^Where it ran'
 ? 1
 1> Where it ran
 1> FUNCTION                   SELF  SELF %  SAMPLES  CALLED BY

@@ -96,7 +96,8 @@ $ ebpfrec report cpu -i fixed.ebpfrec --from 0 --to 3s --format csv
 2~ ebpfrec: fixed.ebpfrec: the window is incomplete: *1.000 .. 2.000 s is missing*
 
 # A cut declares the hole as a repair does; what the recorder counted in all is not said of a part.
-$ sed -i '/^crc32c=/d;$a lost=7' damaged.ebpfrec/manifest; ebpfrec cut -i damaged.ebpfrec --from 0.5s --to 3s -o part.ebpfrec
+$ sed -i '/^crc32c=/d;$a lost=7' damaged.ebpfrec/manifest;
+> ebpfrec cut -i damaged.ebpfrec --from 0.5s --to 3s -o part.ebpfrec
 2> ebpfrec: damaged.ebpfrec: 1 damaged part skipped; `ebpfrec check -i damaged.ebpfrec` lists it
 2~ ebpfrec: part.ebpfrec: 0.500 .. 3.000 s of damaged.ebpfrec, * kB in 2 blocks
 2> ebpfrec: part.ebpfrec: 1 gap in the window, 1.00 s in all, where the trace is damaged; reports over it are incomplete and say so
@@ -112,11 +113,13 @@ $ ebpfrec cut -i part.ebpfrec --from 1.6s --to 2s -o after.ebpfrec; grep -c 'rep
 1> 0
 2...
 
-$ ebpfrec repair -i damaged.ebpfrec -o again.ebpfrec 2>/dev/null; grep -c '^lost' again.ebpfrec/manifest; sed -i '/^lost=/d' damaged.ebpfrec/manifest
+$ ebpfrec repair -i damaged.ebpfrec -o again.ebpfrec 2>/dev/null; grep -c '^lost' again.ebpfrec/manifest;
+> sed -i '/^lost=/d' damaged.ebpfrec/manifest
 1> 0
 
 # The first block of a recorder that was killed: what time it stood for is not known, but that it is missing.
-$ gen_golden late.ebpfrec open; printf x | dd of=late.ebpfrec/chunk-000000.ebr bs=1 seek=64 conv=notrunc status=none; ebpfrec check -i late.ebpfrec --format csv
+$ gen_golden late.ebpfrec open; printf x | dd of=late.ebpfrec/chunk-000000.ebr bs=1 seek=64 conv=notrunc status=none;
+> ebpfrec check -i late.ebpfrec --format csv
 ? 1
 1> file,status,offset,bytes,from_ns,to_ns,blocks,events,reason
 1...
@@ -127,7 +130,9 @@ $ gen_golden late.ebpfrec open; printf x | dd of=late.ebpfrec/chunk-000000.ebr b
 2...
 
 # A hole of a terabyte in a chunk file is skipped.
-$ cp -r golden.ebpfrec sparse.ebpfrec; truncate -s 1T sparse.ebpfrec/chunk-000000.ebr && timeout 20 ebpfrec check -i sparse.ebpfrec 2>&1 | grep -o 'damaged: valid without a gap up to 4.000 s; 1 part (1.10 TB) skipped'; rm -r sparse.ebpfrec
+$ cp -r golden.ebpfrec sparse.ebpfrec; truncate -s 1T sparse.ebpfrec/chunk-000000.ebr &&
+> timeout 20 ebpfrec check -i sparse.ebpfrec 2>&1 |
+> grep -o 'damaged: valid without a gap up to 4.000 s; 1 part (1.10 TB) skipped'; rm -r sparse.ebpfrec
 1> damaged: valid without a gap up to 4.000 s; 1 part (1.10 TB) skipped
 
 $ ebpfrec repair -i damaged.ebpfrec -o fixed.ebpfrec
@@ -143,7 +148,8 @@ $ ebpfrec repair -i damaged.ebpfrec
 2> ebpfrec repair: -o NEW is needed: the damaged trace is not changed
 2> Try 'ebpfrec repair --help'.
 
-$ cp -r damaged.ebpfrec headless.ebpfrec; rm headless.ebpfrec/manifest; ebpfrec check -i headless.ebpfrec --format csv 2>/dev/null
+$ cp -r damaged.ebpfrec headless.ebpfrec; rm headless.ebpfrec/manifest;
+> ebpfrec check -i headless.ebpfrec --format csv 2>/dev/null
 ? 1
 1...
 1> manifest,damaged,0,0,,,,,cannot be read
@@ -292,7 +298,8 @@ $ ebpfrec info -i golden.ebpfrec --format csv | head -n 12
 1> events,slab_alloc,100
 1> events,slab_free,60
 
-$ ebpfrec info -i golden.ebpfrec --format json | python3 -c 'import json,sys; print(len([r for r in json.load(sys.stdin) if r["section"] == "events"]))'
+$ ebpfrec info -i golden.ebpfrec --format json |
+> python3 -c 'import json,sys; print(len([r for r in json.load(sys.stdin) if r["section"] == "events"]))'
 1> 8
 
 $ ebpfrec info --columns -i golden.ebpfrec --format csv | head -n 4
@@ -302,7 +309,13 @@ $ ebpfrec info --columns -i golden.ebpfrec --format csv | head -n 4
 1~ events,switch,prev_prio,TUPLE,7,*
 
 # every byte of the files is in one row: of a whole trace, one still open, a damaged and a torn one
-$ sums() { test "$(ebpfrec info --columns -i "$1" --format csv 2>/dev/null | awk -F, 'NR > 1 { s += $7 } END { print s }')" = "$(cat "$1"/* | wc -c)" && echo same; }; gen_golden half.ebpfrec open; gen_golden hurt.ebpfrec damaged; cp -r golden.ebpfrec torn.ebpfrec; truncate -s -1500 torn.ebpfrec/chunk-000000.ebr; for t in golden half hurt torn; do sums $t.ebpfrec; done
+$ sums()
+> {
+>   test "$(ebpfrec info --columns -i "$1" --format csv 2>/dev/null | awk -F, 'NR > 1 { s += $7 } END { print s }')" = \
+>     "$(cat "$1"/* | wc -c)" && echo same
+> }; gen_golden half.ebpfrec open; gen_golden hurt.ebpfrec damaged;
+> cp -r golden.ebpfrec torn.ebpfrec; truncate -s -1500 torn.ebpfrec/chunk-000000.ebr;
+> for t in golden half hurt torn; do sums $t.ebpfrec; done
 1> same
 1> same
 1> same
@@ -316,20 +329,28 @@ $ ebpfrec export -i golden.ebpfrec --to csv -o out
 2~ ebpfrec: out: [0-9]* rows, [0-9.]* kB
 
 # as private as the trace, whatever the umask
-$ (umask 022; ebpfrec export -q -i golden.ebpfrec --to json -o private 2>/dev/null; ebpfrec export -q -i golden.ebpfrec --to sqlite -o private.db 2>/dev/null); stat -c '%a %F' private private/cpus.json private.db
+$ (umask 022; ebpfrec export -q -i golden.ebpfrec --to json -o private 2>/dev/null;
+> ebpfrec export -q -i golden.ebpfrec --to sqlite -o private.db 2>/dev/null);
+> stat -c '%a %F' private private/cpus.json private.db
 1> 700 directory
 1> 600 regular file
 1> 600 regular file
 
 # --to is the older name of --until, where it is no format
-$ for o in --to --until; do ebpfrec export -q -i golden.ebpfrec --to csv -t switches -o - --from 1s $o 1.5s; ebpfrec report cpu -i golden.ebpfrec --format csv $o 2s 2>/dev/null; ebpfrec cut -i golden.ebpfrec $o 2s -o part$o.ebpfrec 2>/dev/null; ebpfrec info -i part$o.ebpfrec --format csv 2>/dev/null | grep ',all,'; done | sort | uniq -c | awk '{ print $1 }' | uniq
+$ for o in --to --until; do ebpfrec export -q -i golden.ebpfrec --to csv -t switches -o - --from 1s $o 1.5s;
+> ebpfrec report cpu -i golden.ebpfrec --format csv $o 2s 2>/dev/null;
+> ebpfrec cut -i golden.ebpfrec $o 2s -o part$o.ebpfrec 2>/dev/null;
+> ebpfrec info -i part$o.ebpfrec --format csv 2>/dev/null | grep ',all,'; done | sort | uniq -c |
+> awk '{ print $1 }' | uniq
 1> 2
 
-$ ls out | sed 's/[.].*//' | sort >there; ebpfrec export --list | awk '{ print $1 }' | sort | diff <(grep -v '^export_info$' there) - && echo every table
+$ ls out | sed 's/[.].*//' | sort >there; ebpfrec export --list | awk '{ print $1 }' | sort |
+> diff <(grep -v '^export_info$' there) - && echo every table
 1> every table
 
 # the same in a database, and in the footers of Parquet: what the files contain
-$ cat out/export_info.csv; ebpfrec export -q -i golden.ebpfrec --to sqlite -o info.db 2>/dev/null; sqlite3 -csv info.db 'SELECT * FROM export_info' | tr -d '\r"' | diff - <(tail -n +2 out/export_info.csv) && echo same
+$ cat out/export_info.csv; ebpfrec export -q -i golden.ebpfrec --to sqlite -o info.db 2>/dev/null;
+> sqlite3 -csv info.db 'SELECT * FROM export_info' | tr -d '\r"' | diff - <(tail -n +2 out/export_info.csv) && echo same
 1> key,value
 1> from_ns,0
 1> to_ns,4000000000
@@ -386,7 +407,8 @@ $ ebpfrec export -i golden.ebpfrec --to json -o out2 -q -t cpus,losses --from 1s
 1> {"cpu":1}
 1> ]
 
-$ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s; sqlite3 golden.db 'PRAGMA integrity_check; SELECT count(*) FROM switches; SELECT comm FROM processes WHERE pid = 200'
+$ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s;
+> sqlite3 golden.db 'PRAGMA integrity_check; SELECT count(*) FROM switches; SELECT comm FROM processes WHERE pid = 200'
 1> ok
 1> 5
 1> cc1
@@ -396,7 +418,8 @@ $ ebpfrec export -i golden.ebpfrec --to sqlite --from 0 --to 2s
 ? 1
 2> ebpfrec: golden.db exists; -f replaces it
 
-$ ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db 2>/dev/null; ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db
+$ ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db 2>/dev/null;
+> ebpfrec export -i golden.ebpfrec --to sqlite -o whole.db
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 2~ ebpfrec: whole.db: [0-9]* rows, [0-9.]* kB
 
@@ -414,7 +437,8 @@ $ ebpfrec export -i golden.ebpfrec --to csv -o /proc/nope --from 0 --to 1s
 ? 1
 2> ebpfrec: cannot make a directory beside '/proc/nope': No such file or directory
 
-$ ebpfrec report cpu -i golden.ebpfrec --from 0 --to 1s --db report.db --format csv; sqlite3 report.db 'SELECT count(*) FROM switches'
+$ ebpfrec report cpu -i golden.ebpfrec --from 0 --to 1s --db report.db --format csv;
+> sqlite3 report.db 'SELECT count(*) FROM switches'
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
 1> 100,make,500000000,50,1,0,1,0,,,
 1> 1
@@ -475,7 +499,8 @@ $ ebpfrec export -i golden.ebpfrec --to csv -t slab_allocs -o - --from 0 --to 2s
 2> ebpfrec: cannot write to stdout: No space left on device
 
 # A new trace that cannot be written is not made at all: nothing of it is kept, and nothing says so.
-$ (trap '' XFSZ; ulimit -f 1; for c in "cut -o full.new" "snapshot -o full.new" "bundle -o full.zip"; do ebpfrec $c -i golden.ebpfrec || echo "$?"; done); ls -A | grep -E "^full|ebpfrec-new"; true
+$ (trap '' XFSZ; ulimit -f 1; for c in "cut -o full.new" "snapshot -o full.new" "bundle -o full.zip";
+> do ebpfrec $c -i golden.ebpfrec || echo "$?"; done); ls -A | grep -E "^full|ebpfrec-new"; true
 1> 1
 1> 1
 1> 1
@@ -484,7 +509,9 @@ $ (trap '' XFSZ; ulimit -f 1; for c in "cut -o full.new" "snapshot -o full.new" 
 2~ ebpfrec: cannot write '.ebpfrec-new.*': File too large
 
 # percentile() takes negative values, and refuses what is no percentage and no number.
-$ ebpfrec sql -i golden.ebpfrec --format csv "SELECT percentile(column1, 0) AS lowest, percentile(column1, 34) AS second, percentile(column1, 67) AS third, percentile(column1, 100) AS highest FROM (VALUES (4), (-3), (NULL), (-5))"
+$ ebpfrec sql -i golden.ebpfrec --format csv \
+>   "SELECT percentile(column1, 0) AS lowest, percentile(column1, 34) AS second, percentile(column1, 67) AS third,
+>   percentile(column1, 100) AS highest FROM (VALUES (4), (-3), (NULL), (-5))"
 1> lowest,second,third,highest
 1> -5,-3,4,4
 
@@ -497,7 +524,9 @@ $ ebpfrec sql -i golden.ebpfrec "SELECT percentile('a', 50)"
 2> ebpfrec: percentile(x, p): x must be a number
 
 # Tables of events are read once, and tasks are looked up; not the other way round, once per thread.
-$ ebpfrec sql -i golden.ebpfrec --format csv "EXPLAIN QUERY PLAN SELECT t.comm, count(*) FROM threads t JOIN slab_allocs a ON a.utid = t.utid GROUP BY 1" | grep -o 'SCAN [a-z]*'
+$ ebpfrec sql -i golden.ebpfrec --format csv \
+>   "EXPLAIN QUERY PLAN SELECT t.comm, count(*) FROM threads t JOIN slab_allocs a ON a.utid = t.utid GROUP BY 1" |
+> grep -o 'SCAN [a-z]*'
 1> SCAN a
 1> SCAN t
 
@@ -512,7 +541,8 @@ $ ebpfrec report -i golden.ebpfrec --until -99s
 2> Try 'ebpfrec report --help'.
 
 # One flipped bit makes another key of a key; the manifest's checksum notices, and nothing that it says is used.
-$ cp -r golden.ebpfrec stolen.ebpfrec; sed -i '/^crc32c=/d;$a steal=1' stolen.ebpfrec/manifest; ebpfrec cut -i stolen.ebpfrec -o bit.ebpfrec 2>/dev/null; ebpfrec report cpu -i bit.ebpfrec | grep -c STEAL
+$ cp -r golden.ebpfrec stolen.ebpfrec; sed -i '/^crc32c=/d;$a steal=1' stolen.ebpfrec/manifest;
+> ebpfrec cut -i stolen.ebpfrec -o bit.ebpfrec 2>/dev/null; ebpfrec report cpu -i bit.ebpfrec | grep -c STEAL
 1> 1
 
 $ sed -i s/^steal=/rteal=/ bit.ebpfrec/manifest; ebpfrec report cpu -i bit.ebpfrec | head -n 1
@@ -527,7 +557,8 @@ $ ebpfrec check -i bit.ebpfrec --format csv
 2~ ebpfrec: bit.ebpfrec: damaged: valid without a gap up to 4.000 s; 1 part (* B) skipped*
 2> ebpfrec: bit.ebpfrec: reports leave out what is damaged; `ebpfrec repair -i bit.ebpfrec -o NEW` writes a trace of what is valid
 
-$ ebpfrec info -i bit.ebpfrec --format csv 2>/dev/null | grep ,state,; ebpfrec report -i bit.ebpfrec summary --format csv 2>/dev/null | grep -A1 -e ,complete$ -e ,state$ | cut -d , -f 3-
+$ ebpfrec info -i bit.ebpfrec --format csv 2>/dev/null | grep ,state,;
+> ebpfrec report -i bit.ebpfrec summary --format csv 2>/dev/null | grep -A1 -e ,complete$ -e ,state$ | cut -d , -f 3-
 1> trace,state,not known
 1> item,complete
 1> value,no: 3 events lost
@@ -540,7 +571,9 @@ $ ebpfrec info -i bit.ebpfrec --format csv 2>/dev/null | grep manifest
 1> manifest,manifest.lost,does not match its checksum
 
 # What is made of it has a right checksum again, and still says so.
-$ for how in repair cut redact; do ebpfrec $how -i bit.ebpfrec -o $how.bit 2>/dev/null; rm -rf bit.ebpfrec; cp -r $how.bit bit.ebpfrec; ebpfrec check -i bit.ebpfrec >/dev/null; ebpfrec report memory -i bit.ebpfrec | head -n 1; done
+$ for how in repair cut redact; do ebpfrec $how -i bit.ebpfrec -o $how.bit 2>/dev/null; rm -rf bit.ebpfrec;
+> cp -r $how.bit bit.ebpfrec; ebpfrec check -i bit.ebpfrec >/dev/null; ebpfrec report memory -i bit.ebpfrec |
+> head -n 1; done
 1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
 1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
 1~ *, INCOMPLETE: the manifest of the recording does not match its checksum: what it said is not known
@@ -549,20 +582,25 @@ $ for how in repair cut redact; do ebpfrec $how -i bit.ebpfrec -o $how.bit 2>/de
 2> ebpfrec: bit.ebpfrec: whole: 4 blocks, 231 events
 
 # One count of events: info, check, and the lists.
-$ ebpfrec sql -i golden.ebpfrec --format csv "SELECT (SELECT sum(event_cnt) FROM blocks) + (SELECT count(*) FROM task_events WHERE type <> 'snap') AS events"
+$ ebpfrec sql -i golden.ebpfrec --format csv \
+>   "SELECT (SELECT sum(event_cnt) FROM blocks) + (SELECT count(*) FROM task_events WHERE type <> 'snap') AS events"
 1> events
 1> 231
 
 # info --tree: each process below its parent, whenever it began
-$ gen_doubtful lossy tree.ebpfrec; ebpfrec info -i tree.ebpfrec --tree --format csv | awk -F, 'NR > 1 { if ($4 != 0 && pid[$4 - 1] != $3) print "not below its parent:", $0; pid[$4] = $2; n++ } END { print n }'
+$ gen_doubtful lossy tree.ebpfrec; ebpfrec info -i tree.ebpfrec --tree --format csv |
+> awk -F, 'NR > 1 { if ($4 != 0 && pid[$4 - 1] != $3) print "not below its parent:", $0; pid[$4] = $2; n++ } END {
+>   print n }'
 1> 37
 
 # A file of which a block is gone: nothing is damaged but the time that it stood for.
-$ cp -r golden.ebpfrec hole.ebpfrec; f=chunk-000000.ebr; { head -c 2120 golden.ebpfrec/$f; tail -c +4625 golden.ebpfrec/$f; } >hole.ebpfrec/$f; ebpfrec check -i hole.ebpfrec --format csv | grep 'no block'
+$ cp -r golden.ebpfrec hole.ebpfrec; f=chunk-000000.ebr; { head -c 2120 golden.ebpfrec/$f;
+> tail -c +4625 golden.ebpfrec/$f; } >hole.ebpfrec/$f; ebpfrec check -i hole.ebpfrec --format csv | grep 'no block'
 1> chunk-000000.ebr,damaged,0,0,1000000000,2000000000,,,there is no block for this time
 2> ebpfrec: hole.ebpfrec: damaged: valid without a gap up to 1.000 s; 1 part (0 B) skipped, 1.00 s missing between valid blocks; 3 blocks with 34 events are valid
 2> ebpfrec: hole.ebpfrec: reports leave out what is damaged; `ebpfrec repair -i hole.ebpfrec -o NEW` writes a trace of what is valid
 
 # A file that is there and cannot be opened is damage, no reason to give up.
-$ cp -r golden.ebpfrec loop.ebpfrec; ln -sf chunk-000000.ebr loop.ebpfrec/chunk-000000.ebr; ebpfrec check -i loop.ebpfrec --format csv 2>/dev/null | grep chunk
+$ cp -r golden.ebpfrec loop.ebpfrec; ln -sf chunk-000000.ebr loop.ebpfrec/chunk-000000.ebr;
+> ebpfrec check -i loop.ebpfrec --format csv 2>/dev/null | grep chunk
 1> chunk-000000.ebr,damaged,0,0,,,,,file cannot be opened

@@ -105,7 +105,7 @@ class Case:
             return
         new = ([f"? {status}"] if status else []) + ["1" + line for line in out] + ["2" + line for line in err]
         old = [i for i, line in enumerate(self.lines) if WANTED.match(line) or line.startswith("? ")]
-        at = old[0] if old else 1
+        at = old[0] if old else 1 + sum(line.startswith("> ") for line in self.lines)
         self.lines = self.lines[:at] + new + [line for i, line in enumerate(self.lines) if i >= at and i not in old]
 
 

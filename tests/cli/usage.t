@@ -47,7 +47,8 @@ $ ebpfrec help nope
 2> ebpfrec: unknown command 'nope'
 2> Try 'ebpfrec --help'.
 
-$ for c in record report sql export info check repair redact snapshot mark bundle cut doctor demo; do ebpfrec $c --help | grep -c '^Usage:\|^Options:\|^  -h, --help' ; done | sort -u
+$ for c in record report sql export info check repair redact snapshot mark bundle cut doctor demo;
+> do ebpfrec $c --help | grep -c '^Usage:\|^Options:\|^  -h, --help' ; done | sort -u
 1> 3
 
 $ ebpfrec report --evry 1s
@@ -107,7 +108,8 @@ $ ebpfrec report cpu --every 100
 2> Try 'ebpfrec report --help'.
 
 # units as systemd writes them
-$ ebpfrec report cpu -i golden.ebpfrec --from 500msec --until 1500msec --format csv >ms.csv; ebpfrec report cpu -i golden.ebpfrec --from 0.5s --until 1500ms --format csv | cmp - ms.csv
+$ ebpfrec report cpu -i golden.ebpfrec --from 500msec --until 1500msec --format csv >ms.csv;
+> ebpfrec report cpu -i golden.ebpfrec --from 0.5s --until 1500ms --format csv | cmp - ms.csv
 
 $ ebpfrec report cpu -i golden.ebpfrec --from 5s --until 6s --format csv | wc -l
 1> 1
@@ -236,7 +238,8 @@ $ ebpfrec record -e alloc.heap -a
 2> ebpfrec record: alloc.heap is recorded for a workload only: give a COMMAND, -p or --cgroup
 2> Try 'ebpfrec record --help'.
 
-$ ebpfrec record -e list | grep -c '^\(sched\.switch\|sched\.wakeup\|task\|alloc\.slab\|alloc\.page\|alloc\.rss\|alloc\.vm\|alloc\.heap\|block\) '
+$ ebpfrec record -e list | grep \
+>   -c '^\(sched\.switch\|sched\.wakeup\|task\|alloc\.slab\|alloc\.page\|alloc\.rss\|alloc\.vm\|alloc\.heap\|block\) '
 1> 9
 
 $ ebpfrec record -e list | diff - <(ebpfrec record -e help)

@@ -1,4 +1,5 @@
-# Who, in the words people use: keys from cgroups, users and parents, and several keys at once. gen_golden.c says what is in who.ebpfrec.
+# Who, in the words people use: keys from cgroups, users and parents, and several keys at once. gen_golden.c says what
+# is in who.ebpfrec.
 
 $ gen_golden who.ebpfrec who; ebpfrec report cpu -i who.ebpfrec --by container
 1> 0 .. 1 s of who.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
@@ -235,7 +236,8 @@ $ ebpfrec sql -i who.ebpfrec "SELECT task_key('process', 16)"
 2> ebpfrec: task_key(): a key is 'comm', 'cgroup', 'container', 'unit', 'user' or 'tree'
 
 # a redacted trace has the same groups, with other ids
-$ ebpfrec redact -i who.ebpfrec -o public.ebpfrec --salt pepper 2>&1 | grep -v MB; ebpfrec report cpu -i public.ebpfrec --by container,unit,user --format csv
+$ ebpfrec redact -i who.ebpfrec -o public.ebpfrec --salt pepper 2>&1 | grep -v MB;
+> ebpfrec report cpu -i public.ebpfrec --by container,unit,user --format csv
 1> ebpfrec: public.ebpfrec: 1 block, 3.90 kB, of who.ebpfrec
 1> ebpfrec: public.ebpfrec: replaced: 5 process names, 10 cgroups, 2 devices, 1 user name
 1> ebpfrec: public.ebpfrec: still there: 2 cgroups
@@ -254,7 +256,8 @@ $ ebpfrec redact -i who.ebpfrec -o public.ebpfrec --salt pepper 2>&1 | grep -v M
 1> [none],[none],root,1000000,0.1,2,0,1,0,,,
 
 # a cut has the names of its processes, and no other
-$ ebpfrec cut -i who.ebpfrec -o part.ebpfrec --pid 111,103 2>/dev/null; ebpfrec sql -i part.ebpfrec --format csv "SELECT type, name FROM names WHERE type IN ('cgroup', 'user')"
+$ ebpfrec cut -i who.ebpfrec -o part.ebpfrec --pid 111,103 2>/dev/null;
+> ebpfrec sql -i part.ebpfrec --format csv "SELECT type, name FROM names WHERE type IN ('cgroup', 'user')"
 1> type,name
 1> cgroup,/
 1> cgroup,/init.scope
@@ -290,7 +293,8 @@ $ ebpfrec report throttle -i public.ebpfrec --format csv
 1> /,20000000,100000000,,0,0,,0,1,0
 
 # a cut of processes has the quotas of their groups
-$ for pid in 101 102; do ebpfrec cut -i who.ebpfrec --pid $pid -o $pid.ebpfrec 2>/dev/null || echo "cut $?"; ebpfrec sql -i $pid.ebpfrec --format csv 'SELECT cgroup_id, quota_ns FROM quotas'; done
+$ for pid in 101 102; do ebpfrec cut -i who.ebpfrec --pid $pid -o $pid.ebpfrec 2>/dev/null || echo "cut $?";
+> ebpfrec sql -i $pid.ebpfrec --format csv 'SELECT cgroup_id, quota_ns FROM quotas'; done
 1> cgroup_id,quota_ns
 1> 1,20000000
 1> cgroup_id,quota_ns
