@@ -30,7 +30,8 @@ src/record/tasks: bpf src/base src/format src/ring src/symbol src/probe
 src/record/encode: bpf src/base src/format src/model src/ring src/record/tasks
 src/record/flight: bpf src/base src/format src/model src/ring src/store src/probe src/record/tasks src/record/encode
 src/record/guard: bpf src/base src/format src/ring src/probe src/record/encode
-src/record: bpf src/base src/format src/preload src/ring src/symbol src/store src/probe src/record/tasks src/record/encode src/record/flight src/record/guard
+src/record: bpf src/base src/format src/preload src/ring src/symbol src/store src/probe src/record/tasks
+src/record/encode src/record/flight src/record/guard
 analyze/context: src/base src/format src/model src/symbol src/trace
 analyze/fold: src/base src/format src/trace src/model src/edit analyze/context
 analyze/engine: src/base src/symbol src/trace src/model analyze/context analyze/fold
@@ -52,7 +53,8 @@ cmd/record: analyze/engine cmd/render cmd/input
 cmd/mcp: src/base cmd/render cmd/input
 cmd/diff: src/base analyze/diff cmd/render cmd/input
 cmd/assert: src/base src/store analyze/context analyze/engine cmd/render cmd/input
-cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/sql cmd/diff cmd/assert cmd/record cmd/mcp
+cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine
+analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/sql cmd/diff cmd/assert cmd/record cmd/mcp
 """
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)

@@ -3,7 +3,8 @@
 """
 check_commits.py [RANGE]: subjects of commits are "area: imperative", one thought, at most 72 characters.
 
-Without RANGE, it looks at the commits that the main branch of the remote does not have yet. A tree without git, without a
+Without RANGE, it looks at the commits that the main branch of the remote does not have yet. A tree without git,
+without a
 remote or without its main branch has none to look at.
 
 Prints one "ok" or "not ok" line.
@@ -17,7 +18,8 @@ MAX = 72
 NOT_IMPERATIVE = re.compile(r"^(?:a|an|the|this|that|these|those|it|what|who|where|when|there|no|all|each|every)\b"
                             r"|^(?:adds|fixes|makes|moves|removes|renames|uses|gives|takes|says|shows|keeps)\b"
                             r"|^[a-z]+(?:ed|ing)\b")
-IMPERATIVES = {"bring", "embed", "exceed", "feed", "heed", "need", "proceed", "seed", "shred", "speed", "spring", "string", "weed"}
+IMPERATIVES = {"bring", "embed", "exceed", "feed", "heed", "need", "proceed", "seed", "shred", "speed", "spring",
+               "string", "weed"}
 
 
 def fault(subject):

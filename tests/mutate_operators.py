@@ -108,7 +108,8 @@ def describe(mutant):
 
 
 def compiled_lines():
-    """({"file.c:12": blocks of its code}, where each block begins); names of C files are unique, but for their folders."""
+    """({"file.c:12": blocks of its code}, where each block begins); names of C files are unique, but for their
+    folders."""
     def objdump(*options):
         args = ["objdump", "-w", *options, os.path.join(BUILD, "libebpfrec.so")]
         return subprocess.run(args, capture_output=True, text=True, check=True).stdout.splitlines()
@@ -230,7 +231,8 @@ class Tests:
         return wrong, used.ru_utime + used.ru_stime
 
     def reaching(self, mutant, of_function=False):
-        """The tests that reach the lines of a mutant, or its function; without code there, for a table, those that reach its file."""
+        """The tests that reach the lines of a mutant, or its function; without code there, for a table, those that
+        reach its file."""
         path, start, end, _ = mutant
         text, name = open(path).read(), os.path.basename(path)
         if of_function and text.rfind("\n{\n", 0, start) > text.rfind("\n}\n", 0, start):

@@ -161,7 +161,8 @@ class Assessment:
     # ---- workloads ----
 
     def run(self, name, command, sources=None, cwd=None, settle=0.7, loop=None, resident=0):
-        """Records the command for some seconds, from when it has so much memory; returns (trace, before, after, processes)"""
+        """Records the command for some seconds, from when it has so much memory; returns (trace, before, after,
+        processes)"""
         group = ref.Cgroup("ebpfrec-assess")
         with Recording(self.scratch, name, sources) as rec:
             tools = ref.Tools(self.seconds, loop)

@@ -52,4 +52,5 @@ for _ in range(splits):
     for r in changed(rows):
         print(f"    null: {r['role']} {r['metric']} {r['verdict']} {r['change_pct']} p {r['p_value']}")
 print(
-    f"null: {wrong} of {figures} figures of {splits} random halves of {runs} runs, {100 * wrong / max(figures, 1):.2f} %")
+    f"null: {wrong} of {figures} figures of {splits} random halves of {runs} runs, "
+    f"{100 * wrong / max(figures, 1):.2f} %")

@@ -149,13 +149,15 @@ seen = receive()
 check("a cancelled statement has no answer, and what was asked meanwhile has", seen["id"] == "queued", seen)
 text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=FOREVER, max_seconds=1)
 check("a statement that takes too long is ended", bad and "max_seconds" in text, text)
-large = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 400) SELECT length(group_concat(printf('%1000000d', n))) FROM c"
+large = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 400) SELECT "
+         "length(group_concat(printf('%1000000d', n))) FROM c")
 if not SANITIZED:     # a sanitizer needs more memory than the limit, which is off then
     text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large, max_seconds=120)
     check("or that takes too much memory", bad and "out of memory" in text, text)
 text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large, max_memory_mib=2000, max_seconds=60)
 check("unless that is asked for", not bad and "400000399" in text, text)
-large = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 50) SELECT n FROM c ORDER BY printf('%1000000d', n) LIMIT 60"
+large = ("WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c LIMIT 50) SELECT n FROM c ORDER BY "
+         "printf('%1000000d', n) LIMIT 60")
 text, bad, _ = tool("sql", trace="golden.ebpfrec", statement=large, max_temp_mib=10, max_seconds=60)
 check("or too much temporary space", bad, text)
 

@@ -268,7 +268,8 @@ class Trace:
         last, most = self.metrics()
 
         def of(found, name, **labels):
-            """{(comm or other label, ...): value} of a metric with these labels, added up over all others but "comm\""""
+            """{(comm or other label, ...): value} of a metric with these labels, added up over all others but
+            "comm\""""
             sums = collections.Counter()
             for k, v in found.items():
                 if k[0] == name and labels.items() <= dict(k[1:]).items():

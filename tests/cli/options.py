@@ -46,7 +46,8 @@ def paged(command):
 
 
 def bash_offers(command):
-    script = 'source "%s/cmd/completion/ebpfrec.bash"; COMP_WORDS=("%s" %s --); COMP_CWORD=2; _ebpfrec 2>/dev/null; printf "%%s\\n" "${COMPREPLY[@]}"'
+    script = ('source "%s/cmd/completion/ebpfrec.bash"; COMP_WORDS=("%s" %s --); COMP_CWORD=2; _ebpfrec 2>/dev/null; '
+              'printf "%%s\\n" "${COMPREPLY[@]}"')
     return {w for w in output("bash", "-c", script % (TOP, PROGRAM, command)).split() if w.startswith("--")}
 
 

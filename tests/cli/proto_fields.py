@@ -3,7 +3,8 @@
 
 
 def fields(data, fixed=()):
-    """(number, value): an int, or bytes of what has a length. Wire types of a fixed length are refused, unless fixed has theirs."""
+    """(number, value): an int, or bytes of what has a length. Wire types of a fixed length are refused, unless
+    fixed has theirs."""
     at = 0
 
     def varint():

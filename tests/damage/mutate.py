@@ -21,7 +21,8 @@ ebpfrec, trace, other, cases, seed = sys.argv[1], sys.argv[2], sys.argv[3], int(
 index = sys.argv[6:] == ["--index"]
 DERIVED = "derived.idx"
 VIEWS_PER_CASE = 2 if index else 4
-VIEWS = ("summary totals cpu sched states parallel why irq preempts timeline alloc memory leaks lifetimes sizes spikes io latency "
+VIEWS = ("summary totals cpu sched states parallel why irq preempts timeline alloc memory leaks lifetimes sizes "
+         "spikes io latency "
          "pattern devices loss cost").split()
 WINDOWS = ([], ["--from", "1500ms", "--to", "2600ms"], ["--from", "6s"], ["--to", "900ms"], ["--every", "2s"])
 copy = os.path.join(os.path.dirname(trace), "copy")
@@ -30,7 +31,8 @@ env = dict(os.environ, LC_ALL="C", TZ="UTC")
 
 
 def ask(path, view, window, fmt):
-    p = subprocess.run([ebpfrec, "report", "-i", path, view, "--format", fmt] + window + ([] if index else ["--no-index"]),
+    p = subprocess.run([ebpfrec, "report", "-i", path, view, "--format", fmt] + window +
+                       ([] if index else ["--no-index"]),
                        capture_output=True, timeout=60, env=env)
     return p.returncode, p.stdout.decode("utf-8", "replace"), p.stderr.decode("utf-8", "replace")
 

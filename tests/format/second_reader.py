@@ -391,8 +391,10 @@ def kinds_of(document):
     """Number, name and columns (name, codec, is later) of each kind: the table in the document."""
     found = {}
     for row in re.finditer(r"(?m)^\| (\d+) (\w+) \| (0 .*) \|$", document):
-        columns = [re.fullmatch(r"\d+ (\w+) ([A-Z]+(?: \(\w+\))?)( later)?", c).groups() for c in row.group(3).split(", ")]
-        found[int(row.group(1))] = (row.group(2), [(c[0], c[1].replace("(", "").replace(")", ""), bool(c[2])) for c in columns])
+        columns = [re.fullmatch(r"\d+ (\w+) ([A-Z]+(?: \(\w+\))?)( later)?", c).groups()
+                   for c in row.group(3).split(", ")]
+        found[int(row.group(1))] = (row.group(2), [(c[0], c[1].replace("(", "").replace(")", ""), bool(c[2]))
+                                                   for c in columns])
     return found
 
 
@@ -481,7 +483,8 @@ def stretches_of(block, switches):
         if utid < FIRST_UTID or utid not in moves:
             continue
         mine = moves[utid]
-        for ts, other, enters, place in mine[bisect.bisect_left(mine, (begin,)):bisect.bisect_left(mine, (max(end, begin + 1),))]:
+        for ts, other, enters, place in mine[bisect.bisect_left(mine, (begin,)):
+                                             bisect.bisect_left(mine, (max(end, begin + 1),))]:
             if other != cpu and (ts > begin or enters and place > begun):
                 piece[0] = UNKNOWN
     return out
@@ -580,9 +583,11 @@ def main():
         text = f.read()
     head, rest = b"ebpfrec trace 2\n", text[16:]
     matches = rest[:16] == b"crc32c=%08x\n" % crc32c(head + rest[16:])
-    if not matches and (text[:16] != head if common(rest[:7], b"crc32c=") < 4 else re.match(rb"ebpfrec trace (?!2\n)[1-9][0-9]*\n", text)):
+    if not matches and (text[:16] != head if common(rest[:7], b"crc32c=") < 4
+                        else re.match(rb"ebpfrec trace (?!2\n)[1-9][0-9]*\n", text)):
         sys.exit("second_reader: not a trace of version 2")
-    if not (text[:16] == head and matches) and (matches or common(rest[:7], b"crc32c=") >= 4 or b"\nstate=" not in text[15:]):
+    if not (text[:16] == head and matches) and (matches or common(rest[:7], b"crc32c=") >= 4
+                                                or b"\nstate=" not in text[15:]):
         say("manifest: does not match its checksum")
     files = sorted((int(m.group(1)), m.group(0)) for m in
                    (re.fullmatch(r"chunk-(\d{6,})\.ebr", n) for n in os.listdir(trace)) if m)
@@ -623,7 +628,8 @@ def main():
     with open(os.path.join(out, "sums.csv"), "w", encoding="ascii") as f:
         for utid in sorted(set().union(*sums)):
             if utid >= FIRST_UTID:
-                f.write(",".join(map(str, [tasks[2][utid][2] if utid in tasks[2] else ""] + [s.get(utid, 0) for s in sums])) + "\n")
+                f.write(",".join(map(str, [tasks[2][utid][2] if utid in tasks[2] else ""] +
+                                     [s.get(utid, 0) for s in sums])) + "\n")
     return 0
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""consumers.py EBPFREC DIR: compares the figures of each consumer with those of report, for the traces of DIR. Prints "ok
+"""consumers.py EBPFREC DIR: compares the figures of each consumer with those of report, for the traces of DIR.
+Prints "ok
 NAME" or "not ok NAME: what differs"."""
 import base64
 import csv
@@ -34,7 +35,9 @@ def of_report(trace, window, form, *more):
     """What report says, in one of its formats."""
     def view(name, *options):
         text = run("report", name, "-i", trace, "--format", form, *window, *more, *options).stdout
-        return rows_of(text) if form == "csv" else [json.loads(x) for x in text.splitlines()] if form == "jsonl" else json.loads(text or "[]")
+        return rows_of(text) if form == "csv" else [json.loads(x)
+                                                    for x in text.splitlines()] if form == "jsonl" else json.loads(text
+                                                            or "[]")
     cpu, requests, memory = view("cpu", *["--with-idle"] * bool(more)), view("io"), view("alloc")
     return {"switches": total(cpu, "switches"), "requests": total(requests, "ios"), "bytes": total(requests, "bytes"),
             "slab": total(memory, "alloc_bytes", source="slab")}
@@ -51,7 +54,8 @@ def of_sql(trace, window):
     a, z = window[1::2] or ("0s", "9000000s")
     a, z = (int(float(x[:-1]) * 1e9) for x in (a, z))
     when = {"block_requests": "end_ns"}
-    return of_tables(lambda table: rows_of(run("sql", "-i", trace, "--format", "csv", "SELECT * FROM %s WHERE %s >= %d AND %s < %d" % (
+    return of_tables(lambda table: rows_of(run("sql", "-i", trace, "--format", "csv",
+                                               "SELECT * FROM %s WHERE %s >= %d AND %s < %d" % (
         table, when.get(table, "ts_ns"), a, when.get(table, "ts_ns"), z)).stdout))
 
 
@@ -61,7 +65,8 @@ def of_files(trace, window, form):
     if form == "sqlite":
         db = sqlite3.connect(out)
         db.row_factory = sqlite3.Row
-        return of_tables(lambda table: db.execute("SELECT * FROM " + table).fetchall()), dict(map(tuple, db.execute("SELECT * FROM export_info")))
+        return of_tables(lambda table: db.execute("SELECT * FROM " + table).fetchall()), dict(
+                map(tuple, db.execute("SELECT * FROM export_info")))
     def rows(table):
         text = open("%s/%s.%s" % (out, table, form), encoding="utf-8").read()
         return rows_of(text) if form == "csv" else json.loads(text)
@@ -72,8 +77,10 @@ def of_page(data):
     """The sums of the data of a page or of the viewer, whose texts are numbers."""
     r, texts = data["results"], data["texts"]
     padded = lambda name, column: r[name][column] + [0] * (max(len(c) for c in r[name].values()) - len(r[name][column]))
-    memory = sum(v for v, source in zip(padded("memory", "alloc_bytes"), padded("memory", "source")) if texts[source] == "slab")
-    return {"switches": sum(padded("cpu", "switches")), "requests": sum(padded("io", "ios")), "bytes": sum(padded("io", "bytes")), "slab": memory}
+    memory = sum(v for v, source in zip(padded("memory", "alloc_bytes"), padded("memory", "source"))
+                 if texts[source] == "slab")
+    return {"switches": sum(padded("cpu", "switches")), "requests": sum(padded("io", "ios")),
+            "bytes": sum(padded("io", "bytes")), "slab": memory}
 
 
 def page_data(trace, window):
@@ -82,7 +89,8 @@ def page_data(trace, window):
 
 
 def viewer_data(trace):
-    view = subprocess.Popen([PROGRAM, "view", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    view = subprocess.Popen([PROGRAM, "view", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            text=True)
     try:
         url = view.stdout.readline().strip()
         with urllib.request.urlopen(url + "window?from=0&to=9000000000000&stay=1") as answer:
@@ -101,12 +109,14 @@ def of_metrics(trace):
 
 def of_mcp(trace):
     ask = [{"jsonrpc": "2.0", "id": i, "method": method, "params": params} for i, (method, params) in enumerate([
-        ("initialize", {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}),
+        ("initialize", {"protocolVersion": "2025-03-26", "capabilities": {},
+                        "clientInfo": {"name": "test", "version": "1"}}),
         *[("tools/call", {"name": "sql", "arguments": {"trace": os.path.basename(trace), "statement": q}}) for q in (
             "SELECT count(*) AS n FROM switches", "SELECT count(*) AS n FROM block_requests WHERE end_ns NOT NULL",
             "SELECT coalesce(sum(bytes), 0) AS n FROM block_requests WHERE end_ns NOT NULL",
             "SELECT coalesce(sum(bytes), 0) AS n FROM slab_allocs")]])]
-    server, replies = subprocess.Popen([PROGRAM, "mcp", DIR], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True), {}
+    server, replies = subprocess.Popen([PROGRAM, "mcp", DIR], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                       text=True), {}
     for one in ask:
         server.stdin.write(json.dumps(one) + "\n")
         server.stdin.flush()
@@ -115,7 +125,8 @@ def of_mcp(trace):
             replies[reply.get("id")] = reply
     server.communicate()
     numbers = [re.search(r"(?m)^(\d+)$", replies[i]["result"]["content"][0]["text"]) for i in range(1, 5)]
-    return dict(zip(("switches", "requests", "bytes", "slab"), (int(n.group(1)) if n else replies[i + 1] for i, n in enumerate(numbers))))
+    return dict(zip(("switches", "requests", "bytes", "slab"),
+                    (int(n.group(1)) if n else replies[i + 1] for i, n in enumerate(numbers))))
 
 
 def compare(name, window=()):
@@ -126,13 +137,15 @@ def compare(name, window=()):
     files = {form: of_files(trace, window, form) for form in ("csv", "json", "sqlite")}
     got = {"report --format json": (of_report(trace, window, "json", "--with-recorder"), all_of),
            "report --format jsonl": (of_report(trace, window, "jsonl", "--with-recorder"), all_of),
-           "sql": (of_sql(trace, window), all_of), **{"export --to " + form: (f[0], all_of) for form, f in files.items()}}
+           "sql": (of_sql(trace, window), all_of), **{"export --to " + form: (f[0], all_of) for form,
+                                                      f in files.items()}}
     got["page"] = of_page(page_data(trace, window)), wanted[()]
     if not window:
         got["viewer"] = of_page(viewer_data(trace)), wanted[()]
         got["mcp"] = of_mcp(trace), all_of
         got["metrics"] = of_metrics(trace), wanted[()]
-    wrong = ["%s has %s, not %s" % (who, saw, want) for who, (saw, want) in got.items() if any(saw[k] != want[k] for k in saw)]
+    wrong = ["%s has %s, not %s" % (who, saw, want) for who, (saw, want) in got.items()
+             if any(saw[k] != want[k] for k in saw)]
     infos = [{k: str(v) for k, v in f[1].items()} for f in files.values()]
     complete = "incomplete" not in run("export", "-f", "-i", trace, "--to", "csv", "-o", trace + ".csv", *window).stderr
     if infos[1:] != infos[:-1] or infos[0]["complete"] != str(int(complete)):

@@ -40,8 +40,8 @@ send(again)
 send(stream("host1.zip", "-t", TABLES[5:]))  # its info says that it is a copy
 part = stream("host2", "-t", TABLES)
 request = urllib.request.Request(
-    "http://127.0.0.1:%s/?query=INSERT+INTO+landing+FORMAT+RowBinary&max_insert_block_size=100&min_insert_block_size_rows=100" "&min_insert_block_size_bytes=0" % os.environ[
-    "http_0"], part[:len(part) * 2 // 3])
+    "http://127.0.0.1:%s/?query=INSERT+INTO+landing+FORMAT+RowBinary&max_insert_block_size=100"
+    "&min_insert_block_size_rows=100&min_insert_block_size_bytes=0" % os.environ["http_0"], part[:len(part) * 2 // 3])
 try:
     urllib.request.urlopen(request, timeout=60).read()
 except urllib.error.HTTPError:

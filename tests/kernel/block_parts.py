@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""block_parts work | check: what block_parts.sh records, and what the trace has to say about it. Each function is one claim."""
+"""block_parts work | check: what block_parts.sh records, and what the trace has to say about it. Each function is
+one claim."""
 import mmap
 import os
 import sys
@@ -106,13 +107,15 @@ def as_the_kernel_counted(device):
     for op, ios, sectors in ("read", 0, 2), ("write", 4, 6):
         have = row[op + "s"], row[op + "_bytes"]
         check("block parts %s: %ss and their bytes are the kernel's" % (device, op),
-              have == (grew(device, ios), grew(device, sectors) * 512), (have, grew(device, ios), grew(device, sectors)))
+              have == (grew(device, ios), grew(device, sectors) * 512),
+              (have, grew(device, ios), grew(device, sectors)))
     merges = sum(grew(device, field) for field in (1, 5, 12))
     check("block parts %s: merges are the kernel's" % device, row["merges"] == merges, (row["merges"], merges))
 
 
 def zram_belongs_to_who_asked():
-    rows = t.sql("""SELECT p.comm AS comm, r.op AS op, count(*) AS cnt, sum(r.bytes) AS bytes, count(r.latency_ns) AS timed
+    rows = t.sql("""SELECT p.comm AS comm, r.op AS op, count(*) AS cnt, sum(r.bytes) AS bytes, count(r.latency_ns)
+                    AS timed
                       FROM block_requests r JOIN processes p ON p.upid = r.owner_upid
                      WHERE device_name(r.dev) = '%s'
                        AND (r.op = 'discard') = (p.comm = 'blkdiscard') GROUP BY r.op""" % ZRAM)

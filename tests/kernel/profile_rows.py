@@ -58,7 +58,8 @@ check("profile: --only keeps the workload's", only.one("SELECT count(*) FROM cpu
                                                        "WHERE NOT is_workload") == 0
       and only.one("SELECT count(*) FROM cpu_samples") > 0, only.sql("SELECT comm, count(*) FROM cpu_samples JOIN "
                                                                      "threads USING (utid) GROUP BY 1"))
-own = "SELECT ts_ns, tid, stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid) JOIN processes USING (upid) WHERE pid = %d ORDER BY 1, 2"
+own = ("SELECT ts_ns, tid, stack_text(stack, ts_ns) AS text FROM cpu_samples JOIN threads USING (utid) JOIN processes "
+       "USING (upid) WHERE pid = %d ORDER BY 1, 2")
 rows = t.sql(own % w["pid"])
 def of_process(t, *args):
     return sorted((r["function"], r["self_ns"], r["samples"]) for r in t.report("profile", *args))

@@ -129,7 +129,8 @@ z = Trace(tmp + "/gone.zip")
 # Not sched: a wait that begins before the window, or is known from after it only, is another one in a cut;
 # bundle_report has windows without such waits.
 # A cut does not know which bytes a process inherited that had not called exec yet (schema/LIMITS.md).
-FORKED = {r["pid"] for r in a.sql("SELECT pid FROM processes AS p WHERE start_ns > 0 AND start_ns < 100000000 AND NOT EXISTS "
+FORKED = {r["pid"] for r in a.sql(
+        "SELECT pid FROM processes AS p WHERE start_ns > 0 AND start_ns < 100000000 AND NOT EXISTS "
                                   "(SELECT 1 FROM task_events AS e WHERE e.upid = p.upid AND e.type = 'exec' AND "
                                   "e.ts_ns < 100000000)")}
 for args in (["cpu"], ["cpu", "--every", "100ms"], ["alloc"], ["io"], ["latency"], ["devices"], ["pattern"], ["memory"],

@@ -97,7 +97,8 @@ def diff():
 
 
 def files():
-    """Every command that writes a file says its name and size; none that fails on a full disk says that something is kept."""
+    """Every command that writes a file says its name and size; none that fails on a full disk says that something
+    is kept."""
     mute = []
     for line in ("cut -i day -o cut --comm busy_threads", "bundle -i day -o b.zip", "redact -i day -o red",
                  "repair -i day -o rep", "export -i day --to html -o p.html", "export -i day --to sqlite -o s.db",

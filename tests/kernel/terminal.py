@@ -11,7 +11,8 @@ from trace_query import EBPFREC
 
 
 def screen(width, height, *argv, **env):
-    """(status, lines) of the program in a terminal. It is not the program's own, so that it does not hang up, which loses what it has not passed on."""
+    """(status, lines) of the program in a terminal. It is not the program's own, so that it does not hang up, which
+    loses what it has not passed on."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
     env = dict(os.environ, PAGER="cat", LC_ALL="C.UTF-8", TERM="xterm", **env)

@@ -162,8 +162,10 @@ class Trace:
         return [(a, b) for a, b in ret if a["next_utid"] in leaves]
 
     def unjoined(self, from_ns, to_ns, tid=None):
-        """how often in the window who leaves a CPU (or this thread) is not who came: after a loss, and after hidden tasks (see gaps())"""
-        of = " AND EXISTS (SELECT 1 FROM threads t WHERE t.utid IN (s.utid, s.came) AND t.tid = %d)" % tid if tid else ""
+        """how often in the window who leaves a CPU (or this thread) is not who came: after a loss, and after hidden
+        tasks (see gaps())"""
+        of = (" AND EXISTS (SELECT 1 FROM threads t WHERE t.utid IN (s.utid, s.came) AND t.tid = "
+              "%d)" % tid if tid else "")
         return self.one("SELECT count(*) FROM (SELECT ts_ns, utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY "
                         "ts_ns) AS came FROM switches) AS s" " WHERE s.utid <> s.came AND s.ts_ns >= %d AND s.ts_ns "
                         "< %d%s" % (from_ns, to_ns, of))
@@ -213,12 +215,14 @@ class Trace:
                                            ">= %d))" % (at_ns - 1, at_ns, HIDDEN, at_ns, at_ns))}
 
     def end_from(self, at_ns):
-        """the first instant from at_ns on at which told_behind() is empty, looked for in a second; at_ns if there is none"""
+        """the first instant from at_ns on at which told_behind() is empty, looked for in a second; at_ns if there
+        is none"""
         later = [at_ns + step * i for step in (1_000_000, 20_000_000) for i in range(50)]
         return next((at for at in later if not self.told_behind(at)), at_ns)
 
     def begin_from(self, at_ns):
-        """the first instant from at_ns on at which woken_early() is empty, looked for in 0.1 s; at_ns if there is none"""
+        """the first instant from at_ns on at which woken_early() is empty, looked for in 0.1 s; at_ns if there is
+        none"""
         return next((at for at in range(at_ns, at_ns + 100_000_000, 1_000_000) if not self.woken_early(at)), at_ns)
 
     def balance(self, classes):

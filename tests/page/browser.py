@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""One Chromium without a screen, driven over a pipe in its DevTools protocol: https://chromedevtools.github.io/devtools-protocol/"""
+"""One Chromium without a screen, driven over a pipe in its DevTools protocol:
+https://chromedevtools.github.io/devtools-protocol/"""
 import base64
 import json
 import os
@@ -21,7 +22,8 @@ def find():
 def file_url(path, fragment=""):
     if path.startswith("http://"):
         return path + fragment
-    return "file://" + "".join(c if re.match(r"[\w./-]", c) else "%%%02x" % ord(c) for c in os.path.abspath(path)) + fragment
+    return "file://" + "".join(c if re.match(r"[\w./-]", c) else "%%%02x" % ord(c)
+                               for c in os.path.abspath(path)) + fragment
 
 
 class Browser:
@@ -33,9 +35,12 @@ class Browser:
             os.set_inheritable(fd, True)
         # Chromium reads commands from descriptor 3 and answers on descriptor 4
         self.process = subprocess.Popen(
-            ["bash", "-c", 'exec "$@" 3<&%d 4>&%d' % (to_read, out_write), "bash", find(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic",
-             "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe",
-             "--hide-scrollbars", "--user-data-dir=" + self.profile, "--window-size=%d,%d" % (width, height), "about:blank"],
+            ["bash", "-c", 'exec "$@" 3<&%d 4>&%d' % (to_read, out_write), "bash", find(), "--headless", "--no-sandbox",
+             "--disable-gpu", "--disable-quic",
+             "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+             "--remote-debugging-pipe",
+             "--hide-scrollbars", "--user-data-dir=" + self.profile, "--window-size=%d,%d" % (width, height),
+             "about:blank"],
             pass_fds=(to_read, out_write), stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         os.close(to_read)
         os.close(out_write)
@@ -95,7 +100,8 @@ class Browser:
         """A page from its file, or its address, from the beginning, until it is loaded."""
         for url in ("about:blank", file_url(path, fragment)):
             self.call("Page.navigate", url=url)
-            self.wait("document.readyState === 'complete' && (location.protocol === 'about:') === %s" % str(url == "about:blank").lower())
+            self.wait("document.readyState === 'complete' && (location.protocol === 'about:') === %s" %
+                      str(url == "about:blank").lower())
 
     def wait(self, condition, seconds=60):
         """Until a condition holds. Returns its last value."""
@@ -109,11 +115,14 @@ class Browser:
     def mouse(self, x, y, to=None):
         """A click; or a drag, to another place."""
         at = to or (x, y)
-        for kind, (px, py), held in [("mouseMoved", (x, y), 0), ("mousePressed", (x, y), 1), ("mouseMoved", at, 1), ("mouseReleased", at, 0)]:
-            self.call("Input.dispatchMouseEvent", type=kind, x=px, y=py, button="none" if kind == "mouseMoved" and not held else "left", buttons=held, clickCount=1)
+        for kind, (px, py), held in [("mouseMoved", (x, y), 0), ("mousePressed", (x, y), 1), ("mouseMoved", at, 1),
+                                     ("mouseReleased", at, 0)]:
+            self.call("Input.dispatchMouseEvent", type=kind, x=px, y=py, button="none" if kind == "mouseMoved"
+                      and not held else "left", buttons=held, clickCount=1)
 
     def click(self, what, part=(0.5, 0.5)):
-        """Clicks on an element, which an expression finds and which is scrolled to, at a part of its width and height, once it stands still."""
+        """Clicks on an element, which an expression finds and which is scrolled to, at a part of its width and
+        height, once it stands still."""
         place = ("(() => { const e = %s; e.scrollIntoView({ block: 'center' }); const r = e.getBoundingClientRect(); "
                  "return [r.left, r.top, r.width, r.height]; })()" % what)
         seen = None
@@ -124,7 +133,8 @@ class Browser:
 
     def key(self, key):
         """Presses a key: "Tab", "Enter", "ArrowLeft", "a"."""
-        code = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39, "ArrowDown": 40}.get(key, ord(key[0].upper()))
+        code = {"Tab": 9, "Enter": 13, "Escape": 27, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
+                "ArrowDown": 40}.get(key, ord(key[0].upper()))
         text = {"text": "\r" if key == "Enter" else key} if key == "Enter" or len(key) == 1 else {}
         self.call("Input.dispatchKeyEvent", type="keyDown", key=key, windowsVirtualKeyCode=code, **text)
         self.call("Input.dispatchKeyEvent", type="keyUp", key=key, windowsVirtualKeyCode=code)
@@ -133,8 +143,10 @@ class Browser:
         return self.evaluate("document.documentElement.outerHTML")
 
     def screenshot(self, path, width, height, dark=False, whole=False):
-        self.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
-        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+        self.call("Emulation.setEmulatedMedia",
+                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.call("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
+                  mobile=width < 600)
         # charts follow the size in the next frames
         self.evaluate("new Promise((done) => setTimeout(done, 400))")
         data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=bool(whole))["data"]

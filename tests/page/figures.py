@@ -78,7 +78,8 @@ def compare(tables, trace, a, b):
 
 
 def compare_names(tables, trace, a, b):
-    """The same of names that have several processes: what differs from report --by comm, and how many names there were."""
+    """The same of names that have several processes: what differs from report --by comm, and how many names there
+    were."""
     wrong, names = [], 0
     for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"),
                                 ("states", "states", "running_ns")]:
@@ -97,7 +98,8 @@ def compare_names(tables, trace, a, b):
 
 
 def compare_threads(tables, trace, a, b):
-    """The same of a page whose rows go by thread: what differs from report --by thread, and how many threads it shows."""
+    """The same of a page whose rows go by thread: what differs from report --by thread, and how many threads it
+    shows."""
     wrong, threads = [], 0
     for view, table, column in [("cpu", "cpu", "oncpu_ns"), ("sched", "waits", "wait_ns"),
                                 ("states", "states", "running_ns")]:

@@ -102,7 +102,8 @@ class Firefox:
 
     def key(self, key):
         """Presses a key: "Tab", "Enter", "ArrowLeft", "a"."""
-        code = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "ArrowLeft": "\ue012", "ArrowUp": "\ue013", "ArrowRight": "\ue014",
+        code = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "ArrowLeft": "\ue012", "ArrowUp": "\ue013",
+                "ArrowRight": "\ue014",
                 "ArrowDown": "\ue015"}.get(key, key)
         self.call("WebDriver:PerformActions", actions=[{"type": "key", "id": "keys", "actions": [
             {"type": "keyDown", "value": code}, {"type": "keyUp", "value": code}]}])

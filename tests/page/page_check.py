@@ -42,7 +42,8 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tables, self.table, self.row, self.body = {}, None, None, {}
-        self.tags, self.title, self.in_title, self.in_cell, self.handlers, self.images = collections.Counter(), "", False, None, [], []
+        self.tags, self.title, self.in_title, self.in_cell, self.handlers, self.images = collections.Counter(
+                ), "", False, None, [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
@@ -77,10 +78,12 @@ class Page(html.parser.HTMLParser):
 
 def check_windows(name, trace, cnt):
     path = os.path.join(tmp, "page.html")
-    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True,
+                   stderr=subprocess.DEVNULL)
     whole = dump(path, "#all,by=process")
     drawn = whole.body.get("data-drawn", "")
-    check("%s: the page is drawn (%s ms, again in %s)" % (name, whole.body.get("data-start-ms"), whole.body.get("data-ms")), drawn, whole.body)
+    check("%s: the page is drawn (%s ms, again in %s)" % (name, whole.body.get("data-start-ms"),
+                                                          whole.body.get("data-ms")), drawn, whole.body)
     if not drawn:
         return
     begin, end = map(int, drawn.split("-"))
@@ -92,7 +95,8 @@ def check_windows(name, trace, cnt):
         bad, n = compare(browser.evaluate(TABLES), trace, a, b)
         wrong += ["%d..%d: %s" % (a, b, x) for x in bad]
         figures += n
-    check("%s: every figure of %d windows is that of report (%d figures)" % (name, len(windows), figures), not wrong and figures > 10 * len(windows),
+    check("%s: every figure of %d windows is that of report (%d figures)" % (name, len(windows), figures),
+          not wrong and figures > 10 * len(windows),
           "%d wrong: %s" % (len(wrong), wrong[:4]))
 
 
@@ -114,20 +118,25 @@ def check_hostile():
         print("SKIP page: hostile names: recording needs root")
         return
     path = os.path.join(tmp, "hostile.html")
-    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", trace, "-o", path], check=True,
+                   stderr=subprocess.DEVNULL)
     page = dump(path, "#all")
     shown = {v for t in page.tables.values() for row in t for c, v in row}
     check("hostile names are shown as text", {"</script>", "<script>x()", "<img src=//x>"} <= shown, sorted(shown)[:40])
     # the range selector has two handles
-    check("hostile names make no element and no handler", set(page.images) <= {"dygraph-rangesel-zoomhandle"} and page.tags["script"] == 2 and not page.handlers, page.tags)
-    check("hostile names run nothing", page.title.startswith("ebpfrec: ") and "</script><script>" in page.title, page.title)
+    check("hostile names make no element and no handler", set(page.images) <= {"dygraph-rangesel-zoomhandle"}
+          and page.tags["script"] == 2 and not page.handlers, page.tags)
+    check("hostile names run nothing", page.title.startswith("ebpfrec: ") and "</script><script>" in page.title,
+          page.title)
     check("hostile control characters are shown", any("\\x1b" in s for s in shown), [s for s in shown if "[1m" in s])
     # were a name markup, the policy would still stop it: the page with an attack put into it
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Counting)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     def attack(name):
-        return ("<script>document.title='owned'</script><img src='%(u)s/img' onerror=\"document.title='owned'\"><script src='%(u)s/js'></script>"
-                "<link rel=stylesheet href='%(u)s/css'><iframe src='%(u)s/frame'></iframe><style>body{background:url(%(u)s/bg)}</style>"
+        return ("<script>document.title='owned'</script><img src='%(u)s/img' "
+                "onerror=\"document.title='owned'\"><script src='%(u)s/js'></script>"
+                "<link rel=stylesheet href='%(u)s/css'><iframe "
+                "src='%(u)s/frame'></iframe><style>body{background:url(%(u)s/bg)}</style>"
                 % {"u": "http://127.0.0.1:%d/%s" % (server.server_port, name)})
 
     text = open(path, encoding="utf-8").read()
@@ -138,7 +147,8 @@ def check_hostile():
     page = dump(attacked, "#all")
     seen = collections.Counter(p.split("/")[1] for p in Counting.seen)
     check("the policy lets an attack run and fetch nothing (%d requests without it)" % seen["plain"],
-          seen["plain"] and not seen["attacked"] and page.title.startswith("ebpfrec: ") and page.body.get("data-drawn"), (seen, page.title))
+          seen["plain"] and not seen["attacked"] and page.title.startswith("ebpfrec: ") and page.body.get("data-drawn"),
+          (seen, page.title))
     server.shutdown()
     check_hostile_flame(trace)
 
@@ -148,22 +158,28 @@ FRAMES = "[...document.querySelectorAll('.frames div')].map((e) => [e.title, e.t
 
 def write_flame(trace, path, *options):
     with open(path, "wb") as f:
-        subprocess.run([ebpfrec, "report", "-i", trace, "stacks", "--format", "html", *options], check=True, stdout=f, stderr=subprocess.DEVNULL)
+        subprocess.run([ebpfrec, "report", "-i", trace, "stacks", "--format", "html", *options], check=True, stdout=f,
+                       stderr=subprocess.DEVNULL)
     browser.open(path)
 
 
 def check_hostile_flame(trace):
     write_flame(trace, os.path.join(tmp, "hostile_flame.html"))
     frames, page = browser.evaluate(FRAMES), Page(browser.document())
-    check("hostile names are frames of a flame graph as text", any(t.startswith("</script>: ") for t, _, _ in frames) and
-          page.tags["script"] == 1 and page.tags["img"] == 0 and not page.handlers and "<img src=http" in browser.evaluate("document.title"),
+    check("hostile names are frames of a flame graph as text", any(t.startswith("</script>: ") for t, _, _ in frames)
+          and
+          page.tags["script"] == 1 and page.tags["img"] == 0 and not page.handlers
+          and "<img src=http" in browser.evaluate("document.title"),
           (sorted(t for t, _, _ in frames)[:10], page.tags, page.handlers))
 
 
-# The largest (Math.max) value that the legend of a chart gives a series, or the smallest, with the mouse near a place from 0 to 1 of the time shown.
+# The largest (Math.max) value that the legend of a chart gives a series, or the smallest, with the mouse near a place
+# from 0 to 1 of the time shown.
 EXTREME = """((title, series, at, pick) => {
-	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), plot = card.querySelectorAll('canvas')[1];
-	const entry = [...card.querySelectorAll('.legend span')].find((e) => e.dataset.name === series), place = plot.getBoundingClientRect();
+	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title),
+ plot = card.querySelectorAll('canvas')[1];
+	const entry = [...card.querySelectorAll('.legend span')].find((e) => e.dataset.name === series), place =
+ plot.getBoundingClientRect();
 	let most;
 	/* the axis takes 71 px */
 	for (let x = 71 + at * (place.width - 71) - 8, end = x + 16; entry && x < end; x++) {
@@ -178,31 +194,41 @@ EXTREME = """((title, series, at, pick) => {
 def check_axes():
     """Labels of an axis differ, also where values are small: threads that have a CPU for a few ms of seconds."""
     path = os.path.join(tmp, "small.html")
-    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", os.path.join(tmp, "who"), "-o", path], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([ebpfrec, "export", "-q", "-f", "--to", "html", "-i", os.path.join(tmp, "who"), "-o", path],
+                   check=True, stderr=subprocess.DEVNULL)
     dump(path)
-    axes = json.loads(browser.evaluate("JSON.stringify([...document.querySelectorAll('.chart')].map((c) => [c.querySelector('h2').textContent, "
+    axes = json.loads(browser.evaluate(
+            "JSON.stringify([...document.querySelectorAll('.chart')].map((c) => [c.querySelector('h2').textContent, "
                                        "[...c.querySelectorAll('.dygraph-axis-label-y')].map((e) => e.textContent)]))"))
-    check("no axis has a label twice", any(len(labels) > 2 for _, labels in axes) and all(len(set(labels)) == len(labels) for _, labels in axes), axes)
+    check("no axis has a label twice", any(len(labels) > 2 for _, labels in axes)
+          and all(len(set(labels)) == len(labels) for _, labels in axes), axes)
     # the page's scripts are a function of their own, so these numbers come from the same source, evaluated here
     numbers = open(os.path.join(os.path.dirname(__file__), "..", "..", "cmd", "page", "numbers.js")).read()
-    labels = json.loads(browser.evaluate("(() => {%s; return JSON.stringify([0, 0.0004, 0.02, 0.04, 0.06, 0.5, 3, 1536].map(bytes)); })()" % numbers))
-    check("labels of bytes differ where values are small", labels == ["0 B", "0.00040 B", "0.020 B", "0.040 B", "0.060 B", "0.5 B", "3 B", "1.50 KiB"], labels)
+    labels = json.loads(
+            browser.evaluate("(() => {%s; return JSON.stringify([0, 0.0004, 0.02, 0.04, 0.06, 0.5, 3, "
+                             "1536].map(bytes)); })()" % numbers))
+    check("labels of bytes differ where values are small", labels == ["0 B", "0.00040 B", "0.020 B", "0.040 B",
+                                                                      "0.060 B", "0.5 B", "3 B", "1.50 KiB"], labels)
 
 
 def check_highest():
     """The whole of the generated trace has two bins of 1 ms in a point. The page is that of check_windows()."""
     path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
     dump(path, "#,by=process")
-    row = sql(trace, "SELECT max(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT t_ns, sum(ios) * 1e9 / (t_end_ns - t_ns) AS n "
+    row = sql(trace, "SELECT max(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT "
+                     "t_ns, sum(ios) * 1e9 / (t_end_ns - t_ns) AS n "
               "FROM io_usage(0, 10000000000, 1000000, 'none') GROUP BY t_ns)")[0]
     wanted = float(row["n"])
     shown = browser.evaluate("%s('Requests by process', 'highest bin', %s, Math.max)" % (EXTREME, row["at"]))
-    check("a point of several bins shows the highest one (%.1f requests a second)" % wanted, abs(shown - wanted) < 0.1, (shown, wanted))
-    row = sql(trace, "SELECT min(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT t_ns, sum(oncpu_ns) * 1.0 / (t_end_ns - t_ns) AS n "
+    check("a point of several bins shows the highest one (%.1f requests a second)" % wanted, abs(shown - wanted) < 0.1,
+          (shown, wanted))
+    row = sql(trace, "SELECT min(n) AS n, t_ns * 1.0 / (SELECT max(end_ns) FROM sched_slices) AS at FROM (SELECT "
+                     "t_ns, sum(oncpu_ns) * 1.0 / (t_end_ns - t_ns) AS n "
               "FROM cpu_usage(0, 10000000000, 1000000) WHERE upid > 3 GROUP BY t_ns)")[0]
     shown = browser.evaluate("%s('CPUs busy', 'lowest bin', %s, Math.min)" % (EXTREME, row["at"]))
     # shown with two digits
-    check("a point of several bins shows the lowest one (%s CPUs busy)" % row["n"], abs(shown - float(row["n"])) < 0.0051, (shown, row))
+    check("a point of several bins shows the lowest one (%s CPUs busy)" % row["n"],
+          abs(shown - float(row["n"])) < 0.0051, (shown, row))
 
 
 def check_places():
@@ -210,20 +236,29 @@ def check_places():
     path, trace = os.path.join(tmp, "page.html"), os.path.join(tmp, "large")
     end = int(sql(trace, "SELECT max(end_ns) AS n FROM sched_slices")[0]["n"])
     for what, statement in (("wait", "SELECT start_ns AS n FROM sched_slices ORDER BY wait_ns DESC LIMIT 1"),
-                            ("request", "SELECT end_ns AS n FROM block_requests WHERE end_ns < %d ORDER BY end_ns - queued_ns DESC LIMIT 1" % end)):
+                            ("request", "SELECT end_ns AS n FROM block_requests WHERE end_ns < %d ORDER BY end_ns - "
+                                        "queued_ns DESC LIMIT 1" % end)):
         ns = int(sql(trace, statement)[0]["n"])
-        begin, until = [int(n) for n in dump(path, "#%d-%d" % (ns - 100000, ns)) and browser.evaluate("document.body.dataset.drawn").split("-")]
-        is_shown = "[...document.querySelectorAll('.chart.single:not([hidden]) h2')].some((e) => e.textContent === 'What each thread did')"
+        begin, until = [int(n) for n in dump(path, "#%d-%d" % (ns - 100000, ns))
+                        and browser.evaluate("document.body.dataset.drawn").split("-")]
+        is_shown = ("[...document.querySelectorAll('.chart.single:not([hidden]) h2')].some((e) => e.textContent === "
+                    "'What each thread did')")
         check("around the longest %s the page goes to slices (%d us)" % (what, (until - begin) // 1000),
-              begin <= ns and until - begin <= 200000 and browser.evaluate(is_shown), (ns, begin, until, browser.evaluate(is_shown)))
+              begin <= ns and until - begin <= 200000 and browser.evaluate(is_shown),
+              (ns, begin, until, browser.evaluate(is_shown)))
 
 
-# How many columns of pixels have the color of the series that lies on the axis, and how many have another one of the legend.
+# How many columns of pixels have the color of the series that lies on the axis, and how many have another one of the
+# legend.
 LOWEST_COLOR = """((title, series) => {
-	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas');
-	const color = (name) => getComputedStyle([...card.querySelectorAll('.legend span')].find((e) => e.dataset.name === name).querySelector('i')).backgroundColor;
-	const names = [...card.querySelectorAll('.legend span')].map((e) => e.dataset.name).filter((name) => !name.endsWith(' bin'));
-	const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), found = [0, 0];
+	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title),
+ canvas = card.querySelector('canvas');
+	const color = (name) => getComputedStyle([...card.querySelectorAll('.legend span')].find((e) => e.dataset.name ===
+ name).querySelector('i')).backgroundColor;
+	const names = [...card.querySelectorAll('.legend span')].map((e) => e.dataset.name).filter((name) =>
+ !name.endsWith(' bin'));
+	const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height), found =
+ [0, 0];
 	for (let x = 80; x < width - 10; x++)
 		for (let y = height - 1; y >= 0; y--) {
 			const at = 4 * (y * width + x), rgb = [data[at], data[at + 1], data[at + 2]];
@@ -242,14 +277,17 @@ def check_colors():
     """Where a point is a bin, there is no highest bin, and the colors are still those of the legend."""
     dump(os.path.join(tmp, "page.html"), "#100000000-200000000")
     same, other = browser.evaluate("%s('What threads did', 'running')" % LOWEST_COLOR)
-    check("a series has the color that its legend says (%d of %d columns)" % (same, same + other), same > 10 * other and same > 100, (same, other))
+    check("a series has the color that its legend says (%d of %d columns)" % (same, same + other), same > 10 * other
+          and same > 100, (same, other))
 
 
 # How many columns of pixels are hatched, of those right of the axis.
 HATCHED = """((title) => {
-	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas');
+	const card = [...document.querySelectorAll('.chart')].find((e) => e.querySelector('h2').textContent === title),
+ canvas = card.querySelector('canvas');
 	const { data, width, height } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
-	const is_red = (x, y) => { const at = 4 * (y * width + x); return data[at + 3] > 80 && data[at] > 120 && data[at + 1] < 70 && data[at + 2] < 70; };
+	const is_red = (x, y) => { const at = 4 * (y * width + x); return data[at + 3] > 80 && data[at] > 120 && data[at +
+ 1] < 70 && data[at + 2] < 70; };
 	const columns = [...Array(width).keys()].filter((x) => x > 70 && [...Array(height).keys()].some((y) => is_red(x, y)));
 	return [columns.length, width - 70];
 })"""
@@ -258,20 +296,26 @@ HATCHED = """((title) => {
 def check_hatched():
     """Switches are lost in a part of the golden trace, and no requests."""
     dump(os.path.join(tmp, "golden.html"))
-    share = {title: (lambda hatched, width: hatched / width)(*browser.evaluate("%s('%s')" % (HATCHED, title))) for title in ("CPUs busy", "Requests by device")}
-    lost = float(sql(os.path.join(tmp, "golden"), """SELECT sum(to_ns - from_ns) / (SELECT 1.0 * max(to_ns) FROM blocks) AS share
+    share = {title: (lambda hatched, width: hatched / width)(*browser.evaluate("%s('%s')" % (HATCHED, title)))
+             for title in ("CPUs busy", "Requests by device")}
+    lost = float(sql(os.path.join(tmp, "golden"), """SELECT sum(to_ns - from_ns) / (SELECT 1.0 * max(to_ns) FROM
+                                                     blocks) AS share
         FROM losses WHERE class = 'sched'""")[0]["share"])
-    check("a chart is hatched where events are missing that its figures need (%.2f of its width), and no other" % share["CPUs busy"],
+    check("a chart is hatched where events are missing that its figures need (%.2f of its width), and no other" %
+          share["CPUs busy"],
           lost > 0 and abs(share["CPUs busy"] - lost) < 0.02 and share["Requests by device"] == 0, (share, lost))
 
 
 def check_paper():
-    fits = "[...document.querySelectorAll('.chart:not([hidden]) .plot')].every((e) => Math.abs(e.querySelector('canvas').clientWidth - e.clientWidth) < 2)"
+    fits = ("[...document.querySelectorAll('.chart:not([hidden]) .plot')].every((e) => "
+            "Math.abs(e.querySelector('canvas').clientWidth - e.clientWidth) < 2)")
     dump(os.path.join(tmp, "page.html"))
     width = browser.evaluate("(dispatchEvent(new Event('beforeprint')), document.getElementById('charts').clientWidth)")
-    on_paper, after = browser.evaluate(fits), browser.evaluate("(dispatchEvent(new Event('afterprint')), document.getElementById('charts').clientWidth)")
+    on_paper, after = browser.evaluate(fits), browser.evaluate(
+            "(dispatchEvent(new Event('afterprint')), document.getElementById('charts').clientWidth)")
     # A4 and Letter have some 720 px between their margins
-    check("charts are as wide as paper when they are printed", width < 720 < after and on_paper and browser.evaluate(fits), (width, on_paper, after))
+    check("charts are as wide as paper when they are printed", width < 720 < after and on_paper
+          and browser.evaluate(fits), (width, on_paper, after))
 
 
 def check_firefox():
@@ -286,21 +330,28 @@ def check_firefox():
         f.open(path, "#all,by=process")
         f.wait("document.body.dataset.drawn")
         shown = f.evaluate(charts)
-        check("Firefox draws the page from disk (%s charts, %s ms)" % (len(shown), f.evaluate("document.body.dataset.startMs")),
-              shown == wanted and len(shown) > 10 and f.evaluate("document.getElementById('fallback').hidden"), (shown, wanted))
-        f.evaluate("(delete document.body.dataset.drawn, document.dispatchEvent(new KeyboardEvent('keydown', { key: '+' })))")
+        check("Firefox draws the page from disk (%s charts, %s ms)" %
+              (len(shown), f.evaluate("document.body.dataset.startMs")),
+              shown == wanted and len(shown) > 10 and f.evaluate("document.getElementById('fallback').hidden"),
+              (shown, wanted))
+        f.evaluate("(delete document.body.dataset.drawn, document.dispatchEvent(new KeyboardEvent('keydown', { key: "
+                   "'+' })))")
         a, b = map(int, f.wait("document.body.dataset.drawn").split("-"))
         wrong, figures = compare(f.evaluate(TABLES), trace, a, b)
-        check("Firefox: every figure of a window is that of report (%d figures)" % figures, not wrong and figures > 10, wrong[:4])
+        check("Firefox: every figure of a window is that of report (%d figures)" % figures, not wrong and figures > 10,
+              wrong[:4])
         same, other = f.evaluate("%s('What threads did', 'running')" % LOWEST_COLOR)
-        check("Firefox: a series has the color that its legend says (%d of %d columns)" % (same, same + other), same > 10 * other and same > 100, (same, other))
+        check("Firefox: a series has the color that its legend says (%d of %d columns)" % (same, same + other),
+              same > 10 * other and same > 100, (same, other))
 
 
 PICTURES = "[...document.querySelectorAll('.chart.wide')].filter((e) => e.querySelector(':scope > .steered > canvas'))"
 # What the picture says at a place, from 0 to 1 of its width and height.
 POINT = """((title, x, y) => {
-	const card = %s.find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas'), place = canvas.getBoundingClientRect();
-	canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: place.left + x * place.width, clientY: place.top + y * place.height }));
+	const card = %s.find((e) => e.querySelector('h2').textContent === title), canvas = card.querySelector('canvas'),
+ place = canvas.getBoundingClientRect();
+	canvas.dispatchEvent(new MouseEvent('mousemove', { clientX: place.left + x * place.width, clientY: place.top + y *
+ place.height }));
 	return card.querySelector('.at').textContent;
 })""" % PICTURES
 
@@ -315,7 +366,8 @@ def unquoted(name):
 
 
 def sql(trace, statement):
-    r = subprocess.run([ebpfrec, "sql", "-i", trace, "--format", "csv", statement], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+    r = subprocess.run([ebpfrec, "sql", "-i", trace, "--format", "csv", statement], stdout=subprocess.PIPE,
+                       stderr=subprocess.DEVNULL, text=True, check=True)
     return list(csv.DictReader(io.StringIO(r.stdout)))
 
 
@@ -323,24 +375,32 @@ def check_pictures():
     """Lanes and the heat map of the golden trace, which is small: the page has all its slices."""
     trace = os.path.join(tmp, "golden")
     dump(os.path.join(tmp, "golden.html"))
-    slices = sql(trace, "SELECT s.start_ns, s.dur_ns, s.cpu, t.tid, p.comm FROM sched_slices AS s JOIN threads AS t ON t.utid = s.utid "
+    slices = sql(trace, "SELECT s.start_ns, s.dur_ns, s.cpu, t.tid, p.comm FROM sched_slices AS s JOIN threads AS t "
+                        "ON t.utid = s.utid "
                  "JOIN processes AS p ON p.upid = t.upid WHERE s.utid <> 0 ORDER BY s.dur_ns DESC")
     cpus = sorted({int(s["cpu"]) for s in slices})
     end = int(sql(trace, "SELECT max(end_ns) AS n FROM sched_slices")[0]["n"])
     wrong = []
     for s in slices[:8]:
         # the names of the CPUs take 150 px of 1400, and the window's edges are those of the slices
-        canvas = browser.evaluate("%s.find((e) => e.querySelector('h2').textContent.startsWith('Who ran')).querySelector('canvas').clientWidth" % PICTURES)
+        canvas = browser.evaluate(
+                "%s.find((e) => e.querySelector('h2').textContent.startsWith('Who "
+                "ran')).querySelector('canvas').clientWidth" % PICTURES)
         x = (150 + (canvas - 150) * (int(s["start_ns"]) + int(s["dur_ns"]) / 2) / end) / canvas
         said = point("Who ran on each CPU", x, (cpus.index(int(s["cpu"])) * 22 + 8) / (len(cpus) * 22 + 18))
         if "CPU %s: " % s["cpu"] not in said or "thread %s of %s," % (s["tid"], unquoted(s["comm"])) not in said:
             wrong.append((s, said))
     check("the lanes say who ran on each CPU (%d slices asked for)" % len(slices[:8]), slices and not wrong, wrong[:2])
-    wanted = sum(int(r["ios"]) for r in sql(trace, "SELECT ios FROM latency_hist(0, %d, 0, 'none') WHERE phase = 'total'" % end))
+    wanted = sum(int(r["ios"])
+                 for r in sql(trace, "SELECT ios FROM latency_hist(0, %d, 0, 'none') WHERE phase = 'total'" % end))
     # 14 px a row, and as many columns as there are bins at most
-    shown = browser.evaluate("(() => { const ask = %s, rows = %s.find((e) => e.querySelector('h2').textContent.startsWith('Latency')).querySelector('canvas')"
-                             ".clientHeight / 14; let most = 0; for (let y = 0.5; y < rows; y++) for (let x = 0.08; x < 1; x += 0.005) most = Math.max(most, "
-                             "Number((/: (\\d+) requests/.exec(ask('Latency of requests', x, y / rows)) || [0, 0])[1])); return most; })()" % (POINT, PICTURES))
+    shown = browser.evaluate(
+            "(() => { const ask = %s, rows = %s.find((e) => "
+            "e.querySelector('h2').textContent.startsWith('Latency')).querySelector('canvas')"
+                             ".clientHeight / 14; let most = 0; for (let y = 0.5; y < rows; y++) for (let x = 0.08; x "
+                             "< 1; x += 0.005) most = Math.max(most, "
+                             "Number((/: (\\d+) requests/.exec(ask('Latency of requests', x, y / rows)) || [0, "
+                             "0])[1])); return most; })()" % (POINT, PICTURES))
     check("the heat map shows requests (%d of %d in one place)" % (shown, wanted), 0 < shown <= wanted, (shown, wanted))
 
 
@@ -349,30 +409,39 @@ def check_flame():
     write_flame(os.path.join(tmp, "stacks"), path, "--sort", "samples")
     titles = {t for t, _, _ in browser.evaluate(FRAMES)}
     # gen_golden's: 60 and 20 of slab, which differ from the second frame on, 32 of page, 2 of heap
-    wanted = {"[slab]: 80 (100.0 % of [slab])", "cc1: 80 (100.0 % of [slab])", "ufunc_1: 80 (100.0 % of [slab])", "ufunc_12: 60 (75.0 % of [slab])",
-              "function_ffffffff81def0: 20 (25.0 % of [slab])", "[page]: 32 (100.0 % of [page])", "[heap]: 2 (100.0 % of [heap])"}
+    wanted = {"[slab]: 80 (100.0 % of [slab])", "cc1: 80 (100.0 % of [slab])", "ufunc_1: 80 (100.0 % of [slab])",
+              "ufunc_12: 60 (75.0 % of [slab])",
+              "function_ffffffff81def0: 20 (25.0 % of [slab])", "[page]: 32 (100.0 % of [page])",
+              "[heap]: 2 (100.0 % of [heap])"}
     check("a flame graph adds up what stacks share", wanted <= titles, (wanted - titles, titles))
     browser.evaluate("[...document.querySelectorAll('.frames div')].find((e) => e.textContent === 'ufunc_12').click()")
     shown = {text: kind for _, text, kind in browser.evaluate(FRAMES)}
-    check("a click zooms into a frame", shown == {"ufunc_12": "", "function_ffffffff81abc0": "", "function_ffffffff810010": "", "ufunc_1": "above",
+    check("a click zooms into a frame", shown == {"ufunc_12": "", "function_ffffffff81abc0": "",
+                                                  "function_ffffffff810010": "", "ufunc_1": "above",
                                                  "cc1": "above", "[slab]": "above", "all": "above"}, shown)
     browser.evaluate("document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '0', bubbles: true }))")
-    browser.evaluate("(() => { const i = document.querySelector('input'); i.value = 'DEF0'; i.dispatchEvent(new Event('input')); })()")
+    browser.evaluate("(() => { const i = document.querySelector('input'); i.value = 'DEF0'; i.dispatchEvent(new "
+                     "Event('input')); })()")
     found = [text for _, text, kind in browser.evaluate(FRAMES) if kind == "found"]
     about = browser.evaluate("document.querySelector('output').textContent")
-    check("a search marks frames and says what they have", found == ["function_ffffffff81def0"] and "[slab]: found 20 (25.0 % of [slab])" in about, (found, about))
+    check("a search marks frames and says what they have", found == ["function_ffffffff81def0"]
+          and "[slab]: found 20 (25.0 % of [slab])" in about, (found, about))
 
 
 def check_profile():
-    """The page has a flame graph of the code that ran, if samples were recorded: gen_golden's, whose cc1 ran 1.44 s in six of them."""
+    """The page has a flame graph of the code that ran, if samples were recorded: gen_golden's, whose cc1 ran 1.44 s
+    in six of them."""
     path = os.path.join(tmp, "profile.html")
-    subprocess.run([ebpfrec, "export", "-q", "--to", "html", "-i", os.path.join(tmp, "stacks"), "-o", path], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([ebpfrec, "export", "-q", "--to", "html", "-i", os.path.join(tmp, "stacks"), "-o", path], check=True,
+                   stderr=subprocess.DEVNULL)
     dump(path)
     frames = browser.evaluate("[...document.querySelectorAll('#flame-profile .frames div')].map((e) => e.title)")
-    check("the page shows the code that ran", any(re.match(r"cc1: 1\.44 s \(", t) for t in frames) and any(re.match(r"ufunc_12: 1\.20 s \(", t) for t in frames) and
+    check("the page shows the code that ran", any(re.match(r"cc1: 1\.44 s \(", t) for t in frames)
+          and any(re.match(r"ufunc_12: 1\.20 s \(", t) for t in frames) and
           any(t.startswith("[no sample]: 1.00 s") for t in frames), frames)
     dump(os.path.join(tmp, "golden.html"))
-    check("and nothing of it without samples", browser.evaluate("document.getElementById('flame-profile').hidden") is True, "shown")
+    check("and nothing of it without samples",
+          browser.evaluate("document.getElementById('flame-profile').hidden") is True, "shown")
 
 
 def check_without_script():
@@ -380,11 +449,14 @@ def check_without_script():
     text = open(path, encoding="utf-8").read()
     rows = Page(text.split("<script", 1)[0])
     comms = {html.unescape(v) for v in re.findall(r'<td class="text">([^<]*)</td>', text)}
-    r = subprocess.run([ebpfrec, "report", "-i", os.path.join(tmp, "golden"), "cpu", "--format", "csv", "--limit", "0"], stdout=subprocess.PIPE,
+    r = subprocess.run([ebpfrec, "report", "-i", os.path.join(tmp, "golden"), "cpu", "--format", "csv", "--limit", "0"],
+                       stdout=subprocess.PIPE,
                        stderr=subprocess.DEVNULL, text=True, check=True)
     wanted = {unquoted(x["comm"]) for x in csv.DictReader(io.StringIO(r.stdout))}
-    check("without scripts the summary is there", wanted and wanted <= comms and rows.tags["table"] >= 4, (wanted - comms, rows.tags))
-    check("the page names no other file or host", not re.search(r'(src|href)=|url\(|@import', text.split("<script", 1)[0]))
+    check("without scripts the summary is there", wanted and wanted <= comms and rows.tags["table"] >= 4,
+          (wanted - comms, rows.tags))
+    check("the page names no other file or host", not re.search(r'(src|href)=|url\(|@import',
+                                                                text.split("<script", 1)[0]))
     check("the page has the licence of what it contains", "MIT" in text and "Permission is hereby granted" in text)
     check("the page is for its owner alone", os.stat(path).st_mode & 0o777 == 0o600, oct(os.stat(path).st_mode))
 

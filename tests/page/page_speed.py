@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""page_speed.py PAGE: seconds until a page's charts are there, and the median of zooming and moving, with painting: two numbers. Exit status 77: no browser."""
+"""page_speed.py PAGE: seconds until a page's charts are there, and the median of zooming and moving, with painting:
+two numbers. Exit status 77: no browser."""
 import statistics
 import sys
 
@@ -18,7 +19,8 @@ def main():
             raise SystemExit("the page is not drawn")
         start_ms, redraw_ms = float(browser.evaluate("document.body.dataset.startMs")), []
         for key in KEYS:
-            browser.evaluate("delete document.body.dataset.drawn; document.dispatchEvent(new KeyboardEvent('keydown', { key: '%s' }))" % key)
+            browser.evaluate("delete document.body.dataset.drawn; document.dispatchEvent(new KeyboardEvent('keydown', "
+                             "{ key: '%s' }))" % key)
             browser.wait("document.body.dataset.drawn")
             redraw_ms.append(float(browser.evaluate("document.body.dataset.paintedMs")))
     print("%.4f %.4f" % (start_ms / 1e3, statistics.median(redraw_ms) / 1e3))

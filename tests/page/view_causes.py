@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-view_causes.py OUT: by hand, as root. Records the programs with one cause each of kernel/why_causes and kernel/wait_kinds, and finds each cause in
-`ebpfrec view` by mouse alone: "why?" beside the program. OUT gets a picture of each answer, to be looked at, and the traces.
+view_causes.py OUT: by hand, as root. Records the programs with one cause each of kernel/why_causes and
+kernel/wait_kinds, and finds each cause in
+`ebpfrec view` by mouse alone: "why?" beside the program. OUT gets a picture of each answer, to be looked at, and
+the traces.
 """
 import os
 import re
@@ -24,9 +26,12 @@ CAUSES = {
     "mmap": ("victim", [r"lock (mmap|munmap) mmap lock of \d+ victim .* culprit"]),
     "mapped": ("victim", ["for a disk", "disk user code"]),
     "read": ("victim", ["for a disk", "disk pread64 .*/cold "]),
-    "kinds": ("wait_kinds", [r"lock futex lock \(wait_kinds\) .* holder", r"pipe read pipe:\[", r"socket read socket:\[", "socket read tcp 127", r"poll epoll_p?wait epoll ",
-                             "call read eventfd ", "call read /dev/pts/", "timer clock_nanosleep 150 ms", "child wait4 process "]),
-    "quota": ("quota", ["were throttled for .* by a quota of CPU time", "ebpfrec-causes, which has 20.0 ms of each 100 ms"]),
+    "kinds": ("wait_kinds", [r"lock futex lock \(wait_kinds\) .* holder", r"pipe read pipe:\[",
+                             r"socket read socket:\[", "socket read tcp 127", r"poll epoll_p?wait epoll ",
+                             "call read eventfd ", "call read /dev/pts/", "timer clock_nanosleep 150 ms",
+                             "child wait4 process "]),
+    "quota": ("quota", ["were throttled for .* by a quota of CPU time",
+                        "ebpfrec-causes, which has 20.0 ms of each 100 ms"]),
 }
 
 
@@ -47,8 +52,10 @@ def record(out):
         if cause == "kinds":
             command = [work + "/wait_kinds"]
         elif cause == "quota":
-            command = ["sh", "-c", "echo $$ >'%s/cgroup.procs'; exec taskset -c 0 '%s/duty' quota 100 2" % (group, work)]
-        subprocess.run([ebpfrec, "record", "-q", "-f", "-o", os.path.join(out, cause), "--", *command], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
+            command = ["sh", "-c", "echo $$ >'%s/cgroup.procs'; exec taskset -c 0 '%s/duty' quota 100 2" %
+                       (group, work)]
+        subprocess.run([ebpfrec, "record", "-q", "-f", "-o", os.path.join(out, cause), "--", *command],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=True)
     os.rmdir(group)
 
 
@@ -64,14 +71,16 @@ def find(b, out, cause):
 def ask(b, out, cause, url):
     b.open(url)
     b.wait("document.body.dataset.drawn", 60)
-    row = "[...document.querySelectorAll('#table-states tbody tr')].find((r) => r.cells[1].textContent === '%s')" % CAUSES[cause][0]
+    row = ("[...document.querySelectorAll('#table-states tbody tr')].find((r) => r.cells[1].textContent === "
+           "'%s')" % CAUSES[cause][0])
     if not b.evaluate("!!%s" % row):
         b.click("document.querySelector('#box-states > button')")
         b.wait("!!%s" % row, 10)
     b.click("(%s).querySelector('td:last-child .open')" % row)
     b.wait("!!document.querySelector('#why .answer')", 60)
     b.screenshot(os.path.join(out, cause + ".png"), 1400, 1000)
-    said = b.evaluate("[...document.querySelectorAll('#why .answer, #why tr')].map((e) => e.cells ? [...e.cells].map((c) => c.textContent).join(' ') : e.textContent)")
+    said = b.evaluate("[...document.querySelectorAll('#why .answer, #why tr')].map((e) => e.cells ? "
+                      "[...e.cells].map((c) => c.textContent).join(' ') : e.textContent)")
     return said
 
 
@@ -83,5 +92,6 @@ with Browser(1400, 1000) as browser:
         text = find(browser, directory, name)
         missing = [p for p in patterns if not any(re.search(p, line) for line in text)]
         failed += len(missing) > 0
-        print("not ok %s: nothing says %s: %s" % (name, missing, text[:12]) if missing else "ok %s: %s" % (name, "; ".join(text[:3])), flush=True)
+        print("not ok %s: nothing says %s: %s" % (name, missing, text[:12]) if missing
+              else "ok %s: %s" % (name, "; ".join(text[:3])), flush=True)
 sys.exit(failed > 0)

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""view_speed.py TRACE: `ebpfrec view` of a trace, in Chromium: seconds until the first screen; of 100 random windows of 10 us up to a quarter of the trace the
-server's CPU time, median and worst, and the seconds until the charts in sight are painted, median and worst; the server's memory in MB: six numbers.
+"""view_speed.py TRACE: `ebpfrec view` of a trace, in Chromium: seconds until the first screen; of 100 random
+windows of 10 us up to a quarter of the trace the
+server's CPU time, median and worst, and the seconds until the charts in sight are painted, median and worst; the
+server's memory in MB: six numbers.
 Exit status 77: no browser."""
 import os
 import random
@@ -42,7 +44,8 @@ def main():
     if not find():
         return 77
     random.seed(1)
-    viewer = subprocess.Popen([os.environ.get("EBPFREC", "ebpfrec"), "view", "-i", sys.argv[1]], stdout=subprocess.PIPE, text=True)
+    viewer = subprocess.Popen([os.environ.get("EBPFREC", "ebpfrec"), "view", "-i", sys.argv[1]], stdout=subprocess.PIPE,
+                              text=True)
     url = viewer.stdout.readline().strip()
     with Browser() as browser:
         browser.open(url)
@@ -54,7 +57,8 @@ def main():
     with open("/proc/%d/status" % viewer.pid, encoding="utf-8") as f:
         mb = int(next(line for line in f if line.startswith("VmHWM")).split()[1]) * 1024 / 1e6
     cpu, painted = ([step[i] for step in found] for i in (0, 1))
-    print("%.3f %.3f %.3f %.3f %.3f %.1f" % (first_s, statistics.median(cpu), max(cpu), statistics.median(painted), max(painted), mb))
+    print("%.3f %.3f %.3f %.3f %.3f %.1f" % (first_s, statistics.median(cpu), max(cpu), statistics.median(painted),
+                                             max(painted), mb))
     viewer.terminate()
     viewer.wait()
     return 0
