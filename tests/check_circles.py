@@ -31,7 +31,7 @@ src/record/encode: bpf src/base src/format src/model src/ring src/record/tasks
 src/record/flight: bpf src/base src/format src/model src/ring src/store src/probe src/record/tasks src/record/encode
 src/record/guard: bpf src/base src/format src/ring src/probe src/record/encode
 src/record: bpf src/base src/format src/preload src/ring src/symbol src/store src/probe src/record/tasks
-src/record/encode src/record/flight src/record/guard
+    src/record/encode src/record/flight src/record/guard
 analyze/context: src/base src/format src/model src/symbol src/trace
 analyze/fold: src/base src/format src/trace src/model src/edit analyze/context
 analyze/engine: src/base src/symbol src/trace src/model analyze/context analyze/fold
@@ -54,7 +54,8 @@ cmd/mcp: src/base cmd/render cmd/input
 cmd/diff: src/base analyze/diff cmd/render cmd/input
 cmd/assert: src/base src/store analyze/context analyze/engine cmd/render cmd/input
 cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine
-analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/sql cmd/diff cmd/assert cmd/record cmd/mcp
+    analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/sql cmd/diff cmd/assert
+    cmd/record cmd/mcp
 """
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
@@ -108,7 +109,7 @@ def main():
     top = pathlib.Path(sys.argv[1] if len(sys.argv) > 1 else pathlib.Path(__file__).parent.parent)
     files = {str(p.relative_to(top)): p.read_text(encoding="utf-8", errors="replace")
              for room in ("cmd", "analyze", "src") for p in sorted((top / room).rglob("*.[ch]"))}
-    may = {line.split(":")[0]: line.split(":")[1].split() for line in MAY.strip().split("\n")}
+    may = {line.split(":")[0]: line.split(":")[1].split() for line in MAY.replace("\n    ", " ").strip().split("\n")}
     bad, used = [], set()
     for where, line, a, b in includes(files):
         used.add((a, b))

@@ -50,12 +50,14 @@ only_in "the wire only at its ends" '(\.\./)*bpf/wire\.h' src/ring src/probe src
 only_in "the inside of an open trace only in its reader" 'trace/trace_state\.h' src/trace
 only_in "only cmd knows the command line" 'cmd/.*' cmd
 
-bad=$(find cmd analyze src bpf \( -name 'utils.[ch]' -o -name 'util.[ch]' -o -name 'common.[ch]' -o -name 'helpers.[ch]' \) 2>/dev/null)
+bad=$(find cmd analyze src bpf \( -name 'utils.[ch]' -o -name 'util.[ch]' -o -name 'common.[ch]' \
+	-o -name 'helpers.[ch]' \) 2>/dev/null)
 verdict "no utils.h, no common.h" "$bad"
 
 # Nothing swaps bytes: a machine of the other order is told so by the first header that it matters to.
 read -ra cc <<<"${CC:-cc}"
-bad=$("${cc[@]}" -fsyntax-only -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ -Isrc -x c src/format/chunk.h 2>&1) &&
+bad=$("${cc[@]}" -fsyntax-only -U__BYTE_ORDER__ -D__BYTE_ORDER__=__ORDER_BIG_ENDIAN__ -Isrc -x c \
+	src/format/chunk.h 2>&1) &&
 	bad='a build for a big-endian machine is not refused'
 grep -q 'error.*traces are little-endian' <<<"$bad" && bad=
 verdict "a build for a big-endian machine is refused by name" "$bad"

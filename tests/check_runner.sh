@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# check_runner.sh: tests/run.sh itself, on a small suite of made-up scripts: what it runs, and what it counts as passed, failed
-# and skipped. Prints "ok NAME" or "not ok NAME: what it saw".
+# check_runner.sh: tests/run.sh itself, on a small suite of made-up scripts: what it runs, and what it counts as passed,
+# failed and skipped. Prints "ok NAME" or "not ok NAME: what it saw".
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -39,7 +39,8 @@ script()
 suite()
 {
 	: >"$tmp/order"
-	out=$(PATH=$tmp/bin:$PATH BUILD=$tmp/build EBPFREC=$tmp/none WORK=$tmp/none TMPDIR=$tmp "$tmp/tests/run.sh" "$@" 2>&1)
+	out=$(PATH=$tmp/bin:$PATH BUILD=$tmp/build EBPFREC=$tmp/none WORK=$tmp/none TMPDIR=$tmp "$tmp/tests/run.sh" \
+		"$@" 2>&1)
 	rc=$?
 	last=${out##*$'\n'}
 }
@@ -64,9 +65,11 @@ script kernel/good 'ok first'
 script crash/last 'ok last'
 script full/slow 'ok slow'
 suite
-check 'the gate runs without the full set' '[ $rc -eq 0 ] && [ "$last" = "2 passed, 0 failed" ] && ran crash/last kernel/good'
+check 'the gate runs without the full set' \
+	'[ $rc -eq 0 ] && [ "$last" = "2 passed, 0 failed" ] && ran crash/last kernel/good'
 suite --all
-check '--all runs everything, the full set last' '[ "$last" = "3 passed, 0 failed" ] && [ "$(tail -n 1 "$tmp/order")" = full/slow ]'
+check '--all runs everything, the full set last' \
+	'[ "$last" = "3 passed, 0 failed" ] && [ "$(tail -n 1 "$tmp/order")" = full/slow ]'
 suite full
 check 'a pattern names a part of the full set' '[ "$last" = "1 passed, 0 failed" ] && ran full/slow'
 
@@ -93,7 +96,8 @@ CI=true suite
 check 'unless it is allowed by name' '[ $rc -eq 0 ] && [ "$last" = "1 passed, 0 failed, 1 skipped" ]'
 
 new_suite
-printf '#!/bin/sh\necho "[       OK ] test_a"\necho "[  FAILED  ] test_b"\necho "[==========] 2 test(s) run."\necho "[  FAILED  ] test_b"\nexit 1\n' \
+printf '%s\n' '#!/bin/sh' 'echo "[       OK ] test_a"' 'echo "[  FAILED  ] test_b"' \
+	'echo "[==========] 2 test(s) run."' 'echo "[  FAILED  ] test_b"' 'exit 1' \
 	>"$tmp/build/unit/test_two"
 printf '#!/bin/sh\necho "[       OK ] test_c"\nkill -SEGV $$\n' >"$tmp/build/unit/test_crash"
 chmod +x "$tmp/build/unit/"*

@@ -156,8 +156,11 @@ if ! command -v apt-get >/dev/null 2>&1; then
 	deps.sh: missing (names of Debian packages):$missing
 	deps.sh: this is not a Debian or Ubuntu machine; install the same things with its own package
 	deps.sh: manager, then run make again. Fedora: gcc make clang bpftool pkgconf libbpf-devel
-	deps.sh: elfutils-libelf-devel zlib-devel libzstd-devel sqlite-devel libzip-devel libedit-devel elfutils-devel libcmocka-devel sqlite gnuplot
-	deps.sh: stress sysstat. Arch: base-devel clang bpf libbpf libelf zstd sqlite libzip libedit cmocka gnuplot stress sysstat.
+	deps.sh: elfutils-libelf-devel zlib-devel libzstd-devel sqlite-devel libzip-devel libedit-devel
+	deps.sh: elfutils-devel libcmocka-devel
+	deps.sh: sqlite gnuplot stress sysstat.
+	deps.sh: Arch: base-devel clang bpf libbpf libelf zstd sqlite libzip libedit cmocka gnuplot
+	deps.sh: stress sysstat.
 	END
 	exit 1
 fi

@@ -34,7 +34,8 @@ judge()
 }
 
 [ -e "$build/ebpfrec.skel.h" ] || { echo "not ok lint: nothing built in $build; run make"; exit 1; }
-# Nine tenths of the time is the analyzer's, in few large functions: max-nodes, 225000 by default, bounds its work for each.
+# Nine tenths of the time is the analyzer's, in few large functions: max-nodes, 225000 by default, bounds its work for
+# each.
 # shellcheck disable=SC2016
 printf '%s\n' "${files[@]}" | build=$build top=$PWD xargs -P "$jobs" -n 6 sh -c '
 	{ clang-tidy -quiet "$@" -- -std=gnu11 -I. -Isrc -I"$build" -D_GNU_SOURCE -DEBPFREC_VERSION=\"lint\" -DEBPFREC_LINES \
@@ -43,7 +44,8 @@ printf '%s\n' "${files[@]}" | build=$build top=$PWD xargs -P "$jobs" -n 6 sh -c 
 		sed "s|^$top/||" | grep -E "^[^ ]+:[0-9]+:[0-9]+: (warning|error): "' sh | sort -u >"$out/clang-tidy"
 judge clang-tidy
 cppcheck -q -j "$jobs" --enable=warning,portability,performance --inline-suppr --std=c11 -I. -Isrc -I"$build" \
-	--suppressions-list=.cppcheck-suppressions --suppress=missingInclude --template='{file}:{line}: {severity}: {message} [{id}]' \
+	--suppressions-list=.cppcheck-suppressions --suppress=missingInclude \
+	--template='{file}:{line}: {severity}: {message} [{id}]' \
 	src analyze cmd >"$out/cppcheck" 2>&1
 [ $? -eq 0 ] || echo "cppcheck ended badly:1: see above" >>"$out/cppcheck"
 judge cppcheck

@@ -1,9 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# run.sh [--all] [PATTERN...]: runs the gate; with --all, everything; with patterns, only what matches (unit/*, cli, kernel/who*).
+# run.sh [--all] [PATTERN...]: runs the gate; with --all, everything; with patterns, only what matches (unit/*, cli,
+# kernel/who*).
 #
-# The gate has exact tests only: an expected value is a count, an identity or a sum, and holds whatever else the machine does.
+# The gate has exact tests only: an expected value is a count, an identity or a sum, and holds whatever else the machine
+# does.
 #
 #     unit        every cmocka test of build/unit/*
 #     cli         tests/cli/run.sh
@@ -31,10 +33,10 @@
 #
 # Tests of the gate run one per CPU at a time, the longest first; those of full, engines and bench run alone.
 #
-# A script prints "ok NAME", "not ok NAME: what it saw" or "SKIP NAME: why", one line per test. A non-zero status without a
-# "not ok", or no test at all, is a failure of its own. Nothing is run twice.
-# The last line is "N passed, N failed[, N skipped]"; the exit status is 0 only without failures.
-# With CI=true a SKIP not named in tests/ci_allowed_skips is a failure: a test that did not run proves nothing.
+# A script prints "ok NAME", "not ok NAME: what it saw" or "SKIP NAME: why", one line per test. A non-zero status
+# without a "not ok", or no test at all, is a failure of its own. Nothing is run twice. The last line is "N passed, N
+# failed[, N skipped]"; the exit status is 0 only without failures. With CI=true a SKIP not named in
+# tests/ci_allowed_skips is a failure: a test that did not run proves nothing.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,9 +54,10 @@ logs=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-suite.XXXXXX") || exit 1
 trap 'rm -rf "$logs"' EXIT
 
 # Longest first. The others follow in the order of their names.
-long='unit/test_folds unit/test_cut unit/test_index_check unit/test_index page damage unit/test_export_sqlite cli answers
-	unit/test_analysis_windows fuzz unit/test_damage unit/test_plans unit/test_bombs'
-scripts='page:page/run.sh damage:damage/run.sh cli:cli/run.sh answers:cli/one_answer.py fuzz:fuzz/replay.sh format:format/run.sh
+long='unit/test_folds unit/test_cut unit/test_index_check unit/test_index page damage unit/test_export_sqlite cli
+	answers unit/test_analysis_windows fuzz unit/test_damage unit/test_plans unit/test_bombs'
+scripts='page:page/run.sh damage:damage/run.sh cli:cli/run.sh answers:cli/one_answer.py fuzz:fuzz/replay.sh
+	format:format/run.sh
 	includes:check_includes.sh style:check_style.py claims:check_claims.py commits:check_commits.py runner:check_runner.sh'
 alone_scripts='engines:engines/run.sh package:package/run.sh bench:bench/run.sh'
 # Cost, memory and pace of an instrumented recorder say nothing.
@@ -173,7 +176,8 @@ command_of()
 cd "$top" || exit 1
 
 # If python3 is a wrapper that looks for the real one, such as pyenv's, each start takes 0.5 s of CPU time.
-if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) && ! [ "$python" -ef "$(command -v python3)" ]; then
+if python=$(python3 -c 'import sys; print(sys.executable)' 2>/dev/null) &&
+	! [ "$python" -ef "$(command -v python3)" ]; then
 	export PATH=${python%/*}:$PATH
 fi
 as_root=()

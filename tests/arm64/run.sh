@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # run.sh: builds the static program, its BPF programs and the workloads for arm64 with a cross compiler, warnings
-# are errors, and runs the command line tests with that program in user emulation. Then it boots Debian's arm64 kernel in an
-# emulated machine and records there: tests/vm/run.sh, with the short list of checks.
+# are errors, and runs the command line tests with that program in user emulation. Then it boots Debian's arm64 kernel
+# in an emulated machine and records there: tests/vm/run.sh, with the short list of checks.
 #
 # ARM64_SYSROOT keeps headers and libraries; default: build/arm64-sysroot. Without network (or with another
 # distribution) there is one SKIP. The last line is "N passed, N failed[, N skipped]".
@@ -47,9 +47,11 @@ echo "ok arm64/build"
 vm=$!
 # the golden trace is made on this machine: traces do not depend on who wrote them
 make build/tests/cli/gen_golden build/tests/cli/gen_doubtful >"$log" 2>&1
-# By its own name: examples call it through the PATH. The newest CPU that is emulated, the default, takes a quarter longer.
+# By its own name: examples call it through the PATH. The newest CPU that is emulated, the default, takes a quarter
+# longer.
 rm -rf build/arm64/emulated && mkdir build/arm64/emulated
-printf '#!/bin/sh\nexec qemu-aarch64-static -cpu cortex-a57 "%s" "$@"\n' "$top/build/arm64/ebpfrec" >build/arm64/emulated/ebpfrec
+printf '#!/bin/sh\nexec qemu-aarch64-static -cpu cortex-a57 "%s" "$@"\n' \
+	"$top/build/arm64/ebpfrec" >build/arm64/emulated/ebpfrec
 chmod +x build/arm64/emulated/ebpfrec
 EBPFREC=$top/build/arm64/emulated/ebpfrec tests/run.sh cli answers | sed -E 's/^ok (cli|answers)/ok arm64\/\1/' >"$log"
 grep -v ' passed, ' "$log"

@@ -1,20 +1,24 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# sysroot.sh DIR: headers and static libraries of Debian arm64 under DIR, for a cross build, and what to boot a machine with. From the mirror and
-# suite of this machine's own apt, by an apt with configuration of its own: nothing is installed, root is
-# not needed, signatures are checked. A DIR that is complete is left as it is.
+# sysroot.sh DIR: headers and static libraries of Debian arm64 under DIR, for a cross build, and what to boot a machine
+# with. From the mirror and suite of this machine's own apt, by an apt with configuration of its own: nothing is
+# installed, root is not needed, signatures are checked. A DIR that is complete is left as it is.
 set -u
 
 dir=$1
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
-packages='libc6-dev libc6 linux-libc-dev libcrypt-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev libsqlite3-dev libdw-dev liblzma-dev busybox-static dash'
+packages='libc6-dev libc6 linux-libc-dev libcrypt-dev libbpf-dev libelf-dev zlib1g-dev libzstd-dev
+	libsqlite3-dev libdw-dev liblzma-dev busybox-static dash'
 
 [ "$(cat "$dir/complete" 2>/dev/null)" = "$packages" ] && exit 0
-mirror=${ARM64_MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null | grep '/debian/*$' | sort -u | head -n 1)}
+mirror=${ARM64_MIRROR:-$(apt-get indextargets --format '$(SITE)' 'Created-By: Packages' 2>/dev/null |
+	grep '/debian/*$' | sort -u | head -n 1)}
 suite=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
-[ -n "$mirror" ] && [ -n "$suite" ] || { echo "sysroot.sh: no Debian mirror in this machine's apt sources; name one with ARM64_MIRROR" >&2; exit 1; }
-rm -rf "$dir" && mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" "$dir/apt/none.d" "$dir/debs" || exit 1
+[ -n "$mirror" ] && [ -n "$suite" ] || { echo \
+	"sysroot.sh: no Debian mirror in this machine's apt sources; name one with ARM64_MIRROR" >&2; exit 1; }
+rm -rf "$dir" && mkdir -p "$dir/apt/lists/partial" "$dir/apt/cache/archives/partial" "$dir/apt/none.d" "$dir/debs" ||
+	exit 1
 dir=$(cd "$dir" && pwd)
 echo "deb [arch=arm64 signed-by=$keyring] $mirror $suite main" >"$dir/apt/sources.list"
 cat >"$dir/apt/apt.conf" <<-END

@@ -101,9 +101,12 @@ check()
 {
 	local trace=$1 ios bytes
 
-	ios=$("$EBPFREC" sql -i "$trace" --format csv "SELECT sum(ios) || ' ' || sum(bytes) FROM io_usage(NULL, NULL, 0, 'none')" | tail -1 | tr -d '"')
-	bytes=$("$EBPFREC" sql -i "$trace" --format csv "SELECT sum(alloc_bytes) FROM alloc_usage(NULL, NULL, 0, 'none') WHERE source = 'slab'" | tail -1)
-	if [ "$ios" = "$(total "$trace" ios) $(total "$trace" io_bytes)" ] && [ "$bytes" = "$(total "$trace" slab_bytes)" ]; then
+	ios=$("$EBPFREC" sql -i "$trace" --format csv \
+		"SELECT sum(ios) || ' ' || sum(bytes) FROM io_usage(NULL, NULL, 0, 'none')" | tail -1 | tr -d '"')
+	bytes=$("$EBPFREC" sql -i "$trace" --format csv \
+		"SELECT sum(alloc_bytes) FROM alloc_usage(NULL, NULL, 0, 'none') WHERE source = 'slab'" | tail -1)
+	if [ "$ios" = "$(total "$trace" ios) $(total "$trace" io_bytes)" ] &&
+		[ "$bytes" = "$(total "$trace" slab_bytes)" ]; then
 		echo "totals of $(total "$trace" events) events: as generated"
 	else
 		echo "totals: reports say ios and bytes $ios, slab bytes $bytes; generated were" \
@@ -132,7 +135,8 @@ done
 rows=$(sed -n 's/.*: \([0-9,]*\) rows$/\1/p' "$dir/err" | tr -d ,)
 sort -n "$dir/sqlite" | awk -v rows="${rows:-0}" '
 	$1 > 0 { wall[++n] = $1; cpu += $2 + $3; if ($4 > rss) rss = $4 }
-	END { if (n) printf "sqlite: %.2f M rows/s (%.2f .. %.2f of %d runs; target 1.5), %.2f M per second of CPU, %.0f MiB\n",
+	END { if (n) printf "sqlite: %.2f M rows/s (%.2f .. %.2f of %d runs; target 1.5), " \
+		"%.2f M per second of CPU, %.0f MiB\n",
 		rows / wall[int((n + 1) / 2)] / 1e6, rows / wall[n] / 1e6, rows / wall[1] / 1e6, n,
 		rows * n / cpu / 1e6, rss / 1024 }'
 exit $failed

@@ -12,7 +12,8 @@
 # nothing. A run in which the load failed, the tool failed or did not end in time, or the tool did not
 # see the events that must have been there is no sample: it is reported and the number of samples is
 # lower. A case begins no round that would not end within its share of time, two rounds at least (one where
-# they would take three times its share), unless --rounds says how many there are to be. Written to build/bench (or DIR):
+# they would take three times its share), unless --rounds says how many there are to be. Written to build/bench (or
+# DIR):
 #
 #     report.txt       what is printed: medians, spread, Welch's t-test against "none", targets
 #     targets.md       the targets as a table in Markdown, with machine and command
@@ -23,9 +24,9 @@
 #     environment.txt  machine, kernel, versions, load before and after
 #
 # Environment: EBPFREC_BENCH_DIR, a directory on the disk to be used (/var/tmp); EBPFREC_BENCH_LIMIT_S, after which
-# a run is ended (90 s, full 240 s); EBPFREC_BENCH_SIZES="100M 1G", the traces of the case "reading"; EBPFREC_OLD, another build,
-# as one more side of pingpong and mixed.
-# --compare OLD names the results.json (or its directory) of an earlier run and prints what got worse.
+# a run is ended (90 s, full 240 s); EBPFREC_BENCH_SIZES="100M 1G", the traces of the case "reading"; EBPFREC_OLD,
+# another build, as one more side of pingpong and mixed. --compare OLD names the results.json (or its directory) of an
+# earlier run and prints what got worse.
 #
 # Exit status: 0 when everything ran, whether targets are met or not; 1 when a side that is installed
 # gave no sample for a case; 3 when all ran and --compare found something worse.
@@ -79,7 +80,8 @@ fi
 
 if [ "$(id -u)" -ne 0 ]; then
 	command -v sudo >/dev/null || { echo "bench.sh: recording needs root" >&2; exit 1; }
-	exec sudo env "PATH=$PATH" "BUILD=$BUILD" "EBPFREC=$EBPFREC" "EBPFREC_OLD=${EBPFREC_OLD:-}" "EBPFREC_BENCH_DIR=${EBPFREC_BENCH_DIR:-}" \
+	exec sudo env "PATH=$PATH" "BUILD=$BUILD" "EBPFREC=$EBPFREC" "EBPFREC_OLD=${EBPFREC_OLD:-}" \
+		"EBPFREC_BENCH_DIR=${EBPFREC_BENCH_DIR:-}" \
 		"EBPFREC_BENCH_LIMIT_S=${EBPFREC_BENCH_LIMIT_S:-}" "EBPFREC_BENCH_SIZES=${EBPFREC_BENCH_SIZES:-}" \
 		"$bench/bench.sh" ${args[@]+"${args[@]}"}
 fi
@@ -222,7 +224,8 @@ take_turns()
 		for side in $(in_turn "$round" "$sides"); do
 			"$3" "$side"
 		done
-		if [ "$round" -ge 1 ] && [ "$round" -lt "$last" ] && time_is_up $((round + 1)) 3 "$start" "$(share_s "$case_name")"; then
+		if [ "$round" -ge 1 ] && [ "$round" -lt "$last" ] &&
+			time_is_up $((round + 1)) 3 "$start" "$(share_s "$case_name")"; then
 			note "$case_name: $round rounds instead of $last: its share of time is used up"
 			break
 		fi
@@ -291,7 +294,8 @@ total_s=0
 for case_name in $case_list; do
 	wanted "$case_name" "$only" && total_s=$((total_s + $(share_s "$case_name")))
 done
-note "about $(((total_s + 59) / 60)) minutes with every tool installed, up to $((total_s * 5 / 4 / 60 + 1)) on a slow or" \
+note "about $(((total_s + 59) / 60)) minutes with every tool installed," \
+	"up to $((total_s * 5 / 4 / 60 + 1)) on a slow or" \
 	"busy machine${rounds:+, more if $rounds rounds do not fit into that}; the machine should do nothing else"
 if [ "$(cat /proc/sys/kernel/bpf_stats_enabled)" != 0 ]; then
 	# With it every program costs some 60 ns more a run, more than many do without.

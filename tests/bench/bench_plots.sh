@@ -15,7 +15,8 @@ trap 'rm -rf "$data"' EXIT
 
 # Only what has a better and a worse, the sides in the order of the file, and only where there are
 # five samples: below that there are no quartiles to draw.
-awk -F, 'NR > 1 && $5 == 0 && $8 != "-" && $7 != "events" && $1 != "programs" { print $1, $3, $7 }' "$dir/samples.csv" | sort -u |
+awk -F, 'NR > 1 && $5 == 0 && $8 != "-" && $7 != "events" && $1 != "programs" { print $1, $3, $7 }' "$dir/samples.csv" \
+	| sort -u |
 	while read -r case_name metric unit; do
 		list=()
 		rm -f "$data"/*
@@ -23,7 +24,8 @@ awk -F, 'NR > 1 && $5 == 0 && $8 != "-" && $7 != "events" && $1 != "programs" { 
 			awk -F, -v c="$case_name" -v m="$metric" -v s="$side" \
 				'$1 == c && $3 == m && $2 == s && $5 == 0 { print $6 }' "$dir/samples.csv" >"$data/$side"
 			[ "$(wc -l <"$data/$side")" -lt 5 ] || list+=("$side")
-		done < <(awk -F, -v c="$case_name" -v m="$metric" '$1 == c && $3 == m && !seen[$2]++ { print $2 }' "$dir/samples.csv")
+		done < <(awk -F, -v c="$case_name" -v m="$metric" '$1 == c && $3 == m && !seen[$2]++ { print $2 }' \
+			"$dir/samples.csv")
 		[ ${#list[@]} -gt 0 ] || continue
 		for side in "${list[@]}"; do
 			awk 'NR > 1 { print last, $1 } { last = $1 }' "$data/$side" >"$data/$side.lag"

@@ -3,9 +3,9 @@
 # cases.bash: what is measured. Each case is a function that runs loads under sides and adds samples.
 # The two numbers are a case's share of time, in seconds, in the quick and in the full run.
 #
-# case startstop 8 30: macro: fixed cost: what each tool takes to start, to stop, and in CPU time, around a workload that does nothing
+# case startstop 8 30: macro: time to start and to stop each tool, and its CPU time, around a workload that does nothing
 # case pingpong 32 150: micro: ns per context switch, two threads bound to one CPU, only sched_switch recorded
-# case offcpu 14 60: micro: ns per context switch while stacks of waits of 10 ms and more are recorded; no wait is that long
+# case offcpu 14 60: micro: ns per context switch with stacks of waits of 10 ms and more; no wait is that long
 # case getpid 14 60: micro: ns per system call that no default source looks at
 # case alloc 25 110: micro: ns per round of opening, mapping, touching, closing; slab and page events
 # case dd_null 16 190: macro: one-byte blocks from /dev/zero to /dev/null, default sources
@@ -14,7 +14,8 @@
 # case mixed 48 340: macro: compile, copy, direct I/O; the same events on every side
 # case loss 12 45: a steady million events a second on all CPUs: what is lost
 # case ladder 30 110: events per second from which on a tool loses some, four busy threads per CPU
-case_list="startstop pingpong offcpu getpid alloc heap dd_null dd_urandom fio mixed programs stacks cpu_time reading parquet metrics loss ladder scale"
+case_list="startstop pingpong offcpu getpid alloc heap dd_null dd_urandom fio mixed
+	programs stacks cpu_time reading parquet metrics loss ladder scale"
 
 # The ladder of sides most cases have. Those with a number K run in every K-th round only: all are
 # measured in one run, and the time goes where targets are.
@@ -74,8 +75,8 @@ op_samples()
 
 # ---- fixed cost ----
 
-# fixed_samples SIDE: how long the workload had to wait for the tool, and how long the tool goes on after it. What a tool
-# costs while the workload runs is in the workload's own wall and CPU time (macro_samples), which have neither.
+# fixed_samples SIDE: how long the workload had to wait for the tool, and how long the tool goes on after it. What a
+# tool costs while the workload runs is in the workload's own wall and CPU time (macro_samples), which have neither.
 fixed_samples()
 {
 	sample "$1" start_s "$(ns_to_s $(($(kv "$run/work.kv" start_ns) - $(kv "$run/tool.kv" start_ns))))" s lower
@@ -115,7 +116,8 @@ turn_pingpong()
 
 case_pingpong()
 {
-	take_turns "$(pick 6 15)" "none ebpfrec ${EBPFREC_OLD:+ebpfrec-old} floor-empty floor-clock perf ftrace ftrace-ring perf-z/2 bpf-count/2 bpf-print/4" turn_pingpong
+	take_turns "$(pick 6 15)" "none ebpfrec ${EBPFREC_OLD:+ebpfrec-old} floor-empty floor-clock perf ftrace ftrace-ring \
+		perf-z/2 bpf-count/2 bpf-print/4" turn_pingpong
 }
 
 turn_offcpu()
@@ -220,7 +222,8 @@ tool_ns()
 	awk -F= -v what="$1" '
 		FILENAME ~ /work\.kv$/ { work[$1] = $2; next }
 		{ tool[$1] = $2 }
-		END { printf "%.0f\n", tool[what "_ns"] - work[what "_ns"] - work["parent_" what "_ns"] }' "$run/work.kv" "$run/tool.kv"
+		END { printf "%.0f\n", tool[what "_ns"] - work[what "_ns"] - work["parent_" what "_ns"] }' \
+			"$run/work.kv" "$run/tool.kv"
 }
 
 # own_s: CPU time of workload and tool by their own accounts; without what the kernel does later on
@@ -237,8 +240,8 @@ per_event()
 	awk -v v="$1" -v n="$events" 'BEGIN { if (n > 0) printf "%.3f\n", v / n }'
 }
 
-# macro_samples SIDE: the workload's own wall and CPU time, measured inside, the tool's fixed cost apart, CPU of all, and
-# for sides that keep events their cost per event
+# macro_samples SIDE: the workload's own wall and CPU time, measured inside, the tool's fixed cost apart, CPU of all,
+# and for sides that keep events their cost per event
 macro_samples()
 {
 	sample "$1" wall_s "$(ns_to_s "$(kv "$run/work.kv" wall_ns)")" s lower
@@ -339,7 +342,8 @@ turn_mixed()
 	esac
 }
 
-# longest_wait SIDE TRACE CONDITION: the longest wait for a CPU that the processes of a condition caused while they had it
+# longest_wait SIDE TRACE CONDITION: the longest wait for a CPU that the processes of a condition caused while they had
+# it
 longest_wait()
 {
 	sample "$1" longest_wait_ms "$(sed "s/WHO/$3/" "$bench/longest_wait.sql" | "$EBPFREC" sql -i "$2" --format csv - |
@@ -349,8 +353,10 @@ longest_wait()
 case_mixed()
 {
 	own_file_system 512 || note "mixed: without a file system of its own (loop device, mkfs.ext4): expect noise"
-	take_turns "$(pick 4 12)" "$(pick "none ebpfrec ${EBPFREC_OLD:+ebpfrec-old} floor-empty floor-clock perf ftrace perf-z/3" \
-		"$usual_sides ${EBPFREC_OLD:+ebpfrec-old} ebpfrec-light floor-empty/2 floor-clock/2 perf-watched/6 ftrace-watched/6")" turn_mixed
+	take_turns "$(pick 4 12)" "$(pick "none ebpfrec ${EBPFREC_OLD:+ebpfrec-old} floor-empty floor-clock perf ftrace \
+		perf-z/3" \
+		"$usual_sides ${EBPFREC_OLD:+ebpfrec-old} ebpfrec-light floor-empty/2 floor-clock/2 \
+		perf-watched/6 ftrace-watched/6")" turn_mixed
 	drop_file_system
 }
 
@@ -459,7 +465,8 @@ climb()
 	[ -n "$per_unit" ] || return
 	for rate in $(pick "500000 1000000 2000000 4000000" \
 		"100000 250000 500000 1000000 1500000 2000000 2500000 3000000 4000000 6000000 8000000"); do
-		run_rate "$side" "$(awk -v e="$per_unit" -v r="$rate" 'BEGIN { printf "%d\n", r / e }')" 2 "$threads" dense || return
+		run_rate "$side" "$(awk -v e="$per_unit" -v r="$rate" 'BEGIN { printf "%d\n", r / e }')" 2 "$threads" dense ||
+			return
 		no_room=$((lost - ${skipped:-0}))
 		if [ "$no_room" -gt 0 ]; then
 			sample "$side" first_loss_per_s "$attempted_per_s" 1/s -

@@ -2,10 +2,10 @@
 #
 # cases_heap.bash: what recording every malloc and free takes.
 #
-# case heap 60 400: ns per malloc/free pair, allocator hooked; gcc, Python, sqlite3 and C++ with 8 threads; 2 M pairs a second
+# case heap 60 400: ns per malloc/free pair, allocator hooked; gcc, Python, sqlite3, C++ with 8 threads; 2 M pairs/s
 #
-# Sides: the library of record --heap, without stacks and with that of every allocation; uprobes; a library that only counts;
-# heaptrack, which takes all stacks; bpftrace's uprobes.
+# Sides: the library of record --heap, without stacks and with that of every allocation; uprobes; a library that only
+# counts; heaptrack, which takes all stacks; bpftrace's uprobes.
 
 # The C library the loads use.
 libc_path()
@@ -13,7 +13,8 @@ libc_path()
 	ldd "$bin/load_heap" | awk '$1 ~ /^libc\.so/ { print $3 }'
 }
 
-# heap_command PROGRAM: sets command to one process that allocates much. It is set to nothing where the program is missing.
+# heap_command PROGRAM: sets command to one process that allocates much. It is set to nothing where the program is
+# missing.
 heap_command()
 {
 	local n
@@ -33,7 +34,8 @@ rows = [{'key%d' % i: list(range(i % 50)), 'text': 'x' * (600 + i % 900)} for i 
 assert json.loads(json.dumps(rows)) == rows")
 		;;
 	sqlite3)
-		command=(sqlite3 :memory: "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $(pick 60000 250000))
+		command=(sqlite3 :memory: \
+			"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $(pick 60000 250000))
 			SELECT count(*) FROM (SELECT i % 1000 AS k, group_concat(i) AS t, max(hex(i * 7919)) FROM n GROUP BY k ORDER BY t)")
 		;;
 	cxx)
@@ -56,7 +58,8 @@ heap_programs()
 		run_side "${1/heaptrack/none}" heap "${tool[@]}" "${command[@]}"
 		ran "${1/heaptrack/none}" $? || continue
 		sample "$1" ${program}_wall_s "$(ns_to_s "$(kv "$run/work.kv" wall_ns)")" s lower
-		sample "$1" ${program}_work_s "$(ns_to_s $(($(kv "$run/work.kv" user_ns) + $(kv "$run/work.kv" sys_ns))))" s lower
+		sample "$1" ${program}_work_s "$(ns_to_s $(($(kv "$run/work.kv" user_ns) + $(kv "$run/work.kv" sys_ns))))" s \
+			lower
 		[ -z "$events" ] || sample "$1" ${program}_lost "$lost" events lower
 	done
 }
@@ -106,7 +109,8 @@ heap_rate()
 	for ((round = 1; round <= ${rounds:-$(pick 1 5)}; round++)); do
 		run_side ebpfrec heap "$bin/load_rate" $((2000000 / 16)) "$(pick 3 10)" 2 heap
 		ran ebpfrec $? 1000000 || continue
-		sample ebpfrec pairs_per_s "$(awk -v u="$(kv "$run/work.out" units_per_s)" 'BEGIN { printf "%.0f\n", 16 * u }')" 1/s -
+		sample ebpfrec pairs_per_s "$(awk -v u="$(kv "$run/work.out" \
+			units_per_s)" 'BEGIN { printf "%.0f\n", 16 * u }')" 1/s -
 		sample ebpfrec rate_lost "$lost" events lower
 		sample ebpfrec recorder_ns_per_event "$(per_event $(($(tool_ns user) + $(tool_ns sys))))" ns lower
 	done

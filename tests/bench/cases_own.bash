@@ -3,12 +3,12 @@
 # cases_own.bash: what is measured of ebpfrec alone: its programs in the kernel, whether its CPU times are
 # right, how fast a trace answers, what the exporter for Prometheus takes.
 #
-# case programs 14 30: micro: ns per run of each BPF program under the mixed load, by the kernel; and the floor below them
-# case stacks 12 60: micro: ns per stack (record --stacks) of an allocation, on top of its program, under the mixed load, and its frames
+# case programs 14 30: micro: ns per run of each BPF program under the mixed load, by the kernel, and their floor
+# case stacks 12 60: micro: ns per stack (record --stacks) of an allocation under the mixed load, and its frames
 # case cpu_time 10 25: difference between a thread's CPU time in the trace and the scheduler's own account of it
 # case reading 30 150: wake-up latencies next to perf sched; loading into SQLite, window of one second, whole summary
 # case parquet 20 60: a generated trace as Parquet: rows a second, and bytes next to the trace's own of the same events
-# case metrics 45 150: the exporter beside a recording of the whole machine at some 300,000 events a second, and beside one of nothing
+# case metrics 45 150: the exporter beside a recording of 300,000 events a second, and beside one of nothing
 #
 # The questions of reading are asked of generated traces of two sizes. With EBPFREC_BENCH_SIZES="100M 1G" reading takes
 # traces of those sizes instead (5 GB of disk and four minutes for each 1G).
@@ -52,9 +52,9 @@ case_programs()
 	grep -q '^programs,.*,ns_per_run,' "$samples" || { note "programs: no run times"; status=1; }
 }
 
-# One recording without stacks and one with that of every fourth allocation, one after the other: what a run of the programs
-# that take them is longer by, times four, and how deep the stacks were. The kernel's statistics cost the same in both. Of
-# every allocation the recorder would not keep up, and not the programs but the load would be another.
+# One recording without stacks and one with that of every fourth allocation, one after the other: what a run of the
+# programs that take them is longer by, times four, and how deep the stacks were. The kernel's statistics cost the same
+# in both. Of every allocation the recorder would not keep up, and not the programs but the load would be another.
 turn_stacks()
 {
 	local set file name runs ns
@@ -72,10 +72,12 @@ turn_stacks()
 		$1 in plain { printf "%s,%d,%.1f\n", $1, $2, 4 * ($3 / $2 - plain[$1]) }' "$scratch/programs.alloc" "$file")
 	while IFS=, read -r name ns; do
 		[ "$name" = what ] || sample ebpfrec "$name" "$ns" frames -
-	done < <("$EBPFREC" sql -i "$run/trace" --format csv "SELECT CASE WHEN f.upid IS NULL THEN 'kernel_frames' ELSE 'user_frames' END AS what,
+	done < <("$EBPFREC" sql -i "$run/trace" --format csv \
+		"SELECT CASE WHEN f.upid IS NULL THEN 'kernel_frames' ELSE 'user_frames' END AS what,
 		round(1.0 * count(*) / (SELECT count(*) FROM stack_samples), 2) AS frames
 		FROM stack_samples AS s JOIN stack_frames AS f ON f.stack = s.stack GROUP BY 1" | tr -d '\r')
-	sample ebpfrec stacks "$("$EBPFREC" sql -i "$run/trace" --format csv "SELECT count(*) FROM stack_samples" | tail -n 1 | tr -d '\r')" stacks -
+	sample ebpfrec stacks "$("$EBPFREC" sql -i "$run/trace" --format csv "SELECT count(*) FROM \
+		stack_samples" | tail -n 1 | tr -d '\r')" stacks -
 	sample ebpfrec lost "$((lost))" events -
 	rm -f "$scratch"/programs.*
 }
@@ -96,7 +98,8 @@ turn_cpu_time()
 		exec nice -n -20 "$@"' sh "$bin/load_getpid" "$(pick 10000000 30000000)" "$cpu"
 	ran ebpfrec $? || return
 	traced=$("$EBPFREC" report -i "$run/trace" cpu --by thread --comm load_getpid --format csv |
-		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "oncpu_ns") at = i; else if ($i == "steal_ns") steal = i; next }
+		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "oncpu_ns") at = i
+			else if ($i == "steal_ns") steal = i; next }
 			{ sum += $at - $steal } END { if (NR == 2) printf "%.0f\n", sum }')
 	# What wait4() gave the meter: it started the thread, and the thread is the whole process. The scheduler
 	# leaves out what a hypervisor stole.
@@ -242,14 +245,16 @@ case_parquet()
 
 	wanted ebpfrec "$only_sides" && [ -x "$EBPFREC" ] || return
 	warm_up=1
-	"$bin/gen_trace_large" -n "$(pick 1000000 10000000)" "$trace" >/dev/null || { note "parquet: no trace"; status=1; return; }
+	"$bin/gen_trace_large" -n "$(pick 1000000 10000000)" "$trace" >/dev/null ||
+		{ note "parquet: no trace"; status=1; return; }
 	for ((round = 0; round <= ${rounds:-$(pick 2 3)}; round++)); do
 		rm -rf "$run" && mkdir -p "$run"
 		metered "$EBPFREC" export -i "$trace" --to parquet -f -o "$scratch/parquet"
 		ran none $? || continue
 		rows=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) rows, .*/\1/p' "$run/tool.err" | tr -d ,)
 		sample ebpfrec rows "$rows" rows -
-		sample ebpfrec rows_per_s "$(awk -v n="$rows" -v t="$(kv "$run/tool.kv" wall_ns)" 'BEGIN { printf "%.0f\n", n * 1e9 / t }')" 1/s higher
+		sample ebpfrec rows_per_s "$(awk -v n="$rows" -v t="$(kv "$run/tool.kv" \
+			wall_ns)" 'BEGIN { printf "%.0f\n", n * 1e9 / t }')" 1/s higher
 		sample_time ebpfrec export "$run/tool.kv"
 	done
 	round=1
@@ -259,8 +264,10 @@ case_parquet()
 			dirs+=("$scratch/parquet/$table")
 		done
 		rm -rf "$scratch/parquet.cut"
-		"$EBPFREC" cut -i "$trace" -e "$source" -o "$scratch/parquet.cut" 2>/dev/null || { note "parquet: no cut of $source"; continue; }
-		sample ebpfrec "ratio_$source" "$(awk -v n="$(file_bytes "${dirs[@]}")" -v t="$(file_bytes "$scratch/parquet.cut")" \
+		"$EBPFREC" cut -i "$trace" -e "$source" -o "$scratch/parquet.cut" 2>/dev/null ||
+			{ note "parquet: no cut of $source"; continue; }
+		sample ebpfrec "ratio_$source" "$(awk -v n="$(file_bytes "${dirs[@]}")" -v t="$(file_bytes \
+			"$scratch/parquet.cut")" \
 			'BEGIN { printf "%.3f\n", n / t }')" "x the trace" lower
 	done
 	rm -rf "$trace" "$scratch/parquet" "$scratch/parquet.cut"

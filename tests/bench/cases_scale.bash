@@ -2,12 +2,13 @@
 #
 # cases_scale.bash: what questions to a trace of 100 M events cost, and what DuckDB takes for the same rows as CSV.
 #
-# case scale 0 600: 100 M events: first question, a second of each view at the start, middle and end, cut, bundle, page, SQL next to DuckDB
+# case scale 0 600: 100 M events: first question, a second of each view, cut, bundle, page, SQL next to DuckDB
 #
-# Not part of a quick run, unless --only asks for it: then with a million events. Sides: ebpfrec; ebpfrec-totals, the same
-# question through totals(); ebpfrec-index, through the sums of the derived file; sqlite, the same statement over as many rows that
-# are all the same, which is SQLite's own cost (sql_floor); duckdb, two threads, the query alone, without the start of its process; it
-# comes from npm, and without it the others are measured alone. EBPFREC_BENCH_SIZES: the first size there.
+# Not part of a quick run, unless --only asks for it: then with a million events. Sides: ebpfrec; ebpfrec-totals, the
+# same question through totals(); ebpfrec-index, through the sums of the derived file; sqlite, the same statement over
+# as many rows that are all the same, which is SQLite's own cost (sql_floor); duckdb, two threads, the query alone,
+# without the start of its process; it comes from npm, and without it the others are measured alone.
+# EBPFREC_BENCH_SIZES: the first size there.
 
 by_process="JOIN threads AS t ON t.utid = x.utid JOIN processes AS p ON p.upid = t.upid
 	GROUP BY p.upid, p.comm, p.pid ORDER BY total DESC, p.upid LIMIT 10"
@@ -22,18 +23,24 @@ declare -A scale_sql=(
 )
 by_process="SELECT p.comm, p.pid, sum(x.n) AS n, sum(x.total) AS total FROM x $by_process"
 declare -A scale_totals=(
-	[slices]="WITH x AS (SELECT key1 AS utid, row_cnt AS n, value_sum AS total FROM totals('sched_slices', 'utid', 'dur_ns')) $by_process"
-	[latency]="SELECT p.comm, p.pid, x.value_cnt AS n, x.value_sum AS total FROM totals('block_requests', 'owner_upid', 'latency_ns') AS x
+	[slices]="WITH x AS (SELECT key1 AS utid, row_cnt AS n, value_sum AS total
+		FROM totals('sched_slices', 'utid', 'dur_ns')) $by_process"
+	[latency]="SELECT p.comm, p.pid, x.value_cnt AS n, x.value_sum AS total
+		FROM totals('block_requests', 'owner_upid', 'latency_ns') AS x
 		JOIN processes AS p ON p.upid = x.key1 WHERE x.value_cnt > 0 ORDER BY total DESC, p.upid LIMIT 10"
-	[slab]="WITH x AS (SELECT key1 AS utid, row_cnt AS n, value_sum AS total FROM totals('slab_allocs', 'utid', 'bytes')) $by_process"
+	[slab]="WITH x AS (SELECT key1 AS utid, row_cnt AS n, value_sum AS total
+		FROM totals('slab_allocs', 'utid', 'bytes')) $by_process"
 )
 # These count a little differently: switches instead of slices.
 declare -A scale_index=(
-	[slices]="SELECT p.comm, p.pid, sum(u.switches) AS n, sum(u.oncpu_ns) AS total FROM cpu_usage AS u JOIN processes AS p ON p.upid = u.upid
+	[slices]="SELECT p.comm, p.pid, sum(u.switches) AS n, sum(u.oncpu_ns) AS total FROM cpu_usage AS u
+		JOIN processes AS p ON p.upid = u.upid
 		GROUP BY u.upid ORDER BY total DESC, p.upid LIMIT 10"
-	[latency]="SELECT p.comm, p.pid, sum(u.ios) AS n, sum(u.lat_sum_ns) AS total FROM io_usage AS u JOIN processes AS p ON p.upid = u.upid
+	[latency]="SELECT p.comm, p.pid, sum(u.ios) AS n, sum(u.lat_sum_ns) AS total FROM io_usage AS u
+		JOIN processes AS p ON p.upid = u.upid
 		GROUP BY u.upid ORDER BY total DESC, p.upid LIMIT 10"
-	[slab]="SELECT p.comm, p.pid, u.allocs AS n, u.alloc_bytes AS total FROM alloc_usage AS u JOIN processes AS p ON p.upid = u.upid
+	[slab]="SELECT p.comm, p.pid, u.allocs AS n, u.alloc_bytes AS total FROM alloc_usage AS u
+		JOIN processes AS p ON p.upid = u.upid
 		WHERE u.source = 'slab' ORDER BY total DESC, p.upid LIMIT 10"
 )
 
@@ -91,7 +98,8 @@ scale_queries()
 	local trace=$1 name table rows
 
 	for name in slices waits latency slab; do
-		answer ebpfrec "sql_$name" "$EBPFREC" sql -i "$trace" --format csv "${scale_sql[$name]}" && same_answer "$name" ebpfrec
+		answer ebpfrec "sql_$name" "$EBPFREC" sql -i "$trace" --format csv "${scale_sql[$name]}" &&
+			same_answer "$name" ebpfrec
 		[ -z "${scale_totals[$name]:-}" ] || {
 			answer ebpfrec-totals "sql_$name" "$EBPFREC" sql -i "$trace" --format csv "${scale_totals[$name]}" &&
 				same_answer "$name" ebpfrec-totals
@@ -116,7 +124,8 @@ scale_windows()
 			middle) from=$(($2 / 2)) ;;
 			end) from=$(($2 - 2)) ;;
 			esac
-			answer ebpfrec "window_${view}_$where" "$EBPFREC" report -i "$1" "$view" --from "$from.25s" --to "$((from + 1)).25s" --format csv
+			answer ebpfrec "window_${view}_$where" "$EBPFREC" report -i "$1" "$view" --from "$from.25s" \
+				--to "$((from + 1)).25s" --format csv
 		done
 	done
 }
@@ -126,7 +135,8 @@ scale_page()
 {
 	local times
 
-	answer ebpfrec page sh -c '"$1" export -q -f --to html -i "$2" -o "$3" && echo done' sh "$EBPFREC" "$1" "$scratch/page.html" || return
+	answer ebpfrec page sh -c '"$1" export -q -f --to html -i "$2" -o "$3" && echo done' sh "$EBPFREC" "$1" \
+		"$scratch/page.html" || return
 	sample ebpfrec page_mb "$(stat -c %s "$scratch/page.html" | awk '{ printf "%.3f\n", $1 / 1e6 }')" MB lower
 	times=$(python3 "$bench/../page/page_speed.py" "$scratch/page.html")
 	case $? in
@@ -156,7 +166,8 @@ scale_names()
 {
 	local trace=$scratch/names.trace view
 
-	"$bin/gen_trace_large" -n 16000000 -f 1900 -u "$trace" >/dev/null || { note "scale: no trace of names"; status=1; return; }
+	"$bin/gen_trace_large" -n 16000000 -f 1900 -u "$trace" >/dev/null ||
+		{ note "scale: no trace of names"; status=1; return; }
 	for view in cpu memory io waits; do
 		answer ebpfrec "names_$view" "$EBPFREC" report -i "$trace" "$view" --by comm --format csv
 	done
@@ -171,29 +182,35 @@ case_scale()
 	[ -z "$quick" ] || [ -n "$only" ] || { note "scale: not part of a quick run"; return; }
 	wanted ebpfrec "$only_sides" && [ -x "$EBPFREC" ] || return
 	size=${EBPFREC_BENCH_SIZES:-$(pick 1M 100M)}
-	"$bin/gen_trace_large" -n "$(numfmt --from=si "${size%% *}")" "$trace" >/dev/null || { note "scale: no trace"; status=1; return; }
+	"$bin/gen_trace_large" -n "$(numfmt --from=si "${size%% *}")" "$trace" >/dev/null ||
+		{ note "scale: no trace"; status=1; return; }
 	seconds=$("$EBPFREC" info -i "$trace" --format csv | awk -F, '$2 == "duration_ns" { printf "%d\n", $3 / 1e9 }')
 	warm_up=0
 	if wanted duckdb "$only_sides" && get_duckdb; then
-		"$EBPFREC" export -i "$trace" --to csv -t sched_slices,threads,processes,block_requests,slab_allocs -q -o "$scratch/csv" ||
+		"$EBPFREC" export -i "$trace" --to csv -t sched_slices,threads,processes,block_requests,slab_allocs \
+			-q -o "$scratch/csv" ||
 			{ note "scale: no CSV"; status=1; rm -rf "$scratch/duckdb"; }
 	fi
 	for ((round = 1; round <= ${rounds:-$(pick 1 3)}; round++)); do
 		rm -f "$trace/derived.idx"
-		sample ebpfrec events "$("$EBPFREC" info -i "$trace" --format csv | awk -F, '$1 == "events" && $2 == "all" { printf "%d\n", $3 }')" events -
+		sample ebpfrec events "$("$EBPFREC" info -i "$trace" --format csv |
+			awk -F, '$1 == "events" && $2 == "all" { printf "%d\n", $3 }')" events -
 		answer ebpfrec first "$EBPFREC" report -i "$trace" summary --format csv
 		# what the summary does not need
 		answer ebpfrec rest_totals "$EBPFREC" report -i "$trace" totals --format csv
 		answer ebpfrec rest_states "$EBPFREC" report -i "$trace" states --format csv
 		scale_windows "$trace" "$seconds"
-		answer ebpfrec cut sh -c 'rm -rf "$3" && "$1" cut -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" "$trace" "$scratch/cut"
-		answer ebpfrec bundle sh -c 'rm -f "$3" && "$1" bundle -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" "$trace" "$scratch/cut.zip"
+		answer ebpfrec cut sh -c 'rm -rf "$3" && "$1" cut -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" \
+			"$trace" "$scratch/cut"
+		answer ebpfrec bundle sh -c 'rm -f "$3" && "$1" bundle -i "$2" --from -1s -o "$3" && echo done' sh "$EBPFREC" \
+			"$trace" "$scratch/cut.zip"
 		scale_page "$trace"
 		scale_view "$trace"
 		scale_queries "$trace"
 		scale_names
 		! time_is_up "$round" 2 "$start" "$(share_s scale)" || break
 	done
-	rm -rf "$trace" "$scratch/csv" "$scratch/duckdb" "$scratch/cut" "$scratch/cut.zip" "$scratch/page.html" "$scratch"/answer*
+	rm -rf "$trace" "$scratch/csv" "$scratch/duckdb" "$scratch/cut" "$scratch/cut.zip" "$scratch/page.html" \
+		"$scratch"/answer*
 	has_sample ebpfrec
 }

@@ -36,25 +36,31 @@ short_run()
 		>"$dir/stdout" 2>"$dir/stderr"
 }
 
-"$BENCH_BIN/gen_trace_large" -n 1M "$dir/generated" >/dev/null && "$BUILD/ebpfrec" check -i "$dir/generated" >"$dir/checked" 2>&1
+"$BENCH_BIN/gen_trace_large" -n 1M "$dir/generated" >/dev/null &&
+	"$BUILD/ebpfrec" check -i "$dir/generated" >"$dir/checked" 2>&1
 rc=$?
 check "a generated trace is a valid one" "[ $rc -eq 0 ]" "$(tail -n 3 "$dir/checked")"
 rm -rf "$dir/generated"
 
 # Fixed cost: a tool that keeps the workload waiting, and goes on for a while after it.
-printf '#!/bin/sh\n[ "$1" = version ] && exit\nwhile [ "$1" != -- ]; do shift; done\nshift\nsleep 0.3\n"$@"\nsleep 0.6\n' >"$dir/perf"
+printf '%s\n' '#!/bin/sh' '[ "$1" = version ] && exit' 'while [ "$1" != -- ]; do shift; done' shift 'sleep 0.3' '"$@"' \
+	'sleep 0.6' >"$dir/perf"
 mkdir "$dir/slow" && mv "$dir/perf" "$dir/slow/perf" && chmod +x "$dir/slow/perf"
-PATH=$dir/slow:$PATH "$here/bench.sh" --quick --rounds 1 --only startstop --sides none,perf --out "$dir/fixed" >"$dir/stdout" 2>"$dir/stderr"
+PATH=$dir/slow:$PATH "$here/bench.sh" --quick --rounds 1 --only startstop --sides none,perf \
+	--out "$dir/fixed" >"$dir/stdout" 2>"$dir/stderr"
 check "what a tool takes to start and to stop is told apart" "awk -F, '\$3 == \"perf\" { at[\$2] = \$6 }
-	END { exit !(at[\"start_s\"] >= 0.3 && at[\"stop_s\"] >= 0.6 && at[\"whole_s\"] >= at[\"start_s\"] + at[\"stop_s\"]) }' '$dir/fixed/results.csv'" \
+	END { exit !(at[\"start_s\"] >= 0.3 && at[\"stop_s\"] >= 0.6 && at[\"whole_s\"] >= at[\"start_s\"] + at[\"stop_s\"]) }'
+		'$dir/fixed/results.csv'" \
 	"$(cat "$dir/fixed/results.csv" "$dir/stderr" 2>&1 | tail -n 12)"
 
 short_run
 rc=$?
 check "a short run ends well" "[ $rc -eq 0 ]" "status $rc: $(tail -n 5 "$dir/stderr")"
-check "it first says how long it will take" "head -n 1 '$dir/stderr' | grep -q 'about [0-9]* minute'" "$(head -n 1 "$dir/stderr")"
+check "it first says how long it will take" "head -n 1 '$dir/stderr' | grep -q 'about [0-9]* minute'" \
+	"$(head -n 1 "$dir/stderr")"
 check "no run was lost" "[ ! -e '$dir/out/invalid.csv' ]" "$(cat "$dir/out/invalid.csv" 2>/dev/null)"
-check "what is printed is kept" "cmp -s '$dir/stdout' '$dir/out/report.txt'" "$(diff "$dir/stdout" "$dir/out/report.txt" | head -n 3)"
+check "what is printed is kept" "cmp -s '$dir/stdout' '$dir/out/report.txt'" \
+	"$(diff "$dir/stdout" "$dir/out/report.txt" | head -n 3)"
 python3 - "$dir/out" <<'END' || status=1
 import csv, json, os, sys
 out, bad = sys.argv[1], 0
@@ -95,10 +101,12 @@ check "a run compared with itself has nothing worse" "[ $rc -eq 0 ]" "$(cat "$di
 mkdir "$dir/bin"
 printf '#!/bin/sh\n[ "$1" = --version ] || exit 7\n' >"$dir/bin/bpftrace"
 chmod +x "$dir/bin/bpftrace"
-PATH=$dir/bin:$PATH "$here/bench.sh" --quick --rounds 1 --only getpid --sides none,bpf-simple --out "$dir/bad" >"$dir/stdout" 2>"$dir/stderr"
+PATH=$dir/bin:$PATH "$here/bench.sh" --quick --rounds 1 --only getpid --sides none,bpf-simple \
+	--out "$dir/bad" >"$dir/stdout" 2>"$dir/stderr"
 rc=$?
 check "a run with a tool that fails ends with 1" "[ $rc -eq 1 ]" "status $rc: $(tail -n 5 "$dir/stderr")"
-check "what fails is no sample" "[ \$(grep -c '^getpid,bpf-simple,[01],\"it failed, or' '$dir/bad/invalid.csv') -eq 2 ]" \
+check "what fails is no sample" \
+	"[ \$(grep -c '^getpid,bpf-simple,[01],\"it failed, or' '$dir/bad/invalid.csv') -eq 2 ]" \
 	"$(cat "$dir/bad/invalid.csv")"
 check "the other sides are measured" "grep -q '^getpid,ns_per_call,none,ns,1,' '$dir/bad/results.csv'" \
 	"$(head -n 3 "$dir/bad/results.csv")"
@@ -108,9 +116,11 @@ check "the report names the runs that were none" "grep -q '^Runs that were no sa
 # A perf that never ends. It is alone, so that the limit may be short: nothing else has to be faster.
 printf '#!/bin/sh\n[ "$1" = version ] || exec sleep 1000\n' >"$dir/bin/perf"
 chmod +x "$dir/bin/perf"
-PATH=$dir/bin:$PATH EBPFREC_BENCH_LIMIT_S=1 "$here/bench.sh" --quick --rounds 1 --only getpid --sides perf --out "$dir/hung" >"$dir/stdout" 2>"$dir/stderr"
+PATH=$dir/bin:$PATH EBPFREC_BENCH_LIMIT_S=1 "$here/bench.sh" --quick --rounds 1 --only getpid --sides perf \
+	--out "$dir/hung" >"$dir/stdout" 2>"$dir/stderr"
 rc=$?
 check "a run with a tool that hangs ends with 1" "[ $rc -eq 1 ]" "status $rc: $(tail -n 5 "$dir/stderr")"
-check "what hangs is ended and no sample" "[ \$(grep -c '^getpid,perf,[01],\"not done after 1 s' '$dir/hung/invalid.csv') -eq 2 ]" \
+check "what hangs is ended and no sample" \
+	"[ \$(grep -c '^getpid,perf,[01],\"not done after 1 s' '$dir/hung/invalid.csv') -eq 2 ]" \
 	"$(cat "$dir/hung/invalid.csv")"
 exit $status

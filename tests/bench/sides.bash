@@ -18,14 +18,14 @@
 #     perf, perf-z  perf record, plain and compressed, system-wide, every event (-c 1), no build ids
 #     ftrace        tracefs, every event read and written to files
 #     ftrace-ring   tracefs, flight recorder: nothing is read or written
-#     perf-watched, ftrace-watched  the same, and ebpfrec records what the scheduler does meanwhile, to tell how long they kept others waiting
+#     perf-watched, ftrace-watched  the same while ebpfrec records how long they keep other threads waiting
 #     bpf-count     bpftrace, one counter over all events: nothing is kept
 #     floor-empty, floor-clock  a program at each hook that ebpfrec has one at, which does nothing, or reads the clock:
 #                   no recorder by programs can cost less
 #     bpf-print     bpftrace, one line of text (time, CPU, thread) per event, to a file
 #     ebpfrec-offcpu   ebpfrec record --offcpu 10ms, besides the events of SET
 #     perf-offcpu   perf record --off-cpu, of the whole machine: time off the CPU, added up by stack in the kernel
-#     bcc-offcpu    bcc's offcputime (of libbpf-tools: the one in Python compiles against headers of the kernel), the same;
+#     bcc-offcpu    bcc's offcputime (of libbpf-tools: the one in Python needs the kernel's headers), the same;
 #                   of waits of 10 ms and more
 #
 # All keep what they record on the same disk and have the same buffer per CPU, $buffer_kib, which is
@@ -64,7 +64,8 @@ declare -A points_set=(
 # Where ebpfrec looks and the others do not (see above); on the sides floor-* there are programs, too.
 declare -A points_more=([default]="mmap:mmap_lock_released writeback:writeback_dirty_folio" [switch]="$task_points")
 tracefs=/sys/kernel/tracing
-# perf, bpftrace and ftrace find tracepoints there. Where nobody has mounted it, this does; the mount stays, as other tools leave it.
+# perf, bpftrace and ftrace find tracepoints there. Where nobody has mounted it, this does; the mount stays, as other
+# tools leave it.
 [ -d $tracefs/events ] || [ -d /sys/kernel/debug/tracing/events ] || mount -t tracefs tracefs $tracefs 2>/dev/null
 [ -d $tracefs/events ] || tracefs=/sys/kernel/debug/tracing
 
@@ -129,7 +130,8 @@ run_bpftrace()
 # metered COMMAND...: the outer meter, and the end of what does not end
 metered()
 {
-	timeout -k 10 "$run_limit_s" "$meter" "$run/tool.kv" ${watch[@]+"${watch[@]}"} "$@" >"$run/work.out" 2>"$run/tool.err"
+	timeout -k 10 "$run_limit_s" "$meter" "$run/tool.kv" ${watch[@]+"${watch[@]}"} \
+		"$@" >"$run/work.out" 2>"$run/tool.err"
 }
 
 run_side()

@@ -16,11 +16,13 @@
 # Everything the command prints must be wanted. Lines beginning with # are remarks.
 # Prints "ok NAME", "not ok NAME: reason".
 #
-# UPDATE=1 rewrites the files of which a case fails, in place (update.py), prints "updated FILE" and runs them once more: a case
-# that still fails prints something else each time. `UPDATE=1 tests/run.sh cli`, then look at `git diff tests/cli`.
+# UPDATE=1 rewrites the files of which a case fails, in place (update.py), prints "updated FILE" and runs them once
+# more: a case that still fails prints something else each time. `UPDATE=1 tests/run.sh cli`, then look at `git diff
+# tests/cli`.
 #
-# ONLY="report.3 queries mcp" runs just the third case of report.t, and of what comes after the cases these. With REACHED=DIR, the
-# library that `make mutate` builds writes which code of it each of them reached into DIR/NAME; DIR/golden is how the trace is made.
+# ONLY="report.3 queries mcp" runs just the third case of report.t, and of what comes after the cases these. With
+# REACHED=DIR, the library that `make mutate` builds writes which code of it each of them reached into DIR/NAME;
+# DIR/golden is how the trace is made.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -190,19 +192,24 @@ done
 	done
 	sed -n '/^\.SH EXAMPLES/,/^\.SH /p' "$top"/cmd/*.1 | sed 's/\\-/-/g; s/\\(aq/'"'"'/g'
 	cat "$top/README.md"
-} | sed -nE 's/^ *(ebpfrec (report|sql|export|info|check|diff) ?[^#|]*)( .*)?$/\1/p' | grep -vE 'mark:|--during|--phases|--follow|\.zip|^ebpfrec sql .*- <|"$|"[^"]*$|perfetto|snapshot|OUT|\[' | sed 's/ *$//' | sort -u >"$dir/example-lines"
+} | sed -nE 's/^ *(ebpfrec (report|sql|export|info|check|diff) ?[^#|]*)( .*)?$/\1/p' |
+	grep -vE 'mark:|--during|--phases|--follow|\.zip|^ebpfrec sql .*- <|"$|"[^"]*$|perfetto|snapshot|OUT|\[' |
+	sed 's/ *$//' | sort -u >"$dir/example-lines"
 chosen examples && while read -r line; do
-	(cd "$examples" && rm -rf out trace.db report.html && PATH=$(dirname "$EBPFREC"):$PATH timeout 60 bash -c "$line") >"$dir/example-out" 2>&1 </dev/null
+	(cd "$examples" && rm -rf out trace.db report.html &&
+		PATH=$(dirname "$EBPFREC"):$PATH timeout 60 bash -c "$line") >"$dir/example-out" 2>&1 </dev/null
 	code=$?
 	grep -q 'built without the charts' "$dir/example-out" && code=0
-	if [ $code -le 1 ] && ! grep -q '^Try ' "$dir/example-out" && { [ $code -eq 0 ] || [[ $line == *--exit-code* || $line == *check* ]]; }; then
+	if [ $code -le 1 ] && ! grep -q '^Try ' "$dir/example-out" && { [ $code -eq 0 ] || [[ $line == *--exit-code* ||
+		$line == *check* ]]; }; then
 		echo "ok example: $line"
 	else
 		fail "example: $line" "status $code: $(tail -n 2 "$dir/example-out" | tr '\n' ' ')"
 	fi
 done <"$dir/example-lines"
 [ "$(wc -l <"$dir/example-lines")" -ge 15 ] || fail "examples" "only $(wc -l <"$dir/example-lines") found"
-awk -v dir="$dir" '/^```sql/ { n++; out = dir "/query-" n; next } /^```/ { out = "" } out { print > out }' "$top/schema/QUERIES.md"
+awk -v dir="$dir" '/^```sql/ { n++; out = dir "/query-" n; next } /^```/ { out = "" } out { print > out }' \
+	"$top/schema/QUERIES.md"
 chosen queries && for query in "$dir"/query-*; do
 	if timeout 60 "$EBPFREC" sql -i "$examples/trace.ebpfrec" - <"$query" >"$dir/example-out" 2>&1; then
 		echo "ok query: $(head -n 1 "$query" | cut -c 1-60)"

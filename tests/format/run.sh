@@ -35,11 +35,13 @@ same()
 	fi
 	n=$(cmp "$2" "$3" 2>&1 | sed -n 's/.* line \([0-9]*\).*/\1/p')
 	n=${n:-1}
-	fail "$1" "line $n: sql says \"$(sed -n "${n}p" "$2")\", the second reader \"$(sed -n "${n}p" "$3")\" ($(wc -l <"$2") and $(wc -l <"$3") lines)"
+	fail "$1" "line $n: sql says \"$(sed -n "${n}p" "$2")\",
+		the second reader \"$(sed -n "${n}p" "$3")\" ($(wc -l <"$2") and $(wc -l <"$3") lines)"
 }
 
 # Every kind: KIND TABLE FLAG COLUMNS, as schema/events/ declares them
-awk -f "$top/schema/events.awk" -v out=tests "$top"/schema/events/*.event >"$dir/kinds" || fail kinds "events.awk failed"
+awk -f "$top/schema/events.awk" -v out=tests "$top"/schema/events/*.event >"$dir/kinds" ||
+	fail kinds "events.awk failed"
 
 if changed=$("$top/schema/documents.sh" --check); then
 	echo "ok documents are what schema/events/ makes of them"
@@ -87,7 +89,8 @@ sums()
 
 	shift 2
 	by_tid "$@" >"$dir/want"
-	awk -F, -v OFS=, -v column="$column" '{ sum[$1] += $column } END { for (tid in sum) if (sum[tid]) printf "%s,%.0f\n", tid, sum[tid] }' \
+	awk -F, -v OFS=, -v column="$column" \
+		'{ sum[$1] += $column } END { for (tid in sum) if (sum[tid]) printf "%s,%.0f\n", tid, sum[tid] }' \
 		"$dir/out/sums.csv" | sort >"$dir/got"
 	same "$name" "$dir/want" "$dir/got"
 }
@@ -113,7 +116,8 @@ compare()
 	cut -d, -f1-3 "$dir/out/threads.csv" >"$dir/got"
 	same "$name/threads" "$dir/want" "$dir/got"
 	"$EBPFREC" sql -i "$trace" --format csv \
-		'SELECT upid, pid, ppid, uid FROM processes WHERE upid >= 16 ORDER BY upid' 2>/dev/null | tail -n +2 >"$dir/want"
+		'SELECT upid, pid, ppid, uid FROM processes WHERE upid >= 16 ORDER BY upid' 2>/dev/null |
+			tail -n +2 >"$dir/want"
 	cut -d, -f1-4 "$dir/out/processes.csv" >"$dir/got"
 	same "$name/processes" "$dir/want" "$dir/got"
 	sums "$name/time on CPUs by thread" 2 cpu oncpu_ns
@@ -173,7 +177,8 @@ else
 fi
 
 sed -i s/^state=/rtate=/ "$dir/cut.ebpfrec/manifest"	# one bit
-if python3 "$here/second_reader.py" "$dir/cut.ebpfrec" "$dir/out" 2>&1 | grep -q 'manifest: does not match its checksum'; then
+if python3 "$here/second_reader.py" "$dir/cut.ebpfrec" "$dir/out" 2>&1 |
+	grep -q 'manifest: does not match its checksum'; then
 	echo "ok a manifest of which a bit is flipped does not match its checksum"
 else
 	fail manifest "the second reader does not say that a bit of it is flipped"

@@ -16,7 +16,8 @@ build()
 	local name=$1 writes=$2
 
 	shift 2
-	RUNS=8 RULES=$tmp/rules RECORD_OPTIONS=--only GITHUB_STEP_SUMMARY=$tmp/$name.summary env "$@" "$action" "$tmp/$name" \
+	RUNS=8 RULES=$tmp/rules RECORD_OPTIONS=--only GITHUB_STEP_SUMMARY=$tmp/$name.summary env "$@" "$action" \
+		"$tmp/$name" \
 		-- \
 		dd if=/dev/zero of="$tmp/file" bs=4k count="$writes" oflag=direct >"$tmp/$name.out" 2>"$tmp/$name.err"
 }
@@ -92,7 +93,8 @@ esac
 END
 	chmod +x "$tmp/$name"/bin/*
 	(cd "$tmp" &&
-		python3 "$here/action_steps.py" "$top/.github/actions/record/action.yml" "$tmp/$name" ebpfrec="$EBPFREC" rules=rules \
+		python3 "$here/action_steps.py" "$top/.github/actions/record/action.yml" "$tmp/$name" ebpfrec="$EBPFREC" \
+			rules=rules \
 		baseline-branch=main "$@") >"$tmp/$name.out" 2>"$tmp/$name.err"
 }
 

@@ -19,5 +19,6 @@ rows = json.load(open(os.environ["tmp"] + "/out/assess.json"))
 check("assess: all workloads took part", len({r["workload"] for r in rows}) == 4 and len(rows) >= 20, len(rows))
 for r in rows:
     if r["verdict"] != "-":
-        check("assess: %s: %s, %s" % (r["workload"].split(":")[0], r["figure"], r["source"]), r["verdict"] in ("ok", "lost"), r)
+        check("assess: %s: %s, %s" % (r["workload"].split(":")[0], r["figure"], r["source"]),
+              r["verdict"] in ("ok", "lost"), r)
 EOF_PY

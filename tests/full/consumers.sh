@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# The same figures in every consumer: report, sql, exported files and databases, the page, the viewer, metrics and MCP say
-# of made traces what `report` says, also of lossy, damaged, unfinished and empty ones, and of a window.
+# The same figures in every consumer: report, sql, exported files and databases, the page, the viewer, metrics and MCP
+# say of made traces what `report` says, also of lossy, damaged, unfinished and empty ones, and of a window.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 for kind in "" stacks late lost who threads waits heap damaged open; do

@@ -18,7 +18,8 @@ from trace_query import *
 tmp = os.environ["tmp"]
 t = Trace(tmp + "/ns")
 rows = t.sql("SELECT pid, ns_pid FROM processes WHERE comm = 'in_a_namespace'")
-check("pid namespace: a process in it has both ids", len(rows) == 1 and 1 < rows[0]["ns_pid"] < 10 and rows[0]["pid"] > rows[0]["ns_pid"], rows)
+check("pid namespace: a process in it has both ids", len(rows) == 1 and 1 < rows[0]["ns_pid"] < 10
+      and rows[0]["pid"] > rows[0]["ns_pid"], rows)
 shells = t.sql("SELECT pid, ns_pid FROM processes WHERE comm = 'sh' AND ns_pid = 1")
 check("pid namespace: its init is 1 there, and something else here", len(shells) == 1 and shells[0]["pid"] != 1, shells)
 sleeper = t.sql("SELECT p.ns_pid FROM processes p WHERE comm = 'sleep' AND is_workload")
@@ -45,18 +46,22 @@ tmp = os.environ["tmp"]
 t = Trace(tmp + "/inside")
 shell = int(open(tmp + "/inside.out").read())
 rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_workload ORDER BY pid")
-check("pid namespace: the command of a recorder in one is its workload", [r["comm"] for r in rows] == ["sh", "sleep"] and rows[0]["ns_pid"] == shell and
+check("pid namespace: the command of a recorder in one is its workload", [r["comm"] for r in rows] == ["sh", "sleep"]
+      and rows[0]["ns_pid"] == shell and
       rows[0]["pid"] != shell, (shell, rows))
 rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_recorder")
-check("pid namespace: and it knows itself and its helper, and nobody else", 1 <= len(rows) <= 2 and rows[0]["ns_pid"] == 1 and
+check("pid namespace: and it knows itself and its helper, and nobody else", 1 <= len(rows) <= 2
+      and rows[0]["ns_pid"] == 1 and
       all(r["comm"].startswith("ebpfrec") for r in rows), rows)
 manifest = dict(line.split("=", 1) for line in open(tmp + "/inside/manifest").read().split("\n") if "=" in line)
 check("pid namespace: the manifest has ids as the trace does", [manifest["recorder.pid"], manifest["command.pid"]] ==
-      [str(rows[0]["pid"]), str(t.one("SELECT pid FROM processes WHERE is_workload AND ns_pid = %d" % shell))], manifest)
+      [str(rows[0]["pid"]), str(t.one("SELECT pid FROM processes WHERE is_workload AND ns_pid = %d" % shell))],
+      manifest)
 EOF_PY
 unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/only" --only -e sched,task -- sh -c 'exec sleep 0.2' \
 	>"$tmp/only.out" 2>"$tmp/only.err"
-n=$("$EBPFREC" sql -i "$tmp/only" --format csv "SELECT count(*) FROM switches JOIN threads USING (utid) JOIN processes AS p USING (upid) WHERE p.is_workload AND p.comm = 'sleep'" | tail -n 1 | tr -d '\r')
+n=$("$EBPFREC" sql -i "$tmp/only" --format csv "SELECT count(*) FROM switches JOIN threads USING (utid)
+	JOIN processes AS p USING (upid) WHERE p.is_workload AND p.comm = 'sleep'" | tail -n 1 | tr -d '\r')
 check "pid namespace: --only does not warn of others" "! grep -q 'names: ' '$tmp/only.err'" "$(cat "$tmp/only.err")"
 check "pid namespace: --only keeps the command's events" "[ '$n' -gt 0 ]" "'$n' switches: $(cat "$tmp/only.err")"
 for who in '-p 1' '--cgroup /'; do
@@ -70,13 +75,15 @@ done
 # ---- no tracefs, no debugfs ----
 
 unshare -m sh -c \
-	'for d in /sys/kernel/tracing /sys/kernel/debug/tracing /sys/kernel/debug; do while umount -l $d 2>/dev/null; do :; done; done
+	'for d in /sys/kernel/tracing /sys/kernel/debug/tracing /sys/kernel/debug; do while umount -l $d 2>/dev/null
+		do :; done; done
 	[ ! -e /sys/kernel/tracing/events ] && [ ! -e /sys/kernel/debug/tracing ] || exit 99
 	exec "$EBPFREC" record -o "$tmp/notrace" -e sched,alloc,block -- true' >"$tmp/notrace.out" 2>"$tmp/notrace.err"
 rc=$?
 check "no tracefs, no debugfs: everything is recorded all the same" \
 	"[ $rc -eq 0 ] &&
-		[ \"\$('$EBPFREC' sql -i '$tmp/notrace' --format csv 'SELECT count(DISTINCT source) FROM hook_stats WHERE read_cnt > 0' | tail -1)\" -ge 6 ]" \
+		[ \"\$('$EBPFREC' sql -i '$tmp/notrace' --format csv 'SELECT count(DISTINCT source) FROM hook_stats
+			WHERE read_cnt > 0' | tail -1)\" -ge 6 ]" \
 	"status $rc: $(cat "$tmp/notrace.err")"
 
 # ---- cgroups ----
@@ -87,7 +94,8 @@ if [ -n "$v2" ] && mkdir -p "$v2/ebpfrec-test/sub" 2>/dev/null; then
 	undo+=("rmdir '$v2/ebpfrec-test/sub' '$v2/ebpfrec-test'")
 	export group=$v2/ebpfrec-test/sub
 	recorded v2 -e task,sched -- sh -c 'echo $$ >"$group/cgroup.procs"; sleep 0.1; exec sh -c "exit 0"'
-	got=$("$EBPFREC" sql -i "$tmp/v2" --format csv "SELECT DISTINCT cgroup FROM processes WHERE cgroup LIKE '%ebpfrec-test%'" | tr -d '\r' | tail -n +2)
+	got=$("$EBPFREC" sql -i "$tmp/v2" --format csv \
+		"SELECT DISTINCT cgroup FROM processes WHERE cgroup LIKE '%ebpfrec-test%'" | tr -d '\r' | tail -n +2)
 	check "cgroup v2: named, without privilege to look it up" "[ '$got' = /ebpfrec-test/sub ]" "'$got'"
 else
 	skip "containers_cgroup_v2" "cgroup v2 is not mounted"
@@ -96,7 +104,9 @@ if [ -n "$v1" ] && mkdir "$v1/ebpfrec-test" 2>/dev/null; then
 	undo+=("rmdir '$v1/ebpfrec-test'")
 	export group=$v1/ebpfrec-test
 	recorded v1 -e task,sched -- sh -c 'echo $$ >"$group/cgroup.procs"; sleep 0.1; :'
-	got=$("$EBPFREC" sql -i "$tmp/v1" --format csv "SELECT count(*) FROM task_events JOIN processes USING (upid) WHERE type = 'cgroup' AND is_workload" | tail -1 | tr -d '\r')
+	got=$("$EBPFREC" sql -i "$tmp/v1" --format csv \
+		"SELECT count(*) FROM task_events JOIN processes USING (upid) WHERE type = 'cgroup' AND is_workload" |
+		tail -1 | tr -d '\r')
 	check "cgroup v1: a move there is no move between v2 groups" "[ '$got' = 0 ]" "$got events"
 else
 	skip "containers_cgroup_v1" "no cgroup v1 hierarchy is mounted"
@@ -120,7 +130,8 @@ if [ $((threads + processes)) -gt 20001 ]; then
 	python3 -c 'import resource, subprocess, sys
 r = subprocess.run(sys.argv[1:], timeout=120).returncode
 print("max_rss_kib=%d" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
-sys.exit(r)' "$EBPFREC" record -o "$tmp/many" -e sched,task -- true >"$tmp/many.out" 2>"$tmp/many.err" </dev/null 8>&- 9>&-
+sys.exit(r)' "$EBPFREC" record -o "$tmp/many" -e sched,task -- true \
+	>"$tmp/many.out" 2>"$tmp/many.err" </dev/null 8>&- 9>&-
 	check "tasks: recording starts and ends among $((threads + processes)) tasks" "[ $? -eq 0 ]" \
 		"$(tail -n 3 "$tmp/many.err")"
 	kill -9 $many
@@ -129,7 +140,7 @@ sys.exit(r)' "$EBPFREC" record -o "$tmp/many" -e sched,task -- true >"$tmp/many.
 	check "tasks: the trace is whole" "[ $? -eq 0 ]" "$got"
 else
 	skip "containers_tasks" \
-		"this machine allows $((threads + processes)) more tasks: see kernel.pid_max, kernel.threads-max, pids.max of the cgroup"
+		"this machine allows $((threads + processes)) more tasks: see kernel.pid_max, kernel.threads-max, pids.max"
 	kill -9 $many
 fi
 exec 9>&-

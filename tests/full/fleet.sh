@@ -50,10 +50,12 @@ class Failed(Exception):
 
 
 def ask(query, data=None, server=0, **settings):
-    url = "http://127.0.0.1:%s/?%s" % (os.environ["http_%d" % server], urllib.parse.urlencode({"query": query, **settings}))
+    url = "http://127.0.0.1:%s/?%s" % (os.environ["http_%d" % server],
+                                       urllib.parse.urlencode({"query": query, **settings}))
     try:
         with urllib.request.urlopen(urllib.request.Request(url, data if data is not None else b""), timeout=60) as f:
-            return [["" if v == "\\N" else number(v) for v in line.split("\t")] for line in f.read().decode().splitlines()]
+            return [["" if v == "\\N" else number(v) for v in line.split("\t")]
+                    for line in f.read().decode().splitlines()]
     except urllib.error.HTTPError as e:
         raise Failed("%s: %s" % (query[:300], e.read().decode()[:300]))
 

@@ -82,7 +82,8 @@ for ((i = 0; i < rounds; i++)); do
 	start_server $victim
 	wait $sender
 done
-echo "# $in_the_middle of $rounds kills came while rows were being sent (which takes $((took_us / 1000)) ms); $(grep -c '^curl' "$tmp/refused") requests failed"
+echo "# $in_the_middle of $rounds kills came while rows were being sent (which takes $((took_us / 1000)) ms);" \
+	"$(grep -c '^curl' "$tmp/refused") requests failed"
 
 # ---- nothing lost, nothing double ----
 

@@ -67,7 +67,8 @@ for machine in $machines; do
 done
 sh -c "while [ -e '$tmp/hold.load' ]; do '$WORK/busy_threads' one 50 >/dev/null; sleep 0.05; done" &
 for machine in $machines; do
-	wait_for "$machine has a block" 100 "[ -n \"\$(find '$tmp/$machine/trace' -name '*.ebr' -size +1k 2>/dev/null)\" ]" ||
+	wait_for "$machine has a block" 100 \
+		"[ -n \"\$(find '$tmp/$machine/trace' -name '*.ebr' -size +1k 2>/dev/null)\" ]" ||
 		{ not_ok "recording $machine" "$(tail -n 3 "$tmp/$machine/err")"; exit 1; }
 done
 
@@ -94,7 +95,9 @@ metrics()
 	done
 	start_prometheus
 	wait_for "rates of all machines" 60 \
-		"promtool query instant http://127.0.0.1:$port 'count(count by (instance) (rate(ebpfrec_cpu_seconds_total[1m]) > 0))' 2>&1 | grep -q '=> 3 '"
+		"promtool query instant http://127.0.0.1:$port \
+			'count(count by (instance) (rate(ebpfrec_cpu_seconds_total[1m]) > 0))' 2>&1 |
+			grep -q '=> 3 '"
 	run_page desk "$section" ^promtool
 	check "metrics: programs of all machines" "[ \"\$(grep -c '{comm=.* => ' '$tmp/said')\" -ge 3 ]" \
 		"$(cat "$tmp/said" "$tmp/prometheus.out")"
@@ -120,7 +123,8 @@ cat "$tmp"/*/verdict
 ! grep -q '^not ok' "$tmp"/*/verdict || test_status=1
 run_page desk "$section" '^scp|^ebpfrec'
 for machine in $machines; do
-	check "the same minute: rows of $machine" "grep -q '^$machine .* busy_threads' '$tmp/said'" "$(head -n 30 "$tmp/said")"
+	check "the same minute: rows of $machine" "grep -q '^$machine .* busy_threads' '$tmp/said'" \
+		"$(head -n 30 "$tmp/said")"
 done
 
 # ---- events ----

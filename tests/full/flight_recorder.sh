@@ -58,7 +58,9 @@ check "snapshot: by signal, one" "[ $(snapshots kept | wc -l) -eq 1 ]" "$(ls "$t
 check "snapshot: the recorder says its name and size" \
 	"grep -Eq 'snapshot written to $(snapshots kept): [0-9.]+ [kM]?B\$' '$tmp/kept.err'" "$(cat "$tmp/kept.err")"
 check "snapshot: for their owner only, as the trace" \
-	"[ -z \"\$(find '$tmp/kept' '$tmp/by-command' \"$(snapshots kept)\" \\( -type d ! -perm 700 -o -type f ! -perm 600 \\) 2>&1)\" ]" "$(ls -laR "$tmp/kept" "$tmp/by-command" "$(snapshots kept)")"
+	"[ -z \"\$(find '$tmp/kept' '$tmp/by-command' \"$(snapshots kept)\" \\
+		\\( -type d ! -perm 700 -o -type f ! -perm 600 \\) 2>&1)\" ]" \
+	"$(ls -laR "$tmp/kept" "$tmp/by-command" "$(snapshots kept)")"
 mv "$(snapshots kept)" "$tmp/by-signal" 2>/dev/null
 for t in kept by-command by-signal; do
 	"$EBPFREC" check -i "$tmp/$t" 2>"$tmp/check.err" >&2
@@ -82,7 +84,8 @@ check "trigger spike: the manifest says why" \
 "$EBPFREC" report -i "$snap" spikes --spike-window 20s --spike-min 500MiB --format csv >"$tmp/spikes.csv" 2>&1
 check "trigger spike: the snapshot shows it" "awk -F, 'NR > 1 && \$2 == \"touch_memory\" &&
 	\$3 == \"rss\" { all += \$6 } END { exit all < 500 * 1048576 }' '$tmp/spikes.csv'" "$(cat "$tmp/spikes.csv")"
-n=$("$EBPFREC" sql -i "$tmp/spike" --format csv "SELECT count(*) FROM marks WHERE origin = 'trigger' AND name LIKE 'spike>500MiB/30s: %'" | tail -n 1)
+n=$("$EBPFREC" sql -i "$tmp/spike" --format csv \
+	"SELECT count(*) FROM marks WHERE origin = 'trigger' AND name LIKE 'spike>500MiB/30s: %'" | tail -n 1)
 check "trigger spike: one mark in the trace" "[ '$n' = 1 ]" "$n"
 
 record fails -e sched --trigger 'exit!=0' -- sh -c 'exit 7'

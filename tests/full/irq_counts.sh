@@ -45,7 +45,8 @@ dd if=/dev/urandom of="$tmp/data" bs=64K count=64 conv=fsync status=none
 # hidden_ran NAME: a task that is hidden from BPF ran for more than a hundredth of the recording
 hidden_ran()
 {
-	local query="SELECT CAST(sum(oncpu_ns) FILTER (WHERE utid = 1) * 100 > sum(oncpu_ns) AS INT) FROM cpu_usage(0, 1 << 62, 0)"
+	local query="SELECT CAST(sum(oncpu_ns) FILTER (WHERE utid = 1) * 100 > sum(oncpu_ns) AS INT)
+		FROM cpu_usage(0, 1 << 62, 0)"
 
 	hides_tasks "$1" && [ "$("$EBPFREC" sql -i "$tmp/$1" --format csv "$query" | tail -n 1)" = 1 ] &&
 		echo "a task that is hidden from BPF ran"

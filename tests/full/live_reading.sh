@@ -7,7 +7,8 @@
 . "$(dirname "$0")/../kernel/harness.bash"
 
 # It lasts as long as it is read: five rounds take as long as they take on this machine.
-load=(sh -c "$(until_released start); '$WORK/pingpong' 20000 0 process >/dev/null & '$WORK/short_lived' storm 300 >/dev/null; wait; $(until_released reading)")
+load=(sh -c "$(until_released start); '$WORK/pingpong' 20000 0 process >/dev/null &
+	'$WORK/short_lived' storm 300 >/dev/null; wait; $(until_released reading)")
 
 for kind in growing kept; do
 	limit=()
@@ -33,7 +34,8 @@ for kind in growing kept; do
 	check "live, $kind: the trace is whole" "[ $? -eq 0 ]" "$(cat "$tmp/check.err")"
 	check "live, $kind: the socket is gone" "[ ! -e '$tmp/$kind/control' ]" "$(ls "$tmp/$kind")"
 	if [ $kind = growing ]; then
-		n=$("$EBPFREC" sql -i "$tmp/$kind" --format csv 'SELECT count(*), sum(ts_ns) FROM switches WHERE ts_ns < 1000000000' | tail -n 1 | tr -d '\r')
+		n=$("$EBPFREC" sql -i "$tmp/$kind" --format csv \
+			'SELECT count(*), sum(ts_ns) FROM switches WHERE ts_ns < 1000000000' | tail -n 1 | tr -d '\r')
 		check "live, growing: what was said of the first second is what it holds in the end" \
 			"[ '$n' = '$(cat "$tmp/first")' ]" "$n, while recording $(cat "$tmp/first")"
 		rm -rf "${tmp:?}/$kind"

@@ -21,15 +21,18 @@ storm_and_quiet()
 	hold storm
 	hold quiet
 	"${undisturbed[@]}" "$EBPFREC" record -o "$tmp/tight" --max-overhead 4 --only -e sched.switch,alloc.slab -- \
-		"$WORK/alloc_storm" 2500 7000 "$tmp/hold.storm" "$tmp/hold.quiet" >"$tmp/tight.out" 2>"$tmp/tight.err" </dev/null &
+		"$WORK/alloc_storm" 2500 7000 "$tmp/hold.storm" "$tmp/hold.quiet" >"$tmp/tight.out" 2>"$tmp/tight.err" \
+			</dev/null &
 	recorder=$!
 	wait_for "it is off" 60 "grep -q 'is off until' '$tmp/tight.err'"
 	sleep 0.3
 	release storm
 	# on again: what follows a gap has been written, half a second ago at least
 	wait_for "it is on again" 60 \
-		"[ \"\$(gaps \"source = 'alloc.slab' AND to_ns < (SELECT max(to_ns) FROM blocks) - 1000000000\")\" -gt 0 ] 2>/dev/null &&
-		[ \"\$(gaps \"to_ns > (SELECT max(to_ns) FROM blocks) - 1000000000\")\" = 0 ]"
+		"[ \"\$(gaps \"source = 'alloc.slab' AND to_ns < (SELECT max(to_ns)
+			FROM blocks) - 1000000000\")\" -gt 0 ] 2>/dev/null &&
+		[ \"\$(gaps \"to_ns > (SELECT max(to_ns)
+			FROM blocks) - 1000000000\")\" = 0 ]"
 	release quiet
 	wait $recorder || { not_ok "recording tight" "$(cat "$tmp/tight.err")"; exit 1; }
 	[ "$(gaps "source <> 'alloc.slab'")" = 0 ]

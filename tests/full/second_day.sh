@@ -23,7 +23,8 @@ threads = [threading.Thread(target=work) for i in range(4)]
 [t.join() for t in threads]
 END
 "$EBPFREC" record --offcpu 1ms -o day -- sh -c \
-	"'$WORK/touch_memory' 64 50 50 50; '$WORK/busy_threads' one 200; python3 locks.py; ln -s '$(type -P sleep)' Xorg; ./Xorg 0.05
+	"'$WORK/touch_memory' 64 50 50 50; '$WORK/busy_threads' one 200; python3 locks.py
+		ln -s '$(type -P sleep)' Xorg; ./Xorg 0.05
 	head -c 4M /dev/zero >file; sync file; rm file; sync ." >out 2>said
 check "second day: a recording" "[ $? -eq 0 ]" "$(cat said)"
 ! mount_at "$tmp/small" -t tmpfs -o size=64k none || export small=$tmp/small

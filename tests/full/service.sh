@@ -50,7 +50,8 @@ cat >"$tmp/units/ebpfrec-metrics.service.d/test.conf" <<'END'
 [Unit]
 DefaultDependencies=no
 [Service]
-ExecStartPre=/bin/sh -c '! touch /var/lib/ebpfrec/trace/made 2>&- && ! touch /var/lib/ebpfrec/made 2>&- && echo read-only'
+ExecStartPre=/bin/sh -c '! touch /var/lib/ebpfrec/trace/made 2>&- && \
+! touch /var/lib/ebpfrec/made 2>&- && echo read-only'
 END
 cp "$tmp/units/ebpfrec-metrics.service.d/test.conf" "$tmp/units/ebpfrec-send.service.d"
 printf '[Unit]\nDefaultDependencies=no\n' >"$tmp/units/ebpfrec-send.timer.d/test.conf"
@@ -96,7 +97,8 @@ fi
 # ---- the manual pages, command by command; what reads metrics is a test of `ebpfrec metrics` ----
 
 cat "$top"/cmd/ebpfrec-{service,fleet}.7 |
-	sed -n '/^\.SH \(SET-UP\|A FLIGHT RECORDER ON\)/,/^\.SH \(CONF\|METRICS\)/{ s/\\-/-/g; s/^sudo //; /^\(systemctl\|journalctl\|ebpfrec\) /p; }' >"$tmp/page"
+	sed -n '/^\.SH \(SET-UP\|A FLIGHT RECORDER ON\)/,/^\.SH \(CONF\|METRICS\)/{
+		s/\\-/-/g; s/^sudo //; /^\(systemctl\|journalctl\|ebpfrec\) /p; }' >"$tmp/page"
 while IFS= read -r line <&3; do
 	inside env "PATH=/run/bin:$PATH" sh -c "$line" >"$tmp/said" 2>&1
 	check "the page: $line" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/said")"
@@ -185,7 +187,8 @@ check "stop: ends well" "[ \"\$(state Result)\" = success ] && [ \"\$(state Exec
 	"$(inside systemctl status ebpfrec.service 2>&1)"
 inside journalctl -u ebpfrec.service _COMM=ebpfrec -o cat >"$tmp/journal" 2>&1
 check "journal: whole lines of the recorder, and no line of progress" \
-	"grep -q '^ebpfrec: $trace: .* events' '$tmp/journal' && ! grep -v '^ebpfrec: ' '$tmp/journal'" "$(cat "$tmp/journal")"
+	"grep -q '^ebpfrec: $trace: .* events' '$tmp/journal' && ! grep -v '^ebpfrec: ' '$tmp/journal'" \
+		"$(cat "$tmp/journal")"
 
 # ---- what the timer sends ----
 

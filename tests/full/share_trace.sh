@@ -37,7 +37,8 @@ before = steal()
 
 def start(role, *argv):
     null = os.open("/dev/null", os.O_WRONLY)
-    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1), (os.POSIX_SPAWN_DUP2, null, 2)])
+    pid = os.posix_spawn(argv[0], argv, os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, null, 1),
+                                                                  (os.POSIX_SPAWN_DUP2, null, 2)])
     os.close(null)
     children[pid] = role
 
@@ -90,7 +91,8 @@ EOF_PY
 # So it does beside another load, for longer than the default rings hold: what a loss does to a part of a trace is no
 # matter of this test.
 for run in before:5 after:15; do
-	"${undisturbed[@]}" "$EBPFREC" record --ring-size 64MiB -o "$tmp/${run%:*}" -e sched,alloc,block,sched.irq --stacks \
+	"${undisturbed[@]}" "$EBPFREC" record --ring-size 64MiB -o "$tmp/${run%:*}" -e sched,alloc,block,sched.irq \
+		--stacks \
 		256KiB --profile -- \
 		python3 "$tmp/run.py" "${run#*:}" "$tmp/${run%:*}.truth" >"$tmp/${run%:*}.err" 2>&1 </dev/null ||
 			{ not_ok "recording ${run%:*}" "$(cat "$tmp/${run%:*}.err")"; exit 1; }

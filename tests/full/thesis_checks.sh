@@ -37,15 +37,20 @@ else
 	{
 		local start last
 
-		awk -F= '{ at[$1] = $2 } END { ms = (at["iostat_end"] - at["iostat_begin"]) / 1000000; if (ms > 6120) print "iostat took " ms " ms" }' "$tmp/$1.out"
+		awk -F= '{ at[$1] = $2 } END { ms = (at["iostat_end"] - at["iostat_begin"]) / 1000000;
+			if (ms > 6120) print "iostat took " ms " ms" }' "$tmp/$1.out"
 		start=$("$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT mono_ns - ts_ns FROM clocks LIMIT 1" | tail -n 1 |
 			tr -d '\r')
-		last=$("$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT max(end_ns) FROM block_requests WHERE device_name(dev) = '$loop_name' AND op = 'write'" | tail -n 1 | tr -d '\r')
-		[ $((start + ${last:-0})) -le "$(kv "$tmp/$1.out" iostat_end)" ] || echo "the last write came after iostat's interval"
+		last=$("$EBPFREC" sql -i "$tmp/$1" --format csv \
+			"SELECT max(end_ns) FROM block_requests WHERE device_name(dev) = '$loop_name' AND op = 'write'" |
+			tail -n 1 | tr -d '\r')
+		[ $((start + ${last:-0})) -le "$(kv "$tmp/$1.out" iostat_end)" ] ||
+			echo "the last write came after iostat's interval"
 	}
 	# -y leaves out iostat's report since boot
 	recorded_until 5 disk "late_iostat disk" -e block -- "${undisturbed[@]}" sh -c "
-		('$WORK/stamp' iostat_begin; S_COLORS=never iostat -d -x -k -y $loop_name 6 1 >'$tmp/iostat'; '$WORK/stamp' iostat_end) & sleep 0.4; cd '$tmp/mnt'
+		('$WORK/stamp' iostat_begin; S_COLORS=never iostat -d -x -k -y $loop_name 6 1 >'$tmp/iostat';
+			'$WORK/stamp' iostat_end) & sleep 0.4; cd '$tmp/mnt'
 		stress -q --hdd 2 --hdd-bytes 96M -t 3 >/dev/null & for i in 1 2 3 4 5 6 7; do sleep 0.4; sync -f .; done
 		wait %2; sync -f .; wait"
 fi

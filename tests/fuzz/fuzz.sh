@@ -8,15 +8,16 @@
 # Prints a line per target; fails when anything was found. An input that takes FUZZ_TIMEOUT seconds hangs. These are
 # seconds of the clock: a target at the lowest priority beside other work needs many (300).
 #
-# fuzz.sh --keep [TARGET...]: makes the archives anew instead. Of the old corpus and of what was gathered, an archive keeps
-# the fewest inputs that reach code which no seed reaches, none larger than FUZZ_KEEP_BYTES. Inputs of an older trace
-# format reach no code and go. Inputs named found-* (somebody put them there, they crashed once) always stay.
+# fuzz.sh --keep [TARGET...]: makes the archives anew instead. Of the old corpus and of what was gathered, an archive
+# keeps the fewest inputs that reach code which no seed reaches, none larger than FUZZ_KEEP_BYTES. Inputs of an older
+# trace format reach no code and go. Inputs named found-* (somebody put them there, they crashed once) always stay.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
 build=${BUILD:-$here/../../build-san/fuzz}
 seconds=${FUZZ_TIME:-60} jobs=${FUZZ_JOBS:-2} keep=${FUZZ_KEEP_BYTES:-8192}
-export ASAN_OPTIONS=${ASAN_OPTIONS:-allocator_may_return_null=1:detect_leaks=1:malloc_context_size=8:quarantine_size_mb=16}
+usual=allocator_may_return_null=1:detect_leaks=1:malloc_context_size=8:quarantine_size_mb=16
+export ASAN_OPTIONS=${ASAN_OPTIONS:-$usual}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 # Memory a target may take, in all and in one piece, in MiB: a small input must not ask for much. A section may unpack
@@ -65,10 +66,13 @@ run_one()
 	# of this shell, which has had no other children that took any
 	times >"$build/log/$name.times"
 	cpu=$(tail -n 1 "$build/log/$name.times")
-	awk -v name="$name" -v rc=$rc -v cpu="${cpu%% *}" '/number_of_executed_units/ { n = $2 } /average_exec_per_sec/ { r = $2 }
+	awk -v name="$name" -v rc=$rc -v cpu="${cpu%% *}" \
+		'/number_of_executed_units/ { n = $2 } /average_exec_per_sec/ { r = $2 }
 		/cov:/ { for (i = 1; i < NF; i++) if ($i == "cov:") c = $(i + 1) }
-		END { printf "%s %s: %d runs, %d a second, %s user CPU, %d edges\n", rc ? "FOUND" : "ok", name, n, r, cpu, c }' "$build/log/$name"
-	[ $rc -eq 0 ] || { grep -a -m 3 'ERROR\|SUMMARY\|runtime error\|not true' "$build/log/$name" | sed 's/^/    /'; false; }
+		END { printf "%s %s: %d runs, %d a second, %s user CPU, %d edges\n",
+			rc ? "FOUND" : "ok", name, n, r, cpu, c }' "$build/log/$name"
+	[ $rc -eq 0 ] || { grep -a -m 3 'ERROR\|SUMMARY\|runtime error\|not true' "$build/log/$name" |
+		sed 's/^/    /'; false; }
 }
 
 # Merging adds to a directory what reaches code that no input there reaches: it begins with the seeds.
@@ -82,9 +86,11 @@ keep_one()
 	mkdir -p "$merged" "$candidates" "$packed" "$build/gathered/$name" "$corpus"
 	[ ! -d "$build/seeds/$name" ] || cp -r "$build/seeds/$name/." "$merged"
 	# replay.sh gives these the corpus of fuzz_trace, too; its archive was made first
-	case $name in fuzz_analysis | fuzz_repair) tar -xJf "$here/corpus/fuzz_trace.tar.xz" --strip-components=1 -C "$merged" ;; esac
+	case $name in fuzz_analysis | fuzz_repair) tar -xJf "$here/corpus/fuzz_trace.tar.xz" \
+		--strip-components=1 -C "$merged" ;; esac
 	find "$corpus" -type f -name 'found-*' -exec cp -t "$packed" {} + -exec cp -t "$merged" {} +
-	find "$corpus" "$build/gathered/$name" -type f ! -name 'found-*' -size -"$((keep + 1))"c -exec cp -t "$candidates" {} +
+	find "$corpus" "$build/gathered/$name" -type f ! -name 'found-*' -size -"$((keep + 1))"c -exec cp -t "$candidates" \
+		{} +
 	ls "$merged" >"$build/keep/before"
 	if ! nice -n 19 "$build/fuzz/$name" -merge=1 -max_len="$longest" -rss_limit_mb="$rss" "$merged" "$candidates" \
 		>"$build/log/$name.merge" 2>&1; then

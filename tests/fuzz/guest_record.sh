@@ -1,12 +1,13 @@
 #!/bin/busybox sh
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# guest_record.sh: runs in an emulated machine (tests/fuzz/record_real.sh): records small traces of all sources, and writes
-# them to the results as one packed line. Nothing of the machine around it is in them.
+# guest_record.sh: runs in an emulated machine (tests/fuzz/record_real.sh): records small traces of all sources, and
+# writes them to the results as one packed line. Nothing of the machine around it is in them.
 . /tests/verdicts.sh
 
 cd /tmp || exit 1
-record() { name=$1; shift; ebpfrec record -o "$name" "$@" >/tmp/out 2>&1; check "real: $name" "[ $? -eq 0 ]" "$(cat /tmp/out)"; }
+record() { name=$1; shift; ebpfrec record -o "$name" "$@" >/tmp/out 2>&1; check "real: $name" "[ $? -eq 0 ]" \
+	"$(cat /tmp/out)"; }
 
 # what default sources see of some work; a window of it that begins with much carried over
 record whole -- sh -c 'pingpong 30 >/dev/null; dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=4 2>/dev/null
@@ -16,7 +17,8 @@ check "real: part" "[ $? -eq 0 ]" "$(cat /tmp/out)"
 ebpfrec cut -i whole -o few --comm pingpong 2>/tmp/out
 check "real: few" "[ $? -eq 0 ]" "$(cat /tmp/out)"
 # everything there is
-record all -e all --stacks 1/7 --cmdlines --only -- sh -c 'heap_user_dynamic 20 5000 3 >/dev/null; dd if=/dev/nvme0n1 of=/dev/null bs=32k count=3 2>/dev/null'
+record all -e all --stacks 1/7 --cmdlines --only -- sh \
+	-c 'heap_user_dynamic 20 5000 3 >/dev/null; dd if=/dev/nvme0n1 of=/dev/null bs=32k count=3 2>/dev/null'
 # short, with a note and a mark
 echo firecrest >mark
 record short -e sched,block --note 'a=b' --mark-fd 9 -- sleep 0.3 9<mark

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Block requests: as many, and as many bytes, as /sys/block/LOOP/stat counted; each byte belongs to who dirtied, read or wrote
-# it directly, and to the file with its path; others are called unknown by their reason. One recording of direct I/O to
-# five loop devices, of buffered, direct and mapped I/O to files on ext4, of a device's own pages, and of swap.
+# Block requests: as many, and as many bytes, as /sys/block/LOOP/stat counted; each byte belongs to who dirtied, read or
+# wrote it directly, and to the file with its path; others are called unknown by their reason. One recording of direct
+# I/O to five loop devices, of buffered, direct and mapped I/O to files on ext4, of a device's own pages, and of swap.
 . "$(dirname "$0")/harness.bash"
 
 for device in write read both discard flush raw; do
@@ -16,7 +16,8 @@ make_loop swap 64 && mkswap -q "$loop" >/dev/null && swapon "$loop" 2>/dev/null 
 [ -n "$swap" ] || skip "block: swap" "no swap on a loop device here"
 make_loop fs 256 && quiet_ext4 "$tmp/mnt" || { not_ok "file system on $loop" "cannot make or mount it"; exit 1; }
 dev_fs=$loop_name
-export WORK write read both discard flush raw swap dev_write dev_read dev_both dev_discard dev_flush dev_raw dev_swap dev_fs
+export WORK write read both discard flush raw swap dev_write dev_read dev_both dev_discard dev_flush dev_raw dev_swap \
+	dev_fs
 
 # ---- files that exist before ----
 
@@ -87,7 +88,8 @@ cat >"$tmp/work.sh" <<-'END'
 	cat "$tmp/bound/bound" >/dev/null
 	cat "$deep/deep" >/dev/null
 END
-# A request is counted after those that wait for it are woken. membarrier() waits for an RCU grace period, and so for that.
+# A request is counted after those that wait for it are woken. membarrier() waits for an RCU grace period, and so for
+# that.
 counted()
 {
 	local device name

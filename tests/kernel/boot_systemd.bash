@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # boot_systemd.bash UNITS DEFAULTS BINARY: systemd as the first process of new namespaces, for service.sh. It sees the
-# machine's files, except /run, /var/lib (160 MiB), /var/cache, /etc/default and /etc/systemd/system, and starts the journal and nothing else.
+# machine's files, except /run, /var/lib (160 MiB), /var/cache, /etc/default and /etc/systemd/system, and starts the
+# journal and nothing else.
 set -eu
 
 mount --make-rprivate /

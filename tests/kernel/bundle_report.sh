@@ -30,7 +30,8 @@ done
 for command in "check" "info --columns" "sql 'SELECT count(*) FROM switches'" "export --to csv -o exported" \
 	"repair -o repaired" \
 	"redact -o redacted" "cut -e sched -o switches" "bundle -o again.zip" "report --phases"; do
-	check "bundle: ${command%% *} reads it" "TMPDIR=$tmp/scratch $EBPFREC $command -i run.zip >out 2>&1" "$(tail -n 2 out)"
+	check "bundle: ${command%% *} reads it" "TMPDIR=$tmp/scratch $EBPFREC $command -i run.zip >out 2>&1" \
+		"$(tail -n 2 out)"
 done
 cp -r run.ebpfrec judged && "$EBPFREC" assert -i judged --keep --rule 'cpu comm=dd oncpu_ns < 9s' >out 2>&1 &&
 	"$EBPFREC" bundle -i judged -o judged.zip >out 2>&1
@@ -137,7 +138,8 @@ check "cut: what is carried over is no event of its own" \
 	"rows before its start"
 for trace in long.ebpfrec part; do
 	"$EBPFREC" sql -i $trace --format csv \
-		"SELECT pid, comm, cmdline, exit_code FROM processes WHERE comm = 'dd' OR pid < 50 ORDER BY pid" | sort >"who.$trace"
+		"SELECT pid, comm, cmdline, exit_code FROM processes WHERE comm = 'dd' OR pid < 50 ORDER BY pid" |
+			sort >"who.$trace"
 done
 comm -13 who.long.ebpfrec who.part >out
 check "cut: knows tasks as the old trace does" "[ -s who.part ] && [ ! -s out ]" "$(cat out)"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# clickhouse.bash: sourced by the tests of a fleet. start_server 0 and start_server 1 start ClickHouse servers on loopback, the shards
-# of the cluster "fleet", as schema/fleet/remote_servers.xml has it; their ports are in http_0, tcp_0, http_1 and tcp_1, their processes in pid_0 and pid_1.
+# clickhouse.bash: sourced by the tests of a fleet. start_server 0 and start_server 1 start ClickHouse servers on
+# loopback, the shards of the cluster "fleet", as schema/fleet/remote_servers.xml has it; their ports are in http_0,
+# tcp_0, http_1 and tcp_1, their processes in pid_0 and pid_1.
 
 server=$(PATH=$PATH:/usr/sbin command -v clickhouse-server)
 [ -n "$server" ] || { skip "clickhouse" "clickhouse-server is not installed"; exit; }
@@ -19,9 +20,11 @@ start_server()
 	local dir=$tmp/server$1 http=http_$1 tcp=tcp_$1
 
 	mkdir -p "$dir/data" "$dir/tmp" "$dir/config.d"
-	sed "/<host>store</,/port/s/9000/$tcp_0/; s/9000/$tcp_1/; s/>store2*</>127.0.0.1</; s/0\.0\.0\.0/127.0.0.1/" "$top/schema/fleet/remote_servers.xml" >"$dir/config.d/fleet.xml"
+	sed "/<host>store</,/port/s/9000/$tcp_0/; s/9000/$tcp_1/; s/>store2*</>127.0.0.1</; s/0\.0\.0\.0/127.0.0.1/" \
+		"$top/schema/fleet/remote_servers.xml" >"$dir/config.d/fleet.xml"
 	cat >"$dir/users.xml" <<-END
-	<yandex><profiles><default><fsync_metadata>0</fsync_metadata></default></profiles><quotas><default/></quotas><users><default><password></password>
+	<yandex><profiles><default><fsync_metadata>0</fsync_metadata></default></profiles>
+	<quotas><default/></quotas><users><default><password></password>
 	<networks><ip>127.0.0.1</ip></networks><profile>default</profile><quota>default</quota></default></users></yandex>
 	END
 	cat >"$dir/config.xml" <<-END

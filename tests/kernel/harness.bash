@@ -122,9 +122,9 @@ recorded_until()
 	done
 }
 
-# best_of N COMMAND...: until it succeeds, N times at most. For claims that something does not take longer than so: other
-# work on this machine can only delay it, so once is enough to show that it can be done, and a program
-# that is too slow is so every time.
+# best_of N COMMAND...: until it succeeds, N times at most. For claims that something does not take longer than so:
+# other work on this machine can only delay it, so once is enough to show that it can be done, and a program that is too
+# slow is so every time.
 best_of()
 {
 	local times=$1 i
@@ -156,7 +156,8 @@ unseen_ends()
 # Says so when a thread of the workload took the CPU from a hidden task, or left it to one: no program saw that switch.
 unseen_switches()
 {
-	local query="SELECT count(*) FROM (SELECT utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY ts_ns) AS came FROM switches) AS s
+	local query="SELECT count(*) FROM (SELECT utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY ts_ns)
+		AS came FROM switches) AS s
 		WHERE s.utid <> s.came AND EXISTS (SELECT 1 FROM threads t WHERE t.utid IN (s.utid, s.came) AND t.is_workload)"
 
 	hides_tasks "$1" && [ "$("$EBPFREC" sql -i "$tmp/$1" --format csv "$query" | tail -n 1)" != 0 ] &&
@@ -169,8 +170,8 @@ recorded_seen()
 	recorded_until 12 "$1" "unseen_ends '$1'" "${@:2}"
 }
 
-# start_recorder NAME ARGS...: in the background, returns when it records; its pid is in $recorder. How long that takes is
-# no claim: a recorder that ends, or never has a block, fails the script.
+# start_recorder NAME ARGS...: in the background, returns when it records; its pid is in $recorder. How long that takes
+# is no claim: a recorder that ends, or never has a block, fails the script.
 start_recorder()
 {
 	local name=$1
@@ -178,7 +179,8 @@ start_recorder()
 	shift
 	"$EBPFREC" record -o "$tmp/$name" "$@" >"$tmp/$name.out" 2>"$tmp/$name.err" </dev/null &
 	recorder=$!
-	wait_for "trace $name has a block" 100 "! kill -0 $recorder 2>/dev/null || [ -n \"\$(find '$tmp/$name' -name '*.ebr' -size +1k 2>/dev/null)\" ]" &&
+	wait_for "trace $name has a block" 100 \
+		"! kill -0 $recorder 2>/dev/null || [ -n \"\$(find '$tmp/$name' -name '*.ebr' -size +1k 2>/dev/null)\" ]" &&
 		[ -n "$(find "$tmp/$name" -name '*.ebr' -size +1k 2>/dev/null)" ] && return
 	not_ok "recording $name" "no block: $(tail -n 5 "$tmp/$name.err" | tr -c '[:print:]\n' '?')"
 	exit 1
@@ -199,7 +201,8 @@ until_released()
 	echo "while [ -e '$tmp/hold.$1' ]; do sleep 0.05; done"
 }
 
-# wait_for WHAT SECONDS CONDITION: polls; false when the time is over. The seconds are for what hangs: far more than it takes.
+# wait_for WHAT SECONDS CONDITION: polls; false when the time is over. The seconds are for what hangs: far more than it
+# takes.
 wait_for()
 {
 	local end=$((SECONDS + $2))
@@ -210,8 +213,8 @@ wait_for()
 	done
 }
 
-# start_prometheus [SECONDS ADDRESS]: $prometheus with $tmp/prometheus.yml, or with one that scrapes ADDRESS every SECONDS. Sets
-# port, where it answers.
+# start_prometheus [SECONDS ADDRESS]: $prometheus with $tmp/prometheus.yml, or with one that scrapes ADDRESS every
+# SECONDS. Sets port, where it answers.
 start_prometheus()
 {
 	# shellcheck disable=SC2154
@@ -273,8 +276,8 @@ programs_are_loaded()
 	return 1
 }
 
-# make_loop NAME MIB [memory]: a loop device with direct I/O over $tmp/NAME.img, or over memory, where a request never has to
-# wait for a disk; its path in $loop
+# make_loop NAME MIB [memory]: a loop device with direct I/O over $tmp/NAME.img, or over memory, where a request never
+# has to wait for a disk; its path in $loop
 make_loop()
 {
 	local image=$tmp/$1.img direct=on

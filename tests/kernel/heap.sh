@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# record --heap -- COMMAND, with the library in each program of one workload. Programs count their own calls, by sizes that
-# nothing else asks for; the trace has the same counts: for every function of the allocator, threads, fork, exec, signal
-# handlers, up to a kill -9. Call sites have names: in a program, a library loaded later, stripped, with symbols in a file
-# beside it, deleted while it runs, in a mount namespace, and in code without a file.
+# record --heap -- COMMAND, with the library in each program of one workload. Programs count their own calls, by sizes
+# that nothing else asks for; the trace has the same counts: for every function of the allocator, threads, fork, exec,
+# signal handlers, up to a kill -9. Call sites have names: in a program, a library loaded later, stripped, with symbols
+# in a file beside it, deleted while it runs, in a mount namespace, and in code without a file.
 . "$(dirname "$0")/harness.bash"
 
 calls=$WORK/heap_calls

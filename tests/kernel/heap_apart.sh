@@ -84,19 +84,23 @@ counts() { "$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT bytes, count(*), cou
 recorded idle --heap-wait --ring-size 64KiB -e alloc.heap,task -d 60s -- "$tmp/program" idle 400
 check "heap: idle threads leave chunks to others" '[ "$(counts idle)" = "5101,400,400 " ]' "$(counts idle)"
 recorded new --heap -e alloc.heap,task -- "$tmp/program" new 1000
-check "heap: an allocator's own operator new" '[ "$(counts new)" = "7001,1000,0 7003,1000,0 7005,1000,1000 " ]' "$(counts new)"
+check "heap: an allocator's own operator new" '[ "$(counts new)" = "7001,1000,0 7003,1000,0 7005,1000,1000 " ]' \
+	"$(counts new)"
 recorded opened --heap -e alloc.heap,task -- "$tmp/program" apart 0 libm.so.6
 check "heap: a library that is opened apart is said, and the window is incomplete" \
-	'grep -q RTLD_DEEPBIND "$tmp/opened.err" && "$EBPFREC" report -i "$tmp/opened" leaks | sed -n 1p | grep -q INCOMPLETE' \
+	'grep -q RTLD_DEEPBIND "$tmp/opened.err" &&
+		"$EBPFREC" report -i "$tmp/opened" leaks | sed -n 1p | grep -q INCOMPLETE' \
 	"$(cat "$tmp/opened.err")"
 recorded namespace --heap -e alloc.heap,task -- "$tmp/program" namespace 500
 check "heap: what a pid namespace allocated is lost" \
 	'"$EBPFREC" report -i "$tmp/namespace" leaks | sed -n 1p | grep -q "500 events lost"' "$(cat "$tmp/namespace.err")"
 recorded limited --heap -e alloc.heap,task -- sh -c 'ulimit -v 200000; exec "$1" new 1' sh "$tmp/program"
-check "heap: a limited address space is left alone" 'grep -q "address space" "$tmp/limited.err"' "$(cat "$tmp/limited.err")"
+check "heap: a limited address space is left alone" 'grep -q "address space" "$tmp/limited.err"' \
+	"$(cat "$tmp/limited.err")"
 "$tmp/program" busy 3 &
 pid=$!
 recorded busy --heap -e alloc.heap,task -p $pid -d 1s
 kill $pid
-threads=$("$EBPFREC" sql -i "$tmp/busy" --format csv "SELECT count(DISTINCT utid) FROM heap_allocs WHERE bytes = 6403" | tail -n 1)
+threads=$("$EBPFREC" sql -i "$tmp/busy" --format csv "SELECT count(DISTINCT utid) FROM heap_allocs WHERE bytes = 6403" \
+	| tail -n 1)
 check "heap: uprobes see every thread of a busy process" '[ "$threads" = 4 ]' "$threads"

@@ -28,7 +28,8 @@ recorded rights --heap -e alloc.heap,task -- sh -c '
 check "heap: a setuid program has neither library nor memory, and none has a descriptor" \
 	'[ "$(sed -n 1p "$tmp/rights.out")" -gt 1 ] && [ "$(sed -n 2,3p "$tmp/rights.out")" = $'"'0\\n0'"' ] &&
 	grep -q size=50147,6,5, "$tmp/rights.out"' "$(cat "$tmp/rights.out")"
-check "heap: the trace has the number of programs without the library" 'grep -qx heap.without=2 "$tmp/rights/manifest"' \
+check "heap: the trace has the number of programs without the library" \
+	'grep -qx heap.without=2 "$tmp/rights/manifest"' \
 	"$(cat "$tmp/rights/manifest")"
 
 if command -v musl-gcc >/dev/null; then
@@ -61,7 +62,8 @@ if command -v cc >/dev/null; then
 		'[ "$(grep -c "heap of process $pid and 1 more is not recorded" "$tmp/own.err")" = 1 ]' \
 		"$(cat "$tmp/own.out" "$tmp/own.err")"
 	check "heap: so do answers about heaps" \
-		'grep -q "the heap of process $pid and 1 more was not recorded" "$tmp/own.leaks"' "$(head -n 5 "$tmp/own.leaks")"
+		'grep -q "the heap of process $pid and 1 more was not recorded" "$tmp/own.leaks"' \
+			"$(head -n 5 "$tmp/own.leaks")"
 	check "heap: info has their number" \
 		'grep -q "heaps *of 2 processes, which had a malloc built in" "$tmp/own.info"' "$(cat "$tmp/own.info")"
 	check "heap: check has it, and the trace is whole" '"$EBPFREC" check -i "$tmp/own" >/dev/null &&
@@ -78,7 +80,8 @@ if command -v cc >/dev/null; then
 		"$(head -n 3 "$tmp/child.leaks")"
 	check "heap: so has info" 'grep -q "heaps_unseen *of 2 programs" "$tmp/child.info"' "$(cat "$tmp/child.info")"
 	check "heap: check says so" \
-		'grep -q "heaps of programs without the library were not recorded" "$tmp/child.check"' "$(cat "$tmp/child.check")"
+		'grep -q "heaps of programs without the library were not recorded" "$tmp/child.check"' \
+			"$(cat "$tmp/child.check")"
 
 	# If COMMAND itself is the program, probes record it.
 	recorded probed --heap -e alloc.heap,task -- "$tmp/own_calls" threads 10

@@ -6,14 +6,16 @@
 . "$(dirname "$0")/harness.bash"
 
 recorded odd -e sched --note "$(printf 'n=\033[31mred')" -- bash -c \
-	"'$WORK/odd_names' 40; exec -a \"\$(printf '\033]0;owned\007=1+1')\" '$WORK/stamp' \"\$(printf 'arg\033[2J')\" >/dev/null"
+	"'$WORK/odd_names' 40
+		exec -a \"\$(printf '\033]0;owned\007=1+1')\" '$WORK/stamp' \"\$(printf 'arg\033[2J')\" >/dev/null"
 
 n=0
 for view in summary cpu sched alloc spikes io latency loss cost; do
 	for format in table csv json; do
 		"$EBPFREC" report -i "$tmp/odd" $view --format $format --limit 0 >"$tmp/out.$view.$format" \
 			2>"$tmp/err.$view.$format" ||
-			not_ok "names: report $view --format $format runs" "$(tail -2 "$tmp/err.$view.$format" | tr -c '[:print:]\n' '?')"
+			not_ok "names: report $view --format $format runs" \
+				"$(tail -2 "$tmp/err.$view.$format" | tr -c '[:print:]\n' '?')"
 		n=$((n + 1))
 	done
 done

@@ -21,7 +21,8 @@ before, start = counted(), time.clock_gettime_ns(time.CLOCK_MONOTONIC)
 for i in range(400):
     os.sched_setaffinity(0, [cpus[(i + 1) % 2]])
 end, after = time.clock_gettime_ns(time.CLOCK_MONOTONIC), counted()
-json.dump({"cpus": cpus, "before": before, "after": after, "from": start, "to": end, "pid": os.getpid()}, open(sys.argv[1], "w"))
+json.dump({"cpus": cpus, "before": before, "after": after, "from": start, "to": end, "pid": os.getpid()},
+          open(sys.argv[1], "w"))
 EOF_LOAD
 
 [ "$(nproc)" -ge 2 ] || { skip migrate "one CPU: nothing moves"; exit 0; }

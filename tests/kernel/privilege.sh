@@ -60,7 +60,8 @@ if setcap cap_bpf,cap_perfmon+ep "$tmp/ebpfrec" 2>"$tmp/setcap.err"; then
 		grep -vx 'record\|doctor\|help\|version')
 	for command in "${commands[@]}"; do
 		(cd "$tmp/open" &&
-			exec setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/ebpfrec" "$command" --no-such-option >/dev/null 2>&7) &
+			exec setpriv --reuid=65534 --regid=65534 --clear-groups "$tmp/ebpfrec" "$command" \
+				--no-such-option >/dev/null 2>&7) &
 		wait_for "$command has read its options" 30 "grep -q '^Name:[[:space:]]*ebpfrec' /proc/$!/status &&
 			grep -q '^NoNewPrivs:[[:space:]]*1' /proc/$!/status"
 		cat /proc/$!/status >"$tmp/reader" 2>/dev/null
@@ -88,7 +89,8 @@ if setcap cap_bpf,cap_perfmon+ep "$tmp/ebpfrec" 2>"$tmp/setcap.err"; then
 		"[ $? -eq 0 ] || grep -q 'alloc.heap.*CAP_SYS_ADMIN' '$tmp/heap.err'" \
 		"$(cat "$tmp/heap.err")"
 	as_user "$tmp/ebpfrec" record -o "$tmp/open/asroot" -u root -e sched -- id >"$tmp/asroot" 2>&1
-	check "file capabilities: -u another user names what it takes" "[ $? -eq 125 ] && grep -q CAP_SETUID '$tmp/asroot'" \
+	check "file capabilities: -u another user names what it takes" \
+		"[ $? -eq 125 ] && grep -q CAP_SETUID '$tmp/asroot'" \
 		"$(cat "$tmp/asroot")"
 	as_user "$tmp/ebpfrec" record -o "$tmp/open/self" -u 65534 -e sched -- id -u >"$tmp/self" 2>"$tmp/self.err"
 	check "file capabilities: -u oneself is fine" "[ \"\$(cat '$tmp/self')\" = 65534 ]" "$(cat "$tmp/self.err")"
@@ -158,7 +160,8 @@ import os
 import platform
 import struct
 import sys
-call = {"capset": {"x86_64": 126, "aarch64": 91}, "bpf": {"x86_64": 321, "aarch64": 280}}[sys.argv[1]][platform.machine()]
+call = {"capset": {"x86_64": 126, "aarch64": 91}, "bpf": {"x86_64": 321, "aarch64": 280}}[sys.argv[1]][
+        platform.machine()]
 code = [(0x20, 0, 0, 0),                # the call's number
         (0x15, 0, 1, call),
         (0x06, 0, 0, 0x00050000 + int(sys.argv[2])),
@@ -191,7 +194,8 @@ check "opener: keeps CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEA
 	"[ \"\$(fields '$tmp/opener.out' CapPrm)\" = '0000010000080004 ' ] && [ \"\$(tail -1 '$tmp/opener.out')\" = 1 ]" \
 	"$(grep -E '^(Name|Cap)' "$tmp/opener.out"; tail -1 "$tmp/opener.out")"
 recorded stats -- sh -c \
-	'sleep 0.2; cat /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/status; ls /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/fd | wc -l'
+	'sleep 0.2; cat /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/status;
+		ls /proc/$(pgrep -n -f "^[^ ]*ebpfrec record -o '"$tmp/stats"'" -P $PPID)/fd | wc -l'
 check "helper: keeps CAP_SYS_ADMIN alone, and no descriptor but its socket" \
 	"[ \"\$(fields '$tmp/stats.out' CapPrm)\" = '0000000000200000 ' ] && [ \"\$(tail -1 '$tmp/stats.out')\" = 1 ] &&
 		[ \"\$(fields '$tmp/stats.out' Name)\" = 'ebpfrec-stats ' ]" \
@@ -218,11 +222,14 @@ release helpers
 checker <<'EOF_PY'
 from trace_query import *
 t = Trace(os.environ["tmp"] + "/root")
-check("helper: run times of programs are in the trace", t.one("SELECT sum(run_cnt) FROM hook_stats") > 0, t.sql("SELECT * FROM hook_stats LIMIT 3"))
+check("helper: run times of programs are in the trace", t.one("SELECT sum(run_cnt) FROM hook_stats") > 0,
+      t.sql("SELECT * FROM hook_stats LIMIT 3"))
 # (other recorders may run on this machine, with helpers of theirs)
-rows = t.sql("SELECT upid, pid, ppid, parent_upid, is_recorder FROM processes WHERE comm IN ('ebpfrec', 'ebpfrec-stats')")
+rows = t.sql("SELECT upid, pid, ppid, parent_upid, is_recorder FROM processes WHERE comm IN ('ebpfrec', "
+             "'ebpfrec-stats')")
 mine = {r["upid"] for r in rows if r["is_recorder"]}
-check("helper: is told from others as the recorder's", len(mine) == 2 and all(r["is_recorder"] == (r["parent_upid"] in mine or r["upid"] in mine) for r in rows), rows)
+check("helper: is told from others as the recorder's", len(mine) == 2
+      and all(r["is_recorder"] == (r["parent_upid"] in mine or r["upid"] in mine) for r in rows), rows)
 EOF_PY
 
 as_user unshare -Ur true 2>/dev/null && {
@@ -256,7 +263,8 @@ check "cost: what run times nobody measured for want of CAP_SYS_ADMIN is not 0" 
 check "workload: may gain privileges as ever (sudo inside it works)" \
 	"[ \"\$(fields '$tmp/ambient.out' NoNewPrivs)\" = '0 ' ]" "$(grep NoNew "$tmp/ambient.out")"
 KEPT=1a2b setpriv --groups 0,4242 "$EBPFREC" record -o "$tmp/user" -u nobody -e sched -- \
-	sh -c 'cat /proc/self/status; echo "HOME: $HOME"; echo "USER: $USER $LOGNAME"; echo "SHELL: $SHELL"; echo "KEPT: $KEPT"' \
+	sh -c 'cat /proc/self/status; echo "HOME: $HOME"; echo "USER: $USER $LOGNAME"
+		echo "SHELL: $SHELL"; echo "KEPT: $KEPT"' \
 	>"$tmp/user.out" 2>"$tmp/user.err" </dev/null
 check "workload: -u gives uid, gid and groups" \
 	"[ \"\$(fields '$tmp/user.out' Uid |
@@ -266,7 +274,8 @@ check "workload: -u gives uid, gid and groups" \
 		[ \"\$(fields '$tmp/user.out' Groups | tr -d ' ')\" = '$(id -G nobody | tr -d ' ')' \
 			]" "$(grep -E '^(Uid|Gid|Groups)' "$tmp/user.out")"
 check "workload: -u leaves no capability" \
-	"[ \"\$(grep -c '^Cap\(Inh\|Prm\|Eff\|Amb\):.0000000000000000' '$tmp/user.out')\" = 4 ]" "$(grep Cap "$tmp/user.out")"
+	"[ \"\$(grep -c '^Cap\(Inh\|Prm\|Eff\|Amb\):.0000000000000000' '$tmp/user.out')\" = 4 ]" \
+		"$(grep Cap "$tmp/user.out")"
 check "workload: -u sets HOME, USER, LOGNAME and SHELL as sudo does" \
 	"grep -q '^HOME: $(getent passwd nobody | cut -d: -f6)$' '$tmp/user.out' &&
 		grep -q '^USER: nobody nobody$' '$tmp/user.out' &&

@@ -18,7 +18,8 @@ record keepold -e task -- true
 before=$(cksum <"$tmp/keepold/manifest")
 record keepold -e task -- no-such-command-here
 check "status: and an older trace stays where it is" \
-	"[ \"\$(cksum <'$tmp/keepold/manifest')\" = '$before' ] && [ ! -e '$tmp/keepold.old' ]" "$(ls -d "$tmp"/keepold* 2>&1)"
+	"[ \"\$(cksum <'$tmp/keepold/manifest')\" = '$before' ] && [ ! -e '$tmp/keepold.old' ]" \
+		"$(ls -d "$tmp"/keepold* 2>&1)"
 check "status: and the message names it" "grep -q no-such-command-here '$tmp/st127.err'" "$(cat "$tmp/st127.err")"
 echo text >"$tmp/no-exec"
 record st126 -e task -- "$tmp/no-exec"
@@ -111,7 +112,8 @@ said = lambda name: int(re.search(r"([0-9,]+) events", open(tmp + "/" + name).re
 info = run("info", "-i", t.path, "--format", "csv")
 facts = dict(line.split(",")[1:3] for line in info.splitlines() if line.startswith("events,"))
 counts = {"record": said("counted.err"), "check": said("checked.err"), "info": int(facts["all"]), "info, added up":
-          sum(int(v) for k, v in facts.items() if k not in ("all", "bytes_per_event")), "cost": t.report("cost")[0]["events"],
+          sum(int(v) for k, v in facts.items() if k not in ("all", "bytes_per_event")),
+          "cost": t.report("cost")[0]["events"],
           "loss": sum(r["read"] for r in t.report("loss"))}
 check("command: record, check, info, cost and loss count the same events", len(set(counts.values())) == 1, counts)
 check("command: with those of tasks, and beside paths", int(facts["task"]) > 0 and
@@ -149,12 +151,14 @@ kill "$(sed -n 's/^command.pid=//p' "$tmp/int/manifest")" 2>/dev/null
 check "end: Ctrl-C leaves a finished trace" "'$EBPFREC' info -i '$tmp/int' | grep -Eq 'state +finished'" \
 	"status $rc: $(cat "$tmp/int.err")"
 check "end: Ctrl-C says that the command goes on, and its PID" \
-	"grep -q \"the command goes on: process \$(sed -n 's/^command.pid=//p' '$tmp/int/manifest') (sleep)\" '$tmp/int.err'" "$(cat "$tmp/int.err")"
+	"grep -q \"the command goes on: process \$(sed -n 's/^command.pid=//p' '$tmp/int/manifest') (sleep)\" '$tmp/int.err'" \
+	"$(cat "$tmp/int.err")"
 cost() { "$EBPFREC" sql -i "$tmp/int" --format csv "SELECT printf('%d', sum(user_ns + sys_ns) / 1e6) FROM cost" |
 	tail -n 1 | tr -d '\r'; }
 said=$(sed -nE 's/^ebpfrec: cost: recorder ([0-9.]+) ms .*/\1/p' "$tmp/int.err")
 check "end: the closing line's cost is that of report cost" \
-	"awk 'BEGIN { d = $(cost) - \"$said\"; exit !(\"$said\" != \"\" && d > -1.5 && d < 1.5) }'" "$(cost) ms, said '$said'"
+	"awk 'BEGIN { d = $(cost) - \"$said\"; exit !(\"$said\" != \"\" && d > -1.5 && d < 1.5) }'" \
+		"$(cost) ms, said '$said'"
 check "end: Ctrl-C still prints the closing line" "grep -Eq '[0-9,]+ events' '$tmp/int.err'" "$(cat "$tmp/int.err")"
 
 start_recorder int2 -a -e sched

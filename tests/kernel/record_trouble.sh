@@ -93,7 +93,8 @@ recorded idle -e task -- true
 try "$EBPFREC" record -f -o "$tmp/idle" -e sched -- touch "$tmp/live.ran"
 says "an old one that is: not removed by -f" 125 'idle.old' 'still being recorded'
 check "being recorded: it stays as it is, and nothing is run" \
-	"[ $inode = \"\$(stat -c %i '$tmp/idle.old')\" ] && [ ! -e '$tmp/live.ran' ] && kill -0 $recorder" "$(ls -lai "$tmp")"
+	"[ $inode = \"\$(stat -c %i '$tmp/idle.old')\" ] && [ ! -e '$tmp/live.ran' ] && kill -0 $recorder" \
+		"$(ls -lai "$tmp")"
 kill -INT $recorder
 wait $recorder
 check "being recorded: and ends well" "[ $? -eq 0 ] && '$EBPFREC' check -i '$tmp/idle.old' >/dev/null 2>&1" \
@@ -105,11 +106,13 @@ mount_at "$tmp/tiny" -t tmpfs -o size=900k tmpfs || skip record_trouble_full_dis
 if mountpoint -q "$tmp/tiny"; then
 	# It begins quietly: the first block is small and has room, a later one has not.
 	"$EBPFREC" record --only -o "$tmp/tiny/t" -- sh -c \
-		"sleep 1.3; '$WORK/short_lived' storm 1200 >/dev/null; '$WORK/give_away' 300000 500 >/dev/null; sleep 0.2; echo done >'$tmp/survived'" >"$tmp/try.out" 2>"$tmp/try.err"
+		"sleep 1.3; '$WORK/short_lived' storm 1200 >/dev/null; '$WORK/give_away' 300000 500 >/dev/null; sleep 0.2
+			echo done >'$tmp/survived'" >"$tmp/try.out" 2>"$tmp/try.err"
 	try_status=$?
 	says "full disk: status 125, says so" 125 'space'
 	try "$EBPFREC" report -i "$tmp/tiny/t" cpu --format csv
-	check "full disk: the trace is readable up to there" "[ $try_status -eq 0 ] && [ \$(wc -l <'$tmp/try.out') -gt 2 ]" \
+	check "full disk: the trace is readable up to there" \
+		"[ $try_status -eq 0 ] && [ \$(wc -l <'$tmp/try.out') -gt 2 ]" \
 		"status $try_status, $(wc -l <"$tmp/try.out") lines: $(cat "$tmp/try.err"); $(ls -la "$tmp/tiny/t" 2>&1)"
 	wait_for "workload survives" 100 "[ -e '$tmp/survived' ]"
 	check "full disk: the workload runs to its end" "[ -e '$tmp/survived' ]" "it was killed"
@@ -119,7 +122,8 @@ fi
 (
 	ulimit -f 200
 	"$EBPFREC" record -o "$tmp/limited" -- sh -c \
-		"'$WORK/short_lived' storm 1200 >/dev/null; '$WORK/give_away' 300000 500 >/dev/null; echo done >'$tmp/limited.survived'" >"$tmp/try.out" 2>"$tmp/try.err"
+		"'$WORK/short_lived' storm 1200 >/dev/null; '$WORK/give_away' 300000 500 >/dev/null
+			echo done >'$tmp/limited.survived'" >"$tmp/try.out" 2>"$tmp/try.err"
 )
 try_status=$?
 says "ulimit -f: status 125, says so" 125 'chunk-000000.ebr' 'too large'

@@ -79,4 +79,5 @@ f = open(sys.argv[1], "r+b"); f.seek(5000); b = f.read(1)[0] ^ 1; f.seek(5000); 
 "$EBPFREC" redact -i "$tmp/plain" -o "$tmp/bad" 2>"$tmp/bad.err"
 rc=$?
 check "redact: a damaged trace is refused, with what to do" \
-	"[ $rc -eq 1 ] && grep -q 'ebpfrec repair' '$tmp/bad.err' && [ ! -e '$tmp/bad' ]" "status $rc: $(cat "$tmp/bad.err")"
+	"[ $rc -eq 1 ] && grep -q 'ebpfrec repair' '$tmp/bad.err' && [ ! -e '$tmp/bad' ]" \
+		"status $rc: $(cat "$tmp/bad.err")"

@@ -64,7 +64,8 @@ for view in stacks leaks "spikes --spike-min 8MiB"; do
 	"$EBPFREC" report -i all $view --format csv >a 2>/dev/null
 	# shellcheck disable=SC2086
 	"$EBPFREC" report -i all.zip $view --format csv >b 2>/dev/null
-	check "stacks: ${view%% *} of a bundle is the trace's" "[ \$(wc -l <a) -gt 1 ] && cmp -s a b" "$(diff a b | head -n 3)"
+	check "stacks: ${view%% *} of a bundle is the trace's" "[ \$(wc -l <a) -gt 1 ] && cmp -s a b" \
+		"$(diff a b | head -n 3)"
 done
 
 # The block of the second leak is overwritten.

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Memory in reports, of one recording: views (preempts, timeline, memory, leaks, lifetimes, sizes, causes of spikes) against
-# plain SQL over the event tables; workloads with known answers: pipes that are kept, names that are looked up and
-# forgotten, bursts of anonymous memory; buffers that one process allocates and another frees; resident memory as the
-# kernel counts it.
+# Memory in reports, of one recording: views (preempts, timeline, memory, leaks, lifetimes, sizes, causes of spikes)
+# against plain SQL over the event tables; workloads with known answers: pipes that are kept, names that are looked up
+# and forgotten, bursts of anonymous memory; buffers that one process allocates and another frees; resident memory as
+# the kernel counts it.
 . "$(dirname "$0")/harness.bash"
 
 # rings that no load fills: counts are exact

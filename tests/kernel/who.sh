@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # Who, in the words people use: known work in cgroups that are named as container managers and systemd name theirs, as
-# other users, and in trees of processes. A burn prints what the kernel charged it for; the trace may have more (the start of
-# the interpreter before, its end afterwards) but not less than that.
+# other users, and in trees of processes. A burn prints what the kernel charged it for; the trace may have more (the
+# start of the interpreter before, its end afterwards) but not less than that.
 . "$(dirname "$0")/harness.bash"
 
 v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
@@ -16,8 +16,10 @@ undo+=('find "$top_group" -depth -type d -exec rmdir {} +')
 id=$(printf '0123456789abcdef%.0s' 1 2 3 4)
 id2=$(printf 'fedcba9876543210%.0s' 1 2 3 4)
 pod=11112222_3333_4444_5555_666677778888
-groups=("docker-$id.scope" "docker/$id2" "libpod-$id.scope" "kubepods.slice/kubepods-pod$pod.slice/cri-containerd-$id.scope"
-	"kubepods/burstable/pod${pod//_/-}/$id2" "lxc.payload.web" "ssh-who.service" "user-1000.slice/user@1000.service/app.slice/app-x.service")
+groups=("docker-$id.scope" "docker/$id2" "libpod-$id.scope" \
+	"kubepods.slice/kubepods-pod$pod.slice/cri-containerd-$id.scope"
+	"kubepods/burstable/pod${pod//_/-}/$id2" "lxc.payload.web" "ssh-who.service" \
+		"user-1000.slice/user@1000.service/app.slice/app-x.service")
 for group in "${groups[@]}"; do
 	mkdir -p "$top_group/$group" || exit 1
 done
@@ -69,28 +71,37 @@ for i, pid, ns in burns:
     check("container: process %d is in %s" % (i, names[i]), (who["container"] or None) == names[i], who)
     check("container: user of process %d" % i, who["user"] == "root", who)
     if names[i]:
-        check("container: %s used at least what its work did" % names[i], by.get(names[i], 0) >= ns - unknown, (by, ns, unknown))
+        check("container: %s used at least what its work did" % names[i], by.get(names[i], 0) >= ns - unknown,
+              (by, ns, unknown))
         inside = t.sql("SELECT pid FROM processes WHERE container = '%s'" % names[i])
-        check("container: %s has the CPU time of its processes" % names[i], by.get(names[i]) == sum(of_process.get(r["pid"], 0) for r in inside), (by, inside))
+        check("container: %s has the CPU time of its processes" % names[i],
+              by.get(names[i]) == sum(of_process.get(r["pid"], 0) for r in inside), (by, inside))
 units = {r["pid"]: r["unit"] for r in t.sql("SELECT pid, unit FROM processes WHERE unit IS NOT NULL")}
-want = {0: "docker-" + "0123456789abcdef" * 4 + ".scope", 3: "cri-containerd-" + "0123456789abcdef" * 4 + ".scope", 6: "ssh-who.service",
+want = {0: "docker-" + "0123456789abcdef" * 4 + ".scope", 3: "cri-containerd-" + "0123456789abcdef" * 4 + ".scope",
+        6: "ssh-who.service",
         7: "user@1000.service/app-x.service"}
 for i, unit in want.items():
     check("unit: process %d is of %s" % (i, unit), units.get(burns[i][1]) == unit, units.get(burns[i][1]))
 
 users = {r["user"]: r["oncpu_ns"] for r in t.report("cpu", "--by", "user", "--limit", "0")}
-(pid, first), (later, second), (nameless, third) = [[int(x) for x in open(tmp + "/" + f).read().split()] for f in ("nobody", "later_nobody", "nameless")]
+(pid, first), (later, second), (nameless, third) = [[int(x) for x in open(tmp + "/" + f).read().split()]
+                                                    for f in ("nobody", "later_nobody", "nameless")]
 check("user: nobody's work is nobody's, also of one who became nobody without an exec",
-      of_process[pid] + of_process[later] <= users.get("nobody", 0) and users["nobody"] >= first + second - unknown, (users, first, second))
-check("user: a user without a name has the number", users.get(54321, users.get("54321", 0)) >= third - unknown, (users, third))
+      of_process[pid] + of_process[later] <= users.get("nobody", 0) and users["nobody"] >= first + second - unknown,
+      (users, first, second))
+check("user: a user without a name has the number", users.get(54321, users.get("54321", 0)) >= third - unknown,
+      (users, third))
 check("user: all users together are all processes together", sum(users.values()) == everybody, (users, everybody))
 
 trees = t.report("cpu", "--by", "tree", "--limit", "0")
-root = t.sql("SELECT pid FROM processes WHERE is_workload AND parent_upid IN (SELECT upid FROM processes WHERE is_recorder)")
-check("tree: the recorded command is a root", len(root) == 1 and [r for r in trees if r["tree"] == "%d bash" % root[0]["pid"]], (root, trees))
+root = t.sql("SELECT pid FROM processes WHERE is_workload AND parent_upid IN (SELECT upid FROM processes WHERE "
+             "is_recorder)")
+check("tree: the recorded command is a root", len(root) == 1
+      and [r for r in trees if r["tree"] == "%d bash" % root[0]["pid"]], (root, trees))
 mine = sum(r["oncpu_ns"] for r in trees if r["tree"] == "%d bash" % root[0]["pid"])
 work = t.sql("SELECT pid FROM processes WHERE is_workload")
-check("tree: it has the CPU time of all its descendants", mine == sum(of_process.get(r["pid"], 0) for r in work), (mine, len(work)))
+check("tree: it has the CPU time of all its descendants", mine == sum(of_process.get(r["pid"], 0) for r in work),
+      (mine, len(work)))
 burnt = sum(int(line.split()[1]) for line in open(tmp + "/tree"))
 check("tree: and that is no less than they burnt", mine >= burnt + sum(b[2] for b in burns) - unknown, (mine, burnt))
 
@@ -100,16 +111,20 @@ check("user: record -u", [r["user"] for r in who] == ["nobody"], who)
 EOF_PY
 
 "$EBPFREC" bundle -i "$tmp/u" -o "$tmp/u.zip" --show-strings >"$tmp/strings" 2>"$tmp/strings.err"
-check "bundle: lists the users that it discloses" "grep -q '^user names: nobody' '$tmp/strings'" "$(cat "$tmp/strings.err")"
+check "bundle: lists the users that it discloses" "grep -q '^user names: nobody' '$tmp/strings'" \
+	"$(cat "$tmp/strings.err")"
 
 # ---- the same for Prometheus: of a recording that goes on, and of the finished one ----
 
-# Everybody works once before the counting begins, and then again: who is known then has a label of its own from the beginning.
+# Everybody works once before the counting begins, and then again: who is known then has a label of its own from the
+# beginning.
 { declare -p groups; cat "$tmp/workload"; until_released again; cat "$tmp/workload"; } >"$tmp/twice"
 hold again
 start_recorder m -a -e light -- bash "$tmp/twice"
-wait_for "the first round" 60 "'$EBPFREC' metrics -i '$tmp/m' --once --by user 2>/dev/null | grep -q 'user=\"54321\"'" ||
-	{ not_ok "who: metrics of the first round" "$("$EBPFREC" metrics -i "$tmp/m" --once --by user 2>&1 | head -n 3)"; exit 1; }
+wait_for "the first round" 60 "'$EBPFREC' metrics -i '$tmp/m' --once --by user 2>/dev/null | grep -q 'user=\"54321\"'" \
+	||
+	{ not_ok "who: metrics of the first round" \
+		"$("$EBPFREC" metrics -i "$tmp/m" --once --by user 2>&1 | head -n 3)"; exit 1; }
 counting=()
 for by in unit container user; do
 	mkdir "$tmp/by_$by"
@@ -132,19 +147,23 @@ from metrics_text import *
 tmp = os.environ["tmp"]
 t = Trace(tmp + "/m")
 id1, id2 = "0123456789abcdef" * 4, "fedcba9876543210" * 4
-ours = {"unit": {"docker-%s.scope" % id1, "cri-containerd-%s.scope" % id1, "libpod-%s.scope" % id1, "ssh-who.service", "user@1000.service/app-x.service"},
-        "container": {"docker:0123456789ab", "docker:fedcba987654", "podman:0123456789ab", "k8s:11112222-333/0123456789ab",
+ours = {"unit": {"docker-%s.scope" % id1, "cri-containerd-%s.scope" % id1, "libpod-%s.scope" % id1, "ssh-who.service",
+                 "user@1000.service/app-x.service"},
+        "container": {"docker:0123456789ab", "docker:fedcba987654", "podman:0123456789ab",
+                      "k8s:11112222-333/0123456789ab",
                       "k8s:11112222-333/fedcba987654", "lxc:web"},
         "user": {"root", "nobody", "54321"}}
 for by, names in ours.items():
     once = parse(open(tmp + "/once_" + by, "rb").read())
     bad = compare(once, expected(t, by), by)
     labels = {dict(labels).get(by) for name, labels in once}
-    check("who, metrics: all %d figures by %s are those of reports" % (len(once), by), len(once) > 50 and names <= labels and not bad, (bad[:3], names - labels))
+    check("who, metrics: all %d figures by %s are those of reports" % (len(once), by), len(once) > 50
+          and names <= labels and not bad, (bad[:3], names - labels))
     live = parse(open("%s/by_%s/ebpfrec.prom" % (tmp, by), "rb").read())
     # it began to count in the middle of the recording: what it counted since its first answer is that of the rest
     first = parse(open("%s/first_%s" % (tmp, by), "rb").read())
-    rest = t.window(t.at(round(first["ebpfrec_trace_end_monotonic_seconds", ()] * 1e9)), t.one("SELECT max(to_ns) FROM blocks"))
+    rest = t.window(t.at(round(first["ebpfrec_trace_end_monotonic_seconds", ()] * 1e9)),
+                    t.one("SELECT max(to_ns) FROM blocks"))
     # A report gives a process to its last group and user. What was counted before it joined them stays where it was: a
     # block may end just then.
     moved = {r["name"] for r in t.sql("SELECT DISTINCT %s AS name FROM processes AS p JOIN blocks AS b ON "

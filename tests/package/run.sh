@@ -70,7 +70,8 @@ if command -v dpkg-deb >/dev/null; then
 		check "the package installs" "[ $? -eq 0 ]" "$(tail -n 5 "$tmp/log")"
 		"$root/usr/bin/ebpfrec" record -q -d 0.2 -a -o "$tmp/t" >"$tmp/log" 2>&1 &&
 			"$root/usr/bin/ebpfrec" report -i "$tmp/t" cpu >>"$tmp/log" 2>&1
-		check "what it installed records and reports" "[ $? -eq 0 ] && grep -q ONCPU '$tmp/log'" "$(tail -n 5 "$tmp/log")"
+		check "what it installed records and reports" "[ $? -eq 0 ] && grep -q ONCPU '$tmp/log'" \
+			"$(tail -n 5 "$tmp/log")"
 		dpkg --root="$root" --purge ebpfrec >"$tmp/log" 2>&1
 		check "the package is removed without a trace" "[ $? -eq 0 ] &&
 			[ -z \"\$(find '$root' -path '$root/var' -prune -o -type f -print)\" \
@@ -93,7 +94,9 @@ if command -v dpkg-deb >/dev/null; then
 		"$version, $(head -n 1 "$tmp/changelog")"
 	# what a line " -- " ends with is what `date -R` prints
 	check "Debian's changelog ends with who and when" \
-		"[ \"\$(tail -n 1 '$tmp/changelog')\" = \" -- A Packager <packager@example.org>  \$(date -u -R -d \"\$(sed -n '\$s/.*>  //p' '$tmp/changelog')\")\" ]" "$(tail -n 1 "$tmp/changelog")"
+		"[ \"\$(tail -n 1 '$tmp/changelog')\" = \" -- A Packager <packager@example.org>  \$(
+			date -u -R -d \"\$(sed -n '\$s/.*>  //p' '$tmp/changelog')\")\" ]" \
+			"$(tail -n 1 "$tmp/changelog")"
 	# shellcheck disable=SC2016
 	words='{ for (i = 1; i <= NF; i++) if ($i !~ /^[-*]$/) print $i }'
 	sed '/^ -- /d; 1d' "$tmp/changelog" | awk "$words" >"$tmp/words.debian"
@@ -101,8 +104,10 @@ if command -v dpkg-deb >/dev/null; then
 	check "Debian's changelog says what the first section of CHANGELOG.md says" \
 		"[ -s '$tmp/words' ] && cmp -s '$tmp/words' '$tmp/words.debian'" \
 		"$(diff "$tmp/words" "$tmp/words.debian" | head -n 5)"
-	check "Debian's changelog: no line is too long" "[ \$(wc -L <'$tmp/changelog') -le 80 ]" "$(wc -L <"$tmp/changelog")"
-	check "the package has the whole changelog" "zcat '$doc/changelog.gz' | cmp -s - '$top/CHANGELOG.md'" "$(ls -l "$doc")"
+	check "Debian's changelog: no line is too long" "[ \$(wc -L <'$tmp/changelog') -le 80 ]" \
+		"$(wc -L <"$tmp/changelog")"
+	check "the package has the whole changelog" "zcat '$doc/changelog.gz' | cmp -s - '$top/CHANGELOG.md'" \
+		"$(ls -l "$doc")"
 	for field in 'Format: https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/' 'Files: *' \
 		'License: GPL-2 or BSD-2-clause' 'License: GPL-2' 'License: BSD-2-clause' \
 			"Copyright: $(sed -n 's/^Copyright (c) //p' "$top/LICENSE")"; do
@@ -118,7 +123,8 @@ if command -v dpkg-deb >/dev/null; then
 			"grep -q '^License: MIT' '$doc/copyright' && grep -q 'Permission is hereby granted' '$doc/copyright'" \
 			"$(cat "$doc/copyright")"
 	check "the maintainer is who builds it" \
-		"[ \"\$(dpkg-deb -f '$deb' Maintainer)\" = 'A Packager <packager@example.org>' ]" "$(dpkg-deb -f "$deb" Maintainer)"
+		"[ \"\$(dpkg-deb -f '$deb' Maintainer)\" = 'A Packager <packager@example.org>' ]" \
+			"$(dpkg-deb -f "$deb" Maintainer)"
 	# shellcheck disable=SC2034
 	depends=$(dpkg-deb -f "$deb" Depends)
 	check "it depends on what the binary is linked with" \

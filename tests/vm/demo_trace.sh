@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# demo_trace.sh: records the trace of `ebpfrec demo` in an emulated machine, and puts it into cmd/demo/shop.ebpfrec. To be run
-# again when the trace format changes, after `make STATIC=1 all work` and `make build/work/heap_user`.
+# demo_trace.sh: records the trace of `ebpfrec demo` in an emulated machine, and puts it into cmd/demo/shop.ebpfrec. To
+# be run again when the trace format changes, after `make STATIC=1 all work` and `make build/work/heap_user`.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -27,9 +27,10 @@ if [ ${#mirrors[@]} -eq 0 ]; then
 	echo "fetch.sh: no Debian mirror in this machine's apt sources: name one with VM_MIRROR" >&2
 	exit 1
 fi
-# What the guest loads, with the modules that these need: disks, loop devices, and volumes. Others of their kind are built
-# in (nvme, ext4).
-modules='virtio virtio_ring virtio_pci virtio_pci_modern_dev virtio_pci_legacy_dev virtio_blk loop dm-crypt dm-delay raid1 null_blk zram lzo-rle xts ecb'
+# What the guest loads, with the modules that these need: disks, loop devices, and volumes. Others of their kind are
+# built in (nvme, ext4).
+modules='virtio virtio_ring virtio_pci virtio_pci_modern_dev virtio_pci_legacy_dev virtio_blk loop
+	dm-crypt dm-delay raid1 null_blk zram lzo-rle xts ecb'
 
 say()
 {
@@ -108,7 +109,8 @@ unpack()
 		*.ko.zst) zstd -qdc "$file" >"$dest/modules/$name.ko" || return 1 ;;
 		*) say "$file: unknown compression"; return 1 ;;
 		esac
-		[ -z "$file" ] || IFS=', ' read -ra needed <<<"$(grep -az '^depends=' "$dest/modules/$name.ko" | tr -d '\0' | cut -d= -f2)"
+		[ -z "$file" ] || IFS=', ' read -ra needed \
+			<<<"$(grep -az '^depends=' "$dest/modules/$name.ko" | tr -d '\0' | cut -d= -f2)"
 		[ -z "$file" ] || todo+=("${needed[@]}")
 	done
 	echo "$modules" >"$dest/wanted"

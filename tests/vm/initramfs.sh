@@ -3,7 +3,7 @@
 #
 # initramfs.sh base OUT BUILD DYNAMIC_HEAP_USER: what all kernels share (busybox, a static recorder, static workloads,
 #     the checks, and one C library with a dynamic program for the heap probes).
-#     For another architecture SYSROOT names where its busybox, shell and C library are, CROSS how its tools' names begin.
+#     For another architecture SYSROOT has its busybox, shell and C library, CROSS is the prefix of its tools.
 # initramfs.sh modules OUT KERNEL_DIR: what fetch.sh unpacked, under /lib/modules/RELEASE.
 # initramfs.sh checks OUT SCRIPT: SCRIPT in place of guest/checks.sh.
 #
@@ -16,8 +16,8 @@ what=$1 out=$2
 root=$(mktemp -d "${TMPDIR:-/var/tmp}/ebpfrec-initramfs.XXXXXX")
 trap 'rm -rf "$root"' EXIT
 
-# with_libraries PROGRAM TARGET: a dynamic program and all it is linked with, where it looks for it. Of a sysroot: the C library, which
-# is all that ours need.
+# with_libraries PROGRAM TARGET: a dynamic program and all it is linked with, where it looks for it. Of a sysroot: the C
+# library, which is all that ours need.
 with_libraries()
 {
 	local lib

@@ -9,19 +9,18 @@
 #     not ok vm/6.1/NAME: what it saw
 #     SKIP vm/6.1/NAME: why
 #
-# A kernel of which a check fails boots once more, alone, and that run counts; what failed at first is listed. More than one
-# such kernel that then passes is a failure.
-# The last line is "N passed, N failed[, N skipped]"; the exit status is 0 only without failures.
-# KERNEL picks rows of the table below. From the environment:
+# A kernel of which a check fails boots once more, alone, and that run counts; what failed at first is listed. More than
+# one such kernel that then passes is a failure. The last line is "N passed, N failed[, N skipped]"; the exit status is
+# 0 only without failures. KERNEL picks rows of the table below. From the environment:
 #
-#     VM_ARCH            arm64: Debian's kernels for that, with a build for it, SYSROOT and CROSS as initramfs.sh wants them
+#     VM_ARCH            arm64: Debian's kernels for it, with a build for it, SYSROOT and CROSS as for initramfs.sh
 #     BUILD, HEAP_USER   the static build; the dynamic program for the heap probes
 #     VM_CACHE, VM_LOGS  where kernels are kept; where consoles and results go
 #     VM_TIMEOUT         seconds a machine may take: for what hangs
 #     VM_LIST            all: the whole list of checks on arm64, too
 #     VM_JOBS            machines at a time; each uses one CPU and 512 MiB. Default: this machine's CPUs
 #     VM_CHECKS          a script to run instead of guest/checks.sh, to look into something
-#     CI=true            a SKIP is a failure, unless tests/ci_allowed_skips names it: a test that did not run proves nothing
+#     CI=true            a SKIP is a failure, unless tests/ci_allowed_skips names it
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -48,8 +47,8 @@ amd64 | x86_64)
 	# just patched (static keys), or leaves cmpxchg16b with garbage flags, and the kernel crashes.
 	machine=(qemu-system-x86_64 -accel "tcg,thread=single" -cpu "qemu64,-cx16")
 	console=ttyS0 results=ttyS1 checks=all
-	# At boot the kernel counts ticks of the timer for some 10 ms, and panics when there are too few: on a host that gives
-	# the emulator no CPU for that long.
+	# At boot the kernel counts ticks of the timer for some 10 ms, and panics when there are too few: on a host that
+	# gives the emulator no CPU for that long.
 	boot_args=no_timer_check
 	;;
 arm64)
@@ -84,7 +83,8 @@ boot()
 		-drive "if=none,id=nvme,file=$dir/nvme.img,format=raw,cache=unsafe,discard=unmap" \
 		-device nvme,drive=nvme,serial=1 \
 		-kernel "$kernel/vmlinuz" -initrd "$dir/initramfs" \
-		-append "console=$console results=$results checks=$checks loglevel=5 panic=-1 oops=panic $boot_args" </dev/null >"$log.qemu" 2>&1
+		-append "console=$console results=$results checks=$checks loglevel=5 panic=-1 oops=panic $boot_args" \
+			</dev/null >"$log.qemu" 2>&1
 }
 
 # collect NAME LOG QEMU_STATUS: the verdicts of a machine that has ended

@@ -4,8 +4,8 @@
 # record.sh DIR -- COMMAND...: what the action does, on any machine, as root (or with what recording needs).
 #
 # It records COMMAND into DIR/run.1 and on, judges the runs, compares them with those of a baseline, and leaves in DIR
-# what a person looks at: summary.md, page.html (charts of the last run), diff.html (box plots), run.zip (a bundle), junit.xml.
-# Annotations for GitHub go to stdout.
+# what a person looks at: summary.md, page.html (charts of the last run), diff.html (box plots), run.zip (a bundle),
+# junit.xml. Annotations for GitHub go to stdout.
 #
 #     RUNS=8              how often COMMAND runs; 8 and 8 of a baseline tell most changes of a few percent
 #     WARM_UP=0           the first of them that only warm up
@@ -17,8 +17,8 @@
 #
 # Traces and results of an earlier job in DIR are removed first.
 #
-# Exit status: COMMAND's, if it fails (125 to 127: it was not recorded); 2 if the rules are wrong or cannot be read; 1 if a
-# rule fails, a figure is worse, or a program that decides ended unexpectedly; else 0.
+# Exit status: COMMAND's, if it fails (125 to 127: it was not recorded); 2 if the rules are wrong or cannot be read; 1
+# if a rule fails, a figure is worse, or a program that decides ended unexpectedly; else 0.
 set -u
 
 EBPFREC=${EBPFREC:-ebpfrec} RUNS=${RUNS:-8} WARM_UP=${WARM_UP:-0}
@@ -71,7 +71,8 @@ mapfile -t traces < <(runs "$dir")
 last=${traces[-1]}
 [ ${#traces[@]} -le "$WARM_UP" ] || traces=("${traces[@]:WARM_UP}")
 say "## Recorded: ${#traces[@]} runs"
-[ $recorded -eq 0 ] || { echo "::error title=ebpfrec::the command failed with status $recorded"; say "The command failed with status $recorded."; }
+[ $recorded -eq 0 ] || { echo "::error title=ebpfrec::the command failed with status $recorded"; say \
+	"The command failed with status $recorded."; }
 
 if [ -n "${RULES:-}" ]; then
 	say "### Rules"
@@ -101,7 +102,8 @@ if [ -n "${BASELINE:-}" ] && [ -d "$BASELINE" ]; then
 	mapfile -t before < <(runs "$BASELINE")
 	if [ ${#before[@]} -gt 0 ]; then
 		say "### Compared with the baseline (A)"
-		"$EBPFREC" diff --workload --exit-code --format markdown "${before[@]}" --with "${traces[@]}" >"$dir/diff.md" 2>"$dir/diff.err"
+		"$EBPFREC" diff --workload --exit-code --format markdown "${before[@]}" \
+			--with "${traces[@]}" >"$dir/diff.md" 2>"$dir/diff.err"
 		compared=$?
 		cat "$dir/diff.md" >>"$summary"
 		"$EBPFREC" diff --workload --format html "${before[@]}" --with "${traces[@]}" >"$dir/diff.html" 2>/dev/null
@@ -122,7 +124,8 @@ say "## The last run"
 "$EBPFREC" report -i "$last" --format markdown >>"$summary" 2>/dev/null
 rm -f "$dir/run.zip" "$dir/page.html"
 "$EBPFREC" bundle -i "$last" -o "$dir/run.zip" >&2 || echo "::warning title=ebpfrec::there is no bundle of the last run"
-"$EBPFREC" export -q -i "$last" --to html -o "$dir/page.html" >&2 || echo "::notice title=ebpfrec::there is no page of charts"
+"$EBPFREC" export -q -i "$last" --to html -o "$dir/page.html" >&2 ||
+	echo "::notice title=ebpfrec::there is no page of charts"
 [ -z "${GITHUB_STEP_SUMMARY:-}" ] || head -c 1000000 "$summary" >>"$GITHUB_STEP_SUMMARY"
 [ $recorded -eq 0 ] || exit "$recorded"
 exit $status
