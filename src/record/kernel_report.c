@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * kernel_report: session_hooks(), the list of programs with what this kernel has for each, which
+ * kernel_report: session_hooks(), the list of programs with what this kernel offers for each, which
  * `doctor` prints; and session_privileges(), the same for capabilities.
  */
 #include <linux/capability.h>
@@ -14,7 +14,7 @@
 #include "probe/source.h"
 #include "record/session.h"
 
-/* Without BTF nobody can tell; then assume that the right is needed. */
+/* Without BTF this is unknown: assume that the right is needed. */
 static bool rings_take_locked_memory(void)
 {
 	struct kernel_info *k = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * launch: a socket between recorder and child. The child says over it whether the command can be
- * run, and reads until it is released; the end of the file means that the recorder gave up. The
- * socket closes at a successful exec, and carries the errno of a failed one.
+ * launch: a socket between recorder and child. The child reports over it whether the command can be
+ * run, and reads until it is released; end of file means that the recorder gave up. A successful
+ * exec closes the socket, a failed one sends its errno.
  */
 #include "record/launch.h"
 
@@ -49,7 +49,7 @@ static int find_user(const char *user, struct run_as *id, struct err *e)
 		return 0;
 	if (account_find(a, user))
 		return err_set(e, -ENOENT, "no such user: %s", user);
-	/* the process is that user already, and may not change more: nothing to do */
+	/* the process is that user already, and may change nothing else */
 	id->change = geteuid() != a->uid || privilege_has(CAP_SETGID);
 	if (id->change && (!privilege_has(CAP_SETUID) || !privilege_has(CAP_SETGID)))
 		return err_set(e, -EPERM,
@@ -79,8 +79,9 @@ static int become(const struct run_as *id)
 }
 
 /*
- * An exec resets the recorder's handlers to the default. What the caller ignores must stay ignored:
- * a script's background job ignores SIGINT, nohup SIGHUP, and Python's children often SIGPIPE.
+ * An exec resets the recorder's handlers to the default. A signal that the caller ignores must stay
+ * ignored: a script's background job ignores SIGINT, nohup SIGHUP, and Python's children often
+ * SIGPIPE.
  */
 static void restore_signals(const sigset_t *ignored)
 {
@@ -123,9 +124,9 @@ int launch_find(const char *name, char path[PATH_MAX])
 }
 
 /*
- * The errno with which the exec would fail; 0: none is known. The kernel stops a traced process at
- * the end of its exec, before its first instruction, and there it is killed. Where processes may
- * not be traced (Yama, seccomp, a tracer that has them already), the file is looked at instead.
+ * Returns the errno with which the exec would fail; 0: unknown or none. The kernel stops a traced
+ * process at the end of its exec, before its first instruction, and it is killed there. If
+ * processes may not be traced (Yama, seccomp, another tracer), the file is checked instead.
  */
 static int try_exec(char *const *argv, const struct run_as *id)
 {
@@ -177,7 +178,7 @@ static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
 	_exit(127);
 }
 
-/* Reads the errno of the child's exec. 0: there is none, for the child runs or was killed. */
+/* Reads the errno of the child's exec. 0: no errno, because the child runs or was killed. */
 static int read_errno(const struct launch *l)
 {
 	int child_errno = 0;
@@ -246,7 +247,7 @@ int launch_release(struct launch *l)
 {
 	int child_errno = l->refusal;
 
-	/* a child that was killed while it waited is found by launch_wait() */
+	/* launch_wait() finds a child that was killed while it waited */
 	if (!child_errno) {
 		(void)!send(l->fd, "g", 1, MSG_NOSIGNAL);
 		child_errno = read_errno(l);

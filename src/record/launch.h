@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * launch: starts the command early and lets it run late. The child exists, with its pid,
- * before anything is attached, and waits; it is released when recording has begun, so its
- * first instruction is in the trace.
+ * launch: starts the command early and lets it run late. The child exists, with its pid, before
+ * anything is attached, and waits. It is released when recording has begun, so its first
+ * instruction is in the trace.
  */
 #pragma once
 
@@ -15,24 +15,24 @@
 struct launch;
 
 /*
- * Looks for a command as execvp() does, and gives the path of the file. Returns 0, or the errno of
- * an exec of a file that is missing or cannot be executed.
+ * Looks for a command as execvp() does, and returns the path of the file. Returns 0, or the errno
+ * of an exec of a file that is missing or cannot be executed.
  */
 int launch_find(const char *name, char path[PATH_MAX]);
 
 
 /*
  * Forks the waiting child. user: name or number of the user to become, NULL = no change. ignored:
- * the signals, of those the recorder handles, that the command ignores; the others get their
- * default action. env: "NAME=VALUE" strings that the command's environment has besides the
- * caller's, NULL-terminated; may be NULL. -ENOENT: no such user.
+ * the signals that the command ignores, among those that the recorder handles; the others get their
+ * default action. env: "NAME=VALUE" strings added to the caller's environment, NULL-terminated; may
+ * be NULL. -ENOENT: no such user.
  */
 int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
 	       char *const *env, struct err *e);
 /*
- * Why the command cannot be run: the errno of an exec that launch_new() tried, and stopped before
- * its first instruction. Where no process may be traced, it is known only of a command that is
- * missing or not executable. 0: no reason is known, which launch_release() may still find.
+ * Why the command cannot be run: the errno of an exec that launch_new() tried and stopped before
+ * its first instruction. If processes may not be traced, only a missing or non-executable command
+ * is detected. 0: no reason is known; launch_release() may still find one.
  */
 int launch_refusal(const struct launch *l);
 pid_t launch_pid(const struct launch *l);
@@ -49,7 +49,7 @@ int launch_release(struct launch *l);
 int launch_wait(struct launch *l, int block, int *ret_exit);
 
 /*
- * Frees l; NULL is fine. A child that was never released ends without running anything; a running
- * command is left alone.
+ * Frees l; NULL is fine. A child that was never released ends without running the command; a
+ * running command is left alone.
  */
 void launch_free(struct launch *l);

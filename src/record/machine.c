@@ -115,7 +115,7 @@ void machine_visit_cpus(void)
 			CPU_SET_S(cpu, bytes, one);
 			sched_setaffinity(
 				0, bytes,
-				one); /* fails for a CPU that is offline, on which nothing runs */
+				one); /* fails for an offline CPU, on which no thread runs */
 		}
 		sched_setaffinity(0, bytes, before);
 	}

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * machine: what a trace says about where it was recorded. Never environment variables.
- */
+/* machine: describes the recorded machine in the manifest. Never records environment variables. */
 #pragma once
 
 #include <stdbool.h>
@@ -12,12 +10,12 @@
 /* Sets host, kernel.*, cpu.*, mem.*, page_bytes, recorder.version in the manifest. */
 void machine_describe(struct store_writer *w);
 
-/* Sets online[cpu] for the CPUs that are online now. Later changes show in the switches. */
+/* Sets online[cpu] for the CPUs that are online now. The switches show later changes. */
 void machine_online_cpus(bool *online, unsigned int cpu_cnt);
 
 /*
- * A CPU that does not switch hides the thread that runs on it. This visits each CPU, which makes it
- * switch, and the switch names that thread.
+ * A CPU that does not switch hides the thread that runs on it. This visits each CPU, which forces a
+ * switch there, and the switch names that thread.
  */
 void machine_visit_cpus(void);
 

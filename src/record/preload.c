@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * preload: see preload.h. The library lies beside the program, or in lib/ebpfrec/ beside the
+ * preload: see preload.h. The library is beside the program, or in lib/ebpfrec/ beside the
  * program's bin/.
  */
 #include <errno.h>
@@ -23,12 +23,12 @@
 #include "ring/heap_ring.h"
 #include "symbol/elf_symbols.h"
 
-/* Events come at once from all CPUs, and in bursts: as much as four rings, if a size is given. */
+/* Events come from all CPUs at once, in bursts: if a size is given, use as much as four rings. */
 #define RINGS_WORTH 4
-/* The pages that the workload touches are resident memory of it, too. */
+/* The pages that the workload touches count as its resident memory. */
 #define DEFAULT_BYTES (8u << 20)
 
-/* Finds the library. False: there is none. */
+/* Finds the library. False: not installed. */
 static bool find_library(char path[PATH_MAX])
 {
 	static const char *const places[] = { "", "../lib/ebpfrec/" };
@@ -44,7 +44,10 @@ static bool find_library(char path[PATH_MAX])
 	return false;
 }
 
-/* The path of a command that defines malloc: it is static, or calls that one. NULL: it does not. */
+/*
+ * The path of a command that brings its own malloc: it is static, or defines and calls malloc.
+ * NULL: it does not.
+ */
 static char *find_own_malloc(const char *command)
 {
 	struct elf_symbols *s = NULL;
@@ -60,8 +63,8 @@ static char *find_own_malloc(const char *command)
 }
 
 /*
- * Why the library cannot record this workload; NULL: it can, and path is the library's. program is
- * COMMAND's file with a malloc of its own.
+ * Returns why the library cannot record this workload. NULL: it can, and path is set to the
+ * library's. program: COMMAND's file if it has a malloc of its own.
  */
 static const char *refusal(const struct session_options *o, const char *program,
 			   char path[PATH_MAX])
@@ -119,7 +122,7 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	}
 	if (o->user) {
 		if (account_find(&account, o->user))
-			return 0;	/* launch_new() says it */
+			return 0;	/* launch_new() reports it */
 		config.uid = account.uid;
 		config.gid = account.gid;
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * preload: decides whether a library in the workload records the heap, or uprobes do, and what
- * COMMAND's environment says of the library.
+ * preload: decides whether a library in the workload or uprobes record the heap, and sets COMMAND's
+ * environment for the library.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 struct heap_ring;
 struct session_options;
 
-/* All zeros: there is no library. */
+/* All zeros: no library is used. */
 struct preload {
 	struct heap_ring *ring;
 	char *env[3];		/* "NAME=VALUE", for COMMAND; ends with NULL */
@@ -22,12 +22,12 @@ struct preload {
 };
 
 /*
- * Prepares the library for a recording with alloc.heap. Where it cannot be used, p stays empty and
- * one line says so, and what uprobes cost. owner, group: of the recorder once it has given up its
- * privileges. Errors: -ENOENT no such user, -ENOMEM, or the memory cannot be made.
+ * Prepares the library for a recording with alloc.heap. If it cannot be used, p stays empty and one
+ * notice names the reason and the cost of uprobes. owner, group: of the recorder after it has
+ * dropped its privileges. Errors: -ENOENT no such user, -ENOMEM, or the memory cannot be made.
  */
 int preload_open(struct preload *p, const struct session_options *o, uid_t owner, gid_t group,
 		 struct err *e);
-/* At the end of a recording: says which processes the library could not record. */
+/* Reports at the end of a recording which processes the library could not record. */
 void preload_say(const struct preload *p, const struct session_options *o);
 void preload_close(struct preload *p);

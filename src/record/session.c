@@ -3,14 +3,14 @@
  * session: wires a recording together. The order of a start matters:
  *
  *   fork the command (it waits) - load - start readers (dropping) - wait for --start-at -
- *   attach - name the start instant - snapshot - make every CPU switch once - rename an older trace
- *   that has the name of this one - drop privileges - release the command
+ *   attach - choose the start instant - snapshot - make every CPU switch once - rename an older
+ *   trace that has this one's name - drop privileges - release the command
  *
- * so that from the start instant on nothing is missed, and nothing before it is kept. At
- * the end: end snapshot - name the end instant - cut - detach - drain - last block.
+ * so that no event after the start instant is missed, and none before it is kept. At the end: end
+ * snapshot - choose the end instant - cut - detach - drain - last block.
  *
- * In between, the main thread cuts a slice about every SLICE_NS (or when much is waiting),
- * encodes it and appends it. The readers go on meanwhile.
+ * In between, the main thread cuts a slice about every SLICE_NS (or when many bytes are waiting),
+ * encodes it and appends it, while the readers go on.
  */
 #include <errno.h>
 #include <poll.h>
@@ -43,10 +43,11 @@
 #define SLICE_BYTES (24ULL << 20)	/* of records: about half a million */
 #define LOOK_MS 50
 #define TICK_NS 250000000ULL
-/* With --start-at, programs are attached this long before: until then nothing costs anything. */
+/* With --start-at, programs are attached this long before the start; earlier they cost nothing. */
 #define ATTACH_AHEAD_NS 5000000000ULL
 #define START_AHEAD_NS 20000000ULL
-#define AHEAD_NS 2000000ULL /* an instant that other threads are to cut at lies this far ahead */
+/* a cut's instant is this far in the future, so that all readers reach it later */
+#define AHEAD_NS 2000000ULL
 
 /* ---- starting ---- */
 
@@ -64,8 +65,8 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 			return 0;
 		row.task.hdr.ts_ns = s->start_ns;
 		/*
-		 * An outsider's switches are not recorded from here on, so what the row says
-		 * it does soon goes stale.
+		 * From here on an outsider's switches are not recorded, so the state in the row
+		 * would soon be outdated.
 		 */
 		if (s->o.only && !(row.task.hdr.flags & WIRE_F_TARGET))
 			row.on_cpu = row.off_cpu_state = 0;
@@ -78,7 +79,7 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 	return s->snapshot.failed ? -ENOMEM : 0;
 }
 
-/* Drops privileges before the command does anything, so that this process is worth no attack. */
+/* Drops privileges before the command runs, so that this process is not worth an attack. */
 static int give_up_privileges(struct session *s, struct err *e)
 {
 	uint64_t keep = probe_needs(s->probe);
@@ -90,7 +91,7 @@ static int give_up_privileges(struct session *s, struct err *e)
 	return err ? err_prefix(e, err, "cannot give up privileges") : 0;
 }
 
-/* Waits until ahead_ns before --start-at, if it was given. The clock may be set meanwhile. */
+/* Waits until ahead_ns before --start-at, if it was given. The clock may be set during the wait. */
 static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
 {
 	struct pollfd fd = { .fd = s->stop_fd, .events = POLLIN };
@@ -106,7 +107,7 @@ static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
 			   : 0;
 }
 
-/* The instant from which events are kept, a little ahead. */
+/* Returns the instant from which events are kept, a little in the future. */
 static uint64_t choose_start(const struct session *s)
 {
 	uint64_t soon_ns = clock_mono_ns() + AHEAD_NS, at_ns;
@@ -124,8 +125,9 @@ static uint64_t choose_start(const struct session *s)
 }
 
 /*
- * Gives the trace its name, and the older one that has it another. The command does not run yet, so
- * that it finds the new one; the recorder may still do it, and nothing but the command can fail.
+ * Gives the trace its final name, and renames an older trace that has it. This happens before the
+ * command runs, so that the command finds the new trace; while the recorder still has the
+ * privileges; and after every step that can fail, except the command itself.
  */
 static int take_name(struct session *s, struct err *e)
 {
@@ -187,14 +189,14 @@ static void add_segment(struct buf *list, const void *data, size_t bytes)
 	buf_add(list, &seg, sizeof(seg));
 }
 
-/* The trace stays, unlike one that a command makes of another. Returns err. */
+/* Sets a write error: the message adds that the trace is kept. Returns err. */
 static int store_error(struct err *e, int err, const struct err *why)
 {
 	return err ? err_set(e, err, "%s; what was recorded before is kept", err_text(why, err)) :
 		     0;
 }
 
-/* Encodes what the rings gave for [slice_ns, to_ns) and appends it. */
+/* Encodes the records of the rings for [slice_ns, to_ns) and appends the block. */
 static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct err *e)
 {
 	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns, .is_last = is_last };
@@ -345,7 +347,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 		if (is_over(s, now_ns, ret_exit))
 			break;
 	}
-	/* A cut under way ends first, because only one is possible at a time. */
+	/* A cut in progress ends first, because only one is possible at a time. */
 	while (cut_ns && s->stop_cnt < 2 && !err) {
 		if (!ring_group_take(s->rings, s->slices, LOOK_MS)) {
 			err = write_slice(s, cut_ns, false, e);
@@ -355,7 +357,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 	return err;
 }
 
-/* Waits for a cut, however long the readers need, unless the user insists on stopping. */
+/* Waits for a cut, however long the readers need, unless the user asks twice to stop. */
 static bool take_cut(struct session *s)
 {
 	while (ring_group_take(s->rings, s->slices, LOOK_MS)) {
@@ -366,7 +368,7 @@ static bool take_cut(struct session *s)
 }
 
 /*
- * Writes the last block: everything up to one instant after the end snapshot, and the final
+ * Writes the last block: everything until one instant after the end snapshot, and the final
  * counters.
  */
 static int end(struct session *s, struct err *e)
@@ -391,9 +393,7 @@ static int end(struct session *s, struct err *e)
 	detached_ns = clock_mono_ns();
 	if (!take_cut(s))
 		return 0;
-	/*
-	 * Records that came between the end and the detaching are drained, counted, and not kept.
-	 */
+	/* Records between the end and the detaching are drained and counted, but not kept. */
 	bytes = ring_group_slices(s->rings) * sizeof(*last);
 	last = malloc(bytes);
 	if (!last)
@@ -419,7 +419,7 @@ static void count_stored(const struct session *s, struct session_stats *st)
 	st->kept_ns = from_ns && s->slice_ns > from_ns ? s->slice_ns - from_ns : 0;
 }
 
-/* A trace without the heap of some processes says so. */
+/* Adds a note to a trace that lacks the heap of some processes. */
 static void note_heaps(struct session *s)
 {
 	uint64_t execs = block_writer_workload_execs(s->writer);
@@ -475,7 +475,7 @@ static void drop_trace(struct session *s)
 	s->made_output = false;
 }
 
-/* The command could not be run. Returns the exit status that says so. */
+/* The command could not be run. Returns the exit status for that. */
 static int refuse(const struct session *s, int exec_errno, struct err *e)
 {
 	const char *command = s->o.command[0];
@@ -486,7 +486,7 @@ static int refuse(const struct session *s, int exec_errno, struct err *e)
 	return exec_errno == ENOENT || exec_errno == ENOTDIR ? 127 : 126;
 }
 
-/* Recording has failed: keeps what is recorded, and waits for the command, which goes on. */
+/* Recording has failed: keeps the recorded part, and waits for the command, which goes on. */
 static void give_up(struct session *s, const struct err *e, int err)
 {
 	int code;
@@ -544,7 +544,7 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 		give_up(s, e, err);
 		return err;
 	}
-	/* a command that was ended by a signal to the recorder still reports its own status */
+	/* a command killed by a signal that the recorder got, too, still reports its own status */
 	ended = s->launch && launch_wait(s->launch, 0, &code);
 	s->stats.running_pid = s->launch && !ended ? launch_pid(s->launch) : 0;
 	if (s->launch && !ended && s->stop_cnt)
@@ -587,7 +587,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 		ret->duration_ns = s->end_ns - s->start_ns;
 		return;
 	}
-	/* what has been read so far, encoded or not */
+	/* counts everything read so far, encoded or not */
 	ring_group_stats(s->rings, &ring, false);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
 	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)

@@ -4,7 +4,7 @@
  *
  *     options --> [session] --> probe (load) + ring (consume) + encode + store (write)
  *
- * The library never prints: what a person should see comes back in struct err, in session_stats, or
+ * The library never prints: messages for a person come back in struct err, in session_stats, or
  * through the callbacks. All functions are for one thread (the command's main thread), except
  * session_stop() and session_snapshot(), which are async-signal-safe.
  */
@@ -34,10 +34,10 @@ struct session_options {
 	uint64_t stacks_min_bytes;	/* --stacks SIZE; 0 = none */
 	uint32_t stacks_every;		/* --stacks 1/N; 0 = none */
 	bool heap;			/* --heap: alloc.heap, too */
-	bool heap_wait;			/* --heap-wait: the workload waits for room */
+	bool heap_wait;			/* --heap-wait: the workload waits if the ring is full */
 	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
 	uint64_t profile_hz;		/* --profile HZ; 0 = none, unless -e has cpu.sample */
-	/* of cpu.sample and sched.offcpu: callers by unwind_table.h, if possible */
+	/* mask of cpu.sample and sched.offcpu: find callers by unwind_table.h, if possible */
 	uint32_t unwound;
 	bool only;			/* keep only the workload's events */
 	bool force;			/* -f */
@@ -61,8 +61,8 @@ struct session_options {
 	void *tick_ctx;
 	struct notices notices;	/* from session_open() and session_run() */
 	/*
-	 * The trace that had the output's name, whose recording began at real_ns (0: not known),
-	 * is OUTPUT.old now. replaces: a trace that had that name is removed. ctx is that of
+	 * A trace that had the output's name, and whose recording began at real_ns (0: unknown),
+	 * was renamed to OUTPUT.old. replaces: this removed a trace of that name. ctx is that of
 	 * notices; may be NULL.
 	 */
 	void (*renamed)(void *ctx, uint64_t real_ns, bool replaces);
@@ -70,22 +70,23 @@ struct session_options {
 
 struct session_stats {
 	bool has_trace;	/* false: the session ended before the trace began, and nothing was kept */
-	uint64_t event_cnt[SAMPLER_CLASS_CNT];	/* kept; names of files are no events */
-	struct sampler_totals totals;	/* those that were lost include what was inferred */
-	uint64_t inferred_cnt;			/* of all lost: no counter saw them */
+	uint64_t event_cnt[SAMPLER_CLASS_CNT];	/* kept events; names of files do not count */
+	struct sampler_totals totals;	/* includes inferred losses */
+	uint64_t inferred_cnt;			/* part of the lost events that no counter saw */
 	uint64_t bytes;				/* written to disk */
-	uint64_t dropped_bytes;			/* of these, removed again by --keep */
-	uint64_t kept_ns;			/* the part of the duration that is still there */
+	uint64_t dropped_bytes;			/* part of bytes that --keep removed again */
+	/* the part of the duration that is still in the trace */
+	uint64_t kept_ns;
 	uint64_t duration_ns;
 	unsigned int off_cnt;	/* how often a source was turned off to keep the budget */
-	pid_t running_pid;	/* the command, which goes on after the recording; 0: it ended */
+	pid_t running_pid;	/* the command, if it still runs after the recording; 0: it ended */
 	const char *off; /* sources that are off now, joined by blanks; valid until the next step */
 };
 
 /*
- * Checks privileges and kernel, makes the trace directory and loads the programs. Nothing is left
- * behind on failure. Errors: -EPERM (names the capability), -ENOENT no BTF, -EINVAL bad option,
- * -EEXIST the output exists, -ENOSYS kernel too old.
+ * Checks privileges and kernel, makes the trace directory and loads the programs. Cleans up on
+ * failure. Errors: -EPERM (names the capability), -ENOENT no BTF, -EINVAL bad option, -EEXIST the
+ * output exists, -ENOSYS kernel too old.
  */
 int session_open(struct session **ret, const struct session_options *o, struct err *e);
 
@@ -94,15 +95,15 @@ int session_open(struct session **ret, const struct session_options *o, struct e
  * duration is over or session_stop() is called. *ret_exit is the exit status for the program: the
  * command's (128 + signal if killed, 126 or 127 if it could not run; then the trace directory is
  * removed again), 0 without a command. < 0: recording itself failed, or was stopped before it began
- * (-EINTR). What was recorded so far is valid and the command, if it runs, goes on
- * undisturbed; if it was not started yet, it is not started, and there is no trace.
+ * (-EINTR). Then the part recorded so far is valid. A running command goes on undisturbed; a
+ * command that was not started yet is not started, and there is no trace.
  */
 int session_run(struct session *s, int *ret_exit, struct err *e);
 
 /* The first call ends, drains and closes; the second ends at once. Safe in a signal handler. */
 void session_stop(struct session *s);
 
-/* Soon makes a snapshot of the trace, TRACE.snapshot-<time>. Safe in a signal handler. */
+/* Requests a snapshot of the trace, TRACE.snapshot-<time>. Safe in a signal handler. */
 void session_snapshot(struct session *s);
 
 void session_get_stats(const struct session *s, struct session_stats *ret);
@@ -110,8 +111,8 @@ void session_get_stats(const struct session *s, struct session_stats *ret);
 void session_close(struct session *s);
 
 /*
- * A capability, what it is for, and whether the caller has it. Returns the length of the static
- * list.
+ * Describes a capability, its purpose, and whether the caller has it. Returns the length of the
+ * static list.
  */
 struct session_privilege {
 	int cap;			/* of linux/capability.h */
@@ -121,14 +122,14 @@ struct session_privilege {
 };
 unsigned int session_privileges(const struct session_privilege **ret);
 
-/* One line of what this kernel offers per program: for `doctor`, `record -e help` and tests. */
+/* Describes what this kernel offers for a program: for `doctor`, `record -e help` and tests. */
 struct session_hook {
 	const char *source;		/* "alloc.slab" */
 	const char *name;		/* "kmalloc" */
 	const char *hook;		/* "tp_btf/kmalloc" */
 	bool is_default;
-	bool is_there;		/* the kernel has it, and it is used when its source is recorded */
-	bool is_spare;		/* the kernel has it, but another program gives the same */
+	bool is_there;		/* the kernel has it, and it is used if its source is recorded */
+	bool is_spare;		/* the kernel has it, but another program records the same events */
 	const char *used_for;
 };
 /* Returns the length of the static list. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * session_open: makes the parts of a recording, from its options to loaded programs, in the order
- * that session.c explains, and frees them. On failure session_close() removes a directory in which
- * nothing was begun.
+ * that session.c explains, and frees them. On failure session_close() removes the directory if
+ * recording had not begun.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -61,7 +61,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(
 			e, -EINVAL,
 			"alloc.heap records the workload only: give a COMMAND, -p or --cgroup");
-	/* The pids that were given name other processes in the initial pid namespace. */
+	/* The given pids name other processes in the initial pid namespace. */
 	if ((o->pid_cnt || o->cgroup) && own_pids_are_other())
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "
@@ -80,7 +80,7 @@ static void join(struct buf *text, const char *word, const char *sep)
 	buf_add(text, word, strlen(word));
 }
 
-/* Adds a line to the manifest: what every recording here lacks is not worth a warning each time. */
+/* Adds a line to the manifest, without a warning, for what every recording here lacks. */
 static void add_lack(void *ctx, const char *text)
 {
 	struct session *s = ctx;
@@ -171,7 +171,7 @@ static int open_probe(struct session *s, struct err *e)
 	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || stacks) &&
 	    !id_names_has_kernel_symbols(s->names))
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
-	/* the kernel lists threads of the caller's pid namespace alone */
+	/* the kernel lists threads of the caller's pid namespace only */
 	if (s->other_ids && !s->o.only)
 		note_lack(s, "names: processes outside of this pid namespace that run already have "
 			     "none, and their time is [unknown]; a container sees them with "
@@ -252,7 +252,7 @@ static int open_writers(struct session *s, struct err *e)
 	return err;
 }
 
-/* A reader thread maps and copies: it needs no privilege at all. */
+/* A reader thread maps and copies: it needs no privilege. */
 static int drop_all(void *ctx)
 {
 	struct session *s = ctx;
@@ -299,8 +299,8 @@ static int start_readers(struct session *s, struct err *e)
 }
 
 /*
- * Each program, link and ring takes a descriptor. When they run out during loading, the kernel's
- * error says nothing of the kind, so this checks beforehand.
+ * Each program, link and ring takes a descriptor. If they run out during loading, the kernel's
+ * error does not name the cause, so this checks beforehand.
  */
 static int check_descriptors(uint32_t sources, struct err *e)
 {
@@ -449,7 +449,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 				   s->user.change ? s->user.gid : getegid(), e);
 	if (!err && o->command)
 		err = launch_new(&s->launch, o->command, o->user, &o->ignored, s->preload.env, e);
-	/* session_run() says it; nothing is made or moved */
+	/* session_run() reports it; no file is made or renamed */
 	if (!err && s->launch && launch_refusal(s->launch)) {
 		*ret = s;
 		return 0;

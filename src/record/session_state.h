@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* session_state: what a recording is made of; private to session_open.c and session.c. */
+/* session_state: the parts of a recording; private to session_open.c and session.c. */
 #pragma once
 
 #include <signal.h>
@@ -31,11 +31,12 @@ struct session {
 	struct store_writer *store;
 	struct flight_recorder *flight;
 	struct launch *launch;
-	struct preload preload;	/* with alloc.heap, where a library records it */
+	struct preload preload;	/* with alloc.heap, if a library records it */
 	struct helper stats_helper;	/* of probe_stats_start(); none without CAP_SYS_ADMIN */
 	/* the user that the recorder becomes once everything is attached */
 	struct privilege_user user;
-	struct buf lacks;	/* what this kernel or this user cannot record, a line each */
+	/* events that this kernel or this user cannot record, a line each */
+	struct buf lacks;
 	uint32_t sources;
 	bool other_ids;			/* the pid namespace's ids are not those that BPF sees */
 	uint32_t own_pids[OWN_CNT];	/* in the initial namespace; 0: none, or not known */
@@ -45,8 +46,8 @@ struct session {
 	uint64_t start_ns, slice_ns, end_ns;
 	struct trace_clock start_clock; /* read at start_ns, for the first block */
 	/*
-	 * An older trace has the output's name until everything is attached. Until then the new
-	 * one is made in place.
+	 * An older trace keeps the output's name until everything is attached. Until then the new
+	 * trace has a temporary name.
 	 */
 	bool older;
 	uint64_t older_real_ns;		/* wall clock when its recording began; 0: unknown */
@@ -59,11 +60,11 @@ struct session {
 	uint64_t unseen_cnt[SAMPLER_CLASS_CNT];	/* losses that the encoder found */
 };
 
-/* Returns whether no process or command is the workload. */
+/* Returns whether the whole machine is recorded: neither processes nor a command were given. */
 bool session_is_of_all(const struct session *s);
 
-/* The sources that the kernel's programs record: all that are picked but a library's. */
+/* The sources that BPF programs record: all selected ones except those of a library. */
 uint32_t session_probe_sources(const struct session *s);
 
-/* Frees the flight recorder. A snapshot under way reads from the store, so it must end first. */
+/* Frees the flight recorder. A running snapshot reads from the store, so it must end first. */
 void session_end_flight(struct session *s);

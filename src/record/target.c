@@ -23,7 +23,9 @@
 #include "record/session.h"
 #include "store/store_writer.h"
 
-/* The full path of a cgroup: path itself if it lies in the mount, else the path below the mount. */
+/*
+ * The full path of a cgroup: path itself if it is inside the mount, else the path below the mount.
+ */
 static int cgroup_dir(const char *path, char full[PATH_MAX], struct err *e)
 {
 	char mount[PATH_MAX];

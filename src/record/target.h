@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * target: which processes are the workload: the command, -p, --cgroup. Fills the kernel's target
- * set and the writer's workload marks, and collects command lines of running processes.
+ * target: the processes of the workload: the command, -p, --cgroup. Fills the kernel's target set
+ * and the writer's workload marks, and reads command lines of running processes.
  */
 #pragma once
 
@@ -26,8 +26,8 @@ int target_seed(struct probe *probe, struct block_writer *writer, pid_t command_
 		const struct session_options *o, struct err *e);
 
 /*
- * Reads /proc/PID/cmdline of the workload's processes in the snapshot rows, or of all with
- * all_cmdlines.
+ * Reads /proc/PID/cmdline of the workload's processes in the snapshot rows, or of all processes
+ * with all_cmdlines.
  */
 int target_read_cmdlines(struct block_writer *writer, const struct session_options *o,
 			 const struct buf *snapshot);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_count: the first pass over the records of a slice, and what the hooks of wire.h mean to the
- * block writer. The pass counts by hook and CPU, which gives block_fill the places of rows and the
- * caller its statistics, and finds the task records, in order of time. Every record passes it, so
- * its loop does nothing that the sums tell afterwards.
+ * block_count: first pass over the records of a slice. Counts records by hook and CPU, which gives
+ * block_fill the positions of rows and the caller its statistics, and collects the task records in
+ * order of time. The file also maps the hooks of wire.h to kinds and classes. The loop runs for
+ * every record, so work that the sums can do afterwards is not done in it.
  */
 #include <errno.h>
 #include <string.h>
@@ -24,7 +24,7 @@ const uint8_t wire_hook_class[WIRE_HOOK_MAX] = {
 #undef X
 };
 
-/* Names, tasks and rows of snapshots have no columns. Rows of snapshots are no events of a CPU. */
+/* Names, tasks and snapshot rows have no columns. Snapshot rows do not count as events of a CPU. */
 static int count_step(struct block_writer *w, const struct wire_hdr *h)
 {
 	if (h->hook != WIRE_TASK_SNAP) {
@@ -87,8 +87,8 @@ static void sum_tally(struct block_writer *w)
 #define WIRE_STATE_DEAD (0x10 | 0x20 | 0x80)	/* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 
 /*
- * An exec by a thread other than the leader changes what two tids mean. The last switches of dead
- * threads with these tids tell when.
+ * An exec by a thread other than the leader changes which threads two tids mean. The last switches
+ * of dead threads with these tids show when it changed.
  */
 static int add_last_switches(struct block_writer *w, const struct block_slice *s)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_dict: what a block's events refer to. Names are kept in one map per type; an id without a
- * name is kept, too, so that nobody asks for it again. Sites are found by a hash of (process,
- * address), stacks by their number; where another stack has the number, the next free one is used.
+ * block_dict: names, sites and stacks that a block's events refer to. Each type of name has a map.
+ * An id without a name is kept, too, so that it is looked up only once. Sites are found by a hash
+ * of (process, address), stacks by their number. If another stack has the number already, the stack
+ * gets the next free number.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ void block_dict_begin(struct block_dict *b)
 /* ---- names ---- */
 
 #define NAME_MAX_BYTES 4096
-/* The kernel does not tell again for a while what it told of so many sockets, and files. */
+/* The kernel sends the names of this many sockets and files again only after a while. */
 #define SOCKETS_KEPT 4096
 
 struct name_entry {
@@ -135,7 +136,7 @@ struct site_asked {
 	uint32_t next;		/* the next answer of the same hash: index + 1; 0: none */
 };
 
-/* Says what process p has at row->addr; -errno: nothing. */
+/* Looks up what process p has at row->addr; -errno: not found. */
 static int ask_site(struct block_writer *w, const struct task_process *p, bool is_variable,
 		    uint64_t ts_ns, struct trace_site *row, uint64_t *ret_until_ns)
 {
@@ -166,7 +167,7 @@ static uint64_t code_of(const struct trace_site *s)
 		h = mix(h, (uint8_t)*p);
 	for (const char *p = s->build_id; *p; p++)
 		h = mix(h, (uint8_t)*p);
-	/* such code has no place in a file */
+	/* such code has no offset in a file */
 	if (!strcmp(s->module, TRACE_MODULE_JIT))
 		for (const char *p = s->symbol; *p; p++)
 			h = mix(h, (uint8_t)*p);

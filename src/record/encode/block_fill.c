@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_fill: wire records in, arrays per kind and column out.
+ * block_fill: converts wire records to arrays per kind and column.
  *
- * The second of two passes over the records. The first (wire_record) has counted, so that every
- * (kind, CPU) gets its place in the arrays; then task_table has applied the task records. This one
- * resolves tids and writes each value to where it belongs: one switch per record and no allocation.
+ * This is the second of two passes over the records. The first (block_count) has counted them, so
+ * every (kind, CPU) has its range in the arrays; then task_table has applied the task records. This
+ * pass resolves tids and stores each value: one switch statement per record and no allocation.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -89,7 +89,9 @@ static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint
 	slot = t ? block_slot_of(w, t) : UINT32_MAX;
 	if (slot == UINT32_MAX)
 		return UINT32_MAX;
-	/* the chain's entry of a tid that an exec handed over begins at another instant */
+	/*
+	 * an exec assigned the tid to another thread; the chain's entry begins at another instant
+	 */
 	if (tid == t->key_tid)
 		*seen = (struct block_seen){ tid, slot, t->life.since_ns, until };
 	return slot;
@@ -99,7 +101,7 @@ static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint
 
 struct fill {
 	struct block_writer *w;
-	bool doubtful;		/* the count met what is no record: look at each again */
+	bool doubtful;		/* the first pass met invalid records: check each again */
 	bool failed;
 };
 
@@ -136,7 +138,7 @@ static inline struct kind_rows *fill_row(struct fill *f, const struct wire_hdr *
 	return k;
 }
 
-/* again: the kind's rows mostly have the tuple of the row before */
+/* again: most rows of the kind have the same tuple as the row before */
 static inline __attribute__((always_inline)) void
 fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at, const uint64_t *tuple,
 	   unsigned int width, bool again)
@@ -187,13 +189,14 @@ static inline void note_switch(struct fill *f, const struct kind_rows *k, uint32
 }
 
 /*
- * A switch that no program saw brought this thread: the kernel hides the task that it left, so no
- * counter of the kernel tells of it. The time since the switch before is the hidden task's up to
- * the thread's stay, and is nobody's where idle leaves, of whose stay nothing is known. Neither
- * makes another thread's account wrong, and no loss is declared, except
- *   - before this slice, where the blocks before tell that the hidden task had the CPU;
- *   - where the stay is not known.
- * A stay that began before the CPU's last switch is none: the kernel has no better word for it.
+ * A switch that no program saw brought this thread: the kernel hides the task that had the CPU
+ * before, so no counter of the kernel shows the missing switch. The time from the previous switch
+ * to the start of the thread's stay is the hidden task's. If the idle task leaves, its stay is
+ * unknown, and the time has no owner. In both cases no other thread's account is wrong, so no loss
+ * is declared, except
+ *   - before this slice, if earlier blocks report the hidden task on the CPU;
+ *   - if the stay is unknown.
+ * A stay that began before the CPU's previous switch counts as unknown.
  */
 static void note_switch_more(struct fill *f, const struct kind_rows *k, uint32_t at,
 			     const struct wire_switch_more *r)
@@ -247,9 +250,9 @@ static inline void note_heap_alloc(struct fill *f, const struct kind_rows *k, ui
 	fill_site(f, k->utid[at], r->call_site, BLOCK_SITE_CODE, r->hdr.ts_ns);
 }
 
-/* ---- records whose values have to be worked out ---- */
+/* ---- records whose values need a lookup ---- */
 
-/* A process in a column gets a row in PROCESSES. NULL: not known, or no memory. */
+/* Looks up a process for a column and gives it a row in PROCESSES. NULL: unknown, or no memory. */
 static __attribute__((noinline)) struct task_process *process_slow(struct fill *f, uint32_t pid,
 								    uint64_t ts_ns)
 {
@@ -282,7 +285,10 @@ static void fill_rss(struct fill *f, const struct wire_rss *r)
 	uint32_t at;
 	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_RSS, &at);
 	struct task_process *p = fill_process(f, r->pid, r->hdr.ts_ns);
-	/* Below 0 for an instant, as the kernel batches per CPU: a reader sees 0, as in /proc. */
+	/*
+	 * The kernel batches per CPU, so the sum may be below 0 for an instant: store 0, as in
+	 * /proc.
+	 */
 	uint64_t bytes = r->pages < 0 ? 0 : (uint64_t)r->pages * f->w->config.tasks.page_bytes;
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, p ? p->upid : EVENT_ID_UNKNOWN,
 			     r->member };
@@ -311,7 +317,7 @@ static void fill_vm(struct fill *f, const struct wire_vm *r)
 
 #define UNWOUND_MAX 127	/* frames */
 
-/* Frames from the one that asked on: those before it are the tracepoint's and the program's. */
+/* Drops the frames before call_site: those of the tracepoint and of the BPF program. */
 static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_site)
 {
 	uint32_t i;
@@ -325,8 +331,9 @@ static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_sit
 }
 
 /*
- * What is at the user frames of s. A register that a function uses for something else than its
- * frame leads to a caller that is no code: the stack ends there, in `frames`.
+ * Looks up the sites of the user frames of s. If a function uses the frame pointer register for
+ * another purpose, the chain leads to a caller that is not code: then the stack ends there, in
+ * `frames`.
  */
 static void fill_user_frames(struct fill *f, uint32_t slot, struct stack_frames *s, uint64_t ts_ns,
 			     uint64_t frames[UNWOUND_MAX + 1])
@@ -350,7 +357,7 @@ static void fill_user_frames(struct fill *f, uint32_t slot, struct stack_frames 
 	}
 }
 
-/* The number of a stack that the thread in a slot had at ts_ns, with what its addresses mean. */
+/* The number of a stack that the thread in a slot had at ts_ns. Resolves its addresses as well. */
 static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *s, uint64_t ts_ns)
 {
 	struct block_writer *w = f->w;
@@ -374,7 +381,7 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 	return id;
 }
 
-/* Records with stacks stay out of fill_record(), whose frame would have room for theirs. */
+/* A separate function for records with stacks: their arrays would enlarge fill_record()'s frame. */
 static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wire_stack *r)
 {
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, wire_hook_kind[r->of], 0 };
@@ -395,9 +402,9 @@ static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wi
 }
 
 /*
- * The kernel may have gone on by frame pointers where the copy of the stack ends, or where code
- * runs on another stack as that of Go's runtime does. Returns the number of frames with those of
- * the kernel that lie beyond the last one.
+ * Appends frames that the kernel found by frame pointers beyond the last unwound one, if there are
+ * any. Unwinding stops earlier where the copy of the stack ends, or where code runs on another
+ * stack, as Go's runtime does. Returns the new number of frames.
  */
 static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 				    const struct stack_frames *kernels)
@@ -414,7 +421,9 @@ static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 	return cnt;
 }
 
-/* Replaces the frames that the kernel found by those that the copy of the stack at ts_ns gives. */
+/*
+ * Replaces the frames that the kernel found by those unwound from the copy of the stack at ts_ns.
+ */
 static void unwind(struct fill *f, uint32_t slot, uint64_t ts_ns, const struct unwind_stack *copy,
 		   uint64_t frames[UNWOUND_MAX + 1], struct stack_frames *s)
 {
@@ -428,7 +437,11 @@ static void unwind(struct fill *f, uint32_t slot, uint64_t ts_ns, const struct u
 				    &is_whole);
 	if (!cnt)
 		return;
-	/* As if a call had led there; what the kernel ran on behalf of it has one. */
+	/*
+	 * Sites are looked up one byte before a return address. If the thread was interrupted in
+	 * user code, frames[0] is not a return address: add the byte. After a system call it
+	 * already is one.
+	 */
 	frames[0] += !s->kernel_cnt;
 	was = cnt;
 	if (!is_whole)
@@ -520,7 +533,7 @@ static void fill_segment(struct fill *f, const struct block_segment *g)
 	}
 }
 
-/* The block's first and last instant, and late rows, from the ordered rows of a kind and CPU. */
+/* Updates the block's first and last instant, and late rows, from the rows of a kind and CPU. */
 static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigned int cpu)
 {
 	uint32_t i, start = k->cpu_start[cpu], end = k->cpu_start[cpu + 1];

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_order: sorts the rows of one kind and CPU by time; equal instants keep their order of
- * arrival.
- *
  * A program reads the clock before it reserves room in the ring, and an interrupt may come in
- * between, so a record can be a place or two late. Insertion sorts that at almost no cost. Rows
- * that are far out of order are sorted anew: those of the heap, which come chunk by chunk.
+ * between, so a record can be a place or two late. Insertion sorts such rows at almost no cost.
+ * Rows far out of order (those of the heap, which arrive chunk by chunk) are sorted by radix.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,7 +15,7 @@
 #define DIGIT_BITS 11u
 #define DIGITS (1u << DIGIT_BITS)
 
-/* Moves the element of bytes each at from to the lower place to. */
+/* Moves the element at from (size: bytes) to the lower place to. */
 static inline void move(void *v, size_t bytes, uint32_t from, uint32_t to)
 {
 	char *at;
@@ -32,7 +29,7 @@ static inline void move(void *v, size_t bytes, uint32_t from, uint32_t to)
 	memcpy(at, &x, bytes);
 }
 
-/* Puts n elements from start on into order. */
+/* Reorders n elements from start on. */
 static void apply(void *v, size_t bytes, uint32_t start, const uint64_t *order, uint32_t n,
 		  char *scratch)
 {
@@ -46,7 +43,7 @@ static void apply(void *v, size_t bytes, uint32_t start, const uint64_t *order, 
 	memcpy(first, scratch, n * bytes);
 }
 
-/* Sorts by one digit. Those with the same digit keep their order. */
+/* Sorts by one digit. The sort is stable. */
 static void sort_digit(uint64_t *to, const uint64_t *from, uint32_t n, unsigned int shift)
 {
 	uint32_t end[DIGITS + 1] = { 0 }, i;
@@ -60,8 +57,9 @@ static void sort_digit(uint64_t *to, const uint64_t *from, uint32_t n, unsigned 
 }
 
 /*
- * The places 0 .. n - 1 in order of time, in the lower halves of *ret. Above them is the time since
- * the first, by whose digits they are sorted. v and *other are the halves of one allocation.
+ * Sorts the places 0 .. n - 1 by time. The lower half of each result in *ret is a place, the upper
+ * half the time since the first row, by whose digits it is sorted. v and *other are the halves of
+ * one allocation.
  */
 static int order_places(const uint64_t *ts, uint32_t n, uint64_t *v, uint64_t **ret,
 			uint64_t **ret_other)
@@ -148,7 +146,7 @@ int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t ro
 	return array_add(&s->v, &s->cap, &s->cnt, step);
 }
 
-/* At the same instant: paths, dirtyings, the others. */
+/* Order of steps at the same instant: paths, then dirtyings, then the others. */
 static int step_rank(unsigned int hook)
 {
 	return hook == WIRE_PATH ? 0 : hook == WIRE_DIRTY ? 1 : 2;
@@ -165,7 +163,7 @@ static int step_cmp(const void *a, const void *b)
 
 void block_steps_order(struct block_steps *s)
 {
-	/* without any step there may be no array to sort */
+	/* without any step the array may be NULL */
 	if (s->cnt > 1)
 		qsort(s->v, s->cnt, sizeof(*s->v), step_cmp);
 }

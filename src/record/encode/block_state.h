@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_state: what the parts of the block writer share: block_writer.c (sections), wire_record.c
- * (how many of what), block_fill.c (records to arrays), cpu_keyframe.c (who ran when),
- * writeback_owner.c (whose pages a request writes back), file_paths.c (of which file),
- * socket_names.c (what a socket connects), request_lost_end.c (ends of requests that nobody saw).
- * Nobody else.
+ * block_state: state shared by the parts of the block writer, and private to them:
+ *
+ * block_writer.c (sections), block_count.c (first pass: counts), block_fill.c (second pass: records
+ * to arrays), block_order.c (order by time), block_dict.c (names, sites, stacks), cpu_keyframe.c
+ * (the thread on each CPU), writeback_owner.c (owners of written pages), file_paths.c (files of
+ * requests), socket_names.c (names of sockets), request_lost_end.c (ends of requests that no
+ * program saw).
  */
 #pragma once
 
@@ -19,8 +21,9 @@
 #include "ring/wire_record.h"
 
 /*
- * A slot is a thread, or a pseudo id, that this block's events refer to. Slots are numbered as
- * they come; on disk they are numbered by frequency. The first four are always the pseudo ids.
+ * A slot is a thread, or a pseudo id, that this block's events refer to. Slots are numbered in
+ * order of first use; on disk they are numbered by frequency. The first four are always the pseudo
+ * ids.
  */
 enum { SLOT_IDLE = 0, SLOT_UNKNOWN, SLOT_IRQ, SLOT_FILTERED, SLOT_FIRST };
 
@@ -40,37 +43,37 @@ struct block_seen {
 };
 #define BLOCK_SEEN_CNT 512
 
-/* The same for pids, and what was last found out about one. */
+/* A pid seen lately, and the result of its last lookup. */
 struct block_seen_pid {
-	uint32_t pid;			/* 0: nothing yet */
+	uint32_t pid;			/* 0: entry is empty */
 	struct task_process *process;	/* has its row in this block */
-	uint64_t since_ns, until_ns;	/* the pid means it in [since, until) */
+	uint64_t since_ns, until_ns;	/* the pid means process in [since, until) */
 };
 #define BLOCK_SEEN_PIDS 64
 
-/* Says who runs on a CPU at the end of the last block. */
+/* The thread on a CPU at the end of the last block. */
 struct block_runner {
-	bool known;			/* a switch was seen, or a snapshot told */
-	bool lost;			/* switches were lost since anything was known */
+	bool known;			/* from a switch or a snapshot */
+	bool lost;			/* switches were lost after the last known one */
 	uint32_t pseudo;		/* EVENT_ID_*, when thread is NULL */
 	struct task_thread *thread;	/* pinned */
 	uint64_t last_ns;		/* of the last switch applied */
 };
 
-/* One CPU while its switches are gone through: who has it, since when. */
+/* State of one CPU while its switches are processed. */
 struct block_cpu {
-	uint32_t row, end;		/* switches to come */
-	uint32_t run;			/* slot */
-	uint32_t last_run;		/* the slot that has it when the slice ends */
+	uint32_t row, end;		/* remaining switches */
+	uint32_t run;			/* the slot that has the CPU when the slice ends */
+	uint32_t last_run;		/* the switches do not show last_run's end */
 	bool needs_end;			/* ... which the switches do not tell */
 	uint64_t since_ns;
 };
 
-/* The switches of a slice saw a thread here last. */
+/* When and where the switches of a slice last saw a thread. */
 struct block_sight {
 	uint64_t left_ns, came_ns;
 	uint32_t came_to;		/* CPU + 1; 0: nowhere */
-	bool is_on;			/* a CPU when the slice begins */
+	bool is_on;			/* on a CPU when the slice begins */
 };
 
 struct block_steps {
@@ -84,7 +87,7 @@ struct block_dict {
 	struct buf items;
 };
 
-/* Keeps the requests that seem to have lost an event: request_lost_end.c. */
+/* The requests that seem to have lost an event: request_lost_end.c. */
 struct request_lost_end {
 	struct request_track *track;	/* NULL: nothing was seen yet */
 	struct trace_loss *suspects;
@@ -96,8 +99,8 @@ struct request_lost_end {
 struct block_writer {
 	struct block_writer_config config;
 	struct task_table *task_table;
-	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever asked for */
-	uint64_t last_sockets[BLOCK_LAST_SOCKETS];	/* whose names this block has */
+	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever looked up */
+	uint64_t last_sockets[BLOCK_LAST_SOCKETS];	/* sockets whose names this block has */
 	struct block_dict sites, stacks;
 	struct writeback_owners owners;	/* writeback_owner.c */
 	struct inode_cache paths;	/* file_paths.c */
@@ -119,10 +122,10 @@ struct block_writer {
 	struct block_cpu *cpus;		/* by cpu */
 	struct block_sight *sights;	/* by slot */
 	size_t sight_cap;
-	uint64_t number;		/* of the block being made */
-	uint64_t epoch; /* of the attempt: a failed one leaves marks behind that must not count */
+	uint64_t number;		/* number of the block being made */
+	uint64_t epoch; /* number of the attempt: marks of a failed attempt must not count */
 	bool force_keyframe;			/* the next block lists every task */
-	uint64_t keyframe_epoch;		/* of the last one that did */
+	uint64_t keyframe_epoch;		/* epoch of the last block that did */
 	uint64_t start_ns;		/* from_ns of the first block */
 	uint64_t from_ns, to_ns;
 	uint64_t first_ns, last_ns;
@@ -144,15 +147,15 @@ int block_count_records(struct block_writer *w, const struct block_slice *s);
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
 /*
- * Steps in order of time, which they get when all are there. At the same instant paths come first,
- * then dirtyings, then the others in their order of arrival. -ENOMEM.
+ * Adds a step. Steps are sorted by time once all are added. At the same instant paths come first,
+ * then dirtyings, then the others in order of arrival. -ENOMEM.
  */
 int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row);
 void block_steps_order(struct block_steps *s);
 
 /* ---- block_fill.c ---- */
 
-/* Makes room and fills the arrays; rows end up in order of (cpu, ts_ns, arrival). */
+/* Allocates and fills the arrays; rows end up in order of (cpu, ts_ns, arrival). */
 int block_fill_rows(struct block_writer *w, const struct block_slice *s);
 /* The slot of a thread in this block. UINT32_MAX: out of memory. */
 uint32_t block_slot_of(struct block_writer *w, struct task_thread *t);
@@ -161,14 +164,14 @@ void block_fill_done(struct block_writer *w);
 
 /* ---- block_dict.c: what events refer to by a number. 0 or -ENOMEM ---- */
 
-/* The block refers to id: appends its name, once per block. Ignores ids without a name, and 0. */
+/* Appends the name of an id that the block refers to, once per block. Ignores 0 and unnamed ids. */
 int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
-/* From now on id has this name. */
+/* Sets the name of id for this and later blocks. */
 int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t id,
 		   const char *name);
 /*
- * Forgets the ids that no block since epoch referred to: ids come and go, and a recording may last
- * for weeks. Some thousands of sockets and files stay, of which the kernel tells only now and then.
+ * Forgets ids that no block since epoch referred to: ids come and go, and a recording may last for
+ * weeks. Keeps some thousands of sockets and files, whose names the kernel sends only now and then.
  */
 void block_names_forget(struct block_writer *w, uint64_t epoch);
 void block_names_done(struct block_writer *w);
@@ -178,80 +181,88 @@ void block_dict_begin(struct block_dict *b);	/* begins a block */
 
 enum block_site {
 	BLOCK_SITE_CODE,
-	BLOCK_SITE_CALLER,	/* what may be no code, but what a frame pointer led to */
+	/* an address that a frame pointer led to, and that may not be code */
+	BLOCK_SITE_CALLER,
 	BLOCK_SITE_VARIABLE,
 };
 
 /*
- * An event of a process at ts_ns has an address of user space: code, or a lock, which may be a
- * variable. Each (process, address) is asked for once per block, or once for each mapping that was
- * there in turn. *ret_code: a hash of the file, its build id and the offset in it, or of the name
- * of code without a file, the same in every block; 0: nothing is known to be mapped there. A caller
- * of which nothing is known gets no row.
+ * Looks up a user-space address of an event of a process at ts_ns: code, or a lock, which may be a
+ * variable. Each (process, address) is looked up once per block, or once per mapping if the mapping
+ * there changes. *ret_code: a hash of the file, its build id and the offset in it, or of the name
+ * of code without a file, the same in every block; 0: no known mapping. A caller in no known
+ * mapping gets no row.
  */
 int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
 		   enum block_site what, uint64_t ts_ns, uint64_t *ret_code);
 
 struct stack_frames {
-	uint32_t upid;		/* of the user frames; 0: there are none */
+	uint32_t upid;		/* process of the user frames; 0: there are none */
 	uint32_t kernel_cnt, user_cnt;
 	const uint64_t *kernel, *user;	/* innermost first */
 	uint64_t code;		/* hash of what was mapped at the user frames */
-	bool is_unwound;	/* not by frame pointers alone, which may lead to no code */
+	/* found not by frame pointers alone, which may lead to addresses that are not code */
+	bool is_unwound;
 };
 
 /*
  * A stack's number is a hash of its frames, and of the process and the mapped files if it has user
- * frames. A stack thus has the same number in every block, although nothing is kept between blocks,
- * and another number if other files are mapped at the same addresses: rows with the same number
- * have the same names at any time. Two stacks of a block never share a number. *ret_id is above 0
- * and below 2^62.
+ * frames. A stack thus has the same number in every block, although no state is kept between
+ * blocks. It has another number if other files are mapped at the same addresses, so rows with the
+ * same number have the same names at any time. Two stacks of a block never share a number. 0 <
+ * *ret_id < 2^62.
  */
-uint64_t stack_code_add(uint64_t code, uint64_t site_code);	/* the next user frame's */
+/* adds the next user frame's code */
+uint64_t stack_code_add(uint64_t code, uint64_t site_code);
 int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stack_frames *f,
 		   uint64_t *ret_id, bool *ret_new);
 
 /* ---- cpu_keyframe.c ---- */
 
 /*
- * Works out who runs on each CPU: at from_ns, for the keyframe, and after the block, for the next
- * one.
+ * Finds the thread on each CPU: at from_ns, for the keyframe, and at the end, for the next block.
  */
 int block_account_cpus(struct block_writer *w, const struct block_slice *s);
-/* CPU_STATE rows. */
+/* Appends CPU_STATE rows. */
 void block_put_keyframe(struct block_writer *w);
 /*
- * In the first block: what the snapshot read of a thread after a switch or wake-up of it is not its
- * state at the start.
+ * For the first block: discards the state that the snapshot read of a thread after a switch or
+ * wake-up of it, since that is not its state at the start.
  */
 void block_check_start_states(struct block_writer *w);
-/* The threads of the block have events, so a trace that begins later does not begin with these. */
+/*
+ * The block's threads have events now, so traces that begin later must not use their start states.
+ */
 void block_end_start_states(struct block_writer *w);
 
 /* ---- file_paths.c ---- */
 
 void file_paths_init(struct inode_cache *paths);
-/* Names files for threads that sleep for them. While all steps are records of paths. */
+/* Names files for threads that sleep on them. Call while all steps are records of paths. */
 int file_paths_note(struct block_writer *w);
-/* Fills path of the block's issues, and names the files. Before the rows are ordered. */
+/*
+ * Fills the path column of the block's issues, and names the files. Call before rows are ordered.
+ */
 int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* ---- socket_names.c: 0 or -ENOMEM ---- */
 
-/* A socket has these ends. */
+/* Records the ends of a socket. */
 int socket_names_note(struct block_writer *w, const struct wire_socket *r);
-/* A thread sleeps in call (WIRE_CALL_*) for object: the block gets the socket's or file's name. */
+/* A thread sleeps in call (WIRE_CALL_*) on object: the block gets the socket's or file's name. */
 int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object);
 
 /* ---- writeback_owner.c ---- */
 
-/* For the owners: a process (struct task_process) that is remembered keeps its row. */
+/*
+ * A process (struct task_process) that owners refer to keeps its row: adds `by` to its pin count.
+ */
 void writeback_owner_pin(void *process, int by);
-/* Fills owner_upid and owner_how of the block's issues. Before the rows are ordered. */
+/* Fills owner_upid and owner_how of the block's issues. Call before rows are ordered. */
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* ---- request_lost_end.c ---- */
 
 void request_lost_end_done(struct request_lost_end *u);
-/* Puts LOSS rows for what must have happened. */
+/* Appends LOSS rows for events that must have happened. */
 int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s);

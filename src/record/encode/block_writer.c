@@ -2,9 +2,9 @@
 /*
  * block_writer: one slice of wire records in, one block of bytes out.
  *
- * Counting (wire_record), who is who (task_table), arrays (block_fill), who ran when
- * (cpu_keyframe), small sections (here), event columns (column_writer), packing (block_out).
- * Between blocks it keeps task_table, the runner of each CPU, and memory to work in.
+ * Stages: counting (block_count), threads and processes (task_table), arrays (block_fill), the
+ * thread on each CPU (cpu_keyframe), small sections (here), event columns (column_writer), packing
+ * (block_out). Between blocks it keeps task_table, the runner of each CPU, and scratch memory.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -122,7 +122,7 @@ static void put_slice_rows(struct block_writer *w, const struct block_slice *s)
 
 /* ---- names ---- */
 
-/* The tuples hold every distinct value there is: no need to look at the events. */
+/* The tuples hold every distinct value, so the events need not be read. */
 static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned int at,
 			   enum trace_name_type type)
 {
@@ -134,7 +134,7 @@ static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned i
 	return r;
 }
 
-/* Of lines only: soft interrupts and the CPU's own have names of their own (FORMAT.md). */
+/* Names interrupt lines only: soft interrupts and the CPU's own have fixed names (FORMAT.md). */
 static int use_irq_names(struct block_writer *w)
 {
 	const struct tuple_dict *d = &w->rows[EVENT_IRQ].tuples;
@@ -151,8 +151,8 @@ static int use_irq_names(struct block_writer *w)
 }
 
 /*
- * The names that a kind's columns are declared to refer to; paths and sockets get theirs with
- * their numbers.
+ * Names the ids in the columns of a kind, as declared; paths and sockets get their names when they
+ * get their numbers.
  */
 static int use_kind_names(struct block_writer *w, unsigned int kind)
 {
@@ -187,7 +187,7 @@ static int put_names(struct block_writer *w)
 	return r;
 }
 
-/* The quotas of the groups that have names by now, and the names of the groups that have these. */
+/* Writes the quotas of the named groups, and names the groups that the quotas belong to. */
 static int put_quotas(struct block_writer *w, const struct block_slice *s)
 {
 	const struct id_names_calls *names = &w->config.names;
@@ -207,9 +207,9 @@ static int put_quotas(struct block_writer *w, const struct block_slice *s)
 	return r;
 }
 
-#define LATE_MAX_BYTES (8u << 20)	/* of sites; the next block has the others */
+#define LATE_MAX_BYTES (8u << 20)	/* of sites; the rest goes into the next block */
 
-/* The names of code that were found after earlier blocks had asked for them. */
+/* Writes names of code that were found after earlier blocks had asked for them. */
 static void put_late_sites(struct block_writer *w)
 {
 	const struct id_names_calls *names = &w->config.names;
@@ -222,7 +222,7 @@ static void put_late_sites(struct block_writer *w)
 
 /* ---- putting it together ---- */
 
-/* Forgets names that no block since the last such one used; it used every live cgroup. */
+/* Lists every live task and forgets names that no block used since the previous such block. */
 static int list_all(struct block_writer *w, uint64_t from_ns)
 {
 	block_names_forget(w, w->keyframe_epoch);

@@ -2,16 +2,15 @@
 /*
  * block_writer: turns one slice of time, all CPUs, into one self-contained block.
  *
- *     src/ring --raw wire records--> [block_writer] --bytes--> src/store
+ * src/ring --raw wire records--> [block_writer] --bytes--> src/store
  *
- * A slice is [from_ns, to_ns), and slices follow each other without a hole. The
- * caller hands over every record it has read whose ts_ns lies below to_ns and
- * that was in no earlier slice. A record that comes late (ts_ns < from_ns) is
- * kept, with its true time; the block's first_ns then says so.
+ * A slice is [from_ns, to_ns), and each slice starts where the previous one ended. The caller
+ * passes every record it has read with ts_ns < to_ns that was in no earlier slice. A late record
+ * (ts_ns < from_ns) is kept, with its true time; the block's first_ns covers it.
  *
- * The writer keeps the state that makes a block decodable alone: which thread a
- * tid means, who runs on each CPU, RSS and mapped size per process, names.
- * Layout and validity rule: schema/FORMAT.md.
+ * The writer keeps the state that makes a block decodable alone: the thread that each tid means,
+ * the thread on each CPU, RSS and mapped size per process, names. Layout and validity rule:
+ * schema/FORMAT.md.
  *
  * Threads: a writer belongs to one thread. Errors: 0 or -errno; never prints.
  */
@@ -33,12 +32,12 @@ struct block_writer_config {
 	unsigned int cpu_cnt;		/* highest possible CPU number + 1 */
 	int zstd_level;			/* 1..19; 0 picks the default; BLOCK_LEVEL_NONE */
 	bool filtered;			/* --only: a CPU's chain of switches has holes on purpose */
-	bool no_switches; /* they are not recorded: nobody knows who runs */
+	bool no_switches; /* switches are not recorded: the thread on a CPU is unknown */
 	struct task_table_config tasks;
 	bool watch_requests;		/* declare unseen ends of requests: request_lost_end.c */
 	/*
-	 * cpu_cnt entries, which the caller keeps; NULL: not known, and then a CPU is idle only on
-	 * evidence
+	 * cpu_cnt entries, which the caller keeps. NULL: unknown; then a CPU is idle only on
+	 * evidence.
 	 */
 	const bool *cpu_online;
 	struct id_names_calls names;
@@ -61,28 +60,29 @@ struct block_slice {
 	size_t cost_cnt;
 	const struct trace_hook_stat *hook_stats;
 	size_t hook_stat_cnt;
-	const struct trace_gap *gaps;	/* cut to the slice; no record of theirs lies in one */
+	/* cut to the slice; no record of a gap's hooks is inside it */
+	const struct trace_gap *gaps;
 	size_t gap_cnt;
 	const struct trace_clock *clocks;	/* at least one */
 	size_t clock_cnt;
 	const struct trace_mark *marks;
 	size_t mark_cnt;
-	bool is_last;			/* no other follows */
+	bool is_last;			/* the recording ends with this slice */
 };
 
 /*
  * True when events of this hook were lost in the slice, or not taken because their source was off.
- * whole_class: so were events of any hook of its class.
+ * whole_class: also true if this holds for any other hook of its class.
  */
 bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class);
 
-/* Holds what a caller may want to print. */
+/* Statistics that a caller may print. */
 struct block_stats {
 	/* by enum event_class, without rows of snapshots and names */
 	uint64_t event_cnt[EVENT_CLASS_CNT];
 	uint64_t late_cnt;		/* records with ts_ns < from_ns */
-	uint64_t bad_cnt;		/* records that were no record: 0 unless there is a bug */
-	uint64_t unseen_cnt[EVENT_CLASS_CNT];	/* losses that only the records tell */
+	uint64_t bad_cnt;		/* invalid records: 0 unless there is a bug */
+	uint64_t unseen_cnt[EVENT_CLASS_CNT];	/* losses that only the records reveal */
 };
 
 int block_writer_new(struct block_writer **ret, const struct block_writer_config *config);
@@ -94,23 +94,24 @@ void block_writer_free(struct block_writer *w);
  */
 int block_writer_add_workload(struct block_writer *w, uint32_t pid);
 
-/* Returns how often processes of the workload have begun a program, as all blocks so far say. */
+/* Returns how often processes of the workload have started a program, in all blocks so far. */
 uint64_t block_writer_workload_execs(const struct block_writer *w);
 
-/* A command line learned elsewhere (/proc at the snapshot); NUL joins the arguments. */
+/* Sets a command line read elsewhere (/proc at the snapshot); NUL separates the arguments. */
 int block_writer_set_cmdline(struct block_writer *w, uint32_t pid, const char *args,
 			     size_t args_len);
 
 /*
- * The next block is one that a trace may come to begin with, because those before it are dropped:
- * it gets a row for every task alive, whether its events refer to it or not.
+ * The next block may become the first of a trace, if older ones are dropped: it gets a row for
+ * every task alive, whether its events refer to it or not.
  */
 void block_writer_force_keyframe(struct block_writer *w);
 
 /*
  * Encodes a slice. *ret_block is owned by the writer and valid until the next call. TASK_SNAP
  * records may be in the segments like any other. -E2BIG: more than CHUNK_EVENTS_MAX (8 Mi) events;
- * -EINVAL: to_ns < from_ns. After an error there is no block, and the next slice may start there.
+ * -EINVAL: to_ns < from_ns. A call that fails makes no block; the next slice may start at its
+ * from_ns.
  */
 int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
 			size_t *ret_bytes, struct block_stats *ret_stats);

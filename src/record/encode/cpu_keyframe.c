@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cpu_keyframe: who runs on each CPU when a block's slice begins.
+ * cpu_keyframe: the thread on each CPU when a block's slice begins.
  *
- * That is the thread that the last switch before the slice went to; before the first switch of all,
- * the thread that this switch leaves, or the one a snapshot saw. A thread has one CPU at a time:
- * when another CPU's switch names it, its way there was lost, and from then on nobody knows who has
- * the CPU, until its next switch. So at the slice's end a thread is where it was seen last. Nor
- * does anybody know it once switches of that CPU did not fit into its ring.
+ * That is the thread that the last switch before the slice went to. Before the first switch ever,
+ * it is the thread that this switch leaves, or the thread that a snapshot saw. A thread has one CPU
+ * at a time: if another CPU's switch names it, the switch that took it there was lost, and the
+ * thread on its former CPU is unknown until that CPU's next switch. So at the slice's end a thread
+ * is on the CPU where it was seen last. The thread on a CPU is also unknown after switches of that
+ * CPU did not fit into its ring.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,7 +30,7 @@ static bool lost_switches(const struct block_slice *s, unsigned int cpu)
 	return false;
 }
 
-/* Records of switches found no room. Where no program ran, the next switch tells (stay_ns). */
+/* Switch records were lost for lack of room. If no program ran, the next switch tells (stay_ns). */
 static bool lost_records_since(const struct block_slice *s, unsigned int cpu, uint64_t ts_ns)
 {
 	for (size_t i = 0; i < s->loss_cnt; i++)
@@ -54,9 +55,9 @@ static uint32_t runner_slot(struct block_writer *w, const struct block_runner *r
 }
 
 /*
- * Nothing is known from earlier. The first switch leaves whoever has been running since before;
- * without any, nobody changed, so the snapshot's word holds for all of the slice, unless switches
- * were lost since.
+ * Finds the thread on a CPU that has no known thread yet. The first switch leaves the thread that
+ * has been running so far. Without a switch the CPU kept its thread for the whole slice, so the
+ * snapshot's row is right, unless switches were lost.
  */
 static uint32_t first_runner(struct block_writer *w, const struct block_slice *s, unsigned int cpu,
 			     uint32_t row, uint32_t end, bool *ret_known)
@@ -74,7 +75,7 @@ static uint32_t first_runner(struct block_writer *w, const struct block_slice *s
 	if (row < end) {
 		slot = k->utid[row];
 		t = w->slots.thread[slot];
-		/* Under --only a thread outside may have come onto the CPU unseen. */
+		/* Under --only a thread outside the workload may have got the CPU unseen. */
 		if (w->config.filtered &&
 		    !(t && t->process && t->process->flags & TRACE_TASK_WORKLOAD))
 			return SLOT_FILTERED;
@@ -110,7 +111,7 @@ static void set_runner(struct block_runner *r, struct task_thread *t, uint32_t p
 	r->pseudo = pseudo;
 }
 
-/* Finds who has the CPU at from_ns. */
+/* Finds the thread that has the CPU at from_ns. */
 static int begin_cpu(struct block_writer *w, const struct block_slice *s, unsigned int cpu)
 {
 	const struct kind_rows *k = &w->rows[EVENT_SWITCH];
@@ -123,7 +124,7 @@ static int begin_cpu(struct block_writer *w, const struct block_slice *s, unsign
 	c->run = r->known ? runner_slot(w, r) : first_runner(w, s, cpu, c->row, c->end, &r->known);
 	if (c->run == UINT32_MAX)
 		return -ENOMEM;
-	/* Late records say who really ran when the slice began. */
+	/* Late records show the thread that really ran when the slice began. */
 	for (; c->row < c->end && k->ts_ns[c->row] < w->from_ns; c->row++)
 		if (k->ts_ns[c->row] >= r->last_ns)
 			c->run = after_switch(k, c->row);
@@ -145,7 +146,7 @@ static int begin_cpus(struct block_writer *w, const struct block_slice *s)
 	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
 		struct block_cpu *c = &w->cpus[cpu];
 
-		/* A keyframe never says that one thread runs twice. */
+		/* A keyframe never has a thread on two CPUs. */
 		if (c->run >= SLOT_FIRST && w->sights[c->run].is_on)
 			c->run = SLOT_UNKNOWN;
 		w->sights[c->run].is_on = true;
@@ -174,7 +175,7 @@ static void account_switches(struct block_writer *w, unsigned int cpu)
 	}
 }
 
-/* At one timestamp a thread may have left here and come there, in either order. */
+/* At one timestamp a thread may have left this CPU and reached another, in either order. */
 static bool is_elsewhere(const struct block_writer *w, unsigned int cpu)
 {
 	const struct block_cpu *c = &w->cpus[cpu];
@@ -192,7 +193,7 @@ static void end_cpu(struct block_writer *w, const struct block_slice *s, unsigne
 	struct block_cpu *c = &w->cpus[cpu];
 	bool is_lost = lost_records_since(s, cpu, c->since_ns);
 
-	/* The next slice's first switch tells. */
+	/* The next slice's first switch shows when it ended. */
 	c->needs_end = is_lost && c->run != SLOT_UNKNOWN;
 	if (is_lost || is_elsewhere(w, cpu)) {
 		c->run = SLOT_UNKNOWN;
@@ -226,7 +227,7 @@ int block_account_cpus(struct block_writer *w, const struct block_slice *s)
 	return 0;
 }
 
-/* The thread's event at ts_ns may be older than what the snapshot read. */
+/* Discards a start state that the snapshot may have read after the thread's event at ts_ns. */
 static void check_start_state(struct block_writer *w, uint32_t slot, uint64_t ts_ns)
 {
 	struct task_thread *t = w->slots.thread[slot];

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * file_paths: of which file a request is.
+ * file_paths: the file of each request.
  *
  *     path records --[the last path of each inode]--> path of issues, names of files
  *
- * A path gets a number, and a changed path another one: an inode number says little, because a new
- * file soon gets that of a removed one. Records of the slice are taken in order of time, over all
- * CPUs. After a loss of path records nothing is known until the kernel sends them again.
+ * Each path has a number, and a changed path gets a new one: an inode number alone is not enough,
+ * because a new file soon gets the number of a removed one. The slice's records are taken in order
+ * of time, over all CPUs. After a loss of path records a path is unknown until the kernel sends it
+ * again.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,7 +17,9 @@
 #include "record/encode/block_state.h"
 #include "record/encode/request_event.h"
 
-/* The kernel sends a path again after at most 41 s (bpf/paths.bpf.h); idle ones go after that. */
+/*
+ * The kernel sends a path again after at most 41 s (bpf/paths.bpf.h); then idle ones are dropped.
+ */
 #define PATHS_IDLE_NS 60000000000ull
 #define PATH_BYTES 4096
 
@@ -38,7 +41,7 @@ void file_paths_init(struct inode_cache *paths)
 				       .idle_ns = PATHS_IDLE_NS, .release = release };
 }
 
-/* The names of the record, from the root down: "/a/b", or ".../a/b" of one that was cut. */
+/* Joins the names of the record, root first: "/a/b", or ".../a/b" if the path was cut. */
 static void join_names(const struct wire_path *r, char *ret, size_t size)
 {
 	size_t from[sizeof(r->names)], cnt = 0, at, n, len = 0;
@@ -109,7 +112,7 @@ static int on_path(struct block_writer *w, const struct wire_path *r)
 	return 0;
 }
 
-/* The block gets the name once. */
+/* Appends the name unless the block has it. */
 static void put_name(struct block_writer *w, const struct file_path *x, uint64_t *epoch,
 		     struct trace_name name)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* request_event: the columns that request_track looks at. */
+/* request_event: fills the columns that request_track reads. */
 #include "record/encode/request_event.h"
 
-/* Hooks and actions are numbered alike, for good: traces hold both. */
+/* Hooks and actions are numbered alike, and stay so: traces hold both. */
 _Static_assert(WIRE_BLOCK_ISSUE - WIRE_BLOCK_INSERT == EVENT_REQUEST_ISSUE - EVENT_REQUEST_INSERT &&
 		       WIRE_BLOCK_COMPLETE - WIRE_BLOCK_INSERT ==
 			       EVENT_REQUEST_COMPLETE - EVENT_REQUEST_INSERT &&

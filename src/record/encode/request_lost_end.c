@@ -25,7 +25,7 @@
 #include "record/encode/request_event.h"
 #include "format/hook.h"
 
-#define ADDRESSES_MAX 65536	/* then all are forgotten: queues come and go */
+#define ADDRESSES_MAX 65536	/* at this limit all are forgotten: queues come and go */
 
 void request_lost_end_done(struct request_lost_end *u)
 {
@@ -82,7 +82,10 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 
 	while (i < w->steps.cnt && !request_is_step(w->steps.v[i].h))
 		i++;
-	/* a declared loss, or one of an earlier slice, may be just what is missing here */
+	/*
+	 * a declared loss, or a loss of an earlier slice, may be the very event that is missing
+	 * here
+	 */
 	if (block_slice_lacks(s, WIRE_BLOCK_DONE, true) ||
 	    (i < w->steps.cnt && w->steps.v[i].ts_ns < w->from_ns))
 		return forget(u);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * socket_names: the name of a socket for which a thread sleeps: its protocol and its ends.
+ * socket_names: the name of a socket that a thread sleeps on: its protocol and its ends.
  *
  *     socket records --[a name by inode number]--> names of what switches refer to
  *
  *     tcp 127.0.0.1:5432 > 127.0.0.1:40112    its own end, and the other
- *     tcp [::1]:80                            nothing is connected to it: it listens
+ *     tcp [::1]:80                            not connected: it listens
  *     unix /run/x.sock                        its path, or its peer's; abstract ones begin with @
  *
- * A unix socket has no name where neither end has a path, nor has one whose record was lost.
+ * A unix socket has no name if neither end has a path, or if its record was lost.
  */
 #include <arpa/inet.h>
 #include <stdio.h>

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * writeback_owner: whose pages a request writes back.
+ * writeback_owner: the process that dirtied the pages of a request.
  *
  *     dirtying records --[src/model/writeback_owners]--> owner_upid, owner_how of issues
  *
- * I/O without such an owner is of the process that waits for it, if a kernel thread submits it.
+ * I/O without such an owner belongs to the process that waits for it, if a kernel thread submits
+ * it.
  *
  * The recorder decides this, so that every block answers by itself: pages may be dirtied half a
- * minute before they are written. Records of the slice are taken in order of time, over all CPUs.
+ * minute before they are written. The slice's records are taken in order of time, over all CPUs.
  */
 #include <errno.h>
 

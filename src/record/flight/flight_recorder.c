@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * flight_recorder: a trigger's snapshot is made AFTERMATH_NS after it fired, so that it shows what
- * followed. Then triggers rest until most of the kept trace has been replaced.
+ * flight_recorder: a trigger's snapshot is made AFTERMATH_NS after the trigger fired, so that it
+ * shows the aftermath. Then triggers rest until most of the kept trace has been replaced.
  */
 #include "record/flight/flight_recorder.h"
 
@@ -22,13 +22,13 @@
 #include "store/store_writer.h"
 
 #define AFTERMATH_NS 1000000000ull
-#define REST_NS 30000000000ull		/* when there is no --keep DUR */
+#define REST_NS 30000000000ull		/* if --keep DUR is not given */
 #define TRIGGER_MAX_DEFAULT 10
 
 /* ---- marks ---- */
 
 /*
- * A message carries its own instant. A line of --mark-fd gets the instant at which it was read,
+ * A message carries its own timestamp. A line of --mark-fd gets the time at which it was read,
  * which is when it arrived, since the main thread polls for it.
  */
 
@@ -64,7 +64,7 @@ static int end_line(struct marks *m, uint64_t now_ns)
 	return *m->line ? marks_add(m, now_ns, TRACE_MARK_FD, m->line) : 0;
 }
 
-/* Reads once; more is read at the next look. */
+/* Reads once; the next look reads the rest. */
 static int read_lines(struct marks *m, uint64_t now_ns)
 {
 	struct pollfd p = { .fd = m->fd, .events = POLLIN };
@@ -128,11 +128,11 @@ struct flight_recorder {
 	const struct flight_options *o;
 	const struct notices *notices;
 	const char *output;		/* the trace */
-	uint64_t keep_ns;		/* how much of it is kept; 0: all */
+	uint64_t keep_ns;		/* duration of the trace that is kept; 0: all */
 	struct marks marks;
 	struct snapshotter *snapshotter;
-	struct trigger_set *triggers;	/* NULL: none were given */
-	/* of the trigger that fired; why is empty when none did */
+	struct trigger_set *triggers;	/* NULL: no trigger was given */
+	/* of the trigger that fired; why is empty if none fired */
 	char why[256];
 	uint64_t fired_ns;
 	uint64_t rest_until_ns;		/* a trigger that fires earlier makes no snapshot */
@@ -154,7 +154,7 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 
 	snprintf(text, sizeof(text), "trigger %s", why);
 	tell(w, text);
-	/* the exit trigger fires once, and need not rest */
+	/* the exit trigger fires once, so it needs no rest */
 	if (w->taken_cnt < (w->o->trigger_max ? w->o->trigger_max : TRIGGER_MAX_DEFAULT) &&
 	    (t->kind == TRIGGER_EXIT || (!w->why[0] && ts_ns >= w->rest_until_ns))) {
 		snprintf(w->why, sizeof(w->why), "%s", why);
@@ -163,7 +163,7 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 	return marks_add(&w->marks, ts_ns, TRACE_MARK_TRIGGER, why);
 }
 
-/* Checks the triggers, and makes the set of those that were given. */
+/* Checks the given triggers, and makes the set of them. */
 static int make_triggers(struct flight_recorder *w, uint32_t sources, bool has_command,
 			 struct err *e)
 {
@@ -233,7 +233,7 @@ void flight_recorder_polls(const struct flight_recorder *w, struct pollfd *fds)
 	fds[1] = (struct pollfd){ .fd = w->marks.fd, .events = POLLIN };
 }
 
-/* Returns how many bytes the files of a trace have in all. */
+/* Returns the size of a trace: the sum of its files, in bytes. */
 static uint64_t dir_bytes(const char *path)
 {
 	DIR *d = opendir(path);
@@ -267,8 +267,8 @@ static void reap(struct flight_recorder *w, bool wait)
 }
 
 /*
- * Snapshots lie beside the trace. Reports now, not when one is due, that they cannot be written
- * there.
+ * Snapshots are written beside the trace. If this is not possible, reports it now, not when the
+ * first is due.
  */
 static void check_place(struct flight_recorder *w)
 {
@@ -331,13 +331,13 @@ static void begin_snapshot(struct flight_recorder *w, const char *trigger, uint6
 		notices_warn(w->notices, "no snapshot: %s; recording goes on", strerror(-r));
 }
 
-/* Begins a snapshot that is due, unless one is under way. */
+/* Begins a snapshot that is due, unless one is in progress. */
 static void begin_due(struct flight_recorder *w, uint64_t to_ns, bool now)
 {
 	if (snapshotter_is_busy(w->snapshotter))
 		return;
 	if (w->asked != w->granted) {
-		/* several signals before a snapshot is made ask for one */
+		/* several signals before a snapshot begins request only one */
 		w->granted = w->asked;
 		begin_snapshot(w, NULL, to_ns);
 	} else if (w->why[0] && (now || to_ns >= w->fired_ns + AFTERMATH_NS)) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * flight_recorder: what a recording does besides recording: it takes marks, evaluates triggers and
- * makes snapshots.
+ * flight_recorder: handles marks, triggers and snapshots while a recording runs.
  *
  *     marks, SIGUSR2, slices --> [flight_recorder] --> rows of the next block, snapshots
  *
@@ -25,8 +24,9 @@ struct flight_recorder;
 struct flight_options {
 	const char *const *triggers;	/* --trigger, as in trigger.h */
 	unsigned int trigger_cnt;
-	uint64_t trigger_max;		/* snapshots that triggers make at most; 0 = 10 */
-	int mark_fd;	/* each line read from it is a mark; the caller keeps it; -1: none */
+	uint64_t trigger_max;		/* most snapshots that triggers make; 0 = 10 */
+	/* each line read from this descriptor is a mark; the caller keeps it; -1: none */
+	int mark_fd;
 };
 
 /*
@@ -37,8 +37,8 @@ int flight_recorder_new(struct flight_recorder **ret, const struct flight_option
 			const struct notices *notices, uint32_t sources, bool has_command,
 			struct err *e);
 /*
- * output: the trace, beside which snapshots lie. The caller keeps both, and closes store only after
- * flight_recorder_end(). own_pids: as in trigger.h.
+ * output: the trace; snapshots are written beside it. The caller keeps both, and closes store only
+ * after flight_recorder_end(). own_pids: as in trigger.h.
  */
 int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store, const char *output,
 			  const uint32_t own_pids[TRIGGER_OWN_MAX], struct err *e);
@@ -46,21 +46,21 @@ int flight_recorder_begin(struct flight_recorder *w, struct store_writer *store,
 void flight_recorder_free(struct flight_recorder *w);
 
 enum { FLIGHT_RECORDER_POLLS = 2 };
-/* Fills fds[FLIGHT_RECORDER_POLLS] with what to poll; fd is -1 where there is nothing. */
+/* Fills fds[FLIGHT_RECORDER_POLLS] with the descriptors to poll; fd is -1 in unused entries. */
 void flight_recorder_polls(const struct flight_recorder *w, struct pollfd *fds);
 
-/* To be called often: takes marks, and reports finished snapshots. */
+/* Reads marks, and reports finished snapshots. Call it often. */
 int flight_recorder_look(struct flight_recorder *w, uint64_t start_ns, uint64_t now_ns,
 			 struct err *e);
 
-/* Asks for a snapshot of everything up to now. Safe in a signal handler. */
+/* Requests a snapshot of everything until now. Safe in a signal handler. */
 void flight_recorder_ask_snapshot(struct flight_recorder *w);
-/* True when a snapshot waits for a slice to be cut. */
+/* True if a snapshot waits for a slice to be cut. */
 bool flight_recorder_wants_slice(const struct flight_recorder *w);
 
 /*
- * To be called before a slice, whose losses are known, is encoded: evaluates triggers, and puts the
- * marks into the slice, valid until flight_recorder_written().
+ * Evaluates triggers, and adds the marks to the slice, valid until flight_recorder_written(). Call
+ * it before a slice is encoded, once its losses are known.
  */
 int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *slices,
 			  size_t slice_cnt, const struct buf *snapshot, struct block_slice *slice,
@@ -70,24 +70,24 @@ int flight_recorder_slice(struct flight_recorder *w, const struct ring_slice *sl
  */
 void flight_recorder_written(struct flight_recorder *w, uint64_t to_ns);
 
-/* The command has ended, before the last slice. */
+/* The command has ended; call before the last slice. */
 int flight_recorder_exit(struct flight_recorder *w, uint64_t now_ns, int status, struct err *e);
-/* The last block has been written: makes the snapshots still due, and waits for them. */
+/* Call after the last block was written: makes the snapshots still due, and waits for them. */
 void flight_recorder_end(struct flight_recorder *w);
 
 /*
- * Marks: instants with a name, on their way into the next block. They come from `ebpfrec mark`
+ * Marks: named instants, to be written into the next block. They come from `ebpfrec mark`
  * (control_socket.h), from lines of --mark-fd and from triggers. A sender can neither block the
  * recorder nor make it use much memory: lines are cut, and marks beyond MARKS_MAX in a slice are
  * counted and dropped.
  */
 #define MARKS_MAX 4096
 
-/* The caller sets the first two and keeps them; the rest begins as zeros. */
+/* The caller sets the first two members and keeps them; the rest starts as zeros. */
 struct marks {
 	struct control_socket *socket;	/* may be NULL */
-	int fd;			/* lines to read; -1: none, or the end was reached */
-	uint64_t dropped;	/* how many marks were thrown away */
+	int fd;			/* lines to read; -1: none, or end of file */
+	uint64_t dropped;	/* number of dropped marks */
 	char line[TRACE_MARK_TEXT_MAX + 1];
 	size_t line_len;	/* may exceed the buffer: the rest was cut */
 	struct buf rows;	/* struct trace_mark; owns the texts */
@@ -95,10 +95,10 @@ struct marks {
 
 void marks_done(struct marks *m);
 
-/* Takes what has arrived, and ignores marks outside of [start_ns, now_ns]. 0 or -ENOMEM. */
+/* Reads the marks that have arrived, and ignores those outside [start_ns, now_ns]. 0 or -ENOMEM. */
 int marks_read(struct marks *m, uint64_t start_ns, uint64_t now_ns);
 int marks_add(struct marks *m, uint64_t ts_ns, enum trace_mark_origin origin, const char *text);
 
-/* The marks since the last marks_clear(), valid until the next one. */
+/* Returns the marks since the last marks_clear(), valid until the next one. */
 size_t marks_rows(struct marks *m, const struct trace_mark **ret);
 void marks_clear(struct marks *m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * snapshotter: starts a thread per snapshot, since they are rare. The copy is made in a temporary
- * directory and renamed when it is whole.
+ * snapshotter: starts a thread per snapshot, since snapshots are rare. The copy is made in a
+ * temporary directory, which is renamed when the copy is complete.
  */
 #include "record/flight/snapshotter.h"
 
@@ -28,11 +28,11 @@ struct snapshotter {
 	gid_t gid;
 	bool busy;			/* the thread has to be joined */
 	pthread_t thread;
-	/* the thread has ended, and what follows belongs to the caller's thread again */
+	/* the thread has ended, and the members below belong to the caller's thread again */
 	atomic_bool done;
 	time_t begun;
 	char *path;			/* the finished snapshot */
-	char *trigger;			/* NULL: a person asked */
+	char *trigger;			/* NULL: requested by signal */
 	uint64_t ts_ns;
 	int result;
 	struct err e;
@@ -74,8 +74,8 @@ void snapshotter_free(struct snapshotter *s)
 }
 
 /*
- * Renames the copy to TRACE.snapshot-20260301T120000Z, after the instant it was asked for, or with
- * -2, -3, ... appended where that name exists.
+ * Renames the copy to TRACE.snapshot-20260301T120000Z, the time at which it was requested, or with
+ * -2, -3, ... appended if that name exists.
  */
 static int commit(struct snapshotter *s, const struct atomic_output *copy, struct err *e)
 {

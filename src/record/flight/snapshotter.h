@@ -4,9 +4,9 @@
  *
  *     SIGUSR2, triggers --> [snapshotter] --> TRACE.snapshot-<time>
  *
- * A snapshot gets its name when it is whole, and never replaces anything (base/atomic_output.h).
- * One is made at a time. Threads: all functions are for the session's thread; the copying thread is
- * internal.
+ * A snapshot gets its name when it is complete, and never replaces a file (base/atomic_output.h).
+ * One snapshot is made at a time. Threads: all functions are for the session's thread; the copying
+ * thread is internal.
  */
 #pragma once
 
@@ -28,13 +28,13 @@ int snapshotter_new(struct snapshotter **ret, int dir_fd, const char *trace_path
 void snapshotter_free(struct snapshotter *s);
 
 /*
- * Begins a snapshot. trigger: the reason, for the manifest; NULL: a person asked. ts_ns: the
- * instant it is about (CLOCK_MONOTONIC). -EBUSY: one is under way.
+ * Begins a snapshot. trigger: the reason, for the manifest; NULL: requested by signal. ts_ns: the
+ * instant that caused it (CLOCK_MONOTONIC). -EBUSY: one is in progress.
  */
 int snapshotter_begin(struct snapshotter *s, const char *trigger, uint64_t ts_ns);
 bool snapshotter_is_busy(const struct snapshotter *s);
 /*
- * Reports a snapshot that ended since the last call; wait: waits for one under way. 1: *ret_path is
- * its path (valid until the next begin); < 0: it failed; 0: none ended.
+ * Reports a snapshot that ended since the last call; wait: first waits for one in progress. 1:
+ * *ret_path is its path (valid until the next begin); < 0: it failed; 0: none ended.
  */
 int snapshotter_reap(struct snapshotter *s, bool wait, const char **ret_path, struct err *e);

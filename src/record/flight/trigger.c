@@ -3,8 +3,8 @@
  * trigger: one small state machine per condition, over the merged records of each slice.
  *
  * Growth of memory is measured from the lowest level in the last WINDOW_PARTS parts of the window;
- * after the trigger fired, from the level reached then, so that one growth fires once. Levels,
- * requests, their owners and waits for a CPU are those of the machines that the reports ask, too.
+ * after the trigger fired, from the level at that time, so that one growth fires once. Levels,
+ * requests, their owners and waits for a CPU come from the same machines that the reports use.
  */
 #include "record/flight/trigger.h"
 
@@ -29,7 +29,8 @@
 #include "ring/wire_record.h"
 
 #define WINDOW_PARTS 8
-#define ADDRESSES_MAX 65536	/* of requests; then all are forgotten: queues come and go */
+/* limit for requests; at this limit all are forgotten: queues come and go */
+#define ADDRESSES_MAX 65536
 
 #define WIRE_BIT(hook) (1ull << (hook))
 
@@ -41,7 +42,7 @@ static const struct kind {
 	const char *source_names;
 	enum trigger_kind kind;
 	uint32_t sources;		/* the condition needs all of these */
-	uint64_t hooks;			/* the records it looks at: WIRE_BIT(WIRE_x) each */
+	uint64_t hooks;			/* the records it reads: WIRE_BIT(WIRE_x) each */
 } kinds[] = {	/* by enum trigger_kind */
 	{ "spike", "spike>500MiB or spike>500MiB/250ms", "alloc.rss", TRIGGER_SPIKE,
 	  SOURCE_BIT(SOURCE_RSS),
@@ -59,7 +60,7 @@ static const struct kind {
 	{ "exit", "exit!=0, exit=1 or exit>128", "", TRIGGER_EXIT, 0, 0 },
 };
 
-/* The hooks below tell of tasks: their names, processes, births and ends. */
+/* Records of these hooks carry the names, processes, creations and exits of tasks. */
 #define TASK_HOOKS                                                                                 \
 	(WIRE_BIT(WIRE_TASK_NEW) | WIRE_BIT(WIRE_TASK_EXEC) | WIRE_BIT(WIRE_TASK_RENAME) |         \
 	 WIRE_BIT(WIRE_TASK_EXIT))
@@ -158,7 +159,7 @@ struct task {
 struct state {
 	struct trigger t;
 	struct hash_map by_id;	/* SPIKE: pid to struct levels */
-	bool fired;		/* in this slice */
+	bool fired;		/* during this slice */
 };
 
 struct trigger_set {
@@ -168,13 +169,13 @@ struct trigger_set {
 	uint64_t fed_to_ns;		/* end of the last slice */
 	struct thread_states *threads;	/* RUNQ; threads by number */
 	struct hash_map numbers;	/* RUNQ: tid to its number */
-	uint32_t *tids;			/* by number; 0: the number is free */
+	uint32_t *tids;			/* by number; 0: the number is unused */
 	size_t tid_cap;
 	uint32_t tid_cnt;
-	bool lacks_switches;		/* RUNQ: some of this slice were lost */
-	uint32_t *free;			/* numbers */
+	bool lacks_switches;		/* RUNQ: some switches of this slice were lost */
+	uint32_t *free;			/* unused numbers */
 	size_t free_cnt, free_cap;
-	struct hash_map tasks; /* tid to struct task: a message must not call it a number */
+	struct hash_map tasks; /* tid to struct task: messages print names, not only numbers */
 	uint32_t own_pids[TRIGGER_OWN_MAX];	/* 0: none */
 	struct request_track *requests;	/* IO; its ids of threads and processes: see id_of() */
 	struct writeback_owners owners;	/* IO: processes are pids */
@@ -305,7 +306,7 @@ static int fire(struct trigger_set *s, struct state *st, uint64_t ts_ns, const c
 
 /* ---- memory ---- */
 
-/* is_born: a process of that pid begins. NULL: out of memory. */
+/* is_born: the process with this pid was just created. NULL: out of memory. */
 static struct levels *levels_of(struct state *st, uint32_t pid, bool is_born)
 {
 	struct levels *l = hash_map_get(&st->by_id, pid);
@@ -319,7 +320,7 @@ static struct levels *levels_of(struct state *st, uint32_t pid, bool is_born)
 	return l;
 }
 
-/* Notes level, and returns the lowest level in the window that ends with part. */
+/* Adds a level, and returns the lowest level in the window that ends with part. */
 static uint64_t note_level(struct levels *l, uint64_t part, uint64_t level)
 {
 	unsigned int i, at = part % WINDOW_PARTS;
@@ -334,7 +335,7 @@ static uint64_t note_level(struct levels *l, uint64_t part, uint64_t level)
 	return low;
 }
 
-/* The level has changed. is_growth: to one that can be compared with those before. */
+/* The level has changed. is_growth: the level can be compared with earlier ones. */
 static int on_level(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint32_t pid,
 		    struct levels *l, bool is_growth)
 {
@@ -397,7 +398,7 @@ static int spike_record(struct trigger_set *s, struct state *st, const struct wi
 	return 0;
 }
 
-/* Growth counts from what a process had when recording began. */
+/* Growth is measured from the memory that a process had when recording began. */
 static int spike_snapshot(struct trigger_set *s, struct state *st, const struct buf *snapshot)
 {
 	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
@@ -423,7 +424,10 @@ static int spike_snapshot(struct trigger_set *s, struct state *st, const struct 
 
 /* ---- requests ---- */
 
-/* An id as events have it, and back: 0 is nobody. The kernel's number of init is a pseudo id. */
+/*
+ * Convert a kernel pid or tid to an event id and back. 0: unknown. The kernel's 1 (init) would be a
+ * pseudo id, hence the offset.
+ */
 static uint32_t id_of(uint32_t number)
 {
 	return number ? number + EVENT_ID_FIRST : EVENT_ID_UNKNOWN;
@@ -434,7 +438,7 @@ static uint32_t number_of(uint32_t id)
 	return id > EVENT_ID_FIRST ? id - EVENT_ID_FIRST : 0;
 }
 
-/* Fires the conditions that a request of that age meets for the first time at at_ns. */
+/* Fires the conditions that a request of this age meets for the first time at at_ns. */
 static int io_slow(struct trigger_set *s, const struct block_request *r, uint64_t at_ns,
 		   const char *verb)
 {
@@ -448,7 +452,7 @@ static int io_slow(struct trigger_set *s, const struct block_request *r, uint64_
 	for (size_t i = 0; i < s->cnt && !err; i++) {
 		const struct trigger *t = &s->states[i].t;
 
-		/* it has fired while the request was open, after a slice before */
+		/* the trigger has fired for the open request, after an earlier slice */
 		if (t->kind != TRIGGER_IO_LATENCY || ns <= t->value ||
 		    (s->fed_to_ns > queued_ns && s->fed_to_ns - queued_ns > t->value))
 			continue;
@@ -503,7 +507,7 @@ static int io_record(struct trigger_set *s, const struct wire_hdr *h)
 	return request_track_event(s->requests, &ev);
 }
 
-/* Requests that are in flight now will not be slow, whatever is seen of them. */
+/* Forgets the requests in flight: later records of them must not fire a trigger. */
 static int forget_requests(struct trigger_set *s)
 {
 	request_track_free(s->requests);
@@ -518,7 +522,7 @@ static int ignore_piece(void *ctx, const struct thread_piece *p)
 	return 0;
 }
 
-/* A wait for the quota of a group is none for a CPU. */
+/* A wait for the quota of a group is not a wait for a CPU. */
 static int cpu_waited(void *ctx, const struct thread_wait *w)
 {
 	struct trigger_set *s = ctx;
@@ -539,7 +543,7 @@ static int cpu_waited(void *ctx, const struct thread_wait *w)
 	return err;
 }
 
-/* *ret: the number of a thread, EVENT_ID_IDLE of the idle one. 0 or -ENOMEM. */
+/* *ret: the number of a thread; EVENT_ID_IDLE for the idle thread. 0 or -ENOMEM. */
 static int thread_number(struct trigger_set *s, uint32_t tid, uint32_t *ret)
 {
 	uint32_t number = (uint32_t)(uintptr_t)hash_map_get(&s->numbers, tid);
@@ -563,7 +567,7 @@ static int thread_number(struct trigger_set *s, uint32_t tid, uint32_t *ret)
 	return 0;
 }
 
-/* A thread that has ended needs its number no longer. */
+/* Releases the number of a thread that has ended. */
 static int drop_ended(struct trigger_set *s, uint32_t number)
 {
 	if (number < EVENT_ID_FIRST || thread_states_lives(s->threads, number))
@@ -573,7 +577,7 @@ static int drop_ended(struct trigger_set *s, uint32_t number)
 	return array_add(&s->free, &s->free_cap, &s->free_cnt, number);
 }
 
-/* Both records of a switch begin alike. */
+/* The two switch records begin with the same members. */
 static bool is_switch(const struct wire_hdr *h)
 {
 	return h->hook == WIRE_SWITCH || h->hook == WIRE_SWITCH_MORE;
@@ -658,7 +662,7 @@ static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 	return err;
 }
 
-/* The number of lost events, in whatever way they were lost. */
+/* The number of lost events, for any reason. */
 static uint64_t lost_of(const struct block_slice *slice)
 {
 	uint64_t cnt = 0;
@@ -682,7 +686,7 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	s->lacks_switches = block_slice_lacks(slice, WIRE_SWITCH, true);
 	if (block_slice_lacks(slice, WIRE_DIRTY, false))
 		writeback_owners_clear(&s->owners);
-	/* the lost event may be the end of a request, whose address is used again */
+	/* the lost event may be the end of a request, and its address may be used again */
 	if (block_slice_lacks(slice, WIRE_BLOCK_DONE, true) ||
 	    request_track_addresses(s->requests) > ADDRESSES_MAX)
 		err = forget_requests(s);

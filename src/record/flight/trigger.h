@@ -44,8 +44,8 @@ struct trigger {
 };
 
 /*
- * -EINVAL or -ERANGE, with the possible conditions. sources: bits of the recorded ones, which must
- * include what the condition needs.
+ * Parses a condition. -EINVAL or -ERANGE, with the possible conditions. sources: mask of recorded
+ * sources; the condition's sources must be among them.
  */
 int trigger_parse(const char *text, uint32_t sources, bool has_command, struct trigger *ret,
 		  struct err *e);
@@ -55,8 +55,8 @@ struct trigger_set;
 struct trigger_sink {
 	void *ctx;
 	/*
-	 * why: "spike>500MiB: process 123 (cc1) grew by 612 MiB". A result < 0 ends the feeding
-	 * with that error.
+	 * why: "spike>500MiB: process 123 (cc1) grew by 612 MiB". A result < 0 ends the feeding and
+	 * is its error.
 	 */
 	int (*fired)(void *ctx, const struct trigger *t, uint64_t ts_ns, const char *why);
 };
@@ -67,16 +67,15 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 void trigger_set_free(struct trigger_set *s);
 
 /*
- * The recorder's processes (0: none), of whose memory and requests nothing is said, as in reports:
- * a snapshot of a slow request would write another slow one.
+ * Sets the recorder's processes (0: none), whose memory and requests are ignored, as in reports: a
+ * snapshot of a slow request would write another slow one.
  */
 #define TRIGGER_OWN_MAX 3
 void trigger_set_leave_out(struct trigger_set *s, const uint32_t pids[TRIGGER_OWN_MAX]);
 
 /*
  * Feeds the records of a slice, of each ring, and the snapshot rows (struct wire_snap) that belong
- * to it; of the slice itself its losses, gaps and end are looked at. A trigger fires at most once
- * per slice.
+ * to it. Of the slice itself it reads losses, gaps and end. A trigger fires at most once per slice.
  */
 int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size_t ring_cnt,
 		     const struct buf *snapshot, const struct block_slice *slice);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * budget: adds usage up to periods. Each period ends in at most one step, and the next one is
- * judged afresh, because it has other sources.
+ * budget: adds usage up to periods. A period ends in at most one step. The next period is judged on
+ * its own, because it has other sources.
  */
 #include "record/guard/budget.h"
 
@@ -9,10 +9,10 @@
 
 #define PERIOD_NS 300000000ULL
 #define REPAY_NS 10e9
-#define SETTLING 2	/* periods in which a slice of before may still be encoded */
+#define SETTLING 2	/* periods during which an older slice may still be being encoded */
 #define RELAPSE_NS                                                                                 \
-	10000000000ULL /* a source that goes off again within this time came back too early */
-#define NOTABLE 20	/* turning off a source below a 20th of the cost helps too little */
+	10000000000ULL /* a source that goes off again within this time was turned on too early */
+#define NOTABLE 20	/* a source below a 20th of the cost is not worth turning off */
 
 void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources)
 {
@@ -38,7 +38,7 @@ static void split_cost(const struct budget *b, double cost_ppm[SOURCE_CNT])
 	}
 }
 
-/* The source to turn off, or SOURCE_CNT when none would help. */
+/* Returns the source to turn off, or SOURCE_CNT if none would help. */
 static unsigned int dearest(const double cost_ppm[SOURCE_CNT], uint32_t on, double total)
 {
 	unsigned int i, at = SOURCE_TASK;
@@ -61,7 +61,10 @@ unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uin
 	unsigned int i, cnt = 0;
 	double total = 0;
 
-	/* a source that is off costs what it left in the buffers, and that ends by itself */
+	/*
+	 * a source that is off costs only the records it left in the buffers, which soon ends by
+	 * itself
+	 */
 	for (i = 0; i < SOURCE_CNT; i++)
 		total += on & SOURCE_BIT(i) ? cost_ppm[i] : 0;
 	while (total > (double)limit_ppm) {
@@ -88,9 +91,7 @@ static void note_cost(struct budget *b)
 	b->has_mean = true;
 }
 
-/*
- * Returns what may be spent now, so that REPAY_NS later the average since the start is the budget.
- */
+/* Returns the limit that, if met, brings the average since the start to the budget in REPAY_NS. */
 static uint64_t limit_now(const struct budget *b)
 {
 	double cpus = (double)b->cpu_ns / (double)b->dur_ns;

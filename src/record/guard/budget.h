@@ -6,16 +6,15 @@
  *     what a period cost, per source --[budget]--> stay | sources off | one source on
  *
  * Cost = (run time of the BPF programs + the recorder's user and system time) / (CPUs online x
- * time). Each period it is judged as the mean of the last period's cost and the mean before.
+ * time). After each period, the mean of its cost and the mean before it is judged.
  *
  * A source's cost is its programs' time and its share of the recorder's own time, by events. Over
- * the budget, the sources that cost most go off, as many as it takes by their costs; task never
- * goes, and sched.switch only when no other source costs a twentieth of the rest. What was spent
- * too much so far is saved again: until the average since the start is within the budget, the limit
- * is down to half the budget lower, and nothing comes back. Below half the budget for a while, the
- * source that went off last comes back; if that source soon has to go again, it stays off twice as
- * long the next time. Pure computation: no clock, no kernel.
- * Threads: one.
+ * the budget, the most expensive sources go off, as many as their costs require; task never goes
+ * off, and sched.switch only if no other source costs a twentieth of the rest. An overspending is
+ * saved again: until the average since the start is within the budget, the limit is lower, by at
+ * most half the budget, and no source comes back. Below half the budget for a while, the source
+ * that went off last comes back; if that source soon has to go off again, it stays off twice as
+ * long the next time. Pure computation: no clock, no kernel. Threads: one.
  */
 #pragma once
 
@@ -31,25 +30,25 @@
 struct budget {
 	uint64_t budget_ppm;		/* millionths of the machine's CPU time */
 	uint32_t on;			/* mask of SOURCE_BIT */
-	unsigned int off[SOURCE_CNT], off_cnt; /* in the order in which they were turned off */
+	unsigned int off[SOURCE_CNT], off_cnt; /* in the order of turning off */
 	uint64_t now_ns;		/* sum of the periods */
 	uint64_t on_ns[SOURCE_CNT];	/* when the source came back; 0: it was never off */
 	uint64_t hold_ns[SOURCE_CNT];
-	uint64_t low_ns;		/* since when the cost is below half the budget */
+	uint64_t low_ns;		/* when the cost fell below half the budget */
 	bool is_low;
-	/* Periods that do not count: the recorder still encodes what sources sent that went off. */
+	/* Periods to ignore: the recorder still encodes records of sources that went off. */
 	unsigned int settling;
 
 	double spent_ns, allowed_ns;	/* cost so far, and the budget of the time so far */
 
-	/* the period being added up */
+	/* the current period */
 	uint64_t dur_ns, own_ns, cpu_ns;	/* cpu_ns: CPUs online x time */
 	uint64_t source_ns[SOURCE_CNT], event_cnt[SOURCE_CNT];
 	bool has_mean;
 	uint64_t mean_ppm, last_ppm;
 };
 
-struct budget_usage {			/* increments */
+struct budget_usage {			/* increments since the last call */
 	uint64_t dur_ns;
 	unsigned int cpu_cnt;		/* online */
 	uint64_t own_ns;		/* user and system time of the recorder */
@@ -66,17 +65,17 @@ struct budget_step {
 void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources);
 
 /*
- * The sources among `on`, the dearest first, without which those that are left cost at most
- * limit_ppm. Returns their number; with all that may go, that may still be too much.
+ * Selects the most expensive sources among `on`, in that order, until the rest costs at most
+ * limit_ppm. Returns their number. The rest may still cost too much if no other source may go off.
  */
 unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uint64_t limit_ppm,
 			     unsigned int off[SOURCE_CNT]);
 
-/* Adds usage. *ret is all zeros unless a period has ended and something is to be done. */
+/* Adds usage. *ret is all zeros unless a period has ended and requires a step. */
 void budget_judge(struct budget *b, const struct budget_usage *u, struct budget_step *ret);
 
-/* Returns what was too much when sources went off: the mean, or the average since the start. */
+/* Returns the cost that led to the last turning off: the mean, or the average since the start. */
 uint64_t budget_cost_ppm(const struct budget *b);
 
-/* The source could not be turned on: it counts as off again, and stays off for a time. */
+/* The source could not be turned on: counts it as off again, and keeps it off for a time. */
 void budget_failed_on(struct budget *b, unsigned int source);

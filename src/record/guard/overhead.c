@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * overhead: detaches the programs of a source that is off, so that they cost nothing. A gap begins
- * before the first program is detached and ends after the last is attached: inside nothing can be
- * complete, and outside nothing is missing.
+ * before the first program is detached and ends after the last is attached: inside a gap events may
+ * be missing, outside none is.
  */
 #include "record/guard/overhead.h"
 
@@ -22,7 +22,7 @@
 #include "ring/wire_record.h"
 
 #define REASON "max-overhead"
-#define LATE_NS 5000000000ULL	/* no record arrives later: a closed gap is kept so long */
+#define LATE_NS 5000000000ULL	/* records arrive within this time; closed gaps are kept as long */
 
 /* ---- gaps ---- */
 
@@ -97,7 +97,7 @@ void gaps_filter(struct gaps *g, struct ring_slice *slices, unsigned int slice_c
 		slices_filter(slices, slice_cnt, lies_in_none, &f);
 }
 
-/* Forgets gaps that no slice to come can touch. */
+/* Forgets gaps that no future slice can touch. */
 static void forget(struct gaps *g, uint64_t from_ns)
 {
 	size_t cnt, i, to = 0;

@@ -36,15 +36,15 @@ struct sampler {
 	struct ring_group *rings;
 	uint64_t ring_bytes;
 	const struct heap_ring *heap;
-	unsigned int place_cnt;	/* the CPUs, and one more for the events of a library */
+	unsigned int place_cnt;	/* one per CPU, and one more for the events of a library */
 
-	uint64_t look_ns;			/* the last look */
+	uint64_t look_ns;			/* time of the last look */
 	struct loss_seen *seen;			/* by place */
 	uint64_t missed_before[WIRE_HOOK_MAX];	/* when the recording began */
-	uint64_t missed_seen[WIRE_HOOK_MAX];	/* since then */
+	uint64_t missed_seen[WIRE_HOOK_MAX];	/* since the recording began */
 	struct trace_loss *losses;
 	size_t loss_cnt, loss_cap;
-	bool losses_given;	/* the loss rows were handed out; the next look starts over */
+	bool losses_given;	/* the loss rows were returned; the next look starts a new list */
 
 	uint64_t take_ns;			/* end of the last slice */
 	uint64_t attempted_seen[WIRE_HOOK_MAX], kept_seen[WIRE_HOOK_MAX],
@@ -52,18 +52,18 @@ struct sampler {
 	uint64_t left_out[WIRE_HOOK_MAX]; /* see sampler_leave_out(), sampler_drop() */
 	struct trace_hook_stat stats[WIRE_HOOK_MAX];
 	struct trace_cost cost_row;
-	/* used when the recording began, when the slice began, and when it ended */
+	/* resource use when the recording began, when the slice began, and when it ended */
 	struct usage at_start, at_begin, at_end;
 	uint64_t bytes_written, rss_max_bytes;
 
-	const struct helper *stats_helper;	/* without a process: there are no statistics */
+	const struct helper *stats_helper;	/* without a process, statistics are unavailable */
 	struct {
 		int pid;
 		uint64_t cpu_ns;
 	} helpers[HELPERS_MAX];
 	unsigned int helper_cnt;
 	bool stats_on;
-	unsigned int stats_slice;		/* how many slices have begun */
+	unsigned int stats_slice;		/* number of slices that have begun */
 	struct probe_run_stats stats_at_begin[WIRE_HOOK_MAX];
 	uint64_t attempted_at_begin[WIRE_HOOK_MAX], stats_begin_ns;
 	uint64_t run_cnt[WIRE_HOOK_MAX], run_time_ns[WIRE_HOOK_MAX];
@@ -170,7 +170,7 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 
 		/*
 		 * The difference may shrink for a moment, while a second program is about to send
-		 * what the first missed.
+		 * the event that the first missed.
 		 */
 		if (stats[h].missed_cnt <= s->missed_before[h] || missed <= s->missed_seen[h])
 			continue;
@@ -250,7 +250,7 @@ void sampler_add_helper(struct sampler *s, int pid)
 		s->helpers[s->helper_cnt++].pid = pid;
 }
 
-/* All that helpers do is done in the kernel. One that is gone keeps what it had. */
+/* CPU time of the helpers: all system time. A helper that has exited keeps its last value. */
 static uint64_t helpers_ns(struct sampler *s)
 {
 	struct timespec ts;
@@ -281,7 +281,7 @@ void sampler_begin(struct sampler *s, uint64_t start_ns)
 {
 	struct probe_run_stats stats[WIRE_HOOK_MAX];
 
-	/* while programs were being attached, the second copy of one may not have been there yet */
+	/* the second copy of a program may have been missing while programs were being attached */
 	if (!probe_read_stats(s->probe, stats)) {
 		for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++)
 			s->missed_before[h] = stats[h].missed_cnt;
@@ -311,8 +311,8 @@ void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX])
 }
 
 /*
- * Returns how many of the records read are events of a slice, and not before the start or after the
- * end. Names are no events.
+ * Returns how many of the records read are events of the recording: neither before its start nor
+ * after its end. Names do not count as events.
  */
 static uint64_t kept_of(const struct sampler *s, const struct ring_stats *ring, unsigned int hook)
 {
@@ -355,7 +355,7 @@ static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring,
 		row.sampled_ns = s->sampled_ns;
 		row.sampled_cnt = s->sampled_cnt[h];
 		add_cost(s, &row);
-		/* programs that filter cost something in slices without statistics, too */
+		/* programs that filter cost time in slices without statistics, too */
 		if (!row.attempted_cnt && !row.read_cnt && !row.run_cnt &&
 		    !hook_mean_filters(&s->means[h]))
 			continue;
@@ -402,7 +402,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	struct ring_stats ring;
 	int err;
 
-	/* the last slice has all that was lost until the programs were detached */
+	/* the last slice includes all losses until the programs were detached */
 	err = sampler_look(s, slice->is_last ? to_ns : clock_mono_ns());
 	err = err ?: look_for_skips(s, to_ns);
 	if (err)
@@ -410,7 +410,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	ring_group_stats(s->rings, &ring, true);
 	fill_hook_stats(s, &ring, slice);
 	s->cost.at_ns = to_ns;
-	/* what the helpers use does not become less without a source */
+	/* without the helpers' time, which turning off a source does not reduce */
 	s->cost.own_ns += to->user_ns - from->user_ns + to->sys_ns - from->sys_ns;
 	s->cost_row = (struct trace_cost){
 		.from_ns = s->take_ns, .to_ns = to_ns,
@@ -428,7 +428,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	s->bytes_written = bytes_written;
 	s->take_ns = to_ns;
 	if (s->losses_given)
-		s->loss_cnt = 0;	/* nothing was added since the last take */
+		s->loss_cnt = 0;	/* no loss was added since the last take */
 	slice->costs = &s->cost_row;
 	slice->cost_cnt = 1;
 	slice->losses = s->losses;

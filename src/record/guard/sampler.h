@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sampler: turns counters that only grow (of the kernel side, the readers, the recorder's own
- * resource use) into rows about the time between two looks: losses, hook statistics, cost.
+ * sampler: turns growing counters (of the kernel side, the readers, the recorder's own resource
+ * use) into rows about the time between two looks: losses, hook statistics, cost.
  */
 #pragma once
 
@@ -15,8 +15,8 @@ struct heap_ring;
 struct sampler;
 
 /*
- * Without a stats_helper programs have no run times. heap: the feed of the rings; may be NULL. The
- * caller keeps all arguments.
+ * Without a stats_helper programs have no run times. heap: the library's source of records among
+ * the rings; may be NULL. The caller keeps all arguments.
  */
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
 		uint64_t ring_bytes, const struct helper *stats_helper,
@@ -27,24 +27,24 @@ void sampler_free(struct sampler *s);
 int sampler_look(struct sampler *s, uint64_t now_ns);
 
 /*
- * Begin and end of the moment in a slice for which statistics of program run time are switched on:
- * in each of the first four slices, then in every eighth unless each is wanted, since switching
- * them takes longer than all else that a quiet recorder does.
+ * Begin and end of the moment in a slice during which statistics of program run time are on: in
+ * each of the first four slices, then in every eighth, or in every slice if `each`. Switching them
+ * takes longer than all other work of a quiet recorder.
  */
 void sampler_stats_begin(struct sampler *s, bool each);
 void sampler_stats_end(struct sampler *s);
 
 /*
- * A process whose CPU time is the recorder's, too, as that of the stats_helper is. In the
- * recorder's pid namespace; 0: none.
+ * Adds a process whose CPU time counts as the recorder's, as that of the stats_helper does. pid: in
+ * the recorder's pid namespace; 0: none.
  */
 void sampler_add_helper(struct sampler *s, int pid);
 
-/* The slice's end is now: CPU time that the recorder uses from here on counts in the next slice. */
+/* Ends the slice's usage now: CPU time that the recorder uses later counts in the next slice. */
 void sampler_end_usage(struct sampler *s);
 
 /*
- * Puts the rows since the last call into a slice: losses, hook statistics and cost. They are valid
+ * Adds the rows since the last call to a slice: losses, hook statistics and cost. They are valid
  * until the next call of any function here.
  */
 int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice);
@@ -54,16 +54,16 @@ enum { SAMPLER_CLASS_CNT = 6 };		/* enum event_class */
 struct sampler_totals {
 	/* no room, failed reservation, skipped program */
 	uint64_t lost_cnt[SAMPLER_CLASS_CNT];
-	uint64_t full_cnt;			/* of all lost: the ring had no room */
+	uint64_t full_cnt;			/* part of lost_cnt: the ring had no room */
 	/*
-	 * The counters are of the recording: records outside its span count in none. lost is
-	 * without skipped programs, which attempted nothing. Once everything is drained, attempted
-	 * = read + lost.
+	 * Counters of the recording only: records outside its span are not counted. lost excludes
+	 * skipped programs, which attempted nothing. Once everything is drained, attempted = read +
+	 * lost.
 	 */
 	uint64_t attempted, read, lost;
 	/*
-	 * The trace's cost rows add up to these, so that report cost says the same. CPU time is the
-	 * recorder's, without the workload's and what follows the last row.
+	 * The trace's cost rows add up to these values, so report cost agrees. CPU time is the
+	 * recorder's, without the workload's and without the time after the last row.
 	 */
 	uint64_t user_ns, sys_ns;
 	uint64_t rss_max_bytes;
@@ -72,25 +72,25 @@ struct sampler_totals {
 /* Totals of the recording so far. */
 void sampler_totals(struct sampler *s, struct sampler_totals *ret);
 
-/* The recording begins: earlier use and reads do not count. Call once, before the first take. */
+/* Starts the recording: earlier use and reads do not count. Call once, before the first take. */
 void sampler_begin(struct sampler *s, uint64_t start_ns);
 
 /*
- * Holds what recording has cost until the last take, summed up since the beginning. bpf_ns is
- * extrapolated, see hook.h.
+ * The cost of recording until the last take, summed up since the beginning. bpf_ns is extrapolated,
+ * see hook.h.
  */
 struct sampler_cost {
-	uint64_t at_ns;			/* of the last take */
+	uint64_t at_ns;			/* time of the last take */
 	uint64_t own_ns;		/* user and system time of the recorder */
 	uint64_t bpf_ns[WIRE_HOOK_MAX], read_cnt[WIRE_HOOK_MAX];
 };
 void sampler_cost(const struct sampler *s, struct sampler_cost *ret);
 
 /*
- * Records that were read and then left out of their slice, by hook. They do not belong to the
- * recording.
+ * Counts records that were read and then left out of their slice, by hook. They do not belong to
+ * the recording.
  */
 void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX]);
 
-/* Records that were read but lie after the recording's end, and so belong to no slice. */
+/* Counts records that were read but are after the recording's end, and so belong to no slice. */
 void sampler_drop(struct sampler *s, struct ring_slice *slices, unsigned int slice_cnt);

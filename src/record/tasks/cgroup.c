@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cgroup: a kernfs file handle holds the 64-bit id that BPF programs see. Opening a handle takes
- * CAP_DAC_READ_SEARCH, so names are found the other way round: the id is also the directory's inode
- * number.
+ * CAP_DAC_READ_SEARCH, so names are found in the other direction: the id is also the directory's
+ * inode number.
  */
 #include "record/tasks/cgroup.h"
 
@@ -66,7 +66,7 @@ struct walk {
 };
 
 /*
- * Walks the cgroups below dir_fd, which it closes; len is the length of that path, without a final
+ * Walks the cgroups below dir_fd, and closes it; len is the length of its path, without a final
  * slash.
  */
 static int walk_below(struct walk *w, int dir_fd, size_t len, unsigned int depth)
@@ -87,7 +87,7 @@ static int walk_below(struct walk *w, int dir_fd, size_t len, unsigned int depth
 			continue;
 		w->path[len] = '/';
 		memcpy(w->path + len + 1, entry->d_name, n + 1);
-		/* a kernfs inode number is its id where an inode number has 64 bits */
+		/* the id of a kernfs file is its inode number if inode numbers have 64 bits */
 		err = w->row(w->ctx, entry->d_ino, w->path);
 		if (err || depth == DEPTH_MAX)
 			continue;
@@ -122,7 +122,7 @@ int cgroup_walk(int mount_fd, int (*row)(void *ctx, uint64_t id, const char *pat
 
 /* ---- quotas ---- */
 
-/* Reads numbers from a file of a group below the mount. Returns how many there are. */
+/* Reads numbers from a file of a group below the mount. Returns how many were read. */
 static int read_numbers(int mount_fd, int len, const char *path, const char *file, long long *ret_a,
 			long long *ret_b)
 {
@@ -141,7 +141,7 @@ static int read_numbers(int mount_fd, int len, const char *path, const char *fil
 	return sscanf(buf, "%lld %lld", ret_a, ret_b);
 }
 
-/* Both versions count in us. "max 100000" and -1 mean that there is no quota. */
+/* Both versions count in us. "max 100000" and -1 stand for an unlimited group. */
 static bool has_quota(int mount_fd, int len, const char *path, long long *ret_quota_us,
 		      long long *ret_period_us)
 {

@@ -2,8 +2,7 @@
 /*
  * id_names: slab caches and code are named by BPF programs, devices by /sys/dev/block, cgroups by a
  * walk of their file system, users by the C library, interrupt lines by /sys/kernel/irq, mounted
- * directories by mountinfo. Kernels before 5.13 name code by kallsyms, of which reading all takes
- * 80 ms.
+ * directories by mountinfo. Before 5.13 kallsyms names code; reading all of it takes 80 ms.
  */
 #include "record/tasks/id_names.h"
 
@@ -26,25 +25,25 @@
 #include "record/tasks/user_sites.h"
 #include "symbol/kallsyms.h"
 
-/* A quota may change at any time. To read that of a group takes 10 to 20 us. */
+/* A quota may change at any time. Reading the quota of one group takes 10 to 20 us. */
 #define QUOTAS_EVERY_NS 2000000000ULL
 
-/* A mount of control groups; hierarchies of version 1 count their ids anew. */
+/* A mount of control groups. Each hierarchy of version 1 numbers its groups on its own. */
 struct cgroups {
 	struct id_names *names;
-	uint64_t flag;		/* in the ids: WIRE_CGROUP_V1 or 0 */
+	uint64_t flag;		/* set in the ids: WIRE_CGROUP_V1 or 0 */
 	int fd;			/* -1: it is not mounted */
 };
 
 struct id_names {
 	struct probe *probe;
 	struct user_sites *sites;
-	struct kallsyms *kallsyms;	/* only where the probe has no symbols; NULL: hidden */
-	struct cgroups v2, v1;		/* v1: where the CPU controller is */
+	struct kallsyms *kallsyms;	/* only if the probe has no symbols; NULL: hidden */
+	struct cgroups v2, v1;		/* v1: the hierarchy of the CPU controller */
 	struct hash_map cgroup_paths;	/* id -> path (in the pool), as of the last walk */
-	struct trace_quota *quotas;	/* of all groups that were named; quota_ns 0: none */
+	struct trace_quota *quotas;	/* of all named groups; quota_ns 0: none */
 	size_t quota_cnt, quota_cap;
-	uint64_t quotas_ns;		/* when they were read */
+	uint64_t quotas_ns;		/* when they were last read */
 	struct strpool *pool;
 	struct mounts mounts;
 };
@@ -148,7 +147,7 @@ static int keep_cgroup(void *ctx, uint64_t id, const char *path)
 	return kept ? hash_map_put(&c->names->cgroup_paths, id | c->flag, (void *)kept) : -ENOMEM;
 }
 
-/* With the CPU controller in version 1, its hierarchy may have a group of the same path. */
+/* If the CPU controller uses version 1, its hierarchy may have a group with the same path. */
 static int read_quota(const struct id_names *n, struct trace_quota *q)
 {
 	const char *path = hash_map_get(&n->cgroup_paths, q->cgroup_id);
@@ -179,7 +178,7 @@ static int add_quota(struct id_names *n, uint64_t id)
 	return 0;
 }
 
-/* Groups that are gone have no quotas any more. */
+/* Reads the quotas again, and drops groups that no longer exist. */
 static void read_quotas(struct id_names *n)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -201,7 +200,7 @@ static const struct trace_quota *quota_at(void *ctx, size_t i)
 	return i < n->quota_cnt ? &n->quotas[i] : NULL;
 }
 
-/* The writer asks once per id. An unknown id belongs to a new cgroup, so all are read again. */
+/* Each id is looked up once. An unknown id belongs to a new cgroup, so all are read again. */
 static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 {
 	struct cgroups *c = id & WIRE_CGROUP_V1 ? &n->v1 : &n->v2;
@@ -233,7 +232,7 @@ static int user_name(uid_t uid, char *name, size_t size)
 	return err;
 }
 
-/* The handlers that have the line now, separated by commas. */
+/* The current handlers of the line, separated by commas. */
 static int irq_name(uint32_t irq, char *name, size_t size)
 {
 	char path[64];

@@ -18,8 +18,8 @@
 
 struct mount {
 	uint32_t dev;
-	char *root;	/* the directory of the file system that is mounted; "" is its root */
-	char *dir;	/* where; "" is / */
+	char *root;	/* the mounted directory of the file system; "" is its root */
+	char *dir;	/* the mount point; "" is / */
 };
 
 static void clear(struct mounts *m)
@@ -38,7 +38,7 @@ void mounts_done(struct mounts *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* A directory as mountinfo writes it: blanks and backslashes are \NNN. "/" becomes "". */
+/* Parses a directory of mountinfo, with blanks and backslashes as \NNN. "/" becomes "". */
 static char *directory(const char *text)
 {
 	char *s = strdup(text), *to = s, *from;
@@ -86,7 +86,7 @@ int mounts_read(struct mounts *m, const char *mountinfo)
 	return r;
 }
 
-/* Returns what of inside lies below root, or NULL. */
+/* Returns the part of inside below root; NULL: inside is not below root. */
 static const char *below(const char *inside, const char *root)
 {
 	size_t n = strlen(root);

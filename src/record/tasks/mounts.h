@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * mounts: where file systems are mounted, as the recorder sees it. A path inside a file system
- * becomes one from the root.
+ * mounts: where file systems are mounted, as the recorder sees it. Converts a path inside a file
+ * system to one from the root.
  *
- * The table is read again when an unknown file system is asked for, at most once a second.
- * Threads: a table belongs to one thread.
+ * The table is read again when an unknown file system is looked up, at most once a second. Threads:
+ * a table belongs to one thread.
  */
 #pragma once
 
@@ -20,9 +20,9 @@ struct mounts {
 void mounts_done(struct mounts *m);
 
 /*
- * Writes the path of what is at inside ("/a/b") in the file system dev (major << 20 | minor), cut
- * to size. Of several mounts the one that shows most of the file system counts. A file system that
- * is not mounted here leaves inside as it is.
+ * Writes the path from the root of inside ("/a/b") in the file system dev (major << 20 | minor),
+ * cut to size. Of several mounts, the one that shows most of the file system is used. If the file
+ * system is not mounted here, inside is copied.
  */
 void mounts_path(struct mounts *m, uint32_t dev, const char *inside, char *ret, size_t size);
 

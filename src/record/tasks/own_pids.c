@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * own_pids: the task list has, for each process, its id and its parent's id in the initial
- * namespace, and its id in its own namespace. In nested namespaces the same own ids may occur
- * again. A parent and children with just the wanted ids are taken for this program, unless they
- * occur twice.
+ * namespace, and its id in its own namespace. Nested namespaces may use the same own ids. A parent
+ * and children with exactly the wanted ids are taken for this program, unless they occur twice.
  */
 #include "record/tasks/own_pids.h"
 
@@ -32,7 +31,7 @@ static int keep_process(void *ctx, const struct wire_snap *snap)
 	return rows->failed ? -ENOMEM : 0;
 }
 
-/* The child of parent whose own id is ns_pid; 0: there is none. */
+/* Returns the child of parent whose own id is ns_pid; 0: there is none. */
 static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pid)
 {
 	const struct wire_task *t = (const void *)rows->data;
@@ -45,8 +44,8 @@ static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pi
 }
 
 /*
- * Returns whether process has the ids pids; if so, ret has them as the initial namespace numbers
- * them.
+ * Returns whether process and its children have the own ids pids; if so, ret has their ids in the
+ * initial namespace.
  */
 static bool is_us(const struct buf *rows, const struct wire_task *process, const uint32_t *pids,
 		  size_t cnt, uint32_t *ret)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * own_pids: translates process ids of the recorder's pid namespace to those of the initial one,
- * which BPF programs see, and in which the recorder's numbers name other processes. Threads: one.
+ * own_pids: translates process ids of the recorder's pid namespace to those of the initial one. BPF
+ * programs see the latter; in the initial namespace the recorder's numbers name other processes.
+ * Threads: one.
  */
 #pragma once
 

@@ -12,7 +12,7 @@
 #include "record/tasks/task_table_state.h"
 
 /*
- * Kernel order of wire_snap.rss_pages is file, anon, swap, shmem: the order of trace_rss.bytes too.
+ * Kernel order of wire_snap.rss_pages is file, anon, swap, shmem, which is that of trace_rss.bytes.
  */
 
 static void set_comm(char *dst, const char *wire_comm)
@@ -35,7 +35,7 @@ static void put_event(struct task_table *id, const struct wire_hdr *h,
 	row_put_task_event(id->task_events, &row);
 }
 
-/* The thread tid of process pid, made if it is not known. */
+/* Returns the thread tid of process pid, created if it is unknown. */
 static struct task_thread *thread_of(struct task_table *id, uint32_t tid, uint32_t pid,
 				      uint64_t ts_ns)
 {
@@ -87,7 +87,7 @@ static void fill_thread(struct task_table *id, struct task_thread *t, const stru
 			struct task_process *p)
 {
 	t->ns_tid = r->ns_tid;
-	/* an exec gave it the start time of the former leader */
+	/* if an exec took over the tid, start_ns is that of the former leader */
 	if (!t->took_over)
 		t->start_ns = r->start_ns;
 	set_comm(t->comm, r->comm);
@@ -110,7 +110,7 @@ static char *copy_string(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
-/* The thread that a creation record is about, if it is known already. */
+/* Returns the thread that a creation record announces, if it is known already. */
 static struct task_thread *find_created(struct task_table *id, uint32_t tid, uint64_t start_ns)
 {
 	struct task_thread *t;
@@ -202,9 +202,7 @@ static struct task_thread *snap_thread(struct task_table *id, const struct wire_
 	if (t)
 		return t;
 	t = task_thread_find(id, r->tid, r->hdr.ts_ns);
-	/*
-	 * A thread known only from its own records, because its fork was lost: this is that thread.
-	 */
+	/* A thread known only from its own records, because its fork was lost, is this thread. */
 	if (t && !t->start_ns && t->seen_ns >= r->start_ns)
 		return t;
 	return task_thread_make(
@@ -224,7 +222,7 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 		p = task_process_find(id, r->pid, r->hdr.ts_ns);
 		/*
 		 * A new leader takes the pid from its former process, unless that process still
-		 * awaits its leader.
+		 * waits for its leader.
 		 */
 		if (p && r->tid == r->pid && p->start_ns && p->start_ns != r->start_ns)
 			p = NULL;
@@ -267,7 +265,7 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 	return 0;
 }
 
-/* The last switch away from a dead thread. Only those near an exec_takes_over() come here. */
+/* The last switch away from a dead thread. Called only for switches near an exec_takes_over(). */
 static void note_left(struct task_table *id, const struct wire_hdr *h)
 {
 	struct task_thread *t = task_thread_find(id, h->tid, h->ts_ns);
@@ -277,7 +275,7 @@ static void note_left(struct task_table *id, const struct wire_hdr *h)
 }
 
 /*
- * A thread other than the leader called exec, and goes on under the tid of the leader, which has
+ * A thread other than the leader called exec, and continues under the tid of the leader, which has
  * ended. The tids changed between the last switch of the leader and this record. If the leader left
  * its CPU after that, its last switch has the tid of the caller. Returns the caller, or NULL.
  */
@@ -398,7 +396,7 @@ static int apply_cgroup(struct task_table *id, const struct wire_cgroup *r)
 		return -ENOMEM;
 	if (r->whole_process || r->tid == r->pid)
 		t->process->cgroup_id = r->cgroup_id;
-	/* it has just joined the recorded cgroup */
+	/* the thread has just joined the recorded cgroup */
 	if (r->hdr.flags & WIRE_F_TARGET)
 		t->process->flags |= TRACE_TASK_WORKLOAD;
 	put_event(id, &r->hdr, TRACE_TASK_CGROUP, t,
@@ -440,7 +438,9 @@ static void find_parents(struct task_table *id)
 		if (p->life.used_block != id->epoch || p->parent_upid != EVENT_ID_UNKNOWN ||
 		    !p->ppid)
 			continue;
-		/* the newest process that had the pid when this one was made or first seen */
+		/*
+		 * the newest process that had the pid when this process was created or first seen
+		 */
 		parent = task_process_find(id, p->ppid,
 					   p->flags & TRACE_TASK_AT_START ? id->snap_ns
 									  : p->life.since_ns);
@@ -457,8 +457,8 @@ struct waiting {
 };
 
 /*
- * Applies a mark that was set before its process was known, now that the slice's records are in.
- * True: nothing is left to wait for.
+ * Applies a mark that was set before its process was known, now that the slice's records have been
+ * applied. True: the mark need not wait any longer.
  */
 static bool apply_waiting(void *ctx, void **value)
 {

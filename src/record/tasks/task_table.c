@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * task_table: two maps, tid to the newest thread and pid to the newest process, each with the older
- * ones in a chain behind it. task_events.c applies the task records.
+ * task_table: two maps, tid to the newest thread and pid to the newest process. Each has a chain of
+ * the older ones. task_events.c applies the task records.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -71,11 +71,11 @@ void task_table_free(struct task_table *id)
 	free(id);
 }
 
-/* ---- tasks that have an id one after the other ---- */
+/* ---- tasks that have the same id, one after the other ---- */
 
 /*
- * The task that an id means at ts_ns; NULL: none is known. *ret_until_ns (may be NULL): from then
- * on the id means another task.
+ * Returns the task that an id means at ts_ns; NULL: unknown. At *ret_until_ns (may be NULL) the id
+ * starts to mean another task.
  */
 static void *life_at(const struct hash_map *by_id, uint32_t key, uint64_t ts_ns,
 		     uint64_t *ret_until_ns)
@@ -91,8 +91,8 @@ static void *life_at(const struct hash_map *by_id, uint32_t key, uint64_t ts_ns,
 }
 
 /*
- * Adds a task whose since_ns is set to the list and to the tasks of its id. *ret_ended is the task
- * that thereby ends, or NULL. 0 or -ENOMEM.
+ * Adds a task with since_ns set to the list and to the tasks of its id. *ret_ended is the task that
+ * this ends, or NULL. 0 or -ENOMEM.
  */
 static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t key,
 		      struct task_life *l, struct task_life **ret_ended)
@@ -106,7 +106,7 @@ static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t k
 	l->older = at;
 	if (newer) {
 		newer->older = l;
-		/* Another task has the id now, so this one has ended; when exactly is lost. */
+		/* Another task has the id now, so this task has ended; the exact time is lost. */
 		l->end_ns = newer->since_ns;
 	} else if (hash_map_put(by_id, key, l) < 0) {
 		list->cnt--;
@@ -124,7 +124,7 @@ static void life_remove(struct hash_map *by_id, uint32_t key, struct task_life *
 
 	if (at == l) {
 		hash_map_remove(by_id, key);
-		if (l->older)	/* removing freed a slot, so this cannot fail */
+		if (l->older)	/* the removal freed a slot, so this cannot fail */
 			(void)hash_map_put(by_id, key, l->older);
 		return;
 	}
@@ -249,7 +249,7 @@ static void task_table_forget(struct task_table *id, uint64_t from_ns)
 			id->threads.v[n++] = t;
 			continue;
 		}
-		/* A thread whose exit record was lost has ended when its process has. */
+		/* A thread whose exit record was lost has ended if its process has. */
 		if (!t->life.end_ns && t->process && t->process->life.end_ns &&
 		    t->process->life.end_ns + TASK_TABLE_KEEP_NS < from_ns) {
 			t->life.end_ns = t->process->life.end_ns;
@@ -293,7 +293,7 @@ int task_table_begin(struct task_table *id, uint64_t epoch, uint64_t from_ns, ui
 	return id->failed ? -ENOMEM : 0;
 }
 
-/* ---- looking up and making ---- */
+/* ---- lookup and creation ---- */
 
 struct task_thread *task_thread_make(struct task_table *id, uint32_t tid, uint64_t since_ns,
 				       uint64_t seen_ns)
@@ -331,7 +331,7 @@ int task_thread_alias(struct task_table *id, uint32_t tid, uint64_t since_ns,
 	t->tid = t->key_tid = tid;
 	t->same = of;
 	t->life.since_ns = since_ns;
-	t->life.end_ns = UINT64_MAX;	/* a later thread with the tid does not end it */
+	t->life.end_ns = UINT64_MAX;	/* a later thread with the tid does not end this one */
 	if (life_begin(&id->threads, &id->by_tid, tid, &t->life, &ended) < 0) {
 		free(t);
 		return -ENOMEM;
@@ -410,7 +410,7 @@ struct task_process *task_table_process_at(struct task_table *id, uint32_t pid, 
 	return p ? p : task_process_make(id, pid, 0);
 }
 
-/* ---- what the block says ---- */
+/* ---- rows of the block ---- */
 
 static int use(struct task_table *id, struct task_list *used, struct task_life *l)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * task_table: which thread a tid, and which process a pid, means at an instant.
+ * task_table: the thread that a tid, and the process that a pid, means at an instant.
  *
  *     wire task records --> [task_table] --> utid, upid for every other record; PROCESSES,
  *                                            THREADS, TASK_EVENTS, RSS_* rows of the block
@@ -32,21 +32,28 @@ struct task_table;
 
 #define TASK_TABLE_HELPERS 2
 struct task_table_config {
-	uint32_t recorder_pid; /* its threads and they alone are tagged TRACE_TASK_RECORDER */
-	/* and those of these processes of its own; 0: none */
+	/* only its threads and those of helper_pids are tagged TRACE_TASK_RECORDER */
+	uint32_t recorder_pid;
+	/* processes of the recorder; 0: none */
 	uint32_t helper_pids[TASK_TABLE_HELPERS];
 	uint32_t command_pid;		/* waits for the recorder at the start; 0: none */
 	uint32_t page_bytes;		/* 0: 4096 */
 	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
 };
 
-/* Threads and processes share these: one after the other may have the same id. First in both. */
+/*
+ * Common to threads and processes: several may have the same id, one after the other. First member
+ * of both.
+ */
 struct task_life {
 	uint64_t since_ns;		/* the id means this task from this instant on */
 	uint64_t end_ns;		/* 0: it has not ended */
-	void *older;			/* the task of its kind that had the id before */
+	void *older;			/* the thread or process that had the id before */
 	uint64_t used_block;		/* the last epoch in which the task got a row */
-	/* CPUs a thread runs on, inodes a process dirtied last; while above 0, it is kept */
+	/*
+	 * CPUs on which a thread runs, inodes that a process dirtied last; above 0, the task is
+	 * kept
+	 */
 	uint32_t pinned;
 };
 
@@ -55,32 +62,32 @@ struct task_process {
 	uint32_t upid, pid, ns_pid, ppid, uid, flags, exit_code;
 	uint32_t parent_upid;
 	uint64_t start_ns, cgroup_id;
-	uint64_t exec_ns;		/* when it last changed its program; 0: not in the trace */
+	uint64_t exec_ns;		/* time of its last exec; 0: not in the trace */
 	char comm[TRACE_COMM_LEN + 1];
-	char *exe, *cmdline;		/* NULL: not known */
-	struct task_process *parent;	/* NULL: not known, or forgotten */
+	char *exe, *cmdline;		/* NULL: unknown */
+	struct task_process *parent;	/* NULL: unknown, or forgotten */
 	uint32_t thread_cnt;		/* threads whose process is this one */
 	bool leader_exited;		/* exit_code is the leader's */
-	bool changed; /* changed from outside, between blocks: the next block gives it a row */
+	bool changed; /* changed by a caller between blocks: the next block gives it a row */
 	uint8_t rss_known;		/* bit per rss[] */
 	uint64_t rss_bytes[TASK_TABLE_RSS_CNT];
-	uint64_t rss_ns[TASK_TABLE_RSS_CNT];	/* the instant of each counter */
+	uint64_t rss_ns[TASK_TABLE_RSS_CNT];	/* time of each counter */
 };
 
 struct task_thread {
 	struct task_life life;
 	uint32_t utid, tid, ns_tid, flags;
-	struct task_process *process;	/* NULL: not known */
+	struct task_process *process;	/* NULL: unknown */
 	uint64_t start_ns, sum_exec_start_ns, sum_exec_end_ns;
-	uint64_t seen_ns;		/* the instant of the first record about it */
-	/* its state off the CPUs since the recording's start, as it was read at state_ns; 0 */
+	uint64_t seen_ns;		/* time of its first record */
+	/* its state off the CPUs since the recording's start, as read at state_ns; 0: none */
 	uint32_t start_state, start_call;
 	uint64_t state_ns;
 	char comm[TRACE_COMM_LEN + 1];
 	uint32_t snap_cnt;
 	uint32_t key_tid;		/* the tid whose chain it is in */
 	struct task_thread *same;	/* NULL, or the thread that key_tid means here */
-	bool took_over;			/* an exec gave it the tid of the leader */
+	bool took_over;			/* an exec assigned it the tid of the leader */
 	uint64_t left_ns;		/* last switch away, if an exec needs it; or 0 */
 	uint32_t slot;	/* the block writer's; valid when slot_block is the current epoch */
 	uint64_t slot_block;
@@ -94,7 +101,7 @@ int task_table_add_workload(struct task_table *id, uint32_t pid);
 int task_table_set_cmdline(struct task_table *id, uint32_t pid, const char *args, size_t args_len);
 
 /*
- * Starts a block whose slice starts at from_ns. epoch is a new number, from 1 up; start_ns is the
+ * Starts a block whose slice starts at from_ns. epoch is a new number, at least 1; start_ns is the
  * recording's start.
  */
 int task_table_begin(struct task_table *id, uint64_t epoch, uint64_t from_ns, uint64_t start_ns);
@@ -103,7 +110,7 @@ int task_table_begin(struct task_table *id, uint64_t epoch, uint64_t from_ns, ui
 struct task_step {
 	uint64_t ts_ns;
 	const struct wire_hdr *h;
-	uint32_t row;			/* of its kind; task records have none */
+	uint32_t row;			/* index among rows of its kind; task records have none */
 	uint32_t number;		/* order of arrival */
 };
 
@@ -115,8 +122,8 @@ int task_table_apply(struct task_table *id, const struct task_step *records, siz
 		   struct row_writer *task_events, struct row_writer *rss_snaps);
 
 /*
- * The thread that tid (not 0), or the process that pid (not 0), means at ts_ns. Makes an entry when
- * none is known; NULL: out of memory. *ret_until_ns (may be NULL): from then on the id means
+ * Returns the thread that tid (not 0), or the process that pid (not 0), means at ts_ns. Makes an
+ * entry if it is unknown; NULL: out of memory. At *ret_until_ns (may be NULL) the id starts to mean
  * another task.
  */
 struct task_thread *task_table_thread_at(struct task_table *id, uint32_t tid, uint64_t ts_ns,
@@ -124,14 +131,14 @@ struct task_thread *task_table_thread_at(struct task_table *id, uint32_t tid, ui
 struct task_process *task_table_process_at(struct task_table *id, uint32_t pid, uint64_t ts_ns,
 					  uint64_t *ret_until_ns);
 
-/* The block refers to the task, which therefore gets a row. */
+/* The block refers to the task, so the task gets a row. */
 int task_table_use_thread(struct task_table *id, struct task_thread *t);
 int task_table_use_process(struct task_table *id, struct task_process *p);
 
-/* The block may be a trace's first: every task alive at from_ns gets a row, referred to or not. */
+/* The block may be a trace's first: every task alive at from_ns gets a row. */
 int task_table_use_alive(struct task_table *id, uint64_t from_ns);
 
-/* A memory counter (0..3 as enum TRACE_RSS, 4 total_vm) has the value bytes from ts_ns on. */
+/* Sets a memory counter (0..3 as enum TRACE_RSS, 4 total_vm) to bytes from ts_ns on. */
 void task_table_note_rss(struct task_process *p, unsigned int member, uint64_t bytes,
 		       uint64_t ts_ns);
 
@@ -139,8 +146,7 @@ void task_table_note_rss(struct task_process *p, unsigned int member, uint64_t b
 int task_table_put_rss_state(struct task_table *id, struct row_writer *w, uint64_t ts_ns);
 
 /*
- * Writes PROCESSES and THREADS rows of all used tasks. After that no more may be used in this
- * block.
+ * Writes PROCESSES and THREADS rows of all used tasks. After that the block must use no other task.
  */
 int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 		       struct row_writer *threads);
@@ -148,9 +154,9 @@ int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 /* The used processes, until the next task_table_begin(). */
 const struct task_process *const *task_table_used_processes(struct task_table *id, size_t *ret_cnt);
 
-/* The thread that a snapshot row at or after from_ns last saw running on cpu; NULL: none. */
+/* The last thread that a snapshot row at or after from_ns saw running on cpu; NULL: none. */
 struct task_thread *task_table_snap_runner(struct task_table *id, uint32_t cpu, uint64_t from_ns);
-/* Returns how often processes of the workload have begun a program. */
+/* Returns how often processes of the workload have started a program. */
 uint64_t task_table_workload_execs(const struct task_table *id);
 /* True when a snapshot row came at or after from_ns. */
 bool task_table_has_snap_since(const struct task_table *id, uint64_t from_ns);

@@ -21,7 +21,7 @@ struct task_waiting {
 };
 
 struct task_snap_runner {
-	uint32_t utid, tid;	/* utid 0: none; the thread itself may be forgotten by now */
+	uint32_t utid, tid;	/* utid 0: none; the thread itself may be forgotten already */
 	uint64_t ts_ns;
 };
 
@@ -34,7 +34,7 @@ struct task_table {
 	struct row_writer *task_events, *rss_snaps;	/* of the block being made */
 	uint64_t epoch;			/* of the block being made */
 	uint64_t start_ns;		/* of the recording */
-	bool is_first;			/* the block being made begins there */
+	bool is_first;			/* the block being made is the recording's first */
 	uint64_t snap_ns;		/* of the last snapshot row; 0: none yet */
 	struct task_snap_runner *snap_runners;	/* by cpu */
 	size_t snap_runner_cap;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * user_sites: looks an address of code up one byte before the call's return address, because a call
+ * user_sites: looks up a code address one byte before the call's return address, because a call
  * that never returns may be its function's last instruction. Variables need no records of mappings:
- * the list of a process is read when a thread of it first sleeps for a lock, and again for memory
- * that was mapped later.
+ * the list of a process is read when one of its threads first sleeps on a lock, and again for
+ * memory that was mapped later.
  */
 #include "record/tasks/user_sites.h"
 
@@ -31,8 +31,8 @@
 #include "symbol/perf_map.h"
 
 #define KEEP_NS 2000000000ULL	/* records of one ring may be a slice late */
-#define READ_AGAIN_NS 2000000000ULL	/* reading the mappings of a process holds it up */
-#define KEEP_LIST_NS 60000000000ULL	/* of a process that nobody asks for */
+#define READ_AGAIN_NS 2000000000ULL	/* reading the mappings of a process blocks the process */
+#define KEEP_LIST_NS 60000000000ULL	/* lists of processes that are no longer looked up */
 
 struct user_sites {
 	struct helper opener;
@@ -46,7 +46,7 @@ struct user_sites {
 	size_t jit_cnt;
 };
 
-/* Holds a mapping that can be written, with the memory that the loader adds behind a file's. */
+/* A writable mapping, including the memory that the loader adds after a file's. */
 struct map_range {
 	struct map_record map;
 	uint64_t end;
@@ -71,11 +71,11 @@ _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
 /* ---- opening files of other processes ---- */
 
 /*
- * The recorder gives up its privileges. A helper process that has only CAP_SYS_PTRACE,
- * CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH opens for reading what it asks for, and passes
- * descriptors. The recorder asks by numbers: it sends no path. A request goes over a socket; the
- * answer is an error number and, with 0, a descriptor. Without those capabilities the recorder
- * opens what it may by itself.
+ * The recorder drops its privileges. A helper process that has only CAP_SYS_PTRACE,
+ * CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH opens files for reading on request, and passes the
+ * descriptors back. A request consists of numbers and never of a path. It goes over a socket; the
+ * answer is an error number and, if that is 0, a descriptor. Without those capabilities the
+ * recorder opens the files that it may by itself.
  */
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40	/* since 5.9 */
@@ -97,7 +97,7 @@ struct request {
 	uint32_t pid, what;
 };
 
-/* Whose files a process writes, and its number in its own pid namespace. */
+/* The users as which a process writes files, and its number in its own pid namespace. */
 struct owner {
 	uint32_t uids[4];	/* real, effective, saved, of the file system */
 	uint32_t ns_pid;
@@ -125,7 +125,7 @@ static int read_owner(uint32_t pid, struct owner *ret)
 	return found == 3 ? 0 : -ESRCH;
 }
 
-/* Opens a path below dir as a process whose root that is would, but no link to elsewhere. */
+/* Opens a path below dir as a process with that root would, but follows no link to the outside. */
 static int open_inside(int dir, const char *path, uint64_t flags)
 {
 	const struct open_how how = { .flags = flags | O_CLOEXEC | O_NOFOLLOW,
@@ -137,7 +137,7 @@ static int open_inside(int dir, const char *path, uint64_t flags)
 
 /*
  * Opens the map file of a process in the directory dir: a regular file of the process's user.
- * -EACCES: it is another one's.
+ * -EACCES: the file belongs to another user.
  */
 static int open_perf_map(int dir, const char *folder, const struct owner *o)
 {
@@ -266,7 +266,7 @@ static int opener_start(struct helper *ret)
 	return helper_start(ret, "ebpfrec-open", OPENER_NEEDS, SOCK_SEQPACKET, serve);
 }
 
-/* A descriptor, or -errno. start, end: of REQUEST_MAPPED */
+/* Returns a descriptor, or -errno. start, end: of REQUEST_MAPPED. */
 static int opener_open(const struct helper *h, enum request_what what, uint32_t pid,
 		       uint64_t start, uint64_t end)
 {
@@ -282,29 +282,30 @@ static int opener_open(const struct helper *h, enum request_what what, uint32_t 
 /* ---- code made at run time ---- */
 
 #define JITS_MAX 4096
-#define JIT_DIRS_MAX 128	/* processes to look for map files of; two descriptors each */
-#define JIT_SOON_NS 2000000000ULL	/* a map file mostly comes soon after the memory */
+/* most processes whose map files are looked for; each takes two descriptors */
+#define JIT_DIRS_MAX 128
+#define JIT_SOON_NS 2000000000ULL	/* a map file mostly appears soon after the memory */
 #define JIT_AGAIN_NS 800000000ULL
-#define JIT_MAX_BYTES (256u << 20)	/* of the names of all processes */
+#define JIT_MAX_BYTES (256u << 20)	/* limit for the names of all processes */
 #define UNNAMED_MAX 65536
 
-/* A frame without a name: the map file may still tell it. */
+/* A frame without a name: the map file may still provide it. */
 struct unnamed {
 	struct trace_site site;		/* upid, addr, from_ns */
-	uint64_t ts_ns;			/* of the first event with it */
+	uint64_t ts_ns;			/* of the first event with this frame */
 	struct perf_map_mapping in;
 };
 
 /* A program that has anonymous executable memory. */
 struct jit {
 	uint32_t pid;
-	uint64_t since_ns, end_ns;	/* end_ns 0: it runs */
+	uint64_t since_ns, end_ns;	/* end_ns 0: still running */
 	uint64_t first_ns, tried_ns;
 	struct owner owner;
 	int dir, fd;			/* its /tmp, and its map file; -1: not open */
 	struct stat file;		/* of fd */
-	struct perf_map *map;		/* NULL: there was no file */
-	bool is_wanted, has_grown;	/* has_grown: some unnamed may have names now */
+	struct perf_map *map;		/* NULL: no file was found yet */
+	bool is_wanted, has_grown;	/* has_grown: some unnamed frames may have names now */
 	struct unnamed *unnamed;
 	size_t unnamed_cnt, unnamed_cap, unnamed_at;
 	struct hash_map seen;		/* the unnamed, by address and from_ns */
@@ -329,7 +330,7 @@ static void free_jit(struct jit *j)
 	free(j);
 }
 
-/* The program that pid ran at an instant, if it has such memory. */
+/* Returns the program that pid ran at an instant, if it has such memory. */
 static struct jit *jit_at(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 {
 	struct jit *j = u->jits;
@@ -339,7 +340,7 @@ static struct jit *jit_at(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 	return j;
 }
 
-/* Opens the map file, if it is there and another one than that which is open. */
+/* Opens the map file, if it exists and is not the one that is open. */
 static int open_map_of(struct user_sites *u, struct jit *j)
 {
 	struct stat st;
@@ -366,7 +367,7 @@ static int open_map_of(struct user_sites *u, struct jit *j)
 	return 0;
 }
 
-/* Reads what the map file has got, and looks for the file if that is due. */
+/* Reads new lines of the map file, and looks for the file if that is due. */
 static int look_at(struct user_sites *u, struct jit *j, size_t *bytes)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -406,7 +407,7 @@ static int look_at_jits(struct user_sites *u)
 	return r;
 }
 
-/* Process pid has anonymous executable memory at ts_ns. */
+/* Process pid has anonymous executable memory at ts_ns: follows its map file. */
 static int add_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 {
 	uint64_t since_ns = 0;
@@ -478,7 +479,7 @@ static int add_unnamed(struct jit *j, const struct trace_site *site, uint64_t ts
 	return array_add(&j->unnamed, &j->unnamed_cap, &j->unnamed_cnt, new);
 }
 
-/* Fills the name in, if the map file has one. ret->addr is a return address, as elsewhere. */
+/* Fills in the name, if the map file has one. ret->addr is a return address, as elsewhere. */
 static bool name_jit(struct jit *j, uint64_t ts_ns, const struct perf_map_mapping *in,
 		     struct trace_site *ret, uint64_t *ret_from_ns, uint64_t *ret_until_ns)
 {
@@ -497,7 +498,7 @@ static bool name_jit(struct jit *j, uint64_t ts_ns, const struct perf_map_mappin
 	return true;
 }
 
-/* Whether a file without symbols, or no file, may be memory for code that is made at run time. */
+/* Returns whether a file without symbols, or no file, may be memory for code made at run time. */
 static bool may_be_jit(const struct module_answer *a)
 {
 	if (a->why == MODULE_UNREADABLE)
@@ -563,7 +564,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt, bool has_code,
 		return err_set(e, r, "cannot prepare to look up functions: %s", strerror(-r));
 	}
 	*ret = u;
-	/* perf and /proc use other pids than BPF there, which name other processes */
+	/* perf and /proc there use other pids than BPF, and those name other processes */
 	if (own_pids_are_other()) {
 		notices_warn(notices, "inside a pid namespace %s of programs get no names; "
 				      "record outside of it", has_code ? "functions" : "locks");
@@ -584,7 +585,7 @@ static void drop_ranges(struct map_list *l)
 		free(l->v[--l->cnt].path);
 }
 
-/* before_ns: when the list must have been used for it to stay */
+/* Drops a list that was not used since before_ns. */
 static bool drop_list(void *before_ns, void **list)
 {
 	struct map_list *l = *list;
@@ -623,9 +624,9 @@ pid_t user_sites_pid(const struct user_sites *u)
 	return u ? u->opener.pid : 0;
 }
 
-/* ---- following ---- */
+/* ---- following processes ---- */
 
-/* Notes a record of a followed process; the others are many. */
+/* Adds a record of a followed process, and ignores the many others. */
 static int note(void *ctx, const struct map_record *r)
 {
 	struct user_sites *u = ctx;
@@ -646,7 +647,7 @@ static int note(void *ctx, const struct map_record *r)
 	return map_cache_note(u->cache, &with);
 }
 
-/* Parses one line of /proc/PID/maps; false: the memory lacks the permission, a letter. */
+/* Parses one line of /proc/PID/maps; false: the memory lacks the permission (a letter). */
 static bool parse_line(char *line, char permission, struct map_record *r)
 {
 	const char *perms = strchr(line, ' '), *found = perms ? strchr(perms, permission) : NULL;
@@ -654,7 +655,7 @@ static bool parse_line(char *line, char permission, struct map_record *r)
 	unsigned int major, minor;
 	int at = 0;
 
-	/* most mappings lack it, and scanning a line is most of the work */
+	/* most mappings lack it, and scanning a line is most of the cost */
 	if (!found || found - perms > 4)
 		return false;
 	line[strcspn(line, "\n")] = 0;
@@ -671,7 +672,7 @@ static bool parse_line(char *line, char permission, struct map_record *r)
 	return true;
 }
 
-/* Calls add for the mappings that have a permission. 0 also when the process is gone. */
+/* Calls add for the mappings that have a permission. Returns 0 also if the process has exited. */
 static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns, char permission,
 		     int (*add)(void *ctx, const struct map_record *r), void *ctx)
 {
@@ -745,7 +746,7 @@ void user_sites_end_slice(struct user_sites *u, uint64_t to_ns)
 	hash_map_drop_if(&u->lists, drop_list, &before_ns);
 }
 
-/* ---- answering ---- */
+/* ---- lookups ---- */
 
 static int find_mapping(struct user_sites *u, uint32_t pid, uint64_t addr, uint64_t ts_ns,
 			struct map_hit *ret)
@@ -827,7 +828,7 @@ static int add_range(void *ctx, const struct map_record *r)
 	return 0;
 }
 
-/* The range that holds an address; NULL: none does. */
+/* Returns the range that holds an address; NULL: none does. */
 static struct map_range *range_of(const struct map_list *l, uint64_t addr)
 {
 	size_t lo = 0, hi = l->cnt;
@@ -854,7 +855,7 @@ int user_sites_read_list(struct user_sites *u, uint32_t pid)
 	return read_maps(u, pid, l->read_ns, 'w', add_range, l);
 }
 
-/* The range of an address, of a list that is as new as it has to be. */
+/* Finds the range of an address. Reads the list again if it is too old. */
 static int find_range(struct user_sites *u, uint32_t pid, uint64_t addr, uint64_t since_ns,
 		      uint64_t ts_ns, struct map_range **ret)
 {

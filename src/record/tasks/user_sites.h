@@ -22,23 +22,23 @@
 struct user_sites;
 
 /*
- * Call while privileged, and while there is one thread. Calls warn for what is not available:
- * without perf events only processes that live long enough are followed. Without has_code, which
- * costs every process of the machine a little, there are variables only.
+ * Call while privileged and single-threaded. Calls warn for what is unavailable: without perf
+ * events only processes that live long enough are followed. Without has_code, which costs every
+ * process of the machine a little, only variables are found.
  */
 int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt, bool has_code,
 		   const struct notices *notices, struct err *e);
 void user_sites_free(struct user_sites *u);
-/* the helper's pid; 0: there is none, or u is NULL */
+/* Returns the helper's pid; 0: there is none, or u is NULL. */
 pid_t user_sites_pid(const struct user_sites *u);
 
 /* Follows a running process. */
 int user_sites_add(struct user_sites *u, uint32_t pid);
-/* Takes in new mappings. Call often, since files and processes go away. u may be NULL. */
+/* Reads new mappings. Call often, since files and processes go away. u may be NULL. */
 int user_sites_look(struct user_sites *u);
 /*
- * A slice that ends at to_ns was encoded: forgets what only instants a second earlier need. u may
- * be NULL.
+ * A slice that ends at to_ns was encoded: drops data about instants some seconds earlier. u may be
+ * NULL.
  */
 void user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
 
@@ -47,24 +47,24 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 		    uint64_t *ret_until_ns);
 
 /*
- * A name that was found later than the event it belongs to: fills *ret, which replaces the row of
- * the same upid, addr and from_ns. False: there are no more. Call until then, after each look.
+ * Returns a name that was found later than the event it belongs to: fills *ret, which replaces the
+ * row of the same upid, addr and from_ns. False: none is left. Call until then, after each look.
  */
 bool user_sites_find_late(struct user_sites *u, struct trace_site *ret);
 
 /*
  * Fills all of ret but upid and addr with the variable of a mapped file at an address of process
  * pid, which has run its program since since_ns. -ENOENT: no file is mapped there; -ENOMEM. The
- * mappings are those of a little later: a process that has exited by then has none.
+ * mappings are read a little later: a process that has exited by then has none.
  */
 int user_sites_find_variable(struct user_sites *u, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
 			     struct trace_site *ret);
-/* Reads the mappings of a process for that now, since it may exit soon. u may be NULL. */
+/* Reads the mappings of a process for that purpose now, since it may exit soon. u may be NULL. */
 int user_sites_read_list(struct user_sites *u, uint32_t pid);
 
 /*
- * The frames of process pid's registers and stack at ts_ns, as unwind_walk() has them: the first is
- * where the thread was. The tables of `copy` are not used.
+ * Unwinds process pid from its registers and stack at ts_ns, as unwind_walk() does: the first frame
+ * is the interrupted instruction. The tables of `copy` are not used.
  */
 unsigned int user_sites_unwind(struct user_sites *u, uint32_t pid, uint64_t ts_ns,
 			       const struct unwind_stack *copy, uint64_t *frames, unsigned int max,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * workload_filter: makes two passes over a slice, first allocations, then frees, because an object
- * may be allocated on one CPU and freed on another, whose ring is read first. An address may be
- * reused several times within a slice; it stays live if its last event was an allocation.
+ * workload_filter: makes two passes over a slice, first allocations, then frees. An object may be
+ * allocated on one CPU and freed on another, whose ring is read first. An address may be reused
+ * several times within a slice; it stays live if its last event was an allocation.
  */
 #include "record/tasks/workload_filter.h"
 
@@ -13,7 +13,7 @@
 #include "ring/wire_record.h"
 
 struct object {
-	uint64_t first_alloc_ns; /* a free before this instant was of somebody else's object */
+	uint64_t first_alloc_ns; /* a free before this instant was of a foreign object */
 	uint64_t last_alloc_ns;
 	uint64_t last_free_ns;
 	struct object *next_freed;
@@ -26,7 +26,7 @@ struct object {
 #define PAGE_TAG(pfn) ((pfn) | PAGE_KEY)
 #define ADDR_TAG(addr) ((addr) & ~PAGE_KEY)
 
-/* The map's key of an allocation or free; 0: the record is neither. */
+/* Returns the map's key of an allocation or free; 0: the record is neither. */
 static uint64_t key_of(const struct wire_hdr *h, bool *ret_is_free)
 {
 	*ret_is_free = false;

@@ -11,7 +11,7 @@
 #include "base/hash_map.h"
 #include "ring/ring.h"
 
-/* All zeros: there are no objects yet. */
+/* All zeros: no live objects. */
 struct workload_filter {
 	struct hash_map live;
 	struct object *freed;		/* list of the objects that this slice freed */
@@ -21,8 +21,8 @@ struct workload_filter {
 void workload_filter_done(struct workload_filter *f);
 
 /*
- * Removes foreign frees from a slice's records, in place. 0 or -ENOMEM (then nothing more is
- * dropped).
+ * Removes foreign frees from a slice's records, in place. 0 or -ENOMEM (then no other record is
+ * removed).
  */
 int workload_filter_apply(struct workload_filter *f, struct ring_slice *slices,
 			  unsigned int slice_cnt);
