@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A burst begins with the oldest event of the ring (after trimming) when the minimum is first
- * reached, and grows by every event that keeps it there.
+ * burst: a burst begins with the oldest event of the ring (after trimming) when the minimum is
+ * first reached. Each event that keeps the bytes at the minimum extends it.
  *
  * For growth, every new level first drops all levels from the ring that are not lower. So the head
- * is the lowest level of the window, and each step enters and leaves once.
+ * is the lowest level of the window, and each step enters and leaves the ring once.
  */
 #include "model/burst.h"
 
@@ -13,7 +13,8 @@
 #include <string.h>
 
 #define TRIM_GAP_PART 16	/* of the window */
-#define TRIM_BYTES_PART 20 /* of the bytes: 5 %; less than a gap holds when events come evenly */
+/* of the bytes: 5 %; with evenly spaced events, less than a gap's share */
+#define TRIM_BYTES_PART 20
 
 void burst_init(struct burst *b, uint64_t window_ns, uint64_t min_bytes, bool is_growth)
 {
@@ -61,7 +62,7 @@ static void drop_first(struct burst *b)
 	b->cnt--;
 }
 
-/* Returns whether an instant is out of the window that ends at ts. */
+/* Returns whether an instant is before the window that ends at ts. */
 static bool is_old(const struct burst *b, uint64_t instant_ns, uint64_t ts_ns)
 {
 	return ts_ns > instant_ns && ts_ns - instant_ns >= b->window_ns;
@@ -73,7 +74,7 @@ static void drop_old(struct burst *b, uint64_t ts_ns)
 		drop_first(b);
 }
 
-/* The bytes of the ring's events in the window that ends at ts. */
+/* Returns the bytes of the ring's events in the window that ends at ts. */
 static uint64_t sum_at(const struct burst *b, uint64_t ts_ns)
 {
 	uint64_t sum = b->sum;
@@ -85,7 +86,7 @@ static uint64_t sum_at(const struct burst *b, uint64_t ts_ns)
 
 /* ---- bursts ---- */
 
-/* total: the bytes that reached the minimum. */
+/* total: bytes in the window, at least the minimum. */
 static void begin(struct burst *b, uint64_t total)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, before = 0, cut_bytes = 0;
@@ -111,7 +112,7 @@ static void begin(struct burst *b, uint64_t total)
 	b->peak = 0;
 }
 
-/* Bytes that belonged to a burst must not help to begin another one. */
+/* Ends the burst and empties the ring: its bytes must not count for the next burst. */
 static void end(struct burst *b, struct burst_found *ret)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, after = 0, cut_bytes = 0;

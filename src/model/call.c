@@ -4,7 +4,8 @@
 
 #include <string.h>
 
-#define CALL_FILE_SAYS WAIT_KIND_CNT	/* in the tables: the type of the file says the kind */
+/* in the tables: the kind depends on the type of the file */
+#define CALL_FILE_SAYS WAIT_KIND_CNT
 
 struct call_decl {
 	const char *name;
@@ -21,7 +22,7 @@ enum call_machine call_machine_of(const char *machine)
 	return machine && !strcmp(machine, "aarch64") ? CALL_MACHINE_ARM64 : CALL_MACHINE_UNKNOWN;
 }
 
-/* NULL: it is no system call. 32-bit calls of arm64 are not in the tables. */
+/* NULL: not a system call. 32-bit calls of arm64 are not in the tables. */
 static const struct call_decl *find(enum call_machine machine, uint32_t call)
 {
 	static const struct call_decl other = { "another call", WAIT_CALL, CALL_WAKE_OTHER };
@@ -90,7 +91,9 @@ static enum wait_kind kind_of_call(enum call_machine machine, uint32_t call)
 		return WAIT_LOCK;
 	if (d && CALL_FILE(call) == CALL_FILE_THREAD)
 		return WAIT_CHILD;
-	/* a poll of nothing is a sleep, and one of a single descriptor waits for that */
+	/*
+	 * a poll without descriptors is a sleep; a poll of one descriptor waits for that descriptor
+	 */
 	if (d && CALL_FILE(call) == CALL_FILE_TIMER)
 		return WAIT_TIMER;
 	if (d && d->kind == WAIT_POLL &&

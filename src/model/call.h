@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * call: what a thread was doing when it left its CPU, and what a thread that does this waits for.
+ * call: the activity of a thread when it left its CPU, and what the thread then waits for.
  *
  *     column `call` of a switch --[call]--> a name; with the thread's state, a kind of wait
  *
@@ -14,18 +14,19 @@
 #include "model/thread_states.h"
 
 #define CALL_UNKNOWN 0
-#define CALL_KERNEL 1		/* a kernel thread, or a worker of the kernel's for a process */
-#define CALL_USER 2		/* user code, or an exception of it such as a page fault */
+#define CALL_KERNEL 1		/* a kernel thread, or a kernel worker for a process */
+#define CALL_USER 2		/* user code, or an exception in user code such as a page fault */
 #define CALL_THROTTLED 3	/* the quota of its control group was used up */
-#define CALL_OTHER 4		/* a system call whose number is too large to be kept */
-#define CALL_FAULT 5		/* an exception of user code, which waits for the mmap lock */
+#define CALL_OTHER 4		/* a system call whose number is too large to be stored */
+#define CALL_FAULT 5		/* an exception in user code that waits for the mmap lock */
 #define CALL_EXIT 6		/* of a wake-up: the waker is exiting */
 #define CALL_HELD 7		/* at the start: the recorder holds COMMAND back */
-#define CALL_IS_NUMBER 0x4000	/* a system call: */
-#define CALL_IS_32_BIT 0x2000	/* by the numbers of 32-bit programs */
+#define CALL_IS_NUMBER 0x4000	/* a system call; the bits below describe it */
+#define CALL_IS_32_BIT 0x2000	/* numbered as for 32-bit programs */
 #define CALL_NUMBER_CNT 512
 #define CALL_NUMBER(call) ((call) & (CALL_NUMBER_CNT - 1))
-#define CALL_FILE(call) ((call) >> 9 & 15)	/* enum call_file, of what the call waits for */
+/* enum call_file: type of the file that the call waits for */
+#define CALL_FILE(call) ((call) >> 9 & 15)
 
 enum call_file {
 	CALL_FILE_UNKNOWN = 0,
@@ -38,12 +39,12 @@ enum call_file {
 	CALL_FILE_TIMER = 7,		/* no file: a time */
 	CALL_FILE_REGULAR = 8,
 	CALL_FILE_THREAD = 9,		/* no file: the end of another thread of the process */
-	CALL_FILE_KERNEL = 10,		/* of proc, sysfs or the control groups */
+	CALL_FILE_KERNEL = 10,		/* a file of proc, sysfs or the control groups */
 	CALL_FILE_SOCKET = 12,
 	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
 };
 
-/* Time off the CPUs is spent on one of these. */
+/* The resource or event that a thread off the CPUs waits for. */
 enum wait_kind {
 	WAIT_CPU,		/* runnable */
 	WAIT_THROTTLED,
@@ -51,19 +52,19 @@ enum wait_kind {
 	WAIT_LOCK,
 	WAIT_SOCKET,
 	WAIT_PIPE,
-	WAIT_POLL,		/* for one of several things */
+	WAIT_POLL,		/* for any of several descriptors */
 	WAIT_TIMER,
-	WAIT_CHILD,		/* or another thread, for its end */
+	WAIT_CHILD,		/* for the end of a child or of another thread */
 	WAIT_SIGNAL,
-	WAIT_FAULT,		/* in an exception of user code: a page that has to be read */
-	WAIT_KERNEL,		/* of kernel threads */
+	WAIT_FAULT,		/* in an exception in user code: for a page that has to be read */
+	WAIT_KERNEL,		/* of a kernel thread */
 	WAIT_CALL,		/* in another system call */
 	WAIT_STOPPED,
 	WAIT_UNKNOWN,
 	WAIT_KIND_CNT,
 };
 
-/* Says what `object` of a switch is. */
+/* The type of `object` of a switch. */
 enum call_object {
 	CALL_OBJECT_LOCK,	/* the address of a lock, in the memory of the process */
 	CALL_OBJECT_PIPE,	/* an inode number */
@@ -77,7 +78,7 @@ enum call_object {
 	CALL_OBJECT_TIMER,	/* ns */
 };
 
-/* Call it for a switch whose object is not 0. */
+/* Call for a switch whose object is not 0. */
 static inline enum call_object call_object_of(uint32_t call)
 {
 	static const uint8_t objects[16] = {
@@ -103,11 +104,12 @@ static inline enum call_object call_object_of(uint32_t call)
 
 /* How a thread wakes others in a call. */
 enum call_wake {
-	CALL_WAKE_OTHER,	/* nothing of the below; also not known */
-	CALL_WAKE_FUTEX,	/* those who wait in futex */
-	CALL_WAKE_SIGNAL,	/* by a signal or as a tracer: whatever they wait for */
-	CALL_WAKE_WRITE,	/* those who wait for a socket, or in a group that it freezes */
-	CALL_WAKE_CLOSE,	/* those who wait for a socket, or for the lock of a file */
+	CALL_WAKE_OTHER,	/* none of the following, or unknown */
+	CALL_WAKE_FUTEX,	/* threads that wait in futex */
+	CALL_WAKE_SIGNAL,	/* by a signal or as a tracer: threads in any wait */
+	/* threads that wait for a socket, or in a group that the write freezes */
+	CALL_WAKE_WRITE,
+	CALL_WAKE_CLOSE,	/* threads that wait for a socket, or for the lock of a file */
 };
 
 enum call_machine {
@@ -116,12 +118,12 @@ enum call_machine {
 	CALL_MACHINE_ARM64,
 };
 
-/* machine: as uname() has it; may be NULL. */
+/* machine: as in uname(); may be NULL. */
 enum call_machine call_machine_of(const char *machine);
 
 /*
- * The name of a system call, or "call 500" of one that is too new to have one here; or what else
- * the thread was doing: "user code", "kernel thread". NULL: not known.
+ * Returns the name of a system call, "call 500" if the call is too new to have a name here, or the
+ * thread's other activity: "user code", "kernel thread". NULL: unknown.
  */
 const char *call_name(enum call_machine machine, uint32_t call);
 

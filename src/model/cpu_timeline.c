@@ -9,10 +9,10 @@
 
 struct cpu_state {
 	uint64_t since_ns;
-	/* from here on the thread was seen on another CPU; UINT64_MAX: it was not */
+	/* the first instant at which the thread was seen on another CPU; UINT64_MAX: never */
 	uint64_t doubt_ns;
 	bool is_restored;	/* the piece that begins at since_ns */
-	uint64_t steal_ns;	/* what was stolen before the next boundary */
+	uint64_t steal_ns;	/* steal time before the next boundary */
 };
 
 struct cpu_timeline {
@@ -110,7 +110,7 @@ static uint32_t owner_of(uint32_t runs, const struct event *ev)
 	return runs == EVENT_ID_FILTERED || runs == ev->utid ? runs : EVENT_ID_UNKNOWN;
 }
 
-/* utid is on cpu at ts_ns. Any other CPU that claims utid since before from_ns becomes doubtful. */
+/* utid is on cpu at ts_ns. Marks other CPUs that have had utid since before from_ns as doubtful. */
 static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cpu, uint64_t ts_ns,
 			 uint64_t from_ns)
 {
@@ -122,7 +122,7 @@ static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cp
 			tl->cpus[i].doubt_ns = ts_ns;
 }
 
-/* utid has had cpu since since_ns. What is before that in the piece is the owner's. */
+/* utid has had cpu since since_ns. The piece's earlier part belongs to owner. */
 static int restore(struct cpu_timeline *tl, unsigned int cpu, uint32_t owner, uint32_t utid,
 		   uint64_t since_ns)
 {
@@ -148,7 +148,7 @@ int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev)
 	owner = owner_of(tl->runs[ev->cpu], ev);
 	if (stay_ns && owner == ev->utid && owner != EVENT_ID_FILTERED &&
 	    tl->cpus[ev->cpu].since_ns < ev->ts_ns - stay_ns)
-		owner = EVENT_ID_UNKNOWN;	/* the thread was away meanwhile */
+		owner = EVENT_ID_UNKNOWN;	/* the thread was away in between */
 	if (stay_ns && owner != ev->utid) {
 		ret = restore(tl, ev->cpu, owner, ev->utid, ev->ts_ns - stay_ns);
 		owner = ev->utid;

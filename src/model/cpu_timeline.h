@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cpu_timeline: who had each CPU, from switch events and block keyframes.
+ * cpu_timeline: the thread that had each CPU, from switch events and block keyframes.
  *
  *     switches, block edges --[cpu_timeline]--> pieces that fill every CPU without hole or overlap
  *
  * The rule, block by block (schema/FORMAT.md, "CPU time"):
- *   - At a block's start the keyframe says which thread runs.
+ *   - The keyframe names the thread that runs on each CPU at a block's start.
  *   - The time between two switches of a CPU belongs to the first one's next thread, if that thread
  *     is the second one's prev. Otherwise a switch was lost, and the time belongs to
  *     EVENT_ID_UNKNOWN.
- *   - But where the second one says for how long its thread has had the CPU, that time, as far as
- *     it lies behind the first one, belongs to that thread.
+ *   - If the second switch reports how long its thread has had the CPU, the thread gets that time,
+ *     limited to the time since the first switch.
  *   - A thread has one CPU at a time. If another CPU's switch goes to the thread, or takes it off
  *     that CPU, strictly inside its piece, a switch was lost: the whole piece belongs to
  *     EVENT_ID_UNKNOWN, and the running thread is unknown at the next boundary.
@@ -19,8 +19,8 @@
  *   - The block's end cuts: until then the last known thread has the CPU.
  * A piece depends on its block alone; therefore windows add up exactly wherever they are cut.
  *
- * Calls come in order of time: boundary, switches, boundary, switches, ..., boundary. An instant
- * before a CPU's last one counts as that one. Threads: one.
+ * Calls come in order of time: boundary, switches, boundary, switches, ..., boundary. A timestamp
+ * before a CPU's last one is treated as equal to it. Threads: one.
  */
 #pragma once
 
@@ -38,18 +38,18 @@ struct cpu_piece {
 	uint64_t from_ns, to_ns;	/* from == to: two switches at one instant */
 	/*
 	 * The event that ended the piece: a switch at to_ns (its utid leaves and may differ from
-	 * ours), or NULL: a boundary.
+	 * the piece's), or NULL: a boundary.
 	 */
 	const struct event *end;
-	/* The switch to utid is missing; the switch away from it told how long ago that was. */
+	/* The switch to utid is missing; the switch away from utid reported when it took place. */
 	bool is_restored;
-	uint64_t steal_ns;	/* what the piece's end told of steal; may exceed the piece */
+	uint64_t steal_ns;	/* steal time that the piece's end reports; may exceed the piece */
 };
 
 /*
- * The part of steal_ns that lies in the piece. It is taken for the last part of the stay, so no
- * window has more of it than of the stay. Where a switch is missing since the last one that told,
- * none of it is known to be the thread's.
+ * Returns the part of steal_ns in the piece. Steal counts as the last part of the stay, so a window
+ * never has more of it than of the stay. If a switch is missing since the last report, the steal
+ * may be another thread's: 0.
  */
 uint64_t cpu_piece_own_steal_ns(const struct cpu_piece *p);
 
@@ -63,8 +63,8 @@ int cpu_timeline_new(struct cpu_timeline **ret, unsigned int cpu_cnt, cpu_timeli
 void cpu_timeline_free(struct cpu_timeline *tl);
 
 /*
- * Ends all open pieces at ts_ns. runner, if not NULL, gives the thread that runs on each CPU from
- * there on. The first call only starts the timeline. runner answers for CPUs 0 .. cpu_cnt-1.
+ * Ends all open pieces at ts_ns. runner, if not NULL, returns the thread that runs on each of CPUs
+ * 0 .. cpu_cnt-1 from there on. The first call only starts the timeline.
  */
 int cpu_timeline_boundary(struct cpu_timeline *tl, uint64_t ts_ns, cpu_timeline_runner runner,
 			  void *runner_ctx);
@@ -72,11 +72,10 @@ int cpu_timeline_boundary(struct cpu_timeline *tl, uint64_t ts_ns, cpu_timeline_
 /* ev->kind is EVENT_SWITCH. An event of a CPU >= cpu_cnt is ignored. */
 int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev);
 
-/* Decides who has a CPU up to the next boundary, as FORMAT.md's CPU_END says. */
+/* Sets the thread that has a CPU until the next boundary, as FORMAT.md's CPU_END says. */
 int cpu_timeline_finalize(struct cpu_timeline *tl, const struct row_cpu_end *last);
 
 /*
- * The threads that run are unknown from the last instant of each CPU on, because the data is
- * damaged.
+ * Marks the running threads as unknown from the last instant of each CPU on: the data is damaged.
  */
 void cpu_timeline_forget(struct cpu_timeline *tl);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* inode_cache: a hash map from one number made of inode and file system. */
+/* inode_cache: a hash map whose key combines inode and file system. */
 #include "model/inode_cache.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static bool drop(void *ctx, void **value)
 	return true;
 }
 
-/* Drops what was last used before until_ns; UINT64_MAX: everything. */
+/* Drops the entries last used before until_ns; UINT64_MAX: all. */
 static void forget(struct inode_cache *c, uint64_t until_ns)
 {
 	struct limit l = { c, until_ns };

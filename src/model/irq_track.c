@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * irq_track: keeps a stack of served interrupts per CPU. Its depth is bounded: an interrupt that is
- * open twice has lost an exit, and a soft interrupt always lies at the bottom.
+ * open twice has lost an exit, and a soft interrupt is always at the bottom.
  */
 #include "model/irq_track.h"
 
@@ -14,14 +14,14 @@
 #define DEPTH_MAX 8
 
 struct open_run {
-	struct irq_run run;	/* cuts are this run's */
+	struct irq_run run;	/* its cuts are set when it ends */
 	struct irq_span *cuts;
 	size_t cut_cnt, cut_cap;
-	bool is_broken;		/* a part of unknown length lies in the run */
+	bool is_broken;		/* the run has a part of unknown length */
 };
 
 struct cpu_stack {
-	/* each keeps its cuts' memory for the next run at that depth */
+	/* each keeps its memory for cuts for the next run at that depth */
 	struct open_run open[DEPTH_MAX];
 	unsigned int depth;
 };
@@ -67,8 +67,8 @@ static int give_broken(struct irq_track *t, const struct irq_run *r)
 }
 
 /*
- * Everything above depth has lost its exit, at an unknown instant; what lies below is therefore
- * broken, too.
+ * Interrupts above depth have lost their exits, at an unknown time; therefore the interrupts below
+ * are broken, too.
  */
 static int drop_to(struct irq_track *t, struct cpu_stack *c, unsigned int depth)
 {
@@ -90,7 +90,7 @@ static bool is_same(const struct open_run *o, const struct irq_run *r)
 	return o->run.type == r->type && o->run.vector == r->vector;
 }
 
-/* The position of the same interrupt in the stack; DEPTH_MAX: it is not there. */
+/* Returns the position of the same interrupt in the stack; DEPTH_MAX: not found. */
 static unsigned int find(const struct cpu_stack *c, const struct irq_run *r)
 {
 	unsigned int i = c->depth;
@@ -156,7 +156,7 @@ static int leave(struct irq_track *t, struct cpu_stack *c, const struct irq_run 
 	o = &c->open[at];
 	c->depth--;
 	t->open_cnt--;
-	/* all of that time belongs to others, even where it is unknown to whom */
+	/* all of that time belongs to other interrupts, even if it is unknown to which */
 	if (at && add_cut(&c->open[at - 1], o->run.from_ns, r->from_ns) < 0)
 		return -ENOMEM;
 	return o->is_broken ? give_broken(t, &o->run) : give_run(t, o, r->from_ns);
@@ -259,7 +259,7 @@ static int load_cuts(struct open_run *o, struct packed_in *in, uint64_t at_ns, s
 	while (cnt--) {
 		uint64_t from = at_ns - packed_get(in), len = packed_get(in);
 
-		/* saved cuts are in order, apart and over */
+		/* saved cuts are in order, disjoint and complete */
 		if (in->bad || from < last || from > at_ns || len > at_ns - from)
 			return -EBADMSG;
 		last = from + len;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * irq_track: pairs entries and exits of interrupts, and gives each run with its length.
+ * irq_track: pairs entries and exits of interrupts, and reports each run with its length.
  *
  *     irq events, by time --[irq_track]--> runs; entries and exits without a partner
  *
@@ -25,7 +25,7 @@ struct irq_run {
 	uint32_t type, vector;		/* enum event_irq_type */
 	uint64_t from_ns, to_ns;
 	uint64_t own_ns;		/* time without cuts */
-	/* the interrupts in between, ascending and apart; valid until the sink returns */
+	/* the nested interrupts, ascending and disjoint; valid until the sink returns */
 	const struct irq_span *cuts;
 	size_t cut_cnt;
 };
@@ -50,19 +50,21 @@ int irq_track_new(struct irq_track **ret, unsigned int cpu_cnt, const struct irq
 void irq_track_free(struct irq_track *t);
 
 int irq_track_event(struct irq_track *t, const struct event *ev);
-/* Events are missing here: no interrupt served now has an exit that is certainly its own. */
+/* Events are missing here: an exit can no longer be matched with certainty to an open interrupt. */
 int irq_track_hole(struct irq_track *t);
 int irq_track_hole_on(struct irq_track *t, unsigned int cpu);	/* the same for one CPU */
 /*
- * The trace ends at end_ns but was cut from a longer one: interrupts being served become runs until
- * then, unless the cut marked them as broken (EVENT_F_BROKEN).
+ * The trace ends at end_ns but was cut from a longer one: open interrupts become runs that end
+ * there, unless the cut marked them as broken (EVENT_F_BROKEN).
  */
 int irq_track_cut(struct irq_track *t, uint64_t end_ns);
-/* The entry of the oldest interrupt being served; UINT64_MAX: there is none. */
+/* Returns the entry of the oldest open interrupt; UINT64_MAX: none is open. */
 uint64_t irq_track_oldest_ns(const struct irq_track *t);
-/* The number of nested interrupts being served on a CPU. */
+/* Returns the number of nested open interrupts on a CPU. */
 unsigned int irq_track_depth(const struct irq_track *t, unsigned int cpu);
 
-/* Saves what is being served at at_ns. A tracker that loads it has seen nothing earlier. */
+/*
+ * Saves the interrupts that are open at at_ns. A tracker that loads them has seen no earlier event.
+ */
 void irq_track_save(const struct irq_track *t, uint64_t at_ns, struct buf *out);
 int irq_track_load(struct irq_track *t, struct packed_in *in, uint64_t at_ns);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * live_objects: open-addressing tables of small entries (address, owner, kind, and if somebody
- * wants to know, instant and space); what objects have in common is interned. An allocator soon
- * gives out the same address again, so an entry whose object ended stays where it is, until its
- * table is made anew. That takes the memory of both, so there are several tables, of which one is
- * made anew at a time; the memory of the old one goes back to the system. Which orders live page
- * blocks have, in all and near an address, tells where a page has to be looked for.
+ * live_objects: open-addressing tables of small entries (address, owner, kind, and if requested,
+ * instant and space). Properties that objects share are interned in a kind. An allocator soon
+ * reuses an address, so an entry whose object ended stays in place until its table is rebuilt.
+ * Rebuilding needs memory for the old and the new table, so there are several small tables, which
+ * are rebuilt one at a time; the memory of the old table returns to the system. Bits record which
+ * orders of page blocks are live, in all and near an address; they limit where a page is looked up.
  */
 #include "model/live_objects.h"
 
@@ -19,11 +19,11 @@
 
 #define KIND_EMPTY UINT32_MAX
 #define KIND_ENDED (UINT32_MAX - 1)
-#define TABLE_BITS 4		/* of a hash say in which table */
+#define TABLE_BITS 4		/* bits of a hash that select the table */
 #define TABLE_CNT (1u << TABLE_BITS)
-#define CAP_STEP 256u		/* a table has a multiple of this */
+#define CAP_STEP 256u		/* a table's capacity is a multiple of this */
 #define RECENT_KINDS 256
-#define NEAR_ORDER 6		/* blocks up to this order lie in one group of 2^6 frames */
+#define NEAR_ORDER 6		/* blocks up to this order are inside one group of 2^6 frames */
 #define NEAR_ORDERS 0x7eu	/* the bits of orders 1 to 6 */
 #define HELD_BITS 14
 
@@ -42,34 +42,34 @@ struct live_wide_slot {		/* if the objects are detailed */
 
 struct live_table {
 	void *slots;
-	uint64_t *noted;	/* a bit per slot: it was added since notes began */
+	uint64_t *noted;	/* a bit per slot: added since notes began */
 	size_t cap, cnt;	/* cnt: objects */
-	size_t used;		/* with entries whose object ended */
+	size_t used;		/* entries, including those whose object ended */
 };
 
 struct live_objects {
 	struct live_table tables[TABLE_CNT];
-	size_t cap, cnt;	/* of all */
+	size_t cap, cnt;	/* of all tables */
 	unsigned int slot_shift;	/* log2 of a slot's bytes */
 	bool is_detailed;
 	uint32_t page_bytes;
 	size_t order_cnt[LIVE_ORDER_MAX + 1];
-	uint32_t orders;	/* 1 << order of all page blocks */
+	uint32_t orders;	/* mask of 1 << order for all live page blocks */
 	/*
-	 * Page blocks of order 1 and more: 1 << order where held_at() says; bits stay when blocks
-	 * end, until removed_cnt is high.
+	 * Page blocks of order 1 and more: mask of 1 << order per entry, found by held_at(). Bits
+	 * of ended blocks stay until removed_cnt is high.
 	 */
 	uint32_t *held;
 	size_t removed_cnt;
 	struct hash_map sites, places, sizes, kinds;	/* a place is a call site and a stack */
 	struct live_kind *kind_rows;
 	size_t kind_cap;
-	uint32_t recent[RECENT_KINDS];	/* kinds used lately, plus one, by a hash */
+	uint32_t recent[RECENT_KINDS];	/* recently used kinds, plus one, by a hash */
 	live_objects_older older;
 	void *older_ctx;
 };
 
-/* Slots, and a bit for each of them. */
+/* Slots, and one bit per slot. */
 static size_t table_bytes(const struct live_objects *o, size_t cap)
 {
 	return (cap << o->slot_shift) + cap / 8;
@@ -148,8 +148,8 @@ static struct live_slot *slot_at(const struct live_objects *o, const struct live
 }
 
 /*
- * In the order of hashes, so that a table is read and written from one end to the other when it is
- * made anew.
+ * Slots are in the order of hashes, so that a rebuild reads and writes a table from one end to the
+ * other.
  */
 static size_t home_of(const struct live_table *t, uint64_t hash)
 {
@@ -171,7 +171,7 @@ static uint64_t instant_of(const struct live_objects *o, const struct live_slot 
 	return o->is_detailed ? ((const struct live_wide_slot *)s)->ts_ns : 0;
 }
 
-/* The entry of an address, or the empty one where it belongs. The table has room. */
+/* Returns the entry of an address, or the empty entry for it. The table must have room. */
 static struct live_slot *find_slot(const struct live_objects *o, const struct live_table *t,
 				   uint64_t hash, uint32_t space, uint64_t addr)
 {
@@ -224,11 +224,11 @@ static void note(struct live_table *t, size_t i)
 	t->noted[i / 64] |= 1ull << i % 64;
 }
 
-/* A new table of cap entries, without those whose objects ended. */
+/* Replaces a table by one of cap entries, without entries whose objects ended. */
 static int resize(struct live_objects *o, struct live_table *t, size_t cap)
 {
 	struct live_table old = *t;
-	/* an entry lies in one cache line */
+	/* mmap aligns the table, so an entry is in one cache line */
 	char *slots = mmap(NULL, table_bytes(o, cap), PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
 
@@ -255,7 +255,7 @@ static int resize(struct live_objects *o, struct live_table *t, size_t cap)
 	return 0;
 }
 
-/* Larger if those whose objects ended were few. */
+/* Rebuilds a full table; doubles it if few entries belong to ended objects. */
 static int grow(struct live_objects *o, struct live_table *t)
 {
 	size_t cap = (t->cnt * 2 + CAP_STEP) / CAP_STEP * CAP_STEP;
@@ -323,7 +323,7 @@ static void remove_order(struct live_objects *o, const struct live_slot *s)
 	if (!--o->order_cnt[order])
 		o->orders &= ~(1u << order);
 	o->removed_cnt += order > 0;
-	/* so often that bits of blocks that ended stay few, and so seldom that it costs little */
+	/* often enough to keep stale bits few, seldom enough to cost little */
 	if (o->removed_cnt < (size_t)1 << (HELD_BITS - 2) || o->removed_cnt < o->cap / 8)
 		return;
 	o->removed_cnt = 0;
@@ -334,7 +334,7 @@ static void remove_order(struct live_objects *o, const struct live_slot *s)
 				hold(o, slot_at(o, &o->tables[k], i));
 }
 
-/* The orders of this one and more of which a block may hold addr. */
+/* Returns a mask of the orders, at least order, for which a live block may hold addr. */
 static uint32_t orders_holding(const struct live_objects *o, uint64_t addr, unsigned int order)
 {
 	return o->orders >> order << order &
@@ -359,7 +359,7 @@ static void remove_slot(struct live_objects *o, struct live_slot *s)
 	o->cnt--;
 }
 
-/* at: the slot of the object's address, which has none; NULL: it is to be found. */
+/* at: the empty slot of the object's address; NULL: look it up. */
 static int insert(struct live_objects *o, const struct live_object *obj, struct live_slot *at)
 {
 	uint64_t hash = hash_of(obj->space, obj->addr);
@@ -393,7 +393,7 @@ static bool same_kind(const struct live_kind *a, const struct live_kind *b)
 	       a->stack == b->stack;
 }
 
-/* Most objects are of few kinds, so this looks among the last used ones first. */
+/* Most objects are of few kinds, so the recently used ones are tried first. */
 static uint32_t *recent_kind(struct live_objects *o, const struct live_kind *k)
 {
 	uint64_t h = (k->call_site ^ k->bytes << 7 ^ k->bytes_req << 3 ^ k->gfp ^ k->order ^
@@ -443,7 +443,7 @@ static int hand_out(const struct live_object *obj, uint64_t bytes, enum live_end
 	return sink ? sink(ctx, obj, bytes, end) : 0;
 }
 
-/* Removes an object as a whole, and hands it out. */
+/* Removes a whole object and passes it to sink. */
 static int take(struct live_objects *o, struct live_slot *s, enum live_end end,
 		live_objects_sink sink, void *ctx)
 {
@@ -453,7 +453,7 @@ static int take(struct live_objects *o, struct live_slot *s, enum live_end end,
 	return hand_out(&obj, o->kind_rows[obj.kind].bytes, end, sink, ctx);
 }
 
-/* When the part (addr, order) leaves a block, inserts the rest of the block as smaller blocks. */
+/* Inserts the rest of a block as smaller blocks, after the part (addr, order) has left it. */
 static int split_block(struct live_objects *o, struct live_object whole, uint64_t addr,
 		       unsigned int order)
 {
@@ -483,7 +483,9 @@ static int split_block(struct live_objects *o, struct live_object whole, uint64_
 	return 0;
 }
 
-/* Takes a block of this or a higher order that holds addr. 1: taken; 0: there is none. */
+/*
+ * Removes (addr, order) from a block of this or a higher order. 1: removed; 0: no block holds it.
+ */
 static int take_holding(struct live_objects *o, uint64_t addr, unsigned int order,
 			enum live_end end, live_objects_sink sink, void *ctx)
 {
@@ -515,7 +517,7 @@ static int take_holding(struct live_objects *o, uint64_t addr, unsigned int orde
 	return 0;
 }
 
-/* Takes all blocks of lower orders inside the range. Returns 0 and the number of pages. */
+/* Removes all blocks of lower orders inside the range. Returns 0 and the number of pages. */
 static int take_inside(struct live_objects *o, uint64_t addr, unsigned int order, enum live_end end,
 		       live_objects_sink sink, void *ctx, uint64_t *ret_pages)
 {
@@ -553,7 +555,7 @@ static int take_pages(struct live_objects *o, uint64_t addr, unsigned int order,
 
 	if (order > LIVE_ORDER_MAX)
 		return 0;
-	/* blocks are aligned to their size; anything else is damage, and pairs with nothing */
+	/* blocks are aligned to their size; an unaligned one is damage, and pairs with no other */
 	if (!(addr & (((uint64_t)1 << order) - 1))) {
 		ret = take_holding(o, addr, order, end, sink, ctx);
 		if (ret)
@@ -598,7 +600,7 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);
 	if (!ret && t->used) {
 		at = find_slot(o, t, hash, space, addr);
-		/* of pages, an unaligned block, or a larger one that begins here: damage */
+		/* with pages: an unaligned block, or a larger one that begins here: damage */
 		if (is_live(at))
 			ret = take(o, at, LIVE_LOST, sink, ctx);
 	}

@@ -2,18 +2,18 @@
 /*
  * live_objects: pairs frees with the allocations they end, by address.
  *
- *     allocations, frees --[live_objects]--> for each free (or lost free): who allocated it, when,
- * what
+ *     allocations, frees --[live_objects]--> for each free (or lost free): the allocation's owner,
+ *                                            instant and kind
  *
- * Spaces keep address spaces apart: the kernel's slab objects are one, page frames another, each
- * process's heap one of its own. Page frames come in blocks of 2^order: an allocation may be freed
- * in parts, and is then split as the kernel's buddy allocator does.
+ * Spaces keep address spaces apart: the kernel's slab objects share one, page frames another, and
+ * each process's heap has its own. Page frames come in blocks of 2^order: an allocation may be
+ * freed in parts, and is then split as the kernel's buddy allocator does.
  *
  * An allocation at an address that is still live means that its free was lost: the old object is
- * handed out first, as lost. Memory is proportional to live objects (32 bytes each, in a table that
- * is at most half full, addresses whose objects ended included, and that grows when live ones alone
- * fill a quarter) plus the distinct (call site, cache, sizes, flags, stack) there are. Calls come
- * in time order. Threads: one. Errors: -ENOMEM or what a callback returned.
+ * first reported as lost. Memory is proportional to live objects plus the distinct combinations of
+ * call site, cache, sizes, flags and stack. An object takes 32 bytes, in a table that is at most
+ * half full, counts ended entries, and grows if live ones alone fill a quarter. Calls come in time
+ * order. Threads: one. Errors: -ENOMEM or the result of a callback.
  */
 #pragma once
 
@@ -28,8 +28,8 @@ struct live_objects;
 /* Properties that many objects share; interned. */
 struct live_kind {
 	uint64_t call_site, cache;
-	uint64_t bytes_req, bytes;	/* pages: both of the whole block */
-	uint64_t stack;			/* number of the recorded stack; 0: none was */
+	uint64_t bytes_req, bytes;	/* pages: both are the size of the whole block */
+	uint64_t stack;			/* number of the recorded stack; 0: not recorded */
 	uint32_t gfp;
 	uint16_t migratetype;
 	uint8_t order;			/* pages; else 0 */
@@ -38,40 +38,39 @@ struct live_kind {
 
 struct live_object {
 	uint64_t addr;			/* or page frame number */
-	uint64_t ts_ns;			/* instant of the allocation */
-	uint32_t owner;			/* as given to live_objects_add() */
-	uint32_t kind;			/* for live_objects_kind() */
+	uint64_t ts_ns;			/* time of the allocation */
+	uint32_t owner;			/* as passed to live_objects_add() */
+	uint32_t kind;			/* index for live_objects_kind() */
 	uint32_t space;
 };
 
-/* An object ended in one of these ways. */
+/* How an object ended. */
 enum live_end { LIVE_FREED = 1, LIVE_LOST = 2, LIVE_REMAINS = 3 };
 
 typedef int (*live_objects_sink)(void *ctx, const struct live_object *object, uint64_t bytes,
 				 enum live_end end);
 
 /*
- * pages: addresses are page frames, of page_bytes each; 0: plain addresses. is_detailed: instants
- * and spaces are kept, which takes twice the memory; without, both are 0.
+ * pages: addresses are page frames, of page_bytes each; 0: plain addresses. is_detailed: keeps
+ * instants and spaces, which takes twice the memory; otherwise both are 0.
  */
 int live_objects_new(struct live_objects **ret, uint32_t page_bytes, bool is_detailed);
 void live_objects_free(struct live_objects *o);
 /* Removes all objects and keeps the memory. */
 void live_objects_clear(struct live_objects *o);
 /*
- * Makes room for cnt objects at once. Adding what live_objects_rest() gave to a table that grows
- * takes long: in the order of one table, objects crowd together in a smaller one. 0 or -ENOMEM.
+ * Makes room for cnt objects at once. Call it before adding the objects of live_objects_rest():
+ * these are in the order of one table, so they would crowd together in a smaller one that grows. 0
+ * or -ENOMEM.
  */
 int live_objects_reserve(struct live_objects *o, size_t cnt);
 
-/*
- * Adds an object. sink gets every object that the new object proves lost, before the call returns.
- */
+/* Adds an object. Before the call returns, sink gets every object that must have lost its free. */
 int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
 		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
 		     void *ctx);
 
-/* The address will be added or ended soon: its memory is fetched meanwhile. */
+/* Prefetches the slot of an address that will soon be added or ended. */
 void live_objects_prefetch(const struct live_objects *o, uint32_t space, uint64_t addr);
 
 /*
@@ -89,13 +88,13 @@ int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr
 int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsigned int order,
 		     live_objects_sink sink, void *ctx, uint64_t *ret_unknown);
 
-/* Hands out all remaining objects, in no particular order, as LIVE_REMAINS. */
+/* Passes all remaining objects to sink, in no particular order, as LIVE_REMAINS. */
 int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx);
 
 /*
- * From now on, older objects (from before this call) that an operation ends or splits are handed to
- * older(), whole, before anything else becomes of them. A table into which just these are put back
- * in front of the same operations ends the same objects.
+ * Reports changes to older objects. From now on, if an operation ends or splits an object from
+ * before this call, older() gets the whole object first. A table that contains exactly these
+ * objects ends the same objects with the same operations.
  */
 typedef void (*live_objects_older)(void *ctx, const struct live_object *object);
 void live_objects_begin_notes(struct live_objects *o, live_objects_older older, void *ctx);

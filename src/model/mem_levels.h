@@ -4,14 +4,14 @@
  *
  *     start snapshot, RSS and VM events, exec, exit --[mem_levels]--> steps (old level, new level)
  *
- * RSS is anon + file + shmem, in bytes; swap is not resident. An event gives a counter's new value.
- * A process older than the trace begins at its baseline; if the snapshot missed the process, the
- * first value of each counter becomes the baseline, which is a step but no growth. The first values
- * of a process that a fork made inside the trace are the pages that it shares with its parent: they
- * are inherited, not obtained. Memory that the process gives back later is its own first, and
- * inherited memory only after that. The kernel does not announce what a dying process gives back:
- * after the exit of its last thread the level is 0. An exec drops the old shmem and swap in the
- * same way (anon and file report their new values at once), and inherits nothing.
+ * RSS is anon + file + shmem, in bytes; swap is not resident. An event carries a counter's new
+ * value. A process older than the trace begins at its baseline; if the snapshot missed the process,
+ * the first value of each counter becomes the baseline, which is a step but not growth. The first
+ * values of a process that was forked during the trace are the pages that it shares with its
+ * parent: they are inherited, not obtained. Memory that the process releases later is its own
+ * first, and inherited memory only after that. The kernel does not report the memory that a dying
+ * process releases: after the exit of its last thread the level is 0. An exec drops the old shmem
+ * and swap in the same way (anon and file report their new values at once), and inherits nothing.
  *
  * The kernel batches its counters per CPU: a value may be off by some tens of pages per CPU, and
  * these errors never accumulate. Threads: one.
@@ -37,39 +37,39 @@ struct mem_process {
 
 struct mem_step {
 	uint64_t before, after;	/* bytes */
-	/* Part of after - before that the process neither obtained nor gave back: inherited. */
+	/* The part of after - before that the process neither obtained nor released: inherited. */
 	int64_t inherited;
 	bool is_baseline;	/* the level was unknown, or the process is new: not growth */
 };
 
-/* born_inside: the process began inside the trace. Call once, before any event. */
+/* born_inside: the process was created during the trace. Call once, before any event. */
 void mem_process_init(struct mem_process *p, bool born_inside);
 /* True when everything known about both is equal. */
 bool mem_process_same(const struct mem_process *a, const struct mem_process *b);
 /* Sets the levels of a snapshot or keyframe. */
 void mem_process_baseline(struct mem_process *p, const struct trace_rss *row);
-/* The present levels as a row. */
+/* Returns the current levels as a row. */
 struct trace_rss mem_process_row(const struct mem_process *p);
 
 /*
- * An RSS or VM event of the process. True when the resident (RSS) or mapped (VM) bytes changed:
- * *ret_step.
+ * Applies an RSS or VM event of the process. True: the resident (RSS) or mapped (VM) bytes changed
+ * by *ret_step.
  */
 bool mem_process_event(struct mem_process *p, const struct event *ev, struct mem_step *ret_step);
 
-/* The last thread ended: the steps of RSS and mapped bytes. */
+/* The last thread ended: returns the steps of RSS and mapped bytes. */
 void mem_process_exit(struct mem_process *p, struct mem_step *ret_rss, struct mem_step *ret_vm);
 /*
- * The process called exec: the step of RSS. What is left of the inherited bytes belongs to the new
- * program: ret_own[MEM_LEVEL_CNT], bytes that count as obtained from now on.
+ * The process called exec: returns the step of RSS. The rest of the inherited bytes belongs to the
+ * new program: ret_own[MEM_LEVEL_CNT] are bytes that count as obtained from now on.
  */
 void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss, uint64_t *ret_own);
 
 uint64_t mem_process_rss(const struct mem_process *p);
 
 /*
- * A process's level becomes a new peak: it exceeds the peak so far, or an exec set it. As VmHWM and
- * VmPeak do, the peak begins again with the memory of the new program.
+ * Returns whether a process's level is a new peak: it exceeds the peak so far, or an exec set it.
+ * As with VmHWM and VmPeak, an exec restarts the peak with the memory of the new program.
  */
 static inline bool mem_level_is_peak(int64_t level, int64_t peak, bool is_exec)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * object_pairs: what an event of an allocation or a free means, and which of them belong together.
+ * object_pairs: interprets events of allocations and frees, and pairs them.
  *
  *     SLAB, PAGE, HEAP events, exec, exit --[object_pairs: live_objects]--> ends of objects
  *
- * There are three families, each with addresses of its own: slab objects, page blocks, and heap
- * objects, for which each process has an address space of its own. An exec or the end of a process
- * begins a new one: nothing of the old one can be freed any more. An allocation in an interrupt
- * belongs to EVENT_ID_IRQ, not to the thread that was interrupted; in user space, where heaps are,
- * there are no interrupts. A page order that no kernel has is damage, and pairs with nothing.
- * Threads: one.
+ * There are three families with separate addresses: slab objects, page blocks, and heap objects.
+ * Each process has its own address space for heap objects. An exec or the end of a process starts a
+ * new space: objects of the old one can no longer be freed. An allocation in an interrupt belongs
+ * to EVENT_ID_IRQ, not to the interrupted thread; user space, where heaps are, has no interrupts. A
+ * page order above every kernel's limit is damage, and pairs with no other event. Threads: one.
  */
 #pragma once
 
@@ -22,17 +21,17 @@ enum object_family {
 
 struct object_event {
 	uint64_t addr;			/* or page frame */
-	uint32_t utid;			/* whose the event is */
+	uint32_t utid;			/* thread of the event, or EVENT_ID_IRQ */
 	uint8_t family;			/* enum object_family */
 	bool is_alloc;
-	struct live_kind kind;		/* of a free: only what its event has */
+	struct live_kind kind;		/* of a free: only the fields that its event has */
 };
 
-/* The family of a kind of events (enum event_kind); -1: it is of none. */
+/* Returns the family of a kind of events (enum event_kind); -1: none. */
 int object_family_of(uint64_t kind);
-/* Returns whose an event of a family is. */
+/* Returns the thread of a family's event, or EVENT_ID_IRQ. */
 uint32_t object_event_utid(const struct event *ev);
-/* False: the event is of no family. */
+/* False: the event belongs to no family. */
 bool object_event_read(const struct event *ev, uint32_t page_bytes, struct object_event *ret);
 
 struct object_pairs {
@@ -43,22 +42,22 @@ struct object_pairs {
 };
 
 /*
- * Processes have numbers below process_cnt. has_instants: objects know when they were allocated.
- * 0 or -ENOMEM; done() also after that.
+ * Processes have numbers below process_cnt. has_instants: objects keep their allocation time. 0 or
+ * -ENOMEM; call done() also after -ENOMEM.
  */
 int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt,
 		      bool has_instants);
 void object_pairs_done(struct object_pairs *p);
-/* There are more processes: cnt, in place of before. 0 or -ENOMEM. */
+/* Raises the number of processes from before to cnt. 0 or -ENOMEM. */
 int object_pairs_grow(struct object_pairs *p, uint32_t before, uint32_t cnt);
-/* The process calls exec, or ends. */
+/* Call if the process calls exec, or ends. */
 void object_pairs_reset(struct object_pairs *p, uint32_t process);
-/* The address space for live_objects of an event of the process. */
+/* Returns the address space, for live_objects, of an event of the process. */
 uint32_t object_pairs_space(const struct object_pairs *p, unsigned int family, uint32_t process);
 /*
  * Adds or ends an object of the process; owner is for live_objects_add(). sink gets the objects
- * that the event ends, also the one whose free must have been lost. *ret_unknown as
- * live_objects_end() has it; 0 for allocations.
+ * that the event ends, including an object whose free must have been lost. *ret_unknown: as in
+ * live_objects_end(); 0 for allocations.
  */
 int object_pairs_event(struct object_pairs *p, const struct object_event *o, uint64_t ts_ns,
 		       uint32_t owner, uint32_t process, live_objects_sink sink, void *ctx,

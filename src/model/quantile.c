@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Buckets: values below 128 have one each; above, each power of two is cut into 128 equal
- * parts, so that bucket = 128 * (octave + 1) + the seven bits below the leading one.
+ * quantile: each value below 128 has a bucket of its own. Above, each power of two is divided into
+ * 128 equal buckets: bucket = 128 * (octave + 1) + the seven bits below the leading one.
  */
 #include "model/quantile.h"
 
@@ -14,7 +14,7 @@
 
 #define SUB_BITS 7
 #define SUB_CNT (1u << SUB_BITS)
-#define SPARSE_MAX 512	/* pairs: beyond that a count per bucket is faster */
+#define SPARSE_MAX 512	/* pairs; with more, a count per bucket is faster */
 #define BUCKET_CNT ((64 - SUB_BITS + 1) * SUB_CNT)
 
 static unsigned int bucket_of(uint64_t v)
@@ -66,7 +66,7 @@ static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 		q->values[bucket] += cnt;
 		return 0;
 	}
-	/* what is merged comes in order, and is often the first */
+	/* merged buckets come in order, mostly into an empty list */
 	i = q->bucket_cnt;
 	if (i && q->values && q->values[2 * (i - 1)] >= bucket)
 		i = lower_bound_field(q->values, i, 2 * sizeof(*pair), 0, sizeof(*pair), bucket);
@@ -82,12 +82,12 @@ static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 	return 0;
 }
 
-/* The values become counts, in the memory that they have. */
+/* Converts the values to counts, in the same memory. */
 static int make_buckets(struct quantile *q)
 {
 	size_t first = bucket_of(q->min) / 64, last = bucket_of(q->max) / 64, n = 0, i;
 	uint64_t used[BUCKET_CNT / 64];	/* from first to last */
-	uint32_t counts[BUCKET_CNT];	/* of the buckets that are used */
+	uint32_t counts[BUCKET_CNT];	/* of the used buckets */
 
 	if (q->form != QUANTILE_VALUES)
 		return 0;
@@ -118,7 +118,7 @@ static int make_buckets(struct quantile *q)
 	return n > SPARSE_MAX ? make_dense(q) : 0;
 }
 
-/* The next bucket that has any; *i begins as 0. False after the last one. */
+/* Returns the next bucket with a count; *i begins as 0. False after the last one. */
 static bool next_bucket(const struct quantile *q, size_t *i, uint64_t *ret_bucket,
 			uint64_t *ret_cnt)
 {
@@ -165,7 +165,7 @@ static void add_total(struct quantile *q, uint64_t cnt, uint64_t sum, uint64_t m
 
 int quantile_add(struct quantile *q, uint64_t value)
 {
-	/* more will come, one by one */
+	/* more values will follow, one by one */
 	if (q->form == QUANTILE_VALUES && q->cnt == QUANTILE_EXACT &&
 	    (make_buckets(q) < 0 || (q->form == QUANTILE_SPARSE && make_dense(q) < 0)))
 		return -ENOMEM;
@@ -208,7 +208,8 @@ void quantile_put(struct quantile *q, struct buf *out)
 int quantile_merge(struct quantile *q, struct packed_in *in)
 {
 	uint64_t cnt = packed_get(in), sum, min, max, bucket = 0;
-	struct packed_in at;	/* a copy that nothing else can change: it stays in registers */
+	/* a local copy, which no other code can change, stays in registers */
+	struct packed_in at;
 	size_t n;
 	int ret;
 

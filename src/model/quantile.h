@@ -2,12 +2,12 @@
 /*
  * quantile: order statistics of a stream of non-negative integers (latencies in ns).
  *
- * Exact up to QUANTILE_EXACT values. Beyond that the values are counted in buckets whose
- * width is at most 1/128 of their value, and a quantile is the middle of its bucket: an
- * error of at most 0.4 %. Count, sum, minimum and maximum stay exact.
+ * Exact for at most QUANTILE_EXACT values. More values are counted in buckets whose width is at
+ * most 1/128 of their value, and a quantile is the middle of its bucket: an error of at most 0.4 %.
+ * Count, sum, minimum and maximum stay exact.
  *
- * A quantile p is the nearest-rank one: the smallest value that at least p percent of all
- * values do not exceed. All zeros is an empty one. Threads: one.
+ * A quantile p is the nearest-rank one: the smallest value that at least p percent of all values do
+ * not exceed. All zeros is an empty one. Threads: one.
  */
 #pragma once
 
@@ -24,14 +24,14 @@ enum quantile_form {
 	QUANTILE_VALUES = 0,	/* exact: every value */
 	QUANTILE_SPARSE,	/* (bucket, count) pairs, by bucket */
 	QUANTILE_DENSE,		/* a count per bucket */
-	QUANTILE_TOTALS,	/* none: an empty one set to it keeps cnt, sum, min and max alone */
+	QUANTILE_TOTALS,	/* no values: only cnt, sum, min and max. Set it while empty. */
 };
 
 struct quantile {
 	uint64_t cnt, sum, min, max;
-	uint64_t *values;	/* as form says */
+	uint64_t *values;	/* layout as in form */
 	size_t cap;		/* of values, in words */
-	size_t bucket_cnt;	/* buckets that have any */
+	size_t bucket_cnt;	/* buckets with a count */
 	uint8_t form;		/* enum quantile_form */
 	bool sorted;
 };
@@ -39,13 +39,13 @@ struct quantile {
 int quantile_add(struct quantile *q, uint64_t value);	/* 0 or -ENOMEM */
 /* pct in 0..100. 0 when empty. */
 uint64_t quantile_get(struct quantile *q, double pct);
-/* Adds to ret[n] how many values have n significant bits: 0, 1, 2 to 3, 4 to 7, ... Exact. */
+/* Adds to ret[n] the number of values with n significant bits: 0, 1, 2 to 3, 4 to 7, ... Exact. */
 #define QUANTILE_POWERS 65
 void quantile_count_powers(const struct quantile *q, uint64_t *ret);
 /*
- * Writes count, sum, minimum, maximum and bucket counts; adds what another one has written, after
- * which quantiles are those of buckets. 0, -ENOMEM or -EBADMSG. quantile_put() keeps memory
- * failures in out.
+ * quantile_put() writes count, sum, minimum, maximum and bucket counts, and keeps memory failures
+ * in out. quantile_merge() adds what quantile_put() wrote; quantiles then come from buckets. 0,
+ * -ENOMEM or -EBADMSG.
  */
 void quantile_put(struct quantile *q, struct buf *out);
 int quantile_merge(struct quantile *q, struct packed_in *in);

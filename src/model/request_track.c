@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * request_track: one entry per request address, reused from life to life. An entry's state says
- * which events may come next; goes_on() is the rule, and an event that does not fit begins a new
+ * request_track: one entry per request address, reused for one life after another. An entry's state
+ * limits which events may come next; goes_on() is the rule. An event that does not fit begins a new
  * life, since addresses are reused at once.
  */
 #include "model/request_track.h"
@@ -24,7 +24,7 @@ enum rq_state {
 	RQ_ISSUED,
 	RQ_REQUEUED,
 	RQ_COMPLETED,		/* completed as a whole; waits for its done event */
-	RQ_FLUSH_TAIL,		/* over, but its flush sequence may complete once more */
+	RQ_FLUSH_TAIL,		/* over, but its flush sequence may still complete */
 };
 
 struct rq_entry {
@@ -38,9 +38,9 @@ struct rq_entry {
 };
 
 #define RECENT_CNT 64	/* a power of two */
-#define REMAPPED_CNT 64	/* the same */
-#define SCAN_MAX 4096	/* entries that are looked at, at most */
-#define PARTS_MAX 1024	/* then the last one takes what follows, and its owner is unknown */
+#define REMAPPED_CNT 64	/* a power of two */
+#define SCAN_MAX 4096	/* entries to search, at most */
+#define PARTS_MAX 1024	/* if there are more, the last part is extended and its owner is unknown */
 
 /* A bio on its way from a volume to the device below. */
 struct remapped {
@@ -53,11 +53,12 @@ struct request_track {
 	uint32_t recent[RECENT_CNT];	/* entries that were queued last */
 	unsigned int recent_at;
 	uint32_t target;		/* the entry that the last bio was merged into */
-	uint32_t event_entry;		/* of the last event of a bio; UINT32_MAX: none */
+	/* entry of the last event if that was of a bio; UINT32_MAX: none */
+	uint32_t event_entry;
 	struct remapped *remapped;	/* REMAPPED_CNT, or NULL */
 	unsigned int remapped_at;
-	request_track_sink sink;	/* NULL: nobody wants them */
-	request_flight_sink flight;	/* the same */
+	request_track_sink sink;	/* NULL: requests are not reported */
+	request_flight_sink flight;	/* NULL: changes in flight are not reported */
 	uint64_t life_cnt;	/* of all addresses */
 	void *ctx;
 	struct hash_map map;
@@ -101,7 +102,7 @@ static bool is_live(const struct rq_entry *x)
 	return x->state == RQ_QUEUED || x->state == RQ_ISSUED || x->state == RQ_REQUEUED;
 }
 
-/* 1 + the submitter of the request that is in flight at the address; 0: none is. */
+/* Returns 1 + the submitter of the request that is in flight at the address; 0: none. */
 static uint64_t in_flight_of(const struct rq_entry *x)
 {
 	return is_live(x) && block_request_queued_ns(&x->r) ? 1ull + x->r.submitter : 0;
@@ -131,7 +132,7 @@ static int tell_flight(struct request_track *b, const struct rq_entry *x, uint64
 
 /* ---- states ---- */
 
-/* X(field) instants, Y(field) numbers: everything of a life but its end. */
+/* X(field) timestamps, Y(field) numbers: all fields of a life but its end. */
 #define REQUEST_FIELDS(X, Y)                                                           \
 	X(start_ns) X(insert_ns) X(first_issue_ns) X(issue_ns) X(complete_ns)          \
 	Y(rq) Y(sector) Y(bytes) Y(dev) Y(part) Y(cmd_flags) Y(status) Y(submitter)    \
@@ -224,7 +225,7 @@ int request_track_load(struct request_track *b, struct packed_in *in, uint64_t t
 
 /* ---- lives ---- */
 
-/* What was not done, where a request failed, is at its end. */
+/* Clips the parts to the bytes done: a failed request ends early. */
 static void clip_parts(struct rq_entry *x)
 {
 	uint64_t left = x->r.bytes;
@@ -249,7 +250,7 @@ static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_n
 	return b->sink ? b->sink(b->ctx, &x->r) : 0;
 }
 
-/* Ends the life before, whose last events nobody saw. */
+/* Ends the previous life, whose last events were not seen. */
 static int drop_life(struct request_track *b, struct rq_entry *x, uint64_t ts_ns)
 {
 	bool is_completed = x->state == RQ_COMPLETED;
@@ -262,7 +263,7 @@ static int drop_life(struct request_track *b, struct rq_entry *x, uint64_t ts_ns
 	return hand_over(b, x, ts_ns, is_completed ? BLOCK_END_DONE : BLOCK_END_LOST);
 }
 
-/* The entry keeps its address. */
+/* Begins a new life at the same address. */
 static int begin_life(struct request_track *b, struct rq_entry *x, const struct event *ev)
 {
 	int ret = drop_life(b, x, ev->ts_ns);
@@ -287,7 +288,7 @@ static const struct remapped *remapped_find(const struct request_track *b, const
 {
 	uint64_t sector = ev->v[EV_REQUEST_SECTOR];
 
-	/* the last one first: places are used again */
+	/* the last one first: slots are reused */
 	for (unsigned int n = 1; b->remapped && n <= REMAPPED_CNT; n++) {
 		const struct remapped *m =
 			&b->remapped[(b->remapped_at - n) & (REMAPPED_CNT - 1)];
@@ -299,7 +300,7 @@ static const struct remapped *remapped_find(const struct request_track *b, const
 	return NULL;
 }
 
-/* Pages that do not lead to a file or a process: a layer above may know better. */
+/* The pages lead neither to a file nor to a process; a layer above may name them. */
 static bool has_no_owner(uint64_t pages)
 {
 	return pages == EVENT_PAGES_NONE || pages == EVENT_PAGES_KERNEL;
@@ -324,7 +325,7 @@ static void lies_below(struct request_track *b, struct block_request *r, const s
 	r->owner_how = m->of.owner_how;
 }
 
-/* The live bio of a volume that holds a sector. */
+/* Returns the live bio of a volume that holds a sector. */
 static struct rq_entry *volume_bio(struct request_track *b, const struct event *ev)
 {
 	uint64_t sector = ev->v[EV_REQUEST_INO];
@@ -392,13 +393,13 @@ static bool is_alike(const struct request_part *a, const struct request_part *b)
 	       (!a->below || a->asked_by == b->asked_by);
 }
 
-/* Inserts a part at the end, or at the front. */
+/* Adds a part at the end or at the front. */
 static int part_add(struct rq_entry *x, struct request_part part, bool is_front)
 {
 	uint32_t cnt = x->r.held_cnt;
 	struct request_part *beside = is_front ? &x->parts[0] : &x->parts[cnt - 1];
 
-	/* What is first was not looked at before the issue, so that nothing is alike. */
+	/* Before the issue the pages of the first part are unknown, so it matches no other part. */
 	if (cnt > 1 && is_alike(beside, &part)) {
 		beside->bytes += part.bytes;
 		return 0;
@@ -422,7 +423,7 @@ static int part_add(struct rq_entry *x, struct request_part part, bool is_front)
 	return 0;
 }
 
-/* What a request holds so far becomes its first part. */
+/* Makes the data of the request so far its first part. */
 static int parts_begin(struct rq_entry *x)
 {
 	if (x->r.held_cnt)
@@ -430,7 +431,10 @@ static int parts_begin(struct rq_entry *x)
 	if (array_reserve(&x->parts, &x->part_cap, 2) < 0)
 		return -ENOMEM;
 	x->parts[0] = part_of_request(&x->r);
-	/* seen at the issue, if it is still the first one; or known from the volume above */
+	/*
+	 * the pages are seen at the issue if this part is still the first, or known from the volume
+	 * above
+	 */
 	if (x->r.below < 2)
 		x->parts[0].pages = EVENT_PAGES_KERNEL;
 	x->r.held_cnt = 1;
@@ -438,7 +442,9 @@ static int parts_begin(struct rq_entry *x)
 	return 0;
 }
 
-/* At the issue: the pages of the first part, and the number of bytes, which has to be the sum. */
+/*
+ * Applies the issue: sets the pages of the first part, and adjusts the parts to the sum of bytes.
+ */
 static int parts_settle(struct rq_entry *x, const struct event *ev)
 {
 	uint64_t bytes = ev->v[EV_REQUEST_BYTES], sum = 0;
@@ -471,7 +477,7 @@ static int parts_settle(struct rq_entry *x, const struct event *ev)
 						  .submitter = EVENT_ID_UNKNOWN }, false);
 }
 
-/* Returns whether a request waits whose edge is that of the I/O. */
+/* Returns whether a request waits and has the edge at which the I/O starts or ends. */
 static bool takes(const struct rq_entry *x, const struct event *ev, bool is_front)
 {
 	uint64_t from = ev->v[EV_REQUEST_SECTOR], to = from + ev->v[EV_REQUEST_BYTES] / 512;
@@ -521,7 +527,7 @@ static int on_bio_merge(struct request_track *b, const struct event *ev, bool is
 	return ret;
 }
 
-/* A whole request is appended to the one that ends at its sector. */
+/* Appends the parts of a whole request to the request that ends at its sector. */
 static int join_parts(struct request_track *b, const struct rq_entry *x, const struct event *ev)
 {
 	struct request_part single = part_of_request(&x->r);
@@ -558,31 +564,34 @@ static void submitted_by(struct rq_entry *x, const struct event *ev, uint8_t ran
 	x->r.submitter = ev->flags & EVENT_F_IRQ ? EVENT_ID_UNKNOWN : ev->utid;
 }
 
-/* A request that waits may grow by others that are merged into it, at either end. */
+/*
+ * Returns whether the event's I/O contains the request's: a waiting request may grow by merges at
+ * either end.
+ */
 static bool holds_io(const struct rq_entry *x, const struct event *ev)
 {
 	uint64_t sector = ev->v[EV_REQUEST_SECTOR];
 
-	return x->r.part_cnt ||		/* what is left begins further on */
+	return x->r.part_cnt ||		/* the remaining data begins at a later sector */
 	       (sector <= x->r.sector &&
 		sector + ev->v[EV_REQUEST_BYTES] / 512 >= x->r.sector + x->r.bytes / 512);
 }
 
-/* The device says where it put what is appended to a zone: the sector changes meanwhile. */
+/* The device chooses the sector of an append to a zone, so the sector changes at completion. */
 static bool is_zone_append(const struct event *ev)
 {
 	return !strcmp(block_op_name((uint32_t)ev->v[EV_REQUEST_CMD_FLAGS]), "zone_append");
 }
 
 /*
- * The rule: whether an event that may begin a life goes on with that of the entry.
- *   - A start begins a life. So one that began with a start goes on until the next start, unless
+ * The rule: whether an event that may begin a life belongs to the entry's current life.
+ *   - A start begins a life. So a life that began with a start lasts until the next start, unless
  *     other I/O is queued or issued.
- *   - Where there is no start, as in kernels before 6.5 and for a device's own flushes, a request
- *     cannot be queued or issued twice without a requeue, nor complete without bytes when some are
- *     left.
- *   - What completes is what was issued: other I/O is that of a life whose beginning was not seen.
- *   - What was issued cannot be merged into another request.
+ *   - Without a start, as in kernels before 6.5 and for a device's own flushes, a request cannot be
+ *     queued or issued twice without a requeue, nor complete without bytes if some are left.
+ *   - A completion ends the I/O that was issued: other I/O belongs to a life whose beginning was
+ *     not seen.
+ *   - An issued request cannot be merged into another one.
  */
 static bool goes_on(const struct rq_entry *x, const struct event *ev)
 {
@@ -620,7 +629,7 @@ static int on_queue(struct request_track *b, struct rq_entry *x, const struct ev
 		x->r.start_ns = ev->ts_ns;
 	else if (!x->r.insert_ns && !x->r.first_issue_ns)
 		x->r.insert_ns = ev->ts_ns;
-	if (!x->r.first_issue_ns)	/* an insert after a requeue is a worker's */
+	if (!x->r.first_issue_ns)	/* after a requeue, a worker inserts the request */
 		submitted_by(x, ev, is_start ? 3 : 2);
 	lies_below(b, &x->r, ev);
 	if (x->state != RQ_QUEUED)
@@ -637,7 +646,7 @@ static int on_issue(struct request_track *b, struct rq_entry *x, const struct ev
 	if (ret < 0)
 		return ret;
 	describe(x, ev);
-	if (x->r.part_cnt) {	/* requeued for its rest: keep what is done */
+	if (x->r.part_cnt) {	/* requeued for the rest: keep the completed part */
 		x->r.bytes = done;
 		x->r.sector = sector;
 	}
@@ -667,7 +676,7 @@ static int on_bio_queue(struct request_track *b, struct rq_entry *x, const struc
 
 	if (ret < 0)
 		return ret;
-	/* It has no start, because the end of a chained bio is not announced by every kernel. */
+	/* A bio has no start, because not every kernel reports the end of a chained bio. */
 	x->r.insert_ns = ev->ts_ns;
 	x->state = RQ_QUEUED;
 	b->recent[b->recent_at++ & (RECENT_CNT - 1)] = (uint32_t)(x - b->entries);
@@ -684,11 +693,12 @@ static int on_bio_complete(struct request_track *b, struct rq_entry *x, const st
 }
 
 /*
- * True when a completion without a life is the tail of a counted request, or belongs to none. An
- * empty flush of its own counts. Kernels that announce no start (before 6.5) take REQ_PREFLUSH and
- * REQ_FUA off a write before its flush sequence: an empty flush is then a write of nothing at
- * sector 0, which those kernels count among the writes, while a tail still has its data's sector.
- * If that is sector 0, too, it is a tail when the data was marked as part of a flush sequence.
+ * Returns whether a completion without a life is the tail of a counted request, or belongs to no
+ * request. A separate empty flush counts as a request. Kernels without a start event (before 6.5)
+ * remove REQ_PREFLUSH and REQ_FUA from a write before its flush sequence: an empty flush is then an
+ * empty write at sector 0, which those kernels count as a write, while a tail still has the sector
+ * of its data. If that sector is 0, too, the completion is a tail if the data was marked as part of
+ * a flush sequence.
  */
 static bool is_tail(const struct rq_entry *x, const struct event *ev)
 {
@@ -717,7 +727,7 @@ static int on_complete(struct request_track *b, struct rq_entry *x, const struct
 			return ret;
 		if (is_tail(x, ev)) {
 			if (x->state == RQ_FLUSH_TAIL)
-				x->state = RQ_FREE;	/* a request has one tail only */
+				x->state = RQ_FREE;	/* a request has only one tail */
 			return 0;
 		}
 		/* in flight before the recording, or its start was lost */
@@ -747,8 +757,8 @@ static int on_done(struct request_track *b, struct rq_entry *x, const struct eve
 {
 	if (x->state != RQ_COMPLETED) {
 		/*
-		 * a request without start was counted at its completion; or it was never seen, or
-		 * its completion was lost
+		 * the request had no start and was counted at its completion, or it was never seen,
+		 * or its completion was lost
 		 */
 		if (!is_live(x) || !x->r.start_ns)
 			return 0;

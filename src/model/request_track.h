@@ -9,30 +9,29 @@
  *
  *   - A request completes in parts: done_bytes add up, and the last part leaves nothing.
  *   - A request is over, and counted, when the kernel ends its I/O accounting (done; as
- *     /proc/diskstats counts), or at its last completion where the kernel announces neither start
+ *     /proc/diskstats counts), or at its last completion if the kernel announces neither start
  *     nor done.
  *   - Queue latency: start (else insert, else nothing) to the first issue. Device latency: last
  *     issue to last completion. Latency: start (else insert, else issue) to last completion.
  *   - The submitter is the thread that caused the start, else the insert, else the issue; in
  *     interrupt context it is EVENT_ID_UNKNOWN. The thread that runs at completion does not matter.
- *   - A request is in flight from the instant it was queued to its last completion: for just as
- *     long as its latency.
- *   - A request in flight when the recording began has what was seen of it: no latency.
+ *   - A request is in flight from its queueing to its last completion: as long as its latency.
+ *   - A request that was in flight when the recording began has only the fields that were seen: no
+ *     latency.
  *   - A request merged into another ends there: it is a merge, not a request.
  *   - A bio of a device without requests is a request of that device, from its queueing to its
  *     completion; its identity is the bio's address.
- *   - A bio that is merged into a waiting request is a part of that request, with a submitter and
- *     pages of its own. The request is the one that ends, or begins, at the bio's edge. Parts of a
- *     request that is merged as a whole are appended to those of the other one.
- *   - A request or bio below a volume was remapped from a bio of the volume, and asked for by the
- *     submitter of that bio.
- *   - A write with flush or FUA on a device that needs a flush sequence completes twice under one
+ *   - A bio that is merged into a waiting request is a part of that request, with its own submitter
+ *     and pages. The request is the one that ends, or begins, at the bio's edge. Parts of a request
+ *     that is merged as a whole are appended to those of the other request.
+ *   - A request or bio below a volume was remapped from a bio of the volume; the submitter of that
+ *     bio asked for it.
+ *   - A write with flush or FUA on a device that needs a flush sequence completes twice at one
  *     address, the second time with 0 bytes: that is one request.
  *
- * When the end of a request was lost, its address returns with a new life: BLOCK_END_LOST.
- * goes_on() in request_track.c has the rule that tells lives apart. Memory grows with the number
- * of request addresses, which the kernel allocates once per queue. Calls come in order of time.
- * Threads: one.
+ * If the end of a request was lost, its address returns with a new life: BLOCK_END_LOST. goes_on()
+ * in request_track.c has the rule that separates lives. Memory grows with the number of request
+ * addresses, which the kernel allocates once per queue. Calls come in order of time. Threads: one.
  */
 #pragma once
 
@@ -48,38 +47,40 @@ struct request_track;
 enum block_end {
 	BLOCK_END_DONE = 1,
 	BLOCK_END_MERGED = 2,
-	/* nobody saw it, and the address is in use again: no request to count */
+	/* the end was not seen, and the address is in use again: not counted */
 	BLOCK_END_LOST = 3,
 };
 
-/* Events that a request with a start must have had, and that were not seen. */
+/* Events that a request with a start must have had, but that were not seen. */
 enum { REQUEST_UNSEEN_COMPLETE = 1, REQUEST_UNSEEN_DONE = 2 };
 
-/* Data of a request that one bio, or several alike in a row, brought. */
+/* Data of a request that came from one bio, or from several similar bios in a row. */
 struct request_part {
 	uint64_t ino, path, bytes;
 	uint32_t ino_dev;
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
 	uint32_t owner_upid;		/* valid unless owner_how is EVENT_OWNER_NONE */
-	uint32_t asked_by;		/* as in struct block_request, like below */
+	uint32_t asked_by;		/* like below: as in struct block_request */
 	uint8_t pages, owner_how, below;
 };
 
 struct block_request {
 	uint64_t rq;
 	uint64_t sector;		/* the first sector, in units of 512 bytes */
-	/* BLOCK_END_DONE: finished bytes; merged: the request's bytes at that instant */
+	/* BLOCK_END_DONE: finished bytes; merged: the request's bytes at the merge */
 	uint64_t bytes;
 	uint64_t start_ns, insert_ns;	/* 0: not seen */
 	uint64_t first_issue_ns, issue_ns;	/* first and last issue; 0: not seen */
 	uint64_t complete_ns;		/* last completion */
-	uint64_t end_ns;		/* the instant at which the request was counted */
+	uint64_t end_ns;		/* when the request was counted */
 	uint32_t dev, part;
 	uint32_t cmd_flags;		/* REQ_OP in bits 0..7 */
 	uint32_t status;		/* of the last failed completion; 0: none failed */
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
 	uint32_t requeue_cnt, part_cnt;	/* part_cnt: completions */
-	/* of the last issue: inode of the file or of the first page; number of its path; or 0 */
+	/*
+	 * of the last issue: inode of the file or of the first page, and number of its path; or 0
+	 */
 	uint64_t ino, path;
 	uint32_t ino_dev;
 	uint32_t owner_upid;		/* valid unless owner_how is EVENT_OWNER_NONE */
@@ -87,7 +88,7 @@ struct block_request {
 	uint8_t owner_how;		/* EVENT_OWNER_* */
 	uint8_t submitter_rank;		/* 3 start, 2 insert, 1 issue, 0 none */
 	uint8_t end;			/* enum block_end */
-	/* 1: the request's flush sequence may complete once more under its address */
+	/* 1: the request's flush sequence may complete once more at its address */
 	uint8_t flush_seq;
 	uint8_t unseen;			/* REQUEST_UNSEEN_* */
 	/*
@@ -95,7 +96,7 @@ struct block_request {
 	 * pages, ino, path and owner are those of the volume's bio, too.
 	 */
 	uint8_t below;
-	uint8_t is_share;		/* 1: what one owner has in a request of another one */
+	uint8_t is_share;		/* 1: one owner's share of a request that others use, too */
 	uint32_t asked_by;		/* utid; EVENT_ID_UNKNOWN; valid if below */
 	uint32_t merge_cnt;		/* bios and requests merged into it, as the kernel counts */
 	uint32_t held_cnt;		/* parts; 0: the request is a single part */
@@ -103,7 +104,10 @@ struct block_request {
 	const struct request_part *held;	/* in order of sectors */
 };
 
-/* From ts_ns on the thread has one more request in flight on the device (more: 1), or one fewer. */
+/*
+ * A change of the requests in flight at ts_ns: one more (more: 1), or one fewer, of the thread on
+ * the device.
+ */
 struct request_flight {
 	uint64_t ts_ns;
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
@@ -111,10 +115,10 @@ struct request_flight {
 	int more;
 };
 
-/* block_request.below in a fold's key: submitter is already the one who asked the volume. */
+/* block_request.below in a fold's key: submitter is already the thread that asked the volume. */
 #define REQUEST_PASSED_ON 3
 
-/* The request stays valid during the call. A result < 0 is that of the call that led here. */
+/* The request is valid during the call. A result < 0 ends the tracker's call and is its result. */
 typedef int (*request_track_sink)(void *ctx, const struct block_request *r);
 typedef int (*request_flight_sink)(void *ctx, const struct request_flight *f);
 
@@ -122,30 +126,31 @@ typedef int (*request_flight_sink)(void *ctx, const struct request_flight *f);
 int request_track_new(struct request_track **ret, request_track_sink sink, void *ctx);
 void request_track_free(struct request_track *b);
 /*
- * From now on flight gets the same ctx, and every change of what is in flight, after the event that
- * made it: a request is queued, gets another submitter, completes, is merged, or gives way to the
- * next life of its address. request_track_load() tells what is in flight then.
+ * From now on flight is called, with the same ctx, for every change of the requests in flight,
+ * after the event that caused it: a request is queued, gets another submitter, completes, is
+ * merged, or is replaced by the next life of its address. request_track_load() reports the loaded
+ * requests.
  */
 void request_track_on_flight(struct request_track *b, request_flight_sink flight);
 
 /* ev->kind is EVENT_REQUEST. 0, -ENOMEM, or what the sink returned. */
 int request_track_event(struct request_track *b, const struct event *ev);
 
-/* Returns how many addresses it has seen: its memory grows with them. */
+/* Returns the number of addresses seen so far: the tracker's memory grows with it. */
 size_t request_track_addresses(const struct request_track *b);
 
 /*
- * Hands out the requests still in flight (end 0). A request that completed but whose accounting did
- * not end is not counted, since the end of a trace, which may be a cut, is no event of a request.
+ * Reports the pending requests (end 0). A request that completed but whose accounting did not end
+ * is not counted: the end of a trace, which may be a cut, does not end a request.
  */
 int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx);
-/* Those of them that are in flight: queued, and not completed as a whole. */
+/* Reports only those pending requests that are in flight: queued, and not completed as a whole. */
 int request_track_open(struct request_track *b, request_track_sink sink, void *ctx);
 
 /*
- * The life that the last event, ev, belongs to. A merged bio belongs to the request that it is a
- * part of, a remapped bio to the volume's bio. Another life begins at an address when nothing
- * earlier matters any more. No two lives of a tracker have the same number. False: there is none.
+ * Returns the life that the last event, ev, belongs to. A merged bio belongs to its request, a
+ * remapped bio to the volume's bio. If no earlier event matters any longer, the address begins
+ * another life. No two lives of a tracker have the same number. False: no life.
  */
 struct request_life {
 	uint64_t number, rq;		/* number: from 0 */
@@ -155,8 +160,8 @@ bool request_track_life(const struct request_track *b, const struct event *ev,
 			struct request_life *ret);
 
 /*
- * The requests of which more may come, as they are at ts_ns: a tracker that loads them handles the
- * following events as this one does. Load: 0, -ENOMEM or -EBADMSG.
+ * Saves the requests that may have further events, as they are at ts_ns. A tracker that loads them
+ * handles the following events as this one does. Load: 0, -ENOMEM or -EBADMSG.
  */
 void request_track_save(const struct request_track *b, uint64_t ts_ns, struct buf *out);
 int request_track_load(struct request_track *b, struct packed_in *in, uint64_t ts_ns);
@@ -166,13 +171,13 @@ int request_track_load(struct request_track *b, struct packed_in *in, uint64_t t
 /* "read", "write", "flush", "discard", "secure_erase", "write_zeroes", "zone_append", "zone_mgmt",
  * "other" */
 const char *block_op_name(uint32_t cmd_flags);
-/* The instant a request was queued: start, else insert, else first issue; 0: unknown. */
+/* Returns when a request was queued: start, else insert, else first issue; 0: unknown. */
 uint64_t block_request_queued_ns(const struct block_request *r);
 /* Returns the number of parts, at least 1. */
 uint32_t block_request_parts(const struct block_request *r);
-/* The request as one of its parts has it: submitter, pages, file, owner and held_bytes. */
+/* Copies the request as seen by one of its parts: submitter, pages, file, owner and held_bytes. */
 void block_request_part(const struct block_request *r, uint32_t i, struct block_request *ret);
-/* Latencies; false when one of the two instants was not seen. */
+/* Latencies; false if one of the two timestamps is missing. */
 bool block_request_latency(const struct block_request *r, uint64_t *ret_ns);
 bool block_request_queue_latency(const struct block_request *r, uint64_t *ret_ns);
 bool block_request_device_latency(const struct block_request *r, uint64_t *ret_ns);

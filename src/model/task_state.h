@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * task_state: what the kernel's task state bits (TASK_*, include/linux/sched.h) of a thread that
- * leaves its CPU mean. The bits have been the same since 4.14.
+ * task_state: decodes the kernel's task state bits (TASK_*, include/linux/sched.h) of a thread that
+ * leaves its CPU. The bits have been the same since 4.14.
  */
 #pragma once
 
 #include <stdint.h>
 
 enum task_state {
-	TASK_STATE_RUNNABLE = 0,	/* it could have gone on: preempted, or a yield */
+	TASK_STATE_RUNNABLE = 0,	/* ready to run: preempted, or a yield */
 	TASK_STATE_SLEEPING,		/* also a parked kernel thread */
 	TASK_STATE_IDLE,		/* an idle kernel thread: uninterruptible, but no load */
 	TASK_STATE_UNINTERRUPTIBLE,	/* also waits for a real-time lock, and frozen */

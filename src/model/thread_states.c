@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * thread_states: per thread a phase, the instant up to which its life was given out, and what has
- * happened since it left its CPU. Threads that live are in a list, since at every edge all of them
- * are given out.
+ * thread_states: per thread a phase, the end of its reported time, and the events since it left its
+ * CPU. Live threads are in a list, since every edge of a block reports the time of all of them.
  */
 #include "model/thread_states.h"
 
@@ -15,37 +14,39 @@
 #include "model/task_state.h"
 
 /*
- * A phase is an enum thread_state but THREAD_DISK, or PHASE_HIDDEN: the thread ran unseen before
- * the last edge. THREAD_RUNNING: on a CPU; the time there comes with thread_states_ran().
+ * A phase is an enum thread_state except THREAD_DISK, or PHASE_HIDDEN: the thread ran unseen before
+ * the last edge. THREAD_RUNNING: on a CPU; thread_states_ran() adds the time there.
  * THREAD_RUNNABLE: woken before the last edge.
  */
 #define PHASE_HIDDEN THREAD_STATE_CNT
 
-/* An instant is 0 if it did not come since the thread left its CPU. */
+/* A timestamp is 0 if its event did not occur since the thread left its CPU. */
 struct thread {
-	uint64_t since_ns;	/* given out up to here */
-	uint64_t off_ns;	/* it left its CPU */
+	uint64_t since_ns;	/* its time before this is reported */
+	uint64_t off_ns;	/* when it left its CPU */
 	uint64_t woken_ns;
-	uint64_t seen_ns;	/* it had run unseen by then */
-	/* since its requests were in flight, until they ended; UINT64_MAX: one still is */
+	uint64_t seen_ns;	/* it had run unseen by this time */
+	/* when its block requests were in flight; disk_to_ns UINT64_MAX: one still is */
 	uint64_t disk_from_ns, disk_to_ns;
-	uint64_t disk_ns;	/* of this sleep, as far as it was given out */
-	uint64_t end_ns;	/* UINT64_MAX: it did not end */
-	uint32_t place;		/* in alive */
-	uint32_t in_flight;	/* block requests it submitted */
+	uint64_t disk_ns;	/* disk time of this sleep, if reported */
+	uint64_t end_ns;	/* UINT64_MAX: alive */
+	uint32_t place;		/* index in alive */
+	uint32_t in_flight;	/* block requests that it submitted */
 	uint32_t waker;
-	uint16_t cpu;		/* of the last switch to it or away, plus one; 0: not known */
-	uint16_t call;		/* what it did when it fell asleep */
-	uint16_t waker_call;	/* what the waker was doing */
-	uint64_t object;	/* what it waits for */
+	uint16_t cpu;		/* CPU of the last switch to it or away, plus one; 0: unknown */
+	uint16_t call;		/* its activity when it fell asleep */
+	uint16_t waker_call;	/* the waker's activity */
+	uint64_t object;	/* the object that it waits for */
 	uint8_t phase;
-	uint8_t slept;		/* since it left its CPU it has slept so: enum thread_state */
-	bool is_alive;		/* false: of the other members only in_flight says something */
-	bool is_behind;		/* an event came behind end_ns */
-	bool is_woken;		/* on its CPU, or asleep since: a wake-up came on the CPU */
-	/* about woken_ns: a wake-up came then, by the waker or an interrupt */
+	uint8_t slept;		/* type of its sleep since it left its CPU: enum thread_state */
+	bool is_alive;		/* false: of the other members only in_flight is valid */
+	bool is_behind;		/* an event came after end_ns */
+	/* a wake-up came while it was on its CPU; stays set during the following sleep */
+	bool is_woken;
+	/* of the wake-up at woken_ns: it was seen; an interrupt caused it */
 	bool is_seen, is_irq;
-	bool is_waker_unseen;	/* the waker was off the CPUs, as far as was known then */
+	/* the waker was off the CPUs, according to the events seen until then */
+	bool is_waker_unseen;
 };
 
 struct thread_states {
@@ -173,13 +174,13 @@ static bool is_asleep(const struct thread *t)
 	       t->phase == THREAD_STOPPED;
 }
 
-/* It has been able to run since it left its CPU. */
+/* Returns whether it has been ready to run since it left its CPU. */
 static bool is_ready(const struct thread *t)
 {
 	return t->phase == THREAD_PREEMPTED || t->phase == THREAD_THROTTLED;
 }
 
-/* Gives out the time up to to_ns. The thread may have ended by that. */
+/* Reports the time before to_ns. The sink may report that the thread has ended. */
 static int give(struct thread_states *s, struct thread *t, enum thread_state state, uint64_t to_ns)
 {
 	struct thread_piece p = {
@@ -203,7 +204,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Gives out the phase, up to the wake-up if there was one. */
+/* Reports the phase, until the wake-up if there was one. */
 static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 {
 	enum thread_state state = (enum thread_state)t->phase;
@@ -212,7 +213,7 @@ static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 	if (t->woken_ns)
 		to_ns = sooner(t->woken_ns, to_ns);
 	if (t->phase == THREAD_RUNNING || t->phase == PHASE_HIDDEN)
-		state = THREAD_UNKNOWN;	/* what the thread had of CPUs was given out before */
+		state = THREAD_UNKNOWN;	/* the thread's time on CPUs was reported before */
 	if (state == THREAD_UNINTERRUPTIBLE && t->disk_to_ns > t->since_ns) {
 		uint64_t disk_to_ns = sooner(t->disk_to_ns, to_ns);
 
@@ -225,7 +226,9 @@ static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 	return ret < 0 ? ret : give(s, t, state, to_ns);
 }
 
-/* If the thread slept, the wake-up before by_ns ended that, or that it is on a CPU then. */
+/*
+ * Ends a sleep: at the wake-up if it came before by_ns, else at by_ns, when the thread has a CPU.
+ */
 static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 {
 	bool is_woken = t->woken_ns && t->woken_ns <= by_ns;
@@ -247,8 +250,8 @@ static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 }
 
 /*
- * Gives out all up to to_ns. What follows the wake-up, or the whole phase without one, is unknown
- * if the thread was missed: it left a CPU unseen in this time, or entered one. A sleep is over with
+ * Reports all time before to_ns. is_missed: the thread left or entered a CPU unseen in this time;
+ * then the time after the wake-up, or the whole phase without one, is unknown. A sleep ends with
  * the wake-up, or if is_end.
  */
 static int give_all(struct thread_states *s, struct thread *t, uint64_t to_ns, bool is_missed,
@@ -263,15 +266,16 @@ static int give_all(struct thread_states *s, struct thread *t, uint64_t to_ns, b
 	return ret < 0 ? ret : give(s, t, is_missed ? THREAD_UNKNOWN : THREAD_RUNNABLE, to_ns);
 }
 
-/* The thread is on a CPU from ts_ns on (is_end), or was given out until then. */
+/* Reports the time before ts_ns. is_end: the thread is on a CPU at ts_ns. */
 static int give_until(struct thread_states *s, struct thread *t, uint64_t ts_ns, bool is_end)
 {
 	return give_all(s, t, ts_ns, t->seen_ns && t->seen_ns < ts_ns, is_end);
 }
 
 /*
- * The thread has an event. One that was on its CPU at its end leaves it behind that. Of one that
- * was not, events were lost: a new life begins.
+ * The thread has an event. If it is at or after the thread's end: a thread that was on its CPU at
+ * its end leaves it after that. If the thread was off the CPUs, events were lost, and a new life
+ * begins.
  */
 static int meet(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 {
@@ -290,7 +294,7 @@ static int meet(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 	return ret;
 }
 
-/* Nothing is left of the time before. */
+/* Forgets earlier disk time. */
 static void set_disk(struct thread *t)
 {
 	t->disk_from_ns = 0;
@@ -351,14 +355,14 @@ void thread_states_on_cpu(struct thread_states *s, uint32_t thread)
 		t->phase = THREAD_RUNNING;
 }
 
-/* It is not asleep if a wake-up that it had on its CPU is the last one. */
+/* If no wake-up followed the one that the thread had on its CPU, the thread is not asleep. */
 static void wake_early(struct thread *t)
 {
 	if (t->is_woken && is_asleep(t) && !t->woken_ns)
 		t->woken_ns = t->since_ns;
 }
 
-/* False: it has a CPU, or may have had it from the beginning. */
+/* False: it has a CPU, or may have had one from the beginning. */
 static bool is_waiting(const struct thread *t)
 {
 	return t->is_alive && t->phase != THREAD_RUNNING &&
@@ -380,7 +384,10 @@ static struct thread_wait wait_until(const struct thread_states *s, const struct
 				     .is_migrated = t->cpu && t->cpu != cpu + 1 };
 }
 
-/* The thread has the CPU from ts_ns on, which a switch says, or only the time it had there. */
+/*
+ * The thread has the CPU from ts_ns on. is_switch: a switch shows this; otherwise only its time on
+ * the CPU does.
+ */
 static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint64_t ts_ns,
 		   bool is_switch)
 {
@@ -438,7 +445,7 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 		return ret;
 	w = wait_until(s, t, ev->cpu, ev->ts_ns);
 	is_end = is_waiting(t);
-	/* it was on a CPU just now; for how long, the timeline alone knows */
+	/* it was on a CPU just now; only the timeline knows how long */
 	t->is_woken &= t->phase == THREAD_RUNNING;
 	ret = give_all(s, t, ev->ts_ns, true, false);
 	if (ret >= 0)
@@ -521,7 +528,7 @@ int thread_states_until(struct thread_states *s, uint64_t ts_ns)
 {
 	int ret = 0;
 
-	/* backwards: the last one takes the place of one that ends */
+	/* backwards: the last thread replaces one that ends */
 	for (size_t i = s->alive_cnt; i-- > 0 && ret >= 0;) {
 		struct thread *t = &s->threads[s->alive[i]];
 
@@ -546,7 +553,7 @@ void thread_states_forget(struct thread_states *s)
 
 /* ---- states as bytes ---- */
 
-/* The instant that a phase goes on knowing at an edge. NULL: there is none. */
+/* Returns the timestamp of a phase that is kept across an edge. NULL: none. */
 static uint64_t *kept_ns(struct thread *t)
 {
 	return t->phase == THREAD_RUNNABLE ? &t->woken_ns :

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* writeback_owners: an entry for each inode that was dirtied lately. */
+/* writeback_owners: an entry for each inode that was dirtied recently. */
 #include "model/writeback_owners.h"
 
 #include "format/event.h"
 
 #define OWNER_SHARED_NS                                                                            \
-	30000000000ull /* by default the kernel writes dirty pages back after that time */
+	30000000000ull /* the kernel writes dirty pages back after this time by default */
 #define REQ_OP_MASK 0xffu
 #define REQ_OP_WRITE 1u
 
@@ -30,7 +30,7 @@ static void release(void *entry)
 void writeback_owners_init(struct writeback_owners *o, void (*pin_process)(void *process, int by))
 {
 	*o = (struct writeback_owners){
-		/* what was dirtied long ago is on the disk by now */
+		/* pages that were dirtied long ago are on the disk by now */
 		.inodes = { .entry_bytes = sizeof(struct owner_inode), .release = release,
 			    .idle_ns = 4 * OWNER_SHARED_NS },
 		.pin = pin_process,
@@ -53,7 +53,7 @@ int writeback_owners_dirty(struct writeback_owners *o, uint64_t ts_ns, uint64_t 
 		return ret;
 	x = entry;
 	if (ts_ns < x->inode.used_ns)
-		return 0;	/* a late record; a later one was applied already */
+		return 0;	/* a late record; a newer one was applied already */
 	if (x->process != process) {
 		if (x->process)
 			x->other_ns = x->inode.used_ns;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * writeback_owners: whose pages a request writes back.
+ * writeback_owners: the process that dirtied the pages of a request.
  *
  *     dirtyings, issues --[the last process to dirty each inode]--> owner of each issue, and how
  *
  * The owner is the process that last dirtied the inode of the request's first page; nothing is
- * guessed. The owner is unknown when that happened before the recording, or when dirtyings were
- * lost since (the caller then clears the inodes), until the inode is dirtied again. A process is
- * whatever the caller takes for one. Calls come in order of time. Threads: one.
+ * guessed. The owner is unknown if that happened before the recording, or if dirtyings were lost
+ * since (the caller then clears the inodes), until the inode is dirtied again. The caller defines
+ * what a process pointer means. Calls come in order of time. Threads: one.
  */
 #pragma once
 
@@ -15,7 +15,8 @@
 
 struct writeback_owners {
 	struct inode_cache inodes;
-	void (*pin)(void *process, int by);	/* by 1: it is remembered; -1: no longer */
+	/* by 1: the process is referred to; -1: no longer */
+	void (*pin)(void *process, int by);
 };
 
 struct writeback {			/* the issue of a request */
@@ -30,6 +31,6 @@ void writeback_owners_clear(struct writeback_owners *o);
 /* A process dirtied pages of the inode. 0 or -ENOMEM. */
 int writeback_owners_dirty(struct writeback_owners *o, uint64_t ts_ns, uint64_t ino, uint32_t dev,
 			   void *process);
-/* EVENT_OWNER_*, and the owner unless that is EVENT_OWNER_NONE. */
+/* Returns EVENT_OWNER_*, and the owner unless that is EVENT_OWNER_NONE. */
 unsigned int writeback_owners_of(const struct writeback_owners *o, const struct writeback *r,
 				 void **ret_process);
