@@ -3,9 +3,9 @@
  * derived_file: header, parts, directory.
  *
  * The directory is a table for each type of parts, with 40 bytes for each part, and a list of these
- * tables. The list is read when the file is opened, a table when a part of its type is asked for,
- * and a part's bytes when they are. All have checksums. While parts are added, everything is in the
- * new file, which has taken over the old one's bytes; tables and header are written last.
+ * tables. The list is read when the file is opened, a table when a part of its type is first looked
+ * up, and a part's bytes when they are read. All have checksums. While parts are added, everything
+ * is in the new file, which has a copy of the old parts; tables and header are written last.
  */
 #include "trace/derived_file.h"
 
@@ -31,8 +31,8 @@
 #define DERIVED_VERSION 36
 #define PART_RAW_MAX (1u << 31)
 /*
- * A part that packs better is stored as it is: so a file makes a reader take a bounded multiple of
- * its size.
+ * A part that would pack better is stored unpacked: so a file makes a reader allocate at most a
+ * bounded multiple of the file's size.
  */
 #define PART_RATIO_MAX 256
 #define COPY_BYTES (1u << 20)
@@ -41,17 +41,17 @@ struct disk_derived {
 	uint8_t magic[8];
 	uint16_t version, kind_cnt;
 	uint32_t zero0;
-	/* where the parts end; the list of tables, and then the tables, follow */
+	/* end of the parts; the list of tables follows, then the tables */
 	uint64_t dir_offset;
 	uint64_t blocks_hash;	/* trace_blocks_hash() of the first block_cnt blocks */
 	uint64_t thread_hash;	/* trace_thread_hash() of the first thread_cnt threads */
 	uint32_t block_cnt, thread_cnt;
 	uint32_t dir_crc;
 	uint32_t zero1[2];
-	uint32_t crc;		/* of the 60 bytes before */
+	uint32_t crc;		/* of the 60 bytes above */
 };
 
-/* The parts of one type; one after the other for all types, and so are the tables. */
+/* The parts of one type. The parts of all types are adjacent, and so are the tables. */
 struct disk_table {
 	uint32_t part_cnt;
 	uint32_t crc;		/* of the part_cnt * 40 bytes of the table */
@@ -64,19 +64,19 @@ _Static_assert(sizeof(struct derived_part) == 40, "layout of derived_part");
 struct part_list {
 	struct derived_part *v;	/* by key */
 	size_t cnt, cap;
-	struct disk_table table;	/* as the file has it */
+	struct disk_table table;	/* as in the file */
 	uint64_t table_offset;
-	_Atomic int state;	/* 1: v has the parts; 0: the table is to be read; -EBADMSG */
+	_Atomic int state;	/* 1: v has the parts; 0: the table must still be read; -EBADMSG */
 };
 
 struct derived_file {
-	struct disk_derived head;	/* of the file that was opened */
-	int fd;			/* the file that was opened; -1: there is none */
+	struct disk_derived head;	/* header of the opened file */
+	int fd;			/* the opened file; -1: none */
 	uint64_t bytes;		/* its size */
-	int new_fd;		/* what parts are added to; -1: nothing was begun */
-	uint64_t new_end;	/* of the parts in there; under lock */
-	bool saves;		/* new_fd has all parts, and is to replace the file */
-	int dir_fd;		/* where the file is, or will be; -1: nowhere */
+	int new_fd;		/* the file to which parts are added; -1: adding has not begun */
+	uint64_t new_end;	/* end of the parts in new_fd; under lock */
+	bool saves;		/* new_fd has all parts, and will replace the file */
+	int dir_fd;		/* the file's directory, present or future; -1: none */
 	char name[64];
 	int state;
 	const char *why;
@@ -122,7 +122,7 @@ static int read_table(const struct derived_file *d, struct part_list *l, unsigne
 	return r;
 }
 
-/* The parts of a type. 0 or what reading their table gave. */
+/* Reads the table of a type, if needed. 0 or the error of reading it. */
 static int need_table(const struct derived_file *file, unsigned int type)
 {
 	struct derived_file *d = (struct derived_file *)file;
@@ -194,7 +194,7 @@ static void no_parts(struct derived_file *d)
 	d->saves = false;
 }
 
-/* Returns whether the blocks are the same, and of the same processes the threads. */
+/* Returns whether blocks and threads are the same, and the threads have the same processes. */
 static bool belongs_to(const struct disk_derived *h, const struct trace *t)
 {
 	return h->block_cnt <= t->blocks.cnt &&
@@ -207,7 +207,7 @@ int derived_file_bind(struct derived_file *d, struct trace *t)
 	if (d->state != 1)
 		return 0;
 	if (belongs_to(&d->head, t)) {
-		/* of a trace that has grown, only parts about single blocks hold */
+		/* if the trace has grown, only parts about single blocks are valid */
 		if (d->head.block_cnt < t->blocks.cnt)
 			derived_file_drop(d, 0, DERIVED_FIRST_OF_INDEX);
 		return 0;
@@ -218,7 +218,7 @@ int derived_file_bind(struct derived_file *d, struct trace *t)
 	return -ESTALE;
 }
 
-/* True: there is a file of this name, and it can be used. */
+/* True: a file of this name exists and can be used. */
 static bool try_place(struct derived_file *d, struct trace *t, int dir_fd, const char *name,
 		      unsigned int flags)
 {
@@ -245,8 +245,8 @@ static void use_place(struct derived_file *d, int dir_fd, const char *name)
 }
 
 /*
- * A descriptor of $XDG_CACHE_HOME/ebpfrec, the caller's to close. make: it is made if need be. -1:
- * there is none.
+ * Opens $XDG_CACHE_HOME/ebpfrec; the caller closes it. make: creates it if needed. -1: it does not
+ * exist.
  */
 static int open_cache_dir(bool make)
 {
@@ -274,7 +274,7 @@ static int find_place(struct derived_file *d, struct trace *t, unsigned int flag
 	char name[64];
 	int fd;
 
-	/* nothing goes beside a bundle, which is one file */
+	/* no file is stored beside a bundle, which is a single file */
 	if (t->dir_fd >= 0) {
 		fd = dup(t->dir_fd);
 		if (fd < 0)
@@ -411,7 +411,7 @@ int derived_file_read(const struct derived_file *d, const struct derived_part *p
 	int r;
 
 	buf_reset(mem);
-	/* the stored bytes behind the unpacked ones */
+	/* after the unpacked bytes: the stored ones */
 	raw = buf_room(mem, (size_t)p->raw_bytes + p->stored_bytes);
 	if (!raw)
 		return -ENOMEM;
@@ -448,7 +448,7 @@ int derived_file_verify(const struct derived_file *d)
 
 /* ---- adding ---- */
 
-/* Takes over the bytes of all parts, wherever they lie. */
+/* Copies the bytes of all parts from one file to another. */
 static int copy_parts(int to, int from, uint64_t end)
 {
 	uint8_t *block = malloc(COPY_BYTES);
@@ -465,7 +465,7 @@ static int copy_parts(int to, int from, uint64_t end)
 	return r;
 }
 
-/* Marks all parts, which must be known by then. */
+/* Marks all parts as new; their tables must be read already. */
 static int mark_all_new(struct derived_file *d)
 {
 	int r;
@@ -500,7 +500,7 @@ int derived_file_begin(struct derived_file *d, bool save)
 			d->new_end = d->head.dir_offset;
 		else if (r != -EBADMSG)
 			goto fail;
-		/* a file that is damaged, or shorter than it says, has no parts */
+		/* a file that is damaged, or shorter than its directory, has no parts */
 		if (r < 0)
 			no_parts(d);
 		else
@@ -515,7 +515,9 @@ fail:
 	return r;
 }
 
-/* Takes the place of the part with the same key, if there is one. Without bytes it is no part. */
+/*
+ * Adds a part to the list, or replaces the part with the same key. A part without bytes is removed.
+ */
 static int put_part(struct derived_file *d, const struct derived_part *p)
 {
 	struct part_list *l = &d->lists[p->type];
@@ -533,7 +535,7 @@ static int put_part(struct derived_file *d, const struct derived_part *p)
 	return 0;
 }
 
-/* The bytes are as they are to be stored. */
+/* Appends the bytes of a part, in their stored form. */
 static int store_part(struct derived_file *d, struct derived_part *p, const void *stored)
 {
 	int r = need_table(d, p->type);
@@ -610,8 +612,8 @@ static void make_dir(const struct derived_file *d, struct buf *dir)
 }
 
 /*
- * Gives a file without a name (O_TMPFILE) its name in dir_fd, in place of the file that has it.
- * Under root it then belongs to the owner of the directory.
+ * Links an unnamed file (O_TMPFILE) as name in dir_fd, in place of a file of that name. Under root
+ * the file then belongs to the owner of the directory.
  */
 static int name_file(int fd, int dir_fd, const char *name)
 {
@@ -635,7 +637,7 @@ static int name_file(int fd, int dir_fd, const char *name)
 	return r;
 }
 
-/* The new file is the one that is open, so that more parts go into another one. */
+/* Makes the new file the opened one, so that further parts go into another new file. */
 static void take_as_opened(struct derived_file *d, const struct disk_derived *h)
 {
 	for (unsigned int type = 0; type < DERIVED_TYPE_CNT; type++)

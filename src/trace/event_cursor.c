@@ -6,10 +6,10 @@
  * runs of its block. With late records a block begins before the previous one ends; then both are
  * open.
  *
- * Events are made in chunks, which take some rows of every run. An event of a chunk is one number,
- * its time since top_ns and below that its run. These are sorted by merging two runs at a time,
- * without branches, since nobody can predict which of two events comes first. Then the columns of
- * one run after the other are copied to where its events are.
+ * Events are made in chunks, which take some rows of every run. In a chunk an event is one number:
+ * its time since top_ns in the upper bits, its run in the lower bits. The numbers are sorted by
+ * merging two runs at a time, without branches, since branch prediction cannot know which of two
+ * events comes first. Then the columns of one run after the other are copied to its events.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +18,15 @@
 #include "base/array.h"
 #include "trace/trace_state.h"
 
-/* Late records cross one block boundary; a trace that claims more gets no more memory than this. */
+/*
+ * Late records cross one block boundary; a trace that needs more open blocks gets no more memory.
+ */
 #define CURSOR_BLOCKS_MAX 4
 #define CURSOR_SMALL_BYTES (128u << 10)
-#define CHUNK_ROWS 1024u	/* of all runs together, about: a chunk stays in the cache */
-#define CHUNK_RUN_ROWS 32u	/* of one run at least, if there are so many */
+#define CHUNK_ROWS 1024u	/* rows of all runs together, roughly: a chunk stays in the cache */
+#define CHUNK_RUN_ROWS 32u	/* least rows of one run, if it has as many */
 
-/* NOLINTNEXTLINE(misc-redundant-expression): that they are equal is the point */
+/* NOLINTNEXTLINE(misc-redundant-expression): the equality is asserted on purpose */
 _Static_assert(EVENT_COL_UTID == COLUMN_ASK_UTID && EVENT_COL_FLAGS == COLUMN_ASK_FLAGS,
 	       "two names of one bit");
 
@@ -34,7 +36,7 @@ struct open_kind {
 };
 
 struct open_block {
-	size_t block;			/* the block's index, which orders equal events */
+	size_t block;			/* the block's index, by which equal events are ordered */
 	uint32_t runs_left;
 	bool used;
 	struct open_kind kinds[EVENT_KIND_CNT];
@@ -42,8 +44,8 @@ struct open_block {
 
 struct cursor_run {
 	uint32_t order;			/* CPU, then kind: the order of equal times */
-	uint32_t row, end;		/* rows that are not in a chunk yet */
-	uint32_t start, cnt;		/* in the chunk, before it is sorted */
+	uint32_t row, end;		/* rows not yet in a chunk */
+	uint32_t start, cnt;		/* position in the chunk before it is sorted */
 	struct open_kind *k;
 };
 
@@ -53,7 +55,7 @@ struct event_cursor {
 	uint32_t kind_mask;
 	uint32_t ask[EVENT_KIND_CNT];
 	uint64_t from_ns, to_ns;
-	bool has_thread;		/* only blocks that know this thread are decoded */
+	bool has_thread;		/* decode only blocks that know this thread */
 	uint32_t thread;
 	bool has_cpu;			/* only runs of this CPU */
 	uint32_t cpu;
@@ -61,13 +63,15 @@ struct event_cursor {
 	struct open_block blocks[CURSOR_BLOCKS_MAX];
 	struct cursor_run *runs;	/* by order, then block */
 	size_t run_cnt, run_cap;
-	uint64_t top_ns;		/* of the first event in no chunk yet; or UINT64_MAX */
+	/* time of the first event not yet in a chunk; or UINT64_MAX */
+	uint64_t top_ns;
 	struct event *events;		/* the chunk */
-	uint32_t filled;		/* columns that some kind has; the others stay 0 */
-	size_t i, event_cnt, event_cap;	/* i: the next one to hand out */
-	uint64_t *keys, *keys_too;	/* its events as numbers, and room to merge them in */
+	uint32_t filled;		/* columns that any kind has; the others stay 0 */
+	size_t i, event_cnt, event_cap;	/* i: the next event to return */
+	/* the chunk's events as numbers, and scratch memory for the merge */
+	uint64_t *keys, *keys_too;
 	size_t key_cap, key_too_cap;
-	struct event **places;		/* of its rows, run by run */
+	struct event **places;		/* positions of the rows' events, run by run */
 	size_t place_cap;
 };
 
@@ -255,7 +259,7 @@ static void find_top(struct event_cursor *c)
 	}
 }
 
-/* Opens the next block. A damaged one is dropped: it never existed. */
+/* Opens the next block. A damaged block is dropped: it never existed. */
 static int load_block(struct event_cursor *c, struct open_block *o, struct err *e)
 {
 	struct trace *t = c->t;
@@ -293,7 +297,7 @@ static struct open_block *free_block(struct event_cursor *c)
 
 /*
  * Opens blocks until the first of all runs is the next event of the whole trace. *ret_until_ns: all
- * that lies before is in open blocks.
+ * earlier events are in open blocks.
  */
 static int load_blocks(struct event_cursor *c, uint64_t *ret_until_ns, struct err *e)
 {
@@ -323,7 +327,7 @@ static int load_blocks(struct event_cursor *c, uint64_t *ret_until_ns, struct er
 
 /* ---- chunks ---- */
 
-/* A chunk has at most so many rows of a run, unless more have the same time. */
+/* Returns how many rows of a run a chunk has at most, unless more have the same time. */
 static uint32_t chunk_rows(const struct event_cursor *c)
 {
 	uint32_t rows = CHUNK_ROWS / (uint32_t)c->run_cnt;
@@ -331,7 +335,7 @@ static uint32_t chunk_rows(const struct event_cursor *c)
 	return rows > CHUNK_RUN_ROWS ? rows : CHUNK_RUN_ROWS;
 }
 
-/* Returns where a chunk that begins at top_ns ends, so that it has not too many rows of any run. */
+/* Returns where a chunk that begins at top_ns ends, so that no run has too many rows in it. */
 static uint64_t chunk_end(const struct event_cursor *c, unsigned int run_bits, uint64_t until_ns)
 {
 	uint32_t rows = chunk_rows(c);
@@ -348,23 +352,23 @@ static uint64_t chunk_end(const struct event_cursor *c, unsigned int run_bits, u
 	return end_ns > c->top_ns ? end_ns : c->top_ns + 1;
 }
 
-/*
- * Returns where the rows of a run begin among all that were taken, which the runs have in their
- * order.
- */
+/* Returns the index of a run's first row among the rows of the chunk, which are ordered by run. */
 static size_t start_of(const struct event_cursor *c, size_t run)
 {
 	return run < c->run_cnt ? c->runs[run].start : c->event_cnt;
 }
 
-/* From both ends at once, since each step has to wait for the one before. No two are equal. */
+/*
+ * Merges from both ends at once, since each step depends on the one before. No two numbers are
+ * equal.
+ */
 static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *b_end, uint64_t *to)
 {
 	const uint64_t *a_end = b;
 	uint64_t *to_end = to + (b_end - a);
 	size_t cnt, i;
 
-	/* neither of them ends within the next cnt steps, which take two numbers each */
+	/* neither run ends within the next cnt steps, which take two numbers each */
 	while ((cnt = (size_t)(a_end - a < b_end - b ? a_end - a : b_end - b) / 2)) {
 		for (i = 0; i < cnt; i++) {
 			uint64_t x = *a, y = *b, x_end = a_end[-1], y_end = b_end[-1];
@@ -394,7 +398,7 @@ static int make_room(struct event_cursor *c, size_t cnt)
 	return 0;
 }
 
-/* Takes the rows before end_ns out of their runs. */
+/* Moves the rows before end_ns from their runs to the chunk. */
 static int take_rows(struct event_cursor *c, unsigned int run_bits, uint64_t end_ns)
 {
 	uint32_t rows = chunk_rows(c), row;
@@ -420,7 +424,7 @@ static int take_rows(struct event_cursor *c, unsigned int run_bits, uint64_t end
 	return 0;
 }
 
-/* Sorts what was taken. */
+/* Sorts the rows of the chunk. */
 static void merge_rows(struct event_cursor *c)
 {
 	for (size_t step = 1; step < c->run_cnt; step *= 2) {
@@ -461,7 +465,7 @@ static void fill_flags(struct event *const *events, uint32_t cnt, const uint64_t
 		events[i]->flags = flags ? (uint8_t)flags[0] : 0;
 }
 
-/* Copies the columns of the rows that a run has in the chunk to their events. */
+/* Copies the columns of a run's rows in the chunk to their events. */
 static void fill_events(const struct event_cursor *c, const struct cursor_run *r)
 {
 	const struct kind_columns *k = &r->k->c;
@@ -495,7 +499,7 @@ static void fill_events(const struct event_cursor *c, const struct cursor_run *r
 	}
 }
 
-/* Fills the chunk's events. Runs and blocks that are over go. */
+/* Fills the chunk's events. Drops runs and blocks that have ended. */
 static void make_events(struct event_cursor *c, unsigned int run_bits)
 {
 	const uint64_t *keys = c->keys, top_ns = c->top_ns;
@@ -521,7 +525,7 @@ static void make_events(struct event_cursor *c, unsigned int run_bits)
 	c->run_cnt = left;
 }
 
-/* The next chunk. 1; 0: there is none. */
+/* Makes the next chunk. 1; 0: no event is left. */
 static int next_chunk(struct event_cursor *c, struct err *e)
 {
 	unsigned int run_bits = 1;

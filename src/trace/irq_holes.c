@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * irq_holes: lists, in order, the gaps of sched.irq and the edges of blocks after which something
- * is missing.
+ * irq_holes: lists, in order, the gaps of sched.irq and the ends of blocks after which data is
+ * missing.
  */
 #include "trace/irq_holes.h"
 #include "base/array.h"

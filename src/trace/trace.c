@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace: opens a trace, a directory or a bundle, and says what is missing of it by its manifest:
- * chunk files that are gone, and the time up to its end.
+ * trace: opens a trace, a directory or a bundle, and compares it with its manifest to report
+ * missing data: missing chunk files, and missing time at its end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -13,9 +13,9 @@
 #include "store/chunk_name.h"
 #include "store/control_socket.h"
 
-/* ---- what belongs to the trace, by its manifest ---- */
+/* ---- parts of the trace, according to its manifest ---- */
 
-#define NAMED_MAX 64	/* missing files that are named one by one */
+#define NAMED_MAX 64	/* missing files that are reported one by one */
 
 static void read_span(struct trace *t)
 {
@@ -73,7 +73,7 @@ static int check_span(struct trace *t, const uint64_t *numbers, size_t cnt)
 
 /* ---- opening ---- */
 
-/* More files than this are not held: a recorder removes the oldest ones first. */
+/* At most this many files are kept open: a recorder removes the oldest ones first. */
 #define HELD_MAX 256
 
 static int load_manifest(struct trace *t, struct err *e)
@@ -101,8 +101,8 @@ static int load_manifest(struct trace *t, struct err *e)
 }
 
 /*
- * Opens the files of a trace whose recorder may remove them. It removes the oldest first: where one
- * is gone, so are those before it. *ret_first is the first that is still there.
+ * Opens the files of a trace whose recorder may remove them. It removes the oldest first: if one is
+ * missing, so are all older ones. *ret_first is the first that still exists.
  */
 static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size_t *ret_first,
 		      struct err *e)
@@ -124,7 +124,7 @@ static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size
 			t->held.files[t->held.cnt++] =
 				(struct bundle_file){ .number = numbers[i], .fd = fd };
 		else if (fd != -ENOENT)
-			continue;	/* said when it is read */
+			continue;	/* reported when the file is read */
 		else if (t->scanned)
 			return -ESTALE;
 		else
@@ -136,10 +136,7 @@ static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size
 	return 0;
 }
 
-/*
- * Returns what the headers say of the files before them. A trace that is finished does not need to
- * ask.
- */
+/* Returns the highest whole_below of the files' headers. A finished trace does not need it. */
 static uint64_t find_whole_below(const struct trace *t, const uint64_t *numbers, size_t cnt)
 {
 	struct disk_file h;
@@ -186,7 +183,7 @@ static int load_files(struct trace *t, struct err *e)
 	return r < 0 ? err_set(e, r, "%s", err_text(NULL, r)) : 0;
 }
 
-/* The manifest first: a recorder that ends writes it last, and then no more blocks. */
+/* Loads the manifest first: a recorder that ends writes it after its last block. */
 static int load(struct trace *t, bool anyway, struct err *e)
 {
 	int r = load_manifest(t, anyway ? NULL : e);
@@ -201,7 +198,7 @@ static int load(struct trace *t, bool anyway, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "%s", err_text(NULL, r));
 	t->is_live = !trace_is_finished(t) && t->dir_fd >= 0 && control_socket_has_owner(t->dir_fd);
-	/* it may have ended in between */
+	/* the recorder may have ended in between */
 	if (!t->is_live && !trace_is_finished(t))
 		r = load_manifest(t, e);
 	return r < 0 ? r : load_files(t, e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_block: reads one block of an open trace again: its small sections, its keyframe, or every
- * byte.
+ * trace_block: reads one block of an open trace again: its small sections, its keyframe, or all
+ * bytes.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_finalize: completes a trace's lists when the rows of all blocks are loaded: it sorts the
- * lists, links them, and derives what needs all rows. The resets of memory, which few need, are
- * derived when they are asked for; or they come with the lists of the derived file.
+ * trace_finalize: completes a trace's lists once the rows of all blocks are loaded: it sorts and
+ * links the lists, and derives data that needs all rows. The resets of memory, which few callers
+ * need, are derived on request; or they come with the lists of the derived file.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@ static uint64_t key_of(unsigned int list, const void *row)
 				       : trace_name_key(list - TRACE_LIST_NAMES, n->id, n->arg);
 }
 
-/* If not, it will be. */
+/* Returns whether a list is in order; marks it as sorted, since the caller then sorts it. */
 static bool is_sorted(struct trace_list *l, int (*cmp)(const void *, const void *))
 {
 	const char *v = l->v;
@@ -33,8 +33,8 @@ static bool is_sorted(struct trace_list *l, int (*cmp)(const void *, const void 
 }
 
 /*
- * Sorts a list by id. A refresh needs the map, because it adds rows; where the order is that of
- * adding, the map has it.
+ * Sorts a list by id, and updates the map of keys if the order changed: a refresh adds rows and
+ * needs it.
  */
 static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void *, const void *))
 {
@@ -45,7 +45,7 @@ static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void 
 	if (is_sorted(l, cmp))
 		return 0;
 	qsort(l->v, l->cnt, l->row_bytes, cmp);
-	/* all keys are in the map, so putting them again allocates nothing */
+	/* all keys are in the map, so setting them again allocates nothing */
 	for (size_t i = 0; i < l->cnt; i++)
 		if (hash_map_put(&t->by_key[list], key_of(list, v + i * l->row_bytes),
 				 (void *)(i + 1)) < 0)
@@ -88,8 +88,8 @@ _Static_assert(offsetof(struct trace_quota, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
 
 /*
- * Threads get flags of their processes as they are read, but for those whose process comes later or
- * changes. Mostly the process of a thread is that of the thread before, or the next one.
+ * A thread gets the flags of its process when it is read, unless the process comes later or
+ * changes. Mostly a thread has the process of the thread before, or the next one.
  */
 static void link_tasks(struct trace *t)
 {
@@ -111,7 +111,7 @@ static void link_tasks(struct trace *t)
 	}
 }
 
-/* The pool keeps equal texts once. */
+/* Numbers marks with equal text. The pool keeps equal texts once, so pointers identify them. */
 int trace_number_marks(struct trace *t)
 {
 	struct trace_mark *m = t->rows[CHUNK_MARKS].v;
@@ -133,9 +133,10 @@ int trace_number_marks(struct trace *t)
 }
 
 /*
- * A recorder looks at its counters after the end of a slice. What it found last counts at the
- * trace's end, so that the losses of all windows add up to those of the trace. A trace that grows
- * may yet get the time of such a loss, and what ends behind a cut counts in the next cut.
+ * A recorder reads its counters after the end of a slice. The losses that it found last count at
+ * the trace's end, so that the losses of all windows add up to those of the trace. A trace that
+ * still grows may yet cover the time of such a loss, and a loss that ends after a cut counts in the
+ * next cut.
  */
 static void end_losses(struct trace *t)
 {
@@ -143,7 +144,7 @@ static void end_losses(struct trace *t)
 	uint64_t end_ns = trace_end_ns(t);
 	size_t i;
 
-	/* this may change their order */
+	/* this may change the order of the losses */
 	if (!t->is_live)
 		t->rows[CHUNK_LOSS].sorted_cnt = 0;
 	for (i = 0; i < t->rows[CHUNK_LOSS].cnt && !t->is_live && !trace_get(t, "cut.to_ns"); i++) {
@@ -162,8 +163,8 @@ static int make_baselines(struct trace *t)
 		const struct trace_process *p = trace_process_find(t, row[i].upid);
 
 		/*
-		 * A process born during the recording starts from nothing, and its events have the
-		 * rest.
+		 * A process forked during the recording starts from nothing, and its events have
+		 * the rest.
 		 */
 		if (p && p->flags & TRACE_TASK_AT_START && trace_load_baseline(t, &row[i]) < 0)
 			return -ENOMEM;
@@ -180,7 +181,7 @@ void trace_finalize_blocks(struct trace *t)
 	for (size_t i = t->blocks.cnt; i-- > 0;) {
 		if (b[i].first_ns < late)
 			late = b[i].first_ns;
-		if (m[i].late_ns == late) /* since a refresh; so are those before it */
+		if (m[i].late_ns == late) /* set before a refresh; so are those of earlier blocks */
 			break;
 		m[i].late_ns = late;
 	}
@@ -212,7 +213,7 @@ int trace_load_finish(struct trace *t)
 	return make_baselines(t);
 }
 
-/* ---- when a process's memory ends or starts anew, of all processes, by time ---- */
+/* ---- resets of all processes' memory, by time ---- */
 
 static int mm_reset_cmp(const void *a, const void *b)
 {
@@ -222,7 +223,7 @@ static int mm_reset_cmp(const void *a, const void *b)
 	       compare_numbers(x->upid, y->upid);
 }
 
-/* Puts the rows from cnt on, which are in order, among those before. */
+/* Merges the rows from cnt on, which are in order, with those before. */
 static int merge_resets(struct trace_mm_reset *v, size_t cnt, size_t all)
 {
 	size_t left = all - cnt, at = all;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * trace_layout: in a file, everything besides blocks and damaged parts is its header and the rest.
- */
+/* trace_layout: a file consists of blocks, damaged parts, its header and a rest. */
 #include "trace/trace_layout.h"
 
 #include <errno.h>
@@ -94,8 +92,8 @@ static int add_damages(struct layout *l)
 	const struct trace_damage *d = trace_damages(l->t, &cnt);
 
 	/*
-	 * A block whose events turned out to be damaged is still among the blocks, and the manifest
-	 * counts as one.
+	 * Skip damage that is counted elsewhere: a block with damaged events is among the blocks,
+	 * and the manifest has a part of its own.
 	 */
 	for (i = 0; i < cnt; i++) {
 		size_t blocks, j;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_layout: where a trace's bytes are: per column of events, per small section, and the rest.
+ * trace_layout: the bytes of a trace by use: per column of events, per small section, and the rest.
  * Reads the section tables of all blocks, and no events. Threads: the trace's.
  */
 #pragma once
@@ -14,11 +14,11 @@ enum trace_layout_part {
 	TRACE_LAYOUT_FILE_HEADERS = 0x10000,
 	TRACE_LAYOUT_BLOCK_HEADERS,	/* with section tables and padding; raw = stored */
 	TRACE_LAYOUT_DAMAGED,
-	TRACE_LAYOUT_REST,	/* of an unfinished block */
+	TRACE_LAYOUT_REST,	/* bytes of an unfinished block */
 	TRACE_LAYOUT_MANIFEST,
 };
 
-/* All bytes of one type; of a column all its parts: tokens, bits, tables. */
+/* All bytes of one type. A column includes all its parts: tokens, bits, tables. */
 struct trace_layout {
 	uint32_t part;			/* enum trace_layout_part or a section type */
 	uint8_t kind, column;		/* of event columns (CHUNK_COLUMN, CHUNK_TUPLES), else 0 */
@@ -32,6 +32,6 @@ struct trace_layout {
 
 /*
  * *ret is malloc'ed; event columns come first, by kind and column. The sizes are those of the files
- * now.
+ * at the time of the call.
  */
 int trace_layout_read(struct trace *t, struct trace_layout **ret, size_t *ret_cnt, struct err *e);

@@ -6,15 +6,15 @@
  *
  * So opening a finished trace of thousands of blocks need not read the small sections of each. Rows
  * are stored as in a block (row_codec.h), TRACE_LISTS_ROWS to a part. When the trace is opened, the
- * stored bytes of all lists are read and their checksums are compared, and memory for all rows is
- * taken. A part is unpacked when one of its rows is first asked for. That needs neither file nor
+ * stored bytes of all lists are read, their checksums are compared, and memory for all rows is
+ * allocated. A part is unpacked when one of its rows is first read. That needs neither file nor
  * memory, so it does not fail. `report cpu` of one second of 20 M events, 2,000 blocks and 11,400
  * processes takes 50.4 M instructions and 14.7 MiB; 74.1 M and 16.2 MiB if a whole list is
- * unpacked. With 750 processes there is no difference.
+ * unpacked. With 750 processes the two are equal.
  *
- * The lists hold for the trace when its chunk files are as long as they were and have not been
- * changed since. Of a file that may have been changed, or that was copied, every block's header
- * must still be what it was; its CRC covers all bytes of the block. A block's own bytes are checked
+ * The lists are valid for the trace if its chunk files have the same sizes and have not been
+ * changed since. In a file that may have been changed, or that was copied, every block's header
+ * must still be the same; its CRC covers all bytes of the block. A block's own bytes are checked
  * when it is opened.
  */
 #include <errno.h>
@@ -29,25 +29,25 @@
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 
-#define LISTS_MIN_BLOCKS 64	/* a trace with fewer blocks opens as fast without */
-#define LISTS_BLOCKS_BYTES (1u << 20)	/* a part of the list of blocks has about this many */
+#define LISTS_MIN_BLOCKS 64	/* a trace with fewer blocks opens as fast without lists */
+#define LISTS_BLOCKS_BYTES (1u << 20)	/* size of a part of the list of blocks, roughly */
 /*
- * File systems time changes by ticks, some of two seconds: a file changed since may change again
- * unnoticed.
+ * File systems record times in ticks, some of two seconds: a file changed this recently may change
+ * again unnoticed.
  */
 #define FRESH_NS 2000000000ull
 
 _Static_assert(DERIVED_LIST + TRACE_LIST_CNT <= DERIVED_FILES, "a type of parts for every list");
 
-/* The part DERIVED_FILES has one for each chunk file. */
+/* The part DERIVED_FILES has an entry for each chunk file. */
 struct disk_list_file {
 	uint64_t number, bytes;
-	uint64_t changed_ns;	/* its ctime; 0: too recent to detect a change by */
+	uint64_t changed_ns;	/* its ctime; 0: too recent to detect a change */
 };
 
 /*
- * Followed by the cpu_cnt utids that run at the block's beginning, 4 bytes each, and with has_ends
- * by as many struct row_cpu_end.
+ * Followed by cpu_cnt utids of the threads on the CPUs at the block's start, 4 bytes each, and if
+ * has_ends by cpu_cnt struct row_cpu_end.
  */
 struct disk_list_block {
 	uint64_t file, offset;
@@ -85,7 +85,7 @@ static int load_list(struct trace *t, unsigned int list)
 	}
 	if (r < 0)
 		return r;
-	/* pages that nobody touches take no memory */
+	/* untouched pages take no memory */
 	free(to->v);
 	to->v = calloc(rows + 1, to->row_bytes + 1);
 	l->parts = calloc(l->part_cnt + 1, sizeof(*l->parts));
@@ -108,10 +108,10 @@ static int load_list(struct trace *t, unsigned int list)
 
 /* ---- blocks ---- */
 
-/* Holds what is being read of the list of blocks. */
+/* State of reading the list of blocks. */
 struct block_in {
 	const uint8_t *p, *end;
-	const uint64_t *numbers;	/* of the chunk files, ascending */
+	const uint64_t *numbers;	/* numbers of the chunk files, ascending */
 	const bool *changed;
 	size_t file_cnt, file;		/* the file of the last block */
 	const char *name;		/* its name */
@@ -126,7 +126,7 @@ static int take_bytes(struct block_in *in, void *to, size_t bytes)
 	return 0;
 }
 
-/* Blocks are in order of their files. */
+/* Finds the file of the next block. Blocks are in order of their files. */
 static int find_file(struct trace *t, struct block_in *in, uint64_t number)
 {
 	char name[CHUNK_NAME_BYTES];
@@ -142,7 +142,7 @@ static int find_file(struct trace *t, struct block_in *in, uint64_t number)
 	return in->name ? 0 : -ENOMEM;
 }
 
-/* The header that is there now is the one the lists were made of. */
+/* Returns whether the block's header is the one from which the lists were made. */
 static bool block_fits(struct trace *t, size_t i)
 {
 	struct chunk_io io;
@@ -182,8 +182,8 @@ static int take_block(struct trace *t, struct block_in *in)
 }
 
 /*
- * The chunk files are there, as long as they were. ret_changed, by file: it may have been changed
- * all the same.
+ * Checks that the chunk files exist with the same sizes. ret_changed, by file: its contents may
+ * have changed.
  */
 static int files_fit(struct trace *t, const uint64_t *numbers, size_t cnt, struct buf *mem,
 		     bool *ret_changed)
@@ -406,7 +406,7 @@ static int make_all(struct trace *t, part_sink sink, void *ctx)
 	return r;
 }
 
-/* ---- keeping them ---- */
+/* ---- saving the lists ---- */
 
 struct keeping {
 	struct derived_file *d;
@@ -443,7 +443,7 @@ void trace_lists_save(struct trace *t)
 	derived_file_close(k.d);
 }
 
-/* ---- checking them ---- */
+/* ---- checking the lists ---- */
 
 struct comparing {
 	struct derived_file *d;
@@ -468,7 +468,7 @@ static int compare_part(void *ctx, unsigned int type, uint64_t key, uint32_t row
 	r = derived_file_read(c->d, &p, &c->mem, &was);
 	if (r < 0 || type != DERIVED_FILES)
 		return r < 0 ? r : memcmp(was, raw->data, raw->len) ? -ESTALE : 0;
-	/* the time of a file's change says nothing about its contents */
+	/* ignore the time of a file's change: it does not describe the contents */
 	for (size_t i = 0; i < row_cnt; i++)
 		if (memcmp(was + i * sizeof(struct disk_list_file),
 			   raw->data + i * sizeof(struct disk_list_file),

@@ -2,9 +2,9 @@
 /*
  * trace_load: merges the small sections of all valid blocks into the lists of a trace.
  *
- * Blocks come in order, and a later row of a task replaces the earlier one, because it knows more.
- * A block whose rows do not parse, or whose slice overlaps an earlier one, is damaged. Rows enter
- * the lists only after all rows of their block were found valid.
+ * Blocks come in order, and a later row of a task replaces an earlier one, because it has more
+ * information. A block whose rows do not parse, or whose slice overlaps an earlier one, is damaged.
+ * Rows enter the lists only after all rows of their block were found valid.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +22,7 @@ struct load {
 	struct trace_damage tail;	/* the last damage, not reported yet; reason NULL: none */
 };
 
-/* A dry run, so that a block is taken whole or not at all. */
+/* A dry run, so that a block is loaded completely or not at all. */
 static int check_rows(struct load *l, struct block_meta *f)
 {
 	const struct disk_section *s;
@@ -86,8 +86,8 @@ int trace_load_baseline(struct trace *t, const struct trace_rss *row)
 }
 
 /*
- * A slice cost its block's size on disk, which its row could not know: the row has what was written
- * meanwhile, which is the block before.
+ * A slice costs its block's size on disk, which is unknown when its row is written: the row has the
+ * bytes written during the slice, which are the previous block's.
  */
 static int load_cost(struct trace *t, struct trace_cost *row)
 {
@@ -100,7 +100,7 @@ static int load_cost(struct trace *t, struct trace_cost *row)
 	return append_row(t, CHUNK_COST, row);
 }
 
-/* A gap that continues in the next block is one gap. */
+/* Adds a gap. A gap that continues in the next block is one gap. */
 static int load_gap(struct trace *t, const struct trace_gap *row)
 {
 	struct trace_gap *p = t->rows[CHUNK_GAPS].v;
@@ -124,7 +124,7 @@ static bool same_quota(const struct trace_quota *a, const struct trace_quota *b)
 	       a->period_ns == b->period_ns;
 }
 
-/* So is a quota that stays the same. */
+/* Adds a quota. A quota that stays the same is one row. */
 static int load_quota(struct trace *t, const struct trace_quota *row)
 {
 	struct trace_quota *p = t->rows[CHUNK_QUOTAS].v;
@@ -140,7 +140,7 @@ static int load_quota(struct trace *t, const struct trace_quota *row)
 	return 0;
 }
 
-/* A utid for each CPU of a block, unknown as yet; NULL: out of memory. */
+/* Makes a utid for each CPU of a block, set to unknown; NULL: out of memory. */
 static uint32_t *new_cpus(const struct trace_block_more *m)
 {
 	uint32_t *utids = malloc((m->head.cpu_cnt + 1) * sizeof(*utids));
@@ -174,13 +174,13 @@ static int load_cpu_end(struct trace *t, const struct row_cpu_end *row)
 	return 0;
 }
 
-/* When memory ends or starts anew is known as it is read; trace_mm_resets_prepare() sorts it. */
+/* Adds a reset of memory as it is read; trace_mm_resets_prepare() sorts them. */
 static int add_reset(struct trace *t, uint64_t ts_ns, uint32_t upid, enum trace_mm_reset_kind kind)
 {
 	return append_row(t, TRACE_LIST_MM_RESETS, &(struct trace_mm_reset){ ts_ns, upid, kind });
 }
 
-/* A later row of a process knows another end. */
+/* Drops a process's exit, since a later row has another one. */
 static void drop_exit(struct trace *t, uint32_t upid)
 {
 	struct trace_list *l = &t->rows[TRACE_LIST_MM_RESETS];
@@ -202,7 +202,7 @@ static int load_process(struct trace *t, const struct trace_process *row)
 
 	if (row->upid < EVENT_ID_FIRST)
 		return 0;
-	/* threads that were read before have flags of their process */
+	/* threads read before have the flags of their process */
 	if (at ? (v[at - 1].flags ^ row->flags) & TASK_FLAGS_OF_PROCESS : t->has_orphans)
 		t->must_link = true;
 	if (end_ns && end_ns != row->end_ns)
@@ -221,7 +221,10 @@ static int load_task_event(struct trace *t, const struct trace_task_event *row)
 	return append_row(t, CHUNK_TASK_EVENTS, row);
 }
 
-/* Only rows up to the thread's first events have its state at the start. */
+/*
+ * Loads a thread. Only rows until the thread's first events have its state at the start, so later
+ * rows inherit it.
+ */
 static int load_thread(struct trace *t, struct trace_thread *row)
 {
 	const struct trace_thread *v = t->rows[CHUNK_THREADS].v;
@@ -254,7 +257,7 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 			       0 : put_row(t, TRACE_LIST_NAMES + n->type,
 					   trace_name_key(n->type, n->id, n->arg), row);
 	case CHUNK_RSS_STATE:
-		/* the first block's keyframe, also when older blocks were dropped */
+		/* the first block's keyframe, even if older blocks were dropped */
 		return t->blocks.cnt == 1 ? trace_load_baseline(t, &row->rss) : 0;
 	case CHUNK_COST:
 		return load_cost(t, &row->cost);
@@ -276,7 +279,7 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 	}
 }
 
-/* The strings of a row, which point into its block, become the trace's. */
+/* Copies the strings of a row, which point into its block, to the trace. */
 static int keep_strings(struct trace *t, const struct row_type *of, void *row)
 {
 	const char **s;
@@ -289,7 +292,7 @@ static int keep_strings(struct trace *t, const struct row_type *of, void *row)
 	return 0;
 }
 
-/* Rows of costs and hook_stats begin with from_ns and to_ns. */
+/* Checks the order of ends. Rows of costs and hook_stats begin with from_ns and to_ns. */
 static void note_order(struct trace *t, unsigned int list)
 {
 	const struct trace_list *l = &t->rows[list];
@@ -381,7 +384,10 @@ static int on_block(void *ctx, uint64_t offset, struct block_meta *f)
 	return r;
 }
 
-/* An incomplete block at the end of a growing file will be completed: it is no damage. */
+/*
+ * Ends a file. An incomplete block at the end of a growing file will be completed, so it is not
+ * damage.
+ */
 static int finalize_tail(struct load *l, const struct chunk_scan_info *info, bool is_growing)
 {
 	const struct trace_damage *d = &l->tail;
@@ -399,8 +405,8 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 	uint64_t from = t->scanned && t->scanned_file == number ? t->scanned_bytes : 0;
 	struct chunk_scan_info info = { 0 };
 	/*
-	 * the last file may end within a block; a machine that went down may have lost parts of
-	 * others
+	 * the last file may end within a block; a machine that crashed may have lost parts of other
+	 * files
 	 */
 	bool verify = !trace_is_finished(t) &&
 		      (is_last || (!t->is_live && number >= t->whole_below));

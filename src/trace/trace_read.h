@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_read: what those who make traces of traces (src/edit) read beside trace.h: blocks as they
- * are stored, rows of any list, and what the trace's directory holds.
+ * trace_read: access for code that makes traces from traces (src/edit), in addition to trace.h:
+ * blocks as they are stored, rows of any list, and files of the trace's directory.
  *
  * Threads: one, unless a function says more. Errors: as in trace.h.
  */
@@ -18,14 +18,15 @@ struct trace_block_more {
 	uint64_t late_ns;	/* lowest first_ns of this and all later blocks */
 	struct disk_block head;
 	uint32_t *running;	/* head.cpu_cnt utids, from the keyframe */
-	struct row_cpu_end *ends;	/* head.cpu_cnt of a block with CPU_END; else NULL */
+	/* head.cpu_cnt entries if the block has CPU_END; else NULL */
+	struct row_cpu_end *ends;
 	bool damaged;		/* under drop_lock while cursors run in threads */
 	bool verified;		/* every byte was read and is valid */
 };
 
 /*
- * A reader holds what reading blocks needs. The trace has one; a cursor has its own, so that it may
- * run in a thread.
+ * File, buffer and decoder for reading blocks. The trace has one reader; a cursor has its own, so
+ * that it may run in a thread.
  */
 struct trace_reader {
 	int fd;			/* the chunk file opened last, -1: none */
@@ -42,8 +43,8 @@ struct trace_block_open {
 
 /* -1: the trace is a bundle. */
 int trace_dir_fd(const struct trace *t);
-uint64_t trace_id(const struct trace *t);	/* 0: it has none */
-bool trace_lacks_manifest(const struct trace *t);	/* or does not believe it */
+uint64_t trace_id(const struct trace *t);	/* 0: none */
+bool trace_lacks_manifest(const struct trace *t);	/* missing, or its checksum is wrong */
 const struct manifest *trace_stored_manifest(const struct trace *t);
 struct trace_reader *trace_own_reader(struct trace *t);
 
@@ -55,22 +56,22 @@ static inline bool trace_is_damaged(const struct trace *t)
 	return cnt;
 }
 
-/* The numbers of the chunk files, ascending, malloc'ed. */
+/* Returns the numbers of the chunk files, ascending, malloc'ed. */
 int trace_file_list(const struct trace *t, uint64_t **ret, size_t *ret_cnt);
 /*
- * The descriptor of a chunk file, either held or newly opened; release it with trace_file_close().
- * < 0: the error of open().
+ * Returns the descriptor of a chunk file, either held or newly opened; release it with
+ * trace_file_close(). < 0: the error of open().
  */
 int trace_file_open(const struct trace *t, uint64_t number);
 void trace_file_close(const struct trace *t, int fd);
 
-#define TRACE_FILE_MISSING "file is missing"	/* reason of such damage */
+#define TRACE_FILE_MISSING "file is missing"	/* reason of the damage */
 
 /* ---- its lists ---- */
 
 /*
  * The lists of rows of a trace: those of small sections by enum chunk_section_type (RSS_STATE: the
- * baselines), and two more.
+ * baselines), and others.
  */
 enum trace_list_id {
 	TRACE_LIST_MM_RESETS = CHUNK_SMALL_END,	/* in order after trace_mm_resets_prepare() */
@@ -78,19 +79,19 @@ enum trace_list_id {
 	TRACE_LIST_CNT = TRACE_LIST_NAMES + TRACE_NAME_TYPE_CNT,
 };
 
-/* A file is known by inode number and file system, every other name by its id. */
+/* The key of a file is inode number and file system, that of every other name its id. */
 static inline uint64_t trace_name_key(enum trace_name_type type, uint64_t id, uint64_t arg)
 {
 	return type == TRACE_NAME_FILE ? id ^ (arg + 1) * 0x9e3779b97f4a7c15ull : id;
 }
 
-/* The type of the rows of a list, by enum chunk_section_type; NULL: there is no such list. */
+/* The type of the rows of a list, by enum chunk_section_type; NULL: the list is not stored. */
 const struct row_type *trace_list_type(unsigned int list);
 /* All rows of a list. */
 const void *trace_rows(const struct trace *t, unsigned int list, size_t *ret_cnt);
-/* Row i of a list; NULL: there is none. */
+/* Row i of a list; NULL: out of range. */
 const void *trace_row_at(const struct trace *t, unsigned int list, size_t i);
-/* The row of a list by id; NULL: there is none. */
+/* The row of a list by id; NULL: not found. */
 const void *trace_row_find(const struct trace *t, unsigned int list, uint64_t key);
 
 /* ---- its blocks ---- */
@@ -103,7 +104,7 @@ static inline size_t trace_block_cnt(const struct trace *t)
 	return cnt;
 }
 
-/* NULL: there are not so many. */
+/* NULL: i is out of range. */
 static inline const struct trace_block *trace_block_at(const struct trace *t, size_t i)
 {
 	size_t cnt;
@@ -120,5 +121,5 @@ struct trace_block_more *trace_more_at(const struct trace *t, size_t i);
  */
 int trace_block_open(const struct trace *t, struct trace_reader *r, size_t block,
 		     struct trace_block_open *ret, struct err *e);
-/* Remembers that block i is damaged. */
+/* Marks block i as damaged. */
 int trace_block_drop(struct trace *t, size_t block, const char *reason);

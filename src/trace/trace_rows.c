@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_rows: what an open trace consists of: its chunk files, its manifest, and its lists, whose
- * rows may still have to be unpacked from the derived file (trace_lists.c).
+ * trace_rows: the parts of an open trace: its chunk files, its manifest, and its lists, whose rows
+ * may still have to be unpacked from the derived file (trace_lists.c).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -121,7 +121,7 @@ uint64_t trace_end_ns(const struct trace *t)
 	return t->blocks.cnt && t->span_to_ns > end_ns ? t->span_to_ns : end_ns;
 }
 
-/* ---- what is derived from all rows of a list ---- */
+/* ---- values derived from all rows of a list ---- */
 
 void trace_estimate_costs(struct trace *t)
 {
@@ -130,7 +130,10 @@ void trace_estimate_costs(struct trace *t)
 
 	for (; t->hook_mean_cnt < cnt; t->hook_mean_cnt++)
 		hook_mean_add(&t->hook_means[h[t->hook_mean_cnt].hook], &h[t->hook_mean_cnt]);
-	/* a refresh adds few rows, and what those before cost is known better seldom enough */
+	/*
+	 * a refresh adds few rows; costs of older rows are estimated again only after growth by
+	 * 1/64
+	 */
 	if (cnt - t->hook_cost_cnt > t->hook_cost_cnt / 64) {
 		t->hook_cost_cnt = cnt;
 		i = 0;
@@ -152,15 +155,15 @@ void trace_stacks_index(struct trace *t)
 	t->stacks.cnt = n;
 }
 
-/* ---- rows that the derived file has ---- */
+/* ---- rows in the derived file ---- */
 
 /*
- * Only a checksum vouches for the bytes: rows that cannot be unpacked are nobody's. Call it under
- * drop_lock.
+ * Unpacks a part. The bytes have only been checked by a checksum: rows that do not unpack become
+ * empty rows. Call it under drop_lock.
  */
 static void unpack_part(struct trace *t, unsigned int list, size_t at)
 {
-	static const uint8_t nothing[1];	/* a row of no bytes: all fields are 0 or "" */
+	static const uint8_t nothing[1];	/* a row without bytes: all fields are 0 or "" */
 	struct trace_list_part *p = &t->lists->lists[list].parts[at];
 	const struct row_type *of = trace_list_type(list);
 	char *row = (char *)t->rows[list].v + at * TRACE_LISTS_ROWS * of->bytes;
@@ -181,7 +184,7 @@ static void unpack_part(struct trace *t, unsigned int list, size_t at)
 	atomic_store_explicit(&p->is_ready, true, memory_order_release);
 }
 
-/* Call this before a row is read, if t->lists. Threads: any. */
+/* Unpacks the part of a row. Call before a row is read, if t->lists. Threads: any. */
 static void need_row(const struct trace *of, unsigned int list, size_t row)
 {
 	struct trace *t = (struct trace *)of;
@@ -205,7 +208,7 @@ void trace_lists_rows(const struct trace *of, unsigned int list)
 	if (!atomic_load(&l->is_ready)) {
 		for (size_t i = 0; i < l->part_cnt; i++)
 			unpack_part(t, list, i);
-		/* what is derived from all rows */
+		/* derive values from all rows */
 		if (list == CHUNK_HOOK_STATS)
 			trace_estimate_costs(t);
 		if (list == CHUNK_FRAMES)
@@ -215,7 +218,7 @@ void trace_lists_rows(const struct trace *of, unsigned int list)
 	pthread_mutex_unlock(&t->drop_lock);
 }
 
-/* ---- what a trace has ---- */
+/* ---- reading an open trace ---- */
 
 int trace_dir_fd(const struct trace *t)
 {
@@ -464,7 +467,7 @@ static size_t index_of(const struct trace *t, unsigned int list, uint64_t key)
 {
 	size_t i, cnt = t->rows[list].cnt;
 
-	/* ids count up: most often a row is as far from the first one as its id */
+	/* ids count up: mostly a row's distance from the first row is that of their ids */
 	if (!t->lists && cnt && key - key_at(t, list, 0) < cnt) {
 		i = key - key_at(t, list, 0);
 		if (key_at(t, list, i) == key)
@@ -510,7 +513,7 @@ uint64_t trace_thread_hash(const struct trace *t, size_t cnt)
 	uint64_t h = 0;
 	size_t all, i;
 
-	/* those of the derived file are as old as it is */
+	/* if the lists come from the derived file, so does the hash */
 	if (t->lists && cnt >= trace_thread_cnt(t))
 		return t->lists->thread_hash;
 	v = trace_threads(t, &all);
@@ -570,8 +573,9 @@ uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
 	size_t cnt, low;
 	const struct trace_clock *c = trace_clocks(t, &cnt);
 
-	low = lower_bound(c, cnt, mono_ns, mono_ns + 1);	/* the first reading after it */
-	/* the reading before is the nearest one, unless the next one is nearer */
+	/* index of the first reading after mono_ns */
+	low = lower_bound(c, cnt, mono_ns, mono_ns + 1);
+	/* use the previous reading, unless the next one is nearer */
 	if (low && (low == cnt || mono_ns - c[low - 1].mono_ns <= c[low].mono_ns - mono_ns))
 		low--;
 	return cnt ? c[low].real_ns + (mono_ns - c[low].mono_ns) : 0;
@@ -606,7 +610,7 @@ bool trace_clock_step_find(const struct trace *t, uint64_t from_ns, uint64_t to_
 	return false;
 }
 
-/* The instant that row at gives for real_ns; before the machine's start it is 0. */
+/* Converts real_ns by one clock row; times before the machine's start become 0. */
 static uint64_t by_clock(const struct trace_clock *c, uint64_t real_ns)
 {
 	if (real_ns >= c->real_ns)
@@ -628,7 +632,7 @@ uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
 			best = d;
 			at = i;
 		}
-		/* a row is for the time between its neighbours; of two such instants the first */
+		/* a row applies between its neighbours; of two matching times, return the first */
 		lo = i ? c[i - 1].mono_ns : trace_start_ns(t);
 		hi = i + 1 < cnt ? c[i + 1].mono_ns : trace_end_ns(t);
 		mono_ns = by_clock(&c[i], real_ns);
@@ -637,7 +641,10 @@ uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
 	}
 	if (!cnt)
 		return 0;
-	/* before the trace, after it, or never: the clock was set past it, by then at the latest */
+	/*
+	 * before or after the trace, or skipped when the clock was set: return the latest possible
+	 * time
+	 */
 	mono_ns = by_clock(&c[at], real_ns);
 	if (at && mono_ns < c[at - 1].mono_ns)
 		return c[at].mono_ns;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * trace_sites: user-space code addresses, and the frames of stacks. Every block repeats those of
- * its events, so rows are merged while they are read: sites by (process, address, since when),
- * frames by stack. The frames of a stack are kept together, innermost first.
+ * its events, so rows are merged while they are read: sites by (process, address, start of the
+ * mapping), frames by stack. The frames of a stack are adjacent, innermost first.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "base/array.h"
 #include "trace/trace_state.h"
 
-/* Numbers the row's key in order of first calls. 1: it is new; 0: it was there; -ENOMEM. */
+/* Numbers the row's key in order of first use. 1: new; 0: known; -ENOMEM. */
 static int number_site(struct trace *t, const struct trace_site *row, uint32_t *ret)
 {
 	uint32_t code;
@@ -30,7 +30,7 @@ int trace_site_load(struct trace *t, const struct trace_site *row)
 	if (r < 0 || (r > 0 && !trace_list_add(l, sizeof(*p))))
 		return -ENOMEM;
 	p = (struct trace_site *)l->v + i;
-	/* the later answer is better, unless the process had exited by then */
+	/* a later row has better names, unless the process had exited by then */
 	if (r > 0 || !row->why || p->why)
 		*p = *row;
 	return 0;
@@ -52,7 +52,7 @@ int trace_sites_link(struct trace *t)
 
 	if (l->cnt)
 		qsort(l->v, l->cnt, sizeof(*v), site_cmp);
-	/* a refresh goes on to add rows */
+	/* a refresh will add rows */
 	hash_map_clear(&t->site_row);
 	for (size_t i = 0; i < l->cnt; i++)
 		if (number_site(t, &v[i], &ignored) < 0)
