@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* checkpoint: its rows, and their order. */
+/* checkpoint: collects and sorts the rows of a checkpoint. */
 #include "edit/checkpoint.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ int checkpoint_add_memory(struct checkpoint *c, uint64_t at_ns, const struct tra
 {
 	struct trace_rss row;
 
-	/* a process that begins later begins with nothing */
+	/* a process that starts later starts without memory */
 	if (of->ended || !of->known || p->start_ns >= at_ns)
 		return 0;
 	row = mem_process_row(of);

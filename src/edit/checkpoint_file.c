@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * checkpoint_file: a part is varints: the instant, the bytes that the rows of memory take and these
- * rows (as in RSS_STATE), the number of events, and each event. Of an event there are kind, flags,
- * cpu, utid, time since the event before, and the difference of each value to the same value of
- * the last event of its kind.
+ * checkpoint_file: a part consists of varints: the instant, the size of the rows of memory and
+ * these rows (as in RSS_STATE), the number of events, and each event. An event consists of kind,
+ * flags, cpu, utid, time since the event before, and the difference of each value to the same value
+ * of the last event of its kind.
  */
 #include "edit/checkpoint.h"
 
@@ -136,7 +136,7 @@ int checkpoint_store(struct derived_file *d, struct zpack *z, uint64_t key, uint
 
 	checkpoint_encode(c, at_ns, &raw);
 	r = derived_file_add(d, z, DERIVED_CHECKPOINT, key, 0, &raw);
-	/* readers want a byte for an event, so that the file's size bounds their memory */
+	/* readers require at least a byte per event, so that the file's size bounds their memory */
 	if (r == 0 && derived_file_get(d, DERIVED_CHECKPOINT, key, &part) > 0 &&
 	    part.stored_bytes < c->event_cnt)
 		r = derived_file_add(d, NULL, DERIVED_CHECKPOINT, key, 0, &raw);
@@ -144,7 +144,7 @@ int checkpoint_store(struct derived_file *d, struct zpack *z, uint64_t key, uint
 	return r;
 }
 
-/* The last part that is not after at_ns. 1 or 0, or what reading the table gave. */
+/* Finds the last part at or before at_ns. 1 or 0, or the error of reading the table. */
 static int find_part(const struct derived_file *d, const struct trace *t, enum checkpoint_part part,
 		     uint64_t at_ns, struct derived_part *ret, uint64_t *ret_at_ns)
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cut_block: writes one block of a cut trace: the events that stay, encoded again, and the rows of
+ * cut_block: writes one block of a cut trace: the remaining events, encoded again, and the rows of
  * the trace's lists that belong to the block's slice.
  *
- * A row belongs to the block in whose slice its first instant lies; rows between two slices go to
- * the later one. The first block also takes the rows that reach into the window from before it.
+ * A row belongs to the block whose slice contains the row's first instant; rows between two slices
+ * go to the later one. The first block also has the rows that begin before the window and reach
+ * into it.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,26 +28,26 @@ static bool keeps(const struct cut *c, uint32_t upid)
 	return !c->filter || cut_filter_has_process(c->filter, upid);
 }
 
-/* An interval without length is an instant. */
+/* An interval with equal ends counts as an instant. */
 static bool overlaps(const struct cut *c, uint64_t from_ns, uint64_t to_ns)
 {
 	return from_ns < c->to_ns && (to_ns > from_ns ? to_ns : from_ns + 1) > c->from_ns;
 }
 
-/* A row without length is one that put_hook_means() made. */
+/* A row with equal ends comes from put_hook_means(). */
 static bool hook_stat_stays(const struct cut *c, const struct trace_hook_stat *row)
 {
 	return row->to_ns > row->from_ns && overlaps(c, row->from_ns, row->to_ns);
 }
 
-/* The clock readings of the window, and the nearest one on each side of it. */
+/* Keeps the clock readings of the window, and the nearest one on each side of it. */
 static bool clock_stays(const struct cut *c, const struct trace_clock *all, size_t i, size_t cnt)
 {
 	return (i + 1 == cnt || all[i + 1].mono_ns >= c->from_ns) &&
 	       (!i || all[i - 1].mono_ns < c->to_ns);
 }
 
-/* Lists whose rows begin with the instant that says which block they go to. */
+/* Lists whose rows begin with the timestamp that assigns them to a block. */
 static const uint8_t cut_lists[] = {
 	CHUNK_TASK_EVENTS, CHUNK_RSS_SNAPS, CHUNK_MARKS, CHUNK_LOSS,
 	CHUNK_COST, CHUNK_HOOK_STATS, CHUNK_CLOCKS,
@@ -74,7 +75,7 @@ static bool row_stays(const struct cut *c, unsigned int list, const union row *r
 	}
 }
 
-/* Puts the rows from *at on whose instant is before to_ns. */
+/* Writes the rows from *at on whose timestamp is before to_ns. */
 static void put_list(struct cut *c, unsigned int list, size_t *at, uint64_t base_ns, uint64_t to_ns)
 {
 	const struct row_type *of = trace_list_type(list);
@@ -92,7 +93,7 @@ static void put_list(struct cut *c, unsigned int list, size_t *at, uint64_t base
 	block_out_add_rows(&c->out, list, &c->rows);
 }
 
-/* The last block takes all that is left. */
+/* Writes the rows of a block; the last block gets all remaining rows. */
 static void put_lists(struct cut *c, const struct disk_block *head, bool is_last)
 {
 	uint64_t to_ns = is_last ? UINT64_MAX : head->to_ns;
@@ -109,7 +110,7 @@ static bool leaves_out(const struct cut *c, const char *source)
 	return false;
 }
 
-/* Cuts an interval at the slice's ends. Returns whether anything is left of it. */
+/* Clips an interval to the slice. Returns whether any of it is left. */
 static bool clip(const struct disk_block *slice, uint64_t *from_ns, uint64_t *to_ns)
 {
 	if (*from_ns < slice->from_ns)
@@ -119,7 +120,7 @@ static bool clip(const struct disk_block *slice, uint64_t *from_ns, uint64_t *to
 	return *from_ns < *to_ns;
 }
 
-/* The gaps of the slice; a source that is left out has one from its beginning to its end. */
+/* Writes the gaps of the slice; a source that is left out has a gap over the whole slice. */
 static void put_gaps(struct cut *c, const struct disk_block *head)
 {
 	size_t cnt, i;
@@ -142,7 +143,7 @@ static void put_gaps(struct cut *c, const struct disk_block *head)
 	block_out_add_rows(&c->out, CHUNK_GAPS, &c->rows);
 }
 
-/* The quotas of the slice. */
+/* Writes the quotas of the slice. */
 static void put_quotas(struct cut *c, const struct disk_block *head)
 {
 	size_t cnt, i;
@@ -160,7 +161,7 @@ static void put_quotas(struct cut *c, const struct disk_block *head)
 
 /* ---- state ---- */
 
-/* A CPU before this one has the same thread. No thread is on two CPUs at a time. */
+/* Returns whether a CPU with a lower number has the same thread: a thread is on only one CPU. */
 static bool is_repeated(const uint32_t *owners, unsigned int cpu)
 {
 	for (unsigned int i = 0; i < cpu && owners[cpu] >= EVENT_ID_FIRST; i++)
@@ -169,7 +170,7 @@ static bool is_repeated(const uint32_t *owners, unsigned int cpu)
 	return false;
 }
 
-/* Without switches, nobody is known to have run. */
+/* Without switches, the thread on a CPU is unknown. */
 static bool has_runners(const struct cut *c)
 {
 	return c->kinds_left & 1u << EVENT_SWITCH;
@@ -215,7 +216,7 @@ static int put_state(struct cut *c, size_t i, const struct disk_block *head, str
 	int r = 0;
 
 	put_first(c, c->cpu_first, head);
-	/* the old trace goes on, or says itself who has the CPUs at the block's end */
+	/* the old trace continues, or has the thread on each CPU at the block's end (CPU_END) */
 	if ((i + 1 == c->end && c->to_ns < trace_end_ns(c->t)) || trace_block_end(c->t, i, 0))
 		put_last(c, head);
 	if (i > c->first || !c->is_part)
@@ -227,7 +228,7 @@ static int put_state(struct cut *c, size_t i, const struct disk_block *head, str
 
 /* ---- blocks ---- */
 
-/* Adds the events, which raise head's cpu_cnt where that is too low, and writes the block. */
+/* Writes the block with its events; raises head's cpu_cnt if an event has a higher CPU. */
 static int append(struct cut *c, struct disk_block *head, const struct event *events, size_t cnt,
 		  struct err *e)
 {
@@ -276,9 +277,9 @@ int cut_put_block(struct cut *c, size_t i, struct err *e)
 	return r;
 }
 
-/* ---- what was before ---- */
+/* ---- state before the window ---- */
 
-/* A CPU on which nobody is known to run exists if somebody ran there at some time. */
+/* Finds the owner of each CPU. A CPU without a known thread exists if a thread ever ran there. */
 static void find_cpus(const struct cut *c, uint32_t *owners)
 {
 	size_t i;
@@ -292,8 +293,8 @@ static void find_cpus(const struct cut *c, uint32_t *owners)
 }
 
 /*
- * The cost of a hook's run is estimated from the whole trace: each hook gets a row with what was
- * measured outside of the window.
+ * The cost of a hook's run is estimated from the whole trace: each hook gets a row with the
+ * measurements outside the window.
  */
 static void put_hook_means(struct cut *c)
 {
@@ -319,13 +320,13 @@ static void put_hook_means(struct cut *c)
 	block_out_add_rows(&c->out, CHUNK_HOOK_STATS, &c->rows);
 }
 
-/* The last of the switches that concern a thread goes to it. */
+/* Returns whether the last switch that involves the thread goes to it. */
 static bool is_switched_to(const struct checkpoint *before, uint32_t utid)
 {
 	const struct event *ev = before->events, *end = ev + before->event_cnt;
 	bool ret = false;
 
-	/* what is live comes last, and is much */
+	/* live objects come last, and are many */
 	for (; ev < end && object_family_of(ev->kind) < 0; ev++) {
 		if (ev->kind != EVENT_SWITCH)
 			continue;
@@ -338,8 +339,8 @@ static bool is_switched_to(const struct checkpoint *before, uint32_t utid)
 }
 
 /*
- * Threads that have a CPU since before the window although no switch to them was seen: they do not
- * wait any more when the window begins, so the cut gets that switch.
+ * Adds the missing switch to each thread that has had a CPU since before the window although no
+ * switch to it was seen: when the window begins, such a thread does not wait any longer.
  */
 static int add_switches(struct cut *c)
 {
@@ -365,14 +366,14 @@ static int add_switches(struct cut *c)
 }
 
 /*
- * Threads that are renamed later in the trace: each gets a snapshot row with the name that it has
- * when the window begins.
+ * Writes a snapshot row for each thread that is renamed later in the trace, with its name when the
+ * window begins.
  */
 static int put_names(struct cut *c)
 {
 	size_t cnt, i;
 	const struct trace_task_event *ev = trace_task_events(c->t, &cnt);
-	struct hash_map last = { 0 };	/* by utid: 1 + the last event with a name before */
+	struct hash_map last = { 0 };	/* by utid: 1 + the last earlier event with a name */
 	struct trace_task_event row;
 	uint64_t at;
 	int r = 0;
@@ -390,7 +391,7 @@ static int put_names(struct cut *c)
 		row.type = TRACE_TASK_SNAP;
 		row.exe = row.cmdline = "";
 		row_put_task_event(&c->rows, &row);
-		/* not again */
+		/* write each thread's name only once */
 		r = hash_map_put(&last, ev[i].utid, (void *)(cnt + 1));
 	}
 	hash_map_done(&last);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cut_events: the events that a cut keeps, block by block, and who has each CPU at the ends of a
- * block.
+ * cut_events: the events that a cut keeps, block by block, and the thread on each CPU at both ends
+ * of a block.
  *
- * One cursor goes through the window in order of time. An event that came late therefore ends up in
- * the block of its own slice. The cursor begins where the old trace's state of the CPUs is sure
+ * One cursor reads the window in order of time. A late event therefore goes into the block of its
+ * own slice. The cursor begins where the old trace's state of the CPUs is certain
  * (trace_block_running()), which may be some blocks before the window.
  */
 #include <errno.h>
@@ -14,14 +14,14 @@
 #include "edit/cut_state.h"
 #include "model/cpu_timeline.h"
 
-#define NOBODY UINT32_MAX	/* no piece of the slice has come yet */
+#define NOBODY UINT32_MAX	/* the slice has no piece yet */
 
 struct cut_events {
 	struct event_cursor *cursor;
-	const struct event *next;	/* the cursor gave it, it is not used yet; or NULL */
+	const struct event *next;	/* returned by the cursor, but not used yet; or NULL */
 	struct cpu_timeline *timeline;
 	size_t block;			/* the next block of the old trace */
-	uint64_t from_ns, to_ns;	/* of this block's slice, the part in the window */
+	uint64_t from_ns, to_ns;	/* the part of this block's slice that is in the window */
 	struct cut *cut;
 };
 
@@ -41,7 +41,10 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 
 	if (c->filter && owner != EVENT_ID_UNKNOWN && !cut_filter_has_thread(c->filter, owner))
 		owner = EVENT_ID_FILTERED;
-	/* a switch at the first instant is an event of the slice: whoever leaves had the CPU */
+	/*
+	 * a switch at the slice's first instant belongs to the slice: the leaving thread had the
+	 * CPU
+	 */
 	if (c->cpu_first[p->cpu] == NOBODY &&
 	    (p->to_ns > x->from_ns || (p->to_ns == x->from_ns && p->end))) {
 		/* the switch that ends a restored stay of the slice restores it in the cut, too */
@@ -59,7 +62,7 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 	return 0;
 }
 
-/* The block's state of the CPUs holds: no event of before lies in it or in a later one. */
+/* Returns whether the block's keyframe is certain: this and later blocks have no earlier event. */
 static bool is_keyframe_sure(const struct trace *t, size_t i)
 {
 	const struct trace_block *b = trace_block_at(t, i);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cut_filter: whether a request stays may show only when it is issued, after it was queued. The
- * block events are therefore gone through twice; the first time numbers the lives of the requests.
+ * cut_filter: a request may become relevant only when it is issued, after it was queued. The block
+ * events are therefore read twice; the first pass numbers the lives of the requests.
  */
 #include "edit/cut_filter.h"
 
@@ -21,7 +21,7 @@ struct cut_filter {
 	bool *is_on; /* by CPU: a thread of the processes may have it */
 	struct irq_track *irq; /* of the events that are kept */
 	bool hit; /* the last free, or allocation, ended an object of the processes */
-	uint64_t *life_of; /* of each block event in order */
+	uint64_t *life_of; /* life of each block event, in order */
 	size_t event_cnt, event_cap, event_at;
 	bool *is_kept; /* by request_track_life() */
 	size_t life_cap;
@@ -59,7 +59,7 @@ static int number_event(struct cut_filter *f, struct request_track *track, const
 
 	if (request_track_event(track, ev) < 0)
 		return -ENOMEM;
-	/* number 0 is of bios whose request is unknown */
+	/* number 0 is for bios whose request is unknown */
 	life = request_track_life(track, ev, &of) ? 1 + of.number : 0;
 	if (array_reserve(&f->life_of, &f->event_cap, f->event_cnt + 1) < 0 ||
 	    array_reserve(&f->is_kept, &f->life_cap, life + 1) < 0)
@@ -109,7 +109,7 @@ static int on_object(struct cut_filter *f, struct event *ev)
 
 	object_event_read(ev, f->pairs.page_bytes, &o);
 	mine = cut_filter_has_thread(f, o.utid);
-	if (o.family == OBJECT_HEAP)	/* every process has addresses of its own */
+	if (o.family == OBJECT_HEAP)	/* every process has its own addresses */
 		return mine;
 	f->hit = o.is_alloc && mine;
 	o.is_alloc = f->hit;
@@ -125,7 +125,7 @@ static int on_object(struct cut_filter *f, struct event *ev)
 
 /* ---- one by one ---- */
 
-/* A switch between other threads stays where it shows that a switch away from a thread was lost. */
+/* A switch between other threads is kept if it shows that a switch away from a thread was lost. */
 static int on_switch(struct cut_filter *f, struct event *ev)
 {
 	bool was_on = ev->cpu >= trace_cpu_cnt(f->t) || f->is_on[ev->cpu];
@@ -143,7 +143,7 @@ static int on_switch(struct cut_filter *f, struct event *ev)
 	return from || to || was_on;
 }
 
-/* The event belongs to the thread or process in one of its columns. */
+/* An event belongs to the thread or process in one of its columns. */
 static int on_owned(const struct cut_filter *f, struct event *ev, const struct event_column *owner)
 {
 	uint64_t id = ev->v[owner->index];
@@ -156,7 +156,7 @@ static int on_owned(const struct cut_filter *f, struct event *ev, const struct e
 	return 1;
 }
 
-/* An interrupt of another thread shows that the exit of one that is kept was lost. */
+/* An interrupt of another thread is kept if it shows that the exit of a kept interrupt was lost. */
 static int on_irq(struct cut_filter *f, struct event *ev)
 {
 	int r;
@@ -165,7 +165,7 @@ static int on_irq(struct cut_filter *f, struct event *ev)
 		if (!irq_track_depth(f->irq, ev->cpu))
 			return 0;
 		ev->utid = EVENT_ID_FILTERED;
-		/* it is kept for nothing else */
+		/* the interrupt is kept for no other reason */
 		r = irq_track_hole_on(f->irq, ev->cpu);
 	} else {
 		r = irq_track_event(f->irq, ev);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cut_irq: interrupts that are being served when the window ends. Readers of the cut take them to
- * go on. Where the larger trace says later that their exit was lost, the cut marks their entry
+ * cut_irq: interrupts that are being served when the window ends. Readers of the cut assume that
+ * they go on. If the larger trace shows later that their exit was lost, the cut marks their entry
  * (EVENT_F_BROKEN).
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 struct look {
 	struct cut *c;
-	bool beyond;	/* the end of the window is passed */
+	bool beyond;	/* the end of the window has passed */
 };
 
 static int on_broken(void *ctx, const struct irq_run *r)
@@ -40,7 +40,7 @@ static int take(struct irq_track *track, struct irq_holes *holes, struct look *l
 	return r < 0 ? r : irq_track_event(track, ev);
 }
 
-/* From the window's first event until the interrupts that were served at its end are over. */
+/* Reads events from the window's start until the interrupts served at its end have ended. */
 static int look_on(struct cut *c, struct irq_track *track, struct irq_holes *holes, struct look *l,
 		   struct err *e)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cut_tasks: the sections of a cut block that name things: tasks, names, code addresses, stacks.
- * The ids that the block's events refer to, by the declarations of their columns, are collected
- * first; then each gets the row that the whole trace has of it.
+ * First the ids that the block's events refer to are collected, by the declarations of their
+ * columns; then the row that the whole trace has for each id is written.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 #include "base/hash_map.h"
 #include "model/call.h"
 
-/* Collects what a block refers to. */
+/* The ids that a block refers to. */
 struct refs {
 	struct hash_map processes, threads;	/* by upid and utid */
-	/* whose rows are put: */
+	/* written rows: */
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by trace_name_key() */
 	struct hash_map sites, stacks;	/* by address of the row, by number */
 };
@@ -30,7 +30,7 @@ static void refs_done(struct refs *f)
 		hash_map_done(&f->names[i]);
 }
 
-/* 1: the key is new; 0: it was there; -ENOMEM. */
+/* Adds a key. 1: it is new; 0: it was there; -ENOMEM. */
 static int add_key(struct hash_map *m, uint64_t key)
 {
 	if (hash_map_get(m, key))
@@ -38,7 +38,7 @@ static int add_key(struct hash_map *m, uint64_t key)
 	return hash_map_put(m, key, (void *)1) < 0 ? -ENOMEM : 1;
 }
 
-/* Puts or notes what one of an event's columns refers to. */
+/* Writes or collects the reference in one of an event's columns. */
 typedef int (*put_ref_fn)(struct cut *c, struct refs *f, const struct event *ev,
 			  const struct event_column *col);
 
@@ -48,7 +48,7 @@ typedef int (*put_ref_fn)(struct cut *c, struct refs *f, const struct event *ev,
 #define SITES (STACKS | OBJECTS | 1u << EVENT_REFERS_SITE)
 #define NAMES (STACKS | ~((2u << EVENT_REFERS_NAME) - 1))
 
-/* Calls put for all columns that refer to something of what, bits 1 << enum event_refers. */
+/* Calls put for all columns with a reference of a type in what: bits 1 << enum event_refers. */
 static int each_ref(struct cut *c, struct refs *f, const struct event *events, size_t cnt,
 		    uint32_t what, put_ref_fn put)
 {
@@ -68,7 +68,7 @@ static int each_ref(struct cut *c, struct refs *f, const struct event *events, s
 
 /* ---- ids ---- */
 
-/* A process comes with its ancestors: they are part of what it is. */
+/* Adds a process and its ancestors, since they are part of its description. */
 static int add_process(struct cut *c, struct refs *f, uint32_t upid)
 {
 	const struct trace_process *p;
@@ -106,7 +106,7 @@ static bool lives(const struct cut *c, uint32_t upid, uint64_t start_ns, uint64_
 	return start_ns < c->to_ns && (!end_ns || end_ns >= c->from_ns);
 }
 
-/* Every task that lives at some time of the window. */
+/* Adds every task that is alive at some time of the window. */
 static int add_living(struct cut *c, struct refs *f)
 {
 	size_t process_cnt, thread_cnt, i;
@@ -123,7 +123,7 @@ static int add_living(struct cut *c, struct refs *f)
 	return r;
 }
 
-/* The ids in order, malloc'ed. NULL: out of memory. */
+/* Returns the ids in order, malloc'ed. NULL: out of memory. */
 static uint32_t *sort_ids(const struct hash_map *m)
 {
 	uint32_t *ids = malloc((m->cnt + 1) * sizeof(*ids));
@@ -202,8 +202,9 @@ static int put_all_names(struct cut *c, struct refs *f, enum trace_name_type typ
 }
 
 /*
- * In a trace with paths of files, a request without a path has no file; in one without, it has the
- * name of its inode (block_requests). So a cut that has none of the paths must tell that there are.
+ * If a trace has paths of files, a request without a path has no file; otherwise the request has
+ * the name of its inode (block_requests). So if a cut keeps no path, this row shows that there were
+ * some.
  */
 static int put_path_mark(struct cut *c, struct refs *f)
 {
@@ -229,7 +230,7 @@ bool cut_has_quota(const struct cut *c, const struct trace_quota *q)
 	return !c->filter;
 }
 
-/* Groups whose quota holds for a group below. */
+/* Writes groups whose quota applies to a group below. */
 static int put_limit_names(struct cut *c, struct refs *f)
 {
 	size_t cnt, i;
@@ -242,7 +243,10 @@ static int put_limit_names(struct cut *c, struct refs *f)
 	return r;
 }
 
-/* Names that no event need refer to: cgroups that processes moved to, devices, interrupt lines. */
+/*
+ * Writes names that events need not refer to: cgroups that processes joined, devices, interrupt
+ * lines.
+ */
 static int put_window_names(struct cut *c, struct refs *f)
 {
 	size_t event_cnt, i;
@@ -276,7 +280,7 @@ static int put_frame_site(struct cut *c, struct refs *f, const struct trace_fram
 	return frame->upid ? put_site(c, f, frame->upid, frame->addr, ts_ns) : 0;
 }
 
-/* Puts what stands at the code addresses of heap objects and in stacks, and where locks are. */
+/* Writes the sites at the code addresses of heap objects, of stacks and of locks. */
 static int put_sites(struct cut *c, struct refs *f, const struct event *ev,
 		     const struct event_column *col)
 {
@@ -307,7 +311,7 @@ static int put_frames(struct cut *c, struct refs *f, const struct event *ev,
 
 /* ---- sections ---- */
 
-/* Rows of tasks by id: section is PROCESSES or THREADS. */
+/* Writes rows of tasks by id: section is PROCESSES or THREADS. */
 static int put_tasks(struct cut *c, const struct hash_map *of, enum chunk_section_type section,
 		     uint64_t base_ns)
 {
@@ -327,7 +331,7 @@ static int put_tasks(struct cut *c, const struct hash_map *of, enum chunk_sectio
 	return 0;
 }
 
-/* Cgroups and users of the processes, in order of their ids. */
+/* Writes the cgroups and users of the processes, in order of their ids. */
 static int put_process_names(struct cut *c, struct refs *f)
 {
 	uint32_t *upids = sort_ids(&f->processes);

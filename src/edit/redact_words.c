@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * redact_words: a string is cut into the parts that mean something alone (components of a path,
- * words of a command line), each part gets its word of a book of pseudonyms, and they are put
- * together again. Answers are remembered: most strings stand in every block.
+ * redact_words: a string is split into parts with a meaning of their own (components of a path,
+ * words of a command line). Each part is replaced by its word in a book of pseudonyms, and the
+ * parts are joined again. Results are cached: most strings occur in every block.
  */
 #include "edit/redact_words.h"
 
@@ -21,8 +21,8 @@
 #include "base/strpool.h"
 
 /*
- * Kernel threads whose names are the same on every machine, or have numbers and disk names in
- * them.
+ * Names of kernel threads that are the same on every machine, or differ only in numbers and disk
+ * names.
  */
 #define KERNELS_THREADS                                                                            \
 	"^(kthreadd|pool_workqueue_.*|kworker/[0-9uRH:-].*|ksoftirqd/[0-9]+|migration/[0-9]+|"     \
@@ -38,7 +38,7 @@
 	"^((sd|hd|vd|xvd)[a-z]{1,3}[0-9]*|(sr|fd|ram|zram|dm-|st|scd|pmem|zd)[0-9]+|"              \
 	"(loop|nbd|rbd|md|drbd|mmcblk|nvme[0-9]+(c[0-9]+)?n)[0-9]+(p[0-9]+|boot[0-9]+|rpmb)?)$"
 
-/* The purpose of a file is no secret; its name may be one. */
+/* Extensions that stay: they show the purpose of a file, which need not be hidden. */
 static const char *const extensions[] = {
 	"a", "bin", "bz2", "c", "cc", "cfg", "class", "conf", "cpp", "css", "csv", "cxx", "d",
 	"db", "deb", "dll", "exe", "go", "gz", "h", "hpp", "html", "img", "ini", "iso", "jar",
@@ -50,7 +50,7 @@ static const char *const extensions[] = {
 };
 
 struct item {			/* one original string */
-	const char *as[REDACT_KIND_CNT];	/* NULL: not asked for yet */
+	const char *as[REDACT_KIND_CNT];	/* NULL: not computed yet */
 };
 
 struct redact_words {
@@ -61,7 +61,7 @@ struct redact_words {
 	unsigned int keep_cnt;
 	regex_t threads, disks;
 	bool has_threads, has_disks;
-	struct buf out;		/* being put together */
+	struct buf out;		/* the string being built */
 	struct redact_counts counts;
 };
 
@@ -132,8 +132,8 @@ bool redact_words_is_kernels(struct redact_words *w, const char *comm)
 }
 
 /*
- * '*' does not reach across a slash, so that one meant for names keeps no path; a pattern that
- * begins with a slash keeps what lies below, too.
+ * '*' does not match a slash, so that a pattern for names keeps no path. A pattern that begins with
+ * a slash also keeps everything below.
  */
 static bool is_kept(const struct redact_words *w, const char *s, size_t len)
 {
@@ -163,7 +163,7 @@ static void add_pseudonym(struct redact_words *w, const char *prefix, const char
 		w->out.failed = true;
 }
 
-/* ".so" of "libc.so.6", ".gz" of "x.tar.gz"; its length, 0: none that is known */
+/* Returns the length of a known extension: ".so" of "libc.so.6", ".gz" of "x.tar.gz"; 0: none. */
 static size_t find_extension(const char *s, size_t len, const char **ret)
 {
 	size_t end = len, dot;
@@ -180,7 +180,7 @@ static size_t find_extension(const char *s, size_t len, const char **ret)
 				return end - dot + 1;
 			}
 		}
-		/* a number behind it is a version */
+		/* a number after it is a version */
 		if (end == dot || strspn(s + dot, "0123456789") < end - dot)
 			return 0;
 		end = dot - 1;
@@ -231,7 +231,7 @@ static void add_path(struct redact_words *w, const char *s, size_t len,
 	}
 }
 
-/* Digits for digits, so that the id of a container or a pod still looks like one. */
+/* Replaces digits by digits, so that the id of a container or a pod still looks like one. */
 static void add_id(struct redact_words *w, const char *s, size_t len)
 {
 	uint64_t number = 0xcbf29ce484222325ull;
@@ -249,8 +249,8 @@ static void add_id(struct redact_words *w, const char *s, size_t len)
 }
 
 /*
- * Names that managers of containers and systemd give to cgroups stay, so that a reader can tell
- * whose.
+ * Names that container managers and systemd give to cgroups stay, so that a reader recognizes the
+ * manager.
  */
 static void add_cgroup_part(struct redact_words *w, const char *s, size_t len)
 {
@@ -319,7 +319,7 @@ static void add_cmdline(struct redact_words *w, const char *s)
 	}
 }
 
-/* "function+0x1f"; what people loaded themselves has names of their own */
+/* "function+0x1f"; functions of BPF programs, which users load, get pseudonyms */
 static void add_symbol(struct redact_words *w, const char *s)
 {
 	size_t n = strcspn(s, "+");
@@ -379,7 +379,7 @@ static void add_socket(struct redact_words *w, const char *s)
 
 /* ---- strings ---- */
 
-/* kmem_cache names of old kernels may have a cgroup's name in brackets behind them. */
+/* In old kernels a kmem_cache name may end with a cgroup's name in brackets. */
 static bool is_plain_cache(const char *s)
 {
 	return !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -439,7 +439,7 @@ const char *redact_word(struct redact_words *w, enum redact_kind kind, const cha
 	return text;
 }
 
-/* As distributions number them: below 1000 the system's, 65534 nobody. */
+/* Distributions use numbers below 1000 for the system, and 65534 for unmapped users. */
 int redact_uid(struct redact_words *w, uint32_t *uid)
 {
 	uint64_t n;

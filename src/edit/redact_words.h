@@ -10,12 +10,12 @@
  *     symbol    sym-ktfndc+0x1f          function  fn-ktfndc (of user space)
  *     build id  id-ktfndc                user      user-ktfndc
  *
- * The letters depend on the string alone: a process and the file it is named after have the same
- * ones. Paths keep their number of components, and the extensions listed in the .c file. "" stays.
- * In the path of a cgroup, what container managers and systemd call theirs stays: docker-ID.scope,
+ * The letters depend on the string alone: a process and the file of the same name have the same
+ * letters. Paths keep their number of components, and the extensions listed in the .c file. ""
+ * stays. In the path of a cgroup, names from container managers and systemd stay: docker-ID.scope,
  * with another id. So a redacted trace has the same containers and users' units.
  *
- * Names that the kernel gives on every machine stay (kernel symbols, slab caches, disks like sda or
+ * Names that the kernel uses on every machine stay (kernel symbols, slab caches, disks like sda or
  * dm-0), and names that the user wants to keep. Threads: one. Errors: NULL or -ENOMEM: out of
  * memory.
  */
@@ -35,19 +35,19 @@ enum redact_kind {
 
 struct redact_words;
 
-/* keep: keep_cnt glob patterns, not copied. */
+/* keep: keep_cnt glob patterns; the caller keeps them. */
 int redact_words_new(struct redact_words **ret, const uint8_t key[PSEUDONYM_KEY_BYTES],
 		     const char *const *keep, unsigned int keep_cnt);
 void redact_words_free(struct redact_words *w);
 
-/* s of that kind stays as it is. Call it before the first redact_word() of s. */
+/* Leaves s of this kind unchanged. Call it before the first redact_word() of s. */
 int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s);
-/* True for kernel threads that have that name on every machine. */
+/* True for kernel threads whose name is the same on every machine. */
 bool redact_words_is_kernels(struct redact_words *w, const char *comm);
 
-/* The replacement of s; valid as long as w. */
+/* Returns the replacement of s; valid as long as w. */
 const char *redact_word(struct redact_words *w, enum redact_kind kind, const char *s);
-/* The same for user ids: those of people (1000 and up, except nobody's) are replaced. */
+/* The same for user ids: ids of people are replaced (1000 and up, except 65534). */
 int redact_uid(struct redact_words *w, uint32_t *uid);
 
 /* Counts the different strings of each kind that were replaced, and those that were kept. */

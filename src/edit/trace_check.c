@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_check: first every block for itself, then file by file what there is: blocks and damage by
- * offset, in stretches; then the index, and what else lies in the directory.
+ * trace_check: first checks each block on its own, then reports file by file the blocks and damage
+ * in order of offset, in stretches; then the index, and other files in the directory.
  */
 #include "edit/trace_check.h"
 
@@ -43,7 +43,10 @@ static void see_rows(const struct kind_columns *k, struct extent *x)
 	}
 }
 
-/* Every column of every kind, and that the first and last event are when the header says. */
+/*
+ * Checks every column of every kind, and that the times of the first and last event match the
+ * header.
+ */
 static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io *cio,
 			 const char **ret_why)
 {
@@ -73,9 +76,7 @@ static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io 
 		}
 	}
 	free(utids);
-	/*
-	 * where events were left out, the header's times are bounds; rows beyond them were refused
-	 */
+	/* if events were left out, the header's times are bounds; rows beyond them were refused */
 	if (r == 0 && x.last_ns && !(h->flags & CHUNK_BLOCK_TRIMMED) &&
 	    (x.first_ns != h->first_ns || x.last_ns != h->last_ns)) {
 		*ret_why = "the header names other times than its events have";
@@ -93,7 +94,7 @@ static int check_block(struct trace *t, size_t block)
 	r = r ?: trace_block_open(t, trace_own_reader(t), block, &o, NULL);
 	r = r ?: check_columns(t, o.meta, &o.io, &why);
 	block_meta_free(o.meta);
-	/* one that did not verify is dropped already, for its own reason */
+	/* a block that failed before is dropped already, with its own reason */
 	return r == 0 || r == -ENOMEM ? r : trace_block_drop(t, block, why);
 }
 
@@ -113,7 +114,7 @@ struct check {
 	check_part_fn fn;
 	void *ctx;
 	struct check_result res;
-	size_t block;		/* the next one to report */
+	size_t block;		/* the next block to report */
 	uint64_t covered_ns;	/* end of the last valid block */
 	bool hole_reported;	/* the time before the next block was reported as missing */
 };
@@ -137,7 +138,7 @@ static int note(struct check *c, const char *file, uint64_t offset, uint64_t byt
 					     .bytes = bytes, .reason = reason });
 }
 
-/* The next valid block, in this file or a later one. */
+/* Returns the next valid block, in this file or a later one. */
 static const struct trace_block *next_valid(const struct check *c, size_t i)
 {
 	while (i < trace_block_cnt(c->t) && trace_block_is_damaged(c->t, i))
@@ -152,7 +153,7 @@ static int by_offset(const void *a, const void *b)
 	return compare_numbers(x->offset, y->offset);
 }
 
-/* The damages of one file, sorted; malloc'ed. */
+/* Returns the damages of one file, sorted; malloc'ed. */
 static struct trace_damage *damages_of(struct trace *t, const char *file, size_t *ret_cnt)
 {
 	size_t all, i, cnt = 0;
@@ -168,7 +169,7 @@ static struct trace_damage *damages_of(struct trace *t, const char *file, size_t
 	return mine;
 }
 
-/* Returns whether a repair left this hole, and said so. */
+/* Returns whether a repair left this hole and declared it. */
 static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t i, n = trace_get_number(t, "repaired.gaps");
@@ -176,7 +177,7 @@ static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 	const char *gap;
 	char key[48];
 
-	/* too many to name */
+	/* the repair had too many gaps to list */
 	if (n > TRACE_COPY_GAPS_MAX)
 		return true;
 	for (i = 0; i < n; i++) {
@@ -189,7 +190,7 @@ static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 	return false;
 }
 
-/* No block stands for the time before the next one in this file, and no damage said so. */
+/* Reports the time before the next block of this file, if no block and no damage covers it. */
 static int report_hole(struct check *c, const char *file, uint64_t to_ns)
 {
 	struct check_part p = { .file = file, .status = CHECK_DAMAGED, .from_ns = c->covered_ns,
@@ -204,7 +205,7 @@ static int report_hole(struct check *c, const char *file, uint64_t to_ns)
 	return report(c, &p);
 }
 
-/* A run of valid blocks of one file, to the next damage at stop. */
+/* Reports valid blocks of one file in a row, until the damage at stop. */
 static int report_run(struct check *c, const char *file, uint64_t stop)
 {
 	struct check_part p = { .file = file, .status = CHECK_VALID, .reason = "" };
@@ -217,7 +218,7 @@ static int report_run(struct check *c, const char *file, uint64_t stop)
 			break;
 		if (trace_block_is_damaged(c->t, c->block))
 			continue;
-		/* after a hole in time a run of its own */
+		/* a hole in time starts a new stretch */
 		if (p.block_cnt && b->from_ns != p.to_ns)
 			break;
 		if (!p.block_cnt++) {
@@ -252,7 +253,7 @@ static int report_damage(struct check *c, const struct trace_damage *d)
 
 	char reason[160];
 
-	/* a flight recorder drops its first blocks on purpose: how many these were is not known */
+	/* a flight recorder drops its first blocks on purpose: their number is unknown */
 	if (next && next == trace_block_at(c->t, 0) && next->from_ns == trace_start_ns(c->t) &&
 	    !trace_get(c->t, "keep.bytes") && !trace_get(c->t, "keep.ns"))
 		c->res.missing_first = trace_more_at(c->t, 0)->head.number;
@@ -261,7 +262,7 @@ static int report_damage(struct check *c, const struct trace_damage *d)
 			 d->reason, c->res.missing_first);
 		p.reason = reason;
 	}
-	/* what lies between its neighbours is what it held */
+	/* the damaged part held the time between its neighbours */
 	if (to_ns > c->covered_ns) {
 		p.from_ns = c->covered_ns;
 		p.to_ns = to_ns;
@@ -336,7 +337,7 @@ static int check_manifest(struct check *c)
 	return report(c, &p);
 }
 
-/* Readers find out themselves when it is wrong, and use the blocks instead: nothing is lost. */
+/* Checks the derived file. If it is damaged, readers notice and use the blocks: no data is lost. */
 static int check_derived(struct check *c)
 {
 	struct check_part p = { .file = DERIVED_FILE_NAME, .status = CHECK_VALID };
@@ -352,7 +353,7 @@ static int check_derived(struct check *c)
 		r = derived_file_verify(d);
 		p.reason = r < 0 ? "a part of it is damaged: it is not used" :
 				   "checksums hold, made of these blocks";
-		/* with damage in the trace there is nothing to compare with */
+		/* a damaged trace has no lists to compare with */
 		if (r == 0 && !trace_is_damaged(t) && !trace_is_live(t) && trace_is_finished(t))
 			r = trace_lists_compare(t, d);
 		if (r == -ESTALE)
@@ -365,7 +366,7 @@ static int check_derived(struct check *c)
 	return r < 0 ? note(c, DERIVED_FILE_NAME, 0, 0, p.reason) : report(c, &p);
 }
 
-/* Files that no reader looks at. */
+/* Reports files that no reader uses. */
 static int check_other_file(void *ctx, const char *name)
 {
 	struct check *c = ctx;
@@ -383,7 +384,7 @@ static int check_other_file(void *ctx, const char *name)
 			    "is no file of a trace, and not looked at");
 }
 
-/* Files that are gone have their place among those that are there. */
+/* Inserts the missing files into the list of files, by number. */
 static int add_missing_files(const struct trace *t, uint64_t **numbers, size_t *cnt)
 {
 	size_t damage_cnt, i;

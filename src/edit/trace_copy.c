@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* trace_copy: where a new trace may be, how it is made, and blocks that stay as they are. */
+/* trace_copy: checks the path of a new trace, makes the trace, and copies blocks unchanged. */
 #include "edit/trace_copy.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "trace/trace_read.h"
 
-/* A new directory inside the old one would be a change to it. */
+/* A new directory inside the old trace would change the old trace. */
 int trace_copy_refuse(const struct trace *t, const char *path, struct err *e)
 {
 	char *copy = strdup(path), *parent, *old, *at;
@@ -28,7 +28,7 @@ int trace_copy_refuse(const struct trace *t, const char *path, struct err *e)
 			       "'%s' exists already, and is left alone; name a new one with -o",
 			       path);
 	}
-	if (trace_dir_fd(t) < 0) {	/* a file has no inside */
+	if (trace_dir_fd(t) < 0) {	/* a bundle is a file, not a directory */
 		free(copy);
 		return 0;
 	}
@@ -39,9 +39,9 @@ int trace_copy_refuse(const struct trace *t, const char *path, struct err *e)
 		r = -errno;
 		err_set(e, r, "cannot make '%s': %s", path, err_text(NULL, r));
 	}
-	/* by identity, not by name: the same directory may be mounted twice */
+	/* compare by identity, not by name: the same directory may be mounted twice */
 	while (r == 0) {
-		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): there when r is 0 */
+		/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): set if r is 0 */
 		if (!stat(parent, &st) && st.st_dev == mine.st_dev && st.st_ino == mine.st_ino)
 			r = err_set(e, -EINVAL,
 				    "'%s' lies inside of the trace that is read, which "
@@ -120,7 +120,7 @@ int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct e
 	return r;
 }
 
-/* Names the gap [from_ns, to_ns). */
+/* Adds the gap [from_ns, to_ns) to the manifest. */
 static int note_gap(struct store_writer *w, uint64_t number, uint64_t from_ns, uint64_t to_ns)
 {
 	char key[48], value[64];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_cut: which blocks a cut has, and its manifest; through the writer that recordings use.
+ * trace_cut: selects the blocks of a cut, and writes its manifest, with the writer that recordings
+ * use.
  */
 #include "edit/trace_cut.h"
 
@@ -10,7 +11,9 @@
 
 #include "edit/cut_state.h"
 
-/* An allocation and its free refer to each other: they are one source, and go together. */
+/*
+ * Sources that can be left out. Allocations and frees refer to each other, so they are one source.
+ */
 static const struct cut_source {
 	const char *name;
 	uint32_t kinds;
@@ -28,7 +31,7 @@ const char *trace_cut_source(unsigned int source)
 	return source < CUT_SOURCE_CNT ? cut_sources[source].name : NULL;
 }
 
-/* The window inside of its blocks. */
+/* Clips the window to its blocks. */
 static void clip(struct cut *c)
 {
 	const struct trace_block *b = trace_block_at(c->t, 0);
@@ -39,7 +42,7 @@ static void clip(struct cut *c)
 	c->res.to_ns = c->to_ns;
 }
 
-/* Keeps what concerns the processes that stay of what is carried over. */
+/* Drops carried-over events that do not concern the remaining processes. */
 static int filter_before(struct cut *c)
 {
 	struct event *ev = c->before.events;
@@ -55,7 +58,7 @@ static int filter_before(struct cut *c)
 	return r < 0 ? r : 0;
 }
 
-/* Finds what is known before the first event of the window: the state there, and who stays. */
+/* Finds the state before the first event of the window, and the processes that stay. */
 static int prepare(struct cut *c, struct err *e)
 {
 	int r = 0;
@@ -81,14 +84,16 @@ static int write_blocks(struct cut *c, struct err *e)
 		r = cut_events_until(c, i, e);
 		if (r == 0 && i == c->first && c->is_part)
 			r = cut_put_before(c, e);
-		/* the events in a slice that is lost are late ones: they go to the next block */
+		/* the events in a lost slice are late ones: they go to the next block */
 		if (r == 0 && !trace_block_is_damaged(c->t, i))
 			r = cut_put_block(c, i, e);
 	}
 	return r;
 }
 
-/* Nothing is left out: the blocks go over as they are, with one that a cut put in front of them. */
+/*
+ * Nothing is left out: copies the blocks unchanged, with the block that an earlier cut put first.
+ */
 static int copy_blocks(struct cut *c, struct err *e)
 {
 	const struct trace_block *b = trace_block_at(c->t, 0);
@@ -106,7 +111,7 @@ static int copy_blocks(struct cut *c, struct err *e)
 
 static int put_blocks(struct cut *c, struct err *e)
 {
-	/* blocks at the ends that turn out to be damaged are none */
+	/* drop damaged blocks at the ends */
 	for (size_t i = c->first; i < c->end; i++)
 		(void)trace_block_verify(c->t, i, NULL);
 	while (c->first < c->end && trace_block_is_damaged(c->t, c->first))
@@ -119,7 +124,7 @@ static int put_blocks(struct cut *c, struct err *e)
 			       "cut out",
 			       trace_path(c->t));
 	clip(c);
-	/* a trace that was itself cut has state in front of its window */
+	/* a trace that was itself cut has state before its window */
 	c->is_part = c->q->upids || c->from_ns > trace_start_ns(c->t) ||
 		     c->to_ns < trace_end_ns(c->t) || (c->first && c->left_out_cnt);
 	return c->is_part || c->left_out_cnt ? write_blocks(c, e) : copy_blocks(c, e);
@@ -230,7 +235,7 @@ int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *pa
 
 	leave_out(&c);
 	trace_cut_blocks(t, q->from_ns, q->to_ns, &c.first, &c.end, &bytes);
-	/* a copy of all that there is remains the same trace */
+	/* a copy of the whole trace is still the same trace */
 	if (!q->upids && !c.left_out_cnt && !trace_is_damaged(t) &&
 	    q->from_ns <= trace_start_ns(t) && q->to_ns >= trace_end_ns(t))
 		config.trace_id = trace_id(t);

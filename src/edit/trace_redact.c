@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_redact: block by block. Every small section is decoded and written again from its known
- * fields; event columns, which are numbers, are copied as they are stored. Everything goes into
- * one chunk file, so that the first block of a file still lists every task, as it did in the old
- * trace.
+ * trace_redact: redacts block by block. Every small section is decoded and written again from its
+ * known fields; event columns, which are numbers, are copied as they are stored. The copy has a
+ * single chunk file, so that the first block of a file still lists every task, as in the old trace.
  */
 #include "edit/trace_redact.h"
 
@@ -33,7 +32,7 @@ struct redact {
 
 #define AS_IS REDACT_KIND_CNT
 
-/* The strings of a row are of these kinds, in the order of its fields. */
+/* Kinds of the strings of a row, in the order of its fields. */
 static const uint8_t row_strings[CHUNK_SMALL_END][3] = {
 	[CHUNK_PROCESSES] = { REDACT_COMM, REDACT_PATH, REDACT_CMDLINE },
 	[CHUNK_THREADS] = { REDACT_COMM },
@@ -55,7 +54,7 @@ static enum redact_kind string_kind(unsigned int section, const union row *row, 
 
 	if (section == CHUNK_NAMES)
 		return names[row->name.type];
-	/* the recorder's own words stay: "alloc.slab", "max-overhead" */
+	/* words of the recorder stay: "alloc.slab", "max-overhead" */
 	if (section == CHUNK_GAPS && !s[strspn(s, own)])
 		return AS_IS;
 	/* "[vdso]" stays: it is the kernel's */
@@ -65,8 +64,8 @@ static enum redact_kind string_kind(unsigned int section, const union row *row, 
 }
 
 /*
- * The text by which a string gets its pseudonym. Functions that reports show under one name, as
- * overloaded ones of C++, remain one.
+ * Returns the text from which a string gets its pseudonym. Functions that reports show under one
+ * name, such as overloaded ones of C++, get one pseudonym.
  */
 static const char *text_of(unsigned int section, unsigned int nth, const char *s,
 			   char shown[FUNCTION_SHOWN + 1])
@@ -74,7 +73,7 @@ static const char *text_of(unsigned int section, unsigned int nth, const char *s
 	return section == CHUNK_SITES && !nth ? function_shown(shown, s) : s;
 }
 
-/* A user of the system keeps the number and the name; anybody else loses both. */
+/* A system user keeps number and name; both are replaced for other users. */
 static int edit_user(struct redact *x, struct trace_name *n)
 {
 	uint32_t uid = (uint32_t)(n->id - 1);
@@ -93,7 +92,7 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 	char shown[FUNCTION_SHOWN + 1];
 	enum redact_kind kind;
 
-	/* a later recorder made a name of another type */
+	/* a later recorder added a name of an unknown type */
 	if (section == CHUNK_NAMES && (!row->name.type || row->name.type >= TRACE_NAME_TYPE_CNT)) {
 		row->name.name = "";
 		return 0;
@@ -108,7 +107,7 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 		word = redact_word(x->words, kind, text);
 		if (!word)
 			return -ENOMEM;
-		/* what is kept stays as the linker knows it */
+		/* a function that stays keeps its linker name */
 		if (strcmp(word, text))
 			*s = word;
 	}
@@ -173,9 +172,9 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 	return store_writer_append(x->store, bytes, cnt, 0, e);
 }
 
-/* ---- what stays ---- */
+/* ---- strings that stay ---- */
 
-/* Names that are the kernel's or the recorder's own, and the workload's when that was asked for. */
+/* Keeps names of the kernel and the recorder, and those of the workload if requested. */
 static int keep_row(struct redact *x, unsigned int section, const union row *row, uint32_t flags)
 {
 	char shown[FUNCTION_SHOWN + 1];
@@ -231,7 +230,7 @@ static int keep_list(struct redact *x, unsigned int list)
 	return r;
 }
 
-/* By string, not by process: a name that two processes share is either replaced or not. */
+/* Decides by string, not by process: a name that two processes share is either replaced or not. */
 static int keep_names(struct redact *x)
 {
 	int r = keep_list(x, CHUNK_PROCESSES);
@@ -242,7 +241,7 @@ static int keep_names(struct redact *x)
 
 /* ---- the manifest ---- */
 
-/* Besides AS_IS and the kinds of redact_words.h. */
+/* A kind of manifest entry, besides AS_IS and the kinds of redact_words.h. */
 #define ENTRY_NUMBERS (REDACT_KIND_CNT + 1)
 
 static const struct {
@@ -273,13 +272,13 @@ static const struct {
 	{ "recorder.command_line", REDACT_CMDLINE },
 };
 
-/* -1: nothing is known of it. */
+/* -1: unknown. */
 static int entry_kind(const struct manifest_entry *m)
 {
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		if (fnmatch(entries[i].key, m->key, 0))
 			continue;
-		/* no number; a later line may know the word */
+		/* not a number; a later line may match the word */
 		if (entries[i].kind == ENTRY_NUMBERS && m->value[strspn(m->value, "0123456789 .-")])
 			continue;
 		return (int)entries[i].kind;
@@ -287,7 +286,7 @@ static int entry_kind(const struct manifest_entry *m)
 	return -1;
 }
 
-/* Returns what to write for an entry; NULL: nothing. */
+/* Returns the value to write for an entry; NULL: skip the entry. */
 static const char *entry_value(struct redact *x, const struct manifest_entry *m, int *ret_err)
 {
 	int kind = entry_kind(m);
@@ -302,7 +301,7 @@ static const char *entry_value(struct redact *x, const struct manifest_entry *m,
 	return v;
 }
 
-/* note.KEY=VALUE: people chose both. The key note.trigger is the recorder's. */
+/* note.KEY=VALUE: users chose both. The key note.trigger is the recorder's. */
 static int copy_note(struct redact *x, const struct manifest_entry *m)
 {
 	const char *key = m->key + strlen("note.");
@@ -344,7 +343,7 @@ static int copy_manifest(struct redact *x, struct redact_result *ret)
 	return r;
 }
 
-/* ---- what there is to redact ---- */
+/* ---- strings to redact ---- */
 
 static void each_of_list(const struct trace *t, unsigned int list, trace_string_fn fn, void *ctx)
 {
@@ -400,7 +399,7 @@ static int write_redacted(void *ctx, struct store_writer *w, struct err *e)
 	return r;
 }
 
-/* The copy's id comes from the salt and the trace's own id: equal salts make equal copies. */
+/* Derives the copy's id from the salt and the trace's own id: equal salts make equal copies. */
 static int make_words(struct redact *x, uint64_t *ret_id, struct err *e)
 {
 	uint64_t id = trace_id(x->t);

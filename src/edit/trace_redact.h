@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_redact: a new trace with pseudonyms for names, and all numbers as they were.
+ * trace_redact: makes a new trace with pseudonyms for names, and with unchanged numbers.
  *
  *     checked trace --[trace_redact]--> new trace: event columns byte for byte; small sections and
  *                                       manifest written again, string by string
  *
- * Only what this program knows goes over: fields, sections and manifest entries of a later
- * recorder are left out. The salt is stored nowhere. redact_words.h says what pseudonyms look like
- * and what stays.
+ * Only data that this program knows is copied: fields, sections and manifest entries of a later
+ * recorder are left out. The salt is not stored. redact_words.h describes the pseudonyms and the
+ * names that stay.
  *
- * Threads: one. Errors: 0 or -errno and a struct err; after one there is no new trace.
+ * Threads: one. Errors: 0 or -errno and a struct err; an error leaves no new trace.
  */
 #pragma once
 
@@ -36,15 +36,15 @@ struct redact_result {
 };
 
 /*
- * Call trace_check() on t before; it must find nothing damaged. path must not exist (-EEXIST) nor
- * lie inside of t (-EINVAL). -EBADMSG: a block was damaged after all. -ENODATA: there is no block.
+ * Call trace_check() on t before; it must not find damage. path must neither exist (-EEXIST) nor be
+ * inside t (-EINVAL). -EBADMSG: a block was damaged after all. -ENODATA: t has no block.
  */
 int trace_redact(struct trace *t, const char *path, const struct redact_options *o,
 		 struct redact_result *ret, struct err *e);
 
 /*
- * Hands over every string of t that a redaction would look at, and of which kind it is: those of
- * its lists and of its manifest that are not empty, as often as they are there.
+ * Calls fn for every nonempty string of t's lists and manifest that a redaction would process, with
+ * its kind, as often as the string occurs.
  */
 typedef void (*trace_string_fn)(void *ctx, enum redact_kind kind, const char *text);
 void trace_strings_each(const struct trace *t, trace_string_fn fn, void *ctx);

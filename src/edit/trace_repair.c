@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_repair: the blocks go through the writer that recordings use, so that files and manifest
- * come out as if recorded.
+ * trace_repair: the blocks pass through the writer that recordings use, so that files and manifest
+ * are as if recorded.
  */
 #include "edit/trace_repair.h"
 
@@ -20,7 +20,7 @@ static int copy_manifest(struct trace *t, struct store_writer *w)
 	for (size_t i = 0; i < all->cnt; i++) {
 		const struct manifest_entry *m = &all->entries[i];
 
-		/* the gaps that an earlier repair left are named again */
+		/* the gaps that an earlier repair left are listed again */
 		if (!strcmp(m->key, "state") || !strncmp(m->key, "repaired", 8) ||
 		    (trace_is_damaged(t) && trace_copy_key_is_of_whole(m->key)))
 			continue;
