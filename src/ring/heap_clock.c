@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_clock: see heap_clock.h. A pair is the one of several whose two readings of the counter, one
- * before and one after the clock, are the closest: the clock was read somewhere in between.
+ * heap_clock: see heap_clock.h. A pair is made by reading the counter before and after the clock, a
+ * few times, and keeping the try with the smallest distance: the clock was read in between.
  */
 #include "ring/heap_clock.h"
 
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 
 #define TRIES 8
-#define CLOSE_CYCLES 200	/* closer than any interruption */
+#define CLOSE_CYCLES 200	/* shorter than any interruption */
 
 bool heap_clock_is_there(void)
 {
@@ -42,7 +42,7 @@ void heap_clock_read(struct heap_clock *c)
 	unsigned int i, cpu;
 
 	for (i = 0; i < TRIES && width > CLOSE_CYCLES; i++) {
-		before = __rdtscp(&cpu);	/* waits for what was done before */
+		before = __rdtscp(&cpu);	/* waits until earlier instructions have finished */
 		ns = clock_mono_ns();
 		after = __rdtscp(&cpu);
 		if (after - before >= width)
@@ -76,7 +76,7 @@ uint64_t heap_clock_last(const struct heap_clock *c)
 	return c->cnt ? pair(c, c->cnt - 1)->cycles : 0;
 }
 
-/* So many cycles in ns, at the pace between two pairs. */
+/* Converts cycles to ns, at the rate between two pairs. */
 static uint64_t length_ns(const struct heap_clock_pair *a, const struct heap_clock_pair *b,
 			  uint64_t cycles)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_clock: instants of the processor's time-stamp counter as CLOCK_MONOTONIC, the clock of a
- * trace. Both clocks are read one after the other again and again, and an instant between two such
- * pairs lies on the line between them: later instants are never given earlier ones.
+ * heap_clock: converts the processor's time-stamp counter to CLOCK_MONOTONIC, the clock of a trace.
+ * The two clocks are read as a pair repeatedly, and a counter value between two pairs is
+ * interpolated linearly: the conversion is monotonic.
  */
 #pragma once
 
@@ -19,25 +19,25 @@ struct heap_clock_pair {
 struct heap_clock {
 	struct heap_clock_pair pairs[HEAP_CLOCK_PAIRS];	/* number i at i % HEAP_CLOCK_PAIRS */
 	unsigned int cnt;
-	uint64_t error_ns;	/* the most that a pair may be wrong by */
+	uint64_t error_ns;	/* largest possible error of a pair */
 };
 
 /*
- * Returns whether all CPUs have a counter that the kernel itself takes the time from, and
- * instructions that read it together with the CPU's number.
+ * Returns whether all CPUs have a counter that the kernel itself uses as its clock, and an
+ * instruction that reads it together with the CPU's number.
  */
 bool heap_clock_is_there(void);
 
 /* Reads the next pair. */
 void heap_clock_read(struct heap_clock *c);
-/* Adds a pair, which has to be later than all before. */
+/* Adds a pair, which must be later than all earlier ones. */
 void heap_clock_add(struct heap_clock *c, struct heap_clock_pair pair);
 
-/* The cycles of the pair that was added last; 0: there is none. */
+/* Returns the cycles of the last pair; 0: there is none. */
 uint64_t heap_clock_last(const struct heap_clock *c);
 
 /*
- * An instant in ns. 0: there are no two pairs yet, or the instant lies further before the oldest
- * pair, or after the newest, than the pairs reach.
+ * Converts cycles to ns. 0: fewer than two pairs, or the time is farther before the oldest pair, or
+ * after the newest, than the span of the pairs.
  */
 uint64_t heap_clock_ns(const struct heap_clock *c, uint64_t cycles);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_ring: see heap_ring.h. A pass reads who owns which chunk, and then the records of each owned
- * chunk as far as they are whole. pread() copies them, so that each word is read once and a file
- * that was cut is an error and no signal. What does not make sense costs the workload that record.
+ * heap_ring: see heap_ring.h. A pass reads the owners of all chunks, and then the complete records
+ * of each owned chunk. pread() copies them, so that each word is read once, and a truncated file
+ * causes an error and not a signal. An invalid record is counted as lost.
  */
 #include "ring/heap_ring.h"
 
@@ -24,17 +24,17 @@
 #include "ring/heap_clock.h"
 
 #define CHUNKS_MIN 4u
-#define FIRST_READ 32u		/* records; a chunk that has more is read to its end */
-#define LOOK_NS 50000000ULL	/* how often owners are looked for that have ended */
-#define AHEAD_MAX_NS 1000000000ULL	/* a later instant was never read from a clock */
-#define LOST_MAX (1ULL << 32)	/* between two passes */
+#define FIRST_READ 32u		/* records; if a chunk has more, it is read to its end */
+#define LOOK_NS 50000000ULL	/* interval between checks for owners that have ended */
+#define AHEAD_MAX_NS 1000000000ULL	/* a later timestamp cannot come from a clock */
+#define LOST_MAX (1ULL << 32)	/* most losses between two passes */
 #define YOUNG_S 10
-#define EVENT_MAX_PS 10000000ULL	/* longer, and the thread was away meanwhile */
+#define EVENT_MAX_PS 10000000ULL	/* a longer time includes an interruption of the thread */
 #define TID_MAX (1u << 22)	/* the kernel's PID_MAX_LIMIT */
 
 struct chunk {
-	uint32_t tid;		/* 0: free, or not seen yet */
-	uint32_t taken;		/* of its records, from the first on */
+	uint32_t tid;		/* 0: unused, or not read yet */
+	uint32_t taken;		/* records read from the chunk so far */
 };
 
 struct heap_ring {
@@ -46,28 +46,29 @@ struct heap_ring {
 	bool is_ended;		/* atomic */
 	struct chunk *chunks;
 
-	/* the pass under way */
-	unsigned int at;	/* chunk; chunk_cnt: none is under way */
+	/* the current pass */
+	unsigned int at;	/* chunk; chunk_cnt: no pass is active */
 	uint64_t look_ns;
 	bool looks, owner_ended;
 	uint32_t owner[HEAP_CHUNKS_MAX];
 
-	/* what was read of the chunk at hand */
+	/* records read from the current chunk */
 	struct heap_share_record batch[HEAP_CHUNK_RECORDS];
 	unsigned int batch_at, batch_cnt;
 	union {
 		struct wire_heap_alloc alloc;
 		struct wire_heap_free free;
 	} record;
-	struct wire_stack stack;	/* of the allocation that was given last */
-	size_t record_bytes, stack_bytes;	/* stack_bytes: 0 if it is not to be given next */
-	const struct wire_hdr *given;		/* the last one */
+	struct wire_stack stack;	/* of the last returned allocation */
+	/* stack_bytes: 0 unless the stack is returned next */
+	size_t record_bytes, stack_bytes;
+	const struct wire_hdr *given;		/* the last returned record */
 	size_t given_bytes;
 	bool again;
 
 	struct heap_clock clock;
 	uint64_t lost_seen[HEAP_SHARE_KINDS];
-	/* by kind; the reader writes and any thread reads */
+	/* by kind; written by the reader, read by any thread */
 	uint64_t taken_cnt[HEAP_SHARE_KINDS], lost_cnt[HEAP_SHARE_KINDS], bad_cnt;
 	uint64_t stack_cnt, event_ps, stack_ps;
 };
@@ -79,7 +80,7 @@ struct heap_ring {
 
 #define PLACE "/dev/shm/ebpfrec-heap."
 
-/* Removes what a recorder that was killed has left: a recorder that lives holds a lock. */
+/* Removes files of recorders that were killed: a live recorder holds a lock on its file. */
 static void remove_left(void)
 {
 	time_t now = time(NULL);
@@ -92,7 +93,7 @@ static void remove_left(void)
 		return;
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		snprintf(path, sizeof(path), "%s/events", g.gl_pathv[i]);
-		/* a younger one may not be locked yet */
+		/* a younger directory may not be locked yet */
 		if (lstat(g.gl_pathv[i], &st) || !S_ISDIR(st.st_mode) ||
 		    st.st_mtime + YOUNG_S > now)
 			continue;
@@ -130,8 +131,8 @@ static int make_file(struct heap_ring *h)
 	if (!stat("/proc/self/ns/pid", &st))
 		head.pid_ns = st.st_ino;
 	/*
-	 * All of it is there from the start. In a full file system a write would end the workload,
-	 * and elsewhere the pages would be allocations of the workload.
+	 * All pages are allocated now. Otherwise a write to a full file system would kill the
+	 * workload, and on other file systems the pages would count as allocations of the workload.
 	 */
 	if (flock(h->fd, LOCK_EX | LOCK_NB) || fallocate(h->fd, 0, 0, bytes) ||
 	    pwrite(h->fd, &head, sizeof(head), 0) != sizeof(head) ||
@@ -256,7 +257,7 @@ static off_t chunk_offset(unsigned int chunk)
 	return HEAP_SHARE_HEAD_BYTES + (off_t)chunk * HEAP_CHUNK_BYTES;
 }
 
-/* ---- what is lost ---- */
+/* ---- losses ---- */
 
 static void count_lost(struct heap_ring *h, const uint64_t *lost)
 {
@@ -264,7 +265,7 @@ static void count_lost(struct heap_ring *h, const uint64_t *lost)
 		uint64_t more = lost[kind] - h->lost_seen[kind];
 
 		h->lost_seen[kind] = lost[kind];
-		/* it only grows: what is more was not counted but scribbled */
+		/* the count only grows: a larger step is corruption, and counts as one loss */
 		store(&h->lost_cnt[kind], h->lost_cnt[kind] + (more < LOST_MAX ? more : 1));
 	}
 }
@@ -296,7 +297,10 @@ static uint64_t to_ns(const struct heap_ring *h, uint64_t at)
 	return h->config.counts_cycles ? heap_clock_ns(&h->clock, at) : at;
 }
 
-/* Reads what the process that began last has measured, and all processes of stacks. */
+/*
+ * Reads how long an event takes, as measured by the process that started last, and how long a stack
+ * takes, as the mean over all processes.
+ */
 static void read_event_cost(struct heap_ring *h)
 {
 	uint64_t at[4], from_ns, ps, now = clock_mono_ns();
@@ -326,7 +330,7 @@ static bool begin_pass(struct heap_ring *h)
 		    sizeof(lost) ||
 	    pread(h->fd, h->owner, bytes, offsetof(struct heap_share_head, owner)) !=
 		    (ssize_t)bytes)
-		return false;	/* the workload cut the file: there is nothing any more */
+		return false;	/* the workload truncated the file: no data is left */
 	if (h->config.counts_cycles)
 		heap_clock_read(&h->clock);
 	count_lost(h, lost);
@@ -338,7 +342,7 @@ static bool begin_pass(struct heap_ring *h)
 	return true;
 }
 
-/* All of a chunk was taken: gives it back. */
+/* Frees a chunk whose records have all been read. */
 static void free_chunk(struct heap_ring *h, unsigned int chunk)
 {
 	static const char zeros[HEAP_CHUNK_BYTES];
@@ -355,7 +359,7 @@ static bool is_whole(const struct heap_share_record *r)
 	return r->at && r->addr && r->site_kind && r->bytes_cpu;
 }
 
-/* Reads up to cnt records of the chunk at hand into the batch. */
+/* Reads up to cnt records of the current chunk into the batch. */
 static void read_batch(struct heap_ring *h, unsigned int cnt)
 {
 	unsigned int taken = h->chunks[h->at].taken;
@@ -369,7 +373,7 @@ static void read_batch(struct heap_ring *h, unsigned int cnt)
 	h->batch_cnt = n < 0 ? 0 : (unsigned int)((size_t)n / sizeof(h->batch[0]));
 }
 
-/* Begins with the chunk at hand. False: it is free. */
+/* Begins the current chunk. False: it is unused. */
 static bool begin_chunk(struct heap_ring *h)
 {
 	struct chunk *c = &h->chunks[h->at];
@@ -378,13 +382,13 @@ static bool begin_chunk(struct heap_ring *h)
 		c->tid = h->owner[h->at];
 	if (!c->tid)
 		return false;
-	/* it wrote no more after that, so what is read now is all */
+	/* an owner that has ended writes no more records, so this read gets the last ones */
 	h->owner_ended = c->tid > TID_MAX || (h->looks && kill((pid_t)c->tid, 0) && errno == ESRCH);
 	read_batch(h, h->owner_ended ? HEAP_CHUNK_RECORDS : FIRST_READ);
 	return true;
 }
 
-/* The frames that follow an allocation. */
+/* Converts the frames that follow an allocation. */
 static void convert_stack(struct heap_ring *h, const struct heap_share_record *slots,
 			  unsigned int cnt)
 {
@@ -405,7 +409,7 @@ static void convert_stack(struct heap_ring *h, const struct heap_share_record *s
 	store(&h->stack_cnt, h->stack_cnt + 1);
 }
 
-/* Returns how many slots with frames follow a record. */
+/* Returns the number of slots with frames that follow a record. */
 static unsigned int frame_slots(const struct heap_share_record *r)
 {
 	unsigned int kind = r->site_kind & 0xff;
@@ -414,7 +418,7 @@ static unsigned int frame_slots(const struct heap_share_record *r)
 		       kind - HEAP_SHARE_STACK : 0;
 }
 
-/* Turns what a thread wrote into a record. False: it is none. */
+/* Converts a thread's record to a wire record. False: it is invalid. */
 static bool convert(struct heap_ring *h, const struct heap_share_record *r, uint64_t ts_ns)
 {
 	uint64_t cpu = (r->bytes_cpu & 0xffff) - 1, bytes = r->bytes_cpu >> 16;
@@ -441,7 +445,9 @@ static bool convert(struct heap_ring *h, const struct heap_share_record *r, uint
 	return true;
 }
 
-/* *ret: how many slots with frames follow the record at hand. False: none, or not all yet. */
+/*
+ * *ret: number of slots with frames after the current record. False: none, or not all written yet.
+ */
 static bool has_frames(struct heap_ring *h, unsigned int *ret)
 {
 	unsigned int cnt = frame_slots(&h->batch[h->batch_at]), i;
@@ -464,7 +470,7 @@ static bool is_rest(const struct heap_share_record *r)
 	return (r->site_kind & 0xff) == HEAP_SHARE_REST;
 }
 
-/* The next record of the chunk at hand. False: there is none for now. */
+/* Finds the next record of the current chunk. False: none for now. */
 static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 {
 	bool is_last = h->owner_ended || load(&h->is_ended);
@@ -487,10 +493,13 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 		has_stack = is_whole(r) && has_frames(h, &slots);
 		if (slots && !has_stack && !is_last)
 			return false;
-		r = &h->batch[h->batch_at];	/* it may have been read anew */
+		r = &h->batch[h->batch_at];	/* the batch may have been read again */
 		ts_ns = to_ns(h, r->at);
 		if (!is_whole(r)) {
-			/* a signal handler or the end came between; what follows is whole */
+			/*
+			 * a signal handler or the thread's end interrupted the write; later records
+			 * are complete
+			 */
 			if (!is_last)
 				return false;
 		} else if (ts_ns > end_ns && ts_ns - end_ns < AHEAD_MAX_NS &&

@@ -5,8 +5,8 @@
  *     src/preload (in the workload) --file in memory--> [heap_ring] --wire records--> ring
  *
  * Threads: heap_ring_next() and heap_ring_unread() are for one thread, the reader's;
- * heap_ring_count() for any; the others for the controlling one. src/preload/heap_share.h tells the
- * layout, and why nothing in it is believed.
+ * heap_ring_count() for any; the others for the controlling one. src/preload/heap_share.h describes
+ * the layout, and why its contents are not trusted.
  */
 #pragma once
 
@@ -22,13 +22,13 @@ struct heap_ring;
 
 struct heap_ring_config {
 	uint64_t bytes;		/* of all chunks; rounded and limited */
-	bool waits;		/* the workload waits where the memory is full */
-	uint32_t stacks_every;	/* stacks of every n-th allocation of a thread; 0: by size */
-	uint64_t stacks_min_bytes;	/* of so many bytes and more; 0: none */
-	bool counts_cycles;	/* instants are the counter's: heap_clock_is_there() */
-	uid_t uid;		/* the workload's: nobody else may open the file */
+	bool waits;		/* the workload waits if the memory is full */
+	uint32_t stacks_every;	/* stacks of every n-th allocation of a thread; 0: by size only */
+	uint64_t stacks_min_bytes;	/* stacks of allocations of at least this size; 0: none */
+	bool counts_cycles;	/* timestamps are the counter's: heap_clock_is_there() */
+	uid_t uid;		/* the workload's; other users must not open the file */
 	gid_t gid;
-	uid_t owner;		/* of the file's directory: who is to remove both */
+	uid_t owner;		/* owner of the file's directory, who may remove both */
 	gid_t group;
 };
 
@@ -39,18 +39,21 @@ void heap_ring_free(struct heap_ring *h);
 
 const char *heap_ring_path(const struct heap_ring *h);
 
-/* Records of a CPU from cpu_cnt on are none. Before the first heap_ring_next(). */
+/* Treats records of a CPU from cpu_cnt on as invalid. Call before the first heap_ring_next(). */
 void heap_ring_limit_cpus(struct heap_ring *h, unsigned int cpu_cnt);
 
-/* By how much an instant may be wrong where the counter is read; 0 otherwise. */
+/* Largest error of a timestamp if the counter is used; 0 otherwise. */
 uint64_t heap_ring_clock_error_ns(const struct heap_ring *h);
 
 /*
- * Returns how many processes call another malloc than the library's, so that it sees nothing of
- * theirs. *ret_pid is the last one's pid, as it said itself.
+ * Returns the number of processes that call another malloc than the library's, so that the library
+ * cannot record them. *ret_pid is the pid that the last of them reported.
  */
 uint32_t heap_ring_own_malloc(const struct heap_ring *h, uint32_t *ret_pid);
-/* Numbers of what the library told that it could not record, as far as the workload is honest. */
+/*
+ * Counts of cases that the library could not record and reported; correct if the workload is
+ * honest.
+ */
 struct heap_ring_unseen {
 	uint32_t limited_cnt;	/* processes with a limited address space */
 	uint32_t namespace_cnt;	/* processes of other pid namespaces */
@@ -59,29 +62,29 @@ struct heap_ring_unseen {
 void heap_ring_unseen(const struct heap_ring *h, struct heap_ring_unseen *ret);
 
 /*
- * Returns what the library takes for an event, on average with the stacks there were, in ps; 0: not
- * known. Any thread.
+ * Returns how long the library takes for an event, including the mean cost of stacks, in ps; 0:
+ * unknown. Any thread.
  */
 uint64_t heap_ring_event_ps(const struct heap_ring *h);
 
-/* Returns in how many programs the library began. */
+/* Returns the number of programs in which the library started. */
 uint32_t heap_ring_began(const struct heap_ring *h);
 
-/* No event is written any more, but for those under way. NULL is fine. */
+/* Stops recording: only events already under way are still written. NULL is fine. */
 void heap_ring_end(struct heap_ring *h);
 
 /*
- * The next record with an instant up to end_ns, which is now. NULL: there is none, until the next
- * call looks again. The record is valid until the next call.
+ * Returns the next record with a timestamp up to end_ns, which is now. NULL: none; the next call
+ * starts a new pass. The record is valid until the next call.
  */
 const struct wire_hdr *heap_ring_next(void *ring, uint64_t end_ns, size_t *ret_bytes);
-/* The next call gives the same record again. */
+/* Makes the next call return the same record again. */
 void heap_ring_unread(void *ring);
 
 struct heap_ring_count {
 	uint64_t attempted;	/* read + lost */
-	uint64_t lost_full;	/* there was no room */
-	uint64_t lost_other;	/* what was written there was no record */
+	uint64_t lost_full;	/* the memory was full */
+	uint64_t lost_other;	/* invalid records */
 };
-/* By hook, since heap_ring_new(). */
+/* Counts by hook, since heap_ring_new(). */
 struct heap_ring_count heap_ring_count(const struct heap_ring *h, unsigned int hook);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * ring: see ring.h. A reader sleeps until its ring is filled beyond the wake-up threshold or
- * poll_ms have passed, and then copies everything that is there. It never waits for the encoder.
- * The two share only the pool of slabs, behind a lock that is taken once per slab.
+ * poll_ms have passed, and then copies all records. It never waits for the encoder. The two share
+ * only the pool of slabs, behind a lock that is taken once per slab.
  */
 #include "ring/ring.h"
 
@@ -23,42 +23,44 @@
 #include "ring/wire_record.h"
 
 #define SLAB_BYTES (256 * 1024)
-/* So much that no slice has more records than a block takes. */
+/* Small enough that no slice has more records than a block may have. */
 #define DEFAULT_MEMORY_BYTES (128ULL << 20)
 #define DEFAULT_POLL_MS 50
-#define FEED_POLL_MS 5	/* a feed wakes nobody, and may fill in 50 ms */
+#define FEED_POLL_MS 5	/* a feed sends no wake-ups, and may fill up within 50 ms */
 #define FLUSH_TRIES 1000
 #define PUBLISH_BYTES (64 * 1024)
 #define SHORT_BYTES 48	/* nearly all records are 24 to 48 bytes long */
 /*
- * A record's instant is read some ns before the record is in the ring, or longer before when a
- * hypervisor takes the CPU away in between. A slice waits so long for such records.
+ * A record's timestamp is read some ns before the record is in the ring, or longer before if a
+ * hypervisor takes the CPU away in between. A slice waits this long for such records.
  */
 #define STRAGGLER_NS 2000000ULL
 
 struct reader {
 	struct ring_group *group;
-	bool is_feed;			/* it reads group->config.feed, and has no ring */
+	bool is_feed;			/* the reader reads group->config.feed, and has no ring */
 	unsigned long *consumer_pos;	/* the ring's memory: see map_ring() */
 	const unsigned long *producer_pos;
 	const unsigned char *data;
-	unsigned long pos;		/* consumed up to here; publish() tells the kernel */
-	unsigned int inside;		/* so many bytes of the record at pos are consumed */
+	/* end of the consumed records; publish() reports it to the kernel */
+	unsigned long pos;
+	unsigned int inside;		/* bytes of the record at pos already consumed */
 	int epoll_fd;			/* watches the ring, edge-triggered, and wake_fd */
 	pthread_t thread;
 	bool started;
-	int entered;			/* 1: not yet; otherwise what config.enter returned */
-	bool stalled;			/* there was no memory for slabs */
+	/* 1: not called yet; otherwise the result of config.enter */
+	int entered;
+	bool stalled;			/* no slab could be allocated */
 
-	/* the reader's own */
+	/* private to the reader */
 	struct ring_slice current;	/* before the cut */
 	struct ring_slice next;		/* at or after it */
-	uint64_t done_gen;		/* the last cut this reader has handed over */
+	uint64_t done_gen;		/* the last cut that this reader has handed over */
 
-	/* what was handed over, under group->lock */
+	/* handed over; under group->lock */
 	struct ring_slice ready;
 
-	/* counters, which the reader writes and any thread reads */
+	/* counters, written by the reader and read by any thread */
 	uint64_t kept_cnt[WIRE_HOOK_MAX];
 	uint64_t dropped_cnt[WIRE_HOOK_MAX];	/* before the start */
 	uint64_t used_max_bytes;
@@ -69,7 +71,7 @@ struct ring_group {
 	struct ring_group_config config;
 	struct reader *readers;
 	unsigned int reader_cnt;
-	int wake_fd;			/* eventfd, written to end the readers' sleep */
+	int wake_fd;			/* eventfd; a write ends the readers' sleep */
 	bool stop;
 
 	uint64_t start_ns;		/* atomic; UINT64_MAX: drop everything */
@@ -77,11 +79,12 @@ struct ring_group {
 	uint64_t cut_gen;		/* atomic */
 	uint64_t flushed_gen;		/* atomic; the rings have all records before the cut */
 
-	pthread_mutex_t lock;		/* of slabs and handing over; never held while reading */
+	/* protects slabs and handing over; never held while reading */
+	pthread_mutex_t lock;
 	pthread_cond_t handed;
 	unsigned int ready_cnt;
 	struct ring_slab *pool;
-	uint64_t slab_bytes;		/* of all slabs, also those in the pool */
+	uint64_t slab_bytes;		/* of all slabs, including those in the pool */
 	uint64_t pool_bytes;
 	uint64_t need_bytes;		/* see base/need.h: of all slices of a cut */
 	uint64_t used_max_bytes;	/* most of slab_bytes - pool_bytes */
@@ -95,8 +98,8 @@ struct ring_group {
 /*
  * A BPF ring buffer (kernel/bpf/ringbuf.c) is a page with the consumer's position, which user space
  * writes, a page with the producer's position, and the data, which is mapped twice in a row so that
- * no record wraps. libbpf's ring_buffer hides the positions. They tell how full a ring is, and that
- * everything before an instant has been read.
+ * no record wraps. libbpf's ring_buffer hides the positions, which are needed here: they show how
+ * full a ring is, and that all records before an instant have been read.
  */
 static int map_ring(struct reader *r, int fd)
 {
@@ -126,7 +129,7 @@ static void unmap_ring(struct reader *r)
 }
 
 /*
- * The next record before position end. NULL: there is none, or the next one is not committed yet.
+ * Returns the next record before position end. NULL: there is none, or it is not committed yet.
  * Each record has a header of 8 bytes, whose first word is the record's length with two flag bits.
  * The record stays valid until publish().
  */
@@ -144,7 +147,7 @@ static const void *next_record(struct reader *r, unsigned long end, size_t *ret_
 		if (!(word & BPF_RINGBUF_DISCARD_BIT)) {
 			*ret_bytes = len - r->inside;
 			room = wire_record_room[h->hook % WIRE_HOOK_MAX];
-			if (room && room < *ret_bytes) {	/* others follow */
+			if (room && room < *ret_bytes) {	/* more wire records follow in it */
 				*ret_bytes = room;
 				r->inside += room;
 				return h;
@@ -158,7 +161,7 @@ static const void *next_record(struct reader *r, unsigned long end, size_t *ret_
 	return NULL;
 }
 
-/* Gives the space of what was consumed back to the producers. */
+/* Returns the space of consumed records to the producers. */
 static void publish(struct reader *r)
 {
 	if (r->is_feed)
@@ -168,7 +171,7 @@ static void publish(struct reader *r)
 
 /* ---- slabs ---- */
 
-/* beyond_limit: a cut needs the slab, because only its end lets slabs be given back. */
+/* beyond_limit: a cut needs the slab, because slabs are released only when the cut ends. */
 static struct ring_slab *slab_get(struct ring_group *g, bool beyond_limit)
 {
 	struct ring_slab *s = NULL;
@@ -200,7 +203,7 @@ static void slab_free(struct ring_group *g, struct ring_slab *s)
 	g->slab_bytes -= SLAB_BYTES;
 }
 
-/* Returns the bytes of the slice's slabs. */
+/* Returns a slice's slabs to the pool, and their size. */
 static uint64_t slabs_put(struct ring_group *g, struct ring_slice *slice)
 {
 	struct ring_slab *s, *next;
@@ -262,10 +265,10 @@ static bool slice_append(struct ring_group *g, struct ring_slice *slice, const v
 /* ---- readers ---- */
 
 /*
- * Copies the records before position end that are short, belong to the current slice and find room
- * in its last slab, up to the first that is not so; nearly all are. A short record is copied in one
- * length, whatever its own is, so that nothing waits for that but the next place. What is too much
- * is overwritten, or lies behind the slab's last record. Returns the bytes of the records.
+ * Copies records before position end, until one is not short, does not belong to the current slice
+ * or does not fit into its last slab; nearly all qualify. Each copy has the same fixed length, so
+ * that only the next position depends on the record's length. Excess bytes are overwritten by the
+ * next record, or are after the slab's last one. Returns the bytes of the records.
  */
 static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns, uint64_t late_ns)
 {
@@ -281,7 +284,7 @@ static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns
 	while (r->pos < end && to <= last) {
 		const uint32_t *head = (const void *)(r->data + (r->pos & mask));
 		const struct wire_hdr *h = (const void *)((const char *)(head + 2) + r->inside);
-		uint32_t len = load(head), room;	/* with a flag bit it is too long */
+		uint32_t len = load(head), room;	/* exceeds every limit if a flag bit is set */
 		uint64_t *cnt;
 
 		if (len > WIRE_STAGE_BYTES || h->ts_ns < start_ns || h->ts_ns >= late_ns)
@@ -305,13 +308,13 @@ static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns
 }
 
 /*
- * Copies what is in the ring up to position end, or what the feed has up to the instant end. False:
- * some of it stays there, because a record is not committed or memory is out. The limit does not
- * hold while a cut is due: memory comes back only when all readers have handed over, so a reader
- * that waited for memory would wait for ever. It takes what the ring held at that instant.
+ * Copies the ring's records before position end, or the feed's records until the time end. False:
+ * some records stay, because one is not committed or memory is exhausted. The limit is ignored
+ * while a cut is due: slabs are released only when all readers have handed over, so a reader that
+ * waited for memory would wait forever. It takes the records that were in the ring at that time.
  *
- * Start and cut are read once. The records up to end had their instants when end was read, and an
- * instant that is named later is later than all of them.
+ * Start and cut are read once. The timestamps of the records before end were taken before end was
+ * read, and a start or cut that is set later is later than all of them.
  */
 static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 {
@@ -344,7 +347,8 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 
 			if (!slice_append(g, slice, h, bytes, cut_is_due)) {
 				r->inside = inside;
-				r->pos = before;	/* not consumed: the ring keeps it */
+				/* not consumed: the record stays in the ring */
+				r->pos = before;
 				if (r->is_feed)
 					g->config.feed.unread(g->config.feed.ctx);
 				r->stalled = true;
@@ -379,7 +383,7 @@ static void hand_over(struct reader *r, uint64_t gen)
 	store(&r->pending_bytes, 0);
 }
 
-/* Returns how long a reader may sleep, in ms: until the cut can end, if one is under way. */
+/* Returns how long a reader may sleep, in ms: until the cut can end, if one is pending. */
 static int sleep_ms(const struct reader *r)
 {
 	struct ring_group *g = r->group;
@@ -389,12 +393,12 @@ static int sleep_ms(const struct reader *r)
 		return r->is_feed ? FEED_POLL_MS : (int)g->config.poll_ms;
 	now_ns = clock_mono_ns();
 	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
-	if (due_ns <= now_ns)	/* once all is in the rings */
+	if (due_ns <= now_ns)	/* until all records are in the rings */
 		return load(&g->flushed_gen) != load(&g->cut_gen);
 	return (int)((due_ns - now_ns) / 1000000 + 1);
 }
 
-/* Ends the sleep of all readers. If that fails, they look around after poll_ms. */
+/* Ends the sleep of all readers. If that fails, they wake after poll_ms. */
 static void wake_readers(const struct ring_group *g)
 {
 	uint64_t one = 1;
@@ -446,8 +450,8 @@ static void *reader_main(void *arg)
 
 /*
  * A ring counts as readable while it is not empty, but the programs wake the reader only when a
- * batch waits. Edge-triggered epoll reports these wake-ups and nothing else. It also reports each
- * write to wake_fd to each reader once, though nobody reads from wake_fd.
+ * batch waits. Edge-triggered epoll reports only these wake-ups. It also reports each write to
+ * wake_fd to each reader once, although no thread reads from wake_fd.
  */
 static int watch(struct reader *r, int ring_fd)
 {
@@ -587,7 +591,9 @@ int ring_group_cut(struct ring_group *g, uint64_t cut_ns)
 		err = 0;
 	else
 		clock_sleep_until(cut_ns + STRAGGLER_NS);
-	/* A reader makes room meanwhile. What is left in the end is late: in the next slice. */
+	/*
+	 * A reader makes room between tries. Records that remain are late: they go to the next slice.
+	 */
 	for (int i = 0; i < FLUSH_TRIES && err == -EAGAIN; i++) {
 		err = g->config.flush(g->config.enter_ctx);
 		if (err == -EAGAIN)

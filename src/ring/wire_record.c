@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * wire_record: most hooks have records of one length, which a table made from wire.h tells. The
- * records with texts or frames say in their own fields how long they are.
+ * wire_record: most hooks have records of one length, in a table made from wire.h. Records with
+ * texts or frames have their length in fields of their own.
  */
 #include "ring/wire_record.h"
 

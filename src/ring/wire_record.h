@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* wire_record: where a record of the wire ends, and the way through the records of a slice. */
+/* wire_record: the length of a wire record, and iteration over the records of a slice. */
 #pragma once
 
 #include <stdbool.h>
@@ -14,10 +14,12 @@ struct ring_slice;
 /* By hook: the bytes of its records, rounded up to 8; 0: each record has its own length. */
 extern const uint16_t wire_record_room[WIRE_HOOK_MAX];
 
-/* The bytes of a record whose hook does not tell its length. 0: it is none. */
+/* Returns the bytes of a record whose hook has no fixed length. 0: invalid. */
 size_t wire_record_size_odd(const void *data, size_t max);
 
-/* Bytes of the wire record at data (rounded up to 8); 0: it is none, or longer than max. */
+/*
+ * Returns the bytes of the wire record at data (rounded up to 8); 0: invalid, or longer than max.
+ */
 static inline size_t wire_record_size(const void *data, size_t max)
 {
 	const struct wire_hdr *h = data;
@@ -26,19 +28,19 @@ static inline size_t wire_record_size(const void *data, size_t max)
 	if (__builtin_expect(max < sizeof(*h) || h->hook >= WIRE_HOOK_MAX, 0))
 		return 0;
 	bytes = wire_record_room[h->hook];
-	if (__builtin_expect(bytes - 1 >= max, 0))	/* 0, or longer than what is there */
+	if (__builtin_expect(bytes - 1 >= max, 0))	/* 0, or longer than the available bytes */
 		return bytes ? 0 : wire_record_size_odd(data, max);
 	return bytes;
 }
 
-/* The record is the name of something that other records refer to, and no event. */
+/* The record only names a thing that other records refer to; it is not an event. */
 static inline bool wire_hook_is_name(unsigned int hook)
 {
 	return hook == WIRE_PATH || hook == WIRE_SOCKET;
 }
 
-/* The record at *at, which becomes the place of the next one. NULL: there is none. */
+/* Returns the record at *at, and advances *at to the next one. NULL: end of the slab. */
 const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
-/* Calls keep for each record of the slices, and removes the records for which it says false. */
+/* Calls keep for each record of the slices, and removes the record if keep returns false. */
 void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
 		   bool (*keep)(void *ctx, const struct wire_hdr *h), void *ctx);
