@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* debug_file: looks where debuggers look, in the order of gdb's manual. */
+/* debug_file: looks in the directories that debuggers use, in the order of gdb's manual. */
 #include "symbol/debug_file.h"
 
 #include <errno.h>
@@ -14,7 +14,7 @@
 
 int debug_file_open(const char *path)
 {
-	/* O_NONBLOCK: a FIFO must not make anybody wait */
+	/* O_NONBLOCK: a FIFO must not block */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
@@ -101,7 +101,7 @@ static bool try_file(const struct search *q, const char *path)
 bool debug_file_search(const struct elf_symbols *s, const char *root, const char *path,
 		       bool (*use)(void *ctx, int fd), void *ctx)
 {
-	/* around the file's own directory */
+	/* directories near the file's own */
 	static const struct {
 		const char *before, *behind;
 	} places[] = { { "", "" }, { "", "/.debug" }, { "/usr/lib/debug", "" } };

@@ -4,8 +4,8 @@
  * debugging information.
  *
  * A separate file is searched by build id and by .gnu_debuglink. It is used only if its build id is
- * that of the file it belongs to, or, where that has none, if its CRC is the one in .gnu_debuglink.
- * Threads: any.
+ * that of the main file or, if the main file has no build id, if its CRC is the one in
+ * .gnu_debuglink. Threads: any.
  */
 #pragma once
 
@@ -23,12 +23,12 @@ bool debug_file_has_id(int fd, const uint8_t *id, size_t bytes);
 void debug_file_put_hex(char to[DEBUG_FILE_HEX_MAX], const uint8_t *id, size_t bytes);
 
 /*
- * Searches the separate files of the file that s was read from, which has that path in the file
- * system at root ("": this one), and calls use() with each until use() returns true. Returns the
- * last answer of use(). The descriptor is closed afterwards.
+ * Searches separate files for the file that s was read from, whose path is path in the file system
+ * at root ("": this one), and calls use() with each until use() returns true. Returns the last
+ * result of use(). The descriptor is closed afterwards.
  */
 bool debug_file_search(const struct elf_symbols *s, const char *root, const char *path,
 		       bool (*use)(void *ctx, int fd), void *ctx);
 
-/* The CRC of the whole file at fd, as .gnu_debuglink defines it; false: the file cannot be read. */
+/* Computes the CRC of the whole file at fd, as .gnu_debuglink defines it; false: reading failed. */
 bool debug_file_crc(int fd, uint32_t *ret_crc);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * demangle: libiberty gives a name piece by piece to a callback and takes no answer from it, so the
- * callback jumps out when it has enough. In this way of use libiberty keeps nothing on the heap
- * but, for Rust names with letters beyond ASCII, the one identifier that it is writing.
+ * demangle: libiberty passes a name piece by piece to a callback and cannot be stopped by it, so
+ * the callback jumps out when it has enough. In this mode libiberty allocates no heap memory
+ * except, for Rust names with letters beyond ASCII, the one identifier that it is writing.
  *
- * libiberty's demanglers take space on the stack that grows with the name's length, at worst with
- * its square. It refuses C++ names of more than 1024 bytes itself; older ones did not.
+ * libiberty's demanglers take stack space that grows with the name's length, at worst with its
+ * square. Current versions refuse C++ names of more than 1024 bytes; older ones did not.
  */
 #include "symbol/demangle.h"
 

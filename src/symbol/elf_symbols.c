@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * elf_symbols: uses libelf, which checks offsets against the file's size. This code checks every
- * section and segment against a limit before it asks for the data. Symbols are sorted by address;
- * their names stay in the file's string tables, which are copied whole: to look at each name costs
- * more. Of variables only those count that the program can write.
+ * section and segment against a limit before it reads the data. Symbols are sorted by address;
+ * their names stay in the file's string tables, which are copied whole: checking each name would
+ * cost more. Only variables in writable memory are kept.
  */
 #include "symbol/elf_symbols.h"
 
@@ -24,21 +24,23 @@
 #define SECTIONS_MAX (1u << 20)
 
 struct symbol {
-	uint64_t addr, size;	/* size 0: the file does not say */
+	uint64_t addr, size;	/* size 0: missing in the file */
 	uint32_t name;		/* offset into the arena */
-	uint32_t rank;	/* of several symbols at one address, the one of lowest rank is shown */
+	/* if several symbols have one address, the one with the lowest rank is shown */
+	uint32_t rank;
 };
-#define RANK_STEP (1u << 24)	/* by binding; below that, by the place in the file */
+/* step between bindings; below it, ranks follow the order in the file */
+#define RANK_STEP (1u << 24)
 
 struct symbol_list {
 	struct symbol *v;
 	size_t cnt, cap;
-	bool is_sorted;		/* by address: from the first search on */
+	bool is_sorted;		/* by address; sorted by the first search */
 };
 
 struct segment {
 	uint64_t offset, bytes, addr;
-	uint64_t mem_bytes;	/* with the zeros behind the bytes of the file */
+	uint64_t mem_bytes;	/* including the zeros after the bytes of the file */
 	bool is_writable;
 };
 
@@ -52,13 +54,13 @@ struct elf_symbols {
 	char link[ELF_LINK_MAX];
 	uint32_t link_crc;
 	bool is_full;
-	uint64_t *starts;	/* addresses where functions begin, from the unwind table; sorted */
+	uint64_t *starts;	/* start addresses of functions, from the unwind table; sorted */
 	size_t start_cnt;
 };
 
 /* ---- reading ---- */
 
-/* The list that a symbol belongs to; NULL: none. */
+/* Returns the list that a symbol belongs to; NULL: none. */
 static struct symbol_list *list_of(struct elf_symbols *s, const GElf_Sym *sym)
 {
 	if (sym->st_shndx == SHN_UNDEF || !sym->st_value)
@@ -150,7 +152,7 @@ static int read_sections(struct elf_symbols *s, Elf *elf, bool is_first)
 	int r = 0;
 
 	if (elf_getshdrstrndx(elf, &names))
-		return 0;	/* without section headers nothing is known */
+		return 0;	/* without section headers, symbols cannot be found */
 	while (!r && (scn = elf_nextscn(elf, scn)) != NULL) {
 		const char *name;
 
@@ -194,8 +196,9 @@ static void read_notes(struct elf_symbols *s, Elf *elf, const GElf_Phdr *ph)
 #define STARTS_MAX (8u << 20)
 
 /*
- * Reads where functions begin: the table of .eh_frame_hdr, in the one form that linkers write (4
- * bytes each of address and of the entry's place, both from the header's own address on).
+ * Reads the start addresses of functions from the table of .eh_frame_hdr, in the one form that
+ * linkers write (4 bytes each of address and of the entry's position, both relative to the header's
+ * own address).
  */
 static int read_starts(struct elf_symbols *s, Elf *elf)
 {
@@ -319,7 +322,7 @@ void elf_symbols_free(struct elf_symbols *s)
 	free(s);
 }
 
-/* ---- asking ---- */
+/* ---- lookups ---- */
 
 size_t elf_symbols_build_id(const struct elf_symbols *s, uint8_t ret[ELF_BUILD_ID_MAX])
 {
@@ -367,12 +370,14 @@ bool elf_symbols_defines(const struct elf_symbols *s, const char *name)
 }
 
 /*
- * A symbol may lie inside another (parts with names of their own), so the search looks back a
+ * A symbol may be inside another (parts with names of their own), so the search looks back a
  * little.
  */
 #define LOOK_BACK 16
 
-/* A file that is asked for locks has many functions that nobody asks for: those stay unsorted. */
+/*
+ * Sorts a list on first use: for a file whose locks are looked up, the many functions may never be.
+ */
 static void sort_list(struct symbol_list *l)
 {
 	if (l->cnt && !l->is_sorted)
@@ -391,7 +396,7 @@ static const char *find_in(const struct elf_symbols *s, struct symbol_list *l, u
 		const struct symbol *f = &l->v[i];
 
 		if (!f->size && f->addr != l->v[after - 1].addr)
-			continue; /* another symbol begins between this one and the address */
+			continue; /* another symbol begins between this symbol and the address */
 		if (s->arena.data[f->name] && (!f->size || addr - f->addr < f->size)) {
 			*ret_offset = addr - f->addr;
 			return (const char *)s->arena.data + f->name;
@@ -409,7 +414,7 @@ const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64
 	return find_in(s, &s->functions, addr, ret_offset);
 }
 
-/* Narrows [*from, *to), which holds addr, to the side of a known start or end that addr is on. */
+/* Narrows [*from, *to), which holds addr, at the boundary `at` to the side with addr. */
 static void narrow(uint64_t at, uint64_t addr, uint64_t *from, uint64_t *to)
 {
 	if (at <= addr && at > *from)
@@ -446,13 +451,13 @@ bool elf_symbols_range(struct elf_symbols *s, uint64_t file_offset, uint64_t *re
 	if (after)
 		narrow(s->starts[after - 1], addr, &from, &to);
 	if (to - addr > UINT64_MAX - file_offset || addr - from > file_offset)
-		return false;	/* a segment at the end of all addresses */
+		return false;	/* the segment reaches the end of the address space */
 	*ret_from = file_offset - (addr - from);
 	*ret_to = file_offset + (to - addr);
 	return true;
 }
 
-/* A mapping begins with a page, and its segment may begin inside that. */
+/* A mapping begins with a page, and its segment may begin inside that page. */
 #define PAGE_MAX 65536
 
 const char *elf_symbols_find_variable(struct elf_symbols *s, uint64_t map_offset, uint64_t bytes,

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * elf_symbols: the functions and variables of one ELF file, by their place in the file.
+ * elf_symbols: the functions and variables of one ELF file, by their offset in the file.
  *
  *     file (and a separate file with its symbols) --> [elf_symbols] --> name, offset
  *
- * Nobody vouches for the file: every size in it is checked against the file and against limits
- * before memory is allocated, and the file is read, never mapped, since its owner may truncate it
- * at any time. Names are the linker's (demangle.h). Debugging information is not read
- * (source_lines.h).
+ * The file is untrusted: every size in it is checked against the file and against limits before
+ * memory is allocated, and the file is read, never mapped, since its owner may truncate it at any
+ * time. Names are the linker's (demangle.h). Debugging information is not read (source_lines.h).
  *
  * Threads: one at a time per object.
  */
@@ -17,15 +16,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ELF_BUILD_ID_MAX 20	/* bytes; a longer one is cut, as the kernel does */
+#define ELF_BUILD_ID_MAX 20	/* bytes; a longer id is cut, as the kernel does */
 #define ELF_LINK_MAX 256
 
 struct elf_symbols;
 
 /*
- * Reads the headers and symbol tables (.symtab and .dynsym) of the file open at fd, which stays the
- * caller's. -ENOEXEC: not an ELF file of this machine's byte order, or damaged; -E2BIG: more than 8
- * Mi symbols or 512 MiB of names; -ENOMEM. A file without symbols is no error.
+ * Reads the headers and symbol tables (.symtab and .dynsym) of the file open at fd, which the
+ * caller keeps. -ENOEXEC: not an ELF file of this machine's byte order, or damaged; -E2BIG: more
+ * than 8 Mi symbols or 512 MiB of names; -ENOMEM. A file without symbols is valid.
  */
 int elf_symbols_read(struct elf_symbols **ret, int fd);
 /* Adds the symbols of a separate debug file, which has the same addresses. Errors as above. */
@@ -34,36 +33,39 @@ void elf_symbols_free(struct elf_symbols *s);
 
 /* Copies the build id to ret and returns its length; 0: the file has none. */
 size_t elf_symbols_build_id(const struct elf_symbols *s, uint8_t ret[ELF_BUILD_ID_MAX]);
-/* The name and CRC-32 in .gnu_debuglink; NULL: the file has no such section. */
+/* Returns the name and CRC-32 in .gnu_debuglink; NULL: the file has no such section. */
 const char *elf_symbols_link(const struct elf_symbols *s, uint32_t *ret_crc);
-/* True when there is a .symtab, which also names functions that other files cannot call. */
+/* True if the file has a .symtab, which also names functions that other files cannot call. */
 int elf_symbols_is_full(const struct elf_symbols *s);
 size_t elf_symbols_bytes(const struct elf_symbols *s);	/* bytes of memory in use */
-/* Returns whether the file has a function of that name that other files may call. */
+/* Returns whether the file has a function of this name that other files may call. */
 bool elf_symbols_defines(const struct elf_symbols *s, const char *name);
-/* The address that the linker gave to the byte at file_offset; false: it is in no segment. */
+/* Returns the address of the byte at file_offset, as linked; false: it is in no segment. */
 bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret);
 
 /*
- * The function that holds the byte at file_offset, and the byte's offset in it; NULL: none is
- * known. A function without a size reaches to the next one.
+ * Finds the function that holds the byte at file_offset, and the byte's offset in it; NULL:
+ * unknown. A function without a size extends to the next one.
  */
 const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_offset);
 
 /*
- * The code around the byte at file_offset, of which no symbol is known: [*ret_from, *ret_to) in the
- * file, between the nearest known starts and ends of functions, those of the unwind table
- * (.eh_frame_hdr) among them. False: the byte is in no segment.
+ * Finds the code around the byte at file_offset, if no symbol is known for it: [*ret_from, *ret_to)
+ * in the file, between the nearest known starts and ends of functions, including those of the
+ * unwind table (.eh_frame_hdr). False: the byte is in no segment.
  */
 bool elf_symbols_range(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_from,
 		       uint64_t *ret_to);
 
 /*
- * The variable that holds a byte of memory: so many bytes behind the start of a mapping, which
- * shows the file from map_offset on. Zeros behind the file's own bytes count.
+ * Finds the variable that holds a byte of memory. bytes: its distance from the start of a mapping
+ * that shows the file from map_offset on. Zeros after the file's own bytes count.
  */
 const char *elf_symbols_find_variable(struct elf_symbols *s, uint64_t map_offset, uint64_t bytes,
 				      uint64_t *ret_offset);
 
-/* The libelf this program was built with: 188 for 0.188. It has no such call at run time. */
+/*
+ * Returns the libelf version this program was built with: 188 for 0.188. libelf cannot report its
+ * version at run time.
+ */
 unsigned int elf_symbols_library(void);

@@ -14,7 +14,5 @@ struct kallsyms;
 int kallsyms_open(struct kallsyms **ret);
 void kallsyms_close(struct kallsyms *k);
 
-/*
- * Writes "function+0x1a", followed by " [module]" in a module. -ENOENT: no function there is known.
- */
+/* Writes "function+0x1a", followed by " [module]" in a module. -ENOENT: no known function there. */
 int kallsyms_find(const struct kallsyms *k, uint64_t addr, char *name, size_t size);

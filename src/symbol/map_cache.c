@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * map_cache: keeps a list of changes per process, sorted by time: mappings and execs. The newest
- * change that covers an address decides. Before the first change the parent's mappings at the fork
- * count. So a fork costs nothing, and a parent's list stays as long as a child has not called exec.
+ * change that covers an address decides. Before the first change, the parent's mappings at the fork
+ * apply. So a fork costs nothing, and a parent's list is kept until the child calls exec.
  */
 #include "symbol/map_cache.h"
 
@@ -24,9 +24,9 @@ struct change {
 
 struct proc {
 	uint32_t pid;
-	uint32_t users;			/* children whose mappings are looked up here */
+	uint32_t users;			/* children whose lookups use this list */
 	uint64_t since_ns, end_ns;	/* end_ns 0: the process has not exited */
-	/* /proc/PID/maps was read then; earlier instants are taken for this one */
+	/* when /proc/PID/maps was read; lookups of earlier times use this time */
 	uint64_t known_ns;
 	uint64_t needed_ns;		/* the earliest fork of a child; see map_cache_forget() */
 	struct proc *parent;
@@ -71,7 +71,7 @@ void map_cache_free(struct map_cache *c)
 
 		for (p = s->value; p; p = older) {
 			older = p->older;
-			p->parent = NULL;	/* all processes go */
+			p->parent = NULL;	/* all processes are freed */
 			free_proc(p);
 		}
 	}
@@ -117,7 +117,7 @@ int map_cache_add(struct map_cache *c, uint32_t pid, uint64_t now_ns)
 	return 0;
 }
 
-/* Keeps the list sorted; at equal times the change that arrived last comes last. */
+/* Inserts a change by time; at equal times the change that arrived last comes last. */
 static int add_change(struct proc *p, const struct change *t)
 {
 	size_t at;
@@ -223,7 +223,7 @@ int map_cache_find(const struct map_cache *c, uint32_t pid, uint64_t addr, uint6
 
 /* ---- forgetting ---- */
 
-/* Drops what an exec, or a later mapping of the same range, replaced before before_ns. */
+/* Drops changes that an exec, or a later mapping of the same range, replaced before before_ns. */
 static void thin_out(struct proc *p, uint64_t before_ns)
 {
 	size_t first = 0, i, k, kept = 0;
@@ -259,7 +259,7 @@ static bool is_over(const struct proc *p, uint64_t before_ns)
 	return p->end_ns && p->end_ns < before_ns && !p->users;
 }
 
-/* Drops finished processes from the chain of a pid. True: nothing is left. */
+/* Drops finished processes from the chain of a pid. True: the chain is empty. */
 static bool prune(void *ctx, void **chain)
 {
 	uint64_t before_ns = *(uint64_t *)ctx;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * module_cache: looks for a file in this order: the process's mapping itself (/proc/PID/map_files,
- * which works whatever became of the path), the path as the process sees it (/proc/PID/root), the
- * path as the recorder sees it. The last two may be another file by now, so their build id, or
- * their device and inode, must match the mapping.
+ * which works even if the path changed), the path as the process sees it (/proc/PID/root), the path
+ * as the recorder sees it. The last two may be another file by now, so their build id, or their
+ * device and inode, must match the mapping.
  */
 #include "symbol/module_cache.h"
 
@@ -20,8 +20,8 @@
 #include "base/strpool.h"
 #include "symbol/debug_file.h"
 
-#define OPEN_MAX_CNT 256 /* files held open; beyond that a file is opened when it is asked for */
-#define TABLES_MAX_BYTES (256u << 20)	/* of symbols in memory, in all modules */
+#define OPEN_MAX_CNT 256 /* files held open; further files are opened when they are needed */
+#define TABLES_MAX_BYTES (256u << 20)	/* limit for symbols in memory, of all modules */
 
 #define DELETED " (deleted)"
 
@@ -35,8 +35,8 @@ struct module {
 	int fd;				/* -1: not open */
 	uint64_t opened_turn;
 	struct elf_symbols *symbols;	/* NULL: not read */
-	enum module_why failed;	/* why symbols could not be read; MODULE_NAMED: not tried yet */
-	struct unwind_table *unwind;	/* NULL: not read, or there is none */
+	enum module_why failed;	/* why reading symbols failed; MODULE_NAMED: not tried yet */
+	struct unwind_table *unwind;	/* NULL: not read, or the file has none */
 	bool has_no_unwind;
 	uint64_t used_turn;
 	struct module *next;
@@ -107,7 +107,7 @@ static int open_file(const char *path, enum module_why *why)
 	return fd;
 }
 
-/* True when a file found by its path is the one that was mapped. */
+/* True if a file found by its path is the mapped one. */
 static bool is_same_file(const struct module *m, int fd)
 {
 	struct stat st;
@@ -134,7 +134,7 @@ static int open_by_path(const struct module *m, const char *root, enum module_wh
 	return -1;
 }
 
-/* Opens the file unless it is open, or says why that failed. */
+/* Opens the file unless it is open, or returns why that failed. */
 static enum module_why open_module(struct module_cache *cache, struct module *m, uint32_t pid,
 				   uint64_t start, uint64_t end)
 {
@@ -169,7 +169,7 @@ static enum module_why open_module(struct module_cache *cache, struct module *m,
 	return why;
 }
 
-/* ---- which files there are ---- */
+/* ---- modules ---- */
 
 static struct module *add_module(struct module_cache *cache, const struct map_record *r,
 				 const char *key)
@@ -254,7 +254,7 @@ static void drop_unwind(struct module_cache *cache, struct module *m)
 	m->unwind = NULL;
 }
 
-/* Frees tables of unused modules when too much is in memory; they are read again on demand. */
+/* Frees tables of unused modules if they take too much memory; they are read again on demand. */
 static void drop_tables(struct module_cache *cache, const struct module *but)
 {
 	struct module *m;
@@ -281,7 +281,7 @@ static int read_module(struct module_cache *cache, struct module *m, uint32_t pi
 	int r;
 
 	if (why != MODULE_NAMED) {
-		/* another process may still lead to the file */
+		/* the file may still be found through another process */
 		m->failed = why == MODULE_EXITED ? MODULE_NAMED : why;
 		return why == MODULE_EXITED ? -ESRCH : -ENOENT;
 	}
@@ -310,7 +310,7 @@ static int read_module(struct module_cache *cache, struct module *m, uint32_t pi
 	return 0;
 }
 
-/* Reads the file's symbols if need be. False: *ret says why there are none, or *r is an error. */
+/* Reads the file's symbols if needed. False: *ret has the reason, or *r is an error. */
 static bool has_symbols(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
 			uint64_t end, struct module_answer *ret, int *r)
 {
@@ -331,12 +331,12 @@ static bool has_symbols(struct module_cache *cache, struct module *m, uint32_t p
 	return false;
 }
 
-/* symbol: NULL: there is none at that place. */
+/* symbol: NULL if the address has none. */
 static int give_symbol(struct module_cache *cache, const struct module *m, const char *symbol,
 		       struct module_answer *ret)
 {
 	if (symbol) {
-		/* the table may be freed before the answer is used */
+		/* the table may be freed before the caller uses the answer */
 		ret->symbol = strpool_put(cache->pool, symbol);
 		return ret->symbol ? 0 : -ENOMEM;
 	}

@@ -24,16 +24,16 @@
 struct symbol {
 	uint64_t start, end;		/* end == start: the line had no size */
 	uint64_t reach;
-	uint64_t after_ns, by_ns;	/* the line was first there at a read in (after, by] */
-	uint32_t order;			/* of the lines; a later one replaces an earlier one */
-	uint32_t name;			/* in names */
+	uint64_t after_ns, by_ns;	/* the line first appeared in a read in (after, by] */
+	uint32_t order;			/* index of the line; a later one replaces an earlier one */
+	uint32_t name;			/* offset in names */
 };
 
 struct perf_map {
 	struct symbol *v;
 	size_t cnt, cap, sorted_cnt;
 	struct buf names;
-	uint64_t pos;			/* in the file */
+	uint64_t pos;			/* position in the file */
 	uint64_t read_ns;		/* time of the last read */
 	uint32_t order;
 	bool in_long_line;
@@ -126,7 +126,7 @@ static int add_line(struct perf_map *m, const char *p, const char *end)
 	return m->names.failed || array_add(&m->v, &m->cap, &m->cnt, s) ? -ENOMEM : 0;
 }
 
-/* Adds the whole lines of a piece of the file. Returns the number of bytes used, or -ENOMEM. */
+/* Adds the complete lines of a part of the file. Returns the number of bytes used, or -ENOMEM. */
 static ssize_t add_lines(struct perf_map *m, const char *data, size_t len)
 {
 	const char *p = data, *end = data + len, *line_end;
@@ -175,7 +175,7 @@ int perf_map_read(struct perf_map *m, int fd, bool *ret_grown)
 	return r;
 }
 
-/* ---- finding ---- */
+/* ---- lookups ---- */
 
 static int compare_symbols(const void *a, const void *b)
 {
@@ -192,7 +192,7 @@ static bool is_again(const struct perf_map *m, const struct symbol *a, const str
 	       !strcmp(names + a->name, names + b->name);
 }
 
-/* Sorts what was added. A file that is written again repeats what is known. */
+/* Sorts the added symbols. A file that is written again repeats known symbols. */
 static void sort_symbols(struct perf_map *m)
 {
 	size_t i, kept = 0;
@@ -213,8 +213,8 @@ static void sort_symbols(struct perf_map *m)
 }
 
 /*
- * When a symbol that replaces the first one begins to be valid. If both came with the same read, so
- * may have the mapping's change that belongs to the first one.
+ * Returns when a symbol that replaces the first one becomes valid. If both appeared in the same
+ * read, the mapping's change that belongs to the first one may be from the same time.
  */
 static uint64_t begin_of(const struct symbol *s, const struct symbol *first,
 			 const struct perf_map_mapping *in)
@@ -235,7 +235,7 @@ static void set_hit(const struct perf_map *m, const struct symbol *s, uint64_t a
 	ret->offset = addr - s->start;
 }
 
-/* The symbol without a size that comes just before an address, in the same mapping. */
+/* Finds the symbol without a size that is just before an address, in the same mapping. */
 static bool find_sizeless(const struct perf_map *m, size_t after, uint64_t addr,
 			  const struct perf_map_mapping *in, struct perf_map_hit *ret)
 {

@@ -5,8 +5,8 @@
  *
  *     file that grows --> [perf_map] --> name, offset, at (address, ts)
  *
- * Nobody vouches for the file: lines and names are bounded, and lines that make no sense are
- * skipped. A later line replaces an earlier one where both overlap. Threads: one.
+ * The file is untrusted: lines and names are bounded, and invalid lines are skipped. A later line
+ * replaces an earlier one where both overlap. Threads: one.
  */
 #pragma once
 
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define PERF_MAP_MAX_BYTES (64u << 20)	/* of a file; the rest is not read */
+#define PERF_MAP_MAX_BYTES (64u << 20)	/* of a file; the rest is ignored */
 #define PERF_MAP_MAX_SYMBOLS (1u << 20)
 #define PERF_MAP_NAME_MAX 1024		/* bytes of a name; the rest is cut off */
 
@@ -26,13 +26,13 @@ size_t perf_map_bytes(const struct perf_map *m);	/* bytes of memory in use */
 
 /*
  * Reads the lines that were appended to the file at fd since the last call; from its start again if
- * it became shorter. *ret_grown: there are new symbols. 0, -errno of reading, or -ENOMEM.
+ * it became shorter. *ret_grown: symbols were added. 0, -errno of reading, or -ENOMEM.
  */
 int perf_map_read(struct perf_map *m, int fd, bool *ret_grown);
-/* Another file replaced the one that was read: the next call reads it from its start. */
+/* The file was replaced by another: the next call reads from its start. */
 void perf_map_restart(struct perf_map *m);
 
-/* The mapping that holds an address: where it starts, and while it is known to be there. */
+/* The mapping that holds an address: its start, and the time during which it is known to exist. */
 struct perf_map_mapping {
 	uint64_t start;
 	uint64_t from_ns, until_ns;
@@ -40,14 +40,14 @@ struct perf_map_mapping {
 
 struct perf_map_hit {
 	const char *name;	/* valid until the next perf_map_read() */
-	uint64_t offset;	/* of the address, from the symbol's start */
+	uint64_t offset;	/* offset of the address from the symbol's start */
 	uint64_t from_ns, until_ns;	/* the name is valid in [from_ns, until_ns) */
 };
 
 /*
  * Finds the name of the code at addr at ts_ns. The first symbol at an address is valid as long as
- * the mapping. One that replaces another is valid from the mapping's change between the two reads,
- * if there was one, or else from the read that found it.
+ * the mapping. A symbol that replaces another is valid from the mapping's change between the two
+ * reads, if there was one, or else from the read that found it.
  */
 bool perf_map_find(struct perf_map *m, uint64_t addr, uint64_t ts_ns,
 		   const struct perf_map_mapping *in, struct perf_map_hit *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * source_lines: many compilers write no table of which addresses a compilation unit has, so the
- * ranges of all units of a file are collected and sorted when a line in it is first asked for. A
- * unit's lines are decoded, and kept, when they are asked for.
+ * source_lines: many compilers write no table with the addresses of a compilation unit, so the
+ * ranges of all units of a file are collected and sorted when a line in it is first looked up. A
+ * unit's lines are decoded, and kept, at the first lookup in it.
  */
 #include "symbol/source_lines.h"
 
@@ -48,18 +48,18 @@ bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **
 #include "base/array.h"
 #include "symbol/debug_file.h"
 
-#define DISCARDED 1	/* where linkers put code that they left out, or at 0 */
+#define DISCARDED 1	/* linkers assign 0 or 1 to code that they discarded */
 
 struct range {
 	uint64_t start, end;
-	Dwarf_Off unit;		/* of its first entry */
+	Dwarf_Off unit;		/* offset of its first entry */
 };
 
 struct binary {
 	const char *path, *build_id;
-	const char *why;	/* there are no lines; NULL: there are */
+	const char *why;	/* why lines are missing; NULL: the file has lines */
 	struct elf_symbols *symbols;
-	int fd;			/* of what has the lines; -1: none is open */
+	int fd;			/* of the file with the lines; -1: not open */
 	Elf *elf;
 	Dwarf *dwarf;
 	struct range *ranges;
@@ -127,7 +127,7 @@ static int add_unit(struct binary *b, Dwarf_Die *die)
 	return 0;
 }
 
-/* Takes the debugging information of the file at fd, if it has any. */
+/* Uses the debugging information of the file at fd, if it has any. */
 static bool take_lines(void *binary, int fd)
 {
 	struct binary *b = binary;
@@ -208,7 +208,7 @@ const char *source_lines_find(struct source_lines *s, const char *path, const ch
 		return NULL;
 	line = dwarf_getsrc_die(&unit, addr);
 	source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
-	/* line 0 is code that the compiler made of nothing in particular */
+	/* line 0 is code that belongs to no source line */
 	if (!source || dwarf_lineno(line, &number) || number <= 0)
 		return NULL;
 	*ret_line = (unsigned int)number;

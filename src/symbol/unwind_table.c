@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * unwind_table: libdw finds the row of the table and says how each register of the caller is to be
- * had, as operations of DWARF, which are worked out here. Nothing but the copied stack is read, so
- * that the thread may be gone. The file is read, never mapped, since its owner may truncate it.
+ * unwind_table: libdw finds the row of the table and returns how to compute each register of the
+ * caller, as DWARF operations, which are evaluated here. Only the copied stack is read, so the
+ * thread may have exited. The file is read, never mapped, since its owner may truncate it.
  */
 #include "symbol/unwind_table.h"
 
@@ -48,7 +48,7 @@ unsigned int unwind_walk(const struct unwind_stack *s, uint64_t *frames, unsigne
 #include <gelf.h>
 #include <sys/auxv.h>
 
-/* Registers by their numbers in DWARF, and where struct pt_regs has them. */
+/* Registers by their DWARF numbers, and their places in struct pt_regs. */
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
 #define REG_CNT 17
@@ -69,7 +69,7 @@ static const uint8_t kernel_reg[REG_CNT] = { 0,	 1,  2,	 3,  4,	 5,  6,	 7,  8,	
 					     22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 #define KERNEL_PC 32
 #define KERNEL_PSTATE 33
-#define CODE_BITS 48	/* the bits above sign a return address */
+#define CODE_BITS 48	/* higher bits hold the signature of a return address */
 #endif
 
 #define SEGMENTS_MAX 8
@@ -87,12 +87,12 @@ struct unwind_table {
 	unsigned int segment_cnt;
 };
 
-/* A frame: the values of the registers that are known. */
+/* A frame: the values of its known registers. */
 struct frame {
 	uint64_t reg[REG_CNT];
 	bool known[REG_CNT];
 	uint64_t pc;
-	bool is_call;	/* pc is where a call returns to: its function has the byte before */
+	bool is_call;	/* pc is a return address: its function has the byte before it */
 };
 
 bool unwind_is_offered(void)
@@ -116,8 +116,8 @@ static Elf *open_elf(int fd)
 }
 
 /*
- * libdw reads these sections into memory as they are. Nobody vouches for the file, so this says
- * first that they are there and not too large.
+ * Returns whether the file has these sections and they are not too large. libdw reads them into
+ * memory as they are, and the file is untrusted.
  */
 static bool has_sections(struct unwind_table *t)
 {
@@ -198,7 +198,7 @@ size_t unwind_table_bytes(const struct unwind_table *t)
 	return sizeof(*t) + t->bytes;
 }
 
-/* The row for the byte at an offset in the file; NULL: there is none. */
+/* Returns the row for the byte at an offset in the file; NULL: there is none. */
 static Dwarf_Frame *find_row(struct unwind_table *t, uint64_t offset)
 {
 	Dwarf_Frame *row = NULL;
@@ -328,7 +328,7 @@ static void apply(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* A register's value is what the last operation leaves, or what is at that address. */
+/* Evaluates a register's value: the result of the last operation, or the memory at that address. */
 static bool evaluate(struct machine *m, const Dwarf_Op *ops, size_t cnt, bool is_address,
 		     uint64_t *ret)
 {
@@ -353,7 +353,7 @@ static bool evaluate(struct machine *m, const Dwarf_Op *ops, size_t cnt, bool is
 
 enum step { STEP_CALLER, STEP_END, STEP_FAILED, STEP_NOWHERE };
 
-/* The caller's value of a register. */
+/* Computes the caller's value of a register. */
 static bool restore(struct machine *m, Dwarf_Frame *row, unsigned int reg, uint64_t *ret,
 		    bool *ret_undefined)
 {
@@ -432,7 +432,7 @@ static enum step leave(struct machine *m, struct frame *to)
 	return step;
 }
 
-/* The kernel has the frames of these, and they keep frame pointers. */
+/* 32-bit code: the kernel finds its frames, which have frame pointers. */
 static bool is_32_bit(const uint64_t *regs)
 {
 #if defined(__x86_64__)
@@ -463,7 +463,7 @@ unsigned int unwind_walk(const struct unwind_stack *s, uint64_t *frames, unsigne
 		step = leave(&m, &b);
 		if (step != STEP_CALLER || !b.pc)
 			break;
-		/* a caller's frame is above: what is not would go on for ever */
+		/* a caller's frame has a higher address: otherwise the walk could loop forever */
 		if (b.is_call && b.reg[REG_SP] <= a.reg[REG_SP] && cnt > 1) {
 			step = STEP_FAILED;
 			break;
