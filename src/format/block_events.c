@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_events: puts events into the arrays of column_writer: first it counts them by kind and CPU,
- * then it fills the rows, which keep the events' order.
+ * block_events: fills the arrays of column_writer with events: first it counts the events by kind
+ * and CPU, then it fills the rows, which keep the events' order.
  */
 #include "format/block_events.h"
 
@@ -16,7 +16,7 @@
 struct fill_events {
 	struct kind_rows rows[EVENT_KIND_CNT];
 	uint32_t *pos;			/* next row by CPU and kind */
-	struct hash_map by_utid;	/* numbers slots */
+	struct hash_map by_utid;	/* utid to slot */
 	uint32_t *utids, *hits, *rank, *order;
 	size_t utid_cap, hit_cap;
 	unsigned int cpu_cnt;

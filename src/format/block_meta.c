@@ -167,7 +167,7 @@ int block_meta_verify(const struct block_meta *f, const struct block_io *io, voi
 	size_t have = 0, used = 0, n;
 	int r;
 
-	/* Sections follow each other without gaps: one pass over those behind the small ones. */
+	/* Sections follow each other without gaps: one pass over those after the small ones. */
 	for (unsigned int i = 0; i < f->head.section_cnt; i++) {
 		const struct disk_section *s = &f->sections[i];
 		uint32_t crc = 0, left = s->stored_bytes;
@@ -211,7 +211,9 @@ const struct disk_section *block_meta_find(const struct block_meta *f, unsigned 
 	return NULL;
 }
 
-/* The unpacked bytes of a small section, valid as long as f; 0 bytes when the block has none. */
+/*
+ * Returns the unpacked bytes of a small section, valid as long as f; 0 bytes if the block has none.
+ */
 static int unpack(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
 		  const uint8_t **ret, size_t *ret_bytes, uint32_t *ret_items)
 {

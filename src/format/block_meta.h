@@ -4,9 +4,9 @@
  *
  *     bytes from a file --> [block_meta] --> rows (row_codec), event columns (column_reader)
  *
- * The validity rule (schema/FORMAT.md) is applied here: what block_meta_open() and
- * block_meta_verify() do not accept never existed. All sizes are checked before anything is
- * allocated for them. Threads: it belongs to one thread.
+ * The validity rule (schema/FORMAT.md) is applied here: bytes that block_meta_open() and
+ * block_meta_verify() reject never existed. All sizes are checked before memory is allocated for
+ * them. Threads: it belongs to one thread.
  */
 #pragma once
 
@@ -42,13 +42,14 @@ int block_memory_read(void *ctx, uint64_t offset, void *dst, size_t bytes);
 
 /*
  * Checks whether the sizeof(struct disk_block) bytes at data are a block header; *ret is a copy.
- * -EBADMSG: they are not; -EPROTONOSUPPORT: the header is of an unknown format. *ret_why says more.
+ * -EBADMSG: they are not; -EPROTONOSUPPORT: the header has an unknown format. *ret_why has the
+ * details.
  */
 int block_head_check(const void *data, struct disk_block *ret, const char **ret_why);
 
 /*
- * Reads and checks the table and the small sections. -EBADMSG as above, -ENOMEM, or what io
- * returns. zunpack serves this call and later requests for rows.
+ * Reads and checks the table and the small sections. -EBADMSG as above, -ENOMEM, or io's error.
+ * zunpack serves this call and later requests for rows.
  */
 int block_meta_open(struct block_meta **ret, const struct disk_block *head,
 		     const struct block_io *io, const char **ret_why);
@@ -58,7 +59,7 @@ void block_meta_free(struct block_meta *f);
 int block_meta_verify(const struct block_meta *f, const struct block_io *io, void *buf,
 		       size_t buf_bytes, const char **ret_why);
 
-/* The section, or NULL when the block has none of that type. */
+/* Returns the section; NULL if the block has none of this type. */
 const struct disk_section *block_meta_find(const struct block_meta *f, unsigned int type,
 					    unsigned int kind, unsigned int column,
 					    unsigned int part);
@@ -67,9 +68,9 @@ static inline uint64_t block_meta_offset(const struct block_meta *f, const struc
 	return f->offsets[s - f->sections];
 }
 
-/* The rows of a small section. */
+/* Opens the rows of a small section. */
 int block_meta_rows(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
 		     struct row_reader *ret);
 
-/* The utids that columns index, malloc'ed. */
+/* Returns the utids that columns index, malloc'ed. */
 int block_meta_utids(struct block_meta *f, struct zunpack *z, uint32_t **ret, uint32_t *ret_cnt);

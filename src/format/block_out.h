@@ -27,15 +27,15 @@ void block_out_done(struct block_out *o);
 void block_out_begin(struct block_out *o);
 
 /*
- * Adds a section of raw_bytes at raw; s gives type, kind, column, part, encoding, shift, item_cnt.
- * A section is stored unpacked when packing it would break a reader's limits (chunk.h), or would
- * give less than least bytes.
+ * Adds a section of raw_bytes at raw; s has type, kind, column, part, encoding, shift, item_cnt. A
+ * section is stored unpacked if packing it would break a reader's limits (chunk.h), or would make
+ * it smaller than least.
  */
 void block_out_add(struct block_out *o, const struct disk_section *s, const void *raw,
 		   size_t raw_bytes);
 void block_out_add_least(struct block_out *o, const struct disk_section *s, const void *raw,
 			 size_t raw_bytes, size_t least);
-/* Adds rows, or nothing when there are none. Takes over w's memory failure. */
+/* Adds a section with w's rows, unless there are none. Takes over w's memory failure. */
 void block_out_add_rows(struct block_out *o, enum chunk_section_type type, struct row_writer *w);
 
 /*
@@ -60,7 +60,7 @@ void block_copy_small(struct block_out *o, const struct block_meta *f, unsigned 
  * Copies the event columns of the kinds that this program knows. head is a copy of f's. Kinds of a
  * later recorder are left out: their counts become 0 and the block gets CHUNK_BLOCK_TRIMMED.
  * first_ns and last_ns stay as bounds, since columns count from first_ns. 0, -EBADMSG, -ENOMEM, or
- * what io returns.
+ * io's error.
  */
 int block_copy_events(struct block_out *o, const struct block_meta *f, const struct block_io *io,
 		      struct disk_block *head);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * chunk: the bytes of a chunk file, where its writer and its reader meet.
+ * chunk: the bytes of a chunk file, shared by its writer and its reader.
  *
  *     file header | block | block | ...
  *
- * The words, the codecs and the validity rule are in schema/FORMAT.md; this file is their
- * layout. All numbers are little-endian and fixed-width, there are no holes, and padding and
- * reserved fields are zero. Enums are append-only.
+ * The terms, the codecs and the validity rule are in schema/FORMAT.md; this file has the layout.
+ * All numbers are little-endian and fixed-width, without holes, and padding and reserved fields are
+ * zero. Enums are append-only.
  */
 #pragma once
 
@@ -23,12 +23,12 @@
 #define CHUNK_BLOCK_MAGIC "\xEB" "BRblk\r\n"
 
 /*
- * Limits that a reader checks before it allocates anything. A writer never exceeds them.
+ * Limits that a reader checks before it allocates memory. A writer never exceeds them.
  *
  * The last three bound the work that a block causes by its size. An event has at least a time, and
- * a block with less than a bit for each is no recording (densest seen, a ping-pong: 0.7 events a
- * byte). Rows are small and all different (seen: 17 times their packed size, the exits of 20,000
- * threads of one process, 1.7 bytes each).
+ * a block with less than a bit per event cannot come from a recorder (densest seen, a ping-pong:
+ * 0.7 events a byte). Rows are small and all different (seen: 17 times their packed size, the exits
+ * of 20,000 threads of one process, 1.7 bytes each).
  */
 #define CHUNK_SECTIONS_MAX 512
 #define CHUNK_EVENTS_MAX (1u << 23)	/* per block, all kinds */
@@ -39,28 +39,29 @@
 #define CHUNK_EVENTS_PER_BYTE 8		/* of the block */
 #define CHUNK_ROWS_RATIO 32		/* of a small section: unpacked bytes to stored ones */
 #define CHUNK_ROWS_PER_BYTE 1		/* of a small section, as it is stored */
-#define CHUNK_KINDS 32			/* slots for counts, more than there are kinds */
+#define CHUNK_KINDS 32			/* slots for counts, more than kinds exist */
 
 /* At offset 0 of every chunk file. */
 struct disk_file {
 	uint8_t magic[8];	/* CHUNK_FILE_MAGIC */
 	uint16_t version;	/* CHUNK_VERSION */
 	uint16_t zero0;
-	uint32_t bytes;		/* of this header: where the first block starts; 64 */
+	uint32_t bytes;		/* size of this header, and offset of the first block; 64 */
 	uint64_t number;	/* the file's number in its trace, from 0 */
-	uint64_t mono_ns;	/* when it was made */
+	uint64_t mono_ns;	/* when the file was made */
 	uint64_t real_ns;
-	uint64_t whole_below;	/* files with lower numbers were completely on the disk by then */
-	uint64_t trace_id;	/* the same in all files of a trace; 0: not said */
+	/* files with lower numbers were completely on the disk at that time */
+	uint64_t whole_below;
+	uint64_t trace_id;	/* the same in all files of a trace; 0: none */
 	uint8_t zero1[4];
-	uint32_t crc;		/* of the 60 bytes before */
+	uint32_t crc;		/* of the 60 bytes above */
 };
 
 /* disk_block.flags */
 #define CHUNK_BLOCK_TRIMMED                                                                        \
 	0x0002 /* kinds of events were left out: first_ns and last_ns are bounds */
 #define CHUNK_BLOCK_CARRIED 0x0004 /* no slice: events before from_ns that still matter after it */
-#define CHUNK_BLOCK_CUT 0x0010	/* the last of a trace that was cut: the larger one went on */
+#define CHUNK_BLOCK_CUT 0x0010	/* the last block of a cut trace: the larger trace went on */
 #define CHUNK_BLOCK_REWRITTEN                                                                      \
 	0x0008 /* a part of a block: its COST rows know what that one took on disk */
 
@@ -72,7 +73,7 @@ struct disk_block {
 	uint64_t block_bytes;	/* the whole block; a multiple of 8 */
 	uint32_t front_bytes;	/* head and the small sections, which come first */
 	uint32_t section_cnt;
-	uint64_t from_ns;	/* the slice [from_ns, to_ns) this block stands for */
+	uint64_t from_ns;	/* the slice [from_ns, to_ns) that this block covers */
 	uint64_t to_ns;
 	uint64_t first_ns; /* lowest and highest timestamp of an event; UINT64_MAX and 0: none */
 	uint64_t last_ns;
@@ -82,18 +83,18 @@ struct disk_block {
 	uint32_t kind_cnt[CHUNK_KINDS];	/* events by kind */
 	uint32_t zero1[2];
 	uint32_t table_crc;	/* of the section table */
-	uint32_t head_crc;	/* of this header up to here */
+	uint32_t head_crc;	/* of the header's bytes before this field */
 };
 
 /*
  * Small sections that have rows: X(name, number, name for people, type of the rows in row_codec.h).
- * 7 and 14 were in development versions.
+ * Development versions used 7 and 14.
  */
 #define CHUNK_SECTIONS(X)                                                                       \
 	X(PROCESSES, 1, processes, process)                                                     \
 	X(THREADS, 2, threads, thread)                                                          \
 	X(TASK_EVENTS, 3, task_events, task_event)                                              \
-	X(CPU_STATE, 4, cpu_state, cpu_state)	/* keyframe: who runs on each CPU at from_ns */ \
+	X(CPU_STATE, 4, cpu_state, cpu_state)	/* keyframe: thread on each CPU at from_ns */  \
 	X(RSS_STATE, 5, rss_state, rss)	/* keyframe: memory of each process known at from_ns */ \
 	X(RSS_SNAPS, 6, rss_snaps, rss)		/* memory at snapshot rows */                   \
 	X(LOSS, 8, loss, loss)                                                                  \
@@ -104,13 +105,13 @@ struct disk_block {
 	X(GAPS, 15, gaps, gap)			/* sources that were off on purpose */          \
 	X(MARKS, 16, marks, mark)		/* instants with a name */                      \
 	X(SITES, 17, sites, site)		/* what is at user-space code addresses */      \
-	/* of a cut trace's last block: who has each CPU up to to_ns */                         \
+	/* in a cut trace's last block: the thread on each CPU until to_ns */                     \
 	X(CPU_END, 18, cpu_end, cpu_end)                                                        \
 	X(FRAMES, 19, frames, frame)		/* stacks, a row for each frame */              \
 	X(QUOTAS, 20, quotas, quota)		/* of CPU time of control groups */
 
 enum chunk_section_type {
-	/* small sections, in front */
+	/* small sections, at the front */
 #define X(name, number, text, row) CHUNK_##name = number,
 	CHUNK_SECTIONS(X)
 #undef X
@@ -121,7 +122,7 @@ enum chunk_section_type {
 	CHUNK_TUPLES = 34,	/* values of one TUPLE column, by tuple index */
 };
 
-/* disk_section.column beside 0 .. EVENT_VALUES - 1 */
+/* values of disk_section.column in addition to 0 .. EVENT_VALUES - 1 */
 enum chunk_column {
 	CHUNK_COL_CPU = 0xf0,	/* (cpu, rows) runs */
 	CHUNK_COL_TS = 0xf1,
@@ -134,11 +135,11 @@ enum chunk_column {
 enum chunk_part {
 	CHUNK_PART_MAIN = 0,	/* tokens, or index bytes */
 	CHUNK_PART_BITS = 1,	/* the tokens' extra bits, or escaped indices */
-	CHUNK_PART_NEW = 2,	/* BACKREF, XREF: tokens of the values not seen before */
+	CHUNK_PART_NEW = 2,	/* BACKREF, XREF: tokens of new values */
 	CHUNK_PART_NEW_BITS = 3,
 };
 
-/* disk_section.encoding: what the unpacked bytes are */
+/* disk_section.encoding: the type of the unpacked bytes */
 enum chunk_encoding {
 	CHUNK_ENC_ROWS = 1,	/* self-sized rows of varints and strings */
 	CHUNK_ENC_TOKENS = 2,	/* one token byte per value */
@@ -153,7 +154,10 @@ enum chunk_pack {
 	CHUNK_PACK_ZSTD = 1,	/* one zstd frame */
 };
 
-/* The table after disk_block; sections lie in its order, without gaps, from head_bytes on. */
+/*
+ * An entry of the table after disk_block; sections follow in its order, without gaps, from
+ * head_bytes on.
+ */
 struct disk_section {
 	uint16_t type;
 	uint8_t kind;		/* enum event_kind; small sections: 0 */

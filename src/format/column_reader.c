@@ -39,7 +39,7 @@ void kind_columns_done(struct kind_columns *k)
 	memset(k, 0, sizeof(*k));
 }
 
-/* A section's unpacked bytes, malloc'ed and followed by TOKEN_SLACK zero bytes. */
+/* Returns a section's unpacked bytes, malloc'ed and followed by TOKEN_SLACK zero bytes. */
 static int unpack(struct decode *d, const struct disk_section *s, uint8_t **ret)
 {
 	uint8_t *stored, *raw;
@@ -368,7 +368,7 @@ static int read_tuples(struct decode *d)
 
 /* ---- values ---- */
 
-/* PLAIN, DELTA and TDELTA, whose differences are to the last row of the same tuple. */
+/* Reads PLAIN, DELTA and TDELTA; TDELTA differences are to the last row of the same tuple. */
 static int read_numbers(struct decode *d, unsigned int column, unsigned int codec)
 {
 	struct kind_columns *k = d->k;
@@ -408,7 +408,7 @@ out:
 	return r;
 }
 
-/* Reads rows that name an earlier row of v, or (there != NULL) any row of another column. */
+/* Reads rows that refer to an earlier row of v, or (there != NULL) to any row of another column. */
 static int read_refs(struct decode *d, unsigned int column, const uint64_t *there,
 		     uint32_t there_cnt)
 {

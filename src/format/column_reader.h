@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * column_reader: decodes the event columns of one kind in one block. It neither reads nor unpacks
- * columns that are not asked for.
+ * columns that are not requested.
  *
  * Threads: one. Memory: 4 or 8 bytes per row and decoded column.
  */
@@ -16,7 +16,7 @@
 #define COLUMN_ASK_FLAGS (1u << (EVENT_VALUES + 1))
 #define COLUMN_ASK_ALL ((1u << (EVENT_VALUES + 2)) - 1)
 
-/* Rows [start, start + cnt) are of one CPU, in order of time. */
+/* Rows [start, start + cnt) belong to one CPU, in order of time. */
 struct column_run {
 	uint32_t cpu, start, cnt;
 };
@@ -28,11 +28,11 @@ struct kind_columns {
 	struct column_run *runs;
 	uint32_t run_cnt;
 	uint64_t *ts_ns;
-	uint32_t *utid;			/* NULL: not asked for */
+	uint32_t *utid;			/* NULL: not requested */
 	uint32_t *tuple;		/* NULL: 0 in every row, or not needed */
 	uint32_t tuple_cnt;
 	uint64_t *flags;		/* by tuple */
-	uint64_t *tuple_value[EVENT_VALUES];	/* by tuple; TUPLE columns asked for */
+	uint64_t *tuple_value[EVENT_VALUES];	/* by tuple; requested TUPLE columns */
 	uint32_t *ref[EVENT_VALUES];	/* UTID columns, as utids */
 	uint64_t *value[EVENT_VALUES];	/* all other columns */
 };
@@ -43,13 +43,13 @@ struct column_source {
 	struct zunpack *zunpack;
 	const uint32_t *utids;		/* block_meta_utids() */
 	uint32_t utid_cnt;
-	/* by kind: its first column's values, where they were read before; NULL: they were not */
+	/* by kind: its first column's values, if read before; NULL: they were not */
 	const uint64_t *first_values[EVENT_KIND_CNT];
 };
 
 /*
  * ask: COLUMN_ASK_* and 1 << column. -EBADMSG: the block is damaged, and thus never existed;
- * *ret_why says where.
+ * *ret_why names the place.
  */
 int column_read_kind(struct kind_columns *ret, const struct column_source *s, unsigned int kind,
 		     uint32_t ask, const char **ret_why);

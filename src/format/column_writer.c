@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * column_writer: encodes the arrays that block_fill.c made. Every column goes through a scratch
- * buffer into one to four sections; see the matching decoder in column_reader.c.
+ * column_writer: encodes the arrays that block_fill.c made. Every column is written through a
+ * scratch buffer into one to four sections; see the matching decoder in column_reader.c.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -14,7 +14,7 @@
 #include "format/column_writer.h"
 #include "format/token.h"
 
-#define SHRINK_ROWS 16384u	/* smaller buffers stay as they are */
+#define SHRINK_ROWS 16384u	/* smaller buffers are not shrunk */
 
 /* ---- rows ---- */
 
@@ -47,7 +47,7 @@ void kind_rows_done(struct kind_rows *k)
 	tuple_dict_done(&k->tuples);
 }
 
-/* A room is much too large for what was needed lately. */
+/* Returns whether a capacity is much larger than the recent need. */
 static bool is_excessive(uint32_t room, uint64_t need)
 {
 	return room >= SHRINK_ROWS && room / 4 > need;
@@ -110,7 +110,7 @@ int kind_rows_place(struct kind_rows *k, unsigned int kind, uint32_t *counts, un
 	return rows_room(k, kind);
 }
 
-/* ---- memory to work in ---- */
+/* ---- scratch memory ---- */
 
 void column_writer_done(struct column_writer *c)
 {
@@ -221,7 +221,7 @@ static void add_part(const struct column_out *x, unsigned int part, unsigned int
 
 /*
  * Token writers are passed by value, not by address: the compiler would otherwise assume that a
- * byte written may change the writer itself, and every token would wait for memory.
+ * written byte may change the writer itself, and every token would wait for memory.
  */
 static void add_tokens(struct column_out *x, unsigned int part, unsigned int shift,
 		       struct token_writer w, const uint8_t *tokens, const uint8_t *bits)
@@ -287,7 +287,7 @@ static void write_ts(struct column_out *x, uint64_t base_ns)
 		}
 	}
 	x->column = CHUNK_COL_TS;
-	/* events at constant distances, to the nanosecond: only the times keep the limit */
+	/* event times at constant distances could pack too well: keep the reader's limit */
 	x->least = (k->cnt + CHUNK_EVENTS_PER_BYTE - 1) / CHUNK_EVENTS_PER_BYTE;
 	add_tokens(x, CHUNK_PART_MAIN, 0, w, x->c->main, x->c->bits);
 }
@@ -324,7 +324,7 @@ static void write_index(struct column_out *x, unsigned int column, const uint32_
 	add_index(x, escape);
 }
 
-/* In a SWITCH the leaving thread is the one of the CPU's last switch, unless something was lost. */
+/* In a SWITCH the leaving thread is the one of the CPU's last switch, unless a switch was lost. */
 static void write_prev(struct column_out *x, const uint32_t *rank)
 {
 	uint8_t *main = x->c->main, *escape = x->c->bits;
@@ -342,7 +342,7 @@ static void write_prev(struct column_out *x, const uint32_t *rank)
 	add_index(x, escape);
 }
 
-/* PLAIN, DELTA and TDELTA, whose differences are to the last row of the same tuple. */
+/* Writes PLAIN, DELTA and TDELTA; TDELTA differences are to the last row of the same tuple. */
 static int write_numbers(struct column_out *x, unsigned int index, unsigned int codec)
 {
 	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
@@ -353,7 +353,7 @@ static int write_numbers(struct column_out *x, unsigned int index, unsigned int 
 	bool by_tuple = codec == EVENT_CODEC_TDELTA;
 	uint64_t prev = 0, *last;
 
-	/* readers take a later column that is not there for zeros */
+	/* readers read zeros if a later column is missing */
 	if (event_column(x->kind, index)->is_later && !all_bits(v, cnt))
 		return 0;
 	last = by_tuple ? calloc(x->k->tuples.cnt, sizeof(*last)) : NULL;
@@ -377,7 +377,7 @@ static int write_numbers(struct column_out *x, unsigned int index, unsigned int 
 	return 0;
 }
 
-/* ---- values that come back: BACKREF and XREF ---- */
+/* ---- repeated values: BACKREF and XREF ---- */
 
 /* A local copy of the table's address for the loops: see add_tokens(). */
 struct recent {
@@ -408,7 +408,7 @@ static inline uint32_t *recent_slot(struct recent r, uint64_t v)
 	return r.row + ((v * 0x9e3779b97f4a7c15ull) >> r.shift);
 }
 
-/* A value that is not found is new: writes its difference to the last new value. */
+/* Writes a new value as its difference to the last new value. */
 static inline void put_new(struct token_writer *fresh, uint64_t *last, uint64_t v)
 {
 	token_put(fresh, zigzag_encode(v - *last));
@@ -453,9 +453,9 @@ static int write_backref(struct column_out *x, unsigned int index)
 }
 
 /*
- * A free names the row of its allocation. Allocations are entered in order of time, CPU by CPU, so
- * that for an address in constant reuse the right, nearby row is found. Any row with the same value
- * would decode.
+ * A free refers to the row of its allocation. Allocations are entered in order of time, CPU by CPU,
+ * so that for an address in constant reuse the right, nearby row is found. Any row with the same
+ * value would decode.
  */
 static int write_xref(struct column_out *x, unsigned int index, const struct kind_rows *other)
 {

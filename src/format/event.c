@@ -4,7 +4,7 @@
 
 #include "format/event.h"
 
-/* a list of names that no column shows is not used here */
+/* a list of names without a column is unused here */
 #define X(name) \
 	static const char *const shown_##name[] __attribute__((unused)) = EVENT_SHOWN_##name;
 EVENT_ENUMS(X)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * event: which kinds of events there are, what columns they have and how each is stored; and what
- * an analysis sees: one fixed-size record per kept event, decoded, with its thread already resolved
- * to a utid.
+ * event: the kinds of events, their columns and how each is stored; and the event that an analysis
+ * reads: one fixed-size record per event, decoded, with its thread resolved to a utid.
  *
  *     src/format (decode) --columns--> src/trace (order, struct event) --> analyze
  *
@@ -15,7 +14,7 @@
 
 #include "event_lists.h"
 
-/* utid and upid of things that are not tasks. Real ids start at EVENT_ID_FIRST. */
+/* utid and upid for things other than tasks. Real ids start at EVENT_ID_FIRST. */
 enum {
 	EVENT_ID_IDLE = 0,	/* the idle task of any CPU */
 	EVENT_ID_UNKNOWN = 1,	/* the thread is unknown, because of a declared loss */
@@ -27,15 +26,15 @@ enum {
 #define EVENT_VALUES 15	/* columns of a kind at most */
 
 /*
- * Says how a column is stored (schema/FORMAT.md, "Columns"):
+ * How a column is stored (schema/FORMAT.md, "Columns"):
  *   UTID     index into the block's list of utids
- *   PREV     as UTID; 0 when it is the thread the CPU's last switch went to
+ *   PREV     as UTID; 0 if it is the thread the CPU's last switch went to
  *   TUPLE    one index per row into a per-kind list of the value combinations that occur;
  *            shared by all TUPLE columns of the kind and by flags
  *   PLAIN    the value                        DELTA    difference to the row before
  *   TDELTA   difference to the last row with the same tuple
- *   BACKREF  how many rows ago the same value was; new ones as differences
- *   XREF     the row of the kind before this one (alloc of a free) that has the value
+ *   BACKREF  distance in rows to the last equal value; new values as differences
+ *   XREF     the row with the value in the kind before this one (alloc of a free)
  */
 enum event_codec {
 	EVENT_CODEC_UTID = 1,
@@ -49,30 +48,31 @@ enum event_codec {
 };
 
 /* event.flags */
-#define EVENT_F_IRQ 0x01	/* interrupt context: utid is who was interrupted, not who did it */
+#define EVENT_F_IRQ 0x01	/* interrupt context: utid is the interrupted thread */
 #define EVENT_F_PREEMPT 0x02	/* SWITCH, OFFCPU: the thread that left could have gone on */
 #define EVENT_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not a recorded thread */
-#define EVENT_F_FLUSH_SEQ 0x20	/* REQUEST complete: a flush sequence may go on with this request */
+/* REQUEST complete: a flush sequence may continue with this request */
+#define EVENT_F_FLUSH_SEQ 0x20
 #define EVENT_F_BROKEN                                                                             \
-	0x10 /* IRQ entry, in a cut: how it ended was lost, after the end of the cut */
+	0x10 /* IRQ entry, in a cut: its exit was lost, after the end of the cut */
 
 struct event {
 	uint64_t ts_ns;			/* CLOCK_MONOTONIC */
-	uint32_t utid; /* current thread at that instant; SWITCH: the one that leaves */
+	uint32_t utid; /* current thread at that time; SWITCH: the thread that leaves */
 	uint16_t cpu;
 	uint8_t kind;			/* enum event_kind */
 	uint8_t flags;
-	uint64_t v[EVENT_VALUES];	/* by EV_*; unused ones are 0 */
+	uint64_t v[EVENT_VALUES];	/* by EV_*; unused values are 0 */
 };
 
-/* The numbers of a column stand for one of these. */
+/* The type of thing that a column's numbers identify. */
 enum event_refers {
 	EVENT_REFERS_NOTHING,
 	EVENT_REFERS_THREAD,	/* a utid */
 	EVENT_REFERS_PROCESS,	/* a upid */
 	EVENT_REFERS_STACK,	/* the number of a stack */
 	EVENT_REFERS_SITE,	/* a code address of the process of the event's utid */
-	EVENT_REFERS_NAME,	/* and more: the type of a name, and the number is the name's id */
+	EVENT_REFERS_NAME,	/* and higher: the type of a name; the number is the name's id */
 #define X(id, name, text, redact) EVENT_REFERS_##name = EVENT_REFERS_NAME + (id),
 	EVENT_NAMES(X)
 #undef X
@@ -81,28 +81,28 @@ enum event_refers {
 struct event_column {
 	uint8_t kind, index, codec;
 	uint8_t xref_kind;		/* the kind its XREF column refers to; 0: none */
-	uint8_t is_later;		/* older blocks may lack the column; its value is 0 there */
+	uint8_t is_later;		/* older blocks may lack the column; its value there is 0 */
 	uint8_t refers;			/* enum event_refers */
-	uint8_t is_null;		/* in a table, NULL stands for 0 */
+	uint8_t is_null;		/* a table shows 0 as NULL */
 	uint8_t shown_cnt;
 	const char *const *shown;	/* names by number; NULL: the table shows the number */
 	const char *name;
 };
 
-/* A column; NULL: no such column. */
+/* Returns a column; NULL: no such column. */
 const struct event_column *event_column(unsigned int kind, unsigned int index);
 unsigned int column_codec(unsigned int kind,
 			  unsigned int index); /* enum event_codec; 0: there is none */
-unsigned int column_tuple_cnt(unsigned int kind);	/* how many TUPLE columns the kind has */
+unsigned int column_tuple_cnt(unsigned int kind);	/* number of TUPLE columns of the kind */
 unsigned int column_xref_kind(unsigned int kind); /* the kind its XREF column refers to; 0: none */
-/* Number of values of a kind; 0 for an unknown kind. */
+/* Returns the number of values of a kind; 0 for an unknown kind. */
 unsigned int event_kind_values(unsigned int kind);
 /* "switch", "slab_alloc", ...; "?" for an unknown kind. */
 const char *event_kind_name(unsigned int kind);
-/* The name of a column's number; NULL: the number means nothing; "?": it is unknown. */
+/* Returns the name of a column's number; NULL: the number has no name; "?": unknown number. */
 const char *event_shown(const struct event_column *c, uint64_t value);
 /*
- * The column with the thread or process to which an event of the kind belongs; NULL: the event
- * belongs to its utid.
+ * Returns the column with the thread or process to which an event of the kind belongs; NULL: the
+ * event belongs to its utid.
  */
 const struct event_column *event_owner_column(unsigned int kind);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hook: a table made from the declared hooks; and a ratio estimate of a hook's cost, drawn towards
- * the mean as if MEAN_WEIGHT more events of mean cost had been seen, so that a single slow run does
- * not speak for ten thousand.
+ * hook: a table made from the declared hooks; and a ratio estimate of a hook's cost. The estimate
+ * includes MEAN_WEIGHT events of mean cost, so that a single slow run does not represent ten
+ * thousand.
  */
 #include "format/hook.h"
 
@@ -23,7 +23,7 @@ const struct hook_name *hook_name_find(unsigned int hook)
 	return hook < sizeof(names) / sizeof(names[0]) && names[hook].name ? &names[hook] : NULL;
 }
 
-/* A trace may hold any value, and converting one that does not fit is undefined in C. */
+/* Converts with limits: a trace may hold any value, and an overflow is undefined in C. */
 static uint64_t whole_ns(double ns)
 {
 	return ns >= 0x1p63 ? INT64_MAX : (uint64_t)ns;

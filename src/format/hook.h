@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hook: names for the hook numbers in loss and cost rows, and an estimate of what a hook's programs
- * cost in an interval from a sample of it. Threads: any. No errors.
+ * hook: names for the hook numbers in loss and cost rows, and an estimate of the cost of a hook's
+ * programs in an interval, from a sample of it. Threads: any. No errors.
  */
 #pragma once
 
@@ -19,7 +19,7 @@ struct hook_name {
 /* NULL: this version has no such hook. */
 const struct hook_name *hook_name_find(unsigned int hook);
 
-/* The mean over many intervals of one hook. All zeros: nothing is known yet. */
+/* The mean over many intervals of one hook. All zeros: no data yet. */
 struct hook_mean {
 	uint64_t run_cnt, run_time_ns, sampled_cnt, sampled_ns;
 };
@@ -32,17 +32,18 @@ static inline void hook_mean_add(struct hook_mean *m, const struct trace_hook_st
 	m->sampled_ns += row->sampled_ns;
 }
 
-/* The programs filter most out, so that their runs go with time and not with events. */
+/*
+ * Returns whether the programs filter most events out, so that runs depend on time, not on events.
+ */
 static inline bool hook_mean_filters(const struct hook_mean *m)
 {
 	return m->run_cnt / 4 > m->sampled_cnt;
 }
 
 /*
- * The estimated run time in the row's interval: the time per event measured in the interval (or,
- * with few events, drawn to the mean) times the number of events. For programs that ran without an
+ * Estimates the run time in the row's interval: the time per event measured in the interval (with
+ * few events, weighted with the mean) times the number of events. For programs that ran without an
  * event (they filtered all out), the measured time is scaled to the interval; without a measurement
- * in it, that of programs that filter is the mean by time. 0 when nothing is known; at most
- * INT64_MAX.
+ * in it, a filtering program gets the mean by time. Without data, 0; at most INT64_MAX.
  */
 uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * row_codec: goes through the fields of a row by their list. A row's size precedes the row, so the
- * body is written behind a gap for the longest size and then moved.
+ * row_codec: encodes and decodes the fields of a row by their list. A row's size precedes the row,
+ * so the body is written after a gap for the longest size and then moved.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -110,7 +110,9 @@ void row_put(struct row_writer *w, const struct row_type *of, const void *row)
 	row_end(w, at);
 }
 
-/* A value too large for its field makes the row invalid; it must not become another number. */
+/*
+ * Reads a field. A value too large for its field makes the row invalid; it must not be truncated.
+ */
 static int field_take(struct row_reader *body, const struct row_field *f, void *row)
 {
 	bool has = body->p != body->end;

@@ -3,14 +3,14 @@
  * row_codec: the rows of the small sections.
  *
  * A row is a varint, the number of bytes that follow, and its fields in the order of the lists
- * below. A reader ignores what follows the fields it knows, and takes fields that are missing
- * at the end as 0 or "": so fields may be appended later. Field types:
+ * below. A reader ignores bytes after the fields it knows, and reads missing fields at the end as 0
+ * or "": so fields may be appended later. Field types:
  *
  *   U(field)   unsigned varint
  *   T(field)   instant: zigzag varint of (field - from_ns of the block), modulo 2^64
  *   S(field)   string: varint length, the bytes, one zero byte that is not counted
  *
- * One list makes both directions, so they cannot drift.
+ * One list defines both directions, so they cannot drift.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ struct row_cpu_end {
 	uint32_t cpu;
 	uint32_t utid;
 	uint64_t since_ns;	/* 0: since the CPU's last switch in the block */
-	uint64_t steal_ns;	/* stolen from utid before the block's end */
+	uint64_t steal_ns;	/* steal time of utid before the block's end */
 };
 
 #define ROW_PROCESS(U, T, S)                                                                \
@@ -88,7 +88,7 @@ struct row_cpu_end {
 	X(frame, trace_frame, ROW_FRAME)                  \
 	X(mm_reset, trace_mm_reset, ROW_MM_RESET)
 
-/* A field, as it is in memory. */
+/* A field in memory. */
 struct row_field {
 	uint16_t at;		/* its offset in the struct */
 	uint8_t bytes;
@@ -108,10 +108,10 @@ enum row_type_id {
 	ROW_TYPE_CNT
 };
 const struct row_type *row_type(enum row_type_id id);
-/* Returns what the rows of a small section are; NULL: it has none, or nothing is known of it. */
+/* Returns the type of the rows of a small section; NULL: the section has none, or is unknown. */
 const struct row_type *row_type_of(unsigned int section);
 
-/* Returns where a row has its nth string, from 0; NULL: it has no more. */
+/* Returns the address of a row's nth string, from 0; NULL: nth is too high. */
 const char **row_string(const struct row_type *of, void *row, unsigned int nth);
 
 /* Room for a row of any type. */
@@ -121,7 +121,7 @@ union row {
 #undef X
 };
 
-/* Rows being made. Memory failures are kept in out.failed. */
+/* Rows being written. Memory failures are kept in out.failed. */
 struct row_writer {
 	struct buf out;
 	uint64_t base_ns;	/* from_ns of the block */
@@ -136,7 +136,7 @@ struct row_reader {
 
 /* Appends a row; a NULL string is written as "". */
 void row_put(struct row_writer *w, const struct row_type *of, const void *row);
-/* 1: *ret is a row; 0: there are no more; -EBADMSG: the bytes are no row. */
+/* 1: *ret is a row; 0: end of the section; -EBADMSG: the bytes are not a valid row. */
 int row_get(struct row_reader *r, const struct row_type *of, void *ret);
 
 /* The same by name: row_put_x(w, row) and row_get_x(r, ret). */

@@ -2,10 +2,10 @@
 /*
  * token: 64-bit numbers as one token byte each plus a few extra bits in a bit stream.
  *
- * v < 16: token v, no extra bits. Otherwise, with e = floor(log2 v) (4..63): token
- * 16 + (e - 4) * 4 + (the two bits below the highest), and the lower e - 2 bits of v as extra
- * bits. The token says all that can be predicted and packs well; the extra bits are near to
- * random, and packing them would only cost time.
+ * v < 16: token v, no extra bits. Otherwise, with e = floor(log2 v) (4..63): token 16 + (e - 4) * 4
+ * + (the two bits below the highest), and the lower e - 2 bits of v as extra bits. The token has
+ * the predictable part and packs well; the extra bits are nearly random, and packing them would
+ * only cost time.
  *
  * The bit stream is filled from the lowest bit of each byte up, lowest bit of a value first.
  */
@@ -19,7 +19,7 @@
 #define TOKEN_SLACK 16
 
 struct token_writer {
-	uint8_t *token;		/* the next one; room for one per value */
+	uint8_t *token;		/* the next token; room for one per value */
 	uint8_t *bits;		/* the next byte; room for 8 per value + TOKEN_SLACK */
 	uint64_t acc;
 	unsigned int used;	/* bits in acc, 0..7 between calls */
@@ -27,13 +27,13 @@ struct token_writer {
 
 static inline unsigned int token_extra_bits(uint8_t token)
 {
-	/* the tokens of a column cannot be predicted, so there is no branch */
+	/* the tokens of a column are unpredictable, so this has no branch */
 	return ((token >> 2) - 2u) & -(unsigned int)(token >= 16);
 }
 
 static inline void token_put_bits(struct token_writer *w, uint64_t v, unsigned int n)
 {
-	/* n <= 56, so that with the 7 left over it fits */
+	/* n <= 56, so that it fits with up to 7 bits left over */
 	w->acc |= v << w->used;
 	w->used += n;
 	memcpy(w->bits, &w->acc, 8);
@@ -64,7 +64,7 @@ static inline void token_put(struct token_writer *w, uint64_t v)
 	token_put_bits(w, v, n);
 }
 
-/* Ends the bit stream with zero bits up to a whole byte. Returns the byte after it. */
+/* Pads the bit stream with zero bits to a whole byte. Returns the byte after it. */
 static inline uint8_t *token_finish(struct token_writer *w)
 {
 	if (w->used) {
@@ -81,14 +81,14 @@ struct token_reader {
 	uint64_t at;		/* the next bit */
 };
 
-/* Bytes of bit stream that cnt tokens ask for. A reader checks this first and then need not. */
+/* Returns the bytes of bit stream for cnt tokens. A reader checks this once, and not per token. */
 static inline uint64_t token_bits_bytes(const uint8_t *tokens, size_t cnt)
 {
 	const uint64_t ones = 0x0101010101010101;
 	uint64_t bits = 0;
 	size_t i;
 
-	/* eight at once: each byte of x becomes what token_extra_bits() says, at most 61 */
+	/* eight at once: each byte of x becomes the result of token_extra_bits(), at most 61 */
 	for (i = 0; i + 8 <= cnt; i += 8) {
 		uint64_t x, has_extra;
 

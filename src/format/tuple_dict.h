@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * tuple_dict: numbers the combinations of values that a kind's TUPLE columns (and flags) take
- * in one block. Most kinds have few: an allocation's call site says its cache and its size.
- * All zeros with width set is an empty one. Threads: one.
+ * tuple_dict: numbers the combinations of values in a kind's TUPLE columns (and flags) in one
+ * block. Most kinds have few: an allocation's call site determines its cache and its size. All
+ * zeros with width set is an empty dictionary. Threads: one.
  */
 #pragma once
 
@@ -17,11 +17,11 @@ struct tuple_dict {
 	unsigned int width;	/* values in a tuple */
 	uint32_t cnt;
 	unsigned int bits;	/* 1 << bits slots */
-	uint32_t *slots;	/* index + 1; 0: free */
+	uint32_t *slots;	/* index + 1; 0: empty */
 	uint64_t *values;	/* cnt * width */
-	uint32_t *hits;		/* how often each was asked for */
+	uint32_t *hits;		/* number of uses of each */
 	uint32_t cap;
-	uint32_t last;		/* what tuple_dict_add_again() found last */
+	uint32_t last;		/* last result of tuple_dict_add_again() */
 };
 
 void tuple_dict_done(struct tuple_dict *d);
@@ -30,8 +30,8 @@ void tuple_dict_reset(struct tuple_dict *d);	/* empty, keeps the memory */
 uint32_t tuple_dict_add_slow(struct tuple_dict *d, const uint64_t *tuple, uint64_t hash);
 
 /*
- * Each value turned by another number of bits, so that equal ones in other places differ; the
- * product then brings all bits to the top, from where they are taken.
+ * Rotates each value by another number of bits, so that equal values in other places differ. The
+ * product then moves all bits to the top, where the hash is taken.
  */
 static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 {
@@ -43,7 +43,7 @@ static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 	return hash * 0x9e3779b97f4a7c15ull;
 }
 
-/* Returns whether the i-th tuple is this one; it counts as asked for then. */
+/* Returns whether the i-th tuple equals this one, and counts the use. */
 static inline bool tuple_dict_hit(const struct tuple_dict *d, uint32_t i, const uint64_t *tuple,
 				  unsigned int width)
 {
@@ -58,7 +58,10 @@ static inline bool tuple_dict_hit(const struct tuple_dict *d, uint32_t i, const 
 	return !diff;
 }
 
-/* The number of tuple (width values; pass a constant equal to d->width); TUPLE_NONE: no memory. */
+/*
+ * Returns the number of tuple (width values; pass a constant equal to d->width); TUPLE_NONE: no
+ * memory.
+ */
 static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tuple,
 				      unsigned int width)
 {
@@ -76,7 +79,7 @@ static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tupl
 	return tuple_dict_add_slow(d, tuple, hash);
 }
 
-/* As tuple_dict_add(), for where a tuple mostly is that of the row before. */
+/* As tuple_dict_add(), for tuples that mostly equal that of the row before. */
 static inline uint32_t tuple_dict_add_again(struct tuple_dict *d, const uint64_t *tuple,
 					    unsigned int width)
 {

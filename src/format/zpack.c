@@ -11,7 +11,7 @@
 #include "format/chunk.h"
 #include "format/zpack.h"
 
-#define ZPACK_MIN_BYTES 64	/* below that a frame's overhead eats the gain */
+#define ZPACK_MIN_BYTES 64	/* for fewer bytes a frame's overhead exceeds the gain */
 
 struct zpack {
 	ZSTD_CCtx *cctx;	/* NULL: nothing is packed */
@@ -106,7 +106,9 @@ int zunpack_run(struct zunpack *z, unsigned int pack, void *dst, size_t raw_byte
 			memcpy(dst, src, bytes);
 		return 0;
 	case CHUNK_PACK_ZSTD:
-		/* One-pass decoding writes into dst and nowhere else, whatever the frame claims. */
+		/*
+		 * One-pass decoding writes only into dst, even if the frame claims a larger size.
+		 */
 		n = ZSTD_decompressDCtx((ZSTD_DCtx *)z, dst, raw_bytes, src, bytes);
 		return ZSTD_isError(n) || n != raw_bytes ? -EBADMSG : 0;
 	default:

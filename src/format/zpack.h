@@ -15,28 +15,28 @@ struct zunpack;
 
 int zpack_new(struct zpack **ret, int level);	/* level 0 is the default */
 void zpack_free(struct zpack *z);
-/* Room that zpack_run() wants for bytes of input. */
+/* Returns the space that zpack_run() needs for bytes of input. */
 size_t zpack_bound(size_t bytes);
 /*
- * Packs into dst (zpack_bound() bytes of room). Returns an enum chunk_pack and the size; stores the
- * bytes as they are when packing does not make them smaller, or makes them smaller than least: what
- * unpacks to too many times its size is refused by readers. Negative errno: failed.
+ * Packs into dst (zpack_bound() bytes of room). Returns an enum chunk_pack and the size. Stores the
+ * bytes unpacked if packing does not make them smaller, or makes them smaller than least: readers
+ * refuse a section that unpacks to too many times its size. Negative errno: failed.
  */
 int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes, size_t least,
 	      size_t *ret_bytes);
 
-/* One zstd frame, whatever its size. 0, -ENOMEM. */
+/* Packs into one zstd frame of any size. 0, -ENOMEM. */
 int zpack_frame(struct zpack *z, void *dst, size_t room, const void *src, size_t bytes,
 		size_t *ret_bytes);
 
 int zunpack_new(struct zunpack **ret);
 void zunpack_free(struct zunpack *z);
 /*
- * Unpacks exactly raw_bytes into dst. -EBADMSG: they are not what they claim; -EPROTONOSUPPORT:
- * unknown pack.
+ * Unpacks exactly raw_bytes into dst. -EBADMSG: the bytes are invalid; -EPROTONOSUPPORT: unknown
+ * pack.
  */
 int zunpack_run(struct zunpack *z, unsigned int pack, void *dst, size_t raw_bytes, const void *src,
 		size_t bytes);
 
-/* The version of the library that packs, at run time: "1.5.4". */
+/* Returns the version of the packing library at run time: "1.5.4". */
 const char *zpack_library_version(void);

@@ -284,7 +284,8 @@ static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns
 	while (r->pos < end && to <= last) {
 		const uint32_t *head = (const void *)(r->data + (r->pos & mask));
 		const struct wire_hdr *h = (const void *)((const char *)(head + 2) + r->inside);
-		uint32_t len = load(head), room;	/* exceeds every limit if a flag bit is set */
+		/* a length with a flag bit exceeds every limit */
+		uint32_t len = load(head), room;
 		uint64_t *cnt;
 
 		if (len > WIRE_STAGE_BYTES || h->ts_ns < start_ns || h->ts_ns >= late_ns)
@@ -592,7 +593,8 @@ int ring_group_cut(struct ring_group *g, uint64_t cut_ns)
 	else
 		clock_sleep_until(cut_ns + STRAGGLER_NS);
 	/*
-	 * A reader makes room between tries. Records that remain are late: they go to the next slice.
+	 * A reader makes room between tries. Records that remain are late: they go to the next
+	 * slice.
 	 */
 	for (int i = 0; i < FLUSH_TRIES && err == -EAGAIN; i++) {
 		err = g->config.flush(g->config.enter_ctx);
