@@ -88,7 +88,7 @@ int account_find(struct account *ret, const char *name_or_uid)
 		return -ENOENT;
 	errno = 0;
 	uid = strtoull(name_or_uid, &end, 10);
-	/* a number above all uids names no user, and must not be cut to its lower 32 bits */
+	/* a number above all uids names no user, and must not be truncated to 32 bits */
 	return !*end && !errno && uid < (uid_t)-1 ? find(ret, NULL, (uid_t)uid) : -ENOENT;
 }
 

@@ -14,7 +14,7 @@ struct account {
 	char name[64], home[256], shell[256];
 };
 
-/* Finds a user by name, or by number when no user has that name. -ENOENT: there is neither. */
+/* Finds a user by name, or by number if no user has that name. -ENOENT: not found. */
 int account_find(struct account *ret, const char *name_or_uid);
 int account_find_uid(struct account *ret, uid_t uid);
 

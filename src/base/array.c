@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Growth is by doubling; the search halves a range [low, high) that holds the answer. */
+/* array: growth by doubling; binary search in a range [low, high) that holds the answer. */
 #include "base/array.h"
 
 #include <errno.h>

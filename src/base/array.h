@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * array: arrays that grow, the search in sorted ones, and the order to sort by.
+ * array: growing arrays, search in sorted arrays, and comparison functions for sorting.
  *
  * An array is a pointer and a capacity in elements (size_t), both the caller's; both start as zero.
- * The caller frees the pointer. Threads: none are known here.
+ * The caller frees the pointer. Threads: no shared state.
  */
 #pragma once
 
@@ -11,25 +11,25 @@
 #include <stdint.h>
 
 /*
- * Makes room for at least need elements in the array at *items; new elements are zero. The array
- * at least doubles, so that adding elements one by one costs a constant each. 0 or -ENOMEM; after
- * an error the array is what it was.
+ * Makes room for at least need elements in the array at *items; new elements are zero. The array at
+ * least doubles, so that adding elements one by one costs a constant each. 0 or -ENOMEM; an error
+ * leaves the array unchanged.
  */
 #define array_reserve(items, cap, need)                                  \
 	((size_t)(need) <= *(cap) ? 0 :                                  \
 				    array_grow(items, cap, need, sizeof(**(items))))
 
-/* Appends an element to the *cnt that the array has. 0 or -ENOMEM. */
+/* Appends an element to the array's *cnt elements. 0 or -ENOMEM. */
 #define array_add(items, cap, cnt, ...)                                  \
 	(array_reserve(items, cap, *(cnt) + 1) < 0 ? -ENOMEM :           \
 						     ((*(items))[(*(cnt))++] = (__VA_ARGS__), 0))
 
-/* array_reserve() calls this; items is the address of the array's pointer. */
+/* Implements array_reserve(); items is the address of the array's pointer. */
 int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes);
 
 /*
- * The index of the first element whose field is not below key, or cnt. The array is sorted by that
- * field, which is a uint32_t or uint64_t.
+ * Returns the index of the first element whose field is not below key, or cnt. The array is sorted
+ * by that field, which is a uint32_t or uint64_t.
  */
 #define lower_bound(items, cnt, field, key)                                             \
 	lower_bound_field((items), (cnt), sizeof(*(items)),                             \
@@ -40,23 +40,26 @@ int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes);
 	lower_bound_field((items), (cnt), sizeof(*(items)), 0,       \
 			  _Generic(*(items), uint32_t: 4, uint64_t: 8), (key))
 
-/* What these call. */
+/* Implements the macros above. */
 size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_t offset,
 			 size_t field_bytes, uint64_t key);
 
 /*
- * The indexes 0 .. cnt - 1 in order of the uint64_t that each element begins with. Equal elements
- * keep their order, which qsort() does not promise. malloc'ed; NULL: out of memory.
+ * Returns the indexes 0 .. cnt - 1 in order of the uint64_t at the start of each element. The sort
+ * is stable, unlike qsort(). malloc'ed; NULL: out of memory.
  */
 size_t *array_order(const void *items, size_t cnt, size_t elem_bytes);
 
-/* For functions that qsort() calls: below 0, 0 or above 0, as a is below b, equal or above. */
+/*
+ * Result of a comparison function of qsort(): below 0, 0 or above 0, as a is below b, equal or
+ * above.
+ */
 #define compare_numbers(a, b) (((a) > (b)) - ((a) < (b)))
-/* qsort() with these sorts plain numbers, or elements that begin with one. */
+/* Comparison functions for qsort(): by the number at the start of each element. */
 int compare_u32(const void *a, const void *b);
 int compare_u64(const void *a, const void *b);
 int compare_double(const void *a, const void *b);
-/* By the number that elements begin with, then by the next one. */
+/* By the number at the start of each element, then by the next one. */
 int compare_u64_pair(const void *a, const void *b);
-/* By the text that elements begin with. */
+/* By the text pointer at the start of each element. */
 int compare_texts(const void *a, const void *b);

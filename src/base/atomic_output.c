@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * atomic_output: mkdtemp(), flock() and renameat2(). It removes only directories that have its own
- * kind of name and belong to the caller.
+ * atomic_output: mkdtemp(), flock() and renameat2(). It removes only directories with its own form
+ * of name that belong to the caller.
  *
- * Signals: they are blocked everywhere but in sigwait() of one thread, which may call anything to
- * remove the directory. That thread keeps signal_lock once it has a signal, so a command that would
- * commit its output, or report that its files have vanished, waits for its end instead.
+ * Signals: they are blocked everywhere but in sigwait() of one thread, which may call any function
+ * to remove the directory. That thread keeps signal_lock once it has a signal. A command that is
+ * about to commit its output, or to report that its files have vanished, then waits
+ * until the process ends.
  */
 #include "base/atomic_output.h"
 
@@ -26,8 +27,10 @@
 
 #define NAME ".ebpfrec-new."
 #define BEGIN_TRIES 5
-#define DEPTH_MAX 8 /* deeper than anything this program makes */
-/* A command makes files while the signal's thread removes them, until their directory is gone. */
+#define DEPTH_MAX 8 /* deeper than any directory of this program */
+/*
+ * A command may make files while the signal's thread removes them, until their directory is gone.
+ */
 #define REMOVE_TRIES 1000
 #define REMOVE_WAIT_NS 1000000
 
@@ -45,7 +48,7 @@ static int remove_entry(int dir_fd, const char *name, dev_t dev, int depth)
 	struct stat st;
 	int r;
 
-	/* Another thread may have removed it meanwhile. */
+	/* Another thread may have removed the file in between. */
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
 	else if (S_ISDIR(st.st_mode))
@@ -82,15 +85,15 @@ static int remove_level(int dir_fd, const char *name, dev_t dev, bool is_top, in
 }
 
 /*
- * Removes a directory and what is in it. It enters neither symbolic links nor other file systems.
- * -ENOTEMPTY: files are being made in it.
+ * Removes a directory and its contents. It enters neither symbolic links nor other file systems.
+ * -ENOTEMPTY: another thread or process makes files in it.
  */
 static int remove_tree(const char *path)
 {
 	return remove_level(AT_FDCWD, path, 0, true, DEPTH_MAX);
 }
 
-/* "a/b" and "a/b/" lie in "a/". */
+/* Returns the length of the directory part: "a/" for "a/b" and "a/b/". */
 static int dir_length(const char *output)
 {
 	size_t n = strlen(output);
@@ -102,7 +105,7 @@ static int dir_length(const char *output)
 	return (int)n;
 }
 
-/* A directory without a lock is one whose maker was killed. */
+/* An unlocked directory belongs to a process that was killed. */
 static void remove_if_abandoned(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -115,7 +118,7 @@ static void remove_if_abandoned(const char *path)
 	close(fd);
 }
 
-/* The pattern takes the characters of output's directory literally. */
+/* The pattern escapes the characters of output's directory. */
 static void remove_abandoned(const char *output)
 {
 	size_t dir_len = (size_t)dir_length(output), i;
@@ -145,7 +148,7 @@ static void remove_in_use(void)
 	const struct timespec wait = { .tv_nsec = REMOVE_WAIT_NS };
 	struct stat ours, there;
 
-	/* Another program may have renamed the directory, and given its name to something else. */
+	/* Another program may have renamed the directory, and another file may have its name. */
 	if (!in_use || fstat(in_use->fd, &ours) < 0 || lstat(in_use->dir, &there) < 0 ||
 	    ours.st_dev != there.st_dev || ours.st_ino != there.st_ino)
 		return;
@@ -161,7 +164,7 @@ static void *wait_for_signal(void *ctx)
 	if (sigwait(set, &number))
 		return NULL;
 	pthread_mutex_lock(&signal_lock);
-	/* Errors that the command sees from now on come from the interruption: it stays silent. */
+	/* Later errors of the command are caused by the interruption: suppress its messages. */
 	(void)ftrylockfile(stderr);
 	remove_in_use();
 	signal(number, SIG_DFL);
@@ -192,7 +195,7 @@ void atomic_output_catch_signals(void)
 		return;
 	}
 	pthread_detach(thread);
-	/* A reader that closes our stdout, or `ulimit -f`, does not end the program either. */
+	/* A reader that closes stdout, or `ulimit -f`, does not end the program either. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	catches_signals = true;
@@ -213,7 +216,7 @@ static void drop(struct atomic_output *o)
 	*o = (struct atomic_output){ .fd = -1 };
 }
 
-/* -EAGAIN: another program took the directory for abandoned before it was locked. */
+/* -EAGAIN: another program removed the directory as abandoned before it was locked. */
 static int lock_dir(struct atomic_output *o)
 {
 	struct stat st;
@@ -253,7 +256,9 @@ char *atomic_output_item(const struct atomic_output *o, const char *name)
 	return asprintf(&path, "%s/%s", o->dir, name) < 0 ? NULL : path;
 }
 
-/* The last part of output's path, which messages about o->path show; "new" for "." and "..". */
+/*
+ * Returns the last part of output's path, shown in messages about o->path; "new" for "." and "..".
+ */
 static char *item_path(const struct atomic_output *o, const char *output)
 {
 	const char *name = output + dir_length(output);
@@ -265,7 +270,7 @@ static char *item_path(const struct atomic_output *o, const char *output)
 	return asprintf(&path, "%s/%.*s", o->dir, (int)n, name) < 0 ? NULL : path;
 }
 
-/* Devices, pipes and sockets are not: others use them by their names. */
+/* Devices, pipes and sockets are not replaceable: other programs use them by name. */
 static bool is_replaceable(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode);
@@ -316,7 +321,7 @@ void atomic_output_drop(struct atomic_output *o)
 /*
  * For file systems without RENAME_NOREPLACE, such as NFS. A file is linked, which never replaces. A
  * directory is made first and then replaced by rename(), which replaces only an empty one. A
- * program that is killed in between leaves that empty directory behind.
+ * program that is killed in between leaves an empty directory.
  */
 static int move_old_way(const struct atomic_output *o, const char *name,
 			const struct path_parent *to)
@@ -354,7 +359,7 @@ static int rename_item(const struct atomic_output *o, const char *name, const ch
 	if (r < 0)
 		return r;
 	r = move_item(o, name, &to, replace);
-	/* the new name is durable before it is announced */
+	/* the new name is durable before the result is reported */
 	if (r == 0)
 		path_parent_sync(&to);
 	path_parent_close(&to);
@@ -381,7 +386,7 @@ int atomic_output_commit(const struct atomic_output *o, const char *output, bool
 	return atomic_output_commit_item(o, basename(o->path), output, replace, e);
 }
 
-/* The file o->path: on the disk when this returns. */
+/* Writes the file o->path; it is on the disk when this returns. */
 static int fill_file(const struct atomic_output *o, const char *output,
 		     int (*fill)(void *ctx, FILE *f, struct err *e), void *ctx, struct err *e)
 {
@@ -397,7 +402,7 @@ static int fill_file(const struct atomic_output *o, const char *output,
 	r = fill(ctx, f, e);
 	if (!r && (fflush(f) || fsync(fd)))
 		r = err_set(e, -errno, "cannot write '%s': %s", output, strerror(errno));
-	(void)fclose(f);	/* it is on the disk already, or not wanted */
+	(void)fclose(f);	/* the file is on the disk already, or not wanted */
 	return r;
 }
 

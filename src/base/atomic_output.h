@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * atomic_output: makes files and directories so that the output's name holds all of it or nothing.
+ * atomic_output: makes files and directories so that the output is either complete or not there.
  *
  *     atomic_output_begin()   a directory .ebpfrec-new.XXXXXX beside the output
  *     ... the caller makes o.path in it ...
  *     atomic_output_commit()  renames o.path to the output
- *     atomic_output_drop()    removes what is left
+ *     atomic_output_drop()    removes the rest
  *
  * The directory is locked while it is in use. A program that is killed leaves it unlocked, and the
- * next atomic_output_begin() in the same place removes it. A program that calls
- * atomic_output_catch_signals() first also removes it when a signal ends the program.
+ * next atomic_output_begin() in the same place removes it. If a program calls
+ * atomic_output_catch_signals() first, the directory is also removed when a signal ends the
+ * program.
  *
  * Threads: any; an output belongs to one thread. Errors: 0 or -errno; never prints.
  */
@@ -21,24 +22,24 @@
 #include "base/err.h"
 
 struct atomic_output {
-	char *dir; /* NULL: there is none */
+	char *dir; /* NULL: none */
 	int fd; /* of dir; holds the lock */
 	char *path; /* in dir, with the name of the output; the caller makes it */
 };
 
 /*
- * Makes the directory, mode 0700. The output need not exist and is not changed; is_new refuses one
- * that exists, and a device, a pipe or a socket is always refused: -EEXIST.
+ * Makes the directory, mode 0700. The output need not exist and is not changed. With is_new an
+ * existing output is refused; a device, a pipe or a socket is always refused: -EEXIST.
  */
 int atomic_output_begin(struct atomic_output *o, const char *output, bool is_new, struct err *e);
 
-/* The path of another item in dir; malloc'ed. NULL: out of memory. */
+/* Returns the path of another item in dir; malloc'ed. NULL: out of memory. */
 char *atomic_output_item(const struct atomic_output *o, const char *name);
 
 /*
  * Renames o->path, a file or a directory, to output. The new name is on the disk before this
- * returns, where the file system can sync directories. replace puts it in place of a file; without
- * replace, the result is -EEXIST when anything has that name.
+ * returns, if the file system can sync directories. With replace, the output may replace a file;
+ * otherwise the result is -EEXIST if the name exists.
  */
 int atomic_output_commit(const struct atomic_output *o, const char *output, bool replace,
 			 struct err *e);
@@ -47,14 +48,14 @@ int atomic_output_commit_item(const struct atomic_output *o, const char *name, c
 			      bool replace, struct err *e);
 
 /*
- * All of it for one file of mode 0600, which fill() writes to a stream. fill returns 0 or -errno
- * with text. replace: as in atomic_output_commit(); without it, an output that exists is -EEXIST
+ * All steps for one file of mode 0600, which fill() writes to a stream. fill returns 0 or -errno
+ * with text. replace: as in atomic_output_commit(); without it, an existing output is -EEXIST
  * before anything is written.
  */
 int atomic_output_file(const char *output, bool replace,
 		       int (*fill)(void *ctx, FILE *f, struct err *e), void *ctx, struct err *e);
 
-/* Removes dir and what is in it. Does nothing when there is none. */
+/* Removes dir and its contents. Does nothing without dir. */
 void atomic_output_drop(struct atomic_output *o);
 
 /*

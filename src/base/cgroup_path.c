@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cgroup_path: container managers give their cgroups names of a few forms, and systemd has rules.
- * Each manager may let systemd make its cgroups (docker-ID.scope) or make them itself (docker/ID).
+ * cgroup_path: container managers use a few forms of names for their cgroups, and systemd has
+ * rules. Each manager may let systemd make its cgroups (docker-ID.scope) or make them itself
+ * (docker/ID).
  */
 #include "base/cgroup_path.h"
 
@@ -10,12 +11,12 @@
 #include <string.h>
 
 #define ID_SHOWN 12
-#define ID_LEN 64		/* of a container that has a name of nothing but its id */
+#define ID_LEN 64		/* of a container whose name is only its id */
 #define POD_ID_MIN 32		/* digits; a UUID has four dashes more */
 
-/* Prefixes of parts with an id or name behind them. A prefix comes before its own beginnings. */
+/* Prefixes of parts that continue with an id or name. Longer prefixes come before shorter ones. */
 static const struct form {
-	const char *prefix, *manager; /* NULL: no container */
+	const char *prefix, *manager; /* NULL: not a container */
 } forms[] = {
 	{ "docker-", "docker" },
 	{ "libpod-conmon-", NULL },
@@ -34,7 +35,7 @@ static const struct form {
 	{ "session-", NULL },
 };
 
-/* Names that are the same everywhere; what is in docker, lxc and lxc.payload is a container. */
+/* Names that are the same everywhere; children of docker, lxc and lxc.payload are containers. */
 static const char *const fixed[] = {
 	"docker", "lxc", "lxc.payload", "lxc.monitor", "lxc.pivot", "libpod_parent", "kubepods",
 	"burstable", "besteffort", "guaranteed", "kubepods.slice", "kubepods-burstable.slice",
@@ -73,7 +74,7 @@ static size_t suffix_len(const char *s, size_t len)
 	return 0;
 }
 
-/* Returns where the id of a pod begins: "podID" or "kubepods-burstable-podID"; len: it is none. */
+/* Returns where the id of a pod begins: "podID" or "kubepods-burstable-podID"; len: no pod. */
 static size_t pod_id_at(const char *s, size_t len)
 {
 	for (size_t i = 0; i + 3 < len; i++)
@@ -112,7 +113,7 @@ bool cgroup_path_part(const char *s, size_t len, struct cgroup_part *ret)
 	return pod < bare || f || cgroup_path_is_id(s, bare);
 }
 
-/* The next part of a path; false: there is none. Of "a.slice:cri:ID", a.slice is a part. */
+/* Finds the next part of a path; false: end. In "a.slice:cri:ID", a.slice is a part. */
 static bool next_part(const char **path, const char **ret, size_t *ret_len)
 {
 	const char *s = *path + strspn(*path, "/:"), *cut;
@@ -127,7 +128,7 @@ static bool next_part(const char **path, const char **ret, size_t *ret_len)
 	return len != 0;
 }
 
-/* systemd has no dashes in the name of a slice that are not levels: it has underscores. */
+/* In systemd's slice names a dash separates levels, so pod ids have underscores instead. */
 static void put_pod(char *buf, const char *pod, size_t len)
 {
 	size_t at = strlen(strcpy(buf, "k8s:"));
@@ -205,7 +206,10 @@ static bool is_slice(const char *s, size_t len)
 	return is_unit(s, len) && len > 6 && !memcmp(s + len - 6, ".slice", 6);
 }
 
-/* The first part of *path that is no slice, and *path behind it; the last slice, if any. */
+/*
+ * Finds the first part of *path that is not a slice, and the last slice before it, if any. Advances
+ * *path past the part.
+ */
 static bool skip_slices(const char **path, const char **ret, size_t *ret_len, const char **slice,
 			size_t *slice_len)
 {
@@ -217,7 +221,7 @@ static bool skip_slices(const char **path, const char **ret, size_t *ret_len, co
 			return false;
 		*path = s + len;
 		if (!is_slice(s, len)) {
-			/* systemd puts an underscore before a name that the kernel has taken */
+			/* systemd adds an underscore before a name that the kernel uses itself */
 			*ret = s + (*s == '_');
 			*ret_len = len - (*s == '_');
 			return is_unit(*ret, *ret_len);

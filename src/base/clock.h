@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <time.h>
 
-uint64_t clock_ns(clockid_t id);	/* 0 where there is no such clock */
+uint64_t clock_ns(clockid_t id);	/* 0 if the clock does not exist */
 uint64_t clock_mono_ns(void);	/* CLOCK_MONOTONIC: the clock of a trace */
 uint64_t clock_real_ns(void);	/* CLOCK_REALTIME */
-void clock_sleep_until(uint64_t mono_ns);	/* an instant of CLOCK_MONOTONIC */
+void clock_sleep_until(uint64_t mono_ns);	/* mono_ns: a time of CLOCK_MONOTONIC */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * err: the human half of an error, and of what is none.
+ * err: the text of an error for people, and of notices.
  *
- * Functions return 0 or a negative errno; those that can say more take an
- * optional struct err * and put there what failed, why, and what to do next,
- * as one sentence without a trailing newline. Passing NULL is always allowed.
- * The first message wins: a caller that adds context uses err_prefix().
+ * Functions return 0 or a negative errno. Functions with more details take an optional struct err *
+ * and set in it what failed, why, and what to do next, as one sentence without a trailing newline.
+ * Passing NULL is always allowed. The first message wins: a caller that adds context uses
+ * err_prefix().
  */
 #pragma once
 
@@ -13,17 +13,15 @@ struct err {
 	char text[512];
 };
 
-/*
- * Sets the text, unless there is one already, and returns code: `return err_set(e, -EINVAL, ...)`.
- */
+/* Sets the text, unless it is set already, and returns code: `return err_set(e, -EINVAL, ...)`. */
 int err_set(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
-/* Puts "prefix: " before the text. Returns code. */
+/* Inserts "prefix: " before the text. Returns code. */
 int err_prefix(struct err *e, int code, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
 
 /*
- * A person should see these of something that goes on: a warning ("alloc.vm: this kernel has no
- * ...") and good news ("snapshot written to ..."). Each may be NULL.
+ * Callbacks for messages to a person while an operation continues: a warning ("alloc.vm: this
+ * kernel has no ...") and good news ("snapshot written to ..."). Each may be NULL.
  */
 struct notices {
 	void (*warn)(void *ctx, const char *text);
@@ -33,5 +31,5 @@ struct notices {
 void notices_warn(const struct notices *n, const char *fmt, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* The text, or what the code means without one. Never NULL; may point to e->text. */
+/* Returns the text or, without one, the meaning of code. Never NULL; may point to e->text. */
 const char *err_text(const struct err *e, int code);

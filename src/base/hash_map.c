@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Open addressing with linear probing, at most 5/8 full. Removal moves the followers back. */
+/* hash_map: open addressing with linear probing, at most 5/8 full. Removal moves followers back. */
 #include "base/hash_map.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static int hash_map_grow(struct hash_map *m)
 	return 0;
 }
 
-/* The slot of a pair; a new pair gets a slot, *ret_new is set, and the caller sets the value. */
+/* Returns the slot of a pair. For a new pair, *ret_new is set, and the caller sets the value. */
 static struct hash_slot *slot_for(struct hash_map *m, uint64_t a, uint64_t b, bool *ret_new)
 {
 	struct hash_slot *s;
@@ -108,7 +108,7 @@ void *hash_map_remove(struct hash_map *m, uint64_t key)
 		return NULL;
 	m->cnt--;
 	i = (size_t)(s - m->slots);
-	/* a follower that could not have its home slot moves up, so that no probe ends early */
+	/* a follower that is not in its home slot moves up, so that no probe ends early */
 	for (j = (i + 1) & mask; m->slots[j].value; j = (j + 1) & mask) {
 		size_t home = hash_map_home(m, m->slots[j].a, m->slots[j].b);
 
@@ -125,7 +125,7 @@ void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void **value),
 {
 	size_t i = 0;
 
-	/* a removal moves a follower into the slot, so the slot is looked at again */
+	/* a removal moves a follower into the slot, so the slot is checked again */
 	while (m->slots && i < (size_t)1 << m->bits) {
 		if (m->slots[i].value && drop(ctx, &m->slots[i].value))
 			hash_map_remove(m, m->slots[i].a);

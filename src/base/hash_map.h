@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hash_map: the one hash map. A key is a pair of 64-bit numbers (the second is 0 where one number
- * is enough); a value is a pointer or a small number. One lookup touches one or two cache lines.
+ * hash_map: the only hash map. A key is a pair of 64-bit numbers (the second is 0 if one number is
+ * enough); a value is a pointer or a small number. One lookup touches one or two cache lines.
  *
- * All zeros is an empty map. Keys may come from a file that nobody vouches for: every map hashes
- * with a seed of its own, so that nobody can prepare keys that all collide. The order of slots
- * therefore differs from run to run; what is printed or written must not depend on it.
+ * All zeros is an empty map. Keys may come from an untrusted file: every map hashes with its own
+ * seed, so that a file cannot be prepared with keys that all collide. The order of slots therefore
+ * differs from run to run; output must not depend on it.
  *
  * Threads: a map belongs to one thread at a time.
  */
@@ -30,7 +30,7 @@ struct hash_map {
 	unsigned int bits;	/* 1 << bits slots; valid when slots is not NULL */
 };
 
-/* Frees the map; the values are the caller's. */
+/* Frees the map; the caller keeps the values. */
 void hash_map_done(struct hash_map *m);
 /* Frees the map, and every value with free(). */
 void hash_map_done_values(struct hash_map *m);
@@ -39,27 +39,26 @@ void hash_map_clear(struct hash_map *m);
 
 /* Sets the value (not NULL) of a key. 0 or -ENOMEM. */
 int hash_map_put(struct hash_map *m, uint64_t key, void *value);
-/* The value of a key, a new one of so many zero bytes where it has none. NULL: out of memory. */
+/* Returns the value of a key, or adds one of `bytes` zero bytes. NULL: out of memory. */
 void *hash_map_make(struct hash_map *m, uint64_t key, size_t bytes);
-/* Removes a key. Returns its value, or NULL when the key was not there. */
+/* Removes a key. Returns its value, or NULL if it was not in the map. */
 void *hash_map_remove(struct hash_map *m, uint64_t key);
 
 /*
- * Numbers keys: the n-th new pair gets number n, from 0, so that values live in an array of the
- * caller's. Only for maps from which nothing is removed. 1: the pair is new; 0: it was there;
- * -ENOMEM.
+ * Numbers keys: the n-th new pair gets number n, from 0, so that values can be in an array of the
+ * caller's. Only for maps without removals. 1: the pair is new; 0: it was there; -ENOMEM.
  */
 int hash_map_intern(struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
-/* True, and the number in *ret, when the pair has been numbered. */
+/* True, with the number in *ret, if the pair has been numbered. */
 bool hash_map_find(const struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
 
 /*
- * Removes every key for whose value drop says true. drop frees a value that goes, may replace one
- * that stays (by no NULL), and may be called more than once for that.
+ * Removes every key if drop returns true for its value. drop frees a value that it removes, and may
+ * replace a value that stays (not by NULL). It may be called more than once for a value.
  */
 void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void **value), void *ctx);
 
-/* Walks through all slots in use: *pos begins as 0. NULL after the last one. */
+/* Iterates over the slots in use: *pos begins as 0. NULL after the last one. */
 struct hash_slot *hash_map_next(const struct hash_map *m, size_t *pos);
 
 static inline size_t hash_map_home(const struct hash_map *m, uint64_t a, uint64_t b)
@@ -70,7 +69,7 @@ static inline size_t hash_map_home(const struct hash_map *m, uint64_t a, uint64_
 	return (size_t)((h ^ h >> 32) * 0x9e3779b97f4a7c15ull >> (64 - m->bits));
 }
 
-/* The slot of a key, or the empty slot where the key belongs. The map has slots. */
+/* Returns the slot of a key, or the empty slot for it. The map must have slots. */
 static inline struct hash_slot *hash_map_slot(const struct hash_map *m, uint64_t a, uint64_t b)
 {
 	size_t i = hash_map_home(m, a, b), mask = ((size_t)1 << m->bits) - 1;
@@ -80,7 +79,7 @@ static inline struct hash_slot *hash_map_slot(const struct hash_map *m, uint64_t
 	return &m->slots[i];
 }
 
-/* The value of a key, or NULL. */
+/* Returns the value of a key, or NULL. */
 static inline void *hash_map_get(const struct hash_map *m, uint64_t key)
 {
 	return m->slots ? hash_map_slot(m, key, 0)->value : NULL;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * helper: forks without exec. Other descriptors are closed by close_range() where the kernel has it
- * (5.9), and one by one elsewhere.
+ * helper: forks without exec. Other descriptors are closed by close_range() if the kernel has it
+ * (5.9), otherwise one by one.
  */
 #include "base/helper.h"
 
@@ -34,7 +34,7 @@ static void become_helper(const char *name, uint64_t caps, int fd)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
-	/* Ctrl-C is for the recorder, whose end closes the socket. */
+	/* Ctrl-C is meant for the recorder; the recorder's end closes the socket. */
 	for (unsigned int i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, name, 0, 0, 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * helper: a process of this program that keeps a right which the recorder gives up, and answers
- * requests over a socket. It ends when the recorder closes the socket, however that happened.
+ * helper: a process of this program that keeps a capability which the recorder drops, and serves
+ * requests over a socket. It ends when the recorder's end of the socket closes, for any reason.
  * Threads: one.
  */
 #pragma once
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* All zeros: there is none. */
+/* All zeros: no process. */
 struct helper {
 	pid_t pid;
 	int fd;		/* the recorder's end of the socket */
@@ -17,7 +17,7 @@ struct helper {
 
 /*
  * Starts a process called name that keeps the capabilities caps (PRIVILEGE_BIT), closes every
- * descriptor but its end of the socket, and runs serve(fd) until that returns. socket_type:
+ * descriptor except its end of the socket, and runs serve(fd) until serve returns. socket_type:
  * SOCK_STREAM or SOCK_SEQPACKET. 0 or -errno.
  */
 int helper_start(struct helper *ret, const char *name, uint64_t caps, int socket_type,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * packed: numbers as varints, in which states and sums are saved (schema/FORMAT.md, "The derived
- * file"). Inline functions; no state.
+ * packed: numbers as varints, the form in which states and sums are saved (schema/FORMAT.md, "The
+ * derived file"). Inline functions; no state.
  */
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/varint.h"
 
-/* Bytes being read. A reader that runs past the end gets zeros, and bad is set. */
+/* Bytes being read. Reading past the end returns zeros, and sets bad. */
 struct packed_in {
 	const uint8_t *p, *end;
 	bool bad;
@@ -52,7 +52,7 @@ static inline void packed_put_signed(struct buf *b, int64_t v)
 	buf_add_varint(b, zigzag_encode((uint64_t)v));
 }
 
-/* Reads a count of rows, which cannot exceed the bytes that are left; if it does, bad is set. */
+/* Reads a count of rows, which cannot exceed the bytes left; if it does, bad is set. */
 static inline size_t packed_get_cnt(struct packed_in *in)
 {
 	uint64_t v = packed_get(in);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * path_parent: walks the path itself, one name at a time, and opens each without following it. A
- * link is examined and read through its descriptor, so it cannot change in between.
+ * link is checked and read through its descriptor, so it cannot change in between.
  */
 #include "base/path_parent.h"
 
@@ -37,7 +37,7 @@ static bool is_trusted(const struct stat *link, const struct stat *dir)
 	       link->st_uid == dir->st_uid;
 }
 
-/* Puts the target of the link fd in front of the rest of the path. */
+/* Inserts the target of the link fd before the rest of the path. */
 static int follow(struct walk *w, int fd, const struct stat *link)
 {
 	char target[PATH_MAX], rest[PATH_MAX];
@@ -62,7 +62,7 @@ static int follow(struct walk *w, int fd, const struct stat *link)
 	return open_start(w);
 }
 
-/* Enters the directory of that name. */
+/* Enters the directory `name`. */
 static int step(struct walk *w, const char *name)
 {
 	int fd = openat(w->dir_fd, name, O_PATH | O_NOFOLLOW | O_CLOEXEC), r = 0;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * path_parent: opens the directory of a path and keeps the last name, so that nobody who changes
- * the path meanwhile can lead the caller elsewhere.
+ * path_parent: opens the directory of a path and keeps the last name, so that a concurrent change
+ * of the path cannot lead the caller elsewhere.
  *
- * Symbolic links on the way are followed only when a trusted user made them: a link in a directory
+ * Symbolic links on the way are followed only if a trusted user made them: a link in a directory
  * that others may write to must belong to the caller, to root or to the owner of that directory (as
- * the kernel's protected_symlinks, but always on and for any such directory). The last name is not
- * examined. Threads: any.
+ * with the kernel's protected_symlinks, but always on and for any such directory). The last name is
+ * not examined. Threads: any.
  */
 #pragma once
 
@@ -31,7 +31,7 @@ void path_parent_close(struct path_parent *p);
 void path_parent_sync(const struct path_parent *p);
 
 /*
- * The directory of the running program, without a trailing slash, in ret, of PATH_MAX bytes. False:
- * it is not known.
+ * Writes the directory of the running program, without a trailing slash, to ret (PATH_MAX bytes).
+ * False: unknown.
  */
 bool path_of_program(char *ret);

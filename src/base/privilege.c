@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * privilege: raw system calls on purpose. The C library's setresuid() changes all threads at
- * once, and ends the process when one of them may no longer; here each thread does its own.
+ * privilege: uses raw system calls on purpose. The C library's setresuid() changes all threads at
+ * once, and aborts the process if one of them fails; here each thread changes itself.
  */
 #include "base/privilege.h"
 
@@ -60,7 +60,7 @@ bool privilege_is_global(void)
 	FILE *f = fopen("/proc/self/uid_map", "re");
 
 	if (!f)
-		return true;	/* the kernel will refuse if it is not */
+		return true;	/* assume yes: otherwise the kernel will refuse */
 	if (fscanf(f, "%llu %llu %llu", &inside, &outside, &cnt) != 3)
 		cnt = 0;
 	fclose(f);
@@ -101,8 +101,8 @@ int privilege_without(int (*fn)(void *ctx), void *ctx)
 static int become(const struct privilege_user *user)
 {
 	/*
-	 * The kernel drops all capabilities with uid 0, unless keepcaps is set; then this code
-	 * drops them.
+	 * With uid 0 gone the kernel drops all capabilities, unless keepcaps is set; this code
+	 * drops them later.
 	 */
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ||
 	    syscall(SYS_setgroups, (size_t)user->group_cnt, user->groups) ||
@@ -118,8 +118,8 @@ int privilege_drop(uint64_t keep, const struct privilege_user *user)
 	int err, cap;
 
 	/*
-	 * Fails without CAP_SETPCAP, which does not matter: no_new_privs keeps an exec from gaining
-	 * any.
+	 * This fails without CAP_SETPCAP, which is harmless: no_new_privs keeps an exec from
+	 * gaining capabilities.
 	 */
 	for (cap = 0; cap < CAPS_MAX; cap++)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
@@ -195,7 +195,7 @@ int privilege_check_threads(uint64_t keep, struct err *e)
 	int err = 0;
 
 	if (!d && errno == ENOENT)
-		return 0;	/* Without /proc only the results of privilege_drop() count. */
+		return 0;	/* Without /proc the results of privilege_drop() have to suffice. */
 	if (!d)
 		return err_set(e, -errno, "cannot list the recorder's threads: %s",
 			       strerror(errno));

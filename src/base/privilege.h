@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * privilege: which capabilities the calling thread has, and giving them up for good.
+ * privilege: reads the capabilities of the calling thread, and drops them irrevocably.
  *
  * Capabilities, identity and no_new_privs belong to a thread, not to a process: every running
- * thread calls privilege_drop() for itself, and threads started later inherit what is left.
+ * thread calls privilege_drop() for itself, and threads started later inherit the rest.
  * privilege_check_threads() verifies that no thread was forgotten.
  *
  * Capabilities are the numbers of linux/capability.h; masks have bit 1 << number.
@@ -32,8 +32,8 @@ struct privilege_user {
 bool privilege_has(int cap);
 
 /*
- * True in the initial user namespace. In any other, capabilities look the same but are valid only
- * for what belongs to that namespace, and loading BPF programs never does.
+ * True in the initial user namespace. In another one, capabilities look the same but apply only to
+ * objects of that namespace, which BPF programs never are.
  */
 bool privilege_is_global(void);
 
@@ -46,13 +46,13 @@ bool privilege_is_locked_down(void);
 /* Fills in a user's groups from the system's databases, at most PRIVILEGE_GROUPS_MAX of them. */
 void privilege_find_user(struct privilege_user *ret, uid_t uid, gid_t gid);
 
-/* Calls fn with no capability in effect, and restores them afterwards. Returns what fn returned. */
+/* Calls fn with no capability in effect, and restores them afterwards. Returns fn's result. */
 int privilege_without(int (*fn)(void *ctx), void *ctx);
 
 /*
- * Irrevocably for the calling thread: becomes user (NULL: stays), keeps those capabilities of keep
- * that the thread has, drops all others from every set (the bounding set needs CAP_SETPCAP), and
- * sets no_new_privs. < 0: the thread must not continue.
+ * Irrevocably for the calling thread: becomes user (NULL: no change), keeps the capabilities of
+ * keep that the thread has, drops all others from every set (the bounding set needs CAP_SETPCAP),
+ * and sets no_new_privs. < 0: the thread must not continue.
  */
 int privilege_drop(uint64_t keep, const struct privilege_user *user);
 
@@ -60,7 +60,7 @@ int privilege_drop(uint64_t keep, const struct privilege_user *user);
 void privilege_drop_ambient(void);
 
 /*
- * 0 when every thread of this process has at most the capabilities of keep and no_new_privs;
- * -EPERM otherwise, and the text says which thread has what.
+ * 0 if every thread of this process has at most the capabilities of keep and no_new_privs; -EPERM
+ * otherwise, and the text names a thread and its capabilities.
  */
 int privilege_check_threads(uint64_t keep, struct err *e);

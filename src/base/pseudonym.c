@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * pseudonym: SipHash-2-4 (Aumasson and Bernstein, 2012), a pseudo-random function of a 128-bit key,
- * and a dictionary of the words given out so far.
+ * and a dictionary of the words assigned so far.
  */
 #include "base/pseudonym.h"
 
@@ -121,13 +121,11 @@ void pseudonyms_free(struct pseudonyms *p)
 
 /*
  * Words have no digits, since names that differ only in digits count as the same role (role.h), and
- * no vowels, so that they spell nothing.
+ * no vowels, so that they do not form real words.
  */
 static const char letters[] = "bcdfghjklmnpqrst";
 
-/*
- * The shortest word of this hash that is still free; NULL: there is none, or no memory (*ret_err).
- */
+/* Returns the shortest unused word of this hash; NULL: none left, or no memory (*ret_err). */
 static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 {
 	char text[PSEUDONYM_WORD_MAX], word[PSEUDONYM_WORD_MAX];
@@ -138,7 +136,7 @@ static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 		text[i] = letters[hash >> (60 - 4 * i) & 15];
 	text[sizeof(text) - 1] = 0;
 	for (int n = DIGITS_FIRST; n <= DIGITS_LAST; n += 2) {
-		/* An id for n digits and their number, distinct from the id of any other word. */
+		/* An id for n digits and their number; it differs from the id of any other word. */
 		uint64_t id = n == DIGITS_LAST ? hash :
 						 (hash >> (64 - 4 * n)) << 4 | (uint64_t)n / 2;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* service_notify: the socket is opened for each message, of which there are few. */
+/* service_notify: opens the socket for each message, since messages are rare. */
 #include "base/service_notify.h"
 
 #include <stddef.h>
@@ -24,7 +24,7 @@ void service_notify(const char *text)
 	if (!len || len >= sizeof(a.sun_path))
 		return;
 	memcpy(a.sun_path, path, len);
-	if (*path == '@') /* an abstract name begins with a zero */
+	if (*path == '@') /* an abstract name begins with a NUL */
 		a.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * strpool: strings in pages that never move, found through a hash map of hashes to chains. The
- * hash is seeded: strings may come from an untrusted file that would like them all to collide.
+ * strpool: strings in pages that never move, found through a hash map of hashes to chains. The hash
+ * is seeded: strings may come from an untrusted file that is made to cause collisions.
  */
 #include <errno.h>
 #include <stdint.h>

@@ -6,5 +6,5 @@ struct strpool;
 
 int strpool_new(struct strpool **ret);
 void strpool_free(struct strpool *p);
-/* The pool's copy of s; NULL: out of memory. "" is always the same static string. */
+/* Returns the pool's copy of s; NULL: out of memory. "" is always the same static string. */
 const char *strpool_put(struct strpool *p, const char *s);

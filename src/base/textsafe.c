@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * textsafe: the last step of any string on its way out of the program. Works character by
- * character with utf8_decode(); what the decoder refuses is handled byte by byte.
+ * textsafe: the last step of any string on its way out of the program. Decodes characters with
+ * utf8_decode(), and handles invalid sequences byte by byte.
  */
 #include "base/textsafe.h"
 
@@ -34,7 +34,7 @@ static size_t escape_one(char *dst, size_t *ret_written, const char *src, size_t
 	uint32_t code;
 	size_t len, w = 0;
 
-	/* nearly all there is */
+	/* the most frequent case */
 	if (n && *src >= 0x20 && *src < 0x7f) {
 		*dst = *src;
 		*ret_cells = 1;
@@ -75,7 +75,7 @@ size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsign
 	return o;
 }
 
-/* Goes over a character. Returns its cells. */
+/* Advances *i by one character. Returns its cells. */
 static unsigned int step(const char *text, size_t n, size_t *i)
 {
 	uint32_t code = '?';
@@ -108,7 +108,7 @@ void textsafe_cut_middle(char *text, unsigned int cells)
 		rest += step(text, n, &i);
 	if (rest <= cells || !cells)
 		return;
-	/* a third of what there is room for; the end tells files apart */
+	/* a third of the available cells; the end distinguishes files */
 	for (i = 0; used <= (cells - 1) / 3;) {
 		keep = i;
 		used += step(text, n, &i);
@@ -127,10 +127,10 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 	size_t o = 1, written, start = 0;
 	unsigned int cells;
 
-	/* Writes from dst[1] on, so that there is room for a quote that turns out to be needed. */
+	/* Writes from dst[1] on, so that a quote can be added if it turns out to be needed. */
 	/*
-	 * Also before an apostrophe: readers remove one from each string that begins with one.
-	 * ClickHouse, among others, takes apostrophes around a cell for quotes.
+	 * Also before an apostrophe: some readers, such as ClickHouse, treat apostrophes around a
+	 * cell as quotes, and remove one from a string that begins with one.
 	 */
 	if (n && src[0] && strchr("=+-@'", src[0])) {
 		dst[o++] = '\'';

@@ -2,45 +2,46 @@
 /*
  * textsafe: strings from a trace, made safe for a terminal, a CSV cell or a JSON string.
  *
- * A task may call itself anything: escape sequences, half a character, "=cmd()". None of that
- * may act on a terminal, a spreadsheet or a parser.
+ * A task can choose any name: escape sequences, half a character, "=cmd()". None of these may act
+ * on a terminal, a spreadsheet or a parser.
  *
  *     terminal, CSV   a byte of an unsafe character (utf8_is_unsafe()) or of invalid UTF-8
  *                     becomes \xNN; so a name is always one line and valid UTF-8
- *     CSV             in addition, a cell that a spreadsheet would take for a formula (first byte
- *                     = + - @) gets an apostrophe in front
+ *     CSV             in addition, a cell that a spreadsheet would read as a formula (first byte
+ *                     = + - @) gets an apostrophe before it
  *     HTML            in addition, & < > and " become entities
- *     Markdown        as HTML, and what GitHub takes for markup, a link or a name is escaped
+ *     Markdown        as HTML, and text that GitHub would read as markup, a link or a name is
+ *                     escaped
  *     JSON            RFC 8259; control and other unsafe characters as \uNNNN, invalid bytes as
- *     U+FFFD
+ *                     U+FFFD
  *
- * Threads: any. No errors but a full output.
+ * Threads: any. No errors except a full output.
  */
 #pragma once
 
 #include <stddef.h>
 
-/* No byte takes more than this, NUL not counted. */
+/* No byte becomes longer than this, without the NUL. */
 #define TEXTSAFE_GROWTH 4
 
 /*
- * Writes src made safe to dst, cut after a whole character when it does not fit, and a NUL (size >
- * 0). Returns the bytes written without the NUL; *ret_cells (may be NULL) is the terminal width.
+ * Writes src made safe to dst, with a NUL (size > 0), cut after a whole character if it does not
+ * fit. Returns the bytes written without the NUL; *ret_cells (may be NULL) is the terminal width.
  */
 size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsigned int *ret_cells);
 
 /*
- * Cuts text, already safe, to at most cells terminal cells, ending in an ellipsis when something
- * was cut. The buffer has room for 2 bytes more, which the ellipsis may take.
+ * Cuts text, already safe, to at most cells terminal cells, with an ellipsis if it was cut. The
+ * buffer needs 2 more bytes for the ellipsis.
  */
 void textsafe_cut(char *text, unsigned int cells);
-/* The same in the middle, for paths: both ends of one say which file it is. */
+/* Cuts in the middle, for paths: both ends help to identify the file. */
 void textsafe_cut_middle(char *text, unsigned int cells);
 
 /*
- * CSV cell, HTML text (or value of an attribute, without its quotes), Markdown text within a line,
- * and JSON string (with its quotes) of src. dst needs TEXTSAFE_CSV_MAX(n) bytes and so on. Return
- * the bytes written; no NUL.
+ * Write a CSV cell, HTML text (or the value of an attribute, without its quotes), Markdown text
+ * within a line, and a JSON string (with its quotes) for src. dst needs TEXTSAFE_CSV_MAX(n) bytes
+ * and so on. Return the bytes written; no NUL.
  */
 #define TEXTSAFE_CSV_MAX(n) ((n) * 4 + 3)
 #define TEXTSAFE_HTML_MAX(n) ((n) * 6)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * units: parsing and formatting of quantities; see units.h for the grammar. A leaf: text
- * from a command line comes in, an exact integer goes out, and the other way round.
+ * units: parsing and formatting of quantities; see units.h for the grammar. Converts text from a
+ * command line to an exact integer, and back.
  *
- * A number is kept as its whole part and its decimals, so that (whole + frac / scale) * unit can
- * be worked out in 128 bits without rounding.
+ * A number is kept as its whole part and its decimals, so that (whole + frac / scale) * unit can be
+ * computed in 128 bits without rounding.
  */
 #include "base/units.h"
 
@@ -82,8 +82,8 @@ static bool is_digit(char c)
 }
 
 /*
- * Reads digits[.digits]. Returns the characters used, 0 if there is no digit, -ERANGE if too large,
- * -EINVAL if too fine for any unit.
+ * Reads digits[.digits]. Returns the characters used; 0: no digit; -ERANGE: too large; -EINVAL: too
+ * fine for any unit.
  */
 static int scan_number(const char *s, struct number *n)
 {
@@ -114,7 +114,7 @@ static int scan_number(const char *s, struct number *n)
 	return any ? (int)(p - s) : 0;
 }
 
-/* n in units of factor. False when n is not a multiple; *ret is cut then. */
+/* Converts n to units of factor. False if n is not a multiple; then *ret is rounded down. */
 static bool number_times(const struct number *n, uint64_t factor, wide *ret)
 {
 	wide part = (wide)n->frac * factor;
@@ -123,7 +123,7 @@ static bool number_times(const struct number *n, uint64_t factor, wide *ret)
 	return part % n->scale == 0;
 }
 
-/* Finds the unit named by the letters at s. Returns it and their number, or NULL. */
+/* Finds the unit named by the letters at s. Returns it and the number of letters, or NULL. */
 static const struct unit *scan_unit(const struct unit *units, const char *s, size_t *ret_len)
 {
 	size_t n = 0;
@@ -139,11 +139,11 @@ static const struct unit *scan_unit(const struct unit *units, const char *s, siz
 	return NULL;
 }
 
-/* Holds what can be said with numbers and units. */
+/* A grammar of numbers and units. */
 struct quantity {
 	const struct unit *units;
-	struct unit bare;	/* the unit of a number that has none */
-	bool pieces;		/* 1m30s; each a whole number of the smallest unit */
+	struct unit bare;	/* the unit of a number without one */
+	bool pieces;		/* 1m30s; each piece is a whole number of the smallest unit */
 	const char *too_large, *what;
 };
 
@@ -267,8 +267,9 @@ struct step {
 };
 
 /*
- * Three significant digits in the largest unit of steps (ascending, ended by factor 0) that the
- * rounded value fills; rounding is half up and may carry into the next unit (999.9 us is 1 ms).
+ * Formats three significant digits in the largest unit of steps (ascending, ended by factor 0) that
+ * is at most the rounded value; rounding is half up and may carry into the next unit (999.9 us is 1
+ * ms).
  */
 static char *format_scaled(char *buf, size_t size, uint64_t v, const struct step *steps,
 			   uint64_t carry)

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * units: durations, sizes and counts as people write them, and back.
+ * units: converts durations, sizes and counts from and to their usual text forms.
  *
- * A number is decimal digits with an optional fraction, followed by a unit without or
- * with a space between. Everything is exact integer arithmetic: no value passes
- * through floating point.
+ * A number is decimal digits with an optional fraction, followed by a unit with or without a space
+ * between. All arithmetic is on exact integers, without floating point.
  *
  *     durations   ns us ms s m h d   (also: nsec, usec, msec, sec, min, hour(s), day(s)); pieces
  *                 may follow each other: 1m30s. A bare number is seconds.
  *     sizes       decimal  B k kB M MB G GB T TB     64M   is 64,000,000
  *                 binary   Ki KiB Mi MiB Gi GiB Ti TiB   64MiB is 67,108,864
- *                 A bare number is bytes. Only the case of k/K is free.
+ *                 A bare number is bytes. Only k/K ignores case.
  *
- * Threads: any. Errors: 0 or -EINVAL (no such thing) or -ERANGE (does not fit in 64
- * bits); outputs are untouched on failure; struct err says what was expected.
+ * Threads: any. Errors: 0 or -EINVAL (unknown form) or -ERANGE (does not fit in 64 bits); outputs
+ * are untouched on failure; struct err describes the expected form.
  */
 #pragma once
 
@@ -24,10 +23,10 @@
 
 #define UNITS_NS_PER_S ((uint64_t)1000000000)
 
-/* Enough for anything units_format_*() writes, with its NUL. */
+/* Enough for any text of units_format_*(), with its NUL. */
 #define UNITS_TEXT_MAX 32
 
-/* Finer than a nanosecond is -EINVAL, not rounded. */
+/* A value finer than a nanosecond is -EINVAL, not rounded. */
 int units_parse_duration(const char *s, uint64_t *ret_ns, struct err *e);
 /* A fraction of a byte is cut off: 1.3KiB is 1331. */
 int units_parse_size(const char *s, uint64_t *ret_bytes, struct err *e);
@@ -35,8 +34,8 @@ int units_parse_size(const char *s, uint64_t *ret_bytes, struct err *e);
 int units_parse_count(const char *s, uint64_t *ret, struct err *e);
 
 /*
- * The longest number at the start of s (digits, optional '.' and up to 9 more digits) as ns of
- * seconds: "12.5" is 12,500,000,000. Returns the characters used, 0 when there is no number, or
+ * Reads the longest number at the start of s (digits, optional '.' and up to 9 more digits) as
+ * seconds, in ns: "12.5" is 12,500,000,000. Returns the characters used, 0 without a number, or
  * -ERANGE/-EINVAL (more than 9 decimals that are not 0). For wall-clock fractions.
  */
 int units_scan_seconds(const char *s, uint64_t *ret_ns);
@@ -47,5 +46,5 @@ char *units_format_signed(char *buf, size_t size, int64_t v);		/* -1,234,567 */
 char *units_format_duration(char *buf, size_t size, uint64_t ns);	/* 12.3 ms */
 char *units_format_bytes(char *buf, size_t size, uint64_t bytes);	/* 1.5 MiB, binary */
 char *units_format_bytes_si(char *buf, size_t size, uint64_t bytes);	/* 3.4 MB, decimal */
-/* An instant as seconds with as many decimals (3, 6 or 9) as it takes to be exact. */
+/* An instant as seconds with as many decimals (3, 6 or 9) as needed to be exact. */
 char *units_format_instant(char *buf, size_t size, int64_t ns);

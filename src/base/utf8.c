@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * utf8: a leaf used wherever text of a trace is about to leave the program.
+ * utf8: used wherever text of a trace leaves the program.
  *
- * The ranges are from the Unicode character database: general categories Cc, Cf, Zl, Zp, Co
- * and Cn where it is a noncharacter; East Asian Width W and F for the wide ones. The C
- * library's tables are not used because they depend on the locale of the moment.
+ * The ranges are from the Unicode character database: general categories Cc, Cf, Zl, Zp, Co and,
+ * for noncharacters, Cn; East Asian Width W and F for the wide ones. The C library's tables are not
+ * used because they depend on the current locale.
  */
 #include "base/utf8.h"
 

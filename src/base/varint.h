@@ -31,8 +31,8 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
 }
 
 /*
- * Reads one varint from [p, end). Returns the byte after it, or NULL when it is cut
- * short or does not fit in 64 bits.
+ * Reads one varint from [p, end). Returns the byte after it, or NULL if it is cut short or does not
+ * fit in 64 bits.
  */
 static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
