@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle: libzip reads and writes the zip file. What libzip would allocate for a file's directory
- * is bounded before libzip sees the file. To write, libzip makes a temporary file beside the
- * bundle, and renames it when it closes.
+ * bundle: libzip reads and writes the zip file. The size of a file's directory is checked before
+ * libzip sees the file, which bounds libzip's memory. For writing, libzip makes a temporary file
+ * beside the bundle, and renames it when it closes.
  */
 #include "store/bundle.h"
 
@@ -28,7 +28,7 @@ void bundle_close(struct bundle *b)
 	*b = (struct bundle){ 0 };
 }
 
-/* Opens a regular file that begins as a zip file does. */
+/* Opens a regular file that begins like a zip file. */
 static int open_file(const char *path, uint64_t *ret_bytes, struct err *e)
 {
 	char magic[4] = "";
@@ -96,8 +96,9 @@ const char *bundle_library_version(void)
 #define ZIP64_LOCATOR_BYTES 20
 
 /*
- * The end of a zip file says how many members its directory has, and a comment may follow, so
- * several places may look like the end. All of them must be valid, whichever libzip takes.
+ * The end of a zip file has the number of members of its directory, and a comment may follow, so
+ * several places may look like the end. All of them must be valid, since any may be the one that
+ * libzip uses.
  */
 static int check_end(int fd, uint64_t bytes)
 {
@@ -142,7 +143,7 @@ static int open_unnamed(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Copies a stored member to fd, or to text unless that is NULL. */
+/* Copies a stored member to fd, or to text if that is not NULL. */
 static int copy_member(zip_t *z, const zip_stat_t *st, int fd, char *text)
 {
 	zip_file_t *f = zip_fopen_index(z, st->index, ZIP_FL_COMPRESSED);
@@ -160,7 +161,7 @@ static int copy_member(zip_t *z, const zip_stat_t *st, int fd, char *text)
 		uint64_t want = st->size - at < 1 << 16 ? st->size - at : 1 << 16;
 
 		n = zip_fread(f, buf, want);
-		/* the file ends early: what is there is read, like a truncated chunk file */
+		/* the file ends early: keep the bytes read, as for a truncated chunk file */
 		if (n <= 0 || (uint64_t)n > want)
 			break;
 		if (text)
@@ -212,12 +213,12 @@ static int take_chunk(struct bundle *b, zip_t *z, const zip_stat_t *st, uint64_t
 	 ZIP_STAT_COMP_METHOD)
 
 /*
- * A member's name within the one folder that all members are in, if the first is in one; "": the
- * folder itself. NULL: the member is somewhere else.
+ * Returns a member's name inside the common folder, if the first member is in a folder; "": the
+ * folder itself. NULL: the member is outside.
  */
 static const char *name_inside(const char *name, const char *first)
 {
-	/* stat_members() checked that there are names */
+	/* stat_members() checked that the names exist */
 	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
 	const char *slash = strchr(first, '/');
 	size_t n = slash ? (size_t)(slash - first) + 1 : 0;
@@ -333,7 +334,7 @@ int bundle_open(struct bundle *ret, const char *path, struct err *e)
 
 /* ---- writing ---- */
 
-/* Makes what libzip's add functions returned a member for its owner alone. */
+/* Restricts a member that libzip's add function returned to its owner. */
 static int finish_member(zip_t *z, zip_int64_t at, int64_t mtime_s, mode_t mode)
 {
 	if (at < 0 || zip_set_file_compression(z, (zip_uint64_t)at, ZIP_CM_STORE, 0) < 0 ||

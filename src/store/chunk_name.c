@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* chunk_name: six digits, or more where six are too few. */
+/* chunk_name: six digits, or more if needed. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

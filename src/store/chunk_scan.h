@@ -4,7 +4,8 @@
  *
  *     chunk file --> [chunk_scan] --valid block fronts, damaged stretches--> src/trace
  *
- * The file may grow meanwhile; the scan sees it as it was at the start. Threads: any, one per file.
+ * The file may grow during the scan, which reads only its size at the start. Threads: any, one per
+ * file.
  */
 #pragma once
 
@@ -25,21 +26,21 @@ struct chunk_sink {
 /* Result of a scan. */
 struct chunk_scan_info {
 	uint64_t bytes;		/* the file's size */
-	/* the end of the last whole block, where a later scan goes on */
+	/* end of the last complete block, where a later scan continues */
 	uint64_t whole_bytes;
 	uint64_t block_cnt;
 };
 
 /*
- * Scans from an offset that an earlier scan gave as whole_bytes; 0: from the start.
- * verify: also checks the event columns, as is needed where the writer may have died (FORMAT.md,
- * "The validity rule"). Errors: what read gives, -ENOMEM, or the sink's; -EPROTONOSUPPORT: the file
- * is big-endian.
+ * Scans from an offset that an earlier scan returned as whole_bytes; 0: from the start. verify:
+ * also checks the event columns, as is needed if the writer may have crashed (FORMAT.md, "The
+ * validity rule"). Errors: of reading, -ENOMEM, or the sink's; -EPROTONOSUPPORT: the file is
+ * big-endian.
  */
 int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sink *sink,
 		    struct chunk_scan_info *ret);
 
-/* Reads the header of a chunk file. 0; -EBADMSG: no valid header; or what read gives. */
+/* Reads the header of a chunk file. 0; -EBADMSG: no valid header; or an error of reading. */
 int chunk_header_read(struct disk_file *ret, int fd);
 
 /* A block_io over a file, for the block at base. */

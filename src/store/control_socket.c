@@ -43,8 +43,8 @@ int control_socket_open(struct control_socket **ret, int dir_fd, uid_t owner, gi
 	p->owner = owner;
 	p->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/*
-	 * the descriptor's mode becomes the file's, so the socket is never open to all, not even
-	 * for a moment
+	 * the descriptor's mode becomes the file's, so the socket is never accessible to others,
+	 * not even for a moment
 	 */
 	if (p->fd < 0 || setsockopt(p->fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) < 0 ||
 	    fchmod(p->fd, 0600) < 0 || bind(p->fd, (struct sockaddr *)&a, sizeof(a)) < 0)

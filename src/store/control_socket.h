@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * control_socket: how others reach the recorder of a trace: a datagram socket in its directory.
+ * control_socket: a datagram socket in a trace's directory, through which others reach its
+ * recorder.
  *
  *     `ebpfrec mark` --[control_socket_send]--> TRACE/control --[.._receive]--> session
  *
- * While a recorder listens, the trace is being recorded; a socket whose owner died refuses. The
- * socket has mode 0600 in a directory of mode 0700, and messages are only taken from root, the
+ * While a recorder listens, the trace is being recorded; the socket of a dead recorder refuses. The
+ * socket has mode 0600 in a directory of mode 0700, and messages are only accepted from root, the
  * recorder's user and the trace's owner. No sender can make the recorder wait.
  *
- * A message is at most CONTROL_MESSAGE_MAX bytes: an instant (CLOCK_MONOTONIC ns, decimal), a
- * blank, and a text. Threads: one per socket. Errors: 0 or -errno.
+ * A message is at most CONTROL_MESSAGE_MAX bytes: a time (CLOCK_MONOTONIC ns, decimal), a blank,
+ * and a text. Threads: one per socket. Errors: 0 or -errno.
  */
 #pragma once
 
@@ -26,16 +27,16 @@ struct control_socket;
 int control_socket_open(struct control_socket **ret, int dir_fd, uid_t owner, gid_t group);
 /* Removes the socket. NULL is fine. */
 void control_socket_close(struct control_socket *p);
-/* The descriptor, readable when there is a message. */
+/* The descriptor; it is readable if there is a message. */
 int control_socket_fd(const struct control_socket *p);
 /* 1: a message; 0: none. Malformed messages and messages of untrusted senders are dropped. */
 int control_socket_receive(struct control_socket *p, uint64_t *ret_ts_ns,
 			   char text[CONTROL_MESSAGE_MAX]);
 
 /*
- * -ENOENT, -ECONNREFUSED: nobody records into that directory; -EACCES: the caller may not; -E2BIG:
- * the text is too long; -EAGAIN: the socket's queue was full for ten seconds.
+ * -ENOENT, -ECONNREFUSED: no recorder writes into that directory; -EACCES: the caller may not;
+ * -E2BIG: the text is too long; -EAGAIN: the socket's queue was full for ten seconds.
  */
 int control_socket_send(int dir_fd, uint64_t ts_ns, const char *text);
-/* True when a recorder writes into that directory now. Sends nothing. */
+/* True if a recorder writes into that directory now. Sends nothing. */
 bool control_socket_has_owner(int dir_fd);

@@ -164,7 +164,7 @@ int files_write_all(const struct files *f, int fd, const void *data, size_t byte
 
 int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx)
 {
-	/* a descriptor of its own has a position of its own */
+	/* a separate descriptor has its own position */
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * files: every file system operation that writing a trace needs, as a table, so that tests can put
- * a failing or crashing disk (tests/crash/) under the writer that ships.
+ * files: every file system operation that writing a trace needs, as a table, so that tests can run
+ * the real writer on a failing or crashing disk (tests/crash/).
  *
  *     [store_writer] --> struct files --> the kernel | a simulated disk
  *
- * All functions return 0 (or what their comment says) or -errno, and retry interrupted calls. Names
+ * All functions return 0 (or as their comment says) or -errno, and retry interrupted calls. Names
  * are relative to a directory's descriptor; symbolic links are never followed. Threads: any, at the
  * same time.
  */
@@ -17,31 +17,25 @@
 
 struct files {
 	void *ctx;
-	/*
-	 * Makes a directory. Its name is durable when this returns, if the parent can be synced at
-	 * all.
-	 */
+	/* Makes a directory. Its name is durable when this returns, if the parent can be synced. */
 	int (*make_dir)(void *ctx, const char *path, mode_t mode);
 	int (*remove_dir)(void *ctx, const char *path);
 	/*
-	 * Opens an empty directory (-ENOTEMPTY: it is not empty). *ret_uid and *ret_mode
-	 * (permission bits) are for the caller to judge.
+	 * Opens an empty directory (-ENOTEMPTY: it is not empty). The caller checks *ret_uid and
+	 * *ret_mode (permission bits).
 	 */
 	int (*open_dir)(void *ctx, const char *path, uid_t *ret_uid, mode_t *ret_mode);
-	/* Creates a file for writing, mode 0600: a descriptor; -EEXIST when the name exists. */
+	/* Creates a file for writing, mode 0600: a descriptor; -EEXIST if the name exists. */
 	int (*create)(void *ctx, int dir_fd, const char *name);
 	int (*set_owner)(void *ctx, int fd, uid_t uid, gid_t gid);
-	/* Returns the bytes written: at least 1, perhaps fewer than asked for. */
+	/* Returns the bytes written: at least 1, perhaps fewer than requested. */
 	ssize_t (*write_at)(void *ctx, int fd, const void *data, size_t bytes, uint64_t offset);
 	int (*truncate)(void *ctx, int fd, uint64_t bytes);
 	/* Returns when the file's data and its metadata are on the disk. */
 	int (*sync)(void *ctx, int fd);
 	/* Makes a directory's entries durable. */
 	int (*sync_dir)(void *ctx, int dir_fd);
-	/*
-	 * 0, or -ENOENT when somebody removed the file, so that its data vanishes when it is
-	 * closed.
-	 */
+	/* 0, or -ENOENT if the file was removed, so that its data vanishes when it is closed. */
 	int (*still_there)(void *ctx, int fd);
 	int (*rename)(void *ctx, int dir_fd, const char *from, const char *to);
 	int (*unlink)(void *ctx, int dir_fd, const char *name);
@@ -56,6 +50,6 @@ int files_write_all(const struct files *f, int fd, const void *data, size_t byte
 
 /*
  * Calls f for every name in a directory, in no order, until f returns something other than 0, which
- * is the result. -errno: the directory cannot be read.
+ * becomes the result. -errno: the directory cannot be read.
  */
 int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx);

@@ -95,7 +95,7 @@ void manifest_format_uuid(char buf[static MANIFEST_UUID_BYTES], uint64_t trace_i
 		 (unsigned int)(trace_id >> 4 & 0xfff), (unsigned int)(trace_id & 0xf));
 }
 
-/* Writes the line of the checksum of HEAD and the bytes that follow the line. */
+/* Writes the checksum line for HEAD and the bytes after the line. */
 static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t bytes)
 {
 	snprintf(line, SUM_BYTES + 1, SUM_KEY "%08x\n",
@@ -103,9 +103,9 @@ static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t by
 }
 
 /*
- * Returns whether a manifest's second line was written as the line of the checksum. Damage may have
- * changed or removed some of its bytes: four of SUM_KEY's seven in their order are enough, which no
- * key has that an older program wrote.
+ * Returns whether a manifest's second line was a checksum line when it was written. Damage may have
+ * changed or removed some of its bytes: four of SUM_KEY's seven in their order are enough. No key
+ * that an older program wrote has that many.
  */
 static bool has_sum(const char *line, size_t bytes)
 {
@@ -137,12 +137,12 @@ static bool sum_holds(const char *line, size_t bytes)
 	return !memcmp(line, want, SUM_BYTES);
 }
 
-/* Returns whether the first line is whole, and names another format. */
+/* Returns whether the first line is complete, and names another format. */
 static bool is_of_other_format(const char *text, size_t bytes)
 {
 	size_t at = strlen(MANIFEST_MAGIC);
 
-	/* a number begins with no 0 */
+	/* a number does not begin with 0 */
 	if (bytes <= at || memcmp(text, MANIFEST_MAGIC, at) || text[at] == '0' ||
 	    (bytes >= HEAD_BYTES && !memcmp(text, HEAD, HEAD_BYTES)))
 		return false;
@@ -159,7 +159,7 @@ static enum verdict judge(const char *text, size_t bytes)
 	const char *line = text + bytes - rest;
 	bool has_head = bytes >= HEAD_BYTES && !memcmp(text, HEAD, HEAD_BYTES);
 
-	/* the checksum is of HEAD: if it holds, and another first line is there, that is damage */
+	/* the checksum covers HEAD: if it matches, another first line is damage */
 	if (sum_holds(line, rest))
 		return has_head ? WHOLE : DAMAGED;
 	if (is_of_other_format(text, bytes))
@@ -168,7 +168,7 @@ static enum verdict judge(const char *text, size_t bytes)
 		return DAMAGED;
 	if (!has_head)
 		return NO_MANIFEST;
-	/* older programs wrote no checksum, but this entry; never the first line alone */
+	/* older programs wrote this entry but no checksum, and never the first line alone */
 	return memmem(line - 1, rest + 1, "\nstate=", 7) ? WHOLE_WITHOUT_SUM : DAMAGED;
 }
 

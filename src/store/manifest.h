@@ -7,11 +7,10 @@
  *     key=value
  *     ...
  *
- * The second line is the checksum of the first line and of all that follows; older programs did not
- * write it. Nothing in a manifest that does not match its checksum, or that was cut off before its
- * entries, is believed: it reads as one entry, MANIFEST_LOST.
- * Keys are [a-z0-9._-]+, sorted. In values every byte outside 0x20..0x7e, and the backslash, is
- * written as \xHH. Threads: one.
+ * The second line is the checksum of all other lines; older programs did not write it. If a
+ * manifest does not match its checksum, or was cut off before its entries, none of it is used: it
+ * reads as one entry, MANIFEST_LOST. Keys are [a-z0-9._-]+, sorted. In values every byte outside
+ * 0x20..0x7e, and the backslash, is written as \xHH. Threads: one.
  */
 #pragma once
 
@@ -24,17 +23,17 @@
 #include "store/files.h"
 
 #define MANIFEST_NAME "manifest"
-#define MANIFEST_NEW "manifest.new"	/* a new manifest that is to replace the old one */
+#define MANIFEST_NEW "manifest.new"	/* a new manifest that will replace the old one */
 #define MANIFEST_VERSION 2
 #define MANIFEST_MAX_BYTES (1u << 20)
-/* Why the recording's manifest is not known. A copy of the trace keeps this entry. */
+/* Why the recording's manifest was lost. A copy of the trace keeps this entry. */
 #define MANIFEST_LOST "manifest.lost"
 #define MANIFEST_SUM_DIFFERS "does not match its checksum"
 
 struct manifest {
 	struct manifest_entry *entries;	/* by key */
 	size_t cnt, cap;
-	size_t damaged_bytes;	/* of a text that is not believed; 0: it is */
+	size_t damaged_bytes;	/* size of a damaged text; 0: not damaged */
 };
 
 void manifest_done(struct manifest *m);
@@ -42,7 +41,7 @@ int manifest_set(struct manifest *m, const char *key, const char *value); /* -EI
 const char *manifest_get(const struct manifest *m, const char *key);	/* NULL: no such key */
 
 /*
- * A trace_id as other tools want it: a UUID of version 8 (RFC 9562), whose first 64 free bits are
+ * Formats a trace_id as a UUID of version 8 (RFC 9562), for other tools: its first 64 free bits are
  * the id and the other 58 are 0.
  */
 #define MANIFEST_UUID_BYTES 37
@@ -56,7 +55,7 @@ int manifest_parse(struct manifest *m, const char *text, size_t bytes);
 /* The same, with the error's text. */
 int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, struct err *e);
 
-/* Says where a manifest is written. */
+/* Where a manifest is written. */
 struct manifest_place {
 	const struct files *files;
 	int dir_fd;
@@ -64,7 +63,7 @@ struct manifest_place {
 	gid_t gid;
 };
 
-/* Writes text to a new file, syncs it, and renames it over the present manifest. */
+/* Writes text to a new file, syncs it, and renames it over the current manifest. */
 int manifest_replace(const struct manifest_place *place, const char *text, size_t bytes);
 
 /* Reads dir_fd/manifest. Errors as manifest_parse() and openat(). */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_backup: moves or removes a trace that has the name of a new one. It touches only
- * directories whose manifest says that they are traces, and in those only a trace's files.
+ * store_backup: renames or removes a trace whose name a new trace needs. It changes only
+ * directories whose manifest marks them as traces, and in those only a trace's files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -46,8 +46,8 @@ static int open_trace(const char *path, struct err *e)
 }
 
 /*
- * An analysis left these beside the trace and can make them again, or a recorder left them. The
- * manifest goes last: until then the directory is known as a trace.
+ * Files of analyses, which can be made again, and of recorders. The manifest is removed last: until
+ * then the directory is recognized as a trace.
  */
 static const char *const others[] = {
 	/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a name and what follows it */
@@ -57,7 +57,7 @@ static const char *const others[] = {
 
 #define OTHER_CNT (sizeof(others) / sizeof(*others))
 
-/* -ENOTEMPTY: it is a file that somebody else has put into the trace's directory. */
+/* -ENOTEMPTY: the file in the trace's directory belongs to another program. */
 static int check_foreign(void *ctx, const char *name)
 {
 	uint64_t number;
@@ -104,7 +104,7 @@ int store_remove(const char *path, struct err *e)
 	return removal_error(path, r, e);
 }
 
-/* Refuses to rename directories that others may have put there, where others may write. */
+/* Refuses to rename a directory that another user may have made, if others may write here. */
 static int check_owner(const struct path_parent *p, const struct stat *st, uid_t user,
 		       const char *path, struct err *e)
 {
@@ -121,7 +121,7 @@ static int check_owner(const struct path_parent *p, const struct stat *st, uid_t
 		       path, (unsigned int)st->st_uid);
 }
 
-/* Refuses a trace in use: its recorder would go on under a name that it does not know. */
+/* Refuses a trace in use: its recorder would continue under an unknown name. */
 static int check_idle(int dir_fd, const char *path, struct err *e)
 {
 	if (!control_socket_has_owner(dir_fd))
@@ -132,7 +132,7 @@ static int check_idle(int dir_fd, const char *path, struct err *e)
 		       path);
 }
 
-/* When the recording of a trace began: the clocks of its first file lead there. 0: not known. */
+/* Returns when the recording of a trace began, from the clocks of its first file. 0: unknown. */
 static uint64_t started_ns(int dir_fd)
 {
 	char name[CHUNK_NAME_BYTES];
@@ -190,7 +190,7 @@ static int check_backup(const struct path_parent *p, uid_t user, const char *pat
 		       path);
 }
 
-/* act: removes it; otherwise only says what would keep it from being removed. */
+/* act: removes it; otherwise only reports what would prevent its removal. */
 static int remove_old(const char *old, bool act, struct err *e)
 {
 	int fd = open_trace(old, NULL), r = 0;
@@ -206,7 +206,7 @@ static int remove_old(const char *old, bool act, struct err *e)
 	return store_remove(old, e);
 }
 
-/* act: renames; otherwise only checks. 1: there is a trace; 2: and one that it replaces. */
+/* act: renames; otherwise only checks. 1: a trace exists; 2: and it replaces another one. */
 static int back_up(const struct path_parent *p, const char *path, int force, uid_t user, bool act,
 		   uint64_t *ret_real_ns, struct err *e)
 {
@@ -255,7 +255,7 @@ static int check_or_back_up(const char *path, int force, uid_t user, bool act,
 	if (!bare)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = path_parent_open(&p, bare);
-	/* making the directory will report what is wrong with the path */
+	/* the later mkdir reports errors of the path */
 	if (r == 0) {
 		r = back_up(&p, bare, force, user, act, ret_real_ns, &mine);
 		path_parent_close(&p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_snapshot: a store_writer adopts the closed files of the other trace, and gets the blocks of
- * its newest file appended.
+ * store_snapshot: a store_writer adopts the closed files of the other trace, and appends the blocks
+ * of its newest file.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -112,7 +112,7 @@ static int copy_blocks(struct copy *c, uint64_t number)
 	return r;
 }
 
-/* The copy begins with the first block of an adopted file. */
+/* Makes the copy begin with the first block of an adopted file. */
 static int begin_with(struct copy *c, uint64_t number)
 {
 	struct disk_block h;
@@ -146,7 +146,7 @@ static int copy_files(struct copy *c)
 				: copy_blocks(c, numbers[i]);
 		if (r != -ENOENT)
 			continue;
-		/* removed meanwhile, as are all earlier files: the copy begins after it */
+		/* removed in between, as are all earlier files: the copy begins after it */
 		for (r = 0; first < i && r == 0; first++)
 			r = disown_file(c, numbers[first]);
 		first = i + 1;

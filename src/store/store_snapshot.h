@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_snapshot: saves a trace as it is now, as a finished trace of its own.
+ * store_snapshot: saves the current state of a trace as a finished trace of its own.
  *
  *     TRACE/ (being written, or not) --[store_snapshot]--> COPY/
  *
- * Closed chunk files are linked, else cloned, else copied; of the newest file the whole blocks are
- * copied. It reads the directory like any reader, without the recorder's help. Files that the
- * recorder removes meanwhile are missing at the copy's beginning.
+ * Closed chunk files are linked, else cloned, else copied; of the newest file the complete blocks
+ * are copied. It reads the directory like any reader, without the recorder's help. Files that the
+ * recorder removes during the copy are missing at the copy's beginning.
  *
- * Threads: any. Errors: 0 or -errno and a struct err; nothing is left behind.
+ * Threads: any. Errors: 0 or -errno and a struct err; an error leaves nothing behind.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct store_snapshot {
 	const char *path;	/* the copy, which must not exist */
 	uid_t uid;		/* owner of the copy; -1: no change */
 	gid_t gid;
-	const struct store_snapshot_note *notes;	/* more manifest entries */
+	const struct store_snapshot_note *notes;	/* additional manifest entries */
 	size_t note_cnt;
 };
 

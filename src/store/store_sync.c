@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_sync: a queue of files, in order. Closing a file is queued as well, since it is synced
+ * store_sync: an ordered queue of files. Closing a file is queued as well, since it is synced
  * first.
  */
 #include <errno.h>
@@ -13,7 +13,7 @@
 #include "store/store_sync.h"
 
 #define CLOSES_MAX                                                                                 \
-	4 /* with more files waiting to be closed, the disk is far behind and the writer waits */
+	4 /* if more files wait to be closed, the disk is far behind and the writer waits */
 
 struct job {
 	struct job *next;
@@ -29,7 +29,7 @@ struct job {
 struct store_sync {
 	const struct files *files;
 	pthread_t thread;
-	pthread_mutex_t lock;		/* all below */
+	pthread_mutex_t lock;		/* protects everything below */
 	pthread_cond_t work, idle;
 	struct job *first, *last;	/* waiting */
 	unsigned int closes;		/* waiting jobs that close a file */
@@ -89,7 +89,7 @@ static void *sync_main(void *arg)
 		s->closes -= j->close;
 		s->busy = true;
 		if (s->error) {
-			/* after an error nothing more is synced, but nothing leaks either */
+			/* after an error no file is synced any longer, but all are closed */
 			if (j->close)
 				s->files->close(s->files->ctx, j->fd);
 			s->stats.cnt--;
@@ -174,7 +174,7 @@ static int ask(struct store_sync *s, const struct job *j)
 	while (j->close && s->closes >= CLOSES_MAX && !s->error)
 		pthread_cond_wait(&s->idle, &s->lock);
 	r = s->error;
-	/* a sync that has not begun yet will include these bytes */
+	/* a sync that has not begun will include these bytes */
 	if (r == 0 && (j->close || j->text || !s->last || s->last->fd != j->fd || s->last->close))
 		r = add_job(s, j);
 	pthread_mutex_unlock(&s->lock);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_sync: brings chunk files to the disk without making their writer wait.
+ * store_sync: writes chunk files to the disk without making their writer wait.
  *
  *     [store_writer] --"this file, please"--> [store_sync: a thread] --> files->sync()
  *
- * A sync can take seconds on a busy disk. Meanwhile blocks are written to the page cache, where
- * they outlive the recorder; waiting requests for the same file become one. So a block is on the
- * disk after at most two syncs, and no file waits for another one's blocks.
+ * A sync can take seconds on a busy disk. During that time blocks are written to the page cache,
+ * where they survive the recorder; waiting requests for the same file are merged. So a block is on
+ * the disk after at most two syncs, and no file waits for another one's blocks.
  *
- * The first error stays: all later calls return it and do nothing. Files handed over for closing
- * are closed in any case.
+ * The first error stays: all later calls return it and do nothing. Files passed for closing are
+ * closed in any case.
  *
  * Threads: functions are for one controlling thread; the syncing thread is internal.
  */
@@ -27,7 +27,7 @@ int store_sync_new(struct store_sync **ret, const struct files *files);
 /* Finishes the queue, or after an error only closes the files in it; frees s. NULL is fine. */
 void store_sync_free(struct store_sync *s);
 
-/* Queues a sync of what was written to fd so far. The caller keeps fd. An error names number. */
+/* Queues a sync of the bytes written to fd so far. The caller keeps fd. An error names number. */
 int store_sync_ask(struct store_sync *s, int fd, uint64_t number);
 /* Queues a sync of fd, takes fd over and closes it afterwards. */
 int store_sync_close(struct store_sync *s, int fd, uint64_t number);

@@ -2,10 +2,10 @@
 /*
  * store_writer: blocks in, chunk files out.
  *
- * A file is only ever appended to. A block that could not be written whole is cut off again; if
- * that fails, too, the file stays as it is and the next block starts a new one, so that no data
- * follows damage in a file. Names are relative to the directory's descriptor, and files are newly
- * made: nobody can redirect them.
+ * A file is only ever appended to. A partially written block is cut off again; if that fails, too,
+ * the file stays as it is and the next block starts a new one, so that no data follows damage in a
+ * file. Names are relative to the directory's descriptor, and files are created new, so they cannot
+ * be redirected.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,9 +24,10 @@
 #include "store/control_socket.h"
 #include "store/store_writer.h"
 
-/* ---- which files may go ---- */
+/* ---- files that may be removed ---- */
 
-#define PARTS 16			/* a file has about this fraction of what is kept */
+/* a file has about this fraction of the kept size or time */
+#define PARTS 16
 #define FILE_BYTES_MIN (64ull << 10)
 #define FILE_BYTES_MAX (64ull << 20)
 #define FILE_AGE_MIN_NS 1000000000ull
@@ -51,7 +52,7 @@ void store_keep_undo_file(struct store_keep *k, uint64_t number)
 	k->cnt--;
 }
 
-/* Adds bytes of the newest file, of its header or a block. */
+/* Adds bytes of the newest file: of its header or a block. */
 static void keep_add_bytes(struct store_keep *k, uint64_t bytes)
 {
 	k->files[k->cnt - 1].bytes += bytes;
@@ -76,7 +77,7 @@ uint64_t store_keep_from_ns(const struct store_keep *k)
 	return k->cnt ? k->files[0].from_ns : 0;
 }
 
-/* The instant at which the trace would begin without its oldest file. */
+/* Returns the time at which the trace would begin without its oldest file. */
 static uint64_t second_from_ns(const struct store_keep *k)
 {
 	return k->files[1].block_cnt ? k->files[1].from_ns : k->files[0].to_ns;
@@ -109,7 +110,7 @@ static uint64_t clamp(uint64_t v, uint64_t min, uint64_t max)
 	return v < min ? min : v > max ? max : v;
 }
 
-/* The size and age at which to start a new file, so that dropping one is a small step. */
+/* Sizes and ages at which to start a new file, chosen so that dropping one is a small step. */
 static uint64_t file_bytes_for(uint64_t keep_bytes)
 {
 	return keep_bytes ? clamp(keep_bytes / PARTS, FILE_BYTES_MIN, FILE_BYTES_MAX)
@@ -133,19 +134,19 @@ struct store_writer {
 	int fd;				/* current chunk file, -1: none */
 	char name[CHUNK_NAME_BYTES];	/* the chunk file's name */
 	uint64_t next_number;		/* of the next file */
-	uint64_t offset;		/* the end of the file's last whole block */
+	uint64_t offset;		/* end of the file's last complete block */
 	uint64_t made_ns;
 	uint64_t last_bytes;		/* of the last block */
-	uint64_t bytes;			/* in all files, removed ones included */
+	uint64_t bytes;			/* of all files, including removed ones */
 	struct control_socket *socket;	/* NULL: the file system has no sockets */
 	struct store_keep keep;
-	/* is_decided: rotates says whether the next block begins a file */
+	/* is_decided: rotates is the decision for the next block */
 	bool is_decided, rotates;
 	uint64_t file_blocks;		/* in the current file */
 	uint64_t whole_below;		/* files with lower numbers are completely on the disk */
-	bool gave_up_file;		/* a file was given up, so whole_below stays as it is */
+	bool gave_up_file;		/* a file was abandoned, so whole_below stays as it is */
 	struct manifest manifest;
-	bool lacks_entry;		/* there was no memory for an entry of the manifest */
+	bool lacks_entry;		/* an entry of the manifest was lost for lack of memory */
 	uint64_t trace_id;
 	/* store_writer_begins_with() */
 	bool has_earlier;
@@ -169,7 +170,7 @@ static int unlink_name(const struct store_writer *w, const char *name)
 	return w->files->unlink(w->files->ctx, w->dir_fd, name);
 }
 
-/* Gives the current file up. */
+/* Abandons the current file. */
 static void drop_file(struct store_writer *w)
 {
 	/* its descriptor may be queued for a sync */
@@ -215,7 +216,7 @@ static int make_directory(struct store_writer *w, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "cannot make directory '%s': %s", w->path, err_text(NULL, r));
 	w->dir_fd = w->files->open_dir(w->files->ctx, w->path, &uid, &mode);
-	/* somebody who may write to the parent may have replaced the directory */
+	/* a user who may write to the parent may have replaced the directory */
 	if (w->dir_fd == -ENOTEMPTY || w->dir_fd == -ELOOP || w->dir_fd == -ENOTDIR)
 		return err_set(e, -EPERM,
 			       "'%s' is not the directory just made: somebody else replaced it",
@@ -255,7 +256,7 @@ int store_writer_create(struct store_writer **ret, const char *path,
 	if (!w->config.file_age_ns)
 		w->config.file_age_ns = file_age_for(config->keep_ns);
 	w->trace_id = config->trace_id;
-	/* an id that is not random enough is still better than none */
+	/* an id that is not fully random is still better than none */
 	while (!w->trace_id)
 		if (getrandom(&w->trace_id, sizeof(w->trace_id), GRND_NONBLOCK) < 0)
 			w->trace_id = clock_real_ns();
@@ -280,7 +281,7 @@ int store_writer_create(struct store_writer **ret, const char *path,
 		store_free(w);
 		return r;
 	}
-	/* a simulated disk has no sockets; some real file systems have none either */
+	/* a simulated disk has no sockets, nor have some real file systems */
 	if (w->files != &files_kernel ||
 	    control_socket_open(&w->socket, w->dir_fd, w->config.uid, w->config.gid) < 0)
 		w->socket = NULL;
@@ -404,7 +405,7 @@ static int start_file(struct store_writer *w, struct err *e)
 	}
 	r = set_owner(w, w->fd) ?: store_keep_add_file(&w->keep, w->next_number);
 	r = r ?: files_write_all(w->files, w->fd, &h, sizeof(h), 0);
-	/* The name must last as long as the blocks in the file. */
+	/* The name must be as durable as the blocks in the file. */
 	r = r ?: w->files->sync_dir(w->files->ctx, w->dir_fd);
 	if (r < 0) {
 		close_fd(w, w->fd);
@@ -422,7 +423,7 @@ static int start_file(struct store_writer *w, struct err *e)
 	return 0;
 }
 
-/* Starts the syncing thread, unless none is wanted. */
+/* Starts the syncing thread, unless it is not wanted. */
 static int need_sync(struct store_writer *w)
 {
 	return w->config.sync_inline || w->sync ? 0 : store_sync_new(&w->sync, w->files);
@@ -498,7 +499,9 @@ static int note_dropped(struct store_writer *w, struct err *e)
 	return flush_manifest_later(w, e);
 }
 
-/* Makes room for a block. Files go first: on a full disk the manifest needs their space. */
+/*
+ * Makes room for a block. Files are removed first: on a full disk the manifest needs their space.
+ */
 static int drop_files(struct store_writer *w, const struct disk_block *h, struct err *e)
 {
 	char name[CHUNK_NAME_BYTES];
@@ -578,7 +581,7 @@ int store_writer_append(struct store_writer *w, const void *block, size_t bytes,
 	w->bytes += bytes;
 	r = sync ? sync_block(w) : 0;
 	if (r < 0) {
-		/* The kernel may have dropped the unwritten pages: the file gets nothing more. */
+		/* The kernel may have dropped the unwritten pages: write no more to the file. */
 		drop_file(w);
 		return sync_error(w, r, e);
 	}
@@ -628,7 +631,7 @@ void store_writer_begins_with(struct store_writer *w, uint64_t number, uint64_t 
 	w->earlier = (struct store_file){ .number = number, .from_ns = from_ns };
 }
 
-/* Writes down what belongs to the trace, so that a reader can tell what is missing. */
+/* Records the trace's span and files, so that a reader can detect missing ones. */
 static void note_span(struct store_writer *w)
 {
 	const struct store_file *first = NULL, *last = NULL;
