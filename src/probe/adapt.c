@@ -2,7 +2,7 @@
 /*
  * adapt: see adapt.h. Kernel functions are called by BTF id. libbpf would fill it in from a
  * declaration, but libbpf 1.1 fails to link objects that share such a declaration, and kernels from
- * 5.13 to 5.16 refuse an unresolved call even where it cannot be reached.
+ * 5.13 to 5.16 refuse an unresolved call even if it is unreachable.
  */
 #include "probe/adapt.h"
 
@@ -22,9 +22,9 @@
 static const struct kernel_info *target_kernel;
 
 /*
- * Gives a program the BTF id of what it is attached to. Such programs have the type tracing. They
- * get that type only here, right before they are loaded, because libbpf reads the kernel's BTF
- * itself when an object has a program of this type.
+ * Sets the BTF id of a program's target. Such programs have the type tracing. They get that type
+ * only here, right before they are loaded, because libbpf reads the kernel's BTF itself if an
+ * object has a program of this type.
  */
 static int set_target(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long is_iterator)
 {
@@ -84,7 +84,7 @@ bool adapt_can_fetch(void)
 	return true;
 }
 
-/* Puts a type's id where an instruction loads a number of enum wire_cast_type. */
+/* Inserts a type's id where an instruction loads a number of enum wire_cast_type. */
 static void set_cast_type(struct bpf_insn *in, const struct kernel_info *k)
 {
 	static const char *const names[] = {
@@ -122,14 +122,14 @@ int adapt_program(struct bpf_program *prog, const struct kernel_info *k, uint32_
 		    !fetching)
 			in->imm = BPF_ADD;
 		if (in->code == (BPF_LD | BPF_IMM | BPF_DW))
-			i++;	/* its second half is no instruction */
+			i++;	/* its second half is not an instruction */
 	}
 	err = bpf_program__set_insns(prog, insns, cnt);
 	free(insns);
 	return err;
 }
 
-/* ---- what libbpf says ---- */
+/* ---- libbpf's messages ---- */
 
 static __thread char kept[384];
 

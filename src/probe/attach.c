@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * attach: see attach.h. The kernel runs the programs of a tracepoint in the order in which they
- * were attached. A second program that ran without the first before it would send everything. So
- * second programs come after the first ones and go before them.
+ * were attached. If a second program ran without the first before it, it would send every event. So
+ * second programs are attached after the first ones and detached before them.
  */
 #include "probe/attach.h"
 
@@ -23,7 +23,7 @@
 
 static struct bpf_link *attach_program(struct bpf_program *prog)
 {
-	/* When adapt.c sets the type of a program, libbpf forgets how to attach it. */
+	/* After adapt.c has set the type of a program, libbpf no longer knows how to attach it. */
 	if (bpf_program__type(prog) == BPF_PROG_TYPE_TRACING)
 		return bpf_program__attach_trace(prog);
 	return bpf_program__attach(prog);
@@ -49,11 +49,11 @@ static int attach_tracepoint(struct attached *a, const struct source_program *sp
 
 #define HEAP_LIBRARIES_MAX 16
 
-/* C++: the forms of an operator new of so many bytes, and those with an alignment. */
+/* C++: the forms of an operator new with a size, and those with an alignment. */
 #define NEW(name) name, name "RKSt9nothrow_t"
 #define ALIGNED_NEW(name) name "St11align_val_t", name "St11align_val_tRKSt9nothrow_t"
 
-/* The functions that each program is meant for. libstdc++ is not probed: it calls malloc. */
+/* The functions for each program. libstdc++ is not probed: it calls malloc. */
 static const struct {
 	const char *program;
 	const char *functions[16];	/* ends with NULL */
@@ -126,7 +126,7 @@ static int attach_function(struct attached *a, struct bpf_program *prog, const c
 		a->links[a->link_cnt++] = link;
 		return 0;
 	}
-	/* the file has no such function; a program may name one that a library has */
+	/* the file lacks the function, which a library may have */
 	if (errno == ENOENT || errno == ESRCH || errno == LIBBPF_ERRNO__FORMAT)
 		return 0;
 	/* This kernel is 6.16 or later, or has that change back-ported. */
@@ -177,9 +177,9 @@ static int attach_heap(struct attached *a, const struct source_program *sp,
 /* ---- the clocks of the CPUs ---- */
 
 /*
- * A clock of software has a fixed period everywhere, as counters of cycles have not. It goes off on
- * an idle CPU too, where no program runs. Code that runs with interrupts off is seen where it
- * allows them again. CPUs that come online later have no clock.
+ * A software clock has the same period everywhere, unlike cycle counters. It also fires on an idle
+ * CPU, where no thread runs. Code with interrupts disabled is sampled when it enables them again.
+ * CPUs that come online later have no clock.
  */
 static int attach_clocks(struct attached *a, struct bpf_program *prog, struct err *e)
 {
@@ -202,7 +202,8 @@ static int attach_clocks(struct attached *a, struct bpf_program *prog, struct er
 			return err_set(e, -E2BIG, "too many programs to attach: a bug");
 		}
 		libbpf_text_clear();
-		link = bpf_program__attach_perf_event(prog, fd);	/* takes fd, if it can */
+		/* takes over fd if it succeeds */
+		link = bpf_program__attach_perf_event(prog, fd);
 		if (!link) {
 			int err = errno;
 

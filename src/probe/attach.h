@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * attach: the loaded programs at their hooks. A source comes and goes as a whole.
+ * attach: the loaded programs at their hooks. A source is attached and detached as a whole.
  *
  * Threads: one.
  */
@@ -17,12 +17,12 @@ struct bpf_object;
 
 #define ATTACH_LINKS_MAX (256 + 8192)	/* programs, and a clock for each CPU */
 
-/* Zeroed, with the first three set: nothing is attached. */
+/* Zeroed, with the first three members set: nothing is attached. */
 struct attached {
-	struct bpf_object *obj;		/* loaded; the caller's */
+	struct bpf_object *obj;		/* loaded; the caller keeps it */
 	unsigned int cpu_cnt;		/* possible CPUs */
 	uint64_t profile_ns;		/* cpu.sample: the period of the clocks */
-	const char *heap_program;	/* alloc.heap: the caller's; NULL: none */
+	const char *heap_program;	/* alloc.heap: the caller keeps it; NULL: none */
 	struct bpf_link *links[ATTACH_LINKS_MAX];	/* in the order of attaching */
 	uint8_t link_source[ATTACH_LINKS_MAX];		/* enum source */
 	unsigned int link_cnt;
@@ -36,7 +36,7 @@ int attach_sources(struct attached *a, uint32_t sources, struct err *e);
 void attach_drop_source(struct attached *a, unsigned int source);
 
 /*
- * Attaches the second program of a hook, where there is one and the first is attached. From now on
+ * Attaches the second program of a hook, if it has one and the first is attached. From now on
  * attach_sources() attaches both.
  */
 int attach_second(struct attached *a, unsigned int hook, struct err *e);

@@ -22,8 +22,8 @@
 /* 128 KiB hold about a thousand mappings. An exec of a program with ten libraries makes 12. */
 #define DATA_PAGES 32
 
-/* The oldest headers that this is built with lack these, which came with 5.12. */
-#define ATTR_BUILD_ID (1ULL << 34)	/* of the bits behind perf_event_attr.read_format */
+/* Old headers lack these, which came with 5.12. */
+#define ATTR_BUILD_ID (1ULL << 34)	/* of the bits after perf_event_attr.read_format */
 #define MISC_BUILD_ID (1 << 14)
 
 struct cpu_ring {
@@ -35,7 +35,7 @@ struct exec_maps {
 	struct cpu_ring *rings;
 	unsigned int cnt;
 	size_t page_bytes;
-	struct buf bytes;	/* whole records, of one call */
+	struct buf bytes;	/* complete records, of one call */
 	struct buf order;	/* struct event_place of each */
 	uint64_t lost;
 };
@@ -125,7 +125,7 @@ void exec_maps_close(struct exec_maps *m)
 
 /* ---- reading ---- */
 
-/* Copies len bytes at position from of the ring's data, which may run over its end. */
+/* Copies len bytes at position `from` of the ring's data, which may wrap at its end. */
 static void copy_out(const struct exec_maps *m, const struct cpu_ring *r, uint64_t from, void *to,
 		     size_t len)
 {
@@ -154,7 +154,7 @@ static void drain(struct exec_maps *m, struct cpu_ring *r)
 		if (!to)
 			break;
 		copy_out(m, r, tail, to, h.size);
-		/* sample_type makes the time the last field of every record */
+		/* with this sample_type the time is the last field of every record */
 		memcpy(&p.ts_ns, to + h.size - sizeof(p.ts_ns), sizeof(p.ts_ns));
 		m->bytes.len += (h.size + 7u) & ~7u;
 		buf_add(&m->order, &p, sizeof(p));
@@ -206,7 +206,7 @@ static bool parse_mmap(const struct mmap2 *x, struct map_record *ret)
 	return true;
 }
 
-/* False: the record says nothing that matters here. */
+/* False: the record is not relevant. */
 static bool parse(struct exec_maps *m, const struct perf_event_header *h, struct map_record *ret)
 {
 	const struct task *t = (const struct task *)h;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * kernel: see kernel.h. For every tracepoint X the kernel's BTF has a typedef btf_trace_X of a
- * pointer to a function, whose first argument is a hidden void pointer. A tp_btf program sees the
+ * pointer to a function, whose first argument is a hidden void pointer. A tp_btf program reads the
  * other arguments as ctx[0], ctx[1], ...
  */
 #include "probe/kernel.h"
@@ -21,7 +21,7 @@
 
 struct kernel_info {
 	struct btf *btf;
-	struct hash_map ids;	/* of what is looked up by name: kind and CRC of the name -> id */
+	struct hash_map ids;	/* of types found by name: kind and CRC of the name -> id */
 };
 
 static uint64_t name_key(uint32_t kind, const char *name)
@@ -29,7 +29,7 @@ static uint64_t name_key(uint32_t kind, const char *name)
 	return (uint64_t)kind << 32 | crc32c(0, name, strlen(name));
 }
 
-/* Most types are without a name, or local to a function of the kernel. */
+/* Excludes most types: they have no name, or are local to a kernel function. */
 static bool is_looked_up(const struct btf_type *t, const char *name)
 {
 	if (btf_is_func(t))
@@ -40,14 +40,14 @@ static bool is_looked_up(const struct btf_type *t, const char *name)
 }
 
 /*
- * Notes the ids of all names that this file looks up. libbpf would search through all types each
+ * Indexes the ids of all names that this file looks up. libbpf would search through all types each
  * time, which takes half a millisecond.
  */
 static int index_names(struct kernel_info *k)
 {
 	uint32_t id, cnt = btf__type_cnt(k->btf);
 
-	/* backwards, so that the first of several types with a name is found */
+	/* backwards, so that the first of several types with a name wins */
 	for (id = cnt - 1; id > 0; id--) {
 		const struct btf_type *t = btf__type_by_id(k->btf, id);
 		const char *name = btf__name_by_offset(k->btf, t->name_off);
@@ -59,7 +59,7 @@ static int index_names(struct kernel_info *k)
 	return 0;
 }
 
-/* The id of a type that is_looked_up(); 0: there is none. */
+/* Returns the id of a type that is_looked_up(); 0: not found. */
 static uint32_t find_type(const struct kernel_info *k, uint32_t kind, const char *name)
 {
 	uint32_t id = (uint32_t)(uintptr_t)hash_map_get(&k->ids, name_key(kind, name));
@@ -70,7 +70,7 @@ static uint32_t find_type(const struct kernel_info *k, uint32_t kind, const char
 	return 0;
 }
 
-/* libbpf says ENOENT also of an ELF file that has no section .BTF. */
+/* libbpf also returns ENOENT for an ELF file without a section .BTF. */
 static int btf_file_error(const char *btf_file, int err, struct err *e)
 {
 	const char *why = "not a file of BTF (bpftool btf dump file FILE would read it)";
@@ -83,8 +83,8 @@ static int btf_file_error(const char *btf_file, int err, struct err *e)
 }
 
 /*
- * The kernel's own BTF. Since 6.16 (a539e2a6d51d) it can be mapped. Before, libbpf reads it, 4 KiB
- * at a time. NULL and errno on failure.
+ * Opens the kernel's own BTF. Since 6.16 (a539e2a6d51d) it can be mapped. Before, libbpf reads it,
+ * 4 KiB at a time. NULL and errno on failure.
  */
 static struct btf *open_kernel_btf(void)
 {
@@ -181,7 +181,7 @@ int kernel_tracepoint_args(const struct kernel_info *k, const char *name)
 	return t ? btf_vlen(t) - 1 : -1;
 }
 
-/* A type with typedefs and qualifiers taken off; NULL: there is none. */
+/* Returns a type without typedefs and qualifiers; NULL: none. */
 static const struct btf_type *bare_type(const struct kernel_info *k, uint32_t id)
 {
 	const struct btf_type *t = btf__type_by_id(k->btf, id);
@@ -236,7 +236,6 @@ bool kernel_has_field(const struct kernel_info *k, const char *type, const char 
 	return false;
 }
 
-/* The structure that charged maps went together with the limit in 80ee81e0403c (5.11). */
 bool kernel_is_preempt_rt(void)
 {
 	struct utsname u;
@@ -244,6 +243,7 @@ bool kernel_is_preempt_rt(void)
 	return !uname(&u) && strstr(u.version, "PREEMPT_RT");
 }
 
+/* The structure that charged maps was removed together with the limit in 80ee81e0403c (5.11). */
 bool kernel_locks_map_memory(const struct kernel_info *k)
 {
 	return kernel_struct_id(k, "bpf_map_memory") != 0;
@@ -260,7 +260,7 @@ uint32_t kernel_struct_id(const struct kernel_info *k, const char *name)
 }
 
 /*
- * Finds the address of a data symbol, which kernels without CONFIG_KALLSYMS_ALL do not show. The
+ * Finds the address of a data symbol, which kernels without CONFIG_KALLSYMS_ALL do not list. The
  * addresses of per-CPU variables may start at 0.
  */
 static bool find_data_symbol(const char *wanted, uint64_t *ret_addr)
@@ -315,12 +315,12 @@ uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable)
 
 /*
  * Page frame n has its struct page at base + n * size. Each page that is touched here gives one
- * frame number, and each allocation that the program sees gives one struct page. It is not known
- * which belong together, because page tables are allocated in between. But only the true base
+ * frame number, and each allocation that the program sees gives one struct page. Which of them
+ * belong together is unknown, because page tables are allocated in between. But only the true base
  * explains most of the pairs.
  */
 #define TOUCHED 16
-#define STRUCT_PAGE_BYTES 64	/* of every 64-bit kernel without debugging extras */
+#define STRUCT_PAGE_BYTES 64	/* in every 64-bit kernel without debugging extras */
 #define BASE_ALIGN (1ULL << 21)	/* the array is mapped by huge pages */
 
 /* Returns how many pairs (struct page, frame) a base explains. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * probe: see probe.h. It opens the skeleton, tells the programs what the kernel's prototypes look
- * like, and loads only what was picked, in the cheapest way that this kernel offers.
+ * probe: see probe.h. It opens the skeleton, sets constants that describe the kernel's prototypes,
+ * and loads only the selected programs, in the cheapest variant that this kernel supports.
  */
 #include "probe/probe.h"
 
@@ -25,7 +25,7 @@
 #include "probe/kernel.h"
 #include "probe/source.h"
 
-#define RSS_SUM_CPUS_MAX 4	/* the number of rounds of the loop in fix_rss_pages() */
+#define RSS_SUM_CPUS_MAX 4	/* rounds of the loop in fix_rss_pages() */
 #define TARGETS_MAX 65536
 #define ONLY_REQUESTS_MAX 16384
 #define ONLY_PLACES_BYTES (1u << 17)	/* FILTER_PLACES of bpf/filter.bpf.h */
@@ -44,7 +44,7 @@ struct probe {
 	char programs[1024];
 };
 
-/* Sets the constants that say what the tracepoints of this kernel look like: see conf.bpf.h. */
+/* Sets the constants that describe the tracepoints of this kernel: see conf.bpf.h. */
 static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_info *k,
 			    unsigned int cpu_cnt)
 {
@@ -74,13 +74,14 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 }
 
 /*
- * Sets what this kernel can do cheaper. With `plain` some of it is left out that depends on how the
- * kernel was built or set up, such as without a JIT compiler. Only loading the programs tells that.
+ * Selects the cheapest variants that this kernel supports. `plain` excludes variants that depend on
+ * how the kernel was built or set up, such as without a JIT compiler. Only loading the programs
+ * shows whether they work.
  */
 static int describe_ways(struct probe *p, const struct probe_config *config, bool plain)
 {
 	struct ebpfrec_bpf__rodata *r = p->skel->rodata;
-	/* The id is of the kernel's own BTF; a file might differ from that. */
+	/* The id is from the kernel's own BTF; a file might differ. */
 	uint32_t cast_id = plain || config->btf_file ?
 			   0 : kernel_function_id(p->kernel, "bpf_rdonly_cast");
 	bool fetching = adapt_can_fetch();
@@ -106,7 +107,7 @@ static bool needs_targets(const struct probe_config *config)
 {
 	uint32_t of_targets = SOURCE_BIT(SOURCE_HEAP);
 
-	/* of them the recorder follows what code they map, to name it in stacks */
+	/* the recorder follows their code mappings, to name it in stacks */
 	if (!config->of_all)
 		of_targets |= SOURCE_BIT(SOURCE_OFFCPU) | SOURCE_BIT(SOURCE_SAMPLE);
 	return config->targets || config->only || config->cgroup_id ||
@@ -201,7 +202,7 @@ static int map_counters(struct probe *p, struct err *e)
 	long page = sysconf(_SC_PAGESIZE);
 	void *area;
 
-	/* Array values lie at multiples of 8 bytes, and the struct is made of u64. */
+	/* Array values are aligned to 8 bytes, and the struct is made of u64. */
 	p->counters_bytes = (p->cpu_cnt * sizeof(struct wire_counters) + page - 1) / page * page;
 	area = mmap(NULL, p->counters_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 		    bpf_map__fd(p->skel->maps.counters), 0);
@@ -211,7 +212,7 @@ static int map_counters(struct probe *p, struct err *e)
 	return 0;
 }
 
-/* Runs an iterator program to its end. Calls row for what it writes; NULL: it writes nothing. */
+/* Runs an iterator program to its end. Calls row for each record; NULL: it writes none. */
 static int run_iterator(struct bpf_program *prog,
 			int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
 			struct err *e)
@@ -262,7 +263,7 @@ static void find_cpu_areas(struct probe *p, const struct probe_config *config)
 			return;
 	}
 #if defined(__x86_64__)
-	/* The kernel threads that lead to these areas are not visible from other pid namespaces. */
+	/* The kernel threads that lead to these areas are invisible in other pid namespaces. */
 	notices_warn(&config->notices,
 		     "interrupts cannot be told from the tasks they interrupt, on this kernel or "
 		     "from this pid namespace: allocations and wake-ups in interrupts are charged "
@@ -292,8 +293,8 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 }
 
 /*
- * The two pieces of loading. The kernel lets an RCU grace period go by before it has put the rings
- * into their slots, about 10 ms, and takes longer than that for the programs.
+ * The two parts of loading. The kernel waits for an RCU grace period, about 10 ms, before the rings
+ * are in their slots, and needs more time than that for the programs.
  */
 static int make_piece(void *ctx, unsigned int piece, struct err *e)
 {
@@ -313,7 +314,7 @@ static int make_piece(void *ctx, unsigned int piece, struct err *e)
 	return 0;
 }
 
-/* Loads the programs, with everything this kernel can do or, plain, without what may fail. */
+/* Loads the programs, with every variant of this kernel or, plain, without those that may fail. */
 static int load_from(struct probe *p, const struct probe_config *config, int types_fd, bool plain,
 		     struct err *e)
 {
@@ -323,8 +324,8 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	int err;
 
 	/*
-	 * A file is always named. Otherwise libbpf would look for types that this kernel does not
-	 * have in the modules' BTF, which takes CAP_SYS_ADMIN.
+	 * A file is always given. Otherwise libbpf would look for types that this kernel lacks in
+	 * the modules' BTF, which takes CAP_SYS_ADMIN.
 	 */
 	snprintf(types, sizeof(types), "/proc/self/fd/%d", types_fd);
 	opts.btf_custom_path = types;
@@ -411,7 +412,7 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	return 0;
 }
 
-/* Returns what the caller lacks to record, or NULL. */
+/* Returns the capability that the caller lacks, or NULL. */
 static const char *missing_capability(void)
 {
 	bool bpf = privilege_has(CAP_BPF), perfmon = privilege_has(CAP_PERFMON);
@@ -494,7 +495,7 @@ int probe_add_target(struct probe *p, uint32_t pid)
 	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.targets), &pid, &one, 0) ? -errno : 0;
 }
 
-/* Threads that are there get their places when the program that makes those of new ones is. */
+/* Existing threads get their storage once the program that makes it for new threads is attached. */
 static int attach(struct probe *p, uint32_t sources, struct err *e)
 {
 	int err;
@@ -564,7 +565,7 @@ struct probe_count probe_count(const struct probe *p, unsigned int cpu, unsigned
 	};
 }
 
-/* The skipped events that are not missing: the second program sent them, or found no event. */
+/* Counts skipped events that are not missing: the second program sent them, or found no event. */
 static uint64_t seen_by_second(const struct probe *p, unsigned int hook)
 {
 	const volatile struct wire_counters *c = p->counters;
@@ -606,7 +607,9 @@ int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HO
 			stats[hook].missed_cnt += info.recursion_misses;
 		stats[hook].run_cnt += info.run_cnt;
 	}
-	/* This is read after missed_cnt: at worst it is too much by what has just been skipped. */
+	/*
+	 * Read after missed_cnt: the difference can only be too small, by events skipped just now.
+	 */
 	for (unsigned int i = 0; i < WIRE_HOOK_MAX; i++) {
 		uint64_t done = seen_by_second(p, i);
 
@@ -628,7 +631,7 @@ uint64_t probe_needs(struct probe *p)
 	return privilege_without(try_all, p) ? PRIVILEGE_BIT(CAP_BPF) : 0;
 }
 
-/* Runs a program that takes an address and leaves a fact. */
+/* Runs a program that takes an address and stores a result. */
 static int run_with(const struct bpf_program *prog, uint64_t addr)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));

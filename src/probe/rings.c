@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * rings: see rings.h. The CPUs are put in the order of their caches, and that order is cut into
+ * rings: see rings.h. The CPUs are put in the order of their caches, and that order is divided into
  * rings.
  */
 #include "probe/rings.h"
@@ -18,7 +18,10 @@
 
 /* ---- which CPUs share a ring ---- */
 
-/* The number that a file begins with, or -1. Of a list like "0-7,64-71" that is the first CPU. */
+/*
+ * Returns the number at the start of a file, or -1. For a list like "0-7,64-71" it is the first
+ * CPU.
+ */
 static long read_first(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -56,7 +59,7 @@ void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
 			}
 		}
 	}
-	/* A CPU leads its group where the leader is off and so does not name itself. */
+	/* If a group's leader is off, its entry does not point to itself: then this CPU leads. */
 	for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++) {
 		if (group[group[cpu]] != group[cpu])
 			group[cpu] = cpu;
@@ -64,7 +67,7 @@ void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
 }
 
 /*
- * Deals the CPUs of one group to rings, beginning with ring first, and at most `most` CPUs to each.
+ * Assigns the CPUs of one group to rings, beginning with ring first, at most `most` CPUs to each.
  * Returns the number of rings.
  */
 static unsigned int deal_group(const unsigned int *group, unsigned int cpu_cnt, unsigned int leader,
@@ -88,14 +91,14 @@ static unsigned int deal_groups(const unsigned int *group, unsigned int cpu_cnt,
 	unsigned int cpu, cnt = 0;
 
 	for (cpu = 0; cpu < cpu_cnt; cpu++) {
-		/* The first CPU of a group brings the whole group. */
+		/* The first CPU of a group assigns the whole group. */
 		if (group[cpu] == cpu)
 			cnt += deal_group(group, cpu_cnt, cpu, most, cnt, ring);
 	}
 	return cnt;
 }
 
-/* Lets neighbours share until there are at most cnt rings. */
+/* Merges neighbouring rings until there are at most cnt. */
 static unsigned int merge(unsigned int cpu_cnt, unsigned int have, unsigned int cnt,
 			  unsigned int *ring)
 {
@@ -157,7 +160,7 @@ int rings_plan(struct rings *r, const struct rings_config *config, unsigned int 
 	return 0;
 }
 
-/* Returns what is known of the reason, and what to do about it. */
+/* Returns the likely reason, and what to do about it. */
 static const char *next_step(int error, bool locked)
 {
 	if (error == EPERM && locked)
@@ -183,7 +186,7 @@ static int cannot_make(uint64_t bytes, int error, bool locked, struct err *e)
 		       next_step(error, locked));
 }
 
-/* In one call, because the kernel waits for an RCU grace period after each. */
+/* Fills all slots in one call, because the kernel waits for an RCU grace period after each. */
 static int fill_slots_at_once(const struct rings *r, int slots_fd)
 {
 	__u32 *keys = calloc(r->cpu_cnt, 2 * sizeof(*keys)), *fds;
@@ -236,7 +239,7 @@ int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 	}
 	if (!fill_slots_at_once(r, slots_fd))
 		return 0;
-	/* Kernels before 5.14 want them one by one. */
+	/* Kernels before 5.14 need one call per slot. */
 	for (cpu = 0; cpu < r->cpu_cnt; cpu++) {
 		if (bpf_map_update_elem(slots_fd, &cpu, &r->fds[r->cpu_ring[cpu]], 0))
 			return err_set(e, -errno, "cannot give CPU %u its ring: %s", cpu,
@@ -254,7 +257,7 @@ int rings_flush(const struct rings *r, int program_fd)
 			    .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (uint32_t)cpu);
 		int err = bpf_prog_test_run_opts(program_fd, &opts);
 
-		if (err == -ENXIO) {	/* the CPU is offline, and its area is nobody's */
+		if (err == -ENXIO) {	/* the CPU is offline, and its area is unused */
 			opts.flags = 0;
 			opts.cpu = 0;
 			err = bpf_prog_test_run_opts(program_fd, &opts);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * rings: how many BPF ring buffers there are, how large they are, and which CPU writes to which.
- * That is decided before the programs are loaded; the ring buffers are made meanwhile.
+ * rings: the number and size of the BPF ring buffers, and the ring of each CPU. They are chosen
+ * before the programs are loaded; the ring buffers are made during loading.
  *
- * A ring for each CPU is cheapest for the CPUs. But each ring takes a thread and memory, so CPUs
- * of larger machines share rings. They share with CPUs behind the same last-level cache, where the
+ * A ring for each CPU is cheapest for the CPUs. But each ring takes a thread and memory, so CPUs of
+ * larger machines share rings. They share with CPUs of the same last-level cache, in which the
  * positions of the ring stay.
  */
 #pragma once
@@ -15,15 +15,16 @@
 #include "base/err.h"
 
 enum ring_sharing {
-	RINGS_AUTO = 0,		/* as RINGS_PER_CPU up to TOPOLOGY_ALONE_MAX CPUs; else as below */
+	/* as RINGS_PER_CPU for at most TOPOLOGY_ALONE_MAX CPUs; else as below */
+	RINGS_AUTO = 0,
 	RINGS_PER_CPU,
 	RINGS_PER_CACHE,	/* one for each last-level cache */
 	RINGS_COUNT,		/* a given number of rings; neighbouring CPUs share */
 };
 
 /*
- * RINGS_AUTO on more CPUs than TOPOLOGY_ALONE_MAX: up to TOPOLOGY_SHARE_MAX CPUs of one cache share
- * a ring. More CPUs share only where there would be more than TOPOLOGY_RINGS_MAX rings.
+ * RINGS_AUTO with more CPUs than TOPOLOGY_ALONE_MAX: at most TOPOLOGY_SHARE_MAX CPUs of one cache
+ * share a ring. More CPUs share only if there would be more than TOPOLOGY_RINGS_MAX rings.
  */
 #define TOPOLOGY_ALONE_MAX 16
 #define TOPOLOGY_SHARE_MAX 8
@@ -45,20 +46,20 @@ struct rings {
 	int *fds;			/* by ring; rings_make() makes them */
 };
 
-/* Decides everything but fds. 0 or -ENOMEM. */
+/* Chooses everything except fds. 0 or -ENOMEM. */
 int rings_plan(struct rings *r, const struct rings_config *config, unsigned int cpu_cnt);
 
 /*
- * Makes the array of maps with a slot per CPU that rings_make() fills, in place of the one that the
- * loader would make. So the rings can be made while the programs are being loaded: 0 or -errno.
+ * Makes the array of maps with a slot per CPU that rings_make() fills, in place of the loader's. So
+ * the rings can be made while the programs are being loaded: 0 or -errno.
  */
 struct bpf_map;
 int rings_make_slots(const struct rings *r, struct bpf_map *map);
 
 /*
- * Makes the BPF ring buffers and puts them into the array of maps slots_fd, which has a slot per
- * CPU. locked: this kernel counts them as locked memory (kernel_locks_map_memory()) and says -EPERM
- * where that is too much.
+ * Makes the BPF ring buffers and inserts them into the array of maps slots_fd, which has a slot per
+ * CPU. locked: this kernel counts them as locked memory (kernel_locks_map_memory()) and returns
+ * -EPERM if the limit is exceeded.
  */
 int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e);
 /* Runs the program flush_stage for each CPU: see probe_flush(). */
@@ -66,15 +67,15 @@ int rings_flush(const struct rings *r, int program_fd);
 void rings_done(struct rings *r);
 
 /*
- * Finds which last-level cache each of cpu_cnt CPUs is behind. group[cpu] is the lowest CPU behind
- * the same cache. It is the CPU itself where that is not known, because the CPU is off or there is
- * no such file. dir is /sys/devices/system/cpu.
+ * Finds the last-level cache of each of cpu_cnt CPUs. group[cpu] is the lowest CPU with the same
+ * cache, or cpu itself if that is unknown, because the CPU is off or the file is missing. dir is
+ * /sys/devices/system/cpu.
  */
 void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group);
 
 /*
- * Deals cpu_cnt CPUs to rings: ring[cpu] is the number of the CPU's ring. Returns how many rings
- * there are (1..cpu_cnt); each has a CPU. cnt: for RINGS_COUNT.
+ * Assigns cpu_cnt CPUs to rings: ring[cpu] is the number of the CPU's ring. Returns the number of
+ * rings (1..cpu_cnt); each has a CPU. cnt: for RINGS_COUNT.
  */
 unsigned int topology_deal(const unsigned int *group, unsigned int cpu_cnt,
 			   enum ring_sharing sharing, unsigned int cnt, unsigned int *ring);

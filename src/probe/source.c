@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * source: the tables behind `-e` and `doctor`, and the rules that pick a program when
- * kernels differ.
+ * source: the tables behind `-e` and `doctor`, and the rules that select a program on different
+ * kernels.
  */
 #include "probe/source.h"
 
@@ -29,7 +29,7 @@ const unsigned int source_program_cnt = sizeof(source_programs) / sizeof(source_
 
 bool source_skips_nested(const struct kernel_info *k)
 {
-	/* Since the kernel skips tracepoint programs, a function of its own counts them. */
+	/* Kernels that skip tracepoint programs have a separate function that counts them. */
 	return kernel_function_id(k, "bpf_prog_inc_misses_counter") != 0;
 }
 
@@ -59,7 +59,10 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 		return false;
 	if (p->copy)
 		return source_has_seconds(k);
-	/* there another task may run in the middle of one: it is no interruption then */
+	/*
+	 * on real-time kernels another task may run within a soft interrupt, so it is not an
+	 * interruption
+	 */
 	if (p->hook == WIRE_SOFTIRQ_ENTRY || p->hook == WIRE_SOFTIRQ_EXIT)
 		return !is_realtime();
 	if (p->source == SOURCE_OFFCPU)
@@ -73,8 +76,8 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 }
 
 /*
- * Sources whose name is word, or whose class (the part before the dot) is; of a class, those that
- * are recorded by default, unless any is asked for.
+ * Returns the sources with this name or class (the part before the dot). For a class, returns the
+ * sources recorded by default, or with `any` all of them.
  */
 static uint32_t match(const char *word, size_t len, bool any)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * source: the list of what can be recorded, and which program serves which hook, as declared in
- * schema/events/. CONTRIBUTING.md tells how a source is added.
+ * source: the list of sources that can be recorded, and the programs for each hook, as declared in
+ * schema/events/. CONTRIBUTING.md describes how to add a source.
  */
 #pragma once
 
@@ -31,14 +31,14 @@ struct source_info {
 extern const struct source_info source_infos[SOURCE_CNT];
 
 /*
- * A hook's second program sends what the kernel skips the first for (bpf/alloc.bpf.c), on kernels
- * that skip. It costs every event as much as an empty program does, so it is there from the start
- * only where interrupts are sure to nest: memory is freed in them, a batch at a time (RCU).
+ * A hook's second program sends events for which the kernel skips the first one (bpf/alloc.bpf.c),
+ * on kernels that skip. It costs every event as much as an empty program, so it is attached from
+ * the start only if interrupts are sure to nest: memory is freed in them, a batch at a time (RCU).
  */
 enum source_copy {
 	SOURCE_FIRST,
-	SOURCE_SECOND,			/* always there */
-	SOURCE_SECOND_WHEN_SKIPPED,	/* from when the kernel has first skipped the first */
+	SOURCE_SECOND,			/* always attached */
+	SOURCE_SECOND_WHEN_SKIPPED,	/* after the kernel has first skipped the first program */
 };
 
 /* One BPF program. */
@@ -46,8 +46,8 @@ struct source_program {
 	const char *program;	/* its name in the object */
 	const char *tracepoint;	/* NULL: a uprobe, or the clock of a CPU (cpu.sample) */
 	enum source source;
-	uint8_t hook;		/* enum wire_hook it counts under; 0: sends nothing itself */
-	bool optional; /* a kernel without it is still whole: another program or none is needed */
+	uint8_t hook;		/* enum wire_hook under which it counts; 0: sends nothing itself */
+	bool optional; /* the kernel may lack it: another program is used, or none is needed */
 	const char *used_for;
 	enum source_copy copy;
 };
@@ -62,23 +62,24 @@ extern const unsigned int source_program_cnt;
 bool source_skips_nested(const struct kernel_info *k);
 
 /*
- * Returns whether hooks have second programs: where it skips, unless it may preempt between the
- * two.
+ * Returns whether hooks have second programs: if the kernel skips, unless it may preempt between
+ * the two programs.
  */
 bool source_has_seconds(const struct kernel_info *k);
 
-/* Returns whether tracing programs can keep something with a task (a10787e6d58c, 5.12). */
+/* Returns whether tracing programs can store data with a task (a10787e6d58c, 5.12). */
 bool source_has_task_storage(const struct kernel_info *k);
 
 /*
- * Returns whether this kernel is to run the program (present, and not superseded by a better one).
+ * Returns whether this kernel should run the program (supported, and not superseded by a better
+ * one).
  */
 bool source_program_usable(const struct source_program *p, const struct kernel_info *k);
 
 /*
- * Parses "sched,alloc.slab,block" to a mask of SOURCE_BIT; a class name picks its default
- * sources, "light" sched, block and alloc.rss, "all" everything. NULL gives the default, and so
- * does a first word with a sign: "+sched.irq" adds to it, "-alloc" takes all of a class away.
- * task is always in. -EINVAL names the word.
+ * Parses "sched,alloc.slab,block" to a mask of SOURCE_BIT; a class name selects its default
+ * sources, "light" sched, block and alloc.rss, "all" everything. NULL selects the default, and so
+ * does a first word with a sign: "+sched.irq" adds to it, "-alloc" removes a whole class. task is
+ * always included. -EINVAL names the word.
  */
 int source_parse(const char *list, uint32_t *ret_mask, struct err *e);

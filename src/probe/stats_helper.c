@@ -14,9 +14,9 @@
 #include "probe/probe.h"
 
 /*
- * '1' or '0' goes to the helper, and one byte with the result comes back. The statistics are on as
+ * The helper receives '1' or '0', and returns one byte with the result. The statistics are on as
  * long as the descriptor that turned them on is open. So they are off when the helper has ended,
- * however it ended.
+ * for any reason.
  */
 static void serve_stats(int fd)
 {
