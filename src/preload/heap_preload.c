@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_preload: the library that `record --heap -- COMMAND` puts into the workload by LD_PRELOAD.
- * It wraps the C library's allocator, and writes a record of each allocation and each free into
- * memory shared with the recorder (heap_share.h). It starts no thread, keeps no descriptor open,
- * and makes no system call but for the first event of a process and of a thread, and for stacks.
+ * heap_preload: the library that `record --heap -- COMMAND` loads into the workload with
+ * LD_PRELOAD. It wraps the C library's allocator, and writes a record of each allocation and each
+ * free into memory shared with the recorder (heap_share.h). It starts no thread, keeps no
+ * descriptor open, and makes no system call except for the first event of a process and of a
+ * thread, and for stacks.
  *
  * It may be called before libc is ready, inside dlsym(), in signal handlers, and by children of
- * fork() that never exec. A thread takes a slot by one instruction that a signal cannot split. The
- * page `process` reads as zeros after any kind of fork (MADV_WIPEONFORK), by which a child notices
- * that its chunk is the parent's.
+ * fork() that never exec. A thread reserves a slot with a single instruction, which a signal cannot
+ * split. The page `process` reads as zeros after any kind of fork (MADV_WIPEONFORK); from this a
+ * child detects that its chunk is the parent's.
  *
- * An allocation is told after it was made and a free before it is done, so that an address that
+ * An allocation is recorded after it is made and a free before it is done, so that an address that
  * another thread gets at once is never allocated twice. An allocator may call itself by name, as
- * musl's calloc calls malloc: what it calls within such a function is not told (HIDING).
+ * musl's calloc calls malloc: calls inside such a function are not recorded (HIDING).
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -47,7 +48,7 @@
 #define unlikely(x) __builtin_expect(!!(x), 0)
 #define NO_MEMORY (errno = ENOMEM, NULL)
 
-/* ---- the allocator that is wrapped ---- */
+/* ---- the wrapped allocator ---- */
 
 static struct {
 	void *(*malloc)(size_t bytes);
@@ -62,11 +63,11 @@ static struct {
 } next;
 
 static bool ready;		/* next is filled */
-LOCAL_THREAD bool resolving;	/* this thread is filling it */
+LOCAL_THREAD bool resolving;	/* this thread fills it now */
 
 /*
- * dlsym() allocates from here while the allocator is looked up. Nothing is given back. An object
- * has its size in front.
+ * dlsym() allocates from here while the allocator is looked up. The memory is never freed. An
+ * object's size is stored before it.
  */
 static char early[8192] __attribute__((aligned(16)));
 static size_t early_used;
@@ -120,11 +121,11 @@ static inline bool is_ready(void)
 
 /* ---- the shared memory ---- */
 
-/* A thread that has no chunk has its next slot here. It is never written. */
+/* Next slot of a thread without a chunk. It is never written. */
 #define PARKED ((struct heap_share_record *)(uintptr_t)(HEAP_CHUNK_RECORDS * 32))
 
 static const uint64_t unknown;
-static const uint64_t *process = &unknown;	/* its epoch, in a page once it has one */
+static const uint64_t *process = &unknown;	/* its epoch, in a page after begin_process() */
 static uint64_t last_epoch;
 static struct heap_share_head *head;
 static char *chunks;
@@ -133,27 +134,29 @@ static bool counts_cycles, takes_stacks;
 static uint32_t stacks_every;
 static uint64_t stacks_min;
 static enum { UNTRIED, OPENING, OPEN, OFF } state;
-static bool was_called;		/* something was allocated or freed through this library */
+static bool was_called;		/* this library's functions were called */
 
-static bool only_counts;	/* of another pid namespace: events are lost, and counted */
+static bool only_counts;	/* in another pid namespace: events are lost, and counted */
 
 LOCAL_THREAD struct {
 	uint64_t epoch;
-	struct heap_share_record *slot;	/* the next one */
-	uint32_t tid;	/* asked for once: it may be forbidden later, and a vfork() has another */
+	struct heap_share_record *slot;	/* the next slot */
+	/* queried once: the call may be forbidden later, and a vfork() has another tid */
+	uint32_t tid;
 	uint32_t allocs, stacks;	/* allocs for stacks_every */
-	unsigned int lose;	/* so many events are lost before it looks for a chunk again */
-	uintptr_t hiding_at;	/* the frame of the function that hides what is called below it */
-	uintptr_t new_at;	/* the frame of the C++ operator new under way */
-	uint64_t new_caller;	/* its caller; 0: none is under way, or it has called malloc */
+	unsigned int lose;	/* number of events to lose before looking for a chunk again */
+	uintptr_t hiding_at;	/* frame of the function that hides calls below it */
+	uintptr_t new_at;	/* frame of the current C++ operator new */
+	/* its caller; 0: no operator new is active, or it has called malloc */
+	uint64_t new_caller;
 	bool hid;		/* an allocator called itself through this library */
 } mine = { .slot = PARKED };
 
-#define HIDDEN (1ULL << 63)	/* in an epoch, which no process has then */
-#define SIGNAL_FRAME_MIN 1024	/* an allocator calls itself with less of the stack between */
-#define LOSE_AT_ONCE 64		/* looking at all chunks costs as much as that many events */
+#define HIDDEN (1ULL << 63)	/* set in an epoch, which then matches no process */
+#define SIGNAL_FRAME_MIN 1024	/* an allocator calls itself within less stack than this */
+#define LOSE_AT_ONCE 64		/* checking all chunks costs as much as this many events */
 
-/* Processes of another pid namespace know their threads by numbers that mean others outside. */
+/* In another pid namespace, thread ids have another meaning than in the recorder's. */
 static bool is_other_namespace(uint64_t pid_ns)
 {
 	struct stat st;
@@ -188,7 +191,7 @@ static bool map_share(const char *path)
 	if (fd < 0)
 		return false;
 	if (!fstat(fd, &st) && st.st_size > HEAP_SHARE_HEAD_BYTES && !is_limited(fd)) {
-		/* chunks are found by the address of a slot, so they have to be aligned */
+		/* a slot's address determines its chunk, so chunks must be aligned */
 		at = mmap(NULL, (size_t)st.st_size + HEAP_CHUNK_BYTES, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (at != MAP_FAILED) {
@@ -229,15 +232,15 @@ static bool open_share(void)
 	return true;
 }
 
-/* A process's first event, also that of a fork. False: it is not recorded. */
+/* Handles the first event of a process, or of a forked child. False: it is not recorded. */
 static bool begin_process(void)
 {
 	__typeof__(state) was = UNTRIED;
 
-	if (state == OFF || (state == UNTRIED && !environ))	/* libc has not begun yet */
+	if (state == OFF || (state == UNTRIED && !environ))	/* libc is not initialized yet */
 		return false;
 	if (state != OPEN) {
-		/* another thread, or a signal handler, comes too early */
+		/* another thread, or a signal handler, calls too early */
 		if (!__atomic_compare_exchange_n(&state, &was, OPENING, false, __ATOMIC_ACQUIRE,
 						 __ATOMIC_RELAXED))
 			return false;
@@ -261,8 +264,8 @@ static bool begin_process(void)
 }
 
 /*
- * The first slot of a chunk that is this thread's from now on. NULL: there is none. *ret_guest: the
- * thread ends it with HEAP_SHARE_LEAVE after this event.
+ * Claims a chunk for this thread and returns its first slot. NULL: none is unused. *ret_guest: the
+ * thread must end it with HEAP_SHARE_LEAVE after this event.
  */
 static struct heap_share_record *claim_chunk(bool *ret_guest)
 {
@@ -279,7 +282,7 @@ static struct heap_share_record *claim_chunk(bool *ret_guest)
 			*ret_guest = head->waits && i >= chunk_cnt / 2;
 			return (void *)(chunks + (size_t)i * HEAP_CHUNK_BYTES);
 		}
-		/* a recorder that was killed reads no more */
+		/* a recorder that was killed frees no chunk */
 		if (!head->waits || (kill((pid_t)head->recorder, 0) && errno == ESRCH))
 			return NULL;
 		nanosleep(&pause, NULL);
@@ -287,7 +290,7 @@ static struct heap_share_record *claim_chunk(bool *ret_guest)
 	return NULL;
 }
 
-/* Takes the next slots, in one instruction, so that a signal handler gets others. */
+/* Reserves the next slots, in one instruction, so that a signal handler gets others. */
 static inline struct heap_share_record *take_slots(unsigned int cnt)
 {
 #ifdef __x86_64__
@@ -301,13 +304,13 @@ static inline struct heap_share_record *take_slots(unsigned int cnt)
 #endif
 }
 
-/* So many slots of the chunk are before it. */
+/* Returns the number of slots in the chunk before this one. */
 static inline unsigned int place_of(const struct heap_share_record *slot)
 {
 	return (uintptr_t)slot % HEAP_CHUNK_BYTES / sizeof(*slot);
 }
 
-/* The next slots of the thread's chunk, which may be past its end. NULL: it has none. */
+/* Reserves the next slots of the thread's chunk, which may be past its end. NULL: no chunk. */
 static inline struct heap_share_record *next_slots(unsigned int cnt, uintptr_t fp)
 {
 	if (unlikely(mine.epoch != *process) &&
@@ -316,7 +319,10 @@ static inline struct heap_share_record *next_slots(unsigned int cnt, uintptr_t f
 	return take_slots(cnt);
 }
 
-/* Slots in a new chunk. NULL: the event is not recorded, which is counted if it should be. */
+/*
+ * Returns slots in a new chunk. NULL: the event is not recorded, and counted as lost if it should
+ * be.
+ */
 static __attribute__((noinline)) struct heap_share_record *
 find_slots(enum heap_share_kind kind, unsigned int cnt, uintptr_t fp, bool *ret_guest)
 {
@@ -348,7 +354,7 @@ find_slots(enum heap_share_kind kind, unsigned int cnt, uintptr_t fp, bool *ret_
 }
 
 struct instant {
-	uint64_t at;		/* 0: it is still to be read */
+	uint64_t at;		/* 0: not read yet */
 	uint64_t cpu;
 };
 
@@ -357,7 +363,7 @@ static inline uint64_t cpu_number(void)
 	int cpu = -1;
 
 #ifdef HAS_RSEQ
-	/* what sched_getcpu() of such a C library reads */
+	/* the field that sched_getcpu() of such a C library reads */
 	if (likely(&__rseq_size && __rseq_size))
 		cpu = *(volatile int *)((char *)__builtin_thread_pointer() + __rseq_offset +
 					offsetof(struct rseq, cpu_id));
@@ -368,8 +374,8 @@ static inline uint64_t cpu_number(void)
 }
 
 /*
- * fence: after all that was done before. What comes next is not seen by others before the clock is
- * read: the processor makes writes visible in order.
+ * fence: wait for earlier instructions. Later writes need no fence: the processor makes writes
+ * visible in order, so other threads do not see them before the clock was read.
  */
 static inline struct instant now(bool fence)
 {
@@ -415,7 +421,7 @@ put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller, str
 		write_record(slot + 1, HEAP_SHARE_LEAVE, "", 0, 0, when);
 }
 
-/* As the program finds them, which may have an allocator inside that is called instead. */
+/* The functions as the program resolves them: it may contain an allocator that is used instead. */
 static void *(*volatile const named_malloc)(size_t bytes) = malloc;
 static void (*volatile const named_free)(void *p) = free;
 static void time_events(void)
@@ -423,7 +429,7 @@ static void time_events(void)
 	mine.epoch = *process;
 	head->timed_from = now(true).at;
 	for (unsigned int i = 0; i < HEAP_SHARE_TIMED; i++) {
-		if (!(i % 256))	/* half of them in cold caches */
+		if (!(i % 256))	/* half of them with cold caches */
 			mine.slot = (void *)((char *)head + HEAP_SHARE_ASIDE);
 		put(HEAP_SHARE_ALLOC + i % 2, "", i, CALLER, (struct instant){ 0, 0 });
 	}
@@ -431,12 +437,12 @@ static void time_events(void)
 	mine.slot = PARKED;
 }
 
-/* Before main(), so that no signal handler and no thread comes while the memory is mapped. */
+/* Runs before main(), so that no signal handler or thread runs while the memory is mapped. */
 static __attribute__((constructor)) void begin(void)
 {
 	if (*process || state != UNTRIED)
 		return;
-	state = OPENING;	/* this one is not told */
+	state = OPENING;	/* this allocation is not recorded */
 	named_free(named_malloc(1));
 	state = UNTRIED;
 	if (!begin_process())
@@ -450,11 +456,14 @@ static __attribute__((constructor)) void begin(void)
 
 /* ---- stacks ---- */
 
-/* Returns whether the memory of an address may be read. The kernel says so, in any program. */
+/* Returns whether an address is readable memory. The kernel checks it, in any program. */
 static bool is_readable(uintptr_t at)
 {
 	int saved = errno;
-	/* it reads a set of signals there, and then finds that it does not know what to do */
+	/*
+	 * the call reads a signal set at the address, and then fails because of the invalid
+	 * operation
+	 */
 	bool ret = syscall(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, NULL, 8) && errno == EINVAL;
 
 	errno = saved;
@@ -462,18 +471,18 @@ static bool is_readable(uintptr_t at)
 }
 
 /*
- * Follows the chain of frame pointers outwards. Code without them leaves anything in the register,
- * so each page is asked for before it is read, and the chain may only go up, not too far.
+ * Follows the chain of frame pointers outwards. Code without frame pointers leaves any value in the
+ * register, so each page is checked before it is read, and each step must go up, not too far.
  */
 static unsigned int walk(uint64_t frames[HEAP_SHARE_FRAMES], uint64_t caller, uintptr_t fp)
 {
 	const uintptr_t page = 4096, far = 1u << 20;
-	/* what is there of this function's frame is readable */
+	/* the page of this function's own frame is readable */
 	uintptr_t asked = (uintptr_t)__builtin_frame_address(0) / page, up;
 	unsigned int cnt = 0;
 
 	frames[cnt++] = caller;
-	/* its first frame is the function of this library that was called */
+	/* the first frame is that of the called function in this library */
 	while (cnt < HEAP_SHARE_FRAMES && fp && !(fp % 8) && fp % page < page - 8) {
 		if (fp / page != asked && !is_readable(fp))
 			break;
@@ -493,7 +502,7 @@ static bool wants_stack(size_t bytes)
 	return stacks_every ? mine.allocs++ % stacks_every == 0 : bytes >= stacks_min;
 }
 
-/* An allocation with its stack. */
+/* Records an allocation with its stack. */
 static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uint64_t caller,
 						uintptr_t fp)
 {
@@ -518,7 +527,7 @@ static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uin
 	memcpy(slot + 1, frames, cnt * sizeof(frames[0]));
 	if (is_guest)
 		write_record(slot + 1 + slots, HEAP_SHARE_LEAVE, "", 0, 0, when);
-	if (mine.stacks++ % 64 == 63) {	/* tells what it took, which is not long itself */
+	if (mine.stacks++ % 64 == 63) {	/* measures the time, which is cheap itself */
 		took = now(false).at - when.at;
 		if (took < HEAP_SHARE_TOOK_MAX) {
 			__atomic_fetch_add(&head->stack_time, took, __ATOMIC_RELAXED);
@@ -543,7 +552,7 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 	return p;
 }
 
-/* The thread does not tell how the allocator calls itself, but all that a signal handler does. */
+/* Hides the allocator's calls to itself from recording, but not those of a signal handler. */
 #define HIDING(call) ({ \
 	uint64_t epoch_ = mine.epoch; \
 	uintptr_t hiding_at_ = mine.hiding_at; \
@@ -593,7 +602,10 @@ static void *change_early(void *p, size_t bytes, uint64_t caller)
 	return to;
 }
 
-/* The old object is free from the call on, and told so once it is known to have succeeded. */
+/*
+ * The old object is free from the time of the call on; its free is recorded once the call
+ * succeeded.
+ */
 static inline __attribute__((always_inline)) void *change(void *p, size_t bytes, uint64_t caller)
 {
 	struct instant before;
@@ -651,7 +663,7 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 
 /* ---- C++, and the names that allocators have beside malloc ---- */
 
-/* The function of that name after this library; NULL: there is none. It is looked up once. */
+/* Returns the next function of this name after this library; NULL: none. It is looked up once. */
 #define AFTER(name) ({ \
 	static __typeof__(&name) found_; \
 	static bool tried_; \
@@ -663,9 +675,9 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 })
 
 /*
- * An operator new calls malloc in most C++ libraries; the call site is then the operator's caller.
- * Otherwise it is an allocator's own. An exception leaves new_caller set, which at worst names the
- * next caller nearby. True: new_end() has to be called.
+ * In most C++ libraries an operator new calls malloc; then the call site is the operator's caller.
+ * Otherwise the allocation is recorded by new_end(). An exception leaves new_caller set, which at
+ * worst names the next caller nearby. True: new_end() has to be called.
  */
 static inline bool new_begin(uint64_t caller, uintptr_t fp)
 {
@@ -684,14 +696,14 @@ static inline void new_end(void *p, size_t bytes, uint64_t caller)
 	allocated(p, bytes, caller);
 }
 
-/* Without a C++ library that programs can see, as where a plugin has its own. */
+/* Used without a visible C++ library, for example if a plugin has its own. */
 static void *new_without(size_t bytes, size_t align, bool throws)
 {
 	void *p = !is_ready() ? NULL : align ? next.aligned_alloc(align, bytes) :
 					       next.malloc(bytes ? bytes : 1);
 
 	if (!p && throws)
-		__builtin_trap();	/* there is no bad_alloc to throw */
+		__builtin_trap();	/* bad_alloc cannot be thrown here */
 	return p;
 }
 
@@ -716,7 +728,7 @@ NEW(name##St11align_val_tRKSt9nothrow_t, (size_t bytes, size_t align, const void
 NEWS(_Znwm)
 NEWS(_Znam)
 
-static bool delete_is_free;	/* operator delete calls free(), which tells it */
+static bool delete_is_free;	/* operator delete calls free(), which records it */
 
 #define DELETE(name, parameters, ...) \
 WRAPS void name parameters; \
@@ -747,7 +759,7 @@ DELETE(name##St11align_val_tRKSt9nothrow_t, (void *p, size_t align, const void *
 DELETES(_ZdlPv)
 DELETES(_ZdaPv)
 
-/* The functions of an allocator by its own names; a program that has none of them gets malloc. */
+/* The functions of an allocator by its own names; a program without these functions gets malloc. */
 #define ALLOCATES(name, parameters, bytes, otherwise, ...) \
 WRAPS void *name parameters; \
 WRAPS void *name parameters \
@@ -813,8 +825,8 @@ FREES(sdallocx, (void *p, size_t bytes, int flags), p, bytes, flags)
 /* ---- libraries that see another allocator ---- */
 
 /*
- * They find the C library's functions without this library's. The calls are jumps: dlopen() looks
- * at its return address.
+ * These libraries find the C library's functions, not this library's. The calls are jumps: dlopen()
+ * uses its return address.
  */
 static __attribute__((noinline)) void tell_apart(void)
 {
