@@ -184,7 +184,7 @@ static void test_cpu_timeline_never_lets_a_thread_have_two_cpus(void **state)
 	cpu_timeline_switch(tl, &a);
 	cpu_timeline_switch(tl, &b);
 	cpu_timeline_switch(tl, &c);
-	/* leaving here and coming there at one instant is no contradiction */
+	/* leaving one CPU and entering another at the same instant is not a contradiction */
 	cpu_timeline_switch(tl, &e);
 	cpu_timeline_switch(tl, &d);
 	cpu_timeline_boundary(tl, 200, NULL, NULL);

@@ -216,7 +216,7 @@ static void test_live_objects_pages_freed_together(void **state)
 	live_objects_free(o);
 }
 
-/* The frames of what ended had this owner, and have none now. */
+/* The frames of a freed object belonged to it, and have no owner now. */
 static void check_frames(uint32_t *owner_of, const struct live_object *obj, uint64_t bytes)
 {
 	uint64_t i;
@@ -325,7 +325,7 @@ static void test_mem_levels_go_from_baseline_through_events_to_exit(void **state
 	assert_int_equal(s.before, 1200);
 	assert_int_equal(s.after, 0);
 	assert_int_equal(vm.before, 9000);
-	assert_false(mem_process_event(&p, &grow, &s));	/* what comes after the exit is nobody's */
+	assert_false(mem_process_event(&p, &grow, &s));	/* an event after the exit has no owner */
 }
 
 static void test_mem_levels_of_an_unseen_process_are_no_growth(void **state)

@@ -57,8 +57,7 @@ static void make_known(struct made_trace *f)
 	for (i = 1; i <= 600; i++)
 		gen_rss(g, T0 + 700 * MS + i * MS / 10, 1, 100, 100, 1, 100 + (int64_t)i * 128);
 	gen_rss(g, T0 + 950 * MS, 1, 100, 100, 1, 100);
-	/* two writes of busy, the later one first to complete; a read issued by nobody known before
-	 */
+	/* two writes of busy, the later one completes first; a read issued by an unknown thread */
 	gen_block(g, T0 + 20 * MS, 0, 100, WIRE_BLOCK_INSERT, 0xaaa0, 8 << 20, 0, 4096, 1);
 	gen_block(g, T0 + 21 * MS, 0, 100, WIRE_BLOCK_INSERT, 0xbbb0, 8 << 20, 8, 8192, 1);
 	gen_block(g, T0 + 22 * MS, 0, 100, WIRE_BLOCK_ISSUE, 0xaaa0, 8 << 20, 0, 4096, 1);
@@ -118,7 +117,7 @@ static void test_steal_is_the_last_part_of_a_stay_and_never_more(void **state)
 	expect_stolen(0, 1000 * MS, "[unknown]", 5 * MS);
 }
 
-/* Neither those that stand for no task have a row, nor numbers behind the last. */
+/* Pseudo tasks and numbers after the last task have no row. */
 static void test_a_task_has_a_row_and_nothing_else_has(void **state)
 {
 	const struct dense_ids *d = &known.a->ids;
@@ -427,7 +426,7 @@ static void test_bursts_without_a_longer_pause_are_one_spike(void **state)
 	assert_int_equal(SPIKES("dur_ns", "close", "slab"), (4 * 110 + 20) * MS);
 	/* everything between the first and the last event, the small one too */
 	assert_int_equal(SPIKES("bytes", "close", "slab"), 5 * 41 * (MIB / 2) + 64);
-	/* the most that the level rose; 30 MiB went meanwhile */
+	/* the highest rise of the level: 30 MiB were freed during the burst */
 	assert_int_equal(SPIKES("bytes", "close", "rss"),
 			 rows_one(f.a,
 			     "SELECT peak_bytes - 111 * 4096 FROM alloc_usage() JOIN processes "
@@ -506,7 +505,10 @@ static void test_allocations_pair_with_frees(void **state)
 			 2);
 }
 
-/* A switch of 8 ms came with the block that begins at 10: who has the CPU then is told by it. */
+/*
+ * The switch of 8 ms is stored in the block that begins at 10 ms. It decides which thread has the
+ * CPU from 8 ms on.
+ */
 static void test_a_late_switch_goes_before_the_keyframe(void **state)
 {
 	static const char sql[] = "SELECT coalesce(sum(oncpu_ns), 0) FROM cpu_usage(0, 20000000) "

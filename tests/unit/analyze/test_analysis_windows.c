@@ -115,7 +115,7 @@ static void test_reports_mark_what_a_loss_touches(void **state)
 	rows_done(&r);
 }
 
-/* What a view shows of requests, or makes of them, is not complete where they were lost. */
+/* A view that shows or derives data of requests is incomplete if requests were lost. */
 static void test_views_of_a_window_agree_on_what_a_loss_of_requests_means(void **state)
 {
 	static const char *const with[] = { "summary", "totals", "states", "why",     "io",
@@ -229,7 +229,8 @@ static void test_usage_equals_block_summaries(void **state)
 			  to = (long long)(blocks[b].to_ns - trace_start_ns(mix.t));
 		int64_t oncpu = 0, switches = 0;
 
-		absent = to - from;	/* the third CPU is nobody's in a summary, and none here */
+		/* a summary counts the unused third CPU as unknown, cpu_usage() skips it */
+		absent = to - from;
 
 		assert_int_equal(slice_count(mix.t, b, &rows, &cnt, NULL), 0);
 		for (i = 0; i < cnt; i++) {
@@ -301,8 +302,8 @@ static void test_push_down_changes_no_answer(void **state)
 }
 
 /*
- * Rows of one CPU are picked while they are read: the same rows that a condition gives, in the
- * same order, and none for what is no CPU.
+ * Rows of one CPU are selected while they are read. The result has the rows of the SQL condition in
+ * the same order, and is empty if the value is not a CPU.
  */
 static void test_rows_of_a_cpu_are_those_of_the_condition(void **state)
 {
@@ -366,7 +367,7 @@ static void test_event_tables_decode_only_blocks_that_can_matter(void **state)
 		2);
 	assert_int_equal(decoded_by("SELECT count(*) FROM switches WHERE ts_ns >= %lld",
 				    (long long)(trace_end_ns(mix.t) - trace_start_ns(mix.t))), 0);
-	/* kind: nobody used a heap */
+	/* kind: no process used a heap */
 	assert_int_equal(decoded_by("SELECT count(*) FROM heap_allocs"), 0);
 	/* thread: one that was born late is in no block before */
 	born = rows_one(mix.a,

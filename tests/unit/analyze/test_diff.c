@@ -67,7 +67,10 @@ static double noise(uint64_t *seed)
 	return sum - 6;
 }
 
-/* Of equal series about one in a hundred falls below 0.01; of ones two deviations apart all do. */
+/*
+ * About one in a hundred pairs of equal series has a p-value below 0.01. All pairs whose means are
+ * two deviations apart have.
+ */
 static void test_compare_errs_as_often_as_it_says(void **state)
 {
 	unsigned int below = 0, found = 0, run, i;

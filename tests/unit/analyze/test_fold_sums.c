@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* fold_sums: rows come out by their numbers, whatever order they went in; time goes into bins. */
+/* fold_sums: rows are returned in order of their numbers; time is divided among bins. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -102,8 +102,8 @@ static void check_time(int answer, uint64_t from_ns, uint64_t to_ns, const uint6
 }
 
 /*
- * A stretch is divided among the bins that it lies in. Each is asked for, also behind one that is
- * not wanted: a thread may get a name that is.
+ * An interval is divided among the bins that it overlaps. The sum of every such bin is looked up,
+ * also after an unwanted bin: the thread's name may have changed to a wanted one by the next bin.
  */
 static void test_time_goes_to_the_bins_it_lies_in(void **state)
 {

@@ -32,7 +32,7 @@ static void begin(struct chaos *f, uint64_t seed)
 
 /* ---- tests ---- */
 
-/* Files that are left beside a trace belong to the trace's owner, whoever reads the trace. */
+/* Files that an analysis writes beside a trace belong to the trace's owner, not to the reader. */
 static void expect_owner_of(const char *path, const struct stat *file)
 {
 	struct stat of;
@@ -173,8 +173,8 @@ static void expect_mm_reset(const struct trace *full, const struct trace *quick,
 }
 
 /*
- * Those of the full trace are in order, and all there are; the quick one's are those, whichever is
- * asked for first.
+ * The resets of the full trace are in order and complete. The quick trace has the same resets, also
+ * if it is the first to be prepared.
  */
 static void compare_mm_resets(struct trace *full, struct trace *quick, struct analysis *a)
 {

@@ -264,7 +264,7 @@ static void flip_in(const char *dir, const char *name, size_t at)
 	close(fd);
 }
 
-/* Of how many of its jobs the file has the parts. */
+/* The number of jobs whose parts are in the derived file. */
 static size_t jobs_in_file(struct trace *t)
 {
 	const struct derived_part *parts;
@@ -369,7 +369,7 @@ static void test_spikes_need_two_jobs_unless_their_baselines_are_asked_for(void 
 	end(&f);
 }
 
-/* What a question about few events reads is known to be whole before it is answered. */
+/* All blocks that a question about few events reads are checked before it is answered. */
 static void test_damage_in_what_few_events_need_is_found_before_the_answer(void **state)
 {
 	const struct analysis_index_use use = { .use = true };
@@ -384,7 +384,7 @@ static void test_damage_in_what_few_events_need_is_found_before_the_answer(void 
 	assert_int_equal(trace_open(&t, f.path, NULL), 0);
 	b = *trace_block_at(t, 1);
 	trace_close(t);
-	/* the last column of block 0: what is behind it is padding, of 7 bytes at most */
+	/* flips a bit in the last column of block 0: at most 7 bytes of padding follow it */
 	flip_in(f.path, "chunk-000000.ebr", b.offset - 8);
 	assert_int_equal(trace_open(&t, f.path, NULL), 0);
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
@@ -490,7 +490,7 @@ static uint32_t digest(struct trace *t)
 	return crc;
 }
 
-/* What is wrong in a part comes to light when that is read, and then the blocks are. */
+/* Damage in a part is found when the part is read. The answer then comes from the blocks. */
 static void test_lists_with_any_bit_flipped_are_found_and_not_believed(void **state)
 {
 	struct fixture f;
@@ -575,7 +575,7 @@ static void test_lists_are_taken_in_when_the_trace_is_opened(void **state)
 	end(&f);
 }
 
-/* Of files that have not been changed for a while, opening reads nothing. */
+/* Opening a trace whose files were unchanged for a while reads its lists only. */
 static void test_lists_of_unchanged_files_are_opened_without_them(void **state)
 {
 	const struct timespec unchanged = { .tv_sec = 2, .tv_nsec = 200000000 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * An index that follows a flight trace says of each new window what a recording of everything says,
- * however often the recorder removed the trace's beginning and the trace was opened anew.
+ * An index that follows a flight trace has the same answers for new windows as a recording of
+ * everything, even after the recorder removed the trace's beginning and the trace was reopened.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -75,7 +75,7 @@ static void close_side(struct side *s)
 	s->t = NULL;
 }
 
-/* True: the trace was opened anew, since files are gone. */
+/* Returns true if the trace was reopened because some of its files were removed. */
 static bool look(struct side *s, const struct analysis_index_use *use)
 {
 	struct err e = { "" };
@@ -131,8 +131,8 @@ static unsigned int compare_known(const struct side *kept, const char *sql, cons
 }
 
 /*
- * Percentiles are of buckets, and instants count from a trace's start: neither is compared. Nor is
- * what ended before all that is kept, whose names went with it.
+ * Percentiles come from buckets, and instants count from a trace's start: neither is compared.
+ * Tasks that ended before the oldest kept block are not compared either: their names are gone.
  */
 static void compare_window(const struct side *kept, const struct side *all, uint64_t from_ns,
 			   uint64_t to_ns, unsigned int row_cnt[static QUERIES])

@@ -43,7 +43,7 @@ static uint64_t brute_off(const struct trace_gap *g, const char *what, uint64_t 
 	return sum;
 }
 
-/* An instant that no block has, or the outside, lies in the window or the window lies in it. */
+/* False if the window has an instant that is in no block. */
 static bool brute_covered(const struct trace_block *b, uint64_t from, uint64_t to)
 {
 	uint64_t at;
@@ -199,7 +199,7 @@ static void test_lost_events_add_up_and_touched_windows_are_incomplete(void **st
 	}
 }
 
-/* ---- what is told ---- */
+/* ---- reasons for incompleteness ---- */
 
 static void write_down(void *ctx, const struct loss_missing *m)
 {
@@ -234,7 +234,7 @@ static void test_every_reason_is_told(void **state)
 	assert_false(loss_index_is_complete(&l.x, alloc, 10, SPAN + 1, write_down, text));
 	assert_string_equal(text, "events alloc 4/4; off alloc.slab 10/0; late - 0/0");
 	text[0] = 0;
-	/* the time off lies before the window: levels are wrong behind it, sums are not */
+	/* the source is off before the window: levels after that are wrong, sums are right */
 	assert_false(loss_index_is_complete(&l.x, alloc, 40, 50, write_down, text));
 	assert_string_equal(text, "off alloc.slab 10/0");
 	alloc.reach = 0;

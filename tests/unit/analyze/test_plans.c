@@ -104,7 +104,7 @@ struct span {
 	size_t len;
 };
 
-/* FROM item JOIN item ON condition ..., as far as joins are inner. */
+/* FROM item JOIN item ON condition ...: the inner joins at the beginning of a FROM clause. */
 struct join {
 	const char *from, *end;		/* of the text from the first item to the last condition */
 	unsigned int item_cnt, on_cnt;
@@ -142,7 +142,7 @@ static bool is_one_of(const char *s, size_t len, const char *const *words)
 	return false;
 }
 
-/* Reads a join behind FROM. Returns where it ends. */
+/* Reads a join after FROM. Returns its end. */
 static const char *read_join(const char *s, struct join *j)
 {
 	static const char *const ends[] = { "WHERE", "GROUP", "ORDER", "LIMIT", "UNION", "EXCEPT",
@@ -359,7 +359,7 @@ static void test_canned_reports_are_planned_best(void **state)
 		fail_msg("only %u joins found in reports", joins);
 }
 
-/* ---- scans that take long are said ---- */
+/* ---- long scans are reported ---- */
 
 static void note_scan(void *ctx, const char *table, uint64_t rows)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Sleeps and waits for a disk, and who ended them, against what `states` says of the same threads:
- * hand-made events, by ms.
+ * Sleeps and waits for a disk, and their enders, compared with `states` of the same threads.
+ * Hand-made events, by ms.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -142,7 +142,7 @@ static void make_build(struct made_trace *m, bool cc1_sleeps)
 	made_open(m);
 }
 
-/* ms of the path, by the thread's name and the kind of its part; 0: there is no such row */
+/* ms of the path, by the thread's name and the kind of its part; 0 if no such row exists */
 static int64_t path_ms(const struct made_trace *m, const char *comm, const char *kind)
 {
 	struct report_request q = made_request(m, "path");

@@ -58,7 +58,7 @@ static void make(struct made_trace *m)
 	made_open(m);
 }
 
-/* What the summary's section Waiting says of a name; -1: it has no row of the name. */
+/* A column of the name's row in the summary's section Waiting; -1: there is no such row. */
 static int64_t waited(const struct rows *r, const char *comm, const char *column)
 {
 	unsigned int i;

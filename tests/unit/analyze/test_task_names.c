@@ -168,7 +168,7 @@ static uint64_t ran_ns(enum by by, unsigned int which, uint64_t from_ns, uint64_
 	return sum;
 }
 
-/* What processes of the name have at an instant, which is no piece's edge. */
+/* Bytes that processes of the name have at an instant, which must not be the edge of a piece. */
 static int64_t had_bytes(unsigned int comm, uint64_t at_ns)
 {
 	int64_t sum = 0;

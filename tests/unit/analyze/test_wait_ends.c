@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Who ended a wait for a lock, what those who had the lock did meanwhile, and where a path begins.
+ * Enders of lock waits, what the lock's holders did during such waits, and where a path begins.
  * Hand-made events, by ms.
  */
 #include <setjmp.h>
@@ -88,7 +88,7 @@ static int64_t meanwhile(struct made_trace *m, const char *what)
 			      "WHERE kind = 'lock' AND meanwhile = '%s'", what);
 }
 
-/* B only passed on what A had held: A counts as who ended C's wait, too. */
+/* B held the lock only briefly and passed it on: A, the longest holder, counts as C's ender. */
 static void test_who_had_the_lock_longest_ended_the_wait(void **state)
 {
 	struct made_trace m;
@@ -145,9 +145,9 @@ static void begin_pair(struct made_trace *m)
 }
 
 /*
- * A has the lock and sleeps from 10 ms on. Nobody sees it come to the CPU on which it ends B's wait
- * at 61 ms: only when it leaves that, behind the end of the wait, does the trace tell since when it
- * has been there.
+ * A has the lock and sleeps from 10 ms on. The switch to the CPU on which A ends B's wait at 61 ms
+ * is lost. Only the switch away from that CPU at 64 ms, after the end of the wait, states since
+ * when A has been there.
  */
 static void test_meanwhile_of_a_thread_that_came_unseen(void **state)
 {
@@ -169,7 +169,7 @@ static void test_meanwhile_of_a_thread_that_came_unseen(void **state)
 	made_close(&m);
 }
 
-/* A had its CPU before B's wait began, and keeps it until behind its end; in windows, too. */
+/* A runs from before B's wait begins until after it ends; the same in each window. */
 static void test_meanwhile_of_a_thread_that_ran_all_the_time(void **state)
 {
 	static const unsigned int froms[] = { 0, 3, 5, 20 };
@@ -223,8 +223,8 @@ static void test_meanwhile_of_a_thread_that_slept_often(void **state)
 }
 
 /*
- * A sleeps from 10 ms on. At 90 ms it leaves a CPU to which nobody saw it come: who had that CPU
- * is not known. A path that ends then goes back from A.
+ * A sleeps from 10 ms on. At 90 ms it leaves a CPU without a recorded switch to it: the CPU's
+ * thread before that is unknown. A path that ends at 80 ms goes back from A.
  */
 static void test_a_path_begins_with_a_known_thread(void **state)
 {
@@ -405,7 +405,7 @@ static void test_who_interrupts_a_wait_is_no_holder(void **state)
 	}
 }
 
-/* The last wait of B does not end: nobody is known to have had the lock. */
+/* No wake-up ends the last wait of B: the holder of the lock is unknown. */
 static void test_a_lock_that_nobody_releases_has_no_known_holder(void **state)
 {
 	struct made_trace m;
@@ -544,7 +544,7 @@ static void test_a_path_goes_from_a_birth_to_the_thread_that_forked(void **state
 	made_close(&m);
 }
 
-/* The recorder B holds COMMAND back until 14 ms: that is no wait of A, and no part of its life. */
+/* The recorder B holds COMMAND back until 14 ms: that is not a wait, nor a part of A's life. */
 static void test_a_command_lives_from_when_the_recorder_lets_it_go(void **state)
 {
 	struct made_trace m;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What threads wait for: locks, pipes, sockets with their ends, files and others, from the records
- * of the kernel to what SQL says, and who ended such a wait. Hand-made events, by ms.
+ * Objects that threads wait for: locks, pipes, sockets with their endpoints, files and others, from
+ * the kernel's records to SQL, and the enders of such waits. Hand-made events, by ms.
  */
 #include <arpa/inet.h>
 #include <setjmp.h>
@@ -177,7 +177,7 @@ static void test_two_ends_are_on_one_machine_if_their_addresses_are_one(void **s
 	assert_false(object_text_is_local(""));
 }
 
-/* A lock has no name where its process is not told. */
+/* A lock has no name if its process is unknown. */
 static void test_object_name_without_a_thread_is_the_address(void **state)
 {
 	struct made_trace m;

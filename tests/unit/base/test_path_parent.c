@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Where a trace is made: links are followed only when nobody else can have put them there. */
+/* The directory of a new trace: links are followed only if no other user can have made them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>

@@ -31,7 +31,7 @@ static int in_child(int (*fn)(void))
 	return WEXITSTATUS(status);
 }
 
-/* A thread that keeps its capabilities until it is told to give them up. */
+/* A thread that keeps its capabilities until the test asks it to drop them. */
 struct late {
 	pthread_t thread;
 	pthread_barrier_t step;

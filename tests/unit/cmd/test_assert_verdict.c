@@ -37,7 +37,7 @@ static void test_rule_divides_words(void **state)
 	assert_string_equal(r.base, "wait_ns");
 	assert_true(r.scale == 1e6 && r.limit == 1.5);
 	rule_free(&r);
-	/* the value of an option is no phase */
+	/* the value of an option is not taken for a phase */
 	r = parsed("locks --from mark:a --until mark:b wait_ns < 5 ms");
 	assert_int_equal(r.filter_cnt, 0);
 	assert_string_equal(r.argv[5], "mark:b");

@@ -63,7 +63,7 @@ static void test_align_widens_a_window_to_whole_bins(void **state)
 	gen_remove_dir(dir);
 }
 
-/* Of a window that was named by the wall clock, whose readings are some microseconds apart. */
+/* The wall clock named the window. Its readings are some microseconds apart. */
 static void test_align_adds_no_bin_for_a_clock_that_drifts(void **state)
 {
 	char dir[64];
@@ -85,7 +85,7 @@ static void test_align_adds_no_bin_for_a_clock_that_drifts(void **state)
 	assert_int_equal(align_window(t, S / 1000, &from, &to, &e), 0);
 	assert_int_equal(from, 3 * S);
 	assert_int_equal(to, 3 * S + S / 1000);
-	/* the trace's own edges are no readings of the wall clock: nothing of it is left out */
+	/* the trace's own edges are not readings of the wall clock: the whole trace stays in */
 	from = trace_start_ns(t);
 	to = trace_end_ns(t);
 	assert_int_equal(align_window(t, 500187000, &from, &to, &e), 0);

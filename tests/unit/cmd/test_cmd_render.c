@@ -558,7 +558,7 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	assert_null(strstr(text, "in all rows"));
 	assert_null(strstr(text, "no room"));
 	free(text);
-	text = table_of(9, cols, row, 37, false); /* of a query: what was asked for is there */
+	text = table_of(9, cols, row, 37, false); /* a query: all requested columns are there */
 	assert_non_null(strstr(text, "threshold_bytes"));
 	assert_null(strstr(text, "no room"));
 	free(text);
@@ -605,7 +605,7 @@ static void test_render_says_once_what_all_rows_say_of_completeness(void **state
 	assert_two(cols, (const int64_t[]){ 1, 1, 0, 2, 1, 0 }, true,
 		   "PID  COMPLETE  LOST EVENTS\n  1       yes            0\n"
 		   "  2       yes            0\n");
-	/* of the view of losses, they are what it is about */
+	/* in the view of losses, these columns are the subject and stay */
 	assert_two(loss, (const int64_t[]){ 1, 0, 1, 2, 0, 1 }, false,
 		   "PID  LOST EVENTS\n  1            0\n  2            0\n");
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Tests of metrics: who has a label, who gives way to whom, and that no counter goes back. */
+/* Labels of metrics: which processes have one, which lose theirs, and that no counter decreases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -68,11 +68,11 @@ static void test_metrics_give_idle_labels_to_the_large(void **state)
 	for (i = 0; i < MOST; i += TOP)
 		count(m, (1 + i) * S, i, i + TOP, S / 4);
 	assert_int_equal(m->who.shown, MOST);
-	/* all labels are given away, and nobody has been idle for long */
+	/* all labels are assigned, and no process has been idle for long */
 	count(m, 100 * S, 100, 101, S);
 	assert_int_equal(switches(m, "p100"), -1);
 	assert_int_equal(switches(m, "[other]"), 1);
-	/* p0 works on, so the others give way, those first that have been idle longest */
+	/* p0 works on, so the others lose their labels, the longest idle ones first */
 	count(m, 200 * S, 0, 1, S);
 	count(m, METRICS_IDLE_NS + 4 * S, 0, 1, S);
 	count(m, METRICS_IDLE_NS + 5 * S, 100, 101, S);

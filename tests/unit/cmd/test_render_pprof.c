@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* render_pprof: every frame of a sample is defined, whatever it is called. */
+/* render_pprof: every frame of a sample is defined, for any function name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A terminal of 80 columns shows what a view is about, however wide its values are. Other columns
- * make room: those that the view says it can spare.
+ * A terminal of 80 columns shows the subject of a view for values of any width. Columns that the
+ * view declares dispensable are dropped to make room.
  */
 #include <setjmp.h>
 #include <stdarg.h>

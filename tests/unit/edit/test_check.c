@@ -613,7 +613,7 @@ static void test_repair_refuses(void **state)
 	assert_int_equal(symlink("nowhere", fixed), 0);
 	assert_int_equal(trace_repair(t, fixed, &r, &e), -EEXIST);
 	unlink(fixed);
-	/* into the old one, by whatever name */
+	/* output inside the old trace, by any path */
 	snprintf(name, sizeof(name), "%s/new", path);
 	memset(&e, 0, sizeof(e));
 	assert_int_equal(trace_repair(t, name, &r, &e), -EINVAL);

@@ -422,8 +422,8 @@ static void test_the_file_may_lie_in_the_cache(void **state)
 }
 
 /*
- * Parts lie one behind the other: of one that has no checkpoint that of another part is none, and
- * one of a block that the trace does not have is damage.
+ * Parts follow each other in the file. A part without a checkpoint does not get the one of another
+ * part. A checkpoint of a block that the trace does not have is damage.
  */
 static void test_a_checkpoint_is_of_its_part_and_of_a_block(void **state)
 {

@@ -71,22 +71,20 @@ static bool is_instant(const char *name)
 }
 
 /*
- * What differs by definition, since the cut does not know what came after it:
- *   - when an object that was still allocated, or a request in flight, ended, and so how long it
- *     took;
- *   - into which parts a block of pages fell apart: rows of pages are compared by their sum in
+ * Answers that differ by definition, since the cut has no events after the window:
+ *   - the end of an object that was still allocated, or of a request in flight, and its duration;
+ *   - the parts into which a block of pages was split: rows of pages are compared by their sum in
  *     `alloc`;
- *   - `spikes`: how a burst at the window's edge went on, and the median rate of the whole
- *     trace, which is the measure. Bursts that lie inside are compared below, with a given
- *     measure;
- *   - when a trace began, which `summary` says;
- *   - `growth`: by which call sites, because objects of before the window are told from others
- *     by the time before it, which the cut does not have;
- *   - `beside`: which requests were in flight at the window's end, and ended later.
- * And where is_doubtful() says so, for how long threads waited for a CPU, and whether they ran on
- * another one before (UNSURE_WAITING): also since a wait whose wake-up was not seen begins at the
- * last edge of a block, which the start of a cut is, too. Where is_told_behind() says so, what a
- * thread does off the CPUs at the window's end (TOLD_BEHIND).
+ *   - `spikes`: the rest of a burst at the window's edge, and the median rate of the whole trace,
+ *     which is the measure. Bursts inside the window are compared below, with a given measure;
+ *   - `summary`: the start of the trace;
+ *   - `growth`: the call sites, because objects from before the window are recognized by the time
+ *     before it, which the cut does not have;
+ *   - `beside`: requests in flight at the window's end that ended later.
+ * If is_doubtful(): how long threads waited for a CPU, and whether they ran on another CPU before
+ * (UNSURE_WAITING). One reason is that a wait without a recorded wake-up begins at the last edge of
+ * a block, and the start of a cut is such an edge.
+ * If is_told_behind(): what a thread does off the CPUs at the window's end (TOLD_BEHIND).
  */
 static const struct {
 	const char *name;
@@ -305,8 +303,8 @@ static void compare_leaked_pages(const struct pair *p)
 }
 
 /*
- * Whether switches were lost before the window's end: what a thread did before a loss is carried
- * into a cut, although after a damaged block or a contradiction the original no longer says it.
+ * True if switches were lost before the window's end. A cut keeps what a thread did before a loss.
+ * The original forgets it after a damaged block or a contradiction.
  */
 static bool is_doubtful(const struct pair *p)
 {
@@ -325,9 +323,8 @@ static bool is_doubtful(const struct pair *p)
 }
 
 /*
- * A thread that is off the CPUs when the cut ends has an event behind that, by which the trace
- * knows that it has run unseen: it is woken while it waits for a CPU, or leaves a CPU
- * (schema/LIMITS.md).
+ * True if an event after the cut's end shows that a thread that is off the CPUs at that end has run
+ * unseen: the thread is woken while it waits for a CPU, or leaves a CPU (schema/LIMITS.md).
  */
 static bool is_told_behind(const struct pair *p)
 {
@@ -718,7 +715,7 @@ static void test_spike_is_told_as_far_as_it_lies_inside(void **state)
 	assert_int_equal(rows_int(&r, 0, 3), 0);
 	assert_int_equal(rows_int(&r, 0, 4), 16 << 20);
 	rows_done(&r);
-	/* 10 MiB are no spike */
+	/* 10 MiB are not a spike */
 	make_cut(p.old.t, &p, p.cut_path);
 	open_side(&p.cut, p.cut_path);
 	rows_sql(&r, p.cut.a, sql);
@@ -856,8 +853,9 @@ static void test_what_a_late_switch_tells_of_before_stays_there(void **state)
 }
 
 /*
- * A hidden task gave a CPU to a thread in the block before; only the switch away from it tells, and
- * of steal, which may be the hidden task's: it is nobody's, in a cut that has all of the stay, too.
+ * A hidden task gave a CPU to a thread in the block before the cut. Only the switch away from the
+ * CPU states the thread's stay and the steal. The steal may be the hidden task's: it has no owner,
+ * also in a cut that has the whole stay.
  */
 static void test_steal_of_a_restored_stay_is_nobodys(void **state)
 {
@@ -891,9 +889,9 @@ static void switch_from_dead(struct gen *g, uint64_t ts_ns, unsigned int cpu, ui
 }
 
 /*
- * After its exit a thread still sleeps until it leaves its CPU as dead (100). One that was off the
- * CPUs when it ended is woken later (101), or the switch away from it tells where another got its
- * CPU, in which it still slept, and it is dead since (102): its sleep is not the cut's.
+ * After its exit a thread still sleeps until it leaves its CPU as dead (100). A thread that was off
+ * the CPUs at its exit is woken later (101), or a later switch away from it states since when it
+ * had a CPU: it slept until then, and is dead after the switch (102). The cut has no such sleep.
  */
 static void test_what_threads_do_behind_their_exit_is_told(void **state)
 {
@@ -956,7 +954,7 @@ static void compare_processes(const struct pair *p, const uint32_t *pids, unsign
 {
 	/*
 	 * A chaotic trace leaves out the first two: the end of a lost request is inferred from
-	 * what others do at its address, and a cut of these processes does not have that.
+	 * other requests at its address, which a cut of these processes does not have.
 	 */
 	static const char *const names[] = { "io",    "latency", "cpu",	  "sched",
 					     "alloc", "memory",	 "leaks", "lifetimes",
@@ -1064,7 +1062,7 @@ static void test_lists_know_what_was_carried_over(void **state)
 	gen_remove_dir(f.dir);
 }
 
-/* A source that the cut does not know would stay in every cut, whatever was asked for. */
+/* A source that is missing in the list of the cut would stay in every cut. */
 static void test_cut_knows_every_source(void **state)
 {
 	unsigned int i, s;

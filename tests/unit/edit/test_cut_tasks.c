@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Whom a cut knows: those who lived in its window, and of a choice just the chosen. */
+/* The tasks of a cut: those alive in its window, or only the selected ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -130,7 +130,7 @@ static void test_what_is_carried_over_is_of_the_chosen_alone(void **state)
 	made_close(&m);
 }
 
-/* Whoever takes the completion of another's request in, the request is not his. */
+/* A request belongs to its submitter, not to the task that handles its completion. */
 static void test_a_request_belongs_to_who_made_it(void **state)
 {
 	static const char *const names[] = { "mine", "others", "dies" };
@@ -211,7 +211,7 @@ static void make_mix(struct made_trace *m)
 	made_open(m);
 }
 
-/* Without the source named, the cut of all is smaller by about what was foretold. */
+/* A cut of everything without the source is smaller by about the predicted number of bytes. */
 static void leave_out(const char *source)
 {
 	struct trace_cut_request q = { .from_ns = T0, .to_ns = UINT64_MAX, .reason = "test",

@@ -82,7 +82,7 @@ static void add_site(struct maker *m, uint32_t upid, uint64_t addr)
 	row_put_site(&m->rows[CHUNK_SITES], &s);
 }
 
-/* Of the kernel's code and of a process's. */
+/* Adds a stack with a kernel frame and a user frame. */
 static uint64_t add_stack(struct maker *m)
 {
 	uint64_t id = m->next_id++;

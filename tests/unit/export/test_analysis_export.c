@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The SQL surface: what is refused, the documented schema, and tables as they are streamed. */
+/* The SQL surface: refused statements, the documented schema, and streamed tables. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -255,7 +255,7 @@ static const struct {
 	  false },
 };
 
-/* The loader takes every table for one of these, and looks at its indexes and its size only. */
+/* The loader expects every table to have this form and checks only its indexes and its size. */
 static void test_the_schema_has_only_tables_that_can_be_written_as_pages(void **state)
 {
 	const struct schema_sql *text;

@@ -123,7 +123,7 @@ static void compare_with_reports(sqlite3 *db, uint64_t from, uint64_t to)
 	rows_report(&r, made.a, &q);
 	assert_true(r.row_cnt > 10);
 	for (i = 0; i < r.row_cnt; i++) {
-		/* time of which nobody knows whose it is has no stays */
+		/* time of an unknown owner has no stays */
 		if (!strcmp(rows_text(&r, i, rows_col(&r, "comm")), "[unknown]"))
 			continue;
 		snprintf(sql, sizeof(sql),
@@ -249,7 +249,7 @@ static void db_rows(sqlite3 *db, const char *table, struct rows *r)
 	assert_int_equal(sqlite3_finalize(stmt), SQLITE_OK);
 }
 
-/* What the trace says, as the database has it. */
+/* Converts the texts of the trace to the database's form. */
 static void make_texts_safe(struct rows *r)
 {
 	unsigned int i;
@@ -359,7 +359,7 @@ static void test_export_answers_the_same_numbers(void **state)
 	}
 }
 
-/* Row by row, in the same order: what is written as pages, and what SQLite has inserted. */
+/* Written pages and rows that SQLite inserted are equal, row by row and in the same order. */
 static void test_pages_hold_what_sqlite_would_insert(void **state)
 {
 	uint64_t from = trace_start_ns(made.t), to = trace_end_ns(made.t);
@@ -436,7 +436,7 @@ static void test_only_an_export_of_a_whole_trace_is_replaced(void **state)
 	assert_int_equal(stat(db_path, &after), 0);
 	assert_int_not_equal(after.st_ino, before.st_ino);
 	snprintf(journal, sizeof(journal), "%s-wal", db_path);
-	unlink(journal); /* of the one who had the old file open */
+	unlink(journal); /* of the process that had the old file open */
 	snprintf(journal, sizeof(journal), "%s-shm", db_path);
 	unlink(journal);
 	check_database(from, to);
@@ -563,13 +563,13 @@ static void test_names_are_safe_to_print(void **state)
 	expect_text(db, "SELECT comm FROM processes WHERE pid = 9001", MADE_HOSTILE_SAFE);
 	expect_text(db, "SELECT comm FROM threads WHERE tid = 9001", MADE_HOSTILE_SAFE);
 	sqlite3_close(db);
-	/* as the trace has it, for whoever compares in SQL */
+	/* SQL returns the name as recorded, so that statements can compare with it */
 	rows_sql(&r, made.a, "SELECT comm FROM processes WHERE pid = 9001");
 	assert_string_equal(rows_text(&r, 0, 0), MADE_HOSTILE);
 	rows_done(&r);
 }
 
-/* The next export removes what a killed one left, and leaves alone what is in use. */
+/* The next export removes the files of a killed export, and keeps the files of a running one. */
 static void test_what_a_killed_export_left_is_removed(void **state)
 {
 	char left[112], in_use[112], file[128];
@@ -612,7 +612,7 @@ static void copy_to(const char *to, const char *from)
 	close(out);
 }
 
-/* What a program that died in a transaction left behind would undo pages of the new database. */
+/* The journal of a program that died in a transaction would undo pages of the new database. */
 static void test_the_journal_of_the_old_database_spoils_no_new_one(void **state)
 {
 	char died[100], journal[128], copy[128];

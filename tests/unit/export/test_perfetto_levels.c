@@ -39,7 +39,7 @@ struct counters {
 	uint64_t freed_ns;	/* when the last task ended */
 	uint64_t lost_cpu;	/* the last one that is flagged */
 	unsigned int lost_cnt;
-	/* of the events of tracks, and of what threads sleep for, each with a line end behind it */
+	/* events of tracks and names of sleeps, each followed by a newline */
 	char names[300];
 };
 
@@ -275,7 +275,7 @@ static void test_an_exec_gives_back_what_is_not_announced(void **state)
 	gen_exec(m.g, T0 + 4 * MS, 0, 50, 50, 0, "changed", "/changed", "changed", 8);
 	gen_rss(m.g, T0 + 6 * MS, 0, 50, 50, 3, 7);
 	gen_exit(m.g, T0 + 8 * MS, 0, 50, 50, 0, true, MS);
-	gen_rss(m.g, T0 + 8 * MS + 1, 0, 50, 50, 1, 50);	/* what comes late is nobody's */
+	gen_rss(m.g, T0 + 8 * MS + 1, 0, 50, 50, 1, 50);	/* after the exit: no owner */
 	gen_slice(m.g, T0 + 10 * MS);
 	made_open(&m);
 	check_window(&m, T0, T0 + 10 * MS, 10);
@@ -283,7 +283,7 @@ static void test_an_exec_gives_back_what_is_not_announced(void **state)
 	made_close(&m);
 }
 
-/* Of the second loss nobody knows on which CPU it was. */
+/* The CPU of the second loss is unknown. */
 static void test_a_cpu_that_lost_events_is_flagged(void **state)
 {
 	struct trace_loss loss = { .from_ns = T0 + 1 * MS, .to_ns = T0 + 2 * MS, .cpu = 1,
@@ -323,7 +323,7 @@ static void test_the_marks_of_the_window_are_in_it(void **state)
 	made_close(&m);
 }
 
-/* A thread sleeps twice in a system call, and once in nobody knows what. */
+/* A thread sleeps twice in a system call, and once in an unknown place. */
 static void test_what_a_thread_sleeps_for_is_in_it(void **state)
 {
 	enum { NANOSLEEP = 35 };	/* of x86-64 */
@@ -347,7 +347,10 @@ static void test_what_a_thread_sleeps_for_is_in_it(void **state)
 	made_close(&m);
 }
 
-/* It leaves a CPU that another thread had, as far as anybody saw: that it sleeps then is known. */
+/*
+ * The thread leaves a CPU that another thread had according to the recorded switches. The sleep
+ * that begins then is known.
+ */
 static void test_a_thread_that_came_unseen_sleeps_when_it_leaves(void **state)
 {
 	enum { NANOSLEEP = 35 };	/* of x86-64 */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * Bombs: small files that would unpack to a lot. The size of a file bounds what it may make a
- * reader allocate (chunk.h). What is beyond is refused with the place and the limit. The writer
- * stays within the limits, whatever it is given.
+ * reader allocate (chunk.h). A file beyond a limit is refused with the place and the limit. The
+ * writer stays within the limits for any input.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -302,7 +302,7 @@ static int check_head(struct disk_block h)
 	return r;
 }
 
-/* Every limit itself is allowed, and one more is not, whatever the other sizes are. */
+/* A size equal to its limit is accepted and a larger one is refused, for any other sizes. */
 static void test_sizes_in_a_head_have_limits(void **state)
 {
 	struct disk_block most = { .version = CHUNK_VERSION, .section_cnt = CHUNK_SECTIONS_MAX,

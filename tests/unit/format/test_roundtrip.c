@@ -346,7 +346,7 @@ static void add_sample(struct gen *g, struct model *m, uint64_t *seed, uint64_t 
 	model_add(m, &ev);
 }
 
-/* What tid_of() has for a waker that is no thread. */
+/* The value of tid_of() for a waker that is not a thread. */
 #define PSEUDO_TID 1000000
 
 /* The thread left its CPU 9 ns before, and was woken 1 ns before that, or 4 ns after, or not. */
@@ -798,7 +798,7 @@ static void test_bad_records_are_counted_not_stored(void **state)
 	gen_switch(g, 10, 7, 1, 2, 0);		/* a CPU there is not */
 	gen_switch(g, 11, 1, 1, 2, 0);
 	gen_raw(g, &unknown, sizeof(unknown));
-	gen_switch(g, 12, 1, 2, 1, 0);		/* behind what is no record: cannot be found */
+	gen_switch(g, 12, 1, 2, 1, 0);		/* after an invalid record: cannot be found */
 	gen_slice(g, 100);
 	assert_int_equal(gen_last_stats(g)->bad_cnt, 2);
 	assert_int_equal(gen_last_stats(g)->event_cnt[EVENT_CLASS_SCHED], 1);

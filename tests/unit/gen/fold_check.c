@@ -165,7 +165,7 @@ static void sort_three(int64_t v[3])
 	}
 }
 
-/* The arguments behind the window; every: of functions with bins. */
+/* Appends the arguments that follow the window; every: bin length, for functions with bins. */
 static void put_arguments(char *out, size_t size, const struct fold_function *f, uint64_t every)
 {
 	static const char *const sources[] = { "NULL", "'rss'", "'slab,page'", "'vm,heap,slab'" };
@@ -243,7 +243,7 @@ static void check_tables(const struct fold_check *c, long long from, long long t
 		snprintf(sql, sizeof(sql), "SELECT * FROM %s", rest);
 		fold_check_rows(c, sql);
 	}
-	/* the table as it is at an instant has what the whole one has of the time before */
+	/* allocations(T) has the allocations of the whole table before T, without later frees */
 	snprintf(sql, sizeof(sql), "SELECT source, sum(bytes) FILTER (WHERE free_ns IS NULL), "
 				   "sum(bytes), sum(life_ns), sum(free_lost) "
 				   "FROM allocations(%lld) WHERE alloc_ns >= %lld "
@@ -262,9 +262,9 @@ static void check_tables(const struct fold_check *c, long long from, long long t
 }
 
 /*
- * The parts of each thread are its life in the window: from its first trace, or from the trace's
- * start if it lived before. And it ran for as long as cpu_usage() says. Behind its exit a thread
- * does nothing but run, unless there are events of it.
+ * The parts of each thread add up to its life in the window: from its first event, or from the
+ * trace's start if the thread is older. Its running time equals cpu_usage(). After its exit a
+ * thread can only run, unless it has events.
  */
 static void check_states(const struct fold_check *c, int64_t from, int64_t to)
 {
@@ -409,10 +409,10 @@ static unsigned int wakeup_of(const struct rows *r, unsigned int i)
 }
 
 /*
- * Sleeps in a window, as values of SQL: a switch away that is followed by a wake-up of the thread,
- * before a switch to it or away from it, and before a stay on a CPU, also one that a later switch
- * told of. Of wake-ups at one instant that of a thread counts. A thread that ended meanwhile did
- * not sleep.
+ * Sleeps in a window, as SQL values. A sleep is a switch away that is followed by a wake-up of the
+ * thread before its next switch and before its next stay on a CPU, including stays that only a
+ * later switch reports. Of wake-ups at the same instant, one by a thread counts. A thread that
+ * ended before the wake-up did not sleep.
  */
 static char *sleeps_of(const struct fold_check *c, int64_t from, int64_t to)
 {
@@ -446,7 +446,7 @@ static char *sleeps_of(const struct fold_check *c, int64_t from, int64_t to)
 
 #define SLEEPS "WITH s (utid, left_ns, ns, waker, irq) AS MATERIALIZED (VALUES %1$s)"
 
-/* Who ended sleeps is what the events say in order. */
+/* woken_by() has the enders that follow from the events in order. */
 static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 {
 	char *sleeps = sleeps_of(c, from, to), *sql;
@@ -539,8 +539,9 @@ static void check_lifetimes(const struct fold_check *c, int64_t from, int64_t to
 }
 
 /*
- * What a process allocated less what was freed, and less what its exits and execs gave back, is
- * the change of what the pairs say it held; and the net of resident memory is that of the levels.
+ * Net of `alloc`: for allocations, the change of the bytes that the pairs hold. That is allocated
+ * bytes less freed bytes, less bytes released by exits and execs. For resident memory, the change
+ * of the levels.
  */
 static void check_memory(const struct fold_check *c, int64_t from, int64_t to)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* gen_chaos: what gen_mix never does, mixed into what it does. */
+/* gen_chaos: mixes events that gen_mix never makes into those of gen_mix. */
 #include "tests/unit/gen/gen_chaos.h"
 
 #include <setjmp.h>
@@ -62,7 +62,7 @@ static void stack(struct chaos *f, unsigned int cpu, uint32_t tid, unsigned int 
 	gen_stack(f->g, f->m.now_ns, cpu, tid, of, addr, bytes, frames, kernel, user);
 }
 
-/* A wait that a thread, an interrupt or nobody ends; its stack and the waker's are of few kinds. */
+/* A wait that ends by a thread, by an interrupt or not at all, with one of a few stacks. */
 static void offcpu(struct chaos *f, unsigned int cpu, uint32_t tid)
 {
 	struct wire_offcpu r = { .hdr = { .ts_ns = f->m.now_ns, .hook = WIRE_OFFCPU,
@@ -101,8 +101,8 @@ static void sample(struct chaos *f, unsigned int cpu, uint32_t tid)
 }
 
 /*
- * A thread of that CPU that nobody heard of, from the CPU on which another one ran: only the switch
- * away tells of its stay. It sleeps also in D, and requests of its own begin and end meanwhile.
+ * An unknown thread leaves a CPU on which another one ran: only this switch reports its stay.
+ * The thread may then sleep in D, and its requests begin and end during the stay.
  */
 static void unseen_stay(struct chaos *f, unsigned int cpu)
 {

@@ -112,7 +112,7 @@ static void mix_switch(struct gen *g, struct gen_mix *m, unsigned int cpu)
 	unsigned int i;
 
 	next = below(m, 3) ? s->tids[skewed(m, MIX_THREADS)] : 0;
-	/* Nobody runs on two CPUs at a time. */
+	/* a thread runs on one CPU at a time */
 	for (i = 0; i < s->cpu_cnt; i++)
 		if (next && s->running[i] == next)
 			next = 0;
@@ -212,7 +212,7 @@ static void mix_block(struct gen *g, struct gen_mix *m, unsigned int cpu)
 
 	if (!s->rq_stage[i])
 		s->rq_sector[i] = s->next_sector += below(m, 4) ? 128 : below(m, 1000000) * 8;
-	if (!below(m, 4)) /* whoever runs here dirties a file that is written back some time */
+	if (!below(m, 4)) /* the running thread dirties a file that is written back later */
 		gen_dirty(g, m->now_ns - 10, cpu, s->running[cpu], s->pids[below(m, MIX_THREADS)],
 			  1000 + i / 2, 9 << 20, i / 2 == 3 ? "" : "file");
 	if (hooks[s->rq_stage[i]] == WIRE_BLOCK_ISSUE)

@@ -35,8 +35,8 @@ struct gen_config {
 	/* in every other interval of this length, counted from 0, ufunc_x_new of /opt/new */
 	uint64_t remap_ns;
 	const char *const *symbols;	/* these instead, by bits 8 to 11 of the address */
-	const char *sources; /* what the manifest says was recorded; NULL: nothing is said */
-	const char *machine; /* the manifest's: "x86_64" gives system calls names; NULL: not told */
+	const char *sources;	/* recorded sources in the manifest; NULL: the key is missing */
+	const char *machine; /* the manifest's: "x86_64" gives system calls names; NULL: missing */
 	bool watch_requests;		/* as in block_writer_config */
 	/* paths of cgroups by id, NULL ends them: and user 0 is root, 1000 ann; NULL: /group-ID */
 	const char *const *cgroups;
@@ -73,7 +73,7 @@ void gen_switch_more(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev
 /* The waker is in futex, on x86-64; what an interrupt hit is not known. */
 void gen_wakeup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
 		unsigned int flags);
-/* The same with what the waker is doing: WIRE_CALL_*. */
+/* The same, with the waker's activity: WIRE_CALL_*. */
 void gen_wakeup_in(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
 		   unsigned int flags, unsigned int call);
 void gen_kmalloc(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* burst: bytes against windows summed up anew, growth against what must hold of each. */
+/* burst: every found burst compared with plain sums over its windows. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -227,7 +227,7 @@ static void check_shift(unsigned int at)
 	}
 }
 
-/* Growth begins behind up to 5 % of its bytes that a gap separates, and with more than that. */
+/* Early bytes before a gap belong to a growth only if they are more than 5 % of its bytes. */
 static void test_few_bytes_that_lie_apart_are_no_growth(void **state)
 {
 	for (uint64_t few = 40; few <= 80; few += 10) {

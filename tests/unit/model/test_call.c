@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Names and kinds of calls: numbers of the kernel's own headers, and what is no call. */
+/* Names and kinds of calls: the numbers of the kernel's own headers, and invalid numbers. */
 #include <sys/syscall.h>
 
 #include <setjmp.h>
@@ -86,7 +86,7 @@ static void test_what_is_no_call_has_a_name_and_a_kind(void **state)
 	assert_int_equal(call_machine_of(NULL), CALL_MACHINE_UNKNOWN);
 }
 
-/* Any number may stand in a trace. */
+/* A trace can contain any number. */
 static void test_every_number_has_a_kind(void **state)
 {
 	unsigned int call, machine, s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Who had each CPU at every ns, against the rule applied to a list of all switches. */
+/* The thread on each CPU at every ns, compared with the rule applied to a list of all switches. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -33,7 +33,7 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 struct made {
 	struct event ev[END_NS];
 	size_t cnt;
-	uint32_t runner[BLOCKS][CPUS];	/* what a keyframe says; NOBODY: there is none */
+	uint32_t runner[BLOCKS][CPUS];	/* from the keyframe; NOBODY: the block has no keyframe */
 };
 
 static uint32_t next_of(const struct event *ev)

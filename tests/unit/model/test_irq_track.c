@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* irq_track: runs and broken ones against a list of what is open, and a stack that is full. */
+/* irq_track: whole and broken runs, compared with a list of open interrupts; a full stack. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,7 +60,7 @@ static void feed(struct irq_track *t, uint64_t ts_ns, unsigned int cpu, bool is_
 	assert_int_equal(irq_track_event(t, &ev), 0);
 }
 
-/* The exit of another interrupt breaks those on its CPU, and no others, also where no more fit. */
+/* The exit of another interrupt breaks the open ones on its CPU only, also if the stack is full. */
 static void exit_without_entry(unsigned int on, unsigned int depth)
 {
 	struct found f;
@@ -78,7 +78,7 @@ static void exit_without_entry(unsigned int on, unsigned int depth)
 			feed(t, 50 - i, cpu, false, 1 + i);
 	assert_int_equal(f.broken_cnt, 1 + depth);
 	assert_int_equal(f.run_cnt, depth * (CPUS - 1));
-	/* the next one begins anew */
+	/* the next interrupt is tracked again */
 	feed(t, 60, on, true, 1);
 	feed(t, 67, on, false, 1);
 	assert_int_equal(f.run_cnt, depth * (CPUS - 1) + 1);
@@ -93,7 +93,7 @@ static void test_an_exit_without_entry_breaks_what_is_open_on_its_cpu(void **sta
 			exit_without_entry(on, depth);
 }
 
-/* The same interrupt again: the exit of the first was lost, and of all that were inside of it. */
+/* The same interrupt again: its exit was lost, and those of all interrupts nested inside it. */
 static void test_an_entry_again_breaks_the_first(void **state)
 {
 	struct found f;
@@ -153,7 +153,7 @@ static int load_cut(uint64_t age_ns, uint64_t len_ns)
 	return ret;
 }
 
-/* What was cut out of a run is inside of it, and over when the state was saved. */
+/* The time cut out of a run is inside the run and ends before the state is saved. */
 static void test_a_saved_cut_is_inside_of_its_run(void **state)
 {
 	assert_int_equal(load_cut(100, 100), 0);
@@ -164,7 +164,7 @@ static void test_a_saved_cut_is_inside_of_its_run(void **state)
 	assert_int_equal(load_cut(UINT64_MAX, 1), -EBADMSG);
 }
 
-/* A hole breaks what is open, on its CPU or on all; where a trace is cut, it becomes runs. */
+/* A hole breaks open interrupts, on one CPU or on all. A cut of the trace turns them into runs. */
 static void test_a_hole_breaks_what_a_cut_makes_runs_of(void **state)
 {
 	for (unsigned int how = 0; how < 3; how++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What a process has, against its last reported values read off a list of all that happened. */
+/* Memory levels of a process, compared with its last reported values in a list of all steps. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

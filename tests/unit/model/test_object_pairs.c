@@ -157,7 +157,7 @@ static void test_other_events_are_of_no_family(void **state)
 	assert_int_equal(object_family_of(UINT64_MAX), -1);
 }
 
-/* A process that is new has a heap of its own, also beside those that began anew before. */
+/* Each new process has a heap of its own, also if older heaps were reset before. */
 static void test_heaps_stay_apart_when_there_are_more_processes(void **state)
 {
 	struct object_event o = { .addr = 4096, .family = OBJECT_HEAP, .is_alloc = true,

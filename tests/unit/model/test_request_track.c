@@ -140,7 +140,7 @@ static void test_block_request_counts_once_at_done(void **state)
 	assert_int_equal(ended.r[0].submitter, 20);
 	assert_int_equal(ended.r[0].complete_ns, 200);
 	assert_int_equal(ended.r[0].end_ns, 205);
-	/* without a start there is no accounting: its done says nothing */
+	/* a request without a start has no accounting: its done event means nothing */
 	feed(b, (struct step){ 300, 1, EVENT_REQUEST_ISSUE, 20, 512, 0, 34 });
 	feed(b, (struct step){ 310, 1, EVENT_REQUEST_COMPLETE, 99, 512, 512, 34 });
 	feed(b, (struct step){ 311, 1, EVENT_REQUEST_DONE, 99, 0, 0, 34 });
@@ -193,7 +193,10 @@ static void test_block_request_in_flight_before_the_trace_counts_without_latency
 	request_track_free(b);
 }
 
-/* A write of which nothing was done is no tail of a flush sequence, which has no bytes at all. */
+/*
+ * A write that transferred nothing is not the end of a flush sequence: such an end has no bytes at
+ * all.
+ */
 static void test_block_failed_request_in_flight_before_the_trace_counts(void **state)
 {
 	struct request_track *b = track_new();
@@ -428,7 +431,7 @@ static void test_block_request_grows_before_it_is_issued_and_never_moves(void **
 	request_track_free(b);
 }
 
-/* A requeue that nobody saw does not end a life that has a start: the next one has one, too. */
+/* A lost requeue does not end a life that has a start: the next life has a start, too. */
 static void test_block_request_with_a_start_survives_a_lost_requeue(void **state)
 {
 	struct request_track *b = track_new();
@@ -492,7 +495,7 @@ static void test_threads_have_the_requests_in_flight_that_they_queued(void **sta
 	feed(b, (struct step){ 180, 4, EVENT_REQUEST_INSERT, 40, 512, 0, WRITE, EVENT_F_IRQ });
 	assert_int_equal(ended.in_flight[40], 0);
 	assert_int_equal(ended.in_flight[EVENT_ID_UNKNOWN], 1);
-	/* in flight before the recording, and nobody knows since when */
+	/* in flight before the recording, since an unknown instant */
 	feed(b, (struct step){ 190, 5, EVENT_REQUEST_COMPLETE, 50, 4096, 2048, WRITE });
 	assert_int_equal(ended.in_flight[EVENT_ID_UNKNOWN], 1);
 
@@ -625,7 +628,7 @@ static void test_time_in_flight_is_the_sum_of_latencies(void **state)
 						  rand() % 9 ? 0 : EVENT_F_FLUSH_SEQ },
 				rand() % 3 ? 1000 : 5000);
 		}
-		/* what is in flight gives way to requests that are merged at once */
+		/* requests that are merged at once replace the requests in flight */
 		for (i = 1; i <= 5; i++) {
 			feed_at(b, (struct step){ ts, i, EVENT_REQUEST_START, 16, 512 }, 9);
 			feed_at(b, (struct step){ ts, i, EVENT_REQUEST_MERGE, 16, 512 }, 9);

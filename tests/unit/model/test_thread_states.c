@@ -167,7 +167,7 @@ static void test_sleeps_have_the_call_that_the_thread_was_in(void **state)
 	thread_states_free(s);
 }
 
-/* Throttling is no wait for a CPU, and a thread that sleeps is not throttled. */
+/* Throttling is not a wait for a CPU, and a sleeping thread is not throttled. */
 static void test_threads_without_quota_are_throttled(void **state)
 {
 	struct lives l;
@@ -297,7 +297,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk(
 	struct lives l;
 	struct thread_states *s = in_disk_sleep(&l);
 
-	/* it runs from 150 on, and is told of the end there; then it submits the next one */
+	/* it runs from 150 on, where its request's end reaches it; then it submits the next one */
 	thread_states_flight(s, 20, -1, 160);
 	thread_states_flight(s, 20, 1, 170);
 	thread_states_flight(s, 20, -1, 175);
@@ -313,7 +313,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu(v
 	struct thread_states *s = in_disk_sleep(&l);
 
 	thread_states_flight(s, 20, -1, 130);
-	wake(s, 20, 170);		/* on its CPU, which nobody knows yet */
+	wake(s, 20, 170);		/* already on its CPU, which is not known yet */
 	leave_after_unseen_stay(s, 150, 190);
 	thread_states_until(s, 200);
 	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 0, 20, 20, 10, 0, 0 });
@@ -455,7 +455,7 @@ static void test_sleeps_end_with_the_wakeup(void **state)
 
 	stay(s, 20, 100, 110, 0, 0x1);
 	wake(s, 20, 130);
-	thread_states_wake(s, 20, 135, 22, false, 0);	/* behind it, and by another one */
+	thread_states_wake(s, 20, 135, 22, false, 0);	/* a later one, by another thread */
 	assert_int_equal(l.sleeps, 0);
 	stay(s, 20, 140, 150, 0, 0x4);
 	check_sleep(&l, 1, THREAD_SLEEPING, 110, 130, true);
@@ -470,11 +470,11 @@ static void test_sleeps_end_with_the_wakeup(void **state)
 	assert_int_equal(l.last.slept, THREAD_STOPPED);	/* the wait knows it across the edge */
 	stay(s, 20, 195, 200, 0, 0x80);
 	assert_int_equal(l.last.slept, THREAD_RUNNING);
-	assert_int_equal(l.sleeps, 2);			/* that was no sleep */
+	assert_int_equal(l.sleeps, 2);			/* that was not a sleep */
 	thread_states_free(s);
 }
 
-/* Of several wake-ups the first counts; at one instant that of an interrupt gives way, no other. */
+/* The first wake-up counts. At one instant a thread's wake-up replaces an interrupt's, no other. */
 static void test_sleeps_end_with_the_first_wakeup(void **state)
 {
 	struct lives l;
@@ -498,7 +498,7 @@ static void test_sleeps_end_where_the_thread_is_on_a_cpu(void **state)
 	struct lives l;
 	struct thread_states *s = in_disk_sleep(&l);
 
-	wake(s, 20, 170);		/* on its CPU since 150, which nobody knows yet */
+	wake(s, 20, 170);		/* on its CPU since 150, which is not known yet */
 	leave_after_unseen_stay(s, 150, 190);
 	check_sleep(&l, 1, THREAD_DISK, 110, 150, false);
 	stay(s, 20, 200, 210, 0, 0x1);
@@ -531,7 +531,7 @@ static void test_sleeps_are_waits_for_a_disk_if_half_of_them_was(void **state)
 	thread_states_free(s);
 }
 
-/* Of a sleep from before the trace the end is given, if it was seen, and no beginning. */
+/* A sleep from before the trace has an end, if it was recorded, and no beginning. */
 static void test_sleeps_that_nobody_saw_begin_or_end_are_none(void **state)
 {
 	struct lives l;
@@ -568,7 +568,7 @@ static unsigned int below(unsigned int n)
 	return (unsigned int)((dice >> 33) % n);
 }
 
-/* Of a thread that runs, leaves its CPU and comes back; what it does next begins at at. */
+/* A thread that runs, leaves its CPU and returns. Its next step begins at `at`. */
 struct walk {
 	struct thread_states *s;
 	struct thread_states_sink sink;
@@ -578,7 +578,7 @@ struct walk {
 	struct thread_wait waits[SPAN];	/* as they have to be */
 	struct thread_sleep sleeps[SPAN];
 	unsigned int wait_cnt, sleep_cnt;
-	/* what was told */
+	/* as reported by thread_states */
 	uint8_t got[SPAN];
 	unsigned int got_cnt, got_sleeps;
 };

@@ -41,7 +41,7 @@ static struct btf *make_kernel(void)
 	ptr = btf__add_ptr(btf, other);
 	inner = btf__add_struct(btf, "inner", 8);
 	assert_int_equal(btf__add_field(btf, "at_4", u32, 32, 0), 0);
-	/* a constant stands behind what it names, in a kernel also before */
+	/* a constant follows its type here; in a kernel it may also precede it */
 	inner_const = btf__add_const(btf, inner);
 	type_def = btf__add_typedef(btf, "u32_t", u32);
 	array = btf__add_array(btf, u32, type_def, 3);

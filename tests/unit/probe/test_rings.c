@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What is said when a ring cannot be made: what is known of the reason on this kernel, and nothing
- * of others.
+ * The message of a failed ring: it has the reasons that are known on this kernel, and no guesses
+ * about others.
  */
 #include <errno.h>
 #include <setjmp.h>

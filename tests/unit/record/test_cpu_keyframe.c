@@ -238,8 +238,8 @@ static bool runs_somewhere(const uint32_t *run, unsigned int cpus, uint32_t tid)
 }
 
 /*
- * CPUs switch among threads; the simulation adds up who had the CPU. Some records arrive a slice
- * late, some slices see no switch on a CPU.
+ * CPUs switch among threads; the simulation adds up the CPU time of each thread. Some records
+ * arrive a slice late, some slices have no switch on a CPU.
  */
 static void run_simulation(uint64_t seed, unsigned int cpus, bool late)
 {
@@ -273,7 +273,7 @@ static void run_simulation(uint64_t seed, unsigned int cpus, bool late)
 				continue;
 			truth[run[cpu]] += now - since[cpu];
 			since[cpu] = now;
-			/* Once a CPU's record is held back, so are those behind it in the ring. */
+			/* If a CPU's record is held back, so are all later ones in its ring. */
 			if (late && cpu == 0 && i + 20 > switches && held_cnt < 64)
 				held[held_cnt++] =
 					(struct wire_switch){ .hdr = { .ts_ns = now,
@@ -388,8 +388,8 @@ static void test_lost_switches_are_nobodys_time(void **state)
 	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 5)), 10 * MS);
 	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 6)), 0);
 	/*
-	 * As far as was known, 8 ran at the block's end; in the next block another thread left
-	 * the CPU.
+ * According to the recorded switches 8 ran at the block's end; in the next block another
+		 * thread left the CPU.
 	 */
 	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 8)), 20 * MS);
 	assert_int_equal(oncpu_of(f.t, EVENT_ID_UNKNOWN), 20 * MS + 10 * MS);
@@ -397,7 +397,7 @@ static void test_lost_switches_are_nobodys_time(void **state)
 	end(&f);
 }
 
-/* A thread's way to another CPU and back went lost; what it did there was not. */
+/* The switches of a thread to another CPU and back were lost; its switches there were not. */
 static void test_a_thread_never_has_two_cpus(void **state)
 {
 	struct fixture f;
@@ -551,7 +551,7 @@ static void test_snapshot_tells_who_runs_where_nothing_switches(void **state)
 	gen_slice(f.g, 150 * MS);
 	read_back(&f);
 	check_blocks(f.t);
-	/* nobody was on CPU 0, 7 is on CPU 1, and on CPU 2 a switch may have gone lost */
+	/* CPU 0 is idle, 7 is on CPU 1, and on CPU 2 a switch may be lost */
 	assert_int_equal(trace_block_running(f.t, 0, 0), EVENT_ID_IDLE);
 	assert_int_equal(trace_block_running(f.t, 0, 1), utid_of_tid(f.t, 7));
 	assert_int_equal(trace_block_running(f.t, 0, 2), EVENT_ID_UNKNOWN);
@@ -566,7 +566,7 @@ static void lose_switches(struct fixture *f, unsigned int cpu, uint64_t from_ns,
 					     .full_cnt = 3 });
 }
 
-/* Nobody knows who has a CPU that lost switches after the last one that is there. */
+/* The thread on a CPU is unknown if switches were lost after the CPU's last recorded one. */
 static void test_nobody_has_a_cpu_that_lost_switches(void **state)
 {
 	struct fixture f;
@@ -602,7 +602,7 @@ static void test_nobody_has_a_cpu_that_lost_switches(void **state)
 	end(&f);
 }
 
-/* What a snapshot saw at the start is of no use for the time behind a loss. */
+/* The snapshot at the start does not tell which thread is on a CPU after a loss. */
 static void test_a_snapshot_is_older_than_a_loss(void **state)
 {
 	static const int64_t rss[4] = { 0 };

@@ -27,7 +27,7 @@ static void test_instants_lie_on_the_lines_between_pairs(void **state)
 	assert_int_equal(heap_clock_ns(&c, 2500), 50500);
 	assert_int_equal(heap_clock_ns(&c, 4000), 51000);
 	assert_int_equal(heap_clock_ns(&c, 4500), 51500);
-	/* before and after the pairs, as far as they reach */
+	/* before and after the pairs, at most by the span of all pairs */
 	assert_int_equal(heap_clock_ns(&c, 400), 49800);
 	assert_int_equal(heap_clock_ns(&c, 5100), 52100);
 	assert_int_equal(heap_clock_ns(&c, 9001), 0);
@@ -70,7 +70,7 @@ static void test_order_stays_whatever_the_pairs_are(void **state)
 	assert_true(last > 0);
 }
 
-/* This machine's own counter: what lies between two readings of the clock is converted so. */
+/* This machine's own counter: an instant between two readings of the clock is converted. */
 static void test_the_counter_agrees_with_the_clock(void **state)
 {
 #ifdef __x86_64__

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The memory that the workload writes heap events into: what is whole is read once, and nothing
- * that is written there harms the reader.
+ * The memory into which the workload writes heap events: each complete record is read once, and
+ * no content of that memory harms the reader.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -218,7 +218,7 @@ static void test_a_full_chunk_is_given_back_empty(void **state)
 	assert_balance(b);
 }
 
-/* Of a thread that was killed, also what it wrote after a slot that it never filled. */
+/* A killed thread: its records after a slot that it never filled are read, too. */
 static void test_the_chunk_of_an_ended_thread_is_read_and_given_back(void **state)
 {
 	struct both *b = *state;

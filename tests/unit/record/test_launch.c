@@ -82,8 +82,8 @@ static void test_launch_runs_nothing_before_release(void **state)
 }
 
 /*
- * Of the signals that a recorder handles, the workload has those ignored that the caller
- * ignores, and the default of the others.
+ * Signals that a recorder handles: the workload ignores those that the caller ignores, and has
+ * the default action for the others.
  */
 static void test_launch_leaves_signals_as_the_caller_has_them(void **state)
 {

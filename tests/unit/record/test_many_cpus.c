@@ -172,7 +172,7 @@ static void check_summaries(const struct machine *m, struct trace *t, uint64_t e
 	}
 	assert_int_equal(all, m->cpu_cnt * end_ns);
 	for (cpu = 0; cpu < m->cpu_cnt; cpu++) {
-		/* who has the CPU at the end has it from its last switch on */
+		/* the last switch's thread has the CPU until the end */
 		got[2 * cpu + (m->turn[cpu] & 1)] -= end_ns - m->at_ns[cpu];
 		assert_int_equal(got[2 * cpu], m->oncpu_ns[2 * cpu]);
 		assert_int_equal(got[2 * cpu + 1], m->oncpu_ns[2 * cpu + 1]);

@@ -60,7 +60,7 @@ static void test_blanks_in_directories_are_blanks(void **state)
 	mounts_done(&m);
 }
 
-/* The mount of the whole file system counts, in whatever order; else the bind mount that has it. */
+/* The mount of the whole file system is preferred, in any order; otherwise a bind mount is used. */
 static void test_a_bind_mount_counts_where_there_is_nothing_better(void **state)
 {
 	struct mounts m = { 0 };

@@ -75,7 +75,7 @@ static void test_budget_picks_the_dearest_and_no_more_than_needed(void **state)
 	/* without all these it is a twentieth; task never goes */
 	assert_int_equal(budget_pick_off(cost, ALL, 10, off), 4);
 	assert_int_equal(off[3], SOURCE_RSS);
-	/* what is off already cannot go, and what it left behind is no cost of the others */
+	/* a source that is off cannot be turned off, and its remaining cost is not the others' */
 	assert_int_equal(budget_pick_off(cost, ALL & ~SOURCE_BIT(SOURCE_PAGE), 225, off), 0);
 	assert_int_equal(budget_pick_off(cost, ALL & ~SOURCE_BIT(SOURCE_PAGE), 224, off), 1);
 	assert_int_equal(off[0], SOURCE_SLAB);
@@ -111,7 +111,7 @@ static void test_budget_gives_a_step_time_to_take_effect(void **state)
 	assert_true(stays(second(&b, storm)));
 	assert_true(stays(second(&b, storm)));
 	assert_true(turns_off(second(&b, storm), SOURCE_RSS));
-	/* what is said is what was too much: now that is the average since the start */
+	/* the reported cost is the one that exceeded the limit: now the average since the start */
 	assert_true(b.mean_ppm < 20000);
 	assert_true(budget_cost_ppm(&b) > 20000);
 }

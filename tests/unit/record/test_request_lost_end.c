@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Ends of block requests that nobody saw: they are declared lost when they must have been, and
- * only then.
+ * Unseen ends of block requests: they are declared lost if they must have happened, and only
+ * then.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,7 +121,7 @@ static void test_a_reused_address_tells_what_was_missed(void **state)
 	lost(&f, 100, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1, BLOCK_DONE 11 60 1");
 }
 
-/* The next use of the address lost its start, and is told by its sector. */
+/* The next use of the address lost its start, and is recognized by its sector. */
 static void test_other_io_at_the_address_tells_it_too(void **state)
 {
 	struct fixture f;
@@ -152,7 +152,7 @@ static void test_a_declared_loss_explains_it(void **state)
 				   .full_cnt = 3 };
 	struct fixture f;
 
-	/* found out in the next slice: what was suspected in the one before is not said, too */
+	/* the loss is declared in the next slice: the suspicion of the slice before is dropped */
 	begin(&f, true);
 	put_life(&f, 10, RQ, STARTS | ISSUES);
 	put_life(&f, 50, RQ, ALL_STEPS);

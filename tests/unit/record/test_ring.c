@@ -215,7 +215,7 @@ static void test_ring_cut_wakes_its_readers(void **state)
 	producer_close(&p);
 }
 
-/* Of every kind of length: whole words or not, short ones and long ones; the last one is many. */
+/* Lengths of all kinds: whole words or not, short and long; RECORD_BYTES stands for a long one. */
 static const int lengths[] = { 16, 24, 32, 40, 48, 20, 47, 56, 64, 65, RECORD_BYTES };
 #define LENGTHS (sizeof(lengths) / sizeof(lengths[0]))
 
@@ -275,8 +275,8 @@ static void take_sent(struct ring_group *g, struct buf *sent)
 }
 
 /*
- * Records reach the slices whole and in order, whatever their length: across the ends of slabs and
- * of the ring, dropped before the start, and before and after a cut in turn.
+ * Records of any length reach the slices whole and in order: across the ends of slabs and of the
+ * ring, dropped before the start, and before and after a cut in turn.
  */
 static void test_ring_copies_records_of_any_length(void **state)
 {

@@ -143,7 +143,7 @@ static void test_snapshot_leaves_nothing_temporary(void **state)
 	struct err e = { "" };
 	char temporary[400];
 
-	/* what a recorder left that was killed */
+	/* files of a killed recorder */
 	snprintf(temporary, sizeof(temporary), "%s", in_dir(TEMPORARY "killed"));
 	assert_int_equal(mkdir(temporary, 0700), 0);
 	strcat(temporary, "/trace");
@@ -207,7 +207,7 @@ static void test_snapshot_that_fails_says_why_and_leaves_nothing(void **state)
 	char path[200], moved[200];
 	struct err e = { "" };
 
-	/* the directory that it would lie in goes away */
+	/* the snapshot's directory is moved away */
 	snprintf(moved, sizeof(moved), "%s-moved", dir);
 	assert_int_equal(rename(dir, moved), 0);
 	assert_int_equal(snapshot(&e, path), -ENOENT);

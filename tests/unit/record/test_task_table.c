@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Who is who: tids and pids to utids and upids, through the whole writer and reader. */
+/* Task identity: tids and pids become utids and upids, through the whole writer and reader. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -190,7 +190,7 @@ static void test_spike_fires_once_at_its_instant(void **state)
 	assert_int_equal(f.ts_ns, 700 * MS);
 	assert_non_null(strstr(f.why, "process 40"));
 	assert_non_null(strstr(f.why, "600 MiB"));
-	/* the same rise goes on for a while: it has been told of */
+	/* the same rise goes on for a while: it was reported already */
 	for (i = 10; i <= 12; i++)
 		rss(&f, i * 100 * MS, 0, 40, 1, i * 100);
 	assert_int_equal(feed(&f, 0, 2 * S), 0);
@@ -217,7 +217,7 @@ static void test_spike_needs_to_be_fast_and_of_one_process(void **state)
 	}
 	rss(&f, S, 0, 60, 2, 0);
 	rss(&f, S + 5, 0, 60, 2, 900);
-	/* what is first heard of is no growth */
+	/* a process's first value is not growth */
 	rss(&f, S + 6, 0, 70, 1, 5000);
 	assert_int_equal(feed(&f, 0, 4 * S), 0);
 	end(&f);
@@ -325,7 +325,7 @@ static void test_waiting_for_a_cpu(void **state)
 	gen_switch(f.g[0], 2 * S + 51 * MS, 0, 0, 77, 0);	/* in the next slice, elsewhere */
 	assert_int_equal(feed(&f, 0, 3 * S), 1);
 	assert_non_null(strstr(f.why, "thread 77 (worker)"));
-	/* sleeping is no waiting */
+	/* sleeping is not a wait */
 	gen_switch(f.g[0], 3 * S, 0, 77, 0, 0);
 	gen_switch(f.g[0], 9 * S, 0, 0, 77, 0);
 	assert_int_equal(feed(&f, 0, 10 * S), 0);
@@ -345,7 +345,7 @@ static void test_waiting_for_a_cpu(void **state)
 	end(&f);
 }
 
-/* What the report does not call a wait for a CPU is none for a trigger either. */
+/* A wait for a CPU that the report does not count does not fire a trigger either. */
 static void test_what_is_no_wait_for_a_cpu(void **state)
 {
 	struct fixture f;
@@ -442,7 +442,7 @@ static void test_a_flush_at_an_old_address_is_not_slow(void **state)
 	gen_block(f.g[1], S + 862 * MS, 1, 6, WIRE_BLOCK_START, 0xa0, DEV, 0, 0, 1);
 	gen_block(f.g[1], S + 863 * MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 0, 0, 1);
 	gen_block(f.g[1], S + 863 * MS + 1, 1, 0, WIRE_BLOCK_DONE, 0xa0, DEV, 0, 0, 1);
-	/* the device's own flush, issued anew */
+	/* the device's own flush, issued again */
 	gen_block(f.g[0], 2 * S, 0, 5, WIRE_BLOCK_ISSUE, 0xb0, DEV, UINT64_MAX, 0, 2);
 	gen_block(f.g[0], 3 * S, 0, 5, WIRE_BLOCK_ISSUE, 0xb0, DEV, UINT64_MAX, 0, 2);
 	gen_block(f.g[1], 3 * S + MS, 1, 0, WIRE_BLOCK_COMPLETE, 0xb0, DEV, UINT64_MAX, 0, 2);

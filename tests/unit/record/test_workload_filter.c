@@ -85,7 +85,7 @@ static void test_only_drops_foreign_frees_and_keeps_own(void **state)
 	uint64_t ts[8];
 
 	stream_init(&s);
-	add_free(&s, 5, 0xffff888000000100);	/* whoever's */
+	add_free(&s, 5, 0xffff888000000100);	/* of an unknown owner */
 	add_alloc(&s, 10, 0xffff888000000200);
 	add_free(&s, 20, 0xffff888000000200);
 	add_free(&s, 30, 0xffff888000000200);	/* its next owner's */
@@ -115,7 +115,7 @@ static void test_only_follows_an_object_across_slices_and_rings(void **state)
 	assert_int_equal(workload_filter_apply(&f, &a.slice, 1), 0);
 	stream_done(&a);
 
-	/* freed in ring 0, then allocated anew in ring 1: stays live */
+	/* freed in ring 0, then allocated again in ring 1: stays live */
 	stream_init(&a);
 	stream_init(&b);
 	add_free(&a, 20, 0xffff888000000300);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Whose pages a request writes back: hand-made records with known answers, read through SQL. */
+/* Owners of pages that requests write back: hand-made records, known answers, read through SQL. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -422,7 +422,7 @@ static void test_report_io_charges_the_owner(void **state)
 		assert_int_equal(rows_int(&r, i, 3), atoi(want[i][3]));
 	}
 	rows_done(&r);
-	/* by device all are one, and how much is unknown is said */
+	/* grouped by device there is one row, which counts the requests of unknown owners */
 	rows_sql(&r, f.a, "SELECT bytes, unknown_owner_ios FROM io_usage(0, 100000000, 0, 'none')");
 	assert_int_equal(r.row_cnt, 1);
 	assert_int_equal(rows_int(&r, 0, 0), 8 * 4096);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Bundles: what is written reads back, a trace in a bundle is that trace, and zip files made to
- * harm are refused.
+ * Bundles: written files read back unchanged, a trace in a bundle is equal to the trace, and
+ * malicious zip files are refused.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -325,7 +325,7 @@ static void test_ends_of_a_growing_trace_are_in_order(void **state)
 	gen_finish(g);
 }
 
-/* The end of the newest file is only damage when nobody is writing it any more. */
+/* A partial block at the end of the newest file is damage only if no recorder is writing it. */
 static void test_half_a_block_is_damage_only_without_its_writer(void **state)
 {
 	struct gen *g = gen_open(path, &(struct gen_config){ .from_ns = 1000 });

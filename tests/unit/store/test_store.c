@@ -208,7 +208,7 @@ static void test_growing_trace_reads_as_a_prefix(void **state)
 		write_slices(g, i, i + 1);
 		check_trace(i + 1, false, 0);
 	}
-	/* what was opened long ago still reads as it was then, whatever happened since */
+	/* a trace opened early still has its first blocks, after all later writes */
 	assert_int_equal(count_events(early), 6);
 	trace_close(early);
 	gen_finish(g);
@@ -500,7 +500,7 @@ static void test_manifest_parser_takes_anything(void **state)
 	}
 }
 
-/* A first line that is damaged is told from another format's, and a lost checksum from none. */
+/* A damaged first line is not taken for another format, nor a lost checksum for a missing one. */
 static void test_manifest_parser_tells_damage_from_other_formats(void **state)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * An address of user space as text: what is known of it, and why nothing more is. Names of types of
- * interrupts.
+ * Text of a user space address: the known parts, and the reason for missing ones. Names of types
+ * of interrupts.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,7 +48,7 @@ static void test_a_site_says_what_is_known_of_it(void **state)
 	       "0x7f21c0a3 (unknown)", "(unknown)");
 }
 
-/* Lines are looked for in files, not in what the kernel maps or what has no name. */
+/* Lines are looked up in files, not in mappings of the kernel or without a name. */
 static void test_lines_are_asked_of_files_alone(void **state)
 {
 	static const char *const modules[] = { "", "[vdso]", "anon", "/gone/prog" };

@@ -26,7 +26,7 @@ static const uint8_t id[20] = { 0xab, 0xcd, 3,	4,  5,	6,  7,	8,  9,	10,
 
 static const struct elf_function functions[] = {
 	{ "outer", 0x401000, 0x100, STB_GLOBAL, 0 },
-	{ "inner", 0x401040, 0x10, STB_LOCAL, 0 },	/* lies in outer */
+	{ "inner", 0x401040, 0x10, STB_LOCAL, 0 },	/* inside outer */
 	{ "alias_local", 0x401200, 0x20, STB_LOCAL, 0 },
 	{ "alias", 0x401200, 0x20, STB_GLOBAL, 0 },
 	{ "sizeless", 0x401300, 0, STB_LOCAL, 0 },
@@ -84,7 +84,7 @@ static void test_elf_symbols_finds_functions_by_file_offset(void **state)
 	assert_true(elf_symbols_is_full(s));
 	expect(s, 0x1000, "outer", 0);
 	expect(s, 0x1045, "inner", 5);
-	expect(s, 0x1050, "outer", 0x50);	/* behind inner, and still in outer */
+	expect(s, 0x1050, "outer", 0x50);	/* after inner, and still in outer */
 	expect(s, 0x10ff, "outer", 0xff);
 	expect(s, 0x1100, NULL, 0);
 	expect(s, 0x1201, "alias", 1);		/* the global one of two */
@@ -145,7 +145,7 @@ static void test_elf_symbols_finds_variables_by_their_mapping(void **state)
 	assert_null(elf_symbols_find_variable(s, 0x2000, 0xe20, &offset));
 	assert_string_equal(elf_symbols_find_variable(s, 0x2000, 0x20ff, &offset), "zeros");
 	assert_int_equal(offset, 0xff);
-	/* the memory behind the segment, and pages that are not the segment's */
+	/* the memory after the segment, and pages that are not the segment's */
 	assert_null(elf_symbols_find_variable(s, 0x2000, 0x5000, &offset));
 	assert_null(elf_symbols_find_variable(s, 0x100000, 0x20ff, &offset));
 	assert_null(elf_symbols_find_variable(s, UINT64_MAX, 1, &offset));

@@ -28,7 +28,7 @@ static void turn(struct map_cache *b, enum map_what what, uint32_t pid, uint64_t
 	assert_int_equal(map_cache_note(b, &r), 0);
 }
 
-/* The file that was mapped at that address then. -1: none; -2: there was no such process. */
+/* The file mapped at an address at ts. -1: no file; -2: no such process. */
 static int at(struct map_cache *b, uint32_t pid, uint64_t addr, uint64_t ts)
 {
 	struct map_hit h;
@@ -88,7 +88,7 @@ static void test_map_book_child_has_its_parents_until_exec(void **state)
 	turn(b, MAP_EXEC, 11, 400, 0);
 	assert_int_equal(at(b, 11, 0x1000, 400), -1);
 	assert_int_equal(at(b, 12, 0x1000, 400), 0);
-	/* the parent is gone, what it had is still needed */
+	/* the parent is gone, its mappings are still needed */
 	turn(b, MAP_EXIT, 10, 500, 0);
 	turn(b, MAP_EXIT, 11, 500, 0);
 	map_cache_forget(b, 1000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* perf_map: names of code made at run time, from files that grow, and that nobody vouches for. */
+/* perf_map: names of code made at run time, from growing files with untrusted content. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* source_lines: files without lines are told by reason, and by path within each. */
+/* source_lines: files without lines are reported by reason, and by path within each reason. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

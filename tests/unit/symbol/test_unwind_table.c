@@ -25,7 +25,7 @@
 #define FRAMES 64
 #define FILES 32
 
-/* Of a section with a damaged header, libelf 0.188 may keep a copy that elf_end() leaves. */
+/* If a section has a damaged header, libelf 0.188 may keep a copy that elf_end() does not free. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {

@@ -89,7 +89,7 @@ static void test_suspend_moves_the_wall_clock_and_not_the_trace(void **state)
 		assert_true(back >= last_back);
 		last_back = back;
 	}
-	/* there and back where the clocks say what they were */
+	/* converted to wall time and back, at instants with a reading of the clocks */
 	for (mono = 2 * S; mono <= 10 * S; mono += S)
 		assert_int_equal(trace_mono_from_real_ns(t, trace_real_ns(t, mono)), mono);
 	/*

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Damage: whatever happens to the bytes of a trace, the reader gives whole blocks as they were
- * written, or nothing, says what it skipped, and neither crashes nor hangs nor takes memory.
+ * Damage: for any change to the bytes of a trace, the reader returns blocks unchanged or not at
+ * all, reports the skipped parts, and neither crashes, hangs nor exhausts memory.
  */
 #include <errno.h>
 #include <fcntl.h>

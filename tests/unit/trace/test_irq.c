@@ -145,7 +145,7 @@ static void open_analyses(struct machine *m)
 	assert_true(analysis_knows_block(m->indexed, 0));
 }
 
-/* What is still served when it ends has no exit. */
+/* Interrupts that are still being served at the end of the trace have no exit. */
 static void make_machine(struct machine *m, uint64_t seed, unsigned int lose)
 {
 	unsigned int i, k, cpu;
@@ -607,7 +607,7 @@ static void damage_block(struct machine *m, size_t block)
 	close(fd);
 }
 
-/* What is served when a damaged block begins may have ended, and begun again, any time in it. */
+/* An interrupt that is open before a damaged block may have ended and begun again inside it. */
 static void test_an_interrupt_over_a_hole_is_not_one(void **state)
 {
 	struct err e = { "" };

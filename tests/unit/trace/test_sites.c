@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Addresses of user space are found by process, address and time, in whatever order they came. */
+/* User space addresses are found by process, address and time, in any order of arrival. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #define SITE 0x7f0000ull
 #define CNT 8
 
-/* Of two processes, the later one first, and the highest address first; in a block each. */
+/* Sites of two processes, the later one first, the highest address first, in a block each. */
 static void test_sites_are_found_in_whatever_order_they_came(void **state)
 {
 	const struct trace_site *v, *s;

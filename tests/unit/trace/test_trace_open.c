@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A trace gives back every descriptor that it takes, also 0, which is free without an input, and
- * has one file open at a time. Files that are gone are named. What goes on in the next block is
- * one.
+ * A trace closes every descriptor that it opens, including 0, which is free without an input. It
+ * has one file open at a time. Missing files are reported by name. A quota that stays
+ * the same in the next block is returned once.
  */
 #include <dirent.h>
 #include <fcntl.h>
