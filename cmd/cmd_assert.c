@@ -131,7 +131,7 @@ static void name_window(const struct trace *t, const struct report_window *w, st
 	snprintf(f->started, sizeof(f->started), "%s", say_wall(trace_real_ns(t, start_ns), false));
 }
 
-/* 0 also where there is no answer: EXIT_USAGE is for a rule that nobody could answer. */
+/* Returns 0 also without an answer: EXIT_USAGE is for a rule that cannot be answered at all. */
 static int find(struct assertion *a, struct input *in, struct finding *f)
 {
 	struct report_window w = { .missing = "" };

@@ -70,7 +70,7 @@ static unsigned int source_number(const char *name)
 
 /* ---- making it fit ---- */
 
-/* Returns what is left of the window's blocks without the sources that are left out. */
+/* Returns the bytes of the window's blocks without the left-out sources. */
 static uint64_t planned_bytes(const struct bundle_job *j)
 {
 	uint64_t bytes = j->bytes;
@@ -118,7 +118,7 @@ static int trim(struct bundle_job *j, bool *ret_any, struct err *e)
 	return trim_ends(j, ret_any, e);
 }
 
-/* Until it is not more than so many bytes, or nothing is left to trim. */
+/* Trims until at most `bytes` remain, or no event is left to trim. */
 static int trim_to(struct bundle_job *j, uint64_t bytes, struct err *e)
 {
 	bool any = true;
@@ -168,7 +168,7 @@ static int make_once(struct bundle_job *j, struct err *e)
 	r = r ?: trace_open(&t, j->new_trace, e);
 	if (r < 0)
 		return r;
-	/* the page names the bundle without the directories of whoever makes it */
+	/* the page has the bundle's name without the directories of the machine that made it */
 	r = bundle_zip_make(j->zip, j->folder, j->new_trace, t,
 			    j->no_page ? NULL : basename(j->output), &j->zip_bytes, e);
 	/* the page is the first to go: it can be made again from the trace */
@@ -195,7 +195,7 @@ static int make(struct bundle_job *j)
 		if (r < 0 || j->zip_bytes <= j->max_bytes)
 			break;
 		r = store_remove(j->new_trace, &e);
-		/* in proportion to what was too much, so that few attempts are enough */
+		/* trims in proportion to the excess, so that few attempts suffice */
 		bytes = planned_bytes(j);
 		share = (double)j->max_bytes / (double)j->zip_bytes;
 		r = r ?: trim_to(j, (uint64_t)((double)bytes * share), &e);

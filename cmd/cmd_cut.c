@@ -70,7 +70,7 @@ static int take_sources(void *job, const char *list, struct err *e)
 	return 0;
 }
 
-/* Names what was asked for and is not there; EXIT_FAILED: nothing of it is there. */
+/* Notes each source in the list that was not recorded. EXIT_FAILED if none was recorded. */
 static int check_recorded(const struct trace *t, const char *path, const char *list)
 {
 	char word[32];
@@ -90,7 +90,7 @@ static int check_recorded(const struct trace *t, const char *path, const char *l
 
 /* ---- processes ---- */
 
-/* At the path, or below it. */
+/* The pattern matches the path or one of its parents. */
 static bool is_in_cgroup(const char *path, const char *pattern)
 {
 	return !fnmatch(pattern, path, 0) || !fnmatch(pattern, path, FNM_LEADING_DIR);

@@ -27,7 +27,7 @@ struct diff {
 	const char *from_b, *until_b; /* NULL: as those of A */
 };
 
-/* Returns what the rows' figures need, which are those of three views: diff.c. */
+/* Returns the sources that the rows' figures need. The figures come from three views: diff.c. */
 static struct loss_needs needs_of_rows(char room[LOSS_SOURCES_MAX])
 {
 	const struct loss_needs cpu = report_view_find("cpu")->needs,

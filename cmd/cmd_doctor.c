@@ -60,7 +60,7 @@ static void __attribute__((format(printf, 2, 3))) say(const struct doctor *d, co
 	render_wrap(d->in.format == RENDER_TABLE ? stdout : stderr, text, input_terminal_width());
 }
 
-/* The sources none of whose hooks is there. */
+/* Names the sources of which no hook exists in this kernel. */
 static void say_missing_sources(const struct doctor *d)
 {
 	const struct source_row *sources;

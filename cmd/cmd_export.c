@@ -62,7 +62,7 @@ typedef int (*fill_fn)(void *ctx, FILE *f, struct err *e);
 
 struct format {
 	const char *name, *ending;
-	const char *unit;	/* of what the closing line counts; NULL: it has no count */
+	const char *unit;	/* unit of the count in the closing line; NULL: no count */
 	bool needs_index;
 	int (*write)(struct export *x);
 	fill_fn fill;		/* in place of write */
@@ -451,7 +451,7 @@ static int take_to(void *job, const char *value, struct err *e)
 	unsigned int i;
 	int c;
 
-	/* "--to cvs" is no end of a window */
+	/* "--to cvs" is not taken for the end of a window */
 	if (timeexpr_is_time(value)) {
 		x->in.to = value;
 		return 0;

@@ -4,8 +4,8 @@
  * JSON-RPC 2.0, a message a line, as the Model Context Protocol has it on stdin and stdout.
  *
  * Each tool is a command of this program with some of its options, whose values cannot become other
- * options. What the command prints is the answer, cut to a size, with what was left out and whether
- * the data is complete.
+ * options. The answer is the command's output, cut to a size, with a note on the omitted part and
+ * on whether the data is complete.
  */
 #include <errno.h>
 #include <signal.h>
@@ -463,7 +463,7 @@ static size_t whole_lines(const struct answer_text *a, size_t bytes)
 	return bytes < a->out_bytes ? bytes : a->out_bytes;
 }
 
-/* The text of an answer, with so many bytes of what the command printed. malloc'ed, or NULL. */
+/* The text of an answer with the command's first `bytes` bytes of output. malloc'ed, or NULL. */
 static char *write_text(const struct question *q, const struct answer_text *a, size_t bytes)
 {
 	const char *why = a->is_late && is_sql(q) ?
@@ -733,7 +733,7 @@ static void on_tick(void *ctx, unsigned int seconds)
 				       "seconds of work"));
 }
 
-/* NULL: there is no such tool; JSON's null: it was cancelled, and nothing is answered. */
+/* NULL: no such tool. JSON's null: the call was cancelled and gets no answer. */
 static json_t *call(struct mcp *m, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));

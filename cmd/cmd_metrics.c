@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_metrics: `ebpfrec metrics` counts a trace for Prometheus: once, or again and again while it
- * is recorded, for an endpoint or a file. What follows the last window is counted at a scrape, when
- * it has many events, so that no scrape takes long, and at least once in an interval, so that a
- * flight recorder removes nothing uncounted.
+ * cmd_metrics: `ebpfrec metrics` counts a trace for Prometheus: once, or repeatedly while it is
+ * recorded, for an endpoint or a file. Events after the last window are counted at a scrape. They
+ * are counted earlier when there are many, so that no scrape takes long, and at least once per
+ * interval, so that a flight recorder removes nothing uncounted.
  *
- * A program that follows a recording begins where the trace ends: Prometheus takes the first values
- * after a restart for what has been added since the last ones, so what was recorded before the
- * program began must not be in them. The next recording of the name counts from its beginning.
+ * A program that follows a recording begins at the end of the trace: Prometheus takes the first
+ * values after a restart for the increase since the last ones, so they must not contain events from
+ * before the program began. The next recording of the same name is counted from its beginning.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -59,11 +59,11 @@ struct metrics_job {
 	struct http_server *http;
 	pthread_mutex_t lock;
 	pthread_cond_t is_published;
-	int asked_fd; /* -1: there is no endpoint */
-	unsigned int formats; /* 1u << format: it was asked for once */
+	int asked_fd; /* -1: no endpoint */
+	unsigned int formats; /* 1u << format: a client asked for it at least once */
 	char *text[FORMAT_CNT];
 	size_t bytes[FORMAT_CNT];
-	uint64_t published; /* so many times */
+	uint64_t published; /* number of publications */
 	_Atomic bool is_over;
 };
 
@@ -77,8 +77,9 @@ static void on_interrupt(int sig)
 /* ---- counting ---- */
 
 /*
- * Reads what was recorded meanwhile. A trace whose recorder is gone may have been replaced by a new
- * one of the same name, with which counting goes on. While there is none, the old one stays.
+ * Reads the events recorded since the last call. If the recorder has ended, the trace may have been
+ * replaced by a new one of the same name, and counting continues with that. Until then, the old one
+ * stays open.
  */
 static void look(struct metrics_job *j)
 {
@@ -141,7 +142,7 @@ static int count_window(struct metrics_job *j, uint64_t start_ns, uint64_t end_n
 	return c;
 }
 
-/* The directories TRACE.snapshot-TIME beside the trace. -errno: nobody may look there. */
+/* Counts the directories TRACE.snapshot-TIME beside the trace. -errno: unreadable directory. */
 static int count_snapshots(const char *path)
 {
 	size_t len = strlen(path), at;
@@ -186,8 +187,8 @@ static int count(struct metrics_job *j)
 }
 
 /*
- * Begins to follow the trace at its end: what was recorded just before gives the first labels, and
- * tells who waits for what. So the first scrape takes no longer than another.
+ * Begins to follow the trace at its end. The last blocks before the end assign the first labels and
+ * show what threads wait for, so that the first scrape takes no longer than later ones.
  */
 static int prepare(struct metrics_job *j)
 {
@@ -233,7 +234,7 @@ static int count_again(struct metrics_job *j, uint64_t wait_ns)
 	return j->failed ? EXIT_FAILED : 0;
 }
 
-/* Nobody asks: counts if there are many events. */
+/* Without a scrape: counts if there are many events. */
 static int count_many(struct metrics_job *j)
 {
 	if (clock_mono_ns() - j->looked_ns < AGAIN_NS)
@@ -255,7 +256,7 @@ static int make_text(const struct metrics *m, bool openmetrics, char **ret, size
 	return f && fclose(f) && !c ? -ENOMEM : c;
 }
 
-/* Makes the texts that are asked for anew, and lets those who wait go on. */
+/* Renders each format that a client has requested, and wakes the waiting scrapes. */
 static int publish(struct metrics_job *j)
 {
 	char *text[FORMAT_CNT] = { NULL };
@@ -285,8 +286,8 @@ static int publish(struct metrics_job *j)
 }
 
 /*
- * In the thread of the endpoint: what is counted now, if that does not take long, else what was
- * counted last.
+ * Runs in the thread of the endpoint. Returns the new counts if counting takes at most WAIT_NS, or
+ * if there are no previous ones. Otherwise returns the previous ones.
  */
 static char *count_now(struct metrics_job *j, bool openmetrics, size_t *ret_bytes)
 {
@@ -389,7 +390,7 @@ static int count_on(struct metrics_job *j)
 	return c;
 }
 
-/* The endpoint has a thread of its own, so that nobody waits while much is counted. */
+/* The endpoint has a thread of its own, so that a scrape never waits for a long count. */
 static int serve(struct metrics_job *j)
 {
 	const struct sigaction stop = { .sa_handler = on_interrupt };

@@ -3,8 +3,8 @@
  * cmd_record: `ebpfrec record`. Options to struct session_options, signals to session_stop(), and
  * what the session reports to stderr. stdout belongs to COMMAND.
  *
- * The live status line is only drawn when it cannot get into COMMAND's output: stderr is a
- * terminal, and there is no COMMAND or its stdout goes elsewhere, or --status asks for it.
+ * The live status line is drawn only if it cannot get into COMMAND's output: stderr is a terminal
+ * and there is no COMMAND, or COMMAND's stdout is not the terminal, or --status asks for it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,7 +39,7 @@
 
 #define UNWIND_DEFAULT_HZ 1000 /* copies of stacks at higher rates have to be asked for */
 
-/* Command-line state: what the signal handler has to reach. */
+/* Command-line state that the signal handler needs. */
 static struct session *volatile running;
 static volatile sig_atomic_t early_stop;
 
@@ -412,7 +412,7 @@ static int run_session(struct record *r, bool *ret_has_trace)
 	if (c) {
 		say_error("%s", err_text(&e, c));
 		status = EXIT_RECORD;
-	} else if (e.text[0]) { /* COMMAND could not be run: there is no trace to speak of */
+	} else if (e.text[0]) { /* COMMAND could not be run: no summary */
 		say_error("%s", e.text);
 		return status;
 	}
@@ -567,7 +567,7 @@ static int run(void *job)
 	r->o.flight.triggers = r->triggers.v;
 	r->o.flight.trigger_cnt = r->triggers.cnt;
 	r->o.command_line = r->command_line;
-	/* The default name rotates: nobody chose it, so nobody has to choose another. */
+	/* The default name rotates: the user did not choose it and need not choose another one. */
 	r->o.force |= !r->o.output;
 	if (!r->o.output)
 		r->o.output = INPUT_TRACE_DEFAULT;

@@ -53,7 +53,7 @@ static int take_by(void *options, const char *value, struct err *e)
 	return 0;
 }
 
-/* A heading as tables print it becomes a column's name, as far as the unit is not missing. */
+/* Converts a heading of a table to the name of its column, without the unit at its end. */
 static int take_sort(void *options, const char *value, struct err *e)
 {
 	struct report_options *r = options;
@@ -404,7 +404,7 @@ static uint64_t lost_before(const struct trace *t, uint64_t ts_ns)
 	return sum;
 }
 
-/* Says what was not read in time, and what came too late: events, and signs that some were lost. */
+/* Notes bins that were not read in time, and events and losses that arrived too late. */
 static void note_lost_bins(struct report_options *o)
 {
 	uint64_t start_ns = trace_start_ns(o->in.trace), skipped, late_ns, lost_cnt;
@@ -577,7 +577,7 @@ static int run(void *job)
 		pager_begin();
 	c = report_answer(o);
 	pager_end();
-	/* a trace without a block is noted as such; it is no answer */
+	/* a trace without a block has no answer; a note says so */
 	return c || block_cnt || trace_is_live(o->in.trace) ? c : EXIT_FAILED;
 }
 

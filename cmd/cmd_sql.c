@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_sql: `ebpfrec sql`: a SQL statement over the trace's tables, from the command line or stdin,
- * or as many as somebody types into the shell; and what the tables are.
+ * cmd_sql: `ebpfrec sql` runs a SQL statement over the trace's tables, from the command line or
+ * stdin, or statements typed into the shell. It also describes the tables.
  */
 #include <errno.h>
 #include <inttypes.h>

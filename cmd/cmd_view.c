@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_view: `ebpfrec view` serves the page of `export --to html` without its data, which the page
- * asks for, window by window. Each answer is made when it is asked for, in this thread; what a
- * browser does not wait for any more is given up.
+ * cmd_view: `ebpfrec view` serves the page of `export --to html` without its data. The page
+ * requests the data window by window. This thread makes each answer on request, and gives up an
+ * answer when the browser closes the connection.
  *
- * Only who has the address may ask: it has a random token. The program reads the trace, and writes
- * nothing but the trace's index.
+ * Only a client that knows the address can send requests: it has a random token. The program reads
+ * the trace and writes only the trace's index.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -61,7 +61,7 @@ struct view_job {
 	int read_status;	/* after its end */
 };
 
-/* The answer that is being made: for whom, and until when. */
+/* The answer that is being made, its connection, and its deadline. */
 static struct {
 	struct view_job *volatile job;
 	int fd;
@@ -83,7 +83,7 @@ static void on_signal(int sig)
 		give_up(running.job, true);
 }
 
-/* Nobody waits for the answer any more, or it takes too long. */
+/* Gives up the answer if the client is gone or the deadline has passed. */
 static void on_alarm(int sig)
 {
 	int saved = errno;
@@ -221,7 +221,7 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 				     .bytes = data.len, .is_deflated = true };
 }
 
-/* view_report_rows() or view_report_search(), and what is said of a wrong argument. */
+/* view_report_rows() or view_report_search(), and the message about a wrong argument. */
 struct row_source {
 	int (*rows)(struct analysis *a, const struct http_request *q, uint64_t from_ns,
 		    uint64_t to_ns, struct http_answer *ret, struct err *e);
@@ -397,7 +397,7 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 		refuse(ret, 404, "there is no such page\n");
 }
 
-/* "2/window" asks for the second trace's. Returns what is asked for; "?": of none that there is. */
+/* "2/window" refers to the second trace. Returns the name after the number; "?": no such trace. */
 static const char *take_trace(struct view_job *j, const char *what)
 {
 	unsigned long n = 1;
@@ -542,7 +542,7 @@ static int serve(struct view_job *j)
 		say_note("open this address in a browser; Ctrl-C ends the viewer");
 	while (!interrupted && !(is_read(j, 0) && j->read_status))
 		http_server_run(j->http, 500);
-	/* what it writes has checksums, and whoever reads it next goes on from there */
+	/* the index that the reader writes has checksums; the next reader continues it */
 	if (j->is_reading)
 		_exit(0);
 	return interrupted ? 0 : j->read_status;

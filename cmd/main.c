@@ -64,8 +64,8 @@ static int take_version(void *field, const char *value, struct err *e)
 }
 
 /*
- * File capabilities are for recording. What reads a trace, which may come from anybody, does
- * without them. Root keeps what the caller has anyway.
+ * File capabilities are for recording. Commands that read a trace, which may come from an untrusted
+ * source, run without them. Root keeps the caller's privileges.
  */
 static bool give_up_gained(void)
 {
@@ -97,7 +97,7 @@ static const struct opts_command main_opts = {
 	.rest = run,
 };
 
-/* "help" and "version" as a command are the program itself. NULL: there is no such command. */
+/* The commands "help" and "version" are the program itself. NULL: no such command. */
 static const struct opts_command *find_command(const char *name)
 {
 	const char *names[COMMAND_CNT + 2] = { [COMMAND_CNT] = "help", "version" };

@@ -142,7 +142,7 @@ void report_print_notes(const struct report_options *o, const char *below)
 	render_paragraph(stdout, text, input_terminal_width(), o->in.markdown);
 }
 
-/* Of --wide-by: what the columns are, whose headings are names. */
+/* For --wide-by: explains the columns, whose headings are names. */
 static void print_columns_note(const struct answer *r)
 {
 	uint64_t limit = r->o->has_limit ? r->o->limit_wide : 0;
@@ -170,7 +170,7 @@ static void print_table_notes(const struct answer *r)
 		printf(r->o->in.markdown ? "" : "\n");
 		render_paragraph(stdout, found[i], input_terminal_width(), r->o->in.markdown);
 	}
-	/* what a view is about explains rows */
+	/* the explanation of a view is useful only with rows */
 	if (!r->has_rows && !r->o->notes)
 		return;
 	report_print_notes(r->o, *r->below ? r->below :
@@ -553,7 +553,7 @@ static int take_unknown(void *ctx, const struct value *v)
 	return 0;
 }
 
-/* The first row of what SQL says of [from, to). What damage hides is said elsewhere. */
+/* Takes the first row of the SQL result for [from, to). Errors by damage are reported elsewhere. */
 static void find_requests(struct answer *r, const char *sql, int64_t from, int64_t to,
 			  int (*take)(void *ctx, const struct value *v))
 {
@@ -566,8 +566,8 @@ static void find_requests(struct answer *r, const char *sql, int64_t from, int64
 }
 
 /*
- * What views of block requests leave out: requests that have not ended, and with options that
- * choose processes those that nobody is known to own.
+ * Finds the requests that views of block requests omit: those that have not ended, and, with
+ * options that select processes, those of unknown owners.
  */
 static void find_left_out(struct answer *r)
 {
@@ -675,7 +675,7 @@ int report_answer(struct report_options *o)
 	c = c ?: run(&r);
 	if (!c)
 		input_note_lines(&o->in);
-	o->q.limit = limit; /* the next answer of --follow has as many rows */
+	o->q.limit = limit; /* the next answer of --follow has the same limit */
 	sparkline_free(r.drawing);
 	free(r.scope);
 	input_note_damage(&o->in);

@@ -58,10 +58,10 @@ int report_answer(struct report_options *o);
  * a sink, as json has them. ret: the answer's window, and what it lacks. 0 or an exit status.
  */
 struct report_window {
-	uint64_t from_ns, to_ns; /* of the trace's clock; 0 .. 0: there is no answer */
+	uint64_t from_ns, to_ns; /* of the trace's clock; both 0: no answer */
 	char missing[REPORT_MISSING_BYTES];
 };
 int report_collect(char **argv, struct input *in, const struct row_sink *rows,
 		   struct report_window *ret);
-/* Prints below a table what the view is about, in a sentence, or with --notes all of its notes. */
+/* Prints below a table the sentence about its view, or with --notes all notes of the view. */
 void report_print_notes(const struct report_options *o, const char *below);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* rule: what a rule says of report goes to report's own parser; the rest is taken here. */
+/* rule: passes a rule's report options to the parser of report, and parses the rest itself. */
 #include "cmd/assert/rule.h"
 
 #include <ctype.h>
@@ -154,7 +154,7 @@ static int add_filter(struct rule *r, const char *column, const char *pattern, s
 	return 0;
 }
 
-/* A mark that is no option's value. */
+/* A mark that is not the value of an option. */
 static bool is_phase(const struct word *w)
 {
 	return !strncmp(w->text, "mark:", 5) && *w[-1].text != '-';

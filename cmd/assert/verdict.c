@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "cmd/input/nearest.h"
 
-#define UNKNOWN "[unknown]" /* whose rows have what belongs to nobody known */
+#define UNKNOWN "[unknown]" /* key of rows without a known owner */
 
 /* ---- rows ---- */
 
@@ -98,7 +98,7 @@ static bool is_matched(const struct finding *f, const struct value *v)
 	return true;
 }
 
-/* The keys of a row say which it is. False: it is about nobody known. */
+/* Writes the keys of a row. Returns false if the row has no known owner. */
 static bool name_row(const struct finding *f, const struct value *v, char *buf, size_t size)
 {
 	bool is_known = true;

@@ -39,7 +39,7 @@ struct finding {
 };
 
 void finding_init(struct finding *f, const struct rule *rule);
-/* Takes the rows. After an error is set, its begin() returns -EPIPE, which nobody prints. */
+/* Collects the rows. After an error is set, its begin() returns -EPIPE, which is not printed. */
 struct row_sink finding_sink(struct finding *f);
 /* The rows are all there, or never come; missing: what the window lacks, or "". */
 void finding_end(struct finding *f, const char *missing);

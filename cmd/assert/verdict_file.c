@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* verdict_file: what is not printable becomes \xNN before it is escaped for the format. */
+/* verdict_file: unprintable bytes become \xNN before a text is escaped for the format. */
 #include "cmd/assert/verdict_file.h"
 
 #include <stdlib.h>

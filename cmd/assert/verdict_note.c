@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* verdict_note: the manifest is written anew, for its owner, and takes the old one's place. */
+/* verdict_note: writes a new manifest that belongs to the old one's owner, and replaces the old. */
 #include "cmd/assert/verdict_note.h"
 
 #include <errno.h>
@@ -81,7 +81,7 @@ static char *write_rule(unsigned int trace, const char *judged, const struct ver
 	return r ? NULL : text;
 }
 
-/* Copies what is no verdict, and adds the new ones. */
+/* Copies the keys other than verdicts, and adds the new verdicts. */
 static int set_all(struct manifest *m, const struct manifest *old, unsigned int trace,
 		   const struct verdict_line *v, unsigned int cnt)
 {

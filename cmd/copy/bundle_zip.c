@@ -126,7 +126,7 @@ static int put_table(FILE *f, struct trace *t, struct err *e)
 	return put_summary(f, t, RENDER_TABLE, e);
 }
 
-/* For whoever unpacks it. */
+/* README for the recipient of the bundle. */
 static int put_readme(FILE *f, struct trace *t, struct err *e)
 {
 	uint64_t from = trace_start_ns(t);

@@ -33,7 +33,7 @@ static const struct {
 	{ "devices", KIND(DEVICE) },
 	{ "marks and notes", KIND(MARK) | KIND(NOTE) },
 	{ "functions", KIND(FUNCTION) },	/* that asked for memory or were on a stack */
-	{ "build ids", KIND(BUILD_ID) },	/* who has the file can tell which it is */
+	{ "build ids", KIND(BUILD_ID) },	/* identify the file for anyone who has it */
 };
 
 #define CLASS_CNT (sizeof(classes) / sizeof(classes[0]))

@@ -8,7 +8,7 @@
 #include "edit/trace_check.h"
 #include "edit/trace_copy.h"
 
-/* Checks that what was written at path is what it should be. */
+/* Checks that the new trace at path is whole and has block_cnt blocks. */
 static int check(const char *output, const char *path, uint64_t block_cnt)
 {
 	struct check_result c = { 0 };

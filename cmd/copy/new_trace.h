@@ -8,12 +8,12 @@
 #include "trace/trace.h"
 
 /*
- * Refuses an output that exists or lies in the trace of (which may be NULL), has write() make it at
- * another path, and gives it its name. write() returns 0, -errno with e, or an exit status when the
- * error has been printed. Returns an exit status.
+ * Refuses an output that exists or is inside the trace `of` (may be NULL). Otherwise write() makes
+ * it at a temporary path, which is then renamed. write() returns 0, -errno with e, or an exit
+ * status if it has printed the error. Returns an exit status.
  *
- * checked_block_cnt is not NULL: before the new trace gets its name it must be found to be whole,
- * with that many blocks, which write() has counted.
+ * If checked_block_cnt is not NULL, the new trace is checked before it is renamed: it must be whole
+ * and have that number of blocks, which write() has counted.
  */
 int new_trace_make(const struct trace *of, const char *output,
 		   int (*write)(void *ctx, const char *path, struct err *e), void *ctx,

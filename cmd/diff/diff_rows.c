@@ -15,7 +15,7 @@ static const char *const columns[COLUMN_CNT] = { "role",    "parent",  "metric",
 						 "b",	    "change_pct", "verdict", "reason",
 						 "p_value", "procs_a", "procs_b",    "complete" };
 
-/* Metrics for people: what they are called, and how they are written. */
+/* Names and formats of metrics in tables. */
 static const struct {
 	const char *name;
 	char *(*format)(char *buf, size_t size, uint64_t v);

@@ -4,8 +4,8 @@
 # deb.sh VERSION STAGE OUT: a Debian package of what `make install DESTDIR=STAGE PREFIX=/usr` put there.
 #
 # It depends on the packages of the shared libraries the binary is linked with, found by file; a static
-# binary depends on none. There are no scripts to run at installation: nothing is started, nobody is added.
-# Who builds it is its maintainer, and is named as for Debian's own tools: DEBFULLNAME, DEBEMAIL.
+# binary depends on none. It has no installation scripts: no service is started, no user is added.
+# The maintainer is the builder of the package, named as for Debian's own tools: DEBFULLNAME, DEBEMAIL.
 set -eu
 
 upstream_version=$1 stage=$2 out=$3

@@ -98,7 +98,7 @@ const char *input_waits_note(const struct trace *t, const char *view)
 				  say_duration(strtoull(min_ns, NULL, 10))) : NULL;
 }
 
-/* An edge of a window lies in the block, or in one beside it, whose late records it may need. */
+/* An edge of a window is in the block, or in a neighbour whose late records the window may need. */
 static bool is_at_edge(const struct trace_block *b, size_t cnt, size_t i, uint64_t at_ns)
 {
 	uint64_t from_ns = i ? b[i - 1].from_ns : b[i].from_ns;
@@ -230,7 +230,7 @@ int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd)
 		return say_no_such(path);
 	if (errno != ENOTDIR)
 		return say_error("%s: %s%s", path, strerror(errno), input_owner_hint(-errno));
-	/* what it is, if it is no bundle, is known where traces are opened */
+	/* input_open() detects a trace that is not a bundle */
 	return input_open(in, false) ? EXIT_FAILED :
 				       say_error("%s: a bundle: %s", path, of_bundle);
 }
@@ -403,7 +403,7 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 	return r;
 }
 
-/* Collects what is missing, sentence by sentence, as far as there is room. */
+/* Collects the missing parts, a sentence each, until buf is full. */
 struct missing {
 	char *buf;
 	size_t size;

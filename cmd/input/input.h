@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * input: what the commands that read a trace have in common: -i, --from, --until, --format, opening
- * the trace and saying what is wrong with it.
+ * input: the common part of commands that read a trace: -i, --from, --until, --format, opening the
+ * trace and reporting its damage.
  *
  * Threads: one. Functions print what is wrong to stderr and return an exit status; 0 goes on.
  */
@@ -101,18 +101,18 @@ char *input_output_name(const struct input *in, const char *ending);
  * if it cannot.
  */
 int input_open(struct input *in, bool notes);
-/* Says so if the trace is a warm-up run (`record --warm-up`), which is no member of a group. */
+/* Returns true, with a note, for a warm-up run (`record --warm-up`), which groups exclude. */
 bool input_is_warm_up(const struct input *in);
-/* Reads what was recorded since the trace was opened. */
+/* Reads the blocks recorded since the trace was opened. */
 int input_refresh(struct input *in);
 /*
- * Up to where everything is known of a trace that may be growing: the block after the last one may
- * have late records of that one's time. 0: nothing yet.
+ * Returns the end of the completely known part of a trace that may be growing: the block after the
+ * last one may have late records of the last one's time. 0: nothing is known yet.
  */
 uint64_t input_known_ns(const struct input *in);
 /*
- * Returns how long before known_ns, which input_known_ns() said earlier, events lie that have come
- * since then all the same: a live trace has them more than a block late. 0: there are none.
+ * known_ns: an earlier result of input_known_ns(). Returns how far before known_ns events lie that
+ * arrived since, which happens if a live trace has them more than a block late. 0: no such events.
  */
 uint64_t input_late_ns(const struct input *in, uint64_t known_ns);
 /*
@@ -155,39 +155,39 @@ int input_open_cut(struct input *in, struct trace_cut_request *q);
 int input_export_sqlite(struct input *in, struct export_request *x, bool progress,
 			uint64_t *ret_rows);
 
-/* Notes on stderr what damage has come to light since the last note. */
+/* Reports on stderr the damage found since the last report. */
 void input_note_damage(struct input *in);
 
 #define INPUT_MARK_NAME_MAX (TRACE_MARK_TEXT_MAX + 16)
-/* Writes how --from and --until name a mark: "build", and the second one "build#2". */
 /* "the wall clock was set between 1.0 and 1.8 s: times of day in between may be wrong by 1 h" */
 const char *input_clock_step(const struct trace *t, const struct trace_clock_step *step);
+/* Writes the name of a mark for --from and --until: "build", and the second one "build#2". */
 void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m);
 
-/* The window of --from and --until as CLOCK_MONOTONIC ns. EXIT_USAGE when it is none. */
+/* The window of --from and --until as CLOCK_MONOTONIC ns. EXIT_USAGE if it is invalid. */
 int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
 
 /*
- * --from and --until, as far as they are given, on any axis of time. EXIT_USAGE if they are none.
+ * --from and --until, if set, on any axis of time. EXIT_USAGE if a value is invalid.
  */
 int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
 		  uint64_t *to_ns);
 
 /*
- * The answer of loss_index_is_complete() about a trace. If it is no, buf says what is missing:
- * "alloc: 1,200 events lost; block: ...", which source was off or never recorded, or that the
- * window lies outside of the trace.
+ * The answer of loss_index_is_complete() about a trace. If it is no, buf lists the missing parts:
+ * "alloc: 1,200 events lost; block: ...", sources that were off or never recorded, or a
+ * window outside the trace.
  */
 bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size);
 
 /*
- * A sentence on what is missing from a trace that was cut by process or recorded with --only. NULL:
+ * A sentence on the missing parts of a trace that was cut by process or recorded with --only. NULL:
  * the trace is of the whole machine.
  */
 const char *input_part_note(const struct trace *t);
 
-/* For the view offcpu: from which length on waits were recorded. NULL: it is not known. */
+/* For the view offcpu: the minimum length of recorded waits. NULL: unknown. */
 const char *input_waits_note(const struct trace *t, const char *view);
 
 /*

@@ -55,7 +55,7 @@ int nearest_find(const char *word, const char *const *names, unsigned int cnt)
 		d = len >= 2 && (!strncmp(word, names[i], len) || (dot && !strcmp(word, dot + 1))) ?
 			    0 :
 			    distance(word, len, names[i], n);
-		/* A word in which every character differs is no typing error. */
+		/* A word in which every character differs is not a typing error. */
 		if (d < len && (d < best || (d == best && found < 0))) {
 			best = d;
 			found = (int)i;

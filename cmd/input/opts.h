@@ -18,7 +18,7 @@
 
 /* Says what an option's value is, and the type of the field it is put into. */
 enum opts_kind {
-	OPTS_FLAG, /* bool: true; there is no value */
+	OPTS_FLAG, /* bool, set to true; takes no value */
 	OPTS_TEXT, /* const char *: the value as written */
 	OPTS_COUNT, /* uint64_t, as units_parse_count() reads it */
 	OPTS_SIZE, /* uint64_t, bytes */
@@ -50,13 +50,13 @@ struct opts_option {
 	size_t field; /* offset in the command's struct */
 	opts_take_fn take; /* of OPTS_CALL */
 	/*
-	 * Bounds of a number; max 0: there is none. refuse is what is said of one outside of them,
-	 * and of a text that is empty. It follows the value if it begins with a blank.
+	 * Bounds of a number; max 0: unbounded. refuse: the message about a value outside of them
+	 * or an empty text. It follows the value if it begins with a blank.
 	 */
 	uint64_t min, max;
 	const char *refuse;
 	uint64_t otherwise; /* a number whose value is left out */
-	/* A text that the command cannot do without: what is said if it is missing or empty. */
+	/* Makes a text mandatory: the message if it is missing or empty. */
 	const char *needed;
 };
 

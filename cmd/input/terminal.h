@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* Cells of the terminal on stdout; 0: it is no terminal, so nothing is cut or wrapped. */
+/* Columns of the terminal on stdout; 0: stdout is not a terminal, so nothing is cut or wrapped. */
 unsigned int input_terminal_width(void);
 /* Its lines; 0: not known, or no terminal. */
 unsigned int input_terminal_height(void);

@@ -11,9 +11,9 @@
  *     mark:build         a mark of that name; mark:build#2 the second one. Without "mark:", if it
  *                        looks like none of the other forms
  *
- * All of it is integer arithmetic, exact to the nanosecond. Threads: any; local time is the
- * process' TZ. Errors: -EINVAL (not a time), -ERANGE (does not fit), -ENOENT (there is no mark of
- * that name), with a text that says what was expected.
+ * All arithmetic is on integers, exact to the nanosecond. Threads: any; local time is the process'
+ * TZ. Errors: -EINVAL (not a time), -ERANGE (does not fit), -ENOENT (no mark of that name), with a
+ * text that states the expected forms.
  */
 #pragma once
 
@@ -30,11 +30,11 @@ struct timeexpr_base {
 	uint64_t start_ns, end_ns; /* of the trace, mono */
 	uint64_t start_real_ns;
 	/*
-	 * Any instant; the clock may have been set, so one before start_real_ns may lie in the
-	 * trace. NULL: mono is the wall clock itself.
+	 * Converts any instant. The clock may have been set, so an instant before start_real_ns
+	 * may be in the trace. NULL: mono is the wall clock itself.
 	 */
 	uint64_t (*mono_from_real)(void *ctx, uint64_t real_ns);
-	/* The nr-th mark (from 1) of that name: 0 or -ENOENT. NULL: there are no marks. */
+	/* The nr-th mark (from 1) of that name: 0 or -ENOENT. NULL: the trace has no marks. */
 	int (*mark)(void *ctx, const char *name, uint64_t nr, uint64_t *ret_mono_ns);
 	void *ctx;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * who: looks through the trace's lists for what the options of report and cut name. A word that
- * nobody has is answered with the thread that has it, or with a name near it.
+ * who: looks up the processes and threads that options of report and cut name. A word that matches
+ * no process is answered with the thread of that name, or with a similar name.
  */
 #include "cmd/input/who.h"
 
@@ -114,9 +114,9 @@ static struct wanted wanted_of(const char *word, uint32_t *id, bool is_exact)
 	return (struct wanted){ .ids = id, .id_cnt = 1 };
 }
 
-/* ---- nobody ---- */
+/* ---- no match ---- */
 
-/* No process is what a thread is. False: no thread is, either. */
+/* Suggests the thread that the word names, since no process has the name. False: no such thread. */
 static bool say_thread(const struct input *in, const char *word)
 {
 	struct task thread;
@@ -202,7 +202,7 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 
 /* The options --pid, --comm, --workload, --tid and --thread pick who is meant. */
 #define OPTION_CNT 5
-#define OF_PROCESSES 3	/* so many of them */
+#define OF_PROCESSES 3	/* the first ones */
 #define TOGETHER (1u << OPTION_CNT)	/* a bit beside one for each option */
 
 _Static_assert(WHO_ALL == 2 * TOGETHER - 1, "bits of who_find()");

@@ -12,9 +12,9 @@
 enum who_kind { WHO_PROCESS, WHO_THREAD, WHO_CGROUP, WHO_WORKLOAD };
 
 /*
- * Says that nobody of the kind has this id or name, and which name is near. If a thread has what no
- * process has, says which option names it (in->of_threads), or whose thread it is. A workload has
- * no word.
+ * Prints that no task of the kind has this id or name, and a similar name. If only a thread has the
+ * id or name, prints the option that selects it (in->of_threads) or the thread's process. A
+ * workload needs no word.
  */
 int who_none(const struct input *in, enum who_kind kind, const char *word);
 
@@ -26,17 +26,18 @@ int who_had_name(const struct trace *t, enum who_kind kind, const char *pattern,
 		 struct hash_map *ret);
 
 /*
- * --pid, --comm, --workload, --tid and --thread each have to name somebody, and together, too, or
- * an empty answer would look like one. who_find() gives a set of what is found, all of it where a
- * trace has no block or nobody is asked for; those of several traces are put together with |.
- * who_check() says what none has.
+ * --pid, --comm, --workload, --tid and --thread must each match a task, and all together as well:
+ * otherwise no match would look like an empty answer. who_find() returns the set of matched
+ * options. It returns all of them if the trace has no block or no option is set. The sets of
+ * several traces are combined with |. who_check() prints an error about the first option without a
+ * match.
  */
 unsigned int who_find(const struct trace *t, const struct report_request *q);
 int who_check(const struct input *in, const struct report_request *q, unsigned int found);
 #define WHO_ALL 63u	/* nothing is missing */
 
 /*
- * The life of the one process that in->during means, or else of the one thread, as far as it lies
- * in the trace.
+ * The life of the process that in->during selects, or else of the thread, clipped to the trace. It
+ * must be the only one.
  */
 int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* trace_list: opens one trace after the other; what cannot be opened is said on stderr. */
+/* trace_list: opens one trace after the other and reports those that cannot be opened on stderr. */
 #include "cmd/mcp/trace_list.h"
 
 #include <dirent.h>

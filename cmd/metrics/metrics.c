@@ -108,8 +108,8 @@ static size_t find_label(struct metrics *m, struct labels *l, const char *text, 
 }
 
 /*
- * Between windows, so that what a window adds to a label is shown: labels that have been idle for
- * long give way, the longest first, until there is room for the largest of a section.
+ * Removes labels that have been idle for long, the longest first, until the largest owners of a
+ * section have room. Runs between windows, so that a label shows all that its window adds.
  */
 static void make_way(struct metrics *m)
 {
@@ -170,7 +170,7 @@ static size_t put_value(char *to, const char *text)
 	return (size_t)(at - to);
 }
 
-/* comm="...",op="read" of a row. Returns whose it is: a row of m->who. */
+/* Writes comm="...",op="read" of a row. Returns the row's owner: an index into m->who. */
 static size_t make_labels(struct metrics *m, const struct value *row, char *to)
 {
 	char safe[LABEL_BYTES / 2];

@@ -4,12 +4,13 @@
  *
  *     window --[schema/report_metrics.sql]--> rows --[metrics]--> series --> text
  *
- * Who is shown: the `top` largest of each section of a window get a label; METRICS_LABELS * top can
- * have one. When they run out, labels give way that have not been among the largest for
- * METRICS_IDLE_NS, the longest idle first. Everybody without a label counts for "[other]". So the
- * number of series is bounded, and no counter ever goes backwards: each is a sum of what was added
- * to it. A label that comes back goes on with its sums, unless so many others have been large
- * meanwhile (METRICS_KNOWN) that it was forgotten; then it begins at 0, as after a restart.
+ * Labels: the `top` largest owners (names, units, containers or users) of each section of a
+ * window get a label. At most METRICS_LABELS * top labels are shown. If there is no free one, the
+ * label that has been idle longest is removed, if it was not among the largest for METRICS_IDLE_NS.
+ * Owners without a label count for "[other]". So the number of series is bounded, and no counter
+ * ever decreases: each is the sum of all additions to it. A label that returns continues its sums.
+ * If too many others have been large since (METRICS_KNOWN), it was forgotten and begins at 0, as
+ * after a restart.
  *
  * Threads: one. Errors: 0 or -errno and struct err.
  */
@@ -20,7 +21,7 @@
 #include "analyze/context/analysis.h"
 
 #define METRICS_LABELS 5 /* times the number of --top */
-#define METRICS_KNOWN 20 /* times as many labels are remembered */
+#define METRICS_KNOWN 20 /* times the number of shown labels: remembered labels */
 #define METRICS_IDLE_NS 300000000000ull /* 5 minutes */
 #define METRICS_DEVICES 64 /* that have a label of their own */
 
@@ -31,19 +32,19 @@ struct metrics *metrics_new(unsigned int by, unsigned int top);
 void metrics_free(struct metrics *m);
 
 /*
- * Adds the window [from_ns, to_ns) to all counters, once; gauges of the trace are then those of its
- * end. After an error a part of the window may have been added. Without labels it gives them first,
- * which drops what was put.
+ * Adds the window [from_ns, to_ns) to all counters, once; gauges of the trace then have the values
+ * of its end. After an error a part of the window may have been added. Assigns labels on first use
+ * and discards earlier values.
  */
 int metrics_count(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 		  struct err *e);
 /*
- * Gives the first labels, to those who are large in this window, which is counted in vain. Who gets
- * one in the last section then has it in all.
+ * Assigns the first labels, to the largest owners in this window, without counting the window. An
+ * owner that gets one in the last section then has it in all sections.
  */
 int metrics_give_labels(struct metrics *m, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 			struct err *e);
-/* The peaks of what was counted since the last call are now shown, and new ones begin. */
+/* Publishes the peaks since the last call and begins new ones. */
 void metrics_end_interval(struct metrics *m);
 
 /*

@@ -15,7 +15,7 @@
 #define FORWARDED_CNT 4
 #define STATUS_CANNOT_RUN 126 /* and 127 */
 
-/* Command-line state: what the signal handler has to reach. */
+/* Command-line state that the signal handler needs. */
 static volatile pid_t recorder;
 static volatile sig_atomic_t stopped;
 

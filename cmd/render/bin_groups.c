@@ -26,7 +26,7 @@ void bin_groups_done(struct bin_groups *g)
 
 /* ---- columns ---- */
 
-/* False: there is no such column, and the error says so. */
+/* Finds a column. Returns false with an error if the view does not have it. */
 static bool find(struct bin_groups *g, const char *name, size_t n, unsigned int cnt,
 		 const char *const *names, unsigned int *ret)
 {

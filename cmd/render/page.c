@@ -67,7 +67,7 @@ static int table_begin(void *ctx, unsigned int col_cnt, const char *const *names
 	return 0;
 }
 
-/* A heading stands where its column does, which the first row tells. NULL: there is no row. */
+/* Writes the headings, aligned like the values of the first row. NULL: the table has no rows. */
 static void put_headings(struct page *p, const struct value *values)
 {
 	char heading[80];

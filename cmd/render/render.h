@@ -44,7 +44,7 @@ struct render_options {
 	uint64_t limit; /* rows shown at most (of each section, or bin); 0: all */
 	bool per_first; /* limit holds for each value of the first column: a bin, a host */
 	bool folded_count; /* formats of stacks: samples, objects or waits, not bytes or ns */
-	const char *title; /* flame and pprof: what the rows are about */
+	const char *title; /* flame and pprof: subject of the rows */
 	/* pprof: of the window, ns since 1970; period_ns: between samples, or 0 */
 	uint64_t time_ns, duration_ns, period_ns;
 	bool human; /* table: headings and values with units */
@@ -53,9 +53,9 @@ struct render_options {
 	/* table: columns after the first are named after things, and have this column's values */
 	const char *figure;
 	const char *scope; /* table: options for commands that show more; may be NULL */
-	const char *drops; /* table: columns to leave out first if there is no room: "ios,bytes" */
+	const char *drops; /* table: columns to drop first if it is too wide: "ios,bytes" */
 	unsigned int width; /* table: cells to fit into by cutting text; 0: never cut */
-	/* Called once, before anything is written, and not when there is no result; may be NULL. */
+	/* Called once before the first output, unless an error comes first; may be NULL. */
 	void (*heading)(void *ctx);
 	/* Called after each RENDER_PROGRESS_ROWS of a result; may be NULL. */
 	void (*progress)(void *ctx, uint64_t row_cnt);
@@ -82,24 +82,24 @@ int render_begin(void *render, unsigned int col_cnt, const char *const *names);
 int render_put(void *render, const struct value *values);
 int render_end(void *render);
 
-/* "table", "csv" and so on, as far as they are for one of uses. 0 or -EINVAL. */
+/* Parses "table", "csv" and so on; only formats that suit one of uses. 0 or -EINVAL. */
 int render_parse_format(const char *name, unsigned int uses, enum render_format *ret);
 
 bool render_is_one_of(const char *name, const char *const *list); /* which NULL ends */
 
 /*
- * Writes text and a newline, in lines of at most so many bytes where words allow; 0: in one line.
- * A command in backquotes is a word.
+ * Writes text and a newline, wrapped at words to lines of at most width bytes; 0: in one line. A
+ * command in backquotes is one word.
  */
 void render_wrap(FILE *f, const char *text, unsigned int width);
-/* The same of text that begins, and goes on, to the right of so many cells. */
+/* The same for text that starts in column `left`, where all its lines begin. */
 void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left);
 
-/* The same as a paragraph of Markdown, in one line, before or behind an empty one. */
+/* The same, or a paragraph of Markdown: escaped, in one line, followed by an empty line. */
 void render_paragraph(FILE *f, const char *text, unsigned int width, bool markdown);
 
-/* Text in HTML or XML: nothing in it is markup, and nothing in it is unseen. */
+/* Escapes text for HTML or XML. Unprintable characters become visible. */
 void render_html_text(FILE *f, const char *text);
 
-/* "(3 more: report cpu --by comm)": how many rows are left out, and what shows them. */
+/* "(3 more: report cpu --by comm)": the number of omitted rows, and a command that shows them. */
 void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_folded: a line per stack, "comm;[source];outermost;...;innermost COUNT", what flame graph
- * tools read. Sources overlap, so each gets a separate tower. What no stack was recorded of is a
- * tower too, so that sums are right. Rows that differ in what a line does not show are one line:
- * lines are kept, in order of their first row, and written at the end.
+ * render_folded: a line per stack, "comm;[source];outermost;...;innermost COUNT", as flame graph
+ * tools read it. Sources overlap, so each gets a separate tower. Rows without a recorded stack form
+ * a tower too, so that sums are right. Rows whose lines are equal are added up: lines are kept in
+ * order of their first row, and written at the end.
  *
  * As HTML the lines are in a page whose script draws them (cmd/page/flame.html), the source first.
  */

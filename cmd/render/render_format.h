@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_format: inside of render: what a format is made of, and the buffer all of them write to.
- * Only render*.c include this.
+ * render_format: private to render: the interface of a format, and the output buffer of all
+ * formats. Only render*.c include this.
  */
 #pragma once
 

@@ -124,7 +124,7 @@ void render_format_value(char *buf, size_t size, const struct value *value, enum
 {
 	bool is_real = value->type == VALUE_REAL;
 	double r = is_real ? value->r : (double)value->i;
-	/* what has no decimals in its unit is rounded */
+	/* a value is rounded if its unit has no decimals */
 	bool fits = !is_real || (r > -9e18 && r < 9e18);
 	int64_t v = !is_real ? value->i : fits ? (int64_t)(r < 0 ? r - 0.5 : r + 0.5) : 0;
 

@@ -102,7 +102,7 @@ static void put_location(struct pprof *p, uint32_t id, uint32_t function, uint32
 	proto_end(&p->out);
 }
 
-/* The number of a text of so many bytes, made safe, with before and after around it. */
+/* The number of the text before + part + after. part has n bytes and is made safe first. */
 static int number_of_part(struct pprof *p, const char *before, const char *part, size_t n,
 			  const char *after, uint32_t *ret)
 {

@@ -15,8 +15,8 @@
 #define BAR_CELLS 14 /* of a step of a histogram: its share of 100 % */
 #define GAP	       2 /* spaces between columns */
 #define BELOW_INDENT   6 /* of a stack under its row */
-#define TEXT_CELLS_GOOD 12 /* rather than cut it below this, what a view can spare is left out */
-#define TEXT_CELLS_MIN 7 /* text is not cut below this; rather, any number is left out */
+#define TEXT_CELLS_GOOD	12 /* dispensable columns are dropped before text is cut below this */
+#define TEXT_CELLS_MIN	7 /* text is never cut below this: any number column is dropped instead */
 #define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
 
 enum shown {
@@ -34,7 +34,7 @@ struct column {
 	bool is_text; /* some value is: to the left */
 	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
 	bool is_null; /* all values kept are NULL */
-	/* a length of time, or what is rare, that no row kept has: it was not measured */
+	/* no kept row has a value of this duration or rare kind: it was not measured */
 	bool is_empty;
 	bool may_be_same; /* whether the row is complete: a column only where rows differ */
 	enum shown shown;
@@ -271,7 +271,7 @@ static bool may_drop(const struct column *c)
 	return !c->below && !c->is_text && c->kind != COLUMN_ID && c->kind != COLUMN_YES_NO;
 }
 
-/* Columns that say how an answer was found, not what it is. */
+/* Columns on how a value was found: not part of the answer itself. */
 static const char *const details[] = {
 	"owner_how", "submitter",     "unknown_owner_ios", "requeues",
 	"merges",    "unknown_waits", "lost_frees",	   "depth",
@@ -359,9 +359,9 @@ static bool is_same(const struct table *t, unsigned int col)
 }
 
 /*
- * Leaves out lengths of time that no row has, even where there is room. Then it makes the line fit:
- * it leaves out columns that say 0 in every row (both need all rows), then columns there is no room
- * for, and narrows the texts. True: there was no room for some columns.
+ * Drops durations that no row has, even if they would fit. Then makes the line fit: drops columns
+ * that are 0 in every row (both steps need all rows), then the columns that do not fit, and narrows
+ * the texts. Returns true if columns were dropped because they do not fit.
  */
 static bool fit_columns(struct table *t, bool has_all_rows)
 {

@@ -33,7 +33,7 @@ void sparkline_free(struct sparkline *s)
 	free(s);
 }
 
-/* Without its columns nothing is drawn, which is no error of the report. */
+/* Draws nothing if its columns are missing. That is not an error of the report. */
 static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
 	int r = bin_groups_begin(ctx, col_cnt, names);

@@ -18,7 +18,7 @@ struct stack_columns {
 	int stacks[2];		/* the whole, or user space and (-1: none) the kernel */
 };
 
-/* 0, or -EINVAL: this is no view of stacks. */
+/* Returns 0, or -EINVAL if the rows are not stacks. */
 int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names);
 
 /* Parts of a frame with a line of source code: "NAME (PATH:NUMBER)". */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * http_server: a daemon of libmicrohttpd that runs in the caller's thread. It makes an answer when
- * one is asked for.
+ * http_server: a daemon of libmicrohttpd that runs in the caller's thread. It makes each answer on
+ * request.
  *
- * Nobody can keep others out by opening connections: a client that does not end its request in time
- * is cut off, and so is the oldest connection of a client that has too many, or of all when there
- * are too many. libmicrohttpd has a limit per client of its own, but that one refuses newcomers.
+ * A client cannot lock others out by opening connections. A connection is closed if its request
+ * does not end in time. If a client has too many connections, its oldest one is closed; if all
+ * clients together have too many, the oldest of all is. libmicrohttpd has a limit per client of its
+ * own, but refuses new connections instead.
  */
 #include "cmd/serve/http_server.h"
 
@@ -164,9 +165,9 @@ static void begin_answer(struct MHD_Connection *conn, size_t bytes)
 /* ---- answers ---- */
 
 /*
- * A page in a browser can let a name of its own point to 127.0.0.1, and would then read what only
- * this machine may read. So a program that listens on loopback answers for names of loopback alone.
- * A client that names no host is no browser.
+ * A page in a browser can make its own host name resolve to 127.0.0.1 and would then read data that
+ * only this machine may read. So a program that listens on loopback serves only loopback names. A
+ * client that sends no host is not a browser.
  */
 static bool is_host_good(const struct http_server *h, const char *host)
 {
@@ -234,7 +235,7 @@ static void add_headers(struct MHD_Response *r, const struct http_answer *a, con
 
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
 				a->type ?: "text/plain; charset=utf-8");
-	/* what is asked for again may have changed, and no cache is to keep names of a trace */
+	/* answers change, and caches must not keep names from a trace */
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
 	if (encoding)

@@ -42,10 +42,10 @@ struct http_answer {
 	size_t bytes;		/* of text, or of the file */
 	bool is_deflated;	/* the text is compressed (zlib's format) */
 	/*
-	 * NULL: the answer is here. Else another thread makes it, and others are answered
-	 * meanwhile: the server calls this, some times a second, until it is true and *ret is the
-	 * answer. The work gives up when the connection is gone: the server waits for it before it
-	 * stops.
+	 * NULL: the answer is complete. Otherwise another thread makes it while the server answers
+	 * other requests. The server calls this several times per second, until it returns true
+	 * with the answer in *ret. The work gives up when the connection is gone. The server waits
+	 * for it before it stops.
 	 */
 	bool (*later)(void *work, struct http_answer *ret);
 	void *work;

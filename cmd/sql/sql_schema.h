@@ -18,7 +18,7 @@ struct sql_schema_item {
 	const char *kind;	/* table, view, table-valued function, function */
 	const char *name;
 	const char *call;	/* the name, of a function with its arguments */
-	const char *text;	/* what it has or gives; lines */
+	const char *text;	/* description of its content or result, in lines */
 	const struct sql_schema_column *columns;	/* none: a function with one result */
 	unsigned int column_cnt;
 };
@@ -29,8 +29,8 @@ extern const unsigned int sql_schema_item_cnt;
 extern const char sql_schema_examples[];
 
 /*
- * Prints all of them, or the columns of one. r takes the rows; NULL: they are printed for people.
- * Return an exit status; a name that there is none of is an error that says which there are.
+ * Prints all of them, or the columns of one. r renders the rows; NULL: prints a table.
+ * Return an exit status. An unknown name is an error that lists the known ones.
  */
 int sql_schema_list(struct render *r);
 int sql_schema_show(const char *name, struct render *r);

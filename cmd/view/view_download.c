@@ -25,7 +25,7 @@
 #include "store/bundle.h"
 
 #define FILES_MAX  256	/* of a directory */
-#define LOOK_NS	   20000000 /* how often the command, and who waits for it, are looked at */
+#define LOOK_NS	   20000000 /* interval of checking the command and its client */
 
 struct download_kind {
 	const char *name, *save_as;
@@ -44,7 +44,7 @@ struct download {
 	const struct download_kind *kind;
 	const char *trace;
 	uint64_t from_ns, to_ns;
-	int client_fd;		/* whoever waits for it */
+	int client_fd;		/* of the waiting client */
 	pthread_t thread;
 	atomic_bool is_done;
 	int ret;		/* when it is done, as the two below */
@@ -63,7 +63,7 @@ static const struct download_kind *find_kind(const char *name)
 
 /* ---- the command ---- */
 
-/* The child: what it says goes into a file. It ends with whoever asked for it. */
+/* In the child: its stderr goes into a file. The child is killed if its client disconnects. */
 static void run_command(char *const *argv, const char *says)
 {
 	const struct rlimit most = { VIEW_DOWNLOAD_BYTES, VIEW_DOWNLOAD_BYTES };

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * view_download: a window as a file that a browser saves. The command that the page shows beside
- * the link makes it, in a directory of its own that is removed again; a directory becomes a zip
- * file. A thread waits for the command, and other requests are answered meanwhile. Threads: one
- * calls this.
+ * the link makes it, in a temporary directory; a directory becomes a zip file. A thread waits for
+ * the command while other requests are answered. Threads: one calls this.
  */
 #pragma once
 

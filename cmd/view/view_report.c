@@ -36,7 +36,7 @@ static const struct view_served *find_served(const char *name)
 	return NULL;
 }
 
-/* An argument that is the number of a process or a thread. 0: there is none, or it is no number. */
+/* An argument that is a process or thread id. 0: missing or not a number. */
 static uint32_t take_id(const struct http_request *q, const char *name)
 {
 	const char *text = http_request_argument(q, name);
@@ -75,7 +75,7 @@ static int write_view(void *ctx, const struct row_sink *out, struct err *e)
 	return analysis_report(question->a, &question->r, out, e);
 }
 
-/* ---- who waited for a thread ---- */
+/* ---- the waiters of a thread ---- */
 
 /* cmd_view has checked these. */
 static void take_window(struct question *question, const struct http_request *q)
@@ -137,7 +137,7 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 static const char *const names[] = { "pid", "tid", "comm", "file", "object", "holder",
 				     "cmdline", NULL };
 
-/* Passes the rows with the word on, so many of them. */
+/* Passes on the rows that contain the word, at most FOUND_MAX. */
 struct finder {
 	struct analysis *a;
 	uint64_t from_ns, to_ns, start_ns;	/* start_ns: of the trace */

@@ -14,8 +14,8 @@
 int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t from_ns,
 		     uint64_t to_ns, struct http_answer *ret, struct err *e);
 /*
- * Threads, files and locks of the window whose name has the word of the request in it, in upper or
- * lower case, or whose number is the word: of each those that have most. -EINVAL: there is no word.
+ * Threads, files and locks of the window whose name contains the word of the request in any case,
+ * or whose number is the word: the largest ones of each. -EINVAL: the request has no word.
  */
 int view_report_search(struct analysis *a, const struct http_request *q, uint64_t from_ns,
 		       uint64_t to_ns, struct http_answer *ret, struct err *e);
