@@ -13,7 +13,7 @@ const paths = [...$('traces').options].map((option) => option.textContent);
 const quoted = (path) => /^[A-Za-z0-9_.,:\/@%+=-]+$/.test(path) ? path : "'" + path.replace(/'/g, "'\\''") + "'";
 const seconds = (ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, '') + 's';
 
-/* nr: of the trace, from 1; window: what its page shows; aim: what it would show if its trace were long enough */
+/* nr: number of the trace, from 1; window: shown by its page; aim: the window that a longer trace would show */
 const sides = ['a', 'b'].map((name) => ({ name, frame: $('page-' + name), choice: $('choice-' + name), nr: 1, window: null, aim: null, is_told: false }));
 const other_of = (side) => sides[side === sides[0] ? 1 : 0];
 

@@ -45,7 +45,7 @@ function prepare(chart) {
 
 function has_values(def) {
 	const r = results[def.result];
-	/* who had a CPU is not known without switches */
+	/* the thread on a CPU is unknown without switches */
 	if (NEEDS[VIEW_OF[def.result]] === 'sched.switch' && !was_recorded('sched.switch'))
 		return false;
 	for (let i = 0; i < r.cnt; i++)
@@ -145,8 +145,8 @@ function points(chart, starts) {
 }
 
 /*
- * The first bin of each point. Bins differ in length: around what stands out they are fine. Where the window has more bins than a
- * chart has points, a point is as many of them as make up its part of the window.
+ * The first bin of each point. Bins differ in length: they are short around outliers. If the window has more bins than
+ * a chart has points, a point consists of the bins of its part of the window.
  */
 function starts_of_points() {
 	const starts = [], least = to - from > POINTS ? span_ns() / POINTS * (1 - 1e-9) : 0;
@@ -213,7 +213,7 @@ function draw_marks(canvas, area, x_of) {
 	canvas.restore();
 }
 
-/* Of a stack its lowest bins as a line; of each other series what lies between its lowest and its highest bin. */
+/* Draws the range between the lowest and the highest bin of each point. A stack gets a line of its lowest bins instead. */
 function draw_band(chart, g, canvas) {
 	const area = g.getArea(), rows = chart.points, lines = chart.def.stacked ? 1 : chart.shown.length, y = (v) => g.toDomYCoord(v);
 	const x = rows.map((row) => g.toDomXCoord(row[0]));
@@ -356,7 +356,7 @@ function color_of(def, key, i) {
 	return key === null ? OTHER : def.color ? def.color(key) : PALETTE[i % PALETTE.length];
 }
 
-/* What a click on a group does: a name with several processes is unfolded, or folded again; a viewer explains a process. */
+/* The action of a click on a group: unfolds or folds a name with several processes; a viewer explains a process. */
 function opening(g) {
 	if (g.is_rest)
 		return () => set_scope('machine');
@@ -397,7 +397,7 @@ function choose(chart) {
 	const skip = (n) => () => { chart.skip = n; chart.data = null; redraw(); };
 	if (chart.skip)
 		chart.legend.append(entry('the largest', skip(0), '\u2190 the largest'));
-	/* what is less than a pixel everywhere is not drawn, and not named */
+	/* a series below one pixel everywhere is neither drawn nor named */
 	const first = def.stacked ? 2 : 1, top = rows.reduce((a, row) => Math.max(a, ...row.slice(1), def.stacked ? row.slice(first).reduce((x, y) => x + y) : 0), 0);
 	const is_drawn = (i) => rows.some((row) => row[first + i] * 300 >= top);
 	keys.forEach((key, i) => {
@@ -417,7 +417,7 @@ function date_window() {
 	return [edges[from] / 1e9, (edges[to] - span_ns() * 1e-4) / 1e9];
 }
 
-/* What the trace is about comes first, as what its threads waited for says: CPUs, or disks. It is asked once, so that no chart moves. */
+/* The topic that the trace's threads waited for most comes first: CPUs or disks. It is determined once, so that no chart moves. */
 const topic_of = (def) => def.wide ? 'all' : def.result === 'io' || def.columns[0] === 'disk_ns' ? 'io' : def.result === 'memory' ? 'memory' : 'cpu';
 
 function order_charts() {
@@ -499,10 +499,10 @@ function draw_over(chart, g) {
 		draw_spikes(g, canvas);
 }
 
-/* Of seconds, so that labels differ. */
+/* Enough digits of a second to make all labels differ. */
 const time_digits = () => Math.max(0, Math.min(9, Math.ceil(10 - Math.log10(span_ns()))));
 
-/* Of the library, but double-click shows the whole. */
+/* The library's interaction, except that a double click shows the whole trace. */
 function interaction() {
 	return Object.assign({}, Dygraph.defaultInteractionModel, { dblclick: show_whole });
 }
@@ -517,7 +517,7 @@ function follow() {
 	}
 }
 
-/* What a series has in a point; the highest bin is the stack and what is on top of it. */
+/* The value of a series at a point. For a stack, the highest bin is the stack plus the part above it. */
 function value_of(chart, at, i) {
 	const row = chart.points[at];
 	if (!chart.def.stacked)

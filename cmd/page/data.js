@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The data of a window: results, which are columns of rows by bin and process, and what they say of whom.
+ * The data of a window: results, which are columns of rows by bin and process, and their values by process.
  * Names come from the trace and are hostile: they reach the document through textContent alone.
  */
 /* Colours that people with any kind of colour blindness tell apart (Okabe and Ito, and Tol). */
@@ -56,7 +56,7 @@ function process(text) {
 	if (!p) {
 		const parts = /^r?(\d+) (\d*) (.*)$/s.exec(texts[text]), name = texts[text].replace(/^(other|rest) ?/, '');
 		const thread = /^r?t\d+ (\d*) (\d*) (.*)$/s.exec(texts[text]);
-		/* [unknown] and [filtered] have no PID, and are no process */
+		/* [unknown] and [filtered] have no PID, and are not processes */
 		p = thread ? { tid: thread[1], pid: thread[2], comm: thread[3] } : parts ? { pid: parts[2], comm: parts[3] } : { pid: '', comm: name || 'other', is_other: true, name };
 		p.is_rest = texts[text][0] === 'r';
 		processes.set(text, p);
@@ -77,7 +77,7 @@ function lower(r, bin) {
 	return low;
 }
 
-/* Black or white, whichever can be read on a colour. */
+/* Black or white, the one that is readable on a colour. */
 function text_on(color) {
 	const hex = /^#(..)(..)(..)$/.exec(color), rgb = hex ? hex.slice(1).map((v) => parseInt(v, 16)) : color.match(/\d+/g).map(Number);
 	return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 120 ? '#000000' : '#ffffff';

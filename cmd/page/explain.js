@@ -34,7 +34,7 @@ function figure(name, v) {
 	return name.endsWith('_ns') ? duration(v) : name.endsWith('bytes') ? bytes(v) : v.toLocaleString('en-US', { maximumFractionDigits: 1 });
 }
 
-/* open(row): what a click on the first cell of a row does. */
+/* open(row): the action of a click on the first cell of a row. */
 function section_table(title, rows, open) {
 	const names = Object.keys(rows[0]).filter((name) => rows.some((row) => row[name] !== null));
 	const is_text = (name) => rows.some((row) => typeof row[name] === 'string');
@@ -59,7 +59,7 @@ const selected_question = (view) => question_of(view, selected);
 const question_of = (view, selected) => 'report?view=' + view + '&from=' + edges[from] + '&to=' + edges[to] +
 	(selected ? selected.options.map(([name, value]) => '&' + name + '=' + encodeURIComponent(value)).join('') : scope === 'command' ? '&workload=1' : '');
 
-/* Who waited for the selected thread or process: elements. */
+/* Shows the threads that waited for the selected thread or process: elements. */
 let waiters = [];
 async function show_waiters(question) {
 	waiters = [];
@@ -109,7 +109,7 @@ async function explain() {
 
 /* ---- the causes, which the page opens with ---- */
 
-/* Of the whole page, where it is a file; a page that is served asks. Nobody waits for the sentences. */
+/* A page in a file has the causes of its whole window; a served page requests them. Drawing does not wait for the sentences. */
 async function show_causes() {
 	const question = question_of('why', null);
 	/* spikes come later */
@@ -146,7 +146,7 @@ function draw_causes(found) {
 
 const GROWN = 16 << 20;	/* bytes: growth of less is not worth a sentence */
 
-/* Who grew most, and spikes: [a line each]. */
+/* The processes that grew most, and spikes: [a line each]. */
 function memory_causes(line) {
 	const r = results.memory, grown = new Map(), s = results.spikes, lines = [], shown = events_of({ result: 'spikes', at: 'start_ns' });
 	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++) {

@@ -24,7 +24,7 @@ function lost_events() {
 	return sum_of(results.loss, ['lost_events'], (r, i) => texts[r.what[i]] === 'all');
 }
 
-/* [what it is, how much, the table that has it by process]; without what was not recorded. */
+/* [name, value, the table that lists it by process]; without figures that were not recorded. */
 function figures() {
 	const s = results.states, io = results.io, threads = (...columns) => sum_of(s, columns, is_in_scope);
 	const moved = (op) => sum_of(io, ['bytes'], (r, i) => texts[r.op[i]] === op && is_in_scope(r, i));

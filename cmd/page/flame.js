@@ -45,7 +45,7 @@ function flame_graph(box, stacks, format) {
 	const zoom = (node) => { shown = node; draw(); };
 	const matches = (node) => word && node.name.toLowerCase().includes(word);
 
-	/* Of its source: sources overlap, so that a share of their sum would mean nothing. */
+	/* A share refers to the node's source: sources overlap, so that a share of their sum would mean nothing. */
 	function share(node, value) {
 		let source = node;
 		while (source.depth > 1)

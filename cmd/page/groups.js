@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * How processes are put together: by name, where a name has many; or each alone, or by container, unit, user or control group; or
- * each thread stands alone, which only a page that is served can show.
- * A name can be unfolded: its processes then stand alone. What has no row of its own is in "other", some of it by name.
+ * Groups of processes: by name, if a name has many; or each alone; or by container, unit, user or control group; or
+ * each thread alone, which only a served page can show. A name can be unfolded: its processes are then shown alone.
+ * Processes without rows of their own are in "other", some by name.
  */
 const BY = { name: 'name', process: 'process', thread: 'thread', container: 'container', unit: 'unit', user: 'user', cgroup: 'cgroup' };
 const MANY = 6;		/* processes of a name */
@@ -48,7 +48,7 @@ function set_scope(wanted) {
 
 /*
  * Processes of each group in the rows of a result in the window, as `report` has them: group -> { cnt, is_least }. is_least: in a
- * part of a page's window nobody knows how many of those without rows of their own have something.
+ * part of a page's window it is unknown how many of the processes without rows of their own have a value.
  */
 const counted = new Map();
 function count_members(name, source) {
@@ -73,7 +73,7 @@ function count_members(name, source) {
 }
 const members_text = (m) => count(m.cnt) + (m.is_least ? '+' : '');
 
-/* Where a process belongs: [key, what it is called, its name if it can be unfolded]. */
+/* The group of a process: [key, label, its name if it can be unfolded]. */
 function place_of(text) {
 	const p = process(text), row = who.get(text);
 	if (!in_scope(text))
@@ -85,7 +85,7 @@ function place_of(text) {
 	if (by === 'name')
 		return p.is_other && !p.name ? ['other', 'other'] :
 			['name ' + p.comm, unfolded.has(p.comm) ? 'other ' + p.comm : p.comm, p.comm];
-	/* what is no process has no container either */
+	/* a pseudo process has no container either */
 	if (row === undefined)
 		return ['other', 'other'];
 	return p.pid ? [by + ' ' + texts[results.who[by][row]], texts[results.who[by][row]]] : [texts[text], p.comm];
@@ -104,7 +104,7 @@ function group_of(text) {
 		groups.set(key, g);
 	}
 	g.texts++;
-	/* it is one process, as far as is known here */
+	/* a single process, according to the rows of this page */
 	g.is_single = g.texts === 1 && !p.is_other && !g.is_rest;
 	g.pid = g.is_single ? p.pid : '';
 	g.tid = p.tid;
@@ -150,7 +150,7 @@ function paint() {
 	}
 }
 
-/* All that is drawn is drawn anew. */
+/* Draws everything again. */
 function regroup() {
 	begin_groups();
 	paint();

@@ -9,7 +9,7 @@ const command_of = (what, more) => 'ebpfrec ' + what + ' -i ' + quoted($('app').
 	' --from ' + option(edges[from]) + ' --until ' + option(edges[to]);
 const command = (view) => command_of('report', view);
 
-/* What can be seen is drawn at once, the rest when nothing else is to be done, so long at a time that nobody notices. */
+/* Visible parts are drawn at once, the others when the page is idle, in steps too short to notice. */
 const UNSEEN = 30;	/* ms */
 const parts = [];	/* { box, draw, title, has_data } */
 let seen = [], unseen = [], timer = 0;
@@ -54,7 +54,7 @@ function window_text() {
 	return edges[from] === begin && edges[to] === end ? 'all ' + all : seconds(edges[from]) + ' to ' + seconds(edges[to]) + ' s of ' + all;
 }
 
-/* What is missing in the window, how much, and what it changes; '': nothing. What was not recorded is not there at all. */
+/* The missing events of the window, their number, and the affected figures; '': complete. Unrecorded sources do not count. */
 function lack_text() {
 	const views = Object.entries({ CPU: 'cpu', 'waits for a CPU': 'sched', states: 'states', memory: 'alloc', 'block I/O': 'io' });
 	const wrong = views.filter(([, view]) => missing(view) && was_recorded(NEEDS[view])).map(([name]) => name);
@@ -73,7 +73,7 @@ function name_beside() {
 	$('beside').href = token + 'beside#' + one + ';' + one;
 }
 
-/* What has no events takes no room, but is named. What was there once stays, so that nothing moves away under the mouse. */
+/* A part without events takes no room, but is named. A part that was shown once stays, so that nothing moves under the mouse. */
 function fold_empty() {
 	const empty = [], is_partial = source.is_partial;
 	for (const part of parts.filter((part) => part.has_data)) {
@@ -99,7 +99,7 @@ function find_unseen() {
 	}
 }
 
-/* What had the focus has it again when it was made anew. */
+/* Draws a part again and restores the focus. */
 function draw_part(part) {
 	const held = document.activeElement, name = (e) => e.dataset.name || e.id || e.textContent;
 	const is_held = part.box.contains(held), word = name(held);

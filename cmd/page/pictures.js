@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Pictures that the charts' library does not draw: the heat map of latencies, who ran on each CPU, and allocation stacks. */
+/* Pictures that the charts' library cannot draw: the heat map of latencies, the lanes of threads on CPUs, and allocation stacks. */
 
 const LANE_HEIGHT = 22, HEAT_ROW = 14;	/* px */
 let picture_left = 150;	/* px, of a picture's labels: fewer on a narrow screen */
@@ -105,7 +105,7 @@ function add_heat_map() {
 	const picture = add_picture('Latency of requests', 'requests by power of two of their latency; darker is more', HEAT_ROW, renew, draw, at);
 }
 
-/* ---- who ran on each CPU ---- */
+/* ---- the lanes: threads on each CPU ---- */
 
 const MOMENTS = { whole: 'this page', wait: 'a long wait for a CPU, ', request: 'a slow request, ', events: 'most events, ' };
 
@@ -161,7 +161,7 @@ function add_lanes() {
 		choice.value = moments.indexOf(moment);
 	}
 
-	/* What is shown: the part of the moment that lies in the page's window, or all of it, or what was zoomed into. */
+	/* The shown range: the zoomed one, or the part of the moment inside the page's window, or the whole moment. */
 	function range() {
 		const begin = Math.max(moment.begin, edges[from]), end = Math.min(moment.end, edges[to]);
 		return zoomed || (begin < end ? [begin, end] : [moment.begin, moment.end]);
@@ -224,7 +224,7 @@ function add_lanes() {
 
 /* ---- stacks of allocations, and of what ran ---- */
 
-/* Draws rows of a view of stacks below what the box has already; the frames of one source stand below it. */
+/* Appends the rows of a view of stacks to the box; the frames of one source are below it. */
 function draw_flame(box, r, figure, format, what) {
 	const stacks = [], plot = element('div', {});
 	for (let i = 0; i < r.cnt; i++)
@@ -245,7 +245,7 @@ function add_flame_of(id, result, ...more) {
 	} });
 }
 
-/* View of stacks -> [its figure, how that is written, what it is]. */
+/* View of stacks -> [its figure, the figure's format, its description]. */
 const FLAMES = {
 	profile: ['oncpu_ns', duration, 'time: that of each thread on the CPUs, divided among its samples'],
 	stacks: ['bytes', bytes, 'bytes, of allocations whose stacks were recorded'],

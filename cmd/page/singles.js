@@ -46,7 +46,7 @@ function is_selected(tid, text) {
 	return selected !== null && selected.options.every(([name, value]) => String(of[name]) === String(value));
 }
 
-/* The moment of which the page has each slice, and that the window lies in, as rows [first, last). */
+/* The moment that contains the window and of which the page has each slice, as rows [first, last). */
 function moment_around(r) {
 	const whole = find_moments(r).find((m) => m.kind === 'whole');
 	return whole || find_moments(r).find((m) => m.begin <= edges[from] && m.end >= edges[to]) || { first: 0, last: 0 };
@@ -96,7 +96,7 @@ function lanes_of() {
 	return [[...found.values()].sort((a, b) => b.first - a.first || is_rest_of(a) - is_rest_of(b) || b.ns - a.ns), left_out];
 }
 
-/* From the bottom of a lane to its top: what a thread did; its colour on a CPU is its process'. */
+/* From the bottom of a lane to its top: the states of a thread; the colour of running is the process' colour. */
 const LANE_STATES = [['running_ns', null, 'on a CPU'], ['runnable_ns', WAITED, 'waited for a CPU'], ['preempted_ns', WAITED, 'preempted, waited for a CPU'],
 	['throttled_ns', '#999933', 'throttled by a quota'], ['disk_ns', DISK, 'waited for a disk'], ['uninterruptible_ns', '#882255', 'other uninterruptible sleep']];
 
@@ -132,7 +132,7 @@ function add_threads() {
 		r = results.slices;
 		const moment = moment_around(r);
 		are_exact = moment.last > moment.first || !results.lanes.cnt;
-		/* who had a CPU is not known without switches */
+		/* the thread on a CPU is unknown without switches */
 		[threads, left_out] = !was_recorded('sched.switch') ? [[], 0] : are_exact ? threads_of(r) : lanes_of();
 		more.hidden = threads.length <= THREADS_FEW;
 		more.textContent = are_all ? 'fewer lanes' : 'show ' + plural(threads.length - THREADS_FEW, 'more lane');
@@ -159,7 +159,7 @@ function add_threads() {
 		});
 	}
 
-	/* what was waited for, where there is room for it */
+	/* writes the object of a wait if it fits */
 	function write_into(c, text, left, right, top) {
 		const letters = Math.floor((right - left - 6) / 6);
 		c.fillStyle = text_color;

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Charts, pictures and the strip by keyboard. Tab comes to them, arrows move a cross over them, in small steps with Shift. Enter does
- * what a click there does, and where a click does nothing it shows the surroundings; Space begins a range, and shows it when pressed
- * again; + and - zoom around the cross; Escape goes back to the page.
+ * Charts, pictures and the strip by keyboard. Tab selects one, arrows move a cross over it, in small steps with Shift.
+ * Enter acts like a click there, or shows the surroundings if a click does nothing. Space begins a range, and shows it
+ * when pressed again. + and - zoom around the cross. Escape returns to the page.
  */
 const STEER_STEP = 12, STEER_CLOSELY = 1;	/* px */
 
 /*
- * box: what is steered; the cross is put into it. o: { area() -> [left, top, width, height of a row, rows], in px; instant(x) -> ns;
+ * box: the steered element, which gets the cross. o: { area() -> [left, top, width, height of a row, rows], in px;
+ * instant(x) -> ns;
  * say(x, y): the cross is there; click(x, y), or null; leave() }
  */
 function steer(box, o) {

@@ -39,13 +39,13 @@ const served_data = {
 	beside: new AbortController(),	/* of questions about the window that is shown */
 	end: 1,		/* of the trace, ns */
 	is_live: false,
-	is_at_end: false,	/* the window that was asked for ends where the trace does; whoever stays at it sees the trace grow */
+	is_at_end: false,	/* the requested window ends at the trace's end, and follows it as the trace grows */
 	has_threads: false,	/* its rows go by thread */
 	is_coarse: false,	/* there are finer bins, or more than CPU time, for who stays at the window */
 	is_partial: false,	/* there is CPU time alone */
 	read: () => served_data.show(...(address_window() || [0, Number.MAX_SAFE_INTEGER])),
 	whole: () => [0, served_data.end],
-	/* What is under way is overtaken: its answer is not waited for any more, and the program does not go on with it. */
+	/* A request under way is obsolete: the page aborts it, and the program stops working on it. */
 	show: async (a, b, stay) => {
 		clearTimeout(staying);
 		if (served_data.under_way)
