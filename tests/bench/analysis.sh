@@ -9,10 +9,10 @@
 #
 #     events  what  wall_s  cpu_s  rss_mib  target
 #
-# index: making the index, once. NAME_1s: a view over one second in the middle, index there. summary:
-# the whole trace. sqlite: rows per second of `export --to sqlite`, indexes and sync included, of a trace of
-# 5M events: median, slowest and fastest run, and what it took of CPU time. The last lines hold the targets
-# against what was measured. Traces lie in $EBPFREC_BENCH_DIR (/var/tmp), about 5 bytes an event, and are
+# index: making the index, once. NAME_1s: a view over one second in the middle, with the index. summary:
+# the whole trace. sqlite: rows per second of `export --to sqlite`, including indexes and sync, for a trace of
+# 5M events: median, slowest and fastest run, and its CPU time. The last lines compare the targets with the
+# measured values. Traces are in $EBPFREC_BENCH_DIR (/var/tmp), about 5 bytes per event, and are
 # deleted unless --keep. Needs no root.
 set -u
 

@@ -8,11 +8,11 @@
 #     cases*.bash --run_side--> sides.bash --> samples.csv --bench_report.py--> text, CSV, JSON
 #
 # One sample is one run of a load under one side. The sides of a case take turns, each round in another
-# order (so that no side always follows the same one), and the first round is a warm-up and counts for
-# nothing. A run in which the load failed, the tool failed or did not end in time, or the tool did not
-# see the events that must have been there is no sample: it is reported and the number of samples is
-# lower. A case begins no round that would not end within its share of time, two rounds at least (one where
-# they would take three times its share), unless --rounds says how many there are to be. Written to build/bench (or
+# order (so that no side always follows the same one), and the first round is a warm-up and does not
+# count. A run is not a sample if the load failed, if the tool failed or did not end in time, or if the tool
+# missed events that must exist: the run is reported and the number of samples is lower. A case begins no
+# round that would not end within its share of time, but at least two rounds (one if two
+# would take three times its share), unless --rounds sets the number of rounds. Written to build/bench (or
 # DIR):
 #
 #     report.txt       what is printed: medians, spread, Welch's t-test against "none", targets
@@ -86,7 +86,7 @@ if [ "$(id -u)" -ne 0 ]; then
 		"$bench/bench.sh" ${args[@]+"${args[@]}"}
 fi
 
-# On a disk: what the tools write is to be written for real.
+# On a disk, so that the tools really write their data.
 scratch=$(mktemp -d "${EBPFREC_BENCH_DIR:-/var/tmp}/ebpfrec-bench.XXXXXX") || exit 1
 case $scratch in *[[:space:]]*) echo "bench.sh: $scratch: no blanks, please" >&2; exit 1 ;; esac
 run=$scratch/run
@@ -108,7 +108,7 @@ samples=$out/samples.csv
 status=0
 # The CPU single-threaded loads are bound to: the last one, as interrupts like the first.
 cpu=$(($(nproc) - 1))
-# A single run that takes longer than this is ended and is no sample.
+# A single run that takes longer than this is ended and does not count as a sample.
 run_limit_s=${EBPFREC_BENCH_LIMIT_S:-$([ -n "$quick" ] && echo 90 || echo 240)}
 
 . "$bench/sides.bash"

@@ -13,8 +13,8 @@ mkdir -p "$dir/plots"
 data=$(mktemp -d)
 trap 'rm -rf "$data"' EXIT
 
-# Only what has a better and a worse, the sides in the order of the file, and only where there are
-# five samples: below that there are no quartiles to draw.
+# Only metrics with a better and a worse value, the sides in the order of the file, and only with at least
+# five samples: fewer have no quartiles to draw.
 awk -F, 'NR > 1 && $5 == 0 && $8 != "-" && $7 != "events" && $1 != "programs" { print $1, $3, $7 }' "$dir/samples.csv" \
 	| sort -u |
 	while read -r case_name metric unit; do

@@ -102,7 +102,7 @@ turn_pingpong()
 {
 	local round_trips
 	round_trips=$(pick 100000 300000)
-	# Ten times as slow as the others; its median needs no more.
+	# Ten times as slow as the others; fewer round trips are enough for its median.
 	[ "$1" != bpf-print ] || round_trips=$((round_trips / 5))
 	run_side "$1" switch "$bin/load_switch" "$round_trips" "$cpu"
 	# One in a hundred for what begins and ends in between.
@@ -226,8 +226,8 @@ tool_ns()
 			"$run/work.kv" "$run/tool.kv"
 }
 
-# own_s: CPU time of workload and tool by their own accounts; without what the kernel does later on
-# their behalf (write-back), but also without what the rest of the machine does.
+# own_s: CPU time of workload and tool by their own accounts. It excludes later work of the kernel on
+# their behalf (write-back), but also the rest of the machine.
 own_s()
 {
 	local tool=0
@@ -307,9 +307,9 @@ case_dd_urandom()
 }
 
 # own_file_system MIB: mounts an empty ext4 of that size, in a file of the scratch directory, and sets mounted; false:
-# not possible here. What a file operation costs is then the same in each run, whatever happened before on this
-# machine's own file system. One without a journal, for one, looks for free inodes past all that were deleted within
-# the last minutes: that took half of the mixed load's CPU time, some runs more and some less.
+# not possible here. A file operation then costs the same in each run, independent of earlier use of this
+# machine's own file system. For example, a file system without a journal searches for free inodes past all that were
+# deleted within the last minutes: that took half of the mixed load's CPU time, some runs more and some less.
 own_file_system()
 {
 	dd if=/dev/zero of="$scratch/fs.img" bs=1M "count=$1" conv=fsync status=none &&
@@ -392,8 +392,8 @@ case_fio()
 
 # ---- loss ----
 
-# run_rate SIDE UNITS_PER_S SECONDS [THREADS [dense]]: sets attempted_per_s, what the side should have
-# recorded per second
+# run_rate SIDE UNITS_PER_S SECONDS [THREADS [dense]]: sets attempted_per_s, the number of events per second that the
+# side should have recorded
 run_rate()
 {
 	attempted_per_s=
@@ -403,8 +403,8 @@ run_rate()
 		'BEGIN { printf "%.0f\n", n / s }')
 }
 
-# events_per_unit SIDE [THREADS [dense]]: how many events a unit of load_rate is on this kernel, for this
-# side. From two rates, so that what the rest of the machine does falls out.
+# events_per_unit SIDE [THREADS [dense]]: the number of events per unit of load_rate on this kernel, for this
+# side. The difference of two rates excludes the events of the rest of the machine.
 events_per_unit()
 {
 	local few units
@@ -429,8 +429,8 @@ case_loss()
 	seconds=$(pick 5 30)
 	warm_up=0
 	round=1
-	# Units of everything; where the machine has not the time for a million events a second of those, others that are
-	# little but events.
+	# Units of everything; where the machine has not the time for a million events a second of those, others that
+	# are little but events.
 	for kind in "" "$(nproc) dense"; do
 		# shellcheck disable=SC2086
 		per_unit=$(events_per_unit ebpfrec $kind)
@@ -453,10 +453,10 @@ case_loss()
 	sample ebpfrec user_ns_per_event "$(per_event "$(tool_ns user)")" ns lower
 }
 
-# climb SIDE: rates upwards until there is no room for events, or the load cannot go faster. Events whose
+# climb SIDE: increases the rate until events no longer fit, or the load cannot go faster. Events whose
 # program the kernel skipped (re-entry on a CPU) happen at any rate: they do not end the climb. Four
-# threads per CPU work: a recorder is one of many who want to run, as on a busy machine. With one thread
-# per CPU it always gets half of it, and the load slows down before most recorders lose anything.
+# threads per CPU work: as on a busy machine, the recorder is one of many runnable threads. With one thread
+# per CPU it always gets half of the CPU, and the load slows down before most recorders lose anything.
 climb()
 {
 	local side=$1 rate best=0 per_unit no_room threads=$((4 * $(nproc)))
@@ -474,7 +474,7 @@ climb()
 			break
 		fi
 		[ "$attempted_per_s" -le "$best" ] || best=$attempted_per_s
-		# Slower than asked for, and nothing lost: there is no CPU left for more events.
+		# Slower than requested without a loss: all CPU time is used up.
 		[ $((attempted_per_s * 10)) -ge $((rate * 8)) ] || break
 	done
 	sample "$side" lossless_per_s "$best" 1/s higher

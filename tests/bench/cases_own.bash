@@ -92,7 +92,7 @@ turn_cpu_time()
 {
 	local traced own
 
-	# Whatever else runs must not preempt it: with each preemption the two clocks differ by a moment. Where
+	# Other work must not preempt it: with each preemption the two clocks differ by a moment. If
 	# sessions are scheduled as groups (autogroup), nice only counts inside one.
 	run_side ebpfrec default setsid sh -c '[ ! -e /proc/self/autogroup ] || echo -20 >/proc/self/autogroup
 		exec nice -n -20 "$@"' sh "$bin/load_getpid" "$(pick 10000000 30000000)" "$cpu"
@@ -136,7 +136,7 @@ sample_time()
 	sample "$1" "$2_mib" "$(awk -v b="$(kv "$3" max_rss_bytes)" 'BEGIN { printf "%.1f\n", b / 1048576 }')" MiB lower
 }
 
-# read_trace SIDE TRACE: the same questions for every size; the window lies in the middle
+# read_trace SIDE TRACE: the same questions for every size; the window is in the middle
 read_trace()
 {
 	local from start=$SECONDS

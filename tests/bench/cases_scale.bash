@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# cases_scale.bash: what questions to a trace of 100 M events cost, and what DuckDB takes for the same rows as CSV.
+# cases_scale.bash: the cost of questions to a trace of 100 M events, and DuckDB's cost for the same rows as CSV.
 #
 # case scale 0 600: 100 M events: first question, a second of each view, cut, bundle, page, SQL next to DuckDB
 #
 # Not part of a quick run, unless --only asks for it: then with a million events. Sides: ebpfrec; ebpfrec-totals, the
 # same question through totals(); ebpfrec-index, through the sums of the derived file; sqlite, the same statement over
-# as many rows that are all the same, which is SQLite's own cost (sql_floor); duckdb, two threads, the query alone,
-# without the start of its process; it comes from npm, and without it the others are measured alone.
-# EBPFREC_BENCH_SIZES: the first size there.
+# the same number of identical rows, which is SQLite's own cost (sql_floor); duckdb, two threads, the query alone,
+# without the start of its process. DuckDB comes from npm; without it the others are measured alone.
+# EBPFREC_BENCH_SIZES: the first size in it.
 
 by_process="JOIN threads AS t ON t.utid = x.utid JOIN processes AS p ON p.upid = t.upid
 	GROUP BY p.upid, p.comm, p.pid ORDER BY total DESC, p.upid LIMIT 10"
@@ -84,7 +84,7 @@ ask_duckdb()
 	same_answer "$1" duckdb
 }
 
-# same_answer QUERY SIDE: what the last command said is what the first side said
+# same_answer QUERY SIDE: the last command had the same output as the first side
 same_answer()
 {
 	tr -d '\r"' <"$run/work.out" >"$scratch/answer.$2"
@@ -196,7 +196,7 @@ case_scale()
 		sample ebpfrec events "$("$EBPFREC" info -i "$trace" --format csv |
 			awk -F, '$1 == "events" && $2 == "all" { printf "%d\n", $3 }')" events -
 		answer ebpfrec first "$EBPFREC" report -i "$trace" summary --format csv
-		# what the summary does not need
+		# questions whose parts of the index the summary did not make
 		answer ebpfrec rest_totals "$EBPFREC" report -i "$trace" totals --format csv
 		answer ebpfrec rest_states "$EBPFREC" report -i "$trace" states --format csv
 		scale_windows "$trace" "$seconds"

@@ -66,7 +66,7 @@ fi
 		echo "lost=$(($(stat_sum overrun) + $(stat_sum 'dropped events') + $(stat_sum 'commit overrun')))"
 		echo "bytes=$(cat "$out"/*.raw | wc -c)"
 	else
-		# Overwritten events are what a flight recorder is for, not a loss; they were all written once.
+		# A flight recorder overwrites events on purpose: these are not lost, they were all written once.
 		echo "events=$(($(stat_sum entries) + $(stat_sum overrun)))"
 		echo "lost=$(($(stat_sum 'dropped events') + $(stat_sum 'commit overrun')))"
 	fi

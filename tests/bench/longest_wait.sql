@@ -1,6 +1,6 @@
--- The longest wait for a CPU that the threads of some processes caused while they had it: of others that were runnable
--- on that CPU meanwhile. WHO is a condition on processes as p. A slice beyond the fifty longest cannot hold the
--- longest wait, unless nobody waited for one of these.
+-- The longest wait for a CPU that the threads of some processes caused while they ran on it: other threads were
+-- runnable on that CPU at the same time. WHO is a condition on processes as p. A slice beyond the fifty longest
+-- cannot contain the longest wait, unless no thread waited for one of these.
 WITH slices AS MATERIALIZED (
   SELECT s.cpu, s.start_ns, s.start_ns + s.dur_ns AS end_ns, s.wait_ns, coalesce(WHO, 0) AS is_tool
     FROM sched_slices AS s JOIN threads AS t ON t.utid = s.utid LEFT JOIN processes AS p ON p.upid = t.upid),

@@ -3,7 +3,7 @@
 #
 # mixed_load.sh TIMES SCRATCH: compiles, copies and writes past the page cache, TIMES times over.
 #
-# What is compiled are the load generators next to this script, so that the work stays the same when
+# It compiles the load generators next to this script, so that the work stays the same when
 # the rest of the project changes. Two compilers run at once; copying and direct writes follow.
 set -eu
 

@@ -4,16 +4,16 @@
 #
 #     run_side SIDE SET COMMAND...
 #
-# runs COMMAND recorded by SIDE with the events of SET and leaves in $run: work.kv and tool.kv (see
-# meter/run_meter.c; work.kv only unless SIDE starts COMMAND itself), work.out, tool.err, and what was
-# recorded. side_counts SIDE then sets events, lost (of these, skipped: the kernel did not run the
+# runs COMMAND recorded by SIDE with the events of SET. It leaves in $run: work.kv and tool.kv (see
+# meter/run_meter.c; work.kv only unless SIDE starts COMMAND itself), work.out, tool.err, and the
+# recording. side_counts SIDE then sets events, lost (of these, skipped: the kernel did not run the
 # program) and bytes.
 #
 # Sides
 #     none          COMMAND alone, under the same meters
 #     ebpfrec       ebpfrec record
-#     ebpfrec-light    ebpfrec record -e light, whatever SET says
-#     ebpfrec-old   another build, $EBPFREC_OLD, which does the same in the same rounds
+#     ebpfrec-light    ebpfrec record -e light, for any SET
+#     ebpfrec-old   another build, $EBPFREC_OLD, in the same rounds
 #     ebpfrec-uprobes  ebpfrec record, the heap by uprobes, which the -p makes it use
 #     perf, perf-z  perf record, plain and compressed, system-wide, every event (-c 1), no build ids
 #     ftrace        tracefs, every event read and written to files
@@ -28,13 +28,13 @@
 #     bcc-offcpu    bcc's offcputime (of libbpf-tools: the one in Python needs the kernel's headers), the same;
 #                   of waits of 10 ms and more
 #
-# All keep what they record on the same disk and have the same buffer per CPU, $buffer_kib, which is
+# All sides write to the same disk and have the same buffer per CPU, $buffer_kib, which is
 # ebpfrec's default. All record the whole machine, themselves included.
 
 buffer_kib=8192
 
-# Events: what ebpfrec is asked for, and the same places in the kernel for the others. Two places are left out
-# for the others, where ebpfrec looks at every event and sends a small part of them on: mmap_lock_released (a
+# Events: the sources for ebpfrec, and the same places in the kernel for the others. The others lack two places at
+# which ebpfrec inspects every event and sends only some: mmap_lock_released (a
 # process's mapped memory changed) and writeback_dirty_folio (another process writes to a file). The others
 # could only record all of them, several times as many.
 declare -A ebpfrec_set=(
@@ -64,8 +64,8 @@ declare -A points_set=(
 # Where ebpfrec looks and the others do not (see above); on the sides floor-* there are programs, too.
 declare -A points_more=([default]="mmap:mmap_lock_released writeback:writeback_dirty_folio" [switch]="$task_points")
 tracefs=/sys/kernel/tracing
-# perf, bpftrace and ftrace find tracepoints there. Where nobody has mounted it, this does; the mount stays, as other
-# tools leave it.
+# perf, bpftrace and ftrace find tracepoints there. If it is not mounted, this mounts it; the mount stays, as it does
+# with other tools.
 [ -d $tracefs/events ] || [ -d /sys/kernel/debug/tracing/events ] || mount -t tracefs tracefs $tracefs 2>/dev/null
 [ -d $tracefs/events ] || tracefs=/sys/kernel/debug/tracing
 

@@ -26,7 +26,7 @@ verdict()
 	wait $recorder
 	rc=$?
 	check "$name: status 125" "[ $rc -eq 125 ]" "status $rc: $(cat "$tmp/$name.err")"
-	# (that the command goes on is said when it had not ended by then)
+	# (the message that the command continues is printed if it had not ended by then)
 	check "$name: says what happened" "grep -qi '$word' '$tmp/$name.err'" "$(cat "$tmp/$name.err")"
 	check "$name: the workload runs to its end" "[ -e '$tmp/$name.lived' ]" "it did not"
 	[ -n "$trace" ] || return

@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # kill -9 of the recorder at many instants, from its first milliseconds on: no process is left stopped or
-# waiting, a workload that had begun goes on to its end, and what is on disk is a whole trace up to
-# about a second before. A snapshot it was making is whole, or is not there.
+# waiting, a workload that had begun runs to its end, and the disk has a whole trace up to
+# about a second before. A snapshot in progress is whole, or does not exist.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 # The recorder starts, and is killed $2 ms later, or $2 ms after its command has begun. Its command is a sleep of a
-# length nobody else has.
+# unique length.
 kill_after()
 {
 	local name=$1 ms=$2 length=$3 from=$4
@@ -28,17 +28,17 @@ family()
 	pgrep -f -- "sleep $1" || true
 }
 
-# ---- while it starts: nobody may be left behind ----
+# ---- while it starts: no process may be left behind ----
 
 stuck='' stopped='' broken='' began=0
 for i in $(seq 0 9); do
 	name=early$i length=1.30$((i + 10))$$
 	kill_after $name $((3 + i * 33)) $length start
-	# either the command begins, or nobody is left: as soon as one of them is so
+	# either the command begins, or no process is left: waits for one of the two
 	wait_for "one of them" 30 "[ -e '$tmp/$name.began' ] || [ -z \"\$(family $length)\" ]"
 	if [ -e "$tmp/$name.began" ]; then
 		began=$((began + 1))
-		# it begins only after everything is attached; from then on it is on its own
+		# the command begins only after everything is attached; then it is independent
 		for pid in $(family $length); do
 			grep -q '^State:[[:space:]]*[Tt]' /proc/"$pid"/status 2>/dev/null && stopped+=" $name"
 		done

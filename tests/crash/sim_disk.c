@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sim_disk: each file is its synced content and a list of what happened to it since; the directory
- * likewise. What somebody sees is both, what a crash leaves is the first and dice.
+ * sim_disk: each file is its synced content and a list of later changes; so is the directory. A
+ * reader sees both. A crash leaves the synced content and some of the changes, chosen at random.
  */
 #include "sim_disk.h"
 
@@ -359,7 +359,7 @@ static int sim_close(void *ctx, int fd)
 	int r = begin(d, SIM_LOOK);
 
 	if (fd != DIR_FD)
-		file_of(d, fd)->open = false;	/* whatever it says, as in Linux */
+		file_of(d, fd)->open = false;	/* also after an error, as in Linux */
 	return end(d, r);
 }
 
@@ -470,7 +470,7 @@ static struct content crash_file(const struct sim_file *f, uint64_t *seed)
 	struct content c = { 0 };
 	const struct change *ch;
 	uint64_t size = f->synced.bytes, at, n;
-	/* of unsynced sectors, so many of 8 have arrived */
+	/* of 8 unsynced sectors, this number has arrived */
 	unsigned int arrived = gen_random(seed) % 9;
 	bool rubbish = gen_random(seed) % 4 == 0;
 

@@ -2,14 +2,13 @@
 /*
  * sim_disk: a disk in memory behind struct files, which fails and loses its power on demand.
  *
- * Model. What was written is in a cache until its file is synced; changes of names are in a
- * cache until the directory is synced. When the power goes, any part of what is not synced may
- * have reached the disk:
+ * Model. Written data is in a cache until its file is synced; changes of names are in a cache until
+ * the directory is synced. When the power fails, any part of the unsynced changes may have
+ * reached the disk:
  *   - every 512-byte sector of every write by itself (so writes are torn and out of order);
  *   - any of the sizes that the file has had since;
  *   - any of the changes of names (a rename happens as a whole or not at all).
- * Where a file is long enough and its sector never arrived there are zeros or rubbish. Nothing
- * that was synced is ever lost.
+ * A sector inside the file that never arrived has zeros or rubbish. Synced data is never lost.
  *
  * Operations are counted from 0. Threads: any. An error of the simulation itself aborts the
  * program.
@@ -39,15 +38,15 @@ void sim_free(struct sim_disk *d);
 const struct files *sim_files(struct sim_disk *d);
 
 uint64_t sim_op_cnt(struct sim_disk *d);
-unsigned int sim_open_cnt(struct sim_disk *d);	/* descriptors nobody closed */
+unsigned int sim_open_cnt(struct sim_disk *d);	/* descriptors that are still open */
 bool sim_failed(struct sim_disk *d);		/* whether the plan's failure has happened */
 
 /* While held, a sync does not return. */
 void sim_hold_syncs(struct sim_disk *d, bool hold);
 
 /*
- * Writes the directory as its user sees it now to files in the new directory path. False: there
- * is no such directory.
+ * Writes the directory as its user sees it now to files in the new directory path. False: the
+ * directory does not exist.
  */
 bool sim_save(struct sim_disk *d, const char *path);
 /*

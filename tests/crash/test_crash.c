@@ -391,7 +391,7 @@ static void run_failures(bool with_thread, bool fail_on)
 			unsigned int must = (1u << r.appended) - 1;
 
 			assert_int_equal(sim_open_cnt(d), 0);
-			/* half a write is no error */
+			/* half a write is not an error */
 			if (!errors[k])
 				assert_int_equal(r.error, 0);
 			if (r.error < 0) {
@@ -404,8 +404,8 @@ static void run_failures(bool with_thread, bool fail_on)
 			}
 			if (!r.created && sim_save(d, path)) {
 				/*
-				 * What a sync could not write is still in the cache; half of a
-				 * block was cut off.
+					 * Data that a sync could not write is still in the cache;
+					 * half of a block was cut off.
 				 */
 				check(must, r.finished, fail_on);
 				gen_remove_dir(path);

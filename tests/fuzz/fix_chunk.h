@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 /*
- * The block at p, of which there are bytes; sizes: also makes head, front and block size agree with
- * the section table, as far as the bytes reach. In place. Returns the block's size, 0: too short.
+ * Repairs the checksums of the block at p, in place. bytes: available from p. sizes: also makes
+ * head, front and block size agree with the part of the section table within bytes. Returns the
+ * block's size, 0: too short.
  */
 size_t fix_block(uint8_t *p, size_t bytes, bool sizes);
 

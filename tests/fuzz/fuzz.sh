@@ -3,14 +3,14 @@
 #
 # fuzz.sh [TARGET...]: runs libFuzzer targets of build-san/fuzz/fuzz/ for FUZZ_TIME seconds each,
 # FUZZ_JOBS at a time, at the lowest priority. They begin with fresh seeds, with the corpus that the build has unpacked
-# (tests/fuzz/corpus/TARGET.tar.xz) and with what earlier runs have gathered (build-san/fuzz/gathered/). What crashes
-# goes to build-san/fuzz/found/.
-# Prints a line per target; fails when anything was found. An input that takes FUZZ_TIMEOUT seconds hangs. These are
-# seconds of the clock: a target at the lowest priority beside other work needs many (300).
+# (tests/fuzz/corpus/TARGET.tar.xz) and with inputs gathered by earlier runs (build-san/fuzz/gathered/). Inputs that
+# crash go to build-san/fuzz/found/.
+# Prints a line per target; fails if a target found something. An input that takes FUZZ_TIMEOUT seconds hangs. These
+# are seconds of the clock: a target at the lowest priority beside other work needs many (300).
 #
-# fuzz.sh --keep [TARGET...]: makes the archives anew instead. Of the old corpus and of what was gathered, an archive
+# fuzz.sh --keep [TARGET...]: rebuilds the archives instead. From the old corpus and the gathered inputs, an archive
 # keeps the fewest inputs that reach code which no seed reaches, none larger than FUZZ_KEEP_BYTES. Inputs of an older
-# trace format reach no code and go. Inputs named found-* (somebody put them there, they crashed once) always stay.
+# trace format reach no code and are dropped. Inputs named found-* (added by hand, they crashed once) always stay.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_bundle: a zip file that claims to be a trace. What comes out of it is not larger than the
+ * fuzz_bundle: a zip file that claims to be a trace. Its unpacked trace is not larger than the
  * file, has each chunk file once and in order, and can be read like any other trace.
  */
 #include <fcntl.h>

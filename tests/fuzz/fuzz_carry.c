@@ -2,14 +2,14 @@
 /*
  * fuzz_carry: stored checkpoints, from which a cut takes the state at its beginning.
  *
- *     data[0] % 3: 0 data[4..] is a checkpoint behind its instant: what can be read is written and
- *                    read to the same
+ *     data[0] % 3: 0 data[4..] is a checkpoint without its instant: if it can be read, it is
+ *                    written and read back unchanged
  *                  1 a stored one is such data, all checksums right; a cut begins with it
  *                  2 the derived file with a few bytes changed, and checksums as they are
  *     data[1]      the instant, in 256ths of the trace; data[2] for 1: which point
  *
- * Somebody who makes checksums right may lie about what came before a cut, but do no other harm:
- * the cut is a whole trace. Mere damage must never show: in case 2 the state is what it is
+ * An attacker who makes checksums right may lie about the time before a cut, but do no other harm:
+ * the cut is a whole trace. Mere damage must never show: in case 2 the state is the same as
  * without points.
  */
 #include <string.h>

@@ -5,8 +5,8 @@
  *
  *     struct column_input | sections: struct column_section and its bytes, until the end
  *
- * From these bytes the target makes a block whose frame is right and whose columns are whatever
- * they are. column_input.h has the layouts; make_seeds.c writes such inputs from real blocks.
+ * From these bytes the target makes a block whose frame is right and whose columns are arbitrary.
+ * column_input.h has the layouts; make_seeds.c writes such inputs from real blocks.
  */
 #include <errno.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static void read_kind(const struct column_source *s, unsigned int kind)
 			sink += kind_columns_value(&all, (unsigned int)i, row);
 	for (i = 1; i < sizeof(asks) / sizeof(*asks); i++) {
 		r = column_read_kind(&k, s, kind, asks[i], &why);
-		/* a column says the same, whatever else is asked for */
+		/* a column has the same values when others are requested, too */
 		FUZZ_CHECK(!ok || r == 0);
 		for (row = 0; ok && row < k.cnt && i >= 3; row++)
 			FUZZ_CHECK(kind_columns_value(&k, (unsigned int)i - 3, row) ==

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_names: any bytes as the name of a process, through every format: what comes out is valid
- * UTF-8 on one line without anything that acts on a terminal, and no formula in CSV.
+ * fuzz_names: any bytes as the name of a process, through every format: the output is valid UTF-8
+ * on one line, without control sequences for a terminal, and without a formula in CSV.
  */
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * fuzz_trigger: conditions of `record --trigger`. data[0] & 1: there is a command; the other
- * bits are recorded sources. Every refusal has a reason; what is accepted has values within
+ * bits are recorded sources. Every refusal has a reason. An accepted condition has values within
  * their bounds, and works.
  */
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * index_trace: one small finished trace, the same at every call, with a derived file that has lists
- * and index. For the targets that change what is beside a trace, and the seeds they begin with.
- * Threads: one. Whatever fails here aborts the program.
+ * and index. For targets that change files beside a trace, and for their seeds.
+ * Threads: one. Any failure here aborts the program.
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct trace;
 /* Makes the trace at path, and its derived file. */
 void index_trace_make(const char *path);
 
-/* An analysis that reads what the derived file has, or does not; it makes nothing. */
+/* An analysis that uses the derived file or not; it creates no file. */
 struct analysis *index_trace_analysis(struct trace *t, bool use_index);
 
 /* All bytes of a file of the directory; the caller frees them. */
@@ -31,7 +31,7 @@ void index_trace_write(const char *path, const char *file, const void *data, siz
 void index_trace_write_changed(const char *path, const char *file, const uint8_t *whole,
 			       size_t whole_bytes, const uint8_t *data, size_t bytes);
 
-/* Makes the checksums of a derived file right again, as far as it has the fields. In place. */
+/* Repairs the checksums of a derived file in place, for the fields within its bytes. */
 void index_trace_fix(uint8_t *p, size_t bytes);
 
 /* Puts data in place of a part of t's derived file, with all checksums right. */

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# record_real.sh: makes tests/fuzz/real/ anew: traces that were really recorded, in an emulated machine, as seeds
-# (make_seeds.c). `make fuzz-real` builds what is needed and runs this script.
+# record_real.sh: remakes tests/fuzz/real/: traces that were really recorded, in an emulated machine, as seeds
+# (make_seeds.c). `make fuzz-real` builds everything it needs and runs this script.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* scratch_trace: files are overwritten, since making them anew would take most of a run's time. */
+/* scratch_trace: files are overwritten, since creating new ones would take most of a run's time. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>

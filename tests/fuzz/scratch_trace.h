@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * scratch_trace: one trace directory, in memory if there is a place for it, filled again and again.
- * Threads: one. Whatever fails here aborts the program.
+ * Threads: one. Any failure here aborts the program.
  */
 #pragma once
 
@@ -18,5 +18,5 @@ const char *scratch_dir(void);
  */
 const char *scratch_trace(const uint8_t *data, size_t bytes);
 
-/* Removes the files of a directory, and the directory. Missing ones are no error. */
+/* Removes the files of a directory, and the directory. Ignores missing ones. */
 void scratch_remove(const char *path);

@@ -15,7 +15,7 @@
  * program_1 and the clock, because the clock waits for what came before it.
  *
  * The programs are measured (CPU time, rounds in turn) at the tracepoint of prctl() calls
- * without effect, which nobody else traces. Kernels without that tracepoint are measured at the
+ * without effect, which no other tracer uses. Kernels without that tracepoint are measured at the
  * frees of failing path look-ups, where floor must be the only tracer. Needs root, Linux 6.2 and
  * a JIT compiler.
  */

@@ -235,7 +235,10 @@ static void wake(unsigned int cpu, uint32_t waker, uint32_t i, bool is_new)
 	G.queue[(G.queue_at + G.queue_cnt++) % (G.task_max + 1)] = i;
 }
 
-/* Of the younger half. What is queued or runs is known by its place, which the last one takes. */
+/*
+ * Only a task of the younger half can exit. The last task takes its place, so that the last one
+ * must be asleep: queued and running tasks are identified by their place.
+ */
 static bool can_exit(uint32_t i)
 {
 	uint32_t first = G.task_max / 2, last = G.task_cnt - 1;

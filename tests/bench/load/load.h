@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * load: what the load generators of the benchmark share.
+ * load: the common part of the benchmark's load generators.
  *
  * A generator does a fixed amount of work and prints key=value lines about it on stdout. Times are
  * CLOCK_MONOTONIC ns, taken inside the generator around the measured part only: the first tenth of
- * the work is done before the clock is read. A generator that could not do what it was asked exits
- * with 9 and says why on stderr, so that no number is ever taken from work that did not happen.
+ * the work is done before the clock is read. A generator that could not do the requested work exits
+ * with 9 and a message on stderr, so that work that did not happen never produces a number.
  */
 #pragma once
 
@@ -27,8 +27,8 @@ static inline uint64_t load_now_ns(void)
 }
 
 /*
- * CPU time of all threads of this process: what the load itself and the kernel on its way used,
- * whatever else ran meanwhile.
+ * CPU time of all threads of this process: time of the load itself and of the kernel on its
+ * behalf, independent of other work on the machine.
  */
 static inline uint64_t load_cpu_ns(void)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * prog_stats OUT COMMAND...: runs COMMAND while the kernel keeps statistics of BPF programs.
- * Then it writes to OUT what each program that is loaded at the end did meanwhile, as
- * "name,runs,run_ns" lines. The exit status is COMMAND's.
+ * prog_stats OUT COMMAND...: runs COMMAND while the kernel keeps statistics of BPF programs. Then
+ * it writes the runs of each program that is still loaded to OUT, as "name,runs,run_ns" lines.
+ * The exit status is COMMAND's.
  *
  * Run it as the workload of a recorder: it then measures every run of the recorder's programs
  * under that load, while the recorder records. Programs of the same name are added up. run_ns

@@ -74,12 +74,11 @@ static uint64_t process_ns(pid_t pid)
 }
 
 /*
- * CPU time of the parent, of all its threads and of those of its children it has waited for.
+ * CPU time of the parent, of all its threads and of its children that have been waited for.
  *
- * /proc gives whole ticks of 10 ms, and cuts off the rest. If that were all, a recorder would
- * later be charged for up to two ticks that it had used before, for one on average. The parent's
- * CPU clock is exact: user and system time get equal shares of what the clock has beyond the
- * ticks.
+ * /proc has whole ticks of 10 ms, and truncates the rest. With ticks alone, a recorder would later
+ * be charged for up to two ticks of earlier use, one on average. The parent's CPU clock is exact:
+ * its excess over the ticks is divided equally between user and system time.
  */
 static void parent_cpu(uint64_t *ret_user_ns, uint64_t *ret_sys_ns)
 {
@@ -128,7 +127,7 @@ int main(int argc, char **argv)
 	out = fopen(argv[1], "we");
 	if (!out)
 		die(argv[1]);
-	/* Ctrl-C is for the tool and the workload; what they took is still written. */
+	/* Ctrl-C is for the tool and the workload; their times are still written. */
 	signal(SIGINT, SIG_IGN);
 	parent_cpu(&parent_user_ns, &parent_sys_ns);
 	machine_read(&before);
