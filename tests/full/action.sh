@@ -59,7 +59,7 @@ check "action: a command that fails fails the build with its status" \
 rc=$?
 check "action: without a command it says how it is used" "[ $rc -eq 2 ] && grep -q RUNS= '$tmp/usage.out'" "$rc"
 
-# The action itself: its steps in order, with a sudo that passes on what it is told to, and a gh that knows one good
+# The action itself: its steps in order, with a fake sudo that runs its arguments, and a fake gh with one good
 # run.
 if ! python3 -c 'import yaml' 2>/dev/null; then
 	skip "action: its steps" "there is no python3-yaml"

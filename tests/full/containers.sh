@@ -114,9 +114,9 @@ fi
 
 # ---- many tasks ----
 
-# More than 25,000 are there when the recording starts: threads of one process, and processes with their own rows. All
-# sleep, so the trace can have them from the kernel's list of tasks only.
-# One suite at a time: pid_max is 32,768 on many machines. (The lock is on what is scarce, and in nobody's way.)
+# More than 25,000 exist when the recording starts: threads of one process, and processes with their own rows. All
+# sleep, so the trace can only get them from the kernel's list of tasks.
+# One suite at a time: pid_max is 32,768 on many machines. (The lock is on the scarce resource, and disturbs nothing.)
 exec 8</proc/sys/kernel/pid_max
 flock -w 300 8 || echo "# another suite has kept its many tasks for 300 s"
 mkfifo "$tmp/hold"
@@ -144,7 +144,7 @@ else
 	kill -9 $many
 fi
 exec 9>&-
-# nobody comes next to a machine that is busy with their end
+# the next test does not start on a machine that is busy with the end of these tasks
 wait $many 2>/dev/null
 wait_for "tasks end" 300 "! pgrep -x many_threads >/dev/null"
 exec 8>&-

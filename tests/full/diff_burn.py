@@ -4,7 +4,7 @@ from trace_query import *
 tmp = os.environ["tmp"]
 def changed(a, b):
     rows = rows_of(run("diff", "--workload", "--format", "csv", tmp + "/" + a, tmp + "/" + b))
-    # What a request takes depends on whatever else uses this machine's disk.
+    # The time of a request depends on other users of this machine's disk.
     return rows, [r for r in rows if r["verdict"] != "same" and not r["metric"].startswith(("lat_", "wall_"))]
 
 rows, mine = changed("before", "after")
@@ -15,7 +15,7 @@ if cpu:
     # About three times as much: beside other load it burns more or less. Its own clock leaves out the program's start,
     # some milliseconds of the 150 or more.
     burnt = {n: truth(tmp + "/" + n + ".duty")["cpu_ns"] for n in ("before", "after")}
-    # What a hypervisor took is in the trace's time, and not in its clock's.
+    # Time that a hypervisor took is in the trace's time, and not in the thread's clock.
     stolen = {n: Trace(tmp + "/" + n).one("SELECT coalesce(sum(steal_ns), 0) FROM cpu_usage WHERE upid IN (SELECT "
                                           "upid FROM processes WHERE comm = 'worker' AND is_workload)")
               for n in ("before", "after")}

@@ -14,8 +14,8 @@ workload()
 }
 export -f workload
 export tmp
-# What it reads from disk only once, as after a build, is read before it is recorded: the first of three would differ in
-# that.
+# Files that are read from disk only once, as after a build, are read before the recordings: otherwise the first of
+# three would differ.
 workload 5 >"$tmp/out" 2>&1 </dev/null
 for run in before:5 again:5 after:15; do
 	args=${run#*:}

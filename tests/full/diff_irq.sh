@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# diff and interrupts: CPU times it compares are the scheduler's own, which interrupts are part of, so that a trace with
-# sched.irq and the same one without differ in nothing, and it is no reason to call a row incomplete.
+# diff and interrupts: the CPU times that diff compares are the scheduler's own, which include interrupts. So a trace
+# with sched.irq and the same one without it do not differ, and no row is incomplete because of it.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 cd "$tmp" || exit 1

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A trace is exported into a database again and again while it is recorded. Each export replaces the
-# database; the last one holds what a database made of the finished trace does, row for row.
+# A trace is exported into a database repeatedly while it is recorded. Each export replaces the
+# database. The last one is equal to a database of the finished trace, row for row.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 hold growing
@@ -15,7 +15,7 @@ blocks()
 	"$EBPFREC" sql -i "$tmp/growing" --format csv 'SELECT count(*) FROM blocks' 2>/dev/null | tail -n 1 | tr -d '\r'
 }
 
-# every time there is a block more, or none for a long while: what is compared in the end does not depend on it
+# at every new block, or not for a long while: the result of the comparison does not depend on it
 had=0 rounds=0
 while [ $rounds -lt 4 ]; do
 	wait_for "another block" 100 "[ \"\$(blocks)\" -gt $had ] 2>/dev/null" || break

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# The first day of somebody who has never used it: records three times under the default name, reads every view in
+# The first day of a new user, who records three times under the default name, reads every view in
 # terminals of two sizes, and pastes every command that the program names. first_day.py looks at the terminals.
 source "$(dirname "$0")/../kernel/harness.bash"
 

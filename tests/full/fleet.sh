@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Eight recordings as eight hosts in two ClickHouse servers, the shards of one cluster. What is sent while a server is
-# down is refused, and goes again when it is back; what is sent twice or in part changes no answer. The questions of
-# schema/fleet/questions.sql give what `ebpfrec report` and `ebpfrec sql` give host by host.
+# Eight recordings as eight hosts in two ClickHouse servers, the shards of one cluster. Rows for a server that is
+# down are refused, and sent again when it is back. Rows that are sent twice or in part change no answer. The questions
+# of schema/fleet/questions.sql have the results of `ebpfrec report` and `ebpfrec sql`, host by host.
 . "$(dirname "$0")/../kernel/harness.bash"
 . "$here/clickhouse.bash"
 

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # Two ClickHouse servers are the shards of a cluster. Twenty times a machine sends its tables and bins as the manual
-# page ebpfrec-fleet does, and at a random instant one of the servers is killed: the one that takes the INSERT, or the
-# other one. It is started again, and what was not confirmed is sent again. At the end all rows are there, and each of
-# them once. Traces are made, not recorded.
+# page ebpfrec-fleet does, and at a random instant one of the servers is killed: the one that receives the INSERT, or
+# the other one. It is restarted, and unconfirmed rows are sent again. At the end all rows exist exactly once.
+# The traces are generated, not recorded.
 . "$(dirname "$0")/../kernel/harness.bash"
 . "$here/clickhouse.bash"
 

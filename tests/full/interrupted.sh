@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# What makes a file or a trace makes all of it or nothing: whatever signal ends it, and whenever, the output is not
-# there or is whole, and nothing else is. After kill -9 the next one clears away what is left. A full disk leaves
-# nothing either. The moment of a signal is not chosen, only that something has been begun: what must hold holds at any.
+# Commands that make a file or a trace make all of it or nothing: for any signal at any instant, the output is
+# missing or whole, and no other file remains. After kill -9 the next command removes the leftovers. A full disk
+# leaves nothing either. The test does not choose the instant of a signal, only that the output has been begun: the
+# claim holds at any instant.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 recorded long -- sh -c "for i in 1 2 3 4; do '$WORK/alloc_storm' 60 240 >/dev/null

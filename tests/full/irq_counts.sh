@@ -3,16 +3,16 @@
 #
 # Interrupts (sched.irq) under loopback traffic, direct reads and timers, next to the kernel's own counts.
 #
-# Truth: /proc/softirqs and /proc/interrupts, read before and after, each between two readings of the clock. The machine
-# goes on while they are read, so a count lies between what the trace has from after the first reading to before the
-# second (at least that) and from before the first to after the second (at most that). The kernel counts an interrupt an
+# Truth: /proc/softirqs and /proc/interrupts, read before and after, each between two readings of the clock. Counting
+# continues during the reading. So a count is at least that of the trace from after the first reading to before the
+# second, and at most that from before the first to after the second. The kernel counts an interrupt an
 # instant before or after it is announced: one more per CPU either way. It counts interrupts, the trace handlers: a line
-# with several handlers is only held to the lower bound, and where an interrupt arrives while its handler still runs on
-# another CPU, two can be served by one run: a hundredth, at least 2, may be missing on lines. While a task runs that
-# the kernel hides from BPF, no program does: each of its stretches may lack one, and one more per ms (a tick is 1 to 10
-# ms) of time that is nobody's, of block requests twenty (a direct read takes 50 us at least, and its interrupt comes to
-# the CPU that the hidden task has). Times: those of a CPU never overlap, so they add up to the window at most; those of
-# a process to its time on CPUs.
+# with several handlers is only compared with the lower bound. If an interrupt arrives while its handler still runs on
+# another CPU, one run can serve two: a hundredth, at least 2, may be missing on lines. While a task that
+# the kernel hides from BPF runs, no program runs: each of its stays may lack one interrupt, and one more per ms (a tick
+# is 1 to 10 ms) of time without a known owner, for block requests twenty (a direct read takes 50 us at least, and its
+# interrupt comes to the CPU of the hidden task). Times: those of a CPU never overlap, so they add up to the window at
+# most; those of a process to its time on CPUs.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 cat >"$tmp/load.py" <<'EOF_LOAD'

@@ -25,7 +25,7 @@ def ask(*args):
 while not bad and time.monotonic() < at_most and (time.monotonic() < at_least or not enough()):
     rounds += 1
     info = ask("info", "-i", path, "--format", "csv")
-    # one answer of one moment: the account of every CPU, and what it is measured against
+    # one answer of one moment: the account of every CPU, and its reference
     acct = ask("sql", "-i", path, "--format", "csv",
                "SELECT cpu, sum(oncpu_ns) AS ns, (SELECT max(to_ns) FROM blocks) AS span, "
                "(SELECT value FROM info WHERE key = 'state') AS state FROM cpu_usage(0, 1 << 62, 0) GROUP BY cpu")
@@ -43,7 +43,7 @@ while not bad and time.monotonic() < at_most and (time.monotonic() < at_least or
         bad.append("went back: from %s to %s" % (last, (begin, end)))
     last = begin, end
     if kind == "growing":
-        # what is past does not change
+        # the past does not change
         n = ask("sql", "-i", path, "--format", "csv", "SELECT count(*) AS n, sum(ts_ns) AS s FROM switches WHERE "
                 "ts_ns < 1000000000") if end - begin > 2e9 else None
         if n and first is None:

@@ -16,7 +16,7 @@ for kind in growing kept; do
 	hold start
 	[ $kind = growing ] || limit=(--keep 1s)
 	start_recorder $kind "${limit[@]}" -- "${load[@]}"
-	# it has to get its CPU where there is only one: what is asked here is whether readers hold it up
+	# on a machine with one CPU the recorder must get it: this test is about delays caused by readers
 	for task in /proc/$recorder/task/*; do
 		renice -n -20 -p "${task##*/}" >/dev/null
 	done

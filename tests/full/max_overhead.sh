@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# record --max-overhead: a storm of allocations costs more than is allowed, so alloc.slab goes off, and comes back when
-# all is quiet. The workload allocates at least once a millisecond all the time: outside of what
-# source_gaps says there is no hole, inside there is nothing; reports, counts and pairing know. With a budget
-# that nothing reaches no source is touched.
+# record --max-overhead: a storm of allocations costs more than is allowed, so alloc.slab goes off, and is turned on
+# again when all is quiet. The workload allocates at least once a millisecond all the time: outside the intervals of
+# source_gaps there is no hole, inside there is no event; reports, counts and pairing take them into account. With a
+# budget that is never reached no source is touched.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 # The storm goes on until the recorder has said that the source is off, the quiet time until it is on again. A recorder

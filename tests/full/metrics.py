@@ -67,7 +67,7 @@ with urllib.request.urlopen(urllib.request.Request(url, headers={"Accept-Encodin
     unpacked = f.headers["Content-Encoding"]
 check("metrics, endpoint: packed for clients that ask for it", encoding == "gzip" and unpacked is None and
       (b"ebpfrec_build_info{version=" in gzip.decompress(packed)), (encoding, unpacked, packed[:40]))
-# nobody keeps others out: idle connections, those that send a byte now and then, those that do not read the answer
+# no client can lock others out: idle connections, those that send a byte now and then, those that do not read
 crowds = [[], []]
 for i in range(260):
     crowds[0].append(socket.create_connection((host, int(port)), 60))
@@ -123,7 +123,7 @@ while time.monotonic() < deadline and len(set(stamps.values())) < 5:
     stamps = samples(NOW).get((), {})
 
 # ---- the dashboard ----
-# what was recorded before the exporter began is not counted: a burst may be yet to come
+# events from before the exporter began are not counted: waits until a burst has been counted
 deadline = time.monotonic() + 120
 while True:
     empty = []
@@ -196,7 +196,7 @@ check("metrics, backfill: bins are whole multiples of UTC, those of report --ali
 missing = ask('ebpfrec_missing_seconds_total{job=""}[1h]')[0]["values"]
 check("metrics, backfill: what lies outside of the trace is not missing", float(missing[-1][1]) == 0, missing)
 
-# ---- the next recording of the same name, which removes its beginning meanwhile ----
+# ---- the next recording of the same name, which removes its beginning during the test ----
 CPU = "ebpfrec_cpu_seconds_total", (("comm", "busy_threads"),)
 os.rename(tmp + "/live", tmp + "/live.old")
 before = last = parse(get()[0])
@@ -217,7 +217,7 @@ check("metrics: the next recording of the same name is added, and no counter goe
 # where the process was counted before it had its name, a little is another's
 # and a machine that is too busy to count in time says what was removed before
 missing = total(last, "ebpfrec_missing_seconds_total")
-# time of which a lost switch leaves open whose it was is nobody's
+# time whose owner is unknown because of a lost switch is counted for [unknown]
 UNKNOWN = CPU[0], (("comm", "[unknown]"),)
 missing += last.get(UNKNOWN, 0) - before.get(UNKNOWN, 0)
 within("metrics: so is what its recorder removed (%.3f s uncounted)" % missing, round((last[CPU] - before[CPU]) * 1e9),

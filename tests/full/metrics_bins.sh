@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Bins of a live recording as JSON lines: each comes once, while it is recorded, and says what the report says
-# afterwards. A fleet's table in ClickHouse takes them. What a flight recorder removes before it is read is said.
+# Bins of a live recording as JSON lines: each is written once, while it is recorded, and is equal to the later
+# report. A fleet's table in ClickHouse accepts them. Bins that a flight recorder removes before they are read are
+# reported.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 # Its name is known before the recording begins: a name that changes later would change rows of the past.
@@ -126,7 +127,7 @@ near("bins: the parts that were recorded are the recording", sum(r["bin_ns"] for
      t.one("SELECT max(to_ns) FROM blocks"))
 EOF_PY
 
-# ---- a reader that sleeps while a flight recorder removes what it has not read ----
+# ---- a reader that sleeps while a flight recorder removes unread bins ----
 
 hold kept
 start_recorder kept -a -e sched --keep 1s -- sh -c "$(until_released kept)"

@@ -25,8 +25,8 @@ check "metrics, rules: they ask for metrics that there are" '[ -z "$unknown" ]' 
 [[ $("$EBPFREC" metrics --listen 0 -i "$tmp/none" 2>&1) != *microhttpd* ]] ||
 	{ skip metrics_endpoint "this program was built without libmicrohttpd"; exit; }
 
-# All CPUs are busy, so that what is counted twice is more than there can be. The load is nice, because other scripts
-# run beside this one.
+# All CPUs are busy, so that a part counted twice would exceed the possible CPU time. The load is nice, because other
+# scripts run beside this one.
 cat >"$tmp/load" <<END
 for cpu in \$(seq $(nproc)); do
 	nice -n 19 '$WORK/busy_threads' until '$tmp/hold.load' >/dev/null &
@@ -59,7 +59,7 @@ ask()
 {
 	promtool query instant "http://127.0.0.1:$port" "$1" 2>/dev/null | sed -n 's/.*=> \([^ ]*\) @.*/\1/p'
 }
-# counts MORE: Prometheus has seen the trace's end move so many times since the exporter began
+# counts MORE: Prometheus has seen at least MORE changes of the trace's end since the exporter began
 counts()
 {
 	[ "$(ask "changes(ebpfrec_trace_end_monotonic_seconds[1h]) >= bool $1")" = 1 ]

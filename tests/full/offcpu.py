@@ -41,9 +41,9 @@ for what, cnt in ("nap", 5), ("lock", 3), ("read", 4):
     got = waits(t, w, what)
     found = [(off, row) for off, row in got if row]
     check("offcpu: every %s has its wait" % what, len(got) == cnt and (len(found) == cnt or lost), (got, lost))
-    # The thread had no CPU for the wait and for whatever took the CPU from it before or after, on a machine that others
-    # use: so a wait is never longer, and of several the one in the middle is that long. 100 us: its own CPU clock
-    # begins elsewhere.
+    # On a machine with other users, the thread was off the CPU for the wait and also while other threads preempted it
+    # before or after the wait: so a wait is never longer, and the median of several has that length. 100 us: the
+    # thread's own CPU clock begins at another instant.
     check("offcpu: no %s is longer than the thread had no CPU" % what,
           all(row["dur_ns"] <= off + 100_000 for off, row in found), found)
     share = statistics.median(row["dur_ns"] / off for off, row in found) if found else None

@@ -13,7 +13,7 @@ if ! "$EBPFREC" doctor --format csv 2>/dev/null | grep -q '^sched.offcpu,offcpu_
 		"[ $? -eq 125 ] && grep -q 'offcpu: .*task storage' '$tmp/refused.err'" "$(cat "$tmp/refused.err")"
 	exit
 fi
-# recorded_waits NAME ARGS...: of whose threads the programs saw every switch (schema/LIMITS.md)
+# recorded_waits NAME ARGS...: repeats until the programs saw every switch of these threads (schema/LIMITS.md)
 recorded_waits()
 {
 	recorded_until 6 "$1" "unseen_switches '$1'" "${@:2}"

@@ -45,7 +45,7 @@ if sums["sched"] and sums["sched"][2]:
     check("overload: rows of the stormy window say incomplete", touched and all(r["complete"] == 0 for r in touched),
           touched[:2])
     check("overload: and how much was lost", touched and touched[0]["lost_events"] > 0, touched[:2])
-# The sums hold with loss as well: what nobody can know is [unknown], not someone else's.
+# The sums hold with loss as well: time without a known owner is [unknown], not another thread's.
 lo, hi = t.at(w["quiet_end"]), t.at(w["storm_end"])
 for cpu in t.sql("SELECT cpu FROM cpus"):
     total = t.one("SELECT sum(oncpu_ns) FROM cpu_usage(%d, %d, 0) WHERE cpu = %d" % (lo, hi, cpu["cpu"]))

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# More than the rings can take: what is lost is counted, per class, declared in every report that it
-# touches, and placed in time; read + lost = attempted to the event. A quiet second of the same trace stays
+# More than the rings can take: lost events are counted, per class, declared in every affected report,
+# and placed in time; read + lost = attempted to the event. A quiet second of the same trace stays
 # complete. The smallest rings, all sources, and a recorder that competes with the workload
 # for its CPUs at the lowest priority make loss certain on any machine.
 . "$(dirname "$0")/../kernel/harness.bash"

@@ -30,10 +30,10 @@ system = [r["text"] or "" for r in t.sql("SELECT stack_text(stack, ts_ns, 'kerne
 check("profile: a thread in system calls has kernel stacks",
       sum("vfs_read" in x for x in system) >= 0.8 * len(system) - 10 and system, system[:3])
 for thread in "user", "system", "idle":
-    # The clock goes off at fixed times. Where a stay on the CPU begins between two is chance: half a sample or less for
-    # each, which add up like chances do, and ten times as much is allowed. A CPU that its hypervisor takes away for
-    # more than a period has one sample for all of it: a tenth of the time may be gone so, and what the kernel says was
-    # stolen.
+    # The clock fires at fixed times. The beginning of a stay on the CPU between two of them is chance: half a sample or
+    # less for each stay. These add up like random errors, and ten times as much is allowed. If a hypervisor takes a CPU
+    # away for more than a period, there is one sample for all of it: a tenth of the time may be missing so, and the
+    # time that the kernel reports as stolen.
     used, stays, steal = t.sql("SELECT coalesce(sum(oncpu_ns), 0) AS a, coalesce(sum(switches), 0) AS b, "
                                "coalesce(sum(steal_ns), 0) AS c " "FROM cpu_usage(0, NULL, 0) JOIN threads USING "
                                "(utid) WHERE tid = %d" % w["tid_" + thread])[0].values()

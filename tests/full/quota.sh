@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # A process with a quota of 20 ms in 100, and with more weight than all others, would burn 2 s of CPU time on one CPU.
-# `report states` has what cpu.stat counts as throttled, within 5 %: cpu.stat counts from the instant at which the quota
-# was used up to the one at which there was some again; the thread leaves its CPU a little later, at its way back to
-# user space, and gets one a little later. No event tells when there is some again, so what others have of its CPU then
-# may be in ours, but not in cpu.stat's. After 3 s the quota is doubled. `report throttle` names the group with the last
-# quota, and has as many periods as cpu.stat's nr_throttled, within 2: the kernel counts a period at its end, the trace
-# a wait at its own, and the recording has two ends. A timer that comes late, as where a hypervisor takes the CPU,
-# counts all periods since the last one, so 10 % may be missing.
+# `report states` has the throttled time of cpu.stat, within 5 %: cpu.stat counts from the instant at which the quota
+# was used up until it is refilled; the thread leaves its CPU a little later, on its way back to
+# user space, and gets one a little later. No event reports the refill, so the time of other threads on its CPU after
+# that may be in ours, but not in cpu.stat's. After 3 s the quota is doubled. `report throttle` names the group with the
+# last quota, and has as many periods as cpu.stat's nr_throttled, within 2: the kernel counts a period at its end, the
+# trace a wait at its own, and the recording has two ends. A timer that is late, for instance because a hypervisor took
+# the CPU, counts all periods since the last one, so 10 % may be missing.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 quota=/sys/fs/cgroup/cpu/ebpfrec-quota-$$

@@ -39,7 +39,7 @@ indeterminate()
 }
 echo 0.2 >../seconds
 while read -r line; do
-	# what the questions are about: some are about its third second
+	# the trace for the questions: some are about its third second
 	[[ $line != *"report --list"* ]] || { echo 3 >../seconds && ebpfrec record -f -q -o trace.ebpfrec -- make; }
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec before
 	[[ $line != *"diff --workload"* ]] || cp -r trace.ebpfrec after

@@ -14,7 +14,7 @@ check("self: in it with --with-recorder", oncpu("--with-recorder") > 1_000_000, 
 for view in ("alloc", "io", "spikes", "sched"):
     n = [r for r in t.report(view) if r.get("pid") in me]
     check("self: not in report %s by default" % view, not n, n[:2])
-# With its helpers. What switches show lacks the interrupts of its time, as far as the kernel tells them apart.
+# With its helpers. Switches do not include the interrupts of its time if the kernel accounts for them separately.
 for name in ("idle", "busy"):
     at = Trace(tmp + "/" + name)
     cost = at.sql("SELECT sum(user_ns + sys_ns) AS cpu, sum(bytes_written) AS bytes, max(rss_bytes) AS rss, "

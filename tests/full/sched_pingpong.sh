@@ -5,13 +5,13 @@
 #
 # Truth 1: the kernel's own count per thread (getrusage: voluntary + involuntary). The trace must hold exactly as many
 # departures of each thread; 2 are allowed for the moments between a clock reading and the reading of the count. Truth
-# 2: two switches between the two tids per round trip. When another task gets that CPU in between, A -> B becomes A ->
-# other -> B; so as many direct switches may be missing as there were departures to someone else, and no more. A timer
-# tick between two system calls can add a pair: 0.5 % more at most. Involuntary is what the kernel counts so: the thread
+# 2: two switches between the two tids per round trip. If another task gets that CPU in between, A -> B becomes A ->
+# other -> B; so the number of missing direct switches is at most the number of departures to another task. A timer
+# tick between two system calls can add a pair: 0.5 % more at most. Involuntary has the kernel's meaning: the thread
 # was still runnable when it left. Truth 3: the machine's switch count (/proc/stat ctxt) around the workload. It was
 # read at some instant between two readings of the clock, at either end; so the trace must have at least the switches
-# between the inner two, at most those between the outer two. 4 more for CPUs that are just switching. Where the kernel
-# hides its init from BPF programs (see Trace.unknown_ns), that one's leaving of a CPU is counted and cannot be
+# between the inner two, at most those between the outer two. 4 more for CPUs that are just switching. If the kernel
+# hides its init from BPF programs (see Trace.unknown_ns), the departures of init are counted and cannot be
 # recorded: as many may be missing as the kernel counts for its threads, read further out.
 . "$(dirname "$0")/../kernel/harness.bash"
 

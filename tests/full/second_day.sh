@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# The second day: what somebody sees who looks closer. One recording, read in terminals of two sizes: figures and words
-# that stand in several places, notes where they apply, mistakes, files that commands write. second_day.py looks.
+# The second day: a user who looks closer. One recording, read in terminals of two sizes: figures and words
+# that occur in several places, notes that apply, mistakes, files that commands write. second_day.py looks.
 #
 # Other tests have what is not seen in a terminal: exporters in full/metrics, metrics_restart and metrics_bins,
 # ClickHouse in full/fleet, fleet_killed and package, the page in page, gnuplot's line and all others of the README in

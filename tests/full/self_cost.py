@@ -10,7 +10,7 @@ tasks = t.one("SELECT count(*) FROM threads")
 # as ebpfrec-record(1) states it
 bound = 6 * int(info["ring.cnt"]) * int(info["ring.bytes"]) + 3 * high["size"] + (32 << 20) + 2048 * tasks
 check("self_cost: in a flood the recorder stays below the bound of the manual", 0 < hwm <= bound, (hwm, bound))
-# (what was still in the queue is encoded after the high-water mark was read)
+# (the rest of the queue is encoded after the high-water mark was read)
 check("self_cost: and so do its samples", 0 < high["rss"] <= bound, (high, bound))
 # beyond the limit only by what the rings hold when a block ends, in slabs
 rings = int(info["ring.cnt"]) * (int(info["ring.bytes"]) + (2 << 20))

@@ -1,10 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# The units of the package under a real systemd, which is the first process of namespaces of its own: the recorder gets
-# ready with the unit's capabilities and sandbox, the service of metrics may read its trace, and the recorder is started
-# anew after kill -9 and by the watchdog, but not after a full disk.
-# Port 19435, which metrics listens on by default, is one script's at a time.
+# The units of the package under a real systemd, which is the first process of its own namespaces: the recorder gets
+# ready with the unit's capabilities and sandbox, the service of metrics may read its trace, and the recorder is
+# restarted after kill -9 and by the watchdog, but not after a full disk.
+# Only one script at a time may use port 19435, the default of metrics.
 [ "${HAS_PORT:-}" ] || HAS_PORT=1 exec flock -o /var/tmp bash "$0"
 . "$(dirname "$0")/../kernel/harness.bash"
 

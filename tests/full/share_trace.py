@@ -16,7 +16,7 @@ unnamed = [(r["start_ns"], r["named_ns"]) for r in A.sql("SELECT p.start_ns, max
                                                          "'rename') AND p.start_ns NOT NULL GROUP BY upid")]
 while any(start < TO <= named for start, named in unnamed):
     TO = min(named for start, named in unnamed if start < TO <= named) + 1
-# What an event behind the window tells of a thread inside it, a part does not know: no such end either.
+# A part does not know the effects of an event after the window on a thread inside it: it must not end there either.
 TO = A.end_from(TO)
 LIMIT = 24_000_000
 run("cut", "-i", A.path, "-o", tmp + "/part", *A.window(FROM, TO))
@@ -38,13 +38,13 @@ NAMES |= {"bytes_written", "bytes_per_event"}
 OBJECT = re.compile(r"(pipe|socket|inode):\[\d+\]|[0-9a-f]+|(process|epoll|eventfd|timerfd|signalfd|inotify) "
                     r"\d+|\d[\d.]* [num]?s")
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
-# What the names of vectors are, a part of a trace may not know. A burst over an edge is shorter in a part.
+# A part of a trace may not know the names of vectors. A burst over an edge is shorter in a part.
 BEYOND = {"path": {"object"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [x["view"] for x in json.loads(run("report", "--list", "--format", "json"))]
 pseudonyms = {}
 pool = ThreadPoolExecutor(2)    # the trace and the bundle are asked at the same time
-# what a process still does behind its exit belongs to it, too
+# activities of a process after its exit belong to it, too
 inside = {r["pid"] for r in A.sql("SELECT pid FROM processes GROUP BY pid HAVING count(*) = 1 AND min(start_ns) >= "
                                   "%d AND max(end_ns) < %d" % (FROM, TO - 100_000_000))}
 
@@ -80,7 +80,7 @@ check("share: all views are compared", {"totals", "cpu", "irq", "sched", "states
                                         "path", "throttle", "beside", "memory", "growth", "leaks", "lifetimes", "sizes",
                                         "stacks", "profile", "loss", "cost", "summary"} <= set(views), views)
 for view in views:
-    # the first two have sections; there were no long waits and no quotas; beside looks at requests that end behind the
+    # the first two have sections; there were no long waits and no quotas; beside looks at requests that end after the
     # window
     if view in ("summary", "why", "offcpu", "throttle", "beside"):
         continue
@@ -92,8 +92,8 @@ for view, by in (("cpu", "thread"), ("cpu", "cpu"), ("sched", "thread"), ("state
     compare(view, z, ["--by", by])
 for view in ("cpu", "alloc", "io"):
     compare(view, once, [])
-# What was recorded and how is the original's; which bursts are spikes depends on what is usual in all of a trace.
-# Rows with the same figures are in order of their names, which are others.
+# The data on the recording is the original's; whether a burst is a spike depends on the usual rate in the whole trace.
+# Rows with the same figures are in order of their names, which differ.
 def summary(path, shift_ns, *args):
     rows = {}
     for r in rows_of(run("report", "-i", path, "summary", "--format", "csv", *args)):
@@ -124,9 +124,9 @@ check("share: and shown nowhere", not seen, seen)
 # ---- diff ----
 rows = rows_of(run("diff", "--workload", "--format", "csv", tmp + "/before", tmp + "/after"))
 truth = [json.load(open(tmp + "/%s.truth" % n)) for n in ("before", "after")]
-# What a request takes, and how writes to a file are split, depends on whatever else uses this machine's disk. Where
-# diff itself says that requests were lost (ends under tasks that are hidden from BPF), their number is what is left.
-# That nobody can tell whether the whole workload took longer, beside another load, is no claim. A process whose birth
+# The time of a request, and the number of writes that make up a file, depend on other users of this machine's disk. If
+# diff itself reports lost requests (ends under tasks that are hidden from BPF), their number cannot be compared.
+# "unknown" for the wall time, beside another load, is not a claim. A process whose birth
 # was lost may have a role of its own.
 claims = [r for r in rows if r["verdict"] != "same" and (r["metric"], r["verdict"]) != ("wall_ns", "unknown")
           and not r["metric"].startswith("lat_") and not (r["metric"] == "ios" and r["role"].startswith("dd"))
@@ -144,8 +144,8 @@ def borne_out(r):
     (cpu_a, io_a), (cpu_b, io_b) = (t[role] for t in truth)
     if r["metric"] in ("ios", "io_bytes"):  # a program that was not in the page cache had to be read
         return io_a != io_b
-    # the trace has all of a process's life but what is nobody's, wait4() what the scheduler charged: they agree to some
-    # per cent
+    # the trace has all of a process's life except time without a known owner, wait4() has the scheduler's charge: they
+    # agree to some per cent
     return r["metric"] == "oncpu_ns" and r["verdict"] == "changed" and abs(r["b"] - r["a"] - (
         cpu_b - cpu_a)) < 0.02 * cpu_a + 2_000_000 + STEAL_NS + UNKNOWN_NS
 

@@ -87,9 +87,9 @@ usage = resource.getrusage(resource.RUSAGE_SELF)
 roles["python3"] = int((usage.ru_utime + usage.ru_stime) * 1e9), usage.ru_inblock + usage.ru_oublock
 json.dump(roles, open(truth, "w"))
 EOF_PY
-# The recorder has the workload's weight: without that it starves beside it for a tenth of a second, and loses events.
-# So it does beside another load, for longer than the default rings hold: what a loss does to a part of a trace is no
-# matter of this test.
+# The recorder has the workload's weight: otherwise it starves beside it for a tenth of a second, and loses events.
+# It also starves beside another load, for longer than the default rings hold: the effect of a loss on a part of a
+# trace is not the subject of this test.
 for run in before:5 after:15; do
 	"${undisturbed[@]}" "$EBPFREC" record --ring-size 64MiB -o "$tmp/${run%:*}" -e sched,alloc,block,sched.irq \
 		--stacks \

@@ -34,7 +34,7 @@ first = min([r["from_ns"] for r in losses], default=0)
 last = max([r["to_ns"] for r in losses], default=0)
 for name, lo, hi in (("before", t.at(w["begin"]), first), ("after", last, t.at(w["end"]))):
     rows = t.report("cpu", *t.window(lo, hi)) if hi > lo else []
-    # the kernel ran no program for these, whatever the recorder did: a task that it hides from BPF had the CPU
+    # the kernel did not run the programs for these: a task that it hides from BPF had the CPU
     missed = sum(r["missed_cnt"] for r in t.sql("SELECT missed_cnt FROM losses WHERE class = 'sched' AND from_ns < "
                                                 "%d AND to_ns > %d" % (hi, lo)))
     check("the time %s the losses is complete" % name, rows and all(r["complete"] == (not missed)

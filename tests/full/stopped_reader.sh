@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A recorder that is stopped (SIGSTOP) while much happens, and goes on later: what its rings could not hold
-# is lost, counted and placed around the stop; what came before and after is complete; read + lost =
-# attempted per class, in total and along the way. And with rings of the default size a storm loses
+# A recorder that is stopped (SIGSTOP) during many events, and continued later: events that its rings could not hold
+# are lost, counted and placed around the stop; the time before and after is complete; read + lost =
+# attempted per class, in total and at every sample. And with rings of the default size a storm loses
 # nothing at all.
 . "$(dirname "$0")/../kernel/harness.bash"
 

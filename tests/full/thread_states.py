@@ -39,8 +39,8 @@ for part, column in (("run", None), ("sleep", "sleeping_ns"), ("preempt", None),
 check("states: preempted while it shared its CPU", states(t.at(w["preempt_from"]),
                                                           t.at(w["preempt_to"]))["preempted_ns"] > 100_000_000, w)
 
-# What was so at the start and had no event; and the machine's threads are known from the start, but for the
-# time until the snapshot reads those that are busy meanwhile.
+# The two processes keep their state from the start and have no event. The machine's threads are known from the start,
+# except for the time until the snapshot reads the threads that are busy.
 rows = t.report("states", "--by", "thread")
 for who, column in (("asleep", "sleeping_ns"), ("stopped", "stopped_ns")):
     r = [r for r in rows if r["tid"] == int(os.environ[who])][0]

@@ -14,7 +14,7 @@
 device=- limit=
 if make_loop disk 16 && dd if=/dev/urandom of="$tmp/disk.img" bs=1M count=16 conv=notrunc,fsync 2>/dev/null; then
 	device=$loop
-	# The loop device's own requests stay fast; those of its file are throttled, on behalf of who reads the device.
+	# The loop device's own requests stay fast; those of its file are throttled, for the reader of the device.
 	backing=$(stat -c %Hd:%Ld "$tmp/disk.img")
 	backing=$(cat "/sys/dev/block/$backing/../dev" 2>/dev/null || echo "$backing")
 	group=/sys/fs/cgroup/blkio/ebpfrec-states-$$
@@ -24,7 +24,7 @@ if make_loop disk 16 && dd if=/dev/urandom of="$tmp/disk.img" bs=1M count=16 con
 	fi
 fi
 [ -n "$limit" ] || echo "# the disk is not throttled"
-# Two processes do nothing at all while it is recorded. They are no jobs of this shell, which waits for its jobs.
+# Two processes do nothing during the recording. They are not jobs of this shell, which waits for its jobs.
 asleep=$(sh -c 'sleep 1000 >/dev/null & echo $!')
 stopped=$(sh -c 'sleep 1000 >/dev/null & echo $!')
 export asleep stopped

@@ -1,9 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Block requests: as many, and as many bytes, as /sys/block/LOOP/stat counted; each byte belongs to who dirtied, read or
-# wrote it directly, and to the file with its path; others are called unknown by their reason. One recording of direct
-# I/O to five loop devices, of buffered, direct and mapped I/O to files on ext4, of a device's own pages, and of swap.
+# Block requests: count and bytes equal those of /sys/block/LOOP/stat. Each byte belongs to the process that dirtied,
+# read or wrote it directly, and to the file with its path; other bytes are unknown with a reason. One recording of
+# direct I/O to five loop devices, of buffered, direct and mapped I/O to files on ext4, of a device's own pages, and of
+# swap.
 . "$(dirname "$0")/harness.bash"
 
 for device in write read both discard flush raw; do

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Devices without requests, and requests with parts, in one recording: I/O to zram is what its stat counted; three
-# processes whose direct writes the kernel merges into one request each have their bytes; small files that four
-# processes wrote back together each belong to who wrote them. What the kernel counted is in /sys/block/*/stat.
+# Devices without requests, and requests with parts, in one recording: I/O to zram equals its stat; three
+# processes whose direct writes the kernel merges into one request each have their bytes; small files of four
+# processes that are written back together belong to their writers. The kernel's counts are in /sys/block/*/stat.
 . "$(dirname "$0")/harness.bash"
 
 zram_dev='' held_dev='' files_dev=''

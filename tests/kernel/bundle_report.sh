@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A recording as one zip file: the same answers from the bundle as from the trace, other programs take the
-# file, and below a size limit what was left out is declared.
+# A recording as one zip file: the bundle has the same answers as the trace, other programs can read the
+# file, and parts left out because of a size limit are declared.
 . "$(dirname "$0")/harness.bash"
 
 cd "$tmp" || exit 1
-# What is cut and trimmed by time has its requests all along: those of a disk that others use may take seconds.
+# Cuts and trimmed parts need requests all the time: on a disk with other users a request may take seconds.
 make_loop disk 64 memory || { skip "bundle_report" "no loop device"; exit 0; }
 dd="dd if=/dev/zero of=$loop bs=64k oflag=direct"
 SECRET_IN_ENV=x3f9a "$EBPFREC" record -q -o run.ebpfrec -- sh -c \
@@ -53,7 +53,7 @@ check "bundle: takes no mark" "[ $? -eq 1 ] &&
 "$EBPFREC" snapshot -i run.zip -o copy 2>out
 check "bundle: is no recorder's that could be asked for a snapshot" "[ $? -eq 1 ] && [ ! -e copy ] &&
 	grep -q '^ebpfrec: run.zip: a bundle: it is whole and nobody writes to it; copy the file, or' out" "$(cat out)"
-# what a killed one left behind goes with the next, what is in use does not
+# the next bundle removes the leftovers of a killed one, not the files of a running one
 mkdir .ebpfrec-new.killed .ebpfrec-new.in_use
 cp -r run.ebpfrec .ebpfrec-new.killed/trace
 : >.ebpfrec-new.killed/zip
@@ -91,8 +91,8 @@ check "bundle: unpacked, it is the trace" "cmp a b >out 2>&1" "$(cat out)"
 # a window: blocks are at most about a second
 "$EBPFREC" record -q -d 5s -o long.ebpfrec -- sh -c \
 	"for i in 1 2 3 4 5 6 7 8; do $dd count=32 2>/dev/null; sleep 0.4; done" >out 2>&1 </dev/null
-# What an event behind the window tells of a thread inside it, a cut does not know, nor some waits' begin before it: it
-# begins and ends where there is no such thread.
+# A cut lacks the effects of an event after the window on a thread inside it, and the beginnings of some waits before
+# it: the window begins and ends where no such thread exists.
 read -r begin until < \
 	<(python3 -c 'from trace_query import *
 t = Trace("long.ebpfrec"); print(t.begin_from(1_900_000_000), t.end_from(2_100_000_000))')

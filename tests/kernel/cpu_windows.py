@@ -11,7 +11,7 @@ span = t.one("SELECT max(to_ns) FROM blocks")
 cpus = [r["cpu"] for r in t.sql("SELECT cpu FROM cpus ORDER BY cpu")]
 check("windows: the trace knows this machine's CPUs", cpus == list(range(os.cpu_count())), cpus)
 
-# What the switches alone say: per CPU a list of (instant, who runs from then on).
+# The threads according to the switches alone: per CPU a list of (instant, thread that runs after it).
 hidden = t.hidden()
 line = {c: [] for c in cpus}
 starts = [r["from_ns"] for r in t.sql("SELECT from_ns FROM blocks ORDER BY from_ns")]

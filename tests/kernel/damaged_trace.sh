@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A damaged trace is reported on as far as it is intact, and the report says what was skipped: a chunk file cut short, a
-# garbled block, a manifest that is gone or garbled, empty chunk files. Flipped bits: tests/damage.
+# Reports on a damaged trace use its intact part and list the skipped parts: a chunk file cut short, a
+# garbled block, a missing or garbled manifest, empty chunk files. Flipped bits: tests/damage.
 . "$(dirname "$0")/harness.bash"
 
 recorded good -- sh -c \
@@ -29,7 +29,7 @@ look()
 	echo "$rc ${rows:-none}"
 }
 
-# Cut short in the middle: what was before is there.
+# Cut short in the middle: the part before is reported.
 cp -r "$tmp/good" "$tmp/cut"
 truncate -s $((size / 2)) "$tmp/cut/$chunk"
 read -r rc rows < <(look "$tmp/cut")

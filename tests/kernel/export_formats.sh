@@ -21,7 +21,7 @@ check "export: refuses to overwrite a database with a part of it" \
 check "export: writes a database of the whole trace again" "cmp '$tmp/db.err' '$tmp/again.err'" \
 	"$(cat "$tmp/again.err")"
 
-# A disk on which there is no room for it.
+# A disk that is too small for the database.
 if mount_at "$tmp/small" -t tmpfs -o size=256k tmpfs 2>/dev/null; then
 	"$EBPFREC" export -i "$T" --to sqlite -o "$tmp/small/x.db" 2>"$tmp/full.err"
 	check "export sqlite: a full disk is an error that names it" \

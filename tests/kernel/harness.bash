@@ -31,7 +31,7 @@ at_exit()
 	for ((i = ${#undo[@]} - 1; i >= 0; i--)); do
 		eval "${undo[i]}" >/dev/null 2>&1
 	done
-	# for whoever looks for the cause
+	# keeps the files for debugging
 	[ $test_status -eq 0 ] || [ -z "${EBPFREC_TEST_KEEP:-}" ] || cp -r "$tmp" "$EBPFREC_TEST_KEEP"
 	rm -rf "$tmp"
 	exit "$test_status"
@@ -39,7 +39,7 @@ at_exit()
 trap at_exit EXIT
 trap 'test_status=1; exit 1' INT TERM HUP
 
-# Before a command: it gets the CPU it wants, whatever else this machine does. Where sessions are scheduled as
+# Prefix of a command that must get its CPU despite other work on this machine. If sessions are scheduled as
 # groups (autogroup), nice only counts inside one: a session of its own with the best weight.
 # shellcheck disable=SC2016,SC2034
 undisturbed=(setsid -w sh -c 'echo -20 >/proc/self/autogroup; exec nice -n -20 "$@"' sh)
@@ -103,9 +103,9 @@ recorded()
 }
 
 # recorded_until N NAME REASON ARGS...: as recorded, and again, N times at most, while the shell command REASON prints
-# why the workload was not what the test is about: something else on this machine disturbed it. Each is said; the
-# last recording stands. REASON must look at what the workload or the kernel says of it, never at what is claimed.
-# A function before_NAME is called before each.
+# a reason why the workload was disturbed by something else on this machine. Each reason is printed; the last recording
+# is used. REASON must look at the workload's or the kernel's own figures, never at the claims of the test.
+# A function before_NAME is called before each recording.
 recorded_until()
 {
 	local times=$1 name=$2 reason=$3 i why
@@ -170,8 +170,8 @@ recorded_seen()
 	recorded_until 12 "$1" "unseen_ends '$1'" "${@:2}"
 }
 
-# start_recorder NAME ARGS...: in the background, returns when it records; its pid is in $recorder. How long that takes
-# is no claim: a recorder that ends, or never has a block, fails the script.
+# start_recorder NAME ARGS...: in the background, returns when it records; its pid is in $recorder. The time until then
+# is not tested. A recorder that ends, or never has a block, fails the script.
 start_recorder()
 {
 	local name=$1
@@ -186,7 +186,7 @@ start_recorder()
 	exit 1
 }
 
-# What a workload does until release NAME: it lasts as long as the test needs it, on any machine.
+# Makes a workload last until release NAME: as long as the test needs it, on any machine.
 # Before it starts: hold NAME. In it: eval "$(until_released NAME)", or the text itself.
 hold()
 {

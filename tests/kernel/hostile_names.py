@@ -40,7 +40,7 @@ children = [tuple(map(int, c.split(":"))) for c in truth(tmp + "/odd.out")["chil
 rows = {r["pid"]: r for r in t.report("cpu", "--by", "process")}
 missing = [c for c in children if c[1] not in rows]
 check("names: all of them are reported, one row each", len(children) == 11 and not missing, missing)
-# a row of 0 has the texts of its group, whatever bytes they hold
+# a row of 0 has the texts of its group, for any bytes in them
 pairs = [{(r["comm"], r["user"]) for r in t.report("cpu", "--by", "comm,user", *more)}
          for more in ([], ["--every", "50ms"])]
 check("names: rows of 0 have their group's", pairs[0] == pairs[1], pairs[0] ^ pairs[1])

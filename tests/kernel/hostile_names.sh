@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Process names are chosen by whoever runs the process: escapes, newlines, quotes, formulas, invalid
-# UTF-8 reach no terminal, no spreadsheet and no parser as anything but text. And notes, paths, arguments.
+# The user who runs a process chooses its name: escapes, newlines, quotes, formulas and invalid
+# UTF-8 reach terminals, spreadsheets and parsers only as text. Also in notes, paths and arguments.
 . "$(dirname "$0")/harness.bash"
 
 recorded odd -e sched --note "$(printf 'n=\033[31mred')" -- bash -c \

@@ -25,8 +25,8 @@ check("phases: one row per interval, in order, without a hole",
 check("phases: report --phases is the view totals", rows_of(run("report", "-i", tmp + "/marked", "--phases", "--format",
     "csv")) == phases, phases)
 for name, col, source in ("oncpu_ns", "oncpu_ns", "cpu"), ("ios", "ios", "io"):
-    # of the machine; what a CPU did that nobody knows is not busy, but a thread of which no more is known than its
-    # number is; a request with parts counts once for its device
+    # of the machine: unknown time of a CPU is not busy, time of a thread with only a known number is; a request with
+    # parts counts once for its device
     whole = sum(r[col] for r in t.report(source, "--by", "thread" if source == "cpu" else "device")
                 if source != "cpu" or r["comm"] != "[unknown]" or r["tid"])
     check("phases: %s of all add up to the whole" % name, sum(p[name] for p in phases) == whole,

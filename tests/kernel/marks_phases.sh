@@ -5,7 +5,7 @@
 # and a report that follows a recording.
 . "$(dirname "$0")/harness.bash"
 
-# names of their own: other tests may run the same programs meanwhile
+# unique names: other tests may run the same programs at the same time
 export busy=busy_$$ touch=touch_$$
 cp "$WORK/busy_threads" "$tmp/$busy"
 cp "$WORK/touch_memory" "$tmp/$touch"

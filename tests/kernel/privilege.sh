@@ -37,7 +37,7 @@ if setcap cap_bpf,cap_perfmon+ep "$tmp/ebpfrec" 2>"$tmp/setcap.err"; then
 	check "file capabilities: what cannot be had is in the manifest" \
 		"grep -q '^lacks=.*CAP_SYS_ADMIN' '$tmp/open/caps/manifest'" \
 		"$(grep lacks "$tmp/open/caps/manifest")"
-	# What the kernel hides of itself depends on its settings: whether it does so for this user is seen there.
+	# Whether the kernel hides its symbols depends on its settings: checks that for this user.
 	# Since 5.13 a program asks the kernel for the names, which no setting hides.
 	hidden=$(as_user awk '$1 !~ /^0*$/ { n++ } END { print n ? 0 : 1 }' /proc/kallsyms)
 	[ "$(printf '%s\n5.13\n' "$(uname -r)" | sort -V | head -n 1)" = 5.13 ] && hidden=0
@@ -51,8 +51,8 @@ if setcap cap_bpf,cap_perfmon+ep "$tmp/ebpfrec" 2>"$tmp/setcap.err"; then
 	as_user "$tmp/ebpfrec" report -i "$tmp/open/caps" cpu --format csv >"$tmp/caps.csv" 2>"$tmp/caps.err2"
 	check "file capabilities: and the user reports on it" "[ $? -eq 0 ] && [ \$(wc -l <'$tmp/caps.csv') -gt 3 ]" \
 		"$(cat "$tmp/caps.err2")"
-	# What only reads, or writes what it has read, has given them up before it looks at its options: seen from
-	# outside, as it cannot get rid of its complaint about one.
+	# A command that only reads, or writes what it has read, drops its capabilities before it parses its options: it
+	# hangs while it prints an error about an option, and is checked from outside.
 	mkfifo "$tmp/full"
 	exec 7<>"$tmp/full"
 	dd if=/dev/zero of="$tmp/full" bs=4096 count=1024 oflag=nonblock 2>/dev/null
@@ -200,7 +200,7 @@ check "helper: keeps CAP_SYS_ADMIN alone, and no descriptor but its socket" \
 	"[ \"\$(fields '$tmp/stats.out' CapPrm)\" = '0000000000200000 ' ] && [ \"\$(tail -1 '$tmp/stats.out')\" = 1 ] &&
 		[ \"\$(fields '$tmp/stats.out' Name)\" = 'ebpfrec-stats ' ]" \
 	"$(grep -E '^(Name|Cap)' "$tmp/stats.out")"
-# Killed, it can tell nobody: they see their socket's end.
+# If the helper is killed, the others see the end of their socket.
 helpers_run()
 {
 	local pid
@@ -240,7 +240,7 @@ as_user unshare -Ur true 2>/dev/null && {
 
 # ---- the workload ----
 
-# Exactly what it would have without a recorder.
+# The same descriptors as without a recorder.
 sh -c 'cd /proc/self/fd; echo *' >"$tmp/fds.want" 2>/dev/null </dev/null 8</dev/null
 "$EBPFREC" record -q -o "$tmp/fds" -e sched,alloc.heap,block -- sh -c 'cd /proc/self/fd; echo *' >"$tmp/fds.got" \
 	2>/dev/null </dev/null 8</dev/null

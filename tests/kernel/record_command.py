@@ -16,6 +16,6 @@ if rows:
     check("command: what it did before main() is recorded", n["rss"] > 0 and n["vm"] > 3, n)
     flags = t.sql("SELECT * FROM processes WHERE upid = %d" % r["upid"])[0]
     check("command: it is marked as workload", flags["is_workload"] == 1, flags)
-# (what an interrupt kept from being recorded, missed_cnt, is no recorder's choice; it is declared)
+# (an interrupt may prevent recording, missed_cnt: that is not the recorder's fault, and is declared)
 check("command: nothing lost", t.one("SELECT coalesce(sum(full_cnt + other_cnt), 0) FROM losses") == 0,
       t.report("loss"))

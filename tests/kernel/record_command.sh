@@ -210,8 +210,8 @@ files=$(ls "$tmp/day"/*)
 check "older: a file of somebody else in .old keeps all of it" \
 	"[ $? -eq 125 ] && [ '$files' = \"\$(ls '$tmp/day'/*)\" ]" "$(ls "$tmp/day"/*) $(cat "$tmp/day.err")"
 rm -f "$tmp/day/trace.ebpfrec.old/mine"
-# Whatever keeps a recording from beginning: both older traces stay, with all that is in them, and nothing else is
-# there.
+# For every reason that keeps a recording from beginning: both older traces stay unchanged, and no other file is
+# created.
 printf '#!/no/such/interpreter\n' >"$tmp/day/no-interpreter"
 echo text >"$tmp/day/not-executable"
 chmod +x "$tmp/day/no-interpreter"

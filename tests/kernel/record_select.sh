@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# What is recorded is what was asked for: -e loads only the programs picked (bpftool sees which),
-# --only, -p, --cgroup keep just those processes and say which belong to the workload.
+# The trace has exactly the selected events: -e loads only the selected programs (checked with bpftool);
+# --only, -p, --cgroup keep only those processes and mark the workload.
 . "$(dirname "$0")/harness.bash"
 
 
@@ -37,7 +37,7 @@ for source in sched.switch sched.wakeup sched.irq alloc.slab alloc.page alloc.rs
 done
 check "-e list: names every source" "[ -z '${missing:-}' ]" "without${missing:-}: $(cat "$tmp/list")"
 
-# ---- what was not recorded is not known ----
+# ---- sources that were not recorded are unknown ----
 
 recorded rss -e alloc.rss -- sh -c "'$WORK/busy_threads' one 300"
 recorded sched -e sched -- sleep 0.1
@@ -120,7 +120,7 @@ n = t.one("SELECT count(*) FROM switches WHERE utid NOT IN (SELECT utid FROM thr
           "next_utid NOT IN (SELECT utid FROM threads WHERE upid IN (%s))"
           % ((",".join(map(str, inside)),) * 2))
 check("--only: every switch kept is from or to it", n == 0 and t.one("SELECT count(*) FROM switches") > 5, n)
-# Wake-ups of others are there, as far as the workload made them, and what they then did is not.
+# Wake-ups of other threads are kept if the workload made them; the later switches of these threads are not.
 n = t.one("SELECT count(*) FROM wakeups WHERE target_utid NOT IN (SELECT utid FROM threads WHERE upid IN (%s))" %
           ",".join(map(str, inside)))
 check("--only: it wakes others", n > 0, n)

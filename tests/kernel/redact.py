@@ -49,7 +49,7 @@ if os.environ["mounted"]:
     check("redact: a mount point was there to be found", os.environ["mounted"] in m["mounts"], m["mounts"])
 stays.update(v for k, v in m.items() if k in ("programs", "sources", "lacks", "kernel.version", "kernel.release",
                                               "cpu.model"))
-# words of the format: manifest keys, which another test may look for meanwhile, extensions
+# words of the format: manifest keys, which another test may look for at the same time, extensions
 stays.update({k + "=" for k in m} | {"redacted ebpfrec record .service .slice [vdso]", m["machine"]})
 parts = set()
 for s in strings:
@@ -73,7 +73,7 @@ for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffcha
 left = sorted(p for p in parts if p.encode("latin-1") in gone)
 check("redact: of %d names nothing is left, packed or not" % len(seen), len(seen) > 30 and not left, left[:10])
 
-# A word of five letters may come out of a million letters of base64; what they stand for is looked at instead.
+# A word of five letters may occur by chance in a million letters of base64: looks at the decoded data instead.
 zipped, pages = re.subn(rb'(id="data"[^>]*>)([^<]+)', lambda m: m[1] + zlib.decompress(base64.b64decode(m[2])),
                         everything(tmp + "/unzipped") + open(tmp + "/gone.zip", "rb").read())
 left = sorted(p for p in parts if p.encode("latin-1") in zipped and '"' not in p)  # the page is JSON

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Redacting: of a recording full of names that say who and what it is of, nothing is left, in no byte, packed or not;
-# every number is as it was; who is whose child, and what has the same name, too.
+# Redacting a recording full of identifying names: none of them is left, in no byte, compressed or not;
+# every number is unchanged; so are the parents of processes, and equal names stay equal.
 . "$(dirname "$0")/harness.bash"
 
 secret=$tmp/quarterly-figures/zebrafinch
@@ -58,7 +58,7 @@ check "redact: a bundle lists what is left" "grep -q '^process names: ebpfrec$' 
 
 PYTHONPATH=$top/tests/format:$PYTHONPATH checker <"$here/redact.py"
 
-# What other recordings have in their manifests: a trigger's text, processes of a cut, and keys that nobody knows yet.
+# Keys in the manifests of other recordings: a trigger's text, processes of a cut, and future keys.
 cp -r "$tmp/plain" "$tmp/keys"
 rm -f "$tmp"/keys/*.idx
 sed -i '/^crc32c=/d' "$tmp/keys/manifest"	# it would not match

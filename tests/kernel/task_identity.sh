@@ -68,10 +68,8 @@ t = Trace(tmp + "/exec")
 before, after = ({int(pid): tuple(v) for pid, v in json.load(open("%s/ps.%s" % (tmp, when))).items()}
                  for when in ("before", "after"))
 known = {r["pid"]: (r["ppid"], r["comm"]) for r in t.sql("SELECT pid, ppid, comm FROM processes")}
-# The kernel shows more of a kernel thread's name than its comm holds: what a worker does ("kworker/0:1-events"), and
-# what
-# does not fit into 15 bytes. Bytes that would not be safe in a table are written otherwise: such a name need not be the
-# same.
+# The kernel shows more of a kernel thread's name than its comm: a worker's current work ("kworker/0:1-events"), and
+# the part beyond 15 bytes. Bytes that would not be safe in a table are escaped: such a name need not be equal.
 def same(a, b):
     return a[0] == b[0] and (a[1][:15] == b[1] or not re.fullmatch(r"[\w/.][\w/:. -]*", a[1], re.ASCII)
                              or (a[1].startswith("kworker/")

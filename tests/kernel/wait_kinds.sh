@@ -2,12 +2,12 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # A thread waits 150 ms each for a lock, a pipe, three sockets, an epoll, an eventfd, a terminal, a timer, a child, a
-# thread's end, the lock of a file, and a poll of a pipe and of nothing. `report waits` has all of the time that it
-# slept meanwhile as waits of that kind in that call: its parts add up to the part's length, to the ns, and the time
-# that is neither of this kind nor running nor a wait for a CPU is none. `report locks` names the lock by its variable,
-# the thread that held it, and that this thread slept meanwhile; so does `report why` in its first lines, which names
-# pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by its
-# path, the timer by its length, and child and thread by their ids.
+# thread's end, the lock of a file, and a poll of a pipe and of nothing. `report waits` has all of the time that the
+# thread slept in a part as waits of that kind in that call: the times add up to the part's length, to the ns, and
+# all time is of this kind, running, or a wait for a CPU. `report locks` names the lock by its variable,
+# the thread that held it, and the sleep of that thread during the wait; so does `report why` in its first lines, which
+# names pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by
+# its path, the timer by its length, and child and thread by their ids.
 . "$(dirname "$0")/harness.bash"
 
 touch "$tmp/held"
@@ -100,7 +100,7 @@ if files:
                                           "tid = %d) AND ts_ns BETWEEN %d AND %d AND call & 0x1e00" %
                                           (w["tid"], t.at(w[part + "_from"]), t.at(w[part + "_to"])))]
         check("%s: what it slept for has its name" % part, names == [want], (names, want))
-# What a thread waited for is told since Linux 6.2. On a busy machine a kernel thread delivers what was sent over TCP.
+# The object of a wait is recorded since Linux 6.2. On a busy machine a kernel thread delivers data sent over TCP.
 OBJECTS = {"pipe": "pipe:[%d]" % w["pipe_ino"], "polled": "pipe:[%d]" % w["pipe_ino"],
            "socket": "socket:[%d]" % w["socket_ino"],
            "tcp": "tcp 127.0.0.1:%d > 127.0.0.1:%d" % (w["tcp_from_port"], w["tcp_to_port"]), "flock": tmp + "/held"}
@@ -116,9 +116,8 @@ for part, want in OBJECTS.items() if files else ():
           (waits[0][1] == ("holder" if part == "flock" else "wait_kinds") or part == "tcp"
            and waits[0][1].startswith("ksoftirqd")), (waits, want))
 
-# The first sentences of why: the kind, the object, and who ended the wait. Of a thread that waited for a CPU for a
-# twentieth of
-# its time, on a busy machine, why says that first, and then that it slept.
+# The first sentences of why: the kind, the object, and the thread that ended the wait. If a thread waited for a CPU for
+# a twentieth of its time, on a busy machine, why reports that first, and then its sleeps.
 # The path to the end is left out: why_causes looks at it.
 def in_short(path, *args):
     said = [r["value"] for r in rows_of(run("report", "-i", path, "why", *args, "--format", "csv"))
@@ -188,7 +187,7 @@ got = {k: states[k + "_ns"] for k in ("runnable", "preempted", "throttled", "dis
                                       "stopped", "unknown")}
 check("one answer: states", sum(got.values()) == sum(want.values())
       and got["runnable"] + got["preempted"] == want["cpu"], (got, want))
-# From here on what ended, from an instant on at which nobody waited.
+# From here on waits that ended in the window, which begins at an instant without a waiting thread.
 window = t.window(t.at(w["lock_from"]), t.at(w["thread_to"]))
 main = ["--tid", str(w["tid"]), *window]
 want = by_kind(t.report("waits", "--by", "thread", *main))

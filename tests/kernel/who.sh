@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# Who, in the words people use: known work in cgroups that are named as container managers and systemd name theirs, as
-# other users, and in trees of processes. A burn prints what the kernel charged it for; the trace may have more (the
+# Owners by their common names: known work in cgroups named as container managers and systemd name theirs, as
+# other users, and in trees of processes. A burn prints the kernel's charge; the trace may have more (the
 # start of the interpreter before, its end afterwards) but not less than that.
 . "$(dirname "$0")/harness.bash"
 
@@ -24,7 +24,7 @@ for group in "${groups[@]}"; do
 	mkdir -p "$top_group/$group" || exit 1
 done
 
-# An interpreter that every user may run, and that is no script.
+# An interpreter that every user may run, and that is not a script.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 cat >"$tmp/burn" <<'EOF_PY'
 import os, sys, time
@@ -56,7 +56,7 @@ checker <<'EOF_PY'
 from trace_query import *
 tmp = os.environ["tmp"]
 t = Trace(tmp + "/t")
-# The kernel may hide a task, whose switches are then lost: what a row lacks is [unknown].
+# The kernel may hide a task, whose switches are then lost: time missing in a row is in [unknown].
 unknown = sum(r["oncpu_ns"] for r in t.report("cpu", "--limit", "0") if r["comm"] == "[unknown]")
 names = ["docker:0123456789ab", "docker:fedcba987654", "podman:0123456789ab", "k8s:11112222-333/0123456789ab",
          "k8s:11112222-333/fedcba987654", "lxc:web", None, None]
@@ -160,11 +160,11 @@ for by, names in ours.items():
     check("who, metrics: all %d figures by %s are those of reports" % (len(once), by), len(once) > 50
           and names <= labels and not bad, (bad[:3], names - labels))
     live = parse(open("%s/by_%s/ebpfrec.prom" % (tmp, by), "rb").read())
-    # it began to count in the middle of the recording: what it counted since its first answer is that of the rest
+    # it began to count in the middle of the recording: its counts since its first answer are those of the rest
     first = parse(open("%s/first_%s" % (tmp, by), "rb").read())
     rest = t.window(t.at(round(first["ebpfrec_trace_end_monotonic_seconds", ()] * 1e9)),
                     t.one("SELECT max(to_ns) FROM blocks"))
-    # A report gives a process to its last group and user. What was counted before it joined them stays where it was: a
+    # A report counts a process for its last group and user. Counts from before it joined them stay with the old ones: a
     # block may end just then.
     moved = {r["name"] for r in t.sql("SELECT DISTINCT %s AS name FROM processes AS p JOIN blocks AS b ON "
                                       "b.to_ns > p.start_ns AND b.to_ns < p.end_ns AND p.is_workload" % by)}
@@ -174,7 +174,7 @@ for by, names in ours.items():
         if got != sum(want.values()):
             bad.append("%s in all: %s, report %s" % (name, got, sum(want.values())))
         for labels, n in want.items():
-            # (what others are may have become known after they were counted)
+            # (names of other processes may have become known after they were counted)
             if dict(labels).get(by) in names - moved:
                 steady += 1
                 got = round((live.get((name, labels), 0) - first.get((name, labels), 0)) * scale)

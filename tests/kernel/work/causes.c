@@ -13,8 +13,8 @@
  *   requests    threads req-0 to req-3 answer requests of 1 ms for a second, each under audit_lock,
  *               with which the thread audit sleeps for 60 of 80 ms
  *
- * Prints the thread's number, and the instants before and after what it does; of the mutex also how
- * long it took to get it.
+ * Prints the thread's number, and the instants before and after its work; for the mutex also the
+ * time until it got the mutex.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -43,7 +43,7 @@ static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
 static int signalled;
 static atomic_int is_over, begun;
 static const char *file, *other;
-static volatile long sum;	/* what is computed is used */
+static volatile long sum;	/* keeps the computation from being optimized away */
 
 static void *hold_and_sync(void *arg)
 {

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	if (!table)
 		truth_fail("malloc");
 	*table = 1;
-	setbuf(stdout, NULL);	/* printf() allocates nothing meanwhile */
+	setbuf(stdout, NULL);	/* printf() must not allocate during the test */
 	printf("start=%llu\n", (unsigned long long)truth_now_ns());
 	for (i = 0; i < cnt; i++) {
 		block = parse_header();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_calls WHAT [COUNT]: allocates in every way there is, by sizes that nothing else asks for,
- * and prints for each what a recording has to show: size=allocations,frees,pid.
+ * heap_calls WHAT [COUNT]: allocates by every function, with sizes that no other code uses, and
+ * prints the counts that a recording must have for each: size=allocations,frees,pid.
  *
  * Compiled with LIBRARY, it is an allocator that may be called anywhere, also in a signal handler
  * that interrupted it: it never reuses memory. The C library's allocator may not.
@@ -130,7 +130,7 @@ static void *take_realloc(size_t bytes)
 	return realloc(NULL, bytes);
 }
 
-/* Grows and shrinks; what a block was before is given back each time. */
+/* Grows and shrinks a block, whose old size is freed each time. */
 static void reallocs(long cnt)
 {
 	long i, moved = 0, in_place = 0;
@@ -334,7 +334,7 @@ static void *live_main(void *arg)
 	return need(malloc(1000003));	/* mapped for itself */
 }
 
-/* Says what the C library itself has given out, and ends. It keeps nothing of what is freed. */
+/* Prints the bytes that the C library itself has allocated, and ends. It keeps no freed memory. */
 static void live(long cnt)
 {
 	struct mallinfo2 m;
@@ -352,7 +352,7 @@ static void live(long cnt)
 }
 #endif
 
-/* Nothing of what the library needs may be a descriptor. */
+/* The library must not need any descriptor. */
 static void closed(long cnt)
 {
 	int fd;

@@ -17,7 +17,7 @@
 /* a process that sleeps in one system call */
 #define SMALL_STACK_BYTES 4096
 
-/* tasks that have come as far as they will */
+/* number of tasks that have reached their final sleep */
 static atomic_long there_cnt;
 
 static void *idle(void *arg)

@@ -5,7 +5,7 @@
  * Four threads "order" serve an order every few milliseconds: they compute, and count it under
  * stock_lock. Four times a second the thread "audit" writes 40 blocks to FILE, each to the disk
  * before the next, while it holds stock_lock: all orders wait. A process "nightly" uses more CPU
- * time than any of them, and delays nobody.
+ * time than any of them, without delaying any other.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
  * short_lived rename COUNT MS:   forks COUNT children that call themselves rn_000, ... and end.
  * short_lived storm MS:          forks children that end at once, as many as it can.
  *
- * Each child lives well under a millisecond: whoever reads /proc finds nothing. Child i exits with
+ * Each child lives well under a millisecond: a reader of /proc finds nothing. Child i exits with
  * status i % 100. Prints the parent's pid and one child=INDEX:PID line each (storm: the number).
  */
 #include <sys/prctl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * truth: what a test workload knows about itself, printed as key=value lines.
+ * truth: figures that a test workload knows about itself, printed as key=value lines.
  *
  * Instants are CLOCK_MONOTONIC ns, the clock of a trace. CPU times are the scheduler's own
- * (CLOCK_THREAD_CPUTIME_ID). A workload that cannot do what it was asked says so on stderr and
- * exits 9, so that a test never compares a recording with work that did not happen.
+ * (CLOCK_THREAD_CPUTIME_ID). A workload that cannot do the requested work prints an error on stderr
+ * and exits 9, so that a test never compares a recording with work that did not happen.
  */
 #pragma once
 
