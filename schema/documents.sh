@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# documents.sh [--check]: makes the parts of documents that come from declarations anew; with --check
-# it only says which documents differ, and ends with 1. A part lies between a line "made from
+# documents.sh [--check]: regenerates the parts of documents that come from declarations; with --check
+# it only lists the documents that differ, and ends with 1. A part lies between a line "made from
 # schema/events/ ...: OUT", "made from schema/tables.decl ...: OUT" or "made from schema/report_ ...: OUT" and a
-# line "end"; OUT is what events.awk, tables.awk or views.awk calls it.
+# line "end"; OUT is its name in events.awk, tables.awk or views.awk.
 set -eu
 
 cd "$(dirname "$0")/.."

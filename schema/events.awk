@@ -17,7 +17,7 @@
 # A declaration is lines of words; `#` begins a comment line. DOC is the rest of the line.
 #
 #     source NAME [default|option]    default: recorded without -e; option: a word of its own option, not of -e
-#     about DOC                       what it is for: of the source, or of the kind that stands before
+#     about DOC                       purpose of the source, or of the kind declared before
 #     note DOC                        a further sentence about the kind, for TABLES.md
 #     trim N                          `bundle` leaves the source out as the N-th when it must
 #     names ID NAME redact=WORD DOC   names that its events refer to; `redact` replaces them as REDACT_WORD

@@ -4,17 +4,17 @@
 #
 #     awk -f schema/metrics.awk schema/report_metrics.sql > build/metric_table.c
 #
-# A metric is declared below the name of the section of SQL that its value comes from:
+# A metric is declared below the name of the section of SQL that computes its value:
 #
 #     -- TYPE NAME COLUMN [LABEL=VALUE]: HELP
 #
-#     TYPE    counter, gauge, peak or histogram; cmd/metrics/metric_table.h says what they are
+#     TYPE    counter, gauge, peak or histogram; see cmd/metrics/metric_table.h
 #     NAME    with its unit at the end, if it has one, without "ebpfrec_" and "_total"
 #     COLUMN  of the section. A name in _ns is converted to seconds
-#     LABEL   one that all values from there have
+#     LABEL   a label that all values from this section have
 #     HELP    of the first of several columns of one name; the others have none, and follow it
 #
-# What is declared before the first section is put by the program, and comes last.
+# Metrics declared before the first section are set by the program, and come last.
 
 function fail(text)
 {

@@ -22,14 +22,14 @@
 --   allocs, frees            events (rss, vm: steps up, steps down); a free counts for the allocating
 --                            process
 --   alloc_bytes, free_bytes  bytes of these events
---   net_bytes                alloc_bytes - free_bytes - exit_bytes: how the level changed
+--   net_bytes                alloc_bytes - free_bytes - exit_bytes: the change of the level
 --   peak_bytes, peak_ns      highest level inside the window, and the instant it was first reached.
---                            rss, vm: the level includes what the process had when the trace began;
---                            slab, page, heap: the level counts allocations since then. rss, vm of a
---                            process that called exec in the window: since then
+--                            rss, vm: the level includes the memory at the trace's start, or, for a
+--                            process that called exec in the window, only memory after the exec;
+--                            slab, page, heap: the level counts allocations after the trace's start
 --   now_bytes                level at the window's end
 --   exit_bytes               rss, vm, heap: bytes that a process still held when it ended or called
---                            exec. The kernel took them back; nobody freed them
+--                            exec. The kernel took them back without a free
 --   lost_frees               objects whose address was allocated again without a free event in
 --                            between. The kernel does not report bulk frees, or the free was lost.
 --                            The bytes count as freed when the address is allocated again
@@ -38,9 +38,8 @@
 -- complete: levels count from the trace's start, so an interval without the source makes all later
 -- windows incomplete.
 -- [irq] is memory that interrupts allocated. [unknown] frees memory from before the trace.
--- Threads: rss and vm belong to a process and have no tid. So does what a process held of the heap when it ended:
--- where the question is about threads, how much of it was a thread's is not known, and the levels are empty from then
--- on.
+-- Threads: rss and vm belong to a process and have no tid, as does the heap memory that a process held when it ended:
+-- in a question about threads, the share of each thread is unknown, and the levels are empty after that.
 SELECT $t
        $keys
        u.source AS source, u.allocs AS allocs, u.frees AS frees,

@@ -11,14 +11,14 @@
 -- drops: lost_events without_p99_ns ios
 --
 -- The result has one row per device and name of others, for the 20 names that moved most. Columns:
---   beside          name of the other processes that own requests on the device ([unknown]: nobody is known to); of
+--   beside          name of the other processes that own requests on the device ([unknown]: no known owner); for
 --                   the report's own processes, with --tid and --thread, the name of the other thread that queued them
---   ios, bytes      of these requests, as far as they ended in the window
+--   ios, bytes      those of these requests that ended in the window
 --   with_ios        requests of the report's processes that ended in the window, and during which, from queueing to
---                   completion, one of the other name was queued or served; without_ios: the rest
+--                   completion, a request of the other name was queued or served; without_ios: the rest
 --   with_p50_ns ..  their latencies: median and 99th percentile
--- With --every, requests count in the bin in which they ended, and a name has a row where it had any. Requests of
--- others that ended more than a second after the window are not looked at.
+-- With --every, requests count in the bin in which they ended, and a name has a row if it had any. Requests of
+-- others that ended more than a second after the window are ignored.
 WITH own AS MATERIALIZED (SELECT DISTINCT upid FROM threads WHERE thread_in_scope(utid)),
 q AS MATERIALIZED (
         SELECT b.dev AS dev, b.end_ns AS end_ns, b.latency_ns AS latency_ns, coalesce(b.queued_ns, :from) AS start_ns,

@@ -11,7 +11,7 @@
 -- drops: untimed merges inflight_ns busy_ns errors others depth_max read_bytes write_bytes
 -- rows: few zeros
 --
--- The result has one row per device and counts all requests, whatever process owns them. Columns:
+-- The result has one row per device and counts the requests of all owners. Columns:
 --   busy_pct     share of the window with at least one request in flight (io_ticks of
 --                /sys/block/*/stat)
 --   depth_avg    mean number of requests in flight (time_in_queue; iostat's aqu-sz); depth_max: the

@@ -31,8 +31,8 @@
 --                      dirtied, dirtied_shared (other processes dirtied the inode too, in the 30 s
 --                      before), dirtied_mixed (merged with pages of another inode), read, direct,
 --                      submitted (no pages: flush, discard), volume (a kernel thread submitted them
---                      for a volume: who asked it), waiter (an I/O limit held them back: who waits
---                      for them). Without an owner: metadata, journal,
+--                      for a volume: the user of the volume), waiter (an I/O limit held them back: the thread
+--                      that waits for them). Without an owner: metadata, journal,
 --                      swap (written), unknown
 -- Devices stack: a request to a loop or device-mapper device causes further requests below it. Do not
 -- add layers.

@@ -13,22 +13,22 @@
 -- drops: lost_events tid held_pct waiters
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock, fcntl or semop. Columns:
---   object       the variable that has the lock, with its file: "audit_lock (server)"; its address in the memory of
---                the process, if it is in none (on the heap, on a stack), or the recorder could not read the process's
---                mappings before it exited; the path of the file whose lock flock waited for; empty for semop, whose
---                locks are not told apart, for flock before Linux 6.2, and where the kernel does not tell the call
---                (before Linux 5.15)
+--   object       the variable that contains the lock, with its file: "audit_lock (server)"; its address in the memory
+--                of the process, if no variable contains it (on the heap, on a stack), or if the recorder could not read
+--                the process's mappings before it exited; the path of the file whose lock flock waited for; empty for
+--                semop, whose locks cannot be distinguished, for flock before Linux 6.2, and if the kernel does not
+--                report the call (before Linux 5.15)
 --   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
 --                whole length
 --   holder       thread whose release of the lock ended most of the time, tid its number. A wait that a signal, a
---                time-out or the like ended has the holder of the same thread's next wait for the lock that a release
---                ended; [unknown]: there is none, or the kernel does not tell what the waker did (before Linux 5.15).
---                A thread that waited for a lock itself during more than half of a wait only passed it on: who held
---                that counts instead
+--                time-out or the like ended has the holder of the same thread's next wait for the lock that ended by a
+--                release; [unknown]: no such wait, or the kernel does not report the waker's call (before Linux 5.15).
+--                A thread that itself waited for a lock during more than half of a wait only passed it on: the holder
+--                of that lock counts instead
 --   held_pct     share of wait_ns that the holder ended
---   meanwhile    what the holder did during these waits, and others that had the lock in between: the kinds
+--   meanwhile    what the holder, and other threads that had the lock in between, did during these waits: the kinds
 --                of report waits that took most of it
--- A lock in memory that several processes share, or of a file, is a row of each.
+-- A lock in memory that several processes share, or of a file, has a row for each process.
 WITH e AS MATERIALIZED (
         SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid
           WHERE e.kind = 'lock'),

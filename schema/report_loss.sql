@@ -17,8 +17,8 @@
 --   lost_events  lost_counted + lost_inferred
 --   lost_counted   full (the ring had no room) + other (a reservation failed) + missed (the kernel
 --                skipped the program)
---   lost_inferred  events that no counter saw, since a task that the kernel hides from BPF ran: their
---                absence shows in what came after them. They are no part of attempted
+--   lost_inferred  events that no counter saw, since a task that the kernel hides from BPF ran: later
+--                events show that they are missing. They are not a part of attempted
 --   off_ns       time in which record --max-overhead had turned the source off; events of that time
 --                are not counted
 --   complete     1: no event of the source was lost, the source was on, and the window lies inside

@@ -5,12 +5,12 @@
 -- by: comm unit container user
 -- default: comm
 --
--- This is for `ebpfrec metrics` and `export --to openmetrics`. schema/metrics.awk says how the lines declare metrics.
--- Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; of peaks, the highest
--- counts. The first figure of a section says who is large: its rows begin with the largest. Who sleeps is not large, so
--- waits by kind stand behind the waits for a CPU.
--- Rows of the trace's lists (sources, cost) count where they end, so that neighbouring windows add up. The first and
--- the last bin of an export may reach beyond the trace: span_ns is the part inside.
+-- This is for `ebpfrec metrics` and `export --to openmetrics`. schema/metrics.awk explains how the lines declare
+-- metrics. Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; for peaks, the
+-- highest counts. The first figure of a section determines the largest names: its rows begin with the largest. Sleeping
+-- does not make a name large, so waits by kind come after the waits for a CPU. Rows of the trace's lists (sources,
+-- cost) count at their end, so that neighbouring windows add up. The first and the last bin of an export may reach
+-- beyond the trace: span_ns is the part inside.
 --
 -- gauge peak_interval_seconds peak_interval_ns: Length of the interval whose peaks are shown.
 -- gauge recording recording: 1: the trace is being recorded.

@@ -12,12 +12,12 @@
 --
 -- The result has one row per process (or thread, comm, cgroup), state, waker and stack, over the waits
 -- that were recorded (record --offcpu) and ended in the window. Columns:
---   state            of the thread, as report_states.sql has it: preempted if it was still runnable when it
+--   state            of the thread, as in report_states.sql: preempted if it was still runnable when it
 --                    left its CPU; otherwise sleeping, stopped, uninterruptible, or disk if half of an
---                    uninterruptible sleep or more was a wait for a disk. Where the switches of the wait are
---                    not known, what the kernel's bits say
---   waker            name of the thread that woke it; [irq]: an interrupt, as a timer's, did; empty if
---                    nobody had to; [unknown]
+--                    uninterruptible sleep or more was a wait for a disk. If the switches of the wait are
+--                    unknown, the state in the kernel's bits
+--   waker            name of the thread that woke it; [irq]: an interrupt, such as a timer's; empty if
+--                    no wake-up was needed; [unknown]
 --   waits            number of waits; offcpu_ns, offcpu_max_ns: their length, and that of the longest
 --   runnable_ns      the part of offcpu_ns after the wake-up, when the thread waited for a CPU
 --   stack            frames when it left the CPU, outermost function first, separated by ';': user space,

@@ -2,10 +2,10 @@
 -- note: Each row says for how long so many CPUs were busy at once.
 --
 -- The result has one row per number of CPUs, from the least to the most that were busy. Columns:
---   busy        so many CPUs ran threads of the report's processes; 0: none did
---   wall_ns     for how long
+--   busy        number of CPUs that ran threads of the report's processes
+--   wall_ns     time with this number
 --   wall_pct    wall_ns / window * 100
---   oncpu_ns    time on CPUs meanwhile: busy * wall_ns
+--   oncpu_ns    time on CPUs during wall_ns: busy * wall_ns
 -- Idle time is not busy. With --pid or --comm, only CPUs that ran these processes are.
 WITH RECURSIVE
      u AS MATERIALIZED (SELECT t_ns, t_end_ns, span_ns, busy, sum(oncpu_ns) AS oncpu_ns

@@ -10,13 +10,13 @@
 -- figure: path_ns
 -- drops: lost_events tid
 --
--- The result has one row per thread, kind, call and object on the path: what would have to be shorter for the window
--- to end sooner. Columns:
---   kind         running: the thread had a CPU. A kind of report waits: it waited for a CPU, or it slept and no thread
---                that is known ended that, but a timer, a device, the network or a task that the kernel hides.
---                Of a kernel thread that waited for work until then, the sleep that it ended takes this place.
---                ended: the thread had ended before the window did. unknown: nothing is known of the thread then
---   call, object the system call in which it slept, and what for, as in report why
+-- The result has one row per thread, kind, call and object on the path: the window ends sooner only if one of them gets
+-- shorter. Columns:
+--   kind         running: the thread had a CPU. A kind of report waits: it waited for a CPU, or it slept and no known
+--                thread ended that, but a timer, a device, the network or a task that the kernel hides.
+--                For a kernel thread that waited for work until then, the sleep that it ended takes this place.
+--                ended: the thread had ended before the window did. unknown: no information on the thread
+--   call, object the system call in which it slept, and the object it waited for, as in report why
 --   parts        of the path in the row; path_ns: their time; path_max_ns: the longest
 --   share_pct    of the window
 SELECT p.pid AS pid, t.tid AS tid, t.comm AS comm, c.kind AS kind, c.call AS call, c.object AS object,

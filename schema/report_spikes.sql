@@ -16,12 +16,12 @@
 -- The result has one row per spike. A spike is a burst in which a process, or all processes of a name, or all of the
 -- machine allocate (rss, page: grow by) at least the threshold within some --spike-window (100 ms). The threshold is
 -- --spike-min, or else 16 MiB and, from the 20th window of a life on, ten times the median per window so far, without
--- the burst itself (taken anew each time that the age doubles).
+-- the burst itself (computed again each time that the age doubles).
 -- The search goes event by event. Bursts that follow each other without a pause longer than the spike
 -- window form one spike. Columns:
 --   comm               name of the process when the burst began; last name of the processes; [all]: all processes
---   source             where the bytes were seen
---   also               another source that the same burst is in
+--   source             source of the bytes
+--   also               another source that has the same burst
 --   start_ns, dur_ns   first event of the burst, and time from there to the last event
 --   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss, page: the
 --                      most that the level rose in between
@@ -31,8 +31,8 @@
 --   threshold_bytes    threshold that the burst reached
 --   cause              origin of most bytes. slab, heap: kmem_cache and call site (heap: function of
 --                      the program); rss: the counter with the largest growth, and the most frequent
---                      order of the pages that the process allocated meanwhile; page: the file that the process made
---                      dirty meanwhile, or what may have such pages; several processes: how many
+--                      order of the pages that the process allocated during the burst; page: the file that the
+--                      process dirtied during the burst, or a possible owner of such pages; several processes: their number
 --   user_stack, kernel_stack  call chain (outermost function first, separated by ';') of most bytes,
 --                      among allocations whose stacks were recorded (record --stacks); rss: of the
 --                      process's pages

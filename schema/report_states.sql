@@ -15,9 +15,9 @@
 --
 -- The result has one row per process (or thread, comm, cgroup); a row adds up its threads. Columns:
 --   life_ns             time that the threads lived inside the window: the sum of the following parts
---   running_ns          on a CPU; [unknown] has the time of which nobody knows who ran, as in report cpu
+--   running_ns          on a CPU; [unknown] has time on CPUs without a known thread, as in report cpu
 --   runnable_ns         from a wake-up to the switch-in
---   preempted_ns        from leaving the CPU, while it could have gone on, to the switch-in; also after a yield
+--   preempted_ns        from leaving the CPU while still runnable to the switch-in; also after a yield
 --   throttled_ns        the same, because the quota of the thread's control group was used up. Before Linux 6.18
 --                       a thread that is woken while its group is throttled is runnable until it leaves a CPU
 --   disk_ns             in an uninterruptible sleep while a block request that the thread submitted was in

@@ -11,28 +11,29 @@
 -- rows: sums
 --
 -- The result has several sections, each the beginning of another view, with the definitions of that
--- view. What a name did is what all processes of that name did; pid is there if it is one process.
+-- view. A row of a name adds up all processes of that name; pid is set if there is only one process.
 --
--- Machine: the whole machine, also with --pid and other options that say who, or nothing where only
+-- Machine: the whole machine, also with --pid and other options that select tasks, or empty if only
 -- some processes were recorded (--only) or kept (cut --comm). cpu_busy_pct is of all CPUs, without
--- idle, the recorder, and time of which lost switches leave open what ran; requests count on each
--- layer of stacked devices.
--- Memory: rss_peak_bytes is what all processes of the row (of the machine, in Machine) had resident
--- together at one instant, the highest; memory that they share counts for each.
+-- idle, the recorder, and time whose thread is unknown because of lost switches; requests count on
+-- each layer of stacked devices.
+-- Memory: rss_peak_bytes is the highest resident memory of all processes of the row (of the machine,
+-- in Machine) together at one instant; memory that they share counts for each.
 -- Waiting: the time in which the threads of a name waited. cpu_wait_ns is from being runnable to
 -- running; disk_wait_ns and uninterruptible_ns are those of `states`: sleeps with a block request of
 -- the thread in flight, and other uninterruptible sleeps. waited_for: the two kinds of `waits` that
--- took most of all the time in which they waited.
+-- took most of all their waiting time.
 --
--- Rules judged: what `ebpfrec assert --keep` found, when, about which window of a trace that began when (a cut keeps
--- what was found of the trace it was cut out of), as the notes assert.01 and so on say. The window asked for does not matter.
+-- Rules judged: the results of `ebpfrec assert --keep`, with their time, and with the window and start of the judged
+-- trace (a cut keeps the results of the trace it was cut out of), from the notes assert.01 and so on. They do not
+-- depend on the window of the report.
 --
 -- :brief is 1 for a screenful. A section whose title begins with + is then left out.
 --
--- The last line names the command that says most: about the name that was held up longest, if that is a twentieth of the
--- window; else about the name that had a CPU for half of the window. Held up is who waited for a CPU, a quota, a disk or
--- a page; in a workload (a COMMAND, -p, --cgroup), of which alone the names count then, also for a lock, a pipe, a socket
--- or in another call: in all of a machine, these are mostly of those that have nothing to do.
+-- The last line names the most informative command: about the name that was held up longest, if that is a twentieth of
+-- the window; else about the name that had a CPU for half of the window. A name is held up while it waits for a CPU, a
+-- quota, a disk or a page; in a workload (a COMMAND, -p, --cgroup), whose names alone count then, also for a lock, a
+-- pipe, a socket or in another call: on a whole machine, these are mostly waits of idle threads.
 
 -- section: ^Others
 SELECT printf('%s. Others used %d %% of the CPUs%s: ebpfrec report --machine%s', c.command, round(100.0 * sum(u.ns) / span_ns / cpus),
@@ -135,7 +136,7 @@ SELECT comm, device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_p99_ns,
  ORDER BY op = 'discard' AND NOT (:brief AND nth = 1), nth + 1.5 * (op = 'discard')
 
 -- section: ?Rules judged (6: info)
--- A note of such a name that is no object of JSON is a user's own.
+-- A note of such a name that is not a JSON object is a user's own.
 SELECT verdict, judged_utc, figure, "limit", rule, "window", started_utc, traces, why
   FROM (SELECT json_extract(v, '$.verdict') AS verdict, replace(substr(json_extract(v, '$.judged'), 1, 16), 'T', ' ') AS judged_utc,
 	       json_extract(v, '$.figure') AS figure, json_extract(v, '$.limit') AS "limit", json_extract(v, '$.rule') AS rule,
@@ -217,7 +218,7 @@ found AS (
 	UNION ALL
 	SELECT name, printf('%s ran for %s', name, duration_text(ns)), iif(EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns'), 'profile', 'why')
 	  FROM ran WHERE 2 * ns >= span_ns AND NOT EXISTS (SELECT 1 FROM held))
--- who has no name that a shell takes as it is, has no command
+-- no command for a name that single quotes do not protect in a shell
 SELECT printf('%s: ebpfrec report %s --comm %s%s%s', what, view, iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name),
               iif(EXISTS (SELECT 1 FROM processes, has WHERE comm = name AND upid > 3 AND is_workload < workload), ' --workload', ''), :hint_options) AS answer
   FROM found WHERE name <> '' AND name NOT GLOB '-*' AND name NOT GLOB '*[^ -~]*' AND name NOT GLOB '*[''*?\[]*'

@@ -23,7 +23,7 @@
 --                           reads, writes or syncs a file: another thread's request, such as a journal's
 --                lock       futex, flock, fcntl, semop: a mutex, a condition variable, a barrier
 --                socket, pipe  reading, writing, accepting, connecting, or a poll of this one alone
---                poll       poll, select, epoll_wait, io_uring_enter: for one of several things
+--                poll       poll, select, epoll_wait, io_uring_enter: several things at once
 --                timer      nanosleep and its like, a poll of nothing
 --                child      wait4, waitid, vfork, clone; pthread_join of glibc: the end of another thread
 --                signal     pause, sigsuspend, sigwait
@@ -32,10 +32,10 @@
 --                call       another system call, or a file of another type: a terminal, an eventfd,
 --                           or one of proc, sysfs or the control groups (cgroup.procs)
 --                stopped    stopped or traced
---                unknown    unknown_ns of report_states.sql, and a sleep of which the call is not known:
+--                unknown    unknown_ns of report_states.sql, and a sleep in an unknown call:
 --                           it began before the trace, or the kernel is older than 5.15
---   call         the system call, user code or kernel thread. The type of a file is not known before
---                Linux 6.2: a read is a call then
+--   call         the system call, user code or kernel thread. The type of a file is unknown before
+--                Linux 6.2: a read then has the kind call
 --   waits        waits that ended in the window; wait_max_ns: the longest
 --   wait_ns      time in the window, also of waits that end later
 --   share_pct    of the time that the group's threads waited

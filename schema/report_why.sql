@@ -12,32 +12,35 @@
 -- rows: sums
 --
 -- The result has several sections about the report's threads (--workload, --pid, --comm, --tid, --thread) in the window:
---   In short           who of them the OOM killer killed; what took the most of their time; the object or system call that half of this is for, and the
---                      thread that ended half of it; of a quota, whose it is; for a CPU, who had it during the 20 longest waits; for a disk,
+--   In short           processes among them that the OOM killer killed; the largest part of their time; the object or
+--                      system call of half of this part, and the thread that ended half of it; for a quota, its group;
+--                      for a CPU, the threads on it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices;
---                      then what idle threads did most of the time; last, what took the most of the path to the end
---   Waited for         what they waited for, as in report waits: a row per kind and system call, and per lock, socket and
---                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or a length). ended_by is the thread that ended most of this time, with its share where it is
---                      not all, and meanwhile what this thread did during these waits: the kinds that took the most.
---                      Of a lock it is who held it, or [unknown]: a signal or a time-out ends a wait, but holds nothing, and
---                      a thread that waited for a lock itself meanwhile only passed it on,
---                      and what it did is what those did who had the lock, one after the other. Before a thread
---                      began, what the one did that made it
---   States             what they did (report states), threads added up, with a bar
---   Where it ran       the functions that had the CPU (report profile), if samples were recorded: self_ns, the part of
+--                      then the main activity of idle threads; last, the largest part of the path to the end
+--   Waited for         their waits, as in report waits: a row per kind and system call, and per lock, socket and
+--                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process
+--                      or a length). ended_by is the thread that ended most of this time, with its share unless it
+--                      ended all. meanwhile is what this thread did during these waits: the kinds that took the most.
+--                      For a lock, ended_by is the holder, or [unknown]: a signal or a time-out ends a wait, but holds
+--                      nothing. A thread that itself waited for a lock during the wait only passed the lock on;
+--                      meanwhile then has what the holders of that lock did, one after the other. Before a thread
+--                      began, it has what the thread did that created it
+--   States             their states (report states), threads added up, with a bar
+--   Where it ran       the functions that ran on a CPU (report profile), if samples were recorded: self_ns, the part of
 --                      the time in which the function itself ran; called_by, its caller on the stack that has the most
---   Where it waited    the functions of programs that waited (report offcpu), if stacks of waits were recorded: wait_ns, the
---                      time of the waits that ended in the window; called_by, the caller on the stack that waited longest
---   Waited longest     their 20 longest waits for a CPU that ended in the window, by what ended them
---   Ran instead        who had the CPU on which such a wait ended, during these waits
+--   Where it waited    the functions of programs that waited (report offcpu), if stacks of waits were recorded: wait_ns,
+--                      the time of the waits that ended in the window; called_by, the caller on the stack that waited
+--                      longest
+--   Waited longest     their 20 longest waits for a CPU that ended in the window, by their enders
+--   Ran instead        the threads on the CPU of such a wait, during these waits
 --   Requests           their block requests, as in report latency
 --   Files              the files that they read and wrote on a device, those with the longest latency first
 --   Beside them        requests of others that the same devices completed
---   Woken by           who ended their sleep: a thread that ran, or [interrupt] (a timer, a device, the network).
+--   Woken by           the enders of their sleeps: a running thread, or [interrupt] (a timer, a device, the network).
 --                      slept_ns is the time from leaving the CPU to the wake-up; at_ns is the end of the longest
 --   Memory             growth and peak of their resident memory; page faults are not recorded
---   Path               what the end of the window waited for, all the way back to its beginning (report path): where
---                      another thread ended a sleep or began the thread, the path goes on with that thread
+--   Path               the delays of the end of the window, back to its beginning (report path): if another thread
+--                      ended a sleep or created the thread, the path continues with that thread
 
 -- section: In short
 WITH k AS MATERIALIZED (SELECT kind, call, sum(wait_ns) AS wait_ns FROM wait_kinds(:from, :to, 0, 'none') GROUP BY kind, call),
@@ -51,14 +54,14 @@ t AS (SELECT 'running' AS kind, running_ns AS ns, 1 AS busy FROM s
 top AS MATERIALIZED (
 	SELECT t.kind AS kind, t.ns AS ns, s.life_ns AS life_ns FROM t, s WHERE t.ns > 0
 	 ORDER BY t.kind = 'kernel', busy AND 20 * t.ns >= s.life_ns DESC, t.ns DESC, t.kind LIMIT 1),
--- what ended, where somebody may have ended it
+-- waits with an ender, if the kind of wait can have one
 e AS MATERIALIZED (
 	SELECT e.*, t.upid AS upid
 	  FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child', 'signal', 'timer')),
 object AS (SELECT object, call, sum(wait_ns) AS ns
              FROM e WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1),
 call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL ORDER BY k.wait_ns DESC, k.call LIMIT 1),
--- who ended the waits that the sentence before names: those for the object, or all of the kind
+-- the enders of the waits in the sentence before: those for the object, or all of the kind
 most AS MATERIALIZED (
 	SELECT e.*, t.comm AS comm FROM e JOIN threads AS t ON t.utid = e.ender_utid
 	 WHERE NOT EXISTS (SELECT 1 FROM object, top WHERE 2 * object.ns >= top.ns) OR e.object = (SELECT object FROM object)),
@@ -73,7 +76,7 @@ quota AS (
 	  FROM top CROSS JOIN wait_kinds(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid
 	  JOIN quotas AS q ON q.cgroup_id = p.cgroup_id AND q.from_ns = (SELECT max(from_ns) FROM quotas WHERE cgroup_id = q.cgroup_id AND from_ns < :to)
 	 WHERE top.kind = 'throttled' AND u.kind = 'throttled' AND coalesce(q.quota_of, p.cgroup) NOT NULL GROUP BY 1 ORDER BY ns DESC, 1 LIMIT 1),
--- the longest waits for a CPU, and who had it then
+-- the longest waits for a CPU, and the threads on it during them
 w AS MATERIALIZED (
 	SELECT x.start_ns AS start_ns, x.wait_ns AS wait_ns, x.cpu AS cpu FROM top CROSS JOIN sched_slices(:from, :to) AS x
 	 WHERE top.kind = 'cpu' AND x.wait_ns > 0 AND thread_in_scope(x.utid) ORDER BY x.wait_ns DESC, x.start_ns LIMIT 20),
@@ -91,10 +94,10 @@ beside AS (SELECT t.comm AS comm, sum(r.bytes) AS bytes FROM r JOIN threads AS t
 phrases AS (SELECT column1 AS kind, column2 AS what FROM (VALUES ('running', 'on CPUs'), ('throttled', 'by a quota of CPU time'), ('cpu', 'for a CPU'), ('disk', 'for a disk'), ('lock', 'for locks'),
 	('fault', 'for pages'), ('poll', 'for events'), ('call', 'in system calls'), ('kernel', 'for work, as kernel threads'),
 	('socket', 'for sockets'), ('pipe', 'for pipes'), ('timer', 'for timers'), ('child', 'for children'), ('signal', 'for signals'))),
--- what idle threads did most of the time, where that is not what the first sentence is about
+-- the main activity of idle threads, unless the first sentence is about it
 idle AS (SELECT t.ns AS ns, t.kind AS kind, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child', 'signal'), top
           WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns),
--- what took the most of the path to the end, where that is about some and not all
+-- the largest part of the path to the end, if the report is about some processes only
 some AS MATERIALIZED (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder AND NOT in_scope(upid) LIMIT 1),
 chain AS (SELECT c.kind AS kind, printf('%s %s %d %%', t.comm, c.kind, 100 * sum(c.end_ns - c.start_ns) / (:to - :from)) AS text
             FROM some CROSS JOIN blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid

@@ -25,7 +25,7 @@
 #     view NAME                 a view of schema/views.sql
 #     function NAME(ARGUMENTS): DOC
 #     doc DOC                   of a list: one line for `export --list`
-#     about DOC                 a line of its text; the first sentence stands in tables.sql, too
+#     about DOC                 a line of its text; tables.sql has the first sentence, too
 #     column NAME USE [by_code] [field=FIELD] [mask=FLAG] [quantile=PER_MILLE] [pk] [null] DOC
 #
 # USE says how a column comes from its field of STRUCT, which has its name unless field= gives another:
@@ -36,7 +36,7 @@
 #     thread, process       an id, as a row of threads or processes has it
 # and of a table-valued function
 #     number, text, instant as above; number of a struct quantile with quantile=
-#     level                 a number; below 0 it is 0, as nobody held less: [unknown] may have frees only
+#     level                 a number; a negative one becomes 0, as a level cannot be negative: [unknown] may have frees only
 #     window                t_ns; t_end_ns and span_ns, which follow, come with it
 #     labels                upid of a group of processes or threads; utid, name, member_upid, comm and thread_name, which follow,
 #                           come with it

@@ -15,14 +15,14 @@
 #     below: TEXT          stands below a table instead
 #     without KEY ...: TEXT    stands above the rows of a trace that has none of these keys in its manifest, or sources
 #     threads: TEXT        a further note for --tid and --thread: what is left out
-#     nobody: TEXT         a further note where no option says who is asked about
+#     nobody: TEXT         a further note if no option selects tasks
 #     cut: TEXT            a further note for a trace that was cut out of a larger one
 #     by: KEY ...          what --by takes, as `report --list` has it; who: process, thread and all texts of processes
 #     default: KEY         how rows go without --by (process)
 #     needs: SOURCE ...    sources or classes without which the view's answer is not complete; SOURCE? only matters if
 #                          it was recorded. Every view needs class task, too: names are lost with its events. Rows say
 #                          whether they are complete with view_complete(from, to), which knows this list
-#     reach: WORD ...      before: what is missing before the window matters as well; after: what is missing after it;
+#     reach: WORD ...      before: losses before the window matter as well; after: losses after it;
 #                          levels: the time before it in which a source was off
 #     index: PART ...      parts of the derived file that the view reads: states, rates, and what INDEX_* in
 #                          report_view.h names

@@ -1,6 +1,6 @@
 -- Views for plotting tools and by-hand questions. They work on a trace and on an exported database alike.
 -- unix_s is seconds since 1970 (UTC), from the clock reading nearest to the trace's start: good to the
--- microsecond as long as the wall clock is not set meanwhile. ts_ns counts from the trace's start.
+-- microsecond unless the wall clock is set during the trace. ts_ns counts from the trace's start.
 
 -- The offset that turns ts_ns into ns since 1970.
 CREATE VIEW epoch AS

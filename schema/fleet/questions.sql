@@ -56,7 +56,7 @@ SELECT host, comm, max(wait_ns) AS wait_max_ns, sum(wait_ns) AS all_ns
 SELECT host, toDateTime(intDiv(unix_ns, 1000000000)) AS ended, owner, op, bytes, latency_ns, queue_ns
   FROM block_requests WHERE latency_ns > 0 ORDER BY latency_ns DESC, unix_ns LIMIT 10;
 
--- What has not arrived whole? Send it again: what is here of it counts nowhere.
+-- Which loads have not arrived as a whole? Send them again: their rows do not count until then.
 SELECT host, trace_id, toDateTime(intDiv(load, 1000000000)) AS sent, of, sent_rows, arrived_rows FROM loads WHERE NOT whole ORDER BY sent, of;
 
 -- Which hosts sent a piece of time twice, under two starts? Their sums are too high there.
