@@ -90,7 +90,7 @@ static void test_cpu_timeline_says_unknown_where_a_switch_is_missing(void **stat
 	cpu_timeline_boundary(tl, 200, NULL, NULL);
 	check(&all.p[1], 0, EVENT_ID_UNKNOWN, 120, 180);
 	check(&all.p[2], 0, 31, 180, 200);
-	assert_int_equal(all.p[1].end->utid, 30);	/* whose switch it is, is known */
+	assert_int_equal(all.p[1].end->utid, 30);	/* known from the switch */
 	cpu_timeline_free(tl);
 }
 
@@ -117,7 +117,7 @@ static void test_cpu_timeline_gives_a_thread_the_stay_that_the_kernel_knows(void
 	check(&all.p[3], 0, 31, 180, 200);
 	/* 32 came before the boundary */
 	check(&all.p[4], 0, 32, 200, 260);
-	/* who came is who leaves, but has been there only since 275 */
+	/* the same thread entered and left, but it has been there only since 275 */
 	check(&all.p[5], 0, EVENT_ID_UNKNOWN, 260, 275);
 	check(&all.p[6], 0, 33, 275, 280);
 	assert_false(all.p[1].is_restored || all.p[5].is_restored);

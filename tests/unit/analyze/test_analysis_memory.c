@@ -423,7 +423,10 @@ static void test_rise_has_exact_edges(void **state)
 	burst_done(&r);
 }
 
-/* Fast, too slow for less than a window, faster: what made the first one does not count twice. */
+/*
+ * Fast growth, a phase too slow and too short to end it, faster growth: the bytes of the first
+ * burst do not count twice.
+ */
 static void test_rises_do_not_overlap(void **state)
 {
 	struct burst_found f, last = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Reports and tables over a small trace whose answers are all known by hand. */
+/* Reports and tables over a small trace with answers known by hand. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

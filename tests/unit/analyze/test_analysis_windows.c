@@ -215,7 +215,9 @@ static void test_no_thread_has_more_than_one_cpu(void **state)
 	rows_done(&r);
 }
 
-/* The writer's summaries follow the same rules: for whole blocks they say what the events say. */
+/*
+ * The writer's summaries follow the same rules: for whole blocks they equal the sums of the events.
+ */
 static void test_usage_equals_block_summaries(void **state)
 {
 	const struct slice_share *rows;

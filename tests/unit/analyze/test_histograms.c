@@ -80,7 +80,7 @@ static void test_latency_has_the_steps_without_requests(void **state)
 	}
 	assert_int_equal(step, 16);
 	rows_done(&r);
-	/* what sums up over bins and hosts has no rows of 0 */
+	/* the view bins, whose rows are added up over bins and hosts, has no rows of 0 */
 	q = made_request(&m, "bins");
 	rows_report(&r, m.a, &q);
 	for (i = 0, step = 0; i < r.row_cnt; i++)

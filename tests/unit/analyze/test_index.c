@@ -300,7 +300,10 @@ static void test_lists_are_those_of_the_blocks(void **state)
 	gen_remove_dir(f.dir);
 }
 
-/* More than two parts of them, most at one instant: it lies on both sides of a border. */
+/*
+ * The resets fill more than two parts. Most of them have the same instant, which is on both sides
+ * of a border.
+ */
 static void test_mm_resets_of_many_processes_are_read_by_the_part(void **state)
 {
 	const uint32_t first = 100000, cnt = 600;

@@ -286,10 +286,10 @@ static void ask_and_compare(const struct fixture *f, struct analysis *a, unsigne
 }
 
 /*
- * CPU time needs one job, waits for a CPU another one, which is that of the states of threads;
- * requests and resident memory need one each, allocations the three others of their sources;
- * interrupts remain. All of them together make the file that one preparation makes, but for where
- * its parts lie.
+ * CPU time needs one job. Waits for a CPU need another one, the job of thread states. Requests and
+ * resident memory need one job each, allocations the three others of their sources, and interrupts
+ * the last one. All jobs together make the same file as a single preparation, except for the
+ * positions of its parts.
  */
 static void test_index_has_the_parts_of_what_was_asked(void **state)
 {
@@ -340,7 +340,10 @@ static void test_index_has_the_parts_of_what_was_asked(void **state)
 	end(&f);
 }
 
-/* Without their baselines they need resident memory and what objects took; then all is there. */
+/*
+ * Spikes without baselines need resident memory and object bytes. With baselines they need all jobs
+ * of their sources.
+ */
 static void test_spikes_need_two_jobs_unless_their_baselines_are_asked_for(void **state)
 {
 	struct analysis *a;
@@ -555,7 +558,7 @@ static struct derived_part first_part(const struct fixture *f, unsigned int type
 	return p;
 }
 
-/* Neither the file nor the blocks can be read any more: what opening took in holds all the same. */
+/* File and blocks become unreadable after opening: the lists read by then are still valid. */
 static void test_lists_are_taken_in_when_the_trace_is_opened(void **state)
 {
 	struct fixture f;
@@ -621,7 +624,7 @@ static void test_lists_of_unchanged_files_are_opened_without_them(void **state)
 	end(&f);
 }
 
-/* Right checksums, wrong lists: only the blocks can tell. */
+/* Right checksums, wrong lists: only a comparison with the blocks finds it. */
 static void test_lists_that_lie_are_found(void **state)
 {
 	struct derived_part p;

@@ -99,7 +99,7 @@ static bool is_known(const struct side *kept, const struct rows *r, unsigned int
 					      trace_process_find(kept->t, id) != NULL;
 }
 
-/* The first row from i on about somebody whom the kept trace still knows, or the rows' end. */
+/* The first row from i on whose task the kept trace still has, or the end of the rows. */
 static unsigned int next_known(const struct side *kept, const struct rows *r, unsigned int i)
 {
 	while (i < r->row_cnt && !is_known(kept, r, i))

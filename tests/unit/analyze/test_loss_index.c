@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * loss_index: losses, times off, holes and what they make of a window, compared with a count of
- * single instants.
+ * loss_index: losses, times off, holes and their effects on a window, compared with a check of
+ * every instant.
  */
 #include <setjmp.h>
 #include <stdarg.h>

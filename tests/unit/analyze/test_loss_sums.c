@@ -143,7 +143,10 @@ static void count_rows(struct analysis *a, uint64_t from_ns, uint64_t to_ns, uns
 	rows_done(&r);
 }
 
-/* What hooks cost elsewhere in the trace is in the cut for its estimates, and no sample of it. */
+/*
+ * A cut takes hook statistics from outside its window for its estimates, without rows for their
+ * samples.
+ */
 static void test_a_cut_has_no_rows_of_samples_outside(void **state)
 {
 	unsigned int of_trace[2], of_cut[2], half;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* What processes held when they ended: alloc and leaks say the same, and who gave it back. */
+/*
+ * Memory that processes held when they ended: alloc and leaks agree, also on how it was released.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +54,7 @@ static int setup(void **state)
 	gen_exec(g, T0 + 8 * MS, 0, 60, 60, 0, "changed", "/changed", "changed", 8);
 	gen_heap(g, T0 + 9 * MS, 0, 60, 0x1000, 70);
 	gen_exit(g, T0 + 10 * MS, 0, 50, 50, 0, true, MS);
-	/* what the exec and the exit gave back cannot be freed any more */
+	/* memory that the exec and the exit released cannot be freed again */
 	gen_heap(g, T0 + 11 * MS, 0, 50, 0x3000, 0);
 	gen_heap(g, T0 + 11 * MS, 0, 60, 0x2000, 0);
 	/* an order that no kernel has is damage, and frees nothing */

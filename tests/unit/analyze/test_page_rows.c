@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The rows of a page where many threads sleep: those that did something have rows of their own, and
- * what all others have is in the rows of their names.
+ * The rows of a page with many sleeping threads: active threads have rows of their own, and all
+ * others are added up in the rows of their names.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -29,7 +29,10 @@ static const struct page_rows_def of_processes = {
 	.measured = 6, .is_sparse = true
 };
 
-/* 40 and 41 run by turns; 42 runs once, and ends; 41 has the name of half of those that sleep. */
+/*
+ * 40 and 41 run in turns; 42 runs once and ends; 41 has the same name as half of the sleeping
+ * threads.
+ */
 static void make_crowd(struct made_trace *m)
 {
 	made_begin(m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
@@ -79,8 +82,9 @@ static void find_rows(struct rows *r, struct made_trace *m, const struct page_ro
 }
 
 /*
- * Is the row one of this process, or, with upid -1, one of others with this name, or none? w stands
- * before the name of others of the command, or of all without one.
+ * Returns true if the row is that of process upid. upid -1: the row of others with this name, or of
+ * others without a name (NULL). The name of others of the command begins with w; so does the row of
+ * all others without a name.
  */
 static bool is_of(const struct rows *r, unsigned int row, int64_t upid, const char *name)
 {
@@ -144,7 +148,9 @@ static void test_sleepers_are_in_the_rows_of_their_names(void **state)
 	made_close(&m);
 }
 
-/* The same processes have rows of their own where only what counts is scanned first, or all. */
+/*
+ * The same processes have rows of their own, whether only measured values are scanned first or all.
+ */
 static void test_both_ways_to_scan_twice(void **state)
 {
 	struct page_rows_def once = of_processes;

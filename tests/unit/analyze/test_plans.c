@@ -59,7 +59,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* ---- what a statement costs ---- */
+/* ---- the cost of a statement ---- */
 
 static double rows_decoded(void)
 {
@@ -111,7 +111,7 @@ struct join {
 	struct span items[ITEMS_MAX], ons[ITEMS_MAX];
 };
 
-/* The length of what is at s: a text, a comment, blanks or a word, or else one letter. */
+/* The length of the token at s: a text, a comment, blanks, a word, or else one character. */
 static size_t token_length(const char *s)
 {
 	const char *end;
@@ -231,7 +231,10 @@ static void check_join(const char *sql, const struct join *j, double chosen)
 	do {
 		other = forced(sql, j, order);
 		cost = cost_of(other, chosen);
-		/* a function whose argument is the other's column has no rows before that */
+		/*
+		 * a function whose argument is a column of a later item returns no rows in this
+		 * order
+		 */
 		if (rows_given != wanted)
 			cost = -1;
 		/* no estimate can know which of two short lists has no row that is wanted */

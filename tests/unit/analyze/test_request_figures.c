@@ -121,10 +121,7 @@ static void test_requests_that_failed_are_counted(void **state)
 	made_close(&f);
 }
 
-/*
- * What a view says of a window. every: the window is cut into pieces of that length; 0: into
- * none.
- */
+/* A sum over a view in a window. every: length of the bins; 0: no bins. */
 static int64_t figure(struct analysis *a, const char *sum, const char *view, long long from,
 		      long long to, long long every)
 {
@@ -132,7 +129,7 @@ static int64_t figure(struct analysis *a, const char *sum, const char *view, lon
 		   every);
 }
 
-/* What block_requests says of the requests that ended in a window. */
+/* A sum over the block_requests that ended in a window. */
 static int64_t of_ended(struct analysis *a, const char *sum, long long from, long long to)
 {
 	return rows_one(a,

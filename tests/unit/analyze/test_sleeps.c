@@ -20,9 +20,10 @@
 #define DEV 0x800000
 
 /*
- * dd runs until 10 ms and sleeps. A task that is hidden from BPF gives it the CPU at 50 ms, so no
- * wake-up and no switch to it are seen; cc1 wakes it at 70 ms. At 90 ms it leaves the CPU, and that
- * switch tells since when it had it. At 95 ms cc1 wakes it once more, and it runs to the end.
+ * dd runs until 10 ms and sleeps. At 50 ms a task that is hidden from BPF leaves the CPU to dd, so
+ * no wake-up of dd and no switch to it are recorded; cc1 wakes it at 70 ms. At 90 ms dd leaves the
+ * CPU, and that switch states since when it had it. At 95 ms cc1 wakes it once more, and it runs to
+ * the end.
  */
 static void make(struct made_trace *m)
 {

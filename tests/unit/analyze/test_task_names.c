@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Time, memory and requests belong to the name that a thread or process had then: a machine whose
- * threads run, rename themselves and call exec, with a log of its own. Sums by name, thread and
- * process equal the log's in every window, with an index and without.
+ * Time, memory and requests belong to the name that a thread or process had at that time. A
+ * simulated machine has threads that run, rename themselves and call exec, and keeps a log. Sums by
+ * name, thread and process equal the log's in every window, with an index and without.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -186,7 +186,7 @@ static const char *shown(unsigned int name)
 	return *names[name] == '[' ? "[idle] (process)" : names[name];
 }
 
-/* sum(what) of the rows of a table of the window that a condition holds for. */
+/* sum(expression) over the rows of a table's window that satisfy a condition. */
 static void expect_sum(struct analysis *a, int64_t want, const char *what, const char *table,
 		       const uint64_t window[2], const char *by, const char *where,
 		       const char *text)
@@ -324,7 +324,7 @@ static void test_a_process_is_labelled_with_the_windows_last_name(void **state)
 	made_close(&world.m);
 }
 
-/* Before its exec the command is a part of the recorder, whose name says nothing about it. */
+/* Before its exec the command is a part of the recorder, so that name does not describe it. */
 static void test_the_command_has_its_own_name_from_its_birth(void **state)
 {
 	const struct gen_config config = { .cpu_cnt = 1, .from_ns = T0, .recorder_pid = 50,

@@ -41,8 +41,8 @@ static void enter(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t 
 }
 
 /*
- * A has the lock and sleeps until 60 ms; B and C wait for it. A gives it to B at 61 ms, and sleeps
- * again; B has it until 71 ms, and sleeps for 8 ms of that.
+ * A has the lock and sleeps until 60 ms; B and C wait for it. A releases it to B at 61 ms, and
+ * sleeps again; B has it until 71 ms, and sleeps for 8 ms of that.
  */
 static void make_in_blocks(struct made_trace *m, bool are_more)
 {
@@ -120,7 +120,7 @@ static void test_a_wait_is_one_in_several_blocks(void **state)
 	made_close(&m);
 }
 
-/* The time of each wait is what the threads did of which one after the other had the lock. */
+/* The time of each wait is divided by the activities of the threads that held the lock in turn. */
 static void test_meanwhile_is_what_those_did_who_had_the_lock(void **state)
 {
 	struct made_trace m;
@@ -198,7 +198,7 @@ static void test_meanwhile_of_a_thread_that_ran_all_the_time(void **state)
 	made_close(&m);
 }
 
-/* While B waits, A comes and goes 600 times, and sleeps a third of the time. */
+/* While B waits, A leaves and enters its CPU 600 times, and sleeps a third of the time. */
 static void test_meanwhile_of_a_thread_that_slept_often(void **state)
 {
 	struct made_trace m;
@@ -247,7 +247,7 @@ static void test_a_path_begins_with_a_known_thread(void **state)
 	made_close(&m);
 }
 
-/* A and B give the lock to each other 200 times while C waits. */
+/* A and B pass the lock to each other 200 times while C waits. */
 static void test_meanwhile_of_a_lock_that_changes_hands_often(void **state)
 {
 	uint32_t has = A, waits = B;
@@ -349,7 +349,10 @@ static void test_a_sleep_from_before_the_trace_has_an_end(void **state)
 	made_close(&m);
 }
 
-/* B waits for a lock until it is woken at 20 and 40 ms by what has no lock, and waits again. */
+/*
+ * B waits for a lock. At 20 and 40 ms a waker that does not hold the lock wakes it, and it waits
+ * again.
+ */
 static void begin_interrupted(struct made_trace *m, unsigned int flags, unsigned int call)
 {
 	made_begin(m, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0, .machine = "x86_64" });
@@ -426,8 +429,8 @@ static void test_a_lock_that_nobody_releases_has_no_known_holder(void **state)
 }
 
 /*
- * B reads from a socket of this machine. What ends that is delivered in soft interrupts that hit
- * C: in user code at 20 ms, in a write at 40 ms.
+ * B reads from a socket of this machine. The data is delivered in soft interrupts that hit C: in
+ * user code at 20 ms, in a write at 40 ms.
  */
 static void test_a_sender_and_no_bystander_ends_a_wait_for_a_local_socket(void **state)
 {
@@ -500,7 +503,7 @@ static void test_a_path_is_with_others_only_for_the_time_of_the_wait(void **stat
 	made_close(&m);
 }
 
-/* A signal ends B's wait for the lock at 60 ms: the path does not go on with who sent it. */
+/* A signal ends B's wait for the lock at 60 ms: the path does not continue with its sender. */
 static void test_a_path_does_not_follow_a_signal_out_of_a_wait_for_a_lock(void **state)
 {
 	struct made_trace m;

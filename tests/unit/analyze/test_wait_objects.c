@@ -151,7 +151,7 @@ static void test_switches_and_waits_that_ended_tell_what_the_thread_waited_for(v
 	made_close(&m);
 }
 
-/* What comes from another machine, or to a socket that listens, an interrupt brings. */
+/* An interrupt delivers data from another machine, or a connection to a listening socket. */
 static void test_who_sent_from_this_machine_ended_the_wait(void **state)
 {
 	struct made_trace m;

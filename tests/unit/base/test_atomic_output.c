@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A tree is removed while somebody else goes on making it. */
+/* A tree is removed while another process still adds files to it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The forms that container managers and systemd give the paths of cgroups. */
+/* The forms of cgroup paths of container managers and systemd. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -111,7 +111,7 @@ static void test_place_refuses_links_of_others_where_others_write(void **state)
 	/* the owner of the directory may: it is theirs */
 	assert_int_equal(chown("open", 1234, 1234), 0);
 	assert_int_equal(where("open/theirs/t", name), inode("a"));
-	/* others are those of a group, too */
+	/* members of the directory's group are others, too */
 	assert_int_equal(chown("open", 0, 1234), 0);
 	assert_int_equal(chmod("open", 0770), 0);
 	assert_int_equal(where("open/theirs/t", name), -ELOOP);

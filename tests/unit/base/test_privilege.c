@@ -16,8 +16,8 @@
 #include "base/privilege.h"
 
 /*
- * What cannot be undone is done in a child. Its exit status is the number of the first thing
- * that was wrong.
+ * Runs an irreversible test in a child. Returns its exit status, the number of the first failed
+ * step.
  */
 static int in_child(int (*fn)(void))
 {

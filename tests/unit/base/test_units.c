@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * Tests of units and utf8: what people write becomes exactly the integer it says.
- */
+/* Tests of units and utf8: a written number becomes exactly that integer. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Tests of rules and verdicts: what a rule's words mean, and that missing data never passes. */
+/*
+ * Tests of rules and verdicts: the meaning of a rule's words, and that missing data never passes.
+ */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -121,7 +123,7 @@ static void test_verdict_never_passes_what_is_missing(void **state)
 	/* more may only make it worse */
 	assert_int_equal(JUDGED("v switches < 5", 0, 6), VERDICT_FAIL);
 	assert_int_equal(JUDGED("v switches == 5", 0, 6), VERDICT_FAIL);
-	/* at the limit, what is missing may be nothing */
+	/* the figure is at the limit: missing events may or may not exceed it */
 	assert_int_equal(JUDGED("v switches < 5", 0, 5), VERDICT_INDETERMINATE);
 	/* a wait may be longer than it was where events are missing */
 	assert_int_equal(JUDGED("v wait_ns < 5ns", 0, 6), VERDICT_INDETERMINATE);
@@ -141,7 +143,7 @@ static void test_verdict_of_several_is_on_their_median(void **state)
 	assert_int_equal(JUDGED("v switches < 5", 0, 1, 2, 3), VERDICT_INDETERMINATE);
 	assert_int_equal(JUDGED("v switches < 5", 0, 1, 8, 9), VERDICT_FAIL);
 	assert_int_equal(JUDGED("v switches < 5", 0, 8, 1, 9), VERDICT_FAIL);
-	/* where the median lies depends on what is missing, and the figure need not grow with it */
+	/* missing events may move the median, and may lower the figure */
 	assert_int_equal(JUDGED("v wait_ns < 5ns", 0, 9, 1, 8), VERDICT_INDETERMINATE);
 	assert_int_equal(JUDGED("v switches < 5", -1, 1, -1, 2), VERDICT_INDETERMINATE);
 	assert_int_equal(JUDGED("if-any: v switches < 5", -1, 1, -1, 2), VERDICT_PASS);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * Tests of what leaves the program as text: textsafe, the three formats of render, opts and
- * nearest.
- */
+/* Tests of text output: textsafe, the three formats of render, opts and nearest. */
 #include <errno.h>
 #include <math.h>
 #include <setjmp.h>
@@ -453,7 +450,7 @@ static void test_render_table_puts_stacks_under_their_row(void **state)
 			    "PID     BYTES\n  1  2.00 KiB\n      user: inner < outer\\x1b < main\n"
 			    "      stack: one\n");
 	free(text);
-	text = table_of(5, cols, row, 28, true);	/* two lines at most, the outer end goes */
+	text = table_of(5, cols, row, 28, true);	/* at most two lines, cut at the end */
 	assert_string_equal(
 		text,
 		"PID     BYTES\n  1  2.00 KiB\n      user: inner\n"
@@ -521,9 +518,10 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 	render_free(r);
 	fclose(o.out);
 	/*
-	 * Columns go in this order: zeros, columns that the options name, and when texts cannot be
-	 * cut any more, from the right. Who it is never goes. That all rows are complete is not
-	 * worth a column, and what no row has is not 0.
+	 * Columns are dropped in this order: zeros, columns that the options name, and, when texts
+	 * cannot be cut any more, columns from the right. Columns that identify a row are never
+	 * dropped. A column is not shown if all rows are complete, and a value that no row has is
+	 * not 0.
 	 */
 	assert_string_equal(text, "PID  COMM      IOS     BYTES     WAIT\n"
 				  "  1  a-name-" ELLIPSIS "    7  2.00 KiB  1.00 us\n"
@@ -547,7 +545,7 @@ static void test_render_leaves_out_columns_there_is_no_room_for(void **state)
 				  "(0 in all rows: ERRORS)\n"
 				  "(no room for: THRESHOLD BYTES,\nWAIT; --wide shows all)\n");
 	free(text);
-	text = table_of(9, cols, row, 37, true); /* a row alone stands upright */
+	text = table_of(9, cols, row, 37, true); /* a single row is upright */
 	assert_string_equal(
 		text,
 		"PID              1\nCOMM             a-name-of-20-letters\nIOS              7\n"
@@ -826,7 +824,7 @@ static void test_opts_puts_values_into_fields(void **state)
 	assert_int_equal(parse(&j, ARGS("--size", "2x"), false), EXIT_USAGE);
 	assert_int_equal(parse(&j, ARGS("--count", "1"), false), EXIT_USAGE);
 	assert_int_equal(parse(&j, ARGS("--count", "5"), false), EXIT_USAGE);
-	assert_int_equal(j.count, 77);	/* what is refused changes nothing */
+	assert_int_equal(j.count, 77);	/* a refused value changes nothing */
 }
 
 static void test_nearest_suggests_only_what_is_near(void **state)

@@ -31,7 +31,7 @@ static uint64_t mono_from_real(void *ctx, uint64_t real_ns)
 	return START + (real_ns - START_REAL) + 7;
 }
 
-/* Marks: "build" twice, and one whose name looks as if it had a number. */
+/* Marks: "build" twice, and one whose name looks like a numbered one. */
 static int mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_mono_ns)
 {
 	if (!strcmp(name, "build") && nr >= 1 && nr <= 2)

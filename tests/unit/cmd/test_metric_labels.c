@@ -81,7 +81,7 @@ static void test_metrics_give_idle_labels_to_the_large(void **state)
 	assert_int_equal(switches(m, "p9"), 1);
 	assert_int_equal(switches(m, "p100"), 1);
 	assert_int_equal(switches(m, "[other]"), 1);
-	/* one that comes back goes on where it was */
+	/* a label that returns continues its sum */
 	count(m, METRICS_IDLE_NS + 6 * S, 1, 2, S);
 	assert_int_equal(switches(m, "p1"), 2);
 	metrics_free(m);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * check and repair: damage of every kind is found and placed, and nothing else is. What repair
- * writes holds all the rest, byte for byte, and passes the check. The old trace does not change.
+ * check and repair: damage of every kind is found with its place, and nothing else is reported.
+ * repair writes all the rest, byte for byte, and its output passes the check. The old trace does
+ * not change.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -637,7 +638,9 @@ static void test_repair_refuses(void **state)
 	unmake();
 }
 
-/* A byte changes anywhere: repair saves what check calls valid, and the result is whole. */
+/*
+ * A byte changes anywhere: repair saves all parts that check calls valid, and the result is whole.
+ */
 static void test_repair_after_any_flip(void **state)
 {
 	uint64_t seed = 11;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The state that a cut begins with is the same to the byte, whether everything before the window
- * was read or only what follows the last checkpoints before it, wherever the index (derived.idx)
- * has them. An index that is damaged, or that belongs to another trace, is not used.
+ * The state at the beginning of a cut is the same to the byte, whether everything before the window
+ * was read or only the events after the last checkpoints before it, at any positions of these in
+ * the index (derived.idx). An index that is damaged, or that belongs to another trace, is not used.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -122,7 +122,7 @@ static unsigned int seeds(void)
 	return s ? (unsigned int)atoi(s) : 12;
 }
 
-/* A part that is far from its last stored checkpoint reads more events, and gives the same. */
+/* A part that is far from its last stored checkpoint reads more events, with the same result. */
 static void test_carried_from_the_index_is_carried_from_the_start(void **state)
 {
 	static const uint32_t kinds[] = { UINT32_MAX, UINT32_MAX,
@@ -152,7 +152,7 @@ static void test_carried_from_the_index_is_carried_from_the_start(void **state)
 		assert_true(used_cnt[i] > seeds());
 }
 
-/* The index goes on where it ended when the trace was still growing. */
+/* The index continues where it ended when the trace was still growing. */
 static void test_carried_from_an_index_that_grew_is_the_same(void **state)
 {
 	struct checkpoint whole, stored;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A cut says of its window what its trace says: every view by every key, and every table, over
- * random windows of random traces with losses, late records, unknown threads, lost frees, tiny
- * and empty blocks. What differs by definition is listed here, with the reason.
+ * A cut has the same answers for its window as its trace: every view by every key, and every table,
+ * over random windows of random traces with losses, late records, unknown threads, lost frees, tiny
+ * and empty blocks. Answers that differ by definition are listed here, with the reason.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,7 +23,7 @@
 
 #define below chaos_below
 
-/* What of a view's rows differs by definition: see by_definition. */
+/* Differences of a view's rows by definition: see by_definition. */
 enum differ { SAME, NO_FREES, NO_SITES, NOT_IN_FLIGHT, UNSURE_WAITING, TOLD_BEHIND, NO_ROWS };
 
 struct side {
@@ -33,8 +33,8 @@ struct side {
 
 struct pair {
 	struct side old, cut;
-	uint64_t from_ns, to_ns; /* what is compared */
-	enum differ waiting; /* what differs in the waits of threads */
+	uint64_t from_ns, to_ns; /* the compared window */
+	enum differ waiting; /* the difference in waits of threads */
 	char cut_path[160];
 };
 
@@ -177,7 +177,7 @@ static bool is_passed_over(enum differ d, const struct rows *r, unsigned int row
 	return d == NOT_IN_FLIGHT && *ret_outlives;
 }
 
-/* A row as text, instants as those of the machine's clock. NULL: it is not compared. */
+/* A row as text, with instants of the machine's clock. NULL: the row is not compared. */
 static char *row_text(const struct rows *r, unsigned int row, uint64_t start_ns, uint64_t to_ns,
 		      enum differ d)
 {
@@ -361,7 +361,7 @@ static bool is_told_behind(const struct pair *p)
 	return ret;
 }
 
-/* What differs in the waits of threads. */
+/* The difference in waits of threads. */
 static enum differ waiting_differs(const struct pair *p)
 {
 	return is_doubtful(p) ? UNSURE_WAITING : is_told_behind(p) ? TOLD_BEHIND : SAME;
@@ -386,8 +386,8 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 	char what[64];
 
 	/*
-	 * why: instants as text; both: what other views tell, spikes among them. What waits has of
-	 * a CPU and of unknown time, states has, too.
+	 * why has instants as text. why and bins repeat other views, including spikes. waits has
+	 * the same time for CPUs and unknown time as states.
 	 */
 	if (!strcmp(v->name, "why") || !strcmp(v->name, "bins") ||
 	    ((!strcmp(v->name, "waits") || !strcmp(v->name, "locks")) && waiting != SAME) ||
@@ -487,10 +487,10 @@ static void rows_of_spikes(struct rows *r, const struct side *s, uint64_t window
 }
 
 /*
- * Spikes by a given measure, since the median of a cut is another one. A burst whose windows lie
- * inside is in the cut as it was. Bytes that belonged to a burst do not help to begin another
- * burst. So bursts that follow each other by less than two windows may fall apart in another way
- * where the first of them is not whole.
+ * Compares spikes by a given measure, since the median of a cut differs. A burst whose windows lie
+ * inside the cut is unchanged. Bytes of a burst do not help to begin another burst. So bursts that
+ * follow each other by less than two windows may be split differently if the first of them is not
+ * whole.
  */
 static void compare_spikes(const struct pair *p)
 {
@@ -641,8 +641,8 @@ static void compare_parts(struct pair *p, const char *cut_path)
 }
 
 /*
- * Among the windows of 2503 is one whose requests have no path, though the trace has some.
- * EBPFREC_TEST_FIRST=2900 begins elsewhere than at 500.
+ * One of the windows of seed 2503 has requests without a path, though the trace has some.
+ * EBPFREC_TEST_FIRST=2900 begins with another seed than 500.
  */
 static unsigned int seed_of(unsigned int i)
 {
@@ -740,7 +740,7 @@ static void test_spike_is_told_as_far_as_it_lies_inside(void **state)
 	gen_remove_dir(dir);
 }
 
-/* The switch that tells of steal may come after the cut's end, and tell of the time before it. */
+/* The switch that reports steal may come after the cut's end and concern the time before it. */
 static void test_steal_is_told_as_far_as_it_lies_inside(void **state)
 {
 	static const struct {
@@ -825,8 +825,8 @@ static void compare_windows(const char *dir, const char *path, const uint64_t (*
 }
 
 /*
- * The switch away from a thread tells that the thread has had the CPU since before the cut, and of
- * more steal than fits into that stay: both are of the time before the cut.
+ * The switch away from a thread states that the thread has had the CPU since before the cut, and
+ * more steal than fits into that stay: both belong to the time before the cut.
  */
 static void test_what_a_late_switch_tells_of_before_stays_there(void **state)
 {
@@ -1022,7 +1022,7 @@ static void test_cut_of_processes_keeps_their_numbers(void **state)
 	assert_int_equal(difference_cnt, 0);
 }
 
-/* The file of lists of a cut gives what the cut's blocks say. */
+/* The file of lists of a cut is equal to the lists in the cut's blocks. */
 static void test_lists_know_what_was_carried_over(void **state)
 {
 	struct pair p = { .from_ns = 0 };

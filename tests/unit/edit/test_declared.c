@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Every column that schema/events/ declares, filled: what its number refers to (a thread, a
- * process, a stack, a code address, a name) is in a cut, in a redacted copy, and in what a bundle
- * is made of, a redacted cut. The events come from the declarations, so a new column is tested as
- * soon as it is declared. Likewise the strings of all rows are handed over to a redaction.
+ * Every column that schema/events/ declares, filled: the target of its number (a thread, a process,
+ * a stack, a code address, a name) is in a cut, in a redacted copy, and in a redacted cut, which is
+ * the content of a bundle. The events come from the declarations, so a new column is tested as soon
+ * as it is declared. Likewise the strings of all rows are passed to a redaction.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -205,7 +205,7 @@ static void make(const char *path)
 		buf_done(&m.rows[i].out);
 }
 
-/* ---- what a column refers to, in words ---- */
+/* ---- the target of a column, in words ---- */
 
 struct words {
 	char text[2000];
@@ -306,7 +306,7 @@ static void say_event(struct words *w, const struct trace *t, const struct event
 		say_column(w, t, ev, col);
 }
 
-/* Both traces have the same events, whose columns refer to the same things. */
+/* Both traces have the same events, whose columns refer to the same targets. */
 static void compare(const char *old_path, const char *new_path)
 {
 	struct event_cursor *old_events, *new_events;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Functions shown under one name have one pseudonym, others have others; whose names stay. */
+/*
+ * Functions shown under one name have one pseudonym, and different ones otherwise; some names stay.
+ */
 #include <fnmatch.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,10 +20,10 @@
 
 #define T0 1000000ull
 #define SYMBOLS 7
-#define LONG 310	/* longer than what reports show of a name */
+#define LONG 310	/* longer than the part of a name in reports */
 
 static char long_names[2][LONG + 2];
-/* The first two are tree::grow, the last two differ behind what is shown. */
+/* The first two are tree::grow, the last two differ only after the part that is shown. */
 static const char *const symbols[SYMBOLS] = {
 	"_ZN4tree4growEi", "_ZN4tree4growEl", "_ZN4tree5plantEv", "main", "grow",
 	long_names[0], long_names[1],
@@ -139,7 +141,7 @@ static void test_the_workload_keeps_its_cgroup(void **state)
 	made_close(&m);
 }
 
-/* What of a string stays, as a pattern; letters stand for nothing but themselves. */
+/* The unchanged part of a string, as a pattern; letters match only themselves. */
 static void test_of_names_stays_what_tells_no_name(void **state)
 {
 	static const struct {

@@ -141,7 +141,7 @@ static void test_tables_are_as_documented(void **state)
 	sqlite3_close(db);
 }
 
-/* What SQL has of functions beyond SQLite's own is declared, and so documented. */
+/* Every SQL function beyond SQLite's own is declared, and therefore documented. */
 static void test_every_function_is_declared(void **state)
 {
 	static char decl[200000];

@@ -174,7 +174,7 @@ static void fill_ints(struct bulk_load *l, unsigned int number, unsigned int cnt
 	end_table(t);
 }
 
-/* Which databases get their pages written: the first kinds, and those only. */
+/* Only the first kinds of databases are written as pages. */
 static void test_only_known_databases_are_written_as_pages(void **state)
 {
 	const struct bulk_table_spec spec = { "t", -1 };
@@ -198,7 +198,7 @@ static void test_only_known_databases_are_written_as_pages(void **state)
 	}
 }
 
-/* How many of the tables that an export writes as pages hold what is written here. */
+/* Whether a table has the form that the loader can write as pages. */
 static const char writable_sql[] =
 	"SELECT l.strict AND NOT l.wr"
 	" AND NOT EXISTS (SELECT 1 FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = ?1)"
@@ -291,7 +291,7 @@ static void test_the_schema_has_only_tables_that_can_be_written_as_pages(void **
 static const struct {
 	const char *sql;
 	int opens;
-	int row; /* what the row gives */
+	int row; /* result of adding the row */
 } small_tables[] = {
 	{ "CREATE TABLE t(a INTEGER, b TEXT) STRICT", 1, 0 },
 	{ "CREATE TABLE t(a INTEGER, b TEXT) STRICT; CREATE INDEX x ON t(a)", 1, 0 },
@@ -303,7 +303,7 @@ static const struct {
 	{ "CREATE TABLE u(v INTEGER) STRICT", -ENOENT, 0 },
 };
 
-/* What the loader looks at itself. */
+/* Checks of the loader itself. */
 static void test_tables_and_values_of_another_kind_are_refused(void **state)
 {
 	const struct value row[3] = { value(7),

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The memory counters of an export to Perfetto say at every instant what memory_levels() says,
- * all wake-ups, what threads sleep for, and the marks of the window are in it, and CPUs of which
- * something was lost are flagged.
+ * An export to Perfetto: its memory counters equal memory_levels() at every instant. It has all
+ * wake-ups, the reasons of sleeps, and the marks of the window. CPUs that lost events are flagged.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -25,7 +24,7 @@ enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
        PACKET_TRACK_EVENT = 11, TRACK_EVENT_NAME = 23,
        PACKET_INTERNED = 12, INTERNED_SYMBOL = 26, SYMBOL_NAME = 2 };
 
-/* ---- what the file says ---- */
+/* ---- content of the file ---- */
 
 struct counter {
 	uint64_t ts_ns, pid, member, size;
@@ -58,7 +57,7 @@ static uint64_t varint(struct span *s)
 	return v;
 }
 
-/* The next field of a message: its number, 0 at the end; a number, or what is inside. */
+/* The next field of a message: its number, 0 at the end; its value, or its content. */
 static unsigned int field(struct span *s, uint64_t *ret, struct span *ret_inner)
 {
 	uint64_t tag;
@@ -260,7 +259,7 @@ static void check_window(const struct made_trace *m, uint64_t from_ns, uint64_t 
 #define T0 1000000000ull
 #define MS 1000000ull
 
-/* 50 has all four when it calls exec, which gives back two of them, and it ends. */
+/* 50 has all four counters when it calls exec, which resets two of them, and it ends. */
 static void test_an_exec_gives_back_what_is_not_announced(void **state)
 {
 	struct made_trace m;

@@ -250,8 +250,8 @@ static uint64_t address_bytes(void)
 }
 
 /*
- * The worst that is allowed, repeated, for each kind of row: opening allocates at most so many
- * times the size of the file. 32 MiB are for what opening allocates for any file.
+ * The largest allowed unpacked size, repeated, for each kind of row: opening allocates at most 256
+ * times the size of the file, and 32 MiB that opening needs for any file.
  */
 static void test_opening_takes_memory_in_proportion(void **state)
 {
@@ -453,7 +453,7 @@ static void make_cpu_column(const struct fixture *f, uint8_t shift)
 	s.column = CHUNK_COL_CPU;
 	s.encoding = CHUNK_ENC_VARINTS;
 	s.shift = shift;
-	h.front_bytes = h.head_bytes;	/* columns are behind it */
+	h.front_bytes = h.head_bytes;	/* columns follow it */
 	h.table_crc = crc32c(0, &s, sizeof(s));
 	h.head_crc = crc32c(0, &h, offsetof(struct disk_block, head_crc));
 	assert_int_equal(pwrite(fd, &h, sizeof(h), 64), sizeof(h));

@@ -240,8 +240,8 @@ static void test_row_round_trip(void **state)
 }
 
 /*
- * What a later version may do: it adds fields at the end, which this one does not know; an older
- * one has fewer.
+ * Changes of a later version: it adds fields at the end, which this one does not know; an older one
+ * has fewer.
  */
 static void test_row_tolerates_more_and_fewer_fields(void **state)
 {
@@ -263,7 +263,7 @@ static void test_row_rejects_what_does_not_fit(void **state)
 {
 	const uint8_t cut[] = { 3, 3, 200 };
 	const uint8_t wide[] = { 7, 3, 0x80, 0x80, 0x80, 0x80, 0x80, 1 };	/* utid 2^35 */
-	const uint8_t name[] = { 6, 1, 1, 1, 2, 'a', 'b' };	/* length 2, no zero byte behind */
+	const uint8_t name[] = { 6, 1, 1, 1, 2, 'a', 'b' };	/* length 2, no final zero byte */
 	struct row_cpu_state s;
 	struct trace_name n;
 	struct row_reader r = { cut, cut + sizeof(cut), 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What goes in comes out: random wire records through block_writer, store_writer, trace and
- * cursor; every field of every event, in the order promised.
+ * Output equals input: random wire records through block_writer, store_writer, trace and cursor;
+ * every field of every event, in the promised order.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -20,7 +20,7 @@
 
 #define PAGE 4096ull
 
-/* What is expected to come out: the event with tids and pids in place of utids and upids. */
+/* The expected output: the event with tids and pids in place of utids and upids. */
 struct expect {
 	struct event ev;
 	uint64_t arrival;
@@ -567,7 +567,7 @@ static void check_event(const struct trace *t, const struct event *got, const st
 		ev.v[0] = pid_of(t, ev.v[0]);
 	if (ev.kind == EVENT_REQUEST)	/* worked out by the writer: test_writeback_owner.c */
 		ev.v[EV_REQUEST_OWNER_UPID] = ev.v[EV_REQUEST_OWNER_HOW] = 0;
-	/* the writer drops what cannot be: test_cpu_keyframe.c */
+	/* the writer drops impossible stays: test_cpu_keyframe.c */
 	if (ev.kind == EVENT_SWITCH && !ev.v[EV_SWITCH_STAY_NS])
 		ev.v[EV_SWITCH_STAY_NS] = want->v[EV_SWITCH_STAY_NS];
 	assert_int_equal(ev.ts_ns, want->ts_ns);
@@ -738,7 +738,7 @@ static void test_random_shapes(void **state)
 	}
 }
 
-/* Columns that are not asked for are 0, those that are asked for are right. */
+/* Columns that are not requested are 0, requested ones are right. */
 static void test_cursor_gives_the_columns_asked_for(void **state)
 {
 	uint32_t ask[EVENT_KIND_CNT] = { 0 };

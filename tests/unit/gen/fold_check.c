@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* fold_check: one table of functions; the dice are those of gen_chaos. */
+/* fold_check: one table of functions; random numbers come from gen_chaos. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +18,7 @@
 static const struct fold_function {
 	const char *name, *order;	/* order: of the rows that are compared one by one */
 	bool has_by, has_bins;
-	const char *key, *sum;		/* sums by key are those of neighbours together */
+	const char *key, *sum;		/* sums by key: a window equals its parts */
 	const char *happened;		/* NULL: in all rows; else there are others with levels */
 } functions[] = {
 	{ "cpu_usage", "1, 4, 5", false, true, "cpu, utid",
@@ -184,7 +184,7 @@ static void put_arguments(char *out, size_t size, const struct fold_function *f,
 	}
 }
 
-/* Sums of [at[0], at[2]) are those of [at[0], at[1]) and [at[1], at[2]) together. */
+/* Sums of [at[0], at[2]) equal those of [at[0], at[1]) and [at[1], at[2]) together. */
 static void check_neighbours(const struct fold_check *c, const struct fold_function *f,
 			     const char *table, const int64_t at[3])
 {
@@ -202,7 +202,7 @@ static void check_neighbours(const struct fold_check *c, const struct fold_funct
 	rows_done(&parts);
 }
 
-/* The sums of all bins are those of the window. */
+/* The sums of all bins equal those of the window. */
 static void check_bins(const struct fold_check *c, const struct fold_function *f,
 		       const char *arguments, uint64_t every, const int64_t at[3])
 {
@@ -342,7 +342,7 @@ static void check_waits(const struct fold_check *c, int64_t from, int64_t to)
 	rows_done(&b);
 }
 
-/* How long how many CPUs were busy is what a sweep over the slices says. */
+/* The time with each number of busy CPUs equals that of a sweep over the slices. */
 static void check_parallel(const struct fold_check *c, int64_t from, int64_t to)
 {
 	struct rows a, b;
@@ -467,10 +467,10 @@ static void check_sleeps(const struct fold_check *c, int64_t from, int64_t to)
 }
 
 /*
- * The blocking chain: its parts are the window, what each says of its thread is what the states
- * say, it leaves a thread where another one ended its sleep, and only there, where it began, or to
- * return to a thread whose sleep began there.
- * It may leave one that slept before the trace; whether it must is not asked.
+ * The blocking chain: its parts add up to the window, and each part has the state of its thread. It
+ * leaves a thread only where another thread ended its sleep, where the thread began, or to return
+ * to a thread whose sleep began there. It may leave a thread that slept before the trace; the test
+ * does not check whether it must.
  */
 static void check_chain(const struct fold_check *c, int64_t from, int64_t to)
 {
@@ -513,7 +513,7 @@ static void check_chain(const struct fold_check *c, int64_t from, int64_t to)
 	free(sleeps);
 }
 
-/* The lifetimes of a window's allocations are those of the table. */
+/* The lifetimes of a window's allocations equal those of the table. */
 static void check_lifetimes(const struct fold_check *c, int64_t from, int64_t to)
 {
 	char sql[700];
@@ -579,7 +579,7 @@ static void check_memory(const struct fold_check *c, int64_t from, int64_t to)
 	rows_done(&given);
 }
 
-/* The levels of `memory` are those of `alloc`: at the end, at the peak, and of mapped memory. */
+/* The levels of `memory` equal those of `alloc`: at the end, at the peak, and of mapped memory. */
 static void check_levels(const struct fold_check *c, int64_t from, int64_t to)
 {
 	struct rows a, b;
@@ -599,7 +599,7 @@ static void check_levels(const struct fold_check *c, int64_t from, int64_t to)
 	rows_done(&b);
 }
 
-/* What is answered from a part of the index, as everything says it. */
+/* Answers from a part of the index equal those from everything. */
 static void check_partial(const struct fold_check *c, int64_t from, int64_t to, uint64_t every)
 {
 	static const char *const sources[] = { "rss", "vm", "slab", "page", "heap", "none" };

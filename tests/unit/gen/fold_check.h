@@ -23,7 +23,7 @@ struct fold_check {
 void fold_check_open(struct fold_check *c, const struct chaos *f);
 void fold_check_close(struct fold_check *c);
 
-/* Both analyses give the same rows; percentiles of the index are those of buckets. */
+/* Both analyses return the same rows; percentiles of the index are those of buckets. */
 void fold_check_rows(const struct fold_check *c, const char *sql);
 /* Every function over cnt random windows, bins and keys; with_sums: neighbours and bins, too. */
 void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_sums);

@@ -210,7 +210,7 @@ void chaos_add_blocks(struct chaos *f, unsigned int cnt)
 			f->m.now_ns = f->edge_ns;
 		gen_slice(f->g, f->m.now_ns);
 		f->edge_ns = f->m.now_ns;
-		if (!below(3))		/* what comes next came too late for this block */
+		if (!below(3))		/* the next records are too late for this block */
 			f->m.now_ns -= below(2000);
 	}
 }

@@ -19,7 +19,7 @@ struct chaos {
 	char dir[64], path[80], index[128];	/* of its own; the trace; its derived file */
 	struct gen *g;
 	struct gen_mix m;
-	struct chaos_irq irq[3];	/* by CPU: what is being served */
+	struct chaos_irq irq[3];	/* by CPU: the open interrupts */
 	uint64_t edge_ns;	/* where the last block ended */
 };
 

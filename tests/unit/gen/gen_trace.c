@@ -78,7 +78,7 @@ static int name_of(void *ctx, enum trace_name_type type, uint64_t id, char *name
 	}
 }
 
-/* Group 77 has that of a group above. That of group 1 changes, ends, and comes back. */
+/* Group 77 has the quota of a group above. The quota of group 1 changes, ends, and returns. */
 static const struct trace_quota *quota_at(void *ctx, size_t i)
 {
 	static struct trace_quota own = { .cgroup_id = 1, .limit_id = 1, .period_ns = 100000000 };

@@ -70,7 +70,7 @@ void gen_switch(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uin
 /* The same, with time that was stolen, and for how long the previous thread has had the CPU. */
 void gen_switch_more(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
 		     unsigned int flags, uint64_t steal_ns, uint64_t stay_ns);
-/* The waker is in futex, on x86-64; what an interrupt hit is not known. */
+/* The waker is in futex, on x86-64; the thread that an interrupt hit is unknown. */
 void gen_wakeup(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t waker, uint32_t target,
 		unsigned int flags);
 /* The same, with the waker's activity: WIRE_CALL_*. */
@@ -139,7 +139,7 @@ void gen_snap_full(struct gen *g, uint64_t ts, uint32_t tid, uint32_t pid, uint3
 		   uint64_t start_ns, const char *comm, const int64_t rss_pages[4],
 		   int64_t vm_pages, uint64_t sum_exec_ns, unsigned int cpu, bool on_cpu);
 
-/* Goes with the next slice. */
+/* Each of these is stored with the next slice. */
 void gen_loss(struct gen *g, const struct trace_loss *loss);
 void gen_cost(struct gen *g, const struct trace_cost *cost);
 void gen_hook_stat(struct gen *g, const struct trace_hook_stat *stat);

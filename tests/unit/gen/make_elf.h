@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* make_elf: small ELF files for tests of what reads them. */
+/* make_elf: small ELF files for tests of ELF readers. */
 #pragma once
 
 #include <stddef.h>
@@ -23,7 +23,7 @@ struct elf_plan {
 	uint32_t link_crc;
 	int dynamic;			/* .dynsym in place of .symtab */
 	uint64_t text_offset, text_addr, text_bytes;	/* of the one PT_LOAD */
-	uint64_t zero_bytes;	/* behind these; not 0: the PT_LOAD holds data */
+	uint64_t zero_bytes;	/* after these; not 0: the PT_LOAD holds data */
 };
 
 void make_elf(struct buf *out, const struct elf_plan *plan);

@@ -17,10 +17,10 @@ struct slice_share {
 	uint64_t oncpu_ns;
 	uint64_t switches, preempted;	/* times the thread left a CPU; of these, preempted */
 	uint64_t wakeups;		/* times it was made runnable */
-	/* not in interrupts: those go to EVENT_ID_IRQ */
+	/* not in interrupts: those count for EVENT_ID_IRQ */
 	uint64_t slab_allocs, slab_bytes, page_allocs, page_bytes;
 };
 
-/* Shares by utid. They live until the next call. 0 or what reading the block gives. */
+/* Shares by utid, valid until the next call. Returns 0 or the error of reading the block. */
 int slice_count(struct trace *t, size_t block, const struct slice_share **ret, size_t *ret_cnt,
 		struct err *e);

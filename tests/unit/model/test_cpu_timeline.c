@@ -13,7 +13,7 @@
 
 enum { CPUS = 3, BLOCKS = 5, BLOCK_NS = 60, END_NS = BLOCKS * BLOCK_NS, NOBODY = 0xffff };
 
-static uint32_t had[CPUS][END_NS];	/* what the pieces say */
+static uint32_t had[CPUS][END_NS];	/* time according to the pieces */
 static uint32_t wanted[CPUS][END_NS];
 static uint64_t end_ns[CPUS];		/* of the last piece */
 

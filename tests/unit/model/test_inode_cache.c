@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* inode_cache: room for so many, and what goes first. writeback_owners, which keeps one. */
+/* inode_cache: its capacity and eviction order. writeback_owners, which contains one. */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -71,7 +71,7 @@ static void test_a_full_cache_drops_what_was_idle(void **state)
 	inode_cache_clear(&c);
 }
 
-/* A late record comes to a cache in which everything was used after it. */
+/* A late record arrives after all entries of the cache were used later. */
 static void test_a_full_cache_of_newer_inodes_starts_anew(void **state)
 {
 	struct inode_cache c = new_cache();

@@ -13,7 +13,7 @@
 
 #define CPUS 2
 #define STEPS 20000
-#define DEPTH 8		/* as deep as irq_track goes */
+#define DEPTH 8		/* maximum depth of irq_track */
 
 struct found {
 	unsigned int run_cnt, broken_cnt;
@@ -111,7 +111,7 @@ static void test_an_entry_again_breaks_the_first(void **state)
 	irq_track_free(t);
 }
 
-/* Another tracker goes on from what the one saves. */
+/* Another tracker continues from the saved state. */
 static struct irq_track *save_and_load(struct irq_track *t, struct found *f, uint64_t at_ns)
 {
 	const struct irq_sink sink = { f, on_run, on_broken };
@@ -125,7 +125,7 @@ static struct irq_track *save_and_load(struct irq_track *t, struct found *f, uin
 	assert_int_equal(irq_track_load(next, &in, at_ns), 0);
 	assert_int_equal(irq_track_oldest_ns(next), irq_track_oldest_ns(t));
 	irq_track_free(t);
-	/* no prefix but those between two interrupts is a state */
+	/* a truncated state is valid only between two interrupts */
 	assert_int_equal(irq_track_new(&t, 1, &sink), 0);
 	in = (struct packed_in){ out.data, out.data + out.len - (out.len > 0), false };
 	assert_int_equal(irq_track_load(t, &in, at_ns), out.len ? -EBADMSG : 0);

@@ -62,7 +62,7 @@ static struct step some_step(unsigned int i, bool may_end)
 			  .bytes = rand() % 200 - 20 };
 	unsigned int k;
 
-	if (!i && rand() % 2) {	/* a baseline comes before all else */
+	if (!i && rand() % 2) {	/* a baseline precedes all other steps */
 		s.what = BASELINE;
 		for (k = 0; k < MEM_MEMBER_CNT; k++)
 			s.row.bytes[k] = (uint64_t)rand() % 100;
@@ -190,7 +190,7 @@ static void test_a_fork_inherits_and_obtains_later(void **state)
 	s = report(&p, MEM_ANON, 5);		/* the rest and 895 inherited */
 	assert_int_equal(s.before - s.after, 925);
 	assert_int_equal(s.inherited, -895);
-	mem_process_exec(&p, &s, own);		/* the new program has what is left */
+	mem_process_exec(&p, &s, own);		/* the new program has the rest */
 	assert_int_equal(own[MEM_RSS], 105);
 	assert_int_equal(report(&p, MEM_ANON, 45).inherited, 0);
 	mem_process_exit(&p, &s, &vm);

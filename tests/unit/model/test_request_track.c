@@ -268,7 +268,7 @@ static void test_block_empty_flush_without_flags_counts_and_a_tail_does_not(void
 	feed_at(b, (struct step){ 510, 1, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, WRITE }, 0);
 	feed_at(b, (struct step){ 520, 1, EVENT_REQUEST_COMPLETE, 99, 0, 0, WRITE }, 0);
 	assert_int_equal(ended.cnt, 7);
-	/* nor has what a device with FUA writes */
+	/* nor has a write of a device with FUA */
 	feed_at(b, (struct step){ 600, 1, EVENT_REQUEST_ISSUE, 20, 4096, 0, WRITE | FUA }, 0);
 	feed_at(b, (struct step){ 610, 1, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, WRITE | FUA }, 0);
 	feed_at(b, (struct step){ 620, 1, EVENT_REQUEST_COMPLETE, 99, 0, 0, WRITE }, 0);
@@ -363,7 +363,7 @@ static void test_block_flush_whose_completion_was_lost_is_not_the_next_flush(voi
 	assert_int_equal(ended.r[0].submitter, 21);
 	assert_int_equal(ended.lost_cnt, 1);
 	assert_int_equal(ended.lost[0].unseen, 0);	/* nothing announced it */
-	/* the same with an insert, whose issue was lost, too */
+	/* the same with an insert whose issue was lost, too */
 	feed_at(b, (struct step){ 500000, 1, EVENT_REQUEST_INSERT, 20, 0, 0, op }, NOWHERE);
 	feed_at(b, (struct step){ 914000, 1, EVENT_REQUEST_INSERT, 20, 0, 0, op }, NOWHERE);
 	feed_at(b, (struct step){ 914010, 1, EVENT_REQUEST_ISSUE, 20, 0, 0, op }, NOWHERE);
@@ -374,7 +374,7 @@ static void test_block_flush_whose_completion_was_lost_is_not_the_next_flush(voi
 	request_track_free(b);
 }
 
-/* The address of a write whose last completion was missed goes to an empty flush. */
+/* An empty flush gets the address of a write whose last completion was lost. */
 static void test_block_empty_flush_after_a_lost_completion_is_another_request(void **state)
 {
 	struct request_track *b = track_new();
@@ -407,7 +407,10 @@ static void test_block_empty_flush_after_a_lost_completion_is_another_request(vo
 	request_track_free(b);
 }
 
-/* Merging makes a request longer at either end; what does not hold the I/O before is another. */
+/*
+ * Merging extends a request at either end. A request that does not contain the earlier I/O is
+ * another one.
+ */
 static void test_block_request_grows_before_it_is_issued_and_never_moves(void **state)
 {
 	struct request_track *b = track_new();
@@ -740,7 +743,7 @@ static void test_parts_are_appended_and_add_up_to_the_request(void **state)
 	request_track_free(b);
 }
 
-/* A kernel thread queues below a volume what thread 20 asked the volume for. */
+/* A kernel thread queues below a volume the I/O that thread 20 requested from the volume. */
 static void test_request_below_a_volume_was_asked_for_above(void **state)
 {
 	struct request_track *b = track_new();

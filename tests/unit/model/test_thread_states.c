@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What threads did, and their waits: hand-made events with known answers, and a brute force of
- * random ones.
+ * States and waits of threads: hand-made events with known answers, and brute force over random
+ * ones.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -285,7 +285,9 @@ static struct thread_states *in_disk_sleep(struct lives *l)
 	return s;
 }
 
-/* No wake-up and no switch-in is seen; the switch away tells that it had run since "since". */
+/*
+ * Wake-up and switch-in are missing; the switch away states that the thread had run since `since`.
+ */
 static void leave_after_unseen_stay(struct thread_states *s, uint64_t since, uint64_t to)
 {
 	thread_states_ran(s, 20, 0, since, to);
@@ -320,7 +322,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu(v
 	thread_states_free(s);
 }
 
-/* A task that is hidden from BPF gives it the CPU, again and again. */
+/* A task that is hidden from BPF leaves the CPU to the thread, repeatedly. */
 static void test_thread_states_know_that_who_is_woken_twice_has_run(void **state)
 {
 	struct lives l;
@@ -415,7 +417,7 @@ static void test_waits_are_unknown_without_a_wakeup_or_a_switch(void **state)
 	thread_states_free(s);
 }
 
-/* The switch away tells since when the thread had the CPU. */
+/* The switch away states since when the thread had the CPU. */
 static void test_waits_end_where_an_unseen_stay_begins(void **state)
 {
 	struct lives l;
@@ -594,7 +596,7 @@ static uint32_t same_number(void *ctx, uint32_t number)
 	return number;
 }
 
-/* Another machine goes on from what this one knows at an edge. */
+/* Another machine continues with the saved state of this one at an edge. */
 static void take_over(struct walk *w, uint64_t at_ns)
 {
 	struct buf state = { 0 };

@@ -21,8 +21,7 @@
 #include "tests/unit/gen/refuse_call.h"
 
 /*
- * In a child whose bpf() fails with error: what rings_make() says; "": such a child cannot be had
- * here.
+ * The message of rings_make() in a child whose bpf() fails with error; "": cannot be tested here.
  */
 static void refused(int error, bool locked, char *text, size_t bytes)
 {

@@ -59,11 +59,11 @@ static void test_source_signs_count_from_the_default(void **state)
 	assert_int_equal(mask_of("-alloc.slab"), usual & ~SOURCE_BIT(SOURCE_SLAB));
 	assert_int_equal(mask_of("+alloc.heap,-alloc.slab"),
 			 (usual | SOURCE_BIT(SOURCE_HEAP)) & ~SOURCE_BIT(SOURCE_SLAB));
-	/* a class stands for all of it when it is taken away */
+	/* removing a class removes all of its sources */
 	assert_int_equal(mask_of("+alloc.heap,-alloc"),
 			 mask_of("sched,block,mem.pressure"));
 	assert_int_equal(mask_of("-all"), SOURCE_BIT(SOURCE_TASK));
-	/* a sign further on counts from what the list says so far */
+	/* a later sign modifies the list up to there */
 	assert_int_equal(mask_of("light,+sched.irq"), mask_of("light,sched.irq"));
 	assert_int_equal(mask_of("all,-block"),
 			 (mask_of("all") & ~mask_of("block")) | SOURCE_BIT(SOURCE_TASK));

@@ -29,8 +29,8 @@ static void write_file(const char *dir, const char *name, const char *text)
 }
 
 /*
- * A machine: cpu_cnt CPUs, `cache` neighbours behind each last-level cache; with smt, CPU n and
- * n + cpu_cnt / 2 are threads of one core.
+ * A machine: cpu_cnt CPUs, `cache` neighbours share each last-level cache; with smt, CPU n and n +
+ * cpu_cnt / 2 are threads of one core.
  */
 struct machine {
 	unsigned int cpu_cnt, cache;
@@ -91,7 +91,9 @@ static void drop(const struct machine *m)
 	assert_int_equal(system(command), 0);
 }
 
-/* Deals, and checks what holds for every machine. Returns the number of rings. */
+/*
+ * Assigns CPUs to rings, and checks the invariants of every machine. Returns the number of rings.
+ */
 static unsigned int deal(struct machine *m, enum ring_sharing sharing, unsigned int cnt)
 {
 	unsigned int rings = topology_deal(m->group, m->cpu_cnt, sharing, cnt, m->ring);
@@ -109,7 +111,7 @@ static unsigned int deal(struct machine *m, enum ring_sharing sharing, unsigned 
 	return rings;
 }
 
-/* Whether all CPUs of each ring are behind one cache. */
+/* Whether all CPUs of each ring share one cache. */
 static int keeps_caches(const struct machine *m)
 {
 	unsigned int a, b;
@@ -161,8 +163,7 @@ static void test_topology_leader_that_is_off(void **state)
 }
 
 /*
- * What a machine gets by default: few threads, bounded memory, no ring across caches unless it
- * must be.
+ * The defaults of a machine: few threads, bounded memory, no ring across caches unless it must be.
  */
 static void test_topology_default_by_size(void **state)
 {

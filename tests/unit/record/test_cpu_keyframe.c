@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * SUMMARY rows and keyframes against two other ways to know: counting decoded events by the rule
- * in FORMAT.md, and the simulation that made the records, which knows who really ran.
+ * SUMMARY rows and keyframes compared with two other sources: decoded events counted by the rule in
+ * FORMAT.md, and the simulation that made the records and knows which threads really ran.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -411,7 +411,7 @@ static void test_a_thread_never_has_two_cpus(void **state)
 	/* lost: 5 is back on CPU 0 */
 	gen_switch(f.g, 140 * MS, 0, 5, 7, 0);
 	gen_slice(f.g, 150 * MS);
-	/* lost: 7 leaves CPU 0; from here on who is there is not known */
+	/* lost: 7 leaves CPU 0; from here on its thread is unknown */
 	gen_switch(f.g, 160 * MS, 1, 9, 7, 0);
 	gen_slice(f.g, 200 * MS);
 	gen_switch(f.g, 210 * MS, 0, 8, 0, 0);

@@ -20,7 +20,7 @@ static void test_instants_lie_on_the_lines_between_pairs(void **state)
 	struct heap_clock c = { .cnt = 0 };
 
 	heap_clock_add(&c, (struct heap_clock_pair){ 1000, 50000 });
-	assert_int_equal(heap_clock_ns(&c, 1000), 0);	/* one pair tells no pace */
+	assert_int_equal(heap_clock_ns(&c, 1000), 0);	/* a single pair has no rate */
 	heap_clock_add(&c, (struct heap_clock_pair){ 4000, 51000 });
 	heap_clock_add(&c, (struct heap_clock_pair){ 5000, 52000 });
 	assert_int_equal(heap_clock_ns(&c, 1000), 50000);

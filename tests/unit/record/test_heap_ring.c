@@ -147,7 +147,7 @@ static void test_records_are_read_once_when_they_are_whole(void **state)
 	assert_balance(b);
 }
 
-/* A stack comes right after its allocation, once all its slots are whole. */
+/* A stack follows its allocation directly, once all its slots are whole. */
 static void test_a_stack_follows_its_allocation(void **state)
 {
 	struct both *b = *state;
@@ -155,7 +155,7 @@ static void test_a_stack_follows_its_allocation(void **state)
 	unsigned int i;
 
 	b->head->owner[0] = (uint32_t)getpid();
-	for (i = 0; i < 31; i++)	/* the frames lie across two reads */
+	for (i = 0; i < 31; i++)	/* two reads are needed for the frames */
 		write_alloc(b, 0, i, 100 + i);
 	write_alloc(b, 0, 31, 200);
 	slot(b, 0, 31)->site_kind = 0x7777ull << 8 | (HEAP_SHARE_STACK + 2);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Starting the workload: released late, statuses as a shell gives them. */
+/* Starting the workload: late release, exit statuses as in a shell. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -164,7 +164,7 @@ static void test_launch_knows_before_what_exec_would_say(void **state)
 	unlink(path);
 }
 
-/* In a process that may not be traced: how many of the refusals differ from those of an exec. */
+/* In a process that may not be traced: the number of refusals that differ from those of exec. */
 static int differing_refusals(const char *file)
 {
 	const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * --max-overhead: which source is switched off, when it comes back, and that its gap has no
- * events of it.
+ * --max-overhead: the source that is turned off, the time when it is turned on again, and that its
+ * gap has no events of it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ static void test_budget_picks_the_dearest_and_no_more_than_needed(void **state)
 	/* rss makes up less than a twentieth of the rest: losing it would not help */
 	assert_int_equal(budget_pick_off(cost, ALL, 174, off), 3);
 	assert_int_equal(off[2], SOURCE_SWITCH);
-	/* without all these it is a twentieth; task never goes */
+	/* without all these it is a twentieth; task is never turned off */
 	assert_int_equal(budget_pick_off(cost, ALL, 10, off), 4);
 	assert_int_equal(off[3], SOURCE_RSS);
 	/* a source that is off cannot be turned off, and its remaining cost is not the others' */
@@ -98,7 +98,7 @@ static void test_budget_turns_off_all_that_is_needed_at_once(void **state)
 	assert_true(b.on & SOURCE_BIT(SOURCE_SWITCH));
 }
 
-/* The periods after a step still pay for what was sent before it. */
+/* The periods after a step still include the cost of events sent before it. */
 static void test_budget_gives_a_step_time_to_take_effect(void **state)
 {
 	const unsigned int storm[SOURCE_CNT] = { [SOURCE_TASK] = 12, [SOURCE_SLAB] = 30,
@@ -122,10 +122,10 @@ static void test_budget_saves_what_was_spent_too_much(void **state)
 	unsigned int n;
 	struct budget b;
 
-	/* 19 % too much in one second: rss, within the budget itself, goes too */
+	/* 19 % too much in one second: rss, within the budget itself, is turned off, too */
 	budget_init(&b, 20000, ALL);
 	assert_int_equal(second(&b, storm).off_cnt, 2);
-	/* nothing comes back before that is saved: 19.2 % at 2 % a second */
+	/* no source is turned on before that is saved: 19.2 % at 2 % a second */
 	for (n = 1; !second(&b, storm).is_on; n++)
 		assert_true(n < 100);
 	assert_int_equal(n, 10);
@@ -185,7 +185,7 @@ static void test_budget_brings_back_the_last_and_waits_longer_after_a_relapse(vo
 	budget_init(&b, 20000, ALL);
 	assert_int_equal(second(&b, storm).off_cnt, 2);
 	b.spent_ns = b.allowed_ns;	/* all is saved */
-	/* more than half the budget: what is off stays off, however long */
+	/* more than half the budget: a source that is off stays off for any time */
 	for (i = 0; i < 20; i++)
 		assert_true(stays(second(&b, half)));
 	assert_int_equal(seconds_until_on(&b, quiet, SOURCE_PAGE), 3);

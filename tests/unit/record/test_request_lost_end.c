@@ -58,7 +58,7 @@ static void put_life(struct fixture *f, uint64_t at_us, uint64_t rq, unsigned in
 		gen_block(f->g, ts + 3 * US, 1, 0, WIRE_BLOCK_DONE, rq, DISK, at_us, 0, 1);
 }
 
-/* Ends the trace and compares what was lost, as "hook from_us to_us count", one after the other. */
+/* Ends the trace and compares its losses, as a list of "hook from_us to_us count". */
 static void lost(struct fixture *f, uint64_t end_us, const char *want)
 {
 	struct err e = { "" };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What readers copy, and cuts of a ring's stream, also when memory is out: a BPF ring buffer,
- * filled by programs that are run by hand.
+ * Copies by ring readers and cuts of a ring's stream, also when memory is out: a BPF ring buffer,
+ * filled by programs that the test runs.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -117,8 +117,8 @@ static size_t take(struct ring_group *g)
 }
 
 /*
- * Two thousand records in a ring, and memory for a quarter: a cut still comes to its end, with all
- * of them, twice.
+ * Two thousand records in a ring, and memory for a quarter: a cut still completes, with all of
+ * them, twice.
  */
 static void test_ring_cut_ends_when_memory_is_out(void **state)
 {
@@ -153,7 +153,7 @@ static void test_ring_cut_ends_when_memory_is_out(void **state)
 	producer_close(&p);
 }
 
-/* What one large slice took is kept for the next ones, but not for ever. */
+/* The memory of a large slice is kept for the next ones, but not for ever. */
 static void test_ring_gives_memory_back(void **state)
 {
 	struct producer p;
@@ -257,7 +257,7 @@ static void send_one(struct copies *c, unsigned int n, const uint64_t ts_ns[2],
 		buf_add(sent[at / each % 3 == 2], record + at, (each + 7) & ~(size_t)7);
 }
 
-/* The slice of a cut is what was sent, byte by byte. */
+/* The slice of a cut equals the sent records, byte by byte. */
 static void take_sent(struct ring_group *g, struct buf *sent)
 {
 	struct ring_slice slice;

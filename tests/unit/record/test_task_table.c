@@ -132,10 +132,7 @@ static void test_snapshot_gives_processes_threads_and_baselines(void **state)
 	size_t cnt;
 
 	begin(&f, NULL);
-	/*
-	 * The child comes before its parent, the thread before its leader: a snapshot promises
-	 * no order.
-	 */
+	/* The child precedes its parent, the thread its leader: a snapshot promises no order. */
 	gen_snap(f.g, 101 * MS, 0, 201, 200, 100, "worker");
 	gen_snap(f.g, 101 * MS, 0, 200, 200, 100, "child");
 	gen_snap(f.g, 101 * MS, 0, 100, 100, 1, "parent");
@@ -201,7 +198,7 @@ static void test_reused_pid_is_another_process(void **state)
 	gen_snap(f.g, 101 * MS, 0, 100, 100, 1, "first");
 	gen_kfree(f.g, 110 * MS, 0, 100, 0x1000);
 	gen_exit(f.g, 120 * MS, 0, 100, 100, 0x0300, true, 777);
-	gen_switch(f.g, 121 * MS, 0, 100, 0, 0);	/* its last switch comes after its exit */
+	gen_switch(f.g, 121 * MS, 0, 100, 0, 0);	/* its last switch follows its exit */
 	gen_new(f.g, 130 * MS, 1, 1, 100, 100, 1, "second");
 	gen_kfree(f.g, 140 * MS, 0, 100, 0x1000);
 	gen_rss(f.g, 115 * MS, 0, 1, 100, 1, 5);
@@ -544,7 +541,7 @@ static void test_every_block_names_those_it_refers_to(void **state)
 	gen_kfree(f.g, 40100 * MS, 0, 60, 0x10);
 	gen_slice(f.g, 40200 * MS);
 	gen_finish(f.g);
-	/* drop all files but the last: what --keep does */
+	/* removes all files except the last one, as --keep does */
 	for (i = 0; i < 40; i++) {
 		snprintf(first, sizeof(first), "%s/chunk-%06zu.ebr", f.path, i);
 		assert_int_equal(remove(first), 0);

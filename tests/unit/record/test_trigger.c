@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* --trigger: which conditions are understood, and what fires when. Marks: where they come from. */
+/* --trigger: valid conditions, and the events that fire them. Marks: their sources. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -99,7 +99,7 @@ static void test_conditions_need_what_they_are_about(void **state)
 	assert_int_equal(trigger_parse("exit!=0", ALL, false, &t, NULL), -EINVAL);
 }
 
-/* ---- what fires ---- */
+/* ---- events that fire ---- */
 
 struct fixture {
 	struct gen *g[2];	/* a ring each */
@@ -133,7 +133,7 @@ static void begin(struct fixture *f, const char *expr)
 	assert_int_equal(trigger_set_new(&f->set, &t, 1, &sink), 0);
 }
 
-/* Hands over the records of both rings, those of the second ring first. lost: dirtyings. */
+/* Passes the records of both rings, those of the second ring first. lost: dirtyings. */
 static unsigned int feed(struct fixture *f, uint64_t lost, uint64_t to_ns)
 {
 	struct trace_loss loss = { .hook = f->lost_hook ? f->lost_hook : WIRE_DIRTY,
@@ -223,7 +223,7 @@ static void test_spike_needs_to_be_fast_and_of_one_process(void **state)
 	end(&f);
 }
 
-/* What reports call resident: all kinds together, and not what an exec gave back. */
+/* Resident memory as in reports: all kinds together, without memory released by an exec. */
 static void test_spike_is_of_resident_memory_as_a_whole(void **state)
 {
 	struct fixture f;
@@ -276,7 +276,7 @@ static void test_nothing_fires_for_the_recorder_itself(void **state)
 	gen_block_pages(f.g[0], 4 * S, 0, 6, 0xa0, DEV, 100, 4096, EVENT_PAGES_FILE, 42, 42, DEV);
 	gen_block(f.g[1], 5 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
 	assert_int_equal(feed(&f, 0, 6 * S), 0);
-	/* the recorder itself writes back what another process dirtied */
+	/* the recorder itself writes back pages that another process dirtied */
 	gen_dirty(f.g[1], 6 * S, 1, 5, 5, 43, DEV, "file");
 	gen_block_pages(f.g[0], 7 * S, 0, 95, 0xa0, DEV, 100, 4096, EVENT_PAGES_FILE, 43, 43, DEV);
 	gen_block(f.g[1], 8 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
@@ -329,7 +329,7 @@ static void test_waiting_for_a_cpu(void **state)
 	gen_switch(f.g[0], 3 * S, 0, 77, 0, 0);
 	gen_switch(f.g[0], 9 * S, 0, 0, 77, 0);
 	assert_int_equal(feed(&f, 0, 10 * S), 0);
-	/* both records of a switch, for the one that goes and for the one that comes */
+	/* both records of a switch, for the thread that leaves and for the one that enters */
 	gen_switch_more(f.g[0], 11 * S, 0, 77, 9, WIRE_F_PREEMPT, 5, 0);
 	gen_switch(f.g[0], 11 * S + 60 * MS, 0, 9, 77, 0);
 	assert_int_equal(feed(&f, 0, 12 * S), 1);
@@ -484,7 +484,7 @@ static void test_slow_write_back_names_its_owner(void **state)
 	gen_block(f.g[1], 3 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);
 	assert_int_equal(feed(&f, 0, 4 * S), 1);
 	assert_non_null(strstr(f.why, "by thread 6 (kworker/u4:1), owned by process 5 (writer)"));
-	/* a loss may hide who dirtied it since */
+	/* a loss may hide who dirtied the inode since */
 	assert_int_equal(feed(&f, 1, 5 * S), 0);
 	gen_block_pages(f.g[0], 6 * S, 0, 6, 0xa0, DEV, 100, 4096, EVENT_PAGES_FILE, 42, 42, DEV);
 	gen_block(f.g[1], 7 * S, 1, 0, WIRE_BLOCK_COMPLETE, 0xa0, DEV, 100, 4096, 1);

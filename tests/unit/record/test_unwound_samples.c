@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The writer replaces the user frames of a sample by those that the copy of its stack gives, says
- * where they end too early, and then takes what the kernel found beyond.
+ * The writer replaces the user frames of a sample by those unwound from its copy of the stack. If
+ * these end too early, it marks the end, and appends the kernel's frames beyond it.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,12 +19,14 @@
 #define CASES 7
 
 static const struct {
-	uint64_t kernel[3], user[5];	/* what the kernel found; ends with 0 */
+	uint64_t kernel[3], user[5];	/* frames of the kernel; ends with 0 */
 	uint64_t unwound[5];		/* ends with 0 */
 	bool is_whole;
 	uint64_t want[8];
 } cases[CASES] = {
-	/* user code: the first is where the thread was, and is stored as what a call returns to */
+	/*
+	 * user code: the first is the thread's position, stored like the return address of a call
+	 */
 	{ { 0 }, { 0x5001 }, { 0x5000, 0x6000, 0x7000 }, true, { 0x5001, 0x6000, 0x7000 } },
 	/* in a system call */
 	{ { KERNEL }, { 0x5000 }, { 0x5000, 0x6000 }, true, { KERNEL, 0x5000, 0x6000 } },

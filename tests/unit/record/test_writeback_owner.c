@@ -191,7 +191,10 @@ static void test_shared_and_mixed_are_said(void **state)
 	end(&f);
 }
 
-/* An I/O limit held it: a kernel thread submits it, and Bob waits. What Alice submits is hers. */
+/*
+ * An I/O limit held the request back: a kernel thread submits it, and Bob waits for it. Alice's own
+ * submissions are hers.
+ */
 static void test_io_of_a_kernel_thread_is_the_waiting_process_s(void **state)
 {
 	struct fixture f;

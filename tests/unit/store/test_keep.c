@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A trace that keeps only its end, and a trace that is read while it is written: which files go,
- * and what stays.
+ * A trace that keeps only its end, and a trace that is read while it is written: the files that are
+ * removed and those that stay.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -432,7 +432,7 @@ static void test_letters_that_make_no_sense_are_thrown_away(void **state)
 	close(dir_fd);
 }
 
-/* A message of another user, who was somehow let in: the kernel says who sent it. */
+/* A message of another user, who was somehow let in: the kernel reports the sender. */
 static void test_letters_of_other_users_are_thrown_away(void **state)
 {
 	int dir_fd = open(dir, O_RDONLY | O_DIRECTORY), status;

@@ -651,7 +651,10 @@ static void test_small_sections_come_through(void **state)
 	trace_close(t);
 }
 
-/* What cost as long as a block's slice has the block's size, which it could not know. */
+/*
+ * A cost row with the same interval as a block gets the block's size, which the recorder could not
+ * know.
+ */
 static void test_cost_of_a_slice_has_its_blocks_size(void **state)
 {
 	static const uint64_t slices[][2] = { { 1000, 1999 }, { 1001, 2000 }, { 1000, 2000 } };

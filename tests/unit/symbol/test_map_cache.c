@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* map_cache: what was mapped at an address when, through exec, fork, dlopen and reuse of pids. */
+/* map_cache: the mapping at an address and time, through exec, fork, dlopen and reuse of pids. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +10,7 @@
 
 #include "symbol/map_cache.h"
 
-static int files[8];	/* addresses stand for modules */
+static int files[8];	/* their addresses identify modules */
 
 static void code(struct map_cache *b, uint32_t pid, uint64_t ts, uint64_t start, int file)
 {
@@ -50,7 +50,7 @@ static void test_map_book_knows_what_was_there_when(void **state)
 	assert_int_equal(map_cache_add(b, 10, 100), 0);
 	code(b, 10, 100, 0x1000, 0);
 	code(b, 10, 200, 0x1000, 1);	/* dlclose, dlopen of another */
-	code(b, 10, 150, 0x5000, 2);	/* comes late */
+	code(b, 10, 150, 0x5000, 2);	/* a late record */
 	assert_int_equal(at(b, 10, 0x1fff, 50), 0); /* before it was looked at: as it was then */
 	assert_int_equal(at(b, 10, 0x1fff, 199), 0);
 	assert_int_equal(at(b, 10, 0x1000, 200), 1);

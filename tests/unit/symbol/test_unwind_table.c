@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * unwind_table: this program walks its own stack. A copy that ends early gives the innermost
- * frames of the same walk, and says that it is cut; nothing in a copy or a file makes it fail.
+ * unwind_table: this program walks its own stack. A truncated copy yields the innermost frames of
+ * the same walk, marked as cut; no content of a copy or a file makes it fail.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -178,7 +178,7 @@ static void test_own_stack(void **state)
 	assert_int_equal(w.frames[3], (uintptr_t)w.outer);
 }
 
-/* ---- what makes no sense ---- */
+/* ---- invalid input ---- */
 
 static uint64_t dice = 11;
 

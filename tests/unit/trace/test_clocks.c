@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The clocks of a machine that is suspended while it is recorded: CLOCK_MONOTONIC, and with it
- * the trace, stands still; the wall clock has gone on when the machine wakes. Also a trace with
- * the bytes of a machine of the other byte order.
+ * The clocks of a machine that is suspended while it is recorded: CLOCK_MONOTONIC, and with it the
+ * trace, stops; the wall clock has advanced when the machine wakes. Also a trace from a machine of
+ * the other byte order.
  */
 #include <byteswap.h>
 #include <errno.h>
@@ -149,7 +149,7 @@ static void test_steps_of_the_wall_clock_are_bounded(void **state)
 	gen_remove_dir(f.dir);
 }
 
-/* Turns all numbers of header and blocks, and checksums, into those of a big-endian machine. */
+/* Converts all numbers of header and blocks, and checksums, to those of a big-endian machine. */
 static void swap_file(const char *path)
 {
 	uint32_t words[224 / 4], crc;
@@ -196,10 +196,7 @@ static void test_other_byte_order_is_refused_by_name(void **state)
 	gen_remove_dir(f.dir);
 }
 
-/*
- * Without the file header nothing names the byte order: the file is damaged, and gives no
- * number.
- */
+/* Without the file header the byte order is unknown: the file is damaged, and returns no number. */
 static void test_other_byte_order_without_header_is_damage(void **state)
 {
 	const struct trace_damage *d;

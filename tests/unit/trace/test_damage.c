@@ -283,7 +283,7 @@ static void test_hole_in_the_middle_is_skipped(void **state)
 	for (i = 0; i < 60; i++) {
 		uint8_t *b = malloc(f.cnt);
 
-		/* bytes taken out, not just overwritten: everything behind moves */
+		/* bytes removed, not just overwritten: all later bytes move */
 		cut = 64 + gen_random(&seed) % (f.cnt - 200);
 		n = 1 + gen_random(&seed) % (f.cnt - cut < 5000 ? f.cnt - cut : 5000);
 		memcpy(b, f.bytes, cut);
@@ -325,7 +325,7 @@ static void test_garbage_is_no_trace_but_no_danger(void **state)
 	end(&f);
 }
 
-/* ---- blocks that are valid by their checksums, and lie ---- */
+/* ---- blocks with valid checksums and wrong content ---- */
 
 static void fix_checksums(uint8_t *block)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Interrupts: irq_usage and the views made of it are compared with a machine that knows what it
- * did, and with brute force over irq_events (the pairing rule of schema/FORMAT.md, kind 13,
- * written a second time).
+ * Interrupts: irq_usage and its views are compared with a simulated machine that knows the truth,
+ * and with brute force over irq_events (the pairing rule of schema/FORMAT.md, kind 13, written a
+ * second time).
  */
 #include <fcntl.h>
 #include <setjmp.h>
@@ -31,7 +31,7 @@ struct span {
 	int64_t from, to;
 };
 
-/* An interrupt that was served from at.from to at.to, with what was served in the middle of it. */
+/* An interrupt that was served from at.from to at.to, with others served inside it. */
 struct run {
 	unsigned int cpu, tid, type, vector;
 	struct span at;
@@ -205,7 +205,7 @@ static void break_run(struct machine *m, struct run r)
 
 /*
  * The uppermost interrupts down to depth have lost their exits; the times of those around them
- * cannot be known any more.
+ * become unknown.
  */
 static void lose_exits(struct machine *m, struct stack *s, unsigned int depth)
 {
@@ -334,7 +334,7 @@ static unsigned int type_number(const char *name)
 	return !strcmp(name, "irq") ? 1 : !strcmp(name, "softirq") ? 2 : 3;
 }
 
-/* Every row is what it should be, and all rows together leave nothing out. */
+/* Every row is right, and all rows together are complete. */
 static void check_window(struct machine *m, struct analysis *a, int64_t from, int64_t to,
 			 int64_t every, const char *by)
 {
@@ -569,8 +569,8 @@ static void test_lost_partner_is_counted_without_time(void **state)
 
 	open_by_hand(&m);
 	/*
-	 * An exit without entry; an entry whose exit is lost, so that the time of what it
-	 * interrupts cannot be known.
+	 * An exit without entry; an entry with a lost exit, so that the time of the interrupted one
+	 * is unknown.
 	 */
 	gen_irq(m.g, T0 + 100, 0, 100, WIRE_IRQ_EXIT, 36);
 	gen_irq(m.g, T0 + 1000, 0, 100, WIRE_SOFTIRQ_ENTRY, 3);

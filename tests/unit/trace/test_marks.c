@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Marks of a trace: in order of time, and those of one name numbered. */
+/* Marks of a trace: in order of time, and numbered by name. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
