@@ -203,7 +203,7 @@ static char *command_of(const struct rule *r, const char *path)
 	return lists_join_argv(argv);
 }
 
-/* Says what decided: "wait_ms is 7.200, and must be < 5, in a.ebpfrec (object=futex)". */
+/* Returns the reason: "wait_ms is 7.200, and must be < 5, in a.ebpfrec (object=futex)". */
 static char *say_result(const struct assertion *a, const struct rule *r,
 			const struct verdict_result *v)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_bundle: `ebpfrec bundle`: a trace and what goes with it as one zip file, not larger than
- * asked for, and what it discloses. The new trace is made in a directory of its own beside the
- * output (base/atomic_output.h), and everything else is derived from that new trace.
+ * cmd_bundle: `ebpfrec bundle` packs a trace and its attachments into one zip file of limited size,
+ * and lists the strings that it discloses. The new trace is made in a directory of its own beside
+ * the output (base/atomic_output.h), and everything else is derived from that new trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@
 #include "store/store_writer.h"
 
 #define MAX_SIZE_DEFAULT UINT64_C(24000000)
-#define FOLDER_MAX 200 /* with a member's name, what readers of bundles take */
+#define FOLDER_MAX 200 /* with a member's name, the limit of readers of bundles */
 #define MAX_SIZE_MAX UINT64_C(4000000000) /* beyond, a zip file is one of another kind */
 
 struct bundle_job {
@@ -37,7 +37,7 @@ struct bundle_job {
 	struct redact_options_taken taken;
 	/* while it runs */
 	struct atomic_output out;
-	char *new_trace, *redacted, *zip; /* paths of what is made in it */
+	char *new_trace, *redacted, *zip; /* paths inside it */
 	char *folder; /* that the bundle unpacks into */
 	struct redact_result renamed;
 	struct trace_cut_request cut;
@@ -49,7 +49,7 @@ struct bundle_job {
 	uint64_t zip_bytes;
 };
 
-/* Least useful first: what costs most bytes for what it tells in a bug report. */
+/* Least useful first: sources with the most bytes per information for a bug report. */
 static const char *const trim_steps[] = {
 #define X(name) name,
 	EVENT_TRIMS(X)

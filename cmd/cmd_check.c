@@ -23,7 +23,7 @@ static const struct opts_option options[] = {
 	{ 0 },
 };
 
-/* Says in one line what the check comes to. */
+/* Prints the result in one line. */
 static void conclude(const struct input *in, const struct check_result *r)
 {
 	const struct trace *t = in->trace;
@@ -59,7 +59,9 @@ static struct value known(uint64_t v, bool is_known)
 	return is_known ? value_int(v) : value_null();
 }
 
-/* NULL where there is nothing to say, so that a script need not know which zeros mean it. */
+/*
+ * Returns NULL instead of a meaningless zero, so that a script need not know the meaning of zeros.
+ */
 static int put_part(void *ctx, const struct check_part *p)
 {
 	static const char *const statuses[] = {

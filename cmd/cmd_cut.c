@@ -138,7 +138,7 @@ static int find_processes(struct cut *c)
 	if (!c->q.upid_cnt)
 		return w->cgroup && !w->comm ? who_none(&c->in, WHO_CGROUP, w->cgroup) :
 					       who_none(&c->in, WHO_PROCESS, w->comm ?: w->pids);
-	/* as the manifest tells people */
+	/* in the form that the manifest stores for readers */
 	if (asprintf(&c->processes, "%zu%s%s%s%s%s%s%s", c->q.upid_cnt,
 		     w->workload ? ", workload" : "", w->pids ? ", pid " : "",
 		     w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",

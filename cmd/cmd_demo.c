@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_demo: `ebpfrec demo` asks a trace that comes with the program, step by step, until its fault
- * is found. Each step is a command that the reader can type; another process runs it.
+ * cmd_demo: `ebpfrec demo` analyzes a trace that is installed with the program, step by step, until
+ * its fault is found. Each step is a command that the reader can type; another process runs it.
  */
 #include <errno.h>
 #include <limits.h>
@@ -23,7 +23,7 @@
 /* The trace was made by tests/vm/demo_trace.sh from tests/kernel/work/shop.c. */
 static const struct step {
 	const char *text;
-	const char *args[ARGS_MAX]; /* report or sql; behind them comes -i TRACE */
+	const char *args[ARGS_MAX]; /* report or sql; -i TRACE is appended */
 } steps[] = {
 	{ "A program, shop, was recorded for three seconds. Some of its orders "
 	  "take "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_diff: `ebpfrec diff A B`: what has changed between two traces, per role and figure. See
- * analyze/diff/diff.h for what counts as a change.
+ * cmd_diff: `ebpfrec diff A B` shows the changes between two traces, per role and figure. See
+ * analyze/diff/diff.h for the definition of a change.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_doctor: `ebpfrec doctor`: what this kernel offers, hook by hook, and whether this user may
- * record at all. Reads only.
+ * cmd_doctor: `ebpfrec doctor` lists the hooks of this kernel, and whether this user may record at
+ * all. Reads only.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -83,7 +83,7 @@ static const char *own_path(char *buf, size_t size)
 	return buf;
 }
 
-/* The capabilities the caller lacks, and what for. */
+/* The capabilities that the caller lacks, with their use. */
 static void say_missing_privileges(const struct doctor *d, bool may_record)
 {
 	const struct session_privilege *rows;

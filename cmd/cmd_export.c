@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_export: `ebpfrec export` writes the window's tables as files for other tools. csv, json and
- * parquet are one file per table, streamed. The files get their names when all are complete, so an
- * interrupted export leaves nothing behind. analysis_export_sqlite() writes databases,
- * render/page.c the page.
+ * parquet have one file per table, streamed. The files are renamed when all are complete, so an
+ * interrupted export leaves no files. analysis_export_sqlite() writes databases, render/page.c the
+ * page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +48,7 @@ struct export
 	bool schema;
 	const char *cluster;
 	uint64_t from_ns, to_ns;
-	char missing[400]; /* what the window lacks */
+	char missing[400]; /* missing parts of the window */
 	char parquet_name[48]; /* of the file of each table */
 	struct metric_options metrics; /* openmetrics; by is clickhouse's, too */
 	uint64_t every_ns;	/* openmetrics, clickhouse */
@@ -66,7 +66,7 @@ struct format {
 	bool needs_index;
 	int (*write)(struct export *x);
 	fill_fn fill;		/* in place of write */
-	const char *then;	/* ends the closing line: what opens the file */
+	const char *then;	/* end of the closing line: a program that opens the file */
 };
 static const struct format formats[];
 
@@ -550,7 +550,7 @@ static int export(struct export *x)
 
 	x->in.quick = x->format == FORMAT_HTML;
 	c = input_open(&x->in, true) ?: input_window(&x->in, &x->from_ns, &x->to_ns);
-	if (!c && x->format == FORMAT_HTML) /* whose figures come from the index */
+	if (!c && x->format == FORMAT_HTML) /* the figures of a page come from the index */
 		c = input_analysis(&x->in);
 	if (c)
 		return c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_info: `ebpfrec info`: what is in a trace, without reading its events. Everything is first put
- * into one list of (section, name, value) facts, which the formats then write out.
+ * cmd_info: `ebpfrec info` shows the content of a trace without reading its events. All facts
+ * (section, name, value) are first collected in one list, which the formats then write.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ static const struct opts_option options[] = {
 #define NAME_WIDTH 20
 
 /*
- * A text, whose lines after the first one begin at a column. Nothing is lost between them, so a
- * line ends behind a space or a comma, or where the terminal does.
+ * Prints a text whose lines after the first one begin at a column. No character is dropped between
+ * lines, so a line ends after a space or a comma, or at the terminal's edge.
  */
 static void print_beside(const char *text, size_t column)
 {
@@ -88,7 +88,7 @@ static void add_int(struct facts *f, const char *section, const char *name, uint
 	add_fact(f, section, name, value_int(raw), text ? text : say_count(raw));
 }
 
-/* Adds what --keep let go of. */
+/* Adds the amount of data that --keep dropped. */
 static void add_dropped(struct facts *f, const struct trace *t)
 {
 	uint64_t bytes = trace_get_number(t, "dropped.bytes");
@@ -166,7 +166,7 @@ static void add_events(struct facts *f, const struct trace *t)
 
 	for (size_t i = 0; i < block_cnt; i++) {
 		bytes += b[i].bytes;
-		/* a block without time: what a cut carried over */
+		/* skips a block without time: the state that a cut took over */
 		for (unsigned int k = 0; k < EVENT_KIND_CNT && b[i].from_ns < b[i].to_ns; k++)
 			cnt[k] += b[i].kind_cnt[k];
 	}
@@ -184,7 +184,7 @@ static void add_events(struct facts *f, const struct trace *t)
 			 say_format("%.2f", (double)bytes / (double)total));
 }
 
-/* A loss counts where it ends, as in reports; one that ends behind a cut counts in the next cut. */
+/* A loss counts at its end, as in reports; one that ends after a cut counts in the next cut. */
 static void add_losses(struct facts *f, const struct trace *t)
 {
 	uint64_t full = 0, other = 0, missed = 0, inferred = 0, end_ns = trace_end_ns(t);
@@ -328,7 +328,10 @@ static void put_column(struct render *r, const char *part, const struct trace_la
 		      });
 }
 
-/* An event column's bytes per event are those of its kind; of anything else, of all events. */
+/*
+ * bytes_per_event of an event column is per event of its kind; of any other part, per event of the
+ * trace.
+ */
 static int columns(const struct input *in)
 {
 	static const char *const names[] = {
@@ -380,7 +383,7 @@ static int columns(const struct input *in)
 	"WHERE parent_upid NOT IN (SELECT upid FROM p) "                                           \
 	"UNION ALL SELECT p.upid, depth + 1 FROM tree JOIN p ON p.parent_upid = tree.upid "        \
 	"ORDER BY 2 DESC, 1) "
-/* The order in which the recursion comes upon processes is that of the tree. */
+/* The recursion returns processes in the order of the tree. */
 #define TREE_REST                                                                                  \
 	"user, container, start_ns, end_ns, cmdline FROM (SELECT upid, depth, row_number() "       \
 	"OVER () AS nth FROM tree) JOIN p USING (upid) ORDER BY nth"

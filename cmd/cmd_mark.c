@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_mark: `ebpfrec mark`: gives this instant a name in a recording under way. The clock is read
- * before the trace is looked at: how long the message takes does not matter.
+ * cmd_mark: `ebpfrec mark` names this instant in a running recording. The clock is read before the
+ * trace is opened: the time that the message takes does not matter.
  */
 #include <errno.h>
 #include <fcntl.h>

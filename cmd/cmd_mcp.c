@@ -54,7 +54,7 @@ static int run(void *job)
 
 enum json_rpc { NOT_JSON = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601, NOT_VALID = -32602 };
 
-/* An argument that becomes an option of its name, and what it means. A flag is true or false. */
+/* An argument that becomes an option of the same name, and its meaning. A flag is true or false. */
 struct argument {
 	const char *name, *meaning;
 	bool is_flag;
@@ -77,12 +77,12 @@ static const struct argument arguments[] = {
 
 static const struct tool {
 	const char *name, *about;
-	/* the command line behind "ebpfrec"; "VIEW" and the like stand for arguments */
+	/* the command line after "ebpfrec"; "VIEW" and the like stand for arguments */
 	const char *argv[8];
 	const char *takes; /* of arguments[], with commas */
-	const char *needs; /* further arguments, all needed but those in brackets */
+	const char *needs; /* further arguments, mandatory unless in brackets */
 	bool of_trace;
-	const char *more; /* how to ask for what was left out */
+	const char *more; /* how to request the omitted part */
 } tools[] = {
 	{ "list",
 	  "The traces there are: name, start, length, command, and whether each is complete.",
@@ -244,7 +244,7 @@ static bool add_operands(struct question *q)
 	return !*q->error && (!text || (add(q, strdup("--")) && add(q, strdup(text))));
 }
 
-/* The arguments of a tool, with commas; those in brackets may be missing. */
+/* The arguments of a tool, separated by commas; those in brackets are optional. */
 static const char *known_arguments(const struct tool *t)
 {
 	return say_format("%s%s%s%s%smax_bytes", t->of_trace ? "trace," : "", t->needs,
@@ -274,7 +274,7 @@ static bool check_arguments(struct question *q)
 	return true;
 }
 
-/* False: error says why. */
+/* Returns false with the reason in error. */
 static bool make_command(struct question *q)
 {
 	char buf[32];
@@ -305,8 +305,8 @@ static bool make_command(struct question *q)
 /* ---- in the process that answers ---- */
 
 /*
- * All of the trace is read for damage first, which shows in no other way. is_sql: the index is
- * made, too, which takes long only once.
+ * Reads the whole trace for damage first, which cannot be found in another way. is_sql: also makes
+ * the index, which takes long only once.
  */
 static void say_complete(const char *path, bool is_sql)
 {
@@ -330,7 +330,7 @@ static bool is_link(const struct question *q)
 	return !strcmp(q->tool->name, "view_link");
 }
 
-/* Prints what the address of a window ends with. */
+/* Prints the window's part of an address. */
 static int answer_window(const struct question *q)
 {
 	char buf[3][32];
@@ -436,8 +436,8 @@ static size_t count_lines(const char *text, size_t n)
 }
 
 /*
- * CSV does not say how many rows a limit leaves out, nor that a window is complete. Tables and
- * sentences do.
+ * Explains omissions: CSV contains neither the number of rows beyond a limit nor the completeness
+ * of a window. Tables and sentences do.
  */
 static const char *remarks(const struct question *q, const struct answer_text *a, size_t lines)
 {
@@ -502,7 +502,7 @@ static void no_tick(void *ctx, unsigned int seconds)
 {
 }
 
-/* The rows of a view were ended before it could say what is missing. */
+/* Adds the completeness if the rows of a view ended before the view could report it. */
 static void add_completeness(struct question *q, struct answer_text *a)
 {
 	struct answer_text b;
@@ -520,7 +520,7 @@ static void add_completeness(struct question *q, struct answer_text *a)
 	free(b.notes);
 }
 
-/* Puts the address of a viewer, which may have to start, before the window's. */
+/* Prepends the address of a viewer, which is started if necessary, to the window's part. */
 static void add_address(struct question *q, struct answer_text *a)
 {
 	struct err e = { "" };
@@ -647,9 +647,9 @@ static void send_message(json_t *message)
 	json_decref(message);
 }
 
-/* ---- input, which may come while an answer is made ---- */
+/* ---- input, which may arrive while an answer is made ---- */
 
-/* Appends what there is to read. False: end of input, an error, or no memory. */
+/* Appends the available input. False: end of input, an error, or no memory. */
 static bool read_input(struct mcp *m)
 {
 	ssize_t n;
@@ -922,7 +922,7 @@ static int run(void *job)
 		n = end ? (size_t)(end - (m->in + m->from)) : m->end - m->from;
 		if (!end && !n)
 			break;
-		/* a copy: input that comes while it is answered moves the rest */
+		/* a copy: input that arrives during the answer moves the buffer */
 		line = strndup(m->in + m->from, n);
 		m->from += n + (end != NULL);
 		if (!line || !line[strspn(line, " \t\r\n")]) {

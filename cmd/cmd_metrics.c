@@ -33,9 +33,9 @@
 #include "cmd/serve/http_server.h"
 
 #define INTERVAL_NS (10 * UNITS_NS_PER_S)
-#define AGAIN_NS UNITS_NS_PER_S /* a block comes about once a second */
+#define AGAIN_NS UNITS_NS_PER_S /* a block is written about once a second */
 #define MANY_EVENTS 200000 /* counting them takes some hundredths of a second */
-#define WAIT_NS 20000000 /* a scrape waits so long for what is being counted */
+#define WAIT_NS 20000000 /* longest wait of a scrape for a count */
 #define FORMAT_CNT 2 /* of texts; 1: OpenMetrics */
 #define TEXTFILE "ebpfrec.prom"
 #define OPENMETRICS "application/openmetrics-text"
@@ -50,7 +50,7 @@ struct metrics_job {
 	struct metrics *m;
 	uint64_t counted_ns; /* by the trace's clock; 0: nothing of this trace */
 	bool from_start; /* this trace counts from its beginning */
-	uint64_t peaks_ns; /* the interval whose peaks are being counted begins here */
+	uint64_t peaks_ns; /* start of the current interval of peaks */
 	uint64_t asked_ns; /* when all there was was counted last */
 	uint64_t looked_ns; /* when it was looked how much that is */
 	bool is_gone; /* the trace that is open was removed while it was recorded */
@@ -105,7 +105,7 @@ static void look(struct metrics_job *j)
 	j->is_gone = false;
 }
 
-/* The analysis goes on with the trace as it is now. */
+/* The analysis continues with the trace in its current state. */
 static int follow_from(struct metrics_job *j, uint64_t from_ns)
 {
 	struct err e = { "" };
@@ -168,7 +168,7 @@ static int count_snapshots(const char *path)
 	return cnt;
 }
 
-/* Counts what has not been counted. 0 or an exit status. */
+/* Counts the uncounted part. 0 or an exit status. */
 static int count(struct metrics_job *j)
 {
 	uint64_t start_ns = trace_start_ns(j->in.trace), end_ns = input_known_ns(&j->in);
@@ -246,7 +246,7 @@ static int count_many(struct metrics_job *j)
 	return j->failed ? EXIT_FAILED : 0;
 }
 
-/* ---- where it goes ---- */
+/* ---- output ---- */
 
 static int make_text(const struct metrics *m, bool openmetrics, char **ret, size_t *ret_bytes)
 {
@@ -370,7 +370,7 @@ static int give(struct metrics_job *j)
 	return j->once ? input_status(metrics_write(j->m, stdout, true), NULL) : 0;
 }
 
-/* Counts what is asked for, until interrupted. */
+/* Counts on request, until interrupted. */
 static int count_on(struct metrics_job *j)
 {
 	struct pollfd asked = { .fd = j->asked_fd, .events = POLLIN };

@@ -35,7 +35,7 @@
 
 #define KEEP_BYTES_MIN (1ull << 20)
 #define LEVEL_DEFAULT UINT64_MAX
-#define STACKS_EVERY 100 /* a stack costs what recording 20 allocations does */
+#define STACKS_EVERY 100 /* a stack costs as much as recording 20 allocations */
 
 #define UNWIND_DEFAULT_HZ 1000 /* copies of stacks at higher rates have to be asked for */
 
@@ -123,7 +123,7 @@ static void set_signals(sigset_t *ret_ignored)
 	}
 }
 
-/* ---- what the session reports ---- */
+/* ---- reports of the session ---- */
 
 static uint64_t sum(const uint64_t *v)
 {
@@ -423,7 +423,7 @@ static int run_session(struct record *r, bool *ret_has_trace)
 	return status;
 }
 
-/* The viewer takes this process's place; the command's exit status is in the trace. */
+/* The viewer replaces this process; the command's exit status is in the trace. */
 static int become_viewer(const char *trace)
 {
 	sigset_t none;
@@ -508,7 +508,7 @@ static int take_command(void *job, char **argv, char **rest)
 	return 0;
 }
 
-/* -e deep[,NAME ...]: stacks of what threads run and wait for, and the sources that remain. */
+/* -e deep[,NAME ...]: stacks of running and waiting threads, and the remaining sources. */
 static void take_deep(struct record *r)
 {
 	if (!r->events || strncmp(r->events, "deep", 4) || (r->events[4] && r->events[4] != ','))

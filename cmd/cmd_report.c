@@ -147,7 +147,7 @@ static int take_operand(void *options, const char *value)
 	return 0;
 }
 
-/* "'latency' and 'parallel'": the views that take the option. */
+/* "'latency' and 'parallel'": the views that accept the option. */
 static const char *views_with(enum report_takes option)
 {
 	const char *names[VIEWS_MAX], *text = "";
@@ -214,7 +214,7 @@ static int check_together(struct report_options *r)
 	return 0;
 }
 
-/* Refuses options that say who, of a view that does not know them. */
+/* Refuses options that select tasks if the view does not support them. */
 static int check_who(const struct report_options *r)
 {
 	unsigned int takes = r->view->takes;
@@ -268,7 +268,7 @@ static int check_view(const struct report_options *r)
 							 0;
 }
 
-/* --list for programs: a row per view with the keys that it takes, or one view with its notes. */
+/* --list for programs: a row per view with its keys, or one view with its notes. */
 static int list_rows(const struct report_options *o)
 {
 	static const char *const columns[] = { "group", "view",	      "question",
@@ -344,8 +344,8 @@ static int list_views(const struct report_options *r)
 }
 
 /*
- * --wide-by comm wants rows by comm, and --tid and --thread want those of threads, unless --by says
- * otherwise.
+ * --wide-by comm implies rows by comm, and --tid and --thread imply rows of threads, unless --by is
+ * set.
  */
 static void imply_by(struct report_options *r)
 {
@@ -359,7 +359,7 @@ static void imply_by(struct report_options *r)
 			r->q.by = 1u << i;
 }
 
-/* After all options: the default view, and what excludes each other. */
+/* After all options: sets the default view, and refuses conflicting options. */
 static int check_options(struct report_options *r)
 {
 	int c = 0;
@@ -428,8 +428,8 @@ static void note_lost_bins(struct report_options *o)
 }
 
 /*
- * Answers the bins that have become complete since the last time, and in the end the rest. The
- * first time says where they begin.
+ * Prints the bins that have become complete since the last time, and at the end the remaining ones.
+ * The first call determines their beginning.
  */
 static int answer_bins(struct report_options *o)
 {
@@ -472,14 +472,16 @@ static int follow(struct report_options *o)
 	int c;
 
 	sigaction(SIGINT, &stop, NULL);
-	/* the title, the headings and what had no room stay on the screen, too */
+	/* the title, the headings and the note on dropped columns stay on the screen, too */
 	if (o->in.format == RENDER_TABLE && !o->has_limit && o->view->by_mask &&
 	    input_terminal_height() > FOLLOW_OTHER_LINES) {
 		o->has_limit = true;
 		o->q.limit = input_terminal_height() - FOLLOW_OTHER_LINES;
 	}
 	for (;;) {
-		/* The first block comes after a second; until then there is nothing to show. */
+		/*
+		 * The first block is written after a second; until then there is nothing to show.
+		 */
 		if (trace_end_ns(o->in.trace) || !trace_is_live(o->in.trace)) {
 			/* A terminal is cleared; a file gets an empty line between answers. */
 			if (!report_streams(o))
@@ -540,7 +542,7 @@ static void imply_workload(struct report_options *o)
 		o->q = q;
 }
 
-/* A process or thread that a recording does not have yet may still come. */
+/* A process or thread that is missing in a running recording may still appear. */
 static int check_named(struct report_options *o)
 {
 	unsigned int found;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_snapshot: `ebpfrec snapshot` copies what a trace holds now to a new, finished trace. It
- * needs nothing from the recorder, and works on a trace whose recorder died, too.
+ * cmd_snapshot: `ebpfrec snapshot` copies the current content of a trace to a new, finished trace.
+ * It needs nothing from the recorder, and works on a trace whose recorder died, too.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -123,7 +123,7 @@ static int run_command(struct sql *q, const char *line)
 	return 0;
 }
 
-/* Says once for each statement that there are quicker ways. */
+/* Suggests quicker ways, once for each statement. */
 static void note_large_scan(void *ctx, const char *table, uint64_t rows)
 {
 	struct sql *q = ctx;

@@ -37,8 +37,8 @@
 
 #define TOKEN_BYTES 16
 #define TOKEN_CHARS (2 * TOKEN_BYTES)
-#define ANSWER_SECONDS 60 /* an answer takes no longer */
-#define PAGE_WAIT_NS 200000000 /* for traces that are read, before a page says so */
+#define ANSWER_SECONDS 60 /* longest time of an answer */
+#define PAGE_WAIT_NS 200000000 /* wait for traces being read, before the page of progress is sent */
 #define LOOK_US 50000 /* while one is made: is it still wanted? */
 #define LOOK_NS UNITS_NS_PER_S /* how often a live trace is looked at, at most */
 #define JSON "application/json; charset=utf-8"
@@ -118,7 +118,7 @@ static void end_answer(void)
 
 /* ---- the trace ---- */
 
-/* Takes in what was recorded since the last answer. 0 or an exit status. */
+/* Reads the blocks recorded since the last answer. 0 or an exit status. */
 static int look(struct view_trace *t)
 {
 	struct input *in = &t->in;
@@ -150,7 +150,7 @@ static void refuse(struct http_answer *ret, unsigned int status, const char *why
 	ret->fixed = why;
 }
 
-/* The terminal says why, unless the answer was given up. */
+/* The reason is on the terminal, unless the answer was given up. */
 static void fail(struct http_answer *ret, int code, const struct err *e, const char *what)
 {
 	bool is_given_up = interrupted || given_up;
@@ -182,7 +182,7 @@ static bool take_instant(const struct http_request *q, const char *name, uint64_
 	return true;
 }
 
-/* False: the request names no window, and the answer says so. */
+/* False: the request has no window, and an error is in the answer. */
 static bool take_window(const struct view_job *j, const struct http_request *q, uint64_t *from_ns,
 			uint64_t *to_ns, struct http_answer *ret)
 {
@@ -468,7 +468,10 @@ static void answer_progress(struct view_job *j, struct http_answer *ret)
 	free(traces);
 }
 
-/* True: the traces can be asked. A page says how far reading is, and other questions wait. */
+/*
+ * Returns true if the traces can be queried. Otherwise a page shows the progress of reading, and
+ * other requests wait.
+ */
 static bool wait_for_traces(struct view_job *j, const char *what, struct http_answer *ret)
 {
 	bool is_page = !*what;
@@ -579,8 +582,8 @@ static void done(void *job)
 }
 
 /*
- * Lets the memory of one answer stay for the next one. Otherwise the kernel takes it back and
- * clears it again for each, which is a tenth of what an answer costs.
+ * Keeps the memory of one answer for the next one. Otherwise the kernel takes it back and clears it
+ * again for each, which is a tenth of the cost of an answer.
  */
 static void keep_memory(void)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * main: `ebpfrec`, the table of commands. Finds the command, runs it, and then makes sure that what
- * it wrote to stdout has arrived: a report cut short by a full disk must not look like a success.
+ * main: `ebpfrec`, the table of commands. Finds the command, runs it, and checks that its output to
+ * stdout was written: a report cut short by a full disk must not look like a success.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -134,7 +134,7 @@ static int run(void *job, char **argv, char **words)
 									  : EXIT_FAILED;
 }
 
-/* Writes what is still in stdio's buffer, which may fail. */
+/* Flushes stdio's buffer, which may fail. */
 static int close_stdout(int status)
 {
 	int failed;

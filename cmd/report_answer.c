@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The heading above a table names the trace, the window and whether it is complete. With csv and
- * json, stdout holds the rows alone, and stderr says what is missing. With --phases, each interval
- * between marks is asked for, and a row_prefix puts it before the rows. Another one says of bins in
- * jsonl, and of aligned bins, when they were, and whose.
+ * The heading above a table names the trace, the window and its completeness. With csv and json,
+ * stdout has only the rows, and stderr the missing parts. With --phases, each interval between
+ * marks is queried, and a row_prefix prepends it to the rows. Another one prepends time and host to
+ * bins in jsonl, and to aligned bins.
  */
 #include "cmd/report_answer.h"
 
@@ -33,12 +33,12 @@ struct answer {
 	char above[REPORT_BELOW_BYTES], below[REPORT_BELOW_BYTES]; /* texts around sections */
 	char heading[1024];
 	char *scope; /* see report_scope() */
-	char hint_options[600]; /* scope after a blank, without what names processes */
+	char hint_options[600]; /* scope after a blank, without the options that select processes */
 	char open_note[160]; /* requests in flight at the window's end; "": none */
-	char unknown_note[200]; /* those that may belong to the chosen processes; "": none */
+	char unknown_note[200]; /* requests that may belong to the selected processes; "": none */
 };
 
-/* A trace whose manifest has none of some keys or sources lacks what the view shows. */
+/* The note for a trace whose manifest has none of the view's keys or sources. */
 static const char *without_note(const struct answer *r)
 {
 	const char *key = r->o->view->without_keys ? r->o->view->without_keys : "";
@@ -57,8 +57,8 @@ static const char *without_note(const struct answer *r)
 #define NOTE_MAX 7
 
 /*
- * Finds what a view leaves out, or cannot know about a trace of some processes, or cut out
- * of a larger one. Returns how many notes there are.
+ * Finds notes on parts that a view leaves out, or cannot know for a trace of some processes or a
+ * cut. Returns the number of notes.
  */
 static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX])
 {
@@ -178,7 +178,7 @@ static void print_table_notes(const struct answer *r)
 							  r->hint_options) : NULL);
 }
 
-/* The heading says what the trace lacks as a whole. With csv and json it is a note. */
+/* The heading contains the missing parts of the whole trace. With csv and json it is a note. */
 static void print_heading(void *ctx)
 {
 	const struct answer *r = ctx;
@@ -218,7 +218,7 @@ static int write_db(struct report_options *o)
 	return c;
 }
 
-/* Damage that comes to light here is known before the first line is printed. */
+/* Finds damage before the first line is printed. */
 static int prepare(const struct report_options *o)
 {
 	const struct report_view *v = o->view;
@@ -279,7 +279,7 @@ struct phase_section {
 	char command[64]; /* shows them */
 };
 
-/* The title stands above the rows of the first interval. */
+/* The title is above the rows of the first interval. */
 static int begin_phase_section(void *ctx, const char *title)
 {
 	const struct row_prefix *p = ctx;
@@ -297,9 +297,9 @@ static void leave_out(void *ctx, uint64_t cnt, const char *command)
 }
 
 /*
- * One result of a report, or of a section, over each interval between marks, whose rows begin with
- * the interval. A phase is called after the mark it begins with; the one before the first mark is
- * [start]. Marks that triggers made begin none.
+ * One result of a report, or of a section, over each interval between marks; each row begins with
+ * the interval. A phase has the name of the mark at its beginning; the one before the first mark is
+ * [start]. Marks made by triggers begin no phase.
  */
 static int report_section_phases(const struct answer *o, const struct report_request *q,
 				 const struct row_sink *sink, struct err *e)
@@ -434,8 +434,8 @@ static void put_wall(const struct row_prefix *p, struct value *row)
 }
 
 /*
- * With --align, the wall clock goes before rows that are not for reading, and before bins in jsonl.
- * There the host and the trace come first, so that bins of many hosts can be put together.
+ * With --align, the wall clock precedes rows for programs, and bins in jsonl. In jsonl, host and
+ * trace come first, so that bins of many hosts can be combined.
  */
 static int report_to(struct answer *r, const struct row_sink *sink, struct err *e)
 {
@@ -466,7 +466,7 @@ int report_window(struct report_options *o)
 	return c;
 }
 
-/* Prints what comes before the first row. limit: of rows that are drawn. */
+/* Prints the text before the first row. limit: of drawn rows. */
 static int begin(struct answer *r, uint64_t limit)
 {
 	struct report_options *o = r->o;

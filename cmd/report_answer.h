@@ -2,7 +2,7 @@
 /*
  * report_answer: one answer of `ebpfrec report` about one trace: heading, rows, picture, database.
  *
- * Threads: one. Prints what goes wrong.
+ * Threads: one. Prints errors.
  */
 #pragma once
 
@@ -10,12 +10,12 @@
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
 
-/* Rows of a table unless --limit says otherwise. */
+/* Rows of a table unless --limit is given. */
 #define REPORT_BIN_ROWS	  5 /* of each bin */
 
 #define REPORT_MISSING_BYTES 400
 
-/* Holds what was asked of `ebpfrec report`. */
+/* The options of `ebpfrec report`. */
 struct report_options {
 	struct input in;
 	struct report_request q;
@@ -38,7 +38,7 @@ struct report_options {
 	uint64_t until_ns, known_ns, lost_cnt;
 };
 
-/* Each bin comes once, and says where it comes from. */
+/* Each bin is printed once, with its host and trace. */
 static inline bool report_streams(const struct report_options *o)
 {
 	return o->follow_ns && o->in.format == RENDER_JSONL;
@@ -49,13 +49,13 @@ static inline bool report_streams(const struct report_options *o)
  * traces and, with_who, the same processes. malloc'd, or NULL.
  */
 char *report_scope(const struct report_options *o, bool with_who);
-/* Sets the window in q as --from, --until and --align say. 0 or an exit status. */
+/* Sets the window in q from --from, --until and --align. 0 or an exit status. */
 int report_window(struct report_options *o);
 /* Answers o about the trace open in it, to stdout. 0 or an exit status. */
 int report_answer(struct report_options *o);
 /*
- * Answers a command line of report (argv[0] is "report") about the trace open in in. The rows go to
- * a sink, as json has them. ret: the answer's window, and what it lacks. 0 or an exit status.
+ * Answers a command line of report (argv[0] is "report") about the trace open in `in`. The rows go
+ * to a sink, as for json. ret: the answer's window, and its missing parts. 0 or an exit status.
  */
 struct report_window {
 	uint64_t from_ns, to_ns; /* of the trace's clock; both 0: no answer */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sources: turns the flat list of kernel hooks into sources and classes for people. The names come
+ * sources: groups the flat list of kernel hooks into sources and classes for people. The names come
  * from session_hooks(), so that a new source needs no line here.
  */
 #include "cmd/sources.h"
@@ -16,7 +16,9 @@
 #define NAME_CELLS 13
 #define WORDS_MAX 64
 
-/* "a; b" without saying a thing twice: of a program that does the same, the first tells. */
+/*
+ * "a; b" without repetitions: of programs with the same purpose, only the first one is described.
+ */
 static void add_use(struct source_row *s, const char *use)
 {
 	size_t n = strlen(s->used_for);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sources: the words `record -e` takes, from the session's list of hooks.
- * Threads: one. Print; return an exit status.
+ * sources: the words that `record -e` accepts, from the session's list of hooks. Threads: one.
+ * Print; return an exit status.
  */
 #pragma once
 

@@ -36,7 +36,7 @@ static size_t op_len(const char *text)
 	return (*text == '=' || *text == '!') && text[1] == '=' ? 2 : 0;
 }
 
-/* Divides text into words, which are put to room, twice as large as text. */
+/* Divides text into words, which are stored in room, twice as large as text. */
 static int divide(struct words *w, const char *text, char *room, struct err *e)
 {
 	char quote = 0;
@@ -160,7 +160,7 @@ static bool is_phase(const struct word *w)
 	return !strncmp(w->text, "mark:", 5) && *w[-1].text != '-';
 }
 
-/* Takes the filters that end at the word before to. Returns where they begin, or -errno. */
+/* Parses the filters that end at the word before `to`. Returns their beginning, or -errno. */
 static int take_filters(struct rule *r, struct words *w, int to, struct err *e)
 {
 	int c = 0;
@@ -178,7 +178,7 @@ static int take_filters(struct rule *r, struct words *w, int to, struct err *e)
 	return c ? c : to;
 }
 
-/* Takes the words of report, and all phases, until the column. */
+/* Parses the words for report, and all phases, up to the column. */
 static int take_report(struct rule *r, struct words *w, unsigned int first, unsigned int end,
 		       unsigned int column, struct err *e)
 {

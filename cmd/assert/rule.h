@@ -54,5 +54,5 @@ void rule_free(struct rule *r);
 
 const char *rule_op_text(enum rule_op op); /* "<" */
 bool rule_holds(const struct rule *r, double figure);
-/* Returns whether a is farther than b from what the rule wants. */
+/* Returns whether figure a breaks the rule more than b. */
 bool rule_is_worse(const struct rule *r, double a, double b);

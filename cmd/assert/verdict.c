@@ -178,7 +178,7 @@ struct row_sink finding_sink(struct finding *f)
 
 void finding_end(struct finding *f, const char *missing)
 {
-	/* rows that all say whether they are complete need no word of the window */
+	/* if every row has its completeness, that of the window does not matter */
 	bool is_told = f->complete >= 0 && f->rows && !f->of_rows && !f->rule->is_sum;
 
 	if (f->of_rows || f->rule->sql) {
@@ -244,8 +244,8 @@ static struct verdict_result verdict_of_each(const struct finding *f, unsigned i
 }
 
 /*
- * Missing events anywhere may move the median, unless the figures as they are known, with those
- * that are not known as small as can be, break the limit already.
+ * Missing events may move the median in either direction. The rule fails only if the median of the
+ * known figures, with the lowest possible values for unknown ones, already breaks the limit.
  */
 static struct verdict_result verdict_of_median(const struct finding *f, unsigned int cnt,
 					       double *room)

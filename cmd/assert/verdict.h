@@ -18,30 +18,33 @@ enum verdict { VERDICT_PASS, VERDICT_INDETERMINATE, VERDICT_FAIL };
 
 #define FINDING_COLUMNS_MAX 100 /* no view has as many */
 
-/* One trace says this of a rule. why and which begin as "". */
+/* The result of a rule for one trace. `why` and `which` are initially "". */
 struct finding {
 	const struct rule *rule;
 	bool has; /* there is a figure */
 	bool is_complete;
 	bool is_floor; /* the true figure is not smaller */
-	double figure; /* of the row that is farthest from what the rule wants, or of all rows */
+	double figure; /* of the row that breaks the rule most, or of all rows */
 	uint64_t rows; /* that match */
 	char which[160]; /* that row's keys: "comm=server" */
-	char why[400]; /* what is missing */
+	char why[400]; /* the missing parts */
 	char window[64], started[40]; /* "1 .. 2 s", and when the trace began; "": unknown */
 	char error[300]; /* the rule is wrong for this view */
-	/* while rows come */
+	/* used while rows are read */
 	int col, complete, filters[RULE_FILTERS_MAX];
 	bool of_rows;
 	unsigned int col_cnt;
 	double scale; /* the column's units that make one of the rule's */
-	char *names[FINDING_COLUMNS_MAX]; /* copies: those of begin() end before the rows do */
+	char *names[FINDING_COLUMNS_MAX]; /* copies: those of begin() are freed earlier */
 };
 
 void finding_init(struct finding *f, const struct rule *rule);
 /* Collects the rows. After an error is set, its begin() returns -EPIPE, which is not printed. */
 struct row_sink finding_sink(struct finding *f);
-/* The rows are all there, or never come; missing: what the window lacks, or "". */
+/*
+ * Call it after the last row, or if no row will follow; missing: missing parts of the window, or
+ * "".
+ */
 void finding_end(struct finding *f, const char *missing);
 
 struct verdict_result {

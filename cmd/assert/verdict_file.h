@@ -9,7 +9,7 @@
 
 #include "cmd/assert/verdict.h"
 
-/* A rule and what became of it, in words. */
+/* A rule and its result, in words. */
 struct verdict_line {
 	const char *file; /* of rules */
 	const struct rule *rule;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle_zip: puts the trace's files into the zip as they are, and makes what people read: a page,
- * tables and csv of the summary, and what the manifest says of the machine.
+ * bundle_zip: stores the trace's files unchanged, and makes the readable ones: a page, tables and
+ * csv of the summary, and the manifest's data on the machine.
  */
 #include "cmd/copy/bundle_zip.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle_zip: what is in a bundle: the trace's own files, and what people read: what the machine
- * was, and what happened in short. Threads: one. Errors: -errno and a struct err.
+ * bundle_zip: the content of a bundle: the trace's own files, and readable ones: data on the
+ * machine, and a summary. Threads: one. Errors: -errno and a struct err.
  */
 #pragma once
 
@@ -9,9 +9,9 @@
 
 /*
  * Makes the zip file of t, which is the trace in the directory dir. The members are in a folder.
- * *ret_bytes: its size. Texts are safe for a terminal, and hold no environment variables. page_of:
- * what commands on the page call the trace; NULL leaves report.html out, as does a program without
- * charts.
+ * *ret_bytes: its size. Texts are safe for a terminal, and contain no environment variables.
+ * page_of: name of the trace in commands on the page; NULL leaves report.html out, as does a
+ * program without charts.
  */
 int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct trace *t,
 		    const char *page_of, uint64_t *ret_bytes, struct err *e);

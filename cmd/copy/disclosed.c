@@ -16,7 +16,7 @@
 #define KIND(name) (1u << REDACT_##name)
 #define REDACT_UID REDACT_KIND_CNT
 
-/* Slab caches and symbols tell nothing: the kernel has them on every machine. */
+/* Slab caches and symbols disclose nothing: the kernel has them on every machine. */
 _Static_assert(REDACT_KIND_CNT == 14, "a new kind of strings belongs into a class");
 
 static const struct {
@@ -61,7 +61,7 @@ static void add_bytes(struct disclosed *d, unsigned int kind, const char *s, siz
 	free(copy);
 }
 
-/* Adds the users whose home directory is named in s. */
+/* Adds the users whose home directory is in s. */
 static void add_users(struct disclosed *d, const char *s)
 {
 	while ((s = strstr(s, "/home/"))) {
@@ -110,7 +110,7 @@ static void sort(struct disclosed *d, unsigned int c)
 	d->cnt[c] = n;
 }
 
-/* Drops what real does not have, of a class that is sorted in both. */
+/* Drops strings that `real` does not have, for a class that is sorted in both. */
 static void keep_real(struct disclosed *d, const struct disclosed *real, unsigned int c)
 {
 	size_t n = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * disclosed: the strings of a trace that tell something about people and machines, by class, each
- * once: what a reader of the trace learns. Threads: one.
+ * disclosed: the strings of a trace that disclose something about people and machines, by class,
+ * each once. Threads: one.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* new_trace: the new trace is made in a place of its own, and takes its name when it is whole. */
+/* new_trace: the new trace is made at a temporary path, and renamed when it is whole. */
 #include "cmd/copy/new_trace.h"
 
 #include "base/atomic_output.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * new_trace: how cut, redact, repair and snapshot write a trace that has its name only when it is
- * whole (base/atomic_output.h). Threads: one. Prints what goes wrong.
+ * new_trace: cut, redact, repair and snapshot use it to write a trace that gets its name only when
+ * it is whole (base/atomic_output.h). Threads: one. Prints errors.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* diff_groups: opens one trace after the other, and prints what analyze/diff/groups.h finds. */
+/* diff_groups: opens one trace after the other, and prints the results of analyze/diff/groups.h. */
 #include "cmd/diff/diff_groups.h"
 
 #include <errno.h>
@@ -39,7 +39,7 @@ static void format_figure(char *buf, size_t size, const char *figure, double v)
 		units_format_count(buf, size, n);
 }
 
-/* Digits behind the point: the whole interval has room in a terminal of 80 columns. */
+/* Digits after the point: the whole interval fits into a terminal of 80 columns. */
 static int decimals(double pct)
 {
 	return fabs(pct) < 9.95;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * diff_page: each figure has a scale of its own, from the least to the largest run of both groups,
- * which are written below it. Quartiles are those of quantile_of().
+ * diff_page: each figure has a scale of its own, from the lowest to the highest run of both groups,
+ * with these two values below it. Quartiles are those of quantile_of().
  */
 #include "cmd/diff/diff_page.h"
 

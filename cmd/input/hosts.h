@@ -24,9 +24,9 @@ struct host {
 	struct input in;
 	char name[HOSTS_NAME_BYTES]; /* host name in the trace, made unique: "db", "db#2" */
 	uint64_t from_ns, to_ns; /* the window, CLOCK_MONOTONIC of that host */
-	/* added to instants of the trace (ns from its start) to give instants of the axis */
+	/* offset from instants of the trace (ns from its start) to instants of the axis */
 	int64_t shift_ns;
-	char missing[400]; /* what makes the window incomplete; "": nothing */
+	char missing[400]; /* reasons for an incomplete window; "": complete */
 };
 
 struct hosts {

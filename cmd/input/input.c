@@ -149,7 +149,7 @@ int input_open_analysis(struct input *in)
 		return input_status(r, &e);
 	use.progress = show_progress;
 	analysis_use_index(in->analysis, &use);
-	/* before the index, which takes the lists over into its file */
+	/* before the index, which copies the lists into its file */
 	if (in->quick && !in->no_index)
 		trace_lists_save(in->trace);
 	return 0;

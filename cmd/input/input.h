@@ -21,13 +21,13 @@
 
 #define INPUT_TRACE_DEFAULT "trace.ebpfrec"
 
-#define INPUT_TABLE_ROWS 20 /* of a table at most, unless --limit says otherwise */
+#define INPUT_TABLE_ROWS 20 /* rows of a table at most, unless --limit is given */
 
 struct input {
 	const char *path;	/* NULL: the default */
 	const char *from, *to;	/* as written, NULL: the trace's own */
 	const char *during;	/* a process or thread, as written; not with from and to */
-	bool of_threads;	/* the command, or its view, takes --tid and --thread */
+	bool of_threads;	/* the command, or its view, accepts --tid and --thread */
 	enum render_format format;
 	bool markdown; /* tables are Markdown's */
 	bool anyway;		/* open it without a manifest, too */
@@ -80,7 +80,7 @@ struct input {
 	  "information on this machine, or below DIR, says",                                      \
 	  OPTS_CALL, offsetof(command, in.lines), input_take_lines }
 
-/* The functions below take their values; see opts_take_fn. */
+/* The functions below parse their values; see opts_take_fn. */
 int input_take_path(void *input, const char *value, struct err *e);
 int input_take_format(void *format, const char *value, struct err *e);
 int input_take_lines(void *lines, const char *value, struct err *e);
@@ -116,22 +116,22 @@ uint64_t input_known_ns(const struct input *in);
  */
 uint64_t input_late_ns(const struct input *in, uint64_t known_ns);
 /*
- * Closes what input_open() and input_open_analysis() opened, if anything. It is done() of commands
+ * Closes everything that input_open() and input_open_analysis() opened. It is done() of commands
  * whose struct begins with a struct input.
  */
 void input_close(void *input);
 
 /*
- * The trace's directory, for what only one can be asked for. EXIT_FAILED: there is none, or it is a
- * bundle; of_bundle says why that will not do, and what will.
+ * Opens the trace's directory, for commands that need a directory. EXIT_FAILED: not found, or a
+ * bundle; of_bundle explains why a bundle cannot be used, and the alternative.
  */
 int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd);
 
 /*
  * Damage in the events of a closed file shows only when they are read. This reads the blocks of a
- * window before a question is asked, so that its answer knows, and notes what is left out.
- * sums: the question is answered from sums over whole blocks. Of the blocks that an index was made
- * of, which were read then, only those at the window's edges are read again.
+ * window before a question, so that the answer takes damage into account, and notes the skipped
+ * parts. sums: the question is answered from sums over whole blocks. Blocks were already read if an
+ * index was made of them: only those at the window's edges are then read again.
  */
 void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns);
 
@@ -147,7 +147,7 @@ int input_use_lines(struct input *in);
 /* Notes on stderr of which files there were none, and why. */
 void input_note_lines(const struct input *in);
 
-/* The same for a cut, which asks the analysis for what its window begins with. */
+/* The same for a cut, which takes the state at the window's beginning from the analysis. */
 struct trace_cut_request;
 int input_open_cut(struct input *in, struct trace_cut_request *q);
 
@@ -207,8 +207,10 @@ const char *input_owner_hint(int code);
  * printed with e. EPIPE is quiet.
  */
 int input_status(int code, const struct err *e);
-/* The same of a report, which refuses options whose values only the view knows: columns. */
+/*
+ * The same for a report, which also refuses invalid options that only the view can check: columns.
+ */
 int input_report_status(int code, const struct err *e);
 
-/* The tables for `export -t` and SQL, on stdout: takes the option --list. */
+/* Prints the tables for `export -t` and SQL on stdout, for the option --list. */
 int input_list_tables(void *field, const char *value, struct err *e);

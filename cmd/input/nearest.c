@@ -51,7 +51,7 @@ int nearest_find(const char *word, const char *const *names, unsigned int cnt)
 
 		if (!n || n > WORD_MAX)
 			continue;
-		/* its beginning, or its end behind a dot, is nearer than any typing error */
+		/* its beginning, or its end after a dot, is nearer than any typing error */
 		d = len >= 2 && (!strncmp(word, names[i], len) || (dot && !strcmp(word, dot + 1))) ?
 			    0 :
 			    distance(word, len, names[i], n);

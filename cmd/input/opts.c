@@ -287,7 +287,7 @@ int opts_run(const struct opts_command *c, char **argv)
 
 /* ---- help ---- */
 
-/* A terminal's lines are as long as it is wide; scripts get those of the declaration. */
+/* On a terminal, wraps lines to its width; scripts get the lines of the declaration. */
 static void print_option(const struct opts_option *p, unsigned int width)
 {
 	char left[80];
@@ -318,7 +318,7 @@ static void print_option(const struct opts_option *p, unsigned int width)
 	}
 }
 
-/* Joins lines that belong to one paragraph, and keeps those that are indented. */
+/* Joins the lines of a paragraph, and keeps indented lines. */
 static void print_text(const char *text, unsigned int width)
 {
 	const char *end;

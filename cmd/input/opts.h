@@ -16,7 +16,7 @@
 
 #include "base/err.h"
 
-/* Says what an option's value is, and the type of the field it is put into. */
+/* The type of an option's value, and of the field that stores it. */
 enum opts_kind {
 	OPTS_FLAG, /* bool, set to true; takes no value */
 	OPTS_TEXT, /* const char *: the value as written */
@@ -24,15 +24,15 @@ enum opts_kind {
 	OPTS_SIZE, /* uint64_t, bytes */
 	OPTS_DURATION, /* uint64_t, ns */
 	OPTS_STEP, /* the same, but with a unit: a bare number may be meant as ms */
-	OPTS_CALL, /* take() puts it where it belongs */
+	OPTS_CALL, /* take() stores it */
 };
 
-/* This value stands for "leave now, with the exit status 0" among exit statuses: --help, --list. */
+/* Among exit statuses, this value means "leave now, with the exit status 0": --help, --list. */
 #define OPTS_LEAVE (-1000)
 
 /*
- * Takes a value; field is the option's. Returns 0, a negative errno with e set, which is then
- * printed behind the option's name, an exit status when the error has been printed, or OPTS_LEAVE.
+ * Parses a value; field is the option's. Returns 0, a negative errno with e set, which is then
+ * printed after the option's name, an exit status if the error has been printed, or OPTS_LEAVE.
  */
 typedef int (*opts_take_fn)(void *field, const char *value, struct err *e);
 
@@ -40,9 +40,9 @@ struct opts_option {
 	char short_name; /* 0: none */
 	const char *name; /* without the dashes; NULL ends the table */
 	/*
-	 * Placeholder of its value in the help; NULL: a flag; "[=DUR]": it may have one, behind
-	 * '='; "[SIZE]": it may have one, behind '=', or as the next argument if that begins with
-	 * a digit.
+	 * Placeholder of its value in the help; NULL: a flag; "[=DUR]": an optional value, after
+	 * '='; "[SIZE]": an optional value, after '=', or the next argument if that begins with a
+	 * digit.
 	 */
 	const char *arg;
 	const char *help; /* may hold '\n' */
@@ -55,7 +55,7 @@ struct opts_option {
 	 */
 	uint64_t min, max;
 	const char *refuse;
-	uint64_t otherwise; /* a number whose value is left out */
+	uint64_t otherwise; /* value of a number without an argument */
 	/* Makes a text mandatory: the message if it is missing or empty. */
 	const char *needed;
 };
@@ -63,18 +63,21 @@ struct opts_option {
 struct opts_command {
 	const char *name; /* "report"; NULL for ebpfrec itself */
 	const char *about; /* one line, for the list of commands */
-	const char *synopsis; /* what follows "ebpfrec report " */
+	const char *synopsis; /* the part after "ebpfrec report " */
 	const char *text; /* paragraphs before the options; may be NULL */
 	const struct opts_option *options;
 	const char *examples; /* lines, each ended */
-	void (*more_help)(void); /* prints what follows the examples; may be NULL */
+	void (*more_help)(void); /* prints the text after the examples; may be NULL */
 
-	/* The command's struct: its size, its initial contents (NULL: zeros), and what frees it. */
+	/*
+	 * The command's struct: its size, its initial contents (NULL: zeros), and a function that
+	 * frees it.
+	 */
 	size_t bytes;
 	const void *initial;
 	void (*done)(void *job);
 	/*
-	 * Takes an operand; 0 or an exit status. NULL: there is none, or one text, which goes to
+	 * Parses an operand; 0 or an exit status. NULL: no operand, or one text, which is stored in
 	 * this field (const char *) if operand_field is not 0.
 	 */
 	int (*operand)(void *job, const char *value);
@@ -91,8 +94,8 @@ struct opts_command {
 };
 
 /*
- * Takes the arguments that follow argv[0], the command's name, into job. 0: the command can run;
- * else an exit status, after an error was printed, or OPTS_LEAVE.
+ * Parses the arguments after argv[0], the command's name, into job. 0: the command can run; else an
+ * exit status, after an error was printed, or OPTS_LEAVE.
  */
 int opts_parse(const struct opts_command *command, void *job, char **argv);
 
@@ -108,12 +111,12 @@ void opts_print_help(const struct opts_command *command);
 int opts_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * opts_usage_error() of a word that is none of names, behind before ("--by: " or ""): "unknown WHAT
- * 'WORD'; did you mean 'NAME'?" and if_near, or, if no name is near, "unknown WHAT 'WORD'" and
+ * opts_usage_error() for a word that is not one of names. before ("--by: " or "") precedes "unknown
+ * WHAT 'WORD'; did you mean 'NAME'?" and if_near, or, if no name is near, "unknown WHAT 'WORD'" and
  * if_not.
  */
 int opts_unknown(const char *what, const char *before, const char *word, const char *const *names,
 		 unsigned int cnt, const char *if_near, const char *if_not);
-/* The place of word among names; or what opts_unknown() returns, if it is none of them. */
+/* The index of word in names, or the result of opts_unknown() if it is missing. */
 int opts_pick(unsigned int *ret, const char *what, const char *before, const char *word,
 	      const char *const *names, unsigned int cnt, const char *if_near, const char *if_not);

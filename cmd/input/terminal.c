@@ -26,7 +26,7 @@ static unsigned int find_terminal_width(void)
 
 unsigned int input_terminal_width(void)
 {
-	/* found once: behind a pager stdout is a pipe. A terminal that changes is asked again. */
+	/* kept, because stdout becomes a pipe to the pager; a terminal is asked each time */
 	static unsigned int width;
 	unsigned int now = find_terminal_width();
 

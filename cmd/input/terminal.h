@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* terminal: how large the terminal on stdout is, and what it can show. Threads: one. No errors. */
+/* terminal: size and features of the terminal on stdout. Threads: one. No errors. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,5 +8,5 @@
 unsigned int input_terminal_width(void);
 /* Its lines; 0: not known, or no terminal. */
 unsigned int input_terminal_height(void);
-/* Returns whether the terminal takes more than ASCII. */
+/* Returns whether the terminal shows more than ASCII. */
 bool input_speaks_utf8(void);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * timeexpr: a word from --from or --until comes in, a monotonic instant of the trace goes out. The
- * first characters decide which form it is; each form has one parser below.
+ * timeexpr: converts a word of --from or --until to a monotonic instant of the trace. The first
+ * characters determine the form; each form has one parser below.
  */
 #include "cmd/input/timeexpr.h"
 

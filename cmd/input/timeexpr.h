@@ -42,13 +42,13 @@ struct timeexpr_base {
 /* A word that is a time, and no bare name, which may be a mark or anything else. */
 bool timeexpr_is_time(const char *s);
 
-/* Results before the monotonic clock's zero become 0. They may well lie outside the trace. */
+/* Results before the monotonic clock's zero become 0. Results may be outside the trace. */
 int timeexpr_resolve(const char *s, const struct timeexpr_base *base, uint64_t *ret_mono_ns,
 		     struct err *e);
 
 /*
- * An instant to come, as a wall-clock time or as a duration from now. A time of day is the one
- * nearest to now. -ERANGE: it has passed.
+ * A future instant, as a wall-clock time or as a duration from now. A time of day is the one
+ * nearest to now. -ERANGE: it is in the past.
  */
 int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_real_ns,
 			    struct err *e);

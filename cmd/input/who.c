@@ -91,7 +91,7 @@ int who_had_name(const struct trace *t, enum who_kind kind, const char *pattern,
 	return r < 0 ? r : 0;
 }
 
-/* The first one from *at on, where the search goes on next time. */
+/* The first match from *at on. *at is then the start of the next search. */
 static bool find_next(const struct trace *t, enum who_kind kind, const struct wanted *w, size_t *at,
 		      struct task *ret)
 {
@@ -200,7 +200,7 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 
 /* ---- options ---- */
 
-/* The options --pid, --comm, --workload, --tid and --thread pick who is meant. */
+/* The options --pid, --comm, --workload, --tid and --thread select tasks. */
 #define OPTION_CNT 5
 #define OF_PROCESSES 3	/* the first ones */
 #define TOGETHER (1u << OPTION_CNT)	/* a bit beside one for each option */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * who: the processes and threads that people name by id or by name.
+ * who: the processes and threads that options select by id or by name.
  *
- * Threads: one. Functions print what is wrong to stderr and return an exit status; 0 goes on.
+ * Threads: one. Functions print errors to stderr and return an exit status; 0 means success.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * answer: what a command line of this program prints, made by a process of its own. A question that
- * takes too long, needs too much room or meets a fault ends that process, and not the server.
+ * answer: the output of a command line of this program, made by a process of its own. A question
+ * that takes too long, needs too much memory or crashes ends that process, and not the server.
  *
  * Threads: one. Errors: -errno.
  */
@@ -18,7 +18,7 @@ struct answer_text {
 	bool is_cancelled; /* input() asked for the end */
 };
 
-/* What happens while an answer is made. */
+/* Watches the server's input while an answer is made. */
 struct answer_watch {
 	int fd; /* input() is called when it can be read; -1: never */
 	bool (*input)(void *ctx); /* false: end the process that answers */

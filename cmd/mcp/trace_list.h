@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_list: the traces and bundles of a directory, a line each: name, length, start, whether it
- * is complete, command, and what shows it in a browser.
+ * trace_list: the traces and bundles of a directory, a line each: name, length, start,
+ * completeness, command, and the command that shows it in a browser.
  *
  * Threads: one. Prints; returns an exit status.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* viewer: its address comes through a pipe; what it says on stderr goes to a file in memory. */
+/* viewer: its address is read from a pipe; its stderr goes to a file in memory. */
 #include "cmd/mcp/viewer.h"
 
 #include <errno.h>

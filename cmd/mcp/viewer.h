@@ -14,7 +14,7 @@
 
 /*
  * Returns the address in *ret_url, which is valid until the next call. serve(ctx) runs in the
- * viewer's process: it prints the address and a newline to stdout, and goes on.
+ * viewer's process: it prints the address and a newline to stdout, and keeps running.
  */
 int viewer_start(const char *path, int (*serve)(void *ctx), void *ctx, const char **ret_url,
 		 struct err *e);

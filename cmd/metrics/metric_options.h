@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* metric_options: what `metrics` and `export --to openmetrics` have in common. Threads: one. */
+/* metric_options: the common options of `metrics` and `export --to openmetrics`. Threads: one. */
 #pragma once
 
 #include <stdint.h>
@@ -28,7 +28,7 @@ struct metric_options {
 			.min = 1, .max = 1000, .refuse = " is not between 1 and 1000"              \
 	}
 
-/* The functions below take their values; see opts_take_fn. */
+/* The functions below parse their values; see opts_take_fn. */
 int metric_options_by(void *by, const char *value, struct err *e);
-/* Lists the metrics on stdout: takes --list. */
+/* Lists the metrics on stdout, for --list. */
 int metric_options_list(void *field, const char *value, struct err *e);

@@ -19,8 +19,8 @@ struct metric {
 	const char *name;
 	enum metric_type type;
 	/*
-	 * Its value comes from here: a section of schema/report_metrics.sql and a column of it. A
-	 * name in _ns is converted to seconds. A section "program" is filled by the program.
+	 * Source of its value: a section of schema/report_metrics.sql and a column of it. A name in
+	 * _ns is converted to seconds. The program fills a section "program".
 	 */
 	const char *section, *column;
 	const char *label; /* one that all values from there have, or NULL */

@@ -27,7 +27,7 @@
 #define OTHER "[other]"
 #define NAMED_OTHER "\\x5bother]" /* a process of that name */
 #define LABEL_OTHER SIZE_MAX
-#define PROGRAM "program" /* the section of what the caller puts */
+#define PROGRAM "program" /* the section of values set by the caller */
 #define WORTH_BYTES (1u << 20) /* in a window, to get a label later than at first */
 #define WORTH_PARTS 100 /* the same of time: this part of the window */
 #define HIST_FIRST 12 /* the first bucket is of less than 2^12 ns, 4 us */
@@ -72,7 +72,7 @@ struct metrics {
 	unsigned int col_cnt;
 	const char *const *names;
 	unsigned int metrics_of[COLUMNS_MAX]; /* + 1; 0: none */
-	int ranked; /* the column that says who is large */
+	int ranked; /* the column that determines the largest owners */
 	unsigned int rank;
 	/* of an export */
 	FILE *out;
@@ -140,8 +140,8 @@ static bool is_time(const char *column)
 }
 
 /*
- * The rows of a section begin with the largest. Who is small in a later window gets no label, or an
- * idle machine would give them all away.
+ * The rows of a section begin with the largest. A small owner in a later window gets no label,
+ * otherwise an idle machine would use up all labels.
  */
 static bool is_large(struct metrics *m, const struct value *row)
 {

@@ -60,10 +60,11 @@ int metrics_put(struct metrics *m, const char *column, uint64_t value);
 int metrics_write(const struct metrics *m, FILE *f, bool openmetrics);
 
 /*
- * Writes the window in bins, as OpenMetrics with timestamps: each value has that of its bin's end,
- * and counters begin with a 0 where the first one begins. The window grows to whole bins of UTC, as
- * in analyze/engine/align.h. The labels are those of the whole window. *ret_samples: lines written.
- * -EFBIG: that would take more memory than METRICS_BINS_BYTES; -ERANGE: as align_window().
+ * Writes the window in bins, as OpenMetrics with timestamps: the timestamp of each value is its
+ * bin's end, and counters begin with a 0 at the first bin's beginning. The window grows to whole
+ * bins of UTC, as in analyze/engine/align.h. The labels are those of the whole window.
+ * *ret_samples: lines written. -EFBIG: that would take more memory than METRICS_BINS_BYTES;
+ * -ERANGE: as align_window().
  */
 #define METRICS_BINS_BYTES (1ull << 30)
 int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace *t,

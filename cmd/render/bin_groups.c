@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * All figures are held until the last row has come, since a group may begin in any bin. Groups are
- * told apart by the text of their key columns.
+ * All figures are kept until the last row has arrived, since a group may begin in any bin. Groups
+ * are identified by the text of their key columns.
  */
 #include "cmd/render/bin_groups.h"
 

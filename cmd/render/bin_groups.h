@@ -41,9 +41,9 @@ struct bin_groups {
 	size_t cnt, cap;
 	size_t left_out;	/* rows of groups beyond groups_max */
 	char error[256];
-	/* what follows is for bin_groups.c */
+	/* the following members are private to bin_groups.c */
 	unsigned int t, figure, key_cnt, keys[BIN_GROUPS_KEYS_MAX];
-	char keys_there[128];	/* what tells rows apart: "pid,comm,device,op" */
+	char keys_there[128];	/* columns that identify rows: "pid,comm,device,op" */
 	struct strpool *labels;
 	struct hash_map map;	/* a label of the pool to a place in v */
 };

@@ -119,7 +119,7 @@ static int table_end(void *ctx)
 	return 0;
 }
 
-/* The rows of `report spikes` come before the first section. */
+/* The rows of `report spikes` precede the first section. */
 static int table_section(void *ctx, const char *title)
 {
 	struct page *p = ctx;
@@ -128,7 +128,7 @@ static int table_section(void *ctx, const char *title)
 	put(p->table, "<h3>");
 	put_text(p->table, title, strlen(title));
 	put(p->table, "</h3>\n");
-	/* the page's data has them, and their table comes with it */
+	/* the page's data contains them, and the page makes their table */
 	if (strcmp(title, "Spikes"))
 		return 0;
 	buf_add(p->table, p->spikes.data, p->spikes.len);

@@ -21,11 +21,11 @@ struct page_request {
 	const struct trace *trace;
 	const char *path;	/* of the trace, for commands to copy */
 	uint64_t from_ns, to_ns;
-	const char *missing;	/* what the window lacks; "": nothing */
-	bool is_served;		/* it has no data, and asks the server that it comes from */
+	const char *missing;	/* missing parts of the window; "": none */
+	bool is_served;		/* it has no data, and requests it from its server */
 };
 
-/* False: the program was built without the library; page_lacks says what to do. */
+/* False: the program was built without the library; page_lacks explains the remedy. */
 bool page_is_built(void);
 extern const char page_lacks[];
 

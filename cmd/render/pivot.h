@@ -12,12 +12,12 @@
 #include "cmd/render/bin_groups.h"
 
 struct pivot {
-	/* options: by, figure, from_ns, every_ns and bin_cnt are the caller's, who ends it, too */
+	/* the caller sets the options by, figure, from_ns, every_ns and bin_cnt, and frees it */
 	struct bin_groups groups;
 	const struct row_sink *next;
-	uint64_t limit; /* groups, those with the greatest sums; 0: all */
+	uint64_t limit; /* groups with the greatest sums; 0: all */
 	bool has_rest; /* a last column has the sum of the groups beyond limit */
 };
 
-/* Takes the rows. Errors: those of bin_groups, and of the next sink. */
+/* Receives the rows. Errors: those of bin_groups, and of the next sink. */
 struct row_sink pivot_sink(struct pivot *p);

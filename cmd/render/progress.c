@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* progress: the line is written over itself, and erased before other text comes. */
+/* progress: the line overwrites itself, and is erased before other text is printed. */
 #include "cmd/render/progress.h"
 
 #include <stdarg.h>

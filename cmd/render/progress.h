@@ -14,7 +14,7 @@ struct progress {
 
 /* Shows this text, which replaces the line that is there. */
 void progress_line(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "what: [####................] 12,345 of 67,890 unit". all: 0 when it is not known. */
+/* "what: [####................] 12,345 of 67,890 unit". all: 0 if unknown. */
 void progress_show(struct progress *p, const char *what, uint64_t done, uint64_t all,
 		   const char *unit);
 void progress_erase(struct progress *p);

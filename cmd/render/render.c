@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* render: takes the rows of a query, counts and limits them, and hands them to the format. */
+/* render: receives the rows of a query, counts and limits them, and passes them to the format. */
 #include "cmd/render/render.h"
 
 #include <errno.h>

@@ -35,7 +35,7 @@ enum render_format {
 	RENDER_PPROF, RENDER_VERTICAL
 };
 
-/* A format is for these: rows of any kind, those of a view of stacks, or answers of sql. */
+/* Uses of a format: rows of any kind, those of a view of stacks, or answers of sql. */
 enum render_use { RENDER_OF_ROWS = 1, RENDER_OF_STACKS = 2, RENDER_OF_SQL = 4 };
 
 struct render_options {

@@ -17,7 +17,7 @@ struct lines {
 	bool json, jsonl, vertical; /* jsonl: json is set, too */
 	unsigned int col_cnt;
 	uint64_t row_cnt;
-	char **before; /* what precedes each value: a comma, and in json its name; "   name  " */
+	char **before; /* prefix of each value: a comma, and in json its name; "   name  " */
 };
 
 static void put_text(const struct lines *l, struct render_out *out, const char *s, size_t n)

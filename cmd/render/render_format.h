@@ -17,7 +17,8 @@ struct render_out {
 };
 
 /*
- * Room for max more bytes at the end of the buffer, or NULL (error is set). Add to n what is used.
+ * Room for max more bytes at the end of the buffer, or NULL (error is set). Add the used bytes to
+ * n.
  */
 char *render_out_room(struct render_out *o, size_t max);
 void render_out_text(struct render_out *o, const char *s);
@@ -41,7 +42,7 @@ struct render_format_ops {
 		     unsigned int col_cnt, const char *const *names);
 	int (*row)(void *state, struct render_out *out, const struct value *values);
 	void (*end)(void *state, struct render_out *out, uint64_t left_out); /* may be NULL */
-	void (*clear)(void *state); /* frees what a result needed; may be NULL */
+	void (*clear)(void *state); /* frees the memory of a result; may be NULL */
 };
 
 extern const struct render_format_ops render_table_ops, render_lines_ops, render_folded_ops,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_pprof: stacks as a profile that `go tool pprof`, speedscope and Pyroscope read: messages
- * of https://github.com/google/pprof/blob/main/proto/profile.proto, compressed as gzip does.
+ * render_pprof: stacks as a profile for `go tool pprof`, speedscope and Pyroscope: messages of
+ * https://github.com/google/pprof/blob/main/proto/profile.proto, compressed as gzip does.
  *
  * A sample has two values, a number and bytes or time. Its outermost frames are source and process,
- * because sources overlap. A function is known by its name and source file, and a location by its
- * function and line. Order does not matter among the fields of a message, so that all of it is
- * written as it comes.
+ * because sources overlap. A function is identified by its name and source file, and a location by
+ * its function and line. The order of the fields of a message does not matter, so that everything
+ * is written immediately.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -119,7 +119,7 @@ static int number_of_part(struct pprof *p, const char *before, const char *part,
 	return r;
 }
 
-/* before and after are put around the name. */
+/* Adds a frame named before + name + after. */
 static void add_frame(struct pprof *p, const char *before, const char *name, size_t n,
 		      const char *after)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * render_table: the table format, for people. The first rows are kept as finished cells to find the
- * widths; when there are many, the widths are then fixed and the rest is written as it comes.
+ * widths. With more rows, the widths are then fixed and the rest is written immediately.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -22,9 +22,9 @@
 enum shown {
 	SHOWN,
 	HIDDEN_EMPTY, /* no row has a value */
-	HIDDEN_SAME, /* whether rows are complete, where all say the same */
+	HIDDEN_SAME, /* completeness, the same in all rows */
 	HIDDEN_DETAIL, /* bookkeeping: only with --wide */
-	HIDDEN_ZERO, /* to make room: all rows say 0 */
+	HIDDEN_ZERO, /* to make room: 0 in all rows */
 	HIDDEN_NO_ROOM,
 };
 
@@ -248,7 +248,7 @@ static void put_row(const struct table *t, struct render_out *out, struct cell *
 	put_stacks(t, out, cells);
 }
 
-/* Cells of a line, whose texts may be cut to so many cells; 0: not at all. */
+/* Cells of a line with texts cut to text_cells; 0: not cut. */
 static unsigned int line_cells(const struct table *t, unsigned int text_cells)
 {
 	unsigned int total = 0;
@@ -300,8 +300,8 @@ static bool drop_listed(struct table *t, const char *list)
 }
 
 /*
- * Leaves out columns until the rest fits: those that the view can spare, how much a row lacks, and
- * then, when texts cannot be cut any more, numbers from the right. True: some.
+ * Drops columns until the rest fits: those that the view can spare, then, when texts cannot be cut
+ * any more, numbers from the right. Returns whether a column was dropped.
  */
 static bool drop_columns(struct table *t)
 {
@@ -320,13 +320,13 @@ static bool drop_columns(struct table *t)
 	return any;
 }
 
-/* Less than half of a name, an address or a verdict says nothing. */
+/* Less than half of a name, an address or a verdict is useless. */
 static unsigned int weight(const struct column *c)
 {
 	return strcmp(c->name, "object") && strcmp(c->name, "verdict") ? c->cells : c->cells / 2;
 }
 
-/* Takes a cell from the widest text. False: there is none that can be narrower. */
+/* Narrows the widest text by a cell. False: none can be narrower. */
 static bool narrow_text(struct table *t)
 {
 	struct column *widest = NULL;
@@ -349,7 +349,7 @@ static void hide_same(struct column *c, const struct cell *cell)
 	snprintf(c->same, sizeof(c->same), "%s", cell->text);
 }
 
-/* Returns whether all rows kept say the same. */
+/* Returns whether all kept rows have the same value. */
 static bool is_same(const struct table *t, unsigned int col)
 {
 	for (unsigned int r = 1; r < t->held_cnt; r++)
@@ -445,7 +445,7 @@ static void find_widths(struct table *t)
 	}
 }
 
-/* 3 decimals of an instant; of the row's own, as many as tell neighbouring rows apart. */
+/* 3 decimals of an instant; for the row's own instant, enough to distinguish neighbouring rows. */
 static unsigned int instant_decimals(const struct table *t, unsigned int col)
 {
 	unsigned int decimals = 3;
@@ -529,7 +529,7 @@ static void table_clear(void *state)
 	free(t->columns);
 }
 
-/* A column of --wide-by has the name of a task or device, which says nothing of its values. */
+/* A column of --wide-by has the name of a task or device, which does not describe its values. */
 static void begin_named(struct column *c, const char *figure, const char *name)
 {
 	c->kind = column_find(figure)->kind;
@@ -625,7 +625,7 @@ static void name_hidden(const struct table *t, struct render_out *out, enum show
 	render_wrap(out->f, line, t->options->width);
 }
 
-/* Says once what all rows say, unless they are complete. */
+/* Prints the common value of all rows once, unless they are complete. */
 static void name_same(const struct table *t, struct render_out *out)
 {
 	const char *before = "(in all rows, ";

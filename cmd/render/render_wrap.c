@@ -23,7 +23,7 @@ static size_t word_len(const char *text)
 	return len;
 }
 
-/* A list that is longer than a line goes on behind one of its commas. */
+/* A list that is longer than a line continues after one of its commas. */
 static size_t part_len(const char *text, size_t len, size_t room)
 {
 	size_t n = len > room && !memchr(text, '`', len) ? room : len;

@@ -20,17 +20,17 @@ struct row_prefix {
 	bool joins; /* makes one result of the results of several queries */
 	/* Returns whether change() looks at a column of this name; may be NULL. */
 	bool (*picks)(const char *name);
-	/* May change row, which has col_cnt values, before it goes on; may be NULL. */
+	/* May change row, which has col_cnt values, before it is passed on; may be NULL. */
 	void (*change)(const struct row_prefix *p, struct value *row);
 	void *ctx; /* for change() */
 
 	struct row_sink sink; /* for the queries, after row_prefix_init() */
 	bool *picked; /* by column */
-	unsigned int col_cnt; /* with those in front; 0: not begun */
+	unsigned int col_cnt; /* including the prefix; 0: not begun */
 	struct value *row;
 };
 
-/* p holds what is above the blank line. */
+/* The members of p above the blank line must be set. */
 void row_prefix_init(struct row_prefix *p);
 /* Ends the result, unless r < 0 or nothing began, and frees. Returns r, or the error of the end. */
 int row_prefix_end(struct row_prefix *p, int r);

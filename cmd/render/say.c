@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * say: the one way to stderr for messages. The escaping itself is textsafe's.
- */
+/* say: the only way to stderr for messages. textsafe does the escaping. */
 #include "cmd/render/say.h"
 
 #include <inttypes.h>
@@ -98,7 +96,7 @@ void say_after(const char *prefix, const char *text)
 	const char *safe = say_text(text);
 	struct winsize w;
 
-	/* stdout first, so that data and messages come in the order they were made. */
+	/* flushes stdout first, so that data and messages appear in the order they were made */
 	fflush(stdout);
 	fputs(prefix, stderr);
 	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &w) ||

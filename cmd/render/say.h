@@ -21,7 +21,7 @@ enum {
 /* "ebpfrec: text\n". say_error() returns EXIT_FAILED. */
 int say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void say_note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* "prefix text\n"; a text longer than the terminal goes on below its own beginning. */
+/* "prefix text\n"; a text longer than the terminal continues below its own beginning. */
 void say_after(const char *prefix, const char *text);
 
 /*
@@ -35,8 +35,8 @@ const char *say_file_bytes(const char *path); /* how large a file is, as say_byt
 const char *say_duration(uint64_t ns);
 const char *say_instant(int64_t ns);
 /*
- * A wall-clock instant as RFC 3339 with as many decimals (3, 6 or 9) as it takes to be exact;
- * local: in the process' time zone, else in UTC.
+ * A wall-clock instant as RFC 3339 with the decimals (3, 6 or 9) needed to be exact; local: in the
+ * process' time zone, else in UTC.
  */
 const char *say_wall(uint64_t real_ns, bool local);
 /* Any other text, of about a thousand bytes; valid until the fourth call after this one. */

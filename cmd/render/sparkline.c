@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Several bins to a character: the highest of them, since it is peaks that are looked for. They are
- * put together in two steps, as how long the labels are shows at the end only.
+ * If a character stands for several bins, it shows the highest of them, since the reader looks for
+ * peaks. Bins are combined in two steps, because the length of the labels is known only at the end.
  */
 #include "cmd/render/sparkline.h"
 
@@ -20,7 +20,7 @@
 #define GROUPS_MAX 4096 /* a report by thread of a large machine: the rest is not drawn */
 
 struct sparkline {
-	struct bin_groups groups; /* comes first: it takes the rows */
+	struct bin_groups groups; /* first member: it receives the rows */
 	struct sparkline_options o;
 	struct row_sink sink;
 };

@@ -21,7 +21,7 @@ struct sparkline_options {
 	const char *metric; /* column to draw */
 	int64_t from_ns, to_ns; /* the window, from the trace's start, cut to it; from < to */
 	uint64_t every_ns; /* > 0 */
-	unsigned int width; /* characters a line may take */
+	unsigned int width; /* available characters per line */
 	bool utf8; /* blocks of eighths; else ASCII */
 	uint64_t limit; /* groups shown, the largest first; 0: all */
 };
@@ -31,8 +31,8 @@ struct sparkline *sparkline_new(const struct sparkline_options *o);
 void sparkline_free(struct sparkline *s);
 
 /*
- * Takes a report's columns, then its rows, and needs no end. Without the metric's column nothing
- * will be drawn. Errors: -ENOMEM.
+ * Receives a report's columns, then its rows, and needs no end. Without the metric's column nothing
+ * is drawn. Errors: -ENOMEM.
  */
 const struct row_sink *sparkline_sink(const struct sparkline *s);
 void sparkline_print(struct sparkline *s, FILE *out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* stack_columns: finds columns by their names, and what is in the text of a frame. */
+/* stack_columns: finds columns by their names, and the parts of a frame's text. */
 #include "cmd/render/stack_columns.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * stack_columns: which columns of a view of stacks are what, for the formats that draw stacks.
- * Only render*.c include this. A call chain is one text, outermost function first, with ';' between
- * functions. What no stack was recorded of has no text there; sums need it all the same.
+ * stack_columns: the columns of a view of stacks, for the formats that draw stacks. Only render*.c
+ * include this. A call chain is one text, outermost function first, with ';' between functions.
+ * Rows without a recorded stack have no text, but sums need them.
  */
 #pragma once
 

@@ -33,7 +33,7 @@
 #define CONNECTION_BYTES 16384 /* for the headers of a request */
 #define REQUEST_NS (10 * UNITS_NS_PER_S) /* from the connection to the end of the first answer */
 #define NEXT_NS (40 * UNITS_NS_PER_S) /* to the end of the next one */
-#define LATER_MS 20 /* between two looks at answers that come later */
+#define LATER_MS 20 /* interval of checking answers that another thread makes */
 #define BYTE_NS 4000 /* and so much more for each byte of an answer: 250 kB a second */
 
 struct connection {
@@ -65,7 +65,7 @@ static void cut_off(struct connection *c)
 	c->is_cut = true;
 }
 
-/* Cuts off the oldest connection of those from an address (NULL: any), if there are more. */
+/* Closes the oldest connection from an address (NULL: any), if there are more than `most`. */
 static void make_room(struct http_server *h, const struct in6_addr *from, size_t most)
 {
 	struct connection *oldest = NULL;
@@ -323,7 +323,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	return MHD_YES;
 }
 
-/* Goes on with connections whose answer has come. Returns whether others still wait for theirs. */
+/* Resumes connections whose answer is ready. Returns whether others still wait. */
 static bool resume_answered(struct http_server *h)
 {
 	bool are_waiting = false;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * http_server: answers GET requests of `ebpfrec metrics --listen` and of `ebpfrec view`, one after
- * the other, in the caller's thread, but for those whose answer comes later. Connections, memory
- * for headers and the time of a request are bounded, for each client and in all.
+ * the other, in the caller's thread, except for those that another thread answers later.
+ * Connections, memory for headers and the time of a request are bounded, for each client and in
+ * total.
  *
  * Threads: one. Errors: -errno with text; -ENOSYS: the program was built without libmicrohttpd.
  */
@@ -17,7 +18,7 @@ struct http_server;
 
 struct http_request {
 	const char *path;	/* "/metrics" */
-	const char *accept;	/* what the client says that it takes; "": nothing */
+	const char *accept;	/* the client's Accept header; "": missing */
 	void *connection;
 };
 /* An argument of the address, decoded; NULL: it has none of this name. */
@@ -58,5 +59,5 @@ int http_server_start(struct http_server **ret, const char *address, http_answer
 void http_server_stop(struct http_server *h);
 /* "http://127.0.0.1:19435" */
 const char *http_server_url(const struct http_server *h);
-/* Answers what there is, and waits for more until then. */
+/* Answers all pending requests, and waits for more until then. */
 void http_server_run(struct http_server *h, int wait_ms);

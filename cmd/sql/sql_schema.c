@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* sql_schema: shows what the declarations of SQL say. */
+/* sql_schema: shows the declarations of SQL. */
 #include "cmd/sql/sql_schema.h"
 
 #include <ctype.h>
@@ -11,11 +11,11 @@
 #include "cmd/render/say.h"
 
 #define NAMES_MAX 512
-#define WIDTH	  100	/* of what is not a terminal */
+#define WIDTH	  100	/* if stdout is not a terminal */
 
 /* ---- showing ---- */
 
-/* Functions, and what else there is. */
+/* Prints functions and the other items. */
 enum { NAMES_TABLES = 1, NAMES_FUNCTIONS = 2 };
 
 static unsigned int names_of(unsigned int which, const char **names)

@@ -36,7 +36,7 @@ int sql_schema_list(struct render *r);
 int sql_schema_show(const char *name, struct render *r);
 
 /*
- * Prints SQLite's message on a statement: of an unknown table, function or column with the nearest
- * name and a list of those there are. Returns EXIT_FAILED.
+ * Prints SQLite's message on a statement. For an unknown table, function or column it adds the
+ * nearest name and a list of the known ones. Returns EXIT_FAILED.
  */
 int sql_schema_error(const char *statement, const char *message);

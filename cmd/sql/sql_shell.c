@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * sql_shell: puts lines together until they are a statement, and hands them to cmd_sql.
- */
+/* sql_shell: collects lines until they are a statement, and passes them to cmd_sql. */
 #include "cmd/sql/sql_shell.h"
 
 #include <locale.h>
@@ -187,14 +185,14 @@ static bool is_whole(const struct buf *b)
 	return *s == '.' || analysis_sql_is_complete(s);
 }
 
-static volatile sig_atomic_t dropped; /* Ctrl-C drops what was typed */
+static volatile sig_atomic_t dropped; /* Ctrl-C discards the typed text */
 
 static void drop(int sig)
 {
 	dropped = 1;
 }
 
-/* Blank lines before a statement are none of it. A NUL follows what b has. */
+/* Blank lines before a statement are ignored. Appends a NUL after b's data. */
 static void add_line(struct buf *b, const char *line)
 {
 	const char *s = line + (b->len ? 0 : strspn(line, " \t"));

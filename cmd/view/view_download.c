@@ -103,7 +103,7 @@ static int wait_for(pid_t pid, int client_fd)
 	}
 }
 
-/* The last line that the command said, without "ebpfrec: ". */
+/* The last line of the command's stderr, without "ebpfrec: ". */
 static int say_why(const char *says, struct err *e)
 {
 	char line[300] = "", last[300] = "it said nothing";
@@ -152,7 +152,7 @@ static int make(struct download *d, const char *output, const char *says)
 	return c > 0 ? say_why(says, &d->e) : c;
 }
 
-/* ---- what it made ---- */
+/* ---- its output ---- */
 
 static void drop_members(struct bundle_member *m, size_t cnt)
 {
@@ -185,7 +185,7 @@ static int list_files(const char *dir, struct bundle_member *m, size_t *cnt)
 	return *cnt && m[*cnt - 1].path ? 0 : -ENOMEM;
 }
 
-/* A directory as a zip file, whose files are in a folder. */
+/* Makes a zip file of a directory, with its files in a folder. */
 static int pack(const char *dir, const char *zip, const char *folder, struct err *e)
 {
 	struct bundle_member *m = calloc(FILES_MAX + 1, sizeof(*m));

@@ -11,15 +11,15 @@
 #include "base/err.h"
 #include "cmd/serve/http_server.h"
 
-/* The program may take so much time and disk for one file, and makes so many at once. */
+/* Limits of time and disk for one file, and of files that are made at once. */
 #define VIEW_DOWNLOAD_SECONDS 60
 #define VIEW_DOWNLOAD_BYTES   (UINT64_C(1) << 30)
 #define VIEW_DOWNLOADS_MAX    4
 
 /*
- * Begins to make the file, which *ret gives later. The window counts in ns from the trace's start;
- * trace is its path, which stays. -EINVAL: the request names no such file; -EBUSY: too many are
- * being made.
+ * Begins to make the file; *ret is completed later. The window is in ns from the trace's start;
+ * trace is its path, which must stay valid. -EINVAL: the request names no known file; -EBUSY: too
+ * many are being made.
  */
 int view_download_begin(const struct http_request *q, const char *trace, uint64_t from_ns,
 			uint64_t to_ns, struct http_answer *ret);

@@ -18,7 +18,7 @@ struct chart {
 	double columns[COLUMNS];
 };
 
-/* Adds what happened in [from_ns, to_ns), as if it was spread evenly. */
+/* Adds events in [from_ns, to_ns), spread evenly. */
 static void add(struct chart *c, uint64_t from_ns, uint64_t to_ns, uint64_t cnt)
 {
 	double start = (double)trace_start_ns(c->t), wide = (double)trace_end_ns(c->t) - start;

@@ -10,7 +10,7 @@
 
 #include "cmd/render/render.h"
 
-#define STACKS_SHOWN 3000	/* of a flame graph: those with most */
+#define STACKS_SHOWN 3000	/* of a flame graph: the largest ones */
 #define SECTION_ROWS 100	/* of `why`; the page shows the first until more are asked for */
 #define WAITERS_SHOWN 50
 #define FOUND_MAX    15		/* rows of each kind that a search gives */
@@ -84,7 +84,10 @@ static void take_window(struct question *question, const struct http_request *q)
 	question->to_ns = strtoull(http_request_argument(q, "to"), NULL, 10);
 }
 
-/* Rows by thread that waited: whose sleeps threads of this number, or of this process, ended. */
+/*
+ * Rows by waiting thread: threads whose sleeps were ended by a thread with this number, or of this
+ * process.
+ */
 static int write_waiters(void *ctx, const struct row_sink *out, struct err *e)
 {
 	const struct question *question = ctx;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * view_report: what `report` says of a window, as answers to a browser. Threads: one.
- */
+/* view_report: rows of `report` for a window, as answers to a browser. Threads: one. */
 #pragma once
 
 #include "analyze/context/analysis.h"
@@ -19,6 +17,6 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
  */
 int view_report_search(struct analysis *a, const struct http_request *q, uint64_t from_ns,
 		       uint64_t to_ns, struct http_answer *ret, struct err *e);
-/* JSON of the rows that write() gives out, as the answer's text. 0, or what write() returned. */
+/* JSON of the rows that write() produces, as the answer's text. 0, or the result of write(). */
 int view_render_answer(int (*write)(void *ctx, const struct row_sink *out, struct err *e),
 		       void *ctx, struct http_answer *ret, struct err *e);

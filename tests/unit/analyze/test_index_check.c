@@ -341,8 +341,8 @@ static void test_index_has_the_parts_of_what_was_asked(void **state)
 }
 
 /*
- * Spikes without baselines need resident memory and object bytes. With baselines they need all jobs
- * of their sources.
+ * Spikes without baselines need two jobs: resident memory and object bytes. Baselines need a third
+ * one. All questions together need all jobs.
  */
 static void test_spikes_need_two_jobs_unless_their_baselines_are_asked_for(void **state)
 {
