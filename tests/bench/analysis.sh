@@ -38,7 +38,7 @@ dir=$(mktemp -d "${EBPFREC_BENCH_DIR:-/var/tmp}/ebpfrec-analysis.XXXXXX") || exi
 [ -n "$keep" ] || trap 'rm -rf "$dir"' EXIT
 failed=0
 
-# wall, CPU and memory of one run; its output goes to $dir/out
+# wall, CPU and memory of one run; its output is in $dir/out
 measure()
 {
 	/usr/bin/time -o "$dir/time" -f '%e %U %S %M' "$@" >"$dir/out" 2>"$dir/err" || {
@@ -49,7 +49,7 @@ measure()
 	tail -1 "$dir/time"
 }
 
-# print EVENTS WHAT ROUNDS TARGET COMMAND...: medians of each figure by itself
+# print EVENTS WHAT ROUNDS TARGET COMMAND...: the median of each figure
 print()
 {
 	local n=$1 what=$2 count=$3 target=$4 i
@@ -96,7 +96,7 @@ total()
 	sed -n "s/^$2=//p" "$1.totals"
 }
 
-# Reports over the whole trace say what the generator put in.
+# Reports over the whole trace equal the generator's figures.
 check()
 {
 	local trace=$1 ios bytes

@@ -177,9 +177,9 @@ has_sample()
 	grep -q "^$case_name,$1,[^,]*,[0-9]*,0," "$samples" || { note "$case_name: $1 gave no sample"; status=1; }
 }
 
-# in_turn ROUND SIDES: those that run in this round, in its order. Each round begins with another side and
-# every second one goes backwards: over the rounds every side has had every other one before it.
-# SIDE/K has its turn in the 1st, the K+1st, ... round only: it is there to be compared with, or slow.
+# in_turn ROUND SIDES: the sides of this round, in its order. Each round begins with another side and every second one
+# goes backwards: over the rounds every side follows every other one. SIDE/K runs in the 1st, the K+1st, ... round only:
+# it is a reference, or slow.
 in_turn()
 {
 	local round=$1 side every i list=() order=()
@@ -202,8 +202,8 @@ in_turn()
 	fi
 }
 
-# time_is_up DONE LEAST START_S SHARE_S: after DONE rounds since START_S another one would take more than the
-# share. Fewer than LEAST rounds are made only where LEAST of them would take three times the share.
+# time_is_up DONE LEAST START_S SHARE_S: true if, after DONE rounds since START_S, another one would exceed the share.
+# Fewer than LEAST rounds run only if LEAST rounds would take three times the share.
 time_is_up()
 {
 	local took=$((SECONDS - $3))
@@ -247,7 +247,7 @@ busy_pct()
 		END { busy = 100 * (1 - idle / hz / s / cpus); printf "%d\n", busy < 0 ? 0 : busy }' /proc/stat
 }
 
-# machine_state: what may change from run to run
+# machine_state: properties that may change from run to run
 machine_state()
 {
 	local busy memory steal

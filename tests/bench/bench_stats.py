@@ -13,7 +13,7 @@ import math
 import random
 
 RESAMPLES = 2000
-# In which they are shown; in a run they take turns.
+# Order of display; in a run they take turns.
 SIDES = ["none", "ebpfrec", "ebpfrec-light", "ebpfrec-offcpu", "floor-empty", "floor-clock", "perf", "perf-watched",
          "ftrace-watched", "perf-z", "ftrace", "ftrace-ring", "bpf-count", "bpf-print", "perf-offcpu", "bcc-offcpu"]
 
@@ -144,7 +144,7 @@ def ratio_of_added(run, case, metric, side, other):
 
     dice = random.Random(1)
     draws = [ratio([dice.choice(rounds) for _ in rounds]) for _ in range(RESAMPLES)]
-    # Infinite draws: the other side was not above none. They stay, as the widest there is.
+    # Infinite draws: the other side was not above none. They are kept, as the widest values.
     return ratio(rounds), quantile_of_draws(draws, .05), quantile_of_draws(draws, .95), len(rounds)
 
 

@@ -29,7 +29,7 @@ class Target:
             return "undecided: noise (nothing was added, by the median)"
         met = point >= self.limit if self.at_least else point <= self.limit
         if low <= self.limit <= high and not low == high:
-            # The end that meets the limit may lie on it.
+            # The end of the interval that meets the limit may be equal to it.
             if (low if self.at_least else high) != self.limit:
                 return "undecided: noise (" + ("met" if met else "not met") + " by the median)"
         if met and self.note:
@@ -129,7 +129,7 @@ def reading_targets(run):
             measured = bench_stats.interval_of_ratio(above, below)
         names = " / ".join(s.partition("-")[2] for s in reversed(pair)) if pair else "10 x longer trace"
         yield Target(f"window of 1 s, {names}: {what}", 1.5, "", measured)
-        # The other way to read the promise: 1.5 times what a window of the shorter trace may take.
+        # The other interpretation of the promise: 1.5 times the time of a window of the shorter trace.
         if pair and pair[1] != large:
             yield Target(f"window of 1 s of {pair[1].partition('-')[2]} events: {what}, 1.5 x the limit", 1.5 * limit,
                          "s", bench_stats.interval(run.values("reading", metric, pair[1])))

@@ -17,8 +17,8 @@
 case_list="startstop pingpong offcpu getpid alloc heap dd_null dd_urandom fio mixed
 	programs stacks cpu_time reading parquet metrics loss ladder scale"
 
-# The ladder of sides most cases have. Those with a number K run in every K-th round only: all are
-# measured in one run, and the time goes where targets are.
+# The ladder of sides of most cases. Sides with a number K run in every K-th round only: all are measured in one run,
+# and most of the time is used for targets.
 usual_sides="none ebpfrec perf ftrace perf-z/2 bpf-count/2 bpf-print/4"
 quick_sides="none ebpfrec perf ftrace"
 
@@ -75,8 +75,8 @@ op_samples()
 
 # ---- fixed cost ----
 
-# fixed_samples SIDE: how long the workload had to wait for the tool, and how long the tool goes on after it. What a
-# tool costs while the workload runs is in the workload's own wall and CPU time (macro_samples), which have neither.
+# fixed_samples SIDE: the time that the workload waited for the tool, and the time that the tool runs after it. The cost
+# of a tool during the workload is in the workload's own wall and CPU time (macro_samples), which include neither.
 fixed_samples()
 {
 	sample "$1" start_s "$(ns_to_s $(($(kv "$run/work.kv" start_ns) - $(kv "$run/tool.kv" start_ns))))" s lower
@@ -105,7 +105,7 @@ turn_pingpong()
 	# Ten times as slow as the others; fewer round trips are enough for its median.
 	[ "$1" != bpf-print ] || round_trips=$((round_trips / 5))
 	run_side "$1" switch "$bin/load_switch" "$round_trips" "$cpu"
-	# One in a hundred for what begins and ends in between.
+	# One in a hundred for events at the beginning and the end.
 	ran "$1" $? $((2 * round_trips * 99 / 100)) || return
 	[ "$(kv "$run/work.out" switches)" -ge $((2 * round_trips * 99 / 100)) ] ||
 		{ invalid "$1" "the load did not switch"; return; }
@@ -128,7 +128,7 @@ turn_offcpu()
 	lost_sample "$1"
 }
 
-# What --offcpu adds is the difference of the two sides of ebpfrec.
+# The cost of --offcpu is the difference of the two sides of ebpfrec.
 case_offcpu()
 {
 	take_turns "$(pick 5 11)" "none ebpfrec ebpfrec-offcpu perf-offcpu bcc-offcpu" turn_offcpu
@@ -216,7 +216,7 @@ busy_s()
 		}' "$run/work.kv" "$run/tool.kv"
 }
 
-# tool_ns user|sys: what the tool used from the start of the workload to its own end, without the workload
+# tool_ns user|sys: CPU time of the tool from the start of the workload to its own end, without the workload
 tool_ns()
 {
 	awk -F= -v what="$1" '
@@ -283,7 +283,7 @@ turn_dd_urandom()
 {
 	local dd=(dd if=/dev/urandom "of=$scratch/urandom" bs=4k "count=$(pick 30000 250000)" conv=fsync status=none)
 
-	# What earlier runs left to be written must not be waited for by this one's fsync.
+	# Syncs dirty pages of earlier runs, so that the fsync of this one does not wait for them.
 	rm -f "$scratch/urandom"
 	sync
 	case $1 in
@@ -429,14 +429,14 @@ case_loss()
 	seconds=$(pick 5 30)
 	warm_up=0
 	round=1
-	# Units of everything; where the machine has not the time for a million events a second of those, others that
-	# are little but events.
+	# Units with all kinds of work; if the machine has no time for a million events a second of those, units with
+	# little but events.
 	for kind in "" "$(nproc) dense"; do
 		# shellcheck disable=SC2086
 		per_unit=$(events_per_unit ebpfrec $kind)
 		[ -n "$per_unit" ] || { note "loss: no calibration"; status=1; return; }
-		# 3 % more than asked for: a rate that falls short by a hair proves nothing. When it does fall short
-		# and nothing was lost, once more with what was learned.
+		# 3 % more than requested: a rate that is slightly lower proves nothing. If it is lower and nothing was
+		# lost, tries again with the corrected rate.
 		for rate in 1030000 again; do
 			[ "$rate" != again ] || rate=$(awk -v r="$attempted_per_s" 'BEGIN { printf "%d\n", 1.03e6 * 1.03e6 / r }')
 			# shellcheck disable=SC2086

@@ -101,7 +101,7 @@ turn_heap()
 	[[ $1 == *uprobe* || $1 == preload ]] || heap_programs "$1"
 }
 
-# heap_rate: 2 M pairs a second by two threads on two CPUs: what is lost, and what the recorder takes for an event
+# heap_rate: 2 M pairs a second by two threads on two CPUs: the losses, and the recorder's time per event
 heap_rate()
 {
 	wanted ebpfrec "$only_sides" || return

@@ -23,7 +23,7 @@ program_samples()
 	done <"$scratch/programs"
 }
 
-# What the pieces of recording an event cost here, as side "floor".
+# The cost of each piece of recording an event here, as side "floor".
 floor_samples()
 {
 	local piece ns rest
@@ -52,9 +52,10 @@ case_programs()
 	grep -q '^programs,.*,ns_per_run,' "$samples" || { note "programs: no run times"; status=1; }
 }
 
-# One recording without stacks and one with that of every fourth allocation, one after the other: what a run of the
-# programs that take them is longer by, times four, and how deep the stacks were. The kernel's statistics cost the same
-# in both. Of every allocation the recorder would not keep up, and not the programs but the load would be another.
+# One recording without stacks and one with the stack of every fourth allocation, one after the other: four times the
+# additional time per run of the programs, and the depth of the stacks. The kernel's statistics cost the same in both.
+# With the stack of every allocation the recorder would not keep up, which would change the load and not only the
+# programs.
 turn_stacks()
 {
 	local set file name runs ns
@@ -101,8 +102,8 @@ turn_cpu_time()
 		awk -F, 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == "oncpu_ns") at = i
 			else if ($i == "steal_ns") steal = i; next }
 			{ sum += $at - $steal } END { if (NR == 2) printf "%.0f\n", sum }')
-	# What wait4() gave the meter: it started the thread, and the thread is the whole process. The scheduler
-	# leaves out what a hypervisor stole.
+	# The result of wait4() in the meter: the meter started the thread, and the thread is the whole process. The
+	# scheduler leaves out time that a hypervisor stole.
 	own=$(($(kv "$run/work.kv" user_ns) + $(kv "$run/work.kv" sys_ns)))
 	[ -n "$traced" ] && [ "$own" -gt 0 ] || { invalid ebpfrec "no such thread in the report"; return; }
 	sample ebpfrec off_pct "$(awk -v t="$traced" -v o="$own" \
@@ -170,8 +171,8 @@ print(sum(db.execute("SELECT count(*) FROM \"%s\"" % t).fetchone()[0] for t in t
 	rm -f "$scratch/load.db"
 }
 
-# latency_report SIDE COMMAND...: how many recorded events a second a report of wake-up latencies takes in. Of
-# what the last run of SIDE recorded.
+# latency_report SIDE COMMAND...: recorded events per second that a report of wake-up latencies reads, in the last
+# recording of SIDE.
 latency_report()
 {
 	local side=$1 kept=$events
@@ -229,7 +230,7 @@ case_reading()
 	has_sample ebpfrec
 }
 
-# Tables of Parquet, and the source whose events they hold.
+# Tables of Parquet, and the sources of their events.
 declare -A parquet_tables=([sched.switch]=switches [sched.wakeup]=wakeups [alloc.slab]="slab_allocs slab_frees"
 	[alloc.page]="page_allocs page_frees" [alloc.rss]=rss_points [block]=block_events)
 

@@ -44,7 +44,7 @@ declare -A scale_index=(
 		WHERE u.source = 'slab' ORDER BY total DESC, p.upid LIMIT 10"
 )
 
-# Puts DuckDB into $scratch/duckdb. False, with a note: it is not to be had.
+# Installs DuckDB in $scratch/duckdb. False, with a note: not available.
 get_duckdb()
 {
 	if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
@@ -130,7 +130,7 @@ scale_windows()
 	done
 }
 
-# scale_page TRACE: the page of the whole trace, and what a browser takes to show it
+# scale_page TRACE: the page of the whole trace, and the time of a browser to show it
 scale_page()
 {
 	local times

@@ -60,7 +60,7 @@ if [ "$mode" = keep ]; then
 	readers=()
 fi
 {
-	# "entries" is what is still in the buffer, "read events" what a reader took.
+	# "entries" is the number of events in the buffer, "read events" that of events read from it.
 	if [ "$mode" = keep ]; then
 		echo "events=$(($(stat_sum 'read events') + $(stat_sum entries)))"
 		echo "lost=$(($(stat_sum overrun) + $(stat_sum 'dropped events') + $(stat_sum 'commit overrun')))"

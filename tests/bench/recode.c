@@ -257,7 +257,7 @@ static void add_event(struct recode *r, struct slice *s, const struct event *ev)
 	r->event_cnt++;
 }
 
-/* Snapshot rows for who was there, and the records of forks and exits; names do not matter here. */
+/* Snapshot rows for older tasks, and the records of forks and exits; names do not matter here. */
 static void add_tasks(struct recode *r)
 {
 	size_t cnt, i, at = 0;

@@ -42,7 +42,7 @@ rc=$?
 check "a generated trace is a valid one" "[ $rc -eq 0 ]" "$(tail -n 3 "$dir/checked")"
 rm -rf "$dir/generated"
 
-# Fixed cost: a tool that keeps the workload waiting, and goes on for a while after it.
+# Fixed cost: a tool that keeps the workload waiting, and runs for a while after it.
 printf '%s\n' '#!/bin/sh' '[ "$1" = version ] && exit' 'while [ "$1" != -- ]; do shift; done' shift 'sleep 0.3' '"$@"' \
 	'sleep 0.6' >"$dir/perf"
 mkdir "$dir/slow" && mv "$dir/perf" "$dir/slow/perf" && chmod +x "$dir/slow/perf"

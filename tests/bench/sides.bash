@@ -127,7 +127,7 @@ run_bpftrace()
 		bpftrace -o "$run/bpftrace.out" -e "$program" -c "$*"
 }
 
-# metered COMMAND...: the outer meter, and the end of what does not end
+# metered COMMAND...: the outer meter, with a time limit
 metered()
 {
 	timeout -k 10 "$run_limit_s" "$meter" "$run/tool.kv" ${watch[@]+"${watch[@]}"} \
@@ -169,7 +169,7 @@ run_side()
 		metered perf record -q -a -B -g --off-cpu -e dummy -o "$run/perf.data" -- "${inner[@]}"
 		;;
 	bcc-offcpu)
-		# It says nothing when it has attached its programs.
+		# It prints nothing when it has attached its programs.
 		metered sh -c 'offcputime -m 10000 >"$0" 2>&1 & tool=$!; sleep 3; "$@"; r=$?; kill -INT $tool; wait $tool; exit $r' \
 			"$run/stacks" "${inner[@]}"
 		;;
@@ -200,7 +200,7 @@ run_side()
 	esac
 }
 
-# side_counts SIDE: what of the last run was recorded, lost, written. Empty: the side does not say.
+# side_counts SIDE: recorded and lost events and written bytes of the last run. Empty: the side does not report it.
 side_counts()
 {
 	events='' lost='' skipped='' bytes=''

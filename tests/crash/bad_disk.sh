@@ -5,7 +5,7 @@
 # what happened and ends with 125, the trace is whole up to there, and the workload runs to its end.
 . "$(dirname "$0")/../kernel/harness.bash"
 
-# begin NAME DIR: records into DIR/t a workload that switches and allocates for 3 s and then says so
+# begin NAME DIR: records into DIR/t a workload that switches and allocates for 3 s and then creates a file
 begin()
 {
 	local name=$1 dir=$2
@@ -68,12 +68,12 @@ check "moved: recording goes on under the new name" \
 	"status $rc: $(cat "$tmp/moved.err" "$tmp/moved.check")"
 rm -rf "$disk/elsewhere"
 
-# ---- read-only: what ext4 does after an error of the disk ----
+# ---- read-only: the reaction of ext4 to an error of the disk ----
 
 begin readonly "$disk"
 mount -o remount,abort "$disk" 2>/dev/null
 verdict readonly 'read-only\|input/output' ''
-# what had been synced is there when it is mounted again
+# synced data exists after the disk is mounted again
 umount "$disk" && e2fsck -fy "$loop" >/dev/null 2>&1
 mount "$loop" "$disk" 2>"$tmp/again.err"
 "$EBPFREC" check -i "$disk/t" >"$tmp/again.check" 2>&1

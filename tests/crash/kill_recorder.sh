@@ -88,7 +88,7 @@ EOF_PY
 
 # ---- while it makes a snapshot ----
 
-# Killed as soon as there is anything of one, on the way to its name or there: what must hold holds at any instant.
+# Killed as soon as a part of a snapshot exists, under a temporary or its final name: the claim holds at any instant.
 half='' seen=0
 for i in 1 2 3; do
 	hold "snap$i"

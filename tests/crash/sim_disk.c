@@ -118,7 +118,7 @@ static void drop_changes(struct sim_file *f)
 }
 
 /*
- * Takes the lock. Returns 0, or the error of the plan; HALF: the operation does half of its
+ * Acquires the lock. Returns 0, or the error of the plan; HALF: the operation does half of its
  * work.
  */
 #define HALF (-4095)
@@ -155,7 +155,10 @@ static struct sim_file *file_of(struct sim_disk *d, int fd)
 	return &d->f[fd - FD_BASE];
 }
 
-/* The file of this name after the first cnt changes that keep (NULL: all) admits; -1: none. */
+/*
+ * The file of this name after the first cnt changes, limited to changes in keep (NULL: all); -1: no
+ * such file.
+ */
 static int lookup(const struct sim_disk *d, const char *name, int cnt, const bool *keep)
 {
 	int i, file = -1;
@@ -260,7 +263,7 @@ static ssize_t sim_write_at(void *ctx, int fd, const void *data, size_t bytes, u
 	MUST(bytes);
 	if (r == HALF && bytes > 1)
 		bytes /= 2;
-	/* a disk that is full takes what there is room for, and fails the next time */
+	/* a full disk writes the part that fits, and fails the next time */
 	if (r == -ENOSPC && !d->power_gone && bytes > SECTOR) {
 		add_change(file_of(d, fd), data, SECTOR, offset);
 		d->plan.fail_at = d->ops;
@@ -450,7 +453,7 @@ bool sim_is_durable(struct sim_disk *d, const char *name, uint64_t offset, uint6
 	return yes;
 }
 
-/* ---- what is found ---- */
+/* ---- content after a crash ---- */
 
 static void save_file(const char *path, const char *name, const struct content *c)
 {
@@ -464,7 +467,7 @@ static void save_file(const char *path, const char *name, const struct content *
 	close(fd);
 }
 
-/* What may be left of f. */
+/* A possible content of f after a crash. */
 static struct content crash_file(const struct sim_file *f, uint64_t *seed)
 {
 	struct content c = { 0 };

@@ -23,13 +23,13 @@
 struct sim_disk;
 
 struct sim_plan {
-	/* The number of the operation that fails. UINT64_MAX: none fails. */
+	/* Index of the operation that fails. UINT64_MAX: never. */
 	uint64_t fail_at;
 	/* Every later operation that writes fails, too. */
 	bool fail_on;
 	/* The errno it fails with. 0: a write succeeds with half of the bytes. */
 	int error;
-	/* The power goes before this operation: it and all later ones fail. UINT64_MAX: never. */
+	/* The power fails before this operation: it and all later ones fail. UINT64_MAX: never. */
 	uint64_t power_at;
 };
 
@@ -50,8 +50,8 @@ void sim_hold_syncs(struct sim_disk *d, bool hold);
  */
 bool sim_save(struct sim_disk *d, const char *path);
 /*
- * Writes the directory as it is found after the power has gone. Dice decide what of the unsynced
- * rest has reached the disk.
+ * Writes the directory as it is after a power failure. The seed decides which unsynced changes have
+ * reached the disk.
  */
 bool sim_save_after_crash(struct sim_disk *d, const char *path, uint64_t seed);
 

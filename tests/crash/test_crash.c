@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A recording on a disk that fails, or loses its power, before every one of its operations. What
- * was handed to the disk is there, nothing partial counts as whole, every error is reported, and
+ * A recording on a disk that fails, or loses its power, before each of its operations. Data that
+ * was reported as written exists, partial data never counts as whole, every error is reported, and
  * no file stays open.
  */
 #include <errno.h>
@@ -72,7 +72,7 @@ static int free_blocks(void **state)
 }
 
 struct recording {
-	int created;		/* what store_writer_create() said */
+	int created;		/* result of store_writer_create() */
 	unsigned int appended;	/* blocks that were taken */
 	int error;		/* the first */
 	struct err e;
@@ -113,7 +113,7 @@ static struct recording record(struct sim_disk *d, bool with_thread)
 	return record_how(d, with_thread, BLOCKS);
 }
 
-/* ---- what is found afterwards ---- */
+/* ---- checks afterwards ---- */
 
 static int on_block(void *ctx, uint64_t offset, struct block_meta *front)
 {
@@ -127,7 +127,7 @@ static int on_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *rea
 	return 0;
 }
 
-/* The files of a trace that says it is finished are whole. */
+/* The files of a trace marked as finished are whole. */
 static void check_finished_files(void)
 {
 	const char *reason = NULL;
@@ -152,7 +152,10 @@ static void check_finished_files(void)
 	close(dir_fd);
 }
 
-/* Which of the recorded blocks b is. Fails when it is none of them, or differs in a byte. */
+/*
+ * Returns the index of the recorded block that equals b. Fails if there is none, or if a byte
+ * differs.
+ */
 static unsigned int which(const struct trace_block *b)
 {
 	uint8_t *p = malloc(b->bytes);
@@ -175,8 +178,8 @@ static unsigned int which(const struct trace_block *b)
 }
 
 /*
- * Reads what was saved. must: the blocks that have to be there, as a mask. Returns those that are.
- * damage_ok: whether skipped parts may be declared.
+ * Reads the saved trace. must: mask of the blocks that must exist. Returns the mask of existing
+ * blocks. damage_ok: skipped parts may be declared.
  */
 static unsigned int check(unsigned int must, bool finished, bool damage_ok)
 {
@@ -232,7 +235,7 @@ static uint64_t op_cnt(void)
 	return n;
 }
 
-/* What append() has reported as on the disk is there after the power went, before any operation. */
+/* Data that append() reported as written exists after a power failure before any operation. */
 static void test_power_goes_before_every_operation(void **state)
 {
 	uint64_t n = op_cnt(), at, dice;
@@ -334,7 +337,7 @@ static void test_power_goes_while_a_thread_syncs(void **state)
 	}
 }
 
-/* The recorder goes on while the disk takes its time, and afterwards all of it is there. */
+/* The recorder continues while the disk is slow, and afterwards everything is written. */
 static void test_slow_sync_holds_up_nobody(void **state)
 {
 	struct sim_disk *d = sim_new(&(struct sim_plan){ .fail_at = NEVER, .power_at = NEVER });
@@ -374,8 +377,8 @@ static void test_slow_sync_holds_up_nobody(void **state)
 static const int errors[] = { ENOSPC, EIO, EROFS, ENOENT, EDQUOT, 0 };
 
 /*
- * One operation fails, or one and all after it. The error is reported, and what was accepted
- * before is there.
+ * One operation fails, or one and all later ones. The error is reported, and data accepted earlier
+ * exists.
  */
 static void run_failures(bool with_thread, bool fail_on)
 {
@@ -438,7 +441,7 @@ static void test_every_operation_fails_beside_a_thread(void **state)
 	run_failures(true, true);
 }
 
-/* A sync fails, then the power goes: the blocks that were synced before are there. */
+/* A sync fails, then the power fails: blocks synced earlier exist. */
 static void test_failed_sync_then_power(void **state)
 {
 	uint64_t n = op_cnt(), at, dice;

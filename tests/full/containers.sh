@@ -126,7 +126,7 @@ exec 9>"$tmp/hold"
 wait_for "threads" 300 "grep -q started '$tmp/threads.out' || ! kill -0 $many"
 threads=$(($(kv "$tmp/threads.out" started) + 1)) processes=$(kv "$tmp/threads.out" processes)
 if [ $((threads + processes)) -gt 20001 ]; then
-	# The peak of the recorder's memory, and a limit for what hangs: it takes a second.
+	# The peak of the recorder's memory, with a time limit: it takes a second.
 	python3 -c 'import resource, subprocess, sys
 r = subprocess.run(sys.argv[1:], timeout=120).returncode
 print("max_rss_kib=%d" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)

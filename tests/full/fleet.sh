@@ -10,7 +10,7 @@
 start_server 0
 start_server 1
 
-# host NUMBER ROLE COMMAND...: a recording that says that it is of this host
+# host NUMBER ROLE COMMAND...: a recording with the name of this host
 host()
 {
 	local name=host$1 role=$2

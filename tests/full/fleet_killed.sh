@@ -16,7 +16,7 @@ for program in clickhouse-client curl; do
 	command -v $program >/dev/null || { skip clickhouse "$program is not installed"; exit; }
 done
 
-# ---- what machines send ----
+# ---- data that machines send ----
 
 # The page's way to send a file, here to a server at another port, and without its pause.
 mkdir "$tmp/bin"
@@ -45,7 +45,7 @@ send_host()
 {
 	(
 		cd "$tmp/host$1" || exit
-		# far longer than it takes: for what is refused for good
+		# a generous time limit, for permanent refusals
 		PATH=$tmp/bin:$PATH timeout 120 bash -c "$send && ${send//minute.rowbinary/bins.rowbinary}"
 	) 2>>"$tmp/refused" &
 	sender=$!
@@ -63,7 +63,7 @@ for port in $tcp_0 $tcp_1; do
 	clickhouse-client --port "$port" -mn <"$tmp/schema.sql" || { not_ok "the tables" "clickhouse-client"; exit 1; }
 done
 
-# How long it takes undisturbed: kills come within that time, from the beginning of the sending on.
+# The undisturbed time of sending: kills happen within that time, from the beginning of the sending on.
 begin=${EPOCHREALTIME/[.,]/}
 send_host $rounds
 wait $sender

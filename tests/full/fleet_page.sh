@@ -11,7 +11,7 @@ for program in clickhouse-client curl; do
 done
 client=$(command -v clickhouse-client)
 
-# ---- what stands for the machines, and for the addresses ----
+# ---- stand-ins for the machines, and for the addresses ----
 
 mkdir "$tmp/bin" "$tmp/desk"
 ln -s "$EBPFREC" "$tmp/bin/ebpfrec"
@@ -32,7 +32,7 @@ page()
 		sed -e ':more' -e "/|\$/N; /-q '[^']*\$/N; s/\n */ /; t more"
 }
 
-# run_page MACHINE SECTION [PATTERN]: on the machine, those that match; what they print goes to $tmp/said
+# run_page MACHINE SECTION [PATTERN]: runs the matching commands on the machine; their output is in $tmp/said
 run_page()
 {
 	local dir=$tmp/$1 line done=0

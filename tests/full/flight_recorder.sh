@@ -110,7 +110,7 @@ else
 	skip flight_recorder_runq "no right to real-time scheduling"
 fi
 if make_loop disk 8; then
-	# (the first request may be one of the recorder's, or read a program: what counts is that the message has names)
+	# (the first request may be one of the recorder's, or read a program: the message must have names)
 	record slow --only -e block --trigger 'io-latency>100ns' --trigger 'io-latency>100s' --trigger-max 1 -- \
 		"$WORK/direct_io" "$loop" read 50
 	check "trigger io-latency: the one that has to fires, the other does not" \

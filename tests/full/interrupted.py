@@ -98,7 +98,7 @@ with multiprocessing.Pool(os.cpu_count()) as pool:
         for c in checks:
             check(*c)
 
-# nothing reads what it says, so that it cannot go on
+# its output is not read, so that it blocks
 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
     clean()
     r, w = os.pipe()
@@ -135,7 +135,7 @@ for name in ("cut", "export sqlite"):
     check("interrupted: %s goes on under nohup" % name, p.returncode == 0 and is_whole(COMMANDS[name]),
           (p.returncode, listing(), said))
 
-# A trace that is in use is not an abandoned one, and somebody else's directory is none at all.
+# A trace in use is not abandoned, and a foreign directory is not a trace.
 clean()
 os.mkdir(place + "/.ebpfrec-new.in_use")
 os.mkdir(place + "/.ebpfrec-new.dead00")
@@ -152,7 +152,7 @@ check("interrupted: what is cleared away is what nobody uses, and links are not 
       subprocess.run([EBPFREC, "check", "-i", tmp + "/long"], stdout=subprocess.DEVNULL).returncode == 0, listing())
 os.close(fd)
 
-# A file that may not grow is an error, not a death that leaves what was begun.
+# A file that may not grow is an error, not a crash that leaves an unfinished file.
 clean()
 for name, args in COMMANDS.items():
     p = subprocess.run([EBPFREC] + args, cwd=place, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

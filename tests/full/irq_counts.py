@@ -48,7 +48,7 @@ else:
 a, b = table(before["hard"]), table(after["hard"])
 for name in sorted(k for k in b if k.isdigit() and k in a):
     grew = b[name][0] - a[name][0]
-    # per-CPU devices and lines that only lead on to others (a controller behind a controller) have no handler
+    # per-CPU devices and lines that only cascade to others (a controller below a controller) have no handler
     if grew and os.path.exists("/sys/kernel/irq/%s/actions" % name):
         actions = open("/sys/kernel/irq/%s/actions" % name).read().strip()
         one = actions and "," not in actions
@@ -67,7 +67,7 @@ for cpu in {r["cpu"] for r in rows}:
     busy = sum(r["run_ns"] for r in rows if r["cpu"] == cpu)
     check("irq: time of CPU %s fits into the window" % cpu, 0 < busy <= inner[1] - inner[0], (busy, inner))
 whole = t.report("irq")
-# what is being served when recording starts, and when it ends
+# interrupts being served when the recording starts, and when it ends
 broken = sum(r["broken"] for r in whole)
 check("irq: entries and exits belong together", broken <= 4 * cpus + 2 * lost, "%s broken, %s lost" % (broken, lost))
 of_process = t.report("irq", "--by", "process")
@@ -83,7 +83,7 @@ check("irq: two halves add up to the window", sum(r["run_ns"] for h in halves fo
 for cls, sums in t.balance(["sched"]).items():
     check("irq: read + lost = attempted", sums and sums[0] == sums[1] + sums[2], sums)
 
-# What other commands make of such a trace.
+# Results of other commands for such a trace.
 cnt = t.one("SELECT count(*) FROM irq_events")
 redacted = Trace(tmp + "/redacted")
 check("redact: numbers of interrupts stay", [dict(r, name=0) for r in redacted.report("irq")] == [dict(r, name=0)

@@ -1,12 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# A trace is asked again and again while it is recorded: every answer is one of a consistent prefix, what
-# was once answered stays so, and the recorder does not notice. Then the same of a recorder that keeps
-# only the last second, and removes files while they are being read.
+# A trace is queried repeatedly while it is recorded: every answer is one of a consistent prefix, answers about the past
+# never change, and the recorder is not affected. Then the same with a recorder that keeps only the last second, and
+# removes files while they are being read.
 . "$(dirname "$0")/../kernel/harness.bash"
 
-# It lasts as long as it is read: five rounds take as long as they take on this machine.
+# It lasts as long as it is read: the time of five rounds depends on this machine.
 load=(sh -c "$(until_released start); '$WORK/pingpong' 20000 0 process >/dev/null &
 	'$WORK/short_lived' storm 300 >/dev/null; wait; $(until_released reading)")
 

@@ -21,7 +21,7 @@ for table in ("slab_allocs", "slab_frees"):
     check("overhead: %s have nothing inside a gap" % table, n == 0, n)
 ts = [r["ts_ns"] for r in t.sql("SELECT ts_ns FROM slab_allocs WHERE ts_ns >= %d AND ts_ns < %d ORDER BY ts_ns" %
                                 (t.at(w["storm"]), t.at(w["end"])))]
-# (what is declared lost explains a hole, too: on one CPU the recorder and the storm take turns)
+# (declared losses explain a hole, too: on one CPU the recorder and the storm take turns)
 lost = [(r["from_ns"], r["to_ns"]) for r in t.sql("SELECT from_ns, to_ns FROM losses WHERE class = 'alloc' AND "
                                                   "full_cnt + other_cnt > 0")]
 holes = [(a, b) for a, b in zip(ts, ts[1:]) if b - a > 200_000_000 and

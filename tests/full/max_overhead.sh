@@ -7,9 +7,9 @@
 # budget that is never reached no source is touched.
 . "$(dirname "$0")/../kernel/harness.bash"
 
-# The storm goes on until the recorder has said that the source is off, the quiet time until it is on again. A recorder
-# that does not get its CPU is still busy with what the storm left when it looks again, and turns the other
-# source off, too: that is what it costs. So it gets its CPU, and is asked again if others had it.
+# The storm lasts until the recorder has reported that the source is off, the quiet time until it is on again. A
+# recorder that does not get its CPU is still busy with the rest of the storm when it checks again, and turns the other
+# source off, too: that is part of the cost. So it gets its CPU, and the test is repeated if other processes had it.
 gaps()
 {
 	"$EBPFREC" sql -i "$tmp/tight" --format csv "SELECT count(*) FROM source_gaps WHERE $1" 2>/dev/null | tail -n 1 |
@@ -27,7 +27,7 @@ storm_and_quiet()
 	wait_for "it is off" 60 "grep -q 'is off until' '$tmp/tight.err'"
 	sleep 0.3
 	release storm
-	# on again: what follows a gap has been written, half a second ago at least
+	# on again: events after a gap were written, at least half a second ago
 	wait_for "it is on again" 60 \
 		"[ \"\$(gaps \"source = 'alloc.slab' AND to_ns < (SELECT max(to_ns)
 			FROM blocks) - 1000000000\")\" -gt 0 ] 2>/dev/null &&
@@ -38,7 +38,7 @@ storm_and_quiet()
 	[ "$(gaps "source <> 'alloc.slab'")" = 0 ]
 }
 best_of 4 storm_and_quiet
-# Programs are started all the time, which task hooks tell of, in place of sources that are off.
+# Programs are started all the time, so that task hooks have events while sources are off.
 hold starts
 start_recorder starts --max-overhead 0.001 -e alloc.rss,alloc.vm -- sh -c \
 	"while [ -e '$tmp/hold.starts' ]; do /bin/true; done"

@@ -58,7 +58,7 @@ def lines(name):
     return [json.loads(line) for line in open(tmp + "/" + name)]
 
 
-# that an event must have been lost may come to light when later ones tell
+# only later events may show that an event must have been lost
 LATER = "|^complete$|^lost_events$" if t.one("SELECT sum(inferred_cnt) FROM losses") else ""
 
 

@@ -8,7 +8,7 @@
 prometheus=$(PATH=$PATH:/usr/sbin command -v prometheus)
 [ -n "$prometheus" ] || { skip metrics_prometheus "prometheus is not installed"; exit; }
 
-# ---- the rules that come with the dashboard ----
+# ---- the rules installed with the dashboard ----
 
 cp "$top/schema/prometheus_rules.yml" "$here/metrics_rules.yml" "$tmp"
 said=$(promtool check rules "$tmp/prometheus_rules.yml" 2>&1) &&

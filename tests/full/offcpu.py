@@ -65,7 +65,7 @@ check("offcpu: with its stack", all(re.search(r";feeds;feed_outer;feed_delta;.*p
 check("offcpu: a mutex's functions", locks and all(is_in(r, "locks", ".*futex_wait.*") for r in locks), locks)
 check("offcpu: a mutex is let go by its holder", all(r["waker"] == w["tid_hold"] and ";holds;" in r["waker_text"]
                                                      for r in locks), locks)
-# outside of an interrupt is what it interrupted, which may be the recorder's program
+# the part of a stack outside an interrupt is the interrupted code, which may be the recorder's program
 own = [r for r in naps + reads + locks
        if "bpf_" in r["text"] + re.sub(r"^.*;(asm_sysvec_|asm_common_interrupt|el[01][th]_64_irq)", r"\1",
                                        r["waker_text"])]

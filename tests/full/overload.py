@@ -25,9 +25,9 @@ for c, tables in kept.items():
 
 losses = t.sql("SELECT class, from_ns, to_ns, cpu, hook, full_cnt + other_cnt AS n FROM losses WHERE full_cnt + "
                "other_cnt > 0")
-# The recorder looks at the counters between blocks and just after the end of each but the last, so a loss lies within
-# the time of a block and its neighbours. A block takes about 0.8 s, unless the recorder, at the lowest priority here,
-# does not get to end it: then both are longer.
+# The recorder reads the counters between blocks and just after the end of each but the last, so a loss lies within the
+# time of a block and its neighbours. A block takes about 0.8 s. It takes longer, as do its neighbours, if the recorder,
+# at the lowest priority here, cannot end it in time.
 spans = t.sql("SELECT from_ns, to_ns FROM blocks ORDER BY from_ns")
 reach = [(a["from_ns"], b["to_ns"]) for a, b in zip([{"from_ns": -10**18}] + spans, spans[1:] + [{"to_ns": 1 << 62}])]
 wide = [r for r in losses if r["to_ns"] - r["from_ns"] > 1_300_000_000

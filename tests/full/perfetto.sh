@@ -39,7 +39,7 @@ for _ in range(60):
     if os.fork() == 0:
         os._exit(0)
     os.wait()
-# one whose parent ends, so that it has another at the end of the recording, when it still lives
+# a process whose parent ends, so that it has another parent at the end of the recording, when it is still alive
 if os.fork() == 0:
     if os.fork() == 0:
         time.sleep(0.05)

@@ -15,7 +15,7 @@ def lost_of(t):
 
 
 lost = lost_of(t)
-# How many of a thread's samples are in each function, among those that have a user stack of this thread's code
+# The number of a thread's samples in each function, among those with a user stack of this thread's code
 texts = [r["text"] for r in t.sql("SELECT stack_text(stack, ts_ns, 'user') AS text " + ITS % w["tid_user"])]
 inner = {f: sum(1 for x in texts if x and "burn_%s" % f in x) for f in ("alpha", "beta", "gamma")}
 n = sum(inner.values())
@@ -23,8 +23,8 @@ check("profile: nearly all samples show the function", n >= 0.9 * len(texts) - 1
 measured = sum(w[f + "_ns"] for f in inner)
 for f, cnt in inner.items():
     p = w[f + "_ns"] / measured
-    # Five standard deviations of a binomial distribution of n samples: of samples that fall at random, one run in a
-    # million lies outside.
+    # Five standard deviations of a binomial distribution of n samples: with random samples, one run in a million is
+    # outside.
     check("profile: the share of burn_%s" % f, abs(cnt - n * p) <= 5 * math.sqrt(n * p * (1 - p)), (cnt, n, p))
 system = [r["text"] or "" for r in t.sql("SELECT stack_text(stack, ts_ns, 'kernel') AS text " + ITS % w["tid_system"])]
 check("profile: a thread in system calls has kernel stacks",

@@ -31,7 +31,7 @@ under_way()
 {
 	grep -q '//127.0.0.1:' ../out || [ -n "$(find . -name '*.ebr' -size +1k -newer ../began)" ]
 }
-# A kernel that hides tasks may cost a switch: then a rule has no verdict, and says so.
+# A kernel that hides tasks may lose a switch: then a rule is INDETERMINATE.
 indeterminate()
 {
 	[[ $line == *"ebpfrec assert"* ]] && grep -q '0 fail, 1 indeterminate' ../out && ebpfrec report cpu |

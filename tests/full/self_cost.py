@@ -12,7 +12,7 @@ bound = 6 * int(info["ring.cnt"]) * int(info["ring.bytes"]) + 3 * high["size"] +
 check("self_cost: in a flood the recorder stays below the bound of the manual", 0 < hwm <= bound, (hwm, bound))
 # (the rest of the queue is encoded after the high-water mark was read)
 check("self_cost: and so do its samples", 0 < high["rss"] <= bound, (high, bound))
-# beyond the limit only by what the rings hold when a block ends, in slabs
+# beyond the limit only by the content of the rings when a block ends, in slabs
 rings = int(info["ring.cnt"]) * (int(info["ring.bytes"]) + (2 << 20))
 check("self_cost: the queue was used and kept its limit", 0.3 * high["size"] < high["q"] <= high["size"] + rings, high)
 lost = t.one("SELECT sum(full_cnt) FROM losses")

@@ -40,8 +40,8 @@ for name, hook in (("cache_alloc", "cache_alloc"), ("cache_free", "cache_free"))
     check("self_cost: %s: the extrapolated number of runs is the kernel's" % name,
           0.9 * rows[hook]["runs"] <= progs[name]["run_cnt"] <= 1.1 * rows_after[hook]["runs"],
           (rows[hook]["runs"], progs[name]["run_cnt"], rows_after[hook]["runs"]))
-    # A run takes up to twice as long while others use the caches: the samples, one tick in a slice, may be unlucky.
-    # A hook's time is that of both its programs: the second one runs when the first was interrupted.
+    # A run takes up to twice as long while other processes use the caches: the samples, one tick per slice, may be
+    # unlucky. A hook's time is that of both its programs: the second one runs when the first was interrupted.
     ratio = rows[hook]["cpu_ns"] / (progs[name]["run_time_ns"] + progs.get(name + "_2", {}).get("run_time_ns", 0))
     check("self_cost: %s: the extrapolated run time is the kernel's, within a factor of 2" % name, 0.5 <= ratio <= 2,
           ratio)
@@ -84,10 +84,10 @@ check("self_cost: the queue's high-water mark is there, below its limit", 0 < hi
       and high["cpus"] == os.cpu_count(), high)
 EOF_PY
 
-# The slowest compression and two storms: records come faster than they can be encoded, on any machine. The readers, who
-# take little time, keep their share of the CPUs, so that it is the queue that fills. The storms go on until it has: the
-# recorder's memory then has grown by more than the rest of it ever takes, and has not grown for 2 s, in which the rings
-# fill. (Whether it did is asked below.)
+# The slowest compression and two storms: records arrive faster than they can be encoded, on any machine. The readers,
+# which need little time, keep their share of the CPUs, so that the queue fills. The storms last until it is full: the
+# recorder's memory then has grown by more than the rest of it ever takes, and has not grown for 2 s, during which the
+# rings fill. (That is checked below.)
 touch "$tmp/storm"
 # shellcheck disable=SC2016
 "$EBPFREC" record -o "$tmp/flood" --level 19 -- bash -c \

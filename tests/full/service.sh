@@ -14,7 +14,7 @@ if ! [ -x /lib/systemd/systemd ] || ! [ -d /sys/fs/cgroup ]; then
 	exit
 fi
 
-# ---- what systemd says of the files ----
+# ---- results of systemd for the files ----
 
 mkdir -p "$tmp"/units/ebpfrec{,-metrics,-send}.service.d "$tmp/units/ebpfrec-send.timer.d" "$tmp/default" \
 	"$tmp/checked" "$tmp/bin"
@@ -68,7 +68,7 @@ state()
 	inside systemctl show -P "$1" "${2:-ebpfrec.service}"
 }
 
-# The groups are this test's own. systemd moves to them before it is put into namespaces.
+# The groups belong to this test. systemd moves into them before it enters its namespaces.
 for root in /sys/fs/cgroup/systemd /sys/fs/cgroup/unified /sys/fs/cgroup; do
 	[ -w "$root/cgroup.procs" ] || continue
 	mkdir "$root/ebpfrec-test.$$" && groups+=("$root/ebpfrec-test.$$")
@@ -94,7 +94,7 @@ if ! wait_for "systemd runs" 30 is_up; then
 	exit
 fi
 
-# ---- the manual pages, command by command; what reads metrics is a test of `ebpfrec metrics` ----
+# ---- the manual pages, command by command; full/metrics tests the readers of metrics ----
 
 cat "$top"/cmd/ebpfrec-{service,fleet}.7 |
 	sed -n '/^\.SH \(SET-UP\|A FLIGHT RECORDER ON\)/,/^\.SH \(CONF\|METRICS\)/{
@@ -190,7 +190,7 @@ check "journal: whole lines of the recorder, and no line of progress" \
 	"grep -q '^ebpfrec: $trace: .* events' '$tmp/journal' && ! grep -v '^ebpfrec: ' '$tmp/journal'" \
 		"$(cat "$tmp/journal")"
 
-# ---- what the timer sends ----
+# ---- data that the timer sends ----
 
 python3 - "$tmp" <<'EOF_PY' &
 import http.server

@@ -34,7 +34,7 @@ NAMES = {"comm", "by_comm", "beside", "holder", "submitter", "largest_rss_comm",
          "kernel_stack", "stack", "function"}
 # the size of blocks with other names is their own
 NAMES |= {"bytes_written", "bytes_per_event"}
-# what somebody waited for, where it has no name that a bundle replaces
+# objects of waits without a name that a bundle replaces
 OBJECT = re.compile(r"(pipe|socket|inode):\[\d+\]|[0-9a-f]+|(process|epoll|eventfd|timerfd|signalfd|inotify) "
                     r"\d+|\d[\d.]* [num]?s")
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}

@@ -11,7 +11,7 @@ for name in "ab":
     first = t.one("SELECT unix_ns(min(ts_ns)) FROM switches")
     check("start-at: %s: no event before it" % name, at_ns - read_ns <= start <= first,
           (start - at_ns, first - at_ns, read_ns))
-    # a machine that is too busy to attach in time says so
+    # a machine that is too busy to attach in time reports it
     if "after --start-at" not in said:
         check("start-at: %s: begins there" % name, start - at_ns <= read_ns, (start - at_ns, read_ns))
     began = int(open(tmp + "/" + name + ".out").read())

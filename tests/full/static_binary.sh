@@ -17,7 +17,7 @@ inside='mount -t proc proc "$root/proc" && mount --rbind /sys "$root/sys" && mou
 root=$tmp/root unshare -m sh -c "$inside"' && exec chroot "$root" /ebpfrec record -o /t -- /ebpfrec version' \
 	>"$tmp/chroot.out" 2>"$tmp/chroot.err"
 check "static: records in an empty root" "[ $? -eq 0 ] && [ -s '$tmp/chroot.out' ]" "$(cat "$tmp/chroot.err")"
-# with what cmd/dist/Dockerfile says that a container needs
+# with the privileges that cmd/dist/Dockerfile names for a container
 mkdir "$tmp/root/traces"
 root=$tmp/root unshare -m sh -c "$inside"' &&
 	exec setpriv --bounding-set=-all,+bpf,+perfmon,+sys_chroot --inh-caps=-all chroot "$root" /ebpfrec record -o \

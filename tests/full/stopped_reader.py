@@ -2,7 +2,7 @@
 """Called by stopped_reader.sh."""
 from trace_query import *
 
-# Per class at the end of every slice: attempted, and what is known by then to be read or lost. The rest is on its way.
+# Per class at the end of every slice: attempted events, and those known to be read or lost. The rest is in buffers.
 ALONG = """
 SELECT h.to_ns AS at, h.class AS class,
        (SELECT sum(attempted_cnt - read_cnt) FROM hook_stats x WHERE x.class = h.class AND x.to_ns <= h.to_ns) -

@@ -8,7 +8,7 @@ FROM, TO = 600_000_000, 1_600_000_000
 rows = [r for r in t.report("cpu", "--by", "process", *t.window(FROM, TO)) if r["comm"] == "stress"]
 busy = max([r["util_pct"] for r in rows], default=0)
 unknown = t.unknown_ns(FROM, TO) / 1e7
-# what it waited for a CPU while others had it: it never sleeps
+# its waits for a CPU while other threads ran: it never sleeps
 waits = t.one("SELECT coalesce(sum(min(ts + wait, %d) - max(ts, %d)), 0) FROM (SELECT start_ns - wait_ns AS ts, "
               "wait_ns AS wait FROM sched_slices " "WHERE utid IN (SELECT utid FROM threads WHERE tid = %d)) WHERE "
               "ts < %d AND ts + wait > %d" % (TO, FROM, max(rows, key=lambda r: r["util_pct"])["pid"], TO,

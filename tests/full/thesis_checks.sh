@@ -14,7 +14,7 @@
 command -v stress >/dev/null || { skip thesis "stress is not installed"; exit 0; }
 
 recorded cpu -e sched -- "${undisturbed[@]}" stress -q -c 1 -t 2
-# It ends when the kernel has counted 512 MiB, however long that takes.
+# It ends when the kernel has counted 512 MiB, after any time.
 # shellcheck disable=SC2016
 recorded memory -e alloc.rss,task -- sh -c '
 	stress -q -m 1 --vm-bytes 512M --vm-keep -t 100 & i=0
@@ -31,8 +31,8 @@ elif ! quiet_ext4 "$tmp/mnt"; then
 	not_ok thesis_hdd "cannot make or mount a file system on $loop"
 else
 	have_disk=1
-	# iostat divides by its own interval, which is 6 s only if it gets its CPU in time, and knows nothing of what is
-	# written before and after. (late_iostat NAME: prints why it was not so)
+	# iostat divides by its own interval, which is 6 s only if it gets its CPU in time, and does not see writes
+	# before and after. (late_iostat NAME: prints the reason if the interval was wrong)
 	late_iostat()
 	{
 		local start last

@@ -49,8 +49,8 @@ life, unknown = (sum(r[c] for r in rows) for c in ("life_ns", "unknown_ns"))
 check("states: little is unknown of all threads", unknown <= life / 10 + t.unknown_ns(0, t.at(w["stop_to"])),
       (unknown, life))
 
-# The last second ends when the thread is stopped: the path goes from the thread to the process that continued it, and
-# that one slept.
+# The last second ends when the thread is stopped: the path goes from the thread to the process that continued it and
+# had slept.
 why = t.report("why", "--limit", "1000", "--pid", str(w["tid"]), *t.window(0, t.at(w["stop_to"])))
 path = {}
 for r in why:
@@ -67,8 +67,8 @@ instead = sum(int(r["value"]) for r in why if r["section"] == "Ran instead" and 
 longest = sum(int(r["value"]) for r in why if r["section"] == "Waited longest" and r["name"] == "wait_ns")
 check("why: what ran instead fills the longest waits", 0.9 * longest <= instead <= 1.01 * longest, (instead, longest))
 
-# A row of timehist: what came before this stay on a CPU (wait, then delay from the wake-up), the stay, the state after
-# it. perf sees the thread only once it began, and not its last stay: from the first part to the last one.
+# A row of timehist: the time before this stay on a CPU (wait, then delay from the wake-up), the stay, the state after
+# it. perf sees the thread only after its first stay began, and not its last stay: from the first part to the last one.
 if os.path.exists(tmp + "/timehist"):
     w = truth(tmp + "/both.out")
     lo, hi = w.get("run_from", 0), w.get("stop_from", 0)

@@ -54,7 +54,7 @@ for cause, (kind, patterns) in WANTED.items():
                    and 10 * ns >= hi - lo), key=lambda x: (-x[0], x[1:]))[:2]
     said = ["Path to the end: " + ", ".join("%s %s %d %%" % (comm, kind, 100 * ns // (hi - lo)) for ns, comm,
                                             kind in most)] if most else []
-    # a single part need not be said again
+    # a single part need not be repeated
     check("%s: they end with the path's largest parts" % cause,
           [a for a in answer if a.startswith("Path")] in ([said] if len(most) > 1 else [said, []]), (answer, parts))
     check("%s: they fit in a line of 80 columns" % cause, all(len(a) <= 80 or tmp in a for a in answer), answer)

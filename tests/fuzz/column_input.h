@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* column_input: what fuzz_column.c reads and make_seeds.c writes. No holes; little-endian. */
+/*
+ * column_input: the format that make_seeds.c writes and fuzz_column.c reads. No holes;
+ * little-endian.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -16,7 +19,7 @@ struct column_section {
 	uint8_t kind, column, part, encoding, shift;
 	uint16_t item_cnt;
 	uint16_t raw_bytes;	/* 0: stored as they are */
-	uint16_t bytes;		/* that follow; cut to what there is */
+	uint16_t bytes;		/* of the following bytes; cut to the available ones */
 };
 
 _Static_assert(sizeof(struct column_input) == 66, "layout");

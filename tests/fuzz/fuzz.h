@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz: what every target has. With -fsanitize=fuzzer it is a libFuzzer binary; linked with
- * replay_main.c it runs the files named on its command line, for `make test`.
+ * fuzz: the common part of all targets. With -fsanitize=fuzzer a target is a libFuzzer binary;
+ * linked with replay_main.c it runs the files named on its command line, for `make test`.
  */
 #pragma once
 

@@ -20,15 +20,15 @@ usual=allocator_may_return_null=1:detect_leaks=1:malloc_context_size=8:quarantin
 export ASAN_OPTIONS=${ASAN_OPTIONS:-$usual}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
-# Memory a target may take, in all and in one piece, in MiB: a small input must not ask for much. A section may unpack
-# to 32 times its size, and a column has 8 events of 8 bytes for each byte of its block.
+# Limits of a target's memory, in total and per allocation, in MiB: a small input must not allocate much. A section may
+# unpack to 32 times its size, and a column has 8 events of 8 bytes for each byte of its block.
 limits()
 {
 	case $1 in
 	fuzz_manifest | fuzz_rows | fuzz_words | fuzz_names | fuzz_trigger | fuzz_perf_map) echo 256 8 4096 ;;
 	fuzz_column) echo 512 16 8192 ;;
 	fuzz_elf_symbols) echo 512 80 16384 ;;
-	# short ones: a question costs what its trace has
+	# short ones: the cost of a question depends on the size of its trace
 	fuzz_analysis) echo 1024 8 16384 ;;
 	*) echo 1024 8 32768 ;;
 	esac
@@ -75,7 +75,7 @@ run_one()
 		sed 's/^/    /'; false; }
 }
 
-# Merging adds to a directory what reaches code that no input there reaches: it begins with the seeds.
+# Merging adds inputs that reach code which no input of the directory reaches: it begins with the seeds.
 keep_one()
 {
 	local name=$1 rss one longest merged=$build/keep/merged candidates=$build/keep/candidates packed=$build/keep/$1
@@ -85,7 +85,7 @@ keep_one()
 	rm -rf "$merged" "$candidates" "$packed"
 	mkdir -p "$merged" "$candidates" "$packed" "$build/gathered/$name" "$corpus"
 	[ ! -d "$build/seeds/$name" ] || cp -r "$build/seeds/$name/." "$merged"
-	# replay.sh gives these the corpus of fuzz_trace, too; its archive was made first
+	# replay.sh adds the corpus of fuzz_trace to these, too; its archive was made first
 	case $name in fuzz_analysis | fuzz_repair) tar -xJf "$here/corpus/fuzz_trace.tar.xz" \
 		--strip-components=1 -C "$merged" ;; esac
 	find "$corpus" -type f -name 'found-*' -exec cp -t "$packed" {} + -exec cp -t "$merged" {} +
@@ -106,7 +106,7 @@ keep_one()
 	echo "ok $name: $(find "$packed" -type f | wc -l) inputs"
 }
 
-# The others build upon the corpus of fuzz_trace: it comes first.
+# The others use the corpus of fuzz_trace: it is the first.
 [ -z "$keeping" ] || mapfile -t targets < <(printf '%s\n' "${targets[@]}" |
 	awk '{ print $1 == "fuzz_trace" ? 0 : 1, $1 }' | sort | cut -d ' ' -f 2)
 

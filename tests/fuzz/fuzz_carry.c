@@ -80,7 +80,7 @@ static uint64_t instant(uint8_t part)
 	return trace_start_ns(t) + (trace_end_ns(t) - trace_start_ns(t)) / 256 * part + 1;
 }
 
-/* The bytes as a checkpoint that says it is of at_ns. */
+/* Parses the bytes as a checkpoint of at_ns. */
 static struct buf make_point(const uint8_t *data, size_t bytes, uint64_t at_ns)
 {
 	struct buf b = { 0 };
@@ -124,7 +124,7 @@ static void read_point(const uint8_t *data, size_t bytes)
 	buf_done(&point);
 }
 
-/* The bytes take the place of a stored checkpoint. */
+/* Replaces a stored checkpoint by the bytes. */
 static void put_point(const uint8_t *data, size_t bytes, unsigned int nth)
 {
 	const struct derived_part *part = &points[nth % point_cnt];

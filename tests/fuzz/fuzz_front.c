@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_front: one block. The first byte says whether checksums (1) and sizes (2) are made right
+ * fuzz_front: one block. The first byte selects whether checksums (1) and sizes (2) are repaired
  * before. Header, table, small sections, and every column of every kind.
  */
 #include <errno.h>

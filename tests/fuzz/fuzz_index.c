@@ -115,7 +115,7 @@ static int ask(struct trace *t, unsigned int question, bool indexed, uint32_t *r
 	FUZZ_CHECK(r == 0);
 	analysis_use_index(a, &use);
 	r = analysis_sql(a, questions[question], &sink, &e);
-	/* said to be damaged: a caller asks again */
+	/* reported as damaged: a caller asks again */
 	if (r < 0 && analysis_index_failed(a)) {
 		got = (struct answer){ 0 };
 		r = analysis_sql(a, questions[question], &sink, &e);
@@ -125,7 +125,7 @@ static int ask(struct trace *t, unsigned int question, bool indexed, uint32_t *r
 	return r;
 }
 
-/* The trace itself never changes, so it stays open for what is asked of its index. */
+/* The trace itself never changes, so it stays open for questions to its index. */
 static struct trace *plain;
 
 static void at_exit(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_manifest: any bytes as a manifest. What parses is the same after writing and parsing
+ * fuzz_manifest: any bytes as a manifest. A parsed manifest is the same after writing and parsing
  * again.
  */
 #include <string.h>

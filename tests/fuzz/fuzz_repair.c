@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_repair: checks and repairs a whole trace (scratch_trace.h). What comes out holds exactly
- * what the check called valid, and passes the check.
+ * fuzz_repair: checks and repairs a whole trace (scratch_trace.h). The output contains exactly the
+ * parts that the check called valid, and passes the check.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_trace: a whole trace: chunk files (scratch_trace.h), and
- * everything that can be asked of an open trace. Events come in order, blocks do not overlap,
- * and damage is listed.
+ * fuzz_trace: a whole trace: chunk files (scratch_trace.h), and all queries of an open trace.
+ * Events are in order, blocks do not overlap, and damage is listed.
  */
 #include <string.h>
 

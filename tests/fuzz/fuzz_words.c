@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fuzz_words: what people type: times, durations, sizes, counts, lists of processes and of
- * sources, formats. What parses as a size or a duration is the same after it was printed exactly
- * and parsed again.
+ * fuzz_words: user input: times, durations, sizes, counts, lists of processes and of sources,
+ * formats. A parsed size or duration is the same after printing it exactly and parsing again.
  */
 #include <inttypes.h>
 #include <string.h>

@@ -9,7 +9,7 @@ cd /tmp || exit 1
 record() { name=$1; shift; ebpfrec record -o "$name" "$@" >/tmp/out 2>&1; check "real: $name" "[ $? -eq 0 ]" \
 	"$(cat /tmp/out)"; }
 
-# what default sources see of some work; a window of it that begins with much carried over
+# default sources with some work; a window of it that begins with much state
 record whole -- sh -c 'pingpong 30 >/dev/null; dd if=/dev/zero of=/dev/nvme0n1 bs=64k count=4 2>/dev/null
 	touch_memory 2 >/dev/null; sleep 0.1; cat /bin/busybox >/dev/null; ls /proc >/dev/null'
 ebpfrec cut -i whole -o part --from 60ms --to 100ms 2>/tmp/out

@@ -109,7 +109,7 @@ static uint32_t get32(const uint8_t *p)
 	return v;
 }
 
-/* The checksum of what an entry of a table names. */
+/* The checksum of the target of a table's entry. */
 static void fix_part(uint8_t *p, size_t bytes, uint8_t *entry)
 {
 	uint64_t at;

@@ -24,8 +24,8 @@ uint8_t *index_trace_read(const char *path, const char *file, size_t *ret_bytes)
 void index_trace_write(const char *path, const char *file, const void *data, size_t bytes);
 
 /*
- * Writes a copy of the file `whole` (whole_bytes long) with a few bytes changed. Each four bytes
- * of data change one byte: three say where, the fourth is the new value. A rest of fewer than
+ * Writes a copy of the file `whole` (whole_bytes long) with a few bytes changed. Each four bytes of
+ * data change one byte: three are the position, the fourth is the new value. A rest of fewer than
  * four is ignored.
  */
 void index_trace_write_changed(const char *path, const char *file, const uint8_t *whole,
@@ -34,6 +34,6 @@ void index_trace_write_changed(const char *path, const char *file, const uint8_t
 /* Repairs the checksums of a derived file in place, for the fields within its bytes. */
 void index_trace_fix(uint8_t *p, size_t bytes);
 
-/* Puts data in place of a part of t's derived file, with all checksums right. */
+/* Replaces a part of t's derived file by data, with all checksums right. */
 void index_trace_put_part(struct trace *t, const struct derived_part *part, const uint8_t *data,
 			  size_t bytes);

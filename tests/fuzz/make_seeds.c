@@ -45,7 +45,7 @@ static void put_seed(const char *target, const char *name, uint8_t flags, const 
 	FUZZ_CHECK(write(fd, data, bytes) == (ssize_t)bytes && !close(fd));
 }
 
-/* A seed that is a trace goes to all targets that read traces. */
+/* A seed that is a trace is written for all targets that read traces. */
 static void put_trace(const char *name, uint8_t flags, const struct buf *b)
 {
 	static const char *const targets[] = { "fuzz_trace", "fuzz_analysis", "fuzz_repair" };
@@ -124,7 +124,7 @@ static void put_columns(const char *name, const uint8_t *p)
 
 		if (s->type > CHUNK_SMALL_END && s->kind < EVENT_KIND_CNT) {
 			raw = unpack(s, p + at);
-			/* a free names the rows of its allocations: they come along */
+			/* a free refers to the rows of its allocations: they are copied, too */
 			for (k = 1; k < EVENT_KIND_CNT; k++) {
 				if (k != s->kind && column_xref_kind(k) != s->kind)
 					continue;
@@ -436,7 +436,7 @@ static void make_index_seeds(void)
 	gen_remove_dir(dir);
 }
 
-/* What is carried over at some instants, and a file with bytes changed. */
+/* The state at some instants, and a file with bytes changed. */
 static void make_carry_seeds(void)
 {
 	char dir[64], path[96], name[32];

@@ -18,7 +18,7 @@ replay()
 	local name=$1 limit
 
 	shift
-	# A bomb must not get the memory it asks for, and no input takes long. Sanitizers need terabytes of addresses.
+	# A bomb must not get the memory it requests, and no input takes long. Sanitizers need terabytes of addresses.
 	limit='ulimit -v 2000000'
 	grep -qa '__asan_init\|__tsan_init' "$build/fuzz/$name" && limit=:
 	if (eval "$limit"; FUZZ_ASK_ALL=1 timeout 600 "$build/fuzz/$name" "$@") >"$tmp/out" 2>"$tmp/err"; then

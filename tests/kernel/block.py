@@ -119,7 +119,7 @@ def a_discard_has_a_row_of_the_summary():
           "discard" in ops, section)
 
 
-# ---- whose ----
+# ---- owners ----
 
 def written_back_pages_belong_to_who_dirtied_them():
     for name, want in (("one", 20 * MIB), ("two", 10 * MIB), ("map", 4 * MIB), ("fsync", 2 * MIB), ("back", 4 * MIB)):

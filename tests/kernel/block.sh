@@ -89,8 +89,7 @@ cat >"$tmp/work.sh" <<-'END'
 	cat "$tmp/bound/bound" >/dev/null
 	cat "$deep/deep" >/dev/null
 END
-# A request is counted after those that wait for it are woken. membarrier() waits for an RCU grace period, and so for
-# that.
+# A request is counted after its waiters are woken. membarrier() waits for an RCU grace period, and so for that.
 counted()
 {
 	local device name

@@ -28,8 +28,7 @@ make_loop files 128 && quiet_ext4 "$tmp/files" || exit 1
 files_dev=$loop_name
 export zram_dev held_dev files_dev
 
-# A request is counted after those that wait for it are woken. membarrier() waits for an RCU grace period, and so for
-# that.
+# A request is counted after its waiters are woken. membarrier() waits for an RCU grace period, and so for that.
 counted()
 {
 	local device

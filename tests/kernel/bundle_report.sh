@@ -162,8 +162,7 @@ check "cut: sources left, whole" "[ $? -eq 0 ]" "$(cat out)"
 "$EBPFREC" cut -i part -e block -o no_sched >out 2>&1 && "$EBPFREC" check -i no_sched >>out 2>&1
 check "cut: without switches, whole" "[ $? -eq 0 ]" "$(cat out)"
 
-# some processes only, from the beginning of the first one's life on: on a busy machine the next one may come seconds
-# later
+# some processes only, from the start of the first one: on a busy machine the next one may start seconds later
 from=$("$EBPFREC" sql -i long.ebpfrec --format csv "SELECT min(start_ns) + 1000 FROM processes WHERE comm = 'dd'" |
 	tail -n 1 | tr -d '\r')
 dds=(--from "${from}ns" --to -0.5s)

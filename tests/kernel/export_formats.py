@@ -67,7 +67,7 @@ same("who used the CPU?", reports["cpu"], ["pid"], ["oncpu_ns"], rows_by(["pid"]
                                                                          "> 0"))
 same("who waited for one?", [r for r in reports["sched"] if r["waits"]], ["pid"], ["waits", "wait_max_ns"],
      rows_by(["pid"], "SELECT pid, waits, wait_max_ns FROM waits_by_process WHERE pid > 0"))
-# The view adds up waits whose beginning and end are known; the report has the parts inside the trace of others, too.
+# The view adds up waits with known beginning and end; the report also has the parts of other waits inside the trace.
 end = t.one("SELECT max(to_ns) FROM blocks")
 going_on = {r["pid"] for r in t.report("states", "--with-recorder", *t.window(end - 1, end)) if r["runnable_ns"]
             or r["preempted_ns"]}

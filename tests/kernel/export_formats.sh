@@ -39,7 +39,7 @@ check "export sqlite: integrity_check is ok" "[ \"\$(sqlite3 '$tmp/mixed.db' 'PR
 check "export sqlite: foreign keys hold" "[ -z \"\$(sqlite3 '$tmp/mixed.db' 'PRAGMA foreign_key_check')\" ]" \
 	"$(sqlite3 "$tmp/mixed.db" 'PRAGMA foreign_key_check' 2>&1 | sort | uniq -c | sort -rn | head -3)"
 
-# Plot what a user would plot: CPU of the busiest process over time.
+# A typical plot: CPU of the busiest process over time.
 "$EBPFREC" report -i "$T" cpu --every 20ms --comm busy_threads --format csv >"$tmp/cpu.csv"
 gnuplot >"$tmp/gnuplot.err" 2>&1 <<END
 set datafile separator comma

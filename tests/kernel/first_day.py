@@ -57,7 +57,7 @@ def look(width, height, words_by_view):
             long += [(view, args, x) for x in lines if len(x) > width]
             text = "\n".join(lines)
             if not args:
-                # the note of what has no room may be wrapped within a heading
+                # the note on dropped columns may be wrapped within a heading
                 lacking += [(view, x, text[:1000]) for x in ABOUT.get(view, "").split()
                             if x.replace("_", " ") not in " ".join(text.split()) and not is_in_no_row(view, x)]
             elif args == ["--notes"]:
@@ -189,7 +189,7 @@ def bins():
         if r["pid"]:
             there.setdefault(r["pid"], {})[r["t_ns"] // step] = r["oncpu_ns"]
     lived = {p: set(range(lives[p][0] // step, lives[p][1] // step + 1)) for p in there}
-    # the end of a process is where it begins to exit: a little of its CPU time comes after that
+    # a process ends when it begins to exit: a little of its CPU time is after that
     wrong = [(p, x, lives[p]) for p, x in there.items() if lived[p] - set(x)
              or [b for b in set(x) - lived[p] if not x[b]]]
     check("first day: --every leaves out no bin of a process's life (%d rows)" % len(rows), len(there) > 5

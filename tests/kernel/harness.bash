@@ -71,14 +71,14 @@ check()
 	fi
 }
 
-# kv FILE KEY: the value of KEY=value in what a workload printed
+# kv FILE KEY: the value of KEY=value in a workload's output
 kv()
 {
 	sed -n "s/^$2=//p" "$1" | tail -n 1
 }
 
-# record NAME ARGS...: records into $tmp/NAME; the recorder's stderr goes to $tmp/NAME.err, the
-# workload's stdout to $tmp/NAME.out. Returns the recorder's status.
+# record NAME ARGS...: records into $tmp/NAME; the recorder's stderr is in $tmp/NAME.err, the workload's stdout in
+# $tmp/NAME.out. Returns the recorder's status.
 record()
 {
 	local name=$1
@@ -122,9 +122,9 @@ recorded_until()
 	done
 }
 
-# best_of N COMMAND...: until it succeeds, N times at most. For claims that something does not take longer than so:
-# other work on this machine can only delay it, so once is enough to show that it can be done, and a program that is too
-# slow is so every time.
+# best_of N COMMAND...: runs the command until it succeeds, N times at most. For claims about a maximum time: other work
+# on this machine can only delay it, so one success shows that it is possible, and a program that is too slow fails
+# every time.
 best_of()
 {
 	local times=$1 i
@@ -136,14 +136,14 @@ best_of()
 	return 1
 }
 
-# hides_tasks NAME: this kernel keeps some tasks (its init, at least) out of every BPF program's sight. Programs do not
-# run in their context either: what an interrupt does while one is current is not seen, by any recorder.
+# hides_tasks NAME: this kernel hides some tasks (its init, at least) from every BPF program. Programs do not run in
+# their context either: interrupts while such a task is current are invisible, for any recorder.
 hides_tasks()
 {
 	[ "$("$EBPFREC" sql -i "$tmp/$1" --format csv 'SELECT count(*) FROM processes WHERE pid = 1' | tail -n 1)" = 0 ]
 }
 
-# Says so when a hidden task ran as requests ended: the trace declares it, or has requests without an end.
+# Prints a note if a hidden task ran as requests ended: the trace declares it, or has requests without an end.
 unseen_ends()
 {
 	local query="SELECT (SELECT count(*) FROM losses WHERE hook = 'BLOCK_DONE') +
@@ -153,7 +153,8 @@ unseen_ends()
 		echo "a task that is hidden from BPF ran as requests ended"
 }
 
-# Says so when a thread of the workload took the CPU from a hidden task, or left it to one: no program saw that switch.
+# Prints a note if a thread of the workload took the CPU from a hidden task, or left it to one: no program saw that
+# switch.
 unseen_switches()
 {
 	local query="SELECT count(*) FROM (SELECT utid, lag(next_utid) OVER (PARTITION BY cpu ORDER BY ts_ns)
@@ -164,7 +165,7 @@ unseen_switches()
 		echo "a task that is hidden from BPF had the CPU before or after a thread of the workload"
 }
 
-# recorded_seen NAME ARGS...: as recorded, for what is compared request by request
+# recorded_seen NAME ARGS...: as recorded, for comparisons request by request
 recorded_seen()
 {
 	recorded_until 12 "$1" "unseen_ends '$1'" "${@:2}"
@@ -201,8 +202,7 @@ until_released()
 	echo "while [ -e '$tmp/hold.$1' ]; do sleep 0.05; done"
 }
 
-# wait_for WHAT SECONDS CONDITION: polls; false when the time is over. The seconds are for what hangs: far more than it
-# takes.
+# wait_for WHAT SECONDS CONDITION: polls; false after the time. The seconds are a time limit: far more than needed.
 wait_for()
 {
 	local end=$((SECONDS + $2))
@@ -265,7 +265,7 @@ programs_of()
 	done
 }
 
-# programs_are_loaded FILE: true when one of those in FILE (of programs_of) is still in the kernel
+# programs_are_loaded FILE: true if a program in FILE (made by programs_of) is still in the kernel
 programs_are_loaded()
 {
 	local id rest
@@ -305,7 +305,7 @@ mount_at()
 }
 
 # quiet_ext4 DIR: a new ext4 on $loop, at DIR, whose kernel threads do not read and write on their own: neither to
-# initialise what mkfs left out, nor (5.13) to read bitmaps ahead.
+# initialise the parts that mkfs left out, nor (5.13) to read bitmaps ahead.
 quiet_ext4()
 {
 	mkfs.ext4 -q -F -E lazy_itable_init=0,lazy_journal_init=0 "$loop" || return

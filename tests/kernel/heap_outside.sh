@@ -40,7 +40,7 @@ else
 	skip "heap: programs of musl" "there is no musl-gcc"
 fi
 
-# answers TRACE: what report, info and check say of it, in $tmp/TRACE.leaks, .info and .check
+# answers TRACE: output of report, info and check, in $tmp/TRACE.leaks, .info and .check
 answers()
 {
 	"$EBPFREC" report -i "$tmp/$1" leaks >"$tmp/$1.leaks" 2>&1
@@ -48,7 +48,7 @@ answers()
 	"$EBPFREC" check -i "$tmp/$1" >"$tmp/$1.check" 2>&1
 }
 
-# An allocator inside the program comes before any library's.
+# An allocator inside the program precedes any library's.
 if command -v cc >/dev/null; then
 	cc=(cc -std=gnu11 -O2 -D_GNU_SOURCE -fno-builtin)
 	"${cc[@]}" -DLIBRARY -c -o "$tmp/own_calls.o" "$work/heap_calls.c" &&

@@ -14,7 +14,7 @@ start_recorder marked -- sh -c "sleep 1.2; '$EBPFREC' mark -i '$tmp/marked' buil
 	'$EBPFREC' mark -i '$tmp/marked' test; '$tmp/$touch' 60 0 200 0 >/dev/null
 	'$EBPFREC' mark -i '$tmp/marked' build; sleep 0.5; '$EBPFREC' mark -i '$tmp/marked' 'all done'; sleep 1; \
 		$(until_released follow)"
-# (the first block is there: what follows has something to tell from the beginning)
+# (the first block is written: later events have a known beginning)
 timeout 100 "$EBPFREC" report -i "$tmp/marked" cpu --from -500ms --follow=300ms --format csv --by cpu --with-idle \
 	>"$tmp/follow.csv" 2>"$tmp/follow.err" &
 follower=$!

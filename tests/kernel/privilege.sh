@@ -178,7 +178,7 @@ timeout 60 python3 "$tmp/without.py" bpf 1 "$EBPFREC" record -o "$tmp/filtered" 
 check "root: a container's filter of system calls that forbids bpf() is named" \
 	"[ $? -eq 125 ] && grep -q 'seccomp' '$tmp/filtered.err' && [ ! -e '$tmp/filtered' ]" \
 	"$(cat "$tmp/filtered.err")"
-# A kernel that says it took the capabilities away, and did not: the recorder looks, and the workload never begins.
+# A kernel that falsely reports that it dropped the capabilities: the recorder checks, and the workload never begins.
 timeout 60 python3 "$tmp/without.py" capset 0 "$EBPFREC" record -o "$tmp/kept" -e task -- touch "$tmp/began" \
 	>"$tmp/kept.out" 2>"$tmp/kept.err"
 check "root: capabilities that did not go are found: no recording" \

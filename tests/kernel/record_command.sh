@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# The workload's life under `record`: its exit status, its first instruction, how a recording ends,
-# what happens to an older trace, whose identity it runs with.
+# The workload's life under `record`: its exit status, its first instruction, the end of a recording, an older trace,
+# and the workload's identity.
 . "$(dirname "$0")/harness.bash"
 
 # ---- exit statuses ----
@@ -31,7 +31,7 @@ record st127b -e task -- "$tmp/no-interpreter"
 check "status: 126 or 127 when its interpreter is missing" "[ $? -ge 126 ] && [ ! -e '$tmp/st127b' ]" \
 	"$(tail -1 "$tmp/st127b.err")"
 
-# A command that outlives the recording has not ended: nothing says how.
+# A command that outlives the recording has not ended: the manifest has no exit status.
 hold longer
 record longer -e task -d 300ms -- sh -c "$(until_released longer)"
 rc=$?
@@ -89,7 +89,7 @@ record sigs -e task -- sh -c "grep -E 'SigBlk|SigIgn' /proc/self/status"
 grep -E 'SigBlk|SigIgn' /proc/self/status >"$tmp/sigs.want"
 check "command: has the caller's signal mask and dispositions" "cmp -s '$tmp/sigs.out' '$tmp/sigs.want'" \
 	"$(cat "$tmp/sigs.out") instead of $(cat "$tmp/sigs.want")"
-# As of a caller who ignores what the recorder handles (nohup, a script's background job), and blocks something.
+# Like a caller that ignores the signals that the recorder handles (nohup, a script's background job), and blocks one.
 (
 	trap '' HUP INT PIPE TERM USR2 XFSZ
 	env --block-signal=USR1 grep -E 'SigBlk|SigIgn' /proc/self/status >"$tmp/ignored.want"
@@ -263,7 +263,7 @@ record precious -f -e task -- true
 check "older: what is no trace is never touched, even with -f" \
 	"[ $? -eq 125 ] && [ \"\$(cat '$tmp/precious/file')\" = data ]" "$(ls -la "$tmp/precious" "$tmp"/precious.* 2>&1)"
 
-# ---- whose ----
+# ---- identity ----
 
 chmod 755 "$tmp"
 record user -u nobody -e task -- sh -c 'id -un; id -gn; id -G; grep -E "^Cap(Eff|Prm)" /proc/self/status; echo "$HOME"'

@@ -5,7 +5,7 @@
 # thing, nothing already recorded is lost, the workload is left alone.
 . "$(dirname "$0")/harness.bash"
 
-# says NAME STATUS WORD...: the last `try` ended with STATUS and its stderr holds every WORD
+# says NAME STATUS WORD...: the last `try` ended with STATUS and its stderr contains every WORD
 try()
 {
 	"$@" >"$tmp/try.out" 2>"$tmp/try.err" </dev/null
@@ -118,7 +118,7 @@ if mountpoint -q "$tmp/tiny"; then
 	check "full disk: the workload runs to its end" "[ -e '$tmp/survived' ]" "it was killed"
 fi
 
-# A file that may not grow is an error as any other. What the recorder may write, the workload may, too.
+# A file that may not grow is an error like any other. The recorder's limit is the workload's, too.
 (
 	ulimit -f 200
 	"$EBPFREC" record -o "$tmp/limited" -- sh -c \

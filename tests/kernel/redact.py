@@ -146,7 +146,7 @@ SUMS = ("SELECT count(*), sum(ts_ns), sum(utid) FROM switches UNION ALL SELECT c
         "sum(ts_ns), sum(sector) FROM block_events")
 check("redact: the events are the same", a.sql(SUMS) == b.sql(SUMS), b.sql(SUMS))
 
-# What is kept on request.
+# Names that are kept on request.
 k = Trace(tmp + "/kept")
 pk = k.sql(NAMES)
 check("redact: --keep-workload keeps its command lines", all(x["cmdline"] == y["cmdline"] and x["exe"] == y["exe"]

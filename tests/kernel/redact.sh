@@ -21,7 +21,7 @@ make_loop disk 16 && quiet_ext4 "$tmp/brambling" && mounted=brambling
 export mounted
 (exec -a wagtail sleep 30) &
 export secret
-# it goes on until the mark is in the trace
+# it runs until the mark is in the trace
 hold mark
 start_recorder plain -e sched,alloc,block,alloc.heap --stacks 7000 --cmdlines --note customer=goldcrest-industries \
 	--mark-fd 9 -- sh -c '

@@ -122,7 +122,7 @@ def files():
     check("second day: on a full disk, nothing is said to be kept that is not", not kept, kept)
 
 
-# ---- what a terminal shows ----
+# ---- output on a terminal ----
 
 MISTAKES = {"report -i day cpu --every 100": "write 100ms or 100s", "report -i day cpu --limit -1": "is no number of "
             "rows; 0 is for all", "record -e +irq -- true": "did you mean 'sched.irq'",

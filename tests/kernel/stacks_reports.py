@@ -163,7 +163,7 @@ def bursts_have_their_stacks(name, t):
 
 def touched_memory_has_the_stack_of_the_page_fault():
     burst = spikes(every).get("rss", {"user_stack": "", "kernel_stack": "", "stack_bytes": 0})
-    # a function that calls none may set up no frame, which hides its caller
+    # a function without calls may set up no frame, which hides its caller
     check("stacks: touched memory is touch_gamma's, through a page fault",
           re.search(r"(^|;)main;(touch_outer;)?touch_gamma$", burst["user_stack"]) and
           re.search(r"fault|el0", burst["kernel_stack"]), burst)

@@ -63,7 +63,7 @@ for kind, cnt, prefix in (("exec", 200, "sl_"), ("rename", 50, "rn_")):
     check("%s: with their exit status, start and end" % kind, not late,
           "%d wrong: %s" % (len(late), [procs[p] for i, p in late[:2]]))
 
-# What lived before: in both listings around the recording, so certainly alive all through it.
+# Older tasks: in both listings around the recording, so certainly alive all through it.
 t = Trace(tmp + "/exec")
 before, after = ({int(pid): tuple(v) for pid, v in json.load(open("%s/ps.%s" % (tmp, when))).items()}
                  for when in ("before", "after"))

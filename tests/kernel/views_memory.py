@@ -32,7 +32,7 @@ def buffers_are_the_givers_until_the_taker_frees_them():
     cnt, payload = gift["count"], gift["count"] * gift["bytes"]
     check("pairing: the giver allocated the buffers", giver["allocs"] >= cnt - missed and
           giver["alloc_bytes"] >= payload - missed * gift["bytes"], (giver, missed))
-    # Objects that the taker freed, by who allocated them: all buffers are the giver's.
+    # Objects that the taker freed, by the process that allocated them: all buffers are the giver's.
     freed = t.one("SELECT count(*) FROM allocations a JOIN processes p USING (upid) WHERE a.source = 'slab' "
                   "AND p.pid = %d AND a.bytes >= %d AND a.free_ns IS NOT NULL" % (gift["giver"], gift["bytes"]))
     check("pairing: what the taker freed is taken off the giver", freed >= cnt - missed, (freed, missed))

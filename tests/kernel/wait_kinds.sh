@@ -208,7 +208,7 @@ for r in rows_of(run("report", "-i", t.path, "why", *main, "--format", "csv", "-
 got = by_kind([{"kind": r["kind"], "wait_ns": int(r["wait_ns"])} for r in waited.values() if r["kind"] != "cpu"])
 check("one answer: why", got == want, (got, want))
 
-# What trace_processor has of the thread in the file for Perfetto; the object of a slice says which kind it is.
+# Slices of the thread in trace_processor, in the file for Perfetto; the object of a slice determines its kind.
 if os.path.exists(tmp + "/slices"):
     kind_of = {r["text"]: r["kind"]
                for r in t.sql("SELECT DISTINCT kind, call || coalesce(' ' || object, '') AS text " + asked)}

@@ -114,10 +114,9 @@ EOF_PY
 check "bundle: lists the users that it discloses" "grep -q '^user names: nobody' '$tmp/strings'" \
 	"$(cat "$tmp/strings.err")"
 
-# ---- the same for Prometheus: of a recording that goes on, and of the finished one ----
+# ---- the same for Prometheus: of a running recording, and of the finished one ----
 
-# Everybody works once before the counting begins, and then again: who is known then has a label of its own from the
-# beginning.
+# Each burn runs once before the counting begins, and then again: its known name then has a label from the beginning.
 { declare -p groups; cat "$tmp/workload"; until_released again; cat "$tmp/workload"; } >"$tmp/twice"
 hold again
 start_recorder m -a -e light -- bash "$tmp/twice"

@@ -77,7 +77,7 @@ int main(int argc, char **argv)
 		move(in, through, out, 0);
 	while (move(in, through, out, SPLICE_F_NONBLOCK) > 0)
 		;
-	/* The last page is not full: only read() gives it. */
+	/* The last page is not full: only read() returns it. */
 	fcntl(in, F_SETFL, O_RDONLY | O_NONBLOCK);
 	while ((n = read(in, page, sizeof(page))) > 0) {
 		if (write(out, page, (size_t)n) != n)

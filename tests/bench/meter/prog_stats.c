@@ -73,7 +73,7 @@ static const struct program *programs_find(const struct programs *ps, uint32_t i
 	return NULL;
 }
 
-/* What each did between the two, one entry per name, in after. */
+/* Stores the runs of each program between the two readings in after, one entry per name. */
 static void programs_subtract(struct programs *after, const struct programs *before)
 {
 	unsigned int i, k, kept = 0;

@@ -35,7 +35,7 @@
 
 #define ROUNDS 20
 #define CULPRIT_MAX 6
-#define STEP (256 * 1024)	/* further than what is read ahead */
+#define STEP (256 * 1024)	/* beyond the read-ahead */
 #define CHUNK (1 << 20)
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -54,7 +54,7 @@ static void *hold_and_sync(void *arg)
 	while (!is_over) {
 		pthread_mutex_lock(&mutex);
 		truth_sleep_ms(4);
-		/* for a millisecond, because one sync takes a quick disk hardly any time */
+		/* for a millisecond, because one sync takes hardly any time on a quick disk */
 		for (uint64_t end_ns = truth_now_ns() + 1000000; truth_now_ns() < end_ns;)
 			if (pwrite(fd, data, sizeof(data), 0) != sizeof(data) || fsync(fd))
 				truth_fail(other);
@@ -322,7 +322,7 @@ static const struct cause {
 	{ "read", read_much, read_plain, 4, BOTH_FIRST },
 };
 
-/* Gets a CPU before everybody else, so that a busy machine is no other cause. */
+/* Gets a CPU before all other threads, so that a busy machine is not another cause. */
 static void come_first(void)
 {
 	const struct sched_param first = { .sched_priority = 1 };
@@ -352,7 +352,7 @@ int main(int argc, char **argv)
 		truth_fail("sched_setaffinity");
 	if (c->how == BOTH_FIRST)
 		come_first();
-	/* threads have their maker's name, and come first if he does */
+	/* threads inherit their creator's name and priority */
 	prctl(PR_SET_NAME, "culprit");
 	for (i = 0; i < c->culprit_cnt; i++)
 		pthread_create(&threads[i], NULL, c->culprit, NULL);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * duty NAME PERCENT SECONDS: takes the name NAME. In every 20 ms it is busy for PERCENT of them,
+ * duty NAME PERCENT SECONDS: renames itself to NAME. In every 20 ms it is busy for PERCENT of them,
  * by its own CPU clock, then sleeps until the 20 ms are over.
  */
 #include <stdint.h>

@@ -154,7 +154,7 @@ static void reallocs(long cnt)
 	say(100003, cnt, cnt);
 	say(90001, cnt, cnt);
 	say(30027, cnt, cnt);
-	/* what fails changes nothing */
+	/* a failed call changes nothing */
 	p = need(malloc(50033));
 	if (realloc(p, too_much) || reallocarray(p, too_much, 4) || malloc(too_much))
 		truth_fail("failures of realloc");
@@ -213,7 +213,7 @@ static void threads(long cnt)
 	say(50111, THREADS * cnt, THREADS * cnt - 1);
 }
 
-/* A child that never execs frees what its parent has allocated, and more. */
+/* A child that never calls exec frees blocks that its parent allocated, and others. */
 static void forks(long cnt)
 {
 	void *p = need(malloc(50119));
@@ -269,7 +269,7 @@ static void signals(long cnt)
 	say(50207, others, others);
 }
 
-/* As code without frame pointers leaves it, whose callers are not known. */
+/* Sets the frame pointer to fp, like code that uses its register otherwise: callers are unknown. */
 #ifdef __x86_64__
 static void *malloc_below(size_t bytes, uintptr_t fp)
 {
@@ -305,7 +305,7 @@ static void frames(long cnt)
 				  (uintptr_t)loop };
 	long i, j, all = sizeof(bad) / sizeof(bad[0]);
 
-	((uintptr_t *)none)[0] = at + 4096;	/* a frame whose caller's cannot be read */
+	((uintptr_t *)none)[0] = at + 4096;	/* a frame whose caller's frame cannot be read */
 	((uintptr_t *)none)[1] = (uintptr_t)frames;
 	mprotect(none + 4096, 4096, PROT_NONE);
 	for (i = 0; i < cnt; i++)

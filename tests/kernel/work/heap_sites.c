@@ -21,7 +21,10 @@
 
 #define NOINLINE __attribute__((noinline))
 
-/* calls are not the last thing a function does: none may become a jump, and frames stay */
+/*
+ * a call is never the last statement of a function, so that it does not become a jump, and frames
+ * stay
+ */
 static volatile int after;
 static void *volatile kept;
 
@@ -90,7 +93,7 @@ static void run_code(void)
 	memcpy(at, code, sizeof(code));
 	if (mprotect(at, 4096, PROT_READ | PROT_EXEC))
 		truth_fail("mprotect");
-	/* its second argument, in %rsi, is what it calls */
+	/* calls its second argument, in %rsi */
 	for (i = 0; i < 5; i++)
 		((void (*)(long, void *))(void *)at)(0, (void *)malloc);
 #endif

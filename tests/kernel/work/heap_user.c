@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * heap_user COUNT BYTES KEEP: COUNT malloc(BYTES), then frees all but KEEP of them, through the C
- * library's allocator. Prints what it did between its two instants.
+ * library's allocator. Prints its counts and two instants around them.
  */
 #include "truth.h"
 

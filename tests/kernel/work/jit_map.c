@@ -51,7 +51,10 @@ static void put_code(size_t at, const char *from, const char *to, const char *na
 		truth_fail("mprotect");
 }
 
-/* What a walk by the frame pointer takes for the next frame, and for the address of a caller. */
+/*
+ * The words that a walk by the frame pointer takes for the next frame, and for the address of a
+ * caller.
+ */
 static uint64_t not_a_frame[2] = { 0, 0xc000123456 };
 
 __attribute__((noinline)) static uint64_t bare_code(volatile uint64_t *v)

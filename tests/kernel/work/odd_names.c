@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * odd_names MS: one child per hostile process name; each burns MS of CPU time under that name.
- * Names hold what a terminal, a CSV reader, a spreadsheet or a JSON parser would act upon.
+ * Names contain control characters or syntax of terminals, CSV readers, spreadsheets and JSON
+ * parsers.
  */
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,7 +21,7 @@ static const char *const names[] = {
 	"@SUM(1)",
 	"cr\rover",
 	"\\x41\\n",
-	"unit\037sep",	/* what separates texts in some keys */
+	"unit\037sep",	/* separators of texts in some keys */
 };
 
 int main(int argc, char **argv)

@@ -20,7 +20,10 @@
 
 #define NOINLINE __attribute__((noinline))
 
-/* calls are not the last thing a function does: none may become a jump, and frames stay */
+/*
+ * a call is never the last statement of a function, so that it does not become a jump, and frames
+ * stay
+ */
 static volatile int after;
 static volatile uint64_t burnt;
 

@@ -43,7 +43,7 @@ static void make_dm(int argc, char **argv)
 	snprintf(r.head.name, sizeof(r.head.name), "%s", argv[2]);
 	dm_call(fd, DM_DEV_CREATE, &r);
 	printf("device=dm-%u\n", minor(r.head.dev));
-	r.head.dev = 0;		/* the name says which */
+	r.head.dev = 0;		/* the name identifies the device */
 	r.head.target_count = 1;
 	r.target.length = strtoull(argv[3], NULL, 0);
 	snprintf(r.target.target_type, sizeof(r.target.target_type), "%s", argv[4]);

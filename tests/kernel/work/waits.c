@@ -17,7 +17,10 @@
 #define NOINLINE __attribute__((noinline))
 #define NS_PER_MS 1000000LL
 
-/* calls are not the last thing a function does: none may become a jump, and frames stay */
+/*
+ * a call is never the last statement of a function, so that it does not become a jump, and frames
+ * stay
+ */
 static volatile int after;
 
 static inline __attribute__((always_inline)) long call(long nr, long a, long b, long c)
