@@ -4,34 +4,35 @@
  * interrupts too, and often. So they only send records; frees are paired with allocations later,
  * when the trace is read.
  *
- * Slab and page hooks are raw_tp programs, not tp_btf. There addresses are numbers, while tp_btf
- * gives typed pointers that allow no arithmetic, and before 6.13 no access to a void * at all.
+ * Slab and page hooks are raw_tp programs, not tp_btf. In raw_tp addresses are numbers, while
+ * tp_btf has typed pointers that allow no arithmetic, and before 6.13 no access to a void * at all.
  *
- * The kernel skips a program that already runs on the CPU. What an interrupt allocates or frees
- * while such a program works would be lost. So each of these tracepoints has a second program
- * behind the first (NAME_2), which sends what the kernel made the first one skip.
+ * The kernel skips a program that already runs on the CPU. Allocations and frees of an interrupt
+ * would be lost while it interrupts such a program. So each of these tracepoints has a second
+ * program after the first (NAME_2), which sends the events for which the kernel skipped the first
+ * one.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 #include "stacks.bpf.h"
 
-/* Holds what an allocation hook begins with. */
+/* Parameters of an allocation hook. */
 struct begin {
-	__u64 key;	/* the address that is allocated or freed */
+	__u64 key;	/* the allocated or freed address */
 	__u32 hook;
 	__u32 size;	/* of the record */
-	bool second;	/* this is the hook's second program */
+	bool second;	/* the hook's second program runs */
 	bool is_free;
-	bool is_nothing; /* the allocation failed, or there was nothing to free */
+	bool is_nothing; /* the allocation failed, or the free has no object */
 };
 
 /*
- * Returns whether this program is the one to send the event. The first program notes the address,
- * by the level at which it runs. The second program runs right after it and finds the same address
- * noted if the first has seen the event. Events in between are at higher levels, which have notes
- * of their own. These notes are void when a task runs again: an event that interrupts the second
- * program may have had no second program itself.
+ * Returns whether this program has to send the event. The first program stores the address in the
+ * entry of the level at which it runs. The second program runs right after it and finds the same
+ * address if the first one has seen the event. Events in between are at higher levels, which have
+ * their own entries. These entries become invalid when a task runs again: an event that interrupts
+ * the second program may have had no second program itself.
  */
 static __always_inline bool is_sender(struct wire_counters *c, const struct begin *b, __u32 level)
 {
@@ -51,8 +52,9 @@ static __always_inline bool is_sender(struct wire_counters *c, const struct begi
 }
 
 /*
- * Returns whether --only leaves an event out. An allocation is kept when a target process made it,
- * and not an interrupt that runs meanwhile; a free when the object may be one of these.
+ * Returns whether --only leaves an event out. An allocation is kept if a target process made it,
+ * and not an interrupt of that process; a free is kept if the object may be from such an
+ * allocation.
  */
 static __always_inline bool is_left_out(const struct begin *b, __u32 level, __u32 pid)
 {
@@ -70,8 +72,8 @@ static __always_inline bool is_left_out(const struct begin *b, __u32 level, __u3
 }
 
 /*
- * Reserves the record of an event, or returns NULL: there was no event, or it is left out, or this
- * is the second program and the first one has seen the event, which is the usual case.
+ * Reserves the record of an event. NULL: no event, or it is left out, or, as in most cases, this is
+ * the second program and the first one has seen the event.
  */
 static __always_inline void *begin_alloc(struct emit *e, struct begin b)
 {
@@ -95,7 +97,7 @@ static __always_inline void *begin_alloc(struct emit *e, struct begin b)
 }
 
 /* clang-format off */
-/* The programs NAME and NAME_2 of a tracepoint: send(ctx, ..., whether it is the second). */
+/* The programs NAME and NAME_2 of a tracepoint: send(ctx, ..., is it the second program). */
 #define BOTH_PROGRAMS(tracepoint, name, send, ...)                                            \
 	SEC("raw_tp/" tracepoint)                                                             \
 	int name(u64 *ctx)                                                                    \
@@ -190,7 +192,7 @@ static __always_inline int send_kfree(u64 *ctx, bool second)
 	struct wire_kfree *r;
 	struct emit e;
 
-	/* NULL and ZERO_SIZE_PTR come here, too. */
+	/* The pointer may also be NULL or ZERO_SIZE_PTR. */
 	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = WIRE_KFREE, .size = sizeof(*r),
 					    .second = second, .is_free = true,
 					    .is_nothing = ctx[1] <= 16 });
@@ -248,7 +250,7 @@ static __always_inline int send_page_alloc(u64 *ctx, bool second)
 BOTH_PROGRAMS("mm_page_alloc", page_alloc, send_page_alloc)
 
 /*
- * Every page that mm_page_free_batched names comes here, too (free_pages_prepare). Programs at both
+ * free_pages_prepare also reports every page of mm_page_free_batched here. Programs at both
  * tracepoints would count such pages twice.
  */
 static __always_inline int send_page_free(u64 *ctx, bool second)
@@ -321,7 +323,7 @@ int rss_stat(u64 *ctx)
 #define REGS_ARG1(regs) ((regs)->user_regs.regs[1])
 #endif
 
-/* Holds what the search for free address space found last on this CPU, and for whom. */
+/* Last result of the search for free address space on this CPU, and its thread. */
 struct vm_area_found {
 	__u64 addr;
 	__u32 tid;
@@ -348,7 +350,7 @@ int vm_area(u64 *ctx)
 	return 0;
 }
 
-/* Returns what a system call may do to the size of its caller's map. */
+/* Returns the change that a system call may make to the size of its caller's map. */
 static __always_inline __u32 vm_op(long nr)
 {
 	return nr == NR_MMAP ? EVENT_VM_MMAP : nr == NR_MUNMAP ? EVENT_VM_MUNMAP :
@@ -356,9 +358,9 @@ static __always_inline __u32 vm_op(long nr)
 }
 
 /*
- * A task that changes a memory map releases the map's lock afterwards, when total_vm is final.
- * This tracepoint is far cheaper than those of system calls, which slow every system call of every
- * task. munmap, brk and mremap may have turned their write lock into a read lock by then.
+ * A task that changes a memory map releases the map's lock afterwards, when total_vm is final. This
+ * tracepoint is far cheaper than those of system calls, which slow down every system call of every
+ * task. munmap, brk and mremap may have downgraded their write lock to a read lock before.
  */
 SEC("tp_btf/mmap_lock_released")
 int vm_released(u64 *ctx)
@@ -384,7 +386,7 @@ int vm_released(u64 *ctx)
 	case NR_CLONE3:
 	case NR_FORK:
 	case NR_VFORK:
-		return 0;	/* they do not change the size of this map */
+		return 0;	/* these calls do not change the size of this map */
 	}
 	if (!write && op != EVENT_VM_MUNMAP && op != EVENT_VM_BRK && op != EVENT_VM_MREMAP)
 		return 0;
@@ -406,7 +408,7 @@ int vm_released(u64 *ctx)
 	return 0;
 }
 
-/* For kernels without mmap_lock_released (5.10): the four calls, where they succeed. */
+/* For kernels without mmap_lock_released (5.10): the four calls, if they succeed. */
 SEC("tp_btf/sys_exit")
 int vm_sys_exit(u64 *ctx)
 {

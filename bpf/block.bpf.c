@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block: the life of a block I/O request. Each step is one record of the same shape. Nothing is
+ * block: the life of a block I/O request. Each step is one record of the same layout. Steps are not
  * matched here: a request's address identifies it while it is in flight, and the analysis follows
- * it from insert to completion. The bios of a device without requests (dm, md, zram) are its
+ * it from insert to completion. For a device without requests (dm, md, zram), its bios count as
  * requests. Merged bios are records too, because a request may hold the data of several processes.
  */
 #include "emit.bpf.h"
@@ -23,15 +23,15 @@ struct step {
 	__u32 hook;
 	__u32 done_bytes;
 	__u32 status;
-	bool first;	/* may begin a request, and so decides whether it is a target's */
+	bool first;	/* may begin a request, and so decides whether it belongs to a target */
 	bool last;	/* may end a request */
 };
 
 /* Values of the map. */
 #define REQUEST_QUEUED 1
-#define REQUEST_STARTED 2	/* its accounting began, and will end after its completion */
+#define REQUEST_STARTED 2	/* its accounting has begun, and will end after its completion */
 
-/* pid: current's process; waiter: the one that current submits for; 0: none is known */
+/* pid: current's process; waiter: the process for which current submits; 0: unknown */
 static __always_inline bool drops_request(void *rq, const struct step *s, __u32 pid, __u32 waiter,
 					  __u8 flags)
 {
@@ -42,7 +42,7 @@ static __always_inline bool drops_request(void *rq, const struct step *s, __u32 
 	if (!conf_only)
 		return false;
 	kept = bpf_map_lookup_elem(&only_requests, &key);
-	/* A start begins a new request, whatever request had the address before. */
+	/* A start begins a new request, even if another request had the address before. */
 	if (kept && !is_start) {
 		if (s->last && (s->hook != WIRE_BLOCK_COMPLETE || *kept != REQUEST_STARTED))
 			bpf_map_delete_elem(&only_requests, &key);
@@ -78,8 +78,8 @@ static __always_inline int send_step(struct request *request, struct step s)
 	if (drops_request(rq, &s, id >> 32, waiter, flags) || !emit_clock(&e))
 		return 0;
 	/*
-	 * The data of a write is done. What the flush sequence still has to do completes as well,
-	 * which before 6.5 looks like a request.
+	 * The data of a write is done. The rest of the flush sequence completes separately, which
+	 * before 6.5 looks like a request.
 	 */
 	if (s.hook == WIRE_BLOCK_COMPLETE && rq->end_io)
 		flags |= WIRE_F_FLUSH_SEQ;
@@ -147,8 +147,9 @@ int rq_merge(u64 *ctx)
 }
 
 /*
- * A positive errno of what the kernel has: a negative one, or a blk_status_t (since 5.16). Those up
- * to 13 are the same in all kernels; blk_status_to_errno() makes EIO of most others.
+ * Returns the positive errno for the kernel's error: a negative errno, or a blk_status_t (since
+ * 5.16). Statuses up to 13 are the same in all kernels; blk_status_to_errno() maps most others to
+ * EIO.
  */
 static __always_inline __u32 errno_of(__s32 error)
 {
@@ -201,7 +202,7 @@ int io_done(u64 *ctx)
 
 /* ---- bios ---- */
 
-#define PARTS_MAX 16	/* minors of a disk of SCSI; only asked until 5.11 */
+#define PARTS_MAX 16	/* minors of a SCSI disk; used only until 5.11 */
 
 /* bio->bi_disk became bio->bi_bdev->bd_disk: 309dca309fc3 (5.12) */
 static __always_inline struct gendisk *disk_of(struct bio *bio)
@@ -213,7 +214,7 @@ static __always_inline struct gendisk *disk_of(struct bio *bio)
 	return bio->bi_bdev ? bio->bi_bdev->bd_disk : NULL;
 }
 
-/* The partition's device number: 0 if not known. */
+/* Returns the partition's device number; 0: unknown. */
 static __always_inline __u32 part_of(struct bio *bio)
 {
 	struct bio___disk *bio_old = (void *)bio;
@@ -223,13 +224,13 @@ static __always_inline __u32 part_of(struct bio *bio)
 	return bio->bi_bdev ? bio->bi_bdev->bd_dev : 0;
 }
 
-/* Returns whether a device has no requests, but only bios. */
+/* Returns whether a device handles bios without requests. */
 static __always_inline bool is_bio_based(struct gendisk *disk)
 {
 	return disk && disk->queue && !disk->queue->mq_ops;
 }
 
-/* Where a volume's bio was before it was sent to the device below. */
+/* Place of a volume's bio before it was remapped to the device below. */
 struct volume_place {
 	__u64 sector;
 	__u32 dev;
@@ -335,7 +336,7 @@ int bio_frontmerge(u64 *ctx)
 	return send_bio(merged_bio(ctx), (struct step){ .hook = WIRE_BIO_FRONTMERGE }, NULL);
 }
 
-/* A bio of a partition is sent to its disk the same way; a partition is not a volume. */
+/* A bio of a partition is remapped to its disk in the same way; a partition is not a volume. */
 static __always_inline bool is_part_of(__u32 dev, struct bio *bio, struct gendisk *disk)
 {
 	struct bio___disk *bio_old = (void *)bio;

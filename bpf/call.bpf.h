@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * call.bpf.h: what a thread was doing when it left its CPU, as a wire_call: a system call, with the
- * type of what it waits for; user code; a kernel thread; or nothing, because the
- * quota of its group was used up. On the way into the kernel a task leaves the registers of user
- * space on its stack, with the number of the call, or -1 after an exception or interrupt.
+ * call.bpf.h: the activity of a thread when it left its CPU, as a wire_call: a system call, with
+ * the type of the object that it waits for; user code; a kernel thread; or throttled, because the
+ * quota of its group was used up. On entry to the kernel a task saves the registers of user space
+ * on its stack, with the number of the call, or -1 after an exception or interrupt.
  */
 #pragma once
 
@@ -15,20 +15,20 @@
 #define TASK_TS_COMPAT 0x0002
 #define TASK_PSR_MODE32 0x10
 #define CALL_FUTEX_PRIVATE 128
-#define CALL_FDS_MIN 64	/* every table of files has so many places (NR_OPEN_DEFAULT) */
+#define CALL_FDS_MIN 64	/* least size of a table of files (NR_OPEN_DEFAULT) */
 #define SUPER_I_KERNEL 6	/* SB_I_NOEXEC and SB_I_NODEV: proc, sysfs, control groups */
 #define INODE_S_ANON (1u << 19)	/* an anonymous inode has the mode of a file since 6.16 */
 
-/* Holds what a task does, and what it waits for. */
+/* A task's activity, and the object that it waits for. */
 struct call {
 	__u16 call;		/* WIRE_CALL_* */
-	__u64 object;		/* address of a lock, or what WIRE_FILE_* says; 0: not known */
-	struct file *socket;	/* NULL: it is none */
-	struct inode *inode;	/* of a file or directory with an object; NULL: it is none */
+	__u64 object;		/* address of a lock, or as defined by WIRE_FILE_*; 0: unknown */
+	struct file *socket;	/* NULL: not a socket */
+	struct inode *inode;	/* of a file or directory with an object; NULL: not one */
 	bool is_current;	/* the memory of the task's process can be read */
 };
 
-/* The registers that a call was made with. */
+/* The registers with which a call was made. */
 #if defined(__TARGET_ARCH_x86)
 #define CALL_NUMBER(regs) ((__s64)(regs)->orig_ax)
 #define CALL_ARG(regs) ((regs)->di)
@@ -41,7 +41,7 @@ struct call {
 #define CALL_ARG2(regs) ((regs)->user_regs.regs[2])
 #endif
 
-/* c: NULL, or this CPU's counters, which may say where the registers are without a call. */
+/* c: NULL, or this CPU's counters, which may have the location of the registers and save a call. */
 static __always_inline struct pt_regs *call_regs(const struct wire_counters *c,
 						 struct task_struct *task)
 {
@@ -66,9 +66,9 @@ static __always_inline bool call_is_32_bit(struct task_struct *task, struct pt_r
 }
 
 /*
- * The calls whose first argument is a file of any type: read, write, their relatives, and ioctl;
- * fcntl, flock, fsync, fdatasync, ftruncate, getdents64, sync_file_range, fallocate; or a socket:
- * connect, accept, send, recv and theirs.
+ * Returns whether the first argument of a call is a file of any type: read, write, their relatives,
+ * and ioctl; fcntl, flock, fsync, fdatasync, ftruncate, getdents64, sync_file_range, fallocate; or
+ * a socket: connect, accept, send, recv and their relatives.
  */
 static __always_inline bool call_is_of_file(__u64 number)
 {
@@ -84,7 +84,7 @@ static __always_inline bool call_is_of_file(__u64 number)
 #endif
 }
 
-/* Returns WIRE_FILE_*: the type of a task's open file. Sets what a sleep for it is for. */
+/* Returns the type of a task's open file as WIRE_FILE_*. Sets the object of a sleep on it. */
 static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 fd,
 					       struct call *c)
 {
@@ -141,7 +141,10 @@ static __always_inline bool call_is_throttled(struct task_struct *task)
 	struct task_struct___throttled *t = (void *)task;
 	struct cfs_rq___throttled *queue = NULL;
 
-	/* Since 6.18 a task leaves at its way back to user space, and says so (7fc2d1439247). */
+	/*
+	 * Since 6.18 a task is throttled on its way back to user space, and has a flag
+	 * (7fc2d1439247).
+	 */
 	if (bpf_core_field_exists(t->throttled))
 		return t->throttled;
 	if (!bpf_core_field_exists(task->se.cfs_rq) ||
@@ -151,7 +154,7 @@ static __always_inline bool call_is_throttled(struct task_struct *task)
 	return queue->throttle_count > 0;
 }
 
-/* The calls that wait for a lock, whose address is their first argument: futex, futex_wait. */
+/* Calls whose first argument is the address of a lock that they wait for: futex, futex_wait. */
 static __always_inline bool call_is_of_lock(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -171,7 +174,7 @@ static __always_inline bool call_is_of_epoll(__u64 number)
 #endif
 }
 
-/* poll, ppoll: the first argument has the descriptors, the second one says how many. */
+/* poll, ppoll: the first argument has the descriptors, the second one their number. */
 static __always_inline bool call_is_of_poll(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -181,7 +184,7 @@ static __always_inline bool call_is_of_poll(__u64 number)
 #endif
 }
 
-/* The calls that change the mappings of the process, or copy them for a child. */
+/* Calls that change the mappings of the process, or copy them for a child. */
 static __always_inline bool call_is_of_mappings(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -193,16 +196,16 @@ static __always_inline bool call_is_of_mappings(__u64 number)
 #endif
 }
 
-#define CALL_WAITERS_MAX 8	/* those that came last are looked at */
+#define CALL_WAITERS_MAX 8	/* number of last waiters that are checked */
 
-/* The task is in the queue for the lock of its process's mappings, a ring. */
+/* Returns whether the task is in the queue, a ring, for the lock of its process's mappings. */
 static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 {
 	struct mm_struct *mm = BPF_CORE_READ(task, mm);
 	struct rw_semaphore___first *lock_new = NULL;
 	struct rw_semaphore *lock = NULL;
 	struct rwsem_waiter *w = NULL;
-	void *head;	/* the ring is over there */
+	void *head;	/* where the ring ends */
 	int i;
 
 	if (!mm || !bpf_core_field_exists(w->task))
@@ -210,7 +213,7 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 	if (bpf_core_field_exists(lock->wait_list)) {
 		head = &mm->mmap_lock.wait_list;
 	} else if (bpf_core_field_exists(lock_new->first_waiter)) {
-		/* in Linux 7.2 the lock itself is no part of the ring */
+		/* in Linux 7.2 the ring does not contain the lock itself */
 		lock_new = (void *)&mm->mmap_lock;
 		head = BPF_CORE_READ(lock_new, first_waiter);
 	} else {
@@ -228,8 +231,8 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 }
 
 /*
- * Returns how long a sleep of the current task is to be, also one in a poll of nothing; 0: not
- * told, or until an instant.
+ * Returns how long a sleep of the current task will be, including a poll without descriptors; 0:
+ * unknown, or the sleep ends at a fixed time.
  */
 static __always_inline __u64 call_sleep_ns(struct pt_regs *regs, __u64 number)
 {
@@ -266,11 +269,11 @@ static __always_inline bool call_is_wait4(__u64 number)
 #endif
 }
 
-#define CALL_THREADS_MAX 16	/* of the process, the oldest ones are looked at */
+#define CALL_THREADS_MAX 16	/* number of the process's oldest threads that are checked */
 
 /*
- * A futex call waits for the end of another thread, as pthread_join() does: on the word that the
- * kernel clears at that thread's exit. It holds the thread's id until then.
+ * Returns whether a futex call waits for the end of another thread, as pthread_join() does: on the
+ * word that the kernel clears at that thread's exit. Until then it holds the thread's id.
  */
 static __always_inline bool call_is_join(struct task_struct *task, struct pt_regs *regs,
 					 __u64 number)
@@ -280,7 +283,7 @@ static __always_inline bool call_is_join(struct task_struct *task, struct pt_reg
 	struct list_head *head, *at;
 	int i;
 
-	/* the kernel's wake-up is no private one */
+	/* the kernel's wake-up at exit is not private */
 	if (number == 455 || CALL_ARG1(regs) & CALL_FUTEX_PRIVATE || (__s32)CALL_ARG2(regs) <= 0)
 		return false;
 	signal = BPF_CORE_READ(task, signal);
@@ -296,7 +299,9 @@ static __always_inline bool call_is_join(struct task_struct *task, struct pt_reg
 	return false;
 }
 
-/* WIRE_FILE_* of what a task waits for in a call whose arguments say it. Sets what that is. */
+/*
+ * Returns the WIRE_FILE_* that a task waits for, from the arguments of its call. Sets the object.
+ */
 static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs *regs,
 				       __u64 number, struct call *c)
 {
@@ -304,7 +309,7 @@ static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs 
 	bool is_of_file = call_is_of_file(number);
 	__u32 fd = arg;
 
-	/* of several descriptors it is not known which one counts */
+	/* with several descriptors, the one that ends the wait is unknown */
 	if (call_is_of_poll(number) && CALL_ARG1(regs) == 1 && c->is_current)
 		is_of_file = !bpf_probe_read_user(&fd, sizeof(fd), (void *)arg);
 	if (conf_peek && is_of_file)
@@ -333,7 +338,10 @@ static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs 
 	return c->object ? WIRE_FILE_TIMER : WIRE_FILE_UNKNOWN;
 }
 
-/* WIRE_CALL_* of what the task does, or would do if it had a CPU; with c, what it waits for. */
+/*
+ * Returns the task's activity, now or before it left its CPU, as WIRE_CALL_*; with c also the
+ * object that it waits for.
+ */
 static __always_inline __u16 call_number(const struct wire_counters *cnt,
 					 struct task_struct *task, struct call *c)
 {
@@ -367,7 +375,7 @@ static __always_inline __u16 call_number(const struct wire_counters *cnt,
 	return number | type << WIRE_CALL_FILE_SHIFT;
 }
 
-/* is_asleep: the task waits in what it does. cnt: NULL, or this CPU's counters. */
+/* is_asleep: the task waits in its call. cnt: NULL, or this CPU's counters. */
 static __always_inline struct call call_of(const struct wire_counters *cnt,
 					   struct task_struct *task, bool is_asleep,
 					   bool is_current)
@@ -378,7 +386,7 @@ static __always_inline struct call call_of(const struct wire_counters *cnt,
 	return c;
 }
 
-/* task: the current one. conf_peek: the verifier knows nothing about it. */
+/* task: the current one. conf_peek: for the verifier it is an untyped address. */
 static __always_inline __u16 call_of_current(const struct wire_counters *cnt,
 					     struct task_struct *task)
 {
@@ -406,7 +414,9 @@ static __always_inline __u16 call_of_current(const struct wire_counters *cnt,
 	return call_is_32_bit(task, regs) ? number | WIRE_CALL_IS_32_BIT : number;
 }
 
-/* What the current task is doing, which an interrupt may have hit: the call, and no object. */
+/*
+ * Returns the current task's activity, even if an interrupt has hit it: the call, without object.
+ */
 static __always_inline __u16 call_of_waker(const struct wire_counters *cnt)
 {
 	struct task_struct *task;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * conf.bpf.h: what user space decides before the programs are loaded. All of it is .rodata, so
- * that the verifier sees constants and drops the code that is not taken. src/probe/kernel.c reads
- * the facts about the kernel's prototypes from the kernel's BTF.
+ * conf.bpf.h: settings that user space makes before the programs are loaded. All of them are in
+ * .rodata, so that the verifier sees constants and drops unused code. src/probe/kernel.c reads the
+ * facts about the kernel's prototypes from the kernel's BTF.
  */
 #pragma once
 
@@ -11,7 +11,7 @@
 #include <bpf/bpf_helpers.h>
 
 /*
- * Argument n of a tracepoint, where it depends on the kernel which argument is wanted. Without the
+ * Argument n of a tracepoint, for arguments whose number depends on the kernel. Without the
  * assembler the compiler would turn two such reads into one at a variable offset, which the
  * verifier refuses.
  */
@@ -22,50 +22,50 @@
 		arg_;                                                                          \
 	})
 
-/* The constants below say what the recording is. */
-/* Keep only what belongs to the target set. */
+/* The constants below describe the recording. */
+/* Keep only events of the target set. */
 const volatile __u32 conf_only __weak = 0;
 /* Maintain the target set, for conf_only or for heap sources. */
 const volatile __u32 conf_track __weak = 0;
 /* The target set follows this cgroup; 0: none. */
 const volatile __u64 conf_cgroup_id __weak = 0;
-/* Wake the reader of a ring that is filled beyond this. */
+/* Wake the reader if its ring is filled beyond this. */
 const volatile __u32 conf_wake_bytes __weak = 0;
 /* alloc.rss or alloc.vm is recorded: task hooks send the state of a new memory map. */
 const volatile __u32 conf_rss __weak = 0;
 const volatile __u32 conf_vm __weak = 0;
 const volatile __u32 conf_page_bytes __weak = 4096;
-/* Take the stacks of allocations of at least so many bytes; 0: of none. */
+/* Take the stacks of allocations of at least this size; 0: none. */
 const volatile __u64 conf_stacks_min __weak = 0;
 /* Take the stack of every n-th allocation instead; 0: by size. */
 const volatile __u32 conf_stacks_every __weak = 0;
 /* Samples have a copy of the user stack. */
 const volatile __u32 conf_copy_stacks __weak = 0;
-/* So have waits, as the thread left its CPU. */
+/* Waits have a copy, too, taken when the thread leaves its CPU. */
 const volatile __u32 conf_copy_waits __weak = 0;
-/* Send waits off the CPU of at least so long; of the target set only. */
+/* Send waits off the CPU of at least this length; of the target set only. */
 const volatile __u64 conf_offcpu_ns __weak = 0;
 const volatile __u32 conf_offcpu_targets __weak = 0;
 
-/* The constants below say how the kernel runs the programs. */
+/* The constants below describe how the kernel runs the programs. */
 /* Hooks that interrupts can nest have a second program. */
 const volatile __u32 conf_copies __weak = 0;
 /*
- * Atomic additions can give the old value (5.12). On other kernels src/probe/adapt.c replaces them
- * by additions that give nothing.
+ * Atomic additions can return the old value (5.12). On other kernels src/probe/adapt.c replaces
+ * them by additions without a result.
  */
 const volatile __u32 conf_fetching __weak = 0;
-/* No task takes the CPU from a program: small records wait in an area of their CPU. */
+/* Tasks cannot preempt a program: small records wait in an area of their CPU. */
 const volatile __u32 conf_stage __weak = 0;
-/* The kernel runs a program inside itself (until 6.0). */
+/* The kernel may re-enter a program (until 6.0). */
 const volatile __u32 conf_reentrant __weak = 0;
 
-/* The constants below say what the kernel's tracepoints look like. */
+/* The constants below describe the kernel's tracepoints. */
 /* sched_switch passes prev_state as argument 3. */
 const volatile __u32 conf_switch_state_arg __weak = 0;
-/* The registers that a task entered the kernel with can be read (bpf_task_pt_regs, 5.15). */
+/* The registers with which a task entered the kernel can be read (bpf_task_pt_regs, 5.15). */
 const volatile __u32 conf_call __weak = 0;
-/* block_rq_*: which argument is the request. */
+/* block_rq_*: index of the argument with the request. */
 const volatile __u32 conf_rq_arg __weak = 0;
 /* block_bio_queue and remap have the queue before the bio (until 5.10). */
 const volatile __u32 conf_bio_arg __weak = 0;
@@ -79,22 +79,19 @@ const volatile __u32 conf_cache_alloc_sizes __weak = 0;
 const volatile __u32 conf_cache_free_cache __weak = 0;
 /* rss_stat passes the count as argument 2. */
 const volatile __u32 conf_rss_count_arg __weak = 0;
-/* Add the per-CPU parts of an RSS counter of this many CPUs; 0: of none. */
+/* Add the per-CPU parts of an RSS counter for this many CPUs; 0: none. */
 const volatile __u32 conf_rss_sum_cpus __weak = 0;
 /* mark_victim passes the task, not its number (6.8). */
 const volatile __u32 conf_oom_task __weak = 0;
-/* mmap_lock_released: which argument is `write`. */
+/* mmap_lock_released: index of the argument `write`. */
 const volatile __u32 conf_lock_write_arg __weak = 0;
 
-/* A program can read any address as if it were typed, without a call (fd264ca020948, 6.2). */
+/* A program can read any address with a type, without a call (fd264ca020948, 6.2). */
 const volatile __u32 conf_peek __weak = 0;
 
-/*
- * Per-CPU variables are at these places in a CPU's area (BTF's .data..percpu section); 0: not
- * there.
- */
+/* Offsets of per-CPU variables in a CPU's area (BTF's .data..percpu section); 0: missing. */
 const volatile __u64 conf_at_runqueues __weak = 0;
-/* x86: the preemption count is a variable of its own until 6.1, and from 6.15 (46e8fff6d45f) ... */
+/* x86: the preemption count is a separate variable until 6.1, and from 6.15 (46e8fff6d45f) ... */
 const volatile __u64 conf_at_preempt_count __weak = 0;
 const volatile __u64 conf_at_current_task __weak = 0;
 /* ... and between these a field of pcpu_hot (64701838bf05), as is the current task. */
@@ -102,7 +99,7 @@ const volatile __u64 conf_at_pcpu_hot __weak = 0;
 const volatile __u64 conf_at_this_cpu_off __weak = 0;
 
 /*
- * Address of struct page 0. A program has to run to find it, so that user space sets it after
- * loading and before attaching.
+ * Address of struct page 0. A program has to run to find it, so user space sets it after loading
+ * and before attaching.
  */
 __u64 kernel_vmemmap __weak = 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * dirty: which process made pages of a file dirty, so that their write-back has an owner.
+ * dirty: the process that made pages of a file dirty, so that their write-back has an owner.
  *
- * What matters is the last process that dirtied an inode, not each page. A record is sent when
- * that process changes, and again after a while. Until then one look into a small table says that
- * nothing is new. All CPUs share the table, because processes move between CPUs.
+ * Only the last process that dirtied an inode matters, not each page. A record is sent when that
+ * process changes, and again after a while. Between these, one lookup in a small table shows that
+ * nothing changed. All CPUs share the table, because processes move between CPUs.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -16,9 +16,10 @@
 #define DIRTY_AGAIN_SHIFT 6
 
 /*
- * The last process that dirtied an inode, in one word, so that it is read and written whole: half a
- * hash of the inode, 22 bits of the pid (PID_MAX_LIMIT) and 10 bits of the time. A slot belongs to
- * the inode that took it last. Where an inode finds another inode's word, its record is sent again.
+ * The last process that dirtied an inode, in one word, so that it is read and written as a whole:
+ * half a hash of the inode, 22 bits of the pid (PID_MAX_LIMIT) and 10 bits of the time. A slot
+ * belongs to the inode that used it last. An inode that finds another inode's word sends its record
+ * again.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

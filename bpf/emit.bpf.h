@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * emit.bpf.h: the way of a record into a ring. A program counts the attempt, reads the clock,
- * reserves room and fills the header. Later it submits the record, and wakes the reader only
- * when a batch waits.
+ * emit.bpf.h: sends a record to a ring. A program counts the attempt, reads the clock, reserves
+ * room and fills the header. Later it submits the record, and wakes the reader only if a batch
+ * waits.
  *
- * Small records wait in an area of their CPU, and go into the ring together: when the area is full,
- * or when the recorder runs flush_stage at the end of a slice. A ring's records are therefore not
- * in order of time.
+ * Small records wait in an area of their CPU, and are sent to the ring together: when the area is
+ * full, or when the recorder runs flush_stage at the end of a slice. A ring's records are therefore
+ * not in order of time.
  *
- * Nothing slow may happen between emit_reserve() and emit_submit(), because a reserved record
- * hides everything behind it in the ring. Every reserved record must be submitted. The verifier
- * refuses a program that does not, since the record might be in the ring.
+ * The code between emit_reserve() and emit_submit() must be fast, because a reserved record hides
+ * all later records in the ring. Every reserved record must be submitted. The verifier refuses a
+ * program that does not, since the record might be in the ring.
  */
 #pragma once
 
@@ -50,7 +50,7 @@ struct {
 } stages __weak SEC(".maps");
 
 struct emit {
-	struct wire_stage *stage;	/* where the record is; NULL: in the ring */
+	struct wire_stage *stage;	/* the area of the record; NULL: it is in the ring */
 	struct wire_counters *cnt;
 	struct wire_tally *tally;
 	void *ring;
@@ -69,8 +69,8 @@ static __always_inline void emit_count(__u32 hook, __u64 *counter)
 }
 
 /*
- * Finds this CPU's counters: all that the filter needs. The second copy of a hook's program has
- * counters of its own. False: there are none.
+ * Finds this CPU's counters, which suffice for the filter. The second copy of a hook's program has
+ * its own counters. False: none.
  */
 static __always_inline bool emit_find(struct emit *e, __u32 hook, bool second)
 {
@@ -86,8 +86,8 @@ static __always_inline bool emit_find(struct emit *e, __u32 hook, bool second)
 }
 
 /*
- * Reads the clock, which is the most that an event costs, and finds this CPU's ring, after
- * emit_find(). False: there is none.
+ * Reads the clock, the largest part of an event's cost, and finds this CPU's ring, after
+ * emit_find(). False: no ring.
  */
 static __always_inline bool emit_clock(struct emit *e)
 {
@@ -98,7 +98,7 @@ static __always_inline bool emit_clock(struct emit *e)
 	return e->ring != NULL;
 }
 
-/* Reads the clock and finds this CPU's ring and counters. False: there are none to send with. */
+/* Reads the clock and finds this CPU's ring and counters. False: one is missing. */
 static __always_inline bool emit_open(struct emit *e, __u32 hook)
 {
 	return emit_find(e, hook, false) && emit_clock(e);
@@ -108,7 +108,7 @@ static __always_inline void emit_count_loss(struct emit *e, __u64 size)
 {
 	__u64 used = bpf_ringbuf_query(e->ring, BPF_RB_AVAIL_DATA);
 
-	if (e->stage)	/* all of the area found no room */
+	if (e->stage)	/* the whole area could not be sent */
 		size = WIRE_STAGE_BYTES;
 	if (used + size + 8 <= bpf_ringbuf_query(e->ring, BPF_RB_RING_SIZE))
 		emit_count(e->hook, &e->tally->lost_other[e->hook]);
@@ -122,7 +122,7 @@ static __always_inline __u64 emit_wake_flags(void *ring)
 									     BPF_RB_FORCE_WAKEUP;
 }
 
-/* Sends what waits in an area; nobody else may be using it. Returns 0 or the ring's error. */
+/* Sends the records in an area, which no program may be using. Returns 0 or the ring's error. */
 static __always_inline long emit_flush(struct wire_stage *s, void *ring)
 {
 	__u64 bytes = s->used_bytes;
@@ -137,8 +137,8 @@ static __always_inline long emit_flush(struct wire_stage *s, void *ring)
 }
 
 /*
- * Room for a small record in this CPU's area. The area may be busy when a program interrupts
- * another one; then the ring itself has to have room. NULL: it has none.
+ * Reserves a small record in this CPU's area. The area may be busy if a program interrupts another
+ * one; then the record needs room in the ring itself. NULL: no room.
  */
 static __always_inline void *emit_stage(struct emit *e, __u64 size)
 {
@@ -188,7 +188,7 @@ static __always_inline void *emit_reserve(struct emit *e, __u64 size, __u32 tid,
 	return h;
 }
 
-/* emit_open() and emit_reserve(), where nothing stands between them. */
+/* emit_open() and emit_reserve(), for programs that need no step in between. */
 static __always_inline void *emit_begin(struct emit *e, __u32 hook, __u64 size, __u32 tid,
 					__u8 flags)
 {
@@ -206,8 +206,8 @@ static __always_inline void emit_submit(struct emit *e, void *record)
 }
 
 /*
- * Sends a record of variable size, which the caller has filled but for the header's clock, hook
- * and CPU. The record is copied into the ring. False: it was lost, and is counted.
+ * Sends a record of variable size, which the caller has filled except the header's clock, hook and
+ * CPU. The record is copied into the ring. False: it was lost, and is counted.
  */
 static __always_inline bool emit_output(struct emit *e, void *record, __u64 size)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * filter.bpf.h: the target set, which holds the workload's processes by tgid. User space puts the
- * first processes in, the task hooks add their children, and the other hooks only look them up.
+ * filter.bpf.h: the target set, which holds the workload's processes by tgid. User space inserts
+ * the first processes, the task hooks add their children, and the other hooks only look them up.
  */
 #pragma once
 
@@ -19,8 +19,8 @@ struct {
 } targets __weak SEC(".maps");
 
 /*
- * A byte for each place that a pid hashes to, set before a process of that place is put into the
- * set, and left. Others than targets mostly end here, without a look-up.
+ * A byte for each hash of a pid, set before a process with that hash is added to the set, and never
+ * cleared. For most non-targets the byte is 0, which saves the lookup.
  */
 #define TARGET_PLACES (1u << 16)
 
@@ -40,18 +40,17 @@ static __always_inline void filter_add_target(__u32 pid)
 	bpf_map_update_elem(&targets, &pid, &lives, BPF_ANY);
 }
 
-/* Returns whether a record about the process is to be left out. */
+/* Returns whether to leave out a record about the process. */
 static __always_inline bool filter_drops(__u32 pid)
 {
 	return conf_only && !filter_is_target(pid);
 }
 
 /*
- * Under --only, what the target set has allocated: a bit for each place that an address hashes to.
- * A bit once set stays set, because what else of the set is at that place is not known. So a free
- * that finds its bit not set is of somebody else's object; the others are sent, and user space,
- * which knows the addresses, has the last word. Neighbours share cache lines: the objects of a
- * page, or the pages of 2 MB.
+ * Under --only, the objects that the target set has allocated: a bit for each hash of an address. A
+ * bit once set stays set, because other objects of the set may have the same hash. So if a free
+ * finds its bit unset, the object is foreign; other frees are sent, and user space, which knows the
+ * addresses, decides. Neighbours share cache lines: the objects of a page, or the pages of 2 MB.
  */
 #define FILTER_PLACES (1u << 20)
 #define FILTER_SLAB_SHIFT 3
@@ -64,7 +63,7 @@ struct {
 	__uint(value_size, 8);	/* under --only FILTER_PLACES bits */
 } only_objects __weak SEC(".maps");
 
-/* The word of an address, and its bit there; NULL: there is no such map. */
+/* Returns the word of an address, and its bit in it; NULL: the map is missing. */
 static __always_inline __u64 *filter_word(__u64 addr, __u32 shift, __u64 *ret_bit)
 {
 	__u32 place = (addr >> shift ^ addr >> (shift + 20)) & (FILTER_PLACES - 1), zero = 0;
@@ -74,7 +73,7 @@ static __always_inline __u64 *filter_word(__u64 addr, __u32 shift, __u64 *ret_bi
 	return words ? words + (place >> 6) : NULL;
 }
 
-/* Kernels without atomic operations that give the old value have no atomic "or" either. */
+/* Kernels whose atomic operations cannot return the old value have no atomic "or" either. */
 static __always_inline void filter_note_object(__u64 addr, __u32 shift)
 {
 	__u64 bit, *word = filter_word(addr, shift, &bit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fixes.bpf.h: where kernels differ. There is one function per difference, and its comment names
- * the change in the kernel. Nothing here looks at a version number: CO-RE decides from the running
+ * fixes.bpf.h: differences between kernels. There is one function per difference, and its comment
+ * names the change in the kernel. No code checks a version number: CO-RE decides from the running
  * kernel's BTF.
  */
 #pragma once
@@ -10,7 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
-/* Bits of preempt_count that mean an interrupt is being served (include/linux/preempt.h). */
+/* Bits of preempt_count that are set while an interrupt is served (include/linux/preempt.h). */
 #define PREEMPT_SERVING_SOFTIRQ 0x100
 #define PREEMPT_HARDIRQ_MASK 0x000f0000
 #define PREEMPT_NMI_MASK 0x00f00000
@@ -21,9 +21,9 @@
 
 /*
  * A helper that reads kernel memory costs tens of ns. A load whose type the verifier knows costs
- * next to nothing. The kernel function bpf_rdonly_cast declares any address to be of a type; a bad
- * address then reads as 0. src/probe/adapt.c puts that function where this number is called, and
- * the kernel's type ids. Those of CO-RE are no use here: libbpf knows only the types of a file that
+ * almost nothing. The kernel function bpf_rdonly_cast declares any address to be of a type; a bad
+ * address then reads as 0. src/probe/adapt.c inserts that function where this number is called, and
+ * the kernel's type ids. Those of CO-RE cannot be used: libbpf knows only the types of a file that
  * src/probe/core_types.c made, whose ids differ.
  */
 static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
@@ -46,17 +46,17 @@ static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CA
 		struct rq: WIRE_CAST_rq)))
 /* clang-format on */
 
-/* p->field, of a p that the verifier knows nothing about. */
+/* p->field, for an untyped p. */
 #define PEEK(p, field) (conf_peek ? FIX_CAST(p)->field : BPF_CORE_READ(p, field))
 
 /*
- * An argument p of a program, from which pointers are to be read. For each pointer that is read
- * from a structure that it trusts, the verifier searches all types of the kernel for four names,
- * which takes 2 ms. It trusts less what is cast.
+ * An argument p of a program, from which pointers will be read. For each pointer that is read from
+ * a trusted structure, the verifier searches all types of the kernel for four names, which takes 2
+ * ms. It does not trust a cast pointer as much, and skips the search.
  */
 #define FIX_ARG(p) (conf_peek ? FIX_CAST(p) : (p))
 
-/* 8 bytes at a kernel address. Any structure that begins with a word would do. */
+/* Reads 8 bytes at a kernel address. Any structure that begins with a word would do. */
 static __always_inline __u64 fix_peek(__u64 addr)
 {
 	struct thread_info___word *word = (void *)addr;
@@ -64,7 +64,7 @@ static __always_inline __u64 fix_peek(__u64 addr)
 	return PEEK(word, flags);
 }
 
-/* The preemption count; 0 where the kernel does not tell. */
+/* Returns the preemption count; 0 if it is not available. */
 static __always_inline __u32 fix_preempt_count(const struct wire_counters *c)
 {
 	__u32 count = 0;
@@ -83,7 +83,7 @@ static __always_inline __u32 fix_preempt_count(const struct wire_counters *c)
 	return count;
 }
 
-/* Which of the WIRE_LEVELS this CPU works at. Where the kernel does not tell, it is the task's. */
+/* Returns this CPU's level, of WIRE_LEVELS. If it is not available, returns the task's level. */
 static __always_inline __u32 fix_level(const struct wire_counters *c)
 {
 	__u32 count = fix_preempt_count(c);
@@ -99,13 +99,13 @@ static __always_inline bool fix_interrupted_softirq(const struct wire_counters *
 	return fix_preempt_count(c) & PREEMPT_SERVING_SOFTIRQ;
 }
 
-/* WIRE_F_IRQ when an interrupt, a softirq or an NMI is being served on this CPU, else 0. */
+/* Returns WIRE_F_IRQ if an interrupt, a softirq or an NMI is being served on this CPU, else 0. */
 static __always_inline __u8 fix_irq_flag(const struct wire_counters *c)
 {
 	return fix_level(c) ? WIRE_F_IRQ : 0;
 }
 
-/* The same as bpf_get_current_pid_tgid(), without the call where that is possible. */
+/* The same as bpf_get_current_pid_tgid(), without the call if possible. */
 static __always_inline __u64 fix_current_id(const struct wire_counters *c)
 {
 	if (conf_peek && c->current_at) {
@@ -116,7 +116,7 @@ static __always_inline __u64 fix_current_id(const struct wire_counters *c)
 	return bpf_get_current_pid_tgid();
 }
 
-/* The same as bpf_get_current_task(), whose variant that gives a typed pointer came with 5.11. */
+/* The same as bpf_get_current_task(), whose variant with a typed pointer came with 5.11. */
 static __always_inline struct task_struct *fix_current(const struct wire_counters *c)
 {
 	return (void *)(conf_peek && c->current_at ? fix_peek(c->current_at) :
@@ -135,8 +135,8 @@ static __always_inline __u32 fix_task_state(struct task_struct *task)
 }
 
 /*
- * 1 + the state of a task that is off the CPUs, as a switch tells it: 1 is runnable. 0: it is on a
- * CPU, or on its way to a run queue.
+ * Returns 1 + the state of a task that is off the CPUs, as in a switch: 1 is runnable. 0: the task
+ * is on a CPU, or on its way to a run queue.
  */
 static __always_inline __u32 fix_off_cpu_state(struct task_struct *task)
 {
@@ -165,9 +165,9 @@ static __always_inline __u32 fix_task_cpu(struct task_struct *task)
 }
 
 /*
- * The run queue of this CPU, which is the one that task, the current one, is in; NULL without
- * CONFIG_FAIR_GROUP_SCHED. It never moves, so where any address can be read the way to it is gone
- * once.
+ * Returns the run queue of this CPU, which task, the current one, is in; NULL without
+ * CONFIG_FAIR_GROUP_SCHED. The queue never moves, so if any address can be read it is looked up
+ * only once.
  */
 static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_struct *task)
 {
@@ -186,9 +186,9 @@ static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_st
 
 /*
  * Returns whether a hypervisor took time from this CPU since the last fix_stolen_ns().
- * prev_steal_time_rq, without which the kernel does not take that time out of its account, says
- * whether there was any. It is no measure itself: since 108ad0999085 (6.14) it also holds what is
- * beyond the time that has passed.
+ * prev_steal_time_rq shows whether there was any; without it the kernel does not subtract that time
+ * from its account. It cannot be used as the amount: since 108ad0999085 (6.14) it also includes
+ * time beyond the time that has passed.
  */
 static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct rq *rq)
 {
@@ -200,9 +200,9 @@ static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct
 }
 
 /*
- * Returns what a hypervisor took from this CPU since the last call, as the scheduler counts it: by
- * how much the clock of tasks fell behind the run queue's clock, except for interrupts where the
- * scheduler takes these out, too.
+ * Returns the time that a hypervisor took from this CPU since the last call, as the scheduler
+ * counts it: by how much the clock of tasks fell behind the run queue's clock, except for
+ * interrupts if the scheduler subtracts these, too.
  */
 static __always_inline __u64 fix_stolen_ns(struct wire_counters *c, struct rq *rq)
 {
@@ -222,7 +222,7 @@ static __always_inline __u64 fix_stolen_ns(struct wire_counters *c, struct rq *r
 }
 
 /*
- * For how long a task that leaves its CPU has had it, by the run queue's clock; 0: not known. The
+ * Returns how long a task that leaves its CPU has had it, by the run queue's clock; 0: unknown. The
  * kernel keeps no such time of the idle task. The clock was read when the scheduler began this
  * switch, or at the wake-up that led to it.
  */
@@ -236,9 +236,9 @@ static __always_inline __u64 fix_stay_ns(struct rq *rq, struct task_struct *task
 }
 
 /*
- * One RSS counter, in pages. Since f1a7941243c1 (6.2) it is a per-CPU counter, whose central part
- * lags by up to a batch per CPU. The parts of the first conf_rss_sum_cpus CPUs are added, which
- * makes it exact on small machines.
+ * Returns one RSS counter, in pages. Since f1a7941243c1 (6.2) it is a per-CPU counter, whose
+ * central part lags by up to a batch per CPU. The parts of the first conf_rss_sum_cpus CPUs are
+ * added, which makes it exact on small machines.
  */
 static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 {
@@ -284,11 +284,11 @@ static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 }
 
 /*
- * tgid of the process that a memory map belongs to, or 0 if that is not known. cur is the current
- * task. While a fork copies the map, the owner is the child, which still has its parent's ids. At
- * exec the new map has an owner before it is in use. In both cases the map is not the current
- * task's, but the ids are. Such events are left out; the task hooks send the counters once the map
- * is the task's.
+ * Returns the tgid of the process that a memory map belongs to, or 0 if that is unknown. cur is the
+ * current task. While a fork copies the map, the owner is the child, which still has its parent's
+ * ids. At exec the new map has an owner before it is in use. In both cases the map is not the
+ * current task's, but the ids are. Such events are left out; the task hooks send the counters once
+ * the map is the task's.
  */
 static __always_inline __u32 fix_mm_pid(struct task_struct *cur, struct mm_struct *mm)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap: the C library's allocator, by uprobes. The user has to ask for it, and it covers the
- * workload's processes only.
+ * heap: the C library's allocator, by uprobes. It is recorded only on request, and only for the
+ * workload's processes.
  *
- * A probe at the entry of a function notes by thread what was asked for, and a probe at its return
- * sends the record. Only the outermost call counts: realloc(NULL, n) calls malloc, which is one
- * allocation. A call that does not lie below the outermost one on the stack is not inside it: the
- * return of the outermost one was missed, which counts as a lost allocation. Return probes are
- * attached before entry probes, so that every entry that is seen has its return. A uprobe runs in
- * task context, where a hash map may be updated. That costs little next to the probe itself, which
- * is a trap of hundreds of ns.
+ * A probe at the entry of a function stores the request by thread, and a probe at its return sends
+ * the record. Only the outermost call counts: realloc(NULL, n) calls malloc, which is one
+ * allocation. A call that is not below the outermost one on the stack is not inside it: the return
+ * of the outermost one was missed, which counts as a lost allocation. Return probes are attached
+ * before entry probes, so that every recorded entry has its return. A uprobe runs in task context,
+ * where a hash map may be updated. That costs little compared with the probe itself, which is a
+ * trap of hundreds of ns.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -17,9 +17,10 @@
 
 struct heap_call {
 	__u64 bytes;
-	__u64 old_addr;		/* realloc: what is given back */
+	__u64 old_addr;		/* realloc: the freed object */
 	__u64 call_site;
-	__u64 result_at;	/* posix_memalign: where the address is stored; 0: it is returned */
+	/* posix_memalign: address of the result; 0: the result is returned */
+	__u64 result_at;
 	__u64 sp;		/* stack pointer at the entry */
 	__u32 depth;
 	__u32 zero;
@@ -69,7 +70,7 @@ static __always_inline void send_free(__u32 tid, __u64 addr)
 	emit_submit(&e, r);
 }
 
-/* cnt * bytes, or the most there is from 2^47 on, which no allocator gives. */
+/* Returns cnt * bytes. From 2^47 on, which no allocator can provide, returns the maximum. */
 static __always_inline __u64 product(__u64 cnt, __u64 bytes)
 {
 	__u64 most = cnt > bytes ? cnt : bytes, least = cnt > bytes ? bytes : cnt;
@@ -150,7 +151,7 @@ int heap_aligned(struct pt_regs *ctx)
 	return enter(ctx, ARG1(ctx), 0, 0);
 }
 
-/* posix_memalign has the arguments (where, alignment, bytes). */
+/* posix_memalign has the arguments (result, alignment, bytes). */
 SEC("uprobe")
 int heap_posix(struct pt_regs *ctx)
 {
@@ -174,12 +175,12 @@ int heap_return(struct pt_regs *ctx)
 	call = *c;
 	bpf_map_delete_elem(&heap_calls, &tid);
 	if (call.result_at) {
-		if (addr)	/* an error number, so nothing was allocated */
+		if (addr)	/* an error number, so the allocation failed */
 			return 0;
 		if (bpf_probe_read_user(&addr, sizeof(addr), (void *)call.result_at))
 			return 0;
 	}
-	/* A failed realloc leaves the old block alone; realloc(p, 0) frees it. */
+	/* A failed realloc leaves the old block unchanged; realloc(p, 0) frees it. */
 	if (call.old_addr && (addr || !call.bytes))
 		send_free(tid, call.old_addr);
 	if (!addr)
@@ -205,7 +206,7 @@ int heap_free(struct pt_regs *ctx)
 	if (!addr || !filter_is_target(id >> 32))
 		return 0;
 	c = bpf_map_lookup_elem(&heap_calls, &tid);
-	if (is_inside(ctx, c))	/* of realloc, whose return probe sends the free */
+	if (is_inside(ctx, c))	/* inside realloc, whose return probe sends the free */
 		return 0;
 	send_free(tid, addr);
 	return 0;

@@ -5,7 +5,7 @@
  * no such handler. The interrupt takes the time of the current task.
  *
  * None of these programs can interrupt itself: handlers and vectors run with interrupts off, and a
- * soft interrupt waits for the soft interrupt that runs.
+ * soft interrupt waits until the current one ends.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -56,7 +56,7 @@ int softirq_exit(u64 *ctx)
 	return send_irq(WIRE_SOFTIRQ_EXIT, ctx[0], EVENT_IRQ_SOFT, 0);
 }
 
-/* The number of a vector differs between kernel builds, so each vector is told by its name. */
+/* The number of a vector differs between kernel builds, so vectors are identified by name. */
 /* clang-format off */
 #define VECTOR(program, tracepoint, which)                                                    \
 	SEC("tp_btf/" tracepoint "_entry")                                                    \

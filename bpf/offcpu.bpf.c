@@ -2,29 +2,30 @@
 /*
  * offcpu: waits of threads off the CPU that last conf_offcpu_ns or longer, with the stacks of the
  * thread and of its waker. User space can be walked only while the thread is the current one, so
- * its frames are taken whenever a thread leaves its CPU, and kept with the thread. The kernel's
+ * its frames are taken whenever a thread leaves its CPU, and stored with the thread. The kernel's
  * frames, which cost more, are still there when the thread gets a CPU again. They are taken then,
- * if the wait was that long, and all is sent.
+ * if the wait was long enough, and the record is sent.
  *
- * A thread's place is made where the kernel may allocate memory: when the thread is created, or by
- * offcpu_seed. The scheduler must not allocate: it may have to wake a thread that frees memory, and
- * it holds the lock which that takes. The wait of a thread without a place is lost, and counted.
+ * A thread's storage is made in contexts that may allocate memory: when the thread is created, or
+ * by offcpu_seed. The scheduler must not allocate: it may have to wake a thread that frees memory,
+ * and it holds the lock that this requires. The wait of a thread without storage is lost, and
+ * counted.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 #include "stacks.bpf.h"
 
-#define FRAMES (WIRE_STACK_KERNEL + WIRE_STACK_USER)	/* of one of the two stacks */
+#define FRAMES (WIRE_STACK_KERNEL + WIRE_STACK_USER)	/* of both stacks */
 
-/* A record without registers and a copy of the stack. */
+/* A record without registers and without a copy of the stack. */
 struct offcpu_frames {
 	__u8 bytes[__builtin_offsetof(struct wire_offcpu, regs)];
 };
 
 /*
- * Hold what is to be sent: one of the two, by conf_copy_waits. While left_ns is 0 the thread has a
- * CPU, or nobody saw it leave.
+ * The record of a wait, in one of the two maps, by conf_copy_waits. left_ns 0: the thread has a
+ * CPU, or was not seen leaving it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -55,11 +56,12 @@ static __always_inline struct wire_offcpu *place_of(struct task_struct *t, __u64
 	if (!conf_copy_waits)
 		return bpf_task_storage_get(&offcpu_places, t, NULL, flags);
 	p = bpf_task_storage_get(&offcpu_copies, t, NULL, flags);
-	barrier_var(p);	/* or both become one call, and the map that is not made is looked at */
+	/* otherwise both become one call, and the map that was not made is accessed */
+	barrier_var(p);
 	return p;
 }
 
-/* A process of the cgroup that is followed may come from anywhere, so all threads get a place. */
+/* A process of the followed cgroup may come from anywhere, so all threads get storage. */
 static __always_inline void make_place(struct task_struct *t, __u32 parent_pid)
 {
 	if (conf_cgroup_id || is_wanted(t) || (conf_offcpu_targets && filter_is_target(parent_pid)))
@@ -88,7 +90,7 @@ static __always_inline bool is_long(__u64 left_ns, __u64 now_ns)
 	return left_ns && now_ns > left_ns && now_ns - left_ns >= conf_offcpu_ns;
 }
 
-/* Walks the current stack to frames[at] and on. Returns where it ends. */
+/* Walks the current stack and stores it from frames[at] on. Returns the end index. */
 static __always_inline __u32 walk_to(void *ctx, struct wire_offcpu *p, __u32 at, __u32 max,
 				     __u64 flags)
 {
@@ -99,7 +101,7 @@ static __always_inline __u32 walk_to(void *ctx, struct wire_offcpu *p, __u32 at,
 
 /*
  * At most one wake-up ends a wait, and the thread gets no CPU before this program has ended. The
- * waker may see a thread that is about to leave its CPU, so the wake-up counts whether or not the
+ * waker may find a thread that is about to leave its CPU, so the wake-up counts whether or not the
  * thread has left.
  */
 SEC("tp_btf/sched_waking")
@@ -121,7 +123,7 @@ int offcpu_waking(u64 *ctx)
 	p->waker_kind = level ? OFFCPU_WAKER_IRQ : OFFCPU_WAKER_THREAD;
 	p->waker_kernel_cnt = 0;
 	p->waker_user_cnt = 0;
-	/* An atomic addition is a barrier: if the thread has left, its stack is there. */
+	/* An atomic addition is a barrier: if the thread has left, its stack is complete. */
 	if (!is_long(p->left_ns, e.ts_ns) || !__sync_fetch_and_add(&p->left_ns, 0))
 		return 0;
 	at = p->user_cnt;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pages.bpf.h: whose pages a block request or a bio carries, and of which file. The way goes from
- * the first bio through its first page to the inode. Where the way ends early the answer is
- * EVENT_PAGES_KERNEL; nothing is guessed. The pages of direct I/O are not the file's, but the bio
- * leads to the file.
+ * pages.bpf.h: the file whose pages a block request or a bio carries. The path is from the first
+ * bio through its first page to the inode. If it ends early the answer is EVENT_PAGES_KERNEL;
+ * nothing is guessed. The pages of direct I/O are not the file's, but the bio leads to the file.
  */
 #pragma once
 
@@ -22,7 +21,7 @@ struct pages_inode {
 	struct inode *inode;
 	__u64 ino;
 	__u32 dev;
-	__u32 is_disk;		/* the inode of a block device, not of a file on one */
+	__u32 is_disk;		/* the inode of a block device, not of a file on it */
 };
 
 /* i_ino is an unsigned long, or a u64 in newer kernels; both have 8 bytes. */
@@ -38,7 +37,7 @@ static __always_inline bool pages_of_mapping(struct address_space *mapping, stru
 {
 	struct inode *inode = BPF_CORE_READ(mapping, host);
 
-	/* Other things than an inode's page cache, such as a slab's page, do not lead back. */
+	/* Other objects than an inode's page cache, such as a slab's page, do not point back. */
 	if (!inode || (void *)inode + bpf_core_field_offset(inode->i_data) != (void *)mapping)
 		return false;
 	pages_read_inode(inode, ret);
@@ -46,10 +45,10 @@ static __always_inline bool pages_of_mapping(struct address_space *mapping, stru
 }
 
 /*
- * Returns whether what a bio's owner keeps is a direct I/O of iomap, and of which file. Only the
- * address of the function that is called when the bio ends tells what it is, and to learn the
- * addresses of functions takes 0.15 s. So this follows the pointers as if it were one. They have to
- * lead to an open file whose pages belong to its inode.
+ * Returns whether the owner of a bio is a direct I/O of iomap, and its file. The owner's type is
+ * only known from the address of the function that is called when the bio ends, and looking up
+ * addresses of functions takes 0.15 s. So this follows the pointers as if the type matched. They
+ * have to lead to an open file whose pages belong to its inode.
  */
 static __always_inline bool pages_of_owner(const void *owner, struct pages_inode *ret)
 {
@@ -69,21 +68,23 @@ static __always_inline bool pages_of_owner(const void *owner, struct pages_inode
 	return true;
 }
 
-/* The file that direct I/O reads or writes, if its file system uses iomap. */
+/* Finds the file of direct I/O, if its file system uses iomap. */
 static __always_inline bool pages_of_direct(struct bio *bio, struct pages_inode *ret)
 {
 	struct bio *owner = BPF_CORE_READ(bio, bi_private);
 
 	if (!owner)
 		return false;
-	/* If a bio was too large for one request, the owner of its first part is the rest of it. */
+	/*
+	 * If a bio was too large for one request, the owner of its first part is its second part.
+	 */
 	return pages_of_owner(owner, ret) ||
 	       pages_of_owner(BPF_CORE_READ(owner, bi_private), ret);
 }
 
 /*
- * The head of a compound page, or the page itself. compound_head became compound_info. On some
- * configurations that is not the head's address, but a mask that makes it from the tail's address.
+ * Returns the head of a compound page, or the page itself. compound_head became compound_info. In
+ * some configurations it is not the head's address, but a mask to be applied to the tail's address.
  */
 static __always_inline struct page *pages_head(struct page *page)
 {
@@ -106,7 +107,7 @@ static __always_inline struct page *pages_head(struct page *page)
 	return (void *)head;
 }
 
-/* The first page that a bio still has to move, or NULL. */
+/* Returns the first page that a bio still has to move, or NULL. */
 static __always_inline struct page *pages_of_bio(struct bio *bio)
 {
 	struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec);
@@ -125,7 +126,7 @@ static __always_inline bool pages_have(unsigned long flags, __u64 bit)
 	return flags >> bit & 1;
 }
 
-/* Gives an enum event_pages. *ret is filled for FILE, DISK and MAPPED. */
+/* Returns an enum event_pages. *ret is filled for FILE, DISK and MAPPED. */
 static __always_inline __u32 pages_look(struct page *page, bool is_write, struct pages_inode *ret)
 {
 	unsigned long mapping = (unsigned long)BPF_CORE_READ(page, mapping);
@@ -146,9 +147,11 @@ static __always_inline __u32 pages_look(struct page *page, bool is_write, struct
 	return EVENT_PAGES_FILE;
 }
 
-/* ---- who waits for a bio ---- */
+/* ---- the process that waits for a bio ---- */
 
-/* tgid of a thread at an address; 0: it is not a thread's. What leads back to itself is one. */
+/*
+ * Returns the tgid of the thread at an address; 0: not a thread. A thread's pid points back to it.
+ */
 static __always_inline __u32 pages_waiter_at(const void *at)
 {
 	struct task_struct *task = (void *)at;
@@ -160,7 +163,7 @@ static __always_inline __u32 pages_waiter_at(const void *at)
 	return BPF_CORE_READ(task, tgid);
 }
 
-/* The thread that waits for the end of the I/O of which a bio's owner keeps count. */
+/* Returns the process that waits for the I/O counted in a bio's owner. */
 static __always_inline __u32 pages_waiter_of(const void *owner)
 {
 	struct completion *done = (void *)owner;
@@ -171,7 +174,9 @@ static __always_inline __u32 pages_waiter_of(const void *owner)
 
 	if (!owner)
 		return 0;
-	/* the thread itself (block devices, before 5.18), or kept first (larger I/O to these) */
+	/*
+	 * the thread itself (block devices, before 5.18), or the first member (larger I/O to these)
+	 */
 	pid = pages_waiter_at(owner);
 	if (!pid && !bpf_probe_read_kernel(&first, sizeof(first), owner))
 		pid = pages_waiter_at(first);
@@ -185,8 +190,9 @@ static __always_inline __u32 pages_waiter_of(const void *owner)
 }
 
 /*
- * tgid of the process that waits for a bio which a kernel thread submits: an I/O limit held the bio
- * back before anything announced it. 0: not known, or the current thread is no kernel thread.
+ * Returns the tgid of the process that waits for a bio which a kernel thread submits: an I/O limit
+ * delayed the bio before any event announced it. 0: unknown, or the current thread is not a kernel
+ * thread.
  */
 static __always_inline __u32 pages_waiter(struct bio *bio)
 {
@@ -198,7 +204,9 @@ static __always_inline __u32 pages_waiter(struct bio *bio)
 		return 0;
 	owner = BPF_CORE_READ(bio, bi_private);
 	pid = pages_waiter_of(owner);
-	/* If a bio was too large for one request, the owner of its first part is the rest of it. */
+	/*
+	 * If a bio was too large for one request, the owner of its first part is its second part.
+	 */
 	return pid ? pid : pages_waiter_of(BPF_CORE_READ(owner, bi_private));
 }
 

@@ -3,11 +3,11 @@
  * paths.bpf.h: the path of a file, sent when a request, a dirtied page or a sleep first names its
  * inode.
  *
- * One look into a small table says that the path was sent before. Its word changes with the
- * inode, its directory entry, the entry's name and directory, and with time: so a renamed file and
- * a new file with an old inode number are sent at once, and a renamed directory after a while.
+ * One lookup in a small table shows that the path was sent before. Its word changes with the inode,
+ * its directory entry, the entry's name and directory, and with time: so a renamed file and a new
+ * file with an old inode number are sent at once, and a renamed directory after a while.
  *
- * The path is the one inside the file system: the kernel does not say here where that is mounted.
+ * The path is the one inside the file system: the kernel does not provide the mount point here.
  */
 #pragma once
 
@@ -56,7 +56,7 @@ static __always_inline struct dentry *path_entry(struct inode *inode)
 	return alias - bpf_core_field_offset(d_new->d_alias);
 }
 
-/* The names from the file up to the root, each with its NUL. */
+/* Reads the names from the file up to the root, each with its NUL. */
 static __always_inline void path_read(struct dentry *d, struct wire_path *p)
 {
 	struct dentry *parent;
@@ -84,7 +84,7 @@ static __always_inline void path_read(struct dentry *d, struct wire_path *p)
 }
 
 /*
- * of: the record that names the inode, open. The path has its time, and comes before it in order.
+ * of: the record that names the inode, open. The path has its timestamp, and is sorted before it.
  */
 static __always_inline void path_send(const struct emit *of, struct inode *inode, __u64 ino,
 				      __u32 dev, __u32 tid, __u8 flags)
@@ -119,7 +119,7 @@ static __always_inline void path_send(const struct emit *of, struct inode *inode
 	p->zero2 = 0;
 	path_read(d, p);
 	if (!p->len)
-		return;		/* the root: a device's own inode has nothing else */
+		return;		/* the root: a device's own inode has no other entry */
 	p->hdr.tid = tid;
 	p->hdr.flags = flags;
 	bytes = offsetof(struct wire_path, names) + ((p->len + 7) & ~7ULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pressure: who reclaims or compacts memory, and whom the OOM killer kills. None of these programs
- * runs while there is enough memory.
+ * pressure: threads that reclaim or compact memory, and victims of the OOM killer. None of these
+ * programs runs while there is enough memory.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"

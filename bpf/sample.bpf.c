@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sample: the stack of the thread that runs when the clock of its CPU goes off, which is an
- * interrupt. Interrupts are off meanwhile, so that a CPU needs one place only.
+ * sample: the stack of the thread that runs when the clock of its CPU fires, which is an interrupt.
+ * Interrupts are off during the program, so one buffer per CPU suffices.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 #include "stacks.bpf.h"
 
-/* User space sets the number of places: one per CPU. */
+/* User space sets the number of buffers: one per CPU. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -35,7 +35,10 @@ int cpu_sample(void *ctx)
 	if (kernel_cnt > WIRE_STACK_KERNEL)
 		kernel_cnt = WIRE_STACK_KERNEL;
 	user_cnt = stack_walk(ctx, s->frames + kernel_cnt, WIRE_STACK_USER * 8, BPF_F_USER_STACK);
-	/* As if a call had led there: names of frames are those of the byte before. */
+	/*
+	 * Names of frames are looked up one byte before a return address. The interrupted
+	 * instruction is not one: add the byte.
+	 */
 	if (!kernel_cnt && user_cnt)
 		s->frames[0]++;
 	s->kernel_cnt = kernel_cnt;
@@ -53,7 +56,8 @@ int cpu_sample(void *ctx)
 		return 0;
 	}
 	kernel_cnt += user_cnt;
-	barrier_var(kernel_cnt);	/* the compiler knows what 5.10's verifier has to be told */
+	/* the compiler knows this bound, but 5.10's verifier needs it again */
+	barrier_var(kernel_cnt);
 	if (kernel_cnt <= WIRE_STACK_KERNEL + WIRE_STACK_USER)
 		emit_output(&e, s, offsetof(struct wire_sample, frames) + kernel_cnt * 8);
 	return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sched: which task runs on which CPU, which task woke which, and which went to another CPU. The
+ * sched: switches of tasks on CPUs, wake-ups of tasks by others, and migrations to other CPUs. The
  * programs run in the scheduler with interrupts off. They read a few fields and send one record.
  */
 #include "call.bpf.h"
@@ -10,20 +10,20 @@
 #include "paths.bpf.h"
 #include "sockets.bpf.h"
 
-/* Holds what a switch tells besides what every switch tells. */
+/* Additional facts about some switches. */
 struct stay {
-	__u64 steal_ns;		/* stolen from the CPU since its last switch */
-	__u64 known_ns;		/* how long the leaving thread has had the CPU; 0: not told */
-	bool is_break;		/* the switch that brought the thread ran no program */
+	__u64 steal_ns;		/* time stolen from the CPU since its last switch */
+	__u64 known_ns;		/* how long the leaving thread has had the CPU; 0: not reported */
+	bool is_break;		/* no program ran at the switch that brought the thread */
 };
 
 #define TASK_FILTERED (~0ULL)	/* in next_task: a thread that is not recorded */
 
 /*
- * Looks back at the time since the CPU's last switch, and notes where this one leaves the CPU. A
- * thread that no program saw coming took the CPU from a task that the kernel hides, or a record
- * was lost: then the kernel is asked since when it has been there. False: there is nothing to tell.
- * Threads are compared by address: an exec by another thread than the leader changes the tid.
+ * Checks the time since the CPU's last switch, and stores the CPU's next task. If no program saw
+ * the leaving thread arrive, it took the CPU from a task that the kernel hides, or a record was
+ * lost: then the kernel's time of arrival is read. False: nothing to report. Threads are compared
+ * by address: an exec by another thread than the leader changes the tid.
  */
 static __always_inline bool look_back(struct wire_counters *c, struct task_struct *prev,
 				      __u64 next_task, struct stay *ret)
@@ -44,7 +44,7 @@ static __always_inline bool look_back(struct wire_counters *c, struct task_struc
 	return ret->steal_ns || ret->known_ns || ret->is_break;
 }
 
-/* The name of what a thread waits for comes before its switch. */
+/* Sends the name of the object that a thread waits for, before its switch. */
 static __always_inline void send_name(const struct emit *e, const struct call *call, __u32 tid)
 {
 	struct inode *inode = call->inode;
@@ -98,17 +98,17 @@ int sched_switch(u64 *ctx)
 	if (!emit_open(&e, WIRE_SWITCH))
 		return 0;
 	/*
-	 * prev_state is an argument since 9c2136be0878 (5.18). A wake-up may already have changed
-	 * the field that older kernels leave.
+	 * prev_state is an argument since 9c2136be0878 (5.18). On older kernels a wake-up may
+	 * already have changed the field.
 	 */
 	if (conf_switch_state_arg)
 		state = CTX_ARG(ctx, 3);
 	else
 		state = fix_task_state(prev);
 	/*
-	 * The kernel counts a switch as involuntary (nivcsw) when prev is still runnable. `preempt`
-	 * is not set where prev's time was over when it returned to user space, or where prev
-	 * yielded. The idle task gives way, which counts as neither.
+	 * The kernel counts a switch as involuntary (nivcsw) if prev is still runnable. `preempt`
+	 * is not set if prev's time was over when it returned to user space, or if prev yielded. A
+	 * switch from the idle task counts as neither.
 	 */
 	if (preempt || (!state && prev->pid))
 		flags |= WIRE_F_PREEMPT;
@@ -185,8 +185,8 @@ int sched_wake_new(u64 *ctx)
 }
 
 /*
- * A thread goes from the run queue of one CPU to that of another: when it wakes up elsewhere, when
- * the balancer takes it, or when its affinity changes. The queue is locked.
+ * A thread moves from the run queue of one CPU to that of another: when it wakes up elsewhere, when
+ * the balancer moves it, or when its affinity changes. The queue is locked.
  */
 SEC("tp_btf/sched_migrate_task")
 int sched_migrate(u64 *ctx)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sockets.bpf.h: the ends of a socket, sent when a thread first sleeps for it.
+ * sockets.bpf.h: the ends of a socket, sent when a thread first sleeps on it.
  *
- * One look into a small table says that they were sent before. Its word changes with the inode and
+ * One lookup in a small table shows that they were sent before. Its word changes with the inode and
  * with time, so a socket that gets another peer is sent again after a while.
  */
 #pragma once

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * stacks.bpf.h: the stack of an allocation, in a record of its own behind the allocation's. Stacks
- * are taken of allocations that are large enough, or of every n-th of a hook on a CPU. When stacks
- * are off there is no code for them, because conf_stacks_* are constants.
+ * stacks.bpf.h: the stack of an allocation, in a record of its own after the allocation's. Stacks
+ * are taken of allocations that are large enough, or of every n-th of a hook on a CPU. If stacks
+ * are off, the code for them is removed, because conf_stacks_* are constants.
  *
- * The stack is walked into memory of its own, because a record that is reserved meanwhile would
- * hide everything behind it. There is one place per CPU and level. Where the kernel lets programs
- * be preempted, two programs may want the same place; the second stack is lost and counted.
- * The kernel walks user space by frame pointers only. A copy of the stack, which the recorder
- * unwinds, goes along with samples and waits, if wanted.
+ * The stack is walked into a separate buffer, because a record reserved during the walk would hide
+ * all later ones. There is one buffer per CPU and level. If the kernel lets programs be preempted,
+ * two programs may need the same buffer; the second stack is lost and counted. The kernel walks
+ * user space by frame pointers only. On request, samples and waits include a copy of the stack,
+ * which the recorder unwinds.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct stack_place {
 	struct wire_stack stack;
 };
 
-/* User space sets the number of places: one per CPU and level, or 1 when stacks are off. */
+/* User space sets the number of buffers: one per CPU and level, or 1 if stacks are off. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
@@ -51,9 +51,9 @@ static __always_inline __u32 stack_walk(void *ctx, __u64 *frames, __u32 bytes, _
 
 /*
  * Copies the registers of user space to regs[WIRE_REGS], and the stack from its pointer on to
- * stack[max], step by step up to a page that is not there: after the first step, which ends at a
- * multiple of `step`, whole ones as far as they fit. `task` is the current one. Whatever has
- * interrupted user space left its registers where a system call leaves them. Returns the bytes.
+ * stack[max], step by step until a page is missing. The first step ends at a multiple of `step`;
+ * then whole steps are copied while they fit. `task` is the current one. Any interruption of user
+ * space saves its registers in the same place as a system call. Returns the number of bytes.
  */
 static __always_inline __u32 stack_copy(struct task_struct *task, __u64 *regs, __u8 *stack,
 					__u32 max, __u32 step)
@@ -76,8 +76,8 @@ static __always_inline __u32 stack_copy(struct task_struct *task, __u64 *regs, _
 }
 
 /*
- * A plain look is enough if atomic additions return nothing. Kernels that old run programs with
- * preemption off, and an interrupt runs on another level, which has another place.
+ * A plain read suffices if atomic additions return nothing. Kernels that old run programs with
+ * preemption off, and an interrupt runs on another level, which has another buffer.
  */
 static __always_inline bool stack_place_take(struct stack_place *p)
 {
@@ -91,7 +91,7 @@ static __always_inline bool stack_place_take(struct stack_place *p)
 	return false;
 }
 
-/* To be called after the allocation was submitted. It uses e up. */
+/* Call after the allocation was submitted. It overwrites e. */
 static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __u64 bytes,
 				       __u64 call_site, bool user_only)
 {

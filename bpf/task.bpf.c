@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * task: the identity of tasks. Names and parents are read here, at the event, because a short-lived
- * process is gone before anything could read /proc. The task iterator that makes the snapshots is
- * here, too, and the reader of single facts, which user space runs by hand.
+ * process may end before /proc can be read. The task iterator that makes the snapshots is here,
+ * too, and the programs that user space runs to read single facts.
  */
 #include "call.bpf.h"
 #include "emit.bpf.h"
@@ -29,14 +29,16 @@ static __always_inline __u32 ns_nr(struct pid *pid)
 	unsigned int level = BPF_CORE_READ(pid, level);
 	__u32 nr = 0;
 
-	/* numbers[] is a flexible array, whose index the verifier cannot bound: a helper reads. */
+	/*
+	 * numbers[] is a flexible array, whose index the verifier cannot bound: a helper reads it.
+	 */
 	bpf_probe_read_kernel(&nr, sizeof(nr),
 			      (void *)__builtin_preserve_access_index(&pid->numbers[0]) +
 				      level * bpf_core_type_size(struct upid));
 	return nr;
 }
 
-/* The group of the CPU controller; NULL: the kernel has none. */
+/* Returns the group of the CPU controller; NULL: the kernel has none. */
 static __always_inline struct cgroup *cpu_cgroup(struct task_struct *t)
 {
 	struct css_set *set = BPF_CORE_READ(t, cgroups);
@@ -52,8 +54,8 @@ static __always_inline struct cgroup *cpu_cgroup(struct task_struct *t)
 }
 
 /*
- * The id of the version 2 group. Where that is the root, the CPU controller may have a hierarchy of
- * its own, in which the task is in another group.
+ * Returns the id of the version 2 group. If that is the root, the CPU controller may have a
+ * separate hierarchy, in which the task is in another group.
  */
 static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 {
@@ -63,7 +65,7 @@ static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 	return cpu > CGROUP_ROOT ? cpu | WIRE_CGROUP_V1 : id;
 }
 
-/* Fills everything of a wire_task but its header. */
+/* Fills all fields of a wire_task except its header. */
 static __always_inline void fill_task(struct wire_task *r, struct task_struct *t)
 {
 	r->tid = BPF_CORE_READ(t, pid);
@@ -78,7 +80,7 @@ static __always_inline void fill_task(struct wire_task *r, struct task_struct *t
 	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
 }
 
-/* Sources that are off for now (WIRE_MM_*): the task hooks send no state of maps for them. */
+/* Mask of sources that are off now (WIRE_MM_*): the task hooks send no state of maps for them. */
 __u32 mm_state_off = 0;
 
 /* Sends the counters of a memory map that has just become the process's. */
@@ -123,7 +125,10 @@ int task_newtask(u64 *ctx)
 	return 0;
 }
 
-/* The record is too large for the BPF stack. One per CPU is enough: the program does not nest. */
+/*
+ * The record is too large for the BPF stack. One buffer per CPU suffices: the program does not
+ * nest.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
@@ -244,8 +249,8 @@ int task_exit(u64 *ctx)
 }
 
 /*
- * After sched_process_exit a process still frees memory and leaves its CPU. It is a target until
- * nothing is left of it. A new process may have got its pid by then; the new one stays a target.
+ * After sched_process_exit a process still frees memory and leaves its CPU. It is a target until it
+ * is freed. A new process may have got its pid by then; the new one stays a target.
  */
 SEC("tp_btf/sched_process_free")
 int task_free(u64 *ctx)
@@ -292,7 +297,7 @@ int task_cgroup(u64 *ctx)
 		else
 			bpf_map_delete_elem(&targets, &pid);
 	}
-	/* The event also comes for other hierarchies of cgroup version 1. */
+	/* The event also occurs for other hierarchies of cgroup version 1. */
 	if (cg != BPF_CORE_READ(t, cgroups, dfl_cgrp) && cg != cpu_cgroup(t))
 		return 0;
 	r = emit_begin(&e, WIRE_TASK_CGROUP, sizeof(*r), bpf_get_current_pid_tgid(), task_flags(t));
@@ -310,7 +315,8 @@ int task_cgroup(u64 *ctx)
 SEC("iter/task")
 int task_snapshot(struct bpf_iter__task *ctx)
 {
-	struct seq_file *seq = ctx->meta->seq;	/* before all paths part: see FIX_ARG() */
+	/* read before the code paths split: see FIX_ARG() */
+	struct seq_file *seq = ctx->meta->seq;
 	struct task_struct *t = ctx->task;
 	struct wire_snap s = {};
 	struct mm_struct *mm;
@@ -329,7 +335,7 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	s.on_cpu = BPF_CORE_READ(t, on_cpu) != 0;
 	s.off_cpu_state = fix_off_cpu_state(t);
 	s.off_cpu_call = s.off_cpu_state ? call_of(NULL, t, s.off_cpu_state > 1, false).call : 0;
-	/* The task's events up to here may be newer than its state, those after are not. */
+	/* Events of the task before this may be newer than its state, later ones are not. */
 	s.read_ns = bpf_ktime_get_ns();
 	mm = BPF_CORE_READ(t, mm);
 	s.total_vm_pages = -1;
@@ -347,8 +353,8 @@ int task_snapshot(struct bpf_iter__task *ctx)
 
 /*
  * Finds the memory of each CPU's own variables. A kernel thread that is bound to a CPU leads to the
- * CPU's run queue, which is a per-CPU variable, and BTF tells where it is among the others. Kernels
- * without CONFIG_KALLSYMS_ALL have no other way to per-CPU variables.
+ * CPU's run queue, which is a per-CPU variable, and BTF has its offset among the others. Without
+ * CONFIG_KALLSYMS_ALL, kernels have no other way to per-CPU variables.
  */
 SEC("iter/task")
 int find_cpu_area(struct bpf_iter__task *ctx)
@@ -384,7 +390,10 @@ int find_cpu_area(struct bpf_iter__task *ctx)
 	    !bpf_probe_read_kernel(&offset, sizeof(offset), (void *)area + conf_at_this_cpu_off))
 		c->percpu_offset = offset;
 	if (conf_call) {
-		/* Read back it is a number: the verifier subtracts nothing from a typed pointer. */
+		/*
+		 * Reading it back makes it a number: the verifier does not allow arithmetic on a
+		 * typed pointer.
+		 */
 		*(volatile __u64 *)&c->regs_offset = (__u64)bpf_task_pt_regs(t);
 		*(volatile __u64 *)&c->regs_offset -= (__u64)t->stack;
 	}
@@ -392,8 +401,8 @@ int find_cpu_area(struct bpf_iter__task *ctx)
 }
 
 /*
- * Reads the name and object size of the slab cache at the address that is its argument. User space
- * runs this program with BPF_PROG_TEST_RUN when it meets a cache for the first time.
+ * Reads the name and object size of the slab cache at the address in its argument. User space runs
+ * this program with BPF_PROG_TEST_RUN when it finds a new cache.
  */
 struct raw_args {
 	__u64 args[1];
@@ -413,8 +422,8 @@ int read_fact(struct raw_args *ctx)
 }
 
 /*
- * Sends what waits in the area of the CPU that is its argument, on that CPU or, when it is offline,
- * on another one. Returns 1 if it could not: a program is filling a record, or the ring is full.
+ * Sends the records in the area of the CPU in its argument, on that CPU or, if it is offline, on
+ * another one. Returns 1 on failure: a program is filling a record, or the ring is full.
  */
 SEC("raw_tp")
 int flush_stage(struct raw_args *ctx)
@@ -436,7 +445,7 @@ int flush_stage(struct raw_args *ctx)
 	return err != 0;
 }
 
-/* Names the kernel function at the address that is its argument, likewise (helper since 5.13). */
+/* Names the kernel function at the address in its argument, likewise (helper since 5.13). */
 SEC("raw_tp")
 int read_symbol(struct raw_args *ctx)
 {
@@ -448,7 +457,7 @@ int read_symbol(struct raw_args *ctx)
 }
 
 /*
- * Notes the struct page of each page that the recorder allocates. It is attached for an instant
+ * Stores the struct page of each page that the recorder allocates. It is attached for a moment
  * before the recording; user space knows the page frame numbers of these pages.
  */
 struct wire_calib calib = {};

@@ -206,7 +206,7 @@ struct thread_info___x86 {
 	u32 status;
 };
 
-/* its first word, whatever that means: a type to read 8 bytes of anything by */
+/* its first word, used as a type to read any 8 bytes */
 struct thread_info___word {
 	unsigned long flags;
 };
@@ -278,7 +278,7 @@ struct dentry {
 	struct qstr d_name;
 };
 
-/* until 7.0 the alias was in a union with a name; since then the union has none */
+/* until 7.0 the alias was in a union with a name; later the union has none */
 struct dentry___named_union {
 	union {
 		struct hlist_node d_alias;

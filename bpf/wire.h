@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * wire.h: the one contract between the BPF programs and the recorder.
+ * wire.h: the contract between the BPF programs and the recorder.
  *
  *     bpf/x.bpf.c --ring buffer--> [wire records] --> src/ring, src/record/encode
  *
- * Every record starts with struct wire_hdr and has the fixed size of its hook,
- * except WIRE_TASK_EXEC and WIRE_PATH, whose tails are cut to the strings they carry, and
- * WIRE_STACK, WIRE_OFFCPU and WIRE_SAMPLE, which are cut to their frames. Records never reach the
- * disk as they are: src/record/encode turns them into columns. The two ends are built together,
- * so this layout may change freely; what is on disk (schema/FORMAT.md) may not.
+ * Every record starts with struct wire_hdr and has the fixed size of its hook, except
+ * WIRE_TASK_EXEC and WIRE_PATH, which end with their strings, and WIRE_STACK, WIRE_OFFCPU and
+ * WIRE_SAMPLE, which end with their frames. Records are not written to disk in this form:
+ * src/record/encode converts them to columns. Both sides are built together, so this layout may
+ * change freely; the format on disk (schema/FORMAT.md) may not.
  *
- * Byte order is the machine's. No record has holes: a ring reservation is not
- * cleared, and an unwritten byte would be kernel memory leaking into a trace.
+ * Byte order is the machine's. No record has holes: a ring reservation is not cleared, and an
+ * unwritten byte would be kernel memory leaking into a trace.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ typedef __s64 wire_s64;
 #endif
 
 #define WIRE_COMM_LEN 16
-/* In cgroup_id: the group of the CPU controller's own hierarchy, cgroup version 1. */
+/* Bit of cgroup_id: the group of the CPU controller's own hierarchy, cgroup version 1. */
 #define WIRE_CGROUP_V1 (1ULL << 52)
 #define WIRE_FILE_MAX 256	/* file name at exec, with its NUL */
 #define WIRE_ARGS_MAX 512	/* command line at exec, NUL-separated as in /proc/PID/cmdline */
@@ -43,9 +43,9 @@ typedef __s64 wire_s64;
 #define WIRE_STACK_KERNEL 40	/* innermost frames; the kernel cuts outer frames */
 #define WIRE_STACK_USER 48
 #define WIRE_STACK_COPY 16384	/* bytes of a user stack */
-/* The same of a wait. Kernels allocate what a thread keeps only up to 8 KiB without a lock. */
+/* Bytes of a user stack in a wait. Without a lock, kernels allocate at most 8 KiB with a thread. */
 #define WIRE_WAIT_COPY 6144
-/* Registers of user space, as the kernel keeps them (struct pt_regs), and the stack pointer. */
+/* Registers of user space, in the kernel's order (struct pt_regs), and the stack pointer. */
 #if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
 #define WIRE_REGS 21
 #define WIRE_REG_SP 19
@@ -62,7 +62,7 @@ typedef __s64 wire_s64;
 /* wire_hdr.flags */
 #define WIRE_F_IRQ 0x01	/* in a hard or soft interrupt or NMI: tid is the interrupted task */
 #define WIRE_F_PREEMPT                                                                             \
-	0x02 /* SWITCH: prev had to leave while runnable: what the kernel counts as nivcsw */
+	0x02 /* SWITCH: prev left while runnable; the kernel counts it as nivcsw */
 #define WIRE_F_TARGET 0x04	/* TASK_*, SNAP: the task is in the recording's target set */
 #define WIRE_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not in the target set */
 #define WIRE_F_KTHREAD 0x10	/* TASK_*, SNAP: a kernel thread */
@@ -72,23 +72,23 @@ typedef __s64 wire_s64;
 #define WIRE_F_BREAK 0x40
 
 /*
- * A wire_call is one of these, or the number of a system call with WIRE_CALL_IS_NUMBER. The same
- * number is in traces.
+ * A wire_call is one of these, or the number of a system call with WIRE_CALL_IS_NUMBER. Traces have
+ * the same numbers.
  */
 #define WIRE_CALL_UNKNOWN 0
-#define WIRE_CALL_KERNEL 1	/* a kernel thread, or a worker of the kernel's for a process */
-#define WIRE_CALL_USER 2	/* user code, or an exception of it such as a page fault */
+#define WIRE_CALL_KERNEL 1	/* a kernel thread, or a kernel worker for a process */
+#define WIRE_CALL_USER 2	/* user code, or an exception in user code such as a page fault */
 #define WIRE_CALL_THROTTLED 3	/* the quota of its control group was used up */
-#define WIRE_CALL_OTHER 4	/* a system call whose number is too large to be kept */
-#define WIRE_CALL_FAULT 5	/* an exception of user code, which waits for the mmap lock */
+#define WIRE_CALL_OTHER 4	/* a system call whose number is too large to be stored */
+#define WIRE_CALL_FAULT 5	/* an exception in user code that waits for the mmap lock */
 #define WIRE_CALL_EXIT 6	/* WAKING: the waker is exiting */
 #define WIRE_CALL_HELD 7	/* of a thread at the start: the recorder holds COMMAND back */
 #define WIRE_CALL_NUMBER_MASK 0x01ff
-#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_* of what the call waits for */
+#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_* that the call waits for */
 #define WIRE_CALL_IS_32_BIT 0x2000
 #define WIRE_CALL_IS_NUMBER 0x4000
 
-/* The type of a file: the kernel's S_IFMT >> 12, and others. In `object` a file is: */
+/* The type of a file: the kernel's S_IFMT >> 12, and others. `object` is described below. */
 #define WIRE_FILE_UNKNOWN 0
 #define WIRE_FILE_PIPE 1
 #define WIRE_FILE_DEVICE 2	/* a character device, such as a terminal */
@@ -99,13 +99,13 @@ typedef __s64 wire_s64;
 #define WIRE_FILE_TIMER 7	/* no file: a time */
 #define WIRE_FILE_REGULAR 8
 #define WIRE_FILE_THREAD 9	/* no file: the end of another thread of the process */
-#define WIRE_FILE_KERNEL 10	/* of proc, sysfs or the control groups: nothing of a disk */
+#define WIRE_FILE_KERNEL 10	/* a file of proc, sysfs or the control groups, not on a disk */
 #define WIRE_FILE_SOCKET 12
 #define WIRE_FILE_ANONYMOUS 15	/* eventfd, timerfd, inotify and the like */
 /*
- * A pipe, a socket: its inode number. A device: its number. A file, a directory: as follows, 0 of
- * an inode number above 2^32. Anonymous: the descriptor, and two letters of the kernel's name:
- * "[eventfd]" has e and f, "[eventpoll]" e and p.
+ * Value of `object`: for a pipe or socket the inode number; for a device its number; for a file or
+ * directory as follows, 0 if the inode number is above 2^32; for an anonymous file the descriptor,
+ * and two letters of the kernel's name: "[eventfd]" has e and f, "[eventpoll]" e and p.
  */
 #define WIRE_OBJECT_FILE(ino, dev, generation)                                     \
 	((ino) >> 32 ? 0 : (ino) | (wire_u64)(((dev) >> 12 ^ (dev) ^ (generation) ^ \
@@ -123,10 +123,10 @@ struct wire_hdr {
 _Static_assert(sizeof(struct wire_hdr) == 16, "wire_hdr has holes");
 
 /*
- * A hook is one place in the kernel that sends records. Counters are kept per hook and CPU. One BPF
+ * A hook is a place in the kernel that sends records. Counters are kept per hook and CPU. One BPF
  * program serves one hook, or two programs do, each with its own counters (struct wire_tally);
  * WIRE_STACK is the exception. If the kernel does not re-enter a program on a CPU, a plain
- * increment of the counter is exact; conf_reentrant tells whether the kernel re-enters it.
+ * increment of the counter is exact; conf_reentrant is set if the kernel may re-enter it.
  * schema/events/ declares the hooks and their records.
  */
 #include "wire_records.h"
@@ -149,38 +149,39 @@ struct wire_tally {
 
 /*
  * One area per CPU, in a memory-mapped array that the recorder reads without a system call. Nearly
- * every event looks at its first cache line; another CPU's area shares none.
+ * every event reads its first cache line; another CPU's area shares none.
  */
 struct wire_counters {
-	/* The CPU's last switch left this behind (bpf/sched.bpf.c). */
+	/* State after the CPU's last switch (bpf/sched.bpf.c). */
 	wire_u64 next_task;	/* address of the next thread; 0: unknown; all bits: filtered */
-	wire_u64 rq_at;		/* fix_rq(): kernel address of the run queue; 0: not known */
-	wire_u64 steal_seen1;	/* fix_stolen_ns(): prev_steal_time_rq then, + 1; 0: not known */
+	wire_u64 rq_at;		/* fix_rq(): kernel address of the run queue; 0: unknown */
+	/* fix_stolen_ns(): prev_steal_time_rq at that time, + 1; 0: unknown */
+	wire_u64 steal_seen1;
 	wire_u64 away_ns;
-	/* Found once, before attaching (bpf/task.bpf.c, find_cpu_area); 0: not known. */
+	/* Found once, before attaching (bpf/task.bpf.c, find_cpu_area); 0: unknown. */
 	wire_u64 preempt_at;	/* kernel address of this CPU's preemption count */
 	wire_u64 current_at;	/* kernel address of this CPU's pointer to its current task */
-	wire_u64 percpu_offset;	/* added to a per-CPU pointer, gives this CPU's copy */
-	/* from where a task's stack begins to the registers that it entered the kernel with */
+	wire_u64 percpu_offset;	/* offset from a per-CPU pointer to this CPU's copy */
+	/* offset from the start of a task's stack to the registers saved on entry to the kernel */
 	wire_u64 regs_offset;
 	/*
-	 * [0] of the hook's program, [1] of its second copy, which runs when the kernel made the
-	 * first skip
+	 * [0] of the hook's program, [1] of its second copy, which runs if the kernel skipped the
+	 * first
 	 */
 	struct wire_tally tally[2];
 	/*
-	 * The first copy's last event, by hook and level, until the second copy has seen the event
+	 * The first copy's last event, by hook and level, until the second copy has seen the event,
 	 * too.
 	 */
 	wire_u64 seen[WIRE_HOOK_MAX][WIRE_LEVELS];
 } __attribute__((aligned(64)));
 
 /*
- * A CPU's small records wait in this area until it is full or the recorder asks for them. They go
- * into the ring together, as one record of the ring.
+ * A CPU's small records wait in this area until it is full or the recorder requests them. They are
+ * sent to the ring together, as one record of the ring.
  */
 #define WIRE_STAGE_BYTES 4064
-#define WIRE_STAGED_MAX 64	/* bytes of a record that waits, at most */
+#define WIRE_STAGED_MAX 64	/* largest record that may wait, in bytes */
 
 struct wire_stage {
 	wire_u64 busy;		/* a program is filling a record */
@@ -189,12 +190,12 @@ struct wire_stage {
 } __attribute__((aligned(64)));
 
 /*
- * No helper has this number: the loader replaces it by a call of bpf_rdonly_cast, if the kernel has
- * that function.
+ * Not the number of a helper: the loader replaces it by a call of bpf_rdonly_cast, if the kernel
+ * has that function.
  */
 #define WIRE_CALL_RDONLY_CAST 0x65620001
 
-/* Structures that addresses are cast to: the loader puts their BTF ids where these numbers are. */
+/* Structures for casts of addresses: the loader replaces these numbers by their BTF ids. */
 #define WIRE_CAST_TYPES(X) \
 	X(thread_info) X(task_struct) X(mm_struct) X(percpu_counter) X(kmem_cache) \
 	X(address_space) X(request) X(rq) X(files_struct) X(fdtable) X(file) X(inode) \
@@ -214,11 +215,11 @@ struct wire_fact {
 	char text[256];		/* read_fact: name of a slab cache; read_symbol: as %pS prints it */
 };
 
-/* Bits of mm_state_off: sources for which task hooks send no baselines at present. */
+/* Bits of mm_state_off: sources for which task hooks currently send no baselines. */
 #define WIRE_MM_RSS 1u
 #define WIRE_MM_VM 2u
 
-/* Pages that the recorder itself received while calibrating; see src/probe/kernel.h. */
+/* Pages that the recorder itself allocated during calibration; see src/probe/kernel.h. */
 #define WIRE_CALIB_MAX 64
 struct wire_calib {
 	wire_u32 tid;			/* thread that calibrates; 0: off */
