@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The sources of memory events. */
+/* alloc_source: the sources of memory events. */
 #include <string.h>
 
 #include "analyze/fold/fold_memory.h"
 
 static const struct {
-	const char *name;	/* of the source of events */
+	const char *name;	/* name of the source of events */
 	uint32_t kinds;		/* of events */
 } sources[ALLOC_SOURCE_CNT] = {
 	[ALLOC_RSS] = { "alloc.rss", 1u << EVENT_RSS },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A family of objects has a table of those that are live. An object ends at its free, or when its
- * address is allocated again; the others end with the events.
+ * allocation_pairs: each family of objects has a table of live objects. An object ends at its free,
+ * or when its address is allocated again; the others end with the events.
  */
 #include "analyze/fold/allocation_pairs.h"
 
@@ -21,9 +21,9 @@ struct allocation_pairs {
 	struct event_cursor *cursor;
 	struct object_pairs pairs;
 	struct strpool *texts;		/* of call sites of heaps */
-	size_t reset_at;		/* the next one */
-	bool rest;			/* all events are read */
-	unsigned int family;	/* the family of the objects handed out now */
+	size_t reset_at;		/* index of the next reset */
+	bool rest;			/* all events are read: remaining objects follow */
+	unsigned int family;	/* family of the objects reported now */
 	const struct event *ev;	/* the event that ends the objects; NULL: they are still live */
 };
 
@@ -45,8 +45,8 @@ static bool is_wrapper(const char *symbol)
 }
 
 /*
- * The site that called for the object: of a recorded stack, the innermost frame that is not a
- * wrapper of the allocator; the call site itself if all are. NULL: nothing is known.
+ * Returns the site that called for the object: of a recorded stack, the innermost frame that is not
+ * a wrapper of the allocator; if all are wrappers, the call site itself. NULL: unknown.
  */
 static const struct trace_site *caller_of(const struct allocation_pairs *p,
 					  const struct allocation *x)
@@ -153,7 +153,7 @@ static int give(void *ctx, const struct live_object *obj, uint64_t bytes, enum l
 	return p->sink(p->ctx, &x);
 }
 
-/* At one instant events come first, then resets, as for folds. */
+/* Handles resets before before_ns. At one instant events come first, then resets, as for folds. */
 static void reset_heaps(struct allocation_pairs *p, uint64_t before_ns)
 {
 	for (; p->reset_at < trace_mm_reset_cnt(p->a->trace); p->reset_at++) {
@@ -165,7 +165,7 @@ static void reset_heaps(struct allocation_pairs *p, uint64_t before_ns)
 	}
 }
 
-/* A stack follows its allocation's event, with the same instant. */
+/* A stack follows its allocation's event, with the same timestamp. */
 static int on_stack(struct allocation_pairs *p, const struct event *ev)
 {
 	const struct dense_ids *d = &p->a->ids;
@@ -196,7 +196,7 @@ static int on_event(struct allocation_pairs *p, const struct event *ev)
 	ret = object_pairs_event(&p->pairs, &o, ev->ts_ns, thread, process, give, p, &unknown);
 	if (ret || !o.is_alloc || ev->ts_ns < p->range.until_ns)
 		return ret;
-	/* this allocation only had to prove that a free was lost, and is not wanted itself */
+	/* this allocation only shows that a free was lost; it is not reported itself */
 	o.is_alloc = false;
 	return object_pairs_event(&p->pairs, &o, ev->ts_ns, thread, process, NULL, NULL, &unknown);
 }
@@ -210,7 +210,7 @@ static size_t live_cnt(const struct allocation_pairs *p)
 	return cnt;
 }
 
-/* One family at a time. */
+/* Reports the live objects of one family per call. */
 static int give_rest(struct allocation_pairs *p)
 {
 	int ret;

@@ -4,9 +4,9 @@
  *
  *     events --[allocation_pairs: live_objects]--> struct allocation, when it ends
  *
- * An allocation is followed from its event to its free, however late that is, so a range of
- * instants of allocation saves reading what came before, not what comes after. Objects that are
- * still live come last. Pages that are freed in parts come part by part.
+ * An allocation is followed from its event to its free, even if that is much later. So a range of
+ * allocation times avoids reading earlier events, but not later ones. Objects that are still live
+ * come last. Pages that are freed in parts are reported part by part.
  *
  * Errors: 0 or -errno. Threads: one.
  */
@@ -23,12 +23,12 @@ struct allocation {
 	const struct live_kind *kind;
 	uint64_t bytes;			/* of this part of the object */
 	enum live_end end;
-	const struct event *ev;		/* that ended it; NULL: it is live */
+	const struct event *ev;		/* the event that ended it; NULL: it is live */
 };
 
 struct allocation_range {
-	uint64_t from_ns, until_ns;	/* allocations of [from_ns, until_ns) are wanted */
-	uint64_t at_ns;			/* nothing from this instant on counts */
+	uint64_t from_ns, until_ns;	/* report allocations of [from_ns, until_ns) */
+	uint64_t at_ns;			/* ignore events from this time on */
 	uint32_t families;		/* 1u << OBJECT_x */
 	bool with_stacks;
 };
@@ -40,13 +40,14 @@ int allocation_pairs_open(struct allocation_pairs **ret, struct analysis *a,
 			  const struct allocation_range *range, allocation_sink sink, void *ctx,
 			  struct err *e);
 void allocation_pairs_close(struct allocation_pairs *p);	/* NULL is fine */
-/* Reads the next event; after the last one gives out what is live. 1: there is more; 0; -errno. */
+/* Reads the next event; after the last one reports live objects. 1: continue; 0: end; -errno. */
 int allocation_pairs_next(struct allocation_pairs *p, struct err *e);
 
 /*
- * The names of the call site and of the kmem_cache, valid as long as p; NULL: none is known. The
- * site of a heap object has the name of that instant; equal names are one pointer. With stacks
- * (allocation_range), wrappers of the allocator (schema/alloc_wrappers.decl) are skipped.
+ * Return the names of the call site and of the kmem_cache, valid as long as p; NULL: unknown. The
+ * site of a heap object has its name at the time of the allocation; equal names are one pointer.
+ * With stacks (allocation_range), wrappers of the allocator (schema/alloc_wrappers.decl) are
+ * skipped.
  */
 const char *allocation_symbol(const struct allocation_pairs *p, const struct allocation *x);
 const char *allocation_cache(const struct allocation_pairs *p, const struct allocation *x);

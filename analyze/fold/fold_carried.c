@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The machine keeps those of the events before an instant that a trace which begins there still
- * needs. Replayed, these leave a state machine (thread_states, request_track, irq_track) in the
- * state that all events would:
- *   - of a thread stay the last switch to it, the last one away from it, the first wake-up after
- *     each, and the second one after the latter: they say whether, and since when, the thread
- *     waits, or that it has run unseen. Of a thread that ended and left its CPU nothing stays;
- *   - the events of a request stay until a new life begins at its address;
- *   - of a CPU stay the events since the outermost interrupt that is being served began.
+ * fold_carried: the machine keeps the events before an instant that a trace which begins there
+ * still needs. Replaying them leaves a state machine (thread_states, request_track, irq_track) in
+ * the same state as all events:
+ *   - of a thread, the last switch to it, the last switch away from it, the first wake-up after
+ *     each, and the second one after the latter: they show whether, and since when, the thread
+ *     waits, or that it has run unseen. A thread that ended and left its CPU needs no event;
+ *   - of a request, its events until a new life begins at its address;
+ *   - of a CPU, the events since the beginning of the outermost open interrupt.
  *
  * Threads have room for their few events. Events of requests and interrupts are in a pool, and the
- * state machines that readers use (request_track.h, irq_track.h) say which of them still matter.
+ * state machines that readers use (request_track.h, irq_track.h) decide which of them still matter.
  * Memory grows with the number of threads, request addresses and CPUs.
  */
 #include "analyze/fold/folds.h"
@@ -31,12 +31,12 @@
 _Static_assert((int)EV_SWITCH_CNT <= SCHED_VALUES && (int)EV_WAKEUP_CNT <= SCHED_VALUES,
 	       "room for all values");
 
-/* The events of a thread are about one of these. */
+/* The kept events of a thread. */
 enum { ENTER, LEAVE, WOKEN_RUNNING, WOKEN, WOKEN_AGAIN, ABOUT_CNT };
 
-/* A switch or wake-up, without the room for more values that a struct event has. */
+/* A switch or wake-up, with fewer values than a struct event. */
 struct sched_event {
-	uint64_t nr;		/* counts all events, from 1; 0: there is none */
+	uint64_t nr;		/* counts all events, from 1; 0: no event */
 	uint64_t ts_ns, v[SCHED_VALUES];
 	uint32_t utid;
 	uint16_t cpu;
@@ -46,20 +46,20 @@ struct sched_event {
 struct carried_thread {
 	uint32_t utid;
 	uint64_t end_ns;	/* UINT64_MAX: it did not end */
-	bool is_behind;		/* it had an event behind its end */
+	bool is_behind;		/* it had an event after its end */
 	struct sched_event last[ABOUT_CNT];
 };
 
 struct kept {
 	struct event ev;
 	uint64_t nr;
-	uint32_t next;		/* in the same chain, or of the free entries */
+	uint32_t next;		/* next entry in the same chain, or in the list of unused entries */
 };
 
 /* A request or a CPU, with its events. */
 struct subject {
 	uint64_t life;		/* of a request: request_track_life() */
-	uint32_t last;		/* in the pool, NONE */
+	uint32_t last;		/* index in the pool, or NONE */
 };
 
 /* Second half of the key of a CPU; the first is its number. No device has such a number. */
@@ -71,7 +71,7 @@ struct carried_machine {
 	struct hash_map thread_nr;
 	struct carried_thread *threads;
 	size_t thread_cap;
-	uint32_t recent[RECENT_THREADS];	/* numbers of threads asked for lately, by utid */
+	uint32_t recent[RECENT_THREADS];	/* recently used thread numbers, by utid */
 	struct kept *pool;
 	size_t cnt, cap;
 	uint32_t free;
@@ -110,7 +110,7 @@ static void carried_close(void *machine)
 
 /* ---- threads ---- */
 
-/* The thread left its CPU dead: it does not come back. */
+/* Returns whether the thread left its CPU dead, and so does not come back. */
 static bool is_gone(const struct carried_thread *h)
 {
 	const struct sched_event *left = &h->last[LEAVE];
@@ -121,8 +121,9 @@ static bool is_gone(const struct carried_thread *h)
 }
 
 /*
- * A thread that has an event at ts_ns. Its first event behind its end begins a new life if it was
- * off the CPUs (thread_states.h), so it matters whatever wake-ups came before. NULL: out of memory.
+ * Returns a thread that has an event at ts_ns. If the thread was off the CPUs, its first event
+ * after its end begins a new life (thread_states.h), so earlier wake-ups do not make that event
+ * redundant. NULL: out of memory.
  */
 static struct carried_thread *thread_at(struct carried_machine *c, uint32_t utid, uint64_t ts_ns)
 {
@@ -285,7 +286,7 @@ static int irq_event(struct carried_machine *c, const struct event *ev)
 	return depth ? chain_add(c, s, ev) : 0;
 }
 
-/* Interrupts that are served where events are missing have lost their end. */
+/* Drops open interrupts before a hole in the events: their ends are lost. */
 static int forget_irqs(struct carried_machine *c, uint64_t at_ns)
 {
 	uint32_t i;
@@ -317,12 +318,12 @@ static int carried_event(void *machine, const struct event *ev)
 	}
 }
 
-/* ---- what stays at an instant ---- */
+/* ---- events kept at an instant ---- */
 
 struct event_place {
 	uint64_t nr;
 	const struct sched_event *sched;	/* NULL: in the pool */
-	uint32_t at;		/* in the pool; else what a thread needs the event for */
+	uint32_t at;		/* index in the pool; else the thread's use of the event */
 };
 
 struct places {
@@ -353,8 +354,8 @@ static int add_places(const struct carried_machine *c, struct places *p)
 }
 
 /*
- * The event at the first of cnt places, which are those of one event. A switch keeps the threads
- * that need it: of the other one a later event is known, by which it may be dead.
+ * Returns the event of cnt places, which all refer to it. A switch keeps only the threads that need
+ * it: for the other thread a later event is known, after which it may be dead.
  */
 static struct event event_at(const struct carried_machine *c, const struct event_place *p,
 			     size_t cnt)
@@ -409,7 +410,7 @@ static int carried_restore(void *machine, uint64_t at_ns, const struct checkpoin
 	return ret;
 }
 
-/* ---- states: only the tail has one ---- */
+/* ---- states: only a tail is stored ---- */
 
 static void carried_begin_interval(void *machine, uint64_t from_ns)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Blocks are slices of time that follow each other. The time of a hole between two blocks (a
- * damaged block) belongs to EVENT_ID_UNKNOWN. A record from inside a hole came late and is in
+ * fold_cpu: blocks are slices of time that follow each other. The time of a hole between two blocks
+ * (a damaged block) belongs to EVENT_ID_UNKNOWN. A record from inside a hole came late and is in
  * another block. A keyframe is used if its edge is clean, that is if no later block has a record
- * from before the edge. Otherwise the chain of switches goes on across the edge.
+ * from before the edge. Otherwise the chain of switches continues across the edge.
  */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
@@ -13,8 +13,8 @@ struct cpu_machine {
 	struct cpu_timeline *tl;
 	const struct trace_block *blocks;
 	size_t block_cnt;
-	uint64_t begin_ns;		/* where the timeline began */
-	uint64_t start_ns;		/* the trace */
+	uint64_t begin_ns;		/* start of the timeline */
+	uint64_t start_ns;		/* start of the trace */
 };
 
 struct keyframe {
@@ -41,7 +41,7 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 
 	if (p->from_ns > m->start_ns)
 		return fold_found(ctx, p);
-	/* what exceeds a stay that began with the trace was stolen before the trace */
+	/* steal time beyond a stay that began with the trace is from before the trace */
 	in_trace = *p;
 	in_trace.steal_ns = cpu_piece_own_steal_ns(p);
 	return fold_found(ctx, &in_trace);
@@ -67,7 +67,7 @@ static int cpu_start(void *machine, uint64_t from_ns, size_t block, struct err *
 	struct cpu_machine *m = machine;
 
 	m->begin_ns = from_ns;
-	/* nothing is known of the time before the first block */
+	/* the threads before the first block are unknown */
 	return cpu_timeline_boundary(m->tl, from_ns, runner_unknown, NULL);
 }
 
@@ -85,7 +85,7 @@ static bool is_hole_behind(const struct cpu_machine *m, size_t block)
 	       trace_block_is_damaged(m->f.a->trace, block);
 }
 
-/* The last block of a trace that was cut tells which threads ran at its end. */
+/* In a trace that was cut, the last block has the thread on each CPU at its end. */
 static int finalize(struct cpu_machine *m, size_t block)
 {
 	const struct row_cpu_end *last;
@@ -117,13 +117,13 @@ static int cpu_edge(void *machine, size_t block, bool is_end)
 					     is_hole_behind(m, block) ? runner_unknown : NULL,
 					     NULL);
 	}
-	/* the first block stands for the trace's start */
+	/* the first block's keyframe is the state at the trace's start */
 	is_told = !block || b->from_ns == m->begin_ns || m->f.a->block_is_clean[block] ||
 		  is_hole_behind(m, block - 1);
 	return cpu_timeline_boundary(m->tl, b->from_ns, is_told ? runner_of_keyframe : NULL, &k);
 }
 
-/* Every piece up to there is known: to_ns is an edge, or the trace's end. */
+/* Reports that all pieces before to_ns are known: to_ns is an edge, or the trace's end. */
 static int cpu_until(void *machine, uint64_t to_ns)
 {
 	struct cpu_machine *m = machine;
@@ -133,7 +133,10 @@ static int cpu_until(void *machine, uint64_t to_ns)
 
 /* ---- sums ---- */
 
-/* Time that exceeds the thread's own part was stolen before its stay, from nobody that is known. */
+/*
+ * Adds steal time. Time beyond the thread's own part was stolen before its stay, from an unknown
+ * thread.
+ */
 static int add_stolen(struct fold_target *t, const struct cpu_piece *p)
 {
 	struct fold_key key = { dense_thread(t->ids, p->utid), p->cpu };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The machine is a tracker, and the instants at which a hole in the events begins. */
+/* fold_irq: the machine is a tracker, with the times at which holes in the events begin. */
 #include "analyze/fold/folds.h"
 
 #include "trace/irq_holes.h"
@@ -38,8 +38,8 @@ static void machine_close(void *machine)
 }
 
 /*
- * The end of an interrupt that is served when a hole begins is not known. Called before the events
- * before to_ns.
+ * Handles holes before to_ns; called before the events before to_ns. If an interrupt is open when a
+ * hole begins, its end is unknown.
  */
 static int until(void *machine, uint64_t to_ns)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A process costs nothing before a keyframe, an event or a reset names it. */
+/* fold_levels: a process takes no work until a keyframe, an event or a reset names it. */
 #include "analyze/fold/folds.h"
 
 #include <errno.h>
@@ -32,11 +32,11 @@ void fold_levels_fresh(const struct analysis *a, uint32_t process, struct mem_pr
 {
 	const struct trace_process *p = dense_process_row(&a->ids, process);
 
-	/* a fork that was lost has no start: what it held before its first event is not known */
+	/* without its fork, a process has no start: its memory before its first event is unknown */
 	mem_process_init(ret, p && !(p->flags & TRACE_TASK_AT_START) && p->start_ns >= a->start_ns);
 }
 
-/* NULL: a process that is not known. */
+/* NULL: unknown process. */
 static struct mem_process *process_of(struct levels_machine *m, uint32_t process)
 {
 	struct level *l = &m->levels[process];
@@ -66,13 +66,16 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 		rows = trace_rss_baselines(m->f.a->trace, &cnt);
 	else
 		ret = trace_block_rss(m->f.a->trace, block, &rows, &cnt, e);
-	if (ret == -EBADMSG)	/* what is damaged is not known */
+	if (ret == -EBADMSG)	/* the memory in a damaged block is unknown */
 		ret = 0;
 	for (i = 0; !ret && i < cnt; i++) {
 		uint32_t process = dense_process(&m->f.a->ids, rows[i].upid);
 		struct mem_process *p = process_of(m, process);
 
-		/* of several baselines the first one counts; a keyframe's row is all there is */
+		/*
+		 * of several baselines the first one counts; a keyframe has only one row per
+		 * process
+		 */
 		if (p && (block || !(p->known || p->born_inside)))
 			mem_process_baseline(p, &rows[i]);
 		if (p)
@@ -84,7 +87,7 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 static int on_event(void *machine, const struct event *ev)
 {
 	struct levels_machine *m = machine;
-	/* both kinds have the process at the same place */
+	/* both kinds have the process in the same column */
 	uint32_t process = dense_process(&m->f.a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
 	struct mem_process *p = process_of(m, process);
 	struct mem_step step;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Allocations and frees are paired by address; levels are steps from one reported value to the
- * next.
+ * fold_memory: allocations and frees are paired by address; levels are steps from one reported
+ * value to the next.
  *
- * The state of an interval is notes: the processes that change in it, as they were at its
- * beginning, and of the objects from before it those that an operation in it ends or splits, with
- * that operation's number. The whole state is all processes and all live objects.
+ * The state of an interval consists of notes: the processes that change in it, as they were at its
+ * beginning, and the older objects that an operation in it ends or splits, with that operation's
+ * number. The whole state is all processes and all live objects.
  */
 #include "analyze/fold/fold_memory.h"
 
@@ -16,7 +16,7 @@
 #include "analyze/fold/folds.h"
 #include "base/array.h"
 
-/* Levels need neither the call site nor the bytes that were asked for. */
+/* Levels need neither the call site nor the requested bytes. */
 static const uint32_t memory_columns[EVENT_KIND_CNT] = {
 	[EVENT_RSS] = 1u << EV_RSS_UPID | 1u << EV_RSS_MEMBER | 1u << EV_RSS_BYTES,
 	[EVENT_VM] = 1u << EV_VM_UPID | 1u << EV_VM_TOTAL_VM_BYTES,
@@ -30,10 +30,10 @@ static const uint32_t memory_columns[EVENT_KIND_CNT] = {
 	[EVENT_HEAP_FREE] = EVENT_COL_UTID | 1u << EV_HEAP_ALLOC_ADDR,
 };
 
-/* An object from before the interval, which is put back in front of operation op. */
+/* An object from before the interval; it is added again before operation op. */
 struct older_object {
 	uint64_t op;
-	int64_t addr;		/* from the operation's own */
+	int64_t addr;		/* relative to the operation's address */
 	uint64_t bytes;
 	uint32_t owner;
 	uint8_t order;
@@ -42,13 +42,13 @@ struct older_object {
 struct process_state {
 	struct mem_process mem;
 	int64_t heap_bytes;
-	uint32_t note_round;		/* the round it was noted in */
+	uint32_t note_round;		/* the last round in which a note was made */
 };
 
 #define LEVEL_KINDS (1u << EVENT_RSS | 1u << EVENT_VM)
 /*
- * An object is fetched so many events before its own. With 200,000 live ones the first report of a
- * trace's allocations thereby takes 4 % less CPU time.
+ * An object's slot is prefetched this many events early. With 200,000 live objects the first report
+ * of a trace's allocations thus takes 4 % less CPU time.
  */
 #define AHEAD_EVENTS 16
 
@@ -60,14 +60,15 @@ struct memory_machine {
 	struct process_state *processes;	/* by dense_process() */
 	size_t process_cap;
 	uint32_t process_cnt;
-	struct alloc_change change;	/* the next one that is given out */
-	uint64_t op, op_addr;	/* allocations and frees of this interval so far; the last one's */
-	/* notes being made */
-	uint32_t round;			/* counted from 1; 0: none are made */
+	struct alloc_change change;	/* the next change to report */
+	/* number of allocations and frees in this interval so far; address of the last one */
+	uint64_t op, op_addr;
+	/* notes being written */
+	uint32_t round;			/* counted from 1; 0: no notes are made */
 	uint32_t note_cnt;
-	uint64_t note_op;		/* of the last object note */
+	uint64_t note_op;		/* operation of the last object note */
 	struct buf process_notes, object_notes;
-	/* notes being followed */
+	/* notes being applied */
 	struct older_object *older;
 	size_t older_cnt, older_cap, older_at;
 };
@@ -96,7 +97,7 @@ static int machine_open(void *machine)
 				 false);
 }
 
-/* ---- what processes and objects are as bytes ---- */
+/* ---- processes and objects as bytes ---- */
 
 static void put_process(const struct memory_machine *x, uint32_t process, struct buf *out)
 {
@@ -130,7 +131,7 @@ static int get_process(struct memory_machine *x, struct packed_in *in)
 	return in->bad ? -EBADMSG : 0;
 }
 
-/* The objects of the one source that the index keeps a state of. */
+/* Returns the family of objects whose state the index keeps. */
 static enum object_family kept_family(const struct memory_machine *x)
 {
 	return x->source_mask & 1u << ALLOC_SLAB ? OBJECT_SLAB :
@@ -142,7 +143,10 @@ static struct live_objects *kept_objects(const struct memory_machine *x)
 	return x->pairs.of[kept_family(x)];
 }
 
-/* Nothing is freed any more of a heap that ended with an exec, or with its process. */
+/*
+ * After the heap of a process ended, with an exec or the process, its objects can no longer be
+ * freed.
+ */
 static bool is_kept(const struct memory_machine *x, const struct live_object *obj)
 {
 	return obj->space == object_pairs_space(&x->pairs, kept_family(x),
@@ -181,7 +185,7 @@ static int add_object(struct memory_machine *x, struct live_objects *o, uint32_t
 
 /* ---- events ---- */
 
-/* Notes what the process is before it changes, or before it first matters. */
+/* Writes a note of the process before it changes, or before it first matters. */
 static void note_process(struct memory_machine *x, uint32_t process)
 {
 	if (x->processes[process].note_round == x->round)
@@ -191,7 +195,7 @@ static void note_process(struct memory_machine *x, uint32_t process)
 	put_process(x, process, &x->process_notes);
 }
 
-/* Begins anew: no process from a row on has had an event. */
+/* Resets the processes from a row on: none of them has had an event. */
 static void forget_processes(struct memory_machine *x, uint32_t from)
 {
 	for (uint32_t i = from; i < x->process_cnt; i++)
@@ -211,7 +215,7 @@ static int resume(void *machine)
 	return 0;
 }
 
-/* Puts back the objects that the present operation needs. */
+/* Adds the older objects again that the current operation needs. */
 static int put_back(struct memory_machine *x, struct live_objects *o, uint32_t space)
 {
 	int ret = 0;
@@ -255,7 +259,7 @@ static int give_step(struct memory_machine *x, enum alloc_source source, uint32_
 	return ret < 0 || !own ? ret : give(x, EVENT_ID_UNKNOWN, process, kind, own);
 }
 
-/* The baselines come first, before all events. */
+/* Reports the baselines, before all events. */
 static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 {
 	struct memory_machine *x = machine;
@@ -270,13 +274,13 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 		rows = trace_rss_baselines(x->f.a->trace, &cnt);
 	else if (x->f.def->kinds & LEVEL_KINDS)
 		ret = trace_block_rss(x->f.a->trace, block, &rows, &cnt, e);
-	if (ret == -EBADMSG)	/* what is damaged is not known */
+	if (ret == -EBADMSG)	/* the memory in a damaged block is unknown */
 		ret = 0;
 	for (i = 0; i < cnt && !ret; i++) {
 		struct mem_step rss = { 0 }, vm = { 0 };
 
 		p = dense_process(x->ids, rows[i].upid);
-		/* one row per process; a later one (of the end) is no baseline */
+		/* one row per process; a later one (of the end) is not a baseline */
 		if (p < EVENT_ID_FIRST || x->processes[p].mem.known ||
 		    x->processes[p].mem.born_inside)
 			continue;
@@ -290,8 +294,7 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 }
 
 /*
- * An exec, with its step of the level. Bytes that were inherited so far are the process's own from
- * here on.
+ * Reports an exec, with its step of the level. Bytes that were inherited become the process's own.
  */
 static int give_exec(struct memory_machine *x, enum alloc_source source, uint32_t process,
 		     uint64_t own, const struct mem_step *s)
@@ -347,7 +350,7 @@ static int on_object_end(void *ctx, const struct live_object *obj, uint64_t byte
 		    end == LIVE_LOST ? ALLOC_CHANGE_LOST : ALLOC_CHANGE_FREE, -(int64_t)bytes);
 }
 
-/* Bytes of a freed object whose allocation is not on record. */
+/* Returns the bytes of a freed object without a recorded allocation. */
 static uint64_t unpaired_bytes(const struct memory_machine *x, const struct event *ev,
 			       uint64_t unknown)
 {
@@ -386,7 +389,7 @@ static int on_object(struct memory_machine *x, const struct event *ev)
 		return give(x, thread, process, ALLOC_CHANGE_ALLOC, (int64_t)o.kind.bytes);
 	if (!unknown)
 		return ret;
-	/* the heap's level is what this trace saw: an unpaired free takes nothing from it */
+	/* the heap's level has only this trace's allocations: an unpaired free does not lower it */
 	return give(x, EVENT_ID_UNKNOWN, EVENT_ID_UNKNOWN, ALLOC_CHANGE_UNPAIRED,
 		    o.family == OBJECT_HEAP ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));
 }
@@ -465,7 +468,7 @@ static void put_interval(void *m, struct buf *out)
 
 struct saving {
 	const struct memory_machine *x;
-	struct buf *out;	/* NULL: objects are only counted */
+	struct buf *out;	/* NULL: only count the objects */
 	uint64_t last_addr;
 	size_t cnt;
 };
@@ -510,7 +513,7 @@ static void save(void *m, uint64_t at_ns, struct buf *out)
 		cnt++;
 	}
 	add_rows(out, cnt, &rows);
-	/* there may be so many that a second buffer would be large */
+	/* first count, then write: a second buffer for all objects might be large */
 	(void)live_objects_rest(kept_objects(x), save_object, &s);
 	packed_put(out, s.cnt);
 	s.out = out;

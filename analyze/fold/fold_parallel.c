@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The machine is the CPU timeline of fold_cpu. Its pieces come when they end. Those of a block all
- * end at the block's edge at the latest: they are kept until then, and gone through in order of
- * time.
+ * fold_parallel: the machine is the CPU timeline of fold_cpu. Its pieces are reported when they
+ * end, at the latest at their block's edge. They are collected until then, and processed in order
+ * of time.
  */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
@@ -22,7 +22,8 @@ struct parallel_machine {
 	struct fold_machine *cpu;	/* of fold_cpu */
 	struct busy_piece *pieces;	/* of the block */
 	size_t piece_cnt, piece_cap;
-	struct busy_piece *active;	/* those that hold the instant, one per CPU at most */
+	/* the pieces that contain the current time, at most one per CPU */
+	struct busy_piece *active;
 	size_t active_cnt, active_cap;
 };
 
@@ -36,8 +37,8 @@ static int on_cpu_piece(void *ctx, const void *found)
 	int ret = 0;
 
 	if (!context_has_cpu(a, p->cpu) || p->from_ns == p->to_ns)
-		return 0;	/* a CPU that does not exist, or nothing */
-	/* of a CPU that nobody knows anything of, nobody knows that it was busy */
+		return 0;	/* a CPU that does not exist, or an empty piece */
+	/* a CPU with an unknown thread is not known to be busy */
 	if (thread == EVENT_ID_IDLE || thread == EVENT_ID_FILTERED || thread == EVENT_ID_UNKNOWN)
 		return 0;
 	for (uint64_t at_ns = p->from_ns; at_ns < p->to_ns && ret >= 0; at_ns = end_ns) {
@@ -84,7 +85,7 @@ static int parallel_event(void *machine, const struct event *ev)
 	return fold_cpu.event(((struct parallel_machine *)machine)->cpu, ev);
 }
 
-/* Nobody comes or goes between the two instants. */
+/* The set of active threads does not change between the two times. */
 static int give_active(struct parallel_machine *m, uint64_t from_ns, uint64_t to_ns)
 {
 	int ret = 0;
@@ -96,7 +97,7 @@ static int give_active(struct parallel_machine *m, uint64_t from_ns, uint64_t to
 	return ret;
 }
 
-/* Takes out the threads whose piece ends at the instant. Returns when the next one does. */
+/* Removes the threads whose piece ends at ts_ns. Returns when the next piece ends. */
 static uint64_t drop_ended(struct parallel_machine *m, uint64_t ts_ns)
 {
 	uint64_t next = UINT64_MAX;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A merge of three streams: events, edges of blocks, resets of memory. Events are by far the most:
- * run() finds out up to where nothing else happens, and hands out events up to there without
- * looking at the other streams again. Between two intervals of the index reading stops to load
- * states.
+ * fold_reader: a merge of three streams: events, edges of blocks, resets of memory. Events are by
+ * far the most: run() finds the next time at which another stream has an entry, and passes on
+ * events until then without checking the other streams again. Between two intervals of the index,
+ * reading stops to load states.
  */
 #include "analyze/fold/fold_reader.h"
 
@@ -21,22 +21,24 @@ struct fold_reader {
 	uint64_t from_ns[FOLD_USES_MAX];	/* where each machine begins */
 	unsigned int cnt;
 	uint64_t begin_ns;		/* the first edge */
-	uint64_t reload_ns;		/* the next interval, whose states are to be loaded */
+	/* beginning of the next interval whose states must be loaded */
+	uint64_t reload_ns;
 	struct buf mem;
 
 	struct event_cursor *cursor;
-	const struct event *next;	/* next_cnt events that are read, not yet handed out */
+	const struct event *next;	/* next_cnt events that are read, but not passed on */
 	size_t next_cnt;
 	bool at_end;
 	const struct trace_block *blocks;
-	size_t edge, edge_cnt;		/* 2 * block, + 1 for its end; edge_cnt 0: not wanted */
-	const struct trace_mm_reset *reset;	/* the next one; NULL: the one at reset_at */
+	size_t edge, edge_cnt;		/* 2 * block, + 1 for its end; edge_cnt 0: not needed */
+	/* the next reset; NULL: not read yet, at reset_at */
+	const struct trace_mm_reset *reset;
 	size_t reset_at, reset_cnt;
 };
 
 /*
- * The first instant at or after ts_ns up to which CPU time is known: a block's edge, or the trace's
- * end.
+ * Returns the first time at or after ts_ns up to which CPU time is known: a block's edge, or the
+ * trace's end.
  */
 static uint64_t edge_after(const struct analysis *a, uint64_t ts_ns)
 {
@@ -57,7 +59,7 @@ static int fail(const struct fold_reader *r, int ret, struct err *e)
 	return ret == -EBADMSG && r->index ? index_fail(r->index, ret, e) : ret;
 }
 
-/* The last block at or before an instant at which no record of the time before came late. */
+/* Returns the last clean block at or before a time: no later block has an earlier record. */
 static size_t clean_block_at(const struct analysis *a, uint64_t ts_ns)
 {
 	size_t cnt, i, at = 0;
@@ -82,7 +84,7 @@ static int load(struct fold_reader *r, const struct index *x, unsigned int n, si
 						&in, is_tail);
 }
 
-/* Finds the next instant at which a machine needs another state. */
+/* Finds the next time at which a machine needs another state. */
 static void set_reload(struct fold_reader *r, size_t interval)
 {
 	r->reload_ns = UINT64_MAX;
@@ -93,8 +95,8 @@ static void set_reload(struct fold_reader *r, size_t interval)
 }
 
 /*
- * A machine that goes by edges begins at a keyframe that is sure. If it has a state, it begins with
- * that of the interval that begins there; without an index it begins at the trace's start.
+ * Places a machine that starts at edges: at a clean keyframe. If it has a state, it starts with
+ * that of the interval that begins there; without an index it starts at the trace's start.
  */
 static int place_at_edge(struct fold_reader *r, const struct fold_range *range, unsigned int n,
 			 uint64_t ns, struct err *e)
@@ -114,7 +116,7 @@ static int place_at_edge(struct fold_reader *r, const struct fold_range *range, 
 		    range->start == FOLD_READER_TAIL && r->begin_ns == range->from_ns);
 }
 
-/* The states that the machines begin with, and from where on they have to be fed. */
+/* Sets a machine's initial state, and the time from which it needs events. */
 static int place_machine(struct fold_reader *r, const struct fold_range *range, unsigned int n,
 			 struct err *e)
 {
@@ -155,7 +157,7 @@ static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, 
 					 e);
 }
 
-/* Opens the streams that the machines need, from where the first of them begins. */
+/* Opens the streams that the machines need, from the earliest start of a machine. */
 static int open_streams(struct fold_reader *r, uint64_t to_ns, struct err *e)
 {
 	uint64_t from_ns = UINT64_MAX, end_ns = to_ns;
@@ -183,7 +185,7 @@ static int open_streams(struct fold_reader *r, uint64_t to_ns, struct err *e)
 	return open_cursor(r, from_ns, end_ns, e);
 }
 
-/* A machine goes on where it stands. */
+/* Continues a machine from its current state. */
 static int resume_machine(struct fold_reader *r, const struct fold_range *range,
 			  const struct fold_use *use)
 {
@@ -342,7 +344,7 @@ static int hand_out_reset(struct fold_reader *r)
 	return ret;
 }
 
-/* Hands out events before to_ns and up to last_ns, at most *max of them. */
+/* Passes on events before to_ns and up to last_ns, at most *max of them. */
 static int run_events(struct fold_reader *r, uint64_t to_ns, uint64_t last_ns, size_t *max,
 		      struct err *e)
 {
@@ -371,8 +373,8 @@ static int run_events(struct fold_reader *r, uint64_t to_ns, uint64_t last_ns, s
 }
 
 /*
- * Hands out all events and resets before to_ns, and all edges at or before to_ns, but at most max
- * of them all. 1: there are more; 0: all of them were handed out; -errno.
+ * Passes on all events and resets before to_ns, and all edges at or before to_ns, but at most max
+ * in total. 1: some are left; 0: all were passed on; -errno.
  */
 static int run(struct fold_reader *r, uint64_t to_ns, size_t max, struct err *e)
 {
@@ -399,7 +401,7 @@ static int run(struct fold_reader *r, uint64_t to_ns, size_t max, struct err *e)
 
 /* ---- reading ---- */
 
-/* The machines are at the beginning of another interval. */
+/* Loads states: the machines are at the beginning of another interval. */
 static int reload(struct fold_reader *r)
 {
 	size_t interval = index_interval_at(r->index, r->reload_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Two folds with one machine: the requests that ended, and how many are in flight. */
+/* fold_requests: two folds with one machine: requests that ended, and the number in flight. */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
 
@@ -84,7 +84,7 @@ static const struct fold_state_def requests_state = {
 #define KEY_PASSED_AT 21
 #define KEY_BELOW_AT 22
 #define KEY_SHARE_AT 23
-#define KEY_SIZE_AT 9	/* 7 bits: n for sizes below 2^n and no less than half of that */
+#define KEY_SIZE_AT 9	/* 7 bits: n for sizes below 2^n and at least half of that */
 
 static struct fold_key pack_key(const struct block_request *r)
 {
@@ -111,7 +111,7 @@ struct fold_key request_key(const struct dense_ids *d, const struct block_reques
 {
 	struct block_request key = *r;
 
-	/* who asked the volume, where a kernel thread passes it on */
+	/* the submitter on the volume, if a kernel thread passes the request on */
 	if (r->below && is_kthread(d, r->submitter)) {
 		key.submitter = r->asked_by;
 		key.below = REQUEST_PASSED_ON;
@@ -208,13 +208,15 @@ static bool is_direct(const struct request_part *p)
 	return p->pages == EVENT_PAGES_ANON || p->pages == EVENT_PAGES_MAPPED;
 }
 
-/* Who submitted a part, or asked the volume above if a kernel thread passed it on. */
+/*
+ * Returns the submitter of a part, or the submitter on the volume if a kernel thread passed it on.
+ */
 static uint32_t asker_of(const struct dense_ids *d, const struct request_part *p)
 {
 	return p->below && is_kthread(d, p->submitter) ? p->asked_by : p->submitter;
 }
 
-/* Returns whether owner_upid owns a part: a process that waits owns what it did not submit. */
+/* Returns whether owner_upid owns a part: a waiting process owns only I/O of kernel threads. */
 static bool has_owner(const struct dense_ids *d, const struct request_part *p)
 {
 	return p->owner_how &&
@@ -223,7 +225,7 @@ static bool has_owner(const struct dense_ids *d, const struct request_part *p)
 
 /*
  * Returns whether two parts have the same owner: the process that dirtied the pages, or the
- * submitter of direct I/O. Nobody is known to own the others, nor what a kernel thread submits.
+ * submitter of direct I/O. Other I/O, and that of kernel threads, has no known owner.
  */
 static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
 		       const struct request_part *b)
@@ -236,7 +238,7 @@ static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
 	       (is_direct(a) == is_direct(b) || is_kthread(d, asker_of(d, a)));
 }
 
-/* A request counts once for each owner of parts of it. */
+/* Counts a request once for each owner of its parts. */
 static int add_owners(struct fold_target *t, const struct block_request *r,
 		      struct fold_key (*key_of)(const struct dense_ids *d,
 						const struct block_request *r))

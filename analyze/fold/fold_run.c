@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Goes from interval to interval, or through a stretch of them, up to the end of each bin. */
+/*
+ * fold_run: merges intervals one by one, or decodes a stretch of them, until the end of each bin.
+ */
 #include "analyze/fold/fold_run.h"
 
 #include <errno.h>
@@ -8,7 +10,7 @@
 
 #include "analyze/fold/fold_sums.h"
 
-/* Decoding so many events takes some tenths of a second, and makes order statistics exact. */
+/* Decoding this many events takes some tenths of a second, and makes order statistics exact. */
 #define FEW_EVENTS 1000000
 
 static bool has_few_events(const struct fold_run *r)
@@ -61,7 +63,7 @@ void fold_run_done(struct fold_run *r)
 
 /* ---- merging ---- */
 
-/* A task is renamed in an interval whose sums are not kept by name. */
+/* Returns whether a task is renamed in an interval whose sums are not kept by name. */
 static bool has_renames(const struct fold_run *r, size_t interval)
 {
 	const struct fold_target *t = r->c.target;
@@ -74,7 +76,7 @@ static bool has_renames(const struct fold_run *r, size_t interval)
 	       t->ids->names->renames[at].ts_ns < index_interval_to(r->index, interval);
 }
 
-/* The interval that begins at ts, if all of it lies in one bin; else SIZE_MAX. */
+/* Returns the interval that begins at ts, if it is inside one bin; else SIZE_MAX. */
 static size_t whole_interval_at(const struct fold_run *r, uint64_t ts_ns)
 {
 	uint64_t bin_from, bin_to;
@@ -117,7 +119,7 @@ static int merge_sums(struct fold_run *r, size_t interval)
 	return ret;
 }
 
-/* 1: the interval is merged; 0: it has to be decoded. */
+/* 1: the interval was merged; 0: it has to be decoded. */
 static int merge(struct fold_run *r, size_t interval, struct err *e)
 {
 	int ret;
@@ -130,10 +132,7 @@ static int merge(struct fold_run *r, size_t interval, struct err *e)
 
 /* ---- decoding ---- */
 
-/*
- * Returns where the stretch that begins at at_ns ends: at the next interval that need not be
- * decoded.
- */
+/* Returns the end of the stretch that begins at at_ns: the next interval that can be merged. */
 static uint64_t end_of_stretch(const struct fold_run *r)
 {
 	uint64_t to = r->c.window->to_ns, at = r->at_ns;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_run: the one way through a window.
+ * fold_run: the only way to evaluate a fold over a window.
  *
- *     window, index --[fold_run]--> merge(interval), or: fold_reader --> what the machine finds
+ *     window, index --[fold_run]--> merge(interval), or: fold_reader --> findings
  *
- * Whole intervals of the index that lie in one bin of the window are merged from what is stored.
- * The others are decoded: those at the window's edges, those with an edge of a bin in them, those
- * that merge() cannot do, and all of them when the window has so few events that order statistics
- * may as well be exact. Neighbouring intervals that have to be decoded are one stretch. Without an
- * index the whole window is one. Threads: one.
+ * Whole intervals of the index inside one bin of the window are merged from stored sums. The others
+ * are decoded: intervals at the window's edges, intervals with an edge of a bin inside, intervals
+ * that merge() cannot handle, and all intervals if the window has so few events that exact order
+ * statistics are cheap. Adjacent intervals to decode form one stretch. Without an index the whole
+ * window is one stretch. Threads: one.
  */
 #pragma once
 
@@ -19,13 +19,13 @@ struct fold_run_config {
 	const struct fold_def *def;
 	const struct window *window;
 	/*
-	 * Either a target: its sums get what is stored and what is found, and its from_ns and
-	 * to_ns are set to the stretch that is decoded.
+	 * Either a target: its sums get the stored sums and the findings, and its from_ns and to_ns
+	 * are set to the decoded stretch.
 	 */
 	const struct fold_sums_def *sums;
 	struct fold_target *target;
 	/*
-	 * Or functions of one's own. merge() adds an interval: 1; it has to be decoded: 0; or
+	 * Or the caller's functions. merge() adds an interval: 1; it has to be decoded: 0; or
 	 * -errno. NULL: everything is decoded.
 	 */
 	struct fold_sink sink;
@@ -37,28 +37,28 @@ struct fold_run {
 	struct analysis *a;
 	struct fold_run_config c;
 	const struct index *index;	/* NULL: none */
-	/* of the stretch [.., stretch_to_ns); NULL: none is decoded */
+	/* of the stretch [.., stretch_to_ns); NULL: no stretch is being decoded */
 	struct fold_reader *reader;
 	uint64_t at_ns, stretch_to_ns;
-	uint64_t decided_ns;		/* of what reader was fed with */
-	bool before;	/* what is found now lies before the window and only makes state */
+	uint64_t decided_ns;		/* the reader's findings before this are complete */
+	bool before;	/* current findings are before the window, and only build up state */
 	bool decode_all;
 	struct buf mem;
 	void *ignored;			/* a sum for keys that are not wanted */
 };
 
-/* Begins at the window's beginning. The window is not empty. fold_run_done() in any case. */
+/* Starts at the window's beginning. The window is not empty. Call fold_run_done() in any case. */
 int fold_run_begin(struct fold_run *r, struct analysis *a, const struct fold_run_config *c,
 		   struct err *e);
 void fold_run_done(struct fold_run *r);
 /*
- * Makes the state at the window's beginning now, which the first fold_run_to() would do: what the
- * machine finds before the window is given out, with r->before set. 0 or -errno.
+ * Builds the state at the window's beginning now, which the first fold_run_to() would do: findings
+ * before the window are reported with r->before set. 0 or -errno.
  */
 int fold_run_enter(struct fold_run *r, struct err *e);
 
 /*
- * Everything up to to_ns, which is the end of a bin of the window, the next one at a time.
- * *ret_decided_ns: all that lies before has been given out; it is to_ns or later.
+ * Evaluates until to_ns, the end of a bin of the window; one bin per call. *ret_decided_ns: all
+ * findings before this have been reported; it is to_ns or later.
  */
 int fold_run_to(struct fold_run *r, uint64_t to_ns, uint64_t *ret_decided_ns, struct err *e);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The machine is the CPU timeline of fold_cpu and the states of threads, which get their time on
- * CPUs from there. At every edge of a block all lives are given out up to the edge; so a piece of a
- * life depends on its block and on the state at its beginning alone, as one of the timeline does.
+ * fold_states: the machine is the CPU timeline of fold_cpu and the states of threads, which get
+ * their time on CPUs from there. Every edge of a block reports all time of threads before it. So a
+ * piece of a thread's time depends only on its block and on the state at the block's beginning, as
+ * a piece of the timeline does.
  */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
@@ -17,8 +18,8 @@ struct states_machine {
 	const struct dense_ids *ids;
 	struct fold_machine *cpu;	/* of fold_cpu */
 	struct thread_states *states;
-	struct request_track *requests;	/* says who waits for a disk */
-	bool workload_only;		/* most events of others were left out by --only */
+	struct request_track *requests;	/* finds threads that wait for a disk */
+	bool workload_only;		/* --only left out most events of other threads */
 	const struct trace_block *blocks;
 	size_t block_cnt;
 	uint64_t begin_ns;
@@ -36,8 +37,8 @@ static uint64_t end_of(void *ctx, uint32_t thread)
 }
 
 /*
- * A thread whose last switch was lost lives no longer than its exit: what it did off the CPUs since
- * before does not go on behind. (Behind its exit a thread may still sleep.)
+ * If a thread's last switch was lost, its life ends with its exit: time off the CPUs that began
+ * before does not continue after it. (After its exit a thread may still sleep.)
  */
 static int on_state(void *ctx, const struct thread_piece *p)
 {
@@ -71,9 +72,9 @@ static int on_wait(void *ctx, const struct thread_wait *w)
 }
 
 /*
- * The thread, or EVENT_ID_FILTERED for one that --only left out: of those there are the wake-ups
- * that the workload made and the switches to it, and nothing ends what these begin. A thread of an
- * unknown process is one of them unless it was seen to get a CPU.
+ * Returns the thread, or EVENT_ID_FILTERED for a thread that --only left out: of such threads only
+ * wake-ups by the workload and switches to them are recorded, and no event ends the states that
+ * these begin. A thread of an unknown process counts as left out unless it was seen on a CPU.
  */
 static uint32_t followed(const struct states_machine *m, uint32_t utid)
 {
@@ -89,7 +90,7 @@ static uint32_t followed(const struct states_machine *m, uint32_t utid)
 	return EVENT_ID_FILTERED;
 }
 
-/* Nobody asks for a thread that is not followed. */
+/* Threads that are not followed need no special case: their result is not used. */
 static int on_flight(void *ctx, const struct request_flight *f)
 {
 	struct states_machine *m = ctx;
@@ -98,7 +99,7 @@ static int on_flight(void *ctx, const struct request_flight *f)
 	return 0;
 }
 
-/* Time of which nobody knows who ran is running, too: all that can be said of the unknown. */
+/* Time of an unknown thread on a CPU counts as running: no other state of it is known. */
 static int on_cpu_piece(void *ctx, const void *found)
 {
 	struct states_machine *m = ctx;
@@ -154,8 +155,8 @@ static void states_close(void *machine)
 }
 
 /*
- * Threads older than the trace are alive at its start. What COMMAND does until the recorder lets it
- * go is no part of its life.
+ * Threads older than the trace are alive at its start. COMMAND's time before the recorder releases
+ * it is not part of its life.
  */
 static int states_start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Rows are in the order in which they came, and a map finds them. A row that was removed keeps the
- * memory that its sum owns.
+ * fold_sums: rows are stored in order of their first use, and a map finds them. A removed row keeps
+ * the memory of its sum.
  */
 #include "analyze/fold/fold_sums.h"
 
@@ -12,7 +12,7 @@
 #include "model/quantile.h"
 #include "base/array.h"
 
-/* ---- one sum: quantiles, counts, anything else ---- */
+/* ---- one sum: quantiles, counts, other members ---- */
 
 /* Empties a sum, which may keep its memory. */
 static void reset_sum(const struct fold_sums_def *def, void *sum)
@@ -64,7 +64,7 @@ int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in 
 	return in->bad ? -EBADMSG : ret;
 }
 
-/* ---- what is added ---- */
+/* ---- adding ---- */
 
 int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key, void **ret)
 {
@@ -124,7 +124,7 @@ void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b)
 	if (ret < 0)
 		return NULL;
 	if (i >= s->cap && array_grow(&s->rows, &s->cap, i + 1, s->row_bytes) < 0) {
-		/* the map knows a row that does not exist: nothing may be looked up any more */
+		/* the map has a row that does not exist: no lookup may follow */
 		hash_map_clear(&s->map);
 		return NULL;
 	}
@@ -197,7 +197,7 @@ int fold_sums_order(struct fold_sums *s, uint64_t below_a, bool by_number)
 	for (i = 0; i < s->map.cnt; i++)
 		if (fold_sums_at(s, i)->a < below_a)
 			s->order[s->ready++] = fold_sums_at(s, i);
-	/* rows often come in order: then there is nothing to sort */
+	/* rows often come in order: then they need no sorting */
 	for (i = 1; by_number && i < s->ready; i++)
 		if (compare_rows(&s->order[i - 1], &s->order[i]) > 0) {
 			qsort(s->order, s->ready, sizeof(*s->order), compare_rows);

@@ -2,10 +2,10 @@
 /*
  * fold_sums: a table of sums, one row per pair of numbers.
  *
- *     (a, b) --[fold_sums]--> row --> taken out in order
+ *     (a, b) --[fold_sums]--> row --> read and removed in order
  *
  * The index keys rows by fold_key. A view has the bin in the upper half of a, so that the rows of
- * bins that are over can be taken out while others still grow. Threads: one.
+ * finished bins can be removed while others still grow. Threads: one.
  */
 #pragma once
 
@@ -19,18 +19,18 @@ struct fold_row {
 
 enum {
 	FOLD_SUMS_RECENT = 1024,
-	FOLD_SUMS_COUNTS = 16,	/* the most that a sum has */
+	FOLD_SUMS_COUNTS = 16,	/* largest number of counts in a sum */
 };
 
 struct fold_sums {
 	const struct fold_sums_def *def;
 	struct hash_map map;
 	char *rows;			/* of row_bytes each */
-	size_t row_bytes, cap, used;	/* used: rows that have been sums, and may own memory */
-	size_t last;			/* the row that was asked for last, if there is any */
-	struct fold_row **order;	/* of rows that are handed out */
-	size_t ready, given;		/* how many these are, and how many were */
-	uint32_t recent[FOLD_SUMS_RECENT];	/* rows asked for lately, by a hash of the pair */
+	size_t row_bytes, cap, used;	/* used: rows that have been in use, and may own memory */
+	size_t last;			/* the last row looked up, if any */
+	struct fold_row **order;	/* rows to return, in order */
+	size_t ready, given;		/* number of rows in order, and of those returned */
+	uint32_t recent[FOLD_SUMS_RECENT];	/* recently used rows, by a hash of the pair */
 };
 
 void fold_sums_init(struct fold_sums *s, const struct fold_sums_def *def);
@@ -46,10 +46,10 @@ static inline struct fold_row *fold_sums_at(const struct fold_sums *s, size_t i)
 	return (struct fold_row *)(s->rows + i * s->row_bytes);
 }
 
-/* The same for a pair that was not the last one asked for. */
+/* The same for a pair that differs from the last one. */
 void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b);
 
-/* The sum of a pair, valid until the next call; a new one is empty. NULL: out of memory. */
+/* Returns the sum of a pair, valid until the next call; a new sum is empty. NULL: out of memory. */
 static inline void *fold_sums_of(struct fold_sums *s, uint64_t a, uint64_t b)
 {
 	if (s->map.cnt) {
@@ -64,23 +64,24 @@ static inline void *fold_sums_of(struct fold_sums *s, uint64_t a, uint64_t b)
 void fold_sums_clear(struct fold_sums *s);
 
 /*
- * What add() does: the target's sum that holds an instant, 1; 0: it is not wanted or not in the
- * target's stretch; -errno. And a stretch of time, to the sums it lies in: a count at the offset.
+ * For add(): fold_sum_at() finds the target's sum at a time. 1; 0: not wanted, or outside the
+ * target's stretch; -errno. fold_sum_add_time() adds a stretch of time to the count at offset, in
+ * all sums that it overlaps.
  */
 int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key, void **ret);
 int fold_sum_add_time(struct fold_target *t, const struct fold_key *key, size_t offset,
 		      uint64_t from_ns, uint64_t to_ns);
 
 void fold_sum_done(const struct fold_sums_def *def, void *sum);
-/* A sum's bytes in the index, without the key. Failures of memory stay in out. */
+/* Writes a sum's bytes for the index, without the key. Failures of memory stay in out. */
 void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out);
-/* Adds what these bytes say. 0, -ENOMEM or -EBADMSG. */
+/* Adds a sum from these bytes. 0, -ENOMEM or -EBADMSG. */
 int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in *in);
 
 /*
- * Puts the rows with a below the limit into an order: ascending by (a, b), or as they came.
- * fold_sums_next() hands out one after the other, NULL behind the last one; no row may be asked for
- * meanwhile. fold_sums_drop() removes the rows below a limit. 0 or -ENOMEM.
+ * Puts the rows with a below the limit into an order: ascending by (a, b), or order of first use.
+ * fold_sums_next() returns them one by one, then NULL; no row may be looked up until then.
+ * fold_sums_drop() removes the rows below a limit. 0 or -ENOMEM.
  */
 int fold_sums_order(struct fold_sums *s, uint64_t below_a, bool by_number);
 static inline struct fold_row *fold_sums_next(struct fold_sums *s)
@@ -89,6 +90,6 @@ static inline struct fold_row *fold_sums_next(struct fold_sums *s)
 }
 int fold_sums_drop(struct fold_sums *s, uint64_t below_a);
 
-/* Hands out all rows in such an order. 0, -ENOMEM, or what give() returned. */
+/* Calls give for all rows in such an order. 0, -ENOMEM, or give()'s result. */
 typedef int (*fold_sums_give)(void *ctx, struct fold_row *r);
 int fold_sums_each(struct fold_sums *s, bool by_number, fold_sums_give give, void *ctx);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * This file makes the parts of an index when a question needs them.
+ * index: makes the parts of an index when a query needs them.
  *
- * A job makes all parts that come from events of the same kinds, when a question first needs them.
- * The number of intervals for which a job has made its parts is a part, too, with the job as key.
- * Jobs run on all CPUs, the longest first. All intervals of a finished trace are kept. Of a trace
- * that still grows, or whose recorder died, the last interval is not kept, since the next block may
- * have late records of it. When damage comes to light, everything is made again without the block.
+ * A job makes all parts that come from events of the same kinds, when a query first needs them. The
+ * number of intervals for which a job has made its parts is stored as a part, too, with the job as
+ * key. Jobs run on all CPUs, the longest first. All intervals of a finished trace are kept. If a
+ * trace still grows, or its recorder died, the last interval is not kept, since the next block may
+ * have late records of it. If damage is discovered, all parts are made again without the damaged
+ * block.
  */
 #include "analyze/fold/index.h"
 
@@ -25,11 +26,11 @@
 #include "format/zpack.h"
 #include "trace/derived_file.h"
 
-#define SMALL_EVENTS 2000000	/* decoding these takes no noticeable time */
-#define SAVE_EVENTS 2000000	/* a file is written again after so many new events */
+#define SMALL_EVENTS 2000000	/* decoding fewer events takes no noticeable time */
+#define SAVE_EVENTS 2000000	/* after this many new events a file is written again */
 #define INDEX_TRIES 8
 
-/* The jobs below make what JOB_RATES makes, too. */
+/* The jobs below also make the parts of JOB_RATES. */
 #define RATES_JOBS                                                                                 \
 	(1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_PAGE) |                       \
 	 1u << (JOB_MEMORY + INDEX_HEAP))
@@ -42,8 +43,8 @@ static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {
 	[JOB_RATES] = { &fold_rates },
 };
 /*
- * While a trace is followed JOB_STATES makes the parts of JOB_SCHED and JOB_REQUESTS, too, so that
- * each event is decoded once. On many CPUs, jobs of their own are faster.
+ * While a trace is followed, JOB_STATES also makes the parts of JOB_SCHED and JOB_REQUESTS, so that
+ * each event is decoded once. On many CPUs, separate jobs are faster.
  */
 static const struct fold_def *const folds_of_followed[] = { &fold_states, &fold_requests };
 #define JOIN_STATES (1u << JOB_SCHED | 1u << JOB_REQUESTS)
@@ -63,7 +64,7 @@ static uint32_t job_kinds(unsigned int job)
 {
 	if (!folds[job][0])
 		return fold_memory((enum index_group)(job - JOB_MEMORY))->kinds;
-	return folds[job][0]->kinds;	/* the others need no more */
+	return folds[job][0]->kinds;	/* the job's other folds need no other events */
 }
 
 static uint32_t job_asks(unsigned int job)
@@ -85,7 +86,7 @@ void index_free(struct index *x)
 	free(x);
 }
 
-/* For how many intervals the file has the parts of each job. */
+/* Reads the number of intervals with parts of each job from the file. */
 static void find_made(struct index *x)
 {
 	struct buf mem = { 0 };
@@ -106,7 +107,7 @@ static void find_made(struct index *x)
 	buf_done(&mem);
 }
 
-/* Which jobs have parts to make for questions about these kinds, and from which interval on. */
+/* Returns the jobs that must make parts for queries about these kinds, and the first interval. */
 static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_from)
 {
 	uint32_t jobs = 0, missing = 0;
@@ -151,7 +152,7 @@ int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
 	return 0;
 }
 
-/* Drops what was made: all intervals are empty. */
+/* Drops all parts: no interval has any. */
 static void forget_all(struct index *x)
 {
 	memset(x->made_cnt, 0, sizeof(x->made_cnt));
@@ -167,7 +168,7 @@ static bool has_info(const struct index *x)
 	return derived_file_parts(x->d, DERIVED_INDEX_INFO, &parts, &cnt) == 0 && cnt;
 }
 
-/* Parts are going to be added: to a new derived file if save, else in memory. */
+/* Starts adding parts: to a new derived file if save, else in memory. */
 static int begin_file(struct index *x, bool save)
 {
 	bool had_info = has_info(x);
@@ -175,7 +176,7 @@ static int begin_file(struct index *x, bool save)
 
 	if (x->follow)
 		return r;
-	/* the old file could not be taken over */
+	/* the old file could not be copied */
 	if (!r && had_info && !has_info(x)) {
 		x->damaged = x->in_use;
 		forget_all(x);
@@ -186,15 +187,14 @@ static int begin_file(struct index *x, bool save)
 }
 
 /*
- * Puts the new file in place. The jobs' parts are of the first cnt intervals; tails stand behind
- * the last of these.
+ * Installs the new file. The jobs' parts cover the first cnt intervals; tails are after the last.
  */
 static int save_file(struct index *x, uint32_t jobs, size_t cnt)
 {
 	struct buf info = { 0 };
 	int r = 0;
 
-	/* the other parts are of a trace without damage */
+	/* the other parts describe a trace without damage */
 	if (x->damage_cnt)
 		derived_file_drop(x->d, 0, DERIVED_FIRST_OF_INDEX);
 	packed_put(&info, cnt);
@@ -209,7 +209,7 @@ static int save_file(struct index *x, uint32_t jobs, size_t cnt)
 
 struct build {
 	struct index_job jobs[JOB_CNT];
-	unsigned int order[JOB_CNT];	/* of the jobs that are run; most work first */
+	unsigned int order[JOB_CNT];	/* of the jobs to run; most work first */
 	const struct analysis_index_use *use;
 	uint64_t total;			/* events to read */
 	struct workers workers;
@@ -232,7 +232,7 @@ static int run_job(void *ctx, unsigned int piece, struct err *e)
 		ret = index_rates_job(j);
 	else if (j->x->follow && i == JOB_STATES)
 		ret = index_fold_job(j, folds_of_followed, 2, NULL);
-	else	/* nobody cuts a trace with an index that follows it */
+	else	/* a trace is not cut with an index that follows it */
 		ret = index_fold_job(j, &folds[i][skipped], fold_cnt(i) - skipped, NULL);
 	zpack_free(j->z);
 	return ret;
@@ -274,25 +274,25 @@ static void make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t la
 	}
 }
 
-/* Makes what the jobs have not made yet; tails are those behind interval "last" - 1. */
+/* Makes the parts that the jobs have not made yet; tails are those after interval "last" - 1. */
 static int build(struct index *x, uint32_t jobs, size_t last, const struct analysis_index_use *use,
 		 struct err *e)
 {
 	struct build b = { .use = use };
 	int ret;
 
-	/* beside a recording one CPU will do, and one block at a time takes less memory */
+	/* during a recording one CPU is enough, and one block at a time takes less memory */
 	b.workers = (struct workers){ .thread_max = x->follow ? 0 : WORKERS_MAX, .run = run_job,
 				      .tick = tell_progress, .ctx = &b };
 	make_jobs(&b, x, jobs, last);
 	ret = workers_run(&b.workers, e);
-	/* the end of the work, also of work that failed */
+	/* also reports the end of work that failed */
 	if (use->progress)
 		use->progress(use->ctx, b.total, b.total);
 	return ret;
 }
 
-/* Spikes needs sums of the whole trace, even for a short window. */
+/* Adds the sums for spikes, which need the whole trace, even for a short window. */
 static int add_spikes(struct index *x, uint32_t jobs)
 {
 	struct zpack *z;
@@ -312,7 +312,7 @@ static int add_spikes(struct index *x, uint32_t jobs)
 	return ret;
 }
 
-/* -EBADMSG: damage came to light in the trace. */
+/* -EBADMSG: damage was discovered in the trace. */
 static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
 		      const struct analysis_index_use *use, struct err *e)
 {
@@ -321,7 +321,7 @@ static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
 
 	r = r ?: task_names_prepare(&x->a->ids);
 	r = r ?: begin_file(x, save);
-	/* the jobs read only some columns of some kinds */
+	/* verify all columns, since the jobs read only some columns of some kinds */
 	for (i = from; i < x->end && !r; i++)
 		if (trace_block_verify(x->a->trace, i, NULL) == -ENOMEM)
 			r = -ENOMEM;
@@ -396,7 +396,7 @@ int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **r
 		if (r > 0)
 			*ret = x;
 	} while (r == -EBADMSG);
-	/* an index that cannot be made is none */
+	/* if an index cannot be made, go on without it */
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -4,14 +4,15 @@
  *
  *     trace --[index.c]--> parts, one per interval and kind --[index]--> window functions
  *
- * An interval is the slice of one block, [its from_ns, the next block's from_ns), and holds every
- * event with a timestamp in there, whichever block keeps it. The intervals of a trace fill its
- * span. An interval whose sums are stored need not be decoded. An interval whose states are stored
- * can be decoded alone. No answer needs an index: without one, reading begins at the trace's start.
+ * An interval is the slice of one block, [its from_ns, the next block's from_ns), and contains
+ * every event with a timestamp in it, also events in other blocks. The intervals of a trace fill
+ * its span. An interval whose sums are stored need not be decoded. An interval whose states are
+ * stored can be decoded alone. No answer needs an index: without one, reading begins at the trace's
+ * start.
  *
- * Layout of the file and of every part: schema/FORMAT.md, section 8. Anybody may have
- * changed the file: its bytes are checked against checksums and bounds, and -EBADMSG stands for
- * "build it again". Ids are the trace's own utids and upids.
+ * Layout of the file and of every part: schema/FORMAT.md, section 8. The file is untrusted: its
+ * bytes are checked against checksums and bounds, and -EBADMSG means "build it again". Ids are the
+ * trace's own utids and upids.
  *
  * Threads: index_add(), index_read() and their tails from any, the rest from one at a time.
  */
@@ -38,7 +39,7 @@ enum index_group {
 	INDEX_GROUP_CNT = 4,
 };
 
-/* The index keeps these parts per interval. Append at the end, and raise DERIVED_VERSION. */
+/* Parts of the index per interval. Append at the end, and raise DERIVED_VERSION. */
 enum index_part {
 	INDEX_CPU = 0,		/* time on CPUs */
 	INDEX_STATES,		/* states of threads, and waits for a CPU */
@@ -48,7 +49,7 @@ enum index_part {
 	INDEX_SUMS,		/* + group: memory allocated and freed */
 	/* + group: older objects that end in the interval */
 	INDEX_STATE = INDEX_SUMS + INDEX_GROUP_CNT,
-	/* + group: levels at its beginning, of some intervals */
+	/* + group: levels at the interval's beginning, of some intervals */
 	INDEX_BASE = INDEX_STATE + INDEX_GROUP_CNT,
 	/* + group: bytes allocated per process and granule */
 	INDEX_RATES = INDEX_BASE + INDEX_GROUP_CNT,
@@ -58,8 +59,8 @@ enum index_part {
 };
 
 /*
- * The index keeps these parts once: the whole states behind the last interval, where a later build
- * goes on.
+ * Parts of the index that exist once: the whole states after the last interval, from which a later
+ * build continues.
  */
 enum index_tail {
 	INDEX_TAIL_STATES = 0,
@@ -73,83 +74,84 @@ enum index_tail {
 	INDEX_TAIL_CNT = INDEX_TAIL_CARRIED + 3,
 };
 
-#define INDEX_GRANULE_NS 10000000ull	/* of INDEX_RATES, from the trace's start */
+#define INDEX_GRANULE_NS 10000000ull	/* of INDEX_RATES, counted from the trace's start */
 
 /* ---- intervals ---- */
 
 size_t index_interval_cnt(const struct index *x);
 uint64_t index_interval_from(const struct index *x, size_t interval);
 uint64_t index_interval_to(const struct index *x, size_t interval);
-/* The interval that holds an instant of the trace's span. */
+/* Returns the interval that contains a time of the trace's span. */
 size_t index_interval_at(const struct index *x, uint64_t ts_ns);
 
-/* Returns how many events of some kinds (1u << EVENT_x) the blocks of intervals [from, to) have. */
+/*
+ * Returns the number of events of some kinds (1u << EVENT_x) in the blocks of intervals [from, to).
+ */
 uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t kinds);
 
 /* ---- parts ---- */
 
 /*
- * A part of an interval. *ret_mem is the caller's buffer, grown as needed, and what in points into.
- * 0; -EBADMSG: damaged; -ENOMEM, or what read gives. A part that is not there has no bytes.
+ * Reads a part of an interval. *mem is the caller's buffer, grown as needed; ret points into it. 0;
+ * -EBADMSG: damaged; -ENOMEM, or an error of reading. A missing part has no bytes.
  */
 int index_read(const struct index *x, size_t interval, unsigned int part, struct buf *mem,
 	       struct packed_in *ret);
-/* 1: there is such a part; 0: there is none; < 0 as index_read(). */
+/* 1: the part exists; 0: it does not; < 0 as index_read(). */
 int index_has(const struct index *x, size_t interval, unsigned int part);
 int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
 		    struct packed_in *ret);
 
-/* While it is built: 0 or -errno. Empty parts take no room. */
+/* For building: 0 or -errno. Empty parts are not stored. */
 struct zpack;
 int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int part,
 	      const struct buf *b);
 int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b);
-/* Reads what a cut takes over at the interval's beginning (edit/checkpoint.h). */
+/* Adds the state that a cut carries over at the interval's beginning (edit/checkpoint.h). */
 struct checkpoint;
 int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int job, size_t interval,
 			 const struct checkpoint *c);
 
-/* ---- the whole ---- */
+/* ---- the whole index ---- */
 
 /*
- * The index of the analysis' trace, with the parts that its derived file has. save: a place is
- * wanted where parts can be added. -ENOMEM.
+ * Opens the index of the analysis' trace, with the parts in its derived file. save: parts will be
+ * added, so a writable directory is needed. -ENOMEM.
  */
 int index_open(struct index **ret, struct analysis *a, bool save, struct err *e);
 /*
- * Makes the parts that questions about events of some kinds (1u << EVENT_x) are answered from, as
- * far as they are not there and use allows. 1: they are there; 0: none are wanted; -errno, and no
- * parts are made any more. -EBADMSG: damage came to light, in the trace or in the file; another
- * index has to be opened.
+ * Makes the missing parts for queries about events of some kinds (1u << EVENT_x), if use allows. 1:
+ * they exist; 0: not wanted; -errno: no further parts will be made. -EBADMSG: damage was discovered
+ * in the trace or in the file; another index has to be opened.
  */
 int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use *use,
 	       struct err *e);
-/* So many blocks were read whole, and found good, when parts were made. */
+/* Returns the number of blocks that were verified when parts were made. */
 size_t index_read_cnt(const struct index *x);
 void index_free(struct index *x);
 /*
- * The trace that the index follows has grown. False: it cannot go on, and another one has to be
- * opened.
+ * Continues after the trace that the index follows has grown. False: it cannot, and another index
+ * has to be opened.
  */
 bool index_follow_on(struct index *x);
-/* False when the trace has lost a block since, or a part of the index was found damaged. */
+/* False if the trace has lost a block since, or a part of the index was found damaged. */
 bool index_is_true(const struct index *x);
 /*
- * A function of this header, or a reader of its bytes, failed with ret: describes it in e, and
- * returns ret. After -EBADMSG the index is not true any more, and its file is gone.
+ * Reports an error: a function of this header, or a reader of its bytes, failed with ret. Describes
+ * it in e, and returns ret. After -EBADMSG the index is no longer valid, and its file is removed.
  */
 int index_fail(const struct index *x, int ret, struct err *e);
 
-/* ---- of an analysis ---- */
+/* ---- the index of an analysis ---- */
 
-/* The index with what it has, opened on first use, and again after damage came to light. */
+/* Returns the index with its existing parts, opened on first use, and again after damage. */
 int index_open_if_used(struct analysis *a, struct index **ret, struct err *e);
 /*
- * The index to answer questions about events of some kinds (1u << EVENT_x) with: it has at least
- * the parts that these need, made on first use. NULL when there is none. 0 or -errno: one that
- * cannot be made is none, so errors are those that would hit any answer (-ENOMEM).
+ * Returns the index for queries about events of some kinds (1u << EVENT_x): it has at least the
+ * parts that these need, made on first use. NULL: no index. 0 or -errno: if an index cannot be made
+ * it is not used, so errors are those that would affect any answer (-ENOMEM).
  */
 int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e);
 
-/* The index in use proved untrue: the question may be asked again. */
+/* True if the index in use proved invalid: the query may be repeated. */
 bool analysis_index_failed(const struct analysis *a);

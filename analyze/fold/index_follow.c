@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * An index in memory that goes on as a live trace grows. It has the tails of its jobs, machines
- * that go on as they are, and the parts of the last intervals: machines that begin at a sure
- * keyframe may begin some intervals back, and so may a burst.
+ * index_follow: an index in memory that continues as a live trace grows. It has the tails of its
+ * jobs, machines that continue in place, and the parts of the last intervals: machines that begin
+ * at a clean keyframe may begin some intervals earlier, and so may a burst.
  *
- * The recorder of a flight trace removes blocks in front, and the trace has to be opened anew,
- * which changes the numbers of intervals, threads and processes. Then machines become tails, too.
- * Parts keep their keys: key_base is what has to be added to a number.
+ * The recorder of a flight trace removes its oldest blocks, and then the trace has to be opened
+ * again, which changes the numbers of intervals, threads and processes. In this case machines are
+ * converted to tails, too. Parts keep their keys: key_base is added to an interval's number.
  */
 #include "analyze/fold/index_job.h"
 
@@ -17,13 +17,13 @@
 #include "base/array.h"
 #include "trace/derived_file.h"
 
-#define BEGIN_NS 60000000000ull	/* so much is read before the first window, */
-#define BEGIN_EVENTS 2000000	/* but not many more events than these */
-#define KEEP_NS 2000000000ull	/* parts of so much time are kept */
-#define DROP_INTERVALS 4	/* older parts are dropped every so many intervals */
+#define BEGIN_NS 60000000000ull	/* duration that is read before the first window, */
+#define BEGIN_EVENTS 2000000	/* but limited to about this many events */
+#define KEEP_NS 2000000000ull	/* duration for which parts are kept */
+#define DROP_INTERVALS 4	/* old parts are dropped each time after this many intervals */
 
 struct analysis_follow {
-	struct derived_file *d;	/* NULL: nothing is kept */
+	struct derived_file *d;	/* NULL: nothing was kept */
 	uint64_t at_ns, at_key;	/* the next interval: its beginning, and the key of its parts */
 	uint64_t start_ns;	/* of the trace, from which granules of rates are counted */
 };
@@ -57,7 +57,7 @@ static size_t first_interval(const struct index *x)
 	return i;
 }
 
-/* The last block may get late records yet. */
+/* Leaves out the last block, which may still get late records. */
 static void leave_out_last(struct index *x)
 {
 	if (x->end && trace_is_live(x->a->trace))
@@ -74,7 +74,7 @@ static uint32_t upid_at(const struct index *x, size_t cnt)
 	return cnt ? trace_process_at(x->a->trace, cnt - 1)->upid : 0;
 }
 
-/* Remembers how threads and processes are numbered. */
+/* Stores how threads and processes are numbered. */
 static void note_ids(struct index *x)
 {
 	x->thread_cnt = trace_thread_cnt(x->a->trace);
@@ -106,9 +106,9 @@ int index_follow_open(struct index *x)
 	return 0;
 }
 
-/* ---- going on ---- */
+/* ---- continuing ---- */
 
-/* From here on parts are kept. */
+/* Returns the first interval whose parts are kept. */
 static size_t first_kept(const struct index *x)
 {
 	size_t i = x->end;
@@ -137,7 +137,7 @@ static int keep_type(const struct index *x, struct derived_file *to, unsigned in
 	return r;
 }
 
-/* Takes over the parts from an interval on into another file. */
+/* Copies the parts from an interval on to another file. */
 static int keep_parts(const struct index *x, size_t from, struct derived_file *to)
 {
 	uint64_t key = from + x->key_base;
@@ -197,7 +197,7 @@ bool index_follow_on(struct index *x)
 
 /* ---- closing ---- */
 
-/* A machine becomes the rest of its tail, of which the job has put the first part. */
+/* Saves a machine as the second part of its tail; the job has written the first part. */
 static int save_kept(struct index *x, unsigned int job)
 {
 	struct fold_machine *m = x->kept[job];
@@ -223,12 +223,12 @@ static void keep(struct index *x)
 	struct derived_file *to;
 	int r = 0;
 
-	/* the trace may have been refreshed, and nothing asked */
+	/* the trace may have been refreshed without a query */
 	x->end = index_read_cnt(x);
 	for (unsigned int i = 0; i < JOB_CNT; i++)
 		if (x->made_cnt[i] != x->end)
 			x->has_tail &= ~(1u << i);
-	/* behind the end of a recording nothing follows, and intervals without length are rare */
+	/* after the end of a recording no interval follows, and empty intervals are rare */
 	if (!index_is_true(x) || x->failed || !x->end || x->end == x->interval_cnt ||
 	    x->from_ns[x->end - 1] == x->from_ns[x->end] ||
 	    derived_file_open(&to, x->a->trace, DERIVED_APART) < 0)

@@ -4,8 +4,8 @@
  *
  *     [index: threads] --job--> events of some kinds --> parts of intervals [from, end)
  *
- * Jobs have nothing in common but the trace, and run side by side. Private to index*.c. Threads: a
- * job belongs to one.
+ * Jobs share only the trace, and run in parallel. Private to index*.c. Threads: a job belongs to
+ * one.
  */
 #pragma once
 
@@ -28,37 +28,39 @@ enum {
 struct index {
 	struct analysis *a;
 	struct derived_file *d;
-	size_t interval_cnt;	/* as many as the trace has blocks; their numbers are those */
-	/* parts are made of the intervals [begin, end) */
+	/* number of the trace's blocks; intervals are numbered like blocks */
+	size_t interval_cnt;
+	/* the intervals for which parts are made are [begin, end) */
 	size_t begin, end;
 	struct analysis_follow *follow;	/* NULL: the index is the trace's own */
 	uint64_t key_base;	/* the key of the parts of interval 0 */
-	/* the first of these, from begin on, have the parts of the job */
+	/* number of intervals, from begin on, with parts of the job */
 	size_t made_cnt[JOB_CNT];
-	uint32_t has_tail;	/* 1u << job: it can go on from there */
+	uint32_t has_tail;	/* 1u << job: its tail is stored, so it can continue */
 	uint64_t *from_ns;	/* of the intervals */
 	size_t damage_cnt;	/* of the trace, when the parts were made or opened */
 	bool damaged;
-	bool in_use;		/* answers come from it */
-	bool failed;		/* parts could not be made: no more are */
+	bool in_use;		/* answers use it */
+	bool failed;		/* making parts failed: no further parts are made */
 	/*
 	 * An index that follows keeps the machines whose state is too large to be stored at each
-	 * end, by job. They know so many threads and processes, and the last rows of both.
+	 * end, by job. They were made for this many threads and processes, with these last ids.
 	 */
 	struct fold_machine *kept[JOB_CNT];
 	size_t thread_cnt, process_cnt;
 	uint32_t last_utid, last_upid;
-	struct index *before;	/* no longer true, but in use: this one frees it at its end */
+	/* no longer valid, but in use: this index frees it at its own end */
+	struct index *before;
 };
 
-/* Reads where the intervals begin, and of which of them parts can be made. 0 or -ENOMEM. */
+/* Reads where the intervals begin, and which of them can have parts. 0 or -ENOMEM. */
 int index_place(struct index *x);
-/* Takes over what was kept at the end of the analysis before, or begins anew. 0 or -ENOMEM. */
+/* Takes over the state kept by the previous analysis, or starts from nothing. 0 or -ENOMEM. */
 int index_follow_open(struct index *x);
-/* Keeps what the next analysis goes on from. */
+/* Keeps the state from which the next analysis continues. */
 void index_follow_close(struct index *x);
 
-/* A part by its type in the derived file. */
+/* Reads a part by its type in the derived file. */
 int index_read_part(const struct index *x, unsigned int type, uint64_t key, struct buf *mem,
 		    struct packed_in *ret);
 
@@ -66,31 +68,31 @@ struct index_job {
 	struct analysis *a;
 	struct index *x;
 	struct zpack *z;
-	unsigned int number;	/* and enum checkpoint_part */
+	unsigned int number;	/* also its enum checkpoint_part */
 	size_t from, end;	/* intervals to make */
 	enum fold_reader_start start;
-	/* the tail is the state at this interval's beginning; the trace's end: there is none */
+	/* the tail is the state at this interval's beginning; at the trace's end: no tail */
 	size_t last;
-	uint32_t kinds;		/* of events it reads */
-	_Atomic uint64_t done_events;	/* for progress: of the intervals that are done */
-	_Atomic bool *stop;	/* somebody failed */
+	uint32_t kinds;		/* kinds of events that it reads */
+	_Atomic uint64_t done_events;	/* for progress: events of finished intervals */
+	_Atomic bool *stop;	/* set if any job failed */
 	struct err *e;
 };
 
-/* Adds up what a fold finds in an interval, and stores it, in place of the fold's own sums. */
+/* Sums up a fold's findings in an interval, and stores them, instead of the fold's own sums. */
 struct index_keeper {
-	struct fold_sink sink;	/* its ctx is that of the functions, too */
+	struct fold_sink sink;	/* its ctx is also passed to the functions */
 	/* The interval begins. May be NULL. 0 or -errno, here and below. */
 	int (*begin)(void *ctx, size_t interval);
-	/* Goes before the machine's state in the tail. */
+	/* Writes what precedes the machine's state in the tail. */
 	void (*put_tail)(void *ctx, struct buf *out);
-	/* The interval is over. */
+	/* The interval has ended. */
 	int (*put)(void *ctx, size_t interval);
 };
 
 /*
- * Makes what one or more folds keep in the index, in one pass over the events they need. keeper is
- * that of the only fold; NULL: the folds' own sums are kept.
+ * Makes the index parts of one or more folds, in one pass over the events they need. keeper is for
+ * a single fold; NULL: the folds' own sums are stored.
  */
 int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsigned int cnt,
 		   const struct index_keeper *keeper);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * One fold per group of sources runs through the trace. Every change counts in its owner's row and
- * in all sets that the owner is in.
+ * index_memory: one fold per group of sources reads the trace. Every change counts in its owner's
+ * row and in all sets that the owner belongs to.
  *
- * All levels are stored at the beginning of an interval when as many rows as levels have been
- * written since the last time. So finding the levels anywhere costs about as much as reading them.
+ * All levels are stored at the beginning of an interval once the number of rows written since the
+ * last time reaches the number of levels. So finding the levels at any time costs about as much as
+ * reading them.
  */
 #include "analyze/fold/index_memory.h"
 
@@ -77,11 +78,11 @@ static int get_owner(const struct analysis *a, struct packed_in *in, uint32_t *r
 
 /* ---- rows ---- */
 
-/* A growth goes on with another one, which was 0 at the end of this one. */
+/* Appends a growth to r; it starts from 0 at the end of r. */
 static void move_level(struct memory_growth *r, const struct memory_growth *more)
 {
 	int64_t most = r->delta + (int64_t)more->most;
-	bool is_higher = most > (int64_t)r->most;	/* nobody can predict it: no branch */
+	bool is_higher = most > (int64_t)r->most;	/* unpredictable, so without a branch */
 
 	r->delta += more->delta;
 	r->most = is_higher ? (uint64_t)most : r->most;
@@ -128,7 +129,7 @@ int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct ind
 
 /* ---- levels ---- */
 
-/* By slot and owner. Most owners of a long trace have none: they ended long ago. */
+/* By slot and owner. Most owners of a long trace have no level: they ended long ago. */
 static const struct fold_sums_def level_def = { .bytes = sizeof(int64_t) };
 
 /* 0 or -ENOMEM. */
@@ -211,7 +212,7 @@ int index_memory_levels(const struct index *x, const struct analysis *a, enum in
 	return ret;
 }
 
-/* ---- making them ---- */
+/* ---- building ---- */
 
 enum { SET_PROCESS, SET_COMM, SET_ALL, SET_CNT };
 
@@ -224,7 +225,7 @@ struct owner_sum {
 
 struct set_sum {
 	uint64_t hash;
-	struct memory_growth growth;	/* valid if there are two members at least */
+	struct memory_growth growth;	/* valid for at least two members */
 	uint32_t members;
 	uint32_t first;			/* row of the first member */
 };
@@ -236,12 +237,14 @@ static const struct fold_sums_def owner_def = { .bytes = sizeof(struct owner_sum
 struct memory_job {
 	struct index_job *j;
 	enum index_group group;
-	bool is_begun;			/* the first interval is; before it only levels change */
+	/* the first interval has begun; before it only levels change */
+	bool is_begun;
 	struct fold_sums levels;
-	uint64_t interval_ns;		/* where the one that is written begins */
-	size_t nonzero, since_base;	/* levels that are not 0; rows written since they were */
+	uint64_t interval_ns;		/* beginning of the current interval */
+	/* nonzero: levels that are not 0; since_base: rows written since all levels were */
+	size_t nonzero, since_base;
 	struct fold_sums owners;	/* by slot and owner */
-	/* [slot * owner_cnt() + owner]: its row + 1; 0: it has none yet */
+	/* [slot * owner_cnt() + owner]: its row + 1; 0: none */
 	uint32_t *owner_rows;
 	struct fold_sums sets;		/* by slot << 8 | kind, and number */
 	struct fold_sums kept;		/* by slot and hash: the sets that are written */
@@ -251,7 +254,7 @@ struct memory_job {
 	struct buf out;
 };
 
-/* The number of a process's set among those of its kind. */
+/* Returns the number of a process's set among the sets of its kind. */
 static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t process)
 {
 	if (which == SET_COMM)
@@ -259,7 +262,10 @@ static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t proces
 	return which == SET_PROCESS ? process : 0;
 }
 
-/* A set of one is its owner; from the second member on it has a level of its own. */
+/*
+ * Adds an owner to a set. A set with one member uses the owner's level; with a second member it
+ * gets its own.
+ */
 static void join_set(struct memory_job *s, struct set_sum *x, uint32_t set, uint32_t row)
 {
 	struct owner_sum *o = (struct owner_sum *)fold_sums_at(&s->owners, row)->sum, *first;
@@ -276,7 +282,7 @@ static void join_set(struct memory_job *s, struct set_sum *x, uint32_t set, uint
 	o->sets[o->set_cnt++] = set;
 }
 
-/* The sum of an owner that has none yet, which joins the sets of its process. */
+/* Adds a sum for an owner without one, and adds the owner to the sets of its process. */
 static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32_t owner,
 				 uint32_t process)
 {
@@ -303,7 +309,7 @@ static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32
 	return o;
 }
 
-/* The level of an owner changes: before the first interval, or after one. 0 or -ENOMEM. */
+/* Changes the level of an owner, before the first interval or after one. 0 or -ENOMEM. */
 static int set_level(struct memory_job *s, unsigned int slot, uint32_t owner, int64_t delta)
 {
 	int64_t *level = fold_sums_of(&s->levels, slot, owner);
@@ -331,7 +337,7 @@ static int on_change(void *ctx, const void *found)
 	if (!s->is_begun)
 		return set_level(s, slot, owner, c->delta);
 	row = s->owner_rows[number];
-	/* groups take a thread by its process, which may be unknown */
+	/* groups find a thread by its process, which may be unknown */
 	o = row ? (struct owner_sum *)fold_sums_at(&s->owners, row - 1)->sum :
 		  new_sum(s, slot, owner, index_memory_process(a, owner));
 	if (!o)
@@ -374,7 +380,7 @@ static int put_set(void *ctx, struct fold_row *r)
 	return 0;
 }
 
-/* The same owners may be several sets. */
+/* Several sets may have the same owners: they are written once. */
 static int put_sets(struct memory_job *s)
 {
 	int ret;
@@ -472,7 +478,7 @@ static int put_interval(void *ctx, size_t interval)
 	return add(s, interval, INDEX_RATES);
 }
 
-/* Everybody's levels behind the last interval of an older index. */
+/* Loads all levels after the last interval of an older index. */
 static int load_levels(struct memory_job *s)
 {
 	struct buf mem = { 0 };

@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index_memory: what was allocated, freed and held, in an index: the parts INDEX_SUMS and
+ * index_memory: the sums and levels of allocated memory in an index: the parts INDEX_SUMS and
  * INDEX_BASE of each group of sources.
  *
- * An owner is a thread, or a process where memory belongs to it as a whole (RSS, VM, what an exec
- * or exit takes of a heap). Sums are kept per owner. The highest level inside an interval is kept
- * per owner, and for the sets of owners that questions sum up most: those of a process, of a name,
- * of all. A set is known by a hash of the owners it has in the interval. Threads: one.
+ * An owner is a thread, or a process if the memory belongs to the whole process (RSS, VM, heap
+ * memory that an exec or exit frees). Sums are kept per owner. The highest level inside an interval
+ * is kept per owner, and for the sets of owners that queries sum up most: those of a process, of a
+ * name, of all. A set is identified by a hash of its owners in the interval. Threads: one.
  */
 #pragma once
 
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/index.h"
 
-enum { INDEX_SLOT_CNT = 2 };	/* sources of a group at most */
+enum { INDEX_SLOT_CNT = 2 };	/* most sources in a group */
 
-/* The source in a slot of a group; -1: there is none. */
+/* Returns the source in a slot of a group; -1: unused slot. */
 int index_memory_source(enum index_group group, unsigned int slot);
-/*
- * Returns who holds what a change is about: dense_thread() or, from thread_cnt on, dense_process().
- */
+/* Returns the owner of a change: dense_thread() or, from thread_cnt on, dense_process(). */
 uint32_t index_memory_owner(const struct analysis *a, const struct alloc_change *c);
-/* The process that an owner is, or is a thread of. */
+/* Returns the process that an owner is, or whose thread it is. */
 uint32_t index_memory_process(const struct analysis *a, uint32_t owner);
-uint64_t index_memory_hash(const struct analysis *a, uint32_t owner);	/* of a set: their sum */
+/* the hash of a set is the sum */
+uint64_t index_memory_hash(const struct analysis *a, uint32_t owner);
 
 enum memory_count {
 	MEMORY_ALLOCS, MEMORY_FREES, MEMORY_LOST_FREES, MEMORY_ALLOC_BYTES, MEMORY_FREE_BYTES,
@@ -38,10 +37,11 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 		counts[MEMORY_ALLOCS]++;
 		counts[MEMORY_ALLOC_BYTES] += (uint64_t)c->delta;
 		break;
-	case ALLOC_CHANGE_BASELINE:	/* it was there before it was seen: nothing was allocated */
+	/* the memory existed before it was seen: not an allocation */
+	case ALLOC_CHANGE_BASELINE:
 	case ALLOC_CHANGE_EXEC:
 		break;
-	case ALLOC_CHANGE_EXIT:		/* nobody freed it */
+	case ALLOC_CHANGE_EXIT:		/* freed by no thread */
 		counts[MEMORY_EXIT_BYTES] += (uint64_t)-c->delta;
 		break;
 	default:
@@ -52,18 +52,18 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 	}
 }
 
-/* Holds how a level moved since the interval's beginning. */
+/* The change of a level since the interval's beginning. */
 struct memory_growth {
 	int64_t delta;
-	uint64_t most;		/* the highest it was above its beginning; 0: never above */
+	uint64_t most;		/* the highest level above the beginning; 0: never above it */
 	uint64_t most_ns;	/* when it was first that high */
 };
 
-/* Holds the highest level since the last exec in an interval, from the interval's beginning. */
+/* The highest level since the last exec in an interval, relative to the interval's beginning. */
 struct memory_image {
 	int64_t most;
 	uint64_t most_ns;
-	bool is_new;		/* there was an exec */
+	bool is_new;		/* the interval has an exec */
 };
 
 struct index_memory_row {
@@ -80,12 +80,12 @@ struct index_memory_set {
 	uint8_t slot;
 };
 
-/* Rows: packed_get_cnt() of them, then as many sets as it says next. */
+/* Read the rows: packed_get_cnt() of them, then another count and that many sets. */
 int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t interval_ns,
 		      struct index_memory_row *ret);
 int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct index_memory_set *ret);
 
-/* Hands out the levels at an interval's beginning that are not 0. 0 or -errno. */
+/* Calls each for the nonzero levels at an interval's beginning. 0 or -errno. */
 typedef int (*index_memory_level)(void *ctx, uint32_t owner, unsigned int source, int64_t level);
 int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
 			size_t interval, index_memory_level each, void *ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The rates of all processes lie in one array, in order of time. */
+/* index_rates: the rates of all processes are in one array, in order of time. */
 #include "analyze/fold/index_rates.h"
 
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "analyze/fold/index_memory.h"
 #include "base/array.h"
 
-struct rate {			/* what a process allocated in a granule */
+struct rate {			/* bytes that a process allocated in a granule */
 	uint64_t granule, bytes;
 	uint32_t number;	/* slot * process_cnt + process */
 };
@@ -34,7 +34,7 @@ int index_rates_add(struct index_rates *r, unsigned int slot, const struct alloc
 
 	if (c->kind != ALLOC_CHANGE_ALLOC || c->process < EVENT_ID_FIRST)
 		return 0;
-	/* most often the last change was in the same granule: a division takes long */
+	/* mostly the last change was in the same granule, which avoids a slow division */
 	if (at_ns - r->granule * INDEX_GRANULE_NS >= INDEX_GRANULE_NS)
 		r->granule = at_ns / INDEX_GRANULE_NS;
 	if (!*last || r->rates[*last - 1].granule != r->granule) {
@@ -86,9 +86,9 @@ int index_rates_read(const struct index *x, const struct analysis *a, enum index
 	return ret;
 }
 
-/* ---- the fold: allocations, with nothing to remember ---- */
+/* ---- the fold: allocations, without any state ---- */
 
-/* As fold_memory.c reports an allocation. */
+/* Reports an allocation as fold_memory.c does. */
 static int rates_event(void *machine, const struct event *ev)
 {
 	const struct fold_machine *m = machine;
@@ -132,7 +132,7 @@ const struct fold_def fold_rates = {
 struct rates_job {
 	struct index_job *j;
 	struct index_rates slab, page, heap;
-	uint64_t from_ns;		/* of the first interval */
+	uint64_t from_ns;		/* beginning of the first interval */
 	struct buf out;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * spike_sums: what processes allocated, in bins of the spike window, and what an index keeps of
- * that: the tail INDEX_TAIL_SPIKES.
+ * spike_sums: bytes that processes allocated, in bins of the spike window, and the part of it that
+ * an index keeps: the tail INDEX_TAIL_SPIKES.
  */
 #include "analyze/fold/spikes.h"
 
@@ -190,8 +190,8 @@ uint64_t spikes_threshold(const struct spike_candidate *c, uint64_t min_bytes, u
 }
 
 /*
- * The number of bins, of the first cnt, before the run of bins that may be a burst which goes on at
- * bin `end`.
+ * Returns the number of bins, of the first cnt, before the run of bins that may belong to a burst
+ * that is active at bin `end`.
  */
 static size_t cnt_before_run(const struct spike_candidate *c, size_t cnt, uint64_t end)
 {
@@ -204,9 +204,9 @@ static size_t cnt_before_run(const struct spike_candidate *c, size_t cnt, uint64
 }
 
 /*
- * The median of each age, of the bins before a burst that goes on at that age. A steady rate of
- * slab or heap is no such burst if it fills more than three quarters of the life: frees are not
- * subtracted from it. Bins without any bytes are zeros. sums: room for all bins.
+ * Finds the median of each age, over the bins before a burst that is active at that age. A run that
+ * fills more than three quarters of the life is not such a burst but a steady rate of slab or heap:
+ * frees are not subtracted from it. Bins without any bytes are zeros. sums: room for all bins.
  */
 static void find_ages(struct spike_candidate *c, uint64_t *sums)
 {

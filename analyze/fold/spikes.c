@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Bins are counted from the trace's start. A bin is hot for a candidate when it and the one before
- * reach the threshold together: while a burst is on, every event is in a hot bin, and events are
- * less than a window apart, so a burst lies in one run of neighbouring hot bins and the bin before
- * it. At the beginning of that bin no burst is on, and what came before is out of every window that
- * matters. So reading the intervals of such a run finds the run's bursts, whatever else is read or
- * left out.
+ * spikes: bins are counted from the trace's start. A bin is hot for a candidate if it and the one
+ * before reach the threshold together. While a burst is active, every event is in a hot bin, and
+ * events are less than a window apart. So a burst is inside one run of neighbouring hot bins and
+ * the bin before it. At the beginning of that bin no burst is active, and earlier events are
+ * outside every window that matters. So reading the intervals of such a run finds the run's bursts,
+ * independent of the other intervals read.
  *
- * A burst ends in a hot bin. One that follows within a window begins in that bin or the next, so
- * the bins that it has hot begin at most two further on. So the bursts of a spike lie in one chain
- * of hot bins with at most one other bin between neighbours, and chains are read as a whole.
+ * A burst ends in a hot bin. A burst that follows within a window begins in that bin or the next,
+ * so its hot bins begin at most two bins later. So the bursts of a spike are in one chain of hot
+ * bins with at most one other bin between neighbours, and chains are read as a whole.
  */
 #include "analyze/fold/spikes.h"
 
@@ -21,9 +21,9 @@
 #include "analyze/fold/index_memory.h"
 #include "analyze/fold/index_rates.h"
 
-#define CHAIN_BINS 2	/* from a hot bin to the next one of the chain, at most */
+#define CHAIN_BINS 2	/* largest distance from a hot bin to the next one of the chain */
 
-/* ---- the first pass, as an index keeps it ---- */
+/* ---- the first pass, as stored in an index ---- */
 
 static int load_candidate(struct spikes *s, unsigned int group, struct packed_in *in)
 {
@@ -52,7 +52,7 @@ static int load_candidate(struct spikes *s, unsigned int group, struct packed_in
 	return 0;
 }
 
-/* 1: the group's medians and pairs are read; 0: they are not there. */
+/* 1: the group's medians and pairs were read; 0: they are missing. */
 static int load_group(struct spikes *s, unsigned int group)
 {
 	struct buf mem = { 0 };
@@ -73,7 +73,7 @@ static bool is_asked(const struct spikes *s, unsigned int group)
 	return fold_memory((enum index_group)group)->arg & s->q.source_mask;
 }
 
-/* Reads intervals [from, to) of all groups that are asked for. */
+/* Reads intervals [from, to) of all groups in the query. */
 static int read_asked(struct spikes *s, const struct index *x, size_t from, size_t to)
 {
 	int ret = 0;
@@ -84,10 +84,7 @@ static int read_asked(struct spikes *s, const struct index *x, size_t from, size
 	return ret;
 }
 
-/*
- * Takes what the index has summed up already. 1: all there is to know; 0: the granules must be
- * read.
- */
+/* Reads the sums of the index. 1: they are complete; 0: the granules must be read. */
 static int load_sums(struct spikes *s)
 {
 	int ret = 1;
@@ -119,7 +116,7 @@ static int on_first_pass(void *ctx, const void *found)
 				(c->ts_ns - s->a->start_ns) / s->q.window_ns, (uint64_t)c->delta);
 }
 
-/* Reads what a fold finds in a range of the trace. */
+/* Reads a fold's findings in a range of the trace. */
 static int run(struct spikes *s, const struct fold_def *def, const struct fold_range *range,
 	       int (*found)(void *ctx, const void *found), struct err *e)
 {
@@ -134,7 +131,7 @@ static int run(struct spikes *s, const struct fold_def *def, const struct fold_r
 	return ret;
 }
 
-/* From the trace's start to its end: a burst that begins inside the window is whole. */
+/* Reads the whole trace, so that a burst that begins inside the window is complete. */
 static int run_all(struct spikes *s, int (*found)(void *ctx, const void *found), struct err *e)
 {
 	const struct fold_range range = { .to_ns = s->a->end_ns, .start = FOLD_READER_TRACE };
@@ -161,7 +158,9 @@ static int first_pass(struct spikes *s, struct err *e)
 	return ret ? ret : spikes_find_medians(s);
 }
 
-/* Chooses who may have a spike; only their sources matter from now on. False: nobody may. */
+/*
+ * Chooses the candidates that may have a spike; only their sources matter from now on. False: none.
+ */
 static bool choose(struct spikes *s)
 {
 	uint32_t sources = 0;
@@ -197,8 +196,8 @@ static int give(const struct spikes *s, struct spike_candidate *c)
 }
 
 /*
- * A burst: part of the spike under way, or the beginning of the next. Bytes are those of all events
- * from the first to the last; growth is the most that the level rose from a burst's base on.
+ * Adds a burst: to the current spike, or as the beginning of the next. Bytes are those of all
+ * events from the first to the last; growth is the most that the level rose above a burst's base.
  */
 static int add_burst(const struct spikes *s, struct spike_candidate *c, const struct burst_found *f)
 {
@@ -236,7 +235,7 @@ static int add_change(const struct spikes *s, struct spike_candidate *c,
 		burst_shift(&c->burst, change->delta);
 		c->low += (uint64_t)change->delta;
 	}
-	/* what a cut carried over is part of the level, and of no burst */
+	/* events that a cut carried over count for the level, but not for a burst */
 	if (change->kind != ALLOC_CHANGE_ALLOC || change->ts_ns < s->a->start_ns)
 		return 0;
 	c->burst.min_bytes = spikes_threshold(c, s->q.min_bytes,
@@ -262,7 +261,7 @@ static int on_second_pass(void *ctx, const void *found)
 	return ret;
 }
 
-/* No more changes: what is under way ends. */
+/* Ends the current bursts and spikes: the changes are complete. */
 static int finish(struct spikes *s)
 {
 	struct burst_found f;
@@ -279,10 +278,11 @@ static int finish(struct spikes *s)
 	return ret;
 }
 
-struct stretch {		/* intervals whose granules are known, and the window */
+struct stretch {		/* intervals with known granules, and the window */
 	size_t lo, hi;
-	uint64_t from_bin, to_bin;	/* bins a burst of the window may have hot, [from, to) */
-	uint64_t first, end;	/* bins whose pairs are known, [first, end) */
+	/* bins that may be hot in a burst of the window, [from, to) */
+	uint64_t from_bin, to_bin;
+	uint64_t first, end;	/* bins with known pairs, [first, end) */
 };
 
 static void mark_intervals(struct spikes *s, uint64_t first_bin, uint64_t last_bin)
@@ -301,8 +301,8 @@ static bool is_hot(const struct spikes *s, const struct spike_candidate *c, size
 }
 
 /*
- * Marks the candidate's chains of hot bins that touch the window. True: one may go beyond the
- * known.
+ * Marks the candidate's chains of hot bins that overlap the window. True: a chain may extend beyond
+ * the known bins.
  */
 static bool mark_hot(struct spikes *s, const struct stretch *t, const struct spike_candidate *c)
 {
@@ -329,7 +329,8 @@ static bool mark_hot(struct spikes *s, const struct stretch *t, const struct spi
 }
 
 /*
- * Reads granules of ever more intervals around the window until no chain of hot bins goes beyond.
+ * Reads granules of more and more intervals around the window until no chain of hot bins extends
+ * beyond them.
  */
 static int find_marks(struct spikes *s, unsigned int group)
 {
@@ -378,7 +379,7 @@ static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t lev
 	return 0;
 }
 
-/* Objects need not be paired if nobody wants to know what a process held before a spike. */
+/* Objects need not be paired if the level before a spike is not needed. */
 static bool has_only_rates(const struct spikes *s, unsigned int group)
 {
 	return s->q.any_baseline && group != INDEX_PAGE &&
@@ -430,7 +431,7 @@ static int second_pass(struct spikes *s, struct err *e)
 	return ret ? ret : finish(s);
 }
 
-/* The parts of the index that a pass needs: the rates of objects, or all of them. */
+/* Returns the parts of the index that a pass needs: the rates of objects, or all of them. */
 static uint32_t parts_asked(const struct spikes *s, bool is_first)
 {
 	uint32_t asks = 0, kinds;

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * spikes: bursts of allocation of processes, or of groups of processes: those with one name, of one
- * tree, all. For slab and heap what was allocated counts, freed or not; for rss, page and vm how
- * far the level rose, of a group the sum of its processes' levels.
+ * spikes: bursts of allocation of processes, or of groups of processes: those with one name, those
+ * of one tree, or all. For slab and heap all allocated bytes count, freed or not; for rss, page and
+ * vm the rise of the level, in a group the sum of its processes' levels.
  *
- *     allocations, or an index's granules --> bytes per bin --> who may have a spike --> bursts
+ *     allocations, or an index's granules --> bytes per bin --> candidates --> bursts
  *
  * Two passes. The first sums up allocated bytes per process and source in bins of the spike window,
  * over the whole trace. The threshold is min_bytes, or 16 MiB. Without min_bytes a process that is
- * 20 bins old or older also has to reach ten times the median of its bins so far, without those of
- * a burst that goes on. The median is taken anew at each doubling of its age (20, 40, 80 ... bins).
- * A window lies in two neighbouring bins, so a process without a pair that reaches the threshold
- * has no spike. The second pass runs only if there is such a pair: it finds the bursts, event by
- * event, and the level before each. Bursts of a process and source that follow each other without a
- * pause longer than the spike window are one spike. The age of a group is that of its oldest
- * process. The recorder is in no group.
+ * at least 20 bins old also has to reach ten times the median of its earlier bins, without those of
+ * an active burst. The median is computed again at each doubling of its age (20, 40, 80 ... bins).
+ * A window is inside two neighbouring bins, so a process without a pair of bins that reaches the
+ * threshold has no spike. The second pass runs only if there is such a pair: it finds the bursts,
+ * event by event, and the level before each. Bursts of a process and source that follow each other
+ * without a pause longer than the spike window are one spike. The age of a group is that of its
+ * oldest process. The recorder is in no group.
  *
  * An index has the sums of the first pass, and the second decodes only intervals in which a
- * candidate has such a pair. What the first pass finds with the usual window is stored, too: of
- * 100 M events, a question about one second takes 0.06 s of CPU time with it, 0.30 s without.
+ * candidate has such a pair. The result of the first pass with the usual window is stored, too:
+ * with 100 M events, a query about one second takes 0.06 s of CPU time with it, 0.30 s without.
  * Threads: one.
  */
 #pragma once
@@ -34,10 +34,10 @@
 
 struct spike {
 	uint32_t process;		/* dense; of a group, its first one */
-	unsigned int by;		/* what it is a group by; KEY(PROCESS): the process's own */
+	unsigned int by;		/* the group's key; KEY(PROCESS): the process's own */
 	unsigned int source;		/* enum alloc_source */
 	uint64_t threshold;
-	struct burst_found found;	/* of its bursts together */
+	struct burst_found found;	/* all its bursts together */
 };
 
 struct spikes_query {
@@ -46,7 +46,7 @@ struct spikes_query {
 	uint32_t source_mask;		/* 1u << ALLOC_x */
 	/* Each KEY(PROCESS), one of KEYS_TEXT, or 0: all are one group; by_cnt of them. */
 	unsigned int by[SPIKE_BY_MAX], by_cnt;
-	bool any_baseline;		/* of objects, found.baseline may be anything */
+	bool any_baseline;		/* found.baseline of objects is not needed */
 	uint64_t from_ns, to_ns;	/* inside the trace's span, not empty */
 	/* Gets all spikes that begin in [from_ns, to_ns), and maybe others. 0 or -errno. */
 	int (*found)(void *ctx, const struct spike *s);
@@ -56,8 +56,8 @@ struct spikes_query {
 int spikes_find(struct analysis *a, const struct spikes_query *q, struct err *e);
 
 /*
- * Adds the tail INDEX_TAIL_SPIKES of a group: medians and pairs for SPIKE_WINDOW_NS of those that
- * could have a spike without min_bytes: of processes, of names, and of all processes together.
+ * Adds the tail INDEX_TAIL_SPIKES of a group: medians and pairs for SPIKE_WINDOW_NS of candidates
+ * that could have a spike without min_bytes: processes, names, and all processes together.
  */
 struct zpack;
 int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index_group group);
@@ -67,7 +67,7 @@ int spikes_save(struct index *x, struct zpack *z, struct analysis *a, enum index
 #define SPIKE_MIN_BYTES (16ull << 20)
 #define SPIKE_MEDIANS 10
 #define SPIKE_AGE_BINS 20	/* a younger process has no median */
-#define SPIKE_AGES 24		/* doublings of that age which count */
+#define SPIKE_AGES 24		/* number of doublings of that age that count */
 
 struct spike_bin {
 	uint64_t number, bytes;
@@ -77,49 +77,49 @@ struct spike_candidate {		/* one process or group, and source */
 	uint32_t process, by;	/* dense, of a group the first one; an index of q.by */
 	uint8_t source;
 	bool is_chosen;		/* it may have a spike */
-	struct spike_bin *bins;	/* those with any bytes, ascending */
+	struct spike_bin *bins;	/* bins with any bytes, ascending */
 	size_t cnt, cap;
-	uint64_t pair_max;	/* the most in two neighbouring bins */
-	uint64_t first_bin;		/* of the process's life, or of the trace */
-	/* medians of the first SPIKE_AGE_BINS << i bins of the life, of the ages reached */
+	uint64_t pair_max;	/* most bytes in two neighbouring bins */
+	uint64_t first_bin;		/* first bin of the process's life, or of the trace */
+	/* medians of the first SPIKE_AGE_BINS << i bins of the life, for the ages reached */
 	uint64_t medians[SPIKE_AGES];
 	uint8_t age_cnt;
 	bool is_hot;			/* some pair reaches the usual threshold */
 	int64_t level;
 	struct burst burst;
 	bool is_held;
-	struct burst_found held;	/* a spike that may go on */
-	uint64_t held_threshold;	/* at its start */
+	struct burst_found held;	/* a spike that may continue */
+	uint64_t held_threshold;	/* threshold at its start */
 	uint64_t low;			/* of growth: the lowest base of its bursts */
 };
 
 struct spikes {
 	struct analysis *a;
-	const struct index *index;	/* NULL: none, or none that helps */
+	const struct index *index;	/* NULL: none, or one without usable sums */
 	struct spikes_query q;
 	struct hash_map map;		/* (process, by and source) -> candidates */
 	struct spike_candidate *candidates;
 	size_t cnt, cap;
-	bool is_second;		/* the second pass: those that are not chosen are left out */
-	/* which of its changes count: the sources (1u << ALLOC_x), and from when on */
+	bool is_second;		/* the second pass: candidates that were not chosen are ignored */
+	/* the changes that count: of these sources (1u << ALLOC_x), from this time on */
 	uint32_t counted;
 	uint64_t counted_ns;
-	uint8_t *marks;		/* by interval: it is decoded */
+	uint8_t *marks;		/* by interval: it must be decoded */
 	/* by dense process: its group's first process, and the group's first bin. NULL: itself */
 	uint32_t *group_of[SPIKE_BY_MAX];
 	uint64_t *group_bin[SPIKE_BY_MAX];
 };
 
-/* Assigns processes to groups. uses_scope: those out of the scope are in none. 0 or -ENOMEM. */
+/* Assigns processes to groups. uses_scope: ignores those outside the scope. 0 or -ENOMEM. */
 int spikes_group(struct spikes *s, bool uses_scope);
 
-/* The process whose candidate a process counts in; EVENT_ID_UNKNOWN: in none. */
+/* Returns the process whose candidate a process counts in; EVENT_ID_UNKNOWN: in none. */
 static inline uint32_t spikes_member(const struct spikes *s, unsigned int by, uint32_t process)
 {
 	return s->group_of[by] ? s->group_of[by][process] : process;
 }
 
-/* A burst of the source is growth of its level. */
+/* Returns whether a burst of the source is growth of its level. */
 static inline bool spikes_is_growth(unsigned int source)
 {
 	return source == ALLOC_RSS || source == ALLOC_PAGE || source == ALLOC_VM;
@@ -131,17 +131,19 @@ void spikes_done(struct spikes *s);
 /* NULL: out of memory. */
 struct spike_candidate *spikes_candidate(struct spikes *s, unsigned int by, uint32_t process,
 					 unsigned int source);
-/* The same, unless it was not chosen; NULL: it is none. */
+/* The same, if it was chosen; NULL: it was not. */
 struct spike_candidate *spikes_chosen(const struct spikes *s, unsigned int by, uint32_t process,
 				      unsigned int source);
-/* The bytes of bin i and of the one before it. */
+/* Returns the bytes of bin i and of the one before it. */
 uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i);
-/* In order of bins, for each process and source; its groups get the bytes, too. */
+/* Call in order of bins, for each process and source; adds the bytes to its groups, too. */
 int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, uint64_t bin,
 		     uint64_t bytes);
-/* Adds what the index has of intervals [from, to) of a group. */
+/* Adds the rates in the index of intervals [from, to) of a group. */
 int spikes_read_rates(struct spikes *s, const struct index *x, unsigned int group, size_t from,
 		      size_t to);
 int spikes_find_medians(struct spikes *s);
-/* The bytes of a window that ends in a bin which make a burst; min_bytes: 0, or the answer. */
+/*
+ * Returns how many bytes in a window that ends in a bin make a burst; min_bytes: 0, or the result.
+ */
 uint64_t spikes_threshold(const struct spike_candidate *c, uint64_t min_bytes, uint64_t bin);
