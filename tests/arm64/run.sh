@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# run.sh: builds the static program, its BPF programs and the workloads for arm64 with a cross compiler, warnings
-# are errors, and runs the command line tests with that program in user emulation. Then it boots Debian's arm64 kernel
-# in an emulated machine and records there: tests/vm/run.sh, with the short list of checks.
+# run.sh: builds the static program, its BPF programs and the workloads for arm64 with a cross compiler, warnings are
+# errors, and runs the command line tests of reports and traces with that program in user emulation. Then it boots
+# Debian's arm64 kernel in an emulated machine and records there: tests/vm/run.sh, with the short list of checks.
 #
 # ARM64_SYSROOT keeps headers and libraries; default: build/arm64-sysroot. Without network (or with another
 # distribution) there is one SKIP. The last line is "N passed, N failed[, N skipped]".
@@ -47,14 +47,18 @@ echo "ok arm64/build"
 vm=$!
 # the golden trace is made on this machine: traces do not depend on who wrote them
 make build/tests/cli/gen_golden build/tests/cli/gen_doubtful >"$log" 2>&1
-# By its own name: examples call it through the PATH. The newest CPU that is emulated, the default, takes a quarter
-# longer.
+# The newest CPU that is emulated, the default, takes a quarter longer.
 rm -rf build/arm64/emulated && mkdir build/arm64/emulated
 printf '#!/bin/sh\nexec qemu-aarch64-static -cpu cortex-a57 "%s" "$@"\n' \
 	"$top/build/arm64/ebpfrec" >build/arm64/emulated/ebpfrec
 chmod +x build/arm64/emulated/ebpfrec
-EBPFREC=$top/build/arm64/emulated/ebpfrec tests/run.sh cli answers | sed -E 's/^ok (cli|answers)/ok arm64\/\1/' >"$log"
-grep -v ' passed, ' "$log"
+# what reads, computes and writes traces; the other files test scripts and options
+EBPFREC=$top/build/arm64/emulated/ebpfrec tests/cli/run.sh \
+	tests/cli/{report,trace,stacks,threads,who,sql,cut,redact,perfetto}.t >"$log" 2>&1
+grep '^not ok' "$log" | sed 's|^not ok|not ok arm64/cli:|'
+cli_passed=$(grep -c '^ok' "$log")
+cli_failed=$(grep -c '^not ok' "$log")
+[ "$cli_passed" -gt 0 ] && echo "ok arm64/cli ($cli_passed tests)"
 # add LINE: of the form "N passed, N failed[, N skipped]"
 passed=1 failed=0 skipped=0
 add()
@@ -70,7 +74,7 @@ add()
 	failed=$((failed + ${line%% failed*}))
 	case $line in *skipped) line=${line#*, } && skipped=$((skipped + ${line%% skipped*})) ;; esac
 }
-add "$(tail -n 1 "$log")"
+add "$cli_passed passed, $cli_failed failed"
 
 # vm ended while the other tests ran, or goes on a little
 wait "$vm"

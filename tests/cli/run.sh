@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# run.sh [FILE.t...]: golden tests of the command line. Without root: they read a small trace that
+# run.sh [FILE.t...]: golden tests of the command line, or of these files alone. Without root: they read a small trace that
 # build/tests/cli/gen_golden makes, always the same.
 #
 # A .t file is a list of cases:
@@ -179,6 +179,7 @@ for file in "${files[@]}"; do
 	fi
 	run_file "$file"
 done
+[ $# -eq 0 ] || exit "$status"
 
 # Every example that reads a trace runs: those of --help, of the man pages, of README.md, and each query of QUERIES.md.
 examples=$dir/examples
