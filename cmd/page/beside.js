@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Two windows side by side, of one trace or of two, each in a page of its own, on its own clock. The pages say which window they
- * show; a zoom or a move of one is a zoom or a move of the other. A page is as wide as its window is long, so that both have one
- * scale. Names of traces reach the document through textContent alone.
+ * Two windows side by side, of one trace or of two, each in a page of its own, on its own clock. The pages announce their windows; a zoom
+ * or a move of one also zooms or moves the other. The width of a page is proportional to its window, so that both have the same scale.
+ * Names of traces reach the document through textContent alone.
  */
 const WIDEST = 3;	/* times the other one */
 const REST = 500;	/* ms until the windows are compared */
@@ -70,7 +70,7 @@ function scale() {
 	$('scale').textContent = Math.abs(ratio - a / b) > 0.01 * ratio ? 'not the same scale: A has ' + duration(a) + ', B has ' + duration(b) : '';
 }
 
-/* ---- what differs ---- */
+/* ---- the differences ---- */
 
 function compare_later() {
 	const [a, b] = sides;
@@ -124,7 +124,7 @@ function draw_rows(rows) {
 
 for (const side of sides) {
 	side.choice.append(...paths.map((path, i) => element('option', { value: i + 1 }, path)));
-	/* the page under the mouse takes the other one along */
+	/* the page under the mouse scrolls the other one, too */
 	side.frame.onload = () => side.frame.contentWindow.addEventListener('scroll', () => {
 		if (side.frame.matches(':hover, :focus'))
 			other_of(side).frame.contentWindow.scrollTo(0, side.frame.contentWindow.scrollY);

@@ -69,7 +69,7 @@ function leaders(chart) {
 
 const RATE_NS = 1e6;	/* a rate is of at least this time: in a bin of some us one request would be GiB per second */
 
-/* Divides what short neighbouring bins have together among them, by their lengths. */
+/* Divides the sum of short neighbouring bins among them, by their lengths. */
 function even_out(values) {
 	const width = SERIES + 1, bins = edges.length - 1;
 	for (let begin = 0, end; begin < bins; begin = end) {
@@ -85,7 +85,7 @@ function even_out(values) {
 	}
 }
 
-/* What each series has in each bin. */
+/* The value of each series in each bin. */
 function bin_values(chart) {
 	const values = new Float64Array((edges.length - 1) * (SERIES + 1)), slot = new Int32Array(chart.keys.length).fill(SERIES);
 	chart.shown.forEach((n, i) => { slot[n] = i; });
@@ -102,9 +102,9 @@ function bin_values(chart) {
 }
 
 /*
- * What each series has in each point, which begins at one of the bins of starts. On top of a stack comes what its highest bin has
- * more, without a fill, so that its line shows the spikes that the mean of a point hides. A chart with a band also gets the lowest
- * and the highest bin of each point: of a stack, or of each series.
+ * The value of each series at each point, which begins at one of the bins of starts. Above a stack is the excess of its highest bin,
+ * without a fill, so that its line shows the spikes that the mean of a point hides. A chart with a band also gets the lowest and the
+ * highest bin of each point: of a stack, or of each series.
  */
 function points(chart, starts) {
 	const def = chart.def, bins = edges.length - 1, cnt = starts.length, is_merged = cnt < bins;
@@ -251,7 +251,7 @@ function draw_spikes(g, canvas) {
 	canvas.fillStyle = text_color;
 	for (let i = 0; i < r.cnt; i++) {
 		const x = g.toDomXCoord(r.start_ns[i] / 1e9), place = Math.round(x / 6);
-		/* where there are many, one triangle stands for its neighbours */
+		/* if there are many, one triangle stands for its neighbours */
 		if (x < area.x || x > area.x + area.w || drawn.has(place))
 			continue;
 		drawn.add(place);
@@ -280,7 +280,7 @@ function device(dev) {
 	const i = results.devices.dev.indexOf(dev);
 	return i < 0 ? (dev >> 20) + ':' + (dev & 0xfffff) : texts[results.devices.name[i]];
 }
-/* What ran is not known where switches were lost: that time is not busy. */
+/* The running thread is unknown after lost switches: that time is not busy. */
 const is_known = (r, i) => process(r.process[i]).pid || process(r.process[i]).comm !== '[unknown]';
 const single = { is_other: () => false, color: () => PALETTE[0] };
 const of_device = { key: (r, i) => device(r.dev[i]), is_other: () => false, name: (key) => key };
@@ -456,7 +456,7 @@ function add_chart(def) {
 	}, title: text_of(def.title), has_data: () => has_values(def) });
 }
 
-/* By keyboard: the values at the cross, as under the mouse. Returns what is steered. */
+/* By keyboard: shows the values at the cross, as under the mouse. Returns the element to steer. */
 function steer_chart(chart, plot) {
 	/* the library empties its own element */
 	const box = element('div', { role: 'group', 'aria-label': text_of(chart.def.title) + ': arrows move a cross, Enter zooms there, Space marks a range' }, plot);

@@ -13,7 +13,7 @@ const $ = (id) => document.getElementById(id);
 const byteRate = (v) => bytes(v) + '/s';
 const rate = (v) => v.toLocaleString('en-US', { maximumFractionDigits: 1 });
 const instant = (ns) => (ns / 1e9).toFixed(9).replace(/0{1,6}$/, '');
-/* As an option takes it: exact. */
+/* In the exact form of an option's value. */
 const option = (ns) => (ns / 1e9).toFixed(9).replace(/\.?0+$/, '') + 's';
 
 let edges = [];		/* of bins, ns from the trace's start */
@@ -21,7 +21,7 @@ let results = {}, texts = [];
 let from = 0, to = 0;	/* bins shown: [from, to) */
 const processes = new Map();	/* number of the text -> { pid, comm, is_other, name, group } */
 
-/* What comes as differences becomes what it means. */
+/* Converts differences to absolute values. */
 function take_data(all) {
 	texts = all.texts;
 	results = all.results;
@@ -48,8 +48,8 @@ function take_data(all) {
 }
 
 /*
- * "upid pid name", or of a thread "tUTID tid pid name"; "other", or "other" or "rest" and a name, of those without rows of their own.
- * With a recorded command, "rest" and a number after an r are of what is not in its process tree.
+ * "upid pid name", or for a thread "tUTID tid pid name"; "other", or "other" or "rest" and a name, for processes without rows of their own.
+ * With a recorded command, "rest", and a number after an r, are for processes outside its process tree.
  */
 function process(text) {
 	let p = processes.get(text);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * What was selected, explained: beside the charts, what `report why` says of the window and of a group or a thread, and the
- * command that says the same in a terminal. A page in a file has no program to ask, and shows the command alone.
+ * Explains the selection: beside the charts, the output of `report why` for the window, a group or a thread, and the equivalent command. A
+ * page in a file has no server to ask, and shows the command alone.
  */
 let selected = null;	/* { label, options: [[option, value], ...] }; null: all threads */
 let explained = '';	/* the question that was answered last */
@@ -23,7 +23,7 @@ function selected_command(view) {
 	return command(view) + (selected ? selected.options.map(([name, value]) => ' --' + name + ' ' + quoted(String(value))).join('') : scope === 'command' ? ' --workload' : '');
 }
 
-/* A figure as its column says: ns, bytes, an instant, or as it is. */
+/* A figure in the format of its column: ns, bytes, an instant, or raw. */
 function figure(name, v) {
 	if (v === null)
 		return '';
@@ -112,7 +112,7 @@ async function explain() {
 /* A page in a file has the causes of its whole window; a served page requests them. Drawing does not wait for the sentences. */
 async function show_causes() {
 	const question = question_of('why', null);
-	/* spikes come later */
+	/* spikes are computed later */
 	if (question === asked_causes && causes_found && causes_spikes !== results.spikes)
 		draw_causes(causes_found);
 	if (question === asked_causes)
@@ -201,9 +201,9 @@ function add_explain() {
 	add_flames_of_selection();
 }
 
-/* ---- flame graphs of what was selected ---- */
+/* ---- flame graphs of the selection ---- */
 
-/* View -> [the word on its button, what to say where it has no rows]. */
+/* View -> [the word on its button, the message if it has no rows]. */
 const FLAME_BUTTONS = {
 	profile: ['Code that ran', 'No samples of it are in this window; `ebpfrec record --profile` records some.'],
 	stacks: ['Allocations', 'No stacks of its allocations are in this window; `ebpfrec record --stacks` records some.'],

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The figures of the window that stand above the charts, and the commands that take the window elsewhere. */
+/* The figures of the window above the charts, and commands for the same window in other programs. */
 
 /* The sum of columns over the bins shown. */
 function sum_of(r, columns, where) {
@@ -49,7 +49,7 @@ function figures() {
 	return found;
 }
 
-/* Where the window can go: [name, the command that makes it, the viewer's address of it, the name of the file]. */
+/* Targets of the window: [name, the command that makes it, the viewer's address of it, the name of the file]. */
 function elsewhere() {
 	return [['A page that needs no server', command_of('export', '--to html'), 'download?as=page&', 'window.html'],
 		['Tables as CSV', command_of('export', '--to csv'), 'download?as=csv&', 'window-csv.zip'],

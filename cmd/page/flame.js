@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A flame graph: stacks that begin alike share their first frames, and a frame is as wide as what its stacks have.
- * Rows are elements, placed in percent of the box, so that they follow its width.
+ * A flame graph: stacks that begin alike share their first frames, and the width of a frame is the sum of its stacks. Rows are elements,
+ * placed in percent of the box, so that they follow its width.
  */
 const FRAME_HEIGHT = 18, FRAME_MIN = 1;	/* px; narrower frames are left out until they are zoomed into */
 
@@ -99,7 +99,7 @@ function flame_graph(box, stacks, format) {
 
 const flame_format = (unit) => unit === 'bytes' ? bytes : unit === 'ns' ? duration : count;
 
-/* The page of a flame graph alone, whose stacks are lines: "[source];process;outermost;...;innermost number". */
+/* The page of a single flame graph, with stacks as lines: "[source];process;outermost;...;innermost number". */
 function flame_page() {
 	const lines = document.getElementById('stacks'), box = document.getElementById('flame');
 	const stacks = lines.textContent.split('\n').filter((line) => line).map((line) => {

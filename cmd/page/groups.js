@@ -34,7 +34,7 @@ function has_many() {
 	return [...cnt.values()].some((n) => n >= MANY);
 }
 
-/* Does a row count in what is shown: the recorded command's processes, or the machine? */
+/* Whether a row is in the scope: the recorded command's processes, or the machine. */
 const in_scope = (text) => scope === 'machine' || !process(text).is_rest;
 const has_command = () => info('command') !== '';
 
@@ -120,13 +120,13 @@ function process_of_thread(text) {
 	return whole === undefined ? text : whole;
 }
 
-/* The colour of a slice of time: its thread's, where threads stand alone. */
+/* The colour of a slice of time: its thread's, if each thread is alone. */
 function color_of_slice(r, i) {
 	const text = thread_texts.get(r.tid[i]);
 	return group_of(text === undefined ? r.process[i] : text).color;
 }
 
-/* One group has one colour everywhere: the first colours are for those with the largest share of anything. */
+/* A group has the same colour everywhere: the first colours are for groups with the largest share of any measure. */
 function paint() {
 	const share = new Map();
 	for (const [name, column, source] of [['cpu', 'oncpu_ns'], ['memory', 'now_bytes', 'rss'], ['io', 'bytes'],

@@ -167,7 +167,7 @@ function wire() {
 	$('left').onclick = keys.ArrowLeft;
 	$('right').onclick = keys.ArrowRight;
 	$('back').onclick = keys.Backspace;
-	/* what canvases hold does not follow the style */
+	/* the content of canvases does not follow the style */
 	matchMedia('(prefers-color-scheme: dark)').addEventListener('change', redraw);
 	window.addEventListener('resize', () => { clearTimeout(resized); resized = setTimeout(redraw, RESIZED); });
 	window.addEventListener('beforeprint', () => fit_to_paper(true));
@@ -207,7 +207,7 @@ async function start() {
 	add_heat_map();
 	add_lanes();
 	add_requests();
-	/* Tab goes in the order that is seen */
+	/* the order of Tab is the visible order */
 	const order = (box) => Number(getComputedStyle(box).order);
 	$('charts').append(...[...$('charts').children].sort((a, b) => order(a) - order(b)));
 	for (const def of TABLES)

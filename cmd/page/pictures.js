@@ -8,8 +8,9 @@ const LANES_TITLE = 'What each thread did';
 const pictures = [];
 
 /*
- * A card with a canvas. renew() looks at new data and says how high the canvas is, 0: there is nothing to draw; draw(context, width)
- * gets a clean one; at(x, y) is what to say of a point. row_height: of its rows. is_of_window: other windows of the same data differ.
+ * A card with a canvas. renew() reads new data and returns the height of the canvas, 0: nothing to draw; draw(context, width) gets a
+ * cleared one; at(x, y) returns the text for a point. row_height: of its rows. is_of_window: other windows of the same data have other
+ * pictures.
  */
 function add_picture(title, about, row_height, renew, draw, at) {
 	const canvas = element('canvas', { role: 'img', 'aria-label': title });
@@ -222,7 +223,7 @@ function add_lanes() {
 	picture.instant = time_at;
 }
 
-/* ---- stacks of allocations, and of what ran ---- */
+/* ---- stacks of allocations, and of running code ---- */
 
 /* Appends the rows of a view of stacks to the box; the frames of one source are below it. */
 function draw_flame(box, r, figure, format, what) {

@@ -9,7 +9,7 @@ function search_tables() {
 	timer = setTimeout(draw_unseen);
 }
 
-/* Columns of each kind of thing that the server finds, and what a click on a row explains. */
+/* Columns of each kind of search result, and the selection that a click on a row explains. */
 const FOUND = {
 	Commands: [['cmdline', 'comm', 'pid'], (row) => selection_of_process(row.pid, row.comm)],
 	Threads: [['comm', 'pid', 'tid', 'running_ns', 'runnable_ns', 'preempted_ns', 'disk_ns', 'sleeping_ns'], (row) => selection_of_thread(row.tid, row.comm)],
@@ -51,7 +51,7 @@ function close_found() {
 	$('search').focus();
 }
 
-/* What was found last: a word and a window. */
+/* The last search: a word and a window. */
 let found_of = '';
 
 async function find() {

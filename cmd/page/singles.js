@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Single events, where a window has few enough of them: what each thread did at each instant, who woke whom, and each block
+ * Single events, if a window has few of them: the activity of each thread at each instant, the wake-ups with their wakers, and each block
  * request from its queueing to its completion.
  */
 const THREADS_SHOWN = 30, THREADS_FEW = 12, WAKES_SHOWN = 400, REQUEST_ROWS = 40;
@@ -11,7 +11,7 @@ function scale_of(width) {
 	const by = (width - picture_left) / span_ns();
 	return (ns) => picture_left + (Math.max(edges[from], Math.min(ns, edges[to])) - edges[from]) * by;
 }
-/* What the view lacks below the events, marks above them. */
+/* Hatches missing events of the view below the picture, and draws marks above it. */
 function draw_around(c, width, height, view, draw) {
 	const area = { x: picture_left, y: 0, w: width - picture_left, h: height };
 	const x = (ns) => picture_left + (ns - edges[from]) * area.w / span_ns();
@@ -40,7 +40,7 @@ function zoom_in_picture(picture) {
 
 const begin_of_slice = (r, i) => r.from_ns[i] + r.start_ns[i];
 
-/* Is a thread of what was selected, to be explained? */
+/* Whether a thread belongs to the selection that is explained. */
 function is_selected(tid, text) {
 	const of = { pid: process(text).pid, tid, comm: process(text).comm };
 	return selected !== null && selected.options.every(([name, value]) => String(of[name]) === String(value));
@@ -53,8 +53,8 @@ function moment_around(r) {
 }
 
 /*
- * The slices of each thread, in order of time, of windows of which the page has every one: [{ tid, name, process, rows, ns }], those of
- * what was selected first, then those with most.
+ * The slices of each thread, in order of time, for windows with every slice in the page: [{ tid, name, process, rows, ns }], threads of the
+ * selection first, then those with most time.
  */
 function threads_of(r) {
 	const found = new Map(), moment = moment_around(r);
@@ -74,10 +74,10 @@ function threads_of(r) {
 	return [order.slice(0, THREADS_SHOWN), Math.max(0, order.length - THREADS_SHOWN)];
 }
 
-/* Threads of others, and those whose process is not known, come last. */
+/* Threads of others, and those of unknown processes, are last. */
 const is_rest_of = (t) => process(t.process).is_rest || !process(t.process).pid;
 
-/* The same of a window with too many events to show each: what each thread did in each bin; rows are of results.lanes. */
+/* The same for a window with too many events to show each: the activity of each thread per bin; rows are of results.lanes. */
 function lanes_of() {
 	const r = results.lanes, found = new Map(), o = results.others_of_lanes;
 	for (let i = lower(r, from); i < r.cnt && r.bin[i] < to; i++) {
@@ -100,7 +100,7 @@ function lanes_of() {
 const LANE_STATES = [['running_ns', null, 'on a CPU'], ['runnable_ns', WAITED, 'waited for a CPU'], ['preempted_ns', WAITED, 'preempted, waited for a CPU'],
 	['throttled_ns', '#999933', 'throttled by a quota'], ['disk_ns', DISK, 'waited for a disk'], ['uninterruptible_ns', '#882255', 'other uninterruptible sleep']];
 
-/* What a system call that sleeps waits for, in words. */
+/* The objects that sleeping system calls wait for, in words. */
 const WAIT_WORDS = { futex: 'a lock', epoll_wait: 'events', epoll_pwait: 'events', poll: 'events', ppoll: 'events', select: 'events', pselect6: 'events', wait4: 'a child',
 	waitid: 'a child', nanosleep: 'a timer', clock_nanosleep: 'a timer', read: 'data', recvfrom: 'data', recvmsg: 'data', accept: 'a connection',
 	accept4: 'a connection', connect: 'a connection', fsync: 'a disk', fdatasync: 'a disk', write: 'room to write', rt_sigtimedwait: 'a signal', pause: 'a signal' };
@@ -144,7 +144,7 @@ function add_threads() {
 	}
 	const begin_of = (i) => begin_of_slice(r, i);
 	const end_of = (i) => begin_of(i) + r.dur_ns[i];
-	/* what a thread waited for after a slice, as its switch says */
+	/* the wait of a thread after a slice, from its switch */
 	const leave_of = (t, i) => left.get(t.tid + ' ' + end_of(i));
 
 	function draw_waits(c, t, x, top) {
@@ -255,7 +255,7 @@ function add_threads() {
 		arrows.parentElement.hidden = !are_exact;
 	}
 
-	/* after a slice: what it left its CPU for */
+	/* after a slice: the reason for leaving the CPU */
 	function slept(t, i, word = 'waited ') {
 		const l = leave_of(t, i), v = results.leaves;
 		if (l === undefined)

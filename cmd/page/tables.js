@@ -11,7 +11,7 @@ const columns = {
 	sum: (id, name, format) => ({ id, name, format, of: (x) => x.sums[id] }),
 };
 
-/* keys: columns that tell rows apart. max: columns that do not add up. */
+/* keys: columns that identify rows. max: columns that do not add up. */
 const TABLES = [
 	{ result: 'cpu', title: 'CPU', keys: ['process'], sums: ['oncpu_ns', 'switches', 'preempted'], max: [], sort: 'oncpu_ns',
 		columns: [...columns.process, columns.sum('oncpu_ns', 'ONCPU', duration),
@@ -34,7 +34,7 @@ const TABLES = [
 		columns: [...columns.process, columns.text('source', 'SOURCE'), columns.sum('allocs', 'ALLOCS', count), columns.sum('frees', 'FREES', count),
 			columns.sum('alloc_bytes', 'ALLOC BYTES', bytes), columns.sum('free_bytes', 'FREE BYTES', bytes),
 			{ id: 'net_bytes', name: 'NET BYTES', format: bytes, of: (x) => x.sums.alloc_bytes - x.sums.free_bytes - x.sums.exit_bytes },
-			/* of several processes the highest are known, not what they had together */
+			/* for several processes the highest values are known, not the highest sum */
 			{ id: 'peak_bytes', name: 'PEAK BYTES', format: bytes, of: (x) => x.group.is_single ? x.sums.peak_bytes : null },
 			columns.sum('exit_bytes', 'EXIT BYTES', bytes)] },
 	{ result: 'io', title: 'Block I/O', keys: ['process', 'dev', 'op', 'submitter', 'owner_how'],
@@ -222,7 +222,7 @@ function show_table(result) {
 	$('box-' + result).focus({ preventScroll: true });
 }
 
-/* Spikes take long to find: a page that is served asks for them for who stays when all else is drawn. */
+/* Finding spikes takes long: a served page requests them after everything else is drawn, if the user stays. */
 let spikes_of = null;
 function get_spikes_later() {
 	if (source !== own_data && spikes_of !== results)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Which window is shown, how one comes to another one, and where its data comes from: a page has the data of its whole window
- * in itself, and shows whole bins of it; a page that `ebpfrec view` serves asks for each window, to the nanosecond.
+ * The shown window, the ways to change it, and the source of its data: a page in a file contains the data of its whole window, and shows
+ * whole bins of it; a page served by `ebpfrec view` requests each window, to the nanosecond.
  */
 const NARROWEST = 100;	/* ns */
 
@@ -41,7 +41,7 @@ const served_data = {
 	is_live: false,
 	is_at_end: false,	/* the requested window ends at the trace's end, and follows it as the trace grows */
 	has_threads: false,	/* its rows go by thread */
-	is_coarse: false,	/* there are finer bins, or more than CPU time, for who stays at the window */
+	is_coarse: false,	/* there are finer bins, or more than CPU time, if the user stays at the window */
 	is_partial: false,	/* there is CPU time alone */
 	read: () => served_data.show(...(address_window() || [0, Number.MAX_SAFE_INTEGER])),
 	whole: () => [0, served_data.end],
@@ -100,7 +100,7 @@ async function go(a, b, keep) {
 		waiting = requestAnimationFrame(redraw);
 }
 
-/* A page that stands beside another one says which window it shows: beside.js. */
+/* A page beside another one announces its window: beside.js. */
 function announce() {
 	if (parent !== window && source !== own_data)
 		parent.postMessage(asked, location.origin);
@@ -127,7 +127,7 @@ function follow_address() {
 	go(named[0], named[1], true);
 }
 
-/* Around an instant, which stays where it is; else around the middle. */
+/* Around an instant, which keeps its position; else around the middle. */
 function zoom(factor, at) {
 	const [a, b] = asked, middle = at === undefined ? (a + b) / 2 : at;
 	go(middle - (middle - a) * factor, middle + (b - middle) * factor);
@@ -142,7 +142,7 @@ function move(direction) {
 const show_whole = () => go(...source.whole());
 const show_seconds = (a, b) => go(a * 1e9, b * 1e9);
 
-/* The wheel zooms with Ctrl, around what is under the mouse; without it, the page scrolls. at(event): the instant there. */
+/* The wheel zooms with Ctrl, around the position of the mouse; without it, the page scrolls. at(event): the instant there. */
 function zoom_by_wheel(element, at) {
 	element.addEventListener('wheel', (event) => {
 		if (!event.ctrlKey)
@@ -152,7 +152,7 @@ function zoom_by_wheel(element, at) {
 	}, { passive: false });
 }
 
-/* Where a step shows less than there is, the rest comes to who stays. True: it will come. */
+/* If a step shows only a part, the rest is loaded when the user stays. Returns true if it will be loaded. */
 const STAY = 300;	/* ms */
 let staying = 0;
 
@@ -175,7 +175,7 @@ async function stay() {
 		waiting = requestAnimationFrame(redraw);
 }
 
-/* A window that ends where a trace ends that is still recorded grows with it. */
+/* A window at the end of a trace that is still recorded grows with it. */
 const LATER = 2000;	/* ms */
 let later = 0;
 
