@@ -240,7 +240,7 @@ static void print_closing(const struct record *r, const struct session_stats *st
 
 	list_classes(kept, sizeof(kept), st->event_cnt);
 	list_classes(by_class, sizeof(by_class), t->lost_cnt);
-	/* A larger ring helps where rings were full, not where the kernel skipped a program. */
+	/* A larger ring helps if rings were full, not if the kernel skipped a program. */
 	if (lost_cnt)
 		missing = say_format(
 			" (%s%s; %s)", by_class,

@@ -16,7 +16,7 @@
 void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row);
 
 /*
- * Puts host and trace_id before the columns above, for rows that say themselves where they come
- * from. The texts are t's. Call it before row_prefix_init().
+ * Prepends host and trace_id to the columns above, for rows that identify their trace. The texts
+ * are t's. Call it before row_prefix_init().
  */
 void align_name_trace(struct row_prefix *p, const struct trace *t);

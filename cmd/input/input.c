@@ -331,7 +331,7 @@ static uint64_t mono_from_real(void *ctx, uint64_t real_ns)
 	uint64_t mono_ns = trace_mono_from_real_ns(ctx, real_ns);
 	struct trace_clock_step step;
 
-	/* a time that the clock never showed is where it was set */
+	/* a time of day that a step of the clock skipped is mapped to the step */
 	if (trace_clock_step_find(ctx, mono_ns - !!mono_ns, mono_ns + 1, &step))
 		say_note("%s: %s", trace_path(ctx), input_clock_step(ctx, &step));
 	return mono_ns;

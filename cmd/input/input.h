@@ -144,7 +144,7 @@ int input_open_analysis(struct input *in);
 int input_analysis(struct input *in);
 /* Has the analysis show lines, if --lines was given. EXIT_FAILED if it cannot. */
 int input_use_lines(struct input *in);
-/* Notes on stderr of which files there were none, and why. */
+/* Notes on stderr of files without lines, with the reasons. */
 void input_note_lines(const struct input *in);
 
 /* The same for a cut, which takes the state at the window's beginning from the analysis. */

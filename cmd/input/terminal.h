@@ -6,7 +6,7 @@
 
 /* Columns of the terminal on stdout; 0: stdout is not a terminal, so nothing is cut or wrapped. */
 unsigned int input_terminal_width(void);
-/* Its lines; 0: not known, or no terminal. */
+/* Rows of the terminal; 0: unknown, or no terminal. */
 unsigned int input_terminal_height(void);
 /* Returns whether the terminal shows more than ASCII. */
 bool input_speaks_utf8(void);

@@ -280,7 +280,7 @@ int timeexpr_resolve(const char *s, const struct timeexpr_base *b, uint64_t *ret
 int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_real_ns,
 			    struct err *e)
 {
-	/* tomorrow's time of day only where it is nearer than today's */
+	/* tomorrow's time of day only if it is nearer than today's */
 	const struct timeexpr_base base = { .start_ns = now_real_ns, .start_real_ns = now_real_ns,
 					    .end_ns = now_real_ns + 43200ull * S_NS };
 	uint64_t real_ns = 0;

@@ -657,7 +657,7 @@ int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace
 		return -ENOMEM;
 	for (size_t i = 0; i <= m->bin_cnt; i++) {
 		ms = align_real_ns(t, every_ns, from_ns + i * every_ns, &off_ns) / 1000000;
-		/* stamps go forward, even where the clock was set back */
+		/* stamps increase, even if the clock was set back */
 		m->stamps_ms[i] = i && ms <= m->stamps_ms[i - 1] ? m->stamps_ms[i - 1] + 1 : ms;
 	}
 	c = run(m, a, from_ns, to_ns, e);

@@ -73,7 +73,7 @@ while now != before and time.monotonic() < settled:
     now = counts()
 check("fleet: and change nothing", now == before, (now, before))
 
-# A server that is killed in the middle has rows of which it has not noted yet that they are there.
+# A server that is killed during an INSERT has rows that it has not registered yet.
 unsure = stream("host3", "-t", TABLES)
 for server in (0, 1):
     ask("DROP TABLE sched_slices_in_arrived", server=server)

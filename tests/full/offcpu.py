@@ -71,7 +71,7 @@ own = [r for r in naps + reads + locks
                                        r["waker_text"])]
 check("offcpu: no frame is the recorder's own", not own, own)
 
-# The recorder works callers out, but for the waker's. A page of the stack that was swapped out is not read.
+# The recorder unwinds stacks, except the waker's. A page of the stack that was swapped out is not read.
 CHAINS = {"nap": "naps;nap_outer;nap_alpha", "lock": "locks;lock_outer;lock_beta;(.*lock;)?.*lll_lock_wait",
           "read": "reads;read_outer;read_gamma"}
 if os.path.exists(tmp + "/bare") and Trace(tmp + "/bare").one("SELECT count(*) FROM info WHERE key = 'offcpu.unwind' "

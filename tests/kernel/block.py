@@ -80,7 +80,7 @@ def reports_have_the_requests_that_ended(device):
     for op in "read", "write", "discard", "flush":
         rows = [r for r in select(device, op=op) if r["ended"]]
         got = [r for r in io if r["device"] == LOOP[device] and r["op"] == op]
-        # a request with parts counts once for each owner that has one, and for each submitter if that is not known
+        # a request with parts counts once for each of its owners, and for each submitter if the owner is unknown
         shares = t.one("SELECT count(*) FROM (SELECT DISTINCT rq, queued_ns, owner_upid, iif(owner_upid = 1, "
                        "submitter_utid, 0) FROM request_parts WHERE end_ns NOT NULL AND device_name(dev) = '%s' AND "
                        "op = '%s')" % (LOOP[device], op))

@@ -213,8 +213,8 @@ wait_for()
 	done
 }
 
-# start_prometheus [SECONDS ADDRESS]: $prometheus with $tmp/prometheus.yml, or with one that scrapes ADDRESS every
-# SECONDS. Sets port, where it answers.
+# start_prometheus [SECONDS ADDRESS]: starts $prometheus with $tmp/prometheus.yml, or with a configuration that scrapes
+# ADDRESS every SECONDS. Sets port, its own port.
 start_prometheus()
 {
 	# shellcheck disable=SC2154

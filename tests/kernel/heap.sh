@@ -46,7 +46,7 @@ check "heap: its memory is gone" '[ -n "$memory" ] && [ ! -e "${memory%/*}" ]' "
 check "heap: no program is said to have its own malloc" '! grep -q "a malloc is built in" "$tmp/all.err"' \
 	"$(cat "$tmp/all.err")"
 
-# More threads than chunks, each of which ends at once.
+# More threads than chunks; each thread ends at once.
 recorded short --heap-wait -e alloc.heap,task -- "$calls" short_lived 3000
 recorded frames --heap --stacks 1/1 -e alloc.heap,task -- "$calls" frames 200
 

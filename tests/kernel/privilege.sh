@@ -283,7 +283,7 @@ check "workload: -u sets HOME, USER, LOGNAME and SHELL as sudo does" \
 check "workload: -u leaves the rest of the environment" "grep -q '^KEPT: 1a2b$' '$tmp/user.out'" \
 	"$(tail -4 "$tmp/user.out")"
 
-# ---- a trace that somebody else is recording ----
+# ---- a trace that another user is recording ----
 
 # Its directory is closed to a stranger; where its owner opened that, the files are.
 hold theirs

@@ -39,7 +39,7 @@ def times(t, view, column, *args):
     return {tid: ns for tid, ns in sums.items() if ns}
 
 
-# Where the samples are does not change how much there is: in the whole trace, and in windows that cut samples apart
+# The positions of samples do not change the sum: in the whole trace, and in windows that separate samples
 span = t.one("SELECT max(ts_ns) FROM switches")
 for args in [()] + [("--from", "%dns" % (span * i // 7), "--to", "%dns" % (span * (i + 1) // 7)) for i in range(7)]:
     a, b = times(t, "profile", "self_ns", *args), times(t, "cpu", "oncpu_ns", *args)

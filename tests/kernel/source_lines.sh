@@ -81,7 +81,7 @@ if "$EBPFREC" --version | grep -q 'libiberty (without)'; then
 fi
 got=$(frames with)
 check "lines: names are demangled, and there are none unless asked for" "[ '$got' = '$names' ]" "$got"
-# inlined code is where it was written
+# inlined code has the line of its source
 lines=$(IFS=';' &&
 	set -- folder/maker.cpp:403 folder/maker.cpp:400 folder/leaf.c:302 folder/leaf.c:203 folder/inlined.h:77 &&
 	for name in ${names% }; do printf '%s (%s);' "$name" "$1"; shift; done)

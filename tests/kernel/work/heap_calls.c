@@ -138,10 +138,10 @@ static void reallocs(long cnt)
 
 	for (i = 0; i < cnt; i++) {
 		p = need(malloc(50021));
-		wall = need(malloc(50023));	/* so that p cannot grow where it is */
+		wall = need(malloc(50023));	/* so that p cannot grow in place */
 		q = need(realloc(p, 100003));
 		moved += q != p;
-		p = need(realloc(q, 90001));	/* shrinks where it is */
+		p = need(realloc(q, 90001));	/* shrinks in place */
 		in_place += q == p;
 		p = need(reallocarray(p, 3, 10009));
 		free(p);

@@ -100,7 +100,7 @@ static void run_code(void)
 }
 
 static void *volatile passing;
-/* not known to the compiler, or it makes a function of another name for just this one */
+/* unknown to the compiler, or it makes a specialized copy of the function with another name */
 static volatile int leak_cnt = 50, pipe_cnt = 40, burst_cnt = 2000, touch_bytes = 24 << 20;
 
 static NOINLINE void leak_alpha(int cnt)

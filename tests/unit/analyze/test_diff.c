@@ -109,9 +109,8 @@ static void test_correction_is_for_all_comparisons_together(void **state)
 }
 
 /*
- * Comparisons of 60 figures, of which 3 changed by one and a half deviations: seldom does any of
- * the others seem to have changed, where without a correction nearly every second comparison shows
- * such a one.
+ * Comparisons of 60 figures; 3 of them changed by one and a half deviations. Other figures seldom
+ * seem to have changed. Without a correction, nearly every second comparison has such a figure.
  */
 static void test_correction_keeps_the_level_of_a_comparison(void **state)
 {

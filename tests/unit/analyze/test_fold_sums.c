@@ -67,7 +67,7 @@ static void test_rows_come_out_by_number(void **state)
 	}
 }
 
-/* Bins of 10 ns, of which the target knows three; asked says how often it was asked for one. */
+/* Bins of 10 ns, three of which the target has; asked: number of look-ups. */
 struct bins {
 	struct fold_target target;
 	uint64_t ns[3];

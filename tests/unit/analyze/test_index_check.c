@@ -533,7 +533,7 @@ static void test_lists_with_any_bit_flipped_are_found_and_not_believed(void **st
 	end(&f);
 }
 
-/* Where the table of that type begins, as schema/FORMAT.md has it. */
+/* Start of the table of that type, as in schema/FORMAT.md. */
 static size_t table_at(const struct fixture *f, unsigned int type)
 {
 	uint64_t dir, at;

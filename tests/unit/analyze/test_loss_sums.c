@@ -72,7 +72,7 @@ static void test_a_loss_that_ends_after_the_trace_counts_at_its_end(void **state
 	made_close(&m);
 }
 
-/* So it is when the recorder was killed, and nothing says where the trace ends but its blocks. */
+/* Like a trace of a killed recorder: only its blocks show its end. */
 static void test_a_killed_recorder_leaves_such_a_loss(void **state)
 {
 	struct made_trace m;

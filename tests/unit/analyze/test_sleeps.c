@@ -85,7 +85,7 @@ static void test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen(void
 	make(&m);
 	assert_int_equal(rows_one(m.a, "SELECT sleeping_ns FROM thread_states(0, 1 << 60, 0, "
 				       "'comm') WHERE name = 'dd'"), 45 * MS);
-	/* how the first of the two sleeps, of 40 ms, ended is not known */
+	/* the end of the first of the two sleeps, of 40 ms, is unknown */
 	assert_int_equal(rows_one(m.a, "SELECT sum(wakeups) FROM woken_by"), 1);
 	assert_int_equal(rows_one(m.a, "SELECT sum(slept_ns) FROM woken_by"), 5 * MS);
 	made_close(&m);
@@ -165,7 +165,7 @@ static void test_the_path_goes_from_the_end_of_the_window_to_its_beginning(void 
 	struct made_trace m;
 
 	make_build(&m, true);
-	/* a call that is not known is a kind of its own */
+	/* an unknown call is a kind of its own */
 	assert_int_equal(path_ms(&m, "cc1", "unknown"), 1);
 	assert_int_equal(path_ms(&m, "cc1", "running"), 28 + 19);
 	assert_int_equal(path_ms(&m, "cc1", "cpu"), 1);

@@ -162,7 +162,7 @@ static void test_trace_is_not_made_through_anothers_link(void **state)
 	assert_non_null(strstr(e.text, "symbolic link"));
 	assert_int_equal(store_writer_create(&w, "open/t", &nobody, NULL), -EEXIST);
 	assert_int_equal(stat("target/t", &st), -1);
-	/* a directory of somebody else's, there before */
+	/* an existing directory of another user */
 	assert_int_equal(mkdir("open/pre", 0700), 0);
 	assert_int_equal(chown("open/pre", 1234, 1234), 0);
 	assert_int_equal(store_writer_create(&w, "open/pre", &nobody, NULL), -EEXIST);
@@ -192,7 +192,7 @@ static void test_anothers_trace_is_not_moved_where_others_write(void **state)
 	assert_int_equal(stat("open/t.old", &st), 0);
 }
 
-/* Somebody replaced the new directory with another directory of ours, which is not empty. */
+/* Another process replaced the new directory with another directory of ours, which is not empty. */
 static void test_swapped_directory_is_refused(void **state)
 {
 	uid_t uid;
@@ -212,7 +212,9 @@ static void test_swapped_directory_is_refused(void **state)
 	close(fd);
 }
 
-/* The kernel's mkdirat(), but somebody at once replaces the new directory with another one. */
+/*
+ * The kernel's mkdirat(), but another process at once replaces the new directory with another one.
+ */
 static mode_t swapped_mode;
 static uid_t swapped_uid;
 

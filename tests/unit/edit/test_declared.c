@@ -373,7 +373,7 @@ static void redact(const char *path, const char *new_path)
 	trace_close(t);
 }
 
-/* The texts of names of a type that is not known, each of which may be anything. */
+/* The texts of names of an unknown type; each may have any content. */
 static size_t unknown_names(const char *path)
 {
 	struct trace_block_open o = { 0 };
@@ -446,7 +446,7 @@ static bool take_text(struct texts *x, const char *text)
 	return false;
 }
 
-/* How many strings the rows of a list have, each of which is taken out of x. */
+/* The number of strings in the rows of a list; removes each from x. */
 static size_t take_list(struct texts *x, const struct trace *t, unsigned int list)
 {
 	const struct row_type *of = trace_list_type(list);

@@ -20,7 +20,7 @@ static void align(struct buf *out)
 	buf_add(out, zeros, -out->len & 7);
 }
 
-/* Symbols and their names. start: where the file begins in out. */
+/* Symbols and their names. start: position of the file in out. */
 static void add_symbols(struct buf *out, const struct elf_plan *plan, size_t start, Elf64_Shdr *sh)
 {
 	struct buf strings = { 0 };

@@ -99,7 +99,7 @@ static void apply_rule(const struct made *m, unsigned int cpu)
 	}
 }
 
-/* ---- random switches, of which many are missing ---- */
+/* ---- random switches, many of them missing ---- */
 
 static uint32_t some_thread(void)
 {
@@ -204,7 +204,7 @@ static void test_no_piece_has_more_stolen_than_it_is_long(void **state)
 {
 	assert_int_equal(stolen(20, 30, 0, 0), 30);
 	assert_int_equal(stolen(20, 130, 0, 0), 100);
-	assert_int_equal(stolen(21, 30, 50, 0), 0);	/* since when it was stolen is not known */
+	assert_int_equal(stolen(21, 30, 50, 0), 0);	/* unknown start of the steal */
 	assert_int_equal(stolen(20, 0, 0, 40), 40);
 	assert_int_equal(stolen(20, 30, 0, 400), 130);
 }

@@ -334,7 +334,7 @@ static void test_block_completion_of_other_io_has_no_latency(void **state)
 		assert_int_equal(ended.cnt, 1);
 		assert_int_equal(ended.r[0].bytes, 512);
 		assert_false(block_request_latency(&ended.r[0], &ns));
-		/* where a zone is appended to, the device says */
+		/* the device chooses the position of an append to a zone */
 		feed_at(b, (struct step){ 1000, 2, EVENT_REQUEST_INSERT, 20, 4096, 0, 7 }, 0);
 		feed_at(b, (struct step){ 1005, 2, EVENT_REQUEST_ISSUE, 20, 4096, 0, 7 }, 0);
 		feed_at(b, (struct step){ 1010, 2, EVENT_REQUEST_COMPLETE, 99, 4096, 4096, 7 },
@@ -391,7 +391,7 @@ static void test_block_empty_flush_after_a_lost_completion_is_another_request(vo
 	assert_true(block_request_latency(&ended.r[0], &ns) && ns == 50);
 	assert_int_equal(ended.r[0].submitter, 30);
 	assert_int_equal(ended.lost_cnt, 1);
-	/* kernels that do not, where it completes, and nothing else */
+	/* on other kernels only its completion is announced */
 	feed(b, (struct step){ 900000, 2, EVENT_REQUEST_ISSUE, 20, 4096, 0, WRITE });
 	feed_at(b, (struct step){ 1900000, 2, EVENT_REQUEST_COMPLETE, 99, 0, 0, op }, 0);
 	assert_int_equal(ended.cnt, 2);

@@ -299,7 +299,7 @@ static void test_hook_cost_of_anything_is_a_number(void **state)
 	row = (struct trace_hook_stat){ .to_ns = 100, .run_time_ns = 30, .sampled_cnt = 3,
 					.attempted_cnt = 12 };
 	assert_int_equal(hook_cost_ns(&row, &none), 120);
-	/* events count before time, which counts where there were none */
+	/* extrapolated by events, or by time if none were sampled */
 	row.sampled_ns = 10;
 	assert_int_equal(hook_cost_ns(&row, &none), 120);
 	row.sampled_cnt = 0;

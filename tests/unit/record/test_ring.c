@@ -226,8 +226,8 @@ struct copies {
 };
 
 /*
- * One record of the ring, of the n-th length and of bytes that no other has. Where it is many
- * switches, every third one is of the other instant.
+ * One record of the ring, of the n-th length and with unique bytes. If it has many switches, every
+ * third one has the other instant.
  */
 static void send_one(struct copies *c, unsigned int n, const uint64_t ts_ns[2],
 		     struct buf *const sent[2])

@@ -94,7 +94,7 @@ static void test_only_drops_foreign_frees_and_keeps_own(void **state)
 	assert_int_equal(ts[0], 20);
 	stream_done(&s);
 
-	/* gone since the slice ended: a later free of the address is somebody else's */
+	/* gone since the slice ended: a later free of the address is another owner's */
 	stream_init(&s);
 	add_free(&s, 40, 0xffff888000000200);
 	assert_int_equal(workload_filter_apply(&f, &s.slice, 1), 0);

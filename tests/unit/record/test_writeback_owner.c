@@ -391,7 +391,7 @@ static void test_after_a_lost_path_none_is_known(void **state)
 	end(&f);
 }
 
-/* report io charges owners. Where the owner is unknown, each submitter and reason has a row. */
+/* report io charges owners. If the owner is unknown, each submitter and reason has a row. */
 static void test_report_io_charges_the_owner(void **state)
 {
 	static const char *const want[][4] = {

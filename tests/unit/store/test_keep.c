@@ -422,7 +422,7 @@ static void test_letters_that_make_no_sense_are_thrown_away(void **state)
 	assert_int_equal(control_socket_receive(p, &ts, text), 0);
 	memset(big, '7', sizeof(big));
 	send_raw(big, sizeof(big));
-	memcpy(big, "5 ", 2);	/* well-formed, but for its length */
+	memcpy(big, "5 ", 2);	/* well-formed, except for its length */
 	send_raw(big, sizeof(big));
 	assert_int_equal(control_socket_receive(p, &ts, text), 0);
 	send_raw("6 good", 6);

@@ -37,7 +37,7 @@ struct run {
 	struct span at;
 	struct span *cuts;
 	size_t cut_cnt;
-	bool broken;		/* at.from says where it counts */
+	bool broken;		/* counts at at.from */
 };
 
 struct machine {

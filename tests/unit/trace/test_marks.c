@@ -14,7 +14,10 @@
 #define T0 (1000 * MS)
 #define AT(ms) (T0 + (ms) * MS)
 
-/* Three of one name in two blocks, the second of which has one of the first block's time, too. */
+/*
+ * Three marks of one name in two blocks; the second block also has one from the time of the first
+ * block.
+ */
 static void test_marks_of_one_name_are_numbered_in_order_of_time(void **state)
 {
 	static const struct {
