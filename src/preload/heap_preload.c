@@ -149,6 +149,7 @@ LOCAL_THREAD struct {
 	uintptr_t new_at;	/* frame of the current C++ operator new */
 	/* its caller; 0: no operator new is active, or it has called malloc */
 	uint64_t new_caller;
+	size_t new_bytes;	/* bytes that it was asked for, if it may round them up; 0 */
 	bool hid;		/* an allocator called itself through this library */
 } mine = { .slot = PARKED };
 
@@ -540,9 +541,10 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 {
 	uintptr_t fp = (uintptr_t)__builtin_frame_address(0);
 
-	if (unlikely(mine.new_caller) && p && mine.new_at - fp < SIGNAL_FRAME_MIN) {
+	if (unlikely(mine.new_caller) && mine.new_at - fp < SIGNAL_FRAME_MIN) {
 		caller = mine.new_caller;
 		fp = mine.new_at;
+		bytes = mine.new_bytes ? mine.new_bytes : bytes;
 		mine.new_caller = 0;
 	}
 	if (unlikely(takes_stacks) && p && wants_stack(bytes))
@@ -676,15 +678,16 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 
 /*
  * In most C++ libraries an operator new calls malloc; then the call site is the operator's caller.
- * Otherwise the allocation is recorded by new_end(). An exception leaves new_caller set, which at
+ * Otherwise the allocation is recorded by new_end(), and an exception leaves new_caller set, which at
  * worst names the next caller nearby. True: new_end() has to be called.
  */
-static inline bool new_begin(uint64_t caller, uintptr_t fp)
+static inline bool new_begin(uint64_t caller, size_t bytes, uintptr_t fp)
 {
 	if (mine.new_caller && mine.new_at - fp < SIGNAL_FRAME_MIN)
 		return false;
 	mine.new_at = fp;
 	mine.new_caller = caller;
+	mine.new_bytes = bytes;
 	return true;
 }
 
@@ -712,7 +715,8 @@ WRAPS void *name parameters; \
 WRAPS void *name parameters \
 { \
 	__typeof__(&name) after = AFTER(name); \
-	bool is_outer = new_begin(CALLER, (uintptr_t)__builtin_frame_address(0)); \
+	bool is_outer = new_begin(CALLER, (align) ? bytes : 0, \
+				  (uintptr_t)__builtin_frame_address(0)); \
 	void *p = after ? after(__VA_ARGS__) : new_without(bytes, align, throws); \
 	if (is_outer) \
 		new_end(p, bytes, CALLER); \
