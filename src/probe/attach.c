@@ -7,11 +7,14 @@
 #include "probe/attach.h"
 
 #include <bpf/libbpf.h>
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -20,6 +23,7 @@
 #include "base/privilege.h"
 #include "probe/adapt.h"
 #include "probe/source.h"
+#include "symbol/elf_symbols.h"
 
 static struct bpf_link *attach_program(struct bpf_program *prog)
 {
@@ -47,7 +51,8 @@ static int attach_tracepoint(struct attached *a, const struct source_program *sp
 
 /* ---- the C library's allocator, by uprobes ---- */
 
-#define HEAP_LIBRARIES_MAX 16
+#define HEAP_FILES_MAX 16
+#define HEAP_NAMES_MAX 32
 
 /* C++: the forms of an operator new with a size, and those with an alignment. */
 #define NEW(name) name, name "RKSt9nothrow_t"
@@ -78,33 +83,43 @@ static const struct {
 	  { NEW("_Znwm"), NEW("_Znam"), ALIGNED_NEW("_Znwm"), ALIGNED_NEW("_Znam") } },
 };
 
+/* A file whose functions are probed. */
+struct heap_file {
+	char path[PATH_MAX];
+	bool is_allocator;	/* a library that few programs use */
+};
+
 /* Finds the C libraries (glibc, musl) and other allocators of this system. Returns their number. */
-static unsigned int heap_find_libraries(char libs[HEAP_LIBRARIES_MAX][PATH_MAX])
+static unsigned int heap_find_libraries(struct heap_file *files)
 {
-	static const char *const patterns[] = {
-		"/lib/*-linux-gnu*/libc.so.6",
-		"/lib64/libc.so.6",
-		"/usr/lib/libc.so.6",
-		"/lib/ld-musl-*.so.1",
-		"/usr/lib/*-linux-gnu*/libjemalloc.so.2",
-		"/usr/lib/*-linux-gnu*/libtcmalloc*.so.4",
-		"/usr/lib/*-linux-gnu*/libmimalloc.so.2",
-		"/usr/lib64/libjemalloc.so.2",
-		"/usr/lib64/libtcmalloc*.so.4",
-		"/usr/lib64/libmimalloc.so.2",
+	static const struct {
+		const char *pattern;
+		bool is_allocator;
+	} places[] = {
+		{ "/lib/*-linux-gnu*/libc.so.6", false },
+		{ "/lib64/libc.so.6", false },
+		{ "/usr/lib/libc.so.6", false },
+		{ "/lib/ld-musl-*.so.1", true },
+		{ "/usr/lib/*-linux-gnu*/libjemalloc.so.2", true },
+		{ "/usr/lib/*-linux-gnu*/libtcmalloc*.so.4", true },
+		{ "/usr/lib/*-linux-gnu*/libmimalloc.so.2", true },
+		{ "/usr/lib64/libjemalloc.so.2", true },
+		{ "/usr/lib64/libtcmalloc*.so.4", true },
+		{ "/usr/lib64/libmimalloc.so.2", true },
 	};
 	unsigned int cnt = 0, i, k;
 
-	for (i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
+	for (i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		glob_t g;
 
-		if (glob(patterns[i], 0, NULL, &g))
+		if (glob(places[i].pattern, 0, NULL, &g))
 			continue;
-		for (size_t j = 0; j < g.gl_pathc && cnt < HEAP_LIBRARIES_MAX; j++) {
+		for (size_t j = 0; j < g.gl_pathc && cnt < HEAP_FILES_MAX; j++) {
 			/* A file with several names would be probed twice. */
-			if (!realpath(g.gl_pathv[j], libs[cnt]))
+			if (!realpath(g.gl_pathv[j], files[cnt].path))
 				continue;
-			for (k = 0; k < cnt && strcmp(libs[k], libs[cnt]); k++)
+			files[cnt].is_allocator = places[i].is_allocator;
+			for (k = 0; k < cnt && strcmp(files[k].path, files[cnt].path); k++)
 				;
 			cnt += k == cnt;
 		}
@@ -113,43 +128,106 @@ static unsigned int heap_find_libraries(char libs[HEAP_LIBRARIES_MAX][PATH_MAX])
 	return cnt;
 }
 
-static int attach_function(struct attached *a, struct bpf_program *prog, const char *function,
-			   bool ret, const char *lib, struct err *e)
+/* Reads a file of /proc. The text ends with 0; the caller frees it. NULL: it cannot be read. */
+static char *read_text(const char *path)
 {
-	LIBBPF_OPTS(bpf_uprobe_opts, opts, .func_name = function, .retprobe = ret);
+	FILE *f = fopen(path, "re");
+	char *text = NULL;
+	size_t len = 0;
+
+	if (f && getdelim(&text, &len, '\0', f) < 0) {
+		free(text);
+		text = NULL;
+	}
+	if (f)
+		fclose(f);
+	return text;
+}
+
+/*
+ * Finds the allocators that some process has mapped, or that LD_PRELOAD names: a mask. The others
+ * are not probed: the kernel takes a tenth of a second to remove one probe.
+ */
+static uint32_t heap_find_used(const struct heap_file *files, unsigned int cnt)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	char path[sizeof("/proc//maps") + 256];
+	DIR *dir = opendir("/proc");
+	uint32_t used = 0;
+	struct dirent *d;
+	char *text;
+
+	for (unsigned int i = 0; i < cnt; i++) {
+		const char *name = strrchr(files[i].path, '/') + 1;
+
+		if (!files[i].is_allocator ||	/* else by "libjemalloc" */
+		    (preload && memmem(preload, strlen(preload), name, strcspn(name, "."))))
+			used |= 1u << i;
+	}
+	while (dir && (d = readdir(dir))) {
+		if (d->d_name[0] < '1' || d->d_name[0] > '9')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%s/maps", d->d_name);
+		text = read_text(path);
+		for (unsigned int i = 0; text && i < cnt; i++)
+			used |= (uint32_t)!!strstr(text, strrchr(files[i].path, '/')) << i;
+		free(text);
+	}
+	if (dir)
+		closedir(dir);
+	return used;
+}
+
+static int attach_function(struct attached *a, struct bpf_program *prog, uint64_t offset, bool ret,
+			   const char *file, struct err *e)
+{
+	LIBBPF_OPTS(bpf_uprobe_opts, opts, .retprobe = ret);
 	struct bpf_link *link;
 
 	if (a->link_cnt == ATTACH_LINKS_MAX)
 		return err_set(e, -E2BIG, "too many programs to attach: a bug");
-	link = bpf_program__attach_uprobe_opts(prog, -1, lib, 0, &opts);
+	link = bpf_program__attach_uprobe_opts(prog, -1, file, offset, &opts);
 	if (link) {
 		a->links[a->link_cnt++] = link;
 		return 0;
 	}
-	/* the file lacks the function, which a library may have */
-	if (errno == ENOENT || errno == ESRCH || errno == LIBBPF_ERRNO__FORMAT)
-		return 0;
 	/* This kernel is 6.16 or later, or has that change back-ported. */
 	if ((errno == EACCES || errno == EPERM) && !privilege_has(CAP_SYS_ADMIN))
 		return err_set(e, -EPERM,
 			       "alloc.heap: this kernel wants CAP_SYS_ADMIN for uprobes; run with "
 			       "sudo, or record without it");
-	return err_set(e, -errno, "alloc.heap: cannot attach to %s in %s: %s", function, lib,
-		       strerror(errno));
+	return err_set(e, -errno, "alloc.heap: cannot attach to %s: %s", file, strerror(errno));
 }
 
-static int attach_heap_library(struct attached *a, struct bpf_program *prog, const char *name,
-			       const char *lib, struct err *e)
+/* Names of one function, as allocators have them, are one probe: two would count each call twice. */
+static int attach_heap_file(struct attached *a, struct bpf_program *prog, const char *name,
+			    const char *file, struct err *e)
 {
-	int err = 0;
+	int fd = open(file, O_RDONLY | O_CLOEXEC), err;
+	uint64_t offsets[HEAP_NAMES_MAX];
+	struct elf_symbols *s = NULL;
+	unsigned int cnt = 0, k;
 
-	for (size_t i = 0; i < sizeof(heap_functions) / sizeof(heap_functions[0]); i++) {
-		if (strcmp(heap_functions[i].program, name))
-			continue;
-		for (size_t j = 0; !err && heap_functions[i].functions[j]; j++)
-			err = attach_function(a, prog, heap_functions[i].functions[j],
-					      !strcmp(name, "heap_return"), lib, e);
+	err = fd < 0 ? -errno : elf_symbols_read(&s, fd);
+	if (err)
+		err_set(e, err, "alloc.heap: cannot read %s: %s", file, strerror(-err));
+	for (size_t i = 0; !err && i < sizeof(heap_functions) / sizeof(heap_functions[0]); i++) {
+		const char *const *f = heap_functions[i].functions;
+
+		for (; !err && !strcmp(heap_functions[i].program, name) && *f; f++) {
+			if (cnt == HEAP_NAMES_MAX || !elf_symbols_function(s, *f, &offsets[cnt]))
+				continue;
+			for (k = 0; k < cnt && offsets[k] != offsets[cnt]; k++)
+				;
+			if (k < cnt)
+				continue;
+			err = attach_function(a, prog, offsets[cnt++],
+					      !strcmp(name, "heap_return"), file, e);
+		}
 	}
+	elf_symbols_free(s);
+	if (fd >= 0)
+		close(fd);
 	return err;
 }
 
@@ -160,17 +238,22 @@ static int attach_heap_library(struct attached *a, struct bpf_program *prog, con
 static int attach_heap(struct attached *a, const struct source_program *sp,
 		       struct bpf_program *prog, struct err *e)
 {
-	char libs[HEAP_LIBRARIES_MAX][PATH_MAX];
-	unsigned int i, lib_cnt = heap_find_libraries(libs);
-	int err = 0;
+	struct heap_file *files = calloc(HEAP_FILES_MAX, sizeof(*files));
+	unsigned int i, cnt = files ? heap_find_libraries(files) : 0;
+	int err = files ? 0 : -ENOMEM;
 
-	if (a->heap_program)
-		err = attach_heap_library(a, prog, sp->program, a->heap_program, e);
-	else if (!lib_cnt)
-		return err_set(e, -ENOENT,
-			       "alloc.heap: no C library found to attach to; record without it");
-	for (i = 0; i < lib_cnt && !err; i++)
-		err = attach_heap_library(a, prog, sp->program, libs[i], e);
+	if (!err && !a->heap_program && !cnt)
+		err = err_set(e, -ENOENT,
+			      "alloc.heap: no C library found to attach to; record without it");
+	/* once for all programs: a call without its return is no allocation */
+	if (!err && !a->heap_used)
+		a->heap_used = heap_find_used(files, cnt);
+	if (!err && a->heap_program)
+		err = attach_heap_file(a, prog, sp->program, a->heap_program, e);
+	for (i = 0; i < cnt && !err; i++)
+		if (a->heap_used & 1u << i)
+			err = attach_heap_file(a, prog, sp->program, files[i].path, e);
+	free(files);
 	return err;
 }
 

@@ -23,6 +23,7 @@ struct attached {
 	unsigned int cpu_cnt;		/* possible CPUs */
 	uint64_t profile_ns;		/* cpu.sample: the period of the clocks */
 	const char *heap_program;	/* alloc.heap: the caller keeps it; NULL: none */
+	uint32_t heap_used;		/* alloc.heap: mask of probed libraries; 0: unknown */
 	struct bpf_link *links[ATTACH_LINKS_MAX];	/* in the order of attaching */
 	uint8_t link_source[ATTACH_LINKS_MAX];		/* enum source */
 	unsigned int link_cnt;

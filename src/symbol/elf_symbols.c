@@ -360,12 +360,32 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
 	return false;
 }
 
-bool elf_symbols_defines(const struct elf_symbols *s, const char *name)
+static const struct symbol *find_defined(const struct elf_symbols *s, const char *name)
 {
 	for (size_t i = 0; i < s->functions.cnt; i++)
 		if (s->functions.v[i].rank < 2 * RANK_STEP &&
 		    !strcmp((const char *)s->arena.data + s->functions.v[i].name, name))
+			return &s->functions.v[i];
+	return NULL;
+}
+
+bool elf_symbols_defines(const struct elf_symbols *s, const char *name)
+{
+	return find_defined(s, name);
+}
+
+bool elf_symbols_function(const struct elf_symbols *s, const char *name, uint64_t *ret_offset)
+{
+	const struct symbol *f = find_defined(s, name);
+
+	for (size_t i = 0; f && i < s->segment_cnt; i++) {
+		const struct segment *g = &s->segments[i];
+
+		if (f->addr >= g->addr && f->addr - g->addr < g->bytes) {
+			*ret_offset = f->addr - g->addr + g->offset;
 			return true;
+		}
+	}
 	return false;
 }
 

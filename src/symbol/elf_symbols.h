@@ -40,6 +40,8 @@ int elf_symbols_is_full(const struct elf_symbols *s);
 size_t elf_symbols_bytes(const struct elf_symbols *s);	/* bytes of memory in use */
 /* Returns whether the file has a function of this name that other files may call. */
 bool elf_symbols_defines(const struct elf_symbols *s, const char *name);
+/* Returns the file offset of a function that other files may call; false: the file has none. */
+bool elf_symbols_function(const struct elf_symbols *s, const char *name, uint64_t *ret_offset);
 /* Returns the address of the byte at file_offset, as linked; false: it is in no segment. */
 bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret);
 

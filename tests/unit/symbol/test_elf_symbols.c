@@ -80,6 +80,7 @@ static void test_elf_symbols_finds_functions_by_file_offset(void **state)
 	struct elf_plan plan = plan_of(7);
 	struct elf_symbols *s = read_plan(&plan);
 	uint8_t got[ELF_BUILD_ID_MAX];
+	uint64_t offset = 0;
 
 	assert_true(elf_symbols_is_full(s));
 	expect(s, 0x1000, "outer", 0);
@@ -96,6 +97,9 @@ static void test_elf_symbols_finds_functions_by_file_offset(void **state)
 	expect(s, UINT64_MAX, NULL, 0);
 	assert_int_equal(elf_symbols_build_id(s, got), 20);
 	assert_memory_equal(got, id, 20);
+	assert_true(elf_symbols_function(s, "outer", &offset));
+	assert_int_equal(offset, 0x1000);
+	assert_false(elf_symbols_function(s, "nowhere", &offset));
 	elf_symbols_free(s);
 }
 

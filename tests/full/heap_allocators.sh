@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
+#
+# C++ with jemalloc, tcmalloc and mimalloc, linked and preloaded: a program counts its own calls of every form of new,
+# delete, malloc and free, in threads and a forked child, and the trace has the same counts. So it has by uprobes, of a
+# static program and of a jemalloc linked in.
+. "$(dirname "$0")/../kernel/harness.bash"
+
+command -v c++ >/dev/null || { skip heap_allocators "there is no c++"; exit 0; }
+build=(c++ -std=c++17 -O1 -fno-builtin -pthread "$(dirname "$0")/heap_allocators.cc")
+"${build[@]}" -o "$tmp/plain" || { not_ok "heap: the program is built" "$?"; exit 1; }
+libs=
+for lib in jemalloc tcmalloc tcmalloc_minimal mimalloc; do
+	if "${build[@]}" -o "$tmp/with_$lib" -Wl,--no-as-needed "-l$lib" 2>/dev/null; then
+		libs+=" $(ldd "$tmp/with_$lib" | awk -v lib="lib$lib.so" 'index($1, lib) == 1 { print $3 }')"
+	else
+		skip "heap: $lib" "its development package is not installed"
+	fi
+done
+
+# shellcheck disable=SC2016
+recorded library --heap --ring-size 32MiB -e alloc.heap,task -- sh -c '
+	for program in "$1"/with_*; do [ ! -e "$program" ] || "$program" 300; done
+	for lib in $2; do LD_PRELOAD=$LD_PRELOAD:$lib "$1/plain" 300; done
+	"$1/plain" 300' sh "$tmp" "$libs"
+uprobes=
+if "${build[@]}" -static -o "$tmp/built_in" 2>/dev/null; then
+	recorded static --heap -e alloc.heap,task -- "$tmp/built_in" 30
+	uprobes=static
+fi
+archive=$(c++ -print-file-name=libjemalloc.a)
+if [ -e "$archive" ] && "${build[@]}" -o "$tmp/archive" -Wl,--whole-archive "$archive" -Wl,--no-whole-archive -ldl; then
+	recorded inside --heap -e alloc.heap,task -- "$tmp/archive" 30
+	uprobes+=" inside"
+fi
+export uprobes libs
+
+checker <<'EOF_PY'
+from heap_counts import *
+
+for name in ["library"] + os.environ["uprobes"].split():
+    seen, counted = seen_and_counted(Trace(tmp + "/" + name), name)
+    wrong = {k: (v, seen.get(k)) for k, v in counted.items() if seen.get(k) != v}
+    programs = 2 * (1 + 2 * len(os.environ["libs"].split())) if name == "library" else 2
+    check("heap: allocators and counts of C++, %s" % name, len(counted) == 21 * programs and not wrong, (len(counted), list(wrong.items())[:9]))
+EOF_PY
