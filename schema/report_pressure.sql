@@ -11,27 +11,16 @@
 --   kind             reclaim: a thread had to free memory of the machine itself (direct reclaim); group limit: the
 --                    same for a limit of a memory cgroup; compaction: pages were moved to make large free blocks;
 --                    kswapd: the kernel freed memory in the background; killed: the OOM killer killed the process
---   stalls           how many, or 1 for a process that was killed
+--   stalls           how many began in the window, or 1 for a process that was killed
 --   stall_ns, stall_max_ns   their time, all threads added up, and the longest
 --   reclaimed_bytes  memory that these reclaims freed
 --   rss_bytes        killed: resident memory of the process at that instant
 --   at_ns            killed: when; else the begin of the longest stall
 WITH page AS (SELECT CAST(value AS INTEGER) AS bytes FROM info WHERE key = 'page_bytes'),
-e AS (
-	SELECT utid, ts_ns, pages, action IN ('reclaim_begin', 'group_begin', 'compact_begin', 'kswapd_wake') AS begins,
-	       CASE WHEN action GLOB 'kswapd*' THEN 'kswapd' WHEN action GLOB 'compact*' THEN 'compaction'
-	            WHEN action GLOB 'group*' THEN 'group limit' ELSE 'reclaim' END AS kind
-	  FROM pressure_events WHERE ts_ns >= :from AND ts_ns < :to),
--- kswapd wakes again in the middle of a run
-s AS (
-	SELECT e.*, lag(begins) OVER w AS began, lag(ts_ns) OVER w AS before_ns, lead(ts_ns) OVER w AS next_ns
-	  FROM e WINDOW w AS (PARTITION BY utid, kind ORDER BY ts_ns)),
 stall AS (
-	SELECT s.utid AS utid, t.upid AS upid, kind, iif(begins, 0, pages) AS pages,
-	       iif(begins, began IS NOT 1, before_ns IS NULL) AS stalls,
-	       iif(begins OR before_ns NOT NULL, s.ts_ns, :from) AS at_ns,
-	       iif(begins, coalesce(next_ns, min(:to, coalesce(t.end_ns, :to))), s.ts_ns) AS stop_ns, NULL AS rss_bytes
-	  FROM s JOIN threads AS t ON t.utid = s.utid
+	SELECT s.utid AS utid, t.upid AS upid, kind, pages, began AS stalls, s.start_ns AS at_ns, s.start_ns + s.dur_ns AS stop_ns,
+	       NULL AS rss_bytes
+	  FROM memory_stalls(:from, :to) AS s JOIN threads AS t ON t.utid = s.utid
 	UNION ALL
 	SELECT k.victim_utid, t.upid, 'killed', NULL, 1, k.ts_ns, NULL,
 	       (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = t.upid)

@@ -109,13 +109,9 @@ SELECT p.pid AS pid, p.comm AS comm,
 
 -- section: ?Stalled because memory was short (3: report pressure)
 WITH stalled AS MATERIALIZED (
-	SELECT utid, kind, sum(begins) AS stalls, sum(iif(begins, coalesce(next_ns, :to) - ts_ns, iif(before_ns IS NULL, ts_ns - :from, 0))) AS ns
-	  FROM (SELECT utid, kind, ts_ns, begins, lead(ts_ns) OVER w AS next_ns, lag(ts_ns) OVER w AS before_ns
-	          FROM (SELECT utid, ts_ns, action GLOB '*_begin' AS begins, CASE WHEN action GLOB 'group*' THEN 'reclaim for the limit of a memory cgroup'
-	                       WHEN action GLOB 'compact*' THEN 'compaction of memory' ELSE 'direct reclaim' END AS kind
-	                  FROM pressure_events WHERE ts_ns >= :from AND ts_ns < :to AND action NOT GLOB 'kswapd*')
-	        WINDOW w AS (PARTITION BY utid, kind ORDER BY ts_ns))
-	 GROUP BY utid, kind)
+	SELECT utid, CASE kind WHEN 'group limit' THEN 'reclaim for the limit of a memory cgroup' WHEN 'compaction' THEN 'compaction of memory'
+	       ELSE 'direct reclaim' END AS kind, sum(began) AS stalls, sum(dur_ns) AS ns
+	  FROM memory_stalls(:from, :to) WHERE kind <> 'kswapd' GROUP BY 1, 2)
 SELECT t.comm AS comm, u.kind AS kind, sum(u.stalls) AS stalls, sum(u.ns) AS stall_ns
   FROM stalled AS u JOIN threads AS t ON t.utid = u.utid
  WHERE thread_in_scope(u.utid) AND t.comm NOT GLOB 'kcompactd*'

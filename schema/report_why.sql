@@ -105,13 +105,9 @@ chain AS (SELECT c.kind AS kind, printf('%s %s %d %%', t.comm, c.kind, 100 * sum
            GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2),
 -- stalls because memory was short (report pressure), which are part of a wait or of running
 stalled AS MATERIALIZED (
-	SELECT utid, kind, sum(begins) AS stalls, sum(iif(begins, coalesce(next_ns, :to) - ts_ns, iif(before_ns IS NULL, ts_ns - :from, 0))) AS ns
-	  FROM (SELECT utid, kind, ts_ns, begins, lead(ts_ns) OVER w AS next_ns, lag(ts_ns) OVER w AS before_ns
-	          FROM (SELECT utid, ts_ns, action GLOB '*_begin' AS begins, CASE WHEN action GLOB 'group*' THEN 'reclaim for the limit of a memory cgroup'
-	                       WHEN action GLOB 'compact*' THEN 'compaction of memory' ELSE 'direct reclaim' END AS kind
-	                  FROM pressure_events WHERE ts_ns >= :from AND ts_ns < :to AND action NOT GLOB 'kswapd*')
-	        WINDOW w AS (PARTITION BY utid, kind ORDER BY ts_ns))
-	 GROUP BY utid, kind)
+	SELECT utid, CASE kind WHEN 'group limit' THEN 'reclaim for the limit of a memory cgroup' WHEN 'compaction' THEN 'compaction of memory'
+	       ELSE 'direct reclaim' END AS kind, sum(began) AS stalls, sum(dur_ns) AS ns
+	  FROM memory_stalls(:from, :to) WHERE kind <> 'kswapd' GROUP BY 1, 2)
 SELECT printf('Killed by the OOM killer: %s, %sat %.3f s', p.comm, coalesce(printf('%.1f MiB, ',
               (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) / 1048576.0), ''), k.ts_ns / 1e9) AS answer
   FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid

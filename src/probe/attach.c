@@ -199,7 +199,7 @@ static int attach_function(struct attached *a, struct bpf_program *prog, uint64_
 	return err_set(e, -errno, "alloc.heap: cannot attach to %s: %s", file, strerror(errno));
 }
 
-/* Names of one function, as allocators have them, are one probe: two would count each call twice. */
+/* Several names of one function are one probe: two would count each call twice. */
 static int attach_heap_file(struct attached *a, struct bpf_program *prog, const char *name,
 			    const char *file, struct err *e)
 {

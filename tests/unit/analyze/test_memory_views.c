@@ -353,10 +353,124 @@ static void test_pressure_has_stalls_and_who_was_killed(void **state)
 	rows_report(&r, m.a, &q);
 	assert_int_equal(r.row_cnt, 2);
 	i = rows_find(&r, "kind", "reclaim");
-	assert_int_equal(rows_cell(&r, i, "stalls"), 2);
+	assert_int_equal(rows_cell(&r, i, "stalls"), 1);
 	assert_int_equal(rows_cell(&r, i, "stall_ns"), 3 * MS);
 	rows_done(&r);
 	made_close(&m);
+}
+
+struct stall_plan {
+	unsigned int tid, action;	/* of its begin; its end is the next one */
+	uint64_t from_ms, to_ms, pages;	/* to_ms 0: it goes on */
+};
+
+/* Of [from_ms, to_ms), what a stall has in [lo_ms, hi_ms). */
+static uint64_t overlap(uint64_t from_ms, uint64_t to_ms, uint64_t lo_ms, uint64_t hi_ms)
+{
+	from_ms = from_ms > lo_ms ? from_ms : lo_ms;
+	to_ms = to_ms < hi_ms ? to_ms : hi_ms;
+	return to_ms > from_ms ? to_ms - from_ms : 0;
+}
+
+static void test_stalls_of_neighbouring_windows_add_up(void **state)
+{
+	static const struct stall_plan plan[] = {	/* by time of the begin */
+		{ 50, EVENT_PRESSURE_RECLAIM_BEGIN, 2, 9, 30 },
+		{ 51, EVENT_PRESSURE_RECLAIM_BEGIN, 3, 4, 1 },
+		{ 50, EVENT_PRESSURE_COMPACT_BEGIN, 5, 7, 0 },	/* inside its reclaim */
+		{ 60, EVENT_PRESSURE_KSWAPD_WAKE, 5, 13, 0 },
+		{ 51, EVENT_PRESSURE_GROUP_BEGIN, 6, 12, 200 },
+		{ 50, EVENT_PRESSURE_RECLAIM_BEGIN, 11, 12, 4 },
+		{ 51, EVENT_PRESSURE_RECLAIM_BEGIN, 17, 0, 0 },
+	};
+	enum { PLAN_CNT = sizeof(plan) / sizeof(plan[0]), LEN = 20 };
+	struct made_trace m;
+	struct report_request q;
+	struct rows r;
+	uint64_t ms, all_ms = 0;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0,
+					     .sources = "mem.pressure" });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "first");
+	gen_snap(m.g, T0, 0, 51, 51, 1, "second");
+	gen_snap(m.g, T0, 0, 60, 60, 2, "kswapd0");
+	for (ms = 0; ms < LEN; ms++) {
+		for (unsigned int i = 0; i < PLAN_CNT; i++) {
+			struct wire_pressure x = { .hdr = { .ts_ns = T0 + ms * MS,
+							    .hook = WIRE_PRESSURE,
+							    .tid = plan[i].tid } };
+
+			x.action = plan[i].action;
+			if (ms == plan[i].from_ms)
+				gen_raw(m.g, &x, sizeof(x));
+			/* kswapd is woken again while it runs */
+			if (plan[i].tid == 60 && ms == plan[i].from_ms + 2)
+				gen_raw(m.g, &x, sizeof(x));
+			x.action++;
+			x.pages = plan[i].pages;
+			if (plan[i].to_ms && ms == plan[i].to_ms)
+				gen_raw(m.g, &x, sizeof(x));
+		}
+	}
+	gen_slice(m.g, T0 + LEN * MS);
+	made_open(&m);
+	for (unsigned int i = 0; i < PLAN_CNT; i++)
+		all_ms += (plan[i].to_ms ? plan[i].to_ms : LEN) - plan[i].from_ms;
+	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM memory_stalls()"), all_ms * MS);
+	for (ms = 1; ms < LEN; ms++) {
+		uint64_t lo_ms = 0;
+
+		for (unsigned int i = 0; i < PLAN_CNT; i++)
+			if (plan[i].tid != 60)
+				lo_ms += overlap(plan[i].from_ms,
+						 plan[i].to_ms ? plan[i].to_ms : LEN, 0, ms);
+		assert_int_equal(rows_one(m.a, "SELECT coalesce(sum(dur_ns), 0) FROM "
+					       "memory_stalls(0, %d) WHERE kind <> 'kswapd'",
+					  (int)(ms * MS)), lo_ms * MS);
+		/* a begin and its end are in one of the two each; the last has no end */
+		assert_int_equal(rows_one(m.a, "SELECT coalesce(sum(dur_ns), 0) FROM "
+					       "memory_stalls(%d) WHERE kind <> 'kswapd'",
+					  (int)(ms * MS)),
+				 (all_ms - 8 - lo_ms) * MS - (ms > 17 ? (LEN - ms) * MS : 0));
+		assert_int_equal(rows_one(m.a, "SELECT sum(began) FROM (SELECT began FROM "
+					       "memory_stalls(0, %d) WHERE kind <> 'kswapd' "
+					       "UNION ALL "
+					       "SELECT began FROM memory_stalls(%d) WHERE kind <> "
+					       "'kswapd')", (int)(ms * MS), (int)(ms * MS)),
+				 PLAN_CNT - 1);
+	}
+	assert_int_equal(rows_one(m.a, "SELECT sum(pages) FROM memory_stalls()"), 235);
+	/* the view has the same sums, and the sentences of why those of reclaim */
+	q = made_request(&m, "pressure");
+	rows_report(&r, m.a, &q);
+	assert_int_equal(r.row_cnt, 5);
+	for (unsigned int i = 0; i < r.row_cnt; i++)
+		all_ms -= (uint64_t)rows_cell(&r, i, "stall_ns") / MS;
+	assert_int_equal(all_ms, 0);
+	rows_done(&r);
+	made_close(&m);
+}
+
+static void check_heap(uint64_t to_ms, int pid, int64_t live, int64_t kept)
+{
+	struct report_request q = made_request(&made, "memory");
+	unsigned int i = 0;
+	struct rows r;
+
+	q.to_ns = T0 + to_ms * MS;
+	rows_report(&r, made.a, &q);
+	while (i < r.row_cnt && rows_cell(&r, i, "pid") != pid)
+		i++;
+	assert_int_equal(rows_cell(&r, i, "heap_bytes"), live);
+	assert_int_equal(rows_cell(&r, i, "heap_kept_bytes"), kept);
+	rows_done(&r);
+}
+
+/* What 50 has freed is kept as long as its anonymous memory is as large as its heap was. */
+static void test_memory_has_the_live_heap_and_what_was_freed(void **state)
+{
+	check_heap(5, 50, 5000, 0);
+	check_heap(9, 50, 3000, 2000);
 }
 
 static void test_temporary_is_what_lived_less_than_1_ms(void **state)
@@ -388,6 +502,8 @@ int main(void)
 		cmocka_unit_test(test_leaks_say_what_outlived_its_process),
 		cmocka_unit_test(test_levels_are_what_alloc_has_now),
 		cmocka_unit_test(test_pressure_has_stalls_and_who_was_killed),
+		cmocka_unit_test(test_stalls_of_neighbouring_windows_add_up),
+		cmocka_unit_test(test_memory_has_the_live_heap_and_what_was_freed),
 		cmocka_unit_test(test_growth_names_who_keeps_and_not_who_churns),
 		cmocka_unit_test(test_alloc_and_memory_agree_about_a_new_program),
 		cmocka_unit_test(test_temporary_is_what_lived_less_than_1_ms),
