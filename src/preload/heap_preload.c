@@ -678,7 +678,7 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 
 /*
  * In most C++ libraries an operator new calls malloc; then the call site is the operator's caller.
- * Otherwise the allocation is recorded by new_end(), and an exception leaves new_caller set, which at
+ * Otherwise new_end() records the allocation. An exception then leaves new_caller set, which at
  * worst names the next caller nearby. True: new_end() has to be called.
  */
 static inline bool new_begin(uint64_t caller, size_t bytes, uintptr_t fp)
