@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * code_text: kernel frames are named by their address, user frames by process, address and time.
- * What is wrong with a site has two words, one for tables and one for people.
+ * Each reason for a missing name has a word for tables and a text for people.
  */
 #include "analyze/context/code_text.h"
 
@@ -45,7 +45,7 @@ static const char *file_of(const struct trace_site *s)
 	return slash && slash[1] ? slash + 1 : s->module;
 }
 
-/* Appends " (/src/tree.c:31)", or with the file's name alone; of a long path, the end. */
+/* Appends " (/src/tree.c:31)", or with only the file's name; a long path is cut at its start. */
 static void add_line(char *to, size_t size, const struct trace_site *s, bool only_name,
 		     struct source_lines *lines)
 {
@@ -53,7 +53,7 @@ static void add_line(char *to, size_t size, const struct trace_site *s, bool onl
 	unsigned int line;
 	const char *path;
 
-	/* as of the function, the byte before counts */
+	/* as for the function, use the byte before */
 	path = source_lines_find(lines, s->module, s->build_id, s->module_offset - 1, &line);
 	if (!path)
 		return;
@@ -133,7 +133,7 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 		return;
 	}
 	name = name_text(t, TRACE_NAME_SYMBOL, f->addr);
-	if (name) {	/* the kernel has functions in Rust, too */
+	if (name) {	/* the kernel has Rust functions, too */
 		snprintf(symbol, sizeof(symbol), "%.*s", (int)strcspn(name, "+"), name);
 		snprintf(to, size, "%s", function_shown(plain, symbol));
 	} else {
@@ -142,9 +142,9 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 }
 
 /*
- * Returns how many of the innermost frames are the tracepoint's and the recorder's own program. Of
- * slab objects they were cut off when the stack was recorded, since it is known who asked; of pages
- * it is not.
+ * Returns the number of innermost frames that belong to the tracepoint and the recorder's program.
+ * For slab objects they were cut off when the stack was recorded, because the caller is known; for
+ * pages it is not.
  */
 static size_t own_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
 {
@@ -161,7 +161,9 @@ static size_t own_frames(const struct trace *t, const struct trace_frame *f, siz
 	return skip;
 }
 
-/* The innermost frames until an interrupt's first one; the others are whatever it interrupted. */
+/*
+ * Returns the number of innermost frames up to an interrupt's first one; the rest was interrupted.
+ */
 static size_t interrupt_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
 {
 	static const char *const entries[] = { "asm_sysvec_", "asm_common_interrupt", "el1h_64_irq",
@@ -177,7 +179,7 @@ static size_t interrupt_frames(const struct trace *t, const struct trace_frame *
 	return cnt;
 }
 
-/* The kernel's frames come first, as the innermost ones. */
+/* Returns the number of kernel frames, which come first, as the innermost ones. */
 static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
 {
 	size_t i = 0;
@@ -217,7 +219,7 @@ bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint
 
 /* ---- interrupts ---- */
 
-/* The kernel's numbers of soft interrupts have been the same for longer than there is BTF. */
+/* The kernel's numbers of soft interrupts are older than BTF, and have not changed. */
 #define NAMES(names) (sizeof(names) / sizeof((names)[0]))
 
 static const char *const types[EVENT_IRQ_TYPE_CNT] = {

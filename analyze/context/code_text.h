@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* code_text: how people read code addresses, stacks of them, and interrupts. Threads: any. */
+/* code_text: texts for code addresses, stacks of them, and interrupts. Threads: any. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include "symbol/source_lines.h"
 #include "trace/trace.h"
 
-/* The name of a number, which belongs to the trace; NULL: none is known. */
+/* Returns the name of a number; the trace keeps it. NULL: unknown. */
 static inline const char *name_text(const struct trace *t, enum trace_name_type type, uint64_t id)
 {
 	const struct trace_name *n = trace_name_find(t, type, id);
@@ -23,44 +23,48 @@ static inline const char *name_text(const struct trace *t, enum trace_name_type 
  *
  *     make_node+0x1f [libtree.so]    libtree.so+0x11a3 (stripped)    0x7f21c0a3 (anonymous memory)
  *
- * Without the offset in the function and its file it is what stacks show. Unless lines is NULL, the
- * line of source code follows, where it is known: make_node (/src/tree.c:31), make_node+0x1f
+ * Stacks show it without the offset in the function and without the file. Unless lines is NULL, the
+ * line of source code follows, if it is known: make_node (/src/tree.c:31), make_node+0x1f
  * [libtree.so] (tree.c:31).
  */
 void site_text_format(char *to, size_t size, const struct trace_site *s, bool with_offset,
 		      struct source_lines *lines);
 /*
- * A lock may have two words of four bytes to wait at, in one of eight: a condition variable of
- * glibc at offsets 40 and 44, a lock of readers and writers at 8 and 12. Returns where that begins.
+ * A lock may have two words of four bytes for waiting, in one word of eight bytes: a condition
+ * variable of glibc at offsets 40 and 44, a read-write lock at 8 and 12. Returns the address of the
+ * word of eight bytes.
  */
 uint64_t site_lock_of(uint64_t addr);
-/* A lock in a variable: "locks+0x28 (server)", "7f33a0012018 (libx.so)". It has a file. */
+/* A lock in a variable: "locks+0x28 (server)", "7f33a0012018 (libx.so)". s has a file. */
 void site_text_variable(char *to, size_t size, const struct trace_site *s);
-/* "stripped", "exited", ... as in user_sites.unresolved; NULL: it has a name. */
+/* "stripped", "exited", ... as in user_sites.unresolved; NULL: s has a name. */
 const char *site_text_why(const struct trace_site *s);
 
 enum stack_part { STACK_ALL, STACK_USER, STACK_KERNEL, STACK_INTERRUPT };
 
 /*
- * Appends a stack in one line with a NUL, outermost function first, as flame graph tools want it:
+ * Appends a stack in one line with a NUL, outermost function first, the format of flame graph
+ * tools:
  *
  *     main;sites_outer;sites_alpha
  *
- * or its frames of user space or of the kernel, or those of an interrupt, without what that
- * interrupted. User frames are what they were at ts_ns. A frame without a name is what
- * site_text_format() has for it, a kernel one its address. A ';' in a name becomes ':'. False: a
- * part of which it has no frame; nothing was appended. Of a stack without any frame, all and the
+ * or only its frames of user space or of the kernel, or those of an interrupt, without the
+ * interrupted code. User frames are resolved for ts_ns. A user frame without a name is shown as in
+ * site_text_format(), a kernel frame as its address. A ';' in a name becomes ':'. False: the stack
+ * has no frame in this part, and nothing was appended. For a stack without any frame, all and the
  * user's part are "[no stack]". Memory failures are kept in out.
  */
 bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
 		    enum stack_part part, struct source_lines *lines);
 
-/* Numbers of interrupts are those of EVENT_IRQ rows. "irq", "softirq", "local"; "?": no type. */
+/*
+ * Numbers of interrupts are those of EVENT_IRQ rows. "irq", "softirq", "local"; "?": unknown type.
+ */
 const char *irq_type_name(uint64_t type);
-/* The type of such a name, or 0. */
+/* Returns the type of such a name, or 0. */
 unsigned int irq_type_find(const char *name);
 /*
- * "NET_RX", "timer"; of a line the names of its handlers, which belong to the trace. NULL: none is
- * known.
+ * Returns "NET_RX", "timer", or for a line the names of its handlers; the trace keeps them. NULL:
+ * unknown.
  */
 const char *irq_vector_name(const struct trace *t, uint64_t type, uint64_t vector);

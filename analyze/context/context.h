@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * context: what all parts of one open analysis share. Private to analyze/.
+ * context: state shared by all parts of one open analysis. Private to analyze/.
  *
  * SQL counts time from the trace's start, the trace in CLOCK_MONOTONIC: context_rel() and
  * context_abs() convert. Threads: one.
@@ -28,41 +28,43 @@ struct analysis {
 	uint64_t start_ns, end_ns;	/* the trace's span, CLOCK_MONOTONIC */
 	struct dense_ids ids;
 	struct loss_index losses;
-	struct scope scope;		/* of the report that runs, */
-	struct loss_needs needs;	/* and what it needs */
+	struct scope scope;		/* of the current report, */
+	struct loss_needs needs;	/* and the sources it needs */
 	struct task_keys keys;		/* for SQL functions */
 	uint32_t *cpus;			/* CPUs that exist in the trace, ascending */
 	unsigned int cpu_cnt;
-	/* Blocks at whose start the keyframe and later events tell all: no record of before comes
-	 * after. */
+	/*
+	 * By block: later blocks have no record from before its start, so its keyframe is certain.
+	 */
 	uint8_t *block_is_clean;
-	bool declaring; /* a virtual table is naming its columns: the guard lets it */
-	bool needs_verified; /* the statement reads events, or asks what is missing */
-	/* of an analysis that follows a trace, which asks the same again and again */
+	bool declaring; /* a virtual table is declaring its columns: the guard allows it */
+	bool needs_verified; /* the statement reads events, or queries missing data */
+	/* of an analysis that follows a trace, and repeats its queries */
 	struct kept_statement *statements;
 	size_t statement_cnt, statement_cap;
 	struct analysis_index_use index_use;
 	struct index *index;
-	unsigned int index_tries;	/* so often it was opened */
-	uint32_t direct_kinds;	/* of events that are read from the trace rather than indexed */
-	struct source_lines *lines;	/* NULL: code has no lines */
+	unsigned int index_tries;	/* how often it was opened */
+	/* mask of kinds whose events are read from the trace and not indexed */
+	uint32_t direct_kinds;
+	struct source_lines *lines;	/* NULL: code is shown without lines */
 	_Atomic uint64_t rows_made;	/* by scans without a key, in any thread; for tests */
 	_Atomic bool is_given_up;
 	const _Atomic bool *stop;	/* its own, or that of the analysis it helps */
-	/* the same trace and analysis for a second thread, made when it is wanted; or NULL */
+	/* the same trace and analysis for a second thread, made when needed; or NULL */
 	struct trace *helper_trace;
 	struct analysis *helper;
-	/* the edges of WINDOW_OWN_BINS (window.h), one more than bins; NULL: there are none */
+	/* the edges of WINDOW_OWN_BINS (window.h), one more than bins; NULL: none */
 	const uint64_t *bin_edges;
 	size_t bin_cnt;
 	struct analysis_scan_watch scan_watch;
-	int failed;			/* negative errno behind a failed statement */
+	int failed;			/* negative errno that made a statement fail */
 	char failed_text[512];
 };
 
 /*
- * Events of the kinds (1u << EVENT_x) in the blocks that the window touches: no less than the
- * window has.
+ * Returns the number of events of the kinds (1u << EVENT_x) in the blocks that overlap the window:
+ * at least as many as the window has.
  */
 uint64_t context_events(const struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns);
 
@@ -80,18 +82,21 @@ static inline int64_t context_rel_clamped(const struct analysis *a, uint64_t mon
 	return a->start_ns - mono_ns > INT64_MAX ? INT64_MIN : -(int64_t)(a->start_ns - mono_ns);
 }
 
-/* The trace tells who ran on this CPU. (Others only had interrupts or requests.) */
+/*
+ * Returns whether the trace has the threads of this CPU. (Other CPUs only had interrupts or
+ * requests.)
+ */
 static inline bool context_has_cpu(const struct analysis *a, uint64_t cpu)
 {
 	size_t i = cpu;
 
-	/* most often CPU i is the one with that index */
+	/* mostly CPU i has index i */
 	if (i >= a->cpu_cnt || a->cpus[i] != i)
 		i = lower_bound_plain(a->cpus, a->cpu_cnt, cpu);
 	return i < a->cpu_cnt && a->cpus[i] == cpu;
 }
 
-/* Recorded with --only. */
+/* Returns whether the trace was recorded with --only. */
 static inline bool context_workload_only(const struct analysis *a)
 {
 	const char *only = trace_get(a->trace, "only");
@@ -99,7 +104,7 @@ static inline bool context_workload_only(const struct analysis *a)
 	return only && !strcmp(only, "1");
 }
 
-/* Saturates: an instant before 0 or after 2^64 becomes those. */
+/* Saturates: the result is limited to 0 .. 2^64 - 1. */
 static inline uint64_t context_abs(const struct analysis *a, int64_t ts_ns)
 {
 	if (ts_ns < 0 && (uint64_t)-(ts_ns + 1) >= a->start_ns)
@@ -109,7 +114,7 @@ static inline uint64_t context_abs(const struct analysis *a, int64_t ts_ns)
 	return a->start_ns + (uint64_t)ts_ns;
 }
 
-/* The part of [from, to) inside the trace's span; from == to when there is none. */
+/* Clips [from, to) to the trace's span; from == to if they do not overlap. */
 void context_clip(const struct analysis *a, uint64_t *from_ns, uint64_t *to_ns);
 
 /* Registers the SQL functions with a->db. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Ids are handed out in sequence by the recorder, so row i nearly always has id 16 + i: the number
- * is the id then, and a byte says so. Others are looked up in the trace each time.
+ * dense_ids: the recorder assigns ids in sequence, so row i nearly always has id 16 + i: then the
+ * number is the id, and a byte is set. Other ids are looked up in the trace each time.
  */
 #include "analyze/context/dense_ids.h"
 
@@ -88,7 +88,7 @@ uint32_t dense_look_up_process_of(const struct dense_ids *d, uint32_t thread)
 	return p;
 }
 
-/* Numbers that stand for no task wrap around, and are behind the last row. */
+/* Pseudo ids wrap around to numbers after the last row, which return NULL. */
 const struct trace_thread *dense_thread_row(const struct dense_ids *d, uint32_t thread)
 {
 	return trace_thread_at(d->trace, thread - EVENT_ID_FIRST);
@@ -152,7 +152,7 @@ uint32_t dense_upid(const struct dense_ids *d, uint32_t process)
 
 /* ---- names over time ---- */
 
-/* An exec renames its thread some microseconds before its event; the machine may be busy. */
+/* An exec renames its thread some microseconds before its event, or longer on a busy machine. */
 #define EXEC_NS 20000000
 
 struct named {			/* a task event with a name */
@@ -209,7 +209,7 @@ static const char *last_name(const struct dense_ids *d, uint32_t member)
 					dense_process_comm(d, member - d->thread_cnt);
 }
 
-/* The instant from which the i-th name holds: an exec's, if the rename is part of one. */
+/* Returns when the i-th name starts: at the exec, if the rename is part of one. */
 static uint64_t holds_from(const struct collect *c, size_t i)
 {
 	const struct named *x = &c->v[i], *next = x + 1;
@@ -219,7 +219,10 @@ static uint64_t holds_from(const struct collect *c, size_t i)
 			       !strcmp(next->name, x->name) ? next->ts_ns : x->ts_ns;
 }
 
-/* The process is the recorded command: before its exec it is a part of the recorder. */
+/*
+ * Returns whether the process is the recorded command: before its exec it is a part of the
+ * recorder.
+ */
 static bool is_command(const struct dense_ids *d, uint32_t process)
 {
 	const struct trace_process *p = dense_process_row(d, process);
@@ -229,7 +232,10 @@ static bool is_command(const struct dense_ids *d, uint32_t process)
 	return parent && parent->flags & TRACE_TASK_RECORDER && !(p->flags & TRACE_TASK_RECORDER);
 }
 
-/* The first name of a member, of v[from..to): the command has that of its exec from its birth. */
+/*
+ * Returns the first name of a member in v[from..to): the command has its exec's name from its
+ * creation on.
+ */
 static size_t first_name(const struct collect *c, size_t from, size_t to)
 {
 	uint32_t member = (uint32_t)(c->v[from].order >> 32), cnt = c->d->thread_cnt;
@@ -242,7 +248,7 @@ static size_t first_name(const struct collect *c, size_t from, size_t to)
 	return i < to ? i : from;
 }
 
-/* The names of one member, which are v[from..to). */
+/* Stores the names of one member, which are v[from..to). */
 static void take_names(struct task_names *n, const struct collect *c, size_t from, size_t to)
 {
 	uint32_t member = (uint32_t)(c->v[from].order >> 32);
@@ -367,7 +373,7 @@ size_t task_renames_from(const struct dense_ids *d, uint64_t ts_ns)
 	return from;
 }
 
-/* Number of renames of a member in (from_ns, to_ns]. */
+/* Counts renames of a member in (from_ns, to_ns]. */
 static uint32_t renames_of(const struct dense_ids *d, uint32_t member, uint64_t from_ns,
 			   uint64_t to_ns)
 {

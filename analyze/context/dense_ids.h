@@ -5,9 +5,9 @@
  *     utid, upid --[dense_ids]--> 0 .. cnt-1
  *
  * Numbers 0..15 are the pseudo ids (EVENT_ID_*) themselves, 16 + i is row i of trace_threads() or
- * trace_processes(). An id that is in neither list is EVENT_ID_UNKNOWN. A row is
- * looked up when its id is first used: a trace opened quickly does not read the other rows.
- * Threads: any. The trace must outlive the numbers.
+ * trace_processes(). An id that is in neither list is EVENT_ID_UNKNOWN. A row is looked up when its
+ * id is first used: a trace opened quickly does not read the other rows. Threads: any. The trace
+ * must outlive the numbers.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 
 struct dense_ids {
 	const struct trace *trace;
-	uint32_t thread_cnt, process_cnt;	/* with the 16 pseudo ones */
+	uint32_t thread_cnt, process_cnt;	/* including the 16 pseudo ids */
 	/*
 	 * By dense number; relaxed, since no element depends on another. 1: the number is the id.
 	 */
@@ -53,7 +53,7 @@ static inline uint32_t dense_process(const struct dense_ids *d, uint32_t upid)
 	return dense_look_up_process(d, upid);
 }
 
-/* The dense process of a dense thread. */
+/* Returns the dense process of a dense thread. */
 static inline uint32_t dense_process_of(const struct dense_ids *d, uint32_t thread)
 {
 	uint32_t p = atomic_load_explicit(&d->process_of[thread], memory_order_relaxed);
@@ -61,27 +61,27 @@ static inline uint32_t dense_process_of(const struct dense_ids *d, uint32_t thre
 	return p ? p - 1 : dense_look_up_process_of(d, thread);
 }
 
-/* By dense number; NULL for a pseudo one. */
+/* By dense number; NULL for a pseudo id. */
 const struct trace_thread *dense_thread_row(const struct dense_ids *d, uint32_t thread);
 const struct trace_process *dense_process_row(const struct dense_ids *d, uint32_t process);
 
-/* "[idle]", "[unknown]", "[irq]", "[filtered]"; NULL for an id that is no pseudo id in use. */
+/* "[idle]", "[unknown]", "[irq]", "[filtered]"; NULL for any other id. */
 const char *dense_pseudo_name(uint32_t id);
 
 /* Names by dense number, never NULL. */
 const char *dense_thread_comm(const struct dense_ids *d, uint32_t thread);
 const char *dense_process_comm(const struct dense_ids *d, uint32_t process);
-/* The ids in the trace. */
+/* Return the ids in the trace. */
 uint32_t dense_utid(const struct dense_ids *d, uint32_t thread);
 uint32_t dense_upid(const struct dense_ids *d, uint32_t process);
 
 /* ---- names over time ---- */
 
 /*
- * The names that threads and processes had, each with its time, from the task events (new, exec,
- * rename, snapshot). A process has the names of its main thread; a thread that calls exec becomes
- * the main thread. A task keeps its first name from before the trace. A rename that is part of an
- * exec takes effect with the exec. Only tasks that had several names take memory.
+ * The names of threads and processes over time, from the task events (new, exec, rename, snapshot).
+ * A process has the names of its main thread; a thread that calls exec becomes the main thread. A
+ * task keeps its first name from before the trace. A rename that is part of an exec takes effect
+ * with the exec. Only tasks with several names take memory.
  *
  * Threads: task_names_prepare() from the analysis' own thread, the rest from any.
  */
@@ -92,7 +92,7 @@ struct task_name {
 	bool is_last;		/* the name in the row of the thread or process */
 };
 
-/* A task gets another name at ts_ns: a dense thread, or thread_cnt + a dense process. */
+/* A rename of a task at ts_ns: a dense thread, or thread_cnt + a dense process. */
 struct task_rename {
 	uint64_t ts_ns;
 	uint32_t member;
@@ -100,8 +100,8 @@ struct task_rename {
 
 struct task_names {
 	bool is_ready;
-	uint32_t *first, *cnt;		/* by member: its names; cnt 0: it had one name only */
-	struct task_name *names;	/* those of a member together, in order of time */
+	uint32_t *first, *cnt;		/* by member: its names; cnt 0: it had only one */
+	struct task_name *names;	/* names of a member are adjacent, in order of time */
 	size_t name_cnt;
 	struct task_rename *renames;	/* in order of time */
 	size_t rename_cnt;
@@ -111,23 +111,25 @@ struct task_names {
 int task_names_prepare(const struct dense_ids *d);
 
 /*
- * The name of a member (a dense thread, or thread_cnt + a dense process) at ts_ns; NULL: it has
- * had its last name only, or the names are not prepared.
+ * Returns the name of a member (a dense thread, or thread_cnt + a dense process) at ts_ns; NULL: it
+ * had only its last name, or the names are not prepared.
  */
 const struct task_name *task_name_at(const struct dense_ids *d, uint32_t member, uint64_t ts_ns);
 /* The same, as text; never NULL. */
 const char *task_name_text(const struct dense_ids *d, uint32_t member, uint64_t ts_ns);
 
-/* The place in renames of the first one at ts_ns or later. */
+/* Returns the index in renames of the first one at ts_ns or later. */
 size_t task_renames_from(const struct dense_ids *d, uint64_t ts_ns);
 
 /*
- * Number of times that the thread or its process was renamed in (from_ns, to_ns], and the instant
- * of the n-th of these renames (n 0: from_ns).
+ * Count how often the thread or its process was renamed in (from_ns, to_ns], and return the time of
+ * the n-th of these renames (n 0: from_ns).
  */
 uint32_t task_renames_between(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
 			      uint64_t to_ns);
 uint64_t task_rename_instant(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
 			     uint32_t n);
-/* The first instant after ts_ns at which the thread or its process is renamed, or UINT64_MAX. */
+/*
+ * Returns the first time after ts_ns at which the thread or its process is renamed, or UINT64_MAX.
+ */
 uint64_t task_names_end(const struct dense_ids *d, uint32_t thread, uint64_t ts_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* keys: the names of keys, and what each process's texts are made from. */
+/* keys: the names of keys, and the sources of each process's texts. */
 #include "analyze/context/keys.h"
 
 #include <inttypes.h>
@@ -10,11 +10,11 @@
 #include "base/cgroup_path.h"
 
 #define INIT_PID 1
-#define INIT_NAME "systemd"	/* as the manager of a user is called, too */
+#define INIT_NAME "systemd"	/* also the name of a user's manager */
 
 static const char none[] = "[none]", unknown[] = "[unknown]";
 
-/* ---- where the texts come from ---- */
+/* ---- sources of the texts ---- */
 
 static const char *cgroup_path(const struct task_keys *k, const struct trace_process *p)
 {
@@ -24,7 +24,7 @@ static const char *cgroup_path(const struct task_keys *k, const struct trace_pro
 	return n ? n->name : NULL;
 }
 
-/* A name that a pseudo process has, too, is told apart: no comm is that long. */
+/* Adds " (process)" to a name that equals a pseudo process's: no comm is that long. */
 static const char *own_name(const char *name, char *buf)
 {
 	for (uint32_t i = 0; *name == '[' && i < EVENT_ID_FIRST; i++)
@@ -64,13 +64,13 @@ static const char *unit_text(struct task_keys *k, uint32_t process, char *buf)
 	return !path ? unknown : cgroup_path_unit(path, buf) ? buf : none;
 }
 
-/* The number where there is no name, as `ps` has it. */
+/* A user without a name is shown as the number, as in `ps`. */
 static const char *user_text(struct task_keys *k, uint32_t process, char *buf)
 {
 	const struct trace_process *p = dense_process_row(k->ids, process);
 	const struct trace_name *n;
 
-	/* no record told who it is: not its fork, its exec nor the snapshot */
+	/* no record has the user: neither a fork, an exec nor a snapshot */
 	if (!p->start_ns && !p->cgroup_id && !*p->exe)
 		return unknown;
 	n = trace_name_find(k->ids->trace, TRACE_NAME_USER, p->uid + 1ull);
@@ -78,7 +78,7 @@ static const char *user_text(struct task_keys *k, uint32_t process, char *buf)
 	return n ? n->name : buf;
 }
 
-/* The parent whose tree a process is part of; EVENT_ID_UNKNOWN: it is the root of one. */
+/* Returns the parent in the process's tree; EVENT_ID_UNKNOWN: the process is the root. */
 static uint32_t tree_parent(const struct task_keys *k, uint32_t process)
 {
 	const struct trace_process *p = dense_process_row(k->ids, process), *parent;
@@ -92,7 +92,9 @@ static uint32_t tree_parent(const struct task_keys *k, uint32_t process)
 	return up;
 }
 
-/* Every process on the way learns the root. Parents that go round in a circle end at some point. */
+/*
+ * Finds the root of a tree, and stores it for every process on the way. A circle of parents is cut.
+ */
 static uint32_t root_of(struct task_keys *k, uint32_t process)
 {
 	uint32_t at = process, root, up, left = k->ids->process_cnt;
@@ -122,7 +124,7 @@ static const char *tree_text(struct task_keys *k, uint32_t process, char *buf)
 
 /* ---- the table ---- */
 
-/* A text is made for processes that are no pseudo ones; it may be in buf. */
+/* Makes the text of a process that is not a pseudo process; it may be in buf. */
 static const struct {
 	const char *name;
 	const char *(*text)(struct task_keys *k, uint32_t process, char buf[CGROUP_NAME_MAX]);

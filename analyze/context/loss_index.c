@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A loss touches [from, to) unless it begins at or after "to" or ends at or before "from". With
- * the beginnings and the ends each sorted and summed up, the answer is one subtraction.
+ * loss_index: a loss overlaps [from, to) unless it begins at or after "to" or ends at or before
+ * "from". With prefix sums over the sorted beginnings and over the sorted ends, the number of lost
+ * events is one subtraction.
  */
 #include "analyze/context/loss_index.h"
 
@@ -23,7 +24,7 @@ static void sum_up(struct loss_edge *edges, size_t cnt)
 		edges[i].sum_cnt += edges[i - 1].sum_cnt;
 }
 
-/* The edges of the loss's source, or of its class if this version has no such hook. */
+/* Returns the edges of the loss's source, or of its class if this version has no such hook. */
 static struct loss_edges *edges_of(struct loss_index *x, const struct trace_loss *l)
 {
 	const struct hook_name *h = hook_name_find(l->hook);
@@ -56,7 +57,7 @@ static int index_losses(struct loss_index *x, const struct trace *t)
 		if (!s->from || !s->to)
 			return -ENOMEM;
 		s->from[s->cnt] = (struct loss_edge){ l->from_ns, lost };
-		/* an interval without length is an instant */
+		/* an interval with equal ends counts as an instant */
 		s->to[s->cnt++] = (struct loss_edge){
 			l->to_ns > l->from_ns ? l->to_ns : l->from_ns + 1, lost };
 	}
@@ -110,7 +111,7 @@ void loss_index_done(struct loss_index *x)
 
 /* ---- lists of sources ---- */
 
-/* One of a list: a source or class, of len bytes. */
+/* An element of a list: a source or class, of len bytes. */
 struct word {
 	const char *at;
 	size_t len;
@@ -126,7 +127,7 @@ static bool next_word(const char **list, struct word *w)
 	return w->len;
 }
 
-/* The source is the one that the word names, or of that class; or the source is a class itself. */
+/* Returns whether a word and a source match: they are equal, or one is the class of the other. */
 static bool is_of(const char *source, const struct word *w)
 {
 	size_t len = strlen(source), both = len < w->len ? len : w->len;
@@ -146,8 +147,8 @@ static bool is_in(const char *source, const char *list)
 }
 
 /*
- * A source that is recorded on request is for questions that name it: nothing else of its class
- * needs it.
+ * A source that is recorded only on request is needed only by queries that name it, not by those
+ * that name its class.
  */
 static bool is_needed_in(const char *source, const char *list)
 {
@@ -171,7 +172,7 @@ struct loss_needs loss_needs_of(struct loss_needs view, const char *source,
 
 /* ---- losses ---- */
 
-/* Sum of the edges at instants below ts. */
+/* Returns the sum of the edges before ts. */
 static uint64_t sum_below(const struct loss_edge *edges, size_t cnt, uint64_t ts_ns)
 {
 	size_t below = lower_bound(edges, cnt, ts_ns, ts_ns);
@@ -179,7 +180,7 @@ static uint64_t sum_below(const struct loss_edge *edges, size_t cnt, uint64_t ts
 	return below ? edges[below - 1].sum_cnt : 0;
 }
 
-/* Losses that end in the window; *ret_touch, those that touch it. */
+/* Returns the losses that end in the window; *ret_touch: the losses that overlap it. */
 static uint64_t lost_of(const struct loss_edges *s, uint64_t from_ns, uint64_t to_ns,
 			uint64_t *ret_touch)
 {
@@ -213,7 +214,7 @@ uint64_t loss_index_off_ns(const struct loss_index *x, const char *sources, uint
 	const struct trace_gap *g = trace_gaps(x->trace, &cnt);
 	uint64_t off_ns = 0, done = from_ns;
 
-	/* the gaps of several sources may overlap, and are in order of their beginnings */
+	/* the gaps of several sources may overlap; they are in order of their beginnings */
 	for (i = 0; i < cnt && g[i].from_ns < to_ns; i++) {
 		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
 		uint64_t to = g[i].to_ns < to_ns ? g[i].to_ns : to_ns;
@@ -228,7 +229,7 @@ uint64_t loss_index_off_ns(const struct loss_index *x, const char *sources, uint
 
 /* ---- completeness ---- */
 
-/* The holes that touch the window, in order; *ret_cnt of them. NULL: out of memory. */
+/* Returns the holes that overlap the window, in order; *ret_cnt of them. NULL: out of memory. */
 static const struct loss_span *find_holes(struct loss_index *x, uint64_t from_ns, uint64_t to_ns,
 					  size_t *ret_cnt)
 {
@@ -252,7 +253,7 @@ bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns)
 	       find_holes(x, from_ns, to_ns, &cnt) && !cnt;
 }
 
-/* A question, and what the answer is so far. */
+/* A query and its result so far. */
 struct ask {
 	struct loss_index *x;
 	struct loss_needs needs;
@@ -301,7 +302,7 @@ static void ask_recorded(struct ask *a)
 	}
 }
 
-/* A process with a malloc of its own passes the library by, and others do not have it. */
+/* A process with its own malloc bypasses the library, and some processes run without it. */
 static void ask_heaps(struct ask *a)
 {
 	uint64_t own = trace_get_number(a->x->trace, "heap.own_malloc");
@@ -330,7 +331,7 @@ static void ask_off(struct ask *a)
 		uint64_t ns = is_needed_in(g[i].source, a->needs.sources) ?
 				      loss_index_off_ns(a->x, g[i].source, from, a->to_ns) : 0;
 
-		for (k = 0; ns && k < i; k++) /* a source is told once */
+		for (k = 0; ns && k < i; k++) /* report each source once */
 			ns = strcmp(g[k].source, g[i].source) ? ns : 0;
 		if (ns)
 			miss(a, (struct loss_missing){ LOSS_OFF, .what = g[i].source, .cnt = ns,

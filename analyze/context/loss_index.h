@@ -4,23 +4,22 @@
  *
  *     trace_losses(), trace_gaps(), trace_blocks() --[loss_index]--> complete or not, lost events
  *
- * Every view, title, bin, page, metric and export asks here, with a window and what it needs. The
- * window [from, to) is complete when all of this holds:
- *   - no event of a needed source may have been lost in it: no interval of such a loss touches it;
+ * Every view, title, bin, page, metric and export uses it, with a window and its needs. The window
+ * [from, to) is complete if all of this holds:
+ *   - no event of a needed source may have been lost in it: no interval of such a loss overlaps it;
  *   - each needed source was recorded, and was not off in the window; a source with a "?" matters
- *     only as far as it was recorded; alloc.heap, of all processes of the workload;
- *   - the window lies inside the trace and in its valid blocks, and the recording's manifest is
- *     known: it has the size of a page, and which sources were recorded;
- *   - LOSS_BEFORE: so does all of the trace before the window, LOSS_AFTER: all behind it;
+ *     only if it was recorded; alloc.heap must cover all processes of the workload;
+ *   - the window is inside the trace and in its valid blocks, and the recording's manifest is
+ *     known: it has the size of a page, and the recorded sources;
+ *   - LOSS_BEFORE: this also holds for the trace before the window, LOSS_AFTER: for all after it;
  *   - LOSS_LEVELS: no needed source was off before the window either.
- * It is about all processes that the trace has: nobody knows whose event was lost, so an answer
- * about some of them is as complete as the one about all.
+ * It is about all processes of the trace: the process of a lost event is unknown, so a result about
+ * some processes is as complete as one about all.
  *
- * A loss is known to lie somewhere in an interval of up to about a second. As an event counts where
- * it happens and a wait where it ends, all of it counts where its interval ends, so the numbers of
- * lost events of neighbouring windows add up. A window that such an interval only touches has none
- * of its events, and is not complete.
- * Times are CLOCK_MONOTONIC. Threads: one.
+ * The time of a loss is known only as an interval of up to about a second. An event counts at its
+ * time and a wait at its end; so a loss counts at the end of its interval, and the numbers of lost
+ * events of neighbouring windows add up. If such an interval only overlaps a window, the window has
+ * none of its events, but is not complete. Times are CLOCK_MONOTONIC. Threads: one.
  */
 #pragma once
 
@@ -31,15 +30,15 @@
 
 enum {
 	LOSS_CLASS_CNT = 6,	/* enum event_class: task, sched, alloc, block, cpu, mem */
-	LOSS_SOURCE_CNT = 32,	/* there are fewer */
+	LOSS_SOURCE_CNT = 32,	/* upper limit */
 };
 
 enum loss_reach { LOSS_BEFORE = 1, LOSS_AFTER = 2, LOSS_LEVELS = 4 };
 
-/* The sources that an answer depends on, and how far before and behind its window. */
+/* The sources that a result depends on, and how far before and after its window. */
 struct loss_needs {
 	/*
-	 * Sources, or classes for any of their sources, with commas between them:
+	 * Sources, or classes for any of their sources, separated by commas:
 	 * "task,sched.switch,alloc,block?".
 	 */
 	const char *sources;
@@ -48,11 +47,14 @@ struct loss_needs {
 
 #define LOSS_SOURCES_MAX 160
 
-/* The needs of a row about one source of a view, as a row about "slab" of a view of alloc. */
+/*
+ * Returns the needs of a row about one source of a view, such as a row about "slab" of a view of
+ * alloc.
+ */
 struct loss_needs loss_needs_of(struct loss_needs view, const char *source,
 				char room[LOSS_SOURCES_MAX]);
 
-/* All that was recorded, with what began before the window. */
+/* Everything recorded, including state from before the window. */
 #define LOSS_NEEDS_ALL ((struct loss_needs){ "task,sched?,alloc?,block?", LOSS_BEFORE })
 
 /* Why a window is not complete. */
@@ -75,7 +77,7 @@ struct loss_missing {
 
 struct loss_edge {
 	uint64_t ts_ns;
-	uint64_t sum_cnt;	/* of this and all edges before */
+	uint64_t sum_cnt;	/* sum of this and all earlier edges */
 };
 
 struct loss_span {
@@ -97,35 +99,37 @@ struct loss_index {
 	unsigned int source_cnt;
 	struct loss_span *holes;	/* time that no valid block covers, in order */
 	size_t hole_cnt;
-	size_t damage_cnt;		/* of the trace when holes was made: more may be found */
+	/* of the trace when holes was made: more may be found later */
+	size_t damage_cnt;
 };
 
 int loss_index_init(struct loss_index *x, const struct trace *t);
 void loss_index_done(struct loss_index *x);
 
-/* The one answer. tell, unless NULL, gets each reason why it is not complete. */
+/* The answer for all callers. tell, unless NULL, gets each reason why the window is incomplete. */
 bool loss_index_is_complete(struct loss_index *x, struct loss_needs needs, uint64_t from_ns,
 			    uint64_t to_ns, void (*tell)(void *ctx, const struct loss_missing *m),
 			    void *ctx);
 
-/* Events of the sources that were lost in [from_ns, to_ns). */
+/* Returns the number of events of the sources that were lost in [from_ns, to_ns). */
 uint64_t loss_index_lost(const struct loss_index *x, const char *sources, uint64_t from_ns,
 			 uint64_t to_ns);
 
 /*
- * Time within [from_ns, to_ns) in which any of the sources was off on purpose. sched.irq is no part
- * of class "sched": what is recorded on request is for questions that name it.
+ * Returns the time within [from_ns, to_ns) in which any of the sources was off on purpose.
+ * sched.irq does not count for class "sched": a source recorded on request is only for queries that
+ * name it.
  */
 uint64_t loss_index_off_ns(const struct loss_index *x, const char *sources, uint64_t from_ns,
 			   uint64_t to_ns);
 
 /*
- * True when every instant of [from_ns, to_ns) lies in the span and in a valid block. Damage inside
- * a block is found when the block is read: ask after reading.
+ * True if all of [from_ns, to_ns) is inside the span and in valid blocks. Damage inside a block is
+ * found when the block is read: call this after reading.
  */
 bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns);
 
 /* "task", "sched", "alloc", "block", "cpu", or NULL. */
 const char *loss_class_name(unsigned int cls);
-/* The class that a source is part of, or a class's own number; LOSS_CLASS_CNT: it is neither. */
+/* Returns the class of a source, or a class's own number; LOSS_CLASS_CNT: neither. */
 unsigned int loss_source_class(const char *source);

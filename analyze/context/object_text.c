@@ -54,7 +54,10 @@ static void put_device(const struct trace *t, bool is_block, uint32_t dev,
 			 major, minor);
 }
 
-/* The type of the file and its descriptor: "epoll 4". Letters are of WIRE_OBJECT_ANONYMOUS(). */
+/*
+ * Writes the type of the file and its descriptor: "epoll 4". Letters are of
+ * WIRE_OBJECT_ANONYMOUS().
+ */
 static void put_anonymous(uint64_t object, char ret[OBJECT_TEXT_BYTES])
 {
 	static const struct {
@@ -148,7 +151,7 @@ uint32_t object_waker(const struct trace *t, enum call_machine machine,
 	if (s->waker < EVENT_ID_FIRST || call_object_of(s->call) != CALL_OBJECT_SOCKET ||
 	    (wake != CALL_WAKE_WRITE && wake != CALL_WAKE_CLOSE))
 		return 0;
-	/* the name of a socket is nobody's own */
+	/* the name of a socket does not depend on a thread */
 	return object_text(t, EVENT_ID_UNKNOWN, s->end_ns, s->call, s->object, text) &&
 	       object_text_is_local(text) ? s->waker : 0;
 }
@@ -159,11 +162,12 @@ uint32_t object_releaser(enum call_machine machine, const struct thread_sleep *s
 
 	if (s->is_irq || s->waker_call == CALL_UNKNOWN)
 		return 0;
-	if (s->waker_call == CALL_EXIT)	/* releases robust locks, files and mappings */
+	if (s->waker_call == CALL_EXIT)	/* an exit releases robust locks, files and mappings */
 		return s->waker;
 	if (call_wake_of(machine, s->call) == CALL_WAKE_FUTEX)
 		return wake == CALL_WAKE_FUTEX ? s->waker : 0;
 	if (wake == CALL_WAKE_WRITE && call_object_of(s->call) != CALL_OBJECT_MMAP_LOCK)
-		return 0;	/* the freezer's; a write may release the mappings at a fault */
+		/* the freezer's wake-up; a write may release the mappings at a fault */
+		return 0;
 	return wake == CALL_WAKE_SIGNAL ? 0 : s->waker;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Both are tables filled as a question comes upon threads and processes, and looked up per event.
+ * scope: scope and grouping are tables that are filled when a query first uses a thread or process,
+ * and looked up per event.
  */
 #include "analyze/context/scope.h"
 #include "base/array.h"
@@ -12,7 +13,7 @@
 
 static bool name_matches(const char *pattern, const char *name)
 {
-	/* "[kworker]" is a name before it is a pattern */
+	/* "[kworker]" is compared as a name first, then as a pattern */
 	return !pattern || !strcmp(pattern, name) || fnmatch(pattern, name, 0) == 0;
 }
 
@@ -25,7 +26,7 @@ static bool is_listed(const uint32_t *ids, unsigned int cnt, uint32_t id)
 	return !ids || i < cnt;
 }
 
-/* Some name of the member, a thread or thread_cnt + a process, matches. */
+/* Returns whether any name of the member, a thread or thread_cnt + a process, matches. */
 static bool ever_matches(const struct dense_ids *d, const char *pattern, uint32_t member,
 			 const char *last)
 {
@@ -89,7 +90,7 @@ int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_fi
 	return 0;
 }
 
-/* Whatever its threads are. */
+/* Ignores the filters for threads. */
 static bool is_process_in(const struct scope *s, uint32_t process)
 {
 	const struct trace_process *p = dense_process_row(s->ids, process);
@@ -124,7 +125,7 @@ static bool matches_at(const struct scope *s, const char *pattern, uint32_t memb
 	const struct task_name *x = pattern ? task_name_at(s->ids, member, ts_ns) : NULL;
 	uint8_t *decided;
 
-	if (!x)	/* it has always had the name by which it is in the scope */
+	if (!x)	/* without renames, the member always had the matching name */
 		return true;
 	if (end_ns && x->to_ns < *end_ns)
 		*end_ns = x->to_ns;
@@ -163,7 +164,7 @@ static uint32_t member_process(const struct grouping *g, uint32_t member)
 	return member < d->thread_cnt ? dense_process_of(d, member) : member - d->thread_cnt;
 }
 
-/* The text of a member, or of the name that it had. NULL: out of memory. */
+/* Returns the text of a member, or of its former name. NULL: out of memory. */
 static const char *key_text(struct grouping *g, unsigned int key, const struct group_first *m)
 {
 	if (key == REPORT_BY_THREAD_NAME)
@@ -182,7 +183,7 @@ static uint64_t key_value(struct grouping *g, unsigned int key, const struct gro
 					  (uintptr_t)key_text(g, key, m);
 }
 
-/* A key gets a number together with that of the keys before; the last number is the group. */
+/* Combines each key with the number of the keys before it; the last number is the group. */
 static int intern_keys(struct grouping *g, const struct group_first *m, uint32_t *ret)
 {
 	uint32_t number = 0;
@@ -205,7 +206,7 @@ static int intern_keys(struct grouping *g, const struct group_first *m, uint32_t
 	return r < 0 ? r : 0;
 }
 
-/* The name that a member has at ts_ns; NULL: its last one. */
+/* Returns the name of a member at ts_ns; NULL: its last name. */
 static const char *earlier_name(const struct grouping *g, uint32_t member, uint64_t ts_ns,
 				uint64_t *end_ns)
 {
@@ -289,7 +290,7 @@ uint32_t grouping_of_process(struct grouping *g, uint32_t process, uint64_t ts_n
 				      0;
 }
 
-/* The name of the task that a group is. */
+/* Returns the name of a group that is a single task. */
 static const char *task_label(const struct grouping *g, const struct group_first *m, bool is_thread)
 {
 	uint32_t member = is_thread ? m->member : g->ids->thread_cnt + member_process(g, m->member);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * scope: which threads and processes a question is about, and under which keys answers are summed.
+ * scope: the threads and processes of a query, and the keys by which its results are grouped.
  *
  *     report_request --[scope]--> thread in or out
  *     by, thread     --[grouping]--> group number, and its labels
  *
  * Without a filter everything is in scope: SQL sees it all. By default a report leaves out the
- * recorder, the idle task and what --only left out. [unknown] and [irq] are in scope unless the
- * filter has an id or a name, or is of the workload. Threads: one.
+ * recorder, the idle task and threads that --only left out. [unknown] and [irq] are in scope unless
+ * the filter has an id or a name, or selects the workload. Threads: one.
  */
 #pragma once
 
@@ -19,32 +19,36 @@
 #include "base/hash_map.h"
 
 /*
- * All that is given must hold. tids and thread name threads: figures that belong to a process as a
- * whole, such as RSS, are out of such a scope.
+ * All given filters must match. tids and thread select threads: figures of a whole process, such as
+ * RSS, are then out of scope.
  */
 struct scope_filter {
 	const uint32_t *pids, *tids;	/* NULL: all */
 	unsigned int pid_cnt, tid_cnt;
 	const char *comm, *thread;	/* exact name or GLOB pattern; NULL: all */
-	bool workload;			/* the workload's */
+	bool workload;			/* only the workload */
 	bool with_recorder, with_idle;
-	bool workload_only; /* --only: other processes have no events but edges of its slices */
-	bool merges_unknown; /* requests of [unknown] are one row, whoever submitted them */
-	bool with_pseudo; /* pseudo ids in any case: a per-CPU account needs them */
+	/*
+	 * --only: other processes have no events except those at the edges of the workload's slices
+	 */
+	bool workload_only;
+	bool merges_unknown; /* requests of [unknown] are one row, for all submitters */
+	bool with_pseudo; /* always include pseudo ids: per-CPU sums need them */
 };
 
 struct scope {
-	uint8_t *threads;		/* by dense_thread(): SCOPE_*; NULL: all are in */
+	uint8_t *threads;		/* by dense_thread(): SCOPE_*; NULL: all are in scope */
 	uint8_t *processes;
-	uint8_t *names;		/* by name of task_names: SCOPE_*; NULL: no name is asked for */
+	/* by name of task_names: SCOPE_*; NULL: there is no filter by name */
+	uint8_t *names;
 	const struct dense_ids *ids;
 	struct scope_filter filter;
 };
 
 /*
- * Each thread and process is decided on first use: it is in the scope if it ever had the names
- * asked for. The functions ending in _at() tell whether it has them at an instant. f's lists and
- * names must outlive s.
+ * Each thread and process is decided on first use: it is in the scope if it ever had the wanted
+ * names. The functions ending in _at() return whether it has them at a time. f's lists and names
+ * must outlive s.
  */
 int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_filter *f);
 void scope_done(struct scope *s);
@@ -55,13 +59,13 @@ enum { SCOPE_UNDECIDED, SCOPE_OUT, SCOPE_IN };
 bool scope_decide_thread(const struct scope *s, uint32_t thread);
 bool scope_decide_process(const struct scope *s, uint32_t process);
 
-/* The filter names threads. */
+/* Returns whether the filter selects threads. */
 static inline bool scope_is_of_threads(const struct scope *s)
 {
 	return s->filter.tids || s->filter.thread;
 }
 
-/* The filter chooses processes or threads. */
+/* Returns whether the filter selects processes or threads. */
 static inline bool scope_is_of_some(const struct scope *s)
 {
 	return scope_is_of_threads(s) || s->filter.pids || s->filter.comm || s->filter.workload;
@@ -79,11 +83,11 @@ static inline bool scope_has_process(const struct scope *s, uint32_t process)
 	       (s->processes[process] == SCOPE_UNDECIDED && scope_decide_process(s, process));
 }
 
-/* Sets *end_ns, unless NULL, to the end of the time for which the answer holds, if it is less. */
+/* Lowers *end_ns, unless NULL, to the end of the time for which the result is valid. */
 bool scope_decide_at(const struct scope *s, uint32_t thread, uint32_t process, uint64_t ts_ns,
 		     uint64_t *end_ns);
 
-/* The thread is in the scope at ts_ns. */
+/* Returns whether the thread is in the scope at ts_ns. */
 static inline bool scope_has_thread_at(const struct scope *s, uint32_t thread, uint64_t ts_ns,
 				       uint64_t *end_ns)
 {
@@ -99,38 +103,39 @@ static inline bool scope_has_process_at(const struct scope *s, uint32_t process,
 	       (!s->names || scope_decide_at(s, UINT32_MAX, process, ts_ns, end_ns));
 }
 
-/* Groups that are tasks count in the row of another one: that one's number, or GROUPING_FAILED. */
+/* Merges a group that is a task into another row: returns that row's group, or GROUPING_FAILED. */
 struct group_merge {
 	uint32_t (*into)(void *ctx, uint32_t group);
 	void *ctx;
 };
 
-struct group_first {		/* a member, and the names it had; NULL: its last */
+struct group_first {		/* a member, and its former names; NULL: its last name */
 	uint32_t member;
 	const char *comm, *thread_name;
 };
 
 /*
- * The groups of a set of keys. Of the keys that say who, a thread is the finest: with it, a group
- * is a thread. Otherwise a group is what its threads and processes have in common: the process, and
- * the texts. With a name among the keys, a thread or process counts in the group of the name that
- * it has at an instant; a group by process and name is the process while it had the name.
+ * The groups of a set of keys. Of the keys of tasks, a thread is the finest: with it, a group is a
+ * thread. Otherwise the threads and processes of a group have the process and the texts in common.
+ * If a name is among the keys, a thread or process counts in the group of its name at the time; a
+ * group by process and name is the process while it had the name.
  *
- * A member of groups is a thread, or thread_cnt + process: what belongs to a process as a whole.
+ * A member of groups is a thread, or thread_cnt + process for figures of a whole process.
  */
 struct grouping {
 	unsigned int by;		/* KEYS_WHO among the keys; 0: all is one group */
-	unsigned int others;		/* the other keys, which are the view's own affair */
+	unsigned int others;		/* the other keys, which the view handles itself */
 	const struct dense_ids *ids;
-	const struct group_merge *merge;	/* NULL: each counts in its own row */
+	const struct group_merge *merge;	/* NULL: each group has its own row */
 	/* by texts: a group gets its number when one of its members is first used */
 	struct task_keys keys;
 	uint32_t first;			/* the first member that has an element in groups */
-	uint32_t *groups;		/* of members, + 1; 0: not asked for yet */
-	struct group_first *firsts;	/* of each group, what was used first */
+	uint32_t *groups;		/* group of each member, + 1; 0: not numbered yet */
+	struct group_first *firsts;	/* of each group, its first used member */
 	size_t first_cap;
-	uint64_t label_ns;	/* labels are the names of this instant; 0: the last ones */
-	struct hash_map map;	/* a text or process, and the number that those before it have */
+	uint64_t label_ns;	/* time of the names in labels; 0: the last names */
+	/* a text or process, combined with the number of the keys before it */
+	struct hash_map map;
 };
 
 /* by: 1u << REPORT_BY_x. 0 or -ENOMEM. */
@@ -141,22 +146,24 @@ void grouping_done(struct grouping *g);
 
 #define GROUPING_FAILED UINT32_MAX	/* out of memory */
 /*
- * The group of a thread at ts_ns. *end_ns, unless NULL, becomes the end of the time for which the
- * answer holds, if that is less.
+ * Returns the group of a thread at ts_ns. *end_ns, unless NULL, is lowered to the end of the time
+ * for which the result is valid.
  */
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread, uint64_t ts_ns,
 			    uint64_t *end_ns);
-/* The group of figures of a whole process, such as RSS: by thread and its name a separate one. */
+/*
+ * Returns the group for figures of a whole process, such as RSS: separate if by thread or its name.
+ */
 uint32_t grouping_of_process(struct grouping *g, uint32_t process, uint64_t ts_ns,
 			     uint64_t *end_ns);
 
-/* The groups depend on the instant. */
+/* Returns whether the groups depend on the time. */
 static inline bool grouping_is_by_name(const struct grouping *g)
 {
 	return g->by & KEYS_NAME;
 }
 
-/* A group is a process, and its number the process's. */
+/* Returns whether each group is a process, with the process's number. */
 static inline bool grouping_is_of_processes(const struct grouping *g)
 {
 	return g->by & KEY(PROCESS) && !(g->by & KEY(THREAD)) && !g->groups;
@@ -164,7 +171,8 @@ static inline bool grouping_is_of_processes(const struct grouping *g)
 
 struct grouping_label {
 	int64_t upid;			/* -1: does not apply */
-	int64_t utid;			/* the thread; by thread_name, one of that name; or -1 */
+	/* the thread; by thread_name, one thread with the name; or -1 */
+	int64_t utid;
 	int64_t member_upid;		/* a process of the group; -1: all is one group */
 	const char *name;		/* comm, the text of the first key, or "" */
 	const char *comm, *thread_name;	/* as keys; NULL: not among the keys */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Implementation of thread_makers.h. First threads are looked for when somebody asks: a trace that
- * is opened quickly has not read its threads.
+ * thread_makers: implementation. First threads are looked up on first use: a trace that is opened
+ * quickly has not read its threads.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Arithmetic of windows and bins. */
+/* window: arithmetic of windows and bins. */
 #include "analyze/context/window.h"
 
 #include "analyze/context/context.h"
@@ -35,7 +35,7 @@ uint64_t window_bin_of_edges(const struct window *w, uint64_t ts_ns)
 	return i == SIZE_MAX ? 0 : i + 1 < w->edge_cnt ? i : w->edge_cnt - 2;
 }
 
-/* Returns where a bin would begin if the window did not end. */
+/* Returns where a bin begins, also after the end of the window. */
 static uint64_t bin_begin(const struct window *w, uint64_t bin)
 {
 	return w->edges ? w->edges[bin] : w->base_ns + bin * w->every_ns;
