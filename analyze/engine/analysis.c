@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Opening: an in-memory SQLite database whose tables read the trace, and what all of them share. */
+/*
+ * analysis: opens an in-memory SQLite database whose tables read the trace, and their common state.
+ */
 #include "analyze/context/analysis.h"
 
 #include <errno.h>
@@ -15,10 +17,10 @@
 #include "analyze/engine/table.h"
 #include "symbol/source_lines.h"
 
-/* Decoding so many events takes about as long as opening an index. */
+/* Decoding this many events takes about as long as opening an index. */
 #define FEW_EVENTS 1000000
 
-/* An edge is clean when no record from before it is stored behind it. */
+/* Finds clean blocks: no later block stores a record from before their start. */
 static int find_clean_blocks(struct analysis *a)
 {
 	size_t cnt, i;
@@ -36,7 +38,7 @@ static int find_clean_blocks(struct analysis *a)
 	return 0;
 }
 
-/* Marks the CPUs that switched in the last blocks, where no later keyframe tells of it. */
+/* Marks the CPUs that switched in the last blocks, which no later keyframe covers. */
 static int mark_switching(struct analysis *a, uint8_t *exists, unsigned int cnt, struct err *e)
 {
 	size_t block_cnt;
@@ -58,7 +60,7 @@ static int mark_switching(struct analysis *a, uint8_t *exists, unsigned int cnt,
 	return ret;
 }
 
-/* A possible CPU on which no thread ever ran is left out. */
+/* Leaves out a possible CPU on which no thread ever ran. */
 static int find_cpus(struct analysis *a, struct err *e)
 {
 	unsigned int cnt = trace_cpu_cnt(a->trace), i, missing = 0;
@@ -106,7 +108,7 @@ static int open_db(struct analysis *a, struct err *e)
 	return ret;
 }
 
-/* Takes in what is known of the trace as it is. Call done() also after an error. */
+/* Reads the current contents of the trace. Call done() also after an error. */
 static int take_in_trace(struct analysis *a, struct err *e)
 {
 	int r;
@@ -244,7 +246,7 @@ int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sin
 {
 	int ret;
 
-	/* the guard sets it while the statement is compiled; a kept one is not compiled again */
+	/* the guard sets it while a statement is compiled; a kept one is not compiled again */
 	a->needs_verified = a->index_use.follow != NULL;
 	statement_guard(a, true);
 	ret = statement_run(a, sql, NULL, sink, e);
@@ -289,13 +291,13 @@ unsigned int schema_tables(const struct schema_table **ret)
 }
 
 /*
- * A SELECT of all columns of the rows that belong to the window of the parameters :from and :to
- * (whole: of the trace, with nothing cut), ordered by time.
+ * Formats a SELECT of all columns of the rows in the window of the parameters :from and :to (whole:
+ * of the trace, with nothing cut), ordered by time.
  */
 static int select_rows(const struct table_def *def, bool whole, char *buf, size_t size)
 {
 	const char *where = whole ? NULL : def->window;
-	bool has_args = !whole && !where && def->arg_cnt;	/* they are the window */
+	bool has_args = !whole && !where && def->arg_cnt;	/* these arguments are the window */
 	bool ordered = !def->is_ordered && def->time_col >= 0;
 	int len;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Finds what a cut takes over of the time before it (edit/checkpoint.h). Each part is what one
- * fold's machine knows: it goes on from the last checkpoint that the derived file has, or begins at
- * the trace's start.
+ * analysis_checkpoint: finds the earlier state that a cut carries over (edit/checkpoint.h). Each
+ * part is the state of one fold's machine: the machine continues from the last checkpoint in the
+ * derived file, or begins at the trace's start.
  */
 #include <errno.h>
 
@@ -18,7 +18,7 @@ static const struct fold_def *fold_of(unsigned int part)
 					fold_memory((enum index_group)(part - CHECKPOINT_SLAB));
 }
 
-/* The memory of processes is always wanted. */
+/* The memory of processes is always needed. */
 static bool is_wanted(unsigned int part, uint32_t kind_mask)
 {
 	return fold_of(part)->kinds & kind_mask || part == CHECKPOINT_LEVELS;
@@ -47,7 +47,7 @@ static int make_part(struct analysis *a, struct derived_file *d, enum checkpoint
 	return r;
 }
 
-/* Events come first, in order of time, then what is live. */
+/* Adds events in order of time first, then live objects. */
 static int make_parts(struct analysis *a, struct derived_file *d, uint64_t at_ns,
 		      uint32_t kind_mask, struct checkpoint *ret, struct err *e)
 {
@@ -65,7 +65,7 @@ static int make_parts(struct analysis *a, struct derived_file *d, uint64_t at_ns
 	return r;
 }
 
-/* Makes the parts of the index with the checkpoints before at_ns, if there is a place for them. */
+/* Makes the parts of the index with the checkpoints before at_ns, if they can be stored. */
 static int make_index(struct analysis *a, uint32_t kind_mask, uint64_t at_ns, struct err *e)
 {
 	struct derived_file *d;
@@ -104,7 +104,7 @@ int analysis_checkpoint(void *analysis, uint64_t at_ns, uint32_t kind_mask, stru
 		r = derived_file_open(&d, a->trace, 0);
 	r = r ?: make_parts(a, d, at_ns, kind_mask, &out, e);
 	if (r == -EBADMSG && d) {
-		/* the derived file is damaged: it is made again when the next question needs it */
+		/* the derived file is damaged: it is made again when the next query needs it */
 		derived_file_forget(d);
 		checkpoint_done(&out);
 		r = make_parts(a, NULL, at_ns, kind_mask, &out, e);

@@ -17,7 +17,7 @@ const struct column_decl *column_find(const char *name)
 	return &none;
 }
 
-/* The length of a name without its unit; *ret_unit: what a heading has for it. */
+/* Returns the length of a name without its unit; *ret_unit: the unit in headings. */
 static size_t stem_len(const char *name, const char **ret_unit)
 {
 	static const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * column: what the columns of reports and tables hold, as schema/columns.decl declares it.
+ * column: the contents of report and table columns, as declared in schema/columns.decl.
  *
  *     schema/columns.decl --schema/columns.awk--> build/columns.c --[column]--> report, cmd
  */
@@ -10,7 +10,7 @@
 #include <stddef.h>
 
 enum column_kind {
-	COLUMN_ID, /* digits as they are */
+	COLUMN_ID, /* digits without separators */
 	COLUMN_COUNT, /* 1,234 */
 	COLUMN_INSTANT, /* seconds from the trace's start */
 	COLUMN_DURATION, /* 12.3 ms */
@@ -27,24 +27,24 @@ struct column_decl {
 	const char *name;	/* or a pattern */
 	enum column_kind kind;
 	const char *unit;	/* of the raw value; may be "" */
-	const char *heading;	/* NULL: column_heading() makes it of the name */
+	const char *heading;	/* NULL: column_heading() derives it from the name */
 	bool is_pattern;
-	bool is_key;		/* before all figures, it tells rows apart */
+	bool is_key;		/* identifies rows, and comes before all figures */
 	bool is_rare;		/* not measured everywhere */
-	bool is_floor;		/* in a row that is not complete, no larger than the true figure */
-	bool is_single;		/* of single events: there is none where there is no event */
+	bool is_floor;		/* in an incomplete row, it is a lower bound */
+	bool is_single;		/* of single events: without events it is NULL */
 };
 
-extern const struct column_decl column_list[];	/* one without name ends it */
+extern const struct column_decl column_list[];	/* ends with an entry without name */
 
-/* The declaration of the first line that fits, or of a plain count without a name. */
+/* Returns the first declaration that matches, or that of a plain count without a name. */
 const struct column_decl *column_find(const char *name);
 /* Returns whether the column holds instants, counted from the trace's start. */
 static inline bool column_is_instant(const char *name)
 {
 	return column_find(name)->kind == COLUMN_INSTANT;
 }
-/* The heading people see: "%CPU" for util_pct. Returns buf. */
+/* Formats the heading for people: "%CPU" for util_pct. Returns buf. */
 char *column_heading(char *buf, size_t size, const char *name);
 /* True if the word, in any case, is the name, a declared heading, or the name without its unit. */
 bool column_is_called(const char *name, const char *word);

@@ -47,8 +47,8 @@ const struct report_view *report_view_find(const char *name)
 
 /*
  * A key has these texts in SQL: its columns of a table-valued function, of a row r, and of
- * cpu_usage, and what to group by there. A key that is a text of processes at all times has none:
- * it is the same for all.
+ * cpu_usage, and the columns to group by there. A key that is always a text of processes needs
+ * none: it is the same for all.
  */
 enum key_mark { KEY_MARK_KEYS, KEY_MARK_ROW, KEY_MARK_CPU, KEY_MARK_GROUP, KEY_MARK_CNT };
 
@@ -74,11 +74,11 @@ static const char *const key_sql[REPORT_BY_CNT][KEY_MARK_CNT] = {
 	[REPORT_BY_SITE] = { [KEY_MARK_GROUP] = "u.source," },
 };
 
-/* The mark whose name at has, of the length len, as the keys' SQL. False: there is no such mark. */
+/* Writes the keys' SQL for the mark with the name at `at`, of length len. False: unknown mark. */
 static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_t len)
 {
 	static const struct {
-		const char *mark, *text;	/* of a key that is a text, with its name twice */
+		const char *mark, *text;	/* for a key that is a text; has its name twice */
 	} marks[KEY_MARK_CNT] = {
 		[KEY_MARK_KEYS] = { "$keys", "task_key('%s', u.member_upid) AS %s," },
 		[KEY_MARK_ROW] = { "$rkeys", "r.%.0s%s," },
@@ -95,7 +95,7 @@ static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_
 		return false;
 	is_named = m == KEY_MARK_CPU && (keys & KEY(THREAD) ? keys & KEY(THREAD_NAME) :
 					 keys & KEY(PROCESS) && keys & KEY(COMM));
-	/* both have the name as a column; with it among the keys, they are divided by it */
+	/* both have the name as a column; if it is a key, too, they are divided by it */
 	if (keys & (KEY(PROCESS) | KEY(THREAD)) && m != KEY_MARK_GROUP)
 		keys &= ~KEY(COMM);
 	if (keys & KEY(THREAD) && m != KEY_MARK_GROUP)
@@ -119,7 +119,7 @@ static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_
 	return true;
 }
 
-/* Replaces marks; a mark ends where its name does, so that $t is not part of $tid. */
+/* Replaces marks; a mark ends where its name ends, so that $t is not part of $tid. */
 static char *expand(const struct report_request *r, unsigned int keys, const char *text)
 {
 	const struct {
@@ -167,7 +167,7 @@ static void trim(char *sql)
 		sql[--len] = 0;
 }
 
-/* Puts the asked order and limit around a report's text. Takes sql. */
+/* Adds the requested order and limit around a report's text. Frees sql. */
 static char *finish_sql(char *sql, const struct report_request *r)
 {
 	const char *col = r->sort;
@@ -190,7 +190,7 @@ static char *finish_sql(char *sql, const struct report_request *r)
 	return out;
 }
 
-/* Keys of which a view has rows of another kind: they stand alone. */
+/* Keys for which a view has another kind of rows: they cannot be combined. */
 #define KEYS_ALONE (KEY(CPU) | KEY(VECTOR) | KEY(SITE) | KEY(WAKER))
 
 int report_check_keys(const struct report_view *v, unsigned int by, struct err *e)
@@ -217,7 +217,7 @@ int report_check_keys(const struct report_view *v, unsigned int by, struct err *
 	return 0;
 }
 
-/* Finds the column in what the report gives, and makes its name r->sort: name has room for it. */
+/* Finds the column in the report's result, and sets r->sort to its name: name has room for it. */
 static int check_sort(struct analysis *a, struct report_request *r, const char *inner,
 		      char name[64], struct err *e)
 {
@@ -241,9 +241,9 @@ static int check_sort(struct analysis *a, struct report_request *r, const char *
 		       columns);
 }
 
-/* ---- reports that are made of several ---- */
+/* ---- reports of several parts ---- */
 
-/* Turns its parts into one long result. */
+/* Joins its parts into one long result. */
 struct flat {
 	const struct row_sink *out;
 	const char *title;
@@ -276,20 +276,20 @@ static int flat_row(void *ctx, const struct value *values)
 	return ret;
 }
 
-/* Gives the first rows of a part, and says how many there are beyond. */
+/* Passes on the first rows of a part, and counts the others. */
 struct part {
 	const struct row_sink *out;
 	char title[64], command[64];
 	uint64_t max, cnt;
-	/* The title and these columns wait for the first row. */
+	/* The title and these columns are sent with the first row. */
 	bool waits;
 	unsigned int col_cnt;
 	const char *const *names;
 };
 
 /*
- * "CPU by name (4: report cpu --by comm)": 4 rows on a screenful, and what gives all. Without
- * these, all rows are given.
+ * Parses a title such as "CPU by name (4: report cpu --by comm)": 4 rows on a screenful, and the
+ * command that shows all. Without them, all rows are shown.
  */
 static void part_init(struct part *p, const char *line, bool brief, uint64_t top,
 		      const struct row_sink *out)
@@ -355,7 +355,7 @@ static int run_part(struct analysis *a, const char *text, size_t len,
 	return ret;
 }
 
-/* A section about the machine is the same whoever a report is about. */
+/* Runs a section about the machine, which ignores the report's scope. */
 static int run_machine_part(struct analysis *a, const char *text, size_t len,
 			    const struct statement_param *params, const struct row_sink *sink,
 			    struct err *e)
@@ -379,11 +379,11 @@ static int keep_text(void *ctx, const struct value *values)
 }
 
 /*
- * Runs a text with sections part by part. With sink->section each part is a result of its own,
- * otherwise all of it is one result: section, row, name, value. A title may begin with marks: +,
- * the section is not on the first screen; @, it is about the machine; ?, without rows people, who
- * are told what was left out, do not see it; !, it is the text below all; ^, it is the text above
- * all, about the machine.
+ * Runs a text with sections part by part. With sink->section each part is a separate result,
+ * otherwise all of it is one result: section, row, name, value. A title may begin with marks. +:
+ * the section is not on the first screen. @: it is about the machine. ?: without rows, it is hidden
+ * from people, who see a list of the sections left out. !: it is the text below all. ^: it is the
+ * text above all, about the machine.
  */
 static int run_sections(struct analysis *a, const struct report_request *r, const char *text,
 			const struct statement_param *params, const struct row_sink *sink,
@@ -456,7 +456,7 @@ const struct report_variant *report_variant_find(const struct report_view *v,
 	return NULL;
 }
 
-/* NULL: --histogram is asked for, and the view has none. */
+/* NULL: --histogram was requested, and the view has none. */
 static const char *view_text(const struct report_view *v, const struct report_request *r)
 {
 	const struct report_variant *x = report_variant_find(v, r);
@@ -466,7 +466,10 @@ static const char *view_text(const struct report_view *v, const struct report_re
 
 enum { BY_MAX = 160 };
 
-/* The argument "by" of functions. Beside a file the other keys are columns of the same shape. */
+/*
+ * Formats the argument "by" of functions. With a file among them, the other keys are columns of the
+ * same form.
+ */
 static const char *by_argument(unsigned int keys, char by[BY_MAX])
 {
 	keys_format(keys & KEY(FILE) ? KEY(FILE) : keys, by, BY_MAX);
@@ -520,7 +523,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 	return ret < 0 ? err_prefix(e, ret, "report %s", v->name) : ret;
 }
 
-/* With rows of 0 where nothing happened. */
+/* Adds rows of 0 for empty bins. */
 static int run_filled(struct analysis *a, const struct report_request *r,
 		      const struct report_view *v, unsigned int keys, const struct row_sink *sink,
 		      struct err *e)
@@ -563,7 +566,7 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 			       "there is no report \"%.40s\"; `ebpfrec report --list` shows all",
 			       r->view);
 	by = r->by ? r->by : v->by_default;
-	/* rows of tasks have the name asked for, not the one that they got later */
+	/* rows of tasks show the requested name, not a later one */
 	if (r->comm && by & KEY(PROCESS) && v->by_mask & KEY(COMM))
 		by |= KEY(COMM);
 	if (r->thread && by & KEY(THREAD) && v->by_mask & KEY(THREAD_NAME))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A group is known by the text of its key columns, which come first in a row. */
+/* report_bins: a group is identified by the text of its key columns, which come first in a row. */
 #include "analyze/engine/report_bins.h"
 
 #include <errno.h>
@@ -11,15 +11,15 @@
 #include "analyze/engine/column.h"
 #include "base/array.h"
 
-#define ROWS_MAX 10000000 /* rows of 0, in all: about a GiB of CSV */
+#define ROWS_MAX 10000000 /* most rows of 0 in total: about a GiB of CSV */
 #define KEY_MAX	 512
 #define COLS_MAX 64
 
 struct group {
 	char *key;		/* the text of all key values */
-	struct value *values;	/* of the key columns; texts lie in key */
-	uint64_t first, end;	/* bins in which it may have a row */
-	uint64_t seen;		/* the last bin that had a row of it, + 1 */
+	struct value *values;	/* of the key columns; texts point into key */
+	uint64_t first, end;	/* bins in which the group may have a row */
+	uint64_t seen;		/* the last bin with a row of it, + 1 */
 };
 
 struct report_bins {
@@ -28,17 +28,18 @@ struct report_bins {
 	const struct report_view *view;
 	const struct row_sink *next;
 	struct row_sink groups_sink, rows_sink;
-	uint64_t base_ns, end_ns;	/* of bin 0; where the window ends, inside the trace */
+	/* base_ns: start of bin 0; end_ns: end of the window, inside the trace */
+	uint64_t base_ns, end_ns;
 	uint64_t bin_cnt;
 	unsigned int col_cnt, key_cnt;
-	int pid, comm, source, complete, lost;	/* columns; -1: there is none */
-	enum value_type types[COLS_MAX];	/* of figures; VALUE_NULL: no row has one */
+	int pid, comm, source, complete, lost;	/* columns; -1: none */
+	enum value_type types[COLS_MAX];	/* of figures; VALUE_NULL: no row has this figure */
 	bool is_single[COLS_MAX];	/* a figure of single events */
-	struct group *groups;	/* in the order of the window's rows */
+	struct group *groups;	/* in order of the window's rows */
 	size_t cnt, cap;
-	struct group **by_key;	/* cnt_keys of them; NULL: groups do not matter */
+	struct group **by_key;	/* cnt_keys of them; NULL: groups are not needed */
 	size_t cnt_keys;
-	uint64_t bin;		/* the one whose rows come now */
+	uint64_t bin;		/* the current bin */
 	uint64_t rows_in_bin;
 	struct value zeros[COLS_MAX + 1];	/* its row of 0, if has_zeros */
 	bool has_zeros;
@@ -69,7 +70,7 @@ static int begin(struct report_bins *b, unsigned int col_cnt, const char *const 
 	return 0;
 }
 
-/* The key columns' texts, one after the other. False: they are too long. */
+/* Formats the key columns' texts, one after the other. False: they are too long. */
 static bool key_of(const struct report_bins *b, const struct value *v, char key[KEY_MAX])
 {
 	size_t at = 0;
@@ -94,7 +95,10 @@ static uint64_t bin_of(const struct report_bins *b, uint64_t ts_ns)
 	return ts_ns > b->base_ns ? (ts_ns - b->base_ns) / b->r->every_ns : 0;
 }
 
-/* The bins in which processes of the group's PID lived: of its name, if there are such. */
+/*
+ * Finds the bins in which processes with the group's PID were alive; if possible only those with
+ * its name.
+ */
 static void find_life(const struct report_bins *b, struct group *g)
 {
 	const struct value *pid = b->pid >= 0 ? &g->values[b->pid] : NULL,
@@ -186,7 +190,7 @@ static int groups_end(void *ctx)
 		rows += g->end > g->first ? g->end - g->first : 0;
 	}
 	qsort(b->by_key, b->cnt, sizeof(*b->by_key), by_key);
-	/* what a view tells apart besides by its keys is one group */
+	/* rows that differ only in other columns than the keys are one group */
 	for (i = 1; i < b->cnt; i++) {
 		if (strcmp(b->by_key[n]->key, b->by_key[i]->key))
 			b->by_key[++n] = b->by_key[i];
@@ -209,8 +213,8 @@ static int rows_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 }
 
 /*
- * Fills in what all rows of 0 of the present bin have: its beginning, and whether it is complete.
- * Where rows are of sources, those of the group's.
+ * Fills in the common part of all rows of 0 of the current bin: its beginning, and whether it is
+ * complete. If rows are about sources, completeness is that of the group's source.
  */
 static void begin_zeros(struct report_bins *b, const struct group *g)
 {
@@ -244,7 +248,7 @@ static void begin_zeros(struct report_bins *b, const struct group *g)
 	b->has_zeros = !of;
 }
 
-/* A row of 0 in the present bin; g NULL: of no group. */
+/* Adds a row of 0 to the current bin; g NULL: without a group. */
 static int put_zero(struct report_bins *b, const struct group *g)
 {
 	if (!b->has_zeros)
@@ -254,7 +258,7 @@ static int put_zero(struct report_bins *b, const struct group *g)
 	return b->next->row(b->next->ctx, b->zeros);
 }
 
-/* Ends bins until this one. */
+/* Ends all bins before this one. */
 static int go_to(struct report_bins *b, uint64_t bin)
 {
 	int ret = 0;
@@ -295,7 +299,7 @@ static int rows_row(void *ctx, const struct value *v)
 		return ret;
 	if (b->by_key)
 		note_seen(b, v + 1);
-	else /* what figures are shows in the rows themselves */
+	else /* the rows themselves show the types of figures */
 		for (unsigned int i = 0; i + 1 < b->col_cnt; i++)
 			b->types[i] = v[i + 1].type ?: b->types[i];
 	b->rows_in_bin++;
@@ -329,7 +333,7 @@ int report_bins_new(struct report_bins **ret, struct analysis *a, const struct r
 	b->next = next;
 	b->groups_sink = (struct row_sink){ b, groups_begin, groups_row, groups_end, NULL };
 	b->rows_sink = (struct row_sink){ b, rows_begin, rows_row, rows_end, NULL };
-	/* bins are counted from the window's start; the first has a part in the trace */
+	/* bins are counted from the window's start; the first one overlaps the trace */
 	b->base_ns = r->from_ns;
 	if (r->from_ns < a->start_ns)
 		b->base_ns += (a->start_ns - r->from_ns) / r->every_ns * r->every_ns;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * report_view: the views of `report`, as the heads of schema/report_*.sql declare them.
+ * report_view: the views of `report`, as declared in the heads of schema/report_*.sql.
  *
  *     schema/report_VIEW.sql --schema/views.awk--> build/report_views.c --> report, cmd, tests
  *
- * schema/views.awk says what the words of a head mean. Lists are words with commas between them.
+ * schema/views.awk explains the words of a head. Lists are words separated by commas.
  */
 #pragma once
 
@@ -32,7 +32,7 @@ enum report_takes {
 enum report_rows { REPORT_ROWS_SUMS = 1, REPORT_ROWS_MACHINE = 2, REPORT_ROWS_FEW = 4,
 		   REPORT_ROWS_ZEROS = 8 };
 
-/* Another text of a view, where the question asks for it. */
+/* An alternative text of a view, for certain requests. */
 struct report_variant {
 	enum { REPORT_WHEN_EVERY = 1, REPORT_WHEN_HISTOGRAM, REPORT_WHEN_STACKS,
 	       REPORT_WHEN_BY } when;
@@ -41,38 +41,39 @@ struct report_variant {
 	const char *notes; /* NULL: those of the view */
 };
 
-/* Texts and lists that are not given are NULL. */
+/* Missing texts and lists are NULL. */
 struct report_view {
 	const char *name;
 	const char *group;		/* of `report --list`; NULL: not listed */
 	const char *question;		/* one line, ends with a question mark */
 	const char *notes;		/* approximations and their bounds; may be "" */
-	const char *below;		/* stands below a table instead of notes */
-	const char *without_keys;	/* a trace that has none of these keys or sources ... */
+	const char *below;		/* shown below a table instead of notes */
+	const char *without_keys;	/* a trace without any of these keys or sources ... */
 	const char *without_note;	/* ... has this note */
-	const char *threads_note;	/* an answer of some threads has this */
-	const char *nobody_note;	/* an answer about nobody in particular has this */
-	const char *cut_note;		/* a trace that was cut out of a larger one has this */
+	const char *threads_note;	/* note for a result about some threads */
+	const char *nobody_note;	/* note for a result without any filter by task */
+	const char *cut_note;		/* note for a trace that was cut from a larger one */
 	struct loss_needs needs;	/* with class task */
-	const char *figure;		/* column of a picture */
-	const char *drops;		/* columns that a narrow terminal goes without */
+	const char *figure;		/* column for charts */
+	const char *drops;		/* columns that a narrow terminal omits */
 	const char *sql;		/* for schema_text() */
-	const struct report_variant *variants;	/* the first that fits; one without sql ends them */
-	unsigned int by_mask;		/* 1u << REPORT_BY_x that make sense; 0: it has no --by */
+	/* the first that matches is used; ends with one without sql */
+	const struct report_variant *variants;
+	unsigned int by_mask;		/* mask of useful 1u << REPORT_BY_x; 0: no --by */
 	unsigned int by_default;	/* 1u << REPORT_BY_x */
 	unsigned int takes;		/* enum report_takes */
 	unsigned int rows;		/* enum report_rows */
 	uint32_t index;			/* INDEX_x */
 };
 
-/* The listed views come first, in order, then the views that only other code asks for. */
+/* The listed views come first, in order, then the views that only other code uses. */
 extern const struct report_view report_view_list[];
 extern const unsigned int report_view_cnt, report_view_hidden_cnt;
 
-/* The variant that answers, or NULL: the view itself does. */
+/* Returns the variant for a request; NULL: the view itself. */
 const struct report_variant *report_variant_find(const struct report_view *v,
 						 const struct report_request *r);
-/* The view of this name, or NULL. */
+/* Returns the view with this name, or NULL. */
 const struct report_view *report_view_find(const char *name);
-/* -EINVAL: the view takes no such keys (1u << REPORT_BY_x), or not together. */
+/* -EINVAL: the view does not support these keys (1u << REPORT_BY_x), or not together. */
 int report_check_keys(const struct report_view *v, unsigned int by, struct err *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The functions of SQL that know the trace. What each of them gives stands in schema/tables.decl,
- * which schema/TABLES.md and `ebpfrec sql --schema` have from there; classes and sources are those
- * of loss_index.h.
+ * sql_functions: the SQL functions that read the trace. Their results are described in
+ * schema/tables.decl, from which schema/TABLES.md and `ebpfrec sql --schema` are made; classes and
+ * sources are those of loss_index.h.
  */
 #include "analyze/context/context.h"
 
@@ -18,7 +18,7 @@
 #include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
 #include "model/task_state.h"
-#include "analyze/engine/report_view.h" /* has macros of the names of fold/index.h */
+#include "analyze/engine/report_view.h" /* has macros with the names of fold/index.h */
 #include "model/thread_states.h"
 #include "table_columns.h"
 
@@ -177,7 +177,7 @@ static void fn_irq_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
 }
 
-/* Translates the word of SQL for a class, source or report. No sources: the error is set. */
+/* Translates the SQL word for a class, source or report. No sources: the error is set. */
 static struct loss_needs loss_needs_named(sqlite3_context *ctx, sqlite3_value *arg)
 {
 	static const char *const classes[][2] = {
@@ -209,7 +209,7 @@ static uint64_t abs_of(const struct analysis *a, sqlite3_value *v)
 	return context_abs(a, sqlite3_value_int64(v));
 }
 
-/* Gives what is known of a window: whether it is complete, or how many events were lost in it. */
+/* Returns, for a window, whether it is complete, or how many events were lost in it. */
 static void loss_result(sqlite3_context *ctx, const struct loss_needs *needs, bool wants_lost,
 			sqlite3_value **window)
 {
@@ -240,7 +240,7 @@ static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	loss_result(ctx, &needs, false, argv + 1);
 }
 
-/* Asks what the report needs; with a third argument, what a row about that source needs. */
+/* Uses the needs of the report; with a third argument, those of a row about that source. */
 static void view_result(sqlite3_context *ctx, int argc, sqlite3_value **argv, bool wants_lost)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
@@ -281,7 +281,7 @@ static void fn_source_off_ns(sqlite3_context *ctx, int argc, sqlite3_value **arg
 								     abs_of(a, argv[2])));
 }
 
-/* A trace whose manifest is lost recorded interrupts if it has any. */
+/* If a trace's manifest is lost, the trace recorded interrupts if it has any. */
 static bool has_irqs(const struct analysis *a)
 {
 	const char *sources = trace_get(a->trace, "sources");
@@ -306,9 +306,9 @@ static void fn_irq_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv
 }
 
 /*
- * window_share(value, from, to, window_from, window_to): the part of a value, spread evenly over
- * [from, to), that lies in the window. Shares of neighbouring windows add up to the share of both,
- * to the unit.
+ * window_share(value, from, to, window_from, window_to): the part inside the window of a value that
+ * is spread evenly over [from, to). Shares of neighbouring windows add up to the share of both, to
+ * the unit.
  */
 static void fn_window_share(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -407,7 +407,7 @@ static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_error_nomem(ctx);
 }
 
-/* The instant of an argument, from the trace's start; the last name needs no list of names. */
+/* Returns the time of an argument, from the trace's start; the last name needs no list of names. */
 static uint64_t name_instant(struct analysis *a, sqlite3_value *ts_ns)
 {
 	int64_t at = sqlite3_value_type(ts_ns) == SQLITE_NULL ? INT64_MAX :
@@ -557,7 +557,7 @@ static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv
 		sqlite3_result_error_nomem(ctx);
 }
 
-/* The value of a rank, from 1, in ascending order. Half a rank less is rounded up. */
+/* Returns the value with a rank, from 1, in ascending order. Half a rank less is rounded up. */
 static uint64_t value_of_rank(struct quantile *q, uint64_t rank)
 {
 	if (rank <= 1)
@@ -577,7 +577,7 @@ static void percentile_final(sqlite3_context *ctx)
 	cnt = p->negative.cnt + p->other.cnt;
 	rank = (uint64_t)ceil(p->pct * (double)cnt / 100 - 1e-9);	/* as quantile_get() */
 	rank = rank < 1 ? 1 : rank > cnt ? cnt : rank;
-	if (cnt && rank <= p->negative.cnt)	/* the lowest has the highest amount */
+	if (cnt && rank <= p->negative.cnt)	/* the lowest value has the highest amount */
 		sqlite3_result_int64(ctx, (int64_t)-value_of_rank(&p->negative,
 								  p->negative.cnt - rank + 1));
 	else if (cnt)
@@ -599,7 +599,10 @@ int sql_functions_register(struct analysis *a, struct err *e)
 		/* with a source */
 		{ "view_complete", 3, fn_view_complete }, { "view_lost", 3, fn_view_lost },
 	};
-	/* not DETERMINISTIC: reading may find damage, and is_complete() must be asked again then */
+	/*
+	 * not DETERMINISTIC: reading may find damage, after which is_complete() must be called
+	 * again
+	 */
 	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
 	int rc = SQLITE_OK;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The guard is SQLite's authorizer: it is asked for every action while a statement is compiled.
- * What reads is allowed, and functions; nothing else.
+ * statement: the guard is SQLite's authorizer, which is called for every action while a statement
+ * is compiled. It allows reads and functions, and refuses everything else.
  */
 #include "analyze/engine/statement.h"
 
@@ -39,7 +39,7 @@ static bool pragma_reads(const char *name, const char *arg)
 	return false;
 }
 
-/* The rows of the table depend on which blocks are damaged. */
+/* Returns whether the rows of the table depend on which blocks are damaged. */
 static bool table_needs_blocks(const char *name)
 {
 	const struct table_def *def = name ? table_find(name) : NULL;
@@ -64,7 +64,7 @@ static int authorize(void *ctx, int action, const char *p1, const char *p2, cons
 {
 	struct analysis *a = ctx;
 
-	/* sqlite3_declare_vtab() compiles a CREATE TABLE that creates nothing */
+	/* sqlite3_declare_vtab() compiles a CREATE TABLE without creating one */
 	if (a->declaring)
 		return SQLITE_OK;
 	switch (action) {
@@ -106,7 +106,7 @@ static int fail(struct analysis *a, struct err *e)
 	return err_set(e, rc == SQLITE_IOERR || rc == SQLITE_FULL ? -EIO : -EINVAL, "%s", msg);
 }
 
-/* True when only blanks, comments and semicolons are left. */
+/* True if only blanks, comments and semicolons follow. */
 static bool is_blank(const char *s)
 {
 	for (;;) {
@@ -142,7 +142,9 @@ static int prepare(struct analysis *a, const char *text, sqlite3_stmt **ret, str
 	return 0;
 }
 
-/* As prepare(); what is kept is not compiled again. end_use() instead of sqlite3_finalize(). */
+/*
+ * As prepare(), but a kept statement is not compiled again. Use end_use(), not sqlite3_finalize().
+ */
 static int begin_use(struct analysis *a, const char *text, sqlite3_stmt **ret, struct err *e)
 {
 	struct kept_statement *s = a->statements, *end = s + a->statement_cnt;
@@ -271,7 +273,7 @@ static int first_step(struct analysis *a, sqlite3_stmt *stmt)
 	return rc;
 }
 
-/* *ret_begun: the sink has got something. */
+/* *ret_begun: the sink has received data. */
 static int pump(struct analysis *a, sqlite3_stmt *stmt, const struct row_sink *sink,
 		bool *ret_begun, struct err *e)
 {
@@ -322,7 +324,7 @@ int statement_run(struct analysis *a, const char *text, const struct statement_p
 		      a->needs_verified ? verify_blocks(a, e) : 0;
 		ret = ret ?: pump(a, stmt, sink, &begun, e);
 		end_use(a, stmt);
-		/* a damaged index costs nothing but time */
+		/* a damaged index only costs time */
 	} while (ret == -EBADMSG && !begun && analysis_index_failed(a) &&
 		 ++tries < STATEMENT_TRIES);
 	return ret;

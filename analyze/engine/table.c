@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* table: which tables there are, and their rows one after the other. */
+/* table: the list of tables, and iteration over their rows. */
 #include "analyze/engine/table.h"
 
 #include <errno.h>
@@ -33,7 +33,7 @@ struct cell *rowbuf_add(struct rowbuf *rb)
 {
 	struct cell *row;
 
-	/* without memory the last row is made again: the step fails anyway */
+	/* without memory the last row is overwritten: the step fails anyway */
 	if (rb->row_cnt == rb->row_cap && rowbuf_grow(rb, rb->row_cap * 2) < 0) {
 		rb->failed = true;
 		rb->row_cnt--;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * table: how a SQL table that is computed from the trace describes itself. Private to analyze/.
+ * table: the declaration of a SQL table that is computed from the trace. Private to analyze/.
  *
  *     [table_def: open, step, close] --rows of cells--> table_vtab.c --> SQLite
  *
- * A table fills a rowbuf, some rows at each step. What SQLite knows of the rows it wants (time
- * range, cpu, thread, key) is in the table_query; a table may use it to read less but need not:
- * SQLite checks again. Arguments of a table-valued function are its hidden columns. Threads: one.
+ * A table fills a rowbuf, some rows at each step. table_query has SQLite's constraints on the rows
+ * (time range, cpu, thread, key); a table may use them to read less but need not: SQLite checks
+ * again. Arguments of a table-valued function are its hidden columns. Threads: one.
  */
 #pragma once
 
@@ -19,15 +19,15 @@
 
 enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 
-/* Says how table_row_cells() takes a column out of a row's struct. */
+/* How table_row_cells() reads a column from a row's struct. */
 enum field_use {
-	FIELD_NONE,		/* it does not */
+	FIELD_NONE,		/* not a field */
 	FIELD_NUMBER,
 	FIELD_NOT_ZERO,		/* a number; 0 is NULL */
 	FIELD_FLAG,		/* whether the number has a bit of mask */
 	FIELD_INSTANT,		/* from the trace's start */
 	FIELD_KNOWN_INSTANT,	/* the same; 0 is NULL */
-	FIELD_THREAD, FIELD_PROCESS,	/* an id, as a row of threads or processes has it */
+	FIELD_THREAD, FIELD_PROCESS,	/* an id, shown as in the tables threads or processes */
 	FIELD_TEXT,
 	FIELD_NOT_EMPTY,	/* a text; "" is NULL */
 };
@@ -36,7 +36,7 @@ struct table_column {
 	const char *name;
 	enum column_type type;
 	uint16_t take;		/* of a view: enum view_take (view.h) */
-	uint16_t offset;	/* of the field, or of what a view takes from its sums */
+	uint16_t offset;	/* of the field, or of the sum that a view reads */
 	uint8_t use;		/* enum field_use */
 	uint8_t bytes;		/* of the field */
 	uint32_t mask;
@@ -47,7 +47,7 @@ struct cell {
 	union {
 		int64_t i;
 		double r;
-		const char *s;		/* lives until the table's next step */
+		const char *s;		/* valid until the table's next step */
 	};
 };
 
@@ -55,26 +55,26 @@ struct rowbuf {
 	struct cell *cells;
 	unsigned int col_cnt;
 	size_t row_cnt, row_cap;
-	bool failed;	/* there was no memory for a row; the step fails */
+	bool failed;	/* out of memory; the step fails */
 };
 
 enum { TABLE_ARG_MAX = 6 };
-#define TABLE_BATCH_ROWS 256	/* of a step, where a table has more to give */
+#define TABLE_BATCH_ROWS 256	/* of a step, if the table has more */
 
 struct table_query {
 	int64_t from_ns,
-		to_ns; /* wanted range of the time column, [from, to), from the trace's start */
+		to_ns; /* requested range of the time column, [from, to), from the trace's start */
 	bool has_cpu, has_utid, has_key;
 	int64_t cpu, utid;
 	struct cell key;
-	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
+	uint32_t cols_used;		/* bit per column; bit 31: any column from 31 on */
 	struct cell args[TABLE_ARG_MAX];	/* VALUE_NULL: not given */
-	/* of thread_states(): time asleep or stopped may be left out, and with it rows */
+	/* of thread_states(): time asleep or stopped may be left out, which saves rows */
 	bool is_of_activity;
 	const struct group_merge *merge;	/* of groups that are tasks; or NULL */
 };
 
-/* For window: rows of an instant, and of an interval. */
+/* Conditions for `window`: rows with an instant, and with an interval. */
 #define WINDOW_INSTANT "ts_ns >= :from AND ts_ns < :to"
 #define WINDOW_INTERVAL "from_ns < :to AND to_ns > :from"
 
@@ -84,45 +84,50 @@ struct table_def {
 	const struct table_column *cols;	/* hidden ones last */
 	unsigned int col_cnt;			/* without the hidden ones */
 	unsigned int arg_cnt;			/* hidden ones */
-	int time_col, cpu_col, utid_col, key_col;	/* -1: there is none */
+	int time_col, cpu_col, utid_col, key_col;	/* -1: none */
 	/*
-	 * The column with the ends of intervals that follow each other, of which a query may need
-	 * but the last; 0: there is none.
+	 * The column with the ends of adjacent intervals, if a query may need only the last one; 0:
+	 * none.
 	 */
 	int end_col;
 	bool is_ordered;			/* rows come in ascending order of time_col */
 	bool is_exported;
-	const char *window;	/* which rows belong to the window :from to :to; NULL: all */
+	const char *window;	/* condition for rows of the window :from to :to; NULL: all rows */
 	unsigned int kind;			/* for tables of one family */
 	const void *data;
-	/* a row is made of so many events of these kinds; 0: not of events, and row_cnt may say */
+	/*
+	 * a row is made from this many events of these kinds; 0: not from events, row_cnt may
+	 * estimate
+	 */
 	uint32_t kinds;
 	unsigned int events_per_row;
 	double (*row_cnt)(const struct analysis *a, const struct table_def *def);
-	/* The state is given to all of these: zeros for open, which is 0 or -errno. */
+	/*
+	 * The state is passed to all of these functions: zeros for open, which returns 0 or -errno.
+	 */
 	size_t state_bytes;
 	int (*open)(struct analysis *a, const struct table_def *def, const struct table_query *q,
 		    void *state, struct err *e);
-	/* 1: there may be more (rows may have been added), 0: no more, -errno. */
+	/* 1: continue (rows may have been added), 0: end, -errno. */
 	int (*step)(void *state, struct rowbuf *out, struct err *e);
-	/* Frees what the state owns, also after an open that failed. NULL: it owns nothing. */
+	/* Frees the state's memory, also after a failed open. NULL: it has none. */
 	void (*close)(void *state);
 };
 
-/* A new row of zeroed cells, valid until the next one. It is never NULL. */
+/* Adds a row of zeroed cells, valid until the next one. Never returns NULL. */
 struct cell *rowbuf_add(struct rowbuf *rb);
 
 /*
- * Fills the cells of the columns of cols_used that are fields; the others stay as they are. For
- * tables with up to 31 columns.
+ * Fills the cells of those columns of cols_used that are fields; the others stay unchanged. For
+ * tables with at most 31 columns.
  */
 void table_row_cells(const struct analysis *a, const struct table_def *def, uint32_t cols_used,
 		     const void *row, struct cell *c);
 
-/* An estimate. */
+/* Estimates the number of rows. */
 double table_row_cnt(const struct analysis *a, const struct table_def *def);
 
-/* The rows of a table, one after the other. All zeros: closed. */
+/* Iterates over the rows of a table. All zeros: closed. */
 struct table_scan {
 	struct analysis *a;
 	const struct table_def *def;
@@ -130,16 +135,16 @@ struct table_scan {
 	struct rowbuf rows;
 	size_t at;
 	bool more;
-	bool has_key;	/* the scan is of the rows of one key */
+	bool has_key;	/* the scan is limited to the rows of one key */
 	bool is_first;	/* rows has not been filled yet */
 	bool is_whole;	/* rows has all rows of the scan */
 };
 
 int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
 		    const struct table_query *q, struct err *e);
-/* Makes the next rows. 1: there are some; 0: no more; -errno. */
+/* Makes the next rows. 1: there are some; 0: end; -errno. */
 int table_scan_fill(struct table_scan *s, struct err *e);
-/* 1 and a row, valid until the next call; 0: no more; -errno. */
+/* 1 and a row, valid until the next call; 0: end; -errno. */
 static inline int table_scan_next(struct table_scan *s, const struct cell **ret, struct err *e)
 {
 	int more = s->at < s->rows.row_cnt ? 1 : table_scan_fill(s, e);
@@ -148,7 +153,7 @@ static inline int table_scan_next(struct table_scan *s, const struct cell **ret,
 		*ret = &s->rows.cells[s->at++ * s->rows.col_cnt];
 	return more;
 }
-/* Begins again with the first row, if all rows were made at once and are still there. */
+/* Restarts with the first row, if all rows were made at once and are still there. */
 static inline bool table_scan_rewind(struct table_scan *s)
 {
 	if (s->is_whole)
@@ -172,16 +177,16 @@ static inline void cell_real(struct cell *c, double v)
 	c->r = v;
 }
 
-/* s outlives the row; NULL is SQL's NULL. */
+/* s must outlive the row; NULL is SQL's NULL. */
 static inline void cell_text(struct cell *c, const char *s)
 {
 	c->type = s ? VALUE_TEXT : VALUE_NULL;
 	c->s = s;
 }
 
-/* Tables of a kind; each list ends with a row without name. */
+/* Tables of a kind; each list ends with an entry without name. */
 extern const struct table_def tables_of_lists[], tables_of_events[];
-/* Tables that are made of events, and table-valued functions, in the order of table_at(). */
+/* Tables that are made from events, and table-valued functions, in the order of table_at(). */
 #define TABLES_OTHER(X)                                                                            \
 	X(sched_slices) X(allocations) X(block_requests) X(request_parts) X(cpu_usage)             \
 	X(open_requests) X(sched_waits) X(wait_kinds)                                              \
@@ -196,25 +201,27 @@ TABLES_OTHER(X)
 /* Registers all of them with a->db. */
 int table_vtab_register(struct analysis *a, struct err *e);
 
-/* By name, without regard to case; NULL: there is none. */
+/* Finds a table by name, ignoring case; NULL: not found. */
 const struct table_def *table_find(const char *name);
-/* The n-th of all tables, NULL after the last. */
+/* Returns the n-th of all tables, NULL after the last. */
 const struct table_def *table_at(unsigned int n);
 
 /* ---- windows ---- */
 
-/* Arguments 0..2 of q; those not given: the whole trace, one bin. -EINVAL, or -E2BIG for too many
- * bins. */
+/*
+ * Reads arguments 0..2 of q; defaults: the whole trace, one bin. -EINVAL, or -E2BIG for too many
+ * bins.
+ */
 int window_init(struct window *w, const struct analysis *a, const struct table_query *q,
 		struct err *e);
 
-/* Argument i of q, a number of nanoseconds; not given: *v stays as it is. -EINVAL. */
+/* Reads argument i of q, a number of nanoseconds; if it is missing, *v stays unchanged. -EINVAL. */
 int window_arg_ns(const struct table_query *q, unsigned int i, const char *name, int64_t *v,
 		  struct err *e);
 
 /* Fills three cells: t_ns, t_end_ns, span_ns, from the trace's start. */
 void window_cells(const struct window *w, uint64_t bin, struct cell *c);
 
-/* Argument "by" of such a function: the grouping it names; not given: by process. -EINVAL. */
+/* Reads argument "by" of such a function: the grouping; default: by process. -EINVAL. */
 int window_grouping(struct grouping *g, const struct analysis *a, const struct cell *arg,
 		    struct err *e);

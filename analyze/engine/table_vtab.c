@@ -18,8 +18,8 @@
 #include "analyze/engine/table.h"
 
 /*
- * A scan of a table-valued function reads its window anew and computes, however few rows it gives
- * out. This is its price in the unit of estimatedCost: about a third of what a decoded row costs.
+ * A scan of a table-valued function reads its window again and computes, even if it returns few
+ * rows. This is its price in the unit of estimatedCost: about a third of the cost of a decoded row.
  */
 #define COMPUTE_COST 1e5
 
@@ -36,9 +36,9 @@ struct vtab {
 struct vtab_cursor {
 	sqlite3_vtab_cursor base;
 	struct table_scan scan;
-	const struct cell *row;	/* NULL: no more */
+	const struct cell *row;	/* NULL: end */
 	int64_t rowid;
-	bool has_key;		/* the scan is of the rows of this key */
+	bool has_key;		/* the scan is limited to the rows of this key */
 	int64_t key;
 	int key_plan;		/* its idxNum */
 	char *texts[TABLE_ARG_MAX + 1];	/* copies of text arguments and key */
@@ -85,7 +85,7 @@ static int vtab_disconnect(sqlite3_vtab *t)
 	return SQLITE_OK;
 }
 
-/* The letter of a constraint, or 0 if the table does not use the constraint. */
+/* Returns the letter of a constraint, or 0 if the table does not use the constraint. */
 static char plan_letter(const struct table_def *def, const struct sqlite3_index_constraint *c)
 {
 	static const char time_letters[] = {
@@ -117,8 +117,9 @@ static double letter_selectivity(char letter)
 }
 
 /*
- * Conditions on time and keys limit what is decoded. Those on a thread or a CPU limit what is given
- * out: nearly every block has events of both, and all of its events are decoded to find them.
+ * Conditions on time and keys limit the decoding. Conditions on a thread or a CPU only limit the
+ * returned rows: nearly every block has events of both, and all of its events are decoded to find
+ * them.
  */
 static bool letter_saves_decoding(char letter)
 {
@@ -215,7 +216,7 @@ static int cursor_next(struct vtab_cursor *c)
 	struct err e;
 	int ret;
 
-	e.text[0] = 0;	/* the rest stays as it is: this is done for every row */
+	e.text[0] = 0;	/* the rest stays uninitialized: this runs for every row */
 	ret = table_scan_next(&c->scan, &c->row, &e);
 	if (ret < 0)
 		return vtab_fail((struct vtab *)c->base.pVtab, ret, &e);
@@ -224,10 +225,7 @@ static int cursor_next(struct vtab_cursor *c)
 	return SQLITE_OK;
 }
 
-/*
- * Gives the bounds that v sets for an instant. Returns false if v is not a number and therefore
- * sets no bounds.
- */
+/* Returns the bounds that v sets for an instant. False: v is not a number and sets no bounds. */
 static bool instant_bounds(sqlite3_value *v, int64_t *ret_floor, int64_t *ret_ceil)
 {
 	double r;
@@ -269,7 +267,7 @@ static void narrow_time(struct table_query *q, char letter, sqlite3_value *v)
 	}
 }
 
-/* Not all bytes are set: a join comes here for every row. */
+/* Not all bytes are set: a join calls this for every row. */
 static void query_init(struct table_query *q)
 {
 	q->from_ns = INT64_MIN;
@@ -328,8 +326,8 @@ static int take_constraint(struct vtab_cursor *c, struct table_query *q, char le
 }
 
 /*
- * The rows of a key are often asked for again: a join does so for each event of one thread. True:
- * they are still there.
+ * Rows of one key are often requested repeatedly: a join does so for each event of one thread.
+ * True: the rows are still there.
  */
 static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_str,
 			    sqlite3_value **argv)
@@ -345,7 +343,7 @@ static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_
 	return c->has_key && had_key && c->key == before && table_scan_rewind(&c->scan);
 }
 
-/* The blocks that its window touches tell how many rows a scan reads. */
+/* Reports a large scan: the blocks that its window overlaps have about this many rows. */
 static void watch_scan(const struct analysis *a, const struct table_def *def,
 		       const struct table_query *q)
 {
