@@ -95,8 +95,8 @@ int session_open(struct session **ret, const struct session_options *o, struct e
  * duration is over or session_stop() is called. *ret_exit is the exit status for the program: the
  * command's (128 + signal if killed, 126 or 127 if it could not run; then the trace directory is
  * removed again), 0 without a command. < 0: recording itself failed, or was stopped before it began
- * (-EINTR). Then the part recorded so far is valid. A running command goes on undisturbed; a
- * command that was not started yet is not started, and there is no trace.
+ * (-EINTR). Then the part recorded so far is valid. A command that runs already goes on
+ * undisturbed; otherwise it never runs, and no trace is left.
  */
 int session_run(struct session *s, int *ret_exit, struct err *e);
 

@@ -153,7 +153,7 @@ fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at, const uint64_t *tup
 	k->tuple[at] = i;
 }
 
-/* ---- what a record changes besides its row; called by what schema/events.awk makes ---- */
+/* ---- effects of a record besides its row; called by code from schema/events.awk ---- */
 
 static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 {

@@ -63,9 +63,9 @@ struct block_runner {
 /* State of one CPU while its switches are processed. */
 struct block_cpu {
 	uint32_t row, end;		/* remaining switches */
-	uint32_t run;			/* the slot that has the CPU when the slice ends */
-	uint32_t last_run;		/* the switches do not show last_run's end */
-	bool needs_end;			/* ... which the switches do not tell */
+	uint32_t run;			/* slot of the current thread */
+	uint32_t last_run;		/* the slot that has the CPU when the slice ends */
+	bool needs_end;			/* the switches do not show last_run's end */
 	uint64_t since_ns;
 };
 
@@ -162,7 +162,7 @@ uint32_t block_slot_of(struct block_writer *w, struct task_thread *t);
 int block_slots_begin(struct block_writer *w);
 void block_fill_done(struct block_writer *w);
 
-/* ---- block_dict.c: what events refer to by a number. 0 or -ENOMEM ---- */
+/* ---- block_dict.c: things that events refer to by number. 0 or -ENOMEM ---- */
 
 /* Appends the name of an id that the block refers to, once per block. Ignores 0 and unnamed ids. */
 int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
@@ -200,7 +200,7 @@ struct stack_frames {
 	uint32_t upid;		/* process of the user frames; 0: there are none */
 	uint32_t kernel_cnt, user_cnt;
 	const uint64_t *kernel, *user;	/* innermost first */
-	uint64_t code;		/* hash of what was mapped at the user frames */
+	uint64_t code;		/* hash of the mapped files at the user frames */
 	/* found not by frame pointers alone, which may lead to addresses that are not code */
 	bool is_unwound;
 };

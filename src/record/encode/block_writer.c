@@ -209,7 +209,7 @@ static int put_quotas(struct block_writer *w, const struct block_slice *s)
 
 #define LATE_MAX_BYTES (8u << 20)	/* of sites; the rest goes into the next block */
 
-/* Writes names of code that were found after earlier blocks had asked for them. */
+/* Writes names of code that were found after earlier blocks had looked them up. */
 static void put_late_sites(struct block_writer *w)
 {
 	const struct id_names_calls *names = &w->config.names;

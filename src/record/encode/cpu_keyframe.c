@@ -30,7 +30,7 @@ static bool lost_switches(const struct block_slice *s, unsigned int cpu)
 	return false;
 }
 
-/* Switch records were lost for lack of room. If no program ran, the next switch tells (stay_ns). */
+/* Switch records were lost for lack of room. If no program ran, the next switch has stay_ns. */
 static bool lost_records_since(const struct block_slice *s, unsigned int cpu, uint64_t ts_ns)
 {
 	for (size_t i = 0; i < s->loss_cnt; i++)

@@ -137,7 +137,7 @@ struct flight_recorder {
 	uint64_t fired_ns;
 	uint64_t rest_until_ns;		/* a trigger that fires earlier makes no snapshot */
 	uint64_t taken_cnt;		/* snapshots made for triggers */
-	volatile sig_atomic_t asked, granted;	/* snapshots asked for by signal, and made */
+	volatile sig_atomic_t asked, granted;	/* snapshots requested by signal, and made */
 	bool told_dropped, path_parent_checked;
 };
 
