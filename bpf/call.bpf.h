@@ -97,7 +97,7 @@ static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 f
 	__u64 name;
 	__u32 mode;
 
-	/* A read through NULL gives 0. */
+	/* A read through NULL returns 0. */
 	if (fd >= CALL_FDS_MIN && fd >= FIX_CAST(fdt)->max_fds)
 		return WIRE_FILE_UNKNOWN;
 	place = (void *)FIX_CAST(fdt)->fd + fd * 8;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* account: a dynamic program asks the C library; a static one (EBPFREC_STATIC) reads the files. */
+/* account: a dynamic program calls the C library; a static one (EBPFREC_STATIC) reads the files. */
 #include "base/account.h"
 
 #include <errno.h>

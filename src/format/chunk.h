@@ -63,7 +63,7 @@ struct disk_file {
 #define CHUNK_BLOCK_CARRIED 0x0004 /* no slice: events before from_ns that still matter after it */
 #define CHUNK_BLOCK_CUT 0x0010	/* the last block of a cut trace: the larger trace went on */
 #define CHUNK_BLOCK_REWRITTEN                                                                      \
-	0x0008 /* a part of a block: its COST rows know what that one took on disk */
+	0x0008 /* part of an older block: its COST rows have that block's size on disk */
 
 struct disk_block {
 	uint8_t magic[8];	/* CHUNK_BLOCK_MAGIC */
@@ -104,7 +104,7 @@ struct disk_block {
 	X(NAMES, 12, names, name)                                                               \
 	X(GAPS, 15, gaps, gap)			/* sources that were off on purpose */          \
 	X(MARKS, 16, marks, mark)		/* instants with a name */                      \
-	X(SITES, 17, sites, site)		/* what is at user-space code addresses */      \
+	X(SITES, 17, sites, site)		/* names of user-space code addresses */      \
 	/* in a cut trace's last block: the thread on each CPU until to_ns */                     \
 	X(CPU_END, 18, cpu_end, cpu_end)                                                        \
 	X(FRAMES, 19, frames, frame)		/* stacks, a row for each frame */              \

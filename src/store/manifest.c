@@ -318,7 +318,7 @@ int manifest_read(struct manifest *m, int dir_fd, struct err *e)
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return manifest_parse_text(m, "", 0, e); /* an empty text gives the right error */
+		return manifest_parse_text(m, "", 0, e); /* an empty text causes the right error */
 	}
 	bytes = st.st_size < MANIFEST_MAX_BYTES ? (size_t)st.st_size : MANIFEST_MAX_BYTES;
 	text = malloc(bytes + 1);
