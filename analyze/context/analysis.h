@@ -267,7 +267,7 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 struct schema_table {
 	const char *name;
 	const char *doc;		/* one line */
-	bool is_event_table;		/* it has as many rows as events: export streams it */
+	bool is_event_table;		/* it has a row per event: export streams it */
 };
 unsigned int schema_tables(const struct schema_table **ret);
 

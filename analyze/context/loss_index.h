@@ -60,16 +60,16 @@ struct loss_needs loss_needs_of(struct loss_needs view, const char *source,
 /* Why a window is not complete. */
 struct loss_missing {
 	enum {
-		LOSS_EVENTS,	/* cnt events of class what were lost in it, at most most of them */
-		LOSS_NOT_RECORDED,	/* source what */
-		LOSS_OFF,	/* source what was off for cnt ns, since reason */
-		LOSS_OUTSIDE,	/* the window lies outside of the trace, */
+		LOSS_EVENTS,	/* cnt events of class `what` were lost in it, at most `most` */
+		LOSS_NOT_RECORDED,	/* source `what` */
+		LOSS_OFF,	/* source `what` was off for cnt ns, since `reason` */
+		LOSS_OUTSIDE,	/* the window is outside the trace, */
 		LOSS_TOO_EARLY,	/* begins before it, */
 		LOSS_TOO_LATE,	/* ends after it */
 		LOSS_HOLE,	/* no valid block has [from_ns, to_ns) */
 		LOSS_HOLES,	/* and cnt more like it */
-		LOSS_MANIFEST,	/* the recording's manifest is not known: reason */
-		LOSS_HEAPS,	/* heaps of cnt processes, one of which is what (NULL: unknown) */
+		LOSS_MANIFEST,	/* the recording's manifest is lost: reason */
+		LOSS_HEAPS,	/* heaps of cnt processes; `what` is one (NULL: unknown) */
 	} why;
 	const char *what, *reason;
 	uint64_t cnt, most, from_ns, to_ns;

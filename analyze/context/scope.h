@@ -39,7 +39,7 @@ struct scope_filter {
 struct scope {
 	uint8_t *threads;		/* by dense_thread(): SCOPE_*; NULL: all are in scope */
 	uint8_t *processes;
-	/* by name of task_names: SCOPE_*; NULL: there is no filter by name */
+	/* by name of task_names: SCOPE_*; NULL: no filter by name */
 	uint8_t *names;
 	const struct dense_ids *ids;
 	struct scope_filter filter;
