@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Canned reports: a SQL file per view (schema/report_VIEW.sql, whose head declares the view), and
- * one per variant of it, with these marks replaced before it runs:
+ * report: prepared reports, a SQL file per view (schema/report_VIEW.sql, whose head declares the
+ * view), and one per variant of it. These marks are replaced before the SQL runs:
  *
  *     $t       "t_ns, " with --every, else nothing: the bin's beginning as first column
- *     $t_spike the same for the bin in which u.start_ns lies; $tgroup: "t_ns, " to group or order
- *              by
+ *     $t_spike the same for the bin that contains u.start_ns; $tgroup: "t_ns, " to group or
+ *              order by
  *     $binfrom, $binto: the bin (or window) of a row r of an inner query
  *     $keys    the keys' columns, of a table-valued function that groups by itself (upid, utid,
  *              name, member_upid)
- *     $cpukeys the keys' columns, of cpu_usage; $cpugroup what to group by; $rkeys their names in a
- *              row r. Each of these ends with a comma, or is nothing
+ *     $cpukeys the keys' columns, of cpu_usage; $cpugroup the columns to group by; $rkeys their
+ *              names in a row r. Each of these ends with a comma, or is nothing
  *     $names   "comm_then, thread_name_then, " if a name is among the keys, else NULLs of these
  *              names; $bynames: these names as further keys; $bycomm, $bythreadname: 1 or 0
  *
- * and the parameters :from :to :every (ns from the trace's start), :by, :spike_window,
- * :spike_min, :top (rows of a summary's section),
- * :brief (fewer rows and sections, for a screen), :stacks (1: a row per stack, by any key),
- * :continues (the window before this one was asked for), :of_command (the scope is the workload
- * because the trace has a command), :hint_options (options for commands in texts). Which processes
- * a report is about is the
- * scope, which the table-valued functions look at themselves.
+ * The parameters are :from :to :every (ns from the trace's start), :by, :spike_window, :spike_min,
+ * :top (rows of a summary's section), :brief (fewer rows and sections, for a screen), :stacks (1: a
+ * row per stack, by any key), :continues (the previous query was for the window before this one),
+ * :of_command (the scope is the workload because the trace has a command), :hint_options (options
+ * for commands in texts). The scope selects the processes of a report; the table-valued functions
+ * apply it themselves.
  */
 #include "analyze/context/analysis.h"
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The one SQLite module behind every computed table: eponymous (no CREATE needed), read only.
+ * table_vtab: the SQLite module of all computed tables: eponymous (no CREATE needed), read only.
  *
- * Planning. idxStr has one letter per argument handed to xFilter, in order:
+ * Planning. idxStr has one letter per argument of xFilter, in order:
  *     g  time > ?     G  time >= ?     l  time < ?     L  time <= ?     t  time = ?
  *     c  cpu = ?      u  utid = ?      k  key = ?      0..4  argument n of a table-valued function
- * idxNum has bit i set when column i is used (bit 30: any column from 30 on). Constraints narrow
- * what a table reads; SQLite still checks each row, except for the arguments, which are no
- * conditions. A table-valued function whose argument depends on a later table cannot be planned.
+ * idxNum has bit i set when column i is used (bit 30: any column from 30 on). Constraints reduce
+ * the rows that a table reads; SQLite still checks each row, except for the arguments, which are
+ * not conditions. A table-valued function whose argument depends on a later table cannot be
+ * planned.
  */
 #include <errno.h>
 #include <math.h>
