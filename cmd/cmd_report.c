@@ -115,10 +115,11 @@ static int take_format(void *options, const char *value, struct err *e)
 	r->in.markdown = !strcmp(value, "markdown");
 	if (r->in.markdown)
 		value = "table";
-	if (!render_parse_format(value, RENDER_OF_ROWS | RENDER_OF_STACKS, &r->in.format))
+	if (!render_parse_format(value, RENDER_OF_ROWS | RENDER_OF_STACKS | RENDER_OF_VIEWS,
+				 &r->in.format))
 		return 0;
 	return opts_usage_error("unknown format '%s'; there are table, markdown, csv, json, jsonl, "
-				"folded, html and pprof", value);
+				"parquet, folded, html and pprof", value);
 }
 
 static int take_operand(void *options, const char *value)
@@ -198,6 +199,12 @@ static int check_together(struct report_options *r)
 	if (r->in.format == RENDER_PPROF && input_terminal_width())
 		return opts_usage_error("--format pprof is not for a terminal: write it to a file, "
 					"`> stacks.pb.gz`");
+	if (r->in.format == RENDER_PARQUET && input_terminal_width())
+		return opts_usage_error("--format parquet is not for a terminal: write it to a "
+					"file, `> %s.parquet`", r->view->name);
+	if (r->in.format == RENDER_PARQUET && (r->follow_ns || r->paths.cnt > 1))
+		return opts_usage_error("--format parquet holds one answer about one trace: leave "
+					"out --follow and further traces");
 	if ((r->in.format == RENDER_FLAME || r->in.format == RENDER_PPROF) &&
 	    (r->follow_ns || r->phases))
 		return opts_usage_error("--format html and pprof hold one answer: leave out "
@@ -327,6 +334,8 @@ static int list_views(const struct report_options *r)
 {
 	const char *group = "";
 
+	if (r->in.format == RENDER_PARQUET)
+		return opts_usage_error("--list has no --format parquet");
 	if (r->in.format != RENDER_TABLE)
 		return list_rows(r);
 	if (r->view)
@@ -665,7 +674,7 @@ static const struct opts_option options[] = {
 	  "at most N rows, with --every N of each bin; 0 for all (default: 20 in\n"
 	  "tables, 5 of each bin; all in histograms, csv and json)",
 	  OPTS_CALL, .take = take_limit },
-	{ 0, "format", "FORMAT", "table (default), markdown, csv, json or jsonl", OPTS_CALL,
+	{ 0, "format", "FORMAT", "table (default), markdown, csv, json, jsonl or parquet", OPTS_CALL,
 	  .take = take_format },
 	INPUT_OPTION_LINES(struct report_options, in),
 	{ 0, "wide", NULL, "tables with every column, however long the lines get", OPTS_FLAG,
@@ -717,6 +726,7 @@ const struct opts_command report_opts = {
 		    "  ebpfrec report cpu --from -10s --follow\n"
 		    "  ebpfrec report --phases --during make\n"
 		    "  ebpfrec report stacks --format html > stacks.html\n"
+		    "  ebpfrec report waits --format parquet > waits.parquet\n"
 		    "  ebpfrec report cpu --every 1s --format csv -i *.ebpfrec\n"
 		    "  ebpfrec report bins --every 1s --align --follow --format jsonl\n",
 	.bytes = sizeof(struct report_options),

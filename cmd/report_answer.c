@@ -34,6 +34,7 @@ struct answer {
 	char heading[1024];
 	char *scope; /* see report_scope() */
 	char hint_options[600]; /* scope after a blank, without the options that select processes */
+	struct export_meta meta; /* parquet: for the footer */
 	char open_note[160]; /* requests in flight at the window's end; "": none */
 	char unknown_note[200]; /* requests that may belong to the selected processes; "": none */
 };
@@ -592,6 +593,26 @@ static void find_left_out(struct answer *r)
 			      (int64_t)(to - start), take_unknown);
 }
 
+static int64_t wall_ns(void *ctx, int64_t ns)
+{
+	const struct answer *r = ctx;
+
+	return (int64_t)trace_real_ns(r->trace, trace_start_ns(r->trace) + (uint64_t)ns);
+}
+
+/* parquet: the footer says what the file contains, as those of exported tables do. */
+static int describe(struct answer *r, struct render_options *more)
+{
+	const struct export_request x = { .from_ns = r->o->q.from_ns, .to_ns = r->o->q.to_ns,
+					  .missing = r->o->missing };
+
+	if (r->o->in.format != RENDER_PARQUET || r->o->rows)
+		return 0;
+	more->meta = (const char *const *)r->meta.v;
+	more->wall_ns = trace_start_ns(r->trace) ? wall_ns : NULL;
+	return input_status(analysis_export_meta(r->o->in.analysis, &x, &r->meta), NULL);
+}
+
 static int run(struct answer *r)
 {
 	struct render_options more = { .heading = print_heading, .ctx = r };
@@ -639,6 +660,9 @@ static int run(struct answer *r)
 	if (period && !strcmp(o->view->name, "profile"))
 		more.period_ns = strtoull(period, NULL, 10);
 	more.figure = o->wide_by ? o->view->figure : NULL;
+	c = describe(r, &more);
+	if (c)
+		return c;
 	out = o->rows ? NULL : input_render(&o->in, limit, true, &more);
 	if (!out && !o->rows)
 		return EXIT_FAILED;
@@ -678,6 +702,7 @@ int report_answer(struct report_options *o)
 	o->q.limit = limit; /* the next answer of --follow has the same limit */
 	sparkline_free(r.drawing);
 	free(r.scope);
+	export_meta_done(&r.meta);
 	input_note_damage(&o->in);
 	analysis_close(o->in.analysis);
 	o->in.analysis = NULL;

@@ -42,7 +42,7 @@ analyze/parquet: src/base src/format analyze/context
 analyze/export: src/base src/format src/model analyze/context analyze/fold analyze/engine analyze/bulk analyze/parquet
 analyze/diff: src/base src/model analyze/context analyze/engine
 analyze/page: src/base analyze/context analyze/fold analyze/engine
-cmd/render: src/base analyze/context analyze/engine analyze/export
+cmd/render: src/base analyze/context analyze/engine analyze/export analyze/parquet
 cmd/input: src/base src/symbol src/trace src/edit analyze/context analyze/engine cmd/render
 cmd/metrics: src/base analyze/context analyze/engine cmd/render cmd/input
 cmd/serve: src/base

@@ -300,6 +300,15 @@ struct export_request {
 #define EXPORT_INFO "export_info"
 int analysis_export_info(struct analysis *a, const struct export_request *r,
 			 const struct row_sink *out);
+/* The same as texts, pairs of key and value up to a NULL. Free it also after an error. */
+#define EXPORT_META_MAX 40
+struct export_meta {
+	char *v[EXPORT_META_MAX];
+	unsigned int cnt;
+};
+int analysis_export_meta(struct analysis *a, const struct export_request *r,
+			 struct export_meta *ret);
+void export_meta_done(struct export_meta *m);
 /* *ret_rows: number of rows written. */
 int analysis_export_sqlite(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
 			   struct err *e);

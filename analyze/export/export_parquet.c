@@ -21,14 +21,12 @@
 
 #define FRONT_COLS 2	/* host, trace_id */
 #define COLUMNS_MAX 64
-#define META_MAX    40
 
 struct write {
 	struct export_to x;
 	const struct parquet_request *r;
 	const char *host;
-	char *meta[META_MAX];	/* pairs; the last is NULL */
-	unsigned int meta_cnt;
+	struct export_meta meta; /* for the footers */
 };
 
 /* The file of one table. */
@@ -118,8 +116,7 @@ static int open_file(void *ctx, const struct table_def *def, unsigned int number
 	c = make_file(f, e);
 	if (!c)
 		c = parquet_new(&f->parquet, f->out, f->cols, FRONT_COLS + def->col_cnt,
-				(const char *const *)w->meta,
-				e);
+				(const char *const *)w->meta.v, e);
 	*ret = f;
 	return c;
 }
@@ -194,33 +191,12 @@ static int write_lists(struct write *w, struct err *e)
 
 /* ---- all ---- */
 
-/* A row of export_info becomes a key of the footer. */
-static int put_meta(void *ctx, const struct value *v)
-{
-	struct write *w = ctx;
-	char *text = NULL;
-
-	if (v[1].type == VALUE_TEXT)
-		text = strdup(v[1].text);
-	else if (asprintf(&text, "%" PRId64, v[1].i) < 0)
-		text = NULL;
-	if (!text || w->meta_cnt + 2 >= META_MAX) {
-		free(text);
-		return -ENOMEM;
-	}
-	w->meta[w->meta_cnt++] = strdup(v[0].text);
-	w->meta[w->meta_cnt++] = text;
-	return w->meta[w->meta_cnt - 2] ? 0 : -ENOMEM;
-}
-
 static int describe(struct write *w)
 {
-	const struct row_sink sink = { .ctx = w, .row = put_meta };
-
 	w->host = trace_get(w->x.a->trace, "host");
 	if (!w->host)
 		w->host = "";
-	return analysis_export_info(w->x.a, w->x.request, &sink);
+	return analysis_export_meta(w->x.a, w->x.request, &w->meta);
 }
 
 int analysis_export_parquet(struct analysis *a, const struct parquet_request *r, uint64_t *ret_rows,
@@ -244,8 +220,7 @@ int analysis_export_parquet(struct analysis *a, const struct parquet_request *r,
 	c = c ?: export_fill(&w.x, &target, e);
 	/* lists come last: reading the events may find damage, which one of the lists shows */
 	c = c < 0 ? c : write_lists(&w, e);
-	for (unsigned int i = 0; i < w.meta_cnt; i++)
-		free(w.meta[i]);
+	export_meta_done(&w.meta);
 	*ret_rows = w.x.row_cnt;
 	return c;
 }

@@ -223,3 +223,37 @@ int analysis_export_info(struct analysis *a, const struct export_request *r,
 	ret = ret ?: put_info(out, "damaged_parts", value_int(damages));
 	return ret || !out->end ? ret : out->end(out->ctx);
 }
+
+static int put_meta(void *ctx, const struct value *v)
+{
+	struct export_meta *m = ctx;
+	char *text = NULL;
+
+	if (v[1].type == VALUE_TEXT)
+		text = strdup(v[1].text);
+	else if (asprintf(&text, "%" PRId64, v[1].i) < 0)
+		text = NULL;
+	if (!text || m->cnt + 2 >= EXPORT_META_MAX) {
+		free(text);
+		return -ENOMEM;
+	}
+	m->v[m->cnt++] = strdup(v[0].text);
+	m->v[m->cnt++] = text;
+	return m->v[m->cnt - 2] ? 0 : -ENOMEM;
+}
+
+int analysis_export_meta(struct analysis *a, const struct export_request *r,
+			 struct export_meta *ret)
+{
+	const struct row_sink sink = { .ctx = ret, .row = put_meta };
+
+	*ret = (struct export_meta){ .cnt = 0 };
+	return analysis_export_info(a, r, &sink);
+}
+
+void export_meta_done(struct export_meta *m)
+{
+	for (unsigned int i = 0; i < m->cnt; i++)
+		free(m->v[i]);
+	m->cnt = 0;
+}

@@ -151,6 +151,7 @@ static const struct {
 	[RENDER_FOLDED] = { "folded", RENDER_OF_STACKS, &render_folded_ops },
 	[RENDER_FLAME] = { "html", RENDER_OF_STACKS, &render_flame_ops },
 	[RENDER_PPROF] = { "pprof", RENDER_OF_STACKS, &render_pprof_ops },
+	[RENDER_PARQUET] = { "parquet", RENDER_OF_VIEWS, &render_parquet_ops },
 	[RENDER_VERTICAL] = { "vertical", RENDER_OF_SQL, &render_lines_ops },
 };
 

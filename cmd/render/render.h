@@ -13,6 +13,7 @@
  *     json   one array of objects, one object per line; NULL, NaN and infinities are null.
  *            Sections make an object, in which each is such an array
  *     jsonl  an object per line and nothing else; what would be null is left out
+ *     parquet  one file with typed columns (render_parquet.c), of one result
  *     table  for people: escaped text, numbers to the right; with human, units by the column's name
  *
  * Threads: one. Errors: -ENOMEM, or the errno of a failed write. Nothing is flushed to the kernel
@@ -32,11 +33,16 @@
 /* VERTICAL has a line per value. */
 enum render_format {
 	RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_JSONL, RENDER_FOLDED, RENDER_FLAME,
-	RENDER_PPROF, RENDER_VERTICAL
+	RENDER_PPROF, RENDER_PARQUET, RENDER_VERTICAL
 };
 
-/* Uses of a format: rows of any kind, those of a view of stacks, or answers of sql. */
-enum render_use { RENDER_OF_ROWS = 1, RENDER_OF_STACKS = 2, RENDER_OF_SQL = 4 };
+/* Uses of a format. */
+enum render_use {
+	RENDER_OF_ROWS = 1,	/* of any kind */
+	RENDER_OF_STACKS = 2,	/* of a view of stacks */
+	RENDER_OF_SQL = 4,
+	RENDER_OF_VIEWS = 8,	/* of any one view */
+};
 
 struct render_options {
 	enum render_format format;
@@ -47,6 +53,10 @@ struct render_options {
 	const char *title; /* flame and pprof: subject of the rows */
 	/* pprof: of the window, ns since 1970; period_ns: between samples, or 0 */
 	uint64_t time_ns, duration_ns, period_ns;
+	/* parquet: pairs of key and value for the footer, up to a NULL; may be NULL */
+	const char *const *meta;
+	/* parquet: ns since 1970 of an instant of the trace; NULL: instants stay as they are */
+	int64_t (*wall_ns)(void *ctx, int64_t ns);
 	bool human; /* table: headings and values with units */
 	bool markdown; /* table: as Markdown has it, with human */
 	bool wide; /* table: every column, with all decimals of instants */
@@ -59,7 +69,7 @@ struct render_options {
 	void (*heading)(void *ctx);
 	/* Called after each RENDER_PROGRESS_ROWS of a result; may be NULL. */
 	void (*progress)(void *ctx, uint64_t row_cnt);
-	void *ctx; /* of both */
+	void *ctx; /* of all functions */
 	const struct row_sink *also; /* gets all rows, too, but no end; may be NULL */
 };
 

@@ -24,7 +24,8 @@ char *render_out_room(struct render_out *o, size_t max);
 void render_out_text(struct render_out *o, const char *s);
 void render_out_bytes(struct render_out *o, const char *s, size_t n);
 void render_out_int(struct render_out *o, int64_t v);
-/* The shortest decimal that reads back as v. */
+/* The shortest decimal that reads back as v; a size of 40 is enough. */
+void render_format_real(char *buf, size_t size, double v);
 void render_out_real(struct render_out *o, double v);
 /* Hands the buffer to the stream. 0 or the first error. */
 int render_out_flush(struct render_out *o);
@@ -46,4 +47,4 @@ struct render_format_ops {
 };
 
 extern const struct render_format_ops render_table_ops, render_lines_ops, render_folded_ops,
-	render_flame_ops, render_pprof_ops;
+	render_flame_ops, render_pprof_ops, render_parquet_ops;

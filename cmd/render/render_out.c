@@ -78,15 +78,20 @@ void render_out_int(struct render_out *o, int64_t v)
 	render_out_bytes(o, p, (size_t)(digits + sizeof(digits) - p));
 }
 
+void render_format_real(char *buf, size_t size, double v)
+{
+	for (int digits = 15; digits <= 17; digits++) {
+		snprintf(buf, size, "%.*g", digits, v);
+		if (strtod(buf, NULL) == v)
+			break;
+	}
+}
+
 void render_out_real(struct render_out *o, double v)
 {
 	char text[40];
 
-	for (int digits = 15; digits <= 17; digits++) {
-		snprintf(text, sizeof(text), "%.*g", digits, v);
-		if (strtod(text, NULL) == v)
-			break;
-	}
+	render_format_real(text, sizeof(text), v);
 	render_out_text(o, text);
 }
 

@@ -367,6 +367,20 @@ $ cat out/export_info.csv; ebpfrec export -q -i golden.ebpfrec --to sqlite -o in
 1> damaged_parts,0
 1> same
 
+# and of a view's rows, in a file of the same writer
+$ ebpfrec report -i golden.ebpfrec cpu --format parquet 2>/dev/null >cpu.parquet; head -c 4 cpu.parquet; tail -c 4 cpu.parquet; sed '1d;s/,.*//' out/export_info.csv | while read -r key; do grep -a -q "$key" cpu.parquet || echo "$key"; done
+1> PAR1PAR1
+
+$ ebpfrec report -i golden.ebpfrec -i golden.ebpfrec cpu --format parquet
+? 2
+2> ebpfrec report: --format parquet holds one answer about one trace: leave out --follow and further traces
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report -i golden.ebpfrec cpu --format parquet >/dev/full
+? 1
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: cannot write to stdout: No space left on device
+
 $ head -n 3 out/switches.csv
 1> ts_ns,cpu,utid,preempted,next_utid,prev_state,prev_prio,next_prio,steal_ns,stay_ns,call,object
 1> 500000000,0,17,0,0,1,120,120,0,0,0,0

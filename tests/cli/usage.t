@@ -148,7 +148,7 @@ $ ebpfrec report spikes --spike-min 16MB/s
 
 $ ebpfrec report --format xml
 ? 2
-2> ebpfrec report: unknown format 'xml'; there are table, markdown, csv, json, jsonl, folded, html and pprof
+2> ebpfrec report: unknown format 'xml'; there are table, markdown, csv, json, jsonl, parquet, folded, html and pprof
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec sql

@@ -226,6 +226,25 @@ def check_rows(engines, h, parquet):
               and row_cnt > 100, wrong[name][:3])
 
 
+def check_views(engine, h):
+    """report --format parquet: the rows of a view, with instants in UTC"""
+    t, path = HOSTS[h].path, DIR + "/view.parquet"
+    for view in ("cpu", "waits", "cpu --every 100ms", "summary", "leaks", "latency"):
+        with open(path, "wb") as f:
+            subprocess.run([EBPFREC, "report", "-i", t, *view.split(), "--format", "parquet"], stdout=f, check=True)
+        columns, *want = csv.reader(io.StringIO(run("report", "-i", t, *view.split(), "--format", "csv")))
+        want = [list(without_guard(dict(enumerate(row))).values()) for row in want]
+        got = [["" if v is None else str(v) for v in row] for row in engine.texts(path)]
+        shifts = {int(g[i]) - int(w[i]) for g, w in zip(got, want) for i, c in enumerate(columns)
+                  if c in INSTANTS and w[i]}
+        for row in want:
+            for i, c in enumerate(columns):
+                if c in INSTANTS and row[i]:
+                    row[i] = str(int(row[i]) + min(shifts))
+        check("parquet: rows of report %s of %s" % (view, h), got == want and len(shifts) <= 1
+              and abs(min(shifts, default=ROLLOUT_NS) - ROLLOUT_NS) < 10 * SECOND, (shifts, got[:2], want[:2]))
+
+
 def check_row_groups(engine):
     """A reader leaves out row groups by what the footer says of them: a wrong bound would lose rows."""
     run("export", "-q", "-i", DIR + "/large", "--to", "parquet", "-t", "slab_allocs", "-o", DIR + "/large.parquet")
@@ -280,6 +299,7 @@ def check_parquet():
         parquet = export(h, "parquet")
         if h in ("host0", "host3"):
             check_rows(engines, h, parquet)
+    check_views(engines["hyparquet"], "host0")
     check_row_groups(engines["duckdb"])
     check_wide(engines)
     check_ten_questions(engines["duckdb"])
