@@ -16,6 +16,7 @@
 #     fuzz        tests/fuzz/replay.sh: inputs that fuzzing found, replayed
 #     includes    tests/check_includes.sh
 #     style       tests/check_style.py: columns, lengths of functions and files, licences, names
+#     contrast    tests/check_contrast.py: texts of page and viewer can be read
 #     claims      tests/check_claims.py: the tests that SECURITY.md names
 #     commits     tests/check_commits.py: subjects of commits that are not on the main branch yet
 #     runner      tests/check_runner.sh: this script
@@ -58,7 +59,8 @@ long='unit/test_folds unit/test_cut unit/test_index_check unit/test_index page d
 	answers unit/test_analysis_windows fuzz unit/test_damage unit/test_plans unit/test_bombs'
 scripts='page:page/run.sh damage:damage/run.sh cli:cli/run.sh answers:cli/one_answer.py fuzz:fuzz/replay.sh
 	format:format/run.sh
-	includes:check_includes.sh style:check_style.py claims:check_claims.py commits:check_commits.py runner:check_runner.sh'
+	includes:check_includes.sh style:check_style.py contrast:check_contrast.py claims:check_claims.py
+	commits:check_commits.py runner:check_runner.sh'
 alone_scripts='engines:engines/run.sh package:package/run.sh bench:bench/run.sh'
 # Cost, memory and pace of an instrumented recorder say nothing.
 left_out='assessment cpu_busy damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self

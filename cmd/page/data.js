@@ -77,10 +77,11 @@ function lower(r, bin) {
 	return low;
 }
 
-/* Black or white, the one that is readable on a colour. */
+/* Black or white, the one with the larger contrast to a colour: at least 4.58 (WCAG's relative luminance). */
 function text_on(color) {
 	const hex = /^#(..)(..)(..)$/.exec(color), rgb = hex ? hex.slice(1).map((v) => parseInt(v, 16)) : color.match(/\d+/g).map(Number);
-	return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2] > 120 ? '#000000' : '#ffffff';
+	const linear = rgb.map((v) => v / 255).map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+	return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2] > 0.179 ? '#000000' : '#ffffff';
 }
 
 /* The palette, then its colours mixed with white, then with black. */
