@@ -537,13 +537,14 @@ static int report_hosts(struct report_options *o)
 	return c;
 }
 
-/* The summary and the processes of a recording are its command's, unless options name others. */
+/* summary, processes and why are about a recording's command, unless options name others. */
 static void imply_workload(struct report_options *o)
 {
 	struct report_request q = o->q;
 
 	if (o->machine || !trace_get(o->in.trace, "command") ||
-	    (strcmp(o->view->name, "summary") && strcmp(o->view->name, "processes")) ||
+	    (strcmp(o->view->name, "summary") && strcmp(o->view->name, "processes") &&
+	     strcmp(o->view->name, "why")) ||
 	    q.pid_cnt || q.tid_cnt || q.comm || q.thread || q.workload || o->in.during)
 		return;
 	q.workload = q.of_command = true;
@@ -663,7 +664,7 @@ static const struct opts_option options[] = {
 	{ 0, "thread", "NAME", "threads of this name only; may be a pattern: 'req-*'", OPTS_TEXT,
 	  AT(q.thread) },
 	{ 0, "machine", NULL,
-	  "summary, processes: the whole machine also where a command was recorded", OPTS_FLAG,
+	  "summary, processes, why: the whole machine also where a command was recorded", OPTS_FLAG,
 	  AT(machine) },
 	{ 0, "workload", NULL,
 	  "the workload only: the recorded command, -p, --cgroup, and descendants", OPTS_FLAG,
@@ -674,8 +675,8 @@ static const struct opts_option options[] = {
 	  "at most N rows, with --every N of each bin; 0 for all (default: 20 in\n"
 	  "tables, 5 of each bin; all in histograms, csv and json)",
 	  OPTS_CALL, .take = take_limit },
-	{ 0, "format", "FORMAT", "table (default), markdown, csv, json, jsonl or parquet", OPTS_CALL,
-	  .take = take_format },
+	{ 0, "format", "FORMAT", "table (default), markdown, csv, json, jsonl or parquet",
+	  OPTS_CALL, .take = take_format },
 	INPUT_OPTION_LINES(struct report_options, in),
 	{ 0, "wide", NULL, "tables with every column, however long the lines get", OPTS_FLAG,
 	  AT(in.wide) },

@@ -10,7 +10,7 @@
 -- index: states
 -- takes: who threads sort
 -- figure: wait_ns
--- drops: lost_events tid held_pct waiters
+-- drops: lost_events held_pct waiters tid
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock, fcntl or semop. Columns:
 --   object       the variable that contains the lock, with its file: "audit_lock (server)"; its address in the memory

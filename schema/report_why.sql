@@ -12,14 +12,17 @@
 -- rows: sums
 --
 -- The result has several sections about the report's threads (--workload, --pid, --comm, --tid, --thread) in the window:
---   In short           processes among them that the OOM killer killed; the largest part of their time; the object or
+--   In short           with --workload, and by default for a recorded command, first up to three parts of the path to the
+--                      end of the window (report path): what a thread did or waited for, and the object of half of it;
+--                      idle waits (poll, timer, child, signal) after the others; then processes among them that the OOM killer killed; the largest part of their time; the object or
 --                      system call of half of this part, and the thread that ended half of it; for a quota, its group;
 --                      for a CPU, the threads on it during the 20 longest waits; for a disk,
 --                      the file whose requests took longest, and the process that moved most on the same devices;
 --                      then the main activity of idle threads; last, the largest part of the path to the end
 --   Waited for         their waits, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process
---                      or a length). ended_by is the thread that ended most of this time, with its share unless it
+--                      or a length; the ends of several processes or threads are one). ended_by is the thread
+--                      that ended most of this time, with its TID, and its share unless it
 --                      ended all. meanwhile is what this thread did during these waits: the kinds that took the most.
 --                      For a lock, ended_by is the holder, or [unknown]: a signal or a time-out ends a wait, but holds
 --                      nothing. A thread that itself waited for a lock during the wait only passed the lock on;
@@ -97,11 +100,26 @@ phrases AS (SELECT column1 AS kind, column2 AS what FROM (VALUES ('running', 'on
 -- the main activity of idle threads, unless the first sentence is about it
 idle AS (SELECT t.ns AS ns, t.kind AS kind, p.what AS what FROM t JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child', 'signal'), top
           WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns),
+-- causes by their time on the path to the end of the workload; a path of less than a tenth of the window is no cause
+steps AS MATERIALIZED (
+	SELECT c.utid AS utid, c.kind AS kind, c.call AS call, c.object AS object, sum(c.end_ns - c.start_ns) AS ns
+	  FROM (SELECT 1 WHERE :workload) CROSS JOIN blocking_chain(:from, :to) AS c
+	 WHERE c.kind NOT IN ('unknown', 'ended') GROUP BY c.utid, c.kind, c.call, c.object),
+on_path AS (SELECT t.comm AS comm, c.kind AS kind, sum(c.ns) AS ns, c.kind IN ('poll', 'timer', 'child', 'signal', 'kernel') AS is_idle
+              FROM steps AS c JOIN threads AS t ON t.utid = c.utid GROUP BY t.comm, c.kind),
+causes AS MATERIALIZED (SELECT * FROM on_path WHERE 10 * ns >= :to - :from ORDER BY is_idle, ns DESC, comm, kind LIMIT 3),
+on_what AS (SELECT t.comm AS comm, s.kind AS kind, coalesce(s.object, s.call) AS what, max(s.object NOT NULL) AS is_object, sum(s.ns) AS ns FROM steps AS s JOIN threads AS t ON t.utid = s.utid
+             WHERE coalesce(s.object, s.call) NOT NULL GROUP BY 1, 2, 3),
+cause_lines AS (SELECT rtrim(printf('%s %s %s of %s (%d %%) %s', c.comm, CASE c.kind WHEN 'running' THEN 'ran for' WHEN 'stopped' THEN 'was stopped for' WHEN 'throttled'
+                       THEN 'was throttled for' ELSE 'waited' END, duration_text(c.ns), duration_text(:to - :from), 100 * c.ns / (:to - :from),
+                       coalesce((SELECT what FROM phrases WHERE phrases.kind = c.kind), ''))) || coalesce((SELECT ': ' || iif(c.kind = 'timer' AND w.is_object, 'sleeps of ', '') || w.what FROM on_what AS w WHERE w.comm = c.comm AND w.kind = c.kind
+                        AND 2 * w.ns >= c.ns ORDER BY w.ns DESC LIMIT 1), '') AS answer, is_idle, ns
+                  FROM causes AS c),
 -- the largest part of the path to the end, if the report is about some processes only
 some AS MATERIALIZED (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder AND NOT in_scope(upid) LIMIT 1),
 chain AS (SELECT c.kind AS kind, printf('%s %s %d %%', t.comm, c.kind, 100 * sum(c.end_ns - c.start_ns) / (:to - :from)) AS text
             FROM some CROSS JOIN blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid
-           WHERE c.kind NOT IN ('unknown', 'ended')
+           WHERE c.kind NOT IN ('unknown', 'ended') AND NOT :workload
            GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2),
 -- stalls because memory was short (report pressure), which are part of a wait or of running
 stalled AS MATERIALIZED (
@@ -112,9 +130,10 @@ SELECT printf('Killed by the OOM killer: %s, %sat %.3f s', p.comm, coalesce(prin
               (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) / 1048576.0), ''), k.ts_ns / 1e9) AS answer
   FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid
  WHERE k.ts_ns >= :from AND k.ts_ns < :to AND thread_in_scope(k.victim_utid)
+UNION ALL SELECT answer FROM (SELECT answer FROM cause_lines WHERE NOT is_idle ORDER BY ns DESC, answer)
 UNION ALL
-SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'The threads ran for' WHEN 'stopped' THEN 'The threads were stopped for' WHEN 'throttled'
-              THEN 'The threads were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'The threads waited' END,
+SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'All threads together ran for' WHEN 'stopped' THEN 'All threads together were stopped for' WHEN 'throttled'
+              THEN 'All threads together were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for' ELSE 'All threads together waited' END,
               duration_text(ns), duration_text(life_ns), ns * 100 / life_ns,
               coalesce((SELECT what FROM phrases WHERE phrases.kind = top.kind), ''))) AS answer
   FROM top
@@ -130,6 +149,7 @@ UNION ALL SELECT printf('%s ended %s of that; what it did meanwhile: %s', ender.
 UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits', comm, pct) FROM ran WHERE pct >= 25
 UNION ALL SELECT printf('Of the file %s they moved %.3g %s', file, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM file WHERE file NOT NULL
 UNION ALL SELECT printf('Beside them, %s moved %.3g %s on the same disk', comm, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM beside
+UNION ALL SELECT answer FROM (SELECT answer FROM cause_lines WHERE is_idle ORDER BY ns DESC, answer)
 UNION ALL SELECT printf('Most of the time, %s of %s, they waited %s', duration_text(idle.ns), duration_text(top.life_ns), idle.what) FROM idle, top
 -- not if it is one part, and a sentence before says so
 UNION ALL SELECT 'Path to the end: ' || group_concat(chain.text, ', ') FROM chain, top
@@ -137,7 +157,16 @@ UNION ALL SELECT 'Path to the end: ' || group_concat(chain.text, ', ') FROM chai
 			 AND coalesce((SELECT text FROM meanwhile), '') NOT GLOB chain.kind || ' *')
 
 -- section: Waited for (8)
-WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),
+WITH one AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid),
+-- the ends of several processes or threads are one thing; it has their name if that is the same
+ends AS (SELECT o.kind AS kind, o.call AS call, substr(o.object, 1, instr(o.object, ' ') - 1) AS what, count(DISTINCT o.object) AS cnt, min(t.comm) AS comm, max(t.comm) AS last
+           FROM (SELECT DISTINCT kind, call, object FROM one WHERE kind = 'child' AND object NOT NULL) AS o
+           LEFT JOIN threads AS t ON t.tid = CAST(substr(o.object, instr(o.object, ' ') + 1) AS INTEGER) GROUP BY 1, 2, 3 HAVING count(DISTINCT o.object) > 1),
+e AS MATERIALIZED (
+	SELECT o.utid AS utid, o.kind AS kind, o.call AS call, o.waits AS waits, o.wait_ns AS wait_ns, o.wait_max_ns AS wait_max_ns, o.ender_utid AS ender_utid, o.irq AS irq,
+	       o.meanwhile AS meanwhile, o.meanwhile_ns AS meanwhile_ns, iif(n.cnt, NULL, o.upid) AS upid,
+	       iif(n.cnt, printf('%d %s%s', n.cnt, CASE n.what WHEN 'process' THEN 'processes' ELSE 'threads' END, iif(n.comm = n.last, ' ' || n.comm, '')), o.object) AS object
+	  FROM one AS o LEFT JOIN ends AS n ON n.kind = o.kind AND n.call IS o.call AND o.object GLOB n.what || ' *'),
 -- what is waited for: a lock, a file or the like of a process, a sleep of a length, or a call
 w AS (SELECT kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) AS of_upid, sum(waits) AS waits, sum(wait_ns) AS wait_ns, max(wait_max_ns) AS wait_max_ns
         FROM e GROUP BY 1, 2, 3, 4),
@@ -156,7 +185,7 @@ enders AS (
 	       row_number() OVER (PARTITION BY kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) ORDER BY sum(wait_ns) DESC, ender_utid, irq) AS n
 	  FROM e GROUP BY 1, 2, 3, 4, 5, 6)
 SELECT r.kind AS kind, r.call AS call, r.object AS object, r.waits AS waits, r.wait_ns AS wait_ns, r.wait_max_ns AS wait_max_ns,
-       CASE WHEN n.n THEN coalesce((SELECT comm FROM threads WHERE utid = n.ender_utid), iif(n.irq, '[interrupt]', '[unknown]'))
+       CASE WHEN n.n THEN coalesce((SELECT printf('%s (%d)', comm, tid) FROM threads WHERE utid = n.ender_utid), iif(n.irq, '[interrupt]', '[unknown]'))
                           || iif(n.wait_ns * 100 / r.wait_ns < 99, printf(' %d %%', n.wait_ns * 100 / r.wait_ns), '') END AS ended_by,
        (SELECT group_concat(text, ', ')
           FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / n.wait_ns) AS text

@@ -490,6 +490,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":spike_min", value_int(r->spike_min_bytes) },
 		{ ":continues", value_int(r->continues) },
 		{ ":of_command", value_int(r->of_command) },
+		{ ":workload", value_int(r->workload) },
 		{ ":hint_options", value_text(r->hint_options ? r->hint_options : "") },
 		{ ":stacks", value_int(r->stacks_apart) },
 		{ ":peaks", value_text(r->peaks) },

@@ -353,7 +353,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1>
 1> In short
 1> ANSWER
-1> The threads ran for 1.00 s of 4.00 s (25 %) on CPUs
+1> All threads together ran for 1.00 s of 4.00 s (25 %) on CPUs
 1>
 1> Waited for
 1> KIND     CALL  OBJECT  WAITS    WAIT  WAIT MAX  ENDED BY  MEANWHILE
@@ -692,7 +692,7 @@ $ ebpfrec report -i golden.ebpfrec --pid 1 2>/dev/null | tail -n 1;
 $ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec /ebpfrec /p')" | sed -n 3,5p
 1> In short
 1> ANSWER
-1> The threads waited 1.50 s of 3.00 s (50 %) for a CPU
+1> All threads together waited 1.50 s of 3.00 s (50 %) for a CPU
 
 # With a recorded command the summary is about its processes, and a line about the others. --machine shows everything.
 $ gen_golden command.ebpfrec command; for o in '' --machine '--comm cc1';

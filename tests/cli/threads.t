@@ -106,12 +106,12 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1>
 1> In short
 1> ANSWER
-1> The threads ran for 72.0 ms of 1.20 s (6 %) on CPUs
+1> All threads together ran for 72.0 ms of 1.20 s (6 %) on CPUs
 1>
 1> Waited for
-1> KIND     CALL  OBJECT  WAITS     WAIT  WAIT MAX  ENDED BY    MEANWHILE
-1> unknown     -       -      2   1.12 s   20.0 ms  server 1 %  unknown 100 %
-1> cpu         -       -      2  4.00 ms   2.00 ms  -           -
+1> KIND     CALL  OBJECT  WAITS     WAIT  WAIT MAX  ENDED BY          MEANWHILE
+1> unknown     -       -      2   1.12 s   20.0 ms  server (100) 1 %  unknown 100 %
+1> cpu         -       -      2  4.00 ms   2.00 ms  -                 -
 1>
 1> States
 1> STATE        TIME  SHARE %  BAR
@@ -168,7 +168,7 @@ $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> Waited for,1,waits,1
 1> Waited for,1,wait_ns,677000000
 1> Waited for,1,wait_max_ns,20000000
-1> Waited for,1,ended_by,server 2 %
+1> Waited for,1,ended_by,server (100) 2 %
 1> Waited for,1,meanwhile,unknown 100 %
 1> Waited for,2,kind,cpu
 1> Waited for,2,call,

@@ -8,7 +8,7 @@ WANTED = {"mutex": ("lock", ["for locks$", r"was for mutex \(causes\) \(futex\)$
           "condition": ("lock", ["for locks$", r"was for condition(\+0x\w+)? \(causes\) \(futex\)$",
                                  "^culprit ended .*: timer "]), "idle": ("poll", ["for events$", r"was for epoll \d+ "
                                                                                   r"\(epoll_p?wait\)$",
-    "^culprit ended "]), "loaded": (None, ["^The threads ran for .* on CPUs$"]),
+    "^culprit ended "]), "loaded": (None, ["^All threads together ran for .* on CPUs$"]),
           "cpu": ("cpu", ["for a CPU$", "^culprit had the CPU for "]),
           "mmap": ("lock", ["for locks$", r"was for mmap lock of \d+ \w+ \((mmap|munmap)\)$",
                             r"^culprit ended .*: running (100|[89]\d) %"]),

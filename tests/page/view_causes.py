@@ -21,7 +21,7 @@ failed = 0
 CAUSES = {
     "condition": ("victim", ["for locks", r"was for condition(\+0x\w+)? \(causes\) \(futex\)", "culprit ended "]),
     "idle": ("victim", ["for events", r"was for epoll \d+ \(epoll_p?wait\)", "culprit ended "]),
-    "loaded": ("victim", ["The threads ran for .* on CPUs"]),
+    "loaded": ("victim", ["All threads together ran for .* on CPUs"]),
     "cpu": ("victim", ["for a CPU", "culprit had the CPU for "]),
     "mmap": ("victim", [r"lock (mmap|munmap) mmap lock of \d+ victim .* culprit"]),
     "mapped": ("victim", ["for a disk", "disk user code"]),
