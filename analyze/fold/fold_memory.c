@@ -6,6 +6,14 @@
  * The state of an interval consists of notes: the processes that change in it, as they were at its
  * beginning, and the older objects that an operation in it ends or splits, with that operation's
  * number. The whole state is all processes and all live objects.
+ *
+ * For example, slab events of threads A and B, and the changes found:
+ *
+ *     A allocates 64 bytes at 0x10    ALLOC  A  +64
+ *     B frees 0x10                    FREE   A  -64: credited to the thread that allocated
+ *     B allocates 32 bytes at 0x10    ALLOC  B  +32
+ *     A allocates 96 bytes at 0x10    LOST   B  -32: the free was lost; then ALLOC  A  +96
+ *     B frees 0x20                    UNPAIRED: allocated before the trace
  */
 #include "analyze/fold/fold_memory.h"
 

@@ -8,6 +8,12 @@
  * trace still grows, or its recorder died, the last interval is not kept, since the next block may
  * have late records of it. If damage is discovered, all parts are made again without the damaged
  * block.
+ *
+ * For example, a trace whose three blocks begin at 0, 1 and 2 s has three intervals. The first
+ * report of CPU time makes the parts of JOB_SCHED for all three; INDEX_INFO of this job is then 3,
+ * and a derived file keeps the parts for the next command. A report of 0.5 .. 2.5 s reads the
+ * stored sums of interval 1, and decodes intervals 0 and 2, each from the state that is stored for
+ * its beginning. The first report of memory makes the parts of its own jobs.
  */
 #include "analyze/fold/index.h"
 

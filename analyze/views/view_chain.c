@@ -12,6 +12,15 @@
  *
  * A row is a part: what one thread did from start_ns to end_ns. An instant of the window is in
  * one part.
+ *
+ * For example, a window of 10 ms in which thread A waits for a lock that B holds:
+ *
+ *     A    running 0 .. 2, lock 2 .. 7 (released by B), running 7 .. 10
+ *     B    disk 1 .. 3 (ended by an interrupt), running 3 .. 8
+ *
+ * The chain goes back from A running 7 .. 10 to B, which ended A's sleep, and returns to A where
+ * that sleep began. The rows are A running 0 .. 2, B disk 2 .. 3, B running 3 .. 7, A running 7 ..
+ * 10.
  */
 #include <errno.h>
 #include <stdlib.h>

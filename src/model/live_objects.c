@@ -6,6 +6,16 @@
  * Rebuilding needs memory for the old and the new table, so there are several small tables, which
  * are rebuilt one at a time; the memory of the old table returns to the system. Bits record which
  * orders of page blocks are live, in all and near an address; they limit where a page is looked up.
+ *
+ * For example, what the sink gets of page frames, and of plain addresses:
+ *
+ *     add  frames 96 .. 103, owner A
+ *     end  frames 98 .. 99            A's 98 .. 99, freed; 96 .. 97 and 100 .. 103 stay live
+ *     add  frame 100, owner B         A's 100, lost; 101 and 102 .. 103 stay live
+ *     add  0x1000, owner A
+ *     add  0x1000, owner B            A's object, lost: its free was not recorded
+ *     end  0x1000                     B's object, freed
+ *     end  0x2000                     nothing: ret_unknown is 1
  */
 #include "model/live_objects.h"
 

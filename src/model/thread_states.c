@@ -2,6 +2,16 @@
 /*
  * thread_states: per thread a phase, the end of its reported time, and the events since it left its
  * CPU. Live threads are in a list, since every edge of a block reports the time of all of them.
+ *
+ * For example, thread A on CPU 0, and what the sink gets (times in ms):
+ *
+ *      0  enter A
+ *     10  leave A, uninterruptible     running 0 .. 10 (from the CPU timeline)
+ *     14  its block request ends
+ *     15  B wakes A
+ *     18  enter A                      disk 10 .. 14, uninterruptible 14 .. 15,
+ *                                      the sleep 10 .. 15 (a disk wait, ended by B),
+ *                                      runnable 15 .. 18, the wait 15 .. 18 (wake-up)
  */
 #include "model/thread_states.h"
 

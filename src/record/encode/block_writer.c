@@ -5,6 +5,16 @@
  * Stages: counting (block_count), threads and processes (task_table), arrays (block_fill), the
  * thread on each CPU (cpu_keyframe), small sections (here), event columns (column_writer), packing
  * (block_out). Between blocks it keeps task_table, the runner of each CPU, and scratch memory.
+ *
+ * For example, three records of the rings, and where the block has them:
+ *
+ *     CPU 1  11  wake-up of tid 9 by tid 3     a row of the wake-up columns
+ *     CPU 0  12  switch from tid 7 to tid 9    a row of the switch columns
+ *     CPU 0  15  128 bytes of slab, by tid 9   a row of the slab columns
+ *
+ * Tids 3, 7 and 9 become utids: UTIDS lists these three, and THREADS has a row of each, as the
+ * thread is at the block's end. The keyframe has tid 7 on CPU 0 at the block's start, since the
+ * first switch there leaves it.
  */
 #include <errno.h>
 #include <stdlib.h>
