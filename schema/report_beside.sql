@@ -24,7 +24,8 @@ q AS MATERIALIZED (
         SELECT b.dev AS dev, b.end_ns AS end_ns, b.latency_ns AS latency_ns, coalesce(b.queued_ns, :from) AS start_ns,
                b.bytes AS bytes,
 	       coalesce(iif(b.owner_upid IN own, t.comm, p.comm), '[unknown]') AS comm,
-	       iif(b.owner_upid = b.submitter_upid, thread_in_scope(b.submitter_utid, b.end_ns), in_scope(b.owner_upid, b.end_ns)) AS mine
+	       iif(b.owner_upid = b.submitter_upid, thread_in_scope(b.submitter_utid, b.end_ns),
+	           in_scope(b.owner_upid, b.end_ns)) AS mine
           FROM block_requests AS b LEFT JOIN processes AS p ON p.upid = b.owner_upid
           LEFT JOIN threads AS t ON t.utid = b.submitter_utid
 	 WHERE b.end_ns >= :from AND b.end_ns < :to + 1000000000),

@@ -9,8 +9,8 @@
 --
 -- The result has one row for everything, one each for the recorder's CPU time in user and in system
 -- mode, one per kernel hook, and one for the library of record --heap (part workload). That one is its events times
--- what one took when the program that began last tried (more where caches are cold), and the mean of what stacks took, one of
--- 64 of which a thread measures. Columns:
+-- what one took when the program that began last tried (more where caches are cold), and the mean of what stacks took,
+-- one of 64 of which a thread measures. Columns:
 --   cpu_ns, cpu_pct  CPU time, and its share of the window: 100 is one CPU
 --   machine_pct      its share of all CPUs online: record --max-overhead limits this figure
 --                    (of hooks, and of everything, empty if run times were not measured: that needs CAP_SYS_ADMIN)
@@ -36,8 +36,10 @@ c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,
 	     max(ring_used_max_bytes) AS ring, max(queue_max_bytes) AS queue, max(rss_bytes) AS rss,
 	     coalesce(max(cpu_cnt), (SELECT count(*) FROM cpus)) AS cpus
 	FROM s),
-told AS (SELECT count(*) = 0 AS yes FROM info WHERE key = 'lacks' AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
-h AS (SELECT hook, CASE WHEN (SELECT yes FROM told) THEN sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) END AS run_ns,
+told AS (SELECT count(*) = 0 AS yes FROM info WHERE key = 'lacks'
+    AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
+h AS (SELECT hook, CASE WHEN (SELECT yes FROM told)
+    THEN sum(window_share(cost_ns, from_ns, to_ns, :from, :to)) END AS run_ns,
 	     sum(run_time_ns) AS measured_ns, sum(run_cnt) AS measured, sum(sampled_cnt) AS sampled,
 	     sum(window_share(attempted_cnt, from_ns, to_ns, :from, :to)) AS attempted,
 	     coalesce(sum(read_cnt) FILTER (WHERE to_ns <= :to), 0) AS events,
@@ -47,19 +49,25 @@ m AS (SELECT hook, sum(missed_cnt - inferred_cnt) AS skipped
 	FROM losses WHERE missed_cnt > inferred_cnt AND from_ns < :to AND max(to_ns - 1, from_ns) >= :from
 	     AND max(to_ns - 1, from_ns) < :to GROUP BY hook),
 parts AS (
-SELECT 0 AS n, 'all' AS part, '' AS name, CASE WHEN (SELECT yes FROM told) THEN c.user_ns + c.sys_ns + coalesce((SELECT sum(run_ns) FROM h), 0) END AS cpu_ns,
+SELECT 0 AS n, 'all' AS part, '' AS name, CASE WHEN (SELECT yes FROM told)
+    THEN c.user_ns + c.sys_ns + coalesce((SELECT sum(run_ns) FROM h), 0) END AS cpu_ns,
        NULL AS runs, NULL AS ns_per_run, NULL AS measured, (SELECT sum(events) FROM h) AS events,
        coalesce((SELECT sum(skipped) FROM m), 0) AS skipped, bytes AS bytes_written, ring AS ring_used_max_bytes,
        queue AS queue_max_bytes, rss AS rss_bytes
   FROM c WHERE user_ns IS NOT NULL
 UNION ALL
-SELECT 1, 'recorder', 'user', user_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM c WHERE user_ns IS NOT NULL
+SELECT 1, 'recorder', 'user', user_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM c
+    WHERE user_ns IS NOT NULL
 UNION ALL
-SELECT 1, 'recorder', 'system', sys_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM c WHERE sys_ns IS NOT NULL
+SELECT 1, 'recorder', 'system', sys_ns, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM c
+    WHERE sys_ns IS NOT NULL
 UNION ALL
 SELECT 2, 'kernel', lower(h.hook), run_ns,
-       CAST(round(coalesce(iif(measured / 4 > sampled, NULL, 1.0 * attempted * nullif(measured, 0) / nullif(sampled, 0)), 1.0 * run_ns * measured / nullif(measured_ns, 0))) AS INTEGER),
-       round(1.0 * measured_ns / nullif(measured, 0), 1), measured, events, coalesce(m.skipped, 0), NULL, NULL, NULL, NULL
+       CAST(round(coalesce(iif(measured / 4 > sampled, NULL,
+           1.0 * attempted * nullif(measured, 0) / nullif(sampled, 0)),
+               1.0 * run_ns * measured / nullif(measured_ns, 0))) AS INTEGER),
+       round(1.0 * measured_ns / nullif(measured, 0), 1), measured, events, coalesce(m.skipped, 0), NULL, NULL, NULL,
+           NULL
   FROM h LEFT JOIN m USING (hook) WHERE measured > 0 OR events > 0 OR run_ns > 0
 UNION ALL
 SELECT 3, 'workload', 'heap library', CAST(sum(wrote) * value / 1000 AS INTEGER), sum(wrote), round(value / 1000.0, 1),

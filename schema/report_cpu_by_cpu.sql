@@ -23,7 +23,8 @@ SELECT $t
        sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.preempted ELSE 0 END) AS preempted,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events,
-       CASE WHEN (SELECT value FROM info WHERE key = 'steal') = '1' THEN sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.steal_ns ELSE 0 END) END AS steal_ns,
+       CASE WHEN (SELECT value FROM info WHERE key = 'steal') = '1'
+           THEN sum(CASE WHEN u.utid NOT IN (0, 1, 3) THEN u.steal_ns ELSE 0 END) END AS steal_ns,
        sum(CASE WHEN u.utid = 0 THEN u.oncpu_ns ELSE 0 END) AS idle_ns,
        sum(CASE WHEN u.utid = 1 THEN u.oncpu_ns ELSE 0 END) AS unknown_ns,
        u.span_ns - sum(CASE WHEN u.utid = 3 THEN 0 ELSE u.oncpu_ns END) AS other_ns,

@@ -30,7 +30,8 @@ SELECT $cpukeys u.state AS state, w.comm AS waker, sum(u.waits) AS waits, sum(u.
           FROM (SELECT utid, stack, iif(state = 'preempted', NULL, waker_utid) AS waker_utid, state,
                        count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
                        sum(runnable_ns) AS runnable_ns, max(ts_ns - dur_ns) AS last_ns,
-                       iif($bycomm, comm_at((SELECT upid FROM threads AS n WHERE n.utid = e.utid), e.ts_ns), NULL) AS comm_then,
+                       iif($bycomm, comm_at((SELECT upid FROM threads AS n WHERE n.utid = e.utid), e.ts_ns),
+                           NULL) AS comm_then,
                        iif($bythreadname, thread_comm_at(e.utid, e.ts_ns), NULL) AS thread_name_then
                   FROM offcpu_waits(:from, :to) AS e WHERE thread_in_scope(e.utid, e.ts_ns)
                  GROUP BY 1, 2, 3, 4, comm_then, thread_name_then) AS x

@@ -15,14 +15,16 @@ WITH RECURSIVE
         SELECT t_ns, t_end_ns, span_ns, busy, oncpu_ns / busy AS wall_ns, oncpu_ns FROM u WHERE oncpu_ns >= busy
          UNION ALL
         SELECT * FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, 0,
-                              b.span_ns - coalesce((SELECT sum(u.oncpu_ns / u.busy) FROM u WHERE u.t_ns = b.t_ns), 0) AS wall_ns, 0
+                              b.span_ns - coalesce((SELECT sum(u.oncpu_ns / u.busy) FROM u WHERE u.t_ns = b.t_ns),
+                                  0) AS wall_ns, 0
                          FROM b) WHERE wall_ns > 0),
      each (t_ns, t_end_ns, span_ns, busy, last) AS (
         SELECT t_ns, t_end_ns, span_ns, min(busy), max(busy) FROM steps GROUP BY t_ns
          UNION ALL
         SELECT t_ns, t_end_ns, span_ns, busy + 1, last FROM each WHERE busy < last)
 SELECT $t
-       u.busy AS busy, coalesce(s.wall_ns, 0) AS wall_ns, round(100.0 * coalesce(s.wall_ns, 0) / u.span_ns, 3) AS wall_pct,
+       u.busy AS busy, coalesce(s.wall_ns, 0) AS wall_ns,
+           round(100.0 * coalesce(s.wall_ns, 0) / u.span_ns, 3) AS wall_pct,
        coalesce(s.oncpu_ns, 0) AS oncpu_ns,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events

@@ -35,7 +35,8 @@ frames AS (
 	  FROM s CROSS JOIN (VALUES ('user'), ('kernel')) AS m WHERE iif(m.column1 = 'user', user, kernel) NOT NULL),
 -- a function that is on a stack twice counts once
 f AS (
-        SELECT s.utid AS utid, s.upid AS upid, s.comm_then AS comm_then, s.thread_name_then AS thread_name_then, j.value AS function, s.mode AS mode, s.samples AS samples,
+        SELECT s.utid AS utid, s.upid AS upid, s.comm_then AS comm_then, s.thread_name_then AS thread_name_then,
+            j.value AS function, s.mode AS mode, s.samples AS samples,
                s.oncpu_ns AS oncpu_ns,
 	       max(j.key) = json_array_length(s.list) - 1 AND (s.mode = 'kernel' OR s.kernel IS NULL) AS is_self
 	  FROM frames AS s, json_each(s.list) AS j GROUP BY s.n, s.mode, j.value)

@@ -17,9 +17,11 @@ SELECT $cpukeys u.source AS source, sum(u.samples) AS samples, sum(u.bytes) AS b
        view_complete(:from, :to, u.source) AS complete, view_lost(:from, :to, u.source) AS lost_events
   FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
           FROM (SELECT utid, source, stack, count(*) AS samples, sum(bytes) AS bytes, max(ts_ns) AS last_ns,
-                       iif($bycomm, comm_at((SELECT upid FROM threads AS n WHERE n.utid = e.utid), e.ts_ns), NULL) AS comm_then,
+                       iif($bycomm, comm_at((SELECT upid FROM threads AS n WHERE n.utid = e.utid), e.ts_ns),
+                           NULL) AS comm_then,
                        iif($bythreadname, thread_comm_at(e.utid, e.ts_ns), NULL) AS thread_name_then
-                  FROM stack_samples AS e WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq AND thread_in_scope(e.utid, e.ts_ns)
+                  FROM stack_samples AS e WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq AND thread_in_scope(e.utid,
+                      e.ts_ns)
                  GROUP BY utid, source, stack, comm_then, thread_name_then) AS x
           JOIN threads AS t ON t.utid = x.utid) AS u
   JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid

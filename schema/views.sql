@@ -33,7 +33,8 @@ SELECT b.end_ns, (e.start_unix_ns + b.end_ns) / 1e9 AS unix_s, d.name AS device,
 
 -- CPU time per process; [idle] is a row, too.
 CREATE VIEW cpu_by_process AS
-SELECT p.upid, p.pid, p.comm, sum(s.dur_ns) AS oncpu_ns, count(*) AS slices, sum(s.end_reason = 'preempted') AS preempted
+SELECT p.upid, p.pid, p.comm, sum(s.dur_ns) AS oncpu_ns, count(*) AS slices,
+    sum(s.end_reason = 'preempted') AS preempted
   FROM sched_slices AS s JOIN threads AS t ON t.utid = s.utid JOIN processes AS p ON p.upid = t.upid
  GROUP BY p.upid ORDER BY oncpu_ns DESC;
 
@@ -65,7 +66,8 @@ WITH s AS (
 SELECT p.upid, p.pid, p.comm, sum(s.dur_ns) AS running_ns,
        coalesce(sum(s.wait_ns) FILTER (WHERE s.state <> 'preempted'), 0) AS runnable_ns,
        coalesce(sum(s.away_ns) FILTER (WHERE s.state = 'preempted'), 0) AS preempted_ns,
-       coalesce(sum(s.away_ns - coalesce(s.wait_ns, 0)) FILTER (WHERE s.state = 'uninterruptible'), 0) AS uninterruptible_ns,
+       coalesce(sum(s.away_ns - coalesce(s.wait_ns, 0)) FILTER (WHERE s.state = 'uninterruptible'),
+           0) AS uninterruptible_ns,
        coalesce(sum(s.away_ns - coalesce(s.wait_ns, 0)) FILTER (WHERE s.state = 'sleeping'), 0) AS sleeping_ns,
        coalesce(sum(s.away_ns - coalesce(s.wait_ns, 0)) FILTER (WHERE s.state = 'stopped'), 0) AS stopped_ns
   FROM s JOIN threads AS t ON t.utid = s.utid JOIN processes AS p ON p.upid = t.upid

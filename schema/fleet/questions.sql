@@ -5,27 +5,33 @@
 -- recordings. GLOBAL lets a question that asks twice ask all servers both times.
 -- tests/full/fleet.sh compares the answers with what `ebpfrec report` and `ebpfrec sql` say host by host.
 
--- 1. Which hosts had a spike above 2 GiB since yesterday? spikes: all that the bins with such a spike have, smaller ones, too.
+-- 1. Which hosts had a spike above 2 GiB since yesterday? spikes: all that the bins with such a spike have, smaller
+-- ones, too.
 SELECT host, name, sum(spikes) AS spikes, max(spike_max_bytes) AS bytes
-  FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday() AND spike_max_bytes > 2147483648
+  FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday()
+      AND spike_max_bytes > 2147483648
  GROUP BY host, name ORDER BY bytes DESC;
 
 -- 2. Which devices are slowest? p99_from_ns: the power of two from which on 1 % of the requests took.
-SELECT host, device, op, sum(ios) AS requests, quantileExactWeighted(0.99)(assumeNotNull(lat_low_ns), toUInt64(assumeNotNull(lat_ios))) AS p99_from_ns,
+SELECT host, device, op, sum(ios) AS requests, quantileExactWeighted(0.99)(assumeNotNull(lat_low_ns),
+    toUInt64(assumeNotNull(lat_ios))) AS p99_from_ns,
        max(greatest_ns) AS lat_max_ns
-  FROM (SELECT host, device, op, ifNull(ios, 0) AS ios, ifNull(lat_low_ns, 0) AS lat_low_ns, ifNull(lat_ios, 0) AS lat_ios,
+  FROM (SELECT host, device, op, ifNull(ios, 0) AS ios, ifNull(lat_low_ns, 0) AS lat_low_ns,
+      ifNull(lat_ios, 0) AS lat_ios,
                ifNull(comm_bins.lat_max_ns, 0) AS greatest_ns
           FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday() AND device != '')
  GROUP BY host, device, op ORDER BY p99_from_ns DESC, lat_max_ns DESC LIMIT 20;
 
 -- 3. How many CPUs did a host of a role use before and after a roll-out?
-SELECT unix_ns >= 1800000000000000000 AS after, uniq(host) AS hosts, sum(running_ns) / sum(if(cpus > 0, bin_ns, 0)) AS cpus_used
+SELECT unix_ns >= 1800000000000000000 AS after, uniq(host) AS hosts,
+    sum(running_ns) / sum(if(cpus > 0, bin_ns, 0)) AS cpus_used
   FROM comm_bins WHERE host GLOBAL IN (SELECT host FROM loads WHERE role = 'web') GROUP BY after ORDER BY after;
 
 -- 4. Who are the noisy neighbours? Who ran while threads of this host waited longer for a CPU than all of them ran?
 SELECT host, name, sum(running_ns) AS running_ns
   FROM comm_bins WHERE (host, unix_ns) GLOBAL IN (
-       SELECT host, unix_ns FROM comm_bins GROUP BY host, unix_ns HAVING sum(runnable_ns) + sum(preempted_ns) > sum(running_ns))
+       SELECT host, unix_ns FROM comm_bins GROUP BY host, unix_ns
+           HAVING sum(runnable_ns) + sum(preempted_ns) > sum(running_ns))
  GROUP BY host, name HAVING running_ns > 0 ORDER BY running_ns DESC LIMIT 20;
 
 -- 5. Which programs use the fleet's CPUs?
@@ -33,7 +39,8 @@ SELECT name, uniq(host) AS hosts, sum(running_ns) AS running_ns, sum(runnable_ns
   FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday()
  GROUP BY name HAVING running_ns > 0 ORDER BY running_ns DESC LIMIT 20;
 
--- 6. On which hosts are figures incomplete? The first and the last bin that a host sent are incomplete when they are not whole seconds.
+-- 6. On which hosts are figures incomplete? The first and the last bin that a host sent are incomplete when they are
+-- not whole seconds.
 SELECT host, sum(lost_events) AS lost, countIf(complete = 0) AS incomplete_bins, count() AS bins
   FROM comm_bins WHERE cpus > 0 GROUP BY host ORDER BY lost DESC, host;
 
@@ -43,13 +50,16 @@ SELECT host, name, max(rss_peak_bytes) AS peak_bytes
 
 -- 8. Who writes most to disks?
 SELECT host, name, device, sum(ios) AS requests, sum(io_bytes) AS bytes
-  FROM comm_bins WHERE op = 'write' GROUP BY host, name, device HAVING requests > 0 ORDER BY bytes DESC, host, name LIMIT 20;
+  FROM comm_bins WHERE op = 'write' GROUP BY host, name, device HAVING requests > 0 ORDER BY bytes DESC, host, name
+      LIMIT 20;
 
--- 9. Which programs waited longest for a CPU? From recordings. A program is the name of a process, with all of its threads.
+-- 9. Which programs waited longest for a CPU? From recordings. A program is the name of a process, with all of its
+-- threads.
 SELECT host, comm, max(wait_ns) AS wait_max_ns, sum(wait_ns) AS all_ns
   FROM sched_slices GLOBAL ANY LEFT JOIN (
        SELECT trace_id, utid, comm FROM (SELECT trace_id, utid, upid FROM threads) AS t ANY LEFT JOIN
-              (SELECT trace_id, upid, comm FROM processes) AS p USING (trace_id, upid)) AS program USING (trace_id, utid)
+              (SELECT trace_id, upid, comm FROM processes) AS p USING (trace_id, upid)) AS program USING (trace_id,
+                  utid)
  WHERE utid >= 16 GROUP BY host, comm HAVING wait_max_ns > 0 ORDER BY wait_max_ns DESC LIMIT 20;
 
 -- 10. Which block requests were slowest, and whose were they? From recordings.
@@ -57,8 +67,10 @@ SELECT host, toDateTime(intDiv(unix_ns, 1000000000)) AS ended, owner, op, bytes,
   FROM block_requests WHERE latency_ns > 0 ORDER BY latency_ns DESC, unix_ns LIMIT 10;
 
 -- Which loads have not arrived as a whole? Send them again: their rows do not count until then.
-SELECT host, trace_id, toDateTime(intDiv(load, 1000000000)) AS sent, of, sent_rows, arrived_rows FROM loads WHERE NOT whole ORDER BY sent, of;
+SELECT host, trace_id, toDateTime(intDiv(load, 1000000000)) AS sent, of, sent_rows, arrived_rows FROM loads
+    WHERE NOT whole ORDER BY sent, of;
 
 -- Which hosts sent a piece of time twice, under two starts? Their sums are too high there.
 SELECT host, of, count() AS pieces, sum(to_ns - from_ns) - (max(to_ns) - min(from_ns)) AS at_least_twice_ns
-  FROM (SELECT DISTINCT host, of, from_ns, to_ns FROM loads WHERE whole) GROUP BY host, of HAVING at_least_twice_ns > 0 ORDER BY host, of;
+  FROM (SELECT DISTINCT host, of, from_ns, to_ns FROM loads WHERE whole) GROUP BY host, of HAVING at_least_twice_ns > 0
+      ORDER BY host, of;
