@@ -46,18 +46,61 @@ PRESSURE(compact_end, "mm_compaction_end", COMPACT_END, 0)
 PRESSURE(kswapd_wake, "mm_vmscan_kswapd_wake", KSWAPD_WAKE, 0)
 PRESSURE(kswapd_sleep, "mm_vmscan_kswapd_sleep", KSWAPD_SLEEP, 0)
 
+#define GROUP_DEPTH_MAX 16
+#define GROUP_ROOM_PAGES 512	/* a huge page: what may have been asked for */
+#define GROUP_ROOT 1
+
+/*
+ * The memory cgroup that has no room: the innermost of the victim's and those above it. The event
+ * does not say which one the kernel means.
+ */
+static __always_inline void find_limit(struct task_struct *victim, struct wire_oom_kill *r)
+{
+	struct css_set *set = BPF_CORE_READ(victim, cgroups);
+	struct cgroup_subsys_state *css = NULL;
+
+	r->limit_cgroup_id = 0;
+	r->limit_pages = 0;
+	if (!bpf_core_enum_value_exists(enum cgroup_subsys_id, memory_cgrp_id) ||
+	    !bpf_core_field_exists(((struct mem_cgroup *)0)->memory))
+		return;
+	bpf_probe_read_kernel(&css, sizeof(css),
+			      (void *)__builtin_preserve_access_index(&set->subsys[0]) +
+				      bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) *
+					      sizeof(css));
+	for (int i = 0; i < GROUP_DEPTH_MAX && css; i++) {
+		struct mem_cgroup *group = (void *)css;	/* its first member */
+		__u64 max = BPF_CORE_READ(group, memory.max), usage = 0;
+
+		bpf_probe_read_kernel(&usage, sizeof(long),
+				      __builtin_preserve_access_index(&group->memory.usage));
+		if (usage + GROUP_ROOM_PAGES >= max) {
+			struct cgroup *cg = BPF_CORE_READ(css, cgroup);
+
+			r->limit_pages = max;
+			r->limit_cgroup_id = BPF_CORE_READ(cg, kn, id);
+			if (BPF_CORE_READ(cg, root) != BPF_CORE_READ(set, dfl_cgrp, root))
+				r->limit_cgroup_id |= WIRE_CGROUP_V1_MEMORY;
+			return;
+		}
+		css = BPF_CORE_READ(css, parent);
+		if (!css)
+			r->limit_cgroup_id = GROUP_ROOT;
+	}
+}
+
 /* mark_victim() has the task instead of its number since 72ba14deb40a (6.8). */
 SEC("tp_btf/mark_victim")
 int oom_kill(u64 *ctx)
 {
+	struct task_struct *victim = NULL;
 	struct wire_oom_kill *r;
 	__u32 tid, pid;
 	struct emit e;
 	__u64 id;
 
 	if (conf_oom_task) {
-		struct task_struct *victim = (void *)ctx[0];
-
+		victim = (void *)ctx[0];
 		victim = FIX_ARG(victim);
 		tid = PEEK(victim, pid);
 		pid = PEEK(victim, tgid);
@@ -74,6 +117,7 @@ int oom_kill(u64 *ctx)
 		return 0;
 	r->victim_tid = tid;
 	r->victim_pid = pid;
+	find_limit(victim, r);
 	emit_submit(&e, r);
 	return 0;
 }

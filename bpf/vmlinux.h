@@ -58,6 +58,10 @@ typedef struct {
 	int counter;
 } atomic_t;
 
+typedef struct {
+	long counter;
+} atomic_long_t;
+
 struct kernfs_node {
 	u64 id;
 };
@@ -70,6 +74,17 @@ struct cgroup_subsys_state {
 struct cgroup {
 	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
+};
+
+struct page_counter {
+	atomic_long_t usage;
+	unsigned long max;
+};
+
+struct mem_cgroup {
+	struct cgroup_subsys_state css;
+	struct page_counter memory;
 };
 
 struct css_set {
@@ -184,10 +199,6 @@ struct mm_struct {
 struct mm_struct___percpu_rss {
 	struct percpu_counter rss_stat[4];
 };
-
-typedef struct {
-	long counter;
-} atomic_long_t;
 
 struct mm_rss_stat {
 	atomic_long_t count[4];
@@ -325,6 +336,7 @@ struct page___info {
 
 enum cgroup_subsys_id {
 	cpu_cgrp_id,
+	memory_cgrp_id,
 };
 
 enum pageflags {

@@ -34,6 +34,7 @@ typedef __s64 wire_s64;
 #define WIRE_COMM_LEN 16
 /* Bit of cgroup_id: the group of the CPU controller's own hierarchy, cgroup version 1. */
 #define WIRE_CGROUP_V1 (1ULL << 52)
+#define WIRE_CGROUP_V1_MEMORY (1ULL << 53)	/* the same of the memory controller's */
 #define WIRE_FILE_MAX 256	/* file name at exec, with its NUL */
 #define WIRE_ARGS_MAX 512	/* command line at exec, NUL-separated as in /proc/PID/cmdline */
 #define WIRE_RSS_MEMBERS 4	/* file, anon, swap, shmem: the kernel's MM_* order */

@@ -103,7 +103,9 @@ SELECT name AS comm, sum(cnt) AS processes, CASE sum(cnt) WHEN 1 THEN max(pid) E
 
 -- section: ?Killed by the OOM killer (3: report pressure)
 SELECT p.pid AS pid, p.comm AS comm,
-       (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) AS rss_bytes, k.ts_ns AS at_ns
+       (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) AS rss_bytes,
+       CASE WHEN k.limit_pages THEN coalesce((SELECT c.name FROM names AS c WHERE c.type = 'cgroup' AND c.id = k.limit_cgroup_id), '[unknown]') WHEN k.limit_cgroup_id THEN '[machine]' END AS limit_of,
+       k.limit_pages * page_bytes() AS limit_bytes, k.ts_ns AS at_ns
   FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid
  WHERE k.ts_ns >= :from AND k.ts_ns < :to AND thread_in_scope(k.victim_utid) ORDER BY k.ts_ns
 

@@ -126,8 +126,10 @@ stalled AS MATERIALIZED (
 	SELECT utid, CASE kind WHEN 'group limit' THEN 'reclaim for the limit of a memory cgroup' WHEN 'compaction' THEN 'compaction of memory'
 	       ELSE 'direct reclaim' END AS kind, sum(began) AS stalls, sum(dur_ns) AS ns
 	  FROM memory_stalls(:from, :to) WHERE kind <> 'kswapd' GROUP BY 1, 2)
-SELECT printf('Killed by the OOM killer: %s, %sat %.3f s', p.comm, coalesce(printf('%.1f MiB, ',
-              (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) / 1048576.0), ''), k.ts_ns / 1e9) AS answer
+SELECT printf('Killed by the OOM killer: %s, %s%sat %.3f s', p.comm, coalesce(printf('%.1f MiB, ',
+              (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) / 1048576.0), ''),
+              coalesce(printf('limit of %s %.1f MiB, ', coalesce((SELECT c.name FROM names AS c WHERE c.type = 'cgroup' AND c.id = k.limit_cgroup_id), 'its memory cgroup'),
+              k.limit_pages * page_bytes() / 1048576.0), ''), k.ts_ns / 1e9) AS answer
   FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid
  WHERE k.ts_ns >= :from AND k.ts_ns < :to AND thread_in_scope(k.victim_utid)
 UNION ALL SELECT answer FROM (SELECT answer FROM cause_lines WHERE NOT is_idle ORDER BY ns DESC, answer)

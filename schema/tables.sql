@@ -456,7 +456,9 @@ CREATE TABLE oom_kills (
 	cpu INTEGER NOT NULL,
 	utid INTEGER NOT NULL REFERENCES threads (utid),
 	irq INTEGER NOT NULL,
-	victim_utid INTEGER NOT NULL REFERENCES threads (utid)
+	victim_utid INTEGER NOT NULL REFERENCES threads (utid),
+	limit_cgroup_id INTEGER,
+	limit_pages INTEGER
 ) STRICT;
 
 -- end

@@ -17,6 +17,7 @@ if [ ! -d "${group%/*}" ]; then
 	group=/sys/fs/cgroup/ebpfrec-oom.$$ limit=memory.max swap=memory.swap.max
 fi
 mkdir "$group" 2>/dev/null && undo+=("rmdir $group")
+export oom_group=$group oom_limit=62914560
 if echo 62914560 2>/dev/null >"$group/$limit"; then
 	[ ! -e "$group/$swap" ] || echo "$([ "$limit" = memory.max ] && echo 0 || echo 62914560)" >"$group/$swap"
 	# shellcheck disable=SC2016

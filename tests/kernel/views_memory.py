@@ -108,6 +108,8 @@ def the_oom_killer_and_its_victim_have_names():
         % (killed[0]["pid"], killed[0]["at_ns"]))}
     check("pressure: its size is that of its last counters", killed[0]["rss_bytes"] ==
           sum(points.get(m, 0) for m in ("file", "anon", "shmem")) > 32 * MIB, (killed, points))
+    check("pressure: the limit is that of its group", killed[0]["limit_bytes"] == int(os.environ["oom_limit"]) and
+          killed[0]["limit_of"] == "/" + os.path.basename(os.environ["oom_group"]), killed)
     check("pressure: it stalled at the limit of its group", len(stalled) == 1 and stalled[0]["pid"] == killed[0]["pid"]
           and 0 < stalled[0]["stall_max_ns"] <= stalled[0]["stall_ns"], stalled)
     said = oom.report("why", "--pid", killed[0]["pid"])

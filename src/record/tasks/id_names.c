@@ -31,7 +31,7 @@
 /* A mount of control groups. Each hierarchy of version 1 numbers its groups on its own. */
 struct cgroups {
 	struct id_names *names;
-	uint64_t flag;		/* set in the ids: WIRE_CGROUP_V1 or 0 */
+	uint64_t flag;		/* set in the ids: WIRE_CGROUP_V1, WIRE_CGROUP_V1_MEMORY or 0 */
 	int fd;			/* -1: it is not mounted */
 };
 
@@ -40,6 +40,7 @@ struct id_names {
 	struct user_sites *sites;
 	struct kallsyms *kallsyms;	/* only if the probe has no symbols; NULL: hidden */
 	struct cgroups v2, v1;		/* v1: the hierarchy of the CPU controller */
+	struct cgroups v1_memory;	/* the memory controller */
 	struct hash_map cgroup_paths;	/* id -> path (in the pool), as of the last walk */
 	struct trace_quota *quotas;	/* of all named groups; quota_ns 0: none */
 	size_t quota_cnt, quota_cap;
@@ -67,6 +68,7 @@ int id_names_new(struct id_names **ret, struct probe *probe)
 	n->probe = probe;
 	n->v2 = open_cgroups(n, NULL, 0);
 	n->v1 = open_cgroups(n, "cpu", WIRE_CGROUP_V1);
+	n->v1_memory = open_cgroups(n, "memory", WIRE_CGROUP_V1_MEMORY);
 	if (!probe_has_symbols(probe) && kallsyms_open(&n->kallsyms))
 		n->kallsyms = NULL;
 	if (strpool_new(&n->pool)) {
@@ -85,6 +87,8 @@ void id_names_free(struct id_names *n)
 		close(n->v2.fd);
 	if (n->v1.fd >= 0)
 		close(n->v1.fd);
+	if (n->v1_memory.fd >= 0)
+		close(n->v1_memory.fd);
 	kallsyms_close(n->kallsyms);
 	hash_map_done(&n->cgroup_paths);
 	free(n->quotas);
@@ -203,7 +207,8 @@ static const struct trace_quota *quota_at(void *ctx, size_t i)
 /* Each id is looked up once. An unknown id belongs to a new cgroup, so all are read again. */
 static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 {
-	struct cgroups *c = id & WIRE_CGROUP_V1 ? &n->v1 : &n->v2;
+	struct cgroups *c = id & WIRE_CGROUP_V1_MEMORY ? &n->v1_memory :
+			    id & WIRE_CGROUP_V1 ? &n->v1 : &n->v2;
 	const char *kept;
 	int err;
 
@@ -219,7 +224,7 @@ static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 	if (!kept)
 		return -ENOENT;
 	snprintf(path, size, "%s", kept);
-	return add_quota(n, id);
+	return id & WIRE_CGROUP_V1_MEMORY ? 0 : add_quota(n, id);
 }
 
 static int user_name(uid_t uid, char *name, size_t size)

@@ -313,7 +313,8 @@ static void add_pressure(struct gen *g, uint64_t ts, unsigned int action, uint64
 static void test_pressure_has_stalls_and_who_was_killed(void **state)
 {
 	struct wire_oom_kill kill = { .hdr = { .ts_ns = T0 + 15 * MS, .hook = WIRE_OOM_KILL,
-					       .tid = 50 }, .victim_tid = 60, .victim_pid = 60 };
+					       .tid = 50 }, .victim_tid = 60, .victim_pid = 60,
+				      .limit_cgroup_id = 77, .limit_pages = 5100 };
 	struct made_trace m;
 	struct report_request q;
 	struct rows r;
@@ -340,6 +341,8 @@ static void test_pressure_has_stalls_and_who_was_killed(void **state)
 	assert_string_equal(rows_text(&r, 0, rows_col(&r, "comm")), "victim");
 	assert_int_equal(rows_cell(&r, 0, "at_ns"), 15 * MS);
 	assert_int_equal(rows_cell(&r, 0, "rss_bytes"), (5000 + 11) * 4096);
+	assert_string_equal(rows_text(&r, 0, rows_col(&r, "limit_of")), "/group-77");
+	assert_int_equal(rows_cell(&r, 0, "limit_bytes"), 5100 * 4096);
 	i = rows_find(&r, "kind", "reclaim");
 	assert_int_equal(rows_cell(&r, i, "stalls"), 2);
 	assert_int_equal(rows_cell(&r, i, "stall_ns"), 9 * MS);
