@@ -88,7 +88,7 @@ static const struct fold_state_def requests_state = {
 
 static struct fold_key pack_key(const struct block_request *r)
 {
-	uint64_t op = r->cmd_flags & 0xff, meta = r->cmd_flags >> 12 & 1;
+	uint64_t op = r->cmd_flags & 0xff, meta = block_request_is_meta(r);
 
 	return (struct fold_key){ (uint64_t)r->submitter << 32 | r->dev,
 				  (uint64_t)r->owner_upid << 32 | (uint64_t)r->pages << 24 |

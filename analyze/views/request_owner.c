@@ -7,7 +7,6 @@
 #define REQ_OP_MASK 0xffu
 #define REQ_OP_READ 0u
 #define REQ_OP_WRITE 1u
-#define REQ_META (1u << 12)
 #define JOURNAL_THREADS "jbd2/"
 
 const char *request_owner_how_name(enum owner_how how)
@@ -69,7 +68,7 @@ static enum owner_how write_how(const struct analysis *a, const struct block_req
 		return OWNER_SWAP;
 	if (is_journal_thread(a, submitter) && r->pages != EVENT_PAGES_FILE)
 		return OWNER_JOURNAL;
-	if (r->cmd_flags & REQ_META)
+	if (block_request_is_meta(r))
 		return OWNER_METADATA;
 	switch (r->pages) {
 	case EVENT_PAGES_NONE:

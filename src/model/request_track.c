@@ -138,7 +138,7 @@ static int tell_flight(struct request_track *b, const struct rq_entry *x, uint64
 	Y(rq) Y(sector) Y(bytes) Y(dev) Y(part) Y(cmd_flags) Y(status) Y(submitter)    \
 	Y(requeue_cnt) Y(part_cnt) Y(submitter_rank) Y(ino) Y(ino_dev) Y(owner_upid)   \
 	Y(pages) Y(owner_how) Y(flush_seq) Y(path) Y(below) Y(asked_by) Y(merge_cnt)   \
-	Y(held_cnt)
+	Y(held_cnt) Y(meta_above)
 #define PART_FIELDS(Y)                                                                 \
 	Y(ino) Y(path) Y(bytes) Y(ino_dev) Y(submitter) Y(owner_upid) Y(pages) Y(owner_how)    \
 	Y(asked_by) Y(below)
@@ -314,6 +314,7 @@ static void lies_below(struct request_track *b, struct block_request *r, const s
 		return;
 	r->below = 1;
 	r->asked_by = m->of.below ? m->of.asked_by : m->of.submitter;
+	r->meta_above = block_request_is_meta(&m->of);
 	if (!has_no_owner(r->pages) && m->of.owner_how != EVENT_OWNER_WAITER)
 		return;
 	r->below = 2;

@@ -96,6 +96,8 @@ struct block_request {
 	 * pages, ino, path and owner are those of the volume's bio, too.
 	 */
 	uint8_t below;
+	/* 1: blocks of a file system, by the volume's bio: md drops REQ_META */
+	uint8_t meta_above;
 	uint8_t is_share;		/* 1: one owner's share of a request that others use, too */
 	uint32_t asked_by;		/* utid; EVENT_ID_UNKNOWN; valid if below */
 	uint32_t merge_cnt;		/* bios and requests merged into it, as the kernel counts */
@@ -114,6 +116,14 @@ struct request_flight {
 	uint32_t dev;
 	int more;
 };
+
+#define BLOCK_REQ_META (1u << 12)	/* in cmd_flags, of the kernel */
+
+/* Returns whether the data are blocks of a file system itself: metadata. */
+static inline bool block_request_is_meta(const struct block_request *r)
+{
+	return r->cmd_flags & BLOCK_REQ_META || r->meta_above;
+}
 
 /* block_request.below in a fold's key: submitter is already the thread that asked the volume. */
 #define REQUEST_PASSED_ON 3

@@ -755,8 +755,9 @@ static void test_request_below_a_volume_was_asked_for_above(void **state)
 	ev.v[EV_REQUEST_DEV] = 253 << 20;
 	ev.v[EV_REQUEST_SECTOR] = 64;
 	ev.v[EV_REQUEST_BYTES] = 8192;
-	ev.v[EV_REQUEST_CMD_FLAGS] = WRITE;
+	ev.v[EV_REQUEST_CMD_FLAGS] = WRITE | BLOCK_REQ_META;
 	assert_int_equal(request_track_event(b, &ev), 0);
+	ev.v[EV_REQUEST_CMD_FLAGS] = WRITE;	/* as md passes it on */
 	ev.v[EV_REQUEST_ACTION] = EVENT_REQUEST_BIO_REMAP;
 	ev.utid = 30;
 	ev.v[EV_REQUEST_RQ] = 6;
@@ -777,6 +778,7 @@ static void test_request_below_a_volume_was_asked_for_above(void **state)
 	assert_int_equal(ended.cnt, 2);
 	assert_int_equal(ended.r[0].submitter, 30);
 	assert_true(ended.r[0].below && ended.r[0].asked_by == 20);
+	assert_true(block_request_is_meta(&ended.r[0]));
 	assert_true(ended.r[1].submitter == 20 && ended.r[1].bytes == 8192);
 	assert_int_equal(ended.r[1].status, 10);
 	request_track_free(b);
