@@ -6,6 +6,7 @@
  */
 #include "record/tasks/id_names.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -35,7 +36,14 @@ struct cgroups {
 	int fd;			/* -1: it is not mounted */
 };
 
+/* A block device of before the recording, which may be removed before its name is asked for. */
+struct known_device {
+	char name[64];
+	uint64_t sectors;
+};
+
 struct id_names {
+	struct hash_map devices;	/* dev -> struct known_device */
 	struct probe *probe;
 	struct user_sites *sites;
 	struct kallsyms *kallsyms;	/* only if the probe has no symbols; NULL: hidden */
@@ -57,49 +65,6 @@ static struct cgroups open_cgroups(struct id_names *n, const char *controller, u
 	if (!cgroup_find_mount(controller, dir))
 		c.fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return c;
-}
-
-int id_names_new(struct id_names **ret, struct probe *probe)
-{
-	struct id_names *n = calloc(1, sizeof(*n));
-
-	if (!n)
-		return -ENOMEM;
-	n->probe = probe;
-	n->v2 = open_cgroups(n, NULL, 0);
-	n->v1 = open_cgroups(n, "cpu", WIRE_CGROUP_V1);
-	n->v1_memory = open_cgroups(n, "memory", WIRE_CGROUP_V1_MEMORY);
-	if (!probe_has_symbols(probe) && kallsyms_open(&n->kallsyms))
-		n->kallsyms = NULL;
-	if (strpool_new(&n->pool)) {
-		id_names_free(n);
-		return -ENOMEM;
-	}
-	*ret = n;
-	return 0;
-}
-
-void id_names_free(struct id_names *n)
-{
-	if (!n)
-		return;
-	if (n->v2.fd >= 0)
-		close(n->v2.fd);
-	if (n->v1.fd >= 0)
-		close(n->v1.fd);
-	if (n->v1_memory.fd >= 0)
-		close(n->v1_memory.fd);
-	kallsyms_close(n->kallsyms);
-	hash_map_done(&n->cgroup_paths);
-	free(n->quotas);
-	mounts_done(&n->mounts);
-	strpool_free(n->pool);
-	free(n);
-}
-
-bool id_names_has_kernel_symbols(const struct id_names *n)
-{
-	return probe_has_symbols(n->probe) || n->kallsyms;
 }
 
 static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sectors)
@@ -131,6 +96,84 @@ static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sect
 	}
 	*ret_sectors = sectors;
 	return err;
+}
+
+/* What cannot be read stays without a name. */
+static void read_devices(struct id_names *n)
+{
+	DIR *dir = opendir("/sys/dev/block");
+	unsigned int major, minor;
+	struct known_device *d;
+	struct dirent *at;
+
+	while (dir && (at = readdir(dir))) {
+		if (sscanf(at->d_name, "%u:%u", &major, &minor) != 2)
+			continue;
+		d = hash_map_make(&n->devices, major << 20 | minor, sizeof(*d));
+		if (d)
+			(void)!device_name(major << 20 | minor, d->name, sizeof(d->name),
+					   &d->sectors);
+	}
+	if (dir)
+		closedir(dir);
+}
+
+static int find_device(struct id_names *n, uint32_t dev, char *name, size_t size,
+		       uint64_t *ret_sectors)
+{
+	const struct known_device *d = hash_map_get(&n->devices, dev);
+	int err = device_name(dev, name, size, ret_sectors);
+
+	if (!err || !d || !d->name[0])
+		return err;
+	snprintf(name, size, "%s", d->name);
+	*ret_sectors = d->sectors;
+	return 0;
+}
+
+int id_names_new(struct id_names **ret, struct probe *probe)
+{
+	struct id_names *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return -ENOMEM;
+	n->probe = probe;
+	n->v2 = open_cgroups(n, NULL, 0);
+	n->v1 = open_cgroups(n, "cpu", WIRE_CGROUP_V1);
+	n->v1_memory = open_cgroups(n, "memory", WIRE_CGROUP_V1_MEMORY);
+	read_devices(n);
+	if (!probe_has_symbols(probe) && kallsyms_open(&n->kallsyms))
+		n->kallsyms = NULL;
+	if (strpool_new(&n->pool)) {
+		id_names_free(n);
+		return -ENOMEM;
+	}
+	*ret = n;
+	return 0;
+}
+
+void id_names_free(struct id_names *n)
+{
+	if (!n)
+		return;
+	if (n->v2.fd >= 0)
+		close(n->v2.fd);
+	if (n->v1.fd >= 0)
+		close(n->v1.fd);
+	if (n->v1_memory.fd >= 0)
+		close(n->v1_memory.fd);
+	kallsyms_close(n->kallsyms);
+	hash_map_done(&n->cgroup_paths);
+	hash_map_done_values(&n->devices);
+	free(n->quotas);
+	mounts_done(&n->mounts);
+	strpool_free(n->pool);
+	free(n);
+}
+
+bool id_names_has_kernel_symbols(const struct id_names *n)
+{
+	return probe_has_symbols(n->probe) || n->kallsyms;
 }
 
 void id_names_of_device(uint32_t dev, char *buf, size_t size)
@@ -264,7 +307,7 @@ static int find_name(void *ctx, enum trace_name_type type, uint64_t id, char *na
 	case TRACE_NAME_CACHE:
 		return probe_cache_name(n->probe, id, name, size, ret_arg);
 	case TRACE_NAME_DEVICE:
-		return device_name((uint32_t)id, name, size, ret_arg);
+		return find_device(n, (uint32_t)id, name, size, ret_arg);
 	case TRACE_NAME_CGROUP:
 		return cgroup_name(n, id, name, size);
 	case TRACE_NAME_SYMBOL:
