@@ -11,6 +11,7 @@
  * open_requests(from_ns, to_ns): the requests that are in flight at the window's end.
  */
 #include <errno.h>
+#include <string.h>
 
 #include "analyze/fold/folds.h"
 #include "analyze/views/request_owner.h"
@@ -52,9 +53,22 @@ static void account(struct device *x, uint64_t ts_ns)
 		x->since_ns = ts_ns;
 }
 
+/* Of /proc/diskstats' kinds: zeroes, appends to zones and secure erases count as writes there. */
+static unsigned int kind_of(const struct block_request *r)
+{
+	static const char *const writes[] = { "write", "write_zeroes", "zone_append",
+					      "secure_erase" };
+	const char *op = block_op_name(r->cmd_flags);
+
+	for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
+		if (!strcmp(op, writes[i]))
+			return OP_WRITE;
+	return strcmp(op, "read") ? OP_OTHER : OP_READ;
+}
+
 static void add_request(struct device *x, const struct block_request *r)
 {
-	unsigned int op = r->cmd_flags & 0xff, kind = op < OP_OTHER ? op : OP_OTHER;
+	unsigned int kind = kind_of(r);
 	uint64_t ns;
 
 	if (r->end == BLOCK_END_MERGED) {

@@ -121,6 +121,24 @@ static void test_requests_that_failed_are_counted(void **state)
 	made_close(&f);
 }
 
+/* As /proc/diskstats: zeroes are writes, a discard is not. */
+static void test_device_counts_zeroes_as_writes(void **state)
+{
+	static const uint32_t ops[] = { 0, 1, 9, 3, 2 };
+	struct made_trace f;
+
+	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	for (uint32_t i = 0; i < 5; i++)
+		put(&f, 0x10, i * 8, 4096, ops[i], i * 10, i * 10 + 1, i * 10 + 5);
+	gen_slice(f.g, T0 + 100 * MS);
+	made_open(&f);
+	assert_int_equal(rows_one(f.a, "SELECT read_ios FROM device_usage"), 1);
+	assert_int_equal(rows_one(f.a, "SELECT write_ios FROM device_usage"), 2);
+	assert_int_equal(rows_one(f.a, "SELECT write_bytes FROM device_usage"), 8192);
+	assert_int_equal(rows_one(f.a, "SELECT other_ios FROM device_usage"), 2);
+	made_close(&f);
+}
+
 /* A sum over a view in a window. every: length of the bins; 0: no bins. */
 static int64_t figure(struct analysis *a, const char *sum, const char *view, long long from,
 		      long long to, long long every)
@@ -197,6 +215,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_figures_by_hand),
 		cmocka_unit_test(test_requests_that_failed_are_counted),
+		cmocka_unit_test(test_device_counts_zeroes_as_writes),
 		cmocka_unit_test(test_figures_equal_brute_force),
 	};
 
