@@ -36,7 +36,6 @@ struct answer {
 	char hint_options[600]; /* scope after a blank, without the options that select processes */
 	struct export_meta meta; /* parquet: for the footer */
 	char open_note[160]; /* requests in flight at the window's end; "": none */
-	char unknown_note[200]; /* requests that may belong to the selected processes; "": none */
 };
 
 /* The note for a trace whose manifest has none of the view's keys or sources. */
@@ -55,7 +54,7 @@ static const char *without_note(const struct answer *r)
 	return r->o->view->without_note;
 }
 
-#define NOTE_MAX 7
+#define NOTE_MAX 6
 
 /*
  * Finds notes on parts that a view leaves out, or cannot know for a trace of some processes or a
@@ -75,7 +74,6 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 		of_all ? v->nobody_note : NULL,
 		is_part ? v->cut_note : NULL,
 		r->open_note[0] ? r->open_note : NULL,
-		r->unknown_note[0] ? r->unknown_note : NULL,
 	};
 	unsigned int cnt = 0;
 
@@ -541,19 +539,6 @@ static int take_open(void *ctx, const struct value *v)
 	return 0;
 }
 
-static int take_unknown(void *ctx, const struct value *v)
-{
-	struct answer *r = ctx;
-
-	if (v[0].i)
-		snprintf(r->unknown_note, sizeof(r->unknown_note),
-			 "Kernel threads submitted %s (%s) for an unknown owner: they may belong "
-			 "to the chosen processes, and are left out.",
-			 say_counted((uint64_t)v[0].i, "block request"),
-			 say_bytes((uint64_t)v[1].i));
-	return 0;
-}
-
 /* Takes the first row of the SQL result for [from, to). Errors by damage are reported elsewhere. */
 static void find_requests(struct answer *r, const char *sql, int64_t from, int64_t to,
 			  int (*take)(void *ctx, const struct value *v))
@@ -566,31 +551,21 @@ static void find_requests(struct answer *r, const char *sql, int64_t from, int64
 	(void)!analysis_sql(r->o->in.analysis, text, &sink, &e);
 }
 
-/*
- * Finds the requests that views of block requests omit: those that have not ended, and, with
- * options that select processes, those of unknown owners.
- */
-static void find_left_out(struct answer *r)
+/* Finds the requests that have not ended at the end of the window of a view of block requests. */
+static void find_open(struct answer *r)
 {
 	const struct report_request *q = &r->o->q;
 	const char *needs = r->o->view->needs.sources;
 	uint64_t start = trace_start_ns(r->trace), end = trace_end_ns(r->trace),
-		 to = q->to_ns < end ? q->to_ns : end,
-		 from = q->from_ns > start ? q->from_ns : start;
-	bool of_some = q->pid_cnt || q->comm || q->tid_cnt || q->thread || q->workload;
+		 to = q->to_ns < end ? q->to_ns : end;
 
-	r->open_note[0] = r->unknown_note[0] = '\0';
+	r->open_note[0] = '\0';
 	if (!needs || !strstr(needs, "block") || !trace_was_recorded(r->trace, "block") ||
-	    to <= from)
+	    to <= start || to <= q->from_ns)
 		return;
 	find_requests(r, "SELECT count(*), max(open_ns), device_name(dev)"
 		      " FROM open_requests(%lld, %lld)", (int64_t)(to - start - 1),
 		      (int64_t)(to - start), take_open);
-	if (of_some && !strncmp(needs, "task,block", 10))
-		find_requests(r, "SELECT sum(ios), sum(bytes) FROM io_usage(%lld, %lld, 0, "
-			      "'process') WHERE owner_how = 'unknown' AND bytes > 0",
-			      (int64_t)(from - start),
-			      (int64_t)(to - start), take_unknown);
 }
 
 static int64_t wall_ns(void *ctx, int64_t ns)
@@ -646,6 +621,7 @@ static int run(struct answer *r)
 	o->in.drops = o->view->drops;
 	input_is_complete(r->trace, o->view->needs, o->q.from_ns, o->q.to_ns, o->missing,
 			  sizeof(o->missing));
+	input_add_unowned(&o->in, &o->q, o->missing, sizeof(o->missing));
 	make_heading(r);
 	r->scope = report_scope(o, true);
 	hints = report_scope(o, false);
@@ -667,7 +643,7 @@ static int run(struct answer *r)
 	if (!out && !o->rows)
 		return EXIT_FAILED;
 	trace_damages(r->trace, &damage_cnt);
-	find_left_out(r);
+	find_open(r);
 	c = report_to(r, out ? render_sink(out) : o->rows, &e);
 	r->has_rows = r->only_drawn || (out && render_row_cnt(out));
 	render_free(out);

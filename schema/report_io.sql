@@ -25,6 +25,9 @@
 --   errors, requeues   requests that failed; number of returns to the queue
 --   merges             requests that were merged into another request; ios does not include them
 --   unknown_owner_ios  the part of ios without a known owner
+--   unowned_ios, unowned_bytes   requests of unknown owners in the same time that may belong to the row
+--                      as well: it is too small by at most so many. A report about chosen processes
+--                      is not complete then
 --   submitter          process that queued the requests, "kworker" for any kernel worker, "several"
 --                      if there is more than one
 --   owner_how          how the owner was found, or why not; "several" if there is more than one way:
@@ -45,6 +48,8 @@ SELECT $t
        u.errors AS errors, u.merges AS merges, u.requeues AS requeues,
        u.unknown_owner_ios AS unknown_owner_ios,
        u.submitter AS submitter, u.owner_how AS owner_how,
+       view_unowned_ios(u.t_ns, u.t_end_ns, u.name <> '[unknown]') AS unowned_ios,
+       view_unowned_bytes(u.t_ns, u.t_end_ns, u.name <> '[unknown]') AS unowned_bytes,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM io_usage(:from, :to, :every, :by) AS u

@@ -16,6 +16,8 @@ SELECT $t
        percentile(u.latency_ns, 50) AS lat_p50_ns, percentile(u.latency_ns, 99) AS lat_p99_ns,
        max(u.latency_ns) AS lat_max_ns,
        count(*) FILTER (WHERE u.status) AS errors,
+       view_unowned_ios(u.t_ns, u.t_end_ns, u.upid <> 1) AS unowned_ios,
+       view_unowned_bytes(u.t_ns, u.t_end_ns, u.upid <> 1) AS unowned_bytes,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, r.bytes, r.latency_ns, r.status, r.dev, r.op, r.owner_upid AS upid,

@@ -22,6 +22,7 @@
 -- Percentiles are nearest-rank: exact up to 65536 requests a row in a window of up to a million block
 -- events, otherwise within 0.4 %.
 --   errors, merges, requeues   as in report io
+--   unowned_ios, unowned_bytes, complete   as in report io
 -- --histogram shows a histogram instead.
 SELECT $t
        $keys
@@ -33,6 +34,8 @@ SELECT $t
        u.device_p50_ns AS device_p50_ns, u.device_p90_ns AS device_p90_ns, u.device_p99_ns AS device_p99_ns,
        u.device_p999_ns AS device_p999_ns, u.device_max_ns AS device_max_ns,
        u.errors AS errors, u.merges AS merges, u.requeues AS requeues,
+       view_unowned_ios(u.t_ns, u.t_end_ns, u.name <> '[unknown]') AS unowned_ios,
+       view_unowned_bytes(u.t_ns, u.t_end_ns, u.name <> '[unknown]') AS unowned_bytes,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM io_usage(:from, :to, :every, :by) AS u

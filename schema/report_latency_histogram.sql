@@ -14,6 +14,8 @@ SELECT $t
        u.low_ns AS low_ns, u.high_ns AS high_ns, u.ios AS ios,
        round(100.0 * u.ios / sum(u.ios) OVER each, 2) AS pct,
        round(100.0 * sum(u.ios) OVER (each ORDER BY u.low_ns) / sum(u.ios) OVER each, 2) AS upto_pct,
+       view_unowned_ios(u.t_ns, u.t_end_ns, u.name <> '[unknown]') AS unowned_ios,
+       view_unowned_bytes(u.t_ns, u.t_end_ns, u.name <> '[unknown]') AS unowned_bytes,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM latency_hist(:from, :to, :every, :by) AS u

@@ -75,6 +75,15 @@ SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t
 -- counter io_requests ios: Block requests that ended, by owner.
 SELECT t_ns, name AS who, op, bytes, ios FROM io_usage(:from, :to, :every, :by || ',op') ORDER BY t_ns, bytes DESC, who
 
+-- section: unowned
+-- counter unowned_bytes bytes: Bytes of block requests of unknown owners, which the figures of a name may lack.
+-- counter unowned_requests ios: Block requests of unknown owners.
+WITH u AS MATERIALIZED (SELECT t_ns, sum(bytes) AS bytes, sum(ios) AS ios FROM io_usage(:from, :to, :every, 'process')
+                         WHERE owner_how = 'unknown' AND bytes > 0 GROUP BY t_ns)
+SELECT b.t_ns AS t_ns, coalesce(u.bytes, 0) AS bytes, coalesce(u.ios, 0) AS ios
+  FROM window_loss(:from, :to, :every) AS b LEFT JOIN u ON u.t_ns = b.t_ns
+ WHERE b.class = 'sched' AND was_recorded('block') ORDER BY b.t_ns
+
 -- section: requests
 -- counter device_bytes bytes: Bytes of block requests that ended. Devices stack; do not add layers.
 -- counter device_requests ios: Block requests that ended.

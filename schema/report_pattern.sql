@@ -24,6 +24,8 @@ SELECT $t
        round(100.0 * u.seq_ios / nullif(u.sized_ios, 0), 1) AS seq_pct,
        u.bytes / nullif(u.sized_ios, 0) AS size_avg_bytes, u.size_p50_bytes AS size_p50_bytes,
        u.size_p90_bytes AS size_p90_bytes, u.size_p99_bytes AS size_p99_bytes, u.size_max_bytes AS size_max_bytes,
+       view_unowned_ios(u.t_ns, u.t_end_ns, u.name <> '[unknown]') AS unowned_ios,
+       view_unowned_bytes(u.t_ns, u.t_end_ns, u.name <> '[unknown]') AS unowned_bytes,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM io_pattern(:from, :to, :every, :by) AS u

@@ -263,6 +263,17 @@ struct report_request {
 int analysis_report(struct analysis *a, const struct report_request *r, const struct row_sink *sink,
 		    struct err *e);
 
+/* Block requests and their bytes. */
+struct request_cnt {
+	uint64_t ios, bytes;
+};
+
+/*
+ * Requests of unknown owners in the window of r, which may belong to the processes that r chooses;
+ * none if r chooses no processes, or if its view does not count requests.
+ */
+struct request_cnt analysis_unowned(struct analysis *a, const struct report_request *r);
+
 /* The documented tables, in schema order, for `export`. */
 struct schema_table {
 	const char *name;

@@ -22,6 +22,15 @@
 struct index;
 struct source_lines;
 
+/* Block requests of unknown owners that the report that runs may lack: analyze/engine/unowned.h */
+struct unowned {
+	bool of_some;	/* the report is about chosen processes or threads */
+	bool by_owner;	/* its rows are of owners */
+	int64_t from_ns, to_ns;		/* what bins covers, from the trace's start */
+	struct unowned_bin *bins;	/* those that have such requests, in order */
+	size_t bin_cnt, bin_cap;
+};
+
 struct analysis {
 	struct trace *trace;
 	sqlite3 *db;
@@ -29,7 +38,8 @@ struct analysis {
 	struct dense_ids ids;
 	struct loss_index losses;
 	struct scope scope;		/* of the current report, */
-	struct loss_needs needs;	/* and the sources it needs */
+	struct loss_needs needs;	/* the sources it needs, */
+	struct unowned unowned;		/* and the requests it may lack */
 	struct task_keys keys;		/* for SQL functions */
 	uint32_t *cpus;			/* CPUs that exist in the trace, ascending */
 	unsigned int cpu_cnt;

@@ -12,7 +12,7 @@
 #define INIT_PID 1
 #define INIT_NAME "systemd"	/* also the name of a user's manager */
 
-static const char none[] = "[none]", unknown[] = "[unknown]";
+static const char none[] = "[none]", unknown[] = KEYS_UNKNOWN;
 
 /* ---- sources of the texts ---- */
 

@@ -22,6 +22,8 @@
 #define KEYS_WHO (KEY(PROCESS) | KEYS_THREAD | KEYS_TEXT)
 #define KEYS_REQUEST (KEY(DEVICE) | KEY(OP) | KEY(SIZE) | KEY(FILE)) /* of block requests */
 
+#define KEYS_UNKNOWN "[unknown]" /* the text if the task, or its key, is unknown */
+
 /* "comm,device" as a mask; "" and "none": 0. False: a word is not a key. */
 bool keys_parse(const char *list, unsigned int *ret);
 /* Writes a mask in the form that keys_parse() reads. */

@@ -14,6 +14,7 @@
 #include "analyze/fold/index.h"
 #include "analyze/fold/index_rates.h"
 #include "analyze/engine/statement.h"
+#include "analyze/engine/unowned.h"
 #include "analyze/engine/table.h"
 #include "symbol/source_lines.h"
 
@@ -180,6 +181,7 @@ void analysis_close(struct analysis *a)
 	statement_forget_all(a);
 	sqlite3_close_v2(a->db);
 	scope_done(&a->scope);
+	unowned_done(a);
 	index_free(a->index);
 	drop_trace(a);
 	source_lines_free(a->lines);

@@ -33,6 +33,7 @@
 #include "analyze/engine/report_bins.h"
 #include "analyze/engine/report_view.h"
 #include "analyze/engine/statement.h"
+#include "analyze/engine/unowned.h"
 
 #define MARK "-- section: "	/* begins a section in report_summary.sql */
 
@@ -361,10 +362,13 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
 {
 	const struct scope_filter f = { .workload_only = context_workload_only(a) };
 	const struct scope asked = a->scope;
+	bool of_some = a->unowned.of_some;
 	int ret = scope_init(&a->scope, &a->ids, &f);
 
+	a->unowned.of_some = false;
 	ret = ret < 0 ? err_set(e, ret, "out of memory") :
 			run_part(a, text, len, params, sink, e);
+	a->unowned.of_some = of_some;
 	scope_done(&a->scope);
 	a->scope = asked;
 	return ret;
@@ -588,9 +592,22 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	a->needs = v->needs;
 	if (v->by_mask & KEY(OP))
 		by = keys_of_requests(by);
-	ret = r->fill && r->every_ns ? run_filled(a, r, v, by, sink, e) :
-				       run_view(a, r, v, by, sink, e);
+	ret = unowned_begin(a, r, scope_is_of_some(&a->scope), by, e);
+	ret = ret ?: r->fill && r->every_ns ? run_filled(a, r, v, by, sink, e) :
+					      run_view(a, r, v, by, sink, e);
+	unowned_end(a);
 	a->needs = LOSS_NEEDS_ALL;
 	scope_done(&a->scope);
 	return ret;
+}
+
+struct request_cnt analysis_unowned(struct analysis *a, const struct report_request *r)
+{
+	const struct report_view *v = report_view_find(r->view ? r->view : "summary");
+	bool of_some = r->pid_cnt || r->tid_cnt || r->comm || r->thread || r->workload;
+
+	if (!v || !of_some || !unowned_matters(v->needs.sources))
+		return (struct request_cnt){ 0 };
+	return unowned_count(a, context_rel_clamped(a, r->from_ns),
+			     context_rel_clamped(a, r->to_ns));
 }

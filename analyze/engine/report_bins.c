@@ -8,7 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/context/keys.h"
 #include "analyze/engine/column.h"
+#include "analyze/engine/unowned.h"
 #include "base/array.h"
 
 #define ROWS_MAX 10000000 /* most rows of 0 in total: about a GiB of CSV */
@@ -32,7 +34,8 @@ struct report_bins {
 	uint64_t base_ns, end_ns;
 	uint64_t bin_cnt;
 	unsigned int col_cnt, key_cnt;
-	int pid, comm, source, complete, lost;	/* columns; -1: none */
+	/* columns; -1: none */
+	int pid, comm, source, complete, lost, unowned_ios, unowned_bytes;
 	enum value_type types[COLS_MAX];	/* of figures; VALUE_NULL: no row has this figure */
 	bool is_single[COLS_MAX];	/* a figure of single events */
 	struct group *groups;	/* in order of the window's rows */
@@ -42,7 +45,7 @@ struct report_bins {
 	uint64_t bin;		/* the current bin */
 	uint64_t rows_in_bin;
 	struct value zeros[COLS_MAX + 1];	/* its row of 0, if has_zeros */
-	bool has_zeros;
+	bool has_zeros, zeros_complete;
 	bool is_sparse;
 };
 
@@ -52,6 +55,7 @@ static int begin(struct report_bins *b, unsigned int col_cnt, const char *const 
 		return -E2BIG;
 	b->col_cnt = col_cnt;
 	b->pid = b->comm = b->source = b->complete = b->lost = -1;
+	b->unowned_ios = b->unowned_bytes = -1;
 	for (b->key_cnt = 0; has_t + b->key_cnt < col_cnt; b->key_cnt++)
 		if (!column_find(names[has_t + b->key_cnt])->is_key)
 			break;
@@ -61,7 +65,9 @@ static int begin(struct report_bins *b, unsigned int col_cnt, const char *const 
 			  !strcmp(name, "comm")	       ? &b->comm :
 			  !strcmp(name, "source")      ? &b->source :
 			  !strcmp(name, "complete")    ? &b->complete :
-			  !strcmp(name, "lost_events") ? &b->lost : NULL;
+			  !strcmp(name, "lost_events") ? &b->lost :
+			  !strcmp(name, "unowned_ios") ? &b->unowned_ios :
+			  !strcmp(name, "unowned_bytes") ? &b->unowned_bytes : NULL;
 
 		b->is_single[i] = column_find(name)->is_single;
 		if (at)
@@ -235,11 +241,10 @@ static void begin_zeros(struct report_bins *b, const struct group *g)
 
 		v[i] = (struct value){ .type = has ? b->types[i] : VALUE_NULL };
 	}
+	b->zeros_complete = b->complete >= 0 &&
+			    loss_index_is_complete(losses, needs, from, to, NULL, NULL);
 	if (b->complete >= 0)
-		v[b->complete] = (struct value){
-			.type = VALUE_INT,
-			.i = loss_index_is_complete(losses, needs, from, to, NULL, NULL),
-		};
+		v[b->complete] = value_int(b->zeros_complete);
 	if (b->lost >= 0)
 		v[b->lost] = (struct value){
 			.type = VALUE_INT,
@@ -248,11 +253,35 @@ static void begin_zeros(struct report_bins *b, const struct group *g)
 	b->has_zeros = !of;
 }
 
+/* Requests of unknown owners that a row of 0 in the current bin may lack; g NULL: of no group. */
+static struct request_cnt zeros_lack(const struct report_bins *b, const struct group *g)
+{
+	uint64_t from = b->base_ns + b->bin * b->r->every_ns, to = from + b->r->every_ns;
+	bool is_known = true;
+
+	for (unsigned int i = 0; g && i < b->key_cnt; i++)
+		is_known &= g->values[i].type != VALUE_TEXT ||
+			    g->values[i].text_bytes != strlen(KEYS_UNKNOWN) ||
+			    memcmp(g->values[i].text, KEYS_UNKNOWN, strlen(KEYS_UNKNOWN));
+	to = to < b->r->to_ns ? to : b->r->to_ns;
+	return unowned_of_row(b->a, context_rel(b->a, from), context_rel(b->a, to), is_known);
+}
+
 /* Adds a row of 0 to the current bin; g NULL: without a group. */
 static int put_zero(struct report_bins *b, const struct group *g)
 {
+	struct request_cnt lack;
+
 	if (!b->has_zeros)
 		begin_zeros(b, g);
+	lack = zeros_lack(b, g);
+	if (b->complete >= 0)
+		b->zeros[1 + b->complete].i = b->zeros_complete &&
+					      !(lack.ios && b->a->unowned.of_some);
+	if (b->unowned_ios >= 0)
+		b->zeros[1 + b->unowned_ios] = value_int(lack.ios);
+	if (b->unowned_bytes >= 0)
+		b->zeros[1 + b->unowned_bytes] = value_int(lack.bytes);
 	for (unsigned int i = 0; g && i < b->key_cnt; i++)
 		b->zeros[1 + i] = g->values[i];
 	return b->next->row(b->next->ctx, b->zeros);

@@ -18,6 +18,7 @@
 #include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
 #include "model/task_state.h"
+#include "analyze/engine/unowned.h"
 #include "analyze/engine/report_view.h" /* has macros with the names of fold/index.h */
 #include "model/thread_states.h"
 #include "table_columns.h"
@@ -256,9 +257,44 @@ static void fn_view_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	view_result(ctx, argc, argv, true);
 }
 
+/* A window with requests that may belong to the report's processes is not complete either. */
 static void fn_view_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
-	view_result(ctx, argc, argv, false);
+	if (argc == 2 && unowned_of_window(sqlite3_user_data(ctx), sqlite3_value_int64(argv[0]),
+					   sqlite3_value_int64(argv[1])).ios)
+		sqlite3_result_int(ctx, 0);
+	else
+		view_result(ctx, argc, argv, false);
+}
+
+static struct request_cnt unowned_of(sqlite3_context *ctx, sqlite3_value **argv)
+{
+	return unowned_of_row(sqlite3_user_data(ctx), sqlite3_value_int64(argv[0]),
+			      sqlite3_value_int64(argv[1]), sqlite3_value_int(argv[2]));
+}
+
+static void fn_view_unowned_ios(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	sqlite3_result_int64(ctx, (int64_t)unowned_of(ctx, argv).ios);
+}
+
+static void fn_view_unowned_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	sqlite3_result_int64(ctx, (int64_t)unowned_of(ctx, argv).bytes);
+}
+
+static void fn_unowned_ios(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	sqlite3_result_int64(ctx, (int64_t)unowned_count(sqlite3_user_data(ctx),
+							 sqlite3_value_int64(argv[0]),
+							 sqlite3_value_int64(argv[1])).ios);
+}
+
+static void fn_unowned_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	sqlite3_result_int64(ctx, (int64_t)unowned_count(sqlite3_user_data(ctx),
+							 sqlite3_value_int64(argv[0]),
+							 sqlite3_value_int64(argv[1])).bytes);
 }
 
 static void fn_was_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv)

@@ -51,7 +51,9 @@ static bool table_needs_blocks(const char *name)
 static bool function_needs_blocks(const char *name)
 {
 	static const char *const names[] = { "is_complete", "lost_events", "view_complete",
-					     "view_lost", "source_off_ns" };
+					     "view_lost", "source_off_ns", "unowned_ios",
+					     "unowned_bytes", "view_unowned_ios",
+					     "view_unowned_bytes" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (name && !sqlite3_stricmp(name, names[i]))

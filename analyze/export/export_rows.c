@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "analyze/context/loss_index.h"
+#include "analyze/engine/unowned.h"
 #include "base/array.h"
 #include "base/textsafe.h"
 #include "format/hook.h"
@@ -201,12 +202,14 @@ int analysis_export_info(struct analysis *a, const struct export_request *r,
 	static const char *const keys[] = { "trace.uuid", "host", "machine", "kernel.release" };
 	uint64_t from_ns = r->from_ns, to_ns = r->to_ns, lost[LOSS_CLASS_CNT] = { 0 };
 	bool is_complete = !r->missing || !*r->missing;
+	struct request_cnt unowned;
 	char name[32];
 	size_t damages;
 	int ret = out->begin ? out->begin(out->ctx, 2, columns) : 0;
 
 	context_clip(a, &from_ns, &to_ns);
 	trace_damages(a->trace, &damages);
+	unowned = unowned_count(a, context_rel(a, from_ns), context_rel(a, to_ns));
 	ret = ret ?: put_info(out, "from_ns", value_int((uint64_t)context_rel(a, from_ns)));
 	ret = ret ?: put_info(out, "to_ns", value_int((uint64_t)context_rel(a, to_ns)));
 	ret = ret ?: put_info(out, "trace_ns", value_int(a->end_ns - a->start_ns));
@@ -215,6 +218,8 @@ int analysis_export_info(struct analysis *a, const struct export_request *r,
 			ret = put_info(out, keys[i], value_text(trace_get(a->trace, keys[i])));
 	ret = ret ?: put_info(out, "complete", value_int(is_complete));
 	ret = ret ?: put_info(out, "incomplete", value_text(r->missing ?: ""));
+	ret = ret ?: put_info(out, "unowned_ios", value_int(unowned.ios));
+	ret = ret ?: put_info(out, "unowned_bytes", value_int(unowned.bytes));
 	count_lost(a->trace, r, lost);
 	for (unsigned int i = 0; i < LOSS_CLASS_CNT && !ret; i++) {
 		snprintf(name, sizeof(name), "lost_%s", loss_class_name(i));

@@ -54,6 +54,7 @@ static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 			return -ENOMEM;
 	}
 	f->complete = find_column(f, "complete");
+	f->unowned = find_column(f, "unowned_ios");
 	for (unsigned int i = 0; i < r->filter_cnt; i++) {
 		f->filters[i] = find_column(f, r->filters[i].column);
 		if (f->filters[i] < 0)
@@ -146,6 +147,8 @@ static int row(void *ctx, const struct value *v)
 	f->is_floor &= name_row(f, v, which, sizeof(which));
 	if (f->complete >= 0 && !v[f->complete].i)
 		f->is_complete = false;
+	if (f->unowned >= 0 && v[f->unowned].i)
+		f->is_complete = false;	/* the row of somebody, who may have more */
 	/* no event, no longest one: such a row keeps to any limit */
 	if (figure->type == VALUE_NULL && column_find(f->names[f->col])->is_single)
 		return 0;
@@ -168,7 +171,7 @@ static int row(void *ctx, const struct value *v)
 void finding_init(struct finding *f, const struct rule *rule)
 {
 	*f = (struct finding){ .rule = rule, .is_complete = true, .is_floor = true, .col = -1,
-			       .complete = -1 };
+			       .complete = -1, .unowned = -1 };
 }
 
 struct row_sink finding_sink(struct finding *f)

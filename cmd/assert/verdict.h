@@ -31,7 +31,7 @@ struct finding {
 	char window[64], started[40]; /* "1 .. 2 s", and when the trace began; "": unknown */
 	char error[300]; /* the rule is wrong for this view */
 	/* used while rows are read */
-	int col, complete, filters[RULE_FILTERS_MAX];
+	int col, complete, unowned, filters[RULE_FILTERS_MAX];
 	bool of_rows;
 	unsigned int col_cnt;
 	double scale; /* the column's units that make one of the rule's */

@@ -235,6 +235,22 @@ static int joined_section(void *ctx, const char *title)
 	return p->next->section(p->next->ctx, text);
 }
 
+/* Adds the requests that the answer of one host may lack to what is missing in its window. */
+static int add_unowned(struct host *one, const struct report_request *q)
+{
+	struct report_request mine = *q;
+	int r = input_analysis(&one->in);
+
+	if (r)
+		return r;	/* the error is printed */
+	mine.from_ns = one->from_ns;
+	mine.to_ns = one->to_ns;
+	input_add_unowned(&one->in, &mine, one->missing, sizeof(one->missing));
+	analysis_close(one->in.analysis);
+	one->in.analysis = NULL;
+	return 0;
+}
+
 static int ask_one(struct joined *j, struct host *one, const struct report_request *q,
 		   struct err *e)
 {
@@ -278,6 +294,8 @@ int hosts_report(struct hosts *h, const struct input *in, const struct report_vi
 
 	if (!out)
 		return EXIT_FAILED;
+	for (unsigned int i = 0; !c && i < h->cnt; i++)
+		c = add_unowned(&h->v[i], q);
 	j.prefix.next = render_sink(out);
 	row_prefix_init(&j.prefix);
 	if (j.prefix.next->section)

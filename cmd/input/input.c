@@ -488,6 +488,18 @@ bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t 
 	return !buf[0];
 }
 
+void input_add_unowned(const struct input *in, const struct report_request *q, char *buf,
+		       size_t size)
+{
+	struct missing m = { buf, size, in->trace };
+	struct request_cnt u = analysis_unowned(in->analysis, q);
+
+	if (u.ios)
+		add(&m, "%s (%s) of unknown owners may belong to %s",
+		    say_counted(u.ios, "block request"), say_bytes(u.bytes),
+		    q->workload ? "the workload" : "the chosen processes");
+}
+
 struct render *input_render(const struct input *in, uint64_t table_limit, bool human,
 			    const struct render_options *more)
 {

@@ -182,6 +182,13 @@ bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t 
 		       uint64_t to_ns, char *buf, size_t size);
 
 /*
+ * Appends to buf how many requests of unknown owners may belong to the processes that q chooses.
+ * The analysis is open.
+ */
+void input_add_unowned(const struct input *in, const struct report_request *q, char *buf,
+		       size_t size);
+
+/*
  * A sentence on the missing parts of a trace that was cut by process or recorded with --only. NULL:
  * the trace is of the whole machine.
  */

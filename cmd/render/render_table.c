@@ -275,7 +275,7 @@ static bool may_drop(const struct column *c)
 static const char *const details[] = {
 	"owner_how", "submitter",     "unknown_owner_ios", "requeues",
 	"merges",    "unknown_waits", "lost_frees",	   "depth",
-	NULL,
+	"unowned_ios", "unowned_bytes", NULL,
 };
 
 /* Leaves out columns of a list until the rest fits. True: some. */

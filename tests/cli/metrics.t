@@ -116,6 +116,8 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_burst_peak_bytes{comm="cc1"} 33554432
 1> ebpfrec_io_bytes_total{comm="make",op="write"} 655360
 1> ebpfrec_io_requests_total{comm="make",op="write"} 10
+1> ebpfrec_unowned_bytes_total 0
+1> ebpfrec_unowned_requests_total 0
 1> ebpfrec_device_bytes_total{device="dev8:0",op="write"} 655360
 1> ebpfrec_device_requests_total{device="dev8:0",op="write"} 10
 1> ebpfrec_device_errors_total{device="dev8:0",op="write"} 0
@@ -177,7 +179,7 @@ $ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i gol
 $ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" |
 > sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
 ? 1
-1> 34
+1> 36
 
 $ ebpfrec export -i golden.ebpfrec --to csv --every 1s
 ? 2
@@ -232,9 +234,9 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 -o - | grep -e cp
 $ ebpfrec export -i golden.ebpfrec --to openmetrics --every 500ms --from 1s; ls golden.openmetrics;
 > grep -c . golden.openmetrics
 1> golden.openmetrics
-1> 681
+1> 700
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: golden.openmetrics: 619 samples, 53.7 kB
+2> ebpfrec: golden.openmetrics: 633 samples, 54.6 kB
 
 # The window grows to whole bins of UTC; the last one has what the trace has of it.
 $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --top 1 --from 300ms --until 1300ms -o - 2>/dev/null |

@@ -549,13 +549,13 @@ $ for c in 'LAT P99' BYTES/S 'LAT MAX'; do ebpfrec report io -i golden.ebpfrec -
 
 # requests by the file behind them; this trace was made without paths
 $ ebpfrec report io -i golden.ebpfrec --by file,op --format csv
-1> op,file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,complete,lost_events
-1> write,[unknown],10,655360,2.5,163840,5000000,5000000,5000000,0,1,0
+1> op,file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,unowned_ios,unowned_bytes,complete,lost_events
+1> write,[unknown],10,655360,2.5,163840,5000000,5000000,5000000,0,0,0,1,0
 
 $ ebpfrec report io -i golden.ebpfrec --by comm,file --every 2s --format csv
-1> t_ns,comm,file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,complete,lost_events
-1> 0,make,[unknown],10,655360,5,327680,5000000,5000000,5000000,0,1,0
-1> 2000000000,make,[unknown],0,0,0,0,,,,0,1,0
+1> t_ns,comm,file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,unowned_ios,unowned_bytes,complete,lost_events
+1> 0,make,[unknown],10,655360,5,327680,5000000,5000000,5000000,0,0,0,1,0
+1> 2000000000,make,[unknown],0,0,0,0,,,,0,0,0,1,0
 
 $ ebpfrec report io -i golden.ebpfrec --by file,thread
 ? 2
@@ -621,7 +621,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1500ms --format jsonl --by cpu 2>
 1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001003000000000,"wall_uncertainty_ns":20,"t_ns":3000000000,"cpu":1,"oncpu_ns":0,"util_pct":0,"switches":0,"preempted":0,"complete":1,"lost_events":0,"idle_ns":1000000000,"unknown_ns":0,"other_ns":0}
 
 $ ebpfrec report io -i golden.ebpfrec --every 1500ms --align --format jsonl 2>/dev/null
-1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"pid":100,"comm":"make","device":"dev8:0","op":"write","ios":10,"bytes":655360,"iops":6.667,"bytes_per_s":436906.667,"lat_p50_ns":5000000,"lat_p99_ns":5000000,"lat_max_ns":5000000,"errors":0,"merges":0,"requeues":0,"unknown_owner_ios":0,"submitter":"make","owner_how":"submitted","complete":1,"lost_events":0}
+1> {"trace_id":"00000000-0000-87ac-8e00-000000000000","unix_ns":1700001000000000000,"wall_uncertainty_ns":20,"t_ns":0,"pid":100,"comm":"make","device":"dev8:0","op":"write","ios":10,"bytes":655360,"iops":6.667,"bytes_per_s":436906.667,"lat_p50_ns":5000000,"lat_p99_ns":5000000,"lat_max_ns":5000000,"errors":0,"merges":0,"requeues":0,"unknown_owner_ios":0,"submitter":"make","owner_how":"submitted","unowned_ios":0,"unowned_bytes":0,"complete":1,"lost_events":0}
 
 # What is followed comes once; a finished trace at once, bin by bin as without --follow.
 $ for view in cpu sched states memory alloc io latency bins loss devices;

@@ -87,13 +87,13 @@ $ ebpfrec report leaks -i threads.ebpfrec --tid 101 --format csv
 1> 100,101,req-0,slab,"",function_ffffffff810010+0x0,1,1024,799000000,799000000,0,1,0,,,live
 
 $ ebpfrec report io -i threads.ebpfrec --tid 101 --format csv
-1> pid,tid,comm,device,op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,complete,lost_events
-1> 100,101,req-0,dev8:0,read,1,4096,1,4096,5000000,5000000,5000000,0,0,0,0,server,read,1,0
+1> pid,tid,comm,device,op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,unowned_ios,unowned_bytes,complete,lost_events
+1> 100,101,req-0,dev8:0,read,1,4096,1,4096,5000000,5000000,5000000,0,0,0,0,server,read,0,0,1,0
 2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): requests that others submitted for their process, such as write-back, are left out.
 
 $ ebpfrec report io -i threads.ebpfrec --tid 101 --by file --format csv
-1> file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,complete,lost_events
-1> [unknown],1,4096,1,4096,5000000,5000000,5000000,0,1,0
+1> file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,unowned_ios,unowned_bytes,complete,lost_events
+1> [unknown],1,4096,1,4096,5000000,5000000,5000000,0,0,0,1,0
 2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): requests that others submitted for their process, such as write-back, are left out.
 
 $ ebpfrec report timeline -i threads.ebpfrec --tid 101 --format csv

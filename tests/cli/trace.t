@@ -358,6 +358,8 @@ $ cat out/export_info.csv; ebpfrec export -q -i golden.ebpfrec --to sqlite -o in
 1~ trace.uuid,*
 1> complete,0
 1> incomplete,sched: 3 events lost
+1> unowned_ios,0
+1> unowned_bytes,0
 1> lost_task,0
 1> lost_sched,3
 1> lost_alloc,0

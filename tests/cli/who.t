@@ -92,50 +92,50 @@ $ ebpfrec report alloc -i who.ebpfrec --by user,tree --limit 2 --format csv
 1> ann,110 work2,rss,10,0,10485760,0,10485760,11534336,220000011,11534336,0,0,1,0
 
 $ ebpfrec report io -i who.ebpfrec --by user,device --format csv
-1> user,device,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,complete,lost_events
-1> root,dev8:0,5,53248,5,53248,6000000,10000000,10000000,0,0,0,0,several,several,1,0
-1> root,dev8:16,5,40960,5,40960,5000000,9000000,9000000,0,0,0,0,several,several,1,0
-1> ann,dev8:16,1,16384,1,16384,11000000,11000000,11000000,0,0,0,0,work3,read,1,0
-1> 1234,dev8:0,1,4096,1,4096,12000000,12000000,12000000,0,0,0,0,work0,read,1,0
+1> user,device,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,unowned_ios,unowned_bytes,complete,lost_events
+1> root,dev8:0,5,53248,5,53248,6000000,10000000,10000000,0,0,0,0,several,several,0,0,1,0
+1> root,dev8:16,5,40960,5,40960,5000000,9000000,9000000,0,0,0,0,several,several,0,0,1,0
+1> ann,dev8:16,1,16384,1,16384,11000000,11000000,11000000,0,0,0,0,work3,read,0,0,1,0
+1> 1234,dev8:0,1,4096,1,4096,12000000,12000000,12000000,0,0,0,0,work0,read,0,0,1,0
 
 $ ebpfrec report io -i who.ebpfrec --by op --format csv
-1> op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,complete,lost_events
-1> read,10,90112,10,90112,6000000,12000000,12000000,0,0,0,0,several,read,1,0
-1> write,2,24576,2,24576,5000000,10000000,10000000,0,0,0,0,several,submitted,1,0
+1> op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,unowned_ios,unowned_bytes,complete,lost_events
+1> read,10,90112,10,90112,6000000,12000000,12000000,0,0,0,0,several,read,0,0,1,0
+1> write,2,24576,2,24576,5000000,10000000,10000000,0,0,0,0,several,submitted,0,0,1,0
 
 $ ebpfrec report io -i who.ebpfrec --by comm --limit 2 --format csv
-1> comm,device,op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,complete,lost_events
-1> work3,dev8:16,read,3,28672,3,28672,7000000,11000000,11000000,0,0,0,0,work3,read,1,0
-1> work0,dev8:0,read,3,28672,3,28672,8000000,12000000,12000000,0,0,0,0,work0,read,1,0
+1> comm,device,op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,unowned_ios,unowned_bytes,complete,lost_events
+1> work3,dev8:16,read,3,28672,3,28672,7000000,11000000,11000000,0,0,0,0,work3,read,0,0,1,0
+1> work0,dev8:0,read,3,28672,3,28672,8000000,12000000,12000000,0,0,0,0,work0,read,0,0,1,0
 
 $ ebpfrec report latency -i who.ebpfrec --by size --format csv
-1> size_from_bytes,size_to_bytes,ios,lat_p50_ns,lat_p90_ns,lat_p99_ns,lat_p999_ns,lat_max_ns,queue_p50_ns,queue_p90_ns,queue_p99_ns,queue_p999_ns,queue_max_ns,device_p50_ns,device_p90_ns,device_p99_ns,device_p999_ns,device_max_ns,errors,merges,requeues,complete,lost_events
-1> 4096,8192,4,6000000,12000000,12000000,12000000,12000000,100,100,100,100,100,5999900,11999900,11999900,11999900,11999900,0,0,0,1,0
-1> 8192,16384,4,4000000,10000000,10000000,10000000,10000000,100,100,100,100,100,3999900,9999900,9999900,9999900,9999900,0,0,0,1,0
-1> 16384,32768,4,5000000,11000000,11000000,11000000,11000000,100,100,100,100,100,4999900,10999900,10999900,10999900,10999900,0,0,0,1,0
+1> size_from_bytes,size_to_bytes,ios,lat_p50_ns,lat_p90_ns,lat_p99_ns,lat_p999_ns,lat_max_ns,queue_p50_ns,queue_p90_ns,queue_p99_ns,queue_p999_ns,queue_max_ns,device_p50_ns,device_p90_ns,device_p99_ns,device_p999_ns,device_max_ns,errors,merges,requeues,unowned_ios,unowned_bytes,complete,lost_events
+1> 4096,8192,4,6000000,12000000,12000000,12000000,12000000,100,100,100,100,100,5999900,11999900,11999900,11999900,11999900,0,0,0,0,0,1,0
+1> 8192,16384,4,4000000,10000000,10000000,10000000,10000000,100,100,100,100,100,3999900,9999900,9999900,9999900,9999900,0,0,0,0,0,1,0
+1> 16384,32768,4,5000000,11000000,11000000,11000000,11000000,100,100,100,100,100,4999900,10999900,10999900,10999900,10999900,0,0,0,0,0,1,0
 
 $ ebpfrec report latency -i who.ebpfrec --by op,size --format csv
-1> op,size_from_bytes,size_to_bytes,ios,lat_p50_ns,lat_p90_ns,lat_p99_ns,lat_p999_ns,lat_max_ns,queue_p50_ns,queue_p90_ns,queue_p99_ns,queue_p999_ns,queue_max_ns,device_p50_ns,device_p90_ns,device_p99_ns,device_p999_ns,device_max_ns,errors,merges,requeues,complete,lost_events
-1> read,4096,8192,4,6000000,12000000,12000000,12000000,12000000,100,100,100,100,100,5999900,11999900,11999900,11999900,11999900,0,0,0,1,0
-1> write,8192,16384,1,10000000,10000000,10000000,10000000,10000000,100,100,100,100,100,9999900,9999900,9999900,9999900,9999900,0,0,0,1,0
-1> read,8192,16384,3,4000000,7000000,7000000,7000000,7000000,100,100,100,100,100,3999900,6999900,6999900,6999900,6999900,0,0,0,1,0
-1> read,16384,32768,3,8000000,11000000,11000000,11000000,11000000,100,100,100,100,100,7999900,10999900,10999900,10999900,10999900,0,0,0,1,0
-1> write,16384,32768,1,5000000,5000000,5000000,5000000,5000000,100,100,100,100,100,4999900,4999900,4999900,4999900,4999900,0,0,0,1,0
+1> op,size_from_bytes,size_to_bytes,ios,lat_p50_ns,lat_p90_ns,lat_p99_ns,lat_p999_ns,lat_max_ns,queue_p50_ns,queue_p90_ns,queue_p99_ns,queue_p999_ns,queue_max_ns,device_p50_ns,device_p90_ns,device_p99_ns,device_p999_ns,device_max_ns,errors,merges,requeues,unowned_ios,unowned_bytes,complete,lost_events
+1> read,4096,8192,4,6000000,12000000,12000000,12000000,12000000,100,100,100,100,100,5999900,11999900,11999900,11999900,11999900,0,0,0,0,0,1,0
+1> write,8192,16384,1,10000000,10000000,10000000,10000000,10000000,100,100,100,100,100,9999900,9999900,9999900,9999900,9999900,0,0,0,0,0,1,0
+1> read,8192,16384,3,4000000,7000000,7000000,7000000,7000000,100,100,100,100,100,3999900,6999900,6999900,6999900,6999900,0,0,0,0,0,1,0
+1> read,16384,32768,3,8000000,11000000,11000000,11000000,11000000,100,100,100,100,100,7999900,10999900,10999900,10999900,10999900,0,0,0,0,0,1,0
+1> write,16384,32768,1,5000000,5000000,5000000,5000000,5000000,100,100,100,100,100,4999900,4999900,4999900,4999900,4999900,0,0,0,0,0,1,0
 
 $ ebpfrec report latency -i who.ebpfrec --histogram --by size,op --every 100ms --limit 4 --format csv
-1> t_ns,op,size_from_bytes,size_to_bytes,phase,low_ns,high_ns,ios,pct,upto_pct,complete,lost_events
-1> 0,read,4096,8192,total,2097152,4194304,1,100,100,1,0
-1> 0,read,4096,8192,queue,64,128,1,100,100,1,0
-1> 0,read,4096,8192,device,2097152,4194304,1,100,100,1,0
-1> 0,read,8192,16384,total,524288,1048576,1,50,50,1,0
-1> 100000000,read,4096,8192,total,4194304,8388608,1,50,50,1,0
-1> 100000000,read,4096,8192,total,8388608,16777216,1,50,100,1,0
-1> 100000000,read,4096,8192,queue,64,128,2,100,100,1,0
-1> 100000000,read,4096,8192,device,4194304,8388608,1,50,50,1,0
-1> 200000000,read,4096,8192,total,8388608,16777216,1,100,100,1,0
-1> 200000000,read,4096,8192,queue,64,128,1,100,100,1,0
-1> 200000000,read,4096,8192,device,8388608,16777216,1,100,100,1,0
-1> 200000000,read,16384,32768,total,8388608,16777216,1,100,100,1,0
+1> t_ns,op,size_from_bytes,size_to_bytes,phase,low_ns,high_ns,ios,pct,upto_pct,unowned_ios,unowned_bytes,complete,lost_events
+1> 0,read,4096,8192,total,2097152,4194304,1,100,100,0,0,1,0
+1> 0,read,4096,8192,queue,64,128,1,100,100,0,0,1,0
+1> 0,read,4096,8192,device,2097152,4194304,1,100,100,0,0,1,0
+1> 0,read,8192,16384,total,524288,1048576,1,50,50,0,0,1,0
+1> 100000000,read,4096,8192,total,4194304,8388608,1,50,50,0,0,1,0
+1> 100000000,read,4096,8192,total,8388608,16777216,1,50,100,0,0,1,0
+1> 100000000,read,4096,8192,queue,64,128,2,100,100,0,0,1,0
+1> 100000000,read,4096,8192,device,4194304,8388608,1,50,50,0,0,1,0
+1> 200000000,read,4096,8192,total,8388608,16777216,1,100,100,0,0,1,0
+1> 200000000,read,4096,8192,queue,64,128,1,100,100,0,0,1,0
+1> 200000000,read,4096,8192,device,8388608,16777216,1,100,100,0,0,1,0
+1> 200000000,read,16384,32768,total,8388608,16777216,1,100,100,0,0,1,0
 
 # names are no columns of ours: they stay as they are
 $ ebpfrec report cpu -i who.ebpfrec --by user --every 400ms --wide-by user | sed -n '3,4p'
