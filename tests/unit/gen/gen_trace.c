@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "format/hook.h"
 #include "tests/unit/gen/gen_trace.h"
 
 struct gen {
@@ -249,7 +250,13 @@ void gen_remove_dir(const char *path)
 void gen_raw(struct gen *g, const void *record, size_t bytes)
 {
 	static const uint8_t zeros[8];
+	const struct wire_hdr *h = record;
+	struct gen_drop *d = g->config.drop;
 
+	if (d && h->hook == d->hook && h->ts_ns >= d->from_ns && h->ts_ns < d->to_ns) {
+		d->cnt++;
+		return;
+	}
 	buf_add(&g->records, record, bytes);
 	buf_add(&g->records, zeros, -bytes & 7);
 	if (g->records.failed)
@@ -583,6 +590,20 @@ void gen_set_clock(struct gen *g, int64_t by_ns)
 	g->set_ns += by_ns;
 }
 
+/* The loss of what was dropped, as the recorder's counters tell it: somewhere in the slice. */
+static void add_drop(struct gen *g, uint64_t to_ns)
+{
+	struct gen_drop *d = g->config.drop;
+
+	if (d && d->cnt && !d->is_silent)
+		gen_loss(g, &(struct trace_loss){ .from_ns = g->from_ns, .to_ns = to_ns,
+						  .hook = (uint8_t)d->hook,
+						  .cls = hook_name_find(d->hook)->cls,
+						  .full_cnt = d->cnt });
+	if (d)
+		d->cnt = 0;
+}
+
 void gen_slice(struct gen *g, uint64_t to_ns)
 {
 	uint64_t elapsed_ns = to_ns + g->suspended_ns;
@@ -593,7 +614,11 @@ void gen_slice(struct gen *g, uint64_t to_ns)
 		.tai_ns = elapsed_ns + 1700000037000000000ull + (uint64_t)g->set_ns,
 		.uncertainty_ns = 20,
 	};
-	struct block_slice s = {
+	struct block_slice s;
+	struct err e = { 0 };
+
+	add_drop(g, to_ns);
+	s = (struct block_slice){
 		.from_ns = g->from_ns,
 		.to_ns = to_ns,
 		.segments = gen_records(g),
@@ -610,8 +635,6 @@ void gen_slice(struct gen *g, uint64_t to_ns)
 		.clock_cnt = 1,
 		.is_last = g->is_last,
 	};
-	struct err e = { 0 };
-
 	if (g->sw && store_writer_begins_file(g->sw))
 		block_writer_force_keyframe(g->bw);
 	MUST(block_writer_encode(g->bw, &s, &g->block, &g->block_bytes, &g->stats));

@@ -21,7 +21,16 @@
 
 struct gen;
 
+/* Records of a hook in [from_ns, to_ns) do not get into the trace. */
+struct gen_drop {
+	unsigned int hook;
+	uint64_t from_ns, to_ns;
+	bool is_silent;		/* no loss tells of them: the recorder never knew of them */
+	uint64_t cnt;		/* of the slice that is being made; gen_raw() counts */
+};
+
 struct gen_config {
+	struct gen_drop *drop;	/* NULL: all records are kept */
 	uint64_t trace_id; /* 0: the same for all */
 	unsigned int cpu_cnt;		/* 0: 2 */
 	uint64_t from_ns;		/* start of the trace */
