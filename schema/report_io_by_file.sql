@@ -22,8 +22,10 @@ SELECT $t
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, r.bytes, r.latency_ns, r.status, r.dev, r.op, r.owner_upid AS upid,
                iif($bycomm, comm_at(r.owner_upid, r.end_ns), NULL) AS comm_then,
-               iif(r.owner_upid = r.submitter_upid, thread_in_scope(r.submitter_utid, r.end_ns), in_scope(r.owner_upid, r.end_ns)) AS is_in,
-               coalesce(r.file, CASE r.pages WHEN 'file' THEN '[unknown]' WHEN 'disk' THEN '[metadata]' WHEN 'swap' THEN '[swap]'
+               iif(r.owner_upid = r.submitter_upid, thread_in_scope(r.submitter_utid, r.end_ns),
+                   in_scope(r.owner_upid, r.end_ns)) AS is_in,
+               coalesce(r.file, CASE r.pages WHEN 'file' THEN '[unknown]' WHEN 'disk' THEN '[metadata]' WHEN 'swap'
+                   THEN '[swap]'
                                              WHEN 'none' THEN iif(r.op IN ('read', 'write') AND r.bytes > 0,
                                                                   '[unknown]', '[no data]')
                                              WHEN 'kernel' THEN '[kernel]'

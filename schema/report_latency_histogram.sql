@@ -21,5 +21,7 @@ SELECT $t
   FROM latency_hist(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid
-WINDOW each AS (PARTITION BY u.t_ns, u.member_upid, u.utid, u.dev, u.op, u.size_from_bytes, u.submitter, u.owner_how, u.phase)
- ORDER BY u.t_ns, device_name(u.dev), u.op, u.size_from_bytes, u.upid, u.utid, u.name, u.member_upid, u.phase DESC, u.low_ns
+WINDOW each AS (PARTITION BY u.t_ns, u.member_upid, u.utid, u.dev, u.op, u.size_from_bytes, u.submitter, u.owner_how,
+    u.phase)
+ ORDER BY u.t_ns, device_name(u.dev), u.op, u.size_from_bytes, u.upid, u.utid, u.name, u.member_upid, u.phase DESC,
+     u.low_ns

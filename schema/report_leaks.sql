@@ -47,19 +47,22 @@ x AS (
 	 WHERE a.alloc_ns >= :from AND a.alloc_ns < :to AND a.free_ns IS NULL AND thread_in_scope(a.utid, a.alloc_ns)
 ),
 u AS (
-	SELECT x.utid AS utid, x.upid AS upid, x.comm_then AS comm_then, x.thread_name_then AS thread_name_then, x.source AS source, x.cache AS cache, x.page_order AS page_order,
+	SELECT x.utid AS utid, x.upid AS upid, x.comm_then AS comm_then, x.thread_name_then AS thread_name_then,
+	    x.source AS source, x.cache AS cache, x.page_order AS page_order,
 	       max(x.symbol) AS symbol, max(x.call_site) AS call_site, count(*) AS objects, sum(x.bytes) AS bytes,
 	       max(coalesce(x.end_ns, :to) - x.alloc_ns) AS oldest_ns, min(coalesce(x.end_ns, :to) - x.alloc_ns) AS newest_ns,
 	       sum(x.unsure) AS unsure, x.end_ns IS NULL AS is_live,
 	       stack_text(x.stack, max(x.alloc_ns), 'user') AS user_stack,
 	       stack_text(x.stack, max(x.alloc_ns), 'kernel') AS kernel_stack
-	  FROM x GROUP BY x.utid, x.comm_then, x.thread_name_then, x.source, x.cache, x.page_order, coalesce(x.symbol, x.call_site), x.stack, is_live
+	  FROM x GROUP BY x.utid, x.comm_then, x.thread_name_then, x.source, x.cache, x.page_order,
+	      coalesce(x.symbol, x.call_site), x.stack, is_live
 ),
 g AS (
 	SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
 	       coalesce(code_text(u.symbol, u.call_site), '') AS call_site,
 	       sum(u.objects) AS objects, sum(u.bytes) AS bytes, max(u.oldest_ns) AS oldest_ns,
-	       min(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure, u.user_stack AS user_stack, u.kernel_stack AS kernel_stack,
+	       min(u.newest_ns) AS newest_ns, sum(u.unsure) AS unsure, u.user_stack AS user_stack,
+	           u.kernel_stack AS kernel_stack,
 	       CASE WHEN u.cache IN ('buffer_head', 'dentry', 'radix_tree_node', 'jbd2_journal_head', 'mb_cache_entry')
 			 OR u.cache GLOB '*inode*' OR u.cache GLOB '*extent_status' THEN 'cache'
 		    WHEN u.source = 'heap' AND u.symbol GLOB '* [[]ld-*.so*' THEN 'loader'
@@ -67,13 +70,16 @@ g AS (
 	            WHEN u.source = 'heap' THEN 'at exit' ELSE 'after exit' END AS held_by,
 	       iif(:by = 'site' AND :stacks IS NOT 1, 0, row_number() OVER ()) AS apart
 	  FROM u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = t.upid
-	 GROUP BY $cpugroup u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site), u.user_stack, u.kernel_stack, held_by
+	 GROUP BY $cpugroup u.source, u.cache, u.page_order, coalesce(u.symbol, u.call_site), u.user_stack, u.kernel_stack,
+	     held_by
 ),
 r AS (
-	SELECT g.*, sum(objects) OVER site AS all_objects, sum(bytes) OVER site AS all_bytes, max(oldest_ns) OVER site AS max_ns,
+	SELECT g.*, sum(objects) OVER site AS all_objects, sum(bytes) OVER site AS all_bytes,
+	    max(oldest_ns) OVER site AS max_ns,
 	       min(newest_ns) OVER site AS min_ns, sum(unsure) OVER site AS all_unsure,
 	       nullif(min(held_by) OVER site, max(held_by) OVER site) || ', ' AS held_too, max(held_by) OVER site AS held,
-	       row_number() OVER (site ORDER BY user_stack IS NULL AND kernel_stack IS NULL, bytes DESC, user_stack, kernel_stack) AS nth
+	       row_number() OVER (site ORDER BY user_stack IS NULL AND kernel_stack IS NULL, bytes DESC, user_stack,
+	           kernel_stack) AS nth
 	  FROM g WINDOW site AS (PARTITION BY source, kind, call_site, apart)
 )
 SELECT $rkeys r.source, r.kind, r.call_site, r.all_objects AS objects, r.all_bytes AS bytes, r.max_ns AS oldest_ns,
@@ -81,4 +87,5 @@ SELECT $rkeys r.source, r.kind, r.call_site, r.all_objects AS objects, r.all_byt
        view_complete(:from, :to, r.source) AS complete, view_lost(:from, :to, r.source) AS lost_events,
        r.user_stack, r.kernel_stack, coalesce(r.held_too, '') || r.held AS held
   FROM r WHERE r.nth = 1
- ORDER BY r.held = 'cache', CASE r.source WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 ELSE 3 END, r.held = 'loader', r.all_bytes DESC
+ ORDER BY r.held = 'cache', CASE r.source WHEN 'heap' THEN 1 WHEN 'slab' THEN 2 ELSE 3 END, r.held = 'loader',
+     r.all_bytes DESC

@@ -1,10 +1,10 @@
 -- view Waiting 3: Which locks were waited for, and who held them?
--- note: Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the mappings' own (mmap lock). A wait counts in the window in
---   which it ended; WAIT is its time in the window. The holder is the thread that ended most of
---   this time by a release, and MEANWHILE is what that thread did during the waits. A signal, a
---   time-out, a tracer or the freezer only interrupts a wait: the holder is who releases the lock
---   to the same thread next, or [unknown]. Waits for a condition
---   variable look the same, and are rows, too; so are those for a thread's end that glibc does not tell.
+-- note: Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the
+--   mappings' own (mmap lock). A wait counts in the window in which it ended; WAIT is its time in the window. The
+--   holder is the thread that ended most of this time by a release, and MEANWHILE is what that thread did during the
+--   waits. A signal, a time-out, a tracer or the freezer only interrupts a wait: the holder is who releases the lock to
+--   the same thread next, or [unknown]. Waits for a condition variable look the same, and are rows, too; so are those
+--   for a thread's end that glibc does not tell.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before
 -- index: states
@@ -14,9 +14,9 @@
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock, fcntl or semop. Columns:
 --   object       the variable that contains the lock, with its file: "audit_lock (server)"; its address in the memory
---                of the process, if no variable contains it (on the heap, on a stack), or if the recorder could not read
---                the process's mappings before it exited; the path of the file whose lock flock waited for; empty for
---                semop, whose locks cannot be distinguished, for flock before Linux 6.2, and if the kernel does not
+--                of the process, if no variable contains it (on the heap, on a stack), or if the recorder could not
+--                read the process's mappings before it exited; the path of the file whose lock flock waited for; empty
+--                for semop, whose locks cannot be distinguished, for flock before Linux 6.2, and if the kernel does not
 --                report the call (before Linux 5.15)
 --   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
 --                whole length

@@ -21,7 +21,8 @@
 -- counter cpu_seconds oncpu_ns: Time on any CPU.
 -- counter context_switches switches: Switches away from a CPU.
 -- counter preemptions preempted: Switches away from a CPU while still runnable.
-SELECT u.t_ns AS t_ns, iif(:by = 'comm', u.comm_then, task_key(:by, u.upid)) AS who, sum(u.oncpu_ns) AS oncpu_ns, sum(u.switches) AS switches,
+SELECT u.t_ns AS t_ns, iif(:by = 'comm', u.comm_then, task_key(:by, u.upid)) AS who, sum(u.oncpu_ns) AS oncpu_ns,
+    sum(u.switches) AS switches,
        sum(u.preempted) AS preempted
   FROM cpu_usage(:from, :to, :every) AS u GROUP BY u.t_ns, who ORDER BY u.t_ns, oncpu_ns DESC, who
 

@@ -15,25 +15,30 @@
 --   stall_ns, stall_max_ns   their time, all threads added up, and the longest
 --   reclaimed_bytes  memory that these reclaims freed
 --   rss_bytes        killed: resident memory of the process at that instant
---   limit_of, limit_bytes  killed: memory cgroup that had no room below its limit (of the process, or one above it), and
+--   limit_of, limit_bytes  killed: memory cgroup that had no room below its limit (of the process, or one above it),
+--                          and
 --                    this limit; [machine]: none, so the machine was full. empty: kernels before 6.8 do not tell
 --   at_ns            killed: when; else the begin of the longest stall
 WITH page AS (SELECT CAST(value AS INTEGER) AS bytes FROM info WHERE key = 'page_bytes'),
 stall AS (
-	SELECT s.utid AS utid, t.upid AS upid, kind, pages, began AS stalls, s.start_ns AS at_ns, s.start_ns + s.dur_ns AS stop_ns,
+	SELECT s.utid AS utid, t.upid AS upid, kind, pages, began AS stalls, s.start_ns AS at_ns,
+	    s.start_ns + s.dur_ns AS stop_ns,
 	       NULL AS rss_bytes, NULL AS limit_of, NULL AS limit_bytes
 	  FROM memory_stalls(:from, :to) AS s JOIN threads AS t ON t.utid = s.utid
 	UNION ALL
 	SELECT k.victim_utid, t.upid, 'killed', NULL, 1, k.ts_ns, NULL,
 	       (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = t.upid),
-	       CASE WHEN k.limit_pages THEN coalesce((SELECT c.name FROM names AS c WHERE c.type = 'cgroup' AND c.id = k.limit_cgroup_id), '[unknown]') WHEN k.limit_cgroup_id THEN '[machine]' END, k.limit_pages * page_bytes()
+	       CASE WHEN k.limit_pages THEN coalesce((SELECT c.name FROM names AS c
+	           WHERE c.type = 'cgroup' AND c.id = k.limit_cgroup_id), '[unknown]') WHEN k.limit_cgroup_id
+	               THEN '[machine]' END, k.limit_pages * page_bytes()
 	  FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid WHERE k.ts_ns >= :from AND k.ts_ns < :to),
 u AS (
 	SELECT *, stop_ns - at_ns AS ns, iif($bycomm, comm_at(upid, at_ns), NULL) AS comm_then,
 	       iif($bythreadname, thread_comm_at(utid, at_ns), NULL) AS thread_name_then,
 	       row_number() OVER (PARTITION BY utid, kind ORDER BY stop_ns - at_ns DESC, at_ns) AS nth FROM stall)
 SELECT $cpukeys u.kind AS kind, sum(u.stalls) AS stalls, sum(u.ns) AS stall_ns, max(u.ns) AS stall_max_ns,
-       sum(u.pages) * page.bytes AS reclaimed_bytes, sum(u.rss_bytes) AS rss_bytes, max(u.limit_of) AS limit_of, max(u.limit_bytes) AS limit_bytes,
+       sum(u.pages) * page.bytes AS reclaimed_bytes, sum(u.rss_bytes) AS rss_bytes, max(u.limit_of) AS limit_of,
+           max(u.limit_bytes) AS limit_bytes,
        min(u.at_ns) FILTER (WHERE u.nth = 1) AS at_ns,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
   FROM u JOIN threads AS t ON t.utid = u.utid JOIN processes AS p ON p.upid = u.upid, page

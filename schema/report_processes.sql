@@ -1,6 +1,7 @@
 -- view Start 4: Which processes ran, and how did they end?
 -- note: Processes that ran, began or ended in the window, with their parents, each below its parent. WALL and ONCPU are
---   the time in the window in which the process lived, and that its threads had on CPUs. EXIT and SIGNAL are what wait()
+--   the time in the window in which the process lived, and that its threads had on CPUs. EXIT and SIGNAL are what
+--   wait()
 --   returns: the exit status, or the signal that killed the process. Of a recorded command, only its processes
 --   are shown; --machine shows all.
 -- needs: sched.switch sched.wakeup? alloc.rss?
@@ -43,7 +44,8 @@ tree (upid, depth, is_kthread) AS (
 t AS (SELECT upid, depth, row_number() OVER () AS nth FROM tree)
 SELECT p.pid AS pid, p.ppid AS ppid, t.depth AS depth, p.comm AS comm, p.start_ns AS start_ns,
        -- a thread has the CPU for a moment after its end is announced
-       max(min(coalesce(p.end_ns, :to), :to) - max(coalesce(p.start_ns, :from), :from), coalesce(u.life_ns, 0)) AS wall_ns,
+       max(min(coalesce(p.end_ns, :to), :to) - max(coalesce(p.start_ns, :from), :from),
+           coalesce(u.life_ns, 0)) AS wall_ns,
        coalesce(u.oncpu_ns, 0) AS oncpu_ns, m.rss_peak_bytes AS rss_peak_bytes,
        iif(p.exit_code & 127, NULL, p.exit_code >> 8 & 255) AS exit_status, nullif(p.exit_code & 127, 0) AS signal,
        coalesce(nullif(p.cmdline, ''), nullif(p.exe, '')) AS cmdline,

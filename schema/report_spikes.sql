@@ -32,13 +32,14 @@
 --   cause              origin of most bytes. slab, heap: kmem_cache and call site (heap: function of
 --                      the program); rss: the counter with the largest growth, and the most frequent
 --                      order of the pages that the process allocated during the burst; page: the file that the
---                      process dirtied during the burst, or a possible owner of such pages; several processes: their number
+--                      process dirtied during the burst, or a possible owner of such pages; several processes: their
+--                      number
 --   user_stack, kernel_stack  call chain (outermost function first, separated by ';') of most bytes,
 --                      among allocations whose stacks were recorded (record --stacks); rss: of the
 --                      process's pages
 --   stack_bytes        bytes allocated with that stack; empty if the burst has no recorded stack
--- Sources: rss, slab, heap, page. A burst of pages is part of another of the same processes at the same time, unless it is
--- twice as large. Pages alone are page cache, tmpfs, or copies of shared pages after a fork. The view leaves out vm,
+-- Sources: rss, slab, heap, page. A burst of pages is part of another of the same processes at the same time, unless it
+-- is twice as large. Pages alone are page cache, tmpfs, or copies of shared pages after a fork. The view leaves out vm,
 -- because mapped memory may be unused. Levels of several processes count shared pages for each.
 WITH found AS MATERIALIZED (
 	SELECT iif(f.name IS NULL, 0, iif(f.name = '', 2, 1)) AS level, f.*,
@@ -99,9 +100,11 @@ SELECT $t_spike
        u.baseline_bytes AS baseline_bytes, u.end_ns AS end_ns, u.threshold_bytes AS threshold_bytes,
        CASE iif(u.level, 'several', u.source)
        WHEN 'several' THEN (SELECT format('%d processes', count(DISTINCT x.upid)) FROM rss_points AS x
-                             WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND in_scope(x.upid) AND (u.level = 2 OR
+                             WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND in_scope(x.upid)
+                                 AND (u.level = 2 OR
                                    u.comm = (SELECT p.comm FROM processes AS p WHERE p.upid = x.upid)))
-       WHEN 'page' THEN coalesce((SELECT file_name(x.ino_dev, x.ino) FROM dirty_events AS x CROSS JOIN threads AS t ON t.utid = x.utid
+       WHEN 'page' THEN coalesce((SELECT file_name(x.ino_dev, x.ino)
+           FROM dirty_events AS x CROSS JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid
                           GROUP BY x.ino_dev, x.ino ORDER BY count(*) DESC LIMIT 1),
                          'page cache, tmpfs or copies of shared pages')

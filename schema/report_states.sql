@@ -33,7 +33,8 @@
 -- request that another thread submitted, such as a journal's: such waits are in uninterruptible_ns.
 SELECT $t
        $keys
-       u.running_ns + u.runnable_ns + u.preempted_ns + u.throttled_ns + u.disk_ns + u.uninterruptible_ns + u.sleeping_ns + u.stopped_ns
+       u.running_ns + u.runnable_ns + u.preempted_ns + u.throttled_ns + u.disk_ns + u.uninterruptible_ns + u.sleeping_ns
+           + u.stopped_ns
        + u.unknown_ns AS life_ns,
        u.running_ns AS running_ns, u.runnable_ns AS runnable_ns, u.preempted_ns AS preempted_ns,
        u.throttled_ns AS throttled_ns,
@@ -45,4 +46,5 @@ SELECT $t
   FROM thread_states(:from, :to, :every, :by) AS u
   LEFT JOIN processes AS p ON p.upid = u.upid
   LEFT JOIN threads AS t ON t.utid = u.utid
- ORDER BY u.t_ns, u.running_ns + u.runnable_ns + u.preempted_ns + u.throttled_ns + u.disk_ns + u.uninterruptible_ns DESC, u.running_ns DESC, u.upid, u.utid, u.name
+ ORDER BY u.t_ns, u.running_ns + u.runnable_ns + u.preempted_ns + u.throttled_ns + u.disk_ns
+     + u.uninterruptible_ns DESC, u.running_ns DESC, u.upid, u.utid, u.name

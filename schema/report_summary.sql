@@ -36,10 +36,12 @@
 -- pipe, a socket or in another call: on a whole machine, these are mostly waits of idle threads.
 
 -- section: ^Others
-SELECT printf('%s. Others used %d %% of the CPUs%s: ebpfrec report --machine%s', c.command, round(100.0 * sum(u.ns) / span_ns / cpus),
+SELECT printf('%s. Others used %d %% of the CPUs%s: ebpfrec report --machine%s', c.command,
+    round(100.0 * sum(u.ns) / span_ns / cpus),
 	      ifnull(', mostly ' || max(u.comm) FILTER (WHERE u.nth = 1), ''), :hint_options) AS answer
   FROM (SELECT value AS command FROM info WHERE key = 'command') AS c,
-       (SELECT p.comm AS comm, sum(a.oncpu_ns) AS ns, max(a.span_ns) AS span_ns, row_number() OVER (ORDER BY sum(a.oncpu_ns) DESC, p.comm) AS nth
+       (SELECT p.comm AS comm, sum(a.oncpu_ns) AS ns, max(a.span_ns) AS span_ns,
+           row_number() OVER (ORDER BY sum(a.oncpu_ns) DESC, p.comm) AS nth
 	  FROM cpu_usage(:from, :to) AS a JOIN processes AS p ON p.upid = a.upid
 	 WHERE p.upid > 3 AND NOT p.is_workload GROUP BY p.comm) AS u,
        (SELECT count(*) AS cpus FROM cpus)
@@ -47,10 +49,12 @@ SELECT printf('%s. Others used %d %% of the CPUs%s: ebpfrec report --machine%s',
 HAVING count(*) > 0
 
 -- section: @Machine
-WITH machine AS (SELECT count(*) = 0 AS is_whole FROM info WHERE key = 'cut.processes' OR (key = 'only' AND value = '1'))
+WITH machine AS (SELECT count(*) = 0 AS is_whole FROM info
+    WHERE key = 'cut.processes' OR (key = 'only' AND value = '1'))
 SELECT (SELECT count(*) FROM cpus) AS cpus,
        CASE WHEN is_whole AND was_recorded('sched.switch') THEN
-	    (SELECT round(100.0 * coalesce(sum(oncpu_ns) FILTER (WHERE utid <> 1), 0) / max(span_ns) / max((SELECT count(*) FROM cpus), 1), 3)
+	    (SELECT round(100.0 * coalesce(sum(oncpu_ns) FILTER (WHERE utid <> 1), 0) / max(span_ns) / max((SELECT count(*)
+	        FROM cpus), 1), 3)
 	       FROM cpu_usage(:from, :to)) END AS cpu_busy_pct,
        CASE WHEN is_whole THEN
 	    (SELECT peak_bytes FROM alloc_usage(:from, :to, 0, 'none') WHERE source = 'rss') END AS rss_peak_bytes,
@@ -87,31 +91,39 @@ SELECT comm, sum(cpu_wait_ns) AS cpu_wait_ns, max(cpu_wait_max_ns) AS cpu_wait_m
 	SELECT name, NULL, NULL, CASE WHEN was_recorded('block') THEN disk_ns END, uninterruptible_ns, NULL
 	  FROM thread_states(:from, :to, 0, 'comm')
 	UNION ALL SELECT name, NULL, NULL, NULL, NULL, kinds FROM waited)
- GROUP BY comm HAVING coalesce(sum(cpu_wait_ns), 0) + coalesce(sum(disk_wait_ns), 0) + coalesce(sum(uninterruptible_ns), 0) > 0
- ORDER BY max(coalesce(sum(cpu_wait_ns), 0), coalesce(sum(disk_wait_ns), 0), coalesce(sum(uninterruptible_ns), 0)) DESC, comm
+ GROUP BY comm HAVING coalesce(sum(cpu_wait_ns), 0) + coalesce(sum(disk_wait_ns), 0) + coalesce(sum(uninterruptible_ns),
+     0) > 0
+ ORDER BY max(coalesce(sum(cpu_wait_ns), 0), coalesce(sum(disk_wait_ns), 0), coalesce(sum(uninterruptible_ns), 0)) DESC,
+     comm
 
 -- section: Memory by name (3: report memory --by comm)
 -- A join of the two by name would take time quadratic in the number of names.
 SELECT name AS comm, sum(cnt) AS processes, CASE sum(cnt) WHEN 1 THEN max(pid) END AS pid,
        max(peak_bytes) AS rss_peak_bytes, max(peak_ns) AS rss_peak_at_ns, max(alloc_bytes) AS rss_grown_bytes
-  FROM (SELECT u.name AS name, NULL AS cnt, NULL AS pid, u.peak_bytes AS peak_bytes, u.peak_ns AS peak_ns, u.alloc_bytes AS alloc_bytes
+  FROM (SELECT u.name AS name, NULL AS cnt, NULL AS pid, u.peak_bytes AS peak_bytes, u.peak_ns AS peak_ns,
+      u.alloc_bytes AS alloc_bytes
 	  FROM alloc_usage(:from, :to, 0, 'comm') AS u WHERE u.source = 'rss'
 	UNION ALL
 	SELECT m.comm_then, 1, p.pid, NULL, NULL, NULL
-	  FROM alloc_usage(:from, :to, 0, 'process,comm') AS m LEFT JOIN processes AS p ON p.upid = m.upid WHERE m.source = 'rss')
+	  FROM alloc_usage(:from, :to, 0, 'process,comm') AS m LEFT JOIN processes AS p ON p.upid = m.upid
+	      WHERE m.source = 'rss')
  GROUP BY name HAVING max(peak_bytes) NOT NULL ORDER BY rss_peak_bytes DESC, rss_grown_bytes DESC, name
 
 -- section: ?Killed by the OOM killer (3: report pressure)
 SELECT p.pid AS pid, p.comm AS comm,
-       (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m WHERE m.upid = p.upid) AS rss_bytes,
-       CASE WHEN k.limit_pages THEN coalesce((SELECT c.name FROM names AS c WHERE c.type = 'cgroup' AND c.id = k.limit_cgroup_id), '[unknown]') WHEN k.limit_cgroup_id THEN '[machine]' END AS limit_of,
+       (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m
+           WHERE m.upid = p.upid) AS rss_bytes,
+       CASE WHEN k.limit_pages THEN coalesce((SELECT c.name FROM names AS c
+           WHERE c.type = 'cgroup' AND c.id = k.limit_cgroup_id), '[unknown]') WHEN k.limit_cgroup_id
+               THEN '[machine]' END AS limit_of,
        k.limit_pages * page_bytes() AS limit_bytes, k.ts_ns AS at_ns
   FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid
  WHERE k.ts_ns >= :from AND k.ts_ns < :to AND thread_in_scope(k.victim_utid) ORDER BY k.ts_ns
 
 -- section: ?Stalled because memory was short (3: report pressure)
 WITH stalled AS MATERIALIZED (
-	SELECT utid, CASE kind WHEN 'group limit' THEN 'reclaim for the limit of a memory cgroup' WHEN 'compaction' THEN 'compaction of memory'
+	SELECT utid, CASE kind WHEN 'group limit' THEN 'reclaim for the limit of a memory cgroup' WHEN 'compaction'
+	    THEN 'compaction of memory'
 	       ELSE 'direct reclaim' END AS kind, sum(began) AS stalls, sum(dur_ns) AS ns
 	  FROM memory_stalls(:from, :to) WHERE kind <> 'kswapd' GROUP BY 1, 2)
 SELECT t.comm AS comm, u.kind AS kind, sum(u.stalls) AS stalls, sum(u.ns) AS stall_ns
@@ -126,7 +138,8 @@ SELECT p.pid AS pid, p.comm AS comm, u.source AS source, u.start_ns AS start_ns,
  ORDER BY u.bytes DESC
 
 -- section: Block I/O by name (3: report io --by comm)
--- Discards come last, on a screenful the largest in the third row: they read and write nothing, however many bytes they are of.
+-- Discards come last, on a screenful the largest in the third row: they read and write nothing, however many bytes they
+-- are of.
 SELECT comm, device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_p99_ns, lat_max_ns
   FROM (SELECT u.*, u.name AS comm, row_number() OVER (PARTITION BY u.op = 'discard'
 		ORDER BY u.bytes DESC, u.ios DESC, u.lat_max_ns DESC, u.name) AS nth
@@ -136,9 +149,11 @@ SELECT comm, device_name(dev) AS device, op, ios, bytes, lat_p50_ns, lat_p99_ns,
 -- section: ?Rules judged (6: info)
 -- A note of such a name that is not a JSON object is a user's own.
 SELECT verdict, judged_utc, figure, "limit", rule, "window", started_utc, traces, why
-  FROM (SELECT json_extract(v, '$.verdict') AS verdict, replace(substr(json_extract(v, '$.judged'), 1, 16), 'T', ' ') AS judged_utc,
+  FROM (SELECT json_extract(v, '$.verdict') AS verdict,
+      replace(substr(json_extract(v, '$.judged'), 1, 16), 'T', ' ') AS judged_utc,
 	       json_extract(v, '$.figure') AS figure, json_extract(v, '$.limit') AS "limit", json_extract(v, '$.rule') AS rule,
-	       json_extract(v, '$.window') AS "window", replace(rtrim(json_extract(v, '$.started'), 'Z'), 'T', ' ') AS started_utc,
+	       json_extract(v, '$.window') AS "window", replace(rtrim(json_extract(v, '$.started'), 'Z'), 'T',
+	           ' ') AS started_utc,
 	       json_extract(v, '$.traces') AS traces, json_extract(v, '$.why') AS why, key
 	  FROM (SELECT key, CASE WHEN json_valid(value) THEN value END AS v FROM info WHERE key GLOB 'note.assert.*'))
  WHERE verdict IS NOT NULL ORDER BY verdict = 'PASS', key
@@ -160,21 +175,26 @@ UNION ALL SELECT 5, 'complete', CASE WHEN view_complete(:from, :to) THEN 'yes' W
 UNION ALL SELECT 6, 'sources', (SELECT value FROM info WHERE key = 'sources')
 UNION ALL SELECT 7, 'host', (SELECT value FROM info WHERE key = 'host')
 UNION ALL SELECT 8, 'kernel', (SELECT value FROM info WHERE key = 'kernel.release')
-UNION ALL SELECT 9, 'cpus', (SELECT coalesce(nullif(count(*), 0), (SELECT value FROM info WHERE key = 'cpu.online'), 0) || ' ' ||
+UNION ALL SELECT 9, 'cpus', (SELECT coalesce(nullif(count(*), 0), (SELECT value FROM info WHERE key = 'cpu.online'),
+    0) || ' ' ||
 	    coalesce((SELECT value FROM info WHERE key = 'cpu.model'), '') FROM cpus)
-UNION ALL SELECT 10, 'stolen', (SELECT printf('%.6f s of the time of threads on CPUs, by a hypervisor', sum(steal_ns) / 1e9)
+UNION ALL SELECT 10, 'stolen', (SELECT printf('%.6f s of the time of threads on CPUs, by a hypervisor',
+    sum(steal_ns) / 1e9)
        FROM cpu_usage(:from, :to) HAVING sum(steal_ns) > 0)
 UNION ALL SELECT 11, 'state', CASE WHEN trace_finished() THEN NULL
        WHEN EXISTS (SELECT 1 FROM info WHERE key = 'manifest.lost') THEN 'not known, since the manifest is lost'
        ELSE 'still recording, or cut off' END
-UNION ALL SELECT 12, 'damage', (SELECT printf('%d parts skipped, %d bytes', count(*), sum(bytes)) FROM damages HAVING count(*) > 0)
+UNION ALL SELECT 12, 'damage', (SELECT printf('%d parts skipped, %d bytes', count(*), sum(bytes)) FROM damages
+    HAVING count(*) > 0)
 UNION ALL SELECT 13, 'only', (SELECT 'just the workload was recorded' FROM info WHERE key = 'only' AND value = '1'))
  WHERE value IS NOT NULL ORDER BY n
 
 -- section: +Recording cost
 WITH span AS (SELECT max(span_ns, 1) AS ns FROM window_loss(:from, :to) LIMIT 1),
-told AS (SELECT count(*) = 0 AS yes FROM info WHERE key = 'lacks' AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
-h AS (SELECT CASE WHEN (SELECT yes FROM told) THEN coalesce(sum(window_share(cost_ns, from_ns, to_ns, :from, :to)), 0) END AS kernel_ns,
+told AS (SELECT count(*) = 0 AS yes FROM info WHERE key = 'lacks'
+    AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
+h AS (SELECT CASE WHEN (SELECT yes FROM told) THEN coalesce(sum(window_share(cost_ns, from_ns, to_ns, :from, :to)),
+    0) END AS kernel_ns,
 	     sum(window_share(read_cnt, from_ns, to_ns, :from, :to)) AS events
 	FROM hook_stats WHERE from_ns < :to AND to_ns > :from),
 c AS (SELECT sum(window_share(user_ns + sys_ns, from_ns, to_ns, :from, :to)) AS recorder_ns,
@@ -183,7 +203,8 @@ c AS (SELECT sum(window_share(user_ns + sys_ns, from_ns, to_ns, :from, :to)) AS 
 	     coalesce(max(cpu_cnt), (SELECT count(*) FROM cpus)) AS cpus
 	FROM cost WHERE from_ns < :to AND to_ns > :from)
 SELECT recorder_ns, kernel_ns, round(100.0 * (recorder_ns + kernel_ns) / span.ns / cpus, 3) AS machine_pct,
-       bytes_written, round(1.0 * bytes_written / nullif(events, 0), 2) AS bytes_per_event, rss_bytes, ring_used_max_bytes
+       bytes_written, round(1.0 * bytes_written / nullif(events, 0), 2) AS bytes_per_event, rss_bytes,
+           ring_used_max_bytes
   FROM c, h, span WHERE recorder_ns IS NOT NULL
 
 -- section: !Next
@@ -196,7 +217,8 @@ k AS MATERIALIZED (
 	 WHERE u.kind IN ('cpu', 'throttled', 'disk', 'fault') OR (workload AND u.kind IN ('lock', 'pipe', 'socket', 'call'))
 	 GROUP BY p.comm, u.kind),
 held AS (SELECT name, ns, kind, (SELECT max(span_ns) FROM k) AS span_ns FROM k
-          WHERE name = (SELECT name FROM k GROUP BY name HAVING 20 * sum(ns) >= max(span_ns) ORDER BY sum(ns) DESC, name LIMIT 1)
+          WHERE name = (SELECT name FROM k GROUP BY name HAVING 20 * sum(ns) >= max(span_ns) ORDER BY sum(ns) DESC, name
+              LIMIT 1)
           ORDER BY ns DESC, kind LIMIT 1),
 ran AS (SELECT p.comm AS name, sum(u.oncpu_ns) AS ns, u.span_ns AS span_ns
           FROM cpu_usage(:from, :to) AS u JOIN p ON p.upid = u.upid GROUP BY p.comm ORDER BY ns DESC, name LIMIT 1),
@@ -204,19 +226,25 @@ ran AS (SELECT p.comm AS name, sum(u.oncpu_ns) AS ns, u.span_ns AS span_ns
 counted AS (
 	SELECT held.*, (SELECT count(*) FROM threads AS t JOIN p ON p.upid = t.upid WHERE p.comm = held.name
 		AND coalesce(t.start_ns, :from) < :to AND coalesce(t.end_ns, :to) > :from) AS threads,
-	       CASE kind WHEN 'cpu' THEN 'waited%s for a CPU' WHEN 'throttled' THEN 'had no quota of CPU time%s' WHEN 'disk' THEN 'waited%s for a disk'
-	       WHEN 'fault' THEN 'waited%s for pages' WHEN 'lock' THEN 'waited%s for locks' WHEN 'pipe' THEN 'waited%s for pipes'
+	       CASE kind WHEN 'cpu' THEN 'waited%s for a CPU' WHEN 'throttled' THEN 'had no quota of CPU time%s' WHEN 'disk'
+	           THEN 'waited%s for a disk'
+	       WHEN 'fault' THEN 'waited%s for pages' WHEN 'lock' THEN 'waited%s for locks' WHEN 'pipe'
+	           THEN 'waited%s for pipes'
 	       WHEN 'socket' THEN 'waited%s for sockets' ELSE 'waited%s in system calls' END AS what
 	  FROM held),
 found AS (
 	SELECT name, iif(threads > 1,
-		printf('On average %.1f of the %d threads of %s ' || what || ', %s in all', 1.0 * ns / span_ns, threads, name, '', duration_text(ns)),
+		printf('On average %.1f of the %d threads of %s ' || what || ', %s in all', 1.0 * ns / span_ns, threads, name, '',
+		    duration_text(ns)),
 		printf('%s ' || what, name, ' ' || duration_text(ns))) AS what,
 	       iif(kind = 'throttled', 'throttle', 'why') AS view FROM counted
 	UNION ALL
-	SELECT name, printf('%s ran for %s', name, duration_text(ns)), iif(EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns'), 'profile', 'why')
+	SELECT name, printf('%s ran for %s', name, duration_text(ns)),
+	    iif(EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns'), 'profile', 'why')
 	  FROM ran WHERE 2 * ns >= span_ns AND NOT EXISTS (SELECT 1 FROM held))
 -- no command for a name that single quotes do not protect in a shell
-SELECT printf('%s: ebpfrec report %s --comm %s%s%s', what, view, iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name),
-              iif(EXISTS (SELECT 1 FROM processes, has WHERE comm = name AND upid > 3 AND is_workload < workload), ' --workload', ''), :hint_options) AS answer
+SELECT printf('%s: ebpfrec report %s --comm %s%s%s', what, view,
+    iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name),
+              iif(EXISTS (SELECT 1 FROM processes, has WHERE comm = name AND upid > 3 AND is_workload < workload),
+                  ' --workload', ''), :hint_options) AS answer
   FROM found WHERE name <> '' AND name NOT GLOB '-*' AND name NOT GLOB '*[^ -~]*' AND name NOT GLOB '*[''*?\[]*'

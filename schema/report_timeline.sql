@@ -13,7 +13,8 @@
 --               if the wait began before the window
 --   end_reason  slept, preempted (or yielded), runnable (idle gave way), cut, unknown (switches were
 --               lost)
-SELECT u.start_ns AS start_ns, u.cpu AS cpu, u.dur_ns AS dur_ns, p.pid AS pid, t.tid AS tid, thread_comm_at(t.utid, u.start_ns) AS comm,
+SELECT u.start_ns AS start_ns, u.cpu AS cpu, u.dur_ns AS dur_ns, p.pid AS pid, t.tid AS tid,
+    thread_comm_at(t.utid, u.start_ns) AS comm,
        u.wait_ns AS wait_ns, u.end_reason AS end_reason,
        view_complete(u.start_ns, u.end_ns + (u.end_ns < :to)) AS complete,
        view_lost(u.start_ns, u.end_ns) AS lost_events

@@ -41,8 +41,10 @@
 --   share_pct    of the time that the group's threads waited
 SELECT $t
        $keys
-       u.kind AS kind, u.call AS call, sum(u.waits) AS waits, sum(u.wait_ns) AS wait_ns, max(u.wait_max_ns) AS wait_max_ns,
-       round(100.0 * sum(u.wait_ns) / nullif(sum(sum(u.wait_ns)) OVER (PARTITION BY u.t_ns, u.upid, u.utid, u.name), 0), 3) AS share_pct,
+       u.kind AS kind, u.call AS call, sum(u.waits) AS waits, sum(u.wait_ns) AS wait_ns,
+           max(u.wait_max_ns) AS wait_max_ns,
+       round(100.0 * sum(u.wait_ns) / nullif(sum(sum(u.wait_ns)) OVER (PARTITION BY u.t_ns, u.upid, u.utid, u.name), 0),
+           3) AS share_pct,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
   FROM wait_kinds(:from, :to, :every, :by) AS u

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-check_contrast.py: each text of page and viewer has a contrast of at least 4.5 to what is behind it (WCAG 2, level AA), in
-light, dark and print. The colours are those that cmd/page declares.
+check_contrast.py: each text of page and viewer has a contrast of at least 4.5 to what is behind it (WCAG 2,
+level AA), in light, dark and print. The colours are those that cmd/page declares.
 """
 import colorsys
 import itertools
@@ -58,7 +58,8 @@ def texts():
     for color in re.findall(r"'(#\w{6})'", DATA.split("const OTHER")[0]):
         for to in ("#ffffff", "#000000", color):
             behind = mixed(rgb(color), rgb(to), 0.5 if to == "#ffffff" else 0.55)
-            yield "a slice of %s with %s" % (color, to), rgb("#000000" if luminance(behind) > edge else "#ffffff"), behind
+            yield "a slice of %s with %s" % (color, to), rgb("#000000" if luminance(behind) > edge
+                                                             else "#ffffff"), behind
 
 
 bad, cnt = [], 0

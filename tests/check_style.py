@@ -4,6 +4,7 @@
 check_style.py [DIR]: what CONTRIBUTING.md says about the form of source files and a program can see.
 
 - no line of C over 100 columns, with tabs of 8; no trailing blanks
+- no line of a script or of SQL over 120 characters, except declarations in SQL, generated SQL, guests' scripts
 - no function of C over 100 lines, from the line with its name to its last brace
 - no file of C outside tests over 1,200 lines
 - the licence in the first line of C and scripts, always in the same words (after #! in the second)
@@ -16,7 +17,7 @@ import pathlib
 import re
 import sys
 
-COLUMNS, FUNCTION_LINES, FILE_LINES = 100, 100, 1200
+COLUMNS, SCRIPT_COLUMNS, FUNCTION_LINES, FILE_LINES = 100, 120, 100, 1200
 LICENCE = "SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)"
 COMMENT = {".c": "/* %s */", ".h": "/* %s */"}
 ROOMS = ("bpf", "src", "analyze", "cmd", "schema", "tests", ".ci")
@@ -70,6 +71,14 @@ def check_c(where, lines, bad):
         bad["files"].append(f"{where}: {len(lines)} lines")
 
 
+def check_script(where, lines, bad):
+    if where.startswith("tests/vm/guest/") or where == "schema/tables.sql":
+        return
+    for number, line in enumerate(lines, 1):
+        if len(line) > SCRIPT_COLUMNS and not line.startswith(("-- drops: ", "-- counter ")):
+            bad["script columns"].append(f"{where}:{number}: {len(line)} characters")
+
+
 def check_licence(path, where, lines, bad):
     if path.suffix == ".sql":
         return      # embedded as it is, and shown to users
@@ -89,10 +98,13 @@ def main():
         check_licence(path, where, lines, bad)
         if path.suffix in (".c", ".h"):
             check_c(where, lines, bad)
+        else:
+            check_script(where, lines, bad)
         named[path.name].append(where)
     bad["names"] = [" ".join(all_) for name, all_ in sorted(named.items())
                     if len(all_) > 1 and name not in ("run.sh", "run")]
     for rule, says in (("columns", f"no line of C has more than {COLUMNS} columns"),
+                       ("script columns", f"no line of a script has more than {SCRIPT_COLUMNS} characters"),
                        ("blanks", "no line of C ends with blanks"),
                        ("functions", f"no function has more than {FUNCTION_LINES} lines"),
                        ("files", f"no file of C has more than {FILE_LINES} lines"),

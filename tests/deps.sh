@@ -74,7 +74,8 @@ if [ "$what" = test ]; then
 	# tests/full/heap_allocators.sh and tests/kernel/heap_outside.sh can do without
 	! apt-cache show libjemalloc-dev >/dev/null 2>&1 || need libjemalloc-dev lib jemalloc
 	! apt-cache show libgoogle-perftools-dev >/dev/null 2>&1 || need libgoogle-perftools-dev lib libtcmalloc
-	[ -e /usr/include/mimalloc.h ] || ! apt-cache show libmimalloc-dev >/dev/null 2>&1 || missing="$missing libmimalloc-dev"
+	[ -e /usr/include/mimalloc.h ] || ! apt-cache show libmimalloc-dev >/dev/null 2>&1 ||
+		missing="$missing libmimalloc-dev"
 	! apt-cache show musl-tools >/dev/null 2>&1 || need musl-tools cmd musl-gcc
 	need gnuplot-nox cmd gnuplot
 	need stress cmd stress

@@ -51,7 +51,8 @@ bsd=$(sed -n '/^Redistribution and use/,$p' "$top/LICENSE" | sed 's/^$/./; s/^/ 
 charts=''
 notes=/usr/share/doc/libjs-dygraphs/copyright
 if grep -aq 'dygraphs' "$binary" && [ -r "$notes" ]; then
-	charts=$(printf '\n\nFiles: dygraph.min.js, dygraph.min.css, as parts of /usr/bin/ebpfrec\nCopyright: see the license\nLicense: MIT\n'
+	charts=$(printf '\n\nFiles: dygraph.min.js, dygraph.min.css, as parts of /usr/bin/ebpfrec\n'
+		printf 'Copyright: see the license\nLicense: MIT\n'
 		sed 's/^$/./; s/^/ /' "$notes")
 fi
 cat >"$doc/copyright" <<-END

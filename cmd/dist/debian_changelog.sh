@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# debian_changelog.sh VERSION MAINTAINER CHANGELOG.md: Debian's changelog of this version, which has what the first section
-# of CHANGELOG.md says. Older versions are in that file, which is in the package, too.
+# debian_changelog.sh VERSION MAINTAINER CHANGELOG.md: Debian's changelog of this version, which has what the first
+# section of CHANGELOG.md says. Older versions are in that file, which is in the package, too.
 set -eu
 
 version=$1 maintainer=$2 file=$3

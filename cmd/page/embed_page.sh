@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# embed_page.sh LIBRARY LICENSE: turns the page and the library of its charts into C strings, for cmd/render/page.c, and the
-# pages that need no library: of a flame graph, for cmd/render/render_folded.c, and of two windows side by side.
-# LIBRARY is the directory with dygraph.min.js and dygraph.min.css, LICENSE its license. Without them the
-# program is built without the page, and says so when it is asked for one.
+# embed_page.sh LIBRARY LICENSE: turns the page and the library of its charts into C strings, for cmd/render/page.c, and
+# the pages that need no library: of a flame graph, for cmd/render/render_folded.c, and of two windows side by side.
+# LIBRARY is the directory with dygraph.min.js and dygraph.min.css, LICENSE its license. Without them the program is
+# built without the page, and says so when it is asked for one.
 set -eu
 here=$(dirname "$0") library=$1 license=$2
 tmp=$(mktemp -d)
@@ -47,7 +47,8 @@ one_script()
 if [ -r "$library/dygraph.min.js" ] && [ -r "$library/dygraph.min.css" ] && [ -r "$license" ]; then
 	# the comment names a file that a debugger would look for
 	sed 's,^//[#@] sourceMappingURL=.*,,' "$library/dygraph.min.js" >"$tmp/script"
-	one_script numbers data groups windows steer charts pictures tables flame singles overview figures explain search page >>"$tmp/script"
+	one_script numbers data groups windows steer charts pictures tables flame singles overview figures explain search \
+		page >>"$tmp/script"
 	sed 's,/\*# sourceMappingURL=[^*]*\*/,,' "$library/dygraph.min.css" | cat - "$here/page.css" >"$tmp/style"
 	sed 's/&/\&amp;/g; s/</\&lt;/g; s/>/\&gt;/g' "$license" >"$tmp/license"
 	# what would end the element early must not be in it
@@ -64,7 +65,8 @@ fill_in()
 	shift
 	one_script "$@" >"$tmp/own_script"
 	cp "$here/page.css" "$tmp/own_style"
-	awk -v script="$tmp/own_script" -v style="$tmp/own_style" -v script_hash="$(hash "$tmp/own_script")" -v style_hash="$(hash "$tmp/own_style")" '
+	awk -v script="$tmp/own_script" -v style="$tmp/own_style" -v script_hash="$(hash "$tmp/own_script")" \
+		-v style_hash="$(hash "$tmp/own_style")" '
 		function put_file(mark, file, line, at) {
 			at = index($0, mark)
 			printf "%s", substr($0, 1, at - 1)

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# run.sh [FILE.t...]: golden tests of the command line, or of these files alone. Without root: they read a small trace that
-# build/tests/cli/gen_golden makes, always the same.
+# run.sh [FILE.t...]: golden tests of the command line, or of these files alone. Without root: they read a small trace
+# that build/tests/cli/gen_golden makes, always the same.
 #
 # A .t file is a list of cases:
 #

@@ -42,5 +42,6 @@ for name in ["library"] + os.environ["uprobes"].split():
     seen, counted = seen_and_counted(Trace(tmp + "/" + name), name)
     wrong = {k: (v, seen.get(k)) for k, v in counted.items() if seen.get(k) != v}
     programs = 2 * (1 + 2 * len(os.environ["libs"].split())) if name == "library" else 2
-    check("heap: allocators and counts of C++, %s" % name, len(counted) == 21 * programs and not wrong, (len(counted), list(wrong.items())[:9]))
+    check("heap: allocators and counts of C++, %s" % name, len(counted) == 21 * programs and not wrong,
+          (len(counted), list(wrong.items())[:9]))
 EOF_PY
