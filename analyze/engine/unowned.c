@@ -86,13 +86,17 @@ struct request_cnt unowned_count(struct analysis *a, int64_t from_ns, int64_t to
 	struct request_cnt ret = { 0 };
 	struct unowned one = { .bins = NULL };
 
-	if (!trace_was_recorded(a->trace, "block") || to_ns <= from_ns ||
-	    sum_bins(&a->unowned, from_ns, to_ns, &ret))
+	if (!trace_was_recorded(a->trace, "block") || to_ns <= from_ns)
 		return ret;
-	/* what cannot be read is told by the report itself */
-	if (count_bins(a, from_ns, to_ns, 0, &one, NULL) == 0)
-		(void)sum_bins(&one, from_ns, to_ns, &ret);
-	free(one.bins);
+	if (!sum_bins(&a->unowned, from_ns, to_ns, &ret)) {
+		/* the report itself reports parts that cannot be read */
+		if (count_bins(a, from_ns, to_ns, 0, &one, NULL) == 0)
+			(void)sum_bins(&one, from_ns, to_ns, &ret);
+		free(one.bins);
+	}
+	/* a cut of processes has only the number of those that it left out */
+	ret.ios += trace_get_number(a->trace, "cut.unowned_ios");
+	ret.bytes += trace_get_number(a->trace, "cut.unowned_bytes");
 	return ret;
 }
 

@@ -169,6 +169,15 @@ int input_open_cut(struct input *in, struct trace_cut_request *q)
 
 	q->before = analysis_checkpoint;
 	q->before_ctx = in->analysis;
+	if (!c && q->upids) {
+		/* they may belong to any process: which ones are chosen makes no difference */
+		const struct report_request io = { .view = "io", .from_ns = q->from_ns,
+						   .to_ns = q->to_ns, .workload = true };
+		const struct request_cnt left_out = analysis_unowned(in->analysis, &io);
+
+		q->unowned_ios = left_out.ios;
+		q->unowned_bytes = left_out.bytes;
+	}
 	return c;
 }
 

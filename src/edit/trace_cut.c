@@ -159,6 +159,10 @@ static int copy_manifest(struct cut *c)
 	}
 	if (r == 0 && c->q->processes)
 		r = store_writer_set(c->w, "cut.processes", c->q->processes);
+	if (r == 0 && c->q->unowned_ios) {
+		r = store_writer_set_number(c->w, "cut.unowned_ios", c->q->unowned_ios);
+		r = r ?: store_writer_set_number(c->w, "cut.unowned_bytes", c->q->unowned_bytes);
+	}
 	if (r == 0 && *left_out)
 		r = store_writer_set(c->w, "cut.left_out", left_out);
 	return r == 0 && is_new ? trace_copy_declare_gaps(c->t, c->q->from_ns, c->q->to_ns, c->w,

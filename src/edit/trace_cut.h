@@ -41,6 +41,8 @@ struct trace_cut_request {
 	const uint32_t *upids;	/* the processes whose events stay (cut_filter.h); NULL: all */
 	size_t upid_cnt;
 	const char *processes;	/* description of the processes, for people */
+	/* with upids: requests of unknown owners in the window, which the cut leaves out */
+	uint64_t unowned_ios, unowned_bytes;
 	checkpoint_source before;	/* makes the state at the window's beginning */
 	void *before_ctx;
 	const char *reason;	/* of the gaps that this leaves: "cut" */
