@@ -31,7 +31,7 @@ SELECT $t
                                              WHEN 'kernel' THEN '[kernel]'
                                              ELSE '[direct I/O]' END) AS file
           FROM request_parts AS r
-          JOIN (SELECT DISTINCT t_ns, t_end_ns, span_ns FROM io_usage(:from, :to, :every, 'none')) AS b
+         CROSS JOIN (SELECT DISTINCT t_ns, t_end_ns, span_ns FROM io_usage(:from, :to, :every, 'none')) AS b
             ON b.t_ns = :from + iif(:every, (r.end_ns - :from) / :every * :every, 0)
          WHERE r.end_ns >= :from AND r.end_ns < :to) AS u
   JOIN processes AS p ON p.upid = u.upid

@@ -127,7 +127,7 @@ WITH stalled AS MATERIALIZED (
 	       ELSE 'direct reclaim' END AS kind, sum(began) AS stalls, sum(dur_ns) AS ns
 	  FROM memory_stalls(:from, :to) WHERE kind <> 'kswapd' GROUP BY 1, 2)
 SELECT t.comm AS comm, u.kind AS kind, sum(u.stalls) AS stalls, sum(u.ns) AS stall_ns
-  FROM stalled AS u JOIN threads AS t ON t.utid = u.utid
+  FROM stalled AS u CROSS JOIN threads AS t ON t.utid = u.utid
  WHERE thread_in_scope(u.utid) AND t.comm NOT GLOB 'kcompactd*'
  GROUP BY t.comm, u.kind HAVING sum(u.ns) >= min(100000000, (:to - :from) / 100) ORDER BY stall_ns DESC, t.comm
 
