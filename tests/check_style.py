@@ -7,6 +7,7 @@ check_style.py [DIR]: what CONTRIBUTING.md says about the form of source files a
 - no line of a script or of SQL over 120 characters, except declarations in SQL, generated SQL, guests' scripts
 - no function of C over 100 lines, from the line with its name to its last brace
 - no file of C outside tests over 1,200 lines
+- scripts of guests, whose shell is busybox's, are read by sh
 - the licence in the first line of C and scripts, always in the same words (after #! in the second)
 - file names are unique, so that a name says which file is meant (run.sh is one per directory)
 
@@ -15,6 +16,7 @@ Prints one "ok" or "not ok" line per rule, with the offending places.
 import collections
 import pathlib
 import re
+import subprocess
 import sys
 
 COLUMNS, SCRIPT_COLUMNS, FUNCTION_LINES, FILE_LINES = 100, 120, 100, 1200
@@ -72,6 +74,10 @@ def check_c(where, lines, bad):
 
 
 def check_script(where, lines, bad):
+    if where.startswith("tests/vm/guest/"):
+        sh = subprocess.run(["sh", "-n"], input="\n".join(lines), stderr=subprocess.PIPE, text=True)
+        if sh.returncode:
+            bad["guests"].append(f"{where}: {sh.stderr.strip()}")
     if where.startswith("tests/vm/guest/") or where == "schema/tables.sql":
         return
     for number, line in enumerate(lines, 1):
@@ -105,6 +111,7 @@ def main():
                     if len(all_) > 1 and name not in ("run.sh", "run")]
     for rule, says in (("columns", f"no line of C has more than {COLUMNS} columns"),
                        ("script columns", f"no line of a script has more than {SCRIPT_COLUMNS} characters"),
+                       ("guests", "scripts of guests are for a POSIX shell"),
                        ("blanks", "no line of C ends with blanks"),
                        ("functions", f"no function has more than {FUNCTION_LINES} lines"),
                        ("files", f"no file of C has more than {FILE_LINES} lines"),

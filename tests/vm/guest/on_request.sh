@@ -115,7 +115,9 @@ check_offcpu()
 				FROM sched_slices AS s WHERE s.utid = o.utid AND start_ns <= ts_ns - dur_ns / 2 ORDER BY start_ns DESC LIMIT 1)
 			FROM offcpu AS o JOIN threads USING (utid) WHERE tid = $(kv offcpu tid_nap)
 			AND NOT preempted AND ts_ns - dur_ns >= $left AND ts_ns < $(($(kv offcpu nap_to_$i) - start)) AND stack_text(stack, ts_ns, 'kernel') LIKE '%nanosleep%'")
-		read -r dur waker slept <<<"$row"
+		read -r dur waker slept <<-END
+		$row
+		END
 		# The timer runs from before the thread leaves its CPU: the wait may be shorter than the sleep.
 		check "offcpu: sleep $i is at most as long as the thread measured" \
 			"[ '${dur:-0}' -gt 0 ] && [ '${dur:-0}' -le '$(($(kv offcpu nap_to_$i) - start - left))' ]" \
