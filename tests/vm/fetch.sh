@@ -29,8 +29,8 @@ if [ ${#mirrors[@]} -eq 0 ]; then
 fi
 # What the guest loads, with the modules that these need: disks, loop devices, and volumes. Others of their kind are
 # built in (nvme, ext4).
-modules='virtio virtio_ring virtio_pci virtio_pci_modern_dev virtio_pci_legacy_dev virtio_blk loop
-	dm-crypt dm-delay raid1 null_blk zram lzo-rle xts ecb'
+modules='virtio virtio_ring virtio_pci virtio_pci_modern_dev virtio_pci_legacy_dev virtio_blk loop'
+modules+=' dm-crypt dm-delay raid1 null_blk zram lzo-rle xts ecb'
 
 say()
 {
