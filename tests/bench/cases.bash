@@ -14,8 +14,8 @@
 # case mixed 48 340: macro: compile, copy, direct I/O; the same events on every side
 # case loss 12 45: a steady million events a second on all CPUs: what is lost
 # case ladder 30 110: events per second from which on a tool loses some, four busy threads per CPU
-case_list="startstop pingpong offcpu getpid alloc heap dd_null dd_urandom fio mixed
-	programs stacks cpu_time reading parquet metrics loss ladder scale"
+case_list="startstop pingpong offcpu getpid alloc heap dd_null dd_urandom fio mixed"
+case_list+=" programs stacks cpu_time reading parquet metrics loss ladder scale"
 
 # The ladder of sides of most cases. Sides with a number K run in every K-th round only: all are measured in one run,
 # and most of the time is used for targets.
