@@ -32,7 +32,7 @@ for f in mnt/a "mnt/sub dir/b" mnt/c mnt/old_name mnt/inner/bound; do
 done
 dd if=/dev/zero of="$deep/deep" bs=64k count=4 2>/dev/null
 dd if=/dev/zero of="$tmp/mnt/cold" bs=64k count=80 2>/dev/null
-sync
+sync -f "$tmp/mnt"
 echo 3 >/proc/sys/vm/drop_caches
 
 # ---- the workload ----
