@@ -49,8 +49,8 @@ mkdir "$dir/slow" && mv "$dir/perf" "$dir/slow/perf" && chmod +x "$dir/slow/perf
 PATH=$dir/slow:$PATH "$here/bench.sh" --quick --rounds 1 --only startstop --sides none,perf \
 	--out "$dir/fixed" >"$dir/stdout" 2>"$dir/stderr"
 check "what a tool takes to start and to stop is told apart" "awk -F, '\$3 == \"perf\" { at[\$2] = \$6 }
-	END { exit !(at[\"start_s\"] >= 0.3 && at[\"stop_s\"] >= 0.6 && at[\"whole_s\"] >= at[\"start_s\"] + at[\"stop_s\"]) }'
-		'$dir/fixed/results.csv'" \
+	END { exit !(at[\"start_s\"] >= 0.3 && at[\"stop_s\"] >= 0.6 &&
+		at[\"whole_s\"] >= at[\"start_s\"] + at[\"stop_s\"]) }' '$dir/fixed/results.csv'" \
 	"$(cat "$dir/fixed/results.csv" "$dir/stderr" 2>&1 | tail -n 12)"
 
 short_run
