@@ -235,40 +235,50 @@ static int joined_section(void *ctx, const char *title)
 	return p->next->section(p->next->ctx, text);
 }
 
+/* Opens the analysis of a host, and limits the question to the host's window. */
+static int begin_host(struct host *one, const struct report_request *q,
+		      struct report_request *ret_mine)
+{
+	*ret_mine = *q;
+	ret_mine->from_ns = one->from_ns;
+	ret_mine->to_ns = one->to_ns;
+	return input_analysis(&one->in);	/* prints its error */
+}
+
+static void end_host(struct host *one)
+{
+	analysis_close(one->in.analysis);
+	one->in.analysis = NULL;
+}
+
 /* Adds the requests that the answer of one host may lack to what is missing in its window. */
 static int add_unowned(struct host *one, const struct report_request *q)
 {
-	struct report_request mine = *q;
-	int r = input_analysis(&one->in);
+	struct report_request mine;
+	int r = begin_host(one, q, &mine);
 
 	if (r)
-		return r;	/* the error is printed */
-	mine.from_ns = one->from_ns;
-	mine.to_ns = one->to_ns;
+		return r;
 	input_add_unowned(&one->in, &mine, one->missing, sizeof(one->missing));
-	analysis_close(one->in.analysis);
-	one->in.analysis = NULL;
+	end_host(one);
 	return 0;
 }
 
 static int ask_one(struct joined *j, struct host *one, const struct report_request *q,
 		   struct err *e)
 {
-	struct report_request mine = *q;
-	int r = input_analysis(&one->in);
+	struct report_request mine;
+	int r = begin_host(one, q, &mine);
 
 	if (r)
-		return r;	/* the error is printed */
-	mine.from_ns = one->from_ns;
-	mine.to_ns = one->to_ns;
+		return r;
 	mine.limit = j->limit;
 	j->host = one;
 	if (j->names_trace)
 		align_name_trace(&j->prefix, one->in.trace);
 	j->prefix.before[0] = value_text(one->name);
 	r = analysis_report(one->in.analysis, &mine, &j->prefix.sink, e);
-	analysis_close(one->in.analysis);
-	one->in.analysis = NULL;
+	end_host(one);
 	return r;
 }
 
