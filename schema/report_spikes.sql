@@ -19,7 +19,8 @@
 -- the burst itself (computed again each time that the age doubles).
 -- The search goes event by event. Bursts that follow each other without a pause longer than the spike
 -- window form one spike. Columns:
---   comm               name of the process when the burst began; last name of the processes; [all]: all processes
+--   comm               name of the process in the middle of the burst, since an exec may begin the burst; last name
+--                      of the processes; [all]: all processes
 --   source             source of the bytes
 --   also               another source that has the same burst
 --   start_ns, dur_ns   first event of the burst, and time from there to the last event
@@ -94,7 +95,7 @@ top AS (
 	                             ORDER BY bytes DESC, user_stack, kernel_stack) AS place FROM by_text
 )
 SELECT $t_spike
-       p.pid AS pid, iif(u.level, u.comm, comm_at(u.upid, u.start_ns)) AS comm, u.source AS source,
+       p.pid AS pid, iif(u.level, u.comm, comm_at(u.upid, (u.start_ns + u.end_ns) / 2)) AS comm, u.source AS source,
        iif(u.has_pages, 'page', NULL) AS also,
        u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s,
        u.baseline_bytes AS baseline_bytes, u.end_ns AS end_ns, u.threshold_bytes AS threshold_bytes,
