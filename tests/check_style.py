@@ -78,7 +78,8 @@ def check_script(where, lines, bad):
         sh = subprocess.run(["sh", "-n"], input="\n".join(lines), stderr=subprocess.PIPE, text=True)
         if sh.returncode:
             bad["guests"].append(f"{where}: {sh.stderr.strip()}")
-    if where.startswith("tests/vm/guest/") or where == "schema/tables.sql":
+        return
+    if where == "schema/tables.sql":    # generated
         return
     for number, line in enumerate(lines, 1):
         if len(line) > SCRIPT_COLUMNS and not line.startswith(("-- drops: ", "-- counter ")):
