@@ -78,3 +78,33 @@ $ cp -r golden.ebpfrec byte.ebpfrec; printf '\377' |
 1> ebpfrec: 'byte.ebpfrec' has no valid block in that window: there is nothing to cut out
 1~ ebpfrec: byte-0s-2s: 0.000 .. 1.000 s of byte.ebpfrec, * in 1 block
 1~ ebpfrec: byte-1s-3s: 2.000 .. 3.000 s of byte.ebpfrec, * in 1 block
+
+# A request of an unknown owner may belong to any process: reports about one of them say so, and a cut of it notes how many
+# it omits. A window without such a request is complete in the trace; of a cut, the number of the whole is a bound.
+$ gen_golden unowned.ebpfrec unowned; ebpfrec cut -i unowned.ebpfrec --comm client -o client.ebpfrec 2>/dev/null;
+> for t in unowned client; do ebpfrec report io -i $t.ebpfrec --comm client | sed -n '1p; /^ *PID/,/^$/p';
+> ebpfrec report io -i $t.ebpfrec --comm client --until 500ms | head -n 1; done; ebpfrec info -i client.ebpfrec |
+> grep unowned
+1> 0 .. 1 s of unowned.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: 1 block request (4.00 KiB) of unknown owners may belong to the chosen processes
+1> PID  COMM    DEVICE  OP     IOS     BYTES  IOPS     BYTES/S  LAT P50  LAT P99  LAT MAX  ERRORS
+1> 200  client  dev8:0  write    1  4.00 KiB   1.0  4.00 KiB/s  5.00 ms  5.00 ms  5.00 ms       0
+1> (in all rows, COMPLETE: NO)
+1>
+1> 0 .. 0.5 s of unowned.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1> 0 .. 1 s of client.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: 1 block request (4.00 KiB) of unknown owners may belong to the chosen processes
+1> PID  COMM    DEVICE  OP     IOS     BYTES  IOPS     BYTES/S  LAT P50  LAT P99  LAT MAX  ERRORS
+1> 200  client  dev8:0  write    1  4.00 KiB   1.0  4.00 KiB/s  5.00 ms  5.00 ms  5.00 ms       0
+1> (in all rows, COMPLETE: NO)
+1>
+1> 0 .. 0.5 s of client.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: 1 block request (4.00 KiB) of unknown owners may belong to the chosen processes
+1>   cut.unowned_bytes    4096
+1>   cut.unowned_ios      1
+
+# A cut of the cut keeps the number, and so does a redacted copy.
+$ ebpfrec cut -i client.ebpfrec --comm client -e block -o again.ebpfrec 2>/dev/null;
+> ebpfrec redact -i again.ebpfrec -o gone.ebpfrec 2>/dev/null;
+> for t in again gone; do grep unowned $t.ebpfrec/manifest; done
+1> cut.unowned_bytes=4096
+1> cut.unowned_ios=1
+1> cut.unowned_bytes=4096
+1> cut.unowned_ios=1

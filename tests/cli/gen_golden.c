@@ -409,6 +409,23 @@ static void write_heap(struct gen *g)
 	gen_slice(g, AT(1000));
 }
 
+/* A write of a known thread, and one of a thread without a name. */
+static void write_unowned(struct gen *g)
+{
+	static const uint32_t tids[] = { 200, 77 };
+
+	gen_snap(g, START, 0, 200, 200, 1, "client");
+	for (unsigned int i = 0; i < 2; i++) {
+		uint64_t rq = 0xffff888000001000ull + i * 512, sector = 2048 + i * 128;
+		uint64_t at = AT(100 + i * 500);
+
+		gen_block(g, at, 0, tids[i], WIRE_BLOCK_INSERT, rq, DISK, sector, 4096, 1);
+		gen_block(g, at + MS, 0, tids[i], WIRE_BLOCK_ISSUE, rq, DISK, sector, 4096, 1);
+		gen_block(g, at + 5 * MS, 1, 0, WIRE_BLOCK_COMPLETE, rq, DISK, sector, 4096, 1);
+	}
+	gen_slice(g, AT(1000));
+}
+
 static int make_other(const char *dir, const char *which)
 {
 	const struct gen_config c = { .from_ns = START, .cgroups = who_cgroups,
@@ -419,6 +436,8 @@ static int make_other(const char *dir, const char *which)
 		write_who(g);
 	else if (!strcmp(which, "heap"))
 		write_heap(g);
+	else if (!strcmp(which, "unowned"))
+		write_unowned(g);
 	else if (!strcmp(which, "waits"))
 		write_hard_waits(g);
 	else
@@ -436,12 +455,13 @@ int main(int argc, char **argv)
 	struct gen *g;
 
 	if (argc > 2 && (!strcmp(argv[2], "who") || !strcmp(argv[2], "threads") ||
-			 !strcmp(argv[2], "waits") || !strcmp(argv[2], "heap")))
+			 !strcmp(argv[2], "waits") || !strcmp(argv[2], "heap") ||
+			 !strcmp(argv[2], "unowned")))
 		return make_other(argv[1], argv[2]);
 	if (argc < 2) {
 		fprintf(stderr, "usage: gen_golden DIR "
 				"[stacks|command|damaged|open|late|lost|who|threads|waits|"
-				"heap] "
+				"heap|unowned] "
 				"[NUMBER]\n");
 		return 2;
 	}
