@@ -79,8 +79,8 @@ $ cp -r golden.ebpfrec byte.ebpfrec; printf '\377' |
 1~ ebpfrec: byte-0s-2s: 0.000 .. 1.000 s of byte.ebpfrec, * in 1 block
 1~ ebpfrec: byte-1s-3s: 2.000 .. 3.000 s of byte.ebpfrec, * in 1 block
 
-# A request of an unknown owner may belong to any process: reports about one of them say so, and a cut of it notes how many
-# it omits. A window without such a request is complete in the trace; of a cut, the number of the whole is a bound.
+# A request of an unknown owner may belong to any process: reports about one of them say so, and a cut of it notes how
+# many it omits. A window without such a request is complete in the trace; of a cut, the number of the whole is a bound.
 $ gen_golden unowned.ebpfrec unowned; ebpfrec cut -i unowned.ebpfrec --comm client -o client.ebpfrec 2>/dev/null;
 > for t in unowned client; do ebpfrec report io -i $t.ebpfrec --comm client | sed -n '1p; /^ *PID/,/^$/p';
 > ebpfrec report io -i $t.ebpfrec --comm client --until 500ms | head -n 1; done; ebpfrec info -i client.ebpfrec |
