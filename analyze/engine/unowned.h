@@ -27,7 +27,10 @@ int unowned_begin(struct analysis *a, const struct report_request *r, bool of_so
 void unowned_end(struct analysis *a);
 void unowned_done(struct analysis *a);
 
-/* Requests of unknown owners that ended in a window, which is relative to the trace's start. */
+/*
+ * Requests of unknown owners that ended in a window, which is relative to the trace's start. For a
+ * cut of processes this is an upper bound: all requests that the cut omits, whatever their time.
+ */
 struct request_cnt unowned_count(struct analysis *a, int64_t from_ns, int64_t to_ns);
 /*
  * Those that a number of the report that runs may lack: about the report's processes as a whole, or
