@@ -39,10 +39,8 @@ struct stalls {
 	struct analysis *a;
 	struct table_scan scan;
 	int64_t from_ns, to_ns;
-	struct hash_map last;		/* thread and kind: number of its last stall */
-	struct {
-		size_t at;		/* in v, + 1 */
-	} *lasts;
+	struct hash_map numbers;	/* by thread and kind */
+	size_t *last;			/* by number: index in v of the last stall */
 	size_t last_cap;
 	struct stall *v;
 	size_t cnt, cap, given;
@@ -54,8 +52,8 @@ static void stalls_close(void *state)
 	struct stalls *s = state;
 
 	table_scan_done(&s->scan);
-	hash_map_done(&s->last);
-	free(s->lasts);
+	hash_map_done(&s->numbers);
+	free(s->last);
 	free(s->v);
 }
 
@@ -107,12 +105,12 @@ static int add_event(struct stalls *s, int64_t ts_ns, uint32_t utid, const char 
 			   .pages = pages }, *last = NULL;
 	const struct trace_thread *t = thread_of(s, utid);
 	uint32_t number;
-	int ret = hash_map_intern(&s->last, utid, x.kind, &number);
+	int ret = hash_map_intern(&s->numbers, utid, x.kind, &number);
 
-	if (ret < 0 || array_reserve(&s->lasts, &s->last_cap, number + 1) < 0)
+	if (ret < 0 || array_reserve(&s->last, &s->last_cap, number + 1) < 0)
 		return -ENOMEM;
 	if (!ret)
-		last = &s->v[s->lasts[number].at - 1];
+		last = &s->v[s->last[number]];
 	if (!x.began && last && last->is_open) {
 		last->is_open = false;
 		last->end_ns = ts_ns;
@@ -125,15 +123,13 @@ static int add_event(struct stalls *s, int64_t ts_ns, uint32_t utid, const char 
 		last->is_open = false;
 		last->end_ns = last->start_ns;
 	}
-	if (x.began)
-		x.start_ns = ts_ns;
-	else if (last)	/* its begin was lost */
+	if (x.began || last)	/* an end after another stall: its begin was lost */
 		x.start_ns = ts_ns;
 	else if (t && instant(s, t->start_ns) > x.start_ns)
 		x.start_ns = instant(s, t->start_ns);
 	if (x.start_ns > ts_ns)
 		x.start_ns = ts_ns;
-	s->lasts[number].at = s->cnt + 1;
+	s->last[number] = s->cnt;
 	return array_add(&s->v, &s->cap, &s->cnt, x);
 }
 
