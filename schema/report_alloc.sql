@@ -4,7 +4,7 @@
 --   count from the trace's start, so losses before the window affect them too.
 -- by: who
 -- needs: alloc
--- reach: before levels
+-- reach: before state levels
 -- index: objects levels
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.

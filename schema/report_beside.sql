@@ -5,7 +5,7 @@
 -- nobody: This compares the requests of some processes with those of others; give --workload, --pid,
 --   --comm, --tid or --thread.
 -- needs: block
--- reach: before
+-- reach: before state
 -- takes: every who threads sort
 -- figure: with_p50_ns
 -- drops: lost_events without_p99_ns ios

@@ -4,7 +4,7 @@
 --   same requests once more, so do not add them up.
 -- default: device
 -- needs: block
--- reach: before
+-- reach: before state
 -- index: requests
 -- takes: every sort
 -- figure: iops

@@ -8,7 +8,7 @@
 --   --heap -- COMMAND` records it. The rows are resident memory, and memory of the kernel.
 -- by: process
 -- needs: alloc
--- reach: before levels
+-- reach: before state levels
 -- index: objects
 -- takes: who sort
 -- figure: grown_bytes

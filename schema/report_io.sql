@@ -3,7 +3,7 @@
 --   requests; [unknown] has the rest. Latency is from queueing to completion.
 -- by: who device op size file
 -- needs: block
--- reach: before
+-- reach: before state
 -- index: requests
 -- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
 --   such as write-back, are left out.

@@ -5,7 +5,7 @@
 -- by: who device op size
 -- default: device
 -- needs: block
--- reach: before
+-- reach: before state
 -- index: requests
 -- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
 --   such as write-back, are left out.

@@ -8,7 +8,7 @@
 --   --heap -- COMMAND` records it. The rows are memory of the kernel; its caches come last.
 -- by: who site
 -- needs: alloc
--- reach: before
+-- reach: before state
 -- index: objects
 -- takes: who threads lines sort stacks
 -- drops: newest_ns unsure oldest_ns objects

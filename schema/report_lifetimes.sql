@@ -3,7 +3,7 @@
 --   the window's end. Sources overlap, so do not add them up.
 -- by: who
 -- needs: alloc
--- reach: before
+-- reach: before state
 -- index: objects
 -- takes: who threads lines sort
 -- drops: life_max_ns freed temporary_bytes life_avg_ns temporary_pct bytes

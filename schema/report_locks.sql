@@ -6,7 +6,7 @@
 --   the same thread next, or [unknown]. Waits for a condition variable look the same, and are rows, too; so are those
 --   for a thread's end that glibc does not tell.
 -- needs: sched.switch sched.wakeup block?
--- reach: before
+-- reach: before state
 -- index: states
 -- takes: who threads sort
 -- figure: wait_ns

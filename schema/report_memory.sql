@@ -4,7 +4,7 @@
 --   error does not accumulate.
 -- by: process comm cgroup container unit user tree
 -- needs: alloc.rss alloc.vm? alloc.heap?
--- reach: before levels
+-- reach: before state levels
 -- index: levels
 -- takes: every who sort
 -- figure: rss_bytes

@@ -5,7 +5,7 @@
 -- nobody: The path ends with the last thread on a CPU, whoever it belongs to; --workload, --pid, --comm, --tid,
 --   --thread or --during picks one.
 -- needs: sched.switch sched.wakeup block?
--- reach: before
+-- reach: before state
 -- takes: who threads sort
 -- figure: path_ns
 -- drops: lost_events tid

@@ -4,7 +4,7 @@
 -- by: who device op
 -- default: device
 -- needs: block
--- reach: before
+-- reach: before state
 -- index: requests
 -- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
 --   such as write-back, are left out.

@@ -2,7 +2,7 @@
 -- note: A row says how often a process lost its CPU although it could have gone on, and to whom. BY
 --   ONCPU is how long the other process then had the CPU, in the window or bin.
 -- needs: sched.switch
--- reach: before
+-- reach: before state
 -- index: sched
 -- takes: every who threads sort
 -- figure: preempts

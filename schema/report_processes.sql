@@ -5,7 +5,7 @@
 --   returns: the exit status, or the signal that killed the process. Of a recorded command, only its processes
 --   are shown; --machine shows all.
 -- needs: sched.switch sched.wakeup? alloc.rss?
--- reach: before levels
+-- reach: before state levels
 -- index: states levels
 -- takes: who sort
 -- figure: oncpu_ns

@@ -5,7 +5,7 @@
 --   of up to a million events, otherwise within 0.4 %.
 -- by: who
 -- needs: sched.switch sched.wakeup sched.migrate?
--- reach: before
+-- reach: before state
 -- index: states
 -- takes: every who threads sort
 -- figure: wait_ns

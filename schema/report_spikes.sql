@@ -8,7 +8,7 @@
 -- cut: Cut out of a larger trace: the median rate is that of what is left, and a burst at its edge is cut off, too.
 -- by: process
 -- needs: alloc
--- reach: before after
+-- reach: before state after
 -- index: levels rates
 -- takes: every who lines sort spikes
 -- drops: end_ns threshold_bytes baseline_bytes stack_bytes bytes_per_s cause

@@ -6,7 +6,7 @@
 --   and the time before the first event of a thread whose state was not read when the recording began.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
--- reach: before
+-- reach: before state
 -- index: states
 -- takes: every who threads sort
 -- figure: runnable_ns

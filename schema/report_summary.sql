@@ -2,7 +2,7 @@
 -- note: Each section is the beginning of another view.
 -- below: Why a name was slow: ebpfrec report why --comm NAME
 -- needs: sched.switch alloc.rss block sched? alloc? mem?
--- reach: before
+-- reach: before state
 -- index: sched states requests levels rates
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.

@@ -3,7 +3,7 @@
 --   QUOTA OF names. PERIODS counts the periods in which a thread wanted to run and the quota was
 --   used up. THROTTLED is the time that threads waited for the next period, all THREADS together.
 -- needs: sched.switch sched.wakeup
--- reach: before
+-- reach: before state
 -- index: states
 -- takes: who threads sort
 -- figure: throttled_ns

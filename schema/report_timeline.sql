@@ -1,7 +1,7 @@
 -- view CPU 6: Which thread ran on which CPU, and when?
 -- note: Each row is a time in which one thread had a CPU.
 -- needs: sched.switch sched.wakeup
--- reach: before
+-- reach: before state
 -- index: states
 -- takes: every who threads sort
 -- figure: busy_pct

@@ -2,7 +2,7 @@
 -- note: A request that goes through several devices, such as a volume on a disk, counts once for
 --   each.
 -- needs: sched.switch sched.wakeup alloc.rss alloc.slab alloc.page block sched? alloc?
--- reach: before
+-- reach: before state
 -- index: kinds
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.

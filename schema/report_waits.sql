@@ -9,7 +9,7 @@
 --   system call, or a file of another type, such as a terminal; unknown, nobody knows in which call.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
--- reach: before
+-- reach: before state
 -- index: states
 -- takes: every who threads sort
 -- figure: wait_ns

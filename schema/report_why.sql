@@ -4,7 +4,7 @@
 --   section, Path, goes back along the wake-ups from the end of the window to its beginning.
 -- nobody: This is about all threads together; give --workload, --pid, --comm, --tid, --thread or --during.
 -- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample? sched.offcpu? mem.pressure?
--- reach: before
+-- reach: before state
 -- index: states sched requests levels
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.

@@ -22,8 +22,8 @@
 #     needs: SOURCE ...    sources or classes without which the view's answer is not complete; SOURCE? only matters if
 #                          it was recorded. Every view needs class task, too: names are lost with its events. Rows say
 #                          whether they are complete with view_complete(from, to), which knows this list
-#     reach: WORD ...      before: losses before the window matter as well; after: losses after it;
-#                          levels: the time before it in which a source was off
+#     reach: WORD ...      before: missing parts before the window matter as well; after: those after it; state: events
+#                          lost before it; levels: the time before it in which a source was off
 #     index: PART ...      parts of the derived file that the view reads: states, rates, and what INDEX_* in
 #                          report_view.h names
 #     takes: OPTION ...    every, sort, histogram (made of a variant), lines, spikes (--spike-*), stacks (formats of
@@ -163,7 +163,7 @@ function put_view(v, group)
 	text_member("cut_note", said[v, "cut"])
 	member("by_mask", keys(said[v, "by"]))
 	member("by_default", keys((v, "default") in said ? said[v, "default"] : "process"))
-	member("needs", "{ " quoted("task," list(said[v, "needs"])) ", " mask(said[v, "reach"], "LOSS_", "before after levels") " }")
+	member("needs", "{ " quoted("task," list(said[v, "needs"])) ", " mask(said[v, "reach"], "LOSS_", "before after levels state") " }")
 	member("index", mask(said[v, "index"], "INDEX_", ""))
 	member("takes", mask(said[v, "takes"], "REPORT_TAKES_", "every sort histogram lines spikes stacks who threads"))
 	text_member("figure", said[v, "figure"])

@@ -24,48 +24,64 @@ static void sum_up(struct loss_edge *edges, size_t cnt)
 		edges[i].sum_cnt += edges[i - 1].sum_cnt;
 }
 
-/* Returns the edges of the loss's source, or of its class if this version has no such hook. */
-static struct loss_edges *edges_of(struct loss_index *x, const struct trace_loss *l)
+/* Adds lost events of a source to its edges, which have room for max losses. 0 or -ENOMEM. */
+static int add_loss(struct loss_index *x, const char *source, unsigned int cls, uint64_t from_ns,
+		    uint64_t to_ns, uint64_t lost, size_t max)
 {
-	const struct hook_name *h = hook_name_find(l->hook);
-	const char *source = h && h->cls == l->cls ? h->source : class_names[l->cls];
-	unsigned int i;
+	struct loss_edges *s = x->edges;
 
-	for (i = 0; i < x->source_cnt; i++)
-		if (!strcmp(x->edges[i].source, source))
-			return &x->edges[i];
-	if (i < LOSS_SOURCE_CNT)
-		x->edges[x->source_cnt++] = (struct loss_edges){ .source = source, .cls = l->cls };
-	return i < LOSS_SOURCE_CNT ? &x->edges[i] : NULL;
+	while (s < x->edges + x->source_cnt && strcmp(s->source, source))
+		s++;
+	if (s == x->edges + LOSS_SOURCE_CNT)
+		return 0;
+	if (s == x->edges + x->source_cnt) {
+		*s = (struct loss_edges){ .source = source, .cls = cls };
+		x->source_cnt++;
+		s->from = calloc(max, sizeof(*s->from));
+		s->to = calloc(max, sizeof(*s->to));
+		if (!s->from || !s->to)
+			return -ENOMEM;
+	}
+	s->from[s->cnt] = (struct loss_edge){ from_ns, lost };
+	/* an interval with equal ends counts as an instant */
+	s->to[s->cnt++] = (struct loss_edge){ to_ns > from_ns ? to_ns : from_ns + 1, lost };
+	return 0;
 }
 
 static int index_losses(struct loss_index *x, const struct trace *t)
 {
-	size_t cnt, i;
+	static const char before[] = "cut.lost_before.";
+	size_t cnt, key_cnt, i;
 	const struct trace_loss *losses = trace_losses(t, &cnt);
-	struct loss_edges *s;
+	const struct manifest_entry *m = trace_manifest(t, &key_cnt);
+	int r = 0;
 
-	for (i = 0; i < cnt; i++) {
+	for (i = 0; i < cnt && r == 0; i++) {
 		const struct trace_loss *l = &losses[i];
+		const struct hook_name *h = hook_name_find(l->hook);
 		uint64_t lost = l->full_cnt + l->other_cnt + l->missed_cnt;
 
-		s = l->cls < LOSS_CLASS_CNT && lost ? edges_of(x, l) : NULL;
-		if (!s)
-			continue;
-		s->from = s->from ?: calloc(cnt, sizeof(*s->from));
-		s->to = s->to ?: calloc(cnt, sizeof(*s->to));
-		if (!s->from || !s->to)
-			return -ENOMEM;
-		s->from[s->cnt] = (struct loss_edge){ l->from_ns, lost };
-		/* an interval with equal ends counts as an instant */
-		s->to[s->cnt++] = (struct loss_edge){
-			l->to_ns > l->from_ns ? l->to_ns : l->from_ns + 1, lost };
+		/* the class stands for a hook that this version does not have */
+		if (l->cls < LOSS_CLASS_CNT && lost)
+			r = add_loss(x, h && h->cls == l->cls ? h->source : class_names[l->cls],
+				     l->cls, l->from_ns, l->to_ns, lost, cnt + 1);
 	}
-	for (s = x->edges; s < x->edges + x->source_cnt; s++) {
+	/* events that were lost before a cut have no instant: they count at the clock's 0 */
+	for (i = 0; i < key_cnt && r == 0; i++) {
+		const char *source = m[i].key + sizeof(before) - 1;
+		uint64_t lost;
+
+		if (strncmp(m[i].key, before, sizeof(before) - 1))
+			continue;
+		lost = trace_get_number(t, m[i].key);
+		if (lost && loss_source_class(source) < LOSS_CLASS_CNT)
+			r = add_loss(x, source, loss_source_class(source), 0, 1, lost, cnt + 1);
+	}
+	for (struct loss_edges *s = x->edges; r == 0 && s < x->edges + x->source_cnt; s++) {
 		sum_up(s->from, s->cnt);
 		sum_up(s->to, s->cnt);
 	}
-	return 0;
+	return r;
 }
 
 static int index_holes(struct loss_index *x)
@@ -275,17 +291,25 @@ static void ask_lost(struct ask *a)
 	const struct loss_index *x = a->x;
 
 	for (unsigned int c = 0; c < LOSS_CLASS_CNT; c++) {
-		uint64_t lost = 0, touch = 0, most = 0;
+		/* a name lasts beyond its event, whatever the view */
+		bool lasts = a->needs.reach & LOSS_STATE || c == EVENT_CLASS_TASK;
+		uint64_t lost = 0, touch = 0, most = 0, before = 0;
 
 		for (unsigned int i = 0; i < x->source_cnt; i++) {
-			if (x->edges[i].cls != c || !is_in(x->edges[i].source, a->needs.sources))
+			const struct loss_edges *s = &x->edges[i];
+
+			if (s->cls != c || !is_in(s->source, a->needs.sources))
 				continue;
-			lost += lost_of(&x->edges[i], a->from_ns, a->to_ns, &touch);
+			lost += lost_of(s, a->from_ns, a->to_ns, &touch);
 			most += touch;
+			before += lasts ? sum_below(s->to, s->cnt, a->from_ns + 1) : 0;
 		}
 		if (most)
 			miss(a, (struct loss_missing){ LOSS_EVENTS, .what = class_names[c],
 						       .cnt = lost, .most = most });
+		if (before)
+			miss(a, (struct loss_missing){ LOSS_EARLIER, .what = class_names[c],
+						       .cnt = before });
 	}
 }
 
@@ -359,6 +383,8 @@ static void ask_covered(struct ask *a)
 			miss(a, (struct loss_missing){ LOSS_TOO_LATE });
 	}
 	a->is_complete &= hole && !cnt;
+	if (a->needs.reach & LOSS_BEFORE && trace_get_number(x->trace, "cut.missing_before_ns"))
+		miss(a, (struct loss_missing){ LOSS_HOLE_EARLIER });
 	if (cnt)
 		miss(a, (struct loss_missing){ LOSS_HOLE, .from_ns = hole->from_ns,
 					       .to_ns = hole->to_ns });

@@ -11,8 +11,11 @@
  *     only if it was recorded; alloc.heap must cover all processes of the workload;
  *   - the window is inside the trace and in its valid blocks, and the recording's manifest is
  *     known: it has the size of a page, and the recorded sources;
- *   - LOSS_BEFORE: this also holds for the trace before the window, LOSS_AFTER: for all after it;
+ *   - LOSS_BEFORE: the trace before the window is valid, too; LOSS_AFTER: the trace after it;
+ *   - LOSS_STATE: no event of a needed source was lost before the window, since the state that
+ *     the window begins with may be wrong; so it is for class task without LOSS_STATE;
  *   - LOSS_LEVELS: no needed source was off before the window either.
+ * A cut has in its manifest what was lost and missing before its start.
  * It is about all processes of the trace: the process of a lost event is unknown, so a result about
  * some processes is as complete as one about all.
  *
@@ -33,7 +36,7 @@ enum {
 	LOSS_SOURCE_CNT = 32,	/* upper limit */
 };
 
-enum loss_reach { LOSS_BEFORE = 1, LOSS_AFTER = 2, LOSS_LEVELS = 4 };
+enum loss_reach { LOSS_BEFORE = 1, LOSS_AFTER = 2, LOSS_LEVELS = 4, LOSS_STATE = 8 };
 
 /* The sources that a result depends on, and how far before and after its window. */
 struct loss_needs {
@@ -55,12 +58,14 @@ struct loss_needs loss_needs_of(struct loss_needs view, const char *source,
 				char room[LOSS_SOURCES_MAX]);
 
 /* Everything recorded, including state from before the window. */
-#define LOSS_NEEDS_ALL ((struct loss_needs){ "task,sched?,alloc?,block?", LOSS_BEFORE })
+#define LOSS_NEEDS_ALL \
+	((struct loss_needs){ "task,sched?,alloc?,block?", LOSS_BEFORE | LOSS_STATE })
 
 /* Why a window is not complete. */
 struct loss_missing {
 	enum {
 		LOSS_EVENTS,	/* cnt events of class `what` were lost in it, at most `most` */
+		LOSS_EARLIER,	/* cnt events of class `what` were lost before it */
 		LOSS_NOT_RECORDED,	/* source `what` */
 		LOSS_OFF,	/* source `what` was off for cnt ns, since `reason` */
 		LOSS_OUTSIDE,	/* the window is outside the trace, */
@@ -68,6 +73,7 @@ struct loss_missing {
 		LOSS_TOO_LATE,	/* ends after it */
 		LOSS_HOLE,	/* no valid block has [from_ns, to_ns) */
 		LOSS_HOLES,	/* and cnt more like it */
+		LOSS_HOLE_EARLIER,	/* a part before the cut is missing */
 		LOSS_MANIFEST,	/* the recording's manifest is lost: reason */
 		LOSS_HEAPS,	/* heaps of cnt processes; `what` is one (NULL: unknown) */
 	} why;

@@ -441,6 +441,9 @@ static void add_missing(void *ctx, const struct loss_missing *w)
 		add(m, w->cnt < w->most ? "%s: %s events lost, at most %s" : "%s: %s events lost",
 		    w->what, say_count(w->cnt), say_count(w->most));
 		break;
+	case LOSS_EARLIER:
+		add(m, "%s: %s events lost before the window", w->what, say_count(w->cnt));
+		break;
 	case LOSS_NOT_RECORDED:
 		add(m, "%s was not recorded", w->what);
 		break;
@@ -476,6 +479,9 @@ static void add_missing(void *ctx, const struct loss_missing *w)
 		break;
 	case LOSS_HOLES:
 		add(m, "and %llu more holes like it", (unsigned long long)w->cnt);
+		break;
+	case LOSS_HOLE_EARLIER:
+		add(m, "a part of the trace before the cut is missing");
 		break;
 	case LOSS_MANIFEST:
 		add(m, "the manifest of the recording %s: what it said is not known", w->reason);

@@ -6,10 +6,12 @@
 #include "edit/trace_cut.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "edit/cut_state.h"
+#include "format/hook.h"
 
 /*
  * Sources that can be left out. Allocations and frees refer to each other, so they are one source.
@@ -130,6 +132,47 @@ static int put_blocks(struct cut *c, struct err *e)
 	return c->is_part || c->left_out_cnt ? write_blocks(c, e) : copy_blocks(c, e);
 }
 
+/*
+ * Writes the numbers of events that were lost before the cut, by source, and the length of the
+ * parts that are missing before it: a window of the cut begins with a state that they may have made
+ * wrong. An earlier cut's numbers are in the entries that were copied.
+ */
+static int put_lost_before(struct cut *c)
+{
+	uint64_t sums[UINT8_MAX + 1] = { 0 };	/* by hook; those of a source at its first hook */
+	uint64_t missing_ns = trace_get_number(c->t, "cut.missing_before_ns");
+	size_t cnt;
+	const struct trace_loss *l = trace_losses(c->t, &cnt);
+	struct trace_hole h = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < cnt; i++)
+		if (l[i].from_ns < c->from_ns && l[i].to_ns <= c->from_ns)
+			sums[l[i].hook] += l[i].full_cnt + l[i].other_cnt + l[i].missed_cnt;
+	for (unsigned int i = 0; i <= UINT8_MAX && r == 0; i++) {
+		const struct hook_name *hook = sums[i] ? hook_name_find(i) : NULL, *other;
+		uint64_t lost = 0;
+		char key[64];
+
+		if (!hook)
+			continue;
+		for (unsigned int k = i; k <= UINT8_MAX; k++) {
+			other = sums[k] ? hook_name_find(k) : NULL;
+			if (other && !strcmp(other->source, hook->source)) {
+				lost += sums[k];
+				sums[k] = 0;
+			}
+		}
+		snprintf(key, sizeof(key), "cut.lost_before.%s", hook->source);
+		r = store_writer_set_number(c->w, key, lost + trace_get_number(c->t, key));
+	}
+	while (trace_hole_next(c->t, &h))
+		if (h.from_ns < c->from_ns)
+			missing_ns += (h.to_ns < c->from_ns ? h.to_ns : c->from_ns) - h.from_ns;
+	return r == 0 && missing_ns ?
+		       store_writer_set_number(c->w, "cut.missing_before_ns", missing_ns) : r;
+}
+
 static int copy_manifest(struct cut *c)
 {
 	const struct manifest *m = trace_stored_manifest(c->t);
@@ -156,6 +199,7 @@ static int copy_manifest(struct cut *c)
 		r = r ?: store_writer_set_number(c->w, "cut.to_ns", c->to_ns);
 		offset_ns += c->from_ns - trace_start_ns(c->t);
 		r = r ?: store_writer_set_number(c->w, "cut.offset_ns", offset_ns);
+		r = r ?: put_lost_before(c);
 	}
 	if (r == 0 && c->q->processes)
 		r = store_writer_set(c->w, "cut.processes", c->q->processes);

@@ -261,7 +261,7 @@ static const struct {
 	{ "dropped.*", ENTRY_NUMBERS }, { "snapshot.*", ENTRY_NUMBERS },
 	{ "repaired", ENTRY_NUMBERS }, { "repaired.gap*", ENTRY_NUMBERS }, { "cut", ENTRY_NUMBERS },
 	{ "cut.*_ns", ENTRY_NUMBERS }, { "cut.left_out", AS_IS },
-	{ "cut.unowned_*", ENTRY_NUMBERS },
+	{ "cut.unowned_*", ENTRY_NUMBERS }, { "cut.lost_before.*", ENTRY_NUMBERS },
 	{ "cut.processes", REDACT_CMDLINE }, { "redacted", ENTRY_NUMBERS },
 	{ "span.*", ENTRY_NUMBERS },
 	{ "repaired.state", AS_IS }, { "manifest.lost", AS_IS },

@@ -416,9 +416,10 @@ $ ebpfrec report states -i golden.ebpfrec --format csv
 $ ebpfrec report states -i golden.ebpfrec --by thread --every 2s --from 1500ms --pid 100
 1> 1.5 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> T (s)  PID  TID  COMM    LIFE  RUNNING  RUNNABLE  PREEMPT  THROTTLED  DISK  UNINT  ASLEEP  STOPPED  UNKNOWN  COMPLETE  LOST EVENTS
-1> 1.500  100  100  make  2.00 s   500 ms      0 ns     0 ns       0 ns  0 ns   0 ns  1.50 s     0 ns     0 ns        NO            3
-1> 3.500  100  100  make  500 ms     0 ns      0 ns     0 ns       0 ns  0 ns   0 ns  500 ms     0 ns     0 ns       yes            0
+1> T (s)  PID  TID  COMM    LIFE  RUNNING  RUNNABLE  PREEMPT  THROTTLED  DISK  UNINT  ASLEEP  STOPPED  UNKNOWN  LOST EVENTS
+1> 1.500  100  100  make  2.00 s   500 ms      0 ns     0 ns       0 ns  0 ns   0 ns  1.50 s     0 ns     0 ns            3
+1> 3.500  100  100  make  500 ms     0 ns      0 ns     0 ns       0 ns  0 ns   0 ns  500 ms     0 ns     0 ns            0
+1> (in all rows, COMPLETE: NO)
 1>
 1> The parts of a thread add up to its life in the window. (More: --notes.)
 

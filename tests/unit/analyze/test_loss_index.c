@@ -203,8 +203,9 @@ static void test_lost_events_add_up_and_touched_windows_are_incomplete(void **st
 
 static void write_down(void *ctx, const struct loss_missing *m)
 {
-	static const char *const words[] = { "events", "not recorded", "off", "outside", "early",
-					     "late", "hole", "holes", "manifest", "heaps" };
+	static const char *const words[] = { "events", "earlier", "not recorded", "off", "outside",
+					     "early", "late", "hole", "holes", "hole earlier",
+					     "manifest", "heaps" };
 	char *text = ctx;
 	size_t n = strlen(text);
 
@@ -239,6 +240,13 @@ static void test_every_reason_is_told(void **state)
 	assert_string_equal(text, "off alloc.slab 10/0");
 	alloc.reach = 0;
 	assert_true(loss_index_is_complete(&l.x, alloc, 40, 50, NULL, NULL));
+	/* the loss may have made the state wrong that a window begins with */
+	text[0] = 0;
+	alloc.reach = LOSS_STATE;
+	assert_false(loss_index_is_complete(&l.x, alloc, 15, 20, write_down, text));
+	assert_string_equal(text, "earlier alloc 4/0");
+	assert_true(loss_index_is_complete(&l.x, alloc, 1, 5, NULL, NULL));
+	alloc.reach = 0;
 	/* another source of the class */
 	alloc.sources = "alloc.page";
 	assert_true(loss_index_is_complete(&l.x, alloc, 1, 40, NULL, NULL));

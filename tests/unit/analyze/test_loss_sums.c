@@ -125,6 +125,74 @@ static void test_cuts_of_a_trace_share_no_loss(void **state)
 	made_close(&m);
 }
 
+/* Bits: which of some reports are complete in [from_ns, to_ns). */
+static unsigned int complete_of(struct analysis *a, uint64_t start_ns, uint64_t from_ns,
+				uint64_t to_ns)
+{
+	static const char *const reports[] = { "report waits", "report cpu", "report memory",
+					       "report devices", "report io" };
+	unsigned int bits = 0;
+	char sql[120];
+
+	for (unsigned int i = 0; i < 5; i++) {
+		snprintf(sql, sizeof(sql), "SELECT is_complete('%s', %lld, %lld)", reports[i],
+			 (long long)(from_ns - start_ns), (long long)(to_ns - start_ns));
+		bits |= (unsigned int)rows_one(a, sql) << i;
+	}
+	return bits;
+}
+
+/* A cut, and a cut of the cut, have in their manifest what was lost before them. */
+static void test_windows_of_a_cut_are_as_complete_as_those_of_the_trace(void **state)
+{
+	unsigned int seen = 0;
+	struct made_trace m;
+
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	for (unsigned int ms = 1; ms <= 20; ms++) {
+		if (ms == 4 || ms == 9)
+			gen_loss(m.g, &(struct trace_loss){ T0 + (ms - 1) * MS, T0 + ms * MS,
+							    .hook = WIRE_SWITCH,
+							    .cls = EVENT_CLASS_SCHED,
+							    .full_cnt = ms });
+		if (ms == 7)
+			gen_loss(m.g, &(struct trace_loss){ T0 + 6 * MS, T0 + 7 * MS,
+							    .hook = WIRE_RSS,
+							    .cls = EVENT_CLASS_ALLOC,
+							    .full_cnt = 2 });
+		gen_slice(m.g, T0 + ms * MS);
+	}
+	made_open(&m);
+	for (unsigned int first = 0; first < 19; first++) {
+		struct made_trace of = m;
+		struct trace *once = cut(&m, first, T0 + first * MS, T0 + 20 * MS), *twice;
+		struct analysis *a, *b;
+
+		assert_int_equal(analysis_open(&a, once, NULL), 0);
+		of.t = once;
+		of.a = a;
+		twice = cut(&of, 30 + first, T0 + (first + 1) * MS, T0 + 20 * MS);
+		assert_int_equal(analysis_open(&b, twice, NULL), 0);
+		for (unsigned int from = first + 1; from < 20; from++) {
+			uint64_t from_ns = T0 + from * MS, to_ns = from_ns + MS / 2;
+			unsigned int bits = complete_of(m.a, T0, from_ns, to_ns);
+
+			assert_int_equal(complete_of(a, trace_start_ns(once), from_ns, to_ns),
+					 bits);
+			assert_int_equal(complete_of(b, trace_start_ns(twice), from_ns, to_ns),
+					 bits);
+			seen |= 1u << bits;
+		}
+		analysis_close(b);
+		trace_close(twice);
+		analysis_close(a);
+		trace_close(once);
+	}
+	/* all; all but waits before the loss of RSS; memory, too, after it; cpu in a loss alone */
+	assert_int_equal(seen, 1u << 31 | 1u << 30 | 1u << 28 | 1u << 26 | 1u << 24);
+	made_close(&m);
+}
+
 /* How many rows `loss` and the section Events of the summary have of a window. */
 static void count_rows(struct analysis *a, uint64_t from_ns, uint64_t to_ns, unsigned int ret[2])
 {
@@ -231,6 +299,7 @@ int main(void)
 		cmocka_unit_test(test_a_loss_that_ends_after_the_trace_counts_at_its_end),
 		cmocka_unit_test(test_a_killed_recorder_leaves_such_a_loss),
 		cmocka_unit_test(test_cuts_of_a_trace_share_no_loss),
+		cmocka_unit_test(test_windows_of_a_cut_are_as_complete_as_those_of_the_trace),
 		cmocka_unit_test(test_a_cut_has_no_rows_of_samples_outside),
 		cmocka_unit_test(test_cost_counts_a_sample_where_it_ends),
 		cmocka_unit_test(test_memory_needs_changes_of_mapped_memory),

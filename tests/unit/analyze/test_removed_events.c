@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Complete means right: whatever events are removed from a trace, a row from its start on that says
+ * Complete means right: whatever events are removed from a trace, a row of any window that says
  * that it is complete is a row of the whole trace's answer. Events are removed as a full ring does
  * it, with a loss in the slice, or without a word, as those from before the recording. tests/damage
  * removes bytes, blocks and files.
@@ -148,9 +148,9 @@ static unsigned int compare(struct made_trace *whole, struct made_trace *less,
 	struct rows a, b;
 	int complete, unowned;
 
-	/* later windows may have what began before a loss: schema/LIMITS.md */
-	q.from_ns = T0;
-	q.to_ns = T0 + 1 + below(span);
+	/* half of the windows begin later: in, before or after the loss */
+	q.from_ns = T0 + below(2) * below(span);
+	q.to_ns = q.from_ns + 1 + below(T0 + span - q.from_ns);
 	q.every_ns = !strcmp(q.view, "bins") ? span : 0;
 	rows_report(&a, whole->a, &q);
 	rows_report(&b, less->a, &q);
