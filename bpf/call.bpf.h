@@ -15,6 +15,13 @@
 #define TASK_TS_COMPAT 0x0002
 #define TASK_PSR_MODE32 0x10
 #define CALL_FUTEX_PRIVATE 128
+#define CALL_FUTEX_CLOCK_REALTIME 256
+#define CALL_FUTEX_COMMAND 127
+#define CALL_FUTEX_WAIT 0
+#define CALL_FUTEX_WAIT_BITSET 9
+#define CALL_FUTEX_WAIT_REQUEUE_PI 11
+#define CALL_FUTEX_WAITERS 0x80000000
+#define CALL_POLLS_NS 20000000ULL
 #define CALL_FDS_MIN 64	/* least size of a table of files (NR_OPEN_DEFAULT) */
 #define SUPER_I_KERNEL 6	/* SB_I_NOEXEC and SB_I_NODEV: proc, sysfs, control groups */
 #define INODE_S_ANON (1u << 19)	/* an anonymous inode has the mode of a file since 6.16 */
@@ -34,11 +41,13 @@ struct call {
 #define CALL_ARG(regs) ((regs)->di)
 #define CALL_ARG1(regs) ((regs)->si)
 #define CALL_ARG2(regs) ((regs)->dx)
+#define CALL_ARG3(regs) ((regs)->r10)
 #elif defined(__TARGET_ARCH_arm64)
 #define CALL_NUMBER(regs) ((__s64)(regs)->syscallno)
 #define CALL_ARG(regs) ((regs)->orig_x0)
 #define CALL_ARG1(regs) ((regs)->user_regs.regs[1])
 #define CALL_ARG2(regs) ((regs)->user_regs.regs[2])
+#define CALL_ARG3(regs) ((regs)->user_regs.regs[3])
 #endif
 
 /* c: NULL, or this CPU's counters, which may have the location of the registers and save a call. */
@@ -300,6 +309,53 @@ static __always_inline bool call_is_join(struct task_struct *task, struct pt_reg
 }
 
 /*
+ * Returns whether a futex call has a timeout of less than 20 ms, relative or by the monotonic
+ * clock, or one that cannot be read.
+ */
+static __always_inline bool call_polls(struct pt_regs *regs, bool is_current)
+{
+	const void *from = (void *)CALL_ARG3(regs);
+	__u64 now_ns = 0;
+	struct {
+		__s64 sec, nsec;
+	} until;
+
+	if (!from)
+		return false;
+	if (!is_current || bpf_probe_read_user(&until, sizeof(until), from))
+		return true;
+	if ((CALL_ARG1(regs) & CALL_FUTEX_COMMAND) == CALL_FUTEX_WAIT_BITSET)
+		now_ns = bpf_ktime_get_ns();
+	return until.sec * 1000000000ULL + until.nsec < now_ns + CALL_POLLS_NS;
+}
+
+/*
+ * Returns whether a futex call waits for a condition variable or a semaphore rather than for a
+ * lock, as far as its arguments show. A lock of value 0 is free, so no thread waits for it: a
+ * semaphore, or a condition variable of glibc before 2.41, has this value. Since 2.41 a condition
+ * variable may have any value; glibc passes CLOCK_REALTIME with it, as it does with a semaphore,
+ * but also with locks of value 2 or 3, with a robust mutex (its owner and FUTEX_WAITERS), and with
+ * the readers of a lock that prefers writers, whose lowest bits are 6. A short wait may be one
+ * of many for a lock that is made of a condition variable, such as Python's.
+ */
+static __always_inline bool call_is_condition(struct pt_regs *regs, __u64 number, bool is_current)
+{
+	__u64 op = CALL_ARG1(regs);
+	__u32 command = op & CALL_FUTEX_COMMAND, value = CALL_ARG2(regs);
+
+	if (number == 455)
+		return !CALL_ARG1(regs);
+	if (command == CALL_FUTEX_WAIT_REQUEUE_PI)
+		return true;
+	if (command != CALL_FUTEX_WAIT && command != CALL_FUTEX_WAIT_BITSET)
+		return false;
+	if (value && (!(op & CALL_FUTEX_CLOCK_REALTIME) || value == 2 || value == 3 ||
+		      (value & 7) == 6 || value & CALL_FUTEX_WAITERS))
+		return false;
+	return !call_polls(regs, is_current);
+}
+
+/*
  * Returns the WIRE_FILE_* that a task waits for, from the arguments of its call. Sets the object.
  */
 static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs *regs,
@@ -324,7 +380,8 @@ static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs 
 			return WIRE_FILE_THREAD;
 		}
 		c->object = arg;
-		return WIRE_FILE_UNKNOWN;
+		return call_is_condition(regs, number, c->is_current) ? WIRE_FILE_CONDITION :
+									WIRE_FILE_UNKNOWN;
 	}
 	if (call_is_wait4(number) && (__s32)arg > 0) {
 		c->object = (__u32)arg;

@@ -502,6 +502,7 @@ struct pcpu_hot {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
+	unsigned long r10;
 	unsigned long si;
 	unsigned long di;
 	unsigned long dx;

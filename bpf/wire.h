@@ -101,6 +101,7 @@ typedef __s64 wire_s64;
 #define WIRE_FILE_REGULAR 8
 #define WIRE_FILE_THREAD 9	/* no file: the end of another thread of the process */
 #define WIRE_FILE_KERNEL 10	/* a file of proc, sysfs or the control groups, not on a disk */
+#define WIRE_FILE_CONDITION 11	/* no file: a condition variable or semaphore */
 #define WIRE_FILE_SOCKET 12
 #define WIRE_FILE_ANONYMOUS 15	/* eventfd, timerfd, inotify and the like */
 /*

@@ -3,8 +3,9 @@
 --   mappings' own (mmap lock). A wait counts in the window in which it ended; WAIT is its time in the window. The
 --   holder is the thread that ended most of this time by a release, and MEANWHILE is what that thread did during the
 --   waits. A signal, a time-out, a tracer or the freezer only interrupts a wait: the holder is who releases the lock to
---   the same thread next, or [unknown]. Waits for a condition variable look the same, and are rows, too; so are those
---   for a thread's end that glibc does not tell.
+--   the same thread next, or [unknown]. KIND is lock, or condition for a condition variable or a semaphore, and these
+--   come last: a lock that a program builds from them is among them (Java's monitors, locks of Python and PostgreSQL);
+--   their HOLDER is the thread that signalled. A wait for a thread's end that the recorder cannot tell is a row, too.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before state
 -- index: states
@@ -18,6 +19,7 @@
 --                read the process's mappings before it exited; the path of the file whose lock flock waited for; empty
 --                for semop, whose locks cannot be distinguished, for flock before Linux 6.2, and if the kernel does not
 --                report the call (before Linux 5.15)
+--   kind         lock or condition
 --   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
 --                whole length
 --   holder       thread whose release of the lock ended most of the time, tid its number. A wait that a signal, a
@@ -31,23 +33,24 @@
 -- A lock in memory that several processes share, or of a file, has a row for each process.
 WITH e AS MATERIALIZED (
         SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid
-          WHERE e.kind = 'lock'),
-w AS (SELECT upid, object, sum(waits) AS waits, count(DISTINCT utid) AS waiters, sum(wait_ns) AS wait_ns,
+          WHERE e.kind IN ('lock', 'condition')),
+w AS (SELECT upid, kind, object, sum(waits) AS waits, count(DISTINCT utid) AS waiters, sum(wait_ns) AS wait_ns,
              max(wait_max_ns) AS wait_max_ns
-        FROM e GROUP BY upid, object),
-h AS (SELECT upid, object, ender_utid, sum(wait_ns) AS wait_ns,
-             row_number() OVER (PARTITION BY upid, object ORDER BY sum(wait_ns) DESC, ender_utid) AS n
-        FROM e GROUP BY upid, object, ender_utid)
-SELECT p.pid AS pid, p.comm AS comm, w.object AS object, w.waits AS waits, w.waiters AS waiters,
+        FROM e GROUP BY upid, kind, object),
+h AS (SELECT upid, kind, object, ender_utid, sum(wait_ns) AS wait_ns,
+             row_number() OVER (PARTITION BY upid, kind, object ORDER BY sum(wait_ns) DESC, ender_utid) AS n
+        FROM e GROUP BY upid, kind, object, ender_utid)
+SELECT p.pid AS pid, p.comm AS comm, w.object AS object, w.kind AS kind, w.waits AS waits, w.waiters AS waiters,
        w.wait_ns AS wait_ns, w.wait_max_ns AS wait_max_ns, coalesce(t.comm, '[unknown]') AS holder, t.tid AS tid,
        round(100.0 * h.wait_ns / nullif(w.wait_ns, 0), 3) AS held_pct,
        (SELECT group_concat(text, ', ')
           FROM (SELECT printf('%s %d %%', meanwhile, sum(meanwhile_ns) * 100 / h.wait_ns) AS text
-                  FROM e WHERE e.upid = w.upid AND e.object IS w.object AND e.ender_utid = h.ender_utid
-                  AND e.meanwhile NOT NULL
+                  FROM e WHERE e.upid = w.upid AND e.kind = w.kind AND e.object IS w.object
+                  AND e.ender_utid = h.ender_utid AND e.meanwhile NOT NULL
                  GROUP BY meanwhile HAVING sum(meanwhile_ns) * 100 >= h.wait_ns
                  ORDER BY sum(meanwhile_ns) DESC, meanwhile LIMIT 3)) AS meanwhile,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
-  FROM w JOIN h ON h.n = 1 AND h.upid = w.upid AND h.object IS w.object JOIN processes AS p ON p.upid = w.upid
+  FROM w JOIN h ON h.n = 1 AND h.upid = w.upid AND h.kind = w.kind AND h.object IS w.object
+  JOIN processes AS p ON p.upid = w.upid
   LEFT JOIN threads AS t ON t.utid = h.ender_utid
- ORDER BY w.wait_ns DESC, w.upid, w.object
+ ORDER BY w.kind DESC, w.wait_ns DESC, w.upid, w.object

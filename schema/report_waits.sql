@@ -3,8 +3,8 @@
 --   of waits in the window; with the time on CPUs it adds up to the life of the threads. The
 --   number and the maximum are of the waits that ended in the window, each with its whole length.
 --   Kinds: cpu, no CPU was free; throttled, the quota of CPU time was used up; disk, a block request
---   of the thread's own, or a call that reads, writes or syncs a file; lock, also a condition
---   variable or a semaphore; poll, for one of several things; child, also a thread's end; signal;
+--   of the thread's own, or a call that reads, writes or syncs a file; condition, a condition variable
+--   or a semaphore; poll, for one of several things; child, also a thread's end; signal;
 --   fault, a page of memory that had to be read or given; kernel, a kernel thread without work; call, another
 --   system call, or a file of another type, such as a terminal; unknown, nobody knows in which call.
 -- by: who
@@ -21,7 +21,9 @@
 --                throttled  the quota of the thread's control group was used up
 --                disk       a block request of the thread's own was in flight, or it slept in a call that
 --                           reads, writes or syncs a file: another thread's request, such as a journal's
---                lock       futex, flock, fcntl, semop: a mutex, a condition variable, a barrier
+--                lock       futex, flock, fcntl, semop: a mutex, a barrier
+--                condition  futex: a condition variable or a semaphore, if the arguments of the call show it
+--                           (schema/LIMITS.md); otherwise such a wait is of kind lock
 --                socket, pipe  reading, writing, accepting, connecting, or a poll of this one alone
 --                poll       poll, select, epoll_wait, io_uring_enter: several things at once
 --                timer      nanosleep and its like, a poll of nothing

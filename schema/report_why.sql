@@ -15,12 +15,12 @@
 -- window:
 --   In short           with --workload, and by default for a recorded command, first up to three parts of the path to
 --                      the end of the window (report path): what a thread did or waited for, and the object of half of
---                      it; idle waits (poll, timer, child, signal) after the others; then processes among them that the
---                      OOM killer killed; the largest part of their time; the object or system call of half of this
---                      part, and the thread that ended half of it; for a quota, its group; for a CPU, the threads on it
---                      during the 20 longest waits; for a disk, the file whose requests took longest, and the process
---                      that moved most on the same devices; then the main activity of idle threads; last, the largest
---                      part of the path to the end
+--                      it; idle waits (poll, condition, timer, child, signal) after the others; then processes among
+--                      them that the OOM killer killed; the largest part of their time; the object or system call of
+--                      half of this part, and the thread that ended half of it; for a quota, its group; for a CPU, the
+--                      threads on it during the 20 longest waits; for a disk, the file whose requests took longest, and
+--                      the process that moved most on the same devices; then the main activity of idle threads; last,
+--                      the largest part of the path to the end
 --   Waited for         their waits, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process
 --                      or a length; the ends of several processes or threads are one). ended_by is the thread
@@ -66,8 +66,8 @@ top AS MATERIALIZED (
 e AS MATERIALIZED (
 	SELECT e.*, t.upid AS upid
 	  FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid
-	      WHERE e.kind = top.kind AND top.kind IN ('lock', 'socket', 'pipe', 'poll', 'fault', 'call', 'child', 'signal',
-	          'timer')),
+	      WHERE e.kind = top.kind AND top.kind IN ('lock', 'condition', 'socket', 'pipe', 'poll', 'fault', 'call', 'child',
+	          'signal', 'timer')),
 object AS (SELECT object, call, sum(wait_ns) AS ns
              FROM e WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1),
 call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL
@@ -113,11 +113,11 @@ phrases AS (SELECT column1 AS kind, column2 AS what
     FROM (VALUES ('running', 'on CPUs'), ('throttled', 'by a quota of CPU time'), ('cpu', 'for a CPU'),
         ('disk', 'for a disk'), ('lock', 'for locks'),
 	('fault', 'for pages'), ('poll', 'for events'), ('call', 'in system calls'), ('kernel', 'for work, as kernel threads'),
-	('socket', 'for sockets'), ('pipe', 'for pipes'), ('timer', 'for timers'), ('child', 'for children'),
-	    ('signal', 'for signals'))),
+	('condition', 'for condition variables'), ('socket', 'for sockets'), ('pipe', 'for pipes'),
+	    ('timer', 'for timers'), ('child', 'for children'), ('signal', 'for signals'))),
 -- the main activity of idle threads, unless the first sentence is about it
 idle AS (SELECT t.ns AS ns, t.kind AS kind, p.what AS what FROM t
-    JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'timer', 'child', 'signal'), top
+    JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'condition', 'timer', 'child', 'signal'), top
           WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns),
 -- causes by their time on the path to the end of the workload; a path of less than a tenth of the window is no cause
 steps AS MATERIALIZED (
@@ -125,7 +125,7 @@ steps AS MATERIALIZED (
 	  FROM (SELECT 1 WHERE :workload) CROSS JOIN blocking_chain(:from, :to) AS c
 	 WHERE c.kind NOT IN ('unknown', 'ended') GROUP BY c.utid, c.kind, c.call, c.object),
 on_path AS (SELECT t.comm AS comm, c.kind AS kind, sum(c.ns) AS ns,
-    c.kind IN ('poll', 'timer', 'child', 'signal', 'kernel') AS is_idle
+    c.kind IN ('poll', 'condition', 'timer', 'child', 'signal', 'kernel') AS is_idle
               FROM steps AS c JOIN threads AS t ON t.utid = c.utid GROUP BY t.comm, c.kind),
 causes AS MATERIALIZED (SELECT * FROM on_path WHERE 10 * ns >= :to - :from ORDER BY is_idle, ns DESC, comm, kind
     LIMIT 3),

@@ -91,6 +91,8 @@ static enum wait_kind kind_of_call(enum call_machine machine, uint32_t call)
 		return WAIT_LOCK;
 	if (d && CALL_FILE(call) == CALL_FILE_THREAD)
 		return WAIT_CHILD;
+	if (d && CALL_FILE(call) == CALL_FILE_CONDITION)
+		return WAIT_CONDITION;
 	/*
 	 * a poll without descriptors is a sleep; a poll of one descriptor waits for that descriptor
 	 */
@@ -135,7 +137,7 @@ const char *wait_kind_name(enum wait_kind kind)
 {
 	static const char *const names[WAIT_KIND_CNT] = {
 		"cpu", "throttled", "disk", "lock", "socket", "pipe", "poll", "timer", "child",
-		"signal", "fault", "kernel", "call", "stopped", "unknown",
+		"signal", "fault", "kernel", "call", "stopped", "condition", "unknown",
 	};
 
 	return names[kind];

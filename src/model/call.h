@@ -40,6 +40,7 @@ enum call_file {
 	CALL_FILE_REGULAR = 8,
 	CALL_FILE_THREAD = 9,		/* no file: the end of another thread of the process */
 	CALL_FILE_KERNEL = 10,		/* a file of proc, sysfs or the control groups */
+	CALL_FILE_CONDITION = 11,	/* no file: a condition variable or semaphore */
 	CALL_FILE_SOCKET = 12,
 	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
 };
@@ -60,13 +61,14 @@ enum wait_kind {
 	WAIT_KERNEL,		/* of a kernel thread */
 	WAIT_CALL,		/* in another system call */
 	WAIT_STOPPED,
+	WAIT_CONDITION,		/* for another thread's signal */
 	WAIT_UNKNOWN,
 	WAIT_KIND_CNT,
 };
 
 /* The type of `object` of a switch. */
 enum call_object {
-	CALL_OBJECT_LOCK,	/* the address of a lock, in the memory of the process */
+	CALL_OBJECT_LOCK,	/* the address of a lock or condition, in the process's memory */
 	CALL_OBJECT_PIPE,	/* an inode number */
 	CALL_OBJECT_SOCKET,	/* an inode number */
 	CALL_OBJECT_DEVICE,	/* major << 20 | minor */

@@ -5,7 +5,7 @@ from trace_query import *
 tmp = os.environ["tmp"]
 WANTED = {"mutex": ("lock", ["for locks$", r"was for mutex \(causes\) \(futex\)$",
                              r"^culprit ended .*: (?=.*\btimer \d+ %).*\b(disk|call|uninterruptible) \d+ %"]),
-          "condition": ("lock", ["for locks$", r"was for condition(\+0x\w+)? \(causes\) \(futex\)$",
+          "condition": ("condition", ["for condition variables$", r"was for condition(\+0x\w+)? \(causes\) \(futex\)$",
                                  "^culprit ended .*: timer "]), "idle": ("poll", ["for events$", r"was for epoll \d+ "
                                                                                   r"\(epoll_p?wait\)$",
     "^culprit ended "]), "loaded": (None, ["^All threads together ran for .* on CPUs$"]),

@@ -7,7 +7,9 @@
 # all time is of this kind, running, or a wait for a CPU. `report locks` names the lock by its variable,
 # the thread that held it, and the sleep of that thread during the wait; so does `report why` in its first lines, which
 # names pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by
-# its path, the timer by its length, and child and thread by their ids.
+# its path, the timer by its length, and child and thread by their ids. A condition variable and a semaphore are waits
+# of kind condition, and locks whose calls resemble theirs are of kind lock: a PI mutex (value 0), a timed robust mutex
+# and the readers of a lock that prefers writers (a value and CLOCK_REALTIME).
 . "$(dirname "$0")/harness.bash"
 
 touch "$tmp/held"
@@ -49,7 +51,9 @@ CASES = [("lock", "lock", "futex"), ("pipe", "pipe", "read"), ("socket", "socket
          ("tcp", "socket", "read"),
          ("poll", "poll", "epoll_wait"), ("event", "call", "read"), ("terminal", "call", "read"),
          ("timer", "timer", "clock_nanosleep"),
-         ("child", "child", "wait4"), ("thread", "child", "futex"), ("flock", "lock", "flock"),
+         ("child", "child", "wait4"), ("thread", "child", "futex"), ("condition", "condition", "futex"),
+         ("semaphore", "condition", "futex"), ("priority", "lock", "futex"), ("robust", "lock", "futex"),
+         ("readers", "lock", "futex"), ("flock", "lock", "flock"),
          ("polled", "pipe", "poll"), ("nothing", "timer", "poll")]
 
 for part, kind, call in CASES:

@@ -9,6 +9,7 @@
  *   timer   nothing: it sleeps                         child               a process's end
  *   terminal   a line, of a pseudo terminal            thread              a thread's end
  *   polled     data of a pipe, by poll                 nothing            a poll of no descriptor
+ *   condition, semaphore   a thread's signal           priority, robust, readers   other locks
  *   flock   the lock of FILE, the argument, which a thread named holder has; without one it waits
  *           for no such lock
  */
@@ -16,6 +17,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,7 +125,104 @@ static void do_lock(void)
 	begin("lock");
 	pthread_mutex_lock(&lock);
 	end("lock");
+	pthread_mutex_unlock(&lock);
 	pthread_join(holder, NULL);
+}
+
+static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static sem_t semaphore;
+static int is_done;
+
+static void *signal_later(void *arg)
+{
+	prctl(PR_SET_NAME, "signaller");
+	truth_sleep_ms(WAIT_MS);
+	pthread_mutex_lock(&lock);
+	is_done = 1;
+	pthread_cond_signal(&condition);
+	pthread_mutex_unlock(&lock);
+	truth_sleep_ms(WAIT_MS);
+	sem_post(&semaphore);
+	return NULL;
+}
+
+static void do_condition(void)
+{
+	pthread_t thread;
+
+	sem_init(&semaphore, 0, 0);
+	pthread_create(&thread, NULL, signal_later, NULL);
+	pthread_mutex_lock(&lock);
+	begin("condition");
+	while (!is_done)
+		pthread_cond_wait(&condition, &lock);
+	end("condition");
+	pthread_mutex_unlock(&lock);
+	begin("semaphore");
+	sem_wait(&semaphore);
+	end("semaphore");
+	pthread_join(thread, NULL);
+}
+
+/* Locks whose calls resemble those for conditions: in value, or in clock. */
+static pthread_mutex_t priority, robust;
+static pthread_rwlock_t writers;
+
+static void *hold_others(void *arg)
+{
+	pthread_mutex_lock(&priority);
+	pthread_mutex_lock(&robust);
+	pthread_rwlock_rdlock(&writers);
+	pthread_barrier_wait(&begun);
+	truth_sleep_ms(WAIT_MS);
+	pthread_mutex_unlock(&priority);
+	truth_sleep_ms(WAIT_MS);
+	pthread_mutex_unlock(&robust);
+	truth_sleep_ms(WAIT_MS);
+	pthread_rwlock_unlock(&writers);
+	return NULL;
+}
+
+static void *write_later(void *arg)
+{
+	pthread_rwlock_wrlock(&writers);
+	pthread_rwlock_unlock(&writers);
+	return NULL;
+}
+
+static void do_other_locks(void)
+{
+	struct timespec until;
+	pthread_t holder, writer;
+	pthread_mutexattr_t m;
+	pthread_rwlockattr_t rw;
+
+	pthread_mutexattr_init(&m);
+	pthread_mutexattr_setprotocol(&m, PTHREAD_PRIO_INHERIT);
+	pthread_mutex_init(&priority, &m);
+	pthread_mutexattr_setprotocol(&m, PTHREAD_PRIO_NONE);
+	pthread_mutexattr_setrobust(&m, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&robust, &m);
+	pthread_rwlockattr_init(&rw);
+	pthread_rwlockattr_setkind_np(&rw, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(&writers, &rw);
+	pthread_create(&holder, NULL, hold_others, NULL);
+	pthread_barrier_wait(&begun);
+	pthread_create(&writer, NULL, write_later, NULL);
+	begin("priority");
+	pthread_mutex_lock(&priority);
+	end("priority");
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += 60;
+	begin("robust");
+	if (pthread_mutex_timedlock(&robust, &until))
+		truth_fail("pthread_mutex_timedlock");
+	end("robust");
+	begin("readers");
+	pthread_rwlock_rdlock(&writers);
+	end("readers");
+	pthread_join(holder, NULL);
+	pthread_join(writer, NULL);
 }
 
 static void do_thread(void)
@@ -260,6 +359,8 @@ int main(int argc, char **argv)
 	waitpid(child, NULL, 0);
 	end("child");
 	do_thread();
+	do_condition();
+	do_other_locks();
 	if (argc > 1)
 		do_file_lock(argv[1]);
 	return 0;

@@ -64,6 +64,9 @@ static void test_type_of_a_file_says_what_a_read_waits_for(void **state)
 	call = CALL_IS_NUMBER | SYS_futex | CALL_FILE_THREAD << 9;
 	assert_int_equal(kind(call), WAIT_CHILD);
 	assert_int_equal(call_object_of(call), CALL_OBJECT_THREAD);
+	call = CALL_IS_NUMBER | SYS_futex | CALL_FILE_CONDITION << 9;
+	assert_int_equal(kind(call), WAIT_CONDITION);
+	assert_int_equal(call_object_of(call), CALL_OBJECT_LOCK);
 }
 
 static void test_what_is_no_call_has_a_name_and_a_kind(void **state)
