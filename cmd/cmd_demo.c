@@ -25,9 +25,9 @@ static const struct step {
 	const char *text;
 	const char *args[ARGS_MAX]; /* report or sql; -i TRACE is appended */
 } steps[] = {
-	{ "A program, shop, was recorded for three seconds. Some of its orders "
-	  "take "
-	  "300 ms. The summary says what the program did, and in its last line where to go on.",
+	{ "A program, shop, was recorded for three seconds. Some of its orders take 300 ms. The "
+	  "summary names what held it up in its first lines, and in its last lines the commands "
+	  "that show more.",
 	  { "report" } },
 	{ "It is not the CPU: 'nightly' uses more of it and delays nobody. The threads of "
 	  "'shop' "

@@ -95,6 +95,11 @@ static int take_limit(void *options, const char *value, struct err *e)
 	return units_parse_count(value, &r->q.limit, e);
 }
 
+static int take_all(void *options, const char *value, struct err *e)
+{
+	return take_limit(options, "0", e);
+}
+
 static int take_path(void *options, const char *path, struct err *e)
 {
 	struct report_options *r = options;
@@ -675,6 +680,9 @@ static const struct opts_option options[] = {
 	  "at most N rows, with --every N of each bin; 0 for all (default: 20 in\n"
 	  "tables, 5 of each bin; all in histograms, csv and json)",
 	  OPTS_CALL, .take = take_limit },
+	{ 0, "all", NULL,
+	  "all rows, as --limit 0; why: also the verdict of every rule", OPTS_CALL,
+	  .take = take_all },
 	{ 0, "format", "FORMAT", "table (default), markdown, csv, json, jsonl or parquet",
 	  OPTS_CALL, .take = take_format },
 	INPUT_OPTION_LINES(struct report_options, in),

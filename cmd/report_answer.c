@@ -119,6 +119,20 @@ static void make_heading(struct answer *r)
 			 r->o->missing[0] ? "INCOMPLETE: " : "complete", r->o->missing);
 }
 
+/* Each line is a paragraph. */
+static void print_lines(const struct report_options *o, const char *text)
+{
+	size_t len;
+
+	for (; *text; text += len + (text[len] == '\n')) {
+		char line[REPORT_BELOW_BYTES];
+
+		len = strcspn(text, "\n");
+		snprintf(line, sizeof(line), "%.*s", (int)len, text);
+		render_paragraph(stdout, say_text(line), input_terminal_width(), o->in.markdown);
+	}
+}
+
 void report_print_notes(const struct report_options *o, const char *below)
 {
 	const struct report_variant *variant = report_variant_find(o->view, &o->q);
@@ -138,7 +152,10 @@ void report_print_notes(const struct report_options *o, const char *below)
 	if (!text[0])
 		return;
 	printf(o->in.markdown ? "" : "\n");
-	render_paragraph(stdout, text, input_terminal_width(), o->in.markdown);
+	if (below && *below && !o->notes)
+		print_lines(o, text);
+	else
+		render_paragraph(stdout, text, input_terminal_width(), o->in.markdown);
 }
 
 /* For --wide-by: explains the columns, whose headings are names. */
@@ -189,9 +206,7 @@ static void print_heading(void *ctx)
 		if (without)
 			render_paragraph(stdout, without, input_terminal_width(),
 					 r->o->in.markdown);
-		if (r->above[0])
-			render_paragraph(stdout, say_text(r->above), input_terminal_width(),
-					 r->o->in.markdown);
+		print_lines(r->o, r->above);
 		printf(r->o->in.markdown ? "" : "\n");
 		return;
 	}

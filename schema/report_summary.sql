@@ -30,10 +30,24 @@
 --
 -- :brief is 1 for a screenful. A section whose title begins with + is then left out.
 --
--- The last line names the most informative command: about the name that was held up longest, if that is a twentieth of
--- the window; else about the name that had a CPU for half of the window. A name is held up while it waits for a CPU, a
--- quota, a disk or a page; in a workload (a COMMAND, -p, --cgroup), whose names alone count then, also for a lock, a
--- pipe, a socket or in another call: on a whole machine, these are mostly waits of idle threads.
+-- The first lines name up to three causes, and the last lines a command for each: with a recorded command, what delayed
+-- its end longest, by time on the path to the end (report path); otherwise the names that were held up longest, if that
+-- is a twentieth of the window; else one that had a CPU for half of it. A name is held up while it waits for a CPU, a
+-- quota, a disk or a page; in a workload (-p, --cgroup), whose names alone count then, also for a lock, a pipe, a
+-- socket or in another call: on a whole machine, these are mostly waits of idle threads. A burst of memory is a cause,
+-- too.
+
+-- section: =Causes
+WITH c AS MATERIALIZED (SELECT answer, command, row_number() OVER (ORDER BY rank) AS nth
+	  FROM causes(:from, :to, :workload, 1) WHERE rank NOT NULL),
+next AS (SELECT min(nth) AS nth, printf('%s %s: ebpfrec report %s%s', iif(count(*) > 1, 'Causes', 'Cause'),
+		group_concat(nth, ', '), command, :hint_options) AS command
+	  FROM (SELECT * FROM c ORDER BY nth) WHERE command NOT NULL GROUP BY command)
+SELECT printf('%d. %s', c.nth, c.answer), next.command FROM c LEFT JOIN next USING (nth) ORDER BY c.nth
+
+-- section: *Causes
+SELECT answer, cost_ns, 'ebpfrec report ' || command || :hint_options AS command, rule
+  FROM causes(:from, :to, :workload, 1) WHERE rank NOT NULL ORDER BY rank
 
 -- section: ^Others
 SELECT printf('%s. Others used %d %% of the CPUs%s: ebpfrec report --machine%s', c.command,
@@ -206,45 +220,3 @@ SELECT recorder_ns, kernel_ns, round(100.0 * (recorder_ns + kernel_ns) / span.ns
        bytes_written, round(1.0 * bytes_written / nullif(events, 0), 2) AS bytes_per_event, rss_bytes,
            ring_used_max_bytes
   FROM c, h, span WHERE recorder_ns IS NOT NULL
-
--- section: !Next
-WITH has AS MATERIALIZED (SELECT count(*) > 0 AS workload FROM processes WHERE is_workload),
--- those of the workload if there is one, as in the command
-p AS MATERIALIZED (SELECT upid, comm FROM processes, has WHERE upid > 3 AND NOT is_kthread AND is_workload >= workload),
-k AS MATERIALIZED (
-	SELECT p.comm AS name, u.kind AS kind, sum(u.wait_ns) AS ns, max(u.span_ns) AS span_ns
-	  FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN p ON p.upid = u.upid, has
-	 WHERE u.kind IN ('cpu', 'throttled', 'disk', 'fault') OR (workload AND u.kind IN ('lock', 'pipe', 'socket', 'call'))
-	 GROUP BY p.comm, u.kind),
-held AS (SELECT name, ns, kind, (SELECT max(span_ns) FROM k) AS span_ns FROM k
-          WHERE name = (SELECT name FROM k GROUP BY name HAVING 20 * sum(ns) >= max(span_ns) ORDER BY sum(ns) DESC, name
-              LIMIT 1)
-          ORDER BY ns DESC, kind LIMIT 1),
-ran AS (SELECT p.comm AS name, sum(u.oncpu_ns) AS ns, u.span_ns AS span_ns
-          FROM cpu_usage(:from, :to) AS u JOIN p ON p.upid = u.upid GROUP BY p.comm ORDER BY ns DESC, name LIMIT 1),
--- threads: those of the name that lived in the window
-counted AS (
-	SELECT held.*, (SELECT count(*) FROM threads AS t JOIN p ON p.upid = t.upid WHERE p.comm = held.name
-		AND coalesce(t.start_ns, :from) < :to AND coalesce(t.end_ns, :to) > :from) AS threads,
-	       CASE kind WHEN 'cpu' THEN 'waited%s for a CPU' WHEN 'throttled' THEN 'had no quota of CPU time%s' WHEN 'disk'
-	           THEN 'waited%s for a disk'
-	       WHEN 'fault' THEN 'waited%s for pages' WHEN 'lock' THEN 'waited%s for locks' WHEN 'pipe'
-	           THEN 'waited%s for pipes'
-	       WHEN 'socket' THEN 'waited%s for sockets' ELSE 'waited%s in system calls' END AS what
-	  FROM held),
-found AS (
-	SELECT name, iif(threads > 1,
-		printf('On average %.1f of the %d threads of %s ' || what || ', %s in all', 1.0 * ns / span_ns, threads, name, '',
-		    duration_text(ns)),
-		printf('%s ' || what, name, ' ' || duration_text(ns))) AS what,
-	       iif(kind = 'throttled', 'throttle', 'why') AS view FROM counted
-	UNION ALL
-	SELECT name, printf('%s ran for %s', name, duration_text(ns)),
-	    iif(EXISTS (SELECT 1 FROM info WHERE key = 'profile.period_ns'), 'profile', 'why')
-	  FROM ran WHERE 2 * ns >= span_ns AND NOT EXISTS (SELECT 1 FROM held))
--- no command for a name that single quotes do not protect in a shell
-SELECT printf('%s: ebpfrec report %s --comm %s%s%s', what, view,
-    iif(name GLOB '*[^-A-Za-z0-9_.:/+@]*', '''' || name || '''', name),
-              iif(EXISTS (SELECT 1 FROM processes, has WHERE comm = name AND upid > 3 AND is_workload < workload),
-                  ' --workload', ''), :hint_options) AS answer
-  FROM found WHERE name <> '' AND name NOT GLOB '-*' AND name NOT GLOB '*[^ -~]*' AND name NOT GLOB '*[''*?\[]*'

@@ -4,7 +4,7 @@
 --   section, Path, goes back along the wake-ups from the end of the window to its beginning.
 -- nobody: This is about all threads together; give --workload, --pid, --comm, --tid, --thread or --during.
 -- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample? sched.offcpu? mem.pressure?
--- reach: before state
+-- reach: before
 -- index: states sched requests levels
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.
@@ -13,14 +13,14 @@
 --
 -- The result has several sections about the report's threads (--workload, --pid, --comm, --tid, --thread) in the
 -- window:
---   In short           with --workload, and by default for a recorded command, first up to three parts of the path to
---                      the end of the window (report path): what a thread did or waited for, and the object of half of
---                      it; idle waits (poll, condition, timer, child, signal) after the others; then processes among
---                      them that the OOM killer killed; the largest part of their time; the object or system call of
---                      half of this part, and the thread that ended half of it; for a quota, its group; for a CPU, the
---                      threads on it during the 20 longest waits; for a disk, the file whose requests took longest, and
---                      the process that moved most on the same devices; then the main activity of idle threads; last,
---                      the largest part of the path to the end
+--   In short           the answers of causes(): with --workload, and by default for a recorded command, up to three
+--                      causes by their time on the path to the end of the window (report path), each with its culprit;
+--                      processes that the OOM killer killed; then what all threads together did most, unless a cause
+--                      says it: the largest part of their time; the object or system call of half of this part, and
+--                      the thread that ended half of it; for a quota, its group; for a CPU, the threads on it during
+--                      the 20 longest waits; for a disk, the file whose requests took longest, and the process that
+--                      moved most on the same devices; then the main activity of idle threads; last, without
+--                      --workload, the largest parts of the path to the end
 --   Waited for         their waits, as in report waits: a row per kind and system call, and per lock, socket and
 --                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process
 --                      or a length; the ends of several processes or threads are one). ended_by is the thread
@@ -48,158 +48,7 @@
 --                      ended a sleep or created the thread, the path continues with that thread
 
 -- section: In short
-WITH k AS MATERIALIZED (SELECT kind, call, sum(wait_ns) AS wait_ns FROM wait_kinds(:from, :to, 0, 'none')
-    GROUP BY kind, call),
-s AS MATERIALIZED (
-	SELECT running_ns, running_ns + runnable_ns + preempted_ns + throttled_ns + disk_ns + uninterruptible_ns + sleeping_ns
-	    + stopped_ns + unknown_ns AS life_ns
-	  FROM thread_states(:from, :to, 0, 'none')),
--- time on CPUs, and each kind of wait; what idle threads do counts where nothing else took a twentieth of the time
-t AS (SELECT 'running' AS kind, running_ns AS ns, 1 AS busy FROM s
-      UNION ALL
-      SELECT kind, sum(wait_ns), kind IN ('cpu', 'throttled', 'disk', 'lock', 'socket', 'pipe', 'fault', 'call') FROM k
-          GROUP BY kind),
-top AS MATERIALIZED (
-	SELECT t.kind AS kind, t.ns AS ns, s.life_ns AS life_ns FROM t, s WHERE t.ns > 0
-	 ORDER BY t.kind = 'kernel', busy AND 20 * t.ns >= s.life_ns DESC, t.ns DESC, t.kind LIMIT 1),
--- waits with an ender, if the kind of wait can have one
-e AS MATERIALIZED (
-	SELECT e.*, t.upid AS upid
-	  FROM top CROSS JOIN wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid
-	      WHERE e.kind = top.kind AND top.kind IN ('lock', 'condition', 'socket', 'pipe', 'poll', 'fault', 'call', 'child',
-	          'signal', 'timer')),
-object AS (SELECT object, call, sum(wait_ns) AS ns
-             FROM e WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1),
-call AS (SELECT k.call AS call, k.wait_ns AS ns FROM k, top WHERE k.kind = top.kind AND k.call NOT NULL
-    ORDER BY k.wait_ns DESC, k.call LIMIT 1),
--- the enders of the waits in the sentence before: those for the object, or all of the kind
-most AS MATERIALIZED (
-	SELECT e.*, t.comm AS comm FROM e JOIN threads AS t ON t.utid = e.ender_utid
-	 WHERE NOT EXISTS (SELECT 1 FROM object, top WHERE 2 * object.ns >= top.ns) OR e.object = (SELECT object FROM object)),
-ender AS (SELECT comm, sum(wait_ns) AS ns FROM most GROUP BY comm ORDER BY ns DESC, comm LIMIT 1),
-meanwhile AS (SELECT group_concat(text, ', ') AS text
-                FROM (SELECT printf('%s %d %%', m.meanwhile, sum(m.meanwhile_ns) * 100 / ender.ns) AS text
-                        FROM most AS m, ender WHERE m.comm = ender.comm AND m.meanwhile NOT NULL
-                       GROUP BY m.meanwhile HAVING sum(m.meanwhile_ns) * 20 >= ender.ns
-                           ORDER BY sum(m.meanwhile_ns) DESC, m.meanwhile LIMIT 2)),
--- the group that was throttled most, and the quota that it had last, of its own or of a group above it
-quota AS (
-	SELECT coalesce(q.quota_of, p.cgroup) AS cgroup, q.quota_ns AS quota_ns, q.period_ns AS period_ns, sum(u.wait_ns) AS ns
-	  FROM top CROSS JOIN wait_kinds(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid
-	  JOIN quotas AS q ON q.cgroup_id = p.cgroup_id AND q.from_ns = (SELECT max(from_ns) FROM quotas
-	      WHERE cgroup_id = q.cgroup_id AND from_ns < :to)
-	 WHERE top.kind = 'throttled' AND u.kind = 'throttled' AND coalesce(q.quota_of, p.cgroup) NOT NULL GROUP BY 1
-	     ORDER BY ns DESC, 1 LIMIT 1),
--- the longest waits for a CPU, and the threads on it during them
-w AS MATERIALIZED (
-	SELECT x.start_ns AS start_ns, x.wait_ns AS wait_ns, x.cpu AS cpu FROM top CROSS JOIN sched_slices(:from, :to) AS x
-	 WHERE top.kind = 'cpu' AND x.wait_ns > 0 AND thread_in_scope(x.utid) ORDER BY x.wait_ns DESC, x.start_ns LIMIT 20),
-ran AS (SELECT p.comm AS comm, 100 * sum(min(x.end_ns, w.start_ns) - max(x.start_ns, w.start_ns - w.wait_ns)) /
-    (SELECT sum(wait_ns) FROM w) AS pct
-          FROM top CROSS JOIN sched_slices(:from, :to) AS x CROSS JOIN w CROSS JOIN threads AS p
-         WHERE top.kind = 'cpu' AND p.utid = x.utid AND x.cpu = w.cpu AND x.start_ns < w.start_ns
-             AND x.end_ns > w.start_ns - w.wait_ns
-         GROUP BY p.upid, p.comm ORDER BY pct DESC, p.upid, p.comm LIMIT 1),
--- requests of the threads, and those of others on the same devices
-r AS MATERIALIZED (
-	SELECT b.*, iif(b.owner_upid = b.submitter_upid, thread_in_scope(b.submitter_utid), in_scope(b.owner_upid)) AS mine
-	  FROM top CROSS JOIN block_requests AS b WHERE top.kind = 'disk' AND b.end_ns >= :from AND b.end_ns < :to),
-file AS (SELECT file, sum(latency_ns) AS ns, sum(bytes) AS bytes FROM r WHERE mine GROUP BY file ORDER BY ns DESC, file
-    LIMIT 1),
-beside AS (SELECT t.comm AS comm, sum(r.bytes) AS bytes FROM r JOIN threads AS t ON t.utid = r.submitter_utid
-            WHERE NOT r.mine AND NOT thread_in_scope(r.submitter_utid) AND r.dev IN (SELECT dev FROM r WHERE mine)
-                GROUP BY t.upid, t.comm ORDER BY bytes DESC, t.upid, t.comm LIMIT 1),
-phrases AS (SELECT column1 AS kind, column2 AS what
-    FROM (VALUES ('running', 'on CPUs'), ('throttled', 'by a quota of CPU time'), ('cpu', 'for a CPU'),
-        ('disk', 'for a disk'), ('lock', 'for locks'),
-	('fault', 'for pages'), ('poll', 'for events'), ('call', 'in system calls'), ('kernel', 'for work, as kernel threads'),
-	('condition', 'for condition variables'), ('socket', 'for sockets'), ('pipe', 'for pipes'),
-	    ('timer', 'for timers'), ('child', 'for children'), ('signal', 'for signals'))),
--- the main activity of idle threads, unless the first sentence is about it
-idle AS (SELECT t.ns AS ns, t.kind AS kind, p.what AS what FROM t
-    JOIN phrases AS p ON p.kind = t.kind AND p.kind IN ('poll', 'condition', 'timer', 'child', 'signal'), top
-          WHERE t.kind <> top.kind AND t.ns > top.ns AND 2 * t.ns >= top.life_ns),
--- causes by their time on the path to the end of the workload; a path of less than a tenth of the window is no cause
-steps AS MATERIALIZED (
-	SELECT c.utid AS utid, c.kind AS kind, c.call AS call, c.object AS object, sum(c.end_ns - c.start_ns) AS ns
-	  FROM (SELECT 1 WHERE :workload) CROSS JOIN blocking_chain(:from, :to) AS c
-	 WHERE c.kind NOT IN ('unknown', 'ended') GROUP BY c.utid, c.kind, c.call, c.object),
-on_path AS (SELECT t.comm AS comm, c.kind AS kind, sum(c.ns) AS ns,
-    c.kind IN ('poll', 'condition', 'timer', 'child', 'signal', 'kernel') AS is_idle
-              FROM steps AS c JOIN threads AS t ON t.utid = c.utid GROUP BY t.comm, c.kind),
-causes AS MATERIALIZED (SELECT * FROM on_path WHERE 10 * ns >= :to - :from ORDER BY is_idle, ns DESC, comm, kind
-    LIMIT 3),
-on_what AS (SELECT t.comm AS comm, s.kind AS kind, coalesce(s.object, s.call) AS what,
-    max(s.object NOT NULL) AS is_object, sum(s.ns) AS ns FROM steps AS s JOIN threads AS t ON t.utid = s.utid
-             WHERE coalesce(s.object, s.call) NOT NULL GROUP BY 1, 2, 3),
-cause_lines AS (SELECT rtrim(printf('%s %s %s of %s (%d %%) %s', c.comm,
-    CASE c.kind WHEN 'running' THEN 'ran for' WHEN 'stopped' THEN 'was stopped for' WHEN 'throttled'
-                       THEN 'was throttled for' ELSE 'waited' END, duration_text(c.ns), duration_text(:to - :from),
-                           100 * c.ns / (:to - :from),
-                       coalesce((SELECT what FROM phrases WHERE phrases.kind = c.kind), '')))
-                           || coalesce((SELECT ': ' || iif(c.kind = 'timer' AND w.is_object, 'sleeps of ', '') || w.what
-                              FROM on_what AS w WHERE w.comm = c.comm AND w.kind = c.kind
-                        AND 2 * w.ns >= c.ns ORDER BY w.ns DESC LIMIT 1), '') AS answer, is_idle, ns
-                  FROM causes AS c),
--- the largest part of the path to the end, if the report is about some processes only
-some AS MATERIALIZED (SELECT 1 FROM processes WHERE upid > 3 AND NOT is_recorder AND NOT in_scope(upid) LIMIT 1),
-chain AS (SELECT c.kind AS kind, printf('%s %s %d %%', t.comm, c.kind,
-    100 * sum(c.end_ns - c.start_ns) / (:to - :from)) AS text
-            FROM some CROSS JOIN blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid
-           WHERE c.kind NOT IN ('unknown', 'ended') AND NOT :workload
-           GROUP BY t.comm, c.kind HAVING 10 * sum(c.end_ns - c.start_ns) >= :to - :from
-               ORDER BY sum(c.end_ns - c.start_ns) DESC, t.comm, c.kind LIMIT 2),
--- stalls because memory was short (report pressure), which are part of a wait or of running
-stalled AS MATERIALIZED (
-	SELECT utid, CASE kind WHEN 'group limit' THEN 'reclaim for the limit of a memory cgroup' WHEN 'compaction'
-	    THEN 'compaction of memory'
-	       ELSE 'direct reclaim' END AS kind, sum(began) AS stalls, sum(dur_ns) AS ns
-	  FROM memory_stalls(:from, :to) WHERE kind <> 'kswapd' GROUP BY 1, 2)
-SELECT printf('Killed by the OOM killer: %s, %s%sat %.3f s', p.comm, coalesce(printf('%.1f MiB, ',
-              (SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, 'process') AS m
-                  WHERE m.upid = p.upid) / 1048576.0), ''),
-              coalesce(printf('limit of %s %.1f MiB, ',
-                  coalesce((SELECT c.name FROM names AS c WHERE c.type = 'cgroup' AND c.id = k.limit_cgroup_id),
-                      'its memory cgroup'),
-              k.limit_pages * page_bytes() / 1048576.0), ''), k.ts_ns / 1e9) AS answer
-  FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid JOIN processes AS p ON p.upid = t.upid
- WHERE k.ts_ns >= :from AND k.ts_ns < :to AND thread_in_scope(k.victim_utid)
-UNION ALL SELECT answer FROM (SELECT answer FROM cause_lines WHERE NOT is_idle ORDER BY ns DESC, answer)
-UNION ALL
-SELECT rtrim(printf('%s %s of %s (%d %%) %s', CASE kind WHEN 'running' THEN 'All threads together ran for'
-    WHEN 'stopped' THEN 'All threads together were stopped for' WHEN 'throttled'
-              THEN 'All threads together were throttled for' WHEN 'unknown' THEN 'What the threads did is not known for'
-                  ELSE 'All threads together waited' END,
-              duration_text(ns), duration_text(life_ns), ns * 100 / life_ns,
-              coalesce((SELECT what FROM phrases WHERE phrases.kind = top.kind), ''))) AS answer
-  FROM top
-UNION ALL SELECT printf('%s in %s', duration_text(sum(u.ns)), u.kind) FROM stalled AS u
-    JOIN threads AS t ON t.utid = u.utid
-           WHERE thread_in_scope(u.utid) AND t.comm NOT GLOB 'kcompactd*' GROUP BY u.kind
-               HAVING sum(u.ns) >= min(100000000, (:to - :from) / 100)
-UNION ALL SELECT printf('%s of that was in %s, which has %s of each %s', duration_text(ns), cgroup,
-    duration_text(quota_ns), duration_text(period_ns)) FROM quota
-UNION ALL SELECT printf('%s of that was for %s%s (%s)', duration_text(object.ns),
-    iif(top.kind = 'timer', 'sleeps of ', ''), object.object, object.call)
-  FROM object, top WHERE 2 * object.ns >= top.ns
-UNION ALL SELECT printf('%s of that was in %s', duration_text(call.ns), call.call) FROM call, top
-           WHERE top.kind IN ('call', 'timer') AND 2 * call.ns >= top.ns AND NOT EXISTS (SELECT 1 FROM object
-               WHERE 2 * object.ns >= top.ns)
-UNION ALL SELECT printf('%s ended %s of that; what it did meanwhile: %s', ender.comm, duration_text(ender.ns),
-    coalesce(meanwhile.text, 'unknown'))
-  FROM ender, meanwhile WHERE 2 * ender.ns >= (SELECT sum(wait_ns) FROM most)
-UNION ALL SELECT printf('%s had the CPU for %d %% of the longest of these waits', comm, pct) FROM ran WHERE pct >= 25
-UNION ALL SELECT printf('Of the file %s they moved %.3g %s', file, iif(bytes < 1e9, bytes / 1e6, bytes / 1e9),
-    iif(bytes < 1e9, 'MB', 'GB')) FROM file WHERE file NOT NULL
-UNION ALL SELECT printf('Beside them, %s moved %.3g %s on the same disk', comm,
-    iif(bytes < 1e9, bytes / 1e6, bytes / 1e9), iif(bytes < 1e9, 'MB', 'GB')) FROM beside
-UNION ALL SELECT answer FROM (SELECT answer FROM cause_lines WHERE is_idle ORDER BY ns DESC, answer)
-UNION ALL SELECT printf('Most of the time, %s of %s, they waited %s', duration_text(idle.ns),
-    duration_text(top.life_ns), idle.what) FROM idle, top
--- not if it is one part, and a sentence before says so
-UNION ALL SELECT 'Path to the end: ' || group_concat(chain.text, ', ') FROM chain, top
- HAVING count(*) > 1 OR (count(*) AND chain.kind NOT IN (top.kind, coalesce((SELECT kind FROM idle), ''))
-			 AND coalesce((SELECT text FROM meanwhile), '') NOT GLOB chain.kind || ' *')
+SELECT answer FROM causes(:from, :to, :workload, 0) WHERE rank NOT NULL ORDER BY rank
 
 -- section: Waited for (8)
 WITH one AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e
@@ -348,3 +197,7 @@ SELECT u.name AS comm, u.alloc_bytes AS rss_grown_bytes, u.peak_bytes AS rss_pea
 SELECT pid, comm, kind, call, object, parts, path_ns, share_pct FROM (
 -- rows of path
 )
+
+-- section: +Rules
+SELECT rule, rank, cost_ns, verdict, answer, command FROM causes(:from, :to, :workload, 0)
+ ORDER BY rank IS NULL, rank, rule

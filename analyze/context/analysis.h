@@ -205,7 +205,7 @@ enum report_by {
 /* "process", "thread", ... */
 const char *report_key_name(enum report_by key);
 
-#define REPORT_BELOW_BYTES 240
+#define REPORT_BELOW_BYTES 1200
 #define REPORT_SECTION_ROWS 10 /* of each section of a view, by default */
 
 struct report_request {
@@ -229,8 +229,8 @@ struct report_request {
 	/* with every_ns: adds rows of 0 for empty groups or bins */
 	enum report_fill { REPORT_FILL_NONE, REPORT_FILL_BINS, REPORT_FILL_GROUPS } fill;
 	/*
-	 * A buffer of REPORT_BELOW_BYTES for the text below a view with sections. It stays
-	 * unchanged if the view has no such text. NULL: not wanted.
+	 * A buffer of REPORT_BELOW_BYTES for the text below a view with sections, lines after those
+	 * that it has. NULL: not wanted.
 	 */
 	char *ret_below;
 	char *ret_above; /* the same for the text above the sections */

@@ -374,10 +374,29 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
 	return ret;
 }
 
+/* Texts around the sections; NULL: not wanted. */
+struct around {
+	char *first, *second;
+};
+
+/* Adds a line; a command may have lines of its own. */
+static void keep_line(char *text, const struct value *v)
+{
+	size_t len = strlen(text);
+
+	snprintf(text + len, REPORT_BELOW_BYTES - len, "%s%s", len ? "\n" : "", v->text);
+	for (char *at = text + len + (len > 0); *at; at++)
+		*at = *at == '\n' ? ' ' : *at;
+}
+
 static int keep_text(void *ctx, const struct value *values)
 {
-	if (values[0].type == VALUE_TEXT)
-		snprintf(ctx, REPORT_BELOW_BYTES, "%s", values[0].text);
+	const struct around *x = ctx;
+
+	if (x->first && values[0].type == VALUE_TEXT)
+		keep_line(x->first, &values[0]);
+	if (x->second && values[1].type == VALUE_TEXT)
+		keep_line(x->second, &values[1]);
 	return 0;
 }
 
@@ -385,8 +404,9 @@ static int keep_text(void *ctx, const struct value *values)
  * Runs a text with sections part by part. With sink->section each part is a separate result,
  * otherwise all of it is one result: section, row, name, value. A title may begin with marks. +:
  * the section is not on the first screen. @: it is about the machine. ?: without rows, it is hidden
- * from people, who see a list of the sections left out. !: it is the text below all. ^: it is the
- * text above all, about the machine.
+ * from people, who see a list of the sections left out. *: only programs see it. =: it has the text
+ * above all, and in a second column the text below all. ^: more of the text above, about the
+ * machine.
  */
 static int run_sections(struct analysis *a, const struct report_request *r, const char *text,
 			const struct statement_param *params, const struct row_sink *sink,
@@ -414,21 +434,24 @@ static int run_sections(struct analysis *a, const struct report_request *r, cons
 
 		ret = 0;
 		next = strstr(at + 1, MARK);
-		if (*title == '!' || *title == '^') {
-			char *text_at = *title == '!' ? r->ret_below : r->ret_above;
-			const struct row_sink text_sink = { .ctx = text_at, .row = keep_text };
+		if (*title == '*' && sink->more)
+			continue;
+		if (*title == '^' || *title == '=') {
+			struct around around = { r->ret_above,
+						 *title == '=' ? r->ret_below : NULL };
+			const struct row_sink text_sink = { .ctx = &around, .row = keep_text };
 
 			len = next ? (size_t)(next - at) : strlen(at);
-			ret = !text_at ? 0 : *title == '!' ?
-				      run_part(a, at, len, params, &text_sink, e) :
-				      run_machine_part(a, at, len, params, &text_sink, e);
+			ret = !r->ret_above   ? 0
+			      : *title == '=' ? run_part(a, at, len, params, &text_sink, e)
+					      : run_machine_part(a, at, len, params, &text_sink, e);
 			continue;
 		}
 		if ((more && brief) || (++nth != r->section && r->section))
 			continue;
 		if (r->section)
 			*r->ret_has_section = true;
-		part_init(&p, title + (more || of_machine || if_any), brief,
+		part_init(&p, title + (strchr("+@?*", *title) != NULL), brief,
 			  (uint64_t)(r->summary_rows ?: REPORT_SECTION_ROWS),
 			  sink->section ? sink : &flat_sink);
 		f.title = p.title;

@@ -54,6 +54,7 @@ struct piece {
 struct visit {
 	uint64_t from_ns;
 	uint32_t sleep;		/* 1 + place of the sleep's last piece */
+	uint32_t waker;		/* the thread that ended it */
 };
 
 struct chain {
@@ -182,19 +183,37 @@ static uint32_t maker_of(struct chain *c, uint32_t thread, uint64_t to_ns)
 	return start_ns < c->v.w.from_ns || start_ns < c->known_ns || start_ns >= to_ns ? 0 : maker;
 }
 
+/* Fills three cells: kind, call and object. */
 static void give_piece(struct chain *c, struct cell *cells, const struct piece *p)
 {
 	const struct trace *t = c->v.a->trace;
 	char text[OBJECT_TEXT_BYTES];
 
-	cell_text(&cells[COL_BLOCKING_CHAIN_KIND],
-		  p->state == THREAD_RUNNING ?
-			  "running" :
-			  wait_kind_name(wait_kind_of(c->machine, p->state, p->call)));
-	cell_text(&cells[COL_BLOCKING_CHAIN_CALL], call_name(c->machine, p->call));
+	cell_text(&cells[0], p->state == THREAD_RUNNING ?
+				     "running" :
+				     wait_kind_name(wait_kind_of(c->machine, p->state, p->call)));
+	cell_text(&cells[1], call_name(c->machine, p->call));
 	if (object_text(t, dense_utid(&c->v.a->ids, p->thread), p->to_ns, p->call, p->object,
 			text))
-		view_text(&c->v, &cells[COL_BLOCKING_CHAIN_OBJECT], strpool_put(c->texts, text));
+		view_text(&c->v, &cells[2], strpool_put(c->texts, text));
+}
+
+/* The innermost sleep that the chain has left and that somebody imposed, if any. */
+static void give_held(struct chain *c, struct cell *cells)
+{
+	for (size_t i = c->visit_cnt; i--;) {
+		const struct piece *p = &c->pieces[c->visits[i].sleep - 1];
+		enum wait_kind kind = wait_kind_of(c->machine, p->state, p->call);
+
+		if (kind != WAIT_LOCK && kind != WAIT_STOPPED)
+			continue;
+		cell_int(&cells[COL_BLOCKING_CHAIN_HELD_UTID],
+			 dense_utid(&c->v.a->ids, p->thread));
+		give_piece(c, &cells[COL_BLOCKING_CHAIN_HELD_KIND], p);
+		cell_int(&cells[COL_BLOCKING_CHAIN_HOLDER_UTID],
+			 dense_utid(&c->v.a->ids, c->visits[i].waker));
+		return;
+	}
 }
 
 /* p: NULL: nothing is known of the thread then, or it had ended. */
@@ -208,8 +227,9 @@ static void give_part(struct chain *c, uint32_t thread, uint64_t from_ns, uint64
 	cell_int(&cells[COL_BLOCKING_CHAIN_UTID], dense_utid(&a->ids, thread));
 	cell_int(&cells[COL_BLOCKING_CHAIN_START_NS], context_rel(a, from_ns));
 	cell_int(&cells[COL_BLOCKING_CHAIN_END_NS], context_rel(a, to_ns));
+	give_held(c, cells);
 	if (p)
-		give_piece(c, cells, p);
+		give_piece(c, &cells[COL_BLOCKING_CHAIN_KIND], p);
 	else
 		cell_text(&cells[COL_BLOCKING_CHAIN_KIND],
 			  h && h->end_ns && from_ns >= h->end_ns ? "ended" : "unknown");
@@ -232,7 +252,7 @@ static int other_than(struct chain *c, struct piece *p, uint32_t *ret)
 		c->last_of[p->thread] = p->before;
 		p->waker = 0;
 		return array_add(&c->visits, &c->visit_cap, &c->visit_cnt,
-				 (struct visit){ from_ns, sleep });
+				 (struct visit){ from_ns, sleep, *ret });
 	}
 	if (!is_idle || !c->visit_cnt)
 		return 0;

@@ -484,6 +484,13 @@ static void put_upright(struct table *t, struct render_out *out, struct cell *ce
 	render_out_text(out, "\n");
 }
 
+/* The one column of a section of sentences: it has no heading, and nothing is cut off. */
+static bool is_of_sentences(const struct table *t)
+{
+	return t->options->human && !t->options->markdown && t->col_cnt == 1 &&
+	       !strcmp(t->columns[0].name, "answer");
+}
+
 /* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
 static void write_held(struct table *t, struct render_out *out, bool has_all_rows)
 {
@@ -491,7 +498,7 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 
 	shorten_instants(t);
 	find_widths(t);
-	dropped = fit_columns(t, has_all_rows);
+	dropped = !is_of_sentences(t) && fit_columns(t, has_all_rows);
 	/* of the rows of a statement of SQL nothing is left out */
 	t->is_upright = !t->options->human && t->held_cnt && t->options->width &&
 			line_cells(t, 0) > t->options->width;
@@ -503,10 +510,10 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 	} else {
 		for (unsigned int i = 0; i < t->col_cnt; i++)
 			t->last = t->columns[i].shown || t->columns[i].below ? t->last : i;
-		for (unsigned int i = 0; i < t->col_cnt; i++)
+		for (unsigned int i = 0; i < t->col_cnt && !is_of_sentences(t); i++)
 			put_cell(t, out, i, t->columns[i].heading,
 				 (unsigned int)strlen(t->columns[i].heading));
-		render_out_text(out, "\n");
+		render_out_text(out, is_of_sentences(t) ? "" : "\n");
 		for (unsigned int i = 0; i < t->col_cnt && t->options->markdown; i++)
 			if (!t->columns[i].shown)
 				render_markdown_rule(out, t->columns[i].is_text, i == t->last);

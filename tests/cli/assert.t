@@ -278,7 +278,7 @@ $ ebpfrec cut -i part-1200ms --until 50ms -o short 2>/dev/null; ebpfrec report -
 1~ FAIL     ????-??-?? ??:??  200     < 100     cpu comm=cc1 oncpu_ms < 100     0.000 .. 0.200 s  2023-11-14 22:30:01.000
 1~ PASS     ????-??-?? ??:??  100 ms  < 9.00 s  cpu --from 100ms oncpu_ns < 9s  0.100 .. 0.200 s  2023-11-14 22:30:01.000
 1>
-1> cc1 ran for 50.0 ms: ebpfrec report why --comm cc1 -i short
+1> Cause 1: ebpfrec report cpu --by thread --comm cc1 -i short
 
 $ ebpfrec report -i short --format csv | grep '^Rules judged,1,'
 1> Rules judged,1,verdict,FAIL

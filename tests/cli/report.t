@@ -241,7 +241,7 @@ $ ebpfrec report loss -i golden.ebpfrec --format csv 2>/dev/null | cut -d, -f1-5
 
 $ ebpfrec report -i golden.ebpfrec | head -n 3
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
-1>
+1> 1. cc1 waited 1.50 s of 4.00 s (37 %) for a CPU
 1~ ?*
 
 $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | head -n 1
@@ -251,21 +251,21 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | head -n 1
 $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null |
 > python3 -c 'import json, sys; s = json.load(sys.stdin); print(*s, sep=", "); print(s["Machine"]); print([r["comm"]
 >   for r in s["CPU by name"]], s["Spikes"])'
-1> Machine, CPU by name, Waiting by name, Memory by name, Killed by the OOM killer, Stalled because memory was short, Spikes, Block I/O by name, Rules judged, Events, Recording, Recording cost
+1> Causes, Machine, CPU by name, Waiting by name, Memory by name, Killed by the OOM killer, Stalled because memory was short, Spikes, Block I/O by name, Rules judged, Events, Recording, Recording cost
 1> [{'cpus': 2, 'cpu_busy_pct': 34.375, 'rss_peak_bytes': 39845888, 'read_bytes': 0, 'written_bytes': 655360, 'lost_events': 3}]
 1> ['cc1', 'make', '=1+\x1b[31m,"�'] [{'pid': 200, 'comm': 'cc1', 'source': 'rss', 'start_ns': 1201562500, 'dur_ns': 48437500, 'bytes': 33554432, 'bytes_per_s': 692736660.6451613}]
 
 $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null |
 > python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
-1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Where it waited', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4)]
+1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Where it waited', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4), ('Rules', 4)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null |
 > python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
-1> [1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 5, 1]
+1> [2, 1, 1, 1, 1, 0, 0, 1, 1, 0, 0, 5, 1]
 
 $ ebpfrec report -i golden.ebpfrec --format jsonl 2>/dev/null | head -n 2
-1> {"section":"Machine","row":1,"name":"cpus","value":2}
-1> {"section":"Machine","row":1,"name":"cpu_busy_pct","value":34.375}
+1> {"section":"Causes","row":1,"name":"answer","value":"cc1 waited 1.50 s of 4.00 s (37 %) for a CPU"}
+1> {"section":"Causes","row":1,"name":"cost_ns","value":1500000000}
 
 # The machine is the machine, whoever is asked about; in a trace of some processes it is not known.
 $ for who in "" "--comm cc1" "--pid 100 --with-idle" "--tid 300"; do ebpfrec report -i golden.ebpfrec $who |
@@ -352,7 +352,6 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
 1> In short
-1> ANSWER
 1> All threads together ran for 1.00 s of 4.00 s (25 %) on CPUs
 1>
 1> Waited for
@@ -431,6 +430,7 @@ $ ebpfrec report -i golden.ebpfrec --phases --format csv
 $ ebpfrec report -i golden.ebpfrec summary --phases --format json |
 > python3 -c 'import json, sys; [print(k, [[r["phase"], r["t_ns"], list(r.values())[3]] for r in v]) for k, v in
 >   json.load(sys.stdin).items()]'
+1> Causes [['[start]', 0, 'cc1 waited 1.50 s of 4.00 s (37 %) for a CPU'], ['[start]', 0, 'cc1 took 32.0 MiB of memory within 48.4 ms, at 1.202 s']]
 1> Machine [['[start]', 0, 2]]
 1> CPU by name [['[start]', 0, 'cc1'], ['[start]', 0, 'make'], ['[start]', 0, '=1+\x1b[31m,"�']]
 1> Waiting by name [['[start]', 0, '=1+\x1b[31m,"�'], ['[start]', 0, 'cc1']]
@@ -676,49 +676,50 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 1> (1 more: --limit 0)
 1> (2 more: --limit 0)
 1> (1 more: ebpfrec report path -i golden.ebpfrec)
+1> (3 more: --limit 0)
 
 # The last line of the summary names the command that says most: who was held up, or had the CPU; or nobody.
 $ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done;
 > for t in golden last-who last-threads last-waits; do ebpfrec report -i $t.ebpfrec 2>/dev/null | tail -n 1; done
-1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i golden.ebpfrec
+1> Cause 2: ebpfrec report spikes --comm cc1 -i golden.ebpfrec
 1> Why a name was slow: ebpfrec report why --comm NAME -i last-who.ebpfrec
 1> Why a name was slow: ebpfrec report why --comm NAME -i last-threads.ebpfrec
-1> On average 0.6 of the 5 threads of waits waited for a CPU, 1.25 s in all: ebpfrec report why --comm waits -i last-waits.ebpfrec
+1> Cause 1: ebpfrec report why --comm waits -i last-waits.ebpfrec
 
 $ ebpfrec report -i golden.ebpfrec --pid 1 2>/dev/null | tail -n 1;
 > ebpfrec report -i golden.ebpfrec --from 0s --until 500ms 2>/dev/null | tail -n 1
 1> Why a name was slow: ebpfrec report why --comm NAME -i golden.ebpfrec
-1> make ran for 500 ms: ebpfrec report why --comm make --from 0s --until 500ms -i golden.ebpfrec
+1> Cause 1: ebpfrec report cpu --by thread --comm make --from 0s --until 500ms -i golden.ebpfrec
 
-$ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n '$s/.*: ebpfrec /ebpfrec /p')" | sed -n 3,5p
+$ eval "$(ebpfrec report -i golden.ebpfrec 2>/dev/null | sed -n 's/^Cause 1: ebpfrec /ebpfrec /p')" | sed -n 3,5p
 1> In short
-1> ANSWER
 1> All threads together waited 1.50 s of 3.00 s (50 %) for a CPU
+1> Path to the end: cc1 cpu 37 %, cc1 running 37 %
 
 # With a recorded command the summary is about its processes, and a line about the others. --machine shows everything.
 $ gen_golden command.ebpfrec command; for o in '' --machine '--comm cc1';
 > do ebpfrec report -i command.ebpfrec $o 2>/dev/null | sed -n '2p; /^CPU by/,/^$/p; $p'; done
-1> make -j2. Others used 3 % of the CPUs, mostly =1+\x1b[31m,"\xff: ebpfrec report --machine -i command.ebpfrec
+1> 1. make ran for 1.00 s of 4.00 s (25 %) on CPUs
 1> CPU by name
 1> COMM  PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> cc1           1  200  1.50 s  37.5         1          1
 1> make          2    -  1.00 s  25.0         2          0
 1>
-1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i command.ebpfrec
-1>
+1> Cause 3: ebpfrec report spikes --comm cc1 -i command.ebpfrec
+1> 1. cc1 waited 1.50 s of 4.00 s (37 %) for a CPU
 1> CPU by name
 1> COMM               PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> cc1                        1  200  1.50 s  37.5         1          1
 1> make                       2    -  1.00 s  25.0         2          0
 1> =1+\x1b[31m,"\xff          1  300  250 ms   6.3         1          0
 1>
-1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i command.ebpfrec
-1>
+1> Cause 2: ebpfrec report spikes --comm cc1 -i command.ebpfrec
+1> 1. cc1 waited 1.50 s of 4.00 s (37 %) for a CPU
 1> CPU by name
 1> COMM  PROCESSES  PID   ONCPU  %CPU  SWITCHES  PREEMPTED
 1> cc1           1  200  1.50 s  37.5         1          1
 1>
-1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i command.ebpfrec
+1> Cause 2: ebpfrec report spikes --comm cc1 -i command.ebpfrec
 
 $ ebpfrec report -i golden.ebpfrec growth --limit 3
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
@@ -744,11 +745,11 @@ $ ebpfrec report cpu -i golden.ebpfrec --from 1s --to 2s --format markdown
 $ ebpfrec report -i golden.ebpfrec --format markdown | head -n 8
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> ### Machine
+1> 1. cc1 waited 1.50 s of 4.00 s (37 %) for a CPU
 1>
-1> | CPUS | CPU BUSY % | RSS PEAK | READ BYTES | WRITTEN BYTES | LOST EVENTS |
-1> |---:|---:|---:|---:|---:|---:|
-1> | 2 | 34.4 | 38.0 MiB | 0 B | 640 KiB | 3 |
+1> 2. cc1 took 32.0 MiB of memory within 48.4 ms, at 1.202 s
+1>
+1> ### Machine
 1>
 
 # The ring had no room for switches behind the last one: nobody knows who has the CPU, and no view says that it is make

@@ -105,7 +105,6 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> 0 .. 1 s of threads.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
 1> In short
-1> ANSWER
 1> All threads together ran for 72.0 ms of 1.20 s (6 %) on CPUs
 1>
 1> Waited for
@@ -295,6 +294,30 @@ $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> Path,8,parts,1
 1> Path,8,path_ns,2000000
 1> Path,8,share_pct,0.2
+1> Rules,1,rule,together
+1> Rules,1,rank,1
+1> Rules,1,cost_ns,677000000
+1> Rules,1,verdict,yes: a fact about all threads
+1> Rules,1,answer,What the threads did is not known for 677 ms of 700 ms (96 %)
+1> Rules,1,command,
+1> Rules,2,rule,killed
+1> Rules,2,rank,
+1> Rules,2,cost_ns,
+1> Rules,2,verdict,no: nobody was killed
+1> Rules,2,answer,
+1> Rules,2,command,
+1> Rules,3,rule,path
+1> Rules,3,rank,
+1> Rules,3,cost_ns,
+1> Rules,3,verdict,no: it has one large part
+1> Rules,3,answer,
+1> Rules,3,command,
+1> Rules,4,rule,stalled
+1> Rules,4,rank,
+1> Rules,4,cost_ns,
+1> Rules,4,verdict,no: memory was not short
+1> Rules,4,answer,
+1> Rules,4,command,
 2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 
 # the window is the life of a thread

@@ -312,9 +312,9 @@ $ ebpfrec report sched -i sample.ebpfrec --workload --comm cc1 --format csv
 2> ebpfrec: sample.ebpfrec: the window is incomplete: sched: 3 events lost
 
 $ ebpfrec report -i sample.ebpfrec --workload | tail -n 3
-1> make  dev8:0  write   10  640 KiB  5.00 ms  5.00 ms  5.00 ms
-1>
-1> cc1 waited 1.50 s for a CPU: ebpfrec report why --comm cc1 -i sample.ebpfrec
+1> Cause 1: ebpfrec report cpu --by thread --comm make -i sample.ebpfrec
+1> Cause 2: ebpfrec report why --comm cc1 -i sample.ebpfrec
+1> Cause 3: ebpfrec report spikes --comm cc1 -i sample.ebpfrec
 
 $ ebpfrec report path -i sample.ebpfrec --workload --limit 2 | head -n 5
 1> 0 .. 4 s of sample.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost

@@ -154,8 +154,8 @@ check("why: a wait of a thread that is idle most of the time comes first, and th
 window = t.window(t.at(w["lock_from"]), t.at(w["lock_to"]))
 first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:12]
 check("why: the first sentences say what for, and who held it up", first[4].endswith("for locks") and
-      any(re.search(r"for lock \(wait_kinds\) \(futex\)$", x) for x in first[5:7])
-      and any(x.startswith("holder ended") for x in first[5:7]), first)
+      any(re.search(r"for lock \(wait_kinds\) \(futex\)$", x) for x in first[4:6])
+      and any(x.startswith("holder ended") for x in first[4:6]), first)
 check("why: lock and holder stand in its first lines",
       any(re.search(r"^lock +futex +lock \(wait_kinds\) .* holder .*timer", x) for x in first), first)
 

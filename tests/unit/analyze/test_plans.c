@@ -25,7 +25,7 @@
 #define ITEMS_MAX 6
 #define PROGRESS_OPS 2000
 #define SLACK_ROWS 50
-#define STATEMENTS_MAX 32
+#define STATEMENTS_MAX 64
 
 static struct made_trace made;
 static double events_per_block;
@@ -312,13 +312,20 @@ struct statements {
 	unsigned int cnt;
 };
 
-/* A callback of sqlite3_trace_v2(). */
+/*
+ * A callback of sqlite3_trace_v2(). A statement that runs inside another one, for causes(), comes
+ * as a comment, without its parameters: it is left out.
+ */
 static int note_statement(unsigned int what, void *ctx, void *stmt, void *text)
 {
 	struct statements *s = ctx;
 
-	if (s->cnt < STATEMENTS_MAX)
-		s->sql[s->cnt++] = sqlite3_expanded_sql(stmt);
+	char *sql = sqlite3_expanded_sql(stmt);
+
+	if (s->cnt < STATEMENTS_MAX && strncmp(sql, "-- SELECT", 9) && strncmp(sql, "-- WITH", 7))
+		s->sql[s->cnt++] = sql;
+	else
+		sqlite3_free(sql);
 	return 0;
 }
 

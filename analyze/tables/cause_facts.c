@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* cause_facts: queries, phrases and sentences of the rules. */
+#include "analyze/tables/cause_facts.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/array.h"
+#include "base/strpool.h"
+
+struct reader {
+	struct causes *c;
+	int (*row)(struct causes *c, const struct value *v, void *ctx);
+	void *ctx;
+};
+
+static int read_row(void *ctx, const struct value *v)
+{
+	const struct reader *r = ctx;
+
+	return r->row(r->c, v, r->ctx);
+}
+
+/* Runs a query about the window, and a name or a kind of wait (NULL: all). */
+int causes_query(struct causes *c, const char *sql, const char *kind, const char *comm,
+		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx)
+{
+	const struct statement_param params[] = {
+		{ ":from", value_int((uint64_t)c->from_ns) },
+		{ ":to", value_int((uint64_t)c->to_ns) },
+		{ ":kind", value_text(kind) },
+		{ ":comm", value_text(comm) },
+		{ .name = NULL },
+	};
+	struct reader r = { c, row, ctx };
+	const struct row_sink sink = { .ctx = &r, .row = read_row };
+
+	return statement_run(c->a, sql, params, &sink, c->e);
+}
+
+const char *causes_text(struct causes *c, const struct value *v)
+{
+	return v->type == VALUE_TEXT ? strpool_put(c->texts, v->text) : NULL;
+}
+
+bool causes_is_idle_kind(const char *kind)
+{
+	static const char *const kinds[] = { "poll",   "timer",	    "child",
+					     "signal", "condition", "kernel" };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (!strcmp(kinds[i], kind))
+			return true;
+	return false;
+}
+
+void causes_append(char *to, const char *format, ...)
+{
+	size_t len = strlen(to);
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(to + len, ANSWER_BYTES - len, format, args);
+	va_end(args);
+}
+
+/* Adds a sentence, or the verdict of a rule that has none. NULL: out of memory. */
+struct sentence *causes_add(struct causes *c, const char *rule, const char *verdict)
+{
+	if (array_add(&c->sentences, &c->cap, &c->cnt,
+		      (struct sentence){ .rule = rule, .verdict = verdict }) < 0)
+		return NULL;
+	return &c->sentences[c->cnt - 1];
+}
+
+static const struct phrase phrases[] = {
+	{ "running", "ran for", "on CPUs" },
+	{ "throttled", "was throttled for", "by a quota of CPU time" },
+	{ "stopped", "was stopped for", "" },
+	{ "cpu", "waited", "for a CPU" },
+	{ "disk", "waited", "for a disk" },
+	{ "lock", "waited", "for locks" },
+	{ "condition", "waited", "for conditions" },
+	{ "fault", "waited", "for pages" },
+	{ "poll", "waited", "for events" },
+	{ "call", "waited", "in system calls" },
+	{ "kernel", "waited", "for work, as kernel threads" },
+	{ "socket", "waited", "for sockets" },
+	{ "pipe", "waited", "for pipes" },
+	{ "timer", "waited", "for timers" },
+	{ "child", "waited", "for children" },
+	{ "signal", "waited", "for signals" },
+	{ "unknown", "did what is not known for", "" },
+};
+
+const struct phrase *causes_phrase(const char *kind)
+{
+	for (size_t i = 0; i < sizeof(phrases) / sizeof(phrases[0]); i++)
+		if (!strcmp(phrases[i].kind, kind))
+			return &phrases[i];
+	return &phrases[sizeof(phrases) / sizeof(phrases[0]) - 1];
+}
+
+/*
+ * Of the waits of a kind: the object that took most, the name that ended most of the waits for it
+ * (or of all, if it took less than half of :top), and what that name did meanwhile: up to two rows.
+ */
+const char causes_ends_sql[] =
+	"WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid, n.comm AS comm, n.tid AS tid "
+	"FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid "
+	"JOIN processes AS p ON p.upid = t.upid "
+	"LEFT JOIN threads AS n ON n.utid = e.ender_utid WHERE e.kind = :kind "
+	"AND (:comm IS NULL OR t.comm = :comm OR p.comm = :comm)), "
+	"object AS MATERIALIZED (SELECT object, call, sum(wait_ns) AS ns FROM e "
+	"WHERE object NOT NULL GROUP BY upid, object ORDER BY ns DESC, object LIMIT 1), "
+	"most AS MATERIALIZED (SELECT * FROM e WHERE comm NOT NULL "
+	"AND (NOT EXISTS (SELECT 1 FROM object WHERE 2 * ns >= (SELECT sum(wait_ns) "
+	"FROM wait_kinds(:from, :to, 0, 'none') WHERE kind = :kind)) "
+	"OR object = (SELECT object FROM object))), "
+	"ender AS MATERIALIZED (SELECT comm, sum(wait_ns) AS ns FROM most GROUP BY comm "
+	"ORDER BY ns DESC, comm LIMIT 1) "
+	"SELECT (SELECT object FROM object), (SELECT call FROM object), "
+	"coalesce((SELECT ns FROM object), 0), ender.comm, coalesce(ender.ns, 0), "
+	"(SELECT coalesce(sum(wait_ns), 0) FROM most), m.meanwhile, coalesce(m.ns, 0), "
+	"(SELECT tid FROM most WHERE comm = ender.comm ORDER BY wait_ns DESC LIMIT 1) "
+	"FROM (SELECT 1) LEFT JOIN ender LEFT JOIN (SELECT meanwhile, sum(meanwhile_ns) AS ns "
+	"FROM most WHERE meanwhile NOT NULL AND comm = (SELECT comm FROM ender) GROUP BY meanwhile "
+	"HAVING 20 * ns >= (SELECT ns FROM ender) ORDER BY ns DESC, meanwhile LIMIT 2) AS m";
+int causes_enders_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct enders *x = ctx;
+
+	x->object = causes_text(c, &v[0]);
+	x->call = causes_text(c, &v[1]);
+	x->object_ns = (uint64_t)v[2].i;
+	x->ender = causes_text(c, &v[3]);
+	x->ender_ns = (uint64_t)v[4].i;
+	x->all_ns = (uint64_t)v[5].i;
+	x->tid = (uint64_t)v[8].i;
+	if (v[6].type == VALUE_TEXT && x->ender_ns)
+		causes_append(x->meanwhile, "%s%s %llu %%", *x->meanwhile ? ", " : "", v[6].text,
+			      (unsigned long long)(100 * (uint64_t)v[7].i / x->ender_ns));
+	return 0;
+}
+
+int causes_fact_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct fact *f = ctx;
+
+	if (!f->is_found)
+		*f = (struct fact){ causes_text(c, &v[0]), { v[1].i, v[2].i }, true };
+	return 0;
+}
+
+/* The group that was throttled most, and its last quota or that of a group above it. */
+const char causes_quota_sql[] =
+	"SELECT coalesce(q.quota_of, p.cgroup), q.quota_ns, q.period_ns "
+	"FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid "
+	"JOIN quotas AS q ON q.cgroup_id = p.cgroup_id AND q.from_ns = (SELECT max(from_ns) "
+	"FROM quotas WHERE cgroup_id = q.cgroup_id AND from_ns < :to) "
+	"WHERE u.kind = 'throttled' AND p.comm = coalesce(:comm, p.comm) "
+	"AND coalesce(q.quota_of, p.cgroup) NOT NULL "
+	"GROUP BY 1 ORDER BY sum(u.wait_ns) DESC, 1 LIMIT 1";
+
+/* The name that had the CPU most during the name's 20 longest waits for it, and its share. */
+const char causes_ran_instead_sql[] =
+	"WITH w AS MATERIALIZED (SELECT x.start_ns AS start_ns, x.wait_ns AS wait_ns, x.cpu AS cpu "
+	"FROM sched_slices(:from, :to) AS x JOIN threads AS t ON t.utid = x.utid "
+	"JOIN processes AS p ON p.upid = t.upid WHERE x.wait_ns > 0 AND thread_in_scope(x.utid) "
+	"AND (:comm IS NULL OR t.comm = :comm OR p.comm = :comm) "
+	"ORDER BY x.wait_ns DESC, x.start_ns LIMIT 20) "
+	"SELECT p.comm, 100 * sum(min(x.end_ns, w.start_ns) - max(x.start_ns, "
+	"w.start_ns - w.wait_ns)) / (SELECT sum(wait_ns) FROM w) AS pct, 0 "
+	"FROM sched_slices(:from, :to) AS x CROSS JOIN w CROSS JOIN threads AS p "
+	"WHERE p.utid = x.utid AND x.cpu = w.cpu AND x.start_ns < w.start_ns "
+	"AND x.end_ns > w.start_ns - w.wait_ns GROUP BY p.comm ORDER BY pct DESC, p.comm LIMIT 1";

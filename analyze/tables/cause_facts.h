@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * cause_facts: what the rules of causes() share: table_causes.c, which finds causes, and
+ * cause_together.c, which has the facts about all threads together. Private to them. Threads: one.
+ * Errors: 0 or -errno, with the text in c->e.
+ */
+#pragma once
+
+#include "analyze/engine/statement.h"
+#include "base/hash_map.h"
+#include "base/units.h"
+
+#define ANSWER_BYTES 240
+#define CAUSES_SHOWN 3
+#define DETAIL_EVENTS_MAX 2000000 /* of a brief answer that includes path and culprits */
+
+/* A part of the path, or of the waits of a name: a row of path_sql or waits_sql. */
+struct step {
+	const char *comm, *process; /* names of the thread and of its process */
+	const char *kind, *what; /* what: object, or the system call; NULL: none */
+	bool is_object;
+	/* the name that this held up, and by which wait; NULL: none */
+	const char *waiter, *waiter_process, *held_kind, *held_what;
+	const char *holder; /* name of the thread that ended that wait */
+	uint64_t ns, longest_ns, holder_tid;
+};
+
+struct candidate {
+	const char *comm, *process; /* the same for all threads of a process */
+	const char *kind, *held_what;
+	bool is_path, is_held, is_idle, is_shown;
+	uint64_t ns, threads, longest_ns;
+};
+
+struct sentence {
+	const char *rule, *verdict;
+	unsigned int place; /* order among the sentences shown; 0: not shown */
+	uint64_t cost_ns;
+	char answer[ANSWER_BYTES], command[ANSWER_BYTES];
+};
+
+struct causes {
+	struct analysis *a;
+	struct strpool *texts;
+	struct err *e;
+	int64_t from_ns, to_ns;
+	uint64_t span_ns;
+	bool of_workload, is_brief, is_small, is_done, has_samples;
+	struct step *steps;
+	size_t step_cnt, step_cap;
+	struct candidate *candidates;
+	size_t candidate_cnt, candidate_cap;
+	struct hash_map numbers; /* of candidates */
+	struct sentence *sentences;
+	size_t cnt, cap, given;
+};
+
+struct phrase {
+	const char *kind, *verb, *what;
+};
+
+/* A text and two numbers of the first row of a query. */
+struct fact {
+	const char *text;
+	int64_t v[2];
+	bool is_found;
+};
+
+/* Who ended waits: rows of ends_sql. */
+struct enders {
+	const char *object, *call, *ender;
+	uint64_t object_ns, ender_ns, all_ns, tid;
+	char meanwhile[ANSWER_BYTES];
+};
+
+extern const char causes_quota_sql[], causes_ran_instead_sql[], causes_ends_sql[];
+
+/* Runs a query about the window, and a name or a kind of wait (NULL: all). */
+int causes_query(struct causes *c, const char *sql, const char *kind, const char *comm,
+		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx);
+int causes_fact_row(struct causes *c, const struct value *v, void *fact);
+int causes_enders_row(struct causes *c, const struct value *v, void *enders);
+
+/* A text that lasts as long as c; NULL: none. */
+const char *causes_text(struct causes *c, const struct value *v);
+bool causes_is_idle_kind(const char *kind);
+const struct phrase *causes_phrase(const char *kind);
+
+/* Adds a sentence, or the verdict of a rule that has none. NULL: out of memory. */
+struct sentence *causes_add(struct causes *c, const char *rule, const char *verdict);
+/* Appends to a text of ANSWER_BYTES. */
+void causes_append(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/*
+ * What all threads did most, unless a cause that is shown says it, who ended it, and what idle
+ * threads did. *place: of the last sentence.
+ */
+int causes_together(struct causes *c, unsigned int *place);
+/* The two largest parts of the path of some of the machine's threads. */
+int causes_path(struct causes *c, unsigned int *place);

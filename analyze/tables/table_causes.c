@@ -1,0 +1,762 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * causes(from_ns, to_ns, is_of_command, is_brief): what delayed the report's threads, as sentences.
+ *
+ *     path or waits of the window --[candidates: who, kind, time]--> rules --[sort]--> rows
+ *
+ * A candidate is a name and what took its time: running, a kind of wait, or a wait that another
+ * thread imposed. Its cost is its time on the path to the end of the window, or the time of all
+ * threads of the name. A rule turns candidates or facts of its own into sentences, or has a
+ * verdict on why there is none. Sentences with a command are causes, of which three are shown; the
+ * other sentences are facts about all threads together.
+ *
+ * For example, a command of 10 s whose thread A waited 4 s for lock L, while its holder B waited 3
+ * s for a disk: the path has 1 s of B running and 3 s of B waiting for the disk, both held by A's
+ * wait. The candidate (A, held, L) has 4 s: "A waited 4.00 s of 10.0 s (40 %) for lock L, held by B
+ * (4711): disk 75 %, running 25 %".
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/tables/cause_facts.h"
+#include "base/array.h"
+#include "base/strpool.h"
+#include "table_columns.h"
+
+/* ---- facts ---- */
+
+static int number_row(struct causes *c, const struct value *v, void *ctx)
+{
+	(void)c;
+	*(int64_t *)ctx = v[0].type == VALUE_INT ? v[0].i : 0;
+	return 0;
+}
+
+/* The first column of the first row; -errno. */
+static int number(struct causes *c, const char *sql, const char *comm, int64_t *ret)
+{
+	*ret = 0;
+	return causes_query(c, sql, NULL, comm, number_row, ret);
+}
+
+static const char path_sql[] =
+	"SELECT t.comm, c.kind, coalesce(c.object, c.call), c.object IS NOT NULL, w.comm, "
+	"c.held_kind, coalesce(c.held_object, c.held_call), h.comm, p.comm, wp.comm, "
+	"sum(c.end_ns - c.start_ns), "
+	"max(c.end_ns - c.start_ns), coalesce(h.tid, 0) "
+	"FROM blocking_chain(:from, :to) AS c JOIN threads AS t ON t.utid = c.utid "
+	"JOIN processes AS p ON p.upid = t.upid LEFT JOIN threads AS w ON w.utid = c.held_utid "
+	"LEFT JOIN processes AS wp ON wp.upid = w.upid "
+	"LEFT JOIN threads AS h ON h.utid = c.holder_utid "
+	"WHERE c.kind NOT IN ('unknown', 'ended') "
+	"GROUP BY 1, 2, 3, 4, 5, 6, 7, c.holder_utid, p.comm, wp.comm";
+
+static int step_row(struct causes *c, const struct value *v, void *ctx)
+{
+	(void)ctx;
+	return array_add(&c->steps, &c->step_cap, &c->step_cnt,
+			 (struct step){ .comm = causes_text(c, &v[0]),
+					.kind = causes_text(c, &v[1]),
+					.what = causes_text(c, &v[2]),
+					.is_object = v[3].i != 0,
+					.waiter = causes_text(c, &v[4]),
+					.held_kind = causes_text(c, &v[5]),
+					.held_what = causes_text(c, &v[6]),
+					.holder = causes_text(c, &v[7]),
+					.process = causes_text(c, &v[8]),
+					.waiter_process = causes_text(c, &v[9]),
+					.ns = (uint64_t)v[10].i,
+					.longest_ns = (uint64_t)v[11].i,
+					.holder_tid = (uint64_t)v[12].i });
+}
+
+/* Texts of the same pool are the same text if they are at the same place. */
+static bool is_of(const struct step *s, const struct candidate *x)
+{
+	return x->is_held ? s->waiter == x->comm && s->held_kind == x->kind &&
+				    s->held_what == x->held_what
+			  : !s->waiter && s->comm == x->comm && s->kind == x->kind;
+}
+
+static int add_step(struct causes *c, const struct step *s)
+{
+	struct candidate x = { .comm = s->comm, .process = s->process, .kind = s->kind };
+	uint32_t number;
+	int ret;
+
+	if (s->waiter)
+		x = (struct candidate){ .comm = s->waiter,
+					.process = s->waiter_process,
+					.kind = s->held_kind,
+					.held_what = s->held_what,
+					.is_held = true };
+	x.is_path = true;
+	x.threads = 1;
+	/* no text begins at an odd distance of one byte from another */
+	ret = hash_map_intern(&c->numbers, (uintptr_t)x.comm,
+			      x.is_held ? (uintptr_t)x.held_what ^ 1 : (uintptr_t)x.kind, &number);
+	if (ret > 0)
+		ret = array_add(&c->candidates, &c->candidate_cap, &c->candidate_cnt, x);
+	if (ret < 0)
+		return ret;
+	c->candidates[number].ns += s->ns;
+	if (s->longest_ns > c->candidates[number].longest_ns)
+		c->candidates[number].longest_ns = s->longest_ns;
+	return 0;
+}
+
+/* A text of a candidate's steps, and the time of the steps that have it. */
+struct share {
+	const char *text;
+	uint64_t tid; /* of a holder, whose text is its name */
+	uint64_t ns;
+	bool is_object;
+};
+
+static int by_text(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return compare_numbers((uintptr_t)x->text, (uintptr_t)y->text)
+		       ?: compare_numbers(x->tid, y->tid);
+}
+
+static int by_share(const void *a, const void *b)
+{
+	const struct share *x = a, *y = b;
+
+	return compare_numbers(y->ns, x->ns) ?: strcmp(x->text, y->text) ?:
+	       compare_numbers(x->tid, y->tid);
+}
+
+enum share_of { SHARES_OF_WHAT, SHARES_OF_HOLDER, SHARES_OF_KIND };
+
+/*
+ * Adds up the candidate's steps by a text, the largest first. *ret is to be freed. Returns
+ * their number, or -ENOMEM.
+ */
+static int shares(const struct causes *c, const struct candidate *x, enum share_of by,
+		  struct share **ret)
+{
+	size_t cnt = 0, cap = 0, last = 0;
+
+	*ret = NULL;
+	for (size_t i = 0; i < c->step_cnt; i++) {
+		const struct step *s = &c->steps[i];
+		const char *key = by == SHARES_OF_WHAT	   ? s->what
+				  : by == SHARES_OF_HOLDER ? s->holder
+							   : s->kind;
+
+		if (!is_of(s, x) || !key)
+			continue;
+		if (array_add(ret, &cap, &cnt,
+			      (struct share){ key, by == SHARES_OF_HOLDER ? s->holder_tid : 0,
+					      s->ns, s->is_object }) < 0)
+			return -ENOMEM;
+	}
+	if (!cnt)
+		return 0;
+	qsort(*ret, cnt, sizeof(**ret), by_text);
+	for (size_t i = 1; i < cnt; i++)
+		if (!by_text(&(*ret)[i], &(*ret)[last]))
+			(*ret)[last].ns += (*ret)[i].ns;
+		else
+			(*ret)[++last] = (*ret)[i];
+	qsort(*ret, last + 1, sizeof(**ret), by_share);
+	return (int)last + 1;
+}
+
+/*
+ * Time of all threads of a name: what held it up, if that was a twentieth of the window. A whole
+ * machine's locks, pipes and sockets are mostly waits of idle threads; and so are the pipes and
+ * sockets of a command that has a path.
+ */
+static const char held_up_sql[] =
+	"WITH has AS MATERIALIZED (SELECT count(*) > 0 AS workload FROM processes "
+	"WHERE is_workload), "
+	"p AS MATERIALIZED (SELECT upid, comm FROM processes, has "
+	"WHERE upid > 3 AND NOT is_kthread AND is_workload >= workload) "
+	"SELECT p.comm, u.kind, sum(u.wait_ns) AS ns, (SELECT count(*) FROM threads AS t "
+	"JOIN p AS o ON o.upid = t.upid WHERE o.comm = p.comm "
+	"AND coalesce(t.start_ns, :from) < :to AND coalesce(t.end_ns, :to) > :from) "
+	"FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN p ON p.upid = u.upid, has "
+	"WHERE u.kind IN ('cpu', 'throttled', 'disk', 'fault') "
+	"OR (workload AND u.kind IN ('lock', 'stopped')) "
+	"OR (workload AND :kind IS NULL AND u.kind IN ('pipe', 'socket', 'call')) "
+	"GROUP BY p.comm, u.kind HAVING 20 * ns >= :to - :from";
+static const char ran_sql[] =
+	"WITH has AS MATERIALIZED (SELECT count(*) > 0 AS workload FROM processes "
+	"WHERE is_workload) "
+	"SELECT p.comm, 'running', sum(u.oncpu_ns) AS ns, 1 FROM cpu_usage(:from, :to) AS u "
+	"JOIN processes AS p ON p.upid = u.upid, has "
+	"WHERE p.upid > 3 AND NOT p.is_kthread AND p.is_workload >= workload "
+	"GROUP BY p.comm HAVING 2 * ns >= :to - :from";
+
+/* A name's waits of a kind are no candidate if the path has one of them that is worth showing. */
+static int held_up_row(struct causes *c, const struct value *v, void *ctx)
+{
+	const char *comm = causes_text(c, &v[0]);
+	const struct candidate x = { .comm = comm,
+				     .process = comm,
+				     .kind = causes_text(c, &v[1]),
+				     .ns = (uint64_t)v[2].i,
+				     .threads = (uint64_t)v[3].i };
+
+	(void)ctx;
+	for (size_t i = 0; i < c->candidate_cnt; i++) {
+		const struct candidate *of = &c->candidates[i];
+
+		if (of->is_path && of->process == x.process && of->kind == x.kind &&
+		    10 * of->ns >= c->span_ns)
+			return 0;
+	}
+	return array_add(&c->candidates, &c->candidate_cap, &c->candidate_cnt, x);
+}
+
+/* On the path, one long sleep is that of a thread that waits for others. */
+static bool is_idle(const struct candidate *x)
+{
+	return causes_is_idle_kind(x->kind) &&
+	       (strcmp(x->kind, "timer") || 2 * x->longest_ns >= x->ns);
+}
+
+/* Those of the path, then those of sums, then idle waits of the path: the costliest first. */
+static int by_cost(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	return compare_numbers(x->is_idle, y->is_idle) ?:
+	       compare_numbers(y->is_path, x->is_path) ?: compare_numbers(y->ns, x->ns) ?:
+	       strcmp(x->comm, y->comm) ?: strcmp(x->kind, y->kind) ?:
+	       strcmp(x->held_what ?: "", y->held_what ?: "");
+}
+
+static int find_candidates(struct causes *c)
+{
+	bool has_path = c->of_workload && c->is_small;
+	int ret = has_path ? causes_query(c, path_sql, NULL, NULL, step_row, NULL) : 0;
+
+	for (size_t i = 0; i < c->step_cnt && !ret; i++)
+		ret = add_step(c, &c->steps[i]);
+	ret = ret
+		      ?: causes_query(c, held_up_sql, has_path ? "path" : NULL, NULL, held_up_row,
+				      NULL);
+	/* who only ran is not held up */
+	if (!ret && !c->candidate_cnt)
+		ret = causes_query(c, ran_sql, NULL, NULL, held_up_row, NULL);
+	for (size_t i = 0; i < c->candidate_cnt; i++)
+		c->candidates[i].is_idle = is_idle(&c->candidates[i]);
+	if (!ret && c->candidate_cnt)
+		qsort(c->candidates, c->candidate_cnt, sizeof(*c->candidates), by_cost);
+	return ret;
+}
+
+/* ---- sentences ---- */
+
+static const char *duration(char *buf, uint64_t ns)
+{
+	return units_format_duration(buf, UNITS_TEXT_MAX, ns);
+}
+
+/* A name that a shell takes as it is, perhaps in single quotes, and that is no pattern. */
+static bool can_name(const char *name)
+{
+	if (!*name || *name == '-')
+		return false;
+	for (; *name; name++)
+		if (*name < ' ' || *name > '~' || strchr("'*?[", *name))
+			return false;
+	return true;
+}
+
+/* The command that shows more about a candidate; nothing if no command can name it. */
+static int name_command(struct causes *c, struct sentence *s, const char *view,
+			const struct candidate *x)
+{
+	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				    "0123456789-_.:/+@";
+	const char *quote = strspn(x->comm, plain) == strlen(x->comm) ? "" : "'";
+	int64_t others;
+	int ret = number(c,
+			 "SELECT count(*) FROM processes WHERE comm = :comm AND upid > 3 "
+			 "AND NOT is_workload AND (SELECT count(*) FROM processes "
+			 "WHERE is_workload)",
+			 x->process, &others);
+
+	if (can_name(x->comm))
+		causes_append(s->command, "%s --%s %s%s%s%s", view,
+			      x->comm == x->process ? "comm" : "thread", quote, x->comm, quote,
+			      others ? " --workload" : "");
+	return ret;
+}
+
+/* "make waited 2.24 s of 2.98 s (75 %) for a disk" */
+static void begin_sentence(const struct causes *c, struct sentence *s, const struct candidate *x,
+			   const char *what)
+{
+	const struct phrase *p = causes_phrase(x->kind);
+	char ns[UNITS_TEXT_MAX], span[UNITS_TEXT_MAX];
+
+	s->cost_ns = x->ns;
+	duration(ns, x->ns);
+	if (x->threads > 1) {
+		causes_append(
+			s->answer, "On average %.1f of the %llu threads of %s %s%s%s, %s in all",
+			(double)x->ns / (double)c->span_ns, (unsigned long long)x->threads, x->comm,
+			!strcmp(p->verb, "was throttled for") ? "were throttled"
+			: !strcmp(p->verb, "was stopped for") ? "were stopped"
+							      : p->verb,
+			*what ? " " : "", what, ns);
+		return;
+	}
+	causes_append(s->answer, "%s %s %s of %s (%llu %%)%s%s", x->comm, p->verb, ns,
+		      duration(span, c->span_ns), (unsigned long long)(100 * x->ns / c->span_ns),
+		      *what ? " " : "", what);
+}
+
+/* What took at least half of a candidate's time: ": /var/lib/x" */
+static int name_object(const struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	struct share *v;
+	int cnt = shares(c, x, SHARES_OF_WHAT, &v);
+
+	if (cnt > 0 && 2 * v->ns >= x->ns)
+		causes_append(s->answer, ": %s%s",
+			      v->is_object && !strcmp(x->kind, "timer") ? "sleeps of " : "",
+			      v->text);
+	free(v);
+	return cnt < 0 ? cnt : 0;
+}
+
+/* ---- rules about candidates ---- */
+
+/*
+ * The thread that held a wait longest on the path, and what the path was in meanwhile: ", held
+ * by audit (4711): disk 81 %, running 12 %".
+ */
+static int name_holder(const struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	struct share *holders, *kinds = NULL;
+	int cnt = shares(c, x, SHARES_OF_HOLDER, &holders);
+
+	if (cnt > 0 && strcmp(x->kind, "lock"))
+		causes_append(s->answer, ", until %s (%llu) continued it", holders->text,
+			      (unsigned long long)holders->tid);
+	else if (cnt > 0)
+		causes_append(s->answer, ", held by %s (%llu)", holders->text,
+			      (unsigned long long)holders->tid);
+	if (cnt > 0 && !strcmp(x->kind, "lock"))
+		cnt = shares(c, x, SHARES_OF_KIND, &kinds);
+	for (int i = 0; kinds && i < cnt && i < 2; i++)
+		if (20 * kinds[i].ns >= x->ns)
+			causes_append(s->answer, "%s%s %llu %%", i ? ", " : ": ", kinds[i].text,
+				      (unsigned long long)(100 * kinds[i].ns / x->ns));
+	free(holders);
+	free(kinds);
+	return cnt < 0 ? cnt : 0;
+}
+
+/* The same of the waits of all threads of a name. */
+static int name_enders(struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	bool is_lock = !strcmp(x->kind, "lock");
+	struct enders f = { .object = NULL };
+	char what[ANSWER_BYTES];
+	int ret = c->is_small ? causes_query(c, causes_ends_sql, x->kind, x->comm,
+					     causes_enders_row, &f)
+			      : 0;
+
+	snprintf(what, sizeof(what), "%s%s",
+		 f.object && 2 * f.object_ns >= x->ns && is_lock ? "for lock "
+								 : causes_phrase(x->kind)->what,
+		 f.object && 2 * f.object_ns >= x->ns && is_lock ? f.object : "");
+	begin_sentence(c, s, x, what);
+	if (f.ender && 2 * f.ender_ns >= f.all_ns)
+		causes_append(s->answer,
+			      is_lock ? ", held by %s (%llu)%s%s" : ", until %s (%llu) %s", f.ender,
+			      (unsigned long long)f.tid,
+			      !is_lock	     ? "continued it"
+			      : *f.meanwhile ? ": "
+					     : "",
+			      is_lock ? f.meanwhile : "");
+	return ret;
+}
+
+static int rule_held(struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	char what[ANSWER_BYTES] = "";
+	int ret;
+
+	if (!strcmp(x->kind, "lock"))
+		snprintf(what, sizeof(what), x->held_what ? "for lock %s" : "for locks",
+			 x->held_what);
+	if (x->is_path)
+		begin_sentence(c, s, x, what);
+	ret = x->is_path ? name_holder(c, s, x) : name_enders(c, s, x);
+	return ret ?: name_command(c, s, strcmp(x->kind, "lock") ? "why" : "locks", x);
+}
+
+static int rule_throttled(struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	char quota[UNITS_TEXT_MAX], period[UNITS_TEXT_MAX];
+	struct fact f = { 0 };
+	int ret = causes_query(c, causes_quota_sql, NULL, x->comm, causes_fact_row, &f);
+
+	begin_sentence(c, s, x, f.is_found ? "" : causes_phrase(x->kind)->what);
+	if (f.is_found)
+		causes_append(s->answer, ": %s has %s of each %s", f.text,
+			      duration(quota, (uint64_t)f.v[0]),
+			      duration(period, (uint64_t)f.v[1]));
+	return ret ?: name_command(c, s, "throttle", x);
+}
+
+/* Bytes that others moved on the same devices, and those that the name moved there. */
+static const char beside_sql[] =
+	"WITH r AS MATERIALIZED (SELECT t.comm AS comm, b.dev AS dev, b.bytes AS bytes "
+	"FROM block_requests AS b JOIN threads AS t ON t.utid = b.submitter_utid "
+	"WHERE b.end_ns >= :from AND b.end_ns < :to) "
+	"SELECT comm, sum(bytes) AS bytes, (SELECT sum(bytes) FROM r WHERE comm = :comm) FROM r "
+	"WHERE comm <> :comm AND dev IN (SELECT dev FROM r WHERE comm = :comm) "
+	"GROUP BY comm ORDER BY bytes DESC, comm LIMIT 1";
+
+static int rule_disk(struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	struct fact f = { 0 };
+	int ret = c->is_small ? causes_query(c, beside_sql, NULL, x->comm, causes_fact_row, &f) : 0;
+	char size[UNITS_TEXT_MAX];
+
+	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
+	ret = ret ?: name_object(c, s, x);
+	if (f.is_found && f.v[0] > f.v[1])
+		causes_append(s->answer, ", beside %s of %s",
+			      units_format_bytes(size, sizeof(size), (uint64_t)f.v[0]), f.text);
+	return ret ?: name_command(c, s, "why", x);
+}
+
+static int rule_cpu(struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	struct fact f = { 0 };
+	int ret = c->is_small ? causes_query(c, causes_ran_instead_sql, NULL, x->comm,
+					     causes_fact_row, &f)
+			      : 0;
+
+	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
+	if (f.is_found && f.v[0] >= 25)
+		causes_append(s->answer, ", the longest behind %s (%lld %%)", f.text,
+			      (long long)f.v[0]);
+	return ret ?: name_command(c, s, "why", x);
+}
+
+static const char function_sql[] =
+	"SELECT json_extract(frames, '$[#-1]'), 100 * sum(ns) / max(1, sum(sum(ns)) OVER ()), 0 "
+	"FROM (SELECT '[' || replace(json_quote(stack_text(u.stack, u.last_ns)), ';', '\",\"') "
+	"|| ']' AS frames, u.oncpu_ns AS ns FROM cpu_profile(:from, :to) AS u "
+	"JOIN threads AS t ON t.utid = u.utid WHERE t.comm = :comm AND u.stack NOT NULL) "
+	"GROUP BY 1 ORDER BY sum(ns) DESC, 1 LIMIT 1";
+
+static int rule_running(struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	struct fact f = { 0 };
+	int ret = 0;
+
+	if (c->has_samples && c->is_small)
+		ret = causes_query(c, function_sql, NULL, x->comm, causes_fact_row, &f);
+
+	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
+	if (f.is_found && f.text && f.v[0] >= 20)
+		causes_append(s->answer, ", %lld %% of it in %s", (long long)f.v[0], f.text);
+	return ret ?: name_command(c, s, c->has_samples ? "profile" : "cpu --by thread", x);
+}
+
+static int rule_wait(struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
+	return name_object(c, s, x) ?: name_command(c, s, "why", x);
+}
+
+struct candidate_rule {
+	const char *name, *kind; /* NULL: other kinds */
+	int (*make)(struct causes *c, struct sentence *s, const struct candidate *x);
+};
+
+static const struct candidate_rule candidate_rules[] = {
+	{ "held", NULL, rule_held },
+	{ "throttled", "throttled", rule_throttled },
+	{ "disk", "disk", rule_disk },
+	{ "cpu", "cpu", rule_cpu },
+	{ "running", "running", rule_running },
+	{ "wait", NULL, rule_wait },
+};
+#define CANDIDATE_RULES (sizeof(candidate_rules) / sizeof(candidate_rules[0]))
+
+static const struct candidate_rule *rule_of(const struct candidate *x)
+{
+	if (x->is_held || !strcmp(x->kind, "lock") || !strcmp(x->kind, "stopped"))
+		return &candidate_rules[0];
+	for (size_t i = 1; i < CANDIDATE_RULES - 1; i++)
+		if (!strcmp(candidate_rules[i].kind, x->kind))
+			return &candidate_rules[i];
+	return &candidate_rules[CANDIDATE_RULES - 1];
+}
+
+/* Causes of the path, or of the waits of names, up to max of them. */
+static int apply_candidates(struct causes *c, unsigned int max, unsigned int *place)
+{
+	unsigned int shown = 0;
+	bool found[CANDIDATE_RULES] = { false };
+	int ret = 0;
+
+	for (size_t i = 0; i < c->candidate_cnt && !ret; i++) {
+		struct candidate *x = &c->candidates[i];
+		const struct candidate_rule *r = rule_of(x);
+		bool is_small = (x->is_path ? 10 : 20) * x->ns < c->span_ns;
+		struct sentence *s;
+
+		if (is_small || shown == max) {
+			/* the largest of the rule, which comes first, stands for the others */
+			if (found[r - candidate_rules])
+				continue;
+			found[r - candidate_rules] = true;
+			s = causes_add(c, r->name,
+				       is_small ? "no: it is a small part of the window"
+						: "no: others took more");
+			if (!s)
+				return -ENOMEM;
+			s->cost_ns = x->ns;
+			continue;
+		}
+		found[r - candidate_rules] = true;
+		s = causes_add(c, r->name, "yes");
+		if (!s)
+			return -ENOMEM;
+		s->place = ++*place;
+		x->is_shown = true;
+		ret = r->make(c, s, x);
+		shown++;
+	}
+	for (size_t i = 0; i < CANDIDATE_RULES && !ret; i++)
+		if (!found[i] &&
+		    !causes_add(c, candidate_rules[i].name, "no: nothing of it was found"))
+			ret = -ENOMEM;
+	return ret;
+}
+
+/* ---- rules about other facts ---- */
+
+static const char killed_sql[] =
+	"SELECT p.comm, coalesce((SELECT m.rss_bytes FROM memory_levels(k.ts_ns, k.ts_ns + 1, 0, "
+	"'process') AS m WHERE m.upid = p.upid), 0), k.ts_ns, "
+	"coalesce((SELECT c.name FROM names AS c WHERE c.type = 'cgroup' "
+	"AND c.id = k.limit_cgroup_id), 'its memory cgroup'), "
+	"coalesce(k.limit_pages * page_bytes(), 0) "
+	"FROM oom_kills AS k JOIN threads AS t ON t.utid = k.victim_utid "
+	"JOIN processes AS p ON p.upid = t.upid "
+	"WHERE k.ts_ns >= :from AND k.ts_ns < :to AND thread_in_scope(k.victim_utid) "
+	"ORDER BY k.ts_ns";
+
+static int killed_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct sentence *s = causes_add(c, "killed", "yes");
+
+	if (!s)
+		return -ENOMEM;
+	s->place = ++*(unsigned int *)ctx;
+	causes_append(s->answer, "Killed by the OOM killer: %s, ", v[0].text);
+	if (v[1].i)
+		causes_append(s->answer, "%.1f MiB, ", (double)v[1].i / 1048576);
+	if (v[4].i)
+		causes_append(s->answer, "limit of %s %.1f MiB, ", v[3].text,
+			      (double)v[4].i / 1048576);
+	causes_append(s->answer, "at %.3f s", (double)v[2].i / 1e9);
+	causes_append(s->command, "pressure");
+	return 0;
+}
+
+static const char spikes_sql[] =
+	"SELECT coalesce(comm_at(u.upid, (u.start_ns + u.end_ns) / 2), u.name), u.bytes, u.dur_ns, "
+	"u.start_ns FROM spikes(:from, :to) AS u ORDER BY u.bytes DESC, u.start_ns LIMIT 1";
+
+static int spike_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct sentence *s = causes_add(c, "memory", "yes");
+	char size[UNITS_TEXT_MAX], ns[UNITS_TEXT_MAX];
+	const char *comm = causes_text(c, &v[0]);
+	const struct candidate x = { .comm = comm, .process = comm };
+
+	if (!s)
+		return -ENOMEM;
+	s->place = ++*(unsigned int *)ctx;
+	causes_append(s->answer, "%s took %s of memory within %s, at %.3f s", comm ?: "[unknown]",
+		      units_format_bytes(size, sizeof(size), (uint64_t)v[1].i),
+		      duration(ns, (uint64_t)v[2].i), (double)v[3].i / 1e9);
+	return comm ? name_command(c, s, "spikes", &x) : 0;
+}
+
+static const char stalled_sql[] =
+	"SELECT kind, sum(ns), 0 FROM (SELECT utid, CASE kind WHEN 'group limit' "
+	"THEN 'reclaim for the limit of a memory cgroup' WHEN 'compaction' "
+	"THEN 'compaction of memory' ELSE 'direct reclaim' END AS kind, sum(dur_ns) AS ns "
+	"FROM memory_stalls(:from, :to) WHERE kind <> 'kswapd' GROUP BY 1, 2) "
+	"JOIN threads AS t USING (utid) "
+	"WHERE thread_in_scope(utid) AND t.comm NOT GLOB 'kcompactd*' GROUP BY kind "
+	"HAVING sum(ns) >= min(100000000, (:to - :from) / 100)";
+
+static int stalled_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct sentence *s = causes_add(c, "stalled", "yes");
+	char ns[UNITS_TEXT_MAX];
+
+	if (!s)
+		return -ENOMEM;
+	s->place = ++*(unsigned int *)ctx;
+	s->cost_ns = (uint64_t)v[1].i;
+	causes_append(s->answer, "%s in %s", duration(ns, s->cost_ns), v[0].text);
+	return 0;
+}
+
+/* Runs the query of a rule; without a sentence it has the verdict no. */
+static int apply_fact(struct causes *c, const char *rule, const char *sql, const char *no,
+		      int (*row)(struct causes *c, const struct value *v, void *ctx),
+		      unsigned int *place)
+{
+	size_t before = c->cnt;
+	int ret = causes_query(c, sql, NULL, NULL, row, place);
+
+	return ret ?: c->cnt == before && !causes_add(c, rule, no) ? -ENOMEM : 0;
+}
+
+/* ---- the table ---- */
+
+/* Events of the window's blocks, which would be read for the path. */
+static uint64_t events_of(const struct causes *c)
+{
+	uint64_t cnt = 0;
+	size_t blocks;
+	const struct trace_block *b = trace_blocks(c->a->trace, &blocks);
+
+	for (size_t i = 0; i < blocks; i++)
+		if (context_rel(c->a, b[i].from_ns) < c->to_ns &&
+		    context_rel(c->a, b[i].to_ns) > c->from_ns)
+			cnt += trace_block_events(&b[i], UINT32_MAX);
+	return cnt;
+}
+
+/* A burst of memory is the third cause at the latest. */
+static int find_causes_of_scope(struct causes *c, unsigned int *place)
+{
+	unsigned int of_memory = 0;
+	size_t at = c->cnt;
+	int ret = apply_fact(c, "memory", spikes_sql, "no: there was no burst", spike_row,
+			     &of_memory);
+
+	ret = ret ?: find_candidates(c);
+	ret = ret ?: apply_candidates(c, CAUSES_SHOWN - of_memory, place);
+	if (!ret && of_memory)
+		c->sentences[at].place = ++*place;
+	return ret;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct sentence *x = a, *y = b;
+
+	/* those that are not shown come last */
+	return compare_numbers(x->place - 1, y->place - 1) ?: strcmp(x->rule, y->rule) ?:
+	       compare_numbers(y->cost_ns, x->cost_ns);
+}
+
+static int find_causes(struct causes *c)
+{
+	unsigned int place = 0;
+	int ret;
+
+	c->is_small = !c->is_brief || events_of(c) <= DETAIL_EVENTS_MAX;
+	c->has_samples = trace_get(c->a->trace, "profile.period_ns") != NULL;
+	ret = apply_fact(c, "killed", killed_sql, "no: nobody was killed", killed_row, &place);
+	if (c->of_workload || c->is_brief)
+		ret = ret ?: find_causes_of_scope(c, &place);
+	if (!c->is_brief) {
+		ret = ret
+			      ?: apply_fact(c, "stalled", stalled_sql, "no: memory was not short",
+					    stalled_row, &place);
+		ret = ret ?: causes_together(c, &place);
+		ret = ret ?: c->of_workload ? 0 : causes_path(c, &place);
+	}
+	if (!ret)
+		qsort(c->sentences, c->cnt, sizeof(*c->sentences), by_place);
+	return ret;
+}
+
+static void causes_close(void *state)
+{
+	struct causes *c = state;
+
+	hash_map_done(&c->numbers);
+	strpool_free(c->texts);
+	free(c->steps);
+	free(c->candidates);
+	free(c->sentences);
+}
+
+static int causes_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
+		       void *state, struct err *e)
+{
+	struct causes *c = state;
+	int ret;
+
+	c->a = a;
+	c->to_ns = (int64_t)(a->end_ns - a->start_ns);
+	ret = window_arg_ns(q, 0, "from_ns", &c->from_ns, e);
+	ret = ret ?: window_arg_ns(q, 1, "to_ns", &c->to_ns, e);
+	c->span_ns = c->to_ns > c->from_ns ? (uint64_t)(c->to_ns - c->from_ns) : 1;
+	c->of_workload = q->args[2].type == VALUE_INT && q->args[2].i;
+	c->is_brief = q->args[3].type == VALUE_INT && q->args[3].i;
+	return ret ?: strpool_new(&c->texts);
+}
+
+static int causes_step(void *state, struct rowbuf *out, struct err *e)
+{
+	struct causes *c = state;
+
+	if (!c->is_done) {
+		int ret;
+
+		c->e = e;
+		ret = find_causes(c);
+		if (ret < 0)
+			return ret;
+		c->is_done = true;
+	}
+	for (; c->given < c->cnt && out->row_cnt < TABLE_BATCH_ROWS; c->given++) {
+		const struct sentence *s = &c->sentences[c->given];
+		struct cell *cells = rowbuf_add(out);
+
+		cell_text(&cells[COL_CAUSES_RULE], s->rule);
+		if (s->place)
+			cell_int(&cells[COL_CAUSES_RANK], s->place);
+		cell_text(&cells[COL_CAUSES_ANSWER], *s->answer ? s->answer : NULL);
+		if (s->cost_ns)
+			cell_int(&cells[COL_CAUSES_COST_NS], (int64_t)s->cost_ns);
+		cell_text(&cells[COL_CAUSES_COMMAND], *s->command ? s->command : NULL);
+		cell_text(&cells[COL_CAUSES_VERDICT], s->verdict);
+	}
+	return c->given < c->cnt;
+}
+
+const struct table_def table_causes = {
+	.name = NAME_CAUSES,
+	.cols = (const struct table_column[]){ COLS_CAUSES },
+	.col_cnt = COL_CAUSES_CNT,
+	.arg_cnt = ARGS_CAUSES,
+	.time_col = -1,
+	.cpu_col = -1,
+	.utid_col = -1,
+	.key_col = -1,
+	.state_bytes = sizeof(struct causes),
+	.open = causes_open,
+	.step = causes_step,
+	.close = causes_close,
+};

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* The sentences of causes(): one rule each. Hand-made events, by ms. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "bpf/wire.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define MS 1000000ull
+#define T0 (1000 * MS)
+#define AT(ms) (T0 + (ms) * MS)
+#define LOCK 0x7f33a0012000ull
+
+enum { A = 101, B, C };
+/* system calls of x86-64 */
+enum { NANOSLEEP = 35, KILL = 62, FUTEX = 202 };
+enum { SLEEPING = 1, STOPPED = 4 };
+
+static void leave(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid,
+		  unsigned int state, unsigned int call, uint64_t object)
+{
+	struct wire_switch r = { .hdr = { .ts_ns = AT(at_ms), .hook = WIRE_SWITCH, .tid = tid,
+					  .cpu = (wire_u16)cpu },
+				 .prev_state = (wire_u8)state,
+				 .call = (wire_u16)(WIRE_CALL_IS_NUMBER | call),
+				 .object_high = (wire_u16)(object >> 32),
+				 .object_low = (wire_u32)object };
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+static void enter(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid)
+{
+	gen_switch(g, AT(at_ms), cpu, 0, tid, 0);
+}
+
+/* Three threads of one process, "shop": A "audit", B "shop" itself, C "other". */
+static void begin(struct made_trace *m)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 3, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m->g, T0, 0, B, B, 1, "shop");
+	gen_snap(m->g, T0, 0, A, B, 1, "audit");
+	gen_snap(m->g, T0, 0, C, B, 1, "other");
+}
+
+static void end(struct made_trace *m)
+{
+	gen_slice(m->g, AT(100));
+	made_open(m);
+}
+
+/* The n-th sentence of the rule in the whole trace, and its cost and command. */
+static void check(struct made_trace *m, const char *rule, unsigned int rank, uint64_t cost_ns,
+		  const char *answer, const char *command)
+{
+	char sql[300];
+	struct rows r;
+
+	snprintf(sql, sizeof(sql), "SELECT rank, cost_ns, answer, coalesce(command, '') FROM "
+		 "causes(0, 100000000, 1, 0) WHERE rule = '%s' LIMIT 1", rule);
+	rows_sql(&r, m->a, sql);
+	assert_int_equal(r.row_cnt, 1);
+	assert_string_equal(rows_text(&r, 0, 2), answer);
+	assert_int_equal(rows_int(&r, 0, 0), rank);
+	assert_int_equal(rows_int(&r, 0, 1), cost_ns);
+	assert_string_equal(rows_text(&r, 0, 3), command);
+	rows_done(&r);
+	made_close(m);
+}
+
+/* A has the lock, and sleeps for 30 of the 60 ms during which B waits for it. */
+static void test_held(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, A);
+	enter(m.g, 0, 1, B);
+	leave(m.g, 20, 1, B, SLEEPING, FUTEX, LOCK);
+	leave(m.g, 30, 0, A, SLEEPING, NANOSLEEP, 0);
+	gen_wakeup(m.g, AT(60), 0, 0, A, WIRE_F_IRQ);
+	enter(m.g, 60, 0, A);
+	gen_wakeup(m.g, AT(80), 0, A, B, 0);
+	enter(m.g, 80, 1, B);
+	leave(m.g, 85, 0, A, SLEEPING, NANOSLEEP, 0);
+	end(&m);
+	check(&m, "held", 1, 60 * MS,
+	      "shop waited 60.0 ms of 100 ms (60 %) for lock 7f33a0012000, held by audit (101): "
+	      "running 50 %, timer 50 %", "locks --comm shop");
+}
+
+/* C stops B with a signal, and continues it 40 ms later. */
+static void test_stopped(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, C);
+	enter(m.g, 0, 1, B);
+	leave(m.g, 20, 1, B, STOPPED, KILL, 0);
+	gen_wakeup_in(m.g, AT(60), 0, C, B, 0, WIRE_CALL_IS_NUMBER | KILL);
+	enter(m.g, 60, 1, B);
+	leave(m.g, 70, 0, C, SLEEPING, NANOSLEEP, 0);
+	end(&m);
+	check(&m, "held", 2, 40 * MS,
+	      "shop was stopped for 40.0 ms of 100 ms (40 %), until other (103) continued it",
+	      "why --comm shop");
+}
+
+/* C has the CPU during most of B's wait for it. */
+static void test_cpu(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, B);
+	gen_switch(m.g, AT(20), 0, B, C, WIRE_F_PREEMPT);
+	gen_switch(m.g, AT(70), 0, C, B, 0);
+	end(&m);
+	check(&m, "cpu", 1, 50 * MS,
+	      "shop waited 50.0 ms of 100 ms (50 %) for a CPU, the longest behind other (100 %)",
+	      "why --comm shop");
+}
+
+/* Sleeps that pace the work are its cost; one long sleep is that of a thread that waits. */
+static void test_wait(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	for (unsigned int i = 0; i < 5; i++) {
+		enter(m.g, 20 * i, 0, B);
+		leave(m.g, 20 * i + 8, 0, B, SLEEPING, NANOSLEEP, 0);
+		gen_wakeup(m.g, AT(20 * i + 19), 0, 0, B, WIRE_F_IRQ);
+	}
+	enter(m.g, 99, 0, B);
+	end(&m);
+	check(&m, "wait", 1, 55 * MS,
+	      "shop waited 55.0 ms of 100 ms (55 %) for timers: nanosleep",
+	      "why --comm shop");
+}
+
+static void test_one_long_sleep_comes_last(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, B);
+	leave(m.g, 20, 0, B, SLEEPING, NANOSLEEP, 0);
+	gen_wakeup(m.g, AT(80), 0, 0, B, WIRE_F_IRQ);
+	enter(m.g, 80, 0, B);
+	end(&m);
+	check(&m, "wait", 2, 60 * MS,
+	      "shop waited 60.0 ms of 100 ms (60 %) for timers: nanosleep",
+	      "why --comm shop");
+}
+
+static void test_running(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, A);
+	end(&m);
+	check(&m, "running", 1, 100 * MS, "audit ran for 100 ms of 100 ms (100 %) on CPUs",
+	      "cpu --by thread --thread audit");
+}
+
+/* A burst of memory is the third cause at the latest. */
+static void test_memory(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, B);
+	gen_rss(m.g, AT(10), 0, B, B, 1, 100);
+	gen_rss(m.g, AT(20), 0, B, B, 1, 100 + 8192);
+	end(&m);
+	check(&m, "memory", 2, 0, "shop took 32.0 MiB of memory within 0 ns, at 0.020 s",
+	      "spikes --comm shop");
+}
+
+/* A rule that finds nothing says so. */
+static void test_verdicts(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, B);
+	end(&m);
+	assert_int_equal(rows_one(m.a, "SELECT count(DISTINCT rule) FROM "
+				       "causes(0, 100000000, 1, 0) WHERE rank IS NULL AND "
+				       "answer IS NULL AND verdict GLOB 'no: *'"), 8);
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_held),
+		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_cpu),
+		cmocka_unit_test(test_wait),
+		cmocka_unit_test(test_one_long_sleep_comes_last),
+		cmocka_unit_test(test_running),
+		cmocka_unit_test(test_memory),
+		cmocka_unit_test(test_verdicts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
