@@ -139,7 +139,9 @@ function draw_causes(found) {
 	causes_spikes = results.spikes;
 	const of_page = source === own_data && (from || to < edges.length - 1) ? ['Of the whole page:'] : [];
 	const line = (text, open, word) => element('p', {}, text, ...(open ? [' ', element('button', { class: 'open', onclick: open }, word)] : []));
-	const lines = found.length ? found : ['Nothing ran or waited in this window.'];
+	/* a burst of memory has a line of its own here, which opens it */
+	const others = found.filter((text) => !results.spikes.cnt || !/ of memory within /.test(text));
+	const lines = others.length ? others : ['Nothing ran or waited in this window.'];
 	$('causes-text').replaceChildren(...of_page.map((text) => element('p', { class: 'note' }, text)),
 		...lines.map((text, i) => i ? line(text) : line(text, () => select(null), 'why?')), ...memory_causes(line), ...sampled(line), ...rest_of_machine(line));
 }
