@@ -82,7 +82,7 @@ static const struct phrase phrases[] = {
 	{ "cpu", "waited", "for a CPU" },
 	{ "disk", "waited", "for a disk" },
 	{ "lock", "waited", "for locks" },
-	{ "condition", "waited", "for conditions" },
+	{ "condition", "waited", "for condition variables" },
 	{ "fault", "waited", "for pages" },
 	{ "poll", "waited", "for events" },
 	{ "call", "waited", "in system calls" },

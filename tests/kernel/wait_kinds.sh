@@ -153,7 +153,7 @@ check("why: a wait of a thread that is idle most of the time comes first, and th
 
 window = t.window(t.at(w["lock_from"]), t.at(w["lock_to"]))
 first = run("report", "-i", tmp + "/kinds", "why", "--tid", str(w["tid"]), *window).splitlines()[:12]
-check("why: the first sentences say what for, and who held it up", first[4].endswith("for locks") and
+check("why: the first sentences say what for, and who held it up", first[3].endswith("for locks") and
       any(re.search(r"for lock \(wait_kinds\) \(futex\)$", x) for x in first[4:6])
       and any(x.startswith("holder ended") for x in first[4:6]), first)
 check("why: lock and holder stand in its first lines",
