@@ -506,23 +506,28 @@ static const struct candidate_rule *rule_of(const struct candidate *x)
 static int apply_candidates(struct causes *c, unsigned int max, unsigned int *place)
 {
 	unsigned int shown = 0;
+	uint64_t first_ns = 0;
 	bool found[CANDIDATE_RULES] = { false };
 	int ret = 0;
 
 	for (size_t i = 0; i < c->candidate_cnt && !ret; i++) {
 		struct candidate *x = &c->candidates[i];
 		const struct candidate_rule *r = rule_of(x);
-		bool is_small = (x->is_path ? 10 : 20) * x->ns < c->span_ns;
+		/* sums of threads may also be small beside the first cause */
+		bool is_small = (x->is_path ? 10 : 20) * x->ns < c->span_ns ||
+				(!x->is_path && 4 * x->ns < first_ns);
+		bool waits_for_others = x->is_idle && shown;
 		struct sentence *s;
 
-		if (is_small || shown == max) {
+		if (is_small || waits_for_others || shown == max) {
 			/* the largest of the rule, which comes first, stands for the others */
 			if (found[r - candidate_rules])
 				continue;
 			found[r - candidate_rules] = true;
 			s = causes_add(c, r->name,
-				       is_small ? "no: it is a small part of the window"
-						: "no: others took more");
+				       is_small ? "no: it is a small part of the window" :
+				       waits_for_others ? "no: it waits for others, or is idle" :
+							  "no: others took more");
 			if (!s)
 				return -ENOMEM;
 			s->cost_ns = x->ns;
@@ -534,6 +539,7 @@ static int apply_candidates(struct causes *c, unsigned int max, unsigned int *pl
 			return -ENOMEM;
 		s->place = ++*place;
 		x->is_shown = true;
+		first_ns = first_ns ?: x->ns;
 		ret = r->make(c, s, x);
 		shown++;
 	}
