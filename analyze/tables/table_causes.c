@@ -51,7 +51,7 @@ static const char path_sql[] =
 	"JOIN processes AS p ON p.upid = t.upid LEFT JOIN threads AS w ON w.utid = c.held_utid "
 	"LEFT JOIN processes AS wp ON wp.upid = w.upid "
 	"LEFT JOIN threads AS h ON h.utid = c.holder_utid "
-	"WHERE c.kind NOT IN ('unknown', 'ended') "
+	"WHERE c.kind NOT IN ('unknown', 'ended') AND NOT p.is_recorder "
 	"GROUP BY 1, 2, 3, 4, 5, 6, 7, c.holder_utid, p.comm, wp.comm";
 
 static int step_row(struct causes *c, const struct value *v, void *ctx)
