@@ -207,6 +207,15 @@ void burst_shift(struct burst *b, int64_t delta)
 	b->base += (uint64_t)delta;
 }
 
+uint64_t burst_risen(const struct burst *b, uint64_t ts_ns, uint64_t level)
+{
+	size_t i = 0;
+
+	while (i < b->cnt && is_old(b, ring_at(b, i)->ts_ns, ts_ns))
+		i++;
+	return i < b->cnt && level > ring_at(b, i)->level ? level - ring_at(b, i)->level : 0;
+}
+
 int burst_finish(struct burst *b, struct burst_found *ret_found)
 {
 	if (!b->active)

@@ -64,5 +64,7 @@ int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 	      struct burst_found *ret_found);
 /* All levels so far were wrong by delta: shifts them. Bytes that were unknown are not growth. */
 void burst_shift(struct burst *b, int64_t delta);
+/* Of growth: returns how far a level is above the lowest in the window that ends at ts. */
+uint64_t burst_risen(const struct burst *b, uint64_t ts_ns, uint64_t level);
 /* Ends the input. 1: *ret_found is the last burst; 0: there is none. */
 int burst_finish(struct burst *b, struct burst_found *ret_found);

@@ -2,9 +2,9 @@
 /*
  * trigger: one small state machine per condition, over the merged records of each slice.
  *
- * Growth of memory is measured from the lowest level in the last WINDOW_PARTS parts of the window;
- * after the trigger fired, from the level at that time, so that one growth fires once. Levels,
- * requests, their owners and waits for a CPU come from the same machines that the reports use.
+ * Levels, bursts, requests, their owners and waits for a CPU come from the same machines that the
+ * reports use. A burst of memory fires once: bursts of other processes that follow within the
+ * window are part of it.
  */
 #include "record/flight/trigger.h"
 
@@ -19,6 +19,7 @@
 #include "base/hash_map.h"
 #include "base/units.h"
 #include "bpf/wire.h"
+#include "model/burst.h"
 #include "model/mem_levels.h"
 #include "model/request_track.h"
 #include "model/thread_states.h"
@@ -28,7 +29,6 @@
 #include "record/tasks/id_names.h"
 #include "ring/wire_record.h"
 
-#define WINDOW_PARTS 8
 /* limit for requests; at this limit all are forgotten: queues come and go */
 #define ADDRESSES_MAX 65536
 
@@ -144,11 +144,23 @@ int trigger_parse(const char *text, uint32_t sources, bool has_command, struct t
 
 /* ---- the set ---- */
 
-/* A process's resident memory: the lowest level in each of the last parts of a window. */
-struct levels {
+/* Resident memory of a process, of all processes with a name, or of all processes. */
+struct growth {
+	struct burst burst;
+	int64_t level;
+	bool is_known;		/* the burst fired, or belongs to one that did */
+};
+
+struct process_memory {
 	struct mem_process mem;
-	uint64_t part[WINDOW_PARTS];	/* number of the part + 1; 0: empty */
-	uint64_t low[WINDOW_PARTS];
+	struct growth own;
+	uint32_t name;		/* index of names */
+};
+
+struct name_memory {		/* of processes with one name */
+	struct growth together;
+	uint32_t process_cnt;
+	char comm[WIRE_COMM_LEN + 1];
 };
 
 struct task {
@@ -158,8 +170,14 @@ struct task {
 
 struct state {
 	struct trigger t;
-	struct hash_map by_id;	/* SPIKE: pid to struct levels */
 	bool fired;		/* during this slice */
+	/* SPIKE: */
+	struct hash_map by_id;	/* pid to struct process_memory */
+	struct hash_map by_comm;	/* to indexes of names */
+	struct name_memory *names;
+	size_t name_cap;
+	struct growth machine;
+	uint64_t quiet_ns;	/* a burst that begins earlier belongs to one that fired */
 };
 
 struct trigger_set {
@@ -183,6 +201,7 @@ struct trigger_set {
 	struct state states[];
 };
 
+static void memory_done(struct state *st);
 static int io_ended(void *ctx, const struct block_request *r);
 static int ignore_piece(void *ctx, const struct thread_piece *p);
 static int cpu_waited(void *ctx, const struct thread_wait *w);
@@ -208,6 +227,8 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 	s->cnt = cnt;
 	for (size_t i = 0; i < cnt; i++) {
 		s->states[i].t = triggers[i];
+		burst_init(&s->states[i].machine.burst, triggers[i].window_ns,
+			   triggers[i].value + 1, true);
 		s->hooks |= kinds[triggers[i].kind].hooks;
 	}
 	*ret = s;
@@ -219,7 +240,7 @@ void trigger_set_free(struct trigger_set *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->cnt; i++)
-		hash_map_done_values(&s->states[i].by_id);
+		memory_done(&s->states[i]);
 	request_track_free(s->requests);
 	thread_states_free(s->threads);
 	hash_map_done(&s->numbers);
@@ -306,94 +327,289 @@ static int fire(struct trigger_set *s, struct state *st, uint64_t ts_ns, const c
 
 /* ---- memory ---- */
 
+static void memory_done(struct state *st)
+{
+	const struct hash_slot *slot;
+
+	for (size_t pos = 0; (slot = hash_map_next(&st->by_id, &pos));)
+		burst_done(&((struct process_memory *)slot->value)->own.burst);
+	for (size_t i = 0; i < st->by_comm.cnt; i++)
+		burst_done(&st->names[i].together.burst);
+	burst_done(&st->machine.burst);
+	hash_map_done_values(&st->by_id);
+	hash_map_done(&st->by_comm);
+	free(st->names);
+}
+
+static void shift(struct growth *g, int64_t delta)
+{
+	g->level += delta;
+	burst_shift(&g->burst, delta);
+}
+
+/* Returns the index of the name that a process has now. -ENOMEM. */
+static int64_t name_at(const struct trigger_set *s, struct state *st, uint32_t pid)
+{
+	const struct task *t = hash_map_get(&s->tasks, pid);
+	uint64_t key[2] = { 0 };
+	uint32_t i;
+	int r;
+
+	_Static_assert(sizeof(key) == WIRE_COMM_LEN, "a name is a key");
+	if (t)
+		memcpy(key, t->comm, WIRE_COMM_LEN);
+	r = hash_map_intern(&st->by_comm, key[0], key[1], &i);
+	if (r < 0 || array_reserve(&st->names, &st->name_cap, i + 1) < 0)
+		return -ENOMEM;
+	if (r) {
+		memset(&st->names[i], 0, sizeof(st->names[i]));
+		memcpy(st->names[i].comm, key, WIRE_COMM_LEN);
+		burst_init(&st->names[i].together.burst, st->t.window_ns, st->t.value + 1, true);
+	}
+	return i;
+}
+
+static void leave_name(struct state *st, const struct process_memory *p)
+{
+	struct name_memory *n = &st->names[p->name];
+
+	n->together.level -= p->own.level;
+	if (!--n->process_cnt) {	/* its ring may be large */
+		burst_done(&n->together.burst);
+		burst_init(&n->together.burst, st->t.window_ns, st->t.value + 1, true);
+	}
+}
+
+/* Moves the memory of a process to its present name, in which it is no growth. 0 or -ENOMEM. */
+static int set_name(const struct trigger_set *s, struct state *st, uint32_t pid,
+		    struct process_memory *p, bool is_new)
+{
+	int64_t i = name_at(s, st, pid);
+
+	if (i < 0 || (!is_new && i == p->name))
+		return i < 0 ? (int)i : 0;
+	if (!is_new)
+		leave_name(st, p);
+	p->name = (uint32_t)i;
+	st->names[i].process_cnt++;
+	shift(&st->names[i].together, p->own.level);
+	return 0;
+}
+
+static void drop_memory(struct state *st, uint32_t pid)
+{
+	struct process_memory *p = hash_map_remove(&st->by_id, pid);
+
+	if (!p)
+		return;
+	leave_name(st, p);
+	st->machine.level -= p->own.level;
+	burst_done(&p->own.burst);
+	free(p);
+}
+
 /* is_born: the process with this pid was just created. NULL: out of memory. */
-static struct levels *levels_of(struct state *st, uint32_t pid, bool is_born)
+static struct process_memory *memory_of(const struct trigger_set *s, struct state *st, uint32_t pid,
+					bool is_born)
 {
-	struct levels *l = hash_map_get(&st->by_id, pid);
+	struct process_memory *p = hash_map_get(&st->by_id, pid);
 
-	if (l && !is_born)
-		return l;
-	free(hash_map_remove(&st->by_id, pid));
-	l = hash_map_make(&st->by_id, pid, sizeof(*l));
-	if (l)
-		mem_process_init(&l->mem, is_born);
-	return l;
+	if (p && !is_born)
+		return p;
+	drop_memory(st, pid);
+	p = hash_map_make(&st->by_id, pid, sizeof(*p));
+	if (!p)
+		return NULL;
+	mem_process_init(&p->mem, is_born);
+	burst_init(&p->own.burst, st->t.window_ns, st->t.value + 1, true);
+	if (set_name(s, st, pid, p, true) < 0) {
+		free(hash_map_remove(&st->by_id, pid));
+		return NULL;
+	}
+	return p;
 }
 
-/* Adds a level, and returns the lowest level in the window that ends with part. */
-static uint64_t note_level(struct levels *l, uint64_t part, uint64_t level)
+static uint64_t risen(const struct growth *g, uint64_t ts_ns)
 {
-	unsigned int i, at = part % WINDOW_PARTS;
-	uint64_t low = level;
-
-	for (i = 0; i < WINDOW_PARTS; i++)
-		if (l->part[i] && l->part[i] - 1 + WINDOW_PARTS > part && l->low[i] < low)
-			low = l->low[i];
-	if (l->part[at] != part + 1 || level < l->low[at])
-		l->low[at] = level;
-	l->part[at] = part + 1;
-	return low;
+	return g->level > 0 ? burst_risen(&g->burst, ts_ns, (uint64_t)g->level) : 0;
 }
 
-/* The level has changed. is_growth: the level can be compared with earlier ones. */
-static int on_level(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint32_t pid,
-		    struct levels *l, bool is_growth)
+/* name: an index of names; UINT32_MAX: any. Returns the most that a process has grown, or 0. */
+static uint64_t largest_process(const struct state *st, uint64_t ts_ns, uint32_t name,
+				uint32_t *ret_pid)
 {
-	uint64_t part = ts_ns / (st->t.window_ns / WINDOW_PARTS), low;
-	uint64_t level = mem_process_rss(&l->mem);
-	char what[128], whom[64], n[UNITS_TEXT_MAX];
+	const struct hash_slot *slot;
+	uint64_t most = 0, bytes;
 
-	if (!is_growth)
-		memset(l->part, 0, sizeof(l->part));
-	low = note_level(l, part, level);
-	if (level - low <= st->t.value || is_own(s, pid))
-		return 0;
-	memset(l->part, 0, sizeof(l->part));
-	note_level(l, part, level);
-	snprintf(what, sizeof(what), "%s grew by %s", name_of(s, "process", pid, whom),
-		 units_format_bytes(n, sizeof(n), level - low));
+	for (size_t pos = 0; (slot = hash_map_next(&st->by_id, &pos));) {
+		const struct process_memory *p = slot->value;
+
+		bytes = name == UINT32_MAX || p->name == name ? risen(&p->own, ts_ns) : 0;
+		if (bytes > most || (bytes && bytes == most && slot->a < *ret_pid)) {
+			most = bytes;
+			*ret_pid = (uint32_t)slot->a;
+		}
+	}
+	return most;
+}
+
+static uint64_t largest_name(const struct state *st, uint64_t ts_ns, uint32_t *ret)
+{
+	uint64_t most = 0, bytes;
+
+	for (uint32_t i = 0; i < st->by_comm.cnt; i++) {
+		bytes = st->names[i].comm[0] ? risen(&st->names[i].together, ts_ns) : 0;
+		if (bytes > most) {
+			most = bytes;
+			*ret = i;
+		}
+	}
+	return most;
+}
+
+/*
+ * A burst has begun. pid, name: whose it is; UINT32_MAX: of all. The reason is the process or the
+ * name that has at least half of it.
+ */
+static int fire_growth(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint64_t bytes,
+		       uint32_t pid, uint32_t name)
+{
+	char what[220], who[64], all[64] = "all processes", n[UNITS_TEXT_MAX], m[UNITS_TEXT_MAX];
+	uint64_t most = bytes;
+	bool is_part = false;
+
+	if (name != UINT32_MAX)
+		snprintf(all, sizeof(all), "processes named %s", st->names[name].comm);
+	if (pid == UINT32_MAX) {
+		most = largest_process(st, ts_ns, name, &pid);
+		is_part = most && most >= bytes - most;
+		if (!is_part)
+			pid = UINT32_MAX;
+	}
+	if (pid == UINT32_MAX && name == UINT32_MAX) {
+		most = largest_name(st, ts_ns, &name);
+		is_part = most && most >= bytes - most;
+	}
+	if (pid != UINT32_MAX)
+		name_of(s, "process", pid, who);
+	else if (is_part)
+		snprintf(who, sizeof(who), "processes named %s", st->names[name].comm);
+	if (is_part && most < bytes)
+		snprintf(what, sizeof(what), "%s grew by %s, %s by %s", who,
+			 units_format_bytes(n, sizeof(n), most), all,
+			 units_format_bytes(m, sizeof(m), bytes));
+	else
+		snprintf(what, sizeof(what), "%s grew by %s", pid == UINT32_MAX ? all : who,
+			 units_format_bytes(n, sizeof(n), bytes));
 	return fire(s, st, ts_ns, what);
+}
+
+/* Adds bytes that a process obtained (delta > 0) or released. */
+static int add_growth(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint32_t pid,
+		      struct process_memory *p, int64_t delta)
+{
+	struct growth *of[] = { &p->own, &st->names[p->name].together, &st->machine };
+	struct burst_found ended;
+	uint64_t level;
+	int r = 0;
+
+	for (unsigned int i = 0; i < 3 && r >= 0; i++) {
+		level = of[i]->level > 0 ? (uint64_t)of[i]->level : 0;
+		of[i]->level += delta;
+		if (delta <= 0)
+			continue;
+		r = burst_add(&of[i]->burst, ts_ns, (uint64_t)delta, level, &ended);
+		if (r > 0)
+			of[i]->is_known = false;
+	}
+	for (unsigned int i = 0; i < 3 && r >= 0 && delta > 0; i++) {
+		if (!of[i]->burst.active || (i == 1 && !st->names[p->name].comm[0]))
+			continue;
+		r = 0;
+		if (!of[i]->is_known && ts_ns >= st->quiet_ns)
+			r = fire_growth(s, st, ts_ns, risen(of[i], ts_ns), i ? UINT32_MAX : pid,
+					i == 2 ? UINT32_MAX : p->name);
+		of[i]->is_known = true;
+		st->quiet_ns = ts_ns + st->t.window_ns;
+	}
+	return r < 0 ? r : 0;
+}
+
+/* Bytes that the process did not obtain: inherited, or obtained before. */
+static void shift_all(struct state *st, struct process_memory *p, int64_t delta)
+{
+	shift(&p->own, delta);
+	shift(&st->names[p->name].together, delta);
+	shift(&st->machine, delta);
+}
+
+static int add_step(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint32_t pid,
+		    struct process_memory *p, const struct mem_step *step)
+{
+	int64_t delta = (int64_t)(step->after - step->before);
+
+	if (step->inherited)
+		shift_all(st, p, step->inherited);
+	delta -= step->inherited;
+	if (!step->is_baseline)
+		return add_growth(s, st, ts_ns, pid, p, delta);
+	shift_all(st, p, delta);
+	return 0;
 }
 
 static int on_rss(struct trigger_set *s, struct state *st, const struct wire_rss *r)
 {
 	struct event ev = { .ts_ns = r->hdr.ts_ns, .kind = EVENT_RSS };
-	struct levels *l = levels_of(st, r->pid, false);
+	struct process_memory *p = memory_of(s, st, r->pid, false);
 	struct mem_step step;
 
 	ev.v[EV_RSS_MEMBER] = r->member;
 	ev.v[EV_RSS_BYTES] = (uint64_t)(r->pages * (int64_t)s->page_bytes);
-	if (!l || !mem_process_event(&l->mem, &ev, &step))
-		return l ? 0 : -ENOMEM;
-	return on_level(s, st, r->hdr.ts_ns, r->pid, l, !step.is_baseline);
+	if (!p || !mem_process_event(&p->mem, &ev, &step))
+		return p ? 0 : -ENOMEM;
+	return add_step(s, st, r->hdr.ts_ns, r->pid, p, &step);
+}
+
+static int on_exec(struct trigger_set *s, struct state *st, const struct wire_exec *e)
+{
+	struct process_memory *p = memory_of(s, st, e->pid, false);
+	uint64_t own[MEM_LEVEL_CNT];
+	struct mem_step step;
+	int r;
+
+	if (!p)
+		return -ENOMEM;
+	mem_process_exec(&p->mem, &step, own);
+	shift_all(st, p, -(int64_t)own[MEM_RSS]);
+	r = set_name(s, st, e->pid, p, false);
+	r = r ?: add_growth(s, st, e->hdr.ts_ns, e->pid, p, (int64_t)own[MEM_RSS]);
+	return r ?: add_step(s, st, e->hdr.ts_ns, e->pid, p, &step);
 }
 
 static int spike_record(struct trigger_set *s, struct state *st, const struct wire_hdr *h)
 {
+	const struct wire_rss *m = (const void *)h;
 	const struct wire_task *t = (const void *)h;
 	const struct wire_exec *e = (const void *)h;
+	const struct wire_rename *n = (const void *)h;
 	const struct wire_exit *x = (const void *)h;
-	uint64_t own[MEM_LEVEL_CNT];
-	struct mem_step step;
-	struct levels *l;
+	struct process_memory *p;
 
 	switch (h->hook) {
 	case WIRE_RSS:
-		return ((const struct wire_rss *)h)->pid ? on_rss(s, st, (const void *)h) : 0;
+		return m->pid && !is_own(s, m->pid) ? on_rss(s, st, m) : 0;
 	case WIRE_TASK_NEW:
-		if (t->tid != t->pid)
+		if (t->tid != t->pid || is_own(s, t->pid))
 			return 0;
-		l = levels_of(st, t->pid, true);
-		return l ? on_level(s, st, h->ts_ns, t->pid, l, false) : -ENOMEM;
+		return memory_of(s, st, t->pid, true) ? 0 : -ENOMEM;
 	case WIRE_TASK_EXEC:
-		l = levels_of(st, e->pid, false);
-		if (!l)
-			return -ENOMEM;
-		mem_process_exec(&l->mem, &step, own);
-		return on_level(s, st, h->ts_ns, e->pid, l, true);
+		return is_own(s, e->pid) ? 0 : on_exec(s, st, e);
+	case WIRE_TASK_RENAME:
+		p = n->tid == n->pid ? hash_map_get(&st->by_id, n->pid) : NULL;
+		return p ? set_name(s, st, n->pid, p, false) : 0;
 	case WIRE_TASK_EXIT:
 		if (x->group_dead)
-			free(hash_map_remove(&st->by_id, x->pid));
+			drop_memory(st, x->pid);
 	}
 	return 0;
 }
@@ -402,24 +618,23 @@ static int spike_record(struct trigger_set *s, struct state *st, const struct wi
 static int spike_snapshot(struct trigger_set *s, struct state *st, const struct buf *snapshot)
 {
 	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
-	struct levels *l;
-	int err = 0;
+	struct process_memory *p;
 
-	for (size_t i = 0; i < snapshot->len / sizeof(*rows) && !err; i++) {
+	for (size_t i = 0; i < snapshot->len / sizeof(*rows); i++) {
 		struct trace_rss row = { .unknown = 0 };
 
-		if (hash_map_get(&st->by_id, rows[i].task.pid))
+		if (is_own(s, rows[i].task.pid) || hash_map_get(&st->by_id, rows[i].task.pid))
 			continue;
 		for (unsigned int m = 0; m < MEM_MEMBER_CNT; m++)
 			row.bytes[m] = rows[i].rss_pages[m] < 0 ? 0 :
 				       (uint64_t)rows[i].rss_pages[m] * s->page_bytes;
-		l = levels_of(st, rows[i].task.pid, false);
-		if (!l)
+		p = memory_of(s, st, rows[i].task.pid, false);
+		if (!p)
 			return -ENOMEM;
-		mem_process_baseline(&l->mem, &row);
-		err = on_level(s, st, rows[i].task.hdr.ts_ns, rows[i].task.pid, l, false);
+		mem_process_baseline(&p->mem, &row);
+		shift_all(st, p, (int64_t)mem_process_rss(&p->mem));
 	}
-	return err;
+	return 0;
 }
 
 /* ---- requests ---- */

@@ -4,15 +4,16 @@
  *
  *     --trigger EXPR --[trigger_parse]--> trigger_set --feed(slice)--> fired(which, when, why)
  *
- *     spike>SIZE[/DUR]  a process's resident memory grew by more than SIZE within DUR (1s;
- *                       resolution an eighth of it)
+ *     spike>SIZE[/DUR]  resident memory grew by more than SIZE within DUR (1s): of a process, of
+ *                       all processes with one name, or of all processes
  *     io-latency>DUR    a block request took longer, from being queued to its completion
  *     runq>DUR          a runnable thread waited longer for a CPU
  *     loss>N            more than N events were lost in a slice of about a second
  *     exit!=N           the command ended with another status (also exit=N, exit>N)
  *
  * A trigger costs a few nanoseconds per record that its condition is about, in the encoding thread.
- * Memory grows with the number of live processes, threads or requests. Threads: one.
+ * Memory grows with the number of live processes, threads or requests, and of names that processes
+ * had. Threads: one.
  */
 #pragma once
 

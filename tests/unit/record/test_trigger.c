@@ -201,7 +201,7 @@ static void test_spike_fires_once_at_its_instant(void **state)
 	end(&f);
 }
 
-static void test_spike_needs_to_be_fast_and_of_one_process(void **state)
+static void test_spike_needs_to_be_fast_and_of_resident_memory(void **state)
 {
 	struct fixture f;
 	unsigned int i;
@@ -210,16 +210,56 @@ static void test_spike_needs_to_be_fast_and_of_one_process(void **state)
 	/* 1.2 GiB in 2.4 s: never more than 500 in one second */
 	for (i = 0; i <= 24; i++)
 		rss(&f, S + i * 100 * MS, 0, 40, 1, i * 50);
-	/* three processes with 200 MiB each, and one that gets swapped out */
-	for (i = 0; i < 3; i++) {
-		rss(&f, S, 0, 50 + i, 1, 0);
-		rss(&f, S + 5, 1, 50 + i, 1, 200);
-	}
+	/* a process that gets swapped out */
 	rss(&f, S, 0, 60, 2, 0);
 	rss(&f, S + 5, 0, 60, 2, 900);
 	/* a process's first value is not growth */
 	rss(&f, S + 6, 0, 70, 1, 5000);
 	assert_int_equal(feed(&f, 0, 4 * S), 0);
+	end(&f);
+}
+
+/* The same bursts as in reports: of a process, of a name, of all together, each once. */
+static void test_spike_may_be_of_many_processes(void **state)
+{
+	const uint32_t own[TRIGGER_OWN_MAX] = { 90, 0, 91 };
+	struct fixture f;
+	uint32_t pid;
+
+	begin(&f, "spike>500MiB");
+	trigger_set_leave_out(f.set, own);
+	/* three with 200 MiB each, none of which has half */
+	for (pid = 50; pid < 53; pid++) {
+		gen_new(f.g[0], S, 0, 1, pid, pid, 1, "cc1");
+		rss(&f, S + pid, 0, pid, 1, 1000);	/* shared with the parent */
+		rss(&f, S + MS + pid, 1, pid, 1, 1200);
+	}
+	assert_int_equal(feed(&f, 0, 2 * S), 1);
+	assert_non_null(strstr(f.why, "processes named cc1 grew by 600 MiB"));
+	/* other names, and one that has the name no longer; the recorder does not count */
+	for (pid = 60; pid < 63; pid++)
+		gen_new(f.g[0], 4 * S, 0, 1, pid, pid, 1, pid == 60 ? "as" : "ld");
+	gen_new(f.g[0], 4 * S, 0, 1, 90, 90, 1, "ebpfrec");
+	for (pid = 60; pid < 63; pid++)
+		rss(&f, 4 * S + 1, 0, pid, 1, 0);
+	rss(&f, 4 * S + 1, 0, 90, 1, 0);
+	rss(&f, 4 * S + 2, 0, 90, 1, 400);
+	rss(&f, 4 * S + 3, 0, 60, 1, 220);
+	rss(&f, 4 * S + 4, 0, 61, 1, 110);
+	gen_rename(f.g[0], 4 * S + 5, 0, 61, 61, "lto");
+	rss(&f, 4 * S + 6, 0, 62, 1, 170);
+	assert_int_equal(feed(&f, 0, 4 * S + 10), 0);
+	rss(&f, 4 * S + 11, 0, 62, 1, 171);
+	assert_int_equal(feed(&f, 0, 5 * S), 1);
+	assert_non_null(strstr(f.why, ": all processes grew by 501 MiB"));
+	/* what follows within the window belongs to it */
+	rss(&f, 5 * S, 0, 60, 1, 900);
+	assert_int_equal(feed(&f, 0, 5 * S + 1), 0);
+	/* a process that has half of it is the reason */
+	rss(&f, 8 * S, 0, 61, 1, 210);
+	rss(&f, 8 * S + 1, 0, 62, 1, 591);
+	assert_int_equal(feed(&f, 0, 9 * S), 1);
+	assert_non_null(strstr(f.why, "process 62 (ld) grew by 420 MiB, all processes by 520 MiB"));
 	end(&f);
 }
 
@@ -584,7 +624,8 @@ int main(void)
 		cmocka_unit_test(test_bad_expressions_are_named_with_what_there_is),
 		cmocka_unit_test(test_conditions_need_what_they_are_about),
 		cmocka_unit_test(test_spike_fires_once_at_its_instant),
-		cmocka_unit_test(test_spike_needs_to_be_fast_and_of_one_process),
+		cmocka_unit_test(test_spike_needs_to_be_fast_and_of_resident_memory),
+		cmocka_unit_test(test_spike_may_be_of_many_processes),
 		cmocka_unit_test(test_spike_is_of_resident_memory_as_a_whole),
 		cmocka_unit_test(test_nothing_fires_for_the_recorder_itself),
 		cmocka_unit_test(test_spike_is_measured_from_the_snapshot_or_from_birth),
