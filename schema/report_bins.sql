@@ -53,8 +53,8 @@ SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
         SELECT t_ns, NULL, name, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, 1, bytes, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
           FROM (SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, bytes,
-                       task_key(:by, upid) AS name
-                  FROM spikes(:from, :to, 0, 0))
+                       name
+                  FROM memory_spikes(:from, :to, 0, 0, :by) WHERE kind <> 'machine')
         UNION ALL
         SELECT t_ns, span_ns, name, device_name(dev), op, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL,
                NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, ios, bytes, lat_sum_ns, lat_max_ns, NULL, NULL, NULL,

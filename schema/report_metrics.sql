@@ -67,9 +67,9 @@ SELECT t_ns, name AS who, source, alloc_bytes, free_bytes, exit_bytes
   FROM alloc_usage(:from, :to, :every, :by) WHERE source <> 'vm' ORDER BY t_ns, alloc_bytes DESC, who
 
 -- section: bursts
--- peak burst_peak_bytes bytes: Largest spike of resident memory (at least 16 MiB) that began in the peak interval.
-SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, task_key(:by, upid) AS who, bytes
-  FROM spikes(:from, :to, :spike_window, 16777216, 'rss') ORDER BY bytes DESC, who
+-- peak burst_peak_bytes bytes: Largest spike of memory (at least 16 MiB) that began in the peak interval.
+SELECT :from + coalesce((start_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, name AS who, bytes
+  FROM memory_spikes(:from, :to, :spike_window, 16777216, :by) WHERE kind <> 'machine' ORDER BY bytes DESC, who
 
 -- section: io
 -- counter io_bytes bytes: Bytes of block requests that ended, by owner.

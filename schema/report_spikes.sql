@@ -2,11 +2,11 @@
 -- note: A spike is memory that a process got within 100 ms, or what --spike-window says, and that reaches the
 --   threshold, 16 MiB or what --spike-min says. Of a process that is older than two seconds the threshold is
 --   also ten times its own median rate before. A row without a PID is of all processes with that name, or of the
---   machine ([all]): it is there if no single process has half of its bytes. Pages that a fork shares with its
---   parent are inherited, not got. Bursts without a pause longer than the spike window are
---   one spike.
+--   group that --by selects, or of the machine ([all]), in which no single process has half of the bytes. Pages
+--   that a fork shares with its parent are inherited, not got. Bursts without a pause longer than the spike window
+--   are one spike, and so is a burst that several sources show.
 -- cut: Cut out of a larger trace: the median rate is that of what is left, and a burst at its edge is cut off, too.
--- by: process
+-- by: process comm cgroup container unit user tree
 -- needs: alloc
 -- reach: before state after
 -- index: levels rates
@@ -20,9 +20,9 @@
 -- The search goes event by event. Bursts that follow each other without a pause longer than the spike
 -- window form one spike. Columns:
 --   comm               name of the process in the middle of the burst, since an exec may begin the burst; last name
---                      of the processes; [all]: all processes
+--                      of the processes, or their group of --by; [all]: all processes
 --   source             source of the bytes
---   also               another source that has the same burst
+--   also               other sources that show the same burst
 --   start_ns, dur_ns   first event of the burst, and time from there to the last event
 --   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss, page: the
 --                      most that the level rose in between
@@ -39,49 +39,19 @@
 --                      among allocations whose stacks were recorded (record --stacks); rss: of the
 --                      process's pages
 --   stack_bytes        bytes allocated with that stack; empty if the burst has no recorded stack
--- Sources: rss, slab, heap, page. A burst of pages is part of another of the same processes at the same time, unless it
--- is twice as large. Pages alone are page cache, tmpfs, or copies of shared pages after a fork. The view leaves out vm,
--- because mapped memory may be unused. Levels of several processes count shared pages for each.
-WITH found AS MATERIALIZED (
-	SELECT iif(f.name IS NULL, 0, iif(f.name = '', 2, 1)) AS level, f.*,
-	       coalesce(nullif(f.name, ''), (SELECT p.comm FROM processes AS p WHERE p.upid = f.upid), '[all]') AS comm
-	  FROM spikes(:from, :to, :spike_window, :spike_min, 'rss,slab,heap,page', 'all') AS f
-),
--- a burst of pages beside one of another source is the same burst
-one AS MATERIALIZED (
-	SELECT a.*, EXISTS (SELECT 1 FROM found AS b
-	               WHERE a.source <> 'page' AND b.source = 'page' AND b.level = a.level AND b.upid IS a.upid
-	                 AND b.comm IS a.comm AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns
-	                 AND b.bytes <= 2 * a.bytes) AS has_pages
-	  FROM found AS a
-	 WHERE NOT EXISTS (SELECT 1 FROM found AS b
-	               WHERE a.source = 'page' AND b.source <> 'page' AND b.level = a.level AND b.upid IS a.upid
-	                 AND b.comm IS a.comm AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns
-	                 AND a.bytes <= 2 * b.bytes)
-),
--- a name's burst has none of its processes' beside it, unless one of them has half of it; of all processes there is
--- one where those of names and processes are not half of it
-named AS MATERIALIZED (
-	SELECT a.* FROM one AS a
-	 WHERE a.level = 0 OR NOT EXISTS (SELECT 1 FROM one AS b
-	               WHERE b.level = 0 AND b.comm = a.comm AND 2 * b.bytes >= a.bytes
-	                 AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns)
-),
-sp AS MATERIALIZED (
-	SELECT a.*, CASE a.source WHEN 'rss' THEN 'page' ELSE a.source END AS stacks_of
-	  FROM named AS a
-	 WHERE CASE a.level
-	       WHEN 0 THEN NOT EXISTS (SELECT 1 FROM named AS b
-	               WHERE b.level = 1 AND b.comm = a.comm AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns)
-	       WHEN 2 THEN coalesce((SELECT 2 * sum(b.bytes) FROM named AS b
-	               WHERE b.level < 2 AND b.start_ns <= a.end_ns AND b.end_ns >= a.start_ns), 0) < a.bytes
-	       ELSE 1 END
+-- Sources: rss, slab, heap, page. memory_spikes() merges bursts; the cause and the stack of a burst of rss that heap
+-- shows, too, are those of heap. Pages alone are page cache, tmpfs, or copies of shared pages after a fork. The view
+-- leaves out vm, because mapped memory may be unused. Levels of several processes count shared pages for each.
+WITH sp AS MATERIALIZED (
+	SELECT f.*, CASE WHEN f.also GLOB '*heap*' THEN 'heap' WHEN f.source = 'rss' THEN 'page' ELSE f.source END
+	       AS stacks_of
+	  FROM memory_spikes(:from, :to, :spike_window, :spike_min, :by) AS f
 ),
 by_number AS (
 	SELECT sp.upid AS upid, sp.source AS source, sp.start_ns AS start_ns, x.stack AS stack, sum(x.bytes) AS bytes,
 	       max(x.ts_ns) AS last_ns
 	  FROM sp CROSS JOIN stack_samples AS x CROSS JOIN threads AS t
-	 WHERE sp.level = 0 AND x.ts_ns >= sp.start_ns AND x.ts_ns <= sp.end_ns AND t.utid = x.utid AND t.upid = sp.upid
+	 WHERE sp.upid NOT NULL AND x.ts_ns >= sp.start_ns AND x.ts_ns <= sp.end_ns AND t.utid = x.utid AND t.upid = sp.upid
 	   AND x.source = sp.stacks_of AND NOT x.irq
 	 GROUP BY sp.upid, sp.source, sp.start_ns, x.stack
 ),
@@ -95,15 +65,16 @@ top AS (
 	                             ORDER BY bytes DESC, user_stack, kernel_stack) AS place FROM by_text
 )
 SELECT $t_spike
-       p.pid AS pid, iif(u.level, u.comm, comm_at(u.upid, (u.start_ns + u.end_ns) / 2)) AS comm, u.source AS source,
-       iif(u.has_pages, 'page', NULL) AS also,
+       p.pid AS pid, CASE u.kind WHEN 'process' THEN comm_at(u.upid, (u.start_ns + u.end_ns) / 2)
+       WHEN 'group' THEN u.name ELSE '[all]' END AS comm, u.source AS source,
+       u.also AS also,
        u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s,
        u.baseline_bytes AS baseline_bytes, u.end_ns AS end_ns, u.threshold_bytes AS threshold_bytes,
-       CASE iif(u.level, 'several', u.source)
+       CASE CASE WHEN u.upid IS NULL THEN 'several' WHEN u.also GLOB '*heap*' THEN 'heap' ELSE u.source END
        WHEN 'several' THEN (SELECT format('%d processes', count(DISTINCT x.upid)) FROM rss_points AS x
                              WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND in_scope(x.upid)
-                                 AND (u.level = 2 OR
-                                   u.comm = (SELECT p.comm FROM processes AS p WHERE p.upid = x.upid)))
+                               AND (u.kind = 'machine' OR u.name =
+                                    task_key(coalesce(nullif(:by, 'process'), 'comm'), x.upid)))
        WHEN 'page' THEN coalesce((SELECT file_name(x.ino_dev, x.ino)
            FROM dirty_events AS x CROSS JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid

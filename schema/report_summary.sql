@@ -146,9 +146,10 @@ SELECT t.comm AS comm, u.kind AS kind, sum(u.stalls) AS stalls, sum(u.ns) AS sta
  GROUP BY t.comm, u.kind HAVING sum(u.ns) >= min(100000000, (:to - :from) / 100) ORDER BY stall_ns DESC, t.comm
 
 -- section: Spikes (1: report spikes)
-SELECT p.pid AS pid, comm_at(u.upid, (u.start_ns + u.end_ns) / 2) AS comm, u.source AS source, u.start_ns AS start_ns,
+SELECT p.pid AS pid, CASE u.kind WHEN 'process' THEN comm_at(u.upid, (u.start_ns + u.end_ns) / 2)
+       WHEN 'group' THEN u.name ELSE '[all]' END AS comm, u.source AS source, u.start_ns AS start_ns,
        u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s
-  FROM spikes(:from, :to, :spike_window, :spike_min) AS u LEFT JOIN processes AS p ON p.upid = u.upid
+  FROM memory_spikes(:from, :to, :spike_window, :spike_min) AS u LEFT JOIN processes AS p ON p.upid = u.upid
  ORDER BY u.bytes DESC
 
 -- section: Block I/O by name (3: report io --by comm)

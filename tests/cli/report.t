@@ -682,7 +682,7 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 $ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done;
 > for t in golden last-who last-threads last-waits; do ebpfrec report -i $t.ebpfrec 2>/dev/null | tail -n 1; done
 1> Cause 2: ebpfrec report spikes --comm cc1 -i golden.ebpfrec
-1> Why a name was slow: ebpfrec report why --comm NAME -i last-who.ebpfrec
+1> Cause 1: ebpfrec report spikes --comm work0 -i last-who.ebpfrec
 1> Why a name was slow: ebpfrec report why --comm NAME -i last-threads.ebpfrec
 1> Cause 1: ebpfrec report why --comm waits -i last-waits.ebpfrec
 

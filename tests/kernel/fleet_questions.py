@@ -63,7 +63,7 @@ def spikes(hosts):
     """[[host, name, spikes above the size, bytes of the largest, all spikes]]"""
     found = {}
     for h, t in hosts.items():
-        for r in t.report("spikes", "--with-recorder"):
+        for r in (r for r in t.report("spikes", "--with-recorder") if r["comm"] != "[all]"):
             n, most, cnt = found.get((h, r["comm"]), (0, 0, 0))
             found[h, r["comm"]] = n + (r["bytes"] > SPIKE_BYTES), max(most, r["bytes"]), cnt + 1
     return sorted(([*k, *v] for k, v in found.items() if v[0]), key=lambda r: -r[3])

@@ -406,6 +406,63 @@ static void test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many(void **st
 	assert_int_equal(BY("none", "count(*)"), 2);
 	assert_int_equal(BY("none", "min(bytes)"), 67 * MIB);
 #undef BY
+	/* each burst has one row: that of a group in which no process has half of it */
+#define ROW(by, what)                                                                              \
+	rows_one(f.a, "SELECT " what " FROM memory_spikes(0, 1 << 40, 0, 0, '" by "')")
+	assert_int_equal(ROW("comm", "count(*)"), 2);
+	assert_int_equal(ROW("comm", "sum(bytes * (kind = 'group' AND name = 'many'))"), 55 * MIB);
+	assert_int_equal(ROW("comm", "sum(bytes * (kind = 'process'))"), 500 * MIB);
+	assert_int_equal(ROW("tree", "count(*)"), 2);
+	assert_int_equal(ROW("tree", "sum(bytes * (name = '101 old'))"), 67 * MIB);
+#undef ROW
+	made_close(&f);
+}
+
+/*
+ * Sources that show one burst: 40 MiB of heap, of which 30 become resident, in pages; a churn of
+ * 200 MiB of heap with 20 MiB resident is two rows, and so are 60 MiB of pages beside 20 resident.
+ */
+static void test_a_burst_that_several_sources_show_is_one_spike(void **state)
+{
+	struct made_trace f;
+	struct gen *g;
+	unsigned int t;
+
+	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
+	g = f.g;
+	gen_snap(g, T0, 0, 100, 100, 1, "both");
+	gen_snap(g, T0, 0, 101, 101, 1, "churn");
+	gen_snap(g, T0, 0, 102, 102, 1, "cache");
+	for (t = 1; t <= 10; t++) {
+		gen_heap(g, T0 + (100 + t) * MS, 0, 100, 0x1000000ull * t, 4 * MIB);
+		for (unsigned int k = 0; k < 3; k++)
+			gen_page_alloc(g, T0 + (100 + t) * MS + k, 0, 100, t * 4096 + k * 256, 8,
+				       0);
+		gen_rss(g, T0 + (100 + t) * MS + 10, 0, 100, 100, 1, 100 + t * 3 * 256);
+	}
+	for (t = 1; t <= 10; t++) {
+		gen_heap(g, T0 + (400 + t) * MS, 0, 101, 0x100000000ull, 20 * MIB);
+		gen_rss(g, T0 + (400 + t) * MS + 10, 0, 101, 101, 1, 100 + t * 2 * 256);
+		gen_heap(g, T0 + (400 + t) * MS + 20, 0, 101, 0x100000000ull, 0);
+	}
+	for (t = 1; t <= 10; t++) {
+		for (unsigned int k = 0; k < 6; k++)
+			gen_page_alloc(g, T0 + (700 + t) * MS + k, 0, 102,
+				       1000000 + t * 4096 + k * 256, 8, 0);
+		gen_rss(g, T0 + (700 + t) * MS + 10, 0, 102, 102, 1, 100 + t * 2 * 256);
+	}
+	gen_slice(g, T0 + 1000 * MS);
+	made_open(&f);
+#define ROWS(comm, what)                                                                           \
+	rows_one(f.a, "SELECT " what " FROM memory_spikes() WHERE name = '" comm "'")
+	assert_int_equal(ROWS("both", "count(*)"), 1);
+	assert_int_equal(ROWS("both", "bytes * (source = 'rss') * (also = 'page,heap')"), 30 * MIB);
+	assert_int_equal(ROWS("churn", "count(*) * (count(also) = 0)"), 2);
+	assert_int_equal(ROWS("churn", "sum(bytes * (source = 'heap'))"), 200 * MIB);
+	assert_int_equal(ROWS("cache", "count(*) * (count(also) = 0)"), 2);
+	assert_int_equal(ROWS("cache", "sum(bytes * (source = 'page'))"), 60 * MIB);
+	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM memory_spikes()"), 5);
+#undef ROWS
 	made_close(&f);
 }
 
@@ -542,6 +599,7 @@ int main(void)
 		cmocka_unit_test(test_report_spikes_finds_exactly_the_one),
 		cmocka_unit_test(test_a_short_life_has_spikes_and_a_fork_has_none),
 		cmocka_unit_test(test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many),
+		cmocka_unit_test(test_a_burst_that_several_sources_show_is_one_spike),
 		cmocka_unit_test(test_bursts_without_a_longer_pause_are_one_spike),
 		cmocka_unit_test(test_report_io_known_answers),
 		cmocka_unit_test(test_sched_slices_know_their_wait),
