@@ -32,9 +32,9 @@
 --   threshold_bytes    threshold that the burst reached
 --   cause              origin of most bytes. slab, heap: kmem_cache and call site (heap: function of
 --                      the program); rss: the counter with the largest growth, and the most frequent
---                      order of the pages that the process allocated during the burst; page: the file that the
---                      process dirtied during the burst, or a possible owner of such pages; several processes: their
---                      number
+--                      order of the pages that the process allocated during the burst; page: how many files the
+--                      process dirtied during the burst, and the one with most, or the possible kinds of such
+--                      pages; several processes: their number
 --   user_stack, kernel_stack  call chain (outermost function first, separated by ';') of most bytes,
 --                      among allocations whose stacks were recorded (record --stacks); rss: of the
 --                      process's pages
@@ -75,10 +75,11 @@ SELECT $t_spike
                              WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND in_scope(x.upid)
                                AND (u.kind = 'machine' OR u.name =
                                     task_key(coalesce(nullif(:by, 'process'), 'comm'), x.upid)))
-       WHEN 'page' THEN coalesce((SELECT file_name(x.ino_dev, x.ino)
-           FROM dirty_events AS x CROSS JOIN threads AS t ON t.utid = x.utid
+       WHEN 'page' THEN coalesce((SELECT iif(count(*) OVER () > 1, format('%d files, such as ', count(*) OVER ()), '')
+                              || file_name(x.ino_dev, x.ino)
+                           FROM dirty_events AS x CROSS JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid
-                          GROUP BY x.ino_dev, x.ino ORDER BY count(*) DESC LIMIT 1),
+                          GROUP BY x.ino_dev, x.ino ORDER BY count(*) DESC, x.ino_dev, x.ino LIMIT 1),
                          'page cache, tmpfs or copies of shared pages')
        WHEN 'slab' THEN (SELECT coalesce(cache_name(x.cache), 'kmalloc') || ' at '
                            || code_text(symbol(x.call_site), x.call_site)
@@ -89,13 +90,13 @@ SELECT $t_spike
                            FROM heap_allocs AS x JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid
                           GROUP BY x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)
-       ELSE (SELECT x.member FROM rss_points AS x
-              WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND x.upid = u.upid AND x.member <> 'swap'
-              GROUP BY x.member ORDER BY max(x.bytes) - min(x.bytes) DESC LIMIT 1)
-         || coalesce((SELECT ', pages of order ' || x.page_order FROM page_allocs AS x
-                        JOIN threads AS t ON t.utid = x.utid
-              WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
-              GROUP BY x.page_order ORDER BY count(*) << x.page_order DESC LIMIT 1), '')
+       ELSE (SELECT iif(m.member = 'file', 'mapped files', m.member || coalesce((SELECT ', pages of order ' ||
+                        x.page_order FROM page_allocs AS x JOIN threads AS t ON t.utid = x.utid
+                         WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq
+                         GROUP BY x.page_order ORDER BY count(*) << x.page_order DESC LIMIT 1), ''))
+               FROM (SELECT x.member FROM rss_points AS x
+                      WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND x.upid = u.upid AND x.member <> 'swap'
+                      GROUP BY x.member ORDER BY max(x.bytes) - min(x.bytes) DESC LIMIT 1) AS m)
        END AS cause,
        view_complete(u.start_ns, u.end_ns + 1, u.source) AS complete,
        view_lost(u.start_ns, u.end_ns + 1, u.source) AS lost_events,
