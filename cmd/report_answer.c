@@ -630,6 +630,7 @@ static int run(struct answer *r)
 	o->in.of_bins = of_bins;
 	/* without submitter and reason its rows would look alike */
 	o->q.merge_unknown = o->in.format == RENDER_TABLE && !o->in.wide;
+	o->q.merge_alike = o->q.merge_unknown && !o->has_limit && !o->q.every_ns;
 	if (o->has_limit)
 		o->q.summary_rows = limit ? (int64_t)(limit & INT64_MAX) : -1;
 	more.also = r->drawing ? sparkline_sink(r->drawing) : NULL;

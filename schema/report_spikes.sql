@@ -39,13 +39,23 @@
 --                      among allocations whose stacks were recorded (record --stacks); rss: of the
 --                      process's pages
 --   stack_bytes        bytes allocated with that stack; empty if the burst has no recorded stack
+-- Of five or more processes with one name and one burst each, a table without --limit and --wide has the largest, with
+-- the number of the others in its cause.
 -- Sources: rss, slab, heap, page. memory_spikes() merges bursts; the cause and the stack of a burst of rss that heap
 -- shows, too, are those of heap. Pages alone are page cache, tmpfs, or copies of shared pages after a fork. The view
 -- leaves out vm, because mapped memory may be unused. Levels of several processes count shared pages for each.
-WITH sp AS MATERIALIZED (
+WITH found AS MATERIALIZED (
 	SELECT f.*, CASE WHEN f.also GLOB '*heap*' THEN 'heap' WHEN f.source = 'rss' THEN 'page' ELSE f.source END
-	       AS stacks_of
+	       AS stacks_of, (SELECT p.comm FROM processes AS p WHERE p.upid = f.upid) AS program,
+	       count(*) OVER (PARTITION BY f.upid, f.name, f.source) = 1 AS is_single
 	  FROM memory_spikes(:from, :to, :spike_window, :spike_min, :by) AS f
+),
+-- of many processes with one name and one burst each, a table has the largest
+sp AS MATERIALIZED (
+	SELECT * FROM (SELECT *, iif(:merge_alike AND upid AND is_single, count(*) OVER w, 1) AS alike,
+	                      row_number() OVER (w ORDER BY bytes DESC, start_ns) AS nth
+	                 FROM found WINDOW w AS (PARTITION BY upid IS NULL, program, source, is_single))
+	 WHERE alike < 5 OR nth = 1
 ),
 by_number AS (
 	SELECT sp.upid AS upid, sp.source AS source, sp.start_ns AS start_ns, x.stack AS stack, sum(x.bytes) AS bytes,
@@ -97,7 +107,7 @@ SELECT $t_spike
                FROM (SELECT x.member FROM rss_points AS x
                       WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND x.upid = u.upid AND x.member <> 'swap'
                       GROUP BY x.member ORDER BY max(x.bytes) - min(x.bytes) DESC LIMIT 1) AS m)
-       END AS cause,
+       END || iif(u.alike < 5, '', format(', and %d other processes (--limit 0)', u.alike - 1)) AS cause,
        view_complete(u.start_ns, u.end_ns + 1, u.source) AS complete,
        view_lost(u.start_ns, u.end_ns + 1, u.source) AS lost_events,
        k.user_stack AS user_stack, k.kernel_stack AS kernel_stack, k.bytes AS stack_bytes

@@ -249,6 +249,7 @@ struct report_request {
 	bool continues; /* bins: the previous query was about the window before this one */
 	bool stacks_apart; /* leaks: a row per stack, also by site */
 	bool merge_unknown; /* io, latency, pattern: one row for [unknown], for all submitters */
+	bool merge_alike; /* spikes: of many processes with one name, the largest */
 	bool with_recorder;
 	bool with_idle; /* cpu: rows of the idle task, [unknown], [filtered]: needed for sums */
 	uint64_t spike_window_ns;	/* 0: 100 ms */

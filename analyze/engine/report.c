@@ -16,10 +16,10 @@
  *
  * The parameters are :from :to :every (ns from the trace's start), :by, :spike_window, :spike_min,
  * :top (rows of a summary's section), :brief (fewer rows and sections, for a screen), :stacks (1: a
- * row per stack, by any key), :continues (the previous query was for the window before this one),
- * :of_command (the scope is the workload because the trace has a command), :hint_options (options
- * for commands in texts). The scope selects the processes of a report; the table-valued functions
- * apply it themselves.
+ * row per stack, by any key), :merge_alike (1: one row for many that differ in the process alone),
+ * :continues (the previous query was for the window before this one), :of_command (the scope is the
+ * workload because the trace has a command), :hint_options (options for commands in texts). The
+ * scope selects the processes of a report; the table-valued functions apply it themselves.
  */
 #include "analyze/context/analysis.h"
 
@@ -513,6 +513,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":every", value_int(r->every_ns > INT64_MAX ? INT64_MAX : r->every_ns) },
 		{ ":by", value_text(by_argument(keys, by)) },
 		{ ":brief", value_int(brief) },
+		{ ":merge_alike", value_int(r->merge_alike) },
 		{ ":spike_window", value_int(r->spike_window_ns) },
 		{ ":spike_min", value_int(r->spike_min_bytes) },
 		{ ":continues", value_int(r->continues) },

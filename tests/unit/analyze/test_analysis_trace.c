@@ -424,9 +424,11 @@ static void test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many(void **st
  */
 static void test_a_burst_that_several_sources_show_is_one_spike(void **state)
 {
+	struct report_request q;
 	struct made_trace f;
+	struct rows r;
 	struct gen *g;
-	unsigned int t;
+	unsigned int t, i;
 
 	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
 	g = f.g;
@@ -452,6 +454,16 @@ static void test_a_burst_that_several_sources_show_is_one_spike(void **state)
 		gen_rss(g, T0 + (700 + t) * MS + 10, 0, 102, 102, 1, 100 + t * 2 * 256);
 	}
 	gen_slice(g, T0 + 1000 * MS);
+	/* five compilers with one burst each, one after the other */
+	for (uint32_t pid = 200; pid < 205; pid++) {
+		gen_snap(g, T0 + 1000 * MS, 0, pid, pid, 1, "cc1");
+		gen_rss(g, T0 + 1001 * MS, 0, pid, pid, 1, 0);
+	}
+	for (uint32_t pid = 200; pid < 205; pid++)
+		for (t = 1; t <= 10; t++)
+			gen_rss(g, T0 + (1000 + (pid - 199) * 150 + t) * MS, 0, pid, pid, 1,
+				t * 2 * 256 + pid);
+	gen_slice(g, T0 + 2000 * MS);
 	made_open(&f);
 #define ROWS(comm, what)                                                                           \
 	rows_one(f.a, "SELECT " what " FROM memory_spikes() WHERE name = '" comm "'")
@@ -461,8 +473,23 @@ static void test_a_burst_that_several_sources_show_is_one_spike(void **state)
 	assert_int_equal(ROWS("churn", "sum(bytes * (source = 'heap'))"), 200 * MIB);
 	assert_int_equal(ROWS("cache", "count(*) * (count(also) = 0)"), 2);
 	assert_int_equal(ROWS("cache", "sum(bytes * (source = 'page'))"), 60 * MIB);
-	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM memory_spikes()"), 5);
+	assert_int_equal(ROWS("cc1", "count(*) * (sum(kind = 'process') = 5)"), 5);
+	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM memory_spikes()"), 10);
 #undef ROWS
+	/* a table has one row of the five */
+	q = made_request(&f, "spikes");
+	rows_report(&r, f.a, &q);
+	assert_int_equal(r.row_cnt, 10);
+	rows_done(&r);
+	q.merge_alike = true;
+	rows_report(&r, f.a, &q);
+	assert_int_equal(r.row_cnt, 6);
+	for (i = 0; strcmp(rows_text(&r, i, rows_col(&r, "comm")), "cc1"); i++)
+		;
+	assert_int_equal(rows_cell(&r, i, "pid"), 204);
+	assert_string_equal(rows_text(&r, i, rows_col(&r, "cause")),
+			    "anon, and 4 other processes (--limit 0)");
+	rows_done(&r);
 	made_close(&f);
 }
 
