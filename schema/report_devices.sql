@@ -20,6 +20,7 @@
 --   lat_avg_ns   mean time of these requests from queueing to the last completion, without those that
 --                were in flight when the recording began; empty if there are no others
 --   merges, errors   bios and requests that were merged into a request; requests that failed
+--   error        names of their errnos, such as EIO
 --   open         requests still in flight at the end
 --   untimed      requests that ended without a latency: they were in flight when the recording began, and
 --                busy_pct and depth_avg do not have their time before their first event; empty: none
@@ -34,7 +35,12 @@ SELECT $t
        u.read_ios AS reads, u.read_bytes AS read_bytes, u.write_ios AS writes, u.write_bytes AS write_bytes,
        u.other_ios AS others,
        u.lat_sum_ns / nullif(u.timed_ios, 0) AS lat_avg_ns,
-       u.merges AS merges, u.errors AS errors, u.open_ios AS open,
+       u.merges AS merges, u.errors AS errors,
+       iif(u.errors, (SELECT group_concat(error, ' ')
+                        FROM (SELECT DISTINCT r.error AS error FROM block_requests AS r
+                               WHERE r.end_ns >= u.t_ns AND r.end_ns < u.t_end_ns AND r.dev = u.dev AND
+                                     r.error NOT NULL ORDER BY r.error)), NULL) AS error,
+       u.open_ios AS open,
        nullif(u.read_ios + u.write_ios + u.other_ios - u.timed_ios, 0) AS untimed,
        u.busy_ns AS busy_ns, u.inflight_ns AS inflight_ns,
        view_complete(u.t_ns, u.t_end_ns) AS complete,

@@ -513,6 +513,7 @@ CREATE TABLE block_requests (
 	cmd_flags INTEGER NOT NULL,
 	bytes INTEGER NOT NULL,
 	status INTEGER NOT NULL,
+	error TEXT,
 	latency_ns INTEGER,
 	queue_ns INTEGER,
 	device_ns INTEGER,

@@ -25,7 +25,7 @@ SELECT r.ts_ns, (e.start_unix_ns + r.ts_ns) / 1e9 AS unix_s, p.pid, p.comm, r.me
 -- Block requests with names.
 CREATE VIEW requests_named AS
 SELECT b.end_ns, (e.start_unix_ns + b.end_ns) / 1e9 AS unix_s, d.name AS device, b.op, b.bytes, b.sector,
-       b.latency_ns, b.queue_ns, b.device_ns, b.status, p.pid, p.comm, b.owner
+       b.latency_ns, b.queue_ns, b.device_ns, b.status, b.error, p.pid, p.comm, b.owner
   FROM block_requests AS b CROSS JOIN epoch AS e
   LEFT JOIN devices AS d ON d.dev = b.dev LEFT JOIN processes AS p ON p.upid = b.submitter_upid;
 

@@ -166,6 +166,16 @@ static void fn_device_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_text(ctx, name && *name ? name : number, -1, SQLITE_TRANSIENT);
 }
 
+static void fn_errno_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const char *name = strerrorname_np(sqlite3_value_int(argv[0]));
+
+	if (name && sqlite3_value_int64(argv[0]))
+		sqlite3_result_text(ctx, name, -1, SQLITE_STATIC);
+	else if (sqlite3_value_int64(argv[0]))
+		sqlite3_result_value(ctx, argv[0]);
+}
+
 static void fn_irq_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);

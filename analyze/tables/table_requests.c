@@ -5,6 +5,7 @@
  * time range on end_ns stops the reading early, and with an index makes it begin late.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"
@@ -57,6 +58,7 @@ static int give_row(void *ctx, const struct block_request *r)
 		cell_int(&c[COL_REQUEST_END_NS], context_rel(s->a, r->end_ns));
 	}
 	cell_text(&c[COL_REQUEST_OP], block_op_name(r->cmd_flags));
+	cell_text(&c[COL_REQUEST_ERROR], r->status ? strerrorname_np((int)r->status) : NULL);
 	if (r->end && block_request_latency(r, &ns))
 		cell_int(&c[COL_REQUEST_LATENCY_NS], (int64_t)ns);
 	if (block_request_queue_latency(r, &ns))

@@ -99,11 +99,14 @@ static void test_figures_by_hand(void **state)
 static void test_requests_that_failed_are_counted(void **state)
 {
 	static const uint32_t status[] = { 5, 0, 28 };
+	struct report_request q;
 	struct made_trace f;
+	struct rows r;
+	uint32_t i;
 
 	made_begin(&f, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
 	gen_snap(f.g, T0, 0, 100, 100, 1, "dd");
-	for (uint32_t i = 0; i < 3; i++) {
+	for (i = 0; i < 3; i++) {
 		struct wire_request end = {
 			.hdr = { .ts_ns = T0 + (i * 10 + 5) * MS, .hook = WIRE_BLOCK_COMPLETE },
 			.rq = 0x10, .sector = i * 8, .bytes = 4096, .dev = DISK, .part = DISK,
@@ -118,6 +121,16 @@ static void test_requests_that_failed_are_counted(void **state)
 	assert_int_equal(rows_one(f.a, "SELECT errors FROM io_usage"), 2);
 	assert_int_equal(rows_one(f.a, "SELECT errors FROM device_usage"), 2);
 	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM block_requests WHERE status > 0"), 2);
+	assert_int_equal(rows_one(f.a, "SELECT count(*) FROM block_requests WHERE "
+				       "(status, error) IN ((5, 'EIO'), (28, 'ENOSPC'))"), 2);
+	assert_int_equal(rows_one(f.a, "SELECT errno_name(110) = 'ETIMEDOUT' AND errno_name(0) "
+				       "IS NULL AND errno_name(9999) = 9999"), 1);
+	q = made_request(&f, "devices");
+	rows_report(&r, f.a, &q);
+	for (i = 0; i < r.col_cnt && strcmp(r.names[i], "error"); i++)
+		;
+	assert_string_equal(rows_text(&r, 0, i), "EIO ENOSPC");
+	rows_done(&r);
 	made_close(&f);
 }
 
