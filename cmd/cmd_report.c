@@ -659,8 +659,8 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, AT(follow_ns), take_follow },
 	{ 0, "by", "KEY,...",
 	  "one row per process, thread, thread_name, comm, cgroup, container, unit,\n"
-	  "user, tree, cpu, device, op, size, file, vector, site or waker; several\n"
-	  "keys: one per combination",
+	  "user, tree, cpu, device, partition, op, size, file, vector, site or waker;\n"
+	  "several keys: one per combination",
 	  OPTS_CALL, .take = take_by },
 	{ 0, "pid", "PID,...", "these processes only", OPTS_CALL, AT(pids), lists_take_ids },
 	{ 0, "comm", "NAME", "processes of this name only; may be a pattern: 'cc*'", OPTS_TEXT,

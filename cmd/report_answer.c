@@ -411,6 +411,7 @@ static bool is_of_tasks(const struct report_options *o)
 	unsigned int by = o->q.by ? o->q.by : o->view->by_default;
 
 	return by != 1u << REPORT_BY_CPU && by != 1u << REPORT_BY_DEVICE &&
+	       by != 1u << REPORT_BY_PARTITION &&
 	       !(o->view->rows & REPORT_ROWS_FEW);
 }
 

@@ -1,7 +1,7 @@
 -- view Disk 1: Who made which requests, and how long did they take?
 -- note: The process that last dirtied a file owns its write-back; the submitter owns other
 --   requests; [unknown] has the rest. Latency is from queueing to completion.
--- by: who device op size file
+-- by: who device partition op size file
 -- needs: block
 -- reach: before state
 -- index: requests

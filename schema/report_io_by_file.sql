@@ -20,7 +20,8 @@ SELECT $t
        view_unowned_bytes(u.t_ns, u.t_end_ns, u.upid <> 1) AS unowned_bytes,
        view_complete(u.t_ns, u.t_end_ns) AS complete,
        view_lost(u.t_ns, u.t_end_ns) AS lost_events
-  FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, r.bytes, r.latency_ns, r.status, r.dev, r.op, r.owner_upid AS upid,
+  FROM (SELECT b.t_ns, b.t_end_ns, b.span_ns, r.bytes, r.latency_ns, r.status, r.dev,
+               coalesce(r.part, r.dev) AS part, r.op, r.owner_upid AS upid,
                iif($bycomm, comm_at(r.owner_upid, r.end_ns), NULL) AS comm_then,
                iif(r.owner_upid = r.submitter_upid, thread_in_scope(r.submitter_utid, r.end_ns),
                    in_scope(r.owner_upid, r.end_ns)) AS is_in,

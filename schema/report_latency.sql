@@ -2,7 +2,7 @@
 -- note: QUEUE is the time until a request first goes to the device; DEVICE is the time from when
 --   it last went there to its completion. Percentiles are exact up to 65536 requests a row,
 --   otherwise within 0.4 %.
--- by: who device op size
+-- by: who device partition op size
 -- default: device
 -- needs: block
 -- reach: before state

@@ -194,6 +194,7 @@ enum report_by {
 	REPORT_BY_TREE,
 	REPORT_BY_CPU,
 	REPORT_BY_DEVICE,
+	REPORT_BY_PARTITION,	/* of a device, or the whole device */
 	REPORT_BY_OP,
 	REPORT_BY_SIZE,		/* of block requests */
 	REPORT_BY_FILE,

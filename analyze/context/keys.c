@@ -140,6 +140,7 @@ static const struct {
 	[REPORT_BY_TREE] = { "tree", tree_text },
 	[REPORT_BY_CPU] = { "cpu", NULL },
 	[REPORT_BY_DEVICE] = { "device", NULL },
+	[REPORT_BY_PARTITION] = { "partition", NULL },
 	[REPORT_BY_OP] = { "op", NULL },
 	[REPORT_BY_SIZE] = { "size", NULL },
 	[REPORT_BY_FILE] = { "file", NULL },
@@ -186,7 +187,9 @@ void keys_format(unsigned int mask, char *buf, size_t size)
 
 unsigned int keys_of_requests(unsigned int mask)
 {
-	return !(mask & KEYS_REQUEST) || mask == KEY(DEVICE) ? mask | KEY(DEVICE) | KEY(OP) : mask;
+	if (!(mask & KEYS_REQUEST))
+		return mask | KEY(DEVICE) | KEY(OP);
+	return mask == KEY(DEVICE) || mask == KEY(PARTITION) ? mask | KEY(OP) : mask;
 }
 
 void task_keys_init(struct task_keys *k, const struct dense_ids *d)

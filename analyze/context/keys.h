@@ -20,7 +20,8 @@
 #define KEYS_NAME (KEY(COMM) | KEY(THREAD_NAME))
 #define KEYS_THREAD (KEY(THREAD) | KEY(THREAD_NAME))	/* of these, a thread is the finest */
 #define KEYS_WHO (KEY(PROCESS) | KEYS_THREAD | KEYS_TEXT)
-#define KEYS_REQUEST (KEY(DEVICE) | KEY(OP) | KEY(SIZE) | KEY(FILE)) /* of block requests */
+/* of block requests */
+#define KEYS_REQUEST (KEY(DEVICE) | KEY(PARTITION) | KEY(OP) | KEY(SIZE) | KEY(FILE))
 
 #define KEYS_UNKNOWN "[unknown]" /* the text if the task, or its key, is unknown */
 
@@ -29,8 +30,8 @@ bool keys_parse(const char *list, unsigned int *ret);
 /* Writes a mask in the form that keys_parse() reads. */
 void keys_format(unsigned int keys, char *buf, size_t size);
 /*
- * Adds the keys that rows of block requests always have: if device, op and size are missing, or if
- * only device is given, rows are by device and operation, too.
+ * Adds the keys that rows of block requests always have: without a key of requests, rows are by
+ * device and operation, too; if only device or partition is given, they are by operation, too.
  */
 unsigned int keys_of_requests(unsigned int keys);
 

@@ -67,6 +67,8 @@ static const char *const key_sql[REPORT_BY_CNT][KEY_MARK_CNT] = {
 	[REPORT_BY_CPU] = { "u.cpu AS cpu,", "r.cpu,", "u.cpu AS cpu,", "u.cpu," },
 	[REPORT_BY_DEVICE] = { "device_name(u.dev) AS device,", NULL,
 			       "device_name(u.dev) AS device,", "u.dev," },
+	[REPORT_BY_PARTITION] = { "device_name(u.dev) AS partition,", NULL,
+				  "device_name(u.part) AS partition,", "u.part," },
 	[REPORT_BY_OP] = { "u.op AS op,", NULL, "u.op AS op,", "u.op," },
 	[REPORT_BY_FILE] = { NULL, NULL, "u.file AS file,", "u.file," },
 	[REPORT_BY_SIZE] = { "u.size_from_bytes AS size_from_bytes, "
@@ -209,6 +211,10 @@ int report_check_keys(const struct report_view *v, unsigned int by, struct err *
 			       "view '%s' cannot have rows by file together with thread, "
 			       "thread_name or size",
 			       v->name);
+	if (by & KEY(DEVICE) && by & KEY(PARTITION))
+		return err_set(e, -EINVAL,
+			       "--by: a partition names its device: use one of device and "
+			       "partition");
 	keys_format(by & KEYS_ALONE, has, sizeof(has));
 	if (by & KEYS_ALONE && by & (by - 1))
 		return err_set(e, -EINVAL,

@@ -274,6 +274,20 @@ static int sized_add(void *ctx, const void *found)
 	return add_owners(ctx, found, sized_key);
 }
 
+/* Requests of a partition, or of no partition of the device, instead of those of the device. */
+static struct fold_key partition_key(const struct dense_ids *d, const struct block_request *r)
+{
+	struct block_request of_part = *r;
+
+	of_part.dev = r->part ?: r->dev;
+	return sized_key(d, &of_part);
+}
+
+static int partition_add(void *ctx, const void *found)
+{
+	return add_owners(ctx, found, partition_key);
+}
+
 static void requests_merged(void *sum, const uint64_t *counts)
 {
 	struct request_sum *x = sum;
@@ -290,6 +304,10 @@ static const struct fold_sums_def request_sums = {
 
 const struct fold_sums_def fold_sized_requests = {
 	.bytes = sizeof(struct request_sum), .quantile_cnt = 3, .add = sized_add,
+};
+
+const struct fold_sums_def fold_partition_requests = {
+	.bytes = sizeof(struct request_sum), .quantile_cnt = 3, .add = partition_add,
 };
 
 const struct fold_def fold_requests = {

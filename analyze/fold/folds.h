@@ -125,6 +125,8 @@ struct request_sum {
 struct fold_key request_key(const struct dense_ids *d, const struct block_request *r);
 /* Sums of fold_requests by these keys and the size's power of two; always decoded. */
 extern const struct fold_sums_def fold_sized_requests;
+/* The same, with the partition as dev. */
+extern const struct fold_sums_def fold_partition_requests;
 /* Converts a key to a request; all other members are zero. bytes: the least of its class, or 0. */
 void request_of_key(const struct fold_key *key, struct block_request *ret);
 /* Returns the requests of a machine of fold_requests. */

@@ -39,6 +39,8 @@ struct request_view {
 	struct row_label label;
 };
 
+static const struct fold_sums_def partition_pattern_sums;
+
 /* ---- rows ---- */
 
 static void close_view(struct view *v)
@@ -81,7 +83,9 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	if (ret < 0)
 		return ret;
 	g->others = keys_of_requests(g->by | g->others) & ~g->by;
-	if (g->others & KEY(SIZE) && !v->def->sums)
+	if (g->others & KEY(PARTITION))
+		v->own_sums = v->def->sums ? &partition_pattern_sums : &fold_partition_requests;
+	else if (g->others & KEY(SIZE) && !v->def->sums)
 		v->own_sums = &fold_sized_requests;
 	return 0;
 }
@@ -106,7 +110,7 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 		return 0;
 	s->label = (struct row_label){ block_op_name(r.cmd_flags), s->charge.submitter,
 				       request_owner_how_name(s->charge.how), r.dev };
-	if (!(v->groups.others & KEY(DEVICE)))
+	if (!(v->groups.others & (KEY(DEVICE) | KEY(PARTITION))))
 		s->label.dev = 0;
 	if (!(v->groups.others & KEY(OP)))
 		s->label.op = NULL;
@@ -230,14 +234,17 @@ static bool is_sequential(struct pattern_sum *x, uint64_t from, uint64_t to)
 	return found;
 }
 
-static int pattern_add(void *ctx, const void *found)
+static int add_pattern(struct fold_target *t, const struct block_request *r, uint32_t dev)
 {
-	struct fold_target *t = ctx;
-	const struct block_request *r = found;
+	struct block_request of_dev = *r;
 	struct pattern_sum *x;
-	const struct fold_key key = request_key(t->ids, r);
+	struct fold_key key;
 	void *sum;
-	int ret = r->end == BLOCK_END_MERGED ? 0 : fold_sum_at(t, r->end_ns, &key, &sum);
+	int ret;
+
+	of_dev.dev = dev;
+	key = request_key(t->ids, &of_dev);
+	ret = r->end == BLOCK_END_MERGED ? 0 : fold_sum_at(t, r->end_ns, &key, &sum);
 
 	if (ret <= 0)
 		return ret;
@@ -252,6 +259,18 @@ static int pattern_add(void *ctx, const void *found)
 	return 0;
 }
 
+static int pattern_add(void *ctx, const void *found)
+{
+	return add_pattern(ctx, found, ((const struct block_request *)found)->dev);
+}
+
+static int partition_pattern_add(void *ctx, const void *found)
+{
+	const struct block_request *r = found;
+
+	return add_pattern(ctx, found, r->part ?: r->dev);
+}
+
 static void found_pattern(struct view *v, const struct fold_key *key, void *sum)
 {
 	add_label((const struct request_view *)v, &((struct pattern_sum *)sum)->label);
@@ -259,6 +278,10 @@ static void found_pattern(struct view *v, const struct fold_key *key, void *sum)
 
 static const struct fold_sums_def pattern_sums = {
 	.bytes = sizeof(struct pattern_sum), .quantile_cnt = 1, .add = pattern_add,
+};
+
+static const struct fold_sums_def partition_pattern_sums = {
+	.bytes = sizeof(struct pattern_sum), .quantile_cnt = 1, .add = partition_pattern_add,
 };
 
 #define REQUEST_VIEW                                                                              \

@@ -565,7 +565,7 @@ $ ebpfrec report io -i golden.ebpfrec --by file,thread
 
 $ ebpfrec report latency -i golden.ebpfrec --by file
 ? 2
-2> ebpfrec report: view 'latency' has no rows by file; it takes --by process,thread,thread_name,comm,cgroup,container,unit,user,tree,device,op,size
+2> ebpfrec report: view 'latency' has no rows by file; it takes --by process,thread,thread_name,comm,cgroup,container,unit,user,tree,device,partition,op,size
 2> Try 'ebpfrec report --help'.
 
 # ---- --align ----

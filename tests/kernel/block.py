@@ -102,6 +102,30 @@ def direct_io_belongs_to_its_process(device, op):
         device + "_start"], got)
 
 
+def partitions_are_apart():
+    name = os.environ["dev_parts"]
+    want = {(name + "p1", "write"): (7, 7 * 16384), (name + "p2", "write"): (5, 5 * 8192),
+            (name + "p2", "read"): (3, 3 * 65536), (name, "read"): (2, 2 * 32768)}
+    before, after = ([[int(x) for x in line.split()] for line in open("%s/parts.%s" % (tmp, when))]
+                     for when in ("before", "after"))
+    kernel = {(name + "p%d" % (nr + 1), op): (after[nr][at] - before[nr][at],
+                                              512 * (after[nr][at + 2] - before[nr][at + 2]))
+              for nr in (0, 1) for at, op in ((0, "read"), (4, "write")) if after[nr][at] > before[nr][at]}
+    check("block: the kernel's counters of partitions are those of the workload",
+          kernel == {k: v for k, v in want.items() if k[0] != name}, kernel)
+    for view, other in (("io", ""), ("io", ",comm"), ("io", ",size,op"), ("latency", ""), ("pattern", ",op")):
+        rows = t.report(view, "--by", "partition" + other, "--with-recorder")
+        got = {(r["partition"], r["op"]): (r["ios"], r.get("bytes", want[r["partition"], r["op"]][1]))
+               for r in rows if r["partition"].startswith(name) and "op" in r}
+        if other == ",comm":
+            got = {r["partition"]: r["ios"] for r in rows if r["partition"].startswith(name)}
+        check("block: report %s --by partition%s has the requests of each partition" % (view, other),
+              got == ({name: 2, name + "p1": 7, name + "p2": 8} if other == ",comm" else want), rows)
+    rows = t.report("io", "--by", "partition,file", "--with-recorder")
+    check("block: report io --by partition,file, too",
+          sum(r["ios"] for r in rows if r["partition"] == name + "p2") == 8, rows)
+
+
 def one_at_a_time_is_a_depth_of_one():
     d = t.sql("SELECT busy_ns, inflight_ns, depth_max FROM device_usage WHERE device_name(dev) = '%s'" %
               LOOP["write"])[0]
@@ -220,6 +244,8 @@ for one in DEVICES:
     reports_have_the_requests_that_ended(one)
 direct_io_belongs_to_its_process("write", "write")
 direct_io_belongs_to_its_process("read", "read")
+if os.path.exists(tmp + "/part2"):
+    partitions_are_apart()
 one_at_a_time_is_a_depth_of_one()
 a_discard_has_a_row_of_the_summary()
 written_back_pages_belong_to_who_dirtied_them()

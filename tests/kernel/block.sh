@@ -17,8 +17,14 @@ make_loop swap 64 && mkswap -q "$loop" >/dev/null && swapon "$loop" 2>/dev/null 
 [ -n "$swap" ] || skip "block: swap" "no swap on a loop device here"
 make_loop fs 256 && quiet_ext4 "$tmp/mnt" || { not_ok "file system on $loop" "cannot make or mount it"; exit 1; }
 dev_fs=$loop_name
-export WORK write read both discard flush raw swap dev_write dev_read dev_both dev_discard dev_flush dev_raw dev_swap \
-	dev_fs
+# two partitions, without a partition table
+truncate -s 16M "$tmp/parts.img" && loop=$(losetup -P --show -f "$tmp/parts.img") && loop_name=${loop#/dev/} &&
+	undo+=("losetup -d $loop") && addpart "$loop" 1 2048 4096 && addpart "$loop" 2 8192 4096 &&
+	for nr in 1 2; do mknod "$tmp/part$nr" b $(tr : ' ' <"/sys/block/$loop_name/${loop_name}p$nr/dev"); done
+parts=$loop dev_parts=$loop_name
+[ -b "$tmp/part2" ] || skip "block: partitions" "no partitions on a loop device here"
+export WORK write read both discard flush raw swap parts dev_write dev_read dev_both dev_discard dev_flush dev_raw \
+	dev_swap dev_fs dev_parts
 
 # ---- files that exist before ----
 
@@ -53,6 +59,12 @@ cat >"$tmp/work.sh" <<-'END'
 	blkdiscard -o 1048576 -l 8388608 "$discard"
 	direct discard "$discard" write 4 4096
 	direct flush "$flush" write 10 4096 1 1
+	if [ -b "$tmp/part2" ]; then
+		direct part_1 "$tmp/part1" write 7 16384
+		direct part_2 "$tmp/part2" write 5 8192
+		direct part_2_read "$tmp/part2" read 3 65536
+		direct part_none "$parts" read 2 32768
+	fi
 
 	cd "$tmp/mnt"
 	as one dd if=/dev/zero of=one bs=64k count=320 2>/dev/null &
@@ -99,6 +111,7 @@ counted()
 		name=dev_$device
 		cat "/sys/block/${!name}/stat" >"$tmp/$device.$1"
 	done
+	cat "/sys/block/$dev_parts/$dev_parts"p?/stat >"$tmp/parts.$1" 2>/dev/null
 }
 counted before
 recorded t -e sched,block -- bash "$tmp/work.sh"
