@@ -18,6 +18,7 @@
 --   limit_of, limit_bytes  killed: memory cgroup that had no room below its limit (of the process, or one above it),
 --                          and
 --                    this limit; [machine]: none, so the machine was full. empty: kernels before 6.8 do not tell
+--                          (Debian's 6.1 does)
 --   at_ns            killed: when; else the begin of the longest stall
 WITH page AS (SELECT CAST(value AS INTEGER) AS bytes FROM info WHERE key = 'page_bytes'),
 stall AS (

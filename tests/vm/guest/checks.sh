@@ -540,6 +540,39 @@ check_cgroup()
 	forget cgroup
 }
 
+# A process in a group without a limit of its own, below one with 24 MiB; the kernel counts its kills there.
+check_oom()
+{
+	local group=/sys/fs/cgroup/oom at="comm=touch_memory kind=killed" got
+
+	if ! mkdir -p $group/inner || ! echo +memory >/sys/fs/cgroup/cgroup.subtree_control ||
+		! echo +memory >$group/cgroup.subtree_control || ! echo 24M >$group/memory.max; then
+		skip "oom: a limit of a group" "this kernel has no memory controller of cgroup v2"
+		return
+	fi
+	recorded oom -e sched,alloc.rss,mem.pressure,task -- sh -c 'echo $$ >/sys/fs/cgroup/oom/inner/cgroup.procs
+		touch_memory 64 0 0 0; echo $$ >/sys/fs/cgroup/cgroup.procs' || return
+	got=$(sed -n 's/^oom_kill //p' $group/memory.events)
+	near "oom: as many kills as the group counts" "$(sql oom 'SELECT count(*) FROM oom_kills')" "${got:-none}" 0
+	got=$(report oom pressure --by comm)
+	near "oom: the killed process is named" "$(echo "$got" | column_sum stalls $at)" 1 0
+	case $(uname -r) in
+	5.*)
+		near "oom: this kernel does not tell the limit" "$(echo "$got" | column_sum limit_bytes $at)" 0 0
+		;;
+	*)
+		near "oom: the limit is that of the group above" \
+			"$(echo "$got" | column_sum limit_bytes $at limit_of=/oom)" 25165824 0
+		ebpfrec report -i "$tmp/oom" why >"$tmp/oom.why"
+		check "oom: why names them" \
+			"grep -q 'Killed by the OOM killer: touch_memory.*limit of /oom 24' $tmp/oom.why" "$(cat "$tmp/oom.why")"
+		;;
+	esac
+	rm -f "$tmp/oom.why"
+	forget oom
+	rmdir $group/inner $group
+}
+
 # ---- limits ----
 
 # The wall clock is set a day ahead and then back behind where it began: a window named by it is the right one.
@@ -665,6 +698,7 @@ check_files vda
 check_volumes
 check_only
 check_cgroup
+check_oom
 check_quota
 check_clock
 check_hotplug
