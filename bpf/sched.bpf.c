@@ -17,6 +17,7 @@ struct stay {
 	bool is_break;		/* no program ran at the switch that brought the thread */
 };
 
+#define STACK_BYTES_MIN 16384	/* of a thread's stack in the kernel */
 #define TASK_FILTERED (~0ULL)	/* in next_task: a thread that is not recorded */
 
 /*
@@ -153,6 +154,42 @@ static __always_inline void *begin_about(struct emit *e, __u32 hook, __u64 size,
 	return emit_reserve(e, size, id, fix_irq_flag(e->cnt));
 }
 
+/*
+ * Stores the timer that expires on this CPU, for the wake-up by its function: the timer of a sleep
+ * with a timeout is on the stack of the thread that sleeps.
+ */
+static __always_inline int note_timer(__u64 timer)
+{
+	struct emit e;
+
+	if (emit_find(&e, WIRE_WAKING, false))
+		e.cnt->timer_at = timer;
+	return 0;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int timer_high_res(u64 *ctx)
+{
+	return note_timer(ctx[0]);
+}
+
+SEC("tp_btf/timer_expire_entry")
+int timer_wheel(u64 *ctx)
+{
+	return note_timer(ctx[0]);
+}
+
+/* Returns whether the timer that expired last is of a sleep of the task. */
+static __always_inline bool is_timed_out(struct wire_counters *c, struct task_struct *p)
+{
+	__u64 size = c->regs_offset ? c->regs_offset : STACK_BYTES_MIN;
+
+	if (c->timer_at - (__u64)p->stack >= size)
+		return false;
+	c->timer_at = 0;
+	return true;
+}
+
 static __always_inline int send_waking(struct task_struct *p, __u32 hook, __u8 is_new)
 {
 	struct wire_waking *r;
@@ -165,7 +202,8 @@ static __always_inline int send_waking(struct task_struct *p, __u32 hook, __u8 i
 	r->target_cpu = fix_task_cpu(p);
 	r->prio = p->prio;
 	r->is_new = is_new;
-	r->call = call_of_waker(e.cnt);
+	r->call = r->hdr.flags & WIRE_F_IRQ && is_timed_out(e.cnt, p) ? WIRE_CALL_TIMEOUT :
+									call_of_waker(e.cnt);
 	r->zero = 0;
 	r->zero_too = 0;
 	emit_submit(&e, r);

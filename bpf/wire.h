@@ -84,6 +84,7 @@ typedef __s64 wire_s64;
 #define WIRE_CALL_FAULT 5	/* an exception in user code that waits for the mmap lock */
 #define WIRE_CALL_EXIT 6	/* WAKING: the waker is exiting */
 #define WIRE_CALL_HELD 7	/* of a thread at the start: the recorder holds COMMAND back */
+#define WIRE_CALL_TIMEOUT 8	/* WAKING: the time of the sleep was up */
 #define WIRE_CALL_NUMBER_MASK 0x01ff
 #define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_* that the call waits for */
 #define WIRE_CALL_IS_32_BIT 0x2000
@@ -176,6 +177,7 @@ struct wire_counters {
 	 * too.
 	 */
 	wire_u64 seen[WIRE_HOOK_MAX][WIRE_LEVELS];
+	wire_u64 timer_at;	/* address of the last timer that expired; 0: it woke its thread */
 } __attribute__((aligned(64)));
 
 /*

@@ -13,7 +13,7 @@
 -- index: states
 -- takes: every who threads sort
 -- figure: wait_ns
--- drops: lost_events wait_max_ns
+-- drops: lost_events timeout_ns share_pct wait_max_ns
 -- rows: sums
 --
 -- The result has one row per process (or thread, comm, cgroup), kind and call. Columns:
@@ -39,12 +39,14 @@
 --   call         the system call, user code or kernel thread. The type of a file is unknown before
 --                Linux 6.2: a read then has the kind call
 --   waits        waits that ended in the window; wait_max_ns: the longest
+--   timeouts     waits that ended because their time was up, empty for none; timeout_ns: their mean length
 --   wait_ns      time in the window, also of waits that end later
 --   share_pct    of the time that the group's threads waited
 SELECT $t
        $keys
        u.kind AS kind, u.call AS call, sum(u.waits) AS waits, sum(u.wait_ns) AS wait_ns,
-           max(u.wait_max_ns) AS wait_max_ns,
+           max(u.wait_max_ns) AS wait_max_ns, nullif(sum(u.timeouts), 0) AS timeouts,
+           sum(u.timeout_ns) / nullif(sum(u.timeouts), 0) AS timeout_ns,
        round(100.0 * sum(u.wait_ns) / nullif(sum(sum(u.wait_ns)) OVER (PARTITION BY u.t_ns, u.upid, u.utid, u.name), 0),
            3) AS share_pct,
        view_complete(u.t_ns, u.t_end_ns) AS complete,

@@ -62,6 +62,7 @@ ends AS (SELECT o.kind AS kind, o.call AS call, substr(o.object, 1, instr(o.obje
 e AS MATERIALIZED (
 	SELECT o.utid AS utid, o.kind AS kind, o.call AS call, o.waits AS waits, o.wait_ns AS wait_ns,
 	    o.wait_max_ns AS wait_max_ns, o.ender_utid AS ender_utid, o.irq AS irq,
+	       o.timeout AS timeout,
 	       o.meanwhile AS meanwhile, o.meanwhile_ns AS meanwhile_ns, iif(n.cnt, NULL, o.upid) AS upid,
 	       iif(n.cnt, printf('%d %s%s', n.cnt, CASE n.what WHEN 'process' THEN 'processes' ELSE 'threads' END,
 	           iif(n.comm = n.last, ' ' || n.comm, '')), o.object) AS object
@@ -81,15 +82,15 @@ rows AS (
 	  FROM k LEFT JOIN w ON w.kind = k.kind AND w.call IS k.call AND w.object NOT NULL
 	 GROUP BY k.kind, k.call HAVING k.wait_ns > coalesce(sum(w.wait_ns), 0)),
 enders AS (
-	SELECT kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) AS of_upid, ender_utid, irq,
-	    sum(wait_ns) AS wait_ns,
+	SELECT kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL) AS of_upid, ender_utid, irq, timeout,
+	       sum(wait_ns) AS wait_ns,
 	       row_number() OVER (PARTITION BY kind, call, object, iif(object NOT NULL AND kind <> 'timer', upid, NULL)
-	           ORDER BY sum(wait_ns) DESC, ender_utid, irq) AS n
-	  FROM e GROUP BY 1, 2, 3, 4, 5, 6)
+	           ORDER BY sum(wait_ns) DESC, ender_utid, irq, timeout) AS n
+	  FROM e GROUP BY 1, 2, 3, 4, 5, 6, 7)
 SELECT r.kind AS kind, r.call AS call, r.object AS object, r.waits AS waits, r.wait_ns AS wait_ns,
     r.wait_max_ns AS wait_max_ns,
        CASE WHEN n.n THEN coalesce((SELECT printf('%s (%d)', comm, tid) FROM threads WHERE utid = n.ender_utid),
-           iif(n.irq, '[interrupt]', '[unknown]'))
+           CASE WHEN n.timeout THEN '[timeout]' WHEN n.irq THEN '[interrupt]' ELSE '[unknown]' END)
                           || iif(n.wait_ns * 100 / r.wait_ns < 99, printf(' %d %%', n.wait_ns * 100 / r.wait_ns),
                              '') END AS ended_by,
        (SELECT group_concat(text, ', ')

@@ -292,11 +292,18 @@ static int add_wait(struct fold_target *t, const struct thread_wait *w)
 static int add_sleep(struct fold_target *t, const struct thread_sleep *x)
 {
 	const struct fold_key key = state_key(x->thread, x->state, x->call);
+	struct state_sum *sum;
 	void *at;
 	int ret = x->left_ns ? fold_sum_at(t, x->end_ns, &key, &at) : 0;
 
-	return ret <= 0 ? ret :
-			  quantile_add(&((struct state_sum *)at)->waits, x->end_ns - x->left_ns);
+	if (ret <= 0)
+		return ret;
+	sum = at;
+	if (x->is_seen && x->waker_call == CALL_TIMEOUT) {
+		sum->timeouts++;
+		sum->timeout_ns += x->end_ns - x->left_ns;
+	}
+	return quantile_add(&sum->waits, x->end_ns - x->left_ns);
 }
 
 static int states_add(void *ctx, const void *found)
@@ -327,12 +334,12 @@ static void states_get_key(const struct dense_ids *d, struct packed_in *in, stru
 	ret->b = packed_get(in);
 }
 
-_Static_assert(THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 1 <= FOLD_SUMS_COUNTS,
+_Static_assert(THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 3 <= FOLD_SUMS_COUNTS,
 	       "room for all counts");
 
 #define STATE_SUMS                                                                                 \
 	.bytes = sizeof(struct state_sum), .quantile_cnt = 1,                                     \
-	.count_cnt = THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 1, .add = states_add,            \
+	.count_cnt = THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 3, .add = states_add,            \
 	.put_key = states_put_key, .get_key = states_get_key, .part = INDEX_STATES,               \
 	.is_of_threads = true
 

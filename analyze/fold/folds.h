@@ -70,6 +70,7 @@ struct state_sum {
 	uint64_t ns[THREAD_STATE_CNT];
 	uint64_t by_reason[THREAD_WAIT_REASON_CNT];
 	uint64_t migrations;
+	uint64_t timeouts, timeout_ns;	/* waits that ended because their time was up */
 };
 
 /*

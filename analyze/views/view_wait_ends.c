@@ -102,6 +102,7 @@ struct ends_view {
 };
 
 #define KEY_NO_HOLDER (1ULL << 56)	/* of a lock: the holder is unknown */
+#define KEY_TIMEOUT (1ULL << 57)	/* the time of the waits was up */
 
 /* A row's key: kind, call, and the number of its object. */
 static uint64_t key_of(enum wait_kind kind, uint32_t call, uint32_t object)
@@ -362,6 +363,8 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 		c.key = key_of(kind, s->call, object);
 	if (kind == WAIT_LOCK)
 		return on_lock(x, s, &c, is_counted);
+	if (s->waker_call == CALL_TIMEOUT)
+		c.key |= KEY_TIMEOUT;
 	waker = object_waker(v->a->trace, x->machine, s);
 	return is_counted ? add_wait(x, &c, waker, waker, s->is_waker_unseen) : 0;
 }
@@ -400,7 +403,8 @@ static void give_row(struct ends_view *x, const struct view_place *at, struct wa
 		view_text(&x->v, &c[COL_WAIT_ENDS_OBJECT], strpool_put(x->texts, text));
 	if (at->group)
 		cell_int(&c[COL_WAIT_ENDS_ENDER_UTID], dense_utid(ids, at->group));
-	cell_int(&c[COL_WAIT_ENDS_IRQ], !at->group && !(at->b & KEY_NO_HOLDER));
+	cell_int(&c[COL_WAIT_ENDS_IRQ], !at->group && !(at->b & (KEY_NO_HOLDER | KEY_TIMEOUT)));
+	cell_int(&c[COL_WAIT_ENDS_TIMEOUT], !!(at->b & KEY_TIMEOUT));
 	if (meanwhile > RUNNING) {
 		cell_int(&c[COL_WAIT_ENDS_AT_NS], context_rel(x->v.a, w->at_ns));
 		return;

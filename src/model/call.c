@@ -55,6 +55,8 @@ const char *call_name(enum call_machine machine, uint32_t call)
 		return "throttled";
 	case CALL_EXIT:
 		return "exit";
+	case CALL_TIMEOUT:
+		return "timeout";
 	default:
 		return NULL;
 	}

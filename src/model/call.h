@@ -21,6 +21,7 @@
 #define CALL_FAULT 5		/* an exception in user code that waits for the mmap lock */
 #define CALL_EXIT 6		/* of a wake-up: the waker is exiting */
 #define CALL_HELD 7		/* at the start: the recorder holds COMMAND back */
+#define CALL_TIMEOUT 8		/* of a wake-up: the time of the sleep was up */
 #define CALL_IS_NUMBER 0x4000	/* a system call; the bits below describe it */
 #define CALL_IS_32_BIT 0x2000	/* numbered as for 32-bit programs */
 #define CALL_NUMBER_CNT 512

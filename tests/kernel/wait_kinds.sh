@@ -9,7 +9,8 @@
 # names pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by
 # its path, the timer by its length, and child and thread by their ids. A condition variable and a semaphore are waits
 # of kind condition, and locks whose calls resemble theirs are of kind lock: a PI mutex (value 0), a timed robust mutex
-# and the readers of a lock that prefers writers (a value and CLOCK_REALTIME).
+# and the readers of a lock that prefers writers (a value and CLOCK_REALTIME). Five waits end because their time is up:
+# these and the sleeps are the timeouts.
 . "$(dirname "$0")/harness.bash"
 
 touch "$tmp/held"
@@ -54,7 +55,9 @@ CASES = [("lock", "lock", "futex"), ("pipe", "pipe", "read"), ("socket", "socket
          ("child", "child", "wait4"), ("thread", "child", "futex"), ("condition", "condition", "futex"),
          ("semaphore", "condition", "futex"), ("priority", "lock", "futex"), ("robust", "lock", "futex"),
          ("readers", "lock", "futex"), ("flock", "lock", "flock"),
-         ("polled", "pipe", "poll"), ("nothing", "timer", "poll")]
+         ("polled", "pipe", "poll"), ("nothing", "timer", "poll"), ("late_poll", "socket", "poll"),
+         ("late_epoll", "poll", "epoll_wait"), ("late_select", "poll", "select"),
+         ("late_semaphore", "condition", "futex"), ("late_receive", "socket", "recvfrom")]
 
 for part, kind, call in CASES:
     lo, hi = t.at(w[part + "_from"]), t.at(w[part + "_to"])
@@ -67,17 +70,25 @@ for part, kind, call in CASES:
     check("%s: the parts add up" % part, sum(kinds.values()) + ran == hi - lo, (kinds, ran, hi - lo))
     if call == "read" and not files:
         kind = "call"    # the kernel is older than 6.2
-    if part == "polled" and not files:
+    if call == "poll" and kind != "timer" and not files:
         kind = "poll"    # likewise
     if call == "epoll_wait" and (kind, call) not in kinds:
         call = "epoll_pwait"    # arm64 has no other
     if call == "poll" and (kind, call) not in kinds:
         call = "ppoll"    # likewise
+    if call == "select" and (kind, call) not in kinds:
+        call = "pselect6"    # likewise
     hidden = kinds.pop(("unknown", ""), 0)
     slept = {k: v for k, v in kinds.items() if k[0] != "cpu"}
     check("%s: all sleep is of kind %s, in %s" % (part, kind, call), list(slept) == [(kind, call)], (kinds, hidden))
     check("%s: it is most of the part" % part, slept.get((kind, call), 0) + hidden > 100_000_000,
           (kinds, hidden, hi - lo))
+    timeouts = (sum(r["timeouts"] or 0 for r in rows),
+                t.one("SELECT coalesce(sum(waits), 0) FROM wait_ends(%d, %d) JOIN threads USING (utid) "
+                      "WHERE tid = %d AND timeout" % (lo, hi, w["tid"])))
+    late = part.startswith("late_") or part in ("timer", "nothing")
+    check("%s: %s" % (part, "it timed out" if late else "it did not time out"),
+          timeouts == (int(late), int(late)) or hidden and timeouts == (0, 0), (timeouts, rows))
 
 window = t.window(t.at(w["lock_from"]), t.at(w["lock_to"]))
 locks = t.report("locks", "--tid", str(w["tid"]), *window)

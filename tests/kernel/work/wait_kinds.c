@@ -10,6 +10,7 @@
  *   terminal   a line, of a pseudo terminal            thread              a thread's end
  *   polled     data of a pipe, by poll                 nothing            a poll of no descriptor
  *   condition, semaphore   a thread's signal           priority, robust, readers   other locks
+ *   late_*     data or a signal that does not come before a timeout
  *   flock   the lock of FILE, the argument, which a thread named holder has; without one it waits
  *           for no such lock
  */
@@ -26,6 +27,7 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/prctl.h>
+#include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -329,6 +331,48 @@ static void do_polled(const int fds[2])
 		truth_fail("read");
 }
 
+/* Waits that end because their time is up: nobody writes, posts or sends. */
+static void do_timeouts(void)
+{
+	struct timeval length = { .tv_usec = WAIT_MS * 1000 };
+	struct epoll_event event;
+	struct pollfd p;
+	struct timespec until;
+	int fds[2], epoll = epoll_create1(0);
+	fd_set set;
+
+	if (epoll < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, fds))
+		truth_fail("socketpair");
+	p = (struct pollfd){ .fd = fds[0], .events = POLLIN };
+	begin("late_poll");
+	poll(&p, 1, WAIT_MS);
+	end("late_poll");
+	begin("late_epoll");
+	epoll_wait(epoll, &event, 1, WAIT_MS);
+	end("late_epoll");
+	FD_ZERO(&set);
+	FD_SET(fds[0], &set);
+	begin("late_select");
+	select(fds[0] + 1, &set, NULL, NULL, &length);
+	end("late_select");
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_nsec += WAIT_MS * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
+	begin("late_semaphore");
+	sem_timedwait(&semaphore, &until);
+	end("late_semaphore");
+	length = (struct timeval){ .tv_usec = WAIT_MS * 1000 };
+	if (setsockopt(fds[0], SOL_SOCKET, SO_RCVTIMEO, &length, sizeof(length)))
+		truth_fail("setsockopt");
+	begin("late_receive");
+	recv(fds[0], data, sizeof(data), 0);
+	end("late_receive");
+	close(epoll);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 int main(int argc, char **argv)
 {
 	/* A descriptor beyond the places that every table of files has. */
@@ -361,6 +405,7 @@ int main(int argc, char **argv)
 	do_thread();
 	do_condition();
 	do_other_locks();
+	do_timeouts();
 	if (argc > 1)
 		do_file_lock(argv[1]);
 	return 0;
