@@ -256,7 +256,7 @@ static void test_summary_comes_flat_or_in_sections(void **state)
 	rows_report(&r, made.a, &q);
 	assert_int_equal(r.col_cnt, 4);
 	assert_string_equal(r.names[0], "section");
-	assert_string_equal(rows_text(&r, 0, 0), "Machine");
+	assert_string_equal(rows_text(&r, 0, 0), "Causes");
 	assert_string_equal(rows_text(&r, r.row_cnt - 1, 0), "Recording cost");
 	rows_done(&r);
 }
