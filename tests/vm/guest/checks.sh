@@ -458,8 +458,6 @@ check_volumes()
 	for device in lv:vda "lv:$luks" "lv:$lv" raid:loop1 raid:nvme0n1 raid:md0 held:nullb0; do
 		# dm-crypt there announces no remap (schema/LIMITS.md)
 		case $device:$(uname -r) in lv:vda:5.10.*) continue ;; esac
-		# a writer has more on the disks of a RAID 1 than on it there: not explained (schema/LIMITS.md)
-		case $device:$(uname -r) in raid:loop1:6.1.* | raid:nvme0n1:6.1.*) continue ;; esac
 		for who in "${device%:*}_pid:4194304" "${device%:*}_direct_pid:327680"; do
 			want=${who#*:} who=$(kv volumes "${who%:*}")
 			[ "$device" != held:nullb0 ] || want=655360
