@@ -584,7 +584,10 @@ static int killed_row(struct causes *c, const struct value *v, void *ctx)
 static const char spikes_sql[] =
 	"SELECT coalesce(comm_at(u.upid, (u.start_ns + u.end_ns) / 2), u.name), u.bytes, u.dur_ns, "
 	"u.start_ns FROM memory_spikes(:from, :to) AS u WHERE u.kind <> 'machine' "
-	"AND u.source <> 'page' ORDER BY u.bytes DESC, u.start_ns LIMIT 1";
+	"AND u.source <> 'page' AND ((SELECT count(*) FROM processes WHERE is_workload) = 0 "
+	"OR EXISTS (SELECT 1 FROM processes AS p WHERE p.is_workload "
+	"AND (p.upid = u.upid OR (u.upid IS NULL AND p.comm = u.name)))) "
+	"ORDER BY u.bytes DESC, u.start_ns LIMIT 1";
 
 static int spike_row(struct causes *c, const struct value *v, void *ctx)
 {
