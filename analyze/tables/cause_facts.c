@@ -145,12 +145,13 @@ int causes_enders_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
+/* A row has room for a value behind its last one, which is 0. */
 int causes_fact_row(struct causes *c, const struct value *v, void *ctx)
 {
 	struct fact *f = ctx;
 
 	if (!f->is_found)
-		*f = (struct fact){ causes_text(c, &v[0]), { v[1].i, v[2].i }, true };
+		*f = (struct fact){ causes_text(c, &v[0]), { v[1].i, v[2].i, v[3].i }, true };
 	return 0;
 }
 

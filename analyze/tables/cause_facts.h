@@ -59,10 +59,10 @@ struct phrase {
 	const char *kind, *verb, *what;
 };
 
-/* A text and two numbers of the first row of a query. */
+/* A text and two or three numbers of the first row of a query. */
 struct fact {
 	const char *text;
-	int64_t v[2];
+	int64_t v[3];
 	bool is_found;
 };
 

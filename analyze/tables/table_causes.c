@@ -471,10 +471,30 @@ static int rule_running(struct causes *c, struct sentence *s, const struct candi
 	return ret ?: name_command(c, s, c->has_samples ? "profile" : "cpu --by thread", x);
 }
 
+/* Waits of a kind in the system call with most timeouts, and how long these took on average. */
+static const char timeouts_sql[] =
+	"SELECT u.call, sum(u.timeouts) AS cnt, sum(u.waits), "
+	"sum(u.timeout_ns) / max(1, sum(u.timeouts)) "
+	"FROM wait_kinds(:from, :to, 0, 'thread') AS u JOIN threads AS t ON t.utid = u.utid "
+	"JOIN processes AS p ON p.upid = t.upid WHERE u.kind = :kind "
+	"AND (t.comm = :comm OR p.comm = :comm) GROUP BY u.call ORDER BY cnt DESC, u.call LIMIT 1";
+
 static int rule_wait(struct causes *c, struct sentence *s, const struct candidate *x)
 {
+	struct fact f = { 0 };
+	char ns[UNITS_TEXT_MAX];
+	int ret = 0;
+
+	/* the end of a sleep is no timeout */
+	if (c->is_small && strcmp(x->kind, "timer"))
+		ret = causes_query(c, timeouts_sql, x->kind, x->comm, causes_fact_row, &f);
 	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
-	return name_object(c, s, x) ?: name_command(c, s, "why", x);
+	ret = ret ?: name_object(c, s, x);
+	if (f.is_found && f.v[0])
+		causes_append(s->answer, ", %lld of %lld waits in %s timed out after %s",
+			      (long long)f.v[0], (long long)f.v[1], f.text ?: "user code",
+			      duration(ns, (uint64_t)f.v[2]));
+	return ret ?: name_command(c, s, "why", x);
 }
 
 struct candidate_rule {
