@@ -46,7 +46,7 @@ next AS (SELECT min(nth) AS nth, printf('%s %s: ebpfrec report %s%s', iif(count(
 SELECT printf('%d. %s', c.nth, c.answer), next.command FROM c LEFT JOIN next USING (nth) ORDER BY c.nth
 
 -- section: *Causes
-SELECT answer, cost_ns, 'ebpfrec report ' || command || :hint_options AS command, rule
+SELECT answer, cost_ns, 'ebpfrec report ' || command AS command, rule
   FROM causes(:from, :to, :workload, 1) WHERE rank NOT NULL ORDER BY rank
 
 -- section: ^Others

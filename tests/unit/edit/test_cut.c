@@ -367,6 +367,25 @@ static enum differ waiting_differs(const struct pair *p)
 	return is_doubtful(p) ? UNSURE_WAITING : is_told_behind(p) ? TOLD_BEHIND : SAME;
 }
 
+/* The causes of the summary have instants as text, and repeat waits and spikes. */
+static void drop_causes(struct rows *r)
+{
+	unsigned int kept = 0, i, c;
+
+	for (i = 0; i < r->row_cnt; i++) {
+		struct value *from = &r->values[i * r->col_cnt];
+
+		if (strcmp(rows_text(r, i, 0), "Causes")) {
+			memmove(&r->values[kept++ * r->col_cnt], from, r->col_cnt * sizeof(*from));
+			continue;
+		}
+		for (c = 0; c < r->col_cnt; c++)
+			if (from[c].type == VALUE_TEXT)
+				free((char *)from[c].text);
+	}
+	r->row_cnt = kept;
+}
+
 static void compare_report(const struct pair *p, const struct report_view *v, unsigned int by,
 			   uint64_t every_ns)
 {
@@ -397,6 +416,10 @@ static void compare_report(const struct pair *p, const struct report_view *v, un
 		 every_ns ? ", in bins" : "");
 	rows_report(&a, p->old.a, &q);
 	rows_report(&b, p->cut.a, &q);
+	if (!strcmp(v->name, "summary")) {
+		drop_causes(&a);
+		drop_causes(&b);
+	}
 	compare_but(p, &a, &b, what, waiting == SAME ? differ_of(what) : waiting);
 }
 
