@@ -137,7 +137,7 @@ static unsigned int complete_of(struct analysis *a, uint64_t start_ns, uint64_t 
 	for (unsigned int i = 0; i < 5; i++) {
 		snprintf(sql, sizeof(sql), "SELECT is_complete('%s', %lld, %lld)", reports[i],
 			 (long long)(from_ns - start_ns), (long long)(to_ns - start_ns));
-		bits |= (unsigned int)rows_one(a, sql) << i;
+		bits |= (unsigned int)rows_one(a, "%s", sql) << i;
 	}
 	return bits;
 }
