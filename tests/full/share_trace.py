@@ -39,7 +39,7 @@ OBJECT = re.compile(r"(pipe|socket|inode):\[\d+\]|[0-9a-f]+|(process|epoll|event
                     r"\d+|\d[\d.]* [num]?s")
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
 # A part of a trace may not know the names of vectors. A burst over an edge is shorter in a part.
-BEYOND = {"path": {"object"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
+BEYOND = {"path": {"object"}, "processes": {"cmdline"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [x["view"] for x in json.loads(run("report", "--list", "--format", "json"))]
 pseudonyms = {}
@@ -65,7 +65,7 @@ def compare(view, bundle, args):
     alike = [x for x, _ in a]
     times, shared = collections.Counter(alike), collections.Counter(x for x, _ in b)
     check("share: report %s has the same numbers (%d rows)" % (" ".join([view] + args), len(a)),
-          alike == [x for x, _ in b] and (len(a) > 0 or view in ("spikes", "stacks")),
+          alike == [x for x, _ in b] and (len(a) > 0 or view in ("spikes", "stacks", "pressure")),
           [list((x - y).elements())[:3] for x, y in ((times, shared), (shared, times))] + [len(a), len(b)])
     for (x, ra), (y, rb) in zip(a, b):
         if times[x] == 1 and x == y:
@@ -85,7 +85,7 @@ for view in views:
     if view in ("summary", "why", "offcpu", "throttle", "beside"):
         continue
     compare(view, z, [])
-    if view not in ("growth", "leaks", "lifetimes", "stacks", "profile", "locks", "path"):    # they have no --every
+    if view not in ("growth", "leaks", "lifetimes", "stacks", "profile", "locks", "path", "processes"):
         compare(view, z, ["--every", "100ms"])
 for view, by in (("cpu", "thread"), ("cpu", "cpu"), ("sched", "thread"), ("states", "thread"), ("io", "device"),
                  ("irq", "cpu")):
@@ -97,7 +97,7 @@ for view in ("cpu", "alloc", "io"):
 def summary(path, shift_ns, *args):
     rows = {}
     for r in rows_of(run("report", "-i", path, "summary", "--format", "csv", *args)):
-        if r["section"] not in ("Recording", "Spikes") and r["name"] not in NAMES:
+        if r["section"] not in ("Recording", "Spikes", "Causes") and r["name"] not in NAMES:
             rows.setdefault((r["section"], r["row"]), []).append((r["name"], r["value"] - shift_ns
                 if r["name"] in INSTANTS else r["value"]))
     return collections.Counter((section, str(values)) for (section, _), values in rows.items())
