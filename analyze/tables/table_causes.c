@@ -403,7 +403,7 @@ static int rule_throttled(struct causes *c, struct sentence *s, const struct can
 {
 	char quota[UNITS_TEXT_MAX], period[UNITS_TEXT_MAX];
 	struct fact f = { 0 };
-	int ret = causes_query(c, causes_quota_sql, NULL, x->comm, causes_fact_row, &f);
+	int ret = causes_query(c, causes_quota_sql, NULL, x->process, causes_fact_row, &f);
 
 	begin_sentence(c, s, x, f.is_found ? "" : causes_phrase(x->kind)->what);
 	if (f.is_found)
@@ -413,10 +413,10 @@ static int rule_throttled(struct causes *c, struct sentence *s, const struct can
 	return ret ?: name_command(c, s, "throttle", x);
 }
 
-/* Bytes that others moved on the same devices, and those that the name moved there. */
+/* Bytes that other processes moved on the same devices, and those that the process moved there. */
 static const char beside_sql[] =
-	"WITH r AS MATERIALIZED (SELECT t.comm AS comm, b.dev AS dev, b.bytes AS bytes "
-	"FROM block_requests AS b JOIN threads AS t ON t.utid = b.submitter_utid "
+	"WITH r AS MATERIALIZED (SELECT p.comm AS comm, b.dev AS dev, b.bytes AS bytes "
+	"FROM block_requests AS b JOIN processes AS p ON p.upid = b.submitter_upid "
 	"WHERE b.end_ns >= :from AND b.end_ns < :to) "
 	"SELECT comm, sum(bytes) AS bytes, (SELECT sum(bytes) FROM r WHERE comm = :comm) FROM r "
 	"WHERE comm <> :comm AND dev IN (SELECT dev FROM r WHERE comm = :comm) "
@@ -425,7 +425,7 @@ static const char beside_sql[] =
 static int rule_disk(struct causes *c, struct sentence *s, const struct candidate *x)
 {
 	struct fact f = { 0 };
-	int ret = c->is_small ? causes_query(c, beside_sql, NULL, x->comm, causes_fact_row, &f) : 0;
+	int ret = c->is_small ? causes_query(c, beside_sql, NULL, x->process, causes_fact_row, &f) : 0;
 	char size[UNITS_TEXT_MAX];
 
 	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
