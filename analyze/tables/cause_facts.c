@@ -23,7 +23,6 @@ static int read_row(void *ctx, const struct value *v)
 	return r->row(r->c, v, r->ctx);
 }
 
-/* Runs a query about the window, and a name or a kind of wait (NULL: all). */
 int causes_query(struct causes *c, const char *sql, const char *kind, const char *comm,
 		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx)
 {
@@ -66,7 +65,6 @@ void causes_append(char *to, const char *format, ...)
 	va_end(args);
 }
 
-/* Adds a sentence, or the verdict of a rule that has none. NULL: out of memory. */
 struct sentence *causes_add(struct causes *c, const char *rule, const char *verdict)
 {
 	if (array_add(&c->sentences, &c->cap, &c->cnt,
@@ -105,7 +103,8 @@ const struct phrase *causes_phrase(const char *kind)
 
 /*
  * Of the waits of a kind: the object that took most, the name that ended most of the waits for it
- * (or of all, if it took less than half of :top), and what that name did meanwhile: up to two rows.
+ * (or of all, if it took less than half of their time), and what that name did meanwhile: up to two
+ * rows.
  */
 const char causes_ends_sql[] =
 	"WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid, n.comm AS comm, n.tid AS tid "
@@ -128,6 +127,7 @@ const char causes_ends_sql[] =
 	"FROM (SELECT 1) LEFT JOIN ender LEFT JOIN (SELECT meanwhile, sum(meanwhile_ns) AS ns "
 	"FROM most WHERE meanwhile NOT NULL AND comm = (SELECT comm FROM ender) GROUP BY meanwhile "
 	"HAVING 20 * ns >= (SELECT ns FROM ender) ORDER BY ns DESC, meanwhile LIMIT 2) AS m";
+
 int causes_enders_row(struct causes *c, const struct value *v, void *ctx)
 {
 	struct enders *x = ctx;

@@ -14,7 +14,7 @@
 #define CAUSES_SHOWN 3
 #define DETAIL_EVENTS_MAX 2000000 /* of a brief answer that includes path and culprits */
 
-/* A part of the path, or of the waits of a name: a row of path_sql or waits_sql. */
+/* A part of the path: a row of path_sql. Times are in ns; texts belong to causes.texts. */
 struct step {
 	const char *comm, *process; /* names of the thread and of its process */
 	const char *kind, *what; /* what: object, or the system call; NULL: none */
@@ -25,6 +25,7 @@ struct step {
 	uint64_t ns, longest_ns, holder_tid;
 };
 
+/* A name and what took its time, on the path or in the sum of all its threads. */
 struct candidate {
 	const char *comm, *process; /* the same for all threads of a process */
 	const char *kind, *held_what;
@@ -55,6 +56,7 @@ struct causes {
 	size_t cnt, cap, given;
 };
 
+/* "cpu", "waited", "for a CPU" */
 struct phrase {
 	const char *kind, *verb, *what;
 };
@@ -66,7 +68,7 @@ struct fact {
 	bool is_found;
 };
 
-/* Who ended waits: rows of ends_sql. */
+/* Who ended waits: rows of causes_ends_sql. */
 struct enders {
 	const char *object, *call, *ender;
 	uint64_t object_ns, ender_ns, all_ns, tid;
@@ -80,6 +82,11 @@ int causes_query(struct causes *c, const char *sql, const char *kind, const char
 		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx);
 int causes_fact_row(struct causes *c, const struct value *v, void *fact);
 int causes_enders_row(struct causes *c, const struct value *v, void *enders);
+
+static inline const char *duration(char buf[UNITS_TEXT_MAX], uint64_t ns)
+{
+	return units_format_duration(buf, UNITS_TEXT_MAX, ns);
+}
 
 /* A text that lasts as long as c; NULL: none. */
 const char *causes_text(struct causes *c, const struct value *v);

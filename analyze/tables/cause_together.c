@@ -11,11 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char *duration(char *buf, uint64_t ns)
-{
-	return units_format_duration(buf, UNITS_TEXT_MAX, ns);
-}
-
 /* Time of all threads by kind, the kinds of waits with their main call, and the life of all. */
 static const char kinds_sql[] =
 	"SELECT 'running', NULL, running_ns, running_ns + runnable_ns + preempted_ns "

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * causes(from_ns, to_ns, is_of_command, is_brief): what delayed the report's threads, as sentences.
+ * causes(from_ns, to_ns, of_workload, is_brief): what delayed the report's threads, as sentences.
  *
  *     path or waits of the window --[candidates: who, kind, time]--> rules --[sort]--> rows
  *
  * A candidate is a name and what took its time: running, a kind of wait, or a wait that another
  * thread imposed. Its cost is its time on the path to the end of the window, or the time of all
  * threads of the name. A rule turns candidates or facts of its own into sentences, or has a
- * verdict on why there is none. Sentences with a command are causes, of which three are shown; the
+ * verdict on why there is none. Up to three causes are shown, after processes that were killed; the
  * other sentences are facts about all threads together.
  *
  * For example, a command of 10 s whose thread A waited 4 s for lock L, while its holder B waited 3
@@ -16,7 +16,6 @@
  * (4711): disk 75 %, running 25 %".
  */
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,20 +26,6 @@
 #include "table_columns.h"
 
 /* ---- facts ---- */
-
-static int number_row(struct causes *c, const struct value *v, void *ctx)
-{
-	(void)c;
-	*(int64_t *)ctx = v[0].type == VALUE_INT ? v[0].i : 0;
-	return 0;
-}
-
-/* The first column of the first row; -errno. */
-static int number(struct causes *c, const char *sql, const char *comm, int64_t *ret)
-{
-	*ret = 0;
-	return causes_query(c, sql, NULL, comm, number_row, ret);
-}
 
 static const char path_sql[] =
 	"SELECT t.comm, c.kind, coalesce(c.object, c.call), c.object IS NOT NULL, w.comm, "
@@ -256,11 +241,6 @@ static int find_candidates(struct causes *c)
 
 /* ---- sentences ---- */
 
-static const char *duration(char *buf, uint64_t ns)
-{
-	return units_format_duration(buf, UNITS_TEXT_MAX, ns);
-}
-
 /* A name that a shell takes as it is, perhaps in single quotes, and that is no pattern. */
 static bool can_name(const char *name)
 {
@@ -272,6 +252,11 @@ static bool can_name(const char *name)
 	return true;
 }
 
+/* Processes outside of the workload that have the name, too. */
+static const char others_sql[] =
+	"SELECT NULL, count(*), 0 FROM processes WHERE comm = :comm AND upid > 3 "
+	"AND NOT is_workload AND (SELECT count(*) FROM processes WHERE is_workload)";
+
 /* The command that shows more about a candidate; nothing if no command can name it. */
 static int name_command(struct causes *c, struct sentence *s, const char *view,
 			const struct candidate *x)
@@ -279,17 +264,13 @@ static int name_command(struct causes *c, struct sentence *s, const char *view,
 	static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				    "0123456789-_.:/+@";
 	const char *quote = strspn(x->comm, plain) == strlen(x->comm) ? "" : "'";
-	int64_t others;
-	int ret = number(c,
-			 "SELECT count(*) FROM processes WHERE comm = :comm AND upid > 3 "
-			 "AND NOT is_workload AND (SELECT count(*) FROM processes "
-			 "WHERE is_workload)",
-			 x->process, &others);
+	struct fact others = { 0 };
+	int ret = causes_query(c, others_sql, NULL, x->process, causes_fact_row, &others);
 
 	if (can_name(x->comm))
 		causes_append(s->command, "%s --%s %s%s%s%s", view,
 			      x->comm == x->process ? "comm" : "thread", quote, x->comm, quote,
-			      others ? " --workload" : "");
+			      others.v[0] ? " --workload" : "");
 	return ret;
 }
 
@@ -413,7 +394,7 @@ static int rule_throttled(struct causes *c, struct sentence *s, const struct can
 	return ret ?: name_command(c, s, "throttle", x);
 }
 
-/* Bytes that other processes moved on the same devices, and those that the process moved there. */
+/* Bytes that other processes moved on the same devices, and those of the name. */
 static const char beside_sql[] =
 	"WITH r AS MATERIALIZED (SELECT p.comm AS comm, b.dev AS dev, b.bytes AS bytes "
 	"FROM block_requests AS b JOIN processes AS p ON p.upid = b.submitter_upid "
@@ -425,9 +406,11 @@ static const char beside_sql[] =
 static int rule_disk(struct causes *c, struct sentence *s, const struct candidate *x)
 {
 	struct fact f = { 0 };
-	int ret = c->is_small ? causes_query(c, beside_sql, NULL, x->process, causes_fact_row, &f) : 0;
 	char size[UNITS_TEXT_MAX];
+	int ret = 0;
 
+	if (c->is_small)
+		ret = causes_query(c, beside_sql, NULL, x->process, causes_fact_row, &f);
 	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
 	ret = ret ?: name_object(c, s, x);
 	if (f.is_found && f.v[0] > f.v[1])
