@@ -68,8 +68,10 @@ void causes_append(char *to, const char *format, ...)
 struct sentence *causes_add(struct causes *c, const char *rule, const char *verdict)
 {
 	if (array_add(&c->sentences, &c->cap, &c->cnt,
-		      (struct sentence){ .rule = rule, .verdict = verdict }) < 0)
-		return NULL;
+		      (struct sentence){ .rule = rule, .verdict = verdict }) < 0) {
+		c->failed = true;
+		return &c->none;
+	}
 	return &c->sentences[c->cnt - 1];
 }
 

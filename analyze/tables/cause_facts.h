@@ -54,6 +54,8 @@ struct causes {
 	struct hash_map numbers; /* of candidates */
 	struct sentence *sentences;
 	size_t cnt, cap, given;
+	bool failed;		/* out of memory: a sentence is missing, and the table fails */
+	struct sentence none;	/* what causes_add() returns then */
 };
 
 /* "cpu", "waited", "for a CPU" */
@@ -93,7 +95,7 @@ const char *causes_text(struct causes *c, const struct value *v);
 bool causes_is_idle_kind(const char *kind);
 const struct phrase *causes_phrase(const char *kind);
 
-/* Adds a sentence, or the verdict of a rule that has none. NULL: out of memory. */
+/* Adds a sentence, or the verdict of a rule that has none. Never NULL: see failed. */
 struct sentence *causes_add(struct causes *c, const char *rule, const char *verdict);
 /* Appends to a text of ANSWER_BYTES. */
 void causes_append(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -113,14 +113,13 @@ static struct sentence *add_fact(struct causes *c, unsigned int *place)
 {
 	struct sentence *s = causes_add(c, "together", "yes: a fact about all threads");
 
-	if (s)
-		s->place = ++*place;
+	s->place = ++*place;
 	return s;
 }
 
 /* The object of at least half of the waits, and who ended at least half of them. */
-static int say_enders(struct causes *c, const struct enders *x, const struct kind_time *top,
-		      unsigned int *place)
+static void say_enders(struct causes *c, const struct enders *x, const struct kind_time *top,
+		       unsigned int *place)
 {
 	bool has_object = x->object && 2 * x->object_ns >= top->ns;
 	bool is_call = !strcmp(top->kind, "call"), is_timer = !strcmp(top->kind, "timer");
@@ -129,25 +128,18 @@ static int say_enders(struct causes *c, const struct enders *x, const struct kin
 
 	if (has_object) {
 		s = add_fact(c, place);
-		if (!s)
-			return -ENOMEM;
 		causes_append(s->answer, "%s of that was for %s%s (%s)", duration(ns, x->object_ns),
 			      is_timer ? "sleeps of " : "", x->object, x->call ?: "?");
 	} else if ((is_call || is_timer) && top->call && 2 * top->call_ns >= top->ns) {
 		s = add_fact(c, place);
-		if (!s)
-			return -ENOMEM;
 		causes_append(s->answer, "%s of that was in %s", duration(ns, top->call_ns),
 			      top->call);
 	}
 	if (!x->ender || 2 * x->ender_ns < x->all_ns)
-		return 0;
+		return;
 	s = add_fact(c, place);
-	if (!s)
-		return -ENOMEM;
 	causes_append(s->answer, "%s ended %s of that; what it did meanwhile: %s", x->ender,
 		      duration(ns, x->ender_ns), *x->meanwhile ? x->meanwhile : "unknown");
-	return 0;
 }
 
 static const char *si_bytes(char *buf, int64_t bytes)
@@ -213,8 +205,6 @@ static int say_together(struct causes *c, const struct together *t, unsigned int
 	if (!top || is_shown_kind(c, top->kind))
 		return 0;
 	s = add_fact(c, place);
-	if (!s)
-		return -ENOMEM;
 	s->cost_ns = top->ns;
 	duration(ns, top->ns);
 	duration(life, t->life_ns);
@@ -227,12 +217,10 @@ static int say_together(struct causes *c, const struct together *t, unsigned int
 		      ns, life, (unsigned long long)(t->life_ns ? 100 * top->ns / t->life_ns : 0),
 		      *causes_phrase(top->kind)->what ? " " : "", causes_phrase(top->kind)->what);
 	ret = say_facts(c, top, place);
-	ret = ret ?: say_enders(c, &t->ends, top, place);
+	say_enders(c, &t->ends, top, place);
 	if (ret || !idle)
 		return ret;
 	s = add_fact(c, place);
-	if (!s)
-		return -ENOMEM;
 	causes_append(s->answer, "Most of the time, %s of %s, they waited %s",
 		      duration(ns, idle->ns), life, causes_phrase(idle->kind)->what);
 	return 0;
@@ -286,11 +274,11 @@ int causes_path(struct causes *c, unsigned int *place)
 	int ret = causes_query(c, parts_sql, NULL, NULL, part_row, &p);
 	struct sentence *s;
 
+	if (p.cnt < 2)
+		causes_add(c, "path", "no: it has one large part");
 	if (ret || p.cnt < 2)
-		return ret ?: causes_add(c, "path", "no: it has one large part") ? 0 : -ENOMEM;
+		return ret;
 	s = causes_add(c, "path", "yes");
-	if (!s)
-		return -ENOMEM;
 	s->place = ++*place;
 	causes_append(s->answer, "Path to the end: %s", p.text);
 	return 0;

@@ -531,15 +531,11 @@ static int apply_candidates(struct causes *c, unsigned int max, unsigned int *pl
 				       is_small ? "no: it is a small part of the window" :
 				       waits_for_others ? "no: it waits for others, or is idle" :
 							  "no: others took more");
-			if (!s)
-				return -ENOMEM;
 			s->cost_ns = x->ns;
 			continue;
 		}
 		found[r - candidate_rules] = true;
 		s = causes_add(c, r->name, "yes");
-		if (!s)
-			return -ENOMEM;
 		s->place = ++*place;
 		x->is_shown = true;
 		first_ns = first_ns ?: x->ns;
@@ -547,9 +543,8 @@ static int apply_candidates(struct causes *c, unsigned int max, unsigned int *pl
 		shown++;
 	}
 	for (size_t i = 0; i < CANDIDATE_RULES && !ret; i++)
-		if (!found[i] &&
-		    !causes_add(c, candidate_rules[i].name, "no: nothing of it was found"))
-			ret = -ENOMEM;
+		if (!found[i])
+			causes_add(c, candidate_rules[i].name, "no: nothing of it was found");
 	return ret;
 }
 
@@ -570,8 +565,6 @@ static int killed_row(struct causes *c, const struct value *v, void *ctx)
 {
 	struct sentence *s = causes_add(c, "killed", "yes");
 
-	if (!s)
-		return -ENOMEM;
 	s->place = ++*(unsigned int *)ctx;
 	causes_append(s->answer, "Killed by the OOM killer: %s, ", v[0].text);
 	if (v[1].i)
@@ -599,8 +592,6 @@ static int spike_row(struct causes *c, const struct value *v, void *ctx)
 	const char *comm = causes_text(c, &v[0]);
 	const struct candidate x = { .comm = comm, .process = comm };
 
-	if (!s)
-		return -ENOMEM;
 	s->place = ++*(unsigned int *)ctx;
 	causes_append(s->answer, "%s took %s of memory within %s, at %.3f s", comm ?: "[unknown]",
 		      units_format_bytes(size, sizeof(size), (uint64_t)v[1].i),
@@ -622,8 +613,6 @@ static int stalled_row(struct causes *c, const struct value *v, void *ctx)
 	struct sentence *s = causes_add(c, "stalled", "yes");
 	char ns[UNITS_TEXT_MAX];
 
-	if (!s)
-		return -ENOMEM;
 	s->place = ++*(unsigned int *)ctx;
 	s->cost_ns = (uint64_t)v[1].i;
 	causes_append(s->answer, "%s in %s", duration(ns, s->cost_ns), v[0].text);
@@ -638,7 +627,9 @@ static int apply_fact(struct causes *c, const char *rule, const char *sql, const
 	size_t before = c->cnt;
 	int ret = causes_query(c, sql, NULL, NULL, row, place);
 
-	return ret ?: c->cnt == before && !causes_add(c, rule, no) ? -ENOMEM : 0;
+	if (!ret && c->cnt == before)
+		causes_add(c, rule, no);
+	return ret;
 }
 
 /* ---- the table ---- */
@@ -667,7 +658,7 @@ static int find_causes_of_scope(struct causes *c, unsigned int *place)
 
 	ret = ret ?: find_candidates(c);
 	ret = ret ?: apply_candidates(c, CAUSES_SHOWN - of_memory, place);
-	if (!ret && of_memory)
+	if (!ret && of_memory && !c->failed)
 		c->sentences[at].place = ++*place;
 	return ret;
 }
@@ -698,6 +689,8 @@ static int find_causes(struct causes *c)
 		ret = ret ?: causes_together(c, &place);
 		ret = ret ?: c->of_workload ? 0 : causes_path(c, &place);
 	}
+	if (!ret && c->failed)
+		ret = -ENOMEM;
 	if (!ret)
 		qsort(c->sentences, c->cnt, sizeof(*c->sentences), by_place);
 	return ret;
