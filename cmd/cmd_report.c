@@ -358,16 +358,18 @@ static int list_views(const struct report_options *r)
 }
 
 /*
- * --wide-by comm implies rows by comm, and --tid and --thread imply rows of threads, unless --by is
- * set.
+ * --wide-by comm implies rows by comm, --tid and --thread imply rows of threads, and formats of
+ * stacks rows of processes, unless --by is set.
  */
 static void imply_by(struct report_options *r)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
 	unsigned int by_mask = r->view->by_mask;
 
-	if ((r->tids.cnt || r->q.thread) && r->view->by_default == KEY(PROCESS))
+	if ((r->tids.cnt || r->q.thread) && r->view->by_default & (KEY(PROCESS) | KEY(FUNCTION)))
 		r->q.by = by_mask & KEY(THREAD);
+	else if (is_stack_format(r->in.format) && r->view->by_default == KEY(FUNCTION))
+		r->q.by = KEY(PROCESS);
 	for (unsigned int i = 0; i < REPORT_BY_CNT && r->wide_by; i++)
 		if (!strcmp(r->wide_by, report_key_name((enum report_by)i)) && by_mask & 1u << i)
 			r->q.by = 1u << i;
@@ -659,8 +661,8 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, AT(follow_ns), take_follow },
 	{ 0, "by", "KEY,...",
 	  "one row per process, thread, thread_name, comm, cgroup, container, unit,\n"
-	  "user, tree, cpu, device, partition, op, size, file, vector, site or waker;\n"
-	  "several keys: one per combination",
+	  "user, tree, cpu, device, partition, op, size, file, vector, site, waker,\n"
+	  "function or module; several keys: one per combination",
 	  OPTS_CALL, .take = take_by },
 	{ 0, "pid", "PID,...", "these processes only", OPTS_CALL, AT(pids), lists_take_ids },
 	{ 0, "comm", "NAME", "processes of this name only; may be a pattern: 'cc*'", OPTS_TEXT,

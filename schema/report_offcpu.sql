@@ -4,14 +4,16 @@
 --   early or lacks callers, unless it was recorded with --unwind dwarf.
 -- without offcpu.min_ns: No waits were recorded; `ebpfrec record --offcpu 1ms -- COMMAND` records
 --   some.
--- by: who waker
+-- by: who function module waker
+-- default: function
 -- needs: sched.offcpu
 -- index: states
 -- takes: who threads lines sort stacks
 -- drops: offcpu_max_ns runnable_ns
 --
--- The result has one row per process (or thread, comm, cgroup), state, waker and stack, over the waits
--- that were recorded (record --offcpu) and ended in the window. Columns:
+-- The result has one row per state, waker and stack (by module: of files), and with keys of tasks per process (or
+-- thread, comm, cgroup), over the waits that were recorded (record --offcpu) and ended in the window. Columns:
+--   pid, comm        without keys of tasks: those of the processes, if all have the same
 --   state            of the thread, as in report_states.sql: preempted if it was still runnable when it
 --                    left its CPU; otherwise sleeping, stopped, uninterruptible, or disk if half of an
 --                    uninterruptible sleep or more was a wait for a disk. If the switches of the wait are
@@ -26,7 +28,7 @@
 SELECT $cpukeys u.state AS state, w.comm AS waker, sum(u.waits) AS waits, sum(u.offcpu_ns) AS offcpu_ns,
        max(u.max_ns) AS offcpu_max_ns, sum(u.runnable_ns) AS runnable_ns, u.text AS stack,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events
-  FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
+  FROM (SELECT x.*, t.upid AS upid, $stack_text(x.stack, x.last_ns) AS text
           FROM (SELECT utid, stack, iif(state = 'preempted', NULL, waker_utid) AS waker_utid, state,
                        count(*) AS waits, sum(dur_ns) AS offcpu_ns, max(dur_ns) AS max_ns,
                        sum(runnable_ns) AS runnable_ns, max(ts_ns - dur_ns) AS last_ns,

@@ -5,17 +5,20 @@
 --   them, as most C libraries, cuts a stack short or omits callers.
 -- without profile.period_ns: No samples were recorded; `ebpfrec record --profile -- COMMAND` records
 --   some.
--- by: who
+-- by: who function module
+-- default: function
 -- needs: sched.switch cpu.sample
 -- index: sched
 -- takes: who threads lines sort stacks
 -- figure: self_pct
 -- drops: total_samples self_pct
 --
--- The result has one row per process (or thread, comm, cgroup) and function that was on a stack, if samples
--- were recorded (record --profile). Columns:
---   function         of the program or the kernel, as stacks name it. [no sample]: threads that used the CPU, and have
---                    no sample in the window
+-- The result has one row per function that was on a stack (by module: per file with code that was), if samples
+-- were recorded (record --profile); with keys of tasks, one per process (or thread, comm, cgroup) and function.
+-- Columns:
+--   pid, comm        without keys of tasks: those of the processes, if all have the same
+--   function, module    of the program or the kernel, as stacks name it. [no sample]: threads that used the CPU, and
+--                    have no sample in the window
 --   mode             user or kernel: functions of both may have the same name
 --   self_ns          the part of the time on the CPU in which it ran itself. It adds up to oncpu_ns of report cpu,
 --                    exactly
@@ -26,8 +29,8 @@
 -- The formats of stacks have a row per stack (report_profile_stacks.sql).
 WITH s AS MATERIALIZED (
 	SELECT row_number() OVER () AS n, utid, upid, $names samples, oncpu_ns,
-               iif(stack IS NULL, '[no sample]', stack_text(stack, last_ns, 'user')) AS user,
-               stack_text(stack, last_ns, 'kernel') AS kernel
+               iif(stack IS NULL, '[no sample]', $stack_text(stack, last_ns, 'user')) AS user,
+               $stack_text(stack, last_ns, 'kernel') AS kernel
 	  FROM cpu_profile(:from, :to)),
 frames AS (
         SELECT s.*, m.column1 AS mode,
@@ -40,7 +43,7 @@ f AS (
                s.oncpu_ns AS oncpu_ns,
 	       max(j.key) = json_array_length(s.list) - 1 AND (s.mode = 'kernel' OR s.kernel IS NULL) AS is_self
 	  FROM frames AS s, json_each(s.list) AS j GROUP BY s.n, s.mode, j.value)
-SELECT $cpukeys u.function AS function, nullif(u.mode, iif(u.function = '[no sample]', 'user', '')) AS mode,
+SELECT $cpukeys u.function AS $frame, nullif(u.mode, iif(u.function = '[no sample]', 'user', '')) AS mode,
        sum(u.oncpu_ns * u.is_self) AS self_ns,
        round(100.0 * sum(u.oncpu_ns * u.is_self) / nullif(sum(sum(u.oncpu_ns * u.is_self)) OVER (), 0), 3) AS self_pct,
        sum(u.oncpu_ns) AS total_ns, sum(u.samples * u.is_self) AS samples, sum(u.samples) AS total_samples,

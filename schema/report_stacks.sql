@@ -4,18 +4,20 @@
 --   early or lacks callers. Sources overlap, so do not add them up.
 -- without stacks.min_bytes stacks.every: No stacks were recorded; `ebpfrec record --stacks --
 --   COMMAND` records some.
--- by: who
+-- by: who function module
+-- default: function
 -- needs: alloc
 -- takes: who threads lines sort stacks
 --
--- The result has one row per process (or thread, comm, cgroup), source and stack, over the allocations
--- whose stacks were recorded (record --stacks). Columns:
+-- The result has one row per source and stack (by module: of files), and with keys of tasks per process (or thread,
+-- comm, cgroup), over the allocations whose stacks were recorded (record --stacks). Columns:
+--   pid, comm        without keys of tasks: those of the processes, if all have the same
 --   samples, bytes   such allocations, and their bytes
 --   stack            frames, outermost function first, separated by ';': user space, then the kernel
 -- The view leaves out memory that interrupts allocated, because no process owns it.
 SELECT $cpukeys u.source AS source, sum(u.samples) AS samples, sum(u.bytes) AS bytes, u.text AS stack,
        view_complete(:from, :to, u.source) AS complete, view_lost(:from, :to, u.source) AS lost_events
-  FROM (SELECT x.*, t.upid AS upid, stack_text(x.stack, x.last_ns) AS text
+  FROM (SELECT x.*, t.upid AS upid, $stack_text(x.stack, x.last_ns) AS text
           FROM (SELECT utid, source, stack, count(*) AS samples, sum(bytes) AS bytes, max(ts_ns) AS last_ns,
                        iif($bycomm, comm_at((SELECT upid FROM threads AS n WHERE n.utid = e.utid), e.ts_ns),
                            NULL) AS comm_then,

@@ -201,6 +201,8 @@ enum report_by {
 	REPORT_BY_VECTOR,	/* of interrupts */
 	REPORT_BY_SITE,		/* place that allocated the memory */
 	REPORT_BY_WAKER,	/* thread that ended a wait */
+	REPORT_BY_FUNCTION,	/* function, or stack of functions, of all processes */
+	REPORT_BY_MODULE,	/* file with the code */
 	REPORT_BY_CNT
 };
 /* "process", "thread", ... */

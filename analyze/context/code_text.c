@@ -189,10 +189,25 @@ static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
 	return i;
 }
 
-bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
-		    enum stack_part part, struct source_lines *lines)
+/* The file of a frame: "libz.so.1", "[kernel]", or in parentheses the reason for a missing one. */
+static void module_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,
+			uint64_t ts_ns)
 {
-	char text[SITE_TEXT_MAX], *p;
+	const struct trace_site *s = f->upid ? trace_site_find(t, f->upid, f->addr, ts_ns) : NULL;
+	const char *file = s ? file_of(s) : f->upid ? "[unknown]" : "[kernel]";
+
+	if (*file)
+		snprintf(to, size, "%.300s", file);
+	else
+		snprintf(to, size, "(%s)",
+			 s->why < TRACE_SITE_WHY_CNT ? reasons[s->why].text : "unknown");
+}
+
+/* of_modules: a frame is its file, and adjacent frames of one file are one. */
+static bool add_stack(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		      enum stack_part part, struct source_lines *lines, bool of_modules)
+{
+	char text[SITE_TEXT_MAX], last[SITE_TEXT_MAX] = "", *p;
 	size_t cnt, i, inner, outer;
 	const struct trace_frame *f = trace_stack_find(t, stack, &cnt);
 
@@ -205,16 +220,35 @@ bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint
 	if (!cnt)
 		buf_add(out, "[no stack]", 10);
 	for (i = outer; i-- > inner;) {
-		frame_text(text, sizeof(text), t, &f[i], ts_ns, lines);
+		if (of_modules)
+			module_text(text, sizeof(text), t, &f[i], ts_ns);
+		else
+			frame_text(text, sizeof(text), t, &f[i], ts_ns, lines);
 		for (p = text; *p; p++)
 			if (*p == ';' || *p == '\n')
 				*p = ':';
-		buf_add(out, text, strlen(text));
-		if (i > inner)
+		if (of_modules && !strcmp(text, last))
+			continue;
+		if (i + 1 < outer)
 			buf_add(out, ";", 1);
+		buf_add(out, text, strlen(text));
+		if (of_modules)
+			memcpy(last, text, strlen(text) + 1);
 	}
 	buf_add(out, "", 1);
 	return true;
+}
+
+bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		    enum stack_part part, struct source_lines *lines)
+{
+	return add_stack(out, t, stack, ts_ns, part, lines, false);
+}
+
+bool stack_modules_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		       enum stack_part part)
+{
+	return add_stack(out, t, stack, ts_ns, part, NULL, true);
 }
 
 /* ---- interrupts ---- */

@@ -56,6 +56,12 @@ enum stack_part { STACK_ALL, STACK_USER, STACK_KERNEL, STACK_INTERRUPT };
  */
 bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
 		    enum stack_part part, struct source_lines *lines);
+/*
+ * The same with the files of the frames in place of functions: "server;libz.so.1;[kernel]".
+ * Adjacent frames of one file are one.
+ */
+bool stack_modules_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		       enum stack_part part);
 
 /*
  * Numbers of interrupts are those of EVENT_IRQ rows. "irq", "softirq", "local"; "?": unknown type.

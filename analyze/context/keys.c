@@ -147,6 +147,8 @@ static const struct {
 	[REPORT_BY_VECTOR] = { "vector", NULL },
 	[REPORT_BY_SITE] = { "site", NULL },
 	[REPORT_BY_WAKER] = { "waker", NULL },
+	[REPORT_BY_FUNCTION] = { "function", NULL },
+	[REPORT_BY_MODULE] = { "module", NULL },
 };
 
 const char *report_key_name(enum report_by key)

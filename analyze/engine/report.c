@@ -11,6 +11,7 @@
  *              name, member_upid)
  *     $cpukeys the keys' columns, of cpu_usage; $cpugroup the columns to group by; $rkeys their
  *              names in a row r. Each of these ends with a comma, or is nothing
+ *     $stack_text, $frame: stack_text and "function"; by module stack_modules and "module"
  *     $names   "comm_then, thread_name_then, " if a name is among the keys, else NULLs of these
  *              names; $bynames: these names as further keys; $bycomm, $bythreadname: 1 or 0
  *
@@ -74,7 +75,14 @@ static const char *const key_sql[REPORT_BY_CNT][KEY_MARK_CNT] = {
 	[REPORT_BY_SIZE] = { "u.size_from_bytes AS size_from_bytes, "
 			     "u.size_to_bytes AS size_to_bytes," },
 	[REPORT_BY_SITE] = { [KEY_MARK_GROUP] = "u.source," },
+	[REPORT_BY_FUNCTION] = { [KEY_MARK_CPU] =
+		"iif(min(p.pid) = max(p.pid), min(p.pid), NULL) AS pid, "
+		"iif(min(comm_at(p.upid, :to - 1)) = max(comm_at(p.upid, :to - 1)), "
+		"min(comm_at(p.upid, :to - 1)), NULL) AS comm," },
 };
+/* the name that was asked for, not a later one */
+static const char function_with_name[] =
+	"iif(min(p.pid) = max(p.pid), min(p.pid), NULL) AS pid, u.comm_then AS comm,";
 
 /* Writes the keys' SQL for the mark with the name at `at`, of length len. False: unknown mark. */
 static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_t len)
@@ -109,6 +117,10 @@ static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_
 						 "u.comm_then AS comm,");
 		keys &= ~(KEY(PROCESS) | KEY(THREAD));
 	}
+	if (keys & KEY(FUNCTION) && keys & KEY(COMM) && m == KEY_MARK_CPU) {
+		sqlite3_str_appendall(s, function_with_name);
+		keys &= ~(KEY(FUNCTION) | KEY(COMM));
+	}
 	for (k = 0; k < REPORT_BY_CNT; k++) {
 		if (!(keys & 1u << k))
 			continue;
@@ -136,6 +148,8 @@ static char *expand(const struct report_request *r, unsigned int keys, const cha
 		{ "$bynames", keys & KEYS_NAME ? "',comm,thread_name'" : "''" },
 		{ "$bycomm", keys & KEY(COMM) ? "1" : "0" },
 		{ "$bythreadname", keys & KEY(THREAD_NAME) ? "1" : "0" },
+		{ "$stack_text", keys & KEY(MODULE) ? "stack_modules" : "stack_text" },
+		{ "$frame", keys & KEY(MODULE) ? "module" : "function" },
 		{ "$binfrom", r->every_ns ? "r.t_ns" : ":from" },
 		{ "$binto", r->every_ns ? "min(r.t_ns + :every, :to)" : ":to" },
 	};
@@ -215,6 +229,9 @@ int report_check_keys(const struct report_view *v, unsigned int by, struct err *
 		return err_set(e, -EINVAL,
 			       "--by: a partition names its device: use one of device and "
 			       "partition");
+	if (by & KEY(FUNCTION) && by & KEY(MODULE))
+		return err_set(e, -EINVAL, "--by: a function is in one module: use one of function "
+					   "and module");
 	keys_format(by & KEYS_ALONE, has, sizeof(has));
 	if (by & KEYS_ALONE && by & (by - 1))
 		return err_set(e, -EINVAL,
@@ -600,8 +617,13 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 			       "there is no report \"%.40s\"; `ebpfrec report --list` shows all",
 			       r->view);
 	by = r->by ? r->by : v->by_default;
+	/* functions belong to tasks if there are keys of tasks, and else to all together */
+	if (by & KEYS_WHO)
+		by &= ~KEY(FUNCTION);
+	else if (by & KEY(MODULE))
+		by |= KEY(FUNCTION);
 	/* rows of tasks show the requested name, not a later one */
-	if (r->comm && by & KEY(PROCESS) && v->by_mask & KEY(COMM))
+	if (r->comm && by & (KEY(PROCESS) | KEY(FUNCTION)) && v->by_mask & KEY(COMM))
 		by |= KEY(COMM);
 	if (r->thread && by & KEY(THREAD) && v->by_mask & KEY(THREAD_NAME))
 		by |= KEY(THREAD_NAME);

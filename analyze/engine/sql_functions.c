@@ -98,8 +98,7 @@ static void fn_code_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
-/* stack_text(stack, ts_ns [, part]) */
-static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+static void add_stack(sqlite3_context *ctx, int argc, sqlite3_value **argv, bool of_modules)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
 	static const char *const parts[] = { [STACK_USER] = "user", [STACK_KERNEL] = "kernel",
@@ -107,26 +106,40 @@ static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	const char *name = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
 	unsigned int part = argc > 2 ? STACK_USER : STACK_ALL;
 	struct buf out = { 0 };
+	uint64_t stack, ts_ns;
 	bool has;
 
 	while (argc > 2 && part <= STACK_INTERRUPT && (!name || strcmp(name, parts[part])))
 		part++;
 	if (part > STACK_INTERRUPT) {
 		sqlite3_result_error(
-			ctx, "stack_text(): a part is 'user', 'kernel' or 'interrupt'", -1);
+			ctx, "a part of a stack is 'user', 'kernel' or 'interrupt'", -1);
 		return;
 	}
 	if (sqlite3_value_type(argv[0]) != SQLITE_INTEGER ||
 	    sqlite3_value_type(argv[1]) != SQLITE_INTEGER)
 		return;
-	has = stack_text_add(&out, a->trace, (uint64_t)sqlite3_value_int64(argv[0]),
-			     context_abs(a, sqlite3_value_int64(argv[1])), part,
-			     a->lines);
+	stack = (uint64_t)sqlite3_value_int64(argv[0]);
+	ts_ns = context_abs(a, sqlite3_value_int64(argv[1]));
+	has = of_modules ? stack_modules_add(&out, a->trace, stack, ts_ns, part) :
+			   stack_text_add(&out, a->trace, stack, ts_ns, part, a->lines);
 	if (out.failed)
 		sqlite3_result_error_nomem(ctx);
 	else if (has)
 		sqlite3_result_text(ctx, (const char *)out.data, -1, SQLITE_TRANSIENT);
 	buf_done(&out);
+}
+
+/* stack_text(stack, ts_ns [, part]) */
+static void fn_stack_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	add_stack(ctx, argc, argv, false);
+}
+
+/* stack_modules(stack, ts_ns [, part]) */
+static void fn_stack_modules(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	add_stack(ctx, argc, argv, true);
 }
 
 static void fn_cache_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)

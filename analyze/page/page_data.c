@@ -166,8 +166,10 @@ static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns,
 	j->jobs[JOB_PAGE].report.every_ns = INT64_MAX;
 	j->jobs[JOB_STACKS].report.view = j->jobs[JOB_STACKS].section = "stacks";
 	j->jobs[JOB_STACKS].report.limit = STACKS_SHOWN;
+	j->jobs[JOB_STACKS].report.by = 1u << REPORT_BY_PROCESS;
 	j->jobs[JOB_PROFILE].report.view = j->jobs[JOB_PROFILE].section = "profile";
 	j->jobs[JOB_PROFILE].report.limit = STACKS_SHOWN;
+	j->jobs[JOB_PROFILE].report.by = 1u << REPORT_BY_PROCESS;
 	j->jobs[JOB_PROFILE].report.stacks_apart = true;
 	j->jobs[JOB_SPIKES].report.view = j->jobs[JOB_SPIKES].section = "spikes";
 	j->jobs[JOB_SPIKES].report.limit = SPIKES_SHOWN;

@@ -21,11 +21,14 @@ static const char json[] = "application/json; charset=utf-8";
 struct view_served {
 	const char *name;
 	uint64_t limit;
+	unsigned int by;
 	bool stacks_apart;
 };
+#define BY_PROCESS (1u << REPORT_BY_PROCESS)
 static const struct view_served served[] = {
 	{ "why" }, { "spikes" },
-	{ "profile", STACKS_SHOWN, true }, { "stacks", STACKS_SHOWN }, { "offcpu", STACKS_SHOWN },
+	{ "profile", STACKS_SHOWN, BY_PROCESS, true }, { "stacks", STACKS_SHOWN, BY_PROCESS },
+	{ "offcpu", STACKS_SHOWN, BY_PROCESS },
 };
 
 static const struct view_served *find_served(const char *name)
@@ -130,6 +133,7 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 		return -EINVAL;
 	question.r.view = v->name;
 	question.r.limit = v->limit;
+	question.r.by = v->by;
 	question.r.stacks_apart = v->stacks_apart;
 	return view_render_answer(write_view, &question, ret, e);
 }

@@ -167,7 +167,7 @@ $ ebpfrec sql -i stacks.ebpfrec \
 
 $ ebpfrec sql -i stacks.ebpfrec "SELECT stack_text(1, 0, 'both')"
 ? 1
-2> ebpfrec: stack_text(): a part is 'user', 'kernel' or 'interrupt'
+2> ebpfrec: a part of a stack is 'user', 'kernel' or 'interrupt'
 
 # frames are found by their stack, not searched for in all of them
 $ ebpfrec sql -i stacks.ebpfrec --format csv \
@@ -285,16 +285,43 @@ $ ebpfrec info --columns -i stacks.ebpfrec --format csv | grep ^state | cut -d, 
 $ ebpfrec report -i stacks.ebpfrec profile
 1> 0 .. 4 s of stacks.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
-1> PID  COMM               FUNCTION                 MODE      SELF  SELF %   TOTAL  SAMPLES  TOTAL SAMPLES
-1> 100  make               [no sample]              -       1.00 s    37.2  1.00 s        0              0
-1> 200  cc1                ufunc_12                 user    720 ms    26.8  1.20 s        3              5
-1> 200  cc1                function_ffffffff810010  kernel  480 ms    17.8  480 ms        2              2
-1> 300  =1+\x1b[31m,"\xff  function_ffffffff810010  kernel  250 ms     9.3  250 ms        1              1
-1> 200  cc1                [no stack]               user    240 ms     8.9  240 ms        1              1
-1> 200  cc1                ufunc_1                  user      0 ns     0.0  1.20 s        0              5
+1> PID  COMM  FUNCTION                 MODE      SELF  SELF %   TOTAL  SAMPLES  TOTAL SAMPLES
+1> 100  make  [no sample]              -       1.00 s    37.2  1.00 s        0              0
+1>   -  -     function_ffffffff810010  kernel  730 ms    27.1  730 ms        3              3
+1> 200  cc1   ufunc_12                 user    720 ms    26.8  1.20 s        3              5
+1> 200  cc1   [no stack]               user    240 ms     8.9  240 ms        1              1
+1> 200  cc1   ufunc_1                  user      0 ns     0.0  1.20 s        0              5
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
 1> The time is exact: the time on the CPU that each thread had is divided among its samples in the window. (More: --notes.)
+
+$ ebpfrec report -i stacks.ebpfrec profile --by module --format csv 2>/dev/null
+1> pid,comm,module,mode,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
+1> 100,make,[no sample],,1000000000,37.175,1000000000,0,0,0,3
+1> ,,[kernel],kernel,729999867,27.138,729999867,3,3,0,3
+1> 200,cc1,prog,user,719999799,26.766,1199999666,3,5,0,3
+1> 200,cc1,[no stack],user,239999934,8.922,239999934,1,1,0,3
+
+$ ebpfrec report -i stacks.ebpfrec profile --by comm,module --format folded 2>/dev/null
+1> make;[no sample] 1000001000
+1> cc1;prog 719999299
+1> cc1;prog;[kernel] 479999534
+1> =1+\x1b[31m,"\xff;[kernel] 250000000
+1> cc1;[no stack] 239999767
+
+$ ebpfrec report -i stacks.ebpfrec stacks --by module --format csv
+1> pid,comm,source,samples,bytes,stack,complete,lost_events
+1> 200,cc1,page,32,33554432,prog;[kernel],1,0
+1> 200,cc1,slab,80,15360,prog;[kernel],1,0
+1> 200,cc1,heap,2,8000,prog,1,0
+
+$ ebpfrec report -i stacks.ebpfrec profile --by process,function --from 1s --to 1.035s --format csv |
+> cmp - <(ebpfrec report -i stacks.ebpfrec profile --by process --from 1s --to 1.035s --format csv) 2>/dev/null
+
+$ ebpfrec report -i stacks.ebpfrec profile --by module,function
+? 2
+2> ebpfrec report: --by: a function is in one module: use one of function and module
+2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report -i stacks.ebpfrec profile --from 1s --to 1.035s --format csv;
 > ebpfrec report -i stacks.ebpfrec cpu --from 1s --to 1.035s --format csv
