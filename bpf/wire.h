@@ -40,6 +40,7 @@ typedef __s64 wire_s64;
 #define WIRE_RSS_MEMBERS 4	/* file, anon, swap, shmem: the kernel's MM_* order */
 
 #define WIRE_PATH_NAME 256	/* the longest name of a file or directory, with its NUL */
+#define WIRE_SPAN_NAME 48
 #define WIRE_SOCKET_PATH 108	/* sockaddr_un.sun_path */
 #define WIRE_STACK_KERNEL 40	/* innermost frames; the kernel cuts outer frames */
 #define WIRE_STACK_USER 48

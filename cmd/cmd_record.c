@@ -214,7 +214,7 @@ static const struct {
 	const char *name;
 	unsigned int index;
 } classes[SAMPLER_CLASS_CNT] = { { "sched", 1 }, { "alloc", 2 }, { "block", 3 }, { "cpu", 4 },
-				 { "mem", 5 }, { "task", 0 } };
+				 { "mem", 5 }, { "app", 6 }, { "task", 0 } };
 
 /* "sched 1,234, block 5": the classes in which cnt is not 0. */
 static void list_classes(char *buf, size_t size, const uint64_t *cnt)

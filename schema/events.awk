@@ -90,7 +90,7 @@ function quoted(text) { gsub(/\\/, "\\\\", text); gsub(/"/, "\\\"", text); retur
 function sentence(text) { return toupper(substr(text, 1, 1)) substr(text, 2) (text ~ /\.$/ ? "" : ".") }
 
 BEGIN {
-	class_cnt = split("TASK SCHED ALLOC BLOCK CPU MEM", classes, " ")
+	class_cnt = split("TASK SCHED ALLOC BLOCK CPU MEM APP", classes, " ")
 	for (i = 1; i <= class_cnt; i++)
 		class_of[classes[i]] = i
 	split("", kind_ids)

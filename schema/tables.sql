@@ -461,6 +461,17 @@ CREATE TABLE oom_kills (
 	limit_pages INTEGER
 ) STRICT;
 
+-- Begins, ends, steps and hand-overs of requests.
+CREATE TABLE span_events (
+	ts_ns INTEGER NOT NULL,
+	cpu INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	irq INTEGER NOT NULL,
+	action TEXT NOT NULL,
+	name INTEGER,
+	id INTEGER NOT NULL
+) STRICT;
+
 -- end
 
 -- made from schema/tables.decl by `make documents`: sql_made

@@ -15,7 +15,7 @@
 #include "format/hook.h"
 
 static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc", "block",
-							 "cpu", "mem" };
+							 "cpu", "mem", "app" };
 
 static void sum_up(struct loss_edge *edges, size_t cnt)
 {

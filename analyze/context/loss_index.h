@@ -32,7 +32,7 @@
 #include "trace/trace.h"
 
 enum {
-	LOSS_CLASS_CNT = 6,	/* enum event_class: task, sched, alloc, block, cpu, mem */
+	LOSS_CLASS_CNT = EVENT_CLASS_CNT,
 	LOSS_SOURCE_CNT = 32,	/* upper limit */
 };
 

@@ -221,7 +221,7 @@ static struct loss_needs loss_needs_named(sqlite3_context *ctx, sqlite3_value *a
 	if (name && loss_source_class(name) < LOSS_CLASS_CNT)
 		return (struct loss_needs){ .sources = name };
 	sqlite3_result_error(ctx,
-			     "a class ('task', 'sched', 'alloc', 'block', 'cpu', 'mem', "
+			     "a class ('task', 'sched', 'alloc', 'block', 'cpu', 'mem', 'app', "
 			     "'all'), a source "
 			     "or 'report VIEW' is expected",
 			     -1);

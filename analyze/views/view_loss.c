@@ -20,7 +20,7 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 static int run_bin(struct view *v, struct err *e)
 {
 	static const char *const if_recorded[LOSS_CLASS_CNT] = { "task", "sched?", "alloc?",
-								 "block?", "cpu?", "mem?" };
+								 "block?", "cpu?", "mem?", "app?" };
 	struct loss_index *losses = &v->a->losses;
 
 	for (unsigned int cls = 0; cls < LOSS_CLASS_CNT; cls++) {

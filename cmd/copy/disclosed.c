@@ -17,7 +17,7 @@
 #define REDACT_UID REDACT_KIND_CNT
 
 /* Slab caches and symbols disclose nothing: the kernel has them on every machine. */
-_Static_assert(REDACT_KIND_CNT == 14, "a new kind of strings belongs into a class");
+_Static_assert(REDACT_KIND_CNT == 15, "a new kind of strings belongs into a class");
 
 static const struct {
 	const char *name;
@@ -32,6 +32,7 @@ static const struct {
 	{ "addresses of sockets", KIND(SOCKET) },
 	{ "devices", KIND(DEVICE) },
 	{ "marks and notes", KIND(MARK) | KIND(NOTE) },
+	{ "requests", KIND(REQUEST) },	/* and their steps */
 	{ "functions", KIND(FUNCTION) },	/* that asked for memory or were on a stack */
 	{ "build ids", KIND(BUILD_ID) },	/* identify the file for anyone who has it */
 };

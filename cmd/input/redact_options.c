@@ -80,6 +80,7 @@ static void say_counts(const char *path, const char *what, const uint64_t *count
 		[REDACT_MARK] = "mark",		[REDACT_NOTE] = "note",
 		[REDACT_FUNCTION] = "function", [REDACT_BUILD_ID] = "build id",
 		[REDACT_USER] = "user name",	[REDACT_SOCKET] = "socket",
+		[REDACT_REQUEST] = "request",
 	};
 	char text[512];
 	size_t at = 0;

@@ -392,7 +392,7 @@ static void add_string(struct redact_words *w, enum redact_kind kind, const char
 		[REDACT_COMM] = "proc-", [REDACT_HOST] = "host-", [REDACT_DEVICE] = "dev-",
 		[REDACT_CACHE] = "cache-", [REDACT_MARK] = "mark-", [REDACT_NOTE] = "note-",
 		[REDACT_FUNCTION] = "fn-", [REDACT_BUILD_ID] = "id-",
-		[REDACT_USER] = "user-",
+		[REDACT_USER] = "user-", [REDACT_REQUEST] = "request-",
 	};
 	size_t len = strlen(s);
 

@@ -38,17 +38,17 @@ struct zpack;
 /* Types of parts. The values are in files: after any change, raise DERIVED_VERSION. */
 enum derived_type {
 	DERIVED_LIST = 0,	/* + enum trace_list_id: rows of a list (trace_lists.c) */
-	DERIVED_FILES = 44,	/* the chunk files at the time of saving */
-	DERIVED_BLOCKS = 45,
+	DERIVED_FILES = 56,	/* the chunk files at the time of saving */
+	DERIVED_BLOCKS = 57,
 	/* parts made by the jobs of the index begin here */
-	DERIVED_FIRST_OF_INDEX = 46,
+	DERIVED_FIRST_OF_INDEX = 58,
 	/* key: part and block; state that a cut carries over (edit/checkpoint_file.c) */
-	DERIVED_CHECKPOINT = 46,
+	DERIVED_CHECKPOINT = 58,
 	/* key: number of the job (analyze/fold/index.c); number of intervals in its parts */
-	DERIVED_INDEX_INFO = 47,
-	DERIVED_INDEX = 48, /* + enum index_part, up to 32 of them; key: number of the interval */
-	DERIVED_INDEX_TAIL = 80,	/* + enum index_tail, up to 16 of them; key: 0 */
-	DERIVED_TYPE_CNT = 96,
+	DERIVED_INDEX_INFO = 59,
+	DERIVED_INDEX = 60, /* + enum index_part, up to 32 of them; key: number of the interval */
+	DERIVED_INDEX_TAIL = 92,	/* + enum index_tail, up to 16 of them; key: 0 */
+	DERIVED_TYPE_CNT = 108,
 };
 
 /* A part's entry in the file's directory. */

@@ -366,6 +366,7 @@ $ cat out/export_info.csv; ebpfrec export -q -i golden.ebpfrec --to sqlite -o in
 1> lost_block,0
 1> lost_cpu,0
 1> lost_mem,0
+1> lost_app,0
 1> damaged_parts,0
 1> same
 

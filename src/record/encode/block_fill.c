@@ -7,6 +7,7 @@
  * pass resolves tids and stores each value: one switch statement per record and no allocation.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -469,6 +470,42 @@ static __attribute__((noinline)) void fill_sample(struct fill *f, const struct w
 		       frames, &s);
 	tuple[1] = fill_frames(f, k->utid[at], &s, r->hdr.ts_ns);
 	fill_tuple(f, k, at, tuple, 2, false);
+}
+
+#define SPAN_NAMES_MAX 65536	/* a program whose names contain ids would use any memory */
+
+/* The number of the name of a request or a step; 0: it has none. */
+static uint64_t fill_span_name(struct fill *f, const struct wire_span *r)
+{
+	const char *const *names = f->w->config.span_names;
+	char name[WIRE_SPAN_NAME + 1] = "";
+	const char *kept;
+	uint32_t nr;
+
+	if (!r->nr && r->action != EVENT_SPAN_BEGIN && r->action != EVENT_SPAN_STEP)
+		return 0;
+	if (r->nr && r->nr <= f->w->config.span_name_cnt)
+		snprintf(name, sizeof(name), "%s", names[r->nr - 1]);
+	else
+		memcpy(name, r->name, sizeof(r->name));
+	kept = f->w->span_numbers.cnt < SPAN_NAMES_MAX ? name : "(other)";
+	kept = strpool_put(f->w->span_names, *kept ? kept : "(no name)");
+	if (!kept || hash_map_intern(&f->w->span_numbers, (uintptr_t)kept, 0, &nr) < 0 ||
+	    block_set_name(f->w, TRACE_NAME_SPAN, nr + 1ull, kept) < 0) {
+		f->failed = true;
+		return 0;
+	}
+	return nr + 1ull;
+}
+
+static __attribute__((noinline)) void fill_span(struct fill *f, const struct wire_span *r)
+{
+	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, r->action, fill_span_name(f, r) };
+	uint32_t at;
+	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_SPAN, &at);
+
+	k->val[EV_SPAN_ID][at] = r->id;
+	fill_tuple(f, k, at, tuple, 3, false);
 }
 
 static __attribute__((noinline)) void fill_offcpu(struct fill *f, const struct wire_offcpu *r)

@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/hash_map.h"
+#include "base/strpool.h"
 #include "bpf/wire.h"
 #include "format/block_out.h"
 #include "model/request_track.h"
@@ -105,6 +106,8 @@ struct block_writer {
 	struct writeback_owners owners;	/* writeback_owner.c */
 	struct inode_cache paths;	/* file_paths.c */
 	uint64_t last_path;		/* the highest number of a path */
+	struct strpool *span_names;
+	struct hash_map span_numbers;	/* of names in the pool, by their addresses */
 	struct request_lost_end unseen;	/* with config.watch_requests */
 	struct block_out out;
 	struct column_writer columns;

@@ -57,6 +57,7 @@ int block_writer_new(struct block_writer **ret, const struct block_writer_config
 	if (!w->config.tasks.page_bytes)
 		w->config.tasks.page_bytes = 4096;
 	r = writer_alloc(w) ?: task_table_new(&w->task_table, &w->config.tasks);
+	r = r ?: strpool_new(&w->span_names);
 	r = r ?: block_out_init(&w->out, config->zstd_level);
 	if (r < 0) {
 		block_writer_free(w);
@@ -78,6 +79,8 @@ void block_writer_free(struct block_writer *w)
 	block_dict_done(&w->stacks);
 	writeback_owners_clear(&w->owners);
 	inode_cache_clear(&w->paths);
+	hash_map_done(&w->span_numbers);
+	strpool_free(w->span_names);
 	request_lost_end_done(&w->unseen);
 	task_table_free(w->task_table);
 	free(w->tally);

@@ -41,6 +41,8 @@ struct block_writer_config {
 	 */
 	const bool *cpu_online;
 	struct id_names_calls names;
+	const char *const *span_names;	/* of wire_span.nr - 1; the caller keeps them */
+	unsigned int span_name_cnt;
 };
 
 /* Whole wire records, one after the other, each at an 8-byte boundary. */

@@ -49,7 +49,7 @@ void sampler_end_usage(struct sampler *s);
  */
 int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice);
 
-enum { SAMPLER_CLASS_CNT = 6 };		/* enum event_class */
+enum { SAMPLER_CLASS_CNT = 7 };		/* enum event_class */
 
 struct sampler_totals {
 	/* no room, failed reservation, skipped program */

@@ -422,6 +422,20 @@ static void add_heap(struct gen *g, struct model *m, uint64_t *seed, unsigned in
 	model_add(m, &ev);
 }
 
+/* One name, whose number is therefore 1. */
+static void add_span(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts, unsigned int cpus)
+{
+	struct wire_span r = { any_hdr(seed, WIRE_SPAN, ts, cpus), .id = wild(seed),
+			       .action = EVENT_SPAN_BEGIN + gen_random(seed) % 5, .name = "GET" };
+	struct event ev = base_of(&r.hdr, EVENT_SPAN);
+
+	gen_raw(g, &r, sizeof(r));
+	ev.v[EV_SPAN_ACTION] = r.action;
+	ev.v[EV_SPAN_NAME] = r.action == EVENT_SPAN_BEGIN || r.action == EVENT_SPAN_STEP;
+	ev.v[EV_SPAN_ID] = r.id;
+	model_add(m, &ev);
+}
+
 /* Which bytes of a hook's record become which column, as schema/events/ declares. */
 static const struct place {
 	uint8_t hook, kind, index, codec;
@@ -510,6 +524,9 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 		break;
 	case WIRE_DIRTY:
 		add_dirty(g, m, seed, ts, cpus);
+		break;
+	case WIRE_SPAN:
+		add_span(g, m, seed, ts, cpus);
 		break;
 	case WIRE_STACK:
 		add_stack(g, m, seed, ts, cpus);
@@ -643,7 +660,8 @@ static void run_shape(const struct shape *s, uint64_t seed)
 				 gen_last_stats(g)->event_cnt[EVENT_CLASS_ALLOC] +
 				 gen_last_stats(g)->event_cnt[EVENT_CLASS_BLOCK] +
 				 gen_last_stats(g)->event_cnt[EVENT_CLASS_CPU] +
-				 gen_last_stats(g)->event_cnt[EVENT_CLASS_MEM], s->per_slice);
+				 gen_last_stats(g)->event_cnt[EVENT_CLASS_MEM] +
+				 gen_last_stats(g)->event_cnt[EVENT_CLASS_APP], s->per_slice);
 	}
 	gen_finish(g);
 	if (m.cnt)

@@ -417,6 +417,15 @@ void gen_irq(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigne
 	     .handled = hook == WIRE_IRQ_EXIT);
 }
 
+void gen_span(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int action,
+	      const char *name, uint64_t id)
+{
+	struct wire_span r = { HDR(WIRE_SPAN, 0), .id = id, .action = (wire_u16)action };
+
+	strncpy(r.name, name ? name : "", sizeof(r.name));
+	gen_raw(g, &r, sizeof(r));
+}
+
 void gen_stack(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int of,
 	       uint64_t addr, uint64_t bytes, const uint64_t *frames, unsigned int kernel_cnt,
 	       unsigned int user_cnt)

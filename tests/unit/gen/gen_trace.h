@@ -125,6 +125,10 @@ void gen_stack(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsig
 void gen_heap(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint64_t addr,
 	      uint64_t bytes); /* bytes 0: free */
 
+/* action: EVENT_SPAN_*; name NULL: none. */
+void gen_span(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int action,
+	      const char *name, uint64_t id);
+
 void gen_new(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t forker, uint32_t tid,
 	     uint32_t pid, uint32_t ppid, const char *comm);
 /* args: NUL-joined, args_len bytes. old_tid 0: the same as tid. */
