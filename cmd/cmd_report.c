@@ -153,6 +153,34 @@ static int take_operand(void *options, const char *value)
 	return 0;
 }
 
+/* "sizes, lifetimes, stacks": the views of a view, "" for none. */
+static const char *views_of(const struct report_view *v)
+{
+	const char *text = "";
+
+	for (unsigned int i = 0; i < report_view_cnt; i++)
+		if (report_view_list[i].of && !strcmp(report_view_list[i].of, v->name))
+			text = say_format("%s%s%s", text, *text ? ", " : "",
+					  report_view_list[i].name);
+	return text;
+}
+
+/* Applies --show. */
+static int pick_shown(struct report_options *r)
+{
+	const struct report_view *v = r->show ? report_view_find(r->show) : NULL;
+	const char *of = r->view ? r->view->name : "summary", *all;
+
+	if (!r->show)
+		return 0;
+	all = r->view ? views_of(r->view) : "";
+	if (!v || !v->of || strcmp(v->of, of))
+		return opts_usage_error("view '%s' has no --show %s; %s%s", of, r->show,
+					*all ? "it has " : "it has none", all);
+	r->view = v;
+	return 0;
+}
+
 /* "'latency' and 'parallel'": the views that accept the option. */
 static const char *views_with(enum report_takes option)
 {
@@ -284,7 +312,8 @@ static int check_view(const struct report_options *r)
 static int list_rows(const struct report_options *o)
 {
 	static const char *const columns[] = { "group", "view",	      "question",
-					       "by",	"by_default", "notes" };
+					       "by",	"by_default", "of",
+					       "notes" };
 	const struct render_options options = { .format = o->in.format, .out = stdout };
 	const struct row_sink *rows;
 	struct render *out;
@@ -293,7 +322,7 @@ static int list_rows(const struct report_options *o)
 	if (r)
 		return say_error("out of memory");
 	rows = render_sink(out);
-	r = rows->begin(rows->ctx, o->view ? 6 : 5, columns);
+	r = rows->begin(rows->ctx, o->view ? 7 : 6, columns);
 	for (unsigned int i = 0; i < report_view_cnt && r >= 0; i++) {
 		const struct report_view *v = &report_view_list[i];
 		char by[160] = "", own[32] = "";
@@ -307,14 +336,15 @@ static int list_rows(const struct report_options *o)
 		r = rows->row(rows->ctx, (const struct value[]){
 						 value_text(v->group), value_text(v->name),
 						 value_text(v->question), value_text(by),
-						 value_text(own), value_text(v->notes) });
+						 value_text(own), value_text(v->of),
+						 value_text(v->notes) });
 	}
 	r = r < 0 || !rows->end ? r : rows->end(rows->ctx);
 	render_free(out);
 	return r < 0 ? say_error("out of memory") : OPTS_LEAVE;
 }
 
-/* The view's question, notes and keys. */
+/* The view's question, notes, keys and the views of it. */
 static int list_view(const struct report_view *v)
 {
 	unsigned int width = input_terminal_width();
@@ -332,12 +362,18 @@ static int list_view(const struct report_view *v)
 				      *c == ',' && width ? " " : "");
 	if (v->by_mask)
 		render_wrap_beside(stdout, say_format("--by %s; default %s", text, own), width, 0);
+	for (unsigned int i = 0; i < report_view_cnt; i++)
+		if (report_view_list[i].of && !strcmp(report_view_list[i].of, v->name))
+			printf("--show %-9s %s\n", report_view_list[i].name,
+			       report_view_list[i].question);
+	if (v->of)
+		printf("The same as report %s --show %s\n", v->of, v->name);
 	return OPTS_LEAVE;
 }
 
 static int list_views(const struct report_options *r)
 {
-	const char *group = "";
+	const char *group = "", *of;
 
 	if (r->in.format == RENDER_PARQUET)
 		return opts_usage_error("--list has no --format parquet");
@@ -348,11 +384,16 @@ static int list_views(const struct report_options *r)
 	for (unsigned int i = 0; i < report_view_cnt; i++) {
 		const struct report_view *v = &report_view_list[i];
 
+		if (v->of)
+			continue;
+		of = views_of(v);
 		printf("%-10s %-10s ", strcmp(group, v->group) ? v->group : "", v->name);
-		render_wrap_beside(stdout, v->question, input_terminal_width(), 22);
+		render_wrap_beside(stdout,
+				   *of ? say_format("%s (also: %s)", v->question, of) : v->question,
+				   input_terminal_width() ?: 80, 22);
 		group = v->group;
 	}
-	printf("Keys and notes: ebpfrec report --list VIEW; below its table: "
+	printf("also: report VIEW --show NAME. Keys: --list VIEW. Notes: "
 	       "report VIEW --notes\n");
 	return OPTS_LEAVE;
 }
@@ -378,11 +419,11 @@ static void imply_by(struct report_options *r)
 /* After all options: sets the default view, and refuses conflicting options. */
 static int check_options(struct report_options *r)
 {
-	int c = 0;
+	int c = pick_shown(r);
 
 	if (r->list)
-		return list_views(r);
-	if (!r->view)
+		return c ?: list_views(r);
+	if (!c && !r->view)
 		c = take_operand(r, r->phases ? "totals" : "summary");
 	if (!c && !r->q.by)
 		imply_by(r);
@@ -709,6 +750,9 @@ static const struct opts_option options[] = {
 	{ 0, "histogram", NULL, "latency: how many requests took how long; parallel: how many "
 	  "CPUs were busy",
 	  OPTS_FLAG, AT(q.histogram) },
+	{ 0, "show", "NAME",
+	  "a further answer of VIEW, which --list names after \"also\": alloc --show sizes",
+	  OPTS_TEXT, AT(show) },
 	{ 0, "list", NULL, "list the views and their questions; with VIEW its keys and notes",
 	  OPTS_FLAG, AT(list) },
 	{ 0 },

@@ -24,6 +24,7 @@ struct report_options {
 	char sort[64];
 	struct lists_strings paths; /* of the traces, as -i and operands gave them */
 	const char *db;
+	const char *show; /* name of a view of the view; NULL: the view itself */
 	const char *wide_by; /* columns that become columns; NULL: none */
 	uint64_t limit_wide; /* of columns */
 	bool has_limit, force, list, sparklines, phases, notes, align, machine;

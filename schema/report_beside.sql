@@ -1,4 +1,4 @@
--- view Disk 5: Who else used the disk, and how long did requests take?
+-- view of latency 2: Who else used the disk, and how long did requests take?
 -- note: Each row is a name that had requests on a device while requests of the report's processes
 --   were in flight there. The columns WITH are about those of the report's requests during which the
 --   name had one, WITHOUT about all others. What is slower with it need not be slow because of it.

@@ -1,4 +1,4 @@
--- view Disk 4: How busy was each block device?
+-- view Disk 3: How busy was each block device?
 -- note: The view counts all requests, whatever process owns them. A request is in flight from
 --   queueing to completion. A device that lies on another, such as a volume on a disk, has the
 --   same requests once more, so do not add them up.

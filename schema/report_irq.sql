@@ -1,4 +1,4 @@
--- view CPU 7: Which interrupts took time, and whose?
+-- view CPU 4: Which interrupts took time, and whose?
 -- note: The time of an interrupt excludes that of other interrupts that came in between.
 --   Handlers that share a line form one row. Interrupts of tasks that the kernel hides from BPF
 --   are missing.

@@ -1,4 +1,4 @@
--- view Memory 8: How long did allocations live, and which were short-lived?
+-- view of alloc 2: How long did allocations live, and which were short-lived?
 -- note: TEMPORARY counts allocations that were freed within 1 ms, FREED those that were freed by
 --   the window's end. Sources overlap, so do not add them up.
 -- by: who

@@ -1,4 +1,4 @@
--- view Waiting 4: Where did threads wait off the CPU, and who woke them?
+-- view of waits 1: Where did threads wait off the CPU, and who woke them?
 -- note: A wait belongs to the window in which it ends, and keeps its whole length. User-space
 --   frames come from frame pointers: where code has none, as in most C libraries, a stack ends
 --   early or lacks callers, unless it was recorded with --unwind dwarf.

@@ -1,4 +1,4 @@
--- view CPU 5: Whose time was it, when several CPUs were busy at once?
+-- view of cpu 1: Whose time was it, when several CPUs were busy at once?
 -- note: WALL shares the time that passed: each instant is divided equally among the threads that
 --   ran, so the rows add up to the time in which any thread ran. If you give --tid, --thread, --pid
 --   or --comm, only the threads that these name count.

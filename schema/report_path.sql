@@ -1,4 +1,4 @@
--- view Waiting 5: What delayed the end of the window, step by step?
+-- view of why 1: What delayed the end of the window, step by step?
 -- note: The path goes back in time from the thread that was on a CPU last in the window. Where another thread ended a
 --   sleep, it is with that thread until the sleep began; before a thread began, with the thread that made it. Every
 --   wake-up counts as the cause, also one that came for another reason. The parts add up to the window.

@@ -1,4 +1,4 @@
--- view Disk 3: How large are requests, and do they follow each other?
+-- view of latency 1: How large are requests, and do they follow each other?
 -- note: A request is sequential if it lies on the device right beside one of the 16 requests of its row
 --   that ended before it.
 -- by: who device partition op

@@ -1,4 +1,4 @@
--- view Memory 9: Who stalled because memory was short, and who was killed?
+-- view Memory 6: Who stalled because memory was short, and who was killed?
 -- note: A stall is the time from the begin of a reclaim, a compaction or a run of kswapd to its end, clipped to the
 --   window; the thread may have slept in it. Stalls of which neither end is in the window are not in it.
 -- by: who

@@ -1,4 +1,4 @@
--- view Memory 7: How large were allocations?
+-- view of alloc 1: How large were allocations?
 -- note: Each row has the allocations from one power of two up to the next. Sources overlap, so do
 --   not add them up.
 -- by: who

@@ -1,4 +1,4 @@
--- view Memory 6: From which stacks was memory allocated?
+-- view of alloc 3: From which stacks was memory allocated?
 -- note: Only allocations whose stack was recorded count, so the bytes are no totals. User-space
 --   frames come from frame pointers: where code has none, as in most C libraries, a stack ends
 --   early or lacks callers. Sources overlap, so do not add them up.

@@ -1,4 +1,4 @@
--- view CPU 8: Which control groups used up their CPU quota?
+-- view CPU 5: Which control groups used up their CPU quota?
 -- note: Each row is a control group with a quota of its own, or with that of a group above, which
 --   QUOTA OF names. PERIODS counts the periods in which a thread wanted to run and the quota was
 --   used up. THROTTLED is the time that threads waited for the next period, all THREADS together.

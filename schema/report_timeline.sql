@@ -1,4 +1,4 @@
--- view CPU 6: Which thread ran on which CPU, and when?
+-- view of cpu 2: Which thread ran on which CPU, and when?
 -- note: Each row is a time in which one thread had a CPU.
 -- needs: sched.switch sched.wakeup
 -- reach: before state

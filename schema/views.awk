@@ -10,6 +10,7 @@
 #
 #     view GROUP N: QUESTION    the view's place in `report --list`: the N-th of GROUP, one of those in BEGIN. The
 #                          question has at most 58 characters, so that its line fits a terminal of 80 columns
+#     view of VIEW N: QUESTION    the N-th further answer of VIEW: `report VIEW --show NAME`; its own name works, too
 #     view 0: QUESTION     the view is not listed, other code asks for it
 #     note: TEXT           approximations and their bounds. Below a table stands its first sentence
 #     below: TEXT          stands below a table instead
@@ -129,7 +130,7 @@ FNR == 1 {
 	v = ""
 	word = ""
 	in_head = 1
-	if ($0 !~ /^-- (view (0|[A-Z][A-Za-z]* [1-9][0-9]*)|variant of [a-z]+ .*): /)
+	if ($0 !~ /^-- (view (0|([A-Z][A-Za-z]*|of [a-z]+) [1-9][0-9]*)|variant of [a-z]+ .*): /)
 		fail("it does not begin with a view or a variant")
 }
 !in_head { next }
@@ -148,11 +149,12 @@ function put_variants(v,    i, out)
 
 function list(text) { gsub(/ +/, ",", text); return text }
 
-function put_view(v, group)
+function put_view(v, group, of,    nr)
 {
 	printf "\t{\n"
 	text_member("name", v)
 	text_member("group", group)
+	text_member("of", of)
 	text_member("question", said[v, "view"])
 	printf "\t\t.notes = %s,\n", quoted(said[v, "note"])
 	text_member("below", said[v, "below"])
@@ -175,6 +177,20 @@ function put_view(v, group)
 	if (has_histogram[v] != (" " said[v, "takes"] " " ~ / histogram /))
 		fail(v " takes --histogram, and has no variant for it, or the other way round")
 	delete has_variant[v]
+	view_cnt += group != ""
+	for (nr = 1; ("of " v " " nr) in view_at; nr++)
+		put_view(view_at["of " v " " nr], group, v)
+}
+
+# A line of a document's list. Views of another one follow it.
+function put_line(v, group, of,    nr)
+{
+	if (out == "man")
+		printf "%-10s \\fB%-11s\\fR %s\n", group, (of ? "  " : "") v, said[v, "view"]
+	else
+		printf "| %s | `%s` | %s |\n", group, of ? of " --show " v : v, said[v, "view"]
+	for (nr = 1; ("of " v " " nr) in view_at; nr++)
+		put_line(view_at["of " v " " nr], "", v)
 }
 
 END {
@@ -185,13 +201,8 @@ END {
 	if (out == "tables")
 		print "| group | view | question |\n|---|---|---|"
 	for (g = 1; g <= group_cnt && out != ""; g++)
-		for (nr = 1; (groups[g] " " nr) in view_at; nr++) {
-			v = view_at[groups[g] " " nr]
-			if (out == "man")
-				printf "%-10s \\fB%-10s\\fR %s\n", nr == 1 ? groups[g] : "", v, said[v, "view"]
-			else
-				printf "| %s | `%s` | %s |\n", nr == 1 ? groups[g] : "", v, said[v, "view"]
-		}
+		for (nr = 1; (groups[g] " " nr) in view_at; nr++)
+			put_line(view_at[groups[g] " " nr], nr == 1 ? groups[g] : "", "")
 	if (out == "man")
 		print ".fi"
 	if (out != "")
@@ -200,16 +211,14 @@ END {
 	print "#include \"analyze/context/keys.h\"\n#include \"analyze/engine/report_view.h\"\n"
 	print "const struct report_view report_view_list[] = {"
 	for (g = 1; g <= group_cnt; g++)
-		for (nr = 1; (groups[g] " " nr) in view_at; nr++) {
-			put_view(view_at[groups[g] " " nr], groups[g])
-			view_cnt++
-		}
+		for (nr = 1; (groups[g] " " nr) in view_at; nr++)
+			put_view(view_at[groups[g] " " nr], groups[g], "")
 	for (place in view_at)
 		place_cnt++
 	if (place_cnt != view_cnt)
 		fail("a place is in no group, or in none of the places before it")
 	for (nr = 1; nr <= hidden_cnt; nr++)
-		put_view(hidden[nr], "")
+		put_view(hidden[nr], "", "")
 	print "};"
 	printf "const unsigned int report_view_cnt = %d, report_view_hidden_cnt = %d;\n", view_cnt, hidden_cnt
 	for (v in has_variant)

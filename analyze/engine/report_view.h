@@ -45,6 +45,7 @@ struct report_variant {
 struct report_view {
 	const char *name;
 	const char *group;		/* of `report --list`; NULL: not listed */
+	const char *of;			/* the view whose --show names this one, or NULL */
 	const char *question;		/* one line, ends with a question mark */
 	const char *notes;		/* approximations and their bounds; may be "" */
 	const char *below;		/* shown below a table instead of notes */
@@ -66,7 +67,10 @@ struct report_view {
 	uint32_t index;			/* INDEX_x */
 };
 
-/* The listed views come first, in order, then the views that only other code uses. */
+/*
+ * The listed views come first, in order, each followed by the views of it. Then come those that
+ * only other code uses.
+ */
 extern const struct report_view report_view_list[];
 extern const unsigned int report_view_cnt, report_view_hidden_cnt;
 

@@ -45,6 +45,12 @@ _ebpfrec_values()
 		fi
 		return
 		;;
+	--show)
+		"$program" report --list --format jsonl 2>/dev/null |
+			awk -F'"' -v words=" ${COMP_WORDS[*]} " 'match($0, /"of":"[a-z]+"/) {
+				if (index(words, " " substr($0, RSTART + 6, RLENGTH - 7) " ")) print $8 }'
+		return
+		;;
 	-u | --user) compgen -u; return ;;
 	-i | --input | -o | --output | --db | --cgroup | --btf) echo "<file>"; return ;;
 	esac
@@ -95,7 +101,10 @@ _ebpfrec()
 		esac
 	fi
 	case $command in
-	report) values=$("$program" report --list --format csv 2>/dev/null | sed '1d; s/^[^,]*,\([a-z]*\),.*/\1/') ;;
+	report)
+		values=$("$program" report --list --format jsonl 2>/dev/null |
+			sed -n '/"of":/!s/.*"view":"\([a-z]*\)".*/\1/p')
+		;;
 	help) values=$(_ebpfrec_commands "$program") ;;
 	*) values='' ;;
 	esac

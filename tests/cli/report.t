@@ -335,11 +335,62 @@ $ ebpfrec report -i golden.ebpfrec --format csv 2>/dev/null | grep '^Machine\|^C
 1> Waiting by name,2,uninterruptible_ns,0
 1> Waiting by name,2,waited_for,cpu 100 %
 
-$ ebpfrec report --list | sed '$d' |
-> diff - <(sed -n '/made from/,/" end$/{s/\\f[BR]//g;/^[^.]/p}' "$(dirname "$README")/cmd/ebpfrec-report.1")
+$ ebpfrec report --list --format csv | sed '1d; s/^[^,]*,\([a-z]*\),"*\([^?]*\).*/\1 \2/' |
+> diff - <(sed -n '/made from/,/" end$/{/^[^.]/s/.*\\fB *\([a-z]*\) *\\fR \(.*\)?/\1 \2/p}' \
+>     "$(dirname "$README")/cmd/ebpfrec-report.1")
 
-$ ebpfrec report --list | awk '{ n += length > 80 } END { print NR <= 40, n + 0 }'
+$ ebpfrec report --list | awk '{ n += length > 80 } END { print NR <= 30, n + 0 }'
 1> 1 0
+
+$ ebpfrec report --list | grep -A1 'also:'
+1>            why        Why did it take that long? (also: path)
+1>            totals     How much CPU time, memory and I/O was there in all?
+1> --
+1> CPU        cpu        Who used the CPU? (also: parallel, timeline)
+1>            profile    Which code ran on the CPU?
+1>            sched      Who waited for a CPU, and for how long? (also: preempts)
+1>            irq        Which interrupts took time, and whose?
+1> --
+1>            waits      What did threads wait for? (also: offcpu)
+1>            locks      Which locks were waited for, and who held them?
+1> --
+1>            alloc      Who allocated, freed and held how much memory? (also:
+1>                       sizes, lifetimes, stacks)
+1> --
+1>            latency    Where did requests spend their time? (also: pattern,
+1>                       beside)
+1> --
+1> also: report VIEW --show NAME. Keys: --list VIEW. Notes: report VIEW --notes
+
+$ ebpfrec report --list latency
+1> latency: Where did requests spend their time?
+1> QUEUE is the time until a request first goes to the device; DEVICE is the time from when it last went there to its completion. Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.
+1> --by process,thread,thread_name,comm,cgroup,container,unit,user,tree,device,partition,op,size; default device
+1> --show pattern   How large are requests, and do they follow each other?
+1> --show beside    Who else used the disk, and how long did requests take?
+
+$ ebpfrec report --list pattern
+1> pattern: How large are requests, and do they follow each other?
+1> A request is sequential if it lies on the device right beside one of the 16 requests of its row that ended before it.
+1> --by process,thread,thread_name,comm,cgroup,container,unit,user,tree,device,partition,op; default device
+1> The same as report latency --show pattern
+
+# a further answer of a view is the view of that name
+$ for v in $(ebpfrec report --list --format jsonl |
+>     sed -n 's/.*"view":"\([a-z]*\)".*"of":"\([a-z]*\)".*/\2:\1/p'); do
+>     cmp <(ebpfrec report -i golden.ebpfrec "${v%:*}" --show "${v#*:}" 2>&1) \
+>         <(ebpfrec report -i golden.ebpfrec "${v#*:}" 2>&1) && echo "$v"; done | xargs
+1> why:path cpu:parallel cpu:timeline sched:preempts waits:offcpu alloc:sizes alloc:lifetimes alloc:stacks latency:pattern latency:beside
+
+$ ebpfrec report latency --show sizes
+? 2
+2> ebpfrec report: view 'latency' has no --show sizes; it has pattern, beside
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report --show path
+? 2
+2> ebpfrec report: view 'summary' has no --show path; it has none
+2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report --list cpu --format jsonl
 1> {"group":"CPU","view":"cpu","question":"Who used the CPU?","by":"process,thread,thread_name,comm,cgroup,container,unit,user,tree,cpu","by_default":"process","notes":"The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides the task from BPF."}
@@ -347,6 +398,7 @@ $ ebpfrec report --list cpu --format jsonl
 $ ebpfrec report --list why
 1> why: Why did it take that long?
 1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. The last section, Path, goes back along the wake-ups from the end of the window to its beginning.
+1> --show path      What delayed the end of the window, step by step?
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost

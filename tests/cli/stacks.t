@@ -152,7 +152,7 @@ $ ebpfrec report -i stacks.ebpfrec stacks --format html --follow
 
 $ ebpfrec report -i stacks.ebpfrec spikes --format folded
 ? 2
-2> ebpfrec report: --format folded, html and pprof are for the views 'profile', 'offcpu', 'leaks' and 'stacks', of one trace; what made a spike is in the stacks of its time: `ebpfrec report stacks --from T --until T`
+2> ebpfrec report: --format folded, html and pprof are for the views 'profile', 'offcpu', 'stacks' and 'leaks', of one trace; what made a spike is in the stacks of its time: `ebpfrec report stacks --from T --until T`
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec sql -i stacks.ebpfrec \
