@@ -319,6 +319,28 @@ static int take_mark_fd(void *job, const char *value, struct err *e)
 	return c;
 }
 
+static int take_span_fd(void *job, const char *value, struct err *e)
+{
+	struct session_options *o = &((struct record *)job)->o;
+	uint64_t v = 0;
+	int c = units_parse_count(value, &v, e);
+
+	if (c)
+		return c;
+	if (o->span_fd)
+		return err_set(e, -EINVAL, "it is given twice");
+	c = v > INT_MAX ? -EBADF : session_span_socket((int)v);
+	if (c == -EEXIST)
+		return err_set(e, c,
+			       "descriptor %s is open; COMMAND gets a new socket under this "
+			       "number, so choose another one, such as 9",
+			       value);
+	if (c < 0)
+		return err_set(e, c, "%s: %s", value, strerror(-c));
+	o->span_fd = c;
+	return 0;
+}
+
 /* One or more limits: a size, or a time of at least a second. */
 static int add_keep(void *job, const char *value, struct err *e)
 {
@@ -376,6 +398,8 @@ static int check_options(const struct record *r)
 	    !(sources & (SOURCE_BIT(SOURCE_SAMPLE) | SOURCE_BIT(SOURCE_OFFCPU))))
 		return opts_usage_error("--unwind is about the stacks of --profile and --offcpu: "
 					"give one of them, too");
+	if (o->span_fd && !o->command)
+		return opts_usage_error("--span-fd is what COMMAND writes to, and there is none");
 	if (o->user && !o->command)
 		return opts_usage_error("-u says who runs COMMAND, but there is no COMMAND");
 	return 0;
@@ -679,6 +703,10 @@ static const struct opts_option options[] = {
 	  .refuse = "at least 1; leave --trigger out for none" },
 	{ 0, "mark-fd", "FD", "each line read from this descriptor is a mark", OPTS_CALL,
 	  .take = take_mark_fd },
+	{ 0, "span-fd", "FD",
+	  "COMMAND may write begins and ends of requests to this descriptor, as\nlines: "
+	  "'begin NAME ID', 'end ID', 'step NAME'",
+	  OPTS_CALL, .take = take_span_fd },
 	{ 0, "ring-size", "SIZE",
 	  "size of each ring buffer, such as 16MiB; rounded up to a power of 2", OPTS_SIZE,
 	  AT(o.rings.bytes), .min = 4000, .max = 1ull << 30,

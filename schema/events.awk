@@ -431,6 +431,11 @@ function put_sources(    i, j, n, s, mask)
 			row(source_c[s] ", " quoted(s) ", " (source_how[s] == "default") ", " quoted(source_about[s]))
 	}
 	end_list()
+	begin_list("EVENT_OPTION_SOURCES", "NAME, \"name\", \"about\"", "Sources of options of their own.")
+	for (i = 1; i <= source_cnt; i++)
+		if (source_how[sources[i]] == "option")
+			row(source_c[sources[i]] ", " quoted(sources[i]) ", " quoted(source_about[sources[i]]))
+	end_list()
 	begin_list("EVENT_SOURCE_KINDS", "\"source\", mask of kinds", "Sources that have events.")
 	for (i = 1; i <= source_cnt; i++) {
 		mask = ""

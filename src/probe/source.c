@@ -12,9 +12,12 @@
 #include "bpf/wire.h"
 #include "probe/kernel.h"
 
-const struct source_info source_infos[SOURCE_CNT] = {
+const struct source_info source_infos[SOURCE_ALL_CNT] = {
 #define X(source, name, is_default, doc) [SOURCE_##source] = { name, is_default, doc },
 	EVENT_SOURCES(X)
+#undef X
+#define X(source, name, doc) [SOURCE_##source] = { name, false, doc },
+	EVENT_OPTION_SOURCES(X)
 #undef X
 };
 

@@ -17,7 +17,12 @@ enum source {
 #define X(source, name, is_default, doc) SOURCE_##source,
 	EVENT_SOURCES(X)
 #undef X
-	SOURCE_CNT,
+	SOURCE_CNT,		/* sources that -e names */
+	SOURCE_BEFORE_OPTIONS = SOURCE_CNT - 1,
+#define X(source, name, doc) SOURCE_##source,
+	EVENT_OPTION_SOURCES(X)
+#undef X
+	SOURCE_ALL_CNT,
 };
 
 #define SOURCE_BIT(s) (1u << (s))
@@ -28,7 +33,7 @@ struct source_info {
 	const char *doc;
 };
 
-extern const struct source_info source_infos[SOURCE_CNT];
+extern const struct source_info source_infos[SOURCE_ALL_CNT];
 
 /*
  * A hook's second program sends events for which the kernel skips the first one (bpf/alloc.bpf.c),

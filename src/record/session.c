@@ -435,6 +435,20 @@ static void note_heaps(struct session *s)
 		store_writer_set_number(s->store, "heap.without", s->preload.without_cnt);
 }
 
+static void report_bad_lines(struct session *s)
+{
+	uint64_t cnt;
+
+	if (!s->span_lines)
+		return;
+	cnt = span_lines_count(s->span_lines, WIRE_SPAN).lost_other;
+	if (cnt)
+		notices_warn(&s->o.notices,
+			     "--span-fd: %llu line%s not valid and count%s as lost, such as '%s'",
+			     (unsigned long long)cnt, cnt == 1 ? " is" : "s are",
+			     cnt == 1 ? "s" : "", span_lines_first_bad(s->span_lines));
+}
+
 /* ended: the command has ended, with exit_code */
 static int close_trace(struct session *s, bool ended, int exit_code, struct err *e)
 {
@@ -459,6 +473,7 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 		note_heaps(s);
 	}
 	preload_say(&s->preload, &s->o);
+	report_bad_lines(s);
 	count_stored(s, &s->stats);
 	err = store_error(e, store_writer_finish(s->store, &why), &why);
 	s->store = NULL;

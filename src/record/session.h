@@ -53,6 +53,7 @@ struct session_options {
 	int zstd_level;			/* 1..19; 0 = default, -1 = no compression */
 	uint64_t budget_ppm; /* --max-overhead: millionths of the machine's CPU time; 0 = none */
 	struct flight_options flight;
+	int span_fd;		/* --span-fd: of session_span_socket(); 0: none */
 	const char *const *notes;	/* "K=V" strings */
 	unsigned int note_cnt;
 	const char *command_line; /* how the recorder was called, for the manifest; may be NULL */
@@ -82,6 +83,12 @@ struct session_stats {
 	pid_t running_pid;	/* the command, if it still runs after the recording; 0: it ended */
 	const char *off; /* sources that are off now, joined by blanks; valid until the next step */
 };
+
+/*
+ * Makes the socket that the command inherits as descriptor fd, and returns the recorder's end, or
+ * -errno. -EEXIST: fd is open.
+ */
+int session_span_socket(int fd);
 
 /*
  * Checks privileges and kernel, makes the trace directory and loads the programs. Cleans up on

@@ -45,6 +45,8 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		*ret_sources |= SOURCE_BIT(SOURCE_OFFCPU);
 	if (o->profile_hz)
 		*ret_sources |= SOURCE_BIT(SOURCE_SAMPLE);
+	if (o->span_fd)
+		*ret_sources |= SOURCE_BIT(SOURCE_SPAN);
 	if (o->rings.bytes > 1ULL << 30)
 		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
 			       (unsigned long long)o->rings.bytes);
@@ -66,6 +68,10 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "
 			       "namespace of its own: give a COMMAND, or record outside of it");
+	if (o->span_fd && own_pids_are_other())
+		return err_set(e, -EINVAL,
+			       "--span-fd tells writers by ids of the host, and this is a pid "
+			       "namespace of its own: record outside of it");
 	for (unsigned int i = 0; i < o->pid_cnt; i++)
 		if (kill((pid_t)o->pids[i], 0) && errno == ESRCH)
 			return err_set(e, -ESRCH, "-p %u: there is no such process", o->pids[i]);
@@ -281,8 +287,17 @@ static int start_readers(struct session *s, struct err *e)
 
 	if (s->preload.ring) {
 		heap_ring_limit_cpus(s->preload.ring, probe_cpu_cnt(s->probe));
-		config.feed = (struct ring_feed){ s->preload.ring, heap_ring_next,
-						  heap_ring_unread };
+		config.feeds[config.feed_cnt++] = (struct ring_feed){
+			s->preload.ring, heap_ring_next, heap_ring_unread, heap_ring_count
+		};
+	}
+	if (s->o.span_fd) {
+		s->span_lines = span_lines_new(s->o.span_fd);
+		if (!s->span_lines)
+			return err_set(e, -ENOMEM, "out of memory");
+		config.feeds[config.feed_cnt++] = (struct ring_feed){
+			s->span_lines, span_lines_next, span_lines_unread, span_lines_count
+		};
 	}
 	err = ring_group_new(&s->rings, &config, e);
 	if (err)
@@ -291,7 +306,7 @@ static int start_readers(struct session *s, struct err *e)
 	if (!s->slices)
 		return err_set(e, -ENOMEM, "out of memory");
 	err = sampler_new(&s->sampler, s->probe, s->rings, config.ring_bytes, &s->stats_helper,
-			  s->preload.ring, clock_mono_ns());
+			  config.feeds, config.feed_cnt, clock_mono_ns());
 	if (err)
 		return err_set(e, err, "out of memory");
 	sampler_add_helper(s->sampler, user_sites_pid(s->sites));
@@ -344,7 +359,7 @@ static int fill_manifest(struct session *s, struct err *e)
 	int err = 0;
 
 	machine_describe(w);
-	for (unsigned int i = 0; i < SOURCE_CNT; i++)
+	for (unsigned int i = 0; i < SOURCE_ALL_CNT; i++)
 		if (s->sources & SOURCE_BIT(i))
 			join(&text, source_infos[i].name, ",");
 	set_text(w, "sources", &text);
@@ -408,6 +423,7 @@ void session_close(struct session *s)
 	launch_free(s->launch);
 	ring_group_free(s->rings);
 	preload_close(&s->preload);
+	span_lines_free(s->span_lines);
 	sampler_free(s->sampler);
 	workload_filter_done(&s->only);
 	overhead_free(s->overhead);
@@ -428,6 +444,11 @@ void session_close(struct session *s)
 	if (s->stop_fd >= 0)
 		close(s->stop_fd);
 	free(s);
+}
+
+int session_span_socket(int fd)
+{
+	return span_lines_socket(fd);
 }
 
 int session_open(struct session **ret, const struct session_options *o, struct err *e)

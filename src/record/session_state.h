@@ -14,6 +14,7 @@
 #include "record/preload.h"
 #include "record/session.h"
 #include "record/tasks/workload_filter.h"
+#include "ring/span_lines.h"
 
 enum { OWN_RECORDER, OWN_COMMAND, OWN_STATS, OWN_OPENER, OWN_CNT };
 
@@ -32,6 +33,7 @@ struct session {
 	struct flight_recorder *flight;
 	struct launch *launch;
 	struct preload preload;	/* with alloc.heap, if a library records it */
+	struct span_lines *span_lines;	/* with --span-fd */
 	struct helper stats_helper;	/* of probe_stats_start(); none without CAP_SYS_ADMIN */
 	/* the user that the recorder becomes once everything is attached */
 	struct privilege_user user;

@@ -275,14 +275,15 @@ static void count_bad(struct heap_ring *h)
 	store(&h->bad_cnt, h->bad_cnt + 1);
 }
 
-struct heap_ring_count heap_ring_count(const struct heap_ring *h, unsigned int hook)
+struct ring_feed_count heap_ring_count(const void *ring, unsigned int hook)
 {
 	unsigned int kind = hook == WIRE_HEAP_ALLOC ? HEAP_SHARE_ALLOC : HEAP_SHARE_FREE;
-	struct heap_ring_count c = { 0 };
+	const struct heap_ring *h = ring;
+	struct ring_feed_count c = { 0 };
 
-	if (h && hook == WIRE_STACK)
+	if (hook == WIRE_STACK)
 		c.attempted = load(&h->stack_cnt);
-	if (!h || (hook != WIRE_HEAP_ALLOC && hook != WIRE_HEAP_FREE))
+	if (hook != WIRE_HEAP_ALLOC && hook != WIRE_HEAP_FREE)
 		return c;
 	c.lost_full = load(&h->lost_cnt[kind]);
 	c.lost_other = kind == HEAP_SHARE_ALLOC ? load(&h->bad_cnt) : 0;

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "bpf/wire.h"
+#include "ring/ring.h"
 
 struct heap_ring;
 
@@ -73,18 +74,7 @@ uint32_t heap_ring_began(const struct heap_ring *h);
 /* Stops recording: only events already under way are still written. NULL is fine. */
 void heap_ring_end(struct heap_ring *h);
 
-/*
- * Returns the next record with a timestamp up to end_ns, which is now. NULL: none; the next call
- * starts a new pass. The record is valid until the next call.
- */
+/* Functions of a struct ring_feed. */
 const struct wire_hdr *heap_ring_next(void *ring, uint64_t end_ns, size_t *ret_bytes);
-/* Makes the next call return the same record again. */
 void heap_ring_unread(void *ring);
-
-struct heap_ring_count {
-	uint64_t attempted;	/* read + lost */
-	uint64_t lost_full;	/* the memory was full */
-	uint64_t lost_other;	/* invalid records */
-};
-/* Counts by hook, since heap_ring_new(). */
-struct heap_ring_count heap_ring_count(const struct heap_ring *h, unsigned int hook);
+struct ring_feed_count heap_ring_count(const void *ring, unsigned int hook);

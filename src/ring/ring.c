@@ -38,7 +38,7 @@
 
 struct reader {
 	struct ring_group *group;
-	bool is_feed;			/* the reader reads group->config.feed, and has no ring */
+	const struct ring_feed *feed;	/* the reader reads it, and has no ring; NULL: a ring */
 	unsigned long *consumer_pos;	/* the ring's memory: see map_ring() */
 	const unsigned long *producer_pos;
 	const unsigned char *data;
@@ -164,7 +164,7 @@ static const void *next_record(struct reader *r, unsigned long end, size_t *ret_
 /* Returns the space of consumed records to the producers. */
 static void publish(struct reader *r)
 {
-	if (r->is_feed)
+	if (r->feed)
 		return;
 	store(r->consumer_pos, r->pos);
 }
@@ -277,7 +277,7 @@ static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns
 	unsigned char *to, *last;
 	size_t bytes;
 
-	if (r->is_feed || !s)
+	if (r->feed || !s)
 		return 0;
 	to = s->data + s->bytes;
 	last = (unsigned char *)s + SLAB_BYTES - SHORT_BYTES;
@@ -334,11 +334,11 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 		pending += drain_short(r, stop < end ? stop : end, start_ns, late_ns);
 		before = r->pos;
 		inside = r->inside;
-		h = r->is_feed ? g->config.feed.next(g->config.feed.ctx, end, &bytes) :
-				 next_record(r, end, &bytes);
+		h = r->feed ? r->feed->next(r->feed->ctx, end, &bytes) :
+			      next_record(r, end, &bytes);
 		if (!h)
 			break;
-		if (r->is_feed)
+		if (r->feed)
 			r->pos += bytes;
 		cnt = &r->kept_cnt[h->hook % WIRE_HOOK_MAX];
 		if (__builtin_expect(h->ts_ns < start_ns, 0)) {
@@ -350,8 +350,8 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 				r->inside = inside;
 				/* not consumed: the record stays in the ring */
 				r->pos = before;
-				if (r->is_feed)
-					g->config.feed.unread(g->config.feed.ctx);
+				if (r->feed)
+					r->feed->unread(r->feed->ctx);
 				r->stalled = true;
 				break;
 			}
@@ -366,7 +366,7 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 	}
 	publish(r);
 	store(&r->pending_bytes, pending);
-	return r->is_feed ? !r->stalled : r->pos >= end;
+	return r->feed ? !r->stalled : r->pos >= end;
 }
 
 static void hand_over(struct reader *r, uint64_t gen)
@@ -391,7 +391,7 @@ static int sleep_ms(const struct reader *r)
 	uint64_t now_ns, due_ns;
 
 	if (load(&g->cut_gen) == r->done_gen)
-		return r->is_feed ? FEED_POLL_MS : (int)g->config.poll_ms;
+		return r->feed ? FEED_POLL_MS : (int)g->config.poll_ms;
 	now_ns = clock_mono_ns();
 	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
 	if (due_ns <= now_ns)	/* until all records are in the rings */
@@ -437,8 +437,8 @@ static void *reader_main(void *arg)
 		now_ns = clock_mono_ns();
 		gen = load(&g->cut_gen);
 		is_flushed = load(&g->flushed_gen) == gen;
-		end = r->is_feed ? now_ns : load(r->producer_pos);
-		used = r->is_feed ? 0 : end - r->pos;
+		end = r->feed ? now_ns : load(r->producer_pos);
+		used = r->feed ? 0 : end - r->pos;
 		if (used > load(&r->used_max_bytes))
 			store(&r->used_max_bytes, used);
 		is_due = gen != r->done_gen && now_ns >= load(&g->cut_ns) + STRAGGLER_NS;
@@ -462,7 +462,7 @@ static int watch(struct reader *r, int ring_fd)
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (r->epoll_fd < 0)
 		return -errno;
-	if ((!r->is_feed && epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, ring_fd, &ring)) ||
+	if ((!r->feed && epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, ring_fd, &ring)) ||
 	    epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, r->group->wake_fd, &wake))
 		return -errno;
 	return 0;
@@ -490,9 +490,10 @@ static int start_readers(struct ring_group *g, struct err *e)
 
 		r->group = g;
 		r->entered = 1;
-		r->is_feed = i == g->config.ring_cnt;
-		err = watch(r, r->is_feed ? -1 : g->config.fds[i]);
-		if (!err && !r->is_feed)
+		if (i >= g->config.ring_cnt)
+			r->feed = &g->config.feeds[i - g->config.ring_cnt];
+		err = watch(r, r->feed ? -1 : g->config.fds[i]);
+		if (!err && !r->feed)
 			err = map_ring(r, g->config.fds[i]);
 		if (err)
 			return err_set(e, err, "cannot map ring %u: %s", i, strerror(-err));
@@ -531,7 +532,7 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&g->handed, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	g->reader_cnt = config->ring_cnt + (config->feed.next != NULL);
+	g->reader_cnt = config->ring_cnt + config->feed_cnt;
 	g->readers = calloc(g->reader_cnt, sizeof(*g->readers));
 	g->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (!g->readers || g->wake_fd < 0)

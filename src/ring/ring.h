@@ -26,13 +26,28 @@
 
 struct ring_group;
 
-/* Another source of records, read by an additional reader thread (heap_ring.h). */
+/* Records of a feed, by hook. */
+struct ring_feed_count {
+	uint64_t attempted;	/* read + lost */
+	uint64_t lost_full;	/* there was no room for the record */
+	uint64_t lost_other;	/* invalid records */
+};
+
+/* Another source of records, read by an additional reader thread (heap_ring.h, span_lines.h). */
 struct ring_feed {
 	void *ctx;
-	/* As heap_ring_next(). NULL: no record. */
+	/*
+	 * Returns the next record with a timestamp up to end_ns, which is now. NULL: none; the next
+	 * call starts a new pass. The record is valid until the next call.
+	 */
 	const struct wire_hdr *(*next)(void *ctx, uint64_t end_ns, size_t *ret_bytes);
+	/* Makes the next call return the same record again. */
 	void (*unread)(void *ctx);
+	/* Counts since the feed was made. Any thread. */
+	struct ring_feed_count (*count)(const void *ctx, unsigned int hook);
 };
+
+#define RING_FEEDS_MAX 3
 
 struct ring_group_config {
 	const int *fds;		/* of the BPF ring buffers; the caller keeps them */
@@ -40,7 +55,8 @@ struct ring_group_config {
 	uint64_t ring_bytes;	/* of data in each; a power of two */
 	uint64_t memory_bytes;	/* limit of all slabs, except to finish a cut; 0 = 128 MiB */
 	unsigned int poll_ms;	/* a reader checks its ring at least this often; 0 = 50 */
-	struct ring_feed feed;
+	struct ring_feed feeds[RING_FEEDS_MAX];
+	unsigned int feed_cnt;
 	/* A reader thread calls this first; may be NULL. A result < 0 fails ring_group_new(). */
 	int (*enter)(void *ctx);
 	/*
@@ -81,7 +97,7 @@ void ring_group_start_at(struct ring_group *g, uint64_t start_ns);
  */
 int ring_group_cut(struct ring_group *g, uint64_t cut_ns);
 
-/* Returns the number of slices of a cut: ring_cnt, and one more with a feed. */
+/* Returns the number of slices of a cut: one per ring and per feed. */
 unsigned int ring_group_slices(const struct ring_group *g);
 
 /*

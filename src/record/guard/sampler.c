@@ -18,7 +18,6 @@
 #include "base/clock.h"
 #include "record/encode/block_writer.h"
 #include "format/hook.h"
-#include "ring/heap_ring.h"
 #include "ring/wire_record.h"
 
 enum { STATS_FIRST = 4, STATS_EVERY = 8, HELPERS_MAX = 2 };
@@ -35,8 +34,9 @@ struct sampler {
 	struct probe *probe;
 	struct ring_group *rings;
 	uint64_t ring_bytes;
-	const struct heap_ring *heap;
-	unsigned int place_cnt;	/* one per CPU, and one more for the events of a library */
+	struct ring_feed feeds[RING_FEEDS_MAX];
+	unsigned int feed_cnt;
+	unsigned int place_cnt;	/* one per CPU, and one more for the feeds */
 
 	uint64_t look_ns;			/* time of the last look */
 	struct loss_seen *seen;			/* by place */
@@ -74,7 +74,7 @@ struct sampler {
 
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
 		uint64_t ring_bytes, const struct helper *stats_helper,
-		const struct heap_ring *heap, uint64_t now_ns)
+		const struct ring_feed *feeds, unsigned int feed_cnt, uint64_t now_ns)
 {
 	struct sampler *s = calloc(1, sizeof(*s));
 
@@ -83,7 +83,8 @@ int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *ri
 	s->probe = probe;
 	s->rings = rings;
 	s->ring_bytes = ring_bytes;
-	s->heap = heap;
+	memcpy(s->feeds, feeds, feed_cnt * sizeof(feeds[0]));
+	s->feed_cnt = feed_cnt;
 	s->place_cnt = probe_cpu_cnt(probe) + 1;
 	s->look_ns = s->take_ns = now_ns;
 	s->stats_helper = stats_helper;
@@ -117,12 +118,18 @@ static int add_loss(struct sampler *s, const struct trace_loss *row)
 
 static struct probe_count count(const struct sampler *s, unsigned int place, unsigned int hook)
 {
-	struct heap_ring_count c;
+	struct probe_count sum = { 0 };
 
 	if (place < s->place_cnt - 1)
 		return probe_count(s->probe, place, hook);
-	c = heap_ring_count(s->heap, hook);
-	return (struct probe_count){ c.attempted, c.lost_full, c.lost_other };
+	for (unsigned int i = 0; i < s->feed_cnt; i++) {
+		struct ring_feed_count c = s->feeds[i].count(s->feeds[i].ctx, hook);
+
+		sum.attempted += c.attempted;
+		sum.lost_full += c.lost_full;
+		sum.lost_other += c.lost_other;
+	}
+	return sum;
 }
 
 int sampler_look(struct sampler *s, uint64_t now_ns)

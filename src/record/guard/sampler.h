@@ -11,16 +11,15 @@
 #include "ring/ring.h"
 
 struct block_slice;
-struct heap_ring;
 struct sampler;
 
 /*
- * Without a stats_helper programs have no run times. heap: the library's source of records among
- * the rings; may be NULL. The caller keeps all arguments.
+ * Without a stats_helper programs have no run times. feeds: those among the rings. The caller
+ * keeps all arguments, but not the array.
  */
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
 		uint64_t ring_bytes, const struct helper *stats_helper,
-		const struct heap_ring *heap, uint64_t now_ns);
+		const struct ring_feed *feeds, unsigned int feed_cnt, uint64_t now_ns);
 void sampler_free(struct sampler *s);
 
 /* Looks for losses since the last look. Cheap; meant to be called every 50 ms. */

@@ -109,7 +109,7 @@ static void assert_balance(const struct both *b)
 	unsigned int hook;
 
 	for (hook = WIRE_HEAP_ALLOC; hook <= WIRE_HEAP_FREE; hook++) {
-		struct heap_ring_count c = heap_ring_count(b->ring, hook);
+		struct ring_feed_count c = heap_ring_count(b->ring, hook);
 
 		assert_int_equal(c.attempted, b->read_cnt[hook] + c.lost_full + c.lost_other);
 	}
