@@ -93,6 +93,8 @@ if [ "$what" = test ]; then
 	need curl cmd curl
 	# for tests/full/metrics.sh, with promtool; not every release has it, and the test can do without
 	! apt-cache show prometheus >/dev/null 2>&1 || need prometheus cmd prometheus
+	# for tests/full/go_names.sh, which can do without
+	! apt-cache show golang-go >/dev/null 2>&1 || need golang-go cmd go
 	need unzip cmd unzip
 	need systemd cmd systemd-analyze
 	# browsers for tests/page; Ubuntu has none as a package, and the test can do without

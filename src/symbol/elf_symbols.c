@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
+#include "symbol/go_table.h"
 
 #define SYMBOLS_MAX (8u << 20)
 #define NAMES_MAX (512u << 20)
@@ -235,6 +236,28 @@ static int read_starts(struct elf_symbols *s, Elf *elf)
 	return 0;
 }
 
+/* Adds the functions of a Go program, which keeps their names when it is stripped. */
+static int read_go(struct elf_symbols *s, Elf *elf)
+{
+	size_t first = s->arena.len;
+	struct go_table g;
+	struct go_function f;
+	int r = 0;
+
+	if (!go_table_read(&g, elf) || g.names_end - g.names >= NAMES_MAX - first)
+		return 0;
+	buf_add(&s->arena, g.data + g.names, g.names_end - g.names);
+	if (s->arena.failed)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < g.cnt && !r; i++)
+		if (go_table_function(&g, i, &f) && s->arena.data[first + f.name])
+			r = add_symbol(&s->functions,
+				       &(GElf_Sym){ .st_value = f.addr, .st_size = f.end - f.addr,
+						    .st_info = GELF_ST_INFO(STB_LOCAL, STT_FUNC) },
+				       first + f.name);
+	return r;
+}
+
 static int read_segments(struct elf_symbols *s, Elf *elf)
 {
 	GElf_Phdr ph;
@@ -283,7 +306,7 @@ static int read_elf(struct elf_symbols *s, int fd, bool is_first)
 		r = read_segments(s, elf);
 	r = r ?: read_sections(s, elf, is_first);
 	if (!r && is_first && !s->is_full)
-		r = read_starts(s, elf);
+		r = read_starts(s, elf) ?: read_go(s, elf);
 	elf_end(elf);
 	s->functions.is_sorted = s->variables.is_sorted = false;
 	return r;

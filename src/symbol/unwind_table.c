@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "symbol/go_table.h"
+
 #if defined(EBPFREC_LINES) && (defined(__x86_64__) || defined(__aarch64__))
 #define IS_OFFERED
 #endif
@@ -59,6 +61,7 @@ static const uint8_t kernel_reg[REG_CNT] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8,
 #define KERNEL_PC 16
 #define KERNEL_CS 17
 #define CODE_BITS 64
+#define GO_FRAMES true	/* the return address is above a frame, as the table of Go counts */
 #else
 #define MACHINE EM_AARCH64
 #define REG_CNT 32
@@ -69,6 +72,7 @@ static const uint8_t kernel_reg[REG_CNT] = { 0,	 1,  2,	 3,  4,	 5,  6,	 7,  8,	
 					     22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 #define KERNEL_PC 32
 #define KERNEL_PSTATE 33
+#define GO_FRAMES false	/* the link register is saved at the low end of a frame */
 #define CODE_BITS 48	/* higher bits hold the signature of a return address */
 #endif
 
@@ -79,7 +83,9 @@ static const uint8_t kernel_reg[REG_CNT] = { 0,	 1,  2,	 3,  4,	 5,  6,	 7,  8,	
 
 struct unwind_table {
 	Elf *elf;
-	Dwarf_CFI *cfi;
+	Dwarf_CFI *cfi;		/* NULL: the file has none, only the table of a Go program */
+	struct go_table go;
+	bool has_go;
 	size_t bytes;
 	struct {
 		uint64_t offset, bytes, addr;
@@ -171,12 +177,14 @@ struct unwind_table *unwind_table_read(int fd)
 	if (!t)
 		return NULL;
 	t->elf = open_elf(fd);
-	if (!t->elf || !gelf_getehdr(t->elf, &h) || h.e_machine != MACHINE || !has_sections(t))
+	if (!t->elf || !gelf_getehdr(t->elf, &h) || h.e_machine != MACHINE)
 		goto fail;
+	t->has_go = GO_FRAMES && go_table_read(&t->go, t->elf);
+	t->bytes += t->has_go ? t->go.bytes : 0;
 	find_segments(t);
-	t->cfi = dwarf_getcfi_elf(t->elf);
+	t->cfi = has_sections(t) ? dwarf_getcfi_elf(t->elf) : NULL;
 	elf_cntl(t->elf, ELF_C_FDDONE);
-	if (!t->cfi)
+	if (!t->cfi && !t->has_go)
 		goto fail;
 	return t;
 fail:
@@ -198,18 +206,15 @@ size_t unwind_table_bytes(const struct unwind_table *t)
 	return sizeof(*t) + t->bytes;
 }
 
-/* Returns the row for the byte at an offset in the file; NULL: there is none. */
-static Dwarf_Frame *find_row(struct unwind_table *t, uint64_t offset)
+/* Converts an offset in the file to the address as linked; false: it is in no code. */
+static bool code_addr(const struct unwind_table *t, uint64_t offset, uint64_t *ret)
 {
-	Dwarf_Frame *row = NULL;
-
 	for (unsigned int i = 0; i < t->segment_cnt; i++)
-		if (offset - t->segments[i].offset < t->segments[i].bytes &&
-		    !dwarf_cfi_addrframe(t->cfi,
-					 offset - t->segments[i].offset + t->segments[i].addr,
-					 &row))
-			return row;
-	return NULL;
+		if (offset - t->segments[i].offset < t->segments[i].bytes) {
+			*ret = offset - t->segments[i].offset + t->segments[i].addr;
+			return true;
+		}
+	return false;
 }
 
 /* ---- expressions ---- */
@@ -413,19 +418,48 @@ static enum step leave_by_frame_pointer(const struct machine *m, struct frame *t
 	return STEP_CALLER;
 }
 
+/*
+ * Leaves a function of a Go program. It saves the caller's frame pointer below the return address
+ * unless its frame is empty.
+ */
+static enum step leave_by_go(const struct machine *m, const struct unwind_table *t, uint64_t addr,
+			     const struct go_function *f, struct frame *to)
+{
+	uint64_t bytes, at = m->f->reg[REG_SP];
+
+	if (f->is_outermost)
+		return STEP_END;
+	if (!m->f->known[REG_SP] || !go_table_frame_bytes(&t->go, f, addr, &bytes))
+		return leave_by_frame_pointer(m, to);
+	at += bytes;
+	memset(to, 0, sizeof(*to));
+	to->reg[REG_FP] = m->f->reg[REG_FP];
+	to->known[REG_FP] = bytes < 8 ? m->f->known[REG_FP] :
+					read_stack(m, at - 8, &to->reg[REG_FP]);
+	if (!read_stack(m, at, &to->pc))
+		return leave_by_frame_pointer(m, to);
+	to->reg[REG_SP] = at + 8;
+	to->known[REG_SP] = to->is_call = true;
+	return STEP_CALLER;
+}
+
 static enum step leave(struct machine *m, struct frame *to)
 {
 	bool is_mapped = true;
 	struct unwind_table *t;
-	Dwarf_Frame *row;
+	struct go_function f;
+	Dwarf_Frame *row = NULL;
 	enum step step;
-	uint64_t offset;
+	uint64_t offset, addr;
 
 	t = m->s->table(m->s->ctx, m->f->pc - m->f->is_call, &offset, &is_mapped);
 	if (!is_mapped)
 		return STEP_NOWHERE;
-	row = t ? find_row(t, offset) : NULL;
-	if (!row)
+	if (!t || !code_addr(t, offset, &addr))
+		return leave_by_frame_pointer(m, to);
+	if (t->has_go && go_table_find(&t->go, addr, &f))
+		return leave_by_go(m, t, addr, &f, to);
+	if (!t->cfi || dwarf_cfi_addrframe(t->cfi, addr, &row))
 		return leave_by_frame_pointer(m, to);
 	step = leave_by_table(m, row, to);
 	free(row);

@@ -7,6 +7,24 @@
 
 #include "fuzz.h"
 #include "symbol/elf_symbols.h"
+#include "symbol/go_table.h"
+
+/* The frames of a Go program, as unwinding reads them. */
+static void walk_go(int fd)
+{
+	Elf *elf = elf_begin(fd, ELF_C_READ, NULL);
+	struct go_table g;
+	struct go_function f;
+	uint64_t frame;
+
+	if (elf && go_table_read(&g, elf))
+		for (uint32_t i = 0; i < g.cnt && i < 64; i++)
+			if (go_table_function(&g, i, &f)) {
+				(void)go_table_frame_bytes(&g, &f, f.end - 1, &frame);
+				FUZZ_CHECK(!go_table_find(&g, f.addr, &f) || f.end > f.addr);
+			}
+	elf_end(elf);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
@@ -35,6 +53,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		}
 	}
 	elf_symbols_free(s);
+	walk_go(fd);
 	close(fd);
 	return 0;
 }

@@ -562,7 +562,7 @@ static void put_elf(void)
 				 .text_offset = 0x1000,
 				 .text_addr = 0x401000,
 				 .text_bytes = 0x1000 };
-	struct buf b = { 0 };
+	struct buf b = { 0 }, go = { 0 };
 
 	make_elf(&b, &plan);
 	put_seed("fuzz_elf_symbols", "full", 0, b.data, b.len, false);
@@ -573,6 +573,12 @@ static void put_elf(void)
 	plan.link = NULL;
 	make_elf(&b, &plan);
 	put_seed("fuzz_elf_symbols", "dynamic", 0, b.data, b.len, false);
+	buf_reset(&b);
+	make_go_table(&go, functions, 2);
+	plan.go = &go;
+	make_elf(&b, &plan);
+	put_seed("fuzz_elf_symbols", "go", 0, b.data, b.len, false);
+	buf_done(&go);
 	buf_done(&b);
 }
 

@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { SEC_NONE, SEC_STRINGS, SEC_SYMBOLS, SEC_LINK, SEC_NAMES, SEC_CNT };
+enum { SEC_NONE, SEC_STRINGS, SEC_SYMBOLS, SEC_LINK, SEC_NAMES, SEC_GO, SEC_CNT };
 
 static void align(struct buf *out)
 {
@@ -68,7 +68,7 @@ static void add_link(struct buf *out, const struct elf_plan *plan, size_t start,
 
 void make_elf(struct buf *out, const struct elf_plan *plan)
 {
-	static const char names[] = "\0.strtab\0.symtab\0.gnu_debuglink\0.shstrtab";
+	static const char names[] = "\0.strtab\0.symtab\0.gnu_debuglink\0.shstrtab\0.gopclntab";
 	Elf64_Ehdr eh = { .e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
 				       EV_CURRENT },
 			  .e_type = ET_DYN, .e_version = EV_CURRENT, .e_phoff = sizeof(eh),
@@ -111,12 +111,66 @@ void make_elf(struct buf *out, const struct elf_plan *plan)
 				      .sh_addralign = 1 };
 	buf_add(out, names, sizeof(names));
 	align(out);
+	sh[SEC_GO] = (Elf64_Shdr){ .sh_name = 42, .sh_type = plan->go ? SHT_PROGBITS : SHT_NULL,
+				   .sh_offset = out->len - start, .sh_addralign = 8 };
+	if (plan->go) {
+		sh[SEC_GO].sh_size = plan->go->len;
+		buf_add(out, plan->go->data, plan->go->len);
+		align(out);
+	}
 	eh.e_shoff = out->len - start;
 	buf_add(out, sh, sizeof(sh));
 	if (out->failed)
 		abort();
 	memcpy(out->data + start, &eh, sizeof(eh));
 	memcpy(out->data + start + sizeof(eh), ph, sizeof(ph));
+}
+
+/* Adds a varint of at most 14 bits. */
+static void add_varint(struct buf *out, uint64_t v)
+{
+	buf_add(out, (const uint8_t[]){ (v & 0x7f) | 0x80, (uint8_t)(v >> 7) }, 2);
+}
+
+void make_go_table(struct buf *out, const struct elf_function *functions, size_t cnt)
+{
+	uint64_t text = functions[0].addr, header[9] = { 0x08010000fffffff1ull, cnt, 0, text };
+	struct buf names = { 0 }, frames = { 0 }, table = { 0 }, parts = { 0 };
+	uint32_t end = 0;
+
+	buf_add(&frames, "", 1);
+	for (size_t i = 0; i < cnt; i++) {
+		const struct elf_function *f = &functions[i];
+		uint32_t from = (uint32_t)(f->addr - text);
+		uint32_t part[11] = { from, (uint32_t)names.len, 0, 0, (uint32_t)frames.len };
+
+		part[10] = f->bind << 8;	/* the byte after that of the function's kind */
+		buf_add(&table, (uint32_t[]){ from, (uint32_t)(8 * cnt + 8 + parts.len) }, 8);
+		buf_add(&parts, part, sizeof(part));
+		buf_add(&names, f->name, strlen(f->name) + 1);
+		add_varint(&frames, 2);		/* + 1 */
+		add_varint(&frames, 4);
+		add_varint(&frames, 16);	/* + 8 */
+		add_varint(&frames, 4);
+		add_varint(&frames, 64);	/* + 32 */
+		add_varint(&frames, f->size - 8);
+		end = (uint32_t)(from + f->size);
+	}
+	buf_add(&table, (uint32_t[]){ end, 0 }, 8);
+	header[4] = sizeof(header);
+	header[5] = header[6] = header[7] = header[4] + names.len;
+	header[8] = header[7] + frames.len;
+	buf_add(out, header, sizeof(header));
+	buf_add(out, names.data, names.len);
+	buf_add(out, frames.data, frames.len);
+	buf_add(out, table.data, table.len);
+	buf_add(out, parts.data, parts.len);
+	if (out->failed)
+		abort();
+	buf_done(&names);
+	buf_done(&frames);
+	buf_done(&table);
+	buf_done(&parts);
 }
 
 int make_elf_fd(const void *data, size_t bytes)

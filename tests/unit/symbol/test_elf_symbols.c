@@ -127,6 +127,38 @@ static void test_elf_symbols_limits_what_has_no_symbol(void **state)
 }
 
 /* The segment begins inside the first page of its mapping, and zeros follow its bytes. */
+static void test_elf_symbols_names_functions_of_stripped_go(void **state)
+{
+	static const struct elf_function go[] = { { "main.main", 0x401000, 0x40, 0, 0 },
+						  { "main.(*T).Do", 0x401040, 0x80, 0, 0 },
+						  { "runtime.goexit", 0x4010c0, 0x20, 1, 0 } };
+	struct elf_plan plan = plan_of(0);
+	struct buf table = { 0 };
+	struct elf_symbols *s;
+
+	make_go_table(&table, go, 3);
+	plan.go = &table;
+	plan.dynamic = true;
+	s = read_plan(&plan);
+	assert_false(elf_symbols_is_full(s));
+	expect(s, 0x1000, "main.main", 0);
+	expect(s, 0x103f, "main.main", 0x3f);
+	expect(s, 0x1041, "main.(*T).Do", 1);
+	expect(s, 0x10df, "runtime.goexit", 0x1f);
+	expect(s, 0x10e0, NULL, 0);
+	assert_false(elf_symbols_defines(s, "main.main"));
+	elf_symbols_free(s);
+	/* any other first word, or an end of the names without NUL, is not such a table */
+	for (size_t at = 0; at < table.len; at += at ? table.len : 72 + 37) {
+		table.data[at] ^= 0x20;
+		s = read_plan(&plan);
+		expect(s, 0x1000, NULL, 0);
+		elf_symbols_free(s);
+		table.data[at] ^= 0x20;
+	}
+	buf_done(&table);
+}
+
 static void test_elf_symbols_finds_variables_by_their_mapping(void **state)
 {
 	static const struct elf_function variables[] = {
@@ -181,13 +213,17 @@ static void test_elf_symbols_of_a_stripped_file_are_none(void **state)
 static void test_elf_symbols_survives_any_damage(void **state)
 {
 	struct elf_plan plan = plan_of(7);
-	struct buf b = { 0 };
+	struct buf b = { 0 }, table = { 0 };
 	size_t i, offset;
 	unsigned int v;
 	uint64_t got;
 
+	make_go_table(&table, functions, 2);
+	plan.go = &table;
+	plan.dynamic = true;
 	plan.link = "x.debug";
 	make_elf(&b, &plan);
+	buf_done(&table);
 	for (i = 0; i < b.len; i++) {
 		struct elf_symbols *s = NULL;
 		int r = read_bytes(&s, b.data, i);
@@ -388,6 +424,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_elf_symbols_finds_functions_by_file_offset),
 		cmocka_unit_test(test_elf_symbols_limits_what_has_no_symbol),
+		cmocka_unit_test(test_elf_symbols_names_functions_of_stripped_go),
 		cmocka_unit_test(test_elf_symbols_finds_variables_by_their_mapping),
 		cmocka_unit_test(test_elf_symbols_of_a_stripped_file_are_none),
 		cmocka_unit_test(test_elf_symbols_survives_any_damage),

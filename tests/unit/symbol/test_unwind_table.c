@@ -21,6 +21,7 @@
 #include "bpf/wire.h"
 #include "symbol/unwind_table.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/gen/make_elf.h"
 
 #define FRAMES 64
 #define FILES 32
@@ -178,6 +179,58 @@ static void test_own_stack(void **state)
 	assert_int_equal(w.frames[3], (uintptr_t)w.outer);
 }
 
+#if defined(__x86_64__)
+
+/* ---- Go ---- */
+
+static struct unwind_table *go_table(void *ctx, uint64_t pc, uint64_t *ret_offset, bool *ret_mapped)
+{
+	*ret_offset = pc - 0x400000;
+	return ctx;
+}
+
+/* A Go program has no unwind table, and its innermost functions may not save the frame pointer. */
+static void test_stack_of_stripped_go(void **state)
+{
+	static const struct elf_function go[] = { { "main.leaf", 0x401000, 0x40, 0, 0 },
+						  { "main.main", 0x401040, 0x80, 0, 0 },
+						  { "runtime.goexit", 0x4010c0, 0x20, 1, 0 } };
+	struct buf table = { 0 }, file = { 0 };
+	struct elf_plan plan = { .go = &table, .text_offset = 0x1000, .text_addr = 0x401000,
+				 .text_bytes = 0x1000 };
+	uint64_t stack[8] = { 0x401050, 0x401050, 0, 0, 0, 0, 0x4010c5, 0x4010c5 };
+	uint64_t regs[WIRE_REGS] = { [WIRE_REG_SP] = 0x7000 }, frames[FRAMES];
+	struct unwind_stack s = { .regs = regs, .bytes = (const uint8_t *)stack,
+				  .byte_cnt = sizeof(stack), .table = go_table };
+	bool is_whole;
+	int fd;
+
+	if (!unwind_is_offered())
+		skip();
+	make_go_table(&table, go, 3);
+	make_elf(&file, &plan);
+	fd = make_elf_fd(file.data, file.len);
+	s.ctx = unwind_table_read(fd);
+	assert_non_null(s.ctx);
+	/* the frame has no bytes, then 8: the distance of the return address */
+	for (uint64_t pc = 0x401002; pc < 0x401008; pc += 4) {
+		regs[16] = pc;
+		assert_int_equal(unwind_walk(&s, frames, FRAMES, &is_whole), 3);
+		assert_true(is_whole);
+		assert_int_equal(frames[1], 0x401050);
+		assert_int_equal(frames[2], 0x4010c5);
+	}
+	s.byte_cnt = 16;
+	assert_int_equal(unwind_walk(&s, frames, FRAMES, &is_whole), 2);
+	assert_false(is_whole);
+	unwind_table_free(s.ctx);
+	close(fd);
+	buf_done(&table);
+	buf_done(&file);
+}
+
+#endif
+
 /* ---- invalid input ---- */
 
 static uint64_t dice = 11;
@@ -302,6 +355,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_own_stack),
+#if defined(__x86_64__)
+		cmocka_unit_test(test_stack_of_stripped_go),
+#endif
 		cmocka_unit_test(test_stacks_of_anything),
 		cmocka_unit_test(test_files_of_anything),
 		cmocka_unit_test(test_no_table),
