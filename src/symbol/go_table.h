@@ -30,7 +30,7 @@ struct go_function {
 	uint64_t addr, end;	/* as linked */
 	uint32_t name;		/* offset from go_table.names; the name ends with a NUL */
 	bool is_outermost;	/* it has no caller: runtime.goexit */
-	bool moves_stack;	/* it sets the stack pointer in ways that the table does not describe */
+	bool moves_stack;	/* the table does not describe its stack pointer */
 	uint32_t frames;	/* offset from go_table.frames */
 };
 
