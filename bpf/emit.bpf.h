@@ -61,8 +61,8 @@ struct emit {
 
 static __always_inline void emit_count(__u32 hook, __u64 *counter)
 {
-	/* Many programs send stacks, and they interrupt each other. */
-	if (conf_reentrant || hook == WIRE_STACK)
+	/* Many programs send stacks, and they interrupt each other; others can be preempted. */
+	if (conf_reentrant || hook == WIRE_STACK || hook == WIRE_SPAN)
 		__sync_fetch_and_add(counter, 1);
 	else
 		(*counter)++;

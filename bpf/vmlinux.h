@@ -502,7 +502,9 @@ struct pcpu_hot {
 
 #if defined(__TARGET_ARCH_x86)
 struct pt_regs {
+	unsigned long r14;
 	unsigned long r10;
+	unsigned long ip;
 	unsigned long si;
 	unsigned long di;
 	unsigned long dx;

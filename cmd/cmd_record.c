@@ -49,7 +49,7 @@ struct record {
 	char *events, *command_line;
 	const char *html, *start_at;
 	bool view;
-	struct lists_strings notes, triggers;
+	struct lists_strings notes, triggers, requests;
 	uint64_t level;
 	enum { UNWIND_DEFAULT, UNWIND_DWARF, UNWIND_FP } unwind;
 	bool all, quiet, status;
@@ -588,6 +588,8 @@ static int run(void *job)
 	r->o.pid_cnt = r->pids.cnt;
 	r->o.notes = r->notes.v;
 	r->o.note_cnt = r->notes.cnt;
+	r->o.requests = r->requests.v;
+	r->o.request_cnt = r->requests.cnt;
 	r->o.flight.triggers = r->triggers.v;
 	r->o.flight.trigger_cnt = r->triggers.cnt;
 	r->o.command_line = r->command_line;
@@ -628,6 +630,7 @@ static void done(void *job)
 	free(r->events);
 	free(r->notes.v);
 	free(r->triggers.v);
+	free(r->requests.v);
 	free(r->command_line);
 }
 
@@ -703,6 +706,10 @@ static const struct opts_option options[] = {
 	  .refuse = "at least 1; leave --trigger out for none" },
 	{ 0, "mark-fd", "FD", "each line read from this descriptor is a mark", OPTS_CALL,
 	  .take = take_mark_fd },
+	{ 0, "request", "PROGRAM:FUNCTION",
+	  "record each call of a function, or with usdt:PROGRAM:PROVIDER:BEGIN/END\nwhat is "
+	  "between two USDT probes, as a request; may be repeated",
+	  OPTS_CALL, AT(requests), lists_add_string },
 	{ 0, "span-fd", "FD",
 	  "COMMAND may write begins and ends of requests to this descriptor, as\nlines: "
 	  "'begin NAME ID', 'end ID', 'step NAME'",

@@ -11,6 +11,7 @@
 #include "cmd/render/say.h"
 #include "cmd/input/input.h"
 #include "event_lists.h"
+#include "probe/source.h"
 #include "record/session.h"
 
 #define NAME_CELLS 13
@@ -37,7 +38,10 @@ unsigned int sources_list(const struct source_row **ret)
 	memset(sources, 0, sizeof(sources));
 	for (unsigned int i = 0; i < hook_cnt; i++) {
 		struct source_row *s = sources;
+		uint32_t mask;
 
+		if (source_parse(hooks[i].source, &mask, NULL))	/* of an option of its own */
+			continue;
 		while (s < sources + cnt && strcmp(s->name, hooks[i].source))
 			s++;
 		if (s == sources + WORDS_MAX)

@@ -23,6 +23,7 @@
 #include "base/privilege.h"
 #include "probe/adapt.h"
 #include "probe/source.h"
+#include "probe/span_probes.h"
 #include "symbol/elf_symbols.h"
 
 static struct bpf_link *attach_program(struct bpf_program *prog)
@@ -257,6 +258,62 @@ static int attach_heap(struct attached *a, const struct source_program *sp,
 	return err;
 }
 
+/* ---- functions and USDT probes of --request ---- */
+
+static int keep_link(struct attached *a, struct bpf_link *link, const char *what, const char *file,
+		     struct err *e)
+{
+	int err = errno;
+
+	if (link && a->link_cnt < ATTACH_LINKS_MAX) {
+		a->links[a->link_cnt++] = link;
+		return 0;
+	}
+	bpf_link__destroy(link);
+	if (link)
+		return err_set(e, -E2BIG, "too many programs to attach: a bug");
+	if ((err == EACCES || err == EPERM) && !privilege_has(CAP_SYS_ADMIN))
+		return err_set(e, -EPERM,
+			       "--request: this kernel wants CAP_SYS_ADMIN for uprobes; run with "
+			       "sudo, or record without it");
+	return err_set(e, -err, "--request: cannot attach to %s of %s: %s%s%s", what, file,
+		       strerror(err), *libbpf_text() ? "; " : "", libbpf_text());
+}
+
+static int attach_span(struct attached *a, const struct source_program *sp,
+		       struct bpf_program *prog, struct err *e)
+{
+	bool is_usdt = strstr(sp->program, "usdt"), is_end = !strstr(sp->program, "begin");
+	int err = 0;
+
+	for (size_t i = 0; a->span_probes && i < a->span_probes->cnt && !err; i++) {
+		const struct span_probe *p = &a->span_probes->v[i];
+		LIBBPF_OPTS(bpf_usdt_opts, usdt, .usdt_cookie = (i + 1) | (uint64_t)p->arg << 32);
+		bool is_return = !strcmp(sp->program, "span_return");
+		LIBBPF_OPTS(bpf_uprobe_opts, uprobe, .retprobe = is_return && !p->is_go,
+			    .bpf_cookie = !a->has_cookies ? 0 :
+					  (i + 1) | (uint64_t)p->is_go << 32);
+		int cnt = is_return && p->is_go ? p->return_cnt : 1;
+		struct bpf_link *link;
+
+		if (is_usdt != !p->offset)
+			continue;
+		for (int k = 0; k < cnt && !err; k++) {
+			uint64_t at = is_return && p->is_go ? p->returns[k] : p->offset;
+
+			libbpf_text_clear();
+			link = is_usdt ? bpf_program__attach_usdt(prog, -1, p->path, p->provider,
+								  is_end ? p->end : p->begin,
+								  &usdt) :
+					 bpf_program__attach_uprobe_opts(prog, -1, p->path, at,
+									 &uprobe);
+			err = keep_link(a, link, is_usdt && is_end ? p->end :
+					a->span_probes->names[i], p->path, e);
+		}
+	}
+	return err;
+}
+
 /* ---- the clocks of the CPUs ---- */
 
 /*
@@ -310,6 +367,8 @@ static int attach_one(struct attached *a, const struct source_program *sp, struc
 		return 0;
 	if (sp->source == SOURCE_SAMPLE)
 		err = attach_clocks(a, prog, e);
+	else if (sp->source == SOURCE_SPAN)
+		err = attach_span(a, sp, prog, e);
 	else
 		err = sp->tracepoint ? attach_tracepoint(a, sp, prog, e) :
 				       attach_heap(a, sp, prog, e);

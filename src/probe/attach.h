@@ -14,6 +14,7 @@
 
 struct bpf_link;
 struct bpf_object;
+struct span_probes;
 
 #define ATTACH_LINKS_MAX (256 + 8192)	/* programs, and a clock for each CPU */
 
@@ -23,6 +24,8 @@ struct attached {
 	unsigned int cpu_cnt;		/* possible CPUs */
 	uint64_t profile_ns;		/* cpu.sample: the period of the clocks */
 	const char *heap_program;	/* alloc.heap: the caller keeps it; NULL: none */
+	const struct span_probes *span_probes;	/* app.span; NULL: none */
+	bool has_cookies;		/* probes may have cookies (5.15) */
 	uint32_t heap_used;		/* alloc.heap: mask of probed libraries; 0: unknown */
 	struct bpf_link *links[ATTACH_LINKS_MAX];	/* in the order of attaching */
 	uint8_t link_source[ATTACH_LINKS_MAX];		/* enum source */

@@ -24,6 +24,7 @@
 #include "probe/core_types.h"
 #include "probe/kernel.h"
 #include "probe/source.h"
+#include "probe/span_probes.h"
 
 #define RSS_SUM_CPUS_MAX 4	/* rounds of the loop in fix_rss_pages() */
 #define TARGETS_MAX 65536
@@ -52,6 +53,7 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 
 	r->conf_switch_state_arg = kernel_tracepoint_args(k, "sched_switch") >= 4;
 	r->conf_call = kernel_has_helper(k, "BPF_FUNC_task_pt_regs");
+	r->conf_cookie = kernel_has_helper(k, "BPF_FUNC_get_attach_cookie");
 	r->conf_rq_arg = !kernel_arg_is(k, "block_rq_issue", 0, "request");
 	r->conf_bio_arg = !kernel_arg_is(k, "block_bio_queue", 0, "bio");
 	r->conf_merge_arg = !kernel_arg_is(k, "block_bio_backmerge", 0, "bio");
@@ -130,6 +132,11 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 	bpf_program__set_autoload(p->skel->progs.flush_stage, true);
 	bpf_program__set_autoload(p->skel->progs.read_symbol,
 				  kernel_has_helper(p->kernel, "BPF_FUNC_snprintf"));
+	if (config->span_probes && span_probes_need_cookies(config->span_probes) &&
+	    !kernel_has_helper(p->kernel, "BPF_FUNC_get_attach_cookie"))
+		return err_set(e, -ENOSYS,
+			       "--request: one function only: this kernel has no "
+			       "bpf_get_attach_cookie, which Linux has since 5.15");
 	if (config->sources & SOURCE_BIT(SOURCE_OFFCPU) && !source_has_task_storage(p->kernel)) {
 		if (config->offcpu_ns)
 			return err_set(e, -ENOSYS, "--offcpu: " NO_TASK_STORAGE);
@@ -144,6 +151,9 @@ static int pick_programs(struct probe *p, const struct probe_config *config, str
 		if (!(sources & SOURCE_BIT(sp->source)))
 			continue;
 		if (!strcmp(sp->program, "task_free") && !needs_targets(config))
+			continue;
+		if (sp->source == SOURCE_SPAN &&
+		    !span_probes_need(config->span_probes, sp->program))
 			continue;
 		if (source_program_usable(sp, p->kernel)) {
 			prog = bpf_object__find_program_by_name(p->skel->obj, sp->program);
@@ -189,6 +199,10 @@ static int size_maps(struct probe *p, const struct probe_config *config)
 		bpf_map__set_max_entries(p->skel->maps.heap_calls, 1);
 	if (config->sources & SOURCE_BIT(SOURCE_SAMPLE))
 		bpf_map__set_max_entries(p->skel->maps.sample_places, p->cpu_cnt);
+	if (!span_probes_need(config->span_probes, "span_usdt_begin")) {
+		bpf_map__set_autocreate(p->skel->maps.__bpf_usdt_specs, false);
+		bpf_map__set_autocreate(p->skel->maps.__bpf_usdt_ip_to_spec_id, false);
+	}
 	p->copies = p->skel->rodata->conf_call ? config->copies & config->sources : 0;
 	p->skel->rodata->conf_copy_stacks = !!(p->copies & SOURCE_BIT(SOURCE_SAMPLE));
 	p->skel->rodata->conf_copy_waits = copies = !!(p->copies & SOURCE_BIT(SOURCE_OFFCPU));
@@ -407,6 +421,8 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	p->attached.cpu_cnt = p->cpu_cnt;
 	p->attached.profile_ns = config->profile_ns;
 	p->attached.heap_program = config->heap_program;
+	p->attached.span_probes = config->span_probes;
+	p->attached.has_cookies = p->skel->rodata->conf_cookie;
 	find_cpu_areas(p, config);
 	calibrate_pages(p, config);
 	return 0;

@@ -19,6 +19,7 @@
 #include "probe/rings.h"
 
 struct probe;
+struct span_probes;
 
 #define PROBE_OFFCPU_NS 1000000ULL
 
@@ -36,6 +37,7 @@ struct probe_config {
 	uint32_t copies;
 	bool of_all;		/* stacks and waits of all threads: the target set is not used */
 	/* alloc.heap: a program with its own malloc, probed like a C library; NULL: none */
+	const struct span_probes *span_probes;	/* --request; NULL: none */
 	const char *heap_program;
 	bool targets;		/* keep the target set even if no program looks it up */
 	bool only;		/* the programs drop events outside the target set */

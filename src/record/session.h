@@ -54,6 +54,8 @@ struct session_options {
 	uint64_t budget_ppm; /* --max-overhead: millionths of the machine's CPU time; 0 = none */
 	struct flight_options flight;
 	int span_fd;		/* --span-fd: of session_span_socket(); 0: none */
+	const char *const *requests;	/* --request */
+	unsigned int request_cnt;
 	const char *const *notes;	/* "K=V" strings */
 	unsigned int note_cnt;
 	const char *command_line; /* how the recorder was called, for the manifest; may be NULL */

@@ -45,7 +45,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		*ret_sources |= SOURCE_BIT(SOURCE_OFFCPU);
 	if (o->profile_hz)
 		*ret_sources |= SOURCE_BIT(SOURCE_SAMPLE);
-	if (o->span_fd)
+	if (o->span_fd || o->request_cnt)
 		*ret_sources |= SOURCE_BIT(SOURCE_SPAN);
 	if (o->rings.bytes > 1ULL << 30)
 		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
@@ -130,7 +130,23 @@ bool session_is_of_all(const struct session *s)
 
 uint32_t session_probe_sources(const struct session *s)
 {
-	return s->preload.ring ? s->sources & ~SOURCE_BIT(SOURCE_HEAP) : s->sources;
+	uint32_t others = s->preload.ring ? SOURCE_BIT(SOURCE_HEAP) : 0;
+
+	return s->sources & ~(s->span_probes.cnt ? others : others | SOURCE_BIT(SOURCE_SPAN));
+}
+
+/* Tells what probes cost those who call them. */
+static void report_probes(const struct session *s)
+{
+	const struct span_probes *p = &s->span_probes;
+	char text[256];
+
+	if (!p->cnt || !s->o.notices.notice)
+		return;
+	snprintf(text, sizeof(text),
+		 "--request: each call of %.80s%s takes two traps more, of 1 to 10 us each",
+		 p->names[0], p->cnt > 1 ? " and the others" : "");
+	s->o.notices.notice(s->o.notices.ctx, text);
 }
 
 static int open_probe(struct session *s, struct err *e)
@@ -143,6 +159,7 @@ static int open_probe(struct session *s, struct err *e)
 				       .offcpu_ns = s->o.offcpu_ns,
 				       .of_all = session_is_of_all(s),
 				       .heap_program = s->preload.program,
+				       .span_probes = &s->span_probes,
 				       .profile_ns = profile_period_ns(s),
 				       .copies = s->other_ids ? 0 : s->o.unwound,
 				       .stacks_min_bytes = s->o.stacks_min_bytes,
@@ -160,6 +177,7 @@ static int open_probe(struct session *s, struct err *e)
 	err = probe_open(&s->probe, &config, e);
 	if (err)
 		return err;
+	report_probes(s);
 	err = id_names_new(&s->names, s->probe);
 	if (err)
 		return err_set(e, err, "out of memory");
@@ -227,6 +245,8 @@ static int open_writers(struct session *s, struct err *e)
 		},
 		.names = id_names_calls(s->names, s->sites),
 		.watch_requests = true,
+		.span_names = s->span_probes.names,
+		.span_name_cnt = (unsigned int)s->span_probes.cnt,
 	};
 	struct store_config store = {
 		.uid = (uid_t)-1, .gid = (gid_t)-1,
@@ -317,7 +337,8 @@ static int start_readers(struct session *s, struct err *e)
  * Each program, link and ring takes a descriptor. If they run out during loading, the kernel's
  * error does not name the cause, so this checks beforehand.
  */
-static int check_descriptors(uint32_t sources, struct err *e)
+static int check_descriptors(uint32_t sources, const struct span_probes *requests,
+			     struct err *e)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
 	rlim_t need = FILES_NEEDED + 2 * (rlim_t)(cpus < 1 ? 1 : cpus > 64 ? 64 : cpus);
@@ -327,6 +348,8 @@ static int check_descriptors(uint32_t sources, struct err *e)
 		need += FILES_NEEDED_HEAP;
 	if (sources & SOURCE_BIT(SOURCE_SAMPLE))	/* a clock each, and its link */
 		need += 2 * (rlim_t)(cpus < 1 ? 1 : cpus);
+	for (size_t i = 0; i < requests->cnt; i++)	/* probes and their links */
+		need += 2 * (2 + (rlim_t)requests->v[i].return_cnt);
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
 		return 0;
 	return err_set(e, -EMFILE,
@@ -424,6 +447,7 @@ void session_close(struct session *s)
 	ring_group_free(s->rings);
 	preload_close(&s->preload);
 	span_lines_free(s->span_lines);
+	span_probes_done(&s->span_probes);
 	sampler_free(s->sampler);
 	workload_filter_done(&s->only);
 	overhead_free(s->overhead);
@@ -462,7 +486,10 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	s->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	s->other_ids = own_pids_are_other();
 	find_user(s);
-	err = check_options(o, &s->sources, e) ?: check_descriptors(s->sources, e);
+	err = check_options(o, &s->sources, e);
+	for (unsigned int i = 0; i < o->request_cnt && !err; i++)
+		err = span_probes_add(&s->span_probes, o->requests[i], e);
+	err = err ?: check_descriptors(s->sources, &s->span_probes, e);
 	err = err ?: flight_recorder_new(&s->flight, &s->o.flight, &s->o.notices, s->sources,
 					 o->command, e);
 	if (!err && s->sources & SOURCE_BIT(SOURCE_HEAP))

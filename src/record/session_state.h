@@ -11,6 +11,7 @@
 #include "base/helper.h"
 #include "base/privilege.h"
 #include "format/rows.h"
+#include "probe/span_probes.h"
 #include "record/preload.h"
 #include "record/session.h"
 #include "record/tasks/workload_filter.h"
@@ -34,6 +35,7 @@ struct session {
 	struct launch *launch;
 	struct preload preload;	/* with alloc.heap, if a library records it */
 	struct span_lines *span_lines;	/* with --span-fd */
+	struct span_probes span_probes;	/* of --request */
 	struct helper stats_helper;	/* of probe_stats_start(); none without CAP_SYS_ADMIN */
 	/* the user that the recorder becomes once everything is attached */
 	struct privilege_user user;

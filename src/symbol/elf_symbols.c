@@ -397,19 +397,40 @@ bool elf_symbols_defines(const struct elf_symbols *s, const char *name)
 	return find_defined(s, name);
 }
 
-bool elf_symbols_function(const struct elf_symbols *s, const char *name, uint64_t *ret_offset)
+static bool to_offset(const struct elf_symbols *s, uint64_t addr, uint64_t *ret)
 {
-	const struct symbol *f = find_defined(s, name);
-
-	for (size_t i = 0; f && i < s->segment_cnt; i++) {
+	for (size_t i = 0; i < s->segment_cnt; i++) {
 		const struct segment *g = &s->segments[i];
 
-		if (f->addr >= g->addr && f->addr - g->addr < g->bytes) {
-			*ret_offset = f->addr - g->addr + g->offset;
+		if (addr >= g->addr && addr - g->addr < g->bytes) {
+			*ret = addr - g->addr + g->offset;
 			return true;
 		}
 	}
 	return false;
+}
+
+bool elf_symbols_function(const struct elf_symbols *s, const char *name, uint64_t *ret_offset)
+{
+	const struct symbol *f = find_defined(s, name);
+
+	return f && to_offset(s, f->addr, ret_offset);
+}
+
+int elf_symbols_each(const struct elf_symbols *s,
+		     int (*each)(void *ctx, const char *name, uint64_t file_offset, uint64_t bytes),
+		     void *ctx)
+{
+	uint64_t offset;
+	int r = 0;
+
+	for (size_t i = 0; i < s->functions.cnt && !r; i++) {
+		const struct symbol *f = &s->functions.v[i];
+
+		if (to_offset(s, f->addr, &offset))
+			r = each(ctx, (const char *)s->arena.data + f->name, offset, f->size);
+	}
+	return r;
 }
 
 /*

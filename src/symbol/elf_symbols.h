@@ -42,6 +42,13 @@ size_t elf_symbols_bytes(const struct elf_symbols *s);	/* bytes of memory in use
 bool elf_symbols_defines(const struct elf_symbols *s, const char *name);
 /* Returns the file offset of a function that other files may call; false: the file has none. */
 bool elf_symbols_function(const struct elf_symbols *s, const char *name, uint64_t *ret_offset);
+/*
+ * Calls each() for every name of a function, with the offset in the file and the length (0:
+ * unknown), until it returns another value than 0, which is the result.
+ */
+int elf_symbols_each(const struct elf_symbols *s,
+		     int (*each)(void *ctx, const char *name, uint64_t file_offset, uint64_t bytes),
+		     void *ctx);
 /* Returns the address of the byte at file_offset, as linked; false: it is in no segment. */
 bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_t *ret);
 

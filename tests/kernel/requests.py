@@ -76,5 +76,11 @@ def check_lines(path, said, err):
           "'nonsense'" in open(err).read(), "%s %s" % (lost, open(err).read()))
 
 
+def check_calls(path, said):
+    from trace_query import Trace
+    rows = json.loads("[" + open(said).read().rstrip().rstrip(",") + "]")
+    compare("functions and USDT probes", Trace(path), rows)
+
+
 if __name__ == "__main__":
-    {"write": write, "check-lines": check_lines}[sys.argv[1]](*sys.argv[2:])
+    {"write": write, "check-lines": check_lines, "check-calls": check_calls}[sys.argv[1]](*sys.argv[2:])

@@ -6,3 +6,74 @@
 
 recorded lines -e task --span-fd 9 -- python3 "$here/requests.py" write "$tmp/lines.json"
 python3 "$here/requests.py" check-lines "$tmp/lines" "$tmp/lines.json" "$tmp/lines.err"
+
+cat > "$tmp/calls.c" <<'C'
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <time.h>
+#include <unistd.h>
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+/* What <sys/sdt.h> makes of DTRACE_PROBE1. */
+#define PROBE(name, id) __asm__ volatile("990: nop\n.pushsection .note.stapsdt,\"?\",\"note\"\n.balign 4\n" \
+	".4byte 992f-991f,994f-993f,3\n991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 990b\n.8byte base_\n" \
+	".8byte 0\n.asciz \"shop\"\n.asciz \"" #name "\"\n.asciz \"8@%0\"\n994: .balign 4\n.popsection" \
+	: : "nor"(id))
+__asm__(".pushsection .stapsdt.base,\"aG\",\"progbits\",.stapsdt.base,comdat\n.weak base_\n.hidden base_\n"
+	"base_: .space 1\n.size base_, 1\n.popsection");
+static uint64_t at[2][500][12];
+static pid_t tids[2];
+static __attribute__((noinline)) void inner(uint64_t *t) { t[2] = now(); t[3] = now(); __asm__ volatile(""); }
+static __attribute__((noinline)) void outer(uint64_t *t)
+{
+	t[1] = now();
+	inner(t);
+	t[4] = now();
+	__asm__ volatile("");
+}
+static void *run(void *of)
+{
+	long k = (long)of;
+	tids[k] = gettid();
+	for (long i = 0; i < 500; i++) {
+		uint64_t *t = at[k][i];
+		t[0] = now();
+		outer(t);
+		t[5] = now();
+		PROBE(sale__begin, k * 500 + i + 1);
+		t[6] = now();
+		PROBE(sale__end, k * 500 + i + 1);
+		t[7] = now();
+	}
+	return of;
+}
+#define SAY(from, to, text, ...) printf("[%lu,%lu,%d,\"" text "\"],\n", t[from], t[to], tids[k], ##__VA_ARGS__)
+int main(void)
+{
+	pthread_t other;
+	pthread_create(&other, 0, run, (void *)1L);
+	run(0);
+	pthread_join(other, 0);
+	for (long k = 0; k < 2; k++)
+		for (long i = 0; i < 500; i++) {
+			uint64_t *t = at[k][i];
+			SAY(0, 1, "begin outer");
+			SAY(1, 2, "begin inner");
+			SAY(3, 4, "end inner");
+			SAY(4, 5, "end outer");
+			SAY(5, 6, "begin shop:sale__begin %ld", k * 500 + i + 1);
+			SAY(6, 7, "end shop:sale__begin %ld", k * 500 + i + 1);
+		}
+	return 0;
+}
+C
+${CC:-cc} -O1 -w -o "$tmp/calls" "$tmp/calls.c" -lpthread || { skip "requests of functions" "no C compiler"; exit 0; }
+recorded trace -e task --request "$tmp/calls:*er" --request "usdt:$tmp/calls:shop:sale__begin/sale__end:0" \
+	-- "$tmp/calls"
+python3 "$here/requests.py" check-calls "$tmp/trace" "$tmp/trace.out"

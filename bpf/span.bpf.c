@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * span: requests of unmodified programs (record --request), as calls of a function or as pairs of
+ * its USDT probes. Their programs run in task context, by a trap that costs much more than they do.
+ *
+ * A return can only be recorded without its call, not the other way round, because the probes of
+ * returns are attached first.
+ */
+#define __VMLINUX_H__	/* bpf_tracing.h: registers have the kernel's names */
+#include "emit.bpf.h"
+#include "filter.bpf.h"
+#include <bpf/usdt.bpf.h>
+
+/* Probes have cookies (5.15). If not, all functions have number 1. */
+const volatile __u32 conf_cookie = 0;
+
+static __always_inline int span_send(__u32 action, __u32 nr, __u64 span_id)
+{
+	__u64 id = bpf_get_current_pid_tgid();
+	struct wire_span *r;
+	struct emit e;
+
+	if (filter_drops(id >> 32))
+		return 0;
+	r = emit_begin(&e, WIRE_SPAN, sizeof(*r), (__u32)id, 0);
+	if (!r)
+		return 0;
+	r->id = span_id;
+	r->action = action;
+	r->nr = nr;
+	r->zero = 0;
+	__builtin_memset(r->name, 0, sizeof(r->name));
+	emit_submit(&e, r);
+	return 0;
+}
+
+/*
+ * A cookie is the number of a request, and in the upper half the index of a USDT argument + 1, or 1
+ * for a Go function.
+ */
+static __always_inline __u64 function_cookie(void *ctx)
+{
+	return conf_cookie ? bpf_get_attach_cookie(ctx) : 1;
+}
+
+#define SPAN_BEGIN 1	/* EVENT_SPAN_* */
+#define SPAN_END 2
+
+/*
+ * Go (1.17) moves goroutines between threads: the id is the goroutine's address, which is in a
+ * register.
+ */
+static __always_inline __u64 function_id(struct pt_regs *ctx, __u64 cookie)
+{
+	if (!(cookie >> 32))
+		return 0;
+	/* calls of several functions by one goroutine differ; addresses have 47 bits */
+#if defined(__TARGET_ARCH_x86)
+	return ctx->r14 ^ (__u64)(__u16)cookie << 47;
+#else
+	return ctx->user_regs.regs[28] ^ (__u64)(__u16)cookie << 47;
+#endif
+}
+
+SEC("uretprobe")
+int span_return(struct pt_regs *ctx)
+{
+	__u64 cookie = function_cookie(ctx);
+
+	return span_send(SPAN_END, cookie, function_id(ctx, cookie));
+}
+
+SEC("uprobe")
+int span_enter(struct pt_regs *ctx)
+{
+	__u64 cookie = function_cookie(ctx);
+
+	return span_send(SPAN_BEGIN, cookie, function_id(ctx, cookie));
+}
+
+static __always_inline int usdt_send(struct pt_regs *ctx, __u32 action)
+{
+	__u64 cookie = bpf_usdt_cookie(ctx);
+	long id = 0;
+
+	if (cookie >> 32)
+		bpf_usdt_arg(ctx, (cookie >> 32) - 1, &id);
+	return span_send(action, cookie, id);
+}
+
+SEC("usdt")
+int span_usdt_end(struct pt_regs *ctx)
+{
+	return usdt_send(ctx, SPAN_END);
+}
+
+SEC("usdt")
+int span_usdt_begin(struct pt_regs *ctx)
+{
+	return usdt_send(ctx, SPAN_BEGIN);
+}

@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * span_probes: see span_probes.h. A name with a wildcard is compared with the linker's names and
+ * with those of source code (demangle.h). Several names of one function are one probe.
+ */
+#include "probe/span_probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <glob.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/array.h"
+#include "symbol/debug_file.h"
+#include "symbol/demangle.h"
+#include "symbol/elf_symbols.h"
+#include "symbol/returns.h"
+
+#define PROBES_MAX 64
+#define RETURNS_MAX 64
+#define CODE_MAX (1u << 20)
+
+/* ---- the file ---- */
+
+static bool is_elf(const char *path)
+{
+	int fd = debug_file_open(path);
+	char magic[4] = "";
+	bool ret = fd >= 0 && pread(fd, magic, 4, 0) == 4 && !memcmp(magic, "\177ELF", 4);
+
+	if (fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* A path, a program in a directory of PATH, or a library of the system. */
+static bool find_file(const char *name, char path[PATH_MAX])
+{
+	static const char *const dirs[] = { "/lib/*-linux-*", "/usr/lib/*-linux-*", "/lib64",
+					    "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib" };
+	const char *dir = getenv("PATH") ?: "/usr/bin:/bin";
+	glob_t found;
+	bool is_there = false;
+
+	if (strchr(name, '/')) {
+		snprintf(path, PATH_MAX, "%s", name);
+		return is_elf(path);
+	}
+	while (*dir) {
+		int len = (int)strcspn(dir, ":");
+
+		snprintf(path, PATH_MAX, "%.*s/%s", len, dir, name);
+		if (is_elf(path))
+			return true;
+		dir += len + (dir[len] == ':');
+	}
+	for (size_t i = 0; !is_there && i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		snprintf(path, PATH_MAX, "%s/%s", dirs[i], name);
+		if (glob(path, 0, NULL, &found))
+			continue;
+		for (size_t k = 0; !is_there && k < found.gl_pathc; k++) {
+			snprintf(path, PATH_MAX, "%s", found.gl_pathv[k]);
+			is_there = is_elf(path);
+		}
+		globfree(&found);
+	}
+	return is_there;
+}
+
+/* ---- functions ---- */
+
+static int add(struct span_probes *p, const struct span_probe *probe, const char *name)
+{
+	struct span_probe *v;
+	char *copy = strdup(name);
+	int r = copy ? array_add(&p->names, &p->name_cap, &p->name_cnt, (const char *)copy) :
+		       -ENOMEM;
+
+	if (r) {
+		free(copy);
+		return r;
+	}
+	r = array_add(&p->v, &p->cap, &p->cnt, *probe);
+	if (r)
+		return r;
+	v = &p->v[p->cnt - 1];
+	v->path = strdup(probe->path);
+	if (probe->begin) {
+		v->provider = strdup(probe->provider);
+		v->begin = strdup(probe->begin);
+		v->end = strdup(probe->end);
+	}
+	if (probe->return_cnt) {
+		v->returns = malloc((size_t)probe->return_cnt * sizeof(v->returns[0]));
+		if (!v->returns)
+			return -ENOMEM;
+		memcpy(v->returns, probe->returns,
+		       (size_t)probe->return_cnt * sizeof(v->returns[0]));
+	}
+	return v->path && (!probe->begin || (v->provider && v->begin && v->end)) ? 0 : -ENOMEM;
+}
+
+struct search {
+	struct span_probes *p;
+	const char *pattern;
+	struct span_probe probe;
+	int fd;
+	bool too_many;
+	const char *no_returns;	/* why a Go function cannot be probed; NULL: it can */
+};
+
+static bool is_match(const char *pattern, const char *name)
+{
+	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
+}
+
+/* A return probe replaces the return address, which Go's runtime does not expect on its stacks. */
+static int find_returns(struct search *s, uint64_t offset, uint64_t bytes, uint64_t *returns)
+{
+	uint8_t *code = bytes && bytes <= CODE_MAX ? malloc(bytes) : NULL;
+	uint32_t found[RETURNS_MAX];
+	int cnt = -EILSEQ;
+
+	if (code && pread(s->fd, code, bytes, (off_t)offset) == (ssize_t)bytes)
+		cnt = returns_find(code, bytes, found, RETURNS_MAX);
+	free(code);
+	for (int i = 0; i < cnt; i++)
+		returns[i] = offset + found[i];
+	s->probe.returns = returns;
+	s->probe.return_cnt = cnt;
+	if (cnt < 0)
+		s->no_returns = cnt == -E2BIG ? "there are more than 64" : "its code is not known";
+	return cnt < 0 ? cnt : 0;
+}
+
+static int add_function(void *ctx, const char *name, uint64_t offset, uint64_t bytes)
+{
+	char shown[FUNCTION_SHOWN + 1];
+	struct search *s = ctx;
+	uint64_t returns[RETURNS_MAX];
+	int r;
+
+	function_shown(shown, name);
+	if (!is_match(s->pattern, name) && !is_match(s->pattern, shown))
+		return 0;
+	/* rarely used parts of functions, which are jumped to */
+	if (strstr(name, ".cold") && strcmp(name, s->pattern))
+		return 0;
+	for (size_t i = 0; i < s->p->cnt; i++)
+		if (s->p->v[i].offset == offset && !strcmp(s->p->v[i].path, s->probe.path))
+			return 0;
+	if (s->p->cnt == PROBES_MAX) {
+		s->too_many = true;
+		return -E2BIG;
+	}
+	s->probe.offset = offset;
+	r = s->probe.is_go ? find_returns(s, offset, bytes, returns) : 0;
+	return r ?: add(s->p, &s->probe, shown);
+}
+
+static bool add_symbols(void *ctx, int fd)
+{
+	return !elf_symbols_add(ctx, fd);
+}
+
+static int add_functions(struct span_probes *p, const char *program, const char *pattern,
+			 struct err *e)
+{
+	struct search search = { .p = p, .pattern = pattern };
+	struct elf_symbols *s = NULL;
+	char path[PATH_MAX];
+	uint64_t offset;
+	size_t before = p->cnt;
+	bool is_full;
+	int fd, r;
+
+	if (!find_file(program, path))
+		return err_set(e, -ENOENT,
+			       "--request: %s is no ELF program or library, nor the name of one in "
+			       "PATH", program);
+	search.probe.path = path;
+	fd = debug_file_open(path);
+	r = fd < 0 ? fd : elf_symbols_read(&s, fd);
+	if (r) {
+		if (fd >= 0)
+			close(fd);
+		return err_set(e, r, "--request: cannot read %s: %s", path, strerror(-r));
+	}
+	search.fd = fd;
+	if (!elf_symbols_is_full(s))
+		debug_file_search(s, "", path, add_symbols, s);
+	is_full = elf_symbols_is_full(s);
+	search.probe.is_go = elf_symbols_function(s, "runtime.goexit", &offset) ||
+			     elf_symbols_function(s, "runtime.goexit.abi0", &offset) ||
+			     elf_symbols_function(s, "runtime.main", &offset);
+	r = elf_symbols_each(s, add_function, &search);
+	elf_symbols_free(s);
+	close(fd);
+	if (search.no_returns)
+		return err_set(e, r, "--request: cannot find the returns of a Go function of %s "
+			       "that matches '%s': %s", path, pattern, search.no_returns);
+	if (search.too_many)
+		return err_set(e, -E2BIG, "--request: more than %d functions match; '%s' of %s is "
+			       "too general", PROBES_MAX, pattern, path);
+	if (!r && p->cnt == before)
+		return err_set(e, -ENOENT, "--request: no function of %s matches '%s'; %s", path,
+			       pattern, is_full ? "`nm -C FILE` lists them" : "it has no symbol "
+			       "table, and its debugging symbols are not installed");
+	return r < 0 ? err_set(e, r, "out of memory") : 0;
+}
+
+/* ---- USDT probes ---- */
+
+static int add_usdt(struct span_probes *p, char *text, struct err *e)
+{
+	struct span_probe probe = { 0 };
+	char path[PATH_MAX], name[128], *end_of_arg;
+	char *program = strsep(&text, ":"), *arg;
+	unsigned long index;
+
+	probe.provider = strsep(&text, ":");
+	probe.begin = strsep(&text, "/");
+	probe.end = strsep(&text, ":");
+	arg = text;
+	if (!probe.end || !*program || !*probe.provider || !*probe.begin || !*probe.end)
+		return -EINVAL;
+	if (arg) {
+		arg += strncmp(arg, "arg", 3) ? 0 : 3;
+		index = strtoul(arg, &end_of_arg, 10);
+		if (*arg < '0' || *arg > '9' || *end_of_arg || index > 11)
+			return -EINVAL;
+		probe.arg = (unsigned int)index + 1;
+	}
+	if (!find_file(program, path))
+		return err_set(e, -ENOENT,
+			       "--request: %s is no ELF program or library, nor the name of one in "
+			       "PATH", program);
+	if (p->cnt == PROBES_MAX)
+		return err_set(e, -E2BIG, "--request: more than %d probes", PROBES_MAX);
+	probe.path = path;
+	snprintf(name, sizeof(name), "%s:%s", probe.provider, probe.begin);
+	return add(p, &probe, name) ? err_set(e, -ENOMEM, "out of memory") : 0;
+}
+
+int span_probes_add(struct span_probes *p, const char *request, struct err *e)
+{
+	char *text = strdup(request), *function;
+	int r = -EINVAL;
+
+	if (!text)
+		return err_set(e, -ENOMEM, "out of memory");
+	function = strchr(text, ':');
+	if (!strncmp(text, "usdt:", 5)) {
+		r = add_usdt(p, text + 5, e);
+	} else if (function && function > text && function[1]) {
+		*function = 0;
+		r = add_functions(p, text, function + 1, e);
+	}
+	free(text);
+	return r == -EINVAL ? err_set(e, r, "--request: '%s' is neither PROGRAM:FUNCTION nor "
+				      "usdt:PROGRAM:PROVIDER:BEGIN/END[:ARG]", request) : r;
+}
+
+void span_probes_done(struct span_probes *p)
+{
+	for (size_t i = 0; i < p->cnt; i++) {
+		free(p->v[i].path);
+		free(p->v[i].provider);
+		free(p->v[i].begin);
+		free(p->v[i].end);
+		free(p->v[i].returns);
+	}
+	for (size_t i = 0; i < p->name_cnt; i++)
+		free((char *)p->names[i]);
+	free(p->v);
+	free(p->names);
+	*p = (struct span_probes){ 0 };
+}
+
+bool span_probes_need_cookies(const struct span_probes *p)
+{
+	return p->cnt > 1 || (p->cnt && p->v[0].is_go);
+}
+
+bool span_probes_need(const struct span_probes *p, const char *program)
+{
+	bool is_usdt = !strncmp(program, "span_usdt", 9);
+
+	for (size_t i = 0; p && i < p->cnt; i++)
+		if (!p->v[i].offset == is_usdt)
+			return true;
+	return false;
+}
