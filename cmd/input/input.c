@@ -16,6 +16,7 @@
 #include "base/atomic_output.h"
 #include "cmd/input/who.h"
 #include "cmd/render/say.h"
+#include "symbol/symbol_dirs.h"
 #include "edit/trace_cut.h"
 
 int input_take_path(void *input, const char *value, struct err *e)
@@ -137,6 +138,43 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all)
 		progress_erase(&in->progress);
 }
 
+/* Names code by the files of --symbols, if it was given. */
+static int use_symbols(struct input *in)
+{
+	size_t cnt, missing = 0, named = 0;
+	const struct trace_site *s = trace_sites(in->trace, &cnt);
+	const bool is_first = !in->symbol_dirs;
+	char dir[256] = "";
+	int r;
+
+	if (!in->symbols)
+		return 0;
+	r = is_first ? symbol_dirs_new(&in->symbol_dirs, in->symbols, dir) : 0;
+	if (r == -ENOMEM)
+		return input_status(r, NULL);
+	if (r)
+		return say_error("--symbols: %s: %s", say_text(dir), strerror(-r));
+	for (size_t i = 0; i < cnt; i++) {
+		const char *name;
+		uint64_t offset;
+
+		if (s[i].why == TRACE_SITE_NAMED || !s[i].build_id[0] || s[i].symbol[0] ||
+		    !s[i].module_offset)
+			continue;
+		missing++;
+		/* the call is the byte before a return address */
+		name = symbol_dirs_find(in->symbol_dirs, s[i].build_id, s[i].module_offset - 1,
+					s[i].symbol_offset ? s[i].symbol_offset - 1 : 0, &offset);
+		if (name && trace_site_name(in->trace, i, name, offset + 1) < 0)
+			return input_status(-ENOMEM, NULL);
+		named += name != NULL;
+	}
+	if (is_first && missing)
+		say_note("%s: --symbols names %s of %s addresses without a name", input_path(in),
+			 say_count(named), say_count(missing));
+	return 0;
+}
+
 int input_open_analysis(struct input *in)
 {
 	struct analysis_index_use use = { .use = !in->no_index, .save = !in->follow,
@@ -152,7 +190,7 @@ int input_open_analysis(struct input *in)
 	/* before the index, which copies the lists into its file */
 	if (in->quick && !in->no_index)
 		trace_lists_save(in->trace);
-	return 0;
+	return use_symbols(in);
 }
 
 int input_analysis(struct input *in)
@@ -283,6 +321,7 @@ int input_refresh(struct input *in)
 	} else if (c) {
 		c = say_error("%s", err_text(&e, c));
 	}
+	c = c ?: in->analysis ? use_symbols(in) : 0;
 	if (!c && !trace_is_live(in->trace) && !trace_is_finished(in->trace))
 		say_note("%s: its recorder is gone", input_path(in));
 	return c;
@@ -316,6 +355,8 @@ void input_close(void *input)
 
 	analysis_close(in->analysis);
 	trace_close(in->trace);
+	symbol_dirs_free(in->symbol_dirs);
+	in->symbol_dirs = NULL;
 	in->analysis = NULL;
 	in->trace = NULL;
 }

@@ -39,6 +39,8 @@ struct input {
 	bool wide; /* tables: see struct render_options, as is drops */
 	bool of_bins; /* the same */
 	const char *drops;
+	const char *symbols;	/* directories of files with symbols; NULL: none */
+	struct symbol_dirs *symbol_dirs;	/* while the trace is open */
 	const char *lines;	/* the directory that files of code are below; NULL: no lines */
 	bool no_index;		/* decode all that an answer needs */
 	/* while it is open */
@@ -79,6 +81,13 @@ struct input {
 	  "name code of programs with its line of source code, as debugging\n"                    \
 	  "information on this machine, or below DIR, says",                                      \
 	  OPTS_CALL, offsetof(command, in.lines), input_take_lines }
+
+#define INPUT_OPTION_SYMBOLS(command, in)                                                         \
+	{ 0, "symbols", "DIR,...",                                                                \
+	  "name code whose name was not found while recording by files below\n"                   \
+	  "DIR with the same build id: programs, libraries, debug files",                         \
+	  OPTS_TEXT, offsetof(command, in.symbols),                                               \
+	  .refuse = "the directory must not be empty" }
 
 /* The functions below parse their values; see opts_take_fn. */
 int input_take_path(void *input, const char *value, struct err *e);

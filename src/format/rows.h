@@ -229,7 +229,8 @@ struct trace_site {
 	/* a return address, whose function has the byte before it; or the address of a lock */
 	uint64_t addr;
 	uint64_t from_ns;		/* when the mapping appeared; 0: unknown */
-	uint64_t symbol_offset;		/* offset of addr in the function or variable */
+	/* offset of addr in the function or variable; without one: addr as linked, 0: unknown */
+	uint64_t symbol_offset;
 	uint64_t module_offset;		/* offset of addr in the file */
 	const char *symbol;	/* function or variable, in the linker's form; "" if unknown */
 	const char *module; /* file as the process sees it, "[vdso]", "[jit]", ""; "": none */

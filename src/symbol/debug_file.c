@@ -28,15 +28,9 @@ int debug_file_open(const char *path)
 
 bool debug_file_has_id(int fd, const uint8_t *id, size_t bytes)
 {
-	struct elf_symbols *s;
 	uint8_t own[ELF_BUILD_ID_MAX];
-	bool same;
 
-	if (elf_symbols_read(&s, fd))
-		return false;
-	same = elf_symbols_build_id(s, own) == bytes && !memcmp(own, id, bytes);
-	elf_symbols_free(s);
-	return same;
+	return elf_symbols_id_of(fd, own) == bytes && !memcmp(own, id, bytes);
 }
 
 void debug_file_put_hex(char to[DEBUG_FILE_HEX_MAX], const uint8_t *id, size_t bytes)

@@ -328,6 +328,17 @@ int elf_symbols_read(struct elf_symbols **ret, int fd)
 	return 0;
 }
 
+size_t elf_symbols_id_of(int fd, uint8_t ret[ELF_BUILD_ID_MAX])
+{
+	struct elf_symbols s = { .build_id_bytes = 0 };
+	Elf *elf = elf_version(EV_CURRENT) == EV_NONE ? NULL : elf_begin(fd, ELF_C_READ, NULL);
+	bool is_read = elf && elf_kind(elf) == ELF_K_ELF && !read_segments(&s, elf);
+
+	elf_end(elf);
+	free(s.segments);
+	return is_read ? elf_symbols_build_id(&s, ret) : 0;
+}
+
 int elf_symbols_add(struct elf_symbols *s, int fd)
 {
 	return read_elf(s, fd, false);
@@ -475,6 +486,11 @@ const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64
 
 	if (!elf_symbols_addr(s, file_offset, &addr))
 		return NULL;
+	return find_in(s, &s->functions, addr, ret_offset);
+}
+
+const char *elf_symbols_find_addr(struct elf_symbols *s, uint64_t addr, uint64_t *ret_offset)
+{
 	return find_in(s, &s->functions, addr, ret_offset);
 }
 

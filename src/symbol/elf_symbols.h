@@ -33,6 +33,8 @@ void elf_symbols_free(struct elf_symbols *s);
 
 /* Copies the build id to ret and returns its length; 0: the file has none. */
 size_t elf_symbols_build_id(const struct elf_symbols *s, uint8_t ret[ELF_BUILD_ID_MAX]);
+/* The same for the file at fd, whose symbols are not read; 0: it has none, or is no ELF file. */
+size_t elf_symbols_id_of(int fd, uint8_t ret[ELF_BUILD_ID_MAX]);
 /* Returns the name and CRC-32 in .gnu_debuglink; NULL: the file has no such section. */
 const char *elf_symbols_link(const struct elf_symbols *s, uint32_t *ret_crc);
 /* True if the file has a .symtab, which also names functions that other files cannot call. */
@@ -57,6 +59,9 @@ bool elf_symbols_addr(const struct elf_symbols *s, uint64_t file_offset, uint64_
  * unknown. A function without a size extends to the next one.
  */
 const char *elf_symbols_find(struct elf_symbols *s, uint64_t file_offset, uint64_t *ret_offset);
+
+/* The same for an address as linked. */
+const char *elf_symbols_find_addr(struct elf_symbols *s, uint64_t addr, uint64_t *ret_offset);
 
 /*
  * Finds the code around the byte at file_offset, if no symbol is known for it: [*ret_from, *ret_to)

@@ -353,6 +353,8 @@ int module_cache_find(struct module_cache *cache, struct module *m, uint32_t pid
 		return r;
 	r = give_symbol(cache, m, elf_symbols_find(m->symbols, file_offset, &ret->symbol_offset),
 			ret);
+	if (!r && ret->why && !elf_symbols_addr(m->symbols, file_offset, &ret->addr))
+		ret->addr = 0;
 	if (ret->why == MODULE_STRIPPED)
 		(void)elf_symbols_range(m->symbols, file_offset, &ret->range_from, &ret->range_to);
 	return r;

@@ -47,6 +47,7 @@ struct module_answer {
 	enum module_why why;
 	const char *symbol;		/* "" if there is none */
 	uint64_t symbol_offset;		/* offset of the byte from the symbol's start */
+	uint64_t addr;	/* without a symbol: address of the byte as linked; 0: unknown */
 	const char *path;		/* without " (deleted)" */
 	const char *build_id;		/* hexadecimal digits; "" if unknown */
 	uint64_t range_from, range_to;	/* MODULE_STRIPPED: elf_symbols_range(); 0, 0: unknown */

@@ -218,6 +218,11 @@ const struct trace_name *trace_file_find(const struct trace *t, uint32_t dev, ui
  */
 const struct trace_site *trace_site_find(const struct trace *t, uint32_t upid, uint64_t addr,
 					 uint64_t ts_ns);
+/*
+ * Gives the nr-th of trace_sites() a name that was found after the recording, until trace_close().
+ * 0 or -ENOMEM.
+ */
+int trace_site_name(struct trace *t, size_t nr, const char *symbol, uint64_t symbol_offset);
 
 /* Returns the frames of a stack, innermost first; NULL: not in the trace. */
 const struct trace_frame *trace_stack_find(const struct trace *t, uint64_t stack, size_t *ret_cnt);

@@ -80,6 +80,20 @@ const struct trace_site *trace_site_find(const struct trace *t, uint32_t upid, u
 	return &v[lo - 1];
 }
 
+int trace_site_name(struct trace *t, size_t nr, const char *symbol, uint64_t symbol_offset)
+{
+	struct trace_site *s = (struct trace_site *)t->rows[CHUNK_SITES].v + nr;
+	const char *kept = strpool_put(t->strings, symbol);
+
+	if (!kept)
+		return -ENOMEM;
+	s->symbol = kept;
+	s->symbol_offset = symbol_offset;
+	s->why = TRACE_SITE_NAMED;
+	s->range_from = s->range_to = 0;
+	return 0;
+}
+
 /* ---- stacks ---- */
 
 int trace_frame_load(struct trace *t, const struct trace_frame *row)

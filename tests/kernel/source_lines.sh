@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# --lines: calls at known lines of source code, in functions with names of C, C++ and Rust; in a program with debugging
-# information, with it in a file beside, without it, and changed since. Only files with the recorded build id have
-# lines.
+# --symbols: names of a stripped program, from its debug file. --lines: calls at known lines of source code, in
+# functions with names of C, C++ and Rust; in a program with debugging information, with it in a file beside, without
+# it, and changed since. Only files with the recorded build id have lines.
 . "$(dirname "$0")/harness.bash"
 
 mkdir -p "$tmp/src" "$tmp/elsewhere"
@@ -50,16 +50,17 @@ build=("${cc[@]}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--
 	{ not_ok "lines: the program is built" "$CC"; exit 1; }
 objcopy --only-keep-debug "$tmp/with" "$tmp/beside.debug"
 strip -o "$tmp/beside" "$tmp/with"
+cp "$tmp/beside" "$tmp/stripped"
 objcopy --add-gnu-debuglink="$tmp/beside.debug" "$tmp/beside"
-for p in moved gone1 gone2 gone3 gone4 gone5 gone6; do
+for p in moved gone1 gone2 gone3 gone4 gone5; do
 	cp "$tmp/with" "$tmp/$p"
 done
 recorded all --only -e alloc.heap,task --stacks 1/1 -- sh -c \
-	'for p in with beside without changed moved gone1 gone2 gone3 gone4 gone5 gone6; do "$1/$p"; done' sh "$tmp"
+	'for p in with beside stripped without changed moved gone1 gone2 gone3 gone4 gone5; do "$1/$p"; done' sh "$tmp"
 "$EBPFREC" redact -i "$tmp/all" -o "$tmp/gone" 2>"$tmp/gone.err" || not_ok "lines: redact" "$(cat "$tmp/gone.err")"
 
 # from here on, changed is another program, moved is to be found below a directory, and the others are gone
-rm "$tmp"/gone[1-6]
+rm "$tmp"/gone[1-5] "$tmp/stripped"
 (cd "$tmp/src" && sed 's/#line 77/#line 78/' lines.c >other.c && "${build[@]}" -g -o ../changed other.c)
 mkdir -p "$tmp/elsewhere$tmp" && mv "$tmp/moved" "$tmp/elsewhere$tmp/"
 
@@ -68,6 +69,20 @@ frames()
 	"$EBPFREC" report -i "$tmp/all" stacks --comm "$1" --format folded "${@:2}" 2>"$tmp/err" |
 		sed -n 's/^.*;\(main[ ;].* \)4321$/\1/p'
 }
+names='main;tree::Maker::make<int>;tree::leaf::shade;tree::leaf::grow;plain_leaf '
+if "$EBPFREC" --version | grep -q 'libiberty (without)'; then
+	names='main;_ZN4tree5Maker4makeIiEEvT_;_ZN4tree4leaf5shade17h0123456789abcdefE;_RNvNtC4tree4leaf4grow;plain_leaf '
+fi
+mkdir -p "$tmp/debug/of any depth" && cp "$tmp/beside.debug" "$tmp/debug/of any depth/and name"
+got=$(frames stripped)
+check "symbols: a stripped program has none" "[ -z '$got' ]" "$got"
+got=$(frames stripped --symbols "$tmp/debug")
+check "symbols: a file with the build id has them, also after the program is gone" "[ '$got' = '$names' ]" \
+	"$got / $(cat "$tmp/err")"
+got=$("$EBPFREC" report -i "$tmp/gone" stacks --symbols "$tmp/debug" --format folded 2>"$tmp/err")
+check "symbols: none for a redacted trace" "[ -n '$got' ] && ! grep -q plain_leaf <<<'$got'" "$got"
+got=$("$EBPFREC" report -i "$tmp/all" stacks --symbols "$tmp/debug,$tmp/nowhere" 2>&1)
+check "symbols: a missing directory is an error" "[[ '$got' == *'$tmp/nowhere: No such file'* ]]" "$got"
 if ! "$EBPFREC" report -i "$tmp/all" stacks --lines >/dev/null 2>"$tmp/err"; then
 	check "lines: a program that cannot says why" "grep -q 'built without libdw' '$tmp/err'" "$(cat "$tmp/err")"
 	exit
@@ -75,10 +90,6 @@ fi
 "$EBPFREC" report -i "$tmp/all" cpu --lines >/dev/null 2>"$tmp/err"
 check "lines: only views of code take the option" "[ $? -eq 2 ] && grep -q 'leaks.*not for .cpu' '$tmp/err'" \
 	"$(cat "$tmp/err")"
-names='main;tree::Maker::make<int>;tree::leaf::shade;tree::leaf::grow;plain_leaf '
-if "$EBPFREC" --version | grep -q 'libiberty (without)'; then
-	names='main;_ZN4tree5Maker4makeIiEEvT_;_ZN4tree4leaf5shade17h0123456789abcdefE;_RNvNtC4tree4leaf4grow;plain_leaf '
-fi
 got=$(frames with)
 check "lines: names are demangled, and there are none unless asked for" "[ '$got' = '$names' ]" "$got"
 # inlined code has the line of its source
@@ -110,7 +121,7 @@ done
 check "lines: and five files of each, with the number of the others" \
 	"[ \$(grep -c 'the file is not there' '$tmp/err') -eq 6 ] &&
 		grep -q 'no lines of 2 more files: the file is not there' '$tmp/err' &&
-		! grep -q '/gone6:' '$tmp/err'" "$(cat "$tmp/err")"
+		! grep -q '/moved:' '$tmp/err'" "$(cat "$tmp/err")"
 
 got=$("$EBPFREC" report -i "$tmp/all" leaks --comm with --lines 2>"$tmp/err" | grep -A1 ' 4.22 KiB ')
 check "lines: a table has the name of the source file" \

@@ -795,7 +795,7 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 	*ret_until_ns = hit.until_ns;
 	ret->why = (uint8_t)a.why;
 	ret->symbol = a.symbol;
-	ret->symbol_offset = a.symbol[0] ? a.symbol_offset + 1 : 0;
+	ret->symbol_offset = a.symbol[0] ? a.symbol_offset + 1 : a.addr ? a.addr + 1 : 0;
 	ret->module = a.path;
 	ret->module_offset = a.path[0] ? ret->addr - hit.start + hit.offset : 0;
 	ret->build_id = a.build_id;

@@ -20,6 +20,7 @@
 #include "tests/unit/gen/make_elf.h"
 #include "symbol/debug_file.h"
 #include "symbol/module_cache.h"
+#include "symbol/symbol_dirs.h"
 
 static const uint8_t id[20] = { 0xab, 0xcd, 3,	4,  5,	6,  7,	8,  9,	10,
 				11,   12,   13, 14, 15, 16, 17, 18, 19, 20 };
@@ -401,6 +402,32 @@ static void test_module_book_takes_symbols_that_prove_to_belong(void **state)
 	}
 }
 
+/* Below a directory is the program, stripped, and a file with its symbols. */
+static void test_symbol_dirs_name_code_by_build_id(void **state)
+{
+	static const char hex[] = "abcd030405060708090a0b0c0d0e0f1011121314";
+	struct elf_plan full = plan_of(7), bare = plan_of(0);
+	struct symbol_dirs *d;
+	char text[256];
+	uint64_t offset = 0;
+
+	write_elf("s.debug", &full);
+	bare.dynamic = 1;
+	write_elf("s", &bare);
+	assert_int_equal(symbol_dirs_new(&d, dir, text), 0);
+	/* by the address as linked, and by the place in the file */
+	assert_string_equal(symbol_dirs_find(d, hex, 0, 0x401045, &offset), "inner");
+	assert_int_equal(offset, 5);
+	assert_string_equal(symbol_dirs_find(d, hex, 0x1341, 0, &offset), "last");
+	assert_int_equal(offset, 1);
+	assert_null(symbol_dirs_find(d, hex, 0, 0x401250, &offset));
+	assert_null(symbol_dirs_find(d, hex, 0x9000, 0, &offset));
+	assert_null(symbol_dirs_find(d, "../s.debug", 0x1341, 0, &offset));
+	symbol_dirs_free(d);
+	assert_int_equal(symbol_dirs_new(&d, "/tmp/,/nowhere/at/all", text), -ENOENT);
+	assert_string_equal(text, "/nowhere/at/all");
+}
+
 static void test_module_crc_is_the_one_of_debuglink(void **state)
 {
 	int fd = make_elf_fd("123456789", 9);
@@ -431,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_elf_symbols_refuses_what_is_too_much),
 		cmocka_unit_test(test_module_book_says_why_there_is_no_name),
 		cmocka_unit_test(test_module_book_takes_symbols_that_prove_to_belong),
+		cmocka_unit_test(test_symbol_dirs_name_code_by_build_id),
 		cmocka_unit_test(test_module_crc_is_the_one_of_debuglink),
 	};
 
