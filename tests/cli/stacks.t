@@ -412,3 +412,12 @@ $ ebpfrec report why -i stacks.ebpfrec --comm cc1 --format csv 2>/dev/null | gre
 1> Where it ran,1,self_pct,50
 1> Where it ran,1,samples,3
 1> Where it ran,1,called_by,ufunc_12
+
+# code without a name, and the files that would name it
+$ ebpfrec report -i stacks.ebpfrec symbols --format csv 2>/dev/null
+1> module,build_id,addresses,stacks,stacks_pct,complete,lost_events
+1> /opt/prog,c0ffee0123,1,20,16.129,1,0
+
+$ ebpfrec report -i stacks.ebpfrec stacks --symbols nowhere
+? 1
+2> ebpfrec: --symbols: nowhere: No such file or directory
