@@ -65,10 +65,11 @@ static void put_path(const struct block_writer *w, const struct wire_path *r, ch
 {
 	const struct id_names_calls *names = &w->config.names;
 	char inside[2 * sizeof(r->names) + 8];
+	const struct mounts_file f = { r->ino_dev, r->ino, r->hdr.ts_ns, inside };
 
 	join_names(r, inside, sizeof(inside));
 	if (names->path && !r->is_cut)
-		names->path(names->ctx, r->ino_dev, inside, path, PATH_BYTES);
+		names->path(names->ctx, &f, path, PATH_BYTES);
 	else
 		snprintf(path, PATH_BYTES, "%s", inside);
 }

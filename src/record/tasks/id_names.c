@@ -22,7 +22,6 @@
 #include "base/strpool.h"
 #include "probe/probe.h"
 #include "record/tasks/cgroup.h"
-#include "record/tasks/mounts.h"
 #include "record/tasks/user_sites.h"
 #include "symbol/kallsyms.h"
 
@@ -142,6 +141,7 @@ int id_names_new(struct id_names **ret, struct probe *probe)
 	n->v1 = open_cgroups(n, "cpu", WIRE_CGROUP_V1);
 	n->v1_memory = open_cgroups(n, "memory", WIRE_CGROUP_V1_MEMORY);
 	read_devices(n);
+	mounts_watch(&n->mounts);
 	if (!probe_has_symbols(probe) && kallsyms_open(&n->kallsyms))
 		n->kallsyms = NULL;
 	if (strpool_new(&n->pool)) {
@@ -339,9 +339,9 @@ static int variable_name(void *ctx, uint32_t pid, uint64_t since_ns, uint64_t ts
 	return user_sites_find_variable(((struct id_names *)ctx)->sites, pid, since_ns, ts_ns, ret);
 }
 
-static void file_path(void *ctx, uint32_t dev, const char *inside, char *ret, size_t size)
+static void file_path(void *ctx, const struct mounts_file *f, char *ret, size_t size)
 {
-	mounts_path(&((struct id_names *)ctx)->mounts, dev, inside, ret, size);
+	mounts_path(&((struct id_names *)ctx)->mounts, f, ret, size);
 }
 
 static unsigned int unwind(void *ctx, uint32_t pid, uint64_t ts_ns, const struct unwind_stack *copy,

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "format/rows.h"
+#include "record/tasks/mounts.h"
 #include "symbol/unwind_table.h"
 
 struct probe;
@@ -52,10 +53,10 @@ struct id_names_calls {
 			       const struct unwind_stack *copy, uint64_t *frames, unsigned int max,
 			       bool *ret_whole);
 	/*
-	 * Converts a path inside the file system dev to one from the root. The member may be NULL:
-	 * then paths stay inside the file system.
+	 * Converts a path inside a file system to one from the root. The member may be NULL: then
+	 * paths stay inside the file system.
 	 */
-	void (*path)(void *ctx, uint32_t dev, const char *inside, char *ret, size_t size);
+	void (*path)(void *ctx, const struct mounts_file *f, char *ret, size_t size);
 };
 
 /*

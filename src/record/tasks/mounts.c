@@ -6,35 +6,43 @@
 #include "record/tasks/mounts.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/array.h"
 #include "base/clock.h"
 
-#define MOUNTS_AGAIN_NS 1000000000ull
+#define TABLE "/proc/self/mountinfo"
+#define MOUNTS_AGAIN_NS 100000000ull
 
 struct mount {
 	uint32_t dev;
+	int id;
+	uint64_t since_ns;	/* when it may have been made; 0: before the first table */
 	char *root;	/* the mounted directory of the file system; "" is its root */
 	char *dir;	/* the mount point; "" is / */
 };
 
-static void clear(struct mounts *m)
+static void release(struct mount *v, size_t cnt)
 {
-	for (size_t i = 0; i < m->cnt; i++) {
-		free(m->v[i].root);
-		free(m->v[i].dir);
+	for (size_t i = 0; i < cnt; i++) {
+		free(v[i].root);
+		free(v[i].dir);
 	}
-	m->cnt = 0;
+	free(v);
 }
 
 void mounts_done(struct mounts *m)
 {
-	clear(m);
-	free(m->v);
+	release(m->v, m->cnt);
+	if (m->watch)
+		close(m->watch - 1);
 	memset(m, 0, sizeof(*m));
 }
 
@@ -59,28 +67,47 @@ static char *directory(const char *text)
 	return s;
 }
 
+/* Returns since when a mount at place i of a new table exists; tables list mounts in one order. */
+static uint64_t since(const struct mounts *old, const struct mount *x, size_t i, uint64_t read_ns)
+{
+	for (size_t k = 0; k < old->cnt; k++) {
+		const struct mount *o = &old->v[(i + k) % old->cnt];
+
+		if (o->id == x->id && o->dev == x->dev && !strcmp(o->dir, x->dir))
+			return o->since_ns;
+	}
+	return old->read_ns ? read_ns : 0;
+}
+
 int mounts_read(struct mounts *m, const char *mountinfo)
 {
 	char root[PATH_MAX], dir[PATH_MAX], *line = NULL;
+	const struct mounts old = *m;
 	FILE *f = fopen(mountinfo, "re");
 	unsigned int major, minor;
+	struct mount *x;
 	size_t size = 0;
-	int r = 0;
+	int id, r = 0;
 
 	if (!f)
 		return -errno;
-	clear(m);
+	m->v = NULL;
+	m->cnt = m->cap = 0;
+	m->read_ns = clock_mono_ns();
 	while (r == 0 && getline(&line, &size, f) > 0) {
-		if (sscanf(line, "%*d %*d %u:%u %4095s %4095s", &major, &minor, root, dir) != 4)
+		if (sscanf(line, "%d %*d %u:%u %4095s %4095s", &id, &major, &minor, root, dir) != 5)
 			continue;
 		r = array_reserve(&m->v, &m->cap, m->cnt + 1);
 		if (r < 0)
 			break;
-		m->v[m->cnt] = (struct mount){ major << 20 | minor, directory(root),
-					       directory(dir) };
-		r = m->v[m->cnt].root && m->v[m->cnt].dir ? 0 : -ENOMEM;
+		x = &m->v[m->cnt];
+		*x = (struct mount){ .dev = major << 20 | minor, .id = id, .root = directory(root),
+				     .dir = directory(dir) };
+		r = x->root && x->dir ? 0 : -ENOMEM;
+		x->since_ns = r ? 0 : since(&old, x, m->cnt, m->read_ns);
 		m->cnt++;
 	}
+	release(old.v, old.cnt);
 	free(line);
 	fclose(f);
 	return r;
@@ -105,18 +132,40 @@ static const struct mount *find(const struct mounts *m, uint32_t dev, const char
 	return best;
 }
 
-void mounts_path(struct mounts *m, uint32_t dev, const char *inside, char *ret, size_t size)
+void mounts_watch(struct mounts *m)
 {
-	const struct mount *x = find(m, dev, inside);
+	/* best effort: without the table a path is the one inside its file system */
+	m->watch = open(TABLE, O_RDONLY | O_CLOEXEC) + 1;
+	mounts_read(m, TABLE);
+}
 
-	if (!x && (!m->read_ns || clock_mono_ns() - m->read_ns > MOUNTS_AGAIN_NS)) {
-		m->read_ns = clock_mono_ns();
-		/* best effort: without the table the path is the one inside the file system */
-		mounts_read(m, "/proc/self/mountinfo");
-		x = find(m, dev, inside);
+/* Reads the table again after a change, unless that was just done. */
+static void refresh(struct mounts *m)
+{
+	struct pollfd p = { .fd = m->watch - 1, .events = POLLPRI };
+
+	if (!m->watch)
+		return;
+	if (poll(&p, 1, 0) > 0 && p.revents & POLLPRI)
+		m->changed_ns = clock_mono_ns();
+	if (m->changed_ns && clock_mono_ns() - m->read_ns > MOUNTS_AGAIN_NS) {
+		m->changed_ns = 0;
+		mounts_read(m, TABLE);
 	}
-	if (x)
-		snprintf(ret, size, "%s%s", x->dir, below(inside, x->root));
-	else
-		snprintf(ret, size, "%s", inside);
+}
+
+void mounts_path(struct mounts *m, const struct mounts_file *f, char *ret, size_t size)
+{
+	const struct mount *x;
+	struct stat st;
+
+	refresh(m);
+	x = find(m, f->dev, f->inside);
+	if (x) {
+		snprintf(ret, size, "%s%s", x->dir, below(f->inside, x->root));
+		if ((x->since_ns <= f->ts_ns && !m->changed_ns) ||
+		    (!lstat(ret, &st) && st.st_ino == f->ino))
+			return;
+	}
+	snprintf(ret, size, "%s", f->inside);
 }

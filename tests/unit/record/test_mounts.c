@@ -6,6 +6,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -26,15 +28,19 @@ static void read_lines(struct mounts *m, const char *lines)
 	fclose(f);
 	assert_int_equal(mounts_read(m, path), 0);
 	unlink(path);
-	m->read_ns = UINT64_MAX;	/* not this machine's */
+}
+
+static void expect_of(struct mounts *m, struct mounts_file f, const char *want)
+{
+	char got[256];
+
+	mounts_path(m, &f, got, sizeof(got));
+	assert_string_equal(got, want);
 }
 
 static void expect(struct mounts *m, uint32_t dev, const char *inside, const char *want)
 {
-	char got[256];
-
-	mounts_path(m, dev, inside, got, sizeof(got));
-	assert_string_equal(got, want);
+	expect_of(m, (struct mounts_file){ .dev = dev, .inside = inside }, want);
 }
 
 static void test_a_path_begins_where_its_file_system_is_mounted(void **state)
@@ -74,12 +80,47 @@ static void test_a_bind_mount_counts_where_there_is_nothing_better(void **state)
 	mounts_done(&m);
 }
 
+/* The number of a file system is used again: for events before that, only a file tells. */
+static void test_a_later_mount_is_not_where_an_earlier_file_was(void **state)
+{
+	struct mounts_file f = { .dev = DEV(7, 0), .inside = "/file", .ts_ns = 1 };
+	char dir[] = "/tmp/ebpfrec-mounts.XXXXXX", path[64], lines[128];
+	struct mounts m = { 0 };
+	struct stat st;
+
+	assert_non_null(mkdtemp(dir));
+	snprintf(path, sizeof(path), "%s/file", dir);
+	snprintf(lines, sizeof(lines), "30 20 7:0 / %s rw - ext4 /dev/loop0 rw\n", dir);
+	read_lines(&m, lines);
+	expect_of(&m, f, path);			/* mounted before the recording */
+	read_lines(&m, "20 1 8:1 / / rw - ext4 /dev/sda1 rw\n");
+	expect_of(&m, f, "/file");
+	read_lines(&m, lines);
+	expect_of(&m, f, "/file");		/* no such file below the mount */
+	f.ts_ns = m.read_ns;
+	expect_of(&m, f, path);
+	f.ts_ns = 1;
+	assert_int_equal(close(open(path, O_CREAT | O_WRONLY, 0600)), 0);
+	expect_of(&m, f, "/file");		/* another file */
+	assert_int_equal(stat(path, &st), 0);
+	f.ino = st.st_ino;
+	expect_of(&m, f, path);
+	read_lines(&m, lines);			/* the mount is still the same one */
+	f.ts_ns = m.read_ns - 1;
+	f.ino = 0;
+	expect_of(&m, f, path);
+	unlink(path);
+	rmdir(dir);
+	mounts_done(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_path_begins_where_its_file_system_is_mounted),
 		cmocka_unit_test(test_blanks_in_directories_are_blanks),
 		cmocka_unit_test(test_a_bind_mount_counts_where_there_is_nothing_better),
+		cmocka_unit_test(test_a_later_mount_is_not_where_an_earlier_file_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
