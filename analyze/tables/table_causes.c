@@ -219,6 +219,26 @@ static int by_cost(const void *a, const void *b)
 	       strcmp(x->held_what ?: "", y->held_what ?: "");
 }
 
+/*
+ * Moves the costliest sum of a kind to a place that a smaller part of the path has: the path is
+ * with the lock's holder while threads wait for a lock, and with others while a thread is stopped.
+ */
+static void promote(struct causes *c, const char *kind, size_t place)
+{
+	struct candidate *to, x;
+
+	if (place >= c->candidate_cnt)
+		return;
+	to = &c->candidates[place];
+	for (size_t i = place + 1; i < c->candidate_cnt && to->is_path; i++) {
+		x = c->candidates[i];
+		if (x.is_path || x.is_idle || strcmp(x.kind, kind) || x.ns < to->ns)
+			continue;
+		memmove(to + 1, to, (i - place) * sizeof(*to));
+		*to = x;
+	}
+}
+
 static int find_candidates(struct causes *c)
 {
 	bool has_path = c->of_workload && c->is_small;
@@ -236,6 +256,10 @@ static int find_candidates(struct causes *c)
 		c->candidates[i].is_idle = is_idle(&c->candidates[i]);
 	if (!ret && c->candidate_cnt)
 		qsort(c->candidates, c->candidate_cnt, sizeof(*c->candidates), by_cost);
+	if (!ret) {
+		promote(c, "lock", CAUSES_SHOWN - 1);
+		promote(c, "stopped", 0);
+	}
 	return ret;
 }
 

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "bpf/wire.h"
+#include "record/encode/block_writer.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 
@@ -114,6 +115,31 @@ static void test_stopped(void **state)
 	      "why --comm shop");
 }
 
+/* C waits for A's lock, while A runs, sleeps and loses its CPU: the lock is one of three causes. */
+static void test_a_lock_beside_the_path_is_third(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	block_writer_add_workload(gen_block_writer(m.g), B);
+	enter(m.g, 0, 0, A);
+	enter(m.g, 0, 1, C);
+	leave(m.g, 5, 1, C, SLEEPING, FUTEX, LOCK);
+	for (unsigned int ms = 10; ms < 60; ms += 20) {
+		leave(m.g, ms, 0, A, SLEEPING, NANOSLEEP, 0);
+		gen_wakeup(m.g, AT(ms + 9), 0, 0, A, WIRE_F_IRQ);
+		enter(m.g, ms + 10, 0, A);
+	}
+	gen_switch(m.g, AT(70), 0, A, B, WIRE_F_PREEMPT);
+	gen_switch(m.g, AT(82), 0, B, A, WIRE_F_PREEMPT);
+	gen_wakeup(m.g, AT(99), 0, A, C, 0);
+	end(&m);
+	check(&m, "held", 3, 94 * MS,
+	      "On average 0.9 of the 3 threads of shop waited for lock 7f33a0012000, 94.0 ms in "
+	      "all, held by audit (101): running 55 %, timer 28 %", "locks --comm shop");
+}
+
 /* C has the CPU during most of B's wait for it. */
 static void test_cpu(void **state)
 {
@@ -213,6 +239,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_stopped),
+		cmocka_unit_test(test_a_lock_beside_the_path_is_third),
 		cmocka_unit_test(test_cpu),
 		cmocka_unit_test(test_wait),
 		cmocka_unit_test(test_one_long_sleep_is_idle),
