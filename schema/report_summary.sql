@@ -52,7 +52,8 @@ SELECT answer, cost_ns, 'ebpfrec report ' || command AS command, rule
 -- section: ^Others
 SELECT printf('%s. Others used %d %% of the CPUs%s: ebpfrec report --machine%s', c.command,
     round(100.0 * sum(u.ns) / span_ns / cpus),
-	      ifnull(', mostly ' || max(u.comm) FILTER (WHERE u.nth = 1), ''), :hint_options) AS answer
+	      iif(round(100.0 * sum(u.ns) / span_ns / cpus) > 0, ', mostly ' || max(u.comm) FILTER (WHERE u.nth = 1), ''),
+	      :hint_options) AS answer
   FROM (SELECT value AS command FROM info WHERE key = 'command') AS c,
        (SELECT p.comm AS comm, sum(a.oncpu_ns) AS ns, max(a.span_ns) AS span_ns,
            row_number() OVER (ORDER BY sum(a.oncpu_ns) DESC, p.comm) AS nth
