@@ -15,6 +15,7 @@
 #include "cmd/render/say.h"
 #include "cmd/sources.h"
 #include "record/session.h"
+#include "symbol/source_lines.h"
 
 struct doctor {
 	struct input in;
@@ -100,6 +101,19 @@ static void say_missing_privileges(const struct doctor *d, bool may_record)
 		    own_path(path, sizeof(path)));
 }
 
+/* What answers will lack, although this user may record every source. */
+static void say_lacks(const struct doctor *d)
+{
+	const struct session_lack *rows;
+	unsigned int cnt = session_lacks(&rows);
+
+	for (unsigned int i = 0; i < cnt; i++)
+		say(d, "Missing: %s. %s.", rows[i].what, rows[i].why);
+	if (!source_lines_is_offered())
+		say(d, "Missing: libdw, for record --unwind dwarf and report --lines. This program "
+		       "was built without it.");
+}
+
 static bool may_record(void)
 {
 	const struct session_privilege *rows;
@@ -145,6 +159,7 @@ static int print_verdict(const struct doctor *d)
 	if (locked_down)
 		say(d, "Missing: permission to read kernel memory: " PRIVILEGE_LOCKED_DOWN ".");
 	say_missing_privileges(d, may);
+	say_lacks(d);
 	return all && may ? 0 : EXIT_FAILED;
 }
 
@@ -176,11 +191,10 @@ const struct opts_command doctor_opts = {
 	.about = "Show what this kernel can record.",
 	.synopsis = "[--all] [--format FORMAT]",
 	.text = "First comes whether this user can record every default source on this kernel, "
-		"then "
-		"what\nis missing and what to do. --all, csv and json have a row per kernel hook. "
-		"THERE says\nno if this kernel lacks the hook, and unused if a better hook takes "
-		"its place.\nThe exit status is 1 when a default source has no hook or this "
-		"user may not record.\n",
+		"then\nwhat recordings and reports will lack, why, and what to do. --all, csv and "
+		"json\nhave a row per kernel hook. THERE says no if this kernel lacks the hook, "
+		"and unused\nif a better hook takes its place. The exit status is 1 when a default "
+		"source has no\nhook or this user may not record.\n",
 	.options = options,
 	.examples = "  ebpfrec doctor\n"
 		    "  ebpfrec doctor --all\n",

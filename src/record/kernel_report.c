@@ -12,6 +12,7 @@
 #include "base/privilege.h"
 #include "probe/kernel.h"
 #include "probe/source.h"
+#include "record/preload.h"
 #include "record/session.h"
 
 /* Without BTF this is unknown: assume that the right is needed. */
@@ -54,6 +55,35 @@ unsigned int session_privileges(const struct session_privilege **ret)
 	/* the kernel accepts this capability for both purposes */
 	rows[0].is_there |= rows[2].is_there;
 	rows[1].is_there |= rows[2].is_there;
+	*ret = rows;
+	return cnt;
+}
+
+unsigned int session_lacks(const struct session_lack **ret)
+{
+	static struct session_lack rows[4];
+	struct kernel_info *k = NULL;
+	unsigned int cnt = 0;
+
+	if (kernel_info_open(&k, NULL, NULL) == 0) {
+		if (!kernel_has_helper(k, "BPF_FUNC_task_pt_regs"))
+			rows[cnt++] = (struct session_lack){
+				"what threads wait for: calls and objects in `waits`, holders in "
+				"`locks`", "Kernels from 5.15 on tell BPF the system call" };
+		else if (!kernel_function_id(k, "bpf_rdonly_cast"))
+			rows[cnt++] = (struct session_lack){
+				"which file, socket or pipe a thread waits for",
+				"Kernels from 6.2 on let BPF look at files" };
+		if (!kernel_arg_is(k, "mark_victim", 0, "task_struct"))
+			rows[cnt++] = (struct session_lack){
+				"size and limit of processes that the OOM killer ends",
+				"Kernels from 6.8 on tell them" };
+	}
+	kernel_info_close(k);
+	if (!preload_has_library())
+		rows[cnt++] = (struct session_lack){
+			"ebpfrec_heap.so, the library of `record --heap`",
+			"It is not beside the program; uprobes record the heap, which is slower" };
 	*ret = rows;
 	return cnt;
 }

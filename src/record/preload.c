@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/account.h"
@@ -27,6 +29,8 @@
 #define RINGS_WORTH 4
 /* The pages that the workload touches count as its resident memory. */
 #define DEFAULT_BYTES (8u << 20)
+/* Mappings of the library itself, at most. */
+#define LIBRARY_BYTES (1u << 20)
 
 /* Finds the library. False: not installed. */
 static bool find_library(char path[PATH_MAX])
@@ -42,6 +46,13 @@ static bool find_library(char path[PATH_MAX])
 			return true;
 	}
 	return false;
+}
+
+bool preload_has_library(void)
+{
+	char path[PATH_MAX];
+
+	return find_library(path);
 }
 
 /*
@@ -134,6 +145,23 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 		return 0;
 	preload_close(p);
 	return err_set(e, err, "out of memory");
+}
+
+void preload_raise_limit(const struct preload *p, pid_t pid)
+{
+	struct rlimit limit;
+	struct stat st;
+	rlim_t add;
+
+	if (!p->ring || stat(heap_ring_path(p->ring), &st) ||
+	    prlimit(pid, RLIMIT_MEMLOCK, NULL, &limit) || limit.rlim_cur == RLIM_INFINITY)
+		return;
+	/* the chunks begin at a multiple of their size, and the library has code */
+	add = (rlim_t)st.st_size + HEAP_CHUNK_BYTES + LIBRARY_BYTES;
+	limit.rlim_cur += add;
+	if (limit.rlim_max != RLIM_INFINITY)
+		limit.rlim_max += add;
+	prlimit(pid, RLIMIT_MEMLOCK, &limit, NULL);
 }
 
 void preload_say(const struct preload *p, const struct session_options *o)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -28,6 +29,13 @@ struct preload {
  */
 int preload_open(struct preload *p, const struct session_options *o, uid_t owner, gid_t group,
 		 struct err *e);
+/*
+ * Raises the limit of locked memory (RLIMIT_MEMLOCK) of COMMAND by the library's memory, so that
+ * mlockall() of a program fits as without it. Needs CAP_SYS_RESOURCE, and does nothing otherwise.
+ */
+void preload_raise_limit(const struct preload *p, pid_t pid);
 /* Reports at the end of a recording which processes the library could not record. */
 void preload_say(const struct preload *p, const struct session_options *o);
 void preload_close(struct preload *p);
+/* Returns whether the library is where this program looks for it. */
+bool preload_has_library(void);

@@ -131,6 +131,13 @@ struct session_privilege {
 };
 unsigned int session_privileges(const struct session_privilege **ret);
 
+/* What reports of a recording on this kernel cannot say, although every source is there. */
+struct session_lack {
+	const char *what, *why;	/* texts without a full stop */
+};
+/* Returns the length of the list, which holds until the next call. */
+unsigned int session_lacks(const struct session_lack **ret);
+
 /* Describes what this kernel offers for a program: for `doctor`, `record -e help` and tests. */
 struct session_hook {
 	const char *source;		/* "alloc.slab" */
