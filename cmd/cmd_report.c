@@ -100,6 +100,23 @@ static int take_all(void *options, const char *value, struct err *e)
 	return take_limit(options, "0", e);
 }
 
+/* "p99", "50ms" or ">50ms" */
+static int take_slow(void *options, const char *value, struct err *e)
+{
+	struct report_options *r = options;
+	uint64_t pct = 0;
+	int err;
+
+	if (*value == 'p') {
+		err = units_parse_count(value + 1, &pct, e);
+		if (!err && (!pct || pct > 99))
+			return err_set(e, -ERANGE, "%s is no percentile from p1 to p99", value);
+		r->q.slow_pct = (unsigned int)pct;
+		return err;
+	}
+	return units_parse_duration(value + (*value == '>'), &r->q.slow_ns, e);
+}
+
 static int take_path(void *options, const char *path, struct err *e)
 {
 	struct report_options *r = options;
@@ -294,6 +311,14 @@ static int check_view(const struct report_options *r)
 		return opts_usage_error(
 			"--spike-window and --spike-min are for the views %s, not for '%s'",
 			views_with(REPORT_TAKES_SPIKES), view);
+	if (r->q.requests && !(takes & REPORT_TAKES_REQUESTS))
+		return opts_usage_error("--requests is for the views %s, not for '%s'",
+					views_with(REPORT_TAKES_REQUESTS), view);
+	if ((r->q.slow_pct || r->q.slow_ns) && !r->q.requests)
+		return opts_usage_error("--slow says which of --requests NAME are slow: give it");
+	if (r->q.slowest && !(takes & REPORT_TAKES_SLOWEST))
+		return opts_usage_error("--slowest is for the view %s, not for '%s'",
+					views_with(REPORT_TAKES_SLOWEST), view);
 	if (!(takes & REPORT_TAKES_SORT) && (r->q.every_ns || r->q.sort))
 		return opts_usage_error(
 			"the summary has many parts; --%s is for one view: `ebpfrec report --list` "
@@ -740,6 +765,15 @@ static const struct opts_option options[] = {
 	  OPTS_FLAG, AT(q.with_idle) },
 	{ 0, "sparklines", NULL, "with --every, draw a line per row's group, as on a terminal",
 	  OPTS_FLAG, AT(sparklines) },
+	{ 0, "requests", "NAME",
+	  "why: what the slow requests of this name did that the others did not;\n"
+	  "may be a pattern: 'GET*'",
+	  OPTS_TEXT, AT(q.requests) },
+	{ 0, "slow", "pN|DUR",
+	  "with --requests: which ones are slow: from a percentile on (p99), or of\n"
+	  "at least DUR",
+	  OPTS_CALL, .take = take_slow },
+	{ 0, "slowest", "N", "requests: the N longest, a row each", OPTS_COUNT, AT(q.slowest) },
 	{ 0, "spike-window", "DUR", "spikes: length of the sliding window (100ms)", OPTS_STEP,
 	  AT(q.spike_window_ns) },
 	{ 0, "spike-min", "SIZE",

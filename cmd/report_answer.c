@@ -65,7 +65,7 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 	const struct report_view *v = r->o->view;
 	const struct report_request *q = &r->o->q;
 	bool of_all = !q->pid_cnt && !q->comm && !q->tid_cnt && !q->thread && !q->workload &&
-		      !r->o->in.during;
+		      !r->o->in.during && !q->requests;
 	bool is_part = trace_carried_ns(r->trace) || trace_is_cut_short(r->trace);
 	const char *all[NOTE_MAX] = {
 		input_part_note(r->trace),

@@ -203,6 +203,7 @@ enum report_by {
 	REPORT_BY_WAKER,	/* thread that ended a wait */
 	REPORT_BY_FUNCTION,	/* function, or stack of functions, of all processes */
 	REPORT_BY_MODULE,	/* file with the code */
+	REPORT_BY_NAME, REPORT_BY_STEP,	/* of requests of programs */
 	REPORT_BY_CNT
 };
 /* "process", "thread", ... */
@@ -255,6 +256,11 @@ struct report_request {
 	bool merge_alike; /* spikes: of many processes with one name, the largest */
 	bool with_recorder;
 	bool with_idle; /* cpu: rows of the idle task, [unknown], [filtered]: needed for sums */
+	/* names of requests of programs, a GLOB pattern; NULL: all, or none in why */
+	const char *requests;
+	unsigned int slow_pct;	/* why: slow are those from this percentile on; 0: 99 */
+	uint64_t slow_ns;	/* why: slow are those of at least this length; 0: see slow_pct */
+	uint64_t slowest;	/* requests: that many of the longest, a row each; 0: sums */
 	uint64_t spike_window_ns;	/* 0: 100 ms */
 	uint64_t spike_min_bytes;	/* 0: ten times the median rate, at least 16 MiB */
 	const char *peaks;	/* of the page: bins to examine, as JSON */

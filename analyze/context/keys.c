@@ -149,6 +149,8 @@ static const struct {
 	[REPORT_BY_WAKER] = { "waker", NULL },
 	[REPORT_BY_FUNCTION] = { "function", NULL },
 	[REPORT_BY_MODULE] = { "module", NULL },
+	[REPORT_BY_NAME] = { "name", NULL },
+	[REPORT_BY_STEP] = { "step", NULL },
 };
 
 const char *report_key_name(enum report_by key)

@@ -26,7 +26,8 @@
 enum report_takes {
 	REPORT_TAKES_EVERY = 1, REPORT_TAKES_SORT = 2, REPORT_TAKES_HISTOGRAM = 4,
 	REPORT_TAKES_LINES = 8, REPORT_TAKES_SPIKES = 16, REPORT_TAKES_STACKS = 32,
-	REPORT_TAKES_WHO = 64, REPORT_TAKES_THREADS = 128,
+	REPORT_TAKES_WHO = 64, REPORT_TAKES_THREADS = 128, REPORT_TAKES_REQUESTS = 256,
+	REPORT_TAKES_SLOWEST = 512,
 };
 
 enum report_rows { REPORT_ROWS_SUMS = 1, REPORT_ROWS_MACHINE = 2, REPORT_ROWS_FEW = 4,
@@ -35,7 +36,7 @@ enum report_rows { REPORT_ROWS_SUMS = 1, REPORT_ROWS_MACHINE = 2, REPORT_ROWS_FE
 /* An alternative text of a view, for certain requests. */
 struct report_variant {
 	enum { REPORT_WHEN_EVERY = 1, REPORT_WHEN_HISTOGRAM, REPORT_WHEN_STACKS,
-	       REPORT_WHEN_BY } when;
+	       REPORT_WHEN_REQUESTS, REPORT_WHEN_SLOWEST, REPORT_WHEN_BY } when;
 	unsigned int by; /* 1u << REPORT_BY_x */
 	const char *sql; /* for schema_text() */
 	const char *notes; /* NULL: those of the view */

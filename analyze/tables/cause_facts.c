@@ -23,6 +23,15 @@ static int read_row(void *ctx, const struct value *v)
 	return r->row(r->c, v, r->ctx);
 }
 
+int causes_query_with(struct causes *c, const char *sql, const struct statement_param *params,
+		      int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx)
+{
+	struct reader r = { c, row, ctx };
+	const struct row_sink sink = { .ctx = &r, .row = read_row };
+
+	return statement_run(c->a, sql, params, &sink, c->e);
+}
+
 int causes_query(struct causes *c, const char *sql, const char *kind, const char *comm,
 		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx)
 {
@@ -33,10 +42,25 @@ int causes_query(struct causes *c, const char *sql, const char *kind, const char
 		{ ":comm", value_text(comm) },
 		{ .name = NULL },
 	};
-	struct reader r = { c, row, ctx };
-	const struct row_sink sink = { .ctx = &r, .row = read_row };
 
-	return statement_run(c->a, sql, params, &sink, c->e);
+	return causes_query_with(c, sql, params, row, ctx);
+}
+
+int causes_window(struct causes *c, struct analysis *a, const struct table_query *q, struct err *e)
+{
+	int64_t all_ns = (int64_t)(a->end_ns - a->start_ns);
+	int ret;
+
+	c->a = a;
+	c->to_ns = all_ns;
+	ret = window_arg_ns(q, 0, "from_ns", &c->from_ns, e);
+	ret = ret ?: window_arg_ns(q, 1, "to_ns", &c->to_ns, e);
+	/* what is outside of the trace is no part of the window */
+	c->from_ns = c->from_ns < 0 ? 0 : c->from_ns;
+	c->to_ns = c->to_ns > all_ns ? all_ns : c->to_ns;
+	c->to_ns = c->to_ns < c->from_ns ? c->from_ns : c->to_ns;
+	c->span_ns = c->to_ns > c->from_ns ? (uint64_t)(c->to_ns - c->from_ns) : 1;
+	return ret;
 }
 
 const char *causes_text(struct causes *c, const struct value *v)

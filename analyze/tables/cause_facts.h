@@ -82,6 +82,10 @@ extern const char causes_quota_sql[], causes_ran_instead_sql[], causes_ends_sql[
 /* Runs a query about the window, and a name or a kind of wait (NULL: all). */
 int causes_query(struct causes *c, const char *sql, const char *kind, const char *comm,
 		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx);
+int causes_query_with(struct causes *c, const char *sql, const struct statement_param *params,
+		      int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx);
+/* Reads the first two arguments of q. */
+int causes_window(struct causes *c, struct analysis *a, const struct table_query *q, struct err *e);
 int causes_fact_row(struct causes *c, const struct value *v, void *fact);
 int causes_enders_row(struct causes *c, const struct value *v, void *enders);
 

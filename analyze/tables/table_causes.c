@@ -735,18 +735,8 @@ static int causes_open(struct analysis *a, const struct table_def *def, const st
 		       void *state, struct err *e)
 {
 	struct causes *c = state;
-	int64_t all_ns = (int64_t)(a->end_ns - a->start_ns);
-	int ret;
+	int ret = causes_window(c, a, q, e);
 
-	c->a = a;
-	c->to_ns = all_ns;
-	ret = window_arg_ns(q, 0, "from_ns", &c->from_ns, e);
-	ret = ret ?: window_arg_ns(q, 1, "to_ns", &c->to_ns, e);
-	/* what is outside of the trace is no part of the window */
-	c->from_ns = c->from_ns < 0 ? 0 : c->from_ns;
-	c->to_ns = c->to_ns > all_ns ? all_ns : c->to_ns;
-	c->to_ns = c->to_ns < c->from_ns ? c->from_ns : c->to_ns;
-	c->span_ns = c->to_ns > c->from_ns ? (uint64_t)(c->to_ns - c->from_ns) : 1;
 	c->of_workload = q->args[2].type == VALUE_INT && q->args[2].i;
 	c->is_brief = q->args[3].type == VALUE_INT && q->args[3].i;
 	return ret ?: strpool_new(&c->texts);

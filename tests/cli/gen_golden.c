@@ -23,6 +23,7 @@
  *     who      another trace: see write_who()
  *     threads  another trace: see write_threads()
  *     waits    another trace: see write_hard_waits()
+ *     spans    another trace: see write_spans()
  *     heap     another trace: thread 201 of process 200 allocates 4000 bytes of heap and keeps them
  *              until the process ends, after half of the trace's second
  */
@@ -426,14 +427,64 @@ static void write_unowned(struct gen *g)
 	gen_slice(g, AT(1000));
 }
 
+static void leave_for_lock(struct gen *g, uint64_t at, uint32_t tid)
+{
+	const uint64_t lock = 0x7f33a0012000ull;
+	struct wire_switch r = { .hdr = { .ts_ns = at, .hook = WIRE_SWITCH, .tid = tid, .cpu = 1 },
+				 .prev_state = 1, .call = WIRE_CALL_IS_NUMBER | 202,
+				 .object_high = (wire_u16)(lock >> 32),
+				 .object_low = (wire_u32)lock };
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+/*
+ * shop begins request n at 40 * n ms, which worker has from 1 ms later on and ends 3 ms later. For
+ * requests 8 and 16 it waits for a lock that audit has for 19 ms, and 1 ms for a CPU. Request 20
+ * does not end.
+ */
+static void write_spans(struct gen *g)
+{
+	gen_snap(g, START, 0, 200, 200, 1, "shop");
+	gen_snap(g, START, 0, 201, 200, 1, "worker");
+	gen_snap(g, START, 0, 202, 200, 1, "audit");
+	gen_switch(g, START + 1, 0, 0, 200, 0);
+	gen_switch(g, START + 1, 1, 0, 201, 0);
+	gen_switch(g, START + 1, 2, 0, 202, 0);
+	for (unsigned int n = 1; n <= 20; n++) {
+		uint64_t at = AT(40 * n);
+
+		gen_span(g, at, 0, 200, EVENT_SPAN_BEGIN, n % 4 ? "GET /" : "PUT /cart", n);
+		gen_span(g, at, 0, 200, EVENT_SPAN_ATTACH, NULL, 0);
+		gen_span(g, at + MS, 1, 201, EVENT_SPAN_ATTACH, NULL, n);
+		gen_span(g, at + 2 * MS, 1, 201, EVENT_SPAN_STEP, "save", 0);
+		if (n % 8 == 0) {
+			leave_for_lock(g, at + 2 * MS, 201);
+			gen_wakeup(g, at + 21 * MS, 2, 202, 201, 0);
+			gen_switch(g, at + 22 * MS, 1, 0, 201, 0);
+			at += 20 * MS;
+		}
+		if (n < 20)
+			gen_span(g, at + 4 * MS, 1, 201, n == 3 ? EVENT_SPAN_FAIL : EVENT_SPAN_END,
+				 NULL, n);
+	}
+	gen_slice(g, AT(1000));
+}
+
 static int make_other(const char *dir, const char *which)
 {
-	const struct gen_config c = { .from_ns = START, .cgroups = who_cgroups,
-				      .quotas = true };
+	bool spans = !strcmp(which, "spans");
+	const struct gen_config c = { .from_ns = START, .cgroups = who_cgroups, .quotas = true,
+				      .cpu_cnt = spans ? 3 : 0,
+				      .sources = spans ? "sched.switch,sched.wakeup,app.span" :
+							 NULL,
+				      .machine = spans ? "x86_64" : NULL };
 	struct gen *g = gen_open(dir, &c);
 
 	if (!strcmp(which, "who"))
 		write_who(g);
+	else if (!strcmp(which, "spans"))
+		write_spans(g);
 	else if (!strcmp(which, "heap"))
 		write_heap(g);
 	else if (!strcmp(which, "unowned"))
@@ -456,12 +507,12 @@ int main(int argc, char **argv)
 
 	if (argc > 2 && (!strcmp(argv[2], "who") || !strcmp(argv[2], "threads") ||
 			 !strcmp(argv[2], "waits") || !strcmp(argv[2], "heap") ||
-			 !strcmp(argv[2], "unowned")))
+			 !strcmp(argv[2], "unowned") || !strcmp(argv[2], "spans")))
 		return make_other(argv[1], argv[2]);
 	if (argc < 2) {
 		fprintf(stderr, "usage: gen_golden DIR "
 				"[stacks|command|damaged|open|late|lost|who|threads|waits|"
-				"heap|unowned] "
+				"heap|unowned|spans] "
 				"[NUMBER]\n");
 		return 2;
 	}

@@ -482,7 +482,7 @@ static uint64_t fill_span_name(struct fill *f, const struct wire_span *r)
 	const char *kept;
 	uint32_t nr;
 
-	if (!r->nr && r->action != EVENT_SPAN_BEGIN && r->action != EVENT_SPAN_STEP)
+	if (!r->nr && !r->name[0] && r->action != EVENT_SPAN_BEGIN && r->action != EVENT_SPAN_STEP)
 		return 0;
 	if (r->nr && r->nr <= f->w->config.span_name_cnt)
 		snprintf(name, sizeof(name), "%s", names[r->nr - 1]);

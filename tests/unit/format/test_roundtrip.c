@@ -431,7 +431,7 @@ static void add_span(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts
 
 	gen_raw(g, &r, sizeof(r));
 	ev.v[EV_SPAN_ACTION] = r.action;
-	ev.v[EV_SPAN_NAME] = r.action == EVENT_SPAN_BEGIN || r.action == EVENT_SPAN_STEP;
+	ev.v[EV_SPAN_NAME] = 1;
 	ev.v[EV_SPAN_ID] = r.id;
 	model_add(m, &ev);
 }

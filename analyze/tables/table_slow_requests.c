@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * slow_requests(from_ns, to_ns, name, least_pct, least_ns): what the slow requests of a name did
+ * that the others did not, a row per kind of activity, the largest difference first.
+ *
+ *     requests --[length]--> slow ones, others
+ *     request_time --[kind: sum, sum of squares]--> means, difference, interval --> sentence
+ *
+ * The interval of a difference of means is Welch's, of 95 % by the normal distribution:
+ * 1.96 * sqrt(s1^2 / n1 + s2^2 / n2). With fewer than two requests on a side there is none. The
+ * first row has a sentence, and so has each other one whose difference is certain (the interval has
+ * no 0) and a tenth of the first one's at least.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/tables/cause_facts.h"
+#include "base/array.h"
+#include "base/strpool.h"
+#include "table_columns.h"
+
+#define SENTENCES_MAX 3
+
+/* An activity of requests. Means and differences are in ns per request. */
+struct activity {
+	const char *kind, *what, *by;
+	const char *meanwhile[2];
+	double slow, others, error;	/* error: half of the interval; < 0: there is none */
+	uint64_t by_tid, meanwhile_pct[2];
+	bool is_object;
+	char answer[ANSWER_BYTES];
+};
+
+struct slow {
+	struct causes c;	/* for its texts and its window */
+	struct value params[2];	/* least_pct, least_ns */
+	const char *name;
+	uint64_t slow_cnt, other_cnt, min_ns, max_ns;
+	struct activity *v;
+	size_t cnt, cap, given;
+	bool is_done;
+};
+
+#define REQUESTS                                                                                 \
+	"r AS MATERIALIZED (SELECT name, id, start_ns, dur_ns, utid, end_ns FROM "               \
+	"requests(:from, :to) WHERE name GLOB :name AND end_ns NOTNULL "                         \
+	"AND thread_in_scope(utid, start_ns)), "                                                 \
+	"least AS MATERIALIZED (SELECT coalesce(:least_ns, (SELECT percentile(dur_ns, "          \
+	"coalesce(:least_pct, 99)) FROM r)) AS ns), "                                            \
+	"c AS MATERIALIZED (SELECT r.*, dur_ns >= least.ns AS slow FROM r, least) "
+
+/* How many there are: slow, others, and the slow ones' least and greatest length. */
+static const char counts_sql[] =
+	"WITH " REQUESTS "SELECT coalesce(sum(slow), 0), coalesce(sum(NOT slow), 0), "
+	"coalesce(min(iif(slow, dur_ns, NULL)), 0), coalesce(max(iif(slow, dur_ns, NULL)), 0) "
+	"FROM c";
+
+static int counts_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct slow *s = ctx;
+
+	(void)c;
+	s->slow_cnt = (uint64_t)v[0].i;
+	s->other_cnt = (uint64_t)v[1].i;
+	s->min_ns = (uint64_t)v[2].i;
+	s->max_ns = (uint64_t)v[3].i;
+	return 0;
+}
+
+/*
+ * By kind: sums and sums of squares of the slow ones and of the others; the object, or call, and
+ * the thread, that took at least half of the time of the slow ones.
+ */
+static const char activities_sql[] =
+	"WITH " REQUESTS ", "
+	"p AS MATERIALIZED (SELECT c.slow, c.id, c.start_ns, c.name, x.kind, x.object, x.call, "
+	"t.comm, t.tid, x.dur_ns FROM request_time(:from, :to) AS x "
+	"JOIN c ON c.id = x.id AND c.start_ns = x.start_ns AND c.name = x.name "
+	"LEFT JOIN threads AS t ON t.utid = x.by_utid), "
+	"one AS (SELECT slow, kind, 1.0 * sum(dur_ns) AS ns FROM p GROUP BY slow, kind, id, "
+	"start_ns, name), "
+	"k AS MATERIALIZED (SELECT kind, sum(iif(slow, ns, 0)) AS s, sum(iif(slow, ns * ns, 0)) "
+	"AS s2, sum(iif(slow, 0, ns)) AS o, sum(iif(slow, 0, ns * ns)) AS o2 FROM one GROUP BY "
+	"kind), "
+	"what AS (SELECT kind, coalesce(object, call) AS what, object NOTNULL AS is_object, "
+	"sum(dur_ns) AS ns, row_number() OVER (PARTITION BY kind ORDER BY sum(dur_ns) DESC, "
+	"coalesce(object, call)) AS n FROM p WHERE slow AND coalesce(object, call) NOTNULL "
+	"GROUP BY kind, coalesce(object, call)), "
+	"tids AS MATERIALIZED (SELECT kind, comm, tid, sum(dur_ns) AS ns FROM p "
+	"WHERE slow AND comm NOTNULL GROUP BY kind, comm, tid), "
+	"who AS (SELECT kind, comm, sum(ns) AS ns, row_number() OVER (PARTITION BY kind "
+	"ORDER BY sum(ns) DESC, comm) AS n FROM tids GROUP BY kind, comm) "
+	"SELECT k.kind, s, s2, o, o2, what.what, what.is_object, who.comm, coalesce((SELECT tid "
+	"FROM tids AS t WHERE t.kind = k.kind AND t.comm = who.comm AND 2 * t.ns >= s), 0) FROM k "
+	"LEFT JOIN what ON what.kind = k.kind AND what.n = 1 AND 2 * what.ns >= s "
+	"LEFT JOIN who ON who.kind = k.kind AND who.n = 1 AND 2 * who.ns >= s";
+
+static double variance_of_mean(double sum, double squares, uint64_t cnt)
+{
+	double v = (squares - sum * sum / (double)cnt) / (double)(cnt - 1) / (double)cnt;
+
+	return v > 0 ? v : 0;
+}
+
+static int activity_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct slow *s = ctx;
+	struct activity x = { .kind = causes_text(c, &v[0]), .what = causes_text(c, &v[5]),
+			      .is_object = v[6].i, .by = causes_text(c, &v[7]),
+			      .by_tid = (uint64_t)v[8].i, .error = -1 };
+
+	x.slow = v[1].r / (double)s->slow_cnt;
+	x.others = s->other_cnt ? v[3].r / (double)s->other_cnt : 0;
+	if (s->slow_cnt > 1 && s->other_cnt > 1)
+		x.error = 1.96 * sqrt(variance_of_mean(v[1].r, v[2].r, s->slow_cnt) +
+				      variance_of_mean(v[3].r, v[4].r, s->other_cnt));
+	return array_add(&s->v, &s->cap, &s->cnt, x);
+}
+
+static int by_difference(const void *a, const void *b)
+{
+	const struct activity *x = a, *y = b;
+	double d = (y->slow - y->others) - (x->slow - x->others);
+
+	return d > 0 ? 1 : d < 0 ? -1 : strcmp(x->kind, y->kind);
+}
+
+/* What the thread that ended the waits did during those of the ten slowest requests. */
+static const char meanwhile_sql[] =
+	"WITH " REQUESTS ", worst AS (SELECT * FROM c WHERE slow ORDER BY dur_ns DESC LIMIT 10) "
+	"SELECT e.meanwhile, sum(e.meanwhile_ns) AS ns, sum(sum(e.meanwhile_ns)) OVER () "
+	"FROM worst JOIN wait_ends(worst.start_ns, worst.end_ns) AS e JOIN threads AS t "
+	"ON t.utid = e.ender_utid WHERE e.kind = :kind AND t.comm = :comm AND e.meanwhile NOTNULL "
+	"GROUP BY e.meanwhile ORDER BY ns DESC, e.meanwhile LIMIT 2";
+
+static int meanwhile_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct activity *x = ctx;
+	int n = x->meanwhile[0] != NULL;
+
+	x->meanwhile[n] = causes_text(c, &v[0]);
+	x->meanwhile_pct[n] = v[2].i ? (uint64_t)(100 * v[1].i / v[2].i) : 0;
+	return 0;
+}
+
+static int query(struct slow *s, const char *sql, const struct activity *x,
+		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx)
+{
+	const struct statement_param params[] = {
+		{ ":from", value_int((uint64_t)s->c.from_ns) },
+		{ ":to", value_int((uint64_t)s->c.to_ns) },
+		{ ":name", value_text(s->name) },
+		{ ":least_pct", s->params[0] },
+		{ ":least_ns", s->params[1] },
+		{ ":kind", value_text(x ? x->kind : NULL) },
+		{ ":comm", value_text(x ? x->by : NULL) },
+		{ .name = NULL },
+	};
+
+	return causes_query_with(&s->c, sql, params, row, ctx);
+}
+
+/* "held by audit (5811): disk 81 %", "behind cc1 (811)", "ended by peer (12)" */
+static void name_ender(struct activity *x)
+{
+	const char *how = !strcmp(x->kind, "lock") ? "held by" :
+			  !strcmp(x->kind, "cpu")  ? "behind" :
+			  !strcmp(x->kind, "stopped") ? "until" : "ended by";
+
+	if (!x->by)
+		return;
+	causes_append(x->answer, ", %s %s", how, x->by);
+	if (x->by_tid)
+		causes_append(x->answer, " (%llu)", (unsigned long long)x->by_tid);
+	for (int i = 0; i < 2 && x->meanwhile[i] && x->meanwhile_pct[i] >= 5; i++)
+		causes_append(x->answer, "%s %s %llu %%", i ? "," : ":", x->meanwhile[i],
+			      (unsigned long long)x->meanwhile_pct[i]);
+}
+
+/* "waited 74.0 ms for lock audit_lock, held by audit (5811): disk 81 %; the others 0.2 ms" */
+static void name_activity(struct activity *x)
+{
+	static const struct phrase queued = { "queued", "waited", "for a thread" };
+	const struct phrase *p = strcmp(x->kind, "queued") ? causes_phrase(x->kind) : &queued;
+	char slow[UNITS_TEXT_MAX], others[UNITS_TEXT_MAX];
+	const char *what = p->what;
+
+	if (x->what && !strcmp(x->kind, "lock"))
+		what = "for lock ";
+	causes_append(x->answer, "%s %s%s%s", p->verb, duration(slow, (uint64_t)x->slow),
+		      *what ? " " : "", what);
+	if (x->what && !strcmp(x->kind, "lock"))
+		causes_append(x->answer, "%s", x->what);
+	else if (x->what && strcmp(x->kind, "running"))
+		causes_append(x->answer, "%s%s", x->is_object ? ": " : " in ", x->what);
+	name_ender(x);
+	causes_append(x->answer, "; the others %s", duration(others, (uint64_t)x->others));
+}
+
+static void name_group(const struct slow *s, struct activity *x)
+{
+	char from[UNITS_TEXT_MAX], to[UNITS_TEXT_MAX], cnt[UNITS_TEXT_MAX];
+	double pct = 100.0 * (double)s->slow_cnt / (double)(s->slow_cnt + s->other_cnt);
+
+	duration(from, s->min_ns);
+	duration(to, s->max_ns);
+	units_format_count(cnt, sizeof(cnt), s->slow_cnt);
+	if (s->slow_cnt == 1) {
+		causes_append(x->answer, "The slowest request (%s) ", to);
+		return;
+	}
+	causes_append(x->answer, "The slowest %.*f %% (%s requests, ",
+		      pct < 10 && pct != (double)(int)pct ? 1 : 0, pct, cnt);
+	if (strcmp(from, to)) {
+		/* "81.0 to 97.0 ms" */
+		if (!strcmp(from + strcspn(from, " "), to + strcspn(to, " ")))
+			from[strcspn(from, " ")] = 0;
+		causes_append(x->answer, "%s to ", from);
+	}
+	causes_append(x->answer, "%s) ", to);
+}
+
+static int compare(struct slow *s)
+{
+	int ret = query(s, counts_sql, NULL, counts_row, s);
+	double first;
+
+	if (ret || !s->slow_cnt)
+		return ret;
+	ret = query(s, activities_sql, NULL, activity_row, s);
+	if (ret || !s->cnt)
+		return ret;
+	qsort(s->v, s->cnt, sizeof(*s->v), by_difference);
+	first = s->v[0].slow - s->v[0].others;
+	for (size_t i = 0; i < s->cnt && i < SENTENCES_MAX && !ret; i++) {
+		struct activity *x = &s->v[i];
+		double difference = x->slow - x->others;
+
+		if (i && (10 * difference < first || x->error < 0 || difference < x->error))
+			break;
+		if (x->by && strcmp(x->kind, "cpu"))
+			ret = query(s, meanwhile_sql, x, meanwhile_row, x);
+		if (i)
+			causes_append(x->answer, "They also ");
+		else
+			name_group(s, x);
+		name_activity(x);
+	}
+	return ret;
+}
+
+static struct value number_of(const struct cell *c)
+{
+	struct value v = { .type = c->type };
+
+	if (c->type == VALUE_REAL)
+		v.r = c->r;
+	else if (c->type == VALUE_INT)
+		v.i = c->i;
+	else
+		v.type = VALUE_NULL;
+	return v;
+}
+
+static int slow_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
+		     void *state, struct err *e)
+{
+	struct slow *s = state;
+	int ret = causes_window(&s->c, a, q, e);
+
+	ret = ret ?: strpool_new(&s->c.texts);
+	s->params[0] = number_of(&q->args[3]);
+	s->params[1] = number_of(&q->args[4]);
+	s->name = ret || q->args[2].type != VALUE_TEXT ? "*" :
+							 strpool_put(s->c.texts, q->args[2].s);
+	return ret ?: s->name ? 0 : -ENOMEM;
+}
+
+static void slow_close(void *state)
+{
+	struct slow *s = state;
+
+	strpool_free(s->c.texts);
+	free(s->v);
+}
+
+static int slow_step(void *state, struct rowbuf *out, struct err *e)
+{
+	struct slow *s = state;
+	int ret = 0;
+
+	s->c.e = e;
+	if (!s->is_done)
+		ret = compare(s);
+	if (ret)
+		return ret;
+	s->is_done = true;
+	for (; s->given < s->cnt && out->row_cnt < TABLE_BATCH_ROWS; s->given++) {
+		const struct activity *x = &s->v[s->given];
+		struct cell *c = rowbuf_add(out);
+
+		cell_text(&c[COL_SLOW_REQUESTS_KIND], x->kind);
+		cell_text(&c[COL_SLOW_REQUESTS_OBJECT], x->what);
+		cell_int(&c[COL_SLOW_REQUESTS_SLOW_NS], (int64_t)x->slow);
+		cell_int(&c[COL_SLOW_REQUESTS_OTHERS_NS], (int64_t)x->others);
+		cell_int(&c[COL_SLOW_REQUESTS_DIFF_NS], (int64_t)(x->slow - x->others));
+		if (x->error >= 0)
+			cell_int(&c[COL_SLOW_REQUESTS_ERROR_NS], (int64_t)x->error);
+		cell_text(&c[COL_SLOW_REQUESTS_ANSWER], *x->answer ? x->answer : NULL);
+	}
+	return s->given < s->cnt;
+}
+
+const struct table_def table_slow_requests = {
+	.name = NAME_SLOW_REQUESTS, .cols = (const struct table_column[]){ COLS_SLOW_REQUESTS },
+	.col_cnt = COL_SLOW_REQUESTS_CNT, .arg_cnt = ARGS_SLOW_REQUESTS,
+	.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,
+	.state_bytes = sizeof(struct slow),
+	.open = slow_open, .step = slow_step, .close = slow_close,
+};

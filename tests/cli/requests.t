@@ -1,0 +1,103 @@
+# Requests of programs, of a trace in which request n begins at 40 * n ms.
+
+$ gen_golden spans.ebpfrec spans; ebpfrec report requests -i spans.ebpfrec
+1> 0 .. 1 s of spans.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> NAME       REQUESTS  PER S      P50      P90      P99      MAX  ERRORS  OPEN
+1> GET /            15   15.0  4.00 ms  4.00 ms  4.00 ms  4.00 ms       1     0
+1> PUT /cart         4    4.0  4.00 ms  24.0 ms  24.0 ms  24.0 ms       0     1
+1>
+1> A request counts where it ends, with its whole length; OPEN are those that had not ended. (More: --notes.)
+
+$ ebpfrec report requests -i spans.ebpfrec --by step --format csv
+1> name,step,steps,p50_ns,p90_ns,p99_ns,max_ns,share_pct,complete,lost_events
+1> GET /,save,15,2000000,2000000,2000000,2000000,100,1,0
+1> PUT /cart,save,5,22000000,198000000,198000000,198000000,100,1,0
+
+$ ebpfrec report requests -i spans.ebpfrec --slowest 3
+1> 0 .. 1 s of spans.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> NAME       ID  PID  THREAD  START (s)      DUR  BREAKDOWN
+1> PUT /cart   8  200  shop        0.320  24.0 ms  lock 7f33a0012000 19.0 ms, running 3.00 ms, cpu 1.00 ms
+1> PUT /cart  16  200  shop        0.640  24.0 ms  lock 7f33a0012000 19.0 ms, running 3.00 ms, cpu 1.00 ms
+1> GET /       1  200  shop        0.040  4.00 ms  running 3.00 ms, queued 1.00 ms
+1>
+1> Each row is a request; BREAKDOWN has the largest parts of its time, which `request_time()` has all of.
+
+$ ebpfrec report requests -i spans.ebpfrec --histogram --format csv
+1> name,low_ns,high_ns,requests,pct,upto_pct,complete,lost_events
+1> GET /,2097152,4194304,15,100,100,1,0
+1> PUT /cart,2097152,4194304,2,50,50,1,0
+1> PUT /cart,16777216,33554432,2,50,100,1,0
+
+$ ebpfrec report requests -i spans.ebpfrec --every 300ms --format csv
+1> t_ns,name,requests,per_s,p50_ns,p90_ns,p99_ns,max_ns,errors,open,complete,lost_events
+1> 0,GET /,6,20,4000000,4000000,4000000,4000000,1,0,1,0
+1> 0,PUT /cart,1,3.333,4000000,4000000,4000000,4000000,0,0,1,0
+1> 300000000,GET /,5,16.667,4000000,4000000,4000000,4000000,0,0,1,0
+1> 300000000,PUT /cart,2,6.667,4000000,24000000,24000000,24000000,0,0,1,0
+1> 600000000,GET /,4,13.333,4000000,4000000,4000000,4000000,0,0,1,0
+1> 600000000,PUT /cart,1,3.333,24000000,24000000,24000000,24000000,0,0,1,0
+1> 900000000,PUT /cart,0,0,,,,,0,1,1,0
+
+$ ebpfrec report why --requests '*' --slow '>20ms' -i spans.ebpfrec
+1> 0 .. 1 s of spans.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> In short
+1> The slowest 11 % (2 requests, 24.0 ms) waited 19.0 ms for lock 7f33a0012000, held by audit (202): running 100 %; the others 0 ns
+1>
+1> What differs
+1> KIND     OBJECT           SLOW   OTHERS     DIFF  ERROR
+1> lock     7f33a0012000  19.0 ms     0 ns  19.0 ms   0 ns
+1> cpu      -             1.00 ms     0 ns  1.00 ms   0 ns
+1> queued   -             1.00 ms  1.00 ms     0 ns   0 ns
+1> running  -             3.00 ms  3.00 ms     0 ns   0 ns
+1>
+1> Slowest
+1> NAME       ID  THREAD  START (s)      DUR  BREAKDOWN
+1> PUT /cart   8  shop        0.320  24.0 ms  lock 7f33a0012000 19.0 ms, running 3.00 ms, cpu 1.00 ms
+1> PUT /cart  16  shop        0.640  24.0 ms  lock 7f33a0012000 19.0 ms, running 3.00 ms, cpu 1.00 ms
+1> GET /       1  shop        0.040  4.00 ms  running 3.00 ms, queued 1.00 ms
+1>
+1> Slow are the requests from the 99th percentile of their length on, or as --slow says. (More: --notes.)
+
+# the parts of each request add up to its length
+$ ebpfrec sql -i spans.ebpfrec --format csv "SELECT id, kind, call, by_utid, waits, dur_ns FROM
+> request_time(0, 400000000) WHERE id > 6"
+1> id,kind,call,by_utid,waits,dur_ns
+1> 7,running,,,0,3000000
+1> 8,running,,,0,3000000
+1> 8,lock,futex,18,1,19000000
+1> 8,cpu,,0,1,1000000
+1> 9,running,,,0,3000000
+1> 7,queued,,,0,1000000
+1> 8,queued,,,0,1000000
+1> 9,queued,,,0,1000000
+
+$ ebpfrec report why --slow p90 -i spans.ebpfrec
+? 2
+2> ebpfrec report: --slow says which of --requests NAME are slow: give it
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu --requests GET -i spans.ebpfrec
+? 2
+2> ebpfrec report: --requests is for the views 'why' and 'requests', not for 'cpu'
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu --slowest 1 -i spans.ebpfrec
+? 2
+2> ebpfrec report: --slowest is for the view 'requests', not for 'cpu'
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report requests -i golden.ebpfrec
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> NAME  REQUESTS  PER S  P50  P90  P99  MAX  ERRORS  OPEN  COMPLETE  LOST EVENTS
+1> (nothing)
+
+# names are replaced, and the same name by the same word
+$ ebpfrec redact -i spans.ebpfrec -o anon.ebpfrec 2>/dev/null; ebpfrec report requests -i anon.ebpfrec --format csv |
+> sed 's/request-[a-z]*/request-X/'
+1> name,requests,per_s,p50_ns,p90_ns,p99_ns,max_ns,errors,open,complete,lost_events
+1> request-X,15,15,4000000,4000000,4000000,4000000,1,0,1,0
+1> request-X,4,4,4000000,24000000,24000000,24000000,0,1,1,0

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Requests of programs: which there are, who worked for them, and what their time went to. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "bpf/wire.h"
+#include "format/event.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define MS 1000000ull
+#define T0 (1000 * MS)
+#define AT(ms) (T0 + (ms) * MS)
+#define LOCK 0x7f33a0012000ull
+
+enum { A = 101, B, C, X = 201 };
+enum { NANOSLEEP = 35, FUTEX = 202 };	/* system calls of x86-64 */
+
+static void leave(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid,
+		  unsigned int call, uint64_t object)
+{
+	struct wire_switch r = { .hdr = { .ts_ns = AT(at_ms), .hook = WIRE_SWITCH, .tid = tid,
+					  .cpu = (wire_u16)cpu },
+				 .prev_state = 1, .call = (wire_u16)(WIRE_CALL_IS_NUMBER | call),
+				 .object_high = (wire_u16)(object >> 32),
+				 .object_low = (wire_u32)object };
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+static void enter(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid)
+{
+	gen_switch(g, AT(at_ms), cpu, 0, tid, 0);
+}
+
+/* Threads A and B of one process, C of the same, X of another, all on CPUs of their own. */
+static void begin(struct made_trace *m)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 4, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m->g, T0, 0, A, A, 1, "shop");
+	gen_snap(m->g, T0, 0, B, A, 1, "worker");
+	gen_snap(m->g, T0, 0, C, A, 1, "audit");
+	gen_snap(m->g, T0, 0, X, X, 1, "other");
+}
+
+/* The time of request id in a kind of wait, in ms; by: tid, or 0 for all. */
+static int64_t part(struct made_trace *m, int64_t id, const char *kind, uint32_t by)
+{
+	char who[64] = "";
+
+	if (by)
+		snprintf(who, sizeof(who),
+			 " AND by_utid = (SELECT utid FROM threads WHERE tid = %u)", by);
+	return rows_one(m->a, "SELECT coalesce(sum(dur_ns), 0) / 1000000 FROM request_time("
+			"0, 100000000) WHERE id = %lld AND kind = '%s'%s", (long long)id, kind,
+			who);
+}
+
+/*
+ * A begins request 17 and leaves it to nobody at 10 ms; B works for it from 20 ms on, waits for a
+ * lock that C has from 30 to 60 ms, then for X to leave its CPU until 70 ms, and ends it at 80 ms.
+ */
+static void test_parts_of_a_handed_over_request(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, A);
+	enter(m.g, 0, 1, B);
+	enter(m.g, 0, 2, C);
+	gen_span(m.g, AT(5), 0, A, EVENT_SPAN_BEGIN, "GET", 17);
+	gen_span(m.g, AT(10), 0, A, EVENT_SPAN_ATTACH, NULL, 0);
+	gen_span(m.g, AT(20), 1, B, EVENT_SPAN_ATTACH, NULL, 17);
+	gen_span(m.g, AT(25), 1, B, EVENT_SPAN_STEP, "save", 0);
+	leave(m.g, 30, 1, B, FUTEX, LOCK);
+	enter(m.g, 30, 1, X);
+	gen_wakeup(m.g, AT(60), 2, C, B, 0);
+	gen_switch(m.g, AT(70), 1, X, B, WIRE_F_PREEMPT);
+	gen_span(m.g, AT(80), 1, B, EVENT_SPAN_END, NULL, 17);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE id = 17 "
+				  "AND name = 'GET' AND NOT failed AND NOT is_call"), 75 * MS);
+	assert_int_equal(part(&m, 17, "running", 0), 5 + 10 + 10);
+	assert_int_equal(part(&m, 17, "queued", 0), 10);
+	assert_int_equal(part(&m, 17, "lock", C), 30);
+	assert_int_equal(part(&m, 17, "cpu", X), 10);
+	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM request_time(0, 100000000)"),
+			 75 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT start_ns * 1000 + dur_ns / 1000000 FROM "
+				  "request_steps(0, 100000000) WHERE step = 'save'"),
+			 25 * MS * 1000 + 55);
+	/* it ends in the second window, with its whole length, and is open in the first */
+	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM request_time(50000000, 90000000)"),
+			 75 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 50000000) WHERE end_ns IS "
+				  "NULL"), 45 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM request_time(0, 50000000)"),
+			 45 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM requests(85000000, 100000000)"), 0);
+	made_close(&m);
+}
+
+/* Calls of functions nest, and a return ends those inside it that have not returned. */
+static void test_calls_nest(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, A);
+	gen_span(m.g, AT(10), 0, A, EVENT_SPAN_BEGIN, "outer", 0);
+	gen_span(m.g, AT(20), 0, A, EVENT_SPAN_BEGIN, "inner", 0);
+	gen_span(m.g, AT(30), 0, A, EVENT_SPAN_END, NULL, 0);
+	gen_span(m.g, AT(40), 0, A, EVENT_SPAN_BEGIN, "inner", 0);
+	gen_span(m.g, AT(45), 0, A, EVENT_SPAN_BEGIN, "thrown", 0);
+	gen_span(m.g, AT(50), 0, A, EVENT_SPAN_END, "inner", 0);
+	gen_span(m.g, AT(90), 0, A, EVENT_SPAN_FAIL, NULL, 0);
+	/* ends of what never began */
+	gen_span(m.g, AT(91), 0, A, EVENT_SPAN_END, NULL, 0);
+	gen_span(m.g, AT(92), 0, A, EVENT_SPAN_END, NULL, 99);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM requests(0, 100000000) WHERE name "
+				  "= 'inner' AND is_call"), 20 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
+				  "'outer' AND failed"), 80 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
+				  "'thrown' AND end_ns NOTNULL"), 5 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM requests(0, 100000000)"), 4);
+	assert_int_equal(rows_one(m.a, "SELECT sum(dur_ns) FROM request_time(0, 100000000) WHERE "
+				  "name = 'outer' AND kind = 'running'"), 80 * MS);
+	made_close(&m);
+}
+
+/* Ids belong to processes; another process ends the last one with an id that it did not begin. */
+static void test_ids_belong_to_processes(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, A);
+	enter(m.g, 0, 1, X);
+	gen_span(m.g, AT(10), 0, A, EVENT_SPAN_BEGIN, "a", 1);
+	gen_span(m.g, AT(20), 1, X, EVENT_SPAN_BEGIN, "x", 1);
+	gen_span(m.g, AT(30), 0, A, EVENT_SPAN_END, NULL, 1);
+	gen_span(m.g, AT(50), 1, X, EVENT_SPAN_END, NULL, 1);
+	gen_span(m.g, AT(60), 0, A, EVENT_SPAN_BEGIN, "far", 2);
+	gen_span(m.g, AT(65), 1, X, EVENT_SPAN_END, NULL, 2);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
+				  "'a'"), 20 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
+				  "'x'"), 30 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT dur_ns FROM requests(0, 100000000) WHERE name = "
+				  "'far'"), 5 * MS);
+	made_close(&m);
+}
+
+/* In any window of a random trace, the parts of each request add up to its length. */
+static void one_seed(uint64_t seed)
+{
+	static const char *const names[] = { "GET", "PUT", "LIST" };
+	const uint32_t tids[] = { A, B, C, X };
+	uint32_t on[4] = { 0 };
+	uint64_t s = seed, ts = T0;
+	struct made_trace m;
+	unsigned int i;
+
+	begin(&m);
+	for (i = 0; i < 600; i++) {
+		unsigned int cpu = gen_random(&s) % 4, t = gen_random(&s) % 4;
+		uint32_t tid = on[cpu];
+		bool runs = false;
+
+		ts += 1 + gen_random(&s) % 100000;
+		for (unsigned int c = 0; c < 4; c++)
+			runs |= on[c] == tids[t];
+		if (gen_random(&s) % 3 == 0) {
+			if (runs)
+				continue;
+			gen_switch(m.g, ts, cpu, tid, tids[t],
+				   tid && gen_random(&s) % 2 ? WIRE_F_PREEMPT : 0);
+			on[cpu] = tids[t];
+		} else if (gen_random(&s) % 4 == 0) {
+			gen_wakeup(m.g, ts, cpu, tid, tids[t], 0);
+		} else if (tid) {
+			gen_span(m.g, ts, cpu, tid, EVENT_SPAN_BEGIN + gen_random(&s) % 5,
+				 names[gen_random(&s) % 3], gen_random(&s) % 6);
+		}
+		if (i % 100 == 99)
+			gen_slice(m.g, ++ts);
+	}
+	gen_slice(m.g, ts + 1);
+	made_open(&m);
+	for (i = 0; i < 8; i++) {
+		long long end = (long long)(ts + 1 - T0), from = 0, to = end;
+
+		if (i) {
+			from = (long long)(gen_random(&s) % (uint64_t)end);
+			to = from + (long long)(gen_random(&s) % (uint64_t)(end - from + 1));
+		}
+		assert_int_equal(rows_one(m.a, "WITH r AS (SELECT name, id, start_ns, dur_ns FROM "
+			"requests(%lld, %lld)), p AS (SELECT name, id, start_ns, sum(dur_ns) AS "
+			"dur_ns FROM request_time(%lld, %lld) GROUP BY 1, 2, 3) SELECT count(*) "
+			"FROM (SELECT * FROM r WHERE dur_ns > 0 EXCEPT SELECT * FROM p UNION ALL "
+			"SELECT * FROM p EXCEPT SELECT * FROM r)", from, to, from, to), 0);
+	}
+	made_close(&m);
+}
+
+static void test_parts_add_up_in_any_window(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 30; seed++)
+		one_seed(seed);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parts_of_a_handed_over_request),
+		cmocka_unit_test(test_calls_nest),
+		cmocka_unit_test(test_ids_belong_to_processes),
+		cmocka_unit_test(test_parts_add_up_in_any_window),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
