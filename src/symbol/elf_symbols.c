@@ -530,7 +530,7 @@ bool elf_symbols_range(struct elf_symbols *s, uint64_t file_offset, uint64_t *re
 		narrow(s->starts[after], addr, &from, &to);
 	if (after)
 		narrow(s->starts[after - 1], addr, &from, &to);
-	if (to - addr > UINT64_MAX - file_offset || addr - from > file_offset)
+	if (to <= addr || to - addr > UINT64_MAX - file_offset || addr - from > file_offset)
 		return false;	/* the segment reaches the end of the address space */
 	*ret_from = file_offset - (addr - from);
 	*ret_to = file_offset + (to - addr);
