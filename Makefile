@@ -527,6 +527,7 @@ MAN1DIR := $(DATADIR)/man/man1
 MAN5DIR := $(DATADIR)/man/man5
 MAN7DIR := $(DATADIR)/man/man7
 LIBDIR := $(DESTDIR)$(PREFIX)/lib/ebpfrec
+INCLUDEDIR := $(DESTDIR)$(PREFIX)/include
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
 DEFAULTS := $(DESTDIR)/etc/default/ebpfrec
 DOCDIR := $(DATADIR)/doc/ebpfrec
@@ -535,7 +536,7 @@ BASHCOMPDIR := $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
 
 install: $(B)/ebpfrec $(B)/ebpfrec_heap.so
-	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(MAN7DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR) $(LIBDIR) $(UNITDIR) $(dir $(DEFAULTS))
+	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(MAN7DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR) $(LIBDIR) $(INCLUDEDIR) $(UNITDIR) $(dir $(DEFAULTS))
 	install -m 755 $(B)/ebpfrec $(BINDIR)/ebpfrec
 	install -m 644 $(MAN_PAGES) $(MAN1DIR)
 	sed 's,@DOCDIR@,$(PREFIX)/share/doc/ebpfrec,' cmd/ebpfrec-trace.5 > $(MAN5DIR)/ebpfrec-trace.5
@@ -544,6 +545,7 @@ install: $(B)/ebpfrec $(B)/ebpfrec_heap.so
 	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,; s,@LIBDIR@,$(PREFIX)/lib/ebpfrec,' cmd/dist/$$unit >$(UNITDIR)/$$unit && chmod 644 $(UNITDIR)/$$unit || exit; done
 	install -m 755 cmd/dist/send_bins $(LIBDIR)
 	install -m 644 $(B)/ebpfrec_heap.so $(LIBDIR)
+	install -m 644 cmd/ebpfrec.h $(INCLUDEDIR)
 	install -d $(LIBDIR)/shop.ebpfrec
 	install -m 644 cmd/demo/shop.ebpfrec/* $(LIBDIR)/shop.ebpfrec
 	[ -e $(DEFAULTS) ] || install -m 644 cmd/dist/ebpfrec.default $(DEFAULTS)
@@ -555,6 +557,7 @@ uninstall:
 	rm -f $(BINDIR)/ebpfrec $(MAN_PAGES:cmd/%=$(MAN1DIR)/%) $(MAN5DIR)/ebpfrec-trace.5 $(MAN7_PAGES:cmd/%=$(MAN7DIR)/%) \
 		$(BASHCOMPDIR)/ebpfrec $(ZSHCOMPDIR)/_ebpfrec $(UNITS:%=$(UNITDIR)/%)
 	! cmp -s cmd/dist/ebpfrec.default $(DEFAULTS) || rm $(DEFAULTS)
+	rm -f $(INCLUDEDIR)/ebpfrec.h
 	rm -rf $(DOCDIR) $(LIBDIR)
 
 # build/ebpfrec_VERSION-1_ARCH.deb; DEBFULLNAME and DEBEMAIL say whose it is

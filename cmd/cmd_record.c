@@ -398,8 +398,9 @@ static int check_options(const struct record *r)
 	    !(sources & (SOURCE_BIT(SOURCE_SAMPLE) | SOURCE_BIT(SOURCE_OFFCPU))))
 		return opts_usage_error("--unwind is about the stacks of --profile and --offcpu: "
 					"give one of them, too");
-	if (o->span_fd && !o->command)
-		return opts_usage_error("--span-fd is what COMMAND writes to, and there is none");
+	if ((o->spans || o->span_fd) && !o->command)
+		return opts_usage_error("%s is what COMMAND writes to, and there is none",
+					o->spans ? "--spans" : "--span-fd");
 	if (o->user && !o->command)
 		return opts_usage_error("-u says who runs COMMAND, but there is no COMMAND");
 	return 0;
@@ -706,6 +707,9 @@ static const struct opts_option options[] = {
 	  .refuse = "at least 1; leave --trigger out for none" },
 	{ 0, "mark-fd", "FD", "each line read from this descriptor is a mark", OPTS_CALL,
 	  .take = take_mark_fd },
+	{ 0, "spans", NULL,
+	  "record begins, ends and steps of requests that COMMAND's programs tell of\nby "
+	  "ebpfrec.h", OPTS_FLAG, AT(o.spans) },
 	{ 0, "request", "PROGRAM:FUNCTION",
 	  "record each call of a function, or with usdt:PROGRAM:PROVIDER:BEGIN/END\nwhat is "
 	  "between two USDT probes, as a request; may be repeated",

@@ -90,6 +90,8 @@ def check_licence(path, where, lines, bad):
     if path.suffix == ".sql":
         return      # embedded as it is, and shown to users
     want = COMMENT.get(path.suffix, "# %s") % LICENCE
+    if where == "cmd/ebpfrec.h":        # which programs include
+        want = "/* SPDX-License-Identifier: CC0-1.0 */"
     script = lines and lines[0].startswith("#!")
     if (lines[1:2] if script else lines[:1]) != [want]:
         bad["licence"].append(f"{where}: line {2 if script else 1} is not {want}")

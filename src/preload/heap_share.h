@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #define HEAP_SHARE_MAGIC 0x3170616568626165ULL
+#define SPAN_SHARE_ENV "EBPFREC_SPANS"	/* the same, for cmd/ebpfrec.h */
 #define HEAP_SHARE_ENV "EBPFREC_HEAP"	/* names the file; LD_PRELOAD names the library */
 
 #define HEAP_CHUNK_BYTES 16384u	/* chunks are aligned to this, in the file and in memory */
@@ -34,6 +35,10 @@
  * HEAP_SHARE_LEAVE: the thread writes no more to this chunk. HEAP_SHARE_REST: the rest of the chunk
  * is unused. HEAP_SHARE_STACK + n: an allocation, and n slots with the frames of its stack,
  * innermost first; unused words of the last slot are 1.
+ *
+ * HEAP_SHARE_SPAN + n: an event of a request, as cmd/ebpfrec.h writes it, and n slots with its
+ * name; unused words are 1. addr is the id, or 1 if bit 16 of site_kind is 0, which means id 0; the
+ * second byte of site_kind is enum event_span. Losses are in lost[0].
  */
 enum heap_share_kind {
 	HEAP_SHARE_ALLOC = 1,
@@ -42,9 +47,11 @@ enum heap_share_kind {
 	HEAP_SHARE_REST = HEAP_SHARE_KINDS,
 	HEAP_SHARE_LEAVE,
 	HEAP_SHARE_STACK = 16,
+	HEAP_SHARE_SPAN = 64,
 };
 
 #define HEAP_SHARE_FRAMES 48u	/* at most */
+#define HEAP_SHARE_NAME_SLOTS 2u
 #define HEAP_SHARE_SLOTS (HEAP_SHARE_FRAMES / 4)
 
 struct heap_share_record {

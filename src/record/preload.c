@@ -164,6 +164,29 @@ void preload_raise_limit(const struct preload *p, pid_t pid)
 	prlimit(pid, RLIMIT_MEMLOCK, &limit, NULL);
 }
 
+int preload_open_spans(struct heap_ring **ret, char **ret_env, const struct session_options *o,
+		       uid_t owner, gid_t group, struct err *e)
+{
+	struct heap_ring_config config = {
+		.bytes = o->rings.bytes ? RINGS_WORTH * o->rings.bytes : DEFAULT_BYTES,
+		.counts_cycles = heap_clock_is_there(), .has_spans = true,
+		.uid = geteuid(), .gid = getegid(), .owner = owner, .group = group,
+	};
+	struct account account;
+	int err;
+
+	if (o->user && !account_find(&account, o->user)) {
+		config.uid = account.uid;
+		config.gid = account.gid;
+	}
+	err = heap_ring_new(ret, &config, e);
+	if (!err && asprintf(ret_env, SPAN_SHARE_ENV "=%s", heap_ring_path(*ret)) < 0) {
+		*ret_env = NULL;
+		err = err_set(e, -ENOMEM, "out of memory");
+	}
+	return err;
+}
+
 void preload_say(const struct preload *p, const struct session_options *o)
 {
 	uint32_t pid, cnt = p->ring ? heap_ring_own_malloc(p->ring, &pid) : 0;

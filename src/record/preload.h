@@ -39,3 +39,11 @@ void preload_say(const struct preload *p, const struct session_options *o);
 void preload_close(struct preload *p);
 /* Returns whether the library is where this program looks for it. */
 bool preload_has_library(void);
+
+/*
+ * Makes the memory for events of requests, which programs with cmd/ebpfrec.h write, and *ret_env,
+ * the text "NAME=VALUE" for COMMAND that names it. The caller frees both. Arguments and errors as
+ * above.
+ */
+int preload_open_spans(struct heap_ring **ret, char **ret_env, const struct session_options *o,
+		       uid_t owner, gid_t group, struct err *e);

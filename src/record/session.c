@@ -388,6 +388,7 @@ static int end(struct session *s, struct err *e)
 	err = cut(s, end_ns, e);
 	probe_detach(s->probe);
 	heap_ring_end(s->preload.ring);
+	heap_ring_end(s->spans);
 	if (err)
 		return err;
 	detached_ns = clock_mono_ns();
@@ -472,6 +473,9 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 					heap_ring_event_ps(s->preload.ring));
 		note_heaps(s);
 	}
+	if (s->spans)
+		store_writer_set_number(s->store, "spans.clock_error_ns",
+					heap_ring_clock_error_ns(s->spans));
 	preload_say(&s->preload, &s->o);
 	report_bad_lines(s);
 	count_stored(s, &s->stats);

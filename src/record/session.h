@@ -53,6 +53,7 @@ struct session_options {
 	int zstd_level;			/* 1..19; 0 = default, -1 = no compression */
 	uint64_t budget_ppm; /* --max-overhead: millionths of the machine's CPU time; 0 = none */
 	struct flight_options flight;
+	bool spans;		/* --spans: programs with cmd/ebpfrec.h */
 	int span_fd;		/* --span-fd: of session_span_socket(); 0: none */
 	const char *const *requests;	/* --request */
 	unsigned int request_cnt;

@@ -45,7 +45,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		*ret_sources |= SOURCE_BIT(SOURCE_OFFCPU);
 	if (o->profile_hz)
 		*ret_sources |= SOURCE_BIT(SOURCE_SAMPLE);
-	if (o->span_fd || o->request_cnt)
+	if (o->spans || o->span_fd || o->request_cnt)
 		*ret_sources |= SOURCE_BIT(SOURCE_SPAN);
 	if (o->rings.bytes > 1ULL << 30)
 		return err_set(e, -EINVAL, "a ring of %llu bytes is too large: at most 1 GiB",
@@ -68,10 +68,11 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "
 			       "namespace of its own: give a COMMAND, or record outside of it");
-	if (o->span_fd && own_pids_are_other())
+	if ((o->spans || o->span_fd) && own_pids_are_other())
 		return err_set(e, -EINVAL,
-			       "--span-fd tells writers by ids of the host, and this is a pid "
-			       "namespace of its own: record outside of it");
+			       "%s tells threads by ids of the host, and this is a pid namespace "
+			       "of its own: record outside of it",
+			       o->spans ? "--spans" : "--span-fd");
 	for (unsigned int i = 0; i < o->pid_cnt; i++)
 		if (kill((pid_t)o->pids[i], 0) && errno == ESRCH)
 			return err_set(e, -ESRCH, "-p %u: there is no such process", o->pids[i]);
@@ -311,6 +312,12 @@ static int start_readers(struct session *s, struct err *e)
 			s->preload.ring, heap_ring_next, heap_ring_unread, heap_ring_count
 		};
 	}
+	if (s->spans) {
+		heap_ring_limit_cpus(s->spans, probe_cpu_cnt(s->probe));
+		config.feeds[config.feed_cnt++] = (struct ring_feed){
+			s->spans, heap_ring_next, heap_ring_unread, heap_ring_count
+		};
+	}
 	if (s->o.span_fd) {
 		s->span_lines = span_lines_new(s->o.span_fd);
 		if (!s->span_lines)
@@ -443,9 +450,12 @@ void session_close(struct session *s)
 	if (s->probe)
 		probe_detach(s->probe);
 	heap_ring_end(s->preload.ring);
+	heap_ring_end(s->spans);
 	launch_free(s->launch);
 	ring_group_free(s->rings);
 	preload_close(&s->preload);
+	heap_ring_free(s->spans);
+	free(s->spans_env);
 	span_lines_free(s->span_lines);
 	span_probes_done(&s->span_probes);
 	sampler_free(s->sampler);
@@ -478,7 +488,8 @@ int session_span_socket(int fd)
 int session_open(struct session **ret, const struct session_options *o, struct err *e)
 {
 	struct session *s = calloc(1, sizeof(*s));
-	int err;
+	char *env[4];
+	int err, n = 0;
 
 	if (!s)
 		return err_set(e, -ENOMEM, "out of memory");
@@ -495,8 +506,17 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	if (!err && s->sources & SOURCE_BIT(SOURCE_HEAP))
 		err = preload_open(&s->preload, o, s->user.change ? s->user.uid : geteuid(),
 				   s->user.change ? s->user.gid : getegid(), e);
+	if (!err && o->spans)
+		err = preload_open_spans(&s->spans, &s->spans_env, o,
+					 s->user.change ? s->user.uid : geteuid(),
+					 s->user.change ? s->user.gid : getegid(), e);
+	for (char **p = s->preload.env; *p; p++)
+		env[n++] = *p;
+	if (s->spans_env)
+		env[n++] = s->spans_env;
+	env[n] = NULL;
 	if (!err && o->command)
-		err = launch_new(&s->launch, o->command, o->user, &o->ignored, s->preload.env, e);
+		err = launch_new(&s->launch, o->command, o->user, &o->ignored, env, e);
 	/* session_run() reports it; no file is made or renamed */
 	if (!err && s->launch && launch_refusal(s->launch)) {
 		*ret = s;

@@ -34,6 +34,8 @@ struct session {
 	struct flight_recorder *flight;
 	struct launch *launch;
 	struct preload preload;	/* with alloc.heap, if a library records it */
+	struct heap_ring *spans;	/* with --spans */
+	char *spans_env;		/* names it */
 	struct span_lines *span_lines;	/* with --span-fd */
 	struct span_probes span_probes;	/* of --request */
 	struct helper stats_helper;	/* of probe_stats_start(); none without CAP_SYS_ADMIN */

@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "event_lists.h"
 #include "preload/heap_share.h"
 #include "ring/heap_clock.h"
 
@@ -58,6 +59,7 @@ struct heap_ring {
 	union {
 		struct wire_heap_alloc alloc;
 		struct wire_heap_free free;
+		struct wire_span span;
 	} record;
 	struct wire_stack stack;	/* of the last returned allocation */
 	/* stack_bytes: 0 unless the stack is returned next */
@@ -261,7 +263,7 @@ static off_t chunk_offset(unsigned int chunk)
 
 static void count_lost(struct heap_ring *h, const uint64_t *lost)
 {
-	for (unsigned int kind = HEAP_SHARE_ALLOC; kind < HEAP_SHARE_KINDS; kind++) {
+	for (unsigned int kind = 0; kind < HEAP_SHARE_KINDS; kind++) {
 		uint64_t more = lost[kind] - h->lost_seen[kind];
 
 		h->lost_seen[kind] = lost[kind];
@@ -277,16 +279,18 @@ static void count_bad(struct heap_ring *h)
 
 struct ring_feed_count heap_ring_count(const void *ring, unsigned int hook)
 {
-	unsigned int kind = hook == WIRE_HEAP_ALLOC ? HEAP_SHARE_ALLOC : HEAP_SHARE_FREE;
+	unsigned int kind = hook == WIRE_HEAP_ALLOC ? HEAP_SHARE_ALLOC :
+			    hook == WIRE_HEAP_FREE ? HEAP_SHARE_FREE : 0;
 	const struct heap_ring *h = ring;
 	struct ring_feed_count c = { 0 };
 
 	if (hook == WIRE_STACK)
 		c.attempted = load(&h->stack_cnt);
-	if (hook != WIRE_HEAP_ALLOC && hook != WIRE_HEAP_FREE)
+	if (!kind && hook != WIRE_SPAN)
 		return c;
 	c.lost_full = load(&h->lost_cnt[kind]);
-	c.lost_other = kind == HEAP_SHARE_ALLOC ? load(&h->bad_cnt) : 0;
+	if (hook == (h->config.has_spans ? WIRE_SPAN : WIRE_HEAP_ALLOC))
+		c.lost_other = load(&h->bad_cnt);
 	c.attempted = load(&h->taken_cnt[kind]) + c.lost_full + c.lost_other;
 	return c;
 }
@@ -410,27 +414,63 @@ static void convert_stack(struct heap_ring *h, const struct heap_share_record *s
 	store(&h->stack_cnt, h->stack_cnt + 1);
 }
 
-/* Returns the number of slots with frames that follow a record. */
+static bool is_span(const struct heap_share_record *r)
+{
+	return (r->site_kind & 0xff) - HEAP_SHARE_SPAN <= HEAP_SHARE_NAME_SLOTS;
+}
+
+/* Returns the number of slots with frames or a name that follow a record. */
 static unsigned int frame_slots(const struct heap_share_record *r)
 {
 	unsigned int kind = r->site_kind & 0xff;
 
+	if (is_span(r))
+		return kind - HEAP_SHARE_SPAN;
 	return kind > HEAP_SHARE_STACK && kind <= HEAP_SHARE_STACK + HEAP_SHARE_SLOTS ?
 		       kind - HEAP_SHARE_STACK : 0;
 }
 
-/* Converts a thread's record to a wire record. False: it is invalid. */
-static bool convert(struct heap_ring *h, const struct heap_share_record *r, uint64_t ts_ns)
+/* Converts an event of a request, whose name is in slots[cnt]. False: it is invalid. */
+static bool convert_span(struct heap_ring *h, const struct heap_share_record *r, unsigned int cnt)
+{
+	struct wire_span *s = &h->record.span;
+	uint64_t words[8] = { 0 };
+	unsigned int n = 4 * cnt;
+
+	s->id = r->site_kind >> 16 & 1 ? r->addr : 0;
+	s->action = r->site_kind >> 8 & 0xff;
+	s->nr = 0;
+	s->zero = 0;
+	if (frame_slots(r) != cnt || !s->action || s->action >= EVENT_SPAN_CNT ||
+	    (!s->id && s->action != EVENT_SPAN_STEP && s->action != EVENT_SPAN_ATTACH))
+		return false;
+	memcpy(words, r + 1, cnt * sizeof(*r));
+	while (n && words[n - 1] == 1)
+		words[--n] = 0;
+	memcpy(s->name, words, sizeof(s->name));
+	s->hdr.hook = WIRE_SPAN;
+	h->record_bytes = sizeof(*s);
+	store(&h->taken_cnt[0], h->taken_cnt[0] + 1);
+	return true;
+}
+
+/*
+ * Converts a thread's record, with cnt slots after it, to a wire record. False: it is invalid.
+ */
+static bool convert(struct heap_ring *h, const struct heap_share_record *r, unsigned int cnt,
+		    uint64_t ts_ns)
 {
 	uint64_t cpu = (r->bytes_cpu & 0xffff) - 1, bytes = r->bytes_cpu >> 16;
 	unsigned int kind = frame_slots(r) ? HEAP_SHARE_ALLOC : r->site_kind & 0xff;
 	struct wire_hdr *hdr = &h->record.alloc.hdr;
 
 	if (!ts_ns || cpu >= h->cpu_cnt || bytes >= HEAP_SHARE_BYTES_MAX ||
-	    (kind != HEAP_SHARE_ALLOC && kind != HEAP_SHARE_FREE))
+	    (kind != HEAP_SHARE_ALLOC && kind != HEAP_SHARE_FREE && !is_span(r)))
 		return false;
 	*hdr = (struct wire_hdr){ .ts_ns = ts_ns, .cpu = (uint16_t)cpu,
 				  .tid = h->chunks[h->at].tid };
+	if (is_span(r))
+		return convert_span(h, r, cnt);
 	if (kind == HEAP_SHARE_ALLOC) {
 		hdr->hook = WIRE_HEAP_ALLOC;
 		h->record.alloc.addr = r->addr;
@@ -511,10 +551,11 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 		} else if ((r->site_kind & 0xff) == HEAP_SHARE_LEAVE) {
 			c->taken = HEAP_CHUNK_RECORDS;
 			return false;
-		} else if (ts_ns > end_ns + AHEAD_MAX_NS || !convert(h, r, ts_ns)) {
+		} else if (ts_ns > end_ns + AHEAD_MAX_NS ||
+			   !convert(h, r, has_stack ? slots : 0, ts_ns)) {
 			count_bad(h);
 		} else {
-			if (has_stack)
+			if (has_stack && !is_span(r))
 				convert_stack(h, r + 1, slots);
 			h->batch_at += 1 + slots;
 			c->taken += 1 + slots;

@@ -77,3 +77,85 @@ ${CC:-cc} -O1 -w -o "$tmp/calls" "$tmp/calls.c" -lpthread || { skip "requests of
 recorded trace -e task --request "$tmp/calls:*er" --request "usdt:$tmp/calls:shop:sale__begin/sale__end:0" \
 	-- "$tmp/calls"
 python3 "$here/requests.py" check-calls "$tmp/trace" "$tmp/trace.out"
+
+cat > "$tmp/spans.c" <<'C'
+#include "ebpfrec.h"
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+static uint64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000ull + t.tv_nsec;
+}
+struct said { uint64_t from, to, id; const char *action, *name; };
+static struct said all[4][24000];
+static int cnt[4], tids[4];
+static __thread int me;
+#define TELL(call, action, name, id) do { \
+	struct said *s = &all[me][cnt[me]++]; \
+	uint64_t from_ = now(); \
+	call; \
+	*s = (struct said){ from_, now(), id, action, name }; \
+} while (0)
+static const char *const names[] = { "GET", "a name of 32 bytes, exactly that",
+				     "/a/longer/one/that/has/48/bytes/exactly/to/the/b" };
+static void print(void)
+{
+	for (int k = 0; k < 4; k++)
+		for (int i = 0; i < cnt[k]; i++) {
+			printf("[%lu,%lu,%d,\"%s", all[k][i].from, all[k][i].to, tids[k], all[k][i].action);
+			printf(all[k][i].name ? " %s" : "", all[k][i].name);
+			printf(all[k][i].id ? " %lu\"],\n" : "\"],\n", all[k][i].id);
+		}
+	fflush(stdout);
+}
+static void on_signal(int sig) { TELL(ebpfrec_step("in a handler"), "step", "in a handler", 0); }
+static void *run(void *of)
+{
+	me = (long)of;
+	tids[me] = syscall(SYS_gettid);
+	for (uint64_t i = 1; i <= 4000; i++) {
+		uint64_t id = i << 2 | me;
+		const char *name = names[i % 3];
+		TELL(ebpfrec_begin(name, id), "begin", name, id);
+		TELL(ebpfrec_step("parse"), "step", "parse", 0);
+		if (i % 1000 == 0)
+			raise(SIGUSR1);
+		TELL(ebpfrec_attach(i % 2 ? id : 0), "attach", NULL, i % 2 ? id : 0);
+		if (i % 2)
+			TELL(ebpfrec_end(id), "end", NULL, id);
+		else
+			TELL(ebpfrec_fail(id), "fail", NULL, id);
+	}
+	return of;
+}
+int main(void)
+{
+	pthread_t other;
+	signal(SIGUSR1, on_signal);
+	pthread_create(&other, 0, run, (void *)1L);
+	run(0);
+	pthread_join(other, 0);
+	print();
+	memset(cnt, 0, sizeof(cnt));
+	if (!fork()) {		/* its own thread's chunk, not the parent's */
+		run((void *)2L);
+		print();
+		_exit(0);
+	}
+	wait(0);
+	me = 3;
+	tids[3] = tids[0];
+	TELL(ebpfrec_begin("after", 77), "begin", "after", 77);
+	print();
+	raise(SIGKILL);
+}
+C
+${CC:-cc} -O2 -w -I"$top/cmd" -o "$tmp/spans" "$tmp/spans.c" -lpthread ||
+	{ not_ok "ebpfrec.h" "it does not compile"; exit 1; }
+record written -e task --spans -- "$tmp/spans"
+python3 "$here/requests.py" check-spans "$tmp/written" "$tmp/written.out"
+check "ebpfrec.h: no harm if nobody records" '[ "$("$tmp/spans" | wc -l)" = "$(wc -l <"$tmp/written.out")" ]' ""

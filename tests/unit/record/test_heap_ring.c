@@ -19,6 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "event_lists.h"
 #include "preload/heap_share.h"
 #include "ring/heap_ring.h"
 
@@ -86,6 +87,7 @@ static const struct wire_hdr *next(struct both *b, uint64_t end_ns)
 		bytes -= ((const struct wire_stack *)h)->user_cnt * sizeof(uint64_t);
 	assert_int_equal(bytes, h->hook == WIRE_HEAP_ALLOC ? sizeof(struct wire_heap_alloc) :
 				h->hook == WIRE_HEAP_FREE  ? sizeof(struct wire_heap_free) :
+				h->hook == WIRE_SPAN ? sizeof(struct wire_span) :
 				h->hook == WIRE_STACK ? offsetof(struct wire_stack, frames) : 0);
 	assert_true(h->cpu < CPUS && h->tid && h->flags == 0);
 	if (h->hook == WIRE_HEAP_ALLOC)
@@ -108,10 +110,12 @@ static void assert_balance(const struct both *b)
 {
 	unsigned int hook;
 
-	for (hook = WIRE_HEAP_ALLOC; hook <= WIRE_HEAP_FREE; hook++) {
+	for (hook = WIRE_HEAP_ALLOC; hook <= WIRE_SPAN; hook++) {
 		struct ring_feed_count c = heap_ring_count(b->ring, hook);
 
-		assert_int_equal(c.attempted, b->read_cnt[hook] + c.lost_full + c.lost_other);
+		if (hook != WIRE_STACK)
+			assert_int_equal(c.attempted,
+					 b->read_cnt[hook] + c.lost_full + c.lost_other);
 	}
 }
 
@@ -184,6 +188,53 @@ static void test_a_stack_follows_its_allocation(void **state)
 	assert_null(next(b, 1000));
 	assert_int_equal(b->head->owner[0], 0);
 	assert_int_equal(heap_ring_count(b->ring, WIRE_STACK).attempted, 1);
+	assert_balance(b);
+}
+
+/* The name is in the slots after the record. */
+static void test_an_event_of_a_request_has_its_name(void **state)
+{
+	struct both *b = *state;
+	const struct wire_span *s;
+
+	b->head->owner[0] = (uint32_t)getpid();
+	*slot(b, 0, 0) = (struct heap_share_record){ 500, 77, 1 << 16 | EVENT_SPAN_BEGIN << 8 |
+						     (HEAP_SHARE_SPAN + 2), 4 };
+	memcpy(slot(b, 0, 1), "0123456789abcdef0123456789abcdef", 32);
+	assert_null(next(b, 1000));	/* its second slot is not written yet */
+	*slot(b, 0, 2) = (struct heap_share_record){ 'x', 1, 1, 1 };
+	s = (const void *)next(b, 1000);
+	assert_non_null(s);
+	assert_int_equal(s->hdr.hook, WIRE_SPAN);
+	assert_int_equal(s->hdr.ts_ns, 500);
+	assert_int_equal(s->hdr.tid, getpid());
+	assert_int_equal(s->hdr.cpu, 3);
+	assert_int_equal(s->id, 77);
+	assert_int_equal(s->nr, 0);
+	assert_int_equal(s->action, EVENT_SPAN_BEGIN);
+	assert_string_equal(s->name, "0123456789abcdef0123456789abcdefx");
+	*slot(b, 0, 3) = (struct heap_share_record){ 600, 1, EVENT_SPAN_ATTACH << 8 |
+						     HEAP_SHARE_SPAN, 1 };
+	assert_null(next(b, 1000));	/* the end of the pass */
+	s = (const void *)next(b, 1000);
+	assert_non_null(s);
+	assert_int_equal(s->action, EVENT_SPAN_ATTACH);
+	assert_int_equal(s->id, 0);
+	assert_int_equal(s->name[0], 0);
+	/* an end without an id, an unknown action, too many slots */
+	*slot(b, 0, 4) = (struct heap_share_record){ 700, 1, EVENT_SPAN_END << 8 |
+						     HEAP_SHARE_SPAN, 1 };
+	*slot(b, 0, 5) = (struct heap_share_record){ 700, 1, 1 << 16 | EVENT_SPAN_CNT << 8 |
+						     HEAP_SHARE_SPAN, 1 };
+	*slot(b, 0, 6) = (struct heap_share_record){ 700, 1, 1 << 16 | EVENT_SPAN_END << 8 |
+						     (HEAP_SHARE_SPAN + 3), 1 };
+	b->head->lost[0] = 5;
+	assert_null(next(b, 1000));
+	assert_null(next(b, 1000));
+	assert_int_equal(heap_ring_count(b->ring, WIRE_SPAN).attempted, 2 + 5);
+	assert_int_equal(heap_ring_count(b->ring, WIRE_HEAP_ALLOC).lost_other, 3);
+	assert_null(next(b, 1000));
+	assert_int_equal(heap_ring_count(b->ring, WIRE_SPAN).lost_full, 5);
 	assert_balance(b);
 }
 
@@ -312,12 +363,17 @@ static void test_a_workload_that_scribbles_costs_itself_events(void **state)
 								   (uint32_t)getpid();
 		for (i = 0; i < HEAP_CHUNK_RECORDS; i++)
 			write_alloc(b, (unsigned int)random() % CHUNKS, i, (uint64_t)random());
+		for (i = 0; i < HEAP_CHUNK_RECORDS; i += 1 + random() % 8)
+			slot(b, (unsigned int)random() % CHUNKS, i)->site_kind =
+				(random() & 1) << 16 | random() % 8 << 8 |
+				(HEAP_SHARE_SPAN + random() % 4);
 		if (random() % 4 == 0)
 			assert_int_equal(ftruncate(b->fd, random() % (2l * BYTES)), 0);
 		read_all(b, 1ull << 31);
 		assert_balance(b);
 	}
 	assert_true(b->read_cnt[WIRE_HEAP_ALLOC] > 1000);
+	assert_true(b->read_cnt[WIRE_SPAN] > 1000);
 	assert_true(heap_ring_count(b->ring, WIRE_HEAP_ALLOC).lost_other > 100);
 }
 
@@ -419,6 +475,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_records_are_read_once_when_they_are_whole),
+		TEST(test_an_event_of_a_request_has_its_name),
 		TEST(test_a_stack_follows_its_allocation),
 		TEST(test_later_records_wait_for_their_pass),
 		TEST(test_a_full_chunk_is_given_back_empty),
