@@ -127,9 +127,30 @@ static int by_difference(const void *a, const void *b)
 	return d > 0 ? 1 : d < 0 ? -1 : strcmp(x->kind, y->kind);
 }
 
-/* What the thread that ended the waits did during those of the ten slowest requests. */
-static const char meanwhile_sql[] =
+#define WORST                                                                                    \
 	"WITH " REQUESTS ", worst AS (SELECT * FROM c WHERE slow ORDER BY dur_ns DESC LIMIT 10) "
+
+/*
+ * Who held a lock during the ten slowest requests: not who released it last, if that thread had
+ * waited for it, too.
+ */
+static const char holder_sql[] = WORST
+	"SELECT t.comm, t.tid, sum(e.wait_ns) AS ns, sum(sum(e.wait_ns)) OVER () FROM worst "
+	"JOIN wait_ends(worst.start_ns, worst.end_ns) AS e LEFT JOIN threads AS t "
+	"ON t.utid = e.ender_utid WHERE e.kind = 'lock' AND (:what IS NULL OR e.object = :what) "
+	"AND e.meanwhile IS NULL GROUP BY e.ender_utid ORDER BY ns DESC, t.tid LIMIT 1";
+
+static int holder_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct activity *x = ctx;
+
+	x->by = 2 * v[2].i >= v[3].i ? causes_text(c, &v[0]) : NULL;
+	x->by_tid = x->by ? (uint64_t)v[1].i : 0;
+	return 0;
+}
+
+/* What the thread that ended the waits did during those of the ten slowest requests. */
+static const char meanwhile_sql[] = WORST
 	"SELECT e.meanwhile, sum(e.meanwhile_ns) AS ns, sum(sum(e.meanwhile_ns)) OVER () "
 	"FROM worst JOIN wait_ends(worst.start_ns, worst.end_ns) AS e JOIN threads AS t "
 	"ON t.utid = e.ender_utid WHERE e.kind = :kind AND t.comm = :comm AND e.meanwhile NOTNULL "
@@ -156,6 +177,7 @@ static int query(struct slow *s, const char *sql, const struct activity *x,
 		{ ":least_ns", s->params[1] },
 		{ ":kind", value_text(x ? x->kind : NULL) },
 		{ ":comm", value_text(x ? x->by : NULL) },
+		{ ":what", value_text(x ? x->what : NULL) },
 		{ .name = NULL },
 	};
 
@@ -240,7 +262,9 @@ static int compare(struct slow *s)
 
 		if (i && (10 * difference < first || x->error < 0 || difference < x->error))
 			break;
-		if (x->by && strcmp(x->kind, "cpu"))
+		if (!strcmp(x->kind, "lock"))
+			ret = query(s, holder_sql, x, holder_row, x);
+		if (!ret && x->by && strcmp(x->kind, "cpu"))
 			ret = query(s, meanwhile_sql, x, meanwhile_row, x);
 		if (i)
 			causes_append(x->answer, "They also ");

@@ -184,7 +184,7 @@ done
 # Every example that reads a trace runs: those of --help, of the man pages, of README.md, and each query of QUERIES.md.
 examples=$dir/examples
 mkdir -p "$examples"
-for name in trace before after night.ebpfrec before.ebpfrec after.ebpfrec trace.ebpfrec; do
+for name in trace before after night.ebpfrec before.ebpfrec after.ebpfrec trace.ebpfrec slow.ebpfrec; do
 	cp -r "$dir/golden.ebpfrec" "$examples/$name"
 done
 {

@@ -14,10 +14,11 @@ printf '#!/bin/sh\nexec "$@"\n' >"$tmp/bin/sudo"
 printf '#!/bin/sh\ncat >/dev/null\n' >"$tmp/bin/clickhouse-client"
 printf '#!/bin/sh\n%s 64 50 50 50\nhead -c 4M /dev/zero >file; sync file; cc1 $(cat %s)\n' "$WORK/touch_memory" \
 	"$tmp/seconds" >"$tmp/bin/make"
-printf '#!/bin/sh\nexec cc1 0.3\n' >server
+printf '#include <unistd.h>\nint handle_order(int n) { return usleep(1000 * n); }\n%s\n' \
+	'int main(void) { for (int i = 0; i < 20; i++) handle_order(i); return 0; }' | cc -x c -O1 -fno-inline -o server -
 cp /bin/sleep "$tmp/bin/cc1"
 printf '#!/bin/sh\nshift 3\nexec "$@"\n' >"$tmp/bin/ssh"
-chmod +x "$tmp"/bin/* server
+chmod +x "$tmp"/bin/*
 command -v gnuplot >/dev/null || ln -s /bin/true "$tmp/bin/gnuplot"
 PATH=$tmp/bin:$PATH
 export GNUTERM=dumb
