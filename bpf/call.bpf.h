@@ -150,6 +150,9 @@ static __always_inline bool call_is_throttled(struct task_struct *task)
 	struct task_struct___throttled *t = (void *)task;
 	struct cfs_rq___throttled *queue = NULL;
 
+	/* of SCHED_DEADLINE: the runtime of this period is used up */
+	if (task->prio < 0)
+		return BPF_CORE_READ_BITFIELD_PROBED(&task->dl, dl_throttled);
 	/*
 	 * Since 6.18 a task is throttled on its way back to user space, and has a flag
 	 * (7fc2d1439247).

@@ -217,6 +217,10 @@ struct thread_info___x86 {
 	u32 status;
 };
 
+struct sched_dl_entity {
+	unsigned int dl_throttled : 1;
+};
+
 /* its first word, used as a type to read any 8 bytes */
 struct thread_info___word {
 	unsigned long flags;
@@ -231,6 +235,7 @@ struct task_struct {
 	int prio;
 	int nr_cpus_allowed;
 	struct sched_entity se;
+	struct sched_dl_entity dl;
 	struct sched_info sched_info;
 	struct mm_struct *mm;
 	struct files_struct *files;
