@@ -517,6 +517,8 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 	env[n] = NULL;
 	if (!err && o->command)
 		err = launch_new(&s->launch, o->command, o->user, &o->ignored, env, e);
+	if (!err && s->launch)
+		preload_raise_limit(&s->preload, launch_pid(s->launch));
 	/* session_run() reports it; no file is made or renamed */
 	if (!err && s->launch && launch_refusal(s->launch)) {
 		*ret = s;

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_user COUNT BYTES KEEP: COUNT malloc(BYTES), then frees all but KEEP of them, through the C
- * library's allocator. Prints its counts and two instants around them.
+ * heap_user COUNT BYTES KEEP [LOCK]: COUNT malloc(BYTES), then frees all but KEEP of them, through
+ * the C library's allocator. Prints its counts and two instants around them. LOCK 1: then locks its
+ * memory, and prints whether it could.
  */
+#include <sys/mman.h>
+
 #include "truth.h"
 
 int main(int argc, char **argv)
@@ -29,5 +32,7 @@ int main(int argc, char **argv)
 	printf("pid=%d\nallocs=%ld\nfrees=%ld\nbytes=%zu\nstart=%llu\nend=%llu\n", (int)getpid(),
 	       cnt, cnt - keep, bytes, (unsigned long long)start_ns,
 	       (unsigned long long)truth_now_ns());
+	if (truth_arg(argc, argv, 4, 0))
+		printf("locked=%d\n", !mlockall(MCL_CURRENT));
 	return 0;
 }
