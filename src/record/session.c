@@ -448,6 +448,10 @@ static void report_bad_lines(struct session *s)
 			     "--span-fd: %llu line%s not valid and count%s as lost, such as '%s'",
 			     (unsigned long long)cnt, cnt == 1 ? " is" : "s are",
 			     cnt == 1 ? "s" : "", span_lines_first_bad(s->span_lines));
+	if (span_lines_unsure_pid(s->span_lines))
+		notices_warn(&s->o.notices,
+			     "--span-fd: process %u has several threads, and lines without tid=N: "
+			     "they count as its main thread's", span_lines_unsure_pid(s->span_lines));
 }
 
 /* ended: the command has ended, with exit_code */

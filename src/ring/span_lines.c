@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -44,6 +45,7 @@ struct span_lines {
 	bool again;
 	char first_bad[48];
 	uint64_t taken_cnt, bad_cnt;	/* atomic */
+	uint32_t unsure_pid;		/* atomic */
 };
 
 #define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
@@ -315,6 +317,16 @@ static bool may_be_thread(const struct span_lines *s, uint32_t tid)
 	return access(path, F_OK) != 0;
 }
 
+/* Several threads may have written a line of this process that names none. */
+static bool has_threads(uint32_t pid)
+{
+	struct stat st;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	return !stat(path, &st) && st.st_nlink > 3;	/* itself, its parent, a thread each */
+}
+
 const struct wire_hdr *span_lines_next(void *lines, uint64_t end_ns, size_t *ret_bytes)
 {
 	struct span_lines *s = lines;
@@ -348,6 +360,8 @@ const struct wire_hdr *span_lines_next(void *lines, uint64_t end_ns, size_t *ret
 		}
 		h->ts_ns = s->ts_ns;
 		h->hook = WIRE_SPAN;
+		if (!h->tid && !load(&s->unsure_pid) && has_threads(s->pid))
+			store(&s->unsure_pid, s->pid);
 		h->tid = h->tid ?: s->pid;
 		store(&s->taken_cnt, s->taken_cnt + 1);
 		return h;
@@ -369,6 +383,11 @@ struct ring_feed_count span_lines_count(const void *lines, unsigned int hook)
 		c.attempted = load(&s->taken_cnt) + c.lost_other;
 	}
 	return c;
+}
+
+uint32_t span_lines_unsure_pid(const struct span_lines *s)
+{
+	return load(&s->unsure_pid);
 }
 
 const char *span_lines_first_bad(const struct span_lines *s)

@@ -41,5 +41,11 @@ struct ring_feed_count span_lines_count(const void *lines, unsigned int hook);
 /* Returns the first bad line, shortened, without control characters; "": none. */
 const char *span_lines_first_bad(const struct span_lines *s);
 
+/*
+ * Returns a process with several threads that wrote a line without tid=N, which is taken for the
+ * main thread's; 0: none was seen. Any thread.
+ */
+uint32_t span_lines_unsure_pid(const struct span_lines *s);
+
 /* Fills action, id, name and hdr.tid (0: none given) from a line. False: the line is bad. */
 bool span_lines_parse(const char *line, size_t len, struct wire_span *ret);
