@@ -6,6 +6,7 @@
 -- needs: app.span
 -- reach: before state
 -- without app.span: Requests were not recorded: record with --spans, --span-fd or --request.
+-- cut: Requests that had begun before the cut are left out.
 -- takes: every who threads histogram sort requests slowest
 -- figure: p99_ns
 -- drops: lost_events p90_ns per_s
