@@ -303,6 +303,54 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
 			 input_path(in), given);
 }
 
+struct request_hit {
+	uint64_t from_ns, to_ns;
+	unsigned int cnt;
+};
+
+static int add_request(void *ctx, const struct value *v)
+{
+	struct request_hit *hit = ctx;
+
+	hit->from_ns = (uint64_t)v[0].i;
+	hit->to_ns = (uint64_t)v[1].i;
+	hit->cnt++;
+	return 0;
+}
+
+/* The window of a request of a program. text: its id, perhaps as tables show it: 2,062,948 */
+static int during_request(const struct input *in, const char *text, uint64_t *from_ns,
+			  uint64_t *to_ns)
+{
+	struct request_hit hit = { 0 };
+	const struct row_sink sink = { .ctx = &hit, .row = add_request };
+	struct analysis *a = NULL;
+	struct err e = { "" };
+	uint64_t id = 0;
+	char sql[160];
+	int r;
+
+	for (; *text && (*text == ',' || (*text >= '0' && *text <= '9')); text++)
+		id = *text == ',' ? id : id * 10 + (uint64_t)(*text - '0');
+	if (*text)
+		return opts_usage_error("--during request:ID: ID is a number, as `ebpfrec report "
+					"requests --slowest 5` shows it");
+	snprintf(sql, sizeof(sql), "SELECT start_ns, start_ns + dur_ns FROM requests() "
+		 "WHERE id = %lld", (long long)id);
+	r = analysis_open(&a, in->trace, &e);
+	r = r ?: analysis_sql(a, sql, &sink, &e);
+	analysis_close(a);
+	if (r)
+		return input_status(r, &e);
+	if (hit.cnt != 1)
+		return opts_usage_error("--during: %u requests have the id %llu%s", hit.cnt,
+					(unsigned long long)id,
+					hit.cnt ? "; give --from and --until" : "");
+	*to_ns = *from_ns + hit.to_ns;
+	*from_ns += hit.from_ns;
+	return 0;
+}
+
 int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)
 {
 	enum who_kind kind = WHO_PROCESS;
@@ -315,6 +363,8 @@ int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)
 	if (in->from || in->to)
 		return opts_usage_error("--during is a window of its own: leave out --from and "
 					"--until");
+	if (!strncmp(in->during, "request:", 8))
+		return during_request(in, in->during + 8, from_ns, to_ns);
 	if (!find_next(in->trace, kind, &w, &at, &task))
 		kind = WHO_THREAD;
 	for (at = 0; find_next(in->trace, kind, &w, &at, &task);) {

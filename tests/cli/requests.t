@@ -101,3 +101,21 @@ $ ebpfrec redact -i spans.ebpfrec -o anon.ebpfrec 2>/dev/null; ebpfrec report re
 1> name,requests,per_s,p50_ns,p90_ns,p99_ns,max_ns,errors,open,complete,lost_events
 1> request-X,15,15,4000000,4000000,4000000,4000000,1,0,1,0
 1> request-X,4,4,4000000,24000000,24000000,24000000,0,1,1,0
+
+$ ebpfrec report locks -i spans.ebpfrec --during request:8
+1> 0.32 .. 0.344 s of spans.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> PID  COMM  OBJECT        KIND  WAITS  WAITERS     WAIT  WAIT MAX  HOLDER  TID  HELD %  MEANWHILE
+1> 200  shop  7f33a0012000  lock      1        1  19.0 ms   19.0 ms  audit   202   100.0  running 100 %
+1>
+1> Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the mappings' own (mmap lock). (More: --notes.)
+
+$ ebpfrec report cpu -i spans.ebpfrec --during request:99
+? 2
+2> ebpfrec report: --during: 0 requests have the id 99
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report cpu -i spans.ebpfrec --during request:x
+? 2
+2> ebpfrec report: --during request:ID: ID is a number, as `ebpfrec report requests --slowest 5` shows it
+2> Try 'ebpfrec report --help'.
