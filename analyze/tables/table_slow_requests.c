@@ -29,7 +29,7 @@ struct activity {
 	const char *meanwhile[2];
 	double slow, others, error;	/* error: half of the interval; < 0: there is none */
 	uint64_t by_tid, meanwhile_pct[2];
-	bool is_object;
+	bool is_object, is_timeout;
 	char answer[ANSWER_BYTES];
 };
 
@@ -76,7 +76,7 @@ static int counts_row(struct causes *c, const struct value *v, void *ctx)
 static const char activities_sql[] =
 	"WITH " REQUESTS ", "
 	"p AS MATERIALIZED (SELECT c.slow, c.id, c.start_ns, c.name, x.kind, x.object, x.call, "
-	"t.comm, t.tid, x.dur_ns FROM request_time(:from, :to) AS x "
+	"t.comm, t.tid, x.timeout, x.dur_ns FROM request_time(:from, :to) AS x "
 	"JOIN c ON c.id = x.id AND c.start_ns = x.start_ns AND c.name = x.name "
 	"LEFT JOIN threads AS t ON t.utid = x.by_utid), "
 	"one AS (SELECT slow, kind, 1.0 * sum(dur_ns) AS ns FROM p GROUP BY slow, kind, id, "
@@ -93,7 +93,8 @@ static const char activities_sql[] =
 	"who AS (SELECT kind, comm, sum(ns) AS ns, row_number() OVER (PARTITION BY kind "
 	"ORDER BY sum(ns) DESC, comm) AS n FROM tids GROUP BY kind, comm) "
 	"SELECT k.kind, s, s2, o, o2, what.what, what.is_object, who.comm, coalesce((SELECT tid "
-	"FROM tids AS t WHERE t.kind = k.kind AND t.comm = who.comm AND 2 * t.ns >= s), 0) FROM k "
+	"FROM tids AS t WHERE t.kind = k.kind AND t.comm = who.comm AND 2 * t.ns >= s), 0), "
+	"(SELECT 2 * sum(dur_ns) >= s FROM p WHERE p.kind = k.kind AND slow AND timeout) FROM k "
 	"LEFT JOIN what ON what.kind = k.kind AND what.n = 1 AND 2 * what.ns >= s "
 	"LEFT JOIN who ON who.kind = k.kind AND who.n = 1 AND 2 * who.ns >= s";
 
@@ -109,7 +110,8 @@ static int activity_row(struct causes *c, const struct value *v, void *ctx)
 	struct slow *s = ctx;
 	struct activity x = { .kind = causes_text(c, &v[0]), .what = causes_text(c, &v[5]),
 			      .is_object = v[6].i, .by = causes_text(c, &v[7]),
-			      .by_tid = (uint64_t)v[8].i, .error = -1 };
+			      .by_tid = (uint64_t)v[8].i, .error = -1,
+			      .is_timeout = v[9].type == VALUE_INT && v[9].i };
 
 	x.slow = v[1].r / (double)s->slow_cnt;
 	x.others = s->other_cnt ? v[3].r / (double)s->other_cnt : 0;
@@ -166,6 +168,23 @@ static int meanwhile_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
+/* The function that the threads of the ten slowest requests ran most, and its share, if sampled. */
+static const char function_sql[] = WORST
+	"SELECT json_extract(frames, '$[#-1]'), 100 * sum(ns) / max(1, sum(sum(ns)) OVER ()) "
+	"FROM (SELECT '[' || replace(json_quote(stack_text(u.stack, u.last_ns)), ';', '\",\"') "
+	"|| ']' AS frames, u.oncpu_ns AS ns FROM worst JOIN cpu_profile(worst.start_ns, "
+	"worst.end_ns) AS u ON u.utid = worst.utid WHERE u.stack NOT NULL) "
+	"GROUP BY 1 ORDER BY sum(ns) DESC, 1 LIMIT 1";
+
+static int function_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct activity *x = ctx;
+
+	x->what = v[1].i >= 20 ? causes_text(c, &v[0]) : NULL;
+	x->meanwhile_pct[0] = (uint64_t)v[1].i;
+	return 0;
+}
+
 static int query(struct slow *s, const char *sql, const struct activity *x,
 		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx)
 {
@@ -215,8 +234,13 @@ static void name_activity(struct activity *x)
 		      *what ? " " : "", what);
 	if (x->what && !strcmp(x->kind, "lock"))
 		causes_append(x->answer, "%s", x->what);
-	else if (x->what && strcmp(x->kind, "running"))
+	else if (x->what && !strcmp(x->kind, "running"))
+		causes_append(x->answer, ", %llu %% of it in %s",
+			      (unsigned long long)x->meanwhile_pct[0], x->what);
+	else if (x->what)
 		causes_append(x->answer, "%s%s", x->is_object ? ": " : " in ", x->what);
+	if (x->is_timeout && strcmp(x->kind, "timer"))
+		causes_append(x->answer, ", until a timeout");
 	name_ender(x);
 	causes_append(x->answer, "; the others %s", duration(others, (uint64_t)x->others));
 }
@@ -264,6 +288,8 @@ static int compare(struct slow *s)
 			break;
 		if (!strcmp(x->kind, "lock"))
 			ret = query(s, holder_sql, x, holder_row, x);
+		if (!strcmp(x->kind, "running"))
+			ret = query(s, function_sql, x, function_row, x);
 		if (!ret && x->by && strcmp(x->kind, "cpu"))
 			ret = query(s, meanwhile_sql, x, meanwhile_row, x);
 		if (i)

@@ -451,7 +451,8 @@ static void report_bad_lines(struct session *s)
 	if (span_lines_unsure_pid(s->span_lines))
 		notices_warn(&s->o.notices,
 			     "--span-fd: process %u has several threads, and lines without tid=N: "
-			     "they count as its main thread's", span_lines_unsure_pid(s->span_lines));
+			     "they count as its main thread's",
+			     span_lines_unsure_pid(s->span_lines));
 }
 
 /* ended: the command has ended, with exit_code */

@@ -18,7 +18,7 @@
 #define LOCK 0x7f33a0012000ull
 
 enum { A = 101, B, C, X = 201 };
-enum { NANOSLEEP = 35, FUTEX = 202 };	/* system calls of x86-64 */
+enum { POLL = 7, NANOSLEEP = 35, FUTEX = 202 };	/* system calls of x86-64 */
 
 static void leave(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid,
 		  unsigned int call, uint64_t object)
@@ -164,6 +164,40 @@ static void test_ids_belong_to_processes(void **state)
 	made_close(&m);
 }
 
+/* One of four requests waits in poll until 20 ms are over. */
+static void test_the_slow_one_is_compared(void **state)
+{
+	struct made_trace m;
+	struct rows r;
+
+	(void)state;
+	begin(&m);
+	enter(m.g, 0, 0, A);
+	for (unsigned int i = 1; i <= 4; i++) {
+		gen_span(m.g, AT(10 * i), 0, A, EVENT_SPAN_BEGIN, "GET", i);
+		if (i == 4) {
+			leave(m.g, 42, 0, A, POLL, 0);
+			gen_wakeup_in(m.g, AT(62), 0, 0, A, WIRE_F_IRQ, WIRE_CALL_TIMEOUT);
+			enter(m.g, 63, 0, A);
+		}
+		gen_span(m.g, AT(i == 4 ? 65 : 10 * i + 4), 0, A, EVENT_SPAN_END, NULL, i);
+	}
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	rows_sql(&r, m.a, "SELECT kind, slow_ns, others_ns, diff_ns, error_ns, answer FROM "
+		 "slow_requests(0, 100000000, 'GET') LIMIT 1");
+	assert_string_equal(rows_text(&r, 0, 5), "The slowest request (25.0 ms) waited 20.0 ms "
+			    "for events in poll, until a timeout; the others 0 ns");
+	assert_int_equal(rows_int(&r, 0, 3), 20 * MS);
+	assert_string_equal(rows_text(&r, 0, 4), "");	/* one request has no variance */
+	rows_done(&r);
+	assert_int_equal(rows_one(m.a, "SELECT sum(slow_ns) FROM slow_requests(0, 100000000, "
+				  "'GET')"), 25 * MS);
+	assert_int_equal(rows_one(m.a, "SELECT sum(others_ns) FROM slow_requests(0, 100000000, "
+				  "'GET')"), 4 * MS);
+	made_close(&m);
+}
+
 /* In any window of a random trace, the parts of each request add up to its length. */
 static void one_seed(uint64_t seed)
 {
@@ -229,6 +263,7 @@ int main(void)
 		cmocka_unit_test(test_parts_of_a_handed_over_request),
 		cmocka_unit_test(test_calls_nest),
 		cmocka_unit_test(test_ids_belong_to_processes),
+		cmocka_unit_test(test_the_slow_one_is_compared),
 		cmocka_unit_test(test_parts_add_up_in_any_window),
 	};
 
