@@ -66,7 +66,7 @@ struct input {
 	{ 0, "to", "TIME", "the older name of --until", OPTS_TEXT, offsetof(command, in.to) },    \
 	{ 0, "during", "TASK",                                                                    \
 	  "the window is the life of this process or thread: a PID, a TID, or a\n"                \
-	  "name that only one has; or request:ID, a request of a program",                          \
+	  "name that only one has; or request:ID, a request of a program",                         \
 	  OPTS_TEXT, offsetof(command, in.during) }
 #define INPUT_OPTION_FORMAT(command, in)                                                          \
 	{ 0, "format", "FORMAT", "table (default), csv, json or jsonl",                           \

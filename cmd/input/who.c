@@ -341,7 +341,7 @@ static int during_request(const struct input *in, const char *text, uint64_t *fr
 	r = r ?: analysis_sql(a, sql, &sink, &e);
 	analysis_close(a);
 	if (r)
-		return input_status(r, &e);
+		return say_error("%s", err_text(&e, r));
 	if (hit.cnt != 1)
 		return opts_usage_error("--during: %u requests have the id %llu%s", hit.cnt,
 					(unsigned long long)id,
