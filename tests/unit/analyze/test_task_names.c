@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Time, memory and requests belong to the name that a thread or process had at that time. A
- * simulated machine has threads that run, rename themselves and call exec, and keeps a log. Sums by
- * name, thread and process equal the log's in every window, with an index and without.
+ * Time, memory and requests belong to the name that a thread or process had at that time. In an
+ * hour of a simulated machine threads run, rename themselves, call exec, and are stopped by
+ * signals; its wall clock is set; and it keeps a log. Sums by name, thread and process equal the
+ * log's in every window, with an index and without.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -32,7 +33,10 @@ struct piece {			/* a thread ran, or a process had pages */
 static struct {
 	struct made_trace m;
 	struct piece ran[2 * STEPS], had[4 * STEPS];
-	unsigned int ran_cnt, had_cnt;
+	struct piece stopped[2 * STEPS];
+	unsigned int ran_cnt, had_cnt, stopped_cnt;
+	uint64_t stopped_since[THREADS];	/* 0: it is not stopped */
+	int64_t clock_ns, clock_min_ns, clock_max_ns;	/* by how much the wall clock was set */
 	unsigned int name_of[THREADS];	/* 2n is the main thread of process n, 2n + 1 another */
 	int64_t pages_of[PROCESSES];
 	uint64_t since_of[PROCESSES], end_ns;
@@ -89,6 +93,42 @@ static void rename_thread(unsigned int cpu, unsigned int thread, uint64_t ts)
 	world.name_of[thread] = name;
 }
 
+/* A thread leaves a CPU: it sleeps, or a signal stops it. */
+static void leave_cpu(unsigned int cpu, int prev, int next, uint64_t ts)
+{
+	struct wire_switch r = { .hdr = { .ts_ns = ts, .hook = WIRE_SWITCH, .cpu = (wire_u16)cpu },
+				 .prev_prio = 120, .next_prio = 120, .prev_state = 1 };
+
+	if (next >= 0 && world.stopped_since[next]) {
+		gen_wakeup(world.m.g, ts - 2, cpu, prev < 0 ? 0 : tid_of((unsigned int)prev),
+			   tid_of((unsigned int)next), 0);
+		world.stopped[world.stopped_cnt++] = (struct piece){
+			world.stopped_since[next], ts - 2, (unsigned int)next, 0, 0, 0 };
+		world.stopped_since[next] = 0;
+	}
+	r.next_tid = next < 0 ? 0 : tid_of((unsigned int)next);
+	if (prev >= 0) {
+		r.hdr.tid = tid_of((unsigned int)prev);
+		if (below(4) == 0) {
+			r.prev_state = 4;
+			world.stopped_since[prev] = ts;
+		}
+	}
+	gen_raw(world.m.g, &r, sizeof(r));
+}
+
+static void set_clock(void)
+{
+	int64_t by_ns = (int64_t)below(7200000000000) - 3600000000000;
+
+	gen_set_clock(world.m.g, by_ns);
+	world.clock_ns += by_ns;
+	if (world.clock_ns < world.clock_min_ns)
+		world.clock_min_ns = world.clock_ns;
+	if (world.clock_ns > world.clock_max_ns)
+		world.clock_max_ns = world.clock_ns;
+}
+
 static void make_world(uint64_t seed)
 {
 	uint64_t ts = T0, since[2] = { T0, T0 };
@@ -108,7 +148,7 @@ static void make_world(uint64_t seed)
 		unsigned int cpu = (unsigned int)below(2);
 		int thread = on[cpu];
 
-		ts += 1000 + below(5000);
+		ts += 1000 + below(2400000000);
 		if (thread >= 0 && below(2) == 0) {
 			/* another thread of the process may run, too */
 			for (unsigned int k = 0; k < 2; k++) {
@@ -130,14 +170,16 @@ static void make_world(uint64_t seed)
 			next = next == on[!cpu] ? -1 : next;
 			if (thread >= 0)
 				log_ran((unsigned int)thread, since[cpu], ts);
-			gen_switch(world.m.g, ts, cpu,
-				   thread < 0 ? 0 : tid_of((unsigned int)thread),
-				   next < 0 ? 0 : tid_of((unsigned int)next), 0);
+			leave_cpu(cpu, thread, next == thread ? -1 : next, ts);
+			next = next == thread ? -1 : next;
 			since[cpu] = ts;
 			on[cpu] = next;
 		}
-		if (i % (STEPS / BLOCKS) == STEPS / BLOCKS - 1)
+		if (i % (STEPS / BLOCKS) == STEPS / BLOCKS - 1) {
 			gen_slice(world.m.g, ts + 7);
+			if (i + 1 < STEPS)
+				set_clock();
+		}
 	}
 	world.end_ns = ts + 7;
 	for (i = 0; i < 2; i++)
@@ -145,6 +187,10 @@ static void make_world(uint64_t seed)
 			log_ran((unsigned int)on[i], since[i], world.end_ns);
 	for (i = 0; i < PROCESSES; i++)
 		log_had(i, world.end_ns);
+	for (i = 0; i < THREADS; i++)
+		if (world.stopped_since[i])
+			world.stopped[world.stopped_cnt++] = (struct piece){
+				world.stopped_since[i], world.end_ns, i, 0, 0, 0 };
 	made_open(&world.m);
 }
 
@@ -166,6 +212,20 @@ static uint64_t ran_ns(enum by by, unsigned int which, uint64_t from_ns, uint64_
 		sum += key == which && from < to ? to - from : 0;
 	}
 	return sum;
+}
+
+static int64_t stopped_ns(unsigned int thread, const uint64_t w[2])
+{
+	uint64_t sum = 0;
+
+	for (unsigned int i = 0; i < world.stopped_cnt; i++) {
+		const struct piece *p = &world.stopped[i];
+		uint64_t from = p->from_ns > w[0] ? p->from_ns : w[0];
+		uint64_t to = p->to_ns < w[1] ? p->to_ns : w[1];
+
+		sum += p->thread == thread && from < to ? to - from : 0;
+	}
+	return (int64_t)sum;
 }
 
 /* Bytes that processes of the name have at an instant, which must not be the edge of a piece. */
@@ -232,6 +292,8 @@ static void expect_window(struct analysis *a, const uint64_t w[2])
 		expect_sum(a, (int64_t)ran_ns(BY_THREAD, i, w[0], w[1]), "oncpu_ns", "cpu_usage",
 			   w, "", "JOIN threads USING (utid) WHERE comm_then NOT NULL AND tid =",
 			   number);
+		expect_sum(a, stopped_ns(i, w), "stopped_ns", "thread_states", w, ", 0, 'thread'",
+			   "JOIN threads USING (utid) WHERE tid =", number);
 	}
 }
 
@@ -255,6 +317,10 @@ static void test_sums_by_name_are_the_logs(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 2; seed++) {
 		make_world(seed);
+		assert_in_range(world.stopped_cnt, 100, 2 * STEPS);
+		assert_int_equal(rows_one(world.m.a, "SELECT max(real_ns - mono_ns) - "
+					  "min(real_ns - mono_ns) FROM clocks"),
+				 world.clock_max_ns - world.clock_min_ns);
 		expect_windows(world.m.a);
 		analysis_use_index(world.m.a, &use);
 		expect_windows(world.m.a);
