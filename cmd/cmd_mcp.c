@@ -63,12 +63,15 @@ struct argument {
 static const struct argument arguments[] = {
 	{ "from", "window begins: 1.5s after the start, -2s before the end, or mark:NAME" },
 	{ "until", "window ends before this instant" },
-	{ "during", "window is the life of this process or thread: a name, PID or TID" },
+	{ "during", "window is the life of this process or thread (a name, PID or TID), or of a "
+		    "request: request:ID" },
 	{ "by", "rows by: process, thread, thread_name, comm, cgroup, cpu, device, op, file ..." },
 	{ "pid", "only these PIDs: 12,34" },
 	{ "tid", "only these TIDs: 12,34" },
 	{ "comm", "only processes of this name; may be a pattern: cc*" },
 	{ "thread", "only threads of this name; may be a pattern: req-*" },
+	{ "requests", "compares the slow requests of this name with the others; or a pattern" },
+	{ "slow", "which of these requests are slow: p99, or of at least 50ms" },
 	{ "workload", "only what was recorded as the workload, and its descendants", true },
 	{ "every", "a row per bin of this length: 100ms" },
 	{ "sort", "largest first by this column; -COLUMN: smallest first" },
@@ -92,8 +95,10 @@ static const struct tool {
 	  "ask the view of a section, such as cpu, waits or io" },
 	{ "why",
 	  "What a process or thread waited for, who held it up and what those did meanwhile, in "
-	  "sentences and tables.",
-	  { "report", "why" }, "from,until,during,pid,tid,comm,thread,workload", "", true,
+	  "sentences and tables; with `requests`, what the slow requests of a program did that "
+	  "the others did not.",
+	  { "report", "why" }, "from,until,during,pid,tid,comm,thread,workload,requests,slow", "",
+	  true,
 	  "ask a shorter window, or the views waits, locks, path" },
 	{ "views",
 	  "The views there are, the questions they answer, and their keys for `by`; with `view`, "
