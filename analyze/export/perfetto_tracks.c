@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Writes what Perfetto shows on tracks of its own: block requests, rates, losses and marks.
+ * Writes what Perfetto shows on tracks of its own: block requests, requests of programs, rates,
+ * losses and marks.
  *
- * Slices of one track must lie inside each other, but requests overlap as they like. So each device
- * has lanes, and a request takes the lowest lane that is free. A request counts where its
- * accounting ends, as in `report io`; its slice is as long as its latency.
+ * Slices of one track must lie inside each other, but requests overlap as they like. So each
+ * device, and each name of programs' requests, has lanes, and a request takes the lowest lane that
+ * is free. A block request counts where its accounting ends, as in `report io`; its slice is as
+ * long as its latency.
  */
 #include "analyze/export/perfetto.h"
 
@@ -257,6 +259,46 @@ static int write_requests(struct perfetto *x, struct err *e)
 	return ret;
 }
 
+/* ---- requests of programs ---- */
+
+enum { SPAN_NAME, SPAN_ID, SPAN_START, SPAN_END, SPAN_FAILED, SPAN_THREAD };
+
+static int write_span(struct query *q, const struct value *v)
+{
+	uint64_t from_ns = context_abs(q->x->a, v[SPAN_START].i), track;
+	uint64_t to_ns = context_abs(q->x->a, v[SPAN_END].i);
+	int ret = 0;
+
+	if (!q->group)
+		ret = write_track(q->x, 0, "Requests", NULL, &q->group);
+	if (has_new_key(q, v)) {
+		q->lanes.cnt = 0;
+		ret = ret ?: write_track(q->x, q->group, q->key, NULL, &q->lanes.parent);
+	}
+	ret = ret ?: lane_take(q->x, &q->lanes, from_ns, to_ns, &track);
+	if (ret)
+		return ret;
+	begin_event(q->x, from_ns, track, TYPE_BEGIN, v[SPAN_NAME].text);
+	annotate_int(q->x, "id", v[SPAN_ID].i);
+	annotate_int(q->x, "failed", v[SPAN_FAILED].i);
+	annotate_text(q->x, "thread", v[SPAN_THREAD].text);
+	ret = perfetto_event_end(q->x);
+	return ret ? ret : write_event(q->x, to_ns, track, TYPE_END, NULL);
+}
+
+/* Those that ended in the window, as `report requests` counts them. */
+static int write_spans(struct perfetto *x, struct err *e)
+{
+	struct query q = { .x = x, .row = write_span };
+	int ret = query_run(&q,
+			    "SELECT r.name, r.id, r.start_ns, r.end_ns, r.failed, t.comm "
+			    "FROM requests(:from, :to) AS r JOIN threads AS t USING (utid) "
+			    "WHERE r.end_ns NOTNULL ORDER BY r.name, r.start_ns", e);
+
+	free(q.lanes.items);
+	return ret;
+}
+
 /* ---- rates ---- */
 
 static int64_t per_second(const struct query *q, int64_t sum)
@@ -432,7 +474,7 @@ static int write_marks(struct perfetto *x)
 int perfetto_tracks(struct perfetto *x, struct err *e)
 {
 	struct lanes missing = { 0 };
-	int ret = write_requests(x, e);
+	int ret = write_requests(x, e) ?: write_spans(x, e);
 
 	ret = ret ?: write_all_rates(x, e) ?: write_losses(x, &missing);
 	ret = ret ?: write_gaps(x, &missing);
