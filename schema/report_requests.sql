@@ -3,7 +3,7 @@
 --   Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.
 -- by: name step
 -- default: name
--- needs: app.span
+-- needs: app.span sched.switch? sched.wakeup?
 -- reach: before state
 -- without app.span: Requests were not recorded: record with --spans, --span-fd or --request.
 -- cut: Requests that had begun before the cut are left out.

@@ -3,7 +3,7 @@
 --   longest for a CPU and who ran there, which requests they made, and who woke them. The last
 --   section, Path, goes back along the wake-ups from the end of the window to its beginning.
 -- nobody: This is about all threads together; give --workload, --pid, --comm, --tid, --thread or --during.
--- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample? sched.offcpu? mem.pressure?
+-- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample? sched.offcpu? mem.pressure? app.span?
 -- reach: before
 -- index: states sched requests levels
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to

@@ -90,7 +90,7 @@ $ ebpfrec report cpu --slowest 1 -i spans.ebpfrec
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report requests -i golden.ebpfrec
-1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
 1>
 1> NAME  REQUESTS  PER S  P50  P90  P99  MAX  ERRORS  OPEN  COMPLETE  LOST EVENTS
 1> (nothing)
