@@ -181,7 +181,7 @@ documents:
 # ---- BPF: objects, linked into one, one skeleton ----
 
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -D__TARGET_ARCH_$(ARCH) -D__BPF__ -Wall -Werror -Ibpf -I$(B) \
-	-idirafter /usr/include/$(shell $(CC) -print-multiarch)
+	-idirafter $(shell $(CC) -print-sysroot 2>/dev/null)/usr/include/$(shell $(CC) -print-multiarch)
 
 $(B)/bpf/%.bpf.o: bpf/%.bpf.c | $(EVENT_GEN)
 	$(call say,BPF,$<)
