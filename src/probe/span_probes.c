@@ -123,7 +123,7 @@ static bool is_match(const char *pattern, const char *name)
 static int find_returns(struct search *s, uint64_t offset, uint64_t bytes, uint64_t *returns)
 {
 	uint8_t *code = bytes && bytes <= CODE_MAX ? malloc(bytes) : NULL;
-	uint32_t found[RETURNS_MAX];
+	uint32_t found[RETURNS_MAX] = { 0 };
 	int cnt = -EILSEQ;
 
 	if (code && pread(s->fd, code, bytes, (off_t)offset) == (ssize_t)bytes)

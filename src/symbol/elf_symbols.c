@@ -249,12 +249,15 @@ static int read_go(struct elf_symbols *s, Elf *elf)
 	buf_add(&s->arena, g.data + g.names, g.names_end - g.names);
 	if (s->arena.failed)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < g.cnt && !r; i++)
-		if (go_table_function(&g, i, &f) && s->arena.data[first + f.name])
-			r = add_symbol(&s->functions,
-				       &(GElf_Sym){ .st_value = f.addr, .st_size = f.end - f.addr,
-						    .st_info = GELF_ST_INFO(STB_LOCAL, STT_FUNC) },
-				       first + f.name);
+	for (uint32_t i = 0; i < g.cnt && !r; i++) {
+		GElf_Sym symbol = { .st_info = GELF_ST_INFO(STB_LOCAL, STT_FUNC) };
+
+		if (!go_table_function(&g, i, &f) || !s->arena.data[first + f.name])
+			continue;
+		symbol.st_value = f.addr;
+		symbol.st_size = f.end - f.addr;
+		r = add_symbol(&s->functions, &symbol, first + f.name);
+	}
 	return r;
 }
 
