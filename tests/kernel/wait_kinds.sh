@@ -269,23 +269,3 @@ want = as_states(by_kind(t.report("waits", "--by", "comm", *who)))
 got = {"cpu": sent_ns("runnable_ns", "preempted_ns"), "throttled": sent_ns("throttled_ns"), "all": want["all"]}
 check("one answer: bins for ClickHouse", got == want, (got, want))
 EOF_PY
-
-# A thread of SCHED_DEADLINE with 2 ms in each 20 ms burns 30 ms: it is throttled at least 14 times. A realm of groups
-# without real-time bandwidth refuses the policy.
-cat >"$tmp/deadline.py" <<'EOF_PY'
-import ctypes, os, struct, sys, time
-of = struct.pack("IIQiIQQQ", 48, 6, 0, 0, 0, 2_000_000, 20_000_000, 20_000_000)
-if ctypes.CDLL(None).syscall(314 if os.uname().machine == "x86_64" else 274, 0, of, 0):
-    sys.exit(77)
-end = time.process_time() + 0.03
-while time.process_time() < end:
-    pass
-EOF_PY
-"$EBPFREC" record -q -e sched -o "$tmp/deadline" -- python3 "$tmp/deadline.py"
-if [ $? -eq 77 ]; then
-	skip "kernel/wait_kinds: throttled by SCHED_DEADLINE" "the policy is refused"
-else
-	got=$("$EBPFREC" report waits -i "$tmp/deadline" --workload --format csv 2>/dev/null |
-		awk -F, '$3 == "throttled" { n += $5 } END { print n + 0 }')
-	check "a deadline thread without runtime left is throttled" "[ $got -ge 14 ]" "$got times"
-fi
