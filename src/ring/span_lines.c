@@ -68,9 +68,9 @@ int span_lines_socket(int fd)
 	    (setsockopt(ends[1], SOL_SOCKET, SO_SNDBUFFORCE, &bytes, sizeof(bytes)) &&
 	     setsockopt(ends[1], SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes))))
 		r = -errno;
-	if (!r && ends[1] == fd ? fcntl(fd, F_SETFD, 0) < 0 : dup2(ends[1], fd) < 0)
+	if (!r && (ends[1] == fd ? fcntl(fd, F_SETFD, 0) < 0 : dup2(ends[1], fd) < 0))
 		r = -errno;
-	if (ends[1] != fd)
+	if (r || ends[1] != fd)
 		close(ends[1]);
 	if (!r)
 		return ends[0];
