@@ -115,11 +115,8 @@ static void test_source_every_hook_has_a_program(void **state)
 	unsigned int i, j;
 
 	for (i = 0; i < sizeof(ids); i++) {
-		/*
-		 * sent by the programs of allocations, of issues and dirtyings, and of switches; or
-		 * by the workload itself
-		 */
-		if (ids[i] == WIRE_SPAN || ids[i] == WIRE_STACK || ids[i] == WIRE_PATH ||
+		/* sent by the programs of allocations, of issues and dirtyings, and of switches */
+		if (ids[i] == WIRE_STACK || ids[i] == WIRE_PATH ||
 		    ids[i] == WIRE_SWITCH_MORE || ids[i] == WIRE_SOCKET)
 			continue;
 		for (j = 0; j < source_program_cnt && source_programs[j].hook != ids[i]; j++)
