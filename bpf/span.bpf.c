@@ -43,9 +43,6 @@ static __always_inline __u64 function_cookie(void *ctx)
 	return conf_cookie ? bpf_get_attach_cookie(ctx) : 1;
 }
 
-#define SPAN_BEGIN 1	/* EVENT_SPAN_* */
-#define SPAN_END 2
-
 /*
  * Go (1.17) moves goroutines between threads: the id is the goroutine's address, which is in a
  * register.
@@ -67,7 +64,7 @@ int span_return(struct pt_regs *ctx)
 {
 	__u64 cookie = function_cookie(ctx);
 
-	return span_send(SPAN_END, cookie, function_id(ctx, cookie));
+	return span_send(EVENT_SPAN_END, cookie, function_id(ctx, cookie));
 }
 
 SEC("uprobe")
@@ -75,7 +72,7 @@ int span_enter(struct pt_regs *ctx)
 {
 	__u64 cookie = function_cookie(ctx);
 
-	return span_send(SPAN_BEGIN, cookie, function_id(ctx, cookie));
+	return span_send(EVENT_SPAN_BEGIN, cookie, function_id(ctx, cookie));
 }
 
 static __always_inline int usdt_send(struct pt_regs *ctx, __u32 action)
@@ -91,11 +88,11 @@ static __always_inline int usdt_send(struct pt_regs *ctx, __u32 action)
 SEC("usdt")
 int span_usdt_end(struct pt_regs *ctx)
 {
-	return usdt_send(ctx, SPAN_END);
+	return usdt_send(ctx, EVENT_SPAN_END);
 }
 
 SEC("usdt")
 int span_usdt_begin(struct pt_regs *ctx)
 {
-	return usdt_send(ctx, SPAN_BEGIN);
+	return usdt_send(ctx, EVENT_SPAN_BEGIN);
 }

@@ -38,11 +38,7 @@ struct spans {
 
 static unsigned int action_of(const char *text)
 {
-	static const char *const names[] = { [EVENT_SPAN_BEGIN] = "begin",
-					     [EVENT_SPAN_END] = "end",
-					     [EVENT_SPAN_FAIL] = "fail",
-					     [EVENT_SPAN_STEP] = "step",
-					     [EVENT_SPAN_ATTACH] = "attach" };
+	static const char *const names[] = EVENT_SHOWN_SPAN;
 
 	for (unsigned int i = 1; text && i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strcmp(names[i], text))
@@ -114,17 +110,17 @@ static int64_t id_of(const struct spans *s, const struct span_request *r)
 	return r->id ? (int64_t)r->id : context_rel(s->a, r->begin_ns);
 }
 
-static int step_rows(struct spans *s, struct rowbuf *out, size_t cnt,
-		     void (*row)(struct spans *s, size_t i, struct rowbuf *out), struct err *e)
+/* Adds rows for the next of *cnt requests or steps, which is known when the events are read. */
+static int add_rows(struct spans *s, struct rowbuf *out, const size_t *cnt,
+		    void (*row)(struct spans *s, size_t i, struct rowbuf *out), struct err *e)
 {
 	int ret = s->is_read || s->w.from_ns == s->w.to_ns ? 0 : read_spans(s, e);
 
 	if (ret)
 		return ret;
-	cnt = cnt ? s->track.step_cnt : s->track.request_cnt;
-	for (; s->at < cnt && out->row_cnt < TABLE_BATCH_ROWS; s->at++)
+	for (; s->at < *cnt && out->row_cnt < TABLE_BATCH_ROWS; s->at++)
 		row(s, s->at, out);
-	return s->at < cnt;
+	return s->at < *cnt;
 }
 
 static void request_row(struct spans *s, size_t i, struct rowbuf *out)
@@ -149,7 +145,9 @@ static void request_row(struct spans *s, size_t i, struct rowbuf *out)
 
 static int requests_step(void *state, struct rowbuf *out, struct err *e)
 {
-	return step_rows(state, out, 0, request_row, e);
+	struct spans *s = state;
+
+	return add_rows(s, out, &s->track.request_cnt, request_row, e);
 }
 
 static void step_row(struct spans *s, size_t i, struct rowbuf *out)
@@ -172,7 +170,9 @@ static void step_row(struct spans *s, size_t i, struct rowbuf *out)
 
 static int steps_step(void *state, struct rowbuf *out, struct err *e)
 {
-	return step_rows(state, out, 1, step_row, e);
+	struct spans *s = state;
+
+	return add_rows(s, out, &s->track.step_cnt, step_row, e);
 }
 
 /* ---- request_time ---- */
@@ -198,8 +198,8 @@ struct pending {
 };
 
 struct worker {			/* a thread that worked for requests */
-	uint32_t stay;		/* the first that has not ended, as in `next`; NONE: no more */
-	uint32_t last;
+	uint32_t stay;		/* the first of its stays that has not ended; NONE: no more */
+	uint32_t last;		/* its last stay: where the list is extended */
 	struct pending *waits;
 	size_t wait_cnt, wait_cap;
 	uint16_t call;		/* of these waits */
