@@ -427,17 +427,6 @@ static void write_unowned(struct gen *g)
 	gen_slice(g, AT(1000));
 }
 
-static void leave_for_lock(struct gen *g, uint64_t at, uint32_t tid)
-{
-	const uint64_t lock = 0x7f33a0012000ull;
-	struct wire_switch r = { .hdr = { .ts_ns = at, .hook = WIRE_SWITCH, .tid = tid, .cpu = 1 },
-				 .prev_state = 1, .call = WIRE_CALL_IS_NUMBER | 202,
-				 .object_high = (wire_u16)(lock >> 32),
-				 .object_low = (wire_u32)lock };
-
-	gen_raw(g, &r, sizeof(r));
-}
-
 /*
  * shop begins request n at 40 * n ms, which worker has from 1 ms later on and ends 3 ms later. For
  * requests 8 and 16 it waits for a lock that audit has for 19 ms, and 1 ms for a CPU. Request 20
@@ -459,7 +448,7 @@ static void write_spans(struct gen *g)
 		gen_span(g, at + MS, 1, 201, EVENT_SPAN_ATTACH, NULL, n);
 		gen_span(g, at + 2 * MS, 1, 201, EVENT_SPAN_STEP, "save", 0);
 		if (n % 8 == 0) {
-			leave_for_lock(g, at + 2 * MS, 201);
+			gen_leave(g, at + 2 * MS, 1, 201, 1, 202, 0x7f33a0012000);	/* futex */
 			gen_wakeup(g, at + 21 * MS, 2, 202, 201, 0);
 			gen_switch(g, at + 22 * MS, 1, 0, 201, 0);
 			at += 20 * MS;

@@ -25,14 +25,7 @@ enum { SLEEPING = 1, STOPPED = 4 };
 static void leave(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid,
 		  unsigned int state, unsigned int call, uint64_t object)
 {
-	struct wire_switch r = { .hdr = { .ts_ns = AT(at_ms), .hook = WIRE_SWITCH, .tid = tid,
-					  .cpu = (wire_u16)cpu },
-				 .prev_state = (wire_u8)state,
-				 .call = (wire_u16)(WIRE_CALL_IS_NUMBER | call),
-				 .object_high = (wire_u16)(object >> 32),
-				 .object_low = (wire_u32)object };
-
-	gen_raw(g, &r, sizeof(r));
+	gen_leave(g, AT(at_ms), cpu, tid, state, call, object);
 }
 
 static void enter(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid)

@@ -26,13 +26,7 @@ enum { WRITE = 1, NANOSLEEP = 35, RECVFROM = 45, FUTEX = 202, TGKILL = 234 };
 static void sleep_in(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid,
 		     unsigned int call, uint64_t object)
 {
-	struct wire_switch r = { .hdr = { .ts_ns = AT(at_ms), .hook = WIRE_SWITCH, .tid = tid,
-					  .cpu = (wire_u16)cpu },
-				 .prev_state = 1, .call = (wire_u16)(WIRE_CALL_IS_NUMBER | call),
-				 .object_high = (wire_u16)(object >> 32),
-				 .object_low = (wire_u32)object };
-
-	gen_raw(g, &r, sizeof(r));
+	gen_leave(g, AT(at_ms), cpu, tid, 1, call, object);
 }
 
 static void enter(struct gen *g, unsigned int at_ms, unsigned int cpu, uint32_t tid)

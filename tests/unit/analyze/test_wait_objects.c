@@ -22,18 +22,12 @@
 #define MS 1000000ull
 #define T0 (1000 * MS)
 #define AT(ms) (T0 + (ms) * MS)
-#define CALL(type) (WIRE_CALL_IS_NUMBER | (type) << WIRE_CALL_FILE_SHIFT)
 
 enum { API = 100, DB = 200, TCP = 4711, LISTENS, REMOTE, UNIX, ABSTRACT, NAMELESS, LOST, PIPE };
 
 static void sleep_for(struct gen *g, uint64_t ts, uint32_t tid, uint32_t type, uint64_t object)
 {
-	struct wire_switch r = { .hdr = { .ts_ns = ts, .hook = WIRE_SWITCH, .tid = tid },
-				 .prev_state = 1, .call = (wire_u16)CALL(type),
-				 .object_high = (wire_u16)(object >> 32),
-				 .object_low = (wire_u32)object };
-
-	gen_raw(g, &r, sizeof(r));
+	gen_leave(g, ts, 0, tid, 1, type << WIRE_CALL_FILE_SHIFT, object);
 }
 
 static void inet_socket(struct gen *g, uint64_t ino, int family, const char *local,

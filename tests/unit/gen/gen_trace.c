@@ -281,6 +281,14 @@ void gen_switch(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uin
 	     .prev_state = flags & WIRE_F_PREEMPT ? 0 : 1, .prev_prio = 120, .next_prio = 120);
 }
 
+void gen_leave(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int state,
+	       unsigned int call, uint64_t object)
+{
+	EMIT(wire_switch, HDR(WIRE_SWITCH, 0), .prev_state = (wire_u16)state,
+	     .call = (wire_u16)(WIRE_CALL_IS_NUMBER | call),
+	     .object_high = (wire_u16)(object >> 32), .object_low = (wire_u32)object);
+}
+
 void gen_switch_more(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
 		     unsigned int flags, uint64_t steal_ns, uint64_t stay_ns)
 {

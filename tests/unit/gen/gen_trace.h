@@ -76,7 +76,10 @@ void gen_raw(struct gen *g, const void *record, size_t bytes);
  */
 void gen_switch(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
 		unsigned int flags);
-/* The same, with time that was stolen, and for how long the previous thread has had the CPU. */
+/* A thread leaves for idle in a system call of x86-64, in a state, and with the call's object. */
+void gen_leave(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, unsigned int state,
+	       unsigned int call, uint64_t object);
+/* As gen_switch(), with stolen time, and for how long the previous thread has had the CPU. */
 void gen_switch_more(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t prev, uint32_t next,
 		     unsigned int flags, uint64_t steal_ns, uint64_t stay_ns);
 /* The waker is in futex, on x86-64; the thread that an interrupt hit is unknown. */
