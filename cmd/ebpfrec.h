@@ -13,8 +13,8 @@
  *
  * id: any number but 0 that no other open request of the process has. Names are cut to 48 bytes.
  *
- * If nobody records, a call is a load and a branch. If somebody does, an event is written into
- * memory shared with the recorder, without a system call except for the first event of a process
+ * Without a recorder a call is a load and a branch. With one, an event is written into memory
+ * shared with the recorder, without a system call except for the first event of a process
  * and of a thread, and once in some hundred events. All functions may be called by any thread, in
  * signal handlers, and after fork(). They keep errno.
  */
@@ -58,7 +58,7 @@ struct ebpfrec_slot_ {
 };
 
 struct ebpfrec_process_ {
-	int state;		/* 0: not tried; 1: somebody records; -1: nobody; 2: opening */
+	int state;		/* 0: not tried; 1: a recorder reads; -1: none does; 2: opening */
 	int other_namespace;
 	uint64_t last_epoch;
 	volatile uint64_t *epoch;	/* reads as 0 in a child of fork() */
@@ -233,7 +233,7 @@ static __attribute__((unused, noinline)) void ebpfrec_write_(unsigned int action
 	slot->cpu = when.cpu;
 }
 
-/* state is below 0 if nobody records. */
+/* state is below 0 without a recorder. */
 static inline void ebpfrec_put_(unsigned int action, const char *name, uint64_t id)
 {
 	if (__builtin_expect(__atomic_load_n(&ebpfrec_process.state, __ATOMIC_RELAXED) >= 0, 0))

@@ -286,7 +286,7 @@ static int write_span(struct query *q, const struct value *v)
 	return ret ? ret : write_event(q->x, to_ns, track, TYPE_END, NULL);
 }
 
-/* Those that ended in the window, as `report requests` counts them. */
+/* Writes the requests that ended in the window, as `report requests` counts them. */
 static int write_spans(struct perfetto *x, struct err *e)
 {
 	struct query q = { .x = x, .row = write_span };

@@ -55,7 +55,7 @@ int causes_window(struct causes *c, struct analysis *a, const struct table_query
 	c->to_ns = all_ns;
 	ret = window_arg_ns(q, 0, "from_ns", &c->from_ns, e);
 	ret = ret ?: window_arg_ns(q, 1, "to_ns", &c->to_ns, e);
-	/* what is outside of the trace is no part of the window */
+	/* the window ends where the trace does */
 	c->from_ns = c->from_ns < 0 ? 0 : c->from_ns;
 	c->to_ns = c->to_ns > all_ns ? all_ns : c->to_ns;
 	c->to_ns = c->to_ns < c->from_ns ? c->from_ns : c->to_ns;

@@ -23,13 +23,14 @@
 
 #define SENTENCES_MAX 3
 
-/* An activity of requests. Means and differences are in ns per request. */
+/* A kind of activity. Times are means in ns per request. */
 struct activity {
 	const char *kind, *what, *by;
 	const char *meanwhile[2];
-	double slow, others, error;	/* error: half of the interval; < 0: there is none */
-	uint64_t by_tid, meanwhile_pct[2];
-	bool is_object, is_timeout;
+	double slow, others, error;	/* error: half of the interval; < 0: it is not known */
+	uint64_t by_tid;	/* 0: by is the name of several threads */
+	uint64_t meanwhile_pct[2];	/* running: [0] is the share of the function, what */
+	bool is_object, is_timeout;	/* what is an object, not a call; most ended by timeout */
 	char answer[ANSWER_BYTES];
 };
 
@@ -51,7 +52,7 @@ struct slow {
 	"coalesce(:least_pct, 99)) FROM r)) AS ns), "                                            \
 	"c AS MATERIALIZED (SELECT r.*, dur_ns >= least.ns AS slow FROM r, least) "
 
-/* How many there are: slow, others, and the slow ones' least and greatest length. */
+/* Counts the slow requests and the others; finds the least and greatest length of the slow ones. */
 static const char counts_sql[] =
 	"WITH " REQUESTS "SELECT coalesce(sum(slow), 0), coalesce(sum(NOT slow), 0), "
 	"coalesce(min(iif(slow, dur_ns, NULL)), 0), coalesce(max(iif(slow, dur_ns, NULL)), 0) "
@@ -70,8 +71,8 @@ static int counts_row(struct causes *c, const struct value *v, void *ctx)
 }
 
 /*
- * By kind: sums and sums of squares of the slow ones and of the others; the object, or call, and
- * the thread, that took at least half of the time of the slow ones.
+ * Finds for each kind the sums and sums of squares of the slow requests and of the others, and the
+ * object (or call) and the thread that took at least half of the slow ones' time.
  */
 static const char activities_sql[] =
 	"WITH " REQUESTS ", "
@@ -133,8 +134,8 @@ static int by_difference(const void *a, const void *b)
 	"WITH " REQUESTS ", worst AS (SELECT * FROM c WHERE slow ORDER BY dur_ns DESC LIMIT 10) "
 
 /*
- * Who held a lock during the ten slowest requests: not who released it last, if that thread had
- * waited for it, too.
+ * Finds the thread that held a lock during the ten slowest requests. A thread that released the
+ * lock after it had waited for it did not hold it: wait_ends() looks further.
  */
 static const char holder_sql[] = WORST
 	"SELECT t.comm, t.tid, sum(e.wait_ns) AS ns, sum(sum(e.wait_ns)) OVER () FROM worst "
@@ -151,7 +152,7 @@ static int holder_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* What the thread that ended the waits did during those of the ten slowest requests. */
+/* Sums what the thread that ended the waits did during the waits of the ten slowest requests. */
 static const char meanwhile_sql[] = WORST
 	"SELECT e.meanwhile, sum(e.meanwhile_ns) AS ns, sum(sum(e.meanwhile_ns)) OVER () "
 	"FROM worst JOIN wait_ends(worst.start_ns, worst.end_ns) AS e JOIN threads AS t "
@@ -168,7 +169,7 @@ static int meanwhile_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* The function that the threads of the ten slowest requests ran most, and its share, if sampled. */
+/* Finds the function that the threads of the ten slowest requests ran most, and its share. */
 static const char function_sql[] = WORST
 	"SELECT json_extract(frames, '$[#-1]'), 100 * sum(ns) / max(1, sum(sum(ns)) OVER ()) "
 	"FROM (SELECT '[' || replace(json_quote(stack_text(u.stack, u.last_ns)), ';', '\",\"') "

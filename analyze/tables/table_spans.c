@@ -8,8 +8,8 @@
  *
  * The parts of a request add up to its length, exactly: what its thread did, as fold_ends has it;
  * "queued" while no thread worked for it; "unknown" where the thread's state is not known. A wait
- * for a CPU counts for the threads that had this CPU meanwhile, and one for a lock for the thread
- * that released it. Of an open request, the part before the window's end counts.
+ * for a CPU counts for the threads that had this CPU during the wait, and one for a lock for the
+ * thread that released it. Of an open request, the part before the window's end counts.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -191,7 +191,7 @@ struct part {
 	uint64_t object, at_ns, ns, waits;
 };
 
-/* What a thread did not do on a CPU, and of which the end is not known yet. */
+/* A part of a wait, whose end has not been found yet. */
 struct pending {
 	uint32_t request;
 	uint64_t from_ns, to_ns;
@@ -206,7 +206,7 @@ struct worker {			/* a thread that worked for requests */
 	uint8_t kind;
 };
 
-/* The last stays on a CPU: who had it while a thread waited for it. */
+/* The last stays of threads on a CPU: they had it while another thread waited for it. */
 #define STAYS 256
 struct cpu_past {
 	struct { uint32_t thread; uint64_t from_ns, to_ns; } stays[STAYS];
@@ -306,7 +306,7 @@ static int list_stays(struct times *x, uint64_t *ret_from_ns)
 	return 0;
 }
 
-/* The waits of the thread have ended, or are over for another reason: e has what ended them. */
+/* Adds the thread's waits as parts. e says what ended them; zeros: it is not known. */
 static int end_waits(struct times *x, struct worker *w, const struct part *e)
 {
 	int ret = 0;
