@@ -37,9 +37,8 @@ analyze/fold: src/base src/format src/trace src/model src/edit analyze/context
 analyze/engine: src/base src/symbol src/trace src/model analyze/context analyze/fold
 analyze/views: src/base src/model analyze/context analyze/fold analyze/engine
 analyze/tables: src/base src/format src/model analyze/context analyze/fold analyze/engine analyze/views
-analyze/bulk: src/base src/store analyze/context
 analyze/parquet: src/base src/format analyze/context
-analyze/export: src/base src/format src/model analyze/context analyze/fold analyze/engine analyze/bulk analyze/parquet
+analyze/export: src/base src/format src/model analyze/context analyze/fold analyze/engine analyze/parquet
 analyze/diff: src/base src/model analyze/context analyze/engine
 analyze/page: src/base analyze/context analyze/fold analyze/engine
 cmd/render: src/base analyze/context analyze/engine analyze/export analyze/parquet

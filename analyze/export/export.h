@@ -2,18 +2,12 @@
 /*
  * export: what the exports of whole tables share. Private to analyze/export.
  *
- *     event tables --[export_rows]--> [export_fill: a thread for each table] --> bulk_load, parquet
- *     lists        --analysis_table()--> [export_sql: INSERT], parquet
+ *     event tables --[export_rows]------> INSERT (export_sqlite), or one thread per table (parquet)
+ *     lists        --[analysis_table()]-> the same
  */
 #pragma once
 
 #include "analyze/engine/table.h"
-
-/*
- * PRAGMA application_id of the export of a whole trace, "ebpf" in ASCII. The next export of a whole
- * trace may replace such a file.
- */
-#define EXPORT_APPLICATION_ID 0x65627066
 
 /* An export in progress. */
 struct export_to {
@@ -21,11 +15,6 @@ struct export_to {
 	const struct export_request *request;
 	bool whole; /* the whole trace; else the window */
 	int64_t from_ns, to_ns; /* the window, from the trace's start */
-	const char *path; /* of the file that is written, for messages */
-	const char *dir; /* for temporary files */
-	sqlite3 *db; /* the file; NULL while it is not open */
-	bool inserts; /* its pages are of a kind that is not written here */
-	bool replaces; /* a file that exists */
 	const char *const *tables; /* wanted, by name */
 	unsigned int table_cnt; /* 0: all */
 	_Atomic uint64_t row_cnt; /* written */
@@ -70,15 +59,11 @@ int export_text_safe(struct export_text *room, struct value *v);
 
 /* ---- export_fill: the event tables, several at a time ---- */
 
-/* A target takes their rows. Functions return 0 or -errno with a text. */
+/* A target receives the rows. Functions return 0 or -errno with a text. */
 struct export_target {
 	void *ctx;
-	/* Once, before any row; NULL: nothing is to be done. 1; 0: it takes no rows; -errno. */
-	int (*begin)(void *ctx, const struct table_def *const *defs, unsigned int cnt,
-		     struct err *e);
-	/* Any thread. number: of the table among the defs. close() frees what open() makes. */
-	int (*open)(void *ctx, const struct table_def *def, unsigned int number, void **ret,
-		    struct err *e);
+	/* Any thread. close() frees what open() returns, also after an error. */
+	int (*open)(void *ctx, const struct table_def *def, void **ret, struct err *e);
 	int (*row)(void *table, const struct value *row, struct err *e);
 	int (*finish)(void *table, struct err *e);
 	void (*close)(void *table);
@@ -91,18 +76,7 @@ static inline bool export_fill_has(const struct table_def *def)
 }
 
 /*
- * There are as many threads at a time as CPUs, but at most four; the caller's thread waits and
- * tells the progress. Memory does not grow with the trace. 1; 0: the target takes no rows; -errno.
+ * Fills as many tables at a time as there are CPUs, but at most four; the caller's thread waits
+ * and reports the progress. Memory does not grow with the trace. 0 or -errno.
  */
 int export_fill(struct export_to *x, const struct export_target *target, struct err *e);
-
-/* ---- export_sql: what is done by SQL. Threads: one. ---- */
-
-/* Opens x->path for writing. */
-int export_sql_open(struct export_to *x, struct err *e);
-/* Closes x->db, with an error if SQLite reports one. */
-int export_sql_close(struct export_to *x, struct err *e);
-/* Statements without rows, one after the other. */
-int export_sql_run(const struct export_to *x, const char *sql, struct err *e);
-/* Inserts all rows of the tables that are not filled yet, inside the caller's transaction. */
-int export_sql_insert(struct export_to *x, struct err *e);

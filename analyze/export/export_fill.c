@@ -53,7 +53,7 @@ static int fill_table(void *ctx, unsigned int number, struct err *e)
 	struct fill *f = ctx;
 	const struct export_target *t = f->target;
 	void *out = NULL;
-	int ret = t->open(t->ctx, f->tables[number].def, number, &out, e);
+	int ret = t->open(t->ctx, f->tables[number].def, &out, e);
 
 	ret = ret ?: fill_rows(f, f->tables[number].rows, out, e);
 	if (!ret && !f->workers.stop)
@@ -100,24 +100,6 @@ static int open_rows(struct fill *f, struct err *e)
 	return ret;
 }
 
-/* 1: the target takes rows; 0: it cannot; -errno. */
-static int begin_target(struct fill *f, struct err *e)
-{
-	const struct table_def **defs;
-	int ret;
-
-	if (!f->target->begin)
-		return 1;
-	defs = calloc(f->table_cnt + 1, sizeof(*defs));
-	if (!defs)
-		return err_set(e, -ENOMEM, "out of memory");
-	for (unsigned int i = 0; i < f->table_cnt; i++)
-		defs[i] = f->tables[i].def;
-	ret = f->target->begin(f->target->ctx, defs, f->table_cnt, e);
-	free(defs);
-	return ret;
-}
-
 int export_fill(struct export_to *x, const struct export_target *target, struct err *e)
 {
 	struct fill f = { .x = x, .target = target };
@@ -131,11 +113,9 @@ int export_fill(struct export_to *x, const struct export_target *target, struct 
 	f.tables = calloc(i + 1, sizeof(*f.tables));
 	if (!f.tables)
 		return err_set(e, -ENOMEM, "out of memory");
-	ret = open_rows(&f, e) ?: begin_target(&f, e);
-	if (ret > 0) {
-		f.workers.cnt = f.table_cnt;
-		ret = workers_run(&f.workers, e) ?: 1;
-	}
+	ret = open_rows(&f, e);
+	f.workers.cnt = f.table_cnt;
+	ret = ret ?: workers_run(&f.workers, e);
 	for (i = 0; i < f.table_cnt; i++)
 		export_rows_close(f.tables[i].rows);
 	free(f.tables);

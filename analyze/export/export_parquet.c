@@ -100,14 +100,12 @@ static int make_file(struct file *f, struct err *e)
 	return -errno;
 }
 
-static int open_file(void *ctx, const struct table_def *def, unsigned int number, void **ret,
-		     struct err *e)
+static int open_file(void *ctx, const struct table_def *def, void **ret, struct err *e)
 {
 	const struct write *w = ctx;
 	struct file *f = calloc(1, sizeof(*f));
 	int c;
 
-	(void)number;
 	if (!f)
 		return err_set(e, -ENOMEM, "out of memory");
 	f->w = w;
@@ -165,7 +163,7 @@ static int put_list_row(void *ctx, const struct value *row)
 static int write_list(struct write *w, const struct table_def *def, struct err *e)
 {
 	void *table = NULL;
-	int c = open_file(w, def, 0, &table, e);
+	int c = open_file(w, def, &table, e);
 	struct file *f = table;
 	const struct row_sink sink = { .ctx = f, .row = put_list_row };
 
@@ -206,8 +204,7 @@ int analysis_export_parquet(struct analysis *a, const struct parquet_request *r,
 					       .missing = r->missing, .progress = r->progress,
 					       .ctx = r->ctx };
 	struct write w = { .r = r };
-	const struct export_target target = { &w, NULL, open_file, put_row, finish_file,
-					      close_file };
+	const struct export_target target = { &w, open_file, put_row, finish_file, close_file };
 	int c;
 
 	w.x = (struct export_to){ .a = a, .request = &window,
@@ -219,7 +216,7 @@ int analysis_export_parquet(struct analysis *a, const struct parquet_request *r,
 	c = describe(&w);
 	c = c ?: export_fill(&w.x, &target, e);
 	/* lists come last: reading the events may find damage, which one of the lists shows */
-	c = c < 0 ? c : write_lists(&w, e);
+	c = c ?: write_lists(&w, e);
 	export_meta_done(&w.meta);
 	*ret_rows = w.x.row_cnt;
 	return c;

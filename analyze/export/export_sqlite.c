@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Writes the tables of a window as a real SQLite file: as an atomic output, filled without a
- * journal and synced.
+ * Writes the tables of a window as a SQLite database: as an atomic output, synced at its end.
  *
- * SQLite makes the tables and indexes, empty (schema/tables.sql, indexes.sql). export_fill writes
- * the event tables, export_sql the rest.
+ *     event tables --[export_rows]------> INSERT, in order --> CREATE INDEX --> ANALYZE
+ *     lists        --[analysis_table()]-> INSERT OR IGNORE
+ *
+ * SQLite writes the file, in one thread, one transaction for all rows and another one for the
+ * indexes (schema/indexes.sql), whose keys it then sorts once. There is no journal: a file that is
+ * not finished is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,150 +17,177 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/bulk/bulk_load.h"
 #include "analyze/engine/statement.h"
 #include "analyze/export/export.h"
 #include "base/atomic_output.h"
 
-/* Good enough for a file that is thrown away if anything goes wrong. */
-#define UNSAFE "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+/*
+ * PRAGMA application_id of the export of a whole trace, "ebpf" in ASCII. The next export of a whole
+ * trace may replace such a file.
+ */
+#define EXPORT_APPLICATION_ID 0x65627066
+#define PROGRESS_EVERY 65536
 
-static int make_tables(struct export_to *x, struct err *e)
-{
-	const char *const texts[] = { UNSAFE,
-				      "PRAGMA page_size = 8192; PRAGMA auto_vacuum = NONE; BEGIN;",
-				      schema_text("tables"),
-				      schema_text("indexes"),
-				      schema_text("views"),
-				      "COMMIT;" };
-	int ret = export_sql_open(x, e), closed;
-
-	for (size_t i = 0; !ret && i < sizeof(texts) / sizeof(texts[0]); i++)
-		ret = export_sql_run(x, texts[i], e);
-	closed = export_sql_close(x, e);
-	return ret ? ret : closed;
-}
-
-/* ---- the event tables, as pages ---- */
-
-struct load {
-	struct export_to *x;
-	struct bulk_load *bulk;
+/* A database being written. */
+struct database {
+	struct export_to x;
+	const char *path; /* of the new file */
+	sqlite3 *db;
+	bool replaces; /* a file that exists */
 };
 
-static int begin_load(void *ctx, const struct table_def *const *defs, unsigned int cnt,
-		      struct err *e)
+static int fail(const struct database *d, struct err *e)
 {
-	struct load *l = ctx;
-	struct bulk_table_spec *specs = calloc(cnt + 1, sizeof(*specs));
-	int ret;
-
-	if (!specs)
+	switch (sqlite3_errcode(d->db)) {
+	case SQLITE_FULL:
+		return err_set(e, -ENOSPC,
+			       "%s: no space left: free some, or export a shorter window", d->path);
+	case SQLITE_NOMEM:
 		return err_set(e, -ENOMEM, "out of memory");
-	for (unsigned int i = 0; i < cnt; i++) {
-		specs[i].name = defs[i]->name;
-		specs[i].ascending_col = defs[i]->is_ordered ? defs[i]->time_col : -1;
+	default:
+		return err_set(e, -EIO, "%s: %s", d->path, sqlite3_errmsg(d->db));
 	}
-	ret = bulk_load_open(&l->bulk, l->x->path, l->x->dir, specs, cnt, e);
-	free(specs);
-	return ret;
 }
 
-static int open_table(void *ctx, const struct table_def *def, unsigned int number, void **ret,
-		      struct err *e)
+/* Runs statements without rows. */
+static int run(const struct database *d, const char *sql, struct err *e)
 {
-	struct load *l = ctx;
-	struct bulk_table *t = NULL;
-	int c = bulk_table_open(&t, l->bulk, number, e);
-
-	(void)def;
-	*ret = t;
-	return c;
+	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(d, e);
 }
 
-static int load_row(void *table, const struct value *row, struct err *e)
+/* ---- rows ---- */
+
+struct insert {
+	struct database *d;
+	sqlite3_stmt *stmt;
+	int col_cnt;
+	struct export_text room;
+	struct err *e;
+};
+
+/* A row_sink's row(). */
+static int insert_row(void *ctx, const struct value *values)
 {
-	return bulk_table_row(table, row, e);
+	struct insert *in = ctx;
+	struct export_to *x = &in->d->x;
+	const struct export_request *r = x->request;
+	int rc = SQLITE_OK;
+
+	for (int i = 0; i < in->col_cnt && rc == SQLITE_OK; i++) {
+		struct value v = values[i];
+
+		if (v.type == VALUE_TEXT && export_text_safe(&in->room, &v) < 0)
+			rc = SQLITE_NOMEM;
+		else
+			rc = statement_bind(in->stmt, i + 1, &v);
+	}
+	if (rc != SQLITE_OK)
+		return err_set(in->e, -ENOMEM, "out of memory");
+	sqlite3_step(in->stmt);
+	if (sqlite3_reset(in->stmt) != SQLITE_OK)
+		return fail(in->d, in->e);
+	if (++x->row_cnt % PROGRESS_EVERY == 0 && r->progress)
+		r->progress(r->ctx, x->row_cnt, x->all_rows);
+	return 0;
 }
 
-static int finish_table(void *table, struct err *e)
+/* Names and devices may repeat in a trace: the first row of a list stays (or_ignore). */
+static int begin_insert(struct insert *in, const char *table, unsigned int col_cnt, bool or_ignore)
 {
-	return bulk_table_finish(table, e);
+	sqlite3_str *s = sqlite3_str_new(in->d->db);
+	char *sql;
+	int rc;
+
+	in->col_cnt = (int)col_cnt;
+	sqlite3_str_appendf(s, "INSERT%s INTO \"%w\" VALUES (?", or_ignore ? " OR IGNORE" : "",
+			    table);
+	for (unsigned int i = 1; i < col_cnt; i++)
+		sqlite3_str_appendall(s, ",?");
+	sqlite3_str_appendall(s, ")");
+	sql = sqlite3_str_finish(s);
+	if (!sql)
+		return err_set(in->e, -ENOMEM, "out of memory");
+	rc = sqlite3_prepare_v2(in->d->db, sql, -1, &in->stmt, NULL);
+	sqlite3_free(sql);
+	return rc == SQLITE_OK ? 0 : fail(in->d, in->e);
 }
 
-static void close_table(void *table)
+static void end_insert(struct insert *in)
 {
-	bulk_table_free(table);
+	sqlite3_finalize(in->stmt);
+	free(in->room.data);
 }
 
-/* SQLite has made the file, with empty tables; no one has it open. */
-static int load_events(struct export_to *x, struct err *e)
+static int insert_tables(struct database *d, bool events, struct err *e)
 {
-	struct load l = { .x = x };
-	const struct export_target target = { &l, begin_load, open_table, load_row, finish_table,
-					      close_table };
-	int ret = export_fill(x, &target, e);
+	const struct table_def *def;
+	int r = 0;
 
-	x->inserts = !ret;
-	if (ret > 0)
-		ret = bulk_load_finish(l.bulk, e);
-	bulk_load_free(l.bulk);
-	return ret;
+	for (unsigned int i = 0; !r && (def = table_at(i)); i++) {
+		struct insert in = { .d = d, .e = e };
+		const struct row_sink sink = { .ctx = &in, .row = insert_row };
+
+		if (!def->is_exported || export_fill_has(def) != events)
+			continue;
+		r = begin_insert(&in, def->name, def->col_cnt, !events);
+		r = r ?: export_rows_all(&d->x, def, &sink, e);
+		end_insert(&in);
+	}
+	return r;
+}
+
+static int insert_info(struct database *d, struct err *e)
+{
+	struct insert in = { .d = d, .e = e };
+	const struct row_sink sink = { .ctx = &in, .row = insert_row };
+	uint64_t rows = d->x.row_cnt;
+	int r = run(d, "CREATE TABLE " EXPORT_INFO " (key TEXT PRIMARY KEY, value ANY) STRICT", e);
+
+	r = r ?: begin_insert(&in, EXPORT_INFO, 2, false);
+	r = r ?: analysis_export_info(d->x.a, d->x.request, &sink);
+	d->x.row_cnt = rows; /* not rows of the trace */
+	end_insert(&in);
+	return r;
 }
 
 /* ---- the file ---- */
 
-static int insert_info_row(void *ctx, const struct value *values)
+static int write_tables(struct database *d, struct err *e)
 {
-	struct sqlite3_stmt **stmt = ctx;
-	struct export_text room = { 0 };
-	int ret = 0;
+	static const char begin[] = "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;"
+				    "PRAGMA cache_size = -65536; PRAGMA page_size = 8192;"
+				    "PRAGMA auto_vacuum = NONE; BEGIN";
+	char end[96];
+	int r;
 
-	for (int i = 0; i < 2 && !ret; i++) {
-		struct value v = values[i];
-
-		if (v.type == VALUE_TEXT && export_text_safe(&room, &v) < 0)
-			ret = -ENOMEM;
-		else if (statement_bind(*stmt, i + 1, &v) != SQLITE_OK)
-			ret = -ENOMEM;
-	}
-	if (!ret)
-		sqlite3_step(*stmt);
-	if (sqlite3_reset(*stmt) != SQLITE_OK)
-		ret = -EIO;
-	free(room.data);
-	return ret;
+	snprintf(end, sizeof(end), "PRAGMA application_id = %d; COMMIT",
+		 d->x.whole ? EXPORT_APPLICATION_ID : 0);
+	r = run(d, begin, e) ?: run(d, schema_text("tables"), e) ?: run(d, schema_text("views"), e);
+	/* lists come last: reading the events may find damage, which one of the lists shows */
+	r = r ?: insert_tables(d, true, e) ?: insert_tables(d, false, e) ?: insert_info(d, e);
+	r = r ?: run(d, end, e);
+	r = r ?: run(d, "BEGIN", e) ?: run(d, schema_text("indexes"), e) ?: run(d, "COMMIT", e);
+	return r ?: run(d, "PRAGMA analysis_limit = 1000; ANALYZE", e);
 }
 
-static int insert_info(struct export_to *x, struct err *e)
+/* Writes d->path, an empty file. */
+static int write_file(struct database *d, int fd, struct err *e)
 {
-	struct sqlite3_stmt *stmt = NULL;
-	const struct row_sink sink = { .ctx = &stmt, .row = insert_info_row };
-	int ret = export_sql_run(x, "CREATE TABLE " EXPORT_INFO
-				    " (key TEXT PRIMARY KEY, value ANY) STRICT", e);
+	const struct export_request *request = d->x.request;
+	int r = 0;
 
-	if (!ret && sqlite3_prepare_v2(x->db, "INSERT INTO " EXPORT_INFO " VALUES (?, ?)", -1,
-				       &stmt, NULL) != SQLITE_OK)
-		ret = -EIO;
-	ret = ret ?: analysis_export_info(x->a, x->request, &sink);
-	sqlite3_finalize(stmt);
-	return ret ? err_set(e, ret, "%s: table " EXPORT_INFO ": %s", x->path,
-			     sqlite3_errmsg(x->db)) : 0;
-}
-
-static int insert_rest(struct export_to *x, struct err *e)
-{
-	char end[128];
-	int ret = export_sql_open(x, e), closed;
-
-	snprintf(end, sizeof(end),
-		 "PRAGMA application_id = %d; COMMIT; PRAGMA analysis_limit = 1000; ANALYZE;",
-		 x->whole ? EXPORT_APPLICATION_ID : 0);
-	ret = ret ?: export_sql_run(x, UNSAFE "BEGIN", e) ?: export_sql_insert(x, e);
-	ret = ret ?: insert_info(x, e);
-	ret = ret ?: export_sql_run(x, end, e);
-	closed = export_sql_close(x, e);
-	return ret ? ret : closed;
+	if (sqlite3_open_v2(d->path, &d->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL) !=
+	    SQLITE_OK)
+		r = err_set(e, -EIO, "%s: %s", d->path,
+			    d->db ? sqlite3_errmsg(d->db) : "out of memory");
+	r = r ?: write_tables(d, e);
+	if (sqlite3_close(d->db) != SQLITE_OK && !r)
+		r = fail(d, e);
+	if (!r && fsync(fd) < 0)
+		r = err_set(e, -errno, "%s: cannot be synced: %s", d->path, strerror(errno));
+	if (!r && request->progress)
+		request->progress(request->ctx, d->x.row_cnt, d->x.row_cnt);
+	return r;
 }
 
 /*
@@ -174,42 +204,21 @@ static void clear_journal(const char *path)
 	sqlite3_close(db);
 }
 
-static int sync_file(int fd, const char *path, struct err *e)
+static int write_new(struct database *d, struct err *e)
 {
-	if (fsync(fd) < 0)
-		return err_set(e, -errno, "%s: cannot be synced: %s", path, strerror(errno));
-	return 0;
-}
-
-/* Writes x->path, an empty file. */
-static int write_file(struct export_to *x, int fd, struct err *e)
-{
-	const struct export_request *r = x->request;
-	int ret = make_tables(x, e);
-
-	ret = ret ?: load_events(x, e) ?: insert_rest(x, e);
-	ret = ret ?: sync_file(fd, x->path, e);
-	if (!ret && r->progress)
-		r->progress(r->ctx, x->row_cnt, x->row_cnt);
-	return ret;
-}
-
-static int write_new(struct export_to *x, struct err *e)
-{
-	const char *path = x->request->path;
+	const char *path = d->x.request->path;
 	struct atomic_output out;
 	int fd = -1, ret = atomic_output_begin(&out, path, false, e);
 
 	if (!ret) {
-		x->path = out.path;
-		x->dir = out.dir;
+		d->path = out.path;
 		fd = open(out.path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 		ret = fd < 0 ? err_set(e, -errno, "%s: cannot be made: %s", path, strerror(errno))
-			     : write_file(x, fd, e);
+			     : write_file(d, fd, e);
 	}
-	if (!ret && x->replaces)
+	if (!ret && d->replaces)
 		clear_journal(path);
-	ret = ret ?: atomic_output_commit(&out, path, x->replaces, e);
+	ret = ret ?: atomic_output_commit(&out, path, d->replaces, e);
 	if (fd >= 0)
 		close(fd);
 	atomic_output_drop(&out);
@@ -252,23 +261,23 @@ static int check_old_file(const struct export_to *x, struct err *e)
 int analysis_export_sqlite(struct analysis *a, const struct export_request *r, uint64_t *ret_rows,
 			   struct err *e)
 {
-	struct export_to x = {
-		.a = a,
-		.request = r,
-		.whole = r->from_ns <= a->start_ns && r->to_ns >= a->end_ns,
-		.from_ns = context_rel_clamped(a, r->from_ns),
-		.to_ns = context_rel_clamped(a, r->to_ns),
+	struct database d = {
+		.x = { .a = a,
+		       .request = r,
+		       .whole = r->from_ns <= a->start_ns && r->to_ns >= a->end_ns,
+		       .from_ns = context_rel_clamped(a, r->from_ns),
+		       .to_ns = context_rel_clamped(a, r->to_ns) },
 		.replaces = r->force,
 	};
 	struct stat st;
 	int ret = 0;
 
-	x.all_rows = export_expected_rows(&x);
+	d.x.all_rows = export_expected_rows(&d.x);
 	if (!r->force && !lstat(r->path, &st)) {
-		ret = check_old_file(&x, e);
-		x.replaces = !ret;
+		ret = check_old_file(&d.x, e);
+		d.replaces = !ret;
 	}
-	ret = ret ?: write_new(&x, e);
-	*ret_rows = x.row_cnt;
+	ret = ret ?: write_new(&d, e);
+	*ret_rows = d.x.row_cnt;
 	return ret;
 }

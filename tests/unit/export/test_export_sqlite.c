@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Exported databases hold the rows of the trace and answer as reports do, whether their pages are
- * written or SQLite inserts; an export that fails or is killed leaves the file that was there.
+ * Exported databases hold the rows of the trace and answer as reports do. An export that fails or
+ * is killed keeps the old file.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -53,38 +53,6 @@ static int export_to(const char *to_path, uint64_t from, uint64_t to, bool force
 	uint64_t rows;
 
 	return analysis_export_sqlite(made.a, &r, &rows, e);
-}
-
-/*
- * Databases that are made from now on have reserved bytes, as one has with SQLite's checksum
- * extension: the bulk loader does not know them, and SQLite inserts the rows.
- */
-static int reserve_bytes(sqlite3 *db, char **text, const struct sqlite3_api_routines *api)
-{
-	int bytes = 8;
-
-	return sqlite3_file_control(db, NULL, SQLITE_FCNTL_RESERVE_BYTES, &bytes);
-}
-
-static void reserve(bool on)
-{
-	void (*entry)(void) = (void (*)(void))reserve_bytes;
-
-	if (on)
-		sqlite3_auto_extension(entry);
-	else
-		sqlite3_cancel_auto_extension(entry);
-}
-
-static int reserved_bytes(const char *of_path)
-{
-	FILE *f = fopen(of_path, "r");
-	char head[100];
-
-	assert_non_null(f);
-	assert_int_equal(fread(head, 1, sizeof(head), f), (int)sizeof(head));
-	fclose(f);
-	return head[20];
 }
 
 static int64_t db_int(sqlite3 *db, const char *sql)
@@ -331,75 +299,24 @@ static void check_database(uint64_t from, uint64_t to)
 
 static void test_export_answers_the_same_numbers(void **state)
 {
-	uint64_t from, to;
+	uint64_t from = trace_start_ns(made.t), to = trace_end_ns(made.t);
 	struct err e = { "" };
 	struct stat st;
-	int plain;
 
-	for (plain = 0; plain < 2; plain++) {
-		from = trace_start_ns(made.t);
-		to = trace_end_ns(made.t);
-		unlink(db_path);
-		reserve(plain);
-		if (export_to(db_path, from, to, false, &e) < 0)
-			fail_msg("%s", e.text);
-		assert_int_equal(stat(db_path, &st), 0);
-		assert_int_equal(st.st_mode & 0777, 0600);
-		assert_int_equal(reserved_bytes(db_path), plain ? 8 : 0);
-		check_database(from, to);
-		assert_int_equal(export_to(db_path, from + 1, to, false, &e), -EEXIST);
-		/* a window, in place of it */
-		from += (to - from) / 3 + 7;
-		to -= 12345;
-		e.text[0] = 0;
-		if (export_to(db_path, from, to, true, &e) < 0)
-			fail_msg("%s", e.text);
-		check_database(from, to);
-		reserve(false);
-	}
-}
-
-/* Written pages and rows that SQLite inserted are equal, row by row and in the same order. */
-static void test_pages_hold_what_sqlite_would_insert(void **state)
-{
-	uint64_t from = trace_start_ns(made.t), to = trace_end_ns(made.t);
-	const struct table_def *d;
-	struct err e = { "" };
-	char plain_path[112];
-	unsigned int i, k;
-	sqlite3 *db, *plain;
-
-	snprintf(plain_path, sizeof(plain_path), "%s/plain.db", made.dir);
-	assert_int_equal(export_to(db_path, from, to, true, &e), 0);
-	reserve(true);
-	assert_int_equal(export_to(plain_path, from, to, true, &e), 0);
-	reserve(false);
-	assert_int_equal(reserved_bytes(plain_path), 8);
-	assert_int_equal(sqlite3_open_v2(db_path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_open_v2(plain_path, &plain, SQLITE_OPEN_READONLY, NULL),
-			 SQLITE_OK);
-	for (i = 0; (d = table_at(i)); i++) {
-		struct rows r, s;
-		char *x, *y;
-
-		if (!d->is_exported)
-			continue;
-		db_rows(db, d->name, &r);
-		db_rows(plain, d->name, &s);
-		assert_int_equal(r.row_cnt, s.row_cnt);
-		for (k = 0; k < r.row_cnt; k++) {
-			x = row_text(&r, k);
-			y = row_text(&s, k);
-			if (strcmp(x, y))
-				fail_msg("%s: row %u: %s, not %s", d->name, k, x, y);
-			sqlite3_free(x);
-			sqlite3_free(y);
-		}
-		rows_done(&r);
-		rows_done(&s);
-	}
-	sqlite3_close(db);
-	sqlite3_close(plain);
+	unlink(db_path);
+	if (export_to(db_path, from, to, false, &e) < 0)
+		fail_msg("%s", e.text);
+	assert_int_equal(stat(db_path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	check_database(from, to);
+	assert_int_equal(export_to(db_path, from + 1, to, false, &e), -EEXIST);
+	/* a window replaces the whole trace */
+	from += (to - from) / 3 + 7;
+	to -= 12345;
+	e.text[0] = 0;
+	if (export_to(db_path, from, to, true, &e) < 0)
+		fail_msg("%s", e.text);
+	check_database(from, to);
 }
 
 static void expect_kept(const char *at, const char *why)
@@ -531,24 +448,18 @@ static void test_a_disk_that_is_full_loses_nothing(void **state)
 {
 	struct rlimit was, limit;
 	struct err e = { "" };
-	int plain;
 
 	signal(SIGXFSZ, SIG_IGN);
 	getrlimit(RLIMIT_FSIZE, &was);
-	for (plain = 0; plain < 2; plain++) {
-		assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, &e), 0);
-		limit = was;
-		limit.rlim_cur = 600000;
-		reserve(plain);
-		setrlimit(RLIMIT_FSIZE, &limit);
-		assert_true(export_to(db_path, 0, UINT64_MAX, false, &e) < 0);
-		setrlimit(RLIMIT_FSIZE, &was);
-		reserve(false);
-		assert_non_null(strstr(e.text, "out.db"));
-		e.text[0] = 0;
-		assert_int_equal(temporary_cnt(), 0);
-		check_database(trace_start_ns(made.t), trace_end_ns(made.t));
-	}
+	assert_int_equal(export_to(db_path, 0, UINT64_MAX, true, &e), 0);
+	limit = was;
+	limit.rlim_cur = 600000;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	assert_true(export_to(db_path, 0, UINT64_MAX, false, &e) < 0);
+	setrlimit(RLIMIT_FSIZE, &was);
+	assert_non_null(strstr(e.text, "out.db"));
+	assert_int_equal(temporary_cnt(), 0);
+	check_database(trace_start_ns(made.t), trace_end_ns(made.t));
 }
 
 static void test_names_are_safe_to_print(void **state)
@@ -646,7 +557,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_export_answers_the_same_numbers),
-		cmocka_unit_test(test_pages_hold_what_sqlite_would_insert),
 		cmocka_unit_test(test_only_an_export_of_a_whole_trace_is_replaced),
 		cmocka_unit_test(test_the_journal_of_the_old_database_spoils_no_new_one),
 		cmocka_unit_test(test_killed_exports_leave_nothing_half_done),
