@@ -21,6 +21,12 @@ struct export_to {
 	uint64_t all_rows; /* expected */
 };
 
+/* Returns whether the table has a row per event, or is made of events. Others are small lists. */
+static inline bool export_is_events(const struct table_def *def)
+{
+	return def->is_exported && def->kinds;
+}
+
 /* Returns whether the table is wanted. */
 bool export_has(const struct export_to *x, const struct table_def *def);
 /* Estimates the rows of the tables that are wanted. */
@@ -56,27 +62,3 @@ struct export_text {
 	size_t cap;
 };
 int export_text_safe(struct export_text *room, struct value *v);
-
-/* ---- export_fill: the event tables, several at a time ---- */
-
-/* A target receives the rows. Functions return 0 or -errno with a text. */
-struct export_target {
-	void *ctx;
-	/* Any thread. close() frees what open() returns, also after an error. */
-	int (*open)(void *ctx, const struct table_def *def, void **ret, struct err *e);
-	int (*row)(void *table, const struct value *row, struct err *e);
-	int (*finish)(void *table, struct err *e);
-	void (*close)(void *table);
-};
-
-/* Returns whether export_fill() fills the table. Other tables are small lists. */
-static inline bool export_fill_has(const struct table_def *def)
-{
-	return def->is_exported && def->kinds;
-}
-
-/*
- * Fills as many tables at a time as there are CPUs, but at most four; the caller's thread waits
- * and reports the progress. Memory does not grow with the trace. 0 or -errno.
- */
-int export_fill(struct export_to *x, const struct export_target *target, struct err *e);

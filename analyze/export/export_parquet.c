@@ -2,6 +2,10 @@
 /*
  * Writes tables of a window as Parquet files, one in a directory for each table.
  *
+ * The tables of events come first, as many at a time as there are CPUs, but at most THREADS_MAX;
+ * the caller's thread waits, reports the progress and then writes the lists. Memory does not grow
+ * with the trace.
+ *
  * Instants are wall-clock times. What one row has, from its first instant on, is put there by the
  * reading of the clocks that is nearest to that instant: lengths of time stay exact.
  */
@@ -18,15 +22,29 @@
 #include "analyze/engine/column.h"
 #include "analyze/export/export.h"
 #include "analyze/parquet/parquet.h"
+#include "base/array.h"
+#include "base/workers.h"
 
 #define FRONT_COLS 2	/* host, trace_id */
 #define COLUMNS_MAX 64
+#define THREADS_MAX 4
+#define COUNT_EVERY 1024
+
+/* A table to write. */
+struct event_table {
+	const struct table_def *def;
+	struct export_rows *rows;
+	double row_cnt; /* estimated */
+};
 
 struct write {
 	struct export_to x;
 	const struct parquet_request *r;
 	const char *host;
 	struct export_meta meta; /* for the footers */
+	struct event_table *tables;
+	unsigned int table_cnt;
+	struct workers workers;
 };
 
 /* The file of one table. */
@@ -42,10 +60,8 @@ struct file {
 	struct err *e;
 };
 
-static void close_file(void *table)
+static void close_file(struct file *f)
 {
-	struct file *f = table;
-
 	parquet_free(f->parquet);
 	if (f->out)
 		fclose(f->out);
@@ -54,9 +70,8 @@ static void close_file(void *table)
 	free(f);
 }
 
-static int finish_file(void *table, struct err *e)
+static int finish_file(struct file *f, struct err *e)
 {
-	struct file *f = table;
 	int c = parquet_finish(f->parquet, e), closed = fclose(f->out) ? -errno : 0;
 
 	f->out = NULL;
@@ -100,23 +115,22 @@ static int make_file(struct file *f, struct err *e)
 	return -errno;
 }
 
-static int open_file(void *ctx, const struct table_def *def, void **ret, struct err *e)
+/* Close *ret also after an error. */
+static int open_file(struct write *w, const struct table_def *def, struct file **ret,
+		     struct err *e)
 {
-	const struct write *w = ctx;
 	struct file *f = calloc(1, sizeof(*f));
 	int c;
 
+	*ret = f;
 	if (!f)
 		return err_set(e, -ENOMEM, "out of memory");
 	f->w = w;
 	f->def = def;
 	name_columns(f);
 	c = make_file(f, e);
-	if (!c)
-		c = parquet_new(&f->parquet, f->out, f->cols, FRONT_COLS + def->col_cnt,
+	return c ?: parquet_new(&f->parquet, f->out, f->cols, FRONT_COLS + def->col_cnt,
 				(const char *const *)w->meta.v, e);
-	*ret = f;
-	return c;
 }
 
 /* Returns how far the wall clock is ahead of the trace's at the row's first instant. */
@@ -131,9 +145,8 @@ static int64_t ahead_ns(const struct file *f, const struct value *row)
 	return 0;
 }
 
-static int put_row(void *table, const struct value *row, struct err *e)
+static int append_row(struct file *f, const struct value *row, struct err *e)
 {
-	struct file *f = table;
 	int64_t ahead = ahead_ns(f, row);
 
 	for (unsigned int i = 0; i < f->def->col_cnt; i++) {
@@ -144,10 +157,93 @@ static int put_row(void *table, const struct value *row, struct err *e)
 	return parquet_row(f->parquet, f->row, e);
 }
 
+/* ---- tables of events: in threads ---- */
+
+static int write_rows(struct write *w, struct export_rows *rows, struct file *f, struct err *e)
+{
+	const struct value *row;
+	uint64_t cnt = 0;
+	int r;
+
+	while ((r = export_rows_next(rows, &row, e)) > 0) {
+		r = append_row(f, row, e);
+		if (r < 0)
+			return r;
+		if (++cnt % COUNT_EVERY)
+			continue;
+		w->x.row_cnt += COUNT_EVERY;
+		if (w->workers.stop)
+			return 0;
+	}
+	w->x.row_cnt += cnt % COUNT_EVERY;
+	return r;
+}
+
+static int write_events(void *ctx, unsigned int number, struct err *e)
+{
+	struct write *w = ctx;
+	struct file *f;
+	int r = open_file(w, w->tables[number].def, &f, e);
+
+	r = r ?: write_rows(w, w->tables[number].rows, f, e);
+	if (!r && !w->workers.stop)
+		r = finish_file(f, e);
+	if (f)
+		close_file(f);
+	return r;
+}
+
+static void report_progress(void *ctx)
+{
+	const struct write *w = ctx;
+
+	if (w->r->progress)
+		w->r->progress(w->r->ctx, w->x.row_cnt, w->x.all_rows);
+}
+
+/* The largest table first: threads end together. */
+static int by_row_cnt(const void *a, const void *b)
+{
+	const struct event_table *x = a, *y = b;
+
+	return compare_numbers(y->row_cnt, x->row_cnt);
+}
+
+static int write_all_events(struct write *w, struct err *e)
+{
+	const struct table_def *def;
+	unsigned int cnt;
+	int r = 0;
+
+	for (cnt = 0; table_at(cnt); cnt++)
+		;
+	w->tables = calloc(cnt, sizeof(*w->tables));
+	if (!w->tables)
+		return err_set(e, -ENOMEM, "out of memory");
+	for (unsigned int i = 0; !r && (def = table_at(i)); i++) {
+		struct event_table *t = &w->tables[w->table_cnt];
+
+		if (!export_is_events(def) || !export_has(&w->x, def))
+			continue;
+		w->table_cnt++;
+		t->def = def;
+		t->row_cnt = table_row_cnt(w->x.a, def);
+		r = export_rows_open(&t->rows, &w->x, def, e);
+	}
+	qsort(w->tables, w->table_cnt, sizeof(*w->tables), by_row_cnt);
+	w->workers = (struct workers){ .cnt = w->table_cnt, .thread_max = THREADS_MAX,
+				       .run = write_events, .tick = report_progress, .ctx = w };
+	r = r ?: workers_run(&w->workers, e);
+	for (unsigned int i = 0; i < w->table_cnt; i++)
+		export_rows_close(w->tables[i].rows);
+	free(w->tables);
+	return r;
+}
+
 /* ---- lists: in the thread of the analysis ---- */
 
 /* A row_sink's row(): texts of lists are as they are in the trace. */
-static int put_list_row(void *ctx, const struct value *row)
+static int append_list_row(void *ctx, const struct value *row)
 {
 	struct file *f = ctx;
 	struct value safe[COLUMNS_MAX];
@@ -157,15 +253,14 @@ static int put_list_row(void *ctx, const struct value *row)
 		if (row[i].type == VALUE_TEXT && export_text_safe(&f->texts[i], &safe[i]) < 0)
 			return err_set(f->e, -ENOMEM, "out of memory");
 	}
-	return put_row(f, safe, f->e);
+	return append_row(f, safe, f->e);
 }
 
 static int write_list(struct write *w, const struct table_def *def, struct err *e)
 {
-	void *table = NULL;
-	int c = open_file(w, def, &table, e);
-	struct file *f = table;
-	const struct row_sink sink = { .ctx = f, .row = put_list_row };
+	struct file *f;
+	int c = open_file(w, def, &f, e);
+	const struct row_sink sink = { .ctx = f, .row = append_list_row };
 
 	if (!f)
 		return c;
@@ -182,7 +277,7 @@ static int write_lists(struct write *w, struct err *e)
 	int c = 0;
 
 	for (unsigned int i = 0; !c && (def = table_at(i)); i++)
-		if (!export_fill_has(def) && export_has(&w->x, def))
+		if (!export_is_events(def) && export_has(&w->x, def))
 			c = write_list(w, def, e);
 	return c;
 }
@@ -204,7 +299,6 @@ int analysis_export_parquet(struct analysis *a, const struct parquet_request *r,
 					       .missing = r->missing, .progress = r->progress,
 					       .ctx = r->ctx };
 	struct write w = { .r = r };
-	const struct export_target target = { &w, open_file, put_row, finish_file, close_file };
 	int c;
 
 	w.x = (struct export_to){ .a = a, .request = &window,
@@ -214,7 +308,7 @@ int analysis_export_parquet(struct analysis *a, const struct parquet_request *r,
 				  .to_ns = context_rel_clamped(a, r->to_ns) };
 	w.x.all_rows = export_expected_rows(&w.x);
 	c = describe(&w);
-	c = c ?: export_fill(&w.x, &target, e);
+	c = c ?: write_all_events(&w, e);
 	/* lists come last: reading the events may find damage, which one of the lists shows */
 	c = c ?: write_lists(&w, e);
 	export_meta_done(&w.meta);

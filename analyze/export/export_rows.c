@@ -164,7 +164,7 @@ int export_rows_all(const struct export_to *x, const struct table_def *def,
 	struct err why = { "" };
 	int ret;
 
-	if (export_fill_has(def))
+	if (export_is_events(def))
 		return all_events(x, def, sink, e);
 	ret = analysis_table(x->a, def->name, x->request->from_ns, x->request->to_ns, &rows, &why);
 	if (ret < 0 && why.text[0])

@@ -127,7 +127,7 @@ static int insert_tables(struct database *d, bool events, struct err *e)
 		struct insert in = { .d = d, .e = e };
 		const struct row_sink sink = { .ctx = &in, .row = insert_row };
 
-		if (!def->is_exported || export_fill_has(def) != events)
+		if (!def->is_exported || export_is_events(def) != events)
 			continue;
 		r = begin_insert(&in, def->name, def->col_cnt, !events);
 		r = r ?: export_rows_all(&d->x, def, &sink, e);
