@@ -620,9 +620,10 @@ static void imply_workload(struct report_options *o)
 	     strcmp(o->view->name, "why")) ||
 	    q.pid_cnt || q.tid_cnt || q.comm || q.thread || q.workload || o->in.during)
 		return;
-	q.workload = q.of_command = true;
+	q.workload = true;
+	q.requests = NULL;
 	if (who_find(o->in.trace, &q) == WHO_ALL)
-		o->q = q;
+		o->q.workload = o->q.of_command = true;
 }
 
 /* A process or thread that is missing in a running recording may still appear. */
@@ -636,8 +637,8 @@ static int check_named(struct report_options *o)
 	if (!o->follow_ns || !trace_is_live(o->in.trace))
 		return who_check(&o->in, &o->q, found);
 	if (found != WHO_ALL)
-		say_note("%s: nothing that matches --pid, --comm, --workload, --tid and "
-			 "--thread has been recorded yet", input_path(&o->in));
+		say_note("%s: nothing that matches --pid, --comm, --workload, --tid, "
+			 "--thread and --requests has been recorded yet", input_path(&o->in));
 	return 0;
 }
 
@@ -728,7 +729,7 @@ static const struct opts_option options[] = {
 	{ 0, "by", "KEY,...",
 	  "one row per process, thread, thread_name, comm, cgroup, container, unit,\n"
 	  "user, tree, cpu, device, partition, op, size, file, vector, site, waker,\n"
-	  "function or module; several keys: one per combination",
+	  "function, module, or name and step of requests; several\nkeys: one per combination",
 	  OPTS_CALL, .take = take_by },
 	{ 0, "pid", "PID,...", "these processes only", OPTS_CALL, AT(pids), lists_take_ids },
 	{ 0, "comm", "NAME", "processes of this name only; may be a pattern: 'cc*'", OPTS_TEXT,

@@ -16,6 +16,7 @@
 #include "cmd/render/say.h"
 
 #define DURING_SHOWN 5
+#define NAMES_SHOWN 8
 
 /* A process or a thread. */
 struct task {
@@ -203,9 +204,10 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 /* The options --pid, --comm, --workload, --tid and --thread select tasks. */
 #define OPTION_CNT 5
 #define OF_PROCESSES 3	/* the first ones */
-#define TOGETHER (1u << OPTION_CNT)	/* a bit beside one for each option */
+#define TOGETHER (1u << OPTION_CNT)	/* bits beside one for each option */
+#define REQUESTS (2u << OPTION_CNT)
 
-_Static_assert(WHO_ALL == 2 * TOGETHER - 1, "bits of who_find()");
+_Static_assert(WHO_ALL == 2 * REQUESTS - 1, "bits of who_find()");
 
 static enum who_kind kind_of(unsigned int option)
 {
@@ -242,10 +244,56 @@ static bool is_named_by_all(const struct trace *t, const struct wanted w[static 
 	return true;
 }
 
-unsigned int who_find(const struct trace *t, const struct report_request *q)
+/* Names of requests of programs in a trace, the most frequent first; pattern NULL: all. */
+struct request_names {
+	char list[300];
+	unsigned int cnt;
+	int status;		/* 0 or -errno */
+};
+
+static int add_name(void *ctx, const struct value *v)
+{
+	struct request_names *x = ctx;
+	size_t n = strlen(x->list);
+
+	if (x->cnt++ < NAMES_SHOWN)
+		snprintf(x->list + n, sizeof(x->list) - n, "%s%s", n ? ", " : "",
+			 say_text(v[0].text));
+	return 0;
+}
+
+static struct request_names request_names(struct trace *t, const char *pattern)
+{
+	const struct report_request q = { .view = "requests", .requests = pattern,
+					  .to_ns = UINT64_MAX, .with_recorder = true };
+	struct request_names ret = { "" };
+	const struct row_sink sink = { .ctx = &ret, .row = add_name };
+	struct analysis *a = NULL;
+
+	ret.status = analysis_open(&a, t, NULL);
+	ret.status = ret.status ?: analysis_report(a, &q, &sink, NULL);
+	analysis_close(a);
+	return ret;
+}
+
+/* Prints that no request of the trace has this name, and the names that they have. */
+static int requests_none(const struct input *in, const char *pattern)
+{
+	const struct request_names all = request_names(in->trace, NULL);
+
+	if (all.cnt)
+		return say_error("%s: no request is named %s; there %s: %s%s", input_path(in),
+				 say_text(pattern), all.cnt > 1 ? "are" : "is", all.list,
+				 all.cnt > NAMES_SHOWN ? ", ..." : "");
+	return say_error("%s: no request is named %s: the trace has no requests; record them with "
+			 "--spans, --span-fd or --request", input_path(in), say_text(pattern));
+}
+
+unsigned int who_find(struct trace *t, const struct report_request *q)
 {
 	struct hash_map processes = { 0 }, threads = { 0 };
 	struct wanted w[OPTION_CNT];
+	struct request_names named;
 	unsigned int found = 0;
 	bool is_asked = false;
 	size_t block_cnt, at;
@@ -266,13 +314,17 @@ unsigned int who_find(const struct trace *t, const struct report_request *q)
 	/* a cut of processes may have no thread at all */
 	trace_blocks(t, &block_cnt);
 	if (!block_cnt || !is_asked)
-		found = WHO_ALL;
+		found = WHO_ALL & ~REQUESTS;
 	for (at = 0; at < trace_thread_cnt(t) && !(found & TOGETHER); at++)
 		if (is_named_by_all(t, w, at))
 			found |= TOGETHER;
 	hash_map_done(&processes);
 	hash_map_done(&threads);
-	return found;
+	if (!block_cnt || !q->requests)
+		return found | REQUESTS;
+	/* the report fails, too, if this does */
+	named = request_names(t, q->requests);
+	return found | (named.cnt || named.status ? REQUESTS : 0);
 }
 
 int who_check(const struct input *in, const struct report_request *q, unsigned int found)
@@ -299,6 +351,8 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
 		snprintf(id, sizeof(id), "%u", w[i].ids[0]);
 		return who_none(in, kind_of(i), id);
 	}
+	if (!(found & REQUESTS))
+		return requests_none(in, q->requests);
 	return say_error("%s: no process or thread matches all of these: %s",
 			 input_path(in), given);
 }
@@ -342,10 +396,12 @@ static int during_request(const struct input *in, const char *text, uint64_t *fr
 	analysis_close(a);
 	if (r)
 		return say_error("%s", err_text(&e, r));
-	if (hit.cnt != 1)
-		return opts_usage_error("--during: %u requests have the id %llu%s", hit.cnt,
-					(unsigned long long)id,
-					hit.cnt ? "; give --from and --until" : "");
+	if (!hit.cnt)
+		return opts_usage_error("--during: no request has the id %llu; `ebpfrec report "
+					"requests --slowest 5` shows ids", (unsigned long long)id);
+	if (hit.cnt > 1)
+		return opts_usage_error("--during: %u requests have the id %llu; give --from and "
+					"--until", hit.cnt, (unsigned long long)id);
 	*to_ns = *from_ns + hit.to_ns;
 	*from_ns += hit.from_ns;
 	return 0;

@@ -26,15 +26,15 @@ int who_had_name(const struct trace *t, enum who_kind kind, const char *pattern,
 		 struct hash_map *ret);
 
 /*
- * --pid, --comm, --workload, --tid and --thread must each match a task, and all together as well:
- * otherwise no match would look like an empty answer. who_find() returns the set of matched
- * options. It returns all of them if the trace has no block or no option is set. The sets of
- * several traces are combined with |. who_check() prints an error about the first option without a
- * match.
+ * --pid, --comm, --workload, --tid and --thread must each match a task, and all together as well,
+ * and --requests a request of a program: otherwise no match would look like an empty answer.
+ * who_find() returns the set of matched options. It returns all of them if the trace has no block
+ * or no option is set. The sets of several traces are combined with |. who_check() prints an error
+ * about the first option without a match.
  */
-unsigned int who_find(const struct trace *t, const struct report_request *q);
+unsigned int who_find(struct trace *t, const struct report_request *q);
 int who_check(const struct input *in, const struct report_request *q, unsigned int found);
-#define WHO_ALL 63u	/* nothing is missing */
+#define WHO_ALL 127u	/* nothing is missing */
 
 /*
  * The life of the process that in->during selects, or else of the thread, clipped to the trace. It

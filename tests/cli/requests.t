@@ -14,6 +14,18 @@ $ ebpfrec report requests -i spans.ebpfrec --by step --format csv
 1> GET /,save,15,2000000,2000000,2000000,2000000,100,1,0
 1> PUT /cart,save,5,22000000,198000000,198000000,198000000,100,1,0
 
+$ ebpfrec report requests -i spans.ebpfrec --by thread --format csv
+1> name,pid,tid,thread,requests,p50_ns,p90_ns,p99_ns,max_ns,share_pct,complete,lost_events
+1> GET /,200,201,worker,15,3000000,3000000,3000000,3000000,100,1,0
+1> GET /,200,200,shop,15,0,0,0,0,0,1,0
+1> PUT /cart,200,201,worker,5,23000000,199000000,199000000,199000000,100,1,0
+1> PUT /cart,200,200,shop,5,0,0,0,0,0,1,0
+
+$ ebpfrec report requests -i spans.ebpfrec --by step,thread
+? 2
+2> ebpfrec report: --by: use one of step and thread
+2> Try 'ebpfrec report --help'.
+
 $ ebpfrec report requests -i spans.ebpfrec --slowest 3
 1> 0 .. 1 s of spans.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
@@ -110,9 +122,29 @@ $ ebpfrec report locks -i spans.ebpfrec --during request:8
 1>
 1> Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the mappings' own (mmap lock). (More: --notes.)
 
+# an unknown name is an error that lists the known ones
+$ ebpfrec report why --requests NOPE -i spans.ebpfrec || ebpfrec report requests --requests save -i spans.ebpfrec
+? 1
+2> ebpfrec: spans.ebpfrec: no request is named NOPE; there are: GET /, PUT /cart
+2> ebpfrec: spans.ebpfrec: no request is named save; there are: GET /, PUT /cart
+
+$ ebpfrec report requests --requests GET -i golden.ebpfrec
+? 1
+2> ebpfrec: golden.ebpfrec: no request is named GET: the trace has no requests; record them with --spans, --span-fd or --request
+
+$ ebpfrec assert --rule 'requests --requests NOPE p99_ns < 20ms' spans.ebpfrec
+? 3
+1> VERDICT        FIGURE  LIMIT      RULE
+1> INDETERMINATE  -       < 20.0 ms  requests --requests NOPE p99_ns < 20ms
+1>
+1> --rule:1: INDETERMINATE: p99_ns is not known, and must be < 20.0 ms in spans.ebpfrec; there is no answer, for the reason on stderr: `ebpfrec report -i spans.ebpfrec requests --requests NOPE`
+1>
+1> 0 pass, 0 fail, 1 indeterminate
+2> ebpfrec: spans.ebpfrec: no request is named NOPE; there are: GET /, PUT /cart
+
 $ ebpfrec report cpu -i spans.ebpfrec --during request:99
 ? 2
-2> ebpfrec report: --during: 0 requests have the id 99
+2> ebpfrec report: --during: no request has the id 99; `ebpfrec report requests --slowest 5` shows ids
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report cpu -i spans.ebpfrec --during request:x
