@@ -16,17 +16,4 @@ SELECT kind, object, slow_ns, others_ns, diff_ns, error_ns
   FROM slow_requests(:from, :to, :requests, :slow_pct, :slow_ns)
 
 -- section: Slowest
-WITH r AS MATERIALIZED (SELECT * FROM requests(:from, :to)
-                         WHERE name GLOB :requests AND end_ns NOTNULL AND thread_in_scope(utid, start_ns)
-                         ORDER BY dur_ns DESC, start_ns LIMIT 3),
-x AS (SELECT x.id AS id, x.start_ns AS start_ns, x.name AS name, x.kind AS kind, coalesce(x.object, x.call) AS what,
-             sum(x.dur_ns) AS ns, row_number() OVER (PARTITION BY x.id, x.start_ns, x.name
-                                                     ORDER BY sum(x.dur_ns) DESC, x.kind) AS n
-        FROM request_time(:from, :to) AS x JOIN r ON r.id = x.id AND r.start_ns = x.start_ns AND r.name = x.name
-       GROUP BY x.id, x.start_ns, x.name, x.kind, coalesce(x.object, x.call))
-SELECT r.name AS name, r.id AS id, t.comm AS thread, r.start_ns AS start_ns, r.dur_ns AS dur_ns,
-       (SELECT group_concat(x.kind || iif(x.what IS NULL, '', ' ' || x.what) || ' ' || duration_text(x.ns), ', ')
-          FROM (SELECT * FROM x WHERE x.id = r.id AND x.start_ns = r.start_ns AND x.name = r.name AND x.n <= 3
-                 ORDER BY x.n) AS x) AS breakdown
-  FROM r JOIN threads AS t ON t.utid = r.utid
- ORDER BY r.dur_ns DESC, r.start_ns
+SELECT name, id, thread, start_ns, dur_ns, breakdown FROM ($slowest)

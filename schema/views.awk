@@ -80,7 +80,7 @@ function begin_variant(    w)
 	if (w[4] !~ /^(every|histogram|stacks|requests|slowest|by)$/)
 		fail("a variant is asked for by every, histogram, stacks, requests, slowest or by, not '" w[4] "'")
 	# those that a more special question asks for come first
-	at = w[3] SUBSEP (w[4] ~ /^(histogram|stacks)$/ ? 1 : w[4] == "by" ? 2 : w[4] == "every" ? 3 : 4)
+	at = w[3] SUBSEP (w[4] ~ /^(histogram|stacks)$/ ? 1 : w[4] == "every" ? 4 : w[4] != "by" ? 5 : (w[3] SUBSEP 2) in variant ? 3 : 2)
 	variant[at] = sprintf("{ .when = REPORT_WHEN_%s, .by = %s, .sql = %s", toupper(w[4]), w[4] == "by" ? keys(w[5]) : 0, quoted(file))
 	has_variant[w[3]] = 1
 	if (w[4] == "histogram")
@@ -142,7 +142,7 @@ FNR == 1 {
 
 function put_variants(v,    i, out)
 {
-	for (i = 1; i <= 4; i++)
+	for (i = 1; i <= 5; i++)
 		if ((v, i) in variant)
 			out = out (out == "" ? "" : ", ") variant[v, i] \
 			      ((v, i, "note") in said ? ", .notes = " quoted(said[v, i, "note"]) : "") " }"

@@ -6,6 +6,7 @@
  *     $t       "t_ns, " with --every, else nothing: the bin's beginning as first column
  *     $t_spike the same for the bin that contains u.start_ns; $tgroup: "t_ns, " to group or
  *              order by
+ *     $slowest the text of report_requests_slowest.sql
  *     $binfrom, $binto: the bin (or window) of a row r of an inner query
  *     $keys    the keys' columns, of a table-valued function that groups by itself (upid, utid,
  *              name, member_upid)
@@ -152,6 +153,7 @@ static char *expand(const struct report_request *r, unsigned int keys, const cha
 		{ "$stack_text", keys & KEY(MODULE) ? "stack_modules" : "stack_text" },
 		{ "$frame", keys & KEY(MODULE) ? "module" : "function" },
 		{ "$binfrom", r->every_ns ? "r.t_ns" : ":from" },
+		{ "$slowest", schema_text("report_requests_slowest") },
 		{ "$binto", r->every_ns ? "min(r.t_ns + :every, :to)" : ":to" },
 	};
 	sqlite3_str *s = sqlite3_str_new(NULL);
@@ -233,6 +235,8 @@ int report_check_keys(const struct report_view *v, unsigned int by, struct err *
 	if (by & KEY(FUNCTION) && by & KEY(MODULE))
 		return err_set(e, -EINVAL, "--by: a function is in one module: use one of function "
 					   "and module");
+	if (by & KEY(STEP) && by & KEY(THREAD))
+		return err_set(e, -EINVAL, "--by: use one of step and thread");
 	keys_format(by & KEYS_ALONE, has, sizeof(has));
 	if (by & KEYS_ALONE && by & (by - 1))
 		return err_set(e, -EINVAL,
@@ -551,7 +555,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":requests", value_text(r->requests ? r->requests : "*") },
 		{ ":slow_pct", value_int(r->slow_pct ? r->slow_pct : 99) },
 		{ ":slow_ns", r->slow_ns ? value_int(r->slow_ns) : value_text(NULL) },
-		{ ":slowest", value_int(r->slowest) },
+		{ ":slowest", value_int(r->slowest ? r->slowest : 3) },
 		{ .name = NULL },
 	};
 	struct report_request sorted = *r;
@@ -563,11 +567,14 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 	text = view_text(v, r);
 	if (!text)
 		return err_set(e, -EINVAL, "report %s has no --histogram", v->name);
-	if (strstr(text, MARK))
-		return run_sections(a, r, text, params, sink, e);
 	sql = expand(r, keys, text);
 	if (!sql)
 		return err_set(e, -ENOMEM, "out of memory");
+	if (strstr(sql, MARK)) {
+		ret = run_sections(a, r, sql, params, sink, e);
+		sqlite3_free(sql);
+		return ret;
+	}
 	ret = check_sort(a, &sorted, sql, column, e);
 	if (ret < 0) {
 		sqlite3_free(sql);

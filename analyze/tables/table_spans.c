@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * requests(from_ns, to_ns), request_steps(from_ns, to_ns), request_time(from_ns, to_ns): requests
- * of programs that ended in the window, and those that were open at its end.
+ * requests(from_ns, to_ns), request_steps(from_ns, to_ns), request_threads(from_ns, to_ns),
+ * request_time(from_ns, to_ns): requests of programs that ended in the window, and those that were
+ * open at its end.
  *
  *     span_events before to_ns --[span_track]--> requests, stays of threads, steps
  *     stays, states of threads --[request_time]--> what each request's time went to
@@ -173,6 +174,30 @@ static int steps_step(void *state, struct rowbuf *out, struct err *e)
 	struct spans *s = state;
 
 	return add_rows(s, out, &s->track.step_cnt, step_row, e);
+}
+
+static void stay_row(struct spans *s, size_t i, struct rowbuf *out)
+{
+	const struct span_stay *y = &s->track.stays[i];
+	const struct span_request *r = &s->track.requests[y->request];
+	struct cell *c;
+
+	if (!is_asked(s, r))
+		return;
+	c = rowbuf_add(out);
+	cell_text(&c[COL_REQUEST_THREADS_NAME], name_of(s, r->name));
+	cell_int(&c[COL_REQUEST_THREADS_ID], id_of(s, r));
+	cell_int(&c[COL_REQUEST_THREADS_REQUEST_NS], context_rel(s->a, r->begin_ns));
+	cell_int(&c[COL_REQUEST_THREADS_UTID], dense_utid(&s->a->ids, y->thread));
+	cell_int(&c[COL_REQUEST_THREADS_START_NS], context_rel(s->a, y->from_ns));
+	cell_int(&c[COL_REQUEST_THREADS_DUR_NS], (int64_t)(end_of(s, y->to_ns) - y->from_ns));
+}
+
+static int stays_step(void *state, struct rowbuf *out, struct err *e)
+{
+	struct spans *s = state;
+
+	return add_rows(s, out, &s->track.stay_cnt, stay_row, e);
 }
 
 /* ---- request_time ---- */
@@ -557,4 +582,5 @@ static int times_step(void *state, struct rowbuf *out, struct err *e)
 
 SPAN_TABLE(REQUESTS, requests, struct spans, requests_step, spans_close);
 SPAN_TABLE(REQUEST_STEPS, request_steps, struct spans, steps_step, spans_close);
+SPAN_TABLE(REQUEST_THREADS, request_threads, struct spans, stays_step, spans_close);
 SPAN_TABLE(REQUEST_TIME, request_time, struct times, times_step, times_close);
