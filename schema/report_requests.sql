@@ -17,7 +17,8 @@
 --   p50_ns, p90_ns, p99_ns, max_ns   their lengths. Percentiles are nearest-rank
 --   errors     requests that ended with an error
 --   open       requests that had begun and not ended at the end of the window; their lengths do not count
--- --by step has the steps of the same requests, --by thread the threads that worked for them; --histogram, --slowest N and why --requests NAME show more.
+-- --by step has the steps of the same requests, --by thread the threads that worked for them.
+-- --histogram, --slowest N and why --requests NAME show more.
 SELECT r.*, view_complete($binfrom, $binto) AS complete, view_lost($binfrom, $binto) AS lost_events
   FROM (SELECT $t_spike
                u.name AS name, count(u.end_ns) AS requests,

@@ -166,8 +166,10 @@ check("a flag may be true", not bad and re.findall(r"(?m)^\d+,", text) == ["200,
 text, bad, _ = tool("view", trace="golden.ebpfrec", view="cpu", workload=False)
 check("or false", not bad and "300," in text, text)
 
-text, bad, _ = tool("why", trace="golden.ebpfrec", requests="GET", slow="p90")
-check("why compares requests", not bad and "What differs" in text, text)
+text, bad, _ = tool("why", trace="spans.ebpfrec", requests="PUT*", slow="p90")
+check("why compares requests", not bad and "for lock 7f33a0012000, held by audit" in text, text)
+text, bad, _ = tool("why", trace="spans.ebpfrec", requests="GET")
+check("an unknown name lists the known ones", bad and "there are: GET /, PUT /cart" in text, text)
 
 # a page in a browser: the same viewer for each window of a trace, as long as the server runs
 text, bad, size = tool("view_link", trace="golden.ebpfrec", **{"from": "1s", "until": "2s"})

@@ -184,9 +184,10 @@ done
 # Every example that reads a trace runs: those of --help, of the man pages, of README.md, and each query of QUERIES.md.
 examples=$dir/examples
 mkdir -p "$examples"
-for name in trace before after night.ebpfrec before.ebpfrec after.ebpfrec trace.ebpfrec slow.ebpfrec; do
+for name in trace before after night.ebpfrec before.ebpfrec after.ebpfrec trace.ebpfrec; do
 	cp -r "$dir/golden.ebpfrec" "$examples/$name"
 done
+"$dir/bin/gen_golden" "$examples/slow.ebpfrec" spans
 {
 	for command in report sql export info check diff; do
 		"$EBPFREC" $command --help | sed -n '/^Examples:/,$p'
@@ -237,6 +238,7 @@ script options
 script sql_shell "$dir/golden.ebpfrec"
 mkdir -p "$dir/mcp"
 cp -r "$dir/golden.ebpfrec" "$dir/mcp"
+"$dir/bin/gen_golden" "$dir/mcp/spans.ebpfrec" spans
 script mcp "$dir/mcp"
 script metrics_growing "$build/tests/cli/gen_golden"
 if chosen groff && command -v groff >/dev/null; then
