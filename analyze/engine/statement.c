@@ -149,14 +149,15 @@ static int prepare(struct analysis *a, const char *text, sqlite3_stmt **ret, str
  */
 static int begin_use(struct analysis *a, const char *text, sqlite3_stmt **ret, struct err *e)
 {
-	struct kept_statement *s = a->statements, *end = s + a->statement_cnt;
+	struct kept_statement *s;
+	size_t i = 0;
 	int r;
 
 	a->failed = 0;
-	while (s < end && strcmp(s->text, text))
-		s++;
-	if (s < end) {
-		*ret = s->stmt;
+	while (i < a->statement_cnt && strcmp(a->statements[i].text, text))
+		i++;
+	if (i < a->statement_cnt) {
+		*ret = a->statements[i].stmt;
 		return 0;
 	}
 	r = prepare(a, text, ret, e);

@@ -113,12 +113,15 @@ void fold_sums_done(struct fold_sums *s)
 void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b)
 {
 	uint32_t *recent = &s->recent[(a * 37 + b) % FOLD_SUMS_RECENT], i = *recent;
-	struct fold_row *r = fold_sums_at(s, i);
+	struct fold_row *r;
 	int ret;
 
-	if (i < s->map.cnt && r->a == a && r->b == b) {
-		s->last = i;
-		return r->sum;
+	if (i < s->map.cnt) {
+		r = fold_sums_at(s, i);
+		if (r->a == a && r->b == b) {
+			s->last = i;
+			return r->sum;
+		}
 	}
 	ret = hash_map_intern(&s->map, a, b, &i);
 	if (ret < 0)

@@ -182,7 +182,7 @@ void view_label_cells(struct grouping *g, uint32_t group, struct cell *c)
 static void take(struct view *v, const struct table_column *col, uint32_t group, char *sum,
 		 struct cell *c)
 {
-	void *from = sum + col->offset;
+	void *from = sum ? sum + col->offset : NULL;
 
 	switch (col->take) {
 	case VIEW_TAKES_NOTHING:

@@ -68,7 +68,7 @@ static int compare_keys(const void *a, const void *b)
 int checkpoint_sort(struct checkpoint *c, size_t first, bool are_objects)
 {
 	size_t cnt = c->event_cnt - first, i;
-	const struct event *ev = c->events + first;
+	const struct event *ev = cnt ? c->events + first : NULL;
 	struct sort_key *keys = malloc((cnt + 1) * sizeof(*keys));
 	struct event *sorted = malloc((c->event_cnt + 1) * sizeof(*sorted));
 

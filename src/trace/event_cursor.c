@@ -415,6 +415,8 @@ static int take_rows(struct event_cursor *c, unsigned int run_bits, uint64_t end
 		if (make_room(c, cnt + r->cnt) < 0)
 			return -ENOMEM;
 		r->start = (uint32_t)cnt;
+		if (r->cnt == 0)
+			continue;
 		keys = c->keys + cnt;
 		for (row = 0; row < r->cnt; row++)
 			keys[row] = (ts_ns[row] - top_ns) << run_bits | i;

@@ -230,7 +230,8 @@ static int take_blocks(struct trace *t, const uint64_t *numbers, size_t cnt)
 	r = r ?: derived_file_parts(t->lists->d, DERIVED_BLOCKS, &p, &part_cnt);
 	for (i = 0; r == 0 && i < part_cnt; i++) {
 		r = derived_file_read(t->lists->d, &p[i], &mem, &in.p);
-		in.end = in.p + p[i].raw_bytes;
+		if (r == 0)
+			in.end = in.p + p[i].raw_bytes;
 		for (uint32_t rows = p[i].row_cnt; r == 0 && rows; rows--)
 			r = take_block(t, &in);
 		if (r == 0 && in.p != in.end)
