@@ -55,27 +55,13 @@ static void compare_reports(const struct fold_check *c)
 	}
 }
 
-/* Sanitizers take four times as long, and look for something else. */
-#if defined(SANITIZED_address) || defined(SANITIZED_thread)
-#define TRACES 3
-#else
-#define TRACES 3
-#endif
-
-static unsigned int seeds(void)
-{
-	const char *s = getenv("EBPFREC_TEST_SEEDS");
-
-	return s ? (unsigned int)atoi(s) : TRACES;
-}
-
 static void test_folds_add_up_with_and_without_index(void **state)
 {
 	struct fold_check c;
 	struct chaos f;
-	unsigned int i;
+	unsigned int i, seeds = gen_seeds(3);
 
-	for (i = 0; i < seeds(); i++) {
+	for (i = 0; i < seeds; i++) {
 		chaos_begin(&f, 100 + i);
 		f.m.irqs = 100;
 		chaos_add_blocks(&f, 4 + (unsigned int)chaos_below(16));

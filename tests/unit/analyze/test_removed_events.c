@@ -206,8 +206,7 @@ static void test_a_row_that_says_complete_is_right(void **state)
 		WIRE_TASK_EXEC,
 		WIRE_TASK_EXIT,
 	};
-	const char *s = getenv("EBPFREC_TEST_SEEDS");
-	unsigned int seeds = s ? (unsigned int)atoi(s) : 2, cnt = 0;
+	unsigned int seeds = gen_seeds(2), cnt = 0;
 
 	for (unsigned int seed = 1; seed <= seeds; seed++) {
 		struct made_trace whole;

@@ -117,9 +117,7 @@ static uint64_t instant(struct trace *t)
 
 static unsigned int seeds(void)
 {
-	const char *s = getenv("EBPFREC_TEST_SEEDS");
-
-	return s ? (unsigned int)atoi(s) : 12;
+	return gen_seeds(12);
 }
 
 /* A part that is far from its last stored checkpoint reads more events, with the same result. */

@@ -620,12 +620,9 @@ static void make_cut(struct trace *t, struct pair *p, const char *path)
 	trace_close(cut);
 }
 
-/* The number of traces. EBPFREC_TEST_SEEDS=100 tests more of them. */
 static unsigned int seeds(void)
 {
-	const char *s = getenv("EBPFREC_TEST_SEEDS");
-
-	return s ? (unsigned int)atoi(s) : 3;
+	return gen_seeds(3);
 }
 
 /* Half of them answer from an index of the cut, which is made in memory. */

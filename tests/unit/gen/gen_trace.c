@@ -223,6 +223,16 @@ void gen_temp_dir(char path[64])
 		abort();
 }
 
+unsigned int gen_seeds(unsigned int cnt)
+{
+	const char *s = getenv("EBPFREC_TEST_SEEDS");
+
+#if defined(SANITIZED_address) || defined(SANITIZED_thread)
+	cnt = (cnt + 2) / 3;
+#endif
+	return s ? (unsigned int)atoi(s) : cnt;
+}
+
 void gen_remove_dir(const char *path)
 {
 	struct dirent *d;

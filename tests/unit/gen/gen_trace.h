@@ -67,6 +67,12 @@ void gen_abort(struct gen *g);
 void gen_temp_dir(char path[64]);
 void gen_remove_dir(const char *path);
 
+/*
+ * The number of traces a property is tested with: cnt, a third of it under sanitizers, which take
+ * ten times as long and look for something else. EBPFREC_TEST_SEEDS=N: N.
+ */
+unsigned int gen_seeds(unsigned int cnt);
+
 /* ---- records, in order of arrival ---- */
 
 void gen_raw(struct gen *g, const void *record, size_t bytes);
