@@ -40,13 +40,13 @@ else ifdef MUTATED
 # the library is a shared object, so that a changed file costs no more than that object, and notes which of its code
 # runs (tests/mutate_operators.py); SAN=address too
 B := build-san/mutate$(if $(SAN),-$(SAN))
-CFLAGS ?= -O1 -g1 -Wno-format-truncation -Wno-clobbered
+CFLAGS ?= -O1 -g1 -Wno-unknown-warning-option -Wno-format-truncation -Wno-clobbered
 SANFLAGS := -fPIC $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(SAN))
 else ifdef SAN
 B := build-san/$(firstword $(subst $(comma), ,$(SAN)))
 # half the compiler's time of -O2 -g; a sanitizer's report needs lines and no more. With less known of values, gcc warns of two
 # things that cannot be.
-CFLAGS ?= -O1 -g1 -Wno-format-truncation -Wno-clobbered
+CFLAGS ?= -O1 -g1 -Wno-unknown-warning-option -Wno-format-truncation -Wno-clobbered
 # each compiler has its own way of saying which sanitizer it is
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(firstword $(subst $(comma), ,$(SAN)))
 else ifdef STATIC
