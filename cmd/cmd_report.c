@@ -117,6 +117,18 @@ static int take_slow(void *options, const char *value, struct err *e)
 	return units_parse_duration(value + (*value == '>'), &r->q.slow_ns, e);
 }
 
+static int take_without(void *options, const char *value, struct err *e)
+{
+	struct report_options *r = options;
+	size_t len = strlen(r->without);
+
+	if (strchr(value, '\n') || strlen(value) + len + 2 > sizeof(r->without))
+		return err_set(e, -EINVAL, "the causes are too long, or have a line break");
+	snprintf(r->without + len, sizeof(r->without) - len, "%s%s", len ? "\n" : "", value);
+	r->q.without = r->without;
+	return 0;
+}
+
 static int take_path(void *options, const char *path, struct err *e)
 {
 	struct report_options *r = options;
@@ -319,6 +331,9 @@ static int check_view(const struct report_options *r)
 	if (r->q.slowest && !(takes & REPORT_TAKES_SLOWEST))
 		return opts_usage_error("--slowest is for the view %s, not for '%s'",
 					views_with(REPORT_TAKES_SLOWEST), view);
+	if (r->q.without && !(takes & REPORT_TAKES_WITHOUT))
+		return opts_usage_error("--without is for the view %s, not for '%s'",
+					views_with(REPORT_TAKES_WITHOUT), view);
 	if (!(takes & REPORT_TAKES_SORT) && (r->q.every_ns || r->q.sort))
 		return opts_usage_error(
 			"the summary has many parts; --%s is for one view: `ebpfrec report --list` "
@@ -610,14 +625,14 @@ static int report_hosts(struct report_options *o)
 	return c;
 }
 
-/* summary, processes and why are about a recording's command, unless options name others. */
+/* Some views are about a recording's command, unless options name others. */
 static void imply_workload(struct report_options *o)
 {
 	struct report_request q = o->q;
 
 	if (o->machine || !trace_get(o->in.trace, "command") ||
 	    (strcmp(o->view->name, "summary") && strcmp(o->view->name, "processes") &&
-	     strcmp(o->view->name, "why")) ||
+	     strcmp(o->view->name, "why") && strcmp(o->view->name, "whatif")) ||
 	    q.pid_cnt || q.tid_cnt || q.comm || q.thread || q.workload || o->in.during)
 		return;
 	q.workload = true;
@@ -738,8 +753,8 @@ static const struct opts_option options[] = {
 	{ 0, "thread", "NAME", "threads of this name only; may be a pattern: 'req-*'", OPTS_TEXT,
 	  AT(q.thread) },
 	{ 0, "machine", NULL,
-	  "summary, processes, why: the whole machine also where a command was recorded", OPTS_FLAG,
-	  AT(machine) },
+	  "summary, processes, why, whatif: the whole machine also where a command was\nrecorded",
+	  OPTS_FLAG, AT(machine) },
 	{ 0, "workload", NULL,
 	  "the workload only: the recorded command, -p, --cgroup, and descendants", OPTS_FLAG,
 	  AT(q.workload) },
@@ -775,6 +790,10 @@ static const struct opts_option options[] = {
 	  "at least DUR",
 	  OPTS_CALL, .take = take_slow },
 	{ 0, "slowest", "N", "requests: the N longest, a row each", OPTS_COUNT, AT(q.slowest) },
+	{ 0, "without", "CAUSE",
+	  "whatif: a cause to leave out: lock:NAME, file:PATH, process:NAME, disk,\n"
+	  "quota, sleep, timeout, stop, cpu; several are left out together",
+	  OPTS_CALL, .take = take_without },
 	{ 0, "spike-window", "DUR", "spikes: length of the sliding window (100ms)", OPTS_STEP,
 	  AT(q.spike_window_ns) },
 	{ 0, "spike-min", "SIZE",

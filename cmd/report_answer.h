@@ -22,6 +22,7 @@ struct report_options {
 	const struct report_view *view;
 	struct lists_ids pids, tids;
 	char sort[64];
+	char without[1024];		/* causes of --without, a line each */
 	struct lists_strings paths; /* of the traces, as -i and operands gave them */
 	const char *db;
 	const char *show; /* name of a view of the view; NULL: the view itself */

@@ -28,7 +28,7 @@
 #     index: PART ...      parts of the derived file that the view reads: states, rates, and what INDEX_* in
 #                          report_view.h names
 #     takes: OPTION ...    every, sort, histogram (made of a variant), lines, spikes (--spike-*), stacks (formats of
-#                          stacks), requests (--requests, --slow), slowest, who (--pid, --comm and others that say
+#                          stacks), requests (--requests, --slow), slowest, without, who (--pid, --comm and others that say
 #                          which processes), threads (--tid, --thread)
 #     figure: COLUMN       what a picture and --wide-by show
 #     drops: COLUMN ...    what a narrow terminal goes without, the least missed first
@@ -169,7 +169,7 @@ function put_view(v, group, of,    nr)
 	member("by_default", keys((v, "default") in said ? said[v, "default"] : "process"))
 	member("needs", "{ " quoted("task," list(said[v, "needs"])) ", " mask(said[v, "reach"], "LOSS_", "before after levels state") " }")
 	member("index", mask(said[v, "index"], "INDEX_", ""))
-	member("takes", mask(said[v, "takes"], "REPORT_TAKES_", "every sort histogram lines spikes stacks who threads requests slowest"))
+	member("takes", mask(said[v, "takes"], "REPORT_TAKES_", "every sort histogram lines spikes stacks who threads requests slowest without"))
 	text_member("figure", said[v, "figure"])
 	text_member("drops", list(said[v, "drops"]))
 	member("rows", mask(said[v, "rows"], "REPORT_ROWS_", "sums machine few zeros"))

@@ -260,6 +260,7 @@ struct report_request {
 	const char *requests;
 	unsigned int slow_pct;	/* why: slow are those from this percentile on; 0: 99 */
 	uint64_t slow_ns;	/* why: slow are those of at least this length; 0: see slow_pct */
+	const char *without;	/* whatif: causes, a line each; NULL: those of the path */
 	uint64_t slowest;	/* requests: that many of the longest, a row each; 0: sums */
 	uint64_t spike_window_ns;	/* 0: 100 ms */
 	uint64_t spike_min_bytes;	/* 0: ten times the median rate, at least 16 MiB */

@@ -194,7 +194,8 @@ extern const struct table_def tables_of_lists[], tables_of_events[];
 	X(blocking_chain) X(offcpu_waits) X(alloc_usage) X(lifetime_usage) X(spikes) X(io_usage)   \
 	X(memory_spikes) X(window_loss) X(io_pattern) X(latency_hist) X(cpu_profile)               \
 	X(device_usage) X(memory_levels) X(irq_usage) X(totals) X(memory_stalls) X(causes)     \
-	X(requests) X(request_steps) X(request_threads) X(request_time) X(slow_requests)
+	X(requests) X(request_steps) X(request_threads) X(request_time) X(slow_requests) \
+	X(whatif)
 #define X(name) extern const struct table_def table_##name;
 TABLES_OTHER(X)
 #undef X

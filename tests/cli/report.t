@@ -343,7 +343,7 @@ $ ebpfrec report --list | awk '{ n += length > 80 } END { print NR <= 30, n + 0 
 1> 1 0
 
 $ ebpfrec report --list | grep -A1 'also:'
-1>            why        Why did it take that long? (also: path)
+1>            why        Why did it take that long? (also: path, whatif)
 1>            totals     How much CPU time, memory and I/O was there in all?
 1> --
 1> CPU        cpu        Who used the CPU? (also: parallel, timeline)
@@ -380,7 +380,7 @@ $ for v in $(ebpfrec report --list --format jsonl |
 >     sed -n 's/.*"view":"\([a-z]*\)".*"of":"\([a-z]*\)".*/\2:\1/p'); do
 >     cmp <(ebpfrec report -i golden.ebpfrec "${v%:*}" --show "${v#*:}" 2>&1) \
 >         <(ebpfrec report -i golden.ebpfrec "${v#*:}" 2>&1) && echo "$v"; done | xargs
-1> why:path cpu:parallel cpu:timeline sched:preempts waits:offcpu alloc:sizes alloc:lifetimes alloc:stacks latency:pattern latency:beside
+1> why:path why:whatif cpu:parallel cpu:timeline sched:preempts waits:offcpu alloc:sizes alloc:lifetimes alloc:stacks latency:pattern latency:beside
 
 $ ebpfrec report latency --show sizes
 ? 2
@@ -399,6 +399,34 @@ $ ebpfrec report --list why
 1> why: Why did it take that long?
 1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. The last section, Path, goes back along the wake-ups from the end of the window to its beginning.
 1> --show path      What delayed the end of the window, step by step?
+1> --show whatif    How much sooner would it have ended without a cause?
+
+$ ebpfrec report whatif -i golden.ebpfrec
+1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost
+1>
+1> CAUSE  SAVES MIN  SAVES MAX  OF  DRIFT  NEXT  NEXT  VERDICT  COMPLETE  LOST EVENTS
+1> (nothing)
+1>
+1> The end is that of the last thread on a CPU, whoever it belongs to; --workload, --pid, --comm, --tid, --thread or --during picks one.
+
+$ ebpfrec report whatif -i golden.ebpfrec --without locks:x
+? 1
+2> ebpfrec: report whatif: 'locks:x' is not a cause: lock:NAME, file:PATH, process:NAME, disk, quota, sleep, timeout, stop or cpu
+
+$ ebpfrec report whatif -i golden.ebpfrec --without lock
+? 1
+2> ebpfrec: report whatif: 'lock' needs a name: lock:NAME
+
+$ ebpfrec report whatif -i golden.ebpfrec --without cpu --without quota --format csv
+1> cause,saves_min_ns,saves_max_ns,of_ns,drift_ns,next,next_ns,verdict,complete,lost_events
+1> "cpu, quota",0,0,3000000000,0,make unknown,2000000000,"cannot tell: 2.00 s of the path are unknown, of make",0,3
+2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: golden.ebpfrec: The end is that of the last thread on a CPU, whoever it belongs to; --workload, --pid, --comm, --tid, --thread or --during picks one.
+
+$ ebpfrec report why -i golden.ebpfrec --without cpu
+? 2
+2> ebpfrec report: --without is for the view 'whatif', not for 'why'
+2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 0 .. 4 s of golden.ebpfrec, started 2023-11-14 22:30:00 UTC, INCOMPLETE: sched: 3 events lost

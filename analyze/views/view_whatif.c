@@ -1,0 +1,626 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * whatif(from_ns, to_ns, without): how much sooner the report's threads would have ended their work
+ * without a cause of delay.
+ *
+ *     pieces of all threads --[replay: end, path]--> causes on the path
+ *     cause, pieces --[replay without it, three ways]--> a saving from .. to, the next bottleneck
+ *
+ * The end is that of the thread of the report that was on a CPU last: its last instant there. A
+ * cause is a set of pieces that take no time in the replay (replay.h): waits for a lock, for a file
+ * or for a disk, sleeps, timed-out waits, throttling, stops, waits for a CPU, or all that the
+ * threads of a process do, except that they still wait for others to ask them. `without` has
+ * causes, a line each, which are left out together; without it, every cause on the path is tried
+ * alone.
+ *
+ * The saving is an interval: from the smallest to the largest saving of the ways of replaying, each
+ * compared with the same way of replaying without a change. Both are widened by the drift: the
+ * difference between the recorded end and the end of the unchanged REPLAY_SCHEDULED. REPLAY_FIXED
+ * counts if at least a twentieth of the path is sleeps that a network ended.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyze/context/object_text.h"
+#include "analyze/context/thread_makers.h"
+#include "analyze/fold/folds.h"
+#include "analyze/views/view.h"
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
+#include "base/units.h"
+#include "model/call.h"
+#include "model/replay.h"
+#include "table_columns.h"
+
+#define PIECES_MAX (4u << 20)
+#define CAUSES_MAX 12		/* of the path, those with most time on it */
+#define POLLS_MIN 10		/* equal sleeps one after the other that are polling */
+#define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
+
+enum cause_type {
+	CAUSE_LOCK, CAUSE_FILE, CAUSE_DISK, CAUSE_PROCESS, CAUSE_QUOTA, CAUSE_SLEEP, CAUSE_TIMEOUT,
+	CAUSE_STOP, CAUSE_CPU, CAUSE_TYPE_CNT,
+};
+
+static const struct {
+	const char *word;
+	bool needs_name;	/* otherwise it may have one of a process */
+} cause_types[] = {
+	[CAUSE_LOCK] = { "lock", true },       [CAUSE_FILE] = { "file", true },
+	[CAUSE_DISK] = { "disk", false },      [CAUSE_PROCESS] = { "process", true },
+	[CAUSE_QUOTA] = { "quota", false },    [CAUSE_SLEEP] = { "sleep", false },
+	[CAUSE_TIMEOUT] = { "timeout", false }, [CAUSE_STOP] = { "stop", false },
+	[CAUSE_CPU] = { "cpu", false },
+};
+
+/* Names belong to whatif.texts: equal names are at the same place. */
+struct cause {
+	const char *name;	/* NULL: any */
+	uint64_t path_ns;
+	uint8_t type;		/* enum cause_type */
+};
+
+/* What a path spent time on. */
+struct spent {
+	const char *comm;	/* name of the process */
+	uint32_t object;
+	uint8_t kind;
+	uint64_t ns;
+};
+
+struct whatif {
+	struct view v;
+	enum call_machine machine;
+	struct replay *replay;
+	struct thread_makers makers;
+	struct strpool *texts;
+	const char **comms;		/* by dense process; NULL: not looked up */
+	uint64_t *first_ns;		/* by thread: beginning of its first piece; 0: none */
+	struct hash_map object_numbers;
+	const char **objects;		/* texts by number; 0: none */
+	size_t object_cap;
+	size_t cnt;			/* pieces */
+	uint32_t last;			/* the thread that was on a CPU last; 0: none */
+	uint64_t last_ns;
+	uint32_t target;		/* its last piece on a CPU */
+	struct cause *causes;
+	size_t cause_cnt, cause_cap;
+	bool is_given;			/* the causes are given and left out together */
+	/* of the recorded path: */
+	uint64_t unknown_ns, polled_ns, instant_ns;
+	const char *unknown_comm, *polling_comm;
+	unsigned int polls;		/* of the present row of sleeps */
+	uint64_t poll_ns, poll_object;
+	bool failed;			/* out of memory */
+};
+
+/* ---- pieces ---- */
+
+static const char *comm_of(struct whatif *x, uint32_t thread)
+{
+	const struct dense_ids *ids = &x->v.a->ids;
+	uint32_t process = dense_process_of(ids, thread);
+
+	if (!x->comms[process])
+		x->comms[process] = strpool_put(x->texts, dense_process_comm(ids, process));
+	x->failed |= !x->comms[process];
+	return x->comms[process] ?: "";
+}
+
+/* The thread with the lowest number counts among threads that ran until the same instant. */
+static void note_last(struct whatif *x, uint32_t thread, uint64_t to_ns)
+{
+	bool is_last = to_ns > x->last_ns || (to_ns == x->last_ns && thread < x->last);
+
+	if (is_last && scope_has_thread(&x->v.a->scope, thread)) {
+		x->last = thread;
+		x->last_ns = to_ns;
+	}
+}
+
+static int note_piece(struct whatif *x, const struct thread_piece *p)
+{
+	const struct window *w = &x->v.w;
+	struct replay_piece *last;
+	struct replay_piece r = {
+		.from_ns = p->from_ns > w->from_ns ? p->from_ns : w->from_ns,
+		.to_ns = p->to_ns < w->to_ns ? p->to_ns : w->to_ns,
+		.thread = p->thread, .call = p->call,
+		.what = p->state == THREAD_RUNNING ? REPLAY_RUN :
+			p->state == THREAD_UNKNOWN ? REPLAY_UNKNOWN :
+			p->state == THREAD_RUNNABLE || p->state == THREAD_PREEMPTED ? REPLAY_CPU :
+										      REPLAY_SLEEP,
+	};
+
+	if (p->thread < EVENT_ID_FIRST || r.from_ns >= r.to_ns)
+		return 0;
+	r.kind = r.what == REPLAY_RUN ? RUNNING :
+					(uint8_t)wait_kind_of(x->machine, p->state, p->call);
+	last = replay_last(x->replay, p->thread);
+	if (!last)
+		x->first_ns[p->thread] = r.from_ns;
+	if (r.what == REPLAY_RUN)
+		note_last(x, p->thread, r.to_ns);
+	/* the parts of a sleep are one piece, and so are those of a stay */
+	if (last && last->to_ns == r.from_ns && last->what == r.what && !last->flag &&
+	    last->kind != WAIT_THROTTLED && r.kind != WAIT_THROTTLED) {
+		last->to_ns = r.to_ns;
+		last->kind = r.kind;
+		return 0;
+	}
+	if (++x->cnt > PIECES_MAX)
+		return -E2BIG;
+	return replay_add(x->replay, &r);
+}
+
+/* Numbers the text of an object; 0: it has none. */
+static uint32_t object_number(struct whatif *x, const struct thread_sleep *s)
+{
+	const struct analysis *a = x->v.a;
+	uint64_t process = dense_process_of(&a->ids, s->thread);
+	char text[OBJECT_TEXT_BYTES];
+	uint32_t number;
+	int added;
+
+	if (!s->object)
+		return 0;
+	added = hash_map_intern(&x->object_numbers, process << 8 | call_object_of(s->call),
+				s->object, &number);
+	number++;
+	if (added < 0 || array_reserve(&x->objects, &x->object_cap, number + 1) < 0) {
+		x->failed = true;
+		return 0;
+	}
+	if (added > 0 && object_text(a->trace, dense_utid(&a->ids, s->thread), s->end_ns, s->call,
+				     s->object, text))
+		x->objects[number] = strpool_put(x->texts, text);
+	return number;
+}
+
+/* The end of a sleep: its kind, object and waker are known now. A timeout is marked in `call`. */
+static void note_sleep(struct whatif *x, const struct thread_sleep *s)
+{
+	struct replay_piece *p = replay_last(x->replay, s->thread);
+
+	if (!p || p->what != REPLAY_SLEEP || p->to_ns != s->end_ns || p->flag)
+		return;
+	p->flag = true;	/* it is over */
+	p->kind = (uint8_t)wait_kind_of(x->machine, s->state, s->call);
+	p->object = object_number(x, s);
+	p->call = s->waker_call == CALL_TIMEOUT && s->is_seen;
+	if (!s->is_seen)
+		p->waker = EVENT_ID_UNKNOWN;
+	else if (s->waker != s->thread && !p->call)
+		p->waker = object_waker(x->v.a->trace, x->machine, s);
+	/* what comes from a network may be an answer, or come by itself */
+	p->is_instant = !p->waker && !p->call && s->is_seen &&
+			(p->kind == WAIT_SOCKET || p->kind == WAIT_POLL);
+}
+
+static int on_found(void *ctx, const void *found)
+{
+	struct whatif *x = ctx;
+	const struct states_found *f = found;
+
+	if (f->sleep)
+		note_sleep(x, f->sleep);
+	if (f->wait)
+		thread_makers_note(&x->makers, f->wait);
+	if (f->ran) {
+		uint32_t thread = dense_thread(&x->v.a->ids, f->ran->utid);
+		struct replay_piece *p = thread >= EVENT_ID_FIRST ?
+						 replay_last(x->replay, thread) : NULL;
+
+		if (p && p->what == REPLAY_RUN)
+			p->cpu = (uint16_t)f->ran->cpu;
+	}
+	return f->piece ? note_piece(x, f->piece) : 0;
+}
+
+static int add_births(struct whatif *x)
+{
+	int ret = 0;
+
+	for (uint32_t i = EVENT_ID_FIRST; i < x->v.a->ids.thread_cnt && !ret; i++) {
+		uint64_t start_ns;
+		uint32_t creator;
+
+		if (x->first_ns[i] <= x->v.w.from_ns)
+			continue;
+		creator = thread_maker(&x->makers, i, &start_ns);
+		if (creator && start_ns >= x->v.w.from_ns && start_ns <= x->first_ns[i])
+			ret = replay_add_birth(x->replay, i, creator, x->first_ns[i]);
+	}
+	return ret;
+}
+
+/* ---- causes ---- */
+
+static bool is_of(struct whatif *x, const struct cause *c, const struct replay_piece *p)
+{
+	const char *object = p->object ? x->objects[p->object] : NULL;
+	bool is_sleep = p->what == REPLAY_SLEEP;
+
+	switch (c->type) {
+	case CAUSE_LOCK:
+		return is_sleep && p->kind == WAIT_LOCK && object == c->name;
+	case CAUSE_FILE:
+		return is_sleep && p->kind == WAIT_DISK && object == c->name;
+	case CAUSE_PROCESS:
+		if (comm_of(x, p->thread) != c->name)
+			return false;
+		/* it still waits to be asked */
+		return !is_sleep || (p->waker_piece ? comm_of(x, p->waker) == c->name :
+						      !p->is_instant && p->flag);
+	}
+	if (c->name && comm_of(x, p->thread) != c->name)
+		return false;
+	return c->type == CAUSE_DISK	? is_sleep && p->kind == WAIT_DISK :
+	       c->type == CAUSE_QUOTA	? is_sleep && p->kind == WAIT_THROTTLED :
+	       c->type == CAUSE_SLEEP	? is_sleep && p->kind == WAIT_TIMER :
+	       c->type == CAUSE_TIMEOUT ? is_sleep && p->call && p->kind != WAIT_TIMER :
+	       c->type == CAUSE_STOP	? is_sleep && p->kind == WAIT_STOPPED :
+					  p->what == REPLAY_CPU;
+}
+
+struct set {
+	struct whatif *x;
+	const struct cause *causes;
+	size_t cnt;
+};
+
+static uint64_t keep_piece(void *ctx, const struct replay_piece *p)
+{
+	const struct set *s = ctx;
+
+	for (size_t i = 0; i < s->cnt; i++)
+		if (is_of(s->x, &s->causes[i], p))
+			return 0;
+	return p->to_ns - p->from_ns;
+}
+
+static void add_cause(struct whatif *x, enum cause_type type, const char *name, uint64_t ns)
+{
+	for (size_t i = 0; i < x->cause_cnt; i++)
+		if (x->causes[i].type == type && x->causes[i].name == name) {
+			x->causes[i].path_ns += ns;
+			return;
+		}
+	x->failed |= array_add(&x->causes, &x->cause_cap, &x->cause_cnt,
+			       (struct cause){ name, ns, (uint8_t)type }) < 0;
+}
+
+/* Reads a cause, such as "lock:audit_lock"; to: behind it. */
+static int read_cause(struct whatif *x, const char *from, const char *to, struct err *e)
+{
+	size_t len = (size_t)(to - from), word = strcspn(from, ":\n");
+	char name[OBJECT_TEXT_BYTES] = "";
+	unsigned int type = 0;
+
+	while (type < CAUSE_TYPE_CNT && (strlen(cause_types[type].word) != word ||
+					 strncmp(cause_types[type].word, from, word) != 0))
+		type++;
+	if (word < len)
+		snprintf(name, sizeof(name), "%.*s", (int)(len - word - 1), from + word + 1);
+	if (type == CAUSE_TYPE_CNT)
+		return err_set(e, -EINVAL, "'%.*s' is not a cause: lock:NAME, file:PATH, "
+			       "process:NAME, disk, quota, sleep, timeout, stop or cpu",
+			       (int)len, from);
+	if (cause_types[type].needs_name && !*name)
+		return err_set(e, -EINVAL, "'%.*s' needs a name: %s:NAME", (int)len, from,
+			       cause_types[type].word);
+	add_cause(x, (enum cause_type)type, *name ? strpool_put(x->texts, name) : NULL, 0);
+	return x->failed ? -ENOMEM : 0;
+}
+
+struct beside {
+	struct whatif *x;
+	const char *comm;	/* of the thread that waited */
+};
+
+static void note_beside(void *ctx, const struct replay_piece *p, uint64_t ns)
+{
+	const struct beside *b = ctx;
+	const char *comm = comm_of(b->x, p->thread);
+
+	if (comm != b->comm)
+		add_cause(b->x, CAUSE_PROCESS, comm, ns);
+}
+
+/* A thread that sleeps equally long again and again, and ends nobody's sleep, polls. */
+static void note_poll(struct whatif *x, const struct replay_piece *p, uint64_t ns)
+{
+	if (p->what == REPLAY_SLEEP && p->object && (p->kind == WAIT_TIMER || p->call)) {
+		if (p->object != x->poll_object)
+			x->polls = 0;
+		x->poll_object = p->object;
+		x->poll_ns = x->polls++ ? x->poll_ns + ns : ns;
+		if (x->polls >= POLLS_MIN && x->poll_ns > x->polled_ns) {
+			x->polled_ns = x->poll_ns;
+			x->polling_comm = comm_of(x, p->thread);
+		}
+	} else if (p->what != REPLAY_CPU &&
+		   (p->what != REPLAY_RUN || replay_edges(x->replay, p) ||
+		    4 * ns > x->poll_ns / (x->polls ?: 1))) {
+		x->polls = 0;
+	}
+}
+
+/* A part of the recorded path: what is a cause, and what is not known. */
+static void note_part(void *ctx, const struct replay_piece *p, uint64_t ns)
+{
+	struct whatif *x = ctx;
+	const char *comm = comm_of(x, p->thread);
+	const char *object = p->object ? x->objects[p->object] : NULL;
+	struct beside beside = { x, comm };
+
+	if (!ns) {	/* a sleep that others ended */
+		uint64_t slept = p->to_ns - p->from_ns;
+
+		if (p->kind == WAIT_LOCK && object)
+			add_cause(x, CAUSE_LOCK, object, slept);
+		else if (p->kind == WAIT_STOPPED)
+			add_cause(x, CAUSE_STOP, comm, slept);
+		else if (p->kind == WAIT_DISK)
+			add_cause(x, object ? CAUSE_FILE : CAUSE_DISK, object ?: comm, slept);
+		else if (slept && p->waker && comm_of(x, p->waker) != comm)
+			add_cause(x, CAUSE_PROCESS, comm_of(x, p->waker), slept);
+		return;
+	}
+	note_poll(x, p, ns);
+	x->instant_ns += p->is_instant ? ns : 0;
+	if (p->what == REPLAY_UNKNOWN || (p->what == REPLAY_SLEEP && p->waker && !p->waker_piece)) {
+		x->unknown_ns += ns;
+		x->unknown_comm = comm;
+	}
+	if (p->what == REPLAY_CPU) {
+		add_cause(x, CAUSE_CPU, NULL, ns);
+		replay_beside(x->replay, p, note_beside, &beside);
+	}
+	if (p->what == REPLAY_RUN && comm != comm_of(x, x->last))
+		add_cause(x, CAUSE_PROCESS, comm, ns);
+	if (p->what != REPLAY_SLEEP)
+		return;
+	if (p->call && p->kind != WAIT_TIMER)
+		add_cause(x, CAUSE_TIMEOUT, comm, ns);
+	else if (p->kind == WAIT_TIMER)
+		add_cause(x, CAUSE_SLEEP, comm, ns);
+	else if (p->kind == WAIT_DISK)
+		add_cause(x, object ? CAUSE_FILE : CAUSE_DISK, object ?: comm, ns);
+	else if (p->kind == WAIT_THROTTLED)
+		add_cause(x, CAUSE_QUOTA, comm, ns);
+	else if (p->kind == WAIT_LOCK && object)
+		add_cause(x, CAUSE_LOCK, object, ns);
+}
+
+/* ---- results ---- */
+
+struct spending {
+	struct whatif *x;
+	struct spent *all;
+	size_t cnt, cap;
+};
+
+static void note_spent(void *ctx, const struct replay_piece *p, uint64_t ns)
+{
+	struct spending *s = ctx;
+	const char *comm = comm_of(s->x, p->thread);
+	uint32_t object = p->kind == WAIT_TIMER || p->kind == WAIT_POLL ? 0 : p->object;
+
+	for (size_t i = 0; i < s->cnt; i++)
+		if (s->all[i].comm == comm && s->all[i].kind == p->kind &&
+		    s->all[i].object == object) {
+			s->all[i].ns += ns;
+			return;
+		}
+	if (ns)
+		s->x->failed |= array_add(&s->all, &s->cap, &s->cnt,
+					  (struct spent){ comm, object, p->kind, ns }) < 0;
+}
+
+/* "client running", "db disk /var/x" of the largest part of the last run's path. */
+static void give_next(struct whatif *x, struct cell *cells)
+{
+	struct spending s = { .x = x };
+	const struct spent *max = NULL;
+	char text[2 * OBJECT_TEXT_BYTES];
+
+	replay_path(x->replay, x->target, note_spent, &s);
+	for (size_t i = 0; i < s.cnt; i++)
+		if (!max || s.all[i].ns > max->ns)
+			max = &s.all[i];
+	if (max) {
+		const char *object = max->object ? x->objects[max->object] : NULL;
+
+		snprintf(text, sizeof(text), "%s %s%s%s", max->comm,
+			 max->kind == RUNNING ? "running" : wait_kind_name(max->kind),
+			 object ? " " : "", object ?: "");
+		view_text(&x->v, &cells[COL_WHATIF_NEXT], strpool_put(x->texts, text));
+		cell_int(&cells[COL_WHATIF_NEXT_NS], (int64_t)max->ns);
+	}
+	free(s.all);
+}
+
+static void give_verdict(struct whatif *x, struct cell *cells, const struct set *s,
+			 uint64_t left_out_ns, uint64_t of_ns)
+{
+	bool is_sleep = s->cnt == 1 && s->causes->type == CAUSE_SLEEP;
+	char text[2 * OBJECT_TEXT_BYTES], ns[UNITS_TEXT_MAX];
+
+	if (!left_out_ns)
+		snprintf(text, sizeof(text), "not found in the window");
+	else if (20 * x->unknown_ns > of_ns)
+		snprintf(text, sizeof(text), "cannot tell: %s of the path are unknown, of %s",
+			 units_format_duration(ns, sizeof(ns), x->unknown_ns), x->unknown_comm);
+	else if (10 * x->polled_ns > of_ns && !is_sleep)
+		snprintf(text, sizeof(text), "cannot tell: %s polls for %s of the path",
+			 x->polling_comm, units_format_duration(ns, sizeof(ns), x->polled_ns));
+	else
+		return;
+	view_text(&x->v, &cells[COL_WHATIF_VERDICT], strpool_put(x->texts, text));
+}
+
+struct ends {
+	uint64_t ns[REPLAY_SCHEDULED + 1];
+};
+
+static int run_all(struct whatif *x, bool has_schedule, struct ends *ret)
+{
+	int r = 0;
+
+	/* the path is that of the last run */
+	for (int i = REPLAY_SCHEDULED; i >= 0 && !r; i--)
+		if (i != REPLAY_SCHEDULED || has_schedule)
+			r = replay_run(x->replay, (enum replay_variant)i, x->target, &ret->ns[i]);
+	return r;
+}
+
+static int give_causes(struct whatif *x, const struct set *s, const struct ends *base)
+{
+	uint64_t end_ns = base->ns[REPLAY_STRUCTURE], of_ns = end_ns - x->v.w.from_ns;
+	uint64_t left_out_ns = replay_change(x->replay, keep_piece, (void *)s), drift_ns;
+	uint64_t min_ns = of_ns, max_ns = 0;
+	char text[2 * OBJECT_TEXT_BYTES];
+	size_t len = 0;
+	struct ends ends;
+	struct cell *cells;
+	bool has_schedule = true;
+	int ret;
+
+	for (size_t i = 0; i < s->cnt; i++) {
+		const struct cause *c = &s->causes[i];
+
+		/* a replay with CPUs has no waits for one that could be left out */
+		has_schedule &= c->type != CAUSE_CPU;
+		if (len < sizeof(text))
+			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%s%s",
+						i ? ", " : "", cause_types[c->type].word,
+						c->name ? ":" : "", c->name ?: "");
+	}
+	ret = run_all(x, has_schedule, &ends);
+	if (ret < 0)
+		return ret;
+	drift_ns = base->ns[REPLAY_SCHEDULED] > end_ns ? base->ns[REPLAY_SCHEDULED] - end_ns :
+							 end_ns - base->ns[REPLAY_SCHEDULED];
+	if (!has_schedule)
+		drift_ns = 0;
+	for (int i = 0; i <= REPLAY_SCHEDULED - !has_schedule; i++) {
+		uint64_t saved = base->ns[i] > ends.ns[i] ? base->ns[i] - ends.ns[i] : 0;
+
+		if (i == REPLAY_FIXED && 20 * x->instant_ns < of_ns)
+			continue;
+		min_ns = saved < min_ns ? saved : min_ns;
+		max_ns = saved > max_ns ? saved : max_ns;
+	}
+	min_ns -= drift_ns < min_ns ? drift_ns : min_ns;
+	max_ns = max_ns + drift_ns < of_ns ? max_ns + drift_ns : of_ns;
+	cells = view_row(&x->v, 0, NULL);
+	view_text(&x->v, &cells[COL_WHATIF_CAUSE], strpool_put(x->texts, text));
+	cell_int(&cells[COL_WHATIF_SAVES_MIN_NS], (int64_t)min_ns);
+	cell_int(&cells[COL_WHATIF_SAVES_MAX_NS], (int64_t)max_ns);
+	cell_int(&cells[COL_WHATIF_OF_NS], (int64_t)of_ns);
+	cell_int(&cells[COL_WHATIF_DRIFT_NS], (int64_t)drift_ns);
+	give_next(x, cells);
+	give_verdict(x, cells, s, left_out_ns, of_ns);
+	return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+	const struct cause *x = a, *y = b;
+
+	return compare_numbers(y->path_ns, x->path_ns) ?: compare_numbers(x->type, y->type) ?:
+	       strcmp(x->name ?: "", y->name ?: "");
+}
+
+static int give_all(struct whatif *x)
+{
+	struct ends base;
+	int ret = add_births(x);
+
+	ret = ret ?: replay_prepare(x->replay, &x->cnt);
+	if (ret || !x->last || !replay_last_run(x->replay, x->last, &x->target))
+		return ret;
+	ret = run_all(x, true, &base);
+	if (ret)
+		return ret;
+	if (x->is_given) {
+		size_t cnt = x->cause_cnt;
+
+		replay_path(x->replay, x->target, note_part, x);
+		x->cause_cnt = cnt;
+		return give_causes(x, &(struct set){ x, x->causes, cnt }, &base);
+	}
+	replay_path(x->replay, x->target, note_part, x);
+	if (x->cause_cnt)
+		qsort(x->causes, x->cause_cnt, sizeof(*x->causes), by_path);
+	for (size_t i = 0; i < x->cause_cnt && i < CAUSES_MAX && !ret; i++)
+		if (200 * x->causes[i].path_ns >= base.ns[REPLAY_STRUCTURE] - x->v.w.from_ns)
+			ret = give_causes(x, &(struct set){ x, &x->causes[i], 1 }, &base);
+	return ret;
+}
+
+/* ---- the view ---- */
+
+static int open_whatif(struct view *v, const struct table_query *q, struct err *e)
+{
+	struct whatif *x = (struct whatif *)v;
+	const char *from = q->args[2].type == VALUE_TEXT ? q->args[2].s : "";
+	const struct dense_ids *ids = &v->a->ids;
+	int ret = strpool_new(&x->texts);
+
+	x->machine = call_machine_of(trace_get(v->a->trace, "machine"));
+	x->comms = calloc(ids->process_cnt + 1, sizeof(*x->comms));
+	x->first_ns = calloc(ids->thread_cnt + 1, sizeof(*x->first_ns));
+	if (ret < 0 || !x->comms || !x->first_ns || thread_makers_init(&x->makers, ids) < 0)
+		return -ENOMEM;
+	for (; *from && !ret; from += strcspn(from, "\n"), from += *from == '\n')
+		ret = read_cause(x, from, from + strcspn(from, "\n"), e);
+	x->is_given = x->cause_cnt > 0;
+	return ret ?: replay_new(&x->replay, ids->thread_cnt);
+}
+
+static int begin_whatif(struct view *v, struct err *e)
+{
+	const struct fold_run_config c = { .def = &fold_ends, .window = &v->w,
+					   .sink = { v, on_found } };
+
+	return fold_run_begin(&v->run, v->a, &c, e);
+}
+
+static int run_whatif(struct view *v, struct err *e)
+{
+	struct whatif *x = (struct whatif *)v;
+	uint64_t decided;
+	int ret = fold_run_to(&v->run, v->bin_to_ns, &decided, e);
+
+	ret = ret ?: give_all(x);
+	if (ret == -E2BIG)
+		return err_set(e, ret, "the window has more than %u pieces of threads' time; "
+			       "take a smaller one with --from and --to", PIECES_MAX);
+	return ret ?: x->failed ? -ENOMEM : 0;
+}
+
+static void close_whatif(struct view *v)
+{
+	struct whatif *x = (struct whatif *)v;
+
+	replay_free(x->replay);
+	free(x->comms);
+	free(x->first_ns);
+	free(x->objects);
+	free(x->causes);
+	hash_map_done(&x->object_numbers);
+	thread_makers_done(&x->makers);
+	strpool_free(x->texts);
+}
+
+static const struct view_def whatif_view = {
+	.is_one_bin = true, .open = open_whatif,
+	.begin = begin_whatif, .run_bin = run_whatif, .close = close_whatif,
+};
+
+const struct table_def table_whatif = VIEW_TABLE(WHATIF, whatif_view, struct whatif);

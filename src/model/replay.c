@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * replay: pieces sorted by their recorded ends, with links to the thread's other pieces and to the
+ * waker's. REPLAY_SCHEDULED is a simulation with a heap of instants and a heap of ready threads.
+ */
+#include "model/replay.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define NOT_RUN UINT64_MAX
+
+/* An instant of a simulated thread, or a thread that is ready. */
+struct entry {
+	uint64_t key, seq;
+	uint32_t thread;
+};
+
+struct heap {
+	struct entry *entries;
+	size_t cnt, cap;
+};
+
+/* A thread in the simulation. */
+struct sim_thread {
+	uint32_t piece;		/* 1 + place of its present piece; 0: it has ended */
+	uint32_t edge;		/* position in the edges of its piece on a CPU */
+	uint64_t began_ns;	/* of that piece, less the time that it was interrupted */
+	uint64_t instant;	/* seq of the instant that counts; 0: none */
+	bool is_on_cpu, is_interrupted;
+	bool has_waited;	/* as it did after that piece in the trace */
+};
+
+struct replay {
+	struct replay_piece *pieces;
+	size_t cnt, cap;
+	uint32_t thread_cnt;
+	uint32_t *last_of;	/* by thread: 1 + place; 0: none */
+	uint32_t *first_of;	/* after replay_prepare() */
+	uint64_t *keep;		/* by place, as the following */
+	uint64_t *end_ns;	/* of the last run */
+	bool *is_bound;		/* a sleep that its waker ended in the last run */
+	bool frees_cpus;	/* time on CPUs is left out */
+	uint32_t *edges;	/* sleeps by the place of the waker's piece, then by their end */
+	uint32_t *edge_of;	/* by place: its first edge; cnt + 1 elements */
+	uint32_t *runs;		/* pieces on a CPU by CPU, then by their end */
+	uint32_t *runs_of;	/* by CPU: its first of runs; cpu_cnt + 1 elements */
+	unsigned int cpu_cnt;	/* 1 + the highest CPU */
+	unsigned int used_cpus;	/* CPUs with pieces */
+	struct sim_thread *sim;
+	uint32_t *on_cpu;	/* threads that have a CPU; used_cpus elements */
+	unsigned int on_cpu_cnt;
+	struct heap instants, ready;
+	uint64_t seq;
+};
+
+int replay_new(struct replay **ret, uint32_t thread_cnt)
+{
+	struct replay *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return -ENOMEM;
+	r->thread_cnt = thread_cnt;
+	r->last_of = calloc(thread_cnt + 1, sizeof(*r->last_of));
+	if (!r->last_of) {
+		replay_free(r);
+		return -ENOMEM;
+	}
+	*ret = r;
+	return 0;
+}
+
+void replay_free(struct replay *r)
+{
+	if (!r)
+		return;
+	free(r->pieces);
+	free(r->last_of);
+	free(r->first_of);
+	free(r->keep);
+	free(r->end_ns);
+	free(r->is_bound);
+	free(r->edges);
+	free(r->edge_of);
+	free(r->runs);
+	free(r->runs_of);
+	free(r->sim);
+	free(r->on_cpu);
+	free(r->instants.entries);
+	free(r->ready.entries);
+	free(r);
+}
+
+int replay_add(struct replay *r, const struct replay_piece *p)
+{
+	if (r->cnt >= UINT32_MAX - 1)
+		return -E2BIG;
+	if (array_add(&r->pieces, &r->cap, &r->cnt, *p) < 0)
+		return -ENOMEM;
+	r->last_of[p->thread] = (uint32_t)r->cnt;
+	return 0;
+}
+
+struct replay_piece *replay_last(struct replay *r, uint32_t thread)
+{
+	return r->last_of[thread] ? &r->pieces[r->last_of[thread] - 1] : NULL;
+}
+
+int replay_add_birth(struct replay *r, uint32_t thread, uint32_t creator, uint64_t at_ns)
+{
+	return array_add(&r->pieces, &r->cap, &r->cnt,
+			 (struct replay_piece){ .from_ns = at_ns, .to_ns = at_ns, .thread = thread,
+						.waker = creator, .what = REPLAY_SLEEP });
+}
+
+/* ---- preparation ---- */
+
+/* By end; of equal ends, a thread has its CPU before it ends others' sleeps. */
+static int by_end(const void *a, const void *b)
+{
+	const struct replay_piece *x = a, *y = b;
+
+	return compare_numbers(x->to_ns, y->to_ns) ?:
+	       compare_numbers(x->what == REPLAY_SLEEP, y->what == REPLAY_SLEEP) ?:
+	       compare_numbers(x->thread, y->thread) ?: compare_numbers(x->from_ns, y->from_ns);
+}
+
+/* Links the pieces of each thread. */
+static void link_threads(struct replay *r)
+{
+	memset(r->last_of, 0, r->thread_cnt * sizeof(*r->last_of));
+	for (uint32_t i = 0; i < r->cnt; i++) {
+		struct replay_piece *p = &r->pieces[i];
+		uint32_t *last = &r->last_of[p->thread];
+
+		p->before = *last;
+		p->next = p->waker_piece = 0;
+		if (*last)
+			r->pieces[*last - 1].next = i + 1;
+		else
+			r->first_of[p->thread] = i + 1;
+		*last = i + 1;
+	}
+}
+
+static bool has_cpu_at(const struct replay *r, uint32_t piece, uint64_t at_ns)
+{
+	const struct replay_piece *p = piece ? &r->pieces[piece - 1] : NULL;
+
+	return p && p->what == REPLAY_RUN && p->from_ns <= at_ns && p->to_ns >= at_ns;
+}
+
+/* Finds the waker's piece of each sleep: last_of has each thread's last piece that has ended. */
+static void link_wakers(struct replay *r)
+{
+	uint32_t *ended = r->last_of;
+
+	memset(ended, 0, r->thread_cnt * sizeof(*ended));
+	for (uint32_t i = 0; i < r->cnt; i++) {
+		struct replay_piece *p = &r->pieces[i];
+		uint32_t last, now;
+
+		if (p->what == REPLAY_SLEEP && p->waker && p->waker < r->thread_cnt) {
+			last = ended[p->waker];
+			now = last ? r->pieces[last - 1].next : r->first_of[p->waker];
+			p->waker_piece = has_cpu_at(r, last, p->to_ns) ? last :
+					 has_cpu_at(r, now, p->to_ns)  ? now :
+									 0;
+		}
+		ended[p->thread] = i + 1;
+	}
+}
+
+/* Fills edges and edge_of, and runs and runs_of, by counting. */
+static int index_pieces(struct replay *r)
+{
+	size_t edges = 0, runs = 0;
+
+	for (size_t i = 0; i < r->cnt; i++) {
+		const struct replay_piece *p = &r->pieces[i];
+
+		edges += p->waker_piece != 0;
+		runs += p->what == REPLAY_RUN;
+		if (p->what == REPLAY_RUN && p->cpu >= r->cpu_cnt)
+			r->cpu_cnt = p->cpu + 1u;
+	}
+	r->edges = calloc(edges + 1, sizeof(*r->edges));
+	r->edge_of = calloc(r->cnt + 2, sizeof(*r->edge_of));
+	r->runs = calloc(runs + 1, sizeof(*r->runs));
+	r->runs_of = calloc(r->cpu_cnt + 2, sizeof(*r->runs_of));
+	if (!r->edges || !r->edge_of || !r->runs || !r->runs_of)
+		return -ENOMEM;
+	for (size_t i = 0; i < r->cnt; i++) {
+		const struct replay_piece *p = &r->pieces[i];
+
+		if (p->waker_piece)
+			r->edge_of[p->waker_piece + 1]++;
+		if (p->what == REPLAY_RUN)
+			r->runs_of[p->cpu + 2]++;
+	}
+	for (size_t i = 2; i < r->cnt + 2; i++)
+		r->edge_of[i] += r->edge_of[i - 1];
+	for (unsigned int i = 2; i < r->cpu_cnt + 2; i++) {
+		r->used_cpus += r->runs_of[i] != 0;
+		r->runs_of[i] += r->runs_of[i - 1];
+	}
+	/* each first one moves to its end, which is the next one's first */
+	for (uint32_t i = 0; i < r->cnt; i++) {
+		const struct replay_piece *p = &r->pieces[i];
+
+		if (p->waker_piece)
+			r->edges[r->edge_of[p->waker_piece]++] = i;
+		if (p->what == REPLAY_RUN)
+			r->runs[r->runs_of[p->cpu + 1]++] = i;
+	}
+	return 0;
+}
+
+int replay_prepare(struct replay *r, size_t *ret_cnt)
+{
+	if (r->cnt)
+		qsort(r->pieces, r->cnt, sizeof(*r->pieces), by_end);
+	r->first_of = calloc(r->thread_cnt + 1, sizeof(*r->first_of));
+	r->keep = calloc(r->cnt + 1, sizeof(*r->keep));
+	r->end_ns = calloc(r->cnt + 1, sizeof(*r->end_ns));
+	r->is_bound = calloc(r->cnt + 1, sizeof(*r->is_bound));
+	if (!r->first_of || !r->keep || !r->end_ns || !r->is_bound)
+		return -ENOMEM;
+	link_threads(r);
+	link_wakers(r);
+	replay_change(r, NULL, NULL);
+	*ret_cnt = r->cnt;
+	return index_pieces(r);
+}
+
+const struct replay_piece *replay_at(const struct replay *r, uint32_t place)
+{
+	return &r->pieces[place];
+}
+
+unsigned int replay_edges(const struct replay *r, const struct replay_piece *p)
+{
+	return r->edge_of[p - r->pieces + 1] - r->edge_of[p - r->pieces];
+}
+
+bool replay_last_run(const struct replay *r, uint32_t thread, uint32_t *ret_place)
+{
+	uint32_t piece = r->last_of[thread];
+
+	while (piece && r->pieces[piece - 1].what != REPLAY_RUN)
+		piece = r->pieces[piece - 1].before;
+	if (piece)
+		*ret_place = piece - 1;
+	return piece != 0;
+}
+
+uint64_t replay_change(struct replay *r, replay_keep keep, void *ctx)
+{
+	uint64_t left_out_ns = 0;
+
+	r->frees_cpus = false;
+	for (size_t i = 0; i < r->cnt; i++) {
+		const struct replay_piece *p = &r->pieces[i];
+		uint64_t dur_ns = p->to_ns - p->from_ns;
+
+		r->keep[i] = keep ? keep(ctx, p) : dur_ns;
+		left_out_ns += dur_ns - r->keep[i];
+		r->frees_cpus |= p->what == REPLAY_RUN && r->keep[i] < dur_ns;
+	}
+	return left_out_ns;
+}
+
+/* ---- one pass ---- */
+
+/* The part of a piece that stays of its first off_ns. */
+static uint64_t scaled(const struct replay *r, uint32_t place, uint64_t off_ns)
+{
+	const struct replay_piece *p = &r->pieces[place];
+	uint64_t dur_ns = p->to_ns - p->from_ns, keep = r->keep[place];
+
+	if (keep == dur_ns || !keep)
+		return keep ? off_ns : 0;
+	return (uint64_t)((double)off_ns * ((double)keep / (double)dur_ns));
+}
+
+/* A thread that is to be created waits for that from the beginning. */
+static uint64_t begin_of(const struct replay *r, uint32_t place)
+{
+	const struct replay_piece *p = &r->pieces[place];
+
+	return p->before ? r->end_ns[p->before - 1] : p->waker_piece ? 0 : p->from_ns;
+}
+
+/* Returns when the waker ends the sleep; NOT_RUN: unknown. */
+static uint64_t woken_ns(const struct replay *r, const struct replay_piece *p)
+{
+	uint32_t waker = p->waker_piece;
+	uint64_t begin_ns = waker ? begin_of(r, waker - 1) : NOT_RUN;
+
+	if (begin_ns == NOT_RUN)
+		return NOT_RUN;
+	return begin_ns + scaled(r, waker - 1, p->to_ns - r->pieces[waker - 1].from_ns);
+}
+
+/* The first stay on the wait's CPU that ended after the wait began, as a place in runs. */
+static uint32_t first_beside(const struct replay *r, const struct replay_piece *p,
+			     uint32_t *ret_end)
+{
+	const struct replay_piece *next = p->next ? &r->pieces[p->next - 1] : NULL;
+	uint32_t from, to;
+
+	*ret_end = 0;
+	if (!next || next->what != REPLAY_RUN)
+		return 0;
+	from = r->runs_of[next->cpu];
+	to = *ret_end = r->runs_of[next->cpu + 1];
+	while (from < to) {
+		uint32_t mid = from + (to - from) / 2;
+
+		if (r->pieces[r->runs[mid]].to_ns > p->from_ns)
+			to = mid;
+		else
+			from = mid + 1;
+	}
+	return from;
+}
+
+void replay_beside(const struct replay *r, const struct replay_piece *p, replay_part part,
+		   void *ctx)
+{
+	uint32_t end, i = first_beside(r, p, &end);
+
+	for (; i < end && r->pieces[r->runs[i]].from_ns < p->to_ns; i++) {
+		const struct replay_piece *x = &r->pieces[r->runs[i]];
+		uint64_t a = x->from_ns > p->from_ns ? x->from_ns : p->from_ns;
+		uint64_t b = x->to_ns < p->to_ns ? x->to_ns : p->to_ns;
+
+		if (b > a)
+			part(ctx, x, b - a);
+	}
+}
+
+struct freed {
+	const struct replay *r;
+	uint64_t ns;
+};
+
+static void add_freed(void *ctx, const struct replay_piece *x, uint64_t ns)
+{
+	struct freed *f = ctx;
+
+	f->ns += ns - scaled(f->r, (uint32_t)(x - f->r->pieces), ns);
+}
+
+/* Time that is left out of the stays on a wait's CPU, during the wait. */
+static uint64_t freed_ns(const struct replay *r, const struct replay_piece *p)
+{
+	struct freed f = { r, 0 };
+
+	if (r->frees_cpus)
+		replay_beside(r, p, add_freed, &f);
+	return f.ns;
+}
+
+static void run_structure(struct replay *r, bool is_fixed)
+{
+	memset(r->end_ns, 0xff, r->cnt * sizeof(*r->end_ns));
+	for (uint32_t i = 0; i < r->cnt; i++) {
+		const struct replay_piece *p = &r->pieces[i];
+		uint64_t begin_ns = begin_of(r, i), keep = r->keep[i], freed, woken;
+		bool is_whole = keep == p->to_ns - p->from_ns;
+
+		r->is_bound[i] = false;
+		r->end_ns[i] = begin_ns + keep;
+		if (p->what == REPLAY_CPU && keep) {
+			freed = freed_ns(r, p);
+			r->end_ns[i] -= freed < keep ? freed : keep;
+		}
+		if (p->what != REPLAY_SLEEP || !is_whole)
+			continue;
+		woken = woken_ns(r, p);
+		if (woken != NOT_RUN) {
+			r->is_bound[i] = woken >= begin_ns;
+			r->end_ns[i] = woken > begin_ns ? woken : begin_ns;
+		} else if (!p->before) {
+			r->end_ns[i] = p->to_ns;
+		} else if (is_fixed && p->is_instant) {
+			r->end_ns[i] = p->to_ns > begin_ns ? p->to_ns : begin_ns;
+		}
+	}
+}
+
+void replay_path(const struct replay *r, uint32_t place, replay_part part, void *ctx)
+{
+	uint64_t at_ns = r->end_ns[place];
+
+	for (;;) {
+		const struct replay_piece *p = &r->pieces[place];
+		uint64_t begin_ns = begin_of(r, place);
+
+		if (r->is_bound[place]) {
+			part(ctx, p, 0);
+			place = p->waker_piece - 1;
+			continue;
+		}
+		if (at_ns > begin_ns)
+			part(ctx, p, at_ns - begin_ns);
+		if (begin_ns < at_ns)
+			at_ns = begin_ns;
+		if (!p->before)
+			return;
+		place = p->before - 1;
+	}
+}
+
+/* ---- simulation ---- */
+
+static bool is_before(const struct entry *a, const struct entry *b)
+{
+	return a->key < b->key || (a->key == b->key && a->seq < b->seq);
+}
+
+static int heap_push(struct heap *h, uint64_t key, uint64_t seq, uint32_t thread)
+{
+	struct entry x = { key, seq, thread };
+	size_t i = h->cnt;
+
+	if (array_add(&h->entries, &h->cap, &h->cnt, x) < 0)
+		return -ENOMEM;
+	for (; i && is_before(&x, &h->entries[(i - 1) / 2]); i = (i - 1) / 2)
+		h->entries[i] = h->entries[(i - 1) / 2];
+	h->entries[i] = x;
+	return 0;
+}
+
+static struct entry heap_pop(struct heap *h)
+{
+	struct entry top = h->entries[0], x = h->entries[--h->cnt];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < h->cnt) {
+		if (child + 1 < h->cnt && is_before(&h->entries[child + 1], &h->entries[child]))
+			child++;
+		if (!is_before(&h->entries[child], &x))
+			break;
+		h->entries[i] = h->entries[child];
+		i = child;
+	}
+	h->entries[i] = x;
+	return top;
+}
+
+static int wake_at(struct replay *r, uint32_t thread, uint64_t at_ns)
+{
+	r->sim[thread].instant = ++r->seq;
+	return heap_push(&r->instants, at_ns, r->seq, thread);
+}
+
+/* The thread waits for a CPU, and should have one after wait_ns. */
+static int make_ready(struct replay *r, uint32_t thread, uint64_t now_ns, uint64_t wait_ns)
+{
+	int ret = heap_push(&r->ready, now_ns + wait_ns, r->sim[thread].piece, thread);
+
+	/* an instant of nobody, at which threads get CPUs */
+	if (!ret && wait_ns && r->on_cpu_cnt == r->used_cpus)
+		ret = heap_push(&r->instants, now_ns + wait_ns, 0, r->thread_cnt);
+	return ret;
+}
+
+static void leave_cpu(struct replay *r, uint32_t thread)
+{
+	unsigned int i = 0;
+
+	while (r->on_cpu[i] != thread)
+		i++;
+	r->on_cpu[i] = r->on_cpu[--r->on_cpu_cnt];
+	r->sim[thread].is_on_cpu = false;
+}
+
+/* The next instant of a thread that has a CPU: its next edge, or its end. */
+static int plan(struct replay *r, uint32_t thread)
+{
+	struct sim_thread *t = &r->sim[thread];
+	uint32_t place = t->piece - 1;
+	const struct replay_piece *p = &r->pieces[place];
+	uint64_t off_ns = p->to_ns - p->from_ns;
+
+	if (t->edge < r->edge_of[place + 1])
+		off_ns = r->pieces[r->edges[t->edge]].to_ns - p->from_ns;
+	return wake_at(r, thread, t->began_ns + scaled(r, place, off_ns));
+}
+
+/* Begins the thread's piece, after those that take no time. */
+static int enter(struct replay *r, uint32_t thread, uint64_t now_ns)
+{
+	struct sim_thread *t = &r->sim[thread];
+	uint64_t wait_ns = 0;
+
+	for (; t->piece; t->piece = r->pieces[t->piece - 1].next) {
+		uint32_t place = t->piece - 1;
+		const struct replay_piece *p = &r->pieces[place];
+		uint64_t keep = r->keep[place];
+
+		if (p->what == REPLAY_CPU) {
+			wait_ns += t->has_waited ? 0 : p->to_ns - p->from_ns;
+			t->has_waited = false;
+			continue;
+		}
+		if (p->what == REPLAY_RUN)
+			return make_ready(r, thread, now_ns, wait_ns);
+		if (p->waker_piece && keep == p->to_ns - p->from_ns) {
+			if (r->is_bound[place])	/* it was woken before */
+				continue;
+			return 0;
+		}
+		if (keep)
+			return wake_at(r, thread, now_ns + keep);
+	}
+	return 0;
+}
+
+/* Ends the sleep that an edge leads to, now or when it begins. */
+static int follow(struct replay *r, uint32_t place, uint64_t now_ns)
+{
+	uint32_t thread = r->pieces[place].thread;
+	struct sim_thread *t = &r->sim[thread];
+
+	r->is_bound[place] = true;
+	return t->piece == place + 1 ? enter(r, thread, now_ns) : 0;
+}
+
+static int step(struct replay *r, uint32_t thread, uint64_t now_ns)
+{
+	struct sim_thread *t = &r->sim[thread];
+	uint32_t place;
+	uint64_t off_ns;
+	int ret = 0;
+
+	if (!t->is_on_cpu) {	/* its first instant, or the end of a sleep */
+		t->piece = t->piece ? r->pieces[t->piece - 1].next : r->first_of[thread];
+		return enter(r, thread, now_ns);
+	}
+	place = t->piece - 1;
+	off_ns = now_ns - t->began_ns;
+	while (t->edge < r->edge_of[place + 1] && !ret) {
+		uint32_t sleep = r->edges[t->edge];
+
+		if (scaled(r, place, r->pieces[sleep].to_ns - r->pieces[place].from_ns) > off_ns)
+			return plan(r, thread);
+		t->edge++;
+		ret = follow(r, sleep, now_ns);
+	}
+	if (ret || off_ns < r->keep[place])
+		return ret ?: plan(r, thread);
+	r->end_ns[place] = now_ns;
+	leave_cpu(r, thread);
+	t->piece = r->pieces[place].next;
+	return enter(r, thread, now_ns);
+}
+
+/* Takes the CPU from the preempted thread that has had it longest. False: there is none. */
+static int preempt(struct replay *r, uint64_t now_ns, bool *ret_done)
+{
+	uint32_t longest = 0;
+	struct sim_thread *t;
+
+	for (unsigned int i = 0; i < r->on_cpu_cnt; i++) {
+		uint32_t thread = r->on_cpu[i];
+		const struct replay_piece *p = &r->pieces[r->sim[thread].piece - 1];
+
+		if (p->next && r->pieces[p->next - 1].what == REPLAY_CPU &&
+		    r->sim[thread].began_ns < now_ns &&
+		    (!longest || r->sim[thread].began_ns < r->sim[longest].began_ns))
+			longest = thread;
+	}
+	*ret_done = longest != 0;
+	if (!longest)
+		return 0;
+	t = &r->sim[longest];
+	leave_cpu(r, longest);
+	t->is_interrupted = t->has_waited = true;
+	t->instant = 0;
+	t->began_ns = now_ns - t->began_ns;	/* how much it ran, until it has a CPU again */
+	longest = r->pieces[t->piece - 1].next - 1;
+	return make_ready(r, r->pieces[longest].thread, now_ns,
+			  r->pieces[longest].to_ns - r->pieces[longest].from_ns);
+}
+
+/* Threads that are ready get CPUs that are free, or that they should have by now. */
+static int dispatch(struct replay *r, uint64_t now_ns)
+{
+	int ret = 0;
+
+	while (r->ready.cnt && !ret) {
+		struct sim_thread *t;
+		uint32_t thread;
+		bool is_free = r->on_cpu_cnt < r->used_cpus;
+
+		if (!is_free && r->ready.entries[0].key <= now_ns)
+			ret = preempt(r, now_ns, &is_free);
+		if (!is_free || ret)
+			break;
+		thread = heap_pop(&r->ready).thread;
+		t = &r->sim[thread];
+		if (!t->is_interrupted)
+			t->edge = r->edge_of[t->piece - 1];
+		t->began_ns = t->is_interrupted ? now_ns - t->began_ns : now_ns;
+		t->is_interrupted = false;
+		t->is_on_cpu = true;
+		r->on_cpu[r->on_cpu_cnt++] = thread;
+		ret = plan(r, thread);
+	}
+	return ret;
+}
+
+static int run_scheduled(struct replay *r)
+{
+	int ret = 0;
+
+	if (!r->sim)
+		r->sim = calloc(r->thread_cnt + 1, sizeof(*r->sim));
+	if (!r->on_cpu)
+		r->on_cpu = calloc(r->used_cpus + 1, sizeof(*r->on_cpu));
+	if (!r->sim || !r->on_cpu)
+		return -ENOMEM;
+	memset(r->sim, 0, r->thread_cnt * sizeof(*r->sim));
+	memset(r->is_bound, 0, r->cnt * sizeof(*r->is_bound));
+	memset(r->end_ns, 0xff, r->cnt * sizeof(*r->end_ns));
+	r->instants.cnt = r->ready.cnt = r->seq = r->on_cpu_cnt = 0;
+	for (uint32_t i = 0; i < r->thread_cnt && !ret; i++) {
+		const struct replay_piece *p = &r->pieces[r->first_of[i] ? r->first_of[i] - 1 : 0];
+
+		/* a thread that is to be created waits for that from the beginning */
+		if (r->first_of[i])
+			ret = wake_at(r, i, p->waker_piece ? 0 : p->from_ns);
+	}
+	while (r->instants.cnt && !ret) {
+		struct entry now = heap_pop(&r->instants);
+
+		/* an earlier plan of a thread that was interrupted does not count */
+		if (now.thread < r->thread_cnt && r->sim[now.thread].instant == now.seq)
+			ret = step(r, now.thread, now.key);
+		if (!ret && (!r->instants.cnt || r->instants.entries[0].key > now.key))
+			ret = dispatch(r, now.key);
+	}
+	return ret;
+}
+
+int replay_run(struct replay *r, enum replay_variant variant, uint32_t place, uint64_t *ret_ns)
+{
+	int ret = 0;
+
+	if (variant == REPLAY_SCHEDULED)
+		ret = run_scheduled(r);
+	else
+		run_structure(r, variant == REPLAY_FIXED);
+	if (!ret && r->end_ns[place] == NOT_RUN)
+		ret = -EDEADLK;
+	if (!ret)
+		*ret_ns = r->end_ns[place];
+	return ret;
+}

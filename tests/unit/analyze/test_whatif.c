@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/* Savings of causes that follow each other, are side by side, off the path, or hide each other. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <cmocka.h>
+
+#include "bpf/wire.h"
+#include "tests/unit/gen/made_trace.h"
+#include "tests/unit/gen/table_rows.h"
+
+#define MS 1000000ull
+#define T0 (1000 * MS)
+#define AT(ms) (T0 + (ms) * MS)
+#define LOCK 0x7f33a0012000ull
+
+enum { A = 101, B, C, D };
+enum { NANOSLEEP = 35, FUTEX = 202 };	/* of x86-64 */
+
+/* Each thread has a CPU. Events of one instant are in order of CPUs: interrupts first, A last. */
+static unsigned int cpu_of(uint32_t tid)
+{
+	return 1 + D - tid;
+}
+
+static void sleep_in(struct gen *g, unsigned int at_ms, uint32_t tid, unsigned int call,
+		     uint64_t object)
+{
+	gen_leave(g, AT(at_ms), cpu_of(tid), tid, 1, call, object);
+}
+
+static void enter(struct gen *g, unsigned int at_ms, uint32_t tid)
+{
+	gen_switch(g, AT(at_ms), cpu_of(tid), 0, tid, 0);
+}
+
+static void begin(struct made_trace *m, const char *const names[4])
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 5, .from_ns = T0, .machine = "x86_64" });
+	for (unsigned int i = 0; i < 4; i++) {
+		gen_snap(m->g, T0, 0, A + i, A + i, 1, names[i]);
+		enter(m->g, 1, A + i);
+	}
+}
+
+static void timer(struct gen *g, unsigned int at_ms, uint32_t tid)
+{
+	gen_wakeup(g, AT(at_ms), 0, 0, tid, WIRE_F_IRQ);
+	enter(g, at_ms, tid);
+}
+
+static void wake(struct gen *g, unsigned int at_ms, uint32_t tid, uint32_t target)
+{
+	gen_wakeup(g, AT(at_ms), cpu_of(tid), tid, target, 0);
+	enter(g, at_ms, target);
+}
+
+static void check(struct made_trace *m, const char *without, int64_t ms)
+{
+	assert_int_equal(rows_one(m->a, "SELECT saves_min_ns FROM whatif(NULL, NULL, "
+					"replace('%s', ',', char(10)))", without), ms * MS);
+	assert_int_equal(rows_one(m->a, "SELECT saves_max_ns FROM whatif(NULL, NULL, "
+					"replace('%s', ',', char(10)))", without), ms * MS);
+}
+
+/* main waits for left, until 51 ms, then for right, until 61 ms, and ends at 70 ms. */
+static void make_two_paths(struct made_trace *m)
+{
+	struct gen *g;
+
+	begin(m, (const char *const[]){ "main", "left", "right", "other" });
+	g = m->g;
+	sleep_in(g, 5, A, FUTEX, LOCK);
+	sleep_in(g, 10, B, NANOSLEEP, 40 * MS);
+	sleep_in(g, 10, C, NANOSLEEP, 50 * MS);
+	sleep_in(g, 11, D, NANOSLEEP, 30 * MS);
+	timer(g, 41, D);
+	sleep_in(g, 42, D, NANOSLEEP, 0);
+	timer(g, 50, B);
+	wake(g, 51, B, A);
+	sleep_in(g, 52, A, FUTEX, LOCK + 64);
+	sleep_in(g, 52, B, NANOSLEEP, 0);
+	timer(g, 60, C);
+	wake(g, 61, C, A);
+	sleep_in(g, 62, C, NANOSLEEP, 0);
+	sleep_in(g, 70, A, NANOSLEEP, 0);
+	gen_slice(g, AT(100));
+	made_open(m);
+}
+
+static void test_a_second_path_bounds_the_saving(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	make_two_paths(&m);
+	check(&m, "sleep:left", 0);
+	check(&m, "sleep:right", 9);		/* until left is ready at 52 ms */
+	check(&m, "sleep:left,sleep:right", 49);	/* both are ready at 11 ms */
+	check(&m, "sleep", 49);
+	check(&m, "sleep:other", 0);		/* not on the path */
+	check(&m, "lock:7f33a0012000", 0);
+	check(&m, "lock:7f33a0012040", 9);
+	/* right has answered at once; it has waited for nobody */
+	check(&m, "process:right", 9);
+	made_close(&m);
+}
+
+static void test_causes_of_the_path_are_found(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	make_two_paths(&m);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM whatif() WHERE cause IN "
+				       "('sleep:right', 'process:right', 'lock:7f33a0012040')"), 3);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM whatif() WHERE cause LIKE '%%left' "
+				       "OR cause LIKE '%%other'"), 0);
+	assert_int_equal(rows_one(m.a, "SELECT count(*) FROM whatif() WHERE verdict NOT NULL "
+				       "OR of_ns <> 70000000 OR drift_ns <> 0"), 0);
+	/* without right, the path is that of left, with its sleep of 40 ms */
+	assert_int_equal(rows_one(m.a, "SELECT next = 'left timer' AND next_ns = 40000000 "
+				       "FROM whatif() WHERE cause = 'process:right'"), 1);
+	assert_int_equal(rows_one(m.a, "SELECT verdict = 'not found in the window' "
+				       "FROM whatif(NULL, NULL, 'quota')"), 1);
+	made_close(&m);
+}
+
+/* B has the lock three times for 10 ms, each time that A wants it: A ends 30 ms later. */
+static void test_savings_of_one_thread_add_up(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m, (const char *const[]){ "main", "main", "right", "other" });
+	sleep_in(m.g, 3, C, NANOSLEEP, 0);
+	sleep_in(m.g, 3, D, NANOSLEEP, 0);
+	for (unsigned int i = 0; i < 3; i++) {
+		sleep_in(m.g, 10 + 20 * i, A, FUTEX, LOCK);
+		wake(m.g, 20 + 20 * i, B, A);
+	}
+	sleep_in(m.g, 65, B, NANOSLEEP, 0);
+	sleep_in(m.g, 70, A, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	check(&m, "lock:7f33a0012000", 30);
+	made_close(&m);
+}
+
+static void test_a_thread_that_polls_makes_the_answer_unknown(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m, (const char *const[]){ "main", "main", "right", "other" });
+	sleep_in(m.g, 3, C, NANOSLEEP, 0);
+	sleep_in(m.g, 3, D, NANOSLEEP, 0);
+	sleep_in(m.g, 5, A, FUTEX, LOCK);
+	wake(m.g, 10, B, A);
+	sleep_in(m.g, 11, B, NANOSLEEP, 0);
+	for (unsigned int i = 0; i < 12; i++) {
+		sleep_in(m.g, 11 + 6 * i, A, NANOSLEEP, 5 * MS);
+		timer(m.g, 16 + 6 * i, A);
+	}
+	sleep_in(m.g, 90, A, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT verdict = 'cannot tell: main polls for 60.0 ms of "
+				       "the path' FROM whatif(NULL, NULL, 'lock:7f33a0012000')"),
+			 1);
+	assert_int_equal(rows_one(m.a, "SELECT verdict IS NULL FROM whatif(NULL, NULL, 'sleep')"),
+			 1);
+	made_close(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_a_second_path_bounds_the_saving),
+		cmocka_unit_test(test_causes_of_the_path_are_found),
+		cmocka_unit_test(test_savings_of_one_thread_add_up),
+		cmocka_unit_test(test_a_thread_that_polls_makes_the_answer_unknown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
