@@ -2,7 +2,8 @@
 -- note: Savings do not add up: two causes may hide each other, or save the same time. Each saving is from .. to: the
 --   window's time is replayed without the cause's part, once with the recorded waits for a CPU and once with any free
 --   CPU for a thread that is ready, and the error of the latter without a change widens the interval. The end is that
---   of the report's thread that was on a CPU last in the window. A process that is left out answers at once and takes
+--   of the report's thread that was on a CPU last in the window, or of one that had ended before, if it is later then.
+--   A process that is left out answers at once and takes
 --   no CPU; a lock that is left out is never waited for. NEXT is then the largest part of the path to the end.
 -- nobody: The end is that of the last thread on a CPU, whoever it belongs to; --workload, --pid, --comm, --tid,
 --   --thread or --during picks one.

@@ -6,12 +6,12 @@
  *     pieces of all threads --[replay: end, path]--> causes on the path
  *     cause, pieces --[replay without it, three ways]--> a saving from .. to, the next bottleneck
  *
- * The end is that of the thread of the report that was on a CPU last: its last instant there. A
- * cause is a set of pieces that take no time in the replay (replay.h): waits for a lock, for a file
- * or for a disk, sleeps, timed-out waits, throttling, stops, waits for a CPU, or all that the
- * threads of a process do, except that they still wait for others to ask them. `without` has
- * causes, a line each, which are left out together; without it, every cause on the path is tried
- * alone.
+ * The end is that of the thread of the report that was on a CPU last: its last instant there; or
+ * that of another one that had ended before, if the replay ends that one later. A cause is a set
+ * of pieces that take no time in the replay (replay.h): waits for a lock, for a file or for a
+ * disk, sleeps, timed-out waits, throttling, stops, waits for a CPU, or all that the threads of a
+ * process do, except that they still wait for others to ask them. `without` has causes, a line
+ * each, which are left out together; without it, every cause on the path is tried alone.
  *
  * The saving is an interval: from the smallest to the largest saving of the ways of replaying, each
  * compared with the same way of replaying without a change. Both are widened by the drift: the
@@ -85,7 +85,9 @@ struct whatif {
 	size_t cnt;			/* pieces */
 	uint32_t last;			/* the thread that was on a CPU last; 0: none */
 	uint64_t last_ns;
-	uint32_t target;		/* its last piece on a CPU */
+	uint32_t *ends;			/* pieces on a CPU that the end is not before */
+	size_t end_cnt, end_cap;
+	uint32_t target;		/* the last one of them in the last run */
 	struct cause *causes;
 	size_t cause_cnt, cause_cap;
 	bool is_given;			/* the causes are given and left out together */
@@ -93,7 +95,7 @@ struct whatif {
 	uint64_t unknown_ns, polled_ns, instant_ns;
 	const char *unknown_comm, *polling_comm;
 	unsigned int polls;		/* of the present row of sleeps */
-	uint64_t poll_ns, poll_object;
+	uint64_t poll_ns, poll_last_ns, poll_object;
 	bool failed;			/* out of memory */
 };
 
@@ -334,8 +336,10 @@ static void note_beside(void *ctx, const struct replay_piece *p, uint64_t ns)
 static void note_poll(struct whatif *x, const struct replay_piece *p, uint64_t ns)
 {
 	if (p->what == REPLAY_SLEEP && p->object && (p->kind == WAIT_TIMER || p->call)) {
-		if (p->object != x->poll_object)
+		if (p->object != x->poll_object ||
+		    16 * ns > 17 * x->poll_last_ns || 17 * ns < 16 * x->poll_last_ns)
 			x->polls = 0;
+		x->poll_last_ns = ns;
 		x->poll_object = p->object;
 		x->poll_ns = x->polls++ ? x->poll_ns + ns : ns;
 		if (x->polls >= POLLS_MIN && x->poll_ns > x->polled_ns) {
@@ -447,7 +451,8 @@ static void give_next(struct whatif *x, struct cell *cells)
 static void give_verdict(struct whatif *x, struct cell *cells, const struct set *s,
 			 uint64_t left_out_ns, uint64_t of_ns)
 {
-	bool is_sleep = s->cnt == 1 && s->causes->type == CAUSE_SLEEP;
+	bool is_sleep = s->cnt == 1 && (s->causes->type == CAUSE_SLEEP ||
+					s->causes->type == CAUSE_TIMEOUT);
 	char text[2 * OBJECT_TEXT_BYTES], ns[UNITS_TEXT_MAX];
 
 	if (!left_out_ns)
@@ -474,7 +479,8 @@ static int run_all(struct whatif *x, bool has_schedule, struct ends *ret)
 	/* the path is that of the last run */
 	for (int i = REPLAY_SCHEDULED; i >= 0 && !r; i--)
 		if (i != REPLAY_SCHEDULED || has_schedule)
-			r = replay_run(x->replay, (enum replay_variant)i, x->target, &ret->ns[i]);
+			r = replay_run(x->replay, (enum replay_variant)i, x->ends, x->end_cnt,
+				       &ret->ns[i], &x->target);
 	return r;
 }
 
@@ -536,13 +542,74 @@ static int by_path(const void *a, const void *b)
 	       strcmp(x->name ?: "", y->name ?: "");
 }
 
+/*
+ * Finds the piece whose end is the report's. If a process exits, threads of it may be on a CPU
+ * last only to be killed: then it is the last piece of the process's main thread, if that had not
+ * ended when they were woken.
+ */
+static bool find_end(struct whatif *x, uint32_t *ret)
+{
+	const struct dense_ids *ids = &x->v.a->ids;
+	const struct trace_thread *t = dense_thread_row(ids, x->last);
+	const struct trace_process *p = dense_process_row(ids, dense_process_of(ids, x->last));
+	const struct replay_piece *last;
+	uint32_t place;
+
+	if (!x->last || !replay_last_run(x->replay, x->last, ret))
+		return false;
+	if (!t || !p || !t->end_ns || t->tid == p->pid)
+		return true;
+	last = replay_at(x->replay, *ret);
+	while (last->before && last->what != REPLAY_SLEEP)
+		last = replay_at(x->replay, last->before - 1);
+	for (uint32_t i = EVENT_ID_FIRST; i < ids->thread_cnt; i++) {
+		const struct trace_thread *main;
+
+		if (dense_process_of(ids, i) != dense_process_of(ids, x->last) ||
+		    !replay_last_run(x->replay, i, &place))
+			continue;
+		main = dense_thread_row(ids, i);
+		if (main && main->tid == p->pid && main->end_ns &&
+		    replay_at(x->replay, place)->to_ns >= last->to_ns)
+			*ret = place;
+	}
+	return true;
+}
+
+/*
+ * Threads of the report that ended before the end's last stay on a CPU were waited for, or would
+ * have been if they had been the last: no wait shows that.
+ */
+static int find_ends(struct whatif *x)
+{
+	const struct dense_ids *ids = &x->v.a->ids;
+	const struct replay_piece *last;
+	uint32_t end;
+	int ret;
+
+	if (!find_end(x, &end))
+		return 0;
+	last = replay_at(x->replay, end);
+	ret = array_add(&x->ends, &x->end_cap, &x->end_cnt, end);
+	for (uint32_t i = EVENT_ID_FIRST; i < ids->thread_cnt && !ret; i++) {
+		const struct trace_thread *t = x->first_ns[i] ? dense_thread_row(ids, i) : NULL;
+
+		if (t && t->end_ns && t->end_ns < x->v.w.to_ns &&
+		    scope_has_thread(&x->v.a->scope, i) && replay_last_run(x->replay, i, &end) &&
+		    replay_at(x->replay, end)->to_ns <= last->from_ns)
+			ret = array_add(&x->ends, &x->end_cap, &x->end_cnt, end);
+	}
+	return ret;
+}
+
 static int give_all(struct whatif *x)
 {
 	struct ends base;
 	int ret = add_births(x);
 
 	ret = ret ?: replay_prepare(x->replay, &x->cnt);
-	if (ret || !x->last || !replay_last_run(x->replay, x->last, &x->target))
+	ret = ret ?: find_ends(x);
+	if (ret || !x->end_cnt)
 		return ret;
 	ret = run_all(x, true, &base);
 	if (ret)
@@ -611,6 +678,7 @@ static void close_whatif(struct view *v)
 	replay_free(x->replay);
 	free(x->comms);
 	free(x->first_ns);
+	free(x->ends);
 	free(x->objects);
 	free(x->causes);
 	hash_map_done(&x->object_numbers);

@@ -649,17 +649,25 @@ static int run_scheduled(struct replay *r)
 	return ret;
 }
 
-int replay_run(struct replay *r, enum replay_variant variant, uint32_t place, uint64_t *ret_ns)
+int replay_run(struct replay *r, enum replay_variant variant, const uint32_t *places, size_t cnt,
+	       uint64_t *ret_ns, uint32_t *ret_place)
 {
+	uint32_t last = places[0];
 	int ret = 0;
 
 	if (variant == REPLAY_SCHEDULED)
 		ret = run_scheduled(r);
 	else
 		run_structure(r, variant == REPLAY_FIXED);
-	if (!ret && r->end_ns[place] == NOT_RUN)
-		ret = -EDEADLK;
-	if (!ret)
-		*ret_ns = r->end_ns[place];
+	for (size_t i = 0; i < cnt && !ret; i++) {
+		if (r->end_ns[places[i]] == NOT_RUN)
+			ret = -EDEADLK;
+		else if (r->end_ns[places[i]] > r->end_ns[last])
+			last = places[i];
+	}
+	if (!ret) {
+		*ret_ns = r->end_ns[last];
+		*ret_place = last;
+	}
 	return ret;
 }

@@ -82,8 +82,9 @@ typedef uint64_t (*replay_keep)(void *ctx, const struct replay_piece *p);
 /* Sets what stays of every piece. NULL: all. Returns the time that is left out. */
 uint64_t replay_change(struct replay *r, replay_keep keep, void *ctx);
 
-/* *ret_ns: when the piece ends. */
-int replay_run(struct replay *r, enum replay_variant variant, uint32_t place, uint64_t *ret_ns);
+/* *ret_ns: when the last of cnt pieces ends; *ret_place: that piece, the first of equal ones. */
+int replay_run(struct replay *r, enum replay_variant variant, const uint32_t *places, size_t cnt,
+	       uint64_t *ret_ns, uint32_t *ret_place);
 
 /*
  * Passes on what determined the end of the piece in the last run of REPLAY_STRUCTURE or

@@ -128,6 +128,31 @@ static void test_causes_of_the_path_are_found(void **state)
 	made_close(&m);
 }
 
+/* main ends at 70 ms, or when left has ended: it did not have to wait for that in the trace. */
+static void test_the_end_is_not_before_that_of_threads_that_ended(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	begin(&m, (const char *const[]){ "main", "left", "right", "other" });
+	sleep_in(m.g, 3, D, NANOSLEEP, 0);
+	sleep_in(m.g, 10, A, FUTEX, LOCK);
+	sleep_in(m.g, 10, B, NANOSLEEP, 29 * MS);
+	sleep_in(m.g, 10, C, NANOSLEEP, 49 * MS);
+	timer(m.g, 39, B);
+	gen_exit(m.g, AT(39) + 1, cpu_of(B), B, B, 0, true, 0);
+	gen_leave(m.g, AT(40), cpu_of(B), B, 0x80, 231, 0);
+	timer(m.g, 59, C);
+	wake(m.g, 60, C, A);
+	sleep_in(m.g, 62, C, NANOSLEEP, 0);
+	sleep_in(m.g, 70, A, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	check(&m, "lock:7f33a0012000", 30);
+	check(&m, "lock:7f33a0012000,sleep:left", 50);
+	made_close(&m);
+}
+
 /* B has the lock three times for 10 ms, each time that A wants it: A ends 30 ms later. */
 static void test_savings_of_one_thread_add_up(void **state)
 {
@@ -180,6 +205,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_second_path_bounds_the_saving),
 		cmocka_unit_test(test_causes_of_the_path_are_found),
+		cmocka_unit_test(test_the_end_is_not_before_that_of_threads_that_ended),
 		cmocka_unit_test(test_savings_of_one_thread_add_up),
 		cmocka_unit_test(test_a_thread_that_polls_makes_the_answer_unknown),
 	};

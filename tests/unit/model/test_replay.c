@@ -25,7 +25,7 @@ static uint64_t end_of(struct replay *r, enum replay_variant variant, uint32_t t
 	uint64_t ns = 0;
 
 	assert_true(replay_last_run(r, thread, &place));
-	assert_int_equal(replay_run(r, variant, place, &ns), 0);
+	assert_int_equal(replay_run(r, variant, &place, 1, &ns, &place), 0);
 	return ns;
 }
 
