@@ -210,23 +210,21 @@ static __always_inline bool call_is_of_mappings(__u64 number)
 
 #define CALL_WAITERS_MAX 8	/* number of last waiters that are checked */
 
-/* Returns whether the task is in the queue, a ring, for the lock of its process's mappings. */
-static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
+/* Returns whether the task is in the queue, a ring, for the lock. */
+static __always_inline bool call_waits_in_queue(struct task_struct *task, void *lock)
 {
-	struct mm_struct *mm = BPF_CORE_READ(task, mm);
-	struct rw_semaphore___first *lock_new = NULL;
-	struct rw_semaphore *lock = NULL;
+	struct rw_semaphore___first *lock_new = lock;
+	struct rw_semaphore *lock_old = lock;
 	struct rwsem_waiter *w = NULL;
 	void *head;	/* where the ring ends */
 	int i;
 
-	if (!mm || !bpf_core_field_exists(w->task))
+	if (!bpf_core_field_exists(w->task))
 		return false;
-	if (bpf_core_field_exists(lock->wait_list)) {
-		head = &mm->mmap_lock.wait_list;
+	if (bpf_core_field_exists(lock_old->wait_list)) {
+		head = &lock_old->wait_list;
 	} else if (bpf_core_field_exists(lock_new->first_waiter)) {
 		/* in Linux 7.2 the ring does not contain the lock itself */
-		lock_new = (void *)&mm->mmap_lock;
 		head = BPF_CORE_READ(lock_new, first_waiter);
 	} else {
 		return false;
@@ -240,6 +238,37 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 			break;
 	}
 	return false;
+}
+
+static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
+{
+	struct mm_struct *mm = BPF_CORE_READ(task, mm);
+
+	return mm && call_waits_in_queue(task, &mm->mmap_lock);
+}
+
+#define BLOCKER_TYPE 3	/* bits of task->blocker: 0 mutex, 1 semaphore, 2 and 3 rwsem */
+#define BLOCKER_RWSEM 2
+
+/*
+ * Returns whether an uninterruptible sleep may be for a lock of the kernel. Sets *ret to the inode
+ * that contains the lock: the one that the kernel stores with the task, or that of the call's file.
+ */
+static __always_inline bool call_may_be_locked(struct task_struct *task, const struct call *c,
+					       struct inode **ret)
+{
+	struct task_struct___blocker *t = (void *)task;
+	struct inode *inode = c->inode;
+	__u64 lock;
+
+	*ret = inode && call_waits_in_queue(task, &inode->i_rwsem) ? inode : NULL;
+	if (*ret || !bpf_core_field_exists(t->blocker))
+		return true;
+	lock = BPF_CORE_READ(t, blocker);
+	inode = (void *)(lock & ~(__u64)BLOCKER_TYPE) - bpf_core_field_offset(inode->i_rwsem);
+	if ((lock & BLOCKER_TYPE) >= BLOCKER_RWSEM && BPF_CORE_READ(inode, i_data.host) == inode)
+		*ret = inode;
+	return lock != 0;
 }
 
 /*

@@ -17,6 +17,8 @@ struct stay {
 	bool is_break;		/* no program ran at the switch that brought the thread */
 };
 
+#define TASK_UNINTERRUPTIBLE 0x0002
+#define TASK_NOLOAD 0x0400
 #define STACK_BYTES_MIN 16384	/* of a thread's stack in the kernel */
 #define TASK_FILTERED (~0ULL)	/* in next_task: a thread that is not recorded */
 
@@ -55,6 +57,41 @@ static __always_inline void send_name(const struct emit *e, const struct call *c
 	if (inode)
 		path_send(e, inode, BPF_CORE_READ(inode, i_ino),
 			  BPF_CORE_READ(inode, i_sb, s_dev), tid, 0);
+}
+
+/*
+ * Tells waits for locks of the kernel from other sleeps of a system call. If the lock is not an
+ * inode's, sends the frames, which the recorder has names for. Returns the flags of the switch.
+ */
+static __always_inline __u8 look_for_lock(void *ctx, const struct emit *of,
+					  struct task_struct *prev, __u32 state, struct call *call)
+{
+	struct wire_place place;
+	struct inode *inode;
+	struct emit e = *of;
+	__u32 type = call->call >> WIRE_CALL_FILE_SHIFT & 15;
+
+	if (!(state & TASK_UNINTERRUPTIBLE) || state & TASK_NOLOAD ||
+	    !(call->call & WIRE_CALL_IS_NUMBER) || call->call & WIRE_CALL_IS_32_BIT ||
+	    type == WIRE_FILE_MMAP_LOCK || BPF_CORE_READ_BITFIELD_PROBED(prev, in_iowait))
+		return 0;
+	if (!call_may_be_locked(prev, call, &inode))
+		return 0;
+	if (inode) {
+		call->call &= ~(15 << WIRE_CALL_FILE_SHIFT);
+		call->call |= WIRE_FILE_INODE_LOCK << WIRE_CALL_FILE_SHIFT;
+		call->object = WIRE_OBJECT_FILE(BPF_CORE_READ(inode, i_ino),
+						BPF_CORE_READ(inode, i_sb, s_dev),
+						BPF_CORE_READ(inode, i_generation));
+		call->inode = inode;
+		return 0;
+	}
+	__builtin_memset(&place, 0, sizeof(place));
+	if (bpf_get_stack(ctx, place.frames, sizeof(place.frames), 0) <= 0)
+		return 0;
+	place.hdr.tid = prev->pid;
+	e.hook = WIRE_PLACE;
+	return emit_output(&e, &place, sizeof(place)) ? WIRE_F_PLACE : 0;
 }
 
 static __always_inline void send_switch(struct emit *e, struct wire_switch *r,
@@ -116,6 +153,7 @@ int sched_switch(u64 *ctx)
 	if (preempt)
 		state = 0;
 	call = call_of(e.cnt, prev, state != 0, true);
+	flags |= look_for_lock(ctx, &e, prev, state, &call);
 	send_name(&e, &call, prev->pid);
 	if (!look_back(e.cnt, prev, next_task, &stay)) {
 		r = emit_reserve(&e, sizeof(*r), prev->pid, flags);

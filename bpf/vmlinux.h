@@ -253,6 +253,12 @@ struct task_struct {
 	struct list_head thread_node;
 	int *clear_child_tid;
 	int exit_code;
+	unsigned int in_iowait : 1;
+};
+
+/* since 6.16, of mutexes and semaphores; later also of rwsems: CONFIG_DETECT_HUNG_TASK_BLOCKER */
+struct task_struct___blocker {
+	unsigned long blocker;	/* address of a lock, and its type in two bits */
 };
 
 /* since 5.14 (kernel 2f064a59a11f) */
@@ -315,6 +321,7 @@ struct address_space {
 };
 
 struct inode {
+	struct rw_semaphore i_rwsem;
 	unsigned short i_mode;
 	u32 i_rdev;
 	u32 i_generation;

@@ -44,6 +44,7 @@ typedef __s64 wire_s64;
 #define WIRE_SOCKET_PATH 108	/* sockaddr_un.sun_path */
 #define WIRE_STACK_KERNEL 40	/* innermost frames; the kernel cuts outer frames */
 #define WIRE_STACK_USER 48
+#define WIRE_PLACE_FRAMES 10
 #define WIRE_STACK_COPY 16384	/* bytes of a user stack */
 /* Bytes of a user stack in a wait. Without a lock, kernels allocate at most 8 KiB with a thread. */
 #define WIRE_WAIT_COPY 6144
@@ -72,6 +73,8 @@ typedef __s64 wire_s64;
 #define WIRE_F_FLUSH_SEQ 0x20
 /* SWITCH_MORE: the switch that brought the leaving thread ran no program. */
 #define WIRE_F_BREAK 0x40
+/* SWITCH, SWITCH_MORE: a PLACE of this thread and instant has the frames of its sleep. */
+#define WIRE_F_PLACE 0x80
 
 /*
  * A wire_call is one of these, or the number of a system call with WIRE_CALL_IS_NUMBER. Traces have
@@ -105,11 +108,15 @@ typedef __s64 wire_s64;
 #define WIRE_FILE_KERNEL 10	/* a file of proc, sysfs or the control groups, not on a disk */
 #define WIRE_FILE_CONDITION 11	/* no file: a condition variable or semaphore */
 #define WIRE_FILE_SOCKET 12
+#define WIRE_FILE_INODE_LOCK 13	/* the lock of any file or directory */
+/* no file: another lock of the kernel; the recorder sets it */
+#define WIRE_FILE_KERNEL_LOCK 14
 #define WIRE_FILE_ANONYMOUS 15	/* eventfd, timerfd, inotify and the like */
 /*
  * Value of `object`: for a pipe or socket the inode number; for a device its number; for a file or
- * directory as follows, 0 if the inode number is above 2^32; for an anonymous file the descriptor,
- * and two letters of the kernel's name: "[eventfd]" has e and f, "[eventpoll]" e and p.
+ * directory, or for its lock, as follows, 0 if the inode number is above 2^32; for an anonymous
+ * file the descriptor, and two letters of the kernel's name: "[eventfd]" has e and f, "[eventpoll]"
+ * e and p; for another lock of the kernel the lower 48 bits of the address where the thread waits.
  */
 #define WIRE_OBJECT_FILE(ino, dev, generation)                                     \
 	((ino) >> 32 ? 0 : (ino) | (wire_u64)(((dev) >> 12 ^ (dev) ^ (generation) ^ \

@@ -1,11 +1,12 @@
 -- view Waiting 3: Which locks were waited for, and who held them?
 -- note: Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the
---   mappings' own (mmap lock). A wait counts in the window in which it ended; WAIT is its time in the window. The
---   holder is the thread that ended most of this time by a release, and MEANWHILE is what that thread did during the
---   waits. A signal, a time-out, a tracer or the freezer only interrupts a wait: the holder is who releases the lock to
---   the same thread next, or [unknown]. KIND is lock, or condition for a condition variable or a semaphore, and these
---   come last: a lock that a program builds from them is among them (Java's monitors, locks of Python and PostgreSQL);
---   their HOLDER is the thread that signalled. A wait for a thread's end that the recorder cannot tell is a row, too.
+--   kernel's: of mappings (mmap lock), of a file or directory, or its function. A wait counts in the window in which
+--   it ended; WAIT is its time in the window. The holder is the thread that ended most of this time by a release, and
+--   MEANWHILE is what that thread did during the waits. A signal, a time-out, a tracer or the freezer only interrupts a
+--   wait: the holder is who releases the lock to the same thread next, or [unknown]. KIND is lock, or condition for a
+--   condition variable or a semaphore, and these come last: a lock that a program builds from them is among them
+--   (Java's monitors, locks of Python and PostgreSQL); their HOLDER is the thread that signalled. A wait for a thread's
+--   end that the recorder cannot tell is a row, too.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before state
 -- index: states
@@ -13,10 +14,12 @@
 -- figure: wait_ns
 -- drops: lost_events held_pct waiters tid
 --
--- The result has one row per process and lock that a thread waited for in futex, flock, fcntl or semop. Columns:
+-- The result has one row per process and lock that a thread waited for in futex, flock, fcntl or semop, or in the
+-- kernel. Columns:
 --   object       the variable that contains the lock, with its file: "audit_lock (server)"; its address in the memory
 --                of the process, if no variable contains it (on the heap, on a stack), or if the recorder could not
---                read the process's mappings before it exited; the path of the file whose lock flock waited for; empty
+--                read the process's mappings before it exited; the path of the file whose lock flock waited for;
+--                "inode lock of /var/lib/x" or "kernel lock in pipe_write", the function that takes it; empty
 --                for semop, whose locks cannot be distinguished, for flock before Linux 6.2, and if the kernel does not
 --                report the call (before Linux 5.15)
 --   kind         lock or condition

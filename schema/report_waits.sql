@@ -21,7 +21,8 @@
 --                throttled  the quota of the thread's control group was used up
 --                disk       a block request of the thread's own was in flight, or it slept in a call that
 --                           reads, writes or syncs a file: another thread's request, such as a journal's
---                lock       futex, flock, fcntl, semop: a mutex, a barrier
+--                lock       futex, flock, fcntl, semop: a mutex, a barrier; or a lock of the kernel, in any call: of
+--                           the process's mappings, of a directory (schema/LIMITS.md)
 --                condition  futex: a condition variable or a semaphore, if the arguments of the call show it
 --                           (schema/LIMITS.md); otherwise such a wait is of kind lock
 --                socket, pipe  reading, writing, accepting, connecting, or a poll of this one alone

@@ -89,6 +89,27 @@ static void put_mmap_lock(const struct trace *t, uint32_t utid, uint64_t pid,
 		 p ? p->comm : "");
 }
 
+static void put_inode_lock(const struct trace *t, uint64_t object, char ret[OBJECT_TEXT_BYTES])
+{
+	char inode[32];
+	const char *path = name_text(t, TRACE_NAME_WAITED, object);
+
+	snprintf(inode, sizeof(inode), "inode:[%u]", (uint32_t)object);
+	snprintf(ret, OBJECT_TEXT_BYTES, "inode lock of %s", path ? path : inode);
+}
+
+/* The name of a kernel address is "function+0x1a", followed by " [module]" in a module. */
+static void put_kernel_lock(const struct trace *t, uint64_t object, char ret[OBJECT_TEXT_BYTES])
+{
+	const char *name = name_text(t, TRACE_NAME_SYMBOL, CALL_LOCK_ADDR(object));
+
+	if (name)
+		snprintf(ret, OBJECT_TEXT_BYTES, "kernel lock in %.*s", (int)strcspn(name, "+"),
+			 name);
+	else
+		snprintf(ret, OBJECT_TEXT_BYTES, "kernel lock");
+}
+
 bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t call,
 		 uint64_t object, char ret[OBJECT_TEXT_BYTES])
 {
@@ -122,6 +143,12 @@ bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t 
 		break;
 	case CALL_OBJECT_TIMER:
 		units_format_duration(ret, OBJECT_TEXT_BYTES, object);
+		break;
+	case CALL_OBJECT_INODE_LOCK:
+		put_inode_lock(t, object, ret);
+		break;
+	case CALL_OBJECT_KERNEL_LOCK:
+		put_kernel_lock(t, object, ret);
 		break;
 	case CALL_OBJECT_LOCK:
 		put_lock(t, utid, ts_ns, object, ret);
@@ -166,8 +193,8 @@ uint32_t object_releaser(enum call_machine machine, const struct thread_sleep *s
 		return s->waker;
 	if (call_wake_of(machine, s->call) == CALL_WAKE_FUTEX)
 		return wake == CALL_WAKE_FUTEX ? s->waker : 0;
-	if (wake == CALL_WAKE_WRITE && call_object_of(s->call) != CALL_OBJECT_MMAP_LOCK)
-		/* the freezer's wake-up; a write may release the mappings at a fault */
+	if (wake == CALL_WAKE_WRITE && !call_is_of_kernel_lock(s->call))
+		/* the freezer's wake-up; a write may release a lock of the kernel */
 		return 0;
 	return wake == CALL_WAKE_SIGNAL ? 0 : s->waker;
 }

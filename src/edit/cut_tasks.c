@@ -184,9 +184,14 @@ static int put_names(struct cut *c, struct refs *f, const struct event *ev,
 	if (col->refers == EVENT_REFERS_FILE)
 		return put_name(c, f, TRACE_NAME_FILE,
 				trace_file_find(c->t, (uint32_t)ev->v[col->index + 1], id));
-	if (OBJECTS & 1u << col->refers &&
-	    call_object_of((uint32_t)ev->v[EV_SWITCH_CALL]) == CALL_OBJECT_FILE)
-		return put_name_of(c, f, TRACE_NAME_WAITED, id);
+	if (OBJECTS & 1u << col->refers) {
+		enum call_object what = call_object_of((uint32_t)ev->v[EV_SWITCH_CALL]);
+
+		if (what == CALL_OBJECT_FILE || what == CALL_OBJECT_INODE_LOCK)
+			return put_name_of(c, f, TRACE_NAME_WAITED, id);
+		if (what == CALL_OBJECT_KERNEL_LOCK)
+			return put_name_of(c, f, TRACE_NAME_SYMBOL, CALL_LOCK_ADDR(id));
+	}
 	return put_name_of(c, f, col->refers - EVENT_REFERS_NAME, id);
 }
 

@@ -89,7 +89,7 @@ static enum wait_kind kind_of_call(enum call_machine machine, uint32_t call)
 {
 	const struct call_decl *d = find(machine, call);
 
-	if (call == CALL_FAULT || (d && CALL_FILE(call) == CALL_FILE_MMAP_LOCK))
+	if (call_is_of_kernel_lock(call))
 		return WAIT_LOCK;
 	if (d && CALL_FILE(call) == CALL_FILE_THREAD)
 		return WAIT_CHILD;

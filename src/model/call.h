@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "model/thread_states.h"
@@ -28,6 +29,10 @@
 #define CALL_NUMBER(call) ((call) & (CALL_NUMBER_CNT - 1))
 /* enum call_file: type of the file that the call waits for */
 #define CALL_FILE(call) ((call) >> 9 & 15)
+#define CALL_WITH_FILE(call, file) (((call) & ~(15u << 9)) | (uint32_t)(file) << 9)
+/* The object of CALL_FILE_KERNEL_LOCK is the lower part of a kernel address. */
+#define CALL_LOCK_OBJECT(addr) ((addr) & 0xffffffffffff)
+#define CALL_LOCK_ADDR(object) ((object) | 0xffff000000000000)
 
 enum call_file {
 	CALL_FILE_UNKNOWN = 0,
@@ -43,6 +48,8 @@ enum call_file {
 	CALL_FILE_KERNEL = 10,		/* a file of proc, sysfs or the control groups */
 	CALL_FILE_CONDITION = 11,	/* no file: a condition variable or semaphore */
 	CALL_FILE_SOCKET = 12,
+	CALL_FILE_INODE_LOCK = 13,	/* the kernel's lock of a file or directory */
+	CALL_FILE_KERNEL_LOCK = 14,	/* no file: another lock of the kernel */
 	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
 };
 
@@ -79,6 +86,8 @@ enum call_object {
 	CALL_OBJECT_PROCESS,	/* a pid */
 	CALL_OBJECT_THREAD,	/* a tid */
 	CALL_OBJECT_TIMER,	/* ns */
+	CALL_OBJECT_INODE_LOCK,	/* as CALL_OBJECT_FILE */
+	CALL_OBJECT_KERNEL_LOCK,	/* CALL_LOCK_OBJECT() of where the thread waits */
 };
 
 /* Call for a switch whose object is not 0. */
@@ -96,6 +105,8 @@ static inline enum call_object call_object_of(uint32_t call)
 		[CALL_FILE_THREAD] = CALL_OBJECT_THREAD,
 		[CALL_FILE_KERNEL] = CALL_OBJECT_FILE,
 		[CALL_FILE_SOCKET] = CALL_OBJECT_SOCKET,
+		[CALL_FILE_INODE_LOCK] = CALL_OBJECT_INODE_LOCK,
+		[CALL_FILE_KERNEL_LOCK] = CALL_OBJECT_KERNEL_LOCK,
 		[CALL_FILE_ANONYMOUS] = CALL_OBJECT_ANONYMOUS,
 	};
 
@@ -103,6 +114,15 @@ static inline enum call_object call_object_of(uint32_t call)
 		return CALL_OBJECT_MMAP_LOCK;
 	return call & CALL_IS_NUMBER ? (enum call_object)objects[CALL_FILE(call)] :
 				       CALL_OBJECT_LOCK;
+}
+
+/* Call for a switch: the thread waits for a lock of the kernel, not for one of its program. */
+static inline bool call_is_of_kernel_lock(uint32_t call)
+{
+	enum call_object what = call_object_of(call);
+
+	return what == CALL_OBJECT_MMAP_LOCK || what == CALL_OBJECT_INODE_LOCK ||
+	       what == CALL_OBJECT_KERNEL_LOCK;
 }
 
 /* How a thread wakes others in a call. */

@@ -36,7 +36,7 @@ static inline size_t wire_record_size(const void *data, size_t max)
 /* The record only names a thing that other records refer to; it is not an event. */
 static inline bool wire_hook_is_name(unsigned int hook)
 {
-	return hook == WIRE_PATH || hook == WIRE_SOCKET;
+	return hook == WIRE_PATH || hook == WIRE_SOCKET || hook == WIRE_PLACE;
 }
 
 /* Returns the record at *at, and advances *at to the next one. NULL: end of the slab. */

@@ -120,7 +120,7 @@ $ ebpfrec report locks -i spans.ebpfrec --during request:8
 1> PID  COMM  OBJECT        KIND  WAITS  WAITERS     WAIT  WAIT MAX  HOLDER  TID  HELD %  MEANWHILE
 1> 200  shop  7f33a0012000  lock      1        1  19.0 ms   19.0 ms  audit   202   100.0  running 100 %
 1>
-1> Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the mappings' own (mmap lock). (More: --notes.)
+1> Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the kernel's: of mappings (mmap lock), of a file or directory, or its function. (More: --notes.)
 
 # an unknown name is an error that lists the known ones
 $ ebpfrec report why --requests NOPE -i spans.ebpfrec || ebpfrec report requests --requests save -i spans.ebpfrec

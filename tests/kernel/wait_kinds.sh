@@ -9,12 +9,14 @@
 # names pipes and sockets, too. SQL names the others: the eventfd and the epoll by their descriptors, the terminal by
 # its path, the timer by its length, and child and thread by their ids. A condition variable and a semaphore are waits
 # of kind condition, and locks whose calls resemble theirs are of kind lock: a PI mutex (value 0), a timed robust mutex
-# and the readers of a lock that prefers writers (a value and CLOCK_REALTIME). Five waits end because their time is up:
+# and the readers of a lock that prefers writers (a value and CLOCK_REALTIME). Two waits are for locks of the kernel: a
+# directory's, which a thread in getdents64 has, and a pipe's. Five waits end because their time is up:
 # these and the sleeps are the timeouts.
 . "$(dirname "$0")/harness.bash"
 
-touch "$tmp/held"
-recorded kinds -- "$WORK/wait_kinds" "$tmp/held"
+mkdir "$tmp/locked"
+touch "$tmp/held" "$tmp/locked/file"
+recorded kinds -- "$WORK/wait_kinds" "$tmp/held" "$tmp/locked"
 
 "$EBPFREC" export -q -i "$tmp/kinds" --to html -o "$tmp/kinds.html" &&
 	"$EBPFREC" export -q -i "$tmp/kinds" --to clickhouse --every 1s -o "$tmp/kinds.rows"
@@ -54,7 +56,8 @@ CASES = [("lock", "lock", "futex"), ("pipe", "pipe", "read"), ("socket", "socket
          ("timer", "timer", "clock_nanosleep"),
          ("child", "child", "wait4"), ("thread", "child", "futex"), ("condition", "condition", "futex"),
          ("semaphore", "condition", "futex"), ("priority", "lock", "futex"), ("robust", "lock", "futex"),
-         ("readers", "lock", "futex"), ("flock", "lock", "flock"),
+         ("readers", "lock", "futex"), ("flock", "lock", "flock"), ("directory", "lock", "openat"),
+         ("mutex", "lock", "write"),
          ("polled", "pipe", "poll"), ("nothing", "timer", "poll"), ("late_poll", "socket", "poll"),
          ("late_epoll", "poll", "epoll_wait"), ("late_select", "poll", "select"),
          ("late_semaphore", "condition", "futex"), ("late_receive", "socket", "recvfrom")]
@@ -105,6 +108,14 @@ if files:
     held = t.report("locks", "--tid", str(w["tid"]), *t.window(t.at(w["flock_from"]), t.at(w["flock_to"])))
     check("locks: the lock of a file, with its holder", [(r["object"], r["holder"], r["waits"]) for r in held] ==
           [(tmp + "/held", "holder", 1)], held)
+    for part, want in (("directory", "inode lock of %s/locked|kernel lock in path_openat" % tmp),
+                       ("mutex", "kernel lock in .*pipe_write")):
+        held = t.report("locks", "--tid", str(w["tid"]), *t.window(t.at(w[part + "_from"]), t.at(w[part + "_to"])))
+        check("locks: a lock of the kernel, with its holder: %s" % part, len(held) == 1 and
+              re.fullmatch(want, held[0]["object"]) and (held[0]["holder"], held[0]["waits"]) == ("holder", 1), held)
+        path = t.report("path", "--tid", str(w["tid"]), *t.window(t.at(w[part + "_from"]), t.at(w[part + "_to"])))
+        check("path: the lock of the kernel leads to its holder: %s" % part,
+              any(r["comm"] == "holder" for r in path), path)
     for part, want in {"event": "eventfd %d" % w["event_fd"], "terminal": str(w["terminal"]), "timer": "150 ms",
                        "child": "process %d" % w["child_pid"], "thread": "thread %d" % w["thread_tid"],
                        "poll": "epoll %d" % w["poll_fd"],

@@ -37,6 +37,8 @@ static int count_step(struct block_writer *w, const struct wire_hdr *h)
 	}
 	if (h->hook == WIRE_SOCKET)
 		return socket_names_note(w, (const struct wire_socket *)h);
+	if (h->hook == WIRE_PLACE)
+		return kernel_places_note(w, (const struct wire_place *)h);
 	return block_steps_add(h->hook == WIRE_PATH ? &w->steps : &w->tasks, h, 0);
 }
 

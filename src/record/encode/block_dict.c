@@ -106,6 +106,14 @@ int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 	return 0;
 }
 
+const char *block_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
+{
+	struct name_entry *n = hash_map_get(&w->names[type], id);
+
+	n = n ?: name_make(w, type, id);
+	return n ? n->name : NULL;
+}
+
 int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
 {
 	struct name_entry *n;

@@ -175,12 +175,31 @@ static uint64_t fill_site(struct fill *f, uint32_t slot, uint64_t addr, enum blo
 	return code;
 }
 
-static inline void note_switch(struct fill *f, const struct kind_rows *k, uint32_t at,
+/* If a PLACE of the switch is of a lock, the thread waits for that, and not for the call's file. */
+static __attribute__((noinline)) void note_place(struct fill *f, struct kind_rows *k, uint32_t at,
+						 const struct wire_switch *r)
+{
+	uint64_t caller = kernel_places_take(f->w, &r->hdr);
+	uint64_t tuple[] = { r->hdr.flags & (EVENT_F_IRQ | EVENT_F_PREEMPT | EVENT_F_NEXT_OUT),
+			     r->prev_state, r->prev_prio, r->next_prio,
+			     CALL_WITH_FILE(r->call, CALL_FILE_KERNEL_LOCK) };
+
+	if (!caller)
+		return;
+	fill_tuple(f, k, at, tuple, 5, false);
+	k->val[EV_SWITCH_OBJECT][at] = CALL_LOCK_OBJECT(caller);
+	if (block_use_name(f->w, TRACE_NAME_SYMBOL, caller) < 0)
+		f->failed = true;
+}
+
+static inline void note_switch(struct fill *f, struct kind_rows *k, uint32_t at,
 			       const struct wire_switch *r)
 {
 	uint64_t object = (uint64_t)r->object_high << 32 | r->object_low;
 
 	k->val[EV_SWITCH_OBJECT][at] = object;
+	if (r->hdr.flags & WIRE_F_PLACE)
+		note_place(f, k, at, r);
 	if (!object)
 		return;
 	if (call_object_of(r->call) == CALL_OBJECT_LOCK)
@@ -199,7 +218,7 @@ static inline void note_switch(struct fill *f, const struct kind_rows *k, uint32
  *   - if the stay is unknown.
  * A stay that began before the CPU's previous switch counts as unknown.
  */
-static void note_switch_more(struct fill *f, const struct kind_rows *k, uint32_t at,
+static void note_switch_more(struct fill *f, struct kind_rows *k, uint32_t at,
 			     const struct wire_switch_more *r)
 {
 	const struct wire_hdr *h = &r->common.hdr;

@@ -102,6 +102,7 @@ struct block_writer {
 	struct task_table *task_table;
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever looked up */
 	uint64_t last_sockets[BLOCK_LAST_SOCKETS];	/* sockets whose names this block has */
+	struct hash_map places;		/* kernel_places.c */
 	struct block_dict sites, stacks;
 	struct writeback_owners owners;	/* writeback_owner.c */
 	struct inode_cache paths;	/* file_paths.c */
@@ -167,6 +168,8 @@ void block_fill_done(struct block_writer *w);
 
 /* ---- block_dict.c: things that events refer to by number. 0 or -ENOMEM ---- */
 
+/* The name of an id, valid until the names are forgotten; NULL: it has none. */
+const char *block_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
 /* Appends the name of an id that the block refers to, once per block. Ignores 0 and unnamed ids. */
 int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
 /* Sets the name of id for this and later blocks. */
@@ -252,6 +255,13 @@ int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* Records the ends of a socket. */
 int socket_names_note(struct block_writer *w, const struct wire_socket *r);
+/* ---- kernel_places.c ---- */
+
+/* 0 or -ENOMEM */
+int kernel_places_note(struct block_writer *w, const struct wire_place *r);
+/* The kernel address at which a thread waits for a lock since this switch; 0: not for a lock. */
+uint64_t kernel_places_take(struct block_writer *w, const struct wire_hdr *of);
+
 /* A thread sleeps in call (WIRE_CALL_*) on object: the block gets the socket's or file's name. */
 int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object);
 

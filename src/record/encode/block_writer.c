@@ -79,6 +79,7 @@ void block_writer_free(struct block_writer *w)
 	block_dict_done(&w->stacks);
 	writeback_owners_clear(&w->owners);
 	inode_cache_clear(&w->paths);
+	hash_map_done(&w->places);
 	hash_map_done(&w->span_numbers);
 	strpool_free(w->span_names);
 	request_lost_end_done(&w->unseen);

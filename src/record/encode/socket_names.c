@@ -81,9 +81,10 @@ int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object)
 	uint64_t *last = &w->last_sockets[object % BLOCK_LAST_SOCKETS];
 	enum call_object what = call_object_of(call);
 
-	if ((what != CALL_OBJECT_SOCKET && what != CALL_OBJECT_FILE) || *last == object)
+	bool is_file = what == CALL_OBJECT_FILE || what == CALL_OBJECT_INODE_LOCK;
+
+	if ((what != CALL_OBJECT_SOCKET && !is_file) || *last == object)
 		return 0;
 	*last = object;
-	return block_use_name(w, what == CALL_OBJECT_FILE ? TRACE_NAME_WAITED : TRACE_NAME_SOCKET,
-			      object);
+	return block_use_name(w, is_file ? TRACE_NAME_WAITED : TRACE_NAME_SOCKET, object);
 }

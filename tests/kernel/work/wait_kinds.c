@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * wait_kinds [FILE]: waits 150 ms for each of several things in turn, all of which another thread
- * or process gives when it has slept, and prints the instants before and after each, and the lock's
- * address, inode numbers and ports.
+ * wait_kinds [FILE DIRECTORY]: waits 150 ms for each of several things in turn, all of which
+ * another thread or process gives when it has slept, and prints the instants before and after each,
+ * and the lock's address, inode numbers and ports.
  *
  *   lock    a mutex that a thread named holder has     pipe, socket, unix, tcp   data
  *   poll    an eventfd, by epoll_wait                  event               an eventfd, by read
@@ -11,11 +11,13 @@
  *   polled     data of a pipe, by poll                 nothing            a poll of no descriptor
  *   condition, semaphore   a thread's signal           priority, robust, readers   other locks
  *   late_*     data or a signal that does not come before a timeout
- *   flock   the lock of FILE, the argument, which a thread named holder has; without one it waits
- *           for no such lock
+ *   flock   the lock of FILE, which a thread named holder has; without arguments it waits for none
+ *   directory, mutex   locks of the kernel, of DIRECTORY and of a pipe, which a thread named holder
+ *           has: the page to which its call copies is missing until another thread gives it
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -26,6 +28,8 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/socket.h>
@@ -255,6 +259,77 @@ static void do_file_lock(char *path)
 	close(fd);
 }
 
+#define PAGE_BYTES 65536
+
+struct missing_page {
+	int faults;		/* a userfaultfd */
+	char *page;
+	int directory, pipe;	/* the call; -1: not in this */
+};
+
+static void *hold_in_call(void *arg)
+{
+	const struct missing_page *m = arg;
+
+	prctl(PR_SET_NAME, "holder");
+	if (m->directory >= 0 &&
+	    syscall(SYS_getdents64, m->directory, m->page, PAGE_BYTES) <= 0)
+		truth_fail("getdents64");
+	if (m->pipe >= 0 && write(m->pipe, m->page, 1) != 1)
+		truth_fail("write");
+	return NULL;
+}
+
+static void *give_page(void *arg)
+{
+	const struct missing_page *m = arg;
+	struct uffdio_zeropage give = { .range = { (uintptr_t)m->page, PAGE_BYTES } };
+	struct uffd_msg fault;
+
+	if (read(m->faults, &fault, sizeof(fault)) != sizeof(fault))
+		truth_fail("read a fault");
+	pthread_barrier_wait(&begun);
+	truth_sleep_ms(WAIT_MS);
+	if (ioctl(m->faults, UFFDIO_ZEROPAGE, &give))
+		truth_fail("UFFDIO_ZEROPAGE");
+	return NULL;
+}
+
+static void do_kernel_locks(const char *directory)
+{
+	struct missing_page m = { .faults = (int)syscall(SYS_userfaultfd, O_CLOEXEC) };
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register all = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	pthread_t holder, giver;
+	int fds[2];
+
+	m.directory = open(directory, O_RDONLY | O_DIRECTORY);
+	if (m.faults < 0 || ioctl(m.faults, UFFDIO_API, &api) || m.directory < 0 || pipe(fds) ||
+	    chdir(directory))
+		truth_fail("userfaultfd");
+	for (int part = 0; part < 2; part++) {
+		m.page = mmap(NULL, PAGE_BYTES, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		all.range = (struct uffdio_range){ (uintptr_t)m.page, PAGE_BYTES };
+		if (m.page == MAP_FAILED || ioctl(m.faults, UFFDIO_REGISTER, &all))
+			truth_fail("UFFDIO_REGISTER");
+		m.pipe = part ? fds[1] : -1;
+		pthread_create(&giver, NULL, give_page, &m);
+		pthread_create(&holder, NULL, hold_in_call, &m);
+		pthread_barrier_wait(&begun);
+		begin(part ? "mutex" : "directory");
+		if (part && write(fds[1], data, 1) != 1)
+			truth_fail("write");
+		if (!part && open("new", O_CREAT | O_EXCL | O_WRONLY, 0600) < 0)
+			truth_fail("new");
+		end(part ? "mutex" : "directory");
+		pthread_join(holder, NULL);
+		pthread_join(giver, NULL);
+		close(m.directory);
+		m.directory = -1;
+	}
+}
+
 static void do_sockets(void)
 {
 	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
@@ -406,7 +481,9 @@ int main(int argc, char **argv)
 	do_condition();
 	do_other_locks();
 	do_timeouts();
-	if (argc > 1)
+	if (argc > 2) {
 		do_file_lock(argv[1]);
+		do_kernel_locks(argv[2]);
+	}
 	return 0;
 }

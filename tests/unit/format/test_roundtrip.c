@@ -503,6 +503,7 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 	case WIRE_TASK_SNAP:
 	case WIRE_PATH:
 	case WIRE_SOCKET:
+	case WIRE_PLACE:
 		add_any(g, m, seed, ts, cpus);
 		break;
 	case WIRE_SWITCH:

@@ -42,6 +42,13 @@ struct gen {
 		}                                                                                  \
 	} while (0)
 
+/* Functions of the kernel with real names, 256 bytes each. */
+static const char *const kernel_functions[GEN_KERNEL_CNT] = {
+	[GEN_SCHEDULE_INNER] = "__schedule", [GEN_SCHEDULE] = "schedule",
+	[GEN_MUTEX_LOCK] = "__mutex_lock.constprop.0", [GEN_COMPLETION] = "wait_for_completion",
+	[GEN_PIPE_WRITE] = "pipe_write",
+};
+
 static int name_of(void *ctx, enum trace_name_type type, uint64_t id, char *name, size_t size,
 		   uint64_t *ret_arg)
 {
@@ -72,6 +79,11 @@ static int name_of(void *ctx, enum trace_name_type type, uint64_t id, char *name
 			snprintf(name, size, "/group-%llu", v);
 		return 0;
 	case TRACE_NAME_SYMBOL:
+		if (id >= GEN_KERNEL(0) && id < GEN_KERNEL(GEN_KERNEL_CNT)) {
+			snprintf(name, size, "%s+0x%llx", kernel_functions[(id >> 8) & 15],
+				 v & 0xff);
+			return 0;
+		}
 		snprintf(name, size, "function_%llx+0x%llx", v >> 8, v & 0xff);
 		return 0;
 	default:

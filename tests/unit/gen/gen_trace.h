@@ -29,6 +29,14 @@ struct gen_drop {
 	uint64_t cnt;		/* of the slice that is being made; gen_raw() counts */
 };
 
+enum gen_kernel_function {
+	GEN_SCHEDULE_INNER, GEN_SCHEDULE, GEN_MUTEX_LOCK, GEN_COMPLETION, GEN_PIPE_WRITE,
+	GEN_KERNEL_CNT,
+};
+
+/* The address of a function of the kernel, for return addresses: add some bytes. */
+#define GEN_KERNEL(function) (0xffffffffc0de0000ull + (function) * 256ull)
+
 struct gen_config {
 	struct gen_drop *drop;	/* NULL: all records are kept */
 	uint64_t trace_id; /* 0: the same for all */
