@@ -217,7 +217,7 @@ static int write_all_events(struct write *w, struct err *e)
 
 	for (cnt = 0; table_at(cnt); cnt++)
 		;
-	w->tables = calloc(cnt, sizeof(*w->tables));
+	w->tables = calloc(cnt + 1, sizeof(*w->tables));
 	if (!w->tables)
 		return err_set(e, -ENOMEM, "out of memory");
 	for (unsigned int i = 0; !r && (def = table_at(i)); i++) {
