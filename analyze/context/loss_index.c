@@ -291,7 +291,7 @@ static void ask_lost(struct ask *a)
 	const struct loss_index *x = a->x;
 
 	for (unsigned int c = 0; c < LOSS_CLASS_CNT; c++) {
-		/* a name lasts beyond its event, whatever the view */
+		/* a name lasts beyond its event in all views */
 		bool lasts = a->needs.reach & LOSS_STATE || c == EVENT_CLASS_TASK;
 		uint64_t lost = 0, touch = 0, most = 0, before = 0;
 

@@ -42,7 +42,7 @@ struct side {
 	/* its source was off for all of the window, or never recorded */
 	bool absent[DIFF_METRIC_CNT];
 	bool only_workload;
-	int series;			/* what the rows coming in are about */
+	int series;			/* subject of the incoming rows */
 	uint64_t bin_ns;
 	uint64_t wall_ns, wall_processes;	/* of the workload */
 };
@@ -257,7 +257,7 @@ static struct bin_estimate estimate(const struct side *s, struct totals *d,
 	bins = d->bins[metrics[m].series];
 	if (!bins)
 		return e;
-	/* the time before it began and after it ended is no part of its noise */
+	/* the time before its start and after its end is not part of its noise */
 	while (first < end && bins[first] == 0)
 		first++;
 	while (end > first && bins[end - 1] == 0)
@@ -383,7 +383,7 @@ static int take_wall(void *ctx, const struct value *v)
 	return 0;
 }
 
-/* As far as it lies in the window. 1: ret is the row; 0: one side has no workload. */
+/* Limited to the window. 1: ret is the row; 0: one side has no workload. */
 static int compare_wall(struct side s[2], struct diff_row *ret, struct err *e)
 {
 	*ret = (struct diff_row){ .role = "[workload]", .parent = "", .metric = DIFF_WALL, .p = 1,

@@ -146,7 +146,7 @@ static int take_fact(void *ctx, const struct value *v)
 	return r;
 }
 
-/* what it needs, whether it is there */
+/* the required change, and whether it was reached */
 static int take_complete(void *ctx, const struct value *v)
 {
 	struct groups *g = ctx;

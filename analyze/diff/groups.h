@@ -30,7 +30,7 @@ struct groups_row {
 	double median[2];
 	bool has_change; /* in percent of A: the shift, and its 90 % interval if there is one */
 	bool has_interval;
-	bool is_tiny; /* both medians are below what a change must have to matter */
+	bool is_tiny; /* both medians are below the least change that matters */
 	double change_pct, low_pct, high_pct;
 	double p; /* as corrected; 1: not tested */
 	unsigned int runs[2]; /* whose figure is complete */

@@ -101,7 +101,7 @@ static void describe_program(const struct role_process *p, struct words *ret)
 static void describe_operand(const struct role_process *p, struct words *ret)
 {
 	const char *s = p->cmdline, *word;
-	bool is_output = false; /* the value of -o, which says least of what a program does */
+	bool is_output = false; /* the value of -o, which describes a program least */
 
 	s += strcspn(s, " ");
 	for (s += strspn(s, " "); *s; s += strspn(s, " ")) {

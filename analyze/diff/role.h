@@ -47,7 +47,7 @@ const struct role_process *role_process_find(const struct role_processes *side, 
 
 struct role {
 	char *name;	/* "python3.12 train.py"; digits that differ are '#': "kworker/#:#" */
-	char *parent; /* what the parent runs; "" when processes of several were matched */
+	char *parent; /* the program of the parent; "" if processes of several parents match */
 };
 
 /* *ret is an array of *ret_cnt roles of both sides, freed with role_free(). */

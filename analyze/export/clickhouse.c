@@ -221,7 +221,7 @@ static int send_tables(struct sender *s)
 	return ret;
 }
 
-/* Loads are told by their start. */
+/* Loads are identified by their start. */
 static int64_t whole_ms(int64_t ns)
 {
 	return (ns + CLOCK_SLACK_NS) / (2 * CLOCK_SLACK_NS) * (2 * CLOCK_SLACK_NS);

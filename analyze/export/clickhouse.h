@@ -5,7 +5,7 @@
  *     [clickhouse_schema] --statements--> server: landing --views--> tables
  *     [clickhouse] --rows of the table landing, RowBinary--> server
  *
- * A row on its way holds its numbers in one array and its texts in another, whatever its table is.
+ * A row holds its numbers in one array and its texts in another, for all tables.
  * One INSERT can carry all tables for this reason. The server's materialized views take each row
  * apart by its table's name and layout.
  */
@@ -26,7 +26,7 @@ struct clickhouse_table {
 
 /* The n-th that a load can have: those of events and lists, then bins. NULL after the last. */
 const struct clickhouse_table *clickhouse_table_at(struct clickhouse_table *room, unsigned int n);
-/* Says of each load what it has. */
+/* Lists the content of each load. */
 extern const struct clickhouse_table clickhouse_loads;
 /* A number that changes when the columns do: the server takes rows of the layout it knows. */
 uint32_t clickhouse_layout(const struct clickhouse_table *t);

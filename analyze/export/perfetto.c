@@ -95,7 +95,7 @@ static int write_all(struct perfetto *x, struct err *e)
 	int ret = write_clocks(x);
 
 	ret = ret ?: write_system(x);
-	/* the tasks come after what they did: who leaves a CPU after its exit is known then */
+	/* tasks follow their events: threads that leave a CPU after their exit are known then */
 	ret = ret ?: perfetto_sched(x, e) ?: perfetto_tasks(x);
 	ret = ret ?: perfetto_task_ends(x) ?: perfetto_tracks(x, e);
 	ret = ret ?: perfetto_stacks(x, e);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Writes who had each CPU, wake-ups and resident memory as ftrace events.
+ * Writes the threads of each CPU, wake-ups and resident memory as ftrace events.
  *
  * Switches come from the pieces that `report cpu` adds up, so Perfetto's times are equal to the
  * report's: where switches were lost, the thread [unknown] has the CPU. Switches and wake-ups are
@@ -52,7 +52,7 @@ struct row {
 
 struct cpu {
 	bool exists, begun;
-	uint32_t thread;	/* dense: who has the CPU */
+	uint32_t thread;	/* dense: the thread on the CPU */
 	/* the switch that ended the last piece */
 	bool has_end;
 	uint16_t end_state;

@@ -164,7 +164,7 @@ static bool parent_is_gone(const struct perfetto *x, const struct trace_process 
 	       end_ns < ts_ns;
 }
 
-/* A process that executes a program has its arguments from then on. */
+/* A process that executes a program has its arguments after that. */
 static int write_exec(struct perfetto *x, const struct trace_task_event *ev)
 {
 	const struct trace_process *r = trace_process_find(x->t, ev->upid);

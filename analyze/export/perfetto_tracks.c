@@ -146,7 +146,7 @@ struct query {
 	uint64_t group, tracks[2];
 	const struct counter *counters;	/* of the columns after the key and the bin */
 	unsigned int counter_cnt;
-	int64_t every_ns, next_ns;	/* of counters; next_ns -1: there is no bin before */
+	int64_t every_ns, next_ns;	/* of counters; next_ns -1: before the first bin */
 };
 
 static int query_row(void *ctx, const struct value *v)

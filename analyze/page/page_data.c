@@ -136,7 +136,7 @@ static const unsigned int page_order[] = {
 static const unsigned int first_order[] = { JOB_SPIKES, ROWS_WAITS, ROWS_IO };
 #define CNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Memory belongs to processes, and requests to whoever owns them. */
+/* Memory belongs to processes, and requests to their owners. */
 static bool goes_by_thread(unsigned int rows)
 {
 	return rows == ROWS_CPU || rows == ROWS_WAITS || rows == ROWS_STATES;
@@ -379,7 +379,7 @@ static int take_jobs(void *ctx, unsigned int thread, struct err *e)
 	return ret;
 }
 
-/* A job begins anew. */
+/* A job starts again. */
 static void forget(struct page_job *job)
 {
 	row_log_init(&job->log);

@@ -26,7 +26,7 @@
 #define ROWS_SPARSE 250000	/* a sparse table that may have more is scanned twice, */
 #define ROWS_KEPT 500000	/* and so is any table that has more */
 #define NAMES_KEPT 30	/* of processes that have no rows of their own, at most */
-#define SCAN_TRIES 3	/* an index that proves damaged is made anew */
+#define SCAN_TRIES 3	/* a damaged index is made again */
 
 struct page_key {
 	uint32_t before;	/* the key without its last column */
@@ -35,7 +35,7 @@ struct page_key {
 	size_t last;		/* its last row, + 1 */
 	uint64_t total, rows;	/* of the measure, when it is ranked */
 	bool is_named, has_others, is_rest;
-	uint64_t others;	/* what stands for its upid where it is one of others */
+	uint64_t others;	/* the number in place of its upid in the group "others" */
 };
 
 struct page_row {
@@ -214,7 +214,7 @@ static uint64_t others_of(struct page_rows *p, struct page_key *k)
 	return k->others;
 }
 
-/* The same key, of nobody's. */
+/* The same key, with its task replaced by "others". */
 static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
 {
 	uint64_t values[PAGE_KEYS_MAX];
@@ -434,7 +434,7 @@ static int scan(struct page_rows *p, struct page_rows *with, struct err *e)
 	return ret;
 }
 
-/* ---- who has rows of its own ---- */
+/* ---- tasks with rows of their own ---- */
 
 static int by_total(const void *a, const void *b)
 {

@@ -34,7 +34,7 @@ struct page_rows_def {
 	unsigned int ranked;		/* 0: none is */
 	/* columns that add up, or ^ and a column whose largest counts */
 	const char *values[PAGE_VALUES_MAX];
-	unsigned int measured;		/* the measure is the sum of so many of the first */
+	unsigned int measured;		/* number of leading columns in the measure */
 	unsigned int named_max;		/* keys with rows of their own; 0: as many as have room */
 	/*
 	 * Most rows have nothing of the measure, which is activity (struct table_query); the only

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* A record is a letter and what belongs to it; numbers are packed, texts end with a NUL. */
+/* A record is a letter and its values; numbers are packed, texts end with a NUL. */
 #include "analyze/page/row_log.h"
 
 #include <errno.h>

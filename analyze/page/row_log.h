@@ -12,7 +12,7 @@
 #include "base/buf.h"
 
 struct row_log {
-	struct row_sink sink;	/* what comes here is kept */
+	struct row_sink sink;	/* the log keeps all rows */
 	struct buf bytes;
 	unsigned int col_cnt;
 	const char *without;	/* this section is left out, and its place is kept; or NULL */

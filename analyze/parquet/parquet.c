@@ -225,7 +225,7 @@ static unsigned int choose_unit(struct parquet *p, const struct column *c)
 	return bytes[0] < bytes[1] ? 1 : 8;
 }
 
-/* A page of so many rows, in their order. */
+/* Writes a page of the rows [from, to), in their order. */
 static int write_rows(struct parquet *p, struct column *c, size_t from, size_t to, struct err *e)
 {
 	int encoding = c->chunk.encoding;

@@ -26,7 +26,7 @@ struct thrift {
 	int last[THRIFT_DEPTH];		/* the field that was written last in each of them */
 };
 
-/* A struct that is no field: the outermost one, or an element of a list. */
+/* A struct that is not a field: the outermost one, or an element of a list. */
 void thrift_begin(struct thrift *t);
 /* Ends the last so many that have begun. */
 void thrift_ends(struct thrift *t, unsigned int cnt);

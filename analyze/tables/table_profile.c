@@ -8,7 +8,7 @@
  *
  * The n-th of a thread's samples in time ends at n / all of its time, so that no ns is left over,
  * and a sample has the same ns however samples are grouped. A thread without a sample has one row
- * without a stack. There are no rows if no samples were recorded.
+ * without a stack. Without recorded samples the table is empty.
  */
 #include <errno.h>
 #include <stdlib.h>

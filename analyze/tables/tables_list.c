@@ -19,7 +19,7 @@
 struct list {
 	/* The row at a place, and how many there are; NULL: more() fills all cells. */
 	const void *(*row)(const struct analysis *a, size_t i, size_t *ret_cnt);
-	/* Fills the columns that are no fields; NULL: there are none. */
+	/* Fills the columns that are not fields; NULL: all are fields. */
 	void (*more)(const struct analysis *a, size_t i, const void *row, struct cell *c);
 	/*
 	 * The first row with this key, or SIZE_MAX; *ret_cnt, initially 1, is the number of such
@@ -73,7 +73,7 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 	return 0;
 }
 
-/* A name in brackets is no name of a process. */
+/* A name in brackets is not the name of a process. */
 static int who_cells(struct list_scan *s, struct cell *c)
 {
 	static const uint8_t who[] = { REPORT_BY_CONTAINER, REPORT_BY_UNIT, REPORT_BY_USER };
@@ -164,7 +164,7 @@ static void process_more(const struct analysis *a, size_t i, const void *row, st
 		cell_int(&c[COL_PROCESSES_EXIT_CODE], p->exit_code);
 }
 
-/* A key that is no id finds nothing either way. */
+/* A key that is not an id matches no row either way. */
 static uint32_t id_of(int64_t key)
 {
 	return key >= 0 && key <= UINT32_MAX ? (uint32_t)key : 0;

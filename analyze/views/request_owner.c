@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* The rules, most telling first: operation, what the first page is, flags, who submitted. */
+/* The rules, strongest first: operation, kind of the first page, flags, submitter. */
 #include "analyze/views/request_owner.h"
 
 #include <string.h>

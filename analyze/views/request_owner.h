@@ -14,7 +14,7 @@
 
 enum owner_how {
 	OWNER_UNKNOWN = 0,	/* nothing tells */
-	OWNER_DIRTIED,		/* dirtied the inode last, and nobody else in the 30 s before */
+	OWNER_DIRTIED,		/* the only one to dirty the inode in the last 30 s */
 	OWNER_DIRTIED_SHARED,	/* dirtied it last, but others did, too */
 	/* ... its first pages; the request was merged with those of others */
 	OWNER_DIRTIED_MIXED,

@@ -41,7 +41,7 @@ struct view_carried {
 
 struct view_def {
 	bool is_one_bin;		/* the third argument is not every_ns */
-	/* All may be NULL but those that are said to be needed. 0 or -errno. */
+	/* All but those marked as needed may be NULL. 0 or -errno. */
 	/*
 	 * Looks at the arguments; the window is known. NULL: "by" is a grouping, where there is
 	 * one.
@@ -60,17 +60,17 @@ struct view_def {
 	bool reads_quantiles;
 
 	/* A view of sums: */
-	/* 1: *ret; 0: nobody asked for it; -errno. Needed. */
+	/* 1: *ret; 0: not part of the question; -errno. Needed. */
 	int (*place)(struct view *v, const struct fold_key *key, struct view_place *ret);
 	/* A key's place was found: *sum is the sum there. */
 	void (*found)(struct view *v, const struct fold_key *key, void *sum);
 
 	/* A view that carries rows, which begin with struct view_carried: */
-	/* Takes what the fold found; ctx is the view. It counts in a row of view_carry(). */
+	/* Takes a finding of the fold; ctx is the view. It counts in a row of view_carry(). */
 	int (*carry)(void *ctx, const void *found);
 	/* The row's part of a bin begins, with what it had until now. NULL: not wanted */
 	void (*enter)(struct view *v, void *row);
-	/* All of the bin was found; before its rows are given out. NULL: not wanted */
+	/* The bin is complete; called before its rows are returned. NULL: not wanted */
 	int (*finish)(struct view *v);
 
 	/* Another view, which may carry rows: */
@@ -87,8 +87,8 @@ struct view {
 	struct grouping groups;
 	uint64_t bin;			/* the first that has not been given out */
 	uint64_t bin_from_ns, bin_to_ns;	/* of the bin that was asked for last */
-	uint64_t row_bin;		/* the bin of the rows that are given out */
-	bool is_giving;			/* sums of bins before next_bin are given out */
+	uint64_t row_bin;		/* the bin of the rows being returned */
+	bool is_giving;			/* sums of bins before next_bin are returned */
 	uint64_t next_bin;
 	/* of the sum that place() is asked for; it lowers the end of the time it holds for */
 	uint64_t at_ns, at_end_ns;
@@ -111,10 +111,10 @@ void view_close(void *state);
 /* A place() for keys (thread, 0): the group of a thread that is in the scope. */
 int view_place_thread(struct view *v, const struct fold_key *key, struct view_place *ret);
 
-/* A new row of the bin that is given out, with what its columns take. It is never NULL. */
+/* Adds a row of the bin being returned and fills its columns. Never NULL. */
 struct cell *view_row(struct view *v, uint32_t group, void *sum);
 
-/* Shows a text that was kept for the view; NULL: there was no memory for it, and the scan fails. */
+/* Shows a text that was kept for the view; NULL: out of memory, and the scan fails. */
 void view_text(struct view *v, struct cell *c, const char *kept);
 
 /* upid, utid, name, member_upid, comm and thread_name of a group: the six cells from c on. */

@@ -34,7 +34,7 @@ struct device {
 
 static const struct fold_sums_def devices_def = { .bytes = sizeof(struct device) };
 
-/* A device's sums begin anew in each bin, but for its depth. */
+/* Each bin resets a device's sums, except its depth. */
 static void enter(struct view *v, void *row)
 {
 	struct device *x = row;

@@ -9,7 +9,7 @@
  *
  * by: none (per vector), cpu, or whose time it took: process, thread, comm, cgroup.
  *
- * A bin is given out when no run that began in it is still being served. For this the trace is read
+ * A bin is returned once all runs that began in it have ended. For this the trace is read
  * beyond the window's end.
  */
 #include <string.h>
@@ -71,7 +71,7 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	int ret = window_grouping(&v->groups, v->a, by->type == VALUE_NULL ? &none : by, e);
 
 	((struct irq_view *)v)->by_cpu = v->groups.others & KEY(CPU);
-	/* rows are given out in the order of groups' numbers */
+	/* rows are returned in the order of groups' numbers */
 	return ret ?: grouping_number_all(&v->groups);
 }
 

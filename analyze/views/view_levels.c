@@ -14,7 +14,7 @@
 #include "analyze/views/view.h"
 #include "table_columns.h"
 
-/* Of a process; and of a group, unless that is a process. */
+/* The level of a process, and of a group that is not a process. */
 enum { OF_PROCESS, OF_GROUP };
 
 struct level {
@@ -112,7 +112,7 @@ static int set_level(struct view *v, uint32_t process, const struct mem_process 
 		change_mem(&more, &had, false);
 		return change_group(v, group, &more, true, ts_ns);
 	}
-	/* what it never had needs no row */
+	/* an owner without memory needs no row */
 	r = mem_process_rss(&had) || had.vm_bytes || had.bytes[MEM_SWAP] ?
 		    change_group(v, had_group, &had, false, ts_ns) : 0;
 	return r ?: change_group(v, group, &more, true, ts_ns);

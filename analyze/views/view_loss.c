@@ -3,7 +3,7 @@
  * window_loss(from_ns, to_ns, every_ns): per bin and class, how many events were lost, and whether
  * the bin is complete.
  *
- * A bin is complete when nothing of what was recorded of the class is missing in it: loss_index.h.
+ * A bin is complete if none of the recorded events of the class are missing in it: loss_index.h.
  * Without every_ns there is always one bin, even outside the trace.
  */
 

@@ -74,7 +74,7 @@ struct memory_view {
 	uint64_t base_ns;	/* of the levels that the index has */
 };
 
-/* The first change in a bin: what was there until now is the bin's first level. */
+/* The first change in a bin: the level before is the bin's first level. */
 static void enter(struct view *v, void *row)
 {
 	struct holder *h = row;
@@ -268,7 +268,7 @@ static int begin_merging(struct memory_view *s, struct holder *h)
 	return 0;
 }
 
-/* Sums up the interval's rows by group, beside what the groups have; apply: adds the counts. */
+/* Sums up the interval's rows by group, separate from the groups' sums; apply: adds the counts. */
 static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interval_ns, bool apply)
 {
 	struct memory_view *s = m->view;

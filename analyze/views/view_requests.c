@@ -27,7 +27,7 @@
 /* Holds what all requests of a row have in common. */
 struct row_label {
 	const char *op, *submitter, *how;	/* the latter two may be "several" */
-	uint64_t dev, size;			/* 0 and NULL: that is no key */
+	uint64_t dev, size;			/* 0 and NULL: not a key */
 };
 
 /* Each sum of these views has a row_label behind what is added up. */
@@ -51,7 +51,7 @@ static void close_view(struct view *v)
 	hash_map_done(&s->kinds);
 }
 
-/* Finds what a request is within its group: its operation, and what is known without an owner. */
+/* Finds the kind of a request within its group: its operation, and the reason for no owner. */
 static int kind_of(struct request_view *s, uint32_t *ret)
 {
 	uint64_t name[2] = { 0, 0 };
@@ -63,7 +63,7 @@ static int kind_of(struct request_view *s, uint32_t *ret)
 	}
 	if (hash_map_intern(&s->submitters, name[0], name[1], &submitter) < 0)
 		return -ENOMEM;
-	/* operations are told apart by name: several numbers may share one */
+	/* operations are compared by name: several numbers may share one */
 	return hash_map_intern(&s->kinds, (uint64_t)(uintptr_t)s->label.op,
 			     (uint64_t)how << 32 | submitter, ret);
 }

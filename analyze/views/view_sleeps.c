@@ -9,7 +9,7 @@
 #include "analyze/views/view.h"
 #include "table_columns.h"
 
-/* NULL: what was found is no sleep, or none that counts. */
+/* NULL: not a sleep, or a sleep that does not count. */
 static const struct thread_sleep *sleep_of(const struct view *v, const struct states_found *x)
 {
 	const struct thread_sleep *s = x->sleep;

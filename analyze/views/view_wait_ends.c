@@ -46,7 +46,7 @@
 /* A stay of a thread in one kind of wait, or on CPUs. */
 struct piece {
 	uint64_t from_ns, to_ns;
-	/* of the lock that was waited for: who had it, and who gave it away; 0: not known */
+	/* of the awaited lock: its holder, and the thread that released it; 0: unknown */
 	uint32_t holder, waker;
 	uint8_t kind;
 };
@@ -67,7 +67,7 @@ struct history {		/* of a thread: a ring */
 	uint16_t cut_call;
 };
 
-/* A number in a row's key stands for one of these. */
+/* An index in a row's key refers to one of these. */
 struct object {
 	uint32_t waiter;	/* the thread that slept */
 	uint64_t what;		/* object of the switch, or 0 */
