@@ -387,7 +387,7 @@ static void limit_statement(const struct question *q)
 	struct rlimit l;
 
 	l.rlim_cur = l.rlim_max = limit_of(q, "max_memory_mib", 256, 1 << 20) << 20;
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !defined(SANITIZED_address) && !defined(SANITIZED_thread)
 	setrlimit(RLIMIT_DATA, &l);
 #endif
 	l.rlim_cur = l.rlim_max = limit_of(q, "max_temp_mib", 1024, 1 << 20) << 20;

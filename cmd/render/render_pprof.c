@@ -158,9 +158,11 @@ static void add_value(struct pprof *p, const char *before, const struct value *v
 
 static void add_chain(struct pprof *p, const struct value *v)
 {
-	const char *at = v->text, *end = at + v->text_bytes;
+	const char *at = v->text, *end;
 
-	while (v->type == VALUE_TEXT && at <= end) {
+	if (v->type != VALUE_TEXT)
+		return;
+	for (end = at + v->text_bytes; at <= end;) {
 		const char *to = memchr(at, ';', (size_t)(end - at));
 
 		to = to ? to : end;
