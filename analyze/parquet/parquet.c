@@ -7,9 +7,10 @@
 #include <string.h>
 
 #include "analyze/parquet/parquet_encode.h"
-#include "analyze/parquet/thrift.h"
+#include "base/buf.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
+#include "base/varint.h"
 #include "format/zpack.h"
 
 #define MAGIC	  "PAR1"
@@ -21,6 +22,114 @@ enum { TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTES = 6 };
 static const int types[] = { TYPE_INT64, TYPE_INT64, TYPE_DOUBLE, TYPE_BYTES }; /* parquet_type */
 enum { ENCODING_PLAIN, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_DICTIONARY = 8 };
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2, CODEC_ZSTD = 6, OPTIONAL = 1 };
+
+/* ---- structs in Thrift's compact protocol ---- */
+
+/*
+ * thrift_begin(t);  thrift_i64(t, 3, rows);  thrift_text(t, 6, "x");  thrift_ends(t, 1);
+ *
+ * Fields come in ascending order of their numbers, into a buffer.
+ * https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
+ */
+enum { THRIFT_DEPTH = 8 };
+
+enum thrift_type {
+	THRIFT_TRUE = 1, THRIFT_FALSE = 2, THRIFT_I32 = 5, THRIFT_I64 = 6, THRIFT_BYTES = 8,
+	THRIFT_LIST = 9, THRIFT_STRUCT = 12
+};
+
+struct thrift {
+	struct buf *out;
+	unsigned int depth;		/* of structs that have begun */
+	int last[THRIFT_DEPTH];		/* the field that was written last in each of them */
+};
+
+static void thrift_byte(struct thrift *t, unsigned int v)
+{
+	const uint8_t byte = (uint8_t)v;
+
+	buf_add(t->out, &byte, 1);
+}
+
+static void thrift_element_int(struct thrift *t, int64_t v)
+{
+	buf_add_varint(t->out, zigzag_encode((uint64_t)v));
+}
+
+/* A field begins with a byte: the distance of its number from the one before, and its type. */
+static void thrift_field(struct thrift *t, int id, enum thrift_type type)
+{
+	int *last = &t->last[t->depth - 1];
+
+	/* numbers of Parquet's structs are never 16 apart */
+	thrift_byte(t, (unsigned int)(id - *last) << 4 | type);
+	*last = id;
+}
+
+/* Begins a struct that is not a field: the outermost one, or an element of a list. */
+static void thrift_begin(struct thrift *t)
+{
+	t->last[t->depth++] = 0;
+}
+
+/* Ends the last cnt structs that have begun. */
+static void thrift_ends(struct thrift *t, unsigned int cnt)
+{
+	for (; cnt; cnt--, t->depth--)
+		thrift_byte(t, 0);
+}
+
+static void thrift_bool(struct thrift *t, int id, bool v)
+{
+	thrift_field(t, id, v ? THRIFT_TRUE : THRIFT_FALSE);
+}
+
+static void thrift_i32(struct thrift *t, int id, int v)
+{
+	thrift_field(t, id, THRIFT_I32);
+	thrift_element_int(t, v);
+}
+
+static void thrift_i64(struct thrift *t, int id, int64_t v)
+{
+	thrift_field(t, id, THRIFT_I64);
+	thrift_element_int(t, v);
+}
+
+static void thrift_bytes(struct thrift *t, int id, const void *data, size_t bytes)
+{
+	thrift_field(t, id, THRIFT_BYTES);
+	buf_add_varint(t->out, bytes);
+	buf_add(t->out, data, bytes);
+}
+
+static void thrift_text(struct thrift *t, int id, const char *text)
+{
+	thrift_bytes(t, id, text, strlen(text));
+}
+
+static void thrift_struct(struct thrift *t, int id)
+{
+	thrift_field(t, id, THRIFT_STRUCT);
+	thrift_begin(t);
+}
+
+/* The caller then writes cnt elements. */
+static void thrift_list(struct thrift *t, int id, enum thrift_type of, size_t cnt)
+{
+	thrift_field(t, id, THRIFT_LIST);
+	thrift_byte(t, (unsigned int)(cnt < 15 ? cnt : 15) << 4 | of);
+	if (cnt >= 15)
+		buf_add_varint(t->out, cnt);
+}
+
+static void thrift_element_text(struct thrift *t, const char *text)
+{
+	buf_add_varint(t->out, strlen(text));
+	buf_add(t->out, text, strlen(text));
+}
+
+/* ---- the file ---- */
 
 /* The footer says this of each column chunk, whose pages are written first. */
 struct chunk {
