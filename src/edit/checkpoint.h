@@ -69,7 +69,7 @@ int checkpoint_add_memory(struct checkpoint *c, uint64_t at_ns, const struct tra
  */
 int checkpoint_sort(struct checkpoint *c, size_t first, bool are_objects);
 
-/* ---- checkpoint_file.c: parts in the trace's derived file ---- */
+/* ---- parts in the trace's derived file ---- */
 
 struct derived_file;
 struct zpack;
