@@ -700,7 +700,7 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, .take = add_keep },
 	{ 0, "trigger", "EXPR",
 	  "make a snapshot when this happens: spike>500MiB, io-latency>200ms,\n"
-	  "runq>50ms, loss>0, exit!=0; may be repeated",
+	  "runq>50ms, 'request:GET*>200ms', loss>0, exit!=0; may be repeated",
 	  OPTS_CALL, AT(triggers), lists_add_string },
 	{ 0, "trigger-max", "N", "at most so many snapshots by --trigger (default: 10)", OPTS_COUNT,
 	  AT(o.flight.trigger_max), .min = 1,

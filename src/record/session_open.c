@@ -502,7 +502,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		err = span_probes_add(&s->span_probes, o->requests[i], e);
 	err = err ?: check_descriptors(s->sources, &s->span_probes, e);
 	err = err ?: flight_recorder_new(&s->flight, &s->o.flight, &s->o.notices, s->sources,
-					 o->command, e);
+					 &s->span_probes, o->command, e);
 	if (!err && s->sources & SOURCE_BIT(SOURCE_HEAP))
 		err = preload_open(&s->preload, o, s->user.change ? s->user.uid : geteuid(),
 				   s->user.change ? s->user.gid : getegid(), e);

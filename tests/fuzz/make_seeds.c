@@ -634,7 +634,8 @@ int main(int argc, char **argv)
 						"\377loss>0",		"\377exit!=0",
 						"\377exit=1",		"\377exit>128",
 						"\001spike>5",		"\377exit!=256",
-						"\377runq=5ms",		NULL };
+						"\377runq=5ms",	"\377request:GET*>5ms",
+						NULL };
 	int i;
 
 	if (argc < 2) {

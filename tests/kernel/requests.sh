@@ -75,8 +75,11 @@ int main(void)
 C
 ${CC:-cc} -O1 -w -o "$tmp/calls" "$tmp/calls.c" -lpthread || { skip "requests of functions" "no C compiler"; exit 0; }
 recorded trace -e task --request "$tmp/calls:*er" --request "usdt:$tmp/calls:shop:sale__begin/sale__end:0" \
-	-- "$tmp/calls"
+	--trigger 'request:out*>100ns' --trigger 'request:outer>100s' -- "$tmp/calls"
 python3 "$here/requests.py" check-calls "$tmp/trace" "$tmp/trace.out"
+check "trigger request: the one that has to fires, the other does not" \
+	"grep -q 'trigger request:out\*>100ns: a request outer() took ' '$tmp/trace.err' && ! grep -q 100s '$tmp/trace.err'" \
+	"$(cat "$tmp/trace.err")"
 
 cat > "$tmp/spans.c" <<'C'
 #include "ebpfrec.h"

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "probe/span_probes.h"
 #include "record/flight/snapshotter.h"
 #include "store/control_socket.h"
 #include "store/store_writer.h"
@@ -164,8 +165,8 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 }
 
 /* Checks the given triggers, and makes the set of them. */
-static int make_triggers(struct flight_recorder *w, uint32_t sources, bool has_command,
-			 struct err *e)
+static int make_triggers(struct flight_recorder *w, uint32_t sources,
+			 const struct span_probes *requests, bool has_command, struct err *e)
 {
 	const struct flight_options *o = w->o;
 	const struct trigger_sink sink = { w, on_fired };
@@ -176,13 +177,15 @@ static int make_triggers(struct flight_recorder *w, uint32_t sources, bool has_c
 		r = trigger_parse(o->triggers[i], sources, has_command, &t[i], e);
 	if (r == 0 && o->trigger_cnt)
 		r = trigger_set_new(&w->triggers, t, o->trigger_cnt, &sink);
+	if (r == 0 && w->triggers)
+		trigger_set_name_requests(w->triggers, requests->names, requests->cnt);
 	free(t);
 	return r;
 }
 
 int flight_recorder_new(struct flight_recorder **ret, const struct flight_options *o,
-			const struct notices *notices, uint32_t sources, bool has_command,
-			struct err *e)
+			const struct notices *notices, uint32_t sources,
+			const struct span_probes *requests, bool has_command, struct err *e)
 {
 	struct flight_recorder *w = calloc(1, sizeof(*w));
 	int r = -ENOMEM;
@@ -191,7 +194,7 @@ int flight_recorder_new(struct flight_recorder **ret, const struct flight_option
 		w->o = o;
 		w->notices = notices;
 		w->marks.fd = o->mark_fd;
-		r = make_triggers(w, sources, has_command, e);
+		r = make_triggers(w, sources, requests, has_command, e);
 	}
 	if (r < 0) {
 		flight_recorder_free(w);

@@ -17,6 +17,8 @@
 #include "format/rows.h"
 #include "record/flight/trigger.h"
 
+struct span_probes;
+
 struct control_socket;
 struct store_writer;
 struct flight_recorder;
@@ -30,12 +32,12 @@ struct flight_options {
 };
 
 /*
- * Checks the triggers. The caller keeps o and notices. sources: the recorded ones; has_command: a
- * command is recorded.
+ * Checks the triggers. The caller keeps o and notices. sources: the recorded ones; requests: those
+ * of --request; has_command: a command is recorded.
  */
 int flight_recorder_new(struct flight_recorder **ret, const struct flight_options *o,
-			const struct notices *notices, uint32_t sources, bool has_command,
-			struct err *e);
+			const struct notices *notices, uint32_t sources,
+			const struct span_probes *requests, bool has_command, struct err *e);
 /*
  * output: the trace; snapshots are written beside it. The caller keeps both, and closes store only
  * after flight_recorder_end(). own_pids: as in trigger.h.

@@ -9,6 +9,7 @@
 #include "record/flight/trigger.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +18,13 @@
 
 #include "base/array.h"
 #include "base/hash_map.h"
+#include "base/strpool.h"
 #include "base/units.h"
 #include "bpf/wire.h"
 #include "model/burst.h"
 #include "model/mem_levels.h"
 #include "model/request_track.h"
+#include "model/span_track.h"
 #include "model/thread_states.h"
 #include "model/writeback_owners.h"
 #include "probe/source.h"
@@ -29,7 +32,10 @@
 #include "record/tasks/id_names.h"
 #include "ring/wire_record.h"
 
-/* limit for requests; at this limit all are forgotten: queues come and go */
+/*
+ * limit for block requests, and for open requests of programs and their names; at this limit all
+ * are forgotten: queues come and go
+ */
 #define ADDRESSES_MAX 65536
 
 #define WIRE_BIT(hook) (1ull << (hook))
@@ -58,6 +64,8 @@ static const struct kind {
 	  WIRE_BIT(WIRE_WAKEUP_NEW) },
 	{ "loss", "loss>0", "", TRIGGER_LOSS, 0, 0 },
 	{ "exit", "exit!=0, exit=1 or exit>128", "", TRIGGER_EXIT, 0, 0 },
+	{ "request", "request:NAME>200ms", "requests (--spans, --span-fd or --request)",
+	  TRIGGER_REQUEST, SOURCE_BIT(SOURCE_SPAN), WIRE_BIT(WIRE_SPAN) },
 };
 
 /* Records of these hooks carry the names, processes, creations and exits of tasks. */
@@ -85,6 +93,7 @@ static int parse_value(const struct kind *k, const char *value, struct trigger *
 		return r;
 	case TRIGGER_IO_LATENCY:
 	case TRIGGER_RUNQ:
+	case TRIGGER_REQUEST:
 		return units_parse_duration(value, &t->value, e);
 	default:
 		r = units_parse_count(value, &t->value, e);
@@ -101,7 +110,7 @@ int trigger_parse(const char *text, uint32_t sources, bool has_command, struct t
 		const char *sign;
 		enum trigger_op op;
 	} ops[] = { { ">", TRIGGER_ABOVE }, { "!=", TRIGGER_NOT }, { "=", TRIGGER_IS } };
-	size_t len = strcspn(text, ">!= "), i, at;
+	size_t len = strcspn(text, ":>!= "), i, at, name_len = 0;
 	struct trigger t = { .text = text };
 	const struct kind *k = NULL;
 	struct err why = { "" };
@@ -113,14 +122,24 @@ int trigger_parse(const char *text, uint32_t sources, bool has_command, struct t
 	if (!k)
 		return err_set(e, -EINVAL,
 			       "--trigger '%s': there is no such condition; there are spike>SIZE, "
-			       "io-latency>DUR, runq>DUR, loss>N and exit!=N",
+			       "io-latency>DUR, runq>DUR, request:NAME>DUR, loss>N and exit!=N",
 			       text);
+	/* a name may contain an operator */
+	if (k->kind == TRIGGER_REQUEST && text[len] == ':' && strrchr(text, '>')) {
+		const char *name = text + len + 1;
+
+		len = (size_t)(strrchr(text, '>') - text);
+		for (name_len = (size_t)(text + len - name); name_len && name[name_len - 1] == ' ';)
+			name_len--;
+		snprintf(t.name, sizeof(t.name), "%.*s", (int)name_len, name);
+	}
 	at = len + strspn(text + len, " ");
 	for (i = 0; i < sizeof(ops) / sizeof(*ops); i++)
 		if (!strncmp(text + at, ops[i].sign, strlen(ops[i].sign)))
 			break;
 	if (i == sizeof(ops) / sizeof(*ops) ||
-	    (ops[i].op != TRIGGER_ABOVE && k->kind != TRIGGER_EXIT))
+	    (ops[i].op != TRIGGER_ABOVE && k->kind != TRIGGER_EXIT) ||
+	    (k->kind == TRIGGER_REQUEST && !name_len) || name_len >= sizeof(t.name))
 		return err_set(e, -EINVAL, "--trigger '%s': write it as %s", text, k->form);
 	at += strlen(ops[i].sign);
 	at += strspn(text + at, " ");
@@ -131,8 +150,8 @@ int trigger_parse(const char *text, uint32_t sources, bool has_command, struct t
 		return err_set(e, r, "--trigger '%s': %s; write it as %s", text, err_text(&why, r),
 			       k->form);
 	if ((sources & k->sources) != k->sources)
-		return err_set(e, -EINVAL, "--trigger '%s' needs %s, which -e leaves out", text,
-			       k->source_names);
+		return err_set(e, -EINVAL, "--trigger '%s' needs %s%s", text, k->source_names,
+			       k->kind == TRIGGER_REQUEST ? "" : ", which -e leaves out");
 	if (k->kind == TRIGGER_EXIT && !has_command)
 		return err_set(e, -EINVAL,
 			       "--trigger '%s' is about the exit status of a COMMAND, and there is "
@@ -197,6 +216,11 @@ struct trigger_set {
 	uint32_t own_pids[TRIGGER_OWN_MAX];	/* 0: none */
 	struct request_track *requests;	/* IO; its ids of threads and processes: see id_of() */
 	struct writeback_owners owners;	/* IO: processes are pids */
+	struct span_track spans;	/* REQUEST; numbers of names are their addresses */
+	struct strpool *span_names;
+	struct hash_map span_numbers;	/* by address of the name: it counts them */
+	const char *const *request_names;	/* of --request */
+	size_t request_name_cnt;
 	size_t cnt;
 	struct state states[];
 };
@@ -214,10 +238,9 @@ int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, si
 						    .waited = cpu_waited };
 
 	if (!s || request_track_new(&s->requests, io_ended, s) < 0 ||
-	    thread_states_new(&s->threads, EVENT_ID_FIRST, &threads) < 0) {
-		if (s)
-			request_track_free(s->requests);
-		free(s);
+	    thread_states_new(&s->threads, EVENT_ID_FIRST, &threads) < 0 ||
+	    strpool_new(&s->span_names) < 0) {
+		trigger_set_free(s);
 		return -ENOMEM;
 	}
 	s->tid_cnt = EVENT_ID_FIRST;
@@ -243,6 +266,9 @@ void trigger_set_free(struct trigger_set *s)
 		memory_done(&s->states[i]);
 	request_track_free(s->requests);
 	thread_states_free(s->threads);
+	span_track_done(&s->spans);
+	strpool_free(s->span_names);
+	hash_map_done(&s->span_numbers);
 	hash_map_done(&s->numbers);
 	free(s->tids);
 	free(s->free);
@@ -254,6 +280,12 @@ void trigger_set_free(struct trigger_set *s)
 void trigger_set_leave_out(struct trigger_set *s, const uint32_t pids[TRIGGER_OWN_MAX])
 {
 	memcpy(s->own_pids, pids, sizeof(s->own_pids));
+}
+
+void trigger_set_name_requests(struct trigger_set *s, const char *const *names, size_t cnt)
+{
+	s->request_names = names;
+	s->request_name_cnt = cnt;
 }
 
 /* ---- tasks ---- */
@@ -730,6 +762,99 @@ static int forget_requests(struct trigger_set *s)
 	return request_track_new(&s->requests, io_ended, s);
 }
 
+/* ---- requests of programs ---- */
+
+static int span_record(struct trigger_set *s, const struct wire_hdr *h)
+{
+	const struct wire_span *r = (const void *)h;
+	const struct task *task = hash_map_get(&s->tasks, h->tid);
+	struct span_event ev = { .ts_ns = h->ts_ns, .thread = h->tid,
+				 .process = task ? task->pid : h->tid,
+				 .action = r->action, .id = r->id };
+	char name[WIRE_SPAN_NAME + 1] = "";
+	uint32_t nr;
+
+	if (r->nr && r->nr <= s->request_name_cnt)
+		snprintf(name, sizeof(name), "%s", s->request_names[r->nr - 1]);
+	else
+		memcpy(name, r->name, sizeof(r->name));
+	if (*name || r->action == EVENT_SPAN_BEGIN) {
+		ev.name = (uintptr_t)strpool_put(s->span_names, *name ? name : "(no name)");
+		if (!ev.name || hash_map_intern(&s->span_numbers, ev.name, 0, &nr) < 0)
+			return -ENOMEM;
+	}
+	/* nothing else is asked about a request than its begin and end */
+	return r->action == EVENT_SPAN_STEP || r->action == EVENT_SPAN_ATTACH ?
+		       0 : span_track_event(&s->spans, &ev);
+}
+
+/* Requests of a process end with it. */
+static void end_spans(struct trigger_set *s, const struct wire_exit *x)
+{
+	for (size_t i = 0; i < s->spans.request_cnt && x->group_dead; i++)
+		if (s->spans.requests[i].process == x->pid && !s->spans.requests[i].end_ns)
+			s->spans.requests[i].end_ns = x->hdr.ts_ns;
+}
+
+static int span_slow(struct trigger_set *s, const struct span_request *r, uint64_t to_ns)
+{
+	const char *name = (const char *)(uintptr_t)r->name;
+	uint64_t at_ns = r->end_ns ? r->end_ns : to_ns, ns = at_ns - r->begin_ns;
+	char what[220], whom[64], n[UNITS_TEXT_MAX];
+	int err = 0;
+
+	for (size_t i = 0; i < s->cnt && !err && at_ns > r->begin_ns; i++) {
+		const struct trigger *t = &s->states[i].t;
+
+		/* the trigger has fired for the open request, after an earlier slice */
+		if (t->kind != TRIGGER_REQUEST || ns <= t->value ||
+		    (s->fed_to_ns > r->begin_ns && s->fed_to_ns - r->begin_ns > t->value) ||
+		    (strcmp(t->name, name) && fnmatch(t->name, name, 0)))
+			continue;
+		snprintf(what, sizeof(what), "a request %s%s %s %s, begun by %s", name,
+			 r->id ? "" : "()", r->end_ns ? "took" : "has been open for",
+			 units_format_duration(n, sizeof(n), ns),
+			 name_of(s, "thread", r->thread, whom));
+		err = fire(s, &s->states[i], at_ns, what);
+	}
+	return err;
+}
+
+/*
+ * Fires for requests that ended in the slice or are open at its end, and keeps the open ones.
+ * lacks: events were lost, so the open ones may have ended.
+ */
+static int spans_slow(struct trigger_set *s, uint64_t to_ns, bool lacks)
+{
+	struct span_track all = s->spans;
+	int err = 0;
+
+	s->spans = (struct span_track){ 0 };
+	for (size_t i = 0; i < all.request_cnt && !err; i++) {
+		const struct span_request *r = &all.requests[i];
+		const struct span_event begin = { r->begin_ns, r->thread, r->process,
+						  EVENT_SPAN_BEGIN, r->name, r->id };
+
+		if (!r->end_ns && lacks)
+			continue;
+		err = span_slow(s, r, to_ns);
+		if (!err && !r->end_ns)
+			err = span_track_event(&s->spans, &begin);
+	}
+	span_track_done(&all);
+	return err;
+}
+
+/* Forgets the open requests: an end may have been lost, and their names use memory. */
+static int forget_spans(struct trigger_set *s)
+{
+	span_track_done(&s->spans);
+	strpool_free(s->span_names);
+	s->span_names = NULL;
+	hash_map_done(&s->span_numbers);
+	return strpool_new(&s->span_names);
+}
+
 /* ---- run queue ---- */
 
 static int ignore_piece(void *ctx, const struct thread_piece *p)
@@ -869,6 +994,10 @@ static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 
 	if (is_switch(h) || h->hook == WIRE_WAKING || h->hook == WIRE_WAKEUP_NEW)
 		return runq_record(s, h);
+	if (!err && h->hook == WIRE_SPAN)
+		return span_record(s, h);
+	if (h->hook == WIRE_TASK_EXIT)
+		end_spans(s, (const void *)h);
 	if (!err && (h->hook == WIRE_DIRTY || request_is_step(h)))
 		return io_record(s, h);
 	for (size_t i = 0; i < s->cnt && !err; i++)
@@ -892,6 +1021,7 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 		     const struct buf *snapshot, const struct block_slice *slice)
 {
 	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
+	bool lacks_spans = block_slice_lacks(slice, WIRE_SPAN, true);
 	uint64_t lost_cnt = lost_of(slice);
 	struct records records = {};
 	size_t *order = NULL;
@@ -905,6 +1035,9 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	if (block_slice_lacks(slice, WIRE_BLOCK_DONE, true) ||
 	    request_track_addresses(s->requests) > ADDRESSES_MAX)
 		err = forget_requests(s);
+	if (!err && (lacks_spans || s->spans.request_cnt > ADDRESSES_MAX ||
+		     s->span_numbers.cnt > ADDRESSES_MAX))
+		err = forget_spans(s);
 	for (size_t i = 0; i < s->cnt && !err; i++) {
 		struct state *st = &s->states[i];
 
@@ -934,6 +1067,7 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	if (!err)
 		err = request_track_open(s->requests, io_open,
 					 &(struct io_moment){ s, slice->to_ns });
+	err = err ?: spans_slow(s, slice->to_ns, lacks_spans);
 	s->fed_to_ns = slice->to_ns;
 	return err;
 }

@@ -8,12 +8,13 @@
  *                       all processes with one name, or of all processes
  *     io-latency>DUR    a block request took longer, from being queued to its completion
  *     runq>DUR          a runnable thread waited longer for a CPU
+ *     request:NAME>DUR  a request of a program took longer; NAME may be a pattern
  *     loss>N            more than N events were lost in a slice of about a second
  *     exit!=N           the command ended with another status (also exit=N, exit>N)
  *
  * A trigger costs a few nanoseconds per record that its condition is about, in the encoding thread.
  * Memory grows with the number of live processes, threads or requests, and of names that processes
- * had. Threads: one.
+ * had or requests have. Threads: one.
  */
 #pragma once
 
@@ -32,15 +33,19 @@ enum trigger_kind {
 	TRIGGER_RUNQ,
 	TRIGGER_LOSS,
 	TRIGGER_EXIT,
+	TRIGGER_REQUEST,
 };
 
 enum trigger_op { TRIGGER_ABOVE, TRIGGER_NOT, TRIGGER_IS };
+
+#define TRIGGER_NAME_BYTES 64
 
 struct trigger {
 	enum trigger_kind kind;
 	enum trigger_op op;
 	uint64_t value;			/* bytes, ns, events, exit status */
 	uint64_t window_ns;		/* SPIKE */
+	char name[TRIGGER_NAME_BYTES];	/* REQUEST: a pattern */
 	const char *text;		/* as written; the caller keeps it */
 };
 
@@ -66,6 +71,8 @@ struct trigger_sink {
 int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, size_t cnt,
 		    const struct trigger_sink *sink);
 void trigger_set_free(struct trigger_set *s);
+/* Sets the names of --request, of which records have the numbers. The caller keeps them. */
+void trigger_set_name_requests(struct trigger_set *s, const char *const *names, size_t cnt);
 
 /*
  * Sets the recorder's processes (0: none), whose memory and requests are ignored, as in reports: a

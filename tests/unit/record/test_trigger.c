@@ -52,6 +52,10 @@ static void test_expressions_mean_what_they_say(void **state)
 	assert_int_equal(t.value, 200 * MS);
 	assert_int_equal(parsed("runq>50ms").kind, TRIGGER_RUNQ);
 	assert_int_equal(parsed("loss>0").kind, TRIGGER_LOSS);
+	t = parsed("request:GET /a=b > 20ms");
+	assert_int_equal(t.kind, TRIGGER_REQUEST);
+	assert_string_equal(t.name, "GET /a=b");
+	assert_int_equal(t.value, 20 * MS);
 	t = parsed("exit!=0");
 	assert_int_equal(t.kind, TRIGGER_EXIT);
 	assert_int_equal(t.op, TRIGGER_NOT);
@@ -67,6 +71,8 @@ static void test_bad_expressions_are_named_with_what_there_is(void **state)
 		"spike>5MiB/", "spike>5MiB/1ms", "spike>5MiB/2h", "spike>5MiB/x", "runq!=5ms",
 		"runq>5MiB", "io-latency>5", "io-latency>-5ms", "io_latency>5ms", "loss>x",
 		"exit", "exit!0", "exit!=", "exit!=256", "exit!=x", "exit!=0 ", "memory>5MiB",
+		"request>5ms", "request:>5ms", "request:GET", "request:GET>", "request:GET=5ms",
+		"request:GET>x",
 	};
 	struct trigger t;
 	size_t i;
@@ -95,6 +101,7 @@ static void test_conditions_need_what_they_are_about(void **state)
 	assert_non_null(strstr(e.text, "alloc.rss"));
 	assert_int_equal(trigger_parse("runq>1ms", 0, true, &t, NULL), -EINVAL);
 	assert_int_equal(trigger_parse("io-latency>1ms", 0, true, &t, NULL), -EINVAL);
+	assert_int_equal(trigger_parse("request:GET>1ms", 0, true, &t, NULL), -EINVAL);
 	assert_int_equal(trigger_parse("loss>5", 0, true, &t, NULL), 0);
 	assert_int_equal(trigger_parse("exit!=0", ALL, false, &t, NULL), -EINVAL);
 }
@@ -512,6 +519,48 @@ static void test_a_request_is_not_slow_if_its_end_may_have_been_lost(void **stat
 	end(&f);
 }
 
+/* A request fires once: when it ends, or before, at the end of a slice. */
+static void test_slow_requests_of_programs(void **state)
+{
+	const char *const names[] = { "handle_get" };
+	struct fixture f;
+
+	begin(&f, "request:*get*>20ms");
+	trigger_set_name_requests(f.set, names, 1);
+	gen_new(f.g[0], 1, 0, 1, 5, 5, 1, "server");
+	gen_new(f.g[0], 1, 0, 5, 6, 5, 1, "worker");
+	gen_span(f.g[0], S, 0, 5, EVENT_SPAN_BEGIN, "get /a", 17);
+	gen_span(f.g[1], S, 1, 6, EVENT_SPAN_BEGIN, "put", 18);
+	gen_span(f.g[1], S + 5 * MS, 1, 6, EVENT_SPAN_ATTACH, NULL, 17);
+	gen_span(f.g[1], S + 20 * MS, 1, 6, EVENT_SPAN_END, NULL, 17);
+	gen_span(f.g[1], S + 90 * MS, 1, 6, EVENT_SPAN_END, NULL, 18);
+	assert_int_equal(feed(&f, 0, 2 * S), 0);
+	gen_span(f.g[0], 2 * S, 0, 5, EVENT_SPAN_BEGIN, "get /a", 19);
+	gen_span(f.g[1], 2 * S + 21 * MS, 1, 6, EVENT_SPAN_FAIL, NULL, 19);
+	assert_int_equal(feed(&f, 0, 3 * S), 1);
+	assert_int_equal(f.ts_ns, 2 * S + 21 * MS);
+	assert_non_null(strstr(f.why, ": a request get /a took 21.0 ms, begun by thread 5 (ser"));
+	/* open at the end of a slice; a function, whose name the recorder knows by its number */
+	gen_raw(f.g[0], &(struct wire_span){ .hdr = { .ts_ns = 3 * S, .tid = 6, .hook = WIRE_SPAN },
+					     .action = EVENT_SPAN_BEGIN, .nr = 1 },
+		sizeof(struct wire_span));
+	assert_int_equal(feed(&f, 0, 3 * S + 20 * MS), 0);
+	assert_int_equal(feed(&f, 0, 3 * S + 30 * MS), 1);
+	assert_non_null(strstr(f.why, "handle_get() has been open for 30.0 ms, begun by thread 6"));
+	gen_span(f.g[1], 3 * S + 40 * MS, 1, 6, EVENT_SPAN_END, NULL, 0);
+	assert_int_equal(feed(&f, 0, 4 * S), 0);
+	/* its end may have been lost */
+	gen_span(f.g[0], 4 * S, 0, 5, EVENT_SPAN_BEGIN, "get", 20);
+	f.lost_hook = WIRE_SPAN;
+	assert_int_equal(feed(&f, 1, 5 * S), 0);
+	assert_int_equal(feed(&f, 0, 6 * S), 0);
+	/* it ends with its process */
+	gen_span(f.g[0], 6 * S, 0, 5, EVENT_SPAN_BEGIN, "get", 21);
+	gen_exit(f.g[0], 6 * S + 15 * MS, 0, 5, 5, 0, true, 0);
+	assert_int_equal(feed(&f, 0, 7 * S), 0);
+	end(&f);
+}
+
 static void test_slow_write_back_names_its_owner(void **state)
 {
 	struct fixture f;
@@ -633,6 +682,7 @@ int main(void)
 		cmocka_unit_test(test_what_is_no_wait_for_a_cpu),
 		cmocka_unit_test(test_waits_of_many_threads),
 		cmocka_unit_test(test_slow_requests),
+		cmocka_unit_test(test_slow_requests_of_programs),
 		cmocka_unit_test(test_a_request_that_hangs_is_slow),
 		cmocka_unit_test(test_a_flush_at_an_old_address_is_not_slow),
 		cmocka_unit_test(test_a_request_is_not_slow_if_its_end_may_have_been_lost),
