@@ -193,7 +193,7 @@ static int row_log_replay(const struct row_log *l, const struct row_sink *to)
 			values = calloc(col_cnt + 1, sizeof(*values));
 			ret = names && values ? replay_begin(&in, names, col_cnt, to) : -ENOMEM;
 		} else if (record == RECORD_ROW) {
-			ret = replay_row(&in, values, col_cnt, to);
+			ret = values ? replay_row(&in, values, col_cnt, to) : -EINVAL;
 		} else {
 			ret = to->end ? to->end(to->ctx) : 0;
 		}
