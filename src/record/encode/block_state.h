@@ -255,15 +255,15 @@ int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* Records the ends of a socket. */
 int socket_names_note(struct block_writer *w, const struct wire_socket *r);
+/* A thread sleeps in call (WIRE_CALL_*) on object: the block gets the socket's or file's name. */
+int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object);
+
 /* ---- kernel_places.c ---- */
 
 /* 0 or -ENOMEM */
 int kernel_places_note(struct block_writer *w, const struct wire_place *r);
 /* The kernel address at which a thread waits for a lock since this switch; 0: not for a lock. */
 uint64_t kernel_places_take(struct block_writer *w, const struct wire_hdr *of);
-
-/* A thread sleeps in call (WIRE_CALL_*) on object: the block gets the socket's or file's name. */
-int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object);
 
 /* ---- writeback_owner.c ---- */
 

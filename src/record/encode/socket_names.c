@@ -80,7 +80,6 @@ int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object)
 {
 	uint64_t *last = &w->last_sockets[object % BLOCK_LAST_SOCKETS];
 	enum call_object what = call_object_of(call);
-
 	bool is_file = what == CALL_OBJECT_FILE || what == CALL_OBJECT_INODE_LOCK;
 
 	if ((what != CALL_OBJECT_SOCKET && !is_file) || *last == object)
