@@ -332,7 +332,7 @@ static void note_beside(void *ctx, const struct replay_piece *p, uint64_t ns)
 		add_cause(b->x, CAUSE_PROCESS, comm, ns);
 }
 
-/* A thread that sleeps equally long again and again, and ends nobody's sleep, polls. */
+/* A thread polls if it sleeps equally long again and again, and ends no sleep of others. */
 static void note_poll(struct whatif *x, const struct replay_piece *p, uint64_t ns)
 {
 	if (p->what == REPLAY_SLEEP && p->object && (p->kind == WAIT_TIMER || p->call)) {
@@ -353,7 +353,7 @@ static void note_poll(struct whatif *x, const struct replay_piece *p, uint64_t n
 	}
 }
 
-/* A part of the recorded path: what is a cause, and what is not known. */
+/* Adds a part of the recorded path to its cause, or to the unknown time. */
 static void note_part(void *ctx, const struct replay_piece *p, uint64_t ns)
 {
 	struct whatif *x = ctx;

@@ -464,7 +464,7 @@ static int make_ready(struct replay *r, uint32_t thread, uint64_t now_ns, uint64
 {
 	int ret = heap_push(&r->ready, now_ns + wait_ns, r->sim[thread].piece, thread);
 
-	/* an instant of nobody, at which threads get CPUs */
+	/* an instant without a thread, at which threads get CPUs */
 	if (!ret && wait_ns && r->on_cpu_cnt == r->used_cpus)
 		ret = heap_push(&r->instants, now_ns + wait_ns, 0, r->thread_cnt);
 	return ret;
