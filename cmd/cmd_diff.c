@@ -184,6 +184,7 @@ static int run(void *job)
 	d->in[1].from = d->from_b ?: d->in[0].from;
 	d->in[1].to = d->until_b ?: d->in[0].to;
 	d->in[1].during = d->in[0].during;
+	d->in[1].symbols = d->in[0].symbols;
 	for (int side = 0; side < 2 && !c; side++) {
 		c = input_open(&d->in[side], true) ?: input_analysis(&d->in[side]);
 	}
@@ -230,6 +231,7 @@ static const struct opts_option options[] = {
 	  "a fiftieth of the shorter window, at least 10ms)",
 	  OPTS_STEP, offsetof(struct diff, every_ns), .min = 1,
 	  .refuse = "must be more than 0" },
+	INPUT_OPTION_SYMBOLS(struct diff, in[0].symbols),
 	{ 0, "workload", NULL, "only the recorded workload's own processes",
 	  OPTS_FLAG, offsetof(struct diff, only_workload) },
 	{ 0, "changed", NULL, "only what has changed",

@@ -561,7 +561,8 @@ static int export(struct export *x)
 	if (!x->in.analysis)
 		c = of->needs_index || x->every_ns ?
 			    input_open_analysis(&x->in) :
-			    input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e);
+			    input_status(analysis_open(&x->in.analysis, x->in.trace, &e), &e) ?:
+			    input_use_symbols(&x->in);
 	if (!c && x->format == FORMAT_PARQUET)
 		name_parquet(x);
 	if (!c)
@@ -626,6 +627,7 @@ static const struct opts_option options[] = {
 	  offsetof(struct export, schema) },
 	{ 0, "cluster", "NAME", "with --schema: tables that are distributed over this cluster",
 	  OPTS_TEXT, offsetof(struct export, cluster), .refuse = "the name must not be empty" },
+	INPUT_OPTION_SYMBOLS(struct export, in.symbols),
 	{ 'f', "force", NULL, "replace files that exist", OPTS_FLAG,
 	  offsetof(struct export, force) },
 	{ 'q', "quiet", NULL, "print no progress and no closing line", OPTS_FLAG,

@@ -770,7 +770,7 @@ static const struct opts_option options[] = {
 	{ 0, "format", "FORMAT", "table (default), markdown, csv, json, jsonl or parquet",
 	  OPTS_CALL, .take = take_format },
 	INPUT_OPTION_LINES(struct report_options, in),
-	INPUT_OPTION_SYMBOLS(struct report_options, in),
+	INPUT_OPTION_SYMBOLS(struct report_options, in.symbols),
 	{ 0, "wide", NULL, "tables with every column, however long the lines get", OPTS_FLAG,
 	  AT(in.wide) },
 	{ 0, "notes", NULL, "all there is to know about a table's figures", OPTS_FLAG, AT(notes) },

@@ -53,7 +53,7 @@ struct view_job {
 	struct view_trace *traces;	/* at least one */
 	unsigned int trace_cnt;
 	struct input *in;		/* of the trace that is asked for */
-	const char *listen;
+	const char *listen, *symbols;
 	char token[TOKEN_CHARS + 1];
 	struct http_server *http;
 	pthread_t reader;	/* makes the indexes of traces that have none */
@@ -261,7 +261,8 @@ static void answer_download(struct view_job *j, const struct http_request *q,
 
 	if (!take_window(j, q, &from_ns, &to_ns, ret))
 		return;
-	c = view_download_begin(q, input_path(j->in), from_ns - start_ns, to_ns - start_ns, ret);
+	c = view_download_begin(q, input_path(j->in), j->symbols, from_ns - start_ns,
+				to_ns - start_ns, ret);
 	if (c == -EINVAL)
 		refuse(ret, 400, "as is page, csv, perfetto, cut or bundle\n");
 	else if (c == -EBUSY)
@@ -418,7 +419,7 @@ static void *read_all(void *job)
 	struct view_job *j = job;
 
 	for (unsigned int i = 0; i < j->trace_cnt && !j->read_status; i++)
-		if (!j->traces[i].in.analysis)
+		if (!trace_is_live(j->traces[i].in.trace))
 			j->read_status = input_analysis(&j->traces[i].in);
 	return NULL;
 }
@@ -563,9 +564,11 @@ static int open_traces(struct view_job *j)
 	for (; j->trace_cnt < j->paths.cnt && !c; j->trace_cnt++) {
 		struct input *in = &j->traces[j->trace_cnt].in;
 
-		*in = (struct input){ .path = j->paths.v[j->trace_cnt], .quick = true };
+		*in = (struct input){ .path = j->paths.v[j->trace_cnt], .quick = true,
+				      .symbols = j->symbols };
 		c = input_open(in, true);
-		if (!c && trace_is_live(in->trace))
+		/* a wrong --symbols is an error before the address is printed */
+		if (!c && (trace_is_live(in->trace) || in->symbols))
 			c = input_open_analysis(in);
 	}
 	return c;
@@ -619,13 +622,14 @@ static const struct opts_option options[] = {
 	  "serve at this address (127.0.0.1:0: any free port); a port alone is on\n127.0.0.1",
 	  OPTS_TEXT, offsetof(struct view_job, listen),
 	  .refuse = "the address must not be empty" },
+	INPUT_OPTION_SYMBOLS(struct view_job, symbols),
 	{ 0 },
 };
 
 const struct opts_command view_opts = {
 	.name = "view",
 	.about = "Look at a trace in a browser, at any window of it.",
-	.synopsis = "[-i TRACE]... [--listen ADDR:PORT]",
+	.synopsis = "[-i TRACE]... [--listen ADDR:PORT] [--symbols DIR,...]",
 	.text = "Prints an address for a browser on this machine, and serves the page of\n"
 		"`export --to html` there, whose windows are as exact as those of `report`:\n"
 		"each step of a zoom is a question to the trace. The address has a token that\n"

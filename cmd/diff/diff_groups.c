@@ -121,7 +121,8 @@ static int add_trace(const struct diff_groups *d, struct groups *g, int group, c
 		     unsigned int *ret_cnt)
 {
 	struct input in = { .path = path, .from = d->like->from, .to = d->like->to,
-			    .during = d->like->during, .quick = true };
+			    .during = d->like->during, .symbols = d->like->symbols,
+			    .quick = true };
 	struct diff_side side;
 	struct err e = { "" };
 	uint64_t start_ns, end_ns;

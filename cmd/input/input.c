@@ -138,8 +138,7 @@ static void show_progress(void *ctx, uint64_t done, uint64_t all)
 		progress_erase(&in->progress);
 }
 
-/* Names code by the files of --symbols, if it was given. */
-static int use_symbols(struct input *in)
+int input_use_symbols(struct input *in)
 {
 	size_t cnt, missing = 0, named = 0;
 	const struct trace_site *s = trace_sites(in->trace, &cnt);
@@ -190,13 +189,13 @@ int input_open_analysis(struct input *in)
 	/* before the index, which copies the lists into its file */
 	if (in->quick && !in->no_index)
 		trace_lists_save(in->trace);
-	return use_symbols(in);
+	return input_use_symbols(in);
 }
 
 int input_analysis(struct input *in)
 {
 	struct err e = { "" };
-	int c = input_open_analysis(in);
+	int c = in->analysis ? 0 : input_open_analysis(in);
 
 	return c ? c : input_status(analysis_prepare(in->analysis, &e), &e);
 }
@@ -321,7 +320,7 @@ int input_refresh(struct input *in)
 	} else if (c) {
 		c = say_error("%s", err_text(&e, c));
 	}
-	c = c ?: in->analysis ? use_symbols(in) : 0;
+	c = c ?: in->analysis ? input_use_symbols(in) : 0;
 	if (!c && !trace_is_live(in->trace) && !trace_is_finished(in->trace))
 		say_note("%s: its recorder is gone", input_path(in));
 	return c;

@@ -82,11 +82,11 @@ struct input {
 	  "information on this machine, or below DIR, says",                                      \
 	  OPTS_CALL, offsetof(command, in.lines), input_take_lines }
 
-#define INPUT_OPTION_SYMBOLS(command, in)                                                         \
+#define INPUT_OPTION_SYMBOLS(command, symbols)                                                    \
 	{ 0, "symbols", "DIR,...",                                                                \
 	  "name code whose name was not found while recording by files below\n"                   \
 	  "DIR with the same build id: programs, libraries, debug files",                         \
-	  OPTS_TEXT, offsetof(command, in.symbols),                                               \
+	  OPTS_TEXT, offsetof(command, symbols),                                                  \
 	  .refuse = "the directory must not be empty" }
 
 /* The functions below parse their values; see opts_take_fn. */
@@ -149,8 +149,10 @@ void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns)
  * when they are needed. EXIT_FAILED if it cannot.
  */
 int input_open_analysis(struct input *in);
-/* The same, and all parts are made. */
+/* The same, unless it is open, and all parts are made. */
 int input_analysis(struct input *in);
+/* Names code by the files of --symbols, if it was given. Part of input_open_analysis(). */
+int input_use_symbols(struct input *in);
 /* Has the analysis show lines, if --lines was given. EXIT_FAILED if it cannot. */
 int input_use_lines(struct input *in);
 /* Notes on stderr of files without lines, with the reasons. */

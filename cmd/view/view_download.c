@@ -42,7 +42,7 @@ static const struct download_kind kinds[] = {
 
 struct download {
 	const struct download_kind *kind;
-	const char *trace;
+	const char *trace, *symbols;
 	uint64_t from_ns, to_ns;
 	int client_fd;		/* of the waiting client */
 	pthread_t thread;
@@ -138,6 +138,10 @@ static int make(struct download *d, const char *output, const char *says)
 	argv[n++] = from;
 	argv[n++] = "--until";
 	argv[n++] = until;
+	if (d->symbols && !strcmp(argv[1], "export")) {
+		argv[n++] = "--symbols";
+		argv[n++] = (char *)d->symbols;
+	}
 	argv[n++] = "-o";
 	argv[n++] = (char *)output;
 	pid = fork();
@@ -277,8 +281,8 @@ static bool take_file(void *work, struct http_answer *ret)
 	return true;
 }
 
-int view_download_begin(const struct http_request *q, const char *trace, uint64_t from_ns,
-			uint64_t to_ns, struct http_answer *ret)
+int view_download_begin(const struct http_request *q, const char *trace, const char *symbols,
+			uint64_t from_ns, uint64_t to_ns, struct http_answer *ret)
 {
 	const struct download_kind *k = find_kind(http_request_argument(q, "as"));
 	struct download *d;
@@ -292,7 +296,8 @@ int view_download_begin(const struct http_request *q, const char *trace, uint64_
 	d = calloc(1, sizeof(*d));
 	if (!d)
 		return -ENOMEM;
-	*d = (struct download){ .kind = k, .trace = trace, .from_ns = from_ns, .to_ns = to_ns,
+	*d = (struct download){ .kind = k, .trace = trace, .symbols = symbols,
+				.from_ns = from_ns, .to_ns = to_ns,
 				.client_fd = http_request_fd(q) };
 	/* signals are for the thread that answers */
 	sigfillset(&all);

@@ -18,8 +18,8 @@
 
 /*
  * Begins to make the file; *ret is completed later. The window is in ns from the trace's start;
- * trace is its path, which must stay valid. -EINVAL: the request names no known file; -EBUSY: too
- * many are being made.
+ * trace is its path, symbols the value of --symbols or NULL; both must stay valid. -EINVAL: the
+ * request names no known file; -EBUSY: too many are being made.
  */
-int view_download_begin(const struct http_request *q, const char *trace, uint64_t from_ns,
-			uint64_t to_ns, struct http_answer *ret);
+int view_download_begin(const struct http_request *q, const char *trace, const char *symbols,
+			uint64_t from_ns, uint64_t to_ns, struct http_answer *ret);

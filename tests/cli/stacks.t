@@ -421,3 +421,17 @@ $ ebpfrec report -i stacks.ebpfrec symbols --format csv 2>/dev/null
 $ ebpfrec report -i stacks.ebpfrec stacks --symbols nowhere
 ? 1
 2> ebpfrec: --symbols: nowhere: No such file or directory
+
+# export (with and without the index), diff and view, which prints no address
+$ for to in csv html; do ebpfrec export -i stacks.ebpfrec --to $to --symbols nowhere -o nothing; done;
+> ebpfrec diff stacks.ebpfrec stacks.ebpfrec --symbols nowhere;
+> ebpfrec diff stacks.ebpfrec --with stacks.ebpfrec --symbols nowhere;
+> ebpfrec view -i stacks.ebpfrec --symbols nowhere; ls nothing
+? 2
+2> ebpfrec: stacks.ebpfrec: the window is incomplete: sched: 3 events lost
+2> ebpfrec: --symbols: nowhere: No such file or directory
+2> ebpfrec: --symbols: nowhere: No such file or directory
+2> ebpfrec: --symbols: nowhere: No such file or directory
+2> ebpfrec: --symbols: nowhere: No such file or directory
+2> ebpfrec: --symbols: nowhere: No such file or directory
+2> ls: cannot access 'nothing': No such file or directory

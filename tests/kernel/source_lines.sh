@@ -79,6 +79,9 @@ check "symbols: a stripped program has none" "[ -z '$got' ]" "$got"
 got=$(frames stripped --symbols "$tmp/debug")
 check "symbols: a file with the build id has them, also after the program is gone" "[ '$got' = '$names' ]" \
 	"$got / $(cat "$tmp/err")"
+got=$("$EBPFREC" export -i "$tmp/all" --to csv -t user_sites --symbols "$tmp/debug" -o - 2>"$tmp/err")
+check "symbols: an export has them" "grep -q '/stripped.*plain_leaf\|plain_leaf.*/stripped' <<<'$got'" \
+	"$(grep plain_leaf <<<"$got") / $(cat "$tmp/err")"
 got=$("$EBPFREC" report -i "$tmp/gone" stacks --symbols "$tmp/debug" --format folded 2>"$tmp/err")
 check "symbols: none for a redacted trace" "[ -n '$got' ] && ! grep -q plain_leaf <<<'$got'" "$got"
 got=$("$EBPFREC" report -i "$tmp/all" stacks --symbols "$tmp/debug,$tmp/nowhere" 2>&1)
