@@ -340,10 +340,10 @@ static bool begin_pass(struct heap_ring *h)
 		heap_clock_read(&h->clock);
 	count_lost(h, lost);
 	h->looks = now_ns - h->look_ns >= LOOK_NS;
-	if (h->looks) {
+	if (h->looks)
 		h->look_ns = now_ns;
+	if (h->looks || !load(&h->event_ps))	/* a short recording may have no other look */
 		read_event_cost(h);
-	}
 	return true;
 }
 

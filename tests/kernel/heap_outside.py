@@ -79,7 +79,7 @@ def cost_has_the_share_of_the_library():
     # the time per event is shown in whole ns
     check("heap: report cost has the library's events and time", w["runs"] == t.balance(["alloc"])["alloc"][1] and
           abs(w["cpu_ns"] - w["runs"] * w["ns_per_run"]) <= w["runs"] and w["events"] in (None, ""), w)
-    for name in "whole", "stacks":
+    for name in "whole", "stacks", "brief":
         ps = Trace(tmp + "/" + name).one("SELECT CAST(value AS INTEGER) FROM info WHERE key = 'heap.event_ps'")
         check("heap: the time of an event was measured, %s" % name, ps and ps > 0, ps)
 

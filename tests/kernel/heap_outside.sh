@@ -98,6 +98,7 @@ recorded whole --heap -e alloc.heap,task -- "$WORK/heap_user" 200000 5000 1
 recorded full --heap -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
 recorded waits --heap-wait -e alloc.heap,task --ring-size 4KiB -- "$WORK/heap_user" 200000 5000 1
 recorded stacks --heap --stacks 1/1 -e alloc.heap,task -- "$WORK/heap_user" 20000 5000 1
+recorded brief --heap -e alloc.heap,task -- "$WORK/heap_user" 200 50 1
 
 # The workload does not wait for a recorder that has been killed.
 record dead --heap-wait -e alloc.heap,task --ring-size 4KiB -- sh -c 'echo "memory=$EBPFREC_HEAP"; kill -9 $PPID
