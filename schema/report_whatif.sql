@@ -13,7 +13,8 @@
 -- figure: saves_max_ns
 -- drops: lost_events drift_ns next_ns
 --
--- The result has one row per cause on the path to the end (report path), or one for all of --without together. Columns:
+-- The result has one row per cause on the path to the end (report path), and per cause that NEXT names without one of
+-- them, or one row for all of --without together. Columns:
 --   cause        lock:NAME, file:PATH: waits for the lock, or the file, as report waits names them; process:NAME: all
 --                that the threads of processes of this name do; disk, quota, sleep, timeout, stop: waits for a disk,
 --                throttling, sleeps of a given time, other waits that timed out, stops; with :NAME of one process. cpu:

@@ -11,7 +11,8 @@
  * of pieces that take no time in the replay (replay.h): waits for a lock, for a file or for a
  * disk, sleeps, timed-out waits, throttling, stops, waits for a CPU, or all that the threads of a
  * process do, except that they still wait for others to ask them. `without` has causes, a line
- * each, which are left out together; without it, every cause on the path is tried alone.
+ * each, which are left out together; without it, every cause on the path is tried alone, and then
+ * the next bottlenecks, since a cause that another one hides is not on the recorded path.
  *
  * The saving is an interval: from the smallest to the largest saving of the ways of replaying, each
  * compared with the same way of replaying without a change. Both are widened by the drift: the
@@ -61,6 +62,7 @@ struct cause {
 	const char *name;	/* NULL: any */
 	uint64_t path_ns;
 	uint8_t type;		/* enum cause_type */
+	bool is_next;		/* the next bottleneck without another cause */
 };
 
 /* What a path spent time on. */
@@ -69,6 +71,7 @@ struct spent {
 	uint32_t object;
 	uint8_t kind;
 	uint64_t ns;
+	struct cause cause;	/* of its first part; CAUSE_TYPE_CNT: none */
 };
 
 struct whatif {
@@ -284,15 +287,23 @@ static uint64_t keep_piece(void *ctx, const struct replay_piece *p)
 	return p->to_ns - p->from_ns;
 }
 
-static void add_cause(struct whatif *x, enum cause_type type, const char *name, uint64_t ns)
+/* The cause is at the same place until the next call. NULL: out of memory. */
+static struct cause *add_cause(struct whatif *x, enum cause_type type, const char *name,
+			       uint64_t ns)
 {
-	for (size_t i = 0; i < x->cause_cnt; i++)
-		if (x->causes[i].type == type && x->causes[i].name == name) {
-			x->causes[i].path_ns += ns;
-			return;
+	struct cause *c = x->causes;
+
+	for (; c < x->causes + x->cause_cnt; c++)
+		if (c->type == type && c->name == name) {
+			c->path_ns += ns;
+			return c;
 		}
-	x->failed |= array_add(&x->causes, &x->cause_cap, &x->cause_cnt,
-			       (struct cause){ name, ns, (uint8_t)type }) < 0;
+	if (array_add(&x->causes, &x->cause_cap, &x->cause_cnt,
+		      (struct cause){ name, ns, (uint8_t)type, false }) < 0) {
+		x->failed = true;
+		return NULL;
+	}
+	return &x->causes[x->cause_cnt - 1];
 }
 
 /* Reads a cause, such as "lock:audit_lock"; to: behind it. */
@@ -353,6 +364,33 @@ static void note_poll(struct whatif *x, const struct replay_piece *p, uint64_t n
 	}
 }
 
+/* The cause that leaves out a part of a path. CAUSE_TYPE_CNT: none does. */
+static struct cause cause_of(struct whatif *x, const struct replay_piece *p)
+{
+	const char *comm = comm_of(x, p->thread);
+	const char *object = p->object ? x->objects[p->object] : NULL;
+	struct cause c = { .type = CAUSE_TYPE_CNT };
+
+	if (p->what == REPLAY_CPU)
+		c.type = CAUSE_CPU;
+	else if (p->what == REPLAY_RUN && comm != comm_of(x, x->last))
+		c = (struct cause){ .type = CAUSE_PROCESS, .name = comm };
+	else if (p->what != REPLAY_SLEEP)
+		;
+	else if (p->call && p->kind != WAIT_TIMER)
+		c = (struct cause){ .type = CAUSE_TIMEOUT, .name = comm };
+	else if (p->kind == WAIT_TIMER)
+		c = (struct cause){ .type = CAUSE_SLEEP, .name = comm };
+	else if (p->kind == WAIT_DISK)
+		c = (struct cause){ .type = object ? CAUSE_FILE : CAUSE_DISK,
+				    .name = object ?: comm };
+	else if (p->kind == WAIT_THROTTLED)
+		c = (struct cause){ .type = CAUSE_QUOTA, .name = comm };
+	else if (p->kind == WAIT_LOCK && object)
+		c = (struct cause){ .type = CAUSE_LOCK, .name = object };
+	return c;
+}
+
 /* Adds a part of the recorded path to its cause, or to the unknown time. */
 static void note_part(void *ctx, const struct replay_piece *p, uint64_t ns)
 {
@@ -360,6 +398,7 @@ static void note_part(void *ctx, const struct replay_piece *p, uint64_t ns)
 	const char *comm = comm_of(x, p->thread);
 	const char *object = p->object ? x->objects[p->object] : NULL;
 	struct beside beside = { x, comm };
+	struct cause c;
 
 	if (!ns) {	/* a sleep that others ended */
 		uint64_t slept = p->to_ns - p->from_ns;
@@ -380,24 +419,11 @@ static void note_part(void *ctx, const struct replay_piece *p, uint64_t ns)
 		x->unknown_ns += ns;
 		x->unknown_comm = comm;
 	}
-	if (p->what == REPLAY_CPU) {
-		add_cause(x, CAUSE_CPU, NULL, ns);
+	c = cause_of(x, p);
+	if (c.type != CAUSE_TYPE_CNT)
+		add_cause(x, (enum cause_type)c.type, c.name, ns);
+	if (p->what == REPLAY_CPU)
 		replay_beside(x->replay, p, note_beside, &beside);
-	}
-	if (p->what == REPLAY_RUN && comm != comm_of(x, x->last))
-		add_cause(x, CAUSE_PROCESS, comm, ns);
-	if (p->what != REPLAY_SLEEP)
-		return;
-	if (p->call && p->kind != WAIT_TIMER)
-		add_cause(x, CAUSE_TIMEOUT, comm, ns);
-	else if (p->kind == WAIT_TIMER)
-		add_cause(x, CAUSE_SLEEP, comm, ns);
-	else if (p->kind == WAIT_DISK)
-		add_cause(x, object ? CAUSE_FILE : CAUSE_DISK, object ?: comm, ns);
-	else if (p->kind == WAIT_THROTTLED)
-		add_cause(x, CAUSE_QUOTA, comm, ns);
-	else if (p->kind == WAIT_LOCK && object)
-		add_cause(x, CAUSE_LOCK, object, ns);
 }
 
 /* ---- results ---- */
@@ -422,7 +448,8 @@ static void note_spent(void *ctx, const struct replay_piece *p, uint64_t ns)
 		}
 	if (ns)
 		s->x->failed |= array_add(&s->all, &s->cap, &s->cnt,
-					  (struct spent){ comm, object, p->kind, ns }) < 0;
+					  (struct spent){ comm, object, p->kind, ns,
+							  cause_of(s->x, p) }) < 0;
 }
 
 /* "client running", "db disk /var/x" of the largest part of the last run's path. */
@@ -444,6 +471,13 @@ static void give_next(struct whatif *x, struct cell *cells)
 			 object ? " " : "", object ?: "");
 		view_text(&x->v, &cells[COL_WHATIF_NEXT], strpool_put(x->texts, text));
 		cell_int(&cells[COL_WHATIF_NEXT_NS], (int64_t)max->ns);
+		if (!x->is_given && max->cause.type != CAUSE_TYPE_CNT) {
+			struct cause *c = add_cause(x, (enum cause_type)max->cause.type,
+						    max->cause.name, 0);
+
+			if (c)
+				c->is_next = true;
+		}
 	}
 	free(s.all);
 }
@@ -624,9 +658,17 @@ static int give_all(struct whatif *x)
 	replay_path(x->replay, x->target, note_part, x);
 	if (x->cause_cnt)
 		qsort(x->causes, x->cause_cnt, sizeof(*x->causes), by_path);
-	for (size_t i = 0; i < x->cause_cnt && i < CAUSES_MAX && !ret; i++)
-		if (200 * x->causes[i].path_ns >= base.ns[REPLAY_STRUCTURE] - x->v.w.from_ns)
-			ret = give_causes(x, &(struct set){ x, &x->causes[i], 1 }, &base);
+	/* the next bottlenecks are added at the end */
+	for (size_t i = 0, given = 0; i < x->cause_cnt && given < 2 * CAUSES_MAX && !ret; i++) {
+		struct cause c = x->causes[i];
+
+		if (!c.is_next &&
+		    (i >= CAUSES_MAX ||
+		     200 * c.path_ns < base.ns[REPLAY_STRUCTURE] - x->v.w.from_ns))
+			continue;
+		ret = give_causes(x, &(struct set){ x, &c, 1 }, &base);
+		given++;
+	}
 	return ret;
 }
 
