@@ -34,7 +34,8 @@ static struct loss_needs needs_of_rows(char room[LOSS_SOURCES_MAX])
 				memory = report_view_find("memory")->needs,
 				io = report_view_find("io")->needs;
 
-	snprintf(room, LOSS_SOURCES_MAX, "%s,%s,%s", cpu.sources, memory.sources, io.sources);
+	snprintf(room, LOSS_SOURCES_MAX, "%s,%s,%s,app.span?", cpu.sources, memory.sources,
+		 io.sources);
 	return (struct loss_needs){ room, cpu.reach | memory.reach | io.reach };
 }
 
@@ -89,7 +90,7 @@ static void print_legend(const struct diff *d, const struct diff_summary *sum)
 		 "changed.%s%s%s",
 		 say_counted(sum->changed, "figure"), say_duration(sum->bin_ns),
 		 d->rows.has_small ? " A difference called small is too small to matter." : "",
-		 d->rows.has_few ? " Percentiles of few I/Os are not compared." : "",
+		 d->rows.has_few ? " Times of few I/Os or requests are not compared." : "",
 		 d->rows.has_digits ? " A # in a role stands for digits that differ." : "");
 	printf("\n");
 	render_wrap(stdout, text, input_terminal_width());

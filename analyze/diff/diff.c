@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Each side is asked four questions in SQL (processes, CPU, memory, requests); what comes back is
- * added up per role and bin, and the roles are then compared figure by figure.
+ * Each side is asked in SQL for processes, CPU, memory, block requests, and requests of programs.
+ * The answers are added up per role, or name of requests, and bin, and then compared figure by
+ * figure.
  */
 #include "analyze/diff/diff.h"
 
@@ -14,6 +15,9 @@
 #include "analyze/context/context.h"
 #include "analyze/diff/role.h"
 #include "analyze/engine/statement.h"
+#include "base/array.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
 #include "model/quantile.h"
 
 #define BINS_DEFAULT	 50
@@ -22,12 +26,22 @@
 #define RELATIVE_MIN	 0.05
 #define LAT_REQUESTS_MIN 30
 
-enum { SERIES_ONCPU, SERIES_RSS, SERIES_IOS, SERIES_BYTES, SERIES_LAT, SERIES_CNT };
+/* Requests of programs have the series of I/Os from IOS on, and one for each of their parts. */
+enum { SERIES_ONCPU, SERIES_RSS, SERIES_IOS, SERIES_BYTES, SERIES_LAT, SERIES_LAT_MAX, SERIES_PART,
+       SERIES_CNT = SERIES_PART + DIFF_METRIC_CNT - DIFF_REQUEST_PART };
 
-/* Holds what a role did on one side. */
+/* Names of requests, in the order in which they were found. */
+struct names {
+	struct strpool *texts;
+	struct hash_map numbers;	/* by address of the text */
+	const char **v;
+	size_t cnt, cap;
+};
+
+/* Holds what a role, or the requests of a name, did on one side. */
 struct totals {
 	uint64_t processes;
-	/* NULL: nothing of it; SERIES_LAT: sums, to be divided by SERIES_IOS */
+	/* NULL: nothing of it; SERIES_LAT, SERIES_PART: sums, to be divided by SERIES_IOS */
 	double *bins[SERIES_CNT];
 	struct quantile lat;
 };
@@ -37,7 +51,9 @@ struct side {
 	int64_t from_ns, to_ns;		/* from the trace's start */
 	size_t bin_cnt;
 	struct role_processes p;
-	struct totals *totals;		/* by role */
+	struct names *names;
+	size_t role_cnt, name_cnt;	/* of totals */
+	struct totals *totals;		/* by role, then by name of requests */
 	bool complete[DIFF_METRIC_CNT];
 	/* its source was off for all of the window, or never recorded */
 	bool absent[DIFF_METRIC_CNT];
@@ -52,13 +68,21 @@ static const struct {
 	const char *source;	/* which has to be complete */
 	int series;
 	double least;		/* a change below it is not relevant; 0: a share of the window */
+	double pct;		/* SERIES_LAT: the percentile */
 } metrics[DIFF_METRIC_CNT + 1] = {
 	[DIFF_ONCPU] = { "oncpu_ns", "sched.switch", SERIES_ONCPU, 0 },
 	[DIFF_RSS_PEAK] = { "largest_rss_bytes", "alloc.rss", SERIES_RSS, 1 << 20 },
 	[DIFF_IOS] = { "ios", "block", SERIES_IOS, 10 },
 	[DIFF_IO_BYTES] = { "io_bytes", "block", SERIES_BYTES, 1 << 20 },
-	[DIFF_LAT_P50] = { "lat_p50_ns", "block", SERIES_LAT, 10000 },
-	[DIFF_LAT_P99] = { "lat_p99_ns", "block", SERIES_LAT, 10000 },
+	[DIFF_LAT_P50] = { "lat_p50_ns", "block", SERIES_LAT, 10000, 50 },
+	[DIFF_LAT_P99] = { "lat_p99_ns", "block", SERIES_LAT, 10000, 99 },
+	[DIFF_REQUESTS] = { "requests", "app.span", SERIES_IOS, 10 },
+	[DIFF_REQUESTS_PER_S] = { "requests_per_s", "app.span", SERIES_IOS, 1e-9 },
+	[DIFF_REQUEST_P50] = { "request_p50_ns", "app.span", SERIES_LAT, 10000, 50 },
+	[DIFF_REQUEST_P90] = { "request_p90_ns", "app.span", SERIES_LAT, 10000, 90 },
+	[DIFF_REQUEST_P99] = { "request_p99_ns", "app.span", SERIES_LAT, 10000, 99 },
+	[DIFF_REQUEST_MAX] = { "request_max_ns", "app.span", SERIES_LAT_MAX, 10000 },
+	[DIFF_REQUEST_PART ... DIFF_METRIC_CNT - 1] = { NULL, "app.span", SERIES_PART, 10000 },
 	[DIFF_WALL] = { "wall_ns" },
 };
 
@@ -70,6 +94,16 @@ struct compared {
 const char *diff_metric_name(enum diff_metric m)
 {
 	return metrics[m].name;
+}
+
+const char *diff_part_name(enum diff_metric m)
+{
+	unsigned int part = m - DIFF_REQUEST_PART;
+
+	if (m < DIFF_REQUEST_PART || m >= DIFF_METRIC_CNT)
+		return NULL;
+	return part < WAIT_KIND_CNT ? wait_kind_name(part) :
+	       part == WAIT_KIND_CNT ? "running" : "queued";
 }
 
 bool diff_is_change(enum diff_verdict v)
@@ -165,6 +199,76 @@ static int take_request(void *ctx, const struct value *v)
 	return quantile_add(&d->lat, (uint64_t)v[3].i);
 }
 
+/* Finds the number of a name; a new one has no totals yet. */
+static int name_number(struct names *n, const struct value *v, uint32_t *ret)
+{
+	const char *text = strpool_put(n->texts, v->type == VALUE_TEXT ? v->text : "");
+	int added = text ? hash_map_intern(&n->numbers, (uintptr_t)text, 0, ret) : -ENOMEM;
+
+	return added > 0 ? array_add(&n->v, &n->cap, &n->cnt, text) : added;
+}
+
+static int take_name(void *ctx, const struct value *v)
+{
+	uint32_t nr;
+
+	return name_number(((struct side *)ctx)->names, &v[0], &nr);
+}
+
+static int totals_of_name(struct side *s, const struct value *name, struct totals **ret)
+{
+	uint32_t nr;
+	int r = name_number(s->names, name, &nr);
+
+	*ret = r || nr >= s->name_cnt ? NULL : &s->totals[s->role_cnt + nr];
+	return r;
+}
+
+/* name, end, length, processes that had requests of the name */
+static int take_span(void *ctx, const struct value *v)
+{
+	double *cnt, *sum, *max, ns = (double)v[2].i;
+	struct side *s = ctx;
+	struct totals *d;
+	int r = totals_of_name(s, &v[0], &d);
+
+	if (!d)
+		return r;
+	cnt = bin_of(s, d, SERIES_IOS, v[1].i);
+	sum = bin_of(s, d, SERIES_LAT, v[1].i);
+	max = bin_of(s, d, SERIES_LAT_MAX, v[1].i);
+	if (!cnt || !sum || !max)
+		return 0;
+	*cnt += 1;
+	*sum += ns;
+	*max = fmax(*max, ns);
+	d->processes = (uint64_t)v[3].i;
+	return quantile_add(&d->lat, (uint64_t)v[2].i);
+}
+
+static int series_of_part(enum diff_metric m)
+{
+	return SERIES_PART + (int)(m - DIFF_REQUEST_PART);
+}
+
+/* name, end, kind, time */
+static int take_part(void *ctx, const struct value *v)
+{
+	enum diff_metric m = DIFF_REQUEST_PART;
+	struct side *s = ctx;
+	struct totals *d;
+	double *bin = NULL;
+	int r = totals_of_name(s, &v[0], &d);
+
+	while (m < DIFF_METRIC_CNT && strcmp(diff_part_name(m), v[2].text))
+		m++;
+	if (d && m < DIFF_METRIC_CNT)
+		bin = bin_of(s, d, series_of_part(m), v[1].i);
+	if (bin)
+		*bin += (double)v[3].i;
+	return r;
+}
+
 /* source, complete, absent */
 static int take_complete(void *ctx, const struct value *v)
 {
@@ -182,7 +286,8 @@ static int load_processes(struct side *s, struct err *e)
 {
 	for (int m = 0; m < DIFF_METRIC_CNT; m++)
 		s->complete[m] = true;
-	return ask(s, take_process, role_process_sql, e);
+	return ask(s, take_process, role_process_sql, e) ?:
+	       ask(s, take_name, "WITH " ROLE_SPANS " SELECT name FROM n", e);
 }
 
 static int load_totals(struct side *s, struct err *e)
@@ -201,6 +306,13 @@ static int load_totals(struct side *s, struct err *e)
 		{ SERIES_IOS, take_request,
 		  "SELECT iif(owner_upid > 1, owner_upid, submitter_upid), end_ns, bytes,"
 		  " latency_ns FROM block_requests WHERE end_ns >= :from AND end_ns < :to" },
+		{ 0, take_span,
+		  "WITH " ROLE_SPANS " SELECT r.name, end_ns, dur_ns, n.processes"
+		  " FROM r JOIN n ON n.name = r.name" },
+		{ 0, take_part,
+		  "WITH " ROLE_SPANS " SELECT r.name, r.end_ns, x.kind, x.dur_ns"
+		  " FROM request_time(:from, :to) AS x JOIN r ON r.id = x.id"
+		  " AND r.start_ns = x.start_ns AND r.name = x.name" },
 		{ 0, take_complete,
 		  "SELECT column1, is_complete(column2, :from, :to),"
 		  " EXISTS (SELECT 1 FROM source_gaps WHERE source = column1"
@@ -208,7 +320,7 @@ static int load_totals(struct side *s, struct err *e)
 		  " WHERE key = 'sources'"
 		  " AND instr(',' || value || ',', ',' || column1 || ',') = 0)"
 		  " FROM (VALUES ('sched.switch', 'report cpu'), ('alloc.rss', 'report memory'),"
-		  " ('block', 'report io'))" },
+		  " ('block', 'report io'), ('app.span', 'report requests'))" },
 	};
 	int r = 0;
 
@@ -221,24 +333,45 @@ static int load_totals(struct side *s, struct err *e)
 
 /* ---- comparing ---- */
 
-/* Mean latency of the bins that have requests: how the percentiles' noise is judged. */
-static struct bin_estimate latency_estimate(const struct side *s, const struct totals *d)
+/* Mean per request of a series: the noise is that of the means of the bins that have requests. */
+static struct bin_estimate mean_estimate(const struct side *s, const struct totals *d, int series)
 {
+	const double *cnts = d->bins[SERIES_IOS], *sums = d->bins[series];
 	struct bin_estimate e = { 0, 0, 1 };
-	double *means = malloc((s->bin_cnt + 1) * sizeof(*means));
+	double sum = 0, cnt = 0, *means = malloc((s->bin_cnt + 1) * sizeof(*means));
 	size_t i, n = 0;
 
 	if (!means)
 		return e;
-	for (i = 0; i < s->bin_cnt; i++)
-		if (d->bins[SERIES_IOS] && d->bins[SERIES_IOS][i] > 0)
-			means[n++] = d->bins[SERIES_LAT][i] / d->bins[SERIES_IOS][i];
+	for (i = 0; i < s->bin_cnt && cnts && sums; i++) {
+		sum += sums[i];
+		cnt += cnts[i];
+		if (cnts[i] > 0)
+			means[n++] = sums[i] / cnts[i];
+	}
 	if (n > 1) {
 		e = bin_estimate_sum(means, n);
-		e.value /= (double)n;
 		e.variance /= (double)n * (double)n;
 	}
+	e.value = cnt > 0 ? sum / cnt : 0;
 	free(means);
+	return e;
+}
+
+/*
+ * The noise of a percentile: that of the mean, or the standard error of its rank (binomial) in
+ * requests, whichever is larger.
+ */
+static struct bin_estimate percentile_estimate(const struct side *s, struct totals *d,
+					       enum diff_metric m)
+{
+	struct bin_estimate e = mean_estimate(s, d, SERIES_LAT);
+	double pct = metrics[m].pct, error = sqrt(pct * (100 - pct) / fmax(1, (double)d->lat.cnt));
+	double high = (double)quantile_get(&d->lat, fmin(100, pct + 2 * error));
+	double low = (double)quantile_get(&d->lat, fmax(0, pct - 2 * error));
+
+	e.value = (double)quantile_get(&d->lat, pct);
+	e.variance = fmax(e.variance, (high - low) * (high - low) / 16);
 	return e;
 }
 
@@ -246,14 +379,14 @@ static struct bin_estimate estimate(const struct side *s, struct totals *d,
 				    enum diff_metric m)
 {
 	struct bin_estimate e = { 0, 0, 1 };
+	double seconds = (double)(s->to_ns - s->from_ns) / 1e9;
 	const double *bins;
 	size_t first = 0, end = s->bin_cnt;
 
-	if (metrics[m].series == SERIES_LAT) {
-		e = latency_estimate(s, d);
-		e.value = (double)quantile_get(&d->lat, m == DIFF_LAT_P50 ? 50 : 99);
-		return e;
-	}
+	if (metrics[m].pct > 0)
+		return percentile_estimate(s, d, m);
+	if (metrics[m].series == SERIES_PART)
+		return mean_estimate(s, d, series_of_part(m));
 	bins = d->bins[metrics[m].series];
 	if (!bins)
 		return e;
@@ -262,14 +395,19 @@ static struct bin_estimate estimate(const struct side *s, struct totals *d,
 		first++;
 	while (end > first && bins[end - 1] == 0)
 		end--;
-	return m == DIFF_RSS_PEAK ? bin_estimate_max(bins + first, end - first)
-				  : bin_estimate_sum(bins + first, end - first);
+	if (m == DIFF_RSS_PEAK || m == DIFF_REQUEST_MAX)
+		return bin_estimate_max(bins + first, end - first);
+	e = bin_estimate_sum(bins + first, end - first);
+	if (m == DIFF_REQUESTS_PER_S) {
+		e.value /= seconds;
+		e.variance /= seconds * seconds;
+	}
+	return e;
 }
 
 static bool has_metric(const struct totals *d, enum diff_metric m)
 {
-	return metrics[m].series == SERIES_LAT ? d->lat.cnt > 0
-					       : d->bins[metrics[m].series] != NULL;
+	return m >= DIFF_LAT_P50 ? d->lat.cnt > 0 : d->bins[metrics[m].series] != NULL;
 }
 
 static double least(const struct side s[2], enum diff_metric m)
@@ -303,7 +441,7 @@ static void compare(const struct side s[2], struct totals *const d[2], enum diff
 	row->reason = differs && !worth ? DIFF_TOO_SMALL : DIFF_NO_REASON;
 	if (!worth || row->verdict == DIFF_UNKNOWN)
 		return;
-	if (m >= DIFF_LAT_P50 &&
+	if (m >= DIFF_LAT_P50 && metrics[m].series != SERIES_IOS &&
 	    (d[0]->lat.cnt < LAT_REQUESTS_MIN || d[1]->lat.cnt < LAT_REQUESTS_MIN)) {
 		row->reason = DIFF_TOO_FEW;
 		return;
@@ -344,24 +482,35 @@ static int by_importance(const void *a, const void *b)
 											       : 1;
 }
 
-static int compare_roles(struct side s[2], const struct role *roles, size_t role_cnt,
-			 struct compared **ret, size_t *ret_cnt)
+/* Returns whether a part of requests is long enough on a side for its change to be relevant. */
+static bool is_long_part(const struct side s[2], struct totals *const d[2], enum diff_metric m)
 {
-	struct compared *rows = calloc(role_cnt * DIFF_METRIC_CNT + 1, sizeof(*rows));
-	size_t i, n = 0;
-	int m;
+	return d[0]->lat.cnt && d[1]->lat.cnt &&
+	       fmax(estimate(&s[0], d[0], m).value, estimate(&s[1], d[1], m).value) >= least(s, m);
+}
+
+static int compare_all(struct side s[2], const struct role *roles, struct compared **ret,
+		       size_t *ret_cnt)
+{
+	size_t i, n = 0, role_cnt = s[0].role_cnt, cnt = role_cnt + s[0].name_cnt;
+	struct compared *rows = calloc(cnt * DIFF_METRIC_CNT + 1, sizeof(*rows));
+	int m, end;
 
 	if (!rows)
 		return -ENOMEM;
 	/* without roles, a side may have no totals */
-	for (i = 0; i < role_cnt && s[0].totals && s[1].totals; i++) {
+	for (i = 0; i < cnt && s[0].totals && s[1].totals; i++) {
 		struct totals *d[2] = { &s[0].totals[i], &s[1].totals[i] };
 
-		for (m = 0; m < DIFF_METRIC_CNT; m++) {
-			if (!has_metric(d[0], m) && !has_metric(d[1], m))
+		m = i < role_cnt ? 0 : DIFF_REQUESTS;
+		end = i < role_cnt ? DIFF_REQUESTS : DIFF_METRIC_CNT;
+		for (; m < end; m++) {
+			if ((!has_metric(d[0], m) && !has_metric(d[1], m)) ||
+			    (m >= DIFF_REQUEST_PART && !is_long_part(s, d, m)))
 				continue;
-			rows[n].row.role = roles[i].name;
-			rows[n].row.parent = roles[i].parent;
+			rows[n].row.role =
+				i < role_cnt ? roles[i].name : s[0].names->v[i - role_cnt];
+			rows[n].row.parent = i < role_cnt ? roles[i].parent : "";
 			compare(s, d, m, &rows[n++]);
 		}
 	}
@@ -415,7 +564,10 @@ static int make_sides(struct side s[2], struct role **roles, size_t *role_cnt, s
 
 	r = r ?: load_processes(&s[1], e) ?: role_assign(p, roles, role_cnt);
 	for (int side = 0; side < 2 && !r; side++) {
-		s[side].totals = calloc(*role_cnt + 1, sizeof(*s[side].totals));
+		s[side].role_cnt = *role_cnt;
+		s[side].name_cnt = s[side].names->cnt;
+		s[side].totals = calloc(*role_cnt + s[side].name_cnt + 1,
+					sizeof(*s[side].totals));
 		if (!s[side].totals)
 			return -ENOMEM;
 		for (size_t i = 0; i < p[side]->cnt; i++)
@@ -425,11 +577,11 @@ static int make_sides(struct side s[2], struct role **roles, size_t *role_cnt, s
 	return r;
 }
 
-static void free_side(struct side *s, size_t role_cnt)
+static void free_side(struct side *s)
 {
 	size_t i;
 
-	for (i = 0; s->totals && i < role_cnt; i++) {
+	for (i = 0; s->totals && i < s->role_cnt + s->name_cnt; i++) {
 		for (int k = 0; k < SERIES_CNT; k++)
 			free(s->totals[i].bins[k]);
 		quantile_done(&s->totals[i].lat);
@@ -465,19 +617,18 @@ int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workloa
 {
 	struct compared *rows = NULL;
 	struct role *roles = NULL;
+	struct names names = { 0 };
 	struct diff_row wall;
 	size_t role_cnt = 0, cnt = 0, i;
 	struct side s[2];
-	int m, r;
+	int r;
 
 	give_windows(s, sides, bin_ns);
 	s[0].only_workload = s[1].only_workload = only_workload;
-	*ret = (struct diff_summary){ .bin_ns = s[0].bin_ns, .complete = { true, true } };
-	r = make_sides(s, &roles, &role_cnt, e);
-	r = r ?: compare_roles(s, roles, role_cnt, &rows, &cnt);
-	for (m = 0; m < DIFF_METRIC_CNT; m++)
-		for (i = 0; i < 2; i++)
-			ret->complete[i] = ret->complete[i] && s[i].complete[m];
+	*ret = (struct diff_summary){ .bin_ns = s[0].bin_ns };
+	s[0].names = s[1].names = &names;
+	r = strpool_new(&names.texts) ?: make_sides(s, &roles, &role_cnt, e);
+	r = r ?: compare_all(s, roles, &rows, &cnt);
 	if (!r)
 		r = compare_wall(s, &wall, e);
 	if (r > 0)
@@ -488,7 +639,10 @@ int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workloa
 	}
 	free(rows);
 	for (i = 0; i < 2; i++)
-		free_side(&s[i], role_cnt);
+		free_side(&s[i]);
+	strpool_free(names.texts);
+	hash_map_done(&names.numbers);
+	free(names.v);
 	role_free(roles, role_cnt);
 	return r;
 }

@@ -17,6 +17,12 @@
  *     lat_p50_ns, lat_p99_ns  of these, queueing to completion              10 us, at 30 requests
  *                                                                           on either side
  *
+ * Requests of programs (app.span) are compared by name, which takes the place of a role:
+ *
+ *     requests, requests_per_s  that ended in the window                    10; none
+ *     request_p50_ns, ..., request_max_ns  their lengths                    10 us, at 30 requests
+ *     request_KIND_ns   mean of this part (request_time) of their lengths   10 us, at 30 requests
+ *
  * Threads: one.
  */
 #pragma once
@@ -25,6 +31,7 @@
 #include <stdint.h>
 
 #include "analyze/context/analysis.h"
+#include "model/call.h"
 
 struct diff_side {
 	struct analysis *a;
@@ -38,7 +45,14 @@ enum diff_metric {
 	DIFF_IO_BYTES,
 	DIFF_LAT_P50,
 	DIFF_LAT_P99,
-	DIFF_METRIC_CNT,
+	DIFF_REQUESTS,		/* the first one of a name of requests; all above are of a role */
+	DIFF_REQUESTS_PER_S,
+	DIFF_REQUEST_P50,
+	DIFF_REQUEST_P90,
+	DIFF_REQUEST_P99,
+	DIFF_REQUEST_MAX,
+	DIFF_REQUEST_PART,	/* and on: see diff_part_name() */
+	DIFF_METRIC_CNT = DIFF_REQUEST_PART + WAIT_KIND_CNT + 2,
 	DIFF_WALL = DIFF_METRIC_CNT	/* of the workload as a whole: the first row */
 };
 
@@ -60,7 +74,7 @@ enum diff_reason {
 };
 
 struct diff_row {
-	const char *role, *parent;	/* valid during the call */
+	const char *role, *parent;	/* or name of requests, and ""; valid during the call */
 	enum diff_metric metric;
 	uint64_t processes[2];
 	double value[2];		/* in the metric's unit; has[] is false: there is none */
@@ -78,11 +92,11 @@ struct diff_row {
 struct diff_summary {
 	uint64_t bin_ns;
 	uint64_t changed;		/* rows whose verdict is one */
-	bool complete[2];
 };
 
 bool diff_is_change(enum diff_verdict v);	/* neither DIFF_SAME nor DIFF_UNKNOWN */
-const char *diff_metric_name(enum diff_metric m);	/* "oncpu_ns" */
+const char *diff_metric_name(enum diff_metric m);	/* "oncpu_ns"; NULL: a part of requests */
+const char *diff_part_name(enum diff_metric m);	/* "lock", "running"; NULL: not a part */
 /* "same", "changed", "only A", "only B", "unknown" */
 const char *diff_verdict_name(enum diff_verdict v);
 

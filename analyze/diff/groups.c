@@ -27,12 +27,15 @@ static const struct family {
 	const char *needs;
 	double least; /* a change below it is not relevant */
 	bool is_largest; /* of a role's processes; else they are added up */
+	bool more_is_better;
 } families[] = {
 	{ "wall_ns", "report cpu", 1e6, true },	     { "oncpu_ns", "report cpu", 1e6, false },
 	{ "self_ns", "report profile", 5e6, false }, { "wait_", "report waits", 1e6, false },
 	{ "largest_rss_bytes", "report memory", 256 << 10, true },
 	{ "io_bytes", "report io", 64 << 10, false }, { "ios", "report io", 4, false },
 	{ "heap_", "report alloc", 64 << 10, false }, { "slab_", "report alloc", 256 << 10, false },
+	{ "requests_per_s", "report requests", 0.01, .more_is_better = true },
+	{ "request_", "report requests", 1e4, false },
 	{ "page_", "report alloc", 256 << 10, false },
 };
 
@@ -45,8 +48,14 @@ struct run {
 };
 
 struct fact {
-	uint32_t run, upid, figure; /* upid 0: of the workload */
+	uint32_t run, upid, figure; /* upid 0: of the workload, or of a name of requests */
+	uint32_t name; /* of requests, + 1 */
 	double value;
+};
+
+struct words {
+	char **v;
+	size_t cnt, cap;
 };
 
 struct groups {
@@ -55,8 +64,7 @@ struct groups {
 	size_t run_cnt, run_cap;
 	struct fact *facts;
 	size_t fact_cnt, fact_cap;
-	char **figures;
-	size_t figure_cnt, figure_cap;
+	struct words figures, names; /* names of requests */
 	bool only_workload;
 	uint32_t next_upid[2];
 	uint32_t last_upid; /* of the run that is being added */
@@ -78,15 +86,21 @@ int groups_new(struct groups **ret, bool only_workload)
 	return 0;
 }
 
+static void free_words(struct words *w)
+{
+	for (size_t i = 0; i < w->cnt; i++)
+		free(w->v[i]);
+	free(w->v);
+}
+
 void groups_free(struct groups *g)
 {
 	if (!g)
 		return;
 	role_processes_done(&g->p[0]);
 	role_processes_done(&g->p[1]);
-	for (size_t i = 0; i < g->figure_cnt; i++)
-		free(g->figures[i]);
-	free(g->figures);
+	free_words(&g->figures);
+	free_words(&g->names);
 	free(g->facts);
 	free(g->runs);
 	free(g);
@@ -113,19 +127,19 @@ static int take_process(void *ctx, const struct value *v)
 	return role_process_add(&g->p[run->group], v, run->first_upid);
 }
 
-static int find_figure(struct groups *g, const struct value *name, uint32_t *ret)
+static int find_word(struct words *w, const struct value *text, uint32_t *ret)
 {
-	for (*ret = 0; *ret < g->figure_cnt; (*ret)++)
-		if (strlen(g->figures[*ret]) == name->text_bytes &&
-		    !memcmp(g->figures[*ret], name->text, name->text_bytes))
+	for (*ret = 0; *ret < w->cnt; (*ret)++)
+		if (strlen(w->v[*ret]) == text->text_bytes &&
+		    !memcmp(w->v[*ret], text->text, text->text_bytes))
 			return 0;
-	if (array_reserve(&g->figures, &g->figure_cap, g->figure_cnt + 1) < 0)
+	if (array_reserve(&w->v, &w->cap, w->cnt + 1) < 0)
 		return -ENOMEM;
-	g->figures[g->figure_cnt] = strndup(name->text, name->text_bytes);
-	return g->figures[g->figure_cnt] ? (int)(g->figure_cnt++, 0) : -ENOMEM;
+	w->v[w->cnt] = strndup(text->text, text->text_bytes);
+	return w->v[w->cnt] ? (int)(w->cnt++, 0) : -ENOMEM;
 }
 
-/* upid (NULL: the workload), figure, value */
+/* upid, or name of requests (NULL: the workload), figure, value */
 static int take_fact(void *ctx, const struct value *v)
 {
 	struct groups *g = ctx;
@@ -141,7 +155,11 @@ static int take_fact(void *ctx, const struct value *v)
 			    .value = v[2].type == VALUE_INT ? (double)v[2].i : v[2].r };
 	f->upid = v[0].type == VALUE_INT ?
 			  (uint32_t)v[0].i + g->runs[g->run_cnt - 1].first_upid : 0;
-	r = find_figure(g, &v[1], &f->figure);
+	r = find_word(&g->figures, &v[1], &f->figure);
+	if (!r && v[0].type == VALUE_TEXT) {
+		r = find_word(&g->names, &v[0], &f->name);
+		f->name++;
+	}
 	g->fact_cnt += !r;
 	return r;
 }
@@ -165,7 +183,7 @@ static const struct {
 	{ take_complete,
 	  "SELECT column1, is_complete(column1, :from, :to) FROM (VALUES ('report cpu'),"
 	  " ('report waits'), ('report memory'), ('report io'), ('report alloc'),"
-	  " ('report profile'))" },
+	  " ('report profile'), ('report requests'))" },
 	{ take_fact,
 	  "SELECT NULL, 'wall_ns', min(max(coalesce(end_ns, :to)), :to) - max(min(start_ns), :from)"
 	  " FROM processes WHERE is_workload AND NOT is_recorder AND upid >= 16" },
@@ -195,6 +213,20 @@ static const struct {
 	  "stack_text(stack, last_ns), replace(stack_text(stack, last_ns), ';', '')), ''),"
 	  " '[no sample]'), sum(oncpu_ns) FROM cpu_profile(:from, :to)"
 	  " WHERE EXISTS (SELECT 1 FROM cpu_samples LIMIT 1) GROUP BY 1, 2" },
+	{ take_fact,
+	  "WITH " ROLE_SPANS ", f AS (SELECT name, count(*) * 1e9 / (:to - :from) AS per_s,"
+	  " percentile(dur_ns, 50) AS p50, percentile(dur_ns, 90) AS p90,"
+	  " percentile(dur_ns, 99) AS p99, max(dur_ns) AS longest FROM r GROUP BY name)"
+	  " SELECT name, 'requests_per_s', per_s FROM f"
+	  " UNION ALL SELECT name, 'request_p50_ns', p50 FROM f"
+	  " UNION ALL SELECT name, 'request_p90_ns', p90 FROM f"
+	  " UNION ALL SELECT name, 'request_p99_ns', p99 FROM f"
+	  " UNION ALL SELECT name, 'request_max_ns', longest FROM f" },
+	{ take_fact,
+	  "WITH " ROLE_SPANS " SELECT r.name, 'request_' || x.kind || '_ns', 1.0 * sum(x.dur_ns) /"
+	  " n.cnt FROM request_time(:from, :to) AS x JOIN r ON r.id = x.id"
+	  " AND r.start_ns = x.start_ns AND r.name = x.name JOIN n ON n.name = r.name"
+	  " GROUP BY r.name, x.kind" },
 };
 
 int groups_add(struct groups *g, int group, const struct diff_side *of, struct err *e)
@@ -222,9 +254,12 @@ int groups_add(struct groups *g, int group, const struct diff_side *of, struct e
 
 /* ---- comparing ---- */
 
-/* Roles and figures, in a table of numbers. role_cnt stands for the workload itself. */
+/*
+ * Roles and figures, in a table of numbers. role_cnt stands for the workload itself; names of
+ * requests follow.
+ */
 struct table {
-	size_t role_cnt, figure_cnt, run_cnt;
+	size_t role_cnt, row_cnt, figure_cnt, run_cnt;
 	double **values; /* by role and figure: by run; NULL: no run has it */
 };
 
@@ -247,10 +282,10 @@ static int fill_table(const struct groups *g, struct table *t)
 
 		if (f->upid && !p)
 			continue;
-		cell = cell_of(t, p ? p->role : t->role_cnt, f->figure);
+		cell = cell_of(t, p ? p->role : t->role_cnt + f->name, f->figure);
 		if (!cell)
 			return -ENOMEM;
-		if (families[family_of(g->figures[f->figure])].is_largest)
+		if (families[family_of(g->figures.v[f->figure])].is_largest)
 			cell[f->run] = fmax(cell[f->run], f->value);
 		else
 			cell[f->run] += f->value;
@@ -344,10 +379,10 @@ static bool may_matter(const struct groups_row *row, double least)
 }
 
 /* p is corrected. */
-static void judge(struct groups_row *row, double least, bool is_tested, double least_p)
+static void judge(struct groups_row *row, const struct family *f, bool is_tested, double least_p)
 {
 	double change = row->median[1] - row->median[0];
-	bool is_relevant = fabs(change) >= least &&
+	bool is_relevant = fabs(change) >= f->least &&
 			   (!row->has_change || fabs(row->change_pct) >= 100 * RELATIVE_MIN);
 
 	if (row->reason != GROUPS_NO_REASON) {
@@ -356,12 +391,12 @@ static void judge(struct groups_row *row, double least, bool is_tested, double l
 		row->verdict = GROUPS_SMALL;
 		row->p = 1;
 	} else if (row->p <= FALSE_SHARE) {
-		row->verdict = !is_relevant ? GROUPS_SMALL : change > 0 ? GROUPS_WORSE :
-									  GROUPS_BETTER;
+		row->verdict = !is_relevant		       ? GROUPS_SMALL :
+			       (change > 0) != f->more_is_better ? GROUPS_WORSE : GROUPS_BETTER;
 	} else if (!row->has_interval ||
 		   (row->low_pct > -100 * WIDE && row->high_pct < 100 * WIDE)) {
 		row->verdict = GROUPS_SAME;
-	} else if (!may_matter(row, least)) {
+	} else if (!may_matter(row, f->least)) {
 		row->verdict = GROUPS_SMALL;
 	} else {
 		row->verdict = GROUPS_CANNOT_TELL;
@@ -412,7 +447,7 @@ static int judge_all(const struct groups *g, struct groups_row *rows, const bool
 	n = 0;
 	for (size_t i = 0; i < cnt && !r; i++) {
 		rows[i].p = tested[i] ? p[n++] : rows[i].p;
-		judge(&rows[i], families[family_of(rows[i].figure)].least, tested[i], least_p);
+		judge(&rows[i], &families[family_of(rows[i].figure)], tested[i], least_p);
 	}
 	free(p);
 	return r;
@@ -425,18 +460,20 @@ static int make_rows(const struct groups *g, const struct table *t, const struct
 	size_t n = 0;
 	int r = room ? 0 : -ENOMEM;
 
-	for (size_t i = 0; i < (t->role_cnt + 1) * t->figure_cnt && !r; i++) {
+	for (size_t i = 0; i < t->row_cnt * t->figure_cnt && !r; i++) {
 		size_t role = i / t->figure_cnt, figure = i % t->figure_cnt;
 
 		if (!t->values[i])
 			continue;
 		rows[n] = (struct groups_row){
-			.role = role < t->role_cnt ? roles[role].name : "[workload]",
+			.role = role < t->role_cnt   ? roles[role].name :
+				role == t->role_cnt ? "[workload]" :
+						      g->names.v[role - t->role_cnt - 1],
 			.parent = role < t->role_cnt ? roles[role].parent : "",
-			.figure = g->figures[figure],
+			.figure = g->figures.v[figure],
 			.by_run = t->values[i],
 		};
-		r = measure(g, t->values[i], family_of(g->figures[figure]), room, &rows[n],
+		r = measure(g, t->values[i], family_of(g->figures.v[figure]), room, &rows[n],
 			    &tested[n]);
 		n++;
 	}
@@ -448,7 +485,7 @@ static int make_rows(const struct groups *g, const struct table *t, const struct
 int groups_compare(struct groups *g, int (*row)(void *ctx, const struct groups_row *row), void *ctx,
 		   struct err *e)
 {
-	struct table t = { .figure_cnt = g->figure_cnt, .run_cnt = g->run_cnt };
+	struct table t = { .figure_cnt = g->figures.cnt, .run_cnt = g->run_cnt };
 	struct groups_row *rows = NULL;
 	struct role *roles = NULL;
 	bool *tested = NULL;
@@ -458,7 +495,8 @@ int groups_compare(struct groups *g, int (*row)(void *ctx, const struct groups_r
 
 	if (r)
 		return r;
-	cells = (t.role_cnt + 1) * t.figure_cnt;
+	t.row_cnt = t.role_cnt + 1 + g->names.cnt;
+	cells = t.row_cnt * t.figure_cnt;
 	t.values = calloc(cells + 1, sizeof(*t.values));
 	rows = calloc(cells + 1, sizeof(*rows));
 	tested = calloc(cells + 1, sizeof(*tested));

@@ -5,7 +5,8 @@
  * Of each figure, all runs give a value: the sum over the role's processes, or the largest of them;
  * 0 where the role did not run. A figure is better or worse when the groups differ by more than
  * runs differ by chance, where of all figures called so at most 5 % are wrong (ranks_correct()),
- * and by at least 2 % and the figure's own minimum. Less is better.
+ * and by at least 2 % and the figure's own minimum. Less is better, except of requests_per_s.
+ * Names of requests of programs take the place of roles.
  *
  * Threads: one.
  */

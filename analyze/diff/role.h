@@ -36,6 +36,14 @@ struct role_processes {
 	size_t cnt, cap;
 };
 
+/* Requests of programs that ended in the window (:only_workload), and the number of each name. */
+#define ROLE_SPANS                                                                                \
+	"r AS MATERIALIZED (SELECT r.name, r.id, r.start_ns, r.end_ns, r.dur_ns, r.upid FROM "    \
+	"requests(:from, :to) AS r JOIN processes AS p ON p.upid = r.upid "                       \
+	"WHERE r.end_ns NOTNULL AND (p.is_workload OR NOT :only_workload)), "                     \
+	"n AS MATERIALIZED (SELECT name, count(*) AS cnt, count(DISTINCT upid) AS processes "     \
+	"FROM r GROUP BY name)"
+
 /* The processes of the window :from to :to, or of them the workload's (:only_workload). */
 extern const char role_process_sql[];
 /* Adds a row of that. first_upid is added to the trace's own ids. 0 or -ENOMEM. */

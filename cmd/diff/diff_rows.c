@@ -26,8 +26,26 @@ static const struct {
 	[DIFF_IO_BYTES] = { "I/O bytes", units_format_bytes },
 	[DIFF_LAT_P50] = { "I/O lat p50", units_format_duration },
 	[DIFF_LAT_P99] = { "I/O lat p99", units_format_duration },
+	[DIFF_REQUESTS] = { "requests", units_format_count },
+	[DIFF_REQUESTS_PER_S] = { "requests/s", units_format_count },
+	[DIFF_REQUEST_P50] = { "request p50", units_format_duration },
+	[DIFF_REQUEST_P90] = { "request p90", units_format_duration },
+	[DIFF_REQUEST_P99] = { "request p99", units_format_duration },
+	[DIFF_REQUEST_MAX] = { "request max", units_format_duration },
+	[DIFF_REQUEST_PART ... DIFF_METRIC_CNT - 1] = { NULL, units_format_duration },
 	[DIFF_WALL] = { "wall time", units_format_duration },
 };
+
+static const char *metric_name(enum render_format format, enum diff_metric m, char *buf,
+			       size_t size)
+{
+	const char *part = diff_part_name(m);
+
+	if (!part)
+		return format == RENDER_TABLE ? metrics[m].name : diff_metric_name(m);
+	snprintf(buf, size, format == RENDER_TABLE ? "request %s" : "request_%s_ns", part);
+	return buf;
+}
 
 /* For people in the metric's unit, for machines as it is. */
 static struct value amount(enum render_format format, const struct diff_row *r, int side, char *buf)
@@ -70,12 +88,16 @@ static struct value change(enum render_format format, const struct diff_row *r, 
 	return value_text(buf);
 }
 
+static const char *few_of(const struct diff_row *r)
+{
+	return r->metric < DIFF_REQUESTS ? "few I/Os" : "few requests";
+}
+
 /* Why something that differs is the same. */
 static struct value reason(const struct diff_row *r)
 {
-	static const char *const names[] = { [DIFF_TOO_SMALL] = "small",
-					     [DIFF_TOO_FEW] = "few I/Os",
-					     [DIFF_NOISE] = "noise" };
+	const char *const names[] = { [DIFF_TOO_SMALL] = "small", [DIFF_TOO_FEW] = few_of(r),
+				      [DIFF_NOISE] = "noise" };
 
 	return value_text(r->verdict == DIFF_SAME ? names[r->reason] : NULL);
 }
@@ -90,8 +112,10 @@ static struct value verdict(enum render_format format, const struct diff_row *r,
 	if (format != RENDER_TABLE || r->verdict != DIFF_SAME || !r->reason)
 		return value_text(diff_verdict_name(r->verdict));
 	metrics[r->metric].format(n, sizeof(n), (uint64_t)llround(fabs(r->value[1] - r->value[0])));
-	snprintf(buf, size, r->reason == DIFF_TOO_SMALL ? "small: %s" :
-			    r->reason == DIFF_TOO_FEW	? "same: few I/Os" : "same: noise", n);
+	if (r->reason == DIFF_TOO_SMALL)
+		snprintf(buf, size, "small: %s", n);
+	else
+		snprintf(buf, size, "same: %s", r->reason == DIFF_TOO_FEW ? few_of(r) : "noise");
 	return value_text(buf);
 }
 
@@ -100,12 +124,11 @@ int diff_rows_put(void *ctx, const struct diff_row *r)
 	struct diff_rows *d = ctx;
 	enum render_format format = d->format;
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], pct[32], p[32];
-	char why[UNITS_TEXT_MAX + 16];
+	char why[UNITS_TEXT_MAX + 16], name[32];
 	struct value row[COLUMN_CNT] = {
 		value_text(r->role),
 		value_text(r->parent),
-		value_text(format == RENDER_TABLE ? metrics[r->metric].name :
-						    diff_metric_name(r->metric)),
+		value_text(metric_name(format, r->metric, name, sizeof(name))),
 		amount(format, r, 0, a),
 		amount(format, r, 1, b),
 		change(format, r, pct, sizeof(pct)),

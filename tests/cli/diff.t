@@ -171,3 +171,59 @@ $ ebpfrec diff --from-b 1s golden.ebpfrec --with golden.ebpfrec
 ? 2
 2> ebpfrec diff: --from-b and --until-b are for two traces
 2> Try 'ebpfrec diff --help'.
+
+# Requests of programs, by name: an early window against a late one, and groups without and with slow ones.
+$ gen_golden spans.ebpfrec spans; ebpfrec diff --until 500ms --from-b 500ms --until-b 1s spans.ebpfrec spans.ebpfrec |
+> grep -E '^(ROLE|GET|PUT)'
+1> ROLE       PARENT  METRIC           A        B        CHANGE %  VERDICT             P VALUE  PROCS A  PROCS B  COMPLETE
+1> GET /              requests         9        6        -33.3     small: 3            -              1        1       yes
+1> PUT /cart          requests         3        1        -66.7     small: 2            -              1        1       yes
+1> GET /              requests/s       18       12       -33.3     same: noise         -              1        1       yes
+1> PUT /cart          requests/s       6        2        -66.7     same: noise         -              1        1       yes
+1> PUT /cart          request p50      4.00 ms  24.0 ms  +500.0    same: few requests  -              1        1       yes
+1> GET /              request p50      4.00 ms  4.00 ms  +0.0      same                -              1        1       yes
+1> PUT /cart          request p90      24.0 ms  24.0 ms  +0.0      same                -              1        1       yes
+1> GET /              request p90      4.00 ms  4.00 ms  +0.0      same                -              1        1       yes
+1> PUT /cart          request p99      24.0 ms  24.0 ms  +0.0      same                -              1        1       yes
+1> GET /              request p99      4.00 ms  4.00 ms  +0.0      same                -              1        1       yes
+1> PUT /cart          request max      24.0 ms  24.0 ms  +0.0      same                -              1        1       yes
+1> GET /              request max      4.00 ms  4.00 ms  +0.0      same                -              1        1       yes
+1> PUT /cart          request cpu      333 us   1.00 ms  +200.0    same: few requests  -              1        1       yes
+1> PUT /cart          request lock     6.33 ms  19.0 ms  +200.0    same: few requests  -              1        1       yes
+1> PUT /cart          request running  3.00 ms  3.00 ms  +0.0      same                -              1        1       yes
+1> GET /              request running  3.00 ms  3.00 ms  +0.0      same                -              1        1       yes
+1> PUT /cart          request queued   1.00 ms  1.00 ms  +0.0      same                -              1        1       yes
+1> GET /              request queued   1.00 ms  1.00 ms  +0.0      same                -              1        1       yes
+
+$ for s in 301 302 303 304 305 306 307 308; do ebpfrec cut -i spans.ebpfrec --until ${s}ms -o s.$s 2>/dev/null;
+> ebpfrec cut -i spans.ebpfrec --until $((s + 100))ms -o t.$s 2>/dev/null; done;
+> ebpfrec diff s.30? --with t.30? 2>/dev/null | grep -E '^(ROLE|GET|PUT)'
+1> ROLE       METRIC              A        B        CHANGE %           VERDICT
+1> PUT /cart  request_cpu_ns      0 ns     500 us   -                  worse
+1> PUT /cart  request_lock_ns     0 ns     9.50 ms  -                  worse
+1> PUT /cart  request_max_ns      4.00 ms  24.0 ms  +500 (+500..+500)  worse
+1> PUT /cart  request_p90_ns      4.00 ms  24.0 ms  +500 (+500..+500)  worse
+1> PUT /cart  request_p99_ns      4.00 ms  24.0 ms  +500 (+500..+500)  worse
+1> PUT /cart  requests_per_s      3        5        +51 (+50..+52)     better
+1> GET /      requests_per_s      20       19       -6.1 (-12..-0.1)   ? noise
+1> GET /      request_max_ns      4.00 ms  4.00 ms  +0.0 (+0.0..+0.0)  same
+1> GET /      request_p50_ns      4.00 ms  4.00 ms  +0.0 (+0.0..+0.0)  same
+1> PUT /cart  request_p50_ns      4.00 ms  4.00 ms  +0.0 (+0.0..+0.0)  same
+1> GET /      request_p90_ns      4.00 ms  4.00 ms  +0.0 (+0.0..+0.0)  same
+1> GET /      request_p99_ns      4.00 ms  4.00 ms  +0.0 (+0.0..+0.0)  same
+1> GET /      request_queued_ns   1.00 ms  1.00 ms  +0.0 (+0.0..+0.0)  same
+1> PUT /cart  request_queued_ns   1.00 ms  1.00 ms  +0.0 (+0.0..+0.0)  same
+1> GET /      request_running_ns  3.00 ms  3.00 ms  +0.0 (+0.0..+0.0)  same
+1> PUT /cart  request_running_ns  3.00 ms  3.00 ms  +0.0 (+0.0..+0.0)  same
+
+$ ebpfrec diff s.301 t.301 --format csv 2>/dev/null | grep PUT
+1> PUT /cart,"",requests,1,2,100,same,small,1,1,1,1
+1> PUT /cart,"",requests_per_s,3,5,50.125,same,noise,1,1,1,1
+1> PUT /cart,"",request_p50_ns,4000000,4000000,0,same,,1,1,1,1
+1> PUT /cart,"",request_p90_ns,4000000,24000000,500,same,few requests,1,1,1,1
+1> PUT /cart,"",request_p99_ns,4000000,24000000,500,same,few requests,1,1,1,1
+1> PUT /cart,"",request_max_ns,4000000,24000000,500,same,few requests,1,1,1,1
+1> PUT /cart,"",request_cpu_ns,0,500000,,same,few requests,1,1,1,1
+1> PUT /cart,"",request_lock_ns,0,9500000,,same,few requests,1,1,1,1
+1> PUT /cart,"",request_running_ns,3000000,3000000,0,same,,1,1,1,1
+1> PUT /cart,"",request_queued_ns,1000000,1000000,0,same,,1,1,1,1
