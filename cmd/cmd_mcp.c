@@ -71,6 +71,7 @@ static const struct argument arguments[] = {
 	{ "comm", "only processes of this name; may be a pattern: cc*" },
 	{ "thread", "only threads of this name; may be a pattern: req-*" },
 	{ "requests", "compares the slow requests of this name with the others; or a pattern" },
+	{ "request", "explains the request of a program with this id" },
 	{ "slow", "which of these requests are slow: p99, or of at least 50ms" },
 	{ "workload", "only what was recorded as the workload, and its descendants", true },
 	{ "every", "a row per bin of this length: 100ms" },
@@ -96,8 +97,9 @@ static const struct tool {
 	{ "why",
 	  "What a process or thread waited for, who held it up and what those did meanwhile, in "
 	  "sentences and tables; with `requests`, what the slow requests of a program did that "
-	  "the others did not.",
-	  { "report", "why" }, "from,until,during,pid,tid,comm,thread,workload,requests,slow", "",
+	  "the others did not; with `request`, what one of them did.",
+	  { "report", "why" },
+	  "from,until,during,pid,tid,comm,thread,workload,requests,slow,request", "",
 	  true,
 	  "ask a shorter window, or the views waits, locks, path" },
 	{ "views",

@@ -232,6 +232,7 @@ static int check_together(struct report_options *r)
 			    : r->follow_ns  ? "--follow"
 			    : r->db	    ? "--db"
 			    : r->in.during  ? "--during"
+			    : r->request    ? "--request"
 			    : r->sparklines ? "--sparklines"
 			    : r->wide_by    ? "--wide-by"
 			    : r->in.lines   ? "--lines"
@@ -326,6 +327,13 @@ static int check_view(const struct report_options *r)
 	if (r->q.requests && !(takes & REPORT_TAKES_REQUESTS))
 		return opts_usage_error("--requests is for the views %s, not for '%s'",
 					views_with(REPORT_TAKES_REQUESTS), view);
+	if (r->request && !(takes & REPORT_TAKES_REQUEST))
+		return opts_usage_error("--request is for the view %s, not for '%s'; --during "
+					"request:ID is for all",
+					views_with(REPORT_TAKES_REQUEST), view);
+	if (r->request && r->q.requests)
+		return opts_usage_error("--request explains one of the requests, and --requests "
+					"compares those of a name: choose one");
 	if ((r->q.slow_pct || r->q.slow_ns) && !r->q.requests)
 		return opts_usage_error("--slow says which of --requests NAME are slow: give it");
 	if (r->q.slowest && !(takes & REPORT_TAKES_SLOWEST))
@@ -633,7 +641,8 @@ static void imply_workload(struct report_options *o)
 	if (o->machine || !trace_get(o->in.trace, "command") ||
 	    (strcmp(o->view->name, "summary") && strcmp(o->view->name, "processes") &&
 	     strcmp(o->view->name, "why") && strcmp(o->view->name, "whatif")) ||
-	    q.pid_cnt || q.tid_cnt || q.comm || q.thread || q.workload || o->in.during)
+	    q.pid_cnt || q.tid_cnt || q.comm || q.thread || q.workload || o->in.during ||
+	    o->request)
 		return;
 	q.workload = true;
 	q.requests = NULL;
@@ -785,6 +794,8 @@ static const struct opts_option options[] = {
 	  "why: what the slow requests of this name did that the others did not;\n"
 	  "may be a pattern: 'GET*'",
 	  OPTS_TEXT, AT(q.requests) },
+	{ 0, "request", "ID", "why: what the request with this id did, and what held it up",
+	  OPTS_TEXT, AT(request) },
 	{ 0, "slow", "pN|DUR",
 	  "with --requests: which ones are slow: from a percentile on (p99), or of\n"
 	  "at least DUR",

@@ -18,6 +18,7 @@
 #include "base/units.h"
 #include "cmd/input/align_row.h"
 #include "cmd/input/timeexpr.h"
+#include "cmd/input/who.h"
 #include "cmd/render/pivot.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
@@ -65,7 +66,7 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 	const struct report_view *v = r->o->view;
 	const struct report_request *q = &r->o->q;
 	bool of_all = !q->pid_cnt && !q->comm && !q->tid_cnt && !q->thread && !q->workload &&
-		      !r->o->in.during && !q->requests;
+		      !r->o->in.during && !q->requests && !q->request;
 	bool is_part = trace_carried_ns(r->trace) || trace_is_cut_short(r->trace);
 	const char *all[NOTE_MAX] = {
 		input_part_note(r->trace),
@@ -474,7 +475,10 @@ int report_window(struct report_options *o)
 {
 	struct err e = { "" };
 	int c = input_window(&o->in, &o->q.from_ns, &o->q.to_ns);
+	uint64_t from_ns = o->q.from_ns, to_ns = o->q.to_ns;
 
+	if (!c && o->request)
+		c = who_request(&o->in, "--request", o->request, &from_ns, &to_ns, &o->q.request);
 	if (!c && o->align)
 		c = input_report_status(align_window(o->in.trace, o->q.every_ns, &o->q.from_ns,
 						     &o->q.to_ns, &e), &e);

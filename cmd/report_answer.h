@@ -25,6 +25,7 @@ struct report_options {
 	char without[1024];		/* causes of --without, a line each */
 	struct lists_strings paths; /* of the traces, as -i and operands gave them */
 	const char *db;
+	const char *request; /* why: the id of one request of a program */
 	const char *show; /* name of a view of the view; NULL: the view itself */
 	const char *wide_by; /* columns that become columns; NULL: none */
 	uint64_t limit_wide; /* of columns */

@@ -8,7 +8,7 @@
 -- index: states sched requests levels
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.
--- takes: who threads sort requests
+-- takes: who threads sort requests request
 -- rows: sums
 --
 -- The result has several sections about the report's threads (--workload, --pid, --comm, --tid, --thread) in the

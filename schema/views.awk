@@ -28,7 +28,7 @@
 #     index: PART ...      parts of the derived file that the view reads: states, rates, and what INDEX_* in
 #                          report_view.h names
 #     takes: OPTION ...    every, sort, histogram (made of a variant), lines, spikes (--spike-*), stacks (formats of
-#                          stacks), requests (--requests, --slow), slowest, without, who (--pid, --comm and others that say
+#                          stacks), requests (--requests, --slow), request, slowest, without, who (--pid, --comm and others that say
 #                          which processes), threads (--tid, --thread)
 #     figure: COLUMN       what a picture and --wide-by show
 #     drops: COLUMN ...    what a narrow terminal goes without, the least missed first
@@ -37,7 +37,7 @@
 #                          without a row get one of 0
 #
 # Another file, report_VIEW_*.sql, begins with "-- variant of VIEW WHEN: QUESTION", where WHEN is every, histogram,
-# stacks, requests, slowest or by KEY: it answers instead where that is asked for. "-- note: TEXT" may follow, which
+# stacks, requests, request, slowest or by KEY: it answers instead where that is asked for. "-- note: TEXT" may follow, which
 # then stands for the view's note.
 
 BEGIN { group_cnt = split("Start CPU Waiting Memory Disk Recording Export", groups, " ") }
@@ -77,10 +77,10 @@ function text_member(name, text) { if (text != "") member(name, quoted(text)) }
 function begin_variant(    w)
 {
 	split(word, w, " ")
-	if (w[4] !~ /^(every|histogram|stacks|requests|slowest|by)$/)
-		fail("a variant is asked for by every, histogram, stacks, requests, slowest or by, not '" w[4] "'")
+	if (w[4] !~ /^(every|histogram|stacks|requests|request|slowest|by)$/)
+		fail("a variant is asked for by every, histogram, stacks, requests, request, slowest or by, not '" w[4] "'")
 	# those that a more special question asks for come first
-	at = w[3] SUBSEP (w[4] ~ /^(histogram|stacks)$/ ? 1 : w[4] == "every" ? 4 : w[4] != "by" ? 5 : (w[3] SUBSEP 2) in variant ? 3 : 2)
+	at = w[3] SUBSEP (w[4] ~ /^(histogram|stacks)$/ ? 1 : w[4] == "every" ? 4 : w[4] == "request" ? 6 : w[4] != "by" ? 5 : (w[3] SUBSEP 2) in variant ? 3 : 2)
 	variant[at] = sprintf("{ .when = REPORT_WHEN_%s, .by = %s, .sql = %s", toupper(w[4]), w[4] == "by" ? keys(w[5]) : 0, quoted(file))
 	has_variant[w[3]] = 1
 	if (w[4] == "histogram")
@@ -142,7 +142,7 @@ FNR == 1 {
 
 function put_variants(v,    i, out)
 {
-	for (i = 1; i <= 5; i++)
+	for (i = 1; i <= 6; i++)
 		if ((v, i) in variant)
 			out = out (out == "" ? "" : ", ") variant[v, i] \
 			      ((v, i, "note") in said ? ", .notes = " quoted(said[v, i, "note"]) : "") " }"
@@ -169,7 +169,7 @@ function put_view(v, group, of,    nr)
 	member("by_default", keys((v, "default") in said ? said[v, "default"] : "process"))
 	member("needs", "{ " quoted("task," list(said[v, "needs"])) ", " mask(said[v, "reach"], "LOSS_", "before after levels state") " }")
 	member("index", mask(said[v, "index"], "INDEX_", ""))
-	member("takes", mask(said[v, "takes"], "REPORT_TAKES_", "every sort histogram lines spikes stacks who threads requests slowest without"))
+	member("takes", mask(said[v, "takes"], "REPORT_TAKES_", "every sort histogram lines spikes stacks who threads requests request slowest without"))
 	text_member("figure", said[v, "figure"])
 	text_member("drops", list(said[v, "drops"]))
 	member("rows", mask(said[v, "rows"], "REPORT_ROWS_", "sums machine few zeros"))

@@ -258,6 +258,7 @@ struct report_request {
 	bool with_idle; /* cpu: rows of the idle task, [unknown], [filtered]: needed for sums */
 	/* names of requests of programs, a GLOB pattern; NULL: all, or none in why */
 	const char *requests;
+	uint64_t request;	/* why: the id of one; 0: none */
 	unsigned int slow_pct;	/* why: slow are those from this percentile on; 0: 99 */
 	uint64_t slow_ns;	/* why: slow are those of at least this length; 0: see slow_pct */
 	const char *without;	/* whatif: causes, a line each; NULL: those of the path */

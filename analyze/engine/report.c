@@ -19,10 +19,10 @@
  * The parameters are :from :to :every (ns from the trace's start), :by, :spike_window, :spike_min,
  * :top (rows of a summary's section), :brief (fewer rows and sections, for a screen), :stacks (1: a
  * row per stack, by any key), :merge_alike (1: one row for many that differ in the process alone),
- * :requests (a pattern), :slow_pct, :slow_ns (or NULL), :slowest, :without (or NULL), :continues
- * (the previous query was for the window before this one), :of_command (the scope is the workload
- * because the trace has a command), :hint_options (options for commands in texts). The scope
- * selects the processes of a report; the table-valued functions apply it themselves.
+ * :requests (a pattern), :request (an id), :slow_pct, :slow_ns (or NULL), :slowest, :without (or
+ * NULL), :continues (the previous query was for the window before this one), :of_command (the scope
+ * is the workload because the trace has a command), :hint_options (options for commands in texts).
+ * The scope selects the processes of a report; the table-valued functions apply it themselves.
  */
 #include "analyze/context/analysis.h"
 
@@ -505,6 +505,7 @@ const struct report_variant *report_variant_find(const struct report_view *v,
 		if (x->when == REPORT_WHEN_HISTOGRAM ? r->histogram :
 		    x->when == REPORT_WHEN_STACKS    ? r->stacks_apart :
 		    x->when == REPORT_WHEN_REQUESTS  ? r->requests != NULL :
+		    x->when == REPORT_WHEN_REQUEST   ? r->request != 0 :
 		    x->when == REPORT_WHEN_SLOWEST   ? r->slowest > 0 :
 		    x->when == REPORT_WHEN_BY	     ? r->by & x->by :
 						       r->every_ns > 0)
@@ -553,6 +554,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 		{ ":stacks", value_int(r->stacks_apart) },
 		{ ":peaks", value_text(r->peaks) },
 		{ ":requests", value_text(r->requests ? r->requests : "*") },
+		{ ":request", value_int(r->request) },
 		{ ":slow_pct", value_int(r->slow_pct ? r->slow_pct : 99) },
 		{ ":slow_ns", r->slow_ns ? value_int(r->slow_ns) : value_text(NULL) },
 		{ ":slowest", value_int(r->slowest ? r->slowest : 3) },

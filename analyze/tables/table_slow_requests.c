@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * slow_requests(from_ns, to_ns, name, least_pct, least_ns): what the slow requests of a name did
- * that the others did not, a row per kind of activity, the largest difference first.
+ * slow_requests(from_ns, to_ns, name, least_pct, least_ns, id): what the slow requests of a name,
+ * or the one request with an id, did that the others did not, a row per kind of activity, the
+ * largest difference first.
  *
  *     requests --[length]--> slow ones, others
  *     request_time --[kind: sum, sum of squares]--> means, difference, interval --> sentence
@@ -36,7 +37,7 @@ struct activity {
 
 struct slow {
 	struct causes c;	/* for its texts and its window */
-	struct value params[2];	/* least_pct, least_ns */
+	struct value params[3];	/* least_pct, least_ns, id: that request alone is slow */
 	const char *name;
 	uint64_t slow_cnt, other_cnt, min_ns, max_ns;
 	struct activity *v;
@@ -46,11 +47,13 @@ struct slow {
 
 #define REQUESTS                                                                                 \
 	"r AS MATERIALIZED (SELECT name, id, start_ns, dur_ns, utid, end_ns FROM "               \
-	"requests(:from, :to) WHERE name GLOB :name AND end_ns NOTNULL "                         \
-	"AND thread_in_scope(utid, start_ns)), "                                                 \
+	"requests(:from, :to) WHERE iif(:id IS NULL, name GLOB :name, name = :name) "            \
+	"AND (end_ns NOTNULL OR id = :id) "                                                      \
+	"AND (:id NOTNULL OR thread_in_scope(utid, start_ns))), "                                \
 	"least AS MATERIALIZED (SELECT coalesce(:least_ns, (SELECT percentile(dur_ns, "          \
 	"coalesce(:least_pct, 99)) FROM r)) AS ns), "                                            \
-	"c AS MATERIALIZED (SELECT r.*, dur_ns >= least.ns AS slow FROM r, least) "
+	"c AS MATERIALIZED (SELECT r.*, iif(:id IS NULL, dur_ns >= least.ns, id = :id) AS slow " \
+	"FROM r, least) "
 
 /* Counts the slow requests and the others; finds the least and greatest length of the slow ones. */
 static const char counts_sql[] =
@@ -125,13 +128,17 @@ static int activity_row(struct causes *c, const struct value *v, void *ctx)
 static int by_difference(const void *a, const void *b)
 {
 	const struct activity *x = a, *y = b;
-	double d = (y->slow - y->others) - (x->slow - x->others);
+	double d = (y->slow - y->others) - (x->slow - x->others) ?: y->slow - x->slow;
 
 	return d > 0 ? 1 : d < 0 ? -1 : strcmp(x->kind, y->kind);
 }
 
+/* The slowest ten, and the threads that worked for them. */
 #define WORST                                                                                    \
-	"WITH " REQUESTS ", worst AS (SELECT * FROM c WHERE slow ORDER BY dur_ns DESC LIMIT 10) "
+	"WITH " REQUESTS ", ten AS (SELECT * FROM c WHERE slow ORDER BY dur_ns DESC LIMIT 10), " \
+	"worst AS MATERIALIZED (SELECT DISTINCT ten.start_ns, ten.start_ns + ten.dur_ns "        \
+	"AS end_ns, y.utid FROM request_threads(:from, :to) AS y JOIN ten ON ten.id = y.id "     \
+	"AND ten.start_ns = y.request_ns AND ten.name = y.name WHERE y.dur_ns > 0) "
 
 /*
  * Finds the thread that held a lock during the ten slowest requests. A thread that released the
@@ -139,9 +146,10 @@ static int by_difference(const void *a, const void *b)
  */
 static const char holder_sql[] = WORST
 	"SELECT t.comm, t.tid, sum(e.wait_ns) AS ns, sum(sum(e.wait_ns)) OVER () FROM worst "
-	"JOIN wait_ends(worst.start_ns, worst.end_ns) AS e LEFT JOIN threads AS t "
-	"ON t.utid = e.ender_utid WHERE e.kind = 'lock' AND (:what IS NULL OR e.object = :what) "
-	"AND e.meanwhile IS NULL GROUP BY e.ender_utid ORDER BY ns DESC, t.tid LIMIT 1";
+	"JOIN wait_ends(worst.start_ns, worst.end_ns) AS e ON e.utid = worst.utid LEFT JOIN "
+	"threads AS t ON t.utid = e.ender_utid WHERE e.kind = 'lock' "
+	"AND (:what IS NULL OR e.object = :what) AND e.meanwhile IS NULL "
+	"GROUP BY e.ender_utid ORDER BY ns DESC, t.tid LIMIT 1";
 
 static int holder_row(struct causes *c, const struct value *v, void *ctx)
 {
@@ -155,9 +163,9 @@ static int holder_row(struct causes *c, const struct value *v, void *ctx)
 /* Sums what the thread that ended the waits did during the waits of the ten slowest requests. */
 static const char meanwhile_sql[] = WORST
 	"SELECT e.meanwhile, sum(e.meanwhile_ns) AS ns, sum(sum(e.meanwhile_ns)) OVER () "
-	"FROM worst JOIN wait_ends(worst.start_ns, worst.end_ns) AS e JOIN threads AS t "
-	"ON t.utid = e.ender_utid WHERE e.kind = :kind AND t.comm = :comm AND e.meanwhile NOTNULL "
-	"GROUP BY e.meanwhile ORDER BY ns DESC, e.meanwhile LIMIT 2";
+	"FROM worst JOIN wait_ends(worst.start_ns, worst.end_ns) AS e ON e.utid = worst.utid "
+	"JOIN threads AS t ON t.utid = e.ender_utid WHERE e.kind = :kind AND t.comm = :comm "
+	"AND e.meanwhile NOTNULL GROUP BY e.meanwhile ORDER BY ns DESC, e.meanwhile LIMIT 2";
 
 static int meanwhile_row(struct causes *c, const struct value *v, void *ctx)
 {
@@ -195,6 +203,7 @@ static int query(struct slow *s, const char *sql, const struct activity *x,
 		{ ":name", value_text(s->name) },
 		{ ":least_pct", s->params[0] },
 		{ ":least_ns", s->params[1] },
+		{ ":id", s->params[2] },
 		{ ":kind", value_text(x ? x->kind : NULL) },
 		{ ":comm", value_text(x ? x->by : NULL) },
 		{ ":what", value_text(x ? x->what : NULL) },
@@ -222,7 +231,7 @@ static void name_ender(struct activity *x)
 }
 
 /* "waited 74.0 ms for lock audit_lock, held by audit (5811): disk 81 %; the others 0.2 ms" */
-static void name_activity(struct activity *x)
+static void name_activity(const struct slow *s, struct activity *x)
 {
 	static const struct phrase queued = { "queued", "waited", "for a thread" };
 	const struct phrase *p = strcmp(x->kind, "queued") ? causes_phrase(x->kind) : &queued;
@@ -243,7 +252,13 @@ static void name_activity(struct activity *x)
 	if (x->is_timeout && strcmp(x->kind, "timer"))
 		causes_append(x->answer, ", until a timeout");
 	name_ender(x);
-	causes_append(x->answer, "; the others %s", duration(others, (uint64_t)x->others));
+	if (s->other_cnt)
+		causes_append(x->answer, "; the others %s", duration(others, (uint64_t)x->others));
+}
+
+static bool is_of_one(const struct slow *s)
+{
+	return s->params[2].type == VALUE_INT;
 }
 
 static void name_group(const struct slow *s, struct activity *x)
@@ -255,7 +270,8 @@ static void name_group(const struct slow *s, struct activity *x)
 	duration(to, s->max_ns);
 	units_format_count(cnt, sizeof(cnt), s->slow_cnt);
 	if (s->slow_cnt == 1) {
-		causes_append(x->answer, "The slowest request (%s) ", to);
+		causes_append(x->answer, "%s request (%s) ", is_of_one(s) ? "This" : "The slowest",
+			      to);
 		return;
 	}
 	causes_append(x->answer, "The slowest %.*f %% (%s requests, ",
@@ -285,7 +301,8 @@ static int compare(struct slow *s)
 		struct activity *x = &s->v[i];
 		double difference = x->slow - x->others;
 
-		if (i && (10 * difference < first || x->error < 0 || difference < x->error))
+		if (i && (10 * difference < first || difference <= 0 ||
+			  (!is_of_one(s) && (x->error < 0 || difference < x->error))))
 			break;
 		if (!strcmp(x->kind, "lock"))
 			ret = query(s, holder_sql, x, holder_row, x);
@@ -294,10 +311,10 @@ static int compare(struct slow *s)
 		if (!ret && x->by && strcmp(x->kind, "cpu"))
 			ret = query(s, meanwhile_sql, x, meanwhile_row, x);
 		if (i)
-			causes_append(x->answer, "They also ");
+			causes_append(x->answer, "%s also ", is_of_one(s) ? "It" : "They");
 		else
 			name_group(s, x);
-		name_activity(x);
+		name_activity(s, x);
 	}
 	return ret;
 }
@@ -324,6 +341,7 @@ static int slow_open(struct analysis *a, const struct table_def *def, const stru
 	ret = ret ?: strpool_new(&s->c.texts);
 	s->params[0] = number_of(&q->args[3]);
 	s->params[1] = number_of(&q->args[4]);
+	s->params[2] = number_of(&q->args[5]);
 	s->name = ret || q->args[2].type != VALUE_TEXT ? "*" :
 							 strpool_put(s->c.texts, q->args[2].s);
 	return ret ?: s->name ? 0 : -ENOMEM;

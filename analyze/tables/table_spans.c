@@ -137,8 +137,10 @@ static void request_row(struct spans *s, size_t i, struct rowbuf *out)
 	cell_int(&c[COL_REQUESTS_UTID], dense_utid(&s->a->ids, r->thread));
 	cell_int(&c[COL_REQUESTS_UPID], dense_upid(&s->a->ids, r->process));
 	cell_int(&c[COL_REQUESTS_START_NS], context_rel(s->a, r->begin_ns));
-	if (r->end_ns)
+	if (r->end_ns) {
 		cell_int(&c[COL_REQUESTS_END_NS], context_rel(s->a, r->end_ns));
+		cell_int(&c[COL_REQUESTS_END_UTID], dense_utid(&s->a->ids, r->ender));
+	}
 	cell_int(&c[COL_REQUESTS_DUR_NS], (int64_t)(end_of(s, r->end_ns) - r->begin_ns));
 	cell_int(&c[COL_REQUESTS_FAILED], r->has_failed);
 	cell_int(&c[COL_REQUESTS_IS_CALL], !r->id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * blocking_chain(from_ns, to_ns): from the window's end back to its beginning, along what held the
- * report's threads up. It begins with the thread of the report that was on a CPU last. Where a
+ * blocking_chain(from_ns, to_ns, of_utid): from the window's end back to its beginning, along what
+ * held the thread of_utid up; NULL: that thread of the report that was on a CPU last. Where a
  * thread ended the sleep of another one, the chain goes on with that thread, until the sleep
  * began; there it returns to the one that slept. Before a thread began, it goes on with the
  * thread that made it. From a kernel thread that had waited for work until then, which no thread
@@ -308,6 +308,10 @@ static int open_chain(struct view *v, const struct table_query *q, struct err *e
 {
 	struct chain *c = (struct chain *)v;
 
+	if (q->args[2].type == VALUE_INT) {
+		c->last = dense_thread(&v->a->ids, (uint32_t)q->args[2].i);
+		c->last_ns = UINT64_MAX;
+	}
 	c->machine = call_machine_of(trace_get(v->a->trace, "machine"));
 	c->last_of = calloc(v->a->ids.thread_cnt + 1, sizeof(*c->last_of));
 	if (!c->last_of || thread_makers_init(&c->makers, &v->a->ids) < 0)

@@ -435,8 +435,10 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 		.mark = find_mark,
 		.ctx = t,
 	};
-	int r = in->during ? who_during(in, &from, &to) : input_resolve(in, &base, &from, &to);
+	int r = input_resolve(in, &base, &from, &to);
 
+	if (!r && in->during)
+		r = who_during(in, &from, &to);
 	if (!r && !(in->from && in->to) && (in->from || in->to) && from >= to)
 		return opts_usage_error("--%s %s is at %s s, and the trace has 0 .. %s s only",
 					in->from ? "from" : "until", in->from ? in->from : in->to,

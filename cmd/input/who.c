@@ -372,38 +372,42 @@ static int add_request(void *ctx, const struct value *v)
 	return 0;
 }
 
-/* The window of a request of a program. text: its id, perhaps as tables show it: 2,062,948 */
-static int during_request(const struct input *in, const char *text, uint64_t *from_ns,
-			  uint64_t *to_ns)
+int who_request(const struct input *in, const char *option, const char *text, uint64_t *from_ns,
+		uint64_t *to_ns, uint64_t *ret_id)
 {
+	uint64_t start_ns = trace_start_ns(in->trace);
+	const char *given = text;
 	struct request_hit hit = { 0 };
 	const struct row_sink sink = { .ctx = &hit, .row = add_request };
 	struct analysis *a = NULL;
 	struct err e = { "" };
 	uint64_t id = 0;
-	char sql[160];
+	char sql[200];
 	int r;
 
 	for (; *text && (*text == ',' || (*text >= '0' && *text <= '9')); text++)
 		id = *text == ',' ? id : id * 10 + (uint64_t)(*text - '0');
-	if (*text)
-		return opts_usage_error("--during request:ID: ID is a number, as `ebpfrec report "
-					"requests --slowest 5` shows it");
-	snprintf(sql, sizeof(sql), "SELECT start_ns, start_ns + dur_ns FROM requests() "
-		 "WHERE id = %lld", (long long)id);
+	if (*text || !id)
+		return opts_usage_error("%s: '%s' is not the id of a request, a number as `ebpfrec "
+					"report requests --slowest 5` shows it", option, given);
+	snprintf(sql, sizeof(sql), "SELECT start_ns, start_ns + dur_ns FROM requests(%lld, %lld) "
+		 "WHERE id = %lld", (long long)(*from_ns - start_ns),
+		 (long long)(*to_ns - start_ns), (long long)id);
 	r = analysis_open(&a, in->trace, &e);
 	r = r ?: analysis_sql(a, sql, &sink, &e);
 	analysis_close(a);
 	if (r)
 		return say_error("%s", err_text(&e, r));
 	if (!hit.cnt)
-		return opts_usage_error("--during: no request has the id %llu; `ebpfrec report "
-					"requests --slowest 5` shows ids", (unsigned long long)id);
+		return opts_usage_error("%s: no request has the id %llu; `ebpfrec report "
+					"requests --slowest 5` shows ids", option,
+					(unsigned long long)id);
 	if (hit.cnt > 1)
-		return opts_usage_error("--during: %u requests have the id %llu; give --from and "
-					"--until", hit.cnt, (unsigned long long)id);
-	*to_ns = *from_ns + hit.to_ns;
-	*from_ns += hit.from_ns;
+		return opts_usage_error("%s: %u requests have the id %llu; give --from and "
+					"--until", option, hit.cnt, (unsigned long long)id);
+	*to_ns = start_ns + hit.to_ns;
+	*from_ns = start_ns + hit.from_ns;
+	*ret_id = id;
 	return 0;
 }
 
@@ -415,12 +419,13 @@ int who_during(const struct input *in, uint64_t *from_ns, uint64_t *to_ns)
 	const struct wanted w = wanted_of(in->during, &id, true);
 	struct task task, found = { 0 };
 	size_t at = 0, hits = 0;
+	uint64_t request;
 
+	if (!strncmp(in->during, "request:", 8))
+		return who_request(in, "--during", in->during + 8, from_ns, to_ns, &request);
 	if (in->from || in->to)
 		return opts_usage_error("--during is a window of its own: leave out --from and "
 					"--until");
-	if (!strncmp(in->during, "request:", 8))
-		return during_request(in, in->during + 8, from_ns, to_ns);
 	if (!find_next(in->trace, kind, &w, &at, &task))
 		kind = WHO_THREAD;
 	for (at = 0; find_next(in->trace, kind, &w, &at, &task);) {

@@ -37,6 +37,13 @@ int who_check(const struct input *in, const struct report_request *q, unsigned i
 #define WHO_ALL 127u	/* nothing is missing */
 
 /*
+ * Finds the request of a program with an id (a number, or as tables show it: 2,062,948) that ended
+ * in the window, or was open at its end. It must be the only one; option is for messages.
+ */
+int who_request(const struct input *in, const char *option, const char *text, uint64_t *from_ns,
+		uint64_t *to_ns, uint64_t *ret_id);
+
+/*
  * The life of the process that in->during selects, or else of the thread, clipped to the trace. It
  * must be the only one.
  */

@@ -138,6 +138,7 @@ static void end(struct span_track *t, uint32_t request, const struct span_event 
 	end_step(t, request, ev->ts_ns);
 	t->requests[request].end_ns = ev->ts_ns;
 	t->requests[request].has_failed = ev->action == EVENT_SPAN_FAIL;
+	t->requests[request].ender = ev->thread;
 }
 
 /* Ends the innermost call with this name, or of any name if it has none, and those inside it. */

@@ -33,6 +33,7 @@ struct span_request {
 	uint64_t id;		/* 0: a call of a function */
 	uint64_t begin_ns, end_ns;	/* end_ns 0: not ended */
 	uint32_t thread, process;	/* that began it */
+	uint32_t ender;		/* thread that ended it */
 	uint32_t stay, step;	/* the current ones, + 1; 0: none */
 	uint32_t outer;		/* of a call: the one around it on the same thread, + 1; 0: none */
 	bool has_failed;

@@ -168,6 +168,8 @@ check("or false", not bad and "300," in text, text)
 
 text, bad, _ = tool("why", trace="spans.ebpfrec", requests="PUT*", slow="p90")
 check("why compares requests", not bad and "for lock 7f33a0012000, held by audit" in text, text)
+text, bad, _ = tool("why", trace="spans.ebpfrec", request="8")
+check("why explains one request", not bad and "This request (24.0 ms) waited 19.0 ms for lock" in text, text)
 text, bad, _ = tool("why", trace="spans.ebpfrec", requests="GET")
 check("an unknown name lists the known ones", bad and "there are: GET /, PUT /cart" in text, text)
 

@@ -62,8 +62,8 @@ $ ebpfrec report why --requests '*' --slow '>20ms' -i spans.ebpfrec
 1> KIND     OBJECT           SLOW   OTHERS     DIFF  ERROR
 1> lock     7f33a0012000  19.0 ms     0 ns  19.0 ms   0 ns
 1> cpu      -             1.00 ms     0 ns  1.00 ms   0 ns
-1> queued   -             1.00 ms  1.00 ms     0 ns   0 ns
 1> running  -             3.00 ms  3.00 ms     0 ns   0 ns
+1> queued   -             1.00 ms  1.00 ms     0 ns   0 ns
 1>
 1> Slowest
 1> NAME       ID  THREAD  START (s)      DUR  BREAKDOWN
@@ -142,6 +142,75 @@ $ ebpfrec assert --rule 'requests --requests NOPE p99_ns < 20ms' spans.ebpfrec
 1> 0 pass, 0 fail, 1 indeterminate
 2> ebpfrec: spans.ebpfrec: no request is named NOPE; there are: GET /, PUT /cart
 
+# one request: its parts, its threads and steps, and the path back from its end
+$ ebpfrec report why --request 16 -i spans.ebpfrec
+1> 0 .. 1 s of spans.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> In short
+1> This request (24.0 ms) waited 19.0 ms for lock 7f33a0012000, held by audit (202): running 100 %; the others 6.33 ms
+1>
+1> Parts
+1> KIND     OBJECT        ENDED BY     WAITS     TIME  SHARE %
+1> lock     7f33a0012000  audit (202)      1  19.0 ms     79.2
+1> running  -             -                0  3.00 ms     12.5
+1> cpu      -             [idle]           1  1.00 ms      4.2
+1> queued   -             -                0  1.00 ms      4.2
+1>
+1> Timeline
+1> START (s)      DUR  TID  THREAD  STEP
+1>     0.640     0 ns  200  shop    -
+1>     0.641  23.0 ms  201  worker  -
+1>     0.642  22.0 ms  201  worker  save
+1>
+1> Path
+1> PID  COMM    KIND     OBJECT  PARTS     PATH  LAST (s)  SHARE %
+1> 200  worker  running       -      2  4.00 ms     0.664     16.7
+1> 200  worker  cpu           -      1  1.00 ms     0.662      4.2
+1> 200  audit   running       -      1  19.0 ms     0.661     79.2
+1>
+1> The request is compared with the others of its name in the window. (More: --notes.)
+
+$ ebpfrec report why --request 20 -i spans.ebpfrec --from 200ms --format csv | grep -v ^Timeline
+1> section,row,name,value
+1> In short,1,answer,This request (200 ms) ran for 199 ms on CPUs; the others 3.00 ms
+1> Parts,1,kind,running
+1> Parts,1,object,
+1> Parts,1,ended_by,
+1> Parts,1,waits,0
+1> Parts,1,time_ns,199000000
+1> Parts,1,share_pct,99.5
+1> Parts,2,kind,queued
+1> Parts,2,object,
+1> Parts,2,ended_by,
+1> Parts,2,waits,0
+1> Parts,2,time_ns,1000000
+1> Parts,2,share_pct,0.5
+1> Path,1,pid,200
+1> Path,1,comm,worker
+1> Path,1,kind,running
+1> Path,1,object,
+1> Path,1,parts,1
+1> Path,1,path_ns,200000000
+1> Path,1,last_ns,1000000000
+1> Path,1,share_pct,100
+
+$ ebpfrec report why --request 8 --requests '*' -i spans.ebpfrec || ebpfrec report cpu --request 8 -i spans.ebpfrec
+? 2
+2> ebpfrec report: --request explains one of the requests, and --requests compares those of a name: choose one
+2> Try 'ebpfrec report --help'.
+2> ebpfrec report: --request is for the view 'why', not for 'cpu'; --during request:ID is for all
+2> Try 'ebpfrec report --help'.
+
+$ ebpfrec report why --request 8 --until 100ms -i spans.ebpfrec
+? 2
+2> ebpfrec report: --request: no request has the id 8; `ebpfrec report requests --slowest 5` shows ids
+2> Try 'ebpfrec report --help'.
+
+# every view takes the life of a request as its window; --from and --until choose among requests with one id
+$ for v in $(ebpfrec report --list --format csv | sed 1d | cut -d, -f2); do
+> ebpfrec report $v -i spans.ebpfrec --during request:8 2>/dev/null | head -n 1 | cut -d, -f1; done | sort | uniq -c
+1>      37 0.32 .. 0.344 s of spans.ebpfrec
+
 $ ebpfrec report cpu -i spans.ebpfrec --during request:99
 ? 2
 2> ebpfrec report: --during: no request has the id 99; `ebpfrec report requests --slowest 5` shows ids
@@ -149,5 +218,5 @@ $ ebpfrec report cpu -i spans.ebpfrec --during request:99
 
 $ ebpfrec report cpu -i spans.ebpfrec --during request:x
 ? 2
-2> ebpfrec report: --during request:ID: ID is a number, as `ebpfrec report requests --slowest 5` shows it
+2> ebpfrec report: --during: 'x' is not the id of a request, a number as `ebpfrec report requests --slowest 5` shows it
 2> Try 'ebpfrec report --help'.
