@@ -41,3 +41,5 @@ CREATE INDEX allocations_upid ON allocations (upid);
 CREATE INDEX block_requests_queued_ns ON block_requests (queued_ns);
 CREATE INDEX block_requests_end_ns ON block_requests (end_ns);
 CREATE INDEX block_requests_submitter_upid ON block_requests (submitter_upid);
+CREATE INDEX requests_start_ns ON requests (start_ns);
+CREATE INDEX request_steps_id ON request_steps (id);

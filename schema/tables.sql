@@ -541,4 +541,29 @@ CREATE TABLE block_requests (
 	pages TEXT
 ) STRICT;
 
+-- Requests of programs (record --spans, --span-fd, --request), with their whole length.
+CREATE TABLE requests (
+	name TEXT NOT NULL,
+	id INTEGER NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	upid INTEGER NOT NULL REFERENCES processes (upid),
+	start_ns INTEGER NOT NULL,
+	end_ns INTEGER,
+	dur_ns INTEGER NOT NULL,
+	failed INTEGER NOT NULL,
+	is_call INTEGER NOT NULL,
+	end_utid INTEGER REFERENCES threads (utid)
+) STRICT;
+
+-- Steps of the same requests; request_steps(from_ns, to_ns) is of a window.
+CREATE TABLE request_steps (
+	name TEXT NOT NULL,
+	id INTEGER NOT NULL,
+	request_ns INTEGER NOT NULL,
+	step TEXT NOT NULL,
+	utid INTEGER NOT NULL REFERENCES threads (utid),
+	start_ns INTEGER NOT NULL,
+	dur_ns INTEGER NOT NULL
+) STRICT;
+
 -- end

@@ -573,16 +573,26 @@ static int times_step(void *state, struct rowbuf *out, struct err *e)
 	return ret ?: x->s.at < x->part_cnt;
 }
 
-#define SPAN_TABLE(word, lower, state, step_, close_)                                              \
+/* Tables that are exported have their window as hidden columns. */
+#define SPAN_TABLE(word, lower, text, args, time, is_table, hidden, state, step_, close_)          \
 	const struct table_def table_##lower = {                                                   \
-		.name = NAME_##word, .cols = (const struct table_column[]){ COLS_##word },         \
-		.col_cnt = COL_##word##_CNT, .arg_cnt = ARGS_##word,                               \
-		.time_col = -1, .cpu_col = -1, .utid_col = -1, .key_col = -1,                      \
+		.name = #lower, .doc = (text),                                                     \
+		.cols = (const struct table_column[]){ COLS_##word hidden },                       \
+		.col_cnt = COL_##word##_CNT, .arg_cnt = (args), .time_col = (time),                \
+		.cpu_col = -1, .utid_col = -1, .key_col = -1, .is_exported = (is_table),           \
+		.is_ordered = (is_table),                                                          \
 		.state_bytes = sizeof(state),                                                      \
 		.open = spans_open, .step = step_, .close = close_,                                \
 	}
 
-SPAN_TABLE(REQUESTS, requests, struct spans, requests_step, spans_close);
-SPAN_TABLE(REQUEST_STEPS, request_steps, struct spans, steps_step, spans_close);
-SPAN_TABLE(REQUEST_THREADS, request_threads, struct spans, stays_step, spans_close);
-SPAN_TABLE(REQUEST_TIME, request_time, struct times, times_step, times_close);
+#define NOT_HIDDEN
+#define HIDDEN { "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT },
+
+SPAN_TABLE(REQUESTS, requests, "requests of programs", 2, COL_REQUESTS_START_NS, true, HIDDEN,
+	   struct spans, requests_step, spans_close);
+SPAN_TABLE(REQUEST_STEPS, request_steps, "steps of requests of programs", 2,
+	   COL_REQUEST_STEPS_START_NS, true, HIDDEN, struct spans, steps_step, spans_close);
+SPAN_TABLE(REQUEST_THREADS, request_threads, NULL, ARGS_REQUEST_THREADS, -1, false, NOT_HIDDEN,
+	   struct spans, stays_step, spans_close);
+SPAN_TABLE(REQUEST_TIME, request_time, NULL, ARGS_REQUEST_TIME, -1, false, NOT_HIDDEN,
+	   struct times, times_step, times_close);

@@ -220,3 +220,22 @@ $ ebpfrec report cpu -i spans.ebpfrec --during request:x
 ? 2
 2> ebpfrec report: --during: 'x' is not the id of a request, a number as `ebpfrec report requests --slowest 5` shows it
 2> Try 'ebpfrec report --help'.
+
+# exports have requests and steps: of a window, those that ended in it or were open at its end
+$ ebpfrec export -q --to csv -t requests -i spans.ebpfrec --from 340ms --until 401ms -o -
+1> name,id,utid,upid,start_ns,end_ns,dur_ns,failed,is_call,end_utid
+1> PUT /cart,8,16,16,320000000,344000000,24000000,0,0,17
+1> GET /,9,16,16,360000000,364000000,4000000,0,0,17
+1> GET /,10,16,16,400000000,,1000000,0,0,
+
+$ ebpfrec export -q --to sqlite -i spans.ebpfrec -o spans.db; ebpfrec export -q --to parquet -t requests,request_steps \
+> -i spans.ebpfrec -o spans.parquet; ls spans.parquet; python3 -c "import sqlite3; print(*sqlite3.connect('spans.db').execute(
+> 'SELECT count(*), sum(r.dur_ns), sum(s.dur_ns) FROM requests AS r JOIN request_steps AS s USING (id)'))"
+1> request_steps
+1> requests
+1> (20, 316000000, 276000000)
+
+$ ebpfrec sql -i spans.ebpfrec --format csv "SELECT count(*), sum(r.dur_ns), sum(s.dur_ns) FROM requests AS r
+> JOIN request_steps AS s USING (id)"
+1> count(*),sum(r.dur_ns),sum(s.dur_ns)
+1> 20,316000000,276000000
