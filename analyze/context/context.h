@@ -68,6 +68,7 @@ struct analysis {
 	const uint64_t *bin_edges;
 	size_t bin_cnt;
 	struct analysis_scan_watch scan_watch;
+	struct scan_memo *scan_memo;	/* while a report is answered; or NULL (engine) */
 	int failed;			/* negative errno that made a statement fail */
 	char failed_text[512];
 };

@@ -35,6 +35,7 @@
 #include "analyze/context/context.h"
 #include "analyze/engine/report_bins.h"
 #include "analyze/engine/report_view.h"
+#include "analyze/engine/scan_memo.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/unowned.h"
 
@@ -659,12 +660,14 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 	if (ret < 0)
 		return err_set(e, ret, "out of memory");
 	a->needs = v->needs;
+	scan_memo_begin(a);
 	if (v->by_mask & KEY(OP))
 		by = keys_of_requests(by);
 	ret = unowned_begin(a, r, scope_is_of_some(&a->scope), by, e);
 	ret = ret ?: r->fill && r->every_ns ? run_filled(a, r, v, by, sink, e) :
 					      run_view(a, r, v, by, sink, e);
 	unowned_end(a);
+	scan_memo_end(a);
 	a->needs = LOSS_NEEDS_ALL;
 	scope_done(&a->scope);
 	return ret;

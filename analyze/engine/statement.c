@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/table.h"
+#include "analyze/engine/scan_memo.h"
 #include "analyze/fold/index.h"
 #include "base/array.h"
 
@@ -320,6 +320,8 @@ int statement_run(struct analysis *a, const char *text, const struct statement_p
 	int ret;
 
 	do {
+		if (tries)
+			scan_memo_clear(a);
 		ret = begin_use(a, text, &stmt, e);
 		if (ret < 0)
 			return ret;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/engine/scan_memo.h"
+
 #define FEW_ROWS 100.0
 #define BIN_MAX 2000000
 #define BATCH_KEEP_ROWS 4096
@@ -137,15 +139,37 @@ double table_row_cnt(const struct analysis *a, const struct table_def *def)
 	return sum / def->events_per_row;
 }
 
+/* Fills the scan with rows that an equal one made before. */
+static int open_kept(struct table_scan *s, const struct rowbuf *kept)
+{
+	size_t cnt = kept->row_cnt * kept->col_cnt;
+
+	if (s->rows.row_cap < kept->row_cnt && rowbuf_grow(&s->rows, kept->row_cnt) < 0)
+		return -ENOMEM;
+	if (cnt)
+		memcpy(s->rows.cells, kept->cells, cnt * sizeof(*kept->cells));
+	s->rows.row_cnt = kept->row_cnt;
+	s->at = 0;
+	s->is_whole = true;
+	return 0;
+}
+
 int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
 		    const struct table_query *q, struct err *e)
 {
+	const struct rowbuf *kept;
 	int ret;
 
 	s->a = a;
 	s->has_key = q->has_key;
 	s->def = def;
 	s->rows.col_cnt = def->col_cnt + def->arg_cnt;
+	s->is_kept = scan_memo_takes(a, def, q);
+	kept = s->is_kept ? scan_memo_find(a, def, q) : NULL;
+	if (kept)
+		return open_kept(s, kept);
+	if (s->is_kept)
+		s->query = *q;
 	s->state = calloc(1, def->state_bytes);
 	ret = s->state ? def->open(a, def, q, s->state, e) : -ENOMEM;
 	if (ret < 0)
@@ -179,6 +203,8 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 	if (!s->has_key)
 		atomic_fetch_add_explicit(&s->a->rows_made, s->rows.row_cnt, memory_order_relaxed);
 	s->is_whole = s->is_first && !s->more;
+	if (s->is_kept && s->is_whole)
+		scan_memo_keep(s->a, s->def, &s->query, &s->rows);
 	s->is_first = false;
 	return s->rows.row_cnt > 0;
 }

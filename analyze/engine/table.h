@@ -138,6 +138,8 @@ struct table_scan {
 	bool has_key;	/* the scan is limited to the rows of one key */
 	bool is_first;	/* rows has not been filled yet */
 	bool is_whole;	/* rows has all rows of the scan */
+	bool is_kept;	/* scan_memo keeps its rows if they are whole */
+	struct table_query query;	/* if is_kept */
 };
 
 int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,

@@ -601,9 +601,11 @@ static int killed_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
+/* The arguments and columns are those of the summary's section, so that both share the rows. */
 static const char spikes_sql[] =
 	"SELECT coalesce(comm_at(u.upid, (u.start_ns + u.end_ns) / 2), u.name), u.bytes, u.dur_ns, "
-	"u.start_ns FROM memory_spikes(:from, :to) AS u WHERE u.kind <> 'machine' "
+	"u.start_ns, u.bytes_per_s FROM memory_spikes(:from, :to, 0, 0) AS u "
+	"WHERE u.kind <> 'machine' "
 	"AND u.source <> 'page' AND ((SELECT count(*) FROM processes WHERE is_workload) = 0 "
 	"OR EXISTS (SELECT 1 FROM processes AS p WHERE p.is_workload "
 	"AND (p.upid = u.upid OR (u.upid IS NULL AND p.comm = u.name)))) "
