@@ -190,16 +190,3 @@ const char causes_quota_sql[] =
 	"WHERE u.kind = 'throttled' AND p.comm = coalesce(:comm, p.comm) "
 	"AND coalesce(q.quota_of, p.cgroup) NOT NULL "
 	"GROUP BY 1 ORDER BY sum(u.wait_ns) DESC, 1 LIMIT 1";
-
-/* The name that had the CPU most during the name's 20 longest waits for it, and its share. */
-const char causes_ran_instead_sql[] =
-	"WITH w AS MATERIALIZED (SELECT x.start_ns AS start_ns, x.wait_ns AS wait_ns, x.cpu AS cpu "
-	"FROM sched_slices(:from, :to) AS x JOIN threads AS t ON t.utid = x.utid "
-	"JOIN processes AS p ON p.upid = t.upid WHERE x.wait_ns > 0 AND thread_in_scope(x.utid) "
-	"AND (:comm IS NULL OR t.comm = :comm OR p.comm = :comm) "
-	"ORDER BY x.wait_ns DESC, x.start_ns LIMIT 20) "
-	"SELECT p.comm, 100 * sum(min(x.end_ns, w.start_ns) - max(x.start_ns, "
-	"w.start_ns - w.wait_ns)) / (SELECT sum(wait_ns) FROM w) AS pct, 0 "
-	"FROM sched_slices(:from, :to) AS x CROSS JOIN w CROSS JOIN threads AS p "
-	"WHERE p.utid = x.utid AND x.cpu = w.cpu AND x.start_ns < w.start_ns "
-	"AND x.end_ns > w.start_ns - w.wait_ns GROUP BY p.comm ORDER BY pct DESC, p.comm LIMIT 1";

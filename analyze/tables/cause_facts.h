@@ -40,6 +40,11 @@ struct sentence {
 	char answer[ANSWER_BYTES], command[ANSWER_BYTES];
 };
 
+/* A stay on a CPU, with the wait before it; 0: none, or unknown. */
+struct cause_slice {
+	int64_t start_ns, end_ns, wait_ns, cpu, utid;
+};
+
 struct causes {
 	struct analysis *a;
 	struct strpool *texts;
@@ -54,6 +59,9 @@ struct causes {
 	struct hash_map numbers; /* of candidates */
 	struct sentence *sentences;
 	size_t cnt, cap, given;
+	struct cause_slice *slices;	/* of the window; has_few_events: they are kept */
+	size_t slice_cnt, slice_cap;
+	bool has_few_events, has_slices;
 	bool failed;		/* out of memory: a sentence is missing, and the table fails */
 	struct sentence none;	/* what causes_add() returns then */
 };
@@ -77,7 +85,7 @@ struct enders {
 	char meanwhile[ANSWER_BYTES];
 };
 
-extern const char causes_quota_sql[], causes_ran_instead_sql[], causes_ends_sql[];
+extern const char causes_quota_sql[], causes_ends_sql[];
 
 /* Runs a query about the window, and a name or a kind of wait (NULL: all). */
 int causes_query(struct causes *c, const char *sql, const char *kind, const char *comm,
@@ -88,6 +96,12 @@ int causes_query_with(struct causes *c, const char *sql, const struct statement_
 int causes_window(struct causes *c, struct analysis *a, const struct table_query *q, struct err *e);
 int causes_fact_row(struct causes *c, const struct value *v, void *fact);
 int causes_enders_row(struct causes *c, const struct value *v, void *enders);
+
+/*
+ * The name that had the CPU most during the 20 longest waits for it of a name's threads (NULL: of
+ * all threads), and its share in percent.
+ */
+int causes_ran_instead(struct causes *c, const char *comm, struct fact *ret);
 
 static inline const char *duration(char buf[UNITS_TEXT_MAX], uint64_t ns)
 {

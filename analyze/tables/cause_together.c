@@ -165,7 +165,7 @@ static int say_facts(struct causes *c, const struct kind_time *top, unsigned int
 				      duration(ns, top->ns), f.text, duration(a, (uint64_t)f.v[0]),
 				      duration(b, (uint64_t)f.v[1]));
 	} else if (!strcmp(top->kind, "cpu")) {
-		ret = causes_query(c, causes_ran_instead_sql, NULL, NULL, causes_fact_row, &f);
+		ret = causes_ran_instead(c, NULL, &f);
 		s = f.is_found && f.v[0] >= 25 ? add_fact(c, place) : NULL;
 		if (s)
 			causes_append(s->answer,

@@ -446,9 +446,7 @@ static int rule_disk(struct causes *c, struct sentence *s, const struct candidat
 static int rule_cpu(struct causes *c, struct sentence *s, const struct candidate *x)
 {
 	struct fact f = { 0 };
-	int ret = c->is_small ? causes_query(c, causes_ran_instead_sql, NULL, x->comm,
-					     causes_fact_row, &f)
-			      : 0;
+	int ret = c->is_small ? causes_ran_instead(c, x->comm, &f) : 0;
 
 	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
 	if (f.is_found && f.v[0] >= 25)
@@ -703,7 +701,8 @@ static int find_causes(struct causes *c)
 	unsigned int place = 0;
 	int ret;
 
-	c->is_small = !c->is_brief || events_of(c) <= DETAIL_EVENTS_MAX;
+	c->has_few_events = events_of(c) <= DETAIL_EVENTS_MAX;
+	c->is_small = !c->is_brief || c->has_few_events;
 	c->has_samples = trace_get(c->a->trace, "profile.period_ns") != NULL;
 	ret = apply_fact(c, "killed", killed_sql, "no: nobody was killed", killed_row, &place);
 	if (c->of_workload || c->is_brief)
@@ -730,6 +729,7 @@ static void causes_close(void *state)
 	strpool_free(c->texts);
 	free(c->steps);
 	free(c->candidates);
+	free(c->slices);
 	free(c->sentences);
 }
 
