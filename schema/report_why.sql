@@ -51,8 +51,11 @@
 SELECT answer FROM causes(:from, :to, :workload, 0) WHERE rank NOT NULL ORDER BY rank
 
 -- section: Waited for (8)
-WITH one AS MATERIALIZED (SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e
-    JOIN threads AS t ON t.utid = e.utid),
+WITH one AS MATERIALIZED (
+	SELECT kind, call, object, iif(object NOT NULL, (SELECT t.upid FROM threads AS t WHERE t.utid = e.utid), NULL) AS upid,
+	       ender_utid, irq, timeout, meanwhile, sum(waits) AS waits, sum(wait_ns) AS wait_ns,
+	       max(wait_max_ns) AS wait_max_ns, sum(meanwhile_ns) AS meanwhile_ns
+	  FROM wait_ends(:from, :to) AS e GROUP BY ender_utid, 4, irq, timeout, meanwhile, kind, call, object),
 -- the ends of several processes or threads are one thing; it has their name if that is the same
 ends AS (SELECT o.kind AS kind, o.call AS call, substr(o.object, 1, instr(o.object, ' ') - 1) AS what,
     count(DISTINCT o.object) AS cnt, min(t.comm) AS comm, max(t.comm) AS last
@@ -60,7 +63,7 @@ ends AS (SELECT o.kind AS kind, o.call AS call, substr(o.object, 1, instr(o.obje
            LEFT JOIN threads AS t ON t.tid = CAST(substr(o.object, instr(o.object, ' ') + 1) AS INTEGER)
                GROUP BY 1, 2, 3 HAVING count(DISTINCT o.object) > 1),
 e AS MATERIALIZED (
-	SELECT o.utid AS utid, o.kind AS kind, o.call AS call, o.waits AS waits, o.wait_ns AS wait_ns,
+	SELECT o.kind AS kind, o.call AS call, o.waits AS waits, o.wait_ns AS wait_ns,
 	    o.wait_max_ns AS wait_max_ns, o.ender_utid AS ender_utid, o.irq AS irq,
 	       o.timeout AS timeout,
 	       o.meanwhile AS meanwhile, o.meanwhile_ns AS meanwhile_ns, iif(n.cnt, NULL, o.upid) AS upid,
