@@ -15,6 +15,8 @@
 #include "analyze/diff/role.h"
 #include "analyze/engine/statement.h"
 #include "base/array.h"
+#include "base/hash_map.h"
+#include "base/strpool.h"
 
 #define FALSE_SHARE 0.05
 #define RELATIVE_MIN 0.02
@@ -33,6 +35,8 @@ static const struct family {
 	{ "self_ns", "report profile", 5e6, false }, { "wait_", "report waits", 1e6, false },
 	{ "largest_rss_bytes", "report memory", 256 << 10, true },
 	{ "io_bytes", "report io", 64 << 10, false }, { "ios", "report io", 4, false },
+	{ "offcpu_ns", "report offcpu", 5e6, false },
+	{ "stack_bytes", "report stacks", 64 << 10, false },
 	{ "heap_", "report alloc", 64 << 10, false }, { "slab_", "report alloc", 256 << 10, false },
 	{ "requests_per_s", "report requests", 0.01, .more_is_better = true },
 	{ "request_", "report requests", 1e4, false },
@@ -54,7 +58,9 @@ struct fact {
 };
 
 struct words {
-	char **v;
+	struct strpool *texts;
+	struct hash_map places; /* text of the pool -> place in v */
+	const char **v;
 	size_t cnt, cap;
 };
 
@@ -88,8 +94,8 @@ int groups_new(struct groups **ret, bool only_workload)
 
 static void free_words(struct words *w)
 {
-	for (size_t i = 0; i < w->cnt; i++)
-		free(w->v[i]);
+	strpool_free(w->texts);
+	hash_map_done(&w->places);
 	free(w->v);
 }
 
@@ -127,16 +133,13 @@ static int take_process(void *ctx, const struct value *v)
 	return role_process_add(&g->p[run->group], v, run->first_upid);
 }
 
-static int find_word(struct words *w, const struct value *text, uint32_t *ret)
+static int find_word(struct words *w, const char *text, uint32_t *ret)
 {
-	for (*ret = 0; *ret < w->cnt; (*ret)++)
-		if (strlen(w->v[*ret]) == text->text_bytes &&
-		    !memcmp(w->v[*ret], text->text, text->text_bytes))
-			return 0;
-	if (array_reserve(&w->v, &w->cap, w->cnt + 1) < 0)
-		return -ENOMEM;
-	w->v[w->cnt] = strndup(text->text, text->text_bytes);
-	return w->v[w->cnt] ? (int)(w->cnt++, 0) : -ENOMEM;
+	int r = w->texts ? 0 : strpool_new(&w->texts);
+
+	text = r ? NULL : strpool_put(w->texts, text);
+	r = text ? hash_map_intern(&w->places, (uintptr_t)text, 0, ret) : -ENOMEM;
+	return r > 0 ? array_add(&w->v, &w->cap, &w->cnt, text) : r;
 }
 
 /* upid, or name of requests (NULL: the workload), figure, value */
@@ -155,9 +158,9 @@ static int take_fact(void *ctx, const struct value *v)
 			    .value = v[2].type == VALUE_INT ? (double)v[2].i : v[2].r };
 	f->upid = v[0].type == VALUE_INT ?
 			  (uint32_t)v[0].i + g->runs[g->run_cnt - 1].first_upid : 0;
-	r = find_word(&g->figures, &v[1], &f->figure);
+	r = find_word(&g->figures, v[1].text, &f->figure);
 	if (!r && v[0].type == VALUE_TEXT) {
-		r = find_word(&g->names, &v[0], &f->name);
+		r = find_word(&g->names, v[0].text, &f->name);
 		f->name++;
 	}
 	g->fact_cnt += !r;
@@ -175,15 +178,16 @@ static int take_complete(void *ctx, const struct value *v)
 	return 0;
 }
 
-static const struct {
+static const struct question {
 	int (*row)(void *ctx, const struct value *v);
 	const char *sql;
-} questions[] = {
+} completeness = {
+	take_complete,
+	"SELECT column1, is_complete(column1, :from, :to) FROM (VALUES ('report cpu'),"
+	" ('report waits'), ('report memory'), ('report io'), ('report alloc'),"
+	" ('report profile'), ('report requests'), ('report offcpu'), ('report stacks'))"
+}, questions[] = {
 	{ take_process, role_process_sql },
-	{ take_complete,
-	  "SELECT column1, is_complete(column1, :from, :to) FROM (VALUES ('report cpu'),"
-	  " ('report waits'), ('report memory'), ('report io'), ('report alloc'),"
-	  " ('report profile'), ('report requests'))" },
 	{ take_fact,
 	  "SELECT NULL, 'wall_ns', min(max(coalesce(end_ns, :to)), :to) - max(min(start_ns), :from)"
 	  " FROM processes WHERE is_workload AND NOT is_recorder AND upid >= 16" },
@@ -229,7 +233,8 @@ static const struct {
 	  " GROUP BY r.name, x.kind" },
 };
 
-int groups_add(struct groups *g, int group, const struct diff_side *of, struct err *e)
+static int ask(struct groups *g, const struct diff_side *of, const struct question *q,
+	       struct err *e)
 {
 	const struct statement_param params[] = {
 		{ ":from", value_int((uint64_t)context_rel(of->a, of->from_ns)) },
@@ -237,17 +242,33 @@ int groups_add(struct groups *g, int group, const struct diff_side *of, struct e
 		{ ":only_workload", value_int(g->only_workload) },
 		{ .name = NULL },
 	};
-	struct row_sink sink = { .ctx = g };
-	int r = 0;
+	const struct row_sink sink = { .ctx = g, .row = q->row };
 
+	return statement_run(of->a, q->sql, params, &sink, e);
+}
+
+int groups_begin(struct groups *g, int group, const struct diff_side *of, struct err *e)
+{
 	if (array_add(&g->runs, &g->run_cap, &g->run_cnt,
 		      (struct run){ .group = group, .first_upid = g->next_upid[group] }) < 0)
 		return -ENOMEM;
+	return ask(g, of, &completeness, e);
+}
+
+int groups_put(struct groups *g, const char *figure, double value)
+{
+	const struct value row[] = { value_null(), value_text(figure), value_real(value) };
+
+	return take_fact(g, row);
+}
+
+int groups_add(struct groups *g, int group, const struct diff_side *of, struct err *e)
+{
+	int r = groups_begin(g, group, of, e);
+
 	g->last_upid = g->next_upid[group] + FIRST_UPID;
-	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]) && !r; i++) {
-		sink.row = questions[i].row;
-		r = statement_run(of->a, questions[i].sql, params, &sink, e);
-	}
+	for (size_t i = 0; i < sizeof(questions) / sizeof(questions[0]) && !r; i++)
+		r = ask(g, of, &questions[i], e);
 	g->next_upid[group] = g->last_upid + 1;
 	return r;
 }

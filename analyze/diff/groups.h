@@ -44,6 +44,12 @@ int groups_new(struct groups **ret, bool only_workload);
 void groups_free(struct groups *g);
 /* Takes a run's figures into group 0 or 1. The analysis is not needed afterwards. */
 int groups_add(struct groups *g, int group, const struct diff_side *of, struct err *e);
+/*
+ * Begins a run whose figures groups_put() adds. A name begins with "self_ns", "offcpu_ns" or
+ * "stack_bytes"; values of one name are added up.
+ */
+int groups_begin(struct groups *g, int group, const struct diff_side *of, struct err *e);
+int groups_put(struct groups *g, const char *figure, double value);
 /* The workload's wall time first, then what is worse, better, not known, small, the same. */
 int groups_compare(struct groups *g, int (*row)(void *ctx, const struct groups_row *row), void *ctx,
 		   struct err *e);
