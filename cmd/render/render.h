@@ -111,5 +111,11 @@ void render_paragraph(FILE *f, const char *text, unsigned int width, bool markdo
 /* Escapes text for HTML or XML. Unprintable characters become visible. */
 void render_html_text(FILE *f, const char *text);
 
+/*
+ * Writes the page of a flame graph up to the lines of stacks, and returns the rest of the page.
+ * unit: of the numbers; note precedes the page's own.
+ */
+const char *render_flame_begin(FILE *f, const char *title, const char *unit, const char *note);
+
 /* "(3 more: report cpu --by comm)": the number of omitted rows, and a command that shows them. */
 void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o);

@@ -15,7 +15,6 @@
 #include "base/buf.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
-#include "base/textsafe.h"
 #include "cmd/render/page.h"
 #include "cmd/render/render_format.h"
 #include "cmd/render/stack_columns.h"
@@ -44,60 +43,6 @@ static int folded_begin(void *state, const struct render_options *o, struct rend
 	return ret ? ret : strpool_new(&f->texts);
 }
 
-static void put_text(struct folded *f, const char *text, size_t n)
-{
-	size_t room = (f->rest ? TEXTSAFE_HTML_MAX(n) : n * TEXTSAFE_GROWTH) + 1;
-	char *p = (char *)buf_room(&f->line, room);
-
-	if (p)
-		f->line.len += f->rest ? textsafe_html(p, text, n) :
-					 textsafe_escape(p, room, text, n, NULL);
-}
-
-static void put_value(struct folded *f, const struct value *v)
-{
-	if (v->type == VALUE_TEXT)
-		put_text(f, v->text, v->text_bytes);
-}
-
-static void put(struct folded *f, const char *text)
-{
-	buf_add(&f->line, text, strlen(text));
-}
-
-static void put_comm(struct folded *f, const struct value *values)
-{
-	if (f->cols.comm < 0)
-		return;
-	put_value(f, &values[f->cols.comm]);
-	put(f, ";");
-}
-
-static void put_line(struct folded *f, const struct value *values)
-{
-	bool any = false;
-
-	if (!f->rest)
-		put_comm(f, values);
-	if (f->cols.source >= 0) {
-		put(f, "[");
-		put_value(f, &values[f->cols.source]);
-		put(f, "];");
-	}
-	if (f->rest)
-		put_comm(f, values);
-	for (int i = 0; i < 2; i++) {
-		if (f->cols.stacks[i] < 0 || values[f->cols.stacks[i]].type != VALUE_TEXT)
-			continue;
-		if (any)
-			put(f, ";");
-		put_value(f, &values[f->cols.stacks[i]]);
-		any = true;
-	}
-	put(f, any ? " " : STACK_COLUMNS_NONE " ");
-	buf_add(&f->line, "", 1);
-}
-
 static int folded_row(void *state, struct render_out *out, const struct value *values)
 {
 	struct folded *f = state;
@@ -106,7 +51,8 @@ static int folded_row(void *state, struct render_out *out, const struct value *v
 	int ret;
 
 	buf_reset(&f->line);
-	put_line(f, values);
+	stack_columns_line(&f->cols, &f->line, values, f->rest);
+	buf_add(&f->line, "", 1);
 	text = f->line.failed ? NULL : strpool_put(f->texts, (const char *)f->line.data);
 	ret = text ? hash_map_intern(&f->places, (uintptr_t)text, 0, &place) : -ENOMEM;
 	if (ret > 0) {
@@ -140,31 +86,33 @@ static void folded_clear(void *state)
 	free(f->lines);
 }
 
-/* The page up to a mark, and a text in the place of the mark. */
-static void put_page(struct folded *f, struct render_out *out, const char *mark, const char *text)
+const char *render_flame_begin(FILE *f, const char *title, const char *unit, const char *note)
 {
-	const char *at = strstr(f->rest, mark);
+	/* in the order of the page */
+	const char *const marks[][2] = { { "@TITLE@", title }, { "@NOTE@", note },
+					 { "@UNIT@", unit }, { "@STACKS@", "" } };
+	const char *rest = page_flame;
 
-	render_out_bytes(out, f->rest, (size_t)(at - f->rest));
-	buf_reset(&f->line);
-	put_text(f, text, strlen(text));
-	render_out_bytes(out, (const char *)f->line.data, f->line.len);
-	f->rest = at + strlen(mark);
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		const char *at = strstr(rest, marks[i][0]);
+
+		fwrite(rest, 1, (size_t)(at - rest), f);
+		render_html_text(f, marks[i][1]);
+		rest = at + strlen(marks[i][0]);
+	}
+	return rest;
 }
 
 static int html_begin(void *state, const struct render_options *o, struct render_out *out,
 		      unsigned int cnt, const char *const *names)
 {
 	struct folded *f = state;
-	int ret = folded_begin(state, o, out, cnt, names);
+	int ret = folded_begin(state, o, out, cnt, names) ?: render_out_flush(out);
 
-	if (ret)
-		return ret;
-	f->rest = page_flame;
-	put_page(f, out, "@TITLE@", o->title);
-	put_page(f, out, "@UNIT@", column_find(names[f->count])->unit);
-	put_page(f, out, "@STACKS@", "");
-	return 0;
+	if (!ret)
+		f->rest = render_flame_begin(out->f, o->title, column_find(names[f->count])->unit,
+					     "");
+	return ret;
 }
 
 static void html_end(void *state, struct render_out *out, uint64_t left_out)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* stack_columns: finds columns by their names, and the parts of a frame's text. */
+/* stack_columns: finds columns by their names, lines of stacks, and the parts of a frame's text. */
 #include "cmd/render/stack_columns.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "analyze/engine/column.h"
+#include "base/textsafe.h"
 
 int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names)
 {
@@ -33,6 +34,44 @@ int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *co
 			s->number = (int)i;
 	}
 	return s->stacks[0] < 0 || s->number < 0 || s->amount < 0 ? -EINVAL : 0;
+}
+
+static void put(struct buf *to, const char *before, const struct value *v, const char *after,
+		bool is_html)
+{
+	size_t n = v->type == VALUE_TEXT ? v->text_bytes : 0;
+	size_t room = (is_html ? TEXTSAFE_HTML_MAX(n) : n * TEXTSAFE_GROWTH) + 1;
+	char *p;
+
+	buf_add(to, before, strlen(before));
+	p = (char *)buf_room(to, room);
+	if (p && n)
+		to->len += is_html ? textsafe_html(p, v->text, n) :
+				     textsafe_escape(p, room, v->text, n, NULL);
+	buf_add(to, after, strlen(after));
+}
+
+void stack_columns_line(const struct stack_columns *s, struct buf *to, const struct value *values,
+			bool is_html)
+{
+	const char *between = "";
+
+	if (s->comm >= 0 && !is_html)
+		put(to, "", &values[s->comm], ";", is_html);
+	if (s->source >= 0)
+		put(to, "[", &values[s->source], "];", is_html);
+	if (s->comm >= 0 && is_html)
+		put(to, "", &values[s->comm], ";", is_html);
+	for (int i = 0; i < 2; i++) {
+		if (s->stacks[i] < 0 || values[s->stacks[i]].type != VALUE_TEXT)
+			continue;
+		put(to, between, &values[s->stacks[i]], "", is_html);
+		between = ";";
+	}
+	if (*between)
+		buf_add(to, " ", 1);
+	else
+		buf_add(to, STACK_COLUMNS_NONE " ", sizeof(STACK_COLUMNS_NONE));
 }
 
 bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes)

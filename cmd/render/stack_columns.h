@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * stack_columns: the columns of a view of stacks, for the formats that draw stacks. Only render*.c
- * include this. A call chain is one text, outermost function first, with ';' between functions.
- * Rows without a recorded stack have no text, but sums need them.
+ * stack_columns: the columns of a view of stacks, for the formats that draw stacks. A call chain is
+ * one text, outermost function first, with ';' between functions. Rows without a recorded stack
+ * have no text, but sums need them.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "analyze/context/analysis.h"
+#include "base/buf.h"
 
 #define STACK_COLUMNS_NONE "[not recorded]"	/* in place of a call chain */
 
@@ -20,6 +23,13 @@ struct stack_columns {
 
 /* Returns 0, or -EINVAL if the rows are not stacks. */
 int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names);
+
+/*
+ * Appends the line of a row and a blank, "comm;[source];outermost;...;innermost ", as text for a
+ * terminal; or, is_html, "[source];comm;...", as HTML. Memory failures are kept in to.
+ */
+void stack_columns_line(const struct stack_columns *s, struct buf *to, const struct value *values,
+			bool is_html);
 
 /* Parts of a frame with a line of source code: "NAME (PATH:NUMBER)". */
 struct stack_line {
