@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyze/diff/diff.h"
 #include "analyze/engine/report_view.h"
@@ -25,6 +26,7 @@ struct diff {
 	bool only_workload, exit_code, html;
 	struct diff_rows rows;
 	const char *from_b, *until_b; /* NULL: as those of A */
+	struct diff_flame_options flame;
 };
 
 /* Returns the sources that the rows' figures need. The figures come from three views: diff.c. */
@@ -96,6 +98,20 @@ static void print_legend(const struct diff *d, const struct diff_summary *sum)
 	render_wrap(stdout, text, input_terminal_width());
 }
 
+static int write_flame(const struct diff *d, const struct diff_side sides[2])
+{
+	struct diff_flame *f = NULL;
+	int c = d->flame.path ? diff_flame_new(&f, &d->flame) : 0;
+
+	for (int side = 0; side < 2 && f && !c; side++)
+		c = diff_flame_add(f, side, &d->in[side], &sides[side]);
+	if (f && !c)
+		c = diff_flame_write(f, (const char *const[]){ input_path(&d->in[0]),
+							       input_path(&d->in[1]) });
+	diff_flame_free(f);
+	return c;
+}
+
 static int compare(struct diff *d)
 {
 	struct diff_side sides[2];
@@ -126,6 +142,9 @@ static int compare(struct diff *d)
 		return c;
 	if (d->in[0].format == RENDER_TABLE)
 		print_legend(d, &sum);
+	c = write_flame(d, sides);
+	if (c)
+		return c;
 	return d->exit_code && sum.changed ? EXIT_FAILED : 0;
 }
 
@@ -146,13 +165,14 @@ static int take_with(void *job, const char *value, struct err *e)
 	return lists_add_string(&d->paths[1], value, e);
 }
 
-static int compare_groups(const struct diff *d)
+static int compare_groups(struct diff *d)
 {
-	const struct diff_groups groups = {
+	struct diff_groups groups = {
 		.paths = d->paths, .like = &d->in[0], .limit = d->limit,
 		.only_workload = d->only_workload, .only_changed = d->rows.only_changed,
 		.exit_code = d->exit_code, .html = d->html,
 	};
+	int c;
 
 	if (!d->paths[0].cnt)
 		return opts_usage_error("no trace to compare with: ebpfrec diff A... --with B...");
@@ -161,7 +181,11 @@ static int compare_groups(const struct diff *d)
 					"to run");
 	if (d->from_b || d->until_b)
 		return opts_usage_error("--from-b and --until-b are for two traces");
-	return diff_groups(&groups);
+	d->flame.is_of_groups = true;
+	c = d->flame.path ? diff_flame_new(&groups.flame, &d->flame) : 0;
+	c = c ?: diff_groups(&groups);
+	diff_flame_free(groups.flame);
+	return c;
 }
 
 static int run(void *job)
@@ -169,6 +193,11 @@ static int run(void *job)
 	struct diff *d = job;
 	int c = 0;
 
+	if (!d->flame.path && (d->flame.view || d->flame.per || d->flame.force))
+		return opts_usage_error("--of, --per and --force are for --flame FILE");
+	if (d->flame.path && !d->flame.force && !access(d->flame.path, F_OK))
+		return say_error("%s exists; -f replaces it", d->flame.path);
+	d->flame.only_workload = d->only_workload;
 	if (d->with)
 		return compare_groups(d);
 	if (d->has_more)
@@ -215,6 +244,30 @@ static int take_format(void *job, const char *value, struct err *e)
 				"and jsonl", value);
 }
 
+static int take_view(void *view, const char *value, struct err *e)
+{
+	static const char *const names[] = { "profile", "offcpu", "stacks" };
+	unsigned int i;
+	int c = opts_pick(&i, "view", "--of: ", value, names, 3, "",
+			  "; there are profile, offcpu and stacks");
+
+	if (!c)
+		*(const char **)view = names[i];
+	return c;
+}
+
+static int take_per(void *per, const char *value, struct err *e)
+{
+	static const char *const names[] = { "run", "second", "request" };
+	unsigned int i;
+	int c = opts_pick(&i, "unit", "--per: ", value, names, 3, "",
+			  "; there are run, second and request");
+
+	if (!c)
+		*(enum diff_flame_per *)per = DIFF_FLAME_PER_RUN + i;
+	return c;
+}
+
 static const struct opts_option options[] = {
 	{ 0, "with", "B",
 	  "compare all traces before this with B and those that follow: several\n"
@@ -232,6 +285,18 @@ static const struct opts_option options[] = {
 	  "a fiftieth of the shorter window, at least 10ms)",
 	  OPTS_STEP, offsetof(struct diff, every_ns), .min = 1,
 	  .refuse = "must be more than 0" },
+	{ 0, "flame", "FILE",
+	  "also write a flame graph of B, coloured by what changed: a page (.html),\n"
+	  "or lines of stacks with the figures of A and B (any other name)",
+	  OPTS_TEXT, offsetof(struct diff, flame.path), .refuse = "the name must not be empty" },
+	{ 0, "of", "VIEW", "--flame: profile (default), offcpu or stacks", OPTS_CALL,
+	  offsetof(struct diff, flame.view), take_view },
+	{ 0, "per", "UNIT",
+	  "--flame: what it compares: run (default of groups), second (of two\n"
+	  "traces), or request of a program",
+	  OPTS_CALL, offsetof(struct diff, flame.per), take_per },
+	{ 'f', "force", NULL, "replace FILE of --flame when it exists", OPTS_FLAG,
+	  offsetof(struct diff, flame.force) },
 	INPUT_OPTION_SYMBOLS(struct diff, in[0].symbols),
 	{ 0, "workload", NULL, "only the recorded workload's own processes",
 	  OPTS_FLAG, offsetof(struct diff, only_workload) },
@@ -268,6 +333,7 @@ const struct opts_command diff_opts = {
 		    "before.ebpfrec\n"
 		    "  ebpfrec diff --workload before.[0-9]* --with after.[0-9]*\n"
 		    "  ebpfrec diff --workload --format html a.[0-9]* --with b.[0-9]* > d.html\n"
+		    "  ebpfrec diff --workload --flame d.html a.[0-9]* --with b.[0-9]*\n"
 		    "  ebpfrec diff --changed --format csv before.ebpfrec after.ebpfrec\n",
 	.bytes = sizeof(struct diff),
 	.initial = &(const struct diff){ .limit = INPUT_TABLE_ROWS },

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "cmd/cmd.h"
+#include "cmd/diff/diff_flame.h"
 #include "cmd/diff/diff_rows.h"
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
@@ -302,9 +303,12 @@ static int write_diff(void *ctx, const struct row_sink *out, struct err *e)
 	return c ?: out->end(out->ctx);
 }
 
-/* The trace and the window of side A or B: its number is an argument, and so are its instants. */
-static bool take_side(const struct view_job *j, const struct http_request *q, bool is_b,
-		      struct diff_side *ret)
+/*
+ * The trace and the window of side A or B: its number is an argument, and so are its instants.
+ * NULL: they are missing or wrong.
+ */
+static struct input *take_side(const struct view_job *j, const struct http_request *q, bool is_b,
+			       struct diff_side *ret)
 {
 	const char *number = http_request_argument(q, is_b ? "b" : "a");
 	unsigned long n = number ? strtoul(number, NULL, 10) : 0;
@@ -312,17 +316,49 @@ static bool take_side(const struct view_job *j, const struct http_request *q, bo
 	uint64_t start_ns;
 
 	if (!n || n > j->trace_cnt)
-		return false;
+		return NULL;
 	in = &j->traces[n - 1].in;
 	start_ns = trace_start_ns(in->trace);
 	if (!take_instant(q, is_b ? "from_b" : "from", start_ns, &ret->from_ns) ||
 	    !take_instant(q, is_b ? "to_b" : "to", start_ns, &ret->to_ns))
-		return false;
+		return NULL;
 	if (ret->to_ns > trace_end_ns(in->trace))
 		ret->to_ns = trace_end_ns(in->trace);
 	ret->a = in->analysis;
 	input_verify(in, true, ret->from_ns, ret->to_ns);
-	return ret->from_ns < ret->to_ns;
+	return ret->from_ns < ret->to_ns ? in : NULL;
+}
+
+/* Answers with the page of `ebpfrec diff --flame` for two windows. */
+static void answer_flame(struct view_job *j, const struct http_request *q, struct http_answer *ret)
+{
+	const struct diff_flame_options o = { .path = ".html" };
+	const char *names[2];
+	struct diff_side sides[2];
+	struct diff_flame *flame = NULL;
+	struct err e = { "" };
+	FILE *f;
+	int c = diff_flame_new(&flame, &o);
+
+	for (int side = 0; side < 2 && !c; side++) {
+		const struct input *in = take_side(j, q, side, &sides[side]);
+
+		names[side] = in ? input_path(in) : "";
+		c = in ? diff_flame_add(flame, side, in, &sides[side]) : -EINVAL;
+	}
+	if (!c) {
+		f = open_memstream(&ret->text, &ret->bytes);
+		c = f ? diff_flame_page(flame, names, f, &e) : -ENOMEM;
+		if (f && fclose(f) && !c)
+			c = -ENOMEM;
+	}
+	diff_flame_free(flame);
+	if (c < 0 && c != -EINVAL)
+		fail(ret, c, &e, "the page cannot be made; the terminal says why\n");
+	else if (c)
+		refuse(ret, 404, "no stacks of running code were recorded in these windows\n");
+	else
+		ret->type = "text/html; charset=utf-8";
 }
 
 /* Answers with the text of `ebpfrec diff --format json` for two windows. */
@@ -394,6 +430,8 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 		answer_download(j, q, ret);
 	else if (!strcmp(what, "diff"))
 		answer_diff(j, q, ret);
+	else if (!strcmp(what, "flame"))
+		answer_flame(j, q, ret);
 	else
 		refuse(ret, 404, "there is no such page\n");
 }

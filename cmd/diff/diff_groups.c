@@ -141,6 +141,8 @@ static int add_trace(const struct diff_groups *d, struct groups *g, int group, c
 		side.a = in.analysis;
 		input_verify(&in, true, side.from_ns, side.to_ns);
 		c = input_status(groups_add(g, group, &side, &e), &e);
+		if (!c && d->flame)
+			c = diff_flame_add(d->flame, group, &in, &side);
 		*ret_cnt += !c;
 	}
 	input_close(&in);
@@ -230,5 +232,7 @@ int diff_groups(const struct diff_groups *d)
 			 say_counted(cnt[i], "run"));
 	c = c ?: d->html ? print_page(g, &p, sides) : print_rows(g, &p, sides);
 	groups_free(g);
+	if (!c && d->flame)
+		c = diff_flame_write(d->flame, (const char *const[]){ sides[0], sides[1] });
 	return c ? c : d->exit_code && p.worse ? EXIT_FAILED : 0;
 }

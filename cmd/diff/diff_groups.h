@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "cmd/diff/diff_flame.h"
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
 
@@ -13,6 +14,7 @@ struct diff_groups {
 	uint64_t limit;
 	bool only_workload, only_changed, exit_code;
 	bool html; /* in place of the format */
+	struct diff_flame *flame; /* gets the runs, too; NULL: none */
 };
 
 int diff_groups(const struct diff_groups *d);

@@ -72,6 +72,11 @@ function scale() {
 
 /* ---- the differences ---- */
 
+function windows_asked() {
+	const [a, b] = sides;
+	return '?a=' + a.nr + '&from=' + a.window[0] + '&to=' + a.window[1] + '&b=' + b.nr + '&from_b=' + b.window[0] + '&to_b=' + b.window[1];
+}
+
 function compare_later() {
 	const [a, b] = sides;
 	asked.abort();
@@ -79,15 +84,15 @@ function compare_later() {
 	delete document.body.dataset.compared;
 	$('command').textContent = 'ebpfrec diff ' + quoted(paths[a.nr - 1]) + ' ' + quoted(paths[b.nr - 1]) + ' --from ' + seconds(a.window[0]) + ' --until ' +
 		seconds(a.window[1]) + ' --from-b ' + seconds(b.window[0]) + ' --until-b ' + seconds(b.window[1]);
+	$('flame-diff').href = 'flame' + windows_asked();
 	timer = setTimeout(compare, REST);
 }
 
 async function compare() {
-	const [a, b] = sides, mine = asked = new AbortController();
+	const mine = asked = new AbortController();
 	let rows, answer;
 	try {
-		answer = await fetch('diff?a=' + a.nr + '&from=' + a.window[0] + '&to=' + a.window[1] + '&b=' + b.nr + '&from_b=' + b.window[0] +
-			'&to_b=' + b.window[1], { signal: mine.signal });
+		answer = await fetch('diff' + windows_asked(), { signal: mine.signal });
 		const text = await answer.text();
 		if (!answer.ok)
 			throw new Error(text);

@@ -6,24 +6,33 @@
 const FRAME_HEIGHT = 18, FRAME_MIN = 1;	/* px; narrower frames are left out until they are zoomed into */
 
 function flame_node(name, above) {
-	return { name, above, total: 0, below: new Map(), depth: above ? above.depth + 1 : 0 };
+	return { name, above, total: 0, before: 0, own: null, below: new Map(), depth: above ? above.depth + 1 : 0 };
 }
 
-/* stacks: [["[source]", "process", "outermost", ..., "innermost"], number] */
+/* stacks: [["[source]", "process", "outermost", ..., "innermost"], number, own]; own: of a difference, see flame_page() */
 function flame_tree(stacks) {
 	const root = flame_node('all');
-	for (const [frames, value] of stacks) {
+	for (const [frames, value, own] of stacks) {
 		let at = root;
 		at.total += value;
+		at.before += own ? own.before : 0;
 		for (const name of frames) {
 			let next = at.below.get(name);
 			if (!next)
 				at.below.set(name, next = flame_node(name, at));
 			next.total += value;
+			next.before += own ? own.before : 0;
 			at = next;
 		}
+		at.own = own;
 	}
 	return root;
+}
+
+/* Of a difference: red is more than before, blue less, grey no change. */
+function flame_change(own) {
+	const much = own && own.change !== null ? Math.min(1, 0.3 + Math.abs(own.change)) : 0;
+	return much ? 'hsl(' + (own.change > 0 ? 8 : 212) + ' 85% ' + (88 - 26 * much) + '%)' : 'hsl(0 0% 84%)';
 }
 
 /* The same name has the same colour; colours mean nothing else. */
@@ -35,7 +44,7 @@ function flame_color(name) {
 }
 
 function flame_graph(box, stacks, format) {
-	const root = flame_tree(stacks);
+	const root = flame_tree(stacks), is_difference = stacks.some(([, , own]) => own);
 	let shown = root, word = '', drawn = [], all = 1;	/* all: the width, which is asked for once: each answer costs a layout */
 	const plot = element('div', { class: 'frames', role: 'img' }), about = element('output', { class: 'note' });
 	const search = element('input', { type: 'search', placeholder: 'function ( / )', 'aria-label': 'search for a function', oninput: () => {
@@ -54,8 +63,10 @@ function flame_graph(box, stacks, format) {
 	}
 
 	function place(node, x, width) {
-		const text = node === root ? node.name : node.name + ': ' + share(node, node.total);
-		const e = element('div', { title: text, color: flame_color(node.name), onclick: () => zoom(node),
+		const changed = is_difference ? ', A ' + format(node.before) + (node.own ? '; itself ' + format(node.own.now) + ', A ' + format(node.own.before) +
+			', ' + node.own.says : '') : '';
+		const text = (node === root ? node.name : node.name + ': ' + share(node, node.total)) + changed;
+		const e = element('div', { title: text, color: is_difference ? flame_change(node.own) : flame_color(node.name), onclick: () => zoom(node),
 			class: (matches(node) ? 'found' : '') + (node.depth < shown.depth ? ' above' : '') }, width > 30 ? node.name : '');
 		e.style.left = 100 * x / all + '%';
 		e.style.width = 100 * width / all + '%';
@@ -99,19 +110,29 @@ function flame_graph(box, stacks, format) {
 
 const flame_format = (unit) => unit === 'bytes' ? bytes : unit === 'ns' ? duration : count;
 
-/* The page of a single flame graph, with stacks as lines: "[source];process;outermost;...;innermost number". */
+/*
+ * The page of a single flame graph, with stacks as lines: "[source];process;outermost;...;innermost number". Of a difference, a tab and the
+ * number of A follow, another and the change if it is significant, another and what is known about it; stacks that only A has make a second graph.
+ */
 function flame_page() {
 	const lines = document.getElementById('stacks'), box = document.getElementById('flame');
 	const stacks = lines.textContent.split('\n').filter((line) => line).map((line) => {
-		const at = line.lastIndexOf(' ');
-		return [line.slice(0, at).split(';'), Number(line.slice(at + 1))];
+		const [stack, before, change, says] = line.split('\t'), at = stack.lastIndexOf(' '), now = Number(stack.slice(at + 1));
+		return [stack.slice(0, at).split(';'), now,
+			says === undefined ? undefined : { now, before: Number(before), change: change ? Number(change) : null, says }];
 	});
 	document.title = document.querySelector('h1').textContent;
 	if (!stacks.length) {
 		box.textContent = 'No stacks were recorded in this window.';
 		return;
 	}
-	const graph = flame_graph(box, stacks, flame_format(lines.dataset.unit));
+	const format = flame_format(lines.dataset.unit), gone = stacks.filter(([, now, own]) => own && !now && own.before);
+	const graph = flame_graph(box, stacks, format);
+	if (gone.length) {
+		const below = element('div');
+		document.querySelector('details').before(element('h2', {}, 'What only A has'), below);
+		flame_graph(below, gone.map(([frames, , own]) => [frames, own.before, own]), format);
+	}
 	document.addEventListener('keydown', (event) => {
 		const keys = { Backspace: graph.out, 0: graph.whole, '/': () => graph.search.focus() };
 		if (event.target === graph.search || !keys[event.key] || event.ctrlKey || event.metaKey || event.altKey)

@@ -435,3 +435,55 @@ $ for to in csv html; do ebpfrec export -i stacks.ebpfrec --to $to --symbols now
 2> ebpfrec: --symbols: nowhere: No such file or directory
 2> ebpfrec: --symbols: nowhere: No such file or directory
 2> ls: cannot access 'nothing': No such file or directory
+
+# a flame graph of the difference: lines for other tools, or a page (tests/page looks at it)
+$ ebpfrec diff stacks.ebpfrec stacks.ebpfrec --per run --of stacks --from 1.100015s --from-b 1.1s --until-b 1.100015s \
+>   --flame d.folded >/dev/null; cat d.folded; ebpfrec diff stacks.ebpfrec stacks.ebpfrec --flame d.folded
+? 1
+1> cc1;[page];ufunc_1;ufunc_22;function_ffffffff817770 33554432 0
+1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 9408 2112
+1> cc1;[heap];ufunc_1;ufunc_33 8000 0
+1> cc1;[slab];ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 3072 768
+2> ebpfrec: d.folded: 4 stacks, 283 B
+2> ebpfrec: d.folded exists; -f replaces it
+
+$ ebpfrec diff stacks.ebpfrec stacks.ebpfrec --per run --of stacks --from 1.100015s --from-b 1.1s --until-b 1.100015s \
+>   --flame d.html >/dev/null; sed -n '/<h1>/p; /<pre/,/pre>/p' d.html
+1> <header><h1>B against A: allocated bytes per run. A: stacks.ebpfrec. B: stacks.ebpfrec</h1></header>
+1> <pre id="stacks" data-unit="bytes">[page];cc1;ufunc_1;ufunc_22;function_ffffffff817770 0	33554432	-1.000	-100.0 %
+1> [slab];cc1;ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 2112	9408	-0.776	-77.6 %
+1> [heap];cc1;ufunc_1;ufunc_33 0	8000		no change beyond the error of 2 and 0 samples
+1> [slab];cc1;ufunc_1;prog+0x1341 (stripped);function_ffffffff81def0;function_ffffffff810010 768	3072		no change beyond the error of 16 and 4 samples
+1> </pre>
+2> ebpfrec: d.html: 4 stacks, 19.1 kB
+
+# per second; and per request, of which there are none
+$ ebpfrec diff stacks.ebpfrec stacks.ebpfrec --flame d.folded -f >/dev/null; cat d.folded;
+> ebpfrec diff stacks.ebpfrec --with stacks.ebpfrec --per request --flame d.folded -f >/dev/null
+? 1
+1> make;[no sample] 250000250 250000250
+1> cc1;ufunc_1;ufunc_12;ufunc_12 179999825 179999825
+1> cc1;ufunc_1;ufunc_12;function_ffffffff810010 119999884 119999884
+1> =1+\x1b[31m,"\xff;function_ffffffff810010 62500000 62500000
+1> cc1;[no stack] 59999942 59999942
+2> ebpfrec: d.folded: 5 stacks, 245 B
+2> ebpfrec: stacks.ebpfrec: no request of a program ended in the window
+
+# few runs tell nothing
+$ ebpfrec diff --flame g.html --of offcpu --from 1.35s stacks.ebpfrec stacks.ebpfrec --with stacks.ebpfrec stacks.ebpfrec \
+>   >/dev/null; sed -n '/<h1>/p; /<pre/,/pre>/p' g.html
+1> <header><h1>B against A: waiting time per run. A: stacks.ebpfrec and on, 2 runs. B: stacks.ebpfrec and on, 2 runs</h1></header>
+1> <pre id="stacks" data-unit="ns">[disk];cc1;ufunc_1;ufunc_12;function_ffffffff818880 20000000	20000000		cannot tell
+1> [preempted];cc1;ufunc_1;ufunc_12;function_ffffffff818880 10000000	10000000		cannot tell
+1> </pre>
+2> ebpfrec: g.html: 2 stacks, 18.9 kB
+
+$ ebpfrec diff golden.ebpfrec golden.ebpfrec --flame none.html --of stacks >/dev/null; ls none.html;
+> ebpfrec diff golden.ebpfrec golden.ebpfrec --of stacks; ebpfrec diff --of cpu
+? 2
+2> ebpfrec: golden.ebpfrec: it has no stacks for the flame graph of stacks; `ebpfrec record --stacks` records them
+2> ls: cannot access 'none.html': No such file or directory
+2> ebpfrec diff: --of, --per and --force are for --flame FILE
+2> Try 'ebpfrec diff --help'.
+2> ebpfrec diff: --of: unknown view 'cpu'; there are profile, offcpu and stacks
+2> Try 'ebpfrec diff --help'.

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by diff_burn.sh."""
+import re
+
 from trace_query import *
 tmp = os.environ["tmp"]
 def changed(a, b):
@@ -52,3 +54,19 @@ check("diff: but has all it is made of", {"dd zero", "true", "seq 40", "pingpong
 code = subprocess.run([EBPFREC, "diff", "--exit-code", "--format", "csv", tmp + "/before", tmp + "/after"],
                       stdout=subprocess.DEVNULL).returncode
 check("diff: --exit-code says so", code == 1, code)
+text = open(tmp + "/flame.html").read().split('data-unit="ns">')[1].split("</pre>")[0]
+lines = [x.split("\t") for x in text.splitlines()]
+frames = {x[0].rsplit(" ", 1)[0].rsplit(";", 1)[-1]: (float(x[2]), x[3]) for x in lines if x[2]}
+check("diff: one coloured frame, the function that has more", list(frames) == ["burn_beta"], frames)
+interval = [float(x) for x in re.findall(r"[-+][\d.]+", frames.get("burn_beta", (0, "0 (0 .. 0)"))[1])]
+check("diff: with an interval around 20 %", len(interval) == 3 and 10 < interval[1] <= interval[0] <= interval[2] < 30
+      and interval[1] < 21.5 and interval[2] > 18.5, frames)
+sums = {"a": 0, "b": 0}
+for line in open(tmp + "/flame.folded"):
+    for name, value in zip("ab", line.rsplit(" ", 2)[1:]):
+        sums[name] += int(value)
+used = {n: sum(Trace("%s/%s.%d" % (tmp, n, i)).one(
+    "SELECT sum(oncpu_ns) FROM cpu_usage WHERE upid IN (SELECT upid FROM processes WHERE is_workload)")
+    for i in range(1, 11)) / 10 for n in "ab"}
+check("diff: the widths add up to the mean time on the CPU", all(abs(sums[n] - used[n]) < 1000 for n in "ab"),
+      (sums, used))

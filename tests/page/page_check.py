@@ -428,6 +428,26 @@ def check_flame():
           and "[slab]: found 20 (25.0 % of [slab])" in about, (found, about))
 
 
+def check_flame_of_difference():
+    """gen_golden's stacks: a window with all kinds against one with 15 of slab. What B lacks is in a second graph."""
+    path, trace = os.path.join(tmp, "difference.html"), os.path.join(tmp, "stacks")
+    subprocess.run([ebpfrec, "diff", trace, trace, "--flame", path, "--of", "stacks", "--per", "run", "--from",
+                    "1.100015s", "--from-b", "1.1s", "--until-b", "1.100015s"], check=True, capture_output=True)
+    browser.open(path)
+    seen = [[text + "|" + title + " " + color for text, title, color in graph] for graph in browser.evaluate(
+        "[...document.querySelectorAll('.frames')].map((g) => [...g.children].map((e) => [e.textContent, e.title, "
+        "e.style.backgroundColor]))")]
+    grey = "rgb(214, 214, 214)"
+    roots = [[t.split("|")[0] for t in graph if t.startswith("[")] for graph in seen]
+    check("a difference has the graph of B, and that of what only A has", roots == [["[slab]"], ["[page]"]], seen)
+    leaves = [sorted(t.split("itself ")[1] for t in graph if "itself" in t) for graph in seen]
+    check("what changed has a colour, what few samples tell has none",
+          [len(x) for x in leaves] == [2, 1] and "-77.6 % rgb(" in leaves[0][0] and grey not in leaves[0][0]
+          and leaves[0][1].endswith("16 and 4 samples " + grey) and "-100.0 % rgb(" in leaves[1][0]
+          and grey not in leaves[1][0] and all(t.endswith(grey) for graph in seen for t in graph if "itself" not in t),
+          (leaves, seen))
+
+
 def check_profile():
     """The page has a flame graph of the code that ran, if samples were recorded: gen_golden's, whose cc1 ran 1.44 s
     in six of them."""
@@ -476,6 +496,7 @@ with Browser() as browser:
     check_windows("golden trace", os.path.join(tmp, "golden"), 3)
     check_pictures()
     check_flame()
+    check_flame_of_difference()
     check_profile()
     check_hostile()
 raise SystemExit(failed > 0)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * profile: threads that use the CPU in functions of known names, and measure how long by the
- * scheduler's own clock. Arguments: rounds (10), bytes that burn_outer() has on its stack (0).
- * A round is of
+ * scheduler's own clock. Arguments: rounds (10), bytes that burn_outer() has on its stack (0), ms
+ * of burn_beta() in a round (30). A round is of
  *
  *     thread user     burn_alpha() 60 ms, burn_beta() 30 ms, burn_gamma() 10 ms of CPU time, all
  *                     called by burn_outer()
@@ -27,7 +27,7 @@
 static volatile int after;
 static volatile uint64_t burnt;
 
-static long rounds, outer_bytes;
+static long rounds, outer_bytes, beta_ms;
 
 /* Each function burns by itself, in a way of its own: equal ones could become one function. */
 #define BURN(name, step)                                                                           \
@@ -55,7 +55,7 @@ static NOINLINE void burn_outer(uint64_t *ns)
 
 	memset(data, 1, (size_t)outer_bytes + 16);
 	ns[0] += burn_alpha(60);
-	ns[1] += burn_beta(30);
+	ns[1] += burn_beta((uint64_t)beta_ms);
 	ns[2] += burn_gamma(10);
 	after += data[outer_bytes];
 }
@@ -125,6 +125,7 @@ int main(int argc, char **argv)
 
 	rounds = truth_arg(argc, argv, 1, 10);
 	outer_bytes = truth_arg(argc, argv, 2, 0);
+	beta_ms = truth_arg(argc, argv, 3, 30);
 	for (i = 0; i < 3; i++)
 		if (pthread_create(&threads[i], NULL, work[i], NULL))
 			truth_fail("pthread_create");
