@@ -61,7 +61,7 @@ static const uint8_t kernel_reg[REG_CNT] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8,
 #define KERNEL_PC 16
 #define KERNEL_CS 17
 #define CODE_BITS 64
-#define GO_FRAMES true	/* the return address is above a frame, as the table of Go counts */
+#define CALL_PUSHES true	/* the return address is above a frame */
 #else
 #define MACHINE EM_AARCH64
 #define REG_CNT 32
@@ -72,7 +72,7 @@ static const uint8_t kernel_reg[REG_CNT] = { 0,	 1,  2,	 3,  4,	 5,  6,	 7,  8,	
 					     22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 #define KERNEL_PC 32
 #define KERNEL_PSTATE 33
-#define GO_FRAMES false	/* the link register is saved at the low end of a frame */
+#define CALL_PUSHES false	/* the link register is saved at the low end of a frame */
 #define CODE_BITS 48	/* higher bits hold the signature of a return address */
 #endif
 
@@ -179,7 +179,7 @@ struct unwind_table *unwind_table_read(int fd)
 	t->elf = open_elf(fd);
 	if (!t->elf || !gelf_getehdr(t->elf, &h) || h.e_machine != MACHINE)
 		goto fail;
-	t->has_go = GO_FRAMES && go_table_read(&t->go, t->elf);
+	t->has_go = CALL_PUSHES && go_table_read(&t->go, t->elf);
 	t->bytes += t->has_go ? t->go.bytes : 0;
 	find_segments(t);
 	t->cfi = has_sections(t) ? dwarf_getcfi_elf(t->elf) : NULL;
@@ -443,6 +443,30 @@ static enum step leave_by_go(const struct machine *m, const struct unwind_table 
 	return STEP_CALLER;
 }
 
+/*
+ * Leaves code made at run time, which keeps frame pointers, or is a trampoline of CPython, which
+ * moves the stack pointer by 8 bytes and keeps all registers (Python/asm_trampoline.S, x86-64). The
+ * caller of a trampoline is in a file with a table.
+ */
+static enum step leave_made_code(const struct machine *m, struct frame *to)
+{
+	enum step step = leave_by_frame_pointer(m, to);
+	uint64_t at = m->f->reg[REG_SP], pc, offset;
+	bool is_mapped = true;
+
+	if (step == STEP_CALLER)
+		(void)m->s->table(m->s->ctx, to->pc - 1, &offset, &is_mapped);
+	if (!CALL_PUSHES || !m->f->is_call || !m->f->known[REG_SP] ||
+	    (step == STEP_CALLER && is_mapped) || !read_stack(m, at + 8, &pc) ||
+	    !m->s->table(m->s->ctx, pc - 1, &offset, &is_mapped))
+		return step;
+	*to = *m->f;
+	to->pc = pc;
+	to->reg[REG_SP] = at + 16;
+	to->is_call = true;
+	return STEP_CALLER;
+}
+
 static enum step leave(struct machine *m, struct frame *to)
 {
 	bool is_mapped = true;
@@ -455,7 +479,9 @@ static enum step leave(struct machine *m, struct frame *to)
 	t = m->s->table(m->s->ctx, m->f->pc - m->f->is_call, &offset, &is_mapped);
 	if (!is_mapped)
 		return STEP_NOWHERE;
-	if (!t || !code_addr(t, offset, &addr))
+	if (!t)
+		return leave_made_code(m, to);
+	if (!code_addr(t, offset, &addr))
 		return leave_by_frame_pointer(m, to);
 	if (t->has_go && go_table_find(&t->go, addr, &f))
 		return leave_by_go(m, t, addr, &f, to);

@@ -189,6 +189,13 @@ static struct unwind_table *go_table(void *ctx, uint64_t pc, uint64_t *ret_offse
 	return ctx;
 }
 
+/* Below 0x10000 is code made at run time. */
+static struct unwind_table *table_beside_made_code(void *ctx, uint64_t pc, uint64_t *ret_offset,
+						   bool *ret_mapped)
+{
+	return pc < 0x10000 ? NULL : go_table(ctx, pc, ret_offset, ret_mapped);
+}
+
 /* A Go program has no unwind table, and its innermost functions may not save the frame pointer. */
 static void test_stack_of_stripped_go(void **state)
 {
@@ -198,6 +205,7 @@ static void test_stack_of_stripped_go(void **state)
 	struct buf table = { 0 }, file = { 0 };
 	struct elf_plan plan = { .go = &table, .text_offset = 0x1000, .text_addr = 0x401000,
 				 .text_bytes = 0x1000 };
+	uint64_t called[10] = { 0x9010, 0, 0x401050, 0, 0, 0, 0, 0, 0x4010c5 };
 	uint64_t stack[8] = { 0x401050, 0x401050, 0, 0, 0, 0, 0x4010c5, 0x4010c5 };
 	uint64_t regs[WIRE_REGS] = { [WIRE_REG_SP] = 0x7000 }, frames[FRAMES];
 	struct unwind_stack s = { .regs = regs, .bytes = (const uint8_t *)stack,
@@ -221,6 +229,21 @@ static void test_stack_of_stripped_go(void **state)
 		assert_int_equal(frames[2], 0x4010c5);
 	}
 	s.byte_cnt = 16;
+	assert_int_equal(unwind_walk(&s, frames, FRAMES, &is_whole), 2);
+	assert_false(is_whole);
+	/* the leaf's caller is a trampoline, which was called by main.main */
+	s.bytes = (const uint8_t *)called;
+	s.byte_cnt = sizeof(called);
+	s.table = table_beside_made_code;
+	regs[4] = 3;
+	regs[16] = 0x401002;
+	assert_int_equal(unwind_walk(&s, frames, FRAMES, &is_whole), 4);
+	assert_true(is_whole);
+	assert_int_equal(frames[1], 0x9010);
+	assert_int_equal(frames[2], 0x401050);
+	assert_int_equal(frames[3], 0x4010c5);
+	/* no table where a trampoline's caller would be: no frame is invented */
+	called[2] = 0x9020;
 	assert_int_equal(unwind_walk(&s, frames, FRAMES, &is_whole), 2);
 	assert_false(is_whole);
 	unwind_table_free(s.ctx);
