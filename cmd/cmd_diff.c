@@ -215,6 +215,7 @@ static int run(void *job)
 	d->in[1].to = d->until_b ?: d->in[0].to;
 	d->in[1].during = d->in[0].during;
 	d->in[1].symbols = d->in[0].symbols;
+	d->in[1].raw_frames = d->in[0].raw_frames;
 	for (int side = 0; side < 2 && !c; side++) {
 		c = input_open(&d->in[side], true) ?: input_analysis(&d->in[side]);
 	}
@@ -298,6 +299,7 @@ static const struct opts_option options[] = {
 	{ 'f', "force", NULL, "replace FILE of --flame when it exists", OPTS_FLAG,
 	  offsetof(struct diff, flame.force) },
 	INPUT_OPTION_SYMBOLS(struct diff, in[0].symbols),
+	INPUT_OPTION_RAW_FRAMES(struct diff, in[0].raw_frames),
 	{ 0, "workload", NULL, "only the recorded workload's own processes",
 	  OPTS_FLAG, offsetof(struct diff, only_workload) },
 	{ 0, "changed", NULL, "only what has changed",

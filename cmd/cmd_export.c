@@ -628,6 +628,7 @@ static const struct opts_option options[] = {
 	{ 0, "cluster", "NAME", "with --schema: tables that are distributed over this cluster",
 	  OPTS_TEXT, offsetof(struct export, cluster), .refuse = "the name must not be empty" },
 	INPUT_OPTION_SYMBOLS(struct export, in.symbols),
+	INPUT_OPTION_RAW_FRAMES(struct export, in.raw_frames),
 	{ 'f', "force", NULL, "replace files that exist", OPTS_FLAG,
 	  offsetof(struct export, force) },
 	{ 'q', "quiet", NULL, "print no progress and no closing line", OPTS_FLAG,

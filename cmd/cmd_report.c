@@ -780,6 +780,7 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, .take = take_format },
 	INPUT_OPTION_LINES(struct report_options, in),
 	INPUT_OPTION_SYMBOLS(struct report_options, in.symbols),
+	INPUT_OPTION_RAW_FRAMES(struct report_options, in.raw_frames),
 	{ 0, "wide", NULL, "tables with every column, however long the lines get", OPTS_FLAG,
 	  AT(in.wide) },
 	{ 0, "notes", NULL, "all there is to know about a table's figures", OPTS_FLAG, AT(notes) },

@@ -40,6 +40,7 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, offsetof(struct sql, in.format), take_format },
 	INPUT_OPTION_LINES(struct sql, in),
 	INPUT_OPTION_SYMBOLS(struct sql, in.symbols),
+	INPUT_OPTION_RAW_FRAMES(struct sql, in.raw_frames),
 	INPUT_OPTION_NO_INDEX(struct sql, in),
 	{ 'l', "list", NULL, "list the tables of events and objects", OPTS_CALL,
 	  .take = input_list_tables },

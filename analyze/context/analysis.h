@@ -168,6 +168,8 @@ int analysis_checkpoint(void *analysis, uint64_t at_ns, uint32_t kind_mask, stru
  * are below root, which must outlive the analysis. -ENOTSUP: not supported by this program.
  */
 int analysis_use_lines(struct analysis *a, const char *root);
+/* Shows stacks with all frames of interpreters (STACK_RAW). */
+void analysis_use_raw_frames(struct analysis *a);
 /* Returns the nr-th file without lines, and the reason: as source_lines_missing(). */
 bool analysis_lines_missing(const struct analysis *a, unsigned int nr, const char **ret_path,
 			    const char **ret_why);

@@ -117,15 +117,14 @@ void site_text_variable(char *to, size_t size, const struct trace_site *s)
 
 /* ---- stacks ---- */
 
+/* s: that of a frame in user space; NULL: unknown. */
 static void frame_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,
-		       uint64_t ts_ns, struct source_lines *lines)
+		       const struct trace_site *s, struct source_lines *lines)
 {
 	char symbol[FUNCTION_SHOWN + 1], plain[FUNCTION_SHOWN + 1];
 	const char *name;
-	const struct trace_site *s;
 
 	if (f->upid) {
-		s = trace_site_find(t, f->upid, f->addr, ts_ns);
 		if (s)
 			site_text_format(to, size, s, false, lines);
 		else
@@ -190,10 +189,9 @@ static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
 }
 
 /* The file of a frame: "libz.so.1", "[kernel]", or in parentheses the reason for a missing one. */
-static void module_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,
-			uint64_t ts_ns)
+static void module_text(char *to, size_t size, const struct trace_frame *f,
+			const struct trace_site *s)
 {
-	const struct trace_site *s = f->upid ? trace_site_find(t, f->upid, f->addr, ts_ns) : NULL;
 	const char *file = s ? file_of(s) : f->upid ? "[unknown]" : "[kernel]";
 
 	if (*file)
@@ -203,13 +201,54 @@ static void module_text(char *to, size_t size, const struct trace *t, const stru
 			 s->why < TRACE_SITE_WHY_CNT ? reasons[s->why].text : "unknown");
 }
 
-/* of_modules: a frame is its file, and adjacent frames of one file are one. */
-static bool add_stack(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
-		      enum stack_part part, struct source_lines *lines, bool of_modules)
+/* ---- CPython ---- */
+
+/*
+ * Folds the interpreter's frames between two functions of Python, whose trampolines have names:
+ * keeps a second text of the frames since the last of them, without those of the interpreter.
+ */
+struct python {
+	size_t end;		/* of the last function of Python in out; 0: none yet */
+	struct buf between;
+};
+
+static bool is_function(const struct trace_site *s)
 {
+	return s && !strncmp(s->symbol, "py::", 4) && !strcmp(s->module, TRACE_MODULE_JIT);
+}
+
+static bool is_interpreter(const struct trace_site *s)
+{
+	const char *file = s ? file_of(s) : "";
+
+	return !strncmp(file, "python3", 7) || !strncmp(file, "libpython3", 10);
+}
+
+static void fold(struct python *p, struct buf *out, const struct trace_site *s, const char *text)
+{
+	if (is_function(s)) {
+		if (p->end) {
+			out->len = p->end;
+			buf_add(out, p->between.data, p->between.len);
+		}
+		buf_reset(&p->between);
+	} else if (p->end && !is_interpreter(s)) {
+		buf_add(&p->between, ";", 1);
+		buf_add(&p->between, text, strlen(text));
+	}
+}
+
+/* ---- whole stacks ---- */
+
+bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
+		    enum stack_part part, enum stack_frames frames, struct source_lines *lines)
+{
+	const bool of_modules = frames == STACK_MODULES;
 	char text[SITE_TEXT_MAX], last[SITE_TEXT_MAX] = "", *p;
 	size_t cnt, i, inner, outer;
 	const struct trace_frame *f = trace_stack_find(t, stack, &cnt);
+	const struct trace_site *s;
+	struct python python = { 0 };
 
 	inner = part == STACK_USER ? kernel_frames(f, cnt) : own_frames(t, f, cnt);
 	outer = part == STACK_KERNEL	? kernel_frames(f, cnt)
@@ -220,35 +259,29 @@ static bool add_stack(struct buf *out, const struct trace *t, uint64_t stack, ui
 	if (!cnt)
 		buf_add(out, "[no stack]", 10);
 	for (i = outer; i-- > inner;) {
+		s = f[i].upid ? trace_site_find(t, f[i].upid, f[i].addr, ts_ns) : NULL;
 		if (of_modules)
-			module_text(text, sizeof(text), t, &f[i], ts_ns);
+			module_text(text, sizeof(text), &f[i], s);
 		else
-			frame_text(text, sizeof(text), t, &f[i], ts_ns, lines);
+			frame_text(text, sizeof(text), t, &f[i], s, lines);
 		for (p = text; *p; p++)
 			if (*p == ';' || *p == '\n')
 				*p = ':';
 		if (of_modules && !strcmp(text, last))
 			continue;
+		if (frames == STACK_FOLDED)
+			fold(&python, out, s, text);
 		if (i + 1 < outer)
 			buf_add(out, ";", 1);
 		buf_add(out, text, strlen(text));
+		if (frames == STACK_FOLDED && is_function(s))
+			python.end = out->len;
 		if (of_modules)
 			memcpy(last, text, strlen(text) + 1);
 	}
 	buf_add(out, "", 1);
+	buf_done(&python.between);
 	return true;
-}
-
-bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
-		    enum stack_part part, struct source_lines *lines)
-{
-	return add_stack(out, t, stack, ts_ns, part, lines, false);
-}
-
-bool stack_modules_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
-		       enum stack_part part)
-{
-	return add_stack(out, t, stack, ts_ns, part, NULL, true);
 }
 
 /* ---- interrupts ---- */

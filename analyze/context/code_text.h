@@ -40,6 +40,12 @@ void site_text_variable(char *to, size_t size, const struct trace_site *s);
 /* "stripped", "exited", ... as in user_sites.unresolved; NULL: s has a name. */
 const char *site_text_why(const struct trace_site *s);
 
+/*
+ * FOLDED: without CPython's own frames between two functions of Python that have names ("py::...",
+ * python -X perf); RAW: all. MODULES: a frame is its file ("server;libz.so.1;[kernel]"), and
+ * adjacent frames of one file are one.
+ */
+enum stack_frames { STACK_FOLDED, STACK_RAW, STACK_MODULES };
 enum stack_part { STACK_ALL, STACK_USER, STACK_KERNEL, STACK_INTERRUPT };
 
 /*
@@ -55,13 +61,7 @@ enum stack_part { STACK_ALL, STACK_USER, STACK_KERNEL, STACK_INTERRUPT };
  * user's part are "[no stack]". Memory failures are kept in out.
  */
 bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
-		    enum stack_part part, struct source_lines *lines);
-/*
- * The same with the files of the frames in place of functions: "server;libz.so.1;[kernel]".
- * Adjacent frames of one file are one.
- */
-bool stack_modules_add(struct buf *out, const struct trace *t, uint64_t stack, uint64_t ts_ns,
-		       enum stack_part part);
+		    enum stack_part part, enum stack_frames frames, struct source_lines *lines);
 
 /*
  * Numbers of interrupts are those of EVENT_IRQ rows. "irq", "softirq", "local"; "?": unknown type.

@@ -58,6 +58,7 @@ struct analysis {
 	/* mask of kinds whose events are read from the trace and not indexed */
 	uint32_t direct_kinds;
 	struct source_lines *lines;	/* NULL: code is shown without lines */
+	bool has_raw_frames;	/* stacks are shown with frames of interpreters */
 	_Atomic uint64_t rows_made;	/* by scans without a key, in any thread; for tests */
 	_Atomic bool is_given_up;
 	const _Atomic bool *stop;	/* its own, or that of the analysis it helps */

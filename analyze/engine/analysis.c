@@ -202,6 +202,11 @@ int analysis_use_lines(struct analysis *a, const char *root)
 	return source_lines_new(&a->lines, root);
 }
 
+void analysis_use_raw_frames(struct analysis *a)
+{
+	a->has_raw_frames = true;
+}
+
 bool analysis_lines_missing(const struct analysis *a, unsigned int nr, const char **ret_path,
 			    const char **ret_why)
 {

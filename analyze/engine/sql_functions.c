@@ -121,8 +121,10 @@ static void add_stack(sqlite3_context *ctx, int argc, sqlite3_value **argv, bool
 		return;
 	stack = (uint64_t)sqlite3_value_int64(argv[0]);
 	ts_ns = context_abs(a, sqlite3_value_int64(argv[1]));
-	has = of_modules ? stack_modules_add(&out, a->trace, stack, ts_ns, part) :
-			   stack_text_add(&out, a->trace, stack, ts_ns, part, a->lines);
+	has = stack_text_add(&out, a->trace, stack, ts_ns, part,
+			     of_modules ? STACK_MODULES :
+			     a->has_raw_frames ? STACK_RAW : STACK_FOLDED,
+			     of_modules ? NULL : a->lines);
 	if (out.failed)
 		sqlite3_result_error_nomem(ctx);
 	else if (has)

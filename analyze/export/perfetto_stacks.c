@@ -69,7 +69,8 @@ static int put_stack(struct session *s, uint64_t stack, uint64_t ts_ns, uint64_t
 	int ret = 0;
 
 	s->text.len = s->frames.len = 0;
-	stack_text_add(&s->text, s->x->t, stack, ts_ns, STACK_ALL, NULL);
+	stack_text_add(&s->text, s->x->t, stack, ts_ns, STACK_ALL,
+		       s->x->a->has_raw_frames ? STACK_RAW : STACK_FOLDED, NULL);
 	if (s->text.failed)
 		return -ENOMEM;
 	proto_begin(p, PACKET_INTERNED);

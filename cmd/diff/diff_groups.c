@@ -122,6 +122,7 @@ static int add_trace(const struct diff_groups *d, struct groups *g, int group, c
 {
 	struct input in = { .path = path, .from = d->like->from, .to = d->like->to,
 			    .during = d->like->during, .symbols = d->like->symbols,
+			    .raw_frames = d->like->raw_frames,
 			    .quick = true };
 	struct diff_side side;
 	struct err e = { "" };

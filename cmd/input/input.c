@@ -184,6 +184,8 @@ int input_open_analysis(struct input *in)
 
 	if (r)
 		return input_status(r, &e);
+	if (in->raw_frames)
+		analysis_use_raw_frames(in->analysis);
 	use.progress = show_progress;
 	analysis_use_index(in->analysis, &use);
 	/* before the index, which copies the lists into its file */

@@ -41,6 +41,7 @@ struct input {
 	const char *drops;
 	const char *symbols;	/* directories of files with symbols; NULL: none */
 	struct symbol_dirs *symbol_dirs;	/* while the trace is open */
+	bool raw_frames;	/* stacks with frames of interpreters */
 	const char *lines;	/* the directory that files of code are below; NULL: no lines */
 	bool no_index;		/* decode all that an answer needs */
 	/* while it is open */
@@ -81,6 +82,11 @@ struct input {
 	  "name code of programs with its line of source code, as debugging\n"                    \
 	  "information on this machine, or below DIR, says",                                      \
 	  OPTS_CALL, offsetof(command, in.lines), input_take_lines }
+
+#define INPUT_OPTION_RAW_FRAMES(command, raw_frames)                                              \
+	{ 0, "raw-frames", NULL,                                                                  \
+	  "stacks with the interpreter's frames between functions of Python",                     \
+	  OPTS_FLAG, offsetof(command, raw_frames) }
 
 #define INPUT_OPTION_SYMBOLS(command, symbols)                                                    \
 	{ 0, "symbols", "DIR,...",                                                                \

@@ -241,6 +241,42 @@ static void test_growth_names_who_keeps_and_not_who_churns(void **state)
 	made_close(&m);
 }
 
+static void assert_stack(const struct made_trace *m, const char *text)
+{
+	char sql[300];
+
+	snprintf(sql, sizeof(sql), "SELECT stack_text(stack, alloc_ns) = '%s' FROM allocations",
+		 text);
+	assert_int_equal(rows_one(m->a, sql), 1);
+}
+
+/* A Python function calls another one directly, and a third through a library. */
+static void test_interpreter_is_folded_between_functions_of_python(void **state)
+{
+	static const char *const symbols[16] = { "main", "_PyRun", "py::outer", "_PyEval",
+						 "_PyCall", "py::inner", "library", "py::key" };
+	static const unsigned int order[] = { 0, 1, 2, 3, 4, 5, 3, 6, 4, 7, 3, 6 };
+	enum { CNT = sizeof(order) / sizeof(order[0]) };
+	uint64_t frames[CNT];
+	struct made_trace m;
+
+	for (unsigned int i = 0; i < CNT; i++)
+		frames[CNT - 1 - i] = 0x55550010 + 0x100ull * order[i];
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .sites = true,
+					     .symbols = symbols,
+					     .sources = "alloc.heap,alloc.stacks" });
+	gen_snap(m.g, T0, 0, 50, 50, 1, "python3");
+	gen_heap(m.g, T0 + 1, 0, 50, 0x1000000, 8);
+	gen_stack(m.g, T0 + 1, 0, 50, WIRE_HEAP_ALLOC, 0x1000000, 8, frames, 0, CNT);
+	gen_slice(m.g, T0 + 40 * MS);
+	made_open(&m);
+	assert_stack(&m, "main;_PyRun;py::outer;py::inner;library;py::key;_PyEval;library");
+	analysis_use_raw_frames(m.a);
+	assert_stack(&m, "main;_PyRun;py::outer;_PyEval;_PyCall;py::inner;_PyEval;library;_PyCall;"
+			"py::key;_PyEval;library");
+	made_close(&m);
+}
+
 /*
  * A program of 300 pages that execs twice, each time into 20: at 2 ms inside a slice, and 1 ms
  * before the trace's end. Another process never does.
@@ -508,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_stalls_of_neighbouring_windows_add_up),
 		cmocka_unit_test(test_memory_has_the_live_heap_and_what_was_freed),
 		cmocka_unit_test(test_growth_names_who_keeps_and_not_who_churns),
+		cmocka_unit_test(test_interpreter_is_folded_between_functions_of_python),
 		cmocka_unit_test(test_alloc_and_memory_agree_about_a_new_program),
 		cmocka_unit_test(test_temporary_is_what_lived_less_than_1_ms),
 		cmocka_unit_test(test_leaks_by_site_have_one_row_per_call_site),

@@ -121,7 +121,8 @@ static int name_site(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site 
 	ret->symbol = ret->addr & 1 ? "" :
 		      site_symbols  ? site_symbols[ret->addr >> 8 & 15] : symbol;
 	ret->symbol_offset = ret->addr & 1 ? 0 : ret->addr & 0xff;
-	ret->module = nth % 2 ? "/opt/new" : "/opt/prog";
+	ret->module = nth % 2 ? "/opt/new" : !strncmp(ret->symbol, "py::", 4) ? TRACE_MODULE_JIT :
+		      !strncmp(ret->symbol, "_Py", 3) ? "/opt/libpython3.12.so.1.0" : "/opt/prog";
 	ret->module_offset = ret->addr & 0xfffff;
 	ret->build_id = "c0ffee0123";
 	ret->from_ns = nth * site_remap_ns;

@@ -51,7 +51,11 @@ struct gen_config {
 	bool sites;			/* user-space addresses get names: ufunc_x of /opt/prog */
 	/* in every other interval of this length, counted from 0, ufunc_x_new of /opt/new */
 	uint64_t remap_ns;
-	const char *const *symbols;	/* these instead, by bits 8 to 11 of the address */
+	/*
+	 * these instead, by bits 8 to 11 of the address; of [jit] if one begins with "py::", of
+	 * libpython3.12.so.1.0 if with "_Py"
+	 */
+	const char *const *symbols;
 	const char *sources;	/* recorded sources in the manifest; NULL: the key is missing */
 	const char *machine; /* the manifest's: "x86_64" gives system calls names; NULL: missing */
 	bool watch_requests;		/* as in block_writer_config */
