@@ -10,10 +10,15 @@
 
 -- section: In short
 SELECT answer FROM slow_requests(:from, :to, :requests, :slow_pct, :slow_ns) WHERE answer NOTNULL
+UNION ALL
+SELECT 'No request ' || :requests || ' ended in this window'
+       || iif(count(*), '; open at its end: ' || count(*), '')
+  FROM requests(:from, :to) WHERE name GLOB :requests AND thread_in_scope(utid, start_ns)
+ HAVING count(end_ns) = 0
 
--- section: What differs
+-- section: ?What differs
 SELECT kind, object, slow_ns, others_ns, diff_ns, error_ns
   FROM slow_requests(:from, :to, :requests, :slow_pct, :slow_ns)
 
--- section: Slowest
+-- section: ?Slowest
 SELECT name, id, thread, start_ns, dur_ns, breakdown FROM ($slowest)

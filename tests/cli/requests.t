@@ -128,6 +128,17 @@ $ ebpfrec report why --requests NOPE -i spans.ebpfrec || ebpfrec report requests
 2> ebpfrec: spans.ebpfrec: no request is named NOPE; there are: GET /, PUT /cart
 2> ebpfrec: spans.ebpfrec: no request is named save; there are: GET /, PUT /cart
 
+# so is a known one without a request in the window, which has no sections of nothing
+$ ebpfrec report why --requests 'GET*' --until 30ms -i spans.ebpfrec;
+> ebpfrec report why --requests 'PUT*' --from 900ms -i spans.ebpfrec | grep '^No'
+1> 0 .. 0.03 s of spans.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
+1>
+1> In short
+1> No request GET* ended in this window
+1>
+1> Slow are the requests from the 99th percentile of their length on, or as --slow says. (More: --notes.)
+1> No request PUT* ended in this window; open at its end: 1
+
 $ ebpfrec report requests --requests GET -i golden.ebpfrec
 ? 1
 2> ebpfrec: golden.ebpfrec: no request is named GET: the trace has no requests; record them with --spans, --span-fd or --request
