@@ -1,5 +1,5 @@
 -- view 0: What does a monitoring system get to know of a window?
--- needs: sched? alloc? block?
+-- needs: sched? alloc? block? app.span?
 -- reach: before
 -- takes: every
 -- by: comm unit container user
@@ -95,10 +95,24 @@ SELECT t_ns, device_name(dev) AS device, op, bytes, ios, errors, lat_max_ns
 
 -- section: latency
 -- histogram request_seconds ios: Time of block requests from queueing to completion.
-SELECT t_ns, device_name(dev) AS device, op, high_ns, ios, NULL AS lat_sum_ns
+SELECT t_ns, device_name(dev) AS device, op, high_ns, ios, NULL AS sum_ns
   FROM latency_hist(:from, :to, :every, 'device,op') WHERE phase = 'total' AND ios > 0
 UNION ALL
 SELECT t_ns, device_name(dev), op, NULL, NULL, lat_sum_ns FROM io_usage(:from, :to, :every, 'device,op')
+
+-- section: spans
+-- counter app_requests requests: Requests of programs that ended, by name.
+-- counter app_request_errors errors: Requests of programs that ended with an error.
+SELECT :from + coalesce((end_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, name AS request,
+       count(*) AS requests, sum(failed) AS errors
+  FROM requests(:from, :to) WHERE end_ns NOTNULL GROUP BY 1, 2 ORDER BY t_ns, requests DESC, request
+
+-- section: lengths
+-- histogram app_request_seconds requests: Length of requests of programs.
+SELECT :from + coalesce((end_ns - :from) / nullif(:every, 0) * :every, 0) AS t_ns, name AS request,
+       2 * size_class(dur_ns) AS high_ns, count(*) AS requests, sum(dur_ns) AS sum_ns, id AS slow_id,
+       max(dur_ns) AS slow_ns
+  FROM requests(:from, :to) WHERE end_ns NOTNULL GROUP BY 1, 2, 3
 
 -- section: sources
 -- counter events events: Events recorded.

@@ -41,6 +41,8 @@ struct series {
 	size_t who; /* row of struct labels; LABEL_OTHER: none */
 	uint64_t *v; /* bin by bin */
 	uint64_t shown; /* of peaks: of the last interval */
+	/* of a histogram: the last window that added to it, and its longest request (0: unknown) */
+	uint64_t seen_ns, slow_id, slow_ns;
 };
 
 struct label {
@@ -60,7 +62,7 @@ struct metrics {
 	struct hash_map map; /* (metric, labels) to series */
 	struct series *series;
 	size_t series_cap, series_cnt;
-	struct labels who, device;
+	struct labels who, device, request;
 	bool is_first; /* of all windows */
 	/* the window */
 	uint64_t window_ns, now_ns; /* its length and end */
@@ -175,7 +177,7 @@ static size_t make_labels(struct metrics *m, const struct value *row, char *to)
 {
 	char safe[LABEL_BYTES / 2];
 	const char *name, *text;
-	size_t len = 0, who = LABEL_OTHER, device;
+	size_t len = 0, who = LABEL_OTHER, device, request;
 
 	*to = '\0';
 	for (unsigned int i = 0; i < m->col_cnt; i++) {
@@ -196,6 +198,9 @@ static size_t make_labels(struct metrics *m, const struct value *row, char *to)
 		} else if (!strcmp(name, "device")) {
 			device = find_label(m, &m->device, safe, true);
 			text = device == LABEL_OTHER ? OTHER : safe;
+		} else if (!strcmp(name, "request")) {
+			request = find_label(m, &m->request, safe, true);
+			text = request == LABEL_OTHER ? OTHER : safe;
 		}
 		len += (size_t)sprintf(to + len, "%s%.40s=\"", len ? "," : "", name);
 		len += put_value(to + len, text);
@@ -211,9 +216,9 @@ static unsigned int words_of(const struct series *s)
 	return metric_table[s->metric].type == METRIC_HISTOGRAM ? HIST_WORDS : 1;
 }
 
-/* The words of a bin of a series. NULL: out of memory. */
-static uint64_t *series_of(struct metrics *m, unsigned int metric, const char *labels, size_t who,
-			   size_t bin)
+/* Finds or adds a series. NULL: out of memory. */
+static struct series *find_series(struct metrics *m, unsigned int metric, const char *labels,
+				  size_t who)
 {
 	const char *fixed = metric_table[metric].label;
 	char text[LABELS_BYTES + 64];
@@ -239,7 +244,16 @@ static uint64_t *series_of(struct metrics *m, unsigned int metric, const char *l
 		if (m->bytes <= METRICS_BINS_BYTES)
 			s->v = calloc(m->bin_cnt * words_of(s), sizeof(*s->v));
 	}
-	return s->v ? s->v + bin * words_of(s) : NULL;
+	return s->v ? s : NULL;
+}
+
+/* The words of a bin of a series. NULL: out of memory. */
+static uint64_t *series_of(struct metrics *m, unsigned int metric, const char *labels, size_t who,
+			   size_t bin)
+{
+	const struct series *s = find_series(m, metric, labels, who);
+
+	return s ? s->v + bin * words_of(s) : NULL;
 }
 
 static void drop_series(struct metrics *m)
@@ -299,21 +313,34 @@ static int on_begin(void *ctx, unsigned int cnt, const char *const *names)
 	return 0;
 }
 
-/* A row of the section latency, with high_ns before ios: requests in a step, or a sum of times. */
-static int on_latency(struct metrics *m, const struct value *row, const char *labels, size_t bin)
+/*
+ * A row of a histogram, with high_ns before its number of requests in a step, and a sum of times.
+ * slow_id and slow_ns: the longest of these requests.
+ */
+static int on_histogram(struct metrics *m, const struct value *row, const char *labels, size_t bin)
 {
-	uint64_t *v = series_of(m, m->metrics_of[m->ranked] - 1, labels, LABEL_OTHER, bin);
+	struct series *s = find_series(m, m->metrics_of[m->ranked] - 1, labels, LABEL_OTHER);
+	uint64_t *v = s ? s->v + bin * HIST_WORDS : NULL, slow_id = 0;
 	int64_t high_ns = 0;
 
 	if (!v)
 		return -ENOMEM;
+	if (s->seen_ns != m->now_ns)
+		s->slow_ns = 0;
+	s->seen_ns = m->now_ns;
 	for (unsigned int i = 0; i < m->col_cnt; i++) {
 		if (row[i].type != VALUE_INT)
 			continue;
 		if (!strcmp(m->names[i], "high_ns"))
 			high_ns = row[i].i;
-		else if (!strcmp(m->names[i], "lat_sum_ns"))
+		else if (!strcmp(m->names[i], "sum_ns"))
 			v[HIST_BUCKETS] += (uint64_t)row[i].i;
+		else if (!strcmp(m->names[i], "slow_id"))
+			slow_id = (uint64_t)row[i].i;
+		else if (!strcmp(m->names[i], "slow_ns") && (uint64_t)row[i].i > s->slow_ns) {
+			s->slow_ns = (uint64_t)row[i].i;
+			s->slow_id = slow_id;
+		}
 		else if (m->metrics_of[i])
 			v[bucket_of(high_ns)] += (uint64_t)row[i].i;
 	}
@@ -333,8 +360,8 @@ static int on_row(void *ctx, const struct value *row)
 	if (bin >= m->bin_cnt)
 		return 0;
 	who = make_labels(m, row, labels);
-	if (!strcmp(m->section, "latency"))
-		return on_latency(m, row, labels, bin);
+	if (m->ranked >= 0 && metric_table[m->metrics_of[m->ranked] - 1].type == METRIC_HISTOGRAM)
+		return on_histogram(m, row, labels, bin);
 	for (unsigned int i = 0; i < m->col_cnt; i++) {
 		if (!m->metrics_of[i] || row[i].type != VALUE_INT)
 			continue;
@@ -371,6 +398,7 @@ struct writer {
 	const uint64_t *stamps_ms; /* NULL: without */
 	size_t bin_cnt;
 	bool is_ns; /* of the metric being written */
+	const struct series *exemplar; /* whose longest request the next sample has; NULL: none */
 	uint64_t samples;
 };
 
@@ -384,9 +412,13 @@ static void put_sample(struct writer *w, const struct series *s, const char *suf
 	fprintf(w->f, "%s%s%s%s%s%s%s ", metric_table[s->metric].name, suffix, open, s->labels,
 		comma, more, close);
 	put_number(w->f, is_ns, v);
-	if (w->stamps_ms)
+	if (w->stamps_ms) {
 		fprintf(w->f, " %" PRIu64 ".%03" PRIu64, w->stamps_ms[stamp] / 1000,
 			w->stamps_ms[stamp] % 1000);
+	} else if (w->openmetrics && w->exemplar) {
+		fprintf(w->f, " # {request_id=\"%" PRId64 "\"} ", (int64_t)w->exemplar->slow_id);
+		put_number(w->f, true, w->exemplar->slow_ns);
+	}
 	fputc('\n', w->f);
 	w->samples++;
 }
@@ -405,8 +437,10 @@ static void put_histogram(struct writer *w, const struct series *s, const uint64
 		upto += sum[k];
 		snprintf(le, sizeof(le), "le=\"%" PRIu64 ".%09" PRIu64 "\"", le_ns / UNITS_NS_PER_S,
 			 le_ns % UNITS_NS_PER_S);
+		w->exemplar = s->slow_ns && k == bucket_of((int64_t)s->slow_ns + 1) ? s : NULL;
 		put_sample(w, s, "_bucket", k < HIST_BUCKETS - 1 ? le : "le=\"+Inf\"", false, upto,
 			   stamp);
+		w->exemplar = NULL;
 	}
 	put_sample(w, s, "_sum", "", true, sum[HIST_BUCKETS], stamp);
 	put_sample(w, s, "_count", "", false, upto, stamp);
@@ -589,6 +623,8 @@ static int forget_hidden(struct metrics *m)
 		c = (l->v[i].text = strpool_put(pool, l->v[i].text)) ? 0 : -ENOMEM;
 	for (size_t i = 0; i < m->device.cnt && !c; i++)
 		c = (m->device.v[i].text = strpool_put(pool, m->device.v[i].text)) ? 0 : -ENOMEM;
+	for (size_t i = 0; i < m->request.cnt && !c; i++)
+		c = (m->request.v[i].text = strpool_put(pool, m->request.v[i].text)) ? 0 : -ENOMEM;
 	strpool_free(m->pool);
 	m->pool = pool;
 	return c;
@@ -679,6 +715,7 @@ struct metrics *metrics_new(unsigned int by, unsigned int top)
 	m->top = top;
 	m->who.max = (size_t)METRICS_LABELS * top;
 	m->device.max = METRICS_DEVICES;
+	m->request.max = m->who.max;
 	m->bin_cnt = 1;
 	m->is_first = true;
 	return m;
@@ -694,6 +731,7 @@ void metrics_free(struct metrics *m)
 	free(m->series);
 	free(m->who.v);
 	free(m->device.v);
+	free(m->request.v);
 	free(m->stamps_ms);
 	free(m);
 }

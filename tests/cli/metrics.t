@@ -175,11 +175,15 @@ $ diff <(ebpfrec metrics --list | sed 's/ .*//') <(ebpfrec metrics --once -i gol
 ? 1
 1> 7d6
 1> < ebpfrec_cpu_wait_peak_seconds
+1> 24,26d22
+1> < ebpfrec_app_requests
+1> < ebpfrec_app_request_errors
+1> < ebpfrec_app_request_seconds
 
 $ ebpfrec metrics --list | wc -l; grep -o 'ebpfrec_[a-z_]*' "$(dirname "$README")/schema/grafana.json" |
 > sed 's/_total$//; s/_bucket$//' | sort -u | grep -vxF -f <(ebpfrec metrics --list | sed 's/ .*//')
 ? 1
-1> 36
+1> 39
 
 $ ebpfrec export -i golden.ebpfrec --to csv --every 1s
 ? 2
@@ -265,3 +269,27 @@ $ ebpfrec export -q -i golden.ebpfrec --to openmetrics --every 1h -o -
 ? 1
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
 2> ebpfrec: the first bin of UTC would begin before the machine was up; choose a shorter --every
+
+# Requests of programs: a bucket has the id of the longest one as exemplar.
+$ gen_golden spans.ebpfrec spans; ebpfrec metrics --once -i spans.ebpfrec | grep -e 'app_request[^{]*{' |
+> grep -v -e '[^0]"} [0-9]*$' -e ' 0$'
+1> ebpfrec_app_request_seconds_bucket{request="GET /",le="0.004194303"} 15 # {request_id="1"} 0.004000000
+1> ebpfrec_app_request_seconds_sum{request="GET /"} 0.060000000
+1> ebpfrec_app_request_seconds_bucket{request="PUT /cart",le="0.033554431"} 4 # {request_id="8"} 0.024000000
+1> ebpfrec_app_request_seconds_sum{request="PUT /cart"} 0.056000000
+
+$ ebpfrec export -q --to openmetrics --every 500ms -i spans.ebpfrec -o - | grep -e app_requests -e app_request_seconds_sum
+1> # HELP ebpfrec_app_requests Requests of programs that ended, by name.
+1> # TYPE ebpfrec_app_requests counter
+1> ebpfrec_app_requests_total{request="GET /"} 0 1700001000.000
+1> ebpfrec_app_requests_total{request="GET /"} 9 1700001000.500
+1> ebpfrec_app_requests_total{request="GET /"} 15 1700001001.000
+1> ebpfrec_app_requests_total{request="PUT /cart"} 0 1700001000.000
+1> ebpfrec_app_requests_total{request="PUT /cart"} 3 1700001000.500
+1> ebpfrec_app_requests_total{request="PUT /cart"} 4 1700001001.000
+1> ebpfrec_app_request_seconds_sum{request="GET /"} 0.000000000 1700001000.000
+1> ebpfrec_app_request_seconds_sum{request="GET /"} 0.036000000 1700001000.500
+1> ebpfrec_app_request_seconds_sum{request="GET /"} 0.060000000 1700001001.000
+1> ebpfrec_app_request_seconds_sum{request="PUT /cart"} 0.000000000 1700001000.000
+1> ebpfrec_app_request_seconds_sum{request="PUT /cart"} 0.032000000 1700001000.500
+1> ebpfrec_app_request_seconds_sum{request="PUT /cart"} 0.056000000 1700001001.000
