@@ -23,6 +23,7 @@
 #include "table_columns.h"
 
 #define SENTENCES_MAX 3
+#define GROWTH_MIN_BYTES (1u << 20)
 
 /* A kind of activity. Times are means in ns per request. */
 struct activity {
@@ -31,6 +32,8 @@ struct activity {
 	double slow, others, error;	/* error: half of the interval; < 0: it is not known */
 	uint64_t by_tid;	/* 0: by is the name of several threads */
 	uint64_t meanwhile_pct[2];	/* running: [0] is the share of the function, what */
+	const char *beside;	/* disk: the process that moved most beside them; NULL: they did */
+	uint64_t bytes;		/* that it moved; running: by which their processes grew */
 	bool is_object, is_timeout;	/* what is an object, not a call; most ended by timeout */
 	char answer[ANSWER_BYTES];
 };
@@ -194,6 +197,37 @@ static int function_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
+/*
+ * Finds the process that moved most on the disks of the ten slowest requests meanwhile, if that is
+ * more than theirs. A request counts for its owner, as in report io.
+ */
+static const char beside_sql[] = WORST
+	", b AS MATERIALIZED (SELECT DISTINCT q.end_ns, q.sector, q.dev, q.bytes, "
+	"iif(q.owner_upid > 1, q.owner_upid, q.submitter_upid) AS upid FROM worst JOIN "
+	"block_requests AS q ON q.end_ns >= worst.start_ns AND q.end_ns < worst.end_ns), "
+	"own AS MATERIALIZED (SELECT DISTINCT t.upid FROM worst JOIN threads AS t "
+	"ON t.utid = worst.utid) "
+	"SELECT p.comm, sum(b.bytes) AS bytes FROM b JOIN processes AS p ON p.upid = b.upid "
+	"WHERE b.upid NOT IN own AND b.dev IN (SELECT dev FROM b WHERE upid IN own) "
+	"GROUP BY p.comm HAVING sum(b.bytes) > (SELECT sum(bytes) FROM b WHERE upid IN own) "
+	"ORDER BY bytes DESC, p.comm LIMIT 1";
+
+/* Finds by how much the processes of the ten slowest requests grew during one of them, at most. */
+static const char growth_sql[] = WORST
+	"SELECT NULL, coalesce(max(bytes), 0) FROM (SELECT max(r.bytes) - min(r.bytes) AS bytes "
+	"FROM worst JOIN threads AS t ON t.utid = worst.utid JOIN rss_points AS r "
+	"ON r.upid = t.upid AND r.ts_ns >= worst.start_ns AND r.ts_ns < worst.end_ns "
+	"WHERE r.member = 'anon' GROUP BY worst.start_ns)";
+
+static int bytes_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct activity *x = ctx;
+
+	x->beside = causes_text(c, &v[0]);
+	x->bytes = (uint64_t)v[1].i;
+	return 0;
+}
+
 static int query(struct slow *s, const char *sql, const struct activity *x,
 		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx)
 {
@@ -235,15 +269,18 @@ static void name_activity(const struct slow *s, struct activity *x)
 {
 	static const struct phrase queued = { "queued", "waited", "for a thread" };
 	const struct phrase *p = strcmp(x->kind, "queued") ? causes_phrase(x->kind) : &queued;
-	char slow[UNITS_TEXT_MAX], others[UNITS_TEXT_MAX];
+	char slow[UNITS_TEXT_MAX], others[UNITS_TEXT_MAX], bytes[UNITS_TEXT_MAX];
+	bool is_were = s->slow_cnt > 1 && !strncmp(p->verb, "was ", 4);
 	const char *what = p->what;
 
 	if (x->what && !strcmp(x->kind, "lock"))
 		what = "for lock ";
-	causes_append(x->answer, "%s %s%s%s", p->verb, duration(slow, (uint64_t)x->slow),
-		      *what ? " " : "", what);
+	causes_append(x->answer, "%s%s %s%s%s", is_were ? "were " : "", p->verb + 4 * is_were,
+		      duration(slow, (uint64_t)x->slow), *what ? " " : "", what);
 	if (x->what && !strcmp(x->kind, "lock"))
 		causes_append(x->answer, "%s", x->what);
+	else if (x->what && !x->is_object && !strcmp(x->what, "user code"))
+		causes_append(x->answer, " in page faults");
 	else if (x->what && !strcmp(x->kind, "running"))
 		causes_append(x->answer, ", %llu %% of it in %s",
 			      (unsigned long long)x->meanwhile_pct[0], x->what);
@@ -252,6 +289,11 @@ static void name_activity(const struct slow *s, struct activity *x)
 	if (x->is_timeout && strcmp(x->kind, "timer"))
 		causes_append(x->answer, ", until a timeout");
 	name_ender(x);
+	units_format_bytes(bytes, sizeof(bytes), x->bytes);
+	if (x->beside)
+		causes_append(x->answer, ", while %s moved %s on it", x->beside, bytes);
+	else if (x->bytes >= GROWTH_MIN_BYTES)
+		causes_append(x->answer, ", while the process grew by %s", bytes);
 	if (s->other_cnt)
 		causes_append(x->answer, "; the others %s", duration(others, (uint64_t)x->others));
 }
@@ -307,7 +349,10 @@ static int compare(struct slow *s)
 		if (!strcmp(x->kind, "lock"))
 			ret = query(s, holder_sql, x, holder_row, x);
 		if (!strcmp(x->kind, "running"))
-			ret = query(s, function_sql, x, function_row, x);
+			ret = query(s, function_sql, x, function_row, x) ?:
+			      query(s, growth_sql, x, bytes_row, x);
+		if (!strcmp(x->kind, "disk"))
+			ret = query(s, beside_sql, x, bytes_row, x);
 		if (!ret && x->by && strcmp(x->kind, "cpu"))
 			ret = query(s, meanwhile_sql, x, meanwhile_row, x);
 		if (i)
