@@ -345,7 +345,7 @@ $(B)/work/%: tests/kernel/work/%.c
 
 # its frames are walked, and the same source is a library it loads
 $(B)/work/heap_sites: WORK_FLAGS = -fno-omit-frame-pointer -ldl
-$(B)/work/waits $(B)/work/profile $(B)/work/jit_map: WORK_FLAGS = -fno-omit-frame-pointer
+$(B)/work/waits $(B)/work/profile $(B)/work/jit_map $(B)/work/request_causes: WORK_FLAGS = -fno-omit-frame-pointer
 # the same without them
 $(B)/work/%_bare: tests/kernel/work/%.c
 	$(call say,WORK,$<)
