@@ -642,7 +642,7 @@ static void imply_workload(struct report_options *o)
 	    (strcmp(o->view->name, "summary") && strcmp(o->view->name, "processes") &&
 	     strcmp(o->view->name, "why") && strcmp(o->view->name, "whatif")) ||
 	    q.pid_cnt || q.tid_cnt || q.comm || q.thread || q.workload || o->in.during ||
-	    o->request)
+	    o->request || q.requests)
 		return;
 	q.workload = true;
 	q.requests = NULL;
