@@ -95,6 +95,9 @@ if [ "$what" = test ]; then
 	! apt-cache show prometheus >/dev/null 2>&1 || need prometheus cmd prometheus
 	# for tests/full/go_names.sh, which can do without
 	! apt-cache show golang-go >/dev/null 2>&1 || need golang-go cmd go
+	# for tests/full/request_logs.sh, which can do without
+	ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || ! apt-cache show postgresql >/dev/null 2>&1 ||
+		missing="$missing postgresql"
 	need unzip cmd unzip
 	need systemd cmd systemd-analyze
 	# browsers for tests/page; Ubuntu has none as a package, and the test can do without
