@@ -292,6 +292,19 @@ static int take_stacks(void *job, const char *value, struct err *e)
 	return c;
 }
 
+static int take_heap(void *job, const char *value, struct err *e)
+{
+	struct session_options *o = &((struct record *)job)->o;
+	uint64_t bytes = 0;
+	int c = value ? units_parse_size(value, &bytes, e) : 0;
+
+	if (!c && value && (!bytes || bytes > SESSION_HEAP_SAMPLE_MAX))
+		c = err_set(e, -ERANGE, "a sample per 1 byte up to 1 GiB");
+	o->heap = true;
+	o->heap_sample_bytes = bytes;
+	return c;
+}
+
 static int take_unwind(void *job, const char *value, struct err *e)
 {
 	struct record *r = job;
@@ -685,9 +698,10 @@ static const struct opts_option options[] = {
 	  "find callers in the stacks of --profile and --offcpu by the unwind\ntables of their "
 	  "files (--profile's default up to 1000 HZ), or by\nframe pointers (--offcpu's)",
 	  OPTS_CALL, .take = take_unwind },
-	{ 0, "heap", NULL,
-	  "record each malloc and free of COMMAND and its children, as\n-e +alloc.heap does",
-	  OPTS_FLAG, AT(o.heap) },
+	{ 0, "heap", "[SIZE]",
+	  "record each malloc and free of COMMAND and its children, as\n-e +alloc.heap does; SIZE, "
+	  "such as 512KiB: a sample per so many\nallocated bytes, for estimates at little cost",
+	  OPTS_CALL, .take = take_heap },
 	{ 0, "heap-wait", NULL,
 	  "as --heap, but the command waits while there is no room for its\nevents, so that none "
 	  "is lost",

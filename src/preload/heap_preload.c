@@ -14,6 +14,9 @@
  * An allocation is recorded after it is made and a free before it is done, so that an address that
  * another thread gets at once is never allocated twice. An allocator may call itself by name, as
  * musl's calloc calls malloc: calls inside such a function are not recorded (HIDING).
+ *
+ * If only samples are recorded (heap_sample.h), any other allocation costs a thread's counter, and
+ * any other free the load of a counter.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -39,6 +42,7 @@
 #define HAS_RSEQ
 #endif
 
+#include "preload/heap_sample.h"
 #include "preload/heap_share.h"
 
 #define WRAPS __attribute__((visibility("default")))
@@ -136,6 +140,10 @@ static uint64_t stacks_min;
 static enum { UNTRIED, OPENING, OPEN, OFF } state;
 static bool was_called;		/* this library's functions were called */
 
+/* mean bytes between samples; 0: all allocations are recorded; 1: unknown, before the first one */
+static uint64_t sample_mean = 1;
+static struct heap_samples *samples;	/* empty in a child of fork(); NULL: no sampling */
+
 static bool only_counts;	/* in another pid namespace: events are lost, and counted */
 
 LOCAL_THREAD struct {
@@ -151,6 +159,8 @@ LOCAL_THREAD struct {
 	uint64_t new_caller;
 	size_t new_bytes;	/* bytes that it was asked for, if it may round them up; 0 */
 	bool hid;		/* an allocator called itself through this library */
+	int64_t left;		/* bytes up to the next sample */
+	uint64_t random;
 } mine = { .slot = PARKED };
 
 #define HIDDEN (1ULL << 63)	/* set in an epoch, which then matches no process */
@@ -214,6 +224,7 @@ static bool map_share(const char *path)
 	stacks_every = h->stacks_every;
 	stacks_min = h->stacks_min;
 	takes_stacks = stacks_every || stacks_min;
+	sample_mean = h->sample_mean > HEAP_SAMPLE_MAX ? HEAP_SAMPLE_MAX : h->sample_mean;
 	chunks = (char *)h + HEAP_SHARE_HEAD_BYTES;
 	return true;
 }
@@ -221,15 +232,20 @@ static bool map_share(const char *path)
 static bool open_share(void)
 {
 	const char *path = getenv(HEAP_SHARE_ENV);
-	void *page;
+	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE), bytes = page_bytes;
+	char *page;
 
 	if (!path || !map_share(path))
 		return false;
-	page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
-		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (page == MAP_FAILED || madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_WIPEONFORK))
+	if (sample_mean)
+		bytes += sizeof(*samples);
+	page = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (page == MAP_FAILED || madvise(page, bytes, MADV_WIPEONFORK))
 		return false;
-	process = page;
+	if (sample_mean)
+		samples = (void *)(page + page_bytes);
+	process = (void *)page;
 	return true;
 }
 
@@ -253,6 +269,7 @@ static bool begin_process(void)
 		was = OFF;
 	}
 	if (was == OFF) {
+		sample_mean = 0;
 		state = OFF;
 		return false;
 	}
@@ -320,40 +337,6 @@ static inline struct heap_share_record *next_slots(unsigned int cnt, uintptr_t f
 	return take_slots(cnt);
 }
 
-/*
- * Returns slots in a new chunk. NULL: the event is not recorded, and counted as lost if it should
- * be.
- */
-static __attribute__((noinline)) struct heap_share_record *
-find_slots(enum heap_share_kind kind, unsigned int cnt, uintptr_t fp, bool *ret_guest)
-{
-	uint64_t hidden = mine.epoch & HIDDEN;
-	struct heap_share_record *slot = NULL;
-	int saved = errno;
-
-	was_called = true;
-	if (hidden && mine.hiding_at - fp < SIGNAL_FRAME_MIN) {
-		mine.hid = true;
-		return NULL;
-	}
-	mine.slot = PARKED;
-	if (*process || begin_process()) {
-		if (mine.epoch != (*process | hidden))
-			mine.tid = (uint32_t)syscall(SYS_gettid);
-		mine.epoch = *process | hidden;
-		slot = mine.lose ? NULL : claim_chunk(ret_guest);
-		mine.lose = slot ? 0 : mine.lose ? mine.lose - 1 : LOSE_AT_ONCE;
-		if (slot && !*ret_guest)
-			mine.slot = slot + cnt;
-		else if (!slot && !head->off)
-			__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
-	} else if (only_counts && !head->off) {
-		__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
-	}
-	errno = saved;
-	return slot;
-}
-
 struct instant {
 	uint64_t at;		/* 0: not read yet */
 	uint64_t cpu;
@@ -394,6 +377,53 @@ static inline struct instant now(bool fence)
 				 cpu_number() };
 }
 
+/* The thread's first event in this process, of which a chunk is the parent's. */
+static void begin_thread(uint64_t hidden)
+{
+	if (mine.epoch == (*process | hidden))
+		return;
+	mine.slot = PARKED;
+	mine.tid = (uint32_t)syscall(SYS_gettid);
+	mine.epoch = *process | hidden;
+	if (!sample_mean)
+		return;
+	mine.random = heap_sample_seed(now(false).at ^ (uint64_t)mine.tid << 40 ^
+				       (uintptr_t)&mine << 8);
+	mine.left = heap_sample_distance(&mine.random, sample_mean);
+}
+
+/*
+ * Returns slots in a new chunk. NULL: the event is not recorded, and counted as lost if it should
+ * be.
+ */
+static __attribute__((noinline)) struct heap_share_record *
+find_slots(enum heap_share_kind kind, unsigned int cnt, uintptr_t fp, bool *ret_guest)
+{
+	uint64_t hidden = mine.epoch & HIDDEN;
+	struct heap_share_record *slot = NULL;
+	int saved = errno;
+
+	was_called = true;
+	if (hidden && mine.hiding_at - fp < SIGNAL_FRAME_MIN) {
+		mine.hid = true;
+		return NULL;
+	}
+	mine.slot = PARKED;
+	if (*process || begin_process()) {
+		begin_thread(hidden);
+		slot = mine.lose ? NULL : claim_chunk(ret_guest);
+		mine.lose = slot ? 0 : mine.lose ? mine.lose - 1 : LOSE_AT_ONCE;
+		if (slot && !*ret_guest)
+			mine.slot = slot + cnt;
+		else if (!slot && !head->off)
+			__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
+	} else if (only_counts && !head->off) {
+		__atomic_fetch_add(&head->lost[kind], 1, __ATOMIC_RELAXED);
+	}
+	errno = saved;
+	return slot;
+}
+
 static inline void write_record(struct heap_share_record *slot, unsigned int kind, const void *p,
 				size_t bytes, uint64_t caller, struct instant when)
 {
@@ -422,6 +452,82 @@ put(enum heap_share_kind kind, const void *p, size_t bytes, uint64_t caller, str
 		write_record(slot + 1, HEAP_SHARE_LEAVE, "", 0, 0, when);
 }
 
+/* ---- samples ---- */
+
+static void count_lost_sample(void)
+{
+	if (!head->off)
+		__atomic_fetch_add(&head->lost[HEAP_SHARE_ALLOC], 1, __ATOMIC_RELAXED);
+}
+
+/* Handles an allocation that is a sample, or whose thread has no distance in this process yet. */
+static __attribute__((noinline)) bool find_sample(const void *p, size_t bytes, uintptr_t fp)
+{
+	uint64_t hidden = mine.epoch & HIDDEN;
+	int64_t left;
+	int saved = errno;
+
+	was_called = true;
+	if (hidden && mine.hiding_at - fp < SIGNAL_FRAME_MIN)
+		return false;
+	if (!*process && !begin_process()) {
+		errno = saved;
+		return state == OFF;	/* find_slots() counts a loss */
+	}
+	begin_thread(hidden);
+	errno = saved;
+	if (!sample_mean)
+		return true;
+	/* read again: a signal handler may have drawn a new distance, which serves as well */
+	left = mine.left - (int64_t)bytes;
+	mine.left = left;
+	if (left > 0)
+		return false;
+	mine.left = heap_sample_distance(&mine.random, sample_mean);
+	if (heap_sample_add(samples, (uintptr_t)p))
+		return true;
+	count_lost_sample();
+	return false;
+}
+
+/* Returns whether an allocation is not a sample, and needs no more work. */
+static inline __attribute__((always_inline)) bool is_passed(size_t bytes)
+{
+	int64_t left = mine.left - (int64_t)bytes;
+
+	if (unlikely(mine.epoch != *process || left <= 0))
+		return false;
+	mine.left = left;
+	return true;
+}
+
+/* Returns whether an allocation is to be recorded; if so, its free is, too. */
+static inline __attribute__((always_inline)) bool is_sample(const void *p, size_t bytes,
+							    uintptr_t fp)
+{
+	return unlikely(!is_passed(bytes)) && find_sample(p, bytes, fp);
+}
+
+static inline __attribute__((always_inline)) bool may_be_sample(const void *p)
+{
+	return __atomic_load_n(&samples->counters[heap_sample_counter((uintptr_t)p)],
+			       __ATOMIC_RELAXED);
+}
+
+/* Returns whether the free of a block is to be recorded, which is in the caller's hands then. */
+static inline __attribute__((always_inline)) bool ends_sample(const void *p)
+{
+	if (!sample_mean)
+		return true;
+	return samples && may_be_sample(p) && heap_sample_remove(samples, (uintptr_t)p);
+}
+
+static inline __attribute__((always_inline)) void put_free(const void *p, uint64_t caller)
+{
+	if (ends_sample(p))
+		put(HEAP_SHARE_FREE, p, 0, caller, (struct instant){ 0, 0 });
+}
+
 /* The functions as the program resolves them: it may contain an allocator that is used instead. */
 static void *(*volatile const named_malloc)(size_t bytes) = malloc;
 static void (*volatile const named_free)(void *p) = free;
@@ -448,7 +554,10 @@ static __attribute__((constructor)) void begin(void)
 	state = UNTRIED;
 	if (!begin_process())
 		return;
-	time_events();
+	if (sample_mean)
+		begin_thread(0);	/* now: a vfork() has another tid */
+	else
+		time_events();
 	if (!was_called) {
 		head->own_malloc_pid = (uint32_t)getpid();
 		__atomic_fetch_add(&head->own_malloc_cnt, 1, __ATOMIC_RELAXED);
@@ -547,6 +656,8 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 		bytes = mine.new_bytes ? mine.new_bytes : bytes;
 		mine.new_caller = 0;
 	}
+	if (sample_mean && (!p || !is_sample(p, bytes, fp)))
+		return p;
 	if (unlikely(takes_stacks) && p && wants_stack(bytes))
 		put_stack(p, bytes, caller, fp);
 	else if (likely(p != NULL))
@@ -568,11 +679,22 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 
 /* ---- the functions ---- */
 
-WRAPS void *malloc(size_t bytes)
+/*
+ * The rest of malloc and of free, in functions of their own: what is not a sample then needs no
+ * frame. The calls are jumps, so that the frame here is that of the called function.
+ */
+static __attribute__((noinline)) void *malloc_rest(size_t bytes, uint64_t caller)
 {
 	if (unlikely(!is_ready()))
 		return early_alloc(bytes);
-	return allocated(next.malloc(bytes), bytes, CALLER);
+	return allocated(next.malloc(bytes), bytes, caller);
+}
+
+WRAPS void *malloc(size_t bytes)
+{
+	if (samples && likely(!mine.new_caller && is_passed(bytes)))
+		return next.malloc(bytes);
+	return malloc_rest(bytes, CALLER);
 }
 
 WRAPS void *calloc(size_t cnt, size_t bytes)
@@ -584,12 +706,20 @@ WRAPS void *calloc(size_t cnt, size_t bytes)
 	return allocated(HIDING(next.calloc(cnt, bytes)), cnt * bytes, CALLER);
 }
 
-WRAPS void free(void *p)
+static __attribute__((noinline)) void free_rest(void *p, uint64_t caller)
 {
 	if (!p || unlikely(is_early(p)) || unlikely(!is_ready()))
 		return;
-	put(HEAP_SHARE_FREE, p, 0, CALLER, (struct instant){ 0, 0 });
+	put_free(p, caller);
 	next.free(p);
+}
+
+WRAPS void free(void *p)
+{
+	if (samples && likely(!may_be_sample(p)) && likely(!is_early(p)))
+		next.free(p);
+	else
+		free_rest(p, CALLER);
 }
 
 static void *change_early(void *p, size_t bytes, uint64_t caller)
@@ -604,23 +734,32 @@ static void *change_early(void *p, size_t bytes, uint64_t caller)
 	return to;
 }
 
+/* Call before a realloc of p, which another thread may get at once. */
+#define BEFORE_CHANGE(p) \
+	bool ends_ = (p) && ends_sample(p); \
+	struct instant before_ = { 0, 0 }; \
+	if (ends_) \
+		before_ = now(false)
+#define AFTER_CHANGE(p, to, bytes, caller) \
+	if (ends_ && ((to) || !(bytes))) \
+		put(HEAP_SHARE_FREE, p, 0, caller, before_); \
+	else if (ends_ && sample_mean && !heap_sample_add(samples, (uintptr_t)(p))) \
+		count_lost_sample()
+
 /*
  * The old object is free from the time of the call on; its free is recorded once the call
  * succeeded.
  */
 static inline __attribute__((always_inline)) void *change(void *p, size_t bytes, uint64_t caller)
 {
-	struct instant before;
-	void *to;
-
 	if (unlikely(is_early(p) || !is_ready()))
 		return change_early(p, bytes, caller);
 	if (!p)
 		return allocated(next.malloc(bytes), bytes, caller);
-	before = now(false);
-	to = HIDING(next.realloc(p, bytes));
-	if (to || !bytes)
-		put(HEAP_SHARE_FREE, p, 0, caller, before);
+	BEFORE_CHANGE(p);
+	void *to = HIDING(next.realloc(p, bytes));
+
+	AFTER_CHANGE(p, to, bytes, caller);
 	return allocated(to, bytes, caller);
 }
 
@@ -741,12 +880,14 @@ WRAPS void name parameters \
 	__typeof__(&name) after = AFTER(name); \
 	if (unlikely(!after)) \
 		free(p); \
-	if (!after || delete_is_free || !p) { \
+	if (!after || delete_is_free || !p || sample_mean) { \
+		if (after && p && !delete_is_free) \
+			put_free(p, CALLER); \
 		if (after) \
 			after(__VA_ARGS__); \
 		return; \
 	} \
-	put(HEAP_SHARE_FREE, p, 0, CALLER, (struct instant){ 0, 0 }); \
+	put_free(p, CALLER); \
 	mine.hid = false; \
 	(void)HIDING((after(__VA_ARGS__), 0)); \
 	if (mine.hid) \
@@ -776,14 +917,11 @@ WRAPS void *name parameters; \
 WRAPS void *name parameters \
 { \
 	__typeof__(&name) after = AFTER(name); \
-	struct instant before; \
-	void *to; \
 	if (!after) \
 		return realloc(p, bytes); \
-	before = now(false); \
-	to = HIDING(after(__VA_ARGS__)); \
-	if (p && (to || !bytes)) \
-		put(HEAP_SHARE_FREE, p, 0, CALLER, before); \
+	BEFORE_CHANGE(p); \
+	void *to = HIDING(after(__VA_ARGS__)); \
+	AFTER_CHANGE(p, to, bytes, CALLER); \
 	return allocated(to, bytes, CALLER); \
 }
 #define FREES(name, parameters, ...) \
@@ -796,7 +934,7 @@ WRAPS void name parameters \
 		return; \
 	} \
 	if (p) \
-		put(HEAP_SHARE_FREE, p, 0, CALLER, (struct instant){ 0, 0 }); \
+		put_free(p, CALLER); \
 	(void)HIDING((after(__VA_ARGS__), 0)); \
 }
 #define ALLOCATOR(prefix) \

@@ -88,6 +88,7 @@ struct heap_share_head {
 	uint32_t namespace_cnt;	/* processes of other pid namespaces; their events are lost */
 	uint32_t apart_cnt;	/* libraries opened in a separate scope: RTLD_DEEPBIND, dlmopen */
 	uint32_t owner[HEAP_CHUNKS_MAX];	/* thread id; 0: the chunk is unused */
+	uint64_t sample_mean;	/* mean bytes between samples; 0: all allocations are recorded */
 };
 
 #define HEAP_SHARE_HEAD_BYTES (3 * HEAP_CHUNK_BYTES)
@@ -98,5 +99,5 @@ struct heap_share_head {
 
 _Static_assert(sizeof(struct heap_share_record) == 32 && HEAP_CHUNK_RECORDS * 32 < HEAP_CHUNK_BYTES,
 	       "a chunk has room for its records");
-_Static_assert(sizeof(struct heap_share_head) == 128 + 4 * HEAP_CHUNKS_MAX &&
+_Static_assert(sizeof(struct heap_share_head) == 136 + 4 * HEAP_CHUNKS_MAX &&
 	       sizeof(struct heap_share_head) <= HEAP_SHARE_ASIDE, "the head has no holes");

@@ -16,6 +16,7 @@
 
 #include "base/account.h"
 #include "base/path_parent.h"
+#include "preload/heap_sample.h"
 #include "preload/heap_share.h"
 #include "record/launch.h"
 #include "record/preload.h"
@@ -113,7 +114,9 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	struct heap_ring_config config = {
 		.bytes = o->rings.bytes ? RINGS_WORTH * o->rings.bytes : DEFAULT_BYTES,
 		.counts_cycles = heap_clock_is_there(), .waits = o->heap_wait,
-		.stacks_every = o->stacks_every, .stacks_min_bytes = o->stacks_min_bytes,
+		/* samples are few, so each has its stack */
+		.stacks_every = o->stacks_every && o->heap_sample_bytes ? 1 : o->stacks_every,
+		.stacks_min_bytes = o->stacks_min_bytes, .sample_bytes = o->heap_sample_bytes,
 		.uid = geteuid(), .gid = getegid(), .owner = owner, .group = group,
 	};
 	char library[PATH_MAX];
@@ -124,6 +127,10 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	p->program = o->command ? find_own_malloc(o->command[0]) : NULL;
 	why = refusal(o, p->program, library);
 
+	if (why && o->heap_sample_bytes)
+		return err_set(e, -ENOTSUP,
+			       "--heap=SIZE needs the library, which cannot record the heap %s: "
+			       "--heap records each malloc with uprobes", why);
 	if (why) {
 		notices_warn(&o->notices,
 			     "alloc.heap: uprobes record the heap %s; each malloc and free takes "
@@ -157,7 +164,7 @@ void preload_raise_limit(const struct preload *p, pid_t pid)
 	    prlimit(pid, RLIMIT_MEMLOCK, NULL, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return;
 	/* the chunks begin at a multiple of their size, and the library has code */
-	add = (rlim_t)st.st_size + HEAP_CHUNK_BYTES + LIBRARY_BYTES;
+	add = (rlim_t)st.st_size + HEAP_CHUNK_BYTES + sizeof(struct heap_samples) + LIBRARY_BYTES;
 	limit.rlim_cur += add;
 	if (limit.rlim_max != RLIM_INFINITY)
 		limit.rlim_max += add;

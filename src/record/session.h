@@ -22,6 +22,7 @@
 
 struct session;
 
+#define SESSION_HEAP_SAMPLE_MAX (1ULL << 30)
 #define SESSION_PROFILE_HZ 99 /* out of step with timers, which go off at round rates */
 
 struct session_options {
@@ -34,6 +35,7 @@ struct session_options {
 	uint64_t stacks_min_bytes;	/* --stacks SIZE; 0 = none */
 	uint32_t stacks_every;		/* --stacks 1/N; 0 = none */
 	bool heap;			/* --heap: alloc.heap, too */
+	uint64_t heap_sample_bytes;	/* --heap=SIZE; 0 = all allocations */
 	bool heap_wait;			/* --heap-wait: the workload waits if the ring is full */
 	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
 	uint64_t profile_hz;		/* --profile HZ; 0 = none, unless -e has cpu.sample */

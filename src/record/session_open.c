@@ -411,6 +411,7 @@ static int fill_manifest(struct session *s, struct err *e)
 	set_unless_zero(w, "stacks.every", o->stacks_every);
 	if (s->sources & SOURCE_BIT(SOURCE_HEAP))
 		store_writer_set(w, "heap", s->preload.ring ? "library" : "uprobes");
+	set_unless_zero(w, "heap.sample_bytes", o->heap_sample_bytes);
 	if (s->sources & SOURCE_BIT(SOURCE_OFFCPU))
 		store_writer_set_number(w, "offcpu.min_ns",
 					o->offcpu_ns ? o->offcpu_ns : PROBE_OFFCPU_NS);

@@ -116,6 +116,7 @@ static int make_file(struct heap_ring *h)
 		.magic = HEAP_SHARE_MAGIC, .chunk_cnt = h->chunk_cnt, .waits = h->config.waits,
 		.counts_cycles = h->config.counts_cycles, .recorder = (uint32_t)getpid(),
 		.stacks_every = h->config.stacks_every, .stacks_min = h->config.stacks_min_bytes,
+		.sample_mean = h->config.sample_bytes,
 	};
 	off_t bytes = HEAP_SHARE_HEAD_BYTES + (off_t)h->chunk_cnt * HEAP_CHUNK_BYTES;
 	struct stat st;

@@ -26,6 +26,7 @@ struct heap_ring_config {
 	bool waits;		/* the workload waits if the memory is full */
 	uint32_t stacks_every;	/* stacks of every n-th allocation of a thread; 0: by size only */
 	uint64_t stacks_min_bytes;	/* stacks of allocations of at least this size; 0: none */
+	uint64_t sample_bytes;	/* mean distance of samples (heap_sample.h); 0: all allocations */
 	bool has_spans;		/* it is for events of requests, not of the heap */
 	bool counts_cycles;	/* timestamps are the counter's: heap_clock_is_there() */
 	uid_t uid;		/* the workload's; other users must not open the file */
