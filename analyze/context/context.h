@@ -35,6 +35,7 @@ struct analysis {
 	struct trace *trace;
 	sqlite3 *db;
 	uint64_t start_ns, end_ns;	/* the trace's span, CLOCK_MONOTONIC */
+	uint64_t heap_mean;		/* of samples (model/heap_weight.h); 0: none */
 	struct dense_ids ids;
 	struct loss_index losses;
 	struct scope scope;		/* of the current report, */

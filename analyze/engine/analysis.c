@@ -118,6 +118,7 @@ static int take_in_trace(struct analysis *a, struct err *e)
 	a->end_ns = trace_end_ns(a->trace);
 	if (a->end_ns < a->start_ns)
 		a->end_ns = a->start_ns;
+	a->heap_mean = trace_get_number(a->trace, "heap.sample_bytes");
 	task_keys_init(&a->keys, &a->ids);
 	r = dense_init(&a->ids, a->trace) ?: loss_index_init(&a->losses, a->trace);
 	r = r ?: find_clean_blocks(a);

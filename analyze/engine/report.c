@@ -137,7 +137,8 @@ static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_
 }
 
 /* Replaces marks; a mark ends where its name ends, so that $t is not part of $tid. */
-static char *expand(const struct report_request *r, unsigned int keys, const char *text)
+static char *expand(const struct analysis *a, const struct report_request *r, unsigned int keys,
+		    const char *text)
 {
 	const struct {
 		const char *mark, *value;
@@ -167,6 +168,14 @@ static char *expand(const struct report_request *r, unsigned int keys, const cha
 		if (!*text)
 			break;
 		len = 1 + strspn(text + 1, "abcdefghijklmnopqrstuvwxyz_");
+		if (len == strlen("$sampled") && !strncmp(text, "$sampled", len)) {
+			text += a->heap_mean ? len : strcspn(text, "\n");
+			continue;
+		}
+		if (len == strlen("$full") && !strncmp(text, "$full", len)) {
+			text += a->heap_mean ? strcspn(text, "\n") : len;
+			continue;
+		}
 		for (i = 0; i < sizeof(marks) / sizeof(marks[0]); i++)
 			if (strlen(marks[i].mark) == len && !strncmp(marks[i].mark, text, len))
 				break;
@@ -571,7 +580,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 	text = view_text(v, r);
 	if (!text)
 		return err_set(e, -EINVAL, "report %s has no --histogram", v->name);
-	sql = expand(r, keys, text);
+	sql = expand(a, r, keys, text);
 	if (!sql)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (strstr(sql, MARK)) {

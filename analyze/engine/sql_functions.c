@@ -14,6 +14,7 @@
 
 #include "base/units.h"
 #include "model/call.h"
+#include "model/heap_weight.h"
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
@@ -66,6 +67,38 @@ static void name_result(sqlite3_context *ctx, enum trace_name_type type, sqlite3
 static void fn_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	name_result(ctx, TRACE_NAME_SYMBOL, argv[0]);
+}
+
+/* heap_weight(bytes): an integer if the heap is not sampled, so that sums are */
+static void fn_heap_weight(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	uint64_t mean = a->heap_mean, bytes = (uint64_t)sqlite3_value_int64(argv[0]);
+
+	if (!mean)
+		sqlite3_result_int64(ctx, 1);
+	else
+		sqlite3_result_double(ctx, (double)heap_weight_cnt(mean, bytes) /
+						   (double)heap_weight_unit(mean));
+}
+
+static void fn_heap_bytes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_int64(ctx, (int64_t)heap_weight_bytes(
+			a->heap_mean, (uint64_t)sqlite3_value_int64(argv[0])));
+}
+
+static void fn_heap_error(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	const struct analysis *a = sqlite3_user_data(ctx);
+	int64_t bytes = sqlite3_value_int64(argv[0]);
+
+	if (a->heap_mean && sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_int64(ctx, (int64_t)heap_weight_error(
+			a->heap_mean, bytes < 0 ? 0 : (uint64_t)bytes));
 }
 
 /* user_symbol(upid, addr, ts_ns) */

@@ -23,6 +23,7 @@
 
 #include "analyze/fold/folds.h"
 #include "base/array.h"
+#include "model/heap_weight.h"
 
 /* Levels need neither the call site nor the requested bytes. */
 static const uint32_t memory_columns[EVENT_KIND_CNT] = {
@@ -99,6 +100,7 @@ static int machine_open(void *machine)
 	x->ids = &x->f.a->ids;
 	x->source_mask = x->f.def->arg;
 	x->process_cnt = x->ids->process_cnt;
+	x->change.cnt = 1;
 	if (array_reserve(&x->processes, &x->process_cap, x->process_cnt) < 0)
 		return -ENOMEM;
 	return object_pairs_init(&x->pairs, trace_page_bytes(x->f.a->trace), x->ids->process_cnt,
@@ -349,13 +351,25 @@ static int on_reset(void *machine, const struct trace_mm_reset *t)
 	return ret < 0 ? ret : give_step(x, ALLOC_VM, process, &vm, ALLOC_CHANGE_EXIT);
 }
 
+/* Returns the bytes that an object stands for, and sets the number of the next change. */
+static uint64_t weigh(struct memory_machine *x, uint64_t bytes)
+{
+	uint64_t mean = x->change.source == ALLOC_HEAP ? x->f.a->heap_mean : 0;
+
+	if (!mean)
+		return bytes;
+	x->change.cnt = heap_weight_cnt(mean, bytes);
+	return heap_weight_bytes(mean, bytes);
+}
+
 static int on_object_end(void *ctx, const struct live_object *obj, uint64_t bytes,
 			 enum live_end end)
 {
 	struct memory_machine *x = ctx;
 
 	return give(x, obj->owner, dense_process_of(x->ids, obj->owner),
-		    end == LIVE_LOST ? ALLOC_CHANGE_LOST : ALLOC_CHANGE_FREE, -(int64_t)bytes);
+		    end == LIVE_LOST ? ALLOC_CHANGE_LOST : ALLOC_CHANGE_FREE,
+		    -(int64_t)weigh(x, bytes));
 }
 
 /* Returns the bytes of a freed object without a recorded allocation. */
@@ -394,9 +408,12 @@ static int on_object(struct memory_machine *x, const struct event *ev)
 	if (ret < 0)
 		return ret;
 	if (o.is_alloc)
-		return give(x, thread, process, ALLOC_CHANGE_ALLOC, (int64_t)o.kind.bytes);
+		return give(x, thread, process, ALLOC_CHANGE_ALLOC,
+			    (int64_t)weigh(x, o.kind.bytes));
 	if (!unknown)
 		return ret;
+	if (o.family == OBJECT_HEAP && x->f.a->heap_mean)
+		return ret;	/* it is unknown what the free stands for */
 	/* the heap's level has only this trace's allocations: an unpaired free does not lower it */
 	return give(x, EVENT_ID_UNKNOWN, EVENT_ID_UNKNOWN, ALLOC_CHANGE_UNPAIRED,
 		    o.family == OBJECT_HEAP ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));

@@ -46,7 +46,8 @@ enum alloc_change_kind {
 
 struct alloc_change {
 	uint64_t ts_ns;
-	int64_t delta;			/* bytes */
+	int64_t delta;			/* bytes; those that a sample stands for */
+	uint64_t cnt;			/* allocations or frees; heap: in heap_weight_unit() */
 	/* dense, the owner; RSS, VM: thread is EVENT_ID_UNKNOWN */
 	uint32_t thread, process;
 	uint8_t source, kind;

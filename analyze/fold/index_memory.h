@@ -29,12 +29,12 @@ enum memory_count {
 	MEMORY_EXIT_BYTES, MEMORY_COUNT_CNT,
 };
 
-/* Adds a change to counts[MEMORY_COUNT_CNT]. */
+/* Adds a change to counts[MEMORY_COUNT_CNT]. Numbers of a heap are in heap_weight_unit(). */
 static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 {
 	switch (c->kind) {
 	case ALLOC_CHANGE_ALLOC:
-		counts[MEMORY_ALLOCS]++;
+		counts[MEMORY_ALLOCS] += c->cnt;
 		counts[MEMORY_ALLOC_BYTES] += (uint64_t)c->delta;
 		break;
 	/* the memory existed before it was seen: not an allocation */
@@ -45,9 +45,7 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 		counts[MEMORY_EXIT_BYTES] += (uint64_t)-c->delta;
 		break;
 	default:
-		counts[MEMORY_FREES] +=
-			c->kind == ALLOC_CHANGE_FREE || c->kind == ALLOC_CHANGE_UNPAIRED;
-		counts[MEMORY_LOST_FREES] += c->kind == ALLOC_CHANGE_LOST;
+		counts[c->kind == ALLOC_CHANGE_LOST ? MEMORY_LOST_FREES : MEMORY_FREES] += c->cnt;
 		counts[MEMORY_FREE_BYTES] += (uint64_t)-c->delta;
 	}
 }

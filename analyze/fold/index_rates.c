@@ -8,6 +8,7 @@
 #include "analyze/fold/index_job.h"
 #include "analyze/fold/index_memory.h"
 #include "base/array.h"
+#include "model/heap_weight.h"
 
 struct rate {			/* bytes that a process allocated in a granule */
 	uint64_t granule, bytes;
@@ -107,7 +108,7 @@ static int rates_event(void *machine, const struct event *ev)
 		break;
 	default:
 		c.source = ALLOC_HEAP;
-		c.delta = (int64_t)ev->v[EV_HEAP_ALLOC_BYTES];
+		c.delta = (int64_t)heap_weight_bytes(m->a->heap_mean, ev->v[EV_HEAP_ALLOC_BYTES]);
 	}
 	c.thread = dense_thread(d, object_event_utid(ev));
 	c.process = dense_process_of(d, c.thread);

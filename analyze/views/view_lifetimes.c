@@ -10,6 +10,7 @@
 #include "analyze/fold/allocation_pairs.h"
 #include "analyze/fold/fold_memory.h"
 #include "analyze/views/view.h"
+#include "model/heap_weight.h"
 #include "table_columns.h"
 
 #define TEMPORARY_NS 1000000
@@ -61,7 +62,8 @@ static int on_allocation(void *ctx, const struct allocation *x)
 	bool is_heap = x->family == OBJECT_HEAP;
 	const char *symbol = is_heap ? allocation_symbol(s->pairs, x) : NULL;
 	struct lifetimes *row;
-	uint64_t life_ns;
+	uint64_t mean = is_heap ? s->v.a->heap_mean : 0, cnt = heap_weight_cnt(mean, x->bytes);
+	uint64_t bytes = heap_weight_bytes(mean, x->bytes), life_ns;
 
 	if (!scope_has_thread_at(&s->v.a->scope, owner, x->object->ts_ns, NULL))
 		return 0;
@@ -71,27 +73,35 @@ static int on_allocation(void *ctx, const struct allocation *x)
 			 kind_of(s, x, symbol));
 	if (!row)
 		return -ENOMEM;
-	if (!row->allocs++)
+	if (!row->allocs)
 		begin_row(s, x, row);
-	row->bytes += x->bytes;
+	row->allocs += cnt;
+	row->bytes += bytes;
 	if (!x->ev)
 		return 0;
 	life_ns = x->ev->ts_ns - x->object->ts_ns;
-	row->freed++;
-	row->life_sum_ns += (double)life_ns;
+	row->freed += cnt;
+	row->life_sum_ns += (double)life_ns * (double)cnt / (double)heap_weight_unit(mean);
 	if (life_ns > row->life_max_ns)
 		row->life_max_ns = life_ns;
 	if (life_ns < TEMPORARY_NS) {
-		row->temporary++;
-		row->temporary_bytes += x->bytes;
+		row->temporary += cnt;
+		row->temporary_bytes += bytes;
 	}
 	return 0;
 }
 
 static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
-	const struct lifetimes *row = sum;
-	struct cell *c = view_row(v, at->group >> 3, sum);
+	struct lifetimes *row = sum;
+	bool is_heap = (at->group >> 1 & 3) == OBJECT_HEAP;
+	uint64_t unit = is_heap ? heap_weight_unit(v->a->heap_mean) : 1;
+	uint64_t *numbers[] = { &row->allocs, &row->freed, &row->temporary };
+	struct cell *c;
+
+	for (unsigned int i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+		*numbers[i] = (*numbers[i] + unit / 2) / unit;
+	c = view_row(v, at->group >> 3, sum);
 
 	if (row->page_order)
 		cell_int(&c[COL_LIFETIME_USAGE_PAGE_ORDER], (int64_t)row->page_order - 1);

@@ -20,6 +20,7 @@
 #include "analyze/fold/index_memory.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
+#include "model/heap_weight.h"
 #include "model/mem_levels.h"
 #include "table_columns.h"
 
@@ -501,12 +502,15 @@ static int run_bin(struct view *v, struct err *e)
 static void give_row(struct view *v, const struct view_place *at, void *sum)
 {
 	struct holder *h = sum;
+	uint64_t unit = at->b == ALLOC_HEAP ? heap_weight_unit(v->a->heap_mean) : 1;
 	bool is_level = at->b == ALLOC_RSS || at->b == ALLOC_VM || (v->w.every_ns && !v->w.edges);
 
 	if (!h->counts[MEMORY_ALLOCS] && !h->counts[MEMORY_FREES] &&
 	    !h->counts[MEMORY_LOST_FREES] && !h->counts[MEMORY_FREE_BYTES] &&
 	    !h->counts[MEMORY_EXIT_BYTES] && (!is_level || h->peak <= 0))
 		return;
+	for (unsigned int i = MEMORY_ALLOCS; i <= MEMORY_LOST_FREES; i++)
+		h->counts[i] = (h->counts[i] + unit / 2) / unit;
 	h->net_bytes = h->counts[MEMORY_ALLOC_BYTES] - h->counts[MEMORY_FREE_BYTES] -
 		       h->counts[MEMORY_EXIT_BYTES];
 	view_row(v, at->group, h);
