@@ -46,21 +46,24 @@ static void say_side(const struct diff *d, int side, uint64_t from_ns, uint64_t 
 	char missing[256], room[LOSS_SOURCES_MAX];
 	bool complete = input_is_complete(d->in[side].trace, needs_of_rows(room), from_ns, to_ns,
 					  missing, sizeof(missing));
-	const char *part = input_part_note(d->in[side].trace);
+	const char *notes[] = { input_part_note(d->in[side].trace),
+				input_heap_note(d->in[side].trace, "alloc") };
 
 	if (d->in[0].format != RENDER_TABLE) {
 		if (!complete)
 			say_note("%s: the window is incomplete: %s", input_path(&d->in[side]),
 				 missing);
-		if (part)
-			say_note("%s: %s", input_path(&d->in[side]), part);
+		for (unsigned int i = 0; i < 2; i++)
+			if (notes[i])
+				say_note("%s: %s", input_path(&d->in[side]), notes[i]);
 		return;
 	}
 	printf("%c: %s, %s, %s%s\n", "AB"[side], input_path(&d->in[side]),
 	       say_duration(to_ns - from_ns), complete ? "complete" : "INCOMPLETE: ",
 	       complete ? "" : missing);
-	if (part)
-		printf("%c: %s\n", "AB"[side], part);
+	for (unsigned int i = 0; i < 2; i++)
+		if (notes[i])
+			printf("%c: %s\n", "AB"[side], notes[i]);
 }
 
 static int clip_window(struct input *in, struct diff_side *ret)

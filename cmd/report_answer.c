@@ -55,7 +55,7 @@ static const char *without_note(const struct answer *r)
 	return r->o->view->without_note;
 }
 
-#define NOTE_MAX 6
+#define NOTE_MAX 7
 
 /*
  * Finds notes on parts that a view leaves out, or cannot know for a trace of some processes or a
@@ -71,6 +71,7 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 	const char *all[NOTE_MAX] = {
 		input_part_note(r->trace),
 		input_waits_note(r->trace, v->name),
+		input_heap_note(r->trace, v->needs.sources),
 		q->tids || q->thread ? v->threads_note : NULL,
 		of_all ? v->nobody_note : NULL,
 		is_part ? v->cut_note : NULL,

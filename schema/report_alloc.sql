@@ -10,7 +10,7 @@
 --   processes, and are left out.
 -- takes: every who threads sort
 -- figure: alloc_bytes
--- drops: peak_ns now_bytes free_bytes frees allocs
+-- drops: peak_ns alloc_error_bytes now_bytes free_bytes frees allocs
 -- rows: sums zeros
 --
 -- The result has one row per process (or thread, comm, cgroup) and source. The sources overlap, so
@@ -22,6 +22,7 @@
 --   allocs, frees            events (rss, vm: steps up, steps down); a free counts for the allocating
 --                            process
 --   alloc_bytes, free_bytes  bytes of these events
+--   alloc_error_bytes        record --heap=SIZE: alloc_bytes is off by at most this in nine of ten cases (heap_error())
 --   net_bytes                alloc_bytes - free_bytes - exit_bytes: the change of the level
 --   peak_bytes, peak_ns      highest level inside the window, and the instant it was first reached.
 --                            rss, vm: the level includes the memory at the trace's start, or, for a
@@ -43,7 +44,9 @@
 SELECT $t
        $keys
        u.source AS source, u.allocs AS allocs, u.frees AS frees,
-       u.alloc_bytes AS alloc_bytes, u.free_bytes AS free_bytes, iif(gone.by_exit, NULL, u.net_bytes) AS net_bytes,
+       u.alloc_bytes AS alloc_bytes,
+       $sampled iif(u.source = 'heap', heap_error(u.alloc_bytes), NULL) AS alloc_error_bytes,
+       u.free_bytes AS free_bytes, iif(gone.by_exit, NULL, u.net_bytes) AS net_bytes,
        iif(gone.by_exit AND p.end_ns <= u.t_ns, NULL, u.peak_bytes) AS peak_bytes,
        iif(gone.by_exit AND p.end_ns <= u.t_ns, NULL, u.peak_ns) AS peak_ns,
        iif(gone.by_exit, NULL, u.now_bytes) AS now_bytes,

@@ -17,6 +17,7 @@
 -- The result has one row per process and source that grew in the window. Columns:
 --   grown_bytes            the level at the window's end less that at its start; of a process that ended in the
 --                          window, at its end
+--   grown_error_bytes      record --heap=SIZE: grown_bytes is off by at most this in nine of ten cases (heap_error())
 --   grown_bytes_per_s      slope of the least-squares line through the levels at the ends of up to 64 equal bins
 --   linear_pct             coefficient of determination of this line (R2): the part of the variance of the levels that
 --                          it explains
@@ -32,6 +33,7 @@ WITH step AS MATERIALIZED (
 -- the level above that of the start, from the bin n until before the bin next
 level AS (
         SELECT u.upid AS upid, u.source AS source, bins, (u.t_ns - :from) / ns AS n,
+               $sampled u.now_bytes - u.net_bytes AS level_bytes,
                u.net_bytes + u.exit_bytes AS net_bytes, 1.0 * sum(u.net_bytes + u.exit_bytes) OVER grows AS y,
 	       lead((u.t_ns - :from) / ns, 1, bins) OVER grows AS next
 	  FROM step CROSS JOIN alloc_usage(:from, :to, ns, 'process') AS u WHERE u.source <> 'vm' AND u.upid NOT NULL
@@ -40,11 +42,13 @@ sums AS (
         SELECT upid, source, bins, sum(net_bytes) AS grown_bytes, sum(y * (next - n)) AS y,
                sum(y * y * (next - n)) AS yy,
 	       sum(y * (next * (next - 1) - n * (n - 1)) / 2) AS xy
+	       $sampled , min(n), level_bytes
 	  FROM level GROUP BY upid, source),
 -- bins squared times the variances of x and y, and their covariance
 line AS (
         SELECT upid, source, grown_bytes, bins * bins * (bins * bins - 1) / 12.0 AS xx, bins * yy - y * y AS yy,
                bins * xy - bins * (bins - 1) / 2 * y AS xy
+	       $sampled , level_bytes
 	  FROM sums WHERE grown_bytes > 0),
 made AS (
         SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site,
@@ -53,14 +57,20 @@ made AS (
 site AS MATERIALIZED (
 	SELECT *, row_number() OVER (PARTITION BY upid, source ORDER BY net_bytes DESC, call_site) AS nth
 	  FROM (SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site,
-	               sum(iif(alloc_ns >= :from, bytes, -bytes)) AS net_bytes,
-	               sum(bytes) FILTER (WHERE alloc_ns >= :from) AS kept_bytes,
+	               $full sum(iif(alloc_ns >= :from, bytes, -bytes)) AS net_bytes,
+	               $full sum(bytes) FILTER (WHERE alloc_ns >= :from) AS kept_bytes,
+	               $sampled sum(iif(source = 'heap', heap_bytes(bytes), bytes) * iif(alloc_ns >= :from, 1, -1))
+	               $sampled AS net_bytes,
+	               $sampled sum(iif(source = 'heap', heap_bytes(bytes), bytes))
+	               $sampled FILTER (WHERE alloc_ns >= :from) AS kept_bytes,
 	               percentile(:to - alloc_ns, 50) FILTER (WHERE alloc_ns >= :from) AS age_p50_ns
                   FROM allocations(:to)
                   WHERE alloc_ns >= max(2 * :from - :to, min(:from, 0)) AND alloc_ns < :to
                     AND iif(alloc_ns >= :from, free_ns IS NULL, free_ns >= :from) AND thread_in_scope(utid, alloc_ns)
                   GROUP BY 1, 2, 3))
 SELECT p.pid AS pid, p.comm AS comm, x.source AS source, x.grown_bytes AS grown_bytes,
+       $sampled iif(x.source = 'heap', heap_error(x.grown_bytes + 2 * max(x.level_bytes, 0)), NULL)
+       $sampled AS grown_error_bytes,
        CAST(round(1e9 * x.xy / nullif(x.xx, 0) / step.ns) AS INTEGER) AS grown_bytes_per_s,
        round(100 * x.xy * x.xy / nullif(x.xx * x.yy, 0), 3) AS linear_pct,
        s.call_site AS call_site, round(100.0 * m.kept / m.allocs, 3) AS kept_pct, s.kept_bytes AS kept_bytes,

@@ -20,6 +20,7 @@
 --              it has no name; empty for pages. Wrappers of the allocator, such as xmalloc, are skipped
 --              if the stack was recorded (record --stacks)
 --   objects, bytes        objects that were not freed by the window's end, and their bytes
+--   error_bytes           record --heap=SIZE: bytes is off by at most this in nine of ten cases (heap_error())
 --   oldest_ns, newest_ns  greatest and smallest age of these objects at that instant, or when the process
 --              ended
 --   unsure     the part of objects whose free may have been missed, because the source was off for a
@@ -49,7 +50,10 @@ x AS (
 u AS (
 	SELECT x.utid AS utid, x.upid AS upid, x.comm_then AS comm_then, x.thread_name_then AS thread_name_then,
 	    x.source AS source, x.cache AS cache, x.page_order AS page_order,
-	       max(x.symbol) AS symbol, max(x.call_site) AS call_site, count(*) AS objects, sum(x.bytes) AS bytes,
+	       max(x.symbol) AS symbol, max(x.call_site) AS call_site,
+	       $full count(*) AS objects, sum(x.bytes) AS bytes,
+	       $sampled sum(iif(x.source = 'heap', heap_weight(x.bytes), 1)) AS objects,
+	       $sampled sum(iif(x.source = 'heap', heap_bytes(x.bytes), x.bytes)) AS bytes,
 	       max(coalesce(x.end_ns, :to) - x.alloc_ns) AS oldest_ns, min(coalesce(x.end_ns, :to) - x.alloc_ns) AS newest_ns,
 	       sum(x.unsure) AS unsure, x.end_ns IS NULL AS is_live,
 	       stack_text(x.stack, max(x.alloc_ns), 'user') AS user_stack,
@@ -82,7 +86,12 @@ r AS (
 	           kernel_stack) AS nth
 	  FROM g WINDOW site AS (PARTITION BY source, kind, call_site, apart)
 )
-SELECT $rkeys r.source, r.kind, r.call_site, r.all_objects AS objects, r.all_bytes AS bytes, r.max_ns AS oldest_ns,
+SELECT $rkeys r.source, r.kind, r.call_site,
+       $full r.all_objects AS objects,
+       $sampled CAST(round(r.all_objects) AS INTEGER) AS objects,
+       r.all_bytes AS bytes,
+       $sampled iif(r.source = 'heap', heap_error(r.all_bytes), NULL) AS error_bytes,
+       r.max_ns AS oldest_ns,
        r.min_ns AS newest_ns, r.all_unsure AS unsure,
        view_complete(:from, :to, r.source) AS complete, view_lost(:from, :to, r.source) AS lost_events,
        r.user_stack, r.kernel_stack, coalesce(r.held_too, '') || r.held AS held

@@ -12,12 +12,15 @@
 -- allocations in the window. Columns:
 --   kind, call_site    kmem_cache or order of the pages; function that allocated, as in leaks
 --   allocs, bytes      allocations in the window, and their bytes
+--   error_bytes        record --heap=SIZE: bytes is off by at most this in nine of ten cases (heap_error())
 --   freed              the part of allocs that was freed by the window's end
 --   temporary, ..      the part of freed that lived less than 1 ms: number, share of allocs, and bytes
 --   life_avg_ns, ..    lifetimes of the freed allocations
 SELECT $cpukeys u.source AS source, coalesce(u.cache, 'order ' || u.page_order, '') AS kind,
        coalesce(code_text(u.symbol, u.call_site), '') AS call_site,
-       sum(u.allocs) AS allocs, sum(u.bytes) AS bytes, sum(u.freed) AS freed, sum(u.temporary) AS temporary,
+       sum(u.allocs) AS allocs, sum(u.bytes) AS bytes,
+       $sampled iif(u.source = 'heap', heap_error(sum(u.bytes)), NULL) AS error_bytes,
+       sum(u.freed) AS freed, sum(u.temporary) AS temporary,
        round(100.0 * sum(u.temporary) / sum(u.allocs), 1) AS temporary_pct, sum(u.temporary_bytes) AS temporary_bytes,
        CAST(sum(u.life_sum_ns) / nullif(sum(u.freed), 0) AS INTEGER) AS life_avg_ns, max(u.life_max_ns) AS life_max_ns,
        view_complete(:from, :to, u.source) AS complete, view_lost(:from, :to, u.source) AS lost_events

@@ -9,7 +9,8 @@
 -- few: the window has so few events that each of them can be shown; where peaks are not wanted, somebody waits.
 
 -- section: info
-SELECT key, value FROM info WHERE key IN ('command', 'host', 'kernel.release', 'cpu.model', 'cpu.online', 'sources')
+SELECT key, value FROM info
+ WHERE key IN ('command', 'host', 'kernel.release', 'cpu.model', 'cpu.online', 'sources', 'heap.sample_bytes')
 UNION ALL SELECT 'started', wall_time(0)
 UNION ALL SELECT 'recorded', group_concat(column1, ' ') FROM (VALUES ('sched.switch'), ('sched.wakeup'), ('alloc.rss'),
 	('alloc.slab'), ('alloc.page'), ('alloc.heap'), ('block')) WHERE was_recorded(column1)

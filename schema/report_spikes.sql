@@ -26,6 +26,7 @@
 --   start_ns, dur_ns   first event of the burst, and time from there to the last event
 --   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss, page: the
 --                      most that the level rose in between
+--   error_bytes        record --heap=SIZE: bytes is off by at most this in nine of ten cases (heap_error())
 --   bytes_per_s        bytes / dur_ns; empty if the burst is a single event
 --   baseline_bytes     level just before the burst (rss: all resident memory; others: allocated
 --                      since the trace's start)
@@ -58,7 +59,9 @@ sp AS MATERIALIZED (
 	 WHERE alike < 5 OR nth = 1
 ),
 by_number AS (
-	SELECT sp.upid AS upid, sp.source AS source, sp.start_ns AS start_ns, x.stack AS stack, sum(x.bytes) AS bytes,
+	SELECT sp.upid AS upid, sp.source AS source, sp.start_ns AS start_ns, x.stack AS stack,
+	       $full sum(x.bytes) AS bytes,
+	       $sampled sum(iif(x.source = 'heap', heap_bytes(x.bytes), x.bytes)) AS bytes,
 	       max(x.ts_ns) AS last_ns
 	  FROM sp CROSS JOIN stack_samples AS x CROSS JOIN threads AS t
 	 WHERE sp.upid NOT NULL AND x.ts_ns >= sp.start_ns AND x.ts_ns <= sp.end_ns AND t.utid = x.utid AND t.upid = sp.upid
@@ -78,7 +81,9 @@ SELECT $t_spike
        p.pid AS pid, CASE u.kind WHEN 'process' THEN comm_at(u.upid, (u.start_ns + u.end_ns) / 2)
        WHEN 'group' THEN u.name ELSE '[all]' END AS comm, u.source AS source,
        u.also AS also,
-       u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes, u.bytes_per_s AS bytes_per_s,
+       u.start_ns AS start_ns, u.dur_ns AS dur_ns, u.bytes AS bytes,
+       $sampled iif(u.source = 'heap', heap_error(u.bytes), NULL) AS error_bytes,
+       u.bytes_per_s AS bytes_per_s,
        u.baseline_bytes AS baseline_bytes, u.end_ns AS end_ns, u.threshold_bytes AS threshold_bytes,
        CASE CASE WHEN u.upid IS NULL THEN 'several' WHEN u.also GLOB '*heap*' THEN 'heap' ELSE u.source END
        WHEN 'several' THEN (SELECT format('%d processes', count(DISTINCT x.upid)) FROM rss_points AS x
@@ -99,7 +104,7 @@ SELECT $t_spike
        WHEN 'heap' THEN (SELECT code_text(user_symbol(u.upid, x.call_site, max(x.ts_ns)), x.call_site)
                            FROM heap_allocs AS x JOIN threads AS t ON t.utid = x.utid
                           WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid
-                          GROUP BY x.call_site ORDER BY sum(x.bytes) DESC LIMIT 1)
+                          GROUP BY x.call_site ORDER BY sum(heap_bytes(x.bytes)) DESC LIMIT 1)
        ELSE (SELECT iif(m.member = 'file', 'mapped files', m.member || coalesce((SELECT ', pages of order ' ||
                         x.page_order FROM page_allocs AS x JOIN threads AS t ON t.utid = x.utid
                          WHERE x.ts_ns >= u.start_ns AND x.ts_ns <= u.end_ns AND t.upid = u.upid AND NOT x.irq

@@ -42,7 +42,7 @@ analyze/export: src/base src/format src/model analyze/context analyze/fold analy
 analyze/diff: src/base src/model analyze/context analyze/engine
 analyze/page: src/base analyze/context analyze/fold analyze/engine
 cmd/render: src/base analyze/context analyze/engine analyze/export analyze/parquet
-cmd/input: src/base src/symbol src/trace src/edit analyze/context analyze/engine cmd/render
+cmd/input: src/base src/model src/symbol src/trace src/edit analyze/context analyze/engine cmd/render
 cmd/metrics: src/base analyze/context analyze/engine cmd/render cmd/input
 cmd/serve: src/base
 cmd/view: src/base src/store src/trace analyze/context cmd/render cmd/serve

@@ -155,13 +155,14 @@ struct joined {
 	bool table, markdown;
 };
 
-#define HOST_NOTE_CNT 2
+#define HOST_NOTE_CNT 3
 
 static void find_notes(const struct joined *j, const struct trace *t,
 		       const char *ret[static HOST_NOTE_CNT])
 {
 	ret[0] = input_part_note(t);
 	ret[1] = input_waits_note(t, j->view->name);
+	ret[2] = input_heap_note(t, j->view->needs.sources);
 }
 
 static void say_what(void *ctx)

@@ -16,6 +16,7 @@
 #include "base/atomic_output.h"
 #include "cmd/input/who.h"
 #include "cmd/render/say.h"
+#include "model/heap_weight.h"
 #include "symbol/symbol_dirs.h"
 #include "edit/trace_cut.h"
 
@@ -97,6 +98,20 @@ const char *input_waits_note(const struct trace *t, const char *view)
 	return min_ns && !strcmp(view, "offcpu") ?
 		       say_format("Waits of %s and more were recorded.",
 				  say_duration(strtoull(min_ns, NULL, 10))) : NULL;
+}
+
+const char *input_heap_note(const struct trace *t, const char *sources)
+{
+	uint64_t mean = trace_get_number(t, "heap.sample_bytes");
+	const uint64_t small = 16u << 20, large = 1u << 30;
+
+	if (!mean || !strstr(sources, "alloc") || strstr(sources, "alloc."))
+		return NULL;
+	return say_format("The heap was sampled (record --heap=SIZE), a sample per %s: its figures "
+			  "are estimates. In nine of ten cases %s is off by at most %s, and %s by "
+			  "at most %s.", say_bytes(mean), say_bytes(small),
+			  say_bytes(heap_weight_error(mean, small)), say_bytes(large),
+			  say_bytes(heap_weight_error(mean, large)));
 }
 
 /* An edge of a window is in the block, or in a neighbour whose late records the window may need. */

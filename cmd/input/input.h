@@ -214,6 +214,9 @@ const char *input_part_note(const struct trace *t);
 /* For the view offcpu: the minimum length of recorded waits. NULL: unknown. */
 const char *input_waits_note(const struct trace *t, const char *view);
 
+/* For an answer that needs these sources: the error of estimates of a sampled heap. NULL: none. */
+const char *input_heap_note(const struct trace *t, const char *sources);
+
 /*
  * A renderer on stdout for in->format; more: heading, progress and the like, may be NULL. NULL: out
  * of memory; the error is printed.

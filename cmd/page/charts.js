@@ -330,7 +330,7 @@ function chart_defs() {
 			source: 'rss', where: source_is('rss'), format: byteRate, spikes: true },
 		{ title: 'Kernel objects allocated', about: 'slab, per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true,
 			...of_group, source: 'slab', where: source_is('slab'), format: byteRate },
-		{ title: 'Heap allocated', about: 'per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true,
+		{ title: 'Heap allocated', about: () => info('heap.sample_bytes') ? 'per second, estimated from samples' : 'per second', result: 'memory', columns: ['alloc_bytes'], per: 's', stacked: true,
 			...of_group, source: 'heap', where: source_is('heap'), format: byteRate },
 		{ title: () => 'Block I/O by ' + by, about: 'bytes per second, without discards', result: 'io', columns: ['bytes'], per: 's', stacked: true, ...of_group,
 			where: moves_bytes, format: byteRate },
