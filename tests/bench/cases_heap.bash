@@ -4,8 +4,8 @@
 #
 # case heap 60 400: ns per malloc/free pair, allocator hooked; gcc, Python, sqlite3, C++ with 8 threads; 2 M pairs/s
 #
-# Sides: the library of record --heap, without stacks and with that of every allocation; uprobes; a library that only
-# counts; heaptrack, which takes all stacks; bpftrace's uprobes.
+# Sides: the library of record --heap, without stacks, with that of every allocation, and with samples; uprobes;
+# a library that only counts; heaptrack, which takes all stacks; bpftrace's uprobes.
 
 # The C library the loads use.
 libc_path()
@@ -78,6 +78,10 @@ turn_heap()
 		[ "$(kv "$run.count" mallocs)" -ge "$pairs" ] ||
 			{ invalid "$1" "it counted fewer calls than there were"; return; }
 		;;
+	ebpfrec-sampled)
+		run_side "$1" heap "$bin/load_heap" "$pairs" "$cpu"
+		ran "$1" $? || return
+		;;
 	heaptrack)
 		run_side none heap heaptrack -o "$run/heaptrack" "$bin/load_heap" "$pairs" "$cpu"
 		ran none $? || return
@@ -118,6 +122,7 @@ heap_rate()
 
 case_heap()
 {
-	take_turns "$(pick 3 10)" "none ebpfrec ebpfrec-stacks ebpfrec-uprobes/2 preload heaptrack bpf-uprobe/2" turn_heap
+	take_turns "$(pick 3 10)" \
+		"none ebpfrec ebpfrec-stacks ebpfrec-sampled ebpfrec-uprobes/2 preload heaptrack bpf-uprobe/2" turn_heap
 	heap_rate
 }

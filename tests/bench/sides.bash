@@ -162,6 +162,9 @@ run_side()
 	ebpfrec-stacks)
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" --stacks 1/1 -- "${inner[@]}"
 		;;
+	ebpfrec-sampled)
+		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" --heap=512KiB -- "${inner[@]}"
+		;;
 	ebpfrec-offcpu)
 		metered "$EBPFREC" record -o "$run/trace" -e "${ebpfrec_set[$set]}" --offcpu 10ms -- "${inner[@]}"
 		;;
@@ -205,7 +208,7 @@ side_counts()
 {
 	events='' lost='' skipped='' bytes=''
 	case ${1%-watched} in
-	ebpfrec | ebpfrec-old | ebpfrec-light | ebpfrec-stacks | ebpfrec-offcpu | ebpfrec-uprobes)
+	ebpfrec | ebpfrec-old | ebpfrec-light | ebpfrec-stacks | ebpfrec-sampled | ebpfrec-offcpu | ebpfrec-uprobes)
 		# The closing line: "ebpfrec: TRACE: N events (...), SIZE, N lost, ...".
 		events=$(sed -nE 's/^ebpfrec: .*: ([0-9,]+) events.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)
 		lost=$(sed -nE 's/^ebpfrec: .* events.*, ([0-9,]+) lost.*/\1/p' "$run/tool.err" | tail -n 1 | tr -d ,)

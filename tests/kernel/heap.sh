@@ -50,6 +50,19 @@ check "heap: no program is said to have its own malloc" '! grep -q "a malloc is 
 recorded short --heap-wait -e alloc.heap,task -- "$calls" short_lived 3000
 recorded frames --heap --stacks 1/1 -e alloc.heap,task -- "$calls" frames 200
 
+# All counted sizes are far above the 64 bytes between samples: each such allocation is a sample, and stands for itself.
+recorded sampled --heap=64 --stacks -e alloc.heap,task -- sh -c '
+	"$1" kinds 1000
+	"$1" threads 500
+	"$1" forks 700
+	LD_PRELOAD=$LD_PRELOAD:$1.so "$1" signals 3000
+	"$1" closed 600
+	"$1" vforks 200
+	"$1" sandboxed 2000
+	"$1" killed 900
+	"$2/growth" 600 >"$3/sampled_growth.out"
+	exec env exec_chain=1 sh -c "exec $1 kinds 11"' sh "$calls" "$WORK" "$tmp"
+
 # These two live until the recorder has ended.
 mkfifo "$tmp/fifo1" "$tmp/fifo2"
 exec 7<>"$tmp/fifo1" 8<>"$tmp/fifo2"

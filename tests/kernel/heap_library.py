@@ -16,16 +16,16 @@ SIZES = {
 }
 
 
-def counts_are_those_of_the_programs(t):
-    seen, counted = seen_and_counted(t, "all")
+def counts_are_those_of_the_programs(t, name, how=""):
+    seen, counted = seen_and_counted(t, name)
     for what, sizes in SIZES.items():
         want = {k: v for k, v in counted.items() if k[1] in sizes}
-        check("heap: %s" % what, want and {k: seen.get(k) for k in want} == want,
+        check("heap: %s%s" % (what, how), want and {k: seen.get(k) for k in want} == want,
               {k: (v, seen.get(k)) for k, v in want.items() if seen.get(k) != v})
-    check("heap: two programs, the second after a chain of execs", len([k for k in counted if k[1] == 50003]) == 2,
-          counted)
+    twice = [k for k in counted if k[1] == 50003]
+    check("heap: two programs, the second after a chain of execs" + how, len(twice) == 2, counted)
     sums = t.balance(["alloc"])["alloc"]
-    check("heap: nothing is lost", sums[2] == 0 and sums[0] == sums[1], sums)
+    check("heap: nothing is lost" + how, sums[2] == 0 and sums[0] == sums[1], sums)
 
 
 def live_blocks_are_those_of_mallinfo2(t):
@@ -49,8 +49,8 @@ def live_blocks_are_those_of_mallinfo2(t):
           (len(rows), sum(rows)), leaks)
 
 
-def growth_names_the_function_that_keeps_a_third(t):
-    w = truth(tmp + "/growth.out")
+def growth_names_the_function_that_keeps_a_third(t, name):
+    w = truth(tmp + "/%s.out" % name)
     lo, hi = t.at(w["start"]), t.at(w["end"])
 
     def heap(view, *window):
@@ -66,6 +66,30 @@ def growth_names_the_function_that_keeps_a_third(t):
           rows[0]["grown_bytes"] >= 2_000_000 + (1 << 20) and rows[0]["linear_pct"] < 100, rows)
     rows = heap("alloc", lo, hi)
     check("growth: its bytes are those of alloc", [x["net_bytes"] for x in rows] == [2_000_000], rows)
+
+
+def views_of_a_sampled_heap_add_up(t):
+    """heap_bytes() of all samples is what each view has, and heap_error() what it may be off by"""
+    want, live = [t.one("SELECT sum(heap_bytes(bytes)) FROM allocations WHERE source = 'heap' %s" % which)
+                  for which in ("", "AND free_ns IS NULL")]
+    small = t.one("SELECT sum(heap_bytes(bytes)) > 1.5 * sum(bytes) AND sum(heap_weight(bytes)) > 1.5 * count(*) "
+                  "FROM heap_allocs WHERE bytes < 64")
+    check("heap: small samples stand for more than themselves", small == 1, small)
+
+    def rows(view):
+        return [r for r in t.report(view) if r["source"] == "heap"]
+
+    alloc = rows("alloc")
+    errors = [t.one("SELECT heap_error(%d)" % r["alloc_bytes"]) for r in alloc]
+    check("heap: report alloc has each estimate's error", errors and all(errors) and
+          [r["alloc_error_bytes"] for r in alloc] == errors, (alloc, errors))
+    for view, column, bytes_ in (("alloc", "alloc_bytes", want), ("lifetimes", "bytes", want),
+                                 ("sizes", "bytes", want), ("stacks", "bytes", want),
+                                 ("leaks", "bytes", live)):
+        got = sum(r[column] for r in rows(view))
+        check("heap: report %s of a sampled heap adds up to the same" % view, got == bytes_, (got, bytes_))
+    text = run("report", "alloc", "-i", t.path)
+    check("heap: a report of estimates says so", "its figures are estimates" in " ".join(text.split()), text)
 
 
 def threads_that_end_at_once_are_counted():
@@ -144,9 +168,13 @@ def views_show_the_names(t, slow):
 
 
 whole, late = Trace(tmp + "/all"), Trace(tmp + "/slow")
-counts_are_those_of_the_programs(whole)
+counts_are_those_of_the_programs(whole, "all")
 live_blocks_are_those_of_mallinfo2(whole)
-growth_names_the_function_that_keeps_a_third(whole)
+growth_names_the_function_that_keeps_a_third(whole, "growth")
+sampled = Trace(tmp + "/sampled")
+counts_are_those_of_the_programs(sampled, "sampled", " (samples)")
+growth_names_the_function_that_keeps_a_third(sampled, "sampled_growth")
+views_of_a_sampled_heap_add_up(sampled)
 threads_that_end_at_once_are_counted()
 each_allocation_has_a_stack_whatever_the_frame_pointer()
 call_sites_have_names(whole)
