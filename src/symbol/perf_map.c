@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * perf_map: keeps all symbols in an array, sorted by (start, order in the file). Symbols may
- * overlap: `reach` is the highest end of the elements up to this one, so a search walks back only
- * while an earlier symbol can hold the address, and at most WALK_MAX elements, since a hostile file
- * could have a million of them overlap.
+ * perf_map: reads lines, or the records of a jitdump, whose first bytes tell them apart (the format
+ * is in Linux, tools/perf/Documentation/jitdump-specification.txt).
+ *
+ * Keeps all symbols in an array, sorted by (start, order in the file). Symbols may overlap: `reach`
+ * is the highest end of the elements up to this one, so a search walks back only while an earlier
+ * symbol can hold the address, and at most WALK_MAX elements, since a hostile file could have a
+ * million of them overlap.
  */
 #include "symbol/perf_map.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,10 +21,31 @@
 #include "base/array.h"
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/hash_map.h"
 
 #define READ_BYTES 65536
 #define WALK_MAX 256
 #define SIZE_MAX_BYTES (256u << 20)	/* no function is larger */
+
+/* A jitdump: a header, and records in the order of the machine's bytes. */
+#define DUMP_MAGIC 0x4a695444u
+#define DUMP_HEADER_MIN 40
+#define DUMP_OTHER_CLOCK 1u	/* flag: instants are not CLOCK_MONOTONIC's */
+enum { DUMP_LOAD = 0, DUMP_MOVE = 1 };
+
+struct dump_header {
+	uint32_t magic, version, bytes, machine, pad, pid;
+	uint64_t ts_ns, flags;
+};
+
+struct dump_record {
+	uint32_t id, bytes;
+	uint64_t ts_ns;
+	uint32_t pid, tid;
+	/* LOAD: vma, address, size, index, name; MOVE: vma, old address, address, size, index */
+	uint64_t v[5];
+};
+#define DUMP_NAME_AT offsetof(struct dump_record, v[4])
 
 struct symbol {
 	uint64_t start, end;		/* end == start: the line had no size */
@@ -37,6 +63,8 @@ struct perf_map {
 	uint64_t read_ns;		/* time of the last read */
 	uint32_t order;
 	bool in_long_line;
+	bool is_dump, has_other_clock;
+	struct hash_map moved;		/* start -> offset of its name + 1, of a jitdump */
 	char *block;
 };
 
@@ -61,21 +89,112 @@ void perf_map_free(struct perf_map *m)
 	free(m->v);
 	free(m->block);
 	buf_done(&m->names);
+	hash_map_done(&m->moved);
 	free(m);
 }
 
 size_t perf_map_bytes(const struct perf_map *m)
 {
-	return sizeof(*m) + READ_BYTES + m->cap * sizeof(*m->v) + m->names.len;
+	return sizeof(*m) + READ_BYTES + m->cap * sizeof(*m->v) + m->names.len +
+	       2 * m->moved.cnt * sizeof(struct hash_slot);
 }
 
 void perf_map_restart(struct perf_map *m)
 {
 	m->pos = 0;
-	m->in_long_line = false;
+	m->in_long_line = m->is_dump = false;
 }
 
 /* ---- reading ---- */
+
+/* by_ns 0: the time of the read. *ret_name: offset of the name + 1; 0: not added. */
+static int add_symbol(struct perf_map *m, uint64_t start, uint64_t size, const char *name,
+		      size_t len, uint64_t after_ns, uint64_t by_ns, size_t *ret_name)
+{
+	struct symbol s = { .start = start, .end = start + size, .after_ns = after_ns,
+			    .by_ns = by_ns, .order = m->order };
+
+	*ret_name = 0;
+	len = strnlen(name, len);
+	if (!len || size > SIZE_MAX_BYTES || s.end < start || m->cnt == PERF_MAP_MAX_SYMBOLS ||
+	    m->names.len >= PERF_MAP_MAX_BYTES)
+		return 0;
+	s.name = (uint32_t)m->names.len;
+	*ret_name = m->names.len + 1;
+	buf_add(&m->names, name, len < PERF_MAP_NAME_MAX ? len : PERF_MAP_NAME_MAX);
+	buf_add(&m->names, "", 1);
+	m->order++;
+	return m->names.failed || array_add(&m->v, &m->cap, &m->cnt, s) ? -ENOMEM : 0;
+}
+
+/* The record's first len bytes are at p. */
+static int add_record(struct perf_map *m, const char *p, size_t len)
+{
+	char old[PERF_MAP_NAME_MAX + 1];
+	struct dump_record r = { 0 };
+	size_t name = 0;
+	uint64_t start, size;
+	uintptr_t known;
+	int ret;
+
+	memcpy(&r, p, len < sizeof(r) ? len : sizeof(r));
+	start = r.id == DUMP_LOAD ? r.v[1] : r.v[2];
+	size = r.id == DUMP_LOAD ? r.v[2] : r.v[3];
+	if (len <= DUMP_NAME_AT + (r.id == DUMP_MOVE ? 7 : 0) || !size)
+		return 0;
+	known = r.id == DUMP_MOVE ? (uintptr_t)hash_map_get(&m->moved, r.v[1]) : 0;
+	if (r.id == DUMP_MOVE && !known)
+		return 0;
+	if (known)
+		snprintf(old, sizeof(old), "%s", (const char *)m->names.data + known - 1);
+	ret = add_symbol(m, start, size, known ? old : p + DUMP_NAME_AT,
+			 known ? sizeof(old) : len - DUMP_NAME_AT,
+			 m->has_other_clock || !r.ts_ns ? m->read_ns : r.ts_ns - 1,
+			 m->has_other_clock ? 0 : r.ts_ns, &name);
+	return ret || !name ? ret : hash_map_put(&m->moved, start, (void *)(uintptr_t)name);
+}
+
+/*
+ * Adds the complete records of a part of the file, which has `left` bytes from data on. Returns the
+ * number of bytes used, also of code after data's end, or -ENOMEM.
+ */
+static ssize_t add_records(struct perf_map *m, const char *data, size_t len, uint64_t left)
+{
+	const size_t head = offsetof(struct dump_record, pid);
+	uint64_t pos = 0;
+
+	while (pos + head <= len) {
+		struct dump_record r;
+		size_t need;
+
+		memcpy(&r, data + pos, head);
+		if (r.bytes < head)
+			return (ssize_t)left;	/* not a jitdump from here on */
+		if (r.bytes > left - pos)
+			break;			/* it is being written */
+		need = DUMP_NAME_AT + PERF_MAP_NAME_MAX + 1;
+		need = r.bytes < need ? r.bytes : need;
+		if (r.id <= DUMP_MOVE && need > len - pos)
+			break;
+		if (r.id <= DUMP_MOVE && add_record(m, data + pos, need))
+			return -ENOMEM;
+		pos += r.bytes;
+	}
+	return (ssize_t)pos;
+}
+
+/* Returns the bytes of the header of a jitdump, or 0: the file has lines. */
+static uint32_t begin_dump(struct perf_map *m, const char *data, size_t len)
+{
+	struct dump_header h;
+
+	if (len < DUMP_HEADER_MIN)
+		return 0;
+	memcpy(&h, data, sizeof(h));
+	m->is_dump = h.magic == DUMP_MAGIC && h.bytes >= DUMP_HEADER_MIN;
+	m->has_other_clock = h.flags & DUMP_OTHER_CLOCK;
+	return m->is_dump ? h.bytes : 0;
+}
 
 /* Parses a hexadecimal number and the blanks after it. NULL: there is none. */
 static const char *parse_hex(const char *p, const char *end, uint64_t *ret)
@@ -105,25 +224,12 @@ static const char *parse_hex(const char *p, const char *end, uint64_t *ret)
 
 static int add_line(struct perf_map *m, const char *p, const char *end)
 {
-	struct symbol s = { .after_ns = m->read_ns, .order = m->order };
-	uint64_t size;
-	size_t len;
+	uint64_t start, size;
+	size_t name;
 
-	p = parse_hex(p, end, &s.start);
+	p = parse_hex(p, end, &start);
 	p = p ? parse_hex(p, end, &size) : NULL;
-	if (!p || size > SIZE_MAX_BYTES || s.start + size < s.start)
-		return 0;
-	len = strnlen(p, (size_t)(end - p));
-	if (!len || m->cnt == PERF_MAP_MAX_SYMBOLS || m->names.len >= PERF_MAP_MAX_BYTES)
-		return 0;
-	if (len > PERF_MAP_NAME_MAX)
-		len = PERF_MAP_NAME_MAX;
-	s.end = s.start + size;
-	s.name = (uint32_t)m->names.len;
-	buf_add(&m->names, p, len);
-	buf_add(&m->names, "", 1);
-	m->order++;
-	return m->names.failed || array_add(&m->v, &m->cap, &m->cnt, s) ? -ENOMEM : 0;
+	return p ? add_symbol(m, start, size, p, (size_t)(end - p), m->read_ns, 0, &name) : 0;
 }
 
 /* Adds the complete lines of a part of the file. Returns the number of bytes used, or -ENOMEM. */
@@ -161,7 +267,11 @@ int perf_map_read(struct perf_map *m, int fd, bool *ret_grown)
 			r = n < 0 ? -errno : 0;
 			break;
 		}
-		used = add_lines(m, m->block, (size_t)n);
+		used = m->pos ? 0 : (ssize_t)begin_dump(m, m->block, (size_t)n);
+		if (!used)
+			used = m->is_dump ? add_records(m, m->block, (size_t)n,
+							(uint64_t)st.st_size - m->pos) :
+					    add_lines(m, m->block, (size_t)n);
 		if (used < 0)
 			r = (int)used;
 		if (used <= 0)
@@ -170,7 +280,7 @@ int perf_map_read(struct perf_map *m, int fd, bool *ret_grown)
 	}
 	m->read_ns = clock_mono_ns();
 	for (size_t i = cnt; i < m->cnt; i++)
-		m->v[i].by_ns = m->read_ns;
+		m->v[i].by_ns = m->v[i].by_ns ?: m->read_ns;
 	*ret_grown = m->cnt > cnt;
 	return r;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * perf_map: names of code that a process made at run time, from the map file that it writes for
- * profilers (/tmp/perf-PID.map: a line "START SIZE NAME" for each function, hexadecimal).
+ * profilers (/tmp/perf-PID.map: a line "START SIZE NAME" for each function, hexadecimal; or
+ * jit-PID.dump, whose records have the instants at which functions were made).
  *
  *     file that grows --> [perf_map] --> name, offset, at (address, ts)
  *
  * The file is untrusted: lines and names are bounded, and invalid lines are skipped. A later line
- * replaces an earlier one where both overlap. Threads: one.
+ * or record replaces an earlier one where both overlap. Threads: one.
  */
 #pragma once
 
@@ -46,8 +47,9 @@ struct perf_map_hit {
 
 /*
  * Finds the name of the code at addr at ts_ns. The first symbol at an address is valid as long as
- * the mapping. A symbol that replaces another is valid from the mapping's change between the two
- * reads, if there was one, or else from the read that found it.
+ * the mapping. A symbol that replaces another is valid from the instant of its record, of a
+ * jitdump; of lines from the mapping's change between the two reads, if there was one, or else from
+ * the read that found it.
  */
 bool perf_map_find(struct perf_map *m, uint64_t addr, uint64_t ts_ns,
 		   const struct perf_map_mapping *in, struct perf_map_hit *ret);

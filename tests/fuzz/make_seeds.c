@@ -587,6 +587,15 @@ static void put_perf_map(void)
 	static const char map[] = "2000 10 one\n0x2010 0x20 two words\n"
 				  "1000 0 no size\n2000 10 again\n";
 
+	/* a jitdump: its header; one function, 16 bytes at 0x2000, and moved by 16 */
+	static const uint64_t dump[] = { 0x14a695444, 40, 0, 1, 0, 66ull << 32, 2, 0, 0x2000,
+					 0x2000, 16, 0, 0x656e6f, 0 };
+	static const uint64_t move[] = { 1 | 64ull << 32, 3, 0, 0, 0x2000, 0x2010, 16, 0 };
+	uint8_t both[40 + 66 + sizeof(move)];
+
+	memcpy(both, dump, 40 + 66);
+	memcpy(both + 40 + 66, move, sizeof(move));
+	put_seed("fuzz_perf_map", "dump", 0, both, sizeof(both), false);
 	put_seed("fuzz_perf_map", "map", 0, map, sizeof(map) - 1, false);
 }
 

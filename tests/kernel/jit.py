@@ -13,8 +13,8 @@ def samples(t, w, phase):
         (t.at(w[phase + "_from"]), t.at(w[phase + "_to"]), w["pid"], w["addr"], w["addr"] + 65536))]
 
 
-for name in ("file", "part", "file.zip"):
-    t, w = Trace(tmp + "/" + name), truth(tmp + "/file.out")
+for name in ("file", "part", "file.zip", "dump"):
+    t, w = Trace(tmp + "/" + name), truth(tmp + ("/dump.out" if name == "dump" else "/file.out"))
     seen = {}
     for phase, symbol in NAMES_OF.items():
         texts = samples(t, w, phase)

@@ -135,6 +135,16 @@ static int open_inside(int dir, const char *path, uint64_t flags)
 	return fd < 0 ? -errno : fd;
 }
 
+/* A regular file of one of the users. */
+static bool is_own(const struct owner *o, const struct stat *st)
+{
+	if (S_ISREG(st->st_mode))
+		for (unsigned int i = 0; i < 4; i++)
+			if (o->uids[i] == st->st_uid)
+				return true;
+	return false;
+}
+
 /*
  * Opens the map file of a process in the directory dir: a regular file of the process's user.
  * -EACCES: the file belongs to another user.
@@ -149,10 +159,8 @@ static int open_perf_map(int dir, const char *folder, const struct owner *o)
 	fd = open_inside(dir, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return fd;
-	if (!fstat(fd, &st) && S_ISREG(st.st_mode))
-		for (unsigned int i = 0; i < 4; i++)
-			if (o->uids[i] == st.st_uid)
-				return fd;
+	if (!fstat(fd, &st) && is_own(o, &st))
+		return fd;
 	close(fd);
 	return -EACCES;
 }
@@ -305,6 +313,8 @@ struct jit {
 	int dir, fd;			/* its /tmp, and its map file; -1: not open */
 	struct stat file;		/* of fd */
 	struct perf_map *map;		/* NULL: no file was found yet */
+	int dump_fd;			/* its jitdump, which it maps; -1: not open */
+	struct perf_map *dump;		/* NULL: none */
 	bool is_wanted, has_grown;	/* has_grown: some unnamed frames may have names now */
 	struct unnamed *unnamed;
 	size_t unnamed_cnt, unnamed_cap, unnamed_at;
@@ -318,13 +328,16 @@ static void close_jit(struct jit *j)
 		close(j->fd);
 	if (j->dir >= 0)
 		close(j->dir);
-	j->fd = j->dir = -1;
+	if (j->dump_fd >= 0)
+		close(j->dump_fd);
+	j->fd = j->dir = j->dump_fd = -1;
 }
 
 static void free_jit(struct jit *j)
 {
 	close_jit(j);
 	perf_map_free(j->map);
+	perf_map_free(j->dump);
 	free(j->unnamed);
 	hash_map_done(&j->seen);
 	free(j);
@@ -367,14 +380,45 @@ static int open_map_of(struct user_sites *u, struct jit *j)
 	return 0;
 }
 
-/* Reads new lines of the map file, and looks for the file if that is due. */
+/* The process mapped a jitdump, as profilers want it. */
+static int open_dump_of(struct user_sites *u, struct jit *j, const struct map_record *r)
+{
+	struct stat st;
+	int fd = opener_open(&u->opener, REQUEST_MAPPED, r->pid, r->start, r->end);
+
+	if (fd < 0)
+		return 0;
+	if (fstat(fd, &st) || !is_own(&j->owner, &st)) {
+		close(fd);
+		return 0;
+	}
+	j->dump_fd = fd;
+	return perf_map_new(&j->dump);
+}
+
+/* *bytes: memory in use for names. */
+static int read_names(struct jit *j, struct perf_map *map, int fd, size_t *bytes)
+{
+	bool has_grown = false;
+	int r;
+
+	if (fd < 0 || *bytes >= JIT_MAX_BYTES)
+		return 0;
+	*bytes -= perf_map_bytes(map);
+	r = perf_map_read(map, fd, &has_grown);
+	*bytes += perf_map_bytes(map);
+	j->has_grown |= has_grown;
+	return r == -ENOMEM ? r : 0;
+}
+
+/* Reads new lines of the map file and the jitdump, and looks for the map file if that is due. */
 static int look_at(struct user_sites *u, struct jit *j, size_t *bytes)
 {
 	uint64_t now_ns = clock_mono_ns();
-	bool has_grown = false, is_due;
+	bool is_due;
 	int r = 0;
 
-	if (j->dir < 0 && j->fd < 0)
+	if (j->dir < 0 && j->fd < 0 && j->dump_fd < 0)
 		return 0;
 	is_due = j->end_ns || (j->fd < 0 && now_ns < j->first_ns + JIT_SOON_NS) ||
 		 (j->is_wanted && now_ns >= j->tried_ns + JIT_AGAIN_NS);
@@ -383,12 +427,7 @@ static int look_at(struct user_sites *u, struct jit *j, size_t *bytes)
 		j->is_wanted = false;
 		r = open_map_of(u, j);
 	}
-	if (!r && j->fd >= 0 && *bytes < JIT_MAX_BYTES) {
-		*bytes -= perf_map_bytes(j->map);
-		r = perf_map_read(j->map, j->fd, &has_grown);
-		*bytes += perf_map_bytes(j->map);
-		j->has_grown |= has_grown;
-	}
+	r = r ?: read_names(j, j->map, j->fd, bytes) ?: read_names(j, j->dump, j->dump_fd, bytes);
 	if (j->end_ns)
 		close_jit(j);
 	return r == -ENOMEM ? r : 0;
@@ -401,7 +440,8 @@ static int look_at_jits(struct user_sites *u)
 	int r = 0;
 
 	for (j = u->jits; j; j = j->older)
-		bytes += j->map ? perf_map_bytes(j->map) : 0;
+		bytes += (j->map ? perf_map_bytes(j->map) : 0) +
+			 (j->dump ? perf_map_bytes(j->dump) : 0);
 	for (j = u->jits; j && !r; j = j->older)
 		r = look_at(u, j, &bytes);
 	return r;
@@ -427,7 +467,7 @@ static int add_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 	j->pid = pid;
 	j->since_ns = since_ns;
 	j->first_ns = clock_mono_ns();
-	j->fd = j->dir = -1;
+	j->fd = j->dir = j->dump_fd = -1;
 	if (dirs < JIT_DIRS_MAX && !read_owner(pid, &j->owner))
 		j->dir = opener_open(&u->opener, REQUEST_TMP, pid, 0, 0);
 	j->older = u->jits;
@@ -450,7 +490,8 @@ static void forget_jits(struct user_sites *u, uint64_t before_ns)
 	struct jit **at = &u->jits, *j;
 
 	while ((j = *at)) {
-		if (!j->end_ns || j->end_ns >= before_ns || j->dir >= 0 || j->fd >= 0) {
+		if (!j->end_ns || j->end_ns >= before_ns || j->dir >= 0 || j->fd >= 0 ||
+		    j->dump_fd >= 0) {
 			at = &j->older;
 			continue;
 		}
@@ -479,13 +520,17 @@ static int add_unnamed(struct jit *j, const struct trace_site *site, uint64_t ts
 	return array_add(&j->unnamed, &j->unnamed_cap, &j->unnamed_cnt, new);
 }
 
-/* Fills in the name, if the map file has one. ret->addr is a return address, as elsewhere. */
+/*
+ * Fills in the name, if the jitdump or the map file has one. ret->addr is a return address, as
+ * elsewhere.
+ */
 static bool name_jit(struct jit *j, uint64_t ts_ns, const struct perf_map_mapping *in,
 		     struct trace_site *ret, uint64_t *ret_from_ns, uint64_t *ret_until_ns)
 {
 	struct perf_map_hit hit;
 
-	if (!j->map || !perf_map_find(j->map, ret->addr - 1, ts_ns, in, &hit))
+	if (!(j->dump && perf_map_find(j->dump, ret->addr - 1, ts_ns, in, &hit)) &&
+	    !(j->map && perf_map_find(j->map, ret->addr - 1, ts_ns, in, &hit)))
 		return false;
 	ret->why = TRACE_SITE_NAMED;
 	ret->symbol = hit.name;
@@ -626,6 +671,24 @@ pid_t user_sites_pid(const struct user_sites *u)
 
 /* ---- following processes ---- */
 
+/* "/home/ann/jit-1234.dump" */
+static bool is_dump(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t len = strlen(path);
+
+	return slash && !strncmp(slash, "/jit-", 5) && !strcmp(path + len - 5, ".dump");
+}
+
+static int note_dump(struct user_sites *u, const struct map_record *r)
+{
+	struct jit *j;
+	int ret = add_jit(u, r->pid, r->ts_ns);
+
+	j = ret ? NULL : jit_at(u, r->pid, r->ts_ns);
+	return j && !j->dump && j->dir >= 0 ? open_dump_of(u, j, r) : ret;
+}
+
 /* Adds a record of a followed process, and ignores the many others. */
 static int note(void *ctx, const struct map_record *r)
 {
@@ -640,6 +703,8 @@ static int note(void *ctx, const struct map_record *r)
 			return -ENOMEM;
 		if ((!strcmp(r->path, "//anon") || !strncmp(r->path, "/memfd:", 7)) &&
 		    add_jit(u, r->pid, r->ts_ns))
+			return -ENOMEM;
+		if (is_dump(r->path) && note_dump(u, r))
 			return -ENOMEM;
 	} else {
 		end_jit(u, r->pid, r->ts_ns);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * jit_map: a program that makes code at run time and writes a map file for it. Arguments: what the
- * map file is (file, link: a symbolic link to one), and a command that is run between the phases.
+ * map file is (file; link: a symbolic link to one; dump: a jitdump that the program maps), and a
+ * command that is run between the phases.
  *
  *     phase old     the code is jit_old
  *     phase new     other code is at the same address: jit_new
@@ -11,6 +12,7 @@
  * Each phase burns 200 ms of CPU time in the code, and has its limits printed (old_from, old_to).
  */
 #include <fcntl.h>
+#include <stdbool.h>
 #include <sys/mman.h>
 
 #include "truth.h"
@@ -33,6 +35,45 @@ BURN(second, 5)
 
 static char *memory;
 static char path[64];
+static bool is_dump;
+
+static void write_to(int fd, const void *p, size_t n)
+{
+	if (write(fd, p, n) != (ssize_t)n)
+		truth_fail(path);
+}
+
+/* Writes the header, and tells profilers of the file by mapping it. */
+static void begin_dump(void)
+{
+	const struct {
+		uint32_t magic, version, bytes, machine, pad, pid;
+		uint64_t ts_ns, flags;
+	} header = { 0x4a695444, 1, 40, 0, 0, (uint32_t)getpid(), truth_now_ns(), 0 };
+	int fd = open(path, O_RDWR | O_CREAT, 0600);
+
+	if (fd < 0)
+		truth_fail(path);
+	write_to(fd, &header, sizeof(header));
+	if (mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0) == MAP_FAILED)
+		truth_fail("mmap");
+	close(fd);
+}
+
+static void put_record(int fd, const char *at, const char *code, size_t bytes, const char *name)
+{
+	const struct {
+		uint32_t id, bytes;
+		uint64_t ts_ns;
+		uint32_t pid, tid;
+		uint64_t vma, addr, code_bytes, index;
+	} load = { 0, (uint32_t)(sizeof(load) + strlen(name) + 1 + bytes), truth_now_ns(), 0, 0,
+		   (uintptr_t)at, (uintptr_t)at, bytes, 0 };
+
+	write_to(fd, &load, sizeof(load));
+	write_to(fd, name, strlen(name) + 1);
+	write_to(fd, code, bytes);
+}
 
 /* Writes code and a line for it while the memory is not executable. */
 static void put_code(size_t at, const char *from, const char *to, const char *name)
@@ -43,7 +84,11 @@ static void put_code(size_t at, const char *from, const char *to, const char *na
 		truth_fail("mprotect");
 	memcpy(memory + at, from, (size_t)(to - from));
 	__builtin___clear_cache(memory + at, memory + at + (to - from));
-	if (fd < 0 || dprintf(fd, "%lx %lx %s\n", (unsigned long)(memory + at),
+	if (fd < 0)
+		truth_fail(path);
+	if (is_dump)
+		put_record(fd, memory + at, from, (size_t)(to - from), name);
+	else if (dprintf(fd, "%lx %lx %s\n", (unsigned long)(memory + at),
 			      (unsigned long)(to - from), name) < 0)
 		truth_fail(path);
 	close(fd);
@@ -94,13 +139,16 @@ int main(int argc, char **argv)
 	char other[sizeof(path) + 8];
 
 	if (argc != 3)
-		truth_fail("usage: jit_map file|link COMMAND");
+		truth_fail("usage: jit_map file|link|dump COMMAND");
+	is_dump = !strcmp(argv[1], "dump");
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("pid=%d\n", getpid());
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", getpid());
+	snprintf(path, sizeof(path), is_dump ? "/tmp/jit-%d.dump" : "/tmp/perf-%d.map", getpid());
 	snprintf(other, sizeof(other), "%s.other", path);
 	if (!strcmp(argv[1], "link") && symlink(other, path))
 		truth_fail("symlink");
+	if (is_dump)
+		begin_dump();
 	memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (memory == MAP_FAILED)
 		truth_fail("mmap");

@@ -111,6 +111,86 @@ static void test_a_later_line_replaces_an_earlier_one(void **state)
 	close_file(&f);
 }
 
+/* A record of a jitdump: LOAD with a name and 3 bytes of code, or MOVE. */
+static void append_record(struct file *f, uint32_t id, uint64_t ts_ns, uint64_t from, uint64_t to,
+			  uint64_t bytes, const char *name)
+{
+	struct {
+		uint32_t id, bytes;
+		uint64_t ts_ns, pid_tid, vma, v[4];
+	} r = { id, id ? 64 : (uint32_t)(56 + strlen(name) + 1 + 3), ts_ns, 0, 0,
+		{ id ? from : to, id ? to : bytes, id ? bytes : 0, 0 } };
+
+	assert_int_equal(write(f->fd, &r, id ? 64 : 56), id ? 64 : 56);
+	if (!id)
+		assert_int_equal(write(f->fd, name, strlen(name) + 1), strlen(name) + 1);
+	if (!id)
+		assert_int_equal(write(f->fd, "ret", 3), 3);
+}
+
+static void test_a_jitdump_has_instants(void **state)
+{
+	static const uint64_t header[] = { 0x14a695444, 40, 0, 0, 0 };
+	struct file f = open_file();
+	bool grown;
+
+	(void)state;
+	assert_int_equal(write(f.fd, header, sizeof(header)), sizeof(header));
+	append_record(&f, 0, 100, 0, 0x2000, 0x40, "old");
+	append_record(&f, 3, 150, 0, 0, 0, "a kind that is skipped");
+	append_record(&f, 0, 200, 0, 0x2010, 0x10, "new");
+	append_record(&f, 1, 300, 0x2010, 0x3000, 0x10, NULL);
+	append_record(&f, 1, 300, 0x4444, 0x3010, 0x10, NULL);
+	assert_int_equal(perf_map_read(f.map, f.fd, &grown), 0);
+	assert_true(grown);
+	assert_string_equal(at(&f, 0x2012, 199, &always), "old+18");
+	assert_string_equal(at(&f, 0x2012, 200, &always), "new+2");
+	assert_string_equal(at(&f, 0x2020, 900, &always), "old+32");
+	assert_string_equal(at(&f, 0x3002, 300, &always), "new+2");
+	assert_string_equal(at(&f, 0x3010, 900, &always), "");
+	/* a record that is being written is read when it is whole */
+	assert_int_equal(write(f.fd, "\0\0\0\0\100\0\0\0", 8), 8);
+	assert_int_equal(perf_map_read(f.map, f.fd, &grown), 0);
+	assert_false(grown);
+	assert_int_equal(lseek(f.fd, -8, SEEK_CUR) >= 0, 1);
+	append_record(&f, 0, 400, 0, 0x2020, 0x10, "last");
+	assert_int_equal(perf_map_read(f.map, f.fd, &grown), 0);
+	assert_string_equal(at(&f, 0x2020, 399, &always), "old+32");
+	assert_string_equal(at(&f, 0x2020, 400, &always), "last+0");
+	close_file(&f);
+}
+
+/* Records with more code than the reader's buffer has room for. */
+static void test_a_jitdump_with_much_code(void **state)
+{
+	static const uint64_t header[] = { 0x14a695444, 40, 0, 0, 0 };
+	static uint8_t code[100000];
+	struct file f = open_file();
+	char name[2048], text[2100];
+	bool grown;
+
+	(void)state;
+	assert_int_equal(write(f.fd, header, sizeof(header)), sizeof(header));
+	for (unsigned int i = 0; i < 50; i++) {
+		uint32_t bytes = 3571 * i % 100000;
+		uint64_t load[7] = { (uint64_t)(56 + 1500 + 1 + bytes) << 32, 10 + i, 0, 0,
+				     0x2000 + 16 * i, 16, 0 };
+
+		memset(name, 'a' + (int)(i % 26), 1500);
+		name[1500] = 0;
+		assert_int_equal(write(f.fd, load, 56), 56);
+		assert_int_equal(write(f.fd, name, 1501), 1501);
+		assert_int_equal(write(f.fd, code, bytes), bytes);
+	}
+	assert_int_equal(perf_map_read(f.map, f.fd, &grown), 0);
+	for (unsigned int i = 0; i < 50; i++) {
+		memset(name, 'a' + (int)(i % 26), PERF_MAP_NAME_MAX);
+		snprintf(text, sizeof(text), "%.*s+5", PERF_MAP_NAME_MAX, name);
+		assert_string_equal(at(&f, 0x2005 + 16 * i, 900, &always), text);
+	}
+	close_file(&f);
+}
+
 static void test_a_file_that_is_written_again_repeats_itself(void **state)
 {
 	static const char text[] = "2000 40 same\n3000 10 other\n";
@@ -181,6 +261,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_a_line_names_its_range),
 		cmocka_unit_test(test_a_later_line_replaces_an_earlier_one),
+		cmocka_unit_test(test_a_jitdump_has_instants),
+		cmocka_unit_test(test_a_jitdump_with_much_code),
 		cmocka_unit_test(test_a_file_that_is_written_again_repeats_itself),
 		cmocka_unit_test(test_lines_that_make_no_sense_are_skipped),
 		cmocka_unit_test(test_hostile_files_cost_little),
