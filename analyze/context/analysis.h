@@ -164,10 +164,12 @@ int analysis_checkpoint(void *analysis, uint64_t at_ns, uint32_t kind_mask, stru
 			struct err *e);
 
 /*
- * Adds lines of source code to code of user space (symbol/source_lines.h); the source's binaries
- * are below root, which must outlive the analysis. -ENOTSUP: not supported by this program.
+ * Adds lines of source code to code of user space (symbol/source_lines.h). The source's binaries
+ * are below root, or in dirs (may be NULL); both must outlive the analysis. -ENOTSUP: not supported
+ * by this program.
  */
-int analysis_use_lines(struct analysis *a, const char *root);
+struct symbol_dirs;
+int analysis_use_lines(struct analysis *a, const char *root, const struct symbol_dirs *dirs);
 /* Shows stacks with all frames of interpreters (STACK_RAW). */
 void analysis_use_raw_frames(struct analysis *a);
 /* Returns the nr-th file without lines, and the reason: as source_lines_missing(). */

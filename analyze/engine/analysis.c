@@ -198,9 +198,9 @@ void analysis_use_index(struct analysis *a, const struct analysis_index_use *use
 	a->direct_kinds = 0;
 }
 
-int analysis_use_lines(struct analysis *a, const char *root)
+int analysis_use_lines(struct analysis *a, const char *root, const struct symbol_dirs *dirs)
 {
-	return source_lines_new(&a->lines, root);
+	return source_lines_new(&a->lines, root, dirs);
 }
 
 void analysis_use_raw_frames(struct analysis *a)

@@ -21,7 +21,8 @@ int input_take_lines(void *lines, const char *value, struct err *e)
 
 int input_use_lines(struct input *in)
 {
-	return in->lines ? input_status(analysis_use_lines(in->analysis, in->lines), NULL) : 0;
+	return in->lines ? input_status(analysis_use_lines(in->analysis, in->lines,
+							   in->symbol_dirs), NULL) : 0;
 }
 
 static void note_more(unsigned int cnt, const char *why)

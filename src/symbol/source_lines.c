@@ -20,7 +20,8 @@ bool source_lines_is_offered(void)
 	return false;
 }
 
-int source_lines_new(struct source_lines **ret, const char *root)
+int source_lines_new(struct source_lines **ret, const char *root,
+		     const struct symbol_dirs *dirs)
 {
 	return -ENOTSUP;
 }
@@ -68,6 +69,7 @@ struct binary {
 
 struct source_lines {
 	const char *root;
+	const struct symbol_dirs *dirs;	/* NULL: none */
 	struct binary *binaries;
 	size_t cnt, cap;
 };
@@ -77,13 +79,15 @@ bool source_lines_is_offered(void)
 	return true;
 }
 
-int source_lines_new(struct source_lines **ret, const char *root)
+int source_lines_new(struct source_lines **ret, const char *root,
+		     const struct symbol_dirs *dirs)
 {
 	struct source_lines *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return -ENOMEM;
 	s->root = root;
+	s->dirs = dirs;
 	*ret = s;
 	return 0;
 }
@@ -148,32 +152,71 @@ static bool take_lines(void *binary, int fd)
 	return true;
 }
 
-static const char *open_binary(struct binary *b, const char *root)
+/*
+ * Opens a file that has the build id. Keeps its symbols if they are the first ones whose segments
+ * hold the byte at file_offset, which those of a separate debug file do not.
+ */
+static int open_same(struct binary *b, const char *path, uint64_t file_offset, int *ret_fd)
 {
+	uint64_t addr;
 	uint8_t id[ELF_BUILD_ID_MAX];
-	char path[PATH_MAX], hex[DEBUG_FILE_HEX_MAX];
-	size_t n;
+	char hex[DEBUG_FILE_HEX_MAX];
+	struct elf_symbols *symbols = NULL;
+	int fd = debug_file_open(path);
+
+	if (fd < 0)
+		return fd;
+	if (!elf_symbols_read(&symbols, fd)) {
+		debug_file_put_hex(hex, id, elf_symbols_build_id(symbols, id));
+		if (!strcmp(hex, b->build_id)) {
+			if (b->symbols || !elf_symbols_addr(symbols, file_offset, &addr))
+				elf_symbols_free(symbols);
+			else
+				b->symbols = symbols;
+			*ret_fd = fd;
+			return 0;
+		}
+	}
+	elf_symbols_free(symbols);
+	close(fd);
+	return -ESTALE;
+}
+
+static const char *open_binary(struct binary *b, const char *root, const struct symbol_dirs *dirs,
+			       uint64_t file_offset)
+{
+	char path[PATH_MAX];
+	const char *other;
+	bool has_lines = false;
 	int fd, r;
 
 	if (!b->build_id[0])
 		return "no build id was recorded, which would prove that the file is the same";
 	r = snprintf(path, sizeof(path), "%s%s", root, b->path);
-	fd = r < (int)sizeof(path) ? debug_file_open(path) : -ENAMETOOLONG;
-	if (fd < 0)
-		return "the file is not there, or not readable";
-	r = elf_symbols_read(&b->symbols, fd);
-	n = r ? 0 : elf_symbols_build_id(b->symbols, id);
-	debug_file_put_hex(hex, id, n);
-	if (strcmp(hex, b->build_id)) {
+	r = r < (int)sizeof(path) ? open_same(b, path, file_offset, &fd) : -ENAMETOOLONG;
+	if (!r) {
+		has_lines = take_lines(b, fd) ||
+			    (b->symbols &&
+			     debug_file_search(b->symbols, root, b->path, take_lines, b));
 		close(fd);
-		return "another file is there, with another build id";
 	}
-	r = take_lines(b, fd) || debug_file_search(b->symbols, root, b->path, take_lines, b);
-	close(fd);
-	return r ? NULL : "no debugging information is installed";
+	for (size_t i = 0; dirs && !(has_lines && b->symbols); i++) {
+		other = symbol_dirs_path(dirs, b->build_id, i);
+		if (!other)
+			break;
+		if (open_same(b, other, file_offset, &fd))
+			continue;
+		has_lines = has_lines || take_lines(b, fd);
+		close(fd);
+	}
+	return has_lines && b->symbols ? NULL :
+	       r == -ESTALE	       ? "another file is there, with another build id" :
+	       r || !b->symbols	       ? "the file is not there, or not readable" :
+					 "no debugging information is installed";
 }
 
-static struct binary *binary_of(struct source_lines *s, const char *path, const char *build_id)
+static struct binary *binary_of(struct source_lines *s, const char *path, const char *build_id,
+				uint64_t file_offset)
 {
 	struct binary *b;
 
@@ -185,14 +228,14 @@ static struct binary *binary_of(struct source_lines *s, const char *path, const 
 		return NULL;
 	b = &s->binaries[s->cnt++];
 	*b = (struct binary){ .path = path, .build_id = build_id, .fd = -1 };
-	b->why = open_binary(b, s->root);
+	b->why = open_binary(b, s->root, s->dirs, file_offset);
 	return b;
 }
 
 const char *source_lines_find(struct source_lines *s, const char *path, const char *build_id,
 			      uint64_t file_offset, unsigned int *ret_line)
 {
-	const struct binary *b = binary_of(s, path, build_id);
+	const struct binary *b = binary_of(s, path, build_id, file_offset);
 	const char *source;
 	Dwarf_Line *line;
 	Dwarf_Die unit;

@@ -14,16 +14,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "symbol/symbol_dirs.h"
+
 struct source_lines;
 
 /* False: this program was built without libdw. */
 bool source_lines_is_offered(void);
 
 /*
- * root: the directory below which all files are; the caller keeps it. "": this machine's. 0 or
- * -errno.
+ * root: the directory below which all files are; the caller keeps it. "": this machine's. dirs: are
+ * searched for files that are not there; the caller keeps them; may be NULL. 0 or -errno.
  */
-int source_lines_new(struct source_lines **ret, const char *root);
+int source_lines_new(struct source_lines **ret, const char *root,
+		     const struct symbol_dirs *dirs);
 void source_lines_free(struct source_lines *s);
 
 /*

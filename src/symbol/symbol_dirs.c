@@ -140,11 +140,10 @@ static struct elf_symbols *symbols_of(struct named_file *f)
 	return f->symbols;
 }
 
-const char *symbol_dirs_find(struct symbol_dirs *d, const char *build_id, uint64_t file_offset,
-			     uint64_t addr, uint64_t *ret_offset)
+/* Returns the place of the first file with this build id, if there is one. */
+static size_t first_of(const struct symbol_dirs *d, const char *build_id)
 {
-	size_t lo = 0, hi = d->cnt, i;
-	const char *found = NULL;
+	size_t lo = 0, hi = d->cnt;
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -154,6 +153,22 @@ const char *symbol_dirs_find(struct symbol_dirs *d, const char *build_id, uint64
 		else
 			hi = mid;
 	}
+	return lo;
+}
+
+const char *symbol_dirs_path(const struct symbol_dirs *d, const char *build_id, size_t nr)
+{
+	size_t i = first_of(d, build_id) + nr;
+
+	return i < d->cnt && !strcmp(d->files[i].id, build_id) ? d->files[i].path : NULL;
+}
+
+const char *symbol_dirs_find(struct symbol_dirs *d, const char *build_id, uint64_t file_offset,
+			     uint64_t addr, uint64_t *ret_offset)
+{
+	size_t lo = first_of(d, build_id), i;
+	const char *found = NULL;
+
 	for (i = lo; i < d->cnt && !strcmp(d->files[i].id, build_id) && !addr; i++)
 		if (symbols_of(&d->files[i]) &&
 		    !elf_symbols_addr(d->files[i].symbols, file_offset, &addr))

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 struct symbol_dirs;
@@ -20,6 +21,9 @@ struct symbol_dirs;
  */
 int symbol_dirs_new(struct symbol_dirs **ret, const char *dirs, char ret_dir[256]);
 void symbol_dirs_free(struct symbol_dirs *d);
+
+/* Returns the path of the nr-th file with this build id; NULL: there are fewer. */
+const char *symbol_dirs_path(const struct symbol_dirs *d, const char *build_id, size_t nr);
 
 /*
  * Finds the function that holds the byte at file_offset of the file with this build id (hexadecimal

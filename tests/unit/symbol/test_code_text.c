@@ -61,7 +61,7 @@ static void test_lines_are_asked_of_files_alone(void **state)
 	(void)state;
 	if (!source_lines_is_offered())
 		skip();
-	assert_int_equal(source_lines_new(&lines, "/tmp"), 0);
+	assert_int_equal(source_lines_new(&lines, "/tmp", NULL), 0);
 	for (unsigned int i = 0; i < 4; i++) {
 		s.module = modules[i];
 		site_text_format(text, sizeof(text), &s, false, lines);

@@ -58,7 +58,7 @@ static void test_missing_files_come_by_reason(void **state)
 		snprintf(name, sizeof(name), "%s%s", root, i ? "/plain" : "/changed");
 		write_elf(name);
 	}
-	assert_int_equal(source_lines_new(&s, root), 0);
+	assert_int_equal(source_lines_new(&s, root, NULL), 0);
 	assert_false(source_lines_missing(s, 0, &path, &why));
 	for (i = 0; i < sizeof(asked) / sizeof(*asked); i++)
 		assert_null(source_lines_find(s, want[asked[i]].path, want[asked[i]].id, 0x1010,
