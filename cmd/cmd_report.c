@@ -317,6 +317,9 @@ static int check_view(const struct report_options *r)
 	if (r->in.lines && !(takes & REPORT_TAKES_LINES))
 		return opts_usage_error("--lines is for the views %s, not for '%s'",
 					views_with(REPORT_TAKES_LINES), view);
+	if (r->fetch && (strcmp(view, "symbols") != 0 || r->paths.cnt > 1 ||
+			 r->follow_ns))
+		return opts_usage_error("--fetch is for the view symbols, of one trace, once");
 	if (r->q.histogram && !(takes & REPORT_TAKES_HISTOGRAM))
 		return opts_usage_error("--histogram is for the views %s, not for '%s'",
 					views_with(REPORT_TAKES_HISTOGRAM), view);
@@ -780,6 +783,10 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, .take = take_format },
 	INPUT_OPTION_LINES(struct report_options, in),
 	INPUT_OPTION_SYMBOLS(struct report_options, in.symbols),
+	{ 0, "fetch", NULL,
+	  "symbols: run debuginfod-find for files that lack names, if DEBUGINFOD_URLS\n"
+	  "names a server, and show what is still missing",
+	  OPTS_FLAG, AT(fetch) },
 	INPUT_OPTION_RAW_FRAMES(struct report_options, in.raw_frames),
 	{ 0, "wide", NULL, "tables with every column, however long the lines get", OPTS_FLAG,
 	  AT(in.wide) },

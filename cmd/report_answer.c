@@ -498,6 +498,8 @@ static int begin(struct answer *r, uint64_t limit)
 			     o->q.from_ns, o->q.to_ns);
 	if (!c && o->db)
 		c = write_db(o);
+	if (!c && o->fetch)
+		c = input_fetch(&o->in, o->q.from_ns, o->q.to_ns);
 	if (!c) /* a database has none, as with ebpfrec export */
 		c = input_use_lines(&o->in);
 	c = c ?: input_status(begin_drawing(r, limit), NULL);

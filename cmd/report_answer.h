@@ -29,7 +29,7 @@ struct report_options {
 	const char *show; /* name of a view of the view; NULL: the view itself */
 	const char *wide_by; /* columns that become columns; NULL: none */
 	uint64_t limit_wide; /* of columns */
-	bool has_limit, force, list, sparklines, phases, notes, align, machine;
+	bool has_limit, force, list, sparklines, phases, notes, align, machine, fetch;
 	uint64_t follow_ns; /* 0: once */
 	bool has_window; /* the window is in q already */
 	const struct row_sink *rows; /* gets the rows, and stdout nothing; NULL: there is none */

@@ -372,7 +372,11 @@ void input_close(void *input)
 	analysis_close(in->analysis);
 	trace_close(in->trace);
 	symbol_dirs_free(in->symbol_dirs);
+	if (in->fetched)
+		in->symbols = NULL;
+	free(in->fetched);
 	in->symbol_dirs = NULL;
+	in->fetched = NULL;
 	in->analysis = NULL;
 	in->trace = NULL;
 }

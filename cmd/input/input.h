@@ -41,6 +41,7 @@ struct input {
 	const char *drops;
 	const char *symbols;	/* directories of files with symbols; NULL: none */
 	struct symbol_dirs *symbol_dirs;	/* while the trace is open */
+	char *fetched;		/* symbols, if input_fetch() extended it */
 	bool raw_frames;	/* stacks with frames of interpreters */
 	const char *lines;	/* the directory that files of code are below; NULL: no lines */
 	bool no_index;		/* decode all that an answer needs */
@@ -159,6 +160,11 @@ int input_open_analysis(struct input *in);
 int input_analysis(struct input *in);
 /* Names code by the files of --symbols, if it was given. Part of input_open_analysis(). */
 int input_use_symbols(struct input *in);
+/*
+ * Runs debuginfod-find for the files of `report symbols`, and names code by those that it finds.
+ * EXIT_FAILED if it cannot run, or if no server is configured.
+ */
+int input_fetch(struct input *in, uint64_t from_ns, uint64_t to_ns);
 /* Has the analysis show lines, if --lines was given. EXIT_FAILED if it cannot. */
 int input_use_lines(struct input *in);
 /* Notes on stderr of files without lines, with the reasons. */

@@ -422,6 +422,27 @@ $ ebpfrec report -i stacks.ebpfrec stacks --symbols nowhere
 ? 1
 2> ebpfrec: --symbols: nowhere: No such file or directory
 
+# debuginfod-find is run for --fetch alone, if a server is named
+$ printf '#!/bin/sh\necho "$@" >>asked\nexit 1\n' >debuginfod-find; chmod +x debuginfod-find; PATH=.:$PATH;
+> export DEBUGINFOD_URLS=http://127.0.0.1:1; ebpfrec report -i stacks.ebpfrec symbols --format csv; ls asked;
+> DEBUGINFOD_URLS= ebpfrec report -i stacks.ebpfrec symbols --fetch; ls asked;
+> ebpfrec report -i stacks.ebpfrec symbols --fetch --format csv; cat asked; rm debuginfod-find;
+> ebpfrec report -i stacks.ebpfrec symbols --fetch; ebpfrec report -i stacks.ebpfrec stacks --fetch
+? 2
+1> module,build_id,addresses,stacks,stacks_pct,complete,lost_events
+1> /opt/prog,c0ffee0123,1,20,16.129,1,0
+1> module,build_id,addresses,stacks,stacks_pct,complete,lost_events
+1> /opt/prog,c0ffee0123,1,20,16.129,1,0
+1> debuginfo c0ffee0123
+1> executable c0ffee0123
+2> ls: cannot access 'asked': No such file or directory
+2> ebpfrec: --fetch: DEBUGINFOD_URLS names no server
+2> ls: cannot access 'asked': No such file or directory
+2> ebpfrec: --fetch: debuginfod-find found 0 of 1 file
+2> ebpfrec: --fetch: debuginfod-find is not installed
+2> ebpfrec report: --fetch is for the view symbols, of one trace, once
+2> Try 'ebpfrec report --help'.
+
 # export (with and without the index), diff and view, which prints no address
 $ for to in csv html; do ebpfrec export -i stacks.ebpfrec --to $to --symbols nowhere -o nothing; done;
 > ebpfrec diff stacks.ebpfrec stacks.ebpfrec --symbols nowhere;

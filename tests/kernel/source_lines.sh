@@ -82,6 +82,30 @@ check "symbols: a file with the build id has them, also after the program is gon
 got=$("$EBPFREC" export -i "$tmp/all" --to csv -t user_sites --symbols "$tmp/debug" -o - 2>"$tmp/err")
 check "symbols: an export has them" "grep -q '/stripped.*plain_leaf\|plain_leaf.*/stripped' <<<'$got'" \
 	"$(grep plain_leaf <<<"$got") / $(cat "$tmp/err")"
+# debuginfod-find, as far as ebpfrec uses it: it has the debug file alone
+mkdir "$tmp/bin" "$tmp/cache" && cp "$tmp/beside.debug" "$tmp/cache/debuginfo"
+id=$(readelf -n "$tmp/beside.debug" | sed -n 's/.*Build ID: //p')
+cat >"$tmp/bin/debuginfod-find" <<EOF_FIND
+#!/bin/sh
+echo "\$*" >>"$tmp/asked"
+[ "\$*" = "debuginfo $id" ] && echo "$tmp/cache/debuginfo"
+EOF_FIND
+chmod +x "$tmp/bin/debuginfod-find"
+ask()
+{
+	env -u DEBUGINFOD_URLS PATH="$tmp/bin:$PATH" "${@:2}" "$EBPFREC" report -i "$tmp/all" symbols $1 --format csv \
+		2>"$tmp/err"
+}
+got=$(ask "" DEBUGINFOD_URLS=http://127.0.0.1:1)
+check "symbols: the view has the program's build id, and asks nobody" \
+	"grep -q '/stripped,$id,' <<<'$got' && [ ! -e '$tmp/asked' ]" "$got"
+got=$(ask --fetch)
+check "symbols: --fetch asks nobody unless a server is named" \
+	"[ -z '$got' ] && [ ! -e '$tmp/asked' ] && grep -q 'DEBUGINFOD_URLS names no server' '$tmp/err'" "$(cat "$tmp/err")"
+got=$(ask --fetch DEBUGINFOD_URLS=http://127.0.0.1:1)
+check "symbols: --fetch names code by what debuginfod-find has" \
+	"grep -qx 'debuginfo $id' '$tmp/asked' && grep -q 'found 1 of' '$tmp/err' && ! grep -q '$id' <<<'$got'" \
+	"$got / $(cat "$tmp/err" "$tmp/asked")"
 got=$("$EBPFREC" report -i "$tmp/gone" stacks --symbols "$tmp/debug" --format folded 2>"$tmp/err")
 check "symbols: none for a redacted trace" "[ -n '$got' ] && ! grep -q plain_leaf <<<'$got'" "$got"
 got=$("$EBPFREC" report -i "$tmp/all" stacks --symbols "$tmp/debug,$tmp/nowhere" 2>&1)
@@ -113,6 +137,9 @@ check "lines: none of a file that is not there" "[ '$got' = '$names' ] &&
 	grep -q '$tmp/moved: the file is not there' '$tmp/err'" "$got / $(cat "$tmp/err")"
 got=$(frames moved --lines="$tmp/elsewhere")
 check "lines: of a file below a directory" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
+cp "$tmp/elsewhere$tmp/moved" "$tmp/debug/not called moved"
+got=$(frames moved --lines --symbols "$tmp/debug")
+check "lines: of a file in a directory of --symbols" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
 got=$(frames without --lines)
 check "lines: none without debugging information" "[ '$got' = '$names' ] &&
 	grep -q '$tmp/without: no debugging information' '$tmp/err'" "$got / $(cat "$tmp/err")"
