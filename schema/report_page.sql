@@ -105,6 +105,10 @@ SELECT queued_ns, issue_ns, end_ns, dev, op, bytes, file, owner_upid AS upid FRO
    AND few.yes
  LIMIT 3000
 
+-- section: spans
+SELECT start_ns, end_ns, name, CAST(id AS TEXT) AS id, failed FROM requests(:from, :to)
+ WHERE end_ns NOTNULL AND coalesce(:peaks, '') <> '{}' ORDER BY dur_ns DESC LIMIT 3000
+
 -- section: wakes
 WITH few AS MATERIALIZED (SELECT total(event_cnt * 1.0 * (min(to_ns, :to) - max(from_ns, :from)) / (to_ns - from_ns)) <=
     iif(:peaks IS NULL, 40000, 200000) AS yes

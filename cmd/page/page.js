@@ -206,6 +206,7 @@ async function start() {
 	add_threads();
 	add_heat_map();
 	add_lanes();
+	add_spans();
 	add_requests();
 	/* the order of Tab is the visible order */
 	const order = (box) => Number(getComputedStyle(box).order);

@@ -363,3 +363,56 @@ function add_requests() {
 	picture.box.classList.add('single');
 	zoom_in_picture(picture);
 }
+
+/* Requests of programs: each from its begin to its end, the longer the higher. */
+function add_spans() {
+	const HEIGHT = 160, BAR = 4;
+	let r, shown = [], least = 0, most = 0;
+	const length_of = (i) => Math.max(1, r.end_ns[i] - r.start_ns[i]);
+	/* 0: the shortest, 1: the longest */
+	const share_of = (i) => most > least ? Math.log(length_of(i) / least) / Math.log(most / least) : 0;
+	const top_of = (i) => (HEIGHT - BAR) * (1 - share_of(i));
+	const name_of = (i) => texts[r.name[i]] + ' ' + texts[r.id[i]];
+
+	function renew() {
+		r = results.spans;
+		shown = [...Array(r.cnt).keys()].filter((i) => r.end_ns[i] > edges[from] && r.start_ns[i] < edges[to]);
+		least = shown.reduce((a, i) => Math.min(a, length_of(i)), Infinity);
+		most = shown.reduce((a, i) => Math.max(a, length_of(i)), 0);
+		return shown.length ? HEIGHT + 18 : 0;
+	}
+
+	function draw_each(c, x) {
+		for (const i of shown)
+			box(c, x, r.start_ns[i], r.end_ns[i], top_of(i), BAR, 'hsl(' + 220 * (1 - share_of(i)) + ', 75%, 50%)');
+	}
+
+	function draw(c, width) {
+		draw_around(c, width, HEIGHT, 'states', () => draw_each(c, scale_of(width)));
+		c.fillStyle = text_color;
+		c.fillText(duration(most), 2, 11);
+		c.fillText(duration(least), 2, HEIGHT);
+		c.fillText(instant(edges[from]) + ' s', picture_left, HEIGHT + 13);
+	}
+
+	function found(px, y) {
+		const ns = instant_at(px, picture.width), near = span_ns() / 200;
+		return shown.filter((i) => r.start_ns[i] - near <= ns && ns < r.end_ns[i] + near && Math.abs(top_of(i) + BAR / 2 - y) <= 2 * BAR)
+			.sort((a, b) => Math.abs(top_of(a) - y) - Math.abs(top_of(b) - y))[0];
+	}
+
+	function at(px, y) {
+		const i = found(px, y);
+		return i === undefined ? '' : name_of(i) + ': ' + duration(length_of(i)) + (r.failed[i] ? ', failed' : '') + '; a click explains it';
+	}
+
+	const picture = add_picture('Requests of programs', 'each from its begin to its end, the longer the higher; a click explains it', 12, renew, draw, at);
+	picture.is_of_window = true;
+	picture.click = (px, y) => {
+		const i = found(px, y);
+		if (i !== undefined)
+			select({ label: 'request ' + name_of(i), options: [['request', texts[r.id[i]]]] });
+	};
+	picture.box.classList.add('single');
+	zoom_in_picture(picture);
+}

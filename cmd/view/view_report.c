@@ -118,18 +118,20 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 	uint32_t pid = take_id(q, "pid"), tid = take_id(q, "tid");
 	const char *view = http_request_argument(q, "view");
 	const struct view_served *v = find_served(view);
+	const char *request = http_request_argument(q, "request");
 	struct question question = { a, {
 		.from_ns = from_ns, .to_ns = to_ns, .summary_rows = SECTION_ROWS,
 		.comm = http_request_argument(q, "comm"),
 		.pids = pid ? &pid : NULL, .pid_cnt = pid > 0,
 		.tids = tid ? &tid : NULL, .tid_cnt = tid > 0,
+		.request = request ? strtoull(request, NULL, 10) : 0,
 		.workload = http_request_argument(q, "workload") } };
 
 	if (view && !strcmp(view, "waiters") && (pid || tid)) {
 		take_window(&question, q);
 		return view_render_answer(write_waiters, &question, ret, e);
 	}
-	if (!v)
+	if (!v || (request && strcmp(view, "why")))
 		return -EINVAL;
 	question.r.view = v->name;
 	question.r.limit = v->limit;

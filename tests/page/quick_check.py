@@ -174,6 +174,26 @@ def check_viewer(trace):
     check("Ctrl-C ends the viewer with 0", view.wait(60) == 0, view.returncode)
 
 
+def check_requests(trace):
+    """Each request is a bar, the longest one on top; a click on it explains it."""
+    view = subprocess.Popen([ebpfrec, "view", "-i", trace], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                            text=True)
+    show(view.stdout.readline().strip(), "#all")
+    slow = answer("sql", "-i", trace,
+                  "SELECT id, (start_ns + end_ns) / 2.0 / (SELECT max(to_ns) FROM blocks) AS at FROM "
+                  "requests WHERE end_ns NOTNULL ORDER BY dur_ns DESC, id LIMIT 1")[0]
+    box = "[...document.querySelectorAll('.picture')].find((e) => e.innerText.startsWith('Requests of programs'))"
+    size = browser.wait("(() => { const c = %s.querySelector('canvas'); return c.clientWidth && [150 / "
+                        "c.clientWidth, 2 / c.clientHeight]; })()" % box, 20)
+    browser.click("%s.querySelector('canvas')" % box, (size[0] + (1 - size[0]) * slow["at"], size[1]))
+    check("a click on a request explains it", browser.wait("document.getElementById('why-text').innerText.includes("
+          "'This request (24.0 ms) waited 19.0 ms for lock')", 20), text("#why-text"))
+    check("and names it, with its command", text("#why-command").endswith("--request %d" % slow["id"]),
+          text("#why-command"))
+    view.send_signal(signal.SIGINT)
+    view.wait(60)
+
+
 def check_waiters(trace, a, z):
     rows = answer("sql", "-i", trace,
                   """SELECT x.tid AS ender, w.tid AS tid, sum(e.waits) AS waits, sum(e.wait_ns) AS wait_ns FROM
@@ -210,4 +230,5 @@ with Browser() as browser:
     check_rates()
     check_empty()
     check_viewer(large)
+    check_requests(os.path.join(tmp, "spans"))
 raise SystemExit(failed > 0)

@@ -18,6 +18,7 @@ trap 'rm -rf "$tmp"' EXIT
 full=${1:-${TEST_ALL:-}}
 if ! "$build/tests/cli/gen_golden" "$tmp/golden" >/dev/null ||
 	! "$build/tests/cli/gen_golden" "$tmp/command" command >/dev/null ||
+	! "$build/tests/cli/gen_golden" "$tmp/spans" spans >/dev/null ||
 	! "$build/bench/bin/gen_trace_large" -n 200000 -c 3 "$tmp/large" >/dev/null; then
 	echo "not ok page: traces to look at are generated"
 	exit 1
