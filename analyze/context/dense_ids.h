@@ -129,6 +129,15 @@ uint32_t task_renames_between(const struct dense_ids *d, uint32_t thread, uint64
 			      uint64_t to_ns);
 uint64_t task_rename_instant(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
 			     uint32_t n);
+/* Returns whether the thread or its process may have been renamed; false if it never was. */
+static inline bool task_has_renames(const struct dense_ids *d, uint32_t thread)
+{
+	const struct task_names *n = d->names;
+
+	return n->is_ready &&
+	       (n->cnt[thread] || n->cnt[d->thread_cnt + dense_process_of(d, thread)]);
+}
+
 /*
  * Returns the first time after ts_ns at which the thread or its process is renamed, or UINT64_MAX.
  */

@@ -49,7 +49,7 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 	uint64_t a = key->a;
 
 	*ret_end_ns = t->to_ns;
-	if (s->def->sums->is_of_threads) {
+	if (s->def->sums->is_of_threads && task_has_renames(t->ids, thread)) {
 		uint64_t end_ns = task_names_end(t->ids, thread, ts_ns);
 
 		*ret_end_ns = end_ns < t->to_ns ? end_ns : t->to_ns;
