@@ -387,6 +387,12 @@ $(B)/bench/recode: $(B)/tests/bench/recode.o $(LIB)
 	$(Q)mkdir -p $(@D)
 	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
 
+# decodes all blocks of a trace once
+$(B)/bench/bin/decode: $(B)/tests/bench/decode.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D)
+	$(Q)$(CC) $(ALL_LDFLAGS) -o $@ $^ $(LIB_LDLIBS)
+
 # what recording an event is made of, piece by piece (tests/bench/KERNEL_COST.md)
 $(B)/bench/floor.skel.h: $(B)/tests/bench/floor/floor.bpf.o
 	$(call say,SKEL,$@)
@@ -411,7 +417,8 @@ $(B)/bench/bin/sql_floor: tests/bench/floor/sql_floor.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BENCH_CC) $(shell $(PKG_CONFIG) --cflags --libs sqlite3)
 
-bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor $(B)/bench/bin/sql_floor $(B)/bench/recode
+bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor $(B)/bench/bin/sql_floor $(B)/bench/bin/decode \
+	$(B)/bench/recode
 fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds $(FUZZ_CORPUS)
 unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden $(B)/tests/cli/gen_doubtful fuzz-bin
 work: $(WORK_BIN) $(WORK_LIB)

@@ -4,7 +4,8 @@
 #
 # case scale 0 600: 100 M events: first question, a second of each view, cut, bundle, page, SQL next to DuckDB
 #
-# Not part of a quick run, unless --only asks for it: then with a million events. Sides: ebpfrec; ebpfrec-totals, the
+# Not part of a quick run, unless --only asks for it: then with a million events. Sides: ebpfrec; decode, which decodes
+# all blocks, or those of the window, once on all CPUs; ebpfrec-totals, the
 # same question through totals(); ebpfrec-index, through the sums of the derived file; sqlite, the same statement over
 # the same number of identical rows, which is SQLite's own cost (sql_floor); duckdb, two threads, the query alone,
 # without the start of its process. DuckDB comes from npm; without it the others are measured alone.
@@ -124,6 +125,7 @@ scale_windows()
 			middle) from=$(($2 / 2)) ;;
 			end) from=$(($2 - 2)) ;;
 			esac
+			[ "$view" != cpu ] || answer decode "window_cpu_$where" "$bin/decode" "$1" "$from.25" "$((from + 1)).25"
 			answer ebpfrec "window_${view}_$where" "$EBPFREC" report -i "$1" "$view" --from "$from.25s" \
 				--to "$((from + 1)).25s" --format csv
 		done
@@ -196,6 +198,7 @@ case_scale()
 		sample ebpfrec events "$("$EBPFREC" info -i "$trace" --format csv |
 			awk -F, '$1 == "events" && $2 == "all" { printf "%d\n", $3 }')" events -
 		answer ebpfrec first "$EBPFREC" report -i "$trace" summary --format csv
+		answer decode first "$bin/decode" "$trace"
 		# questions whose parts of the index the summary did not make
 		answer ebpfrec rest_totals "$EBPFREC" report -i "$trace" totals --format csv
 		answer ebpfrec rest_states "$EBPFREC" report -i "$trace" states --format csv
