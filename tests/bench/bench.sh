@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# bench.sh [--quick] [--rounds N] [--only CASE,...] [--sides SIDE,...] [--out DIR] [--compare OLD] [--list]
+# bench.sh [--quick] [--rounds N] [--only CASE,...] [--sides SIDE,...] [--out DIR] [--compare OLD] [--continue] [--list]
 #
 # Compares ebpfrec with the tracers people have, in one run, on this machine:
 #
@@ -28,8 +28,12 @@
 # another build, as one more side of pingpong and mixed. --compare OLD names the results.json (or its directory) of an
 # earlier run and prints what got worse.
 #
+# Interrupted (Ctrl-C), it ends the current run, keeps all samples and prints the report of them. --continue, with the
+# options of that run, goes on with the first round that is not complete.
+#
 # Exit status: 0 when everything ran, whether targets are met or not; 1 when a side that is installed
-# gave no sample for a case; 3 when all ran and --compare found something worse.
+# gave no sample for a case; 3 when all ran and --compare found something worse; 130 when
+# it was interrupted.
 set -u
 
 bench=$(cd "$(dirname "$0")" && pwd)
@@ -39,7 +43,7 @@ EBPFREC=${EBPFREC:-$BUILD/ebpfrec}
 bin=$BUILD/bench/bin
 meter=$bin/run_meter
 out=$BUILD/bench
-quick='' rounds='' only='' only_sides='' old=''
+quick='' rounds='' only='' only_sides='' old='' go_on='' child=''
 export LC_ALL=C BENCH_BIN=$bin
 
 usage()
@@ -53,6 +57,7 @@ command="tests/bench/bench.sh${*:+ $*}"
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) quick=1 ;;
+	--continue) go_on=1 ;;
 	--rounds | --only | --sides | --out | --compare)
 		[ $# -ge 2 ] || usage
 		case $1 in
@@ -101,6 +106,19 @@ cleanup()
 	exit $status
 }
 trap cleanup EXIT
+
+# Ends the current run. What it has measured is no sample, but everything before is.
+interrupted()
+{
+	trap '' INT TERM HUP
+	if [ -n "$child" ]; then
+		kill "$child" 2>/dev/null
+		wait "$child"
+	fi
+	note "interrupted; with --continue it goes on"
+	print_report
+	exit 130
+}
 trap 'exit 130' INT TERM HUP
 
 mkdir -p "$out"
@@ -142,6 +160,12 @@ sample()
 	[[ $3 =~ ^-?[0-9]+(\.[0-9]+)?$ ]] || { invalid "$1" "$2 is '$3', not a number"; return; }
 	printf '%s,%s,%s,%d,%d,%s,%s,%s\n' "$case_name" "$1" "$2" "$round" "$((round == 0 && warm_up))" \
 		"$3" "$4" "$5" >>"$samples"
+}
+
+# drop_samples REGEX: removes samples of the current case, by what follows its name
+drop_samples()
+{
+	sed -i -E "/^$case_name,($1)/d" "$samples"
 }
 
 # invalid SIDE WHY: the current run is not a sample
@@ -212,20 +236,24 @@ time_is_up()
 	[ $((took + took / $1)) -gt $((($1 < $2 ? 3 : 1) * $4)) ]
 }
 
-# take_turns ROUNDS SIDES FUNCTION: FUNCTION SIDE for each side in every round; round 0 is the warm-up.
+# take_turns ROUNDS SIDES FUNCTION: FUNCTION SIDE for each side in every round; round 0 is the warm-up. A run that goes
+# on begins with the round after the last complete one.
 take_turns()
 {
-	local sides side last=${rounds:-$1} start=$SECONDS
+	local sides side first last=${rounds:-$1} start=$SECONDS
 
 	sides=$(present_sides "$2")
 	[ -n "$sides" ] || return
 	warm_up=1
-	for ((round = 0; round <= last; round++)); do
+	first=$(grep -c "^$case_name," "$out/rounds")
+	[ "$first" -gt "$last" ] || drop_samples "[^,]*,[^,]*,$first,"
+	for ((round = first; round <= last; round++)); do
 		for side in $(in_turn "$round" "$sides"); do
 			"$3" "$side"
 		done
+		echo "$case_name,$round" >>"$out/rounds"
 		if [ "$round" -ge 1 ] && [ "$round" -lt "$last" ] &&
-			time_is_up $((round + 1)) 3 "$start" "$(share_s "$case_name")"; then
+			time_is_up $((round - first + 1)) 3 "$start" "$(share_s "$case_name")"; then
 			note "$case_name: $round rounds instead of $last: its share of time is used up"
 			break
 		fi
@@ -260,12 +288,18 @@ machine_state()
 		"load $(cut -d' ' -f1-3 /proc/loadavg), $memory, steal $steal ticks since boot"
 }
 
-environment()
+environment_mode()
 {
-	local cpus sys=/sys/devices/system mode=full
+	local mode=full
 
 	[ -z "$quick" ] || mode=quick
-	mode+=${rounds:+, $rounds rounds}${only:+, only $only}${only_sides:+, sides $only_sides}
+	echo "$mode${rounds:+, $rounds rounds}${only:+, only $only}${only_sides:+, sides $only_sides}"
+}
+
+environment()
+{
+	local cpus sys=/sys/devices/system
+
 	cpus=$(sed -n 's/^model name[[:space:]]*: //p' /proc/cpuinfo | sort | uniq -c | sed 's/^ *//' | paste -sd';')
 	echo "ebpfrec: $("$EBPFREC" --version 2>&1 | head -n 1)" \
 		"$(git -C "$top" describe --always --dirty 2>/dev/null | sed 's/^/commit /')"
@@ -290,6 +324,20 @@ environment()
 	machine_state before
 }
 
+# print_report: of the samples that there are
+print_report()
+{
+	machine_state after >>"$out/environment.txt"
+	echo "duration: $((SECONDS - began_all)) s" >>"$out/environment.txt"
+	python3 "$bench/bench_report.py" "$out" | tee "$out/report.txt"
+	[ "${PIPESTATUS[0]}" -eq 0 ] || status=1
+}
+
+mode=$(environment_mode)
+if [ -n "$go_on" ] && ! grep -qxF "mode: $mode" "$out/environment.txt" 2>/dev/null; then
+	echo "bench.sh: --continue: $out has no run with these options" >&2
+	exit 2
+fi
 total_s=0
 for case_name in $case_list; do
 	wanted "$case_name" "$only" && total_s=$((total_s + $(share_s "$case_name")))
@@ -303,22 +351,31 @@ if [ "$(cat /proc/sys/kernel/bpf_stats_enabled)" != 0 ]; then
 	stats_were_on=1
 	echo 0 >/proc/sys/kernel/bpf_stats_enabled
 fi
-rm -f "$out/invalid.csv"
-echo "case,side,metric,round,warm_up,value,unit,better" >"$samples"
-environment >"$out/environment.txt"
+if [ -n "$go_on" ]; then
+	machine_state continued >>"$out/environment.txt"
+else
+	rm -f "$out/invalid.csv"
+	: >"$out/rounds"
+	: >"$out/finished"
+	echo "case,side,metric,round,warm_up,value,unit,better" >"$samples"
+	environment >"$out/environment.txt"
+fi
 began_all=$SECONDS
+trap interrupted INT TERM HUP
 for case_name in $case_list; do
 	wanted "$case_name" "$only" || continue
+	! grep -qx "$case_name" "$out/finished" || continue
 	began=$SECONDS
 	note "$case_name: $(case_about "$case_name"), about $(share_s "$case_name") s"
+	# other cases than those of take_turns begin anew
+	grep -q "^$case_name," "$out/rounds" || drop_samples '[^,]*,'
 	"case_$case_name"
+	echo "$case_name" >>"$out/finished"
 	rm -rf "$run"
 	note "$case_name: $((SECONDS - began)) s"
 done
-machine_state after >>"$out/environment.txt"
-echo "duration: $((SECONDS - began_all)) s" >>"$out/environment.txt"
-python3 "$bench/bench_report.py" "$out" | tee "$out/report.txt"
-[ "${PIPESTATUS[0]}" -eq 0 ] || status=1
+trap 'exit 130' INT TERM HUP
+print_report
 if [ -n "$old" ]; then
 	echo
 	echo "Compared with $old"

@@ -110,6 +110,7 @@ heap_rate()
 {
 	wanted ebpfrec "$only_sides" || return
 	warm_up=0
+	drop_samples 'ebpfrec,(pairs_per_s|rate_lost|recorder_ns_per_event),'
 	for ((round = 1; round <= ${rounds:-$(pick 1 5)}; round++)); do
 		run_side ebpfrec heap "$bin/load_rate" $((2000000 / 16)) "$(pick 3 10)" 2 heap
 		ran ebpfrec $? 1000000 || continue

@@ -97,6 +97,31 @@ END
 rc=$?
 check "a run compared with itself has nothing worse" "[ $rc -eq 0 ]" "$(cat "$dir/compare")"
 
+# Interrupted in its second round, and continued.
+slow_run=(env "PATH=$dir/slow:$PATH" "$here/bench.sh" --quick --rounds 2 --only startstop --sides none,perf
+	--out "$dir/slowly")
+"${slow_run[@]}" >"$dir/stdout" 2>"$dir/stderr" &
+while ! grep -q '^startstop,1$' "$dir/slowly/rounds" 2>/dev/null && kill -0 $!; do sleep 0.1; done
+kill -TERM $!
+wait $!
+rc=$?
+check "an interrupted run says so" "[ $rc -eq 130 ] && grep -q 'interrupted' '$dir/stderr'" \
+	"$rc: $(tail -n 3 "$dir/stderr")"
+check "and reports what it has" \
+	"grep -q '^startstop: whole_s' '$dir/stdout' && cmp -s '$dir/stdout' '$dir/slowly/report.txt'" \
+	"$(tail -n 5 "$dir/stdout")"
+first=$(sed -n '/,[01],[01],/p' "$dir/slowly/samples.csv" | md5sum)
+"${slow_run[@]}" --continue >"$dir/stdout" 2>"$dir/stderr"
+rc=$?
+check "a continued run ends well" "[ $rc -eq 0 ]" "$rc: $(tail -n 3 "$dir/stderr")"
+check "it keeps complete rounds" "[ '$first' = '$(sed -n '/,[01],[01],/p' "$dir/slowly/samples.csv" | md5sum)' ]" \
+	"$(cat "$dir/slowly/samples.csv")"
+check "and has each of the others once" "[ \$(grep -c '^startstop,perf,whole_s,' '$dir/slowly/samples.csv') -eq 3 ]" \
+	"$(cat "$dir/slowly/samples.csv")"
+"${slow_run[@]}" --continue --sides none >"$dir/stdout" 2>"$dir/stderr"
+rc=$?
+check "other options do not continue it" "[ $rc -eq 2 ]" "$rc: $(tail -n 1 "$dir/stderr")"
+
 # A bpftrace that fails.
 mkdir "$dir/bin"
 printf '#!/bin/sh\n[ "$1" = --version ] || exit 7\n' >"$dir/bin/bpftrace"

@@ -130,8 +130,14 @@ run_bpftrace()
 # metered COMMAND...: the outer meter, with a time limit
 metered()
 {
-	timeout -k 10 "$run_limit_s" "$meter" "$run/tool.kv" ${watch[@]+"${watch[@]}"} \
-		"$@" >"$run/work.out" 2>"$run/tool.err"
+	# in the background, because a trap can interrupt wait only; there INT would be ignored
+	env --default-signal=INT,QUIT timeout -k 10 "$run_limit_s" "$meter" "$run/tool.kv" ${watch[@]+"${watch[@]}"} \
+		"$@" >"$run/work.out" 2>"$run/tool.err" &
+	child=$!
+	wait "$child"
+	set -- $?
+	child=''
+	return "$1"
 }
 
 run_side()
