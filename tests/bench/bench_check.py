@@ -119,8 +119,13 @@ def check_report(tmp):
     value = data["pingpong/ebpfrec/ns_per_switch/added"]["latency"]
     multiple = data["pingpong/bpf-count/ns_per_switch/ebpfrec_in_it"]["ratio"]["value"]
     near("ebpfrec's cost in that of counting is kept", multiple, 1.6)
-    lines = text[text.index("What ebpfrec adds, as a multiple"):].splitlines()
-    check("and printed", any("bare counting" in line and "1.60" in line for line in lines), lines)
+    lines = text[text.index("ebpfrec's cost as a ratio to that of others"):].splitlines()
+    for peer, ratio, verdict in (("bare counting", "1.60", "not met"), ("ftrace", "0.40", "met"),
+                                 ("perf record", "0.20", "met")):
+        check(f"the ratio to {peer} is printed and judged", any(
+            line.strip().startswith(peer) and ratio in line and line.endswith("  " + verdict) for line in lines), lines)
+    check("the README's line comes from it", "A context switch costs 40 % of what ftrace adds to it and 20 % of "
+          "`perf record`." in text and "An event takes 2.20 bytes on disk; nothing is lost" in text, lines)
     check("what is added is free of drift and warm-up", value == {"value": 80, "lower_value": 80, "upper_value": 80},
           value)
     value = data["pingpong/none/ns_per_switch"]["latency"]["value"]
@@ -205,6 +210,17 @@ def check_scale(tmp):
     check("SQL is held against DuckDB", "2.250" in line and line.endswith("NOT MET"), line)
     line = verdict_of(text, "scale: slab by totals() / DuckDB on CSV")
     check("and so is totals()", "0.500" in line and line.endswith("  met"), line)
+    values += (("first_busy_s", "ebpfrec", 5), ("first_busy_s", "decode", 2), ("window_cpu_end_busy_s", "ebpfrec", .1),
+               ("window_cpu_end_busy_s", "decode", .1), ("window_cpu_start_busy_s", "decode", .1),
+               ("bundle_busy_s", "ebpfrec", 1.2), ("cut_busy_s", "ebpfrec", 1))
+    write_run(tmp, [["scale", side, metric, r, 0, value, "s", "lower"] for metric, side, value in values
+                    for r in (1, 2, 3)])
+    lines = report_of(tmp).partition("ebpfrec's cost as a ratio")[2].splitlines()
+    for start, ratio, verdict in (("decoding all blocks once  first question, CPU time", "2.50", "not met"),
+                                  ("`cpu` and decoding        a second of io_end", "1.50", "met"),
+                                  ("ebpfrec's cut             bundle of a second", "1.20", "met")):
+        check(f"ratio: {start}", any(line.strip().startswith(start) and f" {ratio} " in line and
+                                     line.endswith("  " + verdict) for line in lines), lines)
 
 
 def check_compare(tmp):

@@ -138,11 +138,14 @@ def main():
     targets = bench_targets.rows(run)
     print("\nTargets")
     table([bench_targets.HEAD] + targets, {0, 5})
-    multiples = bench_targets.multiple_rows(run)
-    if multiples:
-        print("\nWhat ebpfrec adds, as a multiple of what others add in the same rounds")
-        table([bench_targets.MULTIPLE_HEAD] + multiples, {0, 1, 2})
     print_invalid(os.path.join(path, "invalid.csv"))
+    ratios = bench_targets.ratio_rows(run)
+    if ratios:
+        print("\nebpfrec's cost as a ratio to that of others, in the same run")
+        table([bench_targets.RATIO_HEAD] + ratios, {0, 1, 6})
+    lines = list(bench_targets.readme_lines(run))
+    if lines:
+        print("\nFor the README\n  " + "\n  ".join(lines))
     columns = ["case", "metric", "side", "unit", "n", "median", "spread", "q1", "q3", "added", "added_low",
                "added_high", "p"]
     with open(os.path.join(path, "results.csv"), "w", newline="") as f:

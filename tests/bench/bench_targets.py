@@ -215,28 +215,109 @@ def rows(run):
                               *metrics_targets(run), *heap_targets(run), *scale_targets(run))]
 
 
-MULTIPLE_HEAD = ["ebpfrec's cost", "measured in", "as a multiple of", "ratio", "90 % interval", "n"]
-OTHERS = (("floor-empty", "an empty program at each hook"), ("floor-clock", "one that reads the clock"),
-          ("bpf-count", "bare counting (bpftrace)"), ("ftrace", "ftrace"), ("perf", "perf record"),
-          ("ebpfrec-old", "the other build"))
+# What others cost, from the least: name by side.
+PEERS = {"floor-empty": "an empty program at each hook", "floor-clock": "one that reads the clock",
+         "bpf-count": "bare counting (bpftrace)", "ftrace": "ftrace", "perf-z": "perf record -z", "perf": "perf record",
+         "heaptrack": "heaptrack", "decode": "decoding all blocks once", "duckdb": "DuckDB on CSV",
+         "ebpfrec-old": "the other build"}
+# (case, metric): what it is, does it count on top of none?, and the limit by side.
+RATIOS = {("startstop", "whole_s"): ("record -- true, start to end", False, {"ftrace": 1}),
+          ("pingpong", "ns_per_switch"): ("time added to a switch", True, {"bpf-count": .9, "ftrace": .4, "perf": .25}),
+          ("pingpong", "cpu_ns_per_switch"): ("CPU time added to a switch", True, {"ftrace": .4, "perf": .25}),
+          ("mixed", "cpu_own_s"): ("CPU time added, mixed load", True, {"bpf-count": 1, "perf": .3}),
+          ("mixed", "wall_s"): ("wall time added, mixed load", True, {"bpf-count": 1}),
+          ("mixed", "user_ns_per_event"): ("recorder's user time an event", False, {"perf-z": .4}),
+          ("mixed", "bytes_per_event"): ("bytes an event", False, {}),
+          ("scale", "first_busy_s"): ("first question, CPU time", False, {"decode": 2}),
+          ("scale", "first_s"): ("first question", False, {"decode": 2})}
+RATIO_HEAD = ["peer", "ebpfrec's", "limit", "ratio", "90 % interval", "n", "verdict"]
+
+
+def ratio_of(run, case, metric, side):
+    """(ratio, low, high, n) of ebpfrec's cost to a side's, or None."""
+    if RATIOS[case, metric][1]:
+        return bench_stats.ratio_of_added(run, case, metric, "ebpfrec", side)
+    return bench_stats.interval_of_ratio(run.values(case, metric, "ebpfrec"), run.values(case, metric, side))
 
 
 def multiples(run):
-    """[(case, metric, side, (ratio, low, high, rounds))]: what ebpfrec adds, in that of others, nearest limit first."""
-    found = [(case, metric, side, bench_stats.ratio_of_added(run, case, metric, "ebpfrec", side)) for case,
-             metric in (("pingpong", "ns_per_switch"), ("pingpong", "cpu_ns_per_switch"), ("mixed", "cpu_own_s"),
-                        ("mixed", "wall_s")) for side, _ in OTHERS]
+    """[(case, metric, side, (ratio, low, high, n))]: what ebpfrec adds, in that of others."""
+    found = [(case, metric, side, ratio_of(run, case, metric, side))
+             for (case, metric), (_, is_added, _) in RATIOS.items() if is_added for side in PEERS]
     return [row for row in found if row[3]]
 
 
-def multiple_rows(run):
-    names = dict(OTHERS)
+def window_ratio(run):
+    """The slowest view of a second, in `cpu` and decoding its blocks: ((ratio, low, high, n), view and place)."""
+    found = []
+    for case, metric, side in run.series:
+        if case == "scale" and side == "ebpfrec" and metric.startswith("window_") and metric.endswith("_busy_s"):
+            where = metric.split("_")[-3]
+            cpu, decode = (run.per_round(case, f"window_cpu_{where}_busy_s", s) for s in ("ebpfrec", "decode"))
+            below = [cpu[r] + decode[r] for r in cpu if r in decode]
+            ratio = bench_stats.interval_of_ratio(run.values(case, metric, side), below)
+            if ratio:
+                found.append((ratio, metric[len("window_"):-len("_busy_s")]))
+    return max(found, default=None)
 
+
+def ratio_targets(run):
+    """[(peer, what, limit or None, (ratio, low, high, n))]"""
+    found = [(PEERS[side], what, limits.get(side), ratio_of(run, case, metric, side))
+             for side in PEERS for (case, metric), (what, _, limits) in RATIOS.items()]
+    found.append((PEERS["heaptrack"], "CPU time added to malloc and free, all stacks", 1, bench_stats.ratio_of_added(
+        run, "heap", "cpu_ns_per_pair", "ebpfrec-stacks", "heaptrack")))
+    for name in "slices", "waits", "latency", "slab":
+        metric = f"sql_{name}_busy_s"
+        found.append((PEERS["duckdb"], f"{name} of the whole trace by SQL", 2, bench_stats.interval_of_ratio(
+            run.values("scale", metric, "ebpfrec"), run.values("scale", metric, "duckdb"))))
+    window = window_ratio(run)
+    if window:
+        found.append(("`cpu` and decoding", f"a second of {window[1]}, the slowest view", 1.5, window[0]))
+    found.append(("ebpfrec's cut", "bundle of a second", 1.5, bench_stats.interval_of_ratio(
+        run.values("scale", "bundle_busy_s", "ebpfrec"), run.values("scale", "cut_busy_s", "ebpfrec"))))
+    return [row for row in found if row[3]]
+
+
+def ratio_rows(run):
     def text(v):
         return "inf" if math.isinf(v) else f"{v:.2f}"
 
-    return [[case, metric, names[side], text(point), f"{text(low)} .. {text(high)}", str(n)]
-            for case, metric, side, (point, low, high, n) in multiples(run)]
+    result = []
+    for peer, what, limit, measured in ratio_targets(run):
+        verdict = limit and Target(what, limit, "", measured, ratio=True).verdict()
+        point, low, high, n = measured
+        verdict = {None: "-", "met": "met", "NOT MET": "not met"}.get(verdict, "noise")
+        verdict = "noise" if limit and n < 3 else verdict
+        result.append([peer, what, "-" if limit is None else f"<= {limit:.3g}", text(point),
+                       f"{text(low)} .. {text(high)}" if n > 1 else "-", str(n), verdict])
+    return result
+
+
+def readme_lines(run):
+    """README's sentences about cost, as far as this run has them."""
+    def percent(ratio):
+        return f"{100 * ratio[0]:.0f} %"
+
+    def added(side):
+        return bench_stats.percent_added(run, "mixed", "wall_s", side)
+
+    switch = [ratio_of(run, "pingpong", "ns_per_switch", s) for s in ("ftrace", "perf")]
+    cpu = ratio_of(run, "mixed", "cpu_own_s", "perf")
+    wall = [added(s) for s in ("ebpfrec", "perf", "ftrace")]
+    size = run.median("mixed", "bytes_per_event", "ebpfrec")
+    if all(switch):
+        yield (f"A context switch costs {percent(switch[0])} of what ftrace adds to it and {percent(switch[1])} of "
+               "`perf record`.")
+    if cpu and all(wall):
+        yield ("A compile-and-copy workload, everything recorded, gains "
+               f"{percent(cpu)} of the CPU time that perf adds, and takes {wall[0][0]:.0f} % longer "
+               f"(perf {wall[1][0]:.0f} %, ftrace {wall[2][0]:.0f} %).")
+    if size is not None:
+        lost = run.median("loss", "lost_events", "ebpfrec")
+        yield (f"An event takes {size:.2f} bytes on disk" +
+               ("." if lost is None or loss_target(run).verdict() != "met" else
+                "; nothing is lost at a million events a second on two CPUs."))
 
 
 def markdown_table(rows):
@@ -278,6 +359,6 @@ def markdown(run, target_rows, environment):
     return (f"`{about.get('command', '-')}`, {about.get('ebpfrec', '-')}, {about.get('kernel', '-')}, "
             f"{about.get('cpu', '-')}, {about.get('memory', '-')}; {about.get('before', '-').partition(',')[0]}\n\n" +
             markdown_table([HEAD[:-1] + ["verdict"]] + target_rows) + "\n" + markdown_table(side_rows(run)) + "\n" +
-            markdown_table([MULTIPLE_HEAD] + multiple_rows(run)) + "\nAdded: to the same load unrecorded, median "
+            markdown_table([RATIO_HEAD] + ratio_rows(run)) + "\nAdded: to the same load unrecorded, median "
             "over rounds. bpf-print keeps an event's time, CPU and thread, "
             "bpf-count nothing, the others all fields.\n")
