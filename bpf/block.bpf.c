@@ -295,10 +295,17 @@ static __always_inline int send_bio(struct bio *bio, struct step s, const struct
 	return 0;
 }
 
+static __always_inline struct bio *bio_arg(u64 *ctx)
+{
+	struct bio *bio = (void *)(conf_bio_arg ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 0));
+
+	return FIX_ARG(bio);
+}
+
 SEC("tp_btf/block_bio_queue")
 int bio_queue(u64 *ctx)
 {
-	struct bio *bio = (void *)(conf_bio_arg ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 0));
+	struct bio *bio = bio_arg(ctx);
 
 	if (!is_bio_based(disk_of(bio)))
 		return 0;
@@ -309,7 +316,7 @@ int bio_queue(u64 *ctx)
 SEC("tp_btf/block_bio_complete")
 int bio_complete(u64 *ctx)
 {
-	struct bio *bio = (void *)ctx[1];
+	struct bio *arg = (void *)ctx[1], *bio = FIX_ARG(arg);
 
 	if (!is_bio_based(disk_of(bio)))
 		return 0;
@@ -321,7 +328,9 @@ int bio_complete(u64 *ctx)
 /* block_bio_backmerge and frontmerge had the queue and the request before the bio until 5.11. */
 static __always_inline struct bio *merged_bio(u64 *ctx)
 {
-	return (void *)(conf_merge_arg ? CTX_ARG(ctx, 2) : CTX_ARG(ctx, 0));
+	struct bio *bio = (void *)(conf_merge_arg ? CTX_ARG(ctx, 2) : CTX_ARG(ctx, 0));
+
+	return FIX_ARG(bio);
 }
 
 SEC("tp_btf/block_bio_backmerge")
@@ -350,7 +359,7 @@ static __always_inline bool is_part_of(__u32 dev, struct bio *bio, struct gendis
 SEC("tp_btf/block_bio_remap")
 int bio_remap(u64 *ctx)
 {
-	struct bio *bio = (void *)(conf_bio_arg ? CTX_ARG(ctx, 1) : CTX_ARG(ctx, 0));
+	struct bio *bio = bio_arg(ctx);
 	struct volume_place from = { conf_bio_arg ? CTX_ARG(ctx, 3) : CTX_ARG(ctx, 2),
 				     conf_bio_arg ? CTX_ARG(ctx, 2) : CTX_ARG(ctx, 1) };
 	struct gendisk *disk = disk_of(bio);

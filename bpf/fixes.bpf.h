@@ -38,6 +38,7 @@ static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CA
 		struct kmem_cache: WIRE_CAST_kmem_cache,             \
 		struct address_space: WIRE_CAST_address_space,       \
 		struct request: WIRE_CAST_request,                   \
+		struct bio: WIRE_CAST_bio,                           \
 		struct files_struct: WIRE_CAST_files_struct,         \
 		struct fdtable: WIRE_CAST_fdtable,                   \
 		struct file: WIRE_CAST_file,                         \

@@ -211,7 +211,7 @@ struct wire_stage {
 #define WIRE_CAST_TYPES(X) \
 	X(thread_info) X(task_struct) X(mm_struct) X(percpu_counter) X(kmem_cache) \
 	X(address_space) X(request) X(rq) X(files_struct) X(fdtable) X(file) X(inode) \
-	X(pt_regs)
+	X(pt_regs) X(bio)
 
 enum wire_cast_type {
 	WIRE_CAST_FIRST = 0x65620100,
