@@ -64,14 +64,16 @@ static bool is_same_cell(const struct cell *a, const struct cell *b)
 		(a->type == VALUE_TEXT ? !strcmp(a->s, b->s) : a->i == b->i));
 }
 
-/* The kept rows may have more columns than are asked for. */
-static bool is_same_query(const struct table_query *kept, const struct table_query *q)
+/* Some tables group rows by the columns that are asked for, so these have to be equal. */
+static bool is_same_query(const struct table_def *def, const struct table_query *kept,
+			  const struct table_query *q)
 {
+	if (kept->cols_used != q->cols_used && !def->fills_all)
+		return false;
 	for (unsigned int i = 0; i < TABLE_ARG_MAX; i++)
 		if (!is_same_cell(&kept->args[i], &q->args[i]))
 			return false;
-	return kept->from_ns == q->from_ns && kept->to_ns == q->to_ns &&
-	       !(q->cols_used & ~kept->cols_used);
+	return kept->from_ns == q->from_ns && kept->to_ns == q->to_ns;
 }
 
 const struct rowbuf *scan_memo_find(const struct analysis *a, const struct table_def *def,
@@ -80,7 +82,7 @@ const struct rowbuf *scan_memo_find(const struct analysis *a, const struct table
 	const struct scan_memo *m = a->scan_memo;
 
 	for (size_t i = 0; i < m->cnt; i++)
-		if (m->entries[i].def == def && is_same_query(&m->entries[i].q, q))
+		if (m->entries[i].def == def && is_same_query(def, &m->entries[i].q, q))
 			return &m->entries[i].rows;
 	return NULL;
 }

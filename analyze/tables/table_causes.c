@@ -778,6 +778,7 @@ const struct table_def table_causes = {
 	.cols = (const struct table_column[]){ COLS_CAUSES },
 	.col_cnt = COL_CAUSES_CNT,
 	.arg_cnt = ARGS_CAUSES,
+	.fills_all = true,
 	.time_col = -1,
 	.cpu_col = -1,
 	.utid_col = -1,
