@@ -3,10 +3,7 @@
  * http_server: a daemon of libmicrohttpd that runs in the caller's thread. It makes each answer on
  * request.
  *
- * A client cannot lock others out by opening connections. A connection is closed if its request
- * does not end in time. If a client has too many connections, its oldest one is closed; if all
- * clients together have too many, the oldest of all is. libmicrohttpd has a limit per client of its
- * own, but refuses new connections instead.
+ * libmicrohttpd limits connections, for each client and in total, and closes idle ones.
  */
 #include "cmd/serve/http_server.h"
 
@@ -24,27 +21,18 @@
 #include <microhttpd.h>
 #include <zlib.h>
 
-#include "base/clock.h"
-#include "base/units.h"
-
 #define CONNECTIONS_MAX 256
 #define CLIENT_MAX 128 /* of these, for one address */
-#define CLOSING_MAX 64 /* more, which are cut off, and not closed yet */
 #define CONNECTION_BYTES 16384 /* for the headers of a request */
-#define REQUEST_NS (10 * UNITS_NS_PER_S) /* from the connection to the end of the first answer */
-#define NEXT_NS (40 * UNITS_NS_PER_S) /* to the end of the next one */
+#define IDLE_S 40
 #define LATER_MS 20 /* interval of checking answers that another thread makes */
-#define BYTE_NS 4000 /* and so much more for each byte of an answer: 250 kB a second */
 
-struct connection {
-	int fd; /* -1: the place is free */
-	bool is_cut, has_answer;
-	uint64_t since_ns; /* it began, has had its last answer, or the next one is there */
-	uint64_t bytes; /* of the answer that it takes */
-	struct in6_addr from; /* of IPv4 the first four bytes */
-	struct MHD_Connection *suspended; /* until late is there; NULL: it is not */
-	bool has_late;
-	struct http_answer late;
+/* A request whose answer another thread makes: its connection is suspended until then. */
+struct late {
+	struct late *next;
+	struct MHD_Connection *conn;
+	bool is_ready;
+	struct http_answer answer;
 };
 
 struct http_server {
@@ -53,68 +41,12 @@ struct http_server {
 	void *ctx;
 	bool is_loopback;
 	char url[128];
-	struct connection connections[CONNECTIONS_MAX + CLOSING_MAX];
+	struct late *late;
 };
 
-/* ---- connections ---- */
-
-static void cut_off(struct connection *c)
+static int fd_of(struct MHD_Connection *c)
 {
-	/* libmicrohttpd then reads an end, and closes it */
-	shutdown(c->fd, SHUT_RDWR);
-	c->is_cut = true;
-}
-
-/* Closes the oldest connection from an address (NULL: any), if there are more than `most`. */
-static void make_room(struct http_server *h, const struct in6_addr *from, size_t most)
-{
-	struct connection *oldest = NULL;
-	size_t cnt = 0;
-
-	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++) {
-		struct connection *c = &h->connections[i];
-
-		if (c->fd < 0 || c->is_cut || (from && memcmp(&c->from, from, sizeof(*from))))
-			continue;
-		cnt++;
-		if (!oldest || c->since_ns < oldest->since_ns)
-			oldest = c;
-	}
-	if (cnt > most)
-		cut_off(oldest);
-}
-
-static void cut_off_slow(struct http_server *h)
-{
-	uint64_t now_ns = clock_mono_ns();
-
-	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++) {
-		struct connection *c = &h->connections[i];
-
-		if (c->fd >= 0 && !c->is_cut && !c->suspended &&
-		    now_ns - c->since_ns > (c->has_answer ? NEXT_NS : REQUEST_NS) +
-						   c->bytes * BYTE_NS)
-			cut_off(c);
-	}
-}
-
-static void begin_connection(struct http_server *h, struct MHD_Connection *conn, void **at)
-{
-	const struct sockaddr *from =
-		MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
-	struct connection *c = h->connections;
-
-	while (c->fd >= 0)
-		c++;
-	*c = (struct connection){ .since_ns = clock_mono_ns() };
-	c->fd = MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
-	if (from->sa_family == AF_INET6)
-		c->from = ((const struct sockaddr_in6 *)(const void *)from)->sin6_addr;
-	else
-		memcpy(&c->from, &((const struct sockaddr_in *)(const void *)from)->sin_addr, 4);
-	*at = c;
-	make_room(h, &c->from, CLIENT_MAX);
-	make_room(h, NULL, CONNECTIONS_MAX);
+	return MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
 
 static void drop_answer(struct http_answer *a)
@@ -124,42 +56,20 @@ static void drop_answer(struct http_answer *a)
 		close(a->fd);
 }
 
-static void on_connection(void *ctx, struct MHD_Connection *conn, void **at,
-			  enum MHD_ConnectionNotificationCode what)
+/* state: the server, or the request's struct late (on_request). */
+static void on_completed(void *ctx, struct MHD_Connection *conn, void **state,
+			 enum MHD_RequestTerminationCode why)
 {
-	struct connection *c = *at;
+	struct http_server *h = ctx;
+	struct late **at = &h->late, *late = *state;
 
-	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
-		begin_connection(ctx, conn, at);
-	} else if (c) {
-		if (c->has_late)
-			drop_answer(&c->late);
-		c->fd = -1;
-	}
-}
-
-static struct connection *connection_of(struct MHD_Connection *conn)
-{
-	return MHD_get_connection_info(conn, MHD_CONNECTION_INFO_SOCKET_CONTEXT)->socket_context;
-}
-
-static void on_answered(void *ctx, struct MHD_Connection *conn, void **state,
-			enum MHD_RequestTerminationCode why)
-{
-	struct connection *c = connection_of(conn);
-
-	c->has_answer = true;
-	c->bytes = 0;
-	c->since_ns = clock_mono_ns();
-}
-
-/* The client's time begins when the answer is made: making it is not its fault. */
-static void begin_answer(struct MHD_Connection *conn, size_t bytes)
-{
-	struct connection *c = connection_of(conn);
-
-	c->bytes = bytes;
-	c->since_ns = clock_mono_ns();
+	if (!late || *state == h)
+		return;
+	while (*at != late)
+		at = &(*at)->next;
+	*at = late->next;
+	drop_answer(&late->answer);
+	free(late);
 }
 
 /* ---- answers ---- */
@@ -274,7 +184,6 @@ static enum MHD_Result give(struct MHD_Connection *c, struct http_answer *a)
 		drop_answer(a);
 		return MHD_NO;
 	}
-	begin_answer(c, a->text || a->is_file ? a->bytes : 0);
 	add_headers(r, a, a->is_deflated ? "deflate" : is_packed ? "gzip" : NULL);
 	ret = MHD_queue_response(c, a->status, r);
 	MHD_destroy_response(r);
@@ -297,8 +206,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 						      MHD_HTTP_HEADER_ACCEPT) ?: "",
 	};
 	struct http_answer a = { .status = MHD_HTTP_OK };
-	struct connection *at = connection_of(c);
 	struct http_server *h = ctx;
+	struct late *late = *state;
 
 	/* the first call is for the headers, others for a body, and the last for the answer */
 	if (!*state || *upload_bytes) {
@@ -306,19 +215,25 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
-	if (at->has_late) {
-		at->has_late = false;
-		return give(c, &at->late);
+	if (*state != h) {
+		a = late->answer;
+		late->answer = (struct http_answer){ 0 };
+		return give(c, &a);
 	}
 	if (!is_host_good(h, host))
 		return say(c, MHD_HTTP_FORBIDDEN, "only localhost is served here\n");
 	if (strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return say(c, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET\n");
+	late = malloc(sizeof(*late));
+	if (!late)
+		return MHD_NO;
 	h->answer(h->ctx, &q, &a);
-	if (!a.later)
+	if (!a.later) {
+		free(late);
 		return give(c, &a);
-	at->late = a;
-	at->suspended = c;
+	}
+	*late = (struct late){ .next = h->late, .conn = c, .answer = a };
+	h->late = *state = late;
 	MHD_suspend_connection(c);
 	return MHD_YES;
 }
@@ -328,21 +243,18 @@ static bool resume_answered(struct http_server *h)
 {
 	bool are_waiting = false;
 
-	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++) {
-		struct connection *c = &h->connections[i];
+	for (struct late *late = h->late; late; late = late->next) {
 		struct http_answer a = { .status = MHD_HTTP_OK };
 
-		if (c->fd < 0 || !c->suspended)
+		if (late->is_ready)
 			continue;
-		if (!c->late.later(c->late.work, &a)) {
+		if (!late->answer.later(late->answer.work, &a)) {
 			are_waiting = true;
 			continue;
 		}
-		c->late = a;
-		c->has_late = true;
-		c->since_ns = clock_mono_ns();
-		MHD_resume_connection(c->suspended);
-		c->suspended = NULL;
+		late->answer = a;
+		late->is_ready = true;
+		MHD_resume_connection(late->conn);
 	}
 	return are_waiting;
 }
@@ -354,8 +266,7 @@ const char *http_request_argument(const struct http_request *q, const char *name
 
 int http_request_fd(const struct http_request *q)
 {
-	return MHD_get_connection_info(q->connection, MHD_CONNECTION_INFO_CONNECTION_FD)
-		->connect_fd;
+	return fd_of(q->connection);
 }
 
 /* ---- listening ---- */
@@ -410,15 +321,14 @@ int http_server_start(struct http_server **ret, const char *address, http_answer
 	h->answer = answer;
 	h->ctx = ctx;
 	h->is_loopback = is_loopback(at->ai_addr);
-	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++)
-		h->connections[i].fd = -1;
 	errno = 0;
 	h->daemon = MHD_start_daemon(
 		MHD_USE_AUTO | MHD_ALLOW_SUSPEND_RESUME |
 			(at->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0), 0, NULL, NULL,
 		on_request, h, MHD_OPTION_SOCK_ADDR, at->ai_addr, MHD_OPTION_CONNECTION_LIMIT,
-		(unsigned int)CONNECTIONS_MAX + CLOSING_MAX, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, h, MHD_OPTION_NOTIFY_COMPLETED, on_answered, h,
+		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		(unsigned int)CLIENT_MAX, MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_S,
+		MHD_OPTION_NOTIFY_COMPLETED, on_completed, h,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);
 	getnameinfo(at->ai_addr, at->ai_addrlen, host, sizeof(host), NULL, 0, NI_NUMERICHOST);
 	r = at->ai_family;
@@ -438,7 +348,6 @@ int http_server_start(struct http_server **ret, const char *address, http_answer
 
 void http_server_run(struct http_server *h, int wait_ms)
 {
-	cut_off_slow(h);
 	if (resume_answered(h) && wait_ms > LATER_MS)
 		wait_ms = LATER_MS;
 	MHD_run_wait(h->daemon, wait_ms);
@@ -448,9 +357,8 @@ void http_server_stop(struct http_server *h)
 {
 	if (!h)
 		return;
-	for (size_t i = 0; i < CONNECTIONS_MAX + CLOSING_MAX; i++)
-		if (h->connections[i].fd >= 0 && h->connections[i].suspended)
-			cut_off(&h->connections[i]);
+	for (struct late *late = h->late; late; late = late->next)
+		shutdown(fd_of(late->conn), SHUT_RDWR);
 	while (resume_answered(h))
 		usleep(1000 * LATER_MS);
 	MHD_run_wait(h->daemon, 0);
