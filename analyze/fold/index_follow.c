@@ -137,6 +137,23 @@ static int keep_type(const struct index *x, struct derived_file *to, unsigned in
 	return r;
 }
 
+/*
+ * Returns the key of the first part of a type that intervals from a key on need. Levels need the
+ * last INDEX_BASE before it, and the sums from there.
+ */
+static uint64_t first_key(const struct index *x, unsigned int type, uint64_t key)
+{
+	unsigned int base = type >= INDEX_BASE ? INDEX_BASE : INDEX_SUMS;
+	const struct derived_part *v;
+	size_t cnt, i;
+
+	if (type < base || type >= base + INDEX_GROUP_CNT ||
+	    derived_file_parts(x->d, DERIVED_INDEX + INDEX_BASE + type - base, &v, &cnt))
+		return key;
+	i = lower_bound(v, cnt, key, key + 1);
+	return i ? v[i - 1].key : key;
+}
+
 /* Copies the parts from an interval on to another file. */
 static int keep_parts(const struct index *x, size_t from, struct derived_file *to)
 {
@@ -145,7 +162,7 @@ static int keep_parts(const struct index *x, size_t from, struct derived_file *t
 	int r = derived_file_begin(to, false);
 
 	for (unsigned int i = 0; i < INDEX_PART_CNT && !r; i++)
-		r = keep_type(x, to, DERIVED_INDEX + i, key, &mem);
+		r = keep_type(x, to, DERIVED_INDEX + i, first_key(x, i, key), &mem);
 	for (unsigned int i = 0; i < INDEX_TAIL_CNT && !r; i++)
 		r = keep_type(x, to, DERIVED_INDEX_TAIL + i, 0, &mem);
 	for (unsigned int i = 0; i < JOB_CNT && !r; i++) {

@@ -17,6 +17,7 @@
 #include "analyze/fold/index_job.h"
 #include "analyze/fold/index_rates.h"
 #include "model/mem_levels.h"
+#include "trace/derived_file.h"
 
 /* ---- owners ---- */
 
@@ -190,6 +191,19 @@ static int find_levels(const struct index *x, const struct analysis *a, enum ind
 	}
 	buf_done(&mem);
 	return ret;
+}
+
+int index_memory_first(const struct index *x, enum index_group group, size_t *ret)
+{
+	const struct derived_part *v;
+	size_t cnt, i;
+	int r = derived_file_parts(x->d, DERIVED_INDEX + INDEX_BASE + group, &v, &cnt);
+
+	if (r)
+		return r;
+	i = lower_bound(v, cnt, key, x->key_base);
+	*ret = i < cnt ? (size_t)(v[i].key - x->key_base) : x->interval_cnt;
+	return 0;
 }
 
 int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,

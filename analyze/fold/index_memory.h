@@ -83,6 +83,11 @@ int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t i
 		      struct index_memory_row *ret);
 int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct index_memory_set *ret);
 
+/*
+ * Sets *ret to the first interval whose levels are known: an index that follows a live trace drops
+ * old parts. 0 or -errno.
+ */
+int index_memory_first(const struct index *x, enum index_group group, size_t *ret);
 /* Calls each for the nonzero levels at an interval's beginning. 0 or -errno. */
 typedef int (*index_memory_level)(void *ctx, uint32_t owner, unsigned int source, int64_t level);
 int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,

@@ -390,8 +390,9 @@ static bool has_only_rates(const struct spikes *s, unsigned int group)
 static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, struct err *e)
 {
 	const struct index *x = s->index;
-	const struct fold_range range = { index_interval_from(x, from),
-					  index_interval_to(x, to - 1), x, FOLD_READER_AT };
+	struct fold_range range = { index_interval_from(x, from), index_interval_to(x, to - 1), x,
+				    FOLD_READER_AT };
+	size_t first;
 	int ret;
 
 	for (size_t i = 0; i < s->cnt; i++)
@@ -401,6 +402,12 @@ static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, 
 	if (has_only_rates(s, group))
 		return run(s, &fold_rates, &range, on_second_pass, e);
 	s->counted_ns = 0;
+	/* a chain that begins before the known levels began before the window */
+	ret = index_memory_first(x, (enum index_group)group, &first);
+	from = from > first ? from : first;
+	if (ret || from >= to)
+		return ret;
+	range.from_ns = index_interval_from(x, from);
 	ret = index_memory_levels(x, s->a, (enum index_group)group, from, add_level, s);
 	return ret ? ret : run(s, fold_memory((enum index_group)group), &range, on_second_pass, e);
 }

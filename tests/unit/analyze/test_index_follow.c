@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "analyze/context/analysis.h"
+#include "analyze/fold/spikes.h"
 #include "store/store_writer.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
@@ -21,7 +22,9 @@
 #define FROM_NS 1000000000ull
 #define STEPS 60
 #define KEEP 150000
-#define QUERIES 7
+#define QUERIES 8
+#define SPIKES 7		/* the query of spikes, which end within this time */
+#define SPIKES_NS 500000000
 
 /* The same records go to both. */
 struct side {
@@ -32,12 +35,13 @@ struct side {
 	struct analysis *a;
 };
 
-static void begin(struct side *s, const char *dir, const char *name, uint64_t keep_bytes)
+static void begin(struct side *s, const char *dir, const char *name, uint64_t keep_bytes,
+		  unsigned int per_second)
 {
 	struct err e = { "" };
 	char bytes[24];
 
-	*s = (struct side){ .mix = { .seed = 77, .now_ns = FROM_NS, .per_second = 30000,
+	*s = (struct side){ .mix = { .seed = 77, .now_ns = FROM_NS, .per_second = per_second,
 				     .irqs = 100 } };
 	snprintf(s->path, sizeof(s->path), "%s/%s", dir, name);
 	s->g = gen_open(s->path, &(struct gen_config){ .from_ns = FROM_NS,
@@ -130,6 +134,27 @@ static unsigned int compare_known(const struct side *kept, const char *sql, cons
 	return cnt;
 }
 
+static int ignore(void *ctx, const struct spike *s)
+{
+	return 0;
+}
+
+/*
+ * A statement that finds the index damaged would be repeated with another index. The spikes here
+ * begin long before the window.
+ */
+static void assert_spikes_need_no_new_index(const struct side *s, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct spikes_query q = { .window_ns = 500000000, .min_bytes = 4096,
+					.source_mask = 1u << ALLOC_RSS | 1u << ALLOC_PAGE,
+					.by = { KEY(PROCESS) }, .by_cnt = 1,
+					.from_ns = from_ns, .to_ns = to_ns, .found = ignore };
+	struct err e = { "" };
+
+	if (spikes_find(s->a, &q, &e))
+		fail_msg("%s", e.text);
+}
+
 /*
  * Percentiles come from buckets, and instants count from a trace's start: neither is compared.
  * Tasks that ended before the oldest kept block are not compared either: their names are gone.
@@ -148,16 +173,21 @@ static void compare_window(const struct side *kept, const struct side *all, uint
 		"SELECT upid, dev, op, ios, bytes, lat_sum_ns FROM io_usage(:w, 0, 'process')",
 		"SELECT utid, type, vector, runs, run_ns, broken FROM irq_usage(:w, 0, 'thread')",
 		"SELECT upid, name, rss_peak_bytes FROM memory_levels(:w, 0, 'process')",
+		"SELECT upid, source, dur_ns, bytes FROM spikes(:w, 10000000, 4096,"
+		" 'slab,page', 'process') WHERE start_ns < ",
 	};
 	const struct side *sides[] = { kept, all };
 	struct rows r[2];
 	char sql[256];
 
+	assert_spikes_need_no_new_index(kept, from_ns, to_ns);
 	for (size_t i = 0; i < QUERIES; i++) {
-		snprintf(sql, sizeof(sql), "SELECT * FROM (%s) ORDER BY 1, 2, 3", queries[i]);
 		for (unsigned int k = 0; k < 2; k++) {
 			int64_t start_ns = (int64_t)trace_start_ns(sides[k]->t);
 
+			snprintf(sql, sizeof(sql), "SELECT * FROM (%s%.0ld) ORDER BY 1, 2, 3",
+				 queries[i],
+				 i == SPIKES ? (int64_t)to_ns - SPIKES_NS - start_ns : 0);
 			rows_window(&r[k], sides[k]->a, sql, (int64_t)from_ns - start_ns,
 				    (int64_t)to_ns - start_ns);
 		}
@@ -167,7 +197,8 @@ static void compare_window(const struct side *kept, const struct side *all, uint
 	}
 }
 
-static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
+/* Blocks have 600 events. */
+static void compare_flight_trace(unsigned int per_second)
 {
 	struct analysis_index_use use = { .use = true, .always = true, .follow_from_ns = FROM_NS };
 	const struct analysis_index_use whole = { .use = true, .always = true };
@@ -176,8 +207,8 @@ static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
 	char dir[64];
 
 	gen_temp_dir(dir);
-	begin(&kept, dir, "kept", KEEP);
-	begin(&all, dir, "all", 0);
+	begin(&kept, dir, "kept", KEEP, per_second);
+	begin(&all, dir, "all", 0, per_second);
 	assert_int_equal(analysis_follow_new(&use.follow), 0);
 	for (unsigned int i = 0; i < STEPS; i++) {
 		uint64_t to_ns;
@@ -200,7 +231,7 @@ static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
 	}
 	assert_true(anew > 5);
 	for (unsigned int i = 0; i < QUERIES; i++)
-		assert_true(row_cnt[i] > STEPS);
+		assert_true(row_cnt[i] > STEPS || i == SPIKES);
 	close_side(&kept);
 	analysis_follow_free(use.follow);
 	gen_finish(kept.g);
@@ -210,10 +241,22 @@ static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
 	gen_remove_dir(dir);
 }
 
+static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
+{
+	compare_flight_trace(30000);
+}
+
+/* Blocks are so long that the parts of most of them are dropped. */
+static void test_a_burst_may_begin_before_the_kept_parts(void **state)
+{
+	compare_flight_trace(1000);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_windows_of_a_flight_trace_are_those_of_all),
+		cmocka_unit_test(test_a_burst_may_begin_before_the_kept_parts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
