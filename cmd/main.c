@@ -12,6 +12,7 @@
 
 #include "base/privilege.h"
 #include "analyze/context/analysis.h"
+#include "analyze/engine/report_view.h"
 #include "format/chunk.h"
 #include "format/zpack.h"
 #include "cmd/cmd.h"
@@ -100,11 +101,21 @@ static const struct opts_command main_opts = {
 /* The commands "help" and "version" are the program itself. NULL: no such command. */
 static const struct opts_command *find_command(const char *name)
 {
-	const char *names[COMMAND_CNT + 2] = { [COMMAND_CNT] = "help", "version" };
+	const char *names[COMMAND_CNT + 2] = { [COMMAND_CNT] = "help", "version" }, *view = NULL;
 	unsigned int i;
 
-	for (i = 0; i < COMMAND_CNT; i++)
+	for (i = 0; i < report_view_cnt; i++)
+		if (!strcmp(name, report_view_list[i].name))
+			view = name;
+	for (i = 0; i < COMMAND_CNT; i++) {
 		names[i] = commands[i]->name;
+		if (!strcmp(name, names[i]))
+			view = NULL;
+	}
+	if (view) {
+		opts_usage_error("'%s' is a view: ebpfrec report %s", view, view);
+		return NULL;
+	}
 	if (opts_pick(&i, "command", "", name, names, COMMAND_CNT + 2, "", ""))
 		return NULL;
 	return i < COMMAND_CNT ? commands[i] : &main_opts;

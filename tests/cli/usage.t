@@ -19,6 +19,11 @@ $ ebpfrec bananas
 2> ebpfrec: unknown command 'bananas'
 2> Try 'ebpfrec --help'.
 
+$ ebpfrec why
+? 2
+2> ebpfrec: 'why' is a view: ebpfrec report why
+2> Try 'ebpfrec --help'.
+
 $ ebpfrec --verison
 ? 2
 2> ebpfrec: unknown option '--verison'; did you mean '--version'?
