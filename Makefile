@@ -7,7 +7,7 @@
 #   make test-all  the same and all other tests: cost, load, servers, other engines
 #   make assess    its figures next to those of the kernel, iostat, pidstat, htop, node-exporter
 #   make bench     what recording costs, next to other tracers; bench-quick: the same in minutes
-#   make fuzz      FUZZ_TIME seconds of every fuzz target, and thousands of damaged traces; T="trace column" picks targets
+#   make fuzz      FUZZ_TIME seconds of every fuzz target, and thousands of damaged traces; T="trace column" picks some
 #   make mutate    changes one operator of the library at a time: does a test notice? MUTATE="--count 20 --seed 7"
 #   make fuzz-keep puts what fuzzing found into its corpus; fuzz-seeds: all of it anew, for a new trace format
 #   make install   DESTDIR, PREFIX; make uninstall; make deb: a Debian package
@@ -44,8 +44,8 @@ CFLAGS ?= -O1 -g1 -Wno-unknown-warning-option -Wno-format-truncation -Wno-clobbe
 SANFLAGS := -fPIC $(if $(SAN),-fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(SAN))
 else ifdef SAN
 B := build-san/$(firstword $(subst $(comma), ,$(SAN)))
-# half the compiler's time of -O2 -g; a sanitizer's report needs lines and no more. With less known of values, gcc warns of two
-# things that cannot be.
+# half the compiler's time of -O2 -g; a sanitizer's report needs lines and no more. With less known of values, gcc warns
+# of two things that cannot be.
 CFLAGS ?= -O1 -g1 -Wno-unknown-warning-option -Wno-format-truncation -Wno-clobbered
 # each compiler has its own way of saying which sanitizer it is
 SANFLAGS := -fsanitize=$(SAN) -fno-omit-frame-pointer -DSANITIZED_$(firstword $(subst $(comma), ,$(SAN)))
@@ -103,7 +103,9 @@ WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -W
 	-Wno-unused-parameter -Wno-missing-field-initializers $(if $(WERROR),-Werror)
 CFLAGS ?= -O2 -g
 ALL_CFLAGS = -std=gnu11 $(WARN) $(CFLAGS) $(SANFLAGS) -I. -Isrc -I$(B) -D_GNU_SOURCE \
-	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(EDIT_FLAG) $(HTTP_FLAG) $(JSON_FLAG) $(NAME_FLAGS) $(LIB_CFLAGS)
+	-DEBPFREC_VERSION='"$(VERSION)"' $(if $(STATIC),-DEBPFREC_STATIC -DEBPFREC_NO_ZIP) $(EDIT_FLAG) \
+	$(HTTP_FLAG) $(JSON_FLAG) $(NAME_FLAGS) $(LIB_CFLAGS)
+DEPENDS = -MMD -MP -MF $@.d -MT $@
 ALL_LDFLAGS = $(LDFLAGS) $(SANFLAGS) $(if $(STATIC),-static -Wl$(comma)--wrap=dlopen)
 
 LIB_SRC := $(sort $(filter-out src/preload/%,$(wildcard src/*/*.c src/*/*/*.c analyze/*/*.c)))
@@ -142,8 +144,8 @@ WORK_BIN := $(filter-out $(B)/work/heap_sites $(B)/work/heap_calls,$(WORK_BIN))
 WORK_LIB :=
 endif
 
-.PHONY: all demo test test-all test-vm picture soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds mutate bench bench-quick bench-bin install \
-	uninstall deb clean deps deps-test unit work check-includes documents
+.PHONY: all demo test test-all test-vm picture soak assess fuzz fuzz-bin fuzz-keep fuzz-real fuzz-seeds mutate \
+	bench bench-quick bench-bin install uninstall deb clean deps deps-test unit work check-includes documents
 
 all: $(B)/ebpfrec $(B)/ebpfrec_heap.so
 
@@ -231,9 +233,11 @@ $(B)/table_columns.h: schema/tables.awk schema/tables.decl
 	$(Q)mkdir -p $(@D)
 	$(Q)$(TABLES_AWK) out=columns schema/tables.decl > $@
 
-$(filter $(B)/analyze/tables/%.o $(B)/analyze/views/%.o $(B)/analyze/engine/sql_functions.o,$(LIB_OBJ)): | $(B)/table_columns.h
+$(filter $(B)/analyze/tables/%.o $(B)/analyze/views/%.o $(B)/analyze/engine/sql_functions.o,$(LIB_OBJ)): \
+	| $(B)/table_columns.h
 
-$(B)/sql_schema_items.c: schema/tables.awk schema/tables.decl schema/events.awk $(EVENT_SRC) schema/sql_schema.awk schema/QUERIES.md
+$(B)/sql_schema_items.c: schema/tables.awk schema/tables.decl schema/events.awk $(EVENT_SRC) schema/sql_schema.awk \
+		schema/QUERIES.md
 	$(call say,SCHEMA,$@)
 	$(Q)mkdir -p $(@D)
 	$(Q){ echo '#include "cmd/sql/sql_schema.h"' && echo 'const struct sql_schema_item sql_schema_items[] = {' && \
@@ -285,14 +289,15 @@ $(B)/ebpfrec: $(CMD_OBJ) $(LIB)
 $(B)/ebpfrec_heap.so: src/preload/heap_preload.c
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -Isrc -D_GNU_SOURCE -fPIC -fno-builtin -fno-omit-frame-pointer -fvisibility=hidden -MMD -MP -MF $@.d -MT $@ \
-		-shared -Wl,-z,now -o $@ $<
+	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -Isrc -D_GNU_SOURCE -fPIC -fno-builtin -fno-omit-frame-pointer \
+		-fvisibility=hidden $(DEPENDS) -shared -Wl,-z,now -o $@ $<
 
 # ---- tests ----
 
 # build/unit/test_x is made of tests/unit/ROOM/test_x.c; those of cmd/ link everything of it but main()
 define UNIT_RULE
-$(B)/unit/$(basename $(notdir $(1))): $(1:%.c=$(B)/%.o) $(UNIT_AUX_OBJ) $(if $(filter tests/unit/cmd/%,$(1)),$(B)/libebpfrec-cmd.a) $(LIB)
+$(B)/unit/$(basename $(notdir $(1))): $(1:%.c=$(B)/%.o) $(UNIT_AUX_OBJ) \
+		$(if $(filter tests/unit/cmd/%,$(1)),$(B)/libebpfrec-cmd.a) $(LIB)
 	$$(call say,LD,$$@)
 	$$(Q)mkdir -p $$(@D)
 	$$(Q)$$(CC) $$(ALL_LDFLAGS) -o $$@ $$^ $$(LIB_LDLIBS) -lcmocka
@@ -338,10 +343,12 @@ $(B)/fuzz/corpus/%.unpacked: tests/fuzz/corpus/%.tar.xz
 	$(Q)tar -xJmf $< -C $(@D)
 	$(Q)touch $@
 
+WORK_CC = $(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE $(DEPENDS)
+
 $(B)/work/%: tests/kernel/work/%.c
 	$(call say,WORK,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE $(if $(STATIC),-static) -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread $(WORK_FLAGS)
+	$(Q)$(WORK_CC) $(if $(STATIC),-static) -o $@ $< -lpthread $(WORK_FLAGS)
 
 # its frames are walked, and the same source is a library it loads
 $(B)/work/heap_sites: WORK_FLAGS = -fno-omit-frame-pointer -ldl
@@ -350,15 +357,15 @@ $(B)/work/waits $(B)/work/profile $(B)/work/jit_map $(B)/work/request_causes: WO
 $(B)/work/%_bare: tests/kernel/work/%.c
 	$(call say,WORK,$<)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE $(if $(STATIC),-static) -fomit-frame-pointer -MMD -MP -MF $@.d -MT $@ -o $@ $< -lpthread
+	$(Q)$(WORK_CC) $(if $(STATIC),-static) -fomit-frame-pointer -o $@ $< -lpthread
 $(B)/work/heap_calls: WORK_FLAGS = -fno-builtin
 $(WORK_LIB): $(B)/work/%.so: tests/kernel/work/%.c
 	$(call say,WORK,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE -fno-builtin -fno-omit-frame-pointer -shared -fPIC -DLIBRARY -MMD -MP -MF $@.d -MT $@ -o $@ $<
+	$(Q)$(WORK_CC) -fno-builtin -fno-omit-frame-pointer -shared -fPIC -DLIBRARY -o $@ $<
 
 # load generators and meters of the benchmark: never instrumented, never linked with the project
-BENCH_CC = $(CC) -std=gnu11 $(WARN) -O2 -g -D_GNU_SOURCE -MMD -MP -MF $@.d -MT $@ -o $@ $<
+BENCH_CC = $(WORK_CC) -o $@ $<
 
 $(B)/bench/bin/preload_%.so: tests/bench/meter/preload_%.c
 	$(call say,BENCH,$<)
@@ -417,8 +424,7 @@ $(B)/bench/bin/sql_floor: tests/bench/floor/sql_floor.c
 	$(Q)mkdir -p $(@D)
 	$(Q)$(BENCH_CC) $(shell $(PKG_CONFIG) --cflags --libs sqlite3)
 
-bench-bin: $(BENCH_BIN) $(B)/bench/bin/gen_trace_large $(B)/bench/bin/floor $(B)/bench/bin/sql_floor $(B)/bench/bin/decode \
-	$(B)/bench/recode
+bench-bin: $(BENCH_BIN) $(addprefix $(B)/bench/bin/,gen_trace_large floor sql_floor decode) $(B)/bench/recode
 fuzz-bin: $(FUZZ_BIN) $(B)/fuzz/make_seeds $(FUZZ_CORPUS)
 unit: $(UNIT_BIN) $(CRASH_BIN) $(B)/tests/cli/gen_golden $(B)/tests/cli/gen_doubtful fuzz-bin
 work: $(WORK_BIN) $(WORK_LIB)
@@ -460,7 +466,7 @@ ifeq ($(T),)
 		DAMAGE_CASES=$(FUZZ_DAMAGE) DAMAGE_SEED=$$seed tests/run.sh damage
 endif
 
-# what earlier runs of `make fuzz` found goes into tests/fuzz/corpus/, as far as it reaches code that nothing else reaches
+# what earlier runs of `make fuzz` found goes into tests/fuzz/corpus/, as far as it reaches code that nothing else does
 fuzz-keep:
 	$(Q)tests/deps.sh fuzz
 	$(Q)$(MAKE) --no-print-directory FUZZ=1 fuzz-bin
@@ -538,18 +544,23 @@ INCLUDEDIR := $(DESTDIR)$(PREFIX)/include
 UNITDIR := $(DESTDIR)$(PREFIX)/lib/systemd/system
 DEFAULTS := $(DESTDIR)/etc/default/ebpfrec
 DOCDIR := $(DATADIR)/doc/ebpfrec
-DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md schema/FORMAT.md schema/CHANGES.md schema/LIMITS.md schema/TABLES.md schema/QUERIES.md schema/grafana.json schema/prometheus_rules.yml schema/fleet/FLEET.md schema/fleet/questions.sql schema/fleet/questions_duckdb.sql schema/fleet/remote_servers.xml
+DOCS := README.md CHANGELOG.md LICENSE .github/SECURITY.md \
+	$(addprefix schema/,FORMAT.md CHANGES.md LIMITS.md TABLES.md QUERIES.md grafana.json prometheus_rules.yml) \
+	$(addprefix schema/fleet/,FLEET.md questions.sql questions_duckdb.sql remote_servers.xml)
 BASHCOMPDIR := $(DATADIR)/bash-completion/completions
 ZSHCOMPDIR := $(DATADIR)/zsh/site-functions
 
 install: $(B)/ebpfrec $(B)/ebpfrec_heap.so
-	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(MAN7DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR) $(LIBDIR) $(INCLUDEDIR) $(UNITDIR) $(dir $(DEFAULTS))
+	install -d $(BINDIR) $(MAN1DIR) $(MAN5DIR) $(MAN7DIR) $(DOCDIR) $(BASHCOMPDIR) $(ZSHCOMPDIR) $(LIBDIR) \
+		$(INCLUDEDIR) $(UNITDIR) $(dir $(DEFAULTS))
 	install -m 755 $(B)/ebpfrec $(BINDIR)/ebpfrec
 	install -m 644 $(MAN_PAGES) $(MAN1DIR)
 	sed 's,@DOCDIR@,$(PREFIX)/share/doc/ebpfrec,' cmd/ebpfrec-trace.5 > $(MAN5DIR)/ebpfrec-trace.5
 	chmod 644 $(MAN5DIR)/ebpfrec-trace.5
 	install -m 644 $(MAN7_PAGES) $(MAN7DIR)
-	for unit in $(UNITS); do sed 's,@BINDIR@,$(PREFIX)/bin,; s,@LIBDIR@,$(PREFIX)/lib/ebpfrec,' cmd/dist/$$unit >$(UNITDIR)/$$unit && chmod 644 $(UNITDIR)/$$unit || exit; done
+	for unit in $(UNITS); do \
+		sed 's,@BINDIR@,$(PREFIX)/bin,; s,@LIBDIR@,$(PREFIX)/lib/ebpfrec,' cmd/dist/$$unit >$(UNITDIR)/$$unit && \
+		chmod 644 $(UNITDIR)/$$unit || exit; done
 	install -m 755 cmd/dist/send_bins $(LIBDIR)
 	install -m 644 $(B)/ebpfrec_heap.so $(LIBDIR)
 	install -m 644 cmd/ebpfrec.h $(INCLUDEDIR)
