@@ -44,7 +44,8 @@ BEGIN {
 		else
 			fail("what is '" $i "'?")
 	}
-	printf "\t{ .name = \"%s\", .kind = COLUMN_%s, .unit = %s%s },\n", $1, $2 == "text" ? "COUNT" : toupper($2), quoted(unit), more
+	printf "\t{ .name = \"%s\", .kind = COLUMN_%s, .unit = %s%s },\n", $1,
+		$2 == "text" ? "COUNT" : toupper($2), quoted(unit), more
 }
 END {
 	if (!failed)

@@ -22,11 +22,12 @@
 #     trim N                          `bundle` leaves the source out as the N-th when it must
 #     names ID NAME redact=WORD DOC   names that its events refer to; `redact` replaces them as REDACT_WORD
 #     enum TAG PREFIX                 enum event_TAG ...
-#     value N NAME [shown=TEXT] DOC   ... EVENT_PREFIX_NAME, shown in tables as TEXT (- is NULL), or as NAME in lower case
+#     value N NAME [shown=TEXT] DOC   ... EVENT_PREFIX_NAME, in tables TEXT (- is NULL), or NAME in lower case
 #     record NAME [variable] [DOC]    struct wire_NAME; variable: its length is not its hook's
 #     by_hand                         its fill_NAME() is written by hand; else it is made from the columns
 #     noted                           note_NAME(), written by hand, is called when its row is filled
-#     field TYPE NAME [DOC]           u8 u16 u32 u64 s64 TYPE[N] char[N]; wire_RECORD only as the first, in place of the header
+#     field TYPE NAME [DOC]           u8 u16 u32 u64 s64 TYPE[N] char[N]; wire_RECORD only as the first, in place of
+#                                     the header
 #     hook ID NAME RECORD [KIND] [action=VALUE] [internal]    append only, IDs are stored in traces
 #     program NAME TRACEPOINT [optional] [silent] [second|second_when_skipped] DOC
 #                                     serves the hook before it; TRACEPOINT - is none, silent: sends nothing itself
@@ -37,12 +38,13 @@
 #     flag NAME FLAG DOC              the SQL column that shows one of the kind's flags; irq without this line
 #     column NAME CODEC [from=FIELD|hook|none] [of=KIND] [shown=ENUM] [refers=WORD] [filtered=FLAG] [later] [null] DOC
 #                                     append only; from: the record's field if it has another name; hook: the
-#                                     hook's action; none: 0, later code knows better. A record without the field gives 0.
+#                                     hook's action; none: 0, later code knows better. A record without the field
+#                                     gives 0.
 #                                     filtered: tables show [filtered] where the event has the flag
 #
-# A column *utid is a thread, *upid a process. Other columns say with refers= what their number stands for: STACK, a stack; SITE, a
-# code address of the event's process; or a type of names. What FILE needs besides, the file system, is the next column. The writer, cuts and
-# tables go by these words. The class of a source is its name up to the dot.
+# A column *utid is a thread, *upid a process. Other columns say with refers= what their number stands for: STACK, a
+# stack; SITE, a code address of the event's process; or a type of names. What FILE needs besides, the file system, is
+# the next column. The writer, cuts and tables go by these words. The class of a source is its name up to the dot.
 
 function fail(text)
 {
@@ -376,15 +378,18 @@ function put_kinds(    i, k, n)
 	for (i = 1; i <= kind_max; i++)
 		if (i in kinds) {
 			k = kinds[i]
-			row(i ", " kind_c[k] ", " quoted(k) ", " quoted(kind_table[k]) ", " quoted(kind_flag[k]) ", " kind_flag_bit[k] ", " quoted(kind_about[k]))
+			row(i ", " kind_c[k] ", " quoted(k) ", " quoted(kind_table[k]) ", " quoted(kind_flag[k]) ", " \
+			    kind_flag_bit[k] ", " quoted(kind_about[k]))
 		}
 	end_list()
-	begin_list("EVENT_OWNED", "KIND, index", "Kinds whose events belong to the thread or process in a column, not to utid.")
+	begin_list("EVENT_OWNED", "KIND, index",
+		   "Kinds whose events belong to the thread or process in a column, not to utid.")
 	for (i = 1; i <= kind_max; i++)
 		if (i in kinds && whose(kinds[i]) != "")
 			row(kind_c[kinds[i]] ", " whose(kinds[i]))
 	end_list()
-	begin_list("EVENT_FILTERED", "KIND, index, FLAG", "Columns whose thread was left out of the recording where an event has the flag.")
+	begin_list("EVENT_FILTERED", "KIND, index, FLAG",
+		   "Columns whose thread was left out of the recording where an event has the flag.")
 	for (i = 1; i <= kind_max; i++) {
 		k = kinds[i]
 		for (n = 0; i in kinds && n < column_cnt[k]; n++)
@@ -398,7 +403,8 @@ function put_kinds(    i, k, n)
 		for (n = 0; i in kinds && n < column_cnt[k]; n++)
 			row(kind_c[k] ", " n ", " quoted(column_name[k, n]) ", " column_codec[k, n] ", " \
 			    kind_or_none(column_of[k, n]) ", " (column_shown[k, n] == "" ? "NUMBER" : toupper(column_shown[k, n])) ", " \
-			    (column_shown[k, n] == "" ? "INT" : "TEXT") ", " column_later[k, n] ", " column_null[k, n] ", " column_refers[k, n])
+			    (column_shown[k, n] == "" ? "INT" : "TEXT") ", " column_later[k, n] ", " column_null[k, n] ", " \
+			    column_refers[k, n])
 	}
 	end_list()
 }
@@ -461,7 +467,8 @@ function put_sources(    i, j, n, s, mask)
 		if (!hook_internal[hooks[i]])
 			row(hook_id[hooks[i]] ", " hooks[i] ", " source_class[hook_source[hooks[i]]] ", " quoted(hook_source[hooks[i]]))
 	end_list()
-	begin_list("EVENT_PROGRAMS", "\"program\", \"tracepoint\" or NULL, SOURCE, hook, optional, \"used for\", COPY", "Programs.")
+	begin_list("EVENT_PROGRAMS", "\"program\", \"tracepoint\" or NULL, SOURCE, hook, optional, \"used for\", COPY",
+		   "Programs.")
 	for (i = 1; i <= source_cnt; i++)
 		for (j = 1; j <= program_cnt; j++)
 			if (program_source[j] == sources[i])
@@ -501,9 +508,11 @@ function put_record(r,    n, type, size)
 	size = r in base ? 0 : "sizeof(struct wire_hdr)"
 	for (n = 1; n <= field_cnt[r]; n++) {
 		type = field_type[r, n]
-		printf "\t%s %s%s;%s\n", c_type(type), field_name[r, n], type ~ /\[/ ? substr(type, index(type, "[")) : "",
+		extent = type ~ /\[/ ? substr(type, index(type, "[")) : ""
+		printf "\t%s %s%s;%s\n", c_type(type), field_name[r, n], extent,
 			field_doc[r, n] == "" ? "" : "\t/* " field_doc[r, n] " */"
-		size = size " + sizeof(" c_type(type) ")" (type ~ /\[/ ? " * (" substr(type, index(type, "[") + 1, length(type) - index(type, "[") - 1) ")" : "")
+		size = size " + sizeof(" c_type(type) ")" \
+			(extent == "" ? "" : " * (" substr(extent, 2, length(extent) - 2) ")")
 	}
 	printf "};\n_Static_assert(sizeof(struct wire_%s) == %s, \"wire_%s has holes\");\n", r, size, r
 }
@@ -521,7 +530,8 @@ function put_wire(    i, h, r, k, n)
 	for (i = 1; i <= hook_cnt; i++)
 		row(hooks[i] ", " kind_or_none(hook_kind[hooks[i]]) ", " source_class[hook_source[hooks[i]]])
 	end_list()
-	begin_list("WIRE_PLACES", "HOOK, KIND, record, index, CODEC, field", "Which field of a hook's record a column is made of, where it is just one.")
+	begin_list("WIRE_PLACES", "HOOK, KIND, record, index, CODEC, field",
+		   "Which field of a hook's record a column is made of, where it is just one.")
 	for (i = 1; i <= hook_cnt; i++) {
 		h = hooks[i]
 		r = hook_record[h]
@@ -594,12 +604,14 @@ function put_fills(    i, r, h, call, calls, call_cnt, cases)
 		r = hook_record[h]
 		if (hook_kind[h] == "")
 			continue
-		call = "fill_" r "(f, " (r in by_hand ? "(const struct wire_" r " *)h" : "h, " (hook_action[h] == "" ? 0 : "EVENT_" hook_action[h])) ")"
+		action = hook_action[h] == "" ? 0 : "EVENT_" hook_action[h]
+		call = "fill_" r "(f, " (r in by_hand ? "(const struct wire_" r " *)h" : "h, " action) ")"
 		if (!(call in cases))
 			calls[++call_cnt] = call
 		cases[call] = cases[call] "\tcase WIRE_" h ":\n"
 	}
-	print "\nstatic inline __attribute__((always_inline)) void\nfill_record(struct fill *f, const struct wire_hdr *h)\n{\n\tswitch (h->hook) {"
+	print "\nstatic inline __attribute__((always_inline)) void\nfill_record(struct fill *f, const struct wire_hdr *h)"
+	print "{\n\tswitch (h->hook) {"
 	for (i = 1; i <= call_cnt; i++)
 		printf "%s\t\t%s;\n\t\tbreak;\n", cases[calls[i]], calls[i]
 	print "\tdefault:\n\t\tbreak;\n\t}\n}"
@@ -670,7 +682,7 @@ function put_hooks(    i)
 			printf "| %d | %s | %s |\n", hook_id[hooks[i]], tolower(hooks[i]), hook_source[hooks[i]]
 }
 
-function source_text(k) { return source_how[kind_source[k]] == "default" || source_how[kind_source[k]] == "option" ? "" : " (" kind_source[k] ")" }
+function source_text(k) { return source_how[kind_source[k]] ~ /^(default|option)$/ ? "" : " (" kind_source[k] ")" }
 
 # A column of a table in a document, or in C.
 function put_column_text(name, type, text)
@@ -714,7 +726,8 @@ function put_sql(    i, k, n, name)
 		if (!(i in kinds))
 			continue
 		k = kinds[i]
-		printf "-- %s\nCREATE TABLE %s (\n\tts_ns INTEGER NOT NULL,\n\tcpu INTEGER NOT NULL,\n", sentence(kind_about[k] source_text(k)), kind_table[k]
+		printf "-- %s\nCREATE TABLE %s (\n\tts_ns INTEGER NOT NULL,\n\tcpu INTEGER NOT NULL,\n",
+			sentence(kind_about[k] source_text(k)), kind_table[k]
 		printf "\tutid INTEGER NOT NULL REFERENCES threads (utid),\n\t%s INTEGER NOT NULL", kind_flag[k]
 		for (n = 0; n < column_cnt[k]; n++) {
 			name = column_name[k, n]

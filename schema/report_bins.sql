@@ -8,7 +8,8 @@
 -- reach: before
 -- index: kinds states
 -- takes: every who sort
--- drops: bin_ns cpus lat_sum_ns unknown_ns heap_alloc_bytes page_alloc_bytes slab_alloc_bytes spike_max_bytes spikes throttled_ns
+-- drops: bin_ns cpus lat_sum_ns unknown_ns heap_alloc_bytes page_alloc_bytes slab_alloc_bytes
+--   spike_max_bytes spikes throttled_ns
 --   rss_peak_bytes uninterruptible_ns rss_grown_bytes lat_max_ns preempted_ns disk_ns runnable_ns rss_bytes
 -- rows: sums machine
 --

@@ -7,7 +7,8 @@
 -- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
 --   processes, and are left out.
 -- takes: every who threads sort
--- drops: preempted slab_alloc_bytes page_alloc_bytes wait_max_ns rss_alloc_bytes switches io_lat_max_ns ios rss_peak_bytes oncpu_ns
+-- drops: preempted slab_alloc_bytes page_alloc_bytes wait_max_ns rss_alloc_bytes switches io_lat_max_ns
+--   ios rss_peak_bytes oncpu_ns
 -- rows: sums few
 --
 -- The result has one row for the window; with --every one per bin; with --phases one per interval

@@ -5,23 +5,24 @@
 #     awk -f schema/tables.awk -v out=OUT schema/tables.decl
 #
 # OUT is one of
-#     columns    build/table_columns.h: columns of tables and functions, which lists are tables, and the functions of values,
-#                for analyze/tables, analyze/views and analyze/engine
+#     columns    build/table_columns.h: columns of tables and functions, which lists are tables, and the functions of
+#                values, for analyze/tables, analyze/views and analyze/engine
 #     lists, made, calls, functions, views    parts of schema/TABLES.md
 #     sql_lists, sql_made    parts of schema/tables.sql
 #     items_lists, items_rest    parts of build/sql_schema_items.c, what `sql --schema` shows
 #
 # A declaration is lines of words; `#` begins a comment line. DOC is the rest of the line, with code between backquotes.
 #
-#     list NAME [of=STRUCT] [rows=LIST|row=FUNCTION] [more=FUNCTION] [find=FUNCTION] [process=FUNCTION] [key] [time=COLUMN] [end=COLUMN]
-#               [window=instant|interval]
-#                           a table of a list that a trace keeps in memory (analyze/tables/tables_list.c, whose struct list
-#                           says what the functions do). rows: trace_LIST() gives the rows, which are struct STRUCT. key: the
-#                           first column is looked up; time: rows come in its order; end: rows mostly come in
-#                           its order, and a query for the last ones begins there; window: which rows a window has
+#     list NAME [of=STRUCT] [rows=LIST|row=FUNCTION] [more=FUNCTION] [find=FUNCTION] [process=FUNCTION] [key]
+#               [time=COLUMN] [end=COLUMN] [window=instant|interval]
+#                           a table of a list that a trace keeps in memory (analyze/tables/tables_list.c, whose struct
+#                           list says what the functions do). rows: trace_LIST() gives the rows, which are struct
+#                           STRUCT. key: the first column is looked up; time: rows come in its order; end: rows mostly
+#                           come in its order, and a query for the last ones begins there; window: which rows a window
+#                           has
 #     table NAME [as=WORD] [of=STRUCT]    a table that is made of events; C calls its columns COL_WORD_x, for COL_NAME_x
-#     call NAME(ARGUMENTS) [of=STRUCT]    a table-valued function; C calls its columns COL_NAME_x. STRUCT: what a view adds up for a
-#                               row (analyze/views/view.h)
+#     call NAME(ARGUMENTS) [of=STRUCT]    a table-valued function; C calls its columns COL_NAME_x. STRUCT: what a view
+#                               adds up for a row (analyze/views/view.h)
 #     view NAME                 a view of schema/views.sql
 #     function NAME(ARGUMENTS): DOC
 #     doc DOC                   of a list: one line for `export --list`
@@ -36,12 +37,12 @@
 #     thread, process       an id, as a row of threads or processes has it
 # and of a table-valued function
 #     number, text, instant as above; number of a struct quantile with quantile=
-#     level                 a number; a negative one becomes 0, as a level cannot be negative: [unknown] may have frees only
+#     level                 a number; a negative one becomes 0: [unknown] may have frees only
 #     window                t_ns; t_end_ns and span_ns, which follow, come with it
-#     labels                upid of a group of processes or threads; utid, name, member_upid, comm and thread_name, which follow,
-#                           come with it
-# by_code: code of the table fills it, as it fills all columns of what has no STRUCT. null: it may be NULL, which not_zero,
-# not_empty and known_instant say themselves. pk: primary key of an exported database.
+#     labels                upid of a group of processes or threads; utid, name, member_upid, comm and thread_name,
+#                           which follow, come with it
+# by_code: code of the table fills it, as it fills all columns of what has no STRUCT. null: it may be NULL, which
+# not_zero, not_empty and known_instant say themselves. pk: primary key of an exported database.
 
 function fail(text)
 {
@@ -86,7 +87,9 @@ function plain(text) { gsub(/`/, "", text); return text }
 # Whether OUT is about this declaration.
 function is_asked(n)
 {
-	return out == "items_rest" ? kind[n] != "list" : kind[n] == (out ~ /lists$/ ? "list" : out ~ /made$/ ? "table" : substr(out, 1, length(out) - 1))
+	if (out == "items_rest")
+		return kind[n] != "list"
+	return kind[n] == (out ~ /lists$/ ? "list" : out ~ /made$/ ? "table" : substr(out, 1, length(out) - 1))
 }
 
 BEGIN {
@@ -166,7 +169,8 @@ $1 == "column" {
 
 function put_column_c(n, c,    use_c, from)
 {
-	printf " \\\n\t{ .name = %s, .type = COLUMN_%s", quoted(column[n, c]), type[use[n, c]] == "integer" ? "INT" : toupper(type[use[n, c]])
+	printf " \\\n\t{ .name = %s, .type = COLUMN_%s", quoted(column[n, c]),
+		type[use[n, c]] == "integer" ? "INT" : toupper(type[use[n, c]])
 	if (kind[n] == "call") {
 		if (take[n, c] != "")
 			printf ", .take = %s", take[n, c]
@@ -230,10 +234,12 @@ function put_columns(    n, c)
 	for (n = 1; n <= cnt; n++)
 		if (kind[n] == "list" && rows[n] != "")
 			printf " \\\n\tX(%s)", rows[n]
-	printf "\n\n/* Tables of lists: X(NAME, \"name\", \"doc\", time, end, key, window, members of struct list). */\n#define LIST_TABLES(X)"
+	printf "\n\n/* Tables of lists: X(NAME, \"name\", \"doc\", time, end, key, window, members of struct list). */\n"
+	printf "#define LIST_TABLES(X)"
 	for (n = 1; n <= cnt; n++)
 		if (kind[n] == "list")
-			printf " \\\n\tX(%s, %s, %s, %d, %d, %d, %s, %s)", word_c[n], quoted(name[n]), quoted(doc[n]), named_column(n, time[n], -1), named_column(n, end[n], 0), key[n], window[n], code[n]
+			printf " \\\n\tX(%s, %s, %s, %d, %d, %d, %s, %s)", word_c[n], quoted(name[n]), quoted(doc[n]),
+				named_column(n, time[n], -1), named_column(n, end[n], 0), key[n], window[n], code[n]
 	printf "\n\n/* Functions of SQL that are no aggregates: X(NAME, arguments). */\n#define SQL_FUNCTIONS(X)"
 	for (n = 1; n <= cnt; n++)
 		if (kind[n] == "function" && about[n] !~ /^aggregate:/)
@@ -277,7 +283,8 @@ function put_sql(    n, c, refers)
 			continue
 		printf "-- %s\nCREATE TABLE %s (", first_sentence(plain(about[n])), name[n]
 		for (c = 0; c < column_cnt[n]; c++) {
-			refers = kind[n] == "list" ? use[n, c] : column[n, c] ~ /(^|_)utid$/ ? "thread" : column[n, c] ~ /(^|_)upid$/ ? "process" : ""
+			refers = kind[n] == "list" ? use[n, c] : column[n, c] ~ /(^|_)utid$/ ? "thread" : \
+				 column[n, c] ~ /(^|_)upid$/ ? "process" : ""
 			printf "%s\n\t%s %s%s%s%s", c ? "," : "", column[n, c], toupper(type[use[n, c]]), is_pk[n, c] ? " PRIMARY KEY" : "",
 				is_null[n, c] || (is_pk[n, c] && type[use[n, c]] == "integer") ? "" : " NOT NULL",
 				refers == "thread" ? " REFERENCES threads (utid)" : refers == "process" ? " REFERENCES processes (upid)" : ""

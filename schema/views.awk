@@ -28,17 +28,17 @@
 #     index: PART ...      parts of the derived file that the view reads: states, rates, and what INDEX_* in
 #                          report_view.h names
 #     takes: OPTION ...    every, sort, histogram (made of a variant), lines, spikes (--spike-*), stacks (formats of
-#                          stacks), requests (--requests, --slow), request, slowest, without, who (--pid, --comm and others that say
-#                          which processes), threads (--tid, --thread)
+#                          stacks), requests (--requests, --slow), request, slowest, without, who (--pid, --comm and
+#                          others that say which processes), threads (--tid, --thread)
 #     figure: COLUMN       what a picture and --wide-by show
 #     drops: COLUMN ...    what a narrow terminal goes without, the least missed first
-#     rows: WORD ...       sums: rows are sums over whole blocks, which the derived file holds; machine: the recorder and
-#                          idle time are in them; few: rows are not of tasks, so that a bin has few; zeros: bins
+#     rows: WORD ...       sums: rows are sums over whole blocks, which the derived file holds; machine: the recorder
+#                          and idle time are in them; few: rows are not of tasks, so that a bin has few; zeros: bins
 #                          without a row get one of 0
 #
 # Another file, report_VIEW_*.sql, begins with "-- variant of VIEW WHEN: QUESTION", where WHEN is every, histogram,
-# stacks, requests, request, slowest or by KEY: it answers instead where that is asked for. "-- note: TEXT" may follow, which
-# then stands for the view's note.
+# stacks, requests, request, slowest or by KEY: it answers instead where that is asked for. "-- note: TEXT" may follow,
+# which then stands for the view's note.
 
 BEGIN { group_cnt = split("Start CPU Waiting Memory Disk Recording Export", groups, " ") }
 
@@ -80,8 +80,10 @@ function begin_variant(    w)
 	if (w[4] !~ /^(every|histogram|stacks|requests|request|slowest|by)$/)
 		fail("a variant is asked for by every, histogram, stacks, requests, request, slowest or by, not '" w[4] "'")
 	# those that a more special question asks for come first
-	at = w[3] SUBSEP (w[4] ~ /^(histogram|stacks)$/ ? 1 : w[4] == "every" ? 4 : w[4] == "request" ? 6 : w[4] != "by" ? 5 : (w[3] SUBSEP 2) in variant ? 3 : 2)
-	variant[at] = sprintf("{ .when = REPORT_WHEN_%s, .by = %s, .sql = %s", toupper(w[4]), w[4] == "by" ? keys(w[5]) : 0, quoted(file))
+	at = w[3] SUBSEP (w[4] ~ /^(histogram|stacks)$/ ? 1 : w[4] == "every" ? 4 : w[4] == "request" ? 6 : \
+			  w[4] != "by" ? 5 : (w[3] SUBSEP 2) in variant ? 3 : 2)
+	variant[at] = sprintf("{ .when = REPORT_WHEN_%s, .by = %s, .sql = %s", toupper(w[4]),
+			      w[4] == "by" ? keys(w[5]) : 0, quoted(file))
 	has_variant[w[3]] = 1
 	if (w[4] == "histogram")
 		has_histogram[w[3]] = 1
@@ -117,7 +119,8 @@ function begin_word(line)
 	} else if (word ~ /^without /) {
 		said[v, "unless"] = substr(word, 9)
 		word = "without"
-	} else if (word !~ /^(note|below|threads|nobody|cut|by|default|needs|reach|index|takes|figure|drops|rows)$/ || v == "") {
+	} else if (v == "" ||
+		   word !~ /^(note|below|threads|nobody|cut|by|default|needs|reach|index|takes|figure|drops|rows)$/) {
 		fail("what is '" word "'?")
 	}
 	if ((v, word) in said)
@@ -136,7 +139,11 @@ FNR == 1 {
 		fail("it does not begin with a view or a variant")
 }
 !in_head { next }
-/^--   / && word != "" { if (word != "variant") said[v == "" ? at : v, word] = said[v == "" ? at : v, word] " " substr($0, 6); next }
+/^--   / && word != "" {
+	if (word != "variant")
+		said[v == "" ? at : v, word] = said[v == "" ? at : v, word] " " substr($0, 6)
+	next
+}
 /^-- [a-z][A-Za-z_. 0-9]*: / && (FNR == 1 || v != "" || /^-- note: /) { begin_word(substr($0, 4)); next }
 { in_head = 0 }
 
@@ -167,9 +174,11 @@ function put_view(v, group, of,    nr)
 	text_member("cut_note", said[v, "cut"])
 	member("by_mask", keys(said[v, "by"]))
 	member("by_default", keys((v, "default") in said ? said[v, "default"] : "process"))
-	member("needs", "{ " quoted("task," list(said[v, "needs"])) ", " mask(said[v, "reach"], "LOSS_", "before after levels state") " }")
+	member("needs", "{ " quoted("task," list(said[v, "needs"])) ", " \
+		       mask(said[v, "reach"], "LOSS_", "before after levels state") " }")
 	member("index", mask(said[v, "index"], "INDEX_", ""))
-	member("takes", mask(said[v, "takes"], "REPORT_TAKES_", "every sort histogram lines spikes stacks who threads requests request slowest without"))
+	member("takes", mask(said[v, "takes"], "REPORT_TAKES_",
+			     "every sort histogram lines spikes stacks who threads requests request slowest without"))
 	text_member("figure", said[v, "figure"])
 	text_member("drops", list(said[v, "drops"]))
 	member("rows", mask(said[v, "rows"], "REPORT_ROWS_", "sums machine few zeros"))
