@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 //
-// ask.mjs chdb|duckdb|hyparquet DIR: answers queries with an engine of DIR (install.sh); one of hyparquet is the path of a file, whose
-// rows are the answer. Each line of stdin is a query as JSON, each line of stdout
+// ask.mjs chdb|duckdb|hyparquet DIR: answers queries with an engine of DIR (install.sh); one of hyparquet is the path
+// of a file, whose rows are the answer. Each line of stdin is a query as JSON, each line of stdout
 // {"rows": [[...], ...]}, 64-bit integers as text, or {"error": "..."}.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
@@ -16,7 +16,8 @@ const engines = {
 		const session = new (require("chdb").Session)();
 
 		session.query("SET output_format_json_quote_64bit_integers = 1");
-		return (query) => session.query(query, "JSONCompactEachRow").split("\n").filter(Boolean).map((line) => JSON.parse(line));
+		return (query) => session.query(query, "JSONCompactEachRow").split("\n").filter(Boolean)
+			.map((line) => JSON.parse(line));
 	},
 	async duckdb()
 	{
@@ -29,8 +30,9 @@ const engines = {
 	},
 	async hyparquet()
 	{
-		const { asyncBufferFromFile, parquetReadObjects } = await import(path.resolve(dir, "node_modules/hyparquet/src/node.js"));
-		const { compressors } = await import(path.resolve(dir, "node_modules/hyparquet-compressors/src/index.js"));
+		const modules = path.resolve(dir, "node_modules");
+		const { asyncBufferFromFile, parquetReadObjects } = await import(modules + "/hyparquet/src/node.js");
+		const { compressors } = await import(modules + "/hyparquet-compressors/src/index.js");
 		const parsers = { timestampFromNanoseconds: String };
 
 		return async (name) => (await parquetReadObjects({ file: await asyncBufferFromFile(name), compressors, parsers }))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 //
-// mcp_client.mjs EBPFREC DIR TRACE: the protocol's official client asks every tool of `ebpfrec mcp DIR` about TRACE. Then it finds out,
-// from what the tools answer and the name of a thread alone, which lock req-0 waits for, who holds it and what the holder does.
-// Prints "ok NAME" or "not ok NAME: what it saw".
+// mcp_client.mjs EBPFREC DIR TRACE: the protocol's official client asks every tool of `ebpfrec mcp DIR` about TRACE.
+// Then it finds out, from what the tools answer and the name of a thread alone, which lock req-0 waits for, who holds
+// it and what the holder does. Prints "ok NAME" or "not ok NAME: what it saw".
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
@@ -29,16 +29,20 @@ async function ask(name, given) {
 
 await client.connect(new StdioClientTransport({ command: program, args: ["mcp", dir] }));
 const { tools } = await client.listTools();
-check("all tools are known", tools.map((tool) => tool.name).sort().join() === Object.keys(args).sort().join(), tools.map((tool) => tool.name));
+const names = tools.map((tool) => tool.name).sort().join();
+check("all tools are known", names === Object.keys(args).sort().join(), names);
 for (const { name } of tools) {
 	const [text, isError] = await ask(name, args[name]);
-	check(name, text.length > 0 && largest <= BYTES_MAX && (!isError || (name === "view_link" && text.includes("built without"))), text);
+	const allowed = !isError || (name === "view_link" && text.includes("built without"));
+	check(name, text.length > 0 && largest <= BYTES_MAX && allowed, text);
 }
 
 calls = largest = 0;
 const found = (await ask("list", {}))[0].split("\n").find((line) => line.includes("causes requests"));
 const [why] = await ask("why", { trace: found.slice(0, found.indexOf(":")), thread: "req-0" });
-const lock = /of that was for (\w+) \(causes\) \(futex\)/.exec(why), holder = /^(\w+) ended .* of that; what it did meanwhile: (\w+)/m.exec(why);
-check("req-0 waits for audit_lock, which audit holds while it sleeps", lock?.[1] === "audit_lock" && holder?.[1] === "audit" && holder?.[2] === "timer", why);
+const lock = /of that was for (\w+) \(causes\) \(futex\)/.exec(why);
+const holder = /^(\w+) ended .* of that; what it did meanwhile: (\w+)/m.exec(why);
+check("req-0 waits for audit_lock, which audit holds while it sleeps",
+      lock?.[1] === "audit_lock" && holder?.[1] === "audit" && holder?.[2] === "timer", why);
 check(`that took ${calls} calls, at most 4, of at most 8 KB`, calls <= 4 && largest <= BYTES_MAX, [calls, largest]);
 await client.close();

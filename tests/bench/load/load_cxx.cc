@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * load_cxx COUNT: a C++ program with 8 threads, each of which puts COUNT strings into a map and a list and takes them out again.
+ * load_cxx COUNT: a C++ program with 8 threads, each of which puts COUNT strings into a map and a list and takes them
+ * out again.
  */
 #include <cstdlib>
 #include <list>
