@@ -32,7 +32,8 @@ check_doctor()
 	case $(uname -r) in 5.10.*) rc=1 ;; *) rc=0 ;; esac
 	near "doctor: speaks of CAP_SYS_RESOURCE where rings are locked memory" \
 		"$(grep -c CAP_SYS_RESOURCE "$tmp/doctor_user.out")" $rc 0
-	check "doctor: tells a user what is lacking" "grep -q 'Missing: CAP_BPF' $tmp/doctor_user.out" "$(cat "$tmp/doctor_user.out")"
+	check "doctor: tells a user what is lacking" "grep -q 'Missing: CAP_BPF' $tmp/doctor_user.out" \
+		"$(cat "$tmp/doctor_user.out")"
 	forget doctor_user
 }
 
@@ -64,15 +65,14 @@ check_default()
 # While it records, as its workload sees it. Before 5.19 bpf() takes CAP_BPF (bit 39) for anything.
 check_privilege()
 {
-	local keeps=0000000000000000
+	local keeps=0000000000000000 cnt kept
 
 	recorded privilege -e sched -- sh -c 'sleep 0.3; cat /proc/$PPID/task/*/status' || return
 	case $(uname -r) in 5.*) keeps=0000008000000000 ;; esac
-	check "privilege: readers keep no capability" \
-		"[ \"\$(awk '/^Name:/ { name = \$2 } /^CapPrm:/ && name ~ /^ebpfrec-r/ && \$2 ~ /^0*$/' $tmp/privilege.out | wc -l)\" -ge 2 ]" \
-		"$(grep -E '^(Name|CapPrm)' $tmp/privilege.out)"
-	check "privilege: the recorder keeps what this kernel makes it keep" \
-		"[ \"\$(awk '/^Name:/ { name = \$2 } /^CapPrm:/ && name == \"ebpfrec\" { print \$2 }' $tmp/privilege.out)\" = $keeps ]" \
+	cnt=$(awk '/^Name:/ { name = $2 } /^CapPrm:/ && name ~ /^ebpfrec-r/ && $2 ~ /^0*$/' $tmp/privilege.out | wc -l)
+	check "privilege: readers keep no capability" "[ $cnt -ge 2 ]" "$(grep -E '^(Name|CapPrm)' $tmp/privilege.out)"
+	kept=$(awk '/^Name:/ { name = $2 } /^CapPrm:/ && name == "ebpfrec" { print $2 }' $tmp/privilege.out)
+	check "privilege: the recorder keeps what this kernel makes it keep" "[ '$kept' = $keeps ]" \
 		"$(grep -E '^(Name|CapPrm)' $tmp/privilege.out)"
 	check "privilege: and its run times are measured" \
 		"[ \"\$(sql privilege 'SELECT sum(run_cnt) > 0 FROM hook_stats')\" = 1 ]" "none"
@@ -128,8 +128,8 @@ check_pingpong()
 }
 
 # One busy thread against its own CPU clock; and on each CPU, all tasks and idle are the whole time.
-# Where the guest has no stable clock, the scheduler's may stand still with the emulator until the next tick, and a thread is charged
-# too little: then once more, with the same bound. Three times is a fault.
+# Where the guest has no stable clock, the scheduler's may stand still with the emulator until the next tick, and a
+# thread is charged too little: then once more, with the same bound. Three times is a fault.
 check_busy()
 {
 	local start from to got used span cpu sum switches allowed try
@@ -140,8 +140,9 @@ check_busy()
 		from=$(($(kv busy start_0) - start)) to=$(($(kv busy end_0) - start))
 		got=$(report busy cpu --by thread --from ${from}ns --to ${to}ns | column_sum oncpu_ns "tid=$(kv busy tid_0)")
 		used=$(kv busy used_0)
-		# 0.5 %, and for each switch what the kernel does not charge: it charges a thread that is preempted up to the wake-up of
-		# the other one, the trace up to the switch. 10 us on a real machine (tests/kernel/trace_query.py), ten times that here.
+		# 0.5 %, and for each switch what the kernel does not charge: it charges a thread that is preempted up
+		# to the wake-up of the other one, the trace up to the switch. 10 us on a real machine
+		# (tests/kernel/trace_query.py), ten times that here.
 		switches=$(report busy cpu --by thread --from ${from}ns --to ${to}ns | column_sum switches "tid=$(kv busy tid_0)")
 		allowed=$((used / 200 + ${switches:-0} * 100000))
 		[ $((${got:-0} - used)) -gt $allowed ] || break
@@ -293,7 +294,8 @@ stat_grew()
 	awk -v field="$3" 'NR == 1 { old = $field } NR == 2 { print $field - old }' "$tmp/$1.$2.stat"
 }
 
-# stat_of DEVICE: its counters, when they stand still: a request is counted a little after those that wait for it are woken.
+# stat_of DEVICE: its counters, when they stand still: a request is counted a little after those that wait for it are
+# woken.
 stat_of()
 {
 	local now='' before=none
@@ -332,7 +334,8 @@ as_the_kernel()
 		[ "${3:-}" = bytes ] ||
 			near "$name: ${op}s of $device are the kernel's" "${got:-0}" "$(stat_grew "$name" "$device" "$ios_field")" 0
 		got=$(column_sum bytes device="$device" op=$op <"$tmp/$name.csv")
-		near "$name: bytes of ${op}s of $device are the kernel's" "${got:-0}" $(($(stat_grew "$name" "$device" "$sectors_field") * 512)) 0
+		near "$name: bytes of ${op}s of $device are the kernel's" "${got:-0}" \
+			$(($(stat_grew "$name" "$device" "$sectors_field") * 512)) 0
 	done
 	got=$(column_sum ios device="$device" op=flush <"$tmp/$name.csv")
 	near "$name: flushes of $device are the kernel's" "${got:-0}" "$(stat_grew "$name" "$device" 16)" 0
@@ -355,9 +358,12 @@ check_disk()
 	as_the_kernel "$kind" "$device"
 	balanced "$kind" block
 	# The test would prove nothing if the device had not seen what it was given.
-	check "$kind: the device saw writes" "[ '$(stat_grew "$kind" "$device" 5)' -ge 213 ]" "$(stat_grew "$kind" "$device" 5)"
-	check "$kind: the device saw reads" "[ '$(stat_grew "$kind" "$device" 1)' -ge 100 ]" "$(stat_grew "$kind" "$device" 1)"
-	check "$kind: the device saw a discard" "[ '$(stat_grew "$kind" "$device" 14)' -eq 8192 ]" "$(stat_grew "$kind" "$device" 14)"
+	check "$kind: the device saw writes" "[ '$(stat_grew "$kind" "$device" 5)' -ge 213 ]" \
+		"$(stat_grew "$kind" "$device" 5)"
+	check "$kind: the device saw reads" "[ '$(stat_grew "$kind" "$device" 1)' -ge 100 ]" \
+		"$(stat_grew "$kind" "$device" 1)"
+	check "$kind: the device saw a discard" "[ '$(stat_grew "$kind" "$device" 14)' -eq 8192 ]" \
+		"$(stat_grew "$kind" "$device" 14)"
 	report "$kind" io --by process >"$tmp/$kind.csv"
 	got=$(column_sum bytes "pid=$(kv "$kind" write_pid)" device="$device" op=write <"$tmp/$kind.csv")
 	near "$kind: writes are the process's own" "$got" $((200 * 65536)) 0
@@ -386,16 +392,19 @@ check_files()
 	as_the_kernel files "$device"
 	balanced files block
 	forget files
-	recorded owner -e block -- sh -c 'sh -c "echo one_pid=\$\$; exec dd if=/dev/zero of=/mnt/one bs=64k count=80" 2>/dev/null &
+	recorded owner -e block -- sh -c '
+		sh -c "echo one_pid=\$\$; exec dd if=/dev/zero of=/mnt/one bs=64k count=80" 2>/dev/null &
 		sh -c "echo two_pid=\$\$; exec dd if=/dev/zero of=/mnt/two bs=64k count=40" 2>/dev/null &
-		map_write /mnt/three 1048576; wait; sync; dd if=/dev/zero of=/mnt/direct bs=64k count=16 oflag=direct 2>/dev/null'
+		map_write /mnt/three 1048576; wait; sync
+		dd if=/dev/zero of=/mnt/direct bs=64k count=16 oflag=direct 2>/dev/null'
 	# a page that is written back while it is still being filled is written twice
 	for got in one:5242880 two:2621440 map:1048576; do
-		near "owner: pages that ${got%:*} dirtied are its own" "$(sql owner "SELECT coalesce(sum(bytes), 0) FROM block_requests r
-			JOIN processes p ON p.upid = r.owner_upid WHERE op = 'write' AND owner_how LIKE 'dirtied%' AND
+		near "owner: pages that ${got%:*} dirtied are its own" "$(sql owner "SELECT coalesce(sum(bytes), 0)
+			FROM block_requests r JOIN processes p ON p.upid = r.owner_upid WHERE op = 'write' AND owner_how LIKE 'dirtied%' AND
 			p.pid = $(kv owner "${got%:*}_pid") AND device_name(dev) = '$device'")" "${got#*:}" 65536
 	done
-	got=$(sql owner "SELECT DISTINCT file FROM block_requests WHERE owner_how LIKE 'dirtied%' AND file IN ('/mnt/one', '/mnt/two', '/mnt/three')" | sort | tr '\n' ' ')
+	got=$(sql owner "SELECT DISTINCT file FROM block_requests WHERE owner_how LIKE 'dirtied%' AND
+		file IN ('/mnt/one', '/mnt/two', '/mnt/three')" | sort | tr '\n' ' ')
 	check "owner: files have names" "[ '$got' = '/mnt/one /mnt/three /mnt/two ' ]" "'$got'"
 	near "owner: direct I/O is its file's" "$(sql owner "SELECT coalesce(sum(bytes), 0) FROM block_requests
 		WHERE op = 'write' AND pages = 'anon' AND file = '/mnt/direct'")" 1048576 0
@@ -416,9 +425,9 @@ written_by()
 		WHERE op = 'write' AND device_name(dev) = '$2' AND pid = $1 ${3:+AND file LIKE '$3'}"
 }
 
-# File systems on LVM on LUKS on a disk and on a RAID 1 of two, direct I/O to zram and null_blk, and what io.max held back, in one
-# recording. Each device counts as the kernel does, except that dm-crypt and md count the pieces of a bio; every level has the
-# bytes of whoever wrote them.
+# File systems on LVM on LUKS on a disk and on a RAID 1 of two, direct I/O to zram and null_blk, and what io.max held
+# back, in one recording. Each device counts as the kernel does, except that dm-crypt and md count the pieces of a bio;
+# every level has the bytes of whoever wrote them.
 check_volumes()
 {
 	local module luks lv device who want
@@ -606,7 +615,8 @@ check_hotplug()
 
 	[ -e /sys/devices/system/cpu/cpu1/online ] || { skip "hotplug: a CPU that goes" "this kernel cannot"; return; }
 	recorded hotplug -e sched,task -- sh -c 'busy_threads one 300 >/dev/null
-		echo 0 >/sys/devices/system/cpu/cpu1/online; cat /sys/devices/system/cpu/online; busy_threads one 300 >/dev/null; sleep 1
+		echo 0 >/sys/devices/system/cpu/cpu1/online; cat /sys/devices/system/cpu/online
+		busy_threads one 300 >/dev/null; sleep 1
 		echo 1 >/sys/devices/system/cpu/cpu1/online; pingpong 200 1 thread >/dev/null; sleep 0.5' || return
 	check "hotplug: the CPU was off" "grep -q '^0$' $tmp/hotplug.out" "$(cat $tmp/hotplug.out)"
 	span=$(sql hotplug "SELECT max(to_ns) FROM blocks")
@@ -615,7 +625,8 @@ check_hotplug()
 		near "hotplug: all tasks and idle of CPU $cpu are the whole time" "$sum" "$span" 0
 	done
 	check "hotplug: the CPU that came back is recorded" \
-		"[ '$(sql hotplug "SELECT count(*) > 0 FROM switches WHERE cpu = 1 AND ts_ns > $span - 1000000000")' = 1 ]" "no switch in the last second"
+		"[ '$(sql hotplug "SELECT count(*) > 0 FROM switches WHERE cpu = 1 AND ts_ns > $span - 1000000000")' = 1 ]" \
+		"no switch in the last second"
 	ebpfrec check -i "$tmp/hotplug" >/dev/null 2>&1
 	near "hotplug: the trace is whole" $? 0 0
 	balanced hotplug sched
@@ -635,21 +646,25 @@ check_quota()
 {
 	local group=/sys/fs/cgroup/quota at got want
 
-	if ! mkdir -p $group || ! echo +cpu >/sys/fs/cgroup/cgroup.subtree_control || ! echo '20000 100000' >$group/cpu.max; then
+	if ! mkdir -p $group || ! echo +cpu >/sys/fs/cgroup/cgroup.subtree_control ||
+		! echo '20000 100000' >$group/cpu.max; then
 		skip "quota: periods" "this kernel has no quotas of version 2"
 		return
 	fi
 	mkdir $group/inner
-	recorded quota -e sched,task -- sh -c 'echo $$ >/sys/fs/cgroup/quota/inner/cgroup.procs; exec busy_threads one 3000' || return
+	recorded quota -e sched,task -- \
+		sh -c 'echo $$ >/sys/fs/cgroup/quota/inner/cgroup.procs; exec busy_threads one 3000' || return
 	at="cgroup=/quota/inner"
 	near "quota: is that of the group above" "$(report quota throttle | column_sum quota_ns $at)" 20000000 0
 	near "quota: its period" "$(report quota throttle | column_sum period_ns $at)" 100000000 0
-	# The kernel counts a period at its end, the trace a wait at its own, and the recording has two ends. A timer that comes late,
-	# as where the emulator stands still, counts all periods since the last one as throttled.
+	# The kernel counts a period at its end, the trace a wait at its own, and the recording has two ends. A timer
+	# that comes late, as where the emulator stands still, counts all periods since the last one as throttled.
 	got=$(report quota throttle | column_sum periods $at) want=$(awk '/^nr_throttled/ { print $2 }' $group/cpu.stat)
-	check "quota: used up in as many periods as cpu.stat counts" "[ '${got:-0}' -le $((want + 2)) ] && [ '${got:-0}' -ge $((want / 2)) ]" \
+	check "quota: used up in as many periods as cpu.stat counts" \
+		"[ '${got:-0}' -le $((want + 2)) ] && [ '${got:-0}' -ge $((want / 2)) ]" \
 		"$got, cpu.stat has $want"
-	check "quota: the thread was throttled" "[ '$(report quota throttle | column_sum throttled_ns $at)' -gt 1000000000 ]" "$(report quota throttle)"
+	check "quota: the thread was throttled" "[ '$(report quota throttle | column_sum throttled_ns $at)' -gt 1000000000 ]" \
+		"$(report quota throttle)"
 	forget quota
 }
 
@@ -662,10 +677,12 @@ check_cgroup1()
 		return
 	fi
 	mkdir "$tmp/v1/old" /sys/fs/cgroup/new
-	recorded cgroup1 -e sched,task -- sh -c 'echo $$ >$tmp/v1/old/cgroup.procs; sleep 0.1; echo $$ >/sys/fs/cgroup/new/cgroup.procs; sleep 0.1; :'
+	recorded cgroup1 -e sched,task -- sh -c 'echo $$ >$tmp/v1/old/cgroup.procs; sleep 0.1
+		echo $$ >/sys/fs/cgroup/new/cgroup.procs; sleep 0.1; :'
 	near "cgroup1: only the move between v2 groups counts" \
 		"$(sql cgroup1 "SELECT count(*) FROM task_events WHERE type = 'cgroup'")" 1 0
-	check "cgroup1: the v2 group has its name" "[ '$(sql cgroup1 "SELECT count(*) FROM processes WHERE cgroup = '/new'")' -ge 1 ]" \
+	check "cgroup1: the v2 group has its name" \
+		"[ '$(sql cgroup1 "SELECT count(*) FROM processes WHERE cgroup = '/new'")' -ge 1 ]" \
 		"$(sql cgroup1 'SELECT DISTINCT cgroup FROM processes')"
 	umount "$tmp/v1"
 	forget cgroup1

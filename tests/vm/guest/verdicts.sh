@@ -62,13 +62,14 @@ where_they_are()
 	for task in /proc/[0-9]*/task/[0-9]*; do
 		state=$(sed -n 's/^State:[[:space:]]*//p' "$task/status" 2>/dev/null)
 		case $state in D*) ;; *) [ -n "$(head -c 1 "$task/cmdline" 2>/dev/null)" ] || continue ;; esac
-		echo "$task $(cat "$task/comm") $state, system call $(cat "$task/syscall"): $(sed 's/^.*\] //' "$task/stack" | head -n 8 | tr '\n' ' ')"
+		echo "$task $(cat "$task/comm") $state, system call $(cat "$task/syscall"):" \
+			"$(sed 's/^.*\] //' "$task/stack" | head -n 8 | tr '\n' ' ')"
 	done 2>/dev/null
 }
 
-# recorded NAME ARGS...: records, for 40 s at most, into $tmp/NAME, and says so when that fails; what the recorder had to say is
-# shown (it names hooks that this kernel lacks). An emulated machine that stands still for so long gets a second try. Of a
-# recording that hangs, the threads' places are shown.
+# recorded NAME ARGS...: records, for 40 s at most, into $tmp/NAME, and says so when that fails; what the recorder had
+# to say is shown (it names hooks that this kernel lacks). An emulated machine that stands still for so long gets a
+# second try. Of a recording that hangs, the threads' places are shown.
 recorded()
 {
 	local name=$1 rc try watchdog
