@@ -241,7 +241,8 @@ async function check_tasks()
 
 async function check_stats()
 {
-	const lost = sql("SELECT count(*) AS n FROM losses")[0].n;
+	const within = from ? `WHERE to_ns > ${from} AND from_ns < ${until}` : "";
+	const lost = sql(`SELECT count(*) AS n FROM losses ${within}`)[0].n;
 	const rows = await tp.query(`SELECT name, idx, value FROM stats WHERE severity IN ('error', 'data_loss')
 		AND value != 0 AND name NOT IN ('ftrace_cpu_has_data_loss', 'task_state_invalid')`);
 	/* a state that is not known is invalid, and has no name */
