@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by hostile_names.sh."""
+"""Called by task_identity.sh."""
 import glob
 import json
 import re
