@@ -4,7 +4,9 @@
 # Block requests: count and bytes equal those of /sys/block/LOOP/stat. Each byte belongs to the process that dirtied,
 # read or wrote it directly, and to the file with its path; other bytes are unknown with a reason. One recording of
 # direct I/O to five loop devices, of buffered, direct and mapped I/O to files on ext4, of a device's own pages, and of
-# swap.
+# swap. Another one of devices without requests, and of requests with parts: I/O to zram equals its stat; three
+# processes whose direct writes the kernel merges into one request each have their bytes; small files of four processes
+# that are written back together belong to their writers.
 . "$(dirname "$0")/harness.bash"
 
 for device in write read both discard flush raw; do
@@ -101,19 +103,61 @@ cat >"$tmp/work.sh" <<-'END'
 	cat "$tmp/bound/bound" >/dev/null
 	cat "$deep/deep" >/dev/null
 END
-# A request is counted after its waiters are woken. membarrier() waits for an RCU grace period, and so for that.
+# counted WHEN [LABEL:]DEVICE...: their counts go to LABEL.WHEN. A request is counted after its waiters are woken.
+# membarrier() waits for an RCU grace period, and so for that.
 counted()
 {
-	local device name
+	local when=$1 device
 
+	shift
 	python3 -c 'import ctypes, os; ctypes.CDLL(None).syscall({"x86_64": 324, "aarch64": 283}[os.uname().machine], 1, 0, 0)'
-	for device in write read both discard flush raw fs; do
-		name=dev_$device
-		cat "/sys/block/${!name}/stat" >"$tmp/$device.$1"
+	for device; do
+		cat "/sys/block/${device#*:}/stat" >"$tmp/${device%:*}.$when"
 	done
-	cat "/sys/block/$dev_parts/$dev_parts"p?/stat >"$tmp/parts.$1" 2>/dev/null
+	cat "/sys/block/$dev_parts/$dev_parts"p?/stat >"$tmp/parts.$when" 2>/dev/null
 }
-counted before
+devices="write:$dev_write read:$dev_read both:$dev_both discard:$dev_discard flush:$dev_flush raw:$dev_raw fs:$dev_fs"
+# shellcheck disable=SC2086
+counted before $devices
 recorded t -e sched,block -- bash "$tmp/work.sh"
-counted after
+# shellcheck disable=SC2086
+counted after $devices
 checker <"$here/block.py"
+
+# ---- devices without requests, requests with parts ----
+
+zram_dev='' held_dev='' files_dev=''
+if number=$(cat /sys/class/zram-control/hot_add 2>/dev/null); then
+	undo+=("echo $number >/sys/class/zram-control/hot_remove")
+	zram_dev=zram$number
+	echo 64M >/sys/block/$zram_dev/disksize || zram_dev=''
+fi
+[ -n "$zram_dev" ] || skip "block parts: zram" "no zram here"
+
+# A loop device whose file cannot be written while its file system is frozen: requests stay in the device.
+make_loop outer 64 && quiet_ext4 "$tmp/outer" || exit 1
+undo+=("fsfreeze -u '$tmp/outer'")
+mkdir "$tmp/inner" && truncate -s 32M "$tmp/outer/held.img" && held=$(losetup --show -f "$tmp/outer/held.img") || exit 1
+undo+=("losetup -d $held")
+held_dev=${held#/dev/}
+if ! echo mq-deadline >"/sys/block/$held_dev/queue/scheduler" 2>/dev/null; then
+	skip "block parts: merges" "no mq-deadline here"
+	held_dev=''
+fi
+make_loop files 128 && quiet_ext4 "$tmp/files" || exit 1
+files_dev=$loop_name
+export zram_dev held_dev files_dev
+
+
+before_merged()
+{
+	sync -f "$tmp/files"
+	rm -f "$tmp"/files/parts-*
+	sync -f "$tmp/files"
+	# shellcheck disable=SC2086
+	counted before $zram_dev $held_dev $files_dev
+}
+recorded_seen merged -e block -- python3 "$here/block_parts.py" work
+# shellcheck disable=SC2086
+counted after $zram_dev $held_dev $files_dev
+checker check <"$here/block_parts.py"

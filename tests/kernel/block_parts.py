@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""block_parts work | check: what block_parts.sh records, and what the trace has to say about it. Each function is
+"""block_parts work | check: what block.sh records, and what the trace has to say about it. Each function is
 one claim."""
 import mmap
 import os
@@ -154,7 +154,7 @@ if sys.argv[1] == "work":
     work()
 else:
     from trace_query import Trace, check
-    t = Trace(tmp + "/t")
+    t = Trace(tmp + "/merged")
     full = t.one("SELECT coalesce(sum(full_cnt), 0) FROM losses")
     check("block parts: no event is lost in a ring", full == 0, full)
     if ZRAM:
