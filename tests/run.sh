@@ -63,7 +63,7 @@ scripts='page:page/run.sh damage:damage/run.sh cli:cli/run.sh answers:cli/one_an
 	commits:check_commits.py runner:check_runner.sh'
 alone_scripts='engines:engines/run.sh package:package/run.sh bench:bench/run.sh'
 # Cost, memory and pace of an instrumented recorder say nothing.
-left_out='assessment cpu_busy damaged_trace diff_burn flight_recorder live_reading max_overhead overload recorder_self
+left_out='assessment cpu_busy damaged_trace diff_burn flight_recorder live_reading max_overhead overload self_cost
 	sched_pingpong soak_short thesis_checks cpu_account cpu_windows'
 
 # wanted NAME: a pattern matches it. full, engines, package and bench run with --all or if a pattern names them.
@@ -193,7 +193,7 @@ if [ "$(id -u)" -ne 0 ]; then
 fi
 instrumented=$(grep -qa '__tsan_init\|__asan_init' "$EBPFREC" 2>/dev/null && echo yes)
 # ThreadSanitizer adds a thread that keeps the privileges which the others drop, and takes several times the memory.
-grep -qa '__tsan_init' "$EBPFREC" 2>/dev/null && left_out="$left_out privilege self_cost"
+grep -qa '__tsan_init' "$EBPFREC" 2>/dev/null && left_out="$left_out privilege"
 
 names=() alone=()
 for entry in $scripts; do

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by start_at.sh."""
-import subprocess
 from trace_query import *
-tmp, at_ns, snap_ns = os.environ["tmp"], int(os.environ["at"]) * 10**9, int(os.environ["snap_at"]) * 10**9
-for name in "ab":
+tmp, snap_ns = os.environ["tmp"], int(os.environ["snap_at"]) * 10**9
+for later, name in enumerate("ab"):
+    at_ns = (int(os.environ["at"]) + later) * 10**9
     t = Trace(tmp + "/" + name)
     said = open(tmp + "/" + name + ".err").read()
     read_ns = 2 * t.one("SELECT max(uncertainty_ns) FROM clocks")

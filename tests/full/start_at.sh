@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
-# The same window everywhere: recordings with the same --start-at begin at that instant of the wall clock, their
-# aligned bins are the same, and a snapshot --at has everything up to then.
+# Several traces at once: recordings with --start-at begin at that instant of the wall clock, their aligned bins are the
+# same, a snapshot --at has everything up to then, they lie on one axis where the wall clock says they do, and their
+# rows are those of each alone.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 "$EBPFREC" record -a --start-at 1h -o "$tmp/never" 2>"$tmp/never.err" &
@@ -16,10 +17,14 @@ check "start-at: a signal before ends it, and leaves no trace" \
 
 at=$(($(date +%s) + 5))
 snap_at=$((at + 1))
+# (b begins a second later)
 for host in a b; do
-	"$EBPFREC" record --start-at @$at -e sched -o "$tmp/$host" -- sh -c 'date +%s%N; sleep 4' >"$tmp/$host.out" \
-		2>"$tmp/$host.err" </dev/null &
+	"$EBPFREC" record --start-at @$at -e sched -o "$tmp/$host" -- \
+		sh -c "date +%s%N; '$WORK/busy_threads' one 300 >/dev/null; sleep 4" \
+		>"$tmp/$host.out" 2>"$tmp/$host.err" </dev/null &
+	at=$((at + 1))
 done
+at=$((at - 2))
 wait_for "the trace" 10 "[ -e '$tmp/a' ]"
 "$EBPFREC" snapshot -i "$tmp/a" --at @$snap_at -o "$tmp/snap" 2>"$tmp/snap.err"
 check "snapshot --at: is made" "[ $? -eq 0 ]" "$(cat "$tmp/snap.err")"
@@ -28,3 +33,4 @@ sed -i '/^crc32c=/d;s/^host=.*/host=other/' "$tmp/b/manifest"
 export at snap_at
 
 checker <"$top/tests/full/start_at.py"
+checker <"$top/tests/full/many_hosts.py"

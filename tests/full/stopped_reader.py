@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by stopped_reader.sh."""
+"""Called by overload.sh."""
 from trace_query import *
 
 # Per class at the end of every slice: attempted events, and those known to be read or lost. The rest is in buffers.
