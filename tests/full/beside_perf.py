@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by beside_perf.sh."""
+"""Called by other_tools.sh."""
 import re
 from trace_query import *
 tmp = os.environ["tmp"]

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by cpu_account.sh."""
+"""Called by cpu_time.sh."""
 from trace_query import *
 tmp = os.environ["tmp"]
 t = Trace(tmp + "/load")
 
 for name in ("two", "share"):
-    w = truth(tmp + "/" + name)
+    w = truth(tmp + "/account." + name)
     for i in (0, 1):
         lo, hi = t.at(w["start_%d" % i]), t.at(w["end_%d" % i])
         rows = t.report("cpu", "--by", "thread", *t.window(lo, hi))

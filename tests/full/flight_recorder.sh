@@ -127,3 +127,7 @@ for expr in 'spike' 'spike>' 'spike>5parsecs' 'memory>5MiB' 'runq!=5ms' 'exit>25
 		"[ $rc -eq 125 ] && [ ! -e '$tmp/bad' ] && [ ! -e '$tmp/ran' ] && grep -qF -- \"$expr\" '$tmp/bad.err'" \
 		"status $rc: $(cat "$tmp/bad.err")"
 done
+
+# tests/soak.sh, scaled down: many rotations in a quarter of a minute. With --only, activities of other processes take
+# no memory.
+EBPFREC_TEST_DIR=$tmp "$top/tests/soak.sh" 16 2s,2MiB --only || test_status=1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by whatif.sh. What is checked holds beside other work; how good the intervals are is printed."""
+"""Called by why_causes.sh. What is checked holds beside other work; how good the intervals are is printed."""
 import statistics
 from trace_query import *
 tmp, work = os.environ["tmp"], os.environ["WORK"]

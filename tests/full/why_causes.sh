@@ -4,6 +4,10 @@
 # One thread, slowed down by one cause: `report why` names it in its first sentences, with the thread or the file that
 # is the cause. The waits and the time on CPUs add up to the time by the thread's own clock, to the ns; the kind of wait
 # that the cause makes is most of it. Causes of other kinds are in kernel/wait_kinds.
+#
+# Causes of delay that can be switched off: `report whatif` on one recording against the time that the program then
+# takes without the cause. Five kinds in four shapes: one thread, beside a shorter one, beside a longer one, and beside
+# one that another cause delays as much.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 head -c 16M /dev/urandom >"$tmp/cold"
@@ -17,3 +21,13 @@ for cause in $causes; do
 done
 
 checker <"$top/tests/full/why_causes.py"
+
+# ---- causes that can be switched off ----
+
+for kind in lock timeout sleep peer cpu; do
+	for shape in serial parallel off masking; do
+		recorded "$kind-$shape" -e sched -- "$WORK/delayed" "$kind" "$shape"
+	done
+done
+
+checker <"$top/tests/full/whatif.py"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-first_day.py: what first_day.sh looks at in terminals. Every view in pseudo-terminals of 80x24 and 120x40: no line is
+first_day.py: what user_days.sh looks at in terminals. Every view in pseudo-terminals of 80x24 and 120x40: no line is
 longer than the terminal, the columns that a view is about are there, and no word is broken. Every command that a
 message, a note or a help text names can be pasted.
 """

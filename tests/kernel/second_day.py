@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""second_day.py: what second_day.sh looks at, once and in terminals of 80x24 and 120x40."""
+"""second_day.py: what user_days.sh looks at, once and in terminals of 80x24 and 120x40."""
 import json
 import os
 import re
@@ -10,7 +10,7 @@ from terminal import screen
 from trace_query import EBPFREC, Trace, check, rows_of, run
 
 tmp = os.environ["tmp"]
-os.chdir(tmp + "/day")
+os.chdir(tmp + "/second")
 day = Trace("day")
 said = open("said").read()
 ALL = [x["view"] for x in json.loads(subprocess.check_output([EBPFREC, "report", "--list", "--format", "json"]))]
