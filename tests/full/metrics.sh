@@ -4,6 +4,9 @@
 # What Prometheus gets to know is what reports say. Hostile names make valid text; a backfilled recording has every bin;
 # a flight recorder that removes its beginning is scraped while it runs, by a real Prometheus and by clients that
 # misbehave; the dashboard's queries have data.
+#
+# The exporter is restarted beside a flight recorder, which keeps less than was counted: what it keeps would look like a
+# counter that was reset, and a real Prometheus must not add it again. The alert and recording rules are tested, too.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 promtool=$(command -v promtool) prometheus=$(PATH=$PATH:/usr/sbin command -v prometheus)
@@ -49,6 +52,20 @@ check("metrics, text file: the same, without times", parse(text) == once
       and os.listdir(tmp + "/textfiles") == ["ebpfrec.prom"], text[:300])
 EOF_PY
 
+# ---- the rules installed with the dashboard ----
+
+if [ -n "$promtool" ]; then
+	cp "$top/schema/prometheus_rules.yml" "$here/metrics_rules.yml" "$tmp"
+	said=$(promtool check rules "$tmp/prometheus_rules.yml" 2>&1) &&
+		said+=$(promtool test rules "$tmp/metrics_rules.yml" 2>&1)
+	check "metrics, rules: promtool finds what the samples call for" "[ $? -eq 0 ]" "$said"
+	unknown=$(sed '/^ *#/d' "$tmp/prometheus_rules.yml" |
+		grep -o '\bebpfrec_[a-z_]*\[\|\bebpfrec_[a-z_]* ==\|\bebpfrec_[a-z_]* offset' |
+		sed 's/\[$//; s/ \(==\|offset\)$//; s/_total$//' | sort -u |
+		grep -vxF -f <("$EBPFREC" metrics --list | sed 's/ .*//'))
+	check "metrics, rules: they ask for metrics that there are" '[ -z "$unknown" ]' "$unknown"
+fi
+
 # ---- a live one, scraped ----
 
 "$EBPFREC" metrics -i "$tmp/a" --listen nonsense 2>"$tmp/http.err"
@@ -89,3 +106,68 @@ wait $metrics
 check "metrics: the endpoint ends when it is told to" "[ $? -eq 0 ]" "$(tail -n 2 "$tmp/metrics.err")"
 wait $recorder
 check "metrics: the recorder ends as if nobody had asked" "[ $? -eq 0 ]" "$(cat "$tmp/live.err")"
+
+# ---- a restart ----
+
+# All CPUs are busy, so that a part counted twice would exceed the possible CPU time. The load is nice, because other
+# scripts run beside this one.
+cat >"$tmp/busy_load" <<END
+for cpu in \$(seq $(nproc)); do
+	nice -n 19 '$WORK/busy_threads' until '$tmp/hold.busy' >/dev/null &
+done
+wait
+END
+hold busy
+start_recorder restarted -a -e sched --keep 4s -- sh "$tmp/busy_load"
+recorded_s()
+{
+	"$EBPFREC" sql -i "$tmp/restarted" --format csv 'SELECT max(to_ns) / 1000000000 FROM blocks' 2>/dev/null | tail -n 1
+}
+wait_for "as much is recorded as is kept" 300 '[ "$(recorded_s)" -ge 4 ] 2>/dev/null' ||
+	{ not_ok "metrics: a recording of 4 s" "$(recorded_s)"; exit 1; }
+
+# exporter PORT: starts one, and waits until it listens
+exporter()
+{
+	"$EBPFREC" metrics -i "$tmp/restarted" --listen "127.0.0.1:$1" --interval 1s 2>"$tmp/metrics.err" &
+	metrics=$!
+	wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" ||
+		{ not_ok "metrics: the endpoint listens" "$(cat "$tmp/metrics.err")"; exit 1; }
+	address=$(sed -n 's,.*listening on http://\([^/]*\).*,\1,p' "$tmp/metrics.err")
+}
+exporter 0
+# (this one knows nothing of the other)
+kill "$prometheus_pid" && wait "$prometheus_pid"
+rm -rf "$tmp/db"
+start_prometheus 1 "$address"
+
+# ask QUERY: the value of its only row, or nothing
+ask()
+{
+	promtool query instant "http://127.0.0.1:$port" "$1" 2>/dev/null | sed -n 's/.*=> \([^ ]*\) @.*/\1/p'
+}
+# counts MORE: Prometheus has seen at least MORE changes of the trace's end since the exporter began
+counts()
+{
+	[ "$(ask "changes(ebpfrec_trace_end_monotonic_seconds[1h]) >= bool $1")" = 1 ]
+}
+wait_for "Prometheus has rates" 120 'counts 8' || { not_ok "metrics: Prometheus scrapes" \
+	"$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
+kill -TERM $metrics
+wait $metrics
+exporter "${address##*:}"
+wait_for "rates after the restart" 120 'counts 13' || { not_ok "metrics: Prometheus scrapes after the restart" \
+	"$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
+
+# Both are extrapolated to the same range, so their quotient is not. An hour has all samples.
+rate='sum(increase(ebpfrec_cpu_seconds_total[1h])) / on() sum(delta(ebpfrec_trace_end_monotonic_seconds[1h]))'
+resets=$(ask 'max(resets(ebpfrec_cpu_seconds_total[1h]))')
+check "metrics, restarted: Prometheus sees the reset" '[ "$resets" -ge 1 ]' "$resets"
+got=$(ask "$rate")
+check "metrics, restarted: no more CPUs are busy than there are" \
+	"python3 -c 'import sys; sys.exit(not 0.2 < float(sys.argv[1]) / float(sys.argv[2]) < 1.02)' '${got:-0}' $(nproc)" \
+		"$got of $(nproc)"
+kill -TERM $metrics
+wait $metrics
+release busy
+wait $recorder

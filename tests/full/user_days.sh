@@ -7,7 +7,7 @@
 # The second day: a user who looks closer. One recording, read in terminals of two sizes: figures and words
 # that occur in several places, notes that apply, mistakes, files that commands write. second_day.py looks.
 #
-# Other tests have what is not seen in a terminal: exporters in full/metrics, metrics_restart and metrics_bins,
+# Other tests have what is not seen in a terminal: exporters in full/metrics and metrics_bins,
 # ClickHouse in full/fleet, fleet_killed and package, the page in page, gnuplot's line and all others of the README in
 # full/readme.
 . "$(dirname "$0")/../kernel/harness.bash"

@@ -214,7 +214,7 @@ wait_for()
 }
 
 # start_prometheus [SECONDS ADDRESS]: starts $prometheus with $tmp/prometheus.yml, or with a configuration that scrapes
-# ADDRESS every SECONDS. Sets port, its own port.
+# ADDRESS every SECONDS. Sets port, its own port, and prometheus_pid.
 start_prometheus()
 {
 	# shellcheck disable=SC2154
@@ -225,6 +225,7 @@ start_prometheus()
 	port=$((20000 + RANDOM % 10000))
 	"$prometheus" --config.file="$tmp/prometheus.yml" --storage.tsdb.path="$tmp/db" --web.listen-address=127.0.0.1:$port \
 		--log.level=warn >"$tmp/prometheus.out" 2>&1 &
+	prometheus_pid=$!
 	wait_for "Prometheus answers" 60 "(exec 3<>/dev/tcp/127.0.0.1/$port) 2>/dev/null" ||
 		{ not_ok "Prometheus starts" "$(tail -n 2 "$tmp/prometheus.out")"; exit 1; }
 }
