@@ -60,8 +60,8 @@ check("pid namespace: the manifest has ids as the trace does", [manifest["record
 EOF_PY
 unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/only" --only -e sched,task -- sh -c 'exec sleep 0.2' \
 	>"$tmp/only.out" 2>"$tmp/only.err"
-n=$("$EBPFREC" sql -i "$tmp/only" --format csv "SELECT count(*) FROM switches JOIN threads USING (utid)
-	JOIN processes AS p USING (upid) WHERE p.is_workload AND p.comm = 'sleep'" | tail -n 1 | tr -d '\r')
+n=$(sql_value only "SELECT count(*) FROM switches JOIN threads USING (utid)
+	JOIN processes AS p USING (upid) WHERE p.is_workload AND p.comm = 'sleep'")
 check "pid namespace: --only does not warn of others" "! grep -q 'names: ' '$tmp/only.err'" "$(cat "$tmp/only.err")"
 check "pid namespace: --only keeps the command's events" "[ '$n' -gt 0 ]" "'$n' switches: $(cat "$tmp/only.err")"
 for who in '-p 1' '--cgroup /'; do
@@ -82,8 +82,8 @@ unshare -m sh -c \
 rc=$?
 check "no tracefs, no debugfs: everything is recorded all the same" \
 	"[ $rc -eq 0 ] &&
-		[ \"\$('$EBPFREC' sql -i '$tmp/notrace' --format csv 'SELECT count(DISTINCT source) FROM hook_stats
-			WHERE read_cnt > 0' | tail -1)\" -ge 6 ]" \
+		[ \"\$(sql_value notrace 'SELECT count(DISTINCT source) FROM hook_stats
+			WHERE read_cnt > 0')\" -ge 6 ]" \
 	"status $rc: $(cat "$tmp/notrace.err")"
 
 # ---- cgroups ----
@@ -104,9 +104,8 @@ if [ -n "$v1" ] && mkdir "$v1/ebpfrec-test" 2>/dev/null; then
 	undo+=("rmdir '$v1/ebpfrec-test'")
 	export group=$v1/ebpfrec-test
 	recorded v1 -e task,sched -- sh -c 'echo $$ >"$group/cgroup.procs"; sleep 0.1; :'
-	got=$("$EBPFREC" sql -i "$tmp/v1" --format csv \
-		"SELECT count(*) FROM task_events JOIN processes USING (upid) WHERE type = 'cgroup' AND is_workload" |
-		tail -1 | tr -d '\r')
+	got=$(sql_value v1 "SELECT count(*) FROM task_events JOIN processes USING (upid)
+		WHERE type = 'cgroup' AND is_workload")
 	check "cgroup v1: a move there is no move between v2 groups" "[ '$got' = 0 ]" "$got events"
 else
 	skip "containers_cgroup_v1" "no cgroup v1 hierarchy is mounted"

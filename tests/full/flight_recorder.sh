@@ -84,8 +84,7 @@ check "trigger spike: the manifest says why" \
 "$EBPFREC" report -i "$snap" spikes --spike-window 20s --spike-min 500MiB --format csv >"$tmp/spikes.csv" 2>&1
 check "trigger spike: the snapshot shows it" "awk -F, 'NR > 1 && \$2 == \"touch_memory\" &&
 	\$3 == \"rss\" { all += \$7 } END { exit all < 500 * 1048576 }' '$tmp/spikes.csv'" "$(cat "$tmp/spikes.csv")"
-n=$("$EBPFREC" sql -i "$tmp/spike" --format csv \
-	"SELECT count(*) FROM marks WHERE origin = 'trigger' AND name LIKE 'spike>500MiB/30s: %'" | tail -n 1)
+n=$(sql_value spike "SELECT count(*) FROM marks WHERE origin = 'trigger' AND name LIKE 'spike>500MiB/30s: %'")
 check "trigger spike: one mark in the trace" "[ '$n' = 1 ]" "$n"
 
 record fails -e sched --trigger 'exit!=0' -- sh -c 'exit 7'

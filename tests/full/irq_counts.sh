@@ -51,7 +51,7 @@ hidden_ran()
 	local query="SELECT CAST(sum(oncpu_ns) FILTER (WHERE utid = 1) * 100 > sum(oncpu_ns) AS INT)
 		FROM cpu_usage(0, 1 << 62, 0)"
 
-	hides_tasks "$1" && [ "$("$EBPFREC" sql -i "$tmp/$1" --format csv "$query" | tail -n 1)" = 1 ] &&
+	hides_tasks "$1" && [ "$(sql_value "$1" "$query")" = 1 ] &&
 		echo "a task that is hidden from BPF ran"
 }
 

@@ -28,14 +28,13 @@ for kind in growing kept; do
 	release reading
 	check "live, $kind: the recorder ends as if nobody had read" "[ $rc -eq 0 -o $rc -eq 130 ]" \
 		"status $rc: $(cat "$tmp/$kind.err")"
-	full=$("$EBPFREC" sql -i "$tmp/$kind" --format csv 'SELECT coalesce(sum(full_cnt), 0) FROM losses' | tail -n 1)
+	full=$(sql_value "$kind" 'SELECT coalesce(sum(full_cnt), 0) FROM losses')
 	check "live, $kind: no ring was ever full" "[ '$full' = 0 ]" "$full"
 	"$EBPFREC" check -i "$tmp/$kind" 2>"$tmp/check.err" >&2
 	check "live, $kind: the trace is whole" "[ $? -eq 0 ]" "$(cat "$tmp/check.err")"
 	check "live, $kind: the socket is gone" "[ ! -e '$tmp/$kind/control' ]" "$(ls "$tmp/$kind")"
 	if [ $kind = growing ]; then
-		n=$("$EBPFREC" sql -i "$tmp/$kind" --format csv \
-			'SELECT count(*), sum(ts_ns) FROM switches WHERE ts_ns < 1000000000' | tail -n 1 | tr -d '\r')
+		n=$(sql_value "$kind" 'SELECT count(*), sum(ts_ns) FROM switches WHERE ts_ns < 1000000000')
 		check "live, growing: what was said of the first second is what it holds in the end" \
 			"[ '$n' = '$(cat "$tmp/first")' ]" "$n, while recording $(cat "$tmp/first")"
 		rm -rf "${tmp:?}/$kind"

@@ -121,7 +121,7 @@ hold busy
 start_recorder restarted -a -e sched --keep 4s -- sh "$tmp/busy_load"
 recorded_s()
 {
-	"$EBPFREC" sql -i "$tmp/restarted" --format csv 'SELECT max(to_ns) / 1000000000 FROM blocks' 2>/dev/null | tail -n 1
+	sql_value restarted 'SELECT max(to_ns) / 1000000000 FROM blocks' 2>/dev/null
 }
 wait_for "as much is recorded as is kept" 300 '[ "$(recorded_s)" -ge 4 ] 2>/dev/null' ||
 	{ not_ok "metrics: a recording of 4 s" "$(recorded_s)"; exit 1; }

@@ -55,11 +55,9 @@ thesis()
 
 			awk -F= '{ at[$1] = $2 } END { ms = (at["iostat_end"] - at["iostat_begin"]) / 1000000;
 				if (ms > 6120) print "iostat took " ms " ms" }' "$tmp/$1.out"
-			start=$("$EBPFREC" sql -i "$tmp/$1" --format csv "SELECT mono_ns - ts_ns FROM clocks LIMIT 1" | tail -n 1 |
-				tr -d '\r')
-			last=$("$EBPFREC" sql -i "$tmp/$1" --format csv \
-				"SELECT max(end_ns) FROM block_requests WHERE device_name(dev) = '$loop_name' AND op = 'write'" |
-				tail -n 1 | tr -d '\r')
+			start=$(sql_value "$1" "SELECT mono_ns - ts_ns FROM clocks LIMIT 1")
+			last=$(sql_value "$1" "SELECT max(end_ns) FROM block_requests
+				WHERE device_name(dev) = '$loop_name' AND op = 'write'")
 			[ $((start + ${last:-0})) -le "$(kv "$tmp/$1.out" iostat_end)" ] ||
 				echo "the last write came after iostat's interval"
 		}

@@ -66,8 +66,8 @@ recorded whole --stacks 1/20 --offcpu 1ms -- python3 "$tmp/work.py" "$tmp/file"
 compare "$tmp/whole"
 compare "$tmp/whole" 50000000 90000000
 # a thread has exited when the window begins, and leaves its CPU inside
-from=$("$EBPFREC" sql -i "$tmp/whole" --format csv "SELECT max(t.end_ns) + 1 FROM threads AS t WHERE t.end_ns > 0 AND
-	EXISTS (SELECT 1 FROM switches AS s WHERE s.utid = t.utid AND s.ts_ns > t.end_ns + 1)" | tail -n 1 | tr -d '\r')
+from=$(sql_value whole "SELECT max(t.end_ns) + 1 FROM threads AS t WHERE t.end_ns > 0 AND
+	EXISTS (SELECT 1 FROM switches AS s WHERE s.utid = t.utid AND s.ts_ns > t.end_ns + 1)")
 compare "$tmp/whole" "$from" $((from + 10000000))
 recorded lossy --stacks 1/20 --ring-size 32K -- python3 "$tmp/work.py" "$tmp/file"
 compare "$tmp/lossy"

@@ -65,8 +65,7 @@ checker flood <"$top/tests/full/self_cost.py"
 # source off, too: that is part of the cost. So it gets its CPU, and the test is repeated if other processes had it.
 gaps()
 {
-	"$EBPFREC" sql -i "$tmp/tight" --format csv "SELECT count(*) FROM source_gaps WHERE $1" 2>/dev/null | tail -n 1 |
-		tr -d '\r'
+	sql_value tight "SELECT count(*) FROM source_gaps WHERE $1" 2>/dev/null
 }
 storm_and_quiet()
 {
@@ -96,8 +95,8 @@ hold starts
 start_recorder starts --max-overhead 0.001 -e alloc.rss,alloc.vm -- sh -c \
 	"while [ -e '$tmp/hold.starts' ]; do /bin/true; done"
 wait_for "both are off for a while" 100 \
-	"[ \"\$('$EBPFREC' sql -i '$tmp/starts' --format csv 'SELECT count(DISTINCT source) FROM source_gaps
-	WHERE from_ns < (SELECT max(to_ns) FROM blocks) - 3000000000' | tail -n 1 | tr -d '\\r')\" = 2 ]"
+	"[ \"\$(sql_value starts 'SELECT count(DISTINCT source) FROM source_gaps
+	WHERE from_ns < (SELECT max(to_ns) FROM blocks) - 3000000000')\" = 2 ]"
 release starts
 wait $recorder || not_ok "recording starts" "$(cat "$tmp/starts.err")"
 recorded wide --max-overhead 100 -e alloc.slab -- "$WORK/alloc_storm" 1500 200

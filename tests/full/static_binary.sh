@@ -67,8 +67,8 @@ for kind in static dynamic; do
 		exec "$program" record -o "$tmp/'$kind'" --btf "$tmp/root/btf" -- true' 2>"$tmp/btf.err"
 	check "btf: $kind: from a file, everything is recorded" \
 		"[ $? -eq 0 ] &&
-		[ \"\$('$EBPFREC' sql -i '$tmp/$kind' --format csv 'SELECT count(DISTINCT source) FROM hook_stats
-			WHERE read_cnt > 0' | tail -1)\" -ge 6 ]" "$(cat "$tmp/btf.err")"
+		[ \"\$(sql_value $kind 'SELECT count(DISTINCT source) FROM hook_stats
+			WHERE read_cnt > 0')\" -ge 6 ]" "$(cat "$tmp/btf.err")"
 done
 record nofile --btf "$tmp/no-such-file" -- true
 check "btf: a missing file is named" "[ $? -eq 125 ] && grep -q 'no-such-file: no such file' '$tmp/nofile.err' &&

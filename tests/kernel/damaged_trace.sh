@@ -15,7 +15,7 @@ size=$(stat -c %s "$tmp/good/$chunk")
 check "damage: there is something to damage" "[ $size -gt 100000 ]" "$size bytes"
 "$EBPFREC" check -i "$tmp/good" >"$tmp/good.check" 2>&1
 check "damage: check is content with the whole one" "[ $? -eq 0 ]" "$(cat "$tmp/good.check")"
-whole=$("$EBPFREC" sql -i "$tmp/good" --format csv 'SELECT count(*) FROM switches' | tail -1 | tr -d '\r')
+whole=$(sql_value good 'SELECT count(*) FROM switches')
 
 # look DIR: reads everything; prints "status rows-of-switches"; stderr in DIR.err
 look()
@@ -43,16 +43,14 @@ check "damage: cut short: check finds it" "[ $? -eq 1 ] && grep -q '$chunk' '$tm
 # A block in the middle is garbled all over: those before and after it survive.
 cp -r "$tmp/good" "$tmp/hole"
 read -r at bytes < \
-	<("$EBPFREC" sql -i "$tmp/good" --format csv "SELECT offset_bytes, bytes FROM blocks
-	WHERE file = '$chunk' AND block = (SELECT max(block) / 2 FROM blocks WHERE file = '$chunk')" |
-	tail -1 | tr -d '\r' | tr , ' ')
+	<(sql_value good "SELECT offset_bytes, bytes FROM blocks
+	WHERE file = '$chunk' AND block = (SELECT max(block) / 2 FROM blocks WHERE file = '$chunk')" | tr , ' ')
 head -c $((bytes - 64)) /dev/urandom | dd of="$tmp/hole/$chunk" bs=1 seek=$((at + 32)) conv=notrunc 2>/dev/null
 read -r rc rows < <(look "$tmp/hole")
 check "damage: a hole: report works and says so" "[ '$rc' -eq 0 ] && grep -qi 'skip\|damage' '$tmp/hole.err'" \
 	"status $rc: $(cat "$tmp/hole.err")"
-last=$("$EBPFREC" sql -i "$tmp/good" --format csv 'SELECT max(to_ns) FROM blocks' | tail -1 | tr -d '\r')
-last_hole=$("$EBPFREC" sql -i "$tmp/hole" --format csv 'SELECT max(to_ns) FROM blocks' 2>/dev/null | tail -1 |
-	tr -d '\r')
+last=$(sql_value good 'SELECT max(to_ns) FROM blocks')
+last_hole=$(sql_value hole 'SELECT max(to_ns) FROM blocks' 2>/dev/null)
 check "damage: a hole: what comes after it is there" \
 	"[ '$last' = '$last_hole' ] && [ '$rows' -gt 0 ] && [ '$rows' -lt $whole ]" \
 	"ends at $last_hole, not $last; $rows of $whole switches"

@@ -77,6 +77,12 @@ kv()
 	sed -n "s/^$2=//p" "$1" | tail -n 1
 }
 
+# sql_value NAME QUERY: the value, or the last row, that the trace $tmp/NAME answers
+sql_value()
+{
+	"$EBPFREC" sql -i "$tmp/$1" --format csv "$2" | tail -n 1 | tr -d '\r'
+}
+
 # record NAME ARGS...: records into $tmp/NAME; the recorder's stderr is in $tmp/NAME.err, the workload's stdout in
 # $tmp/NAME.out. Returns the recorder's status.
 record()
@@ -140,7 +146,7 @@ best_of()
 # their context either: interrupts while such a task is current are invisible, for any recorder.
 hides_tasks()
 {
-	[ "$("$EBPFREC" sql -i "$tmp/$1" --format csv 'SELECT count(*) FROM processes WHERE pid = 1' | tail -n 1)" = 0 ]
+	[ "$(sql_value "$1" 'SELECT count(*) FROM processes WHERE pid = 1')" = 0 ]
 }
 
 # Prints a note if a hidden task ran as requests ended: the trace declares it, or has requests without an end.
@@ -149,7 +155,7 @@ unseen_ends()
 	local query="SELECT (SELECT count(*) FROM losses WHERE hook = 'BLOCK_DONE') +
 		(SELECT count(*) FROM block_requests WHERE end_ns IS NULL)"
 
-	hides_tasks "$1" && [ "$("$EBPFREC" sql -i "$tmp/$1" --format csv "$query" | tail -n 1)" != 0 ] &&
+	hides_tasks "$1" && [ "$(sql_value "$1" "$query")" != 0 ] &&
 		echo "a task that is hidden from BPF ran as requests ended"
 }
 
@@ -161,7 +167,7 @@ unseen_switches()
 		AS came FROM switches) AS s
 		WHERE s.utid <> s.came AND EXISTS (SELECT 1 FROM threads t WHERE t.utid IN (s.utid, s.came) AND t.is_workload)"
 
-	hides_tasks "$1" && [ "$("$EBPFREC" sql -i "$tmp/$1" --format csv "$query" | tail -n 1)" != 0 ] &&
+	hides_tasks "$1" && [ "$(sql_value "$1" "$query")" != 0 ] &&
 		echo "a task that is hidden from BPF had the CPU before or after a thread of the workload"
 }
 

@@ -301,7 +301,7 @@ for mode in 700 755; do
 done
 release theirs
 wait $recorder
-n=$("$EBPFREC" sql -i "$tmp/theirs" --format csv "SELECT count(*) FROM marks" | tail -n 1)
+n=$(sql_value theirs "SELECT count(*) FROM marks")
 check "another user's recording: no mark is in it" "[ '$n' = 0 ]" "$n"
 
 # ---- secrets ----

@@ -135,8 +135,7 @@ start=$(date +%s%N)
 record dur -e sched -a -d 700ms
 dur_rc=$?
 took=$(( ($(date +%s%N) - start) / 1000000 ))
-span=$("$EBPFREC" sql -i "$tmp/dur" --format csv 'SELECT max(to_ns) - min(from_ns) FROM blocks' | tail -n 1 |
-	tr -d '\r')
+span=$(sql_value dur 'SELECT max(to_ns) - min(from_ns) FROM blocks')
 check "end: -d without a command ends with status 0, not before its time, and the trace is as long" \
 	"[ $dur_rc -eq 0 ] && [ $took -ge 700 ] && [ ${span:-0} -ge 700000000 ]" \
 		"status $dur_rc, $took ms, a trace of ${span:-0} ns"
@@ -153,8 +152,7 @@ check "end: Ctrl-C leaves a finished trace" "'$EBPFREC' info -i '$tmp/int' | gre
 check "end: Ctrl-C says that the command goes on, and its PID" \
 	"grep -q \"the command goes on: process \$(sed -n 's/^command.pid=//p' '$tmp/int/manifest') (sleep)\" '$tmp/int.err'" \
 	"$(cat "$tmp/int.err")"
-cost() { "$EBPFREC" sql -i "$tmp/int" --format csv "SELECT printf('%d', sum(user_ns + sys_ns) / 1e6) FROM cost" |
-	tail -n 1 | tr -d '\r'; }
+cost() { sql_value int "SELECT printf('%d', sum(user_ns + sys_ns) / 1e6) FROM cost"; }
 said=$(sed -nE 's/^ebpfrec: cost: recorder ([0-9.]+) ms .*/\1/p' "$tmp/int.err")
 check "end: the closing line's cost is that of report cost" \
 	"awk 'BEGIN { d = $(cost) - \"$said\"; exit !(\"$said\" != \"\" && d > -1.5 && d < 1.5) }'" \

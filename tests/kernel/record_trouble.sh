@@ -136,8 +136,7 @@ check "ulimit -f: the trace is whole up to there" "[ $? -eq 0 ]" "$(cat "$tmp/ch
 hold killed
 start_recorder killed -- sh -c "'$WORK/busy_threads' until '$tmp/hold.killed'; echo lived"
 programs_of $recorder >"$tmp/programs"
-wait_for "two blocks" 100 "[ \"\$('$EBPFREC' sql -i '$tmp/killed' --format csv 'SELECT count(*) > 1 FROM blocks' |
-	tail -n 1 | tr -d '\\r')\" = 1 ]"
+wait_for "two blocks" 100 "[ \"\$(sql_value killed 'SELECT count(*) > 1 FROM blocks')\" = 1 ]"
 "$WORK/stamp" killed >"$tmp/kill.stamp"
 kill -9 $recorder
 wait $recorder 2>/dev/null

@@ -31,8 +31,7 @@ start_recorder plain -e sched,alloc,block,alloc.heap --stacks 7000 --cmdlines --
 	"$secret/whimbrel" leak >/dev/null
 	dd if=/dev/zero of="$secret/redstart.db" bs=64k count=64 conv=fsync 2>/dev/null
 	'"$(until_released mark)" 9< <(sleep 0.2; echo firecrest)
-wait_for "the mark" 60 "[ \"\$('$EBPFREC' sql -i '$tmp/plain' --format csv 'SELECT count(*) FROM marks' 2>/dev/null |
-	tail -n 1 | tr -d '\\r')\" = 1 ]"
+wait_for "the mark" 60 "[ \"\$(sql_value plain 'SELECT count(*) FROM marks' 2>/dev/null)\" = 1 ]"
 release mark
 wait $recorder
 check "redact: there is something to redact" "[ $? -eq 0 ]" "$(cat "$tmp/plain.err")"
