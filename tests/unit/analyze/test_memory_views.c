@@ -243,11 +243,8 @@ static void test_growth_names_who_keeps_and_not_who_churns(void **state)
 
 static void assert_stack(const struct made_trace *m, const char *text)
 {
-	char sql[300];
-
-	snprintf(sql, sizeof(sql), "SELECT stack_text(stack, alloc_ns) = '%s' FROM allocations",
-		 text);
-	assert_int_equal(rows_one(m->a, sql), 1);
+	assert_int_equal(rows_one(m->a, "SELECT stack_text(stack, alloc_ns) = '%s' FROM "
+					"allocations", text), 1);
 }
 
 /* A Python function calls another one directly, and a third through a library. */
