@@ -649,8 +649,12 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 		by &= ~KEY(FUNCTION);
 	else if (by & KEY(MODULE))
 		by |= KEY(FUNCTION);
-	/* rows of tasks show the requested name, not a later one */
-	if (r->comm && by & (KEY(PROCESS) | KEY(FUNCTION)) && v->by_mask & KEY(COMM))
+	/*
+	 * rows of tasks show the requested name, not a later one; a spike always shows the name
+	 * that its process had then
+	 */
+	if (r->comm && by & (KEY(PROCESS) | KEY(FUNCTION)) && v->by_mask & KEY(COMM) &&
+	    !(v->takes & REPORT_TAKES_SPIKES))
 		by |= KEY(COMM);
 	if (r->thread && by & KEY(THREAD) && v->by_mask & KEY(THREAD_NAME))
 		by |= KEY(THREAD_NAME);
