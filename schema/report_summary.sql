@@ -30,12 +30,12 @@
 --
 -- :brief is 1 for a screenful. A section whose title begins with + is then left out.
 --
--- The first lines name up to three causes, and the last lines a command for each: with a recorded command, what delayed
--- its end longest, by time on the path to the end (report path); otherwise the names that were held up longest, if that
--- is a twentieth of the window; else one that had a CPU for half of it. A name is held up while it waits for a CPU, a
--- quota, a disk or a page; in a workload (-p, --cgroup), whose names alone count then, also for a lock, a pipe, a
--- socket or in another call: on a whole machine, these are mostly waits of idle threads. A burst of memory is a cause,
--- too.
+-- The first lines name up to three causes, and the last lines a command for each: with a recorded command, what
+-- delayed its end longest, by time on the path to the end (report path), or by what they save if whatif knows it and
+-- the window has at most 2 million events; otherwise the names that were held up longest, if that is a twentieth of
+-- the window; else one that had a CPU for half of it. A name is held up while it waits for a CPU, a quota, a disk or a
+-- page; in a workload (-p, --cgroup), whose names alone count then, also for a lock, a pipe, a socket or in another
+-- call: on a whole machine, these are mostly waits of idle threads. A burst of memory is a cause, too.
 
 -- section: =Causes
 WITH c AS MATERIALIZED (SELECT answer, command, row_number() OVER (ORDER BY rank) AS nth

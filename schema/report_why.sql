@@ -14,7 +14,8 @@
 -- The result has several sections about the report's threads (--workload, --pid, --comm, --tid, --thread) in the
 -- window:
 --   In short           the answers of causes(): with --workload, and by default for a recorded command, up to three
---                      causes by their time on the path to the end of the window (report path), each with its culprit;
+--                      causes by their saving (report whatif; if it is not known, or the window has more than
+--                      2 million events, by their time on the path to the end, report path), each with its culprit;
 --                      processes that the OOM killer killed; then what all threads together did most, unless a cause
 --                      says it: the largest part of their time; the object or system call of half of this part, and
 --                      the thread that ended half of it; for a quota, its group; for a CPU, the threads on it during

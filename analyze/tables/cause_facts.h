@@ -25,12 +25,23 @@ struct step {
 	uint64_t ns, longest_ns, holder_tid;
 };
 
+/* Who ended waits: rows of causes_ends_sql. */
+struct enders {
+	const char *object, *call, *ender;
+	uint64_t object_ns, ender_ns, all_ns, tid;
+	char meanwhile[ANSWER_BYTES];
+};
+
 /* A name and what took its time, on the path or in the sum of all its threads. */
 struct candidate {
 	const char *comm, *process; /* the same for all threads of a process */
 	const char *kind, *held_what;
 	bool is_path, is_held, is_idle, is_shown;
 	uint64_t ns, threads, longest_ns;
+	struct enders enders;	/* of a sum */
+	bool has_enders;
+	const char *cause;	/* that whatif() leaves out; NULL: none */
+	uint64_t saves_min_ns, saves_max_ns, of_ns; /* of_ns 0: the saving is unknown */
 };
 
 struct sentence {
@@ -51,7 +62,7 @@ struct causes {
 	struct err *e;
 	int64_t from_ns, to_ns;
 	uint64_t span_ns;
-	bool of_workload, is_brief, is_small, is_done, has_samples;
+	bool of_workload, is_brief, is_small, has_path, is_done, has_samples;
 	struct step *steps;
 	size_t step_cnt, step_cap;
 	struct candidate *candidates;
@@ -76,13 +87,6 @@ struct fact {
 	const char *text;
 	int64_t v[3];
 	bool is_found;
-};
-
-/* Who ended waits: rows of causes_ends_sql. */
-struct enders {
-	const char *object, *call, *ender;
-	uint64_t object_ns, ender_ns, all_ns, tid;
-	char meanwhile[ANSWER_BYTES];
 };
 
 extern const char causes_quota_sql[], causes_ends_sql[];

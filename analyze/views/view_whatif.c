@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * whatif(from_ns, to_ns, without): how much sooner the report's threads would have ended their work
- * without a cause of delay.
+ * whatif(from_ns, to_ns, without, is_each): how much sooner the report's threads would have ended
+ * their work without a cause of delay.
  *
  *     pieces of all threads --[replay: end, path]--> causes on the path
  *     cause, pieces --[replay without it, three ways]--> a saving from .. to, the next bottleneck
@@ -11,8 +11,9 @@
  * of pieces that take no time in the replay (replay.h): waits for a lock, for a file or for a
  * disk, sleeps, timed-out waits, throttling, stops, waits for a CPU, or all that the threads of a
  * process do, except that they still wait for others to ask them. `without` has causes, a line
- * each, which are left out together; without it, every cause on the path is tried alone, and then
- * the next bottlenecks, since a cause that another one hides is not on the recorded path.
+ * each, which are left out together, or with is_each alone; without it, every cause on the path is
+ * tried alone, and then the next bottlenecks, since a cause that another one hides is not on the
+ * recorded path.
  *
  * The saving is an interval: from the smallest to the largest saving of the ways of replaying, each
  * compared with the same way of replaying without a change. Both are widened by the drift: the
@@ -93,7 +94,7 @@ struct whatif {
 	uint32_t target;		/* the last one of them in the last run */
 	struct cause *causes;
 	size_t cause_cnt, cause_cap;
-	bool is_given;			/* the causes are given and left out together */
+	bool is_given, is_each;		/* the causes are given, and left out together or alone */
 	/* of the recorded path: */
 	uint64_t unknown_ns, polled_ns, instant_ns;
 	const char *unknown_comm, *polling_comm;
@@ -653,7 +654,10 @@ static int give_all(struct whatif *x)
 
 		replay_path(x->replay, x->target, note_part, x);
 		x->cause_cnt = cnt;
-		return give_causes(x, &(struct set){ x, x->causes, cnt }, &base);
+		for (size_t i = 0; x->is_each && i < cnt && !ret; i++)
+			ret = give_causes(x, &(struct set){ x, &x->causes[i], 1 }, &base);
+		return x->is_each ? ret :
+				    give_causes(x, &(struct set){ x, x->causes, cnt }, &base);
 	}
 	replay_path(x->replay, x->target, note_part, x);
 	if (x->cause_cnt)
@@ -689,6 +693,7 @@ static int open_whatif(struct view *v, const struct table_query *q, struct err *
 	for (; *from && !ret; from += strcspn(from, "\n"), from += *from == '\n')
 		ret = read_cause(x, from, from + strcspn(from, "\n"), e);
 	x->is_given = x->cause_cnt > 0;
+	x->is_each = q->args[3].type == VALUE_INT && q->args[3].i;
 	return ret ?: replay_new(&x->replay, ids->thread_cnt);
 }
 
