@@ -283,6 +283,8 @@ static uint64_t scaled(const struct replay *r, uint32_t place, uint64_t off_ns)
 
 	if (keep == dur_ns || !keep)
 		return keep ? off_ns : 0;
+	if (off_ns == dur_ns)	/* not rounded: the simulation waits for this */
+		return keep;
 	return (uint64_t)((double)off_ns * ((double)keep / (double)dur_ns));
 }
 

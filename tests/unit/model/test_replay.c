@@ -159,6 +159,29 @@ static void test_scheduled_threads_share_the_cpus_that_there_are(void **state)
 	replay_free(r);
 }
 
+static uint64_t one_less(void *ctx, const struct replay_piece *p)
+{
+	(void)ctx;
+	return p->to_ns - p->from_ns - 1;
+}
+
+/* A part of a length may not be a number that has an exact floating-point form. */
+static void test_a_piece_that_is_scaled_ends_in_the_simulation(void **state)
+{
+	(void)state;
+	for (uint64_t dur_ns = 2; dur_ns < 1000; dur_ns++) {
+		struct replay *r;
+		size_t cnt;
+
+		assert_int_equal(replay_new(&r, THREADS), 0);
+		add(r, A, REPLAY_RUN, 0, dur_ns, 0, 0);
+		assert_int_equal(replay_prepare(r, &cnt), 0);
+		replay_change(r, one_less, NULL);
+		assert_int_equal(end_of(r, REPLAY_SCHEDULED, A), dur_ns - 1);
+		replay_free(r);
+	}
+}
+
 /* B runs until A, which sleeps shorter, takes the CPU from it; in the trace that was at 40. */
 static void test_a_thread_takes_the_cpu_from_one_that_was_preempted(void **state)
 {
@@ -190,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_a_wake_up_moves_with_its_offset_in_the_wakers_piece),
 		cmocka_unit_test(test_a_wait_for_a_cpu_is_shorter_by_what_is_left_out_there),
 		cmocka_unit_test(test_scheduled_threads_share_the_cpus_that_there_are),
+		cmocka_unit_test(test_a_piece_that_is_scaled_ends_in_the_simulation),
 		cmocka_unit_test(test_a_thread_takes_the_cpu_from_one_that_was_preempted),
 	};
 
