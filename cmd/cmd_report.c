@@ -810,8 +810,9 @@ static const struct opts_option options[] = {
 	  OPTS_CALL, .take = take_slow },
 	{ 0, "slowest", "N", "requests: the N longest, a row each", OPTS_COUNT, AT(q.slowest) },
 	{ 0, "without", "CAUSE",
-	  "whatif: a cause to leave out: lock:NAME, file:PATH, process:NAME, disk,\n"
-	  "quota, sleep, timeout, stop, cpu; several are left out together",
+	  "whatif: a cause to leave out: lock:NAME, file:PATH, process:NAME,\n"
+	  "function:NAME, disk, quota, sleep, timeout, stop, cpu; several are left\n"
+	  "out together",
 	  OPTS_CALL, .take = take_without },
 	{ 0, "spike-window", "DUR", "spikes: length of the sliding window (100ms)", OPTS_STEP,
 	  AT(q.spike_window_ns) },

@@ -16,9 +16,9 @@
 -- The result has one row per cause on the path to the end (report path), and per cause that NEXT names without one of
 -- them, or one row for all of --without together. Columns:
 --   cause        lock:NAME, file:PATH: waits for the lock, or the file, as report waits names them; process:NAME: all
---                that the threads of processes of this name do; disk, quota, sleep, timeout, stop: waits for a disk,
---                throttling, sleeps of a given time, other waits that timed out, stops; with :NAME of one process. cpu:
---                all waits for a CPU
+--                that the threads of processes of this name do; function:NAME: the function's share of the samples;
+--                disk, quota, sleep, timeout, stop: waits for a disk, throttling, sleeps of a given time, other waits
+--                that timed out, stops; with :NAME of one process. cpu: all waits for a CPU
 --   saves_min_ns, saves_max_ns    the saving: at least and at most
 --   of_ns        from the window's beginning to the recorded end
 --   drift_ns     by how much the interval is widened on both sides

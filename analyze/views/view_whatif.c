@@ -10,23 +10,29 @@
  * that of another one that had ended before, if the replay ends that one later. A cause is a set
  * of pieces that take no time in the replay (replay.h): waits for a lock, for a file or for a
  * disk, sleeps, timed-out waits, throttling, stops, waits for a CPU, or all that the threads of a
- * process do, except that they still wait for others to ask them. `without` has causes, a line
+ * process do, except that they still wait for others to ask them. A function takes its share of the
+ * CPU samples in the piece out of a piece on a CPU, or, with few samples in it, its share of the
+ * thread's samples in the window. `without` has causes, a line
  * each, which are left out together, or with is_each alone; without it, every cause on the path is
  * tried alone, and then the next bottlenecks, since a cause that another one hides is not on the
  * recorded path.
  *
  * The saving is an interval: from the smallest to the largest saving of the ways of replaying, each
  * compared with the same way of replaying without a change. Both are widened by the drift: the
- * difference between the recorded end and the end of the unchanged REPLAY_SCHEDULED. REPLAY_FIXED
+ * difference between the recorded end and the end of the unchanged REPLAY_SCHEDULED. A function is
+ * left out twice, with the least and the largest share that each thread's number of samples allows
+ * (Wilson's interval, 95 %). REPLAY_FIXED
  * counts if at least a twentieth of the path is sleeps that a network ended.
  */
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyze/context/object_text.h"
 #include "analyze/context/thread_makers.h"
+#include "analyze/engine/statement.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
@@ -40,11 +46,13 @@
 #define PIECES_MAX (4u << 20)
 #define CAUSES_MAX 12		/* of the path, those with most time on it */
 #define POLLS_MIN 10		/* equal sleeps one after the other that are polling */
+#define PIECE_SAMPLES_MIN 20	/* fewer say little about a piece */
+#define FUNCTIONS_MAX 64	/* bits of a sample */
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
 enum cause_type {
 	CAUSE_LOCK, CAUSE_FILE, CAUSE_DISK, CAUSE_PROCESS, CAUSE_QUOTA, CAUSE_SLEEP, CAUSE_TIMEOUT,
-	CAUSE_STOP, CAUSE_CPU, CAUSE_TYPE_CNT,
+	CAUSE_STOP, CAUSE_CPU, CAUSE_FUNCTION, CAUSE_TYPE_CNT,
 };
 
 static const struct {
@@ -55,7 +63,7 @@ static const struct {
 	[CAUSE_DISK] = { "disk", false },      [CAUSE_PROCESS] = { "process", true },
 	[CAUSE_QUOTA] = { "quota", false },    [CAUSE_SLEEP] = { "sleep", false },
 	[CAUSE_TIMEOUT] = { "timeout", false }, [CAUSE_STOP] = { "stop", false },
-	[CAUSE_CPU] = { "cpu", false },
+	[CAUSE_CPU] = { "cpu", false },	       [CAUSE_FUNCTION] = { "function", true },
 };
 
 /* Names belong to whatif.texts: equal names are at the same place. */
@@ -64,6 +72,13 @@ struct cause {
 	uint64_t path_ns;
 	uint8_t type;		/* enum cause_type */
 	bool is_next;		/* the next bottleneck without another cause */
+	uint64_t bit;		/* of the samples in a function */
+};
+
+/* A CPU sample. bits: functions among the causes that are on its stack. */
+struct sample {
+	uint64_t ts_ns, bits;
+	uint32_t thread;
 };
 
 /* What a path spent time on. */
@@ -97,7 +112,12 @@ struct whatif {
 	bool is_given, is_each;		/* the causes are given, and left out together or alone */
 	/* of the recorded path: */
 	uint64_t unknown_ns, polled_ns, instant_ns;
+	struct sample *samples;		/* by thread and time */
+	size_t sample_cnt, sample_cap;
+	uint32_t *hits;			/* those before each that are in the functions */
+	double sigma;			/* by how much shares are moved: -1.96, 0 or 1.96 */
 	const char *unknown_comm, *polling_comm;
+	unsigned int function_cnt;
 	unsigned int polls;		/* of the present row of sleeps */
 	uint64_t poll_ns, poll_last_ns, poll_object;
 	bool failed;			/* out of memory */
@@ -251,6 +271,8 @@ static bool is_of(struct whatif *x, const struct cause *c, const struct replay_p
 	bool is_sleep = p->what == REPLAY_SLEEP;
 
 	switch (c->type) {
+	case CAUSE_FUNCTION:
+		return false;	/* of a piece, a share is left out */
 	case CAUSE_LOCK:
 		return is_sleep && p->kind == WAIT_LOCK && object == c->name;
 	case CAUSE_FILE:
@@ -278,14 +300,85 @@ struct set {
 	size_t cnt;
 };
 
+/* Samples of a thread in a part of its time, and those that have one of the bits. */
+struct sampled {
+	size_t cnt, of;
+};
+
+static size_t first_sample(const struct whatif *x, uint32_t thread, uint64_t ts_ns)
+{
+	size_t from = 0, to = x->sample_cnt;
+
+	while (from < to) {
+		size_t mid = from + (to - from) / 2;
+		const struct sample *s = &x->samples[mid];
+
+		if (s->thread < thread || (s->thread == thread && s->ts_ns < ts_ns))
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	return from;
+}
+
+static struct sampled count_samples(const struct whatif *x, uint32_t thread, uint64_t from_ns,
+				    uint64_t to_ns)
+{
+	size_t from = first_sample(x, thread, from_ns), to = first_sample(x, thread, to_ns);
+
+	return (struct sampled){ to - from, x->hits[to] - x->hits[from] };
+}
+
+/* Counts the samples that have one of the bits. */
+static int count_hits(struct whatif *x, uint64_t bits)
+{
+	if (!x->hits)
+		x->hits = calloc(x->sample_cnt + 1, sizeof(*x->hits));
+	if (!x->hits)
+		return -ENOMEM;
+	for (size_t i = 0; i < x->sample_cnt; i++)
+		x->hits[i + 1] = x->hits[i] + ((x->samples[i].bits & bits) != 0);
+	return 0;
+}
+
+/* The bound of Wilson's interval of a share at sigma; the share itself at 0. */
+static double share_at(struct sampled n, double sigma)
+{
+	double all = (double)n.cnt, share = (double)n.of / all, square = sigma * sigma;
+
+	return (share + square / (2 * all) +
+		sigma * sqrt(share * (1 - share) / all + square / (4 * all * all))) /
+	       (1 + square / all);
+}
+
+/* The share of a piece on a CPU that is in the functions, moved by the error of the thread's. */
+static double share_of(const struct whatif *x, const struct replay_piece *p)
+{
+	struct sampled all = count_samples(x, p->thread, 0, UINT64_MAX);
+	struct sampled piece = count_samples(x, p->thread, p->from_ns, p->to_ns);
+	double share;
+
+	if (!all.of)
+		return 0;
+	share = share_at(all, x->sigma);
+	if (piece.cnt >= PIECE_SAMPLES_MIN)
+		share += share_at(piece, 0) - share_at(all, 0);
+	return share < 0 ? 0 : share > 1 ? 1 : share;
+}
+
 static uint64_t keep_piece(void *ctx, const struct replay_piece *p)
 {
 	const struct set *s = ctx;
+	uint64_t bits = 0, dur_ns = p->to_ns - p->from_ns;
 
-	for (size_t i = 0; i < s->cnt; i++)
+	for (size_t i = 0; i < s->cnt; i++) {
+		bits |= s->causes[i].bit;
 		if (is_of(s->x, &s->causes[i], p))
 			return 0;
-	return p->to_ns - p->from_ns;
+	}
+	if (bits && p->what == REPLAY_RUN)
+		dur_ns = (uint64_t)((double)dur_ns * (1 - share_of(s->x, p)));
+	return dur_ns;
 }
 
 /* The cause is at the same place until the next call. NULL: out of memory. */
@@ -300,7 +393,7 @@ static struct cause *add_cause(struct whatif *x, enum cause_type type, const cha
 			return c;
 		}
 	if (array_add(&x->causes, &x->cause_cap, &x->cause_cnt,
-		      (struct cause){ name, ns, (uint8_t)type, false }) < 0) {
+		      (struct cause){ .name = name, .path_ns = ns, .type = (uint8_t)type }) < 0) {
 		x->failed = true;
 		return NULL;
 	}
@@ -313,6 +406,7 @@ static int read_cause(struct whatif *x, const char *from, const char *to, struct
 	size_t len = (size_t)(to - from), word = strcspn(from, ":\n");
 	char name[OBJECT_TEXT_BYTES] = "";
 	unsigned int type = 0;
+	struct cause *c;
 
 	while (type < CAUSE_TYPE_CNT && (strlen(cause_types[type].word) != word ||
 					 strncmp(cause_types[type].word, from, word) != 0))
@@ -321,13 +415,80 @@ static int read_cause(struct whatif *x, const char *from, const char *to, struct
 		snprintf(name, sizeof(name), "%.*s", (int)(len - word - 1), from + word + 1);
 	if (type == CAUSE_TYPE_CNT)
 		return err_set(e, -EINVAL, "'%.*s' is not a cause: lock:NAME, file:PATH, "
-			       "process:NAME, disk, quota, sleep, timeout, stop or cpu",
-			       (int)len, from);
+			       "process:NAME, function:NAME, disk, quota, sleep, timeout, stop or "
+			       "cpu", (int)len, from);
 	if (cause_types[type].needs_name && !*name)
 		return err_set(e, -EINVAL, "'%.*s' needs a name: %s:NAME", (int)len, from,
 			       cause_types[type].word);
-	add_cause(x, (enum cause_type)type, *name ? strpool_put(x->texts, name) : NULL, 0);
+	c = add_cause(x, (enum cause_type)type, *name ? strpool_put(x->texts, name) : NULL, 0);
+	if (c && type == CAUSE_FUNCTION && !c->bit) {
+		if (x->function_cnt == FUNCTIONS_MAX)
+			return err_set(e, -E2BIG, "at most %d functions", FUNCTIONS_MAX);
+		c->bit = 1ull << x->function_cnt++;
+	}
 	return x->failed ? -ENOMEM : 0;
+}
+
+/* A stack counts as often as its samples. */
+static const char samples_sql[] =
+	"WITH s AS MATERIALIZED (SELECT stack, max(ts_ns) AS ts_ns FROM cpu_samples "
+	"WHERE ts_ns >= :from AND ts_ns < :to AND stack NOT NULL GROUP BY stack) "
+	"SELECT utid, ts_ns, coalesce(stack IN (SELECT stack FROM s WHERE instr(';' "
+	"|| coalesce(stack_text(stack, ts_ns, 'user'), '') || ';' "
+	"|| coalesce(stack_text(stack, ts_ns, 'kernel'), '') || ';', ';' || :name || ';')), 0) "
+	"FROM cpu_samples WHERE ts_ns >= :from AND ts_ns < :to ORDER BY utid, ts_ns";
+
+struct reading {
+	struct whatif *x;
+	uint64_t bit;
+	size_t cnt;
+};
+
+/* Each function's samples are the same, in the same order. */
+static int sample_row(void *ctx, const struct value *v)
+{
+	struct reading *r = ctx;
+	struct whatif *x = r->x;
+	uint64_t bits = v[2].i ? r->bit : 0;
+
+	if (r->cnt < x->sample_cnt)
+		x->samples[r->cnt].bits |= bits;
+	else if (array_add(&x->samples, &x->sample_cap, &x->sample_cnt,
+			   (struct sample){ context_abs(x->v.a, v[1].i), bits,
+					    dense_thread(&x->v.a->ids, (uint32_t)v[0].i) }) < 0)
+		return -ENOMEM;
+	r->cnt++;
+	return 0;
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct sample *x = a, *y = b;
+
+	return compare_numbers(x->thread, y->thread) ?: compare_numbers(x->ts_ns, y->ts_ns);
+}
+
+static int read_samples(struct whatif *x, struct err *e)
+{
+	const struct analysis *a = x->v.a;
+	int ret = 0;
+
+	for (size_t i = 0; i < x->cause_cnt && !ret; i++) {
+		struct reading r = { .x = x, .bit = x->causes[i].bit };
+		const struct row_sink sink = { .ctx = &r, .row = sample_row };
+		const struct statement_param params[] = {
+			{ ":from", value_int((uint64_t)context_rel(a, x->v.w.from_ns)) },
+			{ ":to", value_int((uint64_t)context_rel(a, x->v.w.to_ns)) },
+			{ ":name", value_text(x->causes[i].name) },
+			{ .name = NULL },
+		};
+
+		if (r.bit)
+			ret = statement_run(x->v.a, samples_sql, params, &sink, e);
+	}
+	if (!ret && x->sample_cnt)
+		qsort(x->samples, x->sample_cnt, sizeof(*x->samples), by_thread);
+	return ret;
 }
 
 struct beside {
@@ -519,16 +680,31 @@ static int run_all(struct whatif *x, bool has_schedule, struct ends *ret)
 	return r;
 }
 
+/* Widens the interval of the saving by those of the ways of replaying. */
+static void note_savings(const struct whatif *x, const struct ends *base, const struct ends *ends,
+			 bool has_schedule, uint64_t ret[2])
+{
+	uint64_t of_ns = base->ns[REPLAY_STRUCTURE] - x->v.w.from_ns;
+
+	for (int i = 0; i <= REPLAY_SCHEDULED - !has_schedule; i++) {
+		uint64_t saved = base->ns[i] > ends->ns[i] ? base->ns[i] - ends->ns[i] : 0;
+
+		if (i == REPLAY_FIXED && 20 * x->instant_ns < of_ns)
+			continue;
+		ret[0] = saved < ret[0] ? saved : ret[0];
+		ret[1] = saved > ret[1] ? saved : ret[1];
+	}
+}
+
 static int give_causes(struct whatif *x, const struct set *s, const struct ends *base)
 {
 	uint64_t end_ns = base->ns[REPLAY_STRUCTURE], of_ns = end_ns - x->v.w.from_ns;
-	uint64_t left_out_ns = replay_change(x->replay, keep_piece, (void *)s), drift_ns;
-	uint64_t min_ns = of_ns, max_ns = 0;
+	uint64_t left_out_ns = 0, drift_ns, saved[2] = { of_ns, 0 };
 	char text[2 * OBJECT_TEXT_BYTES];
 	size_t len = 0;
-	struct ends ends;
 	struct cell *cells;
 	bool has_schedule = true;
+	uint64_t bits = 0;
 	int ret;
 
 	for (size_t i = 0; i < s->cnt; i++) {
@@ -536,32 +712,35 @@ static int give_causes(struct whatif *x, const struct set *s, const struct ends 
 
 		/* a replay with CPUs has no waits for one that could be left out */
 		has_schedule &= c->type != CAUSE_CPU;
+		bits |= c->bit;
 		if (len < sizeof(text))
 			len += (size_t)snprintf(text + len, sizeof(text) - len, "%s%s%s%s",
 						i ? ", " : "", cause_types[c->type].word,
 						c->name ? ":" : "", c->name ?: "");
 	}
-	ret = run_all(x, has_schedule, &ends);
+	/* the path is that of the last one, with the shares themselves */
+	ret = bits ? count_hits(x, bits) : 0;
+	for (int i = bits ? 0 : 2; i < 3 && !ret; i++) {
+		struct ends ends;
+
+		x->sigma = i == 2 ? 0 : i ? 1.96 : -1.96;
+		left_out_ns = replay_change(x->replay, keep_piece, (void *)s);
+		ret = run_all(x, has_schedule, &ends);
+		if (!ret)
+			note_savings(x, base, &ends, has_schedule, saved);
+	}
 	if (ret < 0)
 		return ret;
 	drift_ns = base->ns[REPLAY_SCHEDULED] > end_ns ? base->ns[REPLAY_SCHEDULED] - end_ns :
 							 end_ns - base->ns[REPLAY_SCHEDULED];
 	if (!has_schedule)
 		drift_ns = 0;
-	for (int i = 0; i <= REPLAY_SCHEDULED - !has_schedule; i++) {
-		uint64_t saved = base->ns[i] > ends.ns[i] ? base->ns[i] - ends.ns[i] : 0;
-
-		if (i == REPLAY_FIXED && 20 * x->instant_ns < of_ns)
-			continue;
-		min_ns = saved < min_ns ? saved : min_ns;
-		max_ns = saved > max_ns ? saved : max_ns;
-	}
-	min_ns -= drift_ns < min_ns ? drift_ns : min_ns;
-	max_ns = max_ns + drift_ns < of_ns ? max_ns + drift_ns : of_ns;
+	saved[0] -= drift_ns < saved[0] ? drift_ns : saved[0];
+	saved[1] = saved[1] + drift_ns < of_ns ? saved[1] + drift_ns : of_ns;
 	cells = view_row(&x->v, 0, NULL);
 	view_text(&x->v, &cells[COL_WHATIF_CAUSE], strpool_put(x->texts, text));
-	cell_int(&cells[COL_WHATIF_SAVES_MIN_NS], (int64_t)min_ns);
-	cell_int(&cells[COL_WHATIF_SAVES_MAX_NS], (int64_t)max_ns);
+	cell_int(&cells[COL_WHATIF_SAVES_MIN_NS], (int64_t)saved[0]);
+	cell_int(&cells[COL_WHATIF_SAVES_MAX_NS], (int64_t)saved[1]);
 	cell_int(&cells[COL_WHATIF_OF_NS], (int64_t)of_ns);
 	cell_int(&cells[COL_WHATIF_DRIFT_NS], (int64_t)drift_ns);
 	give_next(x, cells);
@@ -694,6 +873,7 @@ static int open_whatif(struct view *v, const struct table_query *q, struct err *
 		ret = read_cause(x, from, from + strcspn(from, "\n"), e);
 	x->is_given = x->cause_cnt > 0;
 	x->is_each = q->args[3].type == VALUE_INT && q->args[3].i;
+	ret = ret ?: read_samples(x, e);
 	return ret ?: replay_new(&x->replay, ids->thread_cnt);
 }
 
@@ -727,6 +907,8 @@ static void close_whatif(struct view *v)
 	free(x->first_ns);
 	free(x->ends);
 	free(x->objects);
+	free(x->samples);
+	free(x->hits);
 	free(x->causes);
 	hash_map_done(&x->object_numbers);
 	thread_makers_done(&x->makers);

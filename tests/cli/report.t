@@ -415,7 +415,7 @@ $ ebpfrec report whatif -i golden.ebpfrec
 
 $ ebpfrec report whatif -i golden.ebpfrec --without locks:x
 ? 1
-2> ebpfrec: report whatif: 'locks:x' is not a cause: lock:NAME, file:PATH, process:NAME, disk, quota, sleep, timeout, stop or cpu
+2> ebpfrec: report whatif: 'locks:x' is not a cause: lock:NAME, file:PATH, process:NAME, function:NAME, disk, quota, sleep, timeout, stop or cpu
 
 $ ebpfrec report whatif -i golden.ebpfrec --without lock
 ? 1

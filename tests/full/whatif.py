@@ -4,7 +4,7 @@ import statistics
 from trace_query import *
 tmp, work = os.environ["tmp"], os.environ["WORK"]
 CAUSES = {"lock": "lock:the_lock (delayed)", "timeout": "timeout", "sleep": "sleep:delayed", "peer": "process:peer",
-          "cpu": "process:neighbour"}
+          "cpu": "process:neighbour", "function": "function:slow_function"}
 REPEAT = int(os.environ.get("EBPFREC_WHATIF_REPEAT", "9"))
 
 

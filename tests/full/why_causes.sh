@@ -6,7 +6,7 @@
 # that the cause makes is most of it. Causes of other kinds are in kernel/wait_kinds.
 #
 # Causes of delay that can be switched off: `report whatif` on one recording against the time that the program then
-# takes without the cause. Five kinds in four shapes: one thread, beside a shorter one, beside a longer one, and beside
+# takes without the cause. Six kinds in four shapes: one thread, beside a shorter one, beside a longer one, and beside
 # one that another cause delays as much.
 . "$(dirname "$0")/../kernel/harness.bash"
 
@@ -24,9 +24,12 @@ checker <"$top/tests/full/why_causes.py"
 
 # ---- causes that can be switched off ----
 
-for kind in lock timeout sleep peer cpu; do
+for kind in lock timeout sleep peer cpu function; do
 	for shape in serial parallel off masking; do
-		recorded "$kind-$shape" -e sched -- "$WORK/delayed" "$kind" "$shape"
+		sources="-e sched"
+		[ "$kind" != function ] || sources="-e sched --profile=999"
+		# shellcheck disable=SC2086	# two words or more
+		recorded "$kind-$shape" $sources -- "$WORK/delayed" "$kind" "$shape"
 	done
 done
 

@@ -8,6 +8,7 @@
  *   sleep     it sleeps
  *   peer      it asks the process "peer", which takes its time to answer
  *   cpu       it shares its CPU with the process "neighbour"
+ *   function  it runs in slow_function()
  *
  *   serial    the thread is all there is
  *   parallel  beside it, another thread takes about half as long
@@ -47,6 +48,14 @@ static void burn(unsigned int ms)
 		;
 }
 
+static volatile unsigned int after;	/* so that the call below is no jump */
+
+static __attribute__((noinline)) void slow_function(unsigned int ms)
+{
+	burn(ms);
+	after++;
+}
+
 /* No two delays one after the other are equal: that would be polling. */
 static unsigned int delay_ms(unsigned int round)
 {
@@ -78,6 +87,8 @@ static void delay(const char *by, unsigned int round)
 		poll(&none, 1, (int)delay_ms(round));
 	} else if (!strcmp(by, "sleep") && !without) {
 		truth_sleep_ms(delay_ms(round));
+	} else if (!strcmp(by, "function") && !without) {
+		slow_function(delay_ms(round));
 	} else if (!strcmp(by, "peer")) {
 		if (write(peer[0], &byte, 1) != 1 || read(peer[0], &byte, 1) != 1)
 			truth_fail("peer");
