@@ -15,7 +15,7 @@
 -- drops: lost_events held_pct waiters tid
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock, fcntl or semop, or in the
--- kernel. Columns:
+-- kernel. Rows of the workload come first. Columns:
 --   object       the variable that contains the lock, with its file: "audit_lock (server)"; its address in the memory
 --                of the process, if no variable contains it (on the heap, on a stack), or if the recorder could not
 --                read the process's mappings before it exited; the path of the file whose lock flock waited for;
@@ -56,4 +56,4 @@ SELECT p.pid AS pid, p.comm AS comm, w.object AS object, w.kind AS kind, w.waits
   FROM w JOIN h ON h.n = 1 AND h.upid = w.upid AND h.kind = w.kind AND h.object IS w.object
   JOIN processes AS p ON p.upid = w.upid
   LEFT JOIN threads AS t ON t.utid = h.ender_utid
- ORDER BY w.kind DESC, w.wait_ns DESC, w.upid, w.object
+ ORDER BY p.is_workload DESC, w.kind DESC, w.wait_ns DESC, w.upid, w.object

@@ -227,6 +227,9 @@ check("one answer: who ended waits", got == (want, cnt), (got, want, cnt))
 locks = t.report("locks", *main)
 check("one answer: locks", (sum(r["wait_ns"] for r in locks), sum(r["waits"] for r in locks)) ==
       (want["lock"], cnt["lock"]), (locks, want, cnt))
+workload = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")}
+are_ours = [r["pid"] in workload for r in t.report("locks", *window)]
+check("locks of the workload come first", any(are_ours) and are_ours == sorted(are_ours, reverse=True), are_ours)
 waited = {}
 for r in rows_of(run("report", "-i", t.path, "why", *main, "--format", "csv", "--limit", "0")):
     if r["section"] == "Waited for":
