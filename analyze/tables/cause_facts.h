@@ -12,7 +12,8 @@
 
 #define ANSWER_BYTES 240
 #define CAUSES_SHOWN 3
-#define DETAIL_EVENTS_MAX 2000000 /* of a brief answer that includes path and culprits */
+#define BRIEF_EVENTS_MAX 10000000 /* of a brief answer that includes path and culprits */
+#define DETAIL_EVENTS_MAX 2000000 /* of an answer that includes savings */
 
 /* A part of the path: a row of path_sql. Times are in ns; texts belong to causes.texts. */
 struct step {

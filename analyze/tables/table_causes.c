@@ -815,11 +815,12 @@ static int by_place(const void *a, const void *b)
 
 static int find_causes(struct causes *c)
 {
+	uint64_t events = events_of(c);
 	unsigned int place = 0;
 	int ret;
 
-	c->has_few_events = events_of(c) <= DETAIL_EVENTS_MAX;
-	c->is_small = !c->is_brief || c->has_few_events;
+	c->has_few_events = events <= DETAIL_EVENTS_MAX;
+	c->is_small = !c->is_brief || events <= BRIEF_EVENTS_MAX;
 	c->has_path = c->of_workload && c->is_small;
 	c->has_samples = trace_get(c->a->trace, "profile.period_ns") != NULL;
 	ret = apply_fact(c, "killed", killed_sql, "no: nobody was killed", killed_row, &place);
