@@ -12,7 +12,7 @@
 -- index: states
 -- takes: who threads sort
 -- figure: wait_ns
--- drops: lost_events held_pct waiters tid
+-- drops: lost_events held_pct waiters tid wait_max_ns
 --
 -- The result has one row per process and lock that a thread waited for in futex, flock, fcntl or semop, or in the
 -- kernel. Rows of the workload come first. Columns:
