@@ -385,13 +385,14 @@ static uint64_t keep_piece(void *ctx, const struct replay_piece *p)
 static struct cause *add_cause(struct whatif *x, enum cause_type type, const char *name,
 			       uint64_t ns)
 {
-	struct cause *c = x->causes;
+	for (size_t i = 0; i < x->cause_cnt; i++) {
+		struct cause *c = &x->causes[i];
 
-	for (; c < x->causes + x->cause_cnt; c++)
 		if (c->type == type && c->name == name) {
 			c->path_ns += ns;
 			return c;
 		}
+	}
 	if (array_add(&x->causes, &x->cause_cap, &x->cause_cnt,
 		      (struct cause){ .name = name, .path_ns = ns, .type = (uint8_t)type }) < 0) {
 		x->failed = true;
