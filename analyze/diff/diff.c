@@ -441,7 +441,7 @@ static void compare(const struct side s[2], struct totals *const d[2], enum diff
 	row->reason = differs && !worth ? DIFF_TOO_SMALL : DIFF_NO_REASON;
 	if (!worth || row->verdict == DIFF_UNKNOWN)
 		return;
-	if (m >= DIFF_LAT_P50 && metrics[m].series != SERIES_IOS &&
+	if (metrics[m].series >= SERIES_LAT &&
 	    (d[0]->lat.cnt < LAT_REQUESTS_MIN || d[1]->lat.cnt < LAT_REQUESTS_MIN)) {
 		row->reason = DIFF_TOO_FEW;
 		return;
