@@ -79,7 +79,12 @@ static int find(const char *what, const char *id, char path[PATH_MAX])
 		return r == -ENOENT ? -ENOPKG : r;
 	path[n] = '\0';
 	path[strcspn(path, "\n")] = '\0';
-	if (waitpid(pid, &status, 0) != pid || status || !strchr(path, '/'))
+	if (waitpid(pid, &status, 0) != pid)
+		return -ENOENT;
+	/* an emulated fork reports a missing program like a shell */
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return -ENOPKG;
+	if (status || !strchr(path, '/'))
 		return -ENOENT;
 	return 0;
 }
