@@ -63,10 +63,10 @@ int diff_flame_new(struct diff_flame **ret, const struct diff_flame_options *o)
 {
 	struct diff_flame *f = calloc(1, sizeof(*f));
 	size_t len = strlen(o->path), i = 0;
-	int r = f ? 0 : -ENOMEM;
+	int r;
 
-	if (r)
-		return input_status(r, NULL);
+	if (!f)
+		return input_status(-ENOMEM, NULL);
 	f->o = *o;
 	while (i < 2 && o->view && strcmp(views[i].name, o->view) != 0)
 		i++;
@@ -175,7 +175,7 @@ int diff_flame_add(struct diff_flame *f, int side, const struct input *in,
 	r = r ?: analysis_report(of->a, &q, &sink, &e);
 	if (!r && f->cnt == cnt && !cnt)
 		return say_error("%s: it has no stacks for the flame graph of %s; `ebpfrec record "
-				 "%s` records them", input_path(in), f->view->name,
+				 "%s -- COMMAND` records them", input_path(in), f->view->name,
 				 f->view->record);
 	return input_status(r, &e);
 }

@@ -502,7 +502,7 @@ $ ebpfrec diff --flame g.html --of offcpu --from 1.35s stacks.ebpfrec stacks.ebp
 $ ebpfrec diff golden.ebpfrec golden.ebpfrec --flame none.html --of stacks >/dev/null; ls none.html;
 > ebpfrec diff golden.ebpfrec golden.ebpfrec --of stacks; ebpfrec diff --of cpu
 ? 2
-2> ebpfrec: golden.ebpfrec: it has no stacks for the flame graph of stacks; `ebpfrec record --stacks` records them
+2> ebpfrec: golden.ebpfrec: it has no stacks for the flame graph of stacks; `ebpfrec record --stacks -- COMMAND` records them
 2> ls: cannot access 'none.html': No such file or directory
 2> ebpfrec diff: --of, --per and --force are for --flame FILE
 2> Try 'ebpfrec diff --help'.
