@@ -227,8 +227,20 @@ static void cut_decimals(const struct column *c, struct cell *cell)
 	cell->cells = (unsigned int)strlen(cell->text);
 }
 
+/* The one column of a section of sentences: it has no heading, and nothing is cut off. */
+static bool is_of_sentences(const struct table *t)
+{
+	return t->options->human && !t->options->markdown && t->col_cnt == 1 &&
+	       !strcmp(t->columns[0].name, "answer");
+}
+
 static void put_row(const struct table *t, struct render_out *out, struct cell *cells)
 {
+	if (is_of_sentences(t) && t->options->width) {
+		render_out_flush(out);
+		render_wrap_beside(out->f, cells[0].text, t->options->width, 2);
+		return;
+	}
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
 		const struct column *c = &t->columns[i];
 		unsigned int n;
@@ -482,13 +494,6 @@ static void put_upright(struct table *t, struct render_out *out, struct cell *ce
 {
 	write_upright(t, out, cells);
 	render_out_text(out, "\n");
-}
-
-/* The one column of a section of sentences: it has no heading, and nothing is cut off. */
-static bool is_of_sentences(const struct table *t)
-{
-	return t->options->human && !t->options->markdown && t->col_cnt == 1 &&
-	       !strcmp(t->columns[0].name, "answer");
 }
 
 /* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
