@@ -5,7 +5,7 @@
 -- With --request ID the result has sections about the request with this id:
 --   In short     how it differs from the other requests of its name in the window, the largest difference first
 --   Parts        what its time went to, as in request_time(): the rows of time_ns add up to its length, exactly.
---                ended_by is the thread that ended the waits, released the lock, or had the CPU meanwhile
+--                ended_by is the thread that ended the waits, released the lock, or had the CPU during them
 --   Timeline     the threads that worked for it, and its steps, in order of time
 --   Path         the delays from its end back to its begin, as in report path: if another thread ended a sleep, the
 --                path continues with that thread. The rows of path_ns add up to the length

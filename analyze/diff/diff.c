@@ -360,7 +360,7 @@ static struct bin_estimate mean_estimate(const struct side *s, const struct tota
 
 /*
  * The noise of a percentile: that of the mean, or the standard error of its rank (binomial) in
- * requests, whichever is larger.
+ * requests, the larger of both.
  */
 static struct bin_estimate percentile_estimate(const struct side *s, struct totals *d,
 					       enum diff_metric m)

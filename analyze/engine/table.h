@@ -92,7 +92,7 @@ struct table_def {
 	int end_col;
 	bool is_ordered;			/* rows come in ascending order of time_col */
 	bool is_exported;
-	bool fills_all;		/* rows have all columns, whichever are asked for */
+	bool fills_all;		/* rows have all columns, independent of the query's */
 	const char *window;	/* condition for rows of the window :from to :to; NULL: all rows */
 	unsigned int kind;			/* for tables of one family */
 	const void *data;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cause_slices: who had the CPU while threads of a name waited for it, for causes().
+ * cause_slices: threads that had the CPU while threads of a name waited for it, for causes().
  *
  *     slices of the window --[longest waits of the name]--> slices that overlap them --> a name
  *

@@ -222,7 +222,7 @@ static uint64_t cost_of(const struct candidate *x)
 }
 
 /*
- * Those of the path or with a known saving, then those of sums, then idle waits of the path: the
+ * Causes of the path or with a known saving, then those of sums, then idle waits of the path: the
  * costliest first.
  */
 static int by_cost(const void *a, const void *b)
@@ -277,7 +277,7 @@ static int saving_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* Looks up once who ended the waits of a sum. */
+/* Looks up once which thread ended the waits of a sum. */
 static int find_enders(struct causes *c, struct candidate *x)
 {
 	if (x->has_enders || !c->is_small)

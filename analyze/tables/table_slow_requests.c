@@ -198,7 +198,7 @@ static int function_row(struct causes *c, const struct value *v, void *ctx)
 }
 
 /*
- * Finds the process that moved most on the disks of the ten slowest requests meanwhile, if that is
+ * Finds the process that moved most on the disks during the ten slowest requests, if that is
  * more than theirs. A request counts for its owner, as in report io.
  */
 static const char beside_sql[] = WORST

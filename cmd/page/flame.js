@@ -29,7 +29,7 @@ function flame_tree(stacks) {
 	return root;
 }
 
-/* Of a difference: red is more than before, blue less, grey no change. */
+/* Colours of a difference: red is more than before, blue less, grey no change. */
 function flame_change(own) {
 	const much = own && own.change !== null ? Math.min(1, 0.3 + Math.abs(own.change)) : 0;
 	return much ? 'hsl(' + (own.change > 0 ? 8 : 212) + ' 85% ' + (88 - 26 * much) + '%)' : 'hsl(0 0% 84%)';

@@ -680,7 +680,7 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 /* ---- the functions ---- */
 
 /*
- * The rest of malloc and of free, in functions of their own: what is not a sample then needs no
+ * The rest of malloc and of free, in separate functions: a call that is not a sample then needs no
  * frame. The calls are jumps, so that the frame here is that of the called function.
  */
 static __attribute__((noinline)) void *malloc_rest(size_t bytes, uint64_t caller)

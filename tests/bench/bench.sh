@@ -107,7 +107,7 @@ cleanup()
 }
 trap cleanup EXIT
 
-# Ends the current run. What it has measured is no sample, but everything before is.
+# Ends the current run. Its measurements are not samples; those of earlier runs are.
 interrupted()
 {
 	trap '' INT TERM HUP
@@ -367,7 +367,7 @@ for case_name in $case_list; do
 	! grep -qx "$case_name" "$out/finished" || continue
 	began=$SECONDS
 	note "$case_name: $(case_about "$case_name"), about $(share_s "$case_name") s"
-	# other cases than those of take_turns begin anew
+	# cases other than those of take_turns start again
 	grep -q "^$case_name," "$out/rounds" || drop_samples '[^,]*,'
 	"case_$case_name"
 	echo "$case_name" >>"$out/finished"

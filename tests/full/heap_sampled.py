@@ -7,7 +7,7 @@ from trace_query import *
 
 tmp = os.environ["tmp"]
 RUNS, SIZE, TURNS = 10, 512 << 10, 9
-# from so many times SIZE on, a site is missed with the probability exp(-12), and its place is right to a third
+# a site of at least 12 times SIZE is missed with the probability exp(-12), and its place is right to a third
 SURE = 12
 SITES = """SELECT coalesce(symbol, call_site) AS site, sum(heap_bytes(bytes)) AS bytes FROM allocations
             WHERE source = 'heap' GROUP BY 1 ORDER BY 2 DESC"""

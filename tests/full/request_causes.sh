@@ -3,7 +3,7 @@
 #
 # 200 requests of a server, of which each 50th is slowed down by one cause (tests/kernel/work/request_causes.c): `report
 # why --requests` names the cause in its first three lines of 80 columns. The times depend on the machine: what else it
-# does may slow down other requests. The parts of each request add up to its length, to the ns, whatever happens.
+# does may slow down other requests. The parts of each request add up to its length, to the ns.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 head -c 16M /dev/urandom >"$tmp/cold"

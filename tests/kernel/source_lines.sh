@@ -82,7 +82,7 @@ check "symbols: a file with the build id has them, also after the program is gon
 got=$("$EBPFREC" export -i "$tmp/all" --to csv -t user_sites --symbols "$tmp/debug" -o - 2>"$tmp/err")
 check "symbols: an export has them" "grep -q '/stripped.*plain_leaf\|plain_leaf.*/stripped' <<<'$got'" \
 	"$(grep plain_leaf <<<"$got") / $(cat "$tmp/err")"
-# debuginfod-find, as far as ebpfrec uses it: it has the debug file alone
+# a debuginfod-find that has only the debug file
 mkdir "$tmp/bin" "$tmp/cache" && cp "$tmp/beside.debug" "$tmp/cache/debuginfo"
 id=$(readelf -n "$tmp/beside.debug" | sed -n 's/.*Build ID: //p')
 cat >"$tmp/bin/debuginfod-find" <<EOF_FIND

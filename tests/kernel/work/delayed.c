@@ -48,7 +48,7 @@ static void burn(unsigned int ms)
 		;
 }
 
-static volatile unsigned int after;	/* so that the call below is no jump */
+static volatile unsigned int after;	/* so that the call below is not a jump */
 
 static __attribute__((noinline)) void slow_function(unsigned int ms)
 {

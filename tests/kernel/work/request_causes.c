@@ -100,7 +100,7 @@ static void *hog(void *arg)
 	return arg;
 }
 
-/* Answers what it is asked: 's': after a sleep; 'l': not. */
+/* Answers requests: 's' after a sleep, 'l' never. */
 static void *peer(void *arg)
 {
 	char c;

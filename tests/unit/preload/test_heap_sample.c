@@ -96,7 +96,7 @@ static void test_a_live_sample_is_removed_once(void **state)
 	for (unsigned int i = 0; i < HEAP_SAMPLE_COUNTERS; i++)
 		left += s->counters[i];
 	assert_int_equal(left, 0);
-	/* the same address again and again fills its rows, and then there is no room */
+	/* repeated adds of an address fill its rows */
 	for (unsigned int i = 0; i < HEAP_SAMPLE_LEVELS * HEAP_SAMPLE_ROW; i++)
 		assert_true(heap_sample_add(s, 0x7f0000000010));
 	assert_false(heap_sample_add(s, 0x7f0000000010));
