@@ -638,9 +638,11 @@ static void add_saving(struct sentence *s, const struct candidate *x)
 	duration(max, x->saves_max_ns);
 	if (200 * x->saves_max_ns < x->of_ns)
 		causes_append(s->answer, "; removing it alone saves nothing");
+	else if (!x->saves_min_ns || !strcmp(min, max))
+		causes_append(s->answer, "; removing it saves %s%s of %s",
+			      x->saves_min_ns ? "" : "at most ", max, duration(of, x->of_ns));
 	else
-		causes_append(s->answer, "; removing it saves %s%s%s of %s",
-			      strcmp(min, max) ? min : "", strcmp(min, max) ? " to " : "", max,
+		causes_append(s->answer, "; removing it saves %s to %s of %s", min, max,
 			      duration(of, x->of_ns));
 }
 
