@@ -129,6 +129,7 @@ wait_for "as much is recorded as is kept" 300 '[ "$(recorded_s)" -ge 4 ] 2>/dev/
 # exporter PORT: starts one, and waits until it listens
 exporter()
 {
+	: >"$tmp/metrics.err"	# the last one's line must not be found
 	"$EBPFREC" metrics -i "$tmp/restarted" --listen "127.0.0.1:$1" --interval 1s 2>"$tmp/metrics.err" &
 	metrics=$!
 	wait_for "the endpoint listens" 60 "grep -q listening '$tmp/metrics.err'" ||
