@@ -17,8 +17,8 @@ objcopy --only-keep-debug "$prog" "$tmp/split/.debug/sites.debug"
 strip -o "$tmp/split/sites" "$prog"
 objcopy --add-gnu-debuglink="$tmp/split/.debug/sites.debug" "$tmp/split/sites"
 
-recorded all --heap -e alloc.heap,task -- sh -c '
-	echo "memory=$EBPFREC_HEAP"
+# programs that print how many allocations they made
+counted='
 	"$1" kinds 1000
 	"$1" threads 500
 	"$1" forks 700
@@ -27,6 +27,8 @@ recorded all --heap -e alloc.heap,task -- sh -c '
 	"$1" vforks 200
 	"$1" sandboxed 2000
 	"$1" killed 900
+'
+recorded all --heap -e alloc.heap,task -- sh -c 'echo "memory=$EBPFREC_HEAP"'"$counted"'
 	GLIBC_TUNABLES=glibc.malloc.tcache_count=0 "$1" live 3000 >"$3/live.out"
 	"$2/growth" 600 >"$3/growth.out"
 	exec >"$3/sites.out"
@@ -51,15 +53,7 @@ recorded short --heap-wait -e alloc.heap,task -- "$calls" short_lived 3000
 recorded frames --heap --stacks 1/1 -e alloc.heap,task -- "$calls" frames 200
 
 # All counted sizes are far above the 64 bytes between samples: each such allocation is a sample, and stands for itself.
-recorded sampled --heap=64 --stacks -e alloc.heap,task -- sh -c '
-	"$1" kinds 1000
-	"$1" threads 500
-	"$1" forks 700
-	LD_PRELOAD=$LD_PRELOAD:$1.so "$1" signals 3000
-	"$1" closed 600
-	"$1" vforks 200
-	"$1" sandboxed 2000
-	"$1" killed 900
+recorded sampled --heap=64 --stacks -e alloc.heap,task -- sh -c "$counted"'
 	"$2/growth" 600 >"$3/sampled_growth.out"
 	exec env exec_chain=1 sh -c "exec $1 kinds 11"' sh "$calls" "$WORK" "$tmp"
 
