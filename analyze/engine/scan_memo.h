@@ -16,7 +16,7 @@ void scan_memo_end(struct analysis *a);
 /* Forgets all rows: they may have come from a damaged index. */
 void scan_memo_clear(struct analysis *a);
 
-/* Whether the rows of this query may be kept. */
+/* Returns whether the rows of this query may be kept. */
 bool scan_memo_takes(const struct analysis *a, const struct table_def *def,
 		     const struct table_query *q);
 /* Returns the kept rows, valid until scan_memo_end() or scan_memo_clear(); NULL: none. */

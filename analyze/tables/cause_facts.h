@@ -26,7 +26,7 @@ struct step {
 	uint64_t ns, longest_ns, holder_tid;
 };
 
-/* Who ended waits: rows of causes_ends_sql. */
+/* The threads that ended waits: rows of causes_ends_sql. */
 struct enders {
 	const char *object, *call, *ender;
 	uint64_t object_ns, ender_ns, all_ns, tid;

@@ -186,7 +186,7 @@ static int say_facts(struct causes *c, const struct kind_time *top, unsigned int
 	return ret;
 }
 
-/* Whether a cause that is shown is about this kind. */
+/* Returns whether a shown cause is about this kind. */
 static bool is_shown_kind(const struct causes *c, const char *kind)
 {
 	for (size_t i = 0; i < c->candidate_cnt; i++)

@@ -215,7 +215,7 @@ static bool is_small(const struct causes *c, const struct candidate *x)
 	return (x->is_path ? 10 : 20) * x->ns < c->span_ns;
 }
 
-/* What a candidate costs: its saving, or else its time. */
+/* The cost of a candidate: its saving, or else its time. */
 static uint64_t cost_of(const struct candidate *x)
 {
 	return x->of_ns ? (x->saves_min_ns + x->saves_max_ns) / 2 : x->ns;
@@ -425,7 +425,7 @@ static void begin_sentence(const struct causes *c, struct sentence *s, const str
 		      *what ? " " : "", what);
 }
 
-/* What took at least half of a candidate's time: ": /var/lib/x" */
+/* The part that took at least half of a candidate's time: ": /var/lib/x" */
 static int name_object(const struct causes *c, struct sentence *s, const struct candidate *x)
 {
 	struct share *v;

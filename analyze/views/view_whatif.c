@@ -81,7 +81,7 @@ struct sample {
 	uint32_t thread;
 };
 
-/* What a path spent time on. */
+/* A part of a path's time. */
 struct spent {
 	const char *comm;	/* name of the process */
 	uint32_t object;

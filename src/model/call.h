@@ -125,7 +125,7 @@ static inline bool call_is_of_kernel_lock(uint32_t call)
 	       what == CALL_OBJECT_KERNEL_LOCK;
 }
 
-/* How a thread wakes others in a call. */
+/* The way a thread wakes others in a call. */
 enum call_wake {
 	CALL_WAKE_OTHER,	/* none of the following, or unknown */
 	CALL_WAKE_FUTEX,	/* threads that wait in futex */

@@ -44,7 +44,7 @@ struct live_object {
 	uint32_t space;
 };
 
-/* How an object ended. */
+/* The way an object ended. */
 enum live_end { LIVE_FREED = 1, LIVE_LOST = 2, LIVE_REMAINS = 3 };
 
 typedef int (*live_objects_sink)(void *ctx, const struct live_object *object, uint64_t bytes,
