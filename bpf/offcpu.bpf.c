@@ -91,12 +91,14 @@ static __always_inline bool is_long(__u64 left_ns, __u64 now_ns)
 }
 
 /* Walks the current stack and stores it from frames[at] on. Returns the end index. */
-static __always_inline __u32 walk_to(void *ctx, struct wire_offcpu *p, __u32 at, __u32 max,
-				     __u64 flags)
+static __always_inline __u32 walk_to(void *ctx, struct wire_offcpu *p, __u32 at, bool is_user)
 {
+	__u32 max = is_user ? WIRE_STACK_USER : WIRE_STACK_KERNEL;
+
 	if (at > 2 * FRAMES - max)
 		return at;
-	return at + stack_walk(ctx, p->frames + at, max * 8, flags);
+	return at + (is_user ? stack_walk_user(ctx, p->frames + at, max * 8) :
+			       stack_walk(ctx, p->frames + at, max * 8, 0));
 }
 
 /*
@@ -127,11 +129,10 @@ int offcpu_waking(u64 *ctx)
 	if (!is_long(p->left_ns, e.ts_ns) || !__sync_fetch_and_add(&p->left_ns, 0))
 		return 0;
 	at = p->user_cnt;
-	end = walk_to(ctx, p, at, WIRE_STACK_KERNEL, 0);
+	end = walk_to(ctx, p, at, false);
 	p->waker_kernel_cnt = end - at;
 	if (!level)
-		p->waker_user_cnt =
-			walk_to(ctx, p, end, WIRE_STACK_USER, BPF_F_USER_STACK) - end;
+		p->waker_user_cnt = walk_to(ctx, p, end, true) - end;
 	return 0;
 }
 
@@ -150,7 +151,7 @@ static __always_inline void leave(u64 *ctx, struct emit *e, struct task_struct *
 	state = conf_switch_state_arg ? CTX_ARG(ctx, 3) : fix_task_state(prev);
 	p->hdr.flags = preempt || !state ? WIRE_F_PREEMPT : 0;
 	p->state = preempt ? 0 : state;
-	p->user_cnt = walk_to(ctx, p, 0, WIRE_STACK_USER, BPF_F_USER_STACK);
+	p->user_cnt = walk_to(ctx, p, 0, true);
 	if (conf_copy_waits)
 		p->stack_bytes = stack_copy(prev, p->regs, p->stack, WIRE_WAIT_COPY, 2048);
 	__sync_lock_test_and_set(&p->left_ns, e->ts_ns);

@@ -34,13 +34,7 @@ int cpu_sample(void *ctx)
 	kernel_cnt = stack_walk(ctx, s->frames, WIRE_STACK_KERNEL * 8, 0);
 	if (kernel_cnt > WIRE_STACK_KERNEL)
 		kernel_cnt = WIRE_STACK_KERNEL;
-	user_cnt = stack_walk(ctx, s->frames + kernel_cnt, WIRE_STACK_USER * 8, BPF_F_USER_STACK);
-	/*
-	 * Names of frames are looked up one byte before a return address. The interrupted
-	 * instruction is not one: add the byte.
-	 */
-	if (!kernel_cnt && user_cnt)
-		s->frames[0]++;
+	user_cnt = stack_walk_user(ctx, s->frames + kernel_cnt, WIRE_STACK_USER * 8);
 	s->kernel_cnt = kernel_cnt;
 	s->user_cnt = user_cnt;
 	s->stack_bytes = 0;

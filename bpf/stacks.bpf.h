@@ -50,6 +50,20 @@ static __always_inline __u32 stack_walk(void *ctx, __u64 *frames, __u32 bytes, _
 }
 
 /*
+ * Walks the stack in user space. Names of frames are looked up one byte before a return address.
+ * The instruction at which the thread continues is not one, and may be its function's first: it
+ * gets one byte more.
+ */
+static __always_inline __u32 stack_walk_user(void *ctx, __u64 *frames, __u32 bytes)
+{
+	__u32 cnt = stack_walk(ctx, frames, bytes, BPF_F_USER_STACK);
+
+	if (cnt)
+		frames[0]++;
+	return cnt;
+}
+
+/*
  * Copies the registers of user space to regs[WIRE_REGS], and the stack from its pointer on to
  * stack[max], step by step until a page is missing. The first step ends at a multiple of `step`;
  * then whole steps are copied while they fit. `task` is the current one. Any interruption of user
@@ -118,9 +132,7 @@ static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __
 		kernel_cnt = stack_walk(ctx, s->frames, WIRE_STACK_KERNEL * 8, 0);
 	if (kernel_cnt > WIRE_STACK_KERNEL)
 		kernel_cnt = WIRE_STACK_KERNEL;
-	user_cnt = level ? 0 :
-			   stack_walk(ctx, s->frames + kernel_cnt, WIRE_STACK_USER * 8,
-				      BPF_F_USER_STACK);
+	user_cnt = level ? 0 : stack_walk_user(ctx, s->frames + kernel_cnt, WIRE_STACK_USER * 8);
 	s->addr = addr;
 	s->bytes = bytes;
 	s->call_site = call_site;

@@ -168,6 +168,11 @@ def touched_memory_has_the_stack_of_the_page_fault():
           re.search(r"(^|;)main;(touch_outer;)?touch_gamma$", burst["user_stack"]) and
           re.search(r"fault|el0", burst["kernel_stack"]), burst)
     check("stacks: with its pages", 24 << 20 <= burst["stack_bytes"] < 26 << 20, burst)
+    # there the frame pointer is still the caller's, which hides it
+    rows = every.sql("SELECT DISTINCT stack_text(stack, ts_ns, 'user') AS text FROM stack_samples")
+    texts = [r["text"] for r in rows if re.search("touch_(before|first)", r["text"] or "")]
+    check("stacks: a fault at a function's first instruction is in that function",
+          texts and all(x.endswith("main;touch_first") for x in texts), texts[:3])
 
 
 def tables_have_the_stacks_below_their_rows():

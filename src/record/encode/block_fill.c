@@ -457,12 +457,7 @@ static void unwind(struct fill *f, uint32_t slot, uint64_t ts_ns, const struct u
 				    &is_whole);
 	if (!cnt)
 		return;
-	/*
-	 * Sites are looked up one byte before a return address. If the thread was interrupted in
-	 * user code, frames[0] is not a return address: add the byte. After a system call it
-	 * already is one.
-	 */
-	frames[0] += !s->kernel_cnt;
+	frames[0]++;	/* as stack_walk_user() of the BPF programs does */
 	was = cnt;
 	if (!is_whole)
 		cnt = continue_frames(frames, cnt, s);

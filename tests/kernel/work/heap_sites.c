@@ -10,7 +10,8 @@
  *                    malloc(7003) that are freed;
  *                    keep_pipes(), called by keep_outer(): 40 pipes that stay open;
  *                    burst_beta(), called by burst_outer(): 2000 malloc(10007), freed at once;
- *                    touch_gamma(), called by touch_outer(): touches 24 MiB of its own
+ *                    touch_gamma(), called by touch_outer(): touches 24 MiB of its own, and
+ *                    touch_first() a page, with its first instruction
  *     serve [FILE]   waits for a line on stdin; does "here 3"; unlinks FILE; does "here 3"; waits
  *                    for another line
  *
@@ -163,6 +164,19 @@ static NOINLINE void touch_gamma(char *at, size_t bytes)
 	after++;
 }
 
+/* The first instruction of touch_first() faults; it is next to the end of touch_before(). */
+void touch_first(char *at);
+__asm__(".text\n"
+	".type touch_before, %function\ntouch_before: ret\n.size touch_before, . - touch_before\n"
+	".globl touch_first\n.type touch_first, %function\n"
+#if defined(__x86_64__)
+	"touch_first: movb $1, (%rdi)\n"
+#else
+	"touch_first: strb w1, [x0]\n"
+#endif
+	"ret\n.size touch_first, . - touch_first\n");
+static char page_of_first[8192];
+
 static NOINLINE void touch_outer(void)
 {
 	size_t bytes = (size_t)touch_bytes;
@@ -171,6 +185,7 @@ static NOINLINE void touch_outer(void)
 	if (at == MAP_FAILED)
 		truth_fail("mmap");
 	touch_gamma(at, bytes);
+	touch_first(page_of_first + 4096);
 	munmap(at, bytes);
 	after++;
 }
