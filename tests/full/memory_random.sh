@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # 40 random programs (memory_random.c) with fork, exec, threads and kinds of mappings count what they touch: growth,
-# peak and the burst of each process in the trace are the process's own, within 4 MiB: what the loader, the C library
-# and page tables of a small program take, and what a process that ends leaves uncounted in the kernel's batches.
+# peak and the burst of each process in the trace are the process's own, within 6 MiB: what the loader and the C library
+# of a small program take, twice if it calls exec, the stacks of its threads, and the kernel's batches.
 . "$(dirname "$0")/../kernel/harness.bash"
 
 command -v cc >/dev/null || { skip memory_random "there is no cc"; exit 0; }
@@ -16,7 +16,7 @@ recorded random --ring-size 16MiB -e alloc.rss,task -- sh -c 'for seed in $(seq 
 checker <<'EOF_PY'
 from trace_query import *
 
-tmp, BOUND = os.environ["tmp"], 4 << 20
+tmp, BOUND = os.environ["tmp"], 6 << 20
 t = Trace(tmp + "/random")
 procs = [tuple(map(int, v.split(","))) for v in truth(tmp + "/random.out")["proc"]]
 def by_pid(sql):
