@@ -475,7 +475,7 @@ static __always_inline struct call call_of(const struct wire_counters *cnt,
 	return c;
 }
 
-/* task: the current one. conf_peek: for the verifier it is an untyped address. */
+/* task: the current task; with conf_peek, the verifier takes it for an untyped address. */
 static __always_inline __u16 call_of_current(const struct wire_counters *cnt,
 					     struct task_struct *task)
 {

@@ -175,7 +175,8 @@ static __always_inline __u32 pages_waiter_of(const void *owner)
 	if (!owner)
 		return 0;
 	/*
-	 * the thread itself (block devices, before 5.18), or the first member (larger I/O to these)
+	 * owner is the thread itself (block devices, before 5.18), or a structure whose first
+	 * member points to it (larger I/O to block devices)
 	 */
 	pid = pages_waiter_at(owner);
 	if (!pid && !bpf_probe_read_kernel(&first, sizeof(first), owner))

@@ -84,7 +84,8 @@ static __always_inline void path_read(struct dentry *d, struct wire_path *p)
 }
 
 /*
- * of: the record that names the inode, open. The path has its timestamp, and is sorted before it.
+ * of: the record that names the inode, after emit_open(). The path has the record's timestamp, and
+ * is sorted before the record.
  */
 static __always_inline void path_send(const struct emit *of, struct inode *inode, __u64 ino,
 				      __u32 dev, __u32 tid, __u8 flags)

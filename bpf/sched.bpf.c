@@ -60,8 +60,9 @@ static __always_inline void send_name(const struct emit *e, const struct call *c
 }
 
 /*
- * Tells waits for locks of the kernel from other sleeps of a system call. If the lock is not an
- * inode's, sends the frames, which the recorder has names for. Returns the flags of the switch.
+ * Distinguishes waits for locks of the kernel from other sleeps in a system call. If the lock is
+ * not an inode's, sends the kernel frames; the recorder looks up their names. Returns the flags of
+ * the switch.
  */
 static __always_inline __u8 look_for_lock(void *ctx, const struct emit *of,
 					  struct task_struct *prev, __u32 state, struct call *call)

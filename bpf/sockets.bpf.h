@@ -59,7 +59,7 @@ static __always_inline void socket_read_unix(struct wire_socket *r, struct unix_
 		r->path_len = len;
 }
 
-/* of: the switch that names the inode, open. */
+/* of: the switch that names the socket's inode, after emit_open(). */
 static __always_inline void socket_send(const struct emit *of, struct file *file, __u64 ino,
 					__u32 tid)
 {

@@ -202,8 +202,8 @@ struct wire_stage {
 } __attribute__((aligned(64)));
 
 /*
- * Not the number of a helper: the loader replaces it by a call of bpf_rdonly_cast, if the kernel
- * has that function.
+ * This is not the number of a helper: the loader replaces it by a call of bpf_rdonly_cast, if the
+ * kernel has that function.
  */
 #define WIRE_CALL_RDONLY_CAST 0x65620001
 

@@ -129,7 +129,7 @@ static int trim_to(struct bundle_job *j, uint64_t bytes, struct err *e)
 	return r;
 }
 
-/* From the sizes of columns, before anything is written. */
+/* Plans the content from the sizes of columns, before anything is written. */
 static int plan(struct bundle_job *j, struct err *e)
 {
 	int r = 0;

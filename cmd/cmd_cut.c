@@ -15,7 +15,7 @@
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
 
-/* Which processes were asked for; any of these is enough. */
+/* Selects processes; a process needs to match only one of these. */
 struct who {
 	struct lists_ids ids;
 	char *pids;	/* the same as text */

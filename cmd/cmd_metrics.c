@@ -51,8 +51,8 @@ struct metrics_job {
 	uint64_t counted_ns; /* by the trace's clock; 0: nothing of this trace */
 	bool from_start; /* this trace counts from its beginning */
 	uint64_t peaks_ns; /* start of the current interval of peaks */
-	uint64_t asked_ns; /* when all there was was counted last */
-	uint64_t looked_ns; /* when it was looked how much that is */
+	uint64_t asked_ns; /* when all available events were last counted */
+	uint64_t looked_ns; /* when the number of uncounted events was last checked */
 	bool is_gone; /* the trace that is open was removed while it was recorded */
 	bool failed;
 	/* between the thread that counts and that of the endpoint, which asks and waits: */

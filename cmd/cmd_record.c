@@ -93,8 +93,8 @@ static void set_signals(sigset_t *ret_ignored)
 		void (*handler)(int sig);
 	} handled[] = {
 		/*
-		 * Also when they were ignored, as in a script's background job: they are the way to
-		 * end a recording.
+		 * These signals are handled even if the caller ignores them, as a script does for
+		 * background jobs: they are the way to end a recording.
 		 */
 		{ SIGINT, on_stop },
 		{ SIGTERM, on_stop },

@@ -260,7 +260,7 @@ struct report_request {
 	bool merge_alike; /* spikes: of many processes with one name, the largest */
 	bool with_recorder;
 	bool with_idle; /* cpu: rows of the idle task, [unknown], [filtered]: needed for sums */
-	/* names of requests of programs, a GLOB pattern; NULL: all, or none in why */
+	/* GLOB pattern for names of program requests; NULL: all (why: not about requests) */
 	const char *requests;
 	uint64_t request;	/* why: the id of one; 0: none */
 	unsigned int slow_pct;	/* why: slow are those from this percentile on; 0: 99 */

@@ -53,7 +53,7 @@ static void add_line(char *to, size_t size, const struct trace_site *s, bool onl
 	unsigned int line;
 	const char *path;
 
-	/* as for the function, use the byte before */
+	/* look up the byte before the return address, as for the function */
 	path = source_lines_find(lines, s->module, s->build_id, s->module_offset - 1, &line);
 	if (!path)
 		return;

@@ -64,7 +64,8 @@ bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint
 		    enum stack_part part, enum stack_frames frames, struct source_lines *lines);
 
 /*
- * Numbers of interrupts are those of EVENT_IRQ rows. "irq", "softirq", "local"; "?": unknown type.
+ * Types and numbers of interrupts are those of EVENT_IRQ rows. Returns "irq", "softirq" or "local";
+ * "?": unknown type.
  */
 const char *irq_type_name(uint64_t type);
 /* Returns the type of such a name, or 0. */

@@ -75,7 +75,7 @@ struct loss_missing {
 		LOSS_HOLES,	/* and cnt more like it */
 		LOSS_HOLE_EARLIER,	/* a part before the cut is missing */
 		LOSS_MANIFEST,	/* the recording's manifest is lost: reason */
-		LOSS_HEAPS,	/* heaps of cnt processes; `what` is one (NULL: unknown) */
+		LOSS_HEAPS,	/* cnt heaps were not recorded; `what`: pid of one, or NULL */
 	} why;
 	const char *what, *reason;
 	uint64_t cnt, most, from_ns, to_ns;
@@ -112,7 +112,10 @@ struct loss_index {
 int loss_index_init(struct loss_index *x, const struct trace *t);
 void loss_index_done(struct loss_index *x);
 
-/* The answer for all callers. tell, unless NULL, gets each reason why the window is incomplete. */
+/*
+ * Returns whether the window is complete; every part of the program asks here. Calls tell, unless
+ * NULL, for each reason why it is not.
+ */
 bool loss_index_is_complete(struct loss_index *x, struct loss_needs needs, uint64_t from_ns,
 			    uint64_t to_ns, void (*tell)(void *ctx, const struct loss_missing *m),
 			    void *ctx);

@@ -385,7 +385,7 @@ static int measure(const struct groups *g, const double *cell, size_t family, do
 		return 0;
 	row->reason = GROUPS_NO_REASON;
 	row->p = r.p;
-	/* where even the largest difference would be too small to matter, nothing is asked */
+	/* if even the largest possible difference is too small to matter, there is no test */
 	row->is_tiny = fmax(plain.median[0], plain.median[1]) < families[family].least;
 	*ret_is_tested = !row->is_tiny;
 	return 0;

@@ -299,7 +299,10 @@ static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	loss_result(ctx, &needs, false, argv + 1);
 }
 
-/* Uses the needs of the report; with a third argument, those of a row about that source. */
+/*
+ * Answers for the report's needs (struct loss_needs) or, with a third argument, for the needs of a
+ * row about that source.
+ */
 static void view_result(sqlite3_context *ctx, int argc, sqlite3_value **argv, bool wants_lost)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);

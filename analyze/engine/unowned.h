@@ -33,8 +33,8 @@ void unowned_done(struct analysis *a);
  */
 struct request_cnt unowned_count(struct analysis *a, int64_t from_ns, int64_t to_ns);
 /*
- * Those that a number of the report that runs may lack: about the report's processes as a whole, or
- * about a row, whose owner is known or not.
+ * Return the counts of the requests that a figure of the running report may lack: a figure of the
+ * report's processes as a whole, or one of a row, whose owner is known or not.
  */
 struct request_cnt unowned_of_window(struct analysis *a, int64_t from_ns, int64_t to_ns);
 struct request_cnt unowned_of_row(struct analysis *a, int64_t from_ns, int64_t to_ns,

@@ -242,7 +242,7 @@ static int write_all_events(struct write *w, struct err *e)
 
 /* ---- lists: in the thread of the analysis ---- */
 
-/* A row_sink's row(): texts of lists are as they are in the trace. */
+/* A row_sink's row(). The trace's texts in lists may be unsafe to print: escapes them. */
 static int append_list_row(void *ctx, const struct value *row)
 {
 	struct file *f = ctx;

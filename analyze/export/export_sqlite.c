@@ -242,7 +242,7 @@ static int check_old_file(const struct export_to *x, struct err *e)
 
 	if (!x->whole)
 		return refuse(path, "", e);
-	/* Not waited for: it may be a pipe or a device. */
+	/* O_NONBLOCK: open() must not wait if the path is a pipe or a device. */
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		if (fd >= 0)

@@ -65,7 +65,7 @@ void perfetto_text(struct proto *p, unsigned int field, const char *text);
 
 /* The kernel's id of a dense thread; pseudo threads have numbers above all ids of the kernel. */
 uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread);
-/* That of a process's main thread, which is its pid. */
+/* Returns the kernel's id of a process's main thread, which is the pid. */
 uint32_t perfetto_pid(const struct perfetto *x, uint32_t process);
 
 /* One ftrace event in a bundle of its own; write its content between the two. */

@@ -16,7 +16,7 @@
 
 struct proto {
 	struct buf buf;
-	size_t marks[8];	/* where the messages begin that have not ended: so many at most */
+	size_t marks[8];	/* where the open messages begin, outermost first */
 	unsigned int depth;
 };
 

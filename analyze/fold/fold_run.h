@@ -25,8 +25,8 @@ struct fold_run_config {
 	const struct fold_sums_def *sums;
 	struct fold_target *target;
 	/*
-	 * Or the caller's functions. merge() adds an interval: 1; it has to be decoded: 0; or
-	 * -errno. NULL: everything is decoded.
+	 * Without a target: the caller's functions. merge() adds an interval and returns 1, 0 if
+	 * the interval has to be decoded, or -errno. merge NULL: everything is decoded.
 	 */
 	struct fold_sink sink;
 	int (*merge)(void *ctx, const struct index *x, size_t interval, struct err *e);

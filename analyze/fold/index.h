@@ -148,8 +148,8 @@ int index_fail(const struct index *x, int ret, struct err *e);
 int index_open_if_used(struct analysis *a, struct index **ret, struct err *e);
 /*
  * Returns the index for queries about events of some kinds (1u << EVENT_x): it has at least the
- * parts that these need, made on first use. NULL: no index. 0 or -errno: if an index cannot be made
- * it is not used, so errors are those that would affect any answer (-ENOMEM).
+ * parts that these need, made on first use. NULL: no index. 0 or -errno. If parts cannot be made,
+ * *ret is NULL; this is an error only if memory is missing (-ENOMEM).
  */
 int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e);
 

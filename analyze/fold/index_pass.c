@@ -60,7 +60,7 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 	return *ret_sum ? 1 : -ENOMEM;
 }
 
-/* Adds a share for a fold's sums, which a machine of the pass makes. */
+/* Appends a share: one fold and its sums, filled with the findings of a machine of the pass. */
 static void add_share(struct fold_pass *p, const struct fold_def *def)
 {
 	struct fold_share *s = &p->shares[p->cnt++];

@@ -17,10 +17,10 @@
 #define BLOCKS_FEW    100	/* a bin of a block would be much wider than a point */
 #define BINS_FEW      60
 #define BIN_EVENTS    8		/* a bin of less would be empty */
-/* a step is to take 0.15 s of CPU time: it decodes so many events for all bins, or for few */
+/* a step is to take 0.15 s of CPU time: it decodes at most this many events for all bins, or few */
 #define STEP_EVENTS   1000
 #define STEP_EVENTS_FEW 350000
-/* and takes so many slices from the index; of more it has CPU time alone */
+/* a step reads at most this many slices of the index; in longer windows it has CPU time only */
 #define STEP_SLICES 12
 
 static int add_edge(struct page_bins *b, uint64_t ts_ns)
@@ -43,7 +43,7 @@ static uint64_t round_length(uint64_t ns)
 				return steps[i] * power;
 }
 
-/* So that two digits are enough for it. */
+/* Rounds a length up to one of two significant digits. */
 static uint64_t round_finely(uint64_t ns)
 {
 	uint64_t power = 1;

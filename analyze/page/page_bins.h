@@ -20,9 +20,9 @@ struct page_bins {
 	uint64_t *edges;
 	size_t cnt, cap;	/* of edges */
 	bool are_decoded;	/* they are of equal lengths */
-	bool are_coarse;	/* who stays at the window can have finer ones */
-	size_t slices;		/* of blocks in them; 0 where they are decoded */
-	bool are_long;		/* to find everything in them takes longer than a step may */
+	bool are_coarse;	/* finer bins are available if the user stays at the window */
+	size_t slices;		/* of blocks in them; 0 if they are decoded */
+	bool are_long;		/* finding everything in them takes longer than a step may */
 };
 
 /* 0 or -errno. */

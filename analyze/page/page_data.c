@@ -25,7 +25,7 @@
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
 #define ROWS_SERVED   8000
 #define ROWS_COARSE   1500	/* of coarse bins, until fine ones come with ROWS_SERVED */
-#define TWO_THREADS_SLICES 1000 /* of more, two would need more than 256 MiB */
+#define TWO_THREADS_SLICES 1000 /* with more, two threads would need more than 256 MiB */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
 #define LANES_SHOWN   30
@@ -719,7 +719,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 		a->bin_edges = bins.edges;
 		a->bin_cnt = bins.cnt - 1;
 		init_jobs(&j, a, from_ns, to_ns, by_thread);
-		/* who waits for a window asks for its spikes later: they take long to find */
+		/* spikes take long to find: the browser requests those of a window later */
 		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
 		j.jobs[JOB_WHY].is_left_out = !is_whole;
 		for (unsigned int i = 0; i < ROWS_CNT; i++)

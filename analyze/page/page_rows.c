@@ -64,7 +64,7 @@ struct page_rows {
 	bool is_counted;	/* there were too many rows to keep */
 	bool is_named;		/* those who have rows are known, and */
 	struct hash_map kept;	/* (name, 0): others keep these */
-	/* in the second scan, by dense task: the one whose row it counts in, + 1; 0: not known */
+	/* second scan, by dense task: 1 + the task whose row includes it; 0: not determined yet */
 	uint32_t *merged;
 	struct hash_map merged_names;	/* (what stands for others, 0) */
 	uint32_t *firsts;		/* of these, by number: the task that has their rows */

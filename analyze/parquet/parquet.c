@@ -282,7 +282,10 @@ static int write_page(struct parquet *p, struct chunk *k, const struct buf *raw,
 	return p->header.failed || p->data.failed ? no_memory(e) : 0;
 }
 
-/* Which rows have a value: the length of what says so, then that. The values come after it. */
+/*
+ * Appends which rows have a value, after the length of this list in bytes, and collects the values,
+ * which the caller appends.
+ */
 static void put_present(struct parquet *p, const struct column *c, size_t from, size_t to)
 {
 	size_t at = p->page.len;
@@ -387,7 +390,7 @@ static bool number_values(struct parquet *p, struct column *c)
 			continue;
 		}
 		is_new = hash_map_intern(&c->numbers, v, 0, &number);
-		/* where nearly all of the first are new, most will be */
+		/* if nearly all of the first values are new, most of the others will be, too */
 		if (is_new < 0 || c->numbers.cnt > most || c->numbers.cnt > SAMPLE / 4 + i / 4 * 3)
 			return false;
 		if (is_new)

@@ -128,9 +128,9 @@ const struct phrase *causes_phrase(const char *kind)
 }
 
 /*
- * Of the waits of a kind: the object that took most, the name that ended most of the waits for it
- * (or of all, if it took less than half of their time), and what that name did meanwhile: up to two
- * rows.
+ * Selects, for the waits of a kind: the object that took most, the name that ended most of the
+ * waits for it (or of all waits, if it took less than half of their time), and what that name did
+ * during the waits: up to two rows.
  */
 const char causes_ends_sql[] =
 	"WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid, n.comm AS comm, n.tid AS tid "

@@ -350,7 +350,7 @@ static int find_candidates(struct causes *c)
 	ret = ret
 		      ?: causes_query(c, held_up_sql, c->has_path ? "path" : NULL, NULL,
 				      held_up_row, NULL);
-	/* who only ran is not held up */
+	/* held_up_sql omits names that only ran: look for these if it found nothing */
 	if (!ret && !c->candidate_cnt)
 		ret = causes_query(c, ran_sql, NULL, NULL, held_up_row, NULL);
 	for (size_t i = 0; i < c->candidate_cnt; i++)
@@ -810,7 +810,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct sentence *x = a, *y = b;
 
-	/* those that are not shown come last */
+	/* sentences that are not shown come last */
 	return compare_numbers(x->place - 1, y->place - 1) ?: strcmp(x->rule, y->rule) ?:
 	       compare_numbers(y->cost_ns, x->cost_ns);
 }

@@ -90,7 +90,7 @@ struct view {
 	uint64_t row_bin;		/* the bin of the rows being returned */
 	bool is_giving;			/* sums of bins before next_bin are returned */
 	uint64_t next_bin;
-	/* of the sum that place() is asked for; it lowers the end of the time it holds for */
+	/* place() is asked for at_ns; it lowers at_end_ns to the end of its answer's validity */
 	uint64_t at_ns, at_end_ns;
 	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
 	bool is_of_activity;		/* as the query has it */

@@ -35,7 +35,7 @@
 #include "model/call.h"
 #include "table_columns.h"
 
-#define PIECE_MAX (1u << 20)	/* so many are kept at least, the last ones of all threads */
+#define PIECE_MAX (1u << 20)	/* pieces kept at least: the last ones of all threads */
 
 /* A piece of a thread's time, in the window. */
 struct piece {

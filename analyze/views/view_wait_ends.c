@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * wait_ends(from_ns, to_ns): who ended the sleeps of the report's threads, and what that thread did
- * meanwhile. Rows are by the thread that slept, the kind of its wait, its call, its object, and the
- * thread that ended such waits, or interrupts: one row with the waits, and one for each kind of
- * wait, or running, that took time of the other thread during these waits.
+ * wait_ends(from_ns, to_ns): the threads that ended the sleeps of the report's threads, and what
+ * these threads did during the sleeps. Rows are by the thread that slept, the kind of its wait, its
+ * call, its object, and the thread that ended such waits, or interrupts: one row with the waits,
+ * and one for each activity (a kind of wait, or running) of the other thread during these waits.
  *
- * A sleep counts if it ended in the window and its wake-up was seen; its time, and what the other
- * thread did, are of its part in the window; one from before the trace begins with that. Who ended
- * a wait for a lock, but waited for a lock itself during more than half of it, only passed it on:
- * whoever ended that wait counts instead. A wait for a lock that a signal, a time-out or the like
- * ended counts for the thread that ends the same thread's next wait for this lock by releasing
- * it; if there is none, the holder is unknown. Where the other thread waited for a lock itself,
- * what counts as done meanwhile is what the one did that ended this wait, and so on: what those
- * did who had the lock, one after the other. Before the other thread began, what counts is what
- * the one did that made it. Who sent to a socket of the same machine counts although an interrupt
- * delivers that.
+ * A sleep counts if it ended in the window and its wake-up was seen. Only its part in the window
+ * counts; a sleep from before the trace begins at the trace's start. If the thread that ended a
+ * wait for a lock had itself waited for a lock during more than half of that wait, it only passed
+ * the lock on: the thread that ended its wait counts instead. A wait for a lock that ended without
+ * a release (by a signal, a time-out or the like) counts for the thread whose release ends the same
+ * thread's next wait for this lock; if there is none, the holder is unknown. While the other thread
+ * waited for a lock itself, the activity of the thread that ended this wait counts, and so on: the
+ * activities of the successive holders. Before the other thread began, the activity of its creator
+ * counts. A thread of the same machine that sent to a socket counts as the thread that ended the
+ * wait, although an interrupt delivers the data.
  *
- * Of each thread the last HISTORY_MAX pieces of its life are kept, or fewer when all threads have
- * PIECES_MAX; what lies before these is unknown. Since its last piece that ended, the thread that
- * ends a sleep has been running. Where nobody saw it come to its CPU, and where no piece of it has
- * ended yet, the sleep is left open until it leaves that CPU.
+ * Of each thread the last HISTORY_MAX pieces are kept, or fewer if all threads together have
+ * PIECES_MAX; the activity before these is unknown. A thread that ends a sleep has been running
+ * since the end of its last complete piece. If its arrival on the CPU was not seen, or no piece of
+ * it has ended yet, the sleep stays open until that thread leaves its CPU.
  */
 #include <errno.h>
 #include <stdlib.h>

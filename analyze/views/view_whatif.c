@@ -114,7 +114,7 @@ struct whatif {
 	uint64_t unknown_ns, polled_ns, instant_ns;
 	struct sample *samples;		/* by thread and time */
 	size_t sample_cnt, sample_cap;
-	uint32_t *hits;			/* those before each that are in the functions */
+	uint32_t *hits;			/* [i]: those of the first i that are in the functions */
 	double sigma;			/* by how much shares are moved: -1.96, 0 or 1.96 */
 	const char *unknown_comm, *polling_comm;
 	unsigned int function_cnt;
@@ -351,7 +351,10 @@ static double share_at(struct sampled n, double sigma)
 	       (1 + square / all);
 }
 
-/* The share of a piece on a CPU that is in the functions, moved by the error of the thread's. */
+/*
+ * Returns the share of a piece on a CPU that the chosen functions ran, plus the error (at x->sigma)
+ * of their share of the thread's samples.
+ */
 static double share_of(const struct whatif *x, const struct replay_piece *p)
 {
 	struct sampled all = count_samples(x, p->thread, 0, UINT64_MAX);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * rule: a line of a file of rules, in words.
+ * rule: parses one line of a file of rules.
  *
  *     [every:] [if-any:] VIEW [OPTIONS of report] [mark:NAME] [COLUMN=VALUE...] COLUMN OP LIMIT
  *     [every:] sql: SELECT ...
  *
  *     cpu --by comm comm=server util_pct < 60
  *
- * Words are divided by blanks; quotes keep a word together. An operator needs no blanks around it.
- * VALUE may be a pattern. COLUMN may be "rows", the number of rows, "sum:COLUMN", and wait_ms where
- * the view has wait_ns, rss_mib where it has rss_bytes. Threads: one.
+ * Words are separated by blanks; quotes keep a word together. An operator needs no blanks around
+ * it. VALUE may be a pattern. COLUMN may be "rows", the number of rows, "sum:COLUMN", wait_ms if
+ * the view has wait_ns, and rss_mib if it has rss_bytes. Threads: one.
  */
 #pragma once
 

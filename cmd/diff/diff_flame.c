@@ -187,7 +187,7 @@ static double mean(const struct diff_flame *f, const struct flame_stack *s, int 
 	return f->run_cnt[side] ? s->amount[side] / f->run_cnt[side] : 0;
 }
 
-/* Two traces tell what their numbers of samples do: the variance of n of them is n. */
+/* With one trace per side, errors follow from the samples: the variance of n samples is n. */
 static void judge_two(struct diff_flame *f)
 {
 	for (size_t i = 0; i < f->cnt; i++) {

@@ -93,7 +93,7 @@ static const char *few_of(const struct diff_row *r)
 	return r->metric < DIFF_REQUESTS ? "few I/Os" : "few requests";
 }
 
-/* Why something that differs is the same. */
+/* Returns the reason why a change has the verdict "same"; NULL: it has another verdict. */
 static struct value reason(const struct diff_row *r)
 {
 	const char *const names[] = { [DIFF_TOO_SMALL] = "small", [DIFF_TOO_FEW] = few_of(r),

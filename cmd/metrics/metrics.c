@@ -314,8 +314,9 @@ static int on_begin(void *ctx, unsigned int cnt, const char *const *names)
 }
 
 /*
- * A row of a histogram, with high_ns before its number of requests in a step, and a sum of times.
- * slow_id and slow_ns: the longest of these requests.
+ * Adds a row of a histogram. The column high_ns, the upper end of a step, precedes the number of
+ * requests in that step; sum_ns is a sum of times. slow_id and slow_ns: the longest of these
+ * requests.
  */
 static int on_histogram(struct metrics *m, const struct value *row, const char *labels, size_t bin)
 {
@@ -398,7 +399,7 @@ struct writer {
 	const uint64_t *stamps_ms; /* NULL: without */
 	size_t bin_cnt;
 	bool is_ns; /* of the metric being written */
-	const struct series *exemplar; /* whose longest request the next sample has; NULL: none */
+	const struct series *exemplar; /* the next sample has its longest request; NULL: none */
 	uint64_t samples;
 };
 

@@ -65,8 +65,8 @@ int render_begin(void *render, unsigned int col_cnt, const char *const *names)
 }
 
 /*
- * Only for tables and json: the other formats stay one result, see struct row_sink. In json, the
- * sections are members of an object, which render_free() ends.
+ * Tables and json have sections; the other formats stay one result, see struct row_sink. In json,
+ * the sections are members of an object, which render_free() ends.
  */
 static int render_section(void *render, const char *title)
 {

@@ -17,7 +17,7 @@
 #define BELOW_INDENT   6 /* of a stack under its row */
 #define TEXT_CELLS_GOOD	12 /* dispensable columns are dropped before text is cut below this */
 #define TEXT_CELLS_MIN	7 /* text is never cut below this: any number column is dropped instead */
-#define TEXT_CELLS_MAX 400 /* nor kept beyond it: a command line may be long */
+#define TEXT_CELLS_MAX 400 /* text beyond it is not kept: a command line may be long */
 
 enum shown {
 	SHOWN,
@@ -637,7 +637,7 @@ static void name_hidden(const struct table *t, struct render_out *out, enum show
 	render_wrap(out->f, line, t->options->width);
 }
 
-/* Prints the common value of all rows once, unless they are complete. */
+/* Prints hidden columns of completeness once, unless all rows are complete ("yes", or 0 lost). */
 static void name_same(const struct table *t, struct render_out *out)
 {
 	const char *before = "(in all rows, ";

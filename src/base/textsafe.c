@@ -129,8 +129,8 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 
 	/* Writes from dst[1] on, so that a quote can be added if it turns out to be needed. */
 	/*
-	 * Also before an apostrophe: some readers, such as ClickHouse, treat apostrophes around a
-	 * cell as quotes, and remove one from a string that begins with one.
+	 * An apostrophe at the beginning gets another one: some readers, such as ClickHouse, treat
+	 * apostrophes around a cell as quotes, and remove one from a string that begins with one.
 	 */
 	if (n && src[0] && strchr("=+-@'", src[0])) {
 		dst[o++] = '\'';

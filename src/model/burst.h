@@ -52,7 +52,7 @@ struct burst {
 	uint64_t last_ns;		/* of the last event */
 	bool active;
 	struct burst_found found;	/* while active; bytes so far */
-	/* of growth, while active: current found.baseline and the highest level */
+	/* of growth, while active: found.baseline after burst_shift(), and the highest level */
 	uint64_t base, peak;
 };
 

@@ -159,8 +159,8 @@ int request_track_open(struct request_track *b, request_track_sink sink, void *c
 
 /*
  * Returns the life that the last event, ev, belongs to. A merged bio belongs to its request, a
- * remapped bio to the volume's bio. If no earlier event matters any longer, the address begins
- * another life. No two lives of a tracker have the same number. False: no life.
+ * remapped bio to the volume's bio. An event that cannot continue the address's current life begins
+ * another one. No two lives of a tracker have the same number. False: the event has no life.
  */
 struct request_life {
 	uint64_t number, rq;		/* number: from 0 */

@@ -48,7 +48,7 @@ bool source_has_seconds(const struct kernel_info *k)
 
 bool source_has_task_storage(const struct kernel_info *k)
 {
-	/* The helper is older, but was for other programs until this field came. */
+	/* Without this field, only LSM programs may call the helper (Linux 5.11). */
 	return kernel_has_field(k, "task_struct", "bpf_storage");
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_snapshot: a store_writer adopts the closed files of the other trace, and appends the blocks
- * of its newest file.
+ * store_snapshot: a store_writer adopts the closed files of the original trace, and appends the
+ * blocks of that trace's newest file.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -26,7 +26,7 @@
 
 /* ---- files that may be removed ---- */
 
-/* a file has about this fraction of the kept size or time */
+/* a file has about 1/PARTS of the kept size or time */
 #define PARTS 16
 #define FILE_BYTES_MIN (64ull << 10)
 #define FILE_BYTES_MAX (64ull << 20)

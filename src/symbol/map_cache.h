@@ -31,7 +31,7 @@ struct map_record {
 	/* CODE */
 	uint64_t start, end;
 	uint64_t offset;	/* offset of start in the file */
-	uint32_t dev_major, dev_minor;	/* 0, as ino: no file, or only the build id is known */
+	uint32_t dev_major, dev_minor;	/* these and ino are 0: no file, or only a known build id */
 	uint64_t ino;
 	uint8_t build_id[ELF_BUILD_ID_MAX];
 	uint8_t build_id_bytes;	/* 0: unknown */

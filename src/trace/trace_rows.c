@@ -467,7 +467,7 @@ static size_t index_of(const struct trace *t, unsigned int list, uint64_t key)
 {
 	size_t i, cnt = t->rows[list].cnt;
 
-	/* ids count up: mostly a row's distance from the first row is that of their ids */
+	/* ids count up without gaps, mostly: a row's index is its id minus the first row's id */
 	if (!t->lists && cnt && key - key_at(t, list, 0) < cnt) {
 		i = key - key_at(t, list, 0);
 		if (key_at(t, list, i) == key)

@@ -609,7 +609,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt, bool has_code,
 		return err_set(e, r, "cannot prepare to look up functions: %s", strerror(-r));
 	}
 	*ret = u;
-	/* perf and /proc there use other pids than BPF, and those name other processes */
+	/* In another pid namespace, BPF's pids name other processes in perf and /proc. */
 	if (own_pids_are_other()) {
 		notices_warn(notices, "inside a pid namespace %s of programs get no names; "
 				      "record outside of it", has_code ? "functions" : "locks");
