@@ -14,6 +14,7 @@
 #include "cmd/input/who.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
+#include "base/words.h"
 
 /* Selects processes; a process needs to match only one of these. */
 struct who {
@@ -35,37 +36,37 @@ struct cut {
 };
 
 /* A source by its name, or all of a class by theirs. */
-static int keep_source(const char *word, size_t n, uint32_t *left_out)
+static int keep_source(struct word w, uint32_t *left_out)
 {
 	bool found = false;
 
 	for (unsigned int i = 0; trace_cut_source(i); i++) {
 		const char *name = trace_cut_source(i);
 
-		if (strncmp(name, word, n) || (name[n] && name[n] != '.'))
+		if (strncmp(name, w.s, w.len) || (name[w.len] && name[w.len] != '.'))
 			continue;
 		*left_out &= ~(1u << i);
 		found = true;
 	}
-	return found || (n == 4 && !strncmp(word, "task", 4)) ? 0 : -1;
+	return found || word_is(w, "task") ? 0 : -1;
 }
 
 static int take_sources(void *job, const char *list, struct err *e)
 {
 	struct cut *c = job;
 	uint32_t *left_out = &c->q.left_out;
-	size_t n;
 
 	c->events = list;
 	for (unsigned int i = 0; trace_cut_source(i); i++)
 		*left_out |= 1u << i;
-	for (; *list; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",");
-		if (!n || keep_source(list, n, left_out))
+	while (*list) {
+		struct word w = word_next(&list);
+
+		if (!w.len || keep_source(w, left_out))
 			return err_set(e, -EINVAL,
 				       "unknown source '%.*s'; `ebpfrec record -e list` shows what "
 				       "there is",
-				       (int)n, list);
+				       w.len, w.s);
 	}
 	return 0;
 }
@@ -75,11 +76,11 @@ static int check_recorded(const struct trace *t, const char *path, const char *l
 {
 	char word[32];
 	bool any = false;
-	size_t n;
 
-	for (; *list; list += n + (list[n] == ',')) {
-		n = strcspn(list, ",");
-		snprintf(word, sizeof(word), "%.*s", (int)n, list);
+	while (*list) {
+		struct word w = word_next(&list);
+
+		snprintf(word, sizeof(word), "%.*s", w.len, w.s);
 		if (trace_was_recorded(t, word))
 			any = true;
 		else

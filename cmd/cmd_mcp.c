@@ -25,6 +25,7 @@
 #include "cmd/mcp/trace_list.h"
 #include "cmd/mcp/viewer.h"
 #include "cmd/render/say.h"
+#include "base/words.h"
 
 struct mcp {
 	const char *dir;
@@ -189,16 +190,6 @@ static const char *text_of(const json_t *args, const char *name, char buf[32])
 	return buf;
 }
 
-static bool takes(const char *list, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (; *list; list += strcspn(list, ",") + (strchr(list, ',') != NULL))
-		if (!strncmp(list, name, n) && (list[n] == ',' || !list[n]))
-			return true;
-	return false;
-}
-
 static bool add_options(struct question *q)
 {
 	char buf[32], *option;
@@ -209,7 +200,7 @@ static bool add_options(struct question *q)
 
 		if (a->is_flag)
 			text = json_is_true(json_object_get(q->args, a->name)) ? "" : NULL;
-		if (!text || !takes(q->tool->takes, a->name))
+		if (!text || !words_have(q->tool->takes, a->name))
 			continue;
 		if (asprintf(&option, "--%s%s%s", a->name, a->is_flag ? "" : "=", text) < 0)
 			option = NULL;
@@ -263,7 +254,7 @@ static bool is_known(const char *list, const char *name)
 	char brackets[40];
 
 	snprintf(brackets, sizeof(brackets), "[%.36s]", name);
-	return takes(list, name) || takes(list, brackets);
+	return words_have(list, name) || words_have(list, brackets);
 }
 
 static bool check_arguments(struct question *q)
@@ -800,20 +791,20 @@ static json_t *describe_tool(const struct tool *t)
 {
 	json_t *properties = json_object(), *needed = json_array();
 	char name[32];
-	size_t n;
 
 	if (t->of_trace)
 		describe(properties, needed, "trace", "name of a trace, as the tool list has it",
 			 "string", true);
-	for (const char *at = t->needs; *at; at += n + (at[n] == ',')) {
-		n = strcspn(at, ",");
-		snprintf(name, sizeof(name), "%.*s", (int)(n - (*at == '[' ? 2 : 0)),
-			 at + (*at == '['));
+	for (const char *at = t->needs; *at;) {
+		struct word w = word_next(&at);
+		bool is_optional = *w.s == '[';
+
+		snprintf(name, sizeof(name), "%.*s", w.len - 2 * is_optional, w.s + is_optional);
 		describe(properties, needed, name, !strcmp(name, "a") || !strcmp(name, "b") ?
-				 "names of traces" : name, "string", *at != '[');
+				 "names of traces" : name, "string", !is_optional);
 	}
 	for (size_t i = 0; i < sizeof(arguments) / sizeof(arguments[0]); i++)
-		if (takes(t->takes, arguments[i].name))
+		if (words_have(t->takes, arguments[i].name))
 			describe(properties, needed, arguments[i].name, arguments[i].meaning,
 				 arguments[i].is_flag ? "boolean" : "string", false);
 	json_object_set_new(properties, "max_bytes",

@@ -19,6 +19,7 @@
 #include "base/clock.h"
 #include "base/service_notify.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
@@ -359,19 +360,19 @@ static int add_keep(void *job, const char *value, struct err *e)
 {
 	struct session_options *o = &((struct record *)job)->o;
 	char item[64];
-	size_t len;
 	uint64_t v;
 
-	for (;; value += len + 1) {
-		len = strcspn(value, ",");
-		snprintf(item, sizeof(item), "%.*s", (int)len, value);
+	do {
+		struct word w = word_next(&value);
+
+		snprintf(item, sizeof(item), "%.*s", w.len, w.s);
 		/* a bare number could be either */
-		if (!len || len >= sizeof(item) || strspn(item, "0123456789.") == len ||
+		if (!item[strspn(item, "0123456789.")] || !word_is(w, item) ||
 		    (units_parse_duration(item, &v, NULL) && units_parse_size(item, &v, NULL)))
 			return err_set(e, -EINVAL,
 				       "'%.*s' is neither a time nor a size; write 60s, 1GiB or "
 				       "both: 60s,1GiB",
-				       (int)len, value);
+				       w.len, w.s);
 		if (!units_parse_duration(item, &v, NULL)) {
 			if (v < UNITS_NS_PER_S)
 				return err_set(e, -ERANGE, "%s is too short; at least 1s", item);
@@ -381,9 +382,8 @@ static int add_keep(void *job, const char *value, struct err *e)
 				return err_set(e, -ERANGE, "%s is too little; at least 1MiB", item);
 			o->keep_bytes = v;
 		}
-		if (!value[len])
-			return 0;
-	}
+	} while (*value);
+	return 0;
 }
 
 /* Refuses options that cannot be meant together. 0 or EXIT_USAGE. */

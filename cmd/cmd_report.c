@@ -15,6 +15,7 @@
 #include "analyze/engine/align.h"
 #include "analyze/context/keys.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cmd/cmd.h"
 #include "cmd/input/hosts.h"
 #include "cmd/input/who.h"
@@ -37,18 +38,17 @@ static int take_by(void *options, const char *value, struct err *e)
 	const char *names[REPORT_BY_CNT];
 	unsigned int key;
 	char word[32];
-	size_t len;
 
 	for (unsigned int i = 0; i < REPORT_BY_CNT; i++)
 		names[i] = report_key_name(i);
 	do {
-		len = strcspn(value, ",");
-		snprintf(word, sizeof(word), "%.*s", (int)len, value);
+		struct word w = word_next(&value);
+
+		snprintf(word, sizeof(word), "%.*s", w.len, w.s);
 		if (!keys_parse(word, &key) || !key)
 			return opts_unknown("key", "--by: ", word, names, REPORT_BY_CNT, BY_HINT,
 					    BY_HINT);
 		r->q.by |= key;
-		value += len + (value[len] == ',');
 	} while (*value);
 	return 0;
 }

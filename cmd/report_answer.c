@@ -16,6 +16,7 @@
 #include "analyze/engine/align.h"
 #include "analyze/engine/column.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "cmd/input/align_row.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/input/who.h"
@@ -44,11 +45,11 @@ static const char *without_note(const struct answer *r)
 {
 	const char *key = r->o->view->without_keys ? r->o->view->without_keys : "";
 	char name[64];
-	size_t n;
 
-	for (; *key; key += n + (key[n] == ',')) {
-		n = strcspn(key, ",");
-		snprintf(name, sizeof(name), "%.*s", (int)n, key);
+	while (*key) {
+		struct word w = word_next(&key);
+
+		snprintf(name, sizeof(name), "%.*s", w.len, w.s);
 		if (trace_get(r->trace, name) || trace_was_recorded(r->trace, name))
 			return NULL;
 	}

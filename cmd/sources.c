@@ -13,6 +13,7 @@
 #include "event_lists.h"
 #include "probe/source.h"
 #include "record/session.h"
+#include "base/words.h"
 
 #define NAME_CELLS 13
 #define WORDS_MAX 64
@@ -61,21 +62,21 @@ int sources_check(const char *list)
 	char choices[] = EVENT_CHOICES, word[64];
 	const char *names[WORDS_MAX];
 	unsigned int cnt = 0, i;
-	size_t len;
 
 	for (char *s = strtok(choices, ", "); s && cnt < WORDS_MAX; s = strtok(NULL, ", "))
 		if (strcmp(s, "or"))
 			names[cnt++] = s;
-	for (;; list += len + 1) {
+	do {
+		struct word w;
+
 		list += *list == '+' || *list == '-';
-		len = strcspn(list, ",");
-		snprintf(word, sizeof(word), "%.*s", (int)len, list);
+		w = word_next(&list);
+		snprintf(word, sizeof(word), "%.*s", w.len, w.s);
 		if (opts_pick(&i, "event", "-e: ", word, names, cnt,
 			      " '-e list' shows what there is", "; '-e list' shows what there is"))
 			return EXIT_USAGE;
-		if (!list[len])
-			return 0;
-	}
+	} while (*list);
+	return 0;
 }
 
 int sources_print(void)

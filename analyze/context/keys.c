@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cgroup_path.h"
+#include "base/words.h"
 
 #define INIT_PID 1
 #define INIT_NAME "systemd"	/* also the name of a user's manager */
@@ -161,15 +162,14 @@ const char *report_key_name(enum report_by key)
 bool keys_parse(const char *list, unsigned int *ret)
 {
 	unsigned int mask = 0, i;
-	size_t len;
 
 	if (!strcmp(list, "none"))
 		list = "";
-	for (; *list; list += len + (list[len] == ',')) {
-		len = strcspn(list, ",");
-		for (i = 0; i < REPORT_BY_CNT; i++)
-			if (strlen(keys[i].name) == len && !memcmp(list, keys[i].name, len))
-				break;
+	while (*list) {
+		struct word w = word_next(&list);
+
+		for (i = 0; i < REPORT_BY_CNT && !word_is(w, keys[i].name); i++)
+			;
 		if (i == REPORT_BY_CNT)
 			return false;
 		mask |= 1u << i;

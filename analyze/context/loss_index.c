@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/words.h"
 #include "format/hook.h"
 
 static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc", "block",
@@ -127,37 +128,31 @@ void loss_index_done(struct loss_index *x)
 
 /* ---- lists of sources ---- */
 
-/* An element of a list: a source or class, of len bytes. */
-struct word {
-	const char *at;
-	size_t len;
-	bool if_recorded;
-};
-
-static bool next_word(const char **list, struct word *w)
+/* Returns the next source or class. *ret_if_recorded: it had a '?', which is dropped. */
+static struct word next_source(const char **list, bool *ret_if_recorded)
 {
-	w->at = *list;
-	w->len = strcspn(w->at, ",?");
-	w->if_recorded = w->at[w->len] == '?';
-	*list += w->len + strspn(w->at + w->len, ",?");
-	return w->len;
+	struct word w = word_next(list);
+
+	*ret_if_recorded = w.len && w.s[w.len - 1] == '?';
+	w.len -= *ret_if_recorded;
+	return w;
 }
 
 /* Returns whether a word and a source match: they are equal, or one is the class of the other. */
-static bool is_of(const char *source, const struct word *w)
+static bool is_of(const char *source, struct word w)
 {
-	size_t len = strlen(source), both = len < w->len ? len : w->len;
+	int len = (int)strlen(source), both = len < w.len ? len : w.len;
 
-	return !strncmp(source, w->at, both) &&
-	       (len == w->len || (len > w->len ? source[w->len] : w->at[len]) == '.');
+	return !strncmp(source, w.s, both) &&
+	       (len == w.len || (len > w.len ? source[w.len] : w.s[len]) == '.');
 }
 
 static bool is_in(const char *source, const char *list)
 {
-	struct word w;
+	bool if_recorded;
 
-	while (next_word(&list, &w))
-		if (is_of(source, &w))
+	while (*list)
+		if (is_of(source, next_source(&list, &if_recorded)))
 			return true;
 	return false;
 }
@@ -168,11 +163,14 @@ static bool is_in(const char *source, const char *list)
  */
 static bool is_needed_in(const char *source, const char *list)
 {
-	struct word w;
+	bool if_recorded;
 
-	while (next_word(&list, &w))
-		if (is_of(source, &w) && (strcmp(source, "sched.irq") || memchr(w.at, '.', w.len)))
+	while (*list) {
+		struct word w = next_source(&list, &if_recorded);
+
+		if (is_of(source, w) && (strcmp(source, "sched.irq") || memchr(w.s, '.', w.len)))
 			return true;
+	}
 	return false;
 }
 
@@ -316,12 +314,14 @@ static void ask_lost(struct ask *a)
 static void ask_recorded(struct ask *a)
 {
 	const char *list = a->needs.sources;
+	bool if_recorded;
 	char source[32];
-	struct word w;
 
-	while (next_word(&list, &w)) {
-		snprintf(source, sizeof(source), "%.*s", (int)w.len, w.at);
-		if (!w.if_recorded && !trace_was_recorded(a->x->trace, source))
+	while (*list) {
+		struct word w = next_source(&list, &if_recorded);
+
+		snprintf(source, sizeof(source), "%.*s", w.len, w.s);
+		if (!if_recorded && !trace_was_recorded(a->x->trace, source))
 			miss(a, (struct loss_missing){ LOSS_NOT_RECORDED, .what = source });
 	}
 }
@@ -414,11 +414,12 @@ const char *loss_class_name(unsigned int cls)
 unsigned int loss_source_class(const char *source)
 {
 	unsigned int c = LOSS_CLASS_CNT;
-	struct word w;
+	bool if_recorded;
+	struct word w = next_source(&source, &if_recorded);
 
-	if (next_word(&source, &w) && !*source)
+	if (!*source)
 		for (c = 0; c < LOSS_CLASS_CNT; c++)
-			if (w.len >= strlen(class_names[c]) && is_of(class_names[c], &w))
+			if (w.len >= (int)strlen(class_names[c]) && is_of(class_names[c], w))
 				break;
 	return c;
 }

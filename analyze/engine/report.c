@@ -38,6 +38,7 @@
 #include "analyze/engine/scan_memo.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/unowned.h"
+#include "base/words.h"
 
 #define MARK "-- section: "	/* begins a section in report_summary.sql */
 
@@ -262,14 +263,14 @@ static int check_sort(struct analysis *a, struct report_request *r, const char *
 	const char *col = r->sort, *at;
 	bool ascending = col && *col == '-';
 	char columns[1200];
-	size_t len;
 
 	if (!col || !*col || statement_columns(a, inner, columns, sizeof(columns)) < 0)
 		return 0;	/* an error in it is found when it runs */
 	col += ascending;
-	for (at = columns; *col && *at; at += len, at += strspn(at, ", ")) {
-		len = strcspn(at, ",");
-		snprintf(name, 64, "%s%.*s", ascending ? "-" : "", (int)len, at);
+	for (at = columns; *col && *at;) {
+		struct word w = word_next(&at);
+
+		snprintf(name, 64, "%s%.*s", ascending ? "-" : "", w.len, w.s);
 		if (!column_is_called(name + ascending, col))
 			continue;
 		r->sort = name;

@@ -11,6 +11,7 @@
 
 #include "analyze/context/keys.h"
 #include "analyze/engine/statement.h"
+#include "base/words.h"
 
 struct unowned_bin {
 	int64_t from_ns, to_ns;
@@ -116,14 +117,7 @@ struct request_cnt unowned_of_row(struct analysis *a, int64_t from_ns, int64_t t
 
 bool unowned_matters(const char *sources)
 {
-	for (const char *at = sources; at && *at; at += *at == ',') {
-		size_t len = strcspn(at, ",");
-
-		if (len == strlen("block") && !strncmp(at, "block", len))
-			return true;
-		at += len;
-	}
-	return false;
+	return sources && words_have(sources, "block");
 }
 
 int unowned_begin(struct analysis *a, const struct report_request *r, bool of_some, unsigned int by,

@@ -17,6 +17,7 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
+#include "base/words.h"
 #include "table_columns.h"
 
 #define GROUPS_MAX (1u << 20)
@@ -46,44 +47,39 @@ struct totals {
 };
 
 /* The number of a column that the table shall read, or -EINVAL. */
-static int find_column(struct totals *s, const char *name, size_t len, struct err *e)
+static int find_column(struct totals *s, struct word w, struct err *e)
 {
 	for (unsigned int i = 0; i < s->table->col_cnt; i++) {
 		const char *column = s->table->cols[i].name;
 
-		if (strlen(column) == len && !sqlite3_strnicmp(column, name, (int)len)) {
+		if ((int)strlen(column) == w.len && !strncasecmp(column, w.s, w.len)) {
 			s->query.cols_used |= i < 30 ? 1u << i : 0xc0000000u;
 			return (int)i;
 		}
 	}
 	return err_set(e, -EINVAL, "totals(): table %s has no column \"%.*s\"", s->table->name,
-		       (int)(len < 80 ? len : 80), name);
+		       w.len < 80 ? w.len : 80, w.s);
 }
 
 static int find_keys(struct totals *s, const char *by, struct err *e)
 {
-	size_t len;
-
-	for (;; by += len) {
+	while (*by) {
 		int column;
 
-		by += strspn(by, ", ");
-		len = strcspn(by, ", ");
-		if (!len)
-			return 0;
 		if (s->key_cnt == KEYS_MAX)
 			return err_set(e, -EINVAL, "totals(): at most %d columns to group by",
 				       KEYS_MAX);
-		column = find_column(s, by, len, e);
+		column = find_column(s, word_next(&by), e);
 		if (column < 0)
 			return column;
 		s->keys[s->key_cnt++] = (unsigned int)column;
 	}
+	return 0;
 }
 
 static int find_value(struct totals *s, const char *name, struct err *e)
 {
-	s->value_col = find_column(s, name, strlen(name), e);
+	s->value_col = find_column(s, word_of(name), e);
 	if (s->value_col < 0)
 		return s->value_col;
 	if (s->table->cols[s->value_col].type != COLUMN_INT)
@@ -105,8 +101,7 @@ static int set_window(struct totals *s, const struct cell *from, const struct ce
 	if (s->time_col < 0)
 		return err_set(e, -EINVAL, "totals(): table %s has no time to select rows by",
 			       s->table->name);
-	return find_column(s, s->table->cols[s->time_col].name,
-			   strlen(s->table->cols[s->time_col].name), e);
+	return find_column(s, word_of(s->table->cols[s->time_col].name), e);
 }
 
 static int take_args(struct totals *s, const struct table_query *q, struct err *e)

@@ -18,6 +18,7 @@
 #include "analyze/fold/spikes.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
+#include "base/words.h"
 #include "table_columns.h"
 
 /* page: most of its bytes are slab's and rss's again; vm: nothing is used by mapping it */
@@ -69,17 +70,16 @@ static int give_spike(void *ctx, const struct spike *s)
 
 static int parse_sources(uint32_t *mask, const char *list, struct err *e)
 {
-	for (; *list; list += strspn(list, ", ")) {
-		size_t len = strcspn(list, ", ");
-		int source = alloc_source_find(list, len);
+	while (*list) {
+		struct word w = word_next(&list);
+		int source = alloc_source_find(w.s, (size_t)w.len);
 
 		if (source < 0)
 			return err_set(
 				e, -EINVAL,
 				"argument sources: \"%.*s\" is none of rss, slab, page, vm, heap",
-				(int)(len < 40 ? len : 40), list);
+				w.len < 40 ? w.len : 40, w.s);
 		*mask |= 1u << source;
-		list += len;
 	}
 	return 0;
 }

@@ -12,6 +12,7 @@
 
 #include "base/array.h"
 #include "base/textsafe.h"
+#include "base/words.h"
 
 #define LABEL_MAX 128
 
@@ -27,14 +28,14 @@ void bin_groups_done(struct bin_groups *g)
 /* ---- columns ---- */
 
 /* Finds a column. Returns false with an error if the view does not have it. */
-static bool find(struct bin_groups *g, const char *name, size_t n, unsigned int cnt,
+static bool find(struct bin_groups *g, struct word name, unsigned int cnt,
 		 const char *const *names, unsigned int *ret)
 {
 	for (*ret = 0; *ret < cnt; (*ret)++)
-		if (strlen(names[*ret]) == n && !memcmp(names[*ret], name, n))
+		if (word_is(name, names[*ret]))
 			return true;
 	snprintf(g->error, sizeof(g->error), "the view has no column '%.*s'",
-		 n < 60 ? (int)n : 60, name);
+		 name.len < 60 ? name.len : 60, name.s);
 	return false;
 }
 
@@ -42,8 +43,8 @@ int bin_groups_begin(void *groups, unsigned int col_cnt, const char *const *name
 {
 	struct bin_groups *g = groups;
 
-	if (!find(g, "t_ns", 4, col_cnt, names, &g->t) ||
-	    !find(g, g->o.figure, strlen(g->o.figure), col_cnt, names, &g->figure))
+	if (!find(g, word_of("t_ns"), col_cnt, names, &g->t) ||
+	    !find(g, word_of(g->o.figure), col_cnt, names, &g->figure))
 		return -EINVAL;
 	for (unsigned int i = 0; i < col_cnt; i++) {
 		if (!column_find(names[i])->is_key)
@@ -53,14 +54,10 @@ int bin_groups_begin(void *groups, unsigned int col_cnt, const char *const *name
 		if (!g->o.by && i < g->figure && g->key_cnt < BIN_GROUPS_KEYS_MAX)
 			g->keys[g->key_cnt++] = i;
 	}
-	for (const char *s = g->o.by ? g->o.by : ""; *s; s += strspn(s, ",")) {
-		size_t n = strcspn(s, ",");
-
+	for (const char *s = g->o.by ? g->o.by : ""; *s;)
 		if (g->key_cnt == BIN_GROUPS_KEYS_MAX ||
-		    !find(g, s, n, col_cnt, names, &g->keys[g->key_cnt++]))
+		    !find(g, word_next(&s), col_cnt, names, &g->keys[g->key_cnt++]))
 			return -EINVAL;
-		s += n;
-	}
 	return strpool_new(&g->labels);
 }
 

@@ -11,6 +11,7 @@
 #include "cmd/render/render_format.h"
 #include "cmd/render/stack_columns.h"
 #include "base/textsafe.h"
+#include "base/words.h"
 
 #define BAR_CELLS 14 /* of a step of a histogram: its share of 100 % */
 #define GAP	       2 /* spaces between columns */
@@ -294,15 +295,14 @@ static const char *const details[] = {
 static bool drop_listed(struct table *t, const char *list)
 {
 	bool any = false;
-	size_t len;
 
-	for (; *list && line_cells(t, TEXT_CELLS_GOOD) > t->options->width;
-	     list += len + (list[len] == ',')) {
-		len = strcspn(list, ",");
+	while (*list && line_cells(t, TEXT_CELLS_GOOD) > t->options->width) {
+		struct word w = word_next(&list);
+
 		for (unsigned int i = 1; i < t->col_cnt; i++) {
 			struct column *c = &t->columns[i];
 
-			if (c->shown || strlen(c->name) != len || memcmp(c->name, list, len))
+			if (c->shown || !word_is(w, c->name))
 				continue;
 			c->shown = HIDDEN_NO_ROOM;
 			any = true;

@@ -11,6 +11,7 @@
 
 #include "bpf/wire.h"
 #include "probe/kernel.h"
+#include "base/words.h"
 
 const struct source_info source_infos[SOURCE_ALL_CNT] = {
 #define X(source, name, is_default, doc) [SOURCE_##source] = { name, is_default, doc },
@@ -82,22 +83,21 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
  * Returns the sources with this name or class (the part before the dot). For a class, returns the
  * sources recorded by default, or with `any` all of them.
  */
-static uint32_t match(const char *word, size_t len, bool any)
+static uint32_t match(struct word w, bool any)
 {
 	uint32_t mask = 0;
 
-	if (len == 3 && !memcmp(word, "all", 3))
+	if (word_is(w, "all"))
 		return SOURCE_BIT(SOURCE_CNT) - 1;
-	if (len == 5 && !memcmp(word, "light", 5))
-		return match("sched", 5, any) | match("block", 5, any) | SOURCE_BIT(SOURCE_RSS);
+	if (word_is(w, "light"))
+		return match((struct word){ "sched", 5 }, any) |
+		       match((struct word){ "block", 5 }, any) | SOURCE_BIT(SOURCE_RSS);
 	for (unsigned int i = 0; i < SOURCE_CNT; i++) {
 		const char *name = source_infos[i].name;
 		const char *dot = strchr(name, '.');
 
-		if (strlen(name) == len && !memcmp(name, word, len))
-			mask |= SOURCE_BIT(i);
-		else if (dot && (size_t)(dot - name) == len && !memcmp(name, word, len) &&
-			 (any || source_infos[i].is_default))
+		if (word_is(w, name) || (dot && dot - name == w.len && !memcmp(name, w.s, w.len) &&
+					 (any || source_infos[i].is_default)))
 			mask |= SOURCE_BIT(i);
 	}
 	return mask;
@@ -106,18 +106,17 @@ static uint32_t match(const char *word, size_t len, bool any)
 int source_parse(const char *list, uint32_t *ret_mask, struct err *e)
 {
 	uint32_t mask = SOURCE_BIT(SOURCE_TASK), hit;
-	size_t len;
 
 	for (unsigned int i = 0; i < SOURCE_CNT && (!list || *list == '+' || *list == '-'); i++)
 		mask |= source_infos[i].is_default ? SOURCE_BIT(i) : 0;
-	for (; list; list = list[len] ? list + len + 1 : NULL) {
+	for (bool more = list; more; more = *list) {
 		char sign = *list == '+' || *list == '-' ? *list++ : '+';
+		struct word w = word_next(&list);
 
-		len = strcspn(list, ",");
-		hit = match(list, len, sign == '-');
+		hit = match(w, sign == '-');
 		if (!hit)
 			return err_set(e, -EINVAL, "unknown event '%.*s': pick from " EVENT_CHOICES,
-				       (int)len, list);
+				       w.len, w.s);
 		if (sign == '-' && hit == SOURCE_BIT(SOURCE_TASK))
 			return err_set(e, -EINVAL, "task is always recorded");
 		mask = sign == '-' ? mask & ~hit : mask | hit;

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/words.h"
 #include "symbol/debug_file.h"
 
 #define DEPTH_MAX 16
@@ -89,13 +90,13 @@ static int by_id(const void *a, const void *b)
 int symbol_dirs_new(struct symbol_dirs **ret, const char *dirs, char ret_dir[256])
 {
 	struct symbol_dirs *d = calloc(1, sizeof(*d));
-	size_t len;
 	int r = d ? 0 : -ENOMEM;
 
-	for (; r >= 0 && *dirs; dirs += len + (dirs[len] == ',')) {
-		len = strcspn(dirs, ",");
-		snprintf(ret_dir, 256, "%.*s", (int)len, dirs);
-		r = len ? add_dir(d, ret_dir, 0) : 0;
+	while (r >= 0 && *dirs) {
+		struct word w = word_next(&dirs);
+
+		snprintf(ret_dir, 256, "%.*s", w.len, w.s);
+		r = w.len ? add_dir(d, ret_dir, 0) : 0;
 	}
 	if (r < 0) {
 		symbol_dirs_free(d);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
+#include "base/words.h"
 #include "format/hook.h"
 #include "format/zpack.h"
 #include "store/chunk_name.h"
@@ -295,14 +296,17 @@ uint32_t trace_page_bytes(const struct trace *t)
 
 bool trace_was_recorded(const struct trace *t, const char *source)
 {
-	const char *at = trace_get(t, "sources");
-	size_t n = strlen(source);
+	const char *list = trace_get(t, "sources");
+	int n = (int)strlen(source);
 
-	if (!at || !strcmp(source, "task"))
+	if (!list || !strcmp(source, "task"))
 		return true;
-	for (; *at; at += strcspn(at, ","), at += *at == ',')
-		if (!strncmp(at, source, n) && (!at[n] || strchr(",.", at[n])))
+	while (*list) {
+		struct word w = word_next(&list);
+
+		if (w.len >= n && !memcmp(w.s, source, n) && (w.len == n || w.s[n] == '.'))
 			return true;
+	}
 	return false;
 }
 

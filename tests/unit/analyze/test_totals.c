@@ -49,7 +49,7 @@ static void test_totals_equal_group_by(void **state)
 	/* arguments of totals(), columns to group by, value, and which rows */
 	static const char *const cases[][4] = {
 		{ "'slab_allocs', 'utid', 'bytes'", "utid, NULL, NULL", "bytes", "1" },
-		{ "'SLAB_ALLOCS', ' cpu,call_site  UTID', 'Bytes_Req'", "cpu, call_site, utid",
+		{ "'SLAB_ALLOCS', 'cpu, call_site, UTID', 'Bytes_Req'", "cpu, call_site, utid",
 		  "bytes_req", "1" },
 		{ "'sched_slices', 'end_reason,cpu', 'wait_ns'", "end_reason, cpu, NULL", "wait_ns",
 		  "1" },
