@@ -291,9 +291,7 @@ static int publish(struct metrics_job *j)
  */
 static char *count_now(struct metrics_job *j, bool openmetrics, size_t *ret_bytes)
 {
-	uint64_t until_ns = clock_mono_ns() + WAIT_NS;
-	const struct timespec until = { .tv_sec = (time_t)(until_ns / UNITS_NS_PER_S),
-					.tv_nsec = (long)(until_ns % UNITS_NS_PER_S) };
+	const struct timespec until = clock_after(CLOCK_MONOTONIC, WAIT_NS);
 	uint64_t before;
 	char *text = NULL;
 	int r = 0;

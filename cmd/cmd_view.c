@@ -479,15 +479,10 @@ static int begin_reading(struct view_job *j)
 /* Waits so long at most. False: the traces are still being read. */
 static bool is_read(struct view_job *j, uint64_t wait_ns)
 {
-	struct timespec until;
+	struct timespec until = clock_after(CLOCK_REALTIME, wait_ns);
 
 	if (!j->is_reading)
 		return true;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += (time_t)(wait_ns / UNITS_NS_PER_S);
-	until.tv_nsec += (long)(wait_ns % UNITS_NS_PER_S);
-	until.tv_sec += until.tv_nsec / (long)UNITS_NS_PER_S;
-	until.tv_nsec %= (long)UNITS_NS_PER_S;
 	j->is_reading = pthread_timedjoin_np(j->reader, NULL, &until) != 0;
 	return !j->is_reading;
 }

@@ -72,8 +72,8 @@ static int read_all(struct stream s[2], const struct answer_watch *watch)
 		seconds = (unsigned int)((now_ns - start_ns) / UNITS_NS_PER_S);
 		if (seconds > ticks)
 			watch->tick(watch->ctx, ticks = seconds);
-		now_ns = start_ns + (ticks + 1) * UNITS_NS_PER_S - now_ns;
-		if (poll(p, 3, (int)(now_ns / 1000000) + 1) < 0 && errno != EINTR)
+		if (poll(p, 3, clock_poll_ms(now_ns, start_ns + (ticks + 1) * UNITS_NS_PER_S,
+					     1000)) < 0 && errno != EINTR)
 			return -errno;
 		if (p[2].revents && !watch->input(watch->ctx))
 			return -ECANCELED;

@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #define TICK_NS 100000000
 
 static void *work(void *arg)
@@ -39,15 +41,9 @@ static unsigned int thread_cnt(const struct workers *w)
 
 static void wait_for(const struct workers *w, pthread_t thread)
 {
-	struct timespec until;
-
-	clock_gettime(CLOCK_REALTIME, &until);
 	for (;;) {
-		until.tv_nsec += TICK_NS;
-		if (until.tv_nsec >= 1000000000) {
-			until.tv_nsec -= 1000000000;
-			until.tv_sec++;
-		}
+		struct timespec until = clock_after(CLOCK_REALTIME, TICK_NS);
+
 		if (pthread_timedjoin_np(thread, NULL, &until) != ETIMEDOUT)
 			return;
 		if (w->tick)

@@ -97,11 +97,8 @@ static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
 	struct pollfd fd = { .fd = s->stop_fd, .events = POLLIN };
 	uint64_t now_ns;
 
-	while (!s->stop_cnt && (now_ns = clock_real_ns() + ahead_ns) < s->o.start_real_ns) {
-		uint64_t ms = (s->o.start_real_ns - now_ns) / 1000000 + 1;
-
-		poll(&fd, 1, ms < LOOK_MS ? (int)ms : LOOK_MS);
-	}
+	while (!s->stop_cnt && (now_ns = clock_real_ns() + ahead_ns) < s->o.start_real_ns)
+		poll(&fd, 1, clock_poll_ms(now_ns, s->o.start_real_ns, LOOK_MS));
 	return s->stop_cnt ? err_set(e, -EINTR, "interrupted before recording began; nothing was "
 						"kept")
 			   : 0;
@@ -305,15 +302,11 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 
 	sampler_stats_begin(s->sampler, s->overhead);
 	for (;;) {
-		int timeout = LOOK_MS;
+		uint64_t due_ns = s->o.duration_ns ? s->start_ns + s->o.duration_ns : UINT64_MAX;
 
-		now_ns = clock_mono_ns();
-		if (s->o.duration_ns &&
-		    s->start_ns + s->o.duration_ns < now_ns + LOOK_MS * 1000000ULL)
-			timeout = s->start_ns + s->o.duration_ns > now_ns ?
-				  (s->start_ns + s->o.duration_ns - now_ns) / 1000000 + 1 : 0;
 		flight_recorder_polls(s->flight, fds + 2);
-		poll(fds, 2 + FLIGHT_RECORDER_POLLS, timeout);
+		poll(fds, 2 + FLIGHT_RECORDER_POLLS,
+		     clock_poll_ms(clock_mono_ns(), due_ns, LOOK_MS));
 		now_ns = clock_mono_ns();
 		err = flight_recorder_look(s->flight, s->start_ns, now_ns, e);
 		if (err)

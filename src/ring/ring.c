@@ -396,7 +396,7 @@ static int sleep_ms(const struct reader *r)
 	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
 	if (due_ns <= now_ns)	/* until all records are in the rings */
 		return load(&g->flushed_gen) != load(&g->cut_gen);
-	return (int)((due_ns - now_ns) / 1000000 + 1);
+	return clock_poll_ms(now_ns, due_ns, 1000);
 }
 
 /* Ends the sleep of all readers. If that fails, they wake after poll_ms. */
@@ -614,13 +614,9 @@ unsigned int ring_group_slices(const struct ring_group *g)
 
 int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned int timeout_ms)
 {
-	struct timespec until;
+	struct timespec until = clock_after(CLOCK_MONOTONIC, timeout_ms * 1000000ULL);
 	int err = 0;
 
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (timeout_ms % 1000) * 1000000L;
-	until.tv_sec += timeout_ms / 1000 + until.tv_nsec / 1000000000L;
-	until.tv_nsec %= 1000000000L;
 	pthread_mutex_lock(&g->lock);
 	while (g->ready_cnt < g->reader_cnt && !err)
 		err = pthread_cond_timedwait(&g->handed, &g->lock, &until);
