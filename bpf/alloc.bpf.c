@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * alloc: slab objects, pages, RSS counters and mapped size. Allocation hooks run everywhere, in
- * interrupts too, and often. So they only send records; frees are paired with allocations later,
- * when the trace is read.
+ * alloc: slab objects, pages, RSS counters and mapped size. Allocation hooks run everywhere,
+ * including in interrupts, and often. Therefore they only send records; frees are paired with
+ * allocations when the trace is read.
  *
  * Slab and page hooks are raw_tp programs, not tp_btf. In raw_tp addresses are numbers, while
  * tp_btf has typed pointers that allow no arithmetic, and before 6.13 no access to a void * at all.
  *
- * The kernel skips a program that already runs on the CPU. Allocations and frees of an interrupt
- * would be lost while it interrupts such a program. So each of these tracepoints has a second
- * program after the first (NAME_2), which sends the events for which the kernel skipped the first
- * one.
+ * The kernel skips a program that is already running on the CPU. This would lose the allocations
+ * and frees of an interrupt that interrupts such a program. Each of these tracepoints therefore has
+ * a second program after the first (NAME_2), which sends the events for which the first was
+ * skipped.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -21,7 +21,7 @@
 struct begin {
 	__u64 key;	/* the allocated or freed address */
 	__u32 hook;
-	__u32 size;	/* of the record */
+	__u32 size;	/* bytes of the record */
 	bool second;	/* the hook's second program runs */
 	bool is_free;
 	bool is_nothing; /* the allocation failed, or the free has no object */
@@ -29,10 +29,10 @@ struct begin {
 
 /*
  * Returns whether this program has to send the event. The first program stores the address in the
- * entry of the level at which it runs. The second program runs right after it and finds the same
- * address if the first one has seen the event. Events in between are at higher levels, which have
- * their own entries. These entries become invalid when a task runs again: an event that interrupts
- * the second program may have had no second program itself.
+ * entry of its level. The second program runs right after the first, and finds the same address if
+ * the first has seen the event. Events between the two are at higher levels, which have their own
+ * entries. Those entries are cleared when a program runs at a task's level: an event that
+ * interrupted the second program may have had no second program itself.
  */
 static __always_inline bool is_sender(struct wire_counters *c, const struct begin *b, __u32 level)
 {
@@ -52,8 +52,8 @@ static __always_inline bool is_sender(struct wire_counters *c, const struct begi
 }
 
 /*
- * Returns whether --only leaves an event out. An allocation is kept if a target process made it,
- * and not an interrupt of that process; a free is kept if the object may be from such an
+ * Returns whether --only excludes the event. An allocation is kept if a target process made it, and
+ * not an interrupt during that process; a free is kept if the object may be from such an
  * allocation.
  */
 static __always_inline bool is_left_out(const struct begin *b, __u32 level, __u32 pid)
@@ -72,8 +72,8 @@ static __always_inline bool is_left_out(const struct begin *b, __u32 level, __u3
 }
 
 /*
- * Reserves the record of an event. NULL: no event, or it is left out, or, as in most cases, this is
- * the second program and the first one has seen the event.
+ * Reserves the record of an event. NULL: there is no event, --only excludes it, or (most often)
+ * this is the second program and the first has seen the event.
  */
 static __always_inline void *begin_alloc(struct emit *e, struct begin b)
 {
@@ -97,7 +97,7 @@ static __always_inline void *begin_alloc(struct emit *e, struct begin b)
 }
 
 /* clang-format off */
-/* The programs NAME and NAME_2 of a tracepoint: send(ctx, ..., is it the second program). */
+/* Defines the programs NAME and NAME_2 of a tracepoint. They call send(ctx, ..., is_second). */
 #define BOTH_PROGRAMS(tracepoint, name, send, ...)                                            \
 	SEC("raw_tp/" tracepoint)                                                             \
 	int name(u64 *ctx)                                                                    \
@@ -192,7 +192,7 @@ static __always_inline int send_kfree(u64 *ctx, bool second)
 	struct wire_kfree *r;
 	struct emit e;
 
-	/* The pointer may also be NULL or ZERO_SIZE_PTR. */
+	/* The pointer may be NULL or ZERO_SIZE_PTR, too. */
 	r = begin_alloc(&e, (struct begin){ .key = ctx[1], .hook = WIRE_KFREE, .size = sizeof(*r),
 					    .second = second, .is_free = true,
 					    .is_nothing = ctx[1] <= 16 });
@@ -250,8 +250,8 @@ static __always_inline int send_page_alloc(u64 *ctx, bool second)
 BOTH_PROGRAMS("mm_page_alloc", page_alloc, send_page_alloc)
 
 /*
- * free_pages_prepare also reports every page of mm_page_free_batched here. Programs at both
- * tracepoints would count such pages twice.
+ * This tracepoint, in free_pages_prepare(), also sees every page of mm_page_free_batched; with
+ * programs at both, such pages would count twice.
  */
 static __always_inline int send_page_free(u64 *ctx, bool second)
 {
@@ -323,7 +323,7 @@ int rss_stat(u64 *ctx)
 #define REGS_ARG1(regs) ((regs)->user_regs.regs[1])
 #endif
 
-/* Last result of the search for free address space on this CPU, and its thread. */
+/* Result and thread of the last search for free address space on this CPU. */
 struct vm_area_found {
 	__u64 addr;
 	__u32 tid;
@@ -350,7 +350,7 @@ int vm_area(u64 *ctx)
 	return 0;
 }
 
-/* Returns the change that a system call may make to the size of its caller's map. */
+/* Returns the kind of change that a system call may make to the size of its caller's map. */
 static __always_inline __u32 vm_op(long nr)
 {
 	return nr == NR_MMAP ? EVENT_VM_MMAP : nr == NR_MUNMAP ? EVENT_VM_MUNMAP :
@@ -360,7 +360,7 @@ static __always_inline __u32 vm_op(long nr)
 /*
  * A task that changes a memory map releases the map's lock afterwards, when total_vm is final. This
  * tracepoint is far cheaper than those of system calls, which slow down every system call of every
- * task. munmap, brk and mremap may have downgraded their write lock to a read lock before.
+ * task. munmap, brk and mremap may have downgraded the write lock to a read lock before.
  */
 SEC("tp_btf/mmap_lock_released")
 int vm_released(u64 *ctx)
@@ -408,7 +408,7 @@ int vm_released(u64 *ctx)
 	return 0;
 }
 
-/* For kernels without mmap_lock_released (5.10): the four calls, if they succeed. */
+/* Handles the four calls, if they succeed, on kernels without mmap_lock_released (5.10). */
 SEC("tp_btf/sys_exit")
 int vm_sys_exit(u64 *ctx)
 {

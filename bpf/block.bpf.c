@@ -2,8 +2,9 @@
 /*
  * block: the life of a block I/O request. Each step is one record of the same layout. Steps are not
  * matched here: a request's address identifies it while it is in flight, and the analysis follows
- * it from insert to completion. For a device without requests (dm, md, zram), its bios count as
- * requests. Merged bios are records too, because a request may hold the data of several processes.
+ * the address from insert to completion. If a device has no requests (dm, md, zram), its bios count
+ * as requests. Merged bios are recorded too, because a request may hold the data of several
+ * processes.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -11,7 +12,10 @@
 #include "pages.bpf.h"
 #include "paths.bpf.h"
 
-/* Under --only: the requests that a target queued, by address. Their later steps are kept, too. */
+/*
+ * Under --only: addresses of the requests that a target queued. The later steps of these requests
+ * are kept, too.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -23,15 +27,15 @@ struct step {
 	__u32 hook;
 	__u32 done_bytes;
 	__u32 status;
-	bool first;	/* may begin a request, and so decides whether it belongs to a target */
+	bool first;	/* may begin a request: decides whether the request belongs to a target */
 	bool last;	/* may end a request */
 };
 
 /* Values of the map. */
 #define REQUEST_QUEUED 1
-#define REQUEST_STARTED 2	/* its accounting has begun, and will end after its completion */
+#define REQUEST_STARTED 2	/* its accounting is on, and ends after its completion */
 
-/* pid: current's process; waiter: the process for which current submits; 0: unknown */
+/* pid: current's process; waiter: the process for which current submits, 0: unknown. */
 static __always_inline bool drops_request(void *rq, const struct step *s, __u32 pid, __u32 waiter,
 					  __u8 flags)
 {
@@ -42,7 +46,7 @@ static __always_inline bool drops_request(void *rq, const struct step *s, __u32 
 	if (!conf_only)
 		return false;
 	kept = bpf_map_lookup_elem(&only_requests, &key);
-	/* A start begins a new request, even if another request had the address before. */
+	/* A start always begins a new request, even if an older request had the same address. */
 	if (kept && !is_start) {
 		if (s->last && (s->hook != WIRE_BLOCK_COMPLETE || *kept != REQUEST_STARTED))
 			bpf_map_delete_elem(&only_requests, &key);
@@ -78,8 +82,8 @@ static __always_inline int send_step(struct request *request, struct step s)
 	if (drops_request(rq, &s, id >> 32, waiter, flags) || !emit_clock(&e))
 		return 0;
 	/*
-	 * The data of a write is done. The rest of the flush sequence completes separately, which
-	 * before 6.5 looks like a request.
+	 * The data of a write is complete. The rest of the flush sequence completes separately;
+	 * before 6.5 it looks like a request.
 	 */
 	if (s.hook == WIRE_BLOCK_COMPLETE && rq->end_io)
 		flags |= WIRE_F_FLUSH_SEQ;
@@ -147,7 +151,7 @@ int rq_merge(u64 *ctx)
 }
 
 /*
- * Returns the positive errno for the kernel's error: a negative errno, or a blk_status_t (since
+ * Returns the positive errno of the kernel's error: a negative errno, or a blk_status_t (since
  * 5.16). Statuses up to 13 are the same in all kernels; blk_status_to_errno() maps most others to
  * EIO.
  */
@@ -230,7 +234,7 @@ static __always_inline bool is_bio_based(struct gendisk *disk)
 	return disk && disk->queue && !disk->queue->mq_ops;
 }
 
-/* Place of a volume's bio before it was remapped to the device below. */
+/* Position of a volume's bio before it was remapped to the device below. */
 struct volume_place {
 	__u64 sector;
 	__u32 dev;
@@ -312,7 +316,7 @@ int bio_queue(u64 *ctx)
 	return send_bio(bio, (struct step){ .hook = WIRE_BIO_QUEUE, .first = true }, NULL);
 }
 
-/* Argument 0 is the queue, in all kernels from 5.8 on (d24de76af836). */
+/* Argument 0 is the queue on all kernels since 5.8 (d24de76af836). */
 SEC("tp_btf/block_bio_complete")
 int bio_complete(u64 *ctx)
 {
@@ -345,7 +349,10 @@ int bio_frontmerge(u64 *ctx)
 	return send_bio(merged_bio(ctx), (struct step){ .hook = WIRE_BIO_FRONTMERGE }, NULL);
 }
 
-/* A bio of a partition is remapped to its disk in the same way; a partition is not a volume. */
+/*
+ * Returns whether dev is a partition of the disk: its bios are remapped, too, but it is not a
+ * volume.
+ */
 static __always_inline bool is_part_of(__u32 dev, struct bio *bio, struct gendisk *disk)
 {
 	struct bio___disk *bio_old = (void *)bio;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * call.bpf.h: the activity of a thread when it left its CPU, as a wire_call: a system call, with
- * the type of the object that it waits for; user code; a kernel thread; or throttled, because the
- * quota of its group was used up. On entry to the kernel a task saves the registers of user space
- * on its stack, with the number of the call, or -1 after an exception or interrupt.
+ * call.bpf.h: finds the activity of a thread when it leaves its CPU, as WIRE_CALL_*: a system call,
+ * with the type of the object that the thread waits for; user code; a kernel thread; or throttled,
+ * because the quota of its group was used up. On entry to the kernel a task saves its user
+ * registers on the kernel stack, with the number of the system call, or -1 for an exception or
+ * interrupt.
  */
 #pragma once
 
@@ -22,20 +23,20 @@
 #define CALL_FUTEX_WAIT_REQUEUE_PI 11
 #define CALL_FUTEX_WAITERS 0x80000000
 #define CALL_POLLS_NS 20000000ULL
-#define CALL_FDS_MIN 64	/* least size of a table of files (NR_OPEN_DEFAULT) */
+#define CALL_FDS_MIN 64	/* the kernel's smallest table of open files (NR_OPEN_DEFAULT) */
 #define SUPER_I_KERNEL 6	/* SB_I_NOEXEC and SB_I_NODEV: proc, sysfs, control groups */
-#define INODE_S_ANON (1u << 19)	/* an anonymous inode has the mode of a file since 6.16 */
+#define INODE_S_ANON (1u << 19)	/* since 6.16 anonymous inodes have the mode of a regular file */
 
 /* A task's activity, and the object that it waits for. */
 struct call {
 	__u16 call;		/* WIRE_CALL_* */
 	__u64 object;		/* address of a lock, or as defined by WIRE_FILE_*; 0: unknown */
 	struct file *socket;	/* NULL: not a socket */
-	struct inode *inode;	/* of a file or directory with an object; NULL: not one */
-	bool is_current;	/* the memory of the task's process can be read */
+	struct inode *inode;	/* the file or directory in `object`; NULL: other objects */
+	bool is_current;	/* the task is the current one: its user memory can be read */
 };
 
-/* The registers with which a call was made. */
+/* The registers in which a caller passes the number and arguments of a system call. */
 #if defined(__TARGET_ARCH_x86)
 #define CALL_NUMBER(regs) ((__s64)(regs)->orig_ax)
 #define CALL_ARG(regs) ((regs)->di)
@@ -50,7 +51,7 @@ struct call {
 #define CALL_ARG3(regs) ((regs)->user_regs.regs[3])
 #endif
 
-/* c: NULL, or this CPU's counters, which may have the location of the registers and save a call. */
+/* c: this CPU's counters, whose regs_offset saves the call of a helper; may be NULL. */
 static __always_inline struct pt_regs *call_regs(const struct wire_counters *c,
 						 struct task_struct *task)
 {
@@ -75,9 +76,9 @@ static __always_inline bool call_is_32_bit(struct task_struct *task, struct pt_r
 }
 
 /*
- * Returns whether the first argument of a call is a file of any type: read, write, their relatives,
- * and ioctl; fcntl, flock, fsync, fdatasync, ftruncate, getdents64, sync_file_range, fallocate; or
- * a socket: connect, accept, send, recv and their relatives.
+ * Returns whether the first argument of a system call is a descriptor of any type: read, write,
+ * their relatives, and ioctl; fcntl, flock, fsync, fdatasync, ftruncate, getdents64,
+ * sync_file_range, fallocate; or of a socket: connect, accept, send, recv and their relatives.
  */
 static __always_inline bool call_is_of_file(__u64 number)
 {
@@ -93,7 +94,10 @@ static __always_inline bool call_is_of_file(__u64 number)
 #endif
 }
 
-/* Returns the type of a task's open file as WIRE_FILE_*. Sets the object of a sleep on it. */
+/*
+ * Returns the type of a task's open file as WIRE_FILE_*. Sets c->object to what a sleep on this
+ * file waits for.
+ */
 static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 fd,
 					       struct call *c)
 {
@@ -106,7 +110,7 @@ static __always_inline __u32 call_look_at_file(struct task_struct *task, __u64 f
 	__u64 name;
 	__u32 mode;
 
-	/* A read through NULL returns 0. */
+	/* FIX_CAST(NULL)->max_fds is 0, without a fault. */
 	if (fd >= CALL_FDS_MIN && fd >= FIX_CAST(fdt)->max_fds)
 		return WIRE_FILE_UNKNOWN;
 	place = (void *)FIX_CAST(fdt)->fd + fd * 8;
@@ -150,11 +154,11 @@ static __always_inline bool call_is_throttled(struct task_struct *task)
 	struct task_struct___throttled *t = (void *)task;
 	struct cfs_rq___throttled *queue = NULL;
 
-	/* of SCHED_DEADLINE: the runtime of this period is used up */
+	/* SCHED_DEADLINE: has the task used up the runtime of this period? */
 	if (task->prio < 0)
 		return BPF_CORE_READ_BITFIELD_PROBED(&task->dl, dl_throttled);
 	/*
-	 * Since 6.18 a task is throttled on its way back to user space, and has a flag
+	 * Since 6.18 a task is throttled when it returns to user space, and has a flag
 	 * (7fc2d1439247).
 	 */
 	if (bpf_core_field_exists(t->throttled))
@@ -166,7 +170,7 @@ static __always_inline bool call_is_throttled(struct task_struct *task)
 	return queue->throttle_count > 0;
 }
 
-/* Calls whose first argument is the address of a lock that they wait for: futex, futex_wait. */
+/* Returns whether the first argument is the address of a lock: futex, futex_wait. */
 static __always_inline bool call_is_of_lock(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -176,7 +180,9 @@ static __always_inline bool call_is_of_lock(__u64 number)
 #endif
 }
 
-/* epoll_wait, epoll_pwait, epoll_pwait2: the first argument is the epoll. */
+/*
+ * Returns whether the first argument is an epoll descriptor: epoll_wait, epoll_pwait, epoll_pwait2.
+ */
 static __always_inline bool call_is_of_epoll(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -186,7 +192,7 @@ static __always_inline bool call_is_of_epoll(__u64 number)
 #endif
 }
 
-/* poll, ppoll: the first argument has the descriptors, the second one their number. */
+/* Returns whether the arguments are an array of descriptors and its length: poll, ppoll. */
 static __always_inline bool call_is_of_poll(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -196,7 +202,7 @@ static __always_inline bool call_is_of_poll(__u64 number)
 #endif
 }
 
-/* Calls that change the mappings of the process, or copy them for a child. */
+/* Returns whether a call changes the mappings of the process, or copies them for a child. */
 static __always_inline bool call_is_of_mappings(__u64 number)
 {
 #if defined(__TARGET_ARCH_x86)
@@ -208,15 +214,15 @@ static __always_inline bool call_is_of_mappings(__u64 number)
 #endif
 }
 
-#define CALL_WAITERS_MAX 8	/* number of last waiters that are checked */
+#define CALL_WAITERS_MAX 8	/* the last waiters in a queue that are checked */
 
-/* Returns whether the task is in the queue, a ring, for the lock. */
+/* Returns whether the task is among the lock's last waiters. Their queue is a ring. */
 static __always_inline bool call_waits_in_queue(struct task_struct *task, void *lock)
 {
 	struct rw_semaphore___first *lock_new = lock;
 	struct rw_semaphore *lock_old = lock;
 	struct rwsem_waiter *w = NULL;
-	void *head;	/* where the ring ends */
+	void *head;	/* the ring ends here */
 	int i;
 
 	if (!bpf_core_field_exists(w->task))
@@ -251,8 +257,9 @@ static __always_inline bool call_waits_for_mmap_lock(struct task_struct *task)
 #define BLOCKER_RWSEM 2
 
 /*
- * Returns whether an uninterruptible sleep may be for a lock of the kernel. Sets *ret to the inode
- * that contains the lock: the one that the kernel stores with the task, or that of the call's file.
+ * Returns whether an uninterruptible sleep may be a wait for a lock of the kernel. Sets *ret to the
+ * inode that contains the lock, or NULL: the inode of the call's file, or of the lock in
+ * task->blocker.
  */
 static __always_inline bool call_may_be_locked(struct task_struct *task, const struct call *c,
 					       struct inode **ret)
@@ -272,8 +279,8 @@ static __always_inline bool call_may_be_locked(struct task_struct *task, const s
 }
 
 /*
- * Returns how long a sleep of the current task will be, including a poll without descriptors; 0:
- * unknown, or the sleep ends at a fixed time.
+ * Returns the length of the current task's sleep, by the arguments of its call (nanosleep, or poll
+ * without descriptors). 0: unknown, or the sleep ends at an absolute time.
  */
 static __always_inline __u64 call_sleep_ns(struct pt_regs *regs, __u64 number)
 {
@@ -310,11 +317,12 @@ static __always_inline bool call_is_wait4(__u64 number)
 #endif
 }
 
-#define CALL_THREADS_MAX 16	/* number of the process's oldest threads that are checked */
+#define CALL_THREADS_MAX 16	/* the process's oldest threads that are checked */
 
 /*
- * Returns whether a futex call waits for the end of another thread, as pthread_join() does: on the
- * word that the kernel clears at that thread's exit. Until then it holds the thread's id.
+ * Returns whether a futex call waits for the end of another thread, as pthread_join() does. Its
+ * futex is the word that the kernel clears when that thread exits, and that holds the thread's id
+ * until then.
  */
 static __always_inline bool call_is_join(struct task_struct *task, struct pt_regs *regs,
 					 __u64 number)
@@ -363,12 +371,15 @@ static __always_inline bool call_polls(struct pt_regs *regs, bool is_current)
 
 /*
  * Returns whether a futex call waits for a condition variable or a semaphore rather than for a
- * lock, as far as its arguments show. A lock of value 0 is free, so no thread waits for it: a
- * semaphore, or a condition variable of glibc before 2.41, has this value. Since 2.41 a condition
- * variable may have any value; glibc passes CLOCK_REALTIME with it, as it does with a semaphore,
- * but also with locks of value 2 or 3, with a robust mutex (its owner and FUTEX_WAITERS), and with
- * the readers of a lock that prefers writers, whose lowest bits are 6. A short wait may be one
- * of many for a lock that is made of a condition variable, such as Python's.
+ * lock, judging by its arguments.
+ * Value 0 means a condition variable of glibc before 2.41 or a semaphore: a lock of value 0 is
+ * free, so no thread waits for it.
+ * A condition variable of glibc 2.41 may have any value, but the call has CLOCK_REALTIME. So do
+ * waits for a semaphore, and waits for locks, which are excluded by their values: 2 or 3,
+ * FUTEX_WAITERS with the owner of a robust mutex, or the lowest bits 6 for readers of a lock that
+ * prefers writers.
+ * A wait with a short timeout may be one of many waits for a lock that is built from a condition
+ * variable, such as Python's.
  */
 static __always_inline bool call_is_condition(struct pt_regs *regs, __u64 number, bool is_current)
 {
@@ -428,8 +439,8 @@ static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs 
 }
 
 /*
- * Returns the task's activity, now or before it left its CPU, as WIRE_CALL_*; with c also the
- * object that it waits for.
+ * Returns the task's current or last activity as WIRE_CALL_*. With c, the task waits in its call:
+ * also finds the object.
  */
 static __always_inline __u16 call_number(const struct wire_counters *cnt,
 					 struct task_struct *task, struct call *c)
@@ -464,7 +475,7 @@ static __always_inline __u16 call_number(const struct wire_counters *cnt,
 	return number | type << WIRE_CALL_FILE_SHIFT;
 }
 
-/* is_asleep: the task waits in its call. cnt: NULL, or this CPU's counters. */
+/* is_asleep: the task waits in its call. cnt: this CPU's counters, or NULL. */
 static __always_inline struct call call_of(const struct wire_counters *cnt,
 					   struct task_struct *task, bool is_asleep,
 					   bool is_current)
@@ -504,7 +515,8 @@ static __always_inline __u16 call_of_current(const struct wire_counters *cnt,
 }
 
 /*
- * Returns the current task's activity, even if an interrupt has hit it: the call, without object.
+ * Returns the current task's activity, even if an interrupt has hit the task: the call, without
+ * object.
  */
 static __always_inline __u16 call_of_waker(const struct wire_counters *cnt)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * conf.bpf.h: settings that user space makes before the programs are loaded. All of them are in
- * .rodata, so that the verifier sees constants and drops unused code. src/probe/kernel.c reads the
- * facts about the kernel's prototypes from the kernel's BTF.
+ * conf.bpf.h: settings that user space makes before it loads the programs. All except
+ * kernel_vmemmap are in .rodata: the verifier sees constants and drops unused code.
+ * src/probe/kernel.c reads the facts about the kernel's prototypes from the kernel's BTF.
  */
 #pragma once
 
@@ -35,20 +35,22 @@ const volatile __u32 conf_wake_bytes __weak = 0;
 const volatile __u32 conf_rss __weak = 0;
 const volatile __u32 conf_vm __weak = 0;
 const volatile __u32 conf_page_bytes __weak = 4096;
-/* Take the stacks of allocations of at least this size; 0: none. */
+/* Record the stacks of allocations of at least this size; 0: none. */
 const volatile __u64 conf_stacks_min __weak = 0;
-/* Take the stack of every n-th allocation instead; 0: by size. */
+/* Record the stack of every n-th allocation instead; 0: select by size. */
 const volatile __u32 conf_stacks_every __weak = 0;
-/* Samples have a copy of the user stack. */
+/* Samples include a copy of the user stack. */
 const volatile __u32 conf_copy_stacks __weak = 0;
-/* Waits have a copy, too, taken when the thread leaves its CPU. */
+/* Waits include a copy of the user stack, too, made when the thread leaves its CPU. */
 const volatile __u32 conf_copy_waits __weak = 0;
-/* Send waits off the CPU of at least this length; of the target set only. */
+/*
+ * Send waits off the CPU that last at least this long; conf_offcpu_targets: of the target set only.
+ */
 const volatile __u64 conf_offcpu_ns __weak = 0;
 const volatile __u32 conf_offcpu_targets __weak = 0;
 
 /* The constants below describe how the kernel runs the programs. */
-/* Hooks that interrupts can nest have a second program. */
+/* Hooks that can be interrupted by themselves have a second program. */
 const volatile __u32 conf_copies __weak = 0;
 /*
  * Atomic additions can return the old value (5.12). On other kernels src/probe/adapt.c replaces
@@ -67,9 +69,11 @@ const volatile __u32 conf_switch_state_arg __weak = 0;
 const volatile __u32 conf_call __weak = 0;
 /* block_rq_*: index of the argument with the request. */
 const volatile __u32 conf_rq_arg __weak = 0;
-/* block_bio_queue and remap have the queue before the bio (until 5.10). */
+/* block_bio_queue and block_bio_remap have the queue before the bio (until 5.10). */
 const volatile __u32 conf_bio_arg __weak = 0;
-/* block_bio_backmerge and frontmerge have the queue and the request before the bio (until 5.10). */
+/*
+ * block_bio_backmerge and _frontmerge have the queue and the request before the bio (until 5.10).
+ */
 const volatile __u32 conf_merge_arg __weak = 0;
 /* kmalloc has the cache before the sizes (5.19, 6.0). */
 const volatile __u32 conf_kmalloc_cache_arg __weak = 0;
@@ -79,27 +83,30 @@ const volatile __u32 conf_cache_alloc_sizes __weak = 0;
 const volatile __u32 conf_cache_free_cache __weak = 0;
 /* rss_stat passes the count as argument 2. */
 const volatile __u32 conf_rss_count_arg __weak = 0;
-/* Add the per-CPU parts of an RSS counter for this many CPUs; 0: none. */
+/* Add the per-CPU parts of an RSS counter for this many CPUs; 0: use only the central part. */
 const volatile __u32 conf_rss_sum_cpus __weak = 0;
 /* mark_victim passes the task, not its number (6.8). */
 const volatile __u32 conf_oom_task __weak = 0;
 /* mmap_lock_released: index of the argument `write`. */
 const volatile __u32 conf_lock_write_arg __weak = 0;
 
-/* A program can read any address with a type, without a call (fd264ca020948, 6.2). */
+/* A program can read any address as a typed pointer, without a helper call (fd264ca020948, 6.2). */
 const volatile __u32 conf_peek __weak = 0;
 
-/* Offsets of per-CPU variables in a CPU's area (BTF's .data..percpu section); 0: missing. */
+/* Offsets of variables in the per-CPU section (BTF's .data..percpu); 0: no such variable. */
 const volatile __u64 conf_at_runqueues __weak = 0;
-/* x86: the preemption count is a separate variable until 6.1, and from 6.15 (46e8fff6d45f) ... */
+/*
+ * x86: the preemption count and the current task are separate variables until 6.1 and since 6.15
+ * (46e8fff6d45f) ...
+ */
 const volatile __u64 conf_at_preempt_count __weak = 0;
 const volatile __u64 conf_at_current_task __weak = 0;
-/* ... and between these a field of pcpu_hot (64701838bf05), as is the current task. */
+/* ... and fields of pcpu_hot in between (64701838bf05). */
 const volatile __u64 conf_at_pcpu_hot __weak = 0;
 const volatile __u64 conf_at_this_cpu_off __weak = 0;
 
 /*
- * Address of struct page 0. A program has to run to find it, so user space sets it after loading
- * and before attaching.
+ * Address of struct page 0. Only a program can find it, so user space sets it after loading and
+ * before attaching.
  */
 __u64 kernel_vmemmap __weak = 0;

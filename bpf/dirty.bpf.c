@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * dirty: the process that made pages of a file dirty, so that their write-back has an owner.
+ * dirty: the process that dirtied pages of a file, so that the write-back of these pages has an
+ * owner.
  *
- * Only the last process that dirtied an inode matters, not each page. A record is sent when that
- * process changes, and again after a while. Between these, one lookup in a small table shows that
+ * Only the last process that dirtied an inode matters, not each page. A record is sent when this
+ * process changes, and again after a while; otherwise one lookup in a small table shows that
  * nothing changed. All CPUs share the table, because processes move between CPUs.
  */
 #include "emit.bpf.h"
@@ -16,10 +17,9 @@
 #define DIRTY_AGAIN_SHIFT 6
 
 /*
- * The last process that dirtied an inode, in one word, so that it is read and written as a whole:
- * half a hash of the inode, 22 bits of the pid (PID_MAX_LIMIT) and 10 bits of the time. A slot
- * belongs to the inode that used it last. An inode that finds another inode's word sends its record
- * again.
+ * The last process that dirtied an inode. One word per slot, read and written as a whole: half a
+ * hash of the inode, 22 bits of the pid (PID_MAX_LIMIT) and 10 bits of the time. A slot belongs to
+ * the inode that used it last; if two inodes share a slot, their records are sent more often.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

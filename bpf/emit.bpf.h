@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * emit.bpf.h: sends a record to a ring. A program counts the attempt, reads the clock, reserves
- * room and fills the header. Later it submits the record, and wakes the reader only if a batch
- * waits.
- *
- * Small records wait in an area of their CPU, and are sent to the ring together: when the area is
- * full, or when the recorder runs flush_stage at the end of a slice. A ring's records are therefore
- * not in order of time.
- *
  * The code between emit_reserve() and emit_submit() must be fast, because a reserved record hides
- * all later records in the ring. Every reserved record must be submitted. The verifier refuses a
- * program that does not, since the record might be in the ring.
+ * all later records in the ring. Every reserved record must be submitted; the verifier refuses a
+ * program that may not submit a record of the ring.
  */
 #pragma once
 
@@ -50,7 +42,7 @@ struct {
 } stages __weak SEC(".maps");
 
 struct emit {
-	struct wire_stage *stage;	/* the area of the record; NULL: it is in the ring */
+	struct wire_stage *stage;	/* the record is in this area; NULL: in the ring */
 	struct wire_counters *cnt;
 	struct wire_tally *tally;
 	void *ring;
@@ -61,7 +53,7 @@ struct emit {
 
 static __always_inline void emit_count(__u32 hook, __u64 *counter)
 {
-	/* Many programs send stacks, and they interrupt each other; others can be preempted. */
+	/* Programs that send these records interrupt or preempt each other. */
 	if (conf_reentrant || hook == WIRE_STACK || hook == WIRE_SPAN)
 		__sync_fetch_and_add(counter, 1);
 	else
@@ -69,8 +61,8 @@ static __always_inline void emit_count(__u32 hook, __u64 *counter)
 }
 
 /*
- * Finds this CPU's counters, which suffice for the filter. The second copy of a hook's program has
- * its own counters. False: none.
+ * Finds this CPU's counters, which are enough for the filter. second: the hook's second program
+ * runs, which has its own counters. False: no counters.
  */
 static __always_inline bool emit_find(struct emit *e, __u32 hook, bool second)
 {
@@ -86,12 +78,12 @@ static __always_inline bool emit_find(struct emit *e, __u32 hook, bool second)
 }
 
 /*
- * Reads the clock, the largest part of an event's cost, and finds this CPU's ring, after
- * emit_find(). False: no ring.
+ * Finds this CPU's ring and reads the clock, which is the most expensive part of an event. Call
+ * emit_find() first. False: no ring.
  */
 static __always_inline bool emit_clock(struct emit *e)
 {
-	__u32 cpu = e->cpu;	/* the address of a field would put all of e on the stack */
+	__u32 cpu = e->cpu;	/* the address of e->cpu would force all of e onto the stack */
 
 	e->ts_ns = bpf_ktime_get_ns();
 	e->ring = bpf_map_lookup_elem(&rings, &cpu);
@@ -108,7 +100,7 @@ static __always_inline void emit_count_loss(struct emit *e, __u64 size)
 {
 	__u64 used = bpf_ringbuf_query(e->ring, BPF_RB_AVAIL_DATA);
 
-	if (e->stage)	/* the whole area could not be sent */
+	if (e->stage)	/* the area was full, and could not be sent */
 		size = WIRE_STAGE_BYTES;
 	if (used + size + 8 <= bpf_ringbuf_query(e->ring, BPF_RB_RING_SIZE))
 		emit_count(e->hook, &e->tally->lost_other[e->hook]);
@@ -122,7 +114,7 @@ static __always_inline __u64 emit_wake_flags(void *ring)
 									     BPF_RB_FORCE_WAKEUP;
 }
 
-/* Sends the records in an area, which no program may be using. Returns 0 or the ring's error. */
+/* Sends the records of an area while no program uses it. Returns 0 or the ring's error. */
 static __always_inline long emit_flush(struct wire_stage *s, void *ring)
 {
 	__u64 bytes = s->used_bytes;
@@ -137,8 +129,8 @@ static __always_inline long emit_flush(struct wire_stage *s, void *ring)
 }
 
 /*
- * Reserves a small record in this CPU's area. The area may be busy if a program interrupts another
- * one; then the record needs room in the ring itself. NULL: no room.
+ * Reserves a small record in this CPU's area. If another program is using the area, because this
+ * one interrupted it, the record is reserved in the ring. NULL: no room.
  */
 static __always_inline void *emit_stage(struct emit *e, __u64 size)
 {
@@ -170,7 +162,10 @@ static __always_inline void *emit_reserve(struct emit *e, __u64 size, __u32 tid,
 
 	emit_count(e->hook, &e->tally->attempted[e->hook]);
 	e->stage = NULL;
-	/* Programs of the heap can be preempted while they fill a record. */
+	/*
+	 * Programs of the heap can be preempted while they fill a record: they must not use the
+	 * area.
+	 */
 	if (conf_stage && size <= WIRE_STAGED_MAX && e->hook != WIRE_HEAP_ALLOC &&
 	    e->hook != WIRE_HEAP_FREE)
 		h = emit_stage(e, size);
@@ -188,7 +183,7 @@ static __always_inline void *emit_reserve(struct emit *e, __u64 size, __u32 tid,
 	return h;
 }
 
-/* emit_open() and emit_reserve(), for programs that need no step in between. */
+/* Calls emit_open() and emit_reserve(), for programs without a step between the two. */
 static __always_inline void *emit_begin(struct emit *e, __u32 hook, __u64 size, __u32 tid,
 					__u8 flags)
 {
@@ -206,8 +201,8 @@ static __always_inline void emit_submit(struct emit *e, void *record)
 }
 
 /*
- * Sends a record of variable size, which the caller has filled except the header's clock, hook and
- * CPU. The record is copied into the ring. False: it was lost, and is counted.
+ * Copies a record of variable size into the ring. The caller has filled the record, except for
+ * ts_ns, hook and cpu of the header. False: the record was lost, and is counted.
  */
 static __always_inline bool emit_output(struct emit *e, void *record, __u64 size)
 {
@@ -225,7 +220,7 @@ static __always_inline bool emit_output(struct emit *e, void *record, __u64 size
 
 /* ---- records that programs of more than one file send ---- */
 
-/* e is open for WIRE_RSS. */
+/* Call emit_open() for WIRE_RSS first. */
 static __always_inline void send_rss(struct emit *e, __u32 tid, __u32 pid, __u32 member,
 				     __s64 pages)
 {

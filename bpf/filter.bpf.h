@@ -9,7 +9,8 @@
 
 /* Values of the map. */
 #define TARGET_LIVES 1
-#define TARGET_ENDS 2	/* the last thread is exiting; the process is a target until it is freed */
+/* its last thread is exiting; the process remains a target until it is freed */
+#define TARGET_ENDS 2
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -19,8 +20,8 @@ struct {
 } targets __weak SEC(".maps");
 
 /*
- * A byte for each hash of a pid, set before a process with that hash is added to the set, and never
- * cleared. For most non-targets the byte is 0, which saves the lookup.
+ * One byte per hash of a pid, set before a process with that hash is added to the map, and never
+ * cleared. The byte is 0 for most other processes, which saves a lookup in the map.
  */
 #define TARGET_PLACES (1u << 16)
 
@@ -40,21 +41,21 @@ static __always_inline void filter_add_target(__u32 pid)
 	bpf_map_update_elem(&targets, &pid, &lives, BPF_ANY);
 }
 
-/* Returns whether to leave out a record about the process. */
+/* Returns whether --only excludes records about the process. */
 static __always_inline bool filter_drops(__u32 pid)
 {
 	return conf_only && !filter_is_target(pid);
 }
 
 /*
- * Under --only, the objects that the target set has allocated: a bit for each hash of an address. A
- * bit once set stays set, because other objects of the set may have the same hash. So if a free
- * finds its bit unset, the object is foreign; other frees are sent, and user space, which knows the
- * addresses, decides. Neighbours share cache lines: the objects of a page, or the pages of 2 MB.
+ * Under --only: a bit per hash of an address, set if the target set allocated an object with that
+ * hash. Bits are never cleared, because other objects may have the same hash. If the bit of a freed
+ * object is not set, the object is not the target set's. Other frees are sent; user space knows the
+ * addresses, and decides. Objects of the same page, or pages of the same 2 MB, share a cache line.
  */
 #define FILTER_PLACES (1u << 20)
 #define FILTER_SLAB_SHIFT 3
-#define FILTER_PAGE_SHIFT 6	/* struct page has 64 bytes */
+#define FILTER_PAGE_SHIFT 6	/* log2 of the size of struct page */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -63,7 +64,7 @@ struct {
 	__uint(value_size, 8);	/* under --only FILTER_PLACES bits */
 } only_objects __weak SEC(".maps");
 
-/* Returns the word of an address, and its bit in it; NULL: the map is missing. */
+/* Returns the word with the bit of an address, and the bit; NULL: the map is missing. */
 static __always_inline __u64 *filter_word(__u64 addr, __u32 shift, __u64 *ret_bit)
 {
 	__u32 place = (addr >> shift ^ addr >> (shift + 20)) & (FILTER_PLACES - 1), zero = 0;
@@ -73,7 +74,7 @@ static __always_inline __u64 *filter_word(__u64 addr, __u32 shift, __u64 *ret_bi
 	return words ? words + (place >> 6) : NULL;
 }
 
-/* Kernels whose atomic operations cannot return the old value have no atomic "or" either. */
+/* Without conf_fetching, the kernel has no atomic "or" either. */
 static __always_inline void filter_note_object(__u64 addr, __u32 shift)
 {
 	__u64 bit, *word = filter_word(addr, shift, &bit);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fixes.bpf.h: differences between kernels. There is one function per difference, and its comment
- * names the change in the kernel. No code checks a version number: CO-RE decides from the running
+ * fixes.bpf.h: functions for differences between kernels, one per difference; their comments name
+ * the change in the kernel. No code checks a version number: CO-RE decides from the running
  * kernel's BTF.
  */
 #pragma once
@@ -20,11 +20,11 @@
 #define TASK_ON_RQ_MIGRATING 2
 
 /*
- * A helper that reads kernel memory costs tens of ns. A load whose type the verifier knows costs
- * almost nothing. The kernel function bpf_rdonly_cast declares any address to be of a type; a bad
- * address then reads as 0. src/probe/adapt.c inserts that function where this number is called, and
- * the kernel's type ids. Those of CO-RE cannot be used: libbpf knows only the types of a file that
- * src/probe/core_types.c made, whose ids differ.
+ * A helper that reads kernel memory costs tens of ns; a load whose type the verifier knows costs
+ * almost nothing. The kernel function bpf_rdonly_cast() declares an address to be of a type; loads
+ * from a bad address then return 0. src/probe/adapt.c replaces each call of this number by a call
+ * of that function, and each WIRE_CAST_* by the kernel's type id. CO-RE cannot insert these ids:
+ * libbpf sees only the BTF that src/probe/core_types.c makes, whose ids differ.
  */
 static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
 
@@ -51,13 +51,15 @@ static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CA
 #define PEEK(p, field) (conf_peek ? FIX_CAST(p)->field : BPF_CORE_READ(p, field))
 
 /*
- * An argument p of a program, from which pointers will be read. For each pointer that is read from
- * a trusted structure, the verifier searches all types of the kernel for four names, which takes 2
- * ms. It does not trust a cast pointer as much, and skips the search.
+ * Use for an argument p of a program if pointers are read through p. For each pointer read from a
+ * trusted structure, the verifier searches all types of the kernel for four names, which takes 2
+ * ms. A cast pointer is less trusted: the verifier skips the search.
  */
 #define FIX_ARG(p) (conf_peek ? FIX_CAST(p) : (p))
 
-/* Reads 8 bytes at a kernel address. Any structure that begins with a word would do. */
+/*
+ * Reads 8 bytes at a kernel address. The type of `word` is arbitrary: its first field has 8 bytes.
+ */
 static __always_inline __u64 fix_peek(__u64 addr)
 {
 	struct thread_info___word *word = (void *)addr;
@@ -65,7 +67,7 @@ static __always_inline __u64 fix_peek(__u64 addr)
 	return PEEK(word, flags);
 }
 
-/* Returns the preemption count; 0 if it is not available. */
+/* Returns the preemption count; 0: unknown. */
 static __always_inline __u32 fix_preempt_count(const struct wire_counters *c)
 {
 	__u32 count = 0;
@@ -84,7 +86,7 @@ static __always_inline __u32 fix_preempt_count(const struct wire_counters *c)
 	return count;
 }
 
-/* Returns this CPU's level, of WIRE_LEVELS. If it is not available, returns the task's level. */
+/* Returns this CPU's level, below WIRE_LEVELS; 0, the level of tasks, if unknown. */
 static __always_inline __u32 fix_level(const struct wire_counters *c)
 {
 	__u32 count = fix_preempt_count(c);
@@ -94,7 +96,7 @@ static __always_inline __u32 fix_level(const struct wire_counters *c)
 	return count & PREEMPT_NMI_MASK ? 3 : count & PREEMPT_HARDIRQ_MASK ? 2 : 1;
 }
 
-/* Returns whether the interrupt in which a program runs interrupted a soft interrupt. */
+/* Returns whether the current interrupt interrupted a soft interrupt. */
 static __always_inline bool fix_interrupted_softirq(const struct wire_counters *c)
 {
 	return fix_preempt_count(c) & PREEMPT_SERVING_SOFTIRQ;
@@ -106,7 +108,7 @@ static __always_inline __u8 fix_irq_flag(const struct wire_counters *c)
 	return fix_level(c) ? WIRE_F_IRQ : 0;
 }
 
-/* The same as bpf_get_current_pid_tgid(), without the call if possible. */
+/* Returns what bpf_get_current_pid_tgid() returns, without that call if possible. */
 static __always_inline __u64 fix_current_id(const struct wire_counters *c)
 {
 	if (conf_peek && c->current_at) {
@@ -117,14 +119,17 @@ static __always_inline __u64 fix_current_id(const struct wire_counters *c)
 	return bpf_get_current_pid_tgid();
 }
 
-/* The same as bpf_get_current_task(), whose variant with a typed pointer came with 5.11. */
+/*
+ * Returns what bpf_get_current_task() returns. The helper that returns a typed pointer came with
+ * 5.11.
+ */
 static __always_inline struct task_struct *fix_current(const struct wire_counters *c)
 {
 	return (void *)(conf_peek && c->current_at ? fix_peek(c->current_at) :
 						     bpf_get_current_task());
 }
 
-/* task_struct.state became __state: 2f064a59a11f (5.14) */
+/* Returns the state. task_struct.state became __state: 2f064a59a11f (5.14). */
 static __always_inline __u32 fix_task_state(struct task_struct *task)
 {
 	struct task_struct___new_state *t_new = (void *)task;
@@ -136,8 +141,8 @@ static __always_inline __u32 fix_task_state(struct task_struct *task)
 }
 
 /*
- * Returns 1 + the state of a task that is off the CPUs, as in a switch: 1 is runnable. 0: the task
- * is on a CPU, or on its way to a run queue.
+ * Returns 1 + the state of a task that has no CPU, as in a switch: 1 is runnable. 0: the task has a
+ * CPU, or is being moved to a run queue.
  */
 static __always_inline __u32 fix_off_cpu_state(struct task_struct *task)
 {
@@ -153,8 +158,8 @@ static __always_inline __u32 fix_off_cpu_state(struct task_struct *task)
 }
 
 /*
- * task_struct.cpu moved into thread_info: bcf9033e5449 (5.16). task is an argument of a program, so
- * that both are plain loads.
+ * Returns the task's CPU. task_struct.cpu moved into thread_info: bcf9033e5449 (5.16). task must be
+ * an argument of a program: both reads are plain loads.
  */
 static __always_inline __u32 fix_task_cpu(struct task_struct *task)
 {
@@ -166,9 +171,8 @@ static __always_inline __u32 fix_task_cpu(struct task_struct *task)
 }
 
 /*
- * Returns the run queue of this CPU, which task, the current one, is in; NULL without
- * CONFIG_FAIR_GROUP_SCHED. The queue never moves, so if any address can be read it is looked up
- * only once.
+ * Returns this CPU's run queue, found through the current task; NULL: no CONFIG_FAIR_GROUP_SCHED.
+ * The queue never moves; with conf_peek it is looked up once per CPU.
  */
 static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_struct *task)
 {
@@ -186,10 +190,10 @@ static __always_inline struct rq *fix_rq(struct wire_counters *c, struct task_st
 }
 
 /*
- * Returns whether a hypervisor took time from this CPU since the last fix_stolen_ns().
- * prev_steal_time_rq shows whether there was any; without it the kernel does not subtract that time
- * from its account. It cannot be used as the amount: since 108ad0999085 (6.14) it also includes
- * time beyond the time that has passed.
+ * Returns whether a hypervisor took time from this CPU since the last fix_stolen_ns():
+ * prev_steal_time_rq has changed. Without this field the kernel does not subtract stolen time. The
+ * field is not the amount: since 108ad0999085 (6.14) it also includes stolen time beyond the time
+ * that has passed.
  */
 static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct rq *rq)
 {
@@ -202,8 +206,8 @@ static __always_inline bool fix_steal_grew(const struct wire_counters *c, struct
 
 /*
  * Returns the time that a hypervisor took from this CPU since the last call, as the scheduler
- * counts it: by how much the clock of tasks fell behind the run queue's clock, except for
- * interrupts if the scheduler subtracts these, too.
+ * counts it: the increase of the difference between the run queue's clock and its clock of tasks,
+ * minus the time of interrupts if the scheduler subtracts them, too.
  */
 static __always_inline __u64 fix_stolen_ns(struct wire_counters *c, struct rq *rq)
 {
@@ -223,9 +227,9 @@ static __always_inline __u64 fix_stolen_ns(struct wire_counters *c, struct rq *r
 }
 
 /*
- * Returns how long a task that leaves its CPU has had it, by the run queue's clock; 0: unknown. The
- * kernel keeps no such time of the idle task. The clock was read when the scheduler began this
- * switch, or at the wake-up that led to it.
+ * Returns how long a task that leaves its CPU has had it, by the run queue's clock; 0: unknown, or
+ * the idle task, for which the kernel keeps no such time. The clock was read when the scheduler
+ * began this switch, or at the wake-up that led to it.
  */
 static __always_inline __u64 fix_stay_ns(struct rq *rq, struct task_struct *task)
 {
@@ -237,9 +241,9 @@ static __always_inline __u64 fix_stay_ns(struct rq *rq, struct task_struct *task
 }
 
 /*
- * Returns one RSS counter, in pages. Since f1a7941243c1 (6.2) it is a per-CPU counter, whose
- * central part lags by up to a batch per CPU. The parts of the first conf_rss_sum_cpus CPUs are
- * added, which makes it exact on small machines.
+ * Returns one RSS counter, in pages. Since f1a7941243c1 (6.2) each is a per-CPU counter, whose
+ * central part lags by up to a batch per CPU. Adding the parts of the first conf_rss_sum_cpus CPUs
+ * makes the result exact on small machines.
  */
 static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 {
@@ -250,7 +254,10 @@ static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 
 	if (member >= WIRE_RSS_MEMBERS)
 		return 0;
-	/* The barriers keep each kernel's offset in its branch, which other kernels never reach. */
+	/*
+	 * The barriers keep each kernel's offset in its branch, which does not run on other
+	 * kernels.
+	 */
 	if (!bpf_core_field_exists(m_new->rss_stat[0].count)) {
 		long count = 0;
 
@@ -285,11 +292,10 @@ static __always_inline __s64 fix_rss_pages(struct mm_struct *mm, __u32 member)
 }
 
 /*
- * Returns the tgid of the process that a memory map belongs to, or 0 if that is unknown. cur is the
- * current task. While a fork copies the map, the owner is the child, which still has its parent's
- * ids. At exec the new map has an owner before it is in use. In both cases the map is not the
- * current task's, but the ids are. Such events are left out; the task hooks send the counters once
- * the map is the task's.
+ * Returns the tgid of the process that a memory map belongs to; 0: unknown, or the map is not in
+ * use yet: a map that a fork is copying belongs to the child, which still has its parent's ids, and
+ * the new map of an exec has its owner early. Such a map has the current task's ids, but is not the
+ * current task's map. The task hooks send its counters when it is in use. cur: the current task.
  */
 static __always_inline __u32 fix_mm_pid(struct task_struct *cur, struct mm_struct *mm)
 {
@@ -308,7 +314,10 @@ static __always_inline __u32 fix_mm_pid(struct task_struct *cur, struct mm_struc
 	return PEEK(cur, mm) == mm ? cur_pid : 0;
 }
 
-/* request->rq_disk became request->q->disk: f3fa33acca9f (5.17), queue's disk since 5.15 */
+/*
+ * Returns the device. request->rq_disk became request->q->disk: f3fa33acca9f (5.17); the queue has
+ * its disk since 5.15.
+ */
 static __always_inline __u32 fix_rq_dev(struct request *rq)
 {
 	struct request___rq_disk *rq_old = (void *)rq;
@@ -326,7 +335,10 @@ static __always_inline __u32 fix_rq_dev(struct request *rq)
 	return (__u32)disk->major << 20 | (__u32)disk->first_minor;
 }
 
-/* request->part is a block_device since 5.11 (8446fe9255be). The older hd_struct is not read. */
+/*
+ * Returns the partition's device. request->part is a block_device since 5.11 (8446fe9255be); 0 for
+ * the older hd_struct.
+ */
 static __always_inline __u32 fix_rq_part(struct request *rq)
 {
 	struct request___part_bdev *r = (void *)rq;

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap: the C library's allocator, by uprobes. It is recorded only on request, and only for the
- * workload's processes.
+ * heap: calls of the C library's allocator, by uprobes. They are recorded only on request, and only
+ * for the workload's processes.
  *
- * A probe at the entry of a function stores the request by thread, and a probe at its return sends
- * the record. Only the outermost call counts: realloc(NULL, n) calls malloc, which is one
- * allocation. A call that is not below the outermost one on the stack is not inside it: the return
- * of the outermost one was missed, which counts as a lost allocation. Return probes are attached
- * before entry probes, so that every recorded entry has its return. A uprobe runs in task context,
- * where a hash map may be updated. That costs little compared with the probe itself, which is a
- * trap of hundreds of ns.
+ * The probe at a function's entry stores the request by thread; the probe at its return sends the
+ * record. Only the outermost call counts: realloc(NULL, n) calls malloc, which is one allocation.
+ * If a call's stack pointer is not below that of the outermost call, the return of the outermost
+ * call was missed, which counts as a lost allocation. Return probes are attached before entry
+ * probes: every recorded entry has its return. A uprobe runs in task context, where a program may
+ * update a hash map; this costs little compared with the probe's trap of hundreds of ns.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -19,7 +18,7 @@ struct heap_call {
 	__u64 bytes;
 	__u64 old_addr;		/* realloc: the freed object */
 	__u64 call_site;
-	/* posix_memalign: address of the result; 0: the result is returned */
+	/* posix_memalign: where the caller wants the result; 0: the function returns it */
 	__u64 result_at;
 	__u64 sp;		/* stack pointer at the entry */
 	__u32 depth;
@@ -70,7 +69,10 @@ static __always_inline void send_free(__u32 tid, __u64 addr)
 	emit_submit(&e, r);
 }
 
-/* Returns cnt * bytes. From 2^47 on, which no allocator can provide, returns the maximum. */
+/*
+ * Returns cnt * bytes. Products of 2^47 and more, which no allocator can provide, become the
+ * maximum.
+ */
 static __always_inline __u64 product(__u64 cnt, __u64 bytes)
 {
 	__u64 most = cnt > bytes ? cnt : bytes, least = cnt > bytes ? bytes : cnt;
@@ -175,7 +177,7 @@ int heap_return(struct pt_regs *ctx)
 	call = *c;
 	bpf_map_delete_elem(&heap_calls, &tid);
 	if (call.result_at) {
-		if (addr)	/* an error number, so the allocation failed */
+		if (addr)	/* posix_memalign returned an error number: the allocation failed */
 			return 0;
 		if (bpf_probe_read_user(&addr, sizeof(addr), (void *)call.result_at))
 			return 0;
@@ -206,7 +208,7 @@ int heap_free(struct pt_regs *ctx)
 	if (!addr || !filter_is_target(id >> 32))
 		return 0;
 	c = bpf_map_lookup_elem(&heap_calls, &tid);
-	if (is_inside(ctx, c))	/* inside realloc, whose return probe sends the free */
+	if (is_inside(ctx, c))	/* inside a call of realloc, whose return probe sends the free */
 		return 0;
 	send_free(tid, addr);
 	return 0;

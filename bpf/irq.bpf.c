@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * irq: when a CPU begins and ends to serve an interrupt. These are handlers of interrupt lines,
- * soft interrupts and, on x86, the CPU's own vectors (local timer, calls of other CPUs), which have
- * no such handler. The interrupt takes the time of the current task.
+ * irq: begin and end of each interrupt that a CPU serves: handlers of interrupt lines, soft
+ * interrupts and, on x86, the CPU's own vectors (local timer, calls from other CPUs), which have no
+ * such handler. An interrupt takes the time of the current task.
  *
- * None of these programs can interrupt itself: handlers and vectors run with interrupts off, and a
- * soft interrupt waits until the current one ends.
+ * No program here can interrupt itself: handlers and vectors run with interrupts off, and a soft
+ * interrupt waits until the current one ends.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -56,7 +56,7 @@ int softirq_exit(u64 *ctx)
 	return send_irq(WIRE_SOFTIRQ_EXIT, ctx[0], EVENT_IRQ_SOFT, 0);
 }
 
-/* The number of a vector differs between kernel builds, so vectors are identified by name. */
+/* Vectors are identified by name, because their numbers differ between kernel builds. */
 /* clang-format off */
 #define VECTOR(program, tracepoint, which)                                                    \
 	SEC("tp_btf/" tracepoint "_entry")                                                    \

@@ -1,31 +1,31 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * offcpu: waits of threads off the CPU that last conf_offcpu_ns or longer, with the stacks of the
- * thread and of its waker. User space can be walked only while the thread is the current one, so
- * its frames are taken whenever a thread leaves its CPU, and stored with the thread. The kernel's
- * frames, which cost more, are still there when the thread gets a CPU again. They are taken then,
- * if the wait was long enough, and the record is sent.
+ * offcpu: waits of threads off the CPU that last at least conf_offcpu_ns, with the stacks of the
+ * thread and of its waker. User space can be walked only while the thread is the current one: its
+ * frames are stored whenever a thread leaves its CPU. The kernel frames cost more, but do not
+ * change during the wait: they are read when the thread gets a CPU again, if the wait was long
+ * enough, and the record is sent.
  *
- * A thread's storage is made in contexts that may allocate memory: when the thread is created, or
- * by offcpu_seed. The scheduler must not allocate: it may have to wake a thread that frees memory,
- * and it holds the lock that this requires. The wait of a thread without storage is lost, and
- * counted.
+ * A thread's storage is allocated where memory may be allocated: when the thread is created, or by
+ * offcpu_seed. The scheduler must not allocate: an allocation may have to wake a thread that frees
+ * memory, which takes a lock that the scheduler holds. The wait of a thread without storage is
+ * lost, and counted.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 #include "stacks.bpf.h"
 
-#define FRAMES (WIRE_STACK_KERNEL + WIRE_STACK_USER)	/* of both stacks */
+#define FRAMES (WIRE_STACK_KERNEL + WIRE_STACK_USER)	/* frames of both stacks */
 
-/* A record without registers and without a copy of the stack. */
+/* A wire_offcpu without registers and copy of the stack. */
 struct offcpu_frames {
 	__u8 bytes[__builtin_offsetof(struct wire_offcpu, regs)];
 };
 
 /*
- * The record of a wait, in one of the two maps, by conf_copy_waits. left_ns 0: the thread has a
- * CPU, or was not seen leaving it.
+ * The record of a thread's wait; conf_copy_waits selects the map. left_ns 0: the thread has a CPU,
+ * or was not seen leaving it.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
@@ -41,7 +41,7 @@ struct {
 	__type(value, struct wire_offcpu);
 } offcpu_copies SEC(".maps");
 
-/* Waits that began before this are not sent: the programs were attached later. */
+/* Waits that began earlier are not sent: not all programs were attached. */
 __u64 offcpu_since_ns = 0;
 
 static __always_inline bool is_wanted(struct task_struct *t)
@@ -56,12 +56,15 @@ static __always_inline struct wire_offcpu *place_of(struct task_struct *t, __u64
 	if (!conf_copy_waits)
 		return bpf_task_storage_get(&offcpu_places, t, NULL, flags);
 	p = bpf_task_storage_get(&offcpu_copies, t, NULL, flags);
-	/* otherwise both become one call, and the map that was not made is accessed */
+	/*
+	 * otherwise the compiler merges both calls, and the program uses the map that does not
+	 * exist
+	 */
 	barrier_var(p);
 	return p;
 }
 
-/* A process of the followed cgroup may come from anywhere, so all threads get storage. */
+/* Any process may move into the followed cgroup: if there is one, all threads get storage. */
 static __always_inline void make_place(struct task_struct *t, __u32 parent_pid)
 {
 	if (conf_cgroup_id || is_wanted(t) || (conf_offcpu_targets && filter_is_target(parent_pid)))
@@ -90,7 +93,10 @@ static __always_inline bool is_long(__u64 left_ns, __u64 now_ns)
 	return left_ns && now_ns > left_ns && now_ns - left_ns >= conf_offcpu_ns;
 }
 
-/* Walks the current stack and stores it from frames[at] on. Returns the end index. */
+/*
+ * Walks the current stack and stores its frames from frames[at] on. Returns the index after the
+ * last.
+ */
 static __always_inline __u32 walk_to(void *ctx, struct wire_offcpu *p, __u32 at, bool is_user)
 {
 	__u32 max = is_user ? WIRE_STACK_USER : WIRE_STACK_KERNEL;
@@ -102,9 +108,9 @@ static __always_inline __u32 walk_to(void *ctx, struct wire_offcpu *p, __u32 at,
 }
 
 /*
- * At most one wake-up ends a wait, and the thread gets no CPU before this program has ended. The
- * waker may find a thread that is about to leave its CPU, so the wake-up counts whether or not the
- * thread has left.
+ * Only one wake-up ends a wait, and the thread gets no CPU before this program has ended. The waker
+ * may find a thread that is about to leave its CPU: the wake-up counts whether or not the thread
+ * has left.
  */
 SEC("tp_btf/sched_waking")
 int offcpu_waking(u64 *ctx)
@@ -125,7 +131,9 @@ int offcpu_waking(u64 *ctx)
 	p->waker_kind = level ? OFFCPU_WAKER_IRQ : OFFCPU_WAKER_THREAD;
 	p->waker_kernel_cnt = 0;
 	p->waker_user_cnt = 0;
-	/* An atomic addition is a barrier: if the thread has left, its stack is complete. */
+	/*
+	 * An atomic addition is a barrier: if left_ns is set, the stack of the thread is complete.
+	 */
 	if (!is_long(p->left_ns, e.ts_ns) || !__sync_fetch_and_add(&p->left_ns, 0))
 		return 0;
 	at = p->user_cnt;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * pages.bpf.h: the file whose pages a block request or a bio carries. The path is from the first
- * bio through its first page to the inode. If it ends early the answer is EVENT_PAGES_KERNEL;
- * nothing is guessed. The pages of direct I/O are not the file's, but the bio leads to the file.
+ * pages.bpf.h: finds the file whose pages a block request or a bio transfers, from the first bio
+ * through its first page to the inode. If a link is missing the result is EVENT_PAGES_KERNEL, never
+ * a guess. Pages of direct I/O are not the file's, but the bio leads to the file.
  */
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "fixes.bpf.h"
 #include <bpf/bpf_core_read.h>
 
-#define PAGES_MAPPING_BITS 3	/* page->mapping: bit 0 anonymous, bit 1 a driver's, both KSM */
+#define PAGES_MAPPING_BITS 3	/* bits in page->mapping: 0 anonymous, 1 a driver's, both KSM */
 #define PAGES_MAPPING_ANON 1
 #define PAGES_S_IFMT 0170000
 #define PAGES_S_IFBLK 0060000
@@ -21,7 +21,7 @@ struct pages_inode {
 	struct inode *inode;
 	__u64 ino;
 	__u32 dev;
-	__u32 is_disk;		/* the inode of a block device, not of a file on it */
+	__u32 is_disk;		/* this is the inode of a block device, not of a file on it */
 };
 
 /* i_ino is an unsigned long, or a u64 in newer kernels; both have 8 bytes. */
@@ -37,7 +37,9 @@ static __always_inline bool pages_of_mapping(struct address_space *mapping, stru
 {
 	struct inode *inode = BPF_CORE_READ(mapping, host);
 
-	/* Other objects than an inode's page cache, such as a slab's page, do not point back. */
+	/*
+	 * An inode's mapping points back to the inode; other objects, such as slab pages, do not.
+	 */
 	if (!inode || (void *)inode + bpf_core_field_offset(inode->i_data) != (void *)mapping)
 		return false;
 	pages_read_inode(inode, ret);
@@ -45,10 +47,10 @@ static __always_inline bool pages_of_mapping(struct address_space *mapping, stru
 }
 
 /*
- * Returns whether the owner of a bio is a direct I/O of iomap, and its file. The owner's type is
- * only known from the address of the function that is called when the bio ends, and looking up
- * addresses of functions takes 0.15 s. So this follows the pointers as if the type matched. They
- * have to lead to an open file whose pages belong to its inode.
+ * Returns whether the owner of a bio is a direct I/O of iomap; finds the file. The exact test would
+ * compare the bio's end function, but looking up addresses of functions takes 0.15 s. Instead this
+ * follows the pointers as if the owner had that type: they have to lead to an open file whose pages
+ * belong to its inode.
  */
 static __always_inline bool pages_of_owner(const void *owner, struct pages_inode *ret)
 {
@@ -76,15 +78,15 @@ static __always_inline bool pages_of_direct(struct bio *bio, struct pages_inode 
 	if (!owner)
 		return false;
 	/*
-	 * If a bio was too large for one request, the owner of its first part is its second part.
+	 * If a bio was too large for one request, the owner of the first part is the second part.
 	 */
 	return pages_of_owner(owner, ret) ||
 	       pages_of_owner(BPF_CORE_READ(owner, bi_private), ret);
 }
 
 /*
- * Returns the head of a compound page, or the page itself. compound_head became compound_info. In
- * some configurations it is not the head's address, but a mask to be applied to the tail's address.
+ * Returns the head of a compound page, or the page itself. compound_head became compound_info,
+ * which in some configurations is a mask for the tail's address instead of the head's address.
  */
 static __always_inline struct page *pages_head(struct page *page)
 {
@@ -107,7 +109,7 @@ static __always_inline struct page *pages_head(struct page *page)
 	return (void *)head;
 }
 
-/* Returns the first page that a bio still has to move, or NULL. */
+/* Returns the first page that a bio still has to transfer, or NULL. */
 static __always_inline struct page *pages_of_bio(struct bio *bio)
 {
 	struct bio_vec *vec = BPF_CORE_READ(bio, bi_io_vec);
@@ -126,7 +128,7 @@ static __always_inline bool pages_have(unsigned long flags, __u64 bit)
 	return flags >> bit & 1;
 }
 
-/* Returns an enum event_pages. *ret is filled for FILE, DISK and MAPPED. */
+/* Returns an enum event_pages. Fills *ret for FILE, DISK and MAPPED. */
 static __always_inline __u32 pages_look(struct page *page, bool is_write, struct pages_inode *ret)
 {
 	unsigned long mapping = (unsigned long)BPF_CORE_READ(page, mapping);
@@ -149,9 +151,7 @@ static __always_inline __u32 pages_look(struct page *page, bool is_write, struct
 
 /* ---- the process that waits for a bio ---- */
 
-/*
- * Returns the tgid of the thread at an address; 0: not a thread. A thread's pid points back to it.
- */
+/* Returns the tgid of the thread at this address; 0: not a thread (its pid does not point back). */
 static __always_inline __u32 pages_waiter_at(const void *at)
 {
 	struct task_struct *task = (void *)at;
@@ -163,7 +163,7 @@ static __always_inline __u32 pages_waiter_at(const void *at)
 	return BPF_CORE_READ(task, tgid);
 }
 
-/* Returns the process that waits for the I/O counted in a bio's owner. */
+/* Returns the tgid of the process that waits for the I/O counted in a bio's owner; 0: unknown. */
 static __always_inline __u32 pages_waiter_of(const void *owner)
 {
 	struct completion *done = (void *)owner;
@@ -191,8 +191,8 @@ static __always_inline __u32 pages_waiter_of(const void *owner)
 }
 
 /*
- * Returns the tgid of the process that waits for a bio which a kernel thread submits: an I/O limit
- * delayed the bio before any event announced it. 0: unknown, or the current thread is not a kernel
+ * Returns the tgid of the process that waits for a bio that a kernel thread submits, because an I/O
+ * limit delayed the bio before its first event. 0: unknown, or the current thread is not a kernel
  * thread.
  */
 static __always_inline __u32 pages_waiter(struct bio *bio)
@@ -206,12 +206,12 @@ static __always_inline __u32 pages_waiter(struct bio *bio)
 	owner = BPF_CORE_READ(bio, bi_private);
 	pid = pages_waiter_of(owner);
 	/*
-	 * If a bio was too large for one request, the owner of its first part is its second part.
+	 * If a bio was too large for one request, the owner of the first part is the second part.
 	 */
 	return pid ? pid : pages_waiter_of(BPF_CORE_READ(owner, bi_private));
 }
 
-/* Fills the fields that only records with pages have. Returns the file's inode, or NULL. */
+/* Fills the fields of records with pages. Returns the file's inode, or NULL. */
 static __always_inline struct inode *pages_fill(struct wire_request_issue *r, __u32 op, __u32 bytes,
 						struct bio *bio, struct bio *biotail)
 {

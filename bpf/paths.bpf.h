@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * paths.bpf.h: the path of a file, sent when a request, a dirtied page or a sleep first names its
+ * paths.bpf.h: sends the path of a file when a request, a dirtied page or a sleep first names its
  * inode.
  *
- * One lookup in a small table shows that the path was sent before. Its word changes with the inode,
- * its directory entry, the entry's name and directory, and with time: so a renamed file and a new
- * file with an old inode number are sent at once, and a renamed directory after a while.
+ * One lookup in a small table shows whether the path was sent before. The table's word depends on
+ * the inode, its directory entry, the entry's name and directory, and the time: a renamed file and
+ * a new file with an old inode number are sent at once, a file in a renamed directory after a
+ * while.
  *
  * The path is the one inside the file system: the kernel does not provide the mount point here.
  */
@@ -26,7 +27,10 @@ struct {
 	__type(value, __u64);
 } path_seen __weak SEC(".maps");
 
-/* The record is too large for the BPF stack. Programs that interrupt each other have their own. */
+/*
+ * The record is too large for the BPF stack. Each level has its own buffer, because programs
+ * interrupt each other.
+ */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 3);
@@ -42,7 +46,7 @@ static __always_inline __u64 path_hash(__u64 h, __u64 x)
 	return h ^ h >> 29;
 }
 
-/* The inode's first directory entry, or NULL. */
+/* Returns the inode's first directory entry, or NULL. */
 static __always_inline struct dentry *path_entry(struct inode *inode)
 {
 	struct dentry___named_union *d_old = NULL;
@@ -120,7 +124,7 @@ static __always_inline void path_send(const struct emit *of, struct inode *inode
 	p->zero2 = 0;
 	path_read(d, p);
 	if (!p->len)
-		return;		/* the root: a device's own inode has no other entry */
+		return; /* a root directory, or the inode of a device, which has no other entry */
 	p->hdr.tid = tid;
 	p->hdr.flags = flags;
 	bytes = offsetof(struct wire_path, names) + ((p->len + 7) & ~7ULL);

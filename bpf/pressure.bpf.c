@@ -47,12 +47,12 @@ PRESSURE(kswapd_wake, "mm_vmscan_kswapd_wake", KSWAPD_WAKE, 0)
 PRESSURE(kswapd_sleep, "mm_vmscan_kswapd_sleep", KSWAPD_SLEEP, 0)
 
 #define GROUP_DEPTH_MAX 16
-#define GROUP_ROOM_PAGES 512	/* a huge page: what may have been asked for */
+#define GROUP_ROOM_PAGES 512	/* a group with less room than a huge page counts as full */
 #define GROUP_ROOT 1
 
 /*
- * The memory cgroup that has no room: the innermost of the victim's and those above it. The event
- * does not say which one the kernel means.
+ * Finds the memory cgroup that has no room: the innermost of the victim's group and its ancestors.
+ * The tracepoint does not pass the group that the kernel means.
  */
 static __always_inline void find_limit(struct task_struct *victim, struct wire_oom_kill *r)
 {
@@ -69,7 +69,7 @@ static __always_inline void find_limit(struct task_struct *victim, struct wire_o
 				      bpf_core_enum_value(enum cgroup_subsys_id, memory_cgrp_id) *
 					      sizeof(css));
 	for (int i = 0; i < GROUP_DEPTH_MAX && css; i++) {
-		struct mem_cgroup *group = (void *)css;	/* its first member */
+		struct mem_cgroup *group = (void *)css;	/* css is the first member of mem_cgroup */
 		__u64 max = BPF_CORE_READ(group, memory.max), usage = 0;
 
 		bpf_probe_read_kernel(&usage, sizeof(long),
@@ -89,7 +89,7 @@ static __always_inline void find_limit(struct task_struct *victim, struct wire_o
 	}
 }
 
-/* mark_victim() has the task instead of its number since 72ba14deb40a (6.8). */
+/* mark_victim has the task instead of its number since 72ba14deb40a (6.8). */
 SEC("tp_btf/mark_victim")
 int oom_kill(u64 *ctx)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sample: the stack of the thread that runs when the clock of its CPU fires, which is an interrupt.
- * Interrupts are off during the program, so one buffer per CPU suffices.
+ * sample: the stack of the thread that is running when the sampling clock of its CPU fires.
+ * Programs run in the clock's interrupt, with interrupts off: one buffer per CPU suffices.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
@@ -50,7 +50,7 @@ int cpu_sample(void *ctx)
 		return 0;
 	}
 	kernel_cnt += user_cnt;
-	/* the compiler knows this bound, but 5.10's verifier needs it again */
+	/* The verifier of 5.10 needs this bound again, which the compiler would remove as known. */
 	barrier_var(kernel_cnt);
 	if (kernel_cnt <= WIRE_STACK_KERNEL + WIRE_STACK_USER)
 		emit_output(&e, s, offsetof(struct wire_sample, frames) + kernel_cnt * 8);

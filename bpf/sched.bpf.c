@@ -19,14 +19,14 @@ struct stay {
 
 #define TASK_UNINTERRUPTIBLE 0x0002
 #define TASK_NOLOAD 0x0400
-#define STACK_BYTES_MIN 16384	/* of a thread's stack in the kernel */
-#define TASK_FILTERED (~0ULL)	/* in next_task: a thread that is not recorded */
+#define STACK_BYTES_MIN 16384	/* least size of a thread's kernel stack */
+#define TASK_FILTERED (~0ULL)	/* next_task has this value for a thread that is not recorded */
 
 /*
  * Checks the time since the CPU's last switch, and stores the CPU's next task. If no program saw
- * the leaving thread arrive, it took the CPU from a task that the kernel hides, or a record was
- * lost: then the kernel's time of arrival is read. False: nothing to report. Threads are compared
- * by address: an exec by another thread than the leader changes the tid.
+ * the leaving thread arrive, either it took the CPU from a task that the kernel hides from BPF, or
+ * a record was lost: reads the kernel's time of arrival. False: nothing to report. Compares threads
+ * by address, because an exec by a thread other than the leader changes the tid.
  */
 static __always_inline bool look_back(struct wire_counters *c, struct task_struct *prev,
 				      __u64 next_task, struct stay *ret)
@@ -47,7 +47,9 @@ static __always_inline bool look_back(struct wire_counters *c, struct task_struc
 	return ret->steal_ns || ret->known_ns || ret->is_break;
 }
 
-/* Sends the name of the object that a thread waits for, before its switch. */
+/*
+ * Sends the name of the object that a thread waits for; call it before sending the thread's switch.
+ */
 static __always_inline void send_name(const struct emit *e, const struct call *call, __u32 tid)
 {
 	struct inode *inode = call->inode;
@@ -146,8 +148,8 @@ int sched_switch(u64 *ctx)
 		state = fix_task_state(prev);
 	/*
 	 * The kernel counts a switch as involuntary (nivcsw) if prev is still runnable. `preempt`
-	 * is not set if prev's time was over when it returned to user space, or if prev yielded. A
-	 * switch from the idle task counts as neither.
+	 * is not set if prev was switched out while returning to user space, or yielded. A switch
+	 * from the idle task counts as neither.
 	 */
 	if (preempt || (!state && prev->pid))
 		flags |= WIRE_F_PREEMPT;
@@ -177,7 +179,7 @@ lost:
 	return 0;
 }
 
-/* Reserves a record about task p, which need not be the current one. */
+/* Reserves a record about task p, which may differ from the current task. */
 static __always_inline void *begin_about(struct emit *e, __u32 hook, __u64 size,
 					 struct task_struct *p)
 {
@@ -194,8 +196,8 @@ static __always_inline void *begin_about(struct emit *e, __u32 hook, __u64 size,
 }
 
 /*
- * Stores the timer that expires on this CPU, for the wake-up by its function: the timer of a sleep
- * with a timeout is on the stack of the thread that sleeps.
+ * Stores the timer that expires on this CPU; its function may wake a thread. The timer of a sleep
+ * with a timeout is on the stack of the sleeping thread.
  */
 static __always_inline int note_timer(__u64 timer)
 {
@@ -218,7 +220,7 @@ int timer_wheel(u64 *ctx)
 	return note_timer(ctx[0]);
 }
 
-/* Returns whether the timer that expired last is of a sleep of the task. */
+/* Returns whether the timer that expired last ends a sleep of the task. */
 static __always_inline bool is_timed_out(struct wire_counters *c, struct task_struct *p)
 {
 	__u64 size = c->regs_offset ? c->regs_offset : STACK_BYTES_MIN;
@@ -262,8 +264,8 @@ int sched_wake_new(u64 *ctx)
 }
 
 /*
- * A thread moves from the run queue of one CPU to that of another: when it wakes up elsewhere, when
- * the balancer moves it, or when its affinity changes. The queue is locked.
+ * A thread moves from one CPU's run queue to another's: because it wakes up there, the balancer
+ * moves it, or its affinity changes. The queue is locked.
  */
 SEC("tp_btf/sched_migrate_task")
 int sched_migrate(u64 *ctx)
@@ -273,7 +275,9 @@ int sched_migrate(u64 *ctx)
 	struct wire_migrate *r;
 	struct emit e;
 
-	/* The tracepoint also fires for a thread that stays; the kernel does not count that. */
+	/*
+	 * The tracepoint also fires if a thread stays on its CPU, which the kernel does not count.
+	 */
 	if (from == to)
 		return 0;
 	r = begin_about(&e, WIRE_MIGRATE, sizeof(*r), p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sockets.bpf.h: the ends of a socket, sent when a thread first sleeps on it.
+ * sockets.bpf.h: sends the two addresses of a socket when a thread first sleeps on it.
  *
- * One lookup in a small table shows that they were sent before. Its word changes with the inode and
- * with time, so a socket that gets another peer is sent again after a while.
+ * One lookup in a small table shows whether they were sent before. The table's word depends on the
+ * inode and the time: a socket that gets another peer is sent again after a while.
  */
 #pragma once
 
@@ -52,7 +52,7 @@ static __always_inline void socket_read_unix(struct wire_socket *r, struct unix_
 	}
 	if (!a)
 		return;
-	len = BPF_CORE_READ(a, len) - 2;	/* without the family */
+	len = BPF_CORE_READ(a, len) - 2;	/* bytes without the family */
 	if (len > WIRE_SOCKET_PATH)
 		return;
 	if (!bpf_probe_read_kernel(r->path, len, a->name[0].sun_path))

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * span: requests of unmodified programs (record --request), as calls of a function or as pairs of
- * its USDT probes. Their programs run in task context, by a trap that costs much more than they do.
+ * USDT probes. The programs run in task context, in a trap that costs much more than they do.
  *
- * A return can only be recorded without its call, not the other way round, because the probes of
- * returns are attached first.
+ * Probes of returns are attached first: a return may be recorded without its call, but no call
+ * without its return.
  */
 #define __VMLINUX_H__	/* bpf_tracing.h: registers have the kernel's names */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include <bpf/usdt.bpf.h>
 
-/* Probes have cookies (5.15). If not, all functions have number 1. */
+/* Probes have cookies (since 5.15). Without cookies there is one request, number 1. */
 const volatile __u32 conf_cookie = 0;
 
 static __always_inline int span_send(__u32 action, __u32 nr, __u64 span_id)
@@ -35,8 +35,8 @@ static __always_inline int span_send(__u32 action, __u32 nr, __u64 span_id)
 }
 
 /*
- * A cookie is the number of a request, and in the upper half the index of a USDT argument + 1, or 1
- * for a Go function.
+ * A cookie has the number of a request in its lower half. The upper half: index of a USDT argument
+ * + 1, or 1 for a Go function.
  */
 static __always_inline __u64 function_cookie(void *ctx)
 {
@@ -51,7 +51,10 @@ static __always_inline __u64 function_id(struct pt_regs *ctx, __u64 cookie)
 {
 	if (!(cookie >> 32))
 		return 0;
-	/* calls of several functions by one goroutine differ; addresses have 47 bits */
+	/*
+	 * the number keeps calls of several functions by one goroutine apart; addresses have 47
+	 * bits
+	 */
 #if defined(__TARGET_ARCH_x86)
 	return ctx->r14 ^ (__u64)(__u16)cookie << 47;
 #else

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * stacks.bpf.h: the stack of an allocation, in a record of its own after the allocation's. Stacks
- * are taken of allocations that are large enough, or of every n-th of a hook on a CPU. If stacks
- * are off, the code for them is removed, because conf_stacks_* are constants.
+ * stacks.bpf.h: sends the stack of an allocation, in a separate record after the allocation's.
+ * Stacks are recorded for allocations above a size, or for every n-th of a hook on a CPU. If stacks
+ * are off the verifier removes this code, because conf_stacks_* are constants.
  *
  * The stack is walked into a separate buffer, because a record reserved during the walk would hide
- * all later ones. There is one buffer per CPU and level. If the kernel lets programs be preempted,
- * two programs may need the same buffer; the second stack is lost and counted. The kernel walks
+ * all later records in the ring. There is one buffer per CPU and level. If a program finds its
+ * buffer in use, because it preempted the user, its stack is lost and counted. The kernel walks
  * user space by frame pointers only. On request, samples and waits include a copy of the stack,
  * which the recorder unwinds.
  */
@@ -50,9 +50,9 @@ static __always_inline __u32 stack_walk(void *ctx, __u64 *frames, __u32 bytes, _
 }
 
 /*
- * Walks the stack in user space. Names of frames are looked up one byte before a return address.
- * The instruction at which the thread continues is not one, and may be its function's first: it
- * gets one byte more.
+ * Walks the user stack. Names of frames are looked up one byte before the address, because frames
+ * are return addresses. The innermost frame is the address of the next instruction instead,
+ * possibly the first one of its function: it is stored plus 1.
  */
 static __always_inline __u32 stack_walk_user(void *ctx, __u64 *frames, __u32 bytes)
 {
@@ -64,10 +64,11 @@ static __always_inline __u32 stack_walk_user(void *ctx, __u64 *frames, __u32 byt
 }
 
 /*
- * Copies the registers of user space to regs[WIRE_REGS], and the stack from its pointer on to
- * stack[max], step by step until a page is missing. The first step ends at a multiple of `step`;
- * then whole steps are copied while they fit. `task` is the current one. Any interruption of user
- * space saves its registers in the same place as a system call. Returns the number of bytes.
+ * Copies the user registers to regs[WIRE_REGS], and the user stack, from the stack pointer on, to
+ * stack[max]. The first step ends at a multiple of `step`; the following steps have `step` bytes.
+ * Stops at a missing page, or if the next step may not fit. task: the current one; the registers
+ * are valid after any entry to the kernel, not only in system calls. Returns the bytes of stack
+ * copied.
  */
 static __always_inline __u32 stack_copy(struct task_struct *task, __u64 *regs, __u8 *stack,
 					__u32 max, __u32 step)
@@ -90,8 +91,8 @@ static __always_inline __u32 stack_copy(struct task_struct *task, __u64 *regs, _
 }
 
 /*
- * A plain read suffices if atomic additions return nothing. Kernels that old run programs with
- * preemption off, and an interrupt runs on another level, which has another buffer.
+ * Without conf_fetching, a plain read suffices: kernels that old run programs with preemption off,
+ * and an interrupt has another level, and therefore another buffer.
  */
 static __always_inline bool stack_place_take(struct stack_place *p)
 {
@@ -105,7 +106,7 @@ static __always_inline bool stack_place_take(struct stack_place *p)
 	return false;
 }
 
-/* Call after the allocation was submitted. It overwrites e. */
+/* Call this after the allocation was submitted. Overwrites e. */
 static __always_inline void stack_send(void *ctx, struct emit *e, __u64 addr, __u64 bytes,
 				       __u64 call_site, bool user_only)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * task: the identity of tasks. Names and parents are read here, at the event, because a short-lived
- * process may end before /proc can be read. The task iterator that makes the snapshots is here,
- * too, and the programs that user space runs to read single facts.
+ * task: the identity of tasks. Programs read names and parents at the event, because a short-lived
+ * process may end before /proc can be read. This file also has the task iterator that makes the
+ * snapshots, and the programs that user space runs to read single facts.
  */
 #include "call.bpf.h"
 #include "emit.bpf.h"
@@ -13,7 +13,7 @@ char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
 #define CGROUP_DEPTH_MAX 16
 #define SIGNAL_GROUP_EXIT 0x4
-#define CGROUP_ROOT 1	/* id, in each hierarchy */
+#define CGROUP_ROOT 1	/* id of the root in each hierarchy */
 
 static __always_inline __u8 task_flags(struct task_struct *t)
 {
@@ -29,16 +29,14 @@ static __always_inline __u32 ns_nr(struct pid *pid)
 	unsigned int level = BPF_CORE_READ(pid, level);
 	__u32 nr = 0;
 
-	/*
-	 * numbers[] is a flexible array, whose index the verifier cannot bound: a helper reads it.
-	 */
+	/* The verifier cannot bound the index of numbers[], a flexible array: use a helper. */
 	bpf_probe_read_kernel(&nr, sizeof(nr),
 			      (void *)__builtin_preserve_access_index(&pid->numbers[0]) +
 				      level * bpf_core_type_size(struct upid));
 	return nr;
 }
 
-/* Returns the group of the CPU controller; NULL: the kernel has none. */
+/* Returns the task's group of the CPU controller; NULL: the kernel has no such controller. */
 static __always_inline struct cgroup *cpu_cgroup(struct task_struct *t)
 {
 	struct css_set *set = BPF_CORE_READ(t, cgroups);
@@ -54,8 +52,8 @@ static __always_inline struct cgroup *cpu_cgroup(struct task_struct *t)
 }
 
 /*
- * Returns the id of the version 2 group. If that is the root, the CPU controller may have a
- * separate hierarchy, in which the task is in another group.
+ * Returns the id of the task's version 2 group. If it is the root, the CPU controller may have a
+ * separate version 1 hierarchy: returns the id of the task's group there.
  */
 static __always_inline __u64 cgroup_id_of(struct task_struct *t)
 {
@@ -80,7 +78,10 @@ static __always_inline void fill_task(struct wire_task *r, struct task_struct *t
 	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
 }
 
-/* Mask of sources that are off now (WIRE_MM_*): the task hooks send no state of maps for them. */
+/*
+ * Mask of sources that are off now (WIRE_MM_*): the task hooks do not send the state of maps for
+ * them.
+ */
 __u32 mm_state_off = 0;
 
 /* Sends the counters of a memory map that has just become the process's. */
@@ -119,15 +120,15 @@ int task_newtask(u64 *ctx)
 		__builtin_memcpy(&r->tid, &task.tid, sizeof(task) - sizeof(task.hdr));
 		emit_submit(&e, r);
 	}
-	/* 0x100 is CLONE_VM: such a child shares its parent's memory. */
+	/* 0x100 is CLONE_VM: the child shares its parent's memory. */
 	if (!(clone_flags & 0x100) && !filter_drops(t->tgid))
 		send_mm_state(FIX_ARG(t)->mm, t->tgid, id);
 	return 0;
 }
 
 /*
- * The record is too large for the BPF stack. One buffer per CPU suffices: the program does not
- * nest.
+ * The record is too large for the BPF stack. The program does not interrupt itself, so one buffer
+ * per CPU suffices.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -176,7 +177,7 @@ int task_exec(u64 *ctx)
 			args_len = WIRE_ARGS_MAX;
 			r->args_cut = 1;
 		}
-		/* This exec has just written the pages, so a read that may not fault finds them. */
+		/* exec has just written these pages: a read that may not fault finds them */
 		if (args_len &&
 		    bpf_probe_read_user(r->strings + (file_len & (2 * WIRE_FILE_MAX - 1)), args_len,
 					(void *)start))
@@ -249,8 +250,8 @@ int task_exit(u64 *ctx)
 }
 
 /*
- * After sched_process_exit a process still frees memory and leaves its CPU. It is a target until it
- * is freed. A new process may have got its pid by then; the new one stays a target.
+ * After sched_process_exit a process still frees memory and leaves its CPU. It remains a target
+ * until it is freed. A new process may have got the same pid by then, and remains a target.
  */
 SEC("tp_btf/sched_process_free")
 int task_free(u64 *ctx)
@@ -315,7 +316,7 @@ int task_cgroup(u64 *ctx)
 SEC("iter/task")
 int task_snapshot(struct bpf_iter__task *ctx)
 {
-	/* read before the code paths split: see FIX_ARG() */
+	/* read this before the code branches: see FIX_ARG() */
 	struct seq_file *seq = ctx->meta->seq;
 	struct task_struct *t = ctx->task;
 	struct wire_snap s = {};
@@ -335,13 +336,13 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	s.on_cpu = BPF_CORE_READ(t, on_cpu) != 0;
 	s.off_cpu_state = fix_off_cpu_state(t);
 	s.off_cpu_call = s.off_cpu_state ? call_of(NULL, t, s.off_cpu_state > 1, false).call : 0;
-	/* Events of the task before this may be newer than its state, later ones are not. */
+	/* Before read_ns, events of the task may be newer than this state; after it, all are. */
 	s.read_ns = bpf_ktime_get_ns();
 	mm = BPF_CORE_READ(t, mm);
 	s.total_vm_pages = -1;
 	for (i = 0; i < WIRE_RSS_MEMBERS; i++)
 		s.rss_pages[i] = -1;
-	/* Kernel threads may borrow the map of a process. */
+	/* Kernel threads may borrow the map of a process: skip them. */
 	if (mm && !(s.task.hdr.flags & WIRE_F_KTHREAD)) {
 		s.total_vm_pages = BPF_CORE_READ(mm, total_vm);
 		for (i = 0; i < WIRE_RSS_MEMBERS; i++)
@@ -352,9 +353,9 @@ int task_snapshot(struct bpf_iter__task *ctx)
 }
 
 /*
- * Finds the memory of each CPU's own variables. A kernel thread that is bound to a CPU leads to the
- * CPU's run queue, which is a per-CPU variable, and BTF has its offset among the others. Without
- * CONFIG_KALLSYMS_ALL, kernels have no other way to per-CPU variables.
+ * Finds the area of each CPU's per-CPU variables. A kernel thread that is bound to a CPU leads to
+ * the CPU's run queue, which is a per-CPU variable; BTF has the offsets of all of these. This is
+ * the only way on kernels without CONFIG_KALLSYMS_ALL.
  */
 SEC("iter/task")
 int find_cpu_area(struct bpf_iter__task *ctx)
@@ -391,8 +392,8 @@ int find_cpu_area(struct bpf_iter__task *ctx)
 		c->percpu_offset = offset;
 	if (conf_call) {
 		/*
-		 * Reading it back makes it a number: the verifier does not allow arithmetic on a
-		 * typed pointer.
+		 * Storing it and reading it back makes it a number: the verifier allows no
+		 * arithmetic on typed pointers.
 		 */
 		*(volatile __u64 *)&c->regs_offset = (__u64)bpf_task_pt_regs(t);
 		*(volatile __u64 *)&c->regs_offset -= (__u64)t->stack;
@@ -422,8 +423,8 @@ int read_fact(struct raw_args *ctx)
 }
 
 /*
- * Sends the records in the area of the CPU in its argument, on that CPU or, if it is offline, on
- * another one. Returns 1 on failure: a program is filling a record, or the ring is full.
+ * Sends the records in the area of the CPU in its argument. Runs on that CPU or, if it is offline,
+ * on another one. Returns 1 on failure: a program is filling a record, or the ring is full.
  */
 SEC("raw_tp")
 int flush_stage(struct raw_args *ctx)
@@ -445,7 +446,10 @@ int flush_stage(struct raw_args *ctx)
 	return err != 0;
 }
 
-/* Names the kernel function at the address in its argument, likewise (helper since 5.13). */
+/*
+ * Returns the name of the kernel function at the address in its argument, in the same way (helper
+ * since 5.13).
+ */
 SEC("raw_tp")
 int read_symbol(struct raw_args *ctx)
 {
@@ -457,8 +461,8 @@ int read_symbol(struct raw_args *ctx)
 }
 
 /*
- * Stores the struct page of each page that the recorder allocates. It is attached for a moment
- * before the recording; user space knows the page frame numbers of these pages.
+ * Stores the struct page of each page that the recorder allocates. It is attached briefly before
+ * the recording; user space knows the page frame numbers of these pages.
  */
 struct wire_calib calib = {};
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * vmlinux.h: the kernel types the programs read, by hand, with only the fields
- * they read. Offsets are not these: CO-RE relocates every access against the
- * running kernel's BTF. A field that exists only in some kernels sits in a
- * flavour (name___suffix) and is guarded by bpf_core_field_exists().
+ * vmlinux.h: the kernel types that the programs read, written by hand, with only the fields that
+ * they read. Offsets differ from the kernel's: CO-RE relocates every access by the running kernel's
+ * BTF. A field that exists only in some kernels is in a flavour (name___suffix), and guarded by
+ * bpf_core_field_exists().
  */
 #pragma once
 
@@ -89,7 +89,8 @@ struct mem_cgroup {
 
 struct css_set {
 	struct cgroup *dfl_cgrp;
-	struct cgroup_subsys_state *subsys[1];	/* more; by enum cgroup_subsys_id */
+	/* the kernel's array is longer; index: enum cgroup_subsys_id */
+	struct cgroup_subsys_state *subsys[1];
 };
 
 struct upid {
@@ -106,7 +107,7 @@ struct hlist_head {
 
 struct pid {
 	unsigned int level;
-	struct hlist_head tasks[1];	/* more */
+	struct hlist_head tasks[1];	/* the kernel's array is longer */
 	struct upid numbers[1];
 };
 
@@ -145,7 +146,7 @@ struct rq___irq {
 	u64 prev_irq_time;
 };
 
-/* rq is there with CONFIG_FAIR_GROUP_SCHED */
+/* rq exists with CONFIG_FAIR_GROUP_SCHED */
 struct cfs_rq {
 	struct rq *rq;
 };
@@ -160,12 +161,12 @@ struct sched_entity {
 	struct cfs_rq *cfs_rq;
 };
 
-/* since 6.12 (kernel 152e11f6df29) a task that sleeps may stay in its run queue for a while */
+/* since 6.12 (152e11f6df29): a sleeping task may remain in its run queue for a while */
 struct sched_entity___delayed {
 	unsigned char sched_delayed;
 };
 
-/* last_arrival is there with CONFIG_SCHED_INFO */
+/* last_arrival exists with CONFIG_SCHED_INFO */
 struct sched_info {
 	unsigned long long last_arrival;
 };
@@ -221,7 +222,7 @@ struct sched_dl_entity {
 	unsigned int dl_throttled : 1;
 };
 
-/* its first word, used as a type to read any 8 bytes */
+/* the first word of thread_info, used as a type to read any 8 bytes */
 struct thread_info___word {
 	unsigned long flags;
 };
@@ -244,7 +245,7 @@ struct task_struct {
 	struct task_struct *real_parent;
 	struct task_struct *group_leader;
 	struct pid *thread_pid;
-	struct hlist_node pid_links[1];	/* more */
+	struct hlist_node pid_links[1];	/* the kernel's array is longer */
 	u64 start_time;
 	const struct cred *real_cred;
 	char comm[16];
@@ -256,9 +257,9 @@ struct task_struct {
 	unsigned int in_iowait : 1;
 };
 
-/* since 6.16, of mutexes and semaphores; later also of rwsems: CONFIG_DETECT_HUNG_TASK_BLOCKER */
+/* since 6.16: mutexes and semaphores; later also rwsems: CONFIG_DETECT_HUNG_TASK_BLOCKER */
 struct task_struct___blocker {
-	unsigned long blocker;	/* address of a lock, and its type in two bits */
+	unsigned long blocker;	/* address of a lock; the lowest two bits are its type */
 };
 
 /* since 5.14 (kernel 2f064a59a11f) */
@@ -270,7 +271,7 @@ struct task_struct___old_state {
 	long state;
 };
 
-/* before 5.16 the CPU was in the task itself when thread_info was elsewhere */
+/* before 5.16, in configurations with thread_info outside of task_struct */
 struct task_struct___cpu {
 	unsigned int cpu;
 };
@@ -300,7 +301,7 @@ struct dentry {
 	struct qstr d_name;
 };
 
-/* until 7.0 the alias was in a union with a name; later the union has none */
+/* until 7.0 the alias is in a named union; later the union is anonymous */
 struct dentry___named_union {
 	union {
 		struct hlist_node d_alias;
@@ -332,7 +333,7 @@ struct inode {
 	struct address_space i_data;
 };
 
-/* flags, the first word, is a structure in newer kernels: read by its place */
+/* The first word, flags, is a structure in newer kernels; the code reads it by its offset. */
 struct page {
 	struct address_space *mapping;
 };
@@ -341,7 +342,7 @@ struct page___head {
 	unsigned long compound_head;
 };
 
-/* newer kernels: an address or a mask */
+/* newer kernels: the head's address, or a mask */
 struct page___info {
 	unsigned long compound_info;
 };
@@ -506,7 +507,7 @@ struct request___part_bdev {
 	struct block_device *part;
 };
 
-/* x86, 6.2 to 6.14: holds what before and after are variables of their own */
+/* x86, 6.2 to 6.14: contains variables that are separate before and after */
 struct pcpu_hot {
 	struct task_struct *current_task;
 	int preempt_count;

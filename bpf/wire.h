@@ -32,9 +32,9 @@ typedef __s64 wire_s64;
 #endif
 
 #define WIRE_COMM_LEN 16
-/* Bit of cgroup_id: the group of the CPU controller's own hierarchy, cgroup version 1. */
+/* Bit of cgroup_id: the group is of the CPU controller's own hierarchy, cgroup version 1. */
 #define WIRE_CGROUP_V1 (1ULL << 52)
-#define WIRE_CGROUP_V1_MEMORY (1ULL << 53)	/* the same of the memory controller's */
+#define WIRE_CGROUP_V1_MEMORY (1ULL << 53)	/* of the memory controller's own hierarchy */
 #define WIRE_FILE_MAX 256	/* file name at exec, with its NUL */
 #define WIRE_ARGS_MAX 512	/* command line at exec, NUL-separated as in /proc/PID/cmdline */
 #define WIRE_RSS_MEMBERS 4	/* file, anon, swap, shmem: the kernel's MM_* order */
@@ -46,9 +46,12 @@ typedef __s64 wire_s64;
 #define WIRE_STACK_USER 48
 #define WIRE_PLACE_FRAMES 10
 #define WIRE_STACK_COPY 16384	/* bytes of a user stack */
-/* Bytes of a user stack in a wait. Without a lock, kernels allocate at most 8 KiB with a thread. */
+/*
+ * Bytes of a user stack in a wait. A wait is task storage, of which kernels allocate at most 8 KiB
+ * without a lock.
+ */
 #define WIRE_WAIT_COPY 6144
-/* Registers of user space, in the kernel's order (struct pt_regs), and the stack pointer. */
+/* User registers in the kernel's order (struct pt_regs); index of the stack pointer. */
 #if defined(__TARGET_ARCH_x86) || defined(__x86_64__)
 #define WIRE_REGS 21
 #define WIRE_REG_SP 19
@@ -60,7 +63,7 @@ typedef __s64 wire_s64;
 #define OFFCPU_WAKER_NONE 0
 #define OFFCPU_WAKER_THREAD 1
 #define OFFCPU_WAKER_IRQ 2
-#define WIRE_HOOK_MAX 64 /* size of arrays by hook, here and in memory; a trace stores 8 bits */
+#define WIRE_HOOK_MAX 64 /* size of arrays by hook, here and in memory; a trace has 8 bits */
 
 /* wire_hdr.flags */
 #define WIRE_F_IRQ 0x01	/* in a hard or soft interrupt or NMI: tid is the interrupted task */
@@ -69,16 +72,16 @@ typedef __s64 wire_s64;
 #define WIRE_F_TARGET 0x04	/* TASK_*, SNAP: the task is in the recording's target set */
 #define WIRE_F_NEXT_OUT 0x08	/* SWITCH under --only: next is not in the target set */
 #define WIRE_F_KTHREAD 0x10	/* TASK_*, SNAP: a kernel thread */
-/* BLOCK_COMPLETE: the kernel reports the end to a caller, so a flush sequence may continue. */
+/* BLOCK_COMPLETE: the request has a function for its end; a flush sequence may continue. */
 #define WIRE_F_FLUSH_SEQ 0x20
-/* SWITCH_MORE: the switch that brought the leaving thread ran no program. */
+/* SWITCH_MORE: no program ran at the switch to the thread that leaves now. */
 #define WIRE_F_BREAK 0x40
-/* SWITCH, SWITCH_MORE: a PLACE of this thread and instant has the frames of its sleep. */
+/* SWITCH, SWITCH_MORE: a PLACE record of this thread and time has the frames of its sleep. */
 #define WIRE_F_PLACE 0x80
 
 /*
- * A wire_call is one of these, or the number of a system call with WIRE_CALL_IS_NUMBER. Traces have
- * the same numbers.
+ * A wire_call is one of these, or the number of a system call with WIRE_CALL_IS_NUMBER. Traces
+ * store the same numbers.
  */
 #define WIRE_CALL_UNKNOWN 0
 #define WIRE_CALL_KERNEL 1	/* a kernel thread, or a kernel worker for a process */
@@ -87,36 +90,41 @@ typedef __s64 wire_s64;
 #define WIRE_CALL_OTHER 4	/* a system call whose number is too large to be stored */
 #define WIRE_CALL_FAULT 5	/* an exception in user code that waits for the mmap lock */
 #define WIRE_CALL_EXIT 6	/* WAKING: the waker is exiting */
-#define WIRE_CALL_HELD 7	/* of a thread at the start: the recorder holds COMMAND back */
-#define WIRE_CALL_TIMEOUT 8	/* WAKING: the time of the sleep was up */
+#define WIRE_CALL_HELD 7	/* state at the start: the recorder holds COMMAND back */
+#define WIRE_CALL_TIMEOUT 8	/* WAKING: the timer of the sleep expired */
 #define WIRE_CALL_NUMBER_MASK 0x01ff
-#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_* that the call waits for */
+#define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_*, the object of the wait */
 #define WIRE_CALL_IS_32_BIT 0x2000
 #define WIRE_CALL_IS_NUMBER 0x4000
 
-/* The type of a file: the kernel's S_IFMT >> 12, and others. `object` is described below. */
+/*
+ * Types of objects: the kernel's S_IFMT >> 12 for files, and others. `object` is described below.
+ */
 #define WIRE_FILE_UNKNOWN 0
 #define WIRE_FILE_PIPE 1
 #define WIRE_FILE_DEVICE 2	/* a character device, such as a terminal */
-#define WIRE_FILE_MMAP_LOCK 3	/* no file: the lock of the process's mappings */
+#define WIRE_FILE_MMAP_LOCK 3	/* not a file: the lock of the process's mappings */
 #define WIRE_FILE_DIRECTORY 4
-#define WIRE_FILE_PROCESS 5	/* no file: the end of a child */
+#define WIRE_FILE_PROCESS 5	/* not a file: the end of a child */
 #define WIRE_FILE_BLOCK_DEVICE 6
-#define WIRE_FILE_TIMER 7	/* no file: a time */
+#define WIRE_FILE_TIMER 7	/* not a file: a point in time */
 #define WIRE_FILE_REGULAR 8
-#define WIRE_FILE_THREAD 9	/* no file: the end of another thread of the process */
+#define WIRE_FILE_THREAD 9	/* not a file: the end of another thread of the process */
 #define WIRE_FILE_KERNEL 10	/* a file of proc, sysfs or the control groups, not on a disk */
-#define WIRE_FILE_CONDITION 11	/* no file: a condition variable or semaphore */
+#define WIRE_FILE_CONDITION 11	/* not a file: a condition variable or semaphore */
 #define WIRE_FILE_SOCKET 12
 #define WIRE_FILE_INODE_LOCK 13	/* the lock of any file or directory */
-/* no file: another lock of the kernel; the recorder sets it */
+/* not a file: another lock of the kernel; set by the recorder */
 #define WIRE_FILE_KERNEL_LOCK 14
 #define WIRE_FILE_ANONYMOUS 15	/* eventfd, timerfd, inotify and the like */
 /*
- * Value of `object`: for a pipe or socket the inode number; for a device its number; for a file or
- * directory, or for its lock, as follows, 0 if the inode number is above 2^32; for an anonymous
- * file the descriptor, and two letters of the kernel's name: "[eventfd]" has e and f, "[eventpoll]"
- * e and p; for another lock of the kernel the lower 48 bits of the address where the thread waits.
+ * Value of `object`:
+ *   pipe, socket: inode number
+ *   device: device number
+ *   file or directory, or its lock: WIRE_OBJECT_FILE; 0 if the inode number is above 2^32
+ *   anonymous file: WIRE_OBJECT_ANONYMOUS: the descriptor, and two letters of the kernel's
+ *   name: e and f of "[eventfd]", e and p of "[eventpoll]"
+ *   another lock of the kernel: lower 48 bits of the code address where the thread waits
  */
 #define WIRE_OBJECT_FILE(ino, dev, generation)                                     \
 	((ino) >> 32 ? 0 : (ino) | (wire_u64)(((dev) >> 12 ^ (dev) ^ (generation) ^ \
@@ -142,10 +150,13 @@ _Static_assert(sizeof(struct wire_hdr) == 16, "wire_hdr has holes");
  */
 #include "wire_records.h"
 
-/* attempted = submitted + full + other, per hook, exactly. */
+/* Per hook, exactly: attempted = submitted + lost_full + lost_other. */
 struct wire_tally {
 	wire_u64 attempted[WIRE_HOOK_MAX];
-	/* second copy: the first copy was skipped, but would not have sent a record */
+	/*
+	 * second copy: the first copy was skipped for these events, but would not have sent a
+	 * record
+	 */
 	wire_u64 passed[WIRE_HOOK_MAX];
 	wire_u64 lost_full[WIRE_HOOK_MAX];	/* the ring had no room */
 	/* the ring had room, but the reservation failed */
@@ -153,20 +164,20 @@ struct wire_tally {
 };
 
 /*
- * Contexts that can interrupt a hook, in this order: a level nests in lower levels, never in
+ * Contexts that can interrupt a hook, lowest first: a level interrupts only lower levels, never
  * itself.
  */
 #define WIRE_LEVELS 4	/* task, soft interrupt, interrupt, NMI */
 
 /*
  * One area per CPU, in a memory-mapped array that the recorder reads without a system call. Nearly
- * every event reads its first cache line; another CPU's area shares none.
+ * every event reads the area's first cache line, which no other CPU's area shares.
  */
 struct wire_counters {
 	/* State after the CPU's last switch (bpf/sched.bpf.c). */
 	wire_u64 next_task;	/* address of the next thread; 0: unknown; all bits: filtered */
 	wire_u64 rq_at;		/* fix_rq(): kernel address of the run queue; 0: unknown */
-	/* fix_stolen_ns(): prev_steal_time_rq at that time, + 1; 0: unknown */
+	/* fix_stolen_ns(): prev_steal_time_rq at that switch, + 1; 0: unknown */
 	wire_u64 steal_seen1;
 	wire_u64 away_ns;
 	/* Found once, before attaching (bpf/task.bpf.c, find_cpu_area); 0: unknown. */
@@ -176,16 +187,17 @@ struct wire_counters {
 	/* offset from the start of a task's stack to the registers saved on entry to the kernel */
 	wire_u64 regs_offset;
 	/*
-	 * [0] of the hook's program, [1] of its second copy, which runs if the kernel skipped the
-	 * first
+	 * [0]: counters of the hook's program, [1]: of its second copy, which runs even if the
+	 * kernel skipped the first
 	 */
 	struct wire_tally tally[2];
 	/*
-	 * The first copy's last event, by hook and level, until the second copy has seen the event,
-	 * too.
+	 * The last event of the first copy, by hook and level; 0 after the second copy has seen the
+	 * event, too.
 	 */
 	wire_u64 seen[WIRE_HOOK_MAX][WIRE_LEVELS];
-	wire_u64 timer_at;	/* address of the last timer that expired; 0: it woke its thread */
+	/* address of the last timer that expired; 0: that timer has woken its thread */
+	wire_u64 timer_at;
 } __attribute__((aligned(64)));
 
 /*
@@ -202,12 +214,12 @@ struct wire_stage {
 } __attribute__((aligned(64)));
 
 /*
- * This is not the number of a helper: the loader replaces it by a call of bpf_rdonly_cast, if the
+ * Not a real helper number: the loader replaces calls of it by calls of bpf_rdonly_cast, if the
  * kernel has that function.
  */
 #define WIRE_CALL_RDONLY_CAST 0x65620001
 
-/* Structures for casts of addresses: the loader replaces these numbers by their BTF ids. */
+/* Structures to which addresses are cast: the loader replaces these numbers by BTF ids. */
 #define WIRE_CAST_TYPES(X) \
 	X(thread_info) X(task_struct) X(mm_struct) X(percpu_counter) X(kmem_cache) \
 	X(address_space) X(request) X(rq) X(files_struct) X(fdtable) X(file) X(inode) \
