@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * burst: a burst begins with the oldest event of the ring (after trimming) when the minimum is
- * first reached. Each event that keeps the bytes at the minimum extends it.
+ * first reached. Each event after which the bytes still reach the minimum extends it.
  *
- * For growth, every new level first drops all levels from the ring that are not lower. So the head
- * is the lowest level of the window, and each step enters and leaves the ring once.
+ * For growth, every new level first drops all levels from the ring that are not lower. The head is
+ * then the lowest level of the window; each step enters and leaves the ring once.
  */
 #include "model/burst.h"
 
@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TRIM_GAP_PART 16	/* of the window */
-/* of the bytes: 5 %; with evenly spaced events, less than a gap's share */
+#define TRIM_GAP_PART 16	/* the gap is this part of the window */
+/* the trimmed bytes are at most this part: 5 %. Evenly spaced events in a gap have more. */
 #define TRIM_BYTES_PART 20
 
 void burst_init(struct burst *b, uint64_t window_ns, uint64_t min_bytes, bool is_growth)
@@ -86,7 +86,7 @@ static uint64_t sum_at(const struct burst *b, uint64_t ts_ns)
 
 /* ---- bursts ---- */
 
-/* total: bytes in the window, at least the minimum. */
+/* total: bytes in the window; at least the minimum. */
 static void begin(struct burst *b, uint64_t total)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, before = 0, cut_bytes = 0;
@@ -112,7 +112,7 @@ static void begin(struct burst *b, uint64_t total)
 	b->peak = 0;
 }
 
-/* Ends the burst and empties the ring: its bytes must not count for the next burst. */
+/* Ends the burst and empties the ring: bytes of this burst must not count for the next one. */
 static void end(struct burst *b, struct burst_found *ret)
 {
 	uint64_t gap = b->window_ns / TRIM_GAP_PART, after = 0, cut_bytes = 0;
@@ -145,7 +145,7 @@ static int add_bytes(struct burst *b, const struct burst_event *x, struct burst_
 {
 	int ret = 0;
 
-	/* an event a window after the last one does not belong to the burst, however large it is */
+	/* after a window without an event, even a large event does not belong to the burst */
 	if (b->active && (is_old(b, b->last_ns, x->ts_ns) ||
 			  sum_at(b, x->ts_ns) + x->bytes < b->min_bytes)) {
 		end(b, ret_found);

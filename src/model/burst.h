@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * burst: finds where allocation reaches a minimum within a sliding window.
+ * burst: finds times in which allocation reaches a minimum within a sliding window.
  *
- *     (ts, bytes, level before)... --[burst]--> start, end, bytes, baseline of each
+ *     (ts, bytes, level before)... --[burst]--> start, end, bytes, baseline of each burst
  *
  * A burst of bytes is active after an event if the bytes of the events in (ts - window, ts] reach
- * the minimum. It lasts from its first to its last event: overlapping windows are one burst, a
- * window's length without an event ends it. Small events at either end do not belong to it if a gap
- * of window/16 or more separates them and they have 5 % or less of the bytes in the window.
+ * the minimum. It lasts from its first to its last event: overlapping windows are one burst, and a
+ * window without an event ends the burst. Events at either end are excluded if a gap of at least
+ * window/16 separates them from the rest and they have at most 5 % of the bytes in the window.
  *
- * Growth of a level (resident memory) is active after a step up if the level is the minimum or more
- * above its lowest in (ts - window, ts]. It begins with the first step up from that lowest level
- * and ends at the highest level; its bytes are the difference. No step belongs to two growths. A
- * level that only goes up and down does not grow. The input has steps up only; the next step's
- * level before shows a step down. A few bytes (5 % or less) that a gap separates from the beginning
- * do not count.
+ * Growth of a level (resident memory) is active after a step up if the level exceeds its lowest
+ * value in (ts - window, ts] by at least the minimum. Growth begins with the first step up from
+ * that lowest value and ends at the highest level; its bytes are the difference. No step belongs to
+ * two growths. A level that only oscillates does not grow. The input has steps up only; a step down
+ * appears as a lower "level before" in the next step. Steps at the beginning are excluded as above.
  *
  * Calls come in time order. Memory: the events of one window. Threads: one.
  */
@@ -26,33 +25,35 @@
 
 struct burst_event {
 	uint64_t ts_ns, bytes;
-	uint64_t level;			/* level before the event */
-	uint64_t before;		/* bytes of all events before it */
+	uint64_t level;			/* level before this event */
+	uint64_t before;		/* sum of the bytes of all earlier events */
 };
 
 struct burst_found {
 	uint64_t start_ns, end_ns;	/* first and last event */
 	uint64_t bytes;
 	uint64_t baseline;		/* level before the first event */
-	uint64_t before;		/* of bytes: bytes of all events before the first */
-	uint64_t base, peak;		/* of growth: lowest and highest level */
+	uint64_t before; /* bursts of bytes: bytes of all events before the first one */
+	uint64_t base, peak;		/* growth: lowest and highest level */
 };
 
 struct burst {
 	uint64_t window_ns, min_bytes;
 	bool is_growth;
 	/*
-	 * The events of the last window, oldest at head: a ring whose size is a power of two. For
-	 * growth, only the events with a level below all later ones.
+	 * The events of the last window, oldest at head; a ring whose size is a power of two. For
+	 * growth, only events whose level is below all later levels.
 	 */
 	struct burst_event *ring;
 	size_t cap, head, cnt;
-	uint64_t sum;			/* of the ring's bytes */
+	uint64_t sum;			/* bytes of the events in the ring */
 	uint64_t all;			/* bytes of all events */
-	uint64_t last_ns;		/* of the last event */
+	uint64_t last_ns;		/* time of the last event */
 	bool active;
-	struct burst_found found;	/* while active; bytes so far */
-	/* of growth, while active: found.baseline after burst_shift(), and the highest level */
+	struct burst_found found;	/* valid while active; has the bytes so far */
+	/*
+	 * growth, while active: lowest level (found.baseline after burst_shift()) and highest level
+	 */
 	uint64_t base, peak;
 };
 
@@ -62,9 +63,12 @@ void burst_done(struct burst *b);
 /* Adds an event. 1: *ret_found is a burst that ended before the event; 0; -ENOMEM. */
 int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 	      struct burst_found *ret_found);
-/* All levels so far were wrong by delta: shifts them. Bytes that were unknown are not growth. */
+/*
+ * Shifts all levels by delta, because all earlier ones were wrong by it. Previously unknown bytes
+ * are not growth.
+ */
 void burst_shift(struct burst *b, int64_t delta);
-/* Of growth: returns how far a level is above the lowest in the window that ends at ts. */
+/* For growth: returns how far a level is above the lowest one in the window that ends at ts. */
 uint64_t burst_risen(const struct burst *b, uint64_t ts_ns, uint64_t level);
 /* Ends the input. 1: *ret_found is the last burst; 0: there is none. */
 int burst_finish(struct burst *b, struct burst_found *ret_found);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* call: tables by number, which schema/calls.awk makes from schema/calls.decl. */
+/* call: tables of calls by number, generated from schema/calls.decl by schema/calls.awk. */
 #include "model/call.h"
 
 #include <string.h>
 
-/* in the tables: the kind depends on the type of the file */
+/* in the tables: the kind of wait depends on the type of the file */
 #define CALL_FILE_SAYS WAIT_KIND_CNT
 
 struct call_decl {
@@ -22,7 +22,10 @@ enum call_machine call_machine_of(const char *machine)
 	return machine && !strcmp(machine, "aarch64") ? CALL_MACHINE_ARM64 : CALL_MACHINE_UNKNOWN;
 }
 
-/* NULL: not a system call. 32-bit calls of arm64 are not in the tables. */
+/*
+ * Returns the declaration of a system call; NULL: not a system call. 32-bit calls of arm64 are not
+ * in the tables.
+ */
 static const struct call_decl *find(enum call_machine machine, uint32_t call)
 {
 	static const struct call_decl other = { "another call", WAIT_CALL, CALL_WAKE_OTHER };
@@ -96,7 +99,8 @@ static enum wait_kind kind_of_call(enum call_machine machine, uint32_t call)
 	if (d && CALL_FILE(call) == CALL_FILE_CONDITION)
 		return WAIT_CONDITION;
 	/*
-	 * a poll without descriptors is a sleep; a poll of one descriptor waits for that descriptor
+	 * a poll without descriptors is a sleep; a poll of one descriptor is a wait for that
+	 * descriptor
 	 */
 	if (d && CALL_FILE(call) == CALL_FILE_TIMER)
 		return WAIT_TIMER;

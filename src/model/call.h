@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * call: the activity of a thread when it left its CPU, and what the thread then waits for.
+ * call: the activity of a thread when it left its CPU, and the object that the thread then waits
+ * for.
  *
  *     column `call` of a switch --[call]--> a name; with the thread's state, a kind of wait
  *
- * A call is a number as in schema/FORMAT.md, section 6. Names and kinds are those of
- * schema/calls.decl, by the machine that was recorded. Any number is valid. Threads: any.
+ * A call is a number as in schema/FORMAT.md, section 6. schema/calls.decl declares names and kinds
+ * for each machine type. Any number is valid. Threads: any.
  */
 #pragma once
 
@@ -20,17 +21,17 @@
 #define CALL_THROTTLED 3	/* the quota of its control group was used up */
 #define CALL_OTHER 4		/* a system call whose number is too large to be stored */
 #define CALL_FAULT 5		/* an exception in user code that waits for the mmap lock */
-#define CALL_EXIT 6		/* of a wake-up: the waker is exiting */
+#define CALL_EXIT 6		/* wake-ups: the waker is exiting */
 #define CALL_HELD 7		/* at the start: the recorder holds COMMAND back */
-#define CALL_TIMEOUT 8		/* of a wake-up: the time of the sleep was up */
+#define CALL_TIMEOUT 8		/* wake-ups: the timer of the sleep expired */
 #define CALL_IS_NUMBER 0x4000	/* a system call; the bits below describe it */
 #define CALL_IS_32_BIT 0x2000	/* numbered as for 32-bit programs */
 #define CALL_NUMBER_CNT 512
 #define CALL_NUMBER(call) ((call) & (CALL_NUMBER_CNT - 1))
-/* enum call_file: type of the file that the call waits for */
+/* enum call_file: type of the object that the call waits for */
 #define CALL_FILE(call) ((call) >> 9 & 15)
 #define CALL_WITH_FILE(call, file) (((call) & ~(15u << 9)) | (uint32_t)(file) << 9)
-/* The object of CALL_FILE_KERNEL_LOCK is the lower part of a kernel address. */
+/* The object of CALL_FILE_KERNEL_LOCK is the lower 48 bits of a kernel address. */
 #define CALL_LOCK_OBJECT(addr) ((addr) & 0xffffffffffff)
 #define CALL_LOCK_ADDR(object) ((object) | 0xffff000000000000)
 
@@ -38,26 +39,26 @@ enum call_file {
 	CALL_FILE_UNKNOWN = 0,
 	CALL_FILE_PIPE = 1,
 	CALL_FILE_DEVICE = 2,		/* a character device, such as a terminal */
-	CALL_FILE_MMAP_LOCK = 3,	/* no file */
+	CALL_FILE_MMAP_LOCK = 3,	/* not a file */
 	CALL_FILE_DIRECTORY = 4,
-	CALL_FILE_PROCESS = 5,		/* no file: the end of a child */
+	CALL_FILE_PROCESS = 5,		/* not a file: the end of a child */
 	CALL_FILE_BLOCK_DEVICE = 6,
-	CALL_FILE_TIMER = 7,		/* no file: a time */
+	CALL_FILE_TIMER = 7,		/* not a file: a point in time */
 	CALL_FILE_REGULAR = 8,
-	CALL_FILE_THREAD = 9,		/* no file: the end of another thread of the process */
+	CALL_FILE_THREAD = 9,		/* not a file: the end of another thread of the process */
 	CALL_FILE_KERNEL = 10,		/* a file of proc, sysfs or the control groups */
-	CALL_FILE_CONDITION = 11,	/* no file: a condition variable or semaphore */
+	CALL_FILE_CONDITION = 11,	/* not a file: a condition variable or semaphore */
 	CALL_FILE_SOCKET = 12,
 	CALL_FILE_INODE_LOCK = 13,	/* the kernel's lock of a file or directory */
-	CALL_FILE_KERNEL_LOCK = 14,	/* no file: another lock of the kernel */
+	CALL_FILE_KERNEL_LOCK = 14,	/* not a file: another lock of the kernel */
 	CALL_FILE_ANONYMOUS = 15,	/* eventfd, timerfd, inotify and the like */
 };
 
-/* The resource or event that a thread off the CPUs waits for. */
+/* The resource or event that a thread without a CPU waits for. */
 enum wait_kind {
-	WAIT_CPU,		/* runnable */
+	WAIT_CPU,		/* ready to run, waits for a CPU */
 	WAIT_THROTTLED,
-	WAIT_DISK,		/* also for a file's pages, and for a sync */
+	WAIT_DISK,		/* including file pages and syncs */
 	WAIT_LOCK,
 	WAIT_SOCKET,
 	WAIT_PIPE,
@@ -65,9 +66,9 @@ enum wait_kind {
 	WAIT_TIMER,
 	WAIT_CHILD,		/* for the end of a child or of another thread */
 	WAIT_SIGNAL,
-	WAIT_FAULT,		/* in an exception in user code: for a page that has to be read */
-	WAIT_KERNEL,		/* of a kernel thread */
-	WAIT_CALL,		/* in another system call */
+	WAIT_FAULT,		/* an exception in user code: a page that has to be read */
+	WAIT_KERNEL,		/* any wait of a kernel thread */
+	WAIT_CALL,		/* any other system call */
 	WAIT_STOPPED,
 	WAIT_CONDITION,		/* for another thread's signal */
 	WAIT_UNKNOWN,
@@ -80,17 +81,18 @@ enum call_object {
 	CALL_OBJECT_PIPE,	/* an inode number */
 	CALL_OBJECT_SOCKET,	/* an inode number */
 	CALL_OBJECT_DEVICE,	/* major << 20 | minor */
-	CALL_OBJECT_FILE,	/* bits 0 to 31: an inode number; above: of its file system */
+	/* bits 0 to 31: inode number; above: hash of the file system and inode generation */
+	CALL_OBJECT_FILE,
 	CALL_OBJECT_ANONYMOUS,	/* bits 0 to 31: a descriptor; above: two letters of its type */
 	CALL_OBJECT_MMAP_LOCK,	/* the pid of the process */
 	CALL_OBJECT_PROCESS,	/* a pid */
 	CALL_OBJECT_THREAD,	/* a tid */
 	CALL_OBJECT_TIMER,	/* ns */
 	CALL_OBJECT_INODE_LOCK,	/* as CALL_OBJECT_FILE */
-	CALL_OBJECT_KERNEL_LOCK,	/* CALL_LOCK_OBJECT() of where the thread waits */
+	CALL_OBJECT_KERNEL_LOCK, /* CALL_LOCK_OBJECT() of the code address where the thread waits */
 };
 
-/* Call for a switch whose object is not 0. */
+/* Valid for a switch whose object is not 0. */
 static inline enum call_object call_object_of(uint32_t call)
 {
 	static const uint8_t objects[16] = {
@@ -116,7 +118,10 @@ static inline enum call_object call_object_of(uint32_t call)
 				       CALL_OBJECT_LOCK;
 }
 
-/* Call for a switch: the thread waits for a lock of the kernel, not for one of its program. */
+/*
+ * Valid for a switch. Returns whether the thread waits for a lock of the kernel, not of its
+ * program.
+ */
 static inline bool call_is_of_kernel_lock(uint32_t call)
 {
 	enum call_object what = call_object_of(call);
@@ -125,12 +130,12 @@ static inline bool call_is_of_kernel_lock(uint32_t call)
 	       what == CALL_OBJECT_KERNEL_LOCK;
 }
 
-/* The way a thread wakes others in a call. */
+/* The way in which a thread's call wakes other threads. */
 enum call_wake {
 	CALL_WAKE_OTHER,	/* none of the following, or unknown */
 	CALL_WAKE_FUTEX,	/* threads that wait in futex */
-	CALL_WAKE_SIGNAL,	/* by a signal or as a tracer: threads in any wait */
-	/* threads that wait for a socket, or in a group that the write freezes */
+	CALL_WAKE_SIGNAL,	/* a signal or a tracer: threads in any wait */
+	/* threads that wait for a socket, or in a control group that the write freezes */
 	CALL_WAKE_WRITE,
 	CALL_WAKE_CLOSE,	/* threads that wait for a socket, or for the lock of a file */
 };
@@ -141,17 +146,17 @@ enum call_machine {
 	CALL_MACHINE_ARM64,
 };
 
-/* machine: as in uname(); may be NULL. */
+/* machine: the field of struct utsname; may be NULL. */
 enum call_machine call_machine_of(const char *machine);
 
 /*
- * Returns the name of a system call, "call 500" if the call is too new to have a name here, or the
- * thread's other activity: "user code", "kernel thread". NULL: unknown.
+ * Returns the name of a system call, "call 500" if the system call is not in calls.decl, or the
+ * name of another activity: "user code", "kernel thread". NULL: unknown.
  */
 const char *call_name(enum call_machine machine, uint32_t call);
 
 enum call_wake call_wake_of(enum call_machine machine, uint32_t call);
 
-/* state: not THREAD_RUNNING. */
+/* state: any but THREAD_RUNNING. */
 enum wait_kind wait_kind_of(enum call_machine machine, enum thread_state state, uint32_t call);
 const char *wait_kind_name(enum wait_kind kind);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* cpu_timeline: one state per CPU: the running thread and since when. The header has the rule. */
+/* cpu_timeline: per CPU, the running thread and since when it runs. The rule is in the header. */
 #include "model/cpu_timeline.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 
 struct cpu_state {
 	uint64_t since_ns;
-	/* the first instant at which the thread was seen on another CPU; UINT64_MAX: never */
+	/* the first time at which the thread was seen on another CPU; UINT64_MAX: never */
 	uint64_t doubt_ns;
-	bool is_restored;	/* the piece that begins at since_ns */
-	uint64_t steal_ns;	/* steal time before the next boundary */
+	bool is_restored;	/* for the piece that begins at since_ns */
+	uint64_t steal_ns;	/* sum of the steal time since the last boundary */
 };
 
 struct cpu_timeline {
@@ -20,7 +20,7 @@ struct cpu_timeline {
 	void *ctx;
 	bool started;
 	unsigned int cpu_cnt;
-	/* by CPU: a utid or pseudo id; a separate array, because it is searched */
+	/* by CPU: a utid or pseudo id; a separate array for fast searches */
 	uint32_t *runs;
 	struct cpu_state cpus[];
 };
@@ -110,7 +110,7 @@ static uint32_t owner_of(uint32_t runs, const struct event *ev)
 	return runs == EVENT_ID_FILTERED || runs == ev->utid ? runs : EVENT_ID_UNKNOWN;
 }
 
-/* utid is on cpu at ts_ns. Marks other CPUs that have had utid since before from_ns as doubtful. */
+/* utid is on cpu at ts_ns: marks other CPUs that have had utid since before from_ns as doubtful. */
 static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cpu, uint64_t ts_ns,
 			 uint64_t from_ns)
 {
@@ -122,7 +122,7 @@ static void doubt_others(struct cpu_timeline *tl, uint32_t utid, unsigned int cp
 			tl->cpus[i].doubt_ns = ts_ns;
 }
 
-/* utid has had cpu since since_ns. The piece's earlier part belongs to owner. */
+/* utid has had cpu since since_ns: ends the earlier part, which belongs to owner. */
 static int restore(struct cpu_timeline *tl, unsigned int cpu, uint32_t owner, uint32_t utid,
 		   uint64_t since_ns)
 {
@@ -148,7 +148,7 @@ int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev)
 	owner = owner_of(tl->runs[ev->cpu], ev);
 	if (stay_ns && owner == ev->utid && owner != EVENT_ID_FILTERED &&
 	    tl->cpus[ev->cpu].since_ns < ev->ts_ns - stay_ns)
-		owner = EVENT_ID_UNKNOWN;	/* the thread was away in between */
+		owner = EVENT_ID_UNKNOWN;	/* the thread left and returned in between */
 	if (stay_ns && owner != ev->utid) {
 		ret = restore(tl, ev->cpu, owner, ev->utid, ev->ts_ns - stay_ns);
 		owner = ev->utid;
@@ -156,7 +156,7 @@ int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev)
 	if (ret < 0)
 		return ret;
 	tl->runs[ev->cpu] = next;
-	/* A thread may leave one CPU and enter another at the same timestamp, in either order. */
+	/* At the same timestamp, a thread may leave one CPU and enter another, in either order. */
 	doubt_others(tl, ev->utid, ev->cpu, ev->ts_ns, ev->ts_ns);
 	doubt_others(tl, next, ev->cpu, ev->ts_ns, UINT64_MAX);
 	return end_piece(tl, ev->cpu, owner, ev->ts_ns, ev);

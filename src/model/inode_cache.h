@@ -23,19 +23,19 @@ struct inode_entry {
 
 struct inode_cache {
 	size_t entry_bytes;
-	/* a full cache first drops entries that were not used for this time */
+	/* a full cache first drops entries that have not been used for this time */
 	uint64_t idle_ns;
 	/* Releases the contents of an entry, but not the entry. */
 	void (*release)(void *entry);
 	struct hash_map by_inode;
 };
 
-/* Drops every entry, and keeps the constants. */
+/* Drops every entry; keeps entry_bytes, idle_ns and release. */
 void inode_cache_clear(struct inode_cache *c);
 /* NULL: the inode is not in the cache. */
 void *inode_cache_find(const struct inode_cache *c, uint64_t ino, uint32_t dev);
 /*
- * Returns the entry of an inode, or makes one. 0, with NULL in *ret if another inode has the same
- * hash: then the inode is not followed; -ENOMEM.
+ * Returns the entry of an inode, or adds one. 0, with *ret NULL if another inode has the same hash:
+ * the cache does not hold this inode; -ENOMEM.
  */
 int inode_cache_get(struct inode_cache *c, uint64_t ino, uint32_t dev, uint64_t now_ns, void **ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * irq_track: keeps a stack of served interrupts per CPU. Its depth is bounded: an interrupt that is
- * open twice has lost an exit, and a soft interrupt is always at the bottom.
+ * irq_track: keeps a stack of served interrupts per CPU. Its depth is bounded: if an interrupt is
+ * entered twice, its exit was lost, and a soft interrupt is always at the bottom.
  */
 #include "model/irq_track.h"
 
@@ -14,14 +14,14 @@
 #define DEPTH_MAX 8
 
 struct open_run {
-	struct irq_run run;	/* its cuts are set when it ends */
+	struct irq_run run;	/* cuts are set when the run ends */
 	struct irq_span *cuts;
 	size_t cut_cnt, cut_cap;
 	bool is_broken;		/* the run has a part of unknown length */
 };
 
 struct cpu_stack {
-	/* each keeps its memory for cuts for the next run at that depth */
+	/* each entry keeps its memory for cuts for the next run at that depth */
 	struct open_run open[DEPTH_MAX];
 	unsigned int depth;
 };
@@ -30,7 +30,7 @@ struct irq_track {
 	struct irq_sink sink;
 	struct cpu_stack *cpus;
 	unsigned int cpu_cnt;
-	unsigned int open_cnt;		/* on all CPUs */
+	unsigned int open_cnt;		/* sum over all CPUs */
 };
 
 int irq_track_new(struct irq_track **ret, unsigned int cpu_cnt, const struct irq_sink *sink)
@@ -67,8 +67,8 @@ static int give_broken(struct irq_track *t, const struct irq_run *r)
 }
 
 /*
- * Interrupts above depth have lost their exits, at an unknown time; therefore the interrupts below
- * are broken, too.
+ * Drops the interrupts above depth: their exits were lost, at an unknown time, so the interrupts
+ * below are broken, too.
  */
 static int drop_to(struct irq_track *t, struct cpu_stack *c, unsigned int depth)
 {
@@ -90,7 +90,7 @@ static bool is_same(const struct open_run *o, const struct irq_run *r)
 	return o->run.type == r->type && o->run.vector == r->vector;
 }
 
-/* Returns the position of the same interrupt in the stack; DEPTH_MAX: not found. */
+/* Returns the index of the same interrupt in the stack; DEPTH_MAX: not found. */
 static unsigned int find(const struct cpu_stack *c, const struct irq_run *r)
 {
 	unsigned int i = c->depth;
@@ -156,7 +156,7 @@ static int leave(struct irq_track *t, struct cpu_stack *c, const struct irq_run 
 	o = &c->open[at];
 	c->depth--;
 	t->open_cnt--;
-	/* all of that time belongs to other interrupts, even if it is unknown to which */
+	/* all of that time belongs to other interrupts, even if it is unknown which */
 	if (at && add_cut(&c->open[at - 1], o->run.from_ns, r->from_ns) < 0)
 		return -ENOMEM;
 	return o->is_broken ? give_broken(t, &o->run) : give_run(t, o, r->from_ns);

@@ -4,10 +4,11 @@
  *
  *     irq events, by time --[irq_track]--> runs; entries and exits without a partner
  *
- * One interrupt may interrupt another. The inner one's time is not the outer one's, so the times of
- * a CPU's runs never overlap. schema/FORMAT.md, kind 13, has the rule that pairs an exit with its
- * entry and detects a lost partner. A run with a part of unknown length counts as one that lost its
- * partner: nothing is guessed. Threads: one. Errors: -ENOMEM, -EBADMSG.
+ * An interrupt may interrupt another one. The time of the inner interrupt does not count for the
+ * outer one, so the times of a CPU's runs never overlap. schema/FORMAT.md, kind 13, has the rule
+ * that pairs an exit with its entry and detects a lost partner. A run with a part of unknown length
+ * counts as an entry without a partner: lengths are never estimated. Threads: one. Errors: -ENOMEM,
+ * -EBADMSG.
  */
 #pragma once
 
@@ -24,7 +25,7 @@ struct irq_run {
 	uint32_t cpu, utid;		/* utid is the interrupted thread */
 	uint32_t type, vector;		/* enum event_irq_type */
 	uint64_t from_ns, to_ns;
-	uint64_t own_ns;		/* time without cuts */
+	uint64_t own_ns;		/* time without the cuts */
 	/* the nested interrupts, ascending and disjoint; valid until the sink returns */
 	const struct irq_span *cuts;
 	size_t cut_cnt;
@@ -34,12 +35,12 @@ struct irq_run {
 struct irq_sink {
 	void *ctx;
 	/*
-	 * Receives runs in order of to_ns. A result < 0 ends irq_track_event() and becomes its
-	 * result.
+	 * Called for each run, in order of to_ns. A result < 0 ends irq_track_event() and becomes
+	 * its result.
 	 */
 	int (*run)(void *ctx, const struct irq_run *r);
 	/*
-	 * Receives an entry or exit without partner. Only cpu .. vector and from_ns are set.
+	 * Called for each entry or exit without a partner. Only cpu .. vector and from_ns are set.
 	 */
 	int (*broken)(void *ctx, const struct irq_run *r);
 };
@@ -50,12 +51,15 @@ int irq_track_new(struct irq_track **ret, unsigned int cpu_cnt, const struct irq
 void irq_track_free(struct irq_track *t);
 
 int irq_track_event(struct irq_track *t, const struct event *ev);
-/* Events are missing here: an exit can no longer be matched with certainty to an open interrupt. */
+/*
+ * Call this where events are missing: open interrupts can no longer be matched with certainty to
+ * exits.
+ */
 int irq_track_hole(struct irq_track *t);
 int irq_track_hole_on(struct irq_track *t, unsigned int cpu);	/* the same for one CPU */
 /*
- * The trace ends at end_ns but was cut from a longer one: open interrupts become runs that end
- * there, unless the cut marked them as broken (EVENT_F_BROKEN).
+ * Call this at the end of a trace that was cut from a longer one: open interrupts become runs that
+ * end at end_ns, unless the cut marked them as broken (EVENT_F_BROKEN).
  */
 int irq_track_cut(struct irq_track *t, uint64_t end_ns);
 /* Returns the entry of the oldest open interrupt; UINT64_MAX: none is open. */
@@ -63,8 +67,6 @@ uint64_t irq_track_oldest_ns(const struct irq_track *t);
 /* Returns the number of nested open interrupts on a CPU. */
 unsigned int irq_track_depth(const struct irq_track *t, unsigned int cpu);
 
-/*
- * Saves the interrupts that are open at at_ns. A tracker that loads them has seen no earlier event.
- */
+/* Saves the interrupts that are open at at_ns. Call load before any event. */
 void irq_track_save(const struct irq_track *t, uint64_t at_ns, struct buf *out);
 int irq_track_load(struct irq_track *t, struct packed_in *in, uint64_t at_ns);

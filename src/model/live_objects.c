@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * live_objects: open-addressing tables of small entries (address, owner, kind, and if requested,
- * instant and space). Properties that objects share are interned in a kind. An allocator soon
- * reuses an address, so an entry whose object ended stays in place until its table is rebuilt.
- * Rebuilding needs memory for the old and the new table, so there are several small tables, which
- * are rebuilt one at a time; the memory of the old table returns to the system. Bits record which
- * orders of page blocks are live, in all and near an address; they limit where a page is looked up.
+ * instant and space). Properties that objects share are interned in a kind. Allocators soon reuse
+ * addresses: the entry of an ended object remains until its table is rebuilt. Rebuilding needs
+ * memory for the old and the new table, so there are several small tables, which are rebuilt one at
+ * a time; the memory of the old table is unmapped. Bit masks of the orders of live page blocks, in
+ * all and near an address, limit the lookups of a page.
  *
- * For example, what the sink gets of page frames, and of plain addresses:
+ * For example, calls and what the sink gets:
  *
  *     add  frames 96 .. 103, owner A
  *     end  frames 98 .. 99            A's 98 .. 99, freed; 96 .. 97 and 100 .. 103 stay live
@@ -33,7 +33,7 @@
 #define TABLE_CNT (1u << TABLE_BITS)
 #define CAP_STEP 256u		/* a table's capacity is a multiple of this */
 #define RECENT_KINDS 256
-#define NEAR_ORDER 6		/* blocks up to this order are inside one group of 2^6 frames */
+#define NEAR_ORDER 6 /* a group of frames is this large: it contains blocks up to this order */
 #define NEAR_ORDERS 0x7eu	/* the bits of orders 1 to 6 */
 #define HELD_BITS 14
 
@@ -52,9 +52,9 @@ struct live_wide_slot {		/* if the objects are detailed */
 
 struct live_table {
 	void *slots;
-	uint64_t *noted;	/* a bit per slot: added since notes began */
+	uint64_t *noted; /* a bit per slot: the object was added after live_objects_begin_notes() */
 	size_t cap, cnt;	/* cnt: objects */
-	size_t used;		/* entries, including those whose object ended */
+	size_t used;		/* entries, including those of ended objects */
 };
 
 struct live_objects {
@@ -66,20 +66,20 @@ struct live_objects {
 	size_t order_cnt[LIVE_ORDER_MAX + 1];
 	uint32_t orders;	/* mask of 1 << order for all live page blocks */
 	/*
-	 * Page blocks of order 1 and more: mask of 1 << order per entry, found by held_at(). Bits
-	 * of ended blocks stay until removed_cnt is high.
+	 * Page blocks of order 1 and more: entries of held_at(), each a mask of 1 << order. Bits of
+	 * ended blocks remain until removed_cnt is high.
 	 */
 	uint32_t *held;
 	size_t removed_cnt;
 	struct hash_map sites, places, sizes, kinds;	/* a place is a call site and a stack */
 	struct live_kind *kind_rows;
 	size_t kind_cap;
-	uint32_t recent[RECENT_KINDS];	/* recently used kinds, plus one, by a hash */
+	uint32_t recent[RECENT_KINDS];	/* recently used kinds, + 1, by hash */
 	live_objects_older older;
 	void *older_ctx;
 };
 
-/* Slots, and one bit per slot. */
+/* Returns the bytes of the slots and of the bit per slot. */
 static size_t table_bytes(const struct live_objects *o, size_t cap)
 {
 	return (cap << o->slot_shift) + cap / 8;
@@ -158,8 +158,8 @@ static struct live_slot *slot_at(const struct live_objects *o, const struct live
 }
 
 /*
- * Slots are in the order of hashes, so that a rebuild reads and writes a table from one end to the
- * other.
+ * Returns the first slot for a hash. Slots are in the order of hashes: a rebuild reads and writes
+ * tables from one end to the other.
  */
 static size_t home_of(const struct live_table *t, uint64_t hash)
 {
@@ -181,7 +181,9 @@ static uint64_t instant_of(const struct live_objects *o, const struct live_slot 
 	return o->is_detailed ? ((const struct live_wide_slot *)s)->ts_ns : 0;
 }
 
-/* Returns the entry of an address, or the empty entry for it. The table must have room. */
+/*
+ * Returns the entry of an address, or the empty entry for it. The table must have an empty entry.
+ */
 static struct live_slot *find_slot(const struct live_objects *o, const struct live_table *t,
 				   uint64_t hash, uint32_t space, uint64_t addr)
 {
@@ -234,7 +236,7 @@ static void note(struct live_table *t, size_t i)
 	t->noted[i / 64] |= 1ull << i % 64;
 }
 
-/* Replaces a table by one of cap entries, without entries whose objects ended. */
+/* Replaces a table by one of cap entries; drops entries of ended objects. */
 static int resize(struct live_objects *o, struct live_table *t, size_t cap)
 {
 	struct live_table old = *t;
@@ -265,7 +267,7 @@ static int resize(struct live_objects *o, struct live_table *t, size_t cap)
 	return 0;
 }
 
-/* Rebuilds a full table; doubles it if few entries belong to ended objects. */
+/* Rebuilds a full table, with twice the capacity if few entries are of ended objects. */
 static int grow(struct live_objects *o, struct live_table *t)
 {
 	size_t cap = (t->cnt * 2 + CAP_STEP) / CAP_STEP * CAP_STEP;
@@ -333,7 +335,7 @@ static void remove_order(struct live_objects *o, const struct live_slot *s)
 	if (!--o->order_cnt[order])
 		o->orders &= ~(1u << order);
 	o->removed_cnt += order > 0;
-	/* often enough to keep stale bits few, seldom enough to cost little */
+	/* often enough for few stale bits, rarely enough to cost little */
 	if (o->removed_cnt < (size_t)1 << (HELD_BITS - 2) || o->removed_cnt < o->cap / 8)
 		return;
 	o->removed_cnt = 0;
@@ -344,7 +346,7 @@ static void remove_order(struct live_objects *o, const struct live_slot *s)
 				hold(o, slot_at(o, &o->tables[k], i));
 }
 
-/* Returns a mask of the orders, at least order, for which a live block may hold addr. */
+/* Returns a mask of the orders >= order of which a live block may contain addr. */
 static uint32_t orders_holding(const struct live_objects *o, uint64_t addr, unsigned int order)
 {
 	return o->orders >> order << order &
@@ -369,7 +371,7 @@ static void remove_slot(struct live_objects *o, struct live_slot *s)
 	o->cnt--;
 }
 
-/* at: the empty slot of the object's address; NULL: look it up. */
+/* at: the empty slot for the object's address; NULL: unknown. */
 static int insert(struct live_objects *o, const struct live_object *obj, struct live_slot *at)
 {
 	uint64_t hash = hash_of(obj->space, obj->addr);
@@ -403,7 +405,10 @@ static bool same_kind(const struct live_kind *a, const struct live_kind *b)
 	       a->stack == b->stack;
 }
 
-/* Most objects are of few kinds, so the recently used ones are tried first. */
+/*
+ * Returns a slot of the recently used kinds, which are tried first because most objects have few
+ * kinds.
+ */
 static uint32_t *recent_kind(struct live_objects *o, const struct live_kind *k)
 {
 	uint64_t h = (k->call_site ^ k->bytes << 7 ^ k->bytes_req << 3 ^ k->gfp ^ k->order ^
@@ -463,7 +468,10 @@ static int take(struct live_objects *o, struct live_slot *s, enum live_end end,
 	return hand_out(&obj, o->kind_rows[obj.kind].bytes, end, sink, ctx);
 }
 
-/* Inserts the rest of a block as smaller blocks, after the part (addr, order) has left it. */
+/*
+ * Inserts the remainder of a block as smaller blocks, after the part (addr, order) has been
+ * removed.
+ */
 static int split_block(struct live_objects *o, struct live_object whole, uint64_t addr,
 		       unsigned int order)
 {
@@ -494,7 +502,8 @@ static int split_block(struct live_objects *o, struct live_object whole, uint64_
 }
 
 /*
- * Removes (addr, order) from a block of this or a higher order. 1: removed; 0: no block holds it.
+ * Removes (addr, order) from a block of this or a higher order. 1: removed; 0: no block contains
+ * it.
  */
 static int take_holding(struct live_objects *o, uint64_t addr, unsigned int order,
 			enum live_end end, live_objects_sink sink, void *ctx)
@@ -565,7 +574,7 @@ static int take_pages(struct live_objects *o, uint64_t addr, unsigned int order,
 
 	if (order > LIVE_ORDER_MAX)
 		return 0;
-	/* blocks are aligned to their size; an unaligned one is damage, and pairs with no other */
+	/* blocks are aligned to their size; an unaligned one is damage, and has no pair */
 	if (!(addr & (((uint64_t)1 << order) - 1))) {
 		ret = take_holding(o, addr, order, end, sink, ctx);
 		if (ret)
@@ -610,7 +619,7 @@ int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint
 		ret = take_pages(o, addr, kind->order, LIVE_LOST, sink, ctx, &unknown);
 	if (!ret && t->used) {
 		at = find_slot(o, t, hash, space, addr);
-		/* with pages: an unaligned block, or a larger one that begins here: damage */
+		/* pages: this is an unaligned block, or a larger one at the same address: damage */
 		if (is_live(at))
 			ret = take(o, at, LIVE_LOST, sink, ctx);
 	}

@@ -5,15 +5,15 @@
  *     allocations, frees --[live_objects]--> for each free (or lost free): the allocation's owner,
  *                                            instant and kind
  *
- * Spaces keep address spaces apart: the kernel's slab objects share one, page frames another, and
+ * Spaces separate address spaces: the kernel's slab objects share one, page frames another, and
  * each process's heap has its own. Page frames come in blocks of 2^order: an allocation may be
  * freed in parts, and is then split as the kernel's buddy allocator does.
  *
  * An allocation at an address that is still live means that its free was lost: the old object is
- * first reported as lost. Memory is proportional to live objects plus the distinct combinations of
- * call site, cache, sizes, flags and stack. An object takes 32 bytes, in a table that is at most
- * half full, counts ended entries, and grows if live ones alone fill a quarter. Calls come in time
- * order. Threads: one. Errors: -ENOMEM or the result of a callback.
+ * reported as lost before the new one is added. Memory is proportional to live objects plus the
+ * distinct combinations of call site, cache, sizes, flags and stack. An object takes 32 bytes, in a
+ * table that is at most half full, including ended entries, and grows if live entries fill a
+ * quarter. Calls come in time order. Threads: one. Errors: -ENOMEM or the result of a callback.
  */
 #pragma once
 
@@ -28,16 +28,16 @@ struct live_objects;
 /* Properties that many objects share; interned. */
 struct live_kind {
 	uint64_t call_site, cache;
-	uint64_t bytes_req, bytes;	/* pages: both are the size of the whole block */
+	uint64_t bytes_req, bytes;	/* pages: both are the bytes of the whole block */
 	uint64_t stack;			/* number of the recorded stack; 0: not recorded */
 	uint32_t gfp;
 	uint16_t migratetype;
-	uint8_t order;			/* pages; else 0 */
+	uint8_t order;			/* pages: log2 of their number; else 0 */
 	uint8_t irq;			/* 1: allocated in interrupt context */
 };
 
 struct live_object {
-	uint64_t addr;			/* or page frame number */
+	uint64_t addr;			/* address, or page frame number */
 	uint64_t ts_ns;			/* time of the allocation */
 	uint32_t owner;			/* as passed to live_objects_add() */
 	uint32_t kind;			/* index for live_objects_kind() */
@@ -59,13 +59,13 @@ void live_objects_free(struct live_objects *o);
 /* Removes all objects and keeps the memory. */
 void live_objects_clear(struct live_objects *o);
 /*
- * Makes room for cnt objects at once. Call it before adding the objects of live_objects_rest():
- * these are in the order of one table, so they would crowd together in a smaller one that grows. 0
- * or -ENOMEM.
+ * Makes room for cnt objects. Call it before adding the objects of live_objects_rest(): these are
+ * in the order of one table's hashes, and would collide in a smaller table that grows. 0 or
+ * -ENOMEM.
  */
 int live_objects_reserve(struct live_objects *o, size_t cnt);
 
-/* Adds an object. Before the call returns, sink gets every object that must have lost its free. */
+/* Adds an object. First passes to sink each object whose free must have been lost. */
 int live_objects_add(struct live_objects *o, uint32_t space, uint64_t addr, uint64_t ts_ns,
 		     uint32_t owner, const struct live_kind *kind, live_objects_sink sink,
 		     void *ctx);
@@ -82,8 +82,8 @@ int live_objects_set_stack(struct live_objects *o, uint32_t space, uint64_t addr
 
 /*
  * Ends the object at addr (pages: all objects in the 2^order frames from addr on). sink gets each
- * object or part of an object. *ret_unknown: bytes (pages) or objects (else: 0 or 1) without a
- * recorded allocation.
+ * object or part of an object. *ret_unknown: bytes (pages) or number of objects (0 or 1) that had
+ * no recorded allocation.
  */
 int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsigned int order,
 		     live_objects_sink sink, void *ctx, uint64_t *ret_unknown);
@@ -92,9 +92,9 @@ int live_objects_end(struct live_objects *o, uint32_t space, uint64_t addr, unsi
 int live_objects_rest(struct live_objects *o, live_objects_sink sink, void *ctx);
 
 /*
- * Reports changes to older objects. From now on, if an operation ends or splits an object from
- * before this call, older() gets the whole object first. A table that contains exactly these
- * objects ends the same objects with the same operations.
+ * From now on, calls older() before an operation ends or splits an object that was added before
+ * this call; passes the whole object. With exactly these objects in its table, another live_objects
+ * would end the same objects for the same operations.
  */
 typedef void (*live_objects_older)(void *ctx, const struct live_object *object);
 void live_objects_begin_notes(struct live_objects *o, live_objects_older older, void *ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* mem_levels: the levels of one process. The caller selects the process and reports its end. */
+/* mem_levels: the levels of one process. The caller finds the process and reports its end. */
 #include "model/mem_levels.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ void mem_process_baseline(struct mem_process *p, const struct trace_rss *row)
 	memcpy(p->bytes, row->bytes, sizeof(p->bytes));
 	p->vm_bytes = row->total_vm_bytes;
 	p->known = KNOWN_ALL & ~row->unknown;
-	p->born_inside = false;	/* later first values are not inherited */
+	p->born_inside = false;	/* first values after this are not inherited */
 }
 
 struct trace_rss mem_process_row(const struct mem_process *p)
@@ -41,13 +41,13 @@ uint64_t mem_process_rss(const struct mem_process *p)
 	return p->bytes[MEM_FILE] + p->bytes[MEM_ANON] + p->bytes[MEM_SHMEM];
 }
 
-/* A per-CPU counter read without its lock may be below 0 for an instant. */
+/* A per-CPU counter that is read without its lock may be negative for a moment. */
 static uint64_t not_negative(uint64_t v)
 {
 	return (int64_t)v < 0 ? 0 : v;
 }
 
-/* A level has changed: sets the inherited part of the step. */
+/* Sets the inherited part of a step, after its level has changed. */
 static void inherit(struct mem_process *p, unsigned int level, struct mem_step *s)
 {
 	uint64_t *inherited = &p->inherited[level], had = *inherited;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* object_pairs: a table of live objects for each family, and the number of each process's heap. */
+/* object_pairs: one live_objects per family, and a number for the heap of each process. */
 #include "model/object_pairs.h"
 
 #include <errno.h>

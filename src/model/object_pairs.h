@@ -8,7 +8,7 @@
  * Each process has its own address space for heap objects. An exec or the end of a process starts a
  * new space: objects of the old one can no longer be freed. An allocation in an interrupt belongs
  * to EVENT_ID_IRQ, not to the interrupted thread; user space, where heaps are, has no interrupts. A
- * page order above every kernel's limit is damage, and pairs with no other event. Threads: one.
+ * page order above every kernel's limit is damage; such an event has no pair. Threads: one.
  */
 #pragma once
 
@@ -20,14 +20,14 @@ enum object_family {
 };
 
 struct object_event {
-	uint64_t addr;			/* or page frame */
+	uint64_t addr;			/* address, or page frame number */
 	uint32_t utid;			/* thread of the event, or EVENT_ID_IRQ */
 	uint8_t family;			/* enum object_family */
 	bool is_alloc;
-	struct live_kind kind;		/* of a free: only the fields that its event has */
+	struct live_kind kind;		/* for a free: only the fields that its event has */
 };
 
-/* Returns the family of a kind of events (enum event_kind); -1: none. */
+/* Returns the family of events of this kind (enum event_kind); -1: none. */
 int object_family_of(uint64_t kind);
 /* Returns the thread of a family's event, or EVENT_ID_IRQ. */
 uint32_t object_event_utid(const struct event *ev);
@@ -36,21 +36,21 @@ bool object_event_read(const struct event *ev, uint32_t page_bytes, struct objec
 
 struct object_pairs {
 	struct live_objects *of[OBJECT_FAMILY_CNT];
-	uint32_t *heap_spaces;		/* by process; 0: the process's own number */
-	uint32_t next_heap_space;	/* counts down from the highest number */
+	uint32_t *heap_spaces;		/* by process; 0: the space is the process's number */
+	uint32_t next_heap_space;	/* next number of a new space, counting down */
 	uint32_t page_bytes;
 };
 
 /*
- * Processes have numbers below process_cnt. has_instants: objects keep their allocation time. 0 or
- * -ENOMEM; call done() also after -ENOMEM.
+ * Processes have numbers below process_cnt. has_instants: objects keep the time of their
+ * allocation. 0 or -ENOMEM; call done() even after -ENOMEM.
  */
 int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt,
 		      bool has_instants);
 void object_pairs_done(struct object_pairs *p);
 /* Raises the number of processes from before to cnt. 0 or -ENOMEM. */
 int object_pairs_grow(struct object_pairs *p, uint32_t before, uint32_t cnt);
-/* Call if the process calls exec, or ends. */
+/* Call this at an exec or the end of a process. */
 void object_pairs_reset(struct object_pairs *p, uint32_t process);
 /* Returns the address space, for live_objects, of an event of the process. */
 uint32_t object_pairs_space(const struct object_pairs *p, unsigned int family, uint32_t process);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * quantile: each value below 128 has a bucket of its own. Above, each power of two is divided into
- * 128 equal buckets: bucket = 128 * (octave + 1) + the seven bits below the leading one.
+ * quantile: each value below 128 has its own bucket. Above, each power of two is divided into 128
+ * equal buckets: bucket = 128 * (octave + 1) + the seven bits after the leading one.
  */
 #include "model/quantile.h"
 
@@ -14,7 +14,7 @@
 
 #define SUB_BITS 7
 #define SUB_CNT (1u << SUB_BITS)
-#define SPARSE_MAX 512	/* pairs; with more, a count per bucket is faster */
+#define SPARSE_MAX 512	/* pairs; above this, an array of counts is faster */
 #define BUCKET_CNT ((64 - SUB_BITS + 1) * SUB_CNT)
 
 static unsigned int bucket_of(uint64_t v)
@@ -66,7 +66,7 @@ static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 		q->values[bucket] += cnt;
 		return 0;
 	}
-	/* merged buckets come in order, mostly into an empty list */
+	/* merged buckets come in ascending order, mostly into an empty list */
 	i = q->bucket_cnt;
 	if (i && q->values && q->values[2 * (i - 1)] >= bucket)
 		i = lower_bound_field(q->values, i, 2 * sizeof(*pair), 0, sizeof(*pair), bucket);
@@ -86,7 +86,7 @@ static int count(struct quantile *q, uint64_t bucket, uint64_t cnt)
 static int make_buckets(struct quantile *q)
 {
 	size_t first = bucket_of(q->min) / 64, last = bucket_of(q->max) / 64, n = 0, i;
-	uint64_t used[BUCKET_CNT / 64];	/* from first to last */
+	uint64_t used[BUCKET_CNT / 64];	/* bits of the used buckets, from word first to last */
 	uint32_t counts[BUCKET_CNT];	/* of the used buckets */
 
 	if (q->form != QUANTILE_VALUES)
@@ -118,7 +118,10 @@ static int make_buckets(struct quantile *q)
 	return n > SPARSE_MAX ? make_dense(q) : 0;
 }
 
-/* Returns the next bucket with a count; *i begins as 0. False after the last one. */
+/*
+ * Finds the next bucket with a count; the caller sets *i to 0 before the first call. False: no
+ * more.
+ */
 static bool next_bucket(const struct quantile *q, size_t *i, uint64_t *ret_bucket,
 			uint64_t *ret_cnt)
 {
@@ -165,7 +168,7 @@ static void add_total(struct quantile *q, uint64_t cnt, uint64_t sum, uint64_t m
 
 int quantile_add(struct quantile *q, uint64_t value)
 {
-	/* more values will follow, one by one */
+	/* room is needed only if more values follow */
 	if (q->form == QUANTILE_VALUES && q->cnt == QUANTILE_EXACT &&
 	    (make_buckets(q) < 0 || (q->form == QUANTILE_SPARSE && make_dense(q) < 0)))
 		return -ENOMEM;
@@ -208,7 +211,7 @@ void quantile_put(struct quantile *q, struct buf *out)
 int quantile_merge(struct quantile *q, struct packed_in *in)
 {
 	uint64_t cnt = packed_get(in), sum, min, max, bucket = 0;
-	/* a local copy, which no other code can change, stays in registers */
+	/* a local copy stays in registers, because no other code can change it */
 	struct packed_in at;
 	size_t n;
 	int ret;
@@ -250,7 +253,7 @@ uint64_t quantile_get(struct quantile *q, double pct)
 		return q->min;
 	if (pct >= 100)
 		return q->max;
-	/* ceil, but 99 % of 100 values must not become rank 100 through rounding of the product */
+	/* ceil; subtracts 1e-9 because rounding must not turn 99 % of 100 values into rank 100 */
 	rank = (uint64_t)ceil((double)q->cnt * pct / 100.0 - 1e-9);
 	if (rank < 1)
 		rank = 1;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * replay: pieces sorted by their recorded ends, with links to the thread's other pieces and to the
- * waker's. REPLAY_SCHEDULED is a simulation with a heap of instants and a heap of ready threads.
+ * replay: pieces are sorted by their recorded ends, and linked to the thread's neighbouring pieces
+ * and to the waker's piece. REPLAY_SCHEDULED is a simulation with a heap of instants and a heap of
+ * ready threads.
  */
 #include "model/replay.h"
 
@@ -13,7 +14,7 @@
 
 #define NOT_RUN UINT64_MAX
 
-/* An instant of a simulated thread, or a thread that is ready. */
+/* An entry of a heap: a thread's next event, by time, or a thread that is ready. */
 struct entry {
 	uint64_t key, seq;
 	uint32_t thread;
@@ -26,30 +27,31 @@ struct heap {
 
 /* A thread in the simulation. */
 struct sim_thread {
-	uint32_t piece;		/* 1 + place of its present piece; 0: it has ended */
-	uint32_t edge;		/* position in the edges of its piece on a CPU */
-	uint64_t began_ns;	/* of that piece, less the time that it was interrupted */
-	uint64_t instant;	/* seq of the instant that counts; 0: none */
+	uint32_t piece;		/* 1 + place of its current piece; 0: it has ended */
+	uint32_t edge;		/* index in edges, of its piece on a CPU */
+	/* begin of this piece, plus its interruptions; while interrupted: the time that it ran */
+	uint64_t began_ns;
+	uint64_t instant;	/* seq of its valid entry in instants; 0: none */
 	bool is_on_cpu, is_interrupted;
-	bool has_waited;	/* as it did after that piece in the trace */
+	bool has_waited;	/* its wait after this piece in the trace was already replayed */
 };
 
 struct replay {
 	struct replay_piece *pieces;
 	size_t cnt, cap;
 	uint32_t thread_cnt;
-	uint32_t *last_of;	/* by thread: 1 + place; 0: none */
-	uint32_t *first_of;	/* after replay_prepare() */
-	uint64_t *keep;		/* by place, as the following */
-	uint64_t *end_ns;	/* of the last run */
-	bool *is_bound;		/* a sleep that its waker ended in the last run */
-	bool frees_cpus;	/* time on CPUs is left out */
-	uint32_t *edges;	/* sleeps by the place of the waker's piece, then by their end */
-	uint32_t *edge_of;	/* by place: its first edge; cnt + 1 elements */
-	uint32_t *runs;		/* pieces on a CPU by CPU, then by their end */
-	uint32_t *runs_of;	/* by CPU: its first of runs; cpu_cnt + 1 elements */
+	uint32_t *last_of;	/* by thread: 1 + place of its last piece; 0: none */
+	uint32_t *first_of;	/* the same of its first piece; set by replay_prepare() */
+	uint64_t *keep;		/* ns to keep, by place, as the following two */
+	uint64_t *end_ns;	/* ends in the last run */
+	bool *is_bound;		/* the piece is a sleep that its waker ended in the last run */
+	bool frees_cpus;	/* some time on a CPU is left out */
+	uint32_t *edges; /* places of sleeps, by the place of the waker's piece, then by end */
+	uint32_t *edge_of;	/* by place: its first index in edges; cnt + 1 elements */
+	uint32_t *runs;		/* places of pieces on a CPU, by CPU, then by end */
+	uint32_t *runs_of;	/* by CPU: its first index in runs; cpu_cnt + 1 elements */
 	unsigned int cpu_cnt;	/* 1 + the highest CPU */
-	unsigned int used_cpus;	/* CPUs with pieces */
+	unsigned int used_cpus;	/* number of CPUs with pieces */
 	struct sim_thread *sim;
 	uint32_t *on_cpu;	/* threads that have a CPU; used_cpus elements */
 	unsigned int on_cpu_cnt;
@@ -118,7 +120,7 @@ int replay_add_birth(struct replay *r, uint32_t thread, uint32_t creator, uint64
 
 /* ---- preparation ---- */
 
-/* By end; of equal ends, a thread has its CPU before it ends others' sleeps. */
+/* Compares ends; of equal ends, a piece on a CPU precedes the sleeps that its thread ends. */
 static int by_end(const void *a, const void *b)
 {
 	const struct replay_piece *x = a, *y = b;
@@ -153,7 +155,7 @@ static bool has_cpu_at(const struct replay *r, uint32_t piece, uint64_t at_ns)
 	return p && p->what == REPLAY_RUN && p->from_ns <= at_ns && p->to_ns >= at_ns;
 }
 
-/* Finds the waker's piece of each sleep: last_of has each thread's last piece that has ended. */
+/* Finds the waker's piece of each sleep. last_of has each thread's last piece that has ended. */
 static void link_wakers(struct replay *r)
 {
 	uint32_t *ended = r->last_of;
@@ -207,7 +209,7 @@ static int index_pieces(struct replay *r)
 		r->used_cpus += r->runs_of[i] != 0;
 		r->runs_of[i] += r->runs_of[i - 1];
 	}
-	/* each first one moves to its end, which is the next one's first */
+	/* each first index moves to the end of its range, the first index of the next */
 	for (uint32_t i = 0; i < r->cnt; i++) {
 		const struct replay_piece *p = &r->pieces[i];
 
@@ -275,7 +277,7 @@ uint64_t replay_change(struct replay *r, replay_keep keep, void *ctx)
 
 /* ---- one pass ---- */
 
-/* The part of a piece that stays of its first off_ns. */
+/* Returns how much of the first off_ns of a piece is kept. */
 static uint64_t scaled(const struct replay *r, uint32_t place, uint64_t off_ns)
 {
 	const struct replay_piece *p = &r->pieces[place];
@@ -283,12 +285,12 @@ static uint64_t scaled(const struct replay *r, uint32_t place, uint64_t off_ns)
 
 	if (keep == dur_ns || !keep)
 		return keep ? off_ns : 0;
-	if (off_ns == dur_ns)	/* not rounded: the simulation waits for this */
+	if (off_ns == dur_ns)	/* exact: the simulation waits for this value */
 		return keep;
 	return (uint64_t)((double)off_ns * ((double)keep / (double)dur_ns));
 }
 
-/* A thread that is to be created waits for that from the beginning. */
+/* Returns the replayed begin of a piece. A thread that will be created waits from time 0 on. */
 static uint64_t begin_of(const struct replay *r, uint32_t place)
 {
 	const struct replay_piece *p = &r->pieces[place];
@@ -307,7 +309,10 @@ static uint64_t woken_ns(const struct replay *r, const struct replay_piece *p)
 	return begin_ns + scaled(r, waker - 1, p->to_ns - r->pieces[waker - 1].from_ns);
 }
 
-/* The first stay on the wait's CPU that ended after the wait began, as a place in runs. */
+/*
+ * Finds the first stay on the awaited CPU that ended after the wait began; returns its index in
+ * runs.
+ */
 static uint32_t first_beside(const struct replay *r, const struct replay_piece *p,
 			     uint32_t *ret_end)
 {
@@ -357,7 +362,7 @@ static void add_freed(void *ctx, const struct replay_piece *x, uint64_t ns)
 	f->ns += ns - scaled(f->r, (uint32_t)(x - f->r->pieces), ns);
 }
 
-/* Time that is left out of the stays on a wait's CPU, during the wait. */
+/* Returns the time that is left out of the stays on the awaited CPU during the wait. */
 static uint64_t freed_ns(const struct replay *r, const struct replay_piece *p)
 {
 	struct freed f = { r, 0 };
@@ -461,12 +466,12 @@ static int wake_at(struct replay *r, uint32_t thread, uint64_t at_ns)
 	return heap_push(&r->instants, at_ns, r->seq, thread);
 }
 
-/* The thread waits for a CPU, and should have one after wait_ns. */
+/* Makes the thread ready. It should have a CPU after wait_ns. */
 static int make_ready(struct replay *r, uint32_t thread, uint64_t now_ns, uint64_t wait_ns)
 {
 	int ret = heap_push(&r->ready, now_ns + wait_ns, r->sim[thread].piece, thread);
 
-	/* an instant without a thread, at which threads get CPUs */
+	/* an entry without a thread: at that time, threads get CPUs */
 	if (!ret && wait_ns && r->on_cpu_cnt == r->used_cpus)
 		ret = heap_push(&r->instants, now_ns + wait_ns, 0, r->thread_cnt);
 	return ret;
@@ -482,7 +487,7 @@ static void leave_cpu(struct replay *r, uint32_t thread)
 	r->sim[thread].is_on_cpu = false;
 }
 
-/* The next instant of a thread that has a CPU: its next edge, or its end. */
+/* Schedules the next event of a thread that has a CPU: its next edge, or its end. */
 static int plan(struct replay *r, uint32_t thread)
 {
 	struct sim_thread *t = &r->sim[thread];
@@ -495,7 +500,7 @@ static int plan(struct replay *r, uint32_t thread)
 	return wake_at(r, thread, t->began_ns + scaled(r, place, off_ns));
 }
 
-/* Begins the thread's piece, after those that take no time. */
+/* Begins the thread's current piece; skips pieces that take no time. */
 static int enter(struct replay *r, uint32_t thread, uint64_t now_ns)
 {
 	struct sim_thread *t = &r->sim[thread];
@@ -514,7 +519,7 @@ static int enter(struct replay *r, uint32_t thread, uint64_t now_ns)
 		if (p->what == REPLAY_RUN)
 			return make_ready(r, thread, now_ns, wait_ns);
 		if (p->waker_piece && keep == p->to_ns - p->from_ns) {
-			if (r->is_bound[place])	/* it was woken before */
+			if (r->is_bound[place])	/* the sleep has already been ended */
 				continue;
 			return 0;
 		}
@@ -524,7 +529,7 @@ static int enter(struct replay *r, uint32_t thread, uint64_t now_ns)
 	return 0;
 }
 
-/* Ends the sleep that an edge leads to, now or when it begins. */
+/* Ends a sleep of an edge: now, or when it begins. */
 static int follow(struct replay *r, uint32_t place, uint64_t now_ns)
 {
 	uint32_t thread = r->pieces[place].thread;
@@ -541,7 +546,7 @@ static int step(struct replay *r, uint32_t thread, uint64_t now_ns)
 	uint64_t off_ns;
 	int ret = 0;
 
-	if (!t->is_on_cpu) {	/* its first instant, or the end of a sleep */
+	if (!t->is_on_cpu) {	/* its first event, or the end of a sleep */
 		t->piece = t->piece ? r->pieces[t->piece - 1].next : r->first_of[thread];
 		return enter(r, thread, now_ns);
 	}
@@ -563,7 +568,9 @@ static int step(struct replay *r, uint32_t thread, uint64_t now_ns)
 	return enter(r, thread, now_ns);
 }
 
-/* Takes the CPU from the preempted thread that has had it longest. False: there is none. */
+/*
+ * Takes the CPU from the preempted thread that has had it longest. *ret_done false: there is none.
+ */
 static int preempt(struct replay *r, uint64_t now_ns, bool *ret_done)
 {
 	uint32_t longest = 0;
@@ -585,13 +592,13 @@ static int preempt(struct replay *r, uint64_t now_ns, bool *ret_done)
 	leave_cpu(r, longest);
 	t->is_interrupted = t->has_waited = true;
 	t->instant = 0;
-	t->began_ns = now_ns - t->began_ns;	/* how much it ran, until it has a CPU again */
+	t->began_ns = now_ns - t->began_ns;	/* the time that it ran, until it has a CPU again */
 	longest = r->pieces[t->piece - 1].next - 1;
 	return make_ready(r, r->pieces[longest].thread, now_ns,
 			  r->pieces[longest].to_ns - r->pieces[longest].from_ns);
 }
 
-/* Threads that are ready get CPUs that are free, or that they should have by now. */
+/* Gives CPUs to ready threads: free ones, or others if a thread should have one by now. */
 static int dispatch(struct replay *r, uint64_t now_ns)
 {
 	int ret = 0;
@@ -635,14 +642,14 @@ static int run_scheduled(struct replay *r)
 	for (uint32_t i = 0; i < r->thread_cnt && !ret; i++) {
 		const struct replay_piece *p = &r->pieces[r->first_of[i] ? r->first_of[i] - 1 : 0];
 
-		/* a thread that is to be created waits for that from the beginning */
+		/* a thread that will be created waits from time 0 on */
 		if (r->first_of[i])
 			ret = wake_at(r, i, p->waker_piece ? 0 : p->from_ns);
 	}
 	while (r->instants.cnt && !ret) {
 		struct entry now = heap_pop(&r->instants);
 
-		/* an earlier plan of a thread that was interrupted does not count */
+		/* skip entries of a thread that was interrupted later */
 		if (now.thread < r->thread_cnt && r->sim[now.thread].instant == now.seq)
 			ret = step(r, now.thread, now.key);
 		if (!ret && (!r->instants.cnt || r->instants.entries[0].key > now.key))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * request_track: one entry per request address, reused for one life after another. An entry's state
- * limits which events may come next; goes_on() is the rule. An event that does not fit begins a new
- * life, since addresses are reused at once.
+ * limits its next events (goes_on()); any other event begins a new life, because addresses are
+ * reused at once.
  */
 #include "model/request_track.h"
 
@@ -24,42 +24,42 @@ enum rq_state {
 	RQ_ISSUED,
 	RQ_REQUEUED,
 	RQ_COMPLETED,		/* completed as a whole; waits for its done event */
-	RQ_FLUSH_TAIL,		/* over, but its flush sequence may still complete */
+	RQ_FLUSH_TAIL,		/* over, but its flush sequence may complete once more */
 };
 
 struct rq_entry {
 	struct block_request r;
 	struct request_part *parts;	/* r.held */
 	size_t part_cap;
-	uint32_t key_dev;	/* the address is r.rq, or key_rq before the first life */
+	uint32_t key_dev;	/* the entry's address is r.rq; key_rq before its first life */
 	uint64_t key_rq;
-	uint64_t life;		/* its number among all lives */
+	uint64_t life;		/* number of its life among all lives */
 	uint8_t state;
 };
 
 #define RECENT_CNT 64	/* a power of two */
 #define REMAPPED_CNT 64	/* a power of two */
-#define SCAN_MAX 4096	/* entries to search, at most */
-#define PARTS_MAX 1024	/* if there are more, the last part is extended and its owner is unknown */
+#define SCAN_MAX 4096	/* at most this many entries are searched */
+#define PARTS_MAX 1024	/* more parts extend the last part, whose owner becomes unknown */
 
-/* A bio on its way from a volume to the device below. */
+/* A bio that a volume remaps to the device below. */
 struct remapped {
-	uint64_t sector, end;		/* on the device below, in 512 bytes */
+	uint64_t sector, end;		/* sectors (512 bytes) on the device below */
 	uint32_t dev, op;
 	struct block_request of;	/* the volume's bio */
 };
 
 struct request_track {
-	uint32_t recent[RECENT_CNT];	/* entries that were queued last */
+	uint32_t recent[RECENT_CNT];	/* the entries queued last */
 	unsigned int recent_at;
-	uint32_t target;		/* the entry that the last bio was merged into */
-	/* entry of the last event if that was of a bio; UINT32_MAX: none */
+	uint32_t target;		/* the entry into which the last bio was merged */
+	/* entry of the last event, if that was an event of a bio; UINT32_MAX: none */
 	uint32_t event_entry;
 	struct remapped *remapped;	/* REMAPPED_CNT, or NULL */
 	unsigned int remapped_at;
 	request_track_sink sink;	/* NULL: requests are not reported */
 	request_flight_sink flight;	/* NULL: changes in flight are not reported */
-	uint64_t life_cnt;	/* of all addresses */
+	uint64_t life_cnt;	/* number of lives at all addresses */
 	void *ctx;
 	struct hash_map map;
 	struct rq_entry *entries;
@@ -132,7 +132,7 @@ static int tell_flight(struct request_track *b, const struct rq_entry *x, uint64
 
 /* ---- states ---- */
 
-/* X(field) timestamps, Y(field) numbers: all fields of a life but its end. */
+/* All fields of a life except its end. X(field): timestamps, Y(field): numbers. */
 #define REQUEST_FIELDS(X, Y)                                                           \
 	X(start_ns) X(insert_ns) X(first_issue_ns) X(issue_ns) X(complete_ns)          \
 	Y(rq) Y(sector) Y(bytes) Y(dev) Y(part) Y(cmd_flags) Y(status) Y(submitter)    \
@@ -175,7 +175,7 @@ static struct rq_entry *entry_at(struct request_track *b, uint64_t rq, uint64_t 
 	if (ret < 0)
 		return NULL;
 	if (array_reserve(&b->entries, &b->cap, i + 1) < 0) {
-		/* the map has an entry that does not exist; it must not be used again */
+		/* the map now has an entry that b->entries lacks: do not use it again */
 		while (i-- > 0)
 			free(b->entries[i].parts);
 		hash_map_clear(&b->map);
@@ -225,7 +225,7 @@ int request_track_load(struct request_track *b, struct packed_in *in, uint64_t t
 
 /* ---- lives ---- */
 
-/* Clips the parts to the bytes done: a failed request ends early. */
+/* Limits the parts to the completed bytes: a failed request ends early. */
 static void clip_parts(struct rq_entry *x)
 {
 	uint64_t left = x->r.bytes;
@@ -250,7 +250,7 @@ static int hand_over(struct request_track *b, struct rq_entry *x, uint64_t end_n
 	return b->sink ? b->sink(b->ctx, &x->r) : 0;
 }
 
-/* Ends the previous life, whose last events were not seen. */
+/* Ends the previous life; its last events were not seen. */
 static int drop_life(struct request_track *b, struct rq_entry *x, uint64_t ts_ns)
 {
 	bool is_completed = x->state == RQ_COMPLETED;
@@ -288,7 +288,7 @@ static const struct remapped *remapped_find(const struct request_track *b, const
 {
 	uint64_t sector = ev->v[EV_REQUEST_SECTOR];
 
-	/* the last one first: slots are reused */
+	/* the newest first, because slots are reused */
 	for (unsigned int n = 1; b->remapped && n <= REMAPPED_CNT; n++) {
 		const struct remapped *m =
 			&b->remapped[(b->remapped_at - n) & (REMAPPED_CNT - 1)];
@@ -300,7 +300,7 @@ static const struct remapped *remapped_find(const struct request_track *b, const
 	return NULL;
 }
 
-/* The pages lead neither to a file nor to a process; a layer above may name them. */
+/* The pages lead neither to a file nor to a process; the volume above may have an owner. */
 static bool has_no_owner(uint64_t pages)
 {
 	return pages == EVENT_PAGES_NONE || pages == EVENT_PAGES_KERNEL;
@@ -326,7 +326,7 @@ static void lies_below(struct request_track *b, struct block_request *r, const s
 	r->owner_how = m->of.owner_how;
 }
 
-/* Returns the live bio of a volume that holds a sector. */
+/* Returns a volume's live bio that contains a sector. */
 static struct rq_entry *volume_bio(struct request_track *b, const struct event *ev)
 {
 	uint64_t sector = ev->v[EV_REQUEST_INO];
@@ -394,13 +394,13 @@ static bool is_alike(const struct request_part *a, const struct request_part *b)
 	       (!a->below || a->asked_by == b->asked_by);
 }
 
-/* Adds a part at the end or at the front. */
+/* Adds a part at the back or at the front. */
 static int part_add(struct rq_entry *x, struct request_part part, bool is_front)
 {
 	uint32_t cnt = x->r.held_cnt;
 	struct request_part *beside = is_front ? &x->parts[0] : &x->parts[cnt - 1];
 
-	/* Before the issue the pages of the first part are unknown, so it matches no other part. */
+	/* Before the issue, the pages of the first part are unknown: it is like no other part. */
 	if (cnt > 1 && is_alike(beside, &part)) {
 		beside->bytes += part.bytes;
 		return 0;
@@ -424,7 +424,7 @@ static int part_add(struct rq_entry *x, struct request_part part, bool is_front)
 	return 0;
 }
 
-/* Makes the data of the request so far its first part. */
+/* Converts the request's data so far to its first part. */
 static int parts_begin(struct rq_entry *x)
 {
 	if (x->r.held_cnt)
@@ -433,8 +433,8 @@ static int parts_begin(struct rq_entry *x)
 		return -ENOMEM;
 	x->parts[0] = part_of_request(&x->r);
 	/*
-	 * the pages are seen at the issue if this part is still the first, or known from the volume
-	 * above
+	 * Its pages are known from the volume above, or else from the issue, if this part is then
+	 * still the first.
 	 */
 	if (x->r.below < 2)
 		x->parts[0].pages = EVENT_PAGES_KERNEL;
@@ -443,9 +443,7 @@ static int parts_begin(struct rq_entry *x)
 	return 0;
 }
 
-/*
- * Applies the issue: sets the pages of the first part, and adjusts the parts to the sum of bytes.
- */
+/* Applies the issue: sets the pages of the first part; adjusts the parts to the request's bytes. */
 static int parts_settle(struct rq_entry *x, const struct event *ev)
 {
 	uint64_t bytes = ev->v[EV_REQUEST_BYTES], sum = 0;
@@ -478,7 +476,7 @@ static int parts_settle(struct rq_entry *x, const struct event *ev)
 						  .submitter = EVENT_ID_UNKNOWN }, false);
 }
 
-/* Returns whether a request waits and has the edge at which the I/O starts or ends. */
+/* Returns whether the request waits and adjoins the event's sectors: at its front or its back. */
 static bool takes(const struct rq_entry *x, const struct event *ev, bool is_front)
 {
 	uint64_t from = ev->v[EV_REQUEST_SECTOR], to = from + ev->v[EV_REQUEST_BYTES] / 512;
@@ -528,7 +526,7 @@ static int on_bio_merge(struct request_track *b, const struct event *ev, bool is
 	return ret;
 }
 
-/* Appends the parts of a whole request to the request that ends at its sector. */
+/* Appends the parts of a request to the request that ends at its first sector. */
 static int join_parts(struct request_track *b, const struct rq_entry *x, const struct event *ev)
 {
 	struct request_part single = part_of_request(&x->r);
@@ -566,8 +564,8 @@ static void submitted_by(struct rq_entry *x, const struct event *ev, uint8_t ran
 }
 
 /*
- * Returns whether the event's I/O contains the request's: a waiting request may grow by merges at
- * either end.
+ * Returns whether the event's sectors contain the request's: merges may have extended a waiting
+ * request at either end.
  */
 static bool holds_io(const struct rq_entry *x, const struct event *ev)
 {
@@ -578,18 +576,18 @@ static bool holds_io(const struct rq_entry *x, const struct event *ev)
 		sector + ev->v[EV_REQUEST_BYTES] / 512 >= x->r.sector + x->r.bytes / 512);
 }
 
-/* The device chooses the sector of an append to a zone, so the sector changes at completion. */
+/* The device chooses the sector of a zone append, so it changes at completion. */
 static bool is_zone_append(const struct event *ev)
 {
 	return !strcmp(block_op_name((uint32_t)ev->v[EV_REQUEST_CMD_FLAGS]), "zone_append");
 }
 
 /*
- * The rule: whether an event that may begin a life belongs to the entry's current life.
- *   - A start begins a life. So a life that began with a start lasts until the next start, unless
- *     other I/O is queued or issued.
- *   - Without a start, as in kernels before 6.5 and for a device's own flushes, a request cannot be
- *     queued or issued twice without a requeue, nor complete without bytes if some are left.
+ * Returns whether an event that may begin a life belongs to the entry's current life:
+ *   - A start begins a life. A life that began with a start lasts until the next start, unless
+ *     other I/O (other sectors) is queued or issued.
+ *   - Without a start, as in kernels before 6.5 and for a device's own flushes, a request cannot
+ *     be queued or issued twice without a requeue, nor complete with 0 bytes if bytes are left.
  *   - A completion ends the I/O that was issued: other I/O belongs to a life whose beginning was
  *     not seen.
  *   - An issued request cannot be merged into another one.
@@ -630,7 +628,7 @@ static int on_queue(struct request_track *b, struct rq_entry *x, const struct ev
 		x->r.start_ns = ev->ts_ns;
 	else if (!x->r.insert_ns && !x->r.first_issue_ns)
 		x->r.insert_ns = ev->ts_ns;
-	if (!x->r.first_issue_ns)	/* after a requeue, a worker inserts the request */
+	if (!x->r.first_issue_ns)	/* after a requeue: a worker inserts the request again */
 		submitted_by(x, ev, is_start ? 3 : 2);
 	lies_below(b, &x->r, ev);
 	if (x->state != RQ_QUEUED)
@@ -647,7 +645,7 @@ static int on_issue(struct request_track *b, struct rq_entry *x, const struct ev
 	if (ret < 0)
 		return ret;
 	describe(x, ev);
-	if (x->r.part_cnt) {	/* requeued for the rest: keep the completed part */
+	if (x->r.part_cnt) {	/* requeued for the remaining data: keep the completed part */
 		x->r.bytes = done;
 		x->r.sector = sector;
 	}
@@ -677,7 +675,7 @@ static int on_bio_queue(struct request_track *b, struct rq_entry *x, const struc
 
 	if (ret < 0)
 		return ret;
-	/* A bio has no start, because not every kernel reports the end of a chained bio. */
+	/* No start_ns: not every kernel reports the end of a chained bio. */
 	x->r.insert_ns = ev->ts_ns;
 	x->state = RQ_QUEUED;
 	b->recent[b->recent_at++ & (RECENT_CNT - 1)] = (uint32_t)(x - b->entries);
@@ -694,12 +692,12 @@ static int on_bio_complete(struct request_track *b, struct rq_entry *x, const st
 }
 
 /*
- * Returns whether a completion without a life is the tail of a counted request, or belongs to no
- * request. A separate empty flush counts as a request. Kernels without a start event (before 6.5)
- * remove REQ_PREFLUSH and REQ_FUA from a write before its flush sequence: an empty flush is then an
- * empty write at sector 0, which those kernels count as a write, while a tail still has the sector
- * of its data. If that sector is 0, too, the completion is a tail if the data was marked as part of
- * a flush sequence.
+ * Returns whether a completion without a life is the end of the flush sequence of a counted
+ * request, or of no request at all. A separate empty flush counts as a request. Kernels without a
+ * start event (before 6.5) remove REQ_PREFLUSH and REQ_FUA from a write before its flush sequence:
+ * an empty flush is then an empty write at sector 0, which those kernels count as a write, while
+ * the end of a flush sequence has the sector of its data. If that sector is 0, too, the mark of the
+ * data as part of a flush sequence decides.
  */
 static bool is_tail(const struct rq_entry *x, const struct event *ev)
 {
@@ -728,10 +726,10 @@ static int on_complete(struct request_track *b, struct rq_entry *x, const struct
 			return ret;
 		if (is_tail(x, ev)) {
 			if (x->state == RQ_FLUSH_TAIL)
-				x->state = RQ_FREE;	/* a request has only one tail */
+				x->state = RQ_FREE;	/* a flush sequence has only one end */
 			return 0;
 		}
-		/* in flight before the recording, or its start was lost */
+		/* it was in flight before the recording, or its start was lost */
 		ret = begin_life(b, x, ev);
 		if (ret < 0)
 			return ret;
@@ -758,8 +756,8 @@ static int on_done(struct request_track *b, struct rq_entry *x, const struct eve
 {
 	if (x->state != RQ_COMPLETED) {
 		/*
-		 * the request had no start and was counted at its completion, or it was never seen,
-		 * or its completion was lost
+		 * The request had no start and was counted at its completion, or it was never seen,
+		 * or its completion was lost.
 		 */
 		if (!is_live(x) || !x->r.start_ns)
 			return 0;
@@ -823,7 +821,7 @@ int request_track_event(struct request_track *b, const struct event *ev)
 	struct rq_entry *x;
 	int ret, flight;
 
-	/* bios that are not requests get no entry */
+	/* bios of devices with requests get no entry */
 	if (action == EVENT_REQUEST_BIO_BACKMERGE || action == EVENT_REQUEST_BIO_FRONTMERGE)
 		return on_bio_merge(b, ev, action == EVENT_REQUEST_BIO_FRONTMERGE);
 	if (action == EVENT_REQUEST_BIO_REMAP)

@@ -7,31 +7,34 @@
  * A (device, address in flight) identifies a request. Any number may be in flight and complete in
  * any order. One life is: [start] [insert] issue (requeue [insert] issue)* complete+ [done]
  *
- *   - A request completes in parts: done_bytes add up, and the last part leaves nothing.
+ *   - A request completes in parts: the sum of done_bytes reaches the request's bytes with the
+ *     last part.
  *   - A request is over, and counted, when the kernel ends its I/O accounting (done; as
- *     /proc/diskstats counts), or at its last completion if the kernel announces neither start
- *     nor done.
- *   - Queue latency: start (else insert, else nothing) to the first issue. Device latency: last
+ *     /proc/diskstats counts), or at its last completion if the kernel announces neither start nor
+ *     done.
+ *   - Queue latency: start (else insert, else none) to the first issue. Device latency: last
  *     issue to last completion. Latency: start (else insert, else issue) to last completion.
  *   - The submitter is the thread that caused the start, else the insert, else the issue; in
- *     interrupt context it is EVENT_ID_UNKNOWN. The thread that runs at completion does not matter.
- *   - A request is in flight from its queueing to its last completion: as long as its latency.
- *   - A request that was in flight when the recording began has only the fields that were seen: no
- *     latency.
- *   - A request merged into another ends there: it is a merge, not a request.
+ *     interrupt context it is EVENT_ID_UNKNOWN. The thread running at completion does not matter.
+ *   - A request is in flight during its latency: from its queueing to its last completion.
+ *   - A request that was in flight when the recording began has only the fields of later events,
+ *     and no latency.
+ *   - A request that is merged into another one ends, and counts as a merge, not as a request.
  *   - A bio of a device without requests is a request of that device, from its queueing to its
  *     completion; its identity is the bio's address.
- *   - A bio that is merged into a waiting request is a part of that request, with its own submitter
- *     and pages. The request is the one that ends, or begins, at the bio's edge. Parts of a request
- *     that is merged as a whole are appended to those of the other request.
- *   - A request or bio below a volume was remapped from a bio of the volume; the submitter of that
- *     bio asked for it.
+ *   - A bio that is merged into a waiting request is a part of that request, with its own
+ *     submitter and pages. The waiting request is found by its last or first sector, which adjoins
+ *     the bio. Parts of a request that is merged as a whole are appended to those of the other
+ *     request.
+ *   - A request or bio below a volume was remapped from a bio of the volume; asked_by is the
+ *     submitter of that bio.
  *   - A write with flush or FUA on a device that needs a flush sequence completes twice at one
  *     address, the second time with 0 bytes: that is one request.
  *
- * If the end of a request was lost, its address returns with a new life: BLOCK_END_LOST. goes_on()
- * in request_track.c has the rule that separates lives. Memory grows with the number of request
- * addresses, which the kernel allocates once per queue. Calls come in order of time. Threads: one.
+ * If the end of a request was lost, a new life at its address ends the old one: BLOCK_END_LOST.
+ * goes_on() in request_track.c has the rule that separates lives. Memory grows with the number of
+ * request addresses, which the kernel allocates once per queue. Calls come in order of time.
+ * Threads: one.
  */
 #pragma once
 
@@ -47,27 +50,27 @@ struct request_track;
 enum block_end {
 	BLOCK_END_DONE = 1,
 	BLOCK_END_MERGED = 2,
-	/* the end was not seen, and the address is in use again: not counted */
+	/* the end was not seen, and the address begins a new life: not counted */
 	BLOCK_END_LOST = 3,
 };
 
-/* Events that a request with a start must have had, but that were not seen. */
+/* Events that must have occurred, but were not seen, in a request with a start. */
 enum { REQUEST_UNSEEN_COMPLETE = 1, REQUEST_UNSEEN_DONE = 2 };
 
-/* Data of a request that came from one bio, or from several similar bios in a row. */
+/* Data of a request from one bio, or from several consecutive bios with equal properties. */
 struct request_part {
 	uint64_t ino, path, bytes;
 	uint32_t ino_dev;
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
 	uint32_t owner_upid;		/* valid unless owner_how is EVENT_OWNER_NONE */
-	uint32_t asked_by;		/* like below: as in struct block_request */
+	uint32_t asked_by;		/* this and below: as in struct block_request */
 	uint8_t pages, owner_how, below;
 };
 
 struct block_request {
 	uint64_t rq;
 	uint64_t sector;		/* the first sector, in units of 512 bytes */
-	/* BLOCK_END_DONE: finished bytes; merged: the request's bytes at the merge */
+	/* BLOCK_END_DONE: completed bytes; merged: bytes at the merge */
 	uint64_t bytes;
 	uint64_t start_ns, insert_ns;	/* 0: not seen */
 	uint64_t first_issue_ns, issue_ns;	/* first and last issue; 0: not seen */
@@ -77,9 +80,10 @@ struct block_request {
 	uint32_t cmd_flags;		/* REQ_OP in bits 0..7 */
 	uint32_t status;		/* of the last failed completion; 0: none failed */
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
-	uint32_t requeue_cnt, part_cnt;	/* part_cnt: completions */
+	uint32_t requeue_cnt, part_cnt;	/* requeues, and completions */
 	/*
-	 * of the last issue: inode of the file or of the first page, and number of its path; or 0
+	 * inode and number of the path of the file, or of the first page's file, at the last issue;
+	 * or 0
 	 */
 	uint64_t ino, path;
 	uint32_t ino_dev;
@@ -88,27 +92,27 @@ struct block_request {
 	uint8_t owner_how;		/* EVENT_OWNER_* */
 	uint8_t submitter_rank;		/* 3 start, 2 insert, 1 issue, 0 none */
 	uint8_t end;			/* enum block_end */
-	/* 1: the request's flush sequence may complete once more at its address */
+	/* 1: the request is a flush sequence, which may complete once more at its address */
 	uint8_t flush_seq;
 	uint8_t unseen;			/* REQUEST_UNSEEN_* */
 	/*
-	 * 1: a volume remapped the data to this device: asked_by is the submitter on the volume. 2:
-	 * pages, ino, path and owner are those of the volume's bio, too.
+	 * 1: a volume remapped the data to this device; asked_by is the submitter on the volume. 2:
+	 * pages, ino, path and owner are also from the volume's bio.
 	 */
 	uint8_t below;
-	/* 1: blocks of a file system, by the volume's bio: md drops REQ_META */
+	/* 1: the volume's bio has blocks of a file system; md drops REQ_META */
 	uint8_t meta_above;
 	uint8_t is_share;		/* 1: one owner's share of a request that others use, too */
 	uint32_t asked_by;		/* utid; EVENT_ID_UNKNOWN; valid if below */
-	uint32_t merge_cnt;		/* bios and requests merged into it, as the kernel counts */
-	uint32_t held_cnt;		/* parts; 0: the request is a single part */
-	uint64_t held_bytes;		/* set by block_request_part(): bytes of the part */
+	uint32_t merge_cnt; /* number of bios and requests merged into it, as the kernel counts */
+	uint32_t held_cnt;		/* number of parts; 0: the request is a single part */
+	uint64_t held_bytes;		/* set by block_request_part(): bytes of that part */
 	const struct request_part *held;	/* in order of sectors */
 };
 
 /*
- * A change of the requests in flight at ts_ns: one more (more: 1), or one fewer, of the thread on
- * the device.
+ * A change of the requests in flight at ts_ns: the thread has one more on the device (more: 1), or
+ * one fewer.
  */
 struct request_flight {
 	uint64_t ts_ns;
@@ -117,7 +121,7 @@ struct request_flight {
 	int more;
 };
 
-#define BLOCK_REQ_META (1u << 12)	/* in cmd_flags, of the kernel */
+#define BLOCK_REQ_META (1u << 12)	/* flag of the kernel in cmd_flags */
 
 /* Returns whether the data are blocks of a file system itself: metadata. */
 static inline bool block_request_is_meta(const struct block_request *r)
@@ -125,10 +129,13 @@ static inline bool block_request_is_meta(const struct block_request *r)
 	return r->cmd_flags & BLOCK_REQ_META || r->meta_above;
 }
 
-/* block_request.below in a fold's key: submitter is already the thread that asked the volume. */
+/* Value of block_request.below in a fold's key: submitter is already the volume's submitter. */
 #define REQUEST_PASSED_ON 3
 
-/* The request is valid during the call. A result < 0 ends the tracker's call and is its result. */
+/*
+ * The request is valid during the call. A result < 0 ends the calling function, and becomes its
+ * result.
+ */
 typedef int (*request_track_sink)(void *ctx, const struct block_request *r);
 typedef int (*request_flight_sink)(void *ctx, const struct request_flight *f);
 
@@ -136,25 +143,24 @@ typedef int (*request_flight_sink)(void *ctx, const struct request_flight *f);
 int request_track_new(struct request_track **ret, request_track_sink sink, void *ctx);
 void request_track_free(struct request_track *b);
 /*
- * From now on flight is called, with the same ctx, for every change of the requests in flight,
- * after the event that caused it: a request is queued, gets another submitter, completes, is
- * merged, or is replaced by the next life of its address. request_track_load() reports the loaded
- * requests.
+ * From now on calls flight, with the same ctx, for every change of the requests in flight, after
+ * the event that caused it: a request is queued, gets another submitter, completes, is merged, or
+ * is replaced by the next life of its address. request_track_load() reports the loaded requests.
  */
 void request_track_on_flight(struct request_track *b, request_flight_sink flight);
 
 /* ev->kind is EVENT_REQUEST. 0, -ENOMEM, or what the sink returned. */
 int request_track_event(struct request_track *b, const struct event *ev);
 
-/* Returns the number of addresses seen so far: the tracker's memory grows with it. */
+/* Returns the number of addresses seen so far; memory is proportional to it. */
 size_t request_track_addresses(const struct request_track *b);
 
 /*
- * Reports the pending requests (end 0). A request that completed but whose accounting did not end
- * is not counted: the end of a trace, which may be a cut, does not end a request.
+ * Passes the pending requests (end 0) to sink. A completed request without the end of its
+ * accounting is pending: the end of a trace, which may be a cut, does not end a request.
  */
 int request_track_pending(struct request_track *b, request_track_sink sink, void *ctx);
-/* Reports only those pending requests that are in flight: queued, and not completed as a whole. */
+/* Passes only pending requests in flight to sink: queued, and not entirely completed. */
 int request_track_open(struct request_track *b, request_track_sink sink, void *ctx);
 
 /*
@@ -170,8 +176,8 @@ bool request_track_life(const struct request_track *b, const struct event *ev,
 			struct request_life *ret);
 
 /*
- * Saves the requests that may have further events, as they are at ts_ns. A tracker that loads them
- * handles the following events as this one does. Load: 0, -ENOMEM or -EBADMSG.
+ * Saves the requests that may have further events, with their state at ts_ns. A tracker that loads
+ * them handles later events in the same way. Load: 0, -ENOMEM or -EBADMSG.
  */
 void request_track_save(const struct request_track *b, uint64_t ts_ns, struct buf *out);
 int request_track_load(struct request_track *b, struct packed_in *in, uint64_t ts_ns);

@@ -34,7 +34,7 @@ static struct span_thread *thread_of(struct span_track *t, uint32_t thread)
 	return &t->threads[nr];
 }
 
-/* The place of the last request with an id; NULL: out of memory. */
+/* Returns the element for the last request with an id; NULL: out of memory. */
 static uint32_t *last_of(struct span_track *t, uint32_t process, uint64_t id)
 {
 	uint32_t nr;
@@ -47,7 +47,7 @@ static uint32_t *last_of(struct span_track *t, uint32_t process, uint64_t id)
 	return &t->last[nr];
 }
 
-/* *ret: the request with this id that has not ended, + 1; 0: there is none. */
+/* Sets *ret to 1 + the open request with this id; 0: there is none. */
 static int find(struct span_track *t, uint32_t process, uint64_t id, uint32_t *ret)
 {
 	const uint32_t among[] = { process, ANY_PROCESS };
@@ -92,7 +92,7 @@ static int begin_stay(struct span_track *t, uint32_t request, uint32_t thread, u
 	return 0;
 }
 
-/* The thread works for a request with an id, + 1, from here on, or for none. */
+/* Makes the thread work for `request`, a request with an id, + 1; 0: for none. */
 static int attach(struct span_track *t, struct span_thread *thread, const struct span_event *ev,
 		  uint32_t request)
 {
@@ -141,7 +141,10 @@ static void end(struct span_track *t, uint32_t request, const struct span_event 
 	t->requests[request].ender = ev->thread;
 }
 
-/* Ends the innermost call with this name, or of any name if it has none, and those inside it. */
+/*
+ * Ends the innermost call with the event's name, if it has one, or of any name; and the calls
+ * inside.
+ */
 static void end_call(struct span_track *t, struct span_thread *thread, const struct span_event *ev)
 {
 	uint32_t call = thread->call;

@@ -12,11 +12,12 @@
  *
  * A request with an id belongs to the process that began it, and one thread at a time works for it:
  * the last one that began or attached it. A thread works for at most one request with an id. An id
- * that the thread's own process did not begin stands for the last request of any process with it.
+ * that the thread's own process did not begin refers to the last request with this id in any
+ * process.
  *
- * A request without an id is a call of a function: its thread works for it until it returns, also
- * while it works for others. The end of a call ends all calls inside it that have not ended (a
- * function may be left by longjmp() or an exception).
+ * A request without an id is a call of a function: its thread works for it until the function
+ * returns, even while the thread works for other requests. The end of a call also ends the open
+ * calls inside it (longjmp() or an exception may leave functions).
  *
  * Events come in order of time. Functions return 0 or -ENOMEM. Threads: one.
  */
@@ -32,23 +33,23 @@ struct span_request {
 	uint64_t name;		/* number of its name */
 	uint64_t id;		/* 0: a call of a function */
 	uint64_t begin_ns, end_ns;	/* end_ns 0: not ended */
-	uint32_t thread, process;	/* that began it */
-	uint32_t ender;		/* thread that ended it */
-	uint32_t stay, step;	/* the current ones, + 1; 0: none */
-	uint32_t outer;		/* of a call: the one around it on the same thread, + 1; 0: none */
+	uint32_t thread, process;	/* thread and process that began it */
+	uint32_t ender;		/* the thread that ended it */
+	uint32_t stay, step;	/* current stay and step, + 1; 0: none */
+	uint32_t outer;		/* call: the enclosing call on the same thread, + 1; 0: none */
 	bool has_failed;
 };
 
-/* A thread worked for a request. */
+/* A time in which a thread worked for a request. */
 struct span_stay {
 	uint32_t request, thread;
-	uint64_t from_ns, to_ns;	/* to_ns 0: it still does */
+	uint64_t from_ns, to_ns;	/* to_ns 0: it has not ended */
 };
 
 struct span_step {
 	uint64_t name;
 	uint32_t request, thread;
-	uint64_t from_ns, to_ns;	/* to_ns 0: it lasts */
+	uint64_t from_ns, to_ns;	/* to_ns 0: it has not ended */
 };
 
 struct span_thread {
@@ -56,15 +57,15 @@ struct span_thread {
 	uint32_t call;		/* innermost call, + 1; 0: none */
 };
 
-/* All zeros is an empty one. */
+/* A struct of zeros is empty. */
 struct span_track {
-	struct span_request *requests;	/* in order of their begin */
+	struct span_request *requests;	/* in order of begin_ns */
 	struct span_stay *stays;
 	struct span_step *steps;
 	size_t request_cnt, stay_cnt, step_cnt;
 	size_t request_cap, stay_cap, step_cap;
 	struct hash_map ids;		/* numbers of pairs (process or UINT32_MAX, id) */
-	uint32_t *last;			/* by number: the last request with it, + 1 */
+	uint32_t *last;			/* by number: the last request with this pair, + 1 */
 	size_t last_cap;
 	struct hash_map thread_numbers;
 	struct span_thread *threads;
@@ -75,7 +76,7 @@ struct span_event {
 	uint64_t ts_ns;
 	uint32_t thread, process;
 	unsigned int action;	/* enum event_span */
-	uint64_t name;		/* of BEGIN and STEP; of END, if it is that of a function; else 0 */
+	uint64_t name; /* BEGIN, STEP: number of the name; END of a function: of its name; else 0 */
 	uint64_t id;
 };
 

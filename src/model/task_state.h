@@ -8,10 +8,10 @@
 #include <stdint.h>
 
 enum task_state {
-	TASK_STATE_RUNNABLE = 0,	/* ready to run: preempted, or a yield */
-	TASK_STATE_SLEEPING,		/* also a parked kernel thread */
-	TASK_STATE_IDLE,		/* an idle kernel thread: uninterruptible, but no load */
-	TASK_STATE_UNINTERRUPTIBLE,	/* also waits for a real-time lock, and frozen */
+	TASK_STATE_RUNNABLE = 0,	/* ready to run: preempted or yielded */
+	TASK_STATE_SLEEPING,		/* interruptible, or a parked kernel thread */
+	TASK_STATE_IDLE, /* idle kernel thread: uninterruptible, but not counted in the load */
+	TASK_STATE_UNINTERRUPTIBLE,	/* including waits for a real-time lock, and frozen tasks */
 	TASK_STATE_STOPPED,
 	TASK_STATE_TRACED,		/* stopped by a debugger */
 	TASK_STATE_DEAD,

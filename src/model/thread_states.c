@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * thread_states: per thread a phase, the end of its reported time, and the events since it left its
- * CPU. Live threads are in a list, since every edge of a block reports the time of all of them.
+ * CPU. Live threads are in a list, because their time is reported at every edge of a block.
  *
- * For example, thread A on CPU 0, and what the sink gets (times in ms):
+ * For example, events of thread A on CPU 0, and what the sink gets (times in ms):
  *
  *      0  enter A
  *     10  leave A, uninterruptible     running 0 .. 10 (from the CPU timeline)
@@ -24,38 +24,41 @@
 #include "model/task_state.h"
 
 /*
- * A phase is an enum thread_state except THREAD_DISK, or PHASE_HIDDEN: the thread ran unseen before
- * the last edge. THREAD_RUNNING: on a CPU; thread_states_ran() adds the time there.
+ * A phase is an enum thread_state, except THREAD_DISK, or PHASE_HIDDEN: the thread ran unseen
+ * before the last edge of a block. THREAD_RUNNING: thread_states_ran() adds the time on the CPU.
  * THREAD_RUNNABLE: woken before the last edge.
  */
 #define PHASE_HIDDEN THREAD_STATE_CNT
 
-/* A timestamp is 0 if its event did not occur since the thread left its CPU. */
+/* A timestamp is 0 if its event has not occurred since the thread left its CPU. */
 struct thread {
-	uint64_t since_ns;	/* its time before this is reported */
+	uint64_t since_ns;	/* all time before this is reported */
 	uint64_t off_ns;	/* when it left its CPU */
 	uint64_t woken_ns;
-	uint64_t seen_ns;	/* it had run unseen by this time */
-	/* when its block requests were in flight; disk_to_ns UINT64_MAX: one still is */
+	uint64_t seen_ns;	/* the thread ran unseen before this */
+	/* when it had block requests in flight; disk_to_ns UINT64_MAX: it still has */
 	uint64_t disk_from_ns, disk_to_ns;
-	uint64_t disk_ns;	/* disk time of this sleep, if reported */
+	uint64_t disk_ns;	/* disk time of this sleep that is reported */
 	uint64_t end_ns;	/* UINT64_MAX: alive */
 	uint32_t place;		/* index in alive */
-	uint32_t in_flight;	/* block requests that it submitted */
+	uint32_t in_flight;	/* block requests that it submitted, in flight */
 	uint32_t waker;
-	uint16_t cpu;		/* CPU of the last switch to it or away, plus one; 0: unknown */
-	uint16_t call;		/* its activity when it fell asleep */
+	uint16_t cpu;		/* 1 + CPU of the last switch from or to it; 0: unknown */
+	uint16_t call;		/* the thread's activity when it fell asleep */
 	uint16_t waker_call;	/* the waker's activity */
-	uint64_t object;	/* the object that it waits for */
+	uint64_t object;	/* object that it waits for */
 	uint8_t phase;
-	uint8_t slept;		/* type of its sleep since it left its CPU: enum thread_state */
-	bool is_alive;		/* false: of the other members only in_flight is valid */
-	bool is_behind;		/* an event came after end_ns */
-	/* a wake-up came while it was on its CPU; stays set during the following sleep */
+	uint8_t slept;		/* state of its sleep since it left its CPU: enum thread_state */
+	bool is_alive;		/* false: only in_flight is valid */
+	bool is_behind;		/* an event occurred after end_ns */
+	/*
+	 * a wake-up occurred while the thread was on its CPU; remains set during the following
+	 * sleep
+	 */
 	bool is_woken;
-	/* of the wake-up at woken_ns: it was seen; an interrupt caused it */
+	/* the wake-up at woken_ns was seen; an interrupt caused it */
 	bool is_seen, is_irq;
-	/* the waker was off the CPUs, according to the events seen until then */
+	/* by the events so far, the waker had no CPU */
 	bool is_waker_unseen;
 };
 
@@ -184,13 +187,13 @@ static bool is_asleep(const struct thread *t)
 	       t->phase == THREAD_STOPPED;
 }
 
-/* Returns whether it has been ready to run since it left its CPU. */
+/* Returns whether the thread has been ready to run since it left its CPU. */
 static bool is_ready(const struct thread *t)
 {
 	return t->phase == THREAD_PREEMPTED || t->phase == THREAD_THROTTLED;
 }
 
-/* Reports the time before to_ns. The sink may report that the thread has ended. */
+/* Reports the thread's time before to_ns. The sink may report that the thread has ended. */
 static int give(struct thread_states *s, struct thread *t, enum thread_state state, uint64_t to_ns)
 {
 	struct thread_piece p = {
@@ -214,7 +217,7 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* Reports the phase, until the wake-up if there was one. */
+/* Reports the time in the current phase before to_ns, or until the wake-up. */
 static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 {
 	enum thread_state state = (enum thread_state)t->phase;
@@ -223,7 +226,7 @@ static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 	if (t->woken_ns)
 		to_ns = sooner(t->woken_ns, to_ns);
 	if (t->phase == THREAD_RUNNING || t->phase == PHASE_HIDDEN)
-		state = THREAD_UNKNOWN;	/* the thread's time on CPUs was reported before */
+		state = THREAD_UNKNOWN;	/* time on CPUs was already reported */
 	if (state == THREAD_UNINTERRUPTIBLE && t->disk_to_ns > t->since_ns) {
 		uint64_t disk_to_ns = sooner(t->disk_to_ns, to_ns);
 
@@ -237,7 +240,7 @@ static int give_phase(struct thread_states *s, struct thread *t, uint64_t to_ns)
 }
 
 /*
- * Ends a sleep: at the wake-up if it came before by_ns, else at by_ns, when the thread has a CPU.
+ * Ends a sleep: at the wake-up if it was not after by_ns, else at by_ns, when the thread has a CPU.
  */
 static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 {
@@ -260,9 +263,9 @@ static int end_sleep(struct thread_states *s, struct thread *t, uint64_t by_ns)
 }
 
 /*
- * Reports all time before to_ns. is_missed: the thread left or entered a CPU unseen in this time;
- * then the time after the wake-up, or the whole phase without one, is unknown. A sleep ends with
- * the wake-up, or if is_end.
+ * Reports all time before to_ns. is_missed: the thread left or entered a CPU unseen in this time:
+ * time after the wake-up, or the whole phase if there was none, is unknown. A sleep ends if there
+ * was a wake-up, or if is_end.
  */
 static int give_all(struct thread_states *s, struct thread *t, uint64_t to_ns, bool is_missed,
 		    bool is_end)
@@ -283,8 +286,8 @@ static int give_until(struct thread_states *s, struct thread *t, uint64_t ts_ns,
 }
 
 /*
- * The thread has an event. If it is at or after the thread's end: a thread that was on its CPU at
- * its end leaves it after that. If the thread was off the CPUs, events were lost, and a new life
+ * Called before each event of the thread, for an event at or after the thread's end: if the thread
+ * had its CPU at its end, it has yet to leave the CPU; otherwise events were lost, and a new life
  * begins.
  */
 static int meet(struct thread_states *s, struct thread *t, uint64_t ts_ns)
@@ -304,7 +307,7 @@ static int meet(struct thread_states *s, struct thread *t, uint64_t ts_ns)
 	return ret;
 }
 
-/* Forgets earlier disk time. */
+/* Restarts the disk time. */
 static void set_disk(struct thread *t)
 {
 	t->disk_from_ns = 0;
@@ -365,14 +368,17 @@ void thread_states_on_cpu(struct thread_states *s, uint32_t thread)
 		t->phase = THREAD_RUNNING;
 }
 
-/* If no wake-up followed the one that the thread had on its CPU, the thread is not asleep. */
+/* If no other wake-up followed the one on its CPU, the thread is not asleep. */
 static void wake_early(struct thread *t)
 {
 	if (t->is_woken && is_asleep(t) && !t->woken_ns)
 		t->woken_ns = t->since_ns;
 }
 
-/* False: it has a CPU, or may have had one from the beginning. */
+/*
+ * Returns whether the thread waits for a CPU, asleep or ready. False: it has a CPU, or may have had
+ * one from the beginning.
+ */
 static bool is_waiting(const struct thread *t)
 {
 	return t->is_alive && t->phase != THREAD_RUNNING &&
@@ -395,8 +401,8 @@ static struct thread_wait wait_until(const struct thread_states *s, const struct
 }
 
 /*
- * The thread has the CPU from ts_ns on. is_switch: a switch shows this; otherwise only its time on
- * the CPU does.
+ * The thread has the CPU from ts_ns on. is_switch: by a switch; otherwise only by its time on the
+ * CPU.
  */
 static int get_cpu(struct thread_states *s, struct thread *t, uint32_t cpu, uint64_t ts_ns,
 		   bool is_switch)
@@ -455,7 +461,7 @@ int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_
 		return ret;
 	w = wait_until(s, t, ev->cpu, ev->ts_ns);
 	is_end = is_waiting(t);
-	/* it was on a CPU just now; only the timeline knows how long */
+	/* it has just left a CPU; only the timeline has the time on it */
 	t->is_woken &= t->phase == THREAD_RUNNING;
 	ret = give_all(s, t, ev->ts_ns, true, false);
 	if (ret >= 0)
@@ -538,7 +544,7 @@ int thread_states_until(struct thread_states *s, uint64_t ts_ns)
 {
 	int ret = 0;
 
-	/* backwards: the last thread replaces one that ends */
+	/* backwards: when a thread ends, the last one replaces it */
 	for (size_t i = s->alive_cnt; i-- > 0 && ret >= 0;) {
 		struct thread *t = &s->threads[s->alive[i]];
 
@@ -563,7 +569,7 @@ void thread_states_forget(struct thread_states *s)
 
 /* ---- states as bytes ---- */
 
-/* Returns the timestamp of a phase that is kept across an edge. NULL: none. */
+/* Returns the timestamp that belongs to the phase across an edge; NULL: none. */
 static uint64_t *kept_ns(struct thread *t)
 {
 	return t->phase == THREAD_RUNNABLE ? &t->woken_ns :

@@ -5,29 +5,29 @@
  *     switches, wake-ups, time on CPUs, requests --[thread_states]--> pieces, sleeps, waits
  *
  *   - Time on a CPU comes from the CPU timeline (cpu_timeline.h) alone.
- *   - A thread that leaves its CPU is preempted if it could have gone on, or throttled if the quota
- *     of its control group was used up; otherwise the kernel reports its state. A wake-up makes it
- *     runnable, and a switch-in ends both.
- *   - An uninterruptible sleep is a wait for a disk while a block request that the thread submitted
- *     is in flight.
- *   - A wake-up that comes while the thread is on its CPU belongs to the sleep that follows if the
- *     thread then enters a CPU without another wake-up: it was runnable all the time, or since the
- *     last end of a block.
- *   - Time off the CPUs is reported when it ends, or when a block ends. Until then a stay on a CPU
- *     that is discovered late takes its part of that time: a switch to the thread may be missing,
- *     since a task that is hidden from BPF gave it the CPU.
- *   - If a thread that waits for a CPU is woken again, it has run unseen: the kernel does not wake
- *     a thread that waits for a CPU. From its first wake-up on, its time is unknown until it is
- *     seen on a CPU.
- *   - All other time is THREAD_UNKNOWN: a thread older than the trace until its first event, unless
- *     the trace has its state at the start; and a thread that should be on a CPU although the
- *     timeline has no time of it there.
- *   - A wait ends when the thread gets a CPU. It is as long as its pieces together: it began when
- *     the thread became runnable. It is THREAD_WAIT_UNKNOWN if that time is unknown, or if the
- *     thread has run unseen since.
- *   - A sleep ends with the first wake-up or, if no wake-up was seen before, when the thread is on
- *     a CPU. It is as long as its pieces together. A sleep whose beginning is unknown, or after
- *     which the thread is seen to leave a CPU that it was not on, has no end.
+ *   - A thread that leaves its CPU is preempted if it is still ready to run, throttled if the
+ *     quota of its control group was used up, and otherwise in the state that the kernel reports. A
+ *     wake-up makes it runnable; a switch to it ends the time off the CPU.
+ *   - An uninterruptible sleep is a wait for a disk while a block request that the thread
+ *     submitted is in flight.
+ *   - A wake-up while the thread is on its CPU belongs to the following sleep, if the thread then
+ *     enters a CPU without another wake-up: the thread was runnable since it left its CPU, or since
+ *     the last end of a block.
+ *   - Time off the CPUs is reported when it ends, or when a block ends. If a stay on a CPU within
+ *     that time is discovered before then, its part is time on the CPU: the switch to the thread
+ *     may be missing, because a task that is hidden from BPF had the CPU before.
+ *   - If a thread that waits for a CPU is woken again, it has run unseen, because the kernel does
+ *     not wake a thread that waits for a CPU. Its time is unknown from its first wake-up until it
+ *     is seen on a CPU.
+ *   - All other time is THREAD_UNKNOWN: a thread older than the trace until its first event,
+ *     unless the trace has its state at the start; and a thread that should be on a CPU although it
+ *     is not in the CPU timeline.
+ *   - A wait ends when the thread gets a CPU. It began when the thread became runnable, so its
+ *     length is the sum of its pieces. It is THREAD_WAIT_UNKNOWN if its begin is unknown, or if the
+ *     thread has run unseen since then.
+ *   - A sleep ends with the first wake-up or, without one, when the thread is on a CPU. Its
+ *     length is the sum of its pieces. A sleep without a wake-up is not reported if its beginning
+ *     is unknown, or if the thread next leaves a CPU that it did not enter.
  * A life begins with the thread's first event, or with thread_states_begin(). It ends when the
  * thread leaves its CPU for the last time, or when the sink reports its end. A thread that was off
  * the CPUs at its end has lost an event: its time until its next event is unknown.
@@ -50,12 +50,12 @@ struct thread_states;
 enum thread_state {
 	THREAD_RUNNING = 0,
 	THREAD_RUNNABLE = 1,		/* after a wake-up */
-	THREAD_PREEMPTED = 2,		/* runnable since it left its CPU; also after a yield */
-	THREAD_THROTTLED = 3,		/* the same, but its control group has used up its quota */
+	THREAD_PREEMPTED = 2, /* runnable since it left its CPU, including after a yield */
+	THREAD_THROTTLED = 3, /* as preempted, but the quota of its control group was used up */
 	THREAD_DISK = 4,
 	THREAD_UNINTERRUPTIBLE = 5,
-	THREAD_SLEEPING = 6,		/* also the idle sleep of kernel threads, and parked ones */
-	THREAD_STOPPED = 7,		/* or traced */
+	THREAD_SLEEPING = 6, /* including the idle sleep of kernel threads, and parked threads */
+	THREAD_STOPPED = 7,		/* stopped or traced */
 	THREAD_UNKNOWN = 8,
 	THREAD_STATE_CNT = 9,
 };
@@ -63,27 +63,27 @@ enum thread_state {
 struct thread_piece {
 	uint32_t thread;
 	uint8_t state;			/* enum thread_state */
-	bool is_behind;			/* an event of the thread came after its end */
-	uint16_t call;			/* of a sleep: the thread's activity (model/call.h) */
+	bool is_behind;			/* an event of the thread occurred after its end */
+	uint16_t call;			/* sleeps: the thread's activity (model/call.h) */
 	uint64_t from_ns, to_ns;	/* from < to */
 };
 
 enum thread_wait_reason {
 	THREAD_WAIT_UNKNOWN = 0,
 	THREAD_WAIT_WAKEUP = 1,
-	THREAD_WAIT_PREEMPT = 2,	/* also a yield */
-	THREAD_WAIT_THROTTLED = 3,	/* for the quota rather than for a CPU */
+	THREAD_WAIT_PREEMPT = 2,	/* including a yield */
+	THREAD_WAIT_THROTTLED = 3,	/* for quota rather than for a CPU */
 	THREAD_WAIT_REASON_CNT = 4,
 };
 
 /* A wait for a CPU that has ended. */
 struct thread_wait {
 	uint32_t thread;
-	uint32_t cpu;			/* where it ended */
-	uint64_t from_ns, to_ns;	/* equal when the reason is unknown */
+	uint32_t cpu;			/* the CPU that the thread got */
+	uint64_t from_ns, to_ns;	/* equal if the reason is unknown */
 	uint8_t reason;			/* enum thread_wait_reason */
-	uint8_t slept;			/* state of the sleep before it; THREAD_RUNNING: none */
-	uint32_t waker;			/* the thread whose wake-up began it; 0: unknown */
+	uint8_t slept; /* state of the sleep that preceded it; THREAD_RUNNING: none */
+	uint32_t waker;			/* thread whose wake-up began the wait; 0: unknown */
 	bool is_migrated;		/* the thread ran on another CPU before */
 };
 
@@ -91,27 +91,30 @@ struct thread_wait {
 struct thread_sleep {
 	uint32_t thread;
 	uint32_t waker;			/* as passed to thread_states_wake(); may be interrupted */
-	uint64_t left_ns, end_ns;	/* left_ns 0: before the trace; then is_seen */
-	/* enum thread_state; THREAD_DISK: at least half of it was */
+	uint64_t left_ns, end_ns;	/* left_ns 0: began before the trace; is_seen is true */
+	/* enum thread_state; THREAD_DISK: at least half of the sleep was a wait for a disk */
 	uint8_t state;
 	bool is_seen;			/* the wake-up was seen */
 	bool is_irq;			/* an interrupt woke the thread */
-	bool is_waker_unseen;		/* the waker is a thread that was not seen on a CPU */
+	bool is_waker_unseen; /* the waker is a thread that, by the events so far, had no CPU */
 	uint16_t waker_call;		/* the waker's activity (model/call.h) */
 	uint16_t call;			/* the thread's activity (model/call.h) */
-	/* the object that it waited for (call_object_of()); 0: unknown */
+	/* the object that the thread waited for (call_object_of()); 0: unknown */
 	uint64_t object;
 };
 
 struct thread_states_sink {
 	void *ctx;
-	/* Returns when the thread ended, if the caller knows it; 0: it did not. May be NULL. */
+	/*
+	 * Returns the time when the thread ended, if the caller has it; 0: the thread did not end.
+	 * May be NULL.
+	 */
 	uint64_t (*end_ns)(void *ctx, uint32_t thread);
-	/* Receives a piece. 1: the thread has ended, so its life stops here; 0; -errno. */
+	/* Called for each piece. 1: the thread has ended, and so has its life here; 0; -errno. */
 	int (*piece)(void *ctx, const struct thread_piece *p);
-	/* Called after the pieces of the sleep, before the wait that follows. 0 or -errno. */
+	/* Called after the pieces of a sleep, before the wait that follows. 0 or -errno. */
 	int (*slept)(void *ctx, const struct thread_sleep *x);	/* may be NULL */
-	/* Called after the pieces of the wait. 0 or -errno. May be NULL. */
+	/* Called after the pieces of a wait. 0 or -errno. May be NULL. */
 	int (*waited)(void *ctx, const struct thread_wait *w);
 };
 
@@ -120,48 +123,50 @@ int thread_states_new(struct thread_states **ret, uint32_t thread_cnt,
 /* Makes room for thread_cnt threads; *s may move. 0 or -ENOMEM. */
 int thread_states_grow(struct thread_states **s, uint32_t thread_cnt);
 void thread_states_free(struct thread_states *s);
-/* Reports no time before from_ns: earlier events only set states. */
+/* Time before from_ns is not reported: earlier events only set states. */
 void thread_states_start(struct thread_states *s, uint64_t from_ns);
 
 /*
- * Begins the thread's life. start_state is 1 + the kernel's bits of its state off the CPUs, and
- * start_call its activity there; 0: unknown.
+ * Begins the thread's life. start_state: 1 + the kernel's state bits if the thread is off the CPUs,
+ * start_call: its activity then; 0: unknown.
  */
 int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns,
 			uint32_t start_state, uint32_t start_call);
 bool thread_states_lives(const struct thread_states *s, uint32_t thread);
-/* Sets the thread's state to on a CPU, if it is unknown. */
+/* If the thread's state is unknown, sets it to running. */
 void thread_states_on_cpu(struct thread_states *s, uint32_t thread);
-/* The thread had a CPU from from_ns to to_ns. */
+/* Adds a time of the thread on a CPU. */
 int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, uint64_t from_ns,
 		      uint64_t to_ns);
-/* The thread that a switch leaves, and the thread that it goes to. */
+/* Apply a switch: to the thread that leaves the CPU, and to the thread that enters it. */
 int thread_states_leave(struct thread_states *s, const struct event *ev, uint32_t prev);
 int thread_states_enter(struct thread_states *s, uint32_t next, uint32_t cpu, uint64_t ts_ns);
 /*
- * A wake-up. The waker may be any number, and call is its activity. Of several wake-ups at one
- * instant, a thread's has priority over an interrupt's.
+ * Applies a wake-up of `thread`. waker: any number; call: the waker's activity. If a thread and an
+ * interrupt wake it at the same time, the thread counts as the waker.
  */
 int thread_states_wake(struct thread_states *s, uint32_t thread, uint64_t ts_ns, uint32_t waker,
 		       bool is_irq, uint16_t call);
-/* The thread has one more block request in flight (more: 1), or one fewer (-1): request_track.h. */
+/*
+ * Applies a change of the block requests in flight: more 1: one more of the thread, -1: one fewer.
+ */
 void thread_states_flight(struct thread_states *s, uint32_t thread, int more, uint64_t ts_ns);
-/* An edge of a block: reports all time before ts_ns. */
+/* Call this at the edges of blocks: reports all time before ts_ns. */
 int thread_states_until(struct thread_states *s, uint64_t ts_ns);
-/* Marks all threads as unknown, from their last timestamp on. */
+/* Sets the state of all threads to unknown, from their last timestamps on. */
 void thread_states_forget(struct thread_states *s);
 
 /*
- * Saves the state after thread_states_until(at_ns), with ids of threads by id_of(). Requests in
- * flight are not saved: call thread_states_flight() for them after load().
+ * Saves the state after thread_states_until(at_ns); id_of() maps numbers of threads to ids.
+ * Requests in flight are not saved: call thread_states_flight() for them after load().
  */
 typedef uint32_t (*thread_states_number)(void *ctx, uint32_t number);
 void thread_states_save(struct thread_states *s, uint64_t at_ns, thread_states_number id_of,
 			void *ctx, struct buf *out);
 /*
- * Loads a state into a new struct that has started at at_ns. Skips a thread for which thread_of()
- * returns EVENT_ID_UNKNOWN: a trace opened again may have lost its rows. -EBADMSG: save() did not
- * write this.
+ * Loads a state into a new struct, after start(at_ns). Skips a thread for which thread_of() returns
+ * EVENT_ID_UNKNOWN: a trace opened again may have lost the thread's rows. -EBADMSG: the bytes are
+ * not from save().
  */
 int thread_states_load(struct thread_states *s, thread_states_number thread_of, void *ctx,
 		       struct packed_in *in);

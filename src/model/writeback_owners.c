@@ -5,7 +5,7 @@
 #include "format/event.h"
 
 #define OWNER_SHARED_NS                                                                            \
-	30000000000ull /* the kernel writes dirty pages back after this time by default */
+	30000000000ull /* by default, the kernel writes dirty pages back after this time */
 #define REQ_OP_MASK 0xffu
 #define REQ_OP_WRITE 1u
 
@@ -13,7 +13,7 @@ struct owner_inode {
 	struct inode_entry inode;	/* used_ns: its last known dirtying */
 	void (*pin)(void *process, int by);
 	void *process;			/* the last process to dirty the inode; pinned */
-	uint64_t other_ns;		/* the last dirtying by any other process; 0: none */
+	uint64_t other_ns;		/* the last dirtying by another process; 0: none */
 };
 
 static void pin(const struct owner_inode *x, int by)
@@ -30,7 +30,7 @@ static void release(void *entry)
 void writeback_owners_init(struct writeback_owners *o, void (*pin_process)(void *process, int by))
 {
 	*o = (struct writeback_owners){
-		/* pages that were dirtied long ago are on the disk by now */
+		/* pages that were dirtied before this are on the disk by now */
 		.inodes = { .entry_bytes = sizeof(struct owner_inode), .release = release,
 			    .idle_ns = 4 * OWNER_SHARED_NS },
 		.pin = pin_process,
@@ -53,7 +53,7 @@ int writeback_owners_dirty(struct writeback_owners *o, uint64_t ts_ns, uint64_t 
 		return ret;
 	x = entry;
 	if (ts_ns < x->inode.used_ns)
-		return 0;	/* a late record; a newer one was applied already */
+		return 0;	/* this record is late; a newer one has been applied */
 	if (x->process != process) {
 		if (x->process)
 			x->other_ns = x->inode.used_ns;

@@ -4,10 +4,10 @@
  *
  *     dirtyings, issues --[the last process to dirty each inode]--> owner of each issue, and how
  *
- * The owner is the process that last dirtied the inode of the request's first page; nothing is
- * guessed. The owner is unknown if that happened before the recording, or if dirtyings were lost
- * since (the caller then clears the inodes), until the inode is dirtied again. The caller defines
- * what a process pointer means. Calls come in order of time. Threads: one.
+ * The owner is the process that last dirtied the inode of the request's first page; The owner is
+ * unknown if the inode was dirtied before the recording, or if dirtyings were lost since (the
+ * caller clears the inodes after losses). Process pointers are opaque here. Calls come in order of
+ * time. Threads: one.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct writeback_owners {
 	struct inode_cache inodes;
-	/* by 1: the process is referred to; -1: no longer */
+	/* adds `by` (1 or -1) to the number of references to a process */
 	void (*pin)(void *process, int by);
 };
 
@@ -28,9 +28,9 @@ struct writeback {			/* the issue of a request */
 /* pin may be NULL. */
 void writeback_owners_init(struct writeback_owners *o, void (*pin)(void *process, int by));
 void writeback_owners_clear(struct writeback_owners *o);
-/* A process dirtied pages of the inode. 0 or -ENOMEM. */
+/* Stores that a process dirtied pages of the inode. 0 or -ENOMEM. */
 int writeback_owners_dirty(struct writeback_owners *o, uint64_t ts_ns, uint64_t ino, uint32_t dev,
 			   void *process);
-/* Returns EVENT_OWNER_*, and the owner unless that is EVENT_OWNER_NONE. */
+/* Returns EVENT_OWNER_*; sets *ret_process to the owner unless this is EVENT_OWNER_NONE. */
 unsigned int writeback_owners_of(const struct writeback_owners *o, const struct writeback *r,
 				 void **ret_process);
