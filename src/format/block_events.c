@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_events: fills the arrays of column_writer with events: first it counts the events by kind
- * and CPU, then it fills the rows, which keep the events' order.
+ * block_events: counts the events by kind and CPU, then fills the arrays of column_writer with
+ * them, in the same order.
  */
 #include "format/block_events.h"
 
@@ -15,8 +15,8 @@
 
 struct fill_events {
 	struct kind_rows rows[EVENT_KIND_CNT];
-	uint32_t *pos;			/* next row by CPU and kind */
-	struct hash_map by_utid;	/* utid to slot */
+	uint32_t *pos;			/* by CPU and kind: the next row */
+	struct hash_map by_utid;	/* by utid: its slot */
 	uint32_t *utids, *hits, *rank, *order;
 	size_t utid_cap, hit_cap;
 	unsigned int cpu_cnt;
@@ -51,7 +51,7 @@ static int count(struct fill_events *f, const struct event *ev, size_t cnt)
 	return 0;
 }
 
-/* UINT32_MAX: out of memory. */
+/* Returns the slot of a utid; UINT32_MAX: out of memory. */
 static uint32_t slot_of(struct fill_events *f, uint32_t utid)
 {
 	uint32_t slot;

@@ -8,8 +8,8 @@
  *  2. the section table's CRC holds, and the sections fill the block from head_bytes on, without
  *     gaps, to less than 8 bytes before its end, small ones first, to front_bytes exactly;
  *  3. the CRC of every section holds over its stored bytes.
- * Step 3 for event columns may be left until they are read, in a file that was closed properly;
- * a block that fails then is dropped as a whole.
+ * In a file that was closed properly, step 3 for event columns may be deferred until the columns
+ * are read; if it fails, the whole block is dropped.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -62,7 +62,7 @@ int block_head_check(const void *data, struct disk_block *ret, const char **ret_
 	return 0;
 }
 
-/* Checks the limits of rows before anything is unpacked. */
+/* Checks the limits for rows; nothing has been unpacked yet. */
 static int check_rows_limits(const struct disk_section *s, uint64_t *rows_bytes,
 			     const char **ret_why)
 {
@@ -96,7 +96,7 @@ static int check_table(struct block_meta *f, const char **ret_why)
 		f->offsets[i] = at;
 		at += s->stored_bytes;
 		if (s->type < CHUNK_SMALL_END) {
-			/* small sections come first, so that one read gets them all */
+			/* small sections come first, so that one read suffices for them */
 			if (front_end != f->offsets[i])
 				return -EBADMSG;
 			front_end = at;
@@ -136,7 +136,7 @@ int block_meta_open(struct block_meta **ret, const struct disk_block *head,
 	r = io->read(io->ctx, 0, f->bytes, head->front_bytes);
 	if (r < 0)
 		goto fail;
-	/* head_bytes and so the table are 8-byte aligned in a malloc'ed buffer */
+	/* head_bytes is a multiple of 8 and the buffer is malloc'ed: the table is aligned */
 	f->sections = (const struct disk_section *)(f->bytes + sizeof(struct disk_block));
 	r = check_table(f, ret_why);
 	if (r < 0)
@@ -163,11 +163,11 @@ void block_meta_free(struct block_meta *f)
 int block_meta_verify(const struct block_meta *f, const struct block_io *io, void *buf,
 		       size_t buf_bytes, const char **ret_why)
 {
-	uint64_t at = f->head.front_bytes;	/* the block's offset of the bytes in buf */
+	uint64_t at = f->head.front_bytes;	/* offset in the block of the bytes in buf */
 	size_t have = 0, used = 0, n;
 	int r;
 
-	/* Sections follow each other without gaps: one pass over those after the small ones. */
+	/* Sections follow each other without gaps: one pass over the columns. */
 	for (unsigned int i = 0; i < f->head.section_cnt; i++) {
 		const struct disk_section *s = &f->sections[i];
 		uint32_t crc = 0, left = s->stored_bytes;
@@ -212,7 +212,8 @@ const struct disk_section *block_meta_find(const struct block_meta *f, unsigned 
 }
 
 /*
- * Returns the unpacked bytes of a small section, valid as long as f; 0 bytes if the block has none.
+ * Returns the unpacked bytes of a small section, valid as long as f; 0 bytes: the block has no such
+ * section.
  */
 static int unpack(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
 		  const uint8_t **ret, size_t *ret_bytes, uint32_t *ret_items)

@@ -4,9 +4,9 @@
  *
  *     bytes from a file --> [block_meta] --> rows (row_codec), event columns (column_reader)
  *
- * The validity rule (schema/FORMAT.md) is applied here: bytes that block_meta_open() and
- * block_meta_verify() reject never existed. All sizes are checked before memory is allocated for
- * them. Threads: it belongs to one thread.
+ * The validity rule (schema/FORMAT.md) is applied here: readers ignore bytes that block_meta_open()
+ * or block_meta_verify() rejects. All sizes are checked before memory is allocated for them.
+ * Threads: one.
  */
 #pragma once
 
@@ -20,19 +20,19 @@
 struct block_meta {
 	struct disk_block head;
 	const struct disk_section *sections;	/* head.section_cnt */
-	uint64_t *offsets; /* of each section, from the block's start */
+	uint64_t *offsets; /* by section: offset from the block's start */
 	uint8_t *bytes;				/* head.front_bytes */
-	uint8_t **unpacked;			/* by section; made on demand */
+	uint8_t **unpacked;			/* by section; unpacked when first requested */
 };
 
-/* Reads exactly bytes at offset, counted from the block's start; 0 or negative errno. */
+/* Reads exactly `bytes` bytes at offset, relative to the block's start. 0 or -errno. */
 struct block_io {
 	int (*read)(void *ctx, uint64_t offset, void *dst, size_t bytes);
 	void *ctx;
 };
 
 /*
- * A block_io over bytes in memory: ctx is a struct block_memory. -ENODATA: the bytes end too early.
+ * A block_io for bytes in memory: ctx is a struct block_memory. -ENODATA: there are too few bytes.
  */
 struct block_memory {
 	const uint8_t *bytes;
@@ -41,15 +41,14 @@ struct block_memory {
 int block_memory_read(void *ctx, uint64_t offset, void *dst, size_t bytes);
 
 /*
- * Checks whether the sizeof(struct disk_block) bytes at data are a block header; *ret is a copy.
- * -EBADMSG: they are not; -EPROTONOSUPPORT: the header has an unknown format. *ret_why has the
- * details.
+ * Checks whether the sizeof(struct disk_block) bytes at data are a block header; copies it to *ret.
+ * -EBADMSG: not a header; -EPROTONOSUPPORT: unknown version. *ret_why has the details.
  */
 int block_head_check(const void *data, struct disk_block *ret, const char **ret_why);
 
 /*
- * Reads and checks the table and the small sections. -EBADMSG as above, -ENOMEM, or io's error.
- * zunpack serves this call and later requests for rows.
+ * Reads and checks the section table and the small sections. -EBADMSG: invalid; -ENOMEM; or io's
+ * error.
  */
 int block_meta_open(struct block_meta **ret, const struct disk_block *head,
 		     const struct block_io *io, const char **ret_why);
@@ -68,9 +67,9 @@ static inline uint64_t block_meta_offset(const struct block_meta *f, const struc
 	return f->offsets[s - f->sections];
 }
 
-/* Opens the rows of a small section. */
+/* Opens the rows of a small section for reading. */
 int block_meta_rows(struct block_meta *f, struct zunpack *z, enum chunk_section_type type,
 		     struct row_reader *ret);
 
-/* Returns the utids that columns index, malloc'ed. */
+/* Returns the utids to which UTID columns have indices, malloc'ed. */
 int block_meta_utids(struct block_meta *f, struct zunpack *z, uint32_t **ret, uint32_t *ret_cnt);

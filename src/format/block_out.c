@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_out: writes packed sections after a gap for the largest possible head. The head's size is
- * known last; the head is then placed right before the sections.
+ * block_out: writes packed sections after room for the largest possible head. The head's size is
+ * known last; the head then goes right before the sections.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ void block_out_begin(struct block_out *o)
 		o->error = -ENOMEM;
 }
 
-/* Returns the stored size below which a reader would refuse a small section. */
+/* Returns the stored bytes below which readers refuse a small section. */
 static size_t least_of_rows(const struct disk_section *s, size_t raw_bytes)
 {
 	size_t by_bytes = (raw_bytes + CHUNK_ROWS_RATIO - 1) / CHUNK_ROWS_RATIO;
@@ -78,7 +78,7 @@ void block_out_add_least(struct block_out *o, const struct disk_section *what, c
 		return;
 	}
 	if (what->encoding == CHUNK_ENC_BITS) {
-		/* the bytes are nearly random, so packing would not shrink them */
+		/* the bits are nearly random: packing would not shrink them */
 		if (raw_bytes)
 			memcpy(p, raw, raw_bytes);
 		stored = raw_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_out: assembles a block from sections. Add the small ones first (type below
- * CHUNK_SMALL_END), then the columns. Errors are kept until the seal. Threads: one.
+ * block_out: assembles a block from sections. Add small sections first (type below
+ * CHUNK_SMALL_END), then columns. An error is returned by block_out_seal(). Threads: one.
  */
 #pragma once
 
@@ -13,11 +13,11 @@
 #include "format/zpack.h"
 
 struct block_out {
-	struct buf bytes;	/* a gap for the head, then the sections */
+	struct buf bytes;	/* room for the head, then the sections */
 	struct disk_section table[CHUNK_SECTIONS_MAX];
 	unsigned int cnt;
-	size_t front_end;	/* in bytes, where the columns start */
-	size_t rows_bytes;	/* of small sections, unpacked */
+	size_t front_end;	/* offset of the first column */
+	size_t rows_bytes;	/* sum of the small sections, unpacked */
 	struct zpack *zpack;
 	int error;
 };
@@ -27,40 +27,40 @@ void block_out_done(struct block_out *o);
 void block_out_begin(struct block_out *o);
 
 /*
- * Adds a section of raw_bytes at raw; s has type, kind, column, part, encoding, shift, item_cnt. A
- * section is stored unpacked if packing it would break a reader's limits (chunk.h), or would make
- * it smaller than least.
+ * Adds a section with raw_bytes bytes at raw; s has type, kind, column, part, encoding, shift and
+ * item_cnt. If the packed section would break a reader's limits (chunk.h), or be smaller than
+ * least, it is stored unpacked.
  */
 void block_out_add(struct block_out *o, const struct disk_section *s, const void *raw,
 		   size_t raw_bytes);
 void block_out_add_least(struct block_out *o, const struct disk_section *s, const void *raw,
 			 size_t raw_bytes, size_t least);
-/* Adds a section with w's rows, unless there are none. Takes over w's memory failure. */
+/* Adds a section with w's rows, unless there are none. If w is out of memory, so is the block. */
 void block_out_add_rows(struct block_out *o, enum chunk_section_type type, struct row_writer *w);
 
 /*
- * Completes head; the caller has set all but magic, version, sizes, section count and CRCs. *ret is
- * valid until the next begin.
+ * Completes head, in which the caller has set all fields but magic, version, sizes, section count
+ * and CRCs. *ret is valid until the next begin.
  */
 int block_out_seal(struct block_out *o, const struct disk_block *head, const void **ret,
 		   size_t *ret_bytes);
 
 /*
- * Parts of another block f, copied as they are stored, without decoding, for programs that change a
- * trace's small sections:
+ * The following copies stored parts of another block f, without decoding them, for programs that
+ * change a trace's small sections:
  *
- *     block_out_begin; block_copy_small or own rows; block_copy_events; block_out_seal
+ *       block_out_begin; block_copy_small or own rows; block_copy_events; block_out_seal
  *
- * CRCs are copied with the bytes, and checked: damaged bytes are not copied (-EBADMSG).
+ * CRCs are checked, and copied: damaged bytes are not copied (-EBADMSG).
  */
 /* Copies a small section of f, if f has it. */
 void block_copy_small(struct block_out *o, const struct block_meta *f, unsigned int type);
 
 /*
- * Copies the event columns of the kinds that this program knows. head is a copy of f's. Kinds of a
- * later recorder are left out: their counts become 0 and the block gets CHUNK_BLOCK_TRIMMED.
- * first_ns and last_ns stay as bounds, since columns count from first_ns. 0, -EBADMSG, -ENOMEM, or
- * io's error.
+ * Copies the event columns of the kinds that this program supports. head is a copy of f's. Kinds of
+ * later recorders are excluded: their counts become 0, and the block gets CHUNK_BLOCK_TRIMMED.
+ * first_ns and last_ns remain, as bounds, because columns count from first_ns. 0, -EBADMSG,
+ * -ENOMEM, or io's error.
  */
 int block_copy_events(struct block_out *o, const struct block_meta *f, const struct block_io *io,
 		      struct disk_block *head);

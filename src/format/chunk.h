@@ -17,7 +17,7 @@
 #error "traces are little-endian; this machine is not, and nothing here swaps"
 #endif
 
-#define CHUNK_VERSION 2			/* of files and blocks; a reader refuses any other */
+#define CHUNK_VERSION 2 /* version of files and blocks; readers refuse other versions */
 
 #define CHUNK_FILE_MAGIC "EBRCHNK\n"
 #define CHUNK_BLOCK_MAGIC "\xEB" "BRblk\r\n"
@@ -25,10 +25,10 @@
 /*
  * Limits that a reader checks before it allocates memory. A writer never exceeds them.
  *
- * The last three bound the work that a block causes by its size. An event has at least a time, and
- * a block with less than a bit per event cannot come from a recorder (densest seen, a ping-pong:
- * 0.7 events a byte). Rows are small and all different (seen: 17 times their packed size, the exits
- * of 20,000 threads of one process, 1.7 bytes each).
+ * The last three limit the work that a block can cause in relation to its size. An event has at
+ * least a timestamp: a block with less than a bit per event is not from a recorder (densest
+ * measured, a ping-pong: 0.7 events per byte). Rows are small and all different (measured: 17 times
+ * their packed size, the exits of 20,000 threads of one process, 1.7 bytes each).
  */
 #define CHUNK_SECTIONS_MAX 512
 #define CHUNK_EVENTS_MAX (1u << 23)	/* per block, all kinds */
@@ -36,10 +36,10 @@
 #define CHUNK_FRONT_MAX (64u << 20)	/* header, section table and small sections */
 #define CHUNK_BLOCK_MAX (1u << 30)
 #define CHUNK_ROWS_MAX (64u << 20)	/* all small sections, unpacked */
-#define CHUNK_EVENTS_PER_BYTE 8		/* of the block */
-#define CHUNK_ROWS_RATIO 32		/* of a small section: unpacked bytes to stored ones */
-#define CHUNK_ROWS_PER_BYTE 1		/* of a small section, as it is stored */
-#define CHUNK_KINDS 32			/* slots for counts, more than kinds exist */
+#define CHUNK_EVENTS_PER_BYTE 8		/* per byte of the block */
+#define CHUNK_ROWS_RATIO 32		/* small section: unpacked bytes per stored byte */
+#define CHUNK_ROWS_PER_BYTE 1		/* small section: rows per stored byte */
+#define CHUNK_KINDS 32			/* length of kind_cnt; more than there are kinds */
 
 /* At offset 0 of every chunk file. */
 struct disk_file {
@@ -48,9 +48,9 @@ struct disk_file {
 	uint16_t zero0;
 	uint32_t bytes;		/* size of this header, and offset of the first block; 64 */
 	uint64_t number;	/* the file's number in its trace, from 0 */
-	uint64_t mono_ns;	/* when the file was made */
+	uint64_t mono_ns;	/* creation of the file */
 	uint64_t real_ns;
-	/* files with lower numbers were completely on the disk at that time */
+	/* files with lower numbers were completely on the disk when this one was created */
 	uint64_t whole_below;
 	uint64_t trace_id;	/* the same in all files of a trace; 0: none */
 	uint8_t zero1[4];
@@ -59,11 +59,12 @@ struct disk_file {
 
 /* disk_block.flags */
 #define CHUNK_BLOCK_TRIMMED                                                                        \
-	0x0002 /* kinds of events were left out: first_ns and last_ns are bounds */
-#define CHUNK_BLOCK_CARRIED 0x0004 /* no slice: events before from_ns that still matter after it */
-#define CHUNK_BLOCK_CUT 0x0010	/* the last block of a cut trace: the larger trace went on */
+	0x0002 /* kinds of events were removed: first_ns and last_ns are bounds */
+/* not a slice: events before from_ns that still matter after it */
+#define CHUNK_BLOCK_CARRIED 0x0004
+#define CHUNK_BLOCK_CUT 0x0010	/* last block of a trace cut from a longer one */
 #define CHUNK_BLOCK_REWRITTEN                                                                      \
-	0x0008 /* part of an older block: its COST rows have that block's size on disk */
+	0x0008 /* part of an older block, whose size on disk is in the COST rows */
 
 struct disk_block {
 	uint8_t magic[8];	/* CHUNK_BLOCK_MAGIC */
@@ -71,11 +72,11 @@ struct disk_block {
 	uint16_t flags;
 	uint32_t head_bytes;	/* this header and the section table */
 	uint64_t block_bytes;	/* the whole block; a multiple of 8 */
-	uint32_t front_bytes;	/* head and the small sections, which come first */
+	uint32_t front_bytes;	/* bytes of the head and the small sections, which come first */
 	uint32_t section_cnt;
 	uint64_t from_ns;	/* the slice [from_ns, to_ns) that this block covers */
 	uint64_t to_ns;
-	uint64_t first_ns; /* lowest and highest timestamp of an event; UINT64_MAX and 0: none */
+	uint64_t first_ns; /* lowest and highest timestamp of events; UINT64_MAX and 0: no events */
 	uint64_t last_ns;
 	uint64_t number;	/* of the block in its trace, from 0 */
 	uint32_t cpu_cnt;	/* highest possible CPU number + 1 */
@@ -87,7 +88,7 @@ struct disk_block {
 };
 
 /*
- * Small sections that have rows: X(name, number, name for people, type of the rows in row_codec.h).
+ * Small sections with rows: X(name, number, name in messages, type of the rows in row_codec.h).
  * Development versions used 7 and 14.
  */
 #define CHUNK_SECTIONS(X)                                                                       \
@@ -102,36 +103,36 @@ struct disk_block {
 	X(HOOK_STATS, 10, hook_stats, hook_stat)                                                \
 	X(CLOCKS, 11, clocks, clock)                                                            \
 	X(NAMES, 12, names, name)                                                               \
-	X(GAPS, 15, gaps, gap)			/* sources that were off on purpose */          \
-	X(MARKS, 16, marks, mark)		/* instants with a name */                      \
+	X(GAPS, 15, gaps, gap)			/* sources that were switched off */            \
+	X(MARKS, 16, marks, mark)		/* named points in time */                      \
 	X(SITES, 17, sites, site)		/* names of user-space code addresses */      \
 	/* in a cut trace's last block: the thread on each CPU until to_ns */                     \
 	X(CPU_END, 18, cpu_end, cpu_end)                                                        \
 	X(FRAMES, 19, frames, frame)		/* stacks, a row for each frame */              \
-	X(QUOTAS, 20, quotas, quota)		/* of CPU time of control groups */
+	X(QUOTAS, 20, quotas, quota)		/* CPU quotas of control groups */
 
 enum chunk_section_type {
 	/* small sections, at the front */
 #define X(name, number, text, row) CHUNK_##name = number,
 	CHUNK_SECTIONS(X)
 #undef X
-	CHUNK_UTIDS = 13,	/* the list UTID columns index into */
+	CHUNK_UTIDS = 13,	/* list of utids, to which UTID columns have indices */
 	CHUNK_SMALL_END = 32,
 	/* event columns */
-	CHUNK_COLUMN = 33,	/* a column, or a part of one */
+	CHUNK_COLUMN = 33,	/* a column, or one part of it */
 	CHUNK_TUPLES = 34,	/* values of one TUPLE column, by tuple index */
 };
 
-/* values of disk_section.column in addition to 0 .. EVENT_VALUES - 1 */
+/* values of disk_section.column besides 0 .. EVENT_VALUES - 1 */
 enum chunk_column {
 	CHUNK_COL_CPU = 0xf0,	/* (cpu, rows) runs */
 	CHUNK_COL_TS = 0xf1,
 	CHUNK_COL_UTID = 0xf2,
 	CHUNK_COL_FLAGS = 0xf3,	/* CHUNK_TUPLES only */
-	CHUNK_COL_TUPLE = 0xf4,	/* the index shared by all TUPLE columns */
+	CHUNK_COL_TUPLE = 0xf4,	/* the tuple index, shared by all TUPLE columns */
 };
 
-/* disk_section.part: the streams of a column */
+/* disk_section.part: number of a stream of the column */
 enum chunk_part {
 	CHUNK_PART_MAIN = 0,	/* tokens, or index bytes */
 	CHUNK_PART_BITS = 1,	/* the tokens' extra bits, or escaped indices */
@@ -139,12 +140,12 @@ enum chunk_part {
 	CHUNK_PART_NEW_BITS = 3,
 };
 
-/* disk_section.encoding: the type of the unpacked bytes */
+/* disk_section.encoding: type of the unpacked bytes */
 enum chunk_encoding {
 	CHUNK_ENC_ROWS = 1,	/* self-sized rows of varints and strings */
 	CHUNK_ENC_TOKENS = 2,	/* one token byte per value */
 	CHUNK_ENC_BITS = 3,	/* extra bits */
-	CHUNK_ENC_INDEX = 4,	/* one byte per row; 255 escapes to the next varint of PART_BITS */
+	CHUNK_ENC_INDEX = 4, /* one byte per row; 255: the index is the next varint of PART_BITS */
 	CHUNK_ENC_VARINTS = 5,
 	CHUNK_ENC_VARINT_DELTAS = 6,	/* zigzag differences */
 };
@@ -155,8 +156,8 @@ enum chunk_pack {
 };
 
 /*
- * An entry of the table after disk_block; sections follow in its order, without gaps, from
- * head_bytes on.
+ * An entry of the section table, which follows disk_block. Sections are in the same order, from
+ * head_bytes on, without gaps.
  */
 struct disk_section {
 	uint16_t type;
@@ -165,7 +166,7 @@ struct disk_section {
 	uint8_t part;
 	uint8_t encoding;
 	uint8_t pack;
-	uint8_t shift;		/* values were divided by 2^shift */
+	uint8_t shift;		/* values are stored divided by 2^shift */
 	uint32_t item_cnt;
 	uint32_t raw_bytes;	/* unpacked */
 	uint32_t stored_bytes;

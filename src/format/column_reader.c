@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * column_reader: the inverse of column_writer.c. It trusts no byte: every count is checked against
- * the header's before memory is allocated, and every index before it is used.
+ * column_reader: the inverse of column_writer.c, for untrusted input: counts are checked against
+ * the header before memory is allocated, and indices before they are used.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ void kind_columns_done(struct kind_columns *k)
 	memset(k, 0, sizeof(*k));
 }
 
-/* Returns a section's unpacked bytes, malloc'ed and followed by TOKEN_SLACK zero bytes. */
+/* Returns a section's unpacked bytes, followed by TOKEN_SLACK zero bytes; malloc'ed. */
 static int unpack(struct decode *d, const struct disk_section *s, uint8_t **ret)
 {
 	uint8_t *stored, *raw;
@@ -93,7 +93,7 @@ static void stream_close(struct stream *t)
 	free(t->bits);
 }
 
-/* Opens tokens and their bits; after this, token_get() may be called cnt times. */
+/* Opens a stream of tokens and bits; token_get() may then be called item_cnt times. */
 static int stream_open(struct decode *d, struct stream *t, unsigned int column, unsigned int p,
 		       uint32_t max)
 {
@@ -127,7 +127,7 @@ static int stream_open(struct decode *d, struct stream *t, unsigned int column, 
 	return 0;
 }
 
-/* Opens a stream of one number per row. */
+/* Opens a stream with one number per row. */
 static int stream_open_rows(struct decode *d, struct stream *t, unsigned int column)
 {
 	int r = stream_open(d, t, column, CHUNK_PART_MAIN, d->k->cnt);
@@ -220,7 +220,7 @@ out:
 	return r;
 }
 
-/* Reads indices below limit, one byte each or escaped. */
+/* Reads an index per row, below limit: a byte, or a varint after the byte 255. */
 static int read_index(struct decode *d, unsigned int column, uint32_t limit, uint32_t **ret)
 {
 	const struct disk_section *m = part(d, CHUNK_COLUMN, column, CHUNK_PART_MAIN);
@@ -353,7 +353,7 @@ static int read_tuple_values(struct decode *d, unsigned int column, uint64_t max
 	return i == s->item_cnt ? 0 : bad(d, "tuple table");
 }
 
-/* Reads the index that all TUPLE columns share, and flags. */
+/* Reads the tuple index, which all TUPLE columns and flags share. */
 static int read_tuples(struct decode *d)
 {
 	const struct disk_section *s = part(d, CHUNK_TUPLES, CHUNK_COL_FLAGS, 0);
@@ -368,7 +368,7 @@ static int read_tuples(struct decode *d)
 
 /* ---- values ---- */
 
-/* Reads PLAIN, DELTA and TDELTA; TDELTA differences are to the last row of the same tuple. */
+/* Reads a PLAIN, DELTA or TDELTA column. TDELTA: differences to the last row of the same tuple. */
 static int read_numbers(struct decode *d, unsigned int column, unsigned int codec)
 {
 	struct kind_columns *k = d->k;
@@ -408,7 +408,9 @@ out:
 	return r;
 }
 
-/* Reads rows that refer to an earlier row of v, or (there != NULL) to any row of another column. */
+/*
+ * Reads a BACKREF column, or (there != NULL) an XREF column, whose rows refer to rows of `there`.
+ */
 static int read_refs(struct decode *d, unsigned int column, const uint64_t *there,
 		     uint32_t there_cnt)
 {

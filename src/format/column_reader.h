@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * column_reader: decodes the event columns of one kind in one block. It neither reads nor unpacks
- * columns that are not requested.
+ * column_reader: decodes the event columns of one kind in one block. Columns that are not requested
+ * are neither read nor unpacked.
  *
  * Threads: one. Memory: 4 or 8 bytes per row and decoded column.
  */
@@ -12,7 +12,7 @@
 #include "format/block_meta.h"
 #include "format/event.h"
 
-#define COLUMN_ASK_UTID (1u << EVENT_VALUES)	/* struct event's utid; bits below: values */
+#define COLUMN_ASK_UTID (1u << EVENT_VALUES)	/* bit of event.utid; lower bits: event.v */
 #define COLUMN_ASK_FLAGS (1u << (EVENT_VALUES + 1))
 #define COLUMN_ASK_ALL ((1u << (EVENT_VALUES + 2)) - 1)
 
@@ -33,8 +33,8 @@ struct kind_columns {
 	uint32_t tuple_cnt;
 	uint64_t *flags;		/* by tuple */
 	uint64_t *tuple_value[EVENT_VALUES];	/* by tuple; requested TUPLE columns */
-	uint32_t *ref[EVENT_VALUES];	/* UTID columns, as utids */
-	uint64_t *value[EVENT_VALUES];	/* all other columns */
+	uint32_t *ref[EVENT_VALUES];	/* UTID columns, converted to utids */
+	uint64_t *value[EVENT_VALUES];	/* all columns with other codecs */
 };
 
 struct column_source {
@@ -43,13 +43,13 @@ struct column_source {
 	struct zunpack *zunpack;
 	const uint32_t *utids;		/* block_meta_utids() */
 	uint32_t utid_cnt;
-	/* by kind: its first column's values, if read before; NULL: they were not */
+	/* by kind: values of its first column; NULL: not read yet */
 	const uint64_t *first_values[EVENT_KIND_CNT];
 };
 
 /*
- * ask: COLUMN_ASK_* and 1 << column. -EBADMSG: the block is damaged, and thus never existed;
- * *ret_why names the place.
+ * ask: COLUMN_ASK_* and 1 << column. -EBADMSG: the block is damaged, and must be ignored; *ret_why
+ * has the reason.
  */
 int column_read_kind(struct kind_columns *ret, const struct column_source *s, unsigned int kind,
 		     uint32_t ask, const char **ret_why);

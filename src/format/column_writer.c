@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * column_writer: encodes the arrays that block_fill.c made. Every column is written through a
- * scratch buffer into one to four sections; see the matching decoder in column_reader.c.
+ * column_writer: encodes the arrays of struct kind_rows. Every column is encoded in scratch buffers
+ * and becomes one to four sections; column_reader.c has the matching decoder.
  */
 #include <errno.h>
 #include <malloc.h>
@@ -14,7 +14,7 @@
 #include "format/column_writer.h"
 #include "format/token.h"
 
-#define SHRINK_ROWS 16384u	/* smaller buffers are not shrunk */
+#define SHRINK_ROWS 16384u	/* buffers of fewer rows are not shrunk */
 
 /* ---- rows ---- */
 
@@ -53,7 +53,7 @@ static bool is_excessive(uint32_t room, uint64_t need)
 	return room >= SHRINK_ROWS && room / 4 > need;
 }
 
-/* The arrays share one capacity: each gets room for cap elements. */
+/* The arrays have the same capacity: resizes one of them to cap elements. */
 #define GROW(array)                                                      \
 	p = realloc(array, (size_t)cap * sizeof(*(array)));              \
 	if (!p)                                                          \
@@ -134,7 +134,7 @@ static int scratch_room(struct column_writer *c, uint32_t rows)
 	free(c->fresh);
 	free(c->fresh_bits);
 	c->room = 0;
-	/* bits also holds escaped indices and varint tables of up to 10 bytes each */
+	/* bits also holds escaped indices and varint tables, of at most 10 bytes per row */
 	c->main = malloc((size_t)rows * VARINT_MAX_BYTES + TOKEN_SLACK);
 	c->bits = malloc((size_t)rows * VARINT_MAX_BYTES + TOKEN_SLACK);
 	c->fresh = malloc((size_t)rows + TOKEN_SLACK);
@@ -205,7 +205,7 @@ struct column_out {
 	struct kind_rows *k;
 	unsigned int cpu_cnt;
 	uint8_t kind, column;
-	size_t least;	/* the least size of the part, packed or not */
+	size_t least;	/* least bytes of the stored part */
 };
 
 static void add_part(const struct column_out *x, unsigned int part, unsigned int encoding,
@@ -220,8 +220,8 @@ static void add_part(const struct column_out *x, unsigned int part, unsigned int
 }
 
 /*
- * Token writers are passed by value, not by address: the compiler would otherwise assume that a
- * written byte may change the writer itself, and every token would wait for memory.
+ * Takes the token writer by value: if its address were passed, the compiler would assume that each
+ * written byte may change the writer, and would access memory for every token.
  */
 static void add_tokens(struct column_out *x, unsigned int part, unsigned int shift,
 		       struct token_writer w, const uint8_t *tokens, const uint8_t *bits)
@@ -287,12 +287,12 @@ static void write_ts(struct column_out *x, uint64_t base_ns)
 		}
 	}
 	x->column = CHUNK_COL_TS;
-	/* event times at constant distances could pack too well: keep the reader's limit */
+	/* timestamps at constant distances could pack too well: keep within the reader's limit */
 	x->least = (k->cnt + CHUNK_EVENTS_PER_BYTE - 1) / CHUNK_EVENTS_PER_BYTE;
 	add_tokens(x, CHUNK_PART_MAIN, 0, w, x->c->main, x->c->bits);
 }
 
-/* Writes one byte for a small index. Ranks are by frequency, so nearly all indices are small. */
+/* Writes an index as one byte if it is small, as most are: ranks are by frequency. */
 static inline void put_index(uint8_t **main, uint8_t **escape, uint32_t v)
 {
 	if (v < 255) {
@@ -324,7 +324,7 @@ static void write_index(struct column_out *x, unsigned int column, const uint32_
 	add_index(x, escape);
 }
 
-/* In a SWITCH the leaving thread is the one of the CPU's last switch, unless a switch was lost. */
+/* The leaving thread of a SWITCH is mostly the one to which the CPU's last switch went. */
 static void write_prev(struct column_out *x, const uint32_t *rank)
 {
 	uint8_t *main = x->c->main, *escape = x->c->bits;
@@ -342,7 +342,7 @@ static void write_prev(struct column_out *x, const uint32_t *rank)
 	add_index(x, escape);
 }
 
-/* Writes PLAIN, DELTA and TDELTA; TDELTA differences are to the last row of the same tuple. */
+/* Writes a PLAIN, DELTA or TDELTA column. TDELTA: differences to the last row of the same tuple. */
 static int write_numbers(struct column_out *x, unsigned int index, unsigned int codec)
 {
 	struct token_writer w = { .token = x->c->main, .bits = x->c->bits };
@@ -353,7 +353,7 @@ static int write_numbers(struct column_out *x, unsigned int index, unsigned int 
 	bool by_tuple = codec == EVENT_CODEC_TDELTA;
 	uint64_t prev = 0, *last;
 
-	/* readers read zeros if a later column is missing */
+	/* readers use 0 if a column that was added later is missing */
 	if (event_column(x->kind, index)->is_later && !all_bits(v, cnt))
 		return 0;
 	last = by_tuple ? calloc(x->k->tuples.cnt, sizeof(*last)) : NULL;
@@ -379,9 +379,9 @@ static int write_numbers(struct column_out *x, unsigned int index, unsigned int 
 
 /* ---- repeated values: BACKREF and XREF ---- */
 
-/* A local copy of the table's address for the loops: see add_tokens(). */
+/* The loops have their own copy of the table's address: see add_tokens(). */
 struct recent {
-	uint32_t *row;		/* hash of a value to a row + 1 */
+	uint32_t *row;		/* by hash of a value: a row + 1 */
 	unsigned int shift;
 };
 
@@ -408,7 +408,7 @@ static inline uint32_t *recent_slot(struct recent r, uint64_t v)
 	return r.row + ((v * 0x9e3779b97f4a7c15ull) >> r.shift);
 }
 
-/* Writes a new value as its difference to the last new value. */
+/* Writes a new value as the difference to the previous new value. */
 static inline void put_new(struct token_writer *fresh, uint64_t *last, uint64_t v)
 {
 	token_put(fresh, zigzag_encode(v - *last));
@@ -453,9 +453,9 @@ static int write_backref(struct column_out *x, unsigned int index)
 }
 
 /*
- * A free refers to the row of its allocation. Allocations are entered in order of time, CPU by CPU,
- * so that for an address in constant reuse the right, nearby row is found. Any row with the same
- * value would decode.
+ * Writes the row of the allocation of each free. Allocations are added to the table in order of
+ * time, CPU by CPU: if an address is often reused, the most recent row is found. Any row with the
+ * same value could be decoded.
  */
 static int write_xref(struct column_out *x, unsigned int index, const struct kind_rows *other)
 {
@@ -541,7 +541,7 @@ static int write_tuples(struct column_out *x)
 	n = column_rank(d->hits, d->cnt, c->rank, order);
 	if (n < 0)
 		return n;
-	/* a single tuple needs no index */
+	/* a single tuple needs no index column */
 	if (n > 1)
 		write_index(x, CHUNK_COL_TUPLE, x->k->tuple, c->rank);
 	write_tuple_values(x, CHUNK_COL_FLAGS, at++, order, (uint32_t)n);

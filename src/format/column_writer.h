@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * column_writer: the events of one block as arrays per kind and column, and their conversion to
- * sections. Rows are ordered by (cpu, ts_ns, arrival). Codecs: schema/FORMAT.md, "Columns".
+ * column_writer: holds the events of one block as arrays per kind and column, and converts them to
+ * sections. Rows are ordered by CPU, ts_ns and arrival. Codecs: schema/FORMAT.md, "Columns".
  */
 #pragma once
 
@@ -13,53 +13,52 @@
 
 struct kind_rows {
 	uint32_t cnt, cap;
-	uint64_t need;		/* rows: see base/need.h */
-	uint32_t *cpu_start;	/* cpu_cnt + 1 row numbers */
+	uint64_t need;		/* rows needed recently: see base/need.h */
+	uint32_t *cpu_start;	/* first row of each CPU; cpu_cnt + 1 elements */
 	uint64_t *ts_ns;
-	uint32_t *utid;		/* slots: see column_utids */
-	uint32_t *ref;		/* slots: the kind's UTID column, if it has one */
-	uint32_t *tuple;	/* numbers in tuples */
-	uint64_t *val[EVENT_VALUES];	/* columns that are neither UTID nor TUPLE; else NULL */
+	uint32_t *utid;		/* slots: indices of the caller's list of utids */
+	uint32_t *ref;		/* the same for the kind's UTID column, if any */
+	uint32_t *tuple;	/* index in tuples */
+	uint64_t *val[EVENT_VALUES]; /* columns with other codecs than UTID and TUPLE; else NULL */
 	struct tuple_dict tuples;	/* flags, then the TUPLE columns in index order */
 };
 
-/* All zeros is an empty struct. 0 or -ENOMEM. */
+/* Before the first call, *k is all zeros. 0 or -ENOMEM. */
 int kind_rows_init(struct kind_rows *k, unsigned int kind, unsigned int cpu_cnt);
 void kind_rows_done(struct kind_rows *k);
 /*
- * Assigns each CPU's rows their position, and makes room for all rows. counts[cpu * EVENT_KIND_CNT]
- * are the rows of a CPU; they become the index of its first row. 0 or -ENOMEM.
+ * Assigns rows to each CPU, and makes room for all rows. counts[cpu * EVENT_KIND_CNT]: number of
+ * rows of a CPU; replaced by the index of its first row. 0 or -ENOMEM.
  */
 int kind_rows_place(struct kind_rows *k, unsigned int kind, uint32_t *counts, unsigned int cpu_cnt);
 
 struct column_writer {
-	uint8_t *main, *bits, *fresh, *fresh_bits;	/* scratch for the four parts */
+	uint8_t *main, *bits, *fresh, *fresh_bits;	/* scratch buffers for the four parts */
 	/* capacity of the scratch buffers, in rows */
 	uint32_t room;
 	uint64_t need;
-	uint32_t *rank;					/* scratch: tuple number to rank */
+	uint32_t *rank;					/* scratch: by tuple: its rank */
 	uint32_t rank_room;
-	uint32_t *recent;	/* hash of a value to a row + 1; lossy on purpose */
+	uint32_t *recent;	/* by hash of a value: a row + 1; collisions lose entries */
 };
 
 void column_writer_done(struct column_writer *c);
 
 /*
- * Adds all sections of all kinds. rows[kind]; base_ns is the block's first_ns; slot_rank maps a
- * slot to an index of the block's UTIDS.
+ * Adds all sections of all kinds. rows: by kind; base_ns: the block's first_ns; slot_rank: by slot:
+ * index in the block's UTIDS.
  */
 int column_write_all(struct column_writer *c, struct block_out *o, struct kind_rows *rows,
 		     unsigned int cpu_cnt, uint64_t base_ns, const uint32_t *slot_rank);
 
 /*
- * Ranks numbers by falling count, equal counts by number: ret_rank[old] = new for numbers with a
- * count above 0. Returns how many there are. order (cnt entries) gets the old numbers by rank.
- * -ENOMEM.
+ * Ranks the numbers with hits by falling hits, then by number: ret_rank[number] = rank,
+ * ret_order[rank] = number (cnt elements). Returns the number of ranks, or -ENOMEM.
  */
 int column_rank(const uint32_t *hits, uint32_t cnt, uint32_t *ret_rank, uint32_t *ret_order);
 
 /*
- * Adds UTIDS: the utids of slots with hits. ret_rank and order are as in column_rank(). 0 or
+ * Adds UTIDS: the utids of slots with hits, by rank. ret_rank and order: see column_rank(). 0 or
  * -ENOMEM.
  */
 int column_add_utids(struct block_out *o, const uint32_t *utids, const uint32_t *hits, uint32_t cnt,

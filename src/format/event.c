@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* event: the declarations in schema/events/ as tables. */
+/* event: tables made from the declarations in schema/events/. */
 #include <stddef.h>
 
 #include "format/event.h"
 
-/* a list of names without a column is unused here */
+/* unused: a list of names without a column */
 #define X(name) \
 	static const char *const shown_##name[] __attribute__((unused)) = EVENT_SHOWN_##name;
 EVENT_ENUMS(X)
@@ -80,7 +80,7 @@ const char *event_kind_name(unsigned int kind)
 
 const struct event_column *event_owner_column(unsigned int kind)
 {
-	/* 0: none */
+	/* column + 1; 0: none */
 	static const uint8_t after[EVENT_KIND_CNT] = {
 #define X(of, index) [EVENT_##of] = (index) + 1,
 		EVENT_OWNED(X)

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hook: a table made from the declared hooks; and a ratio estimate of a hook's cost. The estimate
- * includes MEAN_WEIGHT events of mean cost, so that a single slow run does not represent ten
- * thousand.
+ * hook: a table of the declared hooks, and a ratio estimate of a hook's cost. The estimate adds
+ * MEAN_WEIGHT events of mean cost, so that a few slow runs do not dominate an interval.
  */
 #include "format/hook.h"
 
@@ -23,7 +22,7 @@ const struct hook_name *hook_name_find(unsigned int hook)
 	return hook < sizeof(names) / sizeof(names[0]) && names[hook].name ? &names[hook] : NULL;
 }
 
-/* Converts with limits: a trace may hold any value, and an overflow is undefined in C. */
+/* Converts with limits: a damaged trace may have any value, and overflow is undefined in C. */
 static uint64_t whole_ns(double ns)
 {
 	return ns >= 0x1p63 ? INT64_MAX : (uint64_t)ns;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hook: names for the hook numbers in loss and cost rows, and an estimate of the cost of a hook's
- * programs in an interval, from a sample of it. Threads: any. No errors.
+ * hook: names of the hook numbers in rows of losses and cost, and an estimate of the run time of a
+ * hook's programs in an interval, from a sample. Threads: any. No errors.
  */
 #pragma once
 
@@ -12,14 +12,14 @@
 
 struct hook_name {
 	const char *name;	/* "KMALLOC" */
-	const char *source;	/* "alloc.slab", as in -e */
-	uint8_t cls;		/* as in trace_loss.cls */
+	const char *source;	/* name of the source in -e: "alloc.slab" */
+	uint8_t cls;		/* enum event_class */
 };
 
-/* NULL: this version has no such hook. */
+/* Returns the names of a hook; NULL: this version has no such hook. */
 const struct hook_name *hook_name_find(unsigned int hook);
 
-/* The mean over many intervals of one hook. All zeros: no data yet. */
+/* Sums over many intervals of one hook, for means. All zeros: no data. */
 struct hook_mean {
 	uint64_t run_cnt, run_time_ns, sampled_cnt, sampled_ns;
 };
@@ -33,7 +33,8 @@ static inline void hook_mean_add(struct hook_mean *m, const struct trace_hook_st
 }
 
 /*
- * Returns whether the programs filter most events out, so that runs depend on time, not on events.
+ * Returns whether the programs reject most events: their number of runs does not depend on recorded
+ * events.
  */
 static inline bool hook_mean_filters(const struct hook_mean *m)
 {
@@ -41,9 +42,10 @@ static inline bool hook_mean_filters(const struct hook_mean *m)
 }
 
 /*
- * Estimates the run time in the row's interval: the time per event measured in the interval (with
- * few events, weighted with the mean) times the number of events. For programs that ran without an
- * event (they filtered all out), the measured time is scaled to the interval; without a measurement
- * in it, a filtering program gets the mean by time. Without data, 0; at most INT64_MAX.
+ * Estimates the run time of a hook's programs in the row's interval: time per event while
+ * statistics were on (weighted with the mean of all intervals if there were few events), times the
+ * number of events. If programs ran but rejected all events, the measured time is scaled to the
+ * interval. If nothing was measured and the programs reject most events, the mean time per length
+ * of interval is used. Without any data: 0. At most INT64_MAX.
  */
 uint64_t hook_cost_ns(const struct trace_hook_stat *row, const struct hook_mean *mean);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * row_codec: encodes and decodes the fields of a row by their list. A row's size precedes the row,
- * so the body is written after a gap for the longest size and then moved.
+ * row_codec: encodes and decodes the fields of a row from its list of fields. A row begins with its
+ * size: the encoder writes the fields after room for the longest size, then moves them.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -44,7 +44,7 @@ static void row_end(struct row_writer *w, size_t at)
 	w->cnt++;
 }
 
-/* Narrows r to the next row's body; the caller restores *ret_next. */
+/* Sets *ret_body to the next row's fields, and r to the byte after the row. */
 static int row_open(struct row_reader *r, struct row_reader *ret_body)
 {
 	const uint8_t *p;
@@ -110,9 +110,7 @@ void row_put(struct row_writer *w, const struct row_type *of, const void *row)
 	row_end(w, at);
 }
 
-/*
- * Reads a field. A value too large for its field makes the row invalid; it must not be truncated.
- */
+/* Reads a field. A value that is too large for its field makes the row invalid. */
 static int field_take(struct row_reader *body, const struct row_field *f, void *row)
 {
 	bool has = body->p != body->end;

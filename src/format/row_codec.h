@@ -3,14 +3,14 @@
  * row_codec: the rows of the small sections.
  *
  * A row is a varint, the number of bytes that follow, and its fields in the order of the lists
- * below. A reader ignores bytes after the fields it knows, and reads missing fields at the end as 0
- * or "": so fields may be appended later. Field types:
+ * below. A reader ignores bytes after the fields that it supports, and missing fields at the end
+ * are 0 or "": fields may be appended in later versions. Field types:
  *
- *   U(field)   unsigned varint
- *   T(field)   instant: zigzag varint of (field - from_ns of the block), modulo 2^64
- *   S(field)   string: varint length, the bytes, one zero byte that is not counted
+ *   U(field) unsigned varint T(field) instant: zigzag varint of (field - from_ns of the block),
+ *   modulo 2^64 S(field) string: varint length, the bytes, and a zero byte, which the length
+ *   excludes
  *
- * One list defines both directions, so they cannot drift.
+ * Encoder and decoder use the same list.
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 #include "base/buf.h"
 #include "format/rows.h"
 
-/* A row that exists on disk only. */
+/* Rows that exist only on disk. */
 struct row_cpu_state {
 	uint32_t cpu;
 	uint32_t utid;
@@ -28,8 +28,9 @@ struct row_cpu_state {
 struct row_cpu_end {
 	uint32_t cpu;
 	uint32_t utid;
-	uint64_t since_ns;	/* 0: since the CPU's last switch in the block */
-	uint64_t steal_ns;	/* steal time of utid before the block's end */
+	/* when the thread got the CPU; 0: at the CPU's last switch in the block */
+	uint64_t since_ns;
+	uint64_t steal_ns;	/* steal time of utid since then */
 };
 
 #define ROW_PROCESS(U, T, S)                                                                \
@@ -66,7 +67,7 @@ struct row_cpu_end {
 	U(upid) U(addr) T(from_ns) U(why) U(symbol_offset) U(module_offset)                 \
 	S(symbol) S(module) S(build_id) U(range_from) U(range_to)
 #define ROW_FRAME(U, T, S) U(stack) U(nth) U(upid) U(addr)
-/* Only in the derived file. */
+/* This row is only in the derived file. */
 #define ROW_MM_RESET(U, T, S) T(ts_ns) U(upid) U(kind)
 /* X(name, struct, fields) */
 #define ROW_TYPES(X)                                      \
@@ -88,9 +89,9 @@ struct row_cpu_end {
 	X(frame, trace_frame, ROW_FRAME)                  \
 	X(mm_reset, trace_mm_reset, ROW_MM_RESET)
 
-/* A field in memory. */
+/* Position and type of a field in its struct. */
 struct row_field {
-	uint16_t at;		/* its offset in the struct */
+	uint16_t at;		/* offset in the struct */
 	uint8_t bytes;
 	char type;		/* 'U', 'T' or 'S' */
 };
@@ -108,10 +109,10 @@ enum row_type_id {
 	ROW_TYPE_CNT
 };
 const struct row_type *row_type(enum row_type_id id);
-/* Returns the type of the rows of a small section; NULL: the section has none, or is unknown. */
+/* Returns the type of a small section's rows; NULL: the section has no rows, or is unknown. */
 const struct row_type *row_type_of(unsigned int section);
 
-/* Returns the address of a row's nth string, from 0; NULL: nth is too high. */
+/* Returns a pointer to a row's nth string, from 0; NULL: there are fewer. */
 const char **row_string(const struct row_type *of, void *row, unsigned int nth);
 
 /* Room for a row of any type. */
@@ -121,25 +122,25 @@ union row {
 #undef X
 };
 
-/* Rows being written. Memory failures are kept in out.failed. */
+/* Appends rows. out.failed is set if memory is exhausted. */
 struct row_writer {
 	struct buf out;
 	uint64_t base_ns;	/* from_ns of the block */
 	uint32_t cnt;
 };
 
-/* Rows being read. Strings point into the section, which must outlive them. */
+/* Reads rows. Strings point into the section, which must outlive them. */
 struct row_reader {
 	const uint8_t *p, *end;
 	uint64_t base_ns;
 };
 
-/* Appends a row; a NULL string is written as "". */
+/* Appends a row. Writes a NULL string as "". */
 void row_put(struct row_writer *w, const struct row_type *of, const void *row);
 /* 1: *ret is a row; 0: end of the section; -EBADMSG: the bytes are not a valid row. */
 int row_get(struct row_reader *r, const struct row_type *of, void *ret);
 
-/* The same by name: row_put_x(w, row) and row_get_x(r, ret). */
+/* Define row_put_x(w, row) and row_get_x(r, ret) for each type x. */
 #define X(name, type, fields)                                                        \
 	static inline void row_put_##name(struct row_writer *w, const struct type *row) \
 	{                                                                            \

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * rows: the small tables of a trace, as structs. The writer fills them in, the reader returns them;
- * their form on disk is in row_codec.h and schema/FORMAT.md.
+ * rows: the rows of a trace's small tables, as structs for writer and reader. row_codec.h and
+ * schema/FORMAT.md define their form on disk.
  *
- * Strings that a reader returns are NUL-terminated and never NULL; they may hold any other byte.
+ * Strings that a reader returns are NUL-terminated and never NULL; they may contain any other byte.
  * Times are CLOCK_MONOTONIC ns.
  */
 #pragma once
@@ -15,12 +15,12 @@
 #define TRACE_COMM_LEN 16
 
 #define TRACE_TASK_KTHREAD 0x01
-#define TRACE_TASK_RECORDER 0x02	/* the recorder itself and its threads */
+#define TRACE_TASK_RECORDER 0x02	/* the recorder and its threads */
 #define TRACE_TASK_WORKLOAD 0x04	/* COMMAND, -p, --cgroup, and all their descendants */
 #define TRACE_TASK_AT_START 0x08	/* older than the recording */
 
 struct manifest_entry {
-	char *key, *value;	/* the value may hold any byte but NUL */
+	char *key, *value;	/* the value may contain any byte but NUL */
 };
 
 struct trace_process {
@@ -31,10 +31,10 @@ struct trace_process {
 	uint32_t parent_upid;		/* EVENT_ID_UNKNOWN if unknown */
 	uint32_t uid;
 	uint32_t flags;			/* TRACE_TASK_* */
-	uint32_t exit_code;		/* as in wait(); valid when end_ns != 0 */
+	uint32_t exit_code;		/* as from wait(); valid if end_ns != 0 */
 	uint64_t start_ns;		/* creation; may be before the trace; 0: unknown */
 	uint64_t end_ns;		/* exit of the last thread; 0: alive at the end */
-	uint64_t cgroup_id;		/* its last one */
+	uint64_t cgroup_id;		/* the last control group */
 	const char *comm;		/* the last name of its main thread */
 	const char *exe;		/* file passed to exec; "" if unknown */
 	const char *cmdline;		/* arguments joined by spaces; "" if unknown */
@@ -47,15 +47,15 @@ struct trace_thread {
 	uint32_t ns_tid;
 	uint32_t flags;
 	/*
-	 * 1 + its prev_state off the CPUs, from the trace's start until its first switch or
-	 * wake-up; 0: unknown
+	 * 1 + prev_state of a thread that was off the CPUs at the trace's start, valid until its
+	 * first switch or wake-up; 0: unknown
 	 */
 	uint32_t start_state;
-	uint32_t start_call;		/* its activity there, as in a switch; 0: unknown */
+	uint32_t start_call; /* the thread's activity at that time, as in a switch; 0: unknown */
 	uint64_t start_ns, end_ns;
-	/* the scheduler's own CPU time of the thread at its snapshot row */
+	/* the thread's CPU time by the scheduler, at its snapshot row */
 	uint64_t sum_exec_start_ns;
-	uint64_t sum_exec_end_ns;	/* ... at its exit or in the end snapshot; 0: unknown */
+	uint64_t sum_exec_end_ns; /* the same at its exit or in the end snapshot; 0: unknown */
 	const char *comm;
 };
 
@@ -82,7 +82,7 @@ struct trace_rss {
 	uint32_t upid;
 	uint64_t bytes[4];		/* file, anon, swap, shmem */
 	uint64_t total_vm_bytes;
-	/* bit per member of bytes, bit 4 total_vm_bytes: 0 stands for unknown */
+	/* bit per element of bytes, bit 4: total_vm_bytes: its value 0 means unknown */
 	uint32_t unknown;
 };
 
@@ -94,60 +94,61 @@ struct trace_loss {
 	uint8_t cls;			/* enum event_class */
 	uint64_t full_cnt;		/* the ring had no room */
 	uint64_t other_cnt;		/* the reservation failed for another reason */
-	/* no program ran: the kernel skipped it (recursion_misses); cpu is 0xffff: unknown */
+	/* the kernel skipped the program (recursion_misses); cpu 0xffff: unknown */
 	uint64_t missed_cnt;
-	/* of these, losses that no counter saw: request_lost_end.c */
+	/* part of these losses that no counter counted: request_lost_end.c */
 	uint64_t inferred_cnt;
 };
 
-/* The cost of recording in [from_ns, to_ns); counters are increments. */
+/* The recorder's own cost in [from_ns, to_ns), as increments. */
 struct trace_cost {
 	uint64_t from_ns, to_ns;
-	uint64_t user_ns, sys_ns;	/* recorder CPU */
+	uint64_t user_ns, sys_ns;	/* CPU time of the recorder */
 	uint64_t bytes_written;
-	uint64_t ring_used_max_bytes;	/* highest fill of any ring */
+	uint64_t ring_used_max_bytes;	/* highest fill level of any ring */
 	uint64_t ring_size_bytes;	/* of one ring */
 	uint64_t rss_bytes;		/* recorder's resident memory at to_ns */
-	uint64_t queue_max_bytes; /* most bytes in slabs at a time: read, not yet encoded */
+	uint64_t queue_max_bytes; /* most bytes in slabs at any time: read, but not yet encoded */
 	uint64_t queue_size_bytes;	/* the limit of queue_max_bytes */
 	uint64_t cpu_cnt;		/* CPUs online at to_ns; 0: unknown */
 };
 
-/* Per hook, over [from_ns, to_ns). run_time_ns is 0 if BPF statistics were off. */
+/* Per hook, for [from_ns, to_ns). */
 struct trace_hook_stat {
 	uint64_t from_ns, to_ns;
 	uint8_t hook;
 	uint64_t attempted_cnt, read_cnt;
-	uint64_t run_cnt, run_time_ns;	/* while the kernel's run-time statistics were on */
-	uint64_t sampled_ns;		/* how long they were on */
-	uint64_t sampled_cnt;		/* the part of attempted_cnt while they were on */
-	uint64_t cost_ns;		/* not on disk: a reader's estimate, see hook.h */
+	/* runs while the kernel's run-time statistics were on; run_time_ns 0: they were off */
+	uint64_t run_cnt, run_time_ns;
+	uint64_t sampled_ns;		/* length of time for which statistics were on */
+	uint64_t sampled_cnt;		/* attempted_cnt while statistics were on */
+	uint64_t cost_ns;		/* not on disk: the reader's estimate, see hook.h */
 };
 
 /*
- * A source that was off in [from_ns, to_ns): it has no event there. In a block, cut at the block's
- * end; a reader joins adjacent rows.
+ * A source was off in [from_ns, to_ns): it has no events there. Rows end at their block's end; a
+ * reader joins adjacent rows.
  */
 struct trace_gap {
 	uint64_t from_ns, to_ns;
-	const char *source;		/* as in -e: "alloc.slab" */
+	const char *source;		/* name of the source in -e: "alloc.slab" */
 	const char *reason;		/* "max-overhead" */
-	/* of the machine's CPU time: measured and allowed cost */
+	/* measured and allowed cost, in ppm of the machine's CPU time */
 	uint64_t cost_ppm, budget_ppm;
 };
 
 /*
- * The threads of a control group together may have a CPU for quota_ns in each period_ns. In a
- * block, cut at the block's end; a reader joins adjacent rows.
+ * The threads of a control group may together use at most quota_ns of CPU time per period_ns. Rows
+ * end at their block's end; a reader joins adjacent rows.
  */
 struct trace_quota {
 	uint64_t from_ns, to_ns;
 	uint64_t cgroup_id;
-	uint64_t limit_id;	/* the group that has the quota: this group, or one above */
+	uint64_t limit_id;	/* the group that has the quota: this group or an ancestor */
 	uint64_t quota_ns, period_ns;
 };
 
-/* An instant that a user or a trigger named during the recording. */
+/* Origin of a mark, a point in time that a user or a trigger named during the recording. */
 enum trace_mark_origin {
 	TRACE_MARK_COMMAND = 0,		/* `ebpfrec mark` */
 	TRACE_MARK_FD = 1,		/* a line read from --mark-fd */
@@ -157,14 +158,15 @@ enum trace_mark_origin {
 #define TRACE_MARK_TEXT_MAX 400
 
 struct trace_mark {
-	uint64_t ts_ns;	/* when it was made; may be before the block that holds it */
+	uint64_t ts_ns;	/* creation; may be before the block that contains the mark */
 	uint8_t origin;			/* enum trace_mark_origin */
-	uint32_t nr;	/* set by the reader: 1 for the first mark with this text, 2 ... */
+	/* set by the reader: 1 for the first mark with this text, 2 for the second, ... */
+	uint32_t nr;
 	const char *text;
 };
 
 struct trace_clock {
-	uint64_t mono_ns, boot_ns, real_ns, tai_ns;	/* read together */
+	uint64_t mono_ns, boot_ns, real_ns, tai_ns;	/* all clocks at the same time */
 	uint64_t uncertainty_ns;
 };
 
@@ -172,7 +174,8 @@ struct trace_name {	/* kmem_cache, device, cgroup, kernel symbol, file, interrup
 	/* address, major << 20 | minor, cgroup id, inode number, 1 + number of the line */
 	uint64_t id;
 	/*
-	 * cache: object bytes; device: logical sectors of 512 bytes; file: its file system; else 0
+	 * cache: bytes of an object; device: sectors of 512 bytes; file: device number of its file
+	 * system; else 0
 	 */
 	uint64_t arg;
 	const char *name;
@@ -185,7 +188,7 @@ enum trace_name_type {			/* declared in schema/events/ */
 	TRACE_NAME_TYPE_CNT
 };
 
-/* A process's memory ends, or starts again. A reader derives these rows. */
+/* The memory of a process ends at its exit, or restarts at exec. A reader derives these rows. */
 enum trace_mm_reset_kind { TRACE_MM_RESET_EXEC = 1, TRACE_MM_RESET_EXIT = 2 };
 struct trace_mm_reset {
 	uint64_t ts_ns;
@@ -193,15 +196,16 @@ struct trace_mm_reset {
 	uint32_t kind;
 };
 
-/* Why a user-space code address has no name; stored in traces, append only. */
+/* Reason why a code address in user space has no name. Stored in traces: append only. */
 enum trace_site_why {
 	TRACE_SITE_NAMED = 0,		/* it has a name */
 	TRACE_SITE_STRIPPED = 1, /* the file has no symbol table, and no separate one was found */
-	TRACE_SITE_NO_FUNCTION = 2,	/* the file has symbols, but no function there */
-	TRACE_SITE_ANONYMOUS = 3, /* no file: code made at run time, or the kernel's own pages */
+	TRACE_SITE_NO_FUNCTION = 2,	/* the file has symbols, but no function at this address */
+	/* no file: code generated at run time, or the kernel's own pages */
+	TRACE_SITE_ANONYMOUS = 3,
 	TRACE_SITE_EXITED = 4,		/* the process exited before the file could be opened */
 	TRACE_SITE_DELETED = 5,		/* the file was deleted */
-	TRACE_SITE_CHANGED = 6,		/* the path led to another file */
+	TRACE_SITE_CHANGED = 6,		/* another file has replaced it */
 	TRACE_SITE_UNREADABLE = 7, /* the file cannot be opened, or is not a valid ELF file */
 	TRACE_SITE_UNMAPPED = 8,	/* no known mapping at that address */
 	TRACE_SITE_NOT_UNWOUND = 9,	/* the address is TRACE_ADDR_NOT_UNWOUND */
@@ -209,40 +213,46 @@ enum trace_site_why {
 	TRACE_SITE_WHY_CNT = 11
 };
 
-/* Module of named code that was made at run time; its module_offset is 0. */
+/* Module of named code that was generated at run time; module_offset is 0. */
 #define TRACE_MODULE_JIT "[jit]"
 
-#define TRACE_ADDR_FIRST_CODE 4096	/* no code is in the first page */
+#define TRACE_ADDR_FIRST_CODE 4096	/* the first page contains no code */
 
-/* Replaces missing outer frames of a stack; it is not an address of code. */
+/* Replaces missing outer frames of a stack; not a code address. */
 #define TRACE_ADDR_NOT_UNWOUND 1
-/* The same, after a function without a frame pointer: the next caller would not be code. */
+/* The same after a function without a frame pointer, whose caller is unknown. */
 #define TRACE_ADDR_NO_FRAME_POINTER 2
 
 /*
- * The site at an address of code, or of a lock, of a process. It is valid from from_ns on, until
- * the next row of the same address.
+ * The name of a code address, or of a lock's address, in a process. Valid from from_ns until the
+ * next row of the same address.
  */
 struct trace_site {
 	uint32_t upid;
 	uint8_t why;			/* enum trace_site_why */
-	/* a return address, whose function has the byte before it; or the address of a lock */
+	/* return address (the function contains the byte before it), or address of a lock */
 	uint64_t addr;
 	uint64_t from_ns;		/* when the mapping appeared; 0: unknown */
-	/* offset of addr in the function or variable; without one: addr as linked, 0: unknown */
+	/*
+	 * offset of addr in the function or variable; without symbol: addr in the ELF file, 0:
+	 * unknown
+	 */
 	uint64_t symbol_offset;
 	uint64_t module_offset;		/* offset of addr in the file */
 	const char *symbol;	/* function or variable, in the linker's form; "" if unknown */
 	const char *module; /* file as the process sees it, "[vdso]", "[jit]", ""; "": none */
 	const char *build_id;		/* hexadecimal digits; "" if unknown */
-	/* code without a symbol: bounds from known functions of the file; 0, 0: unknown */
+	/* code without symbol: its bounds by neighbouring functions of the file; 0, 0: unknown */
 	uint64_t range_from, range_to;	/* as module_offset */
 };
 
-/* A frame of a stack: a return address. Frames of a stack are adjacent, innermost first. */
+/*
+ * A frame of a stack, as a return address. The frames of a stack are adjacent rows, innermost
+ * first.
+ */
 struct trace_frame {
 	uint64_t stack;		/* number of the stack, not 0 */
 	uint64_t addr;
-	uint32_t nth;		/* from 0, the innermost */
-	uint32_t upid;		/* process of the code; 0: the kernel's */
+	uint32_t nth;		/* 0: the innermost frame */
+	uint32_t upid;		/* process of the code; 0: kernel code */
 };

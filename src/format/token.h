@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * token: 64-bit numbers as one token byte each plus a few extra bits in a bit stream.
+ * token: encodes 64-bit numbers as one token byte each, plus extra bits in a bit stream.
  *
  * v < 16: token v, no extra bits. Otherwise, with e = floor(log2 v) (4..63): token 16 + (e - 4) * 4
- * + (the two bits below the highest), and the lower e - 2 bits of v as extra bits. The token has
- * the predictable part and packs well; the extra bits are nearly random, and packing them would
- * only cost time.
+ * + (the two bits below the highest), and the lower e - 2 bits of v as extra bits. Tokens are
+ * predictable and pack well; the extra bits are nearly random and do not.
  *
- * The bit stream is filled from the lowest bit of each byte up, lowest bit of a value first.
+ * The bit stream begins with the lowest bit of each byte, and with the lowest bit of each value.
  */
 #pragma once
 
@@ -15,25 +14,25 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Readers may touch this many bytes after the last of a bit stream. */
+/* Readers may read this many bytes after the end of a bit stream. */
 #define TOKEN_SLACK 16
 
 struct token_writer {
-	uint8_t *token;		/* the next token; room for one per value */
-	uint8_t *bits;		/* the next byte; room for 8 per value + TOKEN_SLACK */
+	uint8_t *token;		/* next token; the caller provides 1 byte per value */
+	uint8_t *bits;		/* next byte; the caller provides 8 bytes per value + TOKEN_SLACK */
 	uint64_t acc;
-	unsigned int used;	/* bits in acc, 0..7 between calls */
+	unsigned int used;	/* number of bits in acc; 0..7 between calls */
 };
 
 static inline unsigned int token_extra_bits(uint8_t token)
 {
-	/* the tokens of a column are unpredictable, so this has no branch */
+	/* without a branch, because the tokens of a column are unpredictable */
 	return ((token >> 2) - 2u) & -(unsigned int)(token >= 16);
 }
 
 static inline void token_put_bits(struct token_writer *w, uint64_t v, unsigned int n)
 {
-	/* n <= 56, so that it fits with up to 7 bits left over */
+	/* n <= 56: fits with up to 7 unwritten bits */
 	w->acc |= v << w->used;
 	w->used += n;
 	memcpy(w->bits, &w->acc, 8);
@@ -53,7 +52,7 @@ static inline void token_put(struct token_writer *w, uint64_t v)
 	}
 	e = 63 - (unsigned int)__builtin_clzll(v);
 	n = e - 2;
-	top = v >> n;	/* 4..7: the highest bit and the two below it */
+	top = v >> n;	/* 4..7: the three highest bits */
 	*w->token++ = (uint8_t)(e * 4 - 4 + top);
 	v -= top << n;
 	if (n > 56) {
@@ -64,7 +63,7 @@ static inline void token_put(struct token_writer *w, uint64_t v)
 	token_put_bits(w, v, n);
 }
 
-/* Pads the bit stream with zero bits to a whole byte. Returns the byte after it. */
+/* Pads the bit stream with zero bits to a whole byte. Returns a pointer after this byte. */
 static inline uint8_t *token_finish(struct token_writer *w)
 {
 	if (w->used) {
@@ -77,18 +76,23 @@ static inline uint8_t *token_finish(struct token_writer *w)
 
 struct token_reader {
 	const uint8_t *token;
-	const uint8_t *bits;	/* start of the stream, TOKEN_SLACK readable bytes after its end */
-	uint64_t at;		/* the next bit */
+	const uint8_t *bits; /* start of the stream; TOKEN_SLACK bytes after its end are readable */
+	uint64_t at;		/* index of the next bit */
 };
 
-/* Returns the bytes of bit stream for cnt tokens. A reader checks this once, and not per token. */
+/*
+ * Returns the bytes of bit stream that cnt tokens need: a reader checks the length once, not per
+ * token.
+ */
 static inline uint64_t token_bits_bytes(const uint8_t *tokens, size_t cnt)
 {
 	const uint64_t ones = 0x0101010101010101;
 	uint64_t bits = 0;
 	size_t i;
 
-	/* eight at once: each byte of x becomes the result of token_extra_bits(), at most 61 */
+	/*
+	 * eight tokens at once: each byte of x becomes a result of token_extra_bits(), at most 61
+	 */
 	for (i = 0; i + 8 <= cnt; i += 8) {
 		uint64_t x, has_extra;
 
@@ -113,7 +117,7 @@ static inline uint64_t token_get(struct token_reader *r)
 		return t;
 	n = token_extra_bits(t);
 	s = (unsigned int)(r->at & 7);
-	/* tokens with extra bits have them */
+	/* r->bits is not NULL if a token has extra bits */
 	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker) */
 	memcpy(&v, r->bits + (r->at >> 3), 8);
 	v >>= s;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* tuple_dict: linear probing, at most half full, so that a failed lookup is short, too. */
+/*
+ * tuple_dict: linear probing in a table that is at most half full, so that failed lookups are
+ * short, too.
+ */
 #include <stdlib.h>
 
 #include "format/tuple_dict.h"

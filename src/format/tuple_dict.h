@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * tuple_dict: numbers the combinations of values in a kind's TUPLE columns (and flags) in one
- * block. Most kinds have few: an allocation's call site determines its cache and its size. All
- * zeros with width set is an empty dictionary. Threads: one.
+ * tuple_dict: assigns numbers to the combinations of values in the TUPLE columns (and flags) of a
+ * kind in a block. Most kinds have few combinations: a call site determines cache and size of an
+ * allocation. An empty dictionary is all zeros except width. Threads: one.
  */
 #pragma once
 
@@ -17,21 +17,21 @@ struct tuple_dict {
 	unsigned int width;	/* values in a tuple */
 	uint32_t cnt;
 	unsigned int bits;	/* 1 << bits slots */
-	uint32_t *slots;	/* index + 1; 0: empty */
+	uint32_t *slots;	/* by hash: index + 1; 0: empty */
 	uint64_t *values;	/* cnt * width */
-	uint32_t *hits;		/* number of uses of each */
+	uint32_t *hits;		/* by tuple: number of uses */
 	uint32_t cap;
-	uint32_t last;		/* last result of tuple_dict_add_again() */
+	uint32_t last;		/* the last result of tuple_dict_add_again() */
 };
 
 void tuple_dict_done(struct tuple_dict *d);
-void tuple_dict_reset(struct tuple_dict *d);	/* empty, keeps the memory */
+void tuple_dict_reset(struct tuple_dict *d);	/* removes all tuples; keeps the memory */
 
 uint32_t tuple_dict_add_slow(struct tuple_dict *d, const uint64_t *tuple, uint64_t hash);
 
 /*
- * Rotates each value by another number of bits, so that equal values in other places differ. The
- * product then moves all bits to the top, where the hash is taken.
+ * Rotates each value by a different number of bits, so that the order of values matters. The
+ * multiplication moves all bits to the top, from which the hash is taken.
  */
 static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 {
@@ -43,7 +43,7 @@ static inline uint64_t tuple_hash(const uint64_t *tuple, unsigned int width)
 	return hash * 0x9e3779b97f4a7c15ull;
 }
 
-/* Returns whether the i-th tuple equals this one, and counts the use. */
+/* Returns whether the i-th tuple equals this one; if so, counts the use. */
 static inline bool tuple_dict_hit(const struct tuple_dict *d, uint32_t i, const uint64_t *tuple,
 				  unsigned int width)
 {
@@ -59,8 +59,8 @@ static inline bool tuple_dict_hit(const struct tuple_dict *d, uint32_t i, const 
 }
 
 /*
- * Returns the number of tuple (width values; pass a constant equal to d->width); TUPLE_NONE: no
- * memory.
+ * Returns the number of a tuple; adds it if it is new. width: a constant equal to d->width.
+ * TUPLE_NONE: out of memory.
  */
 static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tuple,
 				      unsigned int width)
@@ -79,7 +79,7 @@ static inline uint32_t tuple_dict_add(struct tuple_dict *d, const uint64_t *tupl
 	return tuple_dict_add_slow(d, tuple, hash);
 }
 
-/* As tuple_dict_add(), for tuples that mostly equal that of the row before. */
+/* The same as tuple_dict_add(), for tuples that mostly equal the previous one. */
 static inline uint32_t tuple_dict_add_again(struct tuple_dict *d, const uint64_t *tuple,
 					    unsigned int width)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * zpack: one zstd context kept for all sections. Frames carry no checksum and no dictionary:
- * the section table has a CRC over the stored bytes and the raw size.
+ * zpack: one zstd context for all sections. Frames have no checksum and no dictionary: the section
+ * table has the CRC of the stored bytes and the unpacked size.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -11,10 +11,10 @@
 #include "format/chunk.h"
 #include "format/zpack.h"
 
-#define ZPACK_MIN_BYTES 64	/* for fewer bytes a frame's overhead exceeds the gain */
+#define ZPACK_MIN_BYTES 64	/* fewer bytes would grow by the frame's overhead */
 
 struct zpack {
-	ZSTD_CCtx *cctx;	/* NULL: nothing is packed */
+	ZSTD_CCtx *cctx;	/* NULL: store everything unpacked */
 };
 
 int zpack_new(struct zpack **ret, int level)
@@ -81,7 +81,7 @@ int zpack_run(struct zpack *z, void *dst, size_t room, const void *src, size_t b
 	return CHUNK_PACK_NONE;
 }
 
-/* A struct zunpack is the library's context. */
+/* struct zunpack is an alias of the library's context. */
 int zunpack_new(struct zunpack **ret)
 {
 	*ret = (struct zunpack *)ZSTD_createDCtx();
@@ -106,9 +106,7 @@ int zunpack_run(struct zunpack *z, unsigned int pack, void *dst, size_t raw_byte
 			memcpy(dst, src, bytes);
 		return 0;
 	case CHUNK_PACK_ZSTD:
-		/*
-		 * One-pass decoding writes only into dst, even if the frame claims a larger size.
-		 */
+		/* One-pass decoding writes only to dst, even if the frame claims a larger size. */
 		n = ZSTD_decompressDCtx((ZSTD_DCtx *)z, dst, raw_bytes, src, bytes);
 		return ZSTD_isError(n) || n != raw_bytes ? -EBADMSG : 0;
 	default:

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * adapt: see adapt.h. Kernel functions are called by BTF id. libbpf would fill it in from a
- * declaration, but libbpf 1.1 fails to link objects that share such a declaration, and kernels from
- * 5.13 to 5.16 refuse an unresolved call even if it is unreachable.
+ * adapt: see adapt.h. Programs call kernel functions by BTF id. libbpf could insert the id from a
+ * declaration, but libbpf 1.1 fails to link objects that share such a declaration, and kernels 5.13
+ * to 5.16 refuse an unresolved call even if it is unreachable.
  */
 #include "probe/adapt.h"
 
@@ -22,9 +22,8 @@
 static const struct kernel_info *target_kernel;
 
 /*
- * Sets the BTF id of a program's target. Such programs have the type tracing. They get that type
- * only here, right before they are loaded, because libbpf reads the kernel's BTF itself if an
- * object has a program of this type.
+ * Sets the BTF id of a program's target, and its type: tracing. The type is set right before
+ * loading, because libbpf reads the kernel's BTF itself if an object has a program of this type.
  */
 static int set_target(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long is_iterator)
 {
@@ -84,7 +83,7 @@ bool adapt_can_fetch(void)
 	return true;
 }
 
-/* Inserts a type's id where an instruction loads a number of enum wire_cast_type. */
+/* Replaces the number of an enum wire_cast_type in an instruction by the type's BTF id. */
 static void set_cast_type(struct bpf_insn *in, const struct kernel_info *k)
 {
 	static const char *const names[] = {
@@ -122,7 +121,7 @@ int adapt_program(struct bpf_program *prog, const struct kernel_info *k, uint32_
 		    !fetching)
 			in->imm = BPF_ADD;
 		if (in->code == (BPF_LD | BPF_IMM | BPF_DW))
-			i++;	/* its second half is not an instruction */
+			i++;	/* skip its second half */
 	}
 	err = bpf_program__set_insns(prog, insns, cnt);
 	free(insns);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * adapt: makes programs fit this kernel if constants are not enough, and libbpf fit this program.
- * The verifier removes unreachable code, but it checks some instructions before it knows that they
- * are unreachable.
+ * adapt: rewrites programs for this kernel where constants do not suffice, and makes libbpf use
+ * this program's data. The verifier removes unreachable code, but checks some instructions before
+ * that.
  */
 #pragma once
 
@@ -13,32 +13,31 @@ struct bpf_program;
 struct kernel_info;
 
 /*
- * Call before a BPF object is opened. libbpf looks for the BTF ids of tracepoints and iterators in
- * the kernel's BTF, at fixed places of the file system. After this call it uses the ids of k, which
- * may come from another file. k must stay until the object is loaded. One thread. 0 or -errno.
+ * Call this before opening a BPF object. libbpf looks up the BTF ids of tracepoints and iterators
+ * in the kernel's BTF, at fixed paths. After this call it uses the ids of k, which may be from
+ * another file. The caller keeps k until the object is loaded. Threads: one. 0 or -errno.
  */
 int adapt_register_targets(const struct kernel_info *k);
 
 /*
- * Returns whether atomic additions can return the old value. Kernels support this from 5.12 on, but
- * not on every architecture; a small program is loaded to find out.
+ * Returns whether atomic additions can return the old value: since 5.12, but not on every
+ * architecture. Loads a small program to find out.
  */
 bool adapt_can_fetch(void);
 
 /*
- * Rewrites a program before it is loaded. cast_id is the BTF id of the kernel function
- * bpf_rdonly_cast, which replaces the calls of WIRE_CALL_RDONLY_CAST; 0: the kernel lacks it, and
- * the calls are unreachable. k has the ids of the types to cast to. fetching: atomic additions that
- * return the old value may stay; otherwise they are unreachable, and become plain ones. 0 or
- * -errno.
+ * Rewrites a program before it is loaded. cast_id: BTF id of the kernel function bpf_rdonly_cast,
+ * to which calls of WIRE_CALL_RDONLY_CAST are redirected; 0: the kernel lacks it, and the calls are
+ * unreachable. k has the ids of the types to cast to. fetching: keeps atomic additions that return
+ * the old value; otherwise these are unreachable, and become plain additions. 0 or -errno.
  */
 int adapt_program(struct bpf_program *prog, const struct kernel_info *k, uint32_t cast_id,
 		  bool fetching);
 
 /*
- * Keeps libbpf's warnings for the text of an error. libbpf prints through a callback of the whole
- * process; after adapt_keep_text() nothing is printed any longer. The first warning of each thread
- * since libbpf_text_clear() is kept: one line without its newline, "" if there was none.
+ * Stores libbpf's warnings for error messages. libbpf prints through a callback of the whole
+ * process; after adapt_keep_text() it prints nothing. libbpf_text() returns the calling thread's
+ * first warning since libbpf_text_clear(), one line without newline; "": none.
  */
 void adapt_keep_text(void);
 void libbpf_text_clear(void);

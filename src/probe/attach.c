@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * attach: see attach.h. The kernel runs the programs of a tracepoint in the order in which they
- * were attached. If a second program ran without the first before it, it would send every event. So
- * second programs are attached after the first ones and detached before them.
+ * attach: see attach.h. The kernel runs the programs of a tracepoint in the order of attaching. A
+ * second program without a first one before it would send every event: second programs are attached
+ * after first programs, and detached before them.
  */
 #include "probe/attach.h"
 
@@ -28,7 +28,7 @@
 
 static struct bpf_link *attach_program(struct bpf_program *prog)
 {
-	/* After adapt.c has set the type of a program, libbpf no longer knows how to attach it. */
+	/* adapt.c has changed the program's type, so libbpf cannot choose how to attach it. */
 	if (bpf_program__type(prog) == BPF_PROG_TYPE_TRACING)
 		return bpf_program__attach_trace(prog);
 	return bpf_program__attach(prog);
@@ -55,11 +55,11 @@ static int attach_tracepoint(struct attached *a, const struct source_program *sp
 #define HEAP_FILES_MAX 16
 #define HEAP_NAMES_MAX 32
 
-/* C++: the forms of an operator new with a size, and those with an alignment. */
+/* C++: operator new with a size, and with size and alignment; each also without exceptions. */
 #define NEW(name) name, name "RKSt9nothrow_t"
 #define ALIGNED_NEW(name) name "St11align_val_t", name "St11align_val_tRKSt9nothrow_t"
 
-/* The functions for each program. libstdc++ is not probed: it calls malloc. */
+/* The functions to which each program is attached. Not those of libstdc++, which calls malloc. */
 static const struct {
 	const char *program;
 	const char *functions[16];	/* ends with NULL */
@@ -90,7 +90,7 @@ struct heap_file {
 	bool is_allocator;	/* a library that few programs use */
 };
 
-/* Finds the C libraries (glibc, musl) and other allocators of this system. Returns their number. */
+/* Finds C libraries (glibc, musl) and other allocators of this system. Returns their number. */
 static unsigned int heap_find_libraries(struct heap_file *files)
 {
 	static const struct {
@@ -116,7 +116,7 @@ static unsigned int heap_find_libraries(struct heap_file *files)
 		if (glob(places[i].pattern, 0, NULL, &g))
 			continue;
 		for (size_t j = 0; j < g.gl_pathc && cnt < HEAP_FILES_MAX; j++) {
-			/* A file with several names would be probed twice. */
+			/* A file with several names must not be probed twice. */
 			if (!realpath(g.gl_pathv[j], files[cnt].path))
 				continue;
 			files[cnt].is_allocator = places[i].is_allocator;
@@ -129,7 +129,7 @@ static unsigned int heap_find_libraries(struct heap_file *files)
 	return cnt;
 }
 
-/* Reads a file of /proc. The text ends with 0; the caller frees it. NULL: it cannot be read. */
+/* Reads a file of /proc. The text ends with NUL; the caller frees it. NULL: cannot read. */
 static char *read_text(const char *path)
 {
 	FILE *f = fopen(path, "re");
@@ -146,8 +146,9 @@ static char *read_text(const char *path)
 }
 
 /*
- * Finds the allocators that some process has mapped, or that LD_PRELOAD names: a mask. The others
- * are not probed: the kernel takes a tenth of a second to remove one probe.
+ * Returns a mask of the files to probe: C libraries, and allocators that a process has mapped or
+ * that LD_PRELOAD names. Unused files are not probed, because the kernel takes a tenth of a second
+ * to remove a probe.
  */
 static uint32_t heap_find_used(const struct heap_file *files, unsigned int cnt)
 {
@@ -161,7 +162,7 @@ static uint32_t heap_find_used(const struct heap_file *files, unsigned int cnt)
 	for (unsigned int i = 0; i < cnt; i++) {
 		const char *name = strrchr(files[i].path, '/') + 1;
 
-		if (!files[i].is_allocator ||	/* else by "libjemalloc" */
+		if (!files[i].is_allocator ||	/* "libjemalloc": name without version */
 		    (preload && memmem(preload, strlen(preload), name, strcspn(name, "."))))
 			used |= 1u << i;
 	}
@@ -192,7 +193,7 @@ static int attach_function(struct attached *a, struct bpf_program *prog, uint64_
 		a->links[a->link_cnt++] = link;
 		return 0;
 	}
-	/* This kernel is 6.16 or later, or has that change back-ported. */
+	/* This kernel is 6.16 or later, or has that change. */
 	if ((errno == EACCES || errno == EPERM) && !privilege_has(CAP_SYS_ADMIN))
 		return err_set(e, -EPERM,
 			       "alloc.heap: this kernel wants CAP_SYS_ADMIN for uprobes; run with "
@@ -200,7 +201,10 @@ static int attach_function(struct attached *a, struct bpf_program *prog, uint64_
 	return err_set(e, -errno, "alloc.heap: cannot attach to %s: %s", file, strerror(errno));
 }
 
-/* Several names of one function are one probe: two would count each call twice. */
+/*
+ * Attaches one probe to each function, even if it has several names: two probes would count each
+ * call twice.
+ */
 static int attach_heap_file(struct attached *a, struct bpf_program *prog, const char *name,
 			    const char *file, struct err *e)
 {
@@ -233,8 +237,8 @@ static int attach_heap_file(struct attached *a, struct bpf_program *prog, const 
 }
 
 /*
- * The probes fire in every process that uses the library. The programs return at once unless the
- * process belongs to the workload.
+ * Attaches to the allocators. The probes fire in every process that uses the library; programs
+ * return at once if the process is not a target.
  */
 static int attach_heap(struct attached *a, const struct source_program *sp,
 		       struct bpf_program *prog, struct err *e)
@@ -246,7 +250,7 @@ static int attach_heap(struct attached *a, const struct source_program *sp,
 	if (!err && !a->heap_program && !cnt)
 		err = err_set(e, -ENOENT,
 			      "alloc.heap: no C library found to attach to; record without it");
-	/* once for all programs: a call without its return is no allocation */
+	/* find these once for all programs: a call without its return is not an allocation */
 	if (!err && !a->heap_used)
 		a->heap_used = heap_find_used(files, cnt);
 	if (!err && a->heap_program)
@@ -317,9 +321,9 @@ static int attach_span(struct attached *a, const struct source_program *sp,
 /* ---- the clocks of the CPUs ---- */
 
 /*
- * A software clock has the same period everywhere, unlike cycle counters. It also fires on an idle
- * CPU, where no thread runs. Code with interrupts disabled is sampled when it enables them again.
- * CPUs that come online later have no clock.
+ * Opens a clock on each CPU. A software clock has the same period everywhere, unlike cycle
+ * counters. It also fires on an idle CPU. Code that runs with interrupts disabled is sampled when
+ * it enables them. CPUs that come online later have no clock.
  */
 static int attach_clocks(struct attached *a, struct bpf_program *prog, struct err *e)
 {
@@ -332,7 +336,7 @@ static int attach_clocks(struct attached *a, struct bpf_program *prog, struct er
 				      PERF_FLAG_FD_CLOEXEC);
 		struct bpf_link *link;
 
-		if (fd < 0 && errno == ENODEV)	/* not online */
+		if (fd < 0 && errno == ENODEV)	/* the CPU is offline */
 			continue;
 		if (fd < 0)
 			return err_set(e, -errno, "cpu.sample: cannot open the clock of CPU %u: %s",
@@ -342,7 +346,7 @@ static int attach_clocks(struct attached *a, struct bpf_program *prog, struct er
 			return err_set(e, -E2BIG, "too many programs to attach: a bug");
 		}
 		libbpf_text_clear();
-		/* takes over fd if it succeeds */
+		/* owns fd if it succeeds */
 		link = bpf_program__attach_perf_event(prog, fd);
 		if (!link) {
 			int err = errno;
@@ -356,7 +360,7 @@ static int attach_clocks(struct attached *a, struct bpf_program *prog, struct er
 	return 0;
 }
 
-/* Attaches a program of the table, if it was loaded. */
+/* Attaches a program of source_programs, if it was loaded. */
 static int attach_one(struct attached *a, const struct source_program *sp, struct err *e)
 {
 	struct bpf_program *prog = bpf_object__find_program_by_name(a->obj, sp->program);
@@ -400,7 +404,7 @@ int attach_second(struct attached *a, unsigned int hook, struct err *e)
 	for (unsigned int i = 0; i < source_program_cnt && !err; i++) {
 		const struct source_program *sp = &source_programs[i];
 
-		/* If the source is off, attach_sources() will attach the program. */
+		/* If the source is off, attach_sources() will attach this program later. */
 		if (sp->hook == hook && sp->copy == SOURCE_SECOND_WHEN_SKIPPED &&
 		    memchr(a->link_source, sp->source, a->link_cnt))
 			err = attach_one(a, sp, e);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * core_types: see core_types.h. First the named structures that the programs use are marked; then,
- * until no mark is added, the contents of marked types. Marked types are copied in their order.
+ * core_types: see core_types.h. First marks the named structures that the programs use; then marks
+ * the contents of marked types, until there are no more. Copies the marked types in order of their
+ * ids.
  */
 #include "probe/core_types.h"
 
@@ -19,8 +20,8 @@
 
 struct subset {
 	const struct btf *kernel;
-	uint32_t *ids;	/* by id in the kernel's BTF: 1 if marked, later the id in the copy */
-	struct buf pending;	/* marked types whose contents are not marked yet: uint32_t */
+	uint32_t *ids;	/* by id in the kernel's BTF: 1 if marked; later its id in the copy */
+	struct buf pending; /* ids of marked types whose contents are not marked yet: uint32_t */
 };
 
 static bool can_be_read(const struct btf_type *t)
@@ -50,12 +51,12 @@ static int mark_named(struct subset *s, const struct btf *programs)
 		if (!can_be_read(t))
 			continue;
 		name = btf__name_by_offset(programs, t->name_off);
-		/* The part after three underscores only distinguishes variants of a declaration. */
+		/* The part after three underscores only distinguishes variants of a structure. */
 		variant = strstr(name, "___");
 		len = variant ? (size_t)(variant - name) : strlen(name);
 		err = hash_map_intern(&names, crc32c(0, name, len), len, &n);
 	}
-	/* Two names with equal keys do no harm: the second type is just unused. */
+	/* If two names have the same key, a type is copied in vain. */
 	for (id = 1; err >= 0 && id < btf__type_cnt(s->kernel); id++) {
 		t = btf__type_by_id(s->kernel, id);
 		if (!can_be_read(t))
@@ -69,7 +70,7 @@ static int mark_named(struct subset *s, const struct btf *programs)
 	return err < 0 ? err : 0;
 }
 
-/* Calls visit with the id of each type that t contains. The targets of pointers do not count. */
+/* Calls visit with the id of each type that t contains; excludes targets of pointers. */
 static void visit_contents(struct subset *s, struct btf_type *t,
 			   void (*visit)(struct subset *s, uint32_t *id))
 {

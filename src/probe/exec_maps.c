@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * exec_maps: see exec_maps.h. Each CPU has a software event that never fires, and the kernel writes
- * the wanted records into its ring. The records are copied out of the rings, sorted and parsed.
+ * exec_maps: see exec_maps.h. Each CPU has a software event that never fires; the kernel writes the
+ * wanted records into the event's ring. Reading copies the records, sorts them and parses them.
  */
 #include "probe/exec_maps.h"
 
@@ -19,24 +19,24 @@
 #include "base/array.h"
 #include "base/buf.h"
 
-/* 128 KiB hold about a thousand mappings. An exec of a program with ten libraries makes 12. */
+/* 128 KiB hold about a thousand mappings. The exec of a program with ten libraries makes 12. */
 #define DATA_PAGES 32
 
-/* Old headers lack these, which came with 5.12. */
-#define ATTR_BUILD_ID (1ULL << 34)	/* of the bits after perf_event_attr.read_format */
+/* Definitions of 5.12, for older headers. */
+#define ATTR_BUILD_ID (1ULL << 34)	/* among the bits after perf_event_attr.read_format */
 #define MISC_BUILD_ID (1 << 14)
 
 struct cpu_ring {
 	int fd;
-	struct perf_event_mmap_page *page;	/* NULL: this CPU is not covered */
+	struct perf_event_mmap_page *page;	/* NULL: the CPU is not covered */
 };
 
 struct exec_maps {
 	struct cpu_ring *rings;
 	unsigned int cnt;
 	size_t page_bytes;
-	struct buf bytes;	/* complete records, of one call */
-	struct buf order;	/* struct event_place of each */
+	struct buf bytes;	/* complete records, of one call of exec_maps_read() */
+	struct buf order;	/* a struct event_place per record */
 	uint64_t lost;
 };
 
@@ -125,7 +125,7 @@ void exec_maps_close(struct exec_maps *m)
 
 /* ---- reading ---- */
 
-/* Copies len bytes at position `from` of the ring's data, which may wrap at its end. */
+/* Copies len bytes from position `from` of the ring's data, which may wrap around at its end. */
 static void copy_out(const struct exec_maps *m, const struct cpu_ring *r, uint64_t from, void *to,
 		     size_t len)
 {
@@ -149,12 +149,12 @@ static void drain(struct exec_maps *m, struct cpu_ring *r)
 
 		copy_out(m, r, tail, &h, sizeof(h));
 		if (h.size < sizeof(h) + sizeof(p.ts_ns) || h.size > head - tail)
-			break;		/* the kernel does not write such records */
+			break;		/* invalid; the kernel writes no such records */
 		to = buf_room(&m->bytes, (h.size + 7u) & ~7u);
 		if (!to)
 			break;
 		copy_out(m, r, tail, to, h.size);
-		/* with this sample_type the time is the last field of every record */
+		/* with this sample_type, every record ends with the time */
 		memcpy(&p.ts_ns, to + h.size - sizeof(p.ts_ns), sizeof(p.ts_ns));
 		m->bytes.len += (h.size + 7u) & ~7u;
 		buf_add(&m->order, &p, sizeof(p));
@@ -163,7 +163,7 @@ static void drain(struct exec_maps *m, struct cpu_ring *r)
 	__atomic_store_n(&r->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
-/* A path, pid and tid, and the time follow. */
+/* Followed by a path, struct task's pid and tid, and the time. */
 struct mmap2 {
 	struct perf_event_header h;
 	uint32_t pid, tid;
@@ -206,7 +206,7 @@ static bool parse_mmap(const struct mmap2 *x, struct map_record *ret)
 	return true;
 }
 
-/* False: the record is not relevant. */
+/* Parses a record. False: it is not relevant. */
 static bool parse(struct exec_maps *m, const struct perf_event_header *h, struct map_record *ret)
 {
 	const struct task *t = (const struct task *)h;
@@ -226,7 +226,7 @@ static bool parse(struct exec_maps *m, const struct perf_event_header *h, struct
 		*ret = (struct map_record){ .what = MAP_EXIT, .pid = t->pid };
 		return t->pid == t->tid;
 	case PERF_RECORD_LOST:
-		memcpy(lost, h + 1, sizeof(lost));	/* id, number */
+		memcpy(lost, h + 1, sizeof(lost));	/* id and number of the lost records */
 		m->lost += lost[1];
 		return false;
 	default:

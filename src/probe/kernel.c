@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * kernel: see kernel.h. For every tracepoint X the kernel's BTF has a typedef btf_trace_X of a
+ * kernel: see kernel.h. For every tracepoint X, the kernel's BTF has a typedef btf_trace_X of a
  * pointer to a function, whose first argument is a hidden void pointer. A tp_btf program reads the
  * other arguments as ctx[0], ctx[1], ...
  */
@@ -21,7 +21,7 @@
 
 struct kernel_info {
 	struct btf *btf;
-	struct hash_map ids;	/* of types found by name: kind and CRC of the name -> id */
+	struct hash_map ids;	/* ids of types by kind and name (CRC) */
 };
 
 static uint64_t name_key(uint32_t kind, const char *name)
@@ -29,7 +29,10 @@ static uint64_t name_key(uint32_t kind, const char *name)
 	return (uint64_t)kind << 32 | crc32c(0, name, strlen(name));
 }
 
-/* Excludes most types: they have no name, or are local to a kernel function. */
+/*
+ * Returns whether this file may look up the type. Most types have no name, or are local to a kernel
+ * function.
+ */
 static bool is_looked_up(const struct btf_type *t, const char *name)
 {
 	if (btf_is_func(t))
@@ -40,14 +43,14 @@ static bool is_looked_up(const struct btf_type *t, const char *name)
 }
 
 /*
- * Indexes the ids of all names that this file looks up. libbpf would search through all types each
- * time, which takes half a millisecond.
+ * Indexes the ids of all types that may be looked up. libbpf would search all types for each
+ * lookup, which takes half a millisecond.
  */
 static int index_names(struct kernel_info *k)
 {
 	uint32_t id, cnt = btf__type_cnt(k->btf);
 
-	/* backwards, so that the first of several types with a name wins */
+	/* backwards: if several types have the same name, the first one counts */
 	for (id = cnt - 1; id > 0; id--) {
 		const struct btf_type *t = btf__type_by_id(k->btf, id);
 		const char *name = btf__name_by_offset(k->btf, t->name_off);
@@ -59,7 +62,7 @@ static int index_names(struct kernel_info *k)
 	return 0;
 }
 
-/* Returns the id of a type that is_looked_up(); 0: not found. */
+/* Returns the id of a type; 0: not found. The type satisfies is_looked_up(). */
 static uint32_t find_type(const struct kernel_info *k, uint32_t kind, const char *name)
 {
 	uint32_t id = (uint32_t)(uintptr_t)hash_map_get(&k->ids, name_key(kind, name));
@@ -70,7 +73,7 @@ static uint32_t find_type(const struct kernel_info *k, uint32_t kind, const char
 	return 0;
 }
 
-/* libbpf also returns ENOENT for an ELF file without a section .BTF. */
+/* libbpf also returns ENOENT for an ELF file without a .BTF section. */
 static int btf_file_error(const char *btf_file, int err, struct err *e)
 {
 	const char *why = "not a file of BTF (bpftool btf dump file FILE would read it)";
@@ -83,8 +86,8 @@ static int btf_file_error(const char *btf_file, int err, struct err *e)
 }
 
 /*
- * Opens the kernel's own BTF. Since 6.16 (a539e2a6d51d) it can be mapped. Before, libbpf reads it,
- * 4 KiB at a time. NULL and errno on failure.
+ * Opens the kernel's own BTF: maps it, which works since 6.16 (a539e2a6d51d); otherwise lets libbpf
+ * read it, 4 KiB at a time. NULL: sets errno.
  */
 static struct btf *open_kernel_btf(void)
 {
@@ -181,7 +184,7 @@ int kernel_tracepoint_args(const struct kernel_info *k, const char *name)
 	return t ? btf_vlen(t) - 1 : -1;
 }
 
-/* Returns a type without typedefs and qualifiers; NULL: none. */
+/* Returns a type after removing typedefs and qualifiers; NULL: none. */
 static const struct btf_type *bare_type(const struct kernel_info *k, uint32_t id)
 {
 	const struct btf_type *t = btf__type_by_id(k->btf, id);
@@ -243,7 +246,9 @@ bool kernel_is_preempt_rt(void)
 	return !uname(&u) && strstr(u.version, "PREEMPT_RT");
 }
 
-/* The structure that charged maps was removed together with the limit in 80ee81e0403c (5.11). */
+/*
+ * bpf_map_memory, which charged maps, was removed together with the limit in 80ee81e0403c (5.11).
+ */
 bool kernel_locks_map_memory(const struct kernel_info *k)
 {
 	return kernel_struct_id(k, "bpf_map_memory") != 0;
@@ -260,8 +265,8 @@ uint32_t kernel_struct_id(const struct kernel_info *k, const char *name)
 }
 
 /*
- * Finds the address of a data symbol, which kernels without CONFIG_KALLSYMS_ALL do not list. The
- * addresses of per-CPU variables may start at 0.
+ * Finds the address of a data symbol. Kernels without CONFIG_KALLSYMS_ALL do not list these.
+ * Addresses of per-CPU variables may start at 0.
  */
 static bool find_data_symbol(const char *wanted, uint64_t *ret_addr)
 {
@@ -281,7 +286,7 @@ static bool find_data_symbol(const char *wanted, uint64_t *ret_addr)
 	return found;
 }
 
-/* For kernels whose BTF has no variables (5.10). */
+/* Finds a per-CPU offset if the kernel's BTF has no variables (5.10). */
 static uint64_t percpu_at_by_symbol(const char *variable)
 {
 	uint64_t start, addr;
@@ -314,16 +319,16 @@ uint64_t kernel_percpu_at(const struct kernel_info *k, const char *variable)
 /* ---- the array of struct page ---- */
 
 /*
- * Page frame n has its struct page at base + n * size. Each page that is touched here gives one
- * frame number, and each allocation that the program sees gives one struct page. Which of them
- * belong together is unknown, because page tables are allocated in between. But only the true base
- * explains most of the pairs.
+ * Page frame n has its struct page at base + n * size. Touching a page yields a frame number, and
+ * an allocation that the program sees yields a struct page; which of these belong together is
+ * unknown, because page tables are allocated in between. But only the true base explains most of
+ * the pairs.
  */
 #define TOUCHED 16
-#define STRUCT_PAGE_BYTES 64	/* in every 64-bit kernel without debugging extras */
-#define BASE_ALIGN (1ULL << 21)	/* the array is mapped by huge pages */
+#define STRUCT_PAGE_BYTES 64	/* in every 64-bit kernel without debugging options */
+#define BASE_ALIGN (1ULL << 21)	/* the array is mapped with huge pages */
 
-/* Returns how many pairs (struct page, frame) a base explains. */
+/* Returns the number of pairs (struct page, frame) that match a base. */
 static unsigned int score(const volatile struct wire_calib *calib, const uint64_t *pfns,
 			  uint64_t base)
 {

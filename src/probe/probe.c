@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * probe: see probe.h. It opens the skeleton, sets constants that describe the kernel's prototypes,
- * and loads only the selected programs, in the cheapest variant that this kernel supports.
+ * probe: see probe.h. Opens the skeleton, sets constants that describe the kernel, and loads only
+ * the selected programs, in the cheapest variants that this kernel supports.
  */
 #include "probe/probe.h"
 
@@ -26,7 +26,7 @@
 #include "probe/source.h"
 #include "probe/span_probes.h"
 
-#define RSS_SUM_CPUS_MAX 4	/* rounds of the loop in fix_rss_pages() */
+#define RSS_SUM_CPUS_MAX 4	/* iterations of the loop in fix_rss_pages() */
 #define TARGETS_MAX 65536
 #define ONLY_REQUESTS_MAX 16384
 #define ONLY_PLACES_BYTES (1u << 17)	/* FILTER_PLACES of bpf/filter.bpf.h */
@@ -45,7 +45,7 @@ struct probe {
 	char programs[1024];
 };
 
-/* Sets the constants that describe the tracepoints of this kernel: see conf.bpf.h. */
+/* Sets the constants for this kernel's tracepoints: see conf.bpf.h. */
 static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_info *k,
 			    unsigned int cpu_cnt)
 {
@@ -76,14 +76,14 @@ static void describe_kernel(struct ebpfrec_bpf__rodata *r, const struct kernel_i
 }
 
 /*
- * Selects the cheapest variants that this kernel supports. `plain` excludes variants that depend on
- * how the kernel was built or set up, such as without a JIT compiler. Only loading the programs
+ * Selects the cheapest variants that this kernel supports. plain: excludes variants that may fail
+ * depending on how the kernel was built or set up, such as without a JIT compiler; only loading
  * shows whether they work.
  */
 static int describe_ways(struct probe *p, const struct probe_config *config, bool plain)
 {
 	struct ebpfrec_bpf__rodata *r = p->skel->rodata;
-	/* The id is from the kernel's own BTF; a file might differ. */
+	/* The id must be from the kernel's own BTF; a file may have another one. */
 	uint32_t cast_id = plain || config->btf_file ?
 			   0 : kernel_function_id(p->kernel, "bpf_rdonly_cast");
 	bool fetching = adapt_can_fetch();
@@ -109,7 +109,7 @@ static bool needs_targets(const struct probe_config *config)
 {
 	uint32_t of_targets = SOURCE_BIT(SOURCE_HEAP);
 
-	/* the recorder follows their code mappings, to name it in stacks */
+	/* the recorder follows the code mappings of targets, to name code in stacks */
 	if (!config->of_all)
 		of_targets |= SOURCE_BIT(SOURCE_OFFCPU) | SOURCE_BIT(SOURCE_SAMPLE);
 	return config->targets || config->only || config->cgroup_id ||
@@ -216,7 +216,7 @@ static int map_counters(struct probe *p, struct err *e)
 	long page = sysconf(_SC_PAGESIZE);
 	void *area;
 
-	/* Array values are aligned to 8 bytes, and the struct is made of u64. */
+	/* Elements of the array are aligned to 8 bytes, and so is the struct. */
 	p->counters_bytes = (p->cpu_cnt * sizeof(struct wire_counters) + page - 1) / page * page;
 	area = mmap(NULL, p->counters_bytes, PROT_READ | PROT_WRITE, MAP_SHARED,
 		    bpf_map__fd(p->skel->maps.counters), 0);
@@ -226,7 +226,7 @@ static int map_counters(struct probe *p, struct err *e)
 	return 0;
 }
 
-/* Runs an iterator program to its end. Calls row for each record; NULL: it writes none. */
+/* Runs an iterator program to its end. Calls row for each record; row is NULL if it writes none. */
 static int run_iterator(struct bpf_program *prog,
 			int (*row)(void *ctx, const struct wire_snap *snap), void *ctx,
 			struct err *e)
@@ -277,7 +277,7 @@ static void find_cpu_areas(struct probe *p, const struct probe_config *config)
 			return;
 	}
 #if defined(__x86_64__)
-	/* The kernel threads that lead to these areas are invisible in other pid namespaces. */
+	/* In other pid namespaces, the kernel threads that lead to these areas are invisible. */
 	notices_warn(&config->notices,
 		     "interrupts cannot be told from the tasks they interrupt, on this kernel or "
 		     "from this pid namespace: allocations and wake-ups in interrupts are charged "
@@ -307,8 +307,8 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 }
 
 /*
- * The two parts of loading. The kernel waits for an RCU grace period, about 10 ms, before the rings
- * are in their slots, and needs more time than that for the programs.
+ * Makes the rings (piece 0), or loads the programs. After filling the slots the kernel waits for an
+ * RCU grace period, about 10 ms; loading takes longer than that.
  */
 static int make_piece(void *ctx, unsigned int piece, struct err *e)
 {
@@ -328,7 +328,7 @@ static int make_piece(void *ctx, unsigned int piece, struct err *e)
 	return 0;
 }
 
-/* Loads the programs, with every variant of this kernel or, plain, without those that may fail. */
+/* Loads the programs. plain: without the variants that may fail. */
 static int load_from(struct probe *p, const struct probe_config *config, int types_fd, bool plain,
 		     struct err *e)
 {
@@ -338,8 +338,8 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	int err;
 
 	/*
-	 * A file is always given. Otherwise libbpf would look for types that this kernel lacks in
-	 * the modules' BTF, which takes CAP_SYS_ADMIN.
+	 * Always pass a file: otherwise libbpf would also search the modules' BTF for types that
+	 * this kernel lacks, which takes CAP_SYS_ADMIN.
 	 */
 	snprintf(types, sizeof(types), "/proc/self/fd/%d", types_fd);
 	opts.btf_custom_path = types;
@@ -428,7 +428,7 @@ static int load(struct probe *p, const struct probe_config *config, struct err *
 	return 0;
 }
 
-/* Returns the capability that the caller lacks, or NULL. */
+/* Returns the capability that is missing, or NULL. */
 static const char *missing_capability(void)
 {
 	bool bpf = privilege_has(CAP_BPF), perfmon = privilege_has(CAP_PERFMON);
@@ -511,7 +511,10 @@ int probe_add_target(struct probe *p, uint32_t pid)
 	return bpf_map_update_elem(bpf_map__fd(p->skel->maps.targets), &pid, &one, 0) ? -errno : 0;
 }
 
-/* Existing threads get their storage once the program that makes it for new threads is attached. */
+/*
+ * Attaches programs. Existing threads get storage after the program is attached that allocates it
+ * for new threads.
+ */
 static int attach(struct probe *p, uint32_t sources, struct err *e)
 {
 	int err;
@@ -539,7 +542,7 @@ int probe_take_skipped(struct probe *p, unsigned int hook, struct err *e)
 	return attach_second(&p->attached, hook, e);
 }
 
-/* The task hooks, which stay attached, also send state of alloc.rss and alloc.vm. */
+/* alloc.rss and alloc.vm also get state from the task hooks, which stay attached. */
 static void switch_mm_state(struct probe *p, unsigned int source, bool off)
 {
 	uint32_t bit = source == SOURCE_RSS ? WIRE_MM_RSS : source == SOURCE_VM ? WIRE_MM_VM : 0;
@@ -581,7 +584,10 @@ struct probe_count probe_count(const struct probe *p, unsigned int cpu, unsigned
 	};
 }
 
-/* Counts skipped events that are not missing: the second program sent them, or found no event. */
+/*
+ * Returns the number of skipped events that are not missing: the second program sent them, or there
+ * was nothing to send.
+ */
 static uint64_t seen_by_second(const struct probe *p, unsigned int hook)
 {
 	const volatile struct wire_counters *c = p->counters;
@@ -624,7 +630,8 @@ int probe_read_stats(const struct probe *p, struct probe_run_stats stats[WIRE_HO
 		stats[hook].run_cnt += info.run_cnt;
 	}
 	/*
-	 * Read after missed_cnt: the difference can only be too small, by events skipped just now.
+	 * Read these counters after missed_cnt: events that were skipped in between only make the
+	 * difference too small.
 	 */
 	for (unsigned int i = 0; i < WIRE_HOOK_MAX; i++) {
 		uint64_t done = seen_by_second(p, i);
@@ -647,7 +654,7 @@ uint64_t probe_needs(struct probe *p)
 	return privilege_without(try_all, p) ? PRIVILEGE_BIT(CAP_BPF) : 0;
 }
 
-/* Runs a program that takes an address and stores a result. */
+/* Runs a program with an address as its argument. The program stores its result in a map. */
 static int run_with(const struct bpf_program *prog, uint64_t addr)
 {
 	LIBBPF_OPTS(bpf_test_run_opts, opts, .ctx_in = &addr, .ctx_size_in = sizeof(addr));

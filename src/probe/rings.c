@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * rings: see rings.h. The CPUs are put in the order of their caches, and that order is divided into
- * rings.
- */
+/* rings: see rings.h. CPUs are ordered by their caches, and this sequence is divided into rings. */
 #include "probe/rings.h"
 
 #include <bpf/bpf.h>
@@ -14,13 +11,12 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#define WAKE_SHARE 8	/* a ring that is filled to an eighth wakes its reader */
+#define WAKE_SHARE 8	/* a ring wakes its reader if an eighth of it is filled */
 
-/* ---- which CPUs share a ring ---- */
+/* ---- assignment of rings to CPUs ---- */
 
 /*
- * Returns the number at the start of a file, or -1. For a list like "0-7,64-71" it is the first
- * CPU.
+ * Returns the number at the start of a file: of a list like "0-7,64-71" the first CPU. -1: error.
  */
 static long read_first(const char *path)
 {
@@ -59,7 +55,10 @@ void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
 			}
 		}
 	}
-	/* If a group's leader is off, its entry does not point to itself: then this CPU leads. */
+	/*
+	 * If a group's first CPU is off, it has no entry for the group: this CPU represents the
+	 * group.
+	 */
 	for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++) {
 		if (group[group[cpu]] != group[cpu])
 			group[cpu] = cpu;
@@ -67,7 +66,7 @@ void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
 }
 
 /*
- * Assigns the CPUs of one group to rings, beginning with ring first, at most `most` CPUs to each.
+ * Assigns the CPUs of one group to rings, from ring `first` on, with at most `most` CPUs per ring.
  * Returns the number of rings.
  */
 static unsigned int deal_group(const unsigned int *group, unsigned int cpu_cnt, unsigned int leader,
@@ -121,7 +120,7 @@ unsigned int topology_deal(const unsigned int *group, unsigned int cpu_cnt,
 		have = deal_groups(group, cpu_cnt, cpu_cnt, ring);
 		cnt = cpu_cnt;
 	} else {
-		/* Each CPU has a ring, in the order of the caches. */
+		/* One ring per CPU, in order of the caches; merged below. */
 		have = deal_groups(group, cpu_cnt, 1, ring);
 		if (sharing != RINGS_COUNT || !cnt)
 			cnt = cpu_cnt;
@@ -160,7 +159,7 @@ int rings_plan(struct rings *r, const struct rings_config *config, unsigned int 
 	return 0;
 }
 
-/* Returns the likely reason, and what to do about it. */
+/* Returns the likely reason of an error, and what to do about it. */
 static const char *next_step(int error, bool locked)
 {
 	if (error == EPERM && locked)
@@ -186,7 +185,7 @@ static int cannot_make(uint64_t bytes, int error, bool locked, struct err *e)
 		       next_step(error, locked));
 }
 
-/* Fills all slots in one call, because the kernel waits for an RCU grace period after each. */
+/* Fills all slots in one call: after each call, the kernel waits for an RCU grace period. */
 static int fill_slots_at_once(const struct rings *r, int slots_fd)
 {
 	__u32 *keys = calloc(r->cpu_cnt, 2 * sizeof(*keys)), *fds;
@@ -239,7 +238,7 @@ int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e)
 	}
 	if (!fill_slots_at_once(r, slots_fd))
 		return 0;
-	/* Kernels before 5.14 need one call per slot. */
+	/* Before 5.14, each slot needs a call. */
 	for (cpu = 0; cpu < r->cpu_cnt; cpu++) {
 		if (bpf_map_update_elem(slots_fd, &cpu, &r->fds[r->cpu_ring[cpu]], 0))
 			return err_set(e, -errno, "cannot give CPU %u its ring: %s", cpu,
@@ -257,7 +256,7 @@ int rings_flush(const struct rings *r, int program_fd)
 			    .flags = BPF_F_TEST_RUN_ON_CPU, .cpu = (uint32_t)cpu);
 		int err = bpf_prog_test_run_opts(program_fd, &opts);
 
-		if (err == -ENXIO) {	/* the CPU is offline, and its area is unused */
+		if (err == -ENXIO) {	/* the CPU is offline: its area is unused */
 			opts.flags = 0;
 			opts.cpu = 0;
 			err = bpf_prog_test_run_opts(program_fd, &opts);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * source: the tables behind `-e` and `doctor`, and the rules that select a program on different
- * kernels.
- */
+/* source: the tables for `-e` and `doctor`, and the rules that select programs for a kernel. */
 #include "probe/source.h"
 
 #include <errno.h>
@@ -33,7 +30,7 @@ const unsigned int source_program_cnt = sizeof(source_programs) / sizeof(source_
 
 bool source_skips_nested(const struct kernel_info *k)
 {
-	/* Kernels that skip tracepoint programs have a separate function that counts them. */
+	/* Kernels that skip programs have this function, which counts the skipped runs. */
 	return kernel_function_id(k, "bpf_prog_inc_misses_counter") != 0;
 }
 
@@ -64,8 +61,8 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 	if (p->copy)
 		return source_has_seconds(k);
 	/*
-	 * on real-time kernels another task may run within a soft interrupt, so it is not an
-	 * interruption
+	 * on real-time kernels a soft interrupt can be preempted by other tasks: it does not
+	 * interrupt a task
 	 */
 	if (p->hook == WIRE_SOFTIRQ_ENTRY || p->hook == WIRE_SOFTIRQ_EXIT)
 		return !is_realtime();
@@ -73,15 +70,15 @@ bool source_program_usable(const struct source_program *p, const struct kernel_i
 		return source_has_task_storage(k);
 	if (p->source != SOURCE_VM)
 		return true;
-	/* one of two ways to the mapped size; the cheap one reads the caller's registers */
+	/* two programs find the mapped size; the cheap one reads the registers of the caller */
 	cheap_vm = kernel_has_tracepoint(k, "mmap_lock_released") &&
 		   kernel_has_helper(k, "BPF_FUNC_task_pt_regs");
 	return !strcmp(p->program, "vm_sys_exit") ? !cheap_vm : cheap_vm;
 }
 
 /*
- * Returns the sources with this name or class (the part before the dot). For a class, returns the
- * sources recorded by default, or with `any` all of them.
+ * Returns the sources with this name or class (the part before the dot). For a class: the default
+ * sources, or with `any` all of them.
  */
 static uint32_t match(struct word w, bool any)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * source: the list of sources that can be recorded, and the programs for each hook, as declared in
- * schema/events/. CONTRIBUTING.md describes how to add a source.
+ * source: the list of sources that can be recorded, and the programs of each hook, from the
+ * declarations in schema/events/. CONTRIBUTING.md describes how to add a source.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ enum source {
 #define X(source, name, is_default, doc) SOURCE_##source,
 	EVENT_SOURCES(X)
 #undef X
-	SOURCE_CNT,		/* sources that -e names */
+	SOURCE_CNT,		/* number of sources that -e accepts */
 	SOURCE_BEFORE_OPTIONS = SOURCE_CNT - 1,
 #define X(source, name, doc) SOURCE_##source,
 	EVENT_OPTION_SOURCES(X)
@@ -36,23 +36,23 @@ struct source_info {
 extern const struct source_info source_infos[SOURCE_ALL_CNT];
 
 /*
- * A hook's second program sends events for which the kernel skips the first one (bpf/alloc.bpf.c),
- * on kernels that skip. It costs every event as much as an empty program, so it is attached from
- * the start only if interrupts are sure to nest: memory is freed in them, a batch at a time (RCU).
+ * A hook's second program sends the events for which the kernel skips the first program, on kernels
+ * that skip (bpf/alloc.bpf.c). For every event it costs as much as an empty program. It is attached
+ * from the start only for hooks that surely nest: interrupts free memory, in batches (RCU).
  */
 enum source_copy {
 	SOURCE_FIRST,
 	SOURCE_SECOND,			/* always attached */
-	SOURCE_SECOND_WHEN_SKIPPED,	/* after the kernel has first skipped the first program */
+	SOURCE_SECOND_WHEN_SKIPPED, /* attached after the kernel has skipped the first program */
 };
 
 /* One BPF program. */
 struct source_program {
 	const char *program;	/* its name in the object */
-	const char *tracepoint;	/* NULL: a uprobe, or the clock of a CPU (cpu.sample) */
+	const char *tracepoint;	/* NULL: a uprobe, or a CPU's clock (cpu.sample) */
 	enum source source;
-	uint8_t hook;		/* enum wire_hook under which it counts; 0: sends nothing itself */
-	bool optional; /* the kernel may lack it: another program is used, or none is needed */
+	uint8_t hook;		/* enum wire_hook of its counters; 0: sends nothing itself */
+	bool optional; /* may be missing: another program replaces it, or none is needed */
 	const char *used_for;
 	enum source_copy copy;
 };
@@ -61,14 +61,14 @@ extern const struct source_program source_programs[];
 extern const unsigned int source_program_cnt;
 
 /*
- * Returns whether this kernel skips a program that is already running on the CPU (05b24ff9b2cf,
+ * Returns whether the kernel skips a program that is already running on the CPU (05b24ff9b2cf,
  * 6.1).
  */
 bool source_skips_nested(const struct kernel_info *k);
 
 /*
- * Returns whether hooks have second programs: if the kernel skips, unless it may preempt between
- * the two programs.
+ * Returns whether hooks have second programs: the kernel skips programs, and cannot preempt a task
+ * between the two programs.
  */
 bool source_has_seconds(const struct kernel_info *k);
 
@@ -76,15 +76,15 @@ bool source_has_seconds(const struct kernel_info *k);
 bool source_has_task_storage(const struct kernel_info *k);
 
 /*
- * Returns whether this kernel should run the program (supported, and not superseded by a better
- * one).
+ * Returns whether to run the program on this kernel: it is supported, and no better program
+ * replaces it.
  */
 bool source_program_usable(const struct source_program *p, const struct kernel_info *k);
 
 /*
- * Parses "sched,alloc.slab,block" to a mask of SOURCE_BIT; a class name selects its default
- * sources, "light" sched, block and alloc.rss, "all" everything. NULL selects the default, and so
- * does a first word with a sign: "+sched.irq" adds to it, "-alloc" removes a whole class. task is
- * always included. -EINVAL names the word.
+ * Parses "sched,alloc.slab,block" to a mask of SOURCE_BIT. A class name selects the default sources
+ * of its class; "light": sched, block and alloc.rss; "all": all sources. NULL, or a first word with
+ * a sign, selects the defaults: "+sched.irq" adds a source, "-alloc" removes a whole class. task is
+ * always included. -EINVAL: e names the word.
  */
 int source_parse(const char *list, uint32_t *ret_mask, struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * span_probes: see span_probes.h. A name with a wildcard is compared with the linker's names and
- * with those of source code (demangle.h). Several names of one function are one probe.
+ * span_probes: see span_probes.h. A name with wildcards is compared with the linker's names and
+ * with the names in source code (demangle.h). A function with several names gets one probe.
  */
 #include "probe/span_probes.h"
 
@@ -38,7 +38,7 @@ static bool is_elf(const char *path)
 	return ret;
 }
 
-/* A path, a program in a directory of PATH, or a library of the system. */
+/* Finds a file: a path, a program in a directory of PATH, or a library of the system. */
 static bool find_file(const char *name, char path[PATH_MAX])
 {
 	static const char *const dirs[] = { "/lib/*-linux-*", "/usr/lib/*-linux-*", "/lib64",
@@ -111,7 +111,7 @@ struct search {
 	struct span_probe probe;
 	int fd;
 	bool too_many;
-	const char *no_returns;	/* why a Go function cannot be probed; NULL: it can */
+	const char *no_returns;	/* reason why a Go function cannot be probed; NULL: it can */
 };
 
 static bool is_match(const char *pattern, const char *name)
@@ -119,7 +119,10 @@ static bool is_match(const char *pattern, const char *name)
 	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
-/* A return probe replaces the return address, which Go's runtime does not expect on its stacks. */
+/*
+ * Finds the return instructions of a Go function. A return probe would replace the return address,
+ * which Go's runtime does not support.
+ */
 static int find_returns(struct search *s, uint64_t offset, uint64_t bytes, uint64_t *returns)
 {
 	uint8_t *code = bytes && bytes <= CODE_MAX ? malloc(bytes) : NULL;
@@ -148,7 +151,7 @@ static int add_function(void *ctx, const char *name, uint64_t offset, uint64_t b
 	function_shown(shown, name);
 	if (!is_match(s->pattern, name) && !is_match(s->pattern, shown))
 		return 0;
-	/* rarely used parts of functions, which are jumped to */
+	/* rarely used parts of functions, entered by jumps */
 	if (strstr(name, ".cold") && strcmp(name, s->pattern))
 		return 0;
 	for (size_t i = 0; i < s->p->cnt; i++)

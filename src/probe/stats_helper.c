@@ -14,8 +14,8 @@
 #include "probe/probe.h"
 
 /*
- * The helper receives '1' or '0', and returns one byte with the result. The statistics are on as
- * long as the descriptor that turned them on is open. So they are off when the helper has ended,
+ * Serves requests: '1' or '0' turns the statistics on or off; the answer is a byte. The statistics
+ * are on while the descriptor that turned them on is open: they are off when the helper has ended,
  * for any reason.
  */
 static void serve_stats(int fd)
