@@ -2,21 +2,21 @@
 /*
  * heap_preload: the library that `record --heap -- COMMAND` loads into the workload with
  * LD_PRELOAD. It wraps the C library's allocator, and writes a record of each allocation and each
- * free into memory shared with the recorder (heap_share.h). It starts no thread, keeps no
- * descriptor open, and makes no system call except for the first event of a process and of a
- * thread, and for stacks.
+ * free into memory shared with the recorder (heap_share.h). It starts no thread and keeps no
+ * descriptor open. It makes system calls only at the first event of a process or thread, and for
+ * stacks.
  *
- * It may be called before libc is ready, inside dlsym(), in signal handlers, and by children of
- * fork() that never exec. A thread reserves a slot with a single instruction, which a signal cannot
- * split. The page `process` reads as zeros after any kind of fork (MADV_WIPEONFORK); from this a
- * child detects that its chunk is the parent's.
+ * Its functions may be called before libc is initialized, inside dlsym(), in signal handlers, and
+ * by children of fork() that never exec. A thread reserves a slot with a single instruction, which
+ * a signal cannot interrupt. The page at `process` is zeroed in the child by any kind of fork
+ * (MADV_WIPEONFORK): this shows a child that its chunk belongs to the parent.
  *
- * An allocation is recorded after it is made and a free before it is done, so that an address that
- * another thread gets at once is never allocated twice. An allocator may call itself by name, as
- * musl's calloc calls malloc: calls inside such a function are not recorded (HIDING).
+ * An allocation is recorded after it is made, and a free before it is done: if another thread gets
+ * the same address at once, the records are in the right order. An allocator may call itself by
+ * name, as musl's calloc calls malloc: such inner calls are not recorded (HIDING).
  *
- * If only samples are recorded (heap_sample.h), any other allocation costs a thread's counter, and
- * any other free the load of a counter.
+ * If only samples are recorded (heap_sample.h), other allocations only decrease a counter of the
+ * thread, and other frees only load a counter.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -66,12 +66,12 @@ static struct {
 	void *(*pvalloc)(size_t bytes);
 } next;
 
-static bool ready;		/* next is filled */
-LOCAL_THREAD bool resolving;	/* this thread fills it now */
+static bool ready;		/* `next` is complete */
+LOCAL_THREAD bool resolving;	/* this thread is looking up the functions of `next` */
 
 /*
- * dlsym() allocates from here while the allocator is looked up. The memory is never freed. An
- * object's size is stored before it.
+ * dlsym() allocates from this while the allocator is looked up. The memory is never freed. The size
+ * of an object is stored before it.
  */
 static char early[8192] __attribute__((aligned(16)));
 static size_t early_used;
@@ -117,7 +117,7 @@ static bool resolve(void)
 	return true;
 }
 
-/* False: the calling thread is inside dlsym(). */
+/* Returns whether the allocator's functions are known. False: the thread is inside dlsym(). */
 static inline bool is_ready(void)
 {
 	return likely(__atomic_load_n(&ready, __ATOMIC_ACQUIRE)) || resolve();
@@ -125,11 +125,12 @@ static inline bool is_ready(void)
 
 /* ---- the shared memory ---- */
 
-/* Next slot of a thread without a chunk. It is never written. */
+/* The next slot of a thread without a chunk: past the end of a chunk. It is never written. */
 #define PARKED ((struct heap_share_record *)(uintptr_t)(HEAP_CHUNK_RECORDS * 32))
 
 static const uint64_t unknown;
-static const uint64_t *process = &unknown;	/* its epoch, in a page after begin_process() */
+/* points to the process's epoch, which begin_process() stores in a page of its own */
+static const uint64_t *process = &unknown;
 static uint64_t last_epoch;
 static struct heap_share_head *head;
 static char *chunks;
@@ -138,36 +139,40 @@ static bool counts_cycles, takes_stacks;
 static uint32_t stacks_every;
 static uint64_t stacks_min;
 static enum { UNTRIED, OPENING, OPEN, OFF } state;
-static bool was_called;		/* this library's functions were called */
+static bool was_called;		/* this library's functions have been called */
 
-/* mean bytes between samples; 0: all allocations are recorded; 1: unknown, before the first one */
+/* mean bytes between samples; 0: record all allocations; 1: unknown, before the first allocation */
 static uint64_t sample_mean = 1;
-static struct heap_samples *samples;	/* empty in a child of fork(); NULL: no sampling */
+/* a child of fork() starts without samples; NULL: no sampling */
+static struct heap_samples *samples;
 
-static bool only_counts;	/* in another pid namespace: events are lost, and counted */
+/* the pid namespace is not the recorder's: events are only counted, as lost */
+static bool only_counts;
 
 LOCAL_THREAD struct {
 	uint64_t epoch;
 	struct heap_share_record *slot;	/* the next slot */
-	/* queried once: the call may be forbidden later, and a vfork() has another tid */
+	/* queried once, because the call may be forbidden later, and vfork() changes the tid */
 	uint32_t tid;
-	uint32_t allocs, stacks;	/* allocs for stacks_every */
-	unsigned int lose;	/* number of events to lose before looking for a chunk again */
-	uintptr_t hiding_at;	/* frame of the function that hides calls below it */
+	uint32_t allocs, stacks;	/* allocs: counter for stacks_every */
+	unsigned int lose;	/* number of events to lose before the next search for a chunk */
+	uintptr_t hiding_at;	/* frame of the function whose inner calls are not recorded */
 	uintptr_t new_at;	/* frame of the current C++ operator new */
-	/* its caller; 0: no operator new is active, or it has called malloc */
+	/* caller of operator new; 0: none is active, or it has called malloc */
 	uint64_t new_caller;
-	size_t new_bytes;	/* bytes that it was asked for, if it may round them up; 0 */
-	bool hid;		/* an allocator called itself through this library */
-	int64_t left;		/* bytes up to the next sample */
+	size_t new_bytes; /* requested bytes of operator new, if it may round them up; else 0 */
+	bool hid;		/* an inner call was not recorded */
+	int64_t left;		/* bytes to the next sample */
 	uint64_t random;
 } mine = { .slot = PARKED };
 
-#define HIDDEN (1ULL << 63)	/* set in an epoch, which then matches no process */
-#define SIGNAL_FRAME_MIN 1024	/* an allocator calls itself within less stack than this */
-#define LOSE_AT_ONCE 64		/* checking all chunks costs as much as this many events */
+#define HIDDEN (1ULL << 63)	/* bit of an epoch, which then differs from the process's */
+#define SIGNAL_FRAME_MIN 1024	/* an allocator's inner calls use less stack than this */
+#define LOSE_AT_ONCE 64		/* a search through all chunks costs as much as this many events */
 
-/* In another pid namespace, thread ids have another meaning than in the recorder's. */
+/*
+ * Returns whether the process is in another pid namespace than the recorder, with other thread ids.
+ */
 static bool is_other_namespace(uint64_t pid_ns)
 {
 	struct stat st;
@@ -175,7 +180,7 @@ static bool is_other_namespace(uint64_t pid_ns)
 	return !stat("/proc/self/ns/pid", &st) && st.st_ino != pid_ns;
 }
 
-/* The workload may need all of a limited address space. */
+/* Returns whether the address space is limited: the workload may need all of it. */
 static bool is_limited(int fd)
 {
 	struct heap_share_head *h;
@@ -202,7 +207,7 @@ static bool map_share(const char *path)
 	if (fd < 0)
 		return false;
 	if (!fstat(fd, &st) && st.st_size > HEAP_SHARE_HEAD_BYTES && !is_limited(fd)) {
-		/* a slot's address determines its chunk, so chunks must be aligned */
+		/* a slot's address determines its chunk: chunks must be aligned */
 		at = mmap(NULL, (size_t)st.st_size + HEAP_CHUNK_BYTES, PROT_NONE,
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (at != MAP_FAILED) {
@@ -249,15 +254,16 @@ static bool open_share(void)
 	return true;
 }
 
-/* Handles the first event of a process, or of a forked child. False: it is not recorded. */
+/* Handles the first event of a process or a forked child. False: it is not recorded. */
 static bool begin_process(void)
 {
 	__typeof__(state) was = UNTRIED;
 
-	if (state == OFF || (state == UNTRIED && !environ))	/* libc is not initialized yet */
+	/* environ NULL: libc is not initialized yet */
+	if (state == OFF || (state == UNTRIED && !environ))
 		return false;
 	if (state != OPEN) {
-		/* another thread, or a signal handler, calls too early */
+		/* another thread or a signal handler called during the opening */
 		if (!__atomic_compare_exchange_n(&state, &was, OPENING, false, __ATOMIC_ACQUIRE,
 						 __ATOMIC_RELAXED))
 			return false;
@@ -282,8 +288,8 @@ static bool begin_process(void)
 }
 
 /*
- * Claims a chunk for this thread and returns its first slot. NULL: none is unused. *ret_guest: the
- * thread must end it with HEAP_SHARE_LEAVE after this event.
+ * Claims a chunk for this thread and returns its first slot. NULL: no chunk is unused. *ret_guest:
+ * the thread must return the chunk with HEAP_SHARE_LEAVE after this event.
  */
 static struct heap_share_record *claim_chunk(bool *ret_guest)
 {
@@ -300,7 +306,7 @@ static struct heap_share_record *claim_chunk(bool *ret_guest)
 			*ret_guest = head->waits && i >= chunk_cnt / 2;
 			return (void *)(chunks + (size_t)i * HEAP_CHUNK_BYTES);
 		}
-		/* a recorder that was killed frees no chunk */
+		/* a killed recorder never frees a chunk */
 		if (!head->waits || (kill((pid_t)head->recorder, 0) && errno == ESRCH))
 			return NULL;
 		nanosleep(&pause, NULL);
@@ -308,7 +314,9 @@ static struct heap_share_record *claim_chunk(bool *ret_guest)
 	return NULL;
 }
 
-/* Reserves the next slots, in one instruction, so that a signal handler gets others. */
+/*
+ * Reserves the next slots with one instruction, so that a signal handler reserves different ones.
+ */
 static inline struct heap_share_record *take_slots(unsigned int cnt)
 {
 #ifdef __x86_64__
@@ -328,7 +336,7 @@ static inline unsigned int place_of(const struct heap_share_record *slot)
 	return (uintptr_t)slot % HEAP_CHUNK_BYTES / sizeof(*slot);
 }
 
-/* Reserves the next slots of the thread's chunk, which may be past its end. NULL: no chunk. */
+/* Reserves the next slots of the thread's chunk; these may be past its end. NULL: no chunk. */
 static inline struct heap_share_record *next_slots(unsigned int cnt, uintptr_t fp)
 {
 	if (unlikely(mine.epoch != *process) &&
@@ -347,7 +355,7 @@ static inline uint64_t cpu_number(void)
 	int cpu = -1;
 
 #ifdef HAS_RSEQ
-	/* the field that sched_getcpu() of such a C library reads */
+	/* the field that sched_getcpu() reads in such C libraries */
 	if (likely(&__rseq_size && __rseq_size))
 		cpu = *(volatile int *)((char *)__builtin_thread_pointer() + __rseq_offset +
 					offsetof(struct rseq, cpu_id));
@@ -358,8 +366,8 @@ static inline uint64_t cpu_number(void)
 }
 
 /*
- * fence: wait for earlier instructions. Later writes need no fence: the processor makes writes
- * visible in order, so other threads do not see them before the clock was read.
+ * fence: waits for earlier instructions. Later writes need no fence: the processor makes writes
+ * visible in order, so other threads see them after the clock was read.
  */
 static inline struct instant now(bool fence)
 {
@@ -377,7 +385,7 @@ static inline struct instant now(bool fence)
 				 cpu_number() };
 }
 
-/* The thread's first event in this process, of which a chunk is the parent's. */
+/* Handles a thread's first event in this process: any chunk that it has is the parent's. */
 static void begin_thread(uint64_t hidden)
 {
 	if (mine.epoch == (*process | hidden))
@@ -393,8 +401,8 @@ static void begin_thread(uint64_t hidden)
 }
 
 /*
- * Returns slots in a new chunk. NULL: the event is not recorded, and counted as lost if it should
- * be.
+ * Returns slots in a new chunk. NULL: the event is not recorded; counts it as lost, unless it is an
+ * inner call or the recording has ended.
  */
 static __attribute__((noinline)) struct heap_share_record *
 find_slots(enum heap_share_kind kind, unsigned int cnt, uintptr_t fp, bool *ret_guest)
@@ -460,7 +468,7 @@ static void count_lost_sample(void)
 		__atomic_fetch_add(&head->lost[HEAP_SHARE_ALLOC], 1, __ATOMIC_RELAXED);
 }
 
-/* Handles an allocation that is a sample, or whose thread has no distance in this process yet. */
+/* Handles an allocation that is a sample, or the first one of a thread in this process. */
 static __attribute__((noinline)) bool find_sample(const void *p, size_t bytes, uintptr_t fp)
 {
 	uint64_t hidden = mine.epoch & HIDDEN;
@@ -472,13 +480,13 @@ static __attribute__((noinline)) bool find_sample(const void *p, size_t bytes, u
 		return false;
 	if (!*process && !begin_process()) {
 		errno = saved;
-		return state == OFF;	/* find_slots() counts a loss */
+		return state == OFF; /* OFF: the caller continues, and find_slots() counts a loss */
 	}
 	begin_thread(hidden);
 	errno = saved;
 	if (!sample_mean)
 		return true;
-	/* read again: a signal handler may have drawn a new distance, which serves as well */
+	/* read again: a signal handler may have drawn a new distance, which is equally valid */
 	left = mine.left - (int64_t)bytes;
 	mine.left = left;
 	if (left > 0)
@@ -490,7 +498,7 @@ static __attribute__((noinline)) bool find_sample(const void *p, size_t bytes, u
 	return false;
 }
 
-/* Returns whether an allocation is not a sample, and needs no more work. */
+/* Returns whether an allocation is certainly not a sample; if so, counts its bytes. */
 static inline __attribute__((always_inline)) bool is_passed(size_t bytes)
 {
 	int64_t left = mine.left - (int64_t)bytes;
@@ -501,7 +509,7 @@ static inline __attribute__((always_inline)) bool is_passed(size_t bytes)
 	return true;
 }
 
-/* Returns whether an allocation is to be recorded; if so, its free is, too. */
+/* Returns whether to record an allocation; if so, its free will be recorded, too. */
 static inline __attribute__((always_inline)) bool is_sample(const void *p, size_t bytes,
 							    uintptr_t fp)
 {
@@ -514,7 +522,7 @@ static inline __attribute__((always_inline)) bool may_be_sample(const void *p)
 			       __ATOMIC_RELAXED);
 }
 
-/* Returns whether the free of a block is to be recorded, which is in the caller's hands then. */
+/* Returns whether to record the free of a block; if so, the caller has to do it. */
 static inline __attribute__((always_inline)) bool ends_sample(const void *p)
 {
 	if (!sample_mean)
@@ -528,7 +536,7 @@ static inline __attribute__((always_inline)) void put_free(const void *p, uint64
 		put(HEAP_SHARE_FREE, p, 0, caller, (struct instant){ 0, 0 });
 }
 
-/* The functions as the program resolves them: it may contain an allocator that is used instead. */
+/* malloc and free as the program resolves them: the program may contain another allocator. */
 static void *(*volatile const named_malloc)(size_t bytes) = malloc;
 static void (*volatile const named_free)(void *p) = free;
 static void time_events(void)
@@ -536,7 +544,7 @@ static void time_events(void)
 	mine.epoch = *process;
 	head->timed_from = now(true).at;
 	for (unsigned int i = 0; i < HEAP_SHARE_TIMED; i++) {
-		if (!(i % 256))	/* half of them with cold caches */
+		if (!(i % 256))	/* half of the records are written with cold caches */
 			mine.slot = (void *)((char *)head + HEAP_SHARE_ASIDE);
 		put(HEAP_SHARE_ALLOC + i % 2, "", i, CALLER, (struct instant){ 0, 0 });
 	}
@@ -544,18 +552,18 @@ static void time_events(void)
 	mine.slot = PARKED;
 }
 
-/* Runs before main(), so that no signal handler or thread runs while the memory is mapped. */
+/* Runs before main(), when neither other threads nor signal handlers exist. */
 static __attribute__((constructor)) void begin(void)
 {
 	if (*process || state != UNTRIED)
 		return;
-	state = OPENING;	/* this allocation is not recorded */
+	state = OPENING;	/* the following allocation is not recorded */
 	named_free(named_malloc(1));
 	state = UNTRIED;
 	if (!begin_process())
 		return;
 	if (sample_mean)
-		begin_thread(0);	/* now: a vfork() has another tid */
+		begin_thread(0);	/* at this point, because vfork() changes the tid */
 	else
 		time_events();
 	if (!was_called) {
@@ -566,13 +574,16 @@ static __attribute__((constructor)) void begin(void)
 
 /* ---- stacks ---- */
 
-/* Returns whether an address is readable memory. The kernel checks it, in any program. */
+/*
+ * Returns whether an address is readable memory. The kernel checks the address: this works in any
+ * program.
+ */
 static bool is_readable(uintptr_t at)
 {
 	int saved = errno;
 	/*
-	 * the call reads a signal set at the address, and then fails because of the invalid
-	 * operation
+	 * rt_sigprocmask() reads a signal set at the address, then fails because the operation is
+	 * invalid
 	 */
 	bool ret = syscall(SYS_rt_sigprocmask, -1, at & ~(uintptr_t)7, NULL, 8) && errno == EINVAL;
 
@@ -581,18 +592,19 @@ static bool is_readable(uintptr_t at)
 }
 
 /*
- * Follows the chain of frame pointers outwards. Code without frame pointers leaves any value in the
- * register, so each page is checked before it is read, and each step must go up, not too far.
+ * Follows the chain of frame pointers to the callers. The register may have any value in code
+ * without frame pointers: each page is checked before it is read, and frames must ascend in limited
+ * steps.
  */
 static unsigned int walk(uint64_t frames[HEAP_SHARE_FRAMES], uint64_t caller, uintptr_t fp)
 {
 	const uintptr_t page = 4096, far = 1u << 20;
-	/* the page of this function's own frame is readable */
+	/* the page with this function's frame is readable */
 	uintptr_t asked = (uintptr_t)__builtin_frame_address(0) / page, up;
 	unsigned int cnt = 0;
 
 	frames[cnt++] = caller;
-	/* the first frame is that of the called function in this library */
+	/* the first frame is that of this library's function */
 	while (cnt < HEAP_SHARE_FRAMES && fp && !(fp % 8) && fp % page < page - 8) {
 		if (fp / page != asked && !is_readable(fp))
 			break;
@@ -637,7 +649,8 @@ static __attribute__((noinline)) void put_stack(const void *p, size_t bytes, uin
 	memcpy(slot + 1, frames, cnt * sizeof(frames[0]));
 	if (is_guest)
 		write_record(slot + 1 + slots, HEAP_SHARE_LEAVE, "", 0, 0, when);
-	if (mine.stacks++ % 64 == 63) {	/* measures the time, which is cheap itself */
+	/* measure the time of one in 64 stacks: measuring is cheap, too */
+	if (mine.stacks++ % 64 == 63) {
 		took = now(false).at - when.at;
 		if (took < HEAP_SHARE_TOOK_MAX) {
 			__atomic_fetch_add(&head->stack_time, took, __ATOMIC_RELAXED);
@@ -665,7 +678,10 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 	return p;
 }
 
-/* Hides the allocator's calls to itself from recording, but not those of a signal handler. */
+/*
+ * Prevents recording of the allocator's inner calls during `call`, but not of calls in a signal
+ * handler.
+ */
 #define HIDING(call) ({ \
 	uint64_t epoch_ = mine.epoch; \
 	uintptr_t hiding_at_ = mine.hiding_at; \
@@ -680,8 +696,8 @@ static inline __attribute__((always_inline)) void *allocated(void *p, size_t byt
 /* ---- the functions ---- */
 
 /*
- * The rest of malloc and of free, in separate functions: a call that is not a sample then needs no
- * frame. The calls are jumps, so that the frame here is that of the called function.
+ * The uncommon parts of malloc and free, in separate functions, so that a call that is not a sample
+ * needs no frame. They are reached by jumps: their frame is that of the called function.
  */
 static __attribute__((noinline)) void *malloc_rest(size_t bytes, uint64_t caller)
 {
@@ -734,7 +750,7 @@ static void *change_early(void *p, size_t bytes, uint64_t caller)
 	return to;
 }
 
-/* Call before a realloc of p, which another thread may get at once. */
+/* Use this before a realloc of p: another thread may get the address at once. */
 #define BEFORE_CHANGE(p) \
 	bool ends_ = (p) && ends_sample(p); \
 	struct instant before_ = { 0, 0 }; \
@@ -747,8 +763,7 @@ static void *change_early(void *p, size_t bytes, uint64_t caller)
 		count_lost_sample()
 
 /*
- * The old object is free from the time of the call on; its free is recorded once the call
- * succeeded.
+ * Reallocates p. Its free is recorded after the call has succeeded, with the time before the call.
  */
 static inline __attribute__((always_inline)) void *change(void *p, size_t bytes, uint64_t caller)
 {
@@ -802,9 +817,9 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 	return err;
 }
 
-/* ---- C++, and the names that allocators have beside malloc ---- */
+/* ---- C++, and other names of allocator functions ---- */
 
-/* Returns the next function of this name after this library; NULL: none. It is looked up once. */
+/* The next function of this name after this library; NULL: none. Looked up once. */
 #define AFTER(name) ({ \
 	static __typeof__(&name) found_; \
 	static bool tried_; \
@@ -816,9 +831,10 @@ WRAPS int posix_memalign(void **ret, size_t align, size_t bytes)
 })
 
 /*
- * In most C++ libraries an operator new calls malloc; then the call site is the operator's caller.
- * Otherwise new_end() records the allocation. An exception then leaves new_caller set, which at
- * worst names the next caller nearby. True: new_end() has to be called.
+ * Begins a call of operator new. In most C++ libraries it calls malloc, whose record then has the
+ * caller of operator new as its call site. Otherwise new_end() records the allocation. After an
+ * exception new_caller remains set, and may be the call site of one later allocation. True: call
+ * new_end().
  */
 static inline bool new_begin(uint64_t caller, size_t bytes, uintptr_t fp)
 {
@@ -838,7 +854,9 @@ static inline void new_end(void *p, size_t bytes, uint64_t caller)
 	allocated(p, bytes, caller);
 }
 
-/* Used without a visible C++ library, for example if a plugin has its own. */
+/*
+ * Replaces operator new if there is no visible C++ library, for example if only a plugin has one.
+ */
 static void *new_without(size_t bytes, size_t align, bool throws)
 {
 	void *p = !is_ready() ? NULL : align ? next.aligned_alloc(align, bytes) :
@@ -871,7 +889,7 @@ NEW(name##St11align_val_tRKSt9nothrow_t, (size_t bytes, size_t align, const void
 NEWS(_Znwm)
 NEWS(_Znam)
 
-static bool delete_is_free;	/* operator delete calls free(), which records it */
+static bool delete_is_free;	/* operator delete calls free(), which records the free */
 
 #define DELETE(name, parameters, ...) \
 WRAPS void name parameters; \
@@ -904,7 +922,7 @@ DELETE(name##St11align_val_tRKSt9nothrow_t, (void *p, size_t align, const void *
 DELETES(_ZdlPv)
 DELETES(_ZdaPv)
 
-/* The functions of an allocator by its own names; a program without these functions gets malloc. */
+/* Defines an allocator's own function. A program without the original function gets malloc. */
 #define ALLOCATES(name, parameters, bytes, otherwise, ...) \
 WRAPS void *name parameters; \
 WRAPS void *name parameters \
@@ -967,8 +985,8 @@ FREES(sdallocx, (void *p, size_t bytes, int flags), p, bytes, flags)
 /* ---- libraries that see another allocator ---- */
 
 /*
- * These libraries find the C library's functions, not this library's. The calls are jumps: dlopen()
- * uses its return address.
+ * Counts a library that uses the C library's functions instead of this library's. The call of the
+ * original function is a jump, because dlopen() uses its return address.
  */
 static __attribute__((noinline)) void tell_apart(void)
 {

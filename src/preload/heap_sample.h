@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_sample: which allocations a sampled recording has (record --heap=SIZE), and which of them
- * are still live.
+ * heap_sample: selects the allocations of a sampled recording (record --heap=SIZE), and keeps the
+ * set of live samples.
  *
- * The allocated bytes of a thread are a line, on which points lie with exponential distances of a
- * mean of SIZE bytes. An allocation with a point in it is a sample, so an allocation of s bytes is
- * one with the probability 1 - exp(-s / SIZE), independent of all others (src/model/heap_weight.h).
- * The distribution has no memory: after a sample, after fork() and in a nested allocator the next
- * distance is drawn again.
+ * The bytes that a thread allocates form a line with random points on it, at exponentially
+ * distributed distances with a mean of SIZE bytes. An allocation that contains a point is a sample:
+ * an allocation of s bytes with the probability 1 - exp(-s / SIZE), independent of all others
+ * (src/model/heap_weight.h). The distribution is memoryless: a new distance is drawn after a
+ * sample, after fork() and in a nested allocator.
  *
- * The set of live samples is shared by all threads of a process and has no lock, so that a signal
- * handler may use it, and so may the child of a fork at any instant. An address is in one of a few
- * slots in a row; if a row is full, in that of the next level. A counter of live samples per hash
- * value tells the free of any other block apart, with one load; blocks near each other have
- * counters near each other.
+ * The set of live samples is shared by all threads of a process and has no lock, so that signal
+ * handlers and children of fork() may use it at any time. The hash of an address selects a row of
+ * slots per level: if all of a row's slots are used, the next level's row is used. Counters of live
+ * samples, by another hash, show with one load that a freed block is not a sample; neighbouring
+ * blocks have neighbouring counters.
  */
 #pragma once
 
@@ -22,7 +22,7 @@
 
 #define HEAP_SAMPLE_MAX (1ULL << 30)	/* largest mean distance, bytes */
 
-/* x: in (0, 1). Within 1e-11. */
+/* Returns ln(x) with an error below 1e-11. x: in (0, 1). */
 static inline double heap_sample_ln(double x)
 {
 	union {
@@ -32,7 +32,7 @@ static inline double heap_sample_ln(double x)
 	int exponent = (int)(m.bits >> 52) - 1022;
 	double y, y2;
 
-	m.bits = (m.bits & ((1ULL << 52) - 1)) | 1022ULL << 52;	/* [0.5, 1) */
+	m.bits = (m.bits & ((1ULL << 52) - 1)) | 1022ULL << 52;	/* m.d is in [0.5, 1) */
 	if (m.d < 0.70710678118654752) {
 		m.d *= 2;
 		exponent--;
@@ -44,7 +44,7 @@ static inline double heap_sample_ln(double x)
 	return 2 * y + exponent * 0.69314718055994531;
 }
 
-/* Returns a first value of *random. */
+/* Returns an initial value for *random. */
 static inline uint64_t heap_sample_seed(uint64_t x)
 {
 	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ULL;
@@ -53,7 +53,7 @@ static inline uint64_t heap_sample_seed(uint64_t x)
 	return x ? x : 1;
 }
 
-/* Returns the number of bytes up to the next point, at least 1. */
+/* Returns the number of bytes to the next point, at least 1. */
 static inline int64_t heap_sample_distance(uint64_t *random, uint64_t mean)
 {
 	uint64_t x = *random;
@@ -74,8 +74,8 @@ static inline int64_t heap_sample_distance(uint64_t *random, uint64_t mean)
 #define HEAP_SAMPLE_LEVELS 16u
 
 struct heap_samples {
-	uint8_t counters[HEAP_SAMPLE_COUNTERS];	/* a counter that reaches 255 stays there */
-	unsigned int levels;	/* levels that have had an address */
+	uint8_t counters[HEAP_SAMPLE_COUNTERS];	/* a counter that reaches 255 keeps this value */
+	unsigned int levels;	/* number of levels in use */
 	uintptr_t slots[HEAP_SAMPLE_LEVELS][HEAP_SAMPLE_SLOTS + HEAP_SAMPLE_ROW]; /* 0: unused */
 };
 
@@ -99,7 +99,7 @@ static inline void heap_sample_count(struct heap_samples *s, uintptr_t p, int st
 		;
 }
 
-/* False: no room for the address. */
+/* Adds an address. False: no room. */
 static inline bool heap_sample_add(struct heap_samples *s, uintptr_t p)
 {
 	for (unsigned int i = 0; i < HEAP_SAMPLE_LEVELS * HEAP_SAMPLE_ROW; i++) {
@@ -121,7 +121,7 @@ static inline bool heap_sample_add(struct heap_samples *s, uintptr_t p)
 	return false;
 }
 
-/* True: the address was in the set; exactly one caller gets this. p: not 0. */
+/* Removes an address, not 0. True: it was in the set; only one of several callers gets true. */
 static inline bool heap_sample_remove(struct heap_samples *s, uintptr_t p)
 {
 	unsigned int cnt = __atomic_load_n(&s->levels, __ATOMIC_ACQUIRE) * HEAP_SAMPLE_ROW;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_clock: see heap_clock.h. A pair is made by reading the counter before and after the clock, a
- * few times, and keeping the try with the smallest distance: the clock was read in between.
+ * heap_clock: see heap_clock.h. To read a pair, the counter is read before and after the clock, a
+ * few times; the closest two counter values enclose the most exact clock value.
  */
 #include "ring/heap_clock.h"
 
@@ -15,7 +15,7 @@
 #include "base/clock.h"
 
 #define TRIES 8
-#define CLOSE_CYCLES 200	/* shorter than any interruption */
+#define CLOSE_CYCLES 200	/* an interruption takes longer than this */
 
 bool heap_clock_is_there(void)
 {
@@ -42,7 +42,7 @@ void heap_clock_read(struct heap_clock *c)
 	unsigned int i, cpu;
 
 	for (i = 0; i < TRIES && width > CLOSE_CYCLES; i++) {
-		before = __rdtscp(&cpu);	/* waits until earlier instructions have finished */
+		before = __rdtscp(&cpu);	/* waits until earlier instructions are complete */
 		ns = clock_mono_ns();
 		after = __rdtscp(&cpu);
 		if (after - before >= width)
@@ -76,7 +76,7 @@ uint64_t heap_clock_last(const struct heap_clock *c)
 	return c->cnt ? pair(c, c->cnt - 1)->cycles : 0;
 }
 
-/* Converts cycles to ns, at the rate between two pairs. */
+/* Converts a number of cycles to ns, at the rate between two pairs. */
 static uint64_t length_ns(const struct heap_clock_pair *a, const struct heap_clock_pair *b,
 			  uint64_t cycles)
 {

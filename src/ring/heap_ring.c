@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * heap_ring: see heap_ring.h. A pass reads the owners of all chunks, and then the complete records
- * of each owned chunk. pread() copies them, so that each word is read once, and a truncated file
- * causes an error and not a signal. An invalid record is counted as lost.
+ * heap_ring: see heap_ring.h. A pass reads the owners of all chunks, then the complete records of
+ * each owned chunk. pread() copies them: each word is read once, and a truncated file causes an
+ * error instead of a signal. An invalid record counts as lost.
  */
 #include "ring/heap_ring.h"
 
@@ -25,22 +25,22 @@
 #include "ring/heap_clock.h"
 
 #define CHUNKS_MIN 4u
-#define FIRST_READ 32u		/* records; if a chunk has more, it is read to its end */
-#define LOOK_NS 50000000ULL	/* interval between checks for owners that have ended */
-#define AHEAD_MAX_NS 1000000000ULL	/* a later timestamp cannot come from a clock */
-#define LOST_MAX (1ULL << 32)	/* most losses between two passes */
+#define FIRST_READ 32u		/* records; if a chunk has more, all of its records are read */
+#define LOOK_NS 50000000ULL	/* interval of checks for owners that have ended */
+#define AHEAD_MAX_NS 1000000000ULL	/* a timestamp that is later than this is invalid */
+#define LOST_MAX (1ULL << 32)	/* most losses that can occur between two passes */
 #define YOUNG_S 10
 #define EVENT_MAX_PS 10000000ULL	/* a longer time includes an interruption of the thread */
 #define TID_MAX (1u << 22)	/* the kernel's PID_MAX_LIMIT */
 
 struct chunk {
-	uint32_t tid;		/* 0: unused, or not read yet */
+	uint32_t tid;		/* owner; 0: unused, or not read yet */
 	uint32_t taken;		/* records read from the chunk so far */
 };
 
 struct heap_ring {
 	struct heap_ring_config config;
-	char dir[48], path[64];	/* dir is empty: it was not made */
+	char dir[48], path[64];	/* dir is empty if it was not created */
 	int fd;
 	unsigned int cpu_cnt;
 	unsigned int chunk_cnt;
@@ -48,7 +48,7 @@ struct heap_ring {
 	struct chunk *chunks;
 
 	/* the current pass */
-	unsigned int at;	/* chunk; chunk_cnt: no pass is active */
+	unsigned int at;	/* index of the chunk; chunk_cnt: no pass is active */
 	uint64_t look_ns;
 	bool looks, owner_ended;
 	uint32_t owner[HEAP_CHUNKS_MAX];
@@ -61,8 +61,8 @@ struct heap_ring {
 		struct wire_heap_free free;
 		struct wire_span span;
 	} record;
-	struct wire_stack stack;	/* of the last returned allocation */
-	/* stack_bytes: 0 unless the stack is returned next */
+	struct wire_stack stack;	/* stack of the last returned allocation */
+	/* stack_bytes: 0: the stack is not the next record to return */
 	size_t record_bytes, stack_bytes;
 	const struct wire_hdr *given;		/* the last returned record */
 	size_t given_bytes;
@@ -82,7 +82,7 @@ struct heap_ring {
 
 #define PLACE "/dev/shm/ebpfrec-heap."
 
-/* Removes files of recorders that were killed: a live recorder holds a lock on its file. */
+/* Removes files of recorders that were killed. A live recorder holds a lock on its file. */
 static void remove_left(void)
 {
 	time_t now = time(NULL);
@@ -95,7 +95,7 @@ static void remove_left(void)
 		return;
 	for (size_t i = 0; i < g.gl_pathc; i++) {
 		snprintf(path, sizeof(path), "%s/events", g.gl_pathv[i]);
-		/* a younger directory may not be locked yet */
+		/* the lock of a younger directory may be missing yet */
 		if (lstat(g.gl_pathv[i], &st) || !S_ISDIR(st.st_mode) ||
 		    st.st_mtime + YOUNG_S > now)
 			continue;
@@ -134,8 +134,8 @@ static int make_file(struct heap_ring *h)
 	if (!stat("/proc/self/ns/pid", &st))
 		head.pid_ns = st.st_ino;
 	/*
-	 * All pages are allocated now. Otherwise a write to a full file system would kill the
-	 * workload, and on other file systems the pages would count as allocations of the workload.
+	 * Allocates all pages now: otherwise a write on a full file system would kill the workload,
+	 * and on other file systems the pages would count as allocations of the workload.
 	 */
 	if (flock(h->fd, LOCK_EX | LOCK_NB) || fallocate(h->fd, 0, 0, bytes) ||
 	    pwrite(h->fd, &head, sizeof(head), 0) != sizeof(head) ||
@@ -268,7 +268,7 @@ static void count_lost(struct heap_ring *h, const uint64_t *lost)
 		uint64_t more = lost[kind] - h->lost_seen[kind];
 
 		h->lost_seen[kind] = lost[kind];
-		/* the count only grows: a larger step is corruption, and counts as one loss */
+		/* the count only increases: a larger step is corruption, and counts as one loss */
 		store(&h->lost_cnt[kind], h->lost_cnt[kind] + (more < LOST_MAX ? more : 1));
 	}
 }
@@ -304,8 +304,8 @@ static uint64_t to_ns(const struct heap_ring *h, uint64_t at)
 }
 
 /*
- * Reads how long an event takes, as measured by the process that started last, and how long a stack
- * takes, as the mean over all processes.
+ * Reads the time per event, measured by the process that started last, and the time per stack, the
+ * mean over all processes.
  */
 static void read_event_cost(struct heap_ring *h)
 {
@@ -343,12 +343,12 @@ static bool begin_pass(struct heap_ring *h)
 	h->looks = now_ns - h->look_ns >= LOOK_NS;
 	if (h->looks)
 		h->look_ns = now_ns;
-	if (h->looks || !load(&h->event_ps))	/* a short recording may have no other look */
+	if (h->looks || !load(&h->event_ps))	/* a short recording may have no second check */
 		read_event_cost(h);
 	return true;
 }
 
-/* Frees a chunk whose records have all been read. */
+/* Frees a chunk after all its records have been read. */
 static void free_chunk(struct heap_ring *h, unsigned int chunk)
 {
 	static const char zeros[HEAP_CHUNK_BYTES];
@@ -379,7 +379,7 @@ static void read_batch(struct heap_ring *h, unsigned int cnt)
 	h->batch_cnt = n < 0 ? 0 : (unsigned int)((size_t)n / sizeof(h->batch[0]));
 }
 
-/* Begins the current chunk. False: it is unused. */
+/* Begins with the current chunk. False: it is unused. */
 static bool begin_chunk(struct heap_ring *h)
 {
 	struct chunk *c = &h->chunks[h->at];
@@ -388,7 +388,7 @@ static bool begin_chunk(struct heap_ring *h)
 		c->tid = h->owner[h->at];
 	if (!c->tid)
 		return false;
-	/* an owner that has ended writes no more records, so this read gets the last ones */
+	/* an owner that has ended writes no more records: this read gets all of them */
 	h->owner_ended = c->tid > TID_MAX || (h->looks && kill((pid_t)c->tid, 0) && errno == ESRCH);
 	read_batch(h, h->owner_ended ? HEAP_CHUNK_RECORDS : FIRST_READ);
 	return true;
@@ -420,7 +420,7 @@ static bool is_span(const struct heap_share_record *r)
 	return (r->site_kind & 0xff) - HEAP_SHARE_SPAN <= HEAP_SHARE_NAME_SLOTS;
 }
 
-/* Returns the number of slots with frames or a name that follow a record. */
+/* Returns the number of slots that follow a record, with its frames or its name. */
 static unsigned int frame_slots(const struct heap_share_record *r)
 {
 	unsigned int kind = r->site_kind & 0xff;
@@ -431,7 +431,7 @@ static unsigned int frame_slots(const struct heap_share_record *r)
 		       kind - HEAP_SHARE_STACK : 0;
 }
 
-/* Converts an event of a request, whose name is in slots[cnt]. False: it is invalid. */
+/* Converts an event of a request, whose name is in the cnt slots after it. False: it is invalid. */
 static bool convert_span(struct heap_ring *h, const struct heap_share_record *r, unsigned int cnt)
 {
 	struct wire_span *s = &h->record.span;
@@ -456,7 +456,7 @@ static bool convert_span(struct heap_ring *h, const struct heap_share_record *r,
 }
 
 /*
- * Converts a thread's record, with cnt slots after it, to a wire record. False: it is invalid.
+ * Converts a record of a thread, with cnt slots after it, to a wire record. False: it is invalid.
  */
 static bool convert(struct heap_ring *h, const struct heap_share_record *r, unsigned int cnt,
 		    uint64_t ts_ns)
@@ -488,7 +488,8 @@ static bool convert(struct heap_ring *h, const struct heap_share_record *r, unsi
 }
 
 /*
- * *ret: number of slots with frames after the current record. False: none, or not all written yet.
+ * Sets *ret to the number of slots with frames after the current record. False: these are not
+ * complete yet, or will not be.
  */
 static bool has_frames(struct heap_ring *h, unsigned int *ret)
 {
@@ -512,7 +513,7 @@ static bool is_rest(const struct heap_share_record *r)
 	return (r->site_kind & 0xff) == HEAP_SHARE_REST;
 }
 
-/* Finds the next record of the current chunk. False: none for now. */
+/* Finds the next record of the current chunk. False: none yet. */
 static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 {
 	bool is_last = h->owner_ended || load(&h->is_ended);
@@ -535,7 +536,7 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 		has_stack = is_whole(r) && has_frames(h, &slots);
 		if (slots && !has_stack && !is_last)
 			return false;
-		r = &h->batch[h->batch_at];	/* the batch may have been read again */
+		r = &h->batch[h->batch_at];	/* has_frames() may have read the batch again */
 		ts_ns = to_ns(h, r->at);
 		if (!is_whole(r)) {
 			/*

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * ring: see ring.h. A reader sleeps until its ring is filled beyond the wake-up threshold or
- * poll_ms have passed, and then copies all records. It never waits for the encoder. The two share
- * only the pool of slabs, behind a lock that is taken once per slab.
+ * ring: see ring.h. A reader sleeps until its ring is filled beyond the wake-up threshold, or for
+ * poll_ms, and then copies all records. It never waits for the encoder: they share only the pool of
+ * slabs, whose lock is taken once per slab.
  */
 #include "ring/ring.h"
 
@@ -23,46 +23,47 @@
 #include "ring/wire_record.h"
 
 #define SLAB_BYTES (256 * 1024)
-/* Small enough that no slice has more records than a block may have. */
+/* Small enough that a slice never has more records than a block may have. */
 #define DEFAULT_MEMORY_BYTES (128ULL << 20)
 #define DEFAULT_POLL_MS 50
-#define FEED_POLL_MS 5	/* a feed sends no wake-ups, and may fill up within 50 ms */
+#define FEED_POLL_MS 5	/* a feed does not wake its reader, and may fill up within 50 ms */
 #define FLUSH_TRIES 1000
 #define PUBLISH_BYTES (64 * 1024)
 #define SHORT_BYTES 48	/* nearly all records are 24 to 48 bytes long */
 /*
- * A record's timestamp is read some ns before the record is in the ring, or longer before if a
- * hypervisor takes the CPU away in between. A slice waits this long for such records.
+ * A record's timestamp is taken some ns before the record is in the ring, or longer if a hypervisor
+ * takes the CPU away in between. A slice waits this long for late records.
  */
 #define STRAGGLER_NS 2000000ULL
 
 struct reader {
 	struct ring_group *group;
-	const struct ring_feed *feed;	/* the reader reads it, and has no ring; NULL: a ring */
+	/* the reader reads this feed instead of a ring; NULL: a ring */
+	const struct ring_feed *feed;
 	unsigned long *consumer_pos;	/* the ring's memory: see map_ring() */
 	const unsigned long *producer_pos;
 	const unsigned char *data;
-	/* end of the consumed records; publish() reports it to the kernel */
+	/* end of the consumed records; publish() passes it to the kernel */
 	unsigned long pos;
 	unsigned int inside;		/* bytes of the record at pos already consumed */
 	int epoll_fd;			/* watches the ring, edge-triggered, and wake_fd */
 	pthread_t thread;
 	bool started;
-	/* 1: not called yet; otherwise the result of config.enter */
+	/* 1: enter has not been called yet; otherwise its result */
 	int entered;
-	bool stalled;			/* no slab could be allocated */
+	bool stalled;			/* a slab could not be allocated */
 
 	/* private to the reader */
-	struct ring_slice current;	/* before the cut */
-	struct ring_slice next;		/* at or after it */
-	uint64_t done_gen;		/* the last cut that this reader has handed over */
+	struct ring_slice current;	/* records before the cut */
+	struct ring_slice next;		/* records at or after the cut */
+	uint64_t done_gen; /* number of the last cut that this reader has handed over */
 
-	/* handed over; under group->lock */
+	/* the slice that was handed over; under group->lock */
 	struct ring_slice ready;
 
 	/* counters, written by the reader and read by any thread */
 	uint64_t kept_cnt[WIRE_HOOK_MAX];
-	uint64_t dropped_cnt[WIRE_HOOK_MAX];	/* before the start */
+	uint64_t dropped_cnt[WIRE_HOOK_MAX];	/* records before the start */
 	uint64_t used_max_bytes;
 	uint64_t pending_bytes;
 };
@@ -71,23 +72,24 @@ struct ring_group {
 	struct ring_group_config config;
 	struct reader *readers;
 	unsigned int reader_cnt;
-	int wake_fd;			/* eventfd; a write ends the readers' sleep */
+	int wake_fd;			/* eventfd; a write wakes the readers */
 	bool stop;
 
 	uint64_t start_ns;		/* atomic; UINT64_MAX: drop everything */
-	uint64_t cut_ns;		/* atomic; valid for generation cut_gen */
+	uint64_t cut_ns;		/* atomic; valid for cut number cut_gen */
 	uint64_t cut_gen;		/* atomic */
-	uint64_t flushed_gen;		/* atomic; the rings have all records before the cut */
+	/* atomic; for cuts up to this, the rings have all records before the cut */
+	uint64_t flushed_gen;
 
-	/* protects slabs and handing over; never held while reading */
+	/* protects the slabs and the hand-over; never held while reading */
 	pthread_mutex_t lock;
 	pthread_cond_t handed;
 	unsigned int ready_cnt;
 	struct ring_slab *pool;
 	uint64_t slab_bytes;		/* of all slabs, including those in the pool */
 	uint64_t pool_bytes;
-	uint64_t need_bytes;		/* see base/need.h: of all slices of a cut */
-	uint64_t used_max_bytes;	/* most of slab_bytes - pool_bytes */
+	uint64_t need_bytes;		/* memory for all slices of a cut, see base/need.h */
+	uint64_t used_max_bytes;	/* maximum of slab_bytes - pool_bytes */
 };
 
 #define load(p) __atomic_load_n(p, __ATOMIC_ACQUIRE)
@@ -96,10 +98,10 @@ struct ring_group {
 /* ---- the ring's memory ---- */
 
 /*
- * A BPF ring buffer (kernel/bpf/ringbuf.c) is a page with the consumer's position, which user space
- * writes, a page with the producer's position, and the data, which is mapped twice in a row so that
- * no record wraps. libbpf's ring_buffer hides the positions, which are needed here: they show how
- * full a ring is, and that all records before an instant have been read.
+ * A BPF ring buffer (kernel/bpf/ringbuf.c) has a page with the consumer's position, which user
+ * space writes, a page with the producer's position, and the data, mapped twice in a row so that no
+ * record wraps around. This file maps it itself because libbpf's ring_buffer hides the positions:
+ * they show how full a ring is, and whether all records before a time have been read.
  */
 static int map_ring(struct reader *r, int fd)
 {
@@ -129,9 +131,9 @@ static void unmap_ring(struct reader *r)
 }
 
 /*
- * Returns the next record before position end. NULL: there is none, or it is not committed yet.
- * Each record has a header of 8 bytes, whose first word is the record's length with two flag bits.
- * The record stays valid until publish().
+ * Returns the next record before position end. NULL: there is none, or it is not committed yet. A
+ * record has a header of 8 bytes, whose first word is its length with two flag bits. The returned
+ * record is valid until publish().
  */
 static const void *next_record(struct reader *r, unsigned long end, size_t *ret_bytes)
 {
@@ -147,7 +149,7 @@ static const void *next_record(struct reader *r, unsigned long end, size_t *ret_
 		if (!(word & BPF_RINGBUF_DISCARD_BIT)) {
 			*ret_bytes = len - r->inside;
 			room = wire_record_room[h->hook % WIRE_HOOK_MAX];
-			if (room && room < *ret_bytes) {	/* more wire records follow in it */
+			if (room && room < *ret_bytes) { /* more wire records follow in this one */
 				*ret_bytes = room;
 				r->inside += room;
 				return h;
@@ -161,7 +163,7 @@ static const void *next_record(struct reader *r, unsigned long end, size_t *ret_
 	return NULL;
 }
 
-/* Returns the space of consumed records to the producers. */
+/* Frees the space of consumed records for the producers. */
 static void publish(struct reader *r)
 {
 	if (r->feed)
@@ -171,7 +173,7 @@ static void publish(struct reader *r)
 
 /* ---- slabs ---- */
 
-/* beyond_limit: a cut needs the slab, because slabs are released only when the cut ends. */
+/* beyond_limit: the slab is for a cut, whose end releases slabs. */
 static struct ring_slab *slab_get(struct ring_group *g, bool beyond_limit)
 {
 	struct ring_slab *s = NULL;
@@ -203,7 +205,7 @@ static void slab_free(struct ring_group *g, struct ring_slab *s)
 	g->slab_bytes -= SLAB_BYTES;
 }
 
-/* Returns a slice's slabs to the pool, and their size. */
+/* Returns a slice's slabs to the pool. Returns their size. */
 static uint64_t slabs_put(struct ring_group *g, struct ring_slice *slice)
 {
 	struct ring_slab *s, *next;
@@ -265,10 +267,11 @@ static bool slice_append(struct ring_group *g, struct ring_slice *slice, const v
 /* ---- readers ---- */
 
 /*
- * Copies records before position end, until one is not short, does not belong to the current slice
- * or does not fit into its last slab; nearly all qualify. Each copy has the same fixed length, so
- * that only the next position depends on the record's length. Excess bytes are overwritten by the
- * next record, or are after the slab's last one. Returns the bytes of the records.
+ * Copies records before position end until a record is not short, is not of the current slice, or
+ * does not fit into the slice's last slab. Nearly all records qualify. Each copy has the same fixed
+ * length, so that only the next position depends on the record's length; excess bytes are
+ * overwritten by the next record, or are past the end of the last one. Returns the total length of
+ * the records.
  */
 static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns, uint64_t late_ns)
 {
@@ -309,13 +312,13 @@ static size_t drain_short(struct reader *r, unsigned long end, uint64_t start_ns
 }
 
 /*
- * Copies the ring's records before position end, or the feed's records until the time end. False:
- * some records stay, because one is not committed or memory is exhausted. The limit is ignored
- * while a cut is due: slabs are released only when all readers have handed over, so a reader that
- * waited for memory would wait forever. It takes the records that were in the ring at that time.
+ * Copies the ring's records before position end, or the feed's records up to time end. False: some
+ * records remain, because one is not committed or memory is exhausted. While a cut is due the limit
+ * is ignored, and the records in the ring at the time of the cut are copied: slabs are released
+ * only after all readers have handed over, so waiting for memory would never end.
  *
- * Start and cut are read once. The timestamps of the records before end were taken before end was
- * read, and a start or cut that is set later is later than all of them.
+ * Start and cut are read once. Records before end have timestamps from before end was read; a start
+ * or cut that is set later is later than these.
  */
 static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 {
@@ -348,7 +351,7 @@ static bool drain(struct reader *r, unsigned long end, bool cut_is_due)
 
 			if (!slice_append(g, slice, h, bytes, cut_is_due)) {
 				r->inside = inside;
-				/* not consumed: the record stays in the ring */
+				/* not consumed: the record remains in the ring */
 				r->pos = before;
 				if (r->feed)
 					r->feed->unread(r->feed->ctx);
@@ -384,7 +387,9 @@ static void hand_over(struct reader *r, uint64_t gen)
 	store(&r->pending_bytes, 0);
 }
 
-/* Returns how long a reader may sleep, in ms: until the cut can end, if one is pending. */
+/*
+ * Returns how long a reader may sleep, in ms: if a cut is pending, at most until the cut can end.
+ */
 static int sleep_ms(const struct reader *r)
 {
 	struct ring_group *g = r->group;
@@ -394,12 +399,12 @@ static int sleep_ms(const struct reader *r)
 		return r->feed ? FEED_POLL_MS : (int)g->config.poll_ms;
 	now_ns = clock_mono_ns();
 	due_ns = load(&g->cut_ns) + STRAGGLER_NS;
-	if (due_ns <= now_ns)	/* until all records are in the rings */
+	if (due_ns <= now_ns)	/* wait until all records are in the rings */
 		return load(&g->flushed_gen) != load(&g->cut_gen);
 	return clock_poll_ms(now_ns, due_ns, 1000);
 }
 
-/* Ends the sleep of all readers. If that fails, they wake after poll_ms. */
+/* Wakes all readers. If that fails, they wake after poll_ms. */
 static void wake_readers(const struct ring_group *g)
 {
 	uint64_t one = 1;
@@ -450,9 +455,9 @@ static void *reader_main(void *arg)
 }
 
 /*
- * A ring counts as readable while it is not empty, but the programs wake the reader only when a
- * batch waits. Edge-triggered epoll reports only these wake-ups. It also reports each write to
- * wake_fd to each reader once, although no thread reads from wake_fd.
+ * A ring is readable while it is not empty, but programs wake the reader only for a batch.
+ * Edge-triggered epoll reports only these wake-ups. It also reports each write to wake_fd once to
+ * each reader, although no thread reads from wake_fd.
  */
 static int watch(struct reader *r, int ring_fd)
 {
@@ -502,7 +507,7 @@ static int start_readers(struct ring_group *g, struct err *e)
 			return err_set(e, err, "cannot start a reader thread: %s", strerror(-err));
 		r->started = true;
 		snprintf(name, sizeof(name), "ebpfrec-r%u", i);
-		name[15] = 0;	/* the kernel's limit */
+		name[15] = 0;	/* the kernel's limit of names */
 		pthread_setname_np(r->thread, name);
 		err = wait_entered(g, r);
 		if (err)
@@ -527,7 +532,7 @@ int ring_group_new(struct ring_group **ret, const struct ring_group_config *conf
 		g->config.poll_ms = DEFAULT_POLL_MS;
 	g->start_ns = UINT64_MAX;
 	pthread_mutex_init(&g->lock, NULL);
-	/* The wall clock may be set back while a thread waits. */
+	/* The wall clock may be set back during a wait. */
 	pthread_condattr_init(&monotonic);
 	pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
 	pthread_cond_init(&g->handed, &monotonic);
@@ -594,7 +599,7 @@ int ring_group_cut(struct ring_group *g, uint64_t cut_ns)
 	else
 		clock_sleep_until(cut_ns + STRAGGLER_NS);
 	/*
-	 * A reader makes room between tries. Records that remain are late: they go to the next
+	 * Readers make room between tries. Records that still remain are late: they go to the next
 	 * slice.
 	 */
 	for (int i = 0; i < FLUSH_TRIES && err == -EAGAIN; i++) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * ring: threads that read the rings, one per ring, and cut their streams into slices of time.
+ * ring: reads the rings, with a thread per ring, and divides their streams into slices of time.
  *
  *     BPF ring buffers --> [ring_group: one reader thread each] --slabs of a slice--> src/record
  *
- * A reader copies records into slabs of memory. ring_group_cut() sets an instant in the near
- * future. When every reader has read past that instant, the records before it are a slice. A
- * record's timestamp is taken before the record is added to the ring, so a few records can arrive
- * after the slice they belong to. They go to the next slice, and first_ns of its block covers them.
+ * A reader copies records into slabs of memory. ring_group_cut() sets a time in the near future.
+ * After every reader has read past that time, the records before it are a slice. A record's
+ * timestamp is taken before the record is added to the ring, so a few records can arrive after the
+ * end of their slice. They become part of the next slice, whose block's first_ns covers them.
  *
- * Memory is bounded. When the slabs in use reach the limit, readers stop, the rings fill, and the
- * kernel side counts the events it could not store. To finish a cut a reader may exceed the limit
- * by its ring's contents, because otherwise no slab could ever be released.
+ * Memory is bounded. When the slabs in use reach the limit, readers stop, the rings fill up, and
+ * the BPF programs count the events that do not fit. To finish a cut, a reader may exceed the limit
+ * by its ring's contents; otherwise no slab could ever be released.
  *
- * Threads: one controlling thread calls the functions; the readers are internal.
+ * Threads: a controlling thread calls the functions; reader threads are internal.
  */
 #pragma once
 
@@ -26,74 +26,78 @@
 
 struct ring_group;
 
-/* Records of a feed, by hook. */
+/* Numbers of a feed's records, by hook. */
 struct ring_feed_count {
 	uint64_t attempted;	/* read + lost */
 	uint64_t lost_full;	/* there was no room for the record */
 	uint64_t lost_other;	/* invalid records */
 };
 
-/* Another source of records, read by an additional reader thread (heap_ring.h, span_lines.h). */
+/* Another origin of records, with an additional reader thread (heap_ring.h, span_lines.h). */
 struct ring_feed {
 	void *ctx;
 	/*
-	 * Returns the next record with a timestamp up to end_ns, which is now. NULL: none; the next
-	 * call starts a new pass. The record is valid until the next call.
+	 * Returns the next record with a timestamp up to end_ns, the current time. NULL: no more;
+	 * the next call begins a new pass. The record is valid until the next call.
 	 */
 	const struct wire_hdr *(*next)(void *ctx, uint64_t end_ns, size_t *ret_bytes);
 	/* Makes the next call return the same record again. */
 	void (*unread)(void *ctx);
-	/* Counts since the feed was made. Any thread. */
+	/* Returns the counts since the feed was created. Any thread. */
 	struct ring_feed_count (*count)(const void *ctx, unsigned int hook);
 };
 
 #define RING_FEEDS_MAX 3
 
 struct ring_group_config {
-	const int *fds;		/* of the BPF ring buffers; the caller keeps them */
+	const int *fds;		/* of the BPF ring buffers; owned by the caller */
 	unsigned int ring_cnt;
-	uint64_t ring_bytes;	/* of data in each; a power of two */
-	uint64_t memory_bytes;	/* limit of all slabs, except to finish a cut; 0 = 128 MiB */
+	uint64_t ring_bytes;	/* data size of each ring; a power of two */
+	/* limit of all slabs, which only the end of a cut exceeds; 0 = 128 MiB */
+	uint64_t memory_bytes;
 	unsigned int poll_ms;	/* a reader checks its ring at least this often; 0 = 50 */
 	struct ring_feed feeds[RING_FEEDS_MAX];
 	unsigned int feed_cnt;
-	/* A reader thread calls this first; may be NULL. A result < 0 fails ring_group_new(). */
+	/*
+	 * Each reader thread calls this first; may be NULL. A result < 0 makes ring_group_new()
+	 * fail.
+	 */
 	int (*enter)(void *ctx);
 	/*
-	 * ring_group_cut() calls this to move records that wait elsewhere into the rings. -EAGAIN:
-	 * some still wait. NULL: none wait.
+	 * ring_group_cut() calls this to move records from areas of CPUs into the rings. -EAGAIN:
+	 * some were not moved. NULL: there are no such areas.
 	 */
 	int (*flush)(void *ctx);
-	void *enter_ctx;	/* argument of both */
+	void *enter_ctx;	/* ctx of enter and flush */
 };
 
-/* A piece of one ring's stream: whole wire records, each padded to 8 bytes. */
+/* A part of one ring's stream: whole wire records, each padded to 8 bytes. */
 struct ring_slab {
 	struct ring_slab *next;
 	size_t bytes;
 	unsigned char data[];
 };
 
-/* The records that one ring delivered for one slice, in order of arrival. */
+/* The records of one ring for one slice, in order of arrival. */
 struct ring_slice {
 	struct ring_slab *first, *last;
 };
 
-/* Starts the readers. Until ring_group_start_at() they count records and drop them. */
+/* Starts the readers. They count records and drop them until ring_group_start_at(). */
 int ring_group_new(struct ring_group **ret, const struct ring_group_config *config, struct err *e);
-/* Stops the readers and frees everything, including slices that were not taken. NULL is fine. */
+/* Stops the readers and frees everything, including slices that nobody took. NULL is fine. */
 void ring_group_free(struct ring_group *g);
 
 /*
- * Keeps records from this instant on. It must be far enough in the future that all readers see it
- * in time.
+ * Keeps records with timestamps from start_ns on, which must be late enough for all readers to see
+ * it in time.
  */
 void ring_group_start_at(struct ring_group *g, uint64_t start_ns);
 
 /*
- * Requests all readers to end their slices at cut_ns, which must also be in the future. One cut at
- * a time. With config.flush it returns after that instant, when all records before it are in the
- * rings: 0, or the error of flush.
+ * Requests all readers to end their slices at cut_ns, which must be in the future, too. Only one
+ * cut may be pending. With config.flush, returns after cut_ns, when all records before it are in
+ * the rings. Returns 0, or the error of flush.
  */
 int ring_group_cut(struct ring_group *g, uint64_t cut_ns);
 
@@ -101,20 +105,20 @@ int ring_group_cut(struct ring_group *g, uint64_t cut_ns);
 unsigned int ring_group_slices(const struct ring_group *g);
 
 /*
- * Waits up to timeout_ms for the cut. 0: slices[ring_group_slices()] are filled and belong to the
- * caller, who returns them with ring_group_release(). -EAGAIN: the cut is not finished yet.
+ * Waits up to timeout_ms for the cut. 0: fills slices[ring_group_slices()]; the caller owns them
+ * and returns them with ring_group_release(). -EAGAIN: the cut is not finished yet.
  */
 int ring_group_take(struct ring_group *g, struct ring_slice *slices, unsigned int timeout_ms);
 void ring_group_release(struct ring_group *g, struct ring_slice *slices);
 
 struct ring_stats {
-	uint64_t read_cnt[WIRE_HOOK_MAX];	/* records read from a ring so far, by hook */
-	uint64_t kept_cnt[WIRE_HOOK_MAX];	/* of these, records at or after the start */
-	uint64_t slab_bytes;			/* of slabs in use */
-	uint64_t slab_spare_bytes;		/* of slabs in the pool */
-	uint64_t slab_bytes_pending;		/* of records in the slice being filled */
-	uint64_t slab_max_bytes;		/* most slab_bytes since the last reset */
+	uint64_t read_cnt[WIRE_HOOK_MAX];	/* by hook: number of records read so far */
+	uint64_t kept_cnt[WIRE_HOOK_MAX];	/* by hook: those at or after the start */
+	uint64_t slab_bytes;			/* size of the slabs in use */
+	uint64_t slab_spare_bytes;		/* size of the slabs in the pool */
+	uint64_t slab_bytes_pending; /* bytes of records in the slice that is being filled */
+	uint64_t slab_max_bytes;		/* maximum of slab_bytes since the last reset */
 	uint64_t slab_limit_bytes;
-	uint64_t used_max_bytes;		/* highest fill of any ring since the last reset */
+	uint64_t used_max_bytes; /* highest fill level of any ring since the last reset */
 };
 void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * span_lines: see span_lines.h. The kernel stamps a datagram with the wall clock when it is queued.
- * The difference between that clock and CLOCK_MONOTONIC only changes when the wall clock is set,
- * because both are slowed and sped up together.
+ * The offset between the wall clock and CLOCK_MONOTONIC changes only when the wall clock is set,
+ * because both clocks are slewed together.
  */
 #include "ring/span_lines.h"
 
@@ -21,7 +21,7 @@
 #include "event_lists.h"
 
 #define DATAGRAM_MAX 65536
-#define QUEUE_BYTES (4 << 20)	/* of datagrams that wait to be read: about 5,000 lines */
+#define QUEUE_BYTES (4 << 20)	/* queue of unread datagrams: about 5,000 lines */
 #define CLOCK_TRIES 5
 #define CLOCK_SLACK_NS 10000
 #define COMPARE_EVERY_NS 1000000
@@ -29,19 +29,19 @@
 
 struct span_lines {
 	int socket;
-	/* wall clock - CLOCK_MONOTONIC, and how wide the interval is in which both were read */
+	/* wall clock - CLOCK_MONOTONIC, and how far apart their readings were */
 	int64_t offset_ns, width_ns;
-	int64_t old_offset_ns;		/* before the wall clock was last set */
+	int64_t old_offset_ns;		/* offset before the wall clock was last set */
 	uint64_t compared_ns;		/* when the clocks were compared */
-	uint64_t empty_ns;		/* when no datagram waited; 0: never */
+	uint64_t empty_ns;		/* time when no datagram waited; 0: never */
 
 	/* the current datagram */
 	char text[DATAGRAM_MAX];
-	size_t at, len;			/* the next line; text is used up if they are equal */
+	size_t at, len;			/* at: the next line; at == len: all lines are read */
 	uint64_t ts_ns;
 	uint32_t pid;
 
-	struct wire_span record;	/* the last one returned */
+	struct wire_span record;	/* the last returned record */
 	bool again;
 	char first_bad[48];
 	uint64_t taken_cnt, bad_cnt;	/* atomic */
@@ -96,7 +96,7 @@ void span_lines_free(struct span_lines *s)
 
 /* ---- time ---- */
 
-/* Compares the clocks, and keeps the narrowest comparison until the wall clock is set. */
+/* Compares the clocks; the most exact comparison counts until the wall clock is set. */
 static void compare_clocks(struct span_lines *s)
 {
 	int64_t offset_ns = 0, width_ns = INT64_MAX;
@@ -120,7 +120,7 @@ static void compare_clocks(struct span_lines *s)
 	s->width_ns = width_ns;
 }
 
-/* Converts the time of a datagram, which was written between empty_ns and now_ns. */
+/* Converts the time of a datagram that was written between empty_ns and now_ns. */
 static uint64_t to_mono(const struct span_lines *s, const struct timespec *real, uint64_t now_ns)
 {
 	uint64_t ns = (uint64_t)real->tv_sec * 1000000000 + (uint64_t)real->tv_nsec;
@@ -163,8 +163,8 @@ static bool last_word(const char *text, size_t *len, const char **ret, size_t *r
 }
 
 /*
- * An id is a number up to 2^63 - 1. Any other word stands for its FNV-1a hash without the highest
- * bit, or for 1 if that is 0.
+ * Returns the id for a word: a number up to 2^63 - 1 is the id; for any other word, its FNV-1a hash
+ * without the highest bit, or 1 if that is 0.
  */
 static uint64_t parse_id(const char *word, size_t len)
 {
@@ -199,7 +199,7 @@ static void set_name(struct wire_span *r, const char *name, size_t len)
 {
 	if (len > sizeof(r->name)) {
 		len = sizeof(r->name);
-		while (len && (name[len] & 0xc0) == 0x80)	/* inside a UTF-8 character */
+		while (len && (name[len] & 0xc0) == 0x80) /* skip the rest of a UTF-8 character */
 			len--;
 	}
 	memcpy(r->name, name, len);
@@ -233,7 +233,7 @@ bool span_lines_parse(const char *line, size_t len, struct wire_span *ret)
 		return len;
 	}
 	before = len;
-	if (!last_word(line, &len, &word, &n))	/* of the innermost without an id */
+	if (!last_word(line, &len, &word, &n))	/* the end of the innermost call */
 		return action == EVENT_SPAN_END || action == EVENT_SPAN_FAIL;
 	if (action == EVENT_SPAN_BEGIN) {
 		if (!len) {
@@ -259,10 +259,10 @@ static void count_bad(struct span_lines *s, const char *line, size_t len)
 	store(&s->bad_cnt, s->bad_cnt + 1);
 }
 
-/* Receives a datagram. False: none waits. */
+/* Receives a datagram. False: none is queued. */
 static bool receive(struct span_lines *s)
 {
-	/* has no room for descriptors, which a writer might send, too */
+	/* without room for descriptors, which a writer might send */
 	union {
 		struct cmsghdr align;
 		char bytes[CMSG_SPACE(sizeof(struct timespec)) +
@@ -298,7 +298,7 @@ static bool receive(struct span_lines *s)
 			s->pid = (uint32_t)writer.pid;
 		}
 	}
-	if (m.msg_flags & MSG_TRUNC) {	/* the last line is not whole, or lines are missing */
+	if (m.msg_flags & MSG_TRUNC) {	/* the last line is incomplete, or lines are missing */
 		while (s->len && s->text[s->len - 1] != '\n')
 			s->len--;
 		count_bad(s, s->text + s->len, (size_t)n - s->len);
@@ -306,7 +306,7 @@ static bool receive(struct span_lines *s)
 	return true;
 }
 
-/* Returns whether the thread may be one of the writer's: it is, or has ended. */
+/* Returns whether tid may be a thread of the writer: it is one, or has ended. */
 static bool may_be_thread(const struct span_lines *s, uint32_t tid)
 {
 	char path[32];
@@ -317,14 +317,18 @@ static bool may_be_thread(const struct span_lines *s, uint32_t tid)
 	return access(path, F_OK) != 0;
 }
 
-/* Several threads may have written a line of this process that names none. */
+/*
+ * Returns whether the process has several threads: any of these may have written a line without
+ * tid=N.
+ */
 static bool has_threads(uint32_t pid)
 {
 	struct stat st;
 	char path[32];
 
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
-	return !stat(path, &st) && st.st_nlink > 3;	/* itself, its parent, a thread each */
+	/* itself, its parent, and one link per thread */
+	return !stat(path, &st) && st.st_nlink > 3;
 }
 
 const struct wire_hdr *span_lines_next(void *lines, uint64_t end_ns, size_t *ret_bytes)
@@ -345,7 +349,7 @@ const struct wire_hdr *span_lines_next(void *lines, uint64_t end_ns, size_t *ret
 			s->empty_ns = end_ns;
 			return NULL;
 		}
-		if (s->ts_ns > end_ns)	/* written during this pass */
+		if (s->ts_ns > end_ns)	/* written after this pass began */
 			return NULL;
 		line = s->text + s->at;
 		end = memchr(line, '\n', s->len - s->at);

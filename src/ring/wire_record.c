@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * wire_record: most hooks have records of one length, in a table made from wire.h. Records with
- * texts or frames have their length in fields of their own.
+ * wire_record: a table, made from wire.h, of the hooks with records of fixed length. Records with
+ * texts or frames have their length in fields.
  */
 #include "ring/wire_record.h"
 

@@ -11,15 +11,13 @@
 struct ring_slab;
 struct ring_slice;
 
-/* By hook: the bytes of its records, rounded up to 8; 0: each record has its own length. */
+/* By hook: bytes of a record, rounded up to 8; 0: the record has its length. */
 extern const uint16_t wire_record_room[WIRE_HOOK_MAX];
 
-/* Returns the bytes of a record whose hook has no fixed length. 0: invalid. */
+/* Returns the length of a record whose hook has no fixed length. 0: invalid. */
 size_t wire_record_size_odd(const void *data, size_t max);
 
-/*
- * Returns the bytes of the wire record at data (rounded up to 8); 0: invalid, or longer than max.
- */
+/* Returns the bytes of the wire record at data, rounded up to 8; 0: invalid, or longer than max. */
 static inline size_t wire_record_size(const void *data, size_t max)
 {
 	const struct wire_hdr *h = data;
@@ -28,12 +26,12 @@ static inline size_t wire_record_size(const void *data, size_t max)
 	if (__builtin_expect(max < sizeof(*h) || h->hook >= WIRE_HOOK_MAX, 0))
 		return 0;
 	bytes = wire_record_room[h->hook];
-	if (__builtin_expect(bytes - 1 >= max, 0))	/* 0, or longer than the available bytes */
+	if (__builtin_expect(bytes - 1 >= max, 0))	/* bytes is 0, or greater than max */
 		return bytes ? 0 : wire_record_size_odd(data, max);
 	return bytes;
 }
 
-/* The record only names a thing that other records refer to; it is not an event. */
+/* Returns whether records of the hook are not events, but names of objects in other records. */
 static inline bool wire_hook_is_name(unsigned int hook)
 {
 	return hook == WIRE_PATH || hook == WIRE_SOCKET || hook == WIRE_PLACE;
@@ -41,6 +39,6 @@ static inline bool wire_hook_is_name(unsigned int hook)
 
 /* Returns the record at *at, and advances *at to the next one. NULL: end of the slab. */
 const struct wire_hdr *slab_next_record(const struct ring_slab *s, size_t *at);
-/* Calls keep for each record of the slices, and removes the record if keep returns false. */
+/* Calls keep for each record of the slices; removes the record if keep returns false. */
 void slices_filter(struct ring_slice *slices, unsigned int slice_cnt,
 		   bool (*keep)(void *ctx, const struct wire_hdr *h), void *ctx);

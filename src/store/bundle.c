@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle: libzip reads and writes the zip file. The size of a file's directory is checked before
- * libzip sees the file, which bounds libzip's memory. For writing, libzip makes a temporary file
- * beside the bundle, and renames it when it closes.
+ * bundle: reads and writes the zip file with libzip. The size of a file's central directory is
+ * checked before libzip sees the file, to limit libzip's memory. For writing, libzip makes a
+ * temporary file beside the bundle, and renames it when closing.
  */
 #include "store/bundle.h"
 
@@ -28,7 +28,7 @@ void bundle_close(struct bundle *b)
 	*b = (struct bundle){ 0 };
 }
 
-/* Opens a regular file that begins like a zip file. */
+/* Opens a regular file that begins as a zip file does. */
 static int open_file(const char *path, uint64_t *ret_bytes, struct err *e)
 {
 	char magic[4] = "";
@@ -96,9 +96,8 @@ const char *bundle_library_version(void)
 #define ZIP64_LOCATOR_BYTES 20
 
 /*
- * The end of a zip file has the number of members of its directory, and a comment may follow, so
- * several places may look like the end. All of them must be valid, since any may be the one that
- * libzip uses.
+ * Checks the end of a zip file, which has the number of members. A comment may follow, so several
+ * places may look like the end. All of them must be valid, because libzip may use any of them.
  */
 static int check_end(int fd, uint64_t bytes)
 {
@@ -126,7 +125,7 @@ static int check_end(int fd, uint64_t bytes)
 	return r;
 }
 
-/* Creates a file without a name. */
+/* Creates an unnamed file. */
 static int open_unnamed(void)
 {
 	const char *places[] = { getenv("TMPDIR"), "/var/tmp", "/tmp" };
@@ -143,7 +142,7 @@ static int open_unnamed(void)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Copies a stored member to fd, or to text if that is not NULL. */
+/* Copies a stored member to fd, or to text unless it is NULL. */
 static int copy_member(zip_t *z, const zip_stat_t *st, int fd, char *text)
 {
 	zip_file_t *f = zip_fopen_index(z, st->index, ZIP_FL_COMPRESSED);
@@ -161,7 +160,7 @@ static int copy_member(zip_t *z, const zip_stat_t *st, int fd, char *text)
 		uint64_t want = st->size - at < 1 << 16 ? st->size - at : 1 << 16;
 
 		n = zip_fread(f, buf, want);
-		/* the file ends early: keep the bytes read, as for a truncated chunk file */
+		/* the file ends early: keep the bytes read, as with a truncated chunk file */
 		if (n <= 0 || (uint64_t)n > want)
 			break;
 		if (text)
@@ -213,8 +212,8 @@ static int take_chunk(struct bundle *b, zip_t *z, const zip_stat_t *st, uint64_t
 	 ZIP_STAT_COMP_METHOD)
 
 /*
- * Returns a member's name inside the common folder, if the first member is in a folder; "": the
- * folder itself. NULL: the member is outside.
+ * Returns a member's name without the common folder, if the first member is in a folder; "": the
+ * folder itself. NULL: the member is not in the folder.
  */
 static const char *name_inside(const char *name, const char *first)
 {
@@ -279,7 +278,7 @@ static int take_members(struct bundle *b, zip_t *z, uint64_t file_bytes, struct 
 	r = st && b->files ? stat_members(z, st, (size_t)cnt, file_bytes, e) :
 			     err_set(e, -ENOMEM, "out of memory");
 	for (i = 0; i < cnt && st && r == 0; i++) {
-		/* stat_members() checked the names */
+		/* stat_members() checked that the names exist */
 		const char *name = name_inside(st[i].name, st[0].name);
 
 		if (name && !strcmp(name, MANIFEST_NAME))
@@ -334,7 +333,7 @@ int bundle_open(struct bundle *ret, const char *path, struct err *e)
 
 /* ---- writing ---- */
 
-/* Restricts a member that libzip's add function returned to its owner. */
+/* Completes a member that was added to the zip: sets its time and mode, without compression. */
 static int finish_member(zip_t *z, zip_int64_t at, int64_t mtime_s, mode_t mode)
 {
 	if (at < 0 || zip_set_file_compression(z, (zip_uint64_t)at, ZIP_CM_STORE, 0) < 0 ||

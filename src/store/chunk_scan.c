@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * chunk_scan: reads header after header. After an invalid one, it searches for the next magic. It
- * trusts the block size of a header with a valid checksum, so that every byte is verified at most
- * once, even if blocks are nested.
+ * chunk_scan: reads one header after another. After an invalid header it searches for the next
+ * magic. It trusts the block size of a header with a valid checksum: every byte is verified at most
+ * once, even if blocks contain blocks.
  */
 #include <byteswap.h>
 #include <errno.h>
@@ -75,8 +75,8 @@ int chunk_header_read(struct disk_file *ret, int fd)
 }
 
 /*
- * True for a complete header with every number in the other byte order. This is not damage, but the
- * file cannot be read on this machine.
+ * Returns whether this is a valid header in the other byte order: not damage, but not readable on
+ * this machine.
  */
 static bool is_big_endian(const struct disk_file *h)
 {
@@ -85,7 +85,7 @@ static bool is_big_endian(const struct disk_file *h)
 	       crc32c(0, h, offsetof(struct disk_file, crc)) == bswap_32(h->crc);
 }
 
-/* *ret_next is where blocks start, or where the search for a block starts. */
+/* Sets *ret_next to the first block, or to where the search for a block begins. */
 static int read_file_header(struct scan *s, uint64_t *ret_next)
 {
 	struct disk_file h;
@@ -99,7 +99,7 @@ static int read_file_header(struct scan *s, uint64_t *ret_next)
 		return r;
 	if (is_big_endian(&h))
 		return -EPROTONOSUPPORT;
-	/* A broken file header does no other harm: blocks are independent of it. */
+	/* An invalid file header is not fatal: blocks do not depend on it. */
 	if (!is_header(&h) || h.version != CHUNK_VERSION || h.bytes < sizeof(h) ||
 	    h.bytes > s->info.bytes)
 		return 0;
@@ -107,7 +107,10 @@ static int read_file_header(struct scan *s, uint64_t *ret_next)
 	return 0;
 }
 
-/* Returns the first stored byte at or after an offset; holes read as zeros. */
+/*
+ * Returns the offset of the first stored byte at or after an offset. Holes, which read as zeros,
+ * are skipped.
+ */
 static uint64_t skip_hole(const struct scan *s, uint64_t at)
 {
 	off_t data = lseek(s->fd, (off_t)at, SEEK_DATA);
@@ -118,8 +121,8 @@ static uint64_t skip_hole(const struct scan *s, uint64_t at)
 }
 
 /*
- * Finds the next offset >= at of a valid block header that fits in the file; the file's end if
- * there is none.
+ * Finds the first offset >= at of a valid block header whose block fits into the file; if there is
+ * none, the end of the file.
  */
 static int resync(struct scan *s, uint64_t at, uint64_t *ret)
 {
@@ -128,7 +131,7 @@ static int resync(struct scan *s, uint64_t at, uint64_t *ret)
 	const char *why;
 	int r;
 
-	/* no magic begins with a zero */
+	/* magics do not begin with a zero byte */
 	while ((at = skip_hole(s, at)) + sizeof(h) <= s->info.bytes) {
 		size_t n = s->info.bytes - at < SCAN_BUF_BYTES ? (size_t)(s->info.bytes - at)
 							       : SCAN_BUF_BYTES;
@@ -160,7 +163,10 @@ static int resync(struct scan *s, uint64_t at, uint64_t *ret)
 	return 0;
 }
 
-/* 1: the block was passed on; 0: the block is damaged, *ret_why has the reason; < 0: stop. */
+/*
+ * Reads a block and passes it to the sink. 1; 0: the block is damaged, *ret_why has the reason; <
+ * 0: stop.
+ */
 static int take_block(struct scan *s, uint64_t at, const struct disk_block *h, const char **ret_why)
 {
 	struct chunk_io cio = { s->fd, at };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * chunk_scan: walks the blocks of a chunk file, past damage.
+ * chunk_scan: finds the valid blocks of a chunk file, and skips damage.
  *
  *     chunk file --> [chunk_scan] --valid block fronts, damaged stretches--> src/trace
  *
- * The file may grow during the scan, which reads only its size at the start. Threads: any, one per
+ * The file may grow during the scan, which ends at the file's initial size. Threads: any, one per
  * file.
  */
 #pragma once
@@ -17,9 +17,9 @@
 
 struct chunk_sink {
 	void *ctx;
-	/* Receives a valid block at offset, and takes over meta. A result < 0 ends the scan. */
+	/* Called for a valid block at offset; owns meta. A result < 0 ends the scan. */
 	int (*block)(void *ctx, uint64_t offset, struct block_meta *meta);
-	/* [offset, offset + bytes) was skipped; reason is static. */
+	/* Called for bytes at offset that were skipped; reason is a static string. */
 	int (*damage)(void *ctx, uint64_t offset, uint64_t bytes, const char *reason);
 };
 
@@ -33,17 +33,17 @@ struct chunk_scan_info {
 
 /*
  * Scans from an offset that an earlier scan returned as whole_bytes; 0: from the start. verify:
- * also checks the event columns, as is needed if the writer may have crashed (FORMAT.md, "The
+ * also checks the event columns, which is necessary if the writer may have crashed (FORMAT.md, "The
  * validity rule"). Errors: of reading, -ENOMEM, or the sink's; -EPROTONOSUPPORT: the file is
  * big-endian.
  */
 int chunk_scan_from(int fd, uint64_t offset, bool verify, const struct chunk_sink *sink,
 		    struct chunk_scan_info *ret);
 
-/* Reads the header of a chunk file. 0; -EBADMSG: no valid header; or an error of reading. */
+/* Reads the header of a chunk file. -EBADMSG: no valid header; or an error of reading. */
 int chunk_header_read(struct disk_file *ret, int fd);
 
-/* A block_io over a file, for the block at base. */
+/* A block_io for the block at offset base of a file. */
 struct chunk_io {
 	int fd;
 	uint64_t base;

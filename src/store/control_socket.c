@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * control_socket: AF_UNIX datagrams. A socket's path has at most 107 bytes and a trace's may have
- * more, so the socket is named through the directory's descriptor in /proc.
+ * control_socket: AF_UNIX datagrams. A socket's path has at most 107 bytes and a trace's path may
+ * be longer: the socket is addressed through the directory's descriptor in /proc.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,8 +43,8 @@ int control_socket_open(struct control_socket **ret, int dir_fd, uid_t owner, gi
 	p->owner = owner;
 	p->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	/*
-	 * the descriptor's mode becomes the file's, so the socket is never accessible to others,
-	 * not even for a moment
+	 * bind() gives the file the descriptor's mode, so that other users can access the socket at
+	 * no time
 	 */
 	if (p->fd < 0 || setsockopt(p->fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) < 0 ||
 	    fchmod(p->fd, 0600) < 0 || bind(p->fd, (struct sockaddr *)&a, sizeof(a)) < 0)
@@ -162,6 +162,6 @@ bool control_socket_has_owner(int dir_fd)
 
 	if (fd >= 0)
 		close(fd);
-	/* the socket exists, but the caller may only read the trace */
+	/* EACCES: the socket exists, but the caller may only read the trace */
 	return fd >= 0 || fd == -EACCES;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* files: one system call each. */
+/* files: one system call per function. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -164,7 +164,7 @@ int files_write_all(const struct files *f, int fd, const void *data, size_t byte
 
 int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx)
 {
-	/* a separate descriptor has its own position */
+	/* a new descriptor has its own position */
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), r = 0;
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *entry;

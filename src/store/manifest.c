@@ -15,11 +15,11 @@
 #include "store/manifest.h"
 
 #define MANIFEST_MAGIC "ebpfrec trace "
-#define HEAD MANIFEST_MAGIC "2\n"	/* the first line, with MANIFEST_VERSION */
+#define HEAD MANIFEST_MAGIC "2\n"	/* the first line, with the current version */
 #define HEAD_BYTES (sizeof(HEAD) - 1)
 #define SUM_KEY "crc32c="
 #define SUM_KEY_BYTES (sizeof(SUM_KEY) - 1)
-#define SUM_BYTES (SUM_KEY_BYTES + 8 + 1)	/* of the line of the checksum */
+#define SUM_BYTES (SUM_KEY_BYTES + 8 + 1)	/* length of the checksum line */
 
 void manifest_done(struct manifest *m)
 {
@@ -95,7 +95,7 @@ void manifest_format_uuid(char buf[static MANIFEST_UUID_BYTES], uint64_t trace_i
 		 (unsigned int)(trace_id >> 4 & 0xfff), (unsigned int)(trace_id & 0xf));
 }
 
-/* Writes the checksum line for HEAD and the bytes after the line. */
+/* Formats the checksum line for HEAD and the bytes after this line. */
 static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t bytes)
 {
 	snprintf(line, SUM_BYTES + 1, SUM_KEY "%08x\n",
@@ -103,13 +103,13 @@ static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t by
 }
 
 /*
- * Returns whether a manifest's second line was a checksum line when it was written. Damage may have
- * changed or removed some of its bytes: four of SUM_KEY's seven in their order are enough. No key
- * that an older program wrote has that many.
+ * Returns whether a manifest's second line was originally a checksum line. Some of its bytes may be
+ * changed or missing: a common subsequence of four of SUM_KEY's seven bytes suffices. No key that
+ * an older program wrote has as many.
  */
 static bool has_sum(const char *line, size_t bytes)
 {
-	/* by number of bytes of SUM_KEY: how many of them the line has so far, in their order */
+	/* by length of a prefix of SUM_KEY: longest common subsequence with the line so far */
 	size_t common[SUM_KEY_BYTES + 1] = { 0 };
 
 	for (size_t i = 0; i < SUM_KEY_BYTES && i < bytes; i++) {
@@ -137,12 +137,12 @@ static bool sum_holds(const char *line, size_t bytes)
 	return !memcmp(line, want, SUM_BYTES);
 }
 
-/* Returns whether the first line is complete, and names another format. */
+/* Returns whether the first line is complete and has another version. */
 static bool is_of_other_format(const char *text, size_t bytes)
 {
 	size_t at = strlen(MANIFEST_MAGIC);
 
-	/* a number does not begin with 0 */
+	/* a version does not begin with 0 */
 	if (bytes <= at || memcmp(text, MANIFEST_MAGIC, at) || text[at] == '0' ||
 	    (bytes >= HEAD_BYTES && !memcmp(text, HEAD, HEAD_BYTES)))
 		return false;
@@ -159,7 +159,7 @@ static enum verdict judge(const char *text, size_t bytes)
 	const char *line = text + bytes - rest;
 	bool has_head = bytes >= HEAD_BYTES && !memcmp(text, HEAD, HEAD_BYTES);
 
-	/* the checksum covers HEAD: if it matches, another first line is damage */
+	/* the checksum covers HEAD: if it matches, a different first line is damage */
 	if (sum_holds(line, rest))
 		return has_head ? WHOLE : DAMAGED;
 	if (is_of_other_format(text, bytes))
@@ -168,7 +168,7 @@ static enum verdict judge(const char *text, size_t bytes)
 		return DAMAGED;
 	if (!has_head)
 		return NO_MANIFEST;
-	/* older programs wrote this entry but no checksum, and never the first line alone */
+	/* older programs always wrote this entry, and no checksum */
 	return memmem(line - 1, rest + 1, "\nstate=", 7) ? WHOLE_WITHOUT_SUM : DAMAGED;
 }
 
@@ -219,7 +219,10 @@ static int hex_digit(char c)
 	return -1;
 }
 
-/* Works in place. A NUL byte, escaped or not, ends the value, since callers get C strings. */
+/*
+ * Replaces escapes in place. A NUL byte, escaped or not, ends the value, because values are C
+ * strings.
+ */
 static void unescape(char *s)
 {
 	char *d = s;
@@ -318,7 +321,8 @@ int manifest_read(struct manifest *m, int dir_fd, struct err *e)
 	}
 	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)) {
 		close(fd);
-		return manifest_parse_text(m, "", 0, e); /* an empty text causes the right error */
+		/* an empty text causes the right error message */
+		return manifest_parse_text(m, "", 0, e);
 	}
 	bytes = st.st_size < MANIFEST_MAX_BYTES ? (size_t)st.st_size : MANIFEST_MAX_BYTES;
 	text = malloc(bytes + 1);

@@ -7,9 +7,9 @@
  *     key=value
  *     ...
  *
- * The second line is the checksum of all other lines; older programs did not write it. If a
- * manifest does not match its checksum, or was cut off before its entries, none of it is used: it
- * reads as one entry, MANIFEST_LOST. Keys are [a-z0-9._-]+, sorted. In values every byte outside
+ * The second line is the checksum of all other lines; older programs did not write it. A manifest
+ * that does not match its checksum, or was truncated before its entries, is ignored: the result has
+ * a single entry, MANIFEST_LOST. Keys are [a-z0-9._-]+, sorted. In values every byte outside
  * 0x20..0x7e, and the backslash, is written as \xHH. Threads: one.
  */
 #pragma once
@@ -23,39 +23,41 @@
 #include "store/files.h"
 
 #define MANIFEST_NAME "manifest"
-#define MANIFEST_NEW "manifest.new"	/* a new manifest that will replace the old one */
+#define MANIFEST_NEW "manifest.new"	/* name of a new manifest until it replaces the old one */
 #define MANIFEST_VERSION 2
 #define MANIFEST_MAX_BYTES (1u << 20)
-/* Why the recording's manifest was lost. A copy of the trace keeps this entry. */
+/* Key of the reason why the recording's manifest was lost. A copy of the trace keeps this entry. */
 #define MANIFEST_LOST "manifest.lost"
 #define MANIFEST_SUM_DIFFERS "does not match its checksum"
 
 struct manifest {
-	struct manifest_entry *entries;	/* by key */
+	struct manifest_entry *entries;	/* in order of keys */
 	size_t cnt, cap;
 	size_t damaged_bytes;	/* size of a damaged text; 0: not damaged */
 };
 
 void manifest_done(struct manifest *m);
-int manifest_set(struct manifest *m, const char *key, const char *value); /* -EINVAL: not a key */
+int manifest_set(struct manifest *m, const char *key, const char *value); /* -EINVAL: invalid key */
 const char *manifest_get(const struct manifest *m, const char *key);	/* NULL: no such key */
 
 /*
- * Formats a trace_id as a UUID of version 8 (RFC 9562), for other tools: its first 64 free bits are
- * the id and the other 58 are 0.
+ * Formats a trace_id as a UUID of version 8 (RFC 9562), for other tools: the first 64 free bits are
+ * the id, the other 58 bits are 0.
  */
 #define MANIFEST_UUID_BYTES 37
 void manifest_format_uuid(char buf[static MANIFEST_UUID_BYTES], uint64_t trace_id);
 
-/* Formats the file's text, malloc'ed. */
+/* Formats a manifest as text, malloc'ed. */
 int manifest_format(const struct manifest *m, char **ret, size_t *ret_bytes);
-/* -EINVAL: not a manifest; -EPROTONOSUPPORT: of another format. Ignores malformed lines. */
+/*
+ * Parses a text; ignores malformed lines. -EINVAL: not a manifest; -EPROTONOSUPPORT: other format.
+ */
 int manifest_parse(struct manifest *m, const char *text, size_t bytes);
 
-/* The same, with the error's text. */
+/* The same as manifest_parse(); describes errors in e. */
 int manifest_parse_text(struct manifest *m, const char *text, size_t bytes, struct err *e);
 
-/* Where a manifest is written. */
+/* Directory and owner of a manifest to write. */
 struct manifest_place {
 	const struct files *files;
 	int dir_fd;
@@ -63,8 +65,8 @@ struct manifest_place {
 	gid_t gid;
 };
 
-/* Writes text to a new file, syncs it, and renames it over the current manifest. */
+/* Writes the text to a new file, syncs the file, and renames it to the manifest's name. */
 int manifest_replace(const struct manifest_place *place, const char *text, size_t bytes);
 
-/* Reads dir_fd/manifest. Errors as manifest_parse() and openat(). */
+/* Reads dir_fd/manifest. Errors: see manifest_parse() and openat(). */
 int manifest_read(struct manifest *m, int dir_fd, struct err *e);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_backup: renames or removes a trace whose name a new trace needs. It changes only
- * directories whose manifest marks them as traces, and in those only a trace's files.
+ * store_backup: renames or removes a trace whose name is needed for a new trace. Changes only
+ * directories whose manifest identifies them as traces, and only a trace's files.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ static int open_trace(const char *path, struct err *e)
 		return err_set(e, r, "'%s': %s", path, err_text(NULL, r));
 	r = manifest_read(&m, fd, e);
 	manifest_done(&m);
-	/* a trace of another format is a trace, too */
+	/* a trace with another format is also a trace */
 	if (r < 0 && r != -EPROTONOSUPPORT) {
 		close(fd);
 		return err_prefix(e, r, "'%s'", path);
@@ -46,8 +46,8 @@ static int open_trace(const char *path, struct err *e)
 }
 
 /*
- * Files of analyses, which can be made again, and of recorders. The manifest is removed last: until
- * then the directory is recognized as a trace.
+ * Files of analyses, which can be made again, and of recorders. The manifest is removed last,
+ * because it identifies the directory as a trace.
  */
 static const char *const others[] = {
 	/* NOLINTNEXTLINE(bugprone-suspicious-missing-comma): a name and what follows it */
@@ -57,7 +57,7 @@ static const char *const others[] = {
 
 #define OTHER_CNT (sizeof(others) / sizeof(*others))
 
-/* -ENOTEMPTY: the file in the trace's directory belongs to another program. */
+/* Returns -ENOTEMPTY if the name is not one of a trace's files. */
 static int check_foreign(void *ctx, const char *name)
 {
 	uint64_t number;
@@ -104,7 +104,10 @@ int store_remove(const char *path, struct err *e)
 	return removal_error(path, r, e);
 }
 
-/* Refuses to rename a directory that another user may have made, if others may write here. */
+/*
+ * Refuses a directory that may have been made by another user, if other users may write to the
+ * parent.
+ */
 static int check_owner(const struct path_parent *p, const struct stat *st, uid_t user,
 		       const char *path, struct err *e)
 {
@@ -121,7 +124,7 @@ static int check_owner(const struct path_parent *p, const struct stat *st, uid_t
 		       path, (unsigned int)st->st_uid);
 }
 
-/* Refuses a trace in use: its recorder would continue under an unknown name. */
+/* Refuses a trace that is being recorded: its recorder would continue under an unknown name. */
 static int check_idle(int dir_fd, const char *path, struct err *e)
 {
 	if (!control_socket_has_owner(dir_fd))
@@ -190,7 +193,7 @@ static int check_backup(const struct path_parent *p, uid_t user, const char *pat
 		       path);
 }
 
-/* act: removes it; otherwise only reports what would prevent its removal. */
+/* act: removes the trace; otherwise only returns what would prevent this. */
 static int remove_old(const char *old, bool act, struct err *e)
 {
 	int fd = open_trace(old, NULL), r = 0;
@@ -206,7 +209,7 @@ static int remove_old(const char *old, bool act, struct err *e)
 	return store_remove(old, e);
 }
 
-/* act: renames; otherwise only checks. 1: a trace exists; 2: and it replaces another one. */
+/* act: renames; otherwise only checks. 1: a trace exists; 2: and path.old exists, too. */
 static int back_up(const struct path_parent *p, const char *path, int force, uid_t user, bool act,
 		   uint64_t *ret_real_ns, struct err *e)
 {
@@ -248,14 +251,14 @@ static int check_or_back_up(const char *path, int force, uid_t user, bool act,
 	char *bare;
 	int r;
 
-	/* "trace/" means "trace", and its backup is "trace.old" */
+	/* the backup of "trace/" is "trace.old" */
 	while (n > 1 && path[n - 1] == '/')
 		n--;
 	bare = strndup(path, n);
 	if (!bare)
 		return err_set(e, -ENOMEM, "out of memory");
 	r = path_parent_open(&p, bare);
-	/* the later mkdir reports errors of the path */
+	/* if the path is invalid, a later mkdir reports the error */
 	if (r == 0) {
 		r = back_up(&p, bare, force, user, act, ret_real_ns, &mine);
 		path_parent_close(&p);

@@ -48,13 +48,13 @@ static int copy_block(void *ctx, uint64_t offset, struct block_meta *meta)
 	return r < 0 ? r : store_writer_append(c->w, c->buf, bytes, 0, c->e);
 }
 
-/* Skips invalid blocks, which never existed or are still being written. */
+/* Ignores invalid blocks; they may still be being written. */
 static int skip_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *reason)
 {
 	return 0;
 }
 
-/* Links the file if possible, else clones it, else copies its bytes. */
+/* Links the file, or clones it, or copies its bytes, whichever is possible first. */
 static int adopt_file(struct copy *c, uint64_t number)
 {
 	int to_dir = store_writer_dir_fd(c->w), from, to, r = 0;
@@ -112,7 +112,7 @@ static int copy_blocks(struct copy *c, uint64_t number)
 	return r;
 }
 
-/* Makes the copy begin with the first block of an adopted file. */
+/* Sets the copy's beginning to the first block of an adopted file. */
 static int begin_with(struct copy *c, uint64_t number)
 {
 	struct disk_block h;
@@ -146,7 +146,10 @@ static int copy_files(struct copy *c)
 				: copy_blocks(c, numbers[i]);
 		if (r != -ENOENT)
 			continue;
-		/* removed in between, as are all earlier files: the copy begins after it */
+		/*
+		 * removed in the meantime, as are all earlier files: the copy begins with the next
+		 * file
+		 */
 		for (r = 0; first < i && r == 0; first++)
 			r = disown_file(c, numbers[first]);
 		first = i + 1;

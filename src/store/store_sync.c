@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_sync: an ordered queue of files. Closing a file is queued as well, since it is synced
+ * store_sync: an ordered queue of jobs. Closing a file is a job, too, because the file is synced
  * first.
  */
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "store/store_sync.h"
 
 #define CLOSES_MAX                                                                                 \
-	4 /* if more files wait to be closed, the disk is far behind and the writer waits */
+	4 /* with more files waiting to be closed, the disk is too slow: the writer waits */
 
 struct job {
 	struct job *next;
 	int fd;
 	bool close;
-	char *text;		/* NULL: a file; else the text that replaces the manifest */
+	char *text;		/* NULL: sync a file; else text of the new manifest */
 	size_t bytes;
 	struct manifest_place place;
 	uint64_t number;	/* the file's number */
@@ -31,8 +31,8 @@ struct store_sync {
 	pthread_t thread;
 	pthread_mutex_t lock;		/* protects everything below */
 	pthread_cond_t work, idle;
-	struct job *first, *last;	/* waiting */
-	unsigned int closes;		/* waiting jobs that close a file */
+	struct job *first, *last;	/* queue */
+	unsigned int closes;		/* queued jobs that close a file */
 	bool busy, stop;
 	int error;
 	struct store_sync_stats stats;
@@ -89,7 +89,7 @@ static void *sync_main(void *arg)
 		s->closes -= j->close;
 		s->busy = true;
 		if (s->error) {
-			/* after an error no file is synced any longer, but all are closed */
+			/* after an error no file is synced, but all are closed */
 			if (j->close)
 				s->files->close(s->files->ctx, j->fd);
 			s->stats.cnt--;
@@ -117,7 +117,7 @@ int store_sync_new(struct store_sync **ret, const struct files *files)
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->work, NULL);
 	pthread_cond_init(&s->idle, NULL);
-	/* the main thread handles signals */
+	/* signals are for the main thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&s->thread, NULL, sync_main, s);
@@ -146,7 +146,7 @@ void store_sync_free(struct store_sync *s)
 	free(s);
 }
 
-/* The caller holds the lock. */
+/* Appends a job; the caller holds the lock. */
 static int add_job(struct store_sync *s, const struct job *job)
 {
 	struct job *j = malloc(sizeof(*j));
@@ -174,7 +174,7 @@ static int ask(struct store_sync *s, const struct job *j)
 	while (j->close && s->closes >= CLOSES_MAX && !s->error)
 		pthread_cond_wait(&s->idle, &s->lock);
 	r = s->error;
-	/* a sync that has not begun will include these bytes */
+	/* a queued sync of the same file will include these bytes */
 	if (r == 0 && (j->close || j->text || !s->last || s->last->fd != j->fd || s->last->close))
 		r = add_job(s, j);
 	pthread_mutex_unlock(&s->lock);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * store_writer: blocks in, chunk files out.
+ * store_writer: appends blocks to chunk files.
  *
- * A file is only ever appended to. A partially written block is cut off again; if that fails, too,
- * the file stays as it is and the next block starts a new one, so that no data follows damage in a
- * file. Names are relative to the directory's descriptor, and files are created new, so they cannot
- * be redirected.
+ * Files are only appended to. A partially written block is truncated; if that fails, too, the file
+ * is abandoned, and the next block starts a new one: no data follows damage in a file. Names are
+ * relative to the directory's descriptor, and files must be new: nobody can redirect them.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -52,7 +51,7 @@ void store_keep_undo_file(struct store_keep *k, uint64_t number)
 	k->cnt--;
 }
 
-/* Adds bytes of the newest file: of its header or a block. */
+/* Adds bytes of the newest file: the file's header, or a block. */
 static void keep_add_bytes(struct store_keep *k, uint64_t bytes)
 {
 	k->files[k->cnt - 1].bytes += bytes;
@@ -110,7 +109,10 @@ static uint64_t clamp(uint64_t v, uint64_t min, uint64_t max)
 	return v < min ? min : v > max ? max : v;
 }
 
-/* Sizes and ages at which to start a new file, chosen so that dropping one is a small step. */
+/*
+ * Return size and age at which to start a new file, small enough that removing a file removes
+ * little.
+ */
 static uint64_t file_bytes_for(uint64_t keep_bytes)
 {
 	return keep_bytes ? clamp(keep_bytes / PARTS, FILE_BYTES_MIN, FILE_BYTES_MAX)
@@ -128,27 +130,27 @@ static uint64_t file_age_for(uint64_t keep_ns)
 struct store_writer {
 	struct store_config config;
 	const struct files *files;
-	struct store_sync *sync;	/* made on demand */
+	struct store_sync *sync;	/* created when first needed */
 	char *path;
 	int dir_fd;
 	int fd;				/* current chunk file, -1: none */
 	char name[CHUNK_NAME_BYTES];	/* the chunk file's name */
-	uint64_t next_number;		/* of the next file */
-	uint64_t offset;		/* end of the file's last complete block */
+	uint64_t next_number;		/* number of the next file */
+	uint64_t offset;		/* end of the last complete block in the file */
 	uint64_t made_ns;
-	uint64_t last_bytes;		/* of the last block */
-	uint64_t bytes;			/* of all files, including removed ones */
+	uint64_t last_bytes;		/* size of the last block */
+	uint64_t bytes;			/* size of all files, including removed ones */
 	struct control_socket *socket;	/* NULL: the file system has no sockets */
 	struct store_keep keep;
-	/* is_decided: rotates is the decision for the next block */
+	/* rotates: whether the next block begins a file; valid if is_decided */
 	bool is_decided, rotates;
-	uint64_t file_blocks;		/* in the current file */
+	uint64_t file_blocks;		/* blocks in the current file */
 	uint64_t whole_below;		/* files with lower numbers are completely on the disk */
-	bool gave_up_file;		/* a file was abandoned, so whole_below stays as it is */
+	bool gave_up_file; /* a file was abandoned, so whole_below no longer increases */
 	struct manifest manifest;
-	bool lacks_entry;		/* an entry of the manifest was lost for lack of memory */
+	bool lacks_entry;		/* there was no memory for an entry of the manifest */
 	uint64_t trace_id;
-	/* store_writer_begins_with() */
+	/* set by store_writer_begins_with() */
 	bool has_earlier;
 	struct store_file earlier;
 };
@@ -170,7 +172,7 @@ static int unlink_name(const struct store_writer *w, const char *name)
 	return w->files->unlink(w->files->ctx, w->dir_fd, name);
 }
 
-/* Abandons the current file. */
+/* Abandons the current file without a sync. */
 static void drop_file(struct store_writer *w)
 {
 	/* its descriptor may be queued for a sync */
@@ -216,7 +218,7 @@ static int make_directory(struct store_writer *w, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "cannot make directory '%s': %s", w->path, err_text(NULL, r));
 	w->dir_fd = w->files->open_dir(w->files->ctx, w->path, &uid, &mode);
-	/* a user who may write to the parent may have replaced the directory */
+	/* a user who may write to the parent directory may have replaced this one */
 	if (w->dir_fd == -ENOTEMPTY || w->dir_fd == -ELOOP || w->dir_fd == -ENOTDIR)
 		return err_set(e, -EPERM,
 			       "'%s' is not the directory just made: somebody else replaced it",
@@ -256,7 +258,7 @@ int store_writer_create(struct store_writer **ret, const char *path,
 	if (!w->config.file_age_ns)
 		w->config.file_age_ns = file_age_for(config->keep_ns);
 	w->trace_id = config->trace_id;
-	/* an id that is not fully random is still better than none */
+	/* an id that is not fully random is better than none */
 	while (!w->trace_id)
 		if (getrandom(&w->trace_id, sizeof(w->trace_id), GRND_NONBLOCK) < 0)
 			w->trace_id = clock_real_ns();
@@ -281,7 +283,7 @@ int store_writer_create(struct store_writer **ret, const char *path,
 		store_free(w);
 		return r;
 	}
-	/* a simulated disk has no sockets, nor have some real file systems */
+	/* simulated disks and some file systems have no sockets */
 	if (w->files != &files_kernel ||
 	    control_socket_open(&w->socket, w->dir_fd, w->config.uid, w->config.gid) < 0)
 		w->socket = NULL;
@@ -358,7 +360,7 @@ int store_writer_flush_manifest(struct store_writer *w, struct err *e)
 	return 0;
 }
 
-/* The same, without waiting for the disk. */
+/* Queues the writing of the manifest, without waiting for the disk. */
 static int flush_manifest_later(struct store_writer *w, struct err *e)
 {
 	const struct manifest_place place = { w->files, w->dir_fd, w->config.uid, w->config.gid };
@@ -405,7 +407,7 @@ static int start_file(struct store_writer *w, struct err *e)
 	}
 	r = set_owner(w, w->fd) ?: store_keep_add_file(&w->keep, w->next_number);
 	r = r ?: files_write_all(w->files, w->fd, &h, sizeof(h), 0);
-	/* The name must be as durable as the blocks in the file. */
+	/* The file's name must be on the disk before its blocks. */
 	r = r ?: w->files->sync_dir(w->files->ctx, w->dir_fd);
 	if (r < 0) {
 		close_fd(w, w->fd);
@@ -423,13 +425,13 @@ static int start_file(struct store_writer *w, struct err *e)
 	return 0;
 }
 
-/* Starts the syncing thread, unless it is not wanted. */
+/* Starts the syncing thread, unless sync_inline is set. */
 static int need_sync(struct store_writer *w)
 {
 	return w->config.sync_inline || w->sync ? 0 : store_sync_new(&w->sync, w->files);
 }
 
-/* Reports an earlier sync's error, with its file. */
+/* Reports the error of an earlier sync, with its file. */
 static int sync_error(struct store_writer *w, int r, struct err *e)
 {
 	struct store_sync_stats sync;
@@ -440,7 +442,7 @@ static int sync_error(struct store_writer *w, int r, struct err *e)
 	return file_error(w, r, e);
 }
 
-/* Closes the current file after a sync. */
+/* Syncs and closes the current file. */
 static int close_file(struct store_writer *w, struct err *e)
 {
 	int r, r2;
@@ -448,7 +450,7 @@ static int close_file(struct store_writer *w, struct err *e)
 	if (w->fd < 0)
 		return 0;
 	if (w->sync) {
-		/* takes over the descriptor */
+		/* owns the descriptor */
 		r = store_sync_close(w->sync, w->fd, w->next_number - 1);
 	} else {
 		r = w->files->sync(w->files->ctx, w->fd);
@@ -500,7 +502,8 @@ static int note_dropped(struct store_writer *w, struct err *e)
 }
 
 /*
- * Makes room for a block. Files are removed first: on a full disk the manifest needs their space.
+ * Removes files to make room for a block. Call this before writing the manifest: on a full disk it
+ * needs their space.
  */
 static int drop_files(struct store_writer *w, const struct disk_block *h, struct err *e)
 {
@@ -517,7 +520,7 @@ static int drop_files(struct store_writer *w, const struct disk_block *h, struct
 		store_keep_drop(&w->keep);
 		dropped = true;
 	}
-	/* the new block becomes the first one if none is left */
+	/* if no block is left, the new block is the first one */
 	if (dropped && !w->keep.files[0].block_cnt)
 		w->keep.files[0].from_ns = h->from_ns;
 	return dropped ? note_dropped(w, e) : 0;
@@ -581,7 +584,7 @@ int store_writer_append(struct store_writer *w, const void *block, size_t bytes,
 	w->bytes += bytes;
 	r = sync ? sync_block(w) : 0;
 	if (r < 0) {
-		/* The kernel may have dropped the unwritten pages: write no more to the file. */
+		/* The kernel may have dropped dirty pages of the file: write no more to it. */
 		drop_file(w);
 		return sync_error(w, r, e);
 	}
@@ -631,7 +634,7 @@ void store_writer_begins_with(struct store_writer *w, uint64_t number, uint64_t 
 	w->earlier = (struct store_file){ .number = number, .from_ns = from_ns };
 }
 
-/* Records the trace's span and files, so that a reader can detect missing ones. */
+/* Stores span and files of the trace in the manifest, so that readers can detect missing files. */
 static void note_span(struct store_writer *w)
 {
 	const struct store_file *first = NULL, *last = NULL;
