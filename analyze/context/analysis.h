@@ -145,7 +145,10 @@ int analysis_prepare(struct analysis *a, struct err *e);
 #define ANALYSIS_STATES (1u << 31)
 /* The same for the bytes that processes allocated over time, which suffice for most spikes. */
 #define ANALYSIS_RATES (1u << 30)
-#define ANALYSIS_KINDS (ANALYSIS_STATES - 1)	/* all other parts */
+/* The same for the checkpoints that a cut needs, by enum checkpoint_part up to CHECKPOINT_IRQ. */
+#define ANALYSIS_CARRIED(part) (1u << (27 + (part)))
+/* All other parts, and the rates. */
+#define ANALYSIS_KINDS (ANALYSIS_RATES | (ANALYSIS_CARRIED(0) - 1))
 /*
  * The same for queries about events of some kinds (1u << EVENT_x) that need the events in [from_ns,
  * to_ns). If these are few, they are read from the trace, and no part is made.

@@ -218,7 +218,7 @@ int analysis_prepare(struct analysis *a, struct err *e)
 {
 	const struct index *x;
 
-	return analysis_index_of(a, UINT32_MAX, &x, e);
+	return analysis_index_of(a, ANALYSIS_KINDS | ANALYSIS_STATES, &x, e);
 }
 
 int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns, uint64_t to_ns,
@@ -229,10 +229,13 @@ int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns
 	const struct trace_block *b = trace_blocks(a->trace, &cnt);
 	uint32_t read = kinds | (kinds & ANALYSIS_STATES ? fold_states.kinds : 0) |
 			(kinds & ANALYSIS_RATES ? fold_rates.kinds : 0);
-	bool few = context_events(a, read, from_ns, to_ns) <= FEW_EVENTS;
 	struct index *opened;
+	bool few;
 	int r;
 
+	for (unsigned int part = 0; part <= CHECKPOINT_IRQ; part++)
+		read |= kinds & ANALYSIS_CARRIED(part) ? fold_carried[part].kinds : 0;
+	few = context_events(a, read, from_ns, to_ns) <= FEW_EVENTS;
 	a->direct_kinds = few && !a->index_use.always ? kinds : 0;
 	if (!a->direct_kinds)
 		return analysis_index_of(a, kinds, &x, e);

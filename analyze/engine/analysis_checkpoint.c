@@ -78,7 +78,8 @@ static int make_index(struct analysis *a, uint32_t kind_mask, uint64_t at_ns, st
 	has_place = derived_file_has_place(d);
 	derived_file_close(d);
 	for (unsigned int part = 0; part < CHECKPOINT_PART_CNT; part++)
-		kinds |= is_wanted(part, kind_mask) ? fold_of(part)->kinds : 0;
+		if (is_wanted(part, kind_mask))
+			kinds |= fold_of(part)->asks ? fold_of(part)->asks : fold_of(part)->kinds;
 	return has_place ? analysis_prepare_window(a, kinds, 0, at_ns, e) : 0;
 }
 

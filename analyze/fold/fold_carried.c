@@ -448,7 +448,8 @@ static const struct fold_state_def carried_state = {
 
 #define CARRIED_FOLD(part, event_kinds)                                                           \
 	[part] = {                                                                                \
-		.kinds = event_kinds, .state = &carried_state, .group = part,                     \
+		.kinds = event_kinds, .asks = ANALYSIS_CARRIED(part), .state = &carried_state,    \
+		.group = part,                                                                    \
 		.bytes = sizeof(struct carried_machine), .open = carried_open,                    \
 		.close = carried_close, .event = carried_event, .checkpoint = carried_checkpoint, \
 		.restore = carried_restore,                                                       \

@@ -41,12 +41,15 @@
 	(1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_PAGE) |                       \
 	 1u << (JOB_MEMORY + INDEX_HEAP))
 
-static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {
-	[JOB_SCHED] = { &fold_carried[CHECKPOINT_SCHED], &fold_cpu },
-	[JOB_REQUESTS] = { &fold_carried[CHECKPOINT_REQUESTS], &fold_requests },
-	[JOB_IRQ] = { &fold_carried[CHECKPOINT_IRQ], &fold_irq },
-	[JOB_STATES] = { &fold_states },
-	[JOB_RATES] = { &fold_rates },
+static const struct fold_def *const folds[JOB_CNT] = {
+	[JOB_SCHED] = &fold_cpu,
+	[JOB_REQUESTS] = &fold_requests,
+	[JOB_IRQ] = &fold_irq,
+	[JOB_STATES] = &fold_states,
+	[JOB_RATES] = &fold_rates,
+	[JOB_CARRIED + CHECKPOINT_SCHED] = &fold_carried[CHECKPOINT_SCHED],
+	[JOB_CARRIED + CHECKPOINT_REQUESTS] = &fold_carried[CHECKPOINT_REQUESTS],
+	[JOB_CARRIED + CHECKPOINT_IRQ] = &fold_carried[CHECKPOINT_IRQ],
 };
 /*
  * While a trace is followed, JOB_STATES also makes the parts of JOB_SCHED and JOB_REQUESTS, so that
@@ -54,28 +57,22 @@ static const struct fold_def *const folds[JOB_CNT][FOLD_USES_MAX] = {
  */
 static const struct fold_def *const folds_of_followed[] = { &fold_states, &fold_requests };
 #define JOIN_STATES (1u << JOB_SCHED | 1u << JOB_REQUESTS)
-_Static_assert((int)JOB_IRQ == (int)CHECKPOINT_IRQ && (int)JOB_MEMORY == (int)CHECKPOINT_SLAB,
-	       "a job's number is that of its part of a checkpoint");
+_Static_assert((int)JOB_MEMORY == (int)CHECKPOINT_SLAB,
+	       "the number of a job of memory is that of its part of a checkpoint");
 
-static unsigned int fold_cnt(unsigned int job)
+static const struct fold_def *fold_of(unsigned int job)
 {
-	unsigned int n = 0;
-
-	while (n < FOLD_USES_MAX && folds[job][n])
-		n++;
-	return n;
+	return folds[job] ? folds[job] : fold_memory((enum index_group)(job - JOB_MEMORY));
 }
 
 static uint32_t job_kinds(unsigned int job)
 {
-	if (!folds[job][0])
-		return fold_memory((enum index_group)(job - JOB_MEMORY))->kinds;
-	return folds[job][0]->kinds;	/* the job's other folds need no other events */
+	return fold_of(job)->kinds;
 }
 
 static uint32_t job_asks(unsigned int job)
 {
-	return folds[job][0] && folds[job][0]->asks ? folds[job][0]->asks : job_kinds(job);
+	return fold_of(job)->asks ? fold_of(job)->asks : job_kinds(job);
 }
 
 /* ---- the whole ---- */
@@ -119,7 +116,8 @@ static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_
 	uint32_t jobs = 0, missing = 0;
 
 	for (unsigned int i = 0; i < JOB_CNT; i++) {
-		if (x->made_cnt[i] == x->end)
+		/* a trace is not cut with an index that follows it */
+		if (x->made_cnt[i] == x->end || (x->follow && i >= JOB_CARRIED))
 			continue;
 		missing |= 1u << i;
 		jobs |= job_asks(i) & kinds ? 1u << i : 0;
@@ -226,20 +224,19 @@ static int run_job(void *ctx, unsigned int piece, struct err *e)
 	struct build *b = ctx;
 	unsigned int i = b->order[piece];
 	struct index_job *j = &b->jobs[i];
-	unsigned int skipped = j->x->follow && i <= JOB_IRQ;
 	int ret = zpack_new(&j->z, 0);
 
 	if (ret < 0)
 		return ret;
 	j->e = e;
-	if (!folds[i][0])
+	if (!folds[i])
 		ret = index_memory_job(j, (enum index_group)(i - JOB_MEMORY));
 	else if (i == JOB_RATES)
 		ret = index_rates_job(j);
 	else if (j->x->follow && i == JOB_STATES)
 		ret = index_fold_job(j, folds_of_followed, 2, NULL);
-	else	/* a trace is not cut with an index that follows it */
-		ret = index_fold_job(j, &folds[i][skipped], fold_cnt(i) - skipped, NULL);
+	else
+		ret = index_fold_job(j, &folds[i], 1, NULL);
 	zpack_free(j->z);
 	return ret;
 }
@@ -264,6 +261,7 @@ static void make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t la
 		if (!(jobs & 1u << i))
 			continue;
 		b->jobs[i] = (struct index_job){ .a = x->a, .x = x, .number = i,
+						 .part = i < JOB_CARRIED ? i : i - JOB_CARRIED,
 						 .from = x->made_cnt[i], .end = x->end,
 						 .start = x->has_tail & 1u << i ? FOLD_READER_TAIL :
 							  x->made_cnt[i] ? FOLD_READER_NEW :

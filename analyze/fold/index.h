@@ -109,7 +109,7 @@ int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int pa
 int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b);
 /* Adds the state that a cut carries over at the interval's beginning (edit/checkpoint.h). */
 struct checkpoint;
-int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int job, size_t interval,
+int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int part, size_t interval,
 			 const struct checkpoint *c);
 
 /* ---- the whole index ---- */

@@ -22,7 +22,9 @@ struct zpack;
 /* The values are in files. */
 enum {
 	JOB_SCHED, JOB_REQUESTS, JOB_IRQ, JOB_MEMORY, JOB_STATES = JOB_MEMORY + INDEX_GROUP_CNT,
-	JOB_RATES, JOB_CNT
+	JOB_RATES,
+	JOB_CARRIED,	/* + enum checkpoint_part, up to CHECKPOINT_IRQ */
+	JOB_CNT = JOB_CARRIED + 3,
 };
 
 struct index {
@@ -68,7 +70,8 @@ struct index_job {
 	struct analysis *a;
 	struct index *x;
 	struct zpack *z;
-	unsigned int number;	/* also its enum checkpoint_part */
+	unsigned int number;
+	unsigned int part;	/* enum checkpoint_part of its checkpoints, if it makes any */
 	size_t from, end;	/* intervals to make */
 	enum fold_reader_start start;
 	/* the tail is the state at this interval's beginning; at the trace's end: no tail */

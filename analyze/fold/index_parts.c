@@ -121,10 +121,10 @@ int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const st
 	return derived_file_add(x->d, x->follow ? NULL : z, DERIVED_INDEX_TAIL + tail, 0, 0, b);
 }
 
-int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int job, size_t interval,
+int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int part, size_t interval,
 			 const struct checkpoint *c)
 {
-	return checkpoint_store(x->d, z, checkpoint_key(job, interval), x->from_ns[interval], c);
+	return checkpoint_store(x->d, z, checkpoint_key(part, interval), x->from_ns[interval], c);
 }
 
 bool index_is_true(const struct index *x)

@@ -175,8 +175,8 @@ static int add_checkpoint(struct fold_pass *p, unsigned int n, size_t interval)
 	int ret = p->shares[n].def->checkpoint(fold_reader_machine(p->reader, n), from_ns, &c);
 
 	if (!ret && c.event_cnt)
-		ret = checkpoint_sort(&c, 0, p->j->number >= CHECKPOINT_SLAB);
-	ret = ret ?: index_add_checkpoint(p->j->x, p->j->z, p->j->number, interval, &c);
+		ret = checkpoint_sort(&c, 0, p->j->part >= CHECKPOINT_SLAB);
+	ret = ret ?: index_add_checkpoint(p->j->x, p->j->z, p->j->part, interval, &c);
 	p->since_checkpoint = 0;
 	p->checkpoint_rows = c.event_cnt + c.memory_cnt;
 	checkpoint_done(&c);

@@ -254,6 +254,6 @@ void chaos_make_index(struct trace *t, uint64_t checkpoint_events)
 
 	assert_int_equal(analysis_open(&a, t, NULL), 0);
 	analysis_use_index(a, &use);
-	assert_int_equal(analysis_prepare(a, NULL), 0);
+	assert_int_equal(analysis_prepare_window(a, UINT32_MAX, 0, UINT64_MAX, NULL), 0);
 	analysis_close(a);
 }
