@@ -437,7 +437,7 @@ static const struct opts_option options[] = {
 
 const struct opts_command assert_opts = {
 	.name = "assert",
-	.about = "Judge whether traces keep to rules.",
+	.about = "Check traces against rules.",
 	.synopsis = "[-i TRACE]... [OPTIONS] RULES\n"
 		    "       ebpfrec assert [-i TRACE]... [OPTIONS] --rule RULE",
 	.text = "RULES is a file with a rule per line, or - for stdin. A rule asks a view of\n"

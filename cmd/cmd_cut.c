@@ -226,7 +226,7 @@ static const struct opts_option options[] = {
 
 const struct opts_command cut_opts = {
 	.name = "cut",
-	.about = "Write a window of a trace as a trace of its own.",
+	.about = "Write a window of a trace as a new trace.",
 	.synopsis = "[-i TRACE] [--from TIME] [--until TIME] [-e LIST] [--pid PID]\n"
 		    "  [--comm NAME] [--cgroup PATH] [--workload] [--no-index] -o NEW",
 	.text = "Clocks, names and ids stay; times count from the new trace's start. The new "

@@ -139,7 +139,7 @@ static const struct opts_option options[] = { { 0 } };
 
 const struct opts_command demo_opts = {
 	.name = "demo",
-	.about = "Show how a fault is found in a small trace.",
+	.about = "Find a fault in a small example trace, step by step.",
 	.synopsis = "",
 	.text = "Asks a trace that comes with the program, in five steps, why its orders are slow. "
 		"Each\nstep is a command that works on other traces as well. It needs no root.\n",

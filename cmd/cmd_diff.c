@@ -321,7 +321,7 @@ static const struct opts_option options[] = {
 
 const struct opts_command diff_opts = {
 	.name = "diff",
-	.about = "Compare two traces, or two groups of them.",
+	.about = "Compare two traces, or two groups of traces.",
 	.synopsis = "[OPTIONS] A B\n"
 		    "       ebpfrec diff [OPTIONS] A... --with B...",
 	.text = "Processes are matched by what they run and who started them, never by PID.\n"

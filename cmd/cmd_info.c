@@ -420,7 +420,7 @@ static int run(void *job)
 
 const struct opts_command info_opts = {
 	.name = "info",
-	.about = "Show what is in a trace.",
+	.about = "Show the properties of a trace.",
 	.synopsis = "[-i TRACE] [--columns | --tree] [--format FORMAT]",
 	.text = "Shows span, wall-clock time, events by kind, losses, chunk files, damage and the\n"
 		"manifest. csv and json have the columns section, name and value, with raw "

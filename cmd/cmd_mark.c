@@ -75,7 +75,7 @@ static int run(void *job)
 
 const struct opts_command mark_opts = {
 	.name = "mark",
-	.about = "Give this instant a name in a recording under way.",
+	.about = "Name this instant in a running recording.",
 	.synopsis = "[-i TRACE] TEXT",
 	.text = "Reports take a mark as a time: --from mark:TEXT; mark:TEXT#2 is the second mark\n"
 		"with the same text. `ebpfrec report --phases` has a row per interval between "

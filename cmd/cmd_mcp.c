@@ -959,7 +959,7 @@ static const struct opts_option options[] = {
 
 const struct opts_command mcp_opts = {
 	.name = "mcp",
-	.about = "Answer an assistant about the traces of a directory.",
+	.about = "Serve the traces of a directory to an assistant.",
 	.synopsis = "[DIR]",
 	.text = "A server of the Model Context Protocol on stdin and stdout, which programs\n"
 		"start. Its tools list traces and views, summarise a trace, say what somebody\n"

@@ -509,7 +509,7 @@ static const struct opts_option options[] = {
 
 const struct opts_command metrics_opts = {
 	.name = "metrics",
-	.about = "Give a trace's sums to Prometheus, also while it is recorded.",
+	.about = "Export a trace's sums to Prometheus, also during the recording.",
 	.synopsis = "[-i TRACE] --listen ADDR:PORT | --textfile DIR | --once",
 	.text = "With --listen and --textfile the program follows the recording, and the next\n"
 		"one of the same name, until it is interrupted. Counters are sums since the\n"

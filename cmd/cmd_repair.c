@@ -66,7 +66,7 @@ static int run(void *job)
 
 const struct opts_command repair_opts = {
 	.name = "repair",
-	.about = "Write a new trace of all that is valid in a damaged one.",
+	.about = "Write a new trace with the valid blocks of a damaged trace.",
 	.synopsis = "[-i TRACE] -o NEW",
 	.text = "The damaged trace is only read. Valid blocks are copied as they are. Where a "
 		"block\n"

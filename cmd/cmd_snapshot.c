@@ -131,7 +131,7 @@ static int run(void *job)
 
 const struct opts_command snapshot_opts = {
 	.name = "snapshot",
-	.about = "Save what a trace holds now, while it is recorded.",
+	.about = "Save the current content of a trace while it is being recorded.",
 	.synopsis = "[-i TRACE] [--at TIME] -o COPY",
 	.text = "The copy is a finished trace. Chunk files are linked where the file system can,\n"
 		"else copied, so they stay when the recorder removes its own. The recorder goes "

@@ -217,7 +217,7 @@ static void done(void *job)
 
 const struct opts_command sql_opts = {
 	.name = "sql",
-	.about = "Ask a trace in SQL.",
+	.about = "Query a trace in SQL.",
 	.synopsis = "[-i TRACE] [--format FORMAT] ['SELECT ...' | -]\n"
 		    "       ebpfrec sql --schema [TABLE] | --examples",
 	.text = "With -, the statement is read from stdin. Without a statement, on a terminal, a "

@@ -661,7 +661,7 @@ static const struct opts_option options[] = {
 
 const struct opts_command view_opts = {
 	.name = "view",
-	.about = "Look at a trace in a browser, at any window of it.",
+	.about = "View any window of a trace in a browser.",
 	.synopsis = "[-i TRACE]... [--listen ADDR:PORT] [--symbols DIR,...]",
 	.text = "Prints an address for a browser on this machine, and serves the page of\n"
 		"`export --to html` there, whose windows are as exact as those of `report`:\n"
