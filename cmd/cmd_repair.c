@@ -10,7 +10,7 @@
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
 #include "edit/trace_check.h"
-#include "edit/trace_repair.h"
+#include "edit/trace_copy.h"
 
 struct repair {
 	struct input in;

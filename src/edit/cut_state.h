@@ -1,17 +1,57 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cut_state: state shared by the parts of a cut. Private to trace_cut.c (choice of blocks,
- * manifest), cut_events.c (remaining events), cut_block.c (one block), cut_tasks.c (tasks and names
- * of a block) and cut_irq.c.
+ * remaining events, one block, manifest) and cut_tasks.c (processes that stay, tasks and names of a
+ * block).
  */
 #pragma once
 
+#include <stddef.h>
+
 #include "edit/checkpoint.h"
-#include "edit/cut_filter.h"
 #include "edit/trace_cut.h"
 #include "format/block_out.h"
 #include "store/store_writer.h"
+#include "trace/trace.h"
 #include "trace/trace_read.h"
+
+/*
+ * cut_filter: the events that a cut of some processes keeps.
+ *
+ *     events in order of time --[cut_filter]--> those of the processes, other threads as [filtered]
+ *
+ * Kept events: switches to and from the threads of the processes, and wake-ups of these threads;
+ * their allocations, and the frees of these by any thread; changes of their memory; their
+ * dirtyings; and all events of every request that they queued, issued or own. If the other side of
+ * such an event is a thread of another process, it becomes EVENT_ID_FILTERED; in requests it keeps
+ * its id. Another thread's allocation is kept, as filtered, if it shows that a free was lost;
+ * another thread's interrupt, if it shows that the end of an interrupt was lost.
+ *
+ * Threads: one. Errors: -errno.
+ */
+struct cut_filter;
+
+/*
+ * Starts with the checkpoint at from_ns (checkpoint.h) and reads the block requests of [from_ns,
+ * to_ns). upids is copied.
+ */
+int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upids, size_t cnt,
+		   const struct checkpoint *before, uint64_t from_ns, uint64_t to_ns,
+		   struct err *e);
+void cut_filter_free(struct cut_filter *f);
+
+bool cut_filter_has_process(const struct cut_filter *f, uint64_t upid);
+bool cut_filter_has_thread(const struct cut_filter *f, uint64_t utid);
+
+/* A new block begins; its keyframe sets the thread on each CPU. */
+void cut_filter_begin_block(struct cut_filter *f);
+
+/*
+ * Decides about an event. Call this for every event of the checkpoint, and then for every event
+ * from from_ns on, in order; kinds that are left out completely may be skipped. 1: keep ev, which
+ * may have been changed; 0: drop it.
+ */
+int cut_filter_event(struct cut_filter *f, struct event *ev);
 
 #define CUT_LIST_CNT 7	/* lists of the trace whose rows belong to blocks by time */
 
@@ -42,30 +82,6 @@ struct cut {
 	size_t broken_cnt, broken_cap;
 	struct trace_cut_result res;
 };
-
-/* ---- cut_events.c ---- */
-
-int cut_events_new(struct cut *c, struct err *e);
-void cut_events_free(struct cut_events *x);
-/* Appends the events of a block to c->events, and sets c->cpu_first and c->cpu_last. */
-int cut_events_until(struct cut *c, size_t block, struct err *e);
-
-/* ---- cut_block.c ---- */
-
-/*
- * Writes the block with the state before the window. Call it after cut_events_until() of the first
- * block.
- */
-int cut_put_before(struct cut *c, struct err *e);
-/* Writes block i with c->events, and clears them. */
-int cut_put_block(struct cut *c, size_t i, struct err *e);
-
-/* ---- cut_irq.c ---- */
-
-/* Finds the interrupts served at the window's end that lack an exit. Call it after checkpoint(). */
-int cut_find_broken(struct cut *c, struct err *e);
-/* Marks ev if it is the entry of such an interrupt. */
-void cut_mark_broken(const struct cut *c, struct event *ev);
 
 /* ---- cut_tasks.c ---- */
 

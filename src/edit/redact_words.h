@@ -22,9 +22,27 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-#include "base/pseudonym.h"
+/*
+ * pseudonym: a short word for every string. Equal strings get equal words, and without the key a
+ * word reveals nothing about its string.
+ *
+ * A word is 6 letters, one per 4 bits of a keyed hash (SipHash-2-4), or more letters if two strings
+ * would get the same word. So different strings have different words in one dictionary;
+ * dictionaries of several traces with the same key agree except for those rare longer words, which
+ * depend on the order of strings. Threads: one per dictionary.
+ */
+#define PSEUDONYM_KEY_BYTES 16
+#define PSEUDONYM_WORD_MAX  17	/* with the NUL */
+
+struct pseudonyms;
+
+/* Fills in a key of random bytes; -errno if the kernel has none. */
+int pseudonym_key_random(uint8_t key[PSEUDONYM_KEY_BYTES]);
+/* Derives a key from a text of any length; it is as hard to guess as the text. */
+void pseudonym_key_from(uint8_t key[PSEUDONYM_KEY_BYTES], const void *text, size_t bytes);
 
 enum redact_kind {
 	REDACT_COMM, REDACT_CMDLINE, REDACT_PATH, REDACT_CGROUP, REDACT_HOST, REDACT_DEVICE,

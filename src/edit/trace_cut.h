@@ -38,7 +38,7 @@ struct trace_cut_request {
 	uint64_t from_ns, to_ns;	/* the window; clipped to the trace */
 	/* mask of 1 << source; a source that was not recorded changes nothing */
 	uint32_t left_out;
-	const uint32_t *upids;	/* the processes whose events stay (cut_filter.h); NULL: all */
+	const uint32_t *upids;	/* the processes whose events stay (cut_state.h); NULL: all */
 	size_t upid_cnt;
 	const char *processes;	/* description of the processes, for people */
 	/* with upids: requests of unknown owners in the window, which the cut leaves out */

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "edit/trace_check.h"
-#include "edit/trace_repair.h"
+#include "edit/trace_copy.h"
 #include "fuzz.h"
 #include "scratch_trace.h"
 
