@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/path_parent.h"
+#include "base/atomic_output.h"
 #include "cmd/cmd.h"
 #include "cmd/input/terminal.h"
 #include "cmd/render/render.h"

@@ -24,7 +24,6 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "base/packed.h"
 
 struct analysis;
 struct analysis_index_use;

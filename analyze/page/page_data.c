@@ -19,7 +19,6 @@
 
 #include "analyze/fold/index.h"
 #include "base/buf.h"
-#include "base/packed.h"
 #include "base/workers.h"
 
 #define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */

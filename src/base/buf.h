@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/varint.h"
+
 struct buf {
 	uint8_t *data;
 	size_t len;
@@ -23,3 +25,60 @@ void buf_reset(struct buf *b);	/* empty, keeps the memory, forgets a failure */
 uint8_t *buf_room(struct buf *b, size_t bytes);
 void buf_add(struct buf *b, const void *data, size_t bytes);
 void buf_add_varint(struct buf *b, uint64_t v);
+
+/*
+ * packed: numbers as varints, the form in which states and sums are saved (schema/FORMAT.md, "The
+ * derived file"). Inline functions; no state.
+ */
+/* Bytes being read. Reading past the end returns zeros, and sets bad. */
+struct packed_in {
+	const uint8_t *p, *end;
+	bool bad;
+};
+
+static inline uint64_t packed_get(struct packed_in *in)
+{
+	uint64_t v = 0;
+	const uint8_t *p = in->p;
+
+	if (p != in->end && *p < 0x80) {
+		in->p++;
+		return *p;
+	}
+	p = varint_get(p, in->end, &v);
+	if (!p) {
+		in->bad = true;
+		in->p = in->end;
+		return 0;
+	}
+	in->p = p;
+	return v;
+}
+
+static inline int64_t packed_get_signed(struct packed_in *in)
+{
+	return (int64_t)zigzag_decode(packed_get(in));
+}
+
+static inline void packed_put(struct buf *b, uint64_t v)
+{
+	buf_add_varint(b, v);
+}
+
+static inline void packed_put_signed(struct buf *b, int64_t v)
+{
+	buf_add_varint(b, zigzag_encode((uint64_t)v));
+}
+
+/* Reads a count of rows, which cannot exceed the bytes left; if it does, bad is set. */
+static inline size_t packed_get_cnt(struct packed_in *in)
+{
+	uint64_t v = packed_get(in);
+
+	if (v > (uint64_t)(in->end - in->p)) {
+		in->bad = true;
+		in->p = in->end;
+		return 0;
+	}
+	return (size_t)v;
+}

@@ -7,14 +7,108 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <grp.h>
 #include <linux/capability.h>
+#include <pwd.h>
+#include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/account.h"
+/* account: a dynamic program calls the C library; a static one (EBPFREC_STATIC) reads the files. */
+
+static void keep(struct account *ret, const struct passwd *pw)
+{
+	memset(ret, 0, sizeof(*ret));
+	ret->uid = pw->pw_uid;
+	ret->gid = pw->pw_gid;
+	snprintf(ret->name, sizeof(ret->name), "%s", pw->pw_name);
+	snprintf(ret->home, sizeof(ret->home), "%s", pw->pw_dir);
+	snprintf(ret->shell, sizeof(ret->shell), "%s", pw->pw_shell);
+}
+
+#ifdef EBPFREC_STATIC
+
+static int find(struct account *ret, const char *name, uid_t uid)
+{
+	FILE *f = fopen("/etc/passwd", "re");
+	struct passwd *pw;
+	int err = -ENOENT;
+
+	while (f && err && (pw = fgetpwent(f))) {
+		if (name ? strcmp(pw->pw_name, name) : pw->pw_uid != uid)
+			continue;
+		keep(ret, pw);
+		err = 0;
+	}
+	if (f)
+		fclose(f);
+	return err;
+}
+
+int account_groups(const char *name, gid_t gid, gid_t *groups, int max)
+{
+	FILE *f = fopen("/etc/group", "re");
+	struct group *gr;
+	int cnt = 1, i;
+
+	groups[0] = gid;
+	while (f && cnt < max && (gr = fgetgrent(f))) {
+		for (i = 0; gr->gr_mem[i] && strcmp(gr->gr_mem[i], name); i++)
+			;
+		if (gr->gr_mem[i] && gr->gr_gid != gid)
+			groups[cnt++] = gr->gr_gid;
+	}
+	if (f)
+		fclose(f);
+	return cnt;
+}
+
+#else
+
+static int find(struct account *ret, const char *name, uid_t uid)
+{
+	struct passwd *pw = name ? getpwnam(name) : getpwuid(uid);
+
+	if (!pw)
+		return -ENOENT;
+	keep(ret, pw);
+	return 0;
+}
+
+int account_groups(const char *name, gid_t gid, gid_t *groups, int max)
+{
+	int cnt = max;
+
+	return getgrouplist(name, gid, groups, &cnt) < 0 ? max : cnt;
+}
+
+#endif
+
+int account_find(struct account *ret, const char *name_or_uid)
+{
+	unsigned long long uid;
+	char *end;
+
+	if (!find(ret, name_or_uid, 0))
+		return 0;
+	if (*name_or_uid < '0' || *name_or_uid > '9')
+		return -ENOENT;
+	errno = 0;
+	uid = strtoull(name_or_uid, &end, 10);
+	/* a number above all uids names no user, and must not be truncated to 32 bits */
+	return !*end && !errno && uid < (uid_t)-1 ? find(ret, NULL, (uid_t)uid) : -ENOENT;
+}
+
+int account_find_uid(struct account *ret, uid_t uid)
+{
+	return find(ret, NULL, uid);
+}
 
 #define CAPS_MAX 64
 
@@ -205,4 +299,71 @@ int privilege_check_threads(uint64_t keep, struct err *e)
 	}
 	closedir(d);
 	return err;
+}
+
+/*
+ * helper: forks without exec. Other descriptors are closed by close_range() if the kernel has it
+ * (5.9), otherwise one by one.
+ */
+
+static void close_others(int keep)
+{
+	int fd, max = (int)sysconf(_SC_OPEN_MAX);
+
+#ifdef SYS_close_range
+	if ((!keep || !syscall(SYS_close_range, 0, keep - 1, 0)) &&
+	    !syscall(SYS_close_range, keep + 1, ~0U, 0))
+		return;
+#endif
+	for (fd = 0; fd < max; fd++) {
+		if (fd != keep)
+			close(fd);
+	}
+}
+
+static void become_helper(const char *name, uint64_t caps, int fd)
+{
+	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
+
+	/* Ctrl-C is meant for the recorder; the recorder's end closes the socket. */
+	for (unsigned int i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
+		signal(ignored[i], SIG_IGN);
+	prctl(PR_SET_NAME, name, 0, 0, 0);
+	close_others(fd);
+	if (privilege_drop(caps, NULL))
+		_exit(1);
+}
+
+int helper_start(struct helper *ret, const char *name, uint64_t caps, int socket_type,
+		 void (*serve)(int fd))
+{
+	int fds[2], err;
+	pid_t pid;
+
+	if (socketpair(AF_UNIX, socket_type | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	pid = fork();
+	if (pid < 0) {
+		err = -errno;
+		close(fds[0]);
+		close(fds[1]);
+		return err;
+	}
+	if (!pid) {
+		become_helper(name, caps, fds[1]);
+		serve(fds[1]);
+		_exit(0);
+	}
+	close(fds[1]);
+	*ret = (struct helper){ .pid = pid, .fd = fds[0] };
+	return 0;
+}
+
+void helper_end(const struct helper *h)
+{
+	if (!h->pid)
+		return;
+	close(h->fd);
+	while (waitpid(h->pid, NULL, 0) < 0 && errno == EINTR)
+		;
 }

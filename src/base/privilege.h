@@ -64,3 +64,44 @@ void privilege_drop_ambient(void);
  * otherwise, and the text names a thread and its capabilities.
  */
 int privilege_check_threads(uint64_t keep, struct err *e);
+
+/*
+ * account: users and their groups, from all databases that nsswitch.conf names. A static program
+ * reads only /etc/passwd and /etc/group, because the C library would load modules that fit only the
+ * library it was built with. Threads: one.
+ */
+struct account {
+	uid_t uid;
+	gid_t gid;
+	char name[64], home[256], shell[256];
+};
+
+/* Finds a user by name, or by number if no user has that name. -ENOENT: not found. */
+int account_find(struct account *ret, const char *name_or_uid);
+int account_find_uid(struct account *ret, uid_t uid);
+
+/*
+ * Fills gids with a user's groups, gid first, at most max (1 or more). Returns the number filled.
+ */
+int account_groups(const char *name, gid_t gid, gid_t *groups, int max);
+
+/*
+ * helper: a process of this program that keeps a capability which the recorder drops, and serves
+ * requests over a socket. It ends when the recorder's end of the socket closes, for any reason.
+ * Threads: one.
+ */
+/* All zeros: no process. */
+struct helper {
+	pid_t pid;
+	int fd;		/* the recorder's end of the socket */
+};
+
+/*
+ * Starts a process called name that keeps the capabilities caps (PRIVILEGE_BIT), closes every
+ * descriptor except its end of the socket, and runs serve(fd) until serve returns. socket_type:
+ * SOCK_STREAM or SOCK_SEQPACKET. 0 or -errno.
+ */
+int helper_start(struct helper *ret, const char *name, uint64_t caps, int socket_type,
+		 void (*serve)(int fd));
+/* Closes the socket and waits for the process, if there is one. */
+void helper_end(const struct helper *h);

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/packed.h"
+#include "base/buf.h"
 #include "format/row_codec.h"
 #include "trace/derived_file.h"
 #include "trace/trace_read.h"

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/need.h"
 #include "base/varint.h"
 #include "format/column_writer.h"
 #include "format/token.h"

@@ -13,7 +13,7 @@
 
 struct kind_rows {
 	uint32_t cnt, cap;
-	uint64_t need;		/* rows needed recently: see base/need.h */
+	uint64_t need;		/* rows needed recently: see need_note() */
 	uint32_t *cpu_start;	/* first row of each CPU; cpu_cnt + 1 elements */
 	uint64_t *ts_ns;
 	uint32_t *utid;		/* slots: indices of the caller's list of utids */

@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "format/event.h"
-#include "base/packed.h"
+#include "base/buf.h"
 
 struct irq_span {
 	uint64_t from_ns, to_ns;

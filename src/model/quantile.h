@@ -16,7 +16,6 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "base/packed.h"
 
 #define QUANTILE_EXACT 65536
 

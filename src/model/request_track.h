@@ -43,7 +43,7 @@
 #include <stdint.h>
 
 #include "format/event.h"
-#include "base/packed.h"
+#include "base/buf.h"
 
 struct request_track;
 

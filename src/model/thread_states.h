@@ -42,7 +42,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "base/packed.h"
+#include "base/buf.h"
 #include "format/event.h"
 
 struct thread_states;

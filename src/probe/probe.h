@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "base/helper.h"
+#include "base/privilege.h"
 #include "bpf/wire.h"
 #include "probe/rings.h"
 

@@ -21,7 +21,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/account.h"
 #include "base/privilege.h"
 
 struct launch {

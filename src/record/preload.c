@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/account.h"
-#include "base/path_parent.h"
+#include "base/privilege.h"
+#include "base/atomic_output.h"
 #include "preload/heap_sample.h"
 #include "preload/heap_share.h"
 #include "record/launch.h"

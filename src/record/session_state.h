@@ -8,7 +8,6 @@
 
 #include "base/atomic_output.h"
 #include "base/buf.h"
-#include "base/helper.h"
 #include "base/privilege.h"
 #include "format/rows.h"
 #include "probe/span_probes.h"

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/need.h"
+#include "base/array.h"
 #include "ring/wire_record.h"
 
 #define SLAB_BYTES (256 * 1024)
@@ -88,7 +88,7 @@ struct ring_group {
 	struct ring_slab *pool;
 	uint64_t slab_bytes;		/* of all slabs, including those in the pool */
 	uint64_t pool_bytes;
-	uint64_t need_bytes;		/* memory for all slices of a cut, see base/need.h */
+	uint64_t need_bytes;		/* memory for all slices of a cut, see need_note() */
 	uint64_t used_max_bytes;	/* maximum of slab_bytes - pool_bytes */
 };
 

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path_parent.h"
+#include "base/atomic_output.h"
 #include "store/files.h"
 
 static int result(int r)

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/path_parent.h"
+#include "base/atomic_output.h"
 #include "store/chunk_name.h"
 #include "store/chunk_scan.h"
 #include "store/files.h"

@@ -5,7 +5,6 @@
  */
 #include <string.h>
 
-#include "base/utf8.h"
 #include "base/textsafe.h"
 #include "fuzz.h"
 

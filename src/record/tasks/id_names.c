@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/account.h"
+#include "base/privilege.h"
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash_map.h"

@@ -22,7 +22,6 @@
 #include "base/array.h"
 #include "base/clock.h"
 #include "base/hash_map.h"
-#include "base/helper.h"
 #include "base/privilege.h"
 #include "probe/exec_maps.h"
 #include "record/tasks/own_pids.h"

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "base/path_parent.h"
+#include "base/atomic_output.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "store/files.h"
 #include "store/store_writer.h"

@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "base/units.h"
-#include "base/utf8.h"
+#include "base/textsafe.h"
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
