@@ -18,7 +18,7 @@
 #include "cmd/copy/new_trace.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
-#include "store/store_snapshot.h"
+#include "store/store_writer.h"
 
 #define NOT_OF_BUNDLES                                                                             \
 	"it is whole and nobody writes to it; copy the file, or take a part with `ebpfrec cut`"

@@ -19,7 +19,7 @@
 #include "edit/trace_copy.h"
 #include "trace/derived_file.h"
 #include "trace/trace_read.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "store/control_socket.h"
 
 /* ---- one block ---- */

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "store/files.h"
 #include "store/manifest.h"
 

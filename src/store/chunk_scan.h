@@ -50,3 +50,17 @@ struct chunk_io {
 };
 /* ctx is a struct chunk_io. -ENODATA: the file ends too early. */
 int chunk_io_read(void *ctx, uint64_t offset, void *dst, size_t bytes);
+
+/* chunk_name: names of chunk files, and the list of a directory's chunk files. Threads: any. */
+#define CHUNK_NAME_BYTES 32
+#define CHUNK_FILES_MAX 1000000
+
+/* Data derived from a trace, in its directory: schema/FORMAT.md, section 8. */
+#define DERIVED_FILE_NAME "derived.idx"	/* trace/derived_file.h */
+
+/* Formats a name: "chunk-000000.ebr". */
+void chunk_name_format(char name[CHUNK_NAME_BYTES], uint64_t number);
+/* Parses a name. 0; -EINVAL: the name differs from what chunk_name_format() makes. */
+int chunk_name_parse(const char *name, uint64_t *ret_number);
+/* Returns the numbers of the chunk files in dir_fd, ascending, malloc'ed. */
+int chunk_name_list(int dir_fd, uint64_t **ret, size_t *ret_cnt);

@@ -11,7 +11,7 @@
  *
  * Losses in a crash: if only the recorder crashes (kill -9), no appended block is lost, because all
  * are in the page cache. If the machine crashes, blocks that are not yet on the disk are lost.
- * Another thread syncs each appended block (store_sync.h); the file's name is synced before its
+ * Another thread syncs each appended block (store_sync); the file's name is synced before its
  * first block. With a block about every 0.8 s and a disk that syncs in 0.2 s, a crash loses about a
  * second. If a write or sync fails, the trace ends there, and the next call returns the error.
  *
@@ -26,7 +26,16 @@
 
 #include "base/err.h"
 #include "store/files.h"
-#include "store/store_sync.h"
+#include "store/manifest.h"
+
+/* Of the thread that syncs. */
+struct store_sync_stats {
+	uint64_t cnt;
+	uint64_t max_ns;	/* longest time from a request to the end of its sync */
+	/* 1 + number of the last file that was closed by store_sync_close(); 0: none */
+	uint64_t whole_below;
+	uint64_t failed_number;	/* number of the file whose sync failed */
+};
 
 struct control_socket;
 struct store_writer;
@@ -171,3 +180,28 @@ int store_backup(const char *path, int force, uid_t user, struct err *e);
  */
 int store_backup_check(const char *path, int force, uid_t user, uint64_t *ret_real_ns,
 		       struct err *e);
+
+/*
+ * store_snapshot: saves the current state of a trace as a separate, finished trace.
+ *
+ *     TRACE/ (being written, or not) --[store_snapshot]--> COPY/
+ *
+ * Closed chunk files are linked, cloned or copied, in order of preference; from the newest file,
+ * complete blocks are copied. The directory is read without the recorder's help, as by any reader.
+ * Files that the recorder removes in the meantime are missing at the copy's beginning.
+ *
+ * Threads: any. Errors: 0 or -errno and a struct err; an error leaves nothing behind.
+ */
+struct store_snapshot_note {
+	const char *key, *value;
+};
+
+struct store_snapshot {
+	const char *path;	/* directory of the copy; must not exist */
+	uid_t uid;		/* owner of the copy; -1: no change */
+	gid_t gid;
+	const struct store_snapshot_note *notes;	/* additional manifest entries */
+	size_t note_cnt;
+};
+
+int store_snapshot_take(int dir_fd, const struct store_snapshot *s, struct err *e);

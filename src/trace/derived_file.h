@@ -29,7 +29,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 
 struct derived_file;
 struct trace;

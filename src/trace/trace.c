@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "trace/trace_state.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "store/control_socket.h"
 
 /* ---- parts of the trace, according to its manifest ---- */

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "trace/trace_state.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 
 int trace_reader_init(struct trace_reader *r)
 {

@@ -25,7 +25,7 @@
 #include <time.h>
 
 #include "format/zpack.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 

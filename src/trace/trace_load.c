@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "trace/trace_state.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 
 struct load {
 	struct trace *t;

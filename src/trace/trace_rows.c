@@ -13,7 +13,7 @@
 #include "base/words.h"
 #include "format/hook.h"
 #include "format/zpack.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 

@@ -18,7 +18,6 @@
 
 #include "trace/trace.h"
 #include "sim_disk.h"
-#include "store/chunk_name.h"
 #include "store/chunk_scan.h"
 #include "store/store_writer.h"
 #include "tests/unit/gen/gen_trace.h"

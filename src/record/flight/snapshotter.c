@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/atomic_output.h"
-#include "store/store_snapshot.h"
+#include "store/store_writer.h"
 
 #define NAMES_MAX 1000
 

@@ -21,7 +21,7 @@
 
 #include "trace/trace.h"
 #include "tests/unit/gen/gen_trace.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "store/control_socket.h"
 #include "store/store_writer.h"
 

@@ -21,7 +21,7 @@
 #include "format/chunk.h"
 #include "trace/trace_read.h"
 #include "tests/unit/gen/gen_trace.h"
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "store/manifest.h"
 #include "store/store_writer.h"
 

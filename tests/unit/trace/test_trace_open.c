@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
-#include "store/chunk_name.h"
+#include "store/chunk_scan.h"
 #include "tests/unit/gen/made_trace.h"
 #include "trace/trace_read.h"
 
