@@ -22,7 +22,7 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "model/task_state.h"
-#include "trace/irq_holes.h"
+#include "trace/trace_read.h"
 
 #define NONE UINT32_MAX
 #define RECENT_THREADS 4096

@@ -2,7 +2,7 @@
 /* fold_irq: the machine is a tracker, with the times at which holes in the events begin. */
 #include "analyze/fold/folds.h"
 
-#include "trace/irq_holes.h"
+#include "trace/trace_read.h"
 
 struct irq_machine {
 	struct fold_machine f;

@@ -18,7 +18,7 @@
 #include "model/cpu_timeline.h"
 #include "model/irq_track.h"
 #include "model/object_pairs.h"
-#include "trace/irq_holes.h"
+#include "trace/trace_read.h"
 
 /*
  * cut_irq: interrupts that are being served when the window ends. Readers of the cut assume that

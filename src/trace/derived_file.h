@@ -37,7 +37,7 @@ struct zpack;
 
 /* Types of parts. The values are in files: after any change, raise DERIVED_VERSION. */
 enum derived_type {
-	DERIVED_LIST = 0,	/* + enum trace_list_id: rows of a list (trace_lists.c) */
+	DERIVED_LIST = 0,	/* + enum trace_list_id: rows of a list (trace.c) */
 	DERIVED_FILES = 56,	/* the chunk files at the time of saving */
 	DERIVED_BLOCKS = 57,
 	/* parts made by the jobs of the index begin here */

@@ -12,8 +12,191 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "trace/trace_state.h"
+#include "base/array.h"
 #include "store/chunk_scan.h"
+#include "trace/trace_state.h"
+
+/*
+ * trace_block: reads one block of an open trace again: its small sections, its keyframe, or all
+ * bytes.
+ */
+
+int trace_reader_init(struct trace_reader *r)
+{
+	*r = (struct trace_reader){ .fd = -1 };
+	return zunpack_new(&r->zunpack);
+}
+
+void trace_reader_done(const struct trace *t, struct trace_reader *r)
+{
+	if (r->fd >= 0)
+		trace_file_close(t, r->fd);
+	zunpack_free(r->zunpack);
+	*r = (struct trace_reader){ .fd = -1 };
+}
+
+int trace_block_seek(const struct trace *t, struct trace_reader *r, size_t block,
+		     struct chunk_io *ret, struct err *e)
+{
+	uint64_t number = trace_more_at(t, block)->file;
+	char name[CHUNK_NAME_BYTES];
+	int fd;
+
+	if (r->fd < 0 || r->fd_number != number) {
+		if (r->fd >= 0)
+			trace_file_close(t, r->fd);
+		fd = trace_file_open(t, number);
+		r->fd = fd < 0 ? -1 : fd;
+		r->fd_number = number;
+		chunk_name_format(name, number);
+		if (fd < 0)
+			return err_set(e, fd, "cannot open '%s/%s': %s", t->path, name,
+				       err_text(NULL, fd));
+	}
+	*ret = (struct chunk_io){ r->fd, trace_block_at(t, block)->offset };
+	return 0;
+}
+
+int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io, const char **ret_why)
+{
+	struct disk_block head = { 0 };
+	uint8_t raw[sizeof(head)];
+	int r = chunk_io_read(io, 0, raw, sizeof(raw));
+
+	*ret_why = "block header";
+	r = r ?: block_head_check(raw, &head, ret_why);
+	/* The block was valid when the trace was opened; a later change is not accepted. */
+	return r < 0 || memcmp(&head, &trace_more_at(t, block)->head, sizeof(head)) ? -EBADMSG : 0;
+}
+
+int trace_block_open(const struct trace *t, struct trace_reader *reader, size_t block,
+		     struct trace_block_open *ret, struct err *e)
+{
+	const struct trace_block *b = trace_block_at(t, block);
+	struct block_io io = { chunk_io_read, &ret->io };
+	const char *why;
+	int r = trace_block_seek(t, reader, block, &ret->io, e);
+
+	if (r < 0)
+		return r;
+	r = trace_block_head(t, block, &ret->io, &why);
+	r = r ?: block_meta_open(&ret->meta, &trace_more_at(t, block)->head, &io, &why);
+	if (r == -ENOMEM)
+		return err_set(e, r, "out of memory");
+	return r < 0 ? err_set(e, -EBADMSG, "'%s/%s', block at %llu: %s", t->path, b->file,
+			       (unsigned long long)b->offset, why) : 0;
+}
+
+int trace_block_drop(struct trace *t, size_t block, const char *reason)
+{
+	struct trace_block_more *m = trace_more_at(t, block);
+	const struct trace_block *b = trace_block_at(t, block);
+
+	int r = 0;
+
+	pthread_mutex_lock(&t->drop_lock);
+	if (!m->damaged) {
+		m->damaged = true;
+		r = trace_add_damage(t, b->file, b->offset, b->bytes, reason);
+	}
+	pthread_mutex_unlock(&t->drop_lock);
+	return r;
+}
+
+int trace_block_verify(struct trace *t, size_t block, struct err *e)
+{
+	struct trace_block_open o = { 0 };
+	const char *why = "block changed";
+	struct block_io io;
+	uint8_t buf[65536];
+	int r;
+
+	if (block >= t->blocks.cnt)
+		return err_set(e, -EINVAL, "no block %zu", block);
+	if (trace_more_at(t, block)->damaged)
+		return err_set(e, -EBADMSG, "block is damaged");
+	if (trace_more_at(t, block)->verified)
+		return 0;
+	r = trace_block_open(t, &t->reader, block, &o, NULL);
+	if (r == 0) {
+		io = (struct block_io){ chunk_io_read, &o.io };
+		r = block_meta_verify(o.meta, &io, buf, sizeof(buf), &why);
+		block_meta_free(o.meta);
+	}
+	if (r == -ENOMEM)
+		return err_set(e, r, "out of memory");
+	if (r < 0) {
+		r = trace_block_drop(t, block, why);
+		return err_set(e, r < 0 ? r : -EBADMSG, "%s", why);
+	}
+	trace_more_at(t, block)->verified = true;
+	return 0;
+}
+
+uint32_t trace_block_running(const struct trace *t, size_t block, unsigned int cpu)
+{
+	if (block >= t->more.cnt || cpu >= trace_more_at(t, block)->head.cpu_cnt)
+		return EVENT_ID_UNKNOWN;
+	return trace_more_at(t, block)->running[cpu];
+}
+
+const struct row_cpu_end *trace_block_end(const struct trace *t, size_t block, unsigned int cpu)
+{
+	if (block >= t->more.cnt || cpu >= trace_more_at(t, block)->head.cpu_cnt ||
+	    !trace_more_at(t, block)->ends)
+		return NULL;
+	return &trace_more_at(t, block)->ends[cpu];
+}
+
+int trace_block_rss(struct trace *t, size_t block, const struct trace_rss **ret, size_t *ret_cnt,
+		    struct err *e)
+{
+	struct trace_block_open o;
+	struct trace_rss row, *p;
+	struct row_reader rows;
+	int r;
+
+	if (block >= t->blocks.cnt)
+		return err_set(e, -EINVAL, "no block %zu", block);
+	r = trace_block_open(t, &t->reader, block, &o, e);
+	if (r < 0)
+		return r;
+	t->rss.cnt = 0;
+	r = block_meta_rows(o.meta, t->reader.zunpack, CHUNK_RSS_STATE, &rows);
+	while (r == 0 && (r = row_get_rss(&rows, &row)) > 0) {
+		p = trace_list_add(&t->rss, sizeof(*p));
+		r = p ? 0 : -ENOMEM;
+		if (p)
+			*p = row;
+	}
+	block_meta_free(o.meta);
+	if (r < 0)
+		return err_set(e, r, "memory state of a block: %s", err_text(NULL, r));
+	*ret = t->rss.v;
+	*ret_cnt = t->rss.cnt;
+	return 0;
+}
+
+bool trace_hole_next(const struct trace *t, struct trace_hole *h)
+{
+	const struct trace_block *b = t->blocks.v;
+
+	if (!h->block)
+		h->covered_ns = trace_start_ns(t);
+	while (t->blocks.cnt && h->block <= t->blocks.cnt) {
+		size_t i = h->block++;
+
+		if (i < t->blocks.cnt && trace_block_is_damaged(t, i))
+			continue;
+		h->from_ns = h->covered_ns;
+		h->to_ns = i < t->blocks.cnt ? b[i].from_ns : trace_end_ns(t);
+		if (i < t->blocks.cnt && b[i].to_ns > h->covered_ns)
+			h->covered_ns = b[i].to_ns;
+		if (h->to_ns > h->from_ns)
+			return true;
+	}
+	return false;
+}
 
 struct load {
 	struct trace *t;
@@ -78,7 +261,8 @@ static int put_row(struct trace *t, unsigned int list, uint64_t key, const void 
 	return hash_map_put(&t->by_key[list], key, (void *)l->cnt);
 }
 
-int trace_load_baseline(struct trace *t, const struct trace_rss *row)
+/* Adds a baseline row, unless its process has one. */
+static int trace_load_baseline(struct trace *t, const struct trace_rss *row)
 {
 	if (hash_map_get(&t->by_key[CHUNK_RSS_STATE], row->upid))
 		return 0;
@@ -447,4 +631,274 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 	t->scanned_file = number;
 	t->scanned_bytes = info.whole_bytes;
 	return r < 0 ? err_set(e, r, "'%s': %s", l.name, err_text(NULL, r)) : 0;
+}
+
+/*
+ * trace_finalize: completes a trace's lists once the rows of all blocks are loaded: it sorts and
+ * links the lists, and derives data that needs all rows. The resets of memory, which few callers
+ * need, are derived on request; or they come with the lists of the derived file.
+ */
+
+static uint64_t key_of(unsigned int list, const void *row)
+{
+	const struct trace_name *n = row;
+
+	return list < TRACE_LIST_NAMES ? *(const uint32_t *)row
+				       : trace_name_key(list - TRACE_LIST_NAMES, n->id, n->arg);
+}
+
+/* Returns whether a list is in order; marks it as sorted, since the caller then sorts it. */
+static bool is_sorted(struct trace_list *l, int (*cmp)(const void *, const void *))
+{
+	const char *v = l->v;
+	size_t i = l->sorted_cnt ?: 1;
+
+	l->sorted_cnt = l->cnt;
+	for (; i < l->cnt; i++)
+		if (cmp(v + (i - 1) * l->row_bytes, v + i * l->row_bytes) > 0)
+			return false;
+	return true;
+}
+
+/*
+ * Sorts a list by id, and updates the map of keys if the order changed: a refresh adds rows and
+ * needs it.
+ */
+static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void *, const void *))
+{
+	struct trace_list *l = &t->rows[list];
+	const char *v = l->v;
+
+	/* usually in order already: ids count up, and a refresh adds few */
+	if (is_sorted(l, cmp))
+		return 0;
+	qsort(l->v, l->cnt, l->row_bytes, cmp);
+	/* all keys are in the map, so setting them again allocates nothing */
+	for (size_t i = 0; i < l->cnt; i++)
+		if (hash_map_put(&t->by_key[list], key_of(list, v + i * l->row_bytes),
+				 (void *)(i + 1)) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* A stable sort by the uint64_t at the start of each row. */
+static int sort_by_time(struct trace *t, unsigned int list)
+{
+	struct trace_list *l = &t->rows[list];
+	size_t bytes = l->row_bytes, i;
+	char *v = l->v, *out;
+	size_t *order;
+
+	if (is_sorted(l, compare_u64))
+		return 0;
+	order = array_order(v, l->cnt, bytes);
+	out = malloc(l->cnt * bytes);
+	if (!order || !out) {
+		free(order);
+		free(out);
+		return -ENOMEM;
+	}
+	for (i = 0; i < l->cnt; i++)
+		memcpy(out + i * bytes, v + order[i] * bytes, bytes);
+	free(order);
+	free(v);
+	l->v = out;
+	l->cap = l->cnt;
+	return 0;
+}
+
+_Static_assert(offsetof(struct trace_task_event, ts_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_rss, ts_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_clock, mono_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_loss, from_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_gap, from_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_quota, from_ns) == 0, "sort_by_time");
+_Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
+
+/*
+ * A thread gets the flags of its process when it is read, unless the process comes later or
+ * changes. Mostly a thread has the process of the thread before, or the next one.
+ */
+static void link_tasks(struct trace *t)
+{
+	struct trace_thread *h = t->rows[CHUNK_THREADS].v;
+	const struct trace_process *p = t->rows[CHUNK_PROCESSES].v;
+	size_t cnt = trace_process_cnt(t), at = 0, i;
+
+	if (!t->must_link)
+		return;
+	t->must_link = t->has_orphans = false;
+	for (i = 0; i < trace_thread_cnt(t); i++) {
+		at += at + 1 < cnt && p[at].upid < h[i].upid;
+		if (at >= cnt || p[at].upid != h[i].upid)
+			at = trace_process_index(t, h[i].upid);
+		if (at < cnt)
+			h[i].flags |= p[at].flags & TASK_FLAGS_OF_PROCESS;
+		else
+			at = 0, t->has_orphans |= h[i].upid >= EVENT_ID_FIRST;
+	}
+}
+
+/* Numbers marks with equal text. The pool keeps equal texts once, so pointers identify them. */
+int trace_number_marks(struct trace *t)
+{
+	struct trace_mark *m = t->rows[CHUNK_MARKS].v;
+	struct hash_map seen = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < t->rows[CHUNK_MARKS].cnt && r == 0; i++) {
+		const char *text = strpool_put(t->strings, m[i].text);
+
+		if (!text) {
+			r = -ENOMEM;
+			break;
+		}
+		m[i].nr = (uint32_t)(uintptr_t)hash_map_get(&seen, (uintptr_t)text) + 1;
+		r = hash_map_put(&seen, (uintptr_t)text, (void *)(uintptr_t)m[i].nr);
+	}
+	hash_map_done(&seen);
+	return r;
+}
+
+/*
+ * A recorder reads its counters after the end of a slice. The losses that it found last count at
+ * the trace's end, so that the losses of all windows add up to those of the trace. A trace that
+ * still grows may yet cover the time of such a loss, and a loss that ends after a cut counts in the
+ * next cut.
+ */
+static void end_losses(struct trace *t)
+{
+	struct trace_loss *l = t->rows[CHUNK_LOSS].v;
+	uint64_t end_ns = trace_end_ns(t);
+	size_t i;
+
+	/* this may change the order of the losses */
+	if (!t->is_live)
+		t->rows[CHUNK_LOSS].sorted_cnt = 0;
+	for (i = 0; i < t->rows[CHUNK_LOSS].cnt && !t->is_live && !trace_get(t, "cut.to_ns"); i++) {
+		if (l[i].from_ns >= end_ns)
+			l[i].from_ns = end_ns - 1;
+		if (l[i].to_ns > end_ns)
+			l[i].to_ns = end_ns;
+	}
+}
+
+static int make_baselines(struct trace *t)
+{
+	const struct trace_rss *row = t->rows[CHUNK_RSS_SNAPS].v;
+
+	for (size_t i = 0; i < t->rows[CHUNK_RSS_SNAPS].cnt; i++) {
+		const struct trace_process *p = trace_process_find(t, row[i].upid);
+
+		/*
+		 * A process forked during the recording starts from nothing, and its events have
+		 * the rest.
+		 */
+		if (p && p->flags & TRACE_TASK_AT_START && trace_load_baseline(t, &row[i]) < 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+void trace_finalize_blocks(struct trace *t)
+{
+	struct trace_block_more *m = t->more.v;
+	const struct trace_block *b = t->blocks.v;
+	uint64_t late = UINT64_MAX;
+
+	for (size_t i = t->blocks.cnt; i-- > 0;) {
+		if (b[i].first_ns < late)
+			late = b[i].first_ns;
+		if (m[i].late_ns == late) /* set before a refresh; so are those of earlier blocks */
+			break;
+		m[i].late_ns = late;
+	}
+}
+
+int trace_load_finish(struct trace *t)
+{
+	static const uint8_t by_time[] = { CHUNK_TASK_EVENTS, CHUNK_RSS_SNAPS, CHUNK_CLOCKS,
+					   CHUNK_LOSS, CHUNK_MARKS, CHUNK_GAPS,
+					   CHUNK_QUOTAS };
+
+	trace_finalize_blocks(t);
+	end_losses(t);
+	if (sort_by_id(t, CHUNK_PROCESSES, compare_u32) < 0 ||
+	    sort_by_id(t, CHUNK_THREADS, compare_u32) < 0)
+		return -ENOMEM;
+	link_tasks(t);
+	for (unsigned int type = 1; type < TRACE_NAME_TYPE_CNT; type++)
+		if (sort_by_id(t, TRACE_LIST_NAMES + type, compare_u64_pair) < 0)
+			return -ENOMEM;
+	for (size_t i = 0; i < sizeof(by_time); i++)
+		if (sort_by_time(t, by_time[i]) < 0)
+			return -ENOMEM;
+	if (trace_number_marks(t) < 0 || trace_sites_link(t) < 0 ||
+	    trace_stacks_reserve(t, t->rows[CHUNK_FRAMES].cnt) < 0)
+		return -ENOMEM;
+	trace_stacks_index(t);
+	trace_estimate_costs(t);
+	return make_baselines(t);
+}
+
+/* ---- resets of all processes' memory, by time ---- */
+
+static int mm_reset_cmp(const void *a, const void *b)
+{
+	const struct trace_mm_reset *x = a, *y = b;
+
+	return compare_numbers(x->ts_ns, y->ts_ns) ?: compare_numbers(x->kind, y->kind) ?:
+	       compare_numbers(x->upid, y->upid);
+}
+
+/* Merges the rows from cnt on, which are in order, with those before. */
+static int merge_resets(struct trace_mm_reset *v, size_t cnt, size_t all)
+{
+	size_t left = all - cnt, at = all;
+	struct trace_mm_reset *added;
+
+	if (!cnt || mm_reset_cmp(&v[cnt - 1], &v[cnt]) <= 0)
+		return 0;
+	added = malloc(left * sizeof(*added));
+	if (!added)
+		return -ENOMEM;
+	memcpy(added, &v[cnt], left * sizeof(*added));
+	while (left)
+		v[--at] = cnt && mm_reset_cmp(&v[cnt - 1], &added[left - 1]) > 0 ? v[--cnt] :
+										  added[--left];
+	free(added);
+	return 0;
+}
+
+int trace_mm_resets_prepare(struct trace *t)
+{
+	struct trace_list *l = &t->rows[TRACE_LIST_MM_RESETS];
+	size_t cnt = t->sorted_reset_cnt, i;
+	struct trace_mm_reset *v = l->v;
+
+	if (t->lists || cnt == l->cnt)
+		return 0;
+	for (i = cnt; i < l->cnt; i++)
+		if (!trace_process_find(t, v[i].upid))
+			v[i].upid = EVENT_ID_UNKNOWN;
+	qsort(&v[cnt], l->cnt - cnt, sizeof(*v), mm_reset_cmp);
+	if (merge_resets(v, cnt, l->cnt) < 0)
+		return -ENOMEM;
+	t->sorted_reset_cnt = l->cnt;
+	return 0;
+}
+
+size_t trace_mm_reset_cnt(const struct trace *t)
+{
+	return t->rows[TRACE_LIST_MM_RESETS].cnt;
+}
+
+const struct trace_mm_reset *trace_mm_reset_at(const struct trace *t, size_t i)
+{
+	return trace_row_at(t, TRACE_LIST_MM_RESETS, i);
+}
+
+size_t trace_mm_reset_from(const struct trace *t, uint64_t ts_ns)
+{
+	return trace_rows_from(t, TRACE_LIST_MM_RESETS, ts_ns);
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * trace_state: state shared by the parts of the trace reader, and private to them: trace_rows.c
- * (parts of a trace), trace_sites.c (code and stacks), trace_block.c (one block again),
- * trace_load.c (small sections into lists), trace_finalize.c (links between rows), trace_lists.c
- * (lists from the derived file), trace.c (opening), event_cursor.c. Each calls only those before
- * it. Other code reads through trace.h and trace_read.h.
+ * (parts of a trace, code and stacks), trace_load.c (one block, small sections into lists, links
+ * between rows), trace.c (lists from the derived file, opening), event_cursor.c. Each calls only
+ * those before it. Other code reads through trace.h and trace_read.h.
  */
 #pragma once
 
@@ -45,7 +44,7 @@ struct trace_stored_list {
 	_Atomic bool is_ready;	/* all its rows are unpacked */
 };
 
-/* Lists that come from the derived file: trace_lists.c sets them up. */
+/* Lists that come from the derived file: trace.c sets them up. */
 struct trace_lists {
 	struct derived_file *d;
 	uint64_t thread_hash;		/* from d */
@@ -91,7 +90,7 @@ struct trace {
 	 * trace_name_key(), frames by stack (its first frame), baselines by upid.
 	 */
 	struct hash_map by_key[TRACE_LIST_CNT];
-	struct hash_map site_code, site_row;	/* see trace_sites.c */
+	struct hash_map site_code, site_row;	/* see trace_rows.c */
 	/* struct trace_stack, by number; valid together with the frames */
 	struct trace_list stacks;
 	unsigned int cpu_cnt;
@@ -136,17 +135,13 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 /* Adds a block whose CPUs run unknown threads. file is the chunk file's name in t's pool. */
 int trace_load_block(struct trace *t, const char *file, uint64_t file_number, uint64_t offset,
 		     const struct disk_block *head);
-/* Adds a baseline row, unless its process has one. */
-int trace_load_baseline(struct trace *t, const struct trace_rss *row);
-
-/* ---- trace_finalize.c ---- */
 
 /* Sorts and links the lists, and drops contradictions. Call it after the last file. */
 int trace_load_finish(struct trace *t);
 void trace_finalize_blocks(struct trace *t);
 int trace_number_marks(struct trace *t);
 
-/* ---- trace_sites.c ---- */
+/* ---- code and stacks: trace_rows.c ---- */
 
 int trace_site_load(struct trace *t, const struct trace_site *row);
 int trace_sites_link(struct trace *t);
@@ -160,13 +155,7 @@ int trace_frame_load(struct trace *t, const struct trace_frame *row);
 /* Allocates the memory for the stacks of frame_cnt frames. */
 int trace_stacks_reserve(struct trace *t, size_t frame_cnt);
 
-/* ---- trace_lists.c ---- */
-
-/* Loads lists from the derived file. 1: t->lists is set; 0: no list is valid, nothing changed. */
-int trace_lists_load(struct trace *t, const uint64_t *numbers, size_t cnt);
-void trace_lists_close(struct trace *t);
-
-/* ---- trace_block.c ---- */
+/* ---- one block: trace_load.c ---- */
 
 int trace_reader_init(struct trace_reader *r);	/* 0 or -ENOMEM */
 void trace_reader_done(const struct trace *t, struct trace_reader *r);
