@@ -5,10 +5,14 @@
  * of (process, address), stacks by their number. If another stack has the number already, the stack
  * gets the next free number.
  */
+#include <arpa/inet.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
+#include "model/call.h"
 #include "record/encode/block_state.h"
 
 #define SITE_DICT_MAX (1u << 17)	/* rows of a block; further ones are left out */
@@ -106,7 +110,8 @@ int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 	return 0;
 }
 
-const char *block_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
+/* The name of an id, valid until the names are forgotten; NULL: it has none. */
+static const char *block_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
 {
 	struct name_entry *n = hash_map_get(&w->names[type], id);
 
@@ -293,4 +298,168 @@ int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stac
 	*ret_id = id;
 	*ret_new = true;
 	return 0;
+}
+
+/*
+ * socket_names: the name of a socket that a thread sleeps on: its protocol and its ends.
+ *
+ *     socket records --[a name by inode number]--> names of what switches refer to
+ *
+ *     tcp 127.0.0.1:5432 > 127.0.0.1:40112    its own end, and the other
+ *     tcp [::1]:80                            not connected: it listens
+ *     unix /run/x.sock                        its path, or its peer's; abstract ones begin with @
+ *
+ * A unix socket has no name if neither end has a path, or if its record was lost.
+ */
+
+#define END_BYTES (INET6_ADDRSTRLEN + 10)
+#define SOCKET_NAME_BYTES 256
+
+static void put_end(char ret[END_BYTES], int family, const wire_u8 addr[16], unsigned int port)
+{
+	char text[INET6_ADDRSTRLEN] = "?";
+
+	inet_ntop(family, addr, text, sizeof(text));
+	snprintf(ret, END_BYTES, family == AF_INET6 ? "[%s]:%u" : "%s:%u", text, port);
+}
+
+static void put_inet(char *ret, size_t size, const struct wire_socket *r)
+{
+	const char *protocol = r->type == SOCK_STREAM ? "tcp" :
+			       r->type == SOCK_DGRAM  ? "udp" :
+							"ip";
+	char local[END_BYTES], remote[END_BYTES];
+
+	put_end(local, r->family, r->local, r->local_port);
+	put_end(remote, r->family, r->remote, r->remote_port);
+	if (r->remote_port)
+		snprintf(ret, size, "%s %s > %s", protocol, local, remote);
+	else
+		snprintf(ret, size, "%s %s", protocol, local);
+}
+
+static void put_unix(char *ret, size_t size, const struct wire_socket *r)
+{
+	int len = r->path_len <= sizeof(r->path) ? (int)r->path_len : 0;
+	bool is_abstract = len && !r->path[0];
+
+	if (len)
+		snprintf(ret, size, "unix %s%.*s", is_abstract ? "@" : "", len - is_abstract,
+			 r->path + is_abstract);
+	else
+		*ret = 0;
+}
+
+static void format_socket(char *ret, size_t size, const struct wire_socket *r)
+{
+	if (r->family == AF_INET || r->family == AF_INET6)
+		put_inet(ret, size, r);
+	else if (r->family == AF_UNIX)
+		put_unix(ret, size, r);
+	else if (r->family == AF_NETLINK)
+		snprintf(ret, size, "netlink");
+	else
+		snprintf(ret, size, "family %u", r->family);
+}
+
+int socket_names_note(struct block_writer *w, const struct wire_socket *r)
+{
+	char name[SOCKET_NAME_BYTES];
+
+	format_socket(name, sizeof(name), r);
+	return *name ? block_set_name(w, TRACE_NAME_SOCKET, r->ino, name) : 0;
+}
+
+int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object)
+{
+	uint64_t *last = &w->last_sockets[object % BLOCK_LAST_SOCKETS];
+	enum call_object what = call_object_of(call);
+	bool is_file = what == CALL_OBJECT_FILE || what == CALL_OBJECT_INODE_LOCK;
+
+	if ((what != CALL_OBJECT_SOCKET && !is_file) || *last == object)
+		return 0;
+	*last = object;
+	return block_use_name(w, is_file ? TRACE_NAME_WAITED : TRACE_NAME_SOCKET, object);
+}
+
+/*
+ * kernel_places: which lock of the kernel a thread waited for in an uninterruptible sleep.
+ *
+ *     place records --[a caller by thread and instant]--> switches of kind CALL_FILE_KERNEL_LOCK
+ *
+ *     __schedule, schedule, rwsem_down_read_slowpath, down_read, iterate_dir
+ *
+ * Below the scheduler are the functions of the lock; the function that called them stands for the
+ * lock, because the lock itself has no name. A sleep without such functions is not for a lock. The
+ * record may arrive in the slice before its switch.
+ */
+
+#define PLACES_MAX 65536	/* switches that never came */
+
+/* Whole names, or their beginnings if they end with an underscore. */
+static const char *const lock_functions[] = {
+	"mutex_lock", "mutex_lock_", "__mutex_lock", "__mutex_lock_", "ww_mutex_", "__ww_mutex_",
+	"rwsem_", "down", "down_", "__down", "__down_", "percpu_down_", "__percpu_down_",
+	"percpu_rwsem_", "rt_mutex_", "__rt_mutex_", "rwbase_", "ldsem_down_",
+};
+
+/* name: "down_read+0x2f", or "__mutex_lock.constprop.0+0x1a2". */
+static bool is_function(const char *name, const char *wanted)
+{
+	size_t len = strlen(wanted);
+
+	return !strncmp(name, wanted, len) &&
+	       (wanted[len - 1] == '_' || strchr("+. ", name[len]));
+}
+
+static bool is_of_lock(const char *name)
+{
+	for (size_t i = 0; i < sizeof(lock_functions) / sizeof(lock_functions[0]); i++)
+		if (is_function(name, lock_functions[i]))
+			return true;
+	return false;
+}
+
+static bool is_of_scheduler(const char *name)
+{
+	return is_function(name, "__schedule") || is_function(name, "schedule") ||
+	       is_function(name, "schedule_preempt_disabled") ||
+	       is_function(name, "schedule_timeout");
+}
+
+/* The return address into the function that waits for a lock; 0: not for a lock. */
+static uint64_t caller_of_lock(struct block_writer *w, const uint64_t *frames)
+{
+	bool in_scheduler = false, in_lock = false;
+
+	for (unsigned int i = 0; i < WIRE_PLACE_FRAMES && frames[i]; i++) {
+		const char *name = block_name(w, TRACE_NAME_SYMBOL, frames[i]);
+
+		if (name && is_of_scheduler(name))
+			in_scheduler = true;
+		else if (name && in_scheduler && is_of_lock(name))
+			in_lock = true;
+		else if (in_scheduler)
+			return in_lock && name ? frames[i] : 0;
+	}
+	return 0;
+}
+
+static uint64_t key_of(const struct wire_hdr *h)
+{
+	return h->ts_ns << 22 | h->tid;
+}
+
+int kernel_places_note(struct block_writer *w, const struct wire_place *r)
+{
+	uint64_t caller = caller_of_lock(w, r->frames);
+
+	if (w->places.cnt >= PLACES_MAX)
+		hash_map_clear(&w->places);
+	return caller ? hash_map_put(&w->places, key_of(&r->hdr), (void *)(uintptr_t)caller) : 0;
+}
+
+uint64_t kernel_places_take(struct block_writer *w, const struct wire_hdr *of)
+{
+	return (uintptr_t)hash_map_remove(&w->places, key_of(of));
 }

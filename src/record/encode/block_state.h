@@ -2,11 +2,9 @@
 /*
  * block_state: state shared by the parts of the block writer, and private to them:
  *
- * block_writer.c (sections), block_count.c (first pass: counts), block_fill.c (second pass: records
- * to arrays), block_order.c (order by time), block_dict.c (names, sites, stacks), cpu_keyframe.c
- * (the thread on each CPU), writeback_owner.c (owners of written pages), file_paths.c (files of
- * requests), socket_names.c (names of sockets), request_lost_end.c (ends of requests that no
- * program saw).
+ * block_writer.c (sections), block_fill.c (records to arrays), block_dict.c (names, sites, stacks),
+ * cpu_keyframe.c (the thread on each CPU), block_requests.c (owners, files and lost ends of
+ * requests), block_count.c (first pass: counts; order by time).
  */
 #pragma once
 
@@ -102,10 +100,10 @@ struct block_writer {
 	struct task_table *task_table;
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever looked up */
 	uint64_t last_sockets[BLOCK_LAST_SOCKETS];	/* sockets whose names this block has */
-	struct hash_map places;		/* kernel_places.c */
+	struct hash_map places;		/* block_dict.c */
 	struct block_dict sites, stacks;
-	struct writeback_owners owners;	/* writeback_owner.c */
-	struct inode_cache paths;	/* file_paths.c */
+	struct writeback_owners owners;	/* block_requests.c */
+	struct inode_cache paths;	/* block_requests.c */
 	uint64_t last_path;		/* the highest number of a path */
 	struct strpool *span_names;
 	struct hash_map span_numbers;	/* of names in the pool, by their addresses */
@@ -147,8 +145,6 @@ extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a
 /* Counts records per kind and CPU, finds the task records and sorts them by time. */
 int block_count_records(struct block_writer *w, const struct block_slice *s);
 
-/* ---- block_order.c ---- */
-
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
 /*
  * Adds a step. Steps are sorted by time once all are added. At the same instant paths come first,
@@ -168,8 +164,6 @@ void block_fill_done(struct block_writer *w);
 
 /* ---- block_dict.c: things that events refer to by number. 0 or -ENOMEM ---- */
 
-/* The name of an id, valid until the names are forgotten; NULL: it has none. */
-const char *block_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
 /* Appends the name of an id that the block refers to, once per block. Ignores 0 and unnamed ids. */
 int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
 /* Sets the name of id for this and later blocks. */
@@ -241,7 +235,7 @@ void block_check_start_states(struct block_writer *w);
  */
 void block_end_start_states(struct block_writer *w);
 
-/* ---- file_paths.c ---- */
+/* ---- block_requests.c: files ---- */
 
 void file_paths_init(struct inode_cache *paths);
 /* Names files for threads that sleep on them. Call while all steps are records of paths. */
@@ -251,21 +245,19 @@ int file_paths_note(struct block_writer *w);
  */
 int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
-/* ---- socket_names.c: 0 or -ENOMEM ---- */
+/* ---- block_dict.c: sockets and places. 0 or -ENOMEM ---- */
 
 /* Records the ends of a socket. */
 int socket_names_note(struct block_writer *w, const struct wire_socket *r);
 /* A thread sleeps in call (WIRE_CALL_*) on object: the block gets the socket's or file's name. */
 int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object);
 
-/* ---- kernel_places.c ---- */
-
 /* 0 or -ENOMEM */
 int kernel_places_note(struct block_writer *w, const struct wire_place *r);
 /* The kernel address at which a thread waits for a lock since this switch; 0: not for a lock. */
 uint64_t kernel_places_take(struct block_writer *w, const struct wire_hdr *of);
 
-/* ---- writeback_owner.c ---- */
+/* ---- block_requests.c ---- */
 
 /*
  * A process (struct task_process) that owners refer to keeps its row: adds `by` to its pin count.
@@ -273,8 +265,6 @@ uint64_t kernel_places_take(struct block_writer *w, const struct wire_hdr *of);
 void writeback_owner_pin(void *process, int by);
 /* Fills owner_upid and owner_how of the block's issues. Call before rows are ordered. */
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s);
-
-/* ---- request_lost_end.c ---- */
 
 void request_lost_end_done(struct request_lost_end *u);
 /* Appends LOSS rows for events that must have happened. */
