@@ -34,7 +34,6 @@
 #include "record/machine.h"
 #include "record/guard/overhead.h"
 #include "record/session_state.h"
-#include "record/target.h"
 #include "record/tasks/user_sites.h"
 #include "store/store_writer.h"
 

@@ -25,7 +25,6 @@
 #include "record/guard/overhead.h"
 #include "record/tasks/own_pids.h"
 #include "record/session_state.h"
-#include "record/target.h"
 #include "record/tasks/user_sites.h"
 #include "store/store_writer.h"
 

@@ -9,6 +9,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -16,6 +17,7 @@
 #include "base/err.h"
 #include "bpf/wire.h"
 #include "format/rows.h"
+#include "probe/source.h"
 #include "ring/ring.h"
 
 struct block_slice;
@@ -84,3 +86,74 @@ void gaps_filter(struct gaps *g, struct ring_slice *slices, unsigned int slice_c
  */
 int gaps_rows(struct gaps *g, uint64_t from_ns, uint64_t to_ns, const struct trace_gap **ret,
 	      size_t *ret_cnt);
+
+/*
+ * budget: decides which sources to turn off, or on again, so that recording stays within a share of
+ * the machine's CPU time.
+ *
+ *     what a period cost, per source --[budget]--> stay | sources off | one source on
+ *
+ * Cost = (run time of the BPF programs + the recorder's user and system time) / (CPUs online x
+ * time). After each period, the mean of its cost and the mean before it is judged.
+ *
+ * A source's cost is its programs' time and its share of the recorder's own time, by events. Over
+ * the budget, the most expensive sources go off, as many as their costs require; task never goes
+ * off, and sched.switch only if no other source costs a twentieth of the rest. An overspending is
+ * saved again: until the average since the start is within the budget, the limit is lower, by at
+ * most half the budget, and no source comes back. Below half the budget for a while, the source
+ * that went off last comes back; if that source soon has to go off again, it stays off twice as
+ * long the next time. Pure computation: no clock, no kernel. Threads: one.
+ */
+#define BUDGET_HOLD_NS                                                                             \
+	3000000000ULL /* after this time below half the budget, a source comes back */
+#define BUDGET_HOLD_MAX_NS 60000000000ULL
+
+struct budget {
+	uint64_t budget_ppm;		/* millionths of the machine's CPU time */
+	uint32_t on;			/* mask of SOURCE_BIT */
+	unsigned int off[SOURCE_CNT], off_cnt; /* in the order of turning off */
+	uint64_t now_ns;		/* sum of the periods */
+	uint64_t on_ns[SOURCE_CNT];	/* when the source came back; 0: it was never off */
+	uint64_t hold_ns[SOURCE_CNT];
+	uint64_t low_ns;		/* when the cost fell below half the budget */
+	bool is_low;
+	/* Periods to ignore: the recorder still encodes records of sources that went off. */
+	unsigned int settling;
+
+	double spent_ns, allowed_ns;	/* cost so far, and the budget of the time so far */
+
+	/* the current period */
+	uint64_t dur_ns, own_ns, cpu_ns;	/* cpu_ns: CPUs online x time */
+	uint64_t source_ns[SOURCE_CNT], event_cnt[SOURCE_CNT];
+	bool has_mean;
+	uint64_t mean_ppm, last_ppm;
+};
+
+struct budget_usage {			/* increments since the last call */
+	uint64_t dur_ns;
+	unsigned int cpu_cnt;		/* online */
+	uint64_t own_ns;		/* user and system time of the recorder */
+	uint64_t source_ns[SOURCE_CNT];	/* run time of the BPF programs */
+	uint64_t event_cnt[SOURCE_CNT];	/* records read */
+};
+
+struct budget_step {
+	unsigned int off_cnt, off[SOURCE_CNT];	/* to turn off */
+	bool is_on;
+	unsigned int on;			/* if is_on: the source to turn on */
+};
+
+void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources);
+
+/*
+ * Selects the most expensive sources among `on`, in that order, until the rest costs at most
+ * limit_ppm. Returns their number. The rest may still cost too much if no other source may go off.
+ */
+unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uint64_t limit_ppm,
+			     unsigned int off[SOURCE_CNT]);
+
+/* Adds usage. *ret is all zeros unless a period has ended and requires a step. */
+void budget_judge(struct budget *b, const struct budget_usage *u, struct budget_step *ret);
+
+/* Returns the cost that led to the last turning off: the mean, or the average since the start. */
+uint64_t budget_cost_ppm(const struct budget *b);

@@ -11,7 +11,6 @@
 #include <cmocka.h>
 
 #include "format/hook.h"
-#include "record/guard/budget.h"
 #include "record/guard/overhead.h"
 
 #define S 1000000000ULL

@@ -24,7 +24,7 @@
 #include "base/atomic_output.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/refuse_call.h"
-#include "record/flight/snapshotter.h"
+#include "record/flight/flight_recorder.h"
 
 #define TEMPORARY ".ebpfrec-new."
 
