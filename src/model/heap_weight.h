@@ -3,7 +3,7 @@
  * heap_weight: what a sample of a sampled heap stands for (record --heap=SIZE).
  *
  * An allocation of s bytes is a sample with the probability p = 1 - exp(-s / mean), independent of
- * all others (src/preload/heap_sample.h). So it stands for 1 / p allocations of s bytes each
+ * all others (src/preload/heap_share.h). So it stands for 1 / p allocations of s bytes each
  * (Horvitz and Thompson): the sums over samples have the right expected value. The variance of a
  * sum of bytes is the sum of s^2 (1 - p) / p over all allocations, and s (1 - p) / p is at most
  * mean: the variance is at most mean times the sum.

@@ -15,7 +15,7 @@
  * the same address at once, the records are in the right order. An allocator may call itself by
  * name, as musl's calloc calls malloc: such inner calls are not recorded (HIDING).
  *
- * If only samples are recorded (heap_sample.h), other allocations only decrease a counter of the
+ * If only samples are recorded (heap_share.h), other allocations only decrease a counter of the
  * thread, and other frees only load a counter.
  */
 #include <dlfcn.h>
@@ -42,7 +42,6 @@
 #define HAS_RSEQ
 #endif
 
-#include "preload/heap_sample.h"
 #include "preload/heap_share.h"
 
 #define WRAPS __attribute__((visibility("default")))

@@ -16,13 +16,11 @@
 
 #include "base/privilege.h"
 #include "base/atomic_output.h"
-#include "preload/heap_sample.h"
 #include "preload/heap_share.h"
 #include "record/launch.h"
 #include "record/preload.h"
 #include "record/session.h"
 #include "record/tasks/own_pids.h"
-#include "ring/heap_clock.h"
 #include "ring/heap_ring.h"
 #include "symbol/elf_symbols.h"
 

@@ -27,7 +27,7 @@ struct heap_ring_config {
 	/* record stacks of every n-th allocation of a thread; 0: select by size only */
 	uint32_t stacks_every;
 	uint64_t stacks_min_bytes; /* record stacks of allocations of at least this size; 0: none */
-	/* mean bytes between samples (heap_sample.h); 0: record all allocations */
+	/* mean bytes between samples (heap_share.h); 0: record all allocations */
 	uint64_t sample_bytes;
 	bool has_spans;		/* the events are of requests, not of the heap */
 	bool counts_cycles;	/* timestamps are counter values: see heap_clock_is_there() */
@@ -81,3 +81,39 @@ void heap_ring_end(struct heap_ring *h);
 const struct wire_hdr *heap_ring_next(void *ring, uint64_t end_ns, size_t *ret_bytes);
 void heap_ring_unread(void *ring);
 struct ring_feed_count heap_ring_count(const void *ring, unsigned int hook);
+
+/*
+ * heap_clock: converts the processor's time-stamp counter to CLOCK_MONOTONIC, the clock of a trace.
+ * Pairs of both clocks are read repeatedly; a counter value between two pairs is interpolated
+ * linearly, so the conversion is monotonic.
+ */
+#define HEAP_CLOCK_PAIRS 256u
+
+struct heap_clock_pair {
+	uint64_t cycles, ns;
+};
+
+/* All zeros: no pairs. */
+struct heap_clock {
+	/* pair number i is at i % HEAP_CLOCK_PAIRS */
+	struct heap_clock_pair pairs[HEAP_CLOCK_PAIRS];
+	unsigned int cnt;
+	uint64_t error_ns;	/* largest possible error of a pair */
+};
+
+/*
+ * Returns whether this machine has such a counter: on all CPUs, used by the kernel as its clock,
+ * and with an instruction that reads the counter and the CPU's number together.
+ */
+bool heap_clock_is_there(void);
+
+/* Reads the next pair. */
+void heap_clock_read(struct heap_clock *c);
+/* Adds a pair, which must be later than all others. */
+void heap_clock_add(struct heap_clock *c, struct heap_clock_pair pair);
+
+/*
+ * Converts cycles to ns. 0: there are fewer than two pairs, or cycles are before the oldest pair or
+ * after the newest by more than the span of the pairs.
+ */
+uint64_t heap_clock_ns(const struct heap_clock *c, uint64_t cycles);

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "model/heap_weight.h"
-#include "preload/heap_sample.h"
+#include "preload/heap_share.h"
 
 static void test_logarithm_is_that_of_libm(void **state)
 {

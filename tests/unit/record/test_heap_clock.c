@@ -13,7 +13,7 @@
 #endif
 
 #include "base/clock.h"
-#include "ring/heap_clock.h"
+#include "ring/heap_ring.h"
 
 static void test_instants_lie_on_the_lines_between_pairs(void **state)
 {
