@@ -53,7 +53,7 @@ const volatile __u32 conf_offcpu_targets __weak = 0;
 /* Hooks that can be interrupted by themselves have a second program. */
 const volatile __u32 conf_copies __weak = 0;
 /*
- * Atomic additions can return the old value (5.12). On other kernels src/probe/adapt.c replaces
+ * Atomic additions can return the old value (5.12). On other kernels src/probe/attach.c replaces
  * them by additions without a result.
  */
 const volatile __u32 conf_fetching __weak = 0;

@@ -22,9 +22,9 @@
 /*
  * A helper that reads kernel memory costs tens of ns; a load whose type the verifier knows costs
  * almost nothing. The kernel function bpf_rdonly_cast() declares an address to be of a type; loads
- * from a bad address then return 0. src/probe/adapt.c replaces each call of this number by a call
+ * from a bad address then return 0. src/probe/attach.c replaces each call of this number by a call
  * of that function, and each WIRE_CAST_* by the kernel's type id. CO-RE cannot insert these ids:
- * libbpf sees only the BTF that src/probe/core_types.c makes, whose ids differ.
+ * libbpf sees only the BTF that src/probe/kernel.c makes, whose ids differ.
  */
 static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CALL_RDONLY_CAST;
 

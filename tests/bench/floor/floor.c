@@ -33,7 +33,7 @@
 
 #include "bench/floor.skel.h"
 #include "bpf/wire.h"
-#include "probe/adapt.h"
+#include "probe/attach.h"
 #include "probe/kernel.h"
 
 #define ROUNDS_MAX 1001

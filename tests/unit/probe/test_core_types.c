@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "probe/core_types.h"
+#include "probe/kernel.h"
 
 /* Fillers push the ids apart, as in a kernel. */
 static void add_fillers(struct btf *btf, int cnt)
