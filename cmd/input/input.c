@@ -17,7 +17,7 @@
 #include "cmd/input/who.h"
 #include "cmd/render/say.h"
 #include "model/heap_weight.h"
-#include "symbol/symbol_dirs.h"
+#include "symbol/source_lines.h"
 #include "edit/trace_cut.h"
 
 int input_take_path(void *input, const char *value, struct err *e)

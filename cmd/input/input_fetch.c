@@ -18,7 +18,7 @@
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
 #include "cmd/render/say.h"
-#include "symbol/symbol_dirs.h"
+#include "symbol/source_lines.h"
 
 #define FILES_MAX 256
 

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "symbol/map_cache.h"
+#include "symbol/module_cache.h"
 
 struct exec_maps;
 

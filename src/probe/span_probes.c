@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "symbol/debug_file.h"
 #include "symbol/demangle.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/returns.h"

@@ -25,7 +25,7 @@
 #include "base/privilege.h"
 #include "probe/exec_maps.h"
 #include "record/tasks/own_pids.h"
-#include "symbol/debug_file.h"
+#include "symbol/elf_symbols.h"
 #include "symbol/module_cache.h"
 #include "symbol/perf_map.h"
 

@@ -18,9 +18,9 @@
 #include <cmocka.h>
 
 #include "tests/unit/gen/make_elf.h"
-#include "symbol/debug_file.h"
+#include "symbol/elf_symbols.h"
 #include "symbol/module_cache.h"
-#include "symbol/symbol_dirs.h"
+#include "symbol/source_lines.h"
 
 static const uint8_t id[20] = { 0xab, 0xcd, 3,	4,  5,	6,  7,	8,  9,	10,
 				11,   12,   13, 14, 15, 16, 17, 18, 19, 20 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "symbol/map_cache.h"
+#include "symbol/module_cache.h"
 
 static int files[8];	/* their addresses identify modules */
 
