@@ -13,7 +13,7 @@
 
 #include "base/array.h"
 #include "base/words.h"
-#include "format/hook.h"
+#include "format/event.h"
 
 static const char *const class_names[LOSS_CLASS_CNT] = { "task", "sched", "alloc", "block",
 							 "cpu", "mem", "app" };

@@ -13,7 +13,7 @@
 #include "analyze/engine/unowned.h"
 #include "base/array.h"
 #include "base/textsafe.h"
-#include "format/hook.h"
+#include "format/event.h"
 
 #define COLUMNS_MAX 64
 

@@ -16,7 +16,7 @@
 
 #include "analyze/engine/statement.h"
 #include "base/array.h"
-#include "format/hook.h"
+#include "format/event.h"
 
 enum {
 	TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PARENT = 5, TRACK_COUNTER = 8, TRACK_MERGING = 15,

@@ -13,7 +13,7 @@
 
 #include "analyze/context/code_text.h"
 #include "analyze/engine/table.h"
-#include "format/hook.h"
+#include "format/event.h"
 #include "table_columns.h"
 
 struct list {

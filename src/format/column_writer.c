@@ -3,15 +3,89 @@
  * column_writer: encodes the arrays of struct kind_rows. Every column is encoded in scratch buffers
  * and becomes one to four sections; column_reader.c has the matching decoder.
  */
+#include "format/column_writer.h"
+
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/array.h"
+#include "base/hash_map.h"
 #include "base/varint.h"
-#include "format/column_writer.h"
 #include "format/token.h"
+
+/*
+ * tuple_dict: linear probing in a table that is at most half full, so that failed lookups are
+ * short, too.
+ */
+
+void tuple_dict_done(struct tuple_dict *d)
+{
+	unsigned int width = d->width;
+
+	free(d->slots);
+	free(d->values);
+	free(d->hits);
+	memset(d, 0, sizeof(*d));
+	d->width = width;
+}
+
+void tuple_dict_reset(struct tuple_dict *d)
+{
+	if (d->slots)
+		memset(d->slots, 0, sizeof(*d->slots) << d->bits);
+	d->cnt = 0;
+	d->last = 0;
+}
+
+static void tuple_place(uint32_t *slots, unsigned int bits, uint64_t hash, uint32_t index)
+{
+	uint32_t mask = (1u << bits) - 1, slot = (uint32_t)(hash >> (64 - bits));
+
+	while (slots[slot])
+		slot = (slot + 1) & mask;
+	slots[slot] = index + 1;
+}
+
+static int tuple_grow(struct tuple_dict *d)
+{
+	unsigned int bits = d->slots ? d->bits + 1 : 8;
+	uint32_t cap = 1u << (bits - 1), i;
+	uint32_t *slots, *hits;
+	uint64_t *values;
+
+	slots = calloc((size_t)1 << bits, sizeof(*slots));
+	if (!slots)
+		return -1;
+	values = realloc(d->values, (size_t)cap * d->width * sizeof(*values));
+	if (values)
+		d->values = values;
+	hits = realloc(d->hits, cap * sizeof(*hits));
+	if (hits)
+		d->hits = hits;
+	if (!values || !hits) {
+		free(slots);
+		return -1;
+	}
+	for (i = 0; i < d->cnt; i++)
+		tuple_place(slots, bits, tuple_hash(values + (size_t)i * d->width, d->width), i);
+	free(d->slots);
+	d->slots = slots;
+	d->bits = bits;
+	d->cap = cap;
+	return 0;
+}
+
+uint32_t tuple_dict_add_slow(struct tuple_dict *d, const uint64_t *tuple, uint64_t hash)
+{
+	if (d->cnt == d->cap && tuple_grow(d) < 0)
+		return TUPLE_NONE;
+	tuple_place(d->slots, d->bits, hash, d->cnt);
+	memcpy(d->values + (size_t)d->cnt * d->width, tuple, d->width * sizeof(*tuple));
+	d->hits[d->cnt] = 1;
+	return d->cnt++;
+}
 
 #define SHRINK_ROWS 16384u	/* buffers of fewer rows are not shrunk */
 
@@ -605,4 +679,123 @@ int column_write_all(struct column_writer *c, struct block_out *o, struct kind_r
 		}
 	}
 	return o->error;
+}
+
+/*
+ * block_events: counts the events by kind and CPU, then fills the arrays of column_writer with
+ * them, in the same order.
+ */
+
+struct fill_events {
+	struct kind_rows rows[EVENT_KIND_CNT];
+	uint32_t *pos;			/* by CPU and kind: the next row */
+	struct hash_map by_utid;	/* by utid: its slot */
+	uint32_t *utids, *hits, *rank, *order;
+	size_t utid_cap, hit_cap;
+	unsigned int cpu_cnt;
+};
+
+static void fill_done(struct fill_events *f)
+{
+	for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)
+		kind_rows_done(&f->rows[k]);
+	free(f->pos);
+	hash_map_done(&f->by_utid);
+	free(f->utids);
+	free(f->hits);
+	free(f->rank);
+	free(f->order);
+}
+
+static int count(struct fill_events *f, const struct event *ev, size_t cnt)
+{
+	f->pos = calloc((size_t)EVENT_KIND_CNT * f->cpu_cnt + 1, sizeof(*f->pos));
+	if (!f->pos)
+		return -ENOMEM;
+	for (size_t n = 0; n < cnt; n++) {
+		if (!ev[n].kind || ev[n].kind >= EVENT_KIND_CNT || ev[n].cpu >= f->cpu_cnt)
+			return -EINVAL;
+		f->pos[ev[n].cpu * EVENT_KIND_CNT + ev[n].kind]++;
+	}
+	for (unsigned int k = 1; k < EVENT_KIND_CNT; k++)
+		if (kind_rows_init(&f->rows[k], k, f->cpu_cnt) < 0 ||
+		    kind_rows_place(&f->rows[k], k, &f->pos[k], f->cpu_cnt) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+/* Returns the slot of a utid; UINT32_MAX: out of memory. */
+static uint32_t slot_of(struct fill_events *f, uint32_t utid)
+{
+	uint32_t slot;
+	int r = hash_map_intern(&f->by_utid, utid, 0, &slot);
+
+	if (r < 0 || array_reserve(&f->utids, &f->utid_cap, slot + 1) < 0 ||
+	    array_reserve(&f->hits, &f->hit_cap, slot + 1) < 0)
+		return UINT32_MAX;
+	if (r)
+		f->utids[slot] = utid;
+	f->hits[slot]++;
+	return slot;
+}
+
+static int fill(struct fill_events *f, const struct event *ev)
+{
+	struct kind_rows *r = &f->rows[ev->kind];
+	uint32_t at = f->pos[ev->cpu * EVENT_KIND_CNT + ev->kind]++;
+	uint64_t tuple[TUPLE_WIDTH_MAX] = { ev->flags };
+	unsigned int width = 1, i;
+
+	r->ts_ns[at] = ev->ts_ns;
+	r->utid[at] = slot_of(f, ev->utid);
+	if (r->utid[at] == UINT32_MAX)
+		return -ENOMEM;
+	for (i = 0; i < EVENT_VALUES; i++) {
+		unsigned int codec = column_codec(ev->kind, i);
+
+		if (codec == EVENT_CODEC_TUPLE) {
+			tuple[width++] = ev->v[i];
+		} else if (codec == EVENT_CODEC_UTID) {
+			r->ref[at] = slot_of(f, (uint32_t)ev->v[i]);
+			if (r->ref[at] == UINT32_MAX)
+				return -ENOMEM;
+		} else if (codec) {
+			r->val[i][at] = ev->v[i];
+		}
+	}
+	r->tuple[at] = tuple_dict_add(&r->tuples, tuple, r->tuples.width);
+	return r->tuple[at] == TUPLE_NONE ? -ENOMEM : 0;
+}
+
+static int add_utids(struct fill_events *f, struct block_out *o)
+{
+	f->rank = calloc(f->by_utid.cnt + 1, sizeof(*f->rank));
+	f->order = calloc(f->by_utid.cnt + 1, sizeof(*f->order));
+	if (!f->rank || !f->order)
+		return -ENOMEM;
+	return column_add_utids(o, f->utids, f->hits, f->by_utid.cnt, f->rank, f->order);
+}
+
+int block_events_add(struct block_out *o, const struct event *events, size_t cnt,
+		     struct disk_block *head)
+{
+	struct fill_events f = { .cpu_cnt = head->cpu_cnt };
+	struct column_writer columns = { 0 };
+	int r;
+
+	if (cnt > CHUNK_EVENTS_MAX)
+		return -E2BIG;
+	r = count(&f, events, cnt);
+	for (size_t i = 0; i < cnt && r == 0; i++)
+		r = fill(&f, &events[i]);
+	r = r ?: add_utids(&f, o);
+	head->first_ns = cnt ? events[0].ts_ns : UINT64_MAX;
+	head->last_ns = cnt ? events[cnt - 1].ts_ns : 0;
+	for (unsigned int k = 0; k < EVENT_KIND_CNT; k++)
+		head->kind_cnt[k] = f.rows[k].cnt;
+	if (r == 0 && cnt)
+		r = column_write_all(&columns, o, f.rows, f.cpu_cnt, head->first_ns, f.rank);
+	column_writer_done(&columns);
+	fill_done(&f);
+	return r < 0 ? r : o->error;
 }

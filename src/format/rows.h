@@ -122,7 +122,7 @@ struct trace_hook_stat {
 	uint64_t run_cnt, run_time_ns;
 	uint64_t sampled_ns;		/* length of time for which statistics were on */
 	uint64_t sampled_cnt;		/* attempted_cnt while statistics were on */
-	uint64_t cost_ns;		/* not on disk: the reader's estimate, see hook.h */
+	uint64_t cost_ns;		/* not on disk: the reader's estimate, see event.h */
 };
 
 /*

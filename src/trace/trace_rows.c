@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/words.h"
-#include "format/hook.h"
+#include "format/event.h"
 #include "format/zpack.h"
 #include "store/chunk_scan.h"
 #include "trace/derived_file.h"

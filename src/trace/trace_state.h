@@ -14,7 +14,7 @@
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "format/column_reader.h"
-#include "format/hook.h"
+#include "format/event.h"
 #include "trace/trace_read.h"
 #include "store/bundle.h"
 

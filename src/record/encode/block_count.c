@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "format/chunk.h"
-#include "format/hook.h"
+#include "format/event.h"
 #include "record/encode/block_state.h"
 
 /*

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "format/hook.h"
+#include "format/event.h"
 #include "record/encode/block_state.h"
 #include "record/encode/block_writer.h"
 

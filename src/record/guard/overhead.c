@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "format/hook.h"
+#include "format/event.h"
 #include "probe/probe.h"
 #include "probe/source.h"
 #include "record/encode/block_writer.h"

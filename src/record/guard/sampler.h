@@ -76,7 +76,7 @@ void sampler_begin(struct sampler *s, uint64_t start_ns);
 
 /*
  * The cost of recording until the last take, summed up since the beginning. bpf_ns is extrapolated,
- * see hook.h.
+ * see event.h.
  */
 struct sampler_cost {
 	uint64_t at_ns;			/* time of the last take */

@@ -16,7 +16,7 @@
 #include "analyze/context/analysis.h"
 #include "edit/trace_cut.h"
 #include "edit/trace_redact.h"
-#include "format/block_events.h"
+#include "format/column_writer.h"
 #include "store/store_writer.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "trace/trace_state.h"

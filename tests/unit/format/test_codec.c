@@ -17,7 +17,6 @@
 #include "format/event.h"
 #include "format/row_codec.h"
 #include "format/token.h"
-#include "format/tuple_dict.h"
 #include "format/zpack.h"
 #include "tests/unit/gen/gen_trace.h"
 

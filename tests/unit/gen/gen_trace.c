@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/buf.h"
-#include "format/hook.h"
+#include "format/event.h"
 #include "tests/unit/gen/gen_trace.h"
 
 struct gen {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "format/hook.h"
+#include "format/event.h"
 #include "record/guard/overhead.h"
 
 #define S 1000000000ULL

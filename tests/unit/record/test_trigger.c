@@ -15,7 +15,7 @@
 #include "bpf/wire.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "record/flight/flight_recorder.h"
-#include "format/hook.h"
+#include "format/event.h"
 #include "record/flight/trigger.h"
 
 #define ALL ~0u
