@@ -18,7 +18,6 @@
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
-#include "model/task_state.h"
 #include "analyze/engine/unowned.h"
 #include "analyze/engine/report_view.h" /* has macros with the names of fold/index.h */
 #include "model/thread_states.h"

@@ -19,7 +19,7 @@
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "model/call.h"
-#include "model/task_state.h"
+#include "model/thread_states.h"
 
 enum {
 	COMPACT_NAMES = 5,

@@ -21,7 +21,7 @@
 
 #include "base/array.h"
 #include "base/hash_map.h"
-#include "model/task_state.h"
+#include "model/thread_states.h"
 #include "trace/trace_read.h"
 
 #define NONE UINT32_MAX

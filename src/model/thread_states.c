@@ -21,7 +21,6 @@
 
 #include "base/array.h"
 #include "model/call.h"
-#include "model/task_state.h"
 
 /*
  * A phase is an enum thread_state, except THREAD_DISK, or PHASE_HIDDEN: the thread ran unseen

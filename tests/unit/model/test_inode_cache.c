@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "format/event.h"
-#include "model/inode_cache.h"
 #include "model/writeback_owners.h"
 
 #define DEV 7u
