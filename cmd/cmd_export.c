@@ -24,7 +24,7 @@
 #include "cmd/metrics/metric_options.h"
 #include "cmd/metrics/metrics.h"
 #include "cmd/render/page.h"
-#include "cmd/render/progress.h"
+#include "cmd/render/terminal.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 

@@ -24,7 +24,7 @@
 #include "cmd/input/input.h"
 #include "cmd/input/lists.h"
 #include "cmd/record_value.h"
-#include "cmd/render/progress.h"
+#include "cmd/render/terminal.h"
 #include "cmd/render/say.h"
 #include "cmd/record/record_page.h"
 #include "cmd/record/record_repeat.h"

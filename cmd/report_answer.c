@@ -20,7 +20,6 @@
 #include "cmd/input/align_row.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/input/who.h"
-#include "cmd/render/pivot.h"
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 #include "cmd/render/sparkline.h"

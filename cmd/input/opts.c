@@ -15,7 +15,7 @@
 
 #include "base/units.h"
 #include "cmd/input/nearest.h"
-#include "cmd/input/terminal.h"
+#include "cmd/render/terminal.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "analyze/context/keys.h"
-#include "cmd/input/terminal.h"
+#include "cmd/render/terminal.h"
 #include "cmd/metrics/metric_table.h"
 #include "cmd/render/render.h"
 

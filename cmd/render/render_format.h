@@ -22,11 +22,9 @@ struct render_out {
  */
 char *render_out_room(struct render_out *o, size_t max);
 void render_out_text(struct render_out *o, const char *s);
-void render_out_bytes(struct render_out *o, const char *s, size_t n);
 void render_out_int(struct render_out *o, int64_t v);
 /* The shortest decimal that reads back as v; a size of 40 is enough. */
 void render_format_real(char *buf, size_t size, double v);
-void render_out_real(struct render_out *o, double v);
 /* Hands the buffer to the stream. 0 or the first error. */
 int render_out_flush(struct render_out *o);
 

@@ -5,11 +5,14 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/textsafe.h"
 #include "base/units.h"
+#include "cmd/render/render.h"
 #include "cmd/render/render_format.h"
 
 bool render_is_one_of(const char *name, const char *const *list)
@@ -49,7 +52,7 @@ char *render_out_room(struct render_out *o, size_t max)
 	return o->buf + o->n;
 }
 
-void render_out_bytes(struct render_out *o, const char *s, size_t n)
+static void render_out_bytes(struct render_out *o, const char *s, size_t n)
 {
 	char *p = render_out_room(o, n);
 
@@ -87,7 +90,7 @@ void render_format_real(char *buf, size_t size, double v)
 	}
 }
 
-void render_out_real(struct render_out *o, double v)
+static void render_out_real(struct render_out *o, double v)
 {
 	char text[40];
 
@@ -170,4 +173,247 @@ void render_markdown_rule(struct render_out *out, bool is_text, bool is_last)
 {
 	render_out_text(out, is_text ? "|---" : "|---:");
 	render_out_text(out, is_last ? "|\n" : "");
+}
+
+/*
+ * render_csv: the csv, json and jsonl formats, for programs, with a line per row; and vertical, a
+ * line per value, for rows that are wider than a terminal. All write numbers raw and text through
+ * textsafe.
+ */
+
+struct lines {
+	bool json, jsonl, vertical; /* jsonl: json is set, too */
+	unsigned int col_cnt;
+	uint64_t row_cnt;
+	char **before; /* prefix of each value: a comma, and in json its name; "   name  " */
+};
+
+static void put_text(const struct lines *l, struct render_out *out, const char *s, size_t n)
+{
+	char *p = render_out_room(out, l->json ? TEXTSAFE_JSON_MAX(n) : TEXTSAFE_CSV_MAX(n));
+
+	if (p)
+		out->n += l->json     ? textsafe_json(p, s, n) :
+			  l->vertical ? textsafe_escape(p, TEXTSAFE_CSV_MAX(n), s, n, NULL) :
+					textsafe_csv(p, s, n);
+}
+
+static void lines_clear(void *state)
+{
+	const struct lines *l = state;
+
+	for (unsigned int i = 0; i < l->col_cnt; i++)
+		free(l->before[i]);
+	free(l->before);
+}
+
+/* Names to the right, as wide as the widest of them. */
+static int make_heads(struct lines *l, const char *const *names)
+{
+	unsigned int width = 0, cells;
+
+	for (unsigned int k = 0; k < 2 * l->col_cnt; k++) {
+		unsigned int i = k % l->col_cnt;
+		size_t n = strlen(names[i]), size = n * TEXTSAFE_GROWTH + 1;
+		char *safe = malloc(size);
+
+		if (!safe)
+			return -ENOMEM;
+		textsafe_escape(safe, size, names[i], n, &cells);
+		width = cells > width ? cells : width;
+		if (k >= l->col_cnt &&
+		    asprintf(&l->before[i], "%*s%s  ", (int)(width - cells), "", safe) < 0)
+			l->before[i] = NULL;
+		free(safe);
+		if (k >= l->col_cnt && !l->before[i])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int lines_begin(void *state, const struct render_options *o, struct render_out *out,
+		       unsigned int cnt, const char *const *names)
+{
+	struct lines *l = state;
+
+	l->jsonl = o->format == RENDER_JSONL;
+	l->json = o->format == RENDER_JSON || l->jsonl;
+	l->vertical = o->format == RENDER_VERTICAL;
+	l->before = calloc(cnt ? cnt : 1, sizeof(*l->before));
+	if (!l->before)
+		return -ENOMEM;
+	l->col_cnt = cnt;
+	if (l->vertical)
+		return make_heads(l, names);
+	for (unsigned int i = 0; i < cnt; i++) {
+		size_t n = strlen(names[i]);
+		char *p = calloc(1, TEXTSAFE_JSON_MAX(n) + 3);
+
+		l->before[i] = p;
+		if (!p)
+			return -ENOMEM;
+		if (i)
+			*p++ = ',';
+		if (l->json) {
+			p += textsafe_json(p, names[i], n);
+			*p = ':';
+		} else {
+			render_out_text(out, l->before[i]);
+			put_text(l, out, names[i], n);
+		}
+	}
+	if (!l->jsonl)
+		render_out_text(out, l->json ? "[" : "\n");
+	return 0;
+}
+
+static bool is_null(const struct value *v)
+{
+	return v->type == VALUE_NULL || (v->type == VALUE_REAL && !isfinite(v->r));
+}
+
+static int lines_row(void *state, struct render_out *out, const struct value *v)
+{
+	struct lines *l = state;
+	unsigned int skip = !l->vertical; /* the comma, if columns before were left out */
+
+	if (l->vertical) {
+		render_out_text(out, l->row_cnt ? "\nrow " : "row ");
+		render_out_int(out, (int64_t)++l->row_cnt);
+		render_out_text(out, "\n");
+	}
+	if (l->json)
+		render_out_text(out, l->jsonl ? "{" : l->row_cnt++ ? ",\n{" : "\n{");
+	for (unsigned int i = 0; i < l->col_cnt; i++) {
+		if (l->jsonl && is_null(&v[i]))
+			continue;
+		render_out_text(out, l->before[i] + (i ? skip : 0));
+		skip = 0;
+		if (v[i].type == VALUE_INT)
+			render_out_int(out, v[i].i);
+		else if (v[i].type == VALUE_REAL && (isfinite(v[i].r) || l->vertical))
+			render_out_real(out, v[i].r);
+		else if (v[i].type == VALUE_TEXT)
+			put_text(l, out, v[i].text, v[i].text_bytes);
+		else if (l->json || l->vertical)
+			render_out_text(out, l->json ? "null" : "NULL");
+		if (l->vertical)
+			render_out_text(out, "\n");
+	}
+	if (!l->vertical)
+		render_out_text(out, l->jsonl ? "}\n" : l->json ? "}" : "\n");
+	return 0;
+}
+
+static void lines_end(void *state, struct render_out *out, uint64_t left_out)
+{
+	const struct lines *l = state;
+
+	if (l->vertical && !l->row_cnt)
+		render_out_text(out, "(nothing)\n");
+	if (l->json && !l->jsonl)
+		render_out_text(out, l->row_cnt ? "\n]\n" : "]\n");
+}
+
+const struct render_format_ops render_lines_ops = {
+	.state_bytes = sizeof(struct lines),
+	.begin = lines_begin,
+	.row = lines_row,
+	.end = lines_end,
+	.clear = lines_clear,
+};
+
+/*
+ * render_wrap: sentences beside and between tables, in lines that fit, or as Markdown has them: no
+ * text of a trace can end its paragraph or act as markup (base/textsafe.h).
+ */
+
+/* Bytes of the next word; a command in backquotes is one, so that it can be pasted. */
+static size_t word_len(const char *text)
+{
+	size_t len = 0;
+
+	while (text[len] && text[len] != ' ' && text[len] != '\n') {
+		if (text[len] == '`' && strchr(text + len + 1, '`'))
+			len += strcspn(text + len + 1, "`") + 1;
+		len++;
+	}
+	return len;
+}
+
+/* A list that is longer than a line continues after one of its commas. */
+static size_t part_len(const char *text, size_t len, size_t room)
+{
+	size_t n = len > room && !memchr(text, '`', len) ? room : len;
+
+	while (n < len && n && text[n - 1] != ',')
+		n--;
+	return n ?: len;
+}
+
+void render_html_text(FILE *f, const char *text)
+{
+	size_t n = strlen(text);
+	char *safe = malloc(TEXTSAFE_HTML_MAX(n) + 1);
+
+	if (safe)
+		fwrite(safe, 1, textsafe_html(safe, text, n), f);
+	free(safe);
+}
+
+void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left)
+{
+	size_t used = left, len;
+
+	for (;; text += len) {
+		text += strspn(text, " \n");
+		len = word_len(text);
+		if (!len)
+			break;
+		if (width > left)
+			len = part_len(text, len, width - left);
+		if (used > left && width && used + 1 + len > width) {
+			fprintf(f, "\n%*s", (int)left, "");
+			used = left;
+		} else if (used > left) {
+			fputc(' ', f);
+			used++;
+		}
+		fwrite(text, 1, len, f);
+		used += len;
+	}
+	fputc('\n', f);
+}
+
+void render_wrap(FILE *f, const char *text, unsigned int width)
+{
+	render_wrap_beside(f, text, width, 0);
+}
+
+void render_paragraph(FILE *f, const char *text, unsigned int width, bool markdown)
+{
+	size_t n = strlen(text);
+	char *safe = markdown ? malloc(TEXTSAFE_MARKDOWN_MAX(n) + 1) : NULL;
+
+	if (!safe) {
+		render_wrap(f, text, width);
+		return;
+	}
+	safe[textsafe_markdown(safe, text, n)] = '\0';
+	render_wrap(f, safe, 0);
+	fputc('\n', f);
+	free(safe);
+}
+
+void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o)
+{
+	char n[UNITS_TEXT_MAX], line[1024];
+	bool is_command = command && *command;
+	bool of_scope = o && is_command && o->scope && *o->scope;
+
+	units_format_count(n, sizeof(n), cnt);
+	snprintf(line, sizeof(line), "(%s more: %s%s%s%s)", n, is_command ? "ebpfrec " : "",
+		 is_command ? command : "--limit 0", of_scope ? " " : "",
+		 of_scope ? o->scope : "");
+	render_paragraph(f, line, o ? o->width : 0, o && o->markdown);
 }

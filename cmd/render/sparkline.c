@@ -6,17 +6,263 @@
 #include "cmd/render/sparkline.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
+#include "base/textsafe.h"
 #include "base/units.h"
-#include "cmd/render/bin_groups.h"
+#include "base/words.h"
 #include "cmd/render/render.h"
 
-#define LABEL_MAX 48
+/*
+ * All figures are kept until the last row has arrived, since a group may begin in any bin. Groups
+ * are identified by the text of their key columns.
+ */
+
+#define LABEL_MAX 128
+
+void bin_groups_done(struct bin_groups *g)
+{
+	for (size_t i = 0; i < g->cnt; i++)
+		free(g->v[i].cells);
+	free(g->v);
+	hash_map_done(&g->map);
+	strpool_free(g->labels);
+}
+
+/* ---- columns ---- */
+
+/* Finds a column. Returns false with an error if the view does not have it. */
+static bool find(struct bin_groups *g, struct word name, unsigned int cnt,
+		 const char *const *names, unsigned int *ret)
+{
+	for (*ret = 0; *ret < cnt; (*ret)++)
+		if (word_is(name, names[*ret]))
+			return true;
+	snprintf(g->error, sizeof(g->error), "the view has no column '%.*s'",
+		 name.len < 60 ? name.len : 60, name.s);
+	return false;
+}
+
+/*
+ * begin and row of a sink whose ctx begins with a struct bin_groups. Rows after an error of begin
+ * are ignored. Errors: -ENOMEM; -EINVAL, with the reason in error.
+ */
+static int bin_groups_begin(void *groups, unsigned int col_cnt, const char *const *names)
+{
+	struct bin_groups *g = groups;
+
+	if (!find(g, word_of("t_ns"), col_cnt, names, &g->t) ||
+	    !find(g, word_of(g->o.figure), col_cnt, names, &g->figure))
+		return -EINVAL;
+	for (unsigned int i = 0; i < col_cnt; i++) {
+		if (!column_find(names[i])->is_key)
+			continue;
+		if (strlen(g->keys_there) + strlen(names[i]) + 2 < sizeof(g->keys_there))
+			strcat(strcat(g->keys_there, *g->keys_there ? "," : ""), names[i]);
+		if (!g->o.by && i < g->figure && g->key_cnt < BIN_GROUPS_KEYS_MAX)
+			g->keys[g->key_cnt++] = i;
+	}
+	for (const char *s = g->o.by ? g->o.by : ""; *s;)
+		if (g->key_cnt == BIN_GROUPS_KEYS_MAX ||
+		    !find(g, word_next(&s), col_cnt, names, &g->keys[g->key_cnt++]))
+			return -EINVAL;
+	return strpool_new(&g->labels);
+}
+
+/* ---- rows ---- */
+
+static void make_label(const struct bin_groups *g, const struct value *v, char *buf)
+{
+	size_t size = g->o.label_bytes, at = 0;
+
+	buf[0] = '\0';
+	for (unsigned int i = 0; i < g->key_cnt && at + 1 < size; i++) {
+		const struct value *x = &v[g->keys[i]];
+
+		if (i)
+			buf[at++] = ' ';
+		if (x->type == VALUE_INT)
+			at += (size_t)snprintf(buf + at, size - at, "%" PRId64, x->i);
+		else if (x->type != VALUE_TEXT)
+			at += (size_t)snprintf(buf + at, size - at, "-");
+		else if (g->o.is_safe)
+			at += textsafe_escape(buf + at, size - at, x->text, x->text_bytes, NULL);
+		else
+			at += (size_t)snprintf(buf + at, size - at, "%.*s", (int)x->text_bytes,
+					       x->text);
+	}
+}
+
+/* *ret NULL: there are too many groups. */
+static int group_of(struct bin_groups *g, const char *text, struct bin_group **ret)
+{
+	const char *label = strpool_put(g->labels, text);
+	size_t cells = bin_groups_cells(g);
+	uint32_t nr;
+
+	if (!label || hash_map_intern(&g->map, (uintptr_t)label, 0, &nr) < 0 ||
+	    array_reserve(&g->v, &g->cap, g->cnt + 1) < 0)
+		return -ENOMEM;
+	if (nr == g->cnt && nr < g->o.groups_max) {
+		double *cell = malloc(cells * sizeof(*cell));
+
+		if (!cell)
+			return -ENOMEM;
+		for (size_t i = 0; i < cells; i++)
+			cell[i] = NAN;
+		g->v[g->cnt++] = (struct bin_group){ .label = label, .cells = cell };
+	}
+	*ret = nr < g->cnt ? &g->v[nr] : NULL;
+	return 0;
+}
+
+static int bin_groups_row(void *groups, const struct value *v)
+{
+	struct bin_groups *g = groups;
+	const struct value *x = &v[g->figure];
+	double figure = x->type == VALUE_INT ? (double)x->i : x->type == VALUE_REAL ? x->r : 0;
+	int64_t after_ns = v[g->t].i - g->o.from_ns;
+	/* the first bin may begin before the instant that is known of it */
+	uint64_t bin = after_ns > 0 ? (uint64_t)after_ns / g->o.every_ns : 0;
+	struct bin_group *group;
+	char label[LABEL_MAX];
+	double *cell;
+	int r;
+
+	if (!g->labels || after_ns < -(int64_t)g->o.every_ns || bin >= g->o.bin_cnt)
+		return 0;
+	make_label(g, v, label);
+	r = group_of(g, label, &group);
+	if (r || !group) {
+		g->left_out++;
+		return r;
+	}
+	cell = &group->cells[bin / g->o.bins_per_cell];
+	if (g->o.is_single && !isnan(*cell)) {
+		snprintf(g->error, sizeof(g->error),
+			 "a bin has several rows with %s '%s'; name more columns, of %s, or "
+			 "choose another --by",
+			 g->o.by, label, g->keys_there);
+		return -EINVAL;
+	}
+	*cell = fmax(*cell, figure);
+	group->sum += figure;
+	return 0;
+}
+
+/* ---- order ---- */
+
+static int by_sum(const void *a, const void *b)
+{
+	const struct bin_group *x = a, *y = b;
+
+	return compare_numbers(y->sum, x->sum) ?: strcmp(x->label, y->label);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	const struct bin_group *x = a, *y = b;
+	long long m = atoll(x->label), n = atoll(y->label);
+
+	return compare_numbers(m, n);
+}
+
+/*
+ * The groups with the greatest sums first; the first cnt of all, if these are numbers (CPUs), by
+ * number. Labels no longer find their groups.
+ */
+static void bin_groups_sort(struct bin_groups *g, size_t cnt)
+{
+	size_t i = 0;
+
+	if (!g->cnt)
+		return;
+	qsort(g->v, g->cnt, sizeof(*g->v), by_sum);
+	while (i < cnt && !g->v[i].label[strspn(g->v[i].label, "0123456789")])
+		i++;
+	if (i == cnt)
+		qsort(g->v, cnt, sizeof(*g->v), by_number);
+}
+
+/* Two rows of one bin and group are refused: not every figure can be added. */
+
+#define TIME_NAME "t_ns" /* also of a process, which is in brackets then */
+#define REST_NAME "[others]"
+#define CELLS_MAX (64u << 20) /* figures of all groups: half a GiB */
+
+static double sum_of_rest(const struct bin_groups *g, size_t from, uint64_t bin)
+{
+	double sum = 0;
+
+	for (size_t i = from; i < g->cnt; i++)
+		sum += isnan(g->v[i].cells[bin]) ? 0 : g->v[i].cells[bin];
+	return sum;
+}
+
+static int pivot_end(void *ctx)
+{
+	struct pivot *p = ctx;
+	struct bin_groups *g = &p->groups;
+	size_t cnt = p->limit && p->limit < g->cnt ? p->limit : g->cnt;
+	size_t col_cnt = 1 + cnt + (p->has_rest && cnt < g->cnt);
+	const char **names = calloc(col_cnt, sizeof(*names));
+	struct value *values = calloc(col_cnt, sizeof(*values));
+	int r = names && values ? 0 : -ENOMEM;
+
+	if (g->left_out) {
+		snprintf(g->error, sizeof(g->error),
+			 "too many bins and groups for columns; make --every longer, or the window "
+			 "shorter");
+		r = -EINVAL;
+	}
+	bin_groups_sort(g, cnt);
+	if (!r) {
+		names[0] = TIME_NAME;
+		for (size_t i = 0; i < cnt; i++)
+			names[i + 1] = strcmp(g->v[i].label, TIME_NAME) ? g->v[i].label :
+									  "[" TIME_NAME "]";
+		if (col_cnt > cnt + 1)
+			names[cnt + 1] = REST_NAME;
+		r = p->next->begin(p->next->ctx, (unsigned int)col_cnt, names);
+	}
+	for (uint64_t bin = 0; bin < g->o.bin_cnt && r >= 0; bin++) {
+		values[0] = value_int((uint64_t)g->o.from_ns + bin * g->o.every_ns);
+		for (size_t i = 0; i < cnt; i++) {
+			double v = g->v[i].cells[bin];
+
+			values[i + 1] = value_real(isnan(v) ? 0 : v);
+		}
+		if (col_cnt > cnt + 1)
+			values[cnt + 1] = value_real(sum_of_rest(g, cnt, bin));
+		r = p->next->row(p->next->ctx, values);
+	}
+	if (r >= 0)
+		r = p->next->end(p->next->ctx);
+	free(names);
+	free(values);
+	return r;
+}
+
+struct row_sink pivot_sink(struct pivot *p)
+{
+	struct bin_groups_options *o = &p->groups.o;
+
+	o->bins_per_cell = 1;
+	o->label_bytes = LABEL_MAX;
+	o->is_single = true;
+	o->groups_max = CELLS_MAX / (o->bin_cnt ?: 1);
+	return (struct row_sink){
+		.ctx = p, .begin = bin_groups_begin, .row = bin_groups_row, .end = pivot_end
+	};
+}
+
+#define LABEL_BYTES 48
 #define LINE_MIN 10
-#define CELLS_MAX 400
+#define LINE_MAX 400
 #define GROUPS_MAX 4096 /* a report by thread of a large machine: the rest is not drawn */
 
 struct sparkline {
@@ -57,8 +303,8 @@ struct sparkline *sparkline_new(const struct sparkline_options *o)
 	s->sink = (struct row_sink){ .ctx = s, .begin = begin, .row = bin_groups_row, .end = end };
 	s->groups.o = (struct bin_groups_options){
 		.figure = o->metric, .from_ns = o->from_ns, .every_ns = o->every_ns,
-		.bin_cnt = bin_cnt, .bins_per_cell = (bin_cnt + CELLS_MAX - 1) / CELLS_MAX,
-		.label_bytes = LABEL_MAX, .is_safe = true, .groups_max = GROUPS_MAX,
+		.bin_cnt = bin_cnt, .bins_per_cell = (bin_cnt + LINE_MAX - 1) / LINE_MAX,
+		.label_bytes = LABEL_BYTES, .is_safe = true, .groups_max = GROUPS_MAX,
 	};
 	return s;
 }

@@ -38,8 +38,6 @@ struct stack_line {
 	size_t path_bytes;
 	uint32_t number;
 };
-/* False: the frame has no line. */
-bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes);
 /*
  * "outer;middle;inner" as people read it, from where it happened: "inner < middle < outer"; of the
  * path of a line only the name. NULL: out of memory.

@@ -16,7 +16,7 @@
 #include "cmd/input/lists.h"
 #include "cmd/input/nearest.h"
 #include "cmd/input/opts.h"
-#include "cmd/render/pivot.h"
+#include "cmd/render/sparkline.h"
 #include "cmd/render/render.h"
 #include "base/textsafe.h"
 

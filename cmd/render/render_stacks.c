@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_pprof: stacks as a profile for `go tool pprof`, speedscope and Pyroscope: messages of
- * https://github.com/google/pprof/blob/main/proto/profile.proto, compressed as gzip does.
+ * render_folded: a line per stack, "comm;[source];outermost;...;innermost COUNT", as flame graph
+ * tools read it. Sources overlap, so each gets a separate tower. Rows without a recorded stack form
+ * a tower too, so that sums are right. Rows whose lines are equal are added up: lines are kept in
+ * order of their first row, and written at the end.
  *
- * A sample has two values, a number and bytes or time. Its outermost frames are source and process,
- * because sources overlap. A function is identified by its name and source file, and a location by
- * its function and line. The order of the fields of a message does not matter, so that everything
- * is written immediately.
+ * As HTML the lines are in a page whose script draws them (cmd/page/flame.html), the source first.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,13 +14,272 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "analyze/engine/column.h"
 #include "analyze/export/proto.h"
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "base/textsafe.h"
+#include "cmd/render/page.h"
 #include "cmd/render/render_format.h"
 #include "cmd/render/stack_columns.h"
+
+/* stack_columns: finds columns by their names, lines of stacks, and the parts of a frame's text. */
+
+int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names)
+{
+	*s = (struct stack_columns){ -1, -1, -1, -1, -1, -1, { -1, -1 } };
+	for (unsigned int i = 0; i < cnt; i++) {
+		enum column_kind kind = column_find(names[i])->kind;
+
+		if (s->amount < 0 && (kind == COLUMN_BYTES || kind == COLUMN_DURATION))
+			s->amount = (int)i;
+		else if (!strcmp(names[i], "comm"))
+			s->comm = (int)i;
+		else if (!strcmp(names[i], "pid"))
+			s->pid = (int)i;
+		else if (!strcmp(names[i], "tid"))
+			s->tid = (int)i;
+		else if (!strcmp(names[i], "source") || !strcmp(names[i], "state"))
+			s->source = (int)i;
+		else if (!strcmp(names[i], "stack") || !strcmp(names[i], "user_stack"))
+			s->stacks[0] = (int)i;
+		else if (!strcmp(names[i], "kernel_stack"))
+			s->stacks[1] = (int)i;
+		else if (!strcmp(names[i], "samples") || !strcmp(names[i], "objects") ||
+			 !strcmp(names[i], "waits"))
+			s->number = (int)i;
+	}
+	return s->stacks[0] < 0 || s->number < 0 || s->amount < 0 ? -EINVAL : 0;
+}
+
+static void put(struct buf *to, const char *before, const struct value *v, const char *after,
+		bool is_html)
+{
+	size_t n = v->type == VALUE_TEXT ? v->text_bytes : 0;
+	size_t room = (is_html ? TEXTSAFE_HTML_MAX(n) : n * TEXTSAFE_GROWTH) + 1;
+	char *p;
+
+	buf_add(to, before, strlen(before));
+	p = (char *)buf_room(to, room);
+	if (p && n)
+		to->len += is_html ? textsafe_html(p, v->text, n) :
+				     textsafe_escape(p, room, v->text, n, NULL);
+	buf_add(to, after, strlen(after));
+}
+
+void stack_columns_line(const struct stack_columns *s, struct buf *to, const struct value *values,
+			bool is_html)
+{
+	const char *between = "";
+
+	if (s->comm >= 0 && !is_html)
+		put(to, "", &values[s->comm], ";", is_html);
+	if (s->source >= 0)
+		put(to, "[", &values[s->source], "];", is_html);
+	if (s->comm >= 0 && is_html)
+		put(to, "", &values[s->comm], ";", is_html);
+	for (int i = 0; i < 2; i++) {
+		if (s->stacks[i] < 0 || values[s->stacks[i]].type != VALUE_TEXT)
+			continue;
+		put(to, between, &values[s->stacks[i]], "", is_html);
+		between = ";";
+	}
+	if (*between)
+		buf_add(to, " ", 1);
+	else
+		buf_add(to, STACK_COLUMNS_NONE " ", sizeof(STACK_COLUMNS_NONE));
+}
+
+/* False: the frame has no line. */
+static bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes)
+{
+	uint64_t number = 0, unit = 1;
+	size_t end = bytes, at;
+
+	if (!end || frame[--end] != ')')
+		return false;
+	for (; end && frame[end - 1] >= '0' && frame[end - 1] <= '9' && unit < UINT32_MAX;
+	     unit *= 10)
+		number += unit * (uint64_t)(frame[--end] - '0');
+	if (unit == 1 || number > UINT32_MAX || !end || frame[--end] != ':')
+		return false;
+	for (at = end; at && !(frame[at - 1] == '(' && at > 1 && frame[at - 2] == ' '); at--)
+		;
+	if (!at)
+		return false;
+	*ret = (struct stack_line){ at - 2, frame + at, end - at, (uint32_t)number };
+	return true;
+}
+
+/* Appends a frame, and of the path of its line only the name. Returns the end. */
+static char *put_frame(char *to, const char *frame, size_t bytes)
+{
+	struct stack_line line;
+	const char *slash;
+	size_t skip = 0;
+
+	if (stack_line_find(&line, frame, bytes)) {
+		slash = memrchr(line.path, '/', line.path_bytes);
+		skip = slash ? (size_t)(slash + 1 - line.path) : 0;
+		to = mempcpy(to, frame, line.name_bytes + 2);
+		frame += line.name_bytes + 2 + skip;
+		bytes -= line.name_bytes + 2 + skip;
+	}
+	return mempcpy(to, frame, bytes);
+}
+
+char *stack_turn(const char *text, size_t len)
+{
+	char *turned = malloc(len * 3 + 1), *to = turned;
+	size_t end = len, at = len;
+
+	if (!turned)
+		return NULL;
+	for (;;) {
+		while (at && text[at - 1] != ';')
+			at--;
+		to = put_frame(to, text + at, end - at);
+		if (!at)
+			break;
+		memcpy(to, " < ", 3);
+		to += 3;
+		end = --at;
+	}
+	*to = 0;
+	return turned;
+}
+
+struct folded {
+	struct stack_columns cols;
+	int count;	/* column */
+	const char *rest; /* of the page; NULL: plain lines */
+	struct buf line;	/* of the present row */
+	struct strpool *texts;
+	struct hash_map places;	/* text of the pool -> place in lines */
+	struct folded_line {
+		const char *text;
+		int64_t count;
+	} *lines;
+	size_t cnt, cap;
+};
+
+static int folded_begin(void *state, const struct render_options *o, struct render_out *out,
+			unsigned int cnt, const char *const *names)
+{
+	struct folded *f = state;
+	int ret = stack_columns_find(&f->cols, cnt, names);
+
+	f->count = o->folded_count ? f->cols.number : f->cols.amount;
+	return ret ? ret : strpool_new(&f->texts);
+}
+
+static int folded_row(void *state, struct render_out *out, const struct value *values)
+{
+	struct folded *f = state;
+	const char *text;
+	uint32_t place;
+	int ret;
+
+	buf_reset(&f->line);
+	stack_columns_line(&f->cols, &f->line, values, f->rest);
+	buf_add(&f->line, "", 1);
+	text = f->line.failed ? NULL : strpool_put(f->texts, (const char *)f->line.data);
+	ret = text ? hash_map_intern(&f->places, (uintptr_t)text, 0, &place) : -ENOMEM;
+	if (ret > 0) {
+		if (array_reserve(&f->lines, &f->cap, f->cnt + 1) < 0)
+			return -ENOMEM;
+		f->lines[f->cnt++] = (struct folded_line){ .text = text };
+	}
+	if (ret >= 0)
+		f->lines[place].count += values[f->count].i;
+	return ret < 0 ? ret : 0;
+}
+
+static void folded_end(void *state, struct render_out *out, uint64_t left_out)
+{
+	const struct folded *f = state;
+
+	for (size_t i = 0; i < f->cnt; i++) {
+		render_out_text(out, f->lines[i].text);
+		render_out_int(out, f->lines[i].count);
+		render_out_text(out, "\n");
+	}
+}
+
+static void folded_clear(void *state)
+{
+	struct folded *f = state;
+
+	buf_done(&f->line);
+	strpool_free(f->texts);
+	hash_map_done(&f->places);
+	free(f->lines);
+}
+
+const char *render_flame_begin(FILE *f, const char *title, const char *unit, const char *note)
+{
+	/* in the order of the page */
+	const char *const marks[][2] = { { "@TITLE@", title }, { "@NOTE@", note },
+					 { "@UNIT@", unit }, { "@STACKS@", "" } };
+	const char *rest = page_flame;
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		const char *at = strstr(rest, marks[i][0]);
+
+		fwrite(rest, 1, (size_t)(at - rest), f);
+		render_html_text(f, marks[i][1]);
+		rest = at + strlen(marks[i][0]);
+	}
+	return rest;
+}
+
+static int html_begin(void *state, const struct render_options *o, struct render_out *out,
+		      unsigned int cnt, const char *const *names)
+{
+	struct folded *f = state;
+	int ret = folded_begin(state, o, out, cnt, names) ?: render_out_flush(out);
+
+	if (!ret)
+		f->rest = render_flame_begin(out->f, o->title, column_find(names[f->count])->unit,
+					     "");
+	return ret;
+}
+
+static void html_end(void *state, struct render_out *out, uint64_t left_out)
+{
+	const struct folded *f = state;
+
+	folded_end(state, out, left_out);
+	render_out_text(out, f->rest);
+}
+
+const struct render_format_ops render_folded_ops = {
+	.state_bytes = sizeof(struct folded),
+	.begin = folded_begin,
+	.row = folded_row,
+	.end = folded_end,
+	.clear = folded_clear,
+};
+
+const struct render_format_ops render_flame_ops = {
+	.state_bytes = sizeof(struct folded),
+	.begin = html_begin,
+	.row = folded_row,
+	.end = html_end,
+	.clear = folded_clear,
+};
+
+/*
+ * render_pprof: stacks as a profile for `go tool pprof`, speedscope and Pyroscope: messages of
+ * https://github.com/google/pprof/blob/main/proto/profile.proto, compressed as gzip does.
+ *
+ * A sample has two values, a number and bytes or time. Its outermost frames are source and process,
+ * because sources overlap. A function is identified by its name and source file, and a location by
+ * its function and line. The order of the fields of a message does not matter, so that everything
+ * is written immediately.
+ */
 
 #define WRITE_BYTES 65536
 
