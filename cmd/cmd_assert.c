@@ -12,7 +12,7 @@
 #include "cmd/assert/verdict_file.h"
 #include "cmd/assert/verdict_note.h"
 #include "cmd/cmd.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 #include "cmd/render/say.h"
 #include "cmd/report_answer.h"
 

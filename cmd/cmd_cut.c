@@ -10,7 +10,7 @@
 
 #include "cmd/cmd.h"
 #include "cmd/copy/new_trace.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 #include "cmd/input/who.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"

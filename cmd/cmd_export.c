@@ -20,7 +20,7 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 #include "cmd/metrics/metric_options.h"
 #include "cmd/metrics/metrics.h"
 #include "cmd/render/page.h"

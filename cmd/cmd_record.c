@@ -22,7 +22,7 @@
 #include "base/words.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 #include "cmd/record_value.h"
 #include "cmd/render/terminal.h"
 #include "cmd/render/say.h"

@@ -28,7 +28,7 @@
 #include "cmd/diff/diff_flame.h"
 #include "cmd/diff/diff_rows.h"
 #include "cmd/input/input.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 #include "cmd/render/page.h"
 #include "cmd/render/say.h"
 #include "cmd/serve/http_server.h"

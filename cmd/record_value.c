@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 #include "probe/rings.h"
 
 int record_value_overhead(void *budget_ppm, const char *value, struct err *e)

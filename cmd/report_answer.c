@@ -17,7 +17,7 @@
 #include "analyze/engine/column.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "cmd/input/align_row.h"
+#include "cmd/input/hosts.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/input/who.h"
 #include "cmd/render/row_prefix.h"

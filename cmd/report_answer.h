@@ -8,7 +8,7 @@
 
 #include "analyze/engine/report_view.h"
 #include "cmd/input/input.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 
 /* Rows of a table unless --limit is given. */
 #define REPORT_BIN_ROWS	  5 /* of each bin */

@@ -11,7 +11,7 @@
 
 #include "base/array.h"
 #include "base/units.h"
-#include "cmd/input/nearest.h"
+#include "cmd/input/opts.h"
 
 #define UNKNOWN "[unknown]" /* key of rows without a known owner */
 

@@ -6,7 +6,7 @@
 
 #include "cmd/diff/diff_flame.h"
 #include "cmd/input/input.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 
 struct diff_groups {
 	const struct lists_strings *paths; /* of group A and of group B */

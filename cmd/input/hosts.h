@@ -17,6 +17,8 @@
 
 #include "analyze/engine/report_view.h"
 #include "cmd/input/input.h"
+#include "cmd/render/row_prefix.h"
+#include "trace/trace.h"
 
 #define HOSTS_NAME_BYTES 80
 
@@ -60,3 +62,20 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, boo
  */
 int hosts_report(struct hosts *h, const struct input *in, const struct report_view *view,
 		 const struct report_request *q, uint64_t limit, bool align, const char *scope);
+
+/*
+ * align_row: says in front of a row when its bin was by the wall clock (analyze/engine/align.h),
+ * and whose the row is.
+ */
+/* Columns in front of a row. */
+#define ALIGN_COLUMNS "unix_ns", "wall_uncertainty_ns"
+#define ALIGN_COLUMN_CNT 2
+
+/* Fills row[0] and row[1] for the bin that begins at t_ns, counted from the trace's start. */
+void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row);
+
+/*
+ * Prepends host and trace_id to the columns above, for rows that identify their trace. The texts
+ * are t's. Call it before row_prefix_init().
+ */
+void align_name_trace(struct row_prefix *p, const struct trace *t);

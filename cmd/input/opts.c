@@ -14,10 +14,167 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/input/nearest.h"
-#include "cmd/render/terminal.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"
+#include "cmd/render/terminal.h"
+
+/*
+ * lists: for record's -p, -e and the command line it notes down, and report's --pid and --tid.
+ */
+
+int lists_add_string(void *strings, const char *s, struct err *e)
+{
+	struct lists_strings *list = strings;
+	const char **p = realloc(list->v, (list->cnt + 1) * sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	list->v = p;
+	p[list->cnt++] = s;
+	return 0;
+}
+
+int lists_take_ids(void *ids, const char *s, struct err *e)
+{
+	struct lists_ids *list = ids;
+	const char *p = s;
+
+	for (;;) {
+		uint64_t v = 0;
+		uint32_t *grown;
+		size_t n = strspn(p, "0123456789");
+
+		for (size_t i = 0; i < n && v <= INT32_MAX; i++)
+			v = v * 10 + (uint64_t)(p[i] - '0');
+		if (!n || !v || v > INT32_MAX || (p[n] && p[n] != ','))
+			return err_set(e, -EINVAL,
+				       "'%s' is not a list of ids such as 123,456", s);
+		grown = realloc(list->v, (list->cnt + 1) * sizeof(*grown));
+		if (!grown)
+			return -ENOMEM;
+		list->v = grown;
+		grown[list->cnt++] = (uint32_t)v;
+		if (!p[n])
+			return 0;
+		p += n + 1;
+	}
+}
+
+int lists_take_words(void *list_ptr, const char *s, struct err *e)
+{
+	char **list = list_ptr;
+	size_t have = *list ? strlen(*list) : 0;
+	char *p = realloc(*list, have + strlen(s) + 2);
+
+	if (!p)
+		return -ENOMEM;
+	*list = p;
+	if (have)
+		p[have++] = ',';
+	strcpy(p + have, s);
+	return 0;
+}
+
+static bool is_plain(const char *s)
+{
+	return *s &&
+	       !s[strspn(
+		       s,
+		       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789%+,-./:=@_")];
+}
+
+char *lists_join_argv(char *const *argv)
+{
+	size_t size = 1;
+	char *line, *o;
+
+	for (char *const *a = argv; *a; a++)
+		size += strlen(*a) * 4 + 3; /* a ' becomes '\'' */
+	line = malloc(size);
+	if (!line)
+		return NULL;
+	o = line;
+	for (char *const *a = argv; *a; a++) {
+		if (a != argv)
+			*o++ = ' ';
+		if (is_plain(*a)) {
+			o = stpcpy(o, *a);
+			continue;
+		}
+		*o++ = '\'';
+		for (const char *p = *a; *p; p++) {
+			if (*p == '\'')
+				o = stpcpy(o, "'\\''");
+			else
+				*o++ = *p;
+		}
+		*o++ = '\'';
+	}
+	*o = '\0';
+	return line;
+}
+
+/*
+ * nearest: used by main, opts and the view names of report to answer a mistyped word. The distance
+ * is Damerau's with neighbours only (optimal string alignment), on words of up to 31 bytes.
+ */
+
+#define WORD_MAX 31
+
+static unsigned int min3(unsigned int a, unsigned int b, unsigned int c)
+{
+	a = a < b ? a : b;
+	return a < c ? a : c;
+}
+
+static unsigned int distance(const char *a, size_t an, const char *b, size_t bn)
+{
+	unsigned int d[WORD_MAX + 1][WORD_MAX + 1];
+
+	for (unsigned int i = 0; i <= an; i++)
+		d[i][0] = i;
+	for (unsigned int j = 0; j <= bn; j++)
+		d[0][j] = j;
+	for (size_t i = 1; i <= an; i++) {
+		for (size_t j = 1; j <= bn; j++) {
+			unsigned int change = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+
+			d[i][j] = min3(d[i - 1][j] + 1, d[i][j - 1] + 1, change);
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < d[i][j])
+				d[i][j] = d[i - 2][j - 2] + 1;
+		}
+	}
+	return d[an][bn];
+}
+
+int nearest_find(const char *word, const char *const *names, unsigned int cnt)
+{
+	size_t len = strlen(word);
+	unsigned int best = len / 3 + 1; /* more changes than that is another word */
+	int found = -1;
+
+	if (!len || len > WORD_MAX)
+		return -1;
+	for (unsigned int i = 0; i < cnt; i++) {
+		size_t n = names[i] ? strlen(names[i]) : 0;
+		const char *dot = names[i] ? strchr(names[i], '.') : NULL;
+		unsigned int d;
+
+		if (!n || n > WORD_MAX)
+			continue;
+		/* its beginning, or its end after a dot, is nearer than any typing error */
+		d = len >= 2 && (!strncmp(word, names[i], len) || (dot && !strcmp(word, dot + 1))) ?
+			    0 :
+			    distance(word, len, names[i], n);
+		/* A word in which every character differs is not a typing error. */
+		if (d < len && (d < best || (d == best && found < 0))) {
+			best = d;
+			found = (int)i;
+		}
+	}
+	return found;
+}
 
 #define HELP_COLUMN 26
 #define NAMES_MAX 64

@@ -120,3 +120,43 @@ int opts_unknown(const char *what, const char *before, const char *word, const c
 /* The index of word in names, or the result of opts_unknown() if it is missing. */
 int opts_pick(unsigned int *ret, const char *what, const char *before, const char *word,
 	      const char *const *names, unsigned int cnt, const char *if_near, const char *if_not);
+
+/*
+ * lists: comma-separated values of one option, which may also be given several times.
+ * Threads: any. Errors: -EINVAL with text, -ENOMEM.
+ */
+/* Strings that an option gave, each time it was given; not copied. */
+struct lists_strings {
+	const char **v; /* the owner frees it */
+	unsigned int cnt;
+};
+/* An option's value for a struct lists_strings; see opts_take_fn. 0 or -ENOMEM */
+int lists_add_string(void *list, const char *s, struct err *e);
+
+/* Ids of processes or threads that an option gave; the owner frees v. */
+struct lists_ids {
+	uint32_t *v;
+	unsigned int cnt;
+};
+/* Options' values: ids such as "12,34" for a struct lists_ids; see opts_take_fn. */
+int lists_take_ids(void *ids, const char *s, struct err *e);
+
+/* "a" then "b,c" gives "a,b,c". list is that of a malloc'ed string (char *). */
+int lists_take_words(void *list, const char *s, struct err *e);
+
+/*
+ * argv as one line: arguments with spaces or quotes are quoted as a shell would want them.
+ * malloc'd, or NULL.
+ */
+char *lists_join_argv(char *const *argv);
+
+/*
+ * nearest: "did you mean ...": the closest of a list of names to a mistyped one.
+ * Threads: any. No errors.
+ */
+/*
+ * The index of the name closest to word (insertions, deletions, replacements and swaps of
+ * neighbours each count 1; a name that starts with word counts as near), or -1 when none is near
+ * enough to be worth suggesting. names[i] may be NULL and is skipped.
+ */
+int nearest_find(const char *word, const char *const *names, unsigned int cnt);

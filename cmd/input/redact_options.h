@@ -6,7 +6,7 @@
 #pragma once
 
 #include "base/buf.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 #include "edit/trace_redact.h"
 
 struct redact_options_taken {

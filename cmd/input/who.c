@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/input/lists.h"
-#include "cmd/input/nearest.h"
+#include "cmd/input/opts.h"
 #include "cmd/render/say.h"
 
 #define DURING_SHOWN 5

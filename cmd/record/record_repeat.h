@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 
 struct record_repeat {
 	uint64_t cnt; /* runs; 0: --repeat was not given */

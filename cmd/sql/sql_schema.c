@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "cmd/input/input.h"
-#include "cmd/input/nearest.h"
+#include "cmd/input/opts.h"
 #include "cmd/render/say.h"
 
 #define NAMES_MAX 512

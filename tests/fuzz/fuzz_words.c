@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cmd/input/lists.h"
+#include "cmd/input/opts.h"
 #include "cmd/render/render_format.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/render/say.h"

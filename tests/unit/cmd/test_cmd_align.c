@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "analyze/engine/align.h"
-#include "cmd/input/align_row.h"
+#include "cmd/input/hosts.h"
 #include "cmd/render/render.h"
 #include "tests/unit/gen/gen_trace.h"
 

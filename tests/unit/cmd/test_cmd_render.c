@@ -13,8 +13,6 @@
 #include <cmocka.h>
 
 #include "cmd/render/say.h"
-#include "cmd/input/lists.h"
-#include "cmd/input/nearest.h"
 #include "cmd/input/opts.h"
 #include "cmd/render/sparkline.h"
 #include "cmd/render/render.h"
