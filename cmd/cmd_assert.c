@@ -9,8 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "cmd/assert/verdict_file.h"
-#include "cmd/assert/verdict_note.h"
+#include "cmd/assert/verdict.h"
 #include "cmd/cmd.h"
 #include "cmd/input/opts.h"
 #include "cmd/render/say.h"

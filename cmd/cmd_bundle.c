@@ -15,7 +15,6 @@
 #include "base/atomic_output.h"
 #include "cmd/cmd.h"
 #include "cmd/copy/bundle_zip.h"
-#include "cmd/copy/disclosed.h"
 #include "cmd/input/input.h"
 #include "cmd/input/redact_options.h"
 #include "cmd/render/page.h"

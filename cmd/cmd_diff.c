@@ -12,7 +12,6 @@
 #include "analyze/engine/report_view.h"
 #include "cmd/cmd.h"
 #include "cmd/diff/diff_groups.h"
-#include "cmd/diff/diff_rows.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
 

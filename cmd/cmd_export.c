@@ -21,7 +21,6 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/input/opts.h"
-#include "cmd/metrics/metric_options.h"
 #include "cmd/metrics/metrics.h"
 #include "cmd/render/page.h"
 #include "cmd/render/terminal.h"

@@ -23,7 +23,6 @@
 #include "cmd/input/input.h"
 #include "cmd/mcp/answer.h"
 #include "cmd/mcp/trace_list.h"
-#include "cmd/mcp/viewer.h"
 #include "cmd/render/say.h"
 #include "base/words.h"
 

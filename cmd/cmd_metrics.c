@@ -27,7 +27,6 @@
 #include "base/units.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
-#include "cmd/metrics/metric_options.h"
 #include "cmd/metrics/metrics.h"
 #include "cmd/render/say.h"
 #include "cmd/serve/http_server.h"

@@ -8,7 +8,7 @@
 #
 #     -- TYPE NAME COLUMN [LABEL=VALUE]: HELP
 #
-#     TYPE    counter, gauge, peak or histogram; see cmd/metrics/metric_table.h
+#     TYPE    counter, gauge, peak or histogram; see cmd/metrics/metrics.h
 #     NAME    with its unit at the end, if it has one, without "ebpfrec_" and "_total"
 #     COLUMN  of the section. A name in _ns is converted to seconds
 #     LABEL   a label that all values from this section have
@@ -65,6 +65,6 @@ END {
 		exit 1
 	check_columns()
 	print "/* All metrics. Made by schema/metrics.awk from schema/report_metrics.sql. */"
-	print "#include <stddef.h>\n\n#include \"cmd/metrics/metric_table.h\"\n"
+	print "#include <stddef.h>\n\n#include \"cmd/metrics/metrics.h\"\n"
 	printf "const struct metric metric_table[] = {\n%s%s\t{ 0 },\n};\n", rows, of_program
 }

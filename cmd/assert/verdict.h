@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "analyze/context/analysis.h"
 #include "cmd/assert/rule.h"
 
@@ -63,3 +65,35 @@ const char *verdict_name(enum verdict v);
 const char *verdict_limit(const struct rule *r);
 /* "7.20 ms": a figure or a limit of a rule. */
 void verdict_format(char *buf, size_t size, const struct rule *r, double v);
+
+/*
+ * verdict_file: verdicts as continuous integration wants them: JUnit's XML, and annotations of a
+ * job of GitHub. Text of a trace can end neither an element nor an annotation. Threads: one.
+ */
+/* A rule and its result, in words. */
+struct verdict_line {
+	const char *file; /* of rules */
+	const struct rule *rule;
+	enum verdict verdict;
+	const char *text; /* "12.3 % in a.ebpfrec (comm=server), limit < 10 %" */
+	const char *command;
+	const struct verdict_result *result;
+	const struct finding *findings; /* by trace */
+	const char *const *paths;
+	unsigned int traces;
+};
+
+void verdict_write_junit(FILE *f, const char *file, const struct verdict_line *v, unsigned int cnt);
+void verdict_write_github(FILE *f, const struct verdict_line *v, unsigned int cnt);
+
+/*
+ * verdict_note: keeps verdicts as notes of the trace, which its summary, pages, cuts and bundles
+ * have. The note assert says in words what was judged, and when. assert.01 and so on are the rules,
+ * each an object of JSON with its verdict, figure and window, which the summary reads.
+ *
+ * Threads: one. Errors: -errno with text; the trace is as it was then.
+ */
+#define VERDICT_NOTES_MAX 99 /* of a trace; the note assert counts further rules */
+
+/* trace: its place in paths. Its recording must be over. Earlier notes of verdicts are replaced. */
+int verdict_keep(unsigned int trace, const struct verdict_line *v, unsigned int cnt, struct err *e);

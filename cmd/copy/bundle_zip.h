@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include "trace/trace.h"
 
 /*
@@ -15,3 +17,13 @@
  */
 int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct trace *t,
 		    const char *page_of, uint64_t *ret_bytes, struct err *e);
+
+/*
+ * disclosed: the strings of a trace that disclose something about people and machines, by class,
+ * each once. Threads: one.
+ */
+/*
+ * Notes how many there are of each class; show: prints them to stdout. real: only the strings count
+ * that this trace has, too, which t was made of; so pseudonyms do not. May be NULL. 0 or -ENOMEM.
+ */
+int disclosed_say(const struct trace *t, const struct trace *real, bool show);

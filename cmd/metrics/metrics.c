@@ -8,18 +8,45 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/context/keys.h"
 #include "analyze/engine/align.h"
 #include "analyze/engine/column.h"
-#include "analyze/context/keys.h"
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "base/textsafe.h"
 #include "base/units.h"
-#include "cmd/metrics/metric_table.h"
+#include "cmd/render/render.h"
+#include "cmd/render/terminal.h"
+
+/* metric_options: reads the key of --by, and prints the table of metrics for --list. */
+
+int metric_options_by(void *by, const char *value, struct err *e)
+{
+	static const char *const names[] = { "comm", "unit", "container", "user" };
+	unsigned int i;
+
+	return opts_pick(&i, "key", "--by: ", value, names, sizeof(names) / sizeof(names[0]), "",
+			 "; there are comm, unit, container and user: metrics are "
+			 "of processes, not of threads") ?: !keys_parse(value, by);
+}
+
+int metric_options_list(void *field, const char *value, struct err *e)
+{
+	static const char *const types[] = { "counter", "gauge", "gauge", "histogram" };
+
+	for (const struct metric *m = metric_table; m->name; m++) {
+		if (!m->help)
+			continue;
+		printf("%-37s %-9s ", m->name, types[m->type]);
+		render_wrap_beside(stdout, m->help, input_terminal_width(), 48);
+	}
+	return OPTS_LEAVE;
+}
 
 #define COLUMNS_MAX 16
 #define LABEL_BYTES 1024

@@ -16,9 +16,11 @@
  */
 #pragma once
 
+#include <stdint.h>
 #include <stdio.h>
 
 #include "analyze/context/analysis.h"
+#include "cmd/input/opts.h"
 
 #define METRICS_LABELS 5 /* times the number of --top */
 #define METRICS_KNOWN 20 /* times the number of shown labels: remembered labels */
@@ -70,3 +72,60 @@ int metrics_write(const struct metrics *m, FILE *f, bool openmetrics);
 int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace *t,
 		       uint64_t from_ns, uint64_t to_ns, uint64_t every_ns, FILE *f,
 		       uint64_t *ret_samples, struct err *e);
+
+/* metric_options: the common options of `metrics` and `export --to openmetrics`. Threads: one. */
+#define METRICS_TOP 20
+
+struct metric_options {
+	unsigned int by; /* 1u << REPORT_BY_x; 0: the default */
+	uint64_t top;
+};
+
+#define METRIC_OPTIONS(command, o)                                                                 \
+	{ 0,                                                                                       \
+	  "by",                                                                                    \
+	  "KEY",                                                                                   \
+	  "label processes by comm (default), unit, container or user",                            \
+	  OPTS_CALL,                                                                               \
+	  offsetof(command, o.by),                                                                 \
+	  metric_options_by },                                                                     \
+	{                                                                                          \
+		0, "top", "N",                                                                     \
+			"the N largest get a label of their own, the rest is [other] (20)",        \
+			OPTS_COUNT, offsetof(command, o.top),                                      \
+			.min = 1, .max = 1000, .refuse = " is not between 1 and 1000"              \
+	}
+
+/* The functions below parse their values; see opts_take_fn. */
+int metric_options_by(void *by, const char *value, struct err *e);
+/* Lists the metrics on stdout, for --list. */
+int metric_options_list(void *field, const char *value, struct err *e);
+
+/*
+ * metric_table: all metrics, each declared once. The endpoint, the text file, the bins of an
+ * export, the list of `metrics --list` and the tests take them from here.
+ *
+ *     schema/report_metrics.sql --schema/metrics.awk--> build/metric_table.c
+ */
+enum metric_type {
+	METRIC_COUNTER, /* a sum since the counting began */
+	METRIC_GAUGE, /* as of the end of the last window */
+	METRIC_PEAK, /* a gauge: the highest of an interval */
+	METRIC_HISTOGRAM, /* of times, by powers of two */
+};
+
+struct metric {
+	/* With its unit at the end, if it has one, and without "_total". NULL ends the table. */
+	const char *name;
+	enum metric_type type;
+	/*
+	 * Source of its value: a section of schema/report_metrics.sql and a column of it. A name in
+	 * _ns is converted to seconds. The program fills a section "program".
+	 */
+	const char *section, *column;
+	const char *label; /* one that all values from there have, or NULL */
+	const char *help; /* of the first of several rows with the same name */
+};
+
+/* Rows with the same name follow each other, and so do those of a section, in the order of SQL. */
+extern const struct metric metric_table[];
