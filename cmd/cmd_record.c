@@ -11,28 +11,245 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "analyze/engine/report_view.h"
 #include "base/clock.h"
-#include "base/service_notify.h"
+#include "base/err.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/input/opts.h"
-#include "cmd/record_value.h"
-#include "cmd/render/terminal.h"
+#include "cmd/render/page.h"
 #include "cmd/render/say.h"
-#include "cmd/record/record_page.h"
-#include "cmd/record/record_repeat.h"
+#include "cmd/render/terminal.h"
 #include "cmd/sources.h"
 #include "event_lists.h"
+#include "probe/rings.h"
 #include "probe/source.h"
 #include "record/session.h"
 #include "symbol/unwind_table.h"
+
+struct record_repeat {
+	uint64_t cnt; /* runs; 0: --repeat was not given */
+	uint64_t warm_up; /* the first of them */
+};
+
+#define RECORD_REPEAT_MAX 1000
+
+/* ---- record value ---- */
+
+/*
+ * --max-overhead: percent of the machine's CPU time, with or without the sign, to a uint64_t of
+ * millionths. 0, or an error with its text; so do the others.
+ */
+static int record_value_overhead(void *budget_ppm, const char *value, struct err *e)
+{
+	char *end;
+	double pct;
+
+	errno = 0;
+	pct = strtod(value, &end);
+	end += *end == '%';
+	if (end == value || *end || errno || !(pct >= 0.0001) || pct > 100)
+		return err_set(e, -EINVAL,
+			       "'%s' is not a percentage of the machine's CPU time, such as 2 or "
+			       "0.5",
+			       value);
+	*(uint64_t *)budget_ppm = (uint64_t)(pct * 10000 + 0.5);
+	return 0;
+}
+
+/* --rings: to a struct rings_config. */
+static int record_value_rings(void *config, const char *value, struct err *e)
+{
+	struct rings_config *rings = config;
+	uint64_t v = 0;
+	int c = 0;
+
+	rings->sharing = RINGS_COUNT;
+	if (!strcmp(value, "cpu"))
+		rings->sharing = RINGS_PER_CPU;
+	else if (!strcmp(value, "cache"))
+		rings->sharing = RINGS_PER_CACHE;
+	else
+		c = units_parse_count(value, &v, e);
+	if (!c && rings->sharing == RINGS_COUNT && (v < 1 || v > 4096))
+		c = err_set(e, -ERANGE, "%s is out of range; 1 to 4096, cpu or cache", value);
+	rings->cnt = (unsigned int)v;
+	return c;
+}
+
+/* --note: KEY=VALUE, to a struct lists_strings. */
+static int record_value_note(void *notes, const char *value, struct err *e)
+{
+	size_t key =
+		strspn(value, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-");
+
+	if (!key || key > 64 || value[key] != '=')
+		return err_set(e, -EINVAL,
+			       "'%s' is not KEY=VALUE with a key of up to 64 letters, digits, '.', "
+			       "'_' and '-'",
+			       value);
+	return lists_add_string(notes, value, e);
+}
+
+/* service_notify: opens the socket for each message, since messages are rare. */
+
+/* Returns whether a service manager started this process and listens. */
+static bool service_notify_wanted(void)
+{
+	return getenv("NOTIFY_SOCKET");
+}
+
+/*
+ * text: lines such as "READY=1\nSTATUS=recording". Does nothing without a manager. Never waits: if
+ * the manager's queue is full, the message is dropped, so repeat important ones.
+ */
+static void service_notify(const char *text)
+{
+	const char *path = getenv("NOTIFY_SOCKET");
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	size_t len = path ? strlen(path) : 0;
+	int fd;
+
+	if (!len || len >= sizeof(a.sun_path))
+		return;
+	memcpy(a.sun_path, path, len);
+	if (*path == '@') /* an abstract name begins with a NUL */
+		a.sun_path[0] = '\0';
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (fd < 0)
+		return;
+	(void)sendto(fd, text, strlen(text), MSG_NOSIGNAL, (const struct sockaddr *)&a,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+	close(fd);
+}
+
+/* record_page: opens the trace that was recorded, as `export --to html` does. */
+
+/* Before the recording: can the page be made? */
+static int record_page_check(const char *html, bool force)
+{
+	if (!page_is_built())
+		return say_error("--html: %s", page_lacks);
+	if (!force && !access(html, F_OK))
+		return opts_usage_error("--html: the file exists; -f replaces it");
+	return 0;
+}
+
+/*
+ * Makes the page of the trace that was recorded. An error is printed, and the exit status stays
+ * COMMAND's.
+ */
+static void record_page_make(const char *output, const char *html, bool force, bool quiet)
+{
+	struct input in = { .path = output };
+	struct page_request q = { .path = output };
+	char missing[400] = "";
+	struct err e = { "" };
+	int c = input_open(&in, false);
+
+	c = c ?: input_window(&in, &q.from_ns, &q.to_ns) ?: input_analysis(&in);
+	if (!c) {
+		input_is_complete(in.trace, report_view_find("page")->needs, q.from_ns, q.to_ns,
+				  missing, sizeof(missing));
+		q.analysis = in.analysis;
+		q.trace = in.trace;
+		q.missing = missing;
+		c = input_status(page_make(&q, html, force, &e), &e);
+	}
+	if (!c && !quiet)
+		say_note("%s: a page of the recording, %s; open it in a browser", html,
+			 say_file_bytes(html));
+	input_close(&in);
+}
+
+/* record_repeat: a signal ends the run that is being recorded, and no other follows. */
+
+#define FORWARDED_CNT 4
+#define STATUS_CANNOT_RUN 126 /* and 127 */
+
+/* Command-line state that the signal handler needs. */
+static volatile pid_t recorder;
+static volatile sig_atomic_t stopped;
+
+/* A terminal sends to the whole group. A signal to this process alone is for the recorder. */
+static void forward(int sig, siginfo_t *info, void *context)
+{
+	int saved = errno;
+
+	stopped |= sig != SIGUSR2;
+	if (info->si_code != SI_KERNEL && recorder > 0)
+		kill(recorder, sig);
+	errno = saved;
+}
+
+static int run_once(unsigned int n, const char *output, struct lists_strings *notes,
+		    int (*one)(void *ctx, const char *output), void *ctx, bool is_warm_up)
+{
+	char name[4096], run[32];
+
+	if ((size_t)snprintf(name, sizeof(name), "%s.%u", output, n) >= sizeof(name))
+		return say_error("%s: the name is too long", output);
+	snprintf(run, sizeof(run), "run=%u", n);
+	if (lists_add_string(notes, run, NULL) ||
+	    (is_warm_up && lists_add_string(notes, "warm_up=1", NULL)))
+		return say_error("out of memory");
+	return one(ctx, name);
+}
+
+/*
+ * Calls one() for the traces OUTPUT.1 to OUTPUT.cnt. It adds the notes "run=N" and, for a warm-up,
+ * "warm_up=1". The status is that of the first run that fails. The runs end at a signal, or if one
+ * could not be recorded.
+ */
+static int record_repeat(const struct record_repeat *r, const char *output,
+			 struct lists_strings *notes, int (*one)(void *ctx, const char *output),
+			 void *ctx)
+{
+	static const int signals[FORWARDED_CNT] = { SIGINT, SIGTERM, SIGHUP, SIGUSR2 };
+	const struct sigaction forwards = { .sa_sigaction = forward, .sa_flags = SA_SIGINFO };
+	struct sigaction before[FORWARDED_CNT];
+	int first = 0, status = 0;
+
+	for (int i = 0; i < FORWARDED_CNT; i++)
+		sigaction(signals[i], &forwards, &before[i]);
+	for (unsigned int n = 1; n <= r->cnt && !stopped; n++) {
+		pid_t pid;
+
+		fflush(NULL);
+		pid = recorder = fork();
+		if (pid < 0)
+			return say_error("cannot start a recorder: %s", strerror(errno));
+		if (!pid) {
+			for (int i = 0; i < FORWARDED_CNT; i++)
+				sigaction(signals[i], &before[i], NULL);
+			status = run_once(n, output, notes, one, ctx, n <= r->warm_up);
+			fflush(NULL);
+			_exit(status);
+		}
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		recorder = 0;
+		status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+		first = first ? first : status;
+		if (status == EXIT_RECORD || status == STATUS_CANNOT_RUN ||
+		    status == STATUS_CANNOT_RUN + 1)
+			break;
+	}
+	return first;
+}
 
 #define KEEP_BYTES_MIN (1ull << 20)
 #define LEVEL_DEFAULT UINT64_MAX

@@ -45,16 +45,15 @@ cmd/render: src/base analyze/context analyze/engine analyze/export analyze/parqu
 cmd/input: src/base src/model src/symbol src/trace src/edit analyze/context analyze/engine cmd/render
 cmd/metrics: src/base analyze/context analyze/engine cmd/render cmd/input
 cmd/serve: src/base
-cmd/view: src/base src/store src/trace analyze/context cmd/render cmd/serve
+cmd/view: src/base src/store analyze/context cmd/render cmd/serve
 cmd/copy: src/base src/store src/trace src/edit analyze/engine cmd/render cmd/input
-cmd/sql: src/base analyze/context cmd/render cmd/input
-cmd/record: analyze/engine cmd/render cmd/input
-cmd/mcp: src/base cmd/render cmd/input
+cmd/sql: cmd/render cmd/input
+cmd/mcp: src/base
 cmd/diff: src/base analyze/diff cmd/render cmd/input
 cmd/assert: src/base src/store analyze/context analyze/engine cmd/render cmd/input
 cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine
     analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/sql cmd/diff cmd/assert
-    cmd/record cmd/mcp
+    cmd/mcp
 """
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)
