@@ -66,7 +66,7 @@ struct analysis {
 	/* the same trace and analysis for a second thread, made when needed; or NULL */
 	struct trace *helper_trace;
 	struct analysis *helper;
-	/* the edges of WINDOW_OWN_BINS (window.h), one more than bins; NULL: none */
+	/* the edges of WINDOW_OWN_BINS (scope.h), one more than bins; NULL: none */
 	const uint64_t *bin_edges;
 	size_t bin_cnt;
 	struct analysis_scan_watch scan_watch;

@@ -3,7 +3,7 @@
  * diff: two traces side by side, role by role (role.h), figure by figure.
  *
  * A figure has changed when the difference is
- *   - more than the variation from bin to bin explains (bin_noise.h), at a level of 1 % for all
+ *   - more than the variation from bin to bin explains (bin_noise), at a level of 1 % for all
  *     figures of the comparison together (Bonferroni's correction), and
  *   - relevant: at least 5 %, and at least the figure's own minimum (diff_metric).
  * wall_ns is the time from the workload's first process to its last one's end. It is measured once
@@ -28,6 +28,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "analyze/context/analysis.h"
@@ -108,3 +109,42 @@ const char *diff_verdict_name(enum diff_verdict v);
 int diff_run(const struct diff_side sides[2], uint64_t bin_ns, bool only_workload,
 	     int (*row)(void *ctx, const struct diff_row *row), void *ctx, struct diff_summary *ret,
 	     struct err *e);
+
+/*
+ * bin_noise: is the difference of two series larger than the variation from bin to bin?
+ *
+ * A series is one figure (CPU time, bytes, ...) in consecutive bins of equal length. Its noise is
+ * estimated from neighbouring bins, s^2 = sum (x[i+1] - x[i])^2 / (2 (n - 1)) (von Neumann 1941),
+ * so a workload's phases do not count as noise. Welch's t-test then compares two series, each with
+ * 2 (n - 1) / 3 degrees of freedom: on pure noise, this estimate is worth two thirds of the usual
+ * one.
+ *
+ * Threads: any. Nothing here fails.
+ */
+/* Variance of one bin. 0 with fewer than two bins. */
+double bin_noise_variance(const double *bins, size_t cnt);
+
+/*
+ * One side of a comparison: a value, the variance of that value, and that estimate's degrees of
+ * freedom.
+ */
+struct bin_estimate {
+	double value, variance, df;
+};
+/* The sum of a series: its variance is cnt times that of a bin. */
+struct bin_estimate bin_estimate_sum(const double *bins, size_t cnt);
+/* The largest bin of a series: its variance is that of a bin. */
+struct bin_estimate bin_estimate_max(const double *bins, size_t cnt);
+
+/* Two-sided p of Student's t, 0 <= p <= 1. df > 0; t may be infinite. */
+double student_p(double t, double df);
+
+/* Two-sided p of "both are the same" (Welch). 1 when neither side has noise and they are equal. */
+double bin_compare(const struct bin_estimate *a, const struct bin_estimate *b);
+
+/*
+ * A p of one of cnt comparisons, as the probability that noise alone makes any of them differ so
+ * much is at most this (Bonferroni). Of comparisons of 60 figures in which nothing changed, 45 %
+ * would show a change at a level of 1 % without it, and 1 % do so.
+ */
+double bin_corrected(double p, size_t cnt);

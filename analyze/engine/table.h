@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "analyze/context/context.h"
-#include "analyze/context/window.h"
+#include "analyze/context/scope.h"
 
 enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 

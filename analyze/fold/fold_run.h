@@ -13,7 +13,7 @@
 #pragma once
 
 #include "analyze/fold/fold_reader.h"
-#include "analyze/context/window.h"
+#include "analyze/context/scope.h"
 
 struct fold_run_config {
 	const struct fold_def *def;

@@ -16,7 +16,7 @@
 
 #include "analyze/context/context.h"
 #include "analyze/engine/table.h"
-#include "analyze/context/window.h"
+#include "analyze/context/scope.h"
 #include "analyze/fold/index.h"
 #include "base/array.h"
 #include "base/hash_map.h"

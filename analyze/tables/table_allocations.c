@@ -9,7 +9,7 @@
 #include "analyze/engine/table.h"
 #include "analyze/fold/allocation_pairs.h"
 #include "analyze/fold/fold_memory.h"
-#include "analyze/context/window.h"
+#include "analyze/context/scope.h"
 #include "table_columns.h"
 
 static const struct table_column allocation_cols[] = {

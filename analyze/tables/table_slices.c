@@ -15,7 +15,7 @@
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"
 #include "analyze/engine/table.h"
-#include "analyze/context/window.h"
+#include "analyze/context/scope.h"
 #include "table_columns.h"
 
 static const struct table_column slice_cols[] = {

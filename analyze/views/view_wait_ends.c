@@ -26,7 +26,6 @@
 
 #include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
-#include "analyze/context/thread_makers.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "base/array.h"

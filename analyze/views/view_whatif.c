@@ -31,7 +31,6 @@
 #include <string.h>
 
 #include "analyze/context/object_text.h"
-#include "analyze/context/thread_makers.h"
 #include "analyze/engine/statement.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/diff/bin_noise.h"
+#include "analyze/diff/diff.h"
 #include "analyze/diff/role.h"
 
 static void near(double got, double want, double allowed)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 
-#include "analyze/diff/ranks.h"
+#include "analyze/diff/groups.h"
 
 static void near(double got, double want, double allowed)
 {
