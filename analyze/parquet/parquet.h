@@ -23,6 +23,7 @@
 #include <stdio.h>
 
 #include "analyze/context/analysis.h"
+#include "base/buf.h"
 
 #define PARQUET_GROUP_ROWS (1u << 17) /* readers that have threads take a row group each */
 #define PARQUET_GROUP_TEXT (16u << 20)
@@ -49,3 +50,19 @@ int parquet_row(struct parquet *p, const struct value *values, struct err *e);
 /* Writes the rest and the footer. Without it the file is damaged. Does not close out. */
 int parquet_finish(struct parquet *p, struct err *e);
 void parquet_free(struct parquet *p);
+
+/*
+ * parquet_encode: the encodings of Parquet that are written. Private to analyze/parquet.
+ *
+ *     RLE, RLE_DICTIONARY   small numbers of a fixed width: runs, and groups of eight
+ *     DELTA_BINARY_PACKED   differences, in blocks of 128, each quarter as wide as it needs
+ *
+ * Threads: any, each its own buffer, which remembers that memory ran out.
+ * https://github.com/apache/parquet-format/blob/master/Encodings.md
+ */
+/* Bits that numbers up to max need; 0 of 0. */
+unsigned int parquet_width(uint64_t max);
+/* v: numbers of width bits, 1 to 32. */
+void parquet_put_hybrid(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width);
+/* unit: each width is a multiple of it, 1 or 8 bits. */
+void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt, unsigned int unit);

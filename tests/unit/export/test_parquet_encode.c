@@ -11,7 +11,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/parquet/parquet_encode.h"
+#include "analyze/parquet/parquet.h"
 #include "base/varint.h"
 
 #define CNT_MAX 1000
