@@ -79,10 +79,6 @@ int perfetto_event_end(struct perfetto *x);
 
 /* ---- the parts ---- */
 
-/* The tasks that live when the window begins, and what happens to tasks inside it. */
-int perfetto_tasks(struct perfetto *x);
 /* The ends of tasks; after perfetto_sched(). */
-int perfetto_task_ends(struct perfetto *x);
 int perfetto_sched(struct perfetto *x, struct err *e);
-int perfetto_tracks(struct perfetto *x, struct err *e);
 int perfetto_stacks(struct perfetto *x, struct err *e);
