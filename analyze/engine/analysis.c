@@ -12,7 +12,7 @@
 #include "analyze/context/context.h"
 #include "analyze/fold/folds.h"
 #include "analyze/fold/index.h"
-#include "analyze/fold/index_rates.h"
+#include "analyze/fold/index_memory.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/unowned.h"
 #include "analyze/engine/table.h"

@@ -25,6 +25,130 @@
 #include "base/array.h"
 #include "model/heap_weight.h"
 
+/* fold_levels: a process takes no work until a keyframe, an event or a reset names it. */
+
+struct level {
+	struct mem_process mem;
+	bool is_met;
+};
+
+struct levels_machine {
+	struct fold_machine f;
+	struct level *levels;	/* by dense_process() */
+};
+
+static int levels_open(void *machine)
+{
+	struct levels_machine *m = machine;
+
+	m->levels = calloc(m->f.a->ids.process_cnt, sizeof(*m->levels));
+	return m->levels ? 0 : -ENOMEM;
+}
+
+static void levels_close(void *machine)
+{
+	free(((struct levels_machine *)machine)->levels);
+}
+
+/* Sets *ret to the state of a process (dense) before its baseline and its first event. */
+static void fold_levels_fresh(const struct analysis *a, uint32_t process, struct mem_process *ret)
+{
+	const struct trace_process *p = dense_process_row(&a->ids, process);
+
+	/* without its fork, a process has no start: its memory before its first event is unknown */
+	mem_process_init(ret, p && !(p->flags & TRACE_TASK_AT_START) && p->start_ns >= a->start_ns);
+}
+
+/* NULL: unknown process. */
+static struct mem_process *process_of(struct levels_machine *m, uint32_t process)
+{
+	struct level *l = &m->levels[process];
+
+	if (process < EVENT_ID_FIRST)
+		return NULL;
+	if (!l->is_met)
+		fold_levels_fresh(m->f.a, process, &l->mem);
+	l->is_met = true;
+	return &l->mem;
+}
+
+static int emit_levels(struct levels_machine *m, uint32_t process, uint64_t ts_ns, bool is_exec)
+{
+	return fold_found(&m->f, &(struct level_found){ ts_ns, process, is_exec,
+							&m->levels[process].mem });
+}
+
+static int levels_start(void *machine, uint64_t from_ns, size_t block, struct err *e)
+{
+	struct levels_machine *m = machine;
+	const struct trace_rss *rows;
+	size_t cnt = 0, i;
+	int ret = 0;
+
+	if (!block)
+		rows = trace_rss_baselines(m->f.a->trace, &cnt);
+	else
+		ret = trace_block_rss(m->f.a->trace, block, &rows, &cnt, e);
+	if (ret == -EBADMSG)	/* the memory in a damaged block is unknown */
+		ret = 0;
+	for (i = 0; !ret && i < cnt; i++) {
+		uint32_t process = dense_process(&m->f.a->ids, rows[i].upid);
+		struct mem_process *p = process_of(m, process);
+
+		/*
+		 * of several baselines the first one counts; a keyframe has only one row per
+		 * process
+		 */
+		if (p && (block || !(p->known || p->born_inside)))
+			mem_process_baseline(p, &rows[i]);
+		if (p)
+			ret = emit_levels(m, process, from_ns, false);
+	}
+	return ret;
+}
+
+static int on_event(void *machine, const struct event *ev)
+{
+	struct levels_machine *m = machine;
+	/* both kinds have the process in the same column */
+	uint32_t process = dense_process(&m->f.a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
+	struct mem_process *p = process_of(m, process);
+	struct mem_step step;
+
+	if (!p)
+		return 0;
+	mem_process_event(p, ev, &step);
+	return emit_levels(m, process, ev->ts_ns, false);
+}
+
+static int levels_on_reset(void *machine, const struct trace_mm_reset *t)
+{
+	struct levels_machine *m = machine;
+	uint32_t process = dense_process(&m->f.a->ids, t->upid);
+	struct mem_process *p = process_of(m, process);
+	uint64_t own[MEM_LEVEL_CNT];
+	struct mem_step rss, vm;
+
+	if (!p)
+		return 0;
+	if (t->kind == TRACE_MM_RESET_EXIT)
+		mem_process_exit(p, &rss, &vm);
+	else
+		mem_process_exec(p, &rss, own);
+	return emit_levels(m, process, t->ts_ns, t->kind == TRACE_MM_RESET_EXEC);
+}
+
+static const uint32_t level_columns[EVENT_KIND_CNT] = {
+	[EVENT_RSS] = 1u << EV_RSS_UPID | 1u << EV_RSS_MEMBER | 1u << EV_RSS_BYTES,
+	[EVENT_VM] = 1u << EV_VM_UPID | 1u << EV_VM_TOTAL_VM_BYTES,
+};
+
+const struct fold_def fold_levels = {
+	.kinds = 1u << EVENT_RSS | 1u << EVENT_VM, .columns = level_columns,
+	.begin = FOLD_FROM_EDGE, .bytes = sizeof(struct levels_machine), .open = levels_open,
+	.close = levels_close, .start = levels_start, .event = on_event, .reset = levels_on_reset,
+};
+
 /* Levels need neither the call site nor the requested bytes. */
 static const uint32_t memory_columns[EVENT_KIND_CNT] = {
 	[EVENT_RSS] = 1u << EV_RSS_UPID | 1u << EV_RSS_MEMBER | 1u << EV_RSS_BYTES,
@@ -696,4 +820,49 @@ static const struct fold_def group_folds[INDEX_GROUP_CNT] = {
 const struct fold_def *fold_memory(enum index_group group)
 {
 	return &group_folds[group];
+}
+
+/* alloc_source: the sources of memory events. */
+
+static const struct {
+	const char *name;	/* name of the source of events */
+	uint32_t kinds;		/* of events */
+} sources[ALLOC_SOURCE_CNT] = {
+	[ALLOC_RSS] = { "alloc.rss", 1u << EVENT_RSS },
+	[ALLOC_SLAB] = { "alloc.slab", 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE },
+	[ALLOC_PAGE] = { "alloc.page", 1u << EVENT_PAGE_ALLOC | 1u << EVENT_PAGE_FREE },
+	[ALLOC_VM] = { "alloc.vm", 1u << EVENT_VM },
+	[ALLOC_HEAP] = { "alloc.heap", 1u << EVENT_HEAP_ALLOC | 1u << EVENT_HEAP_FREE },
+};
+
+const char *alloc_source_name(unsigned int source)
+{
+	return source < ALLOC_SOURCE_CNT ? sources[source].name + strlen("alloc.") : "?";
+}
+
+int alloc_source_find(const char *name, size_t len)
+{
+	for (unsigned int i = 0; i < ALLOC_SOURCE_CNT; i++)
+		if (strlen(alloc_source_name(i)) == len && !memcmp(alloc_source_name(i), name, len))
+			return (int)i;
+	return -1;
+}
+
+uint32_t alloc_source_kinds(unsigned int source)
+{
+	return sources[source].kinds;
+}
+
+const char *alloc_source_event_source(unsigned int source)
+{
+	return sources[source].name;
+}
+
+enum alloc_source alloc_source_of(unsigned int family)
+{
+	static const uint8_t of[OBJECT_FAMILY_CNT] = {
+		[OBJECT_SLAB] = ALLOC_SLAB, [OBJECT_PAGE] = ALLOC_PAGE, [OBJECT_HEAP] = ALLOC_HEAP,
+	};
+
+	return of[family];
 }

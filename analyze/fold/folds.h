@@ -160,6 +160,3 @@ struct level_found {
 	bool is_exec;			/* the process called exec */
 	const struct mem_process *mem;	/* the new levels; valid during the call */
 };
-
-/* Sets *ret to the state of a process (dense) before its baseline and its first event. */
-void fold_levels_fresh(const struct analysis *a, uint32_t process, struct mem_process *ret);

@@ -57,10 +57,6 @@ struct index {
 
 /* Reads where the intervals begin, and which of them can have parts. 0 or -ENOMEM. */
 int index_place(struct index *x);
-/* Takes over the state kept by the previous analysis, or starts from nothing. 0 or -ENOMEM. */
-int index_follow_open(struct index *x);
-/* Keeps the state from which the next analysis continues. */
-void index_follow_close(struct index *x);
 
 /* Reads a part by its type in the derived file. */
 int index_read_part(const struct index *x, unsigned int type, uint64_t key, struct buf *mem,

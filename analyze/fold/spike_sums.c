@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "analyze/fold/index_rates.h"
+#include "analyze/fold/index_memory.h"
 #include "base/array.h"
 
 const unsigned int spike_saved[SPIKE_BY_MAX] = { KEY(PROCESS), KEY(COMM), 0 };

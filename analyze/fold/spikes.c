@@ -19,7 +19,6 @@
 
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/index_memory.h"
-#include "analyze/fold/index_rates.h"
 
 #define CHAIN_BINS 2	/* largest distance from a hot bin to the next one of the chain */
 
