@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/engine/scan_memo.h"
+#include "analyze/engine/table.h"
 #include "analyze/fold/index.h"
 #include "base/array.h"
 

@@ -2,7 +2,7 @@
 /*
  * table: the declaration of a SQL table that is computed from the trace. Private to analyze/.
  *
- *     [table_def: open, step, close] --rows of cells--> table_vtab.c --> SQLite
+ *     [table_def: open, step, close] --rows of cells--> table.c --> SQLite
  *
  * A table fills a rowbuf, some rows at each step. table_query has SQLite's constraints on the rows
  * (time range, cpu, thread, key); a table may use them to read less but need not: SQLite checks
@@ -165,7 +165,6 @@ static inline bool table_scan_rewind(struct table_scan *s)
 }
 
 /* Keeps the memory for the next scan. */
-void table_scan_close(struct table_scan *s);
 void table_scan_done(struct table_scan *s);
 
 static inline void cell_int(struct cell *c, int64_t v)
@@ -230,3 +229,26 @@ void window_cells(const struct window *w, uint64_t bin, struct cell *c);
 /* Reads argument "by" of such a function: the grouping; default: by process. -EINVAL. */
 int window_grouping(struct grouping *g, const struct analysis *a, const struct cell *arg,
 		    struct err *e);
+
+/*
+ * scan_memo: the rows of small tables of windows that the sections of one report ask for more than
+ * once, such as causes() and memory_spikes(). Only whole results of table-valued functions are
+ * kept; an analysis has at most one memo, while it answers a report. Threads: one.
+ */
+struct scan_memo;
+
+/* Begins and ends the time in which a's results are kept. Without memory nothing is kept. */
+void scan_memo_begin(struct analysis *a);
+void scan_memo_end(struct analysis *a);
+/* Forgets all rows: they may have come from a damaged index. */
+void scan_memo_clear(struct analysis *a);
+
+/* Returns whether the rows of this query may be kept. */
+bool scan_memo_takes(const struct analysis *a, const struct table_def *def,
+		     const struct table_query *q);
+/* Returns the kept rows, valid until scan_memo_end() or scan_memo_clear(); NULL: none. */
+const struct rowbuf *scan_memo_find(const struct analysis *a, const struct table_def *def,
+				    const struct table_query *q);
+/* Keeps a copy of all rows of a query, if they are few. */
+void scan_memo_keep(struct analysis *a, const struct table_def *def, const struct table_query *q,
+		    const struct rowbuf *rows);

@@ -12,7 +12,7 @@
  * allocated: the events have address, bytes, order and owner only, and all the same timestamp.
  *
  * The parts of a checkpoint come from different kinds of events, and are independent of each other.
- * The machines that make a trace's index make them, too (analyze/engine/analysis_checkpoint.c). The
+ * The machines that make a trace's index make them, too (analyze/engine/analysis.c). The
  * index stores each part at some instants: from the last of these on, the events until the wanted
  * instant are read. Without an index, all events from the trace's start are read.
  *

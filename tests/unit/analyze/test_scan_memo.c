@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/engine/scan_memo.h"
+#include "analyze/engine/table.h"
 
 static const struct table_def plain = { .name = "plain", .col_cnt = 2, .arg_cnt = 1 },
 			      full = { .name = "full", .col_cnt = 2, .arg_cnt = 1,
