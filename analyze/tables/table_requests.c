@@ -4,13 +4,15 @@
  * which requests end. Requests that are in flight at the trace's end come last, without an end. A
  * time range on end_ns stops the reading early, and with an index makes it begin late.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/context/scope.h"
+#include "analyze/engine/table.h"
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"
-#include "analyze/views/request_owner.h"
-#include "analyze/engine/table.h"
+#include "analyze/views/view_requests.h"
 #include "table_columns.h"
 
 #define BATCH_EVENTS 1024
@@ -189,4 +191,248 @@ const struct table_def table_request_parts = {
 	.kinds = 1u << EVENT_REQUEST, .events_per_row = 3,
 	.state_bytes = sizeof(struct request_table),
 	.open = requests_open, .step = requests_step, .close = requests_close,
+};
+
+/*
+ * sched_slices: each uninterrupted time of a thread on a CPU, and the wait before.
+ *
+ * The table joins pieces of the CPU timeline across block edges. With the arguments from_ns and
+ * to_ns it cuts slices at the window's edges, so the slices of every CPU fill the window exactly.
+ * Without arguments slices are whole. A wait may begin at any earlier time: if a query uses the
+ * wait columns, the index says who waits where reading begins; without an index reading begins at
+ * the trace's start.
+ */
+
+static const struct table_column slice_cols[] = {
+	COLS_SLICE
+	{ "from_ns", COLUMN_INT }, { "to_ns", COLUMN_INT },
+};
+
+struct slice {
+	uint64_t from_ns, to_ns;
+	uint64_t wait_ns;
+	uint32_t utid;
+	uint8_t wait_reason;
+	bool open;
+};
+
+struct slice_cpu {
+	bool exists;
+	struct slice slice;		/* the one that is being joined */
+	struct thread_wait wait;	/* of the current thread */
+};
+
+struct slice_scan {
+	struct analysis *a;
+	struct table_query q;
+	struct fold_def cpu;	/* fold_cpu, and the states in which threads leave the CPU */
+	struct fold_reader *reader;	/* reads CPU time or, if a query uses them, waits, too */
+	struct rowbuf *out;		/* during a step */
+	uint64_t from_ns, to_ns;	/* edges of the window */
+	uint64_t decided_ns;		/* all pieces up to this instant were handed out */
+	bool cuts;			/* the query has a window */
+	unsigned int cpu_cnt;
+	struct slice_cpu *cpus;
+};
+
+static const char *end_reason(const struct event *ev, uint32_t utid)
+{
+	if (!ev)
+		return "cut";
+	if (ev->utid != utid)
+		return "unknown";
+	if (ev->flags & EVENT_F_PREEMPT)
+		return "preempted";
+	return ev->v[EV_SWITCH_PREV_STATE] ? "slept" : "runnable";
+}
+
+/* ev: the switch that ended the slice at its to_ns; NULL: no switch ended it. */
+static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event *ev)
+{
+	struct slice *x = &s->cpus[cpu].slice;
+	uint64_t from = x->from_ns, to = x->to_ns;
+	uint32_t utid = dense_utid(&s->a->ids, dense_thread(&s->a->ids, x->utid));
+	struct cell *c;
+
+	if (!x->open)
+		return 0;
+	x->open = false;
+	if (from < s->from_ns)
+		from = s->from_ns;
+	if (to > s->to_ns) {
+		to = s->to_ns;
+		ev = NULL;
+	}
+	/*
+	 * the slice was open when the scan began, after the trace's start: its start is not known
+	 */
+	if (!s->cuts && x->from_ns == fold_reader_begin_ns(s->reader) &&
+	    x->from_ns != s->a->start_ns)
+		return 0;
+	if (from > to || (from == to && (!ev || from == s->to_ns)) || !s->cpus[cpu].exists ||
+	    (s->q.has_cpu && s->q.cpu != cpu) || (s->q.has_utid && s->q.utid != utid))
+		return 0;
+	c = rowbuf_add(s->out);
+	cell_int(&c[COL_SLICE_START_NS], context_rel(s->a, from));
+	cell_int(&c[COL_SLICE_END_NS], context_rel(s->a, to));
+	cell_int(&c[COL_SLICE_DUR_NS], (int64_t)(to - from));
+	cell_int(&c[COL_SLICE_CPU], cpu);
+	cell_int(&c[COL_SLICE_UTID], utid);
+	cell_text(&c[COL_SLICE_END_REASON], end_reason(ev, x->utid));
+	if (ev && ev->utid == x->utid)
+		cell_int(&c[COL_SLICE_END_STATE], (int64_t)ev->v[EV_SWITCH_PREV_STATE]);
+	if (x->wait_reason && x->from_ns >= s->from_ns) {
+		cell_int(&c[COL_SLICE_WAIT_NS], (int64_t)x->wait_ns);
+		cell_text(&c[COL_SLICE_WAIT_REASON], thread_wait_reason_name(x->wait_reason));
+	}
+	return 0;
+}
+
+static int on_piece(void *ctx, const void *found)
+{
+	struct slice_scan *s = ctx;
+	const struct cpu_piece *p = found;
+	struct slice *x = &s->cpus[p->cpu].slice;
+	const struct thread_wait *w = &s->cpus[p->cpu].wait;
+	int ret = 0;
+
+	if (x->open && x->utid != p->utid)
+		ret = give_slice(s, p->cpu, NULL);
+	if (ret < 0)
+		return ret;
+	if (!x->open) {
+		*x = (struct slice){ .from_ns = p->from_ns, .utid = p->utid, .open = true };
+		if (w->reason && w->to_ns == p->from_ns &&
+		    dense_utid(&s->a->ids, w->thread) == p->utid) {
+			x->wait_ns = w->to_ns - w->from_ns;
+			x->wait_reason = w->reason;
+		}
+	}
+	x->to_ns = p->to_ns;
+	if (!p->end)
+		return 0;
+	/* the next thread may have a wait */
+	s->cpus[p->cpu].wait.reason = THREAD_WAIT_UNKNOWN;
+	return give_slice(s, p->cpu, p->end);
+}
+
+/*
+ * A piece comes before the wait that ends where the next one begins, so this wait belongs to the
+ * current thread.
+ */
+static int on_state(void *ctx, const void *found)
+{
+	struct slice_scan *s = ctx;
+	const struct states_found *x = found;
+
+	if (x->wait && x->wait->cpu < s->cpu_cnt)
+		s->cpus[x->wait->cpu].wait = *x->wait;
+	return x->ran ? on_piece(s, x->ran) : 0;
+}
+
+static void slices_close(void *state)
+{
+	struct slice_scan *s = state;
+
+	fold_reader_close(s->reader);
+	free(s->cpus);
+}
+
+static int slices_prepare(struct slice_scan *s, struct err *e)
+{
+	bool want_waits = s->q.cols_used & (1u << COL_SLICE_WAIT_NS | 1u << COL_SLICE_WAIT_REASON);
+	static const uint32_t columns[EVENT_KIND_CNT] = {
+		[EVENT_SWITCH] = FOLD_CPU_COLUMNS | 1u << EV_SWITCH_PREV_STATE,
+	};
+	const struct fold_use cpu = { &s->cpu, { s, on_piece } };
+	const struct fold_use waits = { &fold_waits, { s, on_state } };
+	struct fold_range range = { .to_ns = s->to_ns, .start = FOLD_READER_AT };
+	uint64_t from = s->from_ns;
+	int ret;
+
+	s->cpu = fold_cpu;
+	s->cpu.columns = columns;
+	s->cpu_cnt = trace_cpu_cnt(s->a->trace);
+	s->cpus = calloc(s->cpu_cnt + 1, sizeof(*s->cpus));
+	if (!s->cpus)
+		return -ENOMEM;
+	for (unsigned int i = 0; i < s->a->cpu_cnt; i++)
+		s->cpus[s->a->cpus[i]].exists = true;
+	if (!s->cuts && s->q.from_ns > 0) {
+		from = context_abs(s->a, s->q.from_ns);
+		/*
+		 * start one ns earlier, to distinguish a slice that starts there from an open slice
+		 */
+		from = from > s->a->start_ns ? from - 1 : from;
+	}
+	range.from_ns = from;
+	s->decided_ns = from;
+	if (from >= s->to_ns)
+		return 0;
+	ret = want_waits && from > s->a->start_ns ?
+		      analysis_index_of(s->a, fold_waits.asks, &range.index, e) : 0;
+	return ret < 0 ? ret : fold_reader_open(&s->reader, s->a, &range,
+						want_waits ? &waits : &cpu, 1, e);
+}
+
+static int slices_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
+		       void *state, struct err *e)
+{
+	struct slice_scan *s = state;
+	struct table_query args = *q;
+	struct window w;
+	int ret;
+
+	s->a = a;
+	s->q = *q;
+	s->cuts = q->args[0].type != VALUE_NULL || q->args[1].type != VALUE_NULL;
+	memset(&args.args[2], 0, sizeof(args.args[2]));
+	ret = window_init(&w, a, &args, e);
+	if (ret < 0)
+		return ret;
+	s->from_ns = w.from_ns;
+	s->to_ns = w.to_ns;
+	return slices_prepare(s, e);
+}
+
+/* Returns whether all slices that begin inside the wanted range were handed out. */
+static bool has_all_wanted(const struct slice_scan *s)
+{
+	uint64_t until = context_abs(s->a, s->q.to_ns);
+
+	if (s->cuts || s->decided_ns < until)
+		return false;
+	for (unsigned int i = 0; i < s->cpu_cnt; i++)
+		if (s->cpus[i].slice.open && s->cpus[i].slice.from_ns < until)
+			return false;
+	return true;
+}
+
+/* Reads the next block. */
+static int slices_step(void *state, struct rowbuf *out, struct err *e)
+{
+	struct slice_scan *s = state;
+	int ret;
+
+	if (!s->reader)
+		return 0;
+	s->out = out;
+	ret = fold_reader_run(s->reader, s->decided_ns + 1, SIZE_MAX, &s->decided_ns, e);
+	if (ret < 0 || (s->decided_ns < s->to_ns && has_all_wanted(s)))
+		return ret;
+	if (s->decided_ns < s->to_ns)
+		return 1;
+	for (unsigned int i = 0; i < s->cpu_cnt && !ret; i++)
+		ret = give_slice(s, i, NULL);
+	return ret;
+}
+
+const struct table_def table_sched_slices = {
+	.name = "sched_slices", .doc = "stays of threads on CPUs, with the wait before",
+	.cols = slice_cols, .col_cnt = COL_SLICE_CNT, .arg_cnt = 2,
+	.time_col = COL_SLICE_START_NS,
+	.cpu_col = COL_SLICE_CPU, .utid_col = COL_SLICE_UTID, .key_col = -1,
+	.is_exported = true, .kinds = 1u << EVENT_SWITCH, .events_per_row = 1,
+	.state_bytes = sizeof(struct slice_scan),
+	.open = slices_open, .step = slices_step, .close = slices_close,
 };

@@ -9,7 +9,9 @@
  * parallel_usage(from_ns, to_ns, every_ns, by): time on CPUs per bin and group, by how many CPUs
  * the threads of the scope had at that instant.
  */
+#include <string.h>
 
+#include "analyze/context/code_text.h"
 #include "analyze/fold/folds.h"
 #include "analyze/views/view.h"
 #include "table_columns.h"
@@ -88,3 +90,105 @@ static const struct view_def parallel_view = {
 
 const struct table_def table_parallel_usage =
 	VIEW_TABLE(PARALLEL_USAGE, parallel_view, struct view);
+
+/*
+ * irq_usage(from_ns, to_ns, every_ns, by): interrupts per bin, group and vector.
+ *
+ * A run is counted at the instant it ends, with its own length (without what interrupted it). Its
+ * time is counted in every bin that it touches. So the time of neighbouring windows adds up, and
+ * the rows of a CPU's bin never add up to more than the bin. A run without entry or exit is counted
+ * as broken, and has no time.
+ *
+ * by: none (per vector), cpu, or whose time it took: process, thread, comm, cgroup.
+ *
+ * A bin is returned once all runs that began in it have ended. For this the trace is read
+ * beyond the window's end.
+ */
+
+struct irq_sum {
+	struct quantile runs;
+	uint64_t run_ns, broken;
+};
+
+struct irq_view {
+	struct view v;
+	bool by_cpu;
+};
+
+/* ---- adding up ---- */
+
+static int irq_add(void *ctx, const void *found)
+{
+	struct fold_target *t = ctx;
+	const struct irq_found *f = found;
+	const struct irq_run *r = f->run;
+	const struct fold_key key = { (uint64_t)dense_thread(t->ids, r->utid) << 32 | r->cpu,
+				      (uint64_t)r->type << 32 | r->vector };
+	const size_t run_ns = offsetof(struct irq_sum, run_ns);
+	uint64_t at = r->from_ns;
+	struct irq_sum *x;
+	void *sum;
+	int ret = 0;
+
+	for (size_t i = 0; i < r->cut_cnt && !f->is_broken && !ret; i++) {
+		ret = fold_sum_add_time(t, &key, run_ns, at, r->cuts[i].from_ns);
+		at = r->cuts[i].to_ns;
+	}
+	if (!ret && !f->is_broken)
+		ret = fold_sum_add_time(t, &key, run_ns, at, r->to_ns);
+	if (!ret)
+		ret = fold_sum_at(t, f->is_broken ? r->from_ns : r->to_ns, &key, &sum);
+	if (ret <= 0)
+		return ret;
+	x = sum;
+	x->broken += f->is_broken;
+	return f->is_broken ? 0 : quantile_add(&x->runs, r->own_ns);
+}
+
+static const struct fold_sums_def irq_sums = {
+	.bytes = sizeof(struct irq_sum), .quantile_cnt = 1, .add = irq_add,
+};
+
+/* ---- the view ---- */
+
+static int open_irq(struct view *v, const struct table_query *q, struct err *e)
+{
+	const struct cell none = { .type = VALUE_TEXT, .s = "none" }, *by = &q->args[3];
+	int ret = window_grouping(&v->groups, v->a, by->type == VALUE_NULL ? &none : by, e);
+
+	((struct irq_view *)v)->by_cpu = v->groups.others & KEY(CPU);
+	/* rows are returned in the order of groups' numbers */
+	return ret ?: grouping_number_all(&v->groups);
+}
+
+static int place_irq(struct view *v, const struct fold_key *key, struct view_place *ret)
+{
+	uint32_t thread = (uint32_t)(key->a >> 32);
+
+	if (!scope_has_thread_at(&v->a->scope, thread, v->at_ns, &v->at_end_ns))
+		return 0;
+	ret->group = ((struct irq_view *)v)->by_cpu ?
+			     (uint32_t)key->a :
+			     grouping_of_thread(&v->groups, thread, v->at_ns, &v->at_end_ns);
+	ret->b = key->b;
+	return 1;
+}
+
+static void give_irq_row(struct view *v, const struct view_place *at, void *sum)
+{
+	struct cell *c = view_row(v, at->group, sum);
+
+	if (((struct irq_view *)v)->by_cpu)
+		cell_int(&c[COL_IRQ_USAGE_CPU], at->group);
+	else if (v->groups.by)
+		view_label_cells(&v->groups, at->group, &c[COL_IRQ_USAGE_UPID]);
+	cell_text(&c[COL_IRQ_USAGE_TYPE], irq_type_name((uint32_t)(at->b >> 32)));
+	cell_int(&c[COL_IRQ_USAGE_VECTOR], (uint32_t)at->b);
+}
+
+static const struct view_def irq_view = {
+	.open = open_irq, .fold = &fold_irq, .sums = &irq_sums,
+	.is_sorted = true, .place = place_irq, .row = give_irq_row,
+};
+
+const struct table_def table_irq_usage = VIEW_TABLE(IRQ_USAGE, irq_view, struct irq_view);

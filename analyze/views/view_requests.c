@@ -20,9 +20,176 @@
 #include <string.h>
 
 #include "analyze/fold/folds.h"
-#include "analyze/views/request_owner.h"
+#include "analyze/views/view_requests.h"
 #include "analyze/views/view.h"
 #include "table_columns.h"
+
+/* The rules, strongest first: operation, kind of the first page, flags, submitter. */
+
+#define REQ_OP_MASK 0xffu
+#define REQ_OP_READ 0u
+#define REQ_OP_WRITE 1u
+#define JOURNAL_THREADS "jbd2/"
+
+const char *request_owner_how_name(enum owner_how how)
+{
+	static const char *const names[OWNER_HOW_CNT] = {
+		[OWNER_UNKNOWN] = "unknown",
+		[OWNER_DIRTIED] = "dirtied",
+		[OWNER_DIRTIED_SHARED] = "dirtied_shared",
+		[OWNER_DIRTIED_MIXED] = "dirtied_mixed",
+		[OWNER_READ] = "read",
+		[OWNER_DIRECT] = "direct",
+		[OWNER_SUBMITTED] = "submitted",
+		[OWNER_METADATA] = "metadata",
+		[OWNER_JOURNAL] = "journal",
+		[OWNER_SWAP] = "swap",
+		[OWNER_VOLUME] = "volume",
+		[OWNER_WAITER] = "waiter",
+	};
+
+	return (unsigned int)how < OWNER_HOW_CNT ? names[how] : "?";
+}
+
+/* A process of user space that is known; kernel threads work for others. */
+static bool is_user(const struct analysis *a, uint32_t process)
+{
+	const struct trace_process *row = dense_process_row(&a->ids, process);
+
+	return row && !(row->flags & TRACE_TASK_KTHREAD);
+}
+
+static bool is_journal_thread(const struct analysis *a, uint32_t process)
+{
+	const struct trace_process *row = dense_process_row(&a->ids, process);
+
+	return row && row->flags & TRACE_TASK_KTHREAD &&
+	       !strncmp(row->comm, JOURNAL_THREADS, strlen(JOURNAL_THREADS));
+}
+
+static enum owner_how dirtied_how(const struct block_request *r)
+{
+	switch (r->owner_how) {
+	case EVENT_OWNER_DIRTIED:
+		return OWNER_DIRTIED;
+	case EVENT_OWNER_SHARED:
+		return OWNER_DIRTIED_SHARED;
+	case EVENT_OWNER_MIXED:
+		return OWNER_DIRTIED_MIXED;
+	default:
+		return OWNER_UNKNOWN;
+	}
+}
+
+static enum owner_how write_how(const struct analysis *a, const struct block_request *r,
+				uint32_t submitter)
+{
+	enum owner_how dirtied = dirtied_how(r);
+
+	if (r->pages == EVENT_PAGES_SWAP)
+		return OWNER_SWAP;
+	if (is_journal_thread(a, submitter) && r->pages != EVENT_PAGES_FILE)
+		return OWNER_JOURNAL;
+	if (block_request_is_meta(r))
+		return OWNER_METADATA;
+	switch (r->pages) {
+	case EVENT_PAGES_NONE:
+		return OWNER_SUBMITTED;
+	case EVENT_PAGES_FILE:
+		return dirtied;
+	case EVENT_PAGES_DISK:
+		/*
+		 * a program that writes the device itself; a file system's blocks have many
+		 * dirtiers
+		 */
+		if (dirtied == OWNER_DIRTIED &&
+		    is_user(a, dense_process(&a->ids, r->owner_upid)))
+			return dirtied;
+		return OWNER_METADATA;
+	case EVENT_PAGES_ANON:
+	case EVENT_PAGES_MAPPED:
+		return is_user(a, submitter) ? OWNER_DIRECT : OWNER_UNKNOWN;
+	default:
+		return OWNER_UNKNOWN;
+	}
+}
+
+uint32_t request_owner(const struct analysis *a, const struct block_request *r,
+		       enum owner_how *ret_how)
+{
+	uint32_t submitter = dense_process_of(&a->ids, dense_thread(&a->ids, r->submitter));
+	bool from_volume = r->below == REQUEST_PASSED_ON || (r->below && !is_user(a, submitter));
+	enum owner_how how;
+	uint32_t owner;
+
+	if (from_volume && r->below != REQUEST_PASSED_ON)
+		submitter = dense_process_of(&a->ids, dense_thread(&a->ids, r->asked_by));
+	owner = is_user(a, submitter) ? submitter : EVENT_ID_UNKNOWN;
+	if (owner == EVENT_ID_UNKNOWN && r->owner_how == EVENT_OWNER_WAITER &&
+	    is_user(a, dense_process(&a->ids, r->owner_upid))) {
+		if (ret_how)
+			*ret_how = OWNER_WAITER;
+		return dense_process(&a->ids, r->owner_upid);
+	}
+	switch (r->cmd_flags & REQ_OP_MASK) {
+	case REQ_OP_READ:
+		how = r->pages == EVENT_PAGES_SWAP ? OWNER_SWAP : OWNER_READ;
+		break;
+	case REQ_OP_WRITE:
+		how = write_how(a, r, submitter);
+		break;
+	default:
+		how = is_journal_thread(a, submitter) ? OWNER_JOURNAL : OWNER_SUBMITTED;
+		break;
+	}
+	if (how == OWNER_DIRTIED || how == OWNER_DIRTIED_SHARED || how == OWNER_DIRTIED_MIXED)
+		owner = dense_process(&a->ids, r->owner_upid);
+	else if (how == OWNER_METADATA || how == OWNER_JOURNAL || how == OWNER_UNKNOWN ||
+		 (how == OWNER_SWAP && r->cmd_flags & REQ_OP_MASK))
+		owner = EVENT_ID_UNKNOWN;
+	if (owner == EVENT_ID_UNKNOWN && (how == OWNER_READ || how == OWNER_SUBMITTED))
+		how = OWNER_UNKNOWN;
+	if (from_volume && owner != EVENT_ID_UNKNOWN)
+		how = OWNER_VOLUME;
+	if (ret_how)
+		*ret_how = how;
+	return owner;
+}
+
+/* The names of kernel workers say nothing. */
+static const char *submitter_name(const struct analysis *a, const struct block_request *r)
+{
+	uint32_t process = dense_process_of(&a->ids, dense_thread(&a->ids, r->submitter));
+	const struct trace_process *row = dense_process_row(&a->ids, process);
+
+	if (row && row->flags & TRACE_TASK_KTHREAD && !strncmp(row->comm, "kworker/", 8))
+		return "kworker";
+	return dense_process_comm(&a->ids, process);
+}
+
+/*
+ * The owner's group at at_ns: the submitting thread's where that is of the owner, else the owner's
+ * as a whole. *end_ns is lowered to the end of the time for which the answer holds.
+ */
+static void request_charge(const struct analysis *a, struct grouping *groups,
+			   const struct block_request *r, uint64_t at_ns, uint64_t *end_ns,
+			   struct request_charge *ret)
+{
+	uint32_t thread = dense_thread(&a->ids, r->submitter);
+	uint32_t owner = request_owner(a, r, &ret->how);
+
+	ret->submitter = submitter_name(a, r);
+	ret->is_known = owner != EVENT_ID_UNKNOWN;
+	if (!ret->is_known)
+		thread = EVENT_ID_UNKNOWN;
+	if (owner == dense_process_of(&a->ids, thread)) {
+		ret->in_scope = scope_has_thread_at(&a->scope, thread, at_ns, end_ns);
+		ret->group = grouping_of_thread(groups, thread, at_ns, end_ns);
+	} else {
+		ret->in_scope = scope_has_process_at(&a->scope, owner, at_ns, end_ns);
+		ret->group = grouping_of_process(groups, owner, at_ns, end_ns);
+	}
+}
 
 /* Holds what all requests of a row have in common. */
 struct row_label {
@@ -304,3 +471,178 @@ const struct table_def table_io_pattern = VIEW_TABLE(IO_PATTERN, pattern_view, s
 
 const struct table_def table_latency_hist =
 	VIEW_TABLE(LATENCY_HIST, hist_view, struct request_view);
+
+/*
+ * device_usage(from_ns, to_ns, every_ns): how busy each block device was, per bin.
+ *
+ * A request is in flight from its queueing (start of I/O accounting, else insert, else issue) to
+ * its last completion, for as long as its latency. The depth of a device is the number of those:
+ * its integral over time is inflight_ns, the time it was not 0 busy_ns. Both are exact at any
+ * window's edges, and add up. A request that was in flight when the recording began is not seen
+ * before its first event. Who asks for what does not matter here: all requests count.
+ *
+ * open_requests(from_ns, to_ns): the requests that are in flight at the window's end.
+ */
+
+#define OPEN_BATCH 4096	/* events */
+
+enum { OP_READ, OP_WRITE, OP_OTHER, OP_CNT };
+
+struct device {
+	struct view_carried carried;
+	uint64_t dev;
+	uint64_t depth;			/* now; what follows is of the bin */
+	uint64_t since_ns;		/* up to here time is accounted for */
+	uint64_t busy_ns, inflight_ns, depth_max;
+	uint64_t ios[OP_CNT], bytes[OP_CNT];
+	uint64_t merges, errors, lat_sum_ns, timed_ios;
+};
+
+static const struct fold_sums_def devices_def = { .bytes = sizeof(struct device) };
+
+/* Each bin resets a device's sums, except its depth. */
+static void enter(struct view *v, void *row)
+{
+	struct device *x = row;
+
+	*x = (struct device){ .carried = x->carried, .dev = x->dev, .depth = x->depth,
+			      .since_ns = v->bin_from_ns, .depth_max = x->depth };
+}
+
+static void account(struct device *x, uint64_t ts_ns)
+{
+	uint64_t dur = ts_ns > x->since_ns ? ts_ns - x->since_ns : 0;
+
+	x->busy_ns += x->depth ? dur : 0;
+	x->inflight_ns += x->depth * dur;
+	if (ts_ns > x->since_ns)
+		x->since_ns = ts_ns;
+}
+
+/* Of /proc/diskstats' kinds: zeroes, appends to zones and secure erases count as writes there. */
+static unsigned int diskstats_kind(const struct block_request *r)
+{
+	static const char *const writes[] = { "write", "write_zeroes", "zone_append",
+					      "secure_erase" };
+	const char *op = block_op_name(r->cmd_flags);
+
+	for (size_t i = 0; i < sizeof(writes) / sizeof(writes[0]); i++)
+		if (!strcmp(op, writes[i]))
+			return OP_WRITE;
+	return strcmp(op, "read") ? OP_OTHER : OP_READ;
+}
+
+static void add_request(struct device *x, const struct block_request *r)
+{
+	unsigned int kind = diskstats_kind(r);
+	uint64_t ns;
+
+	if (r->end == BLOCK_END_MERGED) {
+		x->merges++;
+		return;
+	}
+	x->merges += r->merge_cnt;
+	x->ios[kind]++;
+	x->bytes[kind] += r->bytes;
+	x->errors += r->status != 0;
+	if (block_request_latency(r, &ns)) {
+		x->lat_sum_ns += ns;
+		x->timed_ios++;
+	}
+}
+
+static int on_step(void *ctx, const void *found)
+{
+	struct view *v = ctx;
+	const struct request_step *step = found;
+	struct device *x = view_carry(v, step->dev, 0);
+
+	if (!x)
+		return -ENOMEM;
+	x->dev = step->dev;
+	if (!v->run.before) {
+		view_enter(v, x);
+		if (step->ended)
+			add_request(x, step->ended);
+		if (step->more_in_flight)
+			account(x, step->ts_ns);
+	}
+	x->depth += (uint64_t)(int64_t)step->more_in_flight;
+	if (x->depth > x->depth_max)
+		x->depth_max = x->depth;
+	return 0;
+}
+
+static void give_row(struct view *v, const struct view_place *at, void *sum)
+{
+	struct device *x = sum;
+
+	account(x, v->bin_to_ns);
+	if (!x->busy_ns && !x->ios[OP_READ] && !x->ios[OP_WRITE] && !x->ios[OP_OTHER] &&
+	    !x->merges)
+		return;
+	view_row(v, at->group, x);
+}
+
+static const struct view_def device_view = {
+	.fold = &fold_in_flight, .sums = &devices_def,
+	.carry = on_step, .enter = enter, .row = give_row,
+};
+
+/* ---- open_requests ---- */
+
+static int give_open(void *ctx, const struct block_request *r)
+{
+	struct view *v = ctx;
+	const struct dense_ids *d = &v->a->ids;
+	struct cell *c = view_row(v, 0, NULL);
+	uint64_t queued_ns = block_request_queued_ns(r);
+	enum owner_how how;
+
+	cell_int(&c[COL_OPEN_REQUESTS_DEV], r->dev);
+	cell_text(&c[COL_OPEN_REQUESTS_OP], block_op_name(r->cmd_flags));
+	cell_int(&c[COL_OPEN_REQUESTS_BYTES], (int64_t)r->bytes);
+	cell_int(&c[COL_OPEN_REQUESTS_QUEUED_NS], context_rel(v->a, queued_ns));
+	cell_int(&c[COL_OPEN_REQUESTS_OPEN_NS],
+		 v->bin_to_ns > queued_ns ? (int64_t)(v->bin_to_ns - queued_ns) : 0);
+	cell_int(&c[COL_OPEN_REQUESTS_SUBMITTER_UTID],
+		 dense_utid(d, dense_thread(d, r->submitter)));
+	cell_int(&c[COL_OPEN_REQUESTS_OWNER_UPID], dense_upid(d, request_owner(v->a, r, &how)));
+	cell_text(&c[COL_OPEN_REQUESTS_OWNER_HOW], request_owner_how_name(how));
+	return 0;
+}
+
+static int ignore(void *ctx, const void *found)
+{
+	return 0;
+}
+
+/* Makes the state at the window's end alone. */
+static int run_open(struct view *v, struct err *e)
+{
+	const struct fold_use use = { &fold_requests, { v, ignore } };
+	struct fold_range range = { .from_ns = v->bin_to_ns - 1, .to_ns = v->bin_to_ns,
+				    .start = FOLD_READER_AT };
+	struct fold_reader *reader = NULL;
+	int ret = analysis_index_of(v->a, fold_requests.kinds, &range.index, e);
+
+	ret = ret ?: fold_reader_open(&reader, v->a, &range, &use, 1, e);
+	if (!ret)
+		do
+			ret = fold_reader_run(reader, range.to_ns, OPEN_BATCH, NULL, e);
+		while (ret > 0);
+	if (!ret)
+		ret = request_track_open(fold_requests_track(fold_reader_machine(reader, 0)),
+					 give_open, v);
+	fold_reader_close(reader);
+	return ret;
+}
+
+static const struct view_def open_requests_view = {
+	.is_one_bin = true, .run_bin = run_open,
+};
+
+const struct table_def table_open_requests = VIEW_TABLE(OPEN_REQUESTS, open_requests_view,
+							  struct view);
+
+const struct table_def table_device_usage = VIEW_TABLE(DEVICE_USAGE, device_view, struct view);

@@ -43,10 +43,3 @@ struct request_charge {
 	enum owner_how how;
 	const char *submitter;		/* who queued it; "kworker" for any kernel worker */
 };
-/*
- * The owner's group at at_ns: the submitting thread's where that is of the owner, else the owner's
- * as a whole. *end_ns is lowered to the end of the time for which the answer holds.
- */
-void request_charge(const struct analysis *a, struct grouping *groups,
-		    const struct block_request *r, uint64_t at_ns, uint64_t *end_ns,
-		    struct request_charge *ret);
