@@ -31,7 +31,7 @@
 #include "symbol/elf_symbols.h"
 
 /*
- * adapt: see adapt.h. Programs call kernel functions by BTF id. libbpf could insert the id from a
+ * adapt: programs call kernel functions by BTF id. libbpf could insert the id from a
  * declaration, but libbpf 1.1 fails to link objects that share such a declaration, and kernels 5.13
  * to 5.16 refuse an unresolved call even if it is unreachable.
  */

@@ -23,7 +23,7 @@
 #include "base/hash_map.h"
 
 /*
- * core_types: see core_types.h. First marks the named structures that the programs use; then marks
+ * core_types: first marks the named structures that the programs use; then marks
  * the contents of marked types, until there are no more. Copies the marked types in order of their
  * ids.
  */

@@ -24,7 +24,7 @@
 #include "preload/heap_share.h"
 
 /*
- * heap_clock: see heap_clock.h. To read a pair, the counter is read before and after the clock, a
+ * heap_clock: to read a pair, the counter is read before and after the clock, a
  * few times; the closest two counter values enclose the most exact clock value.
  */
 
