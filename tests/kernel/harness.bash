@@ -142,6 +142,12 @@ best_of()
 	return 1
 }
 
+# Empties the scratch directory, so that the next section of a script may use the same names.
+fresh()
+{
+	cd / && find "$tmp" -xdev -mindepth 1 -delete 2>/dev/null
+}
+
 # hides_tasks NAME: this kernel hides some tasks (its init, at least) from every BPF program. Programs do not run in
 # their context either: interrupts while such a task is current are invisible, for any recorder.
 hides_tasks()
