@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by jit.sh."""
+"""Called by profile.sh."""
 from trace_query import *
 tmp = os.environ["tmp"]
 NAMES_OF = {"old": "jit_old", "new": "jit_new", "odd": "odd "}
