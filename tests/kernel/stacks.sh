@@ -97,3 +97,175 @@ check "stacks: diff with its bundle is no change" "[ $? -eq 0 ] && ! grep -qv ',
 check "stacks: diff of a trace without and one with" "[ $? -le 1 ] && [ -s a ]" "$(cat out)"
 export from to
 checker <"$here/stacks_copies.py"
+
+# ---- source lines ----
+
+# --symbols: names of a stripped program, from its debug file. --lines: calls at known lines of source code, in
+# functions with names of C, C++ and Rust; in a program with debugging information, with it in a file beside, without
+# it, and changed since. Only files with the recorded build id have lines.
+fresh
+
+mkdir -p "$tmp/src" "$tmp/elsewhere"
+# The linker's names are given, so that no compiler of these languages is needed.
+cat >"$tmp/src/lines.c" <<'EOF_C'
+#include <stdlib.h>
+#define CALLED __attribute__((noinline))
+static volatile int after;
+static void *volatile kept;
+void CALLED leaf(void) __asm__("plain_leaf");
+void CALLED v0(void) __asm__("_RNvNtC4tree4leaf4grow");
+void CALLED legacy(void) __asm__("_ZN4tree4leaf5shade17h0123456789abcdefE");
+void CALLED cpp(void) __asm__("_ZN4tree5Maker4makeIiEEvT_");
+static inline __attribute__((always_inline)) void inlined(void)
+{
+#line 77 "folder/inlined.h"
+	kept = malloc(4321);
+}
+#line 100 "folder/leaf.c"
+void leaf(void)
+{
+	inlined(); after++; }
+#line 200
+void v0(void)
+{
+
+	leaf(); after++; }
+#line 300
+void legacy(void)
+{
+	v0(); after++; }
+#line 400 "folder/maker.cpp"
+void cpp(void) { legacy(); after++; }
+int main(void)
+{
+	cpp(); after++;
+	return 0;
+}
+EOF_C
+read -ra cc <<<"${CC:-cc}"
+build=("${cc[@]}" -O1 -fno-omit-frame-pointer -fno-optimize-sibling-calls -Wl,--build-id)
+(cd "$tmp/src" && "${build[@]}" -g -o ../with lines.c && "${build[@]}" -o ../without lines.c &&
+	"${build[@]}" -g -DOTHER -o ../changed lines.c) ||
+	{ not_ok "lines: the program is built" "$CC"; exit 1; }
+objcopy --only-keep-debug "$tmp/with" "$tmp/beside.debug"
+strip -o "$tmp/beside" "$tmp/with"
+cp "$tmp/beside" "$tmp/stripped"
+objcopy --add-gnu-debuglink="$tmp/beside.debug" "$tmp/beside"
+for p in moved gone1 gone2 gone3 gone4 gone5; do
+	cp "$tmp/with" "$tmp/$p"
+done
+recorded all --only -e alloc.heap,task --stacks 1/1 -- sh -c \
+	'for p in with beside stripped without changed moved gone1 gone2 gone3 gone4 gone5; do "$1/$p"; done' sh "$tmp"
+"$EBPFREC" redact -i "$tmp/all" -o "$tmp/gone" 2>"$tmp/gone.err" || not_ok "lines: redact" "$(cat "$tmp/gone.err")"
+
+# from here on, changed is another program, moved is to be found below a directory, and the others are gone
+rm "$tmp"/gone[1-5] "$tmp/stripped"
+(cd "$tmp/src" && sed 's/#line 77/#line 78/' lines.c >other.c && "${build[@]}" -g -o ../changed other.c)
+mkdir -p "$tmp/elsewhere$tmp" && mv "$tmp/moved" "$tmp/elsewhere$tmp/"
+
+frames()
+{
+	"$EBPFREC" report -i "$tmp/all" stacks --comm "$1" --format folded "${@:2}" 2>"$tmp/err" |
+		sed -n 's/^.*;\(main[ ;].* \)4321$/\1/p'
+}
+names='main;tree::Maker::make<int>;tree::leaf::shade;tree::leaf::grow;plain_leaf '
+if "$EBPFREC" --version | grep -q 'libiberty (without)'; then
+	names='main;_ZN4tree5Maker4makeIiEEvT_;_ZN4tree4leaf5shade17h0123456789abcdefE;_RNvNtC4tree4leaf4grow;plain_leaf '
+fi
+mkdir -p "$tmp/debug/of any depth" && cp "$tmp/beside.debug" "$tmp/debug/of any depth/and name"
+got=$(frames stripped)
+check "symbols: a stripped program has none" "[ -z '$got' ]" "$got"
+got=$(frames stripped --symbols "$tmp/debug")
+check "symbols: a file with the build id has them, also after the program is gone" "[ '$got' = '$names' ]" \
+	"$got / $(cat "$tmp/err")"
+got=$("$EBPFREC" export -i "$tmp/all" --to csv -t user_sites --symbols "$tmp/debug" -o - 2>"$tmp/err")
+check "symbols: an export has them" "grep -q '/stripped.*plain_leaf\|plain_leaf.*/stripped' <<<'$got'" \
+	"$(grep plain_leaf <<<"$got") / $(cat "$tmp/err")"
+# a debuginfod-find that has only the debug file
+mkdir "$tmp/bin" "$tmp/cache" && cp "$tmp/beside.debug" "$tmp/cache/debuginfo"
+id=$(readelf -n "$tmp/beside.debug" | sed -n 's/.*Build ID: //p')
+cat >"$tmp/bin/debuginfod-find" <<EOF_FIND
+#!/bin/sh
+echo "\$*" >>"$tmp/asked"
+[ "\$*" = "debuginfo $id" ] && echo "$tmp/cache/debuginfo"
+EOF_FIND
+chmod +x "$tmp/bin/debuginfod-find"
+ask()
+{
+	env -u DEBUGINFOD_URLS PATH="$tmp/bin:$PATH" "${@:2}" "$EBPFREC" report -i "$tmp/all" symbols $1 --format csv \
+		2>"$tmp/err"
+}
+got=$(ask "" DEBUGINFOD_URLS=http://127.0.0.1:1)
+check "symbols: the view has the program's build id, and asks nobody" \
+	"grep -q '/stripped,$id,' <<<'$got' && [ ! -e '$tmp/asked' ]" "$got"
+got=$(ask --fetch)
+check "symbols: --fetch asks nobody unless a server is named" \
+	"[ -z '$got' ] && [ ! -e '$tmp/asked' ] && grep -q 'DEBUGINFOD_URLS names no server' '$tmp/err'" "$(cat "$tmp/err")"
+got=$(ask --fetch DEBUGINFOD_URLS=http://127.0.0.1:1)
+check "symbols: --fetch names code by what debuginfod-find has" \
+	"grep -qx 'debuginfo $id' '$tmp/asked' && grep -q 'found 1 of' '$tmp/err' && ! grep -q '$id' <<<'$got'" \
+	"$got / $(cat "$tmp/err" "$tmp/asked")"
+got=$("$EBPFREC" report -i "$tmp/gone" stacks --symbols "$tmp/debug" --format folded 2>"$tmp/err")
+check "symbols: none for a redacted trace" "[ -n '$got' ] && ! grep -q plain_leaf <<<'$got'" "$got"
+got=$("$EBPFREC" report -i "$tmp/all" stacks --symbols "$tmp/debug,$tmp/nowhere" 2>&1)
+check "symbols: a missing directory is an error" "[[ '$got' == *'$tmp/nowhere: No such file'* ]]" "$got"
+if ! "$EBPFREC" report -i "$tmp/all" stacks --lines >/dev/null 2>"$tmp/err"; then
+	check "lines: a program that cannot says why" "grep -q 'built without libdw' '$tmp/err'" "$(cat "$tmp/err")"
+	exit
+fi
+"$EBPFREC" report -i "$tmp/all" cpu --lines >/dev/null 2>"$tmp/err"
+check "lines: only views of code take the option" "[ $? -eq 2 ] && grep -q 'leaks.*not for .cpu' '$tmp/err'" \
+	"$(cat "$tmp/err")"
+got=$(frames with)
+check "lines: names are demangled, and there are none unless asked for" "[ '$got' = '$names' ]" "$got"
+# inlined code has the line of its source
+lines=$(IFS=';' &&
+	set -- folder/maker.cpp:403 folder/maker.cpp:400 folder/leaf.c:302 folder/leaf.c:203 folder/inlined.h:77 &&
+	for name in ${names% }; do printf '%s (%s);' "$name" "$1"; shift; done)
+lines="${lines%;} "
+for p in with beside; do
+	got=$(frames $p --lines)
+	check "lines: every frame has its own ($p)" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
+	check "lines: no note where nothing is missing ($p)" "! grep '$tmp/$p' '$tmp/err'" "$(cat "$tmp/err")"
+done
+got=$(frames changed --lines)
+check "lines: none of a changed file" "[ '$got' = '$names' ] &&
+	grep -q '$tmp/changed: another file is there' '$tmp/err'" "$got / $(cat "$tmp/err")"
+got=$(frames moved --lines)
+check "lines: none of a file that is not there" "[ '$got' = '$names' ] &&
+	grep -q '$tmp/moved: the file is not there' '$tmp/err'" "$got / $(cat "$tmp/err")"
+got=$(frames moved --lines="$tmp/elsewhere")
+check "lines: of a file below a directory" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
+cp "$tmp/elsewhere$tmp/moved" "$tmp/debug/not called moved"
+got=$(frames moved --lines --symbols "$tmp/debug")
+check "lines: of a file in a directory of --symbols" "[ '$got' = '$lines' ]" "$got / $(cat "$tmp/err")"
+got=$(frames without --lines)
+check "lines: none without debugging information" "[ '$got' = '$names' ] &&
+	grep -q '$tmp/without: no debugging information' '$tmp/err'" "$got / $(cat "$tmp/err")"
+"$EBPFREC" report -i "$tmp/all" stacks --lines --format folded >"$tmp/out" 2>"$tmp/err"
+for note in changed:another without:'no debugging' gone1:'the file is not' gone5:'the file is not'; do
+	check "lines: one answer says all reasons, ${note%:*}" \
+		"grep -q 'no lines of $tmp/${note%:*}: ${note#*:}' '$tmp/err'" "$(cat "$tmp/err")"
+done
+check "lines: and five files of each, with the number of the others" \
+	"[ \$(grep -c 'the file is not there' '$tmp/err') -eq 6 ] &&
+		grep -q 'no lines of 2 more files: the file is not there' '$tmp/err' &&
+		! grep -q '/moved:' '$tmp/err'" "$(cat "$tmp/err")"
+
+got=$("$EBPFREC" report -i "$tmp/all" leaks --comm with --lines 2>"$tmp/err" | grep -A1 ' 4.22 KiB ')
+check "lines: a table has the name of the source file" \
+	"grep -q 'plain_leaf+0x.* \[with\] (inlined.h:77)' <<<'$got' &&
+	grep -q 'user: plain_leaf (inlined.h:77) < .* (leaf.c:203) < ' <<<'$got'" "$got"
+got=$("$EBPFREC" report -i "$tmp/all" stacks --comm with --lines --format pprof 2>"$tmp/err" |
+	"$top/tests/cli/pprof_text.py" | grep ' 4321 ')
+check "lines: pprof has path and line in their fields" \
+	"[[ '$got' == *';main at folder/maker.cpp:403;'* ]] &&
+		[[ '$got' == *' at folder/leaf.c:203;plain_leaf at folder/inlined.h:77 1 4321 '* ]]" \
+	"$got"
+got=$("$EBPFREC" sql -i "$tmp/all" --lines --format csv "SELECT user_symbol(upid, addr, from_ns)
+	FROM user_sites WHERE symbol = 'plain_leaf' AND module = '$tmp/with'" 2>"$tmp/err")
+check "lines: sql has them" "[[ '$got' == *'plain_leaf+0x'*' [with] (inlined.h:77)' ]]" "$got / $(cat "$tmp/err")"
+got=$("$EBPFREC" report -i "$tmp/gone" stacks --lines --format folded 2>"$tmp/err")
+check "lines: none in a redacted trace" "[ -n '$got' ] && ! grep -E '\.(c|h|cpp):[0-9]' <<<'$got'" "$got"
+check "lines: a trace has no source paths" "! grep -raq 'inlined\.h' '$tmp/all' '$tmp/gone'" \
+	"$(grep -ral 'inlined\.h' "$tmp/all")"
