@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by record_select.sh."""
+"""Called by record_command.sh."""
 from trace_query import *
 tmp = os.environ["tmp"]
 t = Trace(tmp + "/pid")
