@@ -258,7 +258,7 @@ $ ebpfrec assert -i golden.ebpfrec --rule 'cpu --phases phase=[[]start] comm=cc1
 1> 0 pass, 0 fail, 2 indeterminate
 
 # Verdicts are kept where the trace is, with figure, limit, window and when; what is judged later takes their place.
-# Of bundles, which not every build reads, tests/kernel/bundle_report.sh has this.
+# Of bundles, which not every build reads, tests/kernel/copies.sh has this.
 $ ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' --rule 'cpu oncpu_ns < 9s' \
 >   --rule 'cpu pid=1 oncpu_ns < 9s' >out; echo $?;
 > ebpfrec assert -i part-1200ms --keep --rule 'cpu comm=cc1 oncpu_ms < 100' \

@@ -1,6 +1,6 @@
 # What is only for a trace that is being recorded, or for a directory, given something else.
 
-# A bundle is in tests/kernel/bundle_report.sh: not every build reads them.
+# A bundle is in tests/kernel/copies.sh: not every build reads them.
 
 $ mkdir empty; echo text >file; ebpfrec mark -i empty hello
 ? 1

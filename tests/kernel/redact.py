@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""redact: names and numbers of the traces of redact.sh, before and after"""
+"""redact: names and numbers of the traces of copies.sh, before and after"""
 import base64
 import glob
 import json
@@ -127,7 +127,7 @@ for args in (["cpu"], ["cpu", "--every", "100ms"], ["cpu", "--by", "comm"], ["sc
           and (both[0] or args[0] == "spikes"), [x for x in both[0] if x not in both[1]][:2])
 z = Trace(tmp + "/gone.zip")
 # Not sched: a wait that begins before the window, or is known from after it only, is another one in a cut;
-# bundle_report has windows without such waits.
+# copies.sh has windows without such waits.
 # A cut does not know which bytes a process inherited that had not called exec yet (schema/LIMITS.md).
 FORKED = {r["pid"] for r in a.sql(
         "SELECT pid FROM processes AS p WHERE start_ns > 0 AND start_ns < 100000000 AND NOT EXISTS "
