@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # run.sh [--all] [PATTERN...]: runs the gate; with --all, everything; with patterns, only what matches (unit/*, cli,
-# kernel/who*).
+# kernel/wait*).
 #
 # The gate has exact tests only: an expected value is a count, an identity or a sum, and holds whatever else the machine
 # does.

@@ -7,6 +7,8 @@
 #
 # The user who runs a process chooses its name: escapes, newlines, quotes, formulas and invalid UTF-8 reach terminals,
 # spreadsheets and parsers only as text. Also in notes, paths and arguments.
+#
+# Owners by their common names: containers, units, users, trees of processes. See the last section.
 . "$(dirname "$0")/harness.bash"
 
 mkdir "$tmp/bin"
@@ -73,3 +75,91 @@ for table in processes threads task_events names info block_requests; do
 done
 
 checker <"$here/hostile_names.py"
+
+# ---- owners by their common names ----
+
+# Owners by their common names: known work in cgroups named as container managers and systemd name theirs, as
+# other users, and in trees of processes. A burn prints the kernel's charge; the trace may have more (the
+# start of the interpreter before, its end afterwards) but not less than that.
+fresh
+
+v2=$(awk '$3 == "cgroup2" { print $2; exit }' /proc/self/mounts)
+if ! mkdir "$v2/ebpfrec-who.slice" 2>/dev/null; then
+	skip "who" "no cgroup v2 hierarchy that this user may change"
+	exit 0
+fi
+export top_group=$v2/ebpfrec-who.slice
+undo+=('find "$top_group" -depth -type d -exec rmdir {} +')
+id=$(printf '0123456789abcdef%.0s' 1 2 3 4)
+id2=$(printf 'fedcba9876543210%.0s' 1 2 3 4)
+pod=11112222_3333_4444_5555_666677778888
+groups=("docker-$id.scope" "docker/$id2" "libpod-$id.scope" \
+	"kubepods.slice/kubepods-pod$pod.slice/cri-containerd-$id.scope"
+	"kubepods/burstable/pod${pod//_/-}/$id2" "lxc.payload.web" "ssh-who.service" \
+		"user-1000.slice/user@1000.service/app.slice/app-x.service")
+for group in "${groups[@]}"; do
+	mkdir -p "$top_group/$group" || exit 1
+done
+
+# An interpreter that every user may run, and that is not a script.
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+cat >"$tmp/burn" <<'EOF_PY'
+import os, sys, time
+ms = int(sys.argv[1])
+if len(sys.argv) > 2:  # as a server does: another user, without an exec
+    os.setuid(int(sys.argv[2]))
+start = time.process_time_ns()
+while time.process_time_ns() - start < ms * 1000000:
+    pass
+print(os.getpid(), time.process_time_ns() - start, flush=True)
+EOF_PY
+cat >"$tmp/workload" <<'EOF_SH'
+for i in "${!groups[@]}"; do
+	(echo "$BASHPID" >"$top_group/${groups[i]}/cgroup.procs" && exec python3 "$tmp/burn" $((20 + 10 * i))) | sed "s|^|$i |"
+done >"$tmp/in_groups"
+setpriv --reuid 65534 --clear-groups python3 "$tmp/burn" 50 >"$tmp/nobody"
+python3 "$tmp/burn" 60 65534 >"$tmp/later_nobody"
+setpriv --reuid 54321 --clear-groups python3 "$tmp/burn" 40 >"$tmp/nameless"
+# a tree: the burns of a shell's children and grandchildren
+sh -c 'python3 "$tmp/burn" 30; sh -c "python3 \"\$tmp/burn\" 30; :"; :' >"$tmp/tree"
+EOF_SH
+chmod 755 "$tmp"
+chmod 644 "$tmp/burn"
+{ declare -p groups; cat "$tmp/workload"; } >"$tmp/script"
+recorded t -e task,sched.switch -- bash "$tmp/script"
+recorded u -e task,sched.switch -u nobody -- python3 "$tmp/burn" 30
+
+checker <"$here/owners.py"
+
+"$EBPFREC" bundle -i "$tmp/u" -o "$tmp/u.zip" --show-strings >"$tmp/strings" 2>"$tmp/strings.err"
+check "bundle: lists the users that it discloses" "grep -q '^user names: nobody' '$tmp/strings'" \
+	"$(cat "$tmp/strings.err")"
+
+# ---- the same for Prometheus: of a running recording, and of the finished one ----
+
+# Each burn runs once before the counting begins, and then again: its known name then has a label from the beginning.
+{ declare -p groups; cat "$tmp/workload"; until_released again; cat "$tmp/workload"; } >"$tmp/twice"
+hold again
+start_recorder m -a -e light -- bash "$tmp/twice"
+wait_for "the first round" 60 "'$EBPFREC' metrics -i '$tmp/m' --once --by user 2>/dev/null | grep -q 'user=\"54321\"'" \
+	||
+	{ not_ok "who: metrics of the first round" \
+		"$("$EBPFREC" metrics -i "$tmp/m" --once --by user 2>&1 | head -n 3)"; exit 1; }
+counting=()
+for by in unit container user; do
+	mkdir "$tmp/by_$by"
+	"$EBPFREC" metrics -i "$tmp/m" --textfile "$tmp/by_$by" --interval 1s --by $by --top 100 2>"$tmp/by_$by.err" &
+	counting+=($!)
+	wait_for "metrics by $by" 60 "grep -qs '^ebpfrec_trace_end_monotonic' '$tmp/by_$by/ebpfrec.prom'"
+	cp "$tmp/by_$by/ebpfrec.prom" "$tmp/first_$by"
+done
+release again
+wait $recorder
+for by in unit container user; do
+	wait_for "the end of metrics by $by" 60 "grep -q '^ebpfrec_recording 0' '$tmp/by_$by/ebpfrec.prom'"
+	"$EBPFREC" metrics -i "$tmp/m" --once --by $by --top 100 >"$tmp/once_$by"
+done
+kill -TERM "${counting[@]}"
+wait "${counting[@]}"
+check "who: metrics end when told to" "[ $? -eq 0 ]" "$(cat "$tmp"/by_*.err)"
+checker <"$here/owners_metrics.py"
