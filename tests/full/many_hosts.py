@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by start_at.sh."""
+"""Called by live_reading.sh."""
 from trace_query import *
 tmp = os.environ["tmp"]
 a, b = Trace(tmp + "/a"), Trace(tmp + "/b")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by start_at.sh."""
+"""Called by live_reading.sh."""
 from trace_query import *
 tmp, snap_ns = os.environ["tmp"], int(os.environ["snap_at"]) * 10**9
 for later, name in enumerate("ab"):
