@@ -71,7 +71,7 @@ if [ "$what" = test ]; then
 	python3 -c 'import yaml' 2>/dev/null || missing="$missing python3-yaml"
 	need zsh cmd zsh
 	need sqlite3 cmd sqlite3
-	# tests/full/heap_allocators.sh and tests/kernel/heap_outside.sh can do without
+	# tests/full/heap_programs.sh and tests/kernel/heap_outside.sh can do without
 	! apt-cache show libjemalloc-dev >/dev/null 2>&1 || need libjemalloc-dev lib jemalloc
 	! apt-cache show libgoogle-perftools-dev >/dev/null 2>&1 || need libgoogle-perftools-dev lib libtcmalloc
 	[ -e /usr/include/mimalloc.h ] || ! apt-cache show libmimalloc-dev >/dev/null 2>&1 ||

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""heap_sampled: what heap_sampled.sh compares."""
+"""Called by heap_programs.sh."""
 import re
 import shutil
 import statistics
