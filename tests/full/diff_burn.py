@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by diff_burn.sh."""
+"""Called by profile_shares.sh."""
 import re
 
 from trace_query import *
