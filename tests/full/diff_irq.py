@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by irq_counts.sh."""
+"""Called by cpu_time.sh."""
 from trace_query import *
 with_, without = Trace("irq"), Trace("without")
 check("diff irq: there are interrupts in the one alone", with_.one("SELECT count(*) FROM irq_events") > 50

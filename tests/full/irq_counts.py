@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by irq_counts.sh."""
+"""Called by cpu_time.sh."""
 import json
 from trace_query import *
 tmp = os.environ["tmp"]
