@@ -1,4 +1,4 @@
-# Two traces side by side. What counts as a change is tested on the real kernel, in tests/kernel/diff_burn.sh.
+# Two traces side by side. What counts as a change is tested on the real kernel, in tests/full/profile_shares.sh.
 
 $ ebpfrec diff golden.ebpfrec
 ? 2

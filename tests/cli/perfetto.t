@@ -1,6 +1,6 @@
 # Files for Perfetto, packet by packet: what stands in them for the threads, requests, levels, losses, gaps and stacks
 # that gen_golden.c makes.
-# That Perfetto's own reader adds them up to what `report` says is tests/kernel/perfetto.sh's.
+# That Perfetto's own reader adds them up to what `report` says is tests/full/consumers.sh's.
 $ gen_golden waits.ebpfrec waits; ebpfrec export -q -i waits.ebpfrec --to perfetto -o x; perfetto_text x
 1> {10:1 13:1 6:{1:{1:6 2:1000000000007} 1:{1:3 2:1000000000000} 1:{1:1 2:1700001000000000000}}}
 1> {10:1 45:{1:{1:"Linux"}}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by offcpu.sh."""
+"""Called by thread_states.sh."""
 import re
 import statistics
 from trace_query import *

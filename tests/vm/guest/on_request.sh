@@ -29,7 +29,7 @@ between_readings()
 		"the kernel counted $4; recorded $least .. $most"
 }
 
-# Like tests/kernel/irq_counts.sh, which has more of it.
+# Like tests/full/irq_counts.py, which has more of it.
 check_irq()
 {
 	local start lost b0 b1 a0 a1 i name grew actions
