@@ -95,7 +95,7 @@ if [ "$what" = test ]; then
 	! apt-cache show prometheus >/dev/null 2>&1 || need prometheus cmd prometheus
 	# for tests/full/languages.sh, which can do without
 	! apt-cache show golang-go >/dev/null 2>&1 || need golang-go cmd go
-	# for tests/full/request_logs.sh, which can do without
+	# for tests/full/request_causes.sh, which can do without
 	ls /usr/lib/postgresql/*/bin/pgbench >/dev/null 2>&1 || ! apt-cache show postgresql >/dev/null 2>&1 ||
 		missing="$missing postgresql"
 	need unzip cmd unzip

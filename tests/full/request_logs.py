@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """
-Called by request_logs.sh: the web server with its clients, which logs the length of each request in us, and the
+Called by request_causes.sh: the web server with its clients, which logs the length of each request in us, and the
 comparison of logs with traces.
 """
 import http.client
