@@ -87,7 +87,7 @@ if [ "$what" = test ]; then
 	need e2fsprogs cmd mkfs.ext4
 	need procps cmd pgrep
 	need coreutils cmd timeout
-	# a column store for tests/full/fleet*.sh (10 MB); not every release has it, and the tests can do without
+	# a column store for tests/full/fleet.sh (10 MB); not every release has it, and the tests can do without
 	! apt-cache show clickhouse-server >/dev/null 2>&1 || need clickhouse-server cmd clickhouse-server
 	! apt-cache show clickhouse-client >/dev/null 2>&1 || need clickhouse-client cmd clickhouse-client
 	need curl cmd curl

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by fleet_killed.sh."""
+"""Called by fleet.sh."""
 import urllib.parse
 import urllib.request
 from fleet_questions import *

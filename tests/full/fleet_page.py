@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by fleet_page.sh."""
+"""Called by fleet.sh."""
 from fleet_questions import *
 tmp = os.environ["tmp"]
 hosts = {m: Host("%s/%s/trace" % (tmp, m)) for m in os.environ["machines"].split()}

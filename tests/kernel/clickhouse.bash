@@ -2,10 +2,11 @@
 #
 # clickhouse.bash: sourced by the tests of a fleet. start_server 0 and start_server 1 start ClickHouse servers on
 # loopback, the shards of the cluster "fleet", as schema/fleet/remote_servers.xml has it; their ports are in http_0,
-# tcp_0, http_1 and tcp_1, their processes in pid_0 and pid_1.
+# tcp_0, http_1 and tcp_1, their processes in pid_0 and pid_1. Both the file and the function are false, and print why
+# the test is skipped, if there is no server.
 
 server=$(PATH=$PATH:/usr/sbin command -v clickhouse-server)
-[ -n "$server" ] || { skip "clickhouse" "clickhouse-server is not installed"; exit; }
+[ -n "$server" ] || { skip "clickhouse" "clickhouse-server is not installed"; return 1; }
 
 # A server's two ports are free when the test begins.
 read -r http_0 tcp_0 http_1 tcp_1 < <(python3 -c '
@@ -38,5 +39,14 @@ start_server()
 	eval "pid_$1=$!"
 	wait_for "server $1 answers" 30 "(exec 3<>/dev/tcp/127.0.0.1/${!http}) 2>/dev/null" && return
 	skip "clickhouse" "clickhouse-server does not start: $(tail -n 1 "$dir/err" "$dir/out" 2>&1 | tr '\n' ' ')"
-	exit
+	return 1
+}
+
+# Both servers again, without data; the scratch directory is empty, too.
+empty_servers()
+{
+	kill -KILL "$pid_0" "$pid_1"
+	wait "$pid_0" "$pid_1" 2>/dev/null
+	fresh
+	start_server 0 && start_server 1
 }
