@@ -1,13 +1,109 @@
 #!/bin/bash
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
+# What leaves for other stores is what reports say: bins as JSON lines, and metrics for Prometheus.
+#
+# Bins of a live recording as JSON lines: each is written once, while it is recorded, and is equal to the later
+# report. A fleet's table in ClickHouse accepts them. Bins that a flight recorder removes before they are read are
+# reported.
+. "$(dirname "$0")/../kernel/harness.bash"
+
+# Its name is known before the recording begins: a name that changes later would change rows of the past.
+hold load
+"$WORK/busy_threads" until "$tmp/hold.load" >/dev/null &
+start_recorder live -a -e light --keep 10m -- sh -c "while [ -e '$tmp/hold.load' ]; do
+	dd if=/dev/zero of='$tmp/data' bs=64k count=20 oflag=direct 2>/dev/null; '$WORK/touch_memory' 20 1 >/dev/null; sleep \
+		0.1; done"
+follow()
+{
+	local name=$1
+
+	shift
+	timeout 300 "$EBPFREC" report -i "$tmp/live" "$@" --format jsonl --follow=300ms >"$tmp/$name.jsonl" \
+		2>"$tmp/$name.err" &
+	followers+=($!)
+}
+bins=(bins --every 1s --align) cpu=(cpu --by cpu --with-idle --every 300ms) io=(io --by device,op --every 1s) \
+	until=(cpu --by cpu --every 1s --until 2500ms)
+followers=()
+follow bins "${bins[@]}"
+follow cpu "${cpu[@]}"
+follow io "${io[@]}"
+# (this one reaches its end before the recording ends)
+wait_for "2.5 s of the trace" 60 "[ \$(grep -c '\"name\":\"\"' '$tmp/bins.jsonl') -ge 4 ]"
+follow until "${until[@]}"
+wait "${followers[3]}"
+check "bins: --until ends the report, not the recording" "[ $? -eq 0 ] && kill -0 $recorder" "$(cat "$tmp/until.err")"
+wait_for "bins" 60 "[ \$(grep -c '\"name\":\"\"' '$tmp/bins.jsonl') -ge 7 ]"
+cp "$tmp/bins.jsonl" "$tmp/before_the_end"
+release load
+wait $recorder
+check "bins: the recording ends as if nobody had asked" "[ $? -eq 0 ]" "$(cat "$tmp/live.err")"
+for i in 0 1 2; do
+	wait "${followers[i]}"
+	check "bins: what follows ends with it, $i" "[ $? -eq 0 ]" "$(tail -n 2 "$tmp"/{bins,cpu,io}.err)"
+done
+for view in bins cpu io until; do
+	declare -n args=$view
+	"$EBPFREC" report -i "$tmp/live" "${args[@]}" --format jsonl >"$tmp/$view.after" 2>/dev/null
+done
+
+checker <"$top/tests/full/bins_live.py"
+
+# ---- a reader that sleeps while a flight recorder removes unread bins ----
+
+hold kept
+start_recorder kept -a -e sched --keep 1s -- sh -c "$(until_released kept)"
+timeout 300 "$EBPFREC" report -i "$tmp/kept" cpu --by cpu --every 100ms --follow=100ms --format jsonl \
+	>"$tmp/kept.jsonl" 2>"$tmp/follow.err" &
+reader=$!
+wait_for "lines" 60 "[ -s '$tmp/kept.jsonl' ]"
+# (timeout has the reader as its child)
+reader_pid=$(pgrep -P $reader)
+kill -STOP "$reader_pid"
+files=$(ls "$tmp"/kept/*.ebr)
+wait_for "all files are others" 60 "! ls $(tr '\n' ' ' <<<"$files") 2>/dev/null | grep -q ." ||
+	not_ok "bins: the recorder removes files" "$(ls "$tmp/kept")"
+sleep 1
+kill -CONT "$reader_pid"
+lines=$(wc -l <"$tmp/kept.jsonl")
+wait_for "more lines" 60 "[ \$(wc -l <'$tmp/kept.jsonl') -gt $lines ]"
+release kept
+wait $recorder $reader
+check "bins: what was removed before it was read is counted" \
+	"[ $? -eq 0 ] && grep -q 'kept: [0-9]* bins were removed before they could be read' '$tmp/follow.err'" \
+	"$(cat "$tmp/follow.err")"
+checker <<'EOF_PY'
+from trace_query import *
+import json
+import re
+tmp = os.environ["tmp"]
+stamps = sorted({json.loads(line)["unix_ns"] // 1_000_000 for line in open(tmp + "/kept.jsonl")})
+said = sum(int(n) for n in re.findall(r"(\d+) bins were removed", open(tmp + "/follow.err").read()))
+gaps = sum(round((b - a) / 100) - 1 for a, b in zip(stamps, stamps[1:]))
+check("bins: as many as are missing", said == gaps > 0, (said, gaps, stamps))
+EOF_PY
+
+# ---- into the table of a fleet, as the manual page does ----
+
+if ! command -v clickhouse-client >/dev/null; then
+	skip clickhouse "clickhouse-client is not installed"
+elif . "$here/clickhouse.bash" && start_server 0; then
+	export http_0 tcp_0
+	checker <"$top/tests/full/metrics_bins.py"
+	kill -KILL "$pid_0"
+	wait "$pid_0" 2>/dev/null
+fi
+
+# ---- Prometheus ----
+
 # What Prometheus gets to know is what reports say. Hostile names make valid text; a backfilled recording has every bin;
 # a flight recorder that removes its beginning is scraped while it runs, by a real Prometheus and by clients that
 # misbehave; the dashboard's queries have data.
 #
 # The exporter is restarted beside a flight recorder, which keeps less than was counted: what it keeps would look like a
 # counter that was reset, and a real Prometheus must not add it again. The alert and recording rules are tested, too.
-. "$(dirname "$0")/../kernel/harness.bash"
+fresh
 
 promtool=$(command -v promtool) prometheus=$(PATH=$PATH:/usr/sbin command -v prometheus)
 
@@ -28,29 +124,7 @@ mkdir "$tmp/textfiles"
 "$EBPFREC" metrics -i "$tmp/a" --once --top 1 >"$tmp/few.txt"
 "$EBPFREC" metrics -i "$tmp/a" --once --by user >"$tmp/user.txt"
 "$EBPFREC" export -q -i "$tmp/a" --to openmetrics --every 250ms -o "$tmp/bins.txt" 2>"$tmp/export.err"
-checker <<'EOF_PY'
-from metrics_text import *
-tmp = os.environ["tmp"]
-t = Trace(tmp + "/a")
-once = parse(open(tmp + "/once.txt", "rb").read())
-bad = compare(once, expected(t))
-check("metrics, once: all %d figures are those of reports" % len(once), len(once) > 100 and not bad, bad[:3])
-users = parse(open(tmp + "/user.txt", "rb").read())
-check("metrics, --by user: the sum is the same", total(users, "ebpfrec_cpu_seconds_total") ==
-      total(once, "ebpfrec_cpu_seconds_total") and
-      ("ebpfrec_cpu_seconds_total", (("user", "root"),)) in users, total(users, "ebpfrec_cpu_seconds_total"))
-few = parse(open(tmp + "/few.txt", "rb").read())
-names = {dict(labels).get("comm") for name, labels in few} - {None}
-check("metrics, --top 1: few labels, and the sums are the same", 2 <= len(names) <= 6 and "[other]" in names and
-      all(total(few, n) == total(once, n) for n, labels in once if n.endswith("_total")), names)
-names = {dict(labels).get("comm") for name, labels in once}
-check("metrics: hostile names are shown, escaped", {"\\x1b[31mred\\x1b[0m", "new\\x0aline", "a\"b,c",
-                                                    "\\x9b31mC1\\xff"} <= names, names)
-text = open(tmp + "/textfiles/ebpfrec.prom", "rb").read()
-check("metrics, text file: the same, without times", parse(text) == once
-      and os.stat(tmp + "/textfiles/ebpfrec.prom").st_mode & 0o777 == 0o644
-      and os.listdir(tmp + "/textfiles") == ["ebpfrec.prom"], text[:300])
-EOF_PY
+checker <"$top/tests/full/metrics_once.py"
 
 # ---- the rules installed with the dashboard ----
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by metrics_bins.sh."""
+"""Called by metrics.sh."""
 from trace_query import *
 import json
 import urllib.error
