@@ -24,12 +24,10 @@ static const struct {
 	bool is_whole;
 	uint64_t want[8];
 } cases[CASES] = {
-	/*
-	 * user code: the first is the thread's position, stored like the return address of a call
-	 */
+	/* the first is the thread's position, stored like the return address of a call */
 	{ { 0 }, { 0x5001 }, { 0x5000, 0x6000, 0x7000 }, true, { 0x5001, 0x6000, 0x7000 } },
 	/* in a system call */
-	{ { KERNEL }, { 0x5000 }, { 0x5000, 0x6000 }, true, { KERNEL, 0x5000, 0x6000 } },
+	{ { KERNEL }, { 0x5001 }, { 0x5000, 0x6000 }, true, { KERNEL, 0x5001, 0x6000 } },
 	{ { 0 }, { 0x5001, 0x9000 }, { 0x5000, 0x6000 }, false, { 0x5001, 0x6000, CUT } },
 	/* the kernel went on, to the end of the chain */
 	{ { 0 }, { 0x5001, 0x6000, 0x7000, 0x8000 }, { 0x5000, 0x6000 }, false,
@@ -38,7 +36,7 @@ static const struct {
 	  { 0x5001, 0x6000, 0x7000 } },
 	{ { 0 }, { 0x5001, 0x6000 }, { 0x5000, 0x6000 }, false, { 0x5001, 0x6000, CUT } },
 	/* not unwound at all */
-	{ { KERNEL }, { 0x5000, 0x6000, 8 }, { 0 }, false, { KERNEL, 0x5000, 0x6000 } },
+	{ { KERNEL }, { 0x5001, 0x6000, 8 }, { 0 }, false, { KERNEL, 0x5001, 0x6000 } },
 };
 
 static unsigned int count(const uint64_t *v)
