@@ -13,25 +13,7 @@ recorded ns -e task -- unshare --pid --fork --mount-proc sh -c \
 unshare --pid --fork --kill-child sh -c 'echo >"$tmp/is_there"; sleep 600; :' &
 wait_for "the shell in a namespace" 60 "[ -e '$tmp/is_there' ]"
 recorded before -e task -- true
-checker <<'EOF_PY'
-from trace_query import *
-tmp = os.environ["tmp"]
-t = Trace(tmp + "/ns")
-rows = t.sql("SELECT pid, ns_pid FROM processes WHERE comm = 'in_a_namespace'")
-check("pid namespace: a process in it has both ids", len(rows) == 1 and 1 < rows[0]["ns_pid"] < 10
-      and rows[0]["pid"] > rows[0]["ns_pid"], rows)
-shells = t.sql("SELECT pid, ns_pid FROM processes WHERE comm = 'sh' AND ns_pid = 1")
-check("pid namespace: its init is 1 there, and something else here", len(shells) == 1 and shells[0]["pid"] != 1, shells)
-sleeper = t.sql("SELECT p.ns_pid FROM processes p WHERE comm = 'sleep' AND is_workload")
-check("pid namespace: children too", len(sleeper) == 1 and sleeper[0]["ns_pid"] < 20, sleeper)
-threads = t.sql("SELECT tid, ns_tid FROM threads JOIN processes USING (upid) WHERE processes.comm = 'in_a_namespace'")
-check("pid namespace: threads too", threads and all(r["ns_tid"] != r["tid"] for r in threads), threads)
-here = t.one("SELECT count(*) FROM processes WHERE comm = 'unshare' AND pid <> ns_pid")
-check("pid namespace: outside of it both are the same", here == 0, here)
-t = Trace(tmp + "/before")
-rows = t.sql("SELECT pid, ns_pid FROM processes WHERE at_start AND ns_pid = 1 AND pid <> 1 AND comm = 'sh'")
-check("pid namespace: known from the snapshot, too", len(rows) >= 1, rows)
-EOF_PY
+checker <"$top/tests/full/pid_namespaces.py"
 # unshare ignores SIGTERM while it waits for its child
 kill -9 $!
 # The recorder itself in one: ids of the trace are the initial namespace's, the workload is its own.
@@ -40,24 +22,7 @@ unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/inside" -e sched,ta
 check "pid namespace: a recorder in one records" "[ $? -eq 0 ]" "$(cat "$tmp/inside.err")"
 check "pid namespace: it warns that others have no names" "grep -q 'warning: names: .*--pid=host' '$tmp/inside.err'" \
 	"$(cat "$tmp/inside.err")"
-checker <<'EOF_PY'
-from trace_query import *
-tmp = os.environ["tmp"]
-t = Trace(tmp + "/inside")
-shell = int(open(tmp + "/inside.out").read())
-rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_workload ORDER BY pid")
-check("pid namespace: the command of a recorder in one is its workload", [r["comm"] for r in rows] == ["sh", "sleep"]
-      and rows[0]["ns_pid"] == shell and
-      rows[0]["pid"] != shell, (shell, rows))
-rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_recorder")
-check("pid namespace: and it knows itself and its helper, and nobody else", 1 <= len(rows) <= 2
-      and rows[0]["ns_pid"] == 1 and
-      all(r["comm"].startswith("ebpfrec") for r in rows), rows)
-manifest = dict(line.split("=", 1) for line in open(tmp + "/inside/manifest").read().split("\n") if "=" in line)
-check("pid namespace: the manifest has ids as the trace does", [manifest["recorder.pid"], manifest["command.pid"]] ==
-      [str(rows[0]["pid"]), str(t.one("SELECT pid FROM processes WHERE is_workload AND ns_pid = %d" % shell))],
-      manifest)
-EOF_PY
+checker <"$top/tests/full/recorder_in_namespace.py"
 unshare --pid --fork --mount-proc "$EBPFREC" record -o "$tmp/only" --only -e sched,task -- sh -c 'exec sleep 0.2' \
 	>"$tmp/only.out" 2>"$tmp/only.err"
 n=$(sql_value only "SELECT count(*) FROM switches JOIN threads USING (utid)

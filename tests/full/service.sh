@@ -192,31 +192,7 @@ check "journal: whole lines of the recorder, and no line of progress" \
 
 # ---- data that the timer sends ----
 
-python3 - "$tmp" <<'EOF_PY' &
-import http.server
-import os
-import sys
-
-
-class Server(http.server.BaseHTTPRequestHandler):
-    def do_POST(self):
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        with open(sys.argv[1] + "/posted.gz", "ab") as f:
-            f.write(body)
-        self.send_response(200)
-        self.send_header("Content-Length", "0")
-        self.end_headers()
-
-    def log_message(self, *args):
-        pass
-
-
-server = http.server.HTTPServer(("127.0.0.1", 0), Server)
-with open(sys.argv[1] + "/port.new", "w") as f:
-    f.write(str(server.server_port))
-os.rename(sys.argv[1] + "/port.new", sys.argv[1] + "/port")
-server.serve_forever()
-EOF_PY
+python3 "$top/tests/full/post_server.py" "$tmp" &
 wait_for "a server" 30 "[ -e '$tmp/port' ]"
 sed -n 's/\\-/-/g; s,store:8123,127.0.0.1:'"$(cat "$tmp/port")"',; /^SEND_URL=/p' "$top/cmd/ebpfrec-fleet.7" \
 	>>"$tmp/default/ebpfrec"

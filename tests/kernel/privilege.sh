@@ -153,33 +153,13 @@ wait $recorder
 check "root: nor without a workload" "[ \$(grep -c ^Pid: '$tmp/all.threads') -ge 2 ] &&
 	[ \"\$(fields '$tmp/all.threads' CapPrm)\" = '0000000000000000 ' ]" \
 	"$(grep -E '^(Name|Cap)' "$tmp/all.threads")"
-cat >"$tmp/without.py" <<'EOF_PY'
-# without.py CALL ERRNO COMMAND...: COMMAND's system call CALL returns -ERRNO, and is not done
-import ctypes
-import os
-import platform
-import struct
-import sys
-call = {"capset": {"x86_64": 126, "aarch64": 91}, "bpf": {"x86_64": 321, "aarch64": 280}}[sys.argv[1]][
-        platform.machine()]
-code = [(0x20, 0, 0, 0),                # the call's number
-        (0x15, 0, 1, call),
-        (0x06, 0, 0, 0x00050000 + int(sys.argv[2])),
-        (0x06, 0, 0, 0x7fff0000)]       # others: allowed
-rows = ctypes.create_string_buffer(b"".join(struct.pack("=HBBI", *c) for c in code))
-program = ctypes.create_string_buffer(struct.pack("@HP", len(code), ctypes.addressof(rows)))
-libc = ctypes.CDLL(None, use_errno=True)
-if libc.prctl(22, 2, program, 0, 0):    # PR_SET_SECCOMP, SECCOMP_MODE_FILTER
-    sys.exit("seccomp: " + os.strerror(ctypes.get_errno()))
-os.execv(sys.argv[3], sys.argv[3:])
-EOF_PY
-timeout 60 python3 "$tmp/without.py" bpf 1 "$EBPFREC" record -o "$tmp/filtered" -e task -- true >"$tmp/filtered.out" \
-	2>"$tmp/filtered.err"
+timeout 60 python3 "$here/without_call.py" bpf 1 "$EBPFREC" record -o "$tmp/filtered" -e task -- true \
+	>"$tmp/filtered.out" 2>"$tmp/filtered.err"
 check "root: a container's filter of system calls that forbids bpf() is named" \
 	"[ $? -eq 125 ] && grep -q 'seccomp' '$tmp/filtered.err' && [ ! -e '$tmp/filtered' ]" \
 	"$(cat "$tmp/filtered.err")"
 # A kernel that falsely reports that it dropped the capabilities: the recorder checks, and the workload never begins.
-timeout 60 python3 "$tmp/without.py" capset 0 "$EBPFREC" record -o "$tmp/kept" -e task -- touch "$tmp/began" \
+timeout 60 python3 "$here/without_call.py" capset 0 "$EBPFREC" record -o "$tmp/kept" -e task -- touch "$tmp/began" \
 	>"$tmp/kept.out" 2>"$tmp/kept.err"
 check "root: capabilities that did not go are found: no recording" \
 	"[ $? -eq 125 ] && grep -q 'still has capabilities' '$tmp/kept.err'" "$(cat "$tmp/kept.err")"

@@ -103,22 +103,7 @@ check "command: and those of a caller who ignores signals" "cmp -s '$tmp/ignored
 recorded counted -- sh -c \
 	"for i in 1 2 3; do dd if=/dev/zero of='$tmp/written' bs=64k count=64 conv=fsync 2>/dev/null; done; sh -c : & wait"
 "$EBPFREC" check -i "$tmp/counted" >/dev/null 2>"$tmp/checked.err"
-checker <<'EOF_PY'
-import re
-from trace_query import *
-tmp = os.environ["tmp"]
-t = Trace(tmp + "/counted")
-said = lambda name: int(re.search(r"([0-9,]+) events", open(tmp + "/" + name).read()).group(1).replace(",", ""))
-info = run("info", "-i", t.path, "--format", "csv")
-facts = dict(line.split(",")[1:3] for line in info.splitlines() if line.startswith("events,"))
-counts = {"record": said("counted.err"), "check": said("checked.err"), "info": int(facts["all"]), "info, added up":
-          sum(int(v) for k, v in facts.items() if k not in ("all", "bytes_per_event")),
-          "cost": t.report("cost")[0]["events"],
-          "loss": sum(r["read"] for r in t.report("loss"))}
-check("command: record, check, info, cost and loss count the same events", len(set(counts.values())) == 1, counts)
-check("command: with those of tasks, and beside paths", int(facts["task"]) > 0 and
-      t.one("SELECT count(*) FROM block_events WHERE path IS NOT NULL") > 0, facts)
-EOF_PY
+checker <"$here/counted_events.py"
 
 cp "$WORK/stamp" "$tmp/first_thing"
 record first -e sched,alloc.rss,alloc.vm -- "$tmp/first_thing" now
@@ -343,44 +328,7 @@ recorded rss -e alloc.rss -- sh -c "'$WORK/busy_threads' one 300"
 recorded sched -e sched -- sleep 0.1
 "$EBPFREC" cut -i "$tmp/sched" -e sched.wakeup -o "$tmp/left" 2>"$tmp/left.err" ||
 	not_ok "-e: cut" "$(cat "$tmp/left.err")"
-checker <<'EOF_PY'
-from trace_query import *
-tmp = os.environ["tmp"]
-
-
-def heading(name, *args):
-    return run("report", "-i", tmp + "/" + name, *args).splitlines()[0]
-
-
-for name in ("rss", "left"):
-    t = Trace(tmp + "/" + name)
-    for args in ([], ["--by", "thread"], ["--by", "comm"], ["--by", "cpu"], ["--every", "100ms"]):
-        rows = t.report("cpu", *args)
-        known = [r for r in rows if r["complete"] or (r["oncpu_ns"] and r.get("comm") != "[unknown]")
-                 or r.get("idle_ns") or r.get("other_ns")]
-        check("-e: report cpu %s of %s, without sched.switch, claims nothing" % (" ".join(args), name), not known,
-              known[:2])
-    check("-e: the time of every CPU of %s is unknown" % name,
-          t.one("SELECT coalesce(sum(oncpu_ns), 0) FROM cpu_usage WHERE utid != 1") == 0,
-          t.sql("SELECT * FROM cpu_usage")[:3])
-for name, args, word in (("rss", ["cpu"], "sched.switch was not recorded"),
-                         ("rss", ["sched"], "sched.switch was not recorded; sched.wakeup"),
-                         ("rss", ["timeline"], "sched.switch was not recorded"),
-                         ("rss", ["io"], "block was not recorded"),
-                         ("rss", ["irq"], "sched.irq was not recorded"),
-                         ("rss", ["summary"], "sched.switch was not recorded; block"),
-                         ("rss", ["totals"], "alloc.slab was not recorded"),
-                         ("sched", ["memory"], "alloc.rss was not recorded"),
-                         ("sched", ["alloc"], "alloc was not recorded"), ("left", ["cpu"], "sched.switch was off")):
-    line = heading(name, *args)
-    check("-e: report %s says that %s" % (args[0], word), "INCOMPLETE: " in line and word in line, line)
-for name, args in (("rss", ["memory"]), ("rss", ["alloc"]), ("rss", ["loss"]), ("sched", ["cpu"]), ("sched", ["sched"]),
-                   ("sched", ["loss"])):
-    line = heading(name, *args)
-    check("-e: report %s of %s needs nothing that was not recorded" % (args[0], name), "not recorded" not in line, line)
-check("-e: totals of less than all are marked", [r["complete"] for n in ("rss", "sched")
-                                                 for r in Trace(tmp + "/" + n).report("totals")] == [0, 0], "complete")
-EOF_PY
+checker <"$here/unknown_sources.py"
 
 # ---- --only ----
 
@@ -393,62 +341,7 @@ recorded all -- sh -c "'$WORK/busy_threads' one 300"
 kill $outsider
 wait $outsider 2>/dev/null
 
-outsider=$outsider checker <<'EOF_PY'
-from trace_query import *
-tmp = os.environ["tmp"]
-t = Trace(tmp + "/only")
-w = truth(tmp + "/only.out")
-outsider = int(os.environ["outsider"])
-procs = t.sql("SELECT upid, pid, comm, is_workload, is_recorder FROM processes")
-inside = {r["upid"] for r in procs if r["is_workload"]}
-check("--only: the workload's tree is marked", {"sh", "busy_threads", "touch_memory",
-                                                "direct_io"} <= {r["comm"] for r in procs if r["is_workload"]},
-      sorted({str(r["comm"]) for r in procs if r["is_workload"]}))
-check("--only: nothing else is", not [r for r in procs if r["pid"] == outsider and r["is_workload"]] and
-      not [r for r in procs if r["is_recorder"] and r["is_workload"]], "outsider or recorder marked")
-rows = t.report("cpu", "--by", "process")
-strangers = [r for r in rows if isinstance(r["pid"], int) and r["pid"] > 0
-             and r["pid"] not in {p["pid"] for p in procs if p["is_workload"]}]
-check("--only: reports show the workload only", rows and not strangers, strangers[:3])
-busy = [r for r in t.report("cpu", "--by", "thread") if r.get("tid") == w["tid_0"]]
-slices = t.one("SELECT sum(dur_ns) FROM sched_slices WHERE utid = %d" % t.utid(w["tid_0"]))
-check("--only: its CPU time is the sum of its slices", busy and 0 < slices == busy[0]["oncpu_ns"], (busy, slices))
-n = t.one("SELECT count(*) FROM slab_allocs WHERE utid >= 16 AND irq = 0 AND utid NOT IN (SELECT utid FROM threads "
-          "WHERE upid IN (%s))" % ",".join(map(str, inside)))
-check("--only: no allocation of others", n == 0, n)
-n = t.one("SELECT count(*) FROM switches WHERE utid NOT IN (SELECT utid FROM threads WHERE upid IN (%s)) AND "
-          "next_utid NOT IN (SELECT utid FROM threads WHERE upid IN (%s))"
-          % ((",".join(map(str, inside)),) * 2))
-check("--only: every switch kept is from or to it", n == 0 and t.one("SELECT count(*) FROM switches") > 5, n)
-# Wake-ups of other threads are kept if the workload made them; the later switches of these threads are not.
-n = t.one("SELECT count(*) FROM wakeups WHERE target_utid NOT IN (SELECT utid FROM threads WHERE upid IN (%s))" %
-          ",".join(map(str, inside)))
-check("--only: it wakes others", n > 0, n)
-known = {r["utid"]: r for r in t.sql("SELECT * FROM thread_states(0, 1 << 62, 0, 'thread')")}
-others = t.sql("SELECT t.*, p.comm AS process, p.ppid FROM threads AS t LEFT JOIN processes AS p USING (upid) WHERE "
-               "utid IN (%s) AND NOT (coalesce(p.is_workload, 0) OR coalesce(p.is_recorder, 0))" %
-               ",".join(map(str, known)))
-check("--only: states of others are not made up", not others and len(known) >= 4,
-      [(r, known[r["utid"]]) for r in others])
-rows = [r for r in t.report("alloc", "--by", "process") if r["comm"] == "touch_memory" and r["source"] == "rss"]
-check("--only: its memory is there", rows and rows[0]["peak_bytes"] >= 50 << 20, rows)
-rows = [r for r in t.report("io", "--by", "process") if r["comm"] == "direct_io" and r["op"] == "write"]
-check("--only: its I/O is there", rows and sum(r["ios"] for r in rows) >= 20
-      and sum(r["bytes"] for r in rows) >= 20 * 65536, rows)
-# the kernel ends the accounting of each that it began (since 6.5), after its completion; one may be merged
-n = t.sql("SELECT coalesce(sum(action = 'start'), 0) AS started, coalesce(sum(action = 'done'), 0) AS done, "
-          "coalesce(sum(action = 'merge'), 0) AS merged FROM block_events "
-          "WHERE rq IN (SELECT rq FROM block_events WHERE action = 'start' AND utid IN (SELECT utid FROM threads JOIN "
-          "processes USING (upid) WHERE processes.comm = 'direct_io'))")[0]
-check("--only: the end of every request, too", n["started"] == 0 or n["started"] == n["done"] + n["merged"] >= 20, n)
-for c, sums in t.balance(("sched", "alloc", "block", "task")).items():
-    check("--only: read + lost = attempted, class %s" % c, sums and sums[0] == sums[1] + sums[2], sums)
-
-t = Trace(tmp + "/all")
-mine = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")}
-seen = [r for r in t.report("cpu", "--by", "process") if r["pid"] == outsider]
-check("without --only the whole machine is recorded", seen and seen[0]["oncpu_ns"] > 0 and outsider not in mine, seen)
-EOF_PY
+outsider=$outsider checker <"$here/only_workload.py"
 
 # ---- -p and --cgroup ----
 
