@@ -70,17 +70,20 @@ def spikes(hosts):
 
 
 def slowest_devices(hosts):
+    """As bins of names have it: a request that was merged of several owners' data counts once for each of them."""
     devices = []
     for h, t in hosts.items():
+        requests = dict((tuple(r[:2]), r[2]) for r in added((((r["device"], r["op"]), r) for r in t.report(
+            "io", "--with-recorder", "--by", "comm,device,op")), "ios"))
         for r in t.report("io", "--with-recorder", "--by", "device"):
-            steps = t.sql("SELECT low_ns, sum(ios) AS ios FROM latency_hist(NULL, NULL, 0, 'device,op') WHERE phase "
-                          "= 'total' AND " "device_name(dev) = '%s' AND op = '%s' GROUP BY low_ns ORDER BY low_ns" %
+            steps = t.sql("SELECT low_ns, sum(ios) AS ios FROM latency_hist(NULL, NULL, 0, 'comm,device,op') WHERE "
+                          "phase = 'total' AND device_name(dev) = '%s' AND op = '%s' GROUP BY low_ns ORDER BY low_ns" %
                           (r["device"], r["op"]))
             rank, p99 = -(-99 * sum(s["ios"] for s in steps) // 100), 0
             for s in steps:
                 p99 = s["low_ns"] if rank > 0 else p99
                 rank -= s["ios"]
-            devices.append([h, r["device"], r["op"], r["ios"], p99, r["lat_max_ns"] or 0])
+            devices.append([h, r["device"], r["op"], requests[r["device"], r["op"]], p99, r["lat_max_ns"] or 0])
     return sorted(devices, key=lambda r: (-r[4], -r[5]))[:20]
 
 
