@@ -70,7 +70,7 @@ CREATE TABLE names (
 	name TEXT NOT NULL
 ) STRICT;
 
--- The code at the user-space addresses that allocated memory or were on a stack (heap_allocs.call_site, stack_frames), and the variables of mapped files in which locks were waited for (switches.object).
+-- Names of user-space addresses: of code that allocated memory or was on a stack (heap_allocs.call_site, stack_frames), and of variables in mapped files that are locks for which threads waited (switches.object).
 CREATE TABLE user_sites (
 	upid INTEGER NOT NULL,
 	addr INTEGER NOT NULL,
@@ -91,7 +91,7 @@ CREATE TABLE stack_frames (
 	addr INTEGER NOT NULL
 ) STRICT;
 
--- Steps in the life of tasks.
+-- Events of tasks: forks, execs, renames, exits, moves between cgroups, and rows of the start and end snapshots.
 CREATE TABLE task_events (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -173,7 +173,7 @@ CREATE TABLE source_gaps (
 	budget_pct REAL NOT NULL
 ) STRICT;
 
--- Intervals in which a quota of CPU time held for a control group with recorded processes: its own, or that of the nearest group above that has one.
+-- Intervals in which a quota of CPU time was valid for a control group with recorded processes: the group's own quota, or that of its nearest ancestor with a quota.
 CREATE TABLE quotas (
 	from_ns INTEGER NOT NULL,
 	to_ns INTEGER NOT NULL,
@@ -193,7 +193,7 @@ CREATE TABLE marks (
 	origin TEXT
 ) STRICT;
 
--- Readings of the machine's clocks, taken together.
+-- Readings of the machine's clocks at one instant.
 CREATE TABLE clocks (
 	ts_ns INTEGER NOT NULL,
 	mono_ns INTEGER NOT NULL,
@@ -417,7 +417,7 @@ CREATE TABLE migrations (
 	to_cpu INTEGER NOT NULL
 ) STRICT;
 
--- Waits off the CPU of at least the time that --offcpu gives: thread utid gets the CPU at ts_ns (sched.offcpu).
+-- Waits off the CPU of at least the time of --offcpu: thread utid gets the CPU at ts_ns (sched.offcpu).
 CREATE TABLE offcpu (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -431,7 +431,7 @@ CREATE TABLE offcpu (
 	runnable_ns INTEGER NOT NULL
 ) STRICT;
 
--- Samples of the code that ran on a CPU (record --profile), as often as the manifest's profile.period_ns says; none of idle CPUs (cpu.sample).
+-- Samples of the code that ran on a CPU (record --profile): one per profile.period_ns of the manifest, except on idle CPUs (cpu.sample).
 CREATE TABLE cpu_samples (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -440,7 +440,7 @@ CREATE TABLE cpu_samples (
 	stack INTEGER NOT NULL
 ) STRICT;
 
--- Begins and ends of what threads do because memory is short.
+-- Begins and ends of reclaim, compaction and kswapd's runs.
 CREATE TABLE pressure_events (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
@@ -475,7 +475,7 @@ CREATE TABLE span_events (
 -- end
 
 -- made from schema/tables.decl by `make documents`: sql_made
--- Uninterrupted times of threads on CPUs.
+-- Stays of threads on CPUs, each from a switch to the thread until the next switch.
 CREATE TABLE sched_slices (
 	start_ns INTEGER NOT NULL,
 	end_ns INTEGER NOT NULL,
@@ -488,7 +488,7 @@ CREATE TABLE sched_slices (
 	wait_reason TEXT
 ) STRICT;
 
--- Allocations paired with their frees, by address, over the whole trace.
+-- Allocations and their frees, paired by address over the whole trace.
 CREATE TABLE allocations (
 	source TEXT NOT NULL,
 	addr INTEGER NOT NULL,
@@ -555,7 +555,7 @@ CREATE TABLE requests (
 	end_utid INTEGER REFERENCES threads (utid)
 ) STRICT;
 
--- Steps of the same requests; request_steps(from_ns, to_ns) is of a window.
+-- Steps of the requests in requests; request_steps(from_ns, to_ns) returns those of a window.
 CREATE TABLE request_steps (
 	name TEXT NOT NULL,
 	id INTEGER NOT NULL,

@@ -12,7 +12,7 @@ $ ebpfrec sql --schema --format csv >all; ebpfrec export --list | awk '{ print $
 
 $ ebpfrec sql --schema cpu_by_second
 1> cpu_by_second
-1> The same per second of the trace.
+1> CPU time per process and second of the trace.
 1> t_ns      integer  ns         start of the second
 1> upid      integer             process
 1> pid       integer             kernel's pid; empty for idle, unknown and interrupts
