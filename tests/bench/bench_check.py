@@ -124,8 +124,9 @@ def check_report(tmp):
                                  ("perf record", "0.20", "met")):
         check(f"the ratio to {peer} is printed and judged", any(
             line.strip().startswith(peer) and ratio in line and line.endswith("  " + verdict) for line in lines), lines)
-    check("the README's line comes from it", "A context switch costs 40 % of what ftrace adds to it and 20 % of "
-          "`perf record`." in text and "An event takes 2.20 bytes on disk; nothing is lost" in text, lines)
+    check("the README's line comes from it", "Recording a context switch takes 40 % of the time that ftrace takes, and "
+          "20 % of that of `perf record`." in text
+          and "An event takes 2.20 bytes on disk; nothing is lost" in text, lines)
     check("what is added is free of drift and warm-up", value == {"value": 80, "lower_value": 80, "upper_value": 80},
           value)
     value = data["pingpong/none/ns_per_switch"]["latency"]["value"]

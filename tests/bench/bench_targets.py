@@ -307,11 +307,11 @@ def readme_lines(run):
     wall = [added(s) for s in ("ebpfrec", "perf", "ftrace")]
     size = run.median("mixed", "bytes_per_event", "ebpfrec")
     if all(switch):
-        yield (f"A context switch costs {percent(switch[0])} of what ftrace adds to it and {percent(switch[1])} of "
-               "`perf record`.")
+        yield (f"Recording a context switch takes {percent(switch[0])} of the time that ftrace takes, and "
+               f"{percent(switch[1])} of that of `perf record`.")
     if cpu and all(wall):
-        yield ("A compile-and-copy workload, everything recorded, gains "
-               f"{percent(cpu)} of the CPU time that perf adds, and takes {wall[0][0]:.0f} % longer "
+        yield ("Recording everything adds to a compile-and-copy workload "
+               f"{percent(cpu)} of the CPU time that perf adds; it takes {wall[0][0]:.0f} % longer "
                f"(perf {wall[1][0]:.0f} %, ftrace {wall[2][0]:.0f} %).")
     if size is not None:
         lost = run.median("loss", "lost_events", "ebpfrec")
