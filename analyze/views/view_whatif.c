@@ -220,9 +220,9 @@ static void note_sleep(struct whatif *x, const struct thread_sleep *s)
 		p->waker = EVENT_ID_UNKNOWN;
 	else if (s->waker != s->thread && !p->call)
 		p->waker = object_waker(x->v.a->trace, x->machine, s);
-	/* what comes from a network may be an answer, or come by itself */
+	/* what comes from a network or to a worker of the kernel may be an answer, or not */
 	p->is_instant = !p->waker && !p->call && s->is_seen &&
-			(p->kind == WAIT_SOCKET || p->kind == WAIT_POLL);
+			(p->kind == WAIT_SOCKET || p->kind == WAIT_POLL || p->kind == WAIT_KERNEL);
 }
 
 static int on_found(void *ctx, const void *found)

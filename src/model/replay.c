@@ -13,6 +13,7 @@
 #include "base/array.h"
 
 #define NOT_RUN UINT64_MAX
+#define SERVED_STEPS 64		/* pieces between the wake-up of a server and that of its client */
 
 /* An entry of a heap: a thread's next event, by time, or a thread that is ready. */
 struct entry {
@@ -155,6 +156,33 @@ static bool has_cpu_at(const struct replay *r, uint32_t piece, uint64_t at_ns)
 	return p && p->what == REPLAY_RUN && p->from_ns <= at_ns && p->to_ns >= at_ns;
 }
 
+/*
+ * If an interrupt woke the waker of sleep p during p, it did so on behalf of p. For example, a
+ * kernel worker finishes a request that the sleeping thread waits for. The waker's own sleep then
+ * ends a fixed time after the beginning of p, instead of keeping its length.
+ */
+static void link_served(struct replay *r, const struct replay_piece *p)
+{
+	uint32_t at = p->waker_piece;
+	struct replay_piece *slept;
+
+	for (int i = 0; i < SERVED_STEPS && at; i++) {
+		slept = &r->pieces[at - 1];
+		if (slept->to_ns <= p->from_ns)
+			return;
+		if (slept->what == REPLAY_SLEEP || slept->what == REPLAY_UNKNOWN)
+			break;
+		at = slept->before;
+	}
+	if (!at || !p->before || r->pieces[p->before - 1].what != REPLAY_RUN)
+		return;
+	slept = &r->pieces[at - 1];
+	if (slept->what != REPLAY_SLEEP || !slept->is_instant || slept->waker)
+		return;
+	slept->waker = p->thread;
+	slept->waker_piece = p->before;
+}
+
 /* Finds the waker's piece of each sleep. last_of has each thread's last piece that has ended. */
 static void link_wakers(struct replay *r)
 {
@@ -171,6 +199,7 @@ static void link_wakers(struct replay *r)
 			p->waker_piece = has_cpu_at(r, last, p->to_ns) ? last :
 					 has_cpu_at(r, now, p->to_ns)  ? now :
 									 0;
+			link_served(r, p);
 		}
 		ended[p->thread] = i + 1;
 	}
@@ -298,6 +327,22 @@ static uint64_t begin_of(const struct replay *r, uint32_t place)
 	return p->before ? r->end_ns[p->before - 1] : p->waker_piece ? 0 : p->from_ns;
 }
 
+/* The instant of the waker's piece that ends the sleep, from the beginning of that piece. */
+static uint64_t offset_of(const struct replay *r, const struct replay_piece *p)
+{
+	const struct replay_piece *w = &r->pieces[p->waker_piece - 1];
+
+	return (p->to_ns < w->to_ns ? p->to_ns : w->to_ns) - w->from_ns;
+}
+
+/* How long after that instant the sleep ends. */
+static uint64_t delay_of(const struct replay *r, const struct replay_piece *p)
+{
+	const struct replay_piece *w = &r->pieces[p->waker_piece - 1];
+
+	return p->to_ns > w->to_ns ? p->to_ns - w->to_ns : 0;
+}
+
 /* Returns when the waker ends the sleep; NOT_RUN: unknown. */
 static uint64_t woken_ns(const struct replay *r, const struct replay_piece *p)
 {
@@ -306,7 +351,7 @@ static uint64_t woken_ns(const struct replay *r, const struct replay_piece *p)
 
 	if (begin_ns == NOT_RUN)
 		return NOT_RUN;
-	return begin_ns + scaled(r, waker - 1, p->to_ns - r->pieces[waker - 1].from_ns);
+	return begin_ns + scaled(r, waker - 1, offset_of(r, p)) + delay_of(r, p);
 }
 
 /*
@@ -409,7 +454,8 @@ void replay_path(const struct replay *r, uint32_t place, replay_part part, void 
 		uint64_t begin_ns = begin_of(r, place);
 
 		if (r->is_bound[place]) {
-			part(ctx, p, 0);
+			part(ctx, p, delay_of(r, p));
+			at_ns -= delay_of(r, p);
 			place = p->waker_piece - 1;
 			continue;
 		}
@@ -496,7 +542,7 @@ static int plan(struct replay *r, uint32_t thread)
 	uint64_t off_ns = p->to_ns - p->from_ns;
 
 	if (t->edge < r->edge_of[place + 1])
-		off_ns = r->pieces[r->edges[t->edge]].to_ns - p->from_ns;
+		off_ns = offset_of(r, &r->pieces[r->edges[t->edge]]);
 	return wake_at(r, thread, t->began_ns + scaled(r, place, off_ns));
 }
 
@@ -519,9 +565,11 @@ static int enter(struct replay *r, uint32_t thread, uint64_t now_ns)
 		if (p->what == REPLAY_RUN)
 			return make_ready(r, thread, now_ns, wait_ns);
 		if (p->waker_piece && keep == p->to_ns - p->from_ns) {
-			if (r->is_bound[place])	/* the sleep has already been ended */
-				continue;
-			return 0;
+			if (!r->is_bound[place])
+				return 0;
+			if (r->end_ns[place] > now_ns)
+				return wake_at(r, thread, r->end_ns[place]);
+			continue;	/* the sleep has already been ended */
 		}
 		if (keep)
 			return wake_at(r, thread, now_ns + keep);
@@ -536,6 +584,7 @@ static int follow(struct replay *r, uint32_t place, uint64_t now_ns)
 	struct sim_thread *t = &r->sim[thread];
 
 	r->is_bound[place] = true;
+	r->end_ns[place] = now_ns + delay_of(r, &r->pieces[place]);
 	return t->piece == place + 1 ? enter(r, thread, now_ns) : 0;
 }
 
@@ -555,7 +604,7 @@ static int step(struct replay *r, uint32_t thread, uint64_t now_ns)
 	while (t->edge < r->edge_of[place + 1] && !ret) {
 		uint32_t sleep = r->edges[t->edge];
 
-		if (scaled(r, place, r->pieces[sleep].to_ns - r->pieces[place].from_ns) > off_ns)
+		if (scaled(r, place, offset_of(r, &r->pieces[sleep])) > off_ns)
 			return plan(r, thread);
 		t->edge++;
 		ret = follow(r, sleep, now_ns);

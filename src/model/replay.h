@@ -8,8 +8,10 @@
  * The life of a thread is a sequence of pieces without holes: on a CPU, waiting for a CPU, asleep,
  * or unknown. If a thread ended a sleep, an edge leads from that moment in the waker's piece to the
  * sleep's end. The replayed sleep ends at the replayed moment, or at once if that has passed. A
- * sleep that an interrupt or a timer ended keeps its length. A thread that is created during the
- * replay begins with a sleep of length 0 that its creator ends.
+ * sleep that an interrupt or a timer ended keeps its length. Exception: if is_instant is set and
+ * the thread then ended a sleep that had begun before, an edge leads from the beginning of that
+ * sleep, and the time in between is kept. A thread that is created during the replay begins with a
+ * sleep of length 0 that its creator ends.
  *
  *   - REPLAY_STRUCTURE: a wait for a CPU keeps its length, minus the time that is left out of the
  *     threads that had this CPU during the wait. This is one pass over the pieces in order of their
@@ -55,7 +57,7 @@ struct replay_piece {
 	bool is_instant;	/* unknown whether the sleep's end depends on its beginning */
 	/* Set by replay_prepare(): 1 + place; 0: none. */
 	uint32_t before, next;	/* neighbouring pieces of the thread */
-	uint32_t waker_piece;	/* the waker's piece at the end of the sleep */
+	uint32_t waker_piece;	/* the waker's piece at the end of the sleep, or before it */
 };
 
 enum replay_variant { REPLAY_STRUCTURE, REPLAY_FIXED, REPLAY_SCHEDULED };

@@ -54,6 +54,12 @@ static uint64_t half_of_b(void *ctx, const struct replay_piece *p)
 	return (p->to_ns - p->from_ns) / (p->thread == B ? 2 : 1);
 }
 
+static uint64_t half_of_a(void *ctx, const struct replay_piece *p)
+{
+	(void)ctx;
+	return (p->to_ns - p->from_ns) / (p->thread == A && p->what == REPLAY_RUN ? 2 : 1);
+}
+
 static uint64_t none_of_b(void *ctx, const struct replay_piece *p)
 {
 	(void)ctx;
@@ -109,6 +115,40 @@ static void test_a_wake_up_moves_with_its_offset_in_the_wakers_piece(void **stat
 	assert_int_equal(end_of(r, REPLAY_STRUCTURE, A), 70);
 	assert_int_equal(end_of(r, REPLAY_SCHEDULED, A), 60);
 	assert_int_equal(end_of(r, REPLAY_SCHEDULED, C), 55);
+	replay_free(r);
+}
+
+/* An interrupt wakes B at 50, on behalf of A, which sleeps from 20 until B wakes it at 60. */
+static void test_a_server_is_woken_for_the_sleep_that_it_ends(void **state)
+{
+	const struct replay_piece served = { .to_ns = 50, .thread = B, .what = REPLAY_SLEEP,
+					     .is_instant = true };
+	uint64_t sums[THREADS] = { 0 };
+	uint32_t place;
+	struct replay *r;
+	size_t cnt;
+
+	(void)state;
+	assert_int_equal(replay_new(&r, THREADS), 0);
+	add(r, A, REPLAY_RUN, 0, 20, 0, 0);
+	add(r, A, REPLAY_SLEEP, 20, 60, B, 0);
+	add(r, A, REPLAY_RUN, 60, 100, 0, 0);
+	assert_int_equal(replay_add(r, &served), 0);
+	add(r, B, REPLAY_RUN, 50, 70, 0, 1);
+	assert_int_equal(replay_prepare(r, &cnt), 0);
+	for (int i = REPLAY_STRUCTURE; i <= REPLAY_SCHEDULED; i++) {
+		replay_change(r, NULL, NULL);
+		assert_int_equal(end_of(r, (enum replay_variant)i, A), 100);
+		replay_change(r, half_of_a, NULL);
+		/* A sleeps from 10 and ends 20 after it is woken; B is woken at 40 and A at 50 */
+		assert_int_equal(end_of(r, (enum replay_variant)i, A), 70);
+		assert_int_equal(end_of(r, (enum replay_variant)i, B), 60);
+	}
+	assert_int_equal(end_of(r, REPLAY_STRUCTURE, A), 70);
+	assert_true(replay_last_run(r, A, &place));
+	replay_path(r, place, sum_part, sums);
+	assert_int_equal(sums[A], 30);
+	assert_int_equal(sums[B], 40);
 	replay_free(r);
 }
 
@@ -210,6 +250,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads_end_as_recorded_without_a_change),
+		cmocka_unit_test(test_a_server_is_woken_for_the_sleep_that_it_ends),
 		cmocka_unit_test(test_a_wake_up_moves_with_its_offset_in_the_wakers_piece),
 		cmocka_unit_test(test_a_wait_for_a_cpu_is_shorter_by_what_is_left_out_there),
 		cmocka_unit_test(test_scheduled_threads_share_the_cpus_that_there_are),
