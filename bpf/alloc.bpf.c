@@ -157,7 +157,7 @@ static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
 		return 0;
 	r->addr = ctx[1];
 	r->call_site = ctx[0];
-	if (conf_cache_alloc_sizes == 1) {	/* until 5.18: no cache */
+	if (conf_cache_alloc_sizes == 1) {	/* until 5.18: the tracepoint has no cache */
 		r->cache = 0;
 		r->bytes_req = CTX_ARG(ctx, 2);
 		r->bytes_alloc = CTX_ARG(ctx, 3);
@@ -165,7 +165,7 @@ static __always_inline int send_cache_alloc(u64 *ctx, __u32 hook, bool second)
 		r->cache = CTX_ARG(ctx, 2);
 		r->bytes_req = CTX_ARG(ctx, 3);
 		r->bytes_alloc = CTX_ARG(ctx, 4);
-	} else {				/* since 6.1: the cache has the sizes */
+	} else {				/* since 6.1: the sizes are read from the cache */
 		struct kmem_cache *cache = (void *)CTX_ARG(ctx, 2);
 
 		r->cache = (__u64)cache;

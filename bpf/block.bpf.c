@@ -118,7 +118,7 @@ static __always_inline int send_step(struct request *request, struct step s)
 }
 
 /*
- * block_rq_insert, issue, merge and requeue had the queue before the request until a54895fa057c
+ * block_rq_insert, _issue, _merge and _requeue had the queue before the request until a54895fa057c
  * (5.11, which was back-ported).
  */
 static __always_inline struct request *rq_arg(u64 *ctx)
@@ -208,7 +208,7 @@ int io_done(u64 *ctx)
 
 #define PARTS_MAX 16	/* minors of a SCSI disk; used only until 5.11 */
 
-/* bio->bi_disk became bio->bi_bdev->bd_disk: 309dca309fc3 (5.12) */
+/* Returns the disk. bio->bi_disk became bio->bi_bdev->bd_disk: 309dca309fc3 (5.12). */
 static __always_inline struct gendisk *disk_of(struct bio *bio)
 {
 	struct bio___disk *bio_old = (void *)bio;
@@ -228,7 +228,7 @@ static __always_inline __u32 part_of(struct bio *bio)
 	return bio->bi_bdev ? bio->bi_bdev->bd_dev : 0;
 }
 
-/* Returns whether a device handles bios without requests. */
+/* Returns whether a device handles bios directly, without requests. */
 static __always_inline bool is_bio_based(struct gendisk *disk)
 {
 	return disk && disk->queue && !disk->queue->mq_ops;
@@ -329,7 +329,7 @@ int bio_complete(u64 *ctx)
 					    .last = true }, NULL);
 }
 
-/* block_bio_backmerge and frontmerge had the queue and the request before the bio until 5.11. */
+/* block_bio_backmerge and _frontmerge had the queue and the request before the bio until 5.11. */
 static __always_inline struct bio *merged_bio(u64 *ctx)
 {
 	struct bio *bio = (void *)(conf_merge_arg ? CTX_ARG(ctx, 2) : CTX_ARG(ctx, 0));

@@ -230,7 +230,7 @@ static __always_inline bool call_waits_in_queue(struct task_struct *task, void *
 	if (bpf_core_field_exists(lock_old->wait_list)) {
 		head = &lock_old->wait_list;
 	} else if (bpf_core_field_exists(lock_new->first_waiter)) {
-		/* in Linux 7.2 the ring does not contain the lock itself */
+		/* in Linux 7.2 the ring has no element in the lock itself */
 		head = BPF_CORE_READ(lock_new, first_waiter);
 	} else {
 		return false;
@@ -332,7 +332,7 @@ static __always_inline bool call_is_join(struct task_struct *task, struct pt_reg
 	struct list_head *head, *at;
 	int i;
 
-	/* the kernel's wake-up at exit is not private */
+	/* the kernel's wake-up at the exit of a thread is not private */
 	if (number == 455 || CALL_ARG1(regs) & CALL_FUTEX_PRIVATE || (__s32)CALL_ARG2(regs) <= 0)
 		return false;
 	signal = BPF_CORE_READ(task, signal);
@@ -349,8 +349,8 @@ static __always_inline bool call_is_join(struct task_struct *task, struct pt_reg
 }
 
 /*
- * Returns whether a futex call has a timeout of less than 20 ms, relative or by the monotonic
- * clock, or one that cannot be read.
+ * Returns whether a futex call has a timeout of less than 20 ms (relative, or by the monotonic
+ * clock), or a timeout that cannot be read.
  */
 static __always_inline bool call_polls(struct pt_regs *regs, bool is_current)
 {
@@ -398,9 +398,7 @@ static __always_inline bool call_is_condition(struct pt_regs *regs, __u64 number
 	return !call_polls(regs, is_current);
 }
 
-/*
- * Returns the WIRE_FILE_* that a task waits for, from the arguments of its call. Sets the object.
- */
+/* Returns the WIRE_FILE_* that a task waits for, from the arguments of its call. Sets c->object. */
 static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs *regs,
 				       __u64 number, struct call *c)
 {
@@ -408,7 +406,7 @@ static __always_inline __u32 call_look(struct task_struct *task, struct pt_regs 
 	bool is_of_file = call_is_of_file(number);
 	__u32 fd = arg;
 
-	/* with several descriptors, the one that ends the wait is unknown */
+	/* with several descriptors, it is unknown which one will end the wait */
 	if (call_is_of_poll(number) && CALL_ARG1(regs) == 1 && c->is_current)
 		is_of_file = !bpf_probe_read_user(&fd, sizeof(fd), (void *)arg);
 	if (conf_peek && is_of_file)

@@ -11,9 +11,8 @@
 #include <bpf/bpf_helpers.h>
 
 /*
- * Argument n of a tracepoint, for arguments whose number depends on the kernel. Without the
- * assembler the compiler would turn two such reads into one at a variable offset, which the
- * verifier refuses.
+ * Argument n of a tracepoint, if n depends on the kernel. Without the assembler, the compiler would
+ * merge two such reads into one at a variable offset, which the verifier refuses.
  */
 #define CTX_ARG(ctx, n)                                                                        \
 	({                                                                                     \
@@ -29,9 +28,9 @@ const volatile __u32 conf_only __weak = 0;
 const volatile __u32 conf_track __weak = 0;
 /* The target set follows this cgroup; 0: none. */
 const volatile __u64 conf_cgroup_id __weak = 0;
-/* Wake the reader if its ring is filled beyond this. */
+/* Programs wake the reader if its ring is filled beyond this. */
 const volatile __u32 conf_wake_bytes __weak = 0;
-/* alloc.rss or alloc.vm is recorded: task hooks send the state of a new memory map. */
+/* alloc.rss or alloc.vm is recorded, so task hooks send the state of a new memory map. */
 const volatile __u32 conf_rss __weak = 0;
 const volatile __u32 conf_vm __weak = 0;
 const volatile __u32 conf_page_bytes __weak = 4096;
@@ -57,7 +56,7 @@ const volatile __u32 conf_copies __weak = 0;
  * them by additions without a result.
  */
 const volatile __u32 conf_fetching __weak = 0;
-/* Tasks cannot preempt a program: small records wait in an area of their CPU. */
+/* Tasks cannot preempt a program, so small records may wait in an area of their CPU. */
 const volatile __u32 conf_stage __weak = 0;
 /* The kernel may re-enter a program (until 6.0). */
 const volatile __u32 conf_reentrant __weak = 0;
@@ -75,9 +74,11 @@ const volatile __u32 conf_bio_arg __weak = 0;
  * block_bio_backmerge and _frontmerge have the queue and the request before the bio (until 5.10).
  */
 const volatile __u32 conf_merge_arg __weak = 0;
-/* kmalloc has the cache before the sizes (5.19, 6.0). */
+/* kmalloc has the cache before the sizes (only 5.19 and 6.0). */
 const volatile __u32 conf_kmalloc_cache_arg __weak = 0;
-/* kmem_cache_alloc has the sizes as arguments 2 and 3 (1), or 3 and 4 (2), or not at all (0). */
+/*
+ * kmem_cache_alloc has the sizes as arguments 2 and 3 (value 1), as 3 and 4 (2), or not at all (0).
+ */
 const volatile __u32 conf_cache_alloc_sizes __weak = 0;
 /* kmem_cache_free has the cache as argument 2. */
 const volatile __u32 conf_cache_free_cache __weak = 0;

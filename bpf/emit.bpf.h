@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
+ * emit.bpf.h: sends a record to a ring. A program counts the attempt, reads the clock, reserves
+ * room, fills the record and submits it. The reader is woken only for a batch of records.
+ *
+ * Small records wait in an area of their CPU, and are sent to the ring together: when the area is
+ * full, or when the recorder runs flush_stage at the end of a slice. A ring's records are therefore
+ * not in order of time.
+ *
  * The code between emit_reserve() and emit_submit() must be fast, because a reserved record hides
  * all later records in the ring. Every reserved record must be submitted; the verifier refuses a
  * program that may not submit a record of the ring.

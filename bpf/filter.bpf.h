@@ -61,7 +61,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(__u32));
-	__uint(value_size, 8);	/* under --only FILTER_PLACES bits */
+	__uint(value_size, 8);	/* with --only: FILTER_PLACES bits */
 } only_objects __weak SEC(".maps");
 
 /* Returns the word with the bit of an address, and the bit; NULL: the map is missing. */

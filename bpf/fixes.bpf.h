@@ -47,7 +47,7 @@ static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CA
 		struct rq: WIRE_CAST_rq)))
 /* clang-format on */
 
-/* p->field, for an untyped p. */
+/* Reads p->field, for an untyped p. */
 #define PEEK(p, field) (conf_peek ? FIX_CAST(p)->field : BPF_CORE_READ(p, field))
 
 /*

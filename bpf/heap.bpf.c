@@ -16,7 +16,7 @@
 
 struct heap_call {
 	__u64 bytes;
-	__u64 old_addr;		/* realloc: the freed object */
+	__u64 old_addr;		/* realloc: the object to free */
 	__u64 call_site;
 	/* posix_memalign: where the caller wants the result; 0: the function returns it */
 	__u64 result_at;

@@ -211,7 +211,7 @@ static __always_inline __u32 pages_waiter(struct bio *bio)
 	return pid ? pid : pages_waiter_of(BPF_CORE_READ(owner, bi_private));
 }
 
-/* Fills the fields of records with pages. Returns the file's inode, or NULL. */
+/* Fills the fields of r that describe pages. Returns the file's inode, or NULL. */
 static __always_inline struct inode *pages_fill(struct wire_request_issue *r, __u32 op, __u32 bytes,
 						struct bio *bio, struct bio *biotail)
 {

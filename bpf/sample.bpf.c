@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sample: the stack of the thread that is running when the sampling clock of its CPU fires.
- * Programs run in the clock's interrupt, with interrupts off: one buffer per CPU suffices.
+ * sample: the stack of the thread that is running when the sampling clock of its CPU fires. The
+ * program runs in the clock's interrupt, with interrupts off: one buffer per CPU suffices.
  */
 #include "emit.bpf.h"
 #include "filter.bpf.h"

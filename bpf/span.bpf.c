@@ -6,7 +6,7 @@
  * Probes of returns are attached first: a return may be recorded without its call, but no call
  * without its return.
  */
-#define __VMLINUX_H__	/* bpf_tracing.h: registers have the kernel's names */
+#define __VMLINUX_H__	/* makes bpf_tracing.h use the kernel's names of registers */
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include <bpf/usdt.bpf.h>

@@ -6,9 +6,9 @@
  *
  * The stack is walked into a separate buffer, because a record reserved during the walk would hide
  * all later records in the ring. There is one buffer per CPU and level. If a program finds its
- * buffer in use, because it preempted the user, its stack is lost and counted. The kernel walks
- * user space by frame pointers only. On request, samples and waits include a copy of the stack,
- * which the recorder unwinds.
+ * buffer in use, because it has preempted another program, its stack is lost and counted. The
+ * kernel walks user space by frame pointers only. On request, samples and waits include a copy of
+ * the stack, which the recorder unwinds.
  */
 #pragma once
 

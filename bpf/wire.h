@@ -42,7 +42,7 @@ typedef __s64 wire_s64;
 #define WIRE_PATH_NAME 256	/* the longest name of a file or directory, with its NUL */
 #define WIRE_SPAN_NAME 48
 #define WIRE_SOCKET_PATH 108	/* sockaddr_un.sun_path */
-#define WIRE_STACK_KERNEL 40	/* innermost frames; the kernel cuts outer frames */
+#define WIRE_STACK_KERNEL 40	/* innermost frames; the kernel drops outer frames */
 #define WIRE_STACK_USER 48
 #define WIRE_PLACE_FRAMES 10
 #define WIRE_STACK_COPY 16384	/* bytes of a user stack */
@@ -142,11 +142,11 @@ struct wire_hdr {
 _Static_assert(sizeof(struct wire_hdr) == 16, "wire_hdr has holes");
 
 /*
- * A hook is a place in the kernel that sends records. Counters are kept per hook and CPU. One BPF
- * program serves one hook, or two programs do, each with its own counters (struct wire_tally);
- * WIRE_STACK is the exception. If the kernel does not re-enter a program on a CPU, a plain
- * increment of the counter is exact; conf_reentrant is set if the kernel may re-enter it.
- * schema/events/ declares the hooks and their records.
+ * A hook is a place in the kernel that sends records. Counters are kept per hook and CPU. A hook
+ * has one BPF program, or two with separate counters (struct wire_tally); WIRE_STACK is sent by
+ * several programs. If the kernel does not re-enter a program on a CPU, a plain increment of a
+ * counter is exact; otherwise conf_reentrant is set. schema/events/ declares the hooks and their
+ * records.
  */
 #include "wire_records.h"
 
@@ -233,7 +233,7 @@ enum wire_cast_type {
 	WIRE_CAST_END,
 };
 
-/* Results of programs that user space runs by hand. */
+/* Results of programs that user space runs. */
 struct wire_fact {
 	wire_u64 value;		/* read_fact: object bytes of a slab cache */
 	char text[256];		/* read_fact: name of a slab cache; read_symbol: as %pS prints it */

@@ -35,7 +35,7 @@ void block_out_add(struct block_out *o, const struct disk_section *s, const void
 		   size_t raw_bytes);
 void block_out_add_least(struct block_out *o, const struct disk_section *s, const void *raw,
 			 size_t raw_bytes, size_t least);
-/* Adds a section with w's rows, unless there are none. If w is out of memory, so is the block. */
+/* Adds a section with w's rows, unless there are none. If w ran out of memory, o fails. */
 void block_out_add_rows(struct block_out *o, enum chunk_section_type type, struct row_writer *w);
 
 /*

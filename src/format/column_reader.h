@@ -29,7 +29,7 @@ struct kind_columns {
 	uint32_t run_cnt;
 	uint64_t *ts_ns;
 	uint32_t *utid;			/* NULL: not requested */
-	uint32_t *tuple;		/* NULL: 0 in every row, or not needed */
+	uint32_t *tuple; /* index of the tuple by row; NULL: 0 in every row, or not needed */
 	uint32_t tuple_cnt;
 	uint64_t *flags;		/* by tuple */
 	uint64_t *tuple_value[EVENT_VALUES];	/* by tuple; requested TUPLE columns */

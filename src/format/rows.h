@@ -96,7 +96,7 @@ struct trace_loss {
 	uint64_t other_cnt;		/* the reservation failed for another reason */
 	/* the kernel skipped the program (recursion_misses); cpu 0xffff: unknown */
 	uint64_t missed_cnt;
-	/* part of these losses that no counter counted: request_lost_end.c */
+	/* part of these losses that no counter counted: block_requests.c */
 	uint64_t inferred_cnt;
 };
 
@@ -171,7 +171,10 @@ struct trace_clock {
 };
 
 struct trace_name {	/* kmem_cache, device, cgroup, kernel symbol, file, interrupt line */
-	/* address, major << 20 | minor, cgroup id, inode number, 1 + number of the line */
+	/*
+	 * cache: address; device: major << 20 | minor; cgroup: id; file: inode number; line: number
+	 * + 1; symbol: address
+	 */
 	uint64_t id;
 	/*
 	 * cache: bytes of an object; device: sectors of 512 bytes; file: device number of its file
@@ -240,7 +243,7 @@ struct trace_site {
 	uint64_t symbol_offset;
 	uint64_t module_offset;		/* offset of addr in the file */
 	const char *symbol;	/* function or variable, in the linker's form; "" if unknown */
-	const char *module; /* file as the process sees it, "[vdso]", "[jit]", ""; "": none */
+	const char *module; /* file as the process sees it, "[vdso]" or "[jit]"; "": none */
 	const char *build_id;		/* hexadecimal digits; "" if unknown */
 	/* code without symbol: its bounds by neighbouring functions of the file; 0, 0: unknown */
 	uint64_t range_from, range_to;	/* as module_offset */

@@ -3,8 +3,8 @@
  * token: encodes 64-bit numbers as one token byte each, plus extra bits in a bit stream.
  *
  * v < 16: token v, no extra bits. Otherwise, with e = floor(log2 v) (4..63): token 16 + (e - 4) * 4
- * + (the two bits below the highest), and the lower e - 2 bits of v as extra bits. Tokens are
- * predictable and pack well; the extra bits are nearly random and do not.
+ * + (the two bits below the highest), and the lower e - 2 bits of v as extra bits. The token has
+ * the predictable part of v, and packs well; the extra bits are nearly random, and are not packed.
  *
  * The bit stream begins with the lowest bit of each byte, and with the lowest bit of each value.
  */

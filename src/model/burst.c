@@ -13,7 +13,10 @@
 #include <string.h>
 
 #define TRIM_GAP_PART 16	/* the gap is this part of the window */
-/* the trimmed bytes are at most this part: 5 %. Evenly spaced events in a gap have more. */
+/*
+ * the trimmed bytes are at most this part: 5 %, which is less than a gap's share if events are
+ * evenly spaced
+ */
 #define TRIM_BYTES_PART 20
 
 void burst_init(struct burst *b, uint64_t window_ns, uint64_t min_bytes, bool is_growth)
@@ -62,7 +65,7 @@ static void drop_first(struct burst *b)
 	b->cnt--;
 }
 
-/* Returns whether an instant is before the window that ends at ts. */
+/* Returns whether a time is before the window that ends at ts. */
 static bool is_old(const struct burst *b, uint64_t instant_ns, uint64_t ts_ns)
 {
 	return ts_ns > instant_ns && ts_ns - instant_ns >= b->window_ns;

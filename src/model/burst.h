@@ -64,8 +64,8 @@ void burst_done(struct burst *b);
 int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 	      struct burst_found *ret_found);
 /*
- * Shifts all levels by delta, because all earlier ones were wrong by it. Previously unknown bytes
- * are not growth.
+ * Adds delta to all levels, because all earlier levels were wrong by delta. Previously unknown
+ * bytes are not growth.
  */
 void burst_shift(struct burst *b, int64_t delta);
 /* For growth: returns how far a level is above the lowest one in the window that ends at ts. */

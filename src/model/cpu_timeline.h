@@ -41,17 +41,15 @@ struct cpu_piece {
 	 * from the piece's), or NULL: a boundary.
 	 */
 	const struct event *end;
-	/*
-	 * The switch to utid is missing; the switch away from utid had the time of the missing one.
-	 */
+	/* The switch to utid is missing; the switch away from utid reported its time. */
 	bool is_restored;
 	uint64_t steal_ns;	/* steal time that the piece's end reports; may exceed the piece */
 };
 
 /*
- * Returns the part of steal_ns in the piece. Steal counts as the end of the stay: a window never
- * has more steal than stay. If a switch is missing since the last report, the steal may be another
- * thread's: returns 0.
+ * Returns the part of steal_ns in the piece. Steal time counts as the last part of the thread's
+ * time on the CPU: a window never has more steal time than time on the CPU. If a switch is missing
+ * since the last report, the steal time may be another thread's: returns 0.
  */
 uint64_t cpu_piece_own_steal_ns(const struct cpu_piece *p);
 
@@ -77,7 +75,5 @@ int cpu_timeline_switch(struct cpu_timeline *tl, const struct event *ev);
 /* Sets the thread that has a CPU until the next boundary, by the rule for CPU_END in FORMAT.md. */
 int cpu_timeline_finalize(struct cpu_timeline *tl, const struct row_cpu_end *last);
 
-/*
- * Marks the running threads as unknown from the last instant of each CPU on: the data is damaged.
- */
+/* Marks the running threads as unknown, from each CPU's last timestamp on: the data is damaged. */
 void cpu_timeline_forget(struct cpu_timeline *tl);

@@ -259,7 +259,7 @@ static int load_cuts(struct open_run *o, struct packed_in *in, uint64_t at_ns, s
 	while (cnt--) {
 		uint64_t from = at_ns - packed_get(in), len = packed_get(in);
 
-		/* saved cuts are in order, disjoint and complete */
+		/* saved cuts are in order, disjoint, and end by at_ns */
 		if (in->bad || from < last || from > at_ns || len > at_ns - from)
 			return -EBADMSG;
 		last = from + len;

@@ -51,8 +51,8 @@ typedef int (*live_objects_sink)(void *ctx, const struct live_object *object, ui
 				 enum live_end end);
 
 /*
- * pages: addresses are page frames, of page_bytes each; 0: plain addresses. is_detailed: keeps
- * instants and spaces, which takes twice the memory; otherwise both are 0.
+ * pages: addresses are page frames, of page_bytes each; 0: plain addresses. is_detailed: stores
+ * ts_ns and space of objects, which takes twice the memory; otherwise both are 0.
  */
 int live_objects_new(struct live_objects **ret, uint32_t page_bytes, bool is_detailed);
 void live_objects_free(struct live_objects *o);

@@ -48,7 +48,7 @@ struct mem_step {
 	bool is_baseline;
 };
 
-/* born_inside: the process was created during the trace. Call once, before any event. */
+/* born_inside: the process was created during the trace. Call this once, before any event. */
 void mem_process_init(struct mem_process *p, bool born_inside);
 /* Returns whether all known values of both are equal. */
 bool mem_process_same(const struct mem_process *a, const struct mem_process *b);
@@ -74,8 +74,8 @@ void mem_process_exec(struct mem_process *p, struct mem_step *ret_rss, uint64_t 
 uint64_t mem_process_rss(const struct mem_process *p);
 
 /*
- * Returns whether a process's level is a new peak: it exceeds the peak so far, or an exec set it.
- * As with VmHWM and VmPeak, an exec restarts the peak with the memory of the new program.
+ * Returns whether a process's level is a new peak: it exceeds the previous peak, or an exec set it.
+ * As with VmHWM and VmPeak, the peak starts again at an exec, with the memory of the new program.
  */
 static inline bool mem_level_is_peak(int64_t level, int64_t peak, bool is_exec)
 {

@@ -29,7 +29,7 @@ enum quantile_form {
 struct quantile {
 	uint64_t cnt, sum, min, max;
 	uint64_t *values;	/* layout depends on form */
-	size_t cap;		/* of values, in words */
+	size_t cap;		/* capacity of values, in words */
 	size_t bucket_cnt;	/* number of buckets with a count */
 	uint8_t form;		/* enum quantile_form */
 	bool sorted;

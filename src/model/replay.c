@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * replay: pieces are sorted by their recorded ends, and linked to the thread's neighbouring pieces
- * and to the waker's piece. REPLAY_SCHEDULED is a simulation with a heap of instants and a heap of
- * ready threads.
+ * and to the waker's piece. REPLAY_SCHEDULED is a simulation with a heap of the threads' next
+ * events and a heap of ready threads.
  */
 #include "model/replay.h"
 
@@ -238,7 +238,10 @@ static int index_pieces(struct replay *r)
 		r->used_cpus += r->runs_of[i] != 0;
 		r->runs_of[i] += r->runs_of[i - 1];
 	}
-	/* each first index moves to the end of its range, the first index of the next */
+	/*
+	 * filling moves each first index to the end of its range, which is the first index of the
+	 * next range
+	 */
 	for (uint32_t i = 0; i < r->cnt; i++) {
 		const struct replay_piece *p = &r->pieces[i];
 
@@ -355,7 +358,7 @@ static uint64_t woken_ns(const struct replay *r, const struct replay_piece *p)
 }
 
 /*
- * Finds the first stay on the awaited CPU that ended after the wait began; returns its index in
+ * Finds the first piece on the awaited CPU that ended after the wait began; returns its index in
  * runs.
  */
 static uint32_t first_beside(const struct replay *r, const struct replay_piece *p,
@@ -407,7 +410,7 @@ static void add_freed(void *ctx, const struct replay_piece *x, uint64_t ns)
 	f->ns += ns - scaled(f->r, (uint32_t)(x - f->r->pieces), ns);
 }
 
-/* Returns the time that is left out of the stays on the awaited CPU during the wait. */
+/* Returns the time that is left out of the pieces on the awaited CPU during the wait. */
 static uint64_t freed_ns(const struct replay *r, const struct replay_piece *p)
 {
 	struct freed f = { r, 0 };
@@ -647,7 +650,10 @@ static int preempt(struct replay *r, uint64_t now_ns, bool *ret_done)
 			  r->pieces[longest].to_ns - r->pieces[longest].from_ns);
 }
 
-/* Gives CPUs to ready threads: free ones, or others if a thread should have one by now. */
+/*
+ * Gives CPUs to ready threads: free CPUs or, if a thread should have a CPU by now, the CPU of
+ * another thread.
+ */
 static int dispatch(struct replay *r, uint64_t now_ns)
 {
 	int ret = 0;

@@ -101,8 +101,8 @@ int replay_run(struct replay *r, enum replay_variant variant, const uint32_t *pl
 typedef void (*replay_part)(void *ctx, const struct replay_piece *p, uint64_t ns);
 void replay_path(const struct replay *r, uint32_t place, replay_part part, void *ctx);
 /*
- * Calls part for each stay of another thread on the awaited CPU during p, a wait for a CPU, with
- * the ns of the wait that the stay took.
+ * Calls part for each piece of another thread on the awaited CPU during p, a wait for a CPU; ns:
+ * how much of the wait the piece took.
  */
 void replay_beside(const struct replay *r, const struct replay_piece *p, replay_part part,
 		   void *ctx);

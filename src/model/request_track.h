@@ -82,8 +82,8 @@ struct block_request {
 	uint32_t submitter;		/* utid; EVENT_ID_UNKNOWN */
 	uint32_t requeue_cnt, part_cnt;	/* requeues, and completions */
 	/*
-	 * inode and number of the path of the file, or of the first page's file, at the last issue;
-	 * or 0
+	 * at the last issue: inode of the file (of direct I/O, or of the first page), and number of
+	 * its path; 0: none
 	 */
 	uint64_t ino, path;
 	uint32_t ino_dev;
@@ -102,7 +102,7 @@ struct block_request {
 	uint8_t below;
 	/* 1: the volume's bio has blocks of a file system; md drops REQ_META */
 	uint8_t meta_above;
-	uint8_t is_share;		/* 1: one owner's share of a request that others use, too */
+	uint8_t is_share; /* 1: the share of one owner in a request with several owners */
 	uint32_t asked_by;		/* utid; EVENT_ID_UNKNOWN; valid if below */
 	uint32_t merge_cnt; /* number of bios and requests merged into it, as the kernel counts */
 	uint32_t held_cnt;		/* number of parts; 0: the request is a single part */
@@ -191,7 +191,10 @@ const char *block_op_name(uint32_t cmd_flags);
 uint64_t block_request_queued_ns(const struct block_request *r);
 /* Returns the number of parts, at least 1. */
 uint32_t block_request_parts(const struct block_request *r);
-/* Copies the request as seen by one of its parts: submitter, pages, file, owner and held_bytes. */
+/*
+ * Copies the request from the view of one of its parts: with the part's submitter, pages, file,
+ * owner and held_bytes.
+ */
 void block_request_part(const struct block_request *r, uint32_t i, struct block_request *ret);
 /* Latencies; false if one of the two timestamps is missing. */
 bool block_request_latency(const struct block_request *r, uint64_t *ret_ns);

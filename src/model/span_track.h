@@ -64,7 +64,7 @@ struct span_track {
 	struct span_step *steps;
 	size_t request_cnt, stay_cnt, step_cnt;
 	size_t request_cap, stay_cap, step_cap;
-	struct hash_map ids;		/* numbers of pairs (process or UINT32_MAX, id) */
+	struct hash_map ids;		/* numbers for pairs (process or UINT32_MAX, id) */
 	uint32_t *last;			/* by number: the last request with this pair, + 1 */
 	size_t last_cap;
 	struct hash_map thread_numbers;

@@ -55,7 +55,7 @@ struct thread {
 	 * sleep
 	 */
 	bool is_woken;
-	/* the wake-up at woken_ns was seen; an interrupt caused it */
+	/* is_seen: the wake-up at woken_ns was seen; is_irq: an interrupt caused it */
 	bool is_seen, is_irq;
 	/* by the events so far, the waker had no CPU */
 	bool is_waker_unseen;

@@ -23,8 +23,8 @@
  *     unless the trace has its state at the start; and a thread that should be on a CPU although it
  *     is not in the CPU timeline.
  *   - A wait ends when the thread gets a CPU. It began when the thread became runnable, so its
- *     length is the sum of its pieces. It is THREAD_WAIT_UNKNOWN if its begin is unknown, or if the
- *     thread has run unseen since then.
+ *     length is the sum of its pieces. It is THREAD_WAIT_UNKNOWN if its beginning is unknown, or if
+ *     the thread has run unseen since then.
  *   - A sleep ends with the first wake-up or, without one, when the thread is on a CPU. Its
  *     length is the sum of its pieces. A sleep without a wake-up is not reported if its beginning
  *     is unknown, or if the thread next leaves a CPU that it did not enter.
@@ -90,7 +90,8 @@ struct thread_wait {
 /* A sleep that has ended. */
 struct thread_sleep {
 	uint32_t thread;
-	uint32_t waker;			/* as passed to thread_states_wake(); may be interrupted */
+	/* as passed to thread_states_wake(); an interrupt may have hit this thread */
+	uint32_t waker;
 	uint64_t left_ns, end_ns;	/* left_ns 0: began before the trace; is_seen is true */
 	/* enum thread_state; THREAD_DISK: at least half of the sleep was a wait for a disk */
 	uint8_t state;
@@ -110,7 +111,7 @@ struct thread_states_sink {
 	 * May be NULL.
 	 */
 	uint64_t (*end_ns)(void *ctx, uint32_t thread);
-	/* Called for each piece. 1: the thread has ended, and so has its life here; 0; -errno. */
+	/* Called for each piece. 1: the thread has ended: ends its life here; 0; -errno. */
 	int (*piece)(void *ctx, const struct thread_piece *p);
 	/* Called after the pieces of a sleep, before the wait that follows. 0 or -errno. */
 	int (*slept)(void *ctx, const struct thread_sleep *x);	/* may be NULL */
@@ -135,7 +136,7 @@ int thread_states_begin(struct thread_states *s, uint32_t thread, uint64_t ts_ns
 bool thread_states_lives(const struct thread_states *s, uint32_t thread);
 /* If the thread's state is unknown, sets it to running. */
 void thread_states_on_cpu(struct thread_states *s, uint32_t thread);
-/* Adds a time of the thread on a CPU. */
+/* Adds the time [from_ns, to_ns), during which the thread had the CPU. */
 int thread_states_ran(struct thread_states *s, uint32_t thread, uint32_t cpu, uint64_t from_ns,
 		      uint64_t to_ns);
 /* Apply a switch: to the thread that leaves the CPU, and to the thread that enters it. */

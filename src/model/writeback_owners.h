@@ -4,7 +4,7 @@
  *
  *     dirtyings, issues --[the last process to dirty each inode]--> owner of each issue, and how
  *
- * The owner is the process that last dirtied the inode of the request's first page; The owner is
+ * The owner is the process that last dirtied the inode of the request's first page. The owner is
  * unknown if the inode was dirtied before the recording, or if dirtyings were lost since (the
  * caller clears the inodes after losses). Process pointers are opaque here. Calls come in order of
  * time. Threads: one.
@@ -17,18 +17,18 @@
 #include "base/hash_map.h"
 
 /*
- * inode_cache: recent facts about the inodes that events name, with room for a fixed number. A full
- * cache drops the entries that were not used for longest.
+ * inode_cache: entries for recently used inodes, at most INODE_CACHE_MAX. A full cache drops the
+ * least recently used entries.
  *
- * An empty cache is all zeros except the constants. Threads: a cache belongs to one thread.
+ * An empty cache is all zeros, except entry_bytes, idle_ns and release. Threads: one per cache.
  */
 #define INODE_CACHE_MAX 65536
 
-/* Header of an entry; the rest belongs to the user, and is zero in a new entry. */
+/* Header of an entry. The rest of the entry belongs to the user, and is initially zero. */
 struct inode_entry {
 	uint64_t ino;
-	uint32_t dev;		/* its file system: major << 20 | minor */
-	uint64_t used_ns;	/* time of last use, set by the user */
+	uint32_t dev;		/* file system: major << 20 | minor */
+	uint64_t used_ns;	/* time of the last use, set by the user */
 };
 
 struct inode_cache {

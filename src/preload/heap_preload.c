@@ -354,7 +354,7 @@ static inline uint64_t cpu_number(void)
 	int cpu = -1;
 
 #ifdef HAS_RSEQ
-	/* the field that sched_getcpu() reads in such C libraries */
+	/* C libraries with rseq: the field that sched_getcpu() reads */
 	if (likely(&__rseq_size && __rseq_size))
 		cpu = *(volatile int *)((char *)__builtin_thread_pointer() + __rseq_offset +
 					offsetof(struct rseq, cpu_id));
@@ -749,7 +749,10 @@ static void *change_early(void *p, size_t bytes, uint64_t caller)
 	return to;
 }
 
-/* Use this before a realloc of p: another thread may get the address at once. */
+/*
+ * Use this before a realloc of p: reads the time for the free of p, because another thread may get
+ * the address at once.
+ */
 #define BEFORE_CHANGE(p) \
 	bool ends_ = (p) && ends_sample(p); \
 	struct instant before_ = { 0, 0 }; \

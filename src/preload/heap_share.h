@@ -24,9 +24,9 @@
 #define HEAP_CHUNK_BYTES 16384u	/* chunks are aligned to this, in the file and in memory */
 #define HEAP_CHUNKS_MAX 8192u
 /*
- * These slots at the end of a chunk remain empty: the next slot of a thread with a full chunk is
- * one of them. There are several, because signal handlers may allocate before the thread finds the
- * chunk full.
+ * Number of slots of a chunk that are used. The slots after these remain empty: the next slot of a
+ * thread with a full chunk is one of them. There are several, because signal handlers may allocate
+ * before the thread finds the chunk full.
  */
 #define HEAP_CHUNK_RECORDS 448u
 

@@ -19,7 +19,7 @@ struct span_probes;
 
 #define ATTACH_LINKS_MAX (256 + 8192)	/* programs, and one clock per CPU */
 
-/* The caller sets all members to 0 except the first ones, up to has_cookies. */
+/* Before use, the caller sets the members up to has_cookies, and all others to 0. */
 struct attached {
 	struct bpf_object *obj;		/* loaded; owned by the caller */
 	unsigned int cpu_cnt;		/* possible CPUs */
@@ -53,9 +53,9 @@ int attach_second(struct attached *a, unsigned int hook, struct err *e);
 void attach_drop_all(struct attached *a);
 
 /*
- * adapt: rewrites programs for this kernel where constants do not suffice, and makes libbpf use
- * this program's data. The verifier removes unreachable code, but checks some instructions before
- * that.
+ * adapt: rewrites programs for this kernel where constants do not suffice; provides BTF ids to
+ * libbpf, and stores libbpf's warnings. The verifier removes unreachable code, but checks some
+ * instructions before that.
  */
 struct bpf_program;
 struct kernel_info;

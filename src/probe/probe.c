@@ -356,8 +356,8 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 }
 
 /*
- * Makes the rings (piece 0), or loads the programs. After filling the slots the kernel waits for an
- * RCU grace period, about 10 ms; loading takes longer than that.
+ * Makes the rings (piece 0) or loads the programs (piece 1), in parallel: after filling the slots,
+ * the kernel waits for an RCU grace period of about 10 ms, which is shorter than the loading.
  */
 static int make_piece(void *ctx, unsigned int piece, struct err *e)
 {

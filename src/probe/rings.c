@@ -55,10 +55,7 @@ void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
 			}
 		}
 	}
-	/*
-	 * If a group's first CPU is off, it has no entry for the group: this CPU represents the
-	 * group.
-	 */
+	/* A CPU forms its own group if the first CPU of its group belongs to another group. */
 	for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++) {
 		if (group[group[cpu]] != group[cpu])
 			group[cpu] = cpu;

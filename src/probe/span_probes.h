@@ -15,7 +15,7 @@
 #include "base/err.h"
 
 struct span_probe {
-	char *path;		/* of the program or library */
+	char *path;		/* path of the program or library */
 	uint64_t offset;	/* file offset of the function; 0: USDT probes */
 	bool is_go;
 	uint64_t *returns;	/* is_go: file offsets of the return instructions */

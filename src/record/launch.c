@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * launch: a socket between recorder and child. The child reports over it whether the command can be
- * run, and reads until it is released; end of file means that the recorder gave up. A successful
- * exec closes the socket, a failed one sends its errno.
+ * launch: a socket between recorder and child. The child reports whether the command can be run,
+ * and then waits for a byte that releases it; end of file means that the recorder gave up. A
+ * successful exec closes the socket, a failed exec sends its errno.
  */
 #include "record/launch.h"
 
@@ -38,7 +38,7 @@ struct launch {
 	int fd;			/* the recorder's end of the socket; -1 once released */
 	bool ended;
 	int exit_code;
-	int refusal;		/* the errno of the exec that was tried, 0: none */
+	int refusal;		/* errno of the tried exec; 0: none */
 };
 
 struct run_as {
@@ -57,7 +57,7 @@ static int find_user(const char *user, struct run_as *id, struct err *e)
 		return 0;
 	if (account_find(a, user))
 		return err_set(e, -ENOENT, "no such user: %s", user);
-	/* the process is that user already, and may change nothing else */
+	/* the process already is this user, and may change no groups */
 	id->change = geteuid() != a->uid || privilege_has(CAP_SETGID);
 	if (id->change && (!privilege_has(CAP_SETUID) || !privilege_has(CAP_SETGID)))
 		return err_set(e, -EPERM,
@@ -68,7 +68,10 @@ static int find_user(const char *user, struct run_as *id, struct err *e)
 	return 0;
 }
 
-/* Returns 0 or errno. Changes groups first, while the process still may. */
+/*
+ * Becomes the user. Returns 0 or errno. Changes groups first, because this may be impossible after
+ * the change of the user.
+ */
 static int become(const struct run_as *id)
 {
 	const struct account *a = &id->account;
@@ -87,9 +90,9 @@ static int become(const struct run_as *id)
 }
 
 /*
- * An exec resets the recorder's handlers to the default. A signal that the caller ignores must stay
- * ignored: a script's background job ignores SIGINT, nohup SIGHUP, and Python's children often
- * SIGPIPE.
+ * Sets the action of signals that the recorder handles to the default, except signals that the
+ * caller ignores: a script's background job ignores SIGINT, nohup SIGHUP, and often Python's
+ * children SIGPIPE.
  */
 static void restore_signals(const sigset_t *ignored)
 {
@@ -99,7 +102,10 @@ static void restore_signals(const sigset_t *ignored)
 		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
 }
 
-/* Returns the errno of an exec of a file that is missing or cannot be executed; else 0. */
+/*
+ * Returns the errno with which an exec would fail because the file is missing or not executable;
+ * else 0.
+ */
 static int check_file(const char *path)
 {
 	struct stat st;
@@ -132,9 +138,10 @@ int launch_find(const char *name, char path[PATH_MAX])
 }
 
 /*
- * Returns the errno with which the exec would fail; 0: unknown or none. The kernel stops a traced
- * process at the end of its exec, before its first instruction, and it is killed there. If
- * processes may not be traced (Yama, seccomp, another tracer), the file is checked instead.
+ * Returns the errno with which the exec would fail; 0: unknown, or success. Tries the exec in a
+ * traced process, which the kernel stops at the end of the exec, before its first instruction, and
+ * which is then killed. If processes may not be traced (Yama, seccomp, another tracer), checks the
+ * file instead.
  */
 static int try_exec(char *const *argv, const struct run_as *id)
 {
@@ -149,7 +156,7 @@ static int try_exec(char *const *argv, const struct run_as *id)
 			_exit(launch_find(argv[0], path));
 		privilege_drop_ambient();
 		execvp(argv[0], argv);
-		_exit(errno == EPERM ? 0 : errno);	/* EPERM may be due to the tracing */
+		_exit(errno == EPERM ? 0 : errno);	/* EPERM may be caused by tracing */
 	}
 	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
@@ -186,7 +193,7 @@ static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
 	_exit(127);
 }
 
-/* Reads the errno of the child's exec. 0: no errno, because the child runs or was killed. */
+/* Reads the errno of the child's exec. 0: the child runs, or was killed. */
 static int read_errno(const struct launch *l)
 {
 	int child_errno = 0;
@@ -255,7 +262,7 @@ int launch_release(struct launch *l)
 {
 	int child_errno = l->refusal;
 
-	/* launch_wait() finds a child that was killed while it waited */
+	/* if the waiting child was killed, launch_wait() reports it */
 	if (!child_errno) {
 		(void)!send(l->fd, "g", 1, MSG_NOSIGNAL);
 		child_errno = read_errno(l);
@@ -292,7 +299,7 @@ void launch_free(struct launch *l)
 	if (!l)
 		return;
 	if (l->fd >= 0) {
-		close(l->fd);	/* the child was never released, and ends by itself */
+		close(l->fd);	/* without a release, the child ends by itself */
 		launch_wait(l, 1, &code);
 	}
 	if (l->pid_fd >= 0)
@@ -301,12 +308,13 @@ void launch_free(struct launch *l)
 }
 
 /*
- * target: a cgroup names its processes and those of the cgroups below it. Processes that join later
- * are followed by the task hooks in the kernel.
+ * target: marks the workload's processes. -p marks single processes; --cgroup marks the processes
+ * of a group and of its descendants; task hooks follow processes that join later.
  */
 
 /*
- * The full path of a cgroup: path itself if it is inside the mount, else the path below the mount.
+ * Makes the full path of a cgroup: path itself if it is below the mount, else the mount with path
+ * appended.
  */
 static int cgroup_dir(const char *path, char full[PATH_MAX], struct err *e)
 {

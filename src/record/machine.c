@@ -39,9 +39,9 @@ static void cpu_model(char *model, size_t size)
 }
 
 /*
- * Lists mounted file systems on disks and other machines, "8:1 / ext4 /dev/sda1, ...": device
- * number, directory (with the kernel's octal escapes), type, source. Leaves out whole entries that
- * do not fit.
+ * Lists mounted file systems on disks and other machines: "8:1 / ext4 /dev/sda1, ...", with device
+ * number, directory (with the kernel's octal escapes), type and source. Omits whole entries that do
+ * not fit.
  */
 static void mounts(char *text, size_t size)
 {
@@ -123,7 +123,7 @@ void machine_visit_cpus(void)
 			CPU_SET_S(cpu, bytes, one);
 			sched_setaffinity(
 				0, bytes,
-				one); /* fails for an offline CPU, on which no thread runs */
+				one); /* fails if the CPU is offline; then it runs no thread */
 		}
 		sched_setaffinity(0, bytes, before);
 	}
@@ -153,11 +153,11 @@ void machine_read_clocks(struct trace_clock *ret)
 }
 
 /*
- * kernel_report: session_hooks(), the list of programs with what this kernel offers for each, which
- * `doctor` prints; and session_privileges(), the same for capabilities.
+ * kernel_report: session_hooks(), the list of programs and what this kernel offers for each, for
+ * `doctor`; and session_privileges(), the same for capabilities.
  */
 
-/* Without BTF this is unknown: assume that the right is needed. */
+/* Returns whether rings count as locked memory; true without BTF, because it is then unknown. */
 static bool rings_take_locked_memory(void)
 {
 	struct kernel_info *k = NULL;
@@ -194,7 +194,7 @@ unsigned int session_privileges(const struct session_privilege **ret)
 		cnt--;
 	for (i = 0; i < cnt; i++)
 		rows[i].is_there = privilege_is_global() && privilege_has(rows[i].cap);
-	/* the kernel accepts this capability for both purposes */
+	/* CAP_SYS_ADMIN implies both */
 	rows[0].is_there |= rows[2].is_there;
 	rows[1].is_there |= rows[2].is_there;
 	*ret = rows;

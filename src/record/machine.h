@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* machine: describes the recorded machine in the manifest. Never records environment variables. */
+/* machine: describes the recorded machine in the manifest, without environment variables. */
 #pragma once
 
 #include <stdbool.h>
@@ -10,17 +10,18 @@
 /* Sets host, kernel.*, cpu.*, mem.*, page_bytes, recorder.version in the manifest. */
 void machine_describe(struct store_writer *w);
 
-/* Sets online[cpu] for the CPUs that are online now. The switches show later changes. */
+/* Sets online[cpu] for each CPU that is online now. Later changes appear in the switches. */
 void machine_online_cpus(bool *online, unsigned int cpu_cnt);
 
 /*
- * A CPU that does not switch hides the thread that runs on it. This visits each CPU, which forces a
- * switch there, and the switch names that thread.
+ * Runs the calling thread on each CPU. This forces a switch, which shows the thread that runs on
+ * the CPU even if it would not switch for a long time.
  */
 void machine_visit_cpus(void);
 
 /*
- * The clocks at one instant: mono_ns is midway between two readings uncertainty_ns * 2 apart, with
- * the other clocks in between. Tries a few times and keeps the tightest.
+ * Reads the clocks at almost the same time: mono_ns is midway between two readings that are
+ * uncertainty_ns * 2 apart, with the other clocks read in between. Tries a few times, and keeps the
+ * closest readings.
  */
 void machine_read_clocks(struct trace_clock *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * preload: see preload.h. The library is beside the program, or in lib/ebpfrec/ beside the
- * program's bin/.
+ * preload: see preload.h. The library is in the program's directory, or in ../lib/ebpfrec/ from
+ * there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,14 +24,16 @@
 #include "ring/heap_ring.h"
 #include "symbol/elf_symbols.h"
 
-/* Events come from all CPUs at once, in bursts: if a size is given, use as much as four rings. */
+/*
+ * Events of all CPUs come in bursts: if a ring size is given, the memory is as large as four rings.
+ */
 #define RINGS_WORTH 4
-/* The pages that the workload touches count as its resident memory. */
+/* Small, because pages that the workload touches count as the workload's resident memory. */
 #define DEFAULT_BYTES (8u << 20)
-/* Mappings of the library itself, at most. */
+/* Upper bound for the mappings of the library itself. */
 #define LIBRARY_BYTES (1u << 20)
 
-/* Finds the library. False: not installed. */
+/* Finds the library. False: it is not installed. */
 static bool find_library(char path[PATH_MAX])
 {
 	static const char *const places[] = { "", "../lib/ebpfrec/" };
@@ -55,8 +57,8 @@ bool preload_has_library(void)
 }
 
 /*
- * The path of a command that brings its own malloc: it is static, or defines and calls malloc.
- * NULL: it does not.
+ * Returns the path of the command's file if it defines malloc, as static programs do. NULL: it does
+ * not.
  */
 static char *find_own_malloc(const char *command)
 {
@@ -73,8 +75,8 @@ static char *find_own_malloc(const char *command)
 }
 
 /*
- * Returns why the library cannot record this workload. NULL: it can, and path is set to the
- * library's. program: COMMAND's file if it has a malloc of its own.
+ * Returns the reason why the library cannot record this workload. NULL: it can; path is the
+ * library's. program: COMMAND's file if it has its own malloc.
  */
 static const char *refusal(const struct session_options *o, const char *program,
 			   char path[PATH_MAX])
@@ -112,7 +114,7 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	struct heap_ring_config config = {
 		.bytes = o->rings.bytes ? RINGS_WORTH * o->rings.bytes : DEFAULT_BYTES,
 		.counts_cycles = heap_clock_is_there(), .waits = o->heap_wait,
-		/* samples are few, so each has its stack */
+		/* samples are few: record a stack for each */
 		.stacks_every = o->stacks_every && o->heap_sample_bytes ? 1 : o->stacks_every,
 		.stacks_min_bytes = o->stacks_min_bytes, .sample_bytes = o->heap_sample_bytes,
 		.uid = geteuid(), .gid = getegid(), .owner = owner, .group = group,
@@ -138,7 +140,7 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	}
 	if (o->user) {
 		if (account_find(&account, o->user))
-			return 0;	/* launch_new() reports it */
+			return 0;	/* launch_new() reports this error */
 		config.uid = account.uid;
 		config.gid = account.gid;
 	}
@@ -161,7 +163,7 @@ void preload_raise_limit(const struct preload *p, pid_t pid)
 	if (!p->ring || stat(heap_ring_path(p->ring), &st) ||
 	    prlimit(pid, RLIMIT_MEMLOCK, NULL, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return;
-	/* the chunks begin at a multiple of their size, and the library has code */
+	/* chunks are aligned to their size, and the library has mappings, too */
 	add = (rlim_t)st.st_size + HEAP_CHUNK_BYTES + sizeof(struct heap_samples) + LIBRARY_BYTES;
 	limit.rlim_cur += add;
 	if (limit.rlim_max != RLIM_INFINITY)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * session: wires a recording together. The order of a start matters:
+ * session: runs a recording. The order of a start matters:
  *
- *   fork the command (it waits) - load - start readers (dropping) - wait for --start-at -
- *   attach - choose the start instant - snapshot - make every CPU switch once - rename an older
- *   trace that has this one's name - drop privileges - release the command
+ *   fork the command (it waits) - load - start readers (dropping) - wait for --start-at - attach -
+ *   choose the start time - snapshot - make every CPU switch once - rename an older trace with the
+ *   same name - drop privileges - release the command
  *
- * so that no event after the start instant is missed, and none before it is kept. At the end: end
- * snapshot - choose the end instant - cut - detach - drain - last block.
+ * so that all events after the start time are recorded, and none before it. At the end: end
+ * snapshot - choose the end time - cut - detach - drain - last block.
  *
  * In between, the main thread cuts a slice about every SLICE_NS (or when many bytes are waiting),
- * encodes it and appends it, while the readers go on.
+ * encodes it and appends it, while the readers continue.
  */
 #include <errno.h>
 #include <poll.h>
@@ -37,15 +37,18 @@
 #include "record/tasks/user_sites.h"
 #include "store/store_writer.h"
 
-#define SLICE_NS 800000000ULL /* with encoding and sync, a crash costs less than a second */
-#define BUDGET_SLICE_NS 400000000ULL /* with --max-overhead, which is judged at each slice's end */
-#define SLICE_BYTES (24ULL << 20)	/* of records: about half a million */
+#define SLICE_NS 800000000ULL /* with encoding and sync, a crash loses less than a second */
+/* with --max-overhead, which is checked at the end of each slice */
+#define BUDGET_SLICE_NS 400000000ULL
+#define SLICE_BYTES (24ULL << 20)	/* bytes of records, about half a million */
 #define LOOK_MS 50
 #define TICK_NS 250000000ULL
-/* With --start-at, programs are attached this long before the start; earlier they cost nothing. */
+/*
+ * With --start-at, programs are attached this long before the start. Until then they have no cost.
+ */
 #define ATTACH_AHEAD_NS 5000000000ULL
 #define START_AHEAD_NS 20000000ULL
-/* a cut's instant is this far in the future, so that all readers reach it later */
+/* a cut is this far in the future, so that all readers reach it later */
 #define AHEAD_NS 2000000ULL
 
 /* ---- starting ---- */
@@ -57,15 +60,15 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 
 	if (!s->slice_ns) {
 		/*
-		 * A task younger than the recording sends a record of its own. An older task was
-		 * there at the start, whenever its row was read.
+		 * A task that is younger than the recording has sent a record. An older task was
+		 * alive at the start, even if its row was read later.
 		 */
 		if (row.task.start_ns >= s->start_ns)
 			return 0;
 		row.task.hdr.ts_ns = s->start_ns;
 		/*
-		 * From here on an outsider's switches are not recorded, so the state in the row
-		 * would soon be outdated.
+		 * From now on, switches of threads outside of the target set are not recorded, so
+		 * their state in the row would soon be outdated.
 		 */
 		if (s->o.only && !(row.task.hdr.flags & WIRE_F_TARGET))
 			row.on_cpu = row.off_cpu_state = 0;
@@ -78,7 +81,7 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 	return s->snapshot.failed ? -ENOMEM : 0;
 }
 
-/* Drops privileges before the command runs, so that this process is not worth an attack. */
+/* Drops privileges before the command runs, so that attacking this process gains nothing. */
 static int give_up_privileges(struct session *s, struct err *e)
 {
 	uint64_t keep = probe_needs(s->probe);
@@ -90,7 +93,10 @@ static int give_up_privileges(struct session *s, struct err *e)
 	return err ? err_prefix(e, err, "cannot give up privileges") : 0;
 }
 
-/* Waits until ahead_ns before --start-at, if it was given. The clock may be set during the wait. */
+/*
+ * Waits until ahead_ns before --start-at, if it was given. The wall clock may be set during the
+ * wait.
+ */
 static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
 {
 	struct pollfd fd = { .fd = s->stop_fd, .events = POLLIN };
@@ -103,7 +109,7 @@ static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
 			   : 0;
 }
 
-/* Returns the instant from which events are kept, a little in the future. */
+/* Returns the time from which events are kept, slightly in the future. */
 static uint64_t choose_start(const struct session *s)
 {
 	uint64_t soon_ns = clock_mono_ns() + AHEAD_NS, at_ns;
@@ -121,9 +127,9 @@ static uint64_t choose_start(const struct session *s)
 }
 
 /*
- * Gives the trace its final name, and renames an older trace that has it. This happens before the
- * command runs, so that the command finds the new trace; while the recorder still has the
- * privileges; and after every step that can fail, except the command itself.
+ * Gives the trace its final name, after renaming an older trace with this name. This happens before
+ * the command runs, so that the command finds the new trace, while the recorder still has its
+ * privileges, and after every step that can fail, except the start of the command.
  */
 static int take_name(struct session *s, struct err *e)
 {
@@ -167,7 +173,7 @@ static int begin(struct session *s, struct err *e)
 	s->slice_ns = s->start_ns;
 	machine_read_clocks(&s->start_clock);
 	machine_visit_cpus();
-	/* In that case /proc has other processes under these numbers. */
+	/* Otherwise these pids name other processes in /proc. */
 	if (!s->other_ids)
 		err = target_read_cmdlines(s->writer, &s->o, &s->snapshot);
 	if (err)
@@ -185,7 +191,7 @@ static void add_segment(struct buf *list, const void *data, size_t bytes)
 	buf_add(list, &seg, sizeof(seg));
 }
 
-/* Sets a write error: the message adds that the trace is kept. Returns err. */
+/* Sets a write error, with a message that the trace is kept. Returns err. */
 static int store_error(struct err *e, int err, const struct err *why)
 {
 	return err ? err_set(e, err, "%s; what was recorded before is kept", err_text(why, err)) :
@@ -270,8 +276,8 @@ static bool slice_is_due(struct session *s, uint64_t now_ns)
 }
 
 /*
- * Returns whether the recording is over: the command ended, time is up, a signal came, or the
- * watched processes are gone.
+ * Returns whether the recording is over: the command ended, the duration is over, a signal arrived,
+ * or all watched processes have ended.
  */
 static bool is_over(struct session *s, uint64_t now_ns, int *ret_exit)
 {
@@ -296,7 +302,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 					       { .fd = s->launch ? launch_fd(s->launch) : -1,
 						 .events = POLLIN } };
 	uint64_t cut_ns = 0, tick_ns = 0, now_ns;
-	bool has_list = false;	/* the command may exit before a slice is written */
+	bool has_list = false;	/* the command may exit before the first slice is written */
 	int err = 0;
 
 	sampler_stats_begin(s->sampler, s->overhead);
@@ -339,7 +345,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 		if (is_over(s, now_ns, ret_exit))
 			break;
 	}
-	/* A cut in progress ends first, because only one is possible at a time. */
+	/* Finish a pending cut first, because only one may be pending. */
 	while (cut_ns && s->stop_cnt < 2 && !err) {
 		if (!ring_group_take(s->rings, s->slices, LOOK_MS)) {
 			err = write_slice(s, cut_ns, false, e);
@@ -349,7 +355,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 	return err;
 }
 
-/* Waits for a cut, however long the readers need, unless the user asks twice to stop. */
+/* Waits for a cut, as long as the readers need. False: the user requested to stop twice. */
 static bool take_cut(struct session *s)
 {
 	while (ring_group_take(s->rings, s->slices, LOOK_MS)) {
@@ -360,8 +366,8 @@ static bool take_cut(struct session *s)
 }
 
 /*
- * Writes the last block: everything until one instant after the end snapshot, and the final
- * counters.
+ * Writes the last block: all events up to the end time, which follows the end snapshot, and the
+ * final counters.
  */
 static int end(struct session *s, struct err *e)
 {
@@ -386,7 +392,7 @@ static int end(struct session *s, struct err *e)
 	detached_ns = clock_mono_ns();
 	if (!take_cut(s))
 		return 0;
-	/* Records between the end and the detaching are drained and counted, but not kept. */
+	/* Records between the end time and the detaching are drained and counted, but not kept. */
 	bytes = ring_group_slices(s->rings) * sizeof(*last);
 	last = malloc(bytes);
 	if (!last)
@@ -412,7 +418,7 @@ static void count_stored(const struct session *s, struct session_stats *st)
 	st->kept_ns = from_ns && s->slice_ns > from_ns ? s->slice_ns - from_ns : 0;
 }
 
-/* Adds a note to a trace that lacks the heap of some processes. */
+/* Adds to the manifest that the heap of some processes is missing. */
 static void note_heaps(struct session *s)
 {
 	uint64_t execs = block_writer_workload_execs(s->writer);
@@ -447,7 +453,7 @@ static void report_bad_lines(struct session *s)
 			     span_lines_unsure_pid(s->span_lines));
 }
 
-/* ended: the command has ended, with exit_code */
+/* ended: the command has ended, with exit_code. */
 static int close_trace(struct session *s, bool ended, int exit_code, struct err *e)
 {
 	struct store_sync_stats sync;
@@ -481,7 +487,7 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 	return err;
 }
 
-/* Removes the trace when nothing was recorded and no command has run. */
+/* Removes the trace if nothing was recorded and no command has run. */
 static void drop_trace(struct session *s)
 {
 	session_end_flight(s);
@@ -491,7 +497,7 @@ static void drop_trace(struct session *s)
 	s->made_output = false;
 }
 
-/* The command could not be run. Returns the exit status for that. */
+/* Handles a command that could not be run. Returns the exit status. */
 static int refuse(const struct session *s, int exec_errno, struct err *e)
 {
 	const char *command = s->o.command[0];
@@ -502,7 +508,9 @@ static int refuse(const struct session *s, int exec_errno, struct err *e)
 	return exec_errno == ENOENT || exec_errno == ENOTDIR ? 127 : 126;
 }
 
-/* Recording has failed: keeps the recorded part, and waits for the command, which goes on. */
+/*
+ * Handles a failed recording: keeps the recorded part, and waits for the command, which continues.
+ */
 static void give_up(struct session *s, const struct err *e, int err)
 {
 	int code;
@@ -560,7 +568,7 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 		give_up(s, e, err);
 		return err;
 	}
-	/* a command killed by a signal that the recorder got, too, still reports its own status */
+	/* a command that the recorder's signal killed, too, still reports its status */
 	ended = s->launch && launch_wait(s->launch, 0, &code);
 	s->stats.running_pid = s->launch && !ended ? launch_pid(s->launch) : 0;
 	if (s->launch && !ended && s->stop_cnt)
@@ -603,7 +611,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 		ret->duration_ns = s->end_ns - s->start_ns;
 		return;
 	}
-	/* counts everything read so far, encoded or not */
+	/* counts all records read so far, encoded or not */
 	ring_group_stats(s->rings, &ring, false);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
 	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)

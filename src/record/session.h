@@ -4,9 +4,9 @@
  *
  *     options --> [session] --> probe (load) + ring (consume) + encode + store (write)
  *
- * The library never prints: messages for a person come back in struct err, in session_stats, or
- * through the callbacks. All functions are for one thread (the command's main thread), except
- * session_stop() and session_snapshot(), which are async-signal-safe.
+ * The library never prints: it returns messages in struct err, in session_stats, or through
+ * callbacks. Threads: one (the main thread of ebpfrec), except that session_stop() and
+ * session_snapshot() are async-signal-safe.
  */
 #pragma once
 
@@ -23,132 +23,141 @@
 struct session;
 
 #define SESSION_HEAP_SAMPLE_MAX (1ULL << 30)
-#define SESSION_PROFILE_HZ 99 /* out of step with timers, which go off at round rates */
+#define SESSION_PROFILE_HZ 99 /* not a round rate, to avoid the rates of timers */
 
 struct session_options {
 	const char *output;		/* trace directory */
-	const char *events;		/* "-e" list, NULL = default */
+	const char *events;		/* -e: list of sources; NULL = default */
 	char *const *command;		/* NULL-terminated argv, or NULL */
 	const uint32_t *pids;		/* -p */
 	unsigned int pid_cnt;
 	const char *cgroup;		/* --cgroup PATH, NULL = none */
 	uint64_t stacks_min_bytes;	/* --stacks SIZE; 0 = none */
 	uint32_t stacks_every;		/* --stacks 1/N; 0 = none */
-	bool heap;			/* --heap: alloc.heap, too */
+	bool heap;			/* --heap: also record alloc.heap */
 	uint64_t heap_sample_bytes;	/* --heap=SIZE; 0 = all allocations */
 	bool heap_wait;			/* --heap-wait: the workload waits if the ring is full */
 	uint64_t offcpu_ns;		/* --offcpu DUR; 0 = none, unless -e has sched.offcpu */
 	uint64_t profile_hz;		/* --profile HZ; 0 = none, unless -e has cpu.sample */
-	/* mask of cpu.sample and sched.offcpu: find callers by unwind_table.h, if possible */
+	/*
+	 * mask of cpu.sample and sched.offcpu: unwind these stacks with unwind_table.h, if possible
+	 */
 	uint32_t unwound;
 	bool only;			/* keep only the workload's events */
 	bool force;			/* -f */
-	bool all_cmdlines; /* keep command lines of all processes, not just the workload's */
-	uint64_t start_real_ns;		/* --start-at, wall clock; 0 = at once */
+	bool all_cmdlines; /* keep command lines of all processes, not only of the workload's */
+	uint64_t start_real_ns;		/* --start-at: wall clock; 0 = immediately */
 	uint64_t duration_ns;		/* 0 = until the command ends or session_stop() */
-	const char *btf_file;	/* --btf: used instead of /sys/kernel/btf/vmlinux; may be NULL */
-	const char *user; /* -u: name or number to run the command as; NULL = as the caller */
-	sigset_t ignored;	/* signals that the command ignores, because the caller does */
-	/* --keep: how much of the trace stays, as in store_writer.h; 0 = all */
+	const char *btf_file;	/* --btf: replaces /sys/kernel/btf/vmlinux; may be NULL */
+	/* -u: name or number of the user to run the command as; NULL = the caller */
+	const char *user;
+	sigset_t ignored;	/* signals that the caller, and therefore the command, ignores */
+	/* --keep: how much of the trace to keep, see store_writer.h; 0 = all */
 	uint64_t keep_bytes, keep_ns;
 	struct rings_config rings;
 	int zstd_level;			/* 1..19; 0 = default, -1 = no compression */
 	uint64_t budget_ppm; /* --max-overhead: millionths of the machine's CPU time; 0 = none */
 	struct flight_options flight;
-	bool spans;		/* --spans: programs with cmd/ebpfrec.h */
-	int span_fd;		/* --span-fd: of session_span_socket(); 0: none */
+	bool spans;		/* --spans: requests of programs with cmd/ebpfrec.h */
+	int span_fd;		/* --span-fd: from session_span_socket(); 0: none */
 	const char *const *requests;	/* --request */
 	unsigned int request_cnt;
 	const char *const *notes;	/* "K=V" strings */
 	unsigned int note_cnt;
-	const char *command_line; /* how the recorder was called, for the manifest; may be NULL */
-	/* Called about every 250 ms from session_run(); may be NULL. */
+	const char *command_line; /* command line of the recorder, for the manifest; may be NULL */
+	/* Called by session_run() about every 250 ms; may be NULL. */
 	void (*tick)(void *ctx, const struct session *s);
 	void *tick_ctx;
 	struct notices notices;	/* from session_open() and session_run() */
 	/*
-	 * A trace that had the output's name, and whose recording began at real_ns (0: unknown),
-	 * was renamed to OUTPUT.old. replaces: this removed a trace of that name. ctx is that of
-	 * notices; may be NULL.
+	 * Called after an existing trace with the output's name was renamed to OUTPUT.old. real_ns:
+	 * start of its recording (0: unknown). replaces: an older OUTPUT.old was removed. ctx: that
+	 * of notices. May be NULL.
 	 */
 	void (*renamed)(void *ctx, uint64_t real_ns, bool replaces);
 };
 
 struct session_stats {
-	bool has_trace;	/* false: the session ended before the trace began, and nothing was kept */
-	uint64_t event_cnt[SAMPLER_CLASS_CNT];	/* kept events; names of files do not count */
+	bool has_trace;	/* false: the session ended before the trace began; nothing was kept */
+	/* kept events; records that only name objects do not count */
+	uint64_t event_cnt[SAMPLER_CLASS_CNT];
 	struct sampler_totals totals;	/* includes inferred losses */
-	uint64_t inferred_cnt;			/* part of the lost events that no counter saw */
+	uint64_t inferred_cnt; /* part of the lost events that no counter counted */
 	uint64_t bytes;				/* written to disk */
-	uint64_t dropped_bytes;			/* part of bytes that --keep removed again */
-	/* the part of the duration that is still in the trace */
+	uint64_t dropped_bytes;			/* part of bytes that --keep removed */
+	/* length of the part of the recording that was kept */
 	uint64_t kept_ns;
 	uint64_t duration_ns;
-	unsigned int off_cnt;	/* how often a source was turned off to keep the budget */
-	pid_t running_pid;	/* the command, if it still runs after the recording; 0: it ended */
-	const char *off; /* sources that are off now, joined by blanks; valid until the next step */
+	/* number of times that a source was turned off because of the budget */
+	unsigned int off_cnt;
+	pid_t running_pid; /* the command if it is still running after the recording; 0: it ended */
+	/* sources that are off now, separated by blanks; valid until the next slice is written */
+	const char *off;
 };
 
 /*
- * Makes the socket that the command inherits as descriptor fd, and returns the recorder's end, or
- * -errno. -EEXIST: fd is open.
+ * Creates the socket that the command inherits as descriptor fd. Returns the recorder's end, or
+ * -errno. -EEXIST: fd is in use.
  */
 int session_span_socket(int fd);
 
 /*
- * Checks privileges and kernel, makes the trace directory and loads the programs. Cleans up on
- * failure. Errors: -EPERM (names the capability), -ENOENT no BTF, -EINVAL bad option, -EEXIST the
- * output exists, -ENOSYS kernel too old.
+ * Checks privileges and kernel, creates the trace directory and loads the programs. Frees
+ * everything on failure. -EPERM: e names the missing capability; -ENOENT: no BTF; -EINVAL: invalid
+ * option; -EEXIST: the output exists; -ENOSYS: the kernel is too old.
  */
 int session_open(struct session **ret, const struct session_options *o, struct err *e);
 
 /*
- * Waits for start_real_ns, attaches, starts the command and records until the command ends, the
- * duration is over or session_stop() is called. *ret_exit is the exit status for the program: the
- * command's (128 + signal if killed, 126 or 127 if it could not run; then the trace directory is
- * removed again), 0 without a command. < 0: recording itself failed, or was stopped before it began
- * (-EINTR). Then the part recorded so far is valid. A command that runs already goes on
- * undisturbed; otherwise it never runs, and no trace is left.
+ * Waits for start_real_ns, attaches the programs, starts the command and records until the command
+ * ends, the duration is over or session_stop() is called. *ret_exit: exit status for this program:
+ * the command's (128 + signal if killed; 126 or 127 if it could not run, then the trace directory
+ * is removed); 0 without a command. < 0: the recording failed, or was stopped before it began
+ * (-EINTR). The part recorded so far is then valid. A command that is already running continues;
+ * otherwise it does not run, and no trace remains.
  */
 int session_run(struct session *s, int *ret_exit, struct err *e);
 
-/* The first call ends, drains and closes; the second ends at once. Safe in a signal handler. */
+/*
+ * The first call ends, drains and closes the recording; a second call ends it at once.
+ * Async-signal-safe.
+ */
 void session_stop(struct session *s);
 
-/* Requests a snapshot of the trace, TRACE.snapshot-<time>. Safe in a signal handler. */
+/* Requests a snapshot of the trace, TRACE.snapshot-<time>. Async-signal-safe. */
 void session_snapshot(struct session *s);
 
 void session_get_stats(const struct session *s, struct session_stats *ret);
-/* Ends everything; frees s. NULL is fine. */
+/* Ends the session and frees s. NULL is fine. */
 void session_close(struct session *s);
 
 /*
- * Describes a capability, its purpose, and whether the caller has it. Returns the length of the
+ * A capability, its purpose, and whether the caller has it. The function returns the length of the
  * static list.
  */
 struct session_privilege {
 	int cap;			/* of linux/capability.h */
 	const char *name;		/* "CAP_BPF" */
 	const char *used_for;
-	bool is_there, is_needed;	/* is_needed: no recording without it */
+	bool is_there, is_needed;	/* is_needed: recording is impossible without it */
 };
 unsigned int session_privileges(const struct session_privilege **ret);
 
-/* What reports of a recording on this kernel cannot say, although every source is there. */
+/* A limitation of reports on this kernel, even with all sources. */
 struct session_lack {
 	const char *what, *why;	/* texts without a full stop */
 };
-/* Returns the length of the list, which holds until the next call. */
+/* Returns the length of the list, which is valid until the next call. */
 unsigned int session_lacks(const struct session_lack **ret);
 
-/* Describes what this kernel offers for a program: for `doctor`, `record -e help` and tests. */
+/* Support of a program by this kernel: for `doctor`, `record -e help` and tests. */
 struct session_hook {
 	const char *source;		/* "alloc.slab" */
 	const char *name;		/* "kmalloc" */
 	const char *hook;		/* "tp_btf/kmalloc" */
 	bool is_default;
-	bool is_there;		/* the kernel has it, and it is used if its source is recorded */
-	bool is_spare;		/* the kernel has it, but another program records the same events */
+	bool is_there; /* the kernel supports it, and it is used if its source is recorded */
+	bool is_spare; /* the kernel supports it, but another program records the same events */
 	const char *used_for;
 };
 /* Returns the length of the static list. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * session_open: makes the parts of a recording, from its options to loaded programs, in the order
- * that session.c explains, and frees them. On failure session_close() removes the directory if
- * recording had not begun.
+ * session_open: creates the parts of a recording, from its options to loaded programs, in the order
+ * described in session.c; and frees them. After a failure, session_close() removes the directory if
+ * the recording had not begun.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -28,7 +28,10 @@
 #include "record/tasks/user_sites.h"
 #include "store/store_writer.h"
 
-/* Descriptors besides the rings': with two rings 94 are open on 6.18, and 188 with every source. */
+/*
+ * Descriptors besides those of the rings: with two rings 94 are open on 6.18, and 188 with all
+ * sources.
+ */
 #define FILES_NEEDED 128
 #define FILES_NEEDED_HEAP 128
 
@@ -62,7 +65,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(
 			e, -EINVAL,
 			"alloc.heap records the workload only: give a COMMAND, -p or --cgroup");
-	/* The given pids name other processes in the initial pid namespace. */
+	/* BPF sees pids of the initial namespace, where these pids name other processes. */
 	if ((o->pid_cnt || o->cgroup) && own_pids_are_other())
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "
@@ -78,7 +81,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 	return 0;
 }
 
-/* Adds a word to a text, and sep before it unless it is the first. */
+/* Appends a word to a text, after sep unless it is the first word. */
 static void join(struct buf *text, const char *word, const char *sep)
 {
 	if (text->len)
@@ -86,7 +89,7 @@ static void join(struct buf *text, const char *word, const char *sep)
 	buf_add(text, word, strlen(word));
 }
 
-/* Adds a line to the manifest, without a warning, for what every recording here lacks. */
+/* Adds a limitation of all recordings here to the manifest, without a warning. */
 static void add_lack(void *ctx, const char *text)
 {
 	struct session *s = ctx;
@@ -94,7 +97,7 @@ static void add_lack(void *ctx, const char *text)
 	join(&s->lacks, text, "; ");
 }
 
-/* Adds a line to the manifest, and warns the caller. */
+/* Adds a limitation to the manifest, and warns the caller. */
 static void note_lack(void *ctx, const char *text)
 {
 	struct session *s = ctx;
@@ -103,7 +106,9 @@ static void note_lack(void *ctx, const char *text)
 	notices_warn(&s->o.notices, "%s", text);
 }
 
-/* Under sudo the trace belongs to the invoking user, and the recorder becomes that user. */
+/*
+ * Finds the user to become: under sudo, the recorder becomes the invoking user, who owns the trace.
+ */
 static void find_user(struct session *s)
 {
 	const char *uid = getenv("SUDO_UID"), *gid = getenv("SUDO_GID");
@@ -135,7 +140,7 @@ uint32_t session_probe_sources(const struct session *s)
 	return s->sources & ~(s->span_probes.cnt ? others : others | SOURCE_BIT(SOURCE_SPAN));
 }
 
-/* Tells what probes cost those who call them. */
+/* Reports the cost of probes for their callers. */
 static void report_probes(const struct session *s)
 {
 	const struct span_probes *p = &s->span_probes;
@@ -195,7 +200,7 @@ static int open_probe(struct session *s, struct err *e)
 	if ((s->sources & SOURCE_BIT(SOURCE_SLAB) || stacks) &&
 	    !id_names_has_kernel_symbols(s->names))
 		add_lack(s, "kernel functions: their names need CAP_SYSLOG here");
-	/* the kernel lists threads of the caller's pid namespace only */
+	/* the kernel lists only threads of the caller's pid namespace */
 	if (s->other_ids && !s->o.only)
 		note_lack(s, "names: processes outside of this pid namespace that run already have "
 			     "none, and their time is [unknown]; a container sees them with "
@@ -278,7 +283,7 @@ static int open_writers(struct session *s, struct err *e)
 	return err;
 }
 
-/* A reader thread maps and copies: it needs no privilege. */
+/* Drops all privileges of a reader thread, which only maps and copies. */
 static int drop_all(void *ctx)
 {
 	struct session *s = ctx;
@@ -340,8 +345,8 @@ static int start_readers(struct session *s, struct err *e)
 }
 
 /*
- * Each program, link and ring takes a descriptor. If they run out during loading, the kernel's
- * error does not name the cause, so this checks beforehand.
+ * Checks whether there are enough descriptors: each program, link and ring takes one, and the
+ * kernel's errors during loading do not name this cause.
  */
 static int check_descriptors(uint32_t sources, const struct span_probes *requests,
 			     struct err *e)
@@ -352,9 +357,9 @@ static int check_descriptors(uint32_t sources, const struct span_probes *request
 
 	if (sources & SOURCE_BIT(SOURCE_HEAP))
 		need += FILES_NEEDED_HEAP;
-	if (sources & SOURCE_BIT(SOURCE_SAMPLE))	/* a clock each, and its link */
+	if (sources & SOURCE_BIT(SOURCE_SAMPLE))	/* one clock per CPU, and its link */
 		need += 2 * (rlim_t)(cpus < 1 ? 1 : cpus);
-	for (size_t i = 0; i < requests->cnt; i++)	/* probes and their links */
+	for (size_t i = 0; i < requests->cnt; i++)	/* uprobes and their links */
 		need += 2 * (2 + (rlim_t)requests->v[i].return_cnt);
 	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= need)
 		return 0;
@@ -364,7 +369,7 @@ static int check_descriptors(uint32_t sources, const struct span_probes *request
 		       (unsigned long long)need, (unsigned long long)limit.rlim_cur);
 }
 
-/* Sets a manifest entry, and empties the text. */
+/* Sets a manifest entry to the text, and clears the text. */
 static void set_text(struct store_writer *w, const char *key, struct buf *text)
 {
 	buf_add(text, "", 1);
@@ -379,7 +384,7 @@ static void set_unless_zero(struct store_writer *w, const char *key, uint64_t va
 		store_writer_set_number(w, key, value);
 }
 
-/* Sets the manifest's entries that are known before the recording begins: one per fact. */
+/* Sets the manifest entries that are known before the recording begins, one per fact. */
 static int fill_manifest(struct session *s, struct err *e)
 {
 	const struct session_options *o = &s->o;
@@ -436,7 +441,7 @@ void session_end_flight(struct session *s)
 {
 	struct flight_recorder *w = s->flight;
 
-	s->flight = NULL;	/* a signal may ask for another snapshot at any time */
+	s->flight = NULL;	/* a signal may request another snapshot at any time */
 	flight_recorder_free(w);
 }
 
@@ -519,7 +524,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		err = launch_new(&s->launch, o->command, o->user, &o->ignored, env, e);
 	if (!err && s->launch)
 		preload_raise_limit(&s->preload, launch_pid(s->launch));
-	/* session_run() reports it; no file is made or renamed */
+	/* session_run() reports the error; no file is created or renamed */
 	if (!err && s->launch && launch_refusal(s->launch)) {
 		*ret = s;
 		return 0;

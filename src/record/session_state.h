@@ -23,53 +23,53 @@ struct session {
 	struct probe *probe;
 	struct ring_group *rings;
 	struct id_names *names;
-	struct user_sites *sites; /* with switches, alloc.heap or stacks; NULL: not available */
+	struct user_sites *sites; /* for switches, alloc.heap or stacks; NULL: not available */
 	struct sampler *sampler;
 	struct workload_filter only;	/* with --only */
 	struct overhead *overhead;	/* with --max-overhead */
 	struct block_writer *writer;
-	bool *online;			/* by CPU, when the recording began */
+	bool *online;			/* by CPU: online when the recording began */
 	struct store_writer *store;
 	struct flight_recorder *flight;
 	struct launch *launch;
 	struct preload preload;	/* with alloc.heap, if a library records it */
 	struct heap_ring *spans;	/* with --spans */
-	char *spans_env;		/* names it */
+	char *spans_env;		/* environment variable with the name of spans */
 	struct span_lines *span_lines;	/* with --span-fd */
 	struct span_probes span_probes;	/* of --request */
 	struct helper stats_helper;	/* of probe_stats_start(); none without CAP_SYS_ADMIN */
-	/* the user that the recorder becomes once everything is attached */
+	/* the user that the recorder becomes after everything is attached */
 	struct privilege_user user;
 	/* events that this kernel or this user cannot record, a line each */
 	struct buf lacks;
 	uint32_t sources;
-	bool other_ids;			/* the pid namespace's ids are not those that BPF sees */
-	uint32_t own_pids[OWN_CNT];	/* in the initial namespace; 0: none, or not known */
+	bool other_ids;			/* this pid namespace has other ids than BPF sees */
+	uint32_t own_pids[OWN_CNT];	/* ids in the initial namespace; 0: none, or unknown */
 
 	struct ring_slice *slices;	/* one per ring */
-	struct buf snapshot;		/* wire_snap rows for the next slice */
+	struct buf snapshot;		/* struct wire_snap rows for the next slice */
 	uint64_t start_ns, slice_ns, end_ns;
-	struct trace_clock start_clock; /* read at start_ns, for the first block */
+	struct trace_clock start_clock; /* clocks at start_ns, for the first block */
 	/*
-	 * An older trace keeps the output's name until everything is attached. Until then the new
+	 * An older trace has the output's name until everything is attached. Until then the new
 	 * trace has a temporary name.
 	 */
 	bool older;
 	uint64_t older_real_ns;		/* wall clock when its recording began; 0: unknown */
 	struct atomic_output place;
-	bool made_output;		/* the directory was made here, and may be removed again */
+	bool made_output;		/* this session created the directory, and may remove it */
 
 	int stop_fd;
 	volatile sig_atomic_t stop_cnt;
 	struct session_stats stats;
-	uint64_t unseen_cnt[SAMPLER_CLASS_CNT];	/* losses that the encoder found */
+	uint64_t unseen_cnt[SAMPLER_CLASS_CNT];	/* losses that the encoder discovered */
 };
 
-/* Returns whether the whole machine is recorded: neither processes nor a command were given. */
+/* Returns whether the whole machine is recorded: no processes and no command were given. */
 bool session_is_of_all(const struct session *s);
 
-/* The sources that BPF programs record: all selected ones except those of a library. */
+/* Returns the sources that BPF programs record: the selected ones without those of a library. */
 uint32_t session_probe_sources(const struct session *s);
 
-/* Frees the flight recorder. A running snapshot reads from the store, so it must end first. */
+/* Frees the flight recorder, before the store: a running snapshot reads from the store. */
 void session_end_flight(struct session *s);

@@ -72,9 +72,7 @@ uint64_t heap_ring_event_ps(const struct heap_ring *h);
 /* Returns the number of programs in which the library has started. */
 uint32_t heap_ring_began(const struct heap_ring *h);
 
-/*
- * Ends the recording: the library writes no further events, except ones in progress. NULL is fine.
- */
+/* Ends the recording: the library finishes events in progress, and writes no more. NULL is fine. */
 void heap_ring_end(struct heap_ring *h);
 
 /* Functions of a struct ring_feed. */

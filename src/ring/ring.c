@@ -53,7 +53,7 @@ struct reader {
 	int entered;
 	bool stalled;			/* a slab could not be allocated */
 
-	/* private to the reader */
+	/* accessed only by the reader */
 	struct ring_slice current;	/* records before the cut */
 	struct ring_slice next;		/* records at or after the cut */
 	uint64_t done_gen; /* number of the last cut that this reader has handed over */

@@ -11,7 +11,7 @@
 struct ring_slab;
 struct ring_slice;
 
-/* By hook: bytes of a record, rounded up to 8; 0: the record has its length. */
+/* By hook: bytes of a record, rounded up to 8; 0: the record contains its length. */
 extern const uint16_t wire_record_room[WIRE_HOOK_MAX];
 
 /* Returns the length of a record whose hook has no fixed length. 0: invalid. */

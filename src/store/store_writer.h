@@ -123,8 +123,8 @@ void store_keep_add_block(struct store_keep *k, uint64_t bytes, uint64_t from_ns
 			  uint64_t event_cnt);
 
 /*
- * Returns whether the oldest file may be removed before a block is written that has this size and
- * ends at to_ns. Call this before writing, so that the limit is never exceeded.
+ * Returns whether the oldest file may be removed before writing a block of this size that ends at
+ * to_ns. Call this before writing, so that the limit is never exceeded.
  */
 bool store_keep_has_excess(const struct store_keep *k, uint64_t bytes, uint64_t to_ns);
 /* Returns when the first remaining block begins; 0: no files. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * demangle: libiberty passes a name piece by piece to a callback and cannot be stopped by it, so
- * the callback jumps out when it has enough. In this mode libiberty allocates no heap memory
- * except, for Rust names with letters beyond ASCII, the one identifier that it is writing.
+ * demangle: libiberty passes parts of a name to a callback, which cannot stop it: the callback
+ * leaves with longjmp() when the buffer is full. In this mode libiberty allocates no memory, except
+ * for one identifier of a Rust name with letters beyond ASCII.
  *
- * libiberty's demanglers take stack space that grows with the name's length, at worst with its
- * square. Current versions refuse C++ names of more than 1024 bytes; older ones did not.
+ * libiberty's demanglers use stack space that grows with the name's length, at worst with its
+ * square. Current versions refuse C++ names of more than 1024 bytes; older versions did not.
  */
 #include "symbol/demangle.h"
 
@@ -60,7 +60,7 @@ const char *demangle(char *to, size_t size, const char *symbol)
 	if (symbol[0] != '_' || strlen(symbol) > MANGLED_MAX)
 		return symbol;
 	if (!setjmp(t.is_full)) {
-		/* Rust's older names look like those of C++ */
+		/* older Rust names look like C++ names: try Rust first */
 		if (!rust_demangle_callback(symbol, DMGL_NO_OPTS, add, &t)) {
 			t.len = 0;
 			if (!cplus_demangle_v3_callback(symbol, DMGL_NO_OPTS, add, &t))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * elf_symbols: uses libelf, which checks offsets against the file's size. This code checks every
- * section and segment against a limit before it reads the data. Symbols are sorted by address;
- * their names stay in the file's string tables, which are copied whole: checking each name would
+ * elf_symbols: uses libelf, which checks offsets against the file's size. This code checks the size
+ * of every section and segment before reading its data. Symbols are sorted by address. Their names
+ * remain in the file's string tables, which are copied as a whole, because checking each name would
  * cost more. Only variables in writable memory are kept.
  */
 #include "symbol/elf_symbols.h"
@@ -30,23 +30,23 @@
 #define SECTIONS_MAX (1u << 20)
 
 struct symbol {
-	uint64_t addr, size;	/* size 0: missing in the file */
+	uint64_t addr, size;	/* size 0: the file has no size */
 	uint32_t name;		/* offset into the arena */
-	/* if several symbols have one address, the one with the lowest rank is shown */
+	/* of several symbols with one address, the one with the lowest rank counts */
 	uint32_t rank;
 };
-/* step between bindings; below it, ranks follow the order in the file */
+/* distance between the ranks of bindings; within a binding, ranks are in the order of the file */
 #define RANK_STEP (1u << 24)
 
 struct symbol_list {
 	struct symbol *v;
 	size_t cnt, cap;
-	bool is_sorted;		/* by address; sorted by the first search */
+	bool is_sorted;		/* by address; sorted at the first search */
 };
 
 struct segment {
 	uint64_t offset, bytes, addr;
-	uint64_t mem_bytes;	/* including the zeros after the bytes of the file */
+	uint64_t mem_bytes;	/* including the zeroed memory after the file's bytes */
 	bool is_writable;
 };
 
@@ -60,13 +60,13 @@ struct elf_symbols {
 	char link[ELF_LINK_MAX];
 	uint32_t link_crc;
 	bool is_full;
-	uint64_t *starts;	/* start addresses of functions, from the unwind table; sorted */
+	uint64_t *starts;	/* start addresses of functions in the unwind table; sorted */
 	size_t start_cnt;
 };
 
 /* ---- reading ---- */
 
-/* Returns the list that a symbol belongs to; NULL: none. */
+/* Returns the list to which a symbol belongs; NULL: none. */
 static struct symbol_list *list_of(struct elf_symbols *s, const GElf_Sym *sym)
 {
 	if (sym->st_shndx == SHN_UNDEF || !sym->st_value)
@@ -103,7 +103,7 @@ static int read_table(struct elf_symbols *s, Elf *elf, Elf_Scn *scn, const GElf_
 
 	if (!sh->sh_entsize || sh->sh_size / sh->sh_entsize > SYMBOLS_MAX)
 		return sh->sh_entsize ? -E2BIG : -ENOEXEC;
-	/* libelf reads a string table whole, so its size is checked first */
+	/* libelf reads a string table as a whole: check its size first */
 	if (!gelf_getshdr(link, &names) || names.sh_type != SHT_STRTAB)
 		return -ENOEXEC;
 	if (names.sh_size >= NAMES_MAX - first)
@@ -143,7 +143,7 @@ static void read_link(struct elf_symbols *s, Elf_Scn *scn, const GElf_Shdr *sh)
 	if (!data || !data->d_buf)
 		return;
 	len = strnlen(data->d_buf, data->d_size);
-	at = (len + 4) & ~(size_t)3;	/* with its NUL, padded to 4 bytes */
+	at = (len + 4) & ~(size_t)3;	/* includes the NUL; padded to 4 bytes */
 	if (!len || len >= ELF_LINK_MAX || at + 4 > data->d_size || memchr(data->d_buf, '/', len))
 		return;
 	memcpy(s->link, data->d_buf, len + 1);
@@ -158,7 +158,7 @@ static int read_sections(struct elf_symbols *s, Elf *elf, bool is_first)
 	int r = 0;
 
 	if (elf_getshdrstrndx(elf, &names))
-		return 0;	/* without section headers, symbols cannot be found */
+		return 0;	/* symbols cannot be found without section headers */
 	while (!r && (scn = elf_nextscn(elf, scn)) != NULL) {
 		const char *name;
 
@@ -202,9 +202,9 @@ static void read_notes(struct elf_symbols *s, Elf *elf, const GElf_Phdr *ph)
 #define STARTS_MAX (8u << 20)
 
 /*
- * Reads the start addresses of functions from the table of .eh_frame_hdr, in the one form that
- * linkers write (4 bytes each of address and of the entry's position, both relative to the header's
- * own address).
+ * Reads the start addresses of functions from the table of .eh_frame_hdr, in the only format that
+ * linkers write: pairs of 4 bytes (address, position of the entry), relative to the header's
+ * address.
  */
 static int read_starts(struct elf_symbols *s, Elf *elf)
 {
@@ -241,7 +241,7 @@ static int read_starts(struct elf_symbols *s, Elf *elf)
 	return 0;
 }
 
-/* Adds the functions of a Go program, which keeps their names when it is stripped. */
+/* Adds the functions of a Go program, whose names remain when it is stripped. */
 static int read_go(struct elf_symbols *s, Elf *elf)
 {
 	size_t first = s->arena.len;
@@ -295,7 +295,7 @@ static int by_addr(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
-	/* the search runs backwards, so the symbol to show comes last */
+	/* searches go backwards: the symbol to use comes last */
 	return compare_numbers(x->addr, y->addr) ?: compare_numbers(y->rank, x->rank);
 }
 
@@ -453,14 +453,11 @@ int elf_symbols_each(const struct elf_symbols *s,
 }
 
 /*
- * A symbol may be inside another (parts with names of their own), so the search looks back a
- * little.
+ * A symbol may contain others (parts with their own names): a search goes back this many symbols.
  */
 #define LOOK_BACK 16
 
-/*
- * Sorts a list on first use: for a file whose locks are looked up, the many functions may never be.
- */
+/* Sorts a list on first use: a file may be used for variables only, or for functions only. */
 static void sort_list(struct symbol_list *l)
 {
 	if (l->cnt && !l->is_sorted)
@@ -479,7 +476,7 @@ static const char *find_in(const struct elf_symbols *s, struct symbol_list *l, u
 		const struct symbol *f = &l->v[i];
 
 		if (!f->size && f->addr != l->v[after - 1].addr)
-			continue; /* another symbol begins between this symbol and the address */
+			continue; /* another symbol begins between this one and the address */
 		if (s->arena.data[f->name] && (!f->size || addr - f->addr < f->size)) {
 			*ret_offset = addr - f->addr;
 			return (const char *)s->arena.data + f->name;
@@ -502,7 +499,9 @@ const char *elf_symbols_find_addr(struct elf_symbols *s, uint64_t addr, uint64_t
 	return find_in(s, &s->functions, addr, ret_offset);
 }
 
-/* Narrows [*from, *to), which holds addr, at the boundary `at` to the side with addr. */
+/*
+ * Narrows [*from, *to), which contains addr, to the side of the boundary `at` that contains addr.
+ */
 static void narrow(uint64_t at, uint64_t addr, uint64_t *from, uint64_t *to)
 {
 	if (at <= addr && at > *from)
@@ -539,13 +538,13 @@ bool elf_symbols_range(struct elf_symbols *s, uint64_t file_offset, uint64_t *re
 	if (after)
 		narrow(s->starts[after - 1], addr, &from, &to);
 	if (to <= addr || to - addr > UINT64_MAX - file_offset || addr - from > file_offset)
-		return false;	/* the segment reaches the end of the address space */
+		return false;	/* the segment extends to the end of the address space */
 	*ret_from = file_offset - (addr - from);
 	*ret_to = file_offset + (to - addr);
 	return true;
 }
 
-/* A mapping begins with a page, and its segment may begin inside that page. */
+/* A mapping begins at a page boundary; its segment may begin within the page. */
 #define PAGE_MAX 65536
 
 const char *elf_symbols_find_variable(struct elf_symbols *s, uint64_t map_offset, uint64_t bytes,
@@ -568,13 +567,13 @@ unsigned int elf_symbols_library(void)
 	return _ELFUTILS_VERSION;
 }
 
-/* debug_file: looks in the directories that debuggers use, in the order of gdb's manual. */
+/* debug_file: searches the directories that debuggers use, in the order of gdb's manual. */
 
-#define DEBUG_MAX_BYTES (4ull << 30)	/* the largest separate file whose CRC is computed */
+#define DEBUG_MAX_BYTES (4ull << 30)	/* computes no CRC of a larger separate file */
 
 int debug_file_open(const char *path)
 {
-	/* O_NONBLOCK: a FIFO must not block */
+	/* O_NONBLOCK: open() must not wait if the path is a FIFO */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 
@@ -628,7 +627,7 @@ struct search {
 	void *ctx;
 };
 
-/* Calls use() with the file at root + path, if that file belongs to this one. */
+/* Calls use() with the file at root + path, if it belongs to the searched file. */
 static bool try_file(const struct search *q, const char *path)
 {
 	uint8_t id[ELF_BUILD_ID_MAX];
@@ -655,7 +654,7 @@ static bool try_file(const struct search *q, const char *path)
 bool debug_file_search(const struct elf_symbols *s, const char *root, const char *path,
 		       bool (*use)(void *ctx, int fd), void *ctx)
 {
-	/* directories near the file's own */
+	/* relative to the file's directory */
 	static const struct {
 		const char *before, *behind;
 	} places[] = { { "", "" }, { "", "/.debug" }, { "/usr/lib/debug", "" } };

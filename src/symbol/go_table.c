@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * go_table: the layout is that of runtime/symtab.go and runtime/runtime2.go of Go:
+ * go_table: the layout is defined in Go's runtime/symtab.go and runtime/runtime2.go:
  *
  *     header       magic, 2 zeros, step of code addresses, size of a pointer; number of functions,
  *                  number of files, address of the first function; positions of names, units,
@@ -10,8 +10,8 @@
  *     description  offset of the code, of the name; ...; offset in frames; ...; flags
  *     frames       of a function: pairs of varints, change of the distance and of the address
  *
- * In a program that is loaded at any address, the linker may have left the address of the first
- * function to the loader. Then a relocation has it, or it is the start of .text.
+ * In a position-independent program, the address of the first function may be missing in the
+ * header. It is then in a relocation, or it is the start of .text.
  */
 #include "symbol/go_table.h"
 
@@ -46,7 +46,7 @@ static uint64_t get64(const uint8_t *p)
 
 /* ---- reading ---- */
 
-/* Returns the data of a section, or NULL. */
+/* Returns the data of a section; NULL: none. */
 static const Elf_Data *section_data(Elf_Scn *scn, const GElf_Shdr *sh)
 {
 	const Elf_Data *data;
@@ -57,7 +57,7 @@ static const Elf_Data *section_data(Elf_Scn *scn, const GElf_Shdr *sh)
 	return data && data->d_buf ? data : NULL;
 }
 
-/* Finds the relocation of the word at addr. */
+/* Returns the value of the relocation of the word at addr. */
 static bool relocated(Elf_Scn *scn, const GElf_Shdr *sh, uint64_t addr, uint64_t *ret)
 {
 	Elf_Data *data;
@@ -135,7 +135,7 @@ bool go_table_read(struct go_table *ret, Elf *elf)
 	is_known = g.text;
 	while (!is_known && (scn = elf_nextscn(elf, scn)) != NULL)
 		is_known = gelf_getshdr(scn, &sh) && relocated(scn, &sh, addr + AT_TEXT, &g.text);
-	/* .text is that of Go alone if it ends with the last function, except for padding */
+	/* .text contains only Go code if it ends with the last function, except for padding */
 	end = get32(g.data + g.functions + 8ull * g.cnt);
 	first = text.sh_addr;
 	if (!is_known && first && end <= text.sh_size && text.sh_size - end < 64)
@@ -185,7 +185,7 @@ bool go_table_find(const struct go_table *g, uint64_t addr, struct go_function *
 	return go_table_function(g, lo, ret) && addr >= ret->addr && addr < ret->end;
 }
 
-/* Reads a varint of at most 32 bits at *at, and moves *at behind it. */
+/* Reads a varint of at most 32 bits at *at; sets *at to the byte after it. */
 static bool get_varint(const struct go_table *g, size_t *at, uint32_t *ret)
 {
 	unsigned int shift = 0;
@@ -207,7 +207,7 @@ bool go_table_frame_bytes(const struct go_table *g, const struct go_function *f,
 {
 	size_t at = g->frames + f->frames;
 	uint64_t pc = f->addr;
-	uint32_t change, step, bytes = UINT32_MAX;	/* -1: the changes begin there */
+	uint32_t change, step, bytes = UINT32_MAX; /* bytes: -1, the initial value of the changes */
 
 	if (!f->frames || f->moves_stack)
 		return false;

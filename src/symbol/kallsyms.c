@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * kallsyms: the text symbols of /proc/kallsyms, sorted by address. Names are kept in one
- * arena; a module's name follows its function's.
+ * kallsyms: the text symbols of /proc/kallsyms, sorted by address. Names are in one arena; a
+ * function's name is followed by its module's name.
  */
 #include "symbol/kallsyms.h"
 
@@ -91,7 +91,7 @@ int kallsyms_find(const struct kallsyms *k, uint64_t addr, char *name, size_t si
 	if (!after)
 		return -ENOENT;
 	s = &k->symbols[after - 1];
-	/* more than 1 MiB after its start, the address is not in that function */
+	/* an address more than 1 MiB after the start of a function is not in it */
 	if (addr - s->addr > 1 << 20)
 		return -ENOENT;
 	text = (const char *)k->arena.data + s->name;

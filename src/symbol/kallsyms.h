@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * kallsyms: names of kernel code addresses, for the running kernel. Addresses are valid for this
- * boot only, so they are resolved while recording.
+ * kallsyms: names of code addresses of the running kernel. Addresses are valid only until reboot,
+ * so they are resolved while recording.
  */
 #pragma once
 
@@ -14,5 +14,8 @@ struct kallsyms;
 int kallsyms_open(struct kallsyms **ret);
 void kallsyms_close(struct kallsyms *k);
 
-/* Writes "function+0x1a", followed by " [module]" in a module. -ENOENT: no known function there. */
+/*
+ * Formats "function+0x1a", followed by " [module]" for a module. -ENOENT: the address is in no
+ * known function.
+ */
 int kallsyms_find(const struct kallsyms *k, uint64_t addr, char *name, size_t size);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * module_cache: looks for a file in this order: the process's mapping itself (/proc/PID/map_files,
- * which works even if the path changed), the path as the process sees it (/proc/PID/root), the path
- * as the recorder sees it. The last two may be another file by now, so their build id, or their
- * device and inode, must match the mapping.
+ * module_cache: opens a file by the process's mapping (/proc/PID/map_files), which works even if
+ * the path has changed, else by the path in the process's file system (/proc/PID/root), else by the
+ * path in the recorder's. A path may lead to another file by now: build id, or device and inode,
+ * must match the mapping.
  */
 #include "symbol/module_cache.h"
 
@@ -22,9 +22,9 @@
 #include "symbol/elf_symbols.h"
 
 /*
- * map_cache: keeps a list of changes per process, sorted by time: mappings and execs. The newest
- * change that covers an address decides. Before the first change, the parent's mappings at the fork
- * apply. So a fork costs nothing, and a parent's list is kept until the child calls exec.
+ * map_cache: a list of changes (mappings and execs) per process, sorted by time. The newest change
+ * that covers an address decides; before the first change, the parent's mappings at the fork apply.
+ * A fork therefore costs nothing, and a parent's list is kept until its children have called exec.
  */
 
 #define THIN_OUT_CHANGES 256
@@ -38,19 +38,19 @@ struct change {
 
 struct proc {
 	uint32_t pid;
-	uint32_t users;			/* children whose lookups use this list */
+	uint32_t users;			/* number of children whose lookups use this list */
 	uint64_t since_ns, end_ns;	/* end_ns 0: the process has not exited */
-	/* when /proc/PID/maps was read; lookups of earlier times use this time */
+	/* when /proc/PID/maps was read; lookups of earlier times use the result, too */
 	uint64_t known_ns;
-	uint64_t needed_ns;		/* the earliest fork of a child; see map_cache_forget() */
+	uint64_t needed_ns;		/* earliest fork of a child; see map_cache_forget() */
 	struct proc *parent;
-	struct proc *older;		/* the process that had the pid before */
+	struct proc *older;		/* the previous process with this pid */
 	struct change *changes;
 	size_t cnt, cap, thin_at;
 };
 
 struct map_cache {
-	struct hash_map by_pid;		/* the newest process of each pid */
+	struct hash_map by_pid;		/* by pid: the newest process */
 };
 
 int map_cache_new(struct map_cache **ret)
@@ -85,7 +85,7 @@ void map_cache_free(struct map_cache *c)
 
 		for (p = s->value; p; p = older) {
 			older = p->older;
-			p->parent = NULL;	/* all processes are freed */
+			p->parent = NULL;	/* all processes are being freed */
 			free_proc(p);
 		}
 	}
@@ -131,7 +131,7 @@ int map_cache_add(struct map_cache *c, uint32_t pid, uint64_t now_ns)
 	return 0;
 }
 
-/* Inserts a change by time; at equal times the change that arrived last comes last. */
+/* Inserts a change by time, after earlier arrivals with the same time. */
 static int add_change(struct proc *p, const struct change *t)
 {
 	size_t at;
@@ -237,7 +237,7 @@ int map_cache_find(const struct map_cache *c, uint32_t pid, uint64_t addr, uint6
 
 /* ---- forgetting ---- */
 
-/* Drops changes that an exec, or a later mapping of the same range, replaced before before_ns. */
+/* Drops changes that were replaced before before_ns, by an exec or a later mapping of the range. */
 static void thin_out(struct proc *p, uint64_t before_ns)
 {
 	size_t first = 0, i, k, kept = 0;
@@ -273,7 +273,7 @@ static bool is_over(const struct proc *p, uint64_t before_ns)
 	return p->end_ns && p->end_ns < before_ns && !p->users;
 }
 
-/* Drops finished processes from the chain of a pid. True: the chain is empty. */
+/* Drops finished processes from a pid's chain. True: the chain is empty. */
 static bool prune(void *ctx, void **chain)
 {
 	uint64_t before_ns = *(uint64_t *)ctx;
@@ -331,8 +331,8 @@ int map_cache_each(struct map_cache *c, int (*f)(void *ctx, uint32_t pid), void 
 	return r;
 }
 
-#define OPEN_MAX_CNT 256 /* files held open; further files are opened when they are needed */
-#define TABLES_MAX_BYTES (256u << 20)	/* limit for symbols in memory, of all modules */
+#define OPEN_MAX_CNT 256 /* most open files; other files are opened for each lookup */
+#define TABLES_MAX_BYTES (256u << 20)	/* most memory for the symbols of all modules */
 
 #define DELETED " (deleted)"
 
@@ -345,9 +345,10 @@ struct module {
 	bool has_file, was_deleted;
 	int fd;				/* -1: not open */
 	uint64_t opened_turn;
-	struct elf_symbols *symbols;	/* NULL: not read */
-	enum module_why failed;	/* why reading symbols failed; MODULE_NAMED: not tried yet */
-	struct unwind_table *unwind;	/* NULL: not read, or the file has none */
+	struct elf_symbols *symbols;	/* NULL: not read yet */
+	/* reason why symbols could not be read; MODULE_NAMED: not tried yet */
+	enum module_why failed;
+	struct unwind_table *unwind;	/* NULL: not read yet, or the file has no table */
 	bool has_no_unwind;
 	uint64_t used_turn;
 	struct module *next;
@@ -358,7 +359,7 @@ struct module_cache {
 	void *ctx;
 	struct strpool *pool;
 	struct module *modules;
-	struct hash_map by_key;		/* by the key's address in pool */
+	struct hash_map by_key;		/* by address of the key in pool */
 	unsigned int open_cnt;
 	size_t table_bytes;
 	uint64_t turn;
@@ -418,7 +419,7 @@ static int open_file(const char *path, enum module_why *why)
 	return fd;
 }
 
-/* True if a file found by its path is the mapped one. */
+/* Returns whether a file that was found by its path is the mapped one. */
 static bool is_same_file(const struct module *m, int fd)
 {
 	struct stat st;
@@ -445,7 +446,7 @@ static int open_by_path(const struct module *m, const char *root, enum module_wh
 	return -1;
 }
 
-/* Opens the file unless it is open, or returns why that failed. */
+/* Opens the file unless it is open. Returns MODULE_NAMED, or the reason of a failure. */
 static enum module_why open_module(struct module_cache *cache, struct module *m, uint32_t pid,
 				   uint64_t start, uint64_t end)
 {
@@ -565,7 +566,9 @@ static void drop_unwind(struct module_cache *cache, struct module *m)
 	m->unwind = NULL;
 }
 
-/* Frees tables of unused modules if they take too much memory; they are read again on demand. */
+/*
+ * If tables take too much memory, frees those of unused modules, which are read again when needed.
+ */
 static void drop_tables(struct module_cache *cache, const struct module *but)
 {
 	struct module *m;
@@ -592,7 +595,7 @@ static int read_module(struct module_cache *cache, struct module *m, uint32_t pi
 	int r;
 
 	if (why != MODULE_NAMED) {
-		/* the file may still be found through another process */
+		/* another process may still have the file */
 		m->failed = why == MODULE_EXITED ? MODULE_NAMED : why;
 		return why == MODULE_EXITED ? -ESRCH : -ENOENT;
 	}
@@ -621,7 +624,7 @@ static int read_module(struct module_cache *cache, struct module *m, uint32_t pi
 	return 0;
 }
 
-/* Reads the file's symbols if needed. False: *ret has the reason, or *r is an error. */
+/* Reads the file's symbols unless they are read. False: *ret has the reason, or *r is an error. */
 static bool has_symbols(struct module_cache *cache, struct module *m, uint32_t pid, uint64_t start,
 			uint64_t end, struct module_answer *ret, int *r)
 {
@@ -642,12 +645,12 @@ static bool has_symbols(struct module_cache *cache, struct module *m, uint32_t p
 	return false;
 }
 
-/* symbol: NULL if the address has none. */
+/* symbol: NULL: no symbol at the address. */
 static int give_symbol(struct module_cache *cache, const struct module *m, const char *symbol,
 		       struct module_answer *ret)
 {
 	if (symbol) {
-		/* the table may be freed before the caller uses the answer */
+		/* the table may be freed while the caller uses the answer */
 		ret->symbol = strpool_put(cache->pool, symbol);
 		return ret->symbol ? 0 : -ENOMEM;
 	}
@@ -691,7 +694,7 @@ struct unwind_table *module_cache_unwind(struct module_cache *cache, struct modu
 	m->used_turn = cache->turn;
 	if (m->unwind || m->has_no_unwind || (!m->has_file && !is_vdso))
 		return m->unwind;
-	/* the file stays open for its symbols */
+	/* the file remains open for its symbols */
 	if (!is_vdso && open_module(cache, m, pid, start, end) != MODULE_NAMED)
 		return NULL;
 	m->unwind = unwind_table_read(is_vdso ? -1 : m->fd);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * perf_map: reads lines, or the records of a jitdump, whose first bytes tell them apart (the format
- * is in Linux, tools/perf/Documentation/jitdump-specification.txt).
+ * perf_map: reads a file of lines, or of jitdump records; the first bytes distinguish the two (the
+ * format is in Linux, tools/perf/Documentation/jitdump-specification.txt).
  *
- * Keeps all symbols in an array, sorted by (start, order in the file). Symbols may overlap: `reach`
- * is the highest end of the elements up to this one, so a search walks back only while an earlier
- * symbol can hold the address, and at most WALK_MAX elements, since a hostile file could have a
- * million of them overlap.
+ * Symbols are in an array, sorted by start and order in the file. Symbols may overlap: `reach` is
+ * the highest end up to an element, so that a search goes back only while an earlier symbol may
+ * contain the address. A search goes back at most WALK_MAX elements, because in a hostile file a
+ * million of them may overlap.
  */
 #include "symbol/perf_map.h"
 
@@ -27,10 +27,10 @@
 #define WALK_MAX 256
 #define SIZE_MAX_BYTES (256u << 20)	/* no function is larger */
 
-/* A jitdump: a header, and records in the order of the machine's bytes. */
+/* A jitdump has a header and records, in the machine's byte order. */
 #define DUMP_MAGIC 0x4a695444u
 #define DUMP_HEADER_MIN 40
-#define DUMP_OTHER_CLOCK 1u	/* flag: instants are not CLOCK_MONOTONIC's */
+#define DUMP_OTHER_CLOCK 1u	/* flag: times are not from CLOCK_MONOTONIC */
 enum { DUMP_LOAD = 0, DUMP_MOVE = 1 };
 
 struct dump_header {
@@ -42,16 +42,16 @@ struct dump_record {
 	uint32_t id, bytes;
 	uint64_t ts_ns;
 	uint32_t pid, tid;
-	/* LOAD: vma, address, size, index, name; MOVE: vma, old address, address, size, index */
+	/* LOAD: vma, address, size, index, name; MOVE: vma, old address, address, size, index. */
 	uint64_t v[5];
 };
 #define DUMP_NAME_AT offsetof(struct dump_record, v[4])
 
 struct symbol {
-	uint64_t start, end;		/* end == start: the line had no size */
+	uint64_t start, end;		/* end == start: the line has no size */
 	uint64_t reach;
-	uint64_t after_ns, by_ns;	/* the line first appeared in a read in (after, by] */
-	uint32_t order;			/* index of the line; a later one replaces an earlier one */
+	uint64_t after_ns, by_ns;	/* the line was first seen by a read in (after_ns, by_ns] */
+	uint32_t order;			/* index of the line; later lines replace earlier ones */
 	uint32_t name;			/* offset in names */
 };
 
@@ -59,12 +59,12 @@ struct perf_map {
 	struct symbol *v;
 	size_t cnt, cap, sorted_cnt;
 	struct buf names;
-	uint64_t pos;			/* position in the file */
+	uint64_t pos;			/* read position in the file */
 	uint64_t read_ns;		/* time of the last read */
 	uint32_t order;
 	bool in_long_line;
 	bool is_dump, has_other_clock;
-	struct hash_map moved;		/* start -> offset of its name + 1, of a jitdump */
+	struct hash_map moved;		/* jitdump: start -> 1 + offset of the name */
 	char *block;
 };
 
@@ -107,7 +107,7 @@ void perf_map_restart(struct perf_map *m)
 
 /* ---- reading ---- */
 
-/* by_ns 0: the time of the read. *ret_name: offset of the name + 1; 0: not added. */
+/* Adds a symbol. by_ns 0: the time of the read. *ret_name: 1 + offset of the name; 0: not added. */
 static int add_symbol(struct perf_map *m, uint64_t start, uint64_t size, const char *name,
 		      size_t len, uint64_t after_ns, uint64_t by_ns, size_t *ret_name)
 {
@@ -127,7 +127,7 @@ static int add_symbol(struct perf_map *m, uint64_t start, uint64_t size, const c
 	return m->names.failed || array_add(&m->v, &m->cap, &m->cnt, s) ? -ENOMEM : 0;
 }
 
-/* The record's first len bytes are at p. */
+/* Adds a record whose first len bytes are at p. */
 static int add_record(struct perf_map *m, const char *p, size_t len)
 {
 	char old[PERF_MAP_NAME_MAX + 1];
@@ -155,8 +155,8 @@ static int add_record(struct perf_map *m, const char *p, size_t len)
 }
 
 /*
- * Adds the complete records of a part of the file, which has `left` bytes from data on. Returns the
- * number of bytes used, also of code after data's end, or -ENOMEM.
+ * Adds the complete records of a part of the file; the file has `left` bytes from data on. Returns
+ * the bytes used, which may include code after data's end, or -ENOMEM.
  */
 static ssize_t add_records(struct perf_map *m, const char *data, size_t len, uint64_t left)
 {
@@ -169,9 +169,9 @@ static ssize_t add_records(struct perf_map *m, const char *data, size_t len, uin
 
 		memcpy(&r, data + pos, head);
 		if (r.bytes < head)
-			return (ssize_t)left;	/* not a jitdump from here on */
+			return (ssize_t)left;	/* the rest is not a jitdump */
 		if (r.bytes > left - pos)
-			break;			/* it is being written */
+			break;			/* still being written */
 		need = DUMP_NAME_AT + PERF_MAP_NAME_MAX + 1;
 		need = r.bytes < need ? r.bytes : need;
 		if (r.id <= DUMP_MOVE && need > len - pos)
@@ -183,7 +183,7 @@ static ssize_t add_records(struct perf_map *m, const char *data, size_t len, uin
 	return (ssize_t)pos;
 }
 
-/* Returns the bytes of the header of a jitdump, or 0: the file has lines. */
+/* Returns the length of a jitdump's header; 0: the file has lines. */
 static uint32_t begin_dump(struct perf_map *m, const char *data, size_t len)
 {
 	struct dump_header h;
@@ -196,7 +196,7 @@ static uint32_t begin_dump(struct perf_map *m, const char *data, size_t len)
 	return m->is_dump ? h.bytes : 0;
 }
 
-/* Parses a hexadecimal number and the blanks after it. NULL: there is none. */
+/* Parses a hexadecimal number and the blanks after it. NULL: no number. */
 static const char *parse_hex(const char *p, const char *end, uint64_t *ret)
 {
 	unsigned int digits = 0;
@@ -302,7 +302,7 @@ static bool is_again(const struct perf_map *m, const struct symbol *a, const str
 	       !strcmp(names + a->name, names + b->name);
 }
 
-/* Sorts the added symbols. A file that is written again repeats known symbols. */
+/* Sorts new symbols, and drops duplicates: a file that is written again repeats its symbols. */
 static void sort_symbols(struct perf_map *m)
 {
 	size_t i, kept = 0;
@@ -324,7 +324,7 @@ static void sort_symbols(struct perf_map *m)
 
 /*
  * Returns when a symbol that replaces the first one becomes valid. If both appeared in the same
- * read, the mapping's change that belongs to the first one may be from the same time.
+ * read, the mapping's change between the reads may belong to the first symbol.
  */
 static uint64_t begin_of(const struct symbol *s, const struct symbol *first,
 			 const struct perf_map_mapping *in)
@@ -345,7 +345,7 @@ static void set_hit(const struct perf_map *m, const struct symbol *s, uint64_t a
 	ret->offset = addr - s->start;
 }
 
-/* Finds the symbol without a size that is just before an address, in the same mapping. */
+/* Finds a symbol without a size: the last one before an address, in the same mapping. */
 static bool find_sizeless(const struct perf_map *m, size_t after, uint64_t addr,
 			  const struct perf_map_mapping *in, struct perf_map_hit *ret)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * returns: x86-64 instructions are told apart by their lengths, which follow from the opcode tables
- * of Intel's manual (volume 2, appendix A). Code of compilers has no data between instructions.
+ * returns: finds the boundaries of x86-64 instructions by their lengths, which follow from the
+ * opcode tables of Intel's manual (volume 2, appendix A). Compilers put no data between
+ * instructions.
  */
 #include "symbol/returns.h"
 
@@ -12,8 +13,8 @@
 #ifdef __x86_64__
 
 struct instruction {
-	const uint8_t *p, *end;	/* the bytes that follow; p beyond end: cut off */
-	unsigned int map;	/* opcode table: 0, or 1 (0F), 2 (0F 38), 3 (0F 3A) */
+	const uint8_t *p, *end;	/* bytes that follow; p beyond end: incomplete */
+	unsigned int map;	/* opcode table: 0 (none), 1 (0F), 2 (0F 38), 3 (0F 3A) */
 	uint8_t opcode;
 	bool is_16_bit, is_64_bit, has_short_address;
 	bool is_invalid;
@@ -41,7 +42,7 @@ static void read_opcode(struct instruction *i)
 		next_byte(i);
 		i->map = 1;
 		b = next_byte(i);
-	} else if (b == 0xc4) {		/* VEX of three */
+	} else if (b == 0xc4) {		/* VEX of three bytes */
 		i->map = next_byte(i) & 0x1f;
 		next_byte(i);
 		b = next_byte(i);
@@ -62,7 +63,7 @@ static void read_opcode(struct instruction *i)
 	i->is_invalid = i->map > 3;
 }
 
-/* Returns the bytes of the immediate, and whether a ModR/M byte comes before it. */
+/* Returns the length of the immediate, and whether a ModR/M byte precedes it. */
 static unsigned int layout_of(struct instruction *i, bool *ret_has_modrm)
 {
 	unsigned int op = i->opcode, z = i->is_16_bit && !i->is_64_bit ? 2 : 4;
@@ -101,7 +102,7 @@ static unsigned int layout_of(struct instruction *i, bool *ret_has_modrm)
 		return 2;
 	if (op == 0xc8)
 		return 3;
-	if (op == 0xf6 || op == 0xf7)	/* TEST has an immediate, the others have none */
+	if (op == 0xf6 || op == 0xf7)	/* only TEST has an immediate */
 		return i->p < i->end && (*i->p & 0x38) < 0x10 ? op == 0xf6 ? 1 : z : 0;
 	i->is_invalid |= op == 0x9a || op == 0xea || op == 0x82 || (op < 0x40 && (op & 7) > 5) ||
 			 IN(0x60, 0x62) || IN(0xc4, 0xc5) || IN(0xd4, 0xd6);
@@ -126,7 +127,7 @@ static size_t instruction_bytes(const uint8_t *code, size_t max, bool *ret_is_re
 		mod = b >> 6;
 		rm = b & 7;
 		if (mod != 3 && rm == 4) {
-			rm = next_byte(&i) & 7;	/* the base of a scaled index */
+			rm = next_byte(&i) & 7;	/* base of the SIB byte */
 			rm = rm == 5 ? 5 : 4;
 		}
 		immediate += mod == 1 ? 1 : mod == 2 || (!mod && rm == 5) ? 4 : 0;

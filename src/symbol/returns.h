@@ -6,8 +6,8 @@
 #include <stdint.h>
 
 /*
- * Stores the offsets of the return instructions in code[bytes], which is a whole function, in
- * ret[max]. Returns their number, or -EILSEQ: the instructions cannot be told apart; -E2BIG: more
- * than max; -ENOTSUP: another kind of processor.
+ * Stores in ret[max] the offsets of the return instructions in code[bytes], a whole function.
+ * Returns their number, or -EILSEQ: an unknown instruction; -E2BIG: more than max; -ENOTSUP: not
+ * this processor.
  */
 int returns_find(const uint8_t *code, size_t bytes, uint32_t *ret, int max);

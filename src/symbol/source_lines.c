@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * source_lines: many compilers write no table with the addresses of a compilation unit, so the
- * ranges of all units of a file are collected and sorted when a line in it is first looked up. A
- * unit's lines are decoded, and kept, at the first lookup in it.
+ * source_lines: many compilers write no table of the addresses of compilation units. Therefore, at
+ * the first lookup in a file, the address ranges of all its units are collected and sorted. A
+ * unit's lines are decoded at the first lookup in the unit, and kept.
  */
 #include "symbol/source_lines.h"
 
@@ -20,9 +20,9 @@
 #include "symbol/elf_symbols.h"
 
 /*
- * symbol_dirs: lists the build ids of all files first. Symbols are read when a name in a file is
- * first looked up. Directories behind symbolic links are not searched, since links may be a circle;
- * files behind them are read.
+ * symbol_dirs: collects the build ids of all files first. The symbols of a file are read at the
+ * first lookup in it. Symbolic links to directories are not followed, because they may form a
+ * circle; links to files are.
  */
 
 #define DEPTH_MAX 16
@@ -31,12 +31,12 @@
 struct named_file {
 	char id[DEBUG_FILE_HEX_MAX];
 	char *path;
-	struct elf_symbols *symbols;	/* NULL: not read, or not readable */
+	struct elf_symbols *symbols;	/* NULL: not read yet, or unreadable */
 	bool was_read;
 };
 
 struct symbol_dirs {
-	struct named_file *files;	/* by id; several may have one */
+	struct named_file *files;	/* in order of ids; several files may have the same id */
 	size_t cnt, cap;
 };
 
@@ -147,7 +147,7 @@ static struct elf_symbols *symbols_of(struct named_file *f)
 	return f->symbols;
 }
 
-/* Returns the place of the first file with this build id, if there is one. */
+/* Returns the index of the first file with this build id; without such a file, of the next one. */
 static size_t first_of(const struct symbol_dirs *d, const char *build_id)
 {
 	size_t lo = 0, hi = d->cnt;
@@ -163,7 +163,7 @@ static size_t first_of(const struct symbol_dirs *d, const char *build_id)
 	return lo;
 }
 
-/* Returns the path of the nr-th file with this build id; NULL: there are fewer. */
+/* Returns the path of the nr-th file with this build id; NULL: there are fewer files. */
 static const char *symbol_dirs_path(const struct symbol_dirs *d, const char *build_id, size_t nr)
 {
 	size_t i = first_of(d, build_id) + nr;
@@ -181,7 +181,7 @@ const char *symbol_dirs_find(struct symbol_dirs *d, const char *build_id, uint64
 		if (symbols_of(&d->files[i]) &&
 		    !elf_symbols_addr(d->files[i].symbols, file_offset, &addr))
 			addr = 0;
-	/* a whole symbol table is better than that of a stripped file */
+	/* prefer a complete symbol table to that of a stripped file */
 	for (int full = 1; full >= 0 && !found && addr; full--)
 		for (i = lo; i < d->cnt && !strcmp(d->files[i].id, build_id) && !found; i++)
 			if (symbols_of(&d->files[i]) &&
@@ -227,18 +227,18 @@ bool source_lines_missing(struct source_lines *s, unsigned int nr, const char **
 #include "base/array.h"
 #include "symbol/elf_symbols.h"
 
-#define DISCARDED 1	/* linkers assign 0 or 1 to code that they discarded */
+#define DISCARDED 1	/* linkers assign address 0 or 1 to discarded code */
 
 struct range {
 	uint64_t start, end;
-	Dwarf_Off unit;		/* offset of its first entry */
+	Dwarf_Off unit;		/* offset of the unit's first entry */
 };
 
 struct binary {
 	const char *path, *build_id;
-	const char *why;	/* why lines are missing; NULL: the file has lines */
+	const char *why;	/* reason why lines are missing; NULL: the file has lines */
 	struct elf_symbols *symbols;
-	int fd;			/* of the file with the lines; -1: not open */
+	int fd;			/* descriptor of the file with the lines; -1: not open */
 	Elf *elf;
 	Dwarf *dwarf;
 	struct range *ranges;
@@ -309,7 +309,7 @@ static int add_unit(struct binary *b, Dwarf_Die *die)
 	return 0;
 }
 
-/* Uses the debugging information of the file at fd, if it has any. */
+/* Reads the debugging information of the file at fd, if there is any. */
 static bool take_lines(void *binary, int fd)
 {
 	struct binary *b = binary;
@@ -331,8 +331,8 @@ static bool take_lines(void *binary, int fd)
 }
 
 /*
- * Opens a file that has the build id. Keeps its symbols if they are the first ones whose segments
- * hold the byte at file_offset, which those of a separate debug file do not.
+ * Opens a file that has the build id. Keeps its symbols if they are the first ones with a segment
+ * that contains the byte at file_offset; a separate debug file has no such segment.
  */
 static int open_same(struct binary *b, const char *path, uint64_t file_offset, int *ret_fd)
 {
@@ -429,7 +429,7 @@ const char *source_lines_find(struct source_lines *s, const char *path, const ch
 		return NULL;
 	line = dwarf_getsrc_die(&unit, addr);
 	source = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
-	/* line 0 is code that belongs to no source line */
+	/* line 0: the code belongs to no source line */
 	if (!source || dwarf_lineno(line, &number) || number <= 0)
 		return NULL;
 	*ret_line = (unsigned int)number;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * unwind_table: libdw finds the row of the table and returns how to compute each register of the
- * caller, as DWARF operations, which are evaluated here. Only the copied stack is read, so the
- * thread may have exited. The file is read, never mapped, since its owner may truncate it.
+ * unwind_table: libdw finds the row of the table and returns the rule for each register of the
+ * caller as DWARF operations, which are evaluated here. Only the copied stack is read: the thread
+ * may have exited. The file is read, never mapped, because its owner may truncate it.
  */
 #include "symbol/unwind_table.h"
 
@@ -50,7 +50,7 @@ unsigned int unwind_walk(const struct unwind_stack *s, uint64_t *frames, unsigne
 #include <gelf.h>
 #include <sys/auxv.h>
 
-/* Registers by their DWARF numbers, and their places in struct pt_regs. */
+/* DWARF numbers of registers, and their positions in struct pt_regs. */
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
 #define REG_CNT 17
@@ -61,7 +61,7 @@ static const uint8_t kernel_reg[REG_CNT] = { 10, 12, 11, 5, 13, 14, 4, 19, 9, 8,
 #define KERNEL_PC 16
 #define KERNEL_CS 17
 #define CODE_BITS 64
-#define CALL_PUSHES true	/* the return address is above a frame */
+#define CALL_PUSHES true	/* the return address is at the upper end of a frame */
 #else
 #define MACHINE EM_AARCH64
 #define REG_CNT 32
@@ -72,18 +72,18 @@ static const uint8_t kernel_reg[REG_CNT] = { 0,	 1,  2,	 3,  4,	 5,  6,	 7,  8,	
 					     22, 23, 24, 25, 26, 27, 28, 29, 30, 31 };
 #define KERNEL_PC 32
 #define KERNEL_PSTATE 33
-#define CALL_PUSHES false	/* the link register is saved at the low end of a frame */
-#define CODE_BITS 48	/* higher bits hold the signature of a return address */
+#define CALL_PUSHES false	/* the link register is saved at the lower end of a frame */
+#define CODE_BITS 48	/* higher bits of a return address may have a signature */
 #endif
 
 #define SEGMENTS_MAX 8
 #define TABLE_MAX_BYTES (256u << 20)
-#define DEPTH_MAX 16	/* values on the stack of an expression */
+#define DEPTH_MAX 16	/* most values on the stack of an expression */
 #define OPERATIONS_MAX 64
 
 struct unwind_table {
 	Elf *elf;
-	Dwarf_CFI *cfi;		/* NULL: the file has none, only the table of a Go program */
+	Dwarf_CFI *cfi;		/* NULL: the file has only the table of a Go program */
 	struct go_table go;
 	bool has_go;
 	size_t bytes;
@@ -93,12 +93,12 @@ struct unwind_table {
 	unsigned int segment_cnt;
 };
 
-/* A frame: the values of its known registers. */
+/* A frame: values of the registers that are known. */
 struct frame {
 	uint64_t reg[REG_CNT];
 	bool known[REG_CNT];
 	uint64_t pc;
-	bool is_call;	/* pc is a return address: its function has the byte before it */
+	bool is_call;	/* pc is a return address: its function contains the byte before pc */
 };
 
 bool unwind_is_offered(void)
@@ -122,8 +122,8 @@ static Elf *open_elf(int fd)
 }
 
 /*
- * Returns whether the file has these sections and they are not too large. libdw reads them into
- * memory as they are, and the file is untrusted.
+ * Returns whether the file has these sections and they are not too large: libdw reads them into
+ * memory as a whole, and the file is untrusted.
  */
 static bool has_sections(struct unwind_table *t)
 {
@@ -206,7 +206,7 @@ size_t unwind_table_bytes(const struct unwind_table *t)
 	return sizeof(*t) + t->bytes;
 }
 
-/* Converts an offset in the file to the address as linked; false: it is in no code. */
+/* Converts a file offset to an address in the ELF file; false: not in code. */
 static bool code_addr(const struct unwind_table *t, uint64_t offset, uint64_t *ret)
 {
 	for (unsigned int i = 0; i < t->segment_cnt; i++)
@@ -221,7 +221,7 @@ static bool code_addr(const struct unwind_table *t, uint64_t offset, uint64_t *r
 
 struct machine {
 	const struct unwind_stack *s;
-	uint64_t from;		/* address of the copy's first byte */
+	uint64_t from;		/* address of the first byte of the stack's copy */
 	const struct frame *f;
 	uint64_t cfa;
 	bool has_cfa;
@@ -265,7 +265,7 @@ static void push_register(struct machine *m, uint64_t reg, uint64_t plus)
 		push(m, m->f->reg[reg] + plus);
 }
 
-/* Operations on the two topmost values. */
+/* Applies an operation to the two topmost values. */
 static void apply_two(struct machine *m, unsigned int atom)
 {
 	uint64_t b = pop(m), a = pop(m);
@@ -333,7 +333,7 @@ static void apply(struct machine *m, const Dwarf_Op *op)
 	}
 }
 
-/* Evaluates a register's value: the result of the last operation, or the memory at that address. */
+/* Computes a register's value: the result of the operations, or the memory at that address. */
 static bool evaluate(struct machine *m, const Dwarf_Op *ops, size_t cnt, bool is_address,
 		     uint64_t *ret)
 {
@@ -358,7 +358,7 @@ static bool evaluate(struct machine *m, const Dwarf_Op *ops, size_t cnt, bool is
 
 enum step { STEP_CALLER, STEP_END, STEP_FAILED, STEP_NOWHERE };
 
-/* Computes the caller's value of a register. */
+/* Computes a register's value in the caller. */
 static bool restore(struct machine *m, Dwarf_Frame *row, unsigned int reg, uint64_t *ret,
 		    bool *ret_undefined)
 {
@@ -419,8 +419,8 @@ static enum step leave_by_frame_pointer(const struct machine *m, struct frame *t
 }
 
 /*
- * Leaves a function of a Go program. It saves the caller's frame pointer below the return address
- * unless its frame is empty.
+ * Unwinds a function of a Go program. Unless its frame is empty, it has saved the caller's frame
+ * pointer below the return address.
  */
 static enum step leave_by_go(const struct machine *m, const struct unwind_table *t, uint64_t addr,
 			     const struct go_function *f, struct frame *to)
@@ -444,9 +444,9 @@ static enum step leave_by_go(const struct machine *m, const struct unwind_table 
 }
 
 /*
- * Leaves code made at run time, which keeps frame pointers, or is a trampoline of CPython, which
- * moves the stack pointer by 8 bytes and keeps all registers (Python/asm_trampoline.S, x86-64). The
- * caller of a trampoline is in a file with a table.
+ * Unwinds code that was generated at run time. It has frame pointers, or is a trampoline of
+ * CPython, which moves the stack pointer by 8 bytes and changes no other register
+ * (Python/asm_trampoline.S, x86-64). The caller of a trampoline is in a file with a table.
  */
 static enum step leave_made_code(const struct machine *m, struct frame *to)
 {
@@ -492,7 +492,7 @@ static enum step leave(struct machine *m, struct frame *to)
 	return step;
 }
 
-/* 32-bit code: the kernel finds its frames, which have frame pointers. */
+/* Returns whether this is 32-bit code, whose frame pointers the kernel follows. */
 static bool is_32_bit(const uint64_t *regs)
 {
 #if defined(__x86_64__)
@@ -523,7 +523,7 @@ unsigned int unwind_walk(const struct unwind_stack *s, uint64_t *frames, unsigne
 		step = leave(&m, &b);
 		if (step != STEP_CALLER || !b.pc)
 			break;
-		/* a caller's frame has a higher address: otherwise the walk could loop forever */
+		/* a caller's frame is at a higher address: otherwise the walk might never end */
 		if (b.is_call && b.reg[REG_SP] <= a.reg[REG_SP] && cnt > 1) {
 			step = STEP_FAILED;
 			break;

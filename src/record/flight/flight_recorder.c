@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * flight_recorder: a trigger's snapshot is made AFTERMATH_NS after the trigger fired, so that it
- * shows the aftermath. Then triggers rest until most of the kept trace has been replaced.
+ * flight_recorder: makes a trigger's snapshot AFTERMATH_NS after the trigger fired, to include what
+ * followed. After that, triggers make no snapshots until most of the kept trace has been replaced.
  */
 #include "record/flight/flight_recorder.h"
 
@@ -28,7 +28,7 @@
 #include "store/store_writer.h"
 
 /*
- * snapshotter: starts a thread per snapshot, since snapshots are rare. The copy is made in a
+ * snapshotter: starts a thread per snapshot, because snapshots are rare. The copy is made in a
  * temporary directory, which is renamed when the copy is complete.
  */
 
@@ -39,9 +39,9 @@ struct snapshotter {
 	char *trace_path;
 	uid_t uid;
 	gid_t gid;
-	bool busy;			/* the thread has to be joined */
+	bool busy;			/* the thread was started, and must be joined */
 	pthread_t thread;
-	/* the thread has ended, and the members below belong to the caller's thread again */
+	/* the thread has ended: the caller's thread may access the members below */
 	atomic_bool done;
 	time_t begun;
 	char *path;			/* the finished snapshot */
@@ -87,8 +87,8 @@ void snapshotter_free(struct snapshotter *s)
 }
 
 /*
- * Renames the copy to TRACE.snapshot-20260301T120000Z, the time at which it was requested, or with
- * -2, -3, ... appended if that name exists.
+ * Renames the copy to TRACE.snapshot-20260301T120000Z, after the time of the request, with -2, -3,
+ * ... appended if that name exists.
  */
 static int commit(struct snapshotter *s, const struct atomic_output *copy, struct err *e)
 {
@@ -160,7 +160,7 @@ int snapshotter_begin(struct snapshotter *s, const char *trigger, uint64_t ts_ns
 	s->ts_ns = ts_ns;
 	s->e.text[0] = '\0';
 	atomic_store(&s->done, false);
-	/* the main thread handles signals */
+	/* signals are for the main thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	r = pthread_create(&s->thread, NULL, snapshot_main, s);
@@ -187,14 +187,14 @@ int snapshotter_reap(struct snapshotter *s, bool wait, const char **ret_path, st
 }
 
 #define AFTERMATH_NS 1000000000ull
-#define REST_NS 30000000000ull		/* if --keep DUR is not given */
+#define REST_NS 30000000000ull		/* used without --keep DUR */
 #define TRIGGER_MAX_DEFAULT 10
 
 /* ---- marks ---- */
 
 /*
- * A message carries its own timestamp. A line of --mark-fd gets the time at which it was read,
- * which is when it arrived, since the main thread polls for it.
+ * A message has its own timestamp. A line of --mark-fd gets the time of reading, which is the time
+ * of its arrival, because the main thread polls the descriptor.
  */
 
 void marks_done(struct marks *m)
@@ -229,7 +229,7 @@ static int end_line(struct marks *m, uint64_t now_ns)
 	return *m->line ? marks_add(m, now_ns, TRACE_MARK_FD, m->line) : 0;
 }
 
-/* Reads once; the next look reads the rest. */
+/* Reads once; the next call reads the rest. */
 static int read_lines(struct marks *m, uint64_t now_ns)
 {
 	struct pollfd p = { .fd = m->fd, .events = POLLIN };
@@ -293,15 +293,15 @@ struct flight_recorder {
 	const struct flight_options *o;
 	const struct notices *notices;
 	const char *output;		/* the trace */
-	uint64_t keep_ns;		/* duration of the trace that is kept; 0: all */
+	uint64_t keep_ns;		/* length of time that is kept; 0: all */
 	struct marks marks;
 	struct snapshotter *snapshotter;
-	struct trigger_set *triggers;	/* NULL: no trigger was given */
-	/* of the trigger that fired; why is empty if none fired */
+	struct trigger_set *triggers;	/* NULL: no triggers */
+	/* reason of the trigger that fired; empty: none */
 	char why[256];
 	uint64_t fired_ns;
-	uint64_t rest_until_ns;		/* a trigger that fires earlier makes no snapshot */
-	uint64_t taken_cnt;		/* snapshots made for triggers */
+	uint64_t rest_until_ns;		/* triggers that fire before this make no snapshot */
+	uint64_t taken_cnt;		/* number of snapshots for triggers */
 	volatile sig_atomic_t asked, granted;	/* snapshots requested by signal, and made */
 	bool told_dropped, path_parent_checked;
 };
@@ -319,7 +319,7 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 
 	snprintf(text, sizeof(text), "trigger %s", why);
 	tell(w, text);
-	/* the exit trigger fires once, so it needs no rest */
+	/* the exit trigger fires only once, and need not wait */
 	if (w->taken_cnt < (w->o->trigger_max ? w->o->trigger_max : TRIGGER_MAX_DEFAULT) &&
 	    (t->kind == TRIGGER_EXIT || (!w->why[0] && ts_ns >= w->rest_until_ns))) {
 		snprintf(w->why, sizeof(w->why), "%s", why);
@@ -328,7 +328,7 @@ static int on_fired(void *ctx, const struct trigger *t, uint64_t ts_ns, const ch
 	return marks_add(&w->marks, ts_ns, TRACE_MARK_TRIGGER, why);
 }
 
-/* Checks the given triggers, and makes the set of them. */
+/* Checks the given triggers, and creates the set of triggers. */
 static int make_triggers(struct flight_recorder *w, uint32_t sources,
 			 const struct span_probes *requests, bool has_command, struct err *e)
 {
@@ -400,7 +400,7 @@ void flight_recorder_polls(const struct flight_recorder *w, struct pollfd *fds)
 	fds[1] = (struct pollfd){ .fd = w->marks.fd, .events = POLLIN };
 }
 
-/* Returns the size of a trace: the sum of its files, in bytes. */
+/* Returns the size of a trace in bytes: the sum of its files. */
 static uint64_t dir_bytes(const char *path)
 {
 	DIR *d = opendir(path);
@@ -434,8 +434,8 @@ static void reap(struct flight_recorder *w, bool wait)
 }
 
 /*
- * Snapshots are written beside the trace. If this is not possible, reports it now, not when the
- * first is due.
+ * Checks whether snapshots can be written beside the trace, to report an error now and not when the
+ * first snapshot is due.
  */
 static void check_place(struct flight_recorder *w)
 {
@@ -498,13 +498,13 @@ static void begin_snapshot(struct flight_recorder *w, const char *trigger, uint6
 		notices_warn(w->notices, "no snapshot: %s; recording goes on", strerror(-r));
 }
 
-/* Begins a snapshot that is due, unless one is in progress. */
+/* Begins a snapshot that is due, unless another one is in progress. */
 static void begin_due(struct flight_recorder *w, uint64_t to_ns, bool now)
 {
 	if (snapshotter_is_busy(w->snapshotter))
 		return;
 	if (w->asked != w->granted) {
-		/* several signals before a snapshot begins request only one */
+		/* several signals before a snapshot begins request one snapshot */
 		w->granted = w->asked;
 		begin_snapshot(w, NULL, to_ns);
 	} else if (w->why[0] && (now || to_ns >= w->fired_ns + AFTERMATH_NS)) {

@@ -2,9 +2,9 @@
 /*
  * trigger: one small state machine per condition, over the merged records of each slice.
  *
- * Levels, bursts, requests, their owners and waits for a CPU come from the same machines that the
- * reports use. A burst of memory fires once: bursts of other processes that follow within the
- * window are part of it.
+ * Levels, bursts, requests, their owners and waits for a CPU come from the state machines of
+ * src/model that reports use, too. A burst of memory fires once; bursts of other processes that
+ * follow within the window are part of the same burst.
  */
 #include "record/flight/trigger.h"
 
@@ -33,8 +33,8 @@
 #include "ring/wire_record.h"
 
 /*
- * limit for block requests, and for open requests of programs and their names; at this limit all
- * are forgotten: queues come and go
+ * limit of block requests, and of open requests of programs and their names; above this limit all
+ * are dropped, because they may belong to queues that no longer exist
  */
 #define ADDRESSES_MAX 65536
 
@@ -48,8 +48,8 @@ static const struct kind {
 	const char *source_names;
 	enum trigger_kind kind;
 	uint32_t sources;		/* the condition needs all of these */
-	uint64_t hooks;			/* the records it reads: WIRE_BIT(WIRE_x) each */
-} kinds[] = {	/* by enum trigger_kind */
+	uint64_t hooks; /* hooks of the records that the condition needs: WIRE_BIT(WIRE_x) */
+} kinds[] = {	/* index: enum trigger_kind */
 	{ "spike", "spike>500MiB or spike>500MiB/250ms", "alloc.rss", TRIGGER_SPIKE,
 	  SOURCE_BIT(SOURCE_RSS),
 	  WIRE_BIT(WIRE_RSS) },
@@ -68,7 +68,7 @@ static const struct kind {
 	  TRIGGER_REQUEST, SOURCE_BIT(SOURCE_SPAN), WIRE_BIT(WIRE_SPAN) },
 };
 
-/* Records of these hooks carry the names, processes, creations and exits of tasks. */
+/* Records of these hooks have the names, processes, creations and exits of tasks. */
 #define TASK_HOOKS                                                                                 \
 	(WIRE_BIT(WIRE_TASK_NEW) | WIRE_BIT(WIRE_TASK_EXEC) | WIRE_BIT(WIRE_TASK_RENAME) |         \
 	 WIRE_BIT(WIRE_TASK_EXIT))
@@ -124,7 +124,7 @@ int trigger_parse(const char *text, uint32_t sources, bool has_command, struct t
 			       "--trigger '%s': there is no such condition; there are spike>SIZE, "
 			       "io-latency>DUR, runq>DUR, request:NAME>DUR, loss>N and exit!=N",
 			       text);
-	/* a name may contain an operator */
+	/* the name may contain an operator */
 	if (k->kind == TRIGGER_REQUEST && text[len] == ':' && strrchr(text, '>')) {
 		const char *name = text + len + 1;
 
@@ -163,20 +163,20 @@ int trigger_parse(const char *text, uint32_t sources, bool has_command, struct t
 
 /* ---- the set ---- */
 
-/* Resident memory of a process, of all processes with a name, or of all processes. */
+/* Growth of the resident memory of a process, of all processes with a name, or of all processes. */
 struct growth {
 	struct burst burst;
 	int64_t level;
-	bool is_known;		/* the burst fired, or belongs to one that did */
+	bool is_known;		/* the burst fired, or is part of one that fired */
 };
 
 struct process_memory {
 	struct mem_process mem;
 	struct growth own;
-	uint32_t name;		/* index of names */
+	uint32_t name;		/* index in names */
 };
 
-struct name_memory {		/* of processes with one name */
+struct name_memory {		/* all processes with one name */
 	struct growth together;
 	uint32_t process_cnt;
 	char comm[WIRE_COMM_LEN + 1];
@@ -191,12 +191,12 @@ struct state {
 	struct trigger t;
 	bool fired;		/* during this slice */
 	/* SPIKE: */
-	struct hash_map by_id;	/* pid to struct process_memory */
-	struct hash_map by_comm;	/* to indexes of names */
+	struct hash_map by_id;	/* pid -> struct process_memory */
+	struct hash_map by_comm;	/* comm -> index in names */
 	struct name_memory *names;
 	size_t name_cap;
 	struct growth machine;
-	uint64_t quiet_ns;	/* a burst that begins earlier belongs to one that fired */
+	uint64_t quiet_ns;	/* a burst that begins earlier is part of one that fired */
 };
 
 struct trigger_set {
@@ -204,21 +204,21 @@ struct trigger_set {
 	uint64_t hooks;
 	uint64_t page_bytes;
 	uint64_t fed_to_ns;		/* end of the last slice */
-	struct thread_states *threads;	/* RUNQ; threads by number */
-	struct hash_map numbers;	/* RUNQ: tid to its number */
-	uint32_t *tids;			/* by number; 0: the number is unused */
+	struct thread_states *threads;	/* RUNQ; index: number of a thread */
+	struct hash_map numbers;	/* RUNQ: tid -> number of the thread */
+	uint32_t *tids;			/* by number: tid; 0: the number is unused */
 	size_t tid_cap;
 	uint32_t tid_cnt;
 	bool lacks_switches;		/* RUNQ: some switches of this slice were lost */
 	uint32_t *free;			/* unused numbers */
 	size_t free_cnt, free_cap;
-	struct hash_map tasks; /* tid to struct task: messages print names, not only numbers */
+	struct hash_map tasks; /* tid -> struct task, for names in messages */
 	uint32_t own_pids[TRIGGER_OWN_MAX];	/* 0: none */
-	struct request_track *requests;	/* IO; its ids of threads and processes: see id_of() */
-	struct writeback_owners owners;	/* IO: processes are pids */
-	struct span_track spans;	/* REQUEST; numbers of names are their addresses */
+	struct request_track *requests;	/* IO; for ids of threads and processes see id_of() */
+	struct writeback_owners owners;	/* IO; processes are pids */
+	struct span_track spans;	/* REQUEST; the number of a name is its address */
 	struct strpool *span_names;
-	struct hash_map span_numbers;	/* by address of the name: it counts them */
+	struct hash_map span_numbers; /* by address of the name in span_names: number of the name */
 	const char *const *request_names;	/* of --request */
 	size_t request_name_cnt;
 	size_t cnt;
@@ -337,7 +337,7 @@ static bool is_own_thread(const struct trigger_set *s, uint32_t tid)
 	return is_own(s, t ? t->pid : tid);
 }
 
-/* "process 123 (cc1)" */
+/* Formats "process 123 (cc1)". */
 static const char *name_of(const struct trigger_set *s, const char *what, uint32_t id, char buf[64])
 {
 	const struct task *t = hash_map_get(&s->tasks, id);
@@ -379,7 +379,7 @@ static void shift(struct growth *g, int64_t delta)
 	burst_shift(&g->burst, delta);
 }
 
-/* Returns the index of the name that a process has now. -ENOMEM. */
+/* Returns the index of a process's current name, or -ENOMEM. */
 static int64_t name_at(const struct trigger_set *s, struct state *st, uint32_t pid)
 {
 	const struct task *t = hash_map_get(&s->tasks, pid);
@@ -406,13 +406,16 @@ static void leave_name(struct state *st, const struct process_memory *p)
 	struct name_memory *n = &st->names[p->name];
 
 	n->together.level -= p->own.level;
-	if (!--n->process_cnt) {	/* its ring may be large */
+	if (!--n->process_cnt) {	/* free this: its ring may be large */
 		burst_done(&n->together.burst);
 		burst_init(&n->together.burst, st->t.window_ns, st->t.value + 1, true);
 	}
 }
 
-/* Moves the memory of a process to its present name, in which it is no growth. 0 or -ENOMEM. */
+/*
+ * Moves the memory of a process to its current name, where it does not count as growth. 0 or
+ * -ENOMEM.
+ */
 static int set_name(const struct trigger_set *s, struct state *st, uint32_t pid,
 		    struct process_memory *p, bool is_new)
 {
@@ -440,7 +443,7 @@ static void drop_memory(struct state *st, uint32_t pid)
 	free(p);
 }
 
-/* is_born: the process with this pid was just created. NULL: out of memory. */
+/* is_born: a process with this pid was just created. NULL: out of memory. */
 static struct process_memory *memory_of(const struct trigger_set *s, struct state *st, uint32_t pid,
 					bool is_born)
 {
@@ -466,7 +469,7 @@ static uint64_t risen(const struct growth *g, uint64_t ts_ns)
 	return g->level > 0 ? burst_risen(&g->burst, ts_ns, (uint64_t)g->level) : 0;
 }
 
-/* name: an index of names; UINT32_MAX: any. Returns the most that a process has grown, or 0. */
+/* Returns the largest growth of a process, or 0. name: index in names; UINT32_MAX: any. */
 static uint64_t largest_process(const struct state *st, uint64_t ts_ns, uint32_t name,
 				uint32_t *ret_pid)
 {
@@ -500,8 +503,8 @@ static uint64_t largest_name(const struct state *st, uint64_t ts_ns, uint32_t *r
 }
 
 /*
- * A burst has begun. pid, name: whose it is; UINT32_MAX: of all. The reason is the process or the
- * name that has at least half of it.
+ * Fires for a burst that has begun. pid, name: its process or name; UINT32_MAX: all. The message
+ * names the process or name that has at least half of the burst.
  */
 static int fire_growth(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint64_t bytes,
 		       uint32_t pid, uint32_t name)
@@ -536,7 +539,7 @@ static int fire_growth(struct trigger_set *s, struct state *st, uint64_t ts_ns, 
 	return fire(s, st, ts_ns, what);
 }
 
-/* Adds bytes that a process obtained (delta > 0) or released. */
+/* Adds bytes that a process allocated (delta > 0) or released. */
 static int add_growth(struct trigger_set *s, struct state *st, uint64_t ts_ns, uint32_t pid,
 		      struct process_memory *p, int64_t delta)
 {
@@ -567,7 +570,7 @@ static int add_growth(struct trigger_set *s, struct state *st, uint64_t ts_ns, u
 	return r < 0 ? r : 0;
 }
 
-/* Bytes that the process did not obtain: inherited, or obtained before. */
+/* Adds bytes that the process did not allocate now: inherited, or older. */
 static void shift_all(struct state *st, struct process_memory *p, int64_t delta)
 {
 	shift(&p->own, delta);
@@ -646,7 +649,7 @@ static int spike_record(struct trigger_set *s, struct state *st, const struct wi
 	return 0;
 }
 
-/* Growth is measured from the memory that a process had when recording began. */
+/* Sets the initial memory of processes: growth counts from the start of the recording. */
 static int spike_snapshot(struct trigger_set *s, struct state *st, const struct buf *snapshot)
 {
 	const struct wire_snap *rows = (const struct wire_snap *)snapshot->data;
@@ -672,8 +675,8 @@ static int spike_snapshot(struct trigger_set *s, struct state *st, const struct 
 /* ---- requests ---- */
 
 /*
- * Convert a kernel pid or tid to an event id and back. 0: unknown. The kernel's 1 (init) would be a
- * pseudo id, hence the offset.
+ * Convert a kernel pid or tid to an event id and back. 0: unknown. The offset is necessary because
+ * the kernel's 1 (init) would be a pseudo id.
  */
 static uint32_t id_of(uint32_t number)
 {
@@ -685,7 +688,7 @@ static uint32_t number_of(uint32_t id)
 	return id > EVENT_ID_FIRST ? id - EVENT_ID_FIRST : 0;
 }
 
-/* Fires the conditions that a request of this age meets for the first time at at_ns. */
+/* Fires the triggers whose condition a request of this age meets for the first time at at_ns. */
 static int io_slow(struct trigger_set *s, const struct block_request *r, uint64_t at_ns,
 		   const char *verb)
 {
@@ -699,7 +702,7 @@ static int io_slow(struct trigger_set *s, const struct block_request *r, uint64_
 	for (size_t i = 0; i < s->cnt && !err; i++) {
 		const struct trigger *t = &s->states[i].t;
 
-		/* the trigger has fired for the open request, after an earlier slice */
+		/* the trigger fired for the open request, after an earlier slice */
 		if (t->kind != TRIGGER_IO_LATENCY || ns <= t->value ||
 		    (s->fed_to_ns > queued_ns && s->fed_to_ns - queued_ns > t->value))
 			continue;
@@ -754,7 +757,7 @@ static int io_record(struct trigger_set *s, const struct wire_hdr *h)
 	return request_track_event(s->requests, &ev);
 }
 
-/* Forgets the requests in flight: later records of them must not fire a trigger. */
+/* Drops the requests in flight: later records of these requests must not fire a trigger. */
 static int forget_requests(struct trigger_set *s)
 {
 	request_track_free(s->requests);
@@ -783,12 +786,12 @@ static int span_record(struct trigger_set *s, const struct wire_hdr *h)
 		if (!ev.name || hash_map_intern(&s->span_numbers, ev.name, 0, &nr) < 0)
 			return -ENOMEM;
 	}
-	/* nothing else is asked about a request than its begin and end */
+	/* the triggers need only begin and end of requests */
 	return r->action == EVENT_SPAN_STEP || r->action == EVENT_SPAN_ATTACH ?
 		       0 : span_track_event(&s->spans, &ev);
 }
 
-/* Requests of a process end with it. */
+/* Ends the open requests of a process that has ended. */
 static void end_spans(struct trigger_set *s, const struct wire_exit *x)
 {
 	for (size_t i = 0; i < s->spans.request_cnt && x->group_dead; i++)
@@ -806,7 +809,7 @@ static int span_slow(struct trigger_set *s, const struct span_request *r, uint64
 	for (size_t i = 0; i < s->cnt && !err && at_ns > r->begin_ns; i++) {
 		const struct trigger *t = &s->states[i].t;
 
-		/* the trigger has fired for the open request, after an earlier slice */
+		/* the trigger fired for the open request, after an earlier slice */
 		if (t->kind != TRIGGER_REQUEST || ns <= t->value ||
 		    (s->fed_to_ns > r->begin_ns && s->fed_to_ns - r->begin_ns > t->value) ||
 		    (strcmp(t->name, name) && fnmatch(t->name, name, 0)))
@@ -821,8 +824,8 @@ static int span_slow(struct trigger_set *s, const struct span_request *r, uint64
 }
 
 /*
- * Fires for requests that ended in the slice or are open at its end, and keeps the open ones.
- * lacks: events were lost, so the open ones may have ended.
+ * Fires for requests that ended in the slice or are open at its end; keeps the open ones. lacks:
+ * events were lost, so requests that seem open may have ended.
  */
 static int spans_slow(struct trigger_set *s, uint64_t to_ns, bool lacks)
 {
@@ -845,7 +848,7 @@ static int spans_slow(struct trigger_set *s, uint64_t to_ns, bool lacks)
 	return err;
 }
 
-/* Forgets the open requests: an end may have been lost, and their names use memory. */
+/* Drops the open requests: their ends may have been lost, and their names use memory. */
 static int forget_spans(struct trigger_set *s)
 {
 	span_track_done(&s->spans);
@@ -862,7 +865,7 @@ static int ignore_piece(void *ctx, const struct thread_piece *p)
 	return 0;
 }
 
-/* A wait for the quota of a group is not a wait for a CPU. */
+/* Checks a wait for a CPU; ignores waits for the quota of a group. */
 static int cpu_waited(void *ctx, const struct thread_wait *w)
 {
 	struct trigger_set *s = ctx;
@@ -883,7 +886,7 @@ static int cpu_waited(void *ctx, const struct thread_wait *w)
 	return err;
 }
 
-/* *ret: the number of a thread; EVENT_ID_IDLE for the idle thread. 0 or -ENOMEM. */
+/* Sets *ret to the number of a thread; EVENT_ID_IDLE for the idle thread. 0 or -ENOMEM. */
 static int thread_number(struct trigger_set *s, uint32_t tid, uint32_t *ret)
 {
 	uint32_t number = (uint32_t)(uintptr_t)hash_map_get(&s->numbers, tid);
@@ -917,7 +920,7 @@ static int drop_ended(struct trigger_set *s, uint32_t number)
 	return array_add(&s->free, &s->free_cap, &s->free_cnt, number);
 }
 
-/* The two switch records begin with the same members. */
+/* Returns whether this is a switch. Both kinds of switch records begin with the same members. */
 static bool is_switch(const struct wire_hdr *h)
 {
 	return h->hook == WIRE_SWITCH || h->hook == WIRE_SWITCH_MORE;
@@ -935,7 +938,7 @@ static int switch_record(struct trigger_set *s, const struct wire_switch *w)
 	err = thread_number(s, w->hdr.tid, &prev);
 	err = err ?: thread_states_leave(s->threads, &ev, prev);
 	err = err ?: drop_ended(s, prev);
-	/* most switches to a thread that --only leaves out are not recorded */
+	/* most switches to a thread outside of the target set are not recorded */
 	if (!(w->hdr.flags & WIRE_F_NEXT_OUT))
 		err = err ?: thread_number(s, w->next_tid, &next);
 	return err ?: thread_states_enter(s->threads, next, w->hdr.cpu, w->hdr.ts_ns);
@@ -957,7 +960,7 @@ static int runq_record(struct trigger_set *s, const struct wire_hdr *h)
 /* ---- the records of a slice, in order of time ---- */
 
 struct record {
-	uint64_t ts_ns;		/* array_order() sorts by it */
+	uint64_t ts_ns;		/* sort key of array_order() */
 	const struct wire_hdr *h;
 };
 
@@ -1006,7 +1009,7 @@ static int feed_record(struct trigger_set *s, const struct wire_hdr *h)
 	return err;
 }
 
-/* The number of lost events, for any reason. */
+/* Returns the number of lost events, for any reason. */
 static uint64_t lost_of(const struct block_slice *slice)
 {
 	uint64_t cnt = 0;
@@ -1031,7 +1034,7 @@ int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size
 	s->lacks_switches = block_slice_lacks(slice, WIRE_SWITCH, true);
 	if (block_slice_lacks(slice, WIRE_DIRTY, false))
 		writeback_owners_clear(&s->owners);
-	/* the lost event may be the end of a request, and its address may be used again */
+	/* the end of a request may have been lost, and another request may use its address */
 	if (block_slice_lacks(slice, WIRE_BLOCK_DONE, true) ||
 	    request_track_addresses(s->requests) > ADDRESSES_MAX)
 		err = forget_requests(s);

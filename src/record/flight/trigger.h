@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trigger: conditions on what is being recorded, evaluated slice by slice.
+ * trigger: conditions on the recorded events, evaluated for each slice.
  *
  *     --trigger EXPR --[trigger_parse]--> trigger_set --feed(slice)--> fired(which, when, why)
  *
@@ -12,9 +12,9 @@
  *     loss>N            more than N events were lost in a slice of about a second
  *     exit!=N           the command ended with another status (also exit=N, exit>N)
  *
- * A trigger costs a few nanoseconds per record that its condition is about, in the encoding thread.
- * Memory grows with the number of live processes, threads or requests, and of names that processes
- * had or requests have. Threads: one.
+ * A trigger costs the encoding thread a few nanoseconds per record that its condition needs. Memory
+ * grows with the number of live processes, threads or requests, and of different names of processes
+ * or requests. Threads: one.
  */
 #pragma once
 
@@ -46,12 +46,12 @@ struct trigger {
 	uint64_t value;			/* bytes, ns, events, exit status */
 	uint64_t window_ns;		/* SPIKE */
 	char name[TRIGGER_NAME_BYTES];	/* REQUEST: a pattern */
-	const char *text;		/* as written; the caller keeps it */
+	const char *text;		/* as given; owned by the caller */
 };
 
 /*
- * Parses a condition. -EINVAL or -ERANGE, with the possible conditions. sources: mask of recorded
- * sources; the condition's sources must be among them.
+ * Parses a condition. -EINVAL or -ERANGE: e has the possible conditions. sources: mask of recorded
+ * sources, which must include those of the condition.
  */
 int trigger_parse(const char *text, uint32_t sources, bool has_command, struct trigger *ret,
 		  struct err *e);
@@ -61,31 +61,31 @@ struct trigger_set;
 struct trigger_sink {
 	void *ctx;
 	/*
-	 * why: "spike>500MiB: process 123 (cc1) grew by 612 MiB". A result < 0 ends the feeding and
-	 * is its error.
+	 * Called when a trigger fires. why: "spike>500MiB: process 123 (cc1) grew by 612 MiB". A
+	 * result < 0 ends the calling function and is returned.
 	 */
 	int (*fired)(void *ctx, const struct trigger *t, uint64_t ts_ns, const char *why);
 };
 
-/* Copies the triggers; the caller keeps their texts. */
+/* Copies the triggers, but not their texts, which the caller keeps. */
 int trigger_set_new(struct trigger_set **ret, const struct trigger *triggers, size_t cnt,
 		    const struct trigger_sink *sink);
 void trigger_set_free(struct trigger_set *s);
-/* Sets the names of --request, of which records have the numbers. The caller keeps them. */
+/* Sets the names of --request, by number of the request in records. The caller keeps them. */
 void trigger_set_name_requests(struct trigger_set *s, const char *const *names, size_t cnt);
 
 /*
- * Sets the recorder's processes (0: none), whose memory and requests are ignored, as in reports: a
- * snapshot of a slow request would write another slow one.
+ * Sets the recorder's processes (0: none). Their memory and requests are ignored, as in reports:
+ * otherwise the snapshot for a slow request would cause another slow request.
  */
 #define TRIGGER_OWN_MAX 3
 void trigger_set_leave_out(struct trigger_set *s, const uint32_t pids[TRIGGER_OWN_MAX]);
 
 /*
- * Feeds the records of a slice, of each ring, and the snapshot rows (struct wire_snap) that belong
- * to it. Of the slice itself it reads losses, gaps and end. A trigger fires at most once per slice.
+ * Evaluates the records of a slice, of each ring, and the snapshot rows (struct wire_snap) of the
+ * slice. Reads only losses, gaps and end of `slice`. A trigger fires at most once per slice.
  */
 int trigger_set_feed(struct trigger_set *s, const struct ring_slice *rings, size_t ring_cnt,
 		     const struct buf *snapshot, const struct block_slice *slice);
-/* The command has ended. */
+/* Evaluates the exit status, after the command has ended. */
 int trigger_set_exit(struct trigger_set *s, uint64_t ts_ns, int status);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * overhead: detaches the programs of a source that is off, so that they cost nothing. A gap begins
- * before the first program is detached and ends after the last is attached: inside a gap events may
- * be missing, outside none is.
+ * before the first program is detached and ends after the last is attached: events may be missing
+ * only inside gaps.
  */
 #include "record/guard/overhead.h"
 
@@ -21,16 +21,16 @@
 #include "ring/wire_record.h"
 
 /*
- * budget: adds usage up to periods. A period ends in at most one step. The next period is judged on
- * its own, because it has other sources.
+ * budget: adds usage until a period ends. Each period ends in at most one step. After a step the
+ * mean starts again, because the sources have changed.
  */
 
 #define PERIOD_NS 300000000ULL
 #define REPAY_NS 10e9
-#define SETTLING 2	/* periods during which an older slice may still be being encoded */
+#define SETTLING 2 /* number of periods during which an older slice may still be being encoded */
 #define RELAPSE_NS                                                                                 \
 	10000000000ULL /* a source that goes off again within this time was turned on too early */
-#define NOTABLE 20	/* a source below a 20th of the cost is not worth turning off */
+#define NOTABLE 20	/* a source with less than this fraction (1/20) of the cost stays on */
 
 void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources)
 {
@@ -41,7 +41,7 @@ void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources)
 		b->hold_ns[i] = BUDGET_HOLD_NS;
 }
 
-/* Finds what each source has cost in the period, in millionths of the machine's CPU time. */
+/* Computes the cost of each source in the period, in millionths of the machine's CPU time. */
 static void split_cost(const struct budget *b, double cost_ppm[SOURCE_CNT])
 {
 	double events = 0, own = 0;
@@ -56,7 +56,7 @@ static void split_cost(const struct budget *b, double cost_ppm[SOURCE_CNT])
 	}
 }
 
-/* Returns the source to turn off, or SOURCE_CNT if none would help. */
+/* Returns the source to turn off; SOURCE_CNT: turning off a source would not help. */
 static unsigned int dearest(const double cost_ppm[SOURCE_CNT], uint32_t on, double total)
 {
 	unsigned int i, at = SOURCE_TASK;
@@ -79,10 +79,7 @@ unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uin
 	unsigned int i, cnt = 0;
 	double total = 0;
 
-	/*
-	 * a source that is off costs only the records it left in the buffers, which soon ends by
-	 * itself
-	 */
+	/* ignore sources that are off: they only cost the records that remained in the rings */
 	for (i = 0; i < SOURCE_CNT; i++)
 		total += on & SOURCE_BIT(i) ? cost_ppm[i] : 0;
 	while (total > (double)limit_ppm) {
@@ -109,7 +106,7 @@ static void note_cost(struct budget *b)
 	b->has_mean = true;
 }
 
-/* Returns the limit that, if met, brings the average since the start to the budget in REPAY_NS. */
+/* Returns the limit with which the average since the start would reach the budget in REPAY_NS. */
 static uint64_t limit_now(const struct budget *b)
 {
 	double cpus = (double)b->cpu_ns / (double)b->dur_ns;
@@ -201,14 +198,15 @@ uint64_t budget_cost_ppm(const struct budget *b)
 	return (uint64_t)((double)b->budget_ppm * b->spent_ns / b->allowed_ns);
 }
 
-/* The source could not be turned on: counts it as off again, and keeps it off for a time. */
+/* Call if the source could not be turned on: it counts as off, and stays off for a time. */
 static void budget_failed_on(struct budget *b, unsigned int source)
 {
 	turn_off(b, source);
 }
 
 #define REASON "max-overhead"
-#define LATE_NS 5000000000ULL	/* records arrive within this time; closed gaps are kept as long */
+/* records arrive within this time: closed gaps are kept for as long */
+#define LATE_NS 5000000000ULL
 
 /* ---- gaps ---- */
 
@@ -283,7 +281,7 @@ void gaps_filter(struct gaps *g, struct ring_slice *slices, unsigned int slice_c
 		slices_filter(slices, slice_cnt, lies_in_none, &f);
 }
 
-/* Forgets gaps that no future slice can touch. */
+/* Drops gaps that no later slice overlaps. */
 static void forget(struct gaps *g, uint64_t from_ns)
 {
 	size_t cnt, i, to = 0;

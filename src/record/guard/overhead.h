@@ -4,8 +4,8 @@
  *
  *     sampler (cost) --> budget (decides) --> [overhead] --> probe (detach, attach), gaps
  *
- * Nothing here fails a recording: a source that cannot be turned on again stays off, declared.
- * Threads: one.
+ * Errors here do not end a recording: a source that cannot be turned on again stays off, and its
+ * gap is recorded. Threads: one.
  */
 #pragma once
 
@@ -26,37 +26,36 @@ struct probe;
 struct sampler;
 
 /*
- * budget_ppm: millionths of the machine's CPU time. sources: a mask of SOURCE_BIT; all of them are
- * on. The caller keeps all arguments. Warns the caller the first time a source goes off.
+ * budget_ppm: millionths of the machine's CPU time. sources: mask of SOURCE_BIT, all on. The caller
+ * keeps all arguments. Warns the caller the first time that a source is turned off.
  */
 int overhead_new(struct overhead **ret, uint64_t budget_ppm, const struct notices *notices,
 		 uint32_t sources, struct probe *probe, struct sampler *sampler, uint64_t start_ns);
 void overhead_free(struct overhead *o);
 
 /*
- * Turns off the sources that cost too much, or one source on. Call it after a slice was written and
- * before the next is cut. -ENOMEM.
+ * Turns sources off that cost too much, or one source on. Call this after a slice was written and
+ * before the next cut. -ENOMEM.
  */
 int overhead_look(struct overhead *o);
 
 /*
- * Removes a slice's records inside gaps, and adds the gaps to the slice, cut to its time; they stay
- * valid until the next call. Call it before the slice is counted and encoded. -ENOMEM.
+ * Removes a slice's records inside gaps, and adds the gaps to the slice, limited to its time; valid
+ * until the next call. Call this before the slice is counted and encoded. -ENOMEM.
  */
 int overhead_slice(struct overhead *o, struct ring_slice *slices, unsigned int slice_cnt,
 		   struct block_slice *slice);
 
 /*
- * Returns the sources that are off now, joined by blanks; valid until the next overhead_look().
- * *ret_cnt: how often a source was turned off.
+ * Returns the sources that are off now, separated by blanks; valid until the next overhead_look().
+ * *ret_cnt: number of times that a source was turned off.
  */
 const char *overhead_off(const struct overhead *o, unsigned int *ret_cnt);
 
 /*
- * Gaps: intervals during which a source was off on purpose, to the nanosecond. Programs are
- * detached and attached one after the other, while records are on their way. Yet a gap is a plain
- * interval: records of a source whose timestamp is inside one of its gaps are removed from the
- * slices before they are encoded.
+ * A gap is an interval during which a source was off on purpose, exact to the nanosecond. Programs
+ * are detached and attached one after the other, and records may still be in the rings. Therefore
+ * records of a source with timestamps inside its gaps are removed from slices before encoding.
  */
 
 /* All zeros: no gaps. */
@@ -68,21 +67,21 @@ struct gaps {
 void gaps_done(struct gaps *g);
 
 /*
- * The source is off from from_ns on, which is after all slices so far. The row's strings must
- * outlive g; its to_ns is ignored. At most one open gap per source. hooks: 1ull << hook of each of
- * its hooks.
+ * Begins a gap: the source is off from from_ns on, which is after all slices so far. The row's
+ * strings must outlive g; its to_ns is ignored. A source has at most one open gap. hooks: mask
+ * (1ull << hook) of the source's hooks.
  */
 int gaps_open(struct gaps *g, const struct trace_gap *gap, uint64_t hooks);
-/* The source is on again from to_ns on, which is after all slices so far. */
+/* Ends the source's open gap at to_ns, which is after all slices so far. */
 void gaps_close(struct gaps *g, const char *source, uint64_t to_ns);
 
-/* Removes the records inside gaps from the slices and adds their number to dropped, by hook. */
+/* Removes the records inside gaps from the slices. Adds their number to dropped, by hook. */
 void gaps_filter(struct gaps *g, struct ring_slice *slices, unsigned int slice_cnt,
 		 uint64_t dropped[WIRE_HOOK_MAX]);
 
 /*
- * Returns the gaps of a slice, cut to the slice; valid until the next call. Slices come in order of
- * time. -ENOMEM.
+ * Returns the gaps of a slice, limited to the slice; valid until the next call. Slices come in
+ * order of time. -ENOMEM.
  */
 int gaps_rows(struct gaps *g, uint64_t from_ns, uint64_t to_ns, const struct trace_gap **ret,
 	      size_t *ret_cnt);
@@ -91,36 +90,40 @@ int gaps_rows(struct gaps *g, uint64_t from_ns, uint64_t to_ns, const struct tra
  * budget: decides which sources to turn off, or on again, so that recording stays within a share of
  * the machine's CPU time.
  *
- *     what a period cost, per source --[budget]--> stay | sources off | one source on
+ *     cost of a period, per source --[budget]--> no change | sources off | one source on
  *
  * Cost = (run time of the BPF programs + the recorder's user and system time) / (CPUs online x
- * time). After each period, the mean of its cost and the mean before it is judged.
+ * time). After each period, the mean of its cost and of the previous mean is compared with the
+ * limit.
  *
  * A source's cost is its programs' time and its share of the recorder's own time, by events. Over
  * the budget, the most expensive sources go off, as many as their costs require; task never goes
- * off, and sched.switch only if no other source costs a twentieth of the rest. An overspending is
- * saved again: until the average since the start is within the budget, the limit is lower, by at
- * most half the budget, and no source comes back. Below half the budget for a while, the source
- * that went off last comes back; if that source soon has to go off again, it stays off twice as
- * long the next time. Pure computation: no clock, no kernel. Threads: one.
+ * off, and sched.switch only if no other source costs a twentieth of the rest. Excess cost is
+ * compensated: until the average since the start is within the budget, the limit is lower, by at
+ * most half the budget, and no source is turned on. If the cost is below half the budget for a
+ * while, the source that went off last is turned on; if that source soon has to go off again, it
+ * stays off twice as long the next time. Pure computation: no clock, no kernel. Threads: one.
  */
-#define BUDGET_HOLD_NS                                                                             \
-	3000000000ULL /* after this time below half the budget, a source comes back */
+/* after the cost has been below half the budget for this time, a source is turned on */
+#define BUDGET_HOLD_NS 3000000000ULL
 #define BUDGET_HOLD_MAX_NS 60000000000ULL
 
 struct budget {
 	uint64_t budget_ppm;		/* millionths of the machine's CPU time */
 	uint32_t on;			/* mask of SOURCE_BIT */
-	unsigned int off[SOURCE_CNT], off_cnt; /* in the order of turning off */
+	unsigned int off[SOURCE_CNT], off_cnt; /* in the order in which they were turned off */
 	uint64_t now_ns;		/* sum of the periods */
-	uint64_t on_ns[SOURCE_CNT];	/* when the source came back; 0: it was never off */
+	uint64_t on_ns[SOURCE_CNT]; /* when the source was last turned on; 0: it was never off */
 	uint64_t hold_ns[SOURCE_CNT];
-	uint64_t low_ns;		/* when the cost fell below half the budget */
+	uint64_t low_ns;		/* since when the cost has been below half the budget */
 	bool is_low;
-	/* Periods to ignore: the recorder still encodes records of sources that went off. */
+	/*
+	 * Number of periods to ignore, because the recorder still encodes records of sources that
+	 * were turned off.
+	 */
 	unsigned int settling;
 
-	double spent_ns, allowed_ns;	/* cost so far, and the budget of the time so far */
+	double spent_ns, allowed_ns;	/* cost so far, and budget for the time so far */
 
 	/* the current period */
 	uint64_t dur_ns, own_ns, cpu_ns;	/* cpu_ns: CPUs online x time */
@@ -131,14 +134,14 @@ struct budget {
 
 struct budget_usage {			/* increments since the last call */
 	uint64_t dur_ns;
-	unsigned int cpu_cnt;		/* online */
+	unsigned int cpu_cnt;		/* number of CPUs online */
 	uint64_t own_ns;		/* user and system time of the recorder */
 	uint64_t source_ns[SOURCE_CNT];	/* run time of the BPF programs */
 	uint64_t event_cnt[SOURCE_CNT];	/* records read */
 };
 
 struct budget_step {
-	unsigned int off_cnt, off[SOURCE_CNT];	/* to turn off */
+	unsigned int off_cnt, off[SOURCE_CNT];	/* sources to turn off */
 	bool is_on;
 	unsigned int on;			/* if is_on: the source to turn on */
 };
@@ -146,14 +149,17 @@ struct budget_step {
 void budget_init(struct budget *b, uint64_t budget_ppm, uint32_t sources);
 
 /*
- * Selects the most expensive sources among `on`, in that order, until the rest costs at most
- * limit_ppm. Returns their number. The rest may still cost too much if no other source may go off.
+ * Selects the most expensive sources among `on`, the most expensive first, until the others cost at
+ * most limit_ppm. Returns their number. The others may still cost too much if none of them may go
+ * off.
  */
 unsigned int budget_pick_off(const double cost_ppm[SOURCE_CNT], uint32_t on, uint64_t limit_ppm,
 			     unsigned int off[SOURCE_CNT]);
 
-/* Adds usage. *ret is all zeros unless a period has ended and requires a step. */
+/*
+ * Adds usage. Sets *ret to a step to take; all zeros: no period has ended, or no step is necessary.
+ */
 void budget_judge(struct budget *b, const struct budget_usage *u, struct budget_step *ret);
 
-/* Returns the cost that led to the last turning off: the mean, or the average since the start. */
+/* Returns the cost that caused the last turning off: the mean, or the average since the start. */
 uint64_t budget_cost_ppm(const struct budget *b);

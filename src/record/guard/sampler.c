@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sampler: a loss row covers the time between two looks (about 50 ms), per hook and CPU. Skipped
- * programs have no CPU, since the kernel counts them per program only.
+ * sampler: a loss row has the losses of a hook on a CPU between two looks (about 50 ms). Skipped
+ * programs have no CPU, because the kernel counts them per program.
  */
 #include "record/guard/sampler.h"
 
@@ -36,15 +36,15 @@ struct sampler {
 	uint64_t ring_bytes;
 	struct ring_feed feeds[RING_FEEDS_MAX];
 	unsigned int feed_cnt;
-	unsigned int place_cnt;	/* one per CPU, and one more for the feeds */
+	unsigned int place_cnt;	/* one per CPU, and one for all feeds */
 
 	uint64_t look_ns;			/* time of the last look */
-	struct loss_seen *seen;			/* by place */
-	uint64_t missed_before[WIRE_HOOK_MAX];	/* when the recording began */
-	uint64_t missed_seen[WIRE_HOOK_MAX];	/* since the recording began */
+	struct loss_seen *seen;			/* by place (see place_cnt) */
+	uint64_t missed_before[WIRE_HOOK_MAX];	/* skipped programs before the recording began */
+	uint64_t missed_seen[WIRE_HOOK_MAX];	/* skipped programs since the recording began */
 	struct trace_loss *losses;
 	size_t loss_cnt, loss_cap;
-	bool losses_given;	/* the loss rows were returned; the next look starts a new list */
+	bool losses_given;	/* the loss rows were returned: the next look starts a new list */
 
 	uint64_t take_ns;			/* end of the last slice */
 	uint64_t attempted_seen[WIRE_HOOK_MAX], kept_seen[WIRE_HOOK_MAX],
@@ -52,11 +52,11 @@ struct sampler {
 	uint64_t left_out[WIRE_HOOK_MAX]; /* see sampler_leave_out(), sampler_drop() */
 	struct trace_hook_stat stats[WIRE_HOOK_MAX];
 	struct trace_cost cost_row;
-	/* resource use when the recording began, when the slice began, and when it ended */
+	/* resource use at the begin of the recording, and at begin and end of the slice */
 	struct usage at_start, at_begin, at_end;
 	uint64_t bytes_written, rss_max_bytes;
 
-	const struct helper *stats_helper;	/* without a process, statistics are unavailable */
+	const struct helper *stats_helper; /* without a process in it, statistics are unavailable */
 	struct {
 		int pid;
 		uint64_t cpu_ns;
@@ -162,7 +162,7 @@ int sampler_look(struct sampler *s, uint64_t now_ns)
 	return 0;
 }
 
-/* Counts the programs that the kernel skipped because they were already running on that CPU. */
+/* Counts the programs that the kernel skipped because they were already running on the CPU. */
 static int look_for_skips(struct sampler *s, uint64_t now_ns)
 {
 	struct trace_loss row = { .from_ns = s->take_ns, .to_ns = now_ns, .cpu = 0xffff };
@@ -176,8 +176,8 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 		uint64_t missed = stats[h].missed_cnt - s->missed_before[h];
 
 		/*
-		 * The difference may shrink for a moment, while a second program is about to send
-		 * the event that the first missed.
+		 * The difference may shrink temporarily: a second program may be about to send the
+		 * event for which the first was skipped.
 		 */
 		if (stats[h].missed_cnt <= s->missed_before[h] || missed <= s->missed_seen[h])
 			continue;
@@ -188,7 +188,7 @@ static int look_for_skips(struct sampler *s, uint64_t now_ns)
 		if (err)
 			return err;
 		s->missed_seen[h] = missed;
-		/* best effort; if it fails they stay counted */
+		/* best effort: if this fails, skipped programs still count as losses */
 		probe_take_skipped(s->probe, h, NULL);
 	}
 	return 0;
@@ -204,8 +204,8 @@ static uint64_t attempted(const struct sampler *s, unsigned int hook)
 }
 
 /*
- * Reads the runs and then the events, at both ends of a measurement. The kernel's statistics are on
- * at both, so that the time that switching them takes is in neither figure.
+ * Reads the counts of runs, then those of events, at begin or end of a measurement. The kernel's
+ * statistics are on during both reads, so neither includes the time of switching the statistics.
  */
 static bool read_counts(struct sampler *s, struct probe_run_stats stats[WIRE_HOOK_MAX],
 			uint64_t cnt[WIRE_HOOK_MAX])
@@ -257,7 +257,10 @@ void sampler_add_helper(struct sampler *s, int pid)
 		s->helpers[s->helper_cnt++].pid = pid;
 }
 
-/* CPU time of the helpers: all system time. A helper that has exited keeps its last value. */
+/*
+ * Returns the CPU time of the helpers, all as system time. A helper that has exited keeps its last
+ * value.
+ */
 static uint64_t helpers_ns(struct sampler *s)
 {
 	struct timespec ts;
@@ -288,7 +291,7 @@ void sampler_begin(struct sampler *s, uint64_t start_ns)
 {
 	struct probe_run_stats stats[WIRE_HOOK_MAX];
 
-	/* the second copy of a program may have been missing while programs were being attached */
+	/* while programs were being attached, second copies may have been missing */
 	if (!probe_read_stats(s->probe, stats)) {
 		for (unsigned int h = 0; h < WIRE_HOOK_MAX; h++)
 			s->missed_before[h] = stats[h].missed_cnt;
@@ -318,8 +321,8 @@ void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX])
 }
 
 /*
- * Returns how many of the records read are events of the recording: neither before its start nor
- * after its end. Names do not count as events.
+ * Returns how many of the records read are events of the recording: between its start and its end,
+ * and not names.
  */
 static uint64_t kept_of(const struct sampler *s, const struct ring_stats *ring, unsigned int hook)
 {
@@ -362,7 +365,7 @@ static void fill_hook_stats(struct sampler *s, const struct ring_stats *ring,
 		row.sampled_ns = s->sampled_ns;
 		row.sampled_cnt = s->sampled_cnt[h];
 		add_cost(s, &row);
-		/* programs that filter cost time in slices without statistics, too */
+		/* programs that reject events cost time in slices without statistics, too */
 		if (!row.attempted_cnt && !row.read_cnt && !row.run_cnt &&
 		    !hook_mean_filters(&s->means[h]))
 			continue;
@@ -409,7 +412,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	struct ring_stats ring;
 	int err;
 
-	/* the last slice includes all losses until the programs were detached */
+	/* the last slice includes losses until the programs were detached */
 	err = sampler_look(s, slice->is_last ? to_ns : clock_mono_ns());
 	err = err ?: look_for_skips(s, to_ns);
 	if (err)
@@ -417,7 +420,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	ring_group_stats(s->rings, &ring, true);
 	fill_hook_stats(s, &ring, slice);
 	s->cost.at_ns = to_ns;
-	/* without the helpers' time, which turning off a source does not reduce */
+	/* exclude the helpers' time, which turning off a source does not reduce */
 	s->cost.own_ns += to->user_ns - from->user_ns + to->sys_ns - from->sys_ns;
 	s->cost_row = (struct trace_cost){
 		.from_ns = s->take_ns, .to_ns = to_ns,
@@ -435,7 +438,7 @@ int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *
 	s->bytes_written = bytes_written;
 	s->take_ns = to_ns;
 	if (s->losses_given)
-		s->loss_cnt = 0;	/* no loss was added since the last take */
+		s->loss_cnt = 0;	/* no loss was added since the last call */
 	slice->costs = &s->cost_row;
 	slice->cost_cnt = 1;
 	slice->losses = s->losses;

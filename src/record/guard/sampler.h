@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sampler: turns growing counters (of the kernel side, the readers, the recorder's own resource
- * use) into rows about the time between two looks: losses, hook statistics, cost.
+ * sampler: converts counters (of the BPF programs, the readers, the recorder's own resource use) to
+ * rows with their increments between two looks: losses, hook statistics and cost.
  */
 #pragma once
 
@@ -14,70 +14,71 @@ struct block_slice;
 struct sampler;
 
 /*
- * Without a stats_helper programs have no run times. feeds: those among the rings. The caller
- * keeps all arguments, but not the array.
+ * stats_helper: without a helper process, programs have no run times. feeds: those that the rings
+ * include. The caller keeps all arguments, except the array of feeds.
  */
 int sampler_new(struct sampler **ret, struct probe *probe, struct ring_group *rings,
 		uint64_t ring_bytes, const struct helper *stats_helper,
 		const struct ring_feed *feeds, unsigned int feed_cnt, uint64_t now_ns);
 void sampler_free(struct sampler *s);
 
-/* Looks for losses since the last look. Cheap; meant to be called every 50 ms. */
+/* Looks for losses since the last look. Cheap; call this every 50 ms. */
 int sampler_look(struct sampler *s, uint64_t now_ns);
 
 /*
- * Begin and end of the moment in a slice during which statistics of program run time are on: in
- * each of the first four slices, then in every eighth, or in every slice if `each`. Switching them
- * takes longer than all other work of a quiet recorder.
+ * Begin and end a measurement of program run time in a slice: in each of the first four slices,
+ * then in every eighth, or in every slice if `each`. Switching the kernel's statistics takes longer
+ * than all other work of a quiet recorder.
  */
 void sampler_stats_begin(struct sampler *s, bool each);
 void sampler_stats_end(struct sampler *s);
 
 /*
- * Adds a process whose CPU time counts as the recorder's, as that of the stats_helper does. pid: in
- * the recorder's pid namespace; 0: none.
+ * Adds a process whose CPU time counts as the recorder's, in addition to the stats_helper's. pid:
+ * in the recorder's pid namespace; 0: none.
  */
 void sampler_add_helper(struct sampler *s, int pid);
 
-/* Ends the slice's usage now: CPU time that the recorder uses later counts in the next slice. */
+/*
+ * Ends the slice's resource usage: CPU time that the recorder uses later counts for the next slice.
+ */
 void sampler_end_usage(struct sampler *s);
 
 /*
- * Adds the rows since the last call to a slice: losses, hook statistics and cost. They are valid
- * until the next call of any function here.
+ * Adds the rows since the last call to a slice: losses, hook statistics and cost. The rows are
+ * valid until the next call of any function here.
  */
 int sampler_take(struct sampler *s, uint64_t bytes_written, struct block_slice *slice);
 
 enum { SAMPLER_CLASS_CNT = 7 };		/* enum event_class */
 
 struct sampler_totals {
-	/* no room, failed reservation, skipped program */
+	/* losses: no room, failed reservations, skipped programs */
 	uint64_t lost_cnt[SAMPLER_CLASS_CNT];
 	uint64_t full_cnt;			/* part of lost_cnt: the ring had no room */
 	/*
-	 * Counters of the recording only: records outside its span are not counted. lost excludes
-	 * skipped programs, which attempted nothing. Once everything is drained, attempted = read +
-	 * lost.
+	 * Counters for the span of the recording. lost excludes skipped programs, which attempted
+	 * nothing. After everything is drained, attempted = read + lost.
 	 */
 	uint64_t attempted, read, lost;
 	/*
-	 * The trace's cost rows add up to these values, so report cost agrees. CPU time is the
+	 * The sums of the trace's cost rows, so that report cost agrees. CPU time is the
 	 * recorder's, without the workload's and without the time after the last row.
 	 */
 	uint64_t user_ns, sys_ns;
 	uint64_t rss_max_bytes;
 	uint64_t bpf_ns;	/* run time of the BPF programs, extrapolated from samples */
 };
-/* Totals of the recording so far. */
+/* Returns the totals of the recording so far. */
 void sampler_totals(struct sampler *s, struct sampler_totals *ret);
 
-/* Starts the recording: earlier use and reads do not count. Call once, before the first take. */
+/*
+ * Starts the recording: earlier usage and reads do not count. Call this once, before the first
+ * take.
+ */
 void sampler_begin(struct sampler *s, uint64_t start_ns);
 
-/*
- * The cost of recording until the last take, summed up since the beginning. bpf_ns is extrapolated,
- * see event.h.
- */
+/* The cost of recording from its start until the last take. bpf_ns is extrapolated, see event.h. */
 struct sampler_cost {
 	uint64_t at_ns;			/* time of the last take */
 	uint64_t own_ns;		/* user and system time of the recorder */
@@ -86,10 +87,10 @@ struct sampler_cost {
 void sampler_cost(const struct sampler *s, struct sampler_cost *ret);
 
 /*
- * Counts records that were read and then left out of their slice, by hook. They do not belong to
- * the recording.
+ * Subtracts records that were read and then removed from their slice, by hook: they do not count as
+ * records of the recording.
  */
 void sampler_leave_out(struct sampler *s, const uint64_t cnt[WIRE_HOOK_MAX]);
 
-/* Counts records that were read but are after the recording's end, and so belong to no slice. */
+/* Subtracts records that were read but are after the recording's end, and therefore in no slice. */
 void sampler_drop(struct sampler *s, struct ring_slice *slices, unsigned int slice_cnt);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cgroup: a kernfs file handle holds the 64-bit id that BPF programs see. Opening a handle takes
- * CAP_DAC_READ_SEARCH, so names are found in the other direction: the id is also the directory's
- * inode number.
+ * cgroup: a kernfs file handle has the 64-bit id that BPF programs see. Opening a handle takes
+ * CAP_DAC_READ_SEARCH. Instead, ids are found by walking the directories: the id is also the
+ * directory's inode number.
  */
 #include "record/tasks/cgroup.h"
 
@@ -24,7 +24,7 @@
 #define FILEID_KERNFS 0xfe
 #endif
 
-/* A file handle with an id; struct file_handle ends with a flexible array. */
+/* A file handle with room for an id; struct file_handle ends with a flexible array. */
 struct id_handle {
 	struct file_handle h;
 	uint64_t id[4];
@@ -66,8 +66,7 @@ struct walk {
 };
 
 /*
- * Walks the cgroups below dir_fd, and closes it; len is the length of its path, without a final
- * slash.
+ * Walks the cgroups below dir_fd, and closes dir_fd. len: length of its path without a final slash.
  */
 static int walk_below(struct walk *w, int dir_fd, size_t len, unsigned int depth)
 {
@@ -87,7 +86,7 @@ static int walk_below(struct walk *w, int dir_fd, size_t len, unsigned int depth
 			continue;
 		w->path[len] = '/';
 		memcpy(w->path + len + 1, entry->d_name, n + 1);
-		/* the id of a kernfs file is its inode number if inode numbers have 64 bits */
+		/* with 64-bit inode numbers, the id of a kernfs file is its inode number */
 		err = w->row(w->ctx, entry->d_ino, w->path);
 		if (err || depth == DEPTH_MAX)
 			continue;
@@ -122,7 +121,7 @@ int cgroup_walk(int mount_fd, int (*row)(void *ctx, uint64_t id, const char *pat
 
 /* ---- quotas ---- */
 
-/* Reads numbers from a file of a group below the mount. Returns how many were read. */
+/* Reads two numbers from a file of a group. Returns how many were read. path: below the mount. */
 static int read_numbers(int mount_fd, int len, const char *path, const char *file, long long *ret_a,
 			long long *ret_b)
 {
@@ -141,7 +140,9 @@ static int read_numbers(int mount_fd, int len, const char *path, const char *fil
 	return sscanf(buf, "%lld %lld", ret_a, ret_b);
 }
 
-/* Both versions count in us. "max 100000" and -1 stand for an unlimited group. */
+/*
+ * Returns whether the group has a quota. Both versions use us; "max 100000" and -1 mean unlimited.
+ */
 static bool has_quota(int mount_fd, int len, const char *path, long long *ret_quota_us,
 		      long long *ret_period_us)
 {

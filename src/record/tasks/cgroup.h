@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cgroup: paths, ids and CPU quotas of control groups, in version 2 or in the version 1 hierarchy
- * of the CPU controller. A group's id is its kernfs file handle.
+ * cgroup: paths, ids and CPU quotas of control groups, of version 2 or of the CPU controller's
+ * version 1 hierarchy. A group's id is its kernfs file handle.
  */
 #pragma once
 
@@ -9,17 +9,17 @@
 #include <stdint.h>
 
 /*
- * Finds the mount of cgroup v2 or, with a controller, of its version 1 hierarchy. -ENOTSUP: it is
- * not mounted.
+ * Finds the mount of cgroup v2 or, with a controller, of this controller's version 1 hierarchy.
+ * -ENOTSUP: not mounted.
  */
 int cgroup_find_mount(const char *controller, char dir[PATH_MAX]);
 
-/* Returns the id of the group whose directory is dir (a full path). -ENOENT: no such directory. */
+/* Returns the id of the group with the directory dir (a full path). -ENOENT: no such directory. */
 int cgroup_id_of(const char *dir, uint64_t *ret_id);
 
 /*
- * Calls row for every cgroup below the mount with its id and its path below the mount ("/" for the
- * mount itself). A result < 0 of row ends the walk and is returned. Needs no capability. Leaves out
+ * Calls row for every cgroup below the mount, with its id and its path from the mount ("/": the
+ * mount itself). A result < 0 of row ends the walk and is returned. Needs no capability. Omits
  * cgroups nested deeper than 64.
  */
 int cgroup_walk(int mount_fd, int (*row)(void *ctx, uint64_t id, const char *path), void *ctx);
@@ -27,7 +27,7 @@ int cgroup_walk(int mount_fd, int (*row)(void *ctx, uint64_t id, const char *pat
 struct trace_quota;
 /*
  * Sets limit_id, quota_ns and period_ns to the quota that applies to the group at path ("/a/b"):
- * its own, or that of the nearest group above that has one. limit_id is an inode number. 0; 1: no
- * quota applies; -ENOENT: no such group.
+ * its own, or that of the nearest ancestor that has one. limit_id is an inode number. 0; 1: no
+ * quota; -ENOENT: no such group.
  */
 int cgroup_quota(int mount_fd, const char *path, struct trace_quota *ret);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * mounts: /proc/self/mountinfo as a list of (file system, directory inside it, directory here).
+ * mounts: /proc/self/mountinfo as a list of (file system, directory inside it, mount point).
  * Format: proc_pid_mountinfo(5).
  */
 #include "record/tasks/mounts.h"
@@ -24,9 +24,10 @@
 struct mount {
 	uint32_t dev;
 	int id;
-	uint64_t since_ns;	/* when it may have been made; 0: before the first table */
-	char *root;	/* the mounted directory of the file system; "" is its root */
-	char *dir;	/* the mount point; "" is / */
+	/* earliest time at which it may have been mounted; 0: before the first table */
+	uint64_t since_ns;
+	char *root;	/* mounted directory inside the file system; "": its root */
+	char *dir;	/* mount point; "": / */
 };
 
 static void release(struct mount *v, size_t cnt)
@@ -46,7 +47,7 @@ void mounts_done(struct mounts *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* Parses a directory of mountinfo, with blanks and backslashes as \NNN. "/" becomes "". */
+/* Parses a directory in mountinfo, with \NNN for blanks and backslashes. "/" becomes "". */
 static char *directory(const char *text)
 {
 	char *s = strdup(text), *to = s, *from;
@@ -67,7 +68,10 @@ static char *directory(const char *text)
 	return s;
 }
 
-/* Returns since when a mount at place i of a new table exists; tables list mounts in one order. */
+/*
+ * Returns since when a mount at index i of a new table exists. Tables list mounts in the same
+ * order, so the search in the old table begins at i.
+ */
 static uint64_t since(const struct mounts *old, const struct mount *x, size_t i, uint64_t read_ns)
 {
 	for (size_t k = 0; k < old->cnt; k++) {
@@ -134,12 +138,12 @@ static const struct mount *find(const struct mounts *m, uint32_t dev, const char
 
 void mounts_watch(struct mounts *m)
 {
-	/* best effort: without the table a path is the one inside its file system */
+	/* best effort: without the table, paths are those inside the file systems */
 	m->watch = open(TABLE, O_RDONLY | O_CLOEXEC) + 1;
 	mounts_read(m, TABLE);
 }
 
-/* Reads the table again after a change, unless that was just done. */
+/* Reads the table again after a change, unless it was read just before. */
 static void refresh(struct mounts *m)
 {
 	struct pollfd p = { .fd = m->watch - 1, .events = POLLPRI };

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * own_pids: the task list has, for each process, its id and its parent's id in the initial
- * namespace, and its id in its own namespace. Nested namespaces may use the same own ids. A parent
- * and children with exactly the wanted ids are taken for this program, unless they occur twice.
+ * namespace, and its id in its own namespace. Nested namespaces may use the same ids: a process
+ * counts as this program if its id and its children's ids are the wanted ones, unless two processes
+ * match.
  */
 #include "record/tasks/own_pids.h"
 
@@ -31,7 +32,7 @@ static int keep_process(void *ctx, const struct wire_snap *snap)
 	return rows->failed ? -ENOMEM : 0;
 }
 
-/* Returns the child of parent whose own id is ns_pid; 0: there is none. */
+/* Returns the child of parent whose id in its own namespace is ns_pid; 0: none. */
 static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pid)
 {
 	const struct wire_task *t = (const void *)rows->data;
@@ -44,8 +45,8 @@ static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pi
 }
 
 /*
- * Returns whether process and its children have the own ids pids; if so, ret has their ids in the
- * initial namespace.
+ * Returns whether process and its children have the ids pids in their own namespace; if so, sets
+ * ret to their ids in the initial namespace.
  */
 static bool is_us(const struct buf *rows, const struct wire_task *process, const uint32_t *pids,
 		  size_t cnt, uint32_t *ret)

@@ -11,9 +11,7 @@
 #include "format/event.h"
 #include "record/tasks/task_table_state.h"
 
-/*
- * Kernel order of wire_snap.rss_pages is file, anon, swap, shmem, which is that of trace_rss.bytes.
- */
+/* wire_snap.rss_pages and trace_rss.bytes have the kernel's order: file, anon, swap, shmem. */
 
 static void set_comm(char *dst, const char *wire_comm)
 {
@@ -35,7 +33,7 @@ static void put_event(struct task_table *id, const struct wire_hdr *h,
 	row_put_task_event(id->task_events, &row);
 }
 
-/* Returns the thread tid of process pid, created if it is unknown. */
+/* Returns the thread tid of process pid; makes it if it is unknown. */
 static struct task_thread *thread_of(struct task_table *id, uint32_t tid, uint32_t pid,
 				      uint64_t ts_ns)
 {
@@ -87,7 +85,7 @@ static void fill_thread(struct task_table *id, struct task_thread *t, const stru
 			struct task_process *p)
 {
 	t->ns_tid = r->ns_tid;
-	/* if an exec took over the tid, start_ns is that of the former leader */
+	/* if an exec assigned the leader's tid, r->start_ns is that of the former leader */
 	if (!t->took_over)
 		t->start_ns = r->start_ns;
 	set_comm(t->comm, r->comm);
@@ -110,7 +108,7 @@ static char *copy_string(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
-/* Returns the thread that a creation record announces, if it is known already. */
+/* Returns the thread of a creation record, if it is already known. */
 static struct task_thread *find_created(struct task_table *id, uint32_t tid, uint64_t start_ns)
 {
 	struct task_thread *t;
@@ -135,7 +133,7 @@ static int apply_new(struct task_table *id, const struct wire_task *r)
 		if (!t)
 			return -ENOMEM;
 	}
-	if (t->process)	/* a snapshot row came first */
+	if (t->process)	/* a snapshot row came before the creation record */
 		p = t->process;
 	else if (r->tid == r->pid)
 		p = task_process_make(id, r->pid, ts);
@@ -151,7 +149,7 @@ static int apply_new(struct task_table *id, const struct wire_task *r)
 		set_parent(id, p, parent ? parent : from);
 		if (from && from != p) {
 			p->flags |= from->flags & TRACE_TASK_WORKLOAD;
-			/* until a child calls exec, it runs its parent's program */
+			/* until it calls exec, a child runs its parent's program */
 			if (!p->exe)
 				p->exe = copy_string(from->exe);
 			if (!p->cmdline)
@@ -186,7 +184,7 @@ static void snap_memory(struct task_table *id, const struct wire_snap *r, struct
 	if (r->total_vm_pages < 0)	/* a kernel thread, or a process that is exiting */
 		return;
 	for (unsigned int i = 0; i < WIRE_RSS_MEMBERS; i++) {
-		/* the kernel's batched counters may be a little below 0 for an instant */
+		/* the kernel's batched counters may be slightly negative for a moment */
 		row.bytes[i] = r->rss_pages[i] < 0 ? 0 : (uint64_t)r->rss_pages[i] * page;
 		task_table_note_rss(p, i, row.bytes[i], row.ts_ns);
 	}
@@ -202,7 +200,9 @@ static struct task_thread *snap_thread(struct task_table *id, const struct wire_
 	if (t)
 		return t;
 	t = task_thread_find(id, r->tid, r->hdr.ts_ns);
-	/* A thread known only from its own records, because its fork was lost, is this thread. */
+	/*
+	 * If its fork was lost, the thread is known only from its own records: return this entry.
+	 */
 	if (t && !t->start_ns && t->seen_ns >= r->start_ns)
 		return t;
 	return task_thread_make(
@@ -221,8 +221,8 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 	if (!p) {
 		p = task_process_find(id, r->pid, r->hdr.ts_ns);
 		/*
-		 * A new leader takes the pid from its former process, unless that process still
-		 * waits for its leader.
+		 * A thread that is a new leader means a new process with this pid, unless the known
+		 * process has no leader yet.
 		 */
 		if (p && r->tid == r->pid && p->start_ns && p->start_ns != r->start_ns)
 			p = NULL;
@@ -265,7 +265,10 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 	return 0;
 }
 
-/* The last switch away from a dead thread. Called only for switches near an exec_takes_over(). */
+/*
+ * Stores the last switch away from a dead thread. Called only for switches near an
+ * exec_takes_over().
+ */
 static void note_left(struct task_table *id, const struct wire_hdr *h)
 {
 	struct task_thread *t = task_thread_find(id, h->tid, h->ts_ns);
@@ -275,9 +278,10 @@ static void note_left(struct task_table *id, const struct wire_hdr *h)
 }
 
 /*
- * A thread other than the leader called exec, and continues under the tid of the leader, which has
- * ended. The tids changed between the last switch of the leader and this record. If the leader left
- * its CPU after that, its last switch has the tid of the caller. Returns the caller, or NULL.
+ * Applies an exec by a thread other than the leader. The thread continues with the tid of the
+ * leader, which has ended. The tids changed between the last switch of the leader and this record;
+ * if the leader left its CPU after that, its last switch has the former tid of the thread. Returns
+ * the thread; NULL: out of memory.
  */
 static struct task_thread *exec_takes_over(struct task_table *id, const struct wire_exec *r)
 {
@@ -378,7 +382,7 @@ static int apply_exit(struct task_table *id, const struct wire_exit *r)
 		p->leader_exited = true;
 	}
 	if (r->group_dead) {
-		/* wait() returns the leader's code, unless all threads were made to exit */
+		/* wait() returns the leader's code, unless the whole group was made to exit */
 		if (r->group_code)
 			p->exit_code = r->group_code - 1;
 		p->life.end_ns = r->hdr.ts_ns;
@@ -396,7 +400,7 @@ static int apply_cgroup(struct task_table *id, const struct wire_cgroup *r)
 		return -ENOMEM;
 	if (r->whole_process || r->tid == r->pid)
 		t->process->cgroup_id = r->cgroup_id;
-	/* the thread has just joined the recorded cgroup */
+	/* the process has just joined the recorded cgroup */
 	if (r->hdr.flags & WIRE_F_TARGET)
 		t->process->flags |= TRACE_TASK_WORKLOAD;
 	put_event(id, &r->hdr, TRACE_TASK_CGROUP, t,
@@ -428,7 +432,7 @@ static int apply_one(struct task_table *id, const struct wire_hdr *h)
 	}
 }
 
-/* Links processes whose parent's snapshot row came after their own. */
+/* Links processes whose parent's snapshot row came after theirs. */
 static void find_parents(struct task_table *id)
 {
 	for (size_t i = 0; i < id->processes.cnt; i++) {
@@ -457,8 +461,8 @@ struct waiting {
 };
 
 /*
- * Applies a mark that was set before its process was known, now that the slice's records have been
- * applied. True: the mark need not wait any longer.
+ * Applies a mark that was set before its process was known. Called after the slice's records were
+ * applied. True: the mark is done.
  */
 static bool apply_waiting(void *ctx, void **value)
 {
@@ -466,7 +470,7 @@ static bool apply_waiting(void *ctx, void **value)
 	struct task_waiting *w = *value;
 	struct task_process *p = hash_map_get(&x->id->by_pid, w->pid);
 
-	/* a process that ended before this slice is a former owner of the pid */
+	/* a process that ended before this slice is a former owner of the pid: skip it */
 	if (p && w->workload && (!p->life.end_ns || p->life.end_ns >= x->from_ns)) {
 		p->flags |= TRACE_TASK_WORKLOAD;
 		(void)task_table_use_process(x->id, p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * task_table: two maps, tid to the newest thread and pid to the newest process. Each has a chain of
- * the older ones. task_events.c applies the task records.
+ * task_table: maps from a tid to its newest thread and from a pid to its newest process, each with
+ * a chain of older ones. task_events.c applies the task records.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -71,11 +71,11 @@ void task_table_free(struct task_table *id)
 	free(id);
 }
 
-/* ---- tasks that have the same id, one after the other ---- */
+/* ---- successive tasks with the same id ---- */
 
 /*
- * Returns the task that an id means at ts_ns; NULL: unknown. At *ret_until_ns (may be NULL) the id
- * starts to mean another task.
+ * Returns the task that an id means at ts_ns; NULL: unknown. *ret_until_ns (may be NULL): when the
+ * id begins to mean another task.
  */
 static void *life_at(const struct hash_map *by_id, uint32_t key, uint64_t ts_ns,
 		     uint64_t *ret_until_ns)
@@ -91,8 +91,8 @@ static void *life_at(const struct hash_map *by_id, uint32_t key, uint64_t ts_ns,
 }
 
 /*
- * Adds a task with since_ns set to the list and to the tasks of its id. *ret_ended is the task that
- * this ends, or NULL. 0 or -ENOMEM.
+ * Adds a task, whose since_ns is set, to the list and to the chain of its id. *ret_ended: the task
+ * that this ends, or NULL. 0 or -ENOMEM.
  */
 static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t key,
 		      struct task_life *l, struct task_life **ret_ended)
@@ -106,7 +106,7 @@ static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t k
 	l->older = at;
 	if (newer) {
 		newer->older = l;
-		/* Another task has the id now, so this task has ended; the exact time is lost. */
+		/* Another task has the id now: this task has ended, at an unknown time before. */
 		l->end_ns = newer->since_ns;
 	} else if (hash_map_put(by_id, key, l) < 0) {
 		list->cnt--;
@@ -134,10 +134,7 @@ static void life_remove(struct hash_map *by_id, uint32_t key, struct task_life *
 		at->older = l->older;
 }
 
-/*
- * Passes WORKLOAD on to descendants. They may be in any order: a snapshot may list children before
- * parents.
- */
+/* Sets the WORKLOAD flag of all descendants. A snapshot may list children before parents. */
 void task_spread_workload(struct task_table *id)
 {
 	bool again = true;
@@ -249,7 +246,9 @@ static void task_table_forget(struct task_table *id, uint64_t from_ns)
 			id->threads.v[n++] = t;
 			continue;
 		}
-		/* A thread whose exit record was lost has ended if its process has. */
+		/*
+		 * If the exit record of a thread was lost, the thread has ended if its process has.
+		 */
 		if (!t->life.end_ns && t->process && t->process->life.end_ns &&
 		    t->process->life.end_ns + TASK_TABLE_KEEP_NS < from_ns) {
 			t->life.end_ns = t->process->life.end_ns;
@@ -331,7 +330,7 @@ int task_thread_alias(struct task_table *id, uint32_t tid, uint64_t since_ns,
 	t->tid = t->key_tid = tid;
 	t->same = of;
 	t->life.since_ns = since_ns;
-	t->life.end_ns = UINT64_MAX;	/* a later thread with the tid does not end this one */
+	t->life.end_ns = UINT64_MAX;	/* a later thread with this tid does not end this one */
 	if (life_begin(&id->threads, &id->by_tid, tid, &t->life, &ended) < 0) {
 		free(t);
 		return -ENOMEM;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * task_table_state: shared by task_table.c (maps, rows) and task_events.c (task records); private
- * to them.
- */
+/* task_table_state: private to task_table.c (maps, rows) and task_events.c (task records). */
 #pragma once
 
 #include "base/hash_map.h"
@@ -13,7 +10,7 @@ struct task_list {
 	size_t cnt, cap;
 };
 
-/* A mark or command line for a pid whose records have not come yet. */
+/* A mark or command line for a pid that is not known yet. */
 struct task_waiting {
 	uint32_t pid;
 	bool workload;
@@ -21,7 +18,7 @@ struct task_waiting {
 };
 
 struct task_snap_runner {
-	uint32_t utid, tid;	/* utid 0: none; the thread itself may be forgotten already */
+	uint32_t utid, tid;	/* utid 0: none; the thread may already have been dropped */
 	uint64_t ts_ns;
 };
 
@@ -31,24 +28,24 @@ struct task_table {
 	struct task_list threads, processes;
 	struct task_list used_threads, used_processes;
 	uint32_t next_utid, next_upid;
-	struct row_writer *task_events, *rss_snaps;	/* of the block being made */
-	uint64_t epoch;			/* of the block being made */
-	uint64_t start_ns;		/* of the recording */
-	bool is_first;			/* the block being made is the recording's first */
-	uint64_t snap_ns;		/* of the last snapshot row; 0: none yet */
+	struct row_writer *task_events, *rss_snaps;	/* rows of the current block */
+	uint64_t epoch;			/* number of the current block */
+	uint64_t start_ns;		/* start of the recording */
+	bool is_first;			/* the current block is the recording's first */
+	uint64_t snap_ns;		/* time of the last snapshot row; 0: none yet */
 	struct task_snap_runner *snap_runners;	/* by cpu */
 	size_t snap_runner_cap;
-	bool spread;			/* workload flags have to be passed on */
+	bool spread;			/* workload flags have to be set in descendants */
 	bool failed;			/* out of memory in this block */
 	uint64_t workload_execs;
 };
 
 void task_spread_workload(struct task_table *id);
 
-/* Arguments joined by NUL as one string joined by spaces; malloc'ed. */
+/* Joins arguments, which are separated by NUL, with spaces; malloc'ed. */
 char *task_join_args(const char *args, size_t args_len);
 
-/* Makes a task and inserts it into the chain of its id. NULL: out of memory (failed is set). */
+/* Adds a task to the chain of its id. NULL: out of memory (failed is set). */
 struct task_thread *task_thread_make(struct task_table *id, uint32_t tid, uint64_t since_ns,
 				       uint64_t seen_ns);
 struct task_process *task_process_make(struct task_table *id, uint32_t pid, uint64_t since_ns);
@@ -62,6 +59,6 @@ static inline struct task_thread *task_thread_self(struct task_thread *t)
 	return t && t->same ? t->same : t;
 }
 
-/* As task_table_x_at(), but NULL when no task is known. */
+/* The same as task_table_x_at(), but return NULL if the task is unknown. */
 struct task_thread *task_thread_find(struct task_table *id, uint32_t tid, uint64_t ts_ns);
 struct task_process *task_process_find(struct task_table *id, uint32_t pid, uint64_t ts_ns);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * user_sites: looks up a code address one byte before the call's return address, because a call
- * that never returns may be its function's last instruction. Variables need no records of mappings:
- * the list of a process is read when one of its threads first sleeps on a lock, and again for
- * memory that was mapped later.
+ * user_sites: looks up a code address one byte before the return address, because a call that never
+ * returns may be its function's last instruction. For variables, the mappings of a process are read
+ * when one of its threads first sleeps on a lock, and again for memory that was mapped later.
  */
 #include "record/tasks/user_sites.h"
 
@@ -29,33 +28,34 @@
 #include "symbol/module_cache.h"
 #include "symbol/perf_map.h"
 
-#define KEEP_NS 2000000000ULL	/* records of one ring may be a slice late */
-#define READ_AGAIN_NS 2000000000ULL	/* reading the mappings of a process blocks the process */
-#define KEEP_LIST_NS 60000000000ULL	/* lists of processes that are no longer looked up */
+#define KEEP_NS 2000000000ULL	/* records of one ring may arrive this late */
+/* minimum time between two readings of a process's mappings, which block the process */
+#define READ_AGAIN_NS 2000000000ULL
+#define KEEP_LIST_NS 60000000000ULL	/* lists that were not used for this time are dropped */
 
 struct user_sites {
 	struct helper opener;
 	struct exec_maps *maps;		/* NULL: not available */
 	struct map_cache *cache;
 	struct module_cache *modules;
-	struct hash_map lists;		/* of mappings (struct map_list), by pid */
+	struct hash_map lists;		/* mappings of processes (struct map_list), by pid */
 	bool has_code;
 	uint64_t forgot_ns;
-	struct jit *jits;		/* the newest first */
+	struct jit *jits;		/* newest first */
 	size_t jit_cnt;
 };
 
-/* A writable mapping, including the memory that the loader adds after a file's. */
+/* A writable mapping, including the memory that the loader adds after it. */
 struct map_range {
 	struct map_record map;
 	uint64_t end;
-	char *path;			/* map's; NULL: no file */
+	char *path;			/* path of map; NULL: no file */
 };
 
 struct map_list {
-	struct map_range *v;		/* by address */
+	struct map_range *v;		/* in order of addresses */
 	size_t cnt, cap;
-	uint64_t read_ns, used_ns;	/* read_ns 0: not yet */
+	uint64_t read_ns, used_ns;	/* read_ns 0: not read yet */
 };
 
 _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
@@ -70,11 +70,11 @@ _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
 /* ---- opening files of other processes ---- */
 
 /*
- * The recorder drops its privileges. A helper process that has only CAP_SYS_PTRACE,
- * CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH opens files for reading on request, and passes the
- * descriptors back. A request consists of numbers and never of a path. It goes over a socket; the
- * answer is an error number and, if that is 0, a descriptor. Without those capabilities the
- * recorder opens the files that it may by itself.
+ * A helper process opens files, because the recorder drops its privileges. The helper has only
+ * CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH, opens files for reading on
+ * request, and passes their descriptors over a socket. A request consists of numbers, never of a
+ * path; the answer is an error number and, if it is 0, a descriptor. Without these capabilities,
+ * the recorder opens the files that it may open.
  */
 #ifndef CAP_CHECKPOINT_RESTORE
 #define CAP_CHECKPOINT_RESTORE 40	/* since 5.9 */
@@ -85,9 +85,9 @@ _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
 	 PRIVILEGE_BIT(CAP_DAC_READ_SEARCH))
 
 enum request_what {
-	REQUEST_MAPPED = 0,	/* the file mapped at exactly [start, end) */
+	REQUEST_MAPPED = 0,	/* the file that is mapped at exactly [start, end) */
 	REQUEST_MAPS = 1,	/* /proc/PID/maps */
-	REQUEST_TMP = 2,	/* the directory /tmp of the process, to open its map file later */
+	REQUEST_TMP = 2,	/* /tmp of the process, to open its map file after its exit */
 	REQUEST_PERF_MAP = 3,	/* /tmp/perf-PID.map of the process */
 };
 
@@ -96,9 +96,9 @@ struct request {
 	uint32_t pid, what;
 };
 
-/* The users as which a process writes files, and its number in its own pid namespace. */
+/* The users as which a process writes files, and the process's number in its own pid namespace. */
 struct owner {
-	uint32_t uids[4];	/* real, effective, saved, of the file system */
+	uint32_t uids[4];	/* real, effective, saved, and file system user */
 	uint32_t ns_pid;
 };
 
@@ -124,7 +124,10 @@ static int read_owner(uint32_t pid, struct owner *ret)
 	return found == 3 ? 0 : -ESRCH;
 }
 
-/* Opens a path below dir as a process with that root would, but follows no link to the outside. */
+/*
+ * Opens a path below dir as a process with dir as its root would; links to the outside are not
+ * followed.
+ */
 static int open_inside(int dir, const char *path, uint64_t flags)
 {
 	const struct open_how how = { .flags = flags | O_CLOEXEC | O_NOFOLLOW,
@@ -134,7 +137,7 @@ static int open_inside(int dir, const char *path, uint64_t flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* A regular file of one of the users. */
+/* Returns whether this is a regular file of one of the users. */
 static bool is_own(const struct owner *o, const struct stat *st)
 {
 	if (S_ISREG(st->st_mode))
@@ -145,7 +148,7 @@ static bool is_own(const struct owner *o, const struct stat *st)
 }
 
 /*
- * Opens the map file of a process in the directory dir: a regular file of the process's user.
+ * Opens a process's map file in the directory dir: a regular file of one of the process's users.
  * -EACCES: the file belongs to another user.
  */
 static int open_perf_map(int dir, const char *folder, const struct owner *o)
@@ -273,7 +276,9 @@ static int opener_start(struct helper *ret)
 	return helper_start(ret, "ebpfrec-open", OPENER_NEEDS, SOCK_SEQPACKET, serve);
 }
 
-/* Returns a descriptor, or -errno. start, end: of REQUEST_MAPPED. */
+/*
+ * Requests a file from the helper. Returns a descriptor, or -errno. start, end: for REQUEST_MAPPED.
+ */
 static int opener_open(const struct helper *h, enum request_what what, uint32_t pid,
 		       uint64_t start, uint64_t end)
 {
@@ -286,38 +291,38 @@ static int opener_open(const struct helper *h, enum request_what what, uint32_t 
 	return receive_answer(h->fd);
 }
 
-/* ---- code made at run time ---- */
+/* ---- code generated at run time ---- */
 
 #define JITS_MAX 4096
-/* most processes whose map files are looked for; each takes two descriptors */
+/* most processes with an open /tmp; each takes two descriptors */
 #define JIT_DIRS_MAX 128
-#define JIT_SOON_NS 2000000000ULL	/* a map file mostly appears soon after the memory */
+#define JIT_SOON_NS 2000000000ULL	/* a map file mostly appears this soon after the memory */
 #define JIT_AGAIN_NS 800000000ULL
-#define JIT_MAX_BYTES (256u << 20)	/* limit for the names of all processes */
+#define JIT_MAX_BYTES (256u << 20)	/* most memory for the names of all processes */
 #define UNNAMED_MAX 65536
 
-/* A frame without a name: the map file may still provide it. */
+/* A frame without a name, which may still appear in the map file. */
 struct unnamed {
 	struct trace_site site;		/* upid, addr, from_ns */
-	uint64_t ts_ns;			/* of the first event with this frame */
+	uint64_t ts_ns;			/* time of the first event with this frame */
 	struct perf_map_mapping in;
 };
 
-/* A program that has anonymous executable memory. */
+/* A process, during one program, that has anonymous executable memory. */
 struct jit {
 	uint32_t pid;
 	uint64_t since_ns, end_ns;	/* end_ns 0: still running */
 	uint64_t first_ns, tried_ns;
 	struct owner owner;
 	int dir, fd;			/* its /tmp, and its map file; -1: not open */
-	struct stat file;		/* of fd */
-	struct perf_map *map;		/* NULL: no file was found yet */
-	int dump_fd;			/* its jitdump, which it maps; -1: not open */
+	struct stat file;		/* from fstat() of fd */
+	struct perf_map *map;		/* NULL: no file has been found yet */
+	int dump_fd; /* its jitdump, which the process has mapped; -1: not open */
 	struct perf_map *dump;		/* NULL: none */
-	bool is_wanted, has_grown;	/* has_grown: some unnamed frames may have names now */
+	bool is_wanted, has_grown;	/* has_grown: names may now exist for unnamed frames */
 	struct unnamed *unnamed;
 	size_t unnamed_cnt, unnamed_cap, unnamed_at;
-	struct hash_map seen;		/* the unnamed, by address and from_ns */
+	struct hash_map seen;		/* the elements of unnamed, by address and from_ns */
 	struct jit *older;
 };
 
@@ -342,7 +347,7 @@ static void free_jit(struct jit *j)
 	free(j);
 }
 
-/* Returns the program that pid ran at an instant, if it has such memory. */
+/* Returns the program of pid at ts_ns, if it has anonymous executable memory; NULL: none. */
 static struct jit *jit_at(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 {
 	struct jit *j = u->jits;
@@ -352,7 +357,7 @@ static struct jit *jit_at(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 	return j;
 }
 
-/* Opens the map file, if it exists and is not the one that is open. */
+/* Opens the map file, if it exists and is not open already. */
 static int open_map_of(struct user_sites *u, struct jit *j)
 {
 	struct stat st;
@@ -379,7 +384,7 @@ static int open_map_of(struct user_sites *u, struct jit *j)
 	return 0;
 }
 
-/* The process mapped a jitdump, as profilers want it. */
+/* Opens a jitdump. Processes map it, to report it to profilers. */
 static int open_dump_of(struct user_sites *u, struct jit *j, const struct map_record *r)
 {
 	struct stat st;
@@ -395,7 +400,7 @@ static int open_dump_of(struct user_sites *u, struct jit *j, const struct map_re
 	return perf_map_new(&j->dump);
 }
 
-/* *bytes: memory in use for names. */
+/* Reads new names. *bytes: memory in use for names. */
 static int read_names(struct jit *j, struct perf_map *map, int fd, size_t *bytes)
 {
 	bool has_grown = false;
@@ -410,7 +415,10 @@ static int read_names(struct jit *j, struct perf_map *map, int fd, size_t *bytes
 	return r == -ENOMEM ? r : 0;
 }
 
-/* Reads new lines of the map file and the jitdump, and looks for the map file if that is due. */
+/*
+ * Reads new lines of the map file and new records of the jitdump; tries to open the map file if
+ * that is due.
+ */
 static int look_at(struct user_sites *u, struct jit *j, size_t *bytes)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -446,7 +454,7 @@ static int look_at_jits(struct user_sites *u)
 	return r;
 }
 
-/* Process pid has anonymous executable memory at ts_ns: follows its map file. */
+/* Call if process pid has anonymous executable memory at ts_ns: follows its map file. */
 static int add_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 {
 	uint64_t since_ns = 0;
@@ -475,7 +483,7 @@ static int add_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 	return 0;
 }
 
-/* Process pid exited, or runs another program from ts_ns on. */
+/* Call if process pid exited, or runs another program, from ts_ns on. */
 static void end_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 {
 	for (struct jit *j = u->jits; j; j = j->older)
@@ -483,7 +491,7 @@ static void end_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 			j->end_ns = ts_ns;
 }
 
-/* Drops the programs that ended before before_ns. */
+/* Drops programs that ended before before_ns. */
 static void forget_jits(struct user_sites *u, uint64_t before_ns)
 {
 	struct jit **at = &u->jits, *j;
@@ -519,10 +527,7 @@ static int add_unnamed(struct jit *j, const struct trace_site *site, uint64_t ts
 	return array_add(&j->unnamed, &j->unnamed_cap, &j->unnamed_cnt, new);
 }
 
-/*
- * Fills in the name, if the jitdump or the map file has one. ret->addr is a return address, as
- * elsewhere.
- */
+/* Sets the name, if the jitdump or the map file has one. ret->addr is a return address. */
 static bool name_jit(struct jit *j, uint64_t ts_ns, const struct perf_map_mapping *in,
 		     struct trace_site *ret, uint64_t *ret_from_ns, uint64_t *ret_until_ns)
 {
@@ -542,7 +547,10 @@ static bool name_jit(struct jit *j, uint64_t ts_ns, const struct perf_map_mappin
 	return true;
 }
 
-/* Returns whether a file without symbols, or no file, may be memory for code made at run time. */
+/*
+ * Returns whether a file without symbols, or anonymous memory, may contain code generated at run
+ * time.
+ */
 static bool may_be_jit(const struct module_answer *a)
 {
 	if (a->why == MODULE_UNREADABLE)
@@ -629,7 +637,7 @@ static void drop_ranges(struct map_list *l)
 		free(l->v[--l->cnt].path);
 }
 
-/* Drops a list that was not used since before_ns. */
+/* Returns whether to drop a list: it was not used since before_ns. */
 static bool drop_list(void *before_ns, void **list)
 {
 	struct map_list *l = *list;
@@ -670,7 +678,7 @@ pid_t user_sites_pid(const struct user_sites *u)
 
 /* ---- following processes ---- */
 
-/* "/home/ann/jit-1234.dump" */
+/* Returns whether a path has a name as "/home/ann/jit-1234.dump". */
 static bool is_dump(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -688,7 +696,7 @@ static int note_dump(struct user_sites *u, const struct map_record *r)
 	return j && !j->dump && j->dir >= 0 ? open_dump_of(u, j, r) : ret;
 }
 
-/* Adds a record of a followed process, and ignores the many others. */
+/* Adds a record of a followed process; ignores the many others. */
 static int note(void *ctx, const struct map_record *r)
 {
 	struct user_sites *u = ctx;
@@ -711,7 +719,7 @@ static int note(void *ctx, const struct map_record *r)
 	return map_cache_note(u->cache, &with);
 }
 
-/* Parses one line of /proc/PID/maps; false: the memory lacks the permission (a letter). */
+/* Parses a line of /proc/PID/maps; false: the mapping lacks the permission (a letter). */
 static bool parse_line(char *line, char permission, struct map_record *r)
 {
 	const char *perms = strchr(line, ' '), *found = perms ? strchr(perms, permission) : NULL;
@@ -719,7 +727,9 @@ static bool parse_line(char *line, char permission, struct map_record *r)
 	unsigned int major, minor;
 	int at = 0;
 
-	/* most mappings lack it, and scanning a line is most of the cost */
+	/*
+	 * check this first: most mappings lack the permission, and sscanf() takes most of the time
+	 */
 	if (!found || found - perms > 4)
 		return false;
 	line[strcspn(line, "\n")] = 0;
@@ -736,7 +746,7 @@ static bool parse_line(char *line, char permission, struct map_record *r)
 	return true;
 }
 
-/* Calls add for the mappings that have a permission. Returns 0 also if the process has exited. */
+/* Calls add for each mapping with a permission. Returns 0 even if the process has exited. */
 static int read_maps(struct user_sites *u, uint32_t pid, uint64_t now_ns, char permission,
 		     int (*add)(void *ctx, const struct map_record *r), void *ctx)
 {
@@ -776,7 +786,7 @@ static int renew(void *ctx, uint32_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	if (access(path, F_OK))
-		return 0;	/* its exit record is still to come, or was lost */
+		return 0;	/* its exit record is late or lost */
 	r = map_cache_renew(u->cache, pid, now_ns);
 	return r ? r : read_maps(u, pid, now_ns, 'x', note, u);
 }
@@ -818,7 +828,7 @@ static int find_mapping(struct user_sites *u, uint32_t pid, uint64_t addr, uint6
 	int r = map_cache_find(u->cache, pid, addr, ts_ns, ret);
 
 	if (r == -ESRCH) {
-		/* the process moved into the cgroup, or its fork was lost */
+		/* the process moved into the cgroup, or the record of its fork was lost */
 		r = user_sites_add(u, pid) ?: map_cache_find(u->cache, pid, addr, ts_ns, ret);
 	}
 	return r;
@@ -892,7 +902,7 @@ static int add_range(void *ctx, const struct map_record *r)
 	return 0;
 }
 
-/* Returns the range that holds an address; NULL: none does. */
+/* Returns the range that contains an address; NULL: none. */
 static struct map_range *range_of(const struct map_list *l, uint64_t addr)
 {
 	size_t lo = 0, hi = l->cnt;
@@ -919,7 +929,7 @@ int user_sites_read_list(struct user_sites *u, uint32_t pid)
 	return read_maps(u, pid, l->read_ns, 'w', add_range, l);
 }
 
-/* Finds the range of an address. Reads the list again if it is too old. */
+/* Finds the range of an address. Reads the list again if it may be outdated. */
 static int find_range(struct user_sites *u, uint32_t pid, uint64_t addr, uint64_t since_ns,
 		      uint64_t ts_ns, struct map_range **ret)
 {

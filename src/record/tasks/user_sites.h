@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * user_sites: the functions at user-space code addresses of the workload, and the variables at the
- * addresses of locks, found while it runs.
+ * user_sites: finds the functions at code addresses of the workload, and the variables at addresses
+ * of its locks, while the workload is running.
  *
- *     exec_maps --> map_cache: which file is mapped where, when --> module_cache: which function
+ *     exec_maps --> map_cache: mapped file at an address and time --> module_cache: function
  *
- * A process is followed from its mappings on (/proc/PID/maps), its children from their forks.
- * Threads: the encoding thread.
+ * A process is followed from the first reading of its mappings (/proc/PID/maps), its children from
+ * their forks. Threads: the encoding thread.
  */
 #pragma once
 
@@ -22,22 +22,22 @@
 struct user_sites;
 
 /*
- * Call while privileged and single-threaded. Calls warn for what is unavailable: without perf
- * events only processes that live long enough are followed. Without has_code, which costs every
- * process of the machine a little, only variables are found.
+ * Call this with privileges and a single thread. Warns about parts that are unavailable: without
+ * perf events, only processes that live long enough are followed. Without has_code, only variables
+ * are found; code costs every process of the machine a little.
  */
 int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt, bool has_code,
 		   const struct notices *notices, struct err *e);
 void user_sites_free(struct user_sites *u);
-/* Returns the helper's pid; 0: there is none, or u is NULL. */
+/* Returns the helper's pid; 0: no helper, or u is NULL. */
 pid_t user_sites_pid(const struct user_sites *u);
 
 /* Follows a running process. */
 int user_sites_add(struct user_sites *u, uint32_t pid);
-/* Reads new mappings. Call often, since files and processes go away. u may be NULL. */
+/* Reads new mappings. Call this often, because files and processes vanish. u may be NULL. */
 int user_sites_look(struct user_sites *u);
 /*
- * A slice that ends at to_ns was encoded: drops data about instants some seconds earlier. u may be
+ * Call after a slice that ends at to_ns was encoded: drops data of some seconds before. u may be
  * NULL.
  */
 void user_sites_end_slice(struct user_sites *u, uint64_t to_ns);
@@ -47,24 +47,27 @@ int user_sites_find(void *ctx, uint32_t pid, uint64_t ts_ns, struct trace_site *
 		    uint64_t *ret_until_ns);
 
 /*
- * Returns a name that was found later than the event it belongs to: fills *ret, which replaces the
- * row of the same upid, addr and from_ns. False: none is left. Call until then, after each look.
+ * Returns a name that was found later than the event it belongs to: *ret replaces the row with the
+ * same upid, addr and from_ns. False: no more. Call this repeatedly after each look.
  */
 bool user_sites_find_late(struct user_sites *u, struct trace_site *ret);
 
 /*
- * Fills all of ret but upid and addr with the variable of a mapped file at an address of process
- * pid, which has run its program since since_ns. -ENOENT: no file is mapped there; -ENOMEM. The
- * mappings are read a little later: a process that has exited by then has none.
+ * Finds the variable of a mapped file at ret->addr of process pid, which has run its program since
+ * since_ns. Sets all of ret but upid and addr. -ENOENT: no file is mapped there; -ENOMEM. The
+ * mappings may be read after ts_ns: a process that has exited by then has no variables.
  */
 int user_sites_find_variable(struct user_sites *u, uint32_t pid, uint64_t since_ns, uint64_t ts_ns,
 			     struct trace_site *ret);
-/* Reads the mappings of a process for that purpose now, since it may exit soon. u may be NULL. */
+/*
+ * Reads the mappings of a process for variables now, because the process may exit soon. u may be
+ * NULL.
+ */
 int user_sites_read_list(struct user_sites *u, uint32_t pid);
 
 /*
- * Unwinds process pid from its registers and stack at ts_ns, as unwind_walk() does: the first frame
- * is the interrupted instruction. The tables of `copy` are not used.
+ * Unwinds process pid from its registers and stack at ts_ns, as unwind_walk() does. Ignores
+ * copy->table.
  */
 unsigned int user_sites_unwind(struct user_sites *u, uint32_t pid, uint64_t ts_ns,
 			       const struct unwind_stack *copy, uint64_t *frames, unsigned int max,

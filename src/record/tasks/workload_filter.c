@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * workload_filter: makes two passes over a slice, first allocations, then frees. An object may be
- * allocated on one CPU and freed on another, whose ring is read first. An address may be reused
- * several times within a slice; it stays live if its last event was an allocation.
+ * workload_filter: passes over a slice twice, first for allocations, then for frees, because an
+ * object may be allocated on one CPU and freed on another, whose ring comes first. An address may
+ * be reused several times within a slice; it is live if its last event is an allocation.
  */
 #include "record/tasks/workload_filter.h"
 
@@ -13,7 +13,7 @@
 #include "ring/wire_record.h"
 
 struct object {
-	uint64_t first_alloc_ns; /* a free before this instant was of a foreign object */
+	uint64_t first_alloc_ns; /* a free before this time was of a foreign object */
 	uint64_t last_alloc_ns;
 	uint64_t last_free_ns;
 	struct object *next_freed;
@@ -22,11 +22,11 @@ struct object {
 };
 
 #define PAGE_KEY                                                                                   \
-	(1ULL << 63) /* page numbers and addresses share one map: bit 63 of a pfn is never set */
+	(1ULL << 63) /* page numbers and addresses are in one map: bit 63 of a pfn is never set */
 #define PAGE_TAG(pfn) ((pfn) | PAGE_KEY)
 #define ADDR_TAG(addr) ((addr) & ~PAGE_KEY)
 
-/* Returns the map's key of an allocation or free; 0: the record is neither. */
+/* Returns the key of an allocation or free in the map; 0: another record. */
 static uint64_t key_of(const struct wire_hdr *h, bool *ret_is_free)
 {
 	*ret_is_free = false;
@@ -105,10 +105,7 @@ static bool keep_record(void *ctx, const struct wire_hdr *h)
 	return !is_free || keeps_free(ctx, key, h->ts_ns);
 }
 
-/*
- * Removes the objects whose last event was a free; the others are live before the next slice
- * begins.
- */
+/* Removes objects whose last event is a free. The others remain live in the next slice. */
 static void drop_freed(struct workload_filter *f)
 {
 	struct object *o, *next;

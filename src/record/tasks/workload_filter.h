@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * workload_filter: under --only, keeps the frees of the workload's objects and drops all others.
+ * workload_filter: under --only, keeps the frees of the workload's objects and removes all other
+ * frees.
  *
- * A free names an address, not an owner, so the kernel sends every free, while allocations arrive
- * filtered. This filter knows the workload's live objects and decides. Memory grows with their
+ * A free has an address but no owner: the BPF programs filter allocations, but send (almost) every
+ * free. This filter keeps a set of the workload's live objects. Memory is proportional to their
  * number.
  */
 #pragma once
@@ -14,14 +15,14 @@
 /* All zeros: no live objects. */
 struct workload_filter {
 	struct hash_map live;
-	struct object *freed;		/* list of the objects that this slice freed */
-	int err;			/* of this slice */
+	struct object *freed;		/* objects that were freed in this slice */
+	int err;			/* error of this slice */
 };
 
 void workload_filter_done(struct workload_filter *f);
 
 /*
- * Removes foreign frees from a slice's records, in place. 0 or -ENOMEM (then no other record is
+ * Removes frees of foreign objects from a slice's records. 0 or -ENOMEM (no further records are
  * removed).
  */
 int workload_filter_apply(struct workload_filter *f, struct ring_slice *slices,
