@@ -131,11 +131,10 @@ static int report(struct check *c, const struct check_part *p)
 	return c->fn ? c->fn(c->ctx, p) : 0;
 }
 
-static int note(struct check *c, const char *file, uint64_t offset, uint64_t bytes,
-		const char *reason)
+static int note(struct check *c, const char *file, uint64_t bytes, const char *reason)
 {
-	return report(c, &(struct check_part){ .file = file, .status = CHECK_NOTE, .offset = offset,
-					     .bytes = bytes, .reason = reason });
+	return report(c, &(struct check_part){ .file = file, .status = CHECK_NOTE, .bytes = bytes,
+					     .reason = reason });
 }
 
 /* Returns the next valid block, in this file or a later one. */
@@ -304,7 +303,7 @@ static int check_file(struct check *c, uint64_t number, struct err *e)
 		return r;
 	}
 	if (chunk_header_read(&header, fd) == 0 && header.number != number)
-		r = note(c, name, 0, sizeof(header), "its header has another file's number");
+		r = note(c, name, sizeof(header), "its header has another file's number");
 	trace_file_close(c->t, fd);
 	return r;
 }
@@ -363,7 +362,7 @@ static int check_derived(struct check *c)
 	derived_file_close(d);
 	if (r == 0 || r == -ENOMEM)
 		return r;
-	return r < 0 ? note(c, DERIVED_FILE_NAME, 0, 0, p.reason) : report(c, &p);
+	return r < 0 ? note(c, DERIVED_FILE_NAME, 0, p.reason) : report(c, &p);
 }
 
 /* Reports files that no reader uses. */
@@ -376,7 +375,7 @@ static int check_other_file(void *ctx, const char *name)
 	    !strcmp(name, DERIVED_FILE_NAME) ||
 	    (!strcmp(name, CONTROL_SOCKET_NAME) && trace_is_live(c->t)))
 		return 0;
-	return note(c, name, 0, 0,
+	return note(c, name, 0,
 		    !strcmp(name, MANIFEST_NAME ".new") ?
 			    "is a manifest that was not written to its end" :
 		    !strcmp(name, CONTROL_SOCKET_NAME) ?
