@@ -51,7 +51,7 @@ struct perfetto {
 	uint32_t sequence;		/* of packets: the one that is being written */
 };
 
-/* ---- perfetto_packet.c ---- */
+/* ---- proto.c ---- */
 
 /* CLOCK_BOOTTIME of an instant: what Perfetto counts in. */
 uint64_t perfetto_boot_ns(struct perfetto *x, uint64_t mono_ns);

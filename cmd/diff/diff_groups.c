@@ -18,7 +18,7 @@
 #include "cmd/render/page.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"
-#include "cmd/render/stack_columns.h"
+#include "cmd/render/render_stacks.h"
 
 /*
  * diff_page: each figure has a scale of its own, from the lowest to the highest run of both groups,

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 #
 # embed_page.sh LIBRARY LICENSE: turns the page and the library of its charts into C strings, for cmd/render/page.c, and
-# the pages that need no library: of a flame graph, for cmd/render/render_folded.c, and of two windows side by side.
+# the pages that need no library: of a flame graph, for cmd/render/render_stacks.c, and of two windows side by side.
 # LIBRARY is the directory with dygraph.min.js and dygraph.min.css, LICENSE its license. Without them the program is
 # built without the page, and says so when it is asked for one.
 set -eu

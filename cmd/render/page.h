@@ -44,4 +44,4 @@ extern const char page_script[], page_style[], page_license[], page_page[];
 extern const char page_script_hash[], page_style_hash[];
 extern const char page_css[]; /* of all pages; page_style has that of the charts, too */
 extern const char page_beside[];	/* of two windows, with a mark for the traces */
-extern const char page_flame[];	/* of a flame graph, with marks for render_folded.c */
+extern const char page_flame[];	/* of a flame graph, with marks for render_stacks.c */

@@ -23,7 +23,7 @@
 #include "base/textsafe.h"
 #include "cmd/render/page.h"
 #include "cmd/render/render_format.h"
-#include "cmd/render/stack_columns.h"
+#include "cmd/render/render_stacks.h"
 
 /* stack_columns: finds columns by their names, lines of stacks, and the parts of a frame's text. */
 

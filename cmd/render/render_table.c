@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "cmd/render/render_format.h"
-#include "cmd/render/stack_columns.h"
+#include "cmd/render/render_stacks.h"
 #include "base/textsafe.h"
 #include "base/words.h"
 
