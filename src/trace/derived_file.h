@@ -42,7 +42,7 @@ enum derived_type {
 	DERIVED_BLOCKS = 57,
 	/* parts made by the jobs of the index begin here */
 	DERIVED_FIRST_OF_INDEX = 58,
-	/* key: part and block; state that a cut carries over (edit/checkpoint_file.c) */
+	/* key: part and block; state that a cut carries over (edit/checkpoint.c) */
 	DERIVED_CHECKPOINT = 58,
 	/* key: number of the job (analyze/fold/index.c); number of intervals in its parts */
 	DERIVED_INDEX_INFO = 59,

@@ -86,7 +86,7 @@ struct block_dict {
 	struct buf items;
 };
 
-/* The requests that seem to have lost an event: request_lost_end.c. */
+/* The requests that seem to have lost an event: block_requests.c. */
 struct request_lost_end {
 	struct request_track *track;	/* NULL: nothing was seen yet */
 	struct trace_loss *suspects;

@@ -37,7 +37,7 @@ struct block_writer_config {
 	bool filtered;			/* --only: a CPU's chain of switches has holes on purpose */
 	bool no_switches; /* switches are not recorded: the thread on a CPU is unknown */
 	struct task_table_config tasks;
-	bool watch_requests;		/* declare unseen ends of requests: request_lost_end.c */
+	bool watch_requests;		/* declare unseen ends of requests: block_requests.c */
 	/*
 	 * cpu_cnt entries, which the caller keeps. NULL: unknown; then a CPU is idle only on
 	 * evidence.
