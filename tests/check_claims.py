@@ -40,7 +40,8 @@ def holds(source, words):
         text += "".join(p.read_text() for p in (source.parent / f for f in re.findall(r"[/<\"](\w+\.py)", text))
                         if p.is_file())
     if source.suffix == ".c":
-        return re.search(r"^static void test_\w*%s\w*\(" % re.escape(words.replace(" ", "_")), text, re.M)
+        words = re.escape(words.replace(" ", "_"))
+        return re.search(r"^(?:static void |UNIT_TEST\w*\()test_\w*%s\w*[(,)]" % words, text, re.M)
     return re.search(r"\b(check|says|near|verdict|within|ok)[ (]+[\"']%s" % re.escape(words), text)
 
 

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The CPU timeline, from hand-made events with known answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "model/cpu_timeline.h"
+#include "tests/unit/unit_test.h"
 
 struct pieces {
 	struct cpu_piece p[64];
@@ -56,7 +52,7 @@ static void check(const struct cpu_piece *p, unsigned int cpu, uint32_t utid, ui
 	assert_int_equal(p->to_ns, to);
 }
 
-static void test_cpu_timeline_gives_time_to_who_ran(void **state)
+UNIT_TEST(test_cpu_timeline_gives_time_to_who_ran)
 {
 	struct pieces all = { .cnt = 0 };
 	struct cpu_timeline *tl;
@@ -77,7 +73,7 @@ static void test_cpu_timeline_gives_time_to_who_ran(void **state)
 	cpu_timeline_free(tl);
 }
 
-static void test_cpu_timeline_says_unknown_where_a_switch_is_missing(void **state)
+UNIT_TEST(test_cpu_timeline_says_unknown_where_a_switch_is_missing)
 {
 	struct pieces all = { .cnt = 0 };
 	struct cpu_timeline *tl;
@@ -94,7 +90,7 @@ static void test_cpu_timeline_says_unknown_where_a_switch_is_missing(void **stat
 	cpu_timeline_free(tl);
 }
 
-static void test_cpu_timeline_gives_a_thread_the_stay_that_the_kernel_knows(void **state)
+UNIT_TEST(test_cpu_timeline_gives_a_thread_the_stay_that_the_kernel_knows)
 {
 	struct pieces all = { .cnt = 0 };
 	struct cpu_timeline *tl;
@@ -126,7 +122,7 @@ static void test_cpu_timeline_gives_a_thread_the_stay_that_the_kernel_knows(void
 }
 
 /* In a cut of some processes, the time before the stay is that of the others. */
-static void test_cpu_timeline_gives_the_stay_after_threads_that_are_left_out(void **state)
+UNIT_TEST(test_cpu_timeline_gives_the_stay_after_threads_that_are_left_out)
 {
 	struct pieces all = { .cnt = 0 };
 	struct cpu_timeline *tl;
@@ -149,7 +145,7 @@ static void test_cpu_timeline_gives_the_stay_after_threads_that_are_left_out(voi
 	cpu_timeline_free(tl);
 }
 
-static void test_cpu_timeline_does_not_guess_who_ran_before_the_first_switch(void **state)
+UNIT_TEST(test_cpu_timeline_does_not_guess_who_ran_before_the_first_switch)
 {
 	struct pieces all = { .cnt = 0 };
 	struct cpu_timeline *tl;
@@ -170,7 +166,7 @@ static uint32_t runs_20_and_30(void *ctx, unsigned int cpu)
 	return cpu ? 30 : 20;
 }
 
-static void test_cpu_timeline_never_lets_a_thread_have_two_cpus(void **state)
+UNIT_TEST(test_cpu_timeline_never_lets_a_thread_have_two_cpus)
 {
 	struct pieces all = { .cnt = 0 };
 	struct cpu_timeline *tl;
@@ -197,7 +193,7 @@ static void test_cpu_timeline_never_lets_a_thread_have_two_cpus(void **state)
 	cpu_timeline_free(tl);
 }
 
-static void test_cpu_timeline_keeps_filtered_time_apart(void **state)
+UNIT_TEST(test_cpu_timeline_keeps_filtered_time_apart)
 {
 	struct pieces all = { .cnt = 0 };
 	struct cpu_timeline *tl;
@@ -213,7 +209,7 @@ static void test_cpu_timeline_keeps_filtered_time_apart(void **state)
 	cpu_timeline_free(tl);
 }
 
-static void test_cpu_timeline_never_goes_back_in_time(void **state)
+UNIT_TEST(test_cpu_timeline_never_goes_back_in_time)
 {
 	struct pieces all = { .cnt = 0 };
 	struct cpu_timeline *tl;
@@ -232,18 +228,4 @@ static void test_cpu_timeline_never_goes_back_in_time(void **state)
 	cpu_timeline_free(tl);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpu_timeline_gives_time_to_who_ran),
-		cmocka_unit_test(test_cpu_timeline_says_unknown_where_a_switch_is_missing),
-		cmocka_unit_test(test_cpu_timeline_gives_a_thread_the_stay_that_the_kernel_knows),
-		cmocka_unit_test(test_cpu_timeline_gives_the_stay_after_threads_that_are_left_out),
-		cmocka_unit_test(test_cpu_timeline_does_not_guess_who_ran_before_the_first_switch),
-		cmocka_unit_test(test_cpu_timeline_never_lets_a_thread_have_two_cpus),
-		cmocka_unit_test(test_cpu_timeline_keeps_filtered_time_apart),
-		cmocka_unit_test(test_cpu_timeline_never_goes_back_in_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

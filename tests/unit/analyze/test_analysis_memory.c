@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Pairing of allocations, memory levels, bursts, rises and quantiles, with known answers. */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "model/burst.h"
 #include "base/hash_map.h"
 #include "model/live_objects.h"
 #include "model/mem_levels.h"
 #include "model/quantile.h"
+#include "tests/unit/unit_test.h"
 
 struct ends {
 	struct {
@@ -71,7 +67,7 @@ static uint64_t end(struct live_objects *o, uint32_t space, uint64_t addr, unsig
 	return unknown;
 }
 
-static void test_live_objects_credit_the_allocator(void **state)
+UNIT_TEST(test_live_objects_credit_the_allocator)
 {
 	struct live_objects *o = objects_new(0);
 
@@ -88,7 +84,7 @@ static void test_live_objects_credit_the_allocator(void **state)
 	live_objects_free(o);
 }
 
-static void test_live_objects_allocation_at_live_address_is_a_lost_free(void **state)
+UNIT_TEST(test_live_objects_allocation_at_live_address_is_a_lost_free)
 {
 	struct live_objects *o = objects_new(0);
 
@@ -108,7 +104,7 @@ static uint64_t stack_of(const struct live_objects *o, unsigned int nth)
 	return live_objects_kind(o, ends.e[nth].obj.kind)->stack;
 }
 
-static void test_live_objects_keep_the_stack_of_their_allocation(void **state)
+UNIT_TEST(test_live_objects_keep_the_stack_of_their_allocation)
 {
 	struct live_objects *o = objects_new(0);
 
@@ -146,7 +142,7 @@ static struct live_kind kind_by(uint32_t i)
 	};
 }
 
-static void test_live_objects_of_kinds_that_differ_in_one_field_stay_apart(void **state)
+UNIT_TEST(test_live_objects_of_kinds_that_differ_in_one_field_stay_apart)
 {
 	struct live_objects *o = objects_new(0);
 
@@ -165,7 +161,7 @@ static void test_live_objects_of_kinds_that_differ_in_one_field_stay_apart(void 
 	live_objects_free(o);
 }
 
-static void test_live_objects_parts_of_pages_keep_the_stack(void **state)
+UNIT_TEST(test_live_objects_parts_of_pages_keep_the_stack)
 {
 	struct live_objects *o = objects_new(4096);
 	unsigned int i;
@@ -180,7 +176,7 @@ static void test_live_objects_parts_of_pages_keep_the_stack(void **state)
 	live_objects_free(o);
 }
 
-static void test_live_objects_pages_freed_in_parts(void **state)
+UNIT_TEST(test_live_objects_pages_freed_in_parts)
 {
 	struct live_objects *o = objects_new(4096);
 	unsigned int i;
@@ -197,7 +193,7 @@ static void test_live_objects_pages_freed_in_parts(void **state)
 	live_objects_free(o);
 }
 
-static void test_live_objects_pages_freed_together(void **state)
+UNIT_TEST(test_live_objects_pages_freed_together)
 {
 	struct live_objects *o = objects_new(4096);
 
@@ -228,7 +224,7 @@ static void check_frames(uint32_t *owner_of, const struct live_object *obj, uint
 }
 
 /* Against a plain array of 8192 frames: 200,000 random operations on blocks of orders 0 to 9. */
-static void test_live_objects_pages_equal_a_plain_array(void **state)
+UNIT_TEST(test_live_objects_pages_equal_a_plain_array)
 {
 	static uint32_t owner_of[8192];	/* by frame; 0: not live */
 	struct live_objects *o = objects_new(4096);
@@ -261,7 +257,7 @@ static void test_live_objects_pages_equal_a_plain_array(void **state)
 
 /* Against a plain array, through growth and removal: 200,000 random operations on 3,000 addresses.
  */
-static void test_live_objects_equal_a_plain_array(void **state)
+UNIT_TEST(test_live_objects_equal_a_plain_array)
 {
 	static uint32_t owner_of[3000];	/* 0: not live */
 	struct live_objects *o = objects_new(0);
@@ -299,7 +295,7 @@ static struct event rss(unsigned int member, int64_t bytes)
 	return ev;
 }
 
-static void test_mem_levels_go_from_baseline_through_events_to_exit(void **state)
+UNIT_TEST(test_mem_levels_go_from_baseline_through_events_to_exit)
 {
 	static const struct trace_rss base = { .bytes = { 100, 200, 5000, 50 },
 					       .total_vm_bytes = 9000 };
@@ -328,7 +324,7 @@ static void test_mem_levels_go_from_baseline_through_events_to_exit(void **state
 	assert_false(mem_process_event(&p, &grow, &s));	/* an event after the exit has no owner */
 }
 
-static void test_mem_levels_of_an_unseen_process_are_no_growth(void **state)
+UNIT_TEST(test_mem_levels_of_an_unseen_process_are_no_growth)
 {
 	struct event first = rss(MEM_ANON, 100 << 20), next = rss(MEM_ANON, 101 << 20);
 	struct mem_process p;
@@ -341,7 +337,7 @@ static void test_mem_levels_of_an_unseen_process_are_no_growth(void **state)
 	assert_false(s.is_baseline);
 }
 
-static void test_burst_has_exact_edges_and_no_noise(void **state)
+UNIT_TEST(test_burst_has_exact_edges_and_no_noise)
 {
 	struct burst b;
 	struct burst_found f;
@@ -362,7 +358,7 @@ static void test_burst_has_exact_edges_and_no_noise(void **state)
 	burst_done(&b);
 }
 
-static void test_burst_longer_than_the_window_is_one(void **state)
+UNIT_TEST(test_burst_longer_than_the_window_is_one)
 {
 	struct burst b;
 	struct burst_found f;
@@ -378,7 +374,7 @@ static void test_burst_longer_than_the_window_is_one(void **state)
 	burst_done(&b);
 }
 
-static void test_burst_below_the_minimum_is_none(void **state)
+UNIT_TEST(test_burst_below_the_minimum_is_none)
 {
 	struct burst b;
 	struct burst_found f;
@@ -391,7 +387,7 @@ static void test_burst_below_the_minimum_is_none(void **state)
 	burst_done(&b);
 }
 
-static void test_rise_ignores_what_goes_nowhere(void **state)
+UNIT_TEST(test_rise_ignores_what_goes_nowhere)
 {
 	struct burst_found f;
 	struct burst r;
@@ -404,7 +400,7 @@ static void test_rise_ignores_what_goes_nowhere(void **state)
 	burst_done(&r);
 }
 
-static void test_rise_has_exact_edges(void **state)
+UNIT_TEST(test_rise_has_exact_edges)
 {
 	struct burst_found f;
 	struct burst r;
@@ -427,7 +423,7 @@ static void test_rise_has_exact_edges(void **state)
  * Fast growth, a phase too slow and too short to end it, faster growth: the bytes of the first
  * burst do not count twice.
  */
-static void test_rises_do_not_overlap(void **state)
+UNIT_TEST(test_rises_do_not_overlap)
 {
 	struct burst_found f, last = { 0 };
 	struct burst r;
@@ -462,7 +458,7 @@ static int compare_u64(const void *pa, const void *pb)
 	return a < b ? -1 : a > b;
 }
 
-static void test_quantile_is_nearest_rank_and_close_when_bucketed(void **state)
+UNIT_TEST(test_quantile_is_nearest_rank_and_close_when_bucketed)
 {
 	static uint64_t v[300000];
 	static const double pcts[] = { 1, 50, 90, 99, 99.9 };
@@ -498,7 +494,7 @@ static void test_quantile_is_nearest_rank_and_close_when_bucketed(void **state)
 	quantile_done(&q);
 }
 
-static void test_hash_map_numbers_new_keys_in_order(void **state)
+UNIT_TEST(test_hash_map_numbers_new_keys_in_order)
 {
 	struct hash_map m = { 0 };
 	uint32_t i, n;
@@ -515,30 +511,4 @@ static void test_hash_map_numbers_new_keys_in_order(void **state)
 	hash_map_done(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_live_objects_credit_the_allocator),
-		cmocka_unit_test(test_live_objects_allocation_at_live_address_is_a_lost_free),
-		cmocka_unit_test(test_live_objects_keep_the_stack_of_their_allocation),
-		cmocka_unit_test(
-			test_live_objects_of_kinds_that_differ_in_one_field_stay_apart),
-		cmocka_unit_test(test_live_objects_parts_of_pages_keep_the_stack),
-		cmocka_unit_test(test_live_objects_pages_freed_in_parts),
-		cmocka_unit_test(test_live_objects_pages_equal_a_plain_array),
-		cmocka_unit_test(test_live_objects_pages_freed_together),
-		cmocka_unit_test(test_live_objects_equal_a_plain_array),
-		cmocka_unit_test(test_mem_levels_go_from_baseline_through_events_to_exit),
-		cmocka_unit_test(test_mem_levels_of_an_unseen_process_are_no_growth),
-		cmocka_unit_test(test_burst_has_exact_edges_and_no_noise),
-		cmocka_unit_test(test_burst_longer_than_the_window_is_one),
-		cmocka_unit_test(test_burst_below_the_minimum_is_none),
-		cmocka_unit_test(test_rise_ignores_what_goes_nowhere),
-		cmocka_unit_test(test_rise_has_exact_edges),
-		cmocka_unit_test(test_rises_do_not_overlap),
-		cmocka_unit_test(test_quantile_is_nearest_rank_and_close_when_bucketed),
-		cmocka_unit_test(test_hash_map_numbers_new_keys_in_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Reports and tables over a small trace with answers known by hand. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "analyze/context/context.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
 #define MS 1000000ull
@@ -104,7 +100,7 @@ static void expect_stolen(int64_t from_ns, int64_t to_ns, const char *comm, int6
 	rows_done(&r);
 }
 
-static void test_steal_is_the_last_part_of_a_stay_and_never_more(void **state)
+UNIT_TEST(test_steal_is_the_last_part_of_a_stay_and_never_more)
 {
 	expect_stolen(0, 1000 * MS, "busy", 7 * MS);
 	expect_stolen(0, 393 * MS, "busy", 0);
@@ -118,11 +114,10 @@ static void test_steal_is_the_last_part_of_a_stay_and_never_more(void **state)
 }
 
 /* Pseudo tasks and numbers after the last task have no row. */
-static void test_a_task_has_a_row_and_nothing_else_has(void **state)
+UNIT_TEST(test_a_task_has_a_row_and_nothing_else_has)
 {
 	const struct dense_ids *d = &known.a->ids;
 
-	(void)state;
 	assert_null(dense_thread_row(d, 0));
 	assert_null(dense_thread_row(d, EVENT_ID_FIRST - 1));
 	assert_non_null(dense_thread_row(d, EVENT_ID_FIRST));
@@ -135,7 +130,7 @@ static void test_a_task_has_a_row_and_nothing_else_has(void **state)
 	assert_null(dense_process_row(d, d->process_cnt));
 }
 
-static void test_report_cpu_known_answers(void **state)
+UNIT_TEST(test_report_cpu_known_answers)
 {
 	struct report_request q = made_request(&known, "cpu");
 	struct rows r;
@@ -166,7 +161,7 @@ static void test_report_cpu_known_answers(void **state)
 	rows_done(&r);
 }
 
-static void test_report_cpu_filters_and_options(void **state)
+UNIT_TEST(test_report_cpu_filters_and_options)
 {
 	static const uint32_t pids[] = { 400 };
 	struct report_request q = made_request(&known, "cpu");
@@ -206,7 +201,7 @@ static void test_report_cpu_filters_and_options(void **state)
 	rows_done(&r);
 }
 
-static void test_report_alloc_known_answers(void **state)
+UNIT_TEST(test_report_alloc_known_answers)
 {
 	struct report_request q = made_request(&known, "alloc");
 	struct rows r;
@@ -255,7 +250,7 @@ static void test_report_alloc_known_answers(void **state)
 	rows_done(&r);
 }
 
-static void test_report_spikes_finds_exactly_the_one(void **state)
+UNIT_TEST(test_report_spikes_finds_exactly_the_one)
 {
 	struct report_request q = made_request(&known, "spikes");
 	struct rows r;
@@ -319,7 +314,7 @@ static void make_bursts(struct made_trace *f)
 }
 
 /* A child of 116 MiB calls exec; another shares 400 MiB, and gets 100 MiB in 50 ms of its own. */
-static void test_a_short_life_has_spikes_and_a_fork_has_none(void **state)
+UNIT_TEST(test_a_short_life_has_spikes_and_a_fork_has_none)
 {
 	const int64_t mib = 256;	/* pages */
 	struct made_trace f;
@@ -370,7 +365,7 @@ static void gen_rise(struct gen *g, uint32_t pid, uint64_t from, uint64_t to, in
  * "long" is 3 s old when it has got 500 MiB within 2.5 s, from its 0.5 s on. Five processes "many"
  * get 11 MiB each at 3.1 s, besides what they begin with; "old" gets 12 MiB then.
  */
-static void test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many(void **state)
+UNIT_TEST(test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many)
 {
 	struct made_trace f;
 	struct gen *g;
@@ -422,7 +417,7 @@ static void test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many(void **st
  * Sources that show one burst: 40 MiB of heap, of which 30 become resident, in pages; a churn of
  * 200 MiB of heap with 20 MiB resident is two rows, and so are 60 MiB of pages beside 20 resident.
  */
-static void test_a_burst_that_several_sources_show_is_one_spike(void **state)
+UNIT_TEST(test_a_burst_that_several_sources_show_is_one_spike)
 {
 	struct report_request q;
 	struct made_trace f;
@@ -493,7 +488,7 @@ static void test_a_burst_that_several_sources_show_is_one_spike(void **state)
 	made_close(&f);
 }
 
-static void test_bursts_without_a_longer_pause_are_one_spike(void **state)
+UNIT_TEST(test_bursts_without_a_longer_pause_are_one_spike)
 {
 	struct made_trace f;
 
@@ -522,7 +517,7 @@ static void test_bursts_without_a_longer_pause_are_one_spike(void **state)
 	made_close(&f);
 }
 
-static void test_report_io_known_answers(void **state)
+UNIT_TEST(test_report_io_known_answers)
 {
 	struct report_request q = made_request(&known, "io");
 	struct rows r;
@@ -550,7 +545,7 @@ static void test_report_io_known_answers(void **state)
 		18 * MS);
 }
 
-static void test_sched_slices_know_their_wait(void **state)
+UNIT_TEST(test_sched_slices_know_their_wait)
 {
 	assert_int_equal(
 		rows_one(known.a, "SELECT wait_ns FROM sched_slices WHERE start_ns = 150000000"),
@@ -570,7 +565,7 @@ static void test_sched_slices_know_their_wait(void **state)
 		100 * MS);
 }
 
-static void test_allocations_pair_with_frees(void **state)
+UNIT_TEST(test_allocations_pair_with_frees)
 {
 	assert_int_equal(
 		rows_one(known.a, "SELECT count(*) FROM allocations WHERE source = 'slab'"), 4);
@@ -593,13 +588,12 @@ static void test_allocations_pair_with_frees(void **state)
  * The switch of 8 ms is stored in the block that begins at 10 ms. It decides which thread has the
  * CPU from 8 ms on.
  */
-static void test_a_late_switch_goes_before_the_keyframe(void **state)
+UNIT_TEST(test_a_late_switch_goes_before_the_keyframe)
 {
 	static const char sql[] = "SELECT coalesce(sum(oncpu_ns), 0) FROM cpu_usage(0, 20000000) "
 				  "JOIN threads USING (utid) WHERE tid = %d";
 	struct made_trace m;
 
-	(void)state;
 	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
 	gen_snap(m.g, T0, 0, 100, 100, 1, "first");
 	gen_snap(m.g, T0, 0, 200, 200, 1, "late");
@@ -614,24 +608,4 @@ static void test_a_late_switch_goes_before_the_keyframe(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_late_switch_goes_before_the_keyframe),
-		cmocka_unit_test(test_steal_is_the_last_part_of_a_stay_and_never_more),
-		cmocka_unit_test(test_a_task_has_a_row_and_nothing_else_has),
-		cmocka_unit_test(test_report_cpu_known_answers),
-		cmocka_unit_test(test_report_cpu_filters_and_options),
-		cmocka_unit_test(test_report_alloc_known_answers),
-		cmocka_unit_test(test_report_spikes_finds_exactly_the_one),
-		cmocka_unit_test(test_a_short_life_has_spikes_and_a_fork_has_none),
-		cmocka_unit_test(test_a_spike_lasts_as_long_as_its_burst_and_may_be_of_many),
-		cmocka_unit_test(test_a_burst_that_several_sources_show_is_one_spike),
-		cmocka_unit_test(test_bursts_without_a_longer_pause_are_one_spike),
-		cmocka_unit_test(test_report_io_known_answers),
-		cmocka_unit_test(test_sched_slices_know_their_wait),
-		cmocka_unit_test(test_allocations_pair_with_frees),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_TESTS_IN(setup, teardown)

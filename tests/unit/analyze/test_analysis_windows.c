@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Properties of reports and table-valued functions over random windows of a random trace. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/engine/report_view.h"
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/slice_count.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 #include "trace/trace_state.h"
 
 #define T0 1000000000ull
@@ -66,7 +62,7 @@ static int teardown(void **state)
 
 /* ---- completeness ---- */
 
-static void test_reports_mark_what_a_loss_touches(void **state)
+UNIT_TEST(test_reports_mark_what_a_loss_touches)
 {
 	struct report_request q = made_request(&mix, "cpu");
 	size_t cnt;
@@ -116,7 +112,7 @@ static void test_reports_mark_what_a_loss_touches(void **state)
 }
 
 /* A view that shows or derives data of requests is incomplete if requests were lost. */
-static void test_views_of_a_window_agree_on_what_a_loss_of_requests_means(void **state)
+UNIT_TEST(test_views_of_a_window_agree_on_what_a_loss_of_requests_means)
 {
 	static const char *const with[] = { "summary", "totals", "states", "why",     "io",
 					    "latency", "devices", "pattern", "bins" };
@@ -161,7 +157,7 @@ static void random_window(int64_t *from, int64_t *to)
 	*to = (int64_t)(a < b ? b : a);
 }
 
-static void test_tasks_and_idle_fill_every_window_of_every_cpu(void **state)
+UNIT_TEST(test_tasks_and_idle_fill_every_window_of_every_cpu)
 {
 	int64_t from, to;
 	int i, cpu;
@@ -182,7 +178,7 @@ static void test_tasks_and_idle_fill_every_window_of_every_cpu(void **state)
 	}
 }
 
-static void test_tasks_and_idle_fill_every_bin_of_every_cpu(void **state)
+UNIT_TEST(test_tasks_and_idle_fill_every_bin_of_every_cpu)
 {
 	int64_t from, to, every;
 	unsigned int i;
@@ -199,7 +195,7 @@ static void test_tasks_and_idle_fill_every_bin_of_every_cpu(void **state)
 	}
 }
 
-static void test_no_thread_has_more_than_one_cpu(void **state)
+UNIT_TEST(test_no_thread_has_more_than_one_cpu)
 {
 	struct report_request q = made_request(&mix, "cpu");
 	struct rows r;
@@ -218,7 +214,7 @@ static void test_no_thread_has_more_than_one_cpu(void **state)
 /*
  * The writer's summaries follow the same rules: for whole blocks they equal the sums of the events.
  */
-static void test_usage_equals_block_summaries(void **state)
+UNIT_TEST(test_usage_equals_block_summaries)
 {
 	const struct slice_share *rows;
 	const struct trace_block *blocks;
@@ -257,7 +253,7 @@ static void test_usage_equals_block_summaries(void **state)
 	}
 }
 
-static void test_push_down_changes_no_answer(void **state)
+UNIT_TEST(test_push_down_changes_no_answer)
 {
 	static const char *const tables[][2] = {
 		{ "switches", "ts_ns" },	{ "slab_allocs", "ts_ns" },
@@ -307,7 +303,7 @@ static void test_push_down_changes_no_answer(void **state)
  * Rows of one CPU are selected while they are read. The result has the rows of the SQL condition in
  * the same order, and is empty if the value is not a CPU.
  */
-static void test_rows_of_a_cpu_are_those_of_the_condition(void **state)
+UNIT_TEST(test_rows_of_a_cpu_are_those_of_the_condition)
 {
 	static const char *const cpus[] = { "0", "1", "2", "3", "65535", "65536", "-1",
 					    "4294967296", "1.0", "1.5", "NULL", "'1'" };
@@ -349,7 +345,7 @@ static uint64_t decoded_by(const char *fmt, ...)
 	return atomic_load(&mix.t->decoded_blocks) - before;
 }
 
-static void test_event_tables_decode_only_blocks_that_can_matter(void **state)
+UNIT_TEST(test_event_tables_decode_only_blocks_that_can_matter)
 {
 	size_t cnt;
 	const struct trace_block *b = trace_blocks(mix.t, &cnt);
@@ -381,7 +377,7 @@ static void test_event_tables_decode_only_blocks_that_can_matter(void **state)
 				    " ORDER BY ts_ns LIMIT 5)"), 1);
 }
 
-static void test_event_tables_are_in_order_of_time_by_themselves(void **state)
+UNIT_TEST(test_event_tables_are_in_order_of_time_by_themselves)
 {
 	static const char *const statements[][2] = {
 		{ "SELECT * FROM switches ORDER BY ts_ns", "0" },
@@ -406,7 +402,7 @@ static void test_event_tables_are_in_order_of_time_by_themselves(void **state)
 
 /* ---- every report, every key, every kind of window ---- */
 
-static void test_every_report_runs_with_every_key_and_window(void **state)
+UNIT_TEST(test_every_report_runs_with_every_key_and_window)
 {
 	const struct report_view *views = report_view_list;
 	unsigned int cnt = report_view_cnt, v, w, by;
@@ -451,7 +447,7 @@ static void test_every_report_runs_with_every_key_and_window(void **state)
 	}
 }
 
-static void test_bad_requests_say_what_is_wrong(void **state)
+UNIT_TEST(test_bad_requests_say_what_is_wrong)
 {
 	struct report_request q = made_request(&mix, "nonsense");
 	struct err e = { "" };
@@ -471,22 +467,4 @@ static void test_bad_requests_say_what_is_wrong(void **state)
 	assert_non_null(strstr(e.text, "bins"));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_reports_mark_what_a_loss_touches),
-		cmocka_unit_test(test_views_of_a_window_agree_on_what_a_loss_of_requests_means),
-		cmocka_unit_test(test_tasks_and_idle_fill_every_window_of_every_cpu),
-		cmocka_unit_test(test_tasks_and_idle_fill_every_bin_of_every_cpu),
-		cmocka_unit_test(test_no_thread_has_more_than_one_cpu),
-		cmocka_unit_test(test_usage_equals_block_summaries),
-		cmocka_unit_test(test_push_down_changes_no_answer),
-		cmocka_unit_test(test_event_tables_decode_only_blocks_that_can_matter),
-		cmocka_unit_test(test_event_tables_are_in_order_of_time_by_themselves),
-		cmocka_unit_test(test_every_report_runs_with_every_key_and_window),
-		cmocka_unit_test(test_bad_requests_say_what_is_wrong),
-		cmocka_unit_test(test_rows_of_a_cpu_are_those_of_the_condition),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_TESTS_IN(setup, teardown)

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* fold_sums: rows are returned in order of their numbers; time is divided among bins. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 
 #include "analyze/fold/fold_sums.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 
 #define ROWS 3000
 
@@ -58,7 +54,7 @@ static void check_order(unsigned int order, uint64_t below)
 	fold_sums_done(&s);
 }
 
-static void test_rows_come_out_by_number(void **state)
+UNIT_TEST(test_rows_come_out_by_number)
 {
 	for (unsigned int order = 0; order < 4; order++) {
 		check_order(order, UINT64_MAX / 7);
@@ -105,7 +101,7 @@ static void check_time(int answer, uint64_t from_ns, uint64_t to_ns, const uint6
  * An interval is divided among the bins that it overlaps. The sum of every such bin is looked up,
  * also after an unwanted bin: the thread's name may have changed to a wanted one by the next bin.
  */
-static void test_time_goes_to_the_bins_it_lies_in(void **state)
+UNIT_TEST(test_time_goes_to_the_bins_it_lies_in)
 {
 	check_time(1, 0, 1000, (const uint64_t[]){ 10, 10, 10 }, 3);
 	check_time(1, 105, 121, (const uint64_t[]){ 5, 10, 1 }, 3);
@@ -117,12 +113,4 @@ static void test_time_goes_to_the_bins_it_lies_in(void **state)
 	check_time(-ENOMEM, 100, 130, (const uint64_t[]){ 0, 0, 0 }, 1);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_come_out_by_number),
-		cmocka_unit_test(test_time_goes_to_the_bins_it_lies_in),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

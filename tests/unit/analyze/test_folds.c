@@ -4,16 +4,12 @@
  * pages, tiny and empty blocks, finished or not, and random windows, bins and keys: the answer with
  * an index is the answer without, and the sum of its neighbours' and its bins' answers.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "tests/unit/gen/fold_check.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 /* Reports are made of the folds: rows of equal weight may change places, so sums are compared. */
 static void compare_reports(const struct fold_check *c)
@@ -55,7 +51,7 @@ static void compare_reports(const struct fold_check *c)
 	}
 }
 
-static void test_folds_add_up_with_and_without_index(void **state)
+UNIT_TEST(test_folds_add_up_with_and_without_index)
 {
 	struct fold_check c;
 	struct chaos f;
@@ -78,11 +74,4 @@ static void test_folds_add_up_with_and_without_index(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_folds_add_up_with_and_without_index),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Histograms have all steps between the first and the last, from hand-made events. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "bpf/wire.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define MS 1000000ull
 #define T0 (1000 * MS)
@@ -37,7 +33,7 @@ static void make(struct made_trace *m)
 	made_open(m);
 }
 
-static void test_parallel_has_the_steps_that_no_time_was_spent_in(void **state)
+UNIT_TEST(test_parallel_has_the_steps_that_no_time_was_spent_in)
 {
 	static const uint64_t want_ns[] = { 60 * MS, 0, 30 * MS };
 	struct report_request q;
@@ -59,7 +55,7 @@ static void test_parallel_has_the_steps_that_no_time_was_spent_in(void **state)
 	made_close(&m);
 }
 
-static void test_latency_has_the_steps_without_requests(void **state)
+UNIT_TEST(test_latency_has_the_steps_without_requests)
 {
 	struct report_request q;
 	struct made_trace m;
@@ -90,12 +86,4 @@ static void test_latency_has_the_steps_without_requests(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_parallel_has_the_steps_that_no_time_was_spent_in),
-		cmocka_unit_test(test_latency_has_the_steps_without_requests),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

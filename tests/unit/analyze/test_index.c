@@ -6,20 +6,16 @@
  * to another trace, costs nothing but time.
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "tests/unit/gen/fold_check.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 #include "trace/trace_state.h"
 
 #define below chaos_below
@@ -42,7 +38,7 @@ static void expect_owner_of(const char *path, const struct stat *file)
 	assert_int_equal(file->st_gid, of.st_gid);
 }
 
-static void test_index_of_a_growing_trace_grows(void **state)
+UNIT_TEST(test_index_of_a_growing_trace_grows)
 {
 	struct stat before, after;
 	struct chaos f;
@@ -86,7 +82,7 @@ static void flip(const char *path, off_t at)
  * A damaged part is found when it is needed: the question fails or is answered right, and
  * nothing else.
  */
-static void test_index_that_is_damaged_gives_no_wrong_answer(void **state)
+UNIT_TEST(test_index_that_is_damaged_gives_no_wrong_answer)
 {
 	struct chaos f;
 	struct stat st;
@@ -117,7 +113,7 @@ static void test_index_that_is_damaged_gives_no_wrong_answer(void **state)
 	gen_remove_dir(f.dir);
 }
 
-static void test_index_of_another_trace_is_not_used(void **state)
+UNIT_TEST(test_index_of_another_trace_is_not_used)
 {
 	struct chaos f, other;
 	struct fold_check p;
@@ -138,7 +134,7 @@ static void test_index_of_another_trace_is_not_used(void **state)
 	gen_remove_dir(other.dir);
 }
 
-static void test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_written(void **state)
+UNIT_TEST(test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_written)
 {
 	struct chaos f;
 	struct fold_check p;
@@ -262,7 +258,7 @@ static void compare_lists(const struct chaos *f, int wants_quick)
 	trace_close(quick);
 }
 
-static void test_lists_are_those_of_the_blocks(void **state)
+UNIT_TEST(test_lists_are_those_of_the_blocks)
 {
 	struct chaos f;
 	struct trace *t;
@@ -304,7 +300,7 @@ static void test_lists_are_those_of_the_blocks(void **state)
  * The resets fill more than two parts. Most of them have the same instant, which is on both sides
  * of a border.
  */
-static void test_mm_resets_of_many_processes_are_read_by_the_part(void **state)
+UNIT_TEST(test_mm_resets_of_many_processes_are_read_by_the_part)
 {
 	const uint32_t first = 100000, cnt = 600;
 	struct err e = { "" };
@@ -337,17 +333,4 @@ static void test_mm_resets_of_many_processes_are_read_by_the_part(void **state)
 	gen_remove_dir(f.dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_index_of_a_growing_trace_grows),
-		cmocka_unit_test(test_index_that_is_damaged_gives_no_wrong_answer),
-		cmocka_unit_test(test_index_of_another_trace_is_not_used),
-		cmocka_unit_test(test_lists_are_those_of_the_blocks),
-		cmocka_unit_test(test_mm_resets_of_many_processes_are_read_by_the_part),
-		cmocka_unit_test(
-			test_index_goes_elsewhere_or_into_memory_where_nothing_may_be_written),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -5,23 +5,19 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "base/crc32c.h"
 #include "edit/trace_check.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 
@@ -176,7 +172,7 @@ static int index_check(const struct fixture *f, const char **ret_why)
 
 /* ---- the index ---- */
 
-static void test_index_with_any_bit_flipped_is_found_and_not_believed(void **state)
+UNIT_TEST(test_index_with_any_bit_flipped_is_found_and_not_believed)
 {
 	struct analysis *a;
 	struct fixture f;
@@ -209,7 +205,7 @@ static void test_index_with_any_bit_flipped_is_found_and_not_believed(void **sta
 	end(&f);
 }
 
-static void test_index_cut_off_anywhere_is_found(void **state)
+UNIT_TEST(test_index_cut_off_anywhere_is_found)
 {
 	struct fixture f;
 	const char *why;
@@ -225,7 +221,7 @@ static void test_index_cut_off_anywhere_is_found(void **state)
 	end(&f);
 }
 
-static void test_index_of_another_trace_or_version_is_named(void **state)
+UNIT_TEST(test_index_of_another_trace_or_version_is_named)
 {
 	struct fixture f, other;
 	uint8_t head[64];
@@ -291,7 +287,7 @@ static void ask_and_compare(const struct fixture *f, struct analysis *a, unsigne
  * the last one. All jobs together make the same file as a single preparation, except for the
  * positions of its parts.
  */
-static void test_index_has_the_parts_of_what_was_asked(void **state)
+UNIT_TEST(test_index_has_the_parts_of_what_was_asked)
 {
 	static const struct {
 		unsigned int question;
@@ -344,7 +340,7 @@ static void test_index_has_the_parts_of_what_was_asked(void **state)
  * Spikes without baselines need two jobs: resident memory and object bytes. Baselines need a third
  * one. All questions together need all jobs.
  */
-static void test_spikes_need_two_jobs_unless_their_baselines_are_asked_for(void **state)
+UNIT_TEST(test_spikes_need_two_jobs_unless_their_baselines_are_asked_for)
 {
 	struct analysis *a;
 	struct fixture f;
@@ -373,7 +369,7 @@ static void test_spikes_need_two_jobs_unless_their_baselines_are_asked_for(void 
 }
 
 /* All blocks that a question about few events reads are checked before it is answered. */
-static void test_damage_in_what_few_events_need_is_found_before_the_answer(void **state)
+UNIT_TEST(test_damage_in_what_few_events_need_is_found_before_the_answer)
 {
 	const struct analysis_index_use use = { .use = true };
 	struct trace_block b;
@@ -494,7 +490,7 @@ static uint32_t digest(struct trace *t)
 }
 
 /* Damage in a part is found when the part is read. The answer then comes from the blocks. */
-static void test_lists_with_any_bit_flipped_are_found_and_not_believed(void **state)
+UNIT_TEST(test_lists_with_any_bit_flipped_are_found_and_not_believed)
 {
 	struct fixture f;
 	struct trace *t, *quick;
@@ -559,7 +555,7 @@ static struct derived_part first_part(const struct fixture *f, unsigned int type
 }
 
 /* File and blocks become unreadable after opening: the lists read by then are still valid. */
-static void test_lists_are_taken_in_when_the_trace_is_opened(void **state)
+UNIT_TEST(test_lists_are_taken_in_when_the_trace_is_opened)
 {
 	struct fixture f;
 	struct trace *quick;
@@ -579,7 +575,7 @@ static void test_lists_are_taken_in_when_the_trace_is_opened(void **state)
 }
 
 /* Opening a trace whose files were unchanged for a while reads its lists only. */
-static void test_lists_of_unchanged_files_are_opened_without_them(void **state)
+UNIT_TEST(test_lists_of_unchanged_files_are_opened_without_them)
 {
 	const struct timespec unchanged = { .tv_sec = 2, .tv_nsec = 200000000 };
 	const struct trace_block *b;
@@ -625,7 +621,7 @@ static void test_lists_of_unchanged_files_are_opened_without_them(void **state)
 }
 
 /* Right checksums, wrong lists: only a comparison with the blocks finds it. */
-static void test_lists_that_lie_are_found(void **state)
+UNIT_TEST(test_lists_that_lie_are_found)
 {
 	struct derived_part p;
 	struct fixture f;
@@ -655,21 +651,4 @@ static void test_lists_that_lie_are_found(void **state)
 	end(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_index_with_any_bit_flipped_is_found_and_not_believed),
-		cmocka_unit_test(test_index_cut_off_anywhere_is_found),
-		cmocka_unit_test(test_index_of_another_trace_or_version_is_named),
-		cmocka_unit_test(test_index_has_the_parts_of_what_was_asked),
-		cmocka_unit_test(test_spikes_need_two_jobs_unless_their_baselines_are_asked_for),
-		cmocka_unit_test(
-			test_damage_in_what_few_events_need_is_found_before_the_answer),
-		cmocka_unit_test(test_lists_with_any_bit_flipped_are_found_and_not_believed),
-		cmocka_unit_test(test_lists_are_taken_in_when_the_trace_is_opened),
-		cmocka_unit_test(test_lists_of_unchanged_files_are_opened_without_them),
-		cmocka_unit_test(test_lists_that_lie_are_found),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

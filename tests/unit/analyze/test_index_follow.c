@@ -4,19 +4,15 @@
  * everything, even after the recorder removed the trace's beginning and the trace was reopened.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "analyze/fold/spikes.h"
 #include "store/store_writer.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 #include "trace/trace_read.h"
 
 #define FROM_NS 1000000000ull
@@ -241,23 +237,15 @@ static void compare_flight_trace(unsigned int per_second)
 	gen_remove_dir(dir);
 }
 
-static void test_windows_of_a_flight_trace_are_those_of_all(void **state)
+UNIT_TEST(test_windows_of_a_flight_trace_are_those_of_all)
 {
 	compare_flight_trace(30000);
 }
 
 /* Blocks are so long that the parts of most of them are dropped. */
-static void test_a_burst_may_begin_before_the_kept_parts(void **state)
+UNIT_TEST(test_a_burst_may_begin_before_the_kept_parts)
 {
 	compare_flight_trace(1000);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_windows_of_a_flight_trace_are_those_of_all),
-		cmocka_unit_test(test_a_burst_may_begin_before_the_kept_parts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

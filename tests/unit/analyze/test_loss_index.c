@@ -3,17 +3,13 @@
  * loss_index: losses, times off, holes and their effects on a window, compared with a check of
  * every instant.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/context/loss_index.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 #include "trace/trace_state.h"
 
 enum { SPAN = 60, GAPS = 12, BLOCKS = 8, LOSSES = 6 };
@@ -58,7 +54,7 @@ static bool brute_covered(const struct trace_block *b, uint64_t from, uint64_t t
 	return true;
 }
 
-static void test_times_off_and_holes_are_those_of_every_instant(void **state)
+UNIT_TEST(test_times_off_and_holes_are_those_of_every_instant)
 {
 	static const char *const whats[] = {
 		"task?,sched?,alloc?,block?", "sched", "alloc", "alloc.slab", "sched.irq", "block",
@@ -162,7 +158,7 @@ static bool brute_loss(const struct trace_loss *r, const char *list, uint64_t fr
 	return strstr(list, names[i]) && last >= from && (ends ? last : r->from_ns) < to;
 }
 
-static void test_lost_events_add_up_and_touched_windows_are_incomplete(void **state)
+UNIT_TEST(test_lost_events_add_up_and_touched_windows_are_incomplete)
 {
 	static const char *const lists[] = { "sched.switch", "block", "sched.wakeup,alloc.rss",
 					     "sched.switch,sched.wakeup?,alloc.rss,block?" };
@@ -213,7 +209,7 @@ static void write_down(void *ctx, const struct loss_missing *m)
 		 m->what ? m->what : "-", (int)m->cnt, (int)m->most);
 }
 
-static void test_every_reason_is_told(void **state)
+UNIT_TEST(test_every_reason_is_told)
 {
 	struct trace_gap gap = { 20, 30, "alloc.slab", "test" };
 	struct loss_needs alloc = { "task,alloc", LOSS_LEVELS };
@@ -262,13 +258,4 @@ static void test_every_reason_is_told(void **state)
 	free(l.t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_times_off_and_holes_are_those_of_every_instant),
-		cmocka_unit_test(test_lost_events_add_up_and_touched_windows_are_incomplete),
-		cmocka_unit_test(test_every_reason_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Losses that a recorder found when it looked for the last time, after the end of its trace. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "edit/trace_cut.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
 #define MS 1000000ull
@@ -50,7 +46,7 @@ static int64_t sum_of(struct analysis *a, const char *view, uint64_t from_ns, ui
 	return sum;
 }
 
-static void test_a_loss_that_ends_after_the_trace_counts_at_its_end(void **state)
+UNIT_TEST(test_a_loss_that_ends_after_the_trace_counts_at_its_end)
 {
 	static const char *const views[] = { "loss", "bins" };
 	struct report_request q;
@@ -73,7 +69,7 @@ static void test_a_loss_that_ends_after_the_trace_counts_at_its_end(void **state
 }
 
 /* Like a trace of a killed recorder: only its blocks show its end. */
-static void test_a_killed_recorder_leaves_such_a_loss(void **state)
+UNIT_TEST(test_a_killed_recorder_leaves_such_a_loss)
 {
 	struct made_trace m;
 
@@ -101,7 +97,7 @@ static struct trace *cut(struct made_trace *m, unsigned int nr, uint64_t from_ns
 }
 
 /* A loss around the end of one cut counts in the next cut alone. */
-static void test_cuts_of_a_trace_share_no_loss(void **state)
+UNIT_TEST(test_cuts_of_a_trace_share_no_loss)
 {
 	static const uint64_t ends[] = { 0, 10, 20 };
 	int64_t sum = 0;
@@ -143,7 +139,7 @@ static unsigned int complete_of(struct analysis *a, uint64_t start_ns, uint64_t 
 }
 
 /* A cut, and a cut of the cut, have in their manifest what was lost before them. */
-static void test_windows_of_a_cut_are_as_complete_as_those_of_the_trace(void **state)
+UNIT_TEST(test_windows_of_a_cut_are_as_complete_as_those_of_the_trace)
 {
 	unsigned int seen = 0;
 	struct made_trace m;
@@ -215,7 +211,7 @@ static void count_rows(struct analysis *a, uint64_t from_ns, uint64_t to_ns, uns
  * A cut takes hook statistics from outside its window for its estimates, without rows for their
  * samples.
  */
-static void test_a_cut_has_no_rows_of_samples_outside(void **state)
+UNIT_TEST(test_a_cut_has_no_rows_of_samples_outside)
 {
 	unsigned int of_trace[2], of_cut[2], half;
 	struct made_trace m;
@@ -247,7 +243,7 @@ static void test_a_cut_has_no_rows_of_samples_outside(void **state)
 }
 
 /* A sample of counters and its losses count in one of two windows, in cost as in loss. */
-static void test_cost_counts_a_sample_where_it_ends(void **state)
+UNIT_TEST(test_cost_counts_a_sample_where_it_ends)
 {
 	static const char *const views[] = { "loss", "cost" };
 	struct report_request q;
@@ -279,7 +275,7 @@ static void test_cost_counts_a_sample_where_it_ends(void **state)
 }
 
 /* It shows mapped memory, so a lost change of it matters. */
-static void test_memory_needs_changes_of_mapped_memory(void **state)
+UNIT_TEST(test_memory_needs_changes_of_mapped_memory)
 {
 	struct made_trace m;
 
@@ -293,17 +289,4 @@ static void test_memory_needs_changes_of_mapped_memory(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_loss_that_ends_after_the_trace_counts_at_its_end),
-		cmocka_unit_test(test_a_killed_recorder_leaves_such_a_loss),
-		cmocka_unit_test(test_cuts_of_a_trace_share_no_loss),
-		cmocka_unit_test(test_windows_of_a_cut_are_as_complete_as_those_of_the_trace),
-		cmocka_unit_test(test_a_cut_has_no_rows_of_samples_outside),
-		cmocka_unit_test(test_cost_counts_a_sample_where_it_ends),
-		cmocka_unit_test(test_memory_needs_changes_of_mapped_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

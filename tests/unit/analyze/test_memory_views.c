@@ -2,17 +2,13 @@
 /*
  * Memory that processes held when they ended: alloc and leaks agree, also on how it was released.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "model/mem_levels.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
 #define MS 1000000ull
@@ -84,7 +80,7 @@ static void check_alloc(int64_t pid, const char *source, const int64_t wanted[7]
 					  (long long)pid, source), wanted[i]);
 }
 
-static void test_what_an_exit_gives_back_is_not_freed(void **state)
+UNIT_TEST(test_what_an_exit_gives_back_is_not_freed)
 {
 	check_alloc(50, "heap", (const int64_t[]){ 5, 2, 5000, 2000, 3000, 0, 0 });
 	check_alloc(50, "rss", (const int64_t[]){ 1, 1, 409600, 163840, 245760, 0, 0 });
@@ -98,7 +94,7 @@ static void test_what_an_exit_gives_back_is_not_freed(void **state)
 					  "20000000, 0, 'none') WHERE source = 'heap'"), 3000);
 }
 
-static void test_pairs_are_the_same_in_every_answer(void **state)
+UNIT_TEST(test_pairs_are_the_same_in_every_answer)
 {
 	static const char *const sources[] = { "heap", "slab", "page" };
 	static const int64_t freed[] = { 2, 0, 0 };
@@ -125,7 +121,7 @@ static struct rows leaks(enum report_by by)
 	return r;
 }
 
-static void test_leaks_say_what_outlived_its_process(void **state)
+UNIT_TEST(test_leaks_say_what_outlived_its_process)
 {
 	struct rows r = leaks(REPORT_BY_PROCESS);
 	int64_t bytes[3] = { 0 }, slab = 0;
@@ -148,7 +144,7 @@ static void test_leaks_say_what_outlived_its_process(void **state)
 	rows_done(&r);
 }
 
-static void test_leaks_by_site_have_one_row_per_call_site(void **state)
+UNIT_TEST(test_leaks_by_site_have_one_row_per_call_site)
 {
 	struct rows r = leaks(REPORT_BY_SITE);
 	unsigned int i = rows_find(&r, "source", "slab");
@@ -162,7 +158,7 @@ static void test_leaks_by_site_have_one_row_per_call_site(void **state)
 	rows_done(&r);
 }
 
-static void test_levels_are_what_alloc_has_now(void **state)
+UNIT_TEST(test_levels_are_what_alloc_has_now)
 {
 	static const char wanted[] = "SELECT coalesce(sum(rss_bytes), 0) FROM memory_levels(0, "
 				     "20000000, 0, 'process') JOIN processes USING (upid) "
@@ -195,7 +191,7 @@ static void add_called(struct gen *g, uint64_t ts, uint64_t addr, uint64_t bytes
  * The keeper holds all of its objects, 100 bytes per ms; the churner replaces one of 50,000 bytes
  * every ms, and has one from the first one on. Both call the allocator through a wrapper.
  */
-static void test_growth_names_who_keeps_and_not_who_churns(void **state)
+UNIT_TEST(test_growth_names_who_keeps_and_not_who_churns)
 {
 	static const char *const symbols[16] = { [2] = "xmalloc", [3] = "keeper", [4] = "churner" };
 	struct made_trace m;
@@ -248,7 +244,7 @@ static void assert_stack(const struct made_trace *m, const char *text)
 }
 
 /* A Python function calls another one directly, and a third through a library. */
-static void test_interpreter_is_folded_between_functions_of_python(void **state)
+UNIT_TEST(test_interpreter_is_folded_between_functions_of_python)
 {
 	static const char *const symbols[16] = { "main", "_PyRun", "py::outer", "_PyEval",
 						 "_PyCall", "py::inner", "library", "py::key" };
@@ -278,7 +274,7 @@ static void test_interpreter_is_folded_between_functions_of_python(void **state)
  * A program of 300 pages that execs twice, each time into 20: at 2 ms inside a slice, and 1 ms
  * before the trace's end. Another process never does.
  */
-static void test_alloc_and_memory_agree_about_a_new_program(void **state)
+UNIT_TEST(test_alloc_and_memory_agree_about_a_new_program)
 {
 	static const char same[] =
 		"SELECT count(*) FROM alloc_usage(%u, %u, %u, 'process') AS u JOIN "
@@ -343,7 +339,7 @@ static void add_pressure(struct gen *g, uint64_t ts, unsigned int action, uint64
 	gen_raw(g, &r, sizeof(r));
 }
 
-static void test_pressure_has_stalls_and_who_was_killed(void **state)
+UNIT_TEST(test_pressure_has_stalls_and_who_was_killed)
 {
 	struct wire_oom_kill kill = { .hdr = { .ts_ns = T0 + 15 * MS, .hook = WIRE_OOM_KILL,
 					       .tid = 50 }, .victim_tid = 60, .victim_pid = 60,
@@ -408,7 +404,7 @@ static uint64_t overlap(uint64_t from_ms, uint64_t to_ms, uint64_t lo_ms, uint64
 	return to_ms > from_ms ? to_ms - from_ms : 0;
 }
 
-static void test_stalls_of_neighbouring_windows_add_up(void **state)
+UNIT_TEST(test_stalls_of_neighbouring_windows_add_up)
 {
 	static const struct stall_plan plan[] = {	/* by time of the begin */
 		{ 50, EVENT_PRESSURE_RECLAIM_BEGIN, 2, 9, 30 },
@@ -503,13 +499,13 @@ static void check_heap(uint64_t to_ms, int pid, int64_t live, int64_t kept)
 }
 
 /* What 50 has freed is kept as long as its anonymous memory is as large as its heap was. */
-static void test_memory_has_the_live_heap_and_what_was_freed(void **state)
+UNIT_TEST(test_memory_has_the_live_heap_and_what_was_freed)
 {
 	check_heap(5, 50, 5000, 0);
 	check_heap(9, 50, 3000, 2000);
 }
 
-static void test_temporary_is_what_lived_less_than_1_ms(void **state)
+UNIT_TEST(test_temporary_is_what_lived_less_than_1_ms)
 {
 	struct made_trace m;
 
@@ -530,22 +526,4 @@ static void test_temporary_is_what_lived_less_than_1_ms(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_what_an_exit_gives_back_is_not_freed),
-		cmocka_unit_test(test_pairs_are_the_same_in_every_answer),
-		cmocka_unit_test(test_leaks_say_what_outlived_its_process),
-		cmocka_unit_test(test_levels_are_what_alloc_has_now),
-		cmocka_unit_test(test_pressure_has_stalls_and_who_was_killed),
-		cmocka_unit_test(test_stalls_of_neighbouring_windows_add_up),
-		cmocka_unit_test(test_memory_has_the_live_heap_and_what_was_freed),
-		cmocka_unit_test(test_growth_names_who_keeps_and_not_who_churns),
-		cmocka_unit_test(test_interpreter_is_folded_between_functions_of_python),
-		cmocka_unit_test(test_alloc_and_memory_agree_about_a_new_program),
-		cmocka_unit_test(test_temporary_is_what_lived_less_than_1_ms),
-		cmocka_unit_test(test_leaks_by_site_have_one_row_per_call_site),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_TESTS_IN(setup, teardown)

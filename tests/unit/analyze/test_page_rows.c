@@ -3,19 +3,15 @@
  * The rows of a page with many sleeping threads: active threads have rows of their own, and all
  * others are added up in the rows of their names.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/context/context.h"
 #include "analyze/page/page_rows.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
 #define MS 1000000ull
@@ -113,7 +109,7 @@ static int64_t upid_of(const struct made_trace *m, int pid)
 	return rows_one(m->a, "SELECT upid FROM processes WHERE pid = %d", pid);
 }
 
-static void test_sleepers_are_in_the_rows_of_their_names(void **state)
+UNIT_TEST(test_sleepers_are_in_the_rows_of_their_names)
 {
 	struct made_trace m;
 	struct rows r = { 0 };
@@ -151,7 +147,7 @@ static void test_sleepers_are_in_the_rows_of_their_names(void **state)
 /*
  * The same processes have rows of their own, whether only measured values are scanned first or all.
  */
-static void test_both_ways_to_scan_twice(void **state)
+UNIT_TEST(test_both_ways_to_scan_twice)
 {
 	struct page_rows_def once = of_processes;
 	struct made_trace m;
@@ -174,12 +170,4 @@ static void test_both_ways_to_scan_twice(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sleepers_are_in_the_rows_of_their_names),
-		cmocka_unit_test(test_both_ways_to_scan_twice),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -4,21 +4,17 @@
  * forced by CROSS JOIN, decodes fewer rows than the order that SQLite chooses.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sqlite3.h>
-#include <cmocka.h>
 
 #include "analyze/context/context.h"
 #include "analyze/engine/report_view.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 #include "trace/trace_state.h"
 
 #define T0 1000000000ull
@@ -289,7 +285,7 @@ static char *read_document(void)
 	return text;
 }
 
-static void test_queries_of_the_document_are_planned_best(void **state)
+UNIT_TEST(test_queries_of_the_document_are_planned_best)
 {
 	char *text = read_document(), *s = text, *end;
 	unsigned int cnt = 0;
@@ -349,7 +345,7 @@ static unsigned int check_report(const struct report_view *v, unsigned int by, u
 	return joins;
 }
 
-static void test_canned_reports_are_planned_best(void **state)
+UNIT_TEST(test_canned_reports_are_planned_best)
 {
 	const struct report_view *views = report_view_list;
 	unsigned int cnt = report_view_cnt, i, by, joins = 0;
@@ -388,7 +384,7 @@ static uint64_t scan_said(const char *sql, uint64_t rows_max)
 	return said;
 }
 
-static void test_scan_of_many_rows_is_said_before(void **state)
+UNIT_TEST(test_scan_of_many_rows_is_said_before)
 {
 	uint64_t all = scan_said("SELECT count(*) FROM switches", 1), part;
 	char sql[128];
@@ -408,13 +404,4 @@ static void test_scan_of_many_rows_is_said_before(void **state)
 	assert_int_equal(scan_said("SELECT * FROM totals('switches', 'cpu', 'prev_prio')", 1), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_queries_of_the_document_are_planned_best),
-		cmocka_unit_test(test_canned_reports_are_planned_best),
-		cmocka_unit_test(test_scan_of_many_rows_is_said_before),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_TESTS_IN(setup, teardown)

@@ -5,17 +5,13 @@
  * it, with a loss in the slice, or without a word, as those from before the recording. tests/damage
  * removes bytes, blocks and files.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 5000000000ull
 #define BLOCKS 5
@@ -184,7 +180,7 @@ static unsigned int compare(struct made_trace *whole, struct made_trace *less,
 	return cnt;
 }
 
-static void test_a_row_that_says_complete_is_right(void **state)
+UNIT_TEST(test_a_row_that_says_complete_is_right)
 {
 	static const unsigned int hooks[] = {
 		WIRE_SWITCH,
@@ -233,11 +229,4 @@ static void test_a_row_that_says_complete_is_right(void **state)
 	assert_true(cnt > 100); /* some answers are complete */
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_row_that_says_complete_is_right),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

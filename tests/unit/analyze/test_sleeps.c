@@ -3,16 +3,12 @@
  * Sleeps and waits for a disk, and their enders, compared with `states` of the same threads.
  * Hand-made events, by ms.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "bpf/wire.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define MS 1000000ull
 #define T0 (1000 * MS)
@@ -53,7 +49,7 @@ static void leave_in_d(struct gen *g, uint64_t ts, uint32_t tid)
  * dd queues a request and sleeps in D from 20 ms on. The request's end is lost; at 30 ms cc1 queues
  * other I/O under the same address, which completes at 60 ms. dd is woken at 70 ms.
  */
-static void test_a_lost_end_of_a_request_does_not_make_a_sleep_a_wait_for_a_disk(void **state)
+UNIT_TEST(test_a_lost_end_of_a_request_does_not_make_a_sleep_a_wait_for_a_disk)
 {
 	struct made_trace m;
 
@@ -78,7 +74,7 @@ static void test_a_lost_end_of_a_request_does_not_make_a_sleep_a_wait_for_a_disk
 	made_close(&m);
 }
 
-static void test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen(void **state)
+UNIT_TEST(test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen)
 {
 	struct made_trace m;
 
@@ -95,7 +91,7 @@ static void test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen(void
  * cc1 wakes the first of two threads after 5 ms, and before that the second after 20 ms: the
  * longest sleep is the second one's, although the first one has the lower number.
  */
-static void test_the_longest_sleep_is_not_a_later_one_of_a_lower_thread(void **state)
+UNIT_TEST(test_the_longest_sleep_is_not_a_later_one_of_a_lower_thread)
 {
 	struct made_trace m;
 
@@ -160,7 +156,7 @@ static int64_t path_ms(const struct made_trace *m, const char *comm, const char 
 	return (ns + (int64_t)MS / 2) / (int64_t)MS;	/* a thread began just before its event */
 }
 
-static void test_the_path_goes_from_the_end_of_the_window_to_its_beginning(void **state)
+UNIT_TEST(test_the_path_goes_from_the_end_of_the_window_to_its_beginning)
 {
 	struct made_trace m;
 
@@ -177,7 +173,7 @@ static void test_the_path_goes_from_the_end_of_the_window_to_its_beginning(void 
 	made_close(&m);
 }
 
-static void test_who_began_a_thread_is_on_the_path_before_it(void **state)
+UNIT_TEST(test_who_began_a_thread_is_on_the_path_before_it)
 {
 	struct made_trace m;
 
@@ -190,7 +186,7 @@ static void test_who_began_a_thread_is_on_the_path_before_it(void **state)
 	made_close(&m);
 }
 
-static void test_a_sleep_whose_wake_up_was_not_seen_is_on_the_path(void **state)
+UNIT_TEST(test_a_sleep_whose_wake_up_was_not_seen_is_on_the_path)
 {
 	struct made_trace m;
 
@@ -218,7 +214,7 @@ static void test_a_sleep_whose_wake_up_was_not_seen_is_on_the_path(void **state)
  * dd sleeps from 10 ms on. A kernel thread that has waited for work since 5 ms is woken by an
  * interrupt at 50 ms, and wakes dd at 60 ms.
  */
-static void test_a_kernel_thread_that_waited_for_work_is_no_part_of_the_path(void **state)
+UNIT_TEST(test_a_kernel_thread_that_waited_for_work_is_no_part_of_the_path)
 {
 	struct wire_switch idle = { .hdr = { .ts_ns = AT(5), .hook = WIRE_SWITCH, .tid = 300,
 					     .cpu = 1 },
@@ -248,7 +244,7 @@ static void test_a_kernel_thread_that_waited_for_work_is_no_part_of_the_path(voi
 }
 
 /* A later row of a thread, here for its end, has neither state nor call of the beginning. */
-static void test_what_a_thread_slept_in_at_the_start_stays_known(void **state)
+UNIT_TEST(test_what_a_thread_slept_in_at_the_start_stays_known)
 {
 	struct wire_snap r = {
 		.task = { { .ts_ns = T0, .hook = WIRE_TASK_SNAP }, .tid = 300, .pid = 300,
@@ -272,22 +268,4 @@ static void test_what_a_thread_slept_in_at_the_start_stays_known(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_a_lost_end_of_a_request_does_not_make_a_sleep_a_wait_for_a_disk),
-		cmocka_unit_test(
-			test_a_kernel_thread_that_waited_for_work_is_no_part_of_the_path),
-		cmocka_unit_test(test_a_sleep_whose_wake_up_was_not_seen_is_on_the_path),
-		cmocka_unit_test(
-			test_the_path_goes_from_the_end_of_the_window_to_its_beginning),
-		cmocka_unit_test(test_the_longest_sleep_is_not_a_later_one_of_a_lower_thread),
-		cmocka_unit_test(test_what_a_thread_slept_in_at_the_start_stays_known),
-		cmocka_unit_test(test_who_began_a_thread_is_on_the_path_before_it),
-		cmocka_unit_test(
-			test_woken_by_agrees_with_states_after_a_stay_that_was_not_seen),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The summary's waiting: time in which threads waited, from hand-made events with known answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "bpf/wire.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define MS 1000000ull
 #define T0 (1000 * MS)
@@ -75,7 +71,7 @@ static int64_t waited(const struct rows *r, const char *comm, const char *column
 	return -1;
 }
 
-static void test_disk_wait_is_the_time_in_which_threads_waited(void **state)
+UNIT_TEST(test_disk_wait_is_the_time_in_which_threads_waited)
 {
 	struct made_trace m;
 	struct report_request q;
@@ -112,7 +108,7 @@ static int64_t periods(struct made_trace *m, unsigned int from_ms, unsigned int 
 }
 
 /* 100 waits for its quota from 20 to 50 ms. */
-static void test_a_throttled_period_is_of_the_window_in_which_its_wait_ends(void **state)
+UNIT_TEST(test_a_throttled_period_is_of_the_window_in_which_its_wait_ends)
 {
 	const struct wire_switch throttled = {
 		.hdr = { .ts_ns = T0 + 20 * MS, .hook = WIRE_SWITCH, .flags = WIRE_F_PREEMPT,
@@ -136,12 +132,4 @@ static void test_a_throttled_period_is_of_the_window_in_which_its_wait_ends(void
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_throttled_period_is_of_the_window_in_which_its_wait_ends),
-		cmocka_unit_test(test_disk_wait_is_the_time_in_which_threads_waited),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

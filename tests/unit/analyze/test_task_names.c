@@ -5,17 +5,13 @@
  * signals; its wall clock is set; and it keeps a log. Sums by name, thread and process equal the
  * log's in every window, with an index and without.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000ull
 #define PAGE 4096
@@ -310,11 +306,10 @@ static void expect_windows(struct analysis *a)
 	}
 }
 
-static void test_sums_by_name_are_the_logs(void **state)
+UNIT_TEST(test_sums_by_name_are_the_logs)
 {
 	const struct analysis_index_use use = { .use = true, .always = true };
 
-	(void)state;
 	for (uint64_t seed = 1; seed <= 2; seed++) {
 		make_world(seed);
 		assert_in_range(world.stopped_cnt, 100, 2 * STEPS);
@@ -329,12 +324,11 @@ static void test_sums_by_name_are_the_logs(void **state)
 }
 
 /* A report about a name is about the time for which it was had. */
-static void test_scope_of_a_name_is_its_time(void **state)
+UNIT_TEST(test_scope_of_a_name_is_its_time)
 {
 	struct report_request q;
 	struct rows r;
 
-	(void)state;
 	make_world(4);
 	for (unsigned int i = 0; i + 1 < NAMES; i++) {
 		int64_t ns = 0;
@@ -361,12 +355,11 @@ static void test_scope_of_a_name_is_its_time(void **state)
 }
 
 /* Rows of processes have the name that they had at the window's end. */
-static void test_a_process_is_labelled_with_the_windows_last_name(void **state)
+UNIT_TEST(test_a_process_is_labelled_with_the_windows_last_name)
 {
 	struct report_request q;
 	struct rows r;
 
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	made_begin(&world.m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0 });
 	gen_snap(world.m.g, T0, 0, 100, 100, 1, "bash");
@@ -391,12 +384,11 @@ static void test_a_process_is_labelled_with_the_windows_last_name(void **state)
 }
 
 /* Before its exec the command is a part of the recorder, so that name does not describe it. */
-static void test_the_command_has_its_own_name_from_its_birth(void **state)
+UNIT_TEST(test_the_command_has_its_own_name_from_its_birth)
 {
 	const struct gen_config config = { .cpu_cnt = 1, .from_ns = T0, .recorder_pid = 50,
 					   .command_pid = 100 };
 
-	(void)state;
 	memset(&world, 0, sizeof(world));
 	made_begin(&world.m, &config);
 	gen_snap(world.m.g, T0, 0, 50, 50, 1, "ebpfrec");
@@ -414,14 +406,4 @@ static void test_the_command_has_its_own_name_from_its_birth(void **state)
 	made_close(&world.m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sums_by_name_are_the_logs),
-		cmocka_unit_test(test_the_command_has_its_own_name_from_its_birth),
-		cmocka_unit_test(test_scope_of_a_name_is_its_time),
-		cmocka_unit_test(test_a_process_is_labelled_with_the_windows_last_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

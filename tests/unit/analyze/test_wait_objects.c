@@ -4,20 +4,16 @@
  * the kernel's records to SQL, and the enders of such waits. Hand-made events, by ms.
  */
 #include <arpa/inet.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <cmocka.h>
 
 #include "analyze/context/object_text.h"
 #include "bpf/wire.h"
 #include "edit/trace_redact.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define MS 1000000ull
 #define T0 (1000 * MS)
@@ -148,7 +144,7 @@ static const char *const wanted[] = {
 
 #define WANTED (sizeof(wanted) / sizeof(wanted[0]))
 
-static void test_switches_and_waits_that_ended_tell_what_the_thread_waited_for(void **state)
+UNIT_TEST(test_switches_and_waits_that_ended_tell_what_the_thread_waited_for)
 {
 	struct made_trace m;
 	unsigned int i;
@@ -177,7 +173,7 @@ static void test_switches_and_waits_that_ended_tell_what_the_thread_waited_for(v
 }
 
 /* An interrupt delivers data from another machine, or a connection to a listening socket. */
-static void test_who_sent_from_this_machine_ended_the_wait(void **state)
+UNIT_TEST(test_who_sent_from_this_machine_ended_the_wait)
 {
 	struct made_trace m;
 
@@ -190,7 +186,7 @@ static void test_who_sent_from_this_machine_ended_the_wait(void **state)
 	made_close(&m);
 }
 
-static void test_two_ends_are_on_one_machine_if_their_addresses_are_one(void **state)
+UNIT_TEST(test_two_ends_are_on_one_machine_if_their_addresses_are_one)
 {
 	assert_true(object_text_is_local("tcp 10.0.0.1:40113 > 10.0.0.1:443"));
 	assert_true(object_text_is_local("udp [::1]:1 > [::1]:2"));
@@ -203,7 +199,7 @@ static void test_two_ends_are_on_one_machine_if_their_addresses_are_one(void **s
 }
 
 /* A lock has no name if its process is unknown. */
-static void test_object_name_without_a_thread_is_the_address(void **state)
+UNIT_TEST(test_object_name_without_a_thread_is_the_address)
 {
 	struct made_trace m;
 
@@ -214,7 +210,7 @@ static void test_object_name_without_a_thread_is_the_address(void **state)
 }
 
 /* Protocols, ports and which ends are on one machine stay; paths and addresses do not. */
-static void test_redaction_leaves_of_a_socket_what_tells_nothing(void **state)
+UNIT_TEST(test_redaction_leaves_of_a_socket_what_tells_nothing)
 {
 	static const char *const patterns[] = {
 		"tcp 127.0.0.1:40112 > 127.0.0.1:5432", "tcp addr-*:40113 > addr-*:443",
@@ -253,16 +249,4 @@ static void test_redaction_leaves_of_a_socket_what_tells_nothing(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(
-			test_switches_and_waits_that_ended_tell_what_the_thread_waited_for),
-		cmocka_unit_test(test_object_name_without_a_thread_is_the_address),
-		cmocka_unit_test(test_redaction_leaves_of_a_socket_what_tells_nothing),
-		cmocka_unit_test(test_who_sent_from_this_machine_ended_the_wait),
-		cmocka_unit_test(test_two_ends_are_on_one_machine_if_their_addresses_are_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,18 +3,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/atomic_output.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 
 #define ROUNDS 300
 #define ITEMS  50
@@ -44,7 +41,7 @@ static struct atomic_output begin(void)
 	return o;
 }
 
-static void test_drop_removes_all_and_follows_nothing(void **state)
+UNIT_TEST(test_drop_removes_all_and_follows_nothing)
 {
 	struct atomic_output o = begin();
 	char at[200], *old = strdup(o.dir);
@@ -86,7 +83,7 @@ static void *remove_items(void *ctx)
 	return NULL;
 }
 
-static void test_drop_of_what_is_gone_already_is_no_error(void **state)
+UNIT_TEST(test_drop_of_what_is_gone_already_is_no_error)
 {
 	char at[300], old[200];
 	pthread_t other;
@@ -107,7 +104,7 @@ static void test_drop_of_what_is_gone_already_is_no_error(void **state)
 	}
 }
 
-static void test_an_output_that_exists_is_not_begun_anew(void **state)
+UNIT_TEST(test_an_output_that_exists_is_not_begun_anew)
 {
 	struct atomic_output o;
 	struct err e = { "" };
@@ -120,7 +117,7 @@ static void test_an_output_that_exists_is_not_begun_anew(void **state)
 }
 
 /* `-f -o /dev/null` must not cost the machine its /dev/null. */
-static void test_what_is_no_file_is_not_replaced(void **state)
+UNIT_TEST(test_what_is_no_file_is_not_replaced)
 {
 	struct atomic_output o;
 	struct err e = { "" };
@@ -135,7 +132,7 @@ static void test_what_is_no_file_is_not_replaced(void **state)
 }
 
 /* The item has the output's name, for messages, unless that is a way to other directories. */
-static void test_the_item_is_called_as_the_output(void **state)
+UNIT_TEST(test_the_item_is_called_as_the_output)
 {
 	static const char *const names[][2] = { { "a", "/a" },	   { "./b.db", "/b.db" },
 						{ "c/", "/c" },	   { ".", "/new" },
@@ -152,15 +149,4 @@ static void test_the_item_is_called_as_the_output(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_drop_removes_all_and_follows_nothing),
-		cmocka_unit_test(test_drop_of_what_is_gone_already_is_no_error),
-		cmocka_unit_test(test_an_output_that_exists_is_not_begun_anew),
-		cmocka_unit_test(test_what_is_no_file_is_not_replaced),
-		cmocka_unit_test(test_the_item_is_called_as_the_output),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_TESTS_IN(setup, teardown)

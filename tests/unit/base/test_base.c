@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The small helpers of src/base. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "base/buf.h"
@@ -18,8 +13,9 @@
 #include "base/strpool.h"
 #include "base/varint.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 
-static void test_err_keeps_the_first_message(void **state)
+UNIT_TEST(test_err_keeps_the_first_message)
 {
 	struct err e = { 0 };
 
@@ -31,7 +27,7 @@ static void test_err_keeps_the_first_message(void **state)
 	assert_string_equal(err_text(&e, -ENOENT), "trace 'x': no file 7");
 }
 
-static void test_err_without_text_names_the_errno(void **state)
+UNIT_TEST(test_err_without_text_names_the_errno)
 {
 	struct err e = { 0 };
 
@@ -44,7 +40,7 @@ static void test_err_without_text_names_the_errno(void **state)
 	assert_int_equal(err_prefix(NULL, -1, "x"), -1);
 }
 
-static void test_err_prefix_never_overflows(void **state)
+UNIT_TEST(test_err_prefix_never_overflows)
 {
 	struct err e = { 0 };
 	int i;
@@ -54,7 +50,7 @@ static void test_err_prefix_never_overflows(void **state)
 	assert_true(strlen(e.text) < sizeof(e.text));
 }
 
-static void test_varint_round_trip(void **state)
+UNIT_TEST(test_varint_round_trip)
 {
 	uint64_t seed = 1, v, got;
 	uint8_t b[VARINT_MAX_BYTES];
@@ -79,7 +75,7 @@ static void test_varint_round_trip(void **state)
 	assert_int_equal(zigzag_encode(1), 2);
 }
 
-static void test_varint_rejects_more_than_64_bits(void **state)
+UNIT_TEST(test_varint_rejects_more_than_64_bits)
 {
 	uint8_t b[12];
 	uint64_t v;
@@ -94,7 +90,7 @@ static void test_varint_rejects_more_than_64_bits(void **state)
 	assert_null(varint_get(b, b, &v));
 }
 
-static void test_crc32c_known_answers(void **state)
+UNIT_TEST(test_crc32c_known_answers)
 {
 	uint8_t b[32];
 
@@ -107,7 +103,7 @@ static void test_crc32c_known_answers(void **state)
 	assert_int_equal(crc32c(0, b, 0), 0);
 }
 
-static void test_crc32c_both_ways_agree(void **state)
+UNIT_TEST(test_crc32c_both_ways_agree)
 {
 	uint64_t seed = 3;
 	uint8_t b[300];
@@ -122,7 +118,7 @@ static void test_crc32c_both_ways_agree(void **state)
 	}
 }
 
-static void test_buf_remembers_failure(void **state)
+UNIT_TEST(test_buf_remembers_failure)
 {
 	struct buf b = { 0 };
 
@@ -138,7 +134,7 @@ static void test_buf_remembers_failure(void **state)
 	buf_done(&b);
 }
 
-static void test_hash_map_against_an_array(void **state)
+UNIT_TEST(test_hash_map_against_an_array)
 {
 	enum { N = 5000 };
 	static uintptr_t model[N];
@@ -170,7 +166,7 @@ static void test_hash_map_against_an_array(void **state)
 	hash_map_done(&m);
 }
 
-static void test_hash_map_makes_a_value_once(void **state)
+UNIT_TEST(test_hash_map_makes_a_value_once)
 {
 	struct hash_map m = { 0 };
 	uint64_t *v = hash_map_make(&m, 7, sizeof(*v));
@@ -185,7 +181,7 @@ static void test_hash_map_makes_a_value_once(void **state)
 	hash_map_done_values(&m);
 }
 
-static void test_array_order_keeps_equal_ones_in_place(void **state)
+UNIT_TEST(test_array_order_keeps_equal_ones_in_place)
 {
 	enum { N = 1000 };
 	static uint64_t rows[N][2];
@@ -211,7 +207,7 @@ static void test_array_order_keeps_equal_ones_in_place(void **state)
 	free(order);
 }
 
-static void test_strpool_keeps_one_copy(void **state)
+UNIT_TEST(test_strpool_keeps_one_copy)
 {
 	struct strpool *p;
 	const char *a, *b;
@@ -235,22 +231,4 @@ static void test_strpool_keeps_one_copy(void **state)
 	strpool_free(NULL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err_keeps_the_first_message),
-		cmocka_unit_test(test_err_without_text_names_the_errno),
-		cmocka_unit_test(test_err_prefix_never_overflows),
-		cmocka_unit_test(test_varint_round_trip),
-		cmocka_unit_test(test_varint_rejects_more_than_64_bits),
-		cmocka_unit_test(test_crc32c_known_answers),
-		cmocka_unit_test(test_crc32c_both_ways_agree),
-		cmocka_unit_test(test_buf_remembers_failure),
-		cmocka_unit_test(test_hash_map_against_an_array),
-		cmocka_unit_test(test_hash_map_makes_a_value_once),
-		cmocka_unit_test(test_array_order_keeps_equal_ones_in_place),
-		cmocka_unit_test(test_strpool_keeps_one_copy),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The forms of cgroup paths of container managers and systemd. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <setjmp.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/cgroup_path.h"
+#include "tests/unit/unit_test.h"
 
 #define A "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define B "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
@@ -67,7 +63,7 @@ static const struct path_case {
 	{ "/lxc.monitor.web", "", "" },
 };
 
-static void test_paths_name_containers_and_units(void **state)
+UNIT_TEST(test_paths_name_containers_and_units)
 {
 	char container[CGROUP_NAME_MAX], unit[CGROUP_NAME_MAX];
 
@@ -82,7 +78,7 @@ static void test_paths_name_containers_and_units(void **state)
 	}
 }
 
-static void test_long_parts_are_cut_to_the_buffer(void **state)
+UNIT_TEST(test_long_parts_are_cut_to_the_buffer)
 {
 	char path[4096] = "/lxc.payload.", buf[CGROUP_NAME_MAX];
 
@@ -93,7 +89,7 @@ static void test_long_parts_are_cut_to_the_buffer(void **state)
 	assert_false(cgroup_path_unit(path, buf));
 }
 
-static void test_parts_have_a_prefix_and_an_id(void **state)
+UNIT_TEST(test_parts_have_a_prefix_and_an_id)
 {
 	static const struct {
 		const char *part;
@@ -122,13 +118,4 @@ static void test_parts_have_a_prefix_and_an_id(void **state)
 	}
 }
 
-int main(void)
-{
-	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paths_name_containers_and_units),
-		cmocka_unit_test(test_long_parts_are_cut_to_the_buffer),
-		cmocka_unit_test(test_parts_have_a_prefix_and_an_id),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,17 +3,14 @@
 #include <errno.h>
 #include <linux/capability.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/privilege.h"
+#include "tests/unit/unit_test.h"
 
 /*
  * Runs an irreversible test in a child. Returns its exit status, the number of the first failed
@@ -80,7 +77,7 @@ static int forget_a_thread(void)
 	return 0;
 }
 
-static void test_privilege_finds_the_thread_that_was_forgotten(void **state)
+UNIT_TEST(test_privilege_finds_the_thread_that_was_forgotten)
 {
 #ifdef SANITIZED_thread
 	skip(); /* it has a thread of its own, which takes no orders: nothing is checked */
@@ -102,7 +99,7 @@ static int keep_one(void)
 	return privilege_check_threads(0, &e) == -EPERM ? 0 : 4;
 }
 
-static void test_privilege_keeps_what_is_asked_for_and_no_more(void **state)
+UNIT_TEST(test_privilege_keeps_what_is_asked_for_and_no_more)
 {
 	if (!privilege_has(CAP_SYS_ADMIN) || !privilege_has(CAP_SYS_PTRACE))
 		skip();
@@ -112,12 +109,4 @@ static void test_privilege_keeps_what_is_asked_for_and_no_more(void **state)
 	assert_int_equal(in_child(keep_one), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_privilege_finds_the_thread_that_was_forgotten),
-		cmocka_unit_test(test_privilege_keeps_what_is_asked_for_and_no_more),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

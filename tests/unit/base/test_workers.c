@@ -1,19 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A pool does every piece once, and begins none after the first failure. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/workers.h"
 #include "tests/unit/gen/refuse_call.h"
+#include "tests/unit/unit_test.h"
 
 #define PIECES 100
 #define BAD_PIECE 7
@@ -66,7 +63,7 @@ static void init(struct job *j, unsigned int cnt, unsigned int thread_max,
 				 .tick = count_tick, .ctx = j };
 }
 
-static void test_workers_do_every_piece_once(void **state)
+UNIT_TEST(test_workers_do_every_piece_once)
 {
 	unsigned int threads, i;
 	struct job j;
@@ -80,7 +77,7 @@ static void test_workers_do_every_piece_once(void **state)
 	}
 }
 
-static void test_workers_without_pieces_end(void **state)
+UNIT_TEST(test_workers_without_pieces_end)
 {
 	struct job j;
 
@@ -88,7 +85,7 @@ static void test_workers_without_pieces_end(void **state)
 	assert_int_equal(workers_run(&j.w, NULL), 0);
 }
 
-static void test_workers_return_the_first_failure_and_stop(void **state)
+UNIT_TEST(test_workers_return_the_first_failure_and_stop)
 {
 	struct err e = { "" };
 	unsigned int i;
@@ -102,7 +99,7 @@ static void test_workers_return_the_first_failure_and_stop(void **state)
 		assert_int_equal(j.done[i], i <= BAD_PIECE);
 }
 
-static void test_workers_tick_while_the_work_lasts(void **state)
+UNIT_TEST(test_workers_tick_while_the_work_lasts)
 {
 	struct job j;
 
@@ -111,7 +108,7 @@ static void test_workers_tick_while_the_work_lasts(void **state)
 	assert_true(j.ticks >= 2);
 }
 
-static void test_workers_without_threads_do_it_themselves(void **state)
+UNIT_TEST(test_workers_without_threads_do_it_themselves)
 {
 	pid_t pid = fork();
 	unsigned int i, done = 0;
@@ -133,15 +130,4 @@ static void test_workers_without_threads_do_it_themselves(void **state)
 	assert_int_equal(status, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_workers_do_every_piece_once),
-		cmocka_unit_test(test_workers_without_pieces_end),
-		cmocka_unit_test(test_workers_return_the_first_failure_and_stop),
-		cmocka_unit_test(test_workers_tick_while_the_work_lasts),
-		cmocka_unit_test(test_workers_without_threads_do_it_themselves),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

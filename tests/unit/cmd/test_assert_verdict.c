@@ -2,17 +2,12 @@
 /*
  * Tests of rules and verdicts: the meaning of a rule's words, and that missing data never passes.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
-
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cmd/assert/verdict.h"
+#include "tests/unit/unit_test.h"
 
 static struct rule parsed(const char *text)
 {
@@ -24,7 +19,7 @@ static struct rule parsed(const char *text)
 	return r;
 }
 
-static void test_rule_divides_words(void **state)
+UNIT_TEST(test_rule_divides_words)
 {
 	struct rule r = parsed("every: cpu --by 'a b' mark:x comm='w*' tid=3 wait_ms<=1.5");
 
@@ -47,7 +42,7 @@ static void test_rule_divides_words(void **state)
 	rule_free(&r);
 }
 
-static void test_rule_reads_limits(void **state)
+UNIT_TEST(test_rule_reads_limits)
 {
 	static const struct {
 		const char *text;
@@ -114,7 +109,7 @@ static enum verdict judged(const char *text, const double *figures, unsigned int
 	judged(text, (double[]){ __VA_ARGS__ }, \
 	       sizeof((double[]){ __VA_ARGS__ }) / sizeof(double), lacking)
 
-static void test_verdict_never_passes_what_is_missing(void **state)
+UNIT_TEST(test_verdict_never_passes_what_is_missing)
 {
 	assert_int_equal(JUDGED("v switches < 5", -1, 4), VERDICT_PASS);
 	assert_int_equal(JUDGED("v switches < 5", -1, 5), VERDICT_FAIL);
@@ -136,7 +131,7 @@ static void test_verdict_never_passes_what_is_missing(void **state)
 	assert_int_equal(JUDGED("v rows == 1", 0, 7), VERDICT_INDETERMINATE);
 }
 
-static void test_verdict_of_several_is_on_their_median(void **state)
+UNIT_TEST(test_verdict_of_several_is_on_their_median)
 {
 	assert_int_equal(JUDGED("v switches < 5", -1, 1, 9, 2), VERDICT_PASS);
 	assert_int_equal(JUDGED("v switches < 5", -1, 9, 1, 8), VERDICT_FAIL);
@@ -153,14 +148,4 @@ static void test_verdict_of_several_is_on_their_median(void **state)
 	assert_int_equal(JUDGED("every: v switches < 5", 1, 1, 2, 9), VERDICT_FAIL);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rule_divides_words),
-		cmocka_unit_test(test_rule_reads_limits),
-		cmocka_unit_test(test_verdict_never_passes_what_is_missing),
-		cmocka_unit_test(test_verdict_of_several_is_on_their_median),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,18 +3,13 @@
  * Tests of timeexpr: every form of --from and --to names exactly one nanosecond.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include <cmocka.h>
-
 #include "cmd/input/timeexpr.h"
 #include "cmd/render/say.h"
+#include "tests/unit/unit_test.h"
 
 #define S ((uint64_t)1000000000)
 
@@ -74,7 +69,7 @@ static void assert_refused(const char *text, int want, const char *says)
 		fail_msg("'%s': result %d, want %d; says '%s'", text, r, want, e.text);
 }
 
-static void test_timeexpr_counts_offsets_from_the_start(void **state)
+UNIT_TEST(test_timeexpr_counts_offsets_from_the_start)
 {
 	assert_resolves("0", START);
 	assert_resolves("1.5s", START + 1500000000);
@@ -87,7 +82,7 @@ static void test_timeexpr_counts_offsets_from_the_start(void **state)
 	assert_resolves("2026", START + 2026 * S);
 }
 
-static void test_timeexpr_counts_back_from_the_end(void **state)
+UNIT_TEST(test_timeexpr_counts_back_from_the_end)
 {
 	assert_resolves("-2s", END - 2 * S);
 	assert_resolves("-0", END);
@@ -96,7 +91,7 @@ static void test_timeexpr_counts_back_from_the_end(void **state)
 	assert_resolves("-10d", 0);
 }
 
-static void test_timeexpr_reads_rfc3339(void **state)
+UNIT_TEST(test_timeexpr_reads_rfc3339)
 {
 	assert_resolves("2026-03-01T12:00:00.25Z", START);
 	assert_resolves("2026-03-01T12:00:01.25Z", START + S + 7);
@@ -110,7 +105,7 @@ static void test_timeexpr_reads_rfc3339(void **state)
 	assert_resolves("2028-02-29T00:00:00Z", START + (1835395200 * S - START_REAL) + 7);
 }
 
-static void test_timeexpr_reads_local_time(void **state)
+UNIT_TEST(test_timeexpr_reads_local_time)
 {
 	setenv("TZ", "EST5EDT,M3.2.0,M11.1.0", 1);
 	tzset();
@@ -123,7 +118,7 @@ static void test_timeexpr_reads_local_time(void **state)
 	assert_resolves("T12:00:01.25", START + S + 7);
 }
 
-static void test_timeexpr_goes_past_midnight_when_the_trace_does(void **state)
+UNIT_TEST(test_timeexpr_goes_past_midnight_when_the_trace_does)
 {
 	struct timeexpr_base night = base;
 	uint64_t ns;
@@ -136,7 +131,7 @@ static void test_timeexpr_goes_past_midnight_when_the_trace_does(void **state)
 	assert_true(ns == START + 12 * 3600 * S + 1800 * S - 250000000 + 7);
 }
 
-static void test_timeexpr_reads_epochs(void **state)
+UNIT_TEST(test_timeexpr_reads_epochs)
 {
 	assert_resolves("@1772366400.25", START);
 	assert_resolves("@1772366401.25", START + S + 7);
@@ -144,7 +139,7 @@ static void test_timeexpr_reads_epochs(void **state)
 	assert_resolves("@0", 0);
 }
 
-static void test_timeexpr_says_what_is_wrong(void **state)
+UNIT_TEST(test_timeexpr_says_what_is_wrong)
 {
 	assert_refused("", -EINVAL, "empty");
 	assert_refused("1.5x", -EINVAL, "not a time");
@@ -168,7 +163,7 @@ static void test_timeexpr_says_what_is_wrong(void **state)
 	assert_refused("deploy", -ENOENT, "no mark 'deploy'");
 }
 
-static void test_timeexpr_writes_wall_clock(void **state)
+UNIT_TEST(test_timeexpr_writes_wall_clock)
 {
 	setenv("TZ", "IST-5:30", 1);
 	tzset();
@@ -181,7 +176,7 @@ static void test_timeexpr_writes_wall_clock(void **state)
 			    "2026-03-01T12:00:00.250000090Z");
 }
 
-static void test_marks_are_times(void **state)
+UNIT_TEST(test_marks_are_times)
 {
 	assert_resolves("mark:build", START + 100);
 	assert_resolves("build", START + 100);
@@ -213,7 +208,7 @@ static void assert_future(const char *text, int want_r, int64_t want_in_ns)
 		assert_int_equal(ns, 77);
 }
 
-static void test_timeexpr_reads_an_instant_to_come(void **state)
+UNIT_TEST(test_timeexpr_reads_an_instant_to_come)
 {
 	assert_future("5s", 0, 5 * S);
 	assert_future("T12:00:03Z", 0, 3 * S);
@@ -233,20 +228,4 @@ static void test_timeexpr_reads_an_instant_to_come(void **state)
 	assert_future("12:00", -EINVAL, 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_marks_are_times),
-		cmocka_unit_test(test_timeexpr_counts_offsets_from_the_start),
-		cmocka_unit_test(test_timeexpr_counts_back_from_the_end),
-		cmocka_unit_test(test_timeexpr_reads_rfc3339),
-		cmocka_unit_test(test_timeexpr_reads_local_time),
-		cmocka_unit_test(test_timeexpr_goes_past_midnight_when_the_trace_does),
-		cmocka_unit_test(test_timeexpr_reads_epochs),
-		cmocka_unit_test(test_timeexpr_says_what_is_wrong),
-		cmocka_unit_test(test_timeexpr_writes_wall_clock),
-		cmocka_unit_test(test_timeexpr_reads_an_instant_to_come),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

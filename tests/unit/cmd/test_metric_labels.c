@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Labels of metrics: which processes have one, which lose theirs, and that no counter decreases. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 
-#include <cmocka.h>
 
 /* its rows come from SQL: the tests hand in rows of their own */
 #include "cmd/metrics/metrics.c"
+#include "tests/unit/unit_test.h"
 
 #define S UNITS_NS_PER_S
 #define TOP 2u
@@ -60,7 +57,7 @@ static int64_t switches(const struct metrics *m, const char *who)
 	return sum;
 }
 
-static void test_metrics_give_idle_labels_to_the_large(void **state)
+UNIT_TEST(test_metrics_give_idle_labels_to_the_large)
 {
 	struct metrics *m = metrics_new(0, TOP);
 	unsigned int i;
@@ -87,7 +84,7 @@ static void test_metrics_give_idle_labels_to_the_large(void **state)
 	metrics_free(m);
 }
 
-static void test_metrics_do_not_call_the_rest_other(void **state)
+UNIT_TEST(test_metrics_do_not_call_the_rest_other)
 {
 	struct metrics *m = metrics_new(0, TOP);
 	struct value row[4] = { value_int(0), value_text("other"), value_int(S), value_int(7) };
@@ -99,7 +96,7 @@ static void test_metrics_do_not_call_the_rest_other(void **state)
 	metrics_free(m);
 }
 
-static void test_metrics_keep_a_process_named_other_apart(void **state)
+UNIT_TEST(test_metrics_keep_a_process_named_other_apart)
 {
 	struct metrics *m = metrics_new(0, TOP);
 	struct value row[4] = { value_int(0), value_text("[other]"), value_int(S), value_int(7) };
@@ -115,7 +112,7 @@ static void test_metrics_keep_a_process_named_other_apart(void **state)
 }
 
 /* However many names there are: the largest are shown, and labels and series are bounded. */
-static void test_metrics_forget_labels_of_long_ago(void **state)
+UNIT_TEST(test_metrics_forget_labels_of_long_ago)
 {
 	struct metrics *m = metrics_new(0, TOP);
 	uint64_t end_ns = S;
@@ -136,14 +133,4 @@ static void test_metrics_forget_labels_of_long_ago(void **state)
 	metrics_free(m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_metrics_give_idle_labels_to_the_large),
-		cmocka_unit_test(test_metrics_do_not_call_the_rest_other),
-		cmocka_unit_test(test_metrics_keep_a_process_named_other_apart),
-		cmocka_unit_test(test_metrics_forget_labels_of_long_ago),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* render_pprof: every frame of a sample is defined, for any function name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <zlib.h>
-#include <cmocka.h>
 
 #include "cmd/render/render.h"
+#include "tests/unit/unit_test.h"
 
 enum { PROFILE_LOCATION = 4, PROFILE_FUNCTION = 5 };
 
@@ -82,24 +78,16 @@ static void expect(const char *stack, unsigned int functions, unsigned int locat
 }
 
 /* A function, a process and a source may have names that the profile uses for its own. */
-static void test_a_frame_may_be_called_as_a_unit_is(void **state)
+UNIT_TEST(test_a_frame_may_be_called_as_a_unit_is)
 {
 	/* [slab], bytes, main, count, the title */
 	expect("main;count;main;the title", 5, 5);
 }
 
-static void test_a_function_has_a_location_per_line(void **state)
+UNIT_TEST(test_a_function_has_a_location_per_line)
 {
 	/* two before the stack; main is in two files */
 	expect("main (a.c:1);f (a.c:7);main (a.c:2);main (b.c:2);f (a.c:7);f", 2 + 4, 2 + 5);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_frame_may_be_called_as_a_unit_is),
-		cmocka_unit_test(test_a_function_has_a_location_per_line),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,18 +3,13 @@
  * A terminal of 80 columns shows the subject of a view for values of any width. Columns that the
  * view declares dispensable are dropped to make room.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "analyze/engine/report_view.h"
 #include "cmd/render/render.h"
+#include "tests/unit/unit_test.h"
 
 #define ROWS 3
 #define COLS_MAX 24
@@ -116,7 +111,7 @@ static char *heading(size_t view, unsigned int width, bool same)
 	return text;
 }
 
-static void test_narrow_tables_show_what_a_view_is_about(void **state)
+UNIT_TEST(test_narrow_tables_show_what_a_view_is_about)
 {
 	bool failed = false;
 
@@ -141,11 +136,4 @@ static void test_narrow_tables_show_what_a_view_is_about(void **state)
 	assert_false(failed);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_narrow_tables_show_what_a_view_is_about),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -5,16 +5,11 @@
  * the index (derived.idx). An index that is damaged, or that belongs to another trace, is not used.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "edit/checkpoint.h"
@@ -22,6 +17,7 @@
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 #include "tests/unit/gen/gen_chaos.h"
+#include "tests/unit/unit_test.h"
 
 #define below chaos_below
 
@@ -121,7 +117,7 @@ static unsigned int seeds(void)
 }
 
 /* A part that is far from its last stored checkpoint reads more events, with the same result. */
-static void test_carried_from_the_index_is_carried_from_the_start(void **state)
+UNIT_TEST(test_carried_from_the_index_is_carried_from_the_start)
 {
 	static const uint32_t kinds[] = { UINT32_MAX, UINT32_MAX,
 					  1u << EVENT_SWITCH | 1u << EVENT_WAKEUP };
@@ -151,7 +147,7 @@ static void test_carried_from_the_index_is_carried_from_the_start(void **state)
 }
 
 /* The index continues where it ended when the trace was still growing. */
-static void test_carried_from_an_index_that_grew_is_the_same(void **state)
+UNIT_TEST(test_carried_from_an_index_that_grew_is_the_same)
 {
 	struct checkpoint whole, stored;
 	unsigned int i, k, used_cnt[CHECKPOINT_PART_CNT] = { 0 };
@@ -184,7 +180,7 @@ static void test_carried_from_an_index_that_grew_is_the_same(void **state)
 		assert_true(used_cnt[i] > seeds());
 }
 
-static void test_checkpoint_comes_back_from_bytes(void **state)
+UNIT_TEST(test_checkpoint_comes_back_from_bytes)
 {
 	struct checkpoint a, b;
 	struct buf out = { 0 };
@@ -269,7 +265,7 @@ static int check_file(struct trace *t, uint64_t *ret_bytes)
 	return r;
 }
 
-static void test_a_file_with_any_bit_flipped_is_found_and_not_used(void **state)
+UNIT_TEST(test_a_file_with_any_bit_flipped_is_found_and_not_used)
 {
 	unsigned int stored_cnt[CHECKPOINT_PART_CNT] = { 0 };
 	struct checkpoint whole, c;
@@ -308,7 +304,7 @@ static void test_a_file_with_any_bit_flipped_is_found_and_not_used(void **state)
 	end(&x);
 }
 
-static void test_the_file_of_another_trace_is_not_used(void **state)
+UNIT_TEST(test_the_file_of_another_trace_is_not_used)
 {
 	struct checkpoint whole, c;
 	struct fixture x, y;
@@ -354,7 +350,7 @@ static struct check_part check_points(struct trace *t)
  * The file belongs to the trace: `check` lists it, only the owner may read it, and it is removed
  * with the trace.
  */
-static void test_the_file_belongs_to_its_trace(void **state)
+UNIT_TEST(test_the_file_belongs_to_its_trace)
 {
 	struct fixture x;
 	struct stat st, of;
@@ -397,7 +393,7 @@ static int state_of(struct trace *t, unsigned int flags)
 }
 
 /* Where nothing can be written beside a trace, its file is in the user's cache, and found there. */
-static void test_the_file_may_lie_in_the_cache(void **state)
+UNIT_TEST(test_the_file_may_lie_in_the_cache)
 {
 	char path[120], name[160];
 	struct fixture x;
@@ -423,7 +419,7 @@ static void test_the_file_may_lie_in_the_cache(void **state)
  * Parts follow each other in the file. A part without a checkpoint does not get the one of another
  * part. A checkpoint of a block that the trace does not have is damage.
  */
-static void test_a_checkpoint_is_of_its_part_and_of_a_block(void **state)
+UNIT_TEST(test_a_checkpoint_is_of_its_part_and_of_a_block)
 {
 	const struct checkpoint empty = { 0 };
 	struct derived_file *d;
@@ -451,18 +447,4 @@ static void test_a_checkpoint_is_of_its_part_and_of_a_block(void **state)
 	end(&x);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_carried_from_the_index_is_carried_from_the_start),
-		cmocka_unit_test(test_carried_from_an_index_that_grew_is_the_same),
-		cmocka_unit_test(test_checkpoint_comes_back_from_bytes),
-		cmocka_unit_test(test_a_file_with_any_bit_flipped_is_found_and_not_used),
-		cmocka_unit_test(test_the_file_of_another_trace_is_not_used),
-		cmocka_unit_test(test_the_file_belongs_to_its_trace),
-		cmocka_unit_test(test_the_file_may_lie_in_the_cache),
-		cmocka_unit_test(test_a_checkpoint_is_of_its_part_and_of_a_block),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -4,14 +4,9 @@
  * over random windows of random traces with losses, late records, unknown threads, lost frees, tiny
  * and empty blocks. Answers that differ by definition are listed here, with the reason.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/engine/report_view.h"
 #include "edit/trace_check.h"
@@ -19,6 +14,7 @@
 #include "tests/unit/gen/gen_chaos.h"
 #include "probe/source.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 #include "trace/trace_state.h"
 
 #define below chaos_below
@@ -671,7 +667,7 @@ static unsigned int seed_of(unsigned int i)
 	return i ? (s ? (unsigned int)atoi(s) : 500) - 1 + i : 2503;
 }
 
-static void test_cut_tells_what_the_trace_tells(void **state)
+UNIT_TEST(test_cut_tells_what_the_trace_tells)
 {
 	struct pair p = { .from_ns = 0 };
 	char path[128];
@@ -705,7 +701,7 @@ static void test_cut_tells_what_the_trace_tells(void **state)
 }
 
 /* A burst of 40 MiB in 40 ms: the whole trace, and a cut that begins in the middle of the burst. */
-static void test_spike_is_told_as_far_as_it_lies_inside(void **state)
+UNIT_TEST(test_spike_is_told_as_far_as_it_lies_inside)
 {
 	static const char sql[] =
 		"SELECT start_ns, end_ns, bytes, baseline_bytes, threshold_bytes FROM spikes()";
@@ -761,7 +757,7 @@ static void test_spike_is_told_as_far_as_it_lies_inside(void **state)
 }
 
 /* The switch that reports steal may come after the cut's end and concern the time before it. */
-static void test_steal_is_told_as_far_as_it_lies_inside(void **state)
+UNIT_TEST(test_steal_is_told_as_far_as_it_lies_inside)
 {
 	static const struct {
 		uint64_t from_ms, to_ms, stolen_ms;
@@ -848,7 +844,7 @@ static void compare_windows(const char *dir, const char *path, const uint64_t (*
  * The switch away from a thread states that the thread has had the CPU since before the cut, and
  * more steal than fits into that stay: both belong to the time before the cut.
  */
-static void test_what_a_late_switch_tells_of_before_stays_there(void **state)
+UNIT_TEST(test_what_a_late_switch_tells_of_before_stays_there)
 {
 	static const uint64_t windows[][2] = { { 2, 40 }, { 3, 40 }, { 5, 9 }, { 6, 12 },
 					       { 31, 33 }, { 31, 40 } };
@@ -877,7 +873,7 @@ static void test_what_a_late_switch_tells_of_before_stays_there(void **state)
  * CPU states the thread's stay and the steal. The steal may be the hidden task's: it has no owner,
  * also in a cut that has the whole stay.
  */
-static void test_steal_of_a_restored_stay_is_nobodys(void **state)
+UNIT_TEST(test_steal_of_a_restored_stay_is_nobodys)
 {
 	static const uint64_t windows[][2] = { { 1, 15 }, { 3, 15 } };
 	const uint64_t t0 = CHAOS_T0, ms = 1000000;
@@ -913,7 +909,7 @@ static void switch_from_dead(struct gen *g, uint64_t ts_ns, unsigned int cpu, ui
  * the CPUs at its exit is woken later (101), or a later switch away from it states since when it
  * had a CPU: it slept until then, and is dead after the switch (102). The cut has no such sleep.
  */
-static void test_what_threads_do_behind_their_exit_is_told(void **state)
+UNIT_TEST(test_what_threads_do_behind_their_exit_is_told)
 {
 	static const uint64_t windows[][2] = { { 20, 40 }, { 8, 20 }, { 16, 35 } };
 	const uint64_t t0 = CHAOS_T0, ms = 1000000;
@@ -998,7 +994,7 @@ static void compare_processes(const struct pair *p, const uint32_t *pids, unsign
 	}
 }
 
-static void test_cut_of_processes_keeps_their_numbers(void **state)
+UNIT_TEST(test_cut_of_processes_keeps_their_numbers)
 {
 	static uint32_t upids[4096];
 	struct trace_cut_request q = { .reason = "test", .upids = upids, .processes = "some" };
@@ -1043,7 +1039,7 @@ static void test_cut_of_processes_keeps_their_numbers(void **state)
 }
 
 /* The file of lists of a cut is equal to the lists in the cut's blocks. */
-static void test_lists_know_what_was_carried_over(void **state)
+UNIT_TEST(test_lists_know_what_was_carried_over)
 {
 	struct pair p = { .from_ns = 0 };
 	struct trace *t, *quick;
@@ -1083,7 +1079,7 @@ static void test_lists_know_what_was_carried_over(void **state)
 }
 
 /* A source that is missing in the list of the cut would stay in every cut. */
-static void test_cut_knows_every_source(void **state)
+UNIT_TEST(test_cut_knows_every_source)
 {
 	unsigned int i, s;
 
@@ -1098,19 +1094,4 @@ static void test_cut_knows_every_source(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cut_knows_every_source),
-		cmocka_unit_test(test_cut_of_processes_keeps_their_numbers),
-		cmocka_unit_test(test_lists_know_what_was_carried_over),
-		cmocka_unit_test(test_cut_tells_what_the_trace_tells),
-		cmocka_unit_test(test_spike_is_told_as_far_as_it_lies_inside),
-		cmocka_unit_test(test_steal_is_told_as_far_as_it_lies_inside),
-		cmocka_unit_test(test_what_a_late_switch_tells_of_before_stays_there),
-		cmocka_unit_test(test_steal_of_a_restored_stay_is_nobodys),
-		cmocka_unit_test(test_what_threads_do_behind_their_exit_is_told),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The tasks of a cut: those alive in its window, or only the selected ones. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "edit/trace_cut.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 #include "trace/trace_read.h"
 
 #define T0 1000000000ull
@@ -77,7 +73,7 @@ static int64_t processes_named(struct made_trace *m, const char *comm)
 	return rows_one(m->a, "SELECT count(*) FROM processes WHERE comm = '%s'", comm);
 }
 
-static void test_who_lived_in_the_window_is_in_the_cut(void **state)
+UNIT_TEST(test_who_lived_in_the_window_is_in_the_cut)
 {
 	struct made_trace m;
 	int64_t born_ns;
@@ -112,7 +108,7 @@ static unsigned int allocations(struct made_trace *m, int64_t *ret_tid)
 	return cnt;
 }
 
-static void test_what_is_carried_over_is_of_the_chosen_alone(void **state)
+UNIT_TEST(test_what_is_carried_over_is_of_the_chosen_alone)
 {
 	struct made_trace m;
 	int64_t tid;
@@ -131,7 +127,7 @@ static void test_what_is_carried_over_is_of_the_chosen_alone(void **state)
 }
 
 /* A request belongs to its submitter, not to the task that handles its completion. */
-static void test_a_request_belongs_to_who_made_it(void **state)
+UNIT_TEST(test_a_request_belongs_to_who_made_it)
 {
 	static const char *const names[] = { "mine", "others", "dies" };
 	static const int64_t requests[] = { 1, 0, 0 };
@@ -153,7 +149,7 @@ static void test_a_request_belongs_to_who_made_it(void **state)
 	}
 }
 
-static void test_losses_of_the_window_are_in_the_cut(void **state)
+UNIT_TEST(test_losses_of_the_window_are_in_the_cut)
 {
 	struct made_trace m;
 	size_t cnt;
@@ -168,7 +164,7 @@ static void test_losses_of_the_window_are_in_the_cut(void **state)
 }
 
 /* Readings of the clocks, one at the end of each slice: those inside, and the next on each side. */
-static void test_clocks_around_the_window_are_in_the_cut(void **state)
+UNIT_TEST(test_clocks_around_the_window_are_in_the_cut)
 {
 	static const uint64_t windows[][4] = {	/* from, to, first and last reading, in ms */
 		{ 25, 55, 20, 60 }, { 20, 50, 10, 50 }, { 31, 32, 30, 40 }, { 0, 5, 10, 10 },
@@ -242,23 +238,11 @@ static void leave_out(const char *source)
 	made_close(&m);
 }
 
-static void test_what_leaving_out_saves_is_foretold(void **state)
+UNIT_TEST(test_what_leaving_out_saves_is_foretold)
 {
 	leave_out("sched.wakeup");
 	leave_out("alloc.slab");
 	leave_out("alloc.page");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_who_lived_in_the_window_is_in_the_cut),
-		cmocka_unit_test(test_what_is_carried_over_is_of_the_chosen_alone),
-		cmocka_unit_test(test_a_request_belongs_to_who_made_it),
-		cmocka_unit_test(test_losses_of_the_window_are_in_the_cut),
-		cmocka_unit_test(test_clocks_around_the_window_are_in_the_cut),
-		cmocka_unit_test(test_what_leaving_out_saves_is_foretold),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

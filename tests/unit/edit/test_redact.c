@@ -3,13 +3,8 @@
  * Functions shown under one name have one pseudonym, and different ones otherwise; some names stay.
  */
 #include <fnmatch.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "bpf/wire.h"
 #include "edit/redact_words.h"
@@ -17,6 +12,7 @@
 #include "symbol/demangle.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000ull
 #define SYMBOLS 7
@@ -78,7 +74,7 @@ static int64_t redacted_functions(const struct made_trace *m, const struct redac
 	return cnt;
 }
 
-static void test_functions_of_one_shown_name_have_one_pseudonym(void **state)
+UNIT_TEST(test_functions_of_one_shown_name_have_one_pseudonym)
 {
 	static const char *const keep[] = { "tree::grow" };
 	const struct redact_options all = { .salt = "x", .salt_bytes = 1 };
@@ -107,7 +103,7 @@ static void add_process(struct gen *g, uint32_t pid, uint64_t cgroup_id, unsigne
 }
 
 /* Also when the records of how its processes began have been dropped. */
-static void test_the_workload_keeps_its_cgroup(void **state)
+UNIT_TEST(test_the_workload_keeps_its_cgroup)
 {
 	static const char *const cgroups[] = { "/", "/ours.slice", "/theirs.slice", NULL };
 	const struct redact_options o = { .salt = "x", .salt_bytes = 1, .keep_workload = true };
@@ -142,7 +138,7 @@ static void test_the_workload_keeps_its_cgroup(void **state)
 }
 
 /* The unchanged part of a string, as a pattern; letters match only themselves. */
-static void test_of_names_stays_what_tells_no_name(void **state)
+UNIT_TEST(test_of_names_stays_what_tells_no_name)
 {
 	static const struct {
 		enum redact_kind kind;
@@ -184,13 +180,4 @@ static void test_of_names_stays_what_tells_no_name(void **state)
 	redact_words_free(w);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions_of_one_shown_name_have_one_pseudonym),
-		cmocka_unit_test(test_the_workload_keeps_its_cgroup),
-		cmocka_unit_test(test_of_names_stays_what_tells_no_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

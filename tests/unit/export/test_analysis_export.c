@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The SQL surface: refused statements, the documented schema, and streamed tables. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "analyze/engine/column.h"
@@ -18,6 +13,7 @@
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 static struct made_trace made;
 
@@ -43,7 +39,7 @@ static void expect_refused(const char *sql, int code, const char *hint)
 		fail_msg("%s: \"%s\" does not say \"%s\"", sql, e.text, hint);
 }
 
-static void test_sql_refuses_all_that_is_not_reading(void **state)
+UNIT_TEST(test_sql_refuses_all_that_is_not_reading)
 {
 	struct rows r;
 
@@ -84,7 +80,7 @@ static const char *text_of(const char *name)
 
 /* The columns of the virtual tables are those of schema/tables.sql, in order and type, and
  * TABLES.md names them all. */
-static void test_tables_are_as_documented(void **state)
+UNIT_TEST(test_tables_are_as_documented)
 {
 	static const char *const types[] = { "INTEGER", "REAL", "TEXT" };
 	static const char *const words[] = { "integer", "real", "text" };
@@ -142,7 +138,7 @@ static void test_tables_are_as_documented(void **state)
 }
 
 /* Every SQL function beyond SQLite's own is declared, and therefore documented. */
-static void test_every_function_is_declared(void **state)
+UNIT_TEST(test_every_function_is_declared)
 {
 	static char decl[200000];
 	FILE *f = fopen("schema/tables.decl", "r");
@@ -177,7 +173,7 @@ static void test_every_function_is_declared(void **state)
 }
 
 /* Every text of a view is there, a key is its default, and every SQL file of a view is used. */
-static void test_views_have_what_they_declare(void **state)
+UNIT_TEST(test_views_have_what_they_declare)
 {
 	unsigned int texts = 0, files = 0, i;
 
@@ -223,7 +219,7 @@ static void check_columns(const struct report_view *v, unsigned int by, uint64_t
 	rows_done(&r);
 }
 
-static void test_every_column_is_declared(void **state)
+UNIT_TEST(test_every_column_is_declared)
 {
 	const struct table_def *d;
 	unsigned int i, c, by;
@@ -246,7 +242,7 @@ static void test_every_column_is_declared(void **state)
 	}
 }
 
-static void test_summary_comes_flat_or_in_sections(void **state)
+UNIT_TEST(test_summary_comes_flat_or_in_sections)
 {
 	struct report_request q = { .view = "summary",
 				    .from_ns = trace_start_ns(made.t),
@@ -261,7 +257,7 @@ static void test_summary_comes_flat_or_in_sections(void **state)
 	rows_done(&r);
 }
 
-static void test_tables_stream_in_order_of_time(void **state)
+UNIT_TEST(test_tables_stream_in_order_of_time)
 {
 	const struct schema_table *tables;
 	unsigned int cnt = schema_tables(&tables), i, k;
@@ -287,17 +283,4 @@ static void test_tables_stream_in_order_of_time(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sql_refuses_all_that_is_not_reading),
-		cmocka_unit_test(test_tables_are_as_documented),
-		cmocka_unit_test(test_every_function_is_declared),
-		cmocka_unit_test(test_views_have_what_they_declare),
-		cmocka_unit_test(test_every_column_is_declared),
-		cmocka_unit_test(test_summary_comes_flat_or_in_sections),
-		cmocka_unit_test(test_tables_stream_in_order_of_time),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_TESTS_IN(setup, teardown)

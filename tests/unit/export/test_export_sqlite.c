@@ -6,11 +6,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,13 +17,13 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include <cmocka.h>
 #include <sqlite3.h>
 
 #include "analyze/context/analysis.h"
 #include "analyze/engine/table.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 static struct made_trace made;
 static char db_path[96];
@@ -297,7 +293,7 @@ static void check_database(uint64_t from, uint64_t to)
 	sqlite3_close(db);
 }
 
-static void test_export_answers_the_same_numbers(void **state)
+UNIT_TEST(test_export_answers_the_same_numbers)
 {
 	uint64_t from = trace_start_ns(made.t), to = trace_end_ns(made.t);
 	struct err e = { "" };
@@ -333,7 +329,7 @@ static void expect_kept(const char *at, const char *why)
 	assert_int_equal(after.st_mtim.tv_nsec, before.st_mtim.tv_nsec);
 }
 
-static void test_only_an_export_of_a_whole_trace_is_replaced(void **state)
+UNIT_TEST(test_only_an_export_of_a_whole_trace_is_replaced)
 {
 	uint64_t from = trace_start_ns(made.t), to = trace_end_ns(made.t);
 	struct stat before, after;
@@ -404,7 +400,7 @@ static uint64_t now_us(void)
 }
 
 /* Whenever it is killed: the file is the old one or the new one, and the next export works. */
-static void test_killed_exports_leave_nothing_half_done(void **state)
+UNIT_TEST(test_killed_exports_leave_nothing_half_done)
 {
 	unsigned int i, was_killed = 0;
 	struct err e = { "" };
@@ -444,7 +440,7 @@ static unsigned int temporary_cnt(void)
 }
 
 /* No room: the old file stays, and nothing is left of the new one. */
-static void test_a_disk_that_is_full_loses_nothing(void **state)
+UNIT_TEST(test_a_disk_that_is_full_loses_nothing)
 {
 	struct rlimit was, limit;
 	struct err e = { "" };
@@ -462,7 +458,7 @@ static void test_a_disk_that_is_full_loses_nothing(void **state)
 	check_database(trace_start_ns(made.t), trace_end_ns(made.t));
 }
 
-static void test_names_are_safe_to_print(void **state)
+UNIT_TEST(test_names_are_safe_to_print)
 {
 	uint64_t from = trace_start_ns(made.t);
 	struct err e = { "" };
@@ -481,7 +477,7 @@ static void test_names_are_safe_to_print(void **state)
 }
 
 /* The next export removes the files of a killed export, and keeps the files of a running one. */
-static void test_what_a_killed_export_left_is_removed(void **state)
+UNIT_TEST(test_what_a_killed_export_left_is_removed)
 {
 	char left[112], in_use[112], file[128];
 	struct err e = { "" };
@@ -504,7 +500,7 @@ static void test_what_a_killed_export_left_is_removed(void **state)
 	check_database(trace_start_ns(made.t), trace_end_ns(made.t));
 }
 
-static void test_export_to_nowhere_leaves_nothing(void **state)
+UNIT_TEST(test_export_to_nowhere_leaves_nothing)
 {
 	struct err e = { "" };
 
@@ -524,7 +520,7 @@ static void copy_to(const char *to, const char *from)
 }
 
 /* The journal of a program that died in a transaction would undo pages of the new database. */
-static void test_the_journal_of_the_old_database_spoils_no_new_one(void **state)
+UNIT_TEST(test_the_journal_of_the_old_database_spoils_no_new_one)
 {
 	char died[100], journal[128], copy[128];
 	struct err e = { "" };
@@ -553,18 +549,4 @@ static void test_the_journal_of_the_old_database_spoils_no_new_one(void **state)
 	unlink(db_path);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_export_answers_the_same_numbers),
-		cmocka_unit_test(test_only_an_export_of_a_whole_trace_is_replaced),
-		cmocka_unit_test(test_the_journal_of_the_old_database_spoils_no_new_one),
-		cmocka_unit_test(test_killed_exports_leave_nothing_half_done),
-		cmocka_unit_test(test_a_disk_that_is_full_loses_nothing),
-		cmocka_unit_test(test_names_are_safe_to_print),
-		cmocka_unit_test(test_what_a_killed_export_left_is_removed),
-		cmocka_unit_test(test_export_to_nowhere_leaves_nothing),
-	};
-
-	return cmocka_run_group_tests(tests, setup, teardown);
-}
+UNIT_TESTS_IN(setup, teardown)

@@ -3,19 +3,15 @@
  * An export to Perfetto: its memory counters equal memory_levels() at every instant. It has all
  * wake-ups, the reasons of sleeps, and the marks of the window. CPUs that lost events are flagged.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "base/array.h"
 #include "tests/unit/gen/gen_chaos.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 enum { TRACE_PACKET = 1, PACKET_FTRACE = 1, BUNDLE_CPU = 1, BUNDLE_EVENT = 2,
        BUNDLE_LOST = 3, BUNDLE_COMPACT = 4,
@@ -260,7 +256,7 @@ static void check_window(const struct made_trace *m, uint64_t from_ns, uint64_t 
 #define MS 1000000ull
 
 /* 50 has all four counters when it calls exec, which resets two of them, and it ends. */
-static void test_an_exec_gives_back_what_is_not_announced(void **state)
+UNIT_TEST(test_an_exec_gives_back_what_is_not_announced)
 {
 	struct made_trace m;
 	unsigned int i;
@@ -283,7 +279,7 @@ static void test_an_exec_gives_back_what_is_not_announced(void **state)
 }
 
 /* The CPU of the second loss is unknown. */
-static void test_a_cpu_that_lost_events_is_flagged(void **state)
+UNIT_TEST(test_a_cpu_that_lost_events_is_flagged)
 {
 	struct trace_loss loss = { .from_ns = T0 + 1 * MS, .to_ns = T0 + 2 * MS, .cpu = 1,
 				   .hook = WIRE_SWITCH, .cls = EVENT_CLASS_SCHED, .full_cnt = 1 };
@@ -304,7 +300,7 @@ static void test_a_cpu_that_lost_events_is_flagged(void **state)
 	made_close(&m);
 }
 
-static void test_the_marks_of_the_window_are_in_it(void **state)
+UNIT_TEST(test_the_marks_of_the_window_are_in_it)
 {
 	struct made_trace m;
 	struct counters c;
@@ -323,7 +319,7 @@ static void test_the_marks_of_the_window_are_in_it(void **state)
 }
 
 /* A thread sleeps twice in a system call, and once in an unknown place. */
-static void test_what_a_thread_sleeps_for_is_in_it(void **state)
+UNIT_TEST(test_what_a_thread_sleeps_for_is_in_it)
 {
 	enum { NANOSLEEP = 35 };	/* of x86-64 */
 	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50 }, .prev_state = 1 };
@@ -350,7 +346,7 @@ static void test_what_a_thread_sleeps_for_is_in_it(void **state)
  * The thread leaves a CPU that another thread had according to the recorded switches. The sleep
  * that begins then is known.
  */
-static void test_a_thread_that_came_unseen_sleeps_when_it_leaves(void **state)
+UNIT_TEST(test_a_thread_that_came_unseen_sleeps_when_it_leaves)
 {
 	enum { NANOSLEEP = 35 };	/* of x86-64 */
 	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50,
@@ -373,7 +369,7 @@ static void test_a_thread_that_came_unseen_sleeps_when_it_leaves(void **state)
 	made_close(&m);
 }
 
-static void test_a_thread_that_came_unseen_ends_behind_its_last_switch(void **state)
+UNIT_TEST(test_a_thread_that_came_unseen_ends_behind_its_last_switch)
 {
 	struct wire_switch leave = { .hdr = { .hook = WIRE_SWITCH, .tid = 50,
 					      .ts_ns = T0 + 5 * MS },
@@ -396,7 +392,7 @@ static void test_a_thread_that_came_unseen_ends_behind_its_last_switch(void **st
 	made_close(&m);
 }
 
-static void test_counters_are_those_of_memory_levels(void **state)
+UNIT_TEST(test_counters_are_those_of_memory_levels)
 {
 	uint64_t seed;
 
@@ -418,17 +414,4 @@ static void test_counters_are_those_of_memory_levels(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_exec_gives_back_what_is_not_announced),
-		cmocka_unit_test(test_a_cpu_that_lost_events_is_flagged),
-		cmocka_unit_test(test_the_marks_of_the_window_are_in_it),
-		cmocka_unit_test(test_what_a_thread_sleeps_for_is_in_it),
-		cmocka_unit_test(test_a_thread_that_came_unseen_sleeps_when_it_leaves),
-		cmocka_unit_test(test_a_thread_that_came_unseen_ends_behind_its_last_switch),
-		cmocka_unit_test(test_counters_are_those_of_memory_levels),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

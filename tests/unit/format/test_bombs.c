@@ -6,16 +6,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/buf.h"
 #include "base/crc32c.h"
@@ -23,6 +18,7 @@
 #include "format/event.h"
 #include "edit/trace_check.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000ull
 
@@ -157,7 +153,7 @@ static void expect_blocks(const struct fixture *f, size_t want)
 
 /* ---- tests ---- */
 
-static void test_events_beyond_the_size_of_a_block_are_refused(void **state)
+UNIT_TEST(test_events_beyond_the_size_of_a_block_are_refused)
 {
 	struct fixture f;
 	size_t bytes;
@@ -174,7 +170,7 @@ static void test_events_beyond_the_size_of_a_block_are_refused(void **state)
 }
 
 /* A block that is large enough for 8 events a byte. */
-static void test_more_events_than_a_block_may_have_are_refused(void **state)
+UNIT_TEST(test_more_events_than_a_block_may_have_are_refused)
 {
 	enum { BYTES = (1 << 20) + 4096 };
 	uint8_t *noise = malloc(BYTES);
@@ -195,7 +191,7 @@ static void test_more_events_than_a_block_may_have_are_refused(void **state)
 	free(noise);
 }
 
-static void test_rows_that_unpack_to_much_are_refused(void **state)
+UNIT_TEST(test_rows_that_unpack_to_much_are_refused)
 {
 	const uint32_t large = CHUNK_ROWS_MAX + 1;
 	uint8_t *zeros = calloc(large, 1);
@@ -213,7 +209,7 @@ static void test_rows_that_unpack_to_much_are_refused(void **state)
 	free(zeros);
 }
 
-static void test_more_rows_than_bytes_are_refused(void **state)
+UNIT_TEST(test_more_rows_than_bytes_are_refused)
 {
 	const uint8_t rows[30] = { 0 };
 	struct fixture f;
@@ -253,7 +249,7 @@ static uint64_t address_bytes(void)
  * The largest allowed unpacked size, repeated, for each kind of row: opening allocates at most 256
  * times the size of the file, and 32 MiB that opening needs for any file.
  */
-static void test_opening_takes_memory_in_proportion(void **state)
+UNIT_TEST(test_opening_takes_memory_in_proportion)
 {
 	static const uint8_t rows[20000];
 	const unsigned int copies = 100;
@@ -319,7 +315,7 @@ static void check_limits(const void *block, unsigned int *ret_plain)
 }
 
 /* 66 MiB of rows in two sections, which pack to half of that. */
-static void test_a_block_of_too_many_bytes_of_rows_is_not_made(void **state)
+UNIT_TEST(test_a_block_of_too_many_bytes_of_rows_is_not_made)
 {
 	static uint8_t raw[33u << 20];
 	const struct disk_section s = { .type = CHUNK_LOSS, .encoding = CHUNK_ENC_ROWS,
@@ -330,7 +326,6 @@ static void test_a_block_of_too_many_bytes_of_rows_is_not_made(void **state)
 	const void *block;
 	size_t bytes;
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(raw); i += 64)
 		for (size_t k = 0; k < 32; k += 8) {
 			uint64_t word = gen_random(&dice);
@@ -364,7 +359,7 @@ static void expect_events(const struct fixture *f, uint64_t want)
 }
 
 /* Nothing is as regular as this: the same event every nanosecond. */
-static void test_writer_keeps_the_limits_with_events_all_alike(void **state)
+UNIT_TEST(test_writer_keeps_the_limits_with_events_all_alike)
 {
 	const uint32_t cnt = 300000;
 	unsigned int plain = 0;
@@ -405,7 +400,7 @@ static void expect_threads(const struct trace *t, uint32_t first, uint32_t cnt)
 }
 
 /* A snapshot of more tasks than 16 bits count, all alike; then they all end at once. */
-static void test_writer_keeps_the_limits_with_tasks_all_alike(void **state)
+UNIT_TEST(test_writer_keeps_the_limits_with_tasks_all_alike)
 {
 	const uint32_t cnt = 70000, first = 1000;
 	unsigned int plain = 0;
@@ -481,32 +476,15 @@ static void expect_cpu_column_refused(const uint8_t raw[2], uint8_t shift, const
 	end(&f);
 }
 
-static void test_a_cpu_column_whose_last_number_is_cut_short_is_refused(void **state)
+UNIT_TEST(test_a_cpu_column_whose_last_number_is_cut_short_is_refused)
 {
 	expect_cpu_column_refused((const uint8_t[]){ 0, 0x81 }, 0, "CPU column");
 }
 
-static void test_numbers_shifted_by_more_than_they_have_are_refused(void **state)
+UNIT_TEST(test_numbers_shifted_by_more_than_they_have_are_refused)
 {
 	expect_cpu_column_refused((const uint8_t[]){ 0, 0x81 }, 63, "CPU column");
 	expect_cpu_column_refused((const uint8_t[]){ 0, 0x81 }, 64, "section table");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_block_of_too_many_bytes_of_rows_is_not_made),
-		cmocka_unit_test(test_events_beyond_the_size_of_a_block_are_refused),
-		cmocka_unit_test(test_more_events_than_a_block_may_have_are_refused),
-		cmocka_unit_test(test_rows_that_unpack_to_much_are_refused),
-		cmocka_unit_test(test_more_rows_than_bytes_are_refused),
-		cmocka_unit_test(
-			test_a_cpu_column_whose_last_number_is_cut_short_is_refused),
-		cmocka_unit_test(test_numbers_shifted_by_more_than_they_have_are_refused),
-		cmocka_unit_test(test_opening_takes_memory_in_proportion),
-		cmocka_unit_test(test_writer_keeps_the_limits_with_events_all_alike),
-		cmocka_unit_test(test_writer_keeps_the_limits_with_tasks_all_alike),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

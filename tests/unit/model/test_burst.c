@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* burst: every found burst compared with plain sums over its windows. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "model/burst.h"
+#include "tests/unit/unit_test.h"
 
 enum { EVENTS = 400, SEEDS = 300, WINDOW = 320, MIN_BYTES = 1000 };
 
@@ -228,7 +224,7 @@ static void check_shift(unsigned int at)
 }
 
 /* Early bytes before a gap belong to a growth only if they are more than 5 % of its bytes. */
-static void test_few_bytes_that_lie_apart_are_no_growth(void **state)
+UNIT_TEST(test_few_bytes_that_lie_apart_are_no_growth)
 {
 	for (uint64_t few = 40; few <= 80; few += 10) {
 		const struct step made[] = { { 100, few, 5000 }, { 150, 400, 5000 + few },
@@ -248,7 +244,7 @@ static void test_few_bytes_that_lie_apart_are_no_growth(void **state)
 	}
 }
 
-static void test_bursts_are_those_of_windows_summed_up_anew(void **state)
+UNIT_TEST(test_bursts_are_those_of_windows_summed_up_anew)
 {
 	unsigned int cnt = 0;
 
@@ -260,7 +256,7 @@ static void test_bursts_are_those_of_windows_summed_up_anew(void **state)
 	assert_true(cnt > SEEDS);
 }
 
-static void test_growth_is_told_once_wherever_a_level_rises(void **state)
+UNIT_TEST(test_growth_is_told_once_wherever_a_level_rises)
 {
 	unsigned int cnt = 0;
 
@@ -273,13 +269,4 @@ static void test_growth_is_told_once_wherever_a_level_rises(void **state)
 	assert_true(cnt > SEEDS);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bursts_are_those_of_windows_summed_up_anew),
-		cmocka_unit_test(test_few_bytes_that_lie_apart_are_no_growth),
-		cmocka_unit_test(test_growth_is_told_once_wherever_a_level_rises),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -2,12 +2,8 @@
 /* Names and kinds of calls: the numbers of the kernel's own headers, and invalid numbers. */
 #include <sys/syscall.h>
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
 #include "model/call.h"
+#include "tests/unit/unit_test.h"
 
 #if defined(__x86_64__)
 #define HERE CALL_MACHINE_X86_64
@@ -20,7 +16,7 @@ static enum wait_kind kind(unsigned int call)
 	return wait_kind_of(HERE, THREAD_SLEEPING, call);
 }
 
-static void test_calls_have_the_names_of_this_machines_headers(void **state)
+UNIT_TEST(test_calls_have_the_names_of_this_machines_headers)
 {
 	static const struct { int nr; const char *name; enum wait_kind kind; } calls[] = {
 		{ SYS_futex, "futex", WAIT_LOCK }, { SYS_wait4, "wait4", WAIT_CHILD },
@@ -42,7 +38,7 @@ static void test_calls_have_the_names_of_this_machines_headers(void **state)
 	}
 }
 
-static void test_type_of_a_file_says_what_a_read_waits_for(void **state)
+UNIT_TEST(test_type_of_a_file_says_what_a_read_waits_for)
 {
 	uint32_t call = CALL_IS_NUMBER | SYS_read;
 
@@ -69,7 +65,7 @@ static void test_type_of_a_file_says_what_a_read_waits_for(void **state)
 	assert_int_equal(call_object_of(call), CALL_OBJECT_LOCK);
 }
 
-static void test_what_is_no_call_has_a_name_and_a_kind(void **state)
+UNIT_TEST(test_what_is_no_call_has_a_name_and_a_kind)
 {
 	assert_string_equal(call_name(HERE, CALL_KERNEL), "kernel thread");
 	assert_int_equal(kind(CALL_KERNEL), WAIT_KERNEL);
@@ -90,7 +86,7 @@ static void test_what_is_no_call_has_a_name_and_a_kind(void **state)
 }
 
 /* A trace can contain any number. */
-static void test_every_number_has_a_kind(void **state)
+UNIT_TEST(test_every_number_has_a_kind)
 {
 	unsigned int call, machine, s;
 
@@ -106,14 +102,4 @@ static void test_every_number_has_a_kind(void **state)
 	assert_int_equal(wait_kind_of(HERE, THREAD_UNKNOWN, CALL_USER), WAIT_UNKNOWN);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_calls_have_the_names_of_this_machines_headers),
-		cmocka_unit_test(test_type_of_a_file_says_what_a_read_waits_for),
-		cmocka_unit_test(test_what_is_no_call_has_a_name_and_a_kind),
-		cmocka_unit_test(test_every_number_has_a_kind),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

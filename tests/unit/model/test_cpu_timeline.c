@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* The thread on each CPU at every ns, compared with the rule applied to a list of all switches. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "format/row_codec.h"
 #include "model/cpu_timeline.h"
+#include "tests/unit/unit_test.h"
 
 enum { CPUS = 3, BLOCKS = 5, BLOCK_NS = 60, END_NS = BLOCKS * BLOCK_NS, NOBODY = 0xffff };
 
@@ -138,7 +134,7 @@ static uint32_t runner_of(void *ctx, unsigned int cpu)
 	return ((const uint32_t *)ctx)[cpu];
 }
 
-static void test_cpu_timeline_is_the_rule_at_every_ns(void **state)
+UNIT_TEST(test_cpu_timeline_is_the_rule_at_every_ns)
 {
 	unsigned int seed, cpu, unknown = 0;
 	static struct made m;
@@ -200,7 +196,7 @@ static uint64_t stolen(uint32_t runs, uint64_t steal_ns, uint64_t stay_ns, uint6
 	return sum;
 }
 
-static void test_no_piece_has_more_stolen_than_it_is_long(void **state)
+UNIT_TEST(test_no_piece_has_more_stolen_than_it_is_long)
 {
 	assert_int_equal(stolen(20, 30, 0, 0), 30);
 	assert_int_equal(stolen(20, 130, 0, 0), 100);
@@ -209,12 +205,4 @@ static void test_no_piece_has_more_stolen_than_it_is_long(void **state)
 	assert_int_equal(stolen(20, 30, 0, 400), 130);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_cpu_timeline_is_the_rule_at_every_ns),
-		cmocka_unit_test(test_no_piece_has_more_stolen_than_it_is_long),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

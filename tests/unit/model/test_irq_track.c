@@ -1,15 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* irq_track: whole and broken runs, compared with a list of open interrupts; a full stack. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "format/event.h"
 #include "model/irq_track.h"
+#include "tests/unit/unit_test.h"
 
 #define CPUS 2
 #define STEPS 20000
@@ -86,7 +82,7 @@ static void exit_without_entry(unsigned int on, unsigned int depth)
 	irq_track_free(t);
 }
 
-static void test_an_exit_without_entry_breaks_what_is_open_on_its_cpu(void **state)
+UNIT_TEST(test_an_exit_without_entry_breaks_what_is_open_on_its_cpu)
 {
 	for (unsigned int depth = 0; depth <= DEPTH; depth++)
 		for (unsigned int on = 0; on < CPUS; on++)
@@ -94,7 +90,7 @@ static void test_an_exit_without_entry_breaks_what_is_open_on_its_cpu(void **sta
 }
 
 /* The same interrupt again: its exit was lost, and those of all interrupts nested inside it. */
-static void test_an_entry_again_breaks_the_first(void **state)
+UNIT_TEST(test_an_entry_again_breaks_the_first)
 {
 	struct found f;
 	struct irq_track *t = new_track(&f);
@@ -154,7 +150,7 @@ static int load_cut(uint64_t age_ns, uint64_t len_ns)
 }
 
 /* The time cut out of a run is inside the run and ends before the state is saved. */
-static void test_a_saved_cut_is_inside_of_its_run(void **state)
+UNIT_TEST(test_a_saved_cut_is_inside_of_its_run)
 {
 	assert_int_equal(load_cut(100, 100), 0);
 	assert_int_equal(load_cut(1, 0), 0);
@@ -165,7 +161,7 @@ static void test_a_saved_cut_is_inside_of_its_run(void **state)
 }
 
 /* A hole breaks open interrupts, on one CPU or on all. A cut of the trace turns them into runs. */
-static void test_a_hole_breaks_what_a_cut_makes_runs_of(void **state)
+UNIT_TEST(test_a_hole_breaks_what_a_cut_makes_runs_of)
 {
 	for (unsigned int how = 0; how < 3; how++) {
 		struct found f;
@@ -190,7 +186,7 @@ static void test_a_hole_breaks_what_a_cut_makes_runs_of(void **state)
 }
 
 /* Nested interrupts without losses: their own times are the time in which any was served. */
-static void test_own_times_add_up_to_the_time_in_interrupts(void **state)
+UNIT_TEST(test_own_times_add_up_to_the_time_in_interrupts)
 {
 	struct event other = { .kind = EVENT_SWITCH, .cpu = 0 };
 	struct found f;
@@ -227,15 +223,4 @@ static void test_own_times_add_up_to_the_time_in_interrupts(void **state)
 	irq_track_free(t);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_an_exit_without_entry_breaks_what_is_open_on_its_cpu),
-		cmocka_unit_test(test_an_entry_again_breaks_the_first),
-		cmocka_unit_test(test_a_saved_cut_is_inside_of_its_run),
-		cmocka_unit_test(test_a_hole_breaks_what_a_cut_makes_runs_of),
-		cmocka_unit_test(test_own_times_add_up_to_the_time_in_interrupts),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

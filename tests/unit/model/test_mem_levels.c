@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Memory levels of a process, compared with its last reported values in a list of all steps. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "model/mem_levels.h"
+#include "tests/unit/unit_test.h"
 
 enum { STEPS = 60, COUNTERS = MEM_MEMBER_CNT + 1, VM = MEM_MEMBER_CNT };
 enum what { REPORT, BASELINE, EXEC, EXIT, OTHER };
@@ -154,7 +150,7 @@ static void run(unsigned int seed)
 	}
 }
 
-static void test_levels_are_the_last_reported_values(void **state)
+UNIT_TEST(test_levels_are_the_last_reported_values)
 {
 	unsigned int seed;
 
@@ -173,7 +169,7 @@ static struct mem_step report(struct mem_process *p, unsigned int member, uint64
 	return s;
 }
 
-static void test_a_fork_inherits_and_obtains_later(void **state)
+UNIT_TEST(test_a_fork_inherits_and_obtains_later)
 {
 	uint64_t own[MEM_LEVEL_CNT];
 	struct mem_process p;
@@ -198,7 +194,7 @@ static void test_a_fork_inherits_and_obtains_later(void **state)
 	assert_int_equal(s.inherited, 0);
 }
 
-static void test_same_is_all_that_is_known(void **state)
+UNIT_TEST(test_same_is_all_that_is_known)
 {
 	struct mem_process a, b;
 	struct mem_step s, vm;
@@ -216,13 +212,4 @@ static void test_same_is_all_that_is_known(void **state)
 	assert_false(mem_process_same(&a, &b));
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_levels_are_the_last_reported_values),
-		cmocka_unit_test(test_a_fork_inherits_and_obtains_later),
-		cmocka_unit_test(test_same_is_all_that_is_known),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

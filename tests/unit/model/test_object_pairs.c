@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Which free belongs to which allocation, against a list of all allocations. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "model/object_pairs.h"
+#include "tests/unit/unit_test.h"
 
 enum { PROCESSES = 4, EVENTS = 3000, DAMAGED_ORDER = 70 };
 
@@ -112,7 +108,7 @@ static void run(unsigned int seed)
 	object_pairs_done(&p);
 }
 
-static void test_pairs_are_those_of_a_list(void **state)
+UNIT_TEST(test_pairs_are_those_of_a_list)
 {
 	unsigned int seed;
 
@@ -121,7 +117,7 @@ static void test_pairs_are_those_of_a_list(void **state)
 }
 
 /* A page order above LIVE_ORDER_MAX is damage. */
-static void test_page_blocks_are_paired_up_to_the_largest_order(void **state)
+UNIT_TEST(test_page_blocks_are_paired_up_to_the_largest_order)
 {
 	for (unsigned int order = LIVE_ORDER_MAX; order <= LIVE_ORDER_MAX + 1; order++) {
 		bool is_valid = order <= LIVE_ORDER_MAX;
@@ -147,7 +143,7 @@ static void test_page_blocks_are_paired_up_to_the_largest_order(void **state)
 	}
 }
 
-static void test_other_events_are_of_no_family(void **state)
+UNIT_TEST(test_other_events_are_of_no_family)
 {
 	const struct event ev = { .kind = EVENT_RSS };
 	struct object_event o;
@@ -158,7 +154,7 @@ static void test_other_events_are_of_no_family(void **state)
 }
 
 /* Each new process has a heap of its own, also if older heaps were reset before. */
-static void test_heaps_stay_apart_when_there_are_more_processes(void **state)
+UNIT_TEST(test_heaps_stay_apart_when_there_are_more_processes)
 {
 	struct object_event o = { .addr = 4096, .family = OBJECT_HEAP, .is_alloc = true,
 				  .kind = { .bytes = 16, .bytes_req = 16 } };
@@ -184,14 +180,4 @@ static void test_heaps_stay_apart_when_there_are_more_processes(void **state)
 	object_pairs_done(&p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_pairs_are_those_of_a_list),
-		cmocka_unit_test(test_page_blocks_are_paired_up_to_the_largest_order),
-		cmocka_unit_test(test_other_events_are_of_no_family),
-		cmocka_unit_test(test_heaps_stay_apart_when_there_are_more_processes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,14 +3,10 @@
  * Quantiles of more values than are kept: those of buckets, which are off by 0.4 % at most, and not
  * at all below 256, and the smallest and the largest value, which are exact.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <cmocka.h>
 
 #include "model/quantile.h"
+#include "tests/unit/unit_test.h"
 
 #define CNT (3 * QUANTILE_EXACT)
 
@@ -29,31 +25,21 @@ static uint64_t middle_of(uint64_t v)
 	return got;
 }
 
-static void test_small_values_are_exact(void **state)
+UNIT_TEST(test_small_values_are_exact)
 {
 	static const uint64_t small[] = { 2, 127, 128, 129, 130, 254, 255 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(small) / sizeof(small[0]); i++)
 		assert_int_equal(middle_of(small[i]), small[i]);
 }
 
-static void test_large_values_are_off_by_less_than_half_a_percent(void **state)
+UNIT_TEST(test_large_values_are_off_by_less_than_half_a_percent)
 {
 	static const uint64_t large[] = { 256, 257, 511, 512, 1000, 123456, 1ull << 40 };
 
-	(void)state;
 	for (size_t i = 0; i < sizeof(large) / sizeof(large[0]); i++)
 		assert_in_range(middle_of(large[i]), large[i] - large[i] / 256,
 				large[i] + large[i] / 256);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_small_values_are_exact),
-		cmocka_unit_test(test_large_values_are_off_by_less_than_half_a_percent),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Block requests followed from queueing to completion, from hand-made events with known answers. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "model/request_track.h"
+#include "tests/unit/unit_test.h"
 
 #define WRITE 1u
 #define FLUSH 2u
@@ -89,7 +85,7 @@ static void feed(struct request_track *b, struct step s)
 	feed_at(b, s, 1000);
 }
 
-static void test_block_request_has_queue_and_device_latency(void **state)
+UNIT_TEST(test_block_request_has_queue_and_device_latency)
 {
 	struct request_track *b = track_new();
 	uint64_t ns;
@@ -109,7 +105,7 @@ static void test_block_request_has_queue_and_device_latency(void **state)
 	request_track_free(b);
 }
 
-static void test_block_request_completes_in_parts(void **state)
+UNIT_TEST(test_block_request_completes_in_parts)
 {
 	struct request_track *b = track_new();
 
@@ -126,7 +122,7 @@ static void test_block_request_completes_in_parts(void **state)
 	request_track_free(b);
 }
 
-static void test_block_request_counts_once_at_done(void **state)
+UNIT_TEST(test_block_request_counts_once_at_done)
 {
 	struct request_track *b = track_new();
 
@@ -149,7 +145,7 @@ static void test_block_request_counts_once_at_done(void **state)
 	request_track_free(b);
 }
 
-static void test_block_request_is_issued_again_after_requeue(void **state)
+UNIT_TEST(test_block_request_is_issued_again_after_requeue)
 {
 	struct request_track *b = track_new();
 	uint64_t ns;
@@ -168,7 +164,7 @@ static void test_block_request_is_issued_again_after_requeue(void **state)
 	request_track_free(b);
 }
 
-static void test_block_submitter_is_unknown_in_interrupt_context(void **state)
+UNIT_TEST(test_block_submitter_is_unknown_in_interrupt_context)
 {
 	struct request_track *b = track_new();
 
@@ -179,7 +175,7 @@ static void test_block_submitter_is_unknown_in_interrupt_context(void **state)
 	request_track_free(b);
 }
 
-static void test_block_request_in_flight_before_the_trace_counts_without_latency(void **state)
+UNIT_TEST(test_block_request_in_flight_before_the_trace_counts_without_latency)
 {
 	struct request_track *b = track_new();
 	uint64_t ns;
@@ -197,11 +193,10 @@ static void test_block_request_in_flight_before_the_trace_counts_without_latency
  * A write that transferred nothing is not the end of a flush sequence: such an end has no bytes at
  * all.
  */
-static void test_block_failed_request_in_flight_before_the_trace_counts(void **state)
+UNIT_TEST(test_block_failed_request_in_flight_before_the_trace_counts)
 {
 	struct request_track *b = track_new();
 
-	(void)state;
 	feed(b, (struct step){ 100, 1, EVENT_REQUEST_COMPLETE, 20, 4096, 0, WRITE, 0, 5 });
 	assert_int_equal(request_track_pending(b, collect, &ended), 0);
 	assert_int_equal(ended.cnt, 1);
@@ -209,7 +204,7 @@ static void test_block_failed_request_in_flight_before_the_trace_counts(void **s
 	request_track_free(b);
 }
 
-static void test_block_write_with_flush_sequence_counts_once(void **state)
+UNIT_TEST(test_block_write_with_flush_sequence_counts_once)
 {
 	struct request_track *b = track_new();
 	unsigned int op = WRITE | PREFLUSH | FUA;
@@ -238,7 +233,7 @@ static void test_block_write_with_flush_sequence_counts_once(void **state)
 }
 
 /* Before 6.5 the flags that ask for a flush are gone when its sequence completes. */
-static void test_block_empty_flush_without_flags_counts_and_a_tail_does_not(void **state)
+UNIT_TEST(test_block_empty_flush_without_flags_counts_and_a_tail_does_not)
 {
 	struct request_track *b = track_new();
 
@@ -276,7 +271,7 @@ static void test_block_empty_flush_without_flags_counts_and_a_tail_does_not(void
 	request_track_free(b);
 }
 
-static void test_block_merge_ends_a_request_without_counting_it(void **state)
+UNIT_TEST(test_block_merge_ends_a_request_without_counting_it)
 {
 	struct request_track *b = track_new();
 
@@ -292,7 +287,7 @@ static void test_block_merge_ends_a_request_without_counting_it(void **state)
 	request_track_free(b);
 }
 
-static void test_block_lost_completion_begins_a_new_life(void **state)
+UNIT_TEST(test_block_lost_completion_begins_a_new_life)
 {
 	struct request_track *b = track_new();
 	uint64_t ns;
@@ -317,7 +312,7 @@ static void test_block_lost_completion_begins_a_new_life(void **state)
 }
 
 /* Neither the end of the first request nor the beginning of the second one was seen. */
-static void test_block_completion_of_other_io_has_no_latency(void **state)
+UNIT_TEST(test_block_completion_of_other_io_has_no_latency)
 {
 	static const unsigned int begins[] = { EVENT_REQUEST_START, EVENT_REQUEST_INSERT };
 	uint64_t ns;
@@ -348,7 +343,7 @@ static void test_block_completion_of_other_io_has_no_latency(void **state)
 #define NOWHERE UINT64_MAX	/* the sector of a device's own flush */
 
 /* The kernel keeps one request per queue for its flushes: the same address, sector and size. */
-static void test_block_flush_whose_completion_was_lost_is_not_the_next_flush(void **state)
+UNIT_TEST(test_block_flush_whose_completion_was_lost_is_not_the_next_flush)
 {
 	struct request_track *b = track_new();
 	unsigned int op = FLUSH | PREFLUSH;
@@ -375,7 +370,7 @@ static void test_block_flush_whose_completion_was_lost_is_not_the_next_flush(voi
 }
 
 /* An empty flush gets the address of a write whose last completion was lost. */
-static void test_block_empty_flush_after_a_lost_completion_is_another_request(void **state)
+UNIT_TEST(test_block_empty_flush_after_a_lost_completion_is_another_request)
 {
 	struct request_track *b = track_new();
 	unsigned int op = WRITE | PREFLUSH;
@@ -411,7 +406,7 @@ static void test_block_empty_flush_after_a_lost_completion_is_another_request(vo
  * Merging extends a request at either end. A request that does not contain the earlier I/O is
  * another one.
  */
-static void test_block_request_grows_before_it_is_issued_and_never_moves(void **state)
+UNIT_TEST(test_block_request_grows_before_it_is_issued_and_never_moves)
 {
 	struct request_track *b = track_new();
 	uint64_t ns;
@@ -435,7 +430,7 @@ static void test_block_request_grows_before_it_is_issued_and_never_moves(void **
 }
 
 /* A lost requeue does not end a life that has a start: the next life has a start, too. */
-static void test_block_request_with_a_start_survives_a_lost_requeue(void **state)
+UNIT_TEST(test_block_request_with_a_start_survives_a_lost_requeue)
 {
 	struct request_track *b = track_new();
 	uint64_t ns;
@@ -463,7 +458,7 @@ static void test_block_request_with_a_start_survives_a_lost_requeue(void **state
 
 /* ---- in flight ---- */
 
-static void test_threads_have_the_requests_in_flight_that_they_queued(void **state)
+UNIT_TEST(test_threads_have_the_requests_in_flight_that_they_queued)
 {
 	struct request_track *b = track_new(), *loaded;
 	struct packed_in in;
@@ -519,7 +514,7 @@ static void test_threads_have_the_requests_in_flight_that_they_queued(void **sta
 	request_track_free(b);
 }
 
-static void test_block_without_its_done_at_the_end_is_in_flight(void **state)
+UNIT_TEST(test_block_without_its_done_at_the_end_is_in_flight)
 {
 	struct request_track *b = track_new();
 
@@ -539,7 +534,7 @@ static void test_block_without_its_done_at_the_end_is_in_flight(void **state)
 
 /* 256 requests in flight on one device, ended in a shuffled order: each keeps its own times and
  * submitter. */
-static void test_block_requests_in_flight_end_in_any_order(void **state)
+UNIT_TEST(test_block_requests_in_flight_end_in_any_order)
 {
 	struct request_track *b = track_new();
 	unsigned int order[256], i, j, tmp;
@@ -607,7 +602,7 @@ static int area_request(void *ctx, const struct block_request *r)
 }
 
 /* Any events in any order: each instant in flight is one of a request, and no request has two. */
-static void test_time_in_flight_is_the_sum_of_latencies(void **state)
+UNIT_TEST(test_time_in_flight_is_the_sum_of_latencies)
 {
 	static const uint32_t sizes[] = { 0, 4096, 4096, 8192 };
 	unsigned int round, i;
@@ -694,7 +689,7 @@ static void check_part(const struct held *h, uint32_t i, uint32_t submitter, uin
 }
 
 /* Sectors 992 to 1032: one bio in front, the request's own, two of one thread, one of another. */
-static void test_merged_bios_are_parts_of_their_request(void **state)
+UNIT_TEST(test_merged_bios_are_parts_of_their_request)
 {
 	struct held h = { 0 };
 	struct request_track *b;
@@ -721,7 +716,7 @@ static void test_merged_bios_are_parts_of_their_request(void **state)
 }
 
 /* A request that was merged as a whole brings its parts; bytes of unseen merges have no owner. */
-static void test_parts_are_appended_and_add_up_to_the_request(void **state)
+UNIT_TEST(test_parts_are_appended_and_add_up_to_the_request)
 {
 	struct held h = { 0 };
 	struct request_track *b;
@@ -744,7 +739,7 @@ static void test_parts_are_appended_and_add_up_to_the_request(void **state)
 }
 
 /* A kernel thread queues below a volume the I/O that thread 20 requested from the volume. */
-static void test_request_below_a_volume_was_asked_for_above(void **state)
+UNIT_TEST(test_request_below_a_volume_was_asked_for_above)
 {
 	struct request_track *b = track_new();
 	struct event ev = { .ts_ns = 110, .utid = 20, .kind = EVENT_REQUEST };
@@ -830,7 +825,7 @@ static void feed_below(struct request_track *b, uint64_t ts, unsigned int action
 }
 
 /* dm-crypt: the pages below are a kernel thread's own, and bios of three threads become one. */
-static void test_merged_parts_below_a_volume_keep_who_asked_it(void **state)
+UNIT_TEST(test_merged_parts_below_a_volume_keep_who_asked_it)
 {
 	struct held h = { 0 };
 	struct request_track *b;
@@ -863,37 +858,4 @@ static void test_merged_parts_below_a_volume_keep_who_asked_it(void **state)
 	request_track_free(b);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_block_request_has_queue_and_device_latency),
-		cmocka_unit_test(test_block_request_completes_in_parts),
-		cmocka_unit_test(test_block_request_counts_once_at_done),
-		cmocka_unit_test(test_block_request_is_issued_again_after_requeue),
-		cmocka_unit_test(test_block_submitter_is_unknown_in_interrupt_context),
-		cmocka_unit_test(
-			test_block_request_in_flight_before_the_trace_counts_without_latency),
-		cmocka_unit_test(test_block_failed_request_in_flight_before_the_trace_counts),
-		cmocka_unit_test(test_block_write_with_flush_sequence_counts_once),
-		cmocka_unit_test(test_block_empty_flush_without_flags_counts_and_a_tail_does_not),
-		cmocka_unit_test(test_block_merge_ends_a_request_without_counting_it),
-		cmocka_unit_test(test_block_lost_completion_begins_a_new_life),
-		cmocka_unit_test(test_block_completion_of_other_io_has_no_latency),
-		cmocka_unit_test(
-			test_block_flush_whose_completion_was_lost_is_not_the_next_flush),
-		cmocka_unit_test(
-			test_block_empty_flush_after_a_lost_completion_is_another_request),
-		cmocka_unit_test(test_block_request_grows_before_it_is_issued_and_never_moves),
-		cmocka_unit_test(test_block_request_with_a_start_survives_a_lost_requeue),
-		cmocka_unit_test(test_threads_have_the_requests_in_flight_that_they_queued),
-		cmocka_unit_test(test_block_without_its_done_at_the_end_is_in_flight),
-		cmocka_unit_test(test_block_requests_in_flight_end_in_any_order),
-		cmocka_unit_test(test_time_in_flight_is_the_sum_of_latencies),
-		cmocka_unit_test(test_merged_bios_are_parts_of_their_request),
-		cmocka_unit_test(test_parts_are_appended_and_add_up_to_the_request),
-		cmocka_unit_test(test_request_below_a_volume_was_asked_for_above),
-		cmocka_unit_test(test_merged_parts_below_a_volume_keep_who_asked_it),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,17 +3,13 @@
  * States and waits of threads: hand-made events with known answers, and brute force over random
  * ones.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "model/call.h"
 #include "model/thread_states.h"
+#include "tests/unit/unit_test.h"
 
 #define THREADS (EVENT_ID_FIRST + 8)
 
@@ -120,7 +116,7 @@ static void check_life(const struct lives *l, uint32_t thread,
 				 (unsigned long long)want[i]);
 }
 
-static void test_thread_states_divide_a_life(void **state)
+UNIT_TEST(test_thread_states_divide_a_life)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -141,7 +137,7 @@ static void test_thread_states_divide_a_life(void **state)
 enum { CALL_READ = CALL_IS_NUMBER | CALL_FILE_PIPE << 9 };
 
 /* A sleep has the call that led to it: in its pieces, over an edge of a block, and at its end. */
-static void test_sleeps_have_the_call_that_the_thread_was_in(void **state)
+UNIT_TEST(test_sleeps_have_the_call_that_the_thread_was_in)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -168,7 +164,7 @@ static void test_sleeps_have_the_call_that_the_thread_was_in(void **state)
 }
 
 /* Throttling is not a wait for a CPU, and a sleeping thread is not throttled. */
-static void test_threads_without_quota_are_throttled(void **state)
+UNIT_TEST(test_threads_without_quota_are_throttled)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -190,7 +186,7 @@ static void test_threads_without_quota_are_throttled(void **state)
 	thread_states_free(s);
 }
 
-static void test_thread_states_begin_with_what_a_snapshot_read(void **state)
+UNIT_TEST(test_thread_states_begin_with_what_a_snapshot_read)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -210,7 +206,7 @@ static void test_thread_states_begin_with_what_a_snapshot_read(void **state)
 	thread_states_free(s);
 }
 
-static void test_thread_states_tell_disk_from_other_uninterruptible_sleep(void **state)
+UNIT_TEST(test_thread_states_tell_disk_from_other_uninterruptible_sleep)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -230,7 +226,7 @@ static void test_thread_states_tell_disk_from_other_uninterruptible_sleep(void *
 	thread_states_free(s);
 }
 
-static void test_thread_states_handle_a_wakeup_before_the_sleeper_has_left(void **state)
+UNIT_TEST(test_thread_states_handle_a_wakeup_before_the_sleeper_has_left)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -254,7 +250,7 @@ static void test_thread_states_handle_a_wakeup_before_the_sleeper_has_left(void 
 	thread_states_free(s);
 }
 
-static void test_thread_states_do_not_guess(void **state)
+UNIT_TEST(test_thread_states_do_not_guess)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -294,7 +290,7 @@ static void leave_after_unseen_stay(struct thread_states *s, uint64_t since, uin
 	thread_states_leave(s, &(struct event){ .ts_ns = to, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
 }
 
-static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk(void **state)
+UNIT_TEST(test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk)
 {
 	struct lives l;
 	struct thread_states *s = in_disk_sleep(&l);
@@ -309,7 +305,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk(
 	thread_states_free(s);
 }
 
-static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu(void **state)
+UNIT_TEST(test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu)
 {
 	struct lives l;
 	struct thread_states *s = in_disk_sleep(&l);
@@ -323,7 +319,7 @@ static void test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu(v
 }
 
 /* A task that is hidden from BPF leaves the CPU to the thread, repeatedly. */
-static void test_thread_states_know_that_who_is_woken_twice_has_run(void **state)
+UNIT_TEST(test_thread_states_know_that_who_is_woken_twice_has_run)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -354,7 +350,7 @@ static void check_wait(const struct lives *l, unsigned int nr, unsigned int reas
 	assert_int_equal(l->last.to_ns, to);
 }
 
-static void test_waits_begin_with_a_wakeup_or_a_preemption(void **state)
+UNIT_TEST(test_waits_begin_with_a_wakeup_or_a_preemption)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -376,7 +372,7 @@ static void test_waits_begin_with_a_wakeup_or_a_preemption(void **state)
 	thread_states_free(s);
 }
 
-static void test_waits_begin_where_a_thread_leaves_that_was_woken_before(void **state)
+UNIT_TEST(test_waits_begin_where_a_thread_leaves_that_was_woken_before)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -396,7 +392,7 @@ static void test_waits_begin_where_a_thread_leaves_that_was_woken_before(void **
 	thread_states_free(s);
 }
 
-static void test_waits_are_unknown_without_a_wakeup_or_a_switch(void **state)
+UNIT_TEST(test_waits_are_unknown_without_a_wakeup_or_a_switch)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -418,7 +414,7 @@ static void test_waits_are_unknown_without_a_wakeup_or_a_switch(void **state)
 }
 
 /* The switch away states since when the thread had the CPU. */
-static void test_waits_end_where_an_unseen_stay_begins(void **state)
+UNIT_TEST(test_waits_end_where_an_unseen_stay_begins)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -450,7 +446,7 @@ static void check_sleep(const struct lives *l, unsigned int nr, enum thread_stat
 		assert_int_equal(l->last_sleep.waker, WAKER);
 }
 
-static void test_sleeps_end_with_the_wakeup(void **state)
+UNIT_TEST(test_sleeps_end_with_the_wakeup)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -477,7 +473,7 @@ static void test_sleeps_end_with_the_wakeup(void **state)
 }
 
 /* The first wake-up counts. At one instant a thread's wake-up replaces an interrupt's, no other. */
-static void test_sleeps_end_with_the_first_wakeup(void **state)
+UNIT_TEST(test_sleeps_end_with_the_first_wakeup)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -495,7 +491,7 @@ static void test_sleeps_end_with_the_first_wakeup(void **state)
 	thread_states_free(s);
 }
 
-static void test_sleeps_end_where_the_thread_is_on_a_cpu(void **state)
+UNIT_TEST(test_sleeps_end_where_the_thread_is_on_a_cpu)
 {
 	struct lives l;
 	struct thread_states *s = in_disk_sleep(&l);
@@ -509,7 +505,7 @@ static void test_sleeps_end_where_the_thread_is_on_a_cpu(void **state)
 	thread_states_free(s);
 }
 
-static void test_sleeps_are_waits_for_a_disk_if_half_of_them_was(void **state)
+UNIT_TEST(test_sleeps_are_waits_for_a_disk_if_half_of_them_was)
 {
 	struct lives l;
 	struct thread_states *s = in_disk_sleep(&l);
@@ -534,7 +530,7 @@ static void test_sleeps_are_waits_for_a_disk_if_half_of_them_was(void **state)
 }
 
 /* A sleep from before the trace has an end, if it was recorded, and no beginning. */
-static void test_sleeps_that_nobody_saw_begin_or_end_are_none(void **state)
+UNIT_TEST(test_sleeps_that_nobody_saw_begin_or_end_are_none)
 {
 	struct lives l;
 	struct thread_states *s = new_states(&l);
@@ -727,7 +723,7 @@ static int compare_wait(void *ctx, const struct thread_wait *got)
 	return 0;
 }
 
-static void test_thread_states_sleeps_and_waits_are_those_of_every_ns(void **state)
+UNIT_TEST(test_thread_states_sleeps_and_waits_are_those_of_every_ns)
 {
 	unsigned int seed, ns;
 
@@ -754,35 +750,4 @@ static void test_thread_states_sleeps_and_waits_are_those_of_every_ns(void **sta
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_thread_states_divide_a_life),
-		cmocka_unit_test(test_sleeps_have_the_call_that_the_thread_was_in),
-		cmocka_unit_test(test_threads_without_quota_are_throttled),
-		cmocka_unit_test(test_thread_states_begin_with_what_a_snapshot_read),
-		cmocka_unit_test(
-			test_thread_states_tell_disk_from_other_uninterruptible_sleep),
-		cmocka_unit_test(test_thread_states_handle_a_wakeup_before_the_sleeper_has_left),
-		cmocka_unit_test(test_thread_states_do_not_guess),
-		cmocka_unit_test(
-			test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk),
-		cmocka_unit_test(
-			test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu),
-		cmocka_unit_test(test_thread_states_know_that_who_is_woken_twice_has_run),
-		cmocka_unit_test(test_waits_begin_with_a_wakeup_or_a_preemption),
-		cmocka_unit_test(
-			test_waits_begin_where_a_thread_leaves_that_was_woken_before),
-		cmocka_unit_test(test_waits_are_unknown_without_a_wakeup_or_a_switch),
-		cmocka_unit_test(test_waits_end_where_an_unseen_stay_begins),
-		cmocka_unit_test(test_sleeps_end_with_the_wakeup),
-		cmocka_unit_test(test_sleeps_end_with_the_first_wakeup),
-		cmocka_unit_test(test_sleeps_end_where_the_thread_is_on_a_cpu),
-		cmocka_unit_test(test_sleeps_are_waits_for_a_disk_if_half_of_them_was),
-		cmocka_unit_test(test_sleeps_that_nobody_saw_begin_or_end_are_none),
-		cmocka_unit_test(
-			test_thread_states_sleeps_and_waits_are_those_of_every_ns),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -4,21 +4,17 @@
  * about others.
  */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "probe/rings.h"
 #include "tests/unit/gen/refuse_call.h"
+#include "tests/unit/unit_test.h"
 
 /*
  * The message of rings_make() in a child whose bpf() fails with error; "": cannot be tested here.
@@ -63,7 +59,7 @@ static void says_not(const char *text, const char *unwanted)
 		fail_msg("'%s' is not known, in: %s", unwanted, text);
 }
 
-static void test_refused_ring_says_what_is_known(void **state)
+UNIT_TEST(test_refused_ring_says_what_is_known)
 {
 	struct utsname u;
 	char text[1000];
@@ -88,10 +84,4 @@ static void test_refused_ring_says_what_is_known(void **state)
 	says_not(text, "cgroup");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = { cmocka_unit_test(
-		test_refused_ring_says_what_is_known) };
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

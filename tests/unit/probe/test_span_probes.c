@@ -1,16 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* span_probes: what --request names, and the return instructions of Go functions. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "probe/span_probes.h"
 #include "symbol/returns.h"
+#include "tests/unit/unit_test.h"
 
 #define SELF "/proc/self/exe"
 
@@ -19,7 +15,7 @@ __attribute__((noinline)) int span_test_two(int x);
 int span_test_one(int x) { return x + 1; }
 int span_test_two(int x) { return x * 3; }
 
-static void test_a_request_is_a_function_a_pattern_or_usdt_probes(void **state)
+UNIT_TEST(test_a_request_is_a_function_a_pattern_or_usdt_probes)
 {
 	struct span_probes p = { 0 };
 	struct err e = { "" };
@@ -45,7 +41,7 @@ static void test_a_request_is_a_function_a_pattern_or_usdt_probes(void **state)
 	span_probes_done(&p);
 }
 
-static void test_other_requests_are_errors(void **state)
+UNIT_TEST(test_other_requests_are_errors)
 {
 	static const struct {
 		const char *request;
@@ -68,7 +64,7 @@ static void test_other_requests_are_errors(void **state)
 	}
 }
 
-static void test_returns_are_instructions_not_bytes(void **state)
+UNIT_TEST(test_returns_are_instructions_not_bytes)
 {
 #ifdef __x86_64__
 	static const uint8_t code[] = {
@@ -99,13 +95,4 @@ static void test_returns_are_instructions_not_bytes(void **state)
 #endif
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_request_is_a_function_a_pattern_or_usdt_probes),
-		cmocka_unit_test(test_other_requests_are_errors),
-		cmocka_unit_test(test_returns_are_instructions_not_bytes),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Which CPU writes to which ring, on machines of 1 to 1,000 CPUs made of files. */
 #include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "probe/rings.h"
 #include "probe/rings.h"
+#include "tests/unit/unit_test.h"
 
 #define CPUS_MAX 1024
 
@@ -125,7 +122,7 @@ static int keeps_caches(const struct machine *m)
 	return 1;
 }
 
-static void test_topology_reads_the_last_level_cache(void **state)
+UNIT_TEST(test_topology_reads_the_last_level_cache)
 {
 	struct machine m = { .cpu_cnt = 16, .cache = 4, .smt = 1 };
 
@@ -138,7 +135,7 @@ static void test_topology_reads_the_last_level_cache(void **state)
 	drop(&m);
 }
 
-static void test_topology_without_files_every_cpu_is_alone(void **state)
+UNIT_TEST(test_topology_without_files_every_cpu_is_alone)
 {
 	unsigned int group[3], ring[3];
 
@@ -149,7 +146,7 @@ static void test_topology_without_files_every_cpu_is_alone(void **state)
 }
 
 /* CPU 0 is off: it has no cache directory, and the others still name it first. */
-static void test_topology_leader_that_is_off(void **state)
+UNIT_TEST(test_topology_leader_that_is_off)
 {
 	struct machine m = { .cpu_cnt = 4, .cache = 4 };
 	char command[128];
@@ -165,7 +162,7 @@ static void test_topology_leader_that_is_off(void **state)
 /*
  * The defaults of a machine: few threads, bounded memory, no ring across caches unless it must be.
  */
-static void test_topology_default_by_size(void **state)
+UNIT_TEST(test_topology_default_by_size)
 {
 	static const struct {
 		unsigned int cpu_cnt, cache;
@@ -199,7 +196,7 @@ static void test_topology_default_by_size(void **state)
 	}
 }
 
-static void test_topology_as_asked(void **state)
+UNIT_TEST(test_topology_as_asked)
 {
 	struct machine m = { .cpu_cnt = 64, .cache = 16, .smt = 1 };
 
@@ -217,7 +214,7 @@ static void test_topology_as_asked(void **state)
 }
 
 /* The kernel takes sizes that are a power of two and a multiple of the page size. */
-static void test_rings_have_sizes_the_kernel_takes(void **state)
+UNIT_TEST(test_rings_have_sizes_the_kernel_takes)
 {
 	static const uint64_t bytes[] = { 0, 4096, 5000, 1 << 20 };
 	size_t i;
@@ -236,16 +233,4 @@ static void test_rings_have_sizes_the_kernel_takes(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_topology_reads_the_last_level_cache),
-		cmocka_unit_test(test_topology_without_files_every_cpu_is_alone),
-		cmocka_unit_test(test_topology_leader_that_is_off),
-		cmocka_unit_test(test_topology_default_by_size),
-		cmocka_unit_test(test_topology_as_asked),
-		cmocka_unit_test(test_rings_have_sizes_the_kernel_takes),
-	};
-
-	return cmocka_run_group_tests_name("topology", tests, NULL, NULL);
-}
+UNIT_TESTS

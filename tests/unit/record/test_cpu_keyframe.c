@@ -3,18 +3,14 @@
  * SUMMARY rows and keyframes compared with two other sources: decoded events counted by the rule in
  * FORMAT.md, and the simulation that made the records and knows which threads really ran.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "trace/trace.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/slice_count.h"
+#include "tests/unit/unit_test.h"
 
 #define MS 1000000ull
 #define UTIDS 4096
@@ -208,7 +204,7 @@ static uint32_t utid_of_tid(struct trace *t, uint32_t tid)
 	return 0;
 }
 
-static void test_summary_equals_counting_on_a_mix(void **state)
+UNIT_TEST(test_summary_equals_counting_on_a_mix)
 {
 	struct gen_mix m = { .seed = 21, .now_ns = 50 * MS };
 	struct fixture f;
@@ -302,7 +298,7 @@ static void run_simulation(uint64_t seed, unsigned int cpus, bool late)
 	end(&f);
 }
 
-static void test_summary_equals_the_simulation(void **state)
+UNIT_TEST(test_summary_equals_the_simulation)
 {
 	uint64_t seed;
 
@@ -310,7 +306,7 @@ static void test_summary_equals_the_simulation(void **state)
 		run_simulation(seed, 1 + (unsigned int)seed % 4, false);
 }
 
-static void test_summary_equals_the_simulation_with_late_records(void **state)
+UNIT_TEST(test_summary_equals_the_simulation_with_late_records)
 {
 	uint64_t seed;
 
@@ -332,7 +328,7 @@ static void expect_loss(const struct trace *t, size_t i, uint64_t from_ns, uint6
 }
 
 /* A loss is declared where a thread's account is wrong, not where the kernel made it good. */
-static void test_switches_nobody_saw_are_made_good_or_declared(void **state)
+UNIT_TEST(test_switches_nobody_saw_are_made_good_or_declared)
 {
 	struct fixture f;
 	size_t cnt;
@@ -371,7 +367,7 @@ static void test_switches_nobody_saw_are_made_good_or_declared(void **state)
 	end(&f);
 }
 
-static void test_lost_switches_are_nobodys_time(void **state)
+UNIT_TEST(test_lost_switches_are_nobodys_time)
 {
 	struct fixture f;
 
@@ -398,7 +394,7 @@ static void test_lost_switches_are_nobodys_time(void **state)
 }
 
 /* The switches of a thread to another CPU and back were lost; its switches there were not. */
-static void test_a_thread_never_has_two_cpus(void **state)
+UNIT_TEST(test_a_thread_never_has_two_cpus)
 {
 	struct fixture f;
 
@@ -427,7 +423,7 @@ static void test_a_thread_never_has_two_cpus(void **state)
 }
 
 /* Random switches lose themselves: no thread may ever get more than the window. */
-static void test_no_thread_exceeds_the_window_whatever_is_lost(void **state)
+UNIT_TEST(test_no_thread_exceeds_the_window_whatever_is_lost)
 {
 	uint64_t seed, total;
 	unsigned int cpu, i;
@@ -468,7 +464,7 @@ static void test_no_thread_exceeds_the_window_whatever_is_lost(void **state)
 	}
 }
 
-static void test_filtered_time_is_not_unknown(void **state)
+UNIT_TEST(test_filtered_time_is_not_unknown)
 {
 	struct fixture f;
 
@@ -489,7 +485,7 @@ static void test_filtered_time_is_not_unknown(void **state)
 	end(&f);
 }
 
-static void test_without_switches_nobody_is_known_to_run(void **state)
+UNIT_TEST(test_without_switches_nobody_is_known_to_run)
 {
 	struct fixture f;
 	int filtered;
@@ -513,7 +509,7 @@ static void test_without_switches_nobody_is_known_to_run(void **state)
 	}
 }
 
-static void test_first_runner_is_who_the_first_switch_leaves(void **state)
+UNIT_TEST(test_first_runner_is_who_the_first_switch_leaves)
 {
 	struct fixture f;
 
@@ -534,7 +530,7 @@ static void test_first_runner_is_who_the_first_switch_leaves(void **state)
 	end(&f);
 }
 
-static void test_snapshot_tells_who_runs_where_nothing_switches(void **state)
+UNIT_TEST(test_snapshot_tells_who_runs_where_nothing_switches)
 {
 	static const int64_t rss[4] = { 0 };
 	struct trace_loss loss = { .from_ns = 100 * MS,
@@ -567,7 +563,7 @@ static void lose_switches(struct fixture *f, unsigned int cpu, uint64_t from_ns,
 }
 
 /* The thread on a CPU is unknown if switches were lost after the CPU's last recorded one. */
-static void test_nobody_has_a_cpu_that_lost_switches(void **state)
+UNIT_TEST(test_nobody_has_a_cpu_that_lost_switches)
 {
 	struct fixture f;
 
@@ -603,7 +599,7 @@ static void test_nobody_has_a_cpu_that_lost_switches(void **state)
 }
 
 /* The snapshot at the start does not tell which thread is on a CPU after a loss. */
-static void test_a_snapshot_is_older_than_a_loss(void **state)
+UNIT_TEST(test_a_snapshot_is_older_than_a_loss)
 {
 	static const int64_t rss[4] = { 0 };
 	struct fixture f;
@@ -626,7 +622,7 @@ static void test_a_snapshot_is_older_than_a_loss(void **state)
 	end(&f);
 }
 
-static void test_allocations_in_interrupts_are_charged_to_none(void **state)
+UNIT_TEST(test_allocations_in_interrupts_are_charged_to_none)
 {
 	const struct slice_share *rows;
 	struct err e = { 0 };
@@ -649,7 +645,7 @@ static void test_allocations_in_interrupts_are_charged_to_none(void **state)
 	end(&f);
 }
 
-static void test_keyframe_knows_memory(void **state)
+UNIT_TEST(test_keyframe_knows_memory)
 {
 	const struct trace_rss *rss;
 	struct err e = { 0 };
@@ -677,25 +673,4 @@ static void test_keyframe_knows_memory(void **state)
 	end(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_summary_equals_counting_on_a_mix),
-		cmocka_unit_test(test_summary_equals_the_simulation),
-		cmocka_unit_test(test_summary_equals_the_simulation_with_late_records),
-		cmocka_unit_test(test_switches_nobody_saw_are_made_good_or_declared),
-		cmocka_unit_test(test_lost_switches_are_nobodys_time),
-		cmocka_unit_test(test_a_thread_never_has_two_cpus),
-		cmocka_unit_test(test_no_thread_exceeds_the_window_whatever_is_lost),
-		cmocka_unit_test(test_filtered_time_is_not_unknown),
-		cmocka_unit_test(test_without_switches_nobody_is_known_to_run),
-		cmocka_unit_test(test_first_runner_is_who_the_first_switch_leaves),
-		cmocka_unit_test(test_snapshot_tells_who_runs_where_nothing_switches),
-		cmocka_unit_test(test_nobody_has_a_cpu_that_lost_switches),
-		cmocka_unit_test(test_a_snapshot_is_older_than_a_loss),
-		cmocka_unit_test(test_allocations_in_interrupts_are_charged_to_none),
-		cmocka_unit_test(test_keyframe_knows_memory),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

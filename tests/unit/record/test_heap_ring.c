@@ -3,13 +3,8 @@
  * The memory into which the workload writes heap events: each complete record is read once, and
  * no content of that memory harms the reader.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-#include <cmocka.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +17,7 @@
 #include "event_lists.h"
 #include "preload/heap_share.h"
 #include "ring/heap_ring.h"
+#include "tests/unit/unit_test.h"
 
 #define CHUNKS 4u
 #define BYTES (HEAP_SHARE_HEAD_BYTES + CHUNKS * HEAP_CHUNK_BYTES)
@@ -119,7 +115,7 @@ static void assert_balance(const struct both *b)
 	}
 }
 
-static void test_records_are_read_once_when_they_are_whole(void **state)
+UNIT_TEST_IN(test_records_are_read_once_when_they_are_whole, setup, teardown)
 {
 	struct both *b = *state;
 	const struct wire_heap_alloc *a;
@@ -152,7 +148,7 @@ static void test_records_are_read_once_when_they_are_whole(void **state)
 }
 
 /* A stack follows its allocation directly, once all its slots are whole. */
-static void test_a_stack_follows_its_allocation(void **state)
+UNIT_TEST_IN(test_a_stack_follows_its_allocation, setup, teardown)
 {
 	struct both *b = *state;
 	const struct wire_stack *s;
@@ -192,7 +188,7 @@ static void test_a_stack_follows_its_allocation(void **state)
 }
 
 /* The name is in the slots after the record. */
-static void test_an_event_of_a_request_has_its_name(void **state)
+UNIT_TEST_IN(test_an_event_of_a_request_has_its_name, setup, teardown)
 {
 	struct both *b = *state;
 	const struct wire_span *s;
@@ -238,7 +234,7 @@ static void test_an_event_of_a_request_has_its_name(void **state)
 	assert_balance(b);
 }
 
-static void test_later_records_wait_for_their_pass(void **state)
+UNIT_TEST_IN(test_later_records_wait_for_their_pass, setup, teardown)
 {
 	struct both *b = *state;
 
@@ -251,7 +247,7 @@ static void test_later_records_wait_for_their_pass(void **state)
 	assert_balance(b);
 }
 
-static void test_a_full_chunk_is_given_back_empty(void **state)
+UNIT_TEST_IN(test_a_full_chunk_is_given_back_empty, setup, teardown)
 {
 	static const char zeros[HEAP_CHUNK_BYTES];
 	struct both *b = *state;
@@ -270,7 +266,7 @@ static void test_a_full_chunk_is_given_back_empty(void **state)
 }
 
 /* A killed thread: its records after a slot that it never filled are read, too. */
-static void test_the_chunk_of_an_ended_thread_is_read_and_given_back(void **state)
+UNIT_TEST_IN(test_the_chunk_of_an_ended_thread_is_read_and_given_back, setup, teardown)
 {
 	struct both *b = *state;
 	pid_t pid = fork();
@@ -288,7 +284,7 @@ static void test_the_chunk_of_an_ended_thread_is_read_and_given_back(void **stat
 	assert_balance(b);
 }
 
-static void test_what_is_no_record_is_counted_as_lost(void **state)
+UNIT_TEST_IN(test_what_is_no_record_is_counted_as_lost, setup, teardown)
 {
 	static const struct heap_share_record bad[] = {
 		{ 500, 1, HEAP_SHARE_ALLOC, 0xffff0000 },	/* no CPU */
@@ -311,7 +307,7 @@ static void test_what_is_no_record_is_counted_as_lost(void **state)
 	assert_balance(b);
 }
 
-static void test_a_guest_leaves_its_chunk(void **state)
+UNIT_TEST_IN(test_a_guest_leaves_its_chunk, setup, teardown)
 {
 	struct both *b = *state;
 
@@ -324,7 +320,7 @@ static void test_a_guest_leaves_its_chunk(void **state)
 	assert_balance(b);
 }
 
-static void test_losses_are_counted_and_a_jump_is_not_believed(void **state)
+UNIT_TEST_IN(test_losses_are_counted_and_a_jump_is_not_believed, setup, teardown)
 {
 	struct both *b = *state;
 
@@ -343,7 +339,7 @@ static void test_losses_are_counted_and_a_jump_is_not_believed(void **state)
 }
 
 /* Words of any value anywhere, and a file of any length. */
-static void test_a_workload_that_scribbles_costs_itself_events(void **state)
+UNIT_TEST_IN(test_a_workload_that_scribbles_costs_itself_events, setup, teardown)
 {
 	struct both *b = *state;
 	unsigned int round, i;
@@ -378,7 +374,7 @@ static void test_a_workload_that_scribbles_costs_itself_events(void **state)
 }
 
 /* For the workload's user alone; gone with the recorder. */
-static void test_the_file_is_private_and_is_removed(void **state)
+UNIT_TEST(test_the_file_is_private_and_is_removed)
 {
 	const struct heap_ring_config config = { .bytes = 1, .uid = geteuid(), .gid = getegid(),
 						 .owner = geteuid(), .group = getegid() };
@@ -412,7 +408,7 @@ static void make_dir(char *dir, const char *name, bool old)
 		assert_int_equal(utimensat(AT_FDCWD, dir, times, 0), 0);
 }
 
-static void test_what_a_killed_recorder_left_is_removed(void **state)
+UNIT_TEST(test_what_a_killed_recorder_left_is_removed)
 {
 	const struct heap_ring_config config = { .bytes = 1, .uid = geteuid(), .gid = getegid(),
 						 .owner = geteuid(), .group = getegid() };
@@ -447,7 +443,7 @@ static uint64_t event_ps_of(struct both *b, uint64_t from, uint64_t to)
 	return heap_ring_event_ps(b->ring);
 }
 
-static void test_what_an_event_costs_is_believed_within_limits(void **state)
+UNIT_TEST_IN(test_what_an_event_costs_is_believed_within_limits, setup, teardown)
 {
 	struct both *b = *state;
 
@@ -469,25 +465,4 @@ static void test_what_an_event_costs_is_believed_within_limits(void **state)
 	assert_int_equal(event_ps_of(b, 0, 0), 35000);
 }
 
-#define TEST(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
-
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		TEST(test_records_are_read_once_when_they_are_whole),
-		TEST(test_an_event_of_a_request_has_its_name),
-		TEST(test_a_stack_follows_its_allocation),
-		TEST(test_later_records_wait_for_their_pass),
-		TEST(test_a_full_chunk_is_given_back_empty),
-		TEST(test_the_chunk_of_an_ended_thread_is_read_and_given_back),
-		TEST(test_what_is_no_record_is_counted_as_lost),
-		TEST(test_a_guest_leaves_its_chunk),
-		TEST(test_losses_are_counted_and_a_jump_is_not_believed),
-		TEST(test_a_workload_that_scribbles_costs_itself_events),
-		TEST(test_what_an_event_costs_is_believed_within_limits),
-		cmocka_unit_test(test_the_file_is_private_and_is_removed),
-		cmocka_unit_test(test_what_a_killed_recorder_left_is_removed),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -2,10 +2,7 @@
 /* Starting the workload: late release, exit statuses as in a shell. */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,10 +10,10 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "record/launch.h"
 #include "tests/unit/gen/refuse_call.h"
+#include "tests/unit/unit_test.h"
 
 static const sigset_t none; /* ignored by the caller */
 
@@ -33,7 +30,7 @@ static int run(char *const *argv, int *ret_errno)
 	return code;
 }
 
-static void test_launch_passes_the_exit_status(void **state)
+UNIT_TEST(test_launch_passes_the_exit_status)
 {
 	char *const argv[] = { "sh", "-c", "exit 7", NULL };
 	int err;
@@ -42,7 +39,7 @@ static void test_launch_passes_the_exit_status(void **state)
 	assert_int_equal(err, 0);
 }
 
-static void test_launch_gives_128_plus_signal(void **state)
+UNIT_TEST(test_launch_gives_128_plus_signal)
 {
 	char *const argv[] = { "sh", "-c", "kill -9 $$", NULL };
 	int err;
@@ -50,7 +47,7 @@ static void test_launch_gives_128_plus_signal(void **state)
 	assert_int_equal(run(argv, &err), 128 + 9);
 }
 
-static void test_launch_tells_missing_from_not_executable(void **state)
+UNIT_TEST(test_launch_tells_missing_from_not_executable)
 {
 	char *const missing[] = { "/no/such/program", NULL };
 	char *const directory[] = { "/etc", NULL };
@@ -62,7 +59,7 @@ static void test_launch_tells_missing_from_not_executable(void **state)
 	assert_int_equal(err, EACCES);
 }
 
-static void test_launch_runs_nothing_before_release(void **state)
+UNIT_TEST(test_launch_runs_nothing_before_release)
 {
 	char path[] = "/tmp/ebpfrec-launch-XXXXXX";
 	char *argv[] = { "rm", path, NULL };
@@ -85,7 +82,7 @@ static void test_launch_runs_nothing_before_release(void **state)
  * Signals that a recorder handles: the workload ignores those that the caller ignores, and has
  * the default action for the others.
  */
-static void test_launch_leaves_signals_as_the_caller_has_them(void **state)
+UNIT_TEST(test_launch_leaves_signals_as_the_caller_has_them)
 {
 	char *const argv[] = { "sh", "-c", "kill -INT $$; kill -USR2 $$; kill -TERM $$; exit 7",
 			       NULL };
@@ -106,7 +103,7 @@ static void test_launch_leaves_signals_as_the_caller_has_them(void **state)
 	launch_free(l);
 }
 
-static void test_launch_refuses_an_unknown_user(void **state)
+UNIT_TEST(test_launch_refuses_an_unknown_user)
 {
 	char *const argv[] = { "true", NULL };
 	struct err e = {};
@@ -117,7 +114,7 @@ static void test_launch_refuses_an_unknown_user(void **state)
 }
 
 /* The lower 32 bits of these are root's. */
-static void test_launch_refuses_a_number_that_is_no_uid(void **state)
+UNIT_TEST(test_launch_refuses_a_number_that_is_no_uid)
 {
 	static const char *const users[] = { "4294967296",  "18446744073709551616",
 					     "-4294967296", "4294967295",
@@ -144,7 +141,7 @@ static int refusal(char *command)
 	return err;
 }
 
-static void test_launch_knows_before_what_exec_would_say(void **state)
+UNIT_TEST(test_launch_knows_before_what_exec_would_say)
 {
 	char path[] = "/tmp/ebpfrec-launch-XXXXXX";
 	int fd = mkostemp(path, O_CLOEXEC);	/* commands that still run do not have it open */
@@ -207,7 +204,7 @@ static int differing_refusals(const char *file)
 	return bad;
 }
 
-static void test_launch_knows_before_where_nobody_may_be_traced(void **state)
+UNIT_TEST(test_launch_knows_before_where_nobody_may_be_traced)
 {
 	char path[] = "/tmp/ebpfrec-launch-XXXXXX";
 	int fd = mkstemp(path), status;
@@ -226,19 +223,4 @@ static void test_launch_knows_before_where_nobody_may_be_traced(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_launch_passes_the_exit_status),
-		cmocka_unit_test(test_launch_gives_128_plus_signal),
-		cmocka_unit_test(test_launch_tells_missing_from_not_executable),
-		cmocka_unit_test(test_launch_runs_nothing_before_release),
-		cmocka_unit_test(test_launch_leaves_signals_as_the_caller_has_them),
-		cmocka_unit_test(test_launch_refuses_an_unknown_user),
-		cmocka_unit_test(test_launch_refuses_a_number_that_is_no_uid),
-		cmocka_unit_test(test_launch_knows_before_what_exec_would_say),
-		cmocka_unit_test(test_launch_knows_before_where_nobody_may_be_traced),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,21 +3,17 @@
  * The block writer and the reader on machines of 200 and 1,000 CPUs, and the memory that the
  * writer needs: by record, as the manual says, and by CPU.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "trace/trace.h"
 #include "base/clock.h"
 #include "record/machine.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/slice_count.h"
+#include "tests/unit/unit_test.h"
 
 #define US 1000ull
 #define SLICES 3
@@ -207,18 +203,18 @@ static void check_machine(unsigned int cpu_cnt, uint64_t slice_ns)
 	machine_done(&m);
 }
 
-static void test_writer_and_reader_know_200_cpus_apart(void **state)
+UNIT_TEST(test_writer_and_reader_know_200_cpus_apart)
 {
 	check_machine(200, 10000 * US);
 }
 
-static void test_writer_and_reader_know_1000_cpus_apart(void **state)
+UNIT_TEST(test_writer_and_reader_know_1000_cpus_apart)
 {
 	check_machine(1000, 10000 * US);
 }
 
 /* Idle CPUs cost some tables of the writer, and nothing on disk but their keyframe. */
-static void test_idle_cpus_cost_little(void **state)
+UNIT_TEST(test_idle_cpus_cost_little)
 {
 	size_t bytes[2], i;
 	uint64_t before = resident_bytes();
@@ -242,7 +238,7 @@ static void test_idle_cpus_cost_little(void **state)
  * "The columns made of a full queue take up to twice its size": with the shortest records, all
  * of one kind.
  */
-static void test_columns_take_at_most_twice_the_records(void **state)
+UNIT_TEST(test_columns_take_at_most_twice_the_records)
 {
 	const unsigned int cnt = 1000000;
 	uint64_t before, wire = 0;
@@ -282,7 +278,7 @@ static void test_columns_take_at_most_twice_the_records(void **state)
 	free(r);
 }
 
-static void test_clocks_are_taken_together(void **state)
+UNIT_TEST(test_clocks_are_taken_together)
 {
 	uint64_t before = clock_mono_ns(), real = clock_real_ns();
 	struct trace_clock t;
@@ -294,15 +290,4 @@ static void test_clocks_are_taken_together(void **state)
 	assert_true(t.uncertainty_ns < 10000000);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_clocks_are_taken_together),
-		cmocka_unit_test(test_columns_take_at_most_twice_the_records),
-		cmocka_unit_test(test_idle_cpus_cost_little),
-		cmocka_unit_test(test_writer_and_reader_know_200_cpus_apart),
-		cmocka_unit_test(test_writer_and_reader_know_1000_cpus_apart),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* mounts: a path inside a file system becomes one from the root. */
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "record/tasks/mounts.h"
+#include "tests/unit/unit_test.h"
 
 #define DEV(major, minor) ((uint32_t)(major) << 20 | (minor))
 
@@ -43,7 +39,7 @@ static void expect(struct mounts *m, uint32_t dev, const char *inside, const cha
 	expect_of(m, (struct mounts_file){ .dev = dev, .inside = inside }, want);
 }
 
-static void test_a_path_begins_where_its_file_system_is_mounted(void **state)
+UNIT_TEST(test_a_path_begins_where_its_file_system_is_mounted)
 {
 	struct mounts m = { 0 };
 
@@ -57,7 +53,7 @@ static void test_a_path_begins_where_its_file_system_is_mounted(void **state)
 	mounts_done(&m);
 }
 
-static void test_blanks_in_directories_are_blanks(void **state)
+UNIT_TEST(test_blanks_in_directories_are_blanks)
 {
 	struct mounts m = { 0 };
 
@@ -67,7 +63,7 @@ static void test_blanks_in_directories_are_blanks(void **state)
 }
 
 /* The mount of the whole file system is preferred, in any order; otherwise a bind mount is used. */
-static void test_a_bind_mount_counts_where_there_is_nothing_better(void **state)
+UNIT_TEST(test_a_bind_mount_counts_where_there_is_nothing_better)
 {
 	struct mounts m = { 0 };
 
@@ -81,7 +77,7 @@ static void test_a_bind_mount_counts_where_there_is_nothing_better(void **state)
 }
 
 /* The number of a file system is used again: for events before that, only a file tells. */
-static void test_a_later_mount_is_not_where_an_earlier_file_was(void **state)
+UNIT_TEST(test_a_later_mount_is_not_where_an_earlier_file_was)
 {
 	struct mounts_file f = { .dev = DEV(7, 0), .inside = "/file", .ts_ns = 1 };
 	char dir[] = "/tmp/ebpfrec-mounts.XXXXXX", path[64], lines[128];
@@ -114,14 +110,4 @@ static void test_a_later_mount_is_not_where_an_earlier_file_was(void **state)
 	mounts_done(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_path_begins_where_its_file_system_is_mounted),
-		cmocka_unit_test(test_blanks_in_directories_are_blanks),
-		cmocka_unit_test(test_a_bind_mount_counts_where_there_is_nothing_better),
-		cmocka_unit_test(test_a_later_mount_is_not_where_an_earlier_file_was),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

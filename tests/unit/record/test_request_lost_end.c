@@ -3,17 +3,13 @@
  * Unseen ends of block requests: they are declared lost if they must have happened, and only
  * then.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
 #define US 1000ull
@@ -96,7 +92,7 @@ static void lost(struct fixture *f, uint64_t end_us, const char *want)
 	gen_remove_dir(f->dir);
 }
 
-static void test_requests_that_end_are_not_lost(void **state)
+UNIT_TEST(test_requests_that_end_are_not_lost)
 {
 	struct fixture f;
 
@@ -109,7 +105,7 @@ static void test_requests_that_end_are_not_lost(void **state)
 	lost(&f, 100, "");
 }
 
-static void test_a_reused_address_tells_what_was_missed(void **state)
+UNIT_TEST(test_a_reused_address_tells_what_was_missed)
 {
 	struct fixture f;
 
@@ -122,7 +118,7 @@ static void test_a_reused_address_tells_what_was_missed(void **state)
 }
 
 /* The next use of the address lost its start, and is recognized by its sector. */
-static void test_other_io_at_the_address_tells_it_too(void **state)
+UNIT_TEST(test_other_io_at_the_address_tells_it_too)
 {
 	struct fixture f;
 
@@ -132,7 +128,7 @@ static void test_other_io_at_the_address_tells_it_too(void **state)
 	lost(&f, 100, "BLOCK_COMPLETE 10 51 1, BLOCK_DONE 10 51 1");
 }
 
-static void test_order_is_that_of_time_over_all_cpus(void **state)
+UNIT_TEST(test_order_is_that_of_time_over_all_cpus)
 {
 	struct fixture f;
 
@@ -145,7 +141,7 @@ static void test_order_is_that_of_time_over_all_cpus(void **state)
 	lost(&f, 100, "");
 }
 
-static void test_a_declared_loss_explains_it(void **state)
+UNIT_TEST(test_a_declared_loss_explains_it)
 {
 	struct trace_loss full = { .from_ns = T0 + 90 * US, .to_ns = T0 + 110 * US, .cpu = 1,
 				   .hook = WIRE_BLOCK_COMPLETE, .cls = EVENT_CLASS_BLOCK,
@@ -163,7 +159,7 @@ static void test_a_declared_loss_explains_it(void **state)
 	lost(&f, 200, "BLOCK_COMPLETE 90 110 0");
 }
 
-static void test_what_is_suspected_is_said_a_slice_later(void **state)
+UNIT_TEST(test_what_is_suspected_is_said_a_slice_later)
 {
 	struct fixture f;
 
@@ -176,7 +172,7 @@ static void test_what_is_suspected_is_said_a_slice_later(void **state)
 	lost(&f, 300, "BLOCK_COMPLETE 10 50 1, BLOCK_DONE 10 50 1");
 }
 
-static void test_without_starts_nothing_is_said(void **state)
+UNIT_TEST(test_without_starts_nothing_is_said)
 {
 	struct fixture f;
 
@@ -186,7 +182,7 @@ static void test_without_starts_nothing_is_said(void **state)
 	lost(&f, 100, "");
 }
 
-static void test_only_where_it_is_asked_for(void **state)
+UNIT_TEST(test_only_where_it_is_asked_for)
 {
 	struct fixture f;
 
@@ -196,18 +192,4 @@ static void test_only_where_it_is_asked_for(void **state)
 	lost(&f, 100, "");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_requests_that_end_are_not_lost),
-		cmocka_unit_test(test_a_reused_address_tells_what_was_missed),
-		cmocka_unit_test(test_other_io_at_the_address_tells_it_too),
-		cmocka_unit_test(test_order_is_that_of_time_over_all_cpus),
-		cmocka_unit_test(test_a_declared_loss_explains_it),
-		cmocka_unit_test(test_what_is_suspected_is_said_a_slice_later),
-		cmocka_unit_test(test_without_starts_nothing_is_said),
-		cmocka_unit_test(test_only_where_it_is_asked_for),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

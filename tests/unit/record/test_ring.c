@@ -3,14 +3,9 @@
  * Copies by ring readers and cuts of a ring's stream, also when memory is out: a BPF ring buffer,
  * filled by programs that the test runs.
  */
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include <bpf/bpf.h>
-#include <cmocka.h>
 #include <linux/bpf.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,6 +14,7 @@
 #include "base/clock.h"
 #include "ring/ring.h"
 #include "ring/wire_record.h"
+#include "tests/unit/unit_test.h"
 
 #define RING_BYTES (2u << 20)
 #define SWITCHES 31u	/* in a record of the ring */
@@ -120,7 +116,7 @@ static size_t take(struct ring_group *g)
  * Two thousand records in a ring, and memory for a quarter: a cut still completes, with all of
  * them, twice.
  */
-static void test_ring_cut_ends_when_memory_is_out(void **state)
+UNIT_TEST(test_ring_cut_ends_when_memory_is_out)
 {
 	struct producer p;
 	struct ring_group_config config = { .fds = &p.ring_fd,
@@ -154,7 +150,7 @@ static void test_ring_cut_ends_when_memory_is_out(void **state)
 }
 
 /* The memory of a large slice is kept for the next ones, but not for ever. */
-static void test_ring_gives_memory_back(void **state)
+UNIT_TEST(test_ring_gives_memory_back)
 {
 	struct producer p;
 	struct ring_group_config config = { .fds = &p.ring_fd,
@@ -192,7 +188,7 @@ static void test_ring_gives_memory_back(void **state)
 }
 
 /* A cut does not wait for the time after which readers look around by themselves. */
-static void test_ring_cut_wakes_its_readers(void **state)
+UNIT_TEST(test_ring_cut_wakes_its_readers)
 {
 	struct producer p;
 	struct ring_group_config config = {
@@ -278,7 +274,7 @@ static void take_sent(struct ring_group *g, struct buf *sent)
  * Records of any length reach the slices whole and in order: across the ends of slabs and of the
  * ring, dropped before the start, and before and after a cut in turn.
  */
-static void test_ring_copies_records_of_any_length(void **state)
+UNIT_TEST(test_ring_copies_records_of_any_length)
 {
 	struct copies c = { 0 };
 	struct ring_group_config config = {
@@ -334,14 +330,4 @@ static void test_ring_copies_records_of_any_length(void **state)
 	producer_close(&c.p);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ring_cut_ends_when_memory_is_out),
-		cmocka_unit_test(test_ring_gives_memory_back),
-		cmocka_unit_test(test_ring_cut_wakes_its_readers),
-		cmocka_unit_test(test_ring_copies_records_of_any_length),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

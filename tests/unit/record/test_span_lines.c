@@ -1,20 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* span_lines: lines of --span-fd become records with the time and the process of their writer. */
 #include <errno.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <setjmp.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/clock.h"
 #include "event_lists.h"
 #include "ring/span_lines.h"
+#include "tests/unit/unit_test.h"
 
 #define FD 77
 
@@ -31,7 +27,7 @@ static void expect(const char *line, unsigned int action, const char *name, uint
 	assert_int_equal(r.nr, 0);
 }
 
-static void test_a_line_is_an_action_a_name_and_an_id(void **state)
+UNIT_TEST(test_a_line_is_an_action_a_name_and_an_id)
 {
 	expect("begin GET 17", EVENT_SPAN_BEGIN, "GET", 17, 0);
 	expect(" begin\tGET  /a b  17 \r", EVENT_SPAN_BEGIN, "GET  /a b", 17, 0);
@@ -51,7 +47,7 @@ static void test_a_line_is_an_action_a_name_and_an_id(void **state)
 	expect("end 9223372036854775808", EVENT_SPAN_END, "", 0x77cef8da42d0e432, 0);
 }
 
-static void test_a_long_name_is_cut_between_characters(void **state)
+UNIT_TEST(test_a_long_name_is_cut_between_characters)
 {
 	struct wire_span r;
 	char line[80] = "step ";
@@ -66,7 +62,7 @@ static void test_a_long_name_is_cut_between_characters(void **state)
 	assert_int_equal(r.name[47], 'x');
 }
 
-static void test_other_lines_are_bad(void **state)
+UNIT_TEST(test_other_lines_are_bad)
 {
 	static const char *const lines[] = { "", " ", "x", "begin", "begin ", "beginGET 1",
 					     "Begin GET 1", "step", "attach", "attach 1 2",
@@ -91,7 +87,7 @@ static void put(const char *text)
 	assert_int_equal(write(FD, text, strlen(text)), strlen(text));
 }
 
-static void test_the_time_and_the_process_are_the_writers(void **state)
+UNIT_TEST(test_the_time_and_the_process_are_the_writers)
 {
 	int socket = span_lines_socket(FD), status;
 	struct span_lines *s = span_lines_new(socket);
@@ -144,7 +140,7 @@ static void test_the_time_and_the_process_are_the_writers(void **state)
 }
 
 /* Random datagrams: as many records and losses as lines, and nothing else. */
-static void test_any_bytes_are_lines_or_lost(void **state)
+UNIT_TEST(test_any_bytes_are_lines_or_lost)
 {
 	static const char *const parts[] = { "begin ", "end ", "step ", "attach ", "\n", "17",
 					     "tid=", "\x1b", "\xff", " ", "GET", "\r",
@@ -176,15 +172,4 @@ static void test_any_bytes_are_lines_or_lost(void **state)
 	close(FD);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_line_is_an_action_a_name_and_an_id),
-		cmocka_unit_test(test_a_long_name_is_cut_between_characters),
-		cmocka_unit_test(test_other_lines_are_bad),
-		cmocka_unit_test(test_the_time_and_the_process_are_the_writers),
-		cmocka_unit_test(test_any_bytes_are_lines_or_lost),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

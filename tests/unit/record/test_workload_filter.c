@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* --only: which frees stay. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "bpf/wire.h"
 #include "record/tasks/workload_filter.h"
+#include "tests/unit/unit_test.h"
 
 #define SLAB_ROOM 4096
 
@@ -78,7 +75,7 @@ static unsigned int frees_left(const struct stream *s, uint64_t *ts_ns)
 	return cnt;
 }
 
-static void test_only_drops_foreign_frees_and_keeps_own(void **state)
+UNIT_TEST(test_only_drops_foreign_frees_and_keeps_own)
 {
 	struct workload_filter f = { 0 };
 	struct stream s;
@@ -103,7 +100,7 @@ static void test_only_drops_foreign_frees_and_keeps_own(void **state)
 	workload_filter_done(&f);
 }
 
-static void test_only_follows_an_object_across_slices_and_rings(void **state)
+UNIT_TEST(test_only_follows_an_object_across_slices_and_rings)
 {
 	struct workload_filter f = { 0 };
 	struct ring_slice slices[2];
@@ -135,7 +132,7 @@ static void test_only_follows_an_object_across_slices_and_rings(void **state)
 	workload_filter_done(&f);
 }
 
-static void test_only_drops_a_free_before_the_allocation(void **state)
+UNIT_TEST(test_only_drops_a_free_before_the_allocation)
 {
 	struct workload_filter f = { 0 };
 	struct stream s;
@@ -156,7 +153,7 @@ static void test_only_drops_a_free_before_the_allocation(void **state)
 	workload_filter_done(&f);
 }
 
-static void test_only_tells_pages_from_addresses(void **state)
+UNIT_TEST(test_only_tells_pages_from_addresses)
 {
 	struct workload_filter f = { 0 };
 	struct stream s;
@@ -173,14 +170,4 @@ static void test_only_tells_pages_from_addresses(void **state)
 	workload_filter_done(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_only_drops_foreign_frees_and_keeps_own),
-		cmocka_unit_test(test_only_follows_an_object_across_slices_and_rings),
-		cmocka_unit_test(test_only_drops_a_free_before_the_allocation),
-		cmocka_unit_test(test_only_tells_pages_from_addresses),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Owners of pages that requests write back: hand-made records, known answers, read through SQL. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000000ull
 #define MS 1000000ull
@@ -127,7 +123,7 @@ static void check(struct fixture *f, uint64_t sector, const char *owner, const c
 	rows_done(&r);
 }
 
-static void test_write_back_belongs_to_who_dirtied_the_inode(void **state)
+UNIT_TEST(test_write_back_belongs_to_who_dirtied_the_inode)
 {
 	struct fixture f;
 	uint64_t a, b, never, same;
@@ -150,7 +146,7 @@ static void test_write_back_belongs_to_who_dirtied_the_inode(void **state)
 	end(&f);
 }
 
-static void test_order_is_that_of_time_over_all_cpus(void **state)
+UNIT_TEST(test_order_is_that_of_time_over_all_cpus)
 {
 	struct fixture f;
 	uint64_t before, after;
@@ -167,7 +163,7 @@ static void test_order_is_that_of_time_over_all_cpus(void **state)
 	end(&f);
 }
 
-static void test_shared_and_mixed_are_said(void **state)
+UNIT_TEST(test_shared_and_mixed_are_said)
 {
 	struct fixture f;
 	uint64_t shared, alone, mixed, merged;
@@ -195,7 +191,7 @@ static void test_shared_and_mixed_are_said(void **state)
  * An I/O limit held the request back: a kernel thread submits it, and Bob waits for it. Alice's own
  * submissions are hers.
  */
-static void test_io_of_a_kernel_thread_is_the_waiting_process_s(void **state)
+UNIT_TEST(test_io_of_a_kernel_thread_is_the_waiting_process_s)
 {
 	struct fixture f;
 	uint64_t held, own, file, in_vain;
@@ -218,7 +214,7 @@ static void test_io_of_a_kernel_thread_is_the_waiting_process_s(void **state)
 	end(&f);
 }
 
-static void test_pages_decide_who_else_it_may_be(void **state)
+UNIT_TEST(test_pages_decide_who_else_it_may_be)
 {
 	struct fixture f;
 	uint64_t direct, loop, mapped, meta, journal, raw, shared_raw, swap, kernel, none;
@@ -251,7 +247,7 @@ static void test_pages_decide_who_else_it_may_be(void **state)
 	end(&f);
 }
 
-static void test_after_a_loss_nothing_is_said(void **state)
+UNIT_TEST(test_after_a_loss_nothing_is_said)
 {
 	struct fixture f;
 	uint64_t before, at, after, again;
@@ -280,7 +276,7 @@ static void test_after_a_loss_nothing_is_said(void **state)
  * A process that made pages dirty and exited long ago is still their owner, though its pid is
  * another process's by now.
  */
-static void test_owner_outlives_its_process(void **state)
+UNIT_TEST(test_owner_outlives_its_process)
 {
 	struct fixture f;
 	uint64_t sector;
@@ -299,7 +295,7 @@ static void test_owner_outlives_its_process(void **state)
 	end(&f);
 }
 
-static void test_file_has_its_name(void **state)
+UNIT_TEST(test_file_has_its_name)
 {
 	struct fixture f;
 	struct rows r;
@@ -339,7 +335,7 @@ static void expect_file(struct fixture *f, uint64_t sector, const char *want)
 }
 
 /* A request has the path that its inode had then; a device's own pages have none. */
-static void test_a_new_file_with_an_old_inode_number_is_another_file(void **state)
+UNIT_TEST(test_a_new_file_with_an_old_inode_number_is_another_file)
 {
 	uint64_t early, first, second, again, disk;
 	struct fixture f;
@@ -366,7 +362,7 @@ static void test_a_new_file_with_an_old_inode_number_is_another_file(void **stat
 }
 
 /* The path that was lost may have been a new one. */
-static void test_after_a_lost_path_none_is_known(void **state)
+UNIT_TEST(test_after_a_lost_path_none_is_known)
 {
 	uint64_t before, during, after, known;
 	struct trace_loss loss = { .from_ns = T0 + 10 * MS, .to_ns = T0 + 20 * MS, .cpu = 0,
@@ -392,7 +388,7 @@ static void test_after_a_lost_path_none_is_known(void **state)
 }
 
 /* report io charges owners. If the owner is unknown, each submitter and reason has a row. */
-static void test_report_io_charges_the_owner(void **state)
+UNIT_TEST(test_report_io_charges_the_owner)
 {
 	static const char *const want[][4] = {
 		{ "[unknown]", "jbd2/sda1-8", "journal", "8192" },
@@ -456,21 +452,4 @@ static void test_report_io_charges_the_owner(void **state)
 	end(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_write_back_belongs_to_who_dirtied_the_inode),
-		cmocka_unit_test(test_order_is_that_of_time_over_all_cpus),
-		cmocka_unit_test(test_shared_and_mixed_are_said),
-		cmocka_unit_test(test_io_of_a_kernel_thread_is_the_waiting_process_s),
-		cmocka_unit_test(test_pages_decide_who_else_it_may_be),
-		cmocka_unit_test(test_after_a_loss_nothing_is_said),
-		cmocka_unit_test(test_owner_outlives_its_process),
-		cmocka_unit_test(test_file_has_its_name),
-		cmocka_unit_test(test_a_new_file_with_an_old_inode_number_is_another_file),
-		cmocka_unit_test(test_after_a_lost_path_none_is_known),
-		cmocka_unit_test(test_report_io_charges_the_owner),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,13 +3,9 @@
  * Bundles: written files read back unchanged, a trace in a bundle is equal to the trace, and
  * malicious zip files are refused.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,6 +17,7 @@
 #include "store/bundle.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/slice_count.h"
+#include "tests/unit/unit_test.h"
 
 struct place {
 	char dir[64], trace[96], zip[96], chunk[128], manifest[128];
@@ -159,7 +156,7 @@ static void no_manifest(uint8_t *p, size_t n)
 	entry(p, n, 1)[46] = 'M';
 }
 
-static void test_bundle_refuses_what_is_made_to_harm(void **state)
+UNIT_TEST(test_bundle_refuses_what_is_made_to_harm)
 {
 	static const struct {
 		const char *name;
@@ -210,7 +207,7 @@ static void expect_the_trace(const char *folder)
 	gen_remove_dir(p.dir);
 }
 
-static void test_bundle_is_the_trace_in_a_folder_or_not(void **state)
+UNIT_TEST(test_bundle_is_the_trace_in_a_folder_or_not)
 {
 	if (!bundle_library_version())
 		skip();
@@ -218,7 +215,7 @@ static void test_bundle_is_the_trace_in_a_folder_or_not(void **state)
 	expect_the_trace(NULL);
 }
 
-static void test_other_files_are_no_trace(void **state)
+UNIT_TEST(test_other_files_are_no_trace)
 {
 	struct bundle b;
 	struct place p;
@@ -231,7 +228,7 @@ static void test_other_files_are_no_trace(void **state)
 }
 
 /* A source left out is a gap of the whole trace; the rest stays, and the blocks are whole. */
-static void test_cut_leaves_out_a_source(void **state)
+UNIT_TEST(test_cut_leaves_out_a_source)
 {
 	struct trace_cut_request q = { .to_ns = UINT64_MAX, .reason = "test" };
 	const struct slice_share *s;
@@ -277,14 +274,4 @@ static void test_cut_leaves_out_a_source(void **state)
 	gen_remove_dir(p.dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_bundle_refuses_what_is_made_to_harm),
-		cmocka_unit_test(test_bundle_is_the_trace_in_a_folder_or_not),
-		cmocka_unit_test(test_other_files_are_no_trace),
-		cmocka_unit_test(test_cut_leaves_out_a_source),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -3,14 +3,9 @@
  * Text of a user space address: the known parts, and the reason for missing ones. Names of types
  * of interrupts.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
-
 #include "analyze/context/code_text.h"
 #include "symbol/source_lines.h"
+#include "tests/unit/unit_test.h"
 
 static void expect(struct trace_site s, const char *whole, const char *in_stack)
 {
@@ -24,9 +19,8 @@ static void expect(struct trace_site s, const char *whole, const char *in_stack)
 	assert_string_equal(text, in_stack);
 }
 
-static void test_a_site_says_what_is_known_of_it(void **state)
+UNIT_TEST(test_a_site_says_what_is_known_of_it)
 {
-	(void)state;
 	expect((struct trace_site){ .symbol = "make_node", .symbol_offset = 0x1f,
 				    .module = "/usr/lib/libtree.so", .module_offset = 0x11a3 },
 	       "make_node+0x1f [libtree.so]", "make_node");
@@ -49,7 +43,7 @@ static void test_a_site_says_what_is_known_of_it(void **state)
 }
 
 /* Lines are looked up in files, not in mappings of the kernel or without a name. */
-static void test_lines_are_asked_of_files_alone(void **state)
+UNIT_TEST(test_lines_are_asked_of_files_alone)
 {
 	static const char *const modules[] = { "", "[vdso]", "anon", "/gone/prog" };
 	struct trace_site s = { .addr = 0x7f21c0a3, .symbol = "f", .build_id = "00ff",
@@ -58,7 +52,6 @@ static void test_lines_are_asked_of_files_alone(void **state)
 	struct source_lines *lines;
 	const char *path, *why;
 
-	(void)state;
 	if (!source_lines_is_offered())
 		skip();
 	assert_int_equal(source_lines_new(&lines, "/tmp", NULL), 0);
@@ -73,13 +66,12 @@ static void test_lines_are_asked_of_files_alone(void **state)
 	source_lines_free(lines);
 }
 
-static void test_a_variable_has_a_file(void **state)
+UNIT_TEST(test_a_variable_has_a_file)
 {
 	struct trace_site s = { .addr = 0x7f33a0012018, .symbol = "locks", .symbol_offset = 0x28,
 				.module = "/opt/server" };
 	char text[SITE_TEXT_MAX];
 
-	(void)state;
 	site_text_variable(text, sizeof(text), &s);
 	assert_string_equal(text, "locks+0x28 (server)");
 	/* the other word of a condition variable */
@@ -97,9 +89,8 @@ static void test_a_variable_has_a_file(void **state)
 	assert_string_equal(text, "7f33a0012018 (server)");
 }
 
-static void test_types_of_interrupts_are_found_by_name(void **state)
+UNIT_TEST(test_types_of_interrupts_are_found_by_name)
 {
-	(void)state;
 	for (unsigned int i = EVENT_IRQ_LINE; i < EVENT_IRQ_TYPE_CNT; i++)
 		assert_int_equal(irq_type_find(irq_type_name(i)), i);
 	assert_int_equal(irq_type_find("?"), 0);
@@ -107,14 +98,4 @@ static void test_types_of_interrupts_are_found_by_name(void **state)
 	assert_string_equal(irq_type_name(EVENT_IRQ_TYPE_CNT), "?");
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_site_says_what_is_known_of_it),
-		cmocka_unit_test(test_lines_are_asked_of_files_alone),
-		cmocka_unit_test(test_a_variable_has_a_file),
-		cmocka_unit_test(test_types_of_interrupts_are_found_by_name),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

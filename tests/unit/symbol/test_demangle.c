@@ -1,14 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* demangle: names of C++ and Rust, and names that are made to cost much. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
 #include "symbol/demangle.h"
+#include "tests/unit/unit_test.h"
 
 #define NEEDS_LIBRARY() do { if (!demangle_is_offered()) skip(); } while (0)
 
@@ -19,7 +14,7 @@ static void expect(const char *symbol, const char *name)
 	assert_string_equal(demangle(text, sizeof(text), symbol), name);
 }
 
-static void test_demangle_knows_cpp_and_both_forms_of_rust(void **state)
+UNIT_TEST(test_demangle_knows_cpp_and_both_forms_of_rust)
 {
 	NEEDS_LIBRARY();
 	expect("_ZN4tree5Maker4makeEi", "tree::Maker::make");
@@ -33,7 +28,7 @@ static void test_demangle_knows_cpp_and_both_forms_of_rust(void **state)
 	       "<tree::Leaf as core::fmt::Debug>::fmt");
 }
 
-static void test_demangle_leaves_other_names(void **state)
+UNIT_TEST(test_demangle_leaves_other_names)
 {
 	static const char *const names[] = { "", "_", "main", "_Z", "_R", "_start", "_Zyx", "Z3foo",
 					     "_RNvC6mycrate3foo" /* it ends within a name */ };
@@ -44,7 +39,7 @@ static void test_demangle_leaves_other_names(void **state)
 }
 
 /* Each of these arguments is made of two of the one before: written out they are 2^35 and more. */
-static void test_demangle_stops_when_full(void **state)
+UNIT_TEST(test_demangle_stops_when_full)
 {
 	static const char cpp[] =
 		"_Z1fI1pIiiES0_IS1_S1_ES0_IS2_S2_ES0_IS3_S3_ES0_IS4_S4_ES0_IS5_S5_ES0_IS6_S6_"
@@ -72,7 +67,7 @@ static void test_demangle_stops_when_full(void **state)
 }
 
 /* Deep and long ones are refused or cut; the stack holds. */
-static void test_demangle_survives_depth(void **state)
+UNIT_TEST(test_demangle_survives_depth)
 {
 	static const char *const begins[] = { "_Z1fI", "_ZN", "_Z", "_RNvC1a1f", "_RI", "_RNvC1a" };
 	static const char *const repeats[] = { "P", "1a", "I", "N1a", "TS_", "Nv", "RT_", "Dp", "J",
@@ -93,14 +88,4 @@ static void test_demangle_survives_depth(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_demangle_knows_cpp_and_both_forms_of_rust),
-		cmocka_unit_test(test_demangle_leaves_other_names),
-		cmocka_unit_test(test_demangle_stops_when_full),
-		cmocka_unit_test(test_demangle_survives_depth),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,17 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* perf_map: names of code made at run time, from growing files with untrusted content. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "base/clock.h"
 #include "symbol/perf_map.h"
+#include "tests/unit/unit_test.h"
 
 static const struct perf_map_mapping always = { .start = 0x1000, .until_ns = UINT64_MAX };
 
@@ -59,11 +55,10 @@ static const char *at(struct file *f, uint64_t addr, uint64_t ts_ns,
 	return text;
 }
 
-static void test_a_line_names_its_range(void **state)
+UNIT_TEST(test_a_line_names_its_range)
 {
 	struct file f = open_file();
 
-	(void)state;
 	assert_true(append(&f, "2000 10 one\n0x2010 0x20 two words: x\n2100 0 no size\n"));
 	assert_string_equal(at(&f, 0x2000, 5, &always), "one+0");
 	assert_string_equal(at(&f, 0x200f, 5, &always), "one+15");
@@ -80,14 +75,13 @@ static void test_a_line_names_its_range(void **state)
 	close_file(&f);
 }
 
-static void test_a_later_line_replaces_an_earlier_one(void **state)
+UNIT_TEST(test_a_later_line_replaces_an_earlier_one)
 {
 	struct file f = open_file();
 	uint64_t read_ns, later_ns;
 	struct perf_map_mapping in = always;
 	struct perf_map_hit h;
 
-	(void)state;
 	append(&f, "2000 40 old\n3000 10 other\n");
 	read_ns = clock_mono_ns();
 	append(&f, "2010 10 new\n");
@@ -128,13 +122,12 @@ static void append_record(struct file *f, uint32_t id, uint64_t ts_ns, uint64_t 
 		assert_int_equal(write(f->fd, "ret", 3), 3);
 }
 
-static void test_a_jitdump_has_instants(void **state)
+UNIT_TEST(test_a_jitdump_has_instants)
 {
 	static const uint64_t header[] = { 0x14a695444, 40, 0, 0, 0 };
 	struct file f = open_file();
 	bool grown;
 
-	(void)state;
 	assert_int_equal(write(f.fd, header, sizeof(header)), sizeof(header));
 	append_record(&f, 0, 100, 0, 0x2000, 0x40, "old");
 	append_record(&f, 3, 150, 0, 0, 0, "a kind that is skipped");
@@ -161,7 +154,7 @@ static void test_a_jitdump_has_instants(void **state)
 }
 
 /* Records with more code than the reader's buffer has room for. */
-static void test_a_jitdump_with_much_code(void **state)
+UNIT_TEST(test_a_jitdump_with_much_code)
 {
 	static const uint64_t header[] = { 0x14a695444, 40, 0, 0, 0 };
 	static uint8_t code[100000];
@@ -169,7 +162,6 @@ static void test_a_jitdump_with_much_code(void **state)
 	char name[2048], text[2100];
 	bool grown;
 
-	(void)state;
 	assert_int_equal(write(f.fd, header, sizeof(header)), sizeof(header));
 	for (unsigned int i = 0; i < 50; i++) {
 		uint32_t bytes = 3571 * i % 100000;
@@ -191,14 +183,13 @@ static void test_a_jitdump_with_much_code(void **state)
 	close_file(&f);
 }
 
-static void test_a_file_that_is_written_again_repeats_itself(void **state)
+UNIT_TEST(test_a_file_that_is_written_again_repeats_itself)
 {
 	static const char text[] = "2000 40 same\n3000 10 other\n";
 	struct file f = open_file();
 	bool grown;
 	size_t bytes;
 
-	(void)state;
 	append(&f, text);
 	bytes = perf_map_bytes(f.map);
 	assert_string_equal(at(&f, 0x2000, 5, &always), "same+0");
@@ -213,12 +204,11 @@ static void test_a_file_that_is_written_again_repeats_itself(void **state)
 	close_file(&f);
 }
 
-static void test_lines_that_make_no_sense_are_skipped(void **state)
+UNIT_TEST(test_lines_that_make_no_sense_are_skipped)
 {
 	static char longest[200000];
 	struct file f = open_file();
 
-	(void)state;
 	assert_false(append(&f, "\n\n2000\n2000 \n2000 10\n2000 10 \n 2000 10 a\n-1 10 b\n"
 				"zz 10 c\n2000 zz d\n"
 				"fffffffffffffff0 20 e\n2000 ffffffff f\n"
@@ -238,14 +228,13 @@ static void test_lines_that_make_no_sense_are_skipped(void **state)
 }
 
 /* A million ranges that overlap cost a bounded search, and memory is bounded. */
-static void test_hostile_files_cost_little(void **state)
+UNIT_TEST(test_hostile_files_cost_little)
 {
 	struct file f = open_file();
 	FILE *out = fdopen(dup(f.fd), "w");
 	struct perf_map_hit h;
 	bool grown;
 
-	(void)state;
 	for (unsigned int i = 0; i < PERF_MAP_MAX_SYMBOLS + 1000; i++)
 		fprintf(out, "%x 100000 f%x\n", 0x1000 + i, i);
 	fclose(out);
@@ -256,17 +245,4 @@ static void test_hostile_files_cost_little(void **state)
 	close_file(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_line_names_its_range),
-		cmocka_unit_test(test_a_later_line_replaces_an_earlier_one),
-		cmocka_unit_test(test_a_jitdump_has_instants),
-		cmocka_unit_test(test_a_jitdump_with_much_code),
-		cmocka_unit_test(test_a_file_that_is_written_again_repeats_itself),
-		cmocka_unit_test(test_lines_that_make_no_sense_are_skipped),
-		cmocka_unit_test(test_hostile_files_cost_little),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* source_lines: files without lines are reported by reason, and by path within each reason. */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include <cmocka.h>
-
 #include "symbol/source_lines.h"
 #include "tests/unit/gen/make_elf.h"
+#include "tests/unit/unit_test.h"
 
 #define ID "abcd0304"
 
@@ -31,7 +27,7 @@ static void write_elf(const char *path)
 	buf_done(&b);
 }
 
-static void test_missing_files_come_by_reason(void **state)
+UNIT_TEST(test_missing_files_come_by_reason)
 {
 	static const struct {
 		const char *path, *id, *why;
@@ -77,11 +73,4 @@ static void test_missing_files_come_by_reason(void **state)
 	rmdir(root);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_missing_files_come_by_reason),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -7,20 +7,16 @@
 #include <byteswap.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "base/crc32c.h"
 #include "base/err.h"
 #include "format/chunk.h"
 #include "trace/trace.h"
 #include "tests/unit/gen/gen_trace.h"
+#include "tests/unit/unit_test.h"
 
 #define S 1000000000ull
 #define HOUR (3600 * S)
@@ -52,7 +48,7 @@ static void make(struct fixture *f)
 	gen_finish(g);
 }
 
-static void test_suspend_moves_the_wall_clock_and_not_the_trace(void **state)
+UNIT_TEST(test_suspend_moves_the_wall_clock_and_not_the_trace)
 {
 	uint64_t mono, real, last_real = 0, back, last_back = 0;
 	const struct trace_clock *c;
@@ -105,7 +101,7 @@ static void test_suspend_moves_the_wall_clock_and_not_the_trace(void **state)
 }
 
 /* The clock is set in two of the intervals between readings; in the second the machine sleeps. */
-static void test_steps_of_the_wall_clock_are_bounded(void **state)
+UNIT_TEST(test_steps_of_the_wall_clock_are_bounded)
 {
 	struct trace_clock_step step;
 	struct fixture f;
@@ -173,7 +169,7 @@ static void swap_file(const char *path)
 	close(fd);
 }
 
-static void test_other_byte_order_is_refused_by_name(void **state)
+UNIT_TEST(test_other_byte_order_is_refused_by_name)
 {
 	struct err e = { 0 };
 	struct trace *t = NULL;
@@ -197,7 +193,7 @@ static void test_other_byte_order_is_refused_by_name(void **state)
 }
 
 /* Without the file header the byte order is unknown: the file is damaged, and returns no number. */
-static void test_other_byte_order_without_header_is_damage(void **state)
+UNIT_TEST(test_other_byte_order_without_header_is_damage)
 {
 	const struct trace_damage *d;
 	struct fixture f;
@@ -227,14 +223,4 @@ static void test_other_byte_order_without_header_is_damage(void **state)
 	gen_remove_dir(f.dir);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_suspend_moves_the_wall_clock_and_not_the_trace),
-		cmocka_unit_test(test_steps_of_the_wall_clock_are_bounded),
-		cmocka_unit_test(test_other_byte_order_is_refused_by_name),
-		cmocka_unit_test(test_other_byte_order_without_header_is_damage),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -5,16 +5,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "base/crc32c.h"
@@ -23,6 +18,7 @@
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/slice_count.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define BLOCKS 4
 #define FILE_NAME "chunk-000000.ebr"
@@ -193,7 +189,7 @@ static size_t check_damaged(const struct fixture *f, size_t *ret_damages)
 	return whole;
 }
 
-static void test_truncated_anywhere_gives_whole_blocks(void **state)
+UNIT_TEST(test_truncated_anywhere_gives_whole_blocks)
 {
 	struct fixture f;
 	size_t len, damages, whole, last = 0;
@@ -243,18 +239,18 @@ static void run_flips(bool finished)
 	end(&f);
 }
 
-static void test_flipped_bit_costs_one_block_of_a_closed_file(void **state)
+UNIT_TEST(test_flipped_bit_costs_one_block_of_a_closed_file)
 {
 	run_flips(true);
 }
 
-static void test_flipped_bit_costs_one_block_of_an_open_file(void **state)
+UNIT_TEST(test_flipped_bit_costs_one_block_of_an_open_file)
 {
 	run_flips(false);
 }
 
 /* The writer may have died with parts of the file not on the disk: opening checks all of it. */
-static void test_open_file_is_verified_at_once(void **state)
+UNIT_TEST(test_open_file_is_verified_at_once)
 {
 	struct fixture f;
 	struct trace *t;
@@ -272,7 +268,7 @@ static void test_open_file_is_verified_at_once(void **state)
 	end(&f);
 }
 
-static void test_hole_in_the_middle_is_skipped(void **state)
+UNIT_TEST(test_hole_in_the_middle_is_skipped)
 {
 	struct fixture f;
 	size_t damages, cut, n;
@@ -295,7 +291,7 @@ static void test_hole_in_the_middle_is_skipped(void **state)
 	end(&f);
 }
 
-static void test_garbage_is_no_trace_but_no_danger(void **state)
+UNIT_TEST(test_garbage_is_no_trace_but_no_danger)
 {
 	struct fixture f;
 	size_t damages, n;
@@ -417,7 +413,7 @@ static void read_everything(const char *path)
 	trace_close(t);
 }
 
-static void test_lying_blocks_do_no_harm(void **state)
+UNIT_TEST(test_lying_blocks_do_no_harm)
 {
 	struct fixture f;
 	uint64_t seed = 1234;
@@ -438,7 +434,7 @@ static void test_lying_blocks_do_no_harm(void **state)
 }
 
 /* A small file that claims to hold millions of events costs no more than a small file. */
-static void test_promised_events_cost_no_memory(void **state)
+UNIT_TEST(test_promised_events_cost_no_memory)
 {
 	struct rlimit old, tight = { 0 };
 	struct disk_block h;
@@ -463,7 +459,7 @@ static void test_promised_events_cost_no_memory(void **state)
 	end(&f);
 }
 
-static void test_verify_finds_what_opening_left_unread(void **state)
+UNIT_TEST(test_verify_finds_what_opening_left_unread)
 {
 	struct fixture f;
 	struct err e = { 0 };
@@ -488,7 +484,7 @@ static void test_verify_finds_what_opening_left_unread(void **state)
 }
 
 /* Answers about a damaged trace say so before the first event is read, and all scans agree. */
-static void test_sql_knows_of_damage_before_its_first_row(void **state)
+UNIT_TEST(test_sql_knows_of_damage_before_its_first_row)
 {
 	struct fixture f;
 	struct analysis *a;
@@ -516,20 +512,4 @@ static void test_sql_knows_of_damage_before_its_first_row(void **state)
 	end(&f);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_truncated_anywhere_gives_whole_blocks),
-		cmocka_unit_test(test_flipped_bit_costs_one_block_of_a_closed_file),
-		cmocka_unit_test(test_flipped_bit_costs_one_block_of_an_open_file),
-		cmocka_unit_test(test_open_file_is_verified_at_once),
-		cmocka_unit_test(test_hole_in_the_middle_is_skipped),
-		cmocka_unit_test(test_garbage_is_no_trace_but_no_danger),
-		cmocka_unit_test(test_lying_blocks_do_no_harm),
-		cmocka_unit_test(test_promised_events_cost_no_memory),
-		cmocka_unit_test(test_verify_finds_what_opening_left_unread),
-		cmocka_unit_test(test_sql_knows_of_damage_before_its_first_row),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* A query for rows of a list that end late begins there, unless rows are in another order. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define MS 1000000ull
 #define T0 (1000 * MS)
@@ -28,7 +24,7 @@ static void make(struct made_trace *m, const unsigned int *end_ms)
 	made_open(m);
 }
 
-static void test_rows_that_end_late_are_found_in_any_order(void **state)
+UNIT_TEST(test_rows_that_end_late_are_found_in_any_order)
 {
 	static const unsigned int orders[][BLOCKS] = {
 		{ 10, 20, 30, 40 }, { 10, 20, 20, 40 }, { 40, 10, 30, 20 }, { 10, 40, 20, 30 },
@@ -52,11 +48,4 @@ static void test_rows_that_end_late_are_found_in_any_order(void **state)
 	}
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_rows_that_end_late_are_found_in_any_order),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

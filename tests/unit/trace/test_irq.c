@@ -5,19 +5,15 @@
  * second time).
  */
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include <cmocka.h>
 
 #include "analyze/context/analysis.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 #include "trace/trace_read.h"
 
 #define T0 1000000000ull
@@ -415,7 +411,7 @@ static void check_windows(struct machine *m, unsigned int cnt)
 	}
 }
 
-static void test_usage_is_what_the_machine_did(void **state)
+UNIT_TEST(test_usage_is_what_the_machine_did)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		struct machine m;
@@ -426,7 +422,7 @@ static void test_usage_is_what_the_machine_did(void **state)
 	}
 }
 
-static void test_usage_is_brute_force_over_events_with_losses(void **state)
+UNIT_TEST(test_usage_is_brute_force_over_events_with_losses)
 {
 	for (uint64_t seed = 1; seed <= 4; seed++) {
 		struct machine m;
@@ -486,7 +482,7 @@ static void put_nested(struct gen *g)
 	gen_irq(g, T0 + 3050, 1, 0, WIRE_VECTOR_EXIT, EVENT_VECTOR_TIMER);
 }
 
-static void test_inner_time_is_not_the_outer_ones(void **state)
+UNIT_TEST(test_inner_time_is_not_the_outer_ones)
 {
 	struct machine m;
 
@@ -511,7 +507,7 @@ static void test_inner_time_is_not_the_outer_ones(void **state)
 	close_machine(&m);
 }
 
-static void test_cpu_view_has_the_part_in_interrupts(void **state)
+UNIT_TEST(test_cpu_view_has_the_part_in_interrupts)
 {
 	struct report_request q = { .view = "cpu" };
 	struct machine m;
@@ -540,7 +536,7 @@ static void test_cpu_view_has_the_part_in_interrupts(void **state)
 	close_machine(&m);
 }
 
-static void test_cpu_view_does_not_say_0_of_what_was_not_recorded(void **state)
+UNIT_TEST(test_cpu_view_does_not_say_0_of_what_was_not_recorded)
 {
 	struct report_request q = { .view = "cpu" };
 	struct machine m;
@@ -563,7 +559,7 @@ static void test_cpu_view_does_not_say_0_of_what_was_not_recorded(void **state)
 	close_machine(&m);
 }
 
-static void test_lost_partner_is_counted_without_time(void **state)
+UNIT_TEST(test_lost_partner_is_counted_without_time)
 {
 	struct machine m;
 
@@ -608,7 +604,7 @@ static void damage_block(struct machine *m, size_t block)
 }
 
 /* An interrupt that is open before a damaged block may have ended and begun again inside it. */
-static void test_an_interrupt_over_a_hole_is_not_one(void **state)
+UNIT_TEST(test_an_interrupt_over_a_hole_is_not_one)
 {
 	struct err e = { "" };
 	struct machine m;
@@ -637,17 +633,4 @@ static void test_an_interrupt_over_a_hole_is_not_one(void **state)
 	close_machine(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_usage_is_what_the_machine_did),
-		cmocka_unit_test(test_usage_is_brute_force_over_events_with_losses),
-		cmocka_unit_test(test_inner_time_is_not_the_outer_ones),
-		cmocka_unit_test(test_cpu_view_has_the_part_in_interrupts),
-		cmocka_unit_test(test_cpu_view_does_not_say_0_of_what_was_not_recorded),
-		cmocka_unit_test(test_lost_partner_is_counted_without_time),
-		cmocka_unit_test(test_an_interrupt_over_a_hole_is_not_one),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

@@ -1,14 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* Marks of a trace: in order of time, and numbered by name. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
-#include <cmocka.h>
 
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define MS 1000000ull
 #define T0 (1000 * MS)
@@ -18,7 +14,7 @@
  * Three marks of one name in two blocks; the second block also has one from the time of the first
  * block.
  */
-static void test_marks_of_one_name_are_numbered_in_order_of_time(void **state)
+UNIT_TEST(test_marks_of_one_name_are_numbered_in_order_of_time)
 {
 	static const struct {
 		unsigned int at_ms, nr;
@@ -51,11 +47,4 @@ static void test_marks_of_one_name_are_numbered_in_order_of_time(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_marks_of_one_name_are_numbered_in_order_of_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS

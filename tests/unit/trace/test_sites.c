@@ -1,28 +1,23 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* User space addresses are found by process, address and time, in any order of arrival. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <cmocka.h>
 
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
+#include "tests/unit/unit_test.h"
 
 #define T0 1000000ull
 #define SITE 0x7f0000ull
 #define CNT 8
 
 /* Sites of two processes, the later one first, the highest address first, in a block each. */
-static void test_sites_are_found_in_whatever_order_they_came(void **state)
+UNIT_TEST(test_sites_are_found_in_whatever_order_they_came)
 {
 	const struct trace_site *v, *s;
 	struct made_trace m;
 	size_t cnt;
 
-	(void)state;
 	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .sites = true });
 	gen_snap(m.g, T0, 0, 50, 50, 1, "one");
 	gen_snap(m.g, T0, 0, 60, 60, 1, "two");
@@ -144,13 +139,12 @@ static void check_names(const struct made_trace *m, unsigned int cnt, unsigned i
 }
 
 /* Other files are mapped at the same addresses in turn: each row has the names of its own time. */
-static void test_stacks_are_named_by_the_mappings_of_their_time(void **state)
+UNIT_TEST(test_stacks_are_named_by_the_mappings_of_their_time)
 {
 	uint64_t dice = 5, last;
 	struct made_trace m;
 	unsigned int cnt;
 
-	(void)state;
 	made_begin(&m, &(struct gen_config){ .cpu_cnt = 1, .from_ns = T0, .sites = true,
 					     .remap_ns = REMAP_NS });
 	gen_snap(m.g, T0, 0, 50, 50, 1, "one");
@@ -165,12 +159,4 @@ static void test_stacks_are_named_by_the_mappings_of_their_time(void **state)
 	made_close(&m);
 }
 
-int main(void)
-{
-	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_sites_are_found_in_whatever_order_they_came),
-		cmocka_unit_test(test_stacks_are_named_by_the_mappings_of_their_time),
-	};
-
-	return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_TESTS
