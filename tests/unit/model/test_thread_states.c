@@ -75,19 +75,28 @@ static int on_wait(void *ctx, const struct thread_wait *w)
 	return 0;
 }
 
-static struct thread_states *new_states(struct lives *l)
-{
-	const struct thread_states_sink sink = { l, NULL, on_state, on_sleep, on_wait };
-	struct thread_states *s;
+/* The machine of a test, and what it said. */
+static struct thread_states *s;
+static struct lives lives;
 
-	memset(l, 0, sizeof(*l));
+static int setup(void **state)
+{
+	const struct thread_states_sink sink = { &lives, NULL, on_state, on_sleep, on_wait };
+
+	memset(&lives, 0, sizeof(lives));
 	assert_int_equal(thread_states_new(&s, THREADS, &sink), 0);
 	thread_states_start(s, 100);
-	return s;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	thread_states_free(s);
+	return 0;
 }
 
 /* The thread gets a CPU and leaves it. */
-static void stay(struct thread_states *s, uint32_t thread, uint64_t from, uint64_t to,
+static void stay(uint32_t thread, uint64_t from, uint64_t to,
 		 unsigned int flags, unsigned int bits)
 {
 	struct event ev = sw(to, 0, thread, 0, flags, bits);
@@ -99,75 +108,66 @@ static void stay(struct thread_states *s, uint32_t thread, uint64_t from, uint64
 
 enum { WAKER = 21 };
 
-static void wake(struct thread_states *s, uint32_t thread, uint64_t ts)
+static void wake(uint32_t thread, uint64_t ts)
 {
 	assert_int_equal(thread_states_wake(s, thread, ts, WAKER, false, 0), 0);
 }
 
-static void check_life(const struct lives *l, uint32_t thread,
+static void check_life(uint32_t thread,
 		       const uint64_t want[THREAD_STATE_CNT])
 {
 	unsigned int i;
 
 	for (i = 0; i < THREAD_STATE_CNT; i++)
-		if (l->ns[thread][i] != want[i])
+		if (lives.ns[thread][i] != want[i])
 			fail_msg("thread %u, state %u: %llu ns, wanted %llu", thread, i,
-				 (unsigned long long)l->ns[thread][i],
+				 (unsigned long long)lives.ns[thread][i],
 				 (unsigned long long)want[i]);
 }
 
-UNIT_TEST(test_thread_states_divide_a_life)
+UNIT_TEST_IN(test_thread_states_divide_a_life, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
 	thread_states_begin(s, 20, 100, 0, 0);		/* unknown until it is woken */
-	wake(s, 20, 110);
-	stay(s, 20, 113, 120, EVENT_F_PREEMPT, 0);
-	stay(s, 20, 125, 130, 0, 0x402);		/* an idle sleep */
-	wake(s, 20, 150);
-	stay(s, 20, 151, 160, 0, 0x104);		/* stopped, by a signal that may kill */
-	wake(s, 20, 190);
-	stay(s, 20, 190, 200, 0, 0x80);			/* dead */
+	wake(20, 110);
+	stay(20, 113, 120, EVENT_F_PREEMPT, 0);
+	stay(20, 125, 130, 0, 0x402);		/* an idle sleep */
+	wake(20, 150);
+	stay(20, 151, 160, 0, 0x104);		/* stopped, by a signal that may kill */
+	wake(20, 190);
+	stay(20, 190, 200, 0, 0x80);			/* dead */
 	thread_states_until(s, 300);
-	check_life(&l, 20, (const uint64_t[]){ 31, 4, 5, 0, 0, 0, 20, 30, 10 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 31, 4, 5, 0, 0, 0, 20, 30, 10 });
 }
 
 enum { CALL_READ = CALL_IS_NUMBER | CALL_FILE_PIPE << 9 };
 
 /* A sleep has the call that led to it: in its pieces, over an edge of a block, and at its end. */
-UNIT_TEST(test_sleeps_have_the_call_that_the_thread_was_in)
+UNIT_TEST_IN(test_sleeps_have_the_call_that_the_thread_was_in, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
 	struct event ev = sw_in(120, 20, 0, 0x1, CALL_READ);
 
 	thread_states_begin(s, 20, 100, 1 + 0x1, CALL_KERNEL);
-	wake(s, 20, 110);
+	wake(20, 110);
 	thread_states_enter(s, 20, 0, 110);
-	assert_int_equal(l.last_piece.call, CALL_KERNEL);
+	assert_int_equal(lives.last_piece.call, CALL_KERNEL);
 	thread_states_ran(s, 20, 0, 110, 120);
 	thread_states_leave(s, &ev, 20);
-	assert_int_equal(l.last_piece.state, THREAD_RUNNING);
-	assert_int_equal(l.last_piece.call, 0);
+	assert_int_equal(lives.last_piece.state, THREAD_RUNNING);
+	assert_int_equal(lives.last_piece.call, 0);
 	thread_states_until(s, 150);
-	assert_int_equal(l.last_piece.call, CALL_READ);
-	wake(s, 20, 160);
+	assert_int_equal(lives.last_piece.call, CALL_READ);
+	wake(20, 160);
 	thread_states_enter(s, 20, 0, 170);
-	assert_int_equal(l.last_sleep.call, CALL_READ);
-	assert_int_equal(l.last_sleep.left_ns, 120);
-	assert_int_equal(l.last_sleep.end_ns, 160);
-	assert_int_equal(l.last_piece.state, THREAD_RUNNABLE);
-	assert_int_equal(l.last_piece.call, 0);
-	thread_states_free(s);
+	assert_int_equal(lives.last_sleep.call, CALL_READ);
+	assert_int_equal(lives.last_sleep.left_ns, 120);
+	assert_int_equal(lives.last_sleep.end_ns, 160);
+	assert_int_equal(lives.last_piece.state, THREAD_RUNNABLE);
+	assert_int_equal(lives.last_piece.call, 0);
 }
 
 /* Throttling is not a wait for a CPU, and a sleeping thread is not throttled. */
-UNIT_TEST(test_threads_without_quota_are_throttled)
+UNIT_TEST_IN(test_threads_without_quota_are_throttled, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
 	struct event ev = sw_in(120, 20, EVENT_F_PREEMPT, 0, CALL_THROTTLED);
 
 	thread_states_enter(s, 20, 0, 100);
@@ -175,383 +175,322 @@ UNIT_TEST(test_threads_without_quota_are_throttled)
 	thread_states_leave(s, &ev, 20);
 	thread_states_until(s, 150);
 	thread_states_enter(s, 20, 0, 200);
-	check_life(&l, 20, (const uint64_t[]){ 20, 0, 0, 80, 0, 0, 0, 0, 0 });
-	assert_int_equal(l.last.reason, THREAD_WAIT_THROTTLED);
-	assert_int_equal(l.last.from_ns, 120);
+	check_life(20, (const uint64_t[]){ 20, 0, 0, 80, 0, 0, 0, 0, 0 });
+	assert_int_equal(lives.last.reason, THREAD_WAIT_THROTTLED);
+	assert_int_equal(lives.last.from_ns, 120);
 	thread_states_ran(s, 20, 0, 200, 210);
 	ev = sw_in(210, 20, 0, 0x1, CALL_THROTTLED);
 	thread_states_leave(s, &ev, 20);
 	thread_states_until(s, 220);
-	check_life(&l, 20, (const uint64_t[]){ 30, 0, 0, 80, 0, 0, 10, 0, 0 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 30, 0, 0, 80, 0, 0, 10, 0, 0 });
 }
 
-UNIT_TEST(test_thread_states_begin_with_what_a_snapshot_read)
+UNIT_TEST_IN(test_thread_states_begin_with_what_a_snapshot_read, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
 	thread_states_begin(s, 20, 100, 1 + 0x1, 0);
 	thread_states_begin(s, 21, 100, 1 + 0x4, 0);
 	thread_states_begin(s, 22, 100, 1 + 0, 0);		/* waits for a CPU */
 	thread_states_begin(s, 23, 100, 1 + 0x80, 0);	/* a zombie has no state any more */
-	wake(s, 20, 150);
-	stay(s, 20, 151, 160, 0, 0x2);
-	stay(s, 22, 130, 140, 0, 0x1);
+	wake(20, 150);
+	stay(20, 151, 160, 0, 0x2);
+	stay(22, 130, 140, 0, 0x1);
 	thread_states_until(s, 300);
-	check_life(&l, 20, (const uint64_t[]){ 9, 1, 0, 0, 0, 140, 50, 0, 0 });
-	check_life(&l, 21, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0, 200, 0 });
-	check_life(&l, 22, (const uint64_t[]){ 10, 0, 30, 0, 0, 0, 160, 0, 0 });
-	check_life(&l, 23, (const uint64_t[THREAD_STATE_CNT]){ 0 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 9, 1, 0, 0, 0, 140, 50, 0, 0 });
+	check_life(21, (const uint64_t[]){ 0, 0, 0, 0, 0, 0, 0, 200, 0 });
+	check_life(22, (const uint64_t[]){ 10, 0, 30, 0, 0, 0, 160, 0, 0 });
+	check_life(23, (const uint64_t[THREAD_STATE_CNT]){ 0 });
 }
 
-UNIT_TEST(test_thread_states_tell_disk_from_other_uninterruptible_sleep)
+UNIT_TEST_IN(test_thread_states_tell_disk_from_other_uninterruptible_sleep, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
-	wake(s, 20, 100);
+	wake(20, 100);
 	thread_states_flight(s, 20, 1, 105);
 	thread_states_flight(s, 20, 1, 106);
-	stay(s, 20, 100, 110, 0, 0x2);
+	stay(20, 100, 110, 0, 0x2);
 	thread_states_flight(s, 20, -1, 120);		/* one of the two */
 	thread_states_flight(s, 20, -1, 130);
-	wake(s, 20, 137);
-	stay(s, 20, 140, 150, 0, 0x1);
+	wake(20, 137);
+	stay(20, 140, 150, 0, 0x1);
 	thread_states_flight(s, 22, 1, 160);		/* another thread's */
-	stay(s, 20, 170, 180, 0, 0x102);
+	stay(20, 170, 180, 0, 0x102);
 	thread_states_until(s, 200);
-	check_life(&l, 20, (const uint64_t[]){ 30, 3, 0, 0, 20, 27, 20, 0, 0 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 30, 3, 0, 0, 20, 27, 20, 0, 0 });
 }
 
-UNIT_TEST(test_thread_states_handle_a_wakeup_before_the_sleeper_has_left)
+UNIT_TEST_IN(test_thread_states_handle_a_wakeup_before_the_sleeper_has_left, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
 	struct event ev = sw(110, 0, 20, 0, 0, 0x1);
 
 	thread_states_enter(s, 20, 0, 100);
-	wake(s, 20, 109);
+	wake(20, 109);
 	thread_states_ran(s, 20, 0, 100, 110);
 	thread_states_leave(s, &ev, 20);
-	stay(s, 20, 117, 120, 0, 0x1);		/* was runnable since 110 */
+	stay(20, 117, 120, 0, 0x1);		/* was runnable since 110 */
 	thread_states_enter(s, 21, 0, 120);
-	wake(s, 21, 125);		/* only kept it awake */
+	wake(21, 125);		/* only kept it awake */
 	thread_states_ran(s, 21, 0, 120, 130);
 	ev = sw(130, 0, 21, 0, 0, 0x1);
 	thread_states_leave(s, &ev, 21);
-	wake(s, 21, 180);
-	stay(s, 21, 185, 190, 0, 0x80);
+	wake(21, 180);
+	stay(21, 185, 190, 0, 0x80);
 	thread_states_until(s, 200);
-	check_life(&l, 20, (const uint64_t[]){ 13, 7, 0, 0, 0, 0, 80, 0, 0 });
-	check_life(&l, 21, (const uint64_t[]){ 15, 5, 0, 0, 0, 0, 50, 0, 0 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 13, 7, 0, 0, 0, 0, 80, 0, 0 });
+	check_life(21, (const uint64_t[]){ 15, 5, 0, 0, 0, 0, 50, 0, 0 });
 }
 
-UNIT_TEST(test_thread_states_do_not_guess)
+UNIT_TEST_IN(test_thread_states_do_not_guess, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
 	struct event ev = sw(150, 0, 20, 0, 0, 0x1);
 
-	stay(s, 20, 100, 110, 0, 0x1);
+	stay(20, 100, 110, 0, 0x1);
 	thread_states_leave(s, &ev, 20);	/* it must have come back in between */
 	thread_states_forget(s);
 	thread_states_until(s, 170);
-	wake(s, 20, 180);
+	wake(20, 180);
 	thread_states_enter(s, 20, 0, 185);
 	thread_states_until(s, 200);		/* the timeline has no time of it */
-	check_life(&l, 20, (const uint64_t[]){ 10, 5, 0, 0, 0, 0, 0, 0, 85 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 10, 5, 0, 0, 0, 0, 0, 0, 85 });
 }
 
 /* ---- stays that come to light late ---- */
 
 /* The thread left its CPU at 110, in an uninterruptible sleep with a request in flight. */
-static struct thread_states *in_disk_sleep(struct lives *l)
+static void in_disk_sleep(void)
 {
-	struct thread_states *s = new_states(l);
-
 	thread_states_enter(s, 20, 0, 100);
 	thread_states_flight(s, 20, 1, 105);
 	thread_states_ran(s, 20, 0, 100, 110);
 	thread_states_leave(s, &(struct event){ .ts_ns = 110, .v[EV_SWITCH_PREV_STATE] = 2 }, 20);
-	return s;
 }
 
 /*
  * Wake-up and switch-in are missing; the switch away states that the thread had run since `since`.
  */
-static void leave_after_unseen_stay(struct thread_states *s, uint64_t since, uint64_t to)
+static void leave_after_unseen_stay(uint64_t since, uint64_t to)
 {
 	thread_states_ran(s, 20, 0, since, to);
 	thread_states_leave(s, &(struct event){ .ts_ns = to, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
 }
 
-UNIT_TEST(test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk)
+UNIT_TEST_IN(test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_disk, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = in_disk_sleep(&l);
-
+	in_disk_sleep();
 	/* it runs from 150 on, where its request's end reaches it; then it submits the next one */
 	thread_states_flight(s, 20, -1, 160);
 	thread_states_flight(s, 20, 1, 170);
 	thread_states_flight(s, 20, -1, 175);
-	leave_after_unseen_stay(s, 150, 190);
+	leave_after_unseen_stay(150, 190);
 	thread_states_until(s, 200);
-	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 0, 40, 0, 10, 0, 0 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 50, 0, 0, 0, 40, 0, 10, 0, 0 });
 }
 
-UNIT_TEST(test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu)
+UNIT_TEST_IN(test_thread_states_do_not_take_an_unseen_stay_for_a_wait_for_a_cpu, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = in_disk_sleep(&l);
-
+	in_disk_sleep();
 	thread_states_flight(s, 20, -1, 130);
-	wake(s, 20, 170);		/* already on its CPU, which is not known yet */
-	leave_after_unseen_stay(s, 150, 190);
+	wake(20, 170);		/* already on its CPU, which is not known yet */
+	leave_after_unseen_stay(150, 190);
 	thread_states_until(s, 200);
-	check_life(&l, 20, (const uint64_t[]){ 50, 0, 0, 0, 20, 20, 10, 0, 0 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 50, 0, 0, 0, 20, 20, 10, 0, 0 });
 }
 
 /* A task that is hidden from BPF leaves the CPU to the thread, repeatedly. */
-UNIT_TEST(test_thread_states_know_that_who_is_woken_twice_has_run)
+UNIT_TEST_IN(test_thread_states_know_that_who_is_woken_twice_has_run, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
-	stay(s, 20, 100, 110, 0, 0x1);
-	wake(s, 20, 120);
-	wake(s, 20, 120);		/* the same instant: no other wake-up */
+	stay(20, 100, 110, 0, 0x1);
+	wake(20, 120);
+	wake(20, 120);		/* the same instant: no other wake-up */
 	thread_states_until(s, 130);		/* an edge: nothing is proven until now */
-	wake(s, 20, 140);
+	wake(20, 140);
 	thread_states_until(s, 150);
-	wake(s, 20, 160);
+	wake(20, 160);
 	thread_states_enter(s, 20, 0, 165);
 	thread_states_ran(s, 20, 0, 165, 170);
 	thread_states_until(s, 170);
-	check_life(&l, 20, (const uint64_t[]){ 15, 10, 0, 0, 0, 0, 10, 0, 35 });
-	thread_states_free(s);
+	check_life(20, (const uint64_t[]){ 15, 10, 0, 0, 0, 0, 10, 0, 35 });
 }
 
 /* ---- waits ---- */
 
-static void check_wait(const struct lives *l, unsigned int nr, unsigned int reason, uint64_t from,
+static void check_wait(unsigned int nr, unsigned int reason, uint64_t from,
 		       uint64_t to)
 {
-	assert_int_equal(l->waits, nr);
-	assert_int_equal(l->last.thread, 20);
-	assert_int_equal(l->last.reason, reason);
-	assert_int_equal(l->last.from_ns, from);
-	assert_int_equal(l->last.to_ns, to);
+	assert_int_equal(lives.waits, nr);
+	assert_int_equal(lives.last.thread, 20);
+	assert_int_equal(lives.last.reason, reason);
+	assert_int_equal(lives.last.from_ns, from);
+	assert_int_equal(lives.last.to_ns, to);
 }
 
-UNIT_TEST(test_waits_begin_with_a_wakeup_or_a_preemption)
+UNIT_TEST_IN(test_waits_begin_with_a_wakeup_or_a_preemption, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
-	stay(s, 20, 110, 120, 0, 0x1);
-	check_wait(&l, 1, THREAD_WAIT_UNKNOWN, 110, 110);	/* it was not seen before */
-	wake(s, 20, 150);
+	stay(20, 110, 120, 0, 0x1);
+	check_wait(1, THREAD_WAIT_UNKNOWN, 110, 110);	/* it was not seen before */
+	wake(20, 150);
 	thread_states_until(s, 160);				/* a block's edge changes nothing */
-	stay(s, 20, 180, 200, EVENT_F_PREEMPT, 0x1);
-	check_wait(&l, 2, THREAD_WAIT_WAKEUP, 150, 180);
-	assert_false(l.last.is_migrated);
+	stay(20, 180, 200, EVENT_F_PREEMPT, 0x1);
+	check_wait(2, THREAD_WAIT_WAKEUP, 150, 180);
+	assert_false(lives.last.is_migrated);
 	thread_states_until(s, 220);
 	thread_states_enter(s, 20, 1, 240);
-	check_wait(&l, 3, THREAD_WAIT_PREEMPT, 200, 240);
-	assert_int_equal(l.last.cpu, 1);
-	assert_true(l.last.is_migrated);
+	check_wait(3, THREAD_WAIT_PREEMPT, 200, 240);
+	assert_int_equal(lives.last.cpu, 1);
+	assert_true(lives.last.is_migrated);
 	thread_states_ran(s, 20, 1, 240, 250);
-	assert_int_equal(l.waits, 3);
-	thread_states_free(s);
+	assert_int_equal(lives.waits, 3);
 }
 
-UNIT_TEST(test_waits_begin_where_a_thread_leaves_that_was_woken_before)
+UNIT_TEST_IN(test_waits_begin_where_a_thread_leaves_that_was_woken_before, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
 	thread_states_enter(s, 20, 0, 100);
-	wake(s, 20, 109);
-	stay(s, 20, 100, 110, 0, 0x1);	/* a second switch to it: its wait is unknown */
-	check_wait(&l, 2, THREAD_WAIT_UNKNOWN, 100, 100);
-	wake(s, 20, 130);
+	wake(20, 109);
+	stay(20, 100, 110, 0, 0x1);	/* a second switch to it: its wait is unknown */
+	check_wait(2, THREAD_WAIT_UNKNOWN, 100, 100);
+	wake(20, 130);
 	thread_states_enter(s, 20, 0, 131);
-	check_wait(&l, 3, THREAD_WAIT_WAKEUP, 130, 131);
-	wake(s, 20, 139);
+	check_wait(3, THREAD_WAIT_WAKEUP, 130, 131);
+	wake(20, 139);
 	thread_states_ran(s, 20, 0, 131, 140);
 	thread_states_leave(s, &(struct event){ .ts_ns = 140, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
 	thread_states_enter(s, 20, 0, 147);
-	check_wait(&l, 4, THREAD_WAIT_WAKEUP, 140, 147);
-	thread_states_free(s);
+	check_wait(4, THREAD_WAIT_WAKEUP, 140, 147);
 }
 
-UNIT_TEST(test_waits_are_unknown_without_a_wakeup_or_a_switch)
+UNIT_TEST_IN(test_waits_are_unknown_without_a_wakeup_or_a_switch, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
-	stay(s, 20, 100, 110, 0, 0x1);
+	stay(20, 100, 110, 0, 0x1);
 	thread_states_enter(s, 20, 1, 150);		/* nothing woke it */
-	check_wait(&l, 2, THREAD_WAIT_UNKNOWN, 150, 150);
-	assert_true(l.last.is_migrated);
+	check_wait(2, THREAD_WAIT_UNKNOWN, 150, 150);
+	assert_true(lives.last.is_migrated);
 	thread_states_ran(s, 20, 1, 150, 160);
 	thread_states_leave(s, &(struct event){ .ts_ns = 160, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
-	wake(s, 20, 170);
+	wake(20, 170);
 	thread_states_leave(s, &(struct event){ .ts_ns = 190, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
-	check_wait(&l, 3, THREAD_WAIT_UNKNOWN, 190, 190);	/* no switch to it */
-	wake(s, 20, 200);
-	wake(s, 20, 210);			/* it ran in between */
+	check_wait(3, THREAD_WAIT_UNKNOWN, 190, 190);	/* no switch to it */
+	wake(20, 200);
+	wake(20, 210);			/* it ran in between */
 	thread_states_enter(s, 20, 0, 220);
-	check_wait(&l, 4, THREAD_WAIT_UNKNOWN, 220, 220);
-	thread_states_free(s);
+	check_wait(4, THREAD_WAIT_UNKNOWN, 220, 220);
 }
 
 /* The switch away states since when the thread had the CPU. */
-UNIT_TEST(test_waits_end_where_an_unseen_stay_begins)
+UNIT_TEST_IN(test_waits_end_where_an_unseen_stay_begins, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
-	stay(s, 20, 100, 110, 0, 0x1);
-	wake(s, 20, 120);
-	leave_after_unseen_stay(s, 150, 190);
-	check_wait(&l, 2, THREAD_WAIT_WAKEUP, 120, 150);
-	wake(s, 20, 230);		/* on its CPU */
-	leave_after_unseen_stay(s, 220, 240);
-	check_wait(&l, 3, THREAD_WAIT_UNKNOWN, 220, 220);
+	stay(20, 100, 110, 0, 0x1);
+	wake(20, 120);
+	leave_after_unseen_stay(150, 190);
+	check_wait(2, THREAD_WAIT_WAKEUP, 120, 150);
+	wake(20, 230);		/* on its CPU */
+	leave_after_unseen_stay(220, 240);
+	check_wait(3, THREAD_WAIT_UNKNOWN, 220, 220);
 	thread_states_leave(s, &(struct event){ .ts_ns = 160, .v[EV_SWITCH_PREV_STATE] = 1 }, 21);
-	assert_int_equal(l.waits, 3);		/* it may have run from the beginning */
-	thread_states_free(s);
+	assert_int_equal(lives.waits, 3);		/* it may have run from the beginning */
 }
 
 /* ---- sleeps ---- */
 
-static void check_sleep(const struct lives *l, unsigned int nr, enum thread_state state,
+static void check_sleep(unsigned int nr, enum thread_state state,
 			uint64_t left, uint64_t end, bool is_seen)
 {
-	assert_int_equal(l->sleeps, nr);
-	assert_int_equal(l->last_sleep.thread, 20);
-	assert_int_equal(l->last_sleep.state, state);
-	assert_int_equal(l->last_sleep.left_ns, left);
-	assert_int_equal(l->last_sleep.end_ns, end);
-	assert_int_equal(l->last_sleep.is_seen, is_seen);
+	assert_int_equal(lives.sleeps, nr);
+	assert_int_equal(lives.last_sleep.thread, 20);
+	assert_int_equal(lives.last_sleep.state, state);
+	assert_int_equal(lives.last_sleep.left_ns, left);
+	assert_int_equal(lives.last_sleep.end_ns, end);
+	assert_int_equal(lives.last_sleep.is_seen, is_seen);
 	if (is_seen)
-		assert_int_equal(l->last_sleep.waker, WAKER);
+		assert_int_equal(lives.last_sleep.waker, WAKER);
 }
 
-UNIT_TEST(test_sleeps_end_with_the_wakeup)
+UNIT_TEST_IN(test_sleeps_end_with_the_wakeup, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
-	stay(s, 20, 100, 110, 0, 0x1);
-	wake(s, 20, 130);
+	stay(20, 100, 110, 0, 0x1);
+	wake(20, 130);
 	thread_states_wake(s, 20, 135, 22, false, 0);	/* a later one, by another thread */
-	assert_int_equal(l.sleeps, 0);
-	stay(s, 20, 140, 150, 0, 0x4);
-	check_sleep(&l, 1, THREAD_SLEEPING, 110, 130, true);
+	assert_int_equal(lives.sleeps, 0);
+	stay(20, 140, 150, 0, 0x4);
+	check_sleep(1, THREAD_SLEEPING, 110, 130, true);
 	thread_states_until(s, 155);
 	thread_states_wake(s, 20, 160, 22, true, 0);	/* an interrupt at the same instant */
-	wake(s, 20, 160);
+	wake(20, 160);
 	thread_states_until(s, 170);			/* an edge: it will not be longer */
-	check_sleep(&l, 2, THREAD_STOPPED, 150, 160, true);
-	assert_false(l.last_sleep.is_irq);
-	stay(s, 20, 180, 190, EVENT_F_PREEMPT, 0x1);
-	check_sleep(&l, 2, THREAD_STOPPED, 150, 160, true);
-	assert_int_equal(l.last.slept, THREAD_STOPPED);	/* the wait knows it across the edge */
-	stay(s, 20, 195, 200, 0, 0x80);
-	assert_int_equal(l.last.slept, THREAD_RUNNING);
-	assert_int_equal(l.sleeps, 2);			/* that was not a sleep */
-	thread_states_free(s);
+	check_sleep(2, THREAD_STOPPED, 150, 160, true);
+	assert_false(lives.last_sleep.is_irq);
+	stay(20, 180, 190, EVENT_F_PREEMPT, 0x1);
+	check_sleep(2, THREAD_STOPPED, 150, 160, true);
+	assert_int_equal(lives.last.slept, THREAD_STOPPED); /* the wait knows it across the edge */
+	stay(20, 195, 200, 0, 0x80);
+	assert_int_equal(lives.last.slept, THREAD_RUNNING);
+	assert_int_equal(lives.sleeps, 2);			/* that was not a sleep */
 }
 
 /* The first wake-up counts. At one instant a thread's wake-up replaces an interrupt's, no other. */
-UNIT_TEST(test_sleeps_end_with_the_first_wakeup)
+UNIT_TEST_IN(test_sleeps_end_with_the_first_wakeup, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
-	stay(s, 20, 100, 110, 0, 0x1);
-	wake(s, 20, 130);
+	stay(20, 100, 110, 0, 0x1);
+	wake(20, 130);
 	thread_states_wake(s, 20, 130, 22, false, 0);
-	stay(s, 20, 140, 150, 0, 0x1);
-	check_sleep(&l, 1, THREAD_SLEEPING, 110, 130, true);
+	stay(20, 140, 150, 0, 0x1);
+	check_sleep(1, THREAD_SLEEPING, 110, 130, true);
 	thread_states_wake(s, 20, 160, WAKER, true, 0);
 	thread_states_wake(s, 20, 165, 22, false, 0);
-	stay(s, 20, 170, 180, 0, 0x1);
-	check_sleep(&l, 2, THREAD_SLEEPING, 150, 160, true);
-	assert_true(l.last_sleep.is_irq);
-	thread_states_free(s);
+	stay(20, 170, 180, 0, 0x1);
+	check_sleep(2, THREAD_SLEEPING, 150, 160, true);
+	assert_true(lives.last_sleep.is_irq);
 }
 
-UNIT_TEST(test_sleeps_end_where_the_thread_is_on_a_cpu)
+UNIT_TEST_IN(test_sleeps_end_where_the_thread_is_on_a_cpu, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = in_disk_sleep(&l);
-
-	wake(s, 20, 170);		/* on its CPU since 150, which is not known yet */
-	leave_after_unseen_stay(s, 150, 190);
-	check_sleep(&l, 1, THREAD_DISK, 110, 150, false);
-	stay(s, 20, 200, 210, 0, 0x1);
+	in_disk_sleep();
+	wake(20, 170);		/* on its CPU since 150, which is not known yet */
+	leave_after_unseen_stay(150, 190);
+	check_sleep(1, THREAD_DISK, 110, 150, false);
+	stay(20, 200, 210, 0, 0x1);
 	thread_states_enter(s, 20, 0, 220);
-	check_sleep(&l, 2, THREAD_SLEEPING, 210, 220, false);
-	thread_states_free(s);
+	check_sleep(2, THREAD_SLEEPING, 210, 220, false);
 }
 
-UNIT_TEST(test_sleeps_are_waits_for_a_disk_if_half_of_them_was)
+UNIT_TEST_IN(test_sleeps_are_waits_for_a_disk_if_half_of_them_was, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = in_disk_sleep(&l);
-
+	in_disk_sleep();
 	thread_states_until(s, 120);
 	thread_states_flight(s, 20, -1, 130);
-	wake(s, 20, 150);
-	stay(s, 20, 150, 160, 0, 0x2);
-	check_sleep(&l, 1, THREAD_DISK, 110, 150, true);
-	assert_int_equal(l.last.slept, THREAD_DISK);
-	wake(s, 20, 180);
-	stay(s, 20, 181, 190, 0, 0x2);
-	check_sleep(&l, 2, THREAD_UNINTERRUPTIBLE, 160, 180, true);
-	thread_states_free(s);
+	wake(20, 150);
+	stay(20, 150, 160, 0, 0x2);
+	check_sleep(1, THREAD_DISK, 110, 150, true);
+	assert_int_equal(lives.last.slept, THREAD_DISK);
+	wake(20, 180);
+	stay(20, 181, 190, 0, 0x2);
+	check_sleep(2, THREAD_UNINTERRUPTIBLE, 160, 180, true);
+	teardown(NULL);
 
-	s = in_disk_sleep(&l);
+	setup(NULL);
+	in_disk_sleep();
 	thread_states_flight(s, 20, -1, 130);
-	wake(s, 20, 152);
+	wake(20, 152);
 	thread_states_enter(s, 20, 0, 153);
-	check_sleep(&l, 1, THREAD_UNINTERRUPTIBLE, 110, 152, true);
-	thread_states_free(s);
+	check_sleep(1, THREAD_UNINTERRUPTIBLE, 110, 152, true);
 }
 
 /* A sleep from before the trace has an end, if it was recorded, and no beginning. */
-UNIT_TEST(test_sleeps_that_nobody_saw_begin_or_end_are_none)
+UNIT_TEST_IN(test_sleeps_that_nobody_saw_begin_or_end_are_none, setup, teardown)
 {
-	struct lives l;
-	struct thread_states *s = new_states(&l);
-
 	thread_states_begin(s, 20, 100, 1 + 0x1, 0);
-	wake(s, 20, 120);
-	stay(s, 20, 121, 130, 0, 0x1);
-	check_sleep(&l, 1, THREAD_SLEEPING, 0, 120, true);
-	assert_int_equal(l.last.slept, THREAD_RUNNING);
+	wake(20, 120);
+	stay(20, 121, 130, 0, 0x1);
+	check_sleep(1, THREAD_SLEEPING, 0, 120, true);
+	assert_int_equal(lives.last.slept, THREAD_RUNNING);
 	thread_states_begin(s, 22, 100, 1 + 0x1, 0);
-	stay(s, 22, 131, 140, 0, 0x1);
+	stay(22, 131, 140, 0, 0x1);
 	thread_states_leave(s, &(struct event){ .ts_ns = 150, .v[EV_SWITCH_PREV_STATE] = 1 }, 20);
 	thread_states_enter(s, 21, 0, 150);
-	wake(s, 21, 155);		/* before it sleeps: it is runnable all the time */
+	wake(21, 155);		/* before it sleeps: it is runnable all the time */
 	thread_states_ran(s, 21, 0, 150, 160);
 	thread_states_leave(s, &(struct event){ .ts_ns = 160, .v[EV_SWITCH_PREV_STATE] = 1 }, 21);
 	thread_states_enter(s, 21, 0, 170);
 	thread_states_forget(s);
 	thread_states_until(s, 200);
-	assert_int_equal(l.sleeps, 1);
-	thread_states_free(s);
+	assert_int_equal(lives.sleeps, 1);
 }
 
 /* ---- brute force: every ns of a thread that does anything ---- */
