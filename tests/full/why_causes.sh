@@ -24,12 +24,15 @@ checker <"$top/tests/full/why_causes.py"
 
 # ---- causes that can be switched off ----
 
+# The program has its CPUs with and without the cause: both runs are to differ in that only.
+alone=${undisturbed[*]@Q}
+export alone
 for kind in lock timeout sleep peer cpu function; do
 	for shape in serial parallel off masking; do
 		sources="-e sched"
 		[ "$kind" != function ] || sources="-e sched --profile=999"
 		# shellcheck disable=SC2086	# two words or more
-		recorded "$kind-$shape" $sources -- "$WORK/delayed" "$kind" "$shape"
+		recorded "$kind-$shape" $sources -- "${undisturbed[@]}" "$WORK/delayed" "$kind" "$shape"
 	done
 done
 

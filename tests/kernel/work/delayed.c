@@ -69,7 +69,7 @@ static void *hold(void *arg)
 		pthread_mutex_lock(&the_lock);
 		truth_sleep_ms(delay_ms(i));
 		pthread_mutex_unlock(&the_lock);
-		sched_yield();
+		truth_sleep_ms(1);	/* or it may have it again before the thread has run */
 	}
 	return arg;
 }
