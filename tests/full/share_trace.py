@@ -40,6 +40,8 @@ OBJECT = re.compile(r"(pipe|socket|inode):\[\d+\]|[0-9a-f]+|(process|epoll|event
 INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
 # A part of a trace may not know the names of vectors. A burst over an edge is shorter in a part.
 BEYOND = {"path": {"object"}, "processes": {"cmdline"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
+# a cause and the next one contain names of processes and locks, and so does a verdict
+BEYOND["whatif"] = {"cause", "next", "verdict"}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [x["view"] for x in json.loads(run("report", "--list", "--format", "json"))]
 pseudonyms = {}
@@ -85,7 +87,7 @@ for view in views:
     if view in ("summary", "why", "offcpu", "throttle", "beside"):
         continue
     compare(view, z, [])
-    if view not in ("growth", "leaks", "lifetimes", "stacks", "profile", "locks", "path", "processes"):
+    if view not in ("growth", "leaks", "lifetimes", "stacks", "profile", "locks", "path", "processes", "whatif"):
         compare(view, z, ["--every", "100ms"])
 for view, by in (("cpu", "thread"), ("cpu", "cpu"), ("sched", "thread"), ("states", "thread"), ("io", "device"),
                  ("irq", "cpu")):
