@@ -43,6 +43,7 @@ struct candidate {
 	bool has_enders;
 	const char *cause;	/* that whatif() leaves out; NULL: none */
 	uint64_t saves_min_ns, saves_max_ns, of_ns; /* of_ns 0: the saving is unknown */
+	uint64_t drift_ns;	/* by which the interval of the saving is widened */
 };
 
 struct sentence {

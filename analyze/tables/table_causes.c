@@ -215,10 +215,14 @@ static bool is_small(const struct causes *c, const struct candidate *x)
 	return (x->is_path ? 10 : 20) * x->ns < c->span_ns;
 }
 
-/* The cost of a candidate: its saving, or else its time. */
+/* The cost of a candidate: its saving, which errors do not make larger, or else its time. */
 static uint64_t cost_of(const struct candidate *x)
 {
-	return x->of_ns ? (x->saves_min_ns + x->saves_max_ns) / 2 : x->ns;
+	uint64_t sum_ns = x->saves_min_ns + x->saves_max_ns;
+
+	if (!x->of_ns)
+		return x->ns;
+	return sum_ns > x->drift_ns ? (sum_ns - x->drift_ns) / 2 : 0;
 }
 
 /*
@@ -257,7 +261,8 @@ static void promote(struct causes *c, const char *kind, size_t place)
 }
 
 static const char saving_sql[] =
-	"SELECT cause, saves_min_ns, saves_max_ns, of_ns FROM whatif(:from, :to, :kind, 1) "
+	"SELECT cause, saves_min_ns, saves_max_ns, of_ns, drift_ns "
+	"FROM whatif(:from, :to, :kind, 1) "
 	"WHERE verdict IS NULL";
 
 static int saving_row(struct causes *c, const struct value *v, void *ctx)
@@ -273,6 +278,7 @@ static int saving_row(struct causes *c, const struct value *v, void *ctx)
 		x->saves_min_ns = (uint64_t)v[1].i;
 		x->saves_max_ns = (uint64_t)v[2].i;
 		x->of_ns = (uint64_t)v[3].i;
+		x->drift_ns = (uint64_t)v[4].i;
 	}
 	return 0;
 }

@@ -18,11 +18,14 @@
  * recorded path.
  *
  * The saving is an interval: from the smallest to the largest saving of the ways of replaying, each
- * compared with the same way of replaying without a change. Both are widened by the drift: the
- * difference between the recorded end and the end of the unchanged REPLAY_SCHEDULED. A function is
- * left out twice, with the least and the largest share that each thread's number of samples allows
- * (Wilson's interval, 95 %). REPLAY_FIXED
- * counts if at least a twentieth of the path is sleeps that a network ended.
+ * compared with the same way of replaying without a change. Both are widened by the larger of two
+ * errors: the drift, which is the difference between the recorded end and the end of the unchanged
+ * REPLAY_SCHEDULED; and how much the waits for a CPU that are left on the path may differ in
+ * another run. Other work makes them, so they are like independent draws: the variance of their sum
+ * is the sum of their squares (1.96 deviations, at most all of them). A function is left out twice,
+ * with the least and the largest share that each thread's number of samples allows (Wilson's
+ * interval, 95 %). REPLAY_FIXED counts if at least a twentieth of the path is sleeps that a network
+ * ended.
  */
 #include <errno.h>
 #include <math.h>
@@ -47,6 +50,7 @@
 #define POLLS_MIN 10		/* equal sleeps one after the other that are polling */
 #define PIECE_SAMPLES_MIN 20	/* fewer say little about a piece */
 #define FUNCTIONS_MAX 64	/* bits of a sample */
+#define SIGMA_95 1.96
 #define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
 
 enum cause_type {
@@ -114,7 +118,7 @@ struct whatif {
 	struct sample *samples;		/* by thread and time */
 	size_t sample_cnt, sample_cap;
 	uint32_t *hits;			/* [i]: those of the first i that are in the functions */
-	double sigma;			/* by how much shares are moved: -1.96, 0 or 1.96 */
+	double sigma;			/* by how much shares are moved: +-SIGMA_95 or 0 */
 	const char *unknown_comm, *polling_comm;
 	unsigned int function_cnt;
 	unsigned int polls;		/* of the present row of sleeps */
@@ -133,6 +137,14 @@ static const char *comm_of(struct whatif *x, uint32_t thread)
 		x->comms[process] = strpool_put(x->texts, dense_process_comm(ids, process));
 	x->failed |= !x->comms[process];
 	return x->comms[process] ?: "";
+}
+
+/* Its start, which the workload waits for, is no work: on the path, it is not a cause. */
+static bool is_recorder(const struct whatif *x, uint32_t thread)
+{
+	const struct trace_thread *t = dense_thread_row(&x->v.a->ids, thread);
+
+	return t && t->flags & TRACE_TASK_RECORDER;
 }
 
 /* The thread with the lowest number counts among threads that ran until the same instant. */
@@ -368,14 +380,19 @@ static double share_of(const struct whatif *x, const struct replay_piece *p)
 	return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
+/* A thread that does not sleep has its CPU already when the sleep would have ended. */
 static uint64_t keep_piece(void *ctx, const struct replay_piece *p)
 {
 	const struct set *s = ctx;
+	const struct replay_piece *slept =
+		p->what == REPLAY_CPU && p->before ? replay_at(s->x->replay, p->before - 1) : NULL;
 	uint64_t bits = 0, dur_ns = p->to_ns - p->from_ns;
 
 	for (size_t i = 0; i < s->cnt; i++) {
 		bits |= s->causes[i].bit;
 		if (is_of(s->x, &s->causes[i], p))
+			return 0;
+		if (slept && slept->what == REPLAY_SLEEP && is_of(s->x, &s->causes[i], slept))
 			return 0;
 	}
 	if (bits && p->what == REPLAY_RUN)
@@ -536,7 +553,9 @@ static struct cause cause_of(struct whatif *x, const struct replay_piece *p)
 	const char *object = p->object ? x->objects[p->object] : NULL;
 	struct cause c = { .type = CAUSE_TYPE_CNT };
 
-	if (p->what == REPLAY_CPU)
+	if (is_recorder(x, p->thread))
+		;
+	else if (p->what == REPLAY_CPU)
 		c.type = CAUSE_CPU;
 	else if (p->what == REPLAY_RUN && comm != comm_of(x, x->last))
 		c = (struct cause){ .type = CAUSE_PROCESS, .name = comm };
@@ -574,13 +593,16 @@ static void note_part(void *ctx, const struct replay_piece *p, uint64_t ns)
 			add_cause(x, CAUSE_STOP, comm, slept);
 		else if (p->kind == WAIT_DISK)
 			add_cause(x, object ? CAUSE_FILE : CAUSE_DISK, object ?: comm, slept);
-		else if (slept && p->waker && comm_of(x, p->waker) != comm)
+		else if (slept && p->waker && comm_of(x, p->waker) != comm &&
+			 !is_recorder(x, p->waker))
 			add_cause(x, CAUSE_PROCESS, comm_of(x, p->waker), slept);
 		return;
 	}
 	note_poll(x, p, ns);
 	x->instant_ns += p->is_instant ? ns : 0;
-	if (p->what == REPLAY_UNKNOWN || (p->what == REPLAY_SLEEP && p->waker && !p->waker_piece)) {
+	if (!is_recorder(x, p->thread) &&
+	    (p->what == REPLAY_UNKNOWN ||
+	     (p->what == REPLAY_SLEEP && p->waker && !p->waker_piece))) {
 		x->unknown_ns += ns;
 		x->unknown_comm = comm;
 	}
@@ -647,6 +669,30 @@ static void give_next(struct whatif *x, struct cell *cells)
 	free(s.all);
 }
 
+struct waits {
+	const struct whatif *x;
+	double sum_ns, squares;
+};
+
+static void note_wait(void *ctx, const struct replay_piece *p, uint64_t ns)
+{
+	struct waits *w = ctx;
+
+	if (p->what == REPLAY_CPU && !is_recorder(w->x, p->thread)) {
+		w->sum_ns += (double)ns;
+		w->squares += (double)ns * (double)ns;
+	}
+}
+
+/* By how much the waits for a CPU on the last run's path may differ in another run. */
+static uint64_t noise_of(const struct whatif *x)
+{
+	struct waits w = { .x = x };
+
+	replay_path(x->replay, x->target, note_wait, &w);
+	return (uint64_t)fmin(SIGMA_95 * sqrt(w.squares), w.sum_ns);
+}
+
 static void give_verdict(struct whatif *x, struct cell *cells, const struct set *s,
 			 uint64_t left_out_ns, uint64_t of_ns)
 {
@@ -699,10 +745,20 @@ static void note_savings(const struct whatif *x, const struct ends *base, const 
 	}
 }
 
+/* A row without a saving. cause NULL: about all of them. */
+static void give_no_answer(struct whatif *x, const char *cause)
+{
+	struct cell *cells = view_row(&x->v, 0, NULL);
+
+	view_text(&x->v, &cells[COL_WHATIF_CAUSE], cause);
+	view_text(&x->v, &cells[COL_WHATIF_VERDICT],
+		  "cannot tell: the replay has threads that wait for each other");
+}
+
 static int give_causes(struct whatif *x, const struct set *s, const struct ends *base)
 {
 	uint64_t end_ns = base->ns[REPLAY_STRUCTURE], of_ns = end_ns - x->v.w.from_ns;
-	uint64_t left_out_ns = 0, drift_ns, saved[2] = { of_ns, 0 };
+	uint64_t left_out_ns = 0, drift_ns, noise_ns, saved[2] = { of_ns, 0 };
 	char text[2 * OBJECT_TEXT_BYTES];
 	size_t len = 0;
 	struct cell *cells;
@@ -726,19 +782,21 @@ static int give_causes(struct whatif *x, const struct set *s, const struct ends 
 	for (int i = bits ? 0 : 2; i < 3 && !ret; i++) {
 		struct ends ends;
 
-		x->sigma = i == 2 ? 0 : i ? 1.96 : -1.96;
+		x->sigma = i == 2 ? 0 : i ? SIGMA_95 : -SIGMA_95;
 		left_out_ns = replay_change(x->replay, keep_piece, (void *)s);
 		ret = run_all(x, has_schedule, &ends);
 		if (!ret)
 			note_savings(x, base, &ends, has_schedule, saved);
 	}
-	/* a replay that does not end has no answer, neither here nor in `why` */
+	if (ret == -EDEADLK)
+		give_no_answer(x, strpool_put(x->texts, text));
 	if (ret < 0)
 		return ret == -EDEADLK ? 0 : ret;
 	drift_ns = base->ns[REPLAY_SCHEDULED] > end_ns ? base->ns[REPLAY_SCHEDULED] - end_ns :
 							 end_ns - base->ns[REPLAY_SCHEDULED];
-	if (!has_schedule)
-		drift_ns = 0;
+	noise_ns = noise_of(x);
+	if (!has_schedule || drift_ns < noise_ns)
+		drift_ns = noise_ns;
 	saved[0] -= drift_ns < saved[0] ? drift_ns : saved[0];
 	saved[1] = saved[1] + drift_ns < of_ns ? saved[1] + drift_ns : of_ns;
 	cells = view_row(&x->v, 0, NULL);
@@ -830,6 +888,8 @@ static int give_all(struct whatif *x)
 	if (ret || !x->end_cnt)
 		return ret;
 	ret = run_all(x, true, &base);
+	if (ret == -EDEADLK)
+		give_no_answer(x, NULL);
 	if (ret)
 		return ret == -EDEADLK ? 0 : ret;
 	if (x->is_given) {

@@ -561,7 +561,7 @@ static int enter(struct replay *r, uint32_t thread, uint64_t now_ns)
 		uint64_t keep = r->keep[place];
 
 		if (p->what == REPLAY_CPU) {
-			wait_ns += t->has_waited ? 0 : p->to_ns - p->from_ns;
+			wait_ns += t->has_waited ? 0 : keep;
 			t->has_waited = false;
 			continue;
 		}

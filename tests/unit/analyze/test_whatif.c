@@ -203,6 +203,63 @@ static void test_a_thread_that_polls_makes_the_answer_unknown(void **state)
 	made_close(&m);
 }
 
+/* On CPU 1, prev leaves in nanosleep(), and next enters. */
+static void switch_to(struct gen *g, uint64_t ts_ns, uint32_t prev, uint32_t next, uint64_t ns)
+{
+	gen_leave(g, ts_ns, 1, prev, 1, NANOSLEEP, ns);
+	gen_switch(g, ts_ns, 1, 0, next, 0);
+}
+
+/* main sleeps from 10 to 20 ms, then waits for the CPU, which left has until 23 ms. */
+static void test_a_sleep_that_is_left_out_has_no_wait_for_a_cpu_after_it(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "main");
+	gen_snap(m.g, T0, 0, B, B, 1, "left");
+	gen_switch(m.g, AT(1), 1, 0, A, 0);
+	gen_wakeup(m.g, AT(10), 1, A, B, 0);
+	switch_to(m.g, AT(10), A, B, 10 * MS);
+	gen_wakeup(m.g, AT(20), 0, 0, A, WIRE_F_IRQ);
+	switch_to(m.g, AT(23), B, A, 0);
+	gen_leave(m.g, AT(30), 1, A, 1, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	/* at most: main goes on; at least: left, which main woke before, comes first */
+	assert_int_equal(rows_one(m.a, "SELECT saves_min_ns = 0 AND saves_max_ns = 13000000 AND "
+				       "drift_ns = 0 FROM whatif(NULL, NULL, 'sleep:main')"), 1);
+	made_close(&m);
+}
+
+/* main loses its CPU nine times for 1 ms after its sleep: 1.96 * sqrt(9) ms. */
+static void test_waits_for_a_cpu_that_are_left_widen_the_interval(void **state)
+{
+	struct made_trace m;
+
+	(void)state;
+	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m.g, T0, 0, A, A, 1, "main");
+	gen_snap(m.g, T0, 0, B, B, 1, "left");
+	gen_switch(m.g, AT(1), 1, 0, A, 0);
+	gen_leave(m.g, AT(10), 1, A, 1, NANOSLEEP, 30 * MS);
+	gen_wakeup(m.g, AT(40), 0, 0, A, WIRE_F_IRQ);
+	gen_switch(m.g, AT(40), 1, 0, A, 0);
+	for (unsigned int i = 0; i < 9; i++) {
+		gen_wakeup(m.g, AT(44 + 4 * i), 0, 0, B, WIRE_F_IRQ);
+		gen_switch(m.g, AT(44 + 4 * i), 1, A, B, WIRE_F_PREEMPT);
+		switch_to(m.g, AT(45 + 4 * i), B, A, 0);
+	}
+	gen_leave(m.g, AT(90), 1, A, 1, NANOSLEEP, 0);
+	gen_slice(m.g, AT(100));
+	made_open(&m);
+	assert_int_equal(rows_one(m.a, "SELECT drift_ns FROM whatif(NULL, NULL, 'sleep:main')"),
+			 5880000);
+	assert_int_equal(rows_one(m.a, "SELECT drift_ns FROM whatif(NULL, NULL, 'cpu')"), 0);
+	made_close(&m);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -211,6 +268,8 @@ int main(void)
 		cmocka_unit_test(test_the_end_is_not_before_that_of_threads_that_ended),
 		cmocka_unit_test(test_savings_of_one_thread_add_up),
 		cmocka_unit_test(test_a_thread_that_polls_makes_the_answer_unknown),
+		cmocka_unit_test(test_a_sleep_that_is_left_out_has_no_wait_for_a_cpu_after_it),
+		cmocka_unit_test(test_waits_for_a_cpu_that_are_left_widen_the_interval),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
