@@ -14,8 +14,9 @@
 -- figure: saves_max_ns
 -- drops: lost_events drift_ns next_ns
 --
--- The result has one row per cause on the path to the end (report path), and per cause that NEXT names without one of
--- them, or one row for all of --without together. Columns:
+-- The result has one row per cause on the path to the end (report path), per function with most samples of the process
+-- that ran longest on it (up to three), and per cause that NEXT names without one of them, or one row for all of
+-- --without together. Columns:
 --   cause        lock:NAME, file:PATH: waits for the lock, or the file, as report waits names them; process:NAME: all
 --                that the threads of processes of this name do; function:NAME: the function's share of the samples;
 --                disk, quota, sleep, timeout, stop: waits for a disk, throttling, sleeps of a given time, other waits

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "analyze/engine/statement.h"
+#include "analyze/views/view.h"
 #include "base/hash_map.h"
 #include "base/units.h"
 
@@ -44,6 +45,12 @@ struct candidate {
 	const char *cause;	/* that whatif() leaves out; NULL: none */
 	uint64_t saves_min_ns, saves_max_ns, of_ns; /* of_ns 0: the saving is unknown */
 	uint64_t drift_ns;	/* by which the interval of the saving is widened */
+	/* of running on the path, the functions with most samples: cause is that with most saving */
+	struct function {
+		const char *name, *cause;
+		uint64_t percent;
+	} functions[VIEW_FUNCTIONS_MAX];
+	unsigned int function_cnt;
 };
 
 struct sentence {

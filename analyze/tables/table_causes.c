@@ -265,21 +265,50 @@ static const char saving_sql[] =
 	"FROM whatif(:from, :to, :kind, 1) "
 	"WHERE verdict IS NULL";
 
+static bool has_cause(const struct candidate *x, const char *cause)
+{
+	for (unsigned int i = 0; i < x->function_cnt; i++)
+		if (x->functions[i].cause == cause)
+			return true;
+	return x->cause == cause;
+}
+
 static int saving_row(struct causes *c, const struct value *v, void *ctx)
 {
 	const char *cause = causes_text(c, &v[0]);
+	struct candidate saved = { .saves_min_ns = (uint64_t)v[1].i,
+				   .saves_max_ns = (uint64_t)v[2].i,
+				   .of_ns = (uint64_t)v[3].i,
+				   .drift_ns = (uint64_t)v[4].i };
 
 	(void)ctx;
 	for (size_t i = 0; i < c->candidate_cnt; i++) {
 		struct candidate *x = &c->candidates[i];
 
-		if (x->cause != cause)
+		if (!has_cause(x, cause) || (x->of_ns && cost_of(x) >= cost_of(&saved)))
 			continue;
-		x->saves_min_ns = (uint64_t)v[1].i;
-		x->saves_max_ns = (uint64_t)v[2].i;
-		x->of_ns = (uint64_t)v[3].i;
-		x->drift_ns = (uint64_t)v[4].i;
+		x->cause = cause;
+		x->saves_min_ns = saved.saves_min_ns;
+		x->saves_max_ns = saved.saves_max_ns;
+		x->of_ns = saved.of_ns;
+		x->drift_ns = saved.drift_ns;
 	}
+	return 0;
+}
+
+static int functions_row(struct causes *c, const struct value *v, void *ctx)
+{
+	struct candidate *x = ctx;
+	struct function *f = &x->functions[x->function_cnt];
+	char text[ANSWER_BYTES];
+
+	if (x->function_cnt == VIEW_FUNCTIONS_MAX || !v[0].text || strchr(v[0].text, '\n'))
+		return 0;
+	snprintf(text, sizeof(text), "function:%s", v[0].text);
+	f->name = causes_text(c, &v[0]);
+	f->cause = causes_text(c, &(struct value){ .type = VALUE_TEXT, .text = text });
+	f->percent = 100 * (uint64_t)v[1].i / (uint64_t)v[2].i;
+	x->function_cnt++;
 	return 0;
 }
 
@@ -335,6 +364,11 @@ static int find_savings(struct causes *c)
 			continue;
 		if (!x->is_path && !strcmp(x->kind, "lock"))
 			ret = find_enders(c, x);
+		if (c->has_samples && x->is_path && !strcmp(x->kind, "running"))
+			ret = causes_query(c, view_functions_sql, NULL, x->comm, functions_row,
+					   x);
+		for (unsigned int k = 0; k < x->function_cnt; k++)
+			fprintf(f, "%s\n", x->functions[k].cause);
 		x->cause = cause_of(c, x);
 		if (x->cause)
 			fprintf(f, "%s\n", x->cause);
@@ -573,7 +607,11 @@ static int rule_running(struct causes *c, struct sentence *s, struct candidate *
 	struct fact f = { 0 };
 	int ret = 0;
 
-	if (c->has_samples && c->is_small)
+	for (unsigned int i = 0; i < x->function_cnt; i++)
+		if (x->functions[i].cause == x->cause)
+			f = (struct fact){ x->functions[i].name,
+					   { (int64_t)x->functions[i].percent }, true };
+	if (!f.is_found && c->has_samples && c->is_small)
 		ret = causes_query(c, function_sql, NULL, x->comm, causes_fact_row, &f);
 
 	begin_sentence(c, s, x, causes_phrase(x->kind)->what);

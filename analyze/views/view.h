@@ -90,7 +90,7 @@ struct view {
 	uint64_t row_bin;		/* the bin of the rows being returned */
 	bool is_giving;			/* sums of bins before next_bin are returned */
 	uint64_t next_bin;
-	/* place() is asked for at_ns; it lowers at_end_ns to the end of its answer's validity */
+	/* of the sum that place() is asked for; it lowers the end of the time it holds for */
 	uint64_t at_ns, at_end_ns;
 	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
 	bool is_of_activity;		/* as the query has it */
@@ -138,3 +138,11 @@ void view_enter(struct view *v, void *row);
 		.open = view_open, .step = view_step, .close = view_close,                         \
 	}
 #define VIEW_TABLE(word, view, state) VIEW_TABLE_BY(-1, word, view, state)
+
+/*
+ * Up to VIEW_FUNCTIONS_MAX functions of the user code of a process or a thread (:comm), those with
+ * most samples in the window: name, its samples, all samples. If every function is all the work of
+ * its threads, the innermost one. whatif() can leave each of them out.
+ */
+#define VIEW_FUNCTIONS_MAX 3
+extern const char view_functions_sql[];

@@ -14,8 +14,8 @@
  * CPU samples in the piece out of a piece on a CPU, or, with few samples in it, its share of the
  * thread's samples in the window. `without` has causes, a line
  * each, which are left out together, or with is_each alone; without it, every cause on the path is
- * tried alone, and then the next bottlenecks, since a cause that another one hides is not on the
- * recorded path.
+ * tried alone, functions of the process that ran longest on it, and then the next bottlenecks,
+ * since a cause that another one hides is not on the recorded path.
  *
  * The saving is an interval: from the smallest to the largest saving of the ways of replaying, each
  * compared with the same way of replaying without a change. Both are widened by the larger of two
@@ -458,6 +458,30 @@ static const char samples_sql[] =
 	"|| coalesce(stack_text(stack, ts_ns, 'kernel'), '') || ';', ';' || :name || ';')), 0) "
 	"FROM cpu_samples WHERE ts_ns >= :from AND ts_ns < :to ORDER BY utid, ts_ns";
 
+/* Names of code without symbols contain an offset. More than 9 samples of 10 are all the work. */
+const char view_functions_sql[] =
+	"WITH s AS MATERIALIZED (SELECT c.utid AS utid, count(*) AS cnt, "
+	"stack_text(c.stack, max(c.ts_ns), 'user') AS text FROM cpu_samples AS c "
+	"JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid "
+	"WHERE c.ts_ns >= :from AND c.ts_ns < :to AND :comm IN (t.comm, p.comm) "
+	"GROUP BY c.utid, c.stack), "
+	"u AS MATERIALIZED (SELECT utid, text, sum(cnt) AS cnt FROM s WHERE text NOT NULL "
+	"GROUP BY utid, text), "
+	"n AS MATERIALIZED (SELECT utid, sum(cnt) AS cnt FROM u GROUP BY utid), "
+	"o AS MATERIALIZED (SELECT u.utid AS utid, u.cnt AS cnt, j.value AS function, "
+	"max(j.key) AS depth FROM u, "
+	"json_each('[' || replace(json_quote(u.text), ';', '\",\"') || ']') AS j "
+	"WHERE j.value NOT GLOB '*+0x*' AND j.value NOT GLOB '[[]*' AND length(j.value) < 200 "
+	"GROUP BY u.utid, u.text, j.value), "
+	"f AS MATERIALIZED (SELECT o.function AS function, sum(o.cnt) AS cnt, n.cnt AS thread_cnt, "
+	"max(o.depth) AS depth FROM o JOIN n ON n.utid = o.utid GROUP BY o.utid, o.function), "
+	"g AS MATERIALIZED (SELECT function, sum(cnt) AS cnt, max(depth) AS depth, "
+	"2 * sum(iif(10 * cnt > 9 * thread_cnt, cnt, 0)) > sum(cnt) AS is_all FROM f "
+	"GROUP BY function HAVING 20 * sum(cnt) >= (SELECT sum(cnt) FROM s)) "
+	"SELECT function, cnt, (SELECT sum(cnt) FROM s) FROM g "
+	"ORDER BY is_all, iif(is_all, -depth, 0), cnt DESC, function "
+	"LIMIT max(1, min(3, (SELECT count(*) FROM g WHERE NOT is_all)))";
+
 struct reading {
 	struct whatif *x;
 	uint64_t bit;
@@ -509,6 +533,69 @@ static int read_samples(struct whatif *x, struct err *e)
 	if (!ret && x->sample_cnt)
 		qsort(x->samples, x->sample_cnt, sizeof(*x->samples), by_thread);
 	return ret;
+}
+
+struct running {
+	struct whatif *x;
+	uint64_t *ns;		/* on the path, by dense process */
+};
+
+static void note_running(void *ctx, const struct replay_piece *p, uint64_t ns)
+{
+	const struct running *r = ctx;
+
+	if (p->what == REPLAY_RUN && !is_recorder(r->x, p->thread))
+		r->ns[dense_process_of(&r->x->v.a->ids, p->thread)] += ns;
+}
+
+struct functions {
+	struct whatif *x;
+	uint64_t ns;		/* that the process ran on the path */
+};
+
+static int function_row(void *ctx, const struct value *v)
+{
+	const struct functions *f = ctx;
+	const char *name = strpool_put(f->x->texts, v[0].text);
+	double share = (double)v[1].i / (double)v[2].i;
+	struct cause *c = name ? add_cause(f->x, CAUSE_FUNCTION, name,
+					   (uint64_t)(share * (double)f->ns)) : NULL;
+
+	if (!c)
+		return -ENOMEM;
+	c->bit = 1ull << f->x->function_cnt++;
+	return 0;
+}
+
+/* Adds functions of the process that ran longest on the recorded path. */
+static int add_functions(struct whatif *x, struct err *e)
+{
+	const struct analysis *a = x->v.a;
+	struct running r = { x, calloc(a->ids.process_cnt + 1, sizeof(*r.ns)) };
+	struct functions f = { .x = x };
+	const struct row_sink sink = { .ctx = &f, .row = function_row };
+	const char *comm = NULL;
+	int ret = r.ns ? 0 : -ENOMEM;
+
+	if (!ret)
+		replay_path(x->replay, x->target, note_running, &r);
+	for (uint32_t i = 0; i < a->ids.process_cnt && !ret; i++)
+		if (r.ns[i] > f.ns) {
+			f.ns = r.ns[i];
+			comm = dense_process_comm(&a->ids, i);
+		}
+	free(r.ns);
+	if (comm && !ret) {
+		const struct statement_param params[] = {
+			{ ":from", value_int((uint64_t)context_rel(a, x->v.w.from_ns)) },
+			{ ":to", value_int((uint64_t)context_rel(a, x->v.w.to_ns)) },
+			{ ":comm", value_text(comm) },
+			{ .name = NULL },
+		};
+
+		ret = statement_run(x->v.a, view_functions_sql, params, &sink, e);
+	}
+	return ret ?: read_samples(x, e);
 }
 
 struct beside {
@@ -878,7 +965,7 @@ static int find_ends(struct whatif *x)
 	return ret;
 }
 
-static int give_all(struct whatif *x)
+static int give_all(struct whatif *x, struct err *e)
 {
 	struct ends base;
 	int ret = add_births(x);
@@ -903,6 +990,7 @@ static int give_all(struct whatif *x)
 				    give_causes(x, &(struct set){ x, x->causes, cnt }, &base);
 	}
 	replay_path(x->replay, x->target, note_part, x);
+	ret = add_functions(x, e);
 	if (x->cause_cnt)
 		qsort(x->causes, x->cause_cnt, sizeof(*x->causes), by_path);
 	/* the next bottlenecks are added at the end */
@@ -955,7 +1043,7 @@ static int run_whatif(struct view *v, struct err *e)
 	uint64_t decided;
 	int ret = fold_run_to(&v->run, v->bin_to_ns, &decided, e);
 
-	ret = ret ?: give_all(x);
+	ret = ret ?: give_all(x, e);
 	if (ret == -E2BIG)
 		return err_set(e, ret, "the window has more than %u pieces of threads' time; "
 			       "take a smaller one with --from and --to", PIECES_MAX);

@@ -413,6 +413,14 @@ $ ebpfrec report why -i stacks.ebpfrec --comm cc1 --format csv 2>/dev/null | gre
 1> Where it ran,1,samples,3
 1> Where it ran,1,called_by,ufunc_12
 
+# the function with most samples of the process that ran longest on the path
+$ ebpfrec report whatif -i stacks.ebpfrec --comm cc1 --from 1s --to 1.6s --format csv 2>/dev/null
+1> cause,saves_min_ns,saves_max_ns,of_ns,drift_ns,next,next_ns,verdict,complete,lost_events
+1> function:ufunc_1,223704732,535771218,600000000,12000000,cc1 running,89999931,,1,0
+1> function:ufunc_12,223704732,535771218,600000000,12000000,cc1 running,89999931,,1,0
+1> disk:cc1,7000200,32000200,600000000,12000000,cc1 running,539999600,,1,0
+1> cpu,12000000,12000000,600000000,0,cc1 running,539999600,,1,0
+
 # code without a name, and the files that would name it
 $ ebpfrec report -i stacks.ebpfrec symbols --format csv 2>/dev/null
 1> module,build_id,addresses,stacks,stacks_pct,complete,lost_events

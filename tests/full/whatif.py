@@ -33,6 +33,14 @@ for kind, cause in CAUSES.items():
             check("%s: what delays nothing saves next to nothing" % name, most - drift <= took / 20, row)
         else:
             check("%s: the cause is found" % name, row["verdict"] == "", row)
+        if kind == "function" and shape != "off":
+            tried = [r for r in rows_of(run("report", "-i", t.path, "whatif", "--format", "csv")) if r["cause"] == cause]
+            check("%s: the function is tried without being named" % name, tried == [alone], (tried, alone))
+        if kind == "function" and shape == "serial":
+            said = [r["value"] for r in rows_of(run("report", "-i", t.path, "why", "--format", "csv"))
+                    if r["section"] == "In short"]
+            check("%s: why names the function and its saving" % name, " of it in slow_function; removing it saves "
+                  in said[0], said)
         if shape == "masking":
             check("%s: two causes save at least what one saves" % name,
                   int(row["saves_max_ns"]) >= int(alone["saves_max_ns"]) - int(alone["drift_ns"]), (alone, row))
