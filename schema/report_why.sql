@@ -16,7 +16,10 @@
 --   In short           the answers of causes(): with --workload, and by default for a recorded command, up to three
 --                      causes by their saving (report whatif; if it is not known, or the window has more than
 --                      2 million events, by their time on the path to the end, report path), each with its culprit;
---                      processes that the OOM killer killed; then what all threads together did most, unless a cause
+--                      processes that the OOM killer killed; threads that were woken in vain, if they ran for 1 %:
+--                      at least 8 threads that one thread woke at a futex, each within 1 ms of the one before, of which
+--                      most slept there again after less than 0.2 ms on CPUs (in windows of up to 2 million events);
+--                      then what all threads together did most, unless a cause
 --                      says it: the largest part of their time; the object or system call of half of this part, and
 --                      the thread that ended half of it; for a quota, its group; for a CPU, the threads on it during
 --                      the 20 longest waits; for a disk, the file whose requests took longest, and the process that

@@ -806,6 +806,60 @@ static int stalled_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
+/*
+ * A herd: at least 8 threads that one thread woke at a futex, each within 1 ms of the one before.
+ * In vain: the thread slept there again after less than 0.2 ms on CPUs, perhaps in parts.
+ */
+static const char herd_sql[] =
+	"WITH l AS MATERIALIZED (SELECT utid, end_ns, dur_ns FROM sched_slices(:from, :to)), "
+	"s AS MATERIALIZED (SELECT w.ts_ns AS ts_ns, w.utid AS utid, w.call AS call, "
+	"iif(call_name(w.call) = 'futex' AND NOT w.preempted AND w.object <> 0, w.object & ~7, NULL) "
+	"AS object, sum(coalesce(l.dur_ns, 0)) OVER (PARTITION BY w.utid ORDER BY w.ts_ns) AS ran_ns "
+	"FROM switches AS w LEFT JOIN l ON l.utid = w.utid AND l.end_ns = w.ts_ns "
+	"WHERE w.ts_ns >= :from AND w.ts_ns < :to AND thread_in_scope(w.utid)), "
+	"e AS (SELECT ts_ns, utid, call, object, lead(ran_ns) OVER (PARTITION BY utid, object "
+	"ORDER BY ts_ns) - ran_ns AS ran_ns, NULL AS waker FROM s UNION ALL "
+	"SELECT ts_ns, target_utid, NULL, NULL, NULL, utid FROM wakeups "
+	"WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq AND thread_in_scope(target_utid)), "
+	"w AS (SELECT ts_ns, utid, waker, lag(call) OVER t AS call, lag(object) OVER t AS object, "
+	"lag(ran_ns) OVER t AS ran_ns FROM e "
+	"WINDOW t AS (PARTITION BY utid ORDER BY ts_ns, waker NOT NULL)), "
+	"n AS (SELECT *, ts_ns - lag(ts_ns) OVER o > 1000000 AS is_new FROM w "
+	"WHERE waker NOT NULL AND object NOT NULL "
+	"WINDOW o AS (PARTITION BY waker, object ORDER BY ts_ns)), "
+	"g AS (SELECT *, sum(coalesce(is_new, 1)) OVER (PARTITION BY waker, object ORDER BY ts_ns) "
+	"AS herd FROM n), "
+	"h AS MATERIALIZED (SELECT waker, object, max(call) AS call, max(utid) AS utid, "
+	"count(*) AS woken, "
+	"sum(coalesce(ran_ns < 200000, 0)) AS vain, sum(iif(ran_ns < 200000, ran_ns, 0)) AS vain_ns "
+	"FROM g GROUP BY waker, object, herd HAVING woken >= 8 AND 2 * vain > woken) "
+	"SELECT t.comm, sum(h.woken), sum(h.vain), count(*), sum(h.vain_ns), k.comm, k.tid, "
+	"coalesce(object_name(h.call, h.object), '') FROM h JOIN threads AS t ON t.utid = h.utid "
+	"JOIN threads AS k ON k.utid = h.waker GROUP BY h.waker, h.object ORDER BY 5 DESC LIMIT 1";
+
+static const char no_rows_sql[] = "SELECT 1 WHERE 0";
+
+static int herd_row(struct causes *c, const struct value *v, void *ctx)
+{
+	const char *comm = causes_text(c, &v[0]);
+	const struct candidate x = { .comm = comm, .process = comm };
+	char ns[UNITS_TEXT_MAX];
+	struct sentence *s;
+
+	if (100 * (uint64_t)v[4].i < c->span_ns)
+		return 0;
+	s = causes_add(c, "herd", "yes");
+	s->place = ++*(unsigned int *)ctx;
+	s->cost_ns = (uint64_t)v[4].i;
+	causes_append(s->answer, "%s (%lld) woke %lld threads of %s at a time, %lld of %lld in vain, "
+		      "which ran for %s", v[5].text, (long long)v[6].i,
+		      (long long)(v[1].i / v[3].i), comm, (long long)v[2].i, (long long)v[1].i,
+		      duration(ns, s->cost_ns));
+	if (v[7].text && *v[7].text)
+		causes_append(s->answer, ": %s", v[7].text);
+	return name_command(c, s, "waits", &x);
+}
+
 /* Runs the query of a rule; without a sentence it has the verdict no. */
 static int apply_fact(struct causes *c, const char *rule, const char *sql, const char *no,
 		      int (*row)(struct causes *c, const struct value *v, void *ctx),
@@ -876,6 +930,10 @@ static int find_causes(struct causes *c)
 		ret = ret
 			      ?: apply_fact(c, "stalled", stalled_sql, "no: memory was not short",
 					    stalled_row, &place);
+		ret = ret ?: apply_fact(c, "herd", c->has_few_events ? herd_sql : no_rows_sql,
+					c->has_few_events ? "no: few threads were woken in vain" :
+							    "no: the window is too large",
+					herd_row, &place);
 		ret = ret ?: causes_together(c, &place);
 		ret = ret ?: c->of_workload ? 0 : causes_path(c, &place);
 	}

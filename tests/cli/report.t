@@ -261,7 +261,7 @@ $ ebpfrec report -i golden.ebpfrec --format json 2>/dev/null |
 
 $ ebpfrec report why -i golden.ebpfrec --comm cc1 --format json 2>/dev/null |
 > python3 -c 'import json, sys; print([(k, len(v)) for k, v in json.load(sys.stdin).items()])'
-1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Where it waited', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4), ('Rules', 4)]
+1> [('In short', 2), ('Waited for', 1), ('States', 2), ('Where it ran', 0), ('Where it waited', 0), ('Waited longest', 0), ('Ran instead', 0), ('Requests', 0), ('Files', 0), ('Beside them', 0), ('Woken by', 0), ('Memory', 1), ('Path', 4), ('Rules', 5)]
 
 $ ebpfrec report -i golden.ebpfrec --format json --limit 1 2>/dev/null |
 > python3 -c 'import json, sys; print([len(v) for v in json.load(sys.stdin).values()])'
@@ -760,7 +760,7 @@ $ ebpfrec report -i golden.ebpfrec --limit 1 | grep more; ebpfrec report -i gold
 1> (1 more: --limit 0)
 1> (2 more: --limit 0)
 1> (1 more: ebpfrec report path -i golden.ebpfrec)
-1> (3 more: --limit 0)
+1> (4 more: --limit 0)
 
 # The last line of the summary names the command that says most: who was held up, or had the CPU; or nobody.
 $ for t in who threads waits; do gen_golden last-$t.ebpfrec $t; done;

@@ -300,24 +300,30 @@ $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> Rules,1,verdict,yes: a fact about all threads
 1> Rules,1,answer,What the threads did is not known for 677 ms of 700 ms (96 %)
 1> Rules,1,command,
-1> Rules,2,rule,killed
+1> Rules,2,rule,herd
 1> Rules,2,rank,
 1> Rules,2,cost_ns,
-1> Rules,2,verdict,no: nobody was killed
+1> Rules,2,verdict,no: few threads were woken in vain
 1> Rules,2,answer,
 1> Rules,2,command,
-1> Rules,3,rule,path
+1> Rules,3,rule,killed
 1> Rules,3,rank,
 1> Rules,3,cost_ns,
-1> Rules,3,verdict,no: it has one large part
+1> Rules,3,verdict,no: nobody was killed
 1> Rules,3,answer,
 1> Rules,3,command,
-1> Rules,4,rule,stalled
+1> Rules,4,rule,path
 1> Rules,4,rank,
 1> Rules,4,cost_ns,
-1> Rules,4,verdict,no: memory was not short
+1> Rules,4,verdict,no: it has one large part
 1> Rules,4,answer,
 1> Rules,4,command,
+1> Rules,5,rule,stalled
+1> Rules,5,rank,
+1> Rules,5,cost_ns,
+1> Rules,5,verdict,no: memory was not short
+1> Rules,5,answer,
+1> Rules,5,command,
 2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
 
 # the window is the life of a thread
