@@ -458,9 +458,9 @@ static const char samples_sql[] =
 	"|| coalesce(stack_text(stack, ts_ns, 'kernel'), '') || ';', ';' || :name || ';')), 0) "
 	"FROM cpu_samples WHERE ts_ns >= :from AND ts_ns < :to ORDER BY utid, ts_ns";
 
-/* Names of code without symbols contain an offset. More than 9 samples of 10 are all the work. */
+/* Code without a name is an address or has an offset. More than 9 of 10 samples: all the work. */
 const char view_functions_sql[] =
-	"WITH s AS MATERIALIZED (SELECT c.utid AS utid, count(*) AS cnt, "
+	"WITH RECURSIVE s AS MATERIALIZED (SELECT c.utid AS utid, count(*) AS cnt, "
 	"stack_text(c.stack, max(c.ts_ns), 'user') AS text FROM cpu_samples AS c "
 	"JOIN threads AS t ON t.utid = c.utid JOIN processes AS p ON p.upid = t.upid "
 	"WHERE c.ts_ns >= :from AND c.ts_ns < :to AND :comm IN (t.comm, p.comm) "
@@ -468,11 +468,12 @@ const char view_functions_sql[] =
 	"u AS MATERIALIZED (SELECT utid, text, sum(cnt) AS cnt FROM s WHERE text NOT NULL "
 	"GROUP BY utid, text), "
 	"n AS MATERIALIZED (SELECT utid, sum(cnt) AS cnt FROM u GROUP BY utid), "
-	"o AS MATERIALIZED (SELECT u.utid AS utid, u.cnt AS cnt, j.value AS function, "
-	"max(j.key) AS depth FROM u, "
-	"json_each('[' || replace(json_quote(u.text), ';', '\",\"') || ']') AS j "
-	"WHERE j.value NOT GLOB '*+0x*' AND j.value NOT GLOB '[[]*' AND length(j.value) < 200 "
-	"GROUP BY u.utid, u.text, j.value), "
+	"p(utid, cnt, text, rest, function, depth) AS (SELECT utid, cnt, text, text || ';', '', 0 "
+	"FROM u UNION ALL SELECT utid, cnt, text, substr(rest, instr(rest, ';') + 1), "
+	"substr(rest, 1, instr(rest, ';') - 1), depth + 1 FROM p WHERE rest <> ''), "
+	"o AS MATERIALIZED (SELECT utid, cnt, function, max(depth) AS depth FROM p "
+	"WHERE depth AND function NOT GLOB '*+0x*' AND function NOT GLOB '0x*' "
+	"AND function NOT GLOB '[[]*' AND length(function) < 200 GROUP BY utid, text, function), "
 	"f AS MATERIALIZED (SELECT o.function AS function, sum(o.cnt) AS cnt, n.cnt AS thread_cnt, "
 	"max(o.depth) AS depth FROM o JOIN n ON n.utid = o.utid GROUP BY o.utid, o.function), "
 	"g AS MATERIALIZED (SELECT function, sum(cnt) AS cnt, max(depth) AS depth, "
