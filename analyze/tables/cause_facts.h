@@ -45,7 +45,7 @@ struct candidate {
 	const char *cause;	/* that whatif() leaves out; NULL: none */
 	uint64_t saves_min_ns, saves_max_ns, of_ns; /* of_ns 0: the saving is unknown */
 	uint64_t drift_ns;	/* by which the interval of the saving is widened */
-	/* of running on the path, the functions with most samples: cause is that with most saving */
+	/* of running on the path, functions with most samples; cause: that with most saving */
 	struct function {
 		const char *name, *cause;
 		uint64_t percent;

@@ -813,8 +813,9 @@ static int stalled_row(struct causes *c, const struct value *v, void *ctx)
 static const char herd_sql[] =
 	"WITH l AS MATERIALIZED (SELECT utid, end_ns, dur_ns FROM sched_slices(:from, :to)), "
 	"s AS MATERIALIZED (SELECT w.ts_ns AS ts_ns, w.utid AS utid, w.call AS call, "
-	"iif(call_name(w.call) = 'futex' AND NOT w.preempted AND w.object <> 0, w.object & ~7, NULL) "
-	"AS object, sum(coalesce(l.dur_ns, 0)) OVER (PARTITION BY w.utid ORDER BY w.ts_ns) AS ran_ns "
+	"iif(call_name(w.call) = 'futex' AND NOT w.preempted AND w.object <> 0, "
+	"w.object & ~7, NULL) AS object, "
+	"sum(coalesce(l.dur_ns, 0)) OVER (PARTITION BY w.utid ORDER BY w.ts_ns) AS ran_ns "
 	"FROM switches AS w LEFT JOIN l ON l.utid = w.utid AND l.end_ns = w.ts_ns "
 	"WHERE w.ts_ns >= :from AND w.ts_ns < :to AND thread_in_scope(w.utid)), "
 	"e AS (SELECT ts_ns, utid, call, object, lead(ran_ns) OVER (PARTITION BY utid, object "
@@ -831,7 +832,8 @@ static const char herd_sql[] =
 	"AS herd FROM n), "
 	"h AS MATERIALIZED (SELECT waker, object, max(call) AS call, max(utid) AS utid, "
 	"count(*) AS woken, "
-	"sum(coalesce(ran_ns < 200000, 0)) AS vain, sum(iif(ran_ns < 200000, ran_ns, 0)) AS vain_ns "
+	"sum(coalesce(ran_ns < 200000, 0)) AS vain, "
+	"sum(iif(ran_ns < 200000, ran_ns, 0)) AS vain_ns "
 	"FROM g GROUP BY waker, object, herd HAVING woken >= 8 AND 2 * vain > woken) "
 	"SELECT t.comm, sum(h.woken), sum(h.vain), count(*), sum(h.vain_ns), k.comm, k.tid, "
 	"coalesce(object_name(h.call, h.object), '') FROM h JOIN threads AS t ON t.utid = h.utid "
@@ -851,7 +853,8 @@ static int herd_row(struct causes *c, const struct value *v, void *ctx)
 	s = causes_add(c, "herd", "yes");
 	s->place = ++*(unsigned int *)ctx;
 	s->cost_ns = (uint64_t)v[4].i;
-	causes_append(s->answer, "%s (%lld) woke %lld threads of %s at a time, %lld of %lld in vain, "
+	causes_append(s->answer,
+		      "%s (%lld) woke %lld threads of %s at a time, %lld of %lld in vain, "
 		      "which ran for %s", v[5].text, (long long)v[6].i,
 		      (long long)(v[1].i / v[3].i), comm, (long long)v[2].i, (long long)v[1].i,
 		      duration(ns, s->cost_ns));

@@ -34,7 +34,8 @@ for kind, cause in CAUSES.items():
         else:
             check("%s: the cause is found" % name, row["verdict"] == "", row)
         if kind == "function" and shape != "off":
-            tried = [r for r in rows_of(run("report", "-i", t.path, "whatif", "--format", "csv")) if r["cause"] == cause]
+            rows = rows_of(run("report", "-i", t.path, "whatif", "--format", "csv"))
+            tried = [r for r in rows if r["cause"] == cause]
             check("%s: the function is tried without being named" % name, tried == [alone], (tried, alone))
         if kind == "function" and shape == "serial":
             said = [r["value"] for r in rows_of(run("report", "-i", t.path, "why", "--format", "csv"))
