@@ -8,6 +8,7 @@
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
 #include "paths.bpf.h"
+#include "sched_facts.bpf.h"
 #include "sockets.bpf.h"
 
 /* Additional facts about some switches. */
@@ -158,6 +159,7 @@ int sched_switch(u64 *ctx)
 	call = call_of(e.cnt, prev, state != 0, true);
 	flags |= look_for_lock(ctx, &e, prev, state, &call);
 	send_name(&e, &call, prev->pid);
+	sched_facts_check(&e, prev);
 	if (!look_back(e.cnt, prev, next_task, &stay)) {
 		r = emit_reserve(&e, sizeof(*r), prev->pid, flags);
 		if (!r)

@@ -8,6 +8,7 @@
 #include "emit.bpf.h"
 #include "filter.bpf.h"
 #include "fixes.bpf.h"
+#include "sched_facts.bpf.h"
 
 char LICENSE[] SEC("license") = "Dual BSD/GPL";
 
@@ -76,6 +77,12 @@ static __always_inline void fill_task(struct wire_task *r, struct task_struct *t
 	r->cgroup_id = cgroup_id_of(t);
 	__builtin_memset(r->comm, 0, sizeof(r->comm));
 	BPF_CORE_READ_STR_INTO(&r->comm, t, comm);
+	r->policy = BPF_CORE_READ(t, policy);
+	r->static_prio = BPF_CORE_READ(t, static_prio);
+	r->rt_priority = BPF_CORE_READ(t, rt_priority);
+	r->zero = 0;
+	r->allowed_cnt = BPF_CORE_READ(t, nr_cpus_allowed);
+	r->cpu_mask = BPF_CORE_READ(t, cpus_mask.bits[0]);
 }
 
 /*
@@ -115,6 +122,7 @@ int task_newtask(u64 *ctx)
 	if (conf_track && filter_is_target(id >> 32))
 		filter_add_target(t->tgid);
 	fill_task(&task, t);
+	sched_facts_forget(t);
 	r = emit_begin(&e, WIRE_TASK_NEW, sizeof(*r), id, task_flags(t));
 	if (r) {
 		__builtin_memcpy(&r->tid, &task.tid, sizeof(task) - sizeof(task.hdr));

@@ -227,6 +227,11 @@ struct thread_info___word {
 	unsigned long flags;
 };
 
+struct cpumask {
+	unsigned long bits[1];	/* more */
+};
+typedef struct cpumask cpumask_t;
+
 struct task_struct {
 	struct thread_info thread_info;
 	void *stack;
@@ -234,7 +239,11 @@ struct task_struct {
 	int on_cpu;
 	int on_rq;
 	int prio;
+	int static_prio;
+	unsigned int rt_priority;
+	unsigned int policy;
 	int nr_cpus_allowed;
+	cpumask_t cpus_mask;
 	struct sched_entity se;
 	struct sched_dl_entity dl;
 	struct sched_info sched_info;

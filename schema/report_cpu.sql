@@ -8,7 +8,7 @@
 -- index: sched
 -- takes: every who threads sort
 -- figure: util_pct
--- drops: switches irq_ns softirq_ns
+-- drops: policy nice allowed switches irq_ns softirq_ns
 -- rows: sums zeros
 --
 -- The result has one row per process (or thread, comm, cgroup), with --every per bin. Columns:
@@ -24,6 +24,8 @@
 --                the stay is shown at [unknown]. Empty: not recorded
 --   irq_ns, softirq_ns  the part of oncpu_ns in interrupts and in soft interrupts (report irq); empty
 --                unless sched.irq was recorded
+--   policy, nice, allowed  with --by thread: how the scheduler treated the thread at the end of its recording: policy,
+--                nice value, and the CPUs that it may use, as a list (their number on machines with more than 64)
 -- Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
 -- The scheduler charges a preempted thread up to an earlier reading of its clock. `ebpfrec sql
 -- --examples` has a query that holds oncpu_ns - steal_ns of each thread against its account.
@@ -41,6 +43,7 @@ SELECT $t
        CASE WHEN (SELECT value FROM info WHERE key = 'steal') = '1' THEN sum(u.steal_ns) END AS steal_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.irq_ns) END AS irq_ns,
        CASE WHEN irq_recorded(u.t_ns, u.t_end_ns) THEN sum(u.softirq_ns) END AS softirq_ns
+       $sched
   FROM (SELECT t_ns, t_end_ns, span_ns, utid, upid, $names oncpu_ns, switches, preempted, steal_ns, 0 AS irq_ns,
                0 AS softirq_ns
           FROM cpu_usage(:from, :to, :every)

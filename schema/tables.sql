@@ -43,6 +43,11 @@ CREATE TABLE threads (
 	is_recorder INTEGER NOT NULL,
 	is_workload INTEGER NOT NULL,
 	at_start INTEGER NOT NULL,
+	policy TEXT,
+	nice INTEGER,
+	rt_priority INTEGER,
+	allowed_cpus INTEGER,
+	cpu_mask INTEGER,
 	container TEXT,
 	unit TEXT,
 	user TEXT
@@ -102,7 +107,12 @@ CREATE TABLE task_events (
 	cgroup_id INTEGER,
 	comm TEXT,
 	exe TEXT,
-	cmdline TEXT
+	cmdline TEXT,
+	policy TEXT,
+	nice INTEGER,
+	rt_priority INTEGER,
+	allowed_cpus INTEGER,
+	cpu_mask INTEGER
 ) STRICT;
 
 -- Memory of each process when the recording began.

@@ -190,7 +190,8 @@ static int collect_event(struct collect *c, const struct trace_task_event *ev)
 	const struct trace_process *p;
 	int r;
 
-	if (!t || ev->type == TRACE_TASK_EXIT || ev->type == TRACE_TASK_CGROUP)
+	if (!t || ev->type == TRACE_TASK_EXIT || ev->type == TRACE_TASK_CGROUP ||
+	    ev->type == TRACE_TASK_SCHED)
 		return 0;
 	process = dense_process_of(d, thread);
 	p = dense_process_row(d, process);

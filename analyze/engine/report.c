@@ -13,6 +13,7 @@
  *     $cpukeys the keys' columns, of cpu_usage; $cpugroup the columns to group by; $rkeys their
  *              names in a row r. Each of these ends with a comma, or is nothing
  *     $stack_text, $frame: stack_text and "function"; by module stack_modules and "module"
+ *     $sched   policy, nice value and CPUs of a thread, if threads are a key
  *     $names   "comm_then, thread_name_then, " if a name is among the keys, else NULLs of these
  *              names; $bynames: these names as further keys; $bycomm, $bythreadname: 1 or 0
  *
@@ -535,6 +536,10 @@ static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_
 	return true;
 }
 
+static const char thread_sched[] =
+	", t.policy AS policy, t.nice AS nice, "
+	"coalesce(cpu_list(t.cpu_mask), t.allowed_cpus) AS allowed";
+
 /* Replaces marks; a mark ends where its name ends, so that $t is not part of $tid. */
 static char *expand(const struct analysis *a, const struct report_request *r, unsigned int keys,
 		    const char *text)
@@ -549,6 +554,7 @@ static char *expand(const struct analysis *a, const struct report_request *r, un
 		{ "$names", keys & KEYS_NAME ? "comm_then, thread_name_then," :
 					       "NULL AS comm_then, NULL AS thread_name_then," },
 		{ "$bynames", keys & KEYS_NAME ? "',comm,thread_name'" : "''" },
+		{ "$sched", keys & KEY(THREAD) ? thread_sched : "" },
 		{ "$bycomm", keys & KEY(COMM) ? "1" : "0" },
 		{ "$bythreadname", keys & KEY(THREAD_NAME) ? "1" : "0" },
 		{ "$stack_text", keys & KEY(MODULE) ? "stack_modules" : "stack_text" },

@@ -585,6 +585,26 @@ static void fn_object_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, text, -1, SQLITE_TRANSIENT);
 }
 
+static void fn_cpu_list(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	uint64_t mask = (uint64_t)sqlite3_value_int64(argv[0]);
+	sqlite3_str *s = sqlite3_str_new(NULL);
+	unsigned int from, to = 0;
+
+	while (to < 64) {
+		for (from = to; from < 64 && !(mask >> from & 1); from++)
+			;
+		for (to = from; to < 64 && mask >> to & 1; to++)
+			;
+		if (to > from)
+			sqlite3_str_appendf(s, to > from + 1 ? "%s%u-%u" : "%s%u",
+					    sqlite3_str_length(s) ? "," : "", from, to - 1);
+	}
+	if (sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		sqlite3_result_text(ctx, sqlite3_str_value(s) ?: "", -1, SQLITE_TRANSIENT);
+	sqlite3_free(sqlite3_str_finish(s));
+}
+
 static void fn_duration_text(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	char text[UNITS_TEXT_MAX];

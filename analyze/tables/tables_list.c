@@ -187,6 +187,23 @@ static uint32_t process_of_thread_at(const struct analysis *a, size_t i)
 	return i < PSEUDO_CNT ? 0 : dense_process_of(&a->ids, process_at(a, i));
 }
 
+/* Fills the five columns from c on. */
+static void sched_cells(struct cell *c, const struct trace_sched *s)
+{
+	static const char *const policies[] = { "?", "other", "fifo", "rr", "batch", "?",
+						"idle", "deadline", "ext" };
+
+	if (!s->policy1)
+		return;
+	cell_text(&c[0], policies[s->policy1 <= 8 ? s->policy1 : 0]);
+	cell_int(&c[1], (int64_t)s->static_prio - 120);
+	if (s->rt_priority)
+		cell_int(&c[2], s->rt_priority);
+	cell_int(&c[3], s->cpu_cnt);
+	if (s->cpus)
+		cell_int(&c[4], (int64_t)s->cpus);
+}
+
 static const void *thread_row(const struct analysis *a, size_t i, size_t *ret_cnt)
 {
 	*ret_cnt = a->ids.thread_cnt - EVENT_ID_FIRST + PSEUDO_CNT;
@@ -204,9 +221,11 @@ static void thread_more(const struct analysis *a, size_t i, const void *row, str
 		cell_int(&c[COL_THREADS_UPID], (int64_t)i);
 		cell_text(&c[COL_THREADS_COMM], dense_pseudo_name((uint32_t)i));
 		no_flags(&c[COL_THREADS_IS_KTHREAD]);
-	} else if (t->flags & TRACE_TASK_AT_START) {	/* 0 is known, too */
-		cell_int(&c[COL_THREADS_SUM_EXEC_START_NS], (int64_t)t->sum_exec_start_ns);
+		return;
 	}
+	if (t->flags & TRACE_TASK_AT_START)	/* 0 is known, too */
+		cell_int(&c[COL_THREADS_SUM_EXEC_START_NS], (int64_t)t->sum_exec_start_ns);
+	sched_cells(&c[COL_THREADS_POLICY], &t->sched);
 }
 
 static size_t thread_find(const struct analysis *a, int64_t key, size_t *ret_cnt)
@@ -219,11 +238,11 @@ static size_t thread_find(const struct analysis *a, int64_t key, size_t *ret_cnt
 static void task_event_more(const struct analysis *a, size_t i, const void *row, struct cell *c)
 {
 	static const char *const types[] = {
-		"?", "new", "exec", "rename", "exit", "cgroup", "snap"
+		"?", "new", "exec", "rename", "exit", "cgroup", "snap", "sched"
 	};
 	const struct trace_task_event *ev = row;
 
-	cell_text(&c[COL_TASK_EVENTS_TYPE], types[ev->type <= TRACE_TASK_SNAP ? ev->type : 0]);
+	cell_text(&c[COL_TASK_EVENTS_TYPE], types[ev->type <= TRACE_TASK_SCHED ? ev->type : 0]);
 	if (ev->type == TRACE_TASK_EXIT)
 		cell_int(&c[COL_TASK_EVENTS_EXIT_CODE], ev->exit_code);
 	if (ev->type == TRACE_TASK_NEW || ev->type == TRACE_TASK_EXEC ||
@@ -231,6 +250,7 @@ static void task_event_more(const struct analysis *a, size_t i, const void *row,
 		cell_text(&c[COL_TASK_EVENTS_COMM], ev->comm);
 	if (ev->type == TRACE_TASK_EXEC)
 		cell_text(&c[COL_TASK_EVENTS_EXE], ev->exe);
+	sched_cells(&c[COL_TASK_EVENTS_POLICY], &ev->sched);
 }
 
 /* ---- machine and names ---- */

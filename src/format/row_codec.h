@@ -33,15 +33,18 @@ struct row_cpu_end {
 	uint64_t steal_ns;	/* steal time of utid since then */
 };
 
+#define ROW_SCHED(U)                                                                        \
+	U(sched.policy1) U(sched.static_prio) U(sched.rt_priority) U(sched.cpu_cnt) U(sched.cpus)
 #define ROW_PROCESS(U, T, S)                                                                \
 	U(upid) U(pid) U(ns_pid) U(ppid) U(parent_upid) U(uid) U(flags) U(exit_code)        \
 	T(start_ns) T(end_ns) U(cgroup_id) S(comm) S(exe) S(cmdline)
 #define ROW_THREAD(U, T, S)                                                                 \
 	U(utid) U(upid) U(tid) U(ns_tid) U(flags) T(start_ns) T(end_ns)                     \
-	U(sum_exec_start_ns) U(sum_exec_end_ns) S(comm) U(start_state) U(start_call)
+	U(sum_exec_start_ns) U(sum_exec_end_ns) S(comm) U(start_state) U(start_call)  \
+	ROW_SCHED(U)
 #define ROW_TASK_EVENT(U, T, S)                                                             \
 	T(ts_ns) U(type) U(cpu) U(utid) U(upid) U(exit_code) U(cgroup_id)                   \
-	S(comm) S(exe) S(cmdline)
+	S(comm) S(exe) S(cmdline) ROW_SCHED(U)
 #define ROW_RSS(U, T, S)                                                                           \
 	T(ts_ns)                                                                                   \
 	U(upid) U(bytes[0]) U(bytes[1]) U(bytes[2]) U(bytes[3]) U(total_vm_bytes) U(unknown)

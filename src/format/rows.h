@@ -40,6 +40,15 @@ struct trace_process {
 	const char *cmdline;		/* arguments joined by spaces; "" if unknown */
 };
 
+/* How the scheduler treats a thread. */
+struct trace_sched {
+	uint32_t policy1;		/* 1 + SCHED_*; 0: unknown, as are the others */
+	uint32_t static_prio;		/* 120 + nice value */
+	uint32_t rt_priority;
+	uint32_t cpu_cnt;		/* number of online CPUs that it may use */
+	uint64_t cpus;	/* mask of these; 0: unknown, because a CPU number is above 63 */
+};
+
 struct trace_thread {
 	uint32_t utid;
 	uint32_t upid;
@@ -57,11 +66,13 @@ struct trace_thread {
 	uint64_t sum_exec_start_ns;
 	uint64_t sum_exec_end_ns; /* the same at its exit or in the end snapshot; 0: unknown */
 	const char *comm;
+	struct trace_sched sched;	/* the last one */
 };
 
 enum trace_task_event_type {
 	TRACE_TASK_NEW = 1, TRACE_TASK_EXEC = 2, TRACE_TASK_RENAME = 3,
 	TRACE_TASK_EXIT = 4, TRACE_TASK_CGROUP = 5, TRACE_TASK_SNAP = 6,
+	TRACE_TASK_SCHED = 7,
 };
 
 struct trace_task_event {
@@ -71,9 +82,10 @@ struct trace_task_event {
 	uint8_t type;
 	uint32_t exit_code;
 	uint64_t cgroup_id;
-	const char *comm;		/* the new name (NEW, EXEC, RENAME, SNAP) */
+	const char *comm;		/* the name (NEW, EXEC, RENAME, SNAP, SCHED) */
 	const char *exe;		/* EXEC, else "" */
 	const char *cmdline;		/* EXEC, SNAP if known, else "" */
+	struct trace_sched sched;	/* in rows with a name */
 };
 
 /* Memory at one time: baselines from the start snapshot and block keyframes. */

@@ -264,6 +264,11 @@ static int open_writers(struct session *s, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	machine_online_cpus(s->online, config.cpu_cnt);
 	config.cpu_online = s->online;
+	for (unsigned int cpu = 0; cpu < config.cpu_cnt; cpu++) {
+		config.tasks.online_cnt += s->online[cpu];
+		if (config.cpu_cnt <= 64)
+			config.tasks.online_cpus |= (uint64_t)s->online[cpu] << cpu;
+	}
 	err = block_writer_new(&s->writer, &config);
 	if (err)
 		return err_set(e, err, "cannot set up the encoder: %s", strerror(-err));

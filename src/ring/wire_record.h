@@ -31,10 +31,11 @@ static inline size_t wire_record_size(const void *data, size_t max)
 	return bytes;
 }
 
-/* Returns whether records of the hook are not events, but names of objects in other records. */
+/* Returns whether records of the hook are not events, but describe objects in other records. */
 static inline bool wire_hook_is_name(unsigned int hook)
 {
-	return hook == WIRE_PATH || hook == WIRE_SOCKET || hook == WIRE_PLACE;
+	return hook == WIRE_PATH || hook == WIRE_SOCKET || hook == WIRE_PLACE ||
+	       hook == WIRE_SCHED_FACTS;
 }
 
 /* Returns the record at *at, and advances *at to the next one. NULL: end of the slab. */

@@ -461,7 +461,7 @@ uint64_t trace_task_event_cnt(const struct trace *t, uint64_t from_ns, uint64_t 
 	uint64_t events = 0;
 
 	for (i = trace_rows_from(t, CHUNK_TASK_EVENTS, from_ns); i < cnt && v[i].ts_ns < to_ns; i++)
-		events += v[i].type != TRACE_TASK_SNAP;
+		events += v[i].type != TRACE_TASK_SNAP && v[i].type != TRACE_TASK_SCHED;
 	return events;
 }
 

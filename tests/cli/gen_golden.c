@@ -28,6 +28,7 @@
  *              until the process ends, after half of the trace's second
  */
 #include <fcntl.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -306,6 +307,9 @@ static void write_thread(struct gen *g, uint32_t tid, uint32_t pid, const char *
 		.hdr = { .ts_ns = AT(1), .hook = WIRE_TASK_NEW, .cpu = 1, .tid = 1 },
 		.tid = tid, .pid = pid, .ns_tid = tid, .ns_pid = pid, .ppid = 1,
 		.start_ns = AT(1), .cgroup_id = 1,
+		.policy = tid == 102 ? SCHED_BATCH : SCHED_OTHER,
+		.static_prio = tid == 102 ? 125 : 120, .allowed_cnt = tid == 102 ? 1 : 2,
+		.cpu_mask = tid == 102 ? 2 : 3,
 	};
 
 	snprintf((char *)task.comm, sizeof(task.comm), "%s", comm);

@@ -129,7 +129,7 @@ $ ebpfrec metrics --once -i golden.ebpfrec --top 2 | grep -v -e '^#' -e _bucket
 1> ebpfrec_source_off_seconds_total{source="sched.switch"} 0.000000000
 1> ebpfrec_recorder_cpu_seconds_total{mode="user"} 0.032000000
 1> ebpfrec_recorder_cpu_seconds_total{mode="system"} 0.008000000
-1> ebpfrec_recorder_written_bytes_total 6616
+1> ebpfrec_recorder_written_bytes_total 6656
 1> ebpfrec_incomplete_seconds_total 4.000000000
 1> ebpfrec_missing_seconds_total 0.000000000
 1> ebpfrec_trace_end_timestamp_seconds 1700001004.000000000

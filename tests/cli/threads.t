@@ -1,9 +1,9 @@
 # Threads as people name them: by TID, by name, and as a key. gen_golden.c says what is in threads.ebpfrec.
 
 $ gen_golden threads.ebpfrec threads; ebpfrec report cpu -i threads.ebpfrec --thread req-0 --format csv
-1> pid,tid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-1> 200,201,req-0,51000000,5.1,2,0,1,0,,,
-1> 100,101,req-0,21000000,2.1,2,0,1,0,,,
+1> pid,tid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns,policy,nice,allowed
+1> 200,201,req-0,51000000,5.1,2,0,1,0,,,,other,0,0-1
+1> 100,101,req-0,21000000,2.1,2,0,1,0,,,,other,0,0-1
 
 $ ebpfrec report cpu -i threads.ebpfrec --thread 'req-*' --by process --format csv
 1> pid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -11,14 +11,14 @@ $ ebpfrec report cpu -i threads.ebpfrec --thread 'req-*' --by process --format c
 1> 200,client,51000000,5.1,2,0,1,0,,,
 
 $ ebpfrec report cpu -i threads.ebpfrec --tid 101,200 --format csv
-1> pid,tid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-1> 200,200,client,41000000,4.1,2,0,1,0,,,
-1> 100,101,req-0,21000000,2.1,2,0,1,0,,,
+1> pid,tid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns,policy,nice,allowed
+1> 200,200,client,41000000,4.1,2,0,1,0,,,,other,0,0-1
+1> 100,101,req-0,21000000,2.1,2,0,1,0,,,,other,0,0-1
 
 # all options must hold
 $ ebpfrec report cpu -i threads.ebpfrec --thread req-0 --comm client --format csv
-1> pid,tid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-1> 200,201,req-0,51000000,5.1,2,0,1,0,,,
+1> pid,tid,comm,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns,policy,nice,allowed
+1> 200,201,req-0,51000000,5.1,2,0,1,0,,,,other,0,0-1
 
 $ ebpfrec report cpu -i threads.ebpfrec --by thread_name --format csv
 1> thread_name,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
@@ -335,8 +335,8 @@ $ ebpfrec report cpu -i threads.ebpfrec --during 101 --format csv
 $ ebpfrec report cpu -i threads.ebpfrec --during req-1 --by thread --limit 1
 1> 0.001 .. 1 s of threads.ebpfrec, started 2023-11-14 22:30:00 UTC, complete
 1>
-1> PID  TID  COMM     ONCPU  %CPU  SWITCHES  PREEMPTED
-1> 200  201  req-0  51.0 ms   5.1         2          0
+1> PID  TID  COMM     ONCPU  %CPU  SWITCHES  PREEMPTED  POLICY  NICE  ALLOWED
+1> 200  201  req-0  51.0 ms   5.1         2          0  other      0  0-1
 1> (4 more: --limit 0)
 1>
 1> The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. (More: --notes.)
@@ -441,3 +441,17 @@ $ ebpfrec report memory -i threads.ebpfrec --by thread_name
 $ ebpfrec report -i threads.ebpfrec offcpu --format folded 2>/dev/null
 1> server;[sleeping];function_ffffffff818880 66000000
 1> client;[sleeping];function_ffffffff818880 44000000
+
+# how the scheduler treats a thread
+$ ebpfrec sql -i threads.ebpfrec --format csv "SELECT tid, policy, nice, rt_priority, allowed_cpus,
+>   cpu_list(cpu_mask) AS cpus FROM threads WHERE tid > 100 ORDER BY tid"
+1> tid,policy,nice,rt_priority,allowed_cpus,cpus
+1> 101,other,0,,2,0-1
+1> 102,batch,5,,1,1
+1> 200,other,0,,2,0-1
+1> 201,other,0,,2,0-1
+
+$ ebpfrec sql -i threads.ebpfrec --format csv "SELECT cpu_list(0) AS a, cpu_list(-1) AS b,
+>   cpu_list(0x8000000000000025) AS c, cpu_list(NULL) IS NULL AS d"
+1> a,b,c,d
+1> "",0-63,"0,2,5,63",1

@@ -611,8 +611,8 @@ $ gen_doubtful lossy tree.ebpfrec; ebpfrec info -i tree.ebpfrec --tree --format 
 1> 37
 
 # A file of which a block is gone: nothing is damaged but the time that it stood for.
-$ cp -r golden.ebpfrec hole.ebpfrec; f=chunk-000000.ebr; { head -c 2120 golden.ebpfrec/$f;
-> tail -c +4625 golden.ebpfrec/$f; } >hole.ebpfrec/$f; ebpfrec check -i hole.ebpfrec --format csv | grep 'no block'
+$ cp -r golden.ebpfrec hole.ebpfrec; f=chunk-000000.ebr; { head -c 2128 golden.ebpfrec/$f;
+> tail -c +4649 golden.ebpfrec/$f; } >hole.ebpfrec/$f; ebpfrec check -i hole.ebpfrec --format csv | grep 'no block'
 1> chunk-000000.ebr,damaged,0,0,1000000000,2000000000,,,there is no block for this time
 2> ebpfrec: hole.ebpfrec: damaged: valid without a gap up to 1.000 s; 1 part (0 B) skipped, 1.00 s missing between valid blocks; 3 blocks with 34 events are valid
 2> ebpfrec: hole.ebpfrec: reports leave out what is damaged; `ebpfrec repair -i hole.ebpfrec -o NEW` writes a trace of what is valid

@@ -75,9 +75,9 @@ $ ebpfrec report sched -i who.ebpfrec --by container,process --limit 3 --format 
 1> 103,work3,docker:0123456789ab,1,2000,2000,2000,2000,1,0,1,0,1,0
 
 $ ebpfrec report cpu -i who.ebpfrec --by thread,user --limit 2 --format csv
-1> pid,tid,comm,user,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns
-1> 112,112,work0,1234,12000000,1.2,2,0,1,0,,,
-1> 111,111,work3,ann,11000000,1.1,2,0,1,0,,,
+1> pid,tid,comm,user,oncpu_ns,util_pct,switches,preempted,complete,lost_events,steal_ns,irq_ns,softirq_ns,policy,nice,allowed
+1> 112,112,work0,1234,12000000,1.2,2,0,1,0,,,,,,
+1> 111,111,work3,ann,11000000,1.1,2,0,1,0,,,,,,
 
 $ ebpfrec report alloc -i who.ebpfrec --by user --format csv
 1> user,source,allocs,frees,alloc_bytes,free_bytes,net_bytes,peak_bytes,peak_ns,now_bytes,exit_bytes,lost_frees,complete,lost_events

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * task_events: applies fork, exec, rename, exit, cgroup and snapshot records, in time order, to the
- * maps of task_table.c, and writes one TASK_EVENTS row for each.
+ * maps of task_table.c, and writes one TASK_EVENTS row for each; for a record of scheduling facts
+ * only if they are new.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,6 +31,8 @@ static void put_event(struct task_table *id, const struct wire_hdr *h,
 	row.cpu = h->cpu;
 	row.utid = t->utid;
 	row.upid = t->process ? t->process->upid : EVENT_ID_UNKNOWN;
+	if (row.comm)
+		row.sched = t->sched;
 	row_put_task_event(id->task_events, &row);
 }
 
@@ -81,6 +84,25 @@ static void set_parent(struct task_table *id, struct task_process *p, struct tas
 	(void)task_table_use_process(id, parent);
 }
 
+/* Keeps of the kernel's CPUs those that are online. */
+static struct trace_sched sched_of(const struct task_table *id, uint8_t policy, uint8_t static_prio,
+				   uint8_t rt_priority, uint32_t allowed_cnt, uint64_t cpu_mask)
+{
+	struct trace_sched s = { policy + 1u, static_prio, rt_priority, allowed_cnt, 0 };
+
+	if (!static_prio)	/* a record without facts */
+		return (struct trace_sched){ 0 };
+	if (id->config->online_cpus) {
+		s.cpus = cpu_mask & id->config->online_cpus;
+		s.cpu_cnt = (uint32_t)__builtin_popcountll(s.cpus);
+	} else if (!id->config->online_cnt) {
+		s.cpus = cpu_mask;
+	} else if (s.cpu_cnt > id->config->online_cnt) {
+		s.cpu_cnt = id->config->online_cnt;
+	}
+	return s;
+}
+
 static void fill_thread(struct task_table *id, struct task_thread *t, const struct wire_task *r,
 			struct task_process *p)
 {
@@ -89,6 +111,8 @@ static void fill_thread(struct task_table *id, struct task_thread *t, const stru
 	if (!t->took_over)
 		t->start_ns = r->start_ns;
 	set_comm(t->comm, r->comm);
+	t->sched = sched_of(id, r->policy, r->static_prio, r->rt_priority, r->allowed_cnt,
+			    r->cpu_mask);
 	if (r->hdr.flags & WIRE_F_KTHREAD)
 		t->flags |= TRACE_TASK_KTHREAD;
 	if (t->start_ns && t->start_ns < id->start_ns)
@@ -366,6 +390,22 @@ static int apply_rename(struct task_table *id, const struct wire_rename *r)
 	return 0;
 }
 
+static int apply_sched_facts(struct task_table *id, const struct wire_sched_facts *r)
+{
+	struct task_thread *t = thread_of(id, r->hdr.tid, r->pid, r->hdr.ts_ns);
+	struct trace_sched s = sched_of(id, r->policy, r->static_prio, r->rt_priority,
+					r->allowed_cnt, r->cpu_mask);
+
+	if (!t)
+		return -ENOMEM;
+	if (!memcmp(&s, &t->sched, sizeof(s)))
+		return 0;
+	t->sched = s;
+	put_event(id, &r->hdr, TRACE_TASK_SCHED, t, &(struct trace_task_event){
+		.cgroup_id = t->process->cgroup_id, .comm = t->comm });
+	return 0;
+}
+
 static int apply_exit(struct task_table *id, const struct wire_exit *r)
 {
 	struct task_thread *t = thread_of(id, r->tid, r->pid, r->hdr.ts_ns);
@@ -423,6 +463,8 @@ static int apply_one(struct task_table *id, const struct wire_hdr *h)
 		return apply_exit(id, (const struct wire_exit *)h);
 	case WIRE_TASK_CGROUP:
 		return apply_cgroup(id, (const struct wire_cgroup *)h);
+	case WIRE_SCHED_FACTS:
+		return apply_sched_facts(id, (const struct wire_sched_facts *)h);
 	case WIRE_SWITCH:
 	case WIRE_SWITCH_MORE:
 		note_left(id, h);

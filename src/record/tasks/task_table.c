@@ -495,6 +495,7 @@ int task_table_put_tasks(struct task_table *id, struct row_writer *processes,
 			.sum_exec_start_ns = t->sum_exec_start_ns,
 			.sum_exec_end_ns = t->sum_exec_end_ns, .comm = t->comm,
 			.start_state = t->start_state, .start_call = t->start_call,
+			.sched = t->sched,
 		};
 
 		if (t->process) {

@@ -38,6 +38,8 @@ struct task_table_config {
 	uint32_t helper_pids[TASK_TABLE_HELPERS];
 	uint32_t command_pid;		/* waits for the recorder at the start; 0: none */
 	uint32_t page_bytes;		/* 0: 4096 */
+	uint64_t online_cpus;		/* mask; 0: unknown, or a CPU number is above 63 */
+	uint32_t online_cnt;		/* 0: unknown */
 	bool all_cmdlines; /* keep command lines of every process, not just the workload's */
 };
 
@@ -84,6 +86,7 @@ struct task_thread {
 	uint32_t start_state, start_call;
 	uint64_t state_ns;
 	char comm[TRACE_COMM_LEN + 1];
+	struct trace_sched sched;
 	uint32_t snap_cnt;
 	uint32_t key_tid;		/* the tid whose chain it is in */
 	struct task_thread *same;	/* NULL, or the thread that key_tid means here */

@@ -504,6 +504,7 @@ static void add_any(struct gen *g, struct model *m, uint64_t *seed, uint64_t ts,
 	case WIRE_PATH:
 	case WIRE_SOCKET:
 	case WIRE_PLACE:
+	case WIRE_SCHED_FACTS:
 		add_any(g, m, seed, ts, cpus);
 		break;
 	case WIRE_SWITCH:

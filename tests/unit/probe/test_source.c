@@ -117,7 +117,8 @@ static void test_source_every_hook_has_a_program(void **state)
 	for (i = 0; i < sizeof(ids); i++) {
 		/* sent by the programs of allocations, of issues and dirtyings, and of switches */
 		if (ids[i] == WIRE_STACK || ids[i] == WIRE_PATH ||
-		    ids[i] == WIRE_SWITCH_MORE || ids[i] == WIRE_SOCKET || ids[i] == WIRE_PLACE)
+		    ids[i] == WIRE_SWITCH_MORE || ids[i] == WIRE_SOCKET || ids[i] == WIRE_PLACE ||
+		    ids[i] == WIRE_SCHED_FACTS)
 			continue;
 		for (j = 0; j < source_program_cnt && source_programs[j].hook != ids[i]; j++)
 			;

@@ -393,6 +393,59 @@ static void test_names_change_and_the_last_one_stays(void **state)
 	end(&f);
 }
 
+static void add_facts(struct fixture *f, uint64_t ts, uint8_t policy, uint8_t nice120,
+		      uint64_t cpu_mask)
+{
+	struct wire_sched_facts r = {
+		.hdr = { .ts_ns = ts, .hook = WIRE_SCHED_FACTS, .tid = 105 }, .pid = 100,
+		.policy = policy, .static_prio = nice120,
+		.allowed_cnt = (uint32_t)__builtin_popcountll(cpu_mask), .cpu_mask = cpu_mask,
+	};
+
+	gen_raw(f->g, &r, sizeof(r));
+}
+
+static void test_scheduling_facts_have_a_row_when_they_change(void **state)
+{
+	const struct trace_task_event *te;
+	const struct trace_sched *last;
+	struct fixture f;
+	size_t cnt;
+
+	begin(&f, NULL);
+	gen_snap(f.g, 101 * MS, 0, 100, 100, 1, "a");
+	gen_new(f.g, 102 * MS, 0, 100, 105, 100, 1, "b");
+	add_facts(&f, 103 * MS, 0, 120, 3);
+	add_facts(&f, 104 * MS, 0, 120, 3);	/* the same: no row */
+	add_facts(&f, 105 * MS, 0, 120, 2);
+	gen_slice(f.g, 200 * MS);
+	add_facts(&f, 203 * MS, 0, 120, 2);
+	add_facts(&f, 204 * MS, 3, 130, 2);
+	gen_rename(f.g, 205 * MS, 0, 105, 100, "c");
+	gen_slice(f.g, 300 * MS);
+	read_back(&f);
+	te = trace_task_events(f.t, &cnt);
+	assert_int_equal(cnt, 6);
+	assert_int_equal(te[1].sched.policy1, 0);	/* the record of its creation has none */
+	for (size_t i = 2; i < 5; i++) {
+		assert_int_equal(te[i].type, TRACE_TASK_SCHED);
+		assert_string_equal(te[i].comm, "b");
+	}
+	assert_int_equal(te[2].ts_ns, 103 * MS);
+	assert_int_equal(te[2].sched.cpus, 3);
+	assert_int_equal(te[3].ts_ns, 105 * MS);
+	assert_int_equal(te[3].sched.cpu_cnt, 1);
+	assert_int_equal(te[4].ts_ns, 204 * MS);
+	assert_int_equal(te[5].type, TRACE_TASK_RENAME);
+	assert_memory_equal(&te[5].sched, &te[4].sched, sizeof(te[4].sched));
+	last = &trace_thread_find(f.t, te[4].utid)->sched;
+	assert_memory_equal(last, &te[4].sched, sizeof(*last));
+	assert_int_equal(last->policy1, 4);
+	assert_int_equal(last->static_prio, 130);
+	assert_int_equal(trace_task_event_cnt(f.t, 0, UINT64_MAX), 2);	/* new, rename */
+	end(&f);
+}
+
 static void test_workload_reaches_descendants(void **state)
 {
 	struct fixture f;
@@ -571,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_events_before_a_fork_are_somebody_elses),
 		cmocka_unit_test(test_exec_by_a_thread_takes_the_leaders_place),
 		cmocka_unit_test(test_names_change_and_the_last_one_stays),
+		cmocka_unit_test(test_scheduling_facts_have_a_row_when_they_change),
 		cmocka_unit_test(test_workload_reaches_descendants),
 		cmocka_unit_test(test_workload_pid_waits_for_its_new_owner),
 		cmocka_unit_test(test_cmdlines_of_others_are_not_kept),
