@@ -583,6 +583,49 @@ static int rule_disk(struct causes *c, struct sentence *s, struct candidate *x)
 	return ret ?: name_command(c, s, "why", x);
 }
 
+/*
+ * How the scheduler treats the thread of a name that waited longest: its policy unless that is the
+ * usual one, its nice value, and how many of the online CPUs it may use, at the window's end.
+ */
+static const char treated_sql[] =
+	"WITH w AS MATERIALIZED (SELECT u.utid AS utid FROM wait_kinds(:from, :to, 0, 'thread') "
+	"AS u JOIN processes AS p ON p.upid = u.upid WHERE u.kind = 'cpu' AND p.comm = :comm "
+	"ORDER BY u.wait_ns DESC, u.utid LIMIT 1), "
+	"e AS MATERIALIZED (SELECT ts_ns, policy, nice, rt_priority, allowed_cpus "
+	"FROM task_events WHERE utid = (SELECT utid FROM w) AND policy IS NOT NULL) "
+	"SELECT CASE WHEN rt_priority THEN 'policy ' || policy || ', priority ' || rt_priority "
+	"WHEN policy <> 'other' THEN 'policy ' || policy ELSE '' END, nice, allowed_cpus, "
+	"(SELECT value FROM info WHERE key = 'cpu.online') + 0 "
+	"FROM (SELECT * FROM e WHERE ts_ns < :to UNION ALL "
+	"SELECT :from, policy, nice, rt_priority, allowed_cpus FROM threads JOIN w USING (utid) "
+	"WHERE policy IS NOT NULL AND NOT EXISTS (SELECT 1 FROM e)) ORDER BY ts_ns DESC LIMIT 1";
+
+/* "; cc1 has policy fifo, priority 5", "; cc1 runs at nice 10, may use 1 of 4 CPUs" */
+static int name_treatment(struct causes *c, struct sentence *s, const struct candidate *x)
+{
+	char subject[ANSWER_BYTES];
+	const char *sep = subject;
+	struct fact f = { 0 };
+	int ret = causes_query(c, treated_sql, NULL, x->process, causes_fact_row, &f);
+
+	if (ret || !f.is_found)
+		return ret;
+	snprintf(subject, sizeof(subject), "; %s",
+		 x->threads > 1 ? "the thread that waited most" : x->comm);
+	if (f.text && *f.text) {
+		causes_append(s->answer, "%s has %s", sep, f.text);
+		sep = ",";
+	}
+	if (f.v[0]) {
+		causes_append(s->answer, "%s runs at nice %lld", sep, (long long)f.v[0]);
+		sep = ",";
+	}
+	if (f.v[1] < f.v[2])
+		causes_append(s->answer, "%s may use %lld of %lld CPUs", sep, (long long)f.v[1],
+			      (long long)f.v[2]);
+	return 0;
+}
+
 static int rule_cpu(struct causes *c, struct sentence *s, struct candidate *x)
 {
 	struct fact f = { 0 };
@@ -592,7 +635,7 @@ static int rule_cpu(struct causes *c, struct sentence *s, struct candidate *x)
 	if (f.is_found && f.v[0] >= 25)
 		causes_append(s->answer, ", the longest behind %s (%lld %%)", f.text,
 			      (long long)f.v[0]);
-	return ret ?: name_command(c, s, "why", x);
+	return ret ?: name_treatment(c, s, x) ?: name_command(c, s, "why", x);
 }
 
 static const char function_sql[] =
