@@ -98,6 +98,50 @@ static __always_inline __u8 look_for_lock(void *ctx, const struct emit *of,
 	return emit_output(&e, &place, sizeof(place)) ? WIRE_F_PLACE : 0;
 }
 
+#define TASK_FROZEN 0x8000	/* the thread is in the freezer of version 1; since 6.1 */
+#define FREEZER_SELF 2		/* CGROUP_FREEZING_SELF */
+#define GROUPS_MAX 16
+
+/* Finds the control group that froze a thread: its own group, or an ancestor. */
+static __always_inline void look_for_freezer(struct task_struct *prev, __u32 state,
+					     struct call *call)
+{
+	bool is_v2 = bpf_core_field_exists(prev->frozen) && BPF_CORE_READ_BITFIELD(prev, frozen);
+	struct cgroup_subsys_state *css = NULL;
+	struct cgroup *group;
+	struct css_set *set;
+
+	if ((!is_v2 && !(state & TASK_FROZEN)) || prev->flags & TASK_PF_KTHREAD)
+		return;
+	call->call = WIRE_CALL_FROZEN;
+	call->object = 0;
+	call->socket = NULL;
+	call->inode = NULL;
+	set = BPF_CORE_READ(prev, cgroups);
+	group = BPF_CORE_READ(set, dfl_cgrp);
+	if (is_v2)
+		css = __builtin_preserve_access_index(&group->self);
+	else if (bpf_core_enum_value_exists(enum cgroup_subsys_id, freezer_cgrp_id))
+		bpf_probe_read_kernel(&css, sizeof(css),
+				      (void *)__builtin_preserve_access_index(&set->subsys[0]) +
+					      bpf_core_enum_value(enum cgroup_subsys_id,
+								  freezer_cgrp_id) *
+						      sizeof(css));
+	for (int i = 0; i < GROUPS_MAX && css; i++) {
+		struct freezer *freezer = (void *)css;	/* css is its first member */
+
+		group = BPF_CORE_READ(css, cgroup);
+		if (is_v2 ? BPF_CORE_READ(group, freezer.freeze) :
+			    BPF_CORE_READ(freezer, state) & FREEZER_SELF) {
+			call->object = BPF_CORE_READ(group, kn, id) & (WIRE_OBJECT_GROUP_V1 - 1);
+			if (!is_v2)
+				call->object |= WIRE_OBJECT_GROUP_V1;
+			return;
+		}
+		css = BPF_CORE_READ(css, parent);
+	}
+}
+
 static __always_inline void send_switch(struct emit *e, struct wire_switch *r,
 					struct task_struct *prev, struct task_struct *next,
 					__u32 state, const struct call *call)
@@ -157,6 +201,8 @@ int sched_switch(u64 *ctx)
 	if (preempt)
 		state = 0;
 	call = call_of(e.cnt, prev, state != 0, true);
+	if (state)
+		look_for_freezer(prev, state, &call);
 	flags |= look_for_lock(ctx, &e, prev, state, &call);
 	send_name(&e, &call, prev->pid);
 	sched_facts_check(&e, prev);

@@ -71,10 +71,21 @@ struct cgroup_subsys_state {
 	struct cgroup_subsys_state *parent;
 };
 
+struct cgroup_freezer_state {
+	bool freeze;
+};
+
 struct cgroup {
 	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
 	struct cgroup_root *root;
+	struct cgroup_freezer_state freezer;
+};
+
+/* with CONFIG_CGROUP_FREEZER, of cgroup version 1 */
+struct freezer {
+	struct cgroup_subsys_state css;
+	unsigned int state;
 };
 
 struct page_counter {
@@ -264,6 +275,7 @@ struct task_struct {
 	int *clear_child_tid;
 	int exit_code;
 	unsigned int in_iowait : 1;
+	unsigned int frozen : 1;
 };
 
 /* since 6.16: mutexes and semaphores; later also rwsems: CONFIG_DETECT_HUNG_TASK_BLOCKER */
@@ -359,6 +371,7 @@ struct page___info {
 enum cgroup_subsys_id {
 	cpu_cgrp_id,
 	memory_cgrp_id,
+	freezer_cgrp_id,
 };
 
 enum pageflags {

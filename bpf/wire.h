@@ -35,6 +35,7 @@ typedef __s64 wire_s64;
 /* Bit of cgroup_id: the group is of the CPU controller's own hierarchy, cgroup version 1. */
 #define WIRE_CGROUP_V1 (1ULL << 52)
 #define WIRE_CGROUP_V1_MEMORY (1ULL << 53)	/* of the memory controller's own hierarchy */
+#define WIRE_CGROUP_V1_FREEZER (1ULL << 54)	/* of the freezer's own hierarchy */
 #define WIRE_FILE_MAX 256	/* file name at exec, with its NUL */
 #define WIRE_ARGS_MAX 512	/* command line at exec, NUL-separated as in /proc/PID/cmdline */
 #define WIRE_RSS_MEMBERS 4	/* file, anon, swap, shmem: the kernel's MM_* order */
@@ -92,6 +93,7 @@ typedef __s64 wire_s64;
 #define WIRE_CALL_EXIT 6	/* WAKING: the waker is exiting */
 #define WIRE_CALL_HELD 7	/* state at the start: the recorder holds COMMAND back */
 #define WIRE_CALL_TIMEOUT 8	/* WAKING: the timer of the sleep expired */
+#define WIRE_CALL_FROZEN 9	/* a control group froze the thread */
 #define WIRE_CALL_NUMBER_MASK 0x01ff
 #define WIRE_CALL_FILE_SHIFT 9	/* four bits: WIRE_FILE_*, the object of the wait */
 #define WIRE_CALL_IS_32_BIT 0x2000
@@ -131,6 +133,11 @@ typedef __s64 wire_s64;
 					       (generation) >> 16) & 0xffff) << 32)
 #define WIRE_OBJECT_ANONYMOUS(fd, first, second) \
 	((wire_u64)(first) << 40 | (wire_u64)(second) << 32 | (wire_u32)(fd))
+/* WIRE_CALL_FROZEN: the lower 47 bits of the group's id, and a bit for WIRE_CGROUP_V1_FREEZER. */
+#define WIRE_OBJECT_GROUP_V1 (1ULL << 47)
+#define WIRE_OBJECT_GROUP_ID(object)                                                      \
+	((object) & WIRE_OBJECT_GROUP_V1                                                  \
+		 ? ((object) ^ WIRE_OBJECT_GROUP_V1) | WIRE_CGROUP_V1_FREEZER : (object))
 
 struct wire_hdr {
 	wire_u64 ts_ns;		/* CLOCK_MONOTONIC, read before the reservation */

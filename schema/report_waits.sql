@@ -34,7 +34,7 @@
 --                kernel     kernel threads, which wait for work
 --                call       another system call, or a file of another type: a terminal, an eventfd,
 --                           or one of proc, sysfs or the control groups (cgroup.procs)
---                stopped    stopped or traced
+--                stopped    stopped by a signal, a tracer or the freezer of a control group, which is the object
 --                unknown    unknown_ns of report_states.sql, and a sleep in an unknown call:
 --                           it began before the trace, or the kernel is older than 5.15
 --   call         the system call, user code or kernel thread. The type of a file is unknown before

@@ -147,6 +147,9 @@ bool object_text(const struct trace *t, uint32_t utid, uint64_t ts_ns, uint32_t 
 	case CALL_OBJECT_TIMER:
 		units_format_duration(ret, OBJECT_TEXT_BYTES, object);
 		break;
+	case CALL_OBJECT_GROUP:
+		put_named(t, TRACE_NAME_CGROUP, CALL_GROUP_ID(object), "cgroup", object, ret);
+		break;
 	case CALL_OBJECT_INODE_LOCK:
 		put_inode_lock(t, object, ret);
 		break;

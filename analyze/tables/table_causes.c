@@ -507,6 +507,9 @@ static int name_holder(const struct causes *c, struct sentence *s, const struct 
 	return cnt < 0 ? cnt : 0;
 }
 
+/* of a control group: the only object of a stop */
+#define FROZEN_BY "by the freezer of "
+
 /* The same of the waits of all threads of a name. */
 static int name_enders(struct causes *c, struct sentence *s, struct candidate *x)
 {
@@ -514,10 +517,11 @@ static int name_enders(struct causes *c, struct sentence *s, struct candidate *x
 	const struct enders *f = &x->enders;
 	char what[ANSWER_BYTES];
 	int ret = find_enders(c, x);
-	const char *lock = is_lock ? object_of(x) : NULL;
+	const char *object = object_of(x);
 
-	snprintf(what, sizeof(what), "%s%s", lock ? "for lock " : causes_phrase(x->kind)->what,
-		 lock ?: "");
+	snprintf(what, sizeof(what), "%s%s",
+		 !object ? causes_phrase(x->kind)->what :
+		 is_lock ? "for lock " : FROZEN_BY, object ?: "");
 	begin_sentence(c, s, x, what);
 	if (f->ender && 2 * f->ender_ns >= f->all_ns)
 		causes_append(s->answer,
@@ -538,6 +542,8 @@ static int rule_held(struct causes *c, struct sentence *s, struct candidate *x)
 	if (!strcmp(x->kind, "lock"))
 		snprintf(what, sizeof(what), x->held_what ? "for lock %s" : "for locks",
 			 x->held_what);
+	else if (x->held_what && *x->held_what == '/')	/* a group, not a call */
+		snprintf(what, sizeof(what), FROZEN_BY "%s", x->held_what);
 	if (x->is_path)
 		begin_sentence(c, s, x, what);
 	ret = x->is_path ? name_holder(c, s, x) : name_enders(c, s, x);

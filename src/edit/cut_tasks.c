@@ -426,6 +426,8 @@ static int put_names(struct cut *c, struct refs *f, const struct event *ev,
 
 		if (what == CALL_OBJECT_FILE || what == CALL_OBJECT_INODE_LOCK)
 			return put_name_of(c, f, TRACE_NAME_WAITED, id);
+		if (what == CALL_OBJECT_GROUP)
+			return put_name_of(c, f, TRACE_NAME_CGROUP, CALL_GROUP_ID(id));
 		if (what == CALL_OBJECT_KERNEL_LOCK)
 			return put_name_of(c, f, TRACE_NAME_SYMBOL, CALL_LOCK_ADDR(id));
 	}

@@ -56,6 +56,8 @@ const char *call_name(enum call_machine machine, uint32_t call)
 		return "page fault";
 	case CALL_THROTTLED:
 		return "throttled";
+	case CALL_FROZEN:
+		return "frozen";
 	case CALL_EXIT:
 		return "exit";
 	case CALL_TIMEOUT:

@@ -24,6 +24,7 @@
 #define CALL_EXIT 6		/* wake-ups: the waker is exiting */
 #define CALL_HELD 7		/* at the start: the recorder holds COMMAND back */
 #define CALL_TIMEOUT 8		/* wake-ups: the timer of the sleep expired */
+#define CALL_FROZEN 9		/* a control group froze the thread */
 #define CALL_IS_NUMBER 0x4000	/* a system call; the bits below describe it */
 #define CALL_IS_32_BIT 0x2000	/* numbered as for 32-bit programs */
 #define CALL_NUMBER_CNT 512
@@ -34,6 +35,8 @@
 /* The object of CALL_FILE_KERNEL_LOCK is the lower 48 bits of a kernel address. */
 #define CALL_LOCK_OBJECT(addr) ((addr) & 0xffffffffffff)
 #define CALL_LOCK_ADDR(object) ((object) | 0xffff000000000000)
+/* The id of the group in the object of CALL_FROZEN: bit 47 becomes bit 54. */
+#define CALL_GROUP_ID(object) ((object) + ((object) >> 47 & 1) * ((1ull << 54) - (1ull << 47)))
 
 enum call_file {
 	CALL_FILE_UNKNOWN = 0,
@@ -89,6 +92,7 @@ enum call_object {
 	CALL_OBJECT_THREAD,	/* a tid */
 	CALL_OBJECT_TIMER,	/* ns */
 	CALL_OBJECT_INODE_LOCK,	/* as CALL_OBJECT_FILE */
+	CALL_OBJECT_GROUP,	/* CALL_GROUP_ID() is its id */
 	CALL_OBJECT_KERNEL_LOCK, /* CALL_LOCK_OBJECT() of the code address where the thread waits */
 };
 
@@ -114,6 +118,8 @@ static inline enum call_object call_object_of(uint32_t call)
 
 	if (call == CALL_FAULT)
 		return CALL_OBJECT_MMAP_LOCK;
+	if (call == CALL_FROZEN)
+		return CALL_OBJECT_GROUP;
 	return call & CALL_IS_NUMBER ? (enum call_object)objects[CALL_FILE(call)] :
 				       CALL_OBJECT_LOCK;
 }

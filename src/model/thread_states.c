@@ -336,6 +336,8 @@ static void set_off_cpu(struct thread_states *s, struct thread *t, bool preempt,
 	}
 	if (state == THREAD_PREEMPTED && call == CALL_THROTTLED)
 		state = THREAD_THROTTLED;
+	if (!preempt && call == CALL_FROZEN)
+		state = THREAD_STOPPED;
 	set_phase(t, (uint8_t)state, ts_ns);
 	if (is_asleep(t))
 		t->call = call;

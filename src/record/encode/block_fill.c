@@ -204,7 +204,9 @@ static inline void note_switch(struct fill *f, struct kind_rows *k, uint32_t at,
 		return;
 	if (call_object_of(r->call) == CALL_OBJECT_LOCK)
 		fill_site(f, k->utid[at], object, BLOCK_SITE_VARIABLE, r->hdr.ts_ns);
-	else if (socket_names_use(f->w, r->call, object) < 0)
+	else if (r->call == WIRE_CALL_FROZEN ?
+			 block_use_name(f->w, TRACE_NAME_CGROUP, WIRE_OBJECT_GROUP_ID(object)) < 0 :
+			 socket_names_use(f->w, r->call, object) < 0)
 		f->failed = true;
 }
 

@@ -48,6 +48,7 @@ struct id_names {
 	struct kallsyms *kallsyms;	/* only if the probe has no symbols; NULL: hidden */
 	struct cgroups v2, v1;		/* v1: the hierarchy of the CPU controller */
 	struct cgroups v1_memory;	/* the memory controller */
+	struct cgroups v1_freezer;	/* the freezer */
 	struct hash_map cgroup_paths;	/* id -> path (in the pool), as of the last walk */
 	struct trace_quota *quotas;	/* of all named groups; quota_ns 0: none */
 	size_t quota_cnt, quota_cap;
@@ -140,6 +141,7 @@ int id_names_new(struct id_names **ret, struct probe *probe)
 	n->v2 = open_cgroups(n, NULL, 0);
 	n->v1 = open_cgroups(n, "cpu", WIRE_CGROUP_V1);
 	n->v1_memory = open_cgroups(n, "memory", WIRE_CGROUP_V1_MEMORY);
+	n->v1_freezer = open_cgroups(n, "freezer", WIRE_CGROUP_V1_FREEZER);
 	read_devices(n);
 	mounts_watch(&n->mounts);
 	if (!probe_has_symbols(probe) && kallsyms_open(&n->kallsyms))
@@ -162,6 +164,8 @@ void id_names_free(struct id_names *n)
 		close(n->v1.fd);
 	if (n->v1_memory.fd >= 0)
 		close(n->v1_memory.fd);
+	if (n->v1_freezer.fd >= 0)
+		close(n->v1_freezer.fd);
 	kallsyms_close(n->kallsyms);
 	hash_map_done(&n->cgroup_paths);
 	hash_map_done_values(&n->devices);
@@ -251,6 +255,7 @@ static const struct trace_quota *quota_at(void *ctx, size_t i)
 static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 {
 	struct cgroups *c = id & WIRE_CGROUP_V1_MEMORY ? &n->v1_memory :
+			    id & WIRE_CGROUP_V1_FREEZER ? &n->v1_freezer :
 			    id & WIRE_CGROUP_V1 ? &n->v1 : &n->v2;
 	const char *kept;
 	int err;
@@ -267,7 +272,7 @@ static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 	if (!kept)
 		return -ENOENT;
 	snprintf(path, size, "%s", kept);
-	return id & WIRE_CGROUP_V1_MEMORY ? 0 : add_quota(n, id);
+	return id & (WIRE_CGROUP_V1_MEMORY | WIRE_CGROUP_V1_FREEZER) ? 0 : add_quota(n, id);
 }
 
 static int user_name(uid_t uid, char *name, size_t size)

@@ -90,24 +90,43 @@ static void test_held(void **state)
 	      "locks --comm shop");
 }
 
-/* C stops B with a signal, and continues it 40 ms later. */
-static void test_stopped(void **state)
+/* The thread leaves its CPU because the group is frozen. */
+static void freeze(struct gen *g, uint64_t ts, unsigned int cpu, uint32_t tid, uint32_t group)
+{
+	struct wire_switch r = {
+		.hdr = { .ts_ns = ts, .hook = WIRE_SWITCH, .cpu = (wire_u16)cpu, .tid = tid },
+		.prev_state = SLEEPING, .call = WIRE_CALL_FROZEN, .object_low = group,
+	};
+
+	gen_raw(g, &r, sizeof(r));
+}
+
+/* C stops B with a signal or the freezer, and continues it 40 ms later. */
+static void stopped(bool is_frozen, const char *answer)
 {
 	struct made_trace m;
 
-	(void)state;
 	begin(&m);
 	enter(m.g, 0, 0, C);
 	enter(m.g, 0, 1, B);
-	leave(m.g, 20, 1, B, STOPPED, KILL, 0);
+	if (is_frozen)
+		freeze(m.g, AT(20), 1, B, 77);
+	else
+		leave(m.g, 20, 1, B, STOPPED, KILL, 0);
 	gen_wakeup_in(m.g, AT(60), 0, C, B, 0, WIRE_CALL_IS_NUMBER | KILL);
 	enter(m.g, 60, 1, B);
 	leave(m.g, 70, 0, C, SLEEPING, NANOSLEEP, 0);
 	end(&m);
-	check(&m, "held", 2, 40 * MS,
-	      "shop was stopped for 40.0 ms of 100 ms (40 %), until other (103) continued it; "
-	      "removing it saves 40.0 ms of 100 ms",
-	      "why --comm shop");
+	check(&m, "held", 2, 40 * MS, answer, "why --comm shop");
+}
+
+static void test_stopped(void **state)
+{
+	(void)state;
+	stopped(false, "shop was stopped for 40.0 ms of 100 ms (40 %), until other (103) "
+		"continued it; removing it saves 40.0 ms of 100 ms");
+	stopped(true, "shop was stopped for 40.0 ms of 100 ms (40 %) by the freezer of /group-77, "
+		"until other (103) continued it; removing it saves 40.0 ms of 100 ms");
 }
 
 /* C waits for A's lock, while A runs, sleeps and loses its CPU: the lock is one of three causes. */
