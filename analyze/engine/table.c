@@ -225,12 +225,12 @@ static void number_cell(const struct analysis *a, const struct table_column *col
 	}
 }
 
-void table_row_cells(const struct analysis *a, const struct table_def *def, uint32_t cols_used,
+void table_row_cells(const struct analysis *a, const struct table_def *def, uint64_t cols_used,
 		     const void *row, struct cell *c)
 {
-	cols_used &= (1u << def->col_cnt) - 1;
+	cols_used &= (1ull << def->col_cnt) - 1;
 	for (; cols_used; cols_used &= cols_used - 1) {
-		unsigned int i = (unsigned int)__builtin_ctz(cols_used);
+		unsigned int i = (unsigned int)__builtin_ctzll(cols_used);
 		const struct table_column *col = &def->cols[i];
 		const void *field = (const uint8_t *)row + col->offset;
 		const char *text;
@@ -444,10 +444,10 @@ int window_grouping(struct grouping *g, const struct analysis *a, const struct c
  * Planning. idxStr has one letter per argument of xFilter, in order:
  *     g  time > ?     G  time >= ?     l  time < ?     L  time <= ?     t  time = ?
  *     c  cpu = ?      u  utid = ?      k  key = ?      0..4  argument n of a table-valued function
- * idxNum has bit i set when column i is used (bit 30: any column from 30 on). Constraints reduce
- * the rows that a table reads; SQLite still checks each row, except for the arguments, which are
- * not conditions. A table-valued function whose argument depends on a later table cannot be
- * planned.
+ * idxNum has bit i set when column i is used. If columns from PLAN_COLS on are used, their bits
+ * follow the letters, after a space, in hexadecimal. Constraints reduce the rows that a table
+ * reads; SQLite still checks each row, except for the arguments, which are not conditions. A
+ * table-valued function whose argument depends on a later table cannot be planned.
  */
 
 /*
@@ -455,6 +455,8 @@ int window_grouping(struct grouping *g, const struct analysis *a, const struct c
  * rows. This is its price in the unit of estimatedCost: about a third of the cost of a decoded row.
  */
 #define COMPUTE_COST 1e5
+#define PLAN_COLS 30		/* idxNum has room for these */
+#define PLAN_LETTERS 64
 
 struct vtab_binding {
 	struct analysis *analysis;
@@ -564,9 +566,10 @@ static int vtab_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
 	const struct vtab *t = (const struct vtab *)vt;
 	double rows = table_row_cnt(t->b.analysis, t->b.def), decoded = rows;
 	unsigned int i, n = 0;
-	char letters[64];
+	unsigned long long used;
+	char letters[PLAN_LETTERS + 16];
 
-	for (i = 0; i < (unsigned int)info->nConstraint && n < sizeof(letters) - 1; i++) {
+	for (i = 0; i < (unsigned int)info->nConstraint && n < PLAN_LETTERS - 1; i++) {
 		const struct sqlite3_index_constraint *c = &info->aConstraint[i];
 		char letter = plan_letter(t->b.def, c);
 
@@ -587,11 +590,14 @@ static int vtab_best_index(sqlite3_vtab *vt, sqlite3_index_info *info)
 			decoded *= letter_selectivity(letter);
 	}
 	letters[n] = 0;
+	used = info->colUsed & ((1ull << t->b.def->col_cnt) - 1);
+	if (used >> PLAN_COLS)
+		snprintf(letters + n, sizeof(letters) - n, " %llx", used >> PLAN_COLS);
 	info->idxStr = sqlite3_mprintf("%s", letters);
 	if (!info->idxStr)
 		return SQLITE_NOMEM;
 	info->needToFreeIdxStr = 1;
-	info->idxNum = (int)(info->colUsed & 0x3fffffff) | (info->colUsed >> 30 ? 1 << 30 : 0);
+	info->idxNum = (int)(used & ((1u << PLAN_COLS) - 1));
 	if (rows < 1)
 		rows = 1;
 	info->estimatedRows = (sqlite3_int64)rows;
@@ -769,7 +775,7 @@ static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_
 	int64_t before = c->key;
 
 	c->key_plan = idx_num;
-	c->has_key = idx_str && idx_str[0] == 'k' && !idx_str[1] &&
+	c->has_key = idx_str && idx_str[0] == 'k' && (!idx_str[1] || idx_str[1] == ' ') &&
 		     sqlite3_value_type(argv[0]) == SQLITE_INTEGER;
 	if (c->has_key)
 		c->key = sqlite3_value_int64(argv[0]);
@@ -802,6 +808,7 @@ static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str
 	struct vtab_cursor *c = (struct vtab_cursor *)vc;
 	struct vtab *t = (struct vtab *)c->base.pVtab;
 	struct table_query q;
+	const char *more;
 	struct err e;
 	int i, ret;
 
@@ -810,9 +817,10 @@ static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str
 		return cursor_next(c);
 	cursor_reset(c);
 	query_init(&q);
-	q.cols_used = (uint32_t)idx_num & 0x3fffffff;
-	if (idx_num & (1 << 30))
-		q.cols_used |= 0xc0000000u;
+	q.cols_used = (uint32_t)idx_num;
+	more = idx_str ? strchr(idx_str, ' ') : NULL;
+	if (more)
+		q.cols_used |= strtoull(more, NULL, 16) << PLAN_COLS;
 	for (i = 0; i < argc && idx_str && idx_str[i]; i++) {
 		bool is_arg = idx_str[i] >= '0' && idx_str[i] < '0' + TABLE_ARG_MAX;
 

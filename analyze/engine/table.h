@@ -67,7 +67,7 @@ struct table_query {
 	bool has_cpu, has_utid, has_key;
 	int64_t cpu, utid;
 	struct cell key;
-	uint32_t cols_used;		/* bit per column; bit 31: any column from 31 on */
+	uint64_t cols_used;		/* bit per column; a table has at most 63 */
 	struct cell args[TABLE_ARG_MAX];	/* VALUE_NULL: not given */
 	/* of thread_states(): time asleep or stopped may be left out, which saves rows */
 	bool is_of_activity;
@@ -122,7 +122,7 @@ struct cell *rowbuf_add(struct rowbuf *rb);
  * Fills the cells of those columns of cols_used that are fields; the others stay unchanged. For
  * tables with at most 31 columns.
  */
-void table_row_cells(const struct analysis *a, const struct table_def *def, uint32_t cols_used,
+void table_row_cells(const struct analysis *a, const struct table_def *def, uint64_t cols_used,
 		     const void *row, struct cell *c);
 
 /* Estimates the number of rows. */

@@ -52,7 +52,7 @@ int export_rows_open(struct export_rows **ret, const struct export_to *x,
 {
 	struct table_query q = { .from_ns = INT64_MIN,
 				 .to_ns = INT64_MAX,
-				 .cols_used = UINT32_MAX };
+				 .cols_used = UINT64_MAX };
 	struct export_rows *r = calloc(1, sizeof(*r));
 	int c;
 

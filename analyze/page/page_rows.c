@@ -421,9 +421,9 @@ static int scan(struct page_rows *p, struct page_rows *with, struct err *e)
 	cell_int(&q.args[2], WINDOW_OWN_BINS);
 	cell_text(&q.args[3], p->def->by);
 	for (unsigned int i = 0; i < p->value_cnt; i++)
-		q.cols_used |= 1u << (p->value_cols[i] < 31 ? p->value_cols[i] : 31);
+		q.cols_used |= 1ull << p->value_cols[i];
 	for (unsigned int i = 0; with && i < with->value_cnt; i++)
-		q.cols_used |= 1u << (with->value_cols[i] < 31 ? with->value_cols[i] : 31);
+		q.cols_used |= 1ull << with->value_cols[i];
 	ret = table_scan_open(&s, p->a, p->table, &q, e);
 	while (!ret && (ret = table_scan_next(&s, &row, e)) > 0) {
 		ret = take_row(p, row);

@@ -22,7 +22,7 @@ struct request_table {
 	struct fold_reader *reader;
 	struct rowbuf *out;
 	uint64_t until_ns;
-	uint32_t cols_used;
+	uint64_t cols_used;
 	bool bounded, pending_done, is_of_parts;
 };
 

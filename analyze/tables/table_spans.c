@@ -50,7 +50,7 @@ static unsigned int action_of(const char *text)
 /* Reads what happened before the window's end. Threads and processes are dense. */
 static int read_spans(struct spans *s, struct err *e)
 {
-	struct table_query q = { .from_ns = INT64_MIN, .cols_used = UINT32_MAX };
+	struct table_query q = { .from_ns = INT64_MIN, .cols_used = UINT64_MAX };
 	const struct dense_ids *ids = &s->a->ids;
 	struct table_scan scan = { 0 };
 	const struct cell *row;

@@ -61,7 +61,7 @@ static int stalls_open(struct analysis *a, const struct table_def *def, const st
 		       void *state, struct err *e)
 {
 	struct stalls *s = state;
-	struct table_query events = { .cols_used = UINT32_MAX };
+	struct table_query events = { .cols_used = UINT64_MAX };
 	int ret;
 
 	s->a = a;

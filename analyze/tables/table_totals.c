@@ -53,7 +53,7 @@ static int find_column(struct totals *s, struct word w, struct err *e)
 		const char *column = s->table->cols[i].name;
 
 		if ((int)strlen(column) == w.len && !strncasecmp(column, w.s, w.len)) {
-			s->query.cols_used |= i < 30 ? 1u << i : 0xc0000000u;
+			s->query.cols_used |= 1ull << i;
 			return (int)i;
 		}
 	}

@@ -40,7 +40,7 @@ struct list_scan {
 	struct analysis *a;
 	const struct table_def *def;
 	const struct list *list;
-	uint32_t cols_used;
+	uint64_t cols_used;
 	size_t at, end;
 };
 
@@ -82,7 +82,7 @@ static int who_cells(struct list_scan *s, struct cell *c)
 	const char *text;
 
 	for (i = 0; i < sizeof(who) && process >= EVENT_ID_FIRST; i++) {
-		if (!(s->cols_used & 1u << (first + i)))
+		if (!(s->cols_used >> (first + i) & 1))
 			continue;
 		text = task_keys_text(&s->a->keys, who[i], process);
 		if (!text)

@@ -81,7 +81,7 @@ static bool has_quantile_columns(const struct view *v)
 	for (unsigned int i = 0; i < v->table->col_cnt; i++) {
 		unsigned int take = v->table->cols[i].take;
 
-		if (v->cols_used & 1u << (i < 31 ? i : 31) && take >= VIEW_TAKES_QUANTILE &&
+		if (v->cols_used >> i & 1 && take >= VIEW_TAKES_QUANTILE &&
 		    take < VIEW_TAKES_QUANTILE + 1000)
 			return true;
 	}
@@ -218,8 +218,7 @@ struct cell *view_row(struct view *v, uint32_t group, void *sum)
 
 	/* quantiles take long to find: only those that are asked for */
 	for (unsigned int i = 0; i < v->table->col_cnt; i++)
-		if (v->table->cols[i].take < VIEW_TAKES_QUANTILE ||
-		    v->cols_used & 1u << (i < 31 ? i : 31))
+		if (v->table->cols[i].take < VIEW_TAKES_QUANTILE || v->cols_used >> i & 1)
 			take(v, &v->table->cols[i], group, sum, &c[i]);
 	return c;
 }

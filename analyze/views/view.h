@@ -92,7 +92,7 @@ struct view {
 	uint64_t next_bin;
 	/* of the sum that place() is asked for; it lowers the end of the time it holds for */
 	uint64_t at_ns, at_end_ns;
-	uint32_t cols_used;		/* bit per column; bit 31: any from there on */
+	uint64_t cols_used;		/* bit per column */
 	bool is_of_activity;		/* as the query has it */
 	struct rowbuf *out;		/* during a step */
 	struct fold_target target;	/* of a view of sums */
