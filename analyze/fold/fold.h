@@ -32,6 +32,7 @@ struct fold_sink {
 enum fold_begin {
 	FOLD_FROM_STATE,	/* at a stored state, or at the trace's start */
 	FOLD_FROM_EDGE,		/* at a block with a complete keyframe */
+	FOLD_FROM_ANYWHERE,	/* it has no state */
 };
 
 /* First member of every machine. */

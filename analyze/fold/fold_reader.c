@@ -130,6 +130,10 @@ static int place_machine(struct fold_reader *r, const struct fold_range *range, 
 	}
 	if (def->begin == FOLD_FROM_EDGE)
 		return place_at_edge(r, range, n, ns, e);
+	if (def->begin == FOLD_FROM_ANYWHERE) {
+		r->from_ns[n] = ns;
+		return 0;
+	}
 	if (range->start == FOLD_READER_NEW) {
 		r->from_ns[n] = ns;
 		return def->start ? def->start(r->machines[n], ns, interval, e) : 0;

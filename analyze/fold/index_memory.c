@@ -139,7 +139,7 @@ static const uint32_t rates_columns[EVENT_KIND_CNT] = {
 const struct fold_def fold_rates = {
 	.kinds = 1u << EVENT_SLAB_ALLOC | 1u << EVENT_PAGE_ALLOC | 1u << EVENT_HEAP_ALLOC,
 	.asks = ANALYSIS_RATES,
-	.columns = rates_columns, .begin = FOLD_FROM_EDGE, .bytes = sizeof(struct fold_machine),
+	.columns = rates_columns, .begin = FOLD_FROM_ANYWHERE, .bytes = sizeof(struct fold_machine),
 	.event = rates_event,
 };
 

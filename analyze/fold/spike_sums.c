@@ -25,6 +25,8 @@ void spikes_done(struct spikes *s)
 		free(s->group_of[i]);
 		free(s->group_bin[i]);
 	}
+	for (unsigned int i = 0; i < ALLOC_SOURCE_CNT; i++)
+		free(s->chosen[i]);
 	hash_map_done(&s->map);
 }
 
@@ -105,14 +107,24 @@ struct spike_candidate *spikes_candidate(struct spikes *s, unsigned int by, uint
 	return &s->candidates[i];
 }
 
-struct spike_candidate *spikes_chosen(const struct spikes *s, unsigned int by, uint32_t process,
-				      unsigned int source)
+int spikes_list_chosen(struct spikes *s)
 {
-	uint32_t i;
+	uint32_t cnt = s->a->ids.process_cnt, process, row;
 
-	return s->candidates &&
-	       hash_map_find(&s->map, process, by * ALLOC_SOURCE_CNT + source, &i) &&
-	       s->candidates[i].is_chosen ? &s->candidates[i] : NULL;
+	for (unsigned int source = 0; source < ALLOC_SOURCE_CNT; source++) {
+		if (!(s->q.source_mask & 1u << source))
+			continue;
+		s->chosen[source] = calloc((size_t)cnt * s->q.by_cnt, sizeof(**s->chosen));
+		if (!s->chosen[source])
+			return -ENOMEM;
+		for (unsigned int by = 0; by < s->q.by_cnt; by++)
+			for (process = 0; process < cnt; process++)
+				if (hash_map_find(&s->map, spikes_member(s, by, process),
+						  by * ALLOC_SOURCE_CNT + source, &row) &&
+				    s->candidates[row].is_chosen)
+					s->chosen[source][(size_t)by * cnt + process] = row + 1;
+	}
+	return 0;
 }
 
 uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i)
@@ -145,7 +157,7 @@ int spikes_add_bytes(struct spikes *s, uint32_t process, unsigned int source, ui
 		member = spikes_member(s, i, process);
 		if (member == EVENT_ID_UNKNOWN)
 			continue;
-		c = s->is_second ? spikes_chosen(s, i, member, source) :
+		c = s->is_second ? spikes_chosen(s, i, process, source) :
 				   spikes_candidate(s, i, member, source);
 		if (c)
 			ret = add_bytes(c, bin, bytes);

@@ -4,8 +4,8 @@
  * before reach the threshold together. While a burst is active, every event is in a hot bin, and
  * events are less than a window apart. So a burst is inside one run of neighbouring hot bins and
  * the bin before it. At the beginning of that bin no burst is active, and earlier events are
- * outside every window that matters. So reading the intervals of such a run finds the run's bursts,
- * independent of the other intervals read.
+ * outside every window that matters. So reading the time of such a run finds the run's bursts,
+ * independent of the other time read.
  *
  * A burst ends in a hot bin. A burst that follows within a window begins in that bin or the next,
  * so its hot bins begin at most two bins later. So the bursts of a spike are in one chain of hot
@@ -237,23 +237,26 @@ static int add_change(const struct spikes *s, struct spike_candidate *c,
 	/* events that a cut carried over count for the level, but not for a burst */
 	if (change->kind != ALLOC_CHANGE_ALLOC || change->ts_ns < s->a->start_ns)
 		return 0;
-	c->burst.min_bytes = spikes_threshold(c, s->q.min_bytes,
-					      (change->ts_ns - s->a->start_ns) / s->q.window_ns);
+	c->burst.min_bytes = spikes_threshold(c, s->q.min_bytes, s->bin);
 	ret = burst_add(&c->burst, change->ts_ns, (uint64_t)change->delta, level, &f);
 	return ret > 0 ? add_burst(s, c, &f) : ret;
 }
 
 static int on_second_pass(void *ctx, const void *found)
 {
-	const struct spikes *s = ctx;
+	struct spikes *s = ctx;
 	const struct alloc_change *change = found;
+	uint64_t at_ns = change->ts_ns - s->a->start_ns;
 	struct spike_candidate *c;
 	int ret = 0;
 
 	if (!(s->counted & 1u << change->source) || change->ts_ns < s->counted_ns)
 		return 0;
+	/* mostly the last change was in the same bin, which avoids a slow division */
+	if (at_ns - s->bin * s->q.window_ns >= s->q.window_ns)
+		s->bin = at_ns / s->q.window_ns;
 	for (unsigned int i = 0; i < s->q.by_cnt && !ret; i++) {
-		c = spikes_chosen(s, i, spikes_member(s, i, change->process), change->source);
+		c = spikes_chosen(s, i, change->process, change->source);
 		if (c)
 			ret = add_change(s, c, change);
 	}
@@ -287,11 +290,18 @@ struct stretch {		/* intervals with known granules, and the window */
 static void mark_intervals(struct spikes *s, uint64_t first_bin, uint64_t last_bin)
 {
 	uint64_t start = s->a->start_ns, w = s->q.window_ns;
-	size_t i = index_interval_at(s->index, start + (first_bin ? first_bin - 1 : 0) * w);
+	uint64_t from_ns = start + (first_bin ? first_bin - 1 : 0) * w;
+	uint64_t to_ns = start + (last_bin + 1) * w;
+	size_t i = index_interval_at(s->index, from_ns);
 
-	for (; i < index_interval_cnt(s->index) &&
-	       index_interval_from(s->index, i) < start + (last_bin + 1) * w; i++)
-		s->marks[i] = 1;
+	for (; i < index_interval_cnt(s->index) && index_interval_from(s->index, i) < to_ns; i++) {
+		struct spike_mark *m = &s->marks[i];
+
+		if (!m->to_ns || from_ns < m->from_ns)
+			m->from_ns = from_ns;
+		if (to_ns > m->to_ns)
+			m->to_ns = to_ns;
+	}
 }
 
 static bool is_hot(const struct spikes *s, const struct spike_candidate *c, size_t i)
@@ -348,7 +358,7 @@ static int find_marks(struct spikes *s, unsigned int group)
 		t.first = t.lo ? (index_interval_from(x, t.lo) - start + w - 1) / w + 1 : 0;
 		t.end = t.hi == cnt ? UINT64_MAX : (index_interval_to(x, t.hi - 1) - start) / w;
 		beyond = t.first > t.from_bin || t.end < t.to_bin;
-		memset(s->marks, 0, cnt);
+		memset(s->marks, 0, cnt * sizeof(*s->marks));
 		for (i = 0; i < s->cnt; i++)
 			if (sources & 1u << s->candidates[i].source)
 				s->candidates[i].cnt = 0;
@@ -369,8 +379,7 @@ static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t lev
 	uint32_t process = index_memory_process(s->a, owner);
 
 	for (unsigned int i = 0; i < s->q.by_cnt; i++) {
-		struct spike_candidate *c =
-			spikes_chosen(s, i, spikes_member(s, i, process), source);
+		struct spike_candidate *c = spikes_chosen(s, i, process, source);
 
 		if (c)
 			c->level += level;
@@ -398,8 +407,13 @@ static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, 
 		s->candidates[i].level = 0;
 	s->counted = fold_memory((enum index_group)group)->arg;
 	s->counted_ns = range.from_ns;
-	if (has_only_rates(s, group))
+	if (has_only_rates(s, group)) {
+		if (range.from_ns < s->marks[from].from_ns)
+			s->counted_ns = range.from_ns = s->marks[from].from_ns;
+		if (range.to_ns > s->marks[to - 1].to_ns)
+			range.to_ns = s->marks[to - 1].to_ns;
 		return run(s, &fold_rates, &range, on_second_pass, e);
+	}
 	s->counted_ns = 0;
 	/* a chain that begins before the known levels began before the window */
 	ret = index_memory_first(x, (enum index_group)group, &first);
@@ -416,11 +430,14 @@ static int second_pass(struct spikes *s, struct err *e)
 	size_t cnt = s->index ? index_interval_cnt(s->index) : 0, i, end;
 	int ret = 0;
 
+	ret = spikes_list_chosen(s);
+	if (ret < 0)
+		return ret;
 	if (!s->index) {
 		ret = run_all(s, on_second_pass, e);
 		return ret ? ret : finish(s);
 	}
-	s->marks = malloc(cnt + 1);
+	s->marks = malloc((cnt + 1) * sizeof(*s->marks));
 	if (!s->marks)
 		return -ENOMEM;
 	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
@@ -428,7 +445,7 @@ static int second_pass(struct spikes *s, struct err *e)
 			continue;
 		ret = find_marks(s, g);
 		for (i = 0; i < cnt && !ret; i = end + 1) {
-			for (end = i; end < cnt && s->marks[end]; end++)
+			for (end = i; end < cnt && s->marks[end].to_ns; end++)
 				;
 			if (end > i)
 				ret = decode(s, g, i, end, e);

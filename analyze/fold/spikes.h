@@ -16,7 +16,7 @@
  * without a pause longer than the spike window are one spike. The age of a group is that of its
  * oldest process. The recorder is in no group.
  *
- * An index has the sums of the first pass, and the second decodes only intervals in which a
+ * An index has the sums of the first pass, and the second decodes only the time in which a
  * candidate has such a pair. The result of the first pass with the usual window is stored, too:
  * with 100 M events, a query about one second takes 0.06 s of CPU time with it, 0.30 s without.
  * Threads: one.
@@ -93,6 +93,10 @@ struct spike_candidate {		/* one process or group, and source */
 	uint64_t low;			/* of growth: the lowest base of its bursts */
 };
 
+struct spike_mark {		/* what must be decoded of an interval; to_ns 0: nothing */
+	uint64_t from_ns, to_ns;
+};
+
 struct spikes {
 	struct analysis *a;
 	const struct index *index;	/* NULL: none, or one without usable sums */
@@ -104,7 +108,10 @@ struct spikes {
 	/* the changes that count: of these sources (1u << ALLOC_x), from this time on */
 	uint32_t counted;
 	uint64_t counted_ns;
-	uint8_t *marks;		/* by interval: it must be decoded */
+	struct spike_mark *marks;	/* by interval */
+	/* by source: [by * process_cnt + process] is 1 + its chosen candidate; 0: none */
+	uint32_t *chosen[ALLOC_SOURCE_CNT];
+	uint64_t bin;		/* of the last change */
 	/* by dense process: its group's first process, and the group's first bin. NULL: itself */
 	uint32_t *group_of[SPIKE_BY_MAX];
 	uint64_t *group_bin[SPIKE_BY_MAX];
@@ -131,9 +138,17 @@ void spikes_done(struct spikes *s);
 /* NULL: out of memory. */
 struct spike_candidate *spikes_candidate(struct spikes *s, unsigned int by, uint32_t process,
 					 unsigned int source);
-/* The same, if it was chosen; NULL: it was not. */
-struct spike_candidate *spikes_chosen(const struct spikes *s, unsigned int by, uint32_t process,
-				      unsigned int source);
+/* Fills s->chosen. 0 or -ENOMEM. */
+int spikes_list_chosen(struct spikes *s);
+/* Returns the chosen candidate that a process counts in; NULL: there is none. */
+static inline struct spike_candidate *spikes_chosen(const struct spikes *s, unsigned int by,
+						    uint32_t process, unsigned int source)
+{
+	const uint32_t *rows = s->chosen[source];
+	uint32_t row = rows ? rows[(size_t)by * s->a->ids.process_cnt + process] : 0;
+
+	return row ? &s->candidates[row - 1] : NULL;
+}
 /* Returns the bytes of bin i and of the one before it. */
 uint64_t spikes_pair_at(const struct spike_candidate *c, size_t i);
 /* Call in order of bins, for each process and source; adds the bytes to its groups, too. */
