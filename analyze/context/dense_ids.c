@@ -374,39 +374,38 @@ size_t task_renames_from(const struct dense_ids *d, uint64_t ts_ns)
 	return from;
 }
 
-/* Counts renames of a member in (from_ns, to_ns]. */
-static uint32_t renames_of(const struct dense_ids *d, uint32_t member, uint64_t from_ns,
-			   uint64_t to_ns)
+uint32_t task_renames_between(const struct dense_ids *d, const struct task_set *tasks,
+			      uint64_t from_ns, uint64_t to_ns)
 {
-	const struct task_name *a = task_name_at(d, member, from_ns);
+	uint32_t cnt = 0;
 
-	return a ? (uint32_t)(task_name_at(d, member, to_ns) - a) : 0;
+	for (uint32_t i = 0; i < tasks->cnt; i++) {
+		const struct task_name *a = task_name_at(d, tasks->members[i], from_ns);
+
+		cnt += a ? (uint32_t)(task_name_at(d, tasks->members[i], to_ns) - a) : 0;
+	}
+	return cnt;
 }
 
-uint32_t task_renames_between(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
-			      uint64_t to_ns)
+uint64_t task_names_end(const struct dense_ids *d, const struct task_set *tasks, uint64_t ts_ns)
 {
-	return renames_of(d, thread, from_ns, to_ns) +
-	       renames_of(d, d->thread_cnt + dense_process_of(d, thread), from_ns, to_ns);
+	uint64_t end_ns = UINT64_MAX;
+
+	for (uint32_t i = 0; i < tasks->cnt; i++) {
+		const struct task_name *x = task_name_at(d, tasks->members[i], ts_ns);
+
+		end_ns = x && x->to_ns < end_ns ? x->to_ns : end_ns;
+	}
+	return end_ns;
 }
 
-uint64_t task_names_end(const struct dense_ids *d, uint32_t thread, uint64_t ts_ns)
-{
-	const struct task_name *a = task_name_at(d, thread, ts_ns);
-	const struct task_name *b =
-		task_name_at(d, d->thread_cnt + dense_process_of(d, thread), ts_ns);
-	uint64_t end_ns = a ? a->to_ns : UINT64_MAX;
-
-	return b && b->to_ns < end_ns ? b->to_ns : end_ns;
-}
-
-uint64_t task_rename_instant(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
-			     uint32_t n)
+uint64_t task_rename_instant(const struct dense_ids *d, const struct task_set *tasks,
+			     uint64_t from_ns, uint32_t n)
 {
 	uint64_t at_ns = from_ns, next;
 
-	while (task_renames_between(d, thread, from_ns, at_ns) < n) {
-		next = task_names_end(d, thread, at_ns);
+	while (task_renames_between(d, tasks, from_ns, at_ns) < n) {
+		next = task_names_end(d, tasks, at_ns);
 		if (next == UINT64_MAX)
 			break;
 		at_ns = next;

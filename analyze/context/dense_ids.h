@@ -121,24 +121,35 @@ const char *task_name_text(const struct dense_ids *d, uint32_t member, uint64_t 
 /* Returns the index in renames of the first one at ts_ns or later. */
 size_t task_renames_from(const struct dense_ids *d, uint64_t ts_ns);
 
-/*
- * Count how often the thread or its process was renamed in (from_ns, to_ns], and return the time of
- * the n-th of these renames (n 0: from_ns).
- */
-uint32_t task_renames_between(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
-			      uint64_t to_ns);
-uint64_t task_rename_instant(const struct dense_ids *d, uint32_t thread, uint64_t from_ns,
-			     uint32_t n);
-/* Returns whether the thread or its process may have been renamed; false if it never was. */
-static inline bool task_has_renames(const struct dense_ids *d, uint32_t thread)
-{
-	const struct task_names *n = d->names;
+/* Tasks whose names matter together; members as in struct task_rename. */
+struct task_set {
+	uint32_t cnt, members[3];
+};
 
-	return n->is_ready &&
-	       (n->cnt[thread] || n->cnt[d->thread_cnt + dense_process_of(d, thread)]);
+/* Returns a thread and its process. */
+static inline struct task_set task_set_of(const struct dense_ids *d, uint32_t thread)
+{
+	return (struct task_set){ 2, { thread, d->thread_cnt + dense_process_of(d, thread) } };
 }
 
 /*
- * Returns the first time after ts_ns at which the thread or its process is renamed, or UINT64_MAX.
+ * Count how often tasks were renamed in (from_ns, to_ns], and return the time of the n-th of these
+ * renames (n 0: from_ns).
  */
-uint64_t task_names_end(const struct dense_ids *d, uint32_t thread, uint64_t ts_ns);
+uint32_t task_renames_between(const struct dense_ids *d, const struct task_set *tasks,
+			      uint64_t from_ns, uint64_t to_ns);
+uint64_t task_rename_instant(const struct dense_ids *d, const struct task_set *tasks,
+			     uint64_t from_ns, uint32_t n);
+/* Returns whether a task may have been renamed; false if none ever was. */
+static inline bool task_has_renames(const struct dense_ids *d, const struct task_set *tasks)
+{
+	const struct task_names *n = d->names;
+
+	for (uint32_t i = 0; n->is_ready && i < tasks->cnt; i++)
+		if (n->cnt[tasks->members[i]])
+			return true;
+	return false;
+}
+
+/* Returns the first time after ts_ns at which a task is renamed, or UINT64_MAX. */
+uint64_t task_names_end(const struct dense_ids *d, const struct task_set *tasks, uint64_t ts_ns);

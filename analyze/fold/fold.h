@@ -75,10 +75,18 @@ struct fold_key {
 };
 
 /*
- * For is_of_threads: a is a dense thread. In the index its upper half counts how often the thread
- * or its process was renamed since the interval's beginning, because sums are kept per name.
+ * In the index sums are kept per name: a part of the key counts how often the key's tasks were
+ * renamed since the interval's beginning. For keys of threads, whose a is a dense thread, it is the
+ * upper half of a. The largest count stands for all counts from there on.
  */
 #define FOLD_KEY_RENAMES 32
+struct fold_renames_def {
+	bool is_in_b;
+	uint8_t at, bits;	/* of the part */
+	/* Returns the tasks of a key. */
+	struct task_set (*tasks)(const struct dense_ids *d, const struct fold_key *key);
+};
+extern const struct fold_renames_def fold_thread_renames;
 
 /* The owner of sums: the builder of the index, or a view. */
 struct fold_target {
@@ -110,7 +118,7 @@ struct fold_sums_def {
 	/* Called after counts were added to the sum. May be NULL. */
 	void (*merged)(void *sum, const uint64_t *counts);
 	unsigned int part;		/* enum index_part */
-	bool is_of_threads;	/* keys have FOLD_KEY_RENAMES */
+	const struct fold_renames_def *renames;	/* NULL: the index does not keep these sums */
 	bool totals_only;	/* the greatest value is the only order statistic needed */
 	bool is_exact_decoded;	/* order statistics are exact only if all events are decoded */
 };

@@ -196,7 +196,7 @@ static void cpu_get_key(const struct dense_ids *d, struct packed_in *in, struct 
 
 static const struct fold_sums_def cpu_sums = {
 	.bytes = sizeof(struct cpu_sum), .count_cnt = 4, .add = cpu_add, .put_key = cpu_put_key,
-	.get_key = cpu_get_key, .part = INDEX_CPU, .is_of_threads = true,
+	.get_key = cpu_get_key, .part = INDEX_CPU, .renames = &fold_thread_renames,
 };
 
 static const uint32_t cpu_columns[EVENT_KIND_CNT] = {

@@ -84,7 +84,10 @@ static const struct fold_state_def requests_state = {
 #define KEY_PASSED_AT 21
 #define KEY_BELOW_AT 22
 #define KEY_SHARE_AT 23
-#define KEY_SIZE_AT 9	/* 7 bits: n for sizes below 2^n and at least half of that */
+/* n for sizes below 2^n and at least half of that; in the index, whose keys have no size, renames */
+#define KEY_SIZE_AT 9
+#define KEY_SIZE_BITS 7
+#define KEY_RENAMES_MAX ((1u << KEY_SIZE_BITS) - 1)
 
 static struct fold_key pack_key(const struct block_request *r)
 {
@@ -156,6 +159,7 @@ static void requests_put_key(const struct dense_ids *d, const struct fold_key *k
 #define X(f) packed_put(out, r.f);
 	KEY_FIELDS(X)
 #undef X
+	packed_put(out, key->b >> KEY_SIZE_AT & KEY_RENAMES_MAX);
 }
 
 static void requests_get_key(const struct dense_ids *d, struct packed_in *in, struct fold_key *ret)
@@ -166,7 +170,23 @@ static void requests_get_key(const struct dense_ids *d, struct packed_in *in, st
 	KEY_FIELDS(X)
 #undef X
 	*ret = pack_key(&r);
+	ret->b |= (packed_get(in) & KEY_RENAMES_MAX) << KEY_SIZE_AT;
 }
+
+static struct task_set tasks_of_request(const struct dense_ids *d, const struct fold_key *key)
+{
+	uint32_t thread = dense_thread(d, (uint32_t)(key->a >> 32));
+	struct task_set tasks = task_set_of(d, thread);
+	uint32_t owner = d->thread_cnt + dense_process(d, (uint32_t)(key->b >> 32));
+
+	if (owner != tasks.members[1])
+		tasks.members[tasks.cnt++] = owner;
+	return tasks;
+}
+
+static const struct fold_renames_def request_renames = {
+	.is_in_b = true, .at = KEY_SIZE_AT, .bits = KEY_SIZE_BITS, .tasks = tasks_of_request,
+};
 
 /* ---- sums ---- */
 
@@ -300,6 +320,7 @@ static const struct fold_sums_def request_sums = {
 	.bytes = sizeof(struct request_sum), .quantile_cnt = 3, .count_cnt = 6,
 	.merged = requests_merged, .add = requests_add, .put_key = requests_put_key,
 	.get_key = requests_get_key, .part = INDEX_REQUESTS, .is_exact_decoded = true,
+	.renames = &request_renames,
 };
 
 const struct fold_sums_def fold_sized_requests = {

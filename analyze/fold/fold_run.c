@@ -234,19 +234,6 @@ void fold_run_done(struct fold_run *r)
 
 /* ---- merging ---- */
 
-/* Returns whether a task is renamed in an interval whose sums are not kept by name. */
-static bool has_renames(const struct fold_run *r, size_t interval)
-{
-	const struct fold_target *t = r->c.target;
-	size_t at;
-
-	if (!t || !t->by_name || r->c.sums->is_of_threads)
-		return false;
-	at = task_renames_from(t->ids, index_interval_from(r->index, interval));
-	return at < t->ids->names->rename_cnt &&
-	       t->ids->names->renames[at].ts_ns < index_interval_to(r->index, interval);
-}
-
 /* Returns the interval that begins at ts, if it is inside one bin; else SIZE_MAX. */
 static size_t whole_interval_at(const struct fold_run *r, uint64_t ts_ns)
 {
@@ -257,36 +244,64 @@ static size_t whole_interval_at(const struct fold_run *r, uint64_t ts_ns)
 		return SIZE_MAX;
 	i = index_interval_at(r->index, ts_ns);
 	window_bin_span(r->c.window, window_bin(r->c.window, ts_ns), &bin_from, &bin_to);
-	if (index_interval_from(r->index, i) != ts_ns || index_interval_to(r->index, i) > bin_to ||
-	    has_renames(r, i))
+	if (index_interval_from(r->index, i) != ts_ns || index_interval_to(r->index, i) > bin_to)
 		return SIZE_MAX;
 	return i;
 }
 
-static int merge_sums(struct fold_run *r, size_t interval)
+/* Merges a row of the index. merges false: only checks its key. 1; 0: it must be decoded. */
+static int merge_row(struct fold_run *r, struct packed_in *in, bool merges)
 {
 	const struct fold_sums_def *sums = r->c.sums;
 	struct fold_target *t = r->c.target;
+	uint64_t at_ns = r->at_ns, renames, end;
+	void *sum = r->ignored;
 	struct fold_key key;
-	struct packed_in in;
-	uint64_t at_ns, end;
-	void *sum;
-	int ret = index_read(r->index, interval, sums->part, &r->mem, &in);
+	int ret;
 
-	while (!ret && in.p != in.end) {
-		sums->get_key(t->ids, &in, &key);
-		if (in.bad)
-			return -EBADMSG;
-		at_ns = r->at_ns;
-		if (sums->is_of_threads && key.a >> FOLD_KEY_RENAMES) {
-			at_ns = task_rename_instant(t->ids, (uint32_t)key.a, at_ns,
-						    (uint32_t)(key.a >> FOLD_KEY_RENAMES));
-			key.a = (uint32_t)key.a;
-		}
-		ret = t->sum(t, at_ns, &key, &sum, &end);
-		if (ret >= 0)
-			ret = fold_sum_merge(sums, ret ? sum : r->ignored, &in);
+	sums->get_key(t->ids, in, &key);
+	if (in->bad)
+		return -EBADMSG;
+	renames = fold_renames_get(sums->renames, &key);
+	fold_renames_set(sums->renames, &key, 0);
+	if (!merges && renames == fold_renames_max(sums->renames))
+		return 0;
+	if (renames) {
+		const struct task_set tasks = sums->renames->tasks(t->ids, &key);
+
+		at_ns = task_rename_instant(t->ids, &tasks, at_ns, (uint32_t)renames);
 	}
+	ret = merges ? t->sum(t, at_ns, &key, &sum, &end) : 0;
+	if (ret >= 0)
+		ret = fold_sum_merge(sums, ret ? sum : r->ignored, in);
+	return ret < 0 ? ret : 1;
+}
+
+/* Returns whether the key of a task may have no room for all renames in an interval. */
+static bool has_many_renames(const struct fold_run *r, size_t interval)
+{
+	const struct fold_target *t = r->c.target;
+
+	return t->by_name &&
+	       task_renames_from(t->ids, index_interval_to(r->index, interval)) -
+			       task_renames_from(t->ids, index_interval_from(r->index, interval)) >=
+		       fold_renames_max(r->c.sums->renames);
+}
+
+/* 1: the interval was merged; 0: it has to be decoded. */
+static int merge_sums(struct fold_run *r, size_t interval)
+{
+	struct packed_in in, again;
+	int ret = index_read(r->index, interval, r->c.sums->part, &r->mem, &in);
+
+	again = in;
+	if (!ret && has_many_renames(r, interval))
+		for (ret = 1; ret > 0 && again.p != again.end;)
+			ret = merge_row(r, &again, false);
+	else if (!ret)
+		ret = 1;
+	while (ret > 0 && in.p != in.end)
+		ret = merge_row(r, &in, true);
 	return ret;
 }
 
@@ -298,7 +313,7 @@ static int merge(struct fold_run *r, size_t interval, struct err *e)
 	if (!r->c.target)
 		return r->c.merge(r->c.ctx, r->index, interval, e);
 	ret = merge_sums(r, interval);
-	return ret < 0 ? index_fail(r->index, ret, e) : 1;
+	return ret < 0 ? index_fail(r->index, ret, e) : ret;
 }
 
 /* ---- decoding ---- */

@@ -341,7 +341,7 @@ _Static_assert(THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 3 <= FOLD_SUMS_COUNTS
 	.bytes = sizeof(struct state_sum), .quantile_cnt = 1,                                     \
 	.count_cnt = THREAD_STATE_CNT + THREAD_WAIT_REASON_CNT + 3, .add = states_add,            \
 	.put_key = states_put_key, .get_key = states_get_key, .part = INDEX_STATES,               \
-	.is_of_threads = true
+	.renames = &fold_thread_renames
 
 static const struct fold_sums_def state_sums = { STATE_SUMS };
 static const struct fold_sums_def wait_sums = { STATE_SUMS, .is_exact_decoded = true };

@@ -64,6 +64,17 @@ int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in 
 	return in->bad ? -EBADMSG : ret;
 }
 
+/* ---- names ---- */
+
+static struct task_set tasks_of_thread(const struct dense_ids *d, const struct fold_key *key)
+{
+	return task_set_of(d, (uint32_t)key->a);
+}
+
+const struct fold_renames_def fold_thread_renames = {
+	.at = FOLD_KEY_RENAMES, .bits = 64 - FOLD_KEY_RENAMES, .tasks = tasks_of_thread,
+};
+
 /* ---- adding ---- */
 
 int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key, void **ret)

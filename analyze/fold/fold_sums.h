@@ -72,6 +72,26 @@ int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *ke
 int fold_sum_add_time(struct fold_target *t, const struct fold_key *key, size_t offset,
 		      uint64_t from_ns, uint64_t to_ns);
 
+/* Access to the part of a key that counts renames. */
+static inline uint64_t fold_renames_max(const struct fold_renames_def *r)
+{
+	return (1ull << r->bits) - 1;
+}
+
+static inline void fold_renames_set(const struct fold_renames_def *r, struct fold_key *key,
+				    uint64_t cnt)
+{
+	uint64_t max = fold_renames_max(r), *word = r->is_in_b ? &key->b : &key->a;
+
+	*word = (*word & ~(max << r->at)) | (cnt < max ? cnt : max) << r->at;
+}
+
+static inline uint64_t fold_renames_get(const struct fold_renames_def *r,
+					const struct fold_key *key)
+{
+	return (r->is_in_b ? key->b : key->a) >> r->at & fold_renames_max(r);
+}
+
 void fold_sum_done(const struct fold_sums_def *def, void *sum);
 /* Writes a sum's bytes for the index, without the key. Failures of memory stay in out. */
 void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out);

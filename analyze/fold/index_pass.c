@@ -45,18 +45,19 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 	struct fold_share *s =
 		(struct fold_share *)((char *)t - offsetof(struct fold_share, target));
 
-	uint32_t thread = (uint32_t)key->a;
-	uint64_t a = key->a;
+	const struct fold_renames_def *renames = s->def->sums->renames;
+	const struct task_set tasks = renames->tasks(t->ids, key);
+	struct fold_key of_name = *key;
 
 	*ret_end_ns = t->to_ns;
-	if (s->def->sums->is_of_threads && task_has_renames(t->ids, thread)) {
-		uint64_t end_ns = task_names_end(t->ids, thread, ts_ns);
+	if (task_has_renames(t->ids, &tasks)) {
+		uint64_t end_ns = task_names_end(t->ids, &tasks, ts_ns);
 
 		*ret_end_ns = end_ns < t->to_ns ? end_ns : t->to_ns;
-		a |= (uint64_t)task_renames_between(t->ids, thread, t->from_ns, ts_ns)
-		     << FOLD_KEY_RENAMES;
+		fold_renames_set(renames, &of_name,
+				 task_renames_between(t->ids, &tasks, t->from_ns, ts_ns));
 	}
-	*ret_sum = fold_sums_of(&s->sums, a, key->b);
+	*ret_sum = fold_sums_of(&s->sums, of_name.a, of_name.b);
 	return *ret_sum ? 1 : -ENOMEM;
 }
 

@@ -28,7 +28,7 @@
 #include "trace/trace_state.h"
 
 #define DERIVED_MAGIC "EBRDERV\n"
-#define DERIVED_VERSION 40
+#define DERIVED_VERSION 41
 #define PART_RAW_MAX (1u << 31)
 /*
  * A part that would pack better is stored unpacked: so a file makes a reader allocate at most a
