@@ -50,33 +50,15 @@ line AS (
                bins * xy - bins * (bins - 1) / 2 * y AS xy
 	       $sampled , level_bytes
 	  FROM sums WHERE grown_bytes > 0),
-made AS (
-        SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site,
-               sum(allocs) AS allocs, sum(allocs - freed) AS kept
-	  FROM lifetime_usage(:from, :to, 'process') GROUP BY 1, 2, 3),
-site AS MATERIALIZED (
-	SELECT *, row_number() OVER (PARTITION BY upid, source ORDER BY net_bytes DESC, call_site) AS nth
-	  FROM (SELECT upid, source, coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS call_site,
-	               $full sum(iif(alloc_ns >= :from, bytes, -bytes)) AS net_bytes,
-	               $full sum(bytes) FILTER (WHERE alloc_ns >= :from) AS kept_bytes,
-	               $sampled sum(iif(source = 'heap', heap_bytes(bytes), bytes) * iif(alloc_ns >= :from, 1, -1))
-	               $sampled AS net_bytes,
-	               $sampled sum(iif(source = 'heap', heap_bytes(bytes), bytes))
-	               $sampled FILTER (WHERE alloc_ns >= :from) AS kept_bytes,
-	               percentile(:to - alloc_ns, 50) FILTER (WHERE alloc_ns >= :from) AS age_p50_ns
-                  FROM allocations(:to)
-                  WHERE alloc_ns >= max(2 * :from - :to, min(:from, 0)) AND alloc_ns < :to
-                    AND iif(alloc_ns >= :from, free_ns IS NULL, free_ns >= :from) AND thread_in_scope(utid, alloc_ns)
-                  GROUP BY 1, 2, 3))
+site AS MATERIALIZED (SELECT * FROM growth_sites(:from, :to))
 SELECT p.pid AS pid, p.comm AS comm, x.source AS source, x.grown_bytes AS grown_bytes,
        $sampled iif(x.source = 'heap', heap_error(x.grown_bytes + 2 * max(x.level_bytes, 0)), NULL)
        $sampled AS grown_error_bytes,
        CAST(round(1e9 * x.xy / nullif(x.xx, 0) / step.ns) AS INTEGER) AS grown_bytes_per_s,
        round(100 * x.xy * x.xy / nullif(x.xx * x.yy, 0), 3) AS linear_pct,
-       s.call_site AS call_site, round(100.0 * m.kept / m.allocs, 3) AS kept_pct, s.kept_bytes AS kept_bytes,
+       s.call_site AS call_site, round(100.0 * s.kept / s.allocs, 3) AS kept_pct, s.kept_bytes AS kept_bytes,
        s.age_p50_ns AS age_p50_ns,
        view_complete(:from, :to, x.source) AS complete, view_lost(:from, :to, x.source) AS lost_events
   FROM step CROSS JOIN line AS x JOIN processes AS p ON p.upid = x.upid
-  LEFT JOIN site AS s ON s.nth = 1 AND s.upid = x.upid AND s.source = x.source
-  LEFT JOIN made AS m ON m.upid = s.upid AND m.source = s.source AND m.call_site = s.call_site
+  LEFT JOIN site AS s ON s.upid = x.upid AND s.source = x.source
  ORDER BY x.grown_bytes DESC, x.upid, x.source

@@ -538,6 +538,37 @@ static void check_lifetimes(const struct fold_check *c, int64_t from, int64_t to
 	rows_done(&b);
 }
 
+/* The sites of growth equal those of the table's allocations: of each process and source the first. */
+static void check_growth(const struct fold_check *c, int64_t from, int64_t to)
+{
+	char sql[1200];
+	struct rows a, b;
+
+	snprintf(sql, sizeof(sql),
+		 "WITH x AS (SELECT upid, source, alloc_ns, free_ns, bytes, alloc_ns >= %lld AS is_new, "
+		 "coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS site "
+		 "FROM allocations(%lld) WHERE alloc_ns >= max(%lld, min(%lld, 0)) AND alloc_ns < %lld), "
+		 "s AS (SELECT upid, source, site, "
+		 "sum(is_new) AS allocs, sum(is_new AND free_ns IS NULL) AS kept, "
+		 "sum(bytes) FILTER (WHERE is_new AND free_ns IS NULL) AS kept_bytes, "
+		 "sum(iif(is_new, bytes, -bytes)) FILTER (WHERE (free_ns IS NULL) = is_new "
+		 "AND (is_new OR free_ns >= %lld)) AS net, "
+		 "percentile(%lld - alloc_ns, 50) FILTER (WHERE is_new AND free_ns IS NULL) AS age "
+		 "FROM x GROUP BY 1, 2, 3) "
+		 "SELECT upid, source, site, allocs, kept, kept_bytes, net, age FROM (SELECT *, "
+		 "row_number() OVER (PARTITION BY upid, source ORDER BY net DESC, site) AS nth "
+		 "FROM s WHERE net NOT NULL) WHERE nth = 1 ORDER BY 1, 2",
+		 (long long)from, (long long)to, (long long)(2 * from - to), (long long)from,
+		 (long long)to, (long long)from, (long long)to);
+	rows_sql(&a, c->plain, sql);
+	rows_window(&b, c->indexed,
+		    "SELECT upid, source, call_site, allocs, kept, kept_bytes, net_bytes, age_p50_ns "
+		    "FROM growth_sites(:w) ORDER BY 1, 2", from, to);
+	rows_compare(&a, &b);
+	rows_done(&a);
+	rows_done(&b);
+}
+
 /*
  * Net of `alloc`: for allocations, the change of the bytes that the pairs hold. That is allocated
  * bytes less freed bytes, less bytes released by exits and execs. For resident memory, the change
@@ -639,6 +670,7 @@ void fold_check_windows(const struct fold_check *c, unsigned int cnt, bool with_
 		check_sleeps(c, at[0], at[2]);
 		check_chain(c, at[0], at[2]);
 		check_lifetimes(c, at[0], at[2]);
+		check_growth(c, at[0], at[2]);
 		check_memory(c, at[0], at[2]);
 		check_levels(c, at[0], at[2]);
 		check_partial(c, at[0], at[2], every);
