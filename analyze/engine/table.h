@@ -193,11 +193,11 @@ extern const struct table_def tables_of_lists[], tables_of_events[];
 	X(sched_slices) X(allocations) X(block_requests) X(request_parts) X(cpu_usage)             \
 	X(open_requests) X(sched_waits) X(wait_kinds)                                              \
 	X(thread_states) X(parallel_usage) X(throttled_periods) X(woken_by) X(wait_ends)           \
-	X(blocking_chain) X(offcpu_waits) X(alloc_usage) X(lifetime_usage) X(growth_sites) X(spikes) X(io_usage)   \
+	X(blocking_chain) X(offcpu_waits) X(alloc_usage) X(lifetime_usage) X(spikes) X(io_usage)   \
 	X(memory_spikes) X(window_loss) X(io_pattern) X(latency_hist) X(cpu_profile)               \
 	X(device_usage) X(memory_levels) X(irq_usage) X(totals) X(memory_stalls) X(causes)     \
 	X(requests) X(request_steps) X(request_threads) X(request_time) X(slow_requests) \
-	X(whatif)
+	X(whatif) X(growth_sites)
 #define X(name) extern const struct table_def table_##name;
 TABLES_OTHER(X)
 #undef X

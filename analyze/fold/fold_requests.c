@@ -84,7 +84,7 @@ static const struct fold_state_def requests_state = {
 #define KEY_PASSED_AT 21
 #define KEY_BELOW_AT 22
 #define KEY_SHARE_AT 23
-/* n for sizes below 2^n and at least half of that; in the index, whose keys have no size, renames */
+/* n for sizes below 2^n and at least half of that; renames in the index, whose keys have no size */
 #define KEY_SIZE_AT 9
 #define KEY_SIZE_BITS 7
 #define KEY_RENAMES_MAX ((1u << KEY_SIZE_BITS) - 1)

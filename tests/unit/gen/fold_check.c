@@ -538,16 +538,18 @@ static void check_lifetimes(const struct fold_check *c, int64_t from, int64_t to
 	rows_done(&b);
 }
 
-/* The sites of growth equal those of the table's allocations: of each process and source the first. */
+/* The sites of growth equal the first of each process and source in the table of allocations. */
 static void check_growth(const struct fold_check *c, int64_t from, int64_t to)
 {
 	char sql[1200];
 	struct rows a, b;
 
 	snprintf(sql, sizeof(sql),
-		 "WITH x AS (SELECT upid, source, alloc_ns, free_ns, bytes, alloc_ns >= %lld AS is_new, "
+		 "WITH x AS (SELECT upid, source, alloc_ns, free_ns, bytes, "
+		 "alloc_ns >= %lld AS is_new, "
 		 "coalesce(code_text(symbol, call_site), cache, 'order ' || page_order) AS site "
-		 "FROM allocations(%lld) WHERE alloc_ns >= max(%lld, min(%lld, 0)) AND alloc_ns < %lld), "
+		 "FROM allocations(%lld) WHERE alloc_ns >= max(%lld, min(%lld, 0)) "
+		 "AND alloc_ns < %lld), "
 		 "s AS (SELECT upid, source, site, "
 		 "sum(is_new) AS allocs, sum(is_new AND free_ns IS NULL) AS kept, "
 		 "sum(bytes) FILTER (WHERE is_new AND free_ns IS NULL) AS kept_bytes, "
@@ -562,7 +564,8 @@ static void check_growth(const struct fold_check *c, int64_t from, int64_t to)
 		 (long long)to, (long long)from, (long long)to);
 	rows_sql(&a, c->plain, sql);
 	rows_window(&b, c->indexed,
-		    "SELECT upid, source, call_site, allocs, kept, kept_bytes, net_bytes, age_p50_ns "
+		    "SELECT upid, source, call_site, allocs, kept, kept_bytes, net_bytes, "
+		    "age_p50_ns "
 		    "FROM growth_sites(:w) ORDER BY 1, 2", from, to);
 	rows_compare(&a, &b);
 	rows_done(&a);
