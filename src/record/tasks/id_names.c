@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * id_names: slab caches and code are named by BPF programs, devices by /sys/dev/block, cgroups by a
- * walk of their file system, users by the C library, interrupt lines by /sys/kernel/irq, mounted
- * directories by mountinfo. Before 5.13 kallsyms names code; reading all of it takes 80 ms.
+ * id_names: names of slab caches and code come from BPF programs, of devices from /sys/dev/block,
+ * of cgroups from a walk of their file system, of users from the C library, of interrupt lines from
+ * /sys/kernel/irq, and of mounted directories from mountinfo. Before 5.13, names of code come from
+ * kallsyms; reading it takes 80 ms.
  */
 #include "record/tasks/id_names.h"
 
@@ -25,17 +26,17 @@
 #include "record/tasks/user_sites.h"
 #include "symbol/kallsyms.h"
 
-/* A quota may change at any time. Reading the quota of one group takes 10 to 20 us. */
+/* Interval of reading all quotas, which may change at any time. Reading one takes 10 to 20 us. */
 #define QUOTAS_EVERY_NS 2000000000ULL
 
-/* A mount of control groups. Each hierarchy of version 1 numbers its groups on its own. */
+/* A mount of control groups. Each hierarchy of version 1 has its own group ids. */
 struct cgroups {
 	struct id_names *names;
-	uint64_t flag;		/* set in the ids: WIRE_CGROUP_V1, WIRE_CGROUP_V1_MEMORY or 0 */
-	int fd;			/* -1: it is not mounted */
+	uint64_t flag;		/* or-ed into the ids: WIRE_CGROUP_V1, WIRE_CGROUP_V1_MEMORY or 0 */
+	int fd;			/* -1: not mounted */
 };
 
-/* A block device of before the recording, which may be removed before its name is asked for. */
+/* A block device at the start of the recording; it may be removed before its name is looked up. */
 struct known_device {
 	char name[64];
 	uint64_t sectors;
@@ -52,7 +53,7 @@ struct id_names {
 	struct hash_map cgroup_paths;	/* id -> path (in the pool), as of the last walk */
 	struct trace_quota *quotas;	/* of all named groups; quota_ns 0: none */
 	size_t quota_cnt, quota_cap;
-	uint64_t quotas_ns;		/* when they were last read */
+	uint64_t quotas_ns;		/* when the quotas were last read */
 	struct strpool *pool;
 	struct mounts mounts;
 };
@@ -74,7 +75,7 @@ static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sect
 	int err = -ENOENT;
 	FILE *f;
 
-	/* the kernel's encoding: major << 20 | minor */
+	/* id in the kernel's encoding: major << 20 | minor */
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", dev >> 20, dev & 0xfffff);
 	f = fopen(path, "re");
 	if (!f)
@@ -98,7 +99,7 @@ static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sect
 	return err;
 }
 
-/* What cannot be read stays without a name. */
+/* Reads the names of block devices. Devices that cannot be read have no name. */
 static void read_devices(struct id_names *n)
 {
 	DIR *dir = opendir("/sys/dev/block");
@@ -198,7 +199,10 @@ static int keep_cgroup(void *ctx, uint64_t id, const char *path)
 	return kept ? hash_map_put(&c->names->cgroup_paths, id | c->flag, (void *)kept) : -ENOMEM;
 }
 
-/* If the CPU controller uses version 1, its hierarchy may have a group with the same path. */
+/*
+ * Reads the quota of a group. If the CPU controller uses version 1, its hierarchy may have a group
+ * with the same path.
+ */
 static int read_quota(const struct id_names *n, struct trace_quota *q)
 {
 	const char *path = hash_map_get(&n->cgroup_paths, q->cgroup_id);
@@ -214,7 +218,7 @@ static int read_quota(const struct id_names *n, struct trace_quota *q)
 	return is_v1 ? err : 0;
 }
 
-/* Adds a group that has just been named. */
+/* Adds the quota of a group that has just been named. */
 static int add_quota(struct id_names *n, uint64_t id)
 {
 	struct trace_quota q = { .cgroup_id = id };
@@ -229,7 +233,7 @@ static int add_quota(struct id_names *n, uint64_t id)
 	return 0;
 }
 
-/* Reads the quotas again, and drops groups that no longer exist. */
+/* Reads all quotas again, and drops groups that no longer exist. */
 static void read_quotas(struct id_names *n)
 {
 	uint64_t now_ns = clock_mono_ns();
@@ -251,7 +255,10 @@ static const struct trace_quota *quota_at(void *ctx, size_t i)
 	return i < n->quota_cnt ? &n->quotas[i] : NULL;
 }
 
-/* Each id is looked up once. An unknown id belongs to a new cgroup, so all are read again. */
+/*
+ * Finds the path of a group; called once per id. An unknown id belongs to a new cgroup: reads all
+ * cgroups again.
+ */
 static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 {
 	struct cgroups *c = id & WIRE_CGROUP_V1_MEMORY ? &n->v1_memory :
@@ -285,7 +292,7 @@ static int user_name(uid_t uid, char *name, size_t size)
 	return err;
 }
 
-/* The current handlers of the line, separated by commas. */
+/* Returns the current handlers of the line, separated by commas. */
 static int irq_name(uint32_t irq, char *name, size_t size)
 {
 	char path[64];
