@@ -43,14 +43,6 @@ for t in threads:
     t.join()
 EOF_PY
 recorded t -e task,sched -- /usr/bin/python3 "$tmp/threads.py"
-cp /bin/sh "$tmp/slowed"
-cat >"$tmp/beside.sh" <<'EOF_SH'
-loop='i=0; while [ $i -lt 400000 ]; do i=$((i + 1)); done'
-taskset -c "$2" sh -c "$loop" &
-taskset -c "$2" nice -n $((10 - $(nice))) "$1" -c "$loop" &
-wait
-EOF_SH
-recorded beside -e task,sched -- sh "$tmp/beside.sh" "$tmp/slowed" "$(taskset -cp $$ | sed 's/.*[ ,-]//')"
 "$EBPFREC" cut -i "$tmp/t" -o "$tmp/whole" >"$tmp/cut.out" 2>&1
 "$EBPFREC" redact -i "$tmp/t" -o "$tmp/redacted" >"$tmp/redact.out" 2>&1
 
@@ -93,12 +85,6 @@ first = t.one("SELECT min(ts_ns) FROM task_events JOIN threads AS t USING (utid)
 run("cut", "-i", tmp + "/t", "--from", "%dns" % (first + 1), "-o", tmp + "/part")
 check("cut between two changes: begins with the state that holds there",
       steps("part", tids["nice"]) == truth["nice"][1:], (steps("part", tids["nice"]), truth["nice"]))
-online = int(Trace(tmp + "/beside").one("SELECT value FROM info WHERE key = 'cpu.online'"))
-want = "runs at nice 10" + (", may use 1 of %d CPUs" % online if online > 1 else "")
-answers = Trace(tmp + "/beside").sql("SELECT answer FROM causes(0, NULL, 1) WHERE rule = 'cpu' "
-                                     "AND answer LIKE 'slowed %'")
-check("why: a thread that waited for a CPU has its nice value and number of CPUs",
-      answers and all("; slowed " + want in r["answer"] for r in answers), answers)
 row = {r["tid"]: r for r in t.report("cpu", "--by", "thread", "--limit", "0")}
 check("report cpu --by thread: policy and nice value",
       (row[tids["nice"]]["nice"], row[tids["fifo"]]["policy"]) == (3, "rr"), [row[tid] for tid in tids.values()])

@@ -155,21 +155,36 @@ static void test_a_lock_beside_the_path_is_third(void **state)
 	      "most 15.0 ms of 100 ms", "locks --comm shop");
 }
 
-/* C has the CPU during most of B's wait for it. */
-static void test_cpu(void **state)
+/* C has the CPU during most of B's wait for it. 0: no fact about B's scheduling is recorded. */
+static void waited_for_cpu(int policy, int nice, unsigned int rt_priority, const char *answer)
 {
+	struct wire_sched_facts facts = {
+		.hdr = { .ts_ns = AT(1), .hook = WIRE_SCHED_FACTS, .tid = B }, .pid = B,
+		.policy = (wire_u8)policy, .static_prio = (wire_u8)(120 + nice),
+		.rt_priority = (wire_u8)rt_priority, .allowed_cnt = 1, .cpu_mask = 1,
+	};
 	struct made_trace m;
 
-	(void)state;
 	begin(&m);
+	if (policy || nice)
+		gen_raw(m.g, &facts, sizeof(facts));
 	enter(m.g, 0, 0, B);
 	gen_switch(m.g, AT(20), 0, B, C, WIRE_F_PREEMPT);
 	gen_switch(m.g, AT(70), 0, C, B, 0);
 	end(&m);
-	check(&m, "cpu", 1, 50 * MS,
-	      "shop waited 50.0 ms of 100 ms (50 %) for a CPU, the longest behind other (100 %); "
-	      "removing it saves 50.0 ms of 100 ms",
-	      "why --comm shop");
+	check(&m, "cpu", 1, 50 * MS, answer, "why --comm shop");
+}
+
+#define WAITED "shop waited 50.0 ms of 100 ms (50 %) for a CPU, the longest behind other (100 %); "
+#define SAVES "removing it saves 50.0 ms of 100 ms"
+
+static void test_cpu(void **state)
+{
+	(void)state;
+	waited_for_cpu(0, 0, 0, WAITED SAVES);
+	waited_for_cpu(0, 10, 0, WAITED "shop runs at nice 10; " SAVES);
+	waited_for_cpu(3, 5, 0, WAITED "shop has policy batch, runs at nice 5; " SAVES);
+	waited_for_cpu(1, 0, 7, WAITED "shop has policy fifo, priority 7; " SAVES);
 }
 
 /* n sleeps, after the same time on a CPU, from from_ms on. */
