@@ -39,8 +39,8 @@ $ ebpfrec sql --schema swiches
 2> ebpfrec: there is no table, view or function 'swiches'; did you mean 'switches'?
 2~ there are: processes threads *
 2...
-2>   cpu_by_process cpu_by_second waits_by_process states_by_process alloc_by_process rss_by_process
-2>   io_by_process io_by_second
+2>   requests_named cpu_by_process cpu_by_second waits_by_process states_by_process alloc_by_process
+2>   rss_by_process io_by_process io_by_second
 
 $ ebpfrec sql -i golden.ebpfrec 'SELECT * FROM swiches'
 ? 1
