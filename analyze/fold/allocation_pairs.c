@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * allocation_pairs: each family of objects has a table of live objects. An object ends at its free,
- * or when its address is allocated again; the others end with the events.
+ * allocation_pairs: keeps a table of live objects for each family of objects. An object ends at its
+ * free or when its address is allocated again; all others are still live after the last event.
  */
 #include "analyze/fold/allocation_pairs.h"
 
@@ -20,11 +20,12 @@ struct allocation_pairs {
 	void *ctx;
 	struct event_cursor *cursor;
 	struct object_pairs pairs;
-	struct strpool *texts;		/* of call sites of heaps */
+	struct strpool *texts;		/* symbols of heap call sites */
 	size_t reset_at;		/* index of the next reset */
-	bool rest;			/* all events are read: remaining objects follow */
-	unsigned int family;	/* family of the objects reported now */
-	const struct event *ev;	/* the event that ends the objects; NULL: they are still live */
+	/* all events have been read; next, the remaining objects are reported */
+	bool rest;
+	unsigned int family;	/* family of the object being reported */
+	const struct event *ev;	/* the event that ends the object; NULL: the object is still live */
 };
 
 static const char *const wrappers[] = {
@@ -45,8 +46,8 @@ static bool is_wrapper(const char *symbol)
 }
 
 /*
- * Returns the site that called for the object: of a recorded stack, the innermost frame that is not
- * a wrapper of the allocator; if all are wrappers, the call site itself. NULL: unknown.
+ * Returns the call site that requested the object: the innermost frame of the recorded stack that
+ * is not an allocator wrapper; without such a frame, the call site itself. NULL: unknown.
  */
 static const struct trace_site *caller_of(const struct allocation_pairs *p,
 					  const struct allocation *x)
@@ -153,7 +154,7 @@ static int give(void *ctx, const struct live_object *obj, uint64_t bytes, enum l
 	return p->sink(p->ctx, &x);
 }
 
-/* Handles resets before before_ns. At one instant events come first, then resets, as for folds. */
+/* Applies the resets before before_ns. At equal timestamps events precede resets, as in folds. */
 static void reset_heaps(struct allocation_pairs *p, uint64_t before_ns)
 {
 	for (; p->reset_at < trace_mm_reset_cnt(p->a->trace); p->reset_at++) {
@@ -165,7 +166,7 @@ static void reset_heaps(struct allocation_pairs *p, uint64_t before_ns)
 	}
 }
 
-/* A stack follows its allocation's event, with the same timestamp. */
+/* The event of a stack follows that of its allocation and has the same timestamp. */
 static int on_stack(struct allocation_pairs *p, const struct event *ev)
 {
 	const struct dense_ids *d = &p->a->ids;
@@ -196,7 +197,7 @@ static int on_event(struct allocation_pairs *p, const struct event *ev)
 	ret = object_pairs_event(&p->pairs, &o, ev->ts_ns, thread, process, give, p, &unknown);
 	if (ret || !o.is_alloc || ev->ts_ns < p->range.until_ns)
 		return ret;
-	/* this allocation only shows that a free was lost; it is not reported itself */
+	/* the allocation is not reported: it only shows that an earlier object's free was lost */
 	o.is_alloc = false;
 	return object_pairs_event(&p->pairs, &o, ev->ts_ns, thread, process, NULL, NULL, &unknown);
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_carried: the machine keeps the events before an instant that a trace which begins there
- * still needs. Replaying them leaves a state machine (thread_states, request_track, irq_track) in
- * the same state as all events:
- *   - of a thread, the last switch to it, the last switch away from it, the first wake-up after
- *     each, and the second one after the latter: they show whether, and since when, the thread
- *     waits, or that it has run unseen. A thread that ended and left its CPU needs no event;
- *   - of a request, its events until a new life begins at its address;
- *   - of a CPU, the events since the beginning of the outermost open interrupt.
+ * fold_carried: keeps those events before an instant that a trace which begins at the instant still
+ * needs. Replaying the kept events brings a state machine (thread_states, request_track, irq_track)
+ * into the same state as replaying all events. Kept are:
+ *   - per thread: the last switch to it, the last switch away from it, the first wake-up after each
+ *     of these, and a second wake-up after the switch away. They show whether the thread waits, and
+ *     since when, or that it has run unseen. A thread that ended and left its CPU needs no event;
+ *   - per request: its events, until a new request begins at its address;
+ *   - per CPU: the events since the beginning of the outermost open interrupt.
  *
- * Threads have room for their few events. Events of requests and interrupts are in a pool, and the
- * state machines that readers use (request_track.h, irq_track.h) decide which of them still matter.
+ * Threads have fixed space for their few events. Events of requests and interrupts are in a pool;
+ * the readers' state machines (request_track.h, irq_track.h) decide which events still matter.
  * Memory grows with the number of threads, request addresses and CPUs.
  */
 #include "analyze/fold/folds.h"
@@ -31,12 +31,12 @@
 _Static_assert((int)EV_SWITCH_CNT <= SCHED_VALUES && (int)EV_WAKEUP_CNT <= SCHED_VALUES,
 	       "room for all values");
 
-/* The kept events of a thread. */
+/* Kinds of events kept for a thread. */
 enum { ENTER, LEAVE, WOKEN_RUNNING, WOKEN, WOKEN_AGAIN, ABOUT_CNT };
 
 /* A switch or wake-up, with fewer values than a struct event. */
 struct sched_event {
-	uint64_t nr;		/* counts all events, from 1; 0: no event */
+	uint64_t nr;		/* number of the event, counted from 1; 0: no event */
 	uint64_t ts_ns, v[SCHED_VALUES];
 	uint32_t utid;
 	uint16_t cpu;
@@ -45,8 +45,8 @@ struct sched_event {
 
 struct carried_thread {
 	uint32_t utid;
-	uint64_t end_ns;	/* UINT64_MAX: it did not end */
-	bool is_behind;		/* it had an event after its end */
+	uint64_t end_ns;	/* UINT64_MAX: the thread did not end */
+	bool is_behind;		/* the thread had an event after its end */
 	struct sched_event last[ABOUT_CNT];
 };
 
@@ -56,13 +56,13 @@ struct kept {
 	uint32_t next;		/* next entry in the same chain, or in the list of unused entries */
 };
 
-/* A request or a CPU, with its events. */
+/* A request or a CPU, and its events. */
 struct subject {
-	uint64_t life;		/* of a request: request_track_life() */
-	uint32_t last;		/* index in the pool, or NONE */
+	uint64_t life;		/* for a request: request_track_life() */
+	uint32_t last;		/* pool index of the last event, or NONE */
 };
 
-/* Second half of the key of a CPU; the first is its number. No device has such a number. */
+/* Second half of a CPU's key; the first half is the CPU number. No device has this number. */
 #define KEY_CPU (1ull << 32)
 
 struct carried_machine {
@@ -110,7 +110,7 @@ static void carried_close(void *machine)
 
 /* ---- threads ---- */
 
-/* Returns whether the thread left its CPU dead, and so does not come back. */
+/* Returns whether the thread left its CPU dead, and so will not run again. */
 static bool is_gone(const struct carried_thread *h)
 {
 	const struct sched_event *left = &h->last[LEAVE];
@@ -121,9 +121,9 @@ static bool is_gone(const struct carried_thread *h)
 }
 
 /*
- * Returns a thread that has an event at ts_ns. If the thread was off the CPUs, its first event
- * after its end begins a new life (thread_states.h), so earlier wake-ups do not make that event
- * redundant. NULL: out of memory.
+ * Returns the entry of a thread that has an event at ts_ns. If the thread is off the CPUs, its
+ * first event after its end begins a new life (thread_states.h); earlier wake-ups are dropped, so
+ * that this event is kept. NULL: out of memory.
  */
 static struct carried_thread *thread_at(struct carried_machine *c, uint32_t utid, uint64_t ts_ns)
 {
@@ -205,7 +205,7 @@ static int wakeup_event(struct carried_machine *c, const struct event *ev)
 
 /* ---- requests and interrupts ---- */
 
-/* NULL: out of memory. */
+/* Finds or adds a subject. NULL: out of memory. */
 static struct subject *subject_of(struct carried_machine *c, uint64_t id, uint64_t key)
 {
 	uint32_t i;
@@ -286,7 +286,7 @@ static int irq_event(struct carried_machine *c, const struct event *ev)
 	return depth ? chain_add(c, s, ev) : 0;
 }
 
-/* Drops open interrupts before a hole in the events: their ends are lost. */
+/* Drops interrupts that are open at a hole in the events, because their ends are lost. */
 static int forget_irqs(struct carried_machine *c, uint64_t at_ns)
 {
 	uint32_t i;
@@ -323,7 +323,8 @@ static int carried_event(void *machine, const struct event *ev)
 struct event_place {
 	uint64_t nr;
 	const struct sched_event *sched;	/* NULL: in the pool */
-	uint32_t at;		/* index in the pool; else the thread's use of the event */
+	/* index in the pool, or the kind of a thread's event (ENTER, ...) */
+	uint32_t at;
 };
 
 struct places {
@@ -354,8 +355,8 @@ static int add_places(const struct carried_machine *c, struct places *p)
 }
 
 /*
- * Returns the event of cnt places, which all refer to it. A switch keeps only the threads that need
- * it: for the other thread a later event is known, after which it may be dead.
+ * Returns the event that cnt places refer to. In a switch, a thread that does not need the event is
+ * replaced by EVENT_ID_UNKNOWN: a later event of that thread is known, after which it may be dead.
  */
 static struct event event_at(const struct carried_machine *c, const struct event_place *p,
 			     size_t cnt)
@@ -410,7 +411,7 @@ static int carried_restore(void *machine, uint64_t at_ns, const struct checkpoin
 	return ret;
 }
 
-/* ---- states: only a tail is stored ---- */
+/* ---- states: the index stores only a tail ---- */
 
 static void carried_begin_interval(void *machine, uint64_t from_ns)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_cpu: blocks are slices of time that follow each other. The time of a hole between two blocks
- * (a damaged block) belongs to EVENT_ID_UNKNOWN. A record from inside a hole came late and is in
- * another block. A keyframe is used if its edge is clean, that is if no later block has a record
- * from before the edge. Otherwise the chain of switches continues across the edge.
+ * fold_cpu: blocks cover consecutive slices of time. The time of a hole between two blocks (a
+ * damaged block) is assigned to EVENT_ID_UNKNOWN. A record inside a hole arrived late, in another
+ * block. A keyframe is used if its edge is clean, that is if no later block has a record from
+ * before the edge. Otherwise the chain of switches continues across the edge.
  */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
@@ -42,7 +42,7 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 
 	if (p->from_ns > m->start_ns)
 		return fold_found(ctx, p);
-	/* steal time beyond a stay that began with the trace is from before the trace */
+	/* if the stay begins with the trace, steal time that exceeds it is older: drop that time */
 	in_trace = *p;
 	in_trace.steal_ns = cpu_piece_own_steal_ns(p);
 	return fold_found(ctx, &in_trace);
@@ -68,7 +68,7 @@ static int cpu_start(void *machine, uint64_t from_ns, size_t block, struct err *
 	struct cpu_machine *m = machine;
 
 	m->begin_ns = from_ns;
-	/* the threads before the first block are unknown */
+	/* the threads that run before the first block are unknown */
 	return cpu_timeline_boundary(m->tl, from_ns, runner_unknown, NULL);
 }
 
@@ -86,7 +86,7 @@ static bool is_hole_behind(const struct cpu_machine *m, size_t block)
 	       trace_block_is_damaged(m->f.a->trace, block);
 }
 
-/* In a trace that was cut, the last block has the thread on each CPU at its end. */
+/* In a trace that was cut, the last block stores the thread that runs on each CPU at its end. */
 static int finalize(struct cpu_machine *m, size_t block)
 {
 	const struct row_cpu_end *last;
@@ -124,7 +124,7 @@ static int cpu_edge(void *machine, size_t block, bool is_end)
 	return cpu_timeline_boundary(m->tl, b->from_ns, is_told ? runner_of_keyframe : NULL, &k);
 }
 
-/* Reports that all pieces before to_ns are known: to_ns is an edge, or the trace's end. */
+/* Reports all pieces before to_ns, which is an edge or the trace's end. */
 static int cpu_until(void *machine, uint64_t to_ns)
 {
 	struct cpu_machine *m = machine;
@@ -135,7 +135,7 @@ static int cpu_until(void *machine, uint64_t to_ns)
 /* ---- sums ---- */
 
 /*
- * Adds steal time. Time beyond the thread's own part was stolen before its stay, from an unknown
+ * Adds steal time. Time that exceeds the thread's stay was stolen before it, from an unknown
  * thread.
  */
 static int add_stolen(struct fold_target *t, const struct cpu_piece *p)
@@ -210,7 +210,7 @@ const struct fold_def fold_cpu = {
 	.until = cpu_until,
 };
 
-/* fold_irq: the machine is a tracker, with the times at which holes in the events begin. */
+/* fold_irq: the machine is an irq_track and the times at which holes in the events begin. */
 
 struct irq_machine {
 	struct fold_machine f;
@@ -246,8 +246,8 @@ static void machine_close(void *machine)
 }
 
 /*
- * Handles holes before to_ns; called before the events before to_ns. If an interrupt is open when a
- * hole begins, its end is unknown.
+ * Handles the holes before to_ns; call before passing later events. An interrupt that is open at a
+ * hole has an unknown end.
  */
 static int until(void *machine, uint64_t to_ns)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_memory: allocations and frees are paired by address; levels are steps from one reported
- * value to the next.
+ * fold_memory: pairs allocations and frees by address, and converts reported levels to steps.
  *
- * The state of an interval consists of notes: the processes that change in it, as they were at its
- * beginning, and the older objects that an operation in it ends or splits, with that operation's
- * number. The whole state is all processes and all live objects.
+ * The state of an interval consists of notes: the processes that change in the interval, as they
+ * were at its beginning, and the older objects that an operation of the interval ends or splits,
+ * each with the operation's number. The whole state is all processes and all live objects.
  *
  * For example, slab events of threads A and B, and the changes found:
  *
@@ -25,7 +24,7 @@
 #include "base/array.h"
 #include "model/heap_weight.h"
 
-/* fold_levels: a process takes no work until a keyframe, an event or a reset names it. */
+/* fold_levels: a process is initialized when it first occurs in a keyframe, an event or a reset. */
 
 struct level {
 	struct mem_process mem;
@@ -34,7 +33,7 @@ struct level {
 
 struct levels_machine {
 	struct fold_machine f;
-	struct level *levels;	/* by dense_process() */
+	struct level *levels;	/* indexed by dense_process() */
 };
 
 static int levels_open(void *machine)
@@ -50,16 +49,19 @@ static void levels_close(void *machine)
 	free(((struct levels_machine *)machine)->levels);
 }
 
-/* Sets *ret to the state of a process (dense) before its baseline and its first event. */
+/* Sets *ret to the state of a (dense) process before its baseline and its first event. */
 static void fold_levels_fresh(const struct analysis *a, uint32_t process, struct mem_process *ret)
 {
 	const struct trace_process *p = dense_process_row(&a->ids, process);
 
-	/* without its fork, a process has no start: its memory before its first event is unknown */
+	/*
+	 * the start of a process without a fork event is unknown, and so is its memory until its
+	 * first event
+	 */
 	mem_process_init(ret, p && !(p->flags & TRACE_TASK_AT_START) && p->start_ns >= a->start_ns);
 }
 
-/* NULL: unknown process. */
+/* Returns the state of a process. NULL: unknown process. */
 static struct mem_process *process_of(struct levels_machine *m, uint32_t process)
 {
 	struct level *l = &m->levels[process];
@@ -89,15 +91,14 @@ static int levels_start(void *machine, uint64_t from_ns, size_t block, struct er
 		rows = trace_rss_baselines(m->f.a->trace, &cnt);
 	else
 		ret = trace_block_rss(m->f.a->trace, block, &rows, &cnt, e);
-	if (ret == -EBADMSG)	/* the memory in a damaged block is unknown */
+	if (ret == -EBADMSG)	/* the memory at a damaged block is unknown */
 		ret = 0;
 	for (i = 0; !ret && i < cnt; i++) {
 		uint32_t process = dense_process(&m->f.a->ids, rows[i].upid);
 		struct mem_process *p = process_of(m, process);
 
 		/*
-		 * of several baselines the first one counts; a keyframe has only one row per
-		 * process
+		 * the first of several baselines is used; a keyframe has only one row per process
 		 */
 		if (p && (block || !(p->known || p->born_inside)))
 			mem_process_baseline(p, &rows[i]);
@@ -110,7 +111,7 @@ static int levels_start(void *machine, uint64_t from_ns, size_t block, struct er
 static int on_event(void *machine, const struct event *ev)
 {
 	struct levels_machine *m = machine;
-	/* both kinds have the process in the same column */
+	/* both kinds store the process in the same column */
 	uint32_t process = dense_process(&m->f.a->ids, (uint32_t)ev->v[EV_RSS_UPID]);
 	struct mem_process *p = process_of(m, process);
 	struct mem_step step;
@@ -163,7 +164,7 @@ static const uint32_t memory_columns[EVENT_KIND_CNT] = {
 	[EVENT_HEAP_FREE] = EVENT_COL_UTID | 1u << EV_HEAP_ALLOC_ADDR,
 };
 
-/* An object from before the interval; it is added again before operation op. */
+/* An object older than the interval; added again before operation op. */
 struct older_object {
 	uint64_t op;
 	int64_t addr;		/* relative to the operation's address */
@@ -175,13 +176,14 @@ struct older_object {
 struct process_state {
 	struct mem_process mem;
 	int64_t heap_bytes;
-	uint32_t note_round;		/* the last round in which a note was made */
+	/* the last round in which a note of this process was written */
+	uint32_t note_round;
 };
 
 #define LEVEL_KINDS (1u << EVENT_RSS | 1u << EVENT_VM)
 /*
- * An object's slot is prefetched this many events early. With 200,000 live objects the first report
- * of a trace's allocations thus takes 4 % less CPU time.
+ * An object's slot is prefetched this many events ahead. With 200,000 live objects this saves 4 %
+ * of the CPU time of a trace's first allocation report.
  */
 #define AHEAD_EVENTS 16
 
@@ -190,14 +192,14 @@ struct memory_machine {
 	const struct dense_ids *ids;
 	uint32_t source_mask;
 	struct object_pairs pairs;
-	struct process_state *processes;	/* by dense_process() */
+	struct process_state *processes;	/* indexed by dense_process() */
 	size_t process_cap;
 	uint32_t process_cnt;
 	struct alloc_change change;	/* the next change to report */
-	/* number of allocations and frees in this interval so far; address of the last one */
+	/* allocations and frees in this interval so far, and the address of the last one */
 	uint64_t op, op_addr;
 	/* notes being written */
-	uint32_t round;			/* counted from 1; 0: no notes are made */
+	uint32_t round;			/* counted from 1; 0: no notes are written */
 	uint32_t note_cnt;
 	uint64_t note_op;		/* operation of the last object note */
 	struct buf process_notes, object_notes;
@@ -265,7 +267,7 @@ static int get_process(struct memory_machine *x, struct packed_in *in)
 	return in->bad ? -EBADMSG : 0;
 }
 
-/* Returns the family of objects whose state the index keeps. */
+/* Returns the family whose live objects are kept in the index. */
 static enum object_family kept_family(const struct memory_machine *x)
 {
 	return x->source_mask & 1u << ALLOC_SLAB ? OBJECT_SLAB :
@@ -278,8 +280,8 @@ static struct live_objects *kept_objects(const struct memory_machine *x)
 }
 
 /*
- * After the heap of a process ended, with an exec or the process, its objects can no longer be
- * freed.
+ * Returns whether the object can still be freed: the heap of its process did not end with an exec
+ * or exit since.
  */
 static bool is_kept(const struct memory_machine *x, const struct live_object *obj)
 {
@@ -319,7 +321,7 @@ static int add_object(struct memory_machine *x, struct live_objects *o, uint32_t
 
 /* ---- events ---- */
 
-/* Writes a note of the process before it changes, or before it first matters. */
+/* Writes a note of the process before it changes or is first used. */
 static void note_process(struct memory_machine *x, uint32_t process)
 {
 	if (x->processes[process].note_round == x->round)
@@ -329,7 +331,7 @@ static void note_process(struct memory_machine *x, uint32_t process)
 	put_process(x, process, &x->process_notes);
 }
 
-/* Resets the processes from a row on: none of them has had an event. */
+/* Resets all processes from row `from` on to their state before any event. */
 static void forget_processes(struct memory_machine *x, uint32_t from)
 {
 	for (uint32_t i = from; i < x->process_cnt; i++)
@@ -349,7 +351,7 @@ static int resume(void *machine)
 	return 0;
 }
 
-/* Adds the older objects again that the current operation needs. */
+/* Adds the older objects that the current operation needs. */
 static int put_back(struct memory_machine *x, struct live_objects *o, uint32_t space)
 {
 	int ret = 0;
@@ -393,7 +395,7 @@ static int give_step(struct memory_machine *x, enum alloc_source source, uint32_
 	return ret < 0 || !own ? ret : give(x, EVENT_ID_UNKNOWN, process, kind, own);
 }
 
-/* Reports the baselines, before all events. */
+/* Reports the baselines, which precede all events. */
 static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 {
 	struct memory_machine *x = machine;
@@ -408,13 +410,13 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 		rows = trace_rss_baselines(x->f.a->trace, &cnt);
 	else if (x->f.def->kinds & LEVEL_KINDS)
 		ret = trace_block_rss(x->f.a->trace, block, &rows, &cnt, e);
-	if (ret == -EBADMSG)	/* the memory in a damaged block is unknown */
+	if (ret == -EBADMSG)	/* the memory at a damaged block is unknown */
 		ret = 0;
 	for (i = 0; i < cnt && !ret; i++) {
 		struct mem_step rss = { 0 }, vm = { 0 };
 
 		p = dense_process(x->ids, rows[i].upid);
-		/* one row per process; a later one (of the end) is not a baseline */
+		/* one row per process; a later row (of the process's end) is not a baseline */
 		if (p < EVENT_ID_FIRST || x->processes[p].mem.known ||
 		    x->processes[p].mem.born_inside)
 			continue;
@@ -427,9 +429,7 @@ static int start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 	return ret;
 }
 
-/*
- * Reports an exec, with its step of the level. Bytes that were inherited become the process's own.
- */
+/* Reports an exec and the step of the level. Inherited bytes become the process's own. */
 static int give_exec(struct memory_machine *x, enum alloc_source source, uint32_t process,
 		     uint64_t own, const struct mem_step *s)
 {
@@ -475,7 +475,7 @@ static int on_reset(void *machine, const struct trace_mm_reset *t)
 	return ret < 0 ? ret : give_step(x, ALLOC_VM, process, &vm, ALLOC_CHANGE_EXIT);
 }
 
-/* Returns the bytes that an object stands for, and sets the number of the next change. */
+/* Returns the bytes that a sampled object represents, and sets the count of the next change. */
 static uint64_t weigh(struct memory_machine *x, uint64_t bytes)
 {
 	uint64_t mean = x->change.source == ALLOC_HEAP ? x->f.a->heap_mean : 0;
@@ -537,8 +537,11 @@ static int on_object(struct memory_machine *x, const struct event *ev)
 	if (!unknown)
 		return ret;
 	if (o.family == OBJECT_HEAP && x->f.a->heap_mean)
-		return ret;	/* it is unknown what the free stands for */
-	/* the heap's level has only this trace's allocations: an unpaired free does not lower it */
+		return ret;	/* the number of bytes that a sampled free represents is unknown */
+	/*
+	 * an unpaired free does not lower the heap's level, which counts only this trace's
+	 * allocations
+	 */
 	return give(x, EVENT_ID_UNKNOWN, EVENT_ID_UNKNOWN, ALLOC_CHANGE_UNPAIRED,
 		    o.family == OBJECT_HEAP ? 0 : -(int64_t)unpaired_bytes(x, ev, unknown));
 }
@@ -662,7 +665,7 @@ static void save(void *m, uint64_t at_ns, struct buf *out)
 		cnt++;
 	}
 	add_rows(out, cnt, &rows);
-	/* first count, then write: a second buffer for all objects might be large */
+	/* count first, then write: a second buffer for all objects might be large */
 	(void)live_objects_rest(kept_objects(x), save_object, &s);
 	packed_put(out, s.cnt);
 	s.out = out;
@@ -711,7 +714,7 @@ static int restore(void *m, uint64_t at_ns, const struct checkpoint *from)
 	int ret = trace_mm_resets_prepare(x->f.a->trace);
 
 	ret = ret ?: start(m, at_ns, 0, NULL);
-	/* an object that is added late to a process that has ended is not live */
+	/* apply older resets, so that an object of a process that has ended is not live */
 	for (size_t i = 0; x->f.def->reset && i < trace_mm_reset_cnt(x->f.a->trace) && !ret; i++) {
 		const struct trace_mm_reset *reset = trace_mm_reset_at(x->f.a->trace, i);
 
@@ -780,7 +783,7 @@ static int load(void *m, uint64_t at_ns, struct packed_in *in, bool is_tail)
 			packed_get_signed(in);
 		}
 	}
-	/* an interval's notes have every process that matters there */
+	/* the notes contain every process that matters in the interval */
 	if (in->p == in->end)
 		return in->bad ? -EBADMSG : 0;
 	for (size_t cnt = packed_get_cnt(in); cnt && !ret; cnt--)
@@ -825,8 +828,8 @@ const struct fold_def *fold_memory(enum index_group group)
 /* alloc_source: the sources of memory events. */
 
 static const struct {
-	const char *name;	/* name of the source of events */
-	uint32_t kinds;		/* of events */
+	const char *name;	/* name of the event source */
+	uint32_t kinds;		/* kinds of events: 1u << EVENT_x */
 } sources[ALLOC_SOURCE_CNT] = {
 	[ALLOC_RSS] = { "alloc.rss", 1u << EVENT_RSS },
 	[ALLOC_SLAB] = { "alloc.slab", 1u << EVENT_SLAB_ALLOC | 1u << EVENT_SLAB_FREE },

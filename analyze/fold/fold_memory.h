@@ -4,13 +4,12 @@
  *
  *     slab, page, heap, RSS, VM events, exec, exit --[fold_memory]--> changes, with their owner
  *
- * A free is credited to the thread that allocated. The sources are separate and must never be added
- * up: a page may be part of a slab, a slab object may be a kmalloc, and both are part of a
- * process's RSS.
+ * A free is credited to the thread that allocated. Never add up different sources: a page may be
+ * part of a slab, a slab object may be a kmalloc, and both may be part of a process's RSS.
  *
  * Found: struct alloc_change. Without a stored state, reading starts at the trace's start, because
- * a free may end an allocation from any earlier time; baselines are reported first. The index's
- * sums are in index_memory.h. Memory: live objects, processes. Threads: one.
+ * a free may end an allocation of any age; baselines are reported first. The index's sums are in
+ * index_memory.h. Memory grows with live objects and processes. Threads: one.
  */
 #pragma once
 
@@ -30,36 +29,37 @@ enum alloc_source {
 
 enum alloc_change_kind {
 	/*
-	 * Memory from before the trace, or before the first event, or shared with the parent at
-	 * birth; negative: such memory was released.
+	 * Memory that existed before the trace or before the first event, or that was shared with
+	 * the parent at birth. Negative: such memory was released.
 	 */
 	ALLOC_CHANGE_BASELINE = 1,
 	ALLOC_CHANGE_ALLOC,
 	ALLOC_CHANGE_FREE,
-	ALLOC_CHANGE_LOST,     /* its free was lost; detected now */
-	ALLOC_CHANGE_EXIT,     /* the process ended (or, heap: called exec) */
-	/* RSS, VM: from here on the level is the new program's; delta is 0 */
+	ALLOC_CHANGE_LOST,     /* the object's free was lost; detected now */
+	ALLOC_CHANGE_EXIT,     /* the process ended (heap: or called exec) */
+	/* RSS, VM: from now on the level is that of the new program; delta is 0 */
 	ALLOC_CHANGE_EXEC,
-	/* a free of an allocation from before the trace; delta only if its size is known */
+	/* a free of an object allocated before the trace; delta is 0 if its size is unknown */
 	ALLOC_CHANGE_UNPAIRED,
 };
 
 struct alloc_change {
 	uint64_t ts_ns;
-	int64_t delta;			/* bytes; those that a sample stands for */
-	uint64_t cnt;			/* allocations or frees; heap: in heap_weight_unit() */
-	/* dense, the owner; RSS, VM: thread is EVENT_ID_UNKNOWN */
+	int64_t delta;			/* bytes; for a sample, the bytes that it represents */
+	/* number of allocations or frees; heap: in units of heap_weight_unit() */
+	uint64_t cnt;
+	/* the owner, in dense ids; RSS, VM: thread is EVENT_ID_UNKNOWN */
 	uint32_t thread, process;
 	uint8_t source, kind;
 };
 
-/* Returns the fold of the sources that share events and a state. */
+/* Returns the fold of a group of sources, which share events and a state. */
 const struct fold_def *fold_memory(enum index_group group);
 
-/* "rss", "slab", "page", "vm", "heap" */
+/* Returns "rss", "slab", "page", "vm" or "heap". */
 const char *alloc_source_name(unsigned int source);
-/* Returns the index or -1; name need not end at len. */
+/* Returns the source with a name of len bytes, not necessarily terminated; -1: unknown. */
 int alloc_source_find(const char *name, size_t len);
-uint32_t alloc_source_kinds(unsigned int source);	/* of events: 1u << EVENT_x */
-const char *alloc_source_event_source(unsigned int source);	/* "alloc.rss" and so on */
-enum alloc_source alloc_source_of(unsigned int family);		/* enum object_family */
+uint32_t alloc_source_kinds(unsigned int source);	/* kinds of its events: 1u << EVENT_x */
+const char *alloc_source_event_source(unsigned int source);	/* returns "alloc.rss" and so on */
+enum alloc_source alloc_source_of(unsigned int family);		/* family: enum object_family */

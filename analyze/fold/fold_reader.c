@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_reader: a merge of three streams: events, edges of blocks, resets of memory. Events are by
- * far the most: run() finds the next time at which another stream has an entry, and passes on
- * events until then without checking the other streams again. Between two intervals of the index,
- * reading stops to load states.
+ * fold_reader: merges three streams: events, edges of blocks, and resets of memory. Most entries
+ * are events, so run() finds the next entry of the other streams, and passes on all events before
+ * it without further checks. Between two intervals of the index, reading stops to load states.
  */
 #include "analyze/fold/fold_reader.h"
 
@@ -18,27 +17,28 @@ struct fold_reader {
 	struct analysis *a;
 	const struct index *index;
 	struct fold_machine *machines[FOLD_USES_MAX];
-	uint64_t from_ns[FOLD_USES_MAX];	/* where each machine begins */
+	uint64_t from_ns[FOLD_USES_MAX];	/* start time of each machine */
 	unsigned int cnt;
-	uint64_t begin_ns;		/* the first edge */
-	/* beginning of the next interval whose states must be loaded */
+	uint64_t begin_ns;		/* the first edge passed on */
+	/* beginning of the next interval for which states must be loaded */
 	uint64_t reload_ns;
 	struct buf mem;
 
 	struct event_cursor *cursor;
-	const struct event *next;	/* next_cnt events that are read, but not passed on */
+	const struct event *next;	/* next_cnt events that have been read, but not passed on */
 	size_t next_cnt;
 	bool at_end;
 	const struct trace_block *blocks;
-	size_t edge, edge_cnt;		/* 2 * block, + 1 for its end; edge_cnt 0: not needed */
-	/* the next reset; NULL: not read yet, at reset_at */
+	/* 2 * block, + 1 for the block's end; edge_cnt 0: no machine needs edges */
+	size_t edge, edge_cnt;
+	/* the next reset; NULL: to be read from reset_at */
 	const struct trace_mm_reset *reset;
 	size_t reset_at, reset_cnt;
 };
 
 /*
- * Returns the first time at or after ts_ns up to which CPU time is known: a block's edge, or the
- * trace's end.
+ * Returns the first time at or after ts_ns up to which CPU time can be known: a block's edge, or
+ * the trace's end.
  */
 static uint64_t edge_after(const struct analysis *a, uint64_t ts_ns)
 {
@@ -51,15 +51,18 @@ static uint64_t edge_after(const struct analysis *a, uint64_t ts_ns)
 	return i < cnt ? b[i].from_ns : ts_ns > a->end_ns ? ts_ns : a->end_ns;
 }
 
-/* ---- beginning ---- */
+/* ---- opening ---- */
 
-/* A machine could not be loaded. */
+/* Reports that the index is damaged if a machine's state could not be loaded. Returns ret. */
 static int fail(const struct fold_reader *r, int ret, struct err *e)
 {
 	return ret == -EBADMSG && r->index ? index_fail(r->index, ret, e) : ret;
 }
 
-/* Returns the last clean block at or before a time: no later block has an earlier record. */
+/*
+ * Returns the last block that begins at or before ts_ns and is clean: no later block has an earlier
+ * record.
+ */
 static size_t clean_block_at(const struct analysis *a, uint64_t ts_ns)
 {
 	size_t cnt, i, at = 0;
@@ -71,7 +74,7 @@ static size_t clean_block_at(const struct analysis *a, uint64_t ts_ns)
 	return at;
 }
 
-/* Loads the state of an interval, or the tail that was made at its beginning. */
+/* Loads the state of an interval, or the tail saved at its beginning. */
 static int load(struct fold_reader *r, const struct index *x, unsigned int n, size_t interval,
 		bool is_tail)
 {
@@ -84,7 +87,7 @@ static int load(struct fold_reader *r, const struct index *x, unsigned int n, si
 						&in, is_tail);
 }
 
-/* Finds the next time at which a machine needs another state. */
+/* Sets reload_ns to the end of the interval if a machine needs a new state there. */
 static void set_reload(struct fold_reader *r, size_t interval)
 {
 	r->reload_ns = UINT64_MAX;
@@ -95,8 +98,8 @@ static void set_reload(struct fold_reader *r, size_t interval)
 }
 
 /*
- * Places a machine that starts at edges: at a clean keyframe. If it has a state, it starts with
- * that of the interval that begins there; without an index it starts at the trace's start.
+ * Starts a machine at a clean keyframe at or before ns. A machine with a state loads that of the
+ * interval that begins there; without an index it starts at the trace's start instead.
  */
 static int place_at_edge(struct fold_reader *r, const struct fold_range *range, unsigned int n,
 			 uint64_t ns, struct err *e)
@@ -161,7 +164,7 @@ static int open_cursor(struct fold_reader *r, uint64_t from_ns, uint64_t to_ns, 
 					 e);
 }
 
-/* Opens the streams that the machines need, from the earliest start of a machine. */
+/* Opens the streams that the machines need, from the earliest start time of a machine. */
 static int open_streams(struct fold_reader *r, uint64_t to_ns, struct err *e)
 {
 	uint64_t from_ns = UINT64_MAX, end_ns = to_ns;
@@ -348,7 +351,7 @@ static int hand_out_reset(struct fold_reader *r)
 	return ret;
 }
 
-/* Passes on events before to_ns and up to last_ns, at most *max of them. */
+/* Passes on events before to_ns and not after last_ns, at most *max. */
 static int run_events(struct fold_reader *r, uint64_t to_ns, uint64_t last_ns, size_t *max,
 		      struct err *e)
 {
@@ -377,8 +380,8 @@ static int run_events(struct fold_reader *r, uint64_t to_ns, uint64_t last_ns, s
 }
 
 /*
- * Passes on all events and resets before to_ns, and all edges at or before to_ns, but at most max
- * in total. 1: some are left; 0: all were passed on; -errno.
+ * Passes on all events and resets before to_ns, and all edges at or before to_ns, at most max
+ * entries in total. 1: entries are left; 0: all were passed on; -errno.
  */
 static int run(struct fold_reader *r, uint64_t to_ns, size_t max, struct err *e)
 {
@@ -405,7 +408,7 @@ static int run(struct fold_reader *r, uint64_t to_ns, size_t max, struct err *e)
 
 /* ---- reading ---- */
 
-/* Loads states: the machines are at the beginning of another interval. */
+/* Loads the states of the interval that the machines have reached. */
 static int reload(struct fold_reader *r)
 {
 	size_t interval = index_interval_at(r->index, r->reload_ns);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* fold_requests: two folds with one machine: requests that ended, and the number in flight. */
+/*
+ * fold_requests: two folds that share one machine: requests that ended, and the number in flight.
+ */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
 
@@ -79,12 +81,15 @@ static const struct fold_state_def requests_state = {
 	.load = requests_load,
 };
 
-/* ---- keys: submitter and device; owner, pages, how the owner is known, size, operation ---- */
+/* ---- keys: submitter and device; owner, pages, how the owner was found, size, operation ---- */
 
 #define KEY_PASSED_AT 21
 #define KEY_BELOW_AT 22
 #define KEY_SHARE_AT 23
-/* n for sizes below 2^n and at least half of that; renames in the index, whose keys have no size */
+/*
+ * size class n: sizes from 2^(n - 1) to 2^n - 1; the index stores the number of renames here
+ * instead
+ */
 #define KEY_SIZE_AT 9
 #define KEY_SIZE_BITS 7
 #define KEY_RENAMES_MAX ((1u << KEY_SIZE_BITS) - 1)
@@ -114,7 +119,9 @@ struct fold_key request_key(const struct dense_ids *d, const struct block_reques
 {
 	struct block_request key = *r;
 
-	/* the submitter on the volume, if a kernel thread passes the request on */
+	/*
+	 * if a kernel thread passes the request on, the submitter is that of the volume's request
+	 */
 	if (r->below && is_kthread(d, r->submitter)) {
 		key.submitter = r->asked_by;
 		key.below = REQUEST_PASSED_ON;
@@ -229,14 +236,14 @@ static bool is_direct(const struct request_part *p)
 }
 
 /*
- * Returns the submitter of a part, or the submitter on the volume if a kernel thread passed it on.
+ * Returns the submitter of a part or, if a kernel thread passed it on, the submitter on the volume.
  */
 static uint32_t asker_of(const struct dense_ids *d, const struct request_part *p)
 {
 	return p->below && is_kthread(d, p->submitter) ? p->asked_by : p->submitter;
 }
 
-/* Returns whether owner_upid owns a part: a waiting process owns only I/O of kernel threads. */
+/* Returns whether owner_upid owns a part. A waiting process owns only I/O of kernel threads. */
 static bool has_owner(const struct dense_ids *d, const struct request_part *p)
 {
 	return p->owner_how &&
@@ -244,8 +251,9 @@ static bool has_owner(const struct dense_ids *d, const struct request_part *p)
 }
 
 /*
- * Returns whether two parts have the same owner: the process that dirtied the pages, or the
- * submitter of direct I/O. Other I/O, and that of kernel threads, has no known owner.
+ * Returns whether two parts have the same owner: the process that dirtied the pages or submitted
+ * the direct I/O. Parts without a known owner must have the same submitter and, unless it is a
+ * kernel thread, both be direct I/O or both not.
  */
 static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
 		       const struct request_part *b)
@@ -258,7 +266,7 @@ static bool is_of_same(const struct dense_ids *d, const struct request_part *a,
 	       (is_direct(a) == is_direct(b) || is_kthread(d, asker_of(d, a)));
 }
 
-/* Counts a request once for each owner of its parts. */
+/* Counts a request once for each owner of a part of it. */
 static int add_owners(struct fold_target *t, const struct block_request *r,
 		      struct fold_key (*key_of)(const struct dense_ids *d,
 						const struct block_request *r))
@@ -294,7 +302,7 @@ static int sized_add(void *ctx, const void *found)
 	return add_owners(ctx, found, sized_key);
 }
 
-/* Requests of a partition, or of no partition of the device, instead of those of the device. */
+/* Returns a key that has the request's partition, if any, in place of the device. */
 static struct fold_key partition_key(const struct dense_ids *d, const struct block_request *r)
 {
 	struct block_request of_part = *r;

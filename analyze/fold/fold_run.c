@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_run: merges intervals one by one, or decodes a stretch of them, until the end of each bin.
+ * fold_run: merges intervals one by one or decodes a stretch of intervals, until the end of a bin.
  */
 #include "analyze/fold/fold_run.h"
 
@@ -13,9 +13,9 @@
 #include "base/array.h"
 
 /*
- * fold_parallel: the machine is the CPU timeline of fold_cpu. Its pieces are reported when they
- * end, at the latest at their block's edge. They are collected until then, and processed in order
- * of time.
+ * fold_parallel: the machine uses the CPU timeline of fold_cpu. A piece is reported when it ends,
+ * at the latest at its block's edge. Pieces are collected until the edge, then processed in time
+ * order.
  */
 
 struct busy_piece {
@@ -25,10 +25,10 @@ struct busy_piece {
 
 struct parallel_machine {
 	struct fold_machine f;
-	struct fold_machine *cpu;	/* of fold_cpu */
-	struct busy_piece *pieces;	/* of the block */
+	struct fold_machine *cpu;	/* machine of fold_cpu */
+	struct busy_piece *pieces;	/* pieces of the current block */
 	size_t piece_cnt, piece_cap;
-	/* the pieces that contain the current time, at most one per CPU */
+	/* pieces that contain the current time, at most one per CPU */
 	struct busy_piece *active;
 	size_t active_cnt, active_cap;
 };
@@ -43,8 +43,8 @@ static int on_cpu_piece(void *ctx, const void *found)
 	int ret = 0;
 
 	if (!context_has_cpu(a, p->cpu) || p->from_ns == p->to_ns)
-		return 0;	/* a CPU that does not exist, or an empty piece */
-	/* a CPU with an unknown thread is not known to be busy */
+		return 0;	/* the CPU does not exist, or the piece is empty */
+	/* a CPU with an unknown thread may be idle */
 	if (thread == EVENT_ID_IDLE || thread == EVENT_ID_FILTERED || thread == EVENT_ID_UNKNOWN)
 		return 0;
 	for (uint64_t at_ns = p->from_ns; at_ns < p->to_ns && ret >= 0; at_ns = end_ns) {
@@ -91,7 +91,7 @@ static int parallel_event(void *machine, const struct event *ev)
 	return fold_cpu.event(((struct parallel_machine *)machine)->cpu, ev);
 }
 
-/* The set of active threads does not change between the two times. */
+/* Reports [from_ns, to_ns), during which the set of active threads does not change. */
 static int give_active(struct parallel_machine *m, uint64_t from_ns, uint64_t to_ns)
 {
 	int ret = 0;
@@ -103,7 +103,7 @@ static int give_active(struct parallel_machine *m, uint64_t from_ns, uint64_t to
 	return ret;
 }
 
-/* Removes the threads whose piece ends at ts_ns. Returns when the next piece ends. */
+/* Removes the threads whose piece ends at ts_ns. Returns the time at which the next piece ends. */
 static uint64_t drop_ended(struct parallel_machine *m, uint64_t ts_ns)
 {
 	uint64_t next = UINT64_MAX;
@@ -181,7 +181,9 @@ const struct fold_def fold_parallel = {
 	.edge = parallel_edge, .until = parallel_until,
 };
 
-/* Decoding this many events takes some tenths of a second, and makes order statistics exact. */
+/*
+ * Decoding up to this many events takes some tenths of a second, and makes order statistics exact.
+ */
 #define FEW_EVENTS 1000000
 
 static bool has_few_events(const struct fold_run *r)
@@ -234,7 +236,7 @@ void fold_run_done(struct fold_run *r)
 
 /* ---- merging ---- */
 
-/* Returns the interval that begins at ts, if it is inside one bin; else SIZE_MAX. */
+/* Returns the interval that begins at ts_ns if it is inside one bin, else SIZE_MAX. */
 static size_t whole_interval_at(const struct fold_run *r, uint64_t ts_ns)
 {
 	uint64_t bin_from, bin_to;
@@ -249,7 +251,10 @@ static size_t whole_interval_at(const struct fold_run *r, uint64_t ts_ns)
 	return i;
 }
 
-/* Merges a row of the index. merges false: only checks its key. 1; 0: it must be decoded. */
+/*
+ * Merges a row of the index, or only checks its key (merges false). 1: done; 0: decode instead;
+ * -errno.
+ */
 static int merge_row(struct fold_run *r, struct packed_in *in, bool merges)
 {
 	const struct fold_sums_def *sums = r->c.sums;
@@ -277,7 +282,7 @@ static int merge_row(struct fold_run *r, struct packed_in *in, bool merges)
 	return ret < 0 ? ret : 1;
 }
 
-/* Returns whether the key of a task may have no room for all renames in an interval. */
+/* Returns whether some key may have too few bits for its renames in the interval. */
 static bool has_many_renames(const struct fold_run *r, size_t interval)
 {
 	const struct fold_target *t = r->c.target;
@@ -288,7 +293,7 @@ static bool has_many_renames(const struct fold_run *r, size_t interval)
 		       fold_renames_max(r->c.sums->renames);
 }
 
-/* 1: the interval was merged; 0: it has to be decoded. */
+/* Merges the stored sums. 1: merged; 0: the interval must be decoded; -errno. */
 static int merge_sums(struct fold_run *r, size_t interval)
 {
 	struct packed_in in, again;
@@ -305,7 +310,7 @@ static int merge_sums(struct fold_run *r, size_t interval)
 	return ret;
 }
 
-/* 1: the interval was merged; 0: it has to be decoded. */
+/* Merges an interval. 1: merged; 0: the interval must be decoded; -errno. */
 static int merge(struct fold_run *r, size_t interval, struct err *e)
 {
 	int ret;
@@ -318,7 +323,7 @@ static int merge(struct fold_run *r, size_t interval, struct err *e)
 
 /* ---- decoding ---- */
 
-/* Returns the end of the stretch that begins at at_ns: the next interval that can be merged. */
+/* Returns the end of the stretch that begins at at_ns: the start of the next interval to merge. */
 static uint64_t end_of_stretch(const struct fold_run *r)
 {
 	uint64_t to = r->c.window->to_ns, at = r->at_ns;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_states: the machine is the CPU timeline of fold_cpu and the states of threads, which get
- * their time on CPUs from there. Every edge of a block reports all time of threads before it. So a
- * piece of a thread's time depends only on its block and on the state at the block's beginning, as
- * a piece of the timeline does.
+ * fold_states: the machine combines the CPU timeline of fold_cpu with the states of threads, whose
+ * time on CPUs comes from the timeline. At every edge of a block, all earlier time of threads is
+ * reported. So a piece of a thread's time depends only on its block and on the state at the block's
+ * beginning, as does a piece of the timeline.
  */
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/folds.h"
@@ -16,14 +16,15 @@
 struct states_machine {
 	struct fold_machine f;
 	const struct dense_ids *ids;
-	struct fold_machine *cpu;	/* of fold_cpu */
+	struct fold_machine *cpu;	/* machine of fold_cpu */
 	struct thread_states *states;
 	struct request_track *requests;	/* finds threads that wait for a disk */
-	bool workload_only;		/* --only left out most events of other threads */
+	bool workload_only;		/* --only excluded most events of other threads */
 	const struct trace_block *blocks;
 	size_t block_cnt;
 	uint64_t begin_ns;
-	uint64_t *end_ns;		/* of threads, plus one; 0: not looked up yet */
+	/* by thread: end of its life plus one; 0: not looked up yet */
+	uint64_t *end_ns;
 };
 
 static uint64_t end_of(void *ctx, uint32_t thread)
@@ -37,8 +38,8 @@ static uint64_t end_of(void *ctx, uint32_t thread)
 }
 
 /*
- * If a thread's last switch was lost, its life ends with its exit: time off the CPUs that began
- * before does not continue after it. (After its exit a thread may still sleep.)
+ * If a thread's last switch was lost, the thread ends at its exit: time off the CPUs that began
+ * before the exit does not continue after it. (A thread may still sleep after its exit.)
  */
 static int on_state(void *ctx, const struct thread_piece *p)
 {
@@ -72,9 +73,9 @@ static int on_wait(void *ctx, const struct thread_wait *w)
 }
 
 /*
- * Returns the thread, or EVENT_ID_FILTERED for a thread that --only left out: of such threads only
- * wake-ups by the workload and switches to them are recorded, and no event ends the states that
- * these begin. A thread of an unknown process counts as left out unless it was seen on a CPU.
+ * Returns the thread, or EVENT_ID_FILTERED if --only excluded it: the only recorded events of such
+ * a thread are wake-ups by the workload and switches to it, so the end of its states is unknown. A
+ * thread of an unknown process counts as excluded unless it was seen on a CPU.
  */
 static uint32_t followed(const struct states_machine *m, uint32_t utid)
 {
@@ -90,7 +91,10 @@ static uint32_t followed(const struct states_machine *m, uint32_t utid)
 	return EVENT_ID_FILTERED;
 }
 
-/* Threads that are not followed need no special case: their result is not used. */
+/*
+ * Passes on the submitter without followed(): the result for threads that are not followed is
+ * unused.
+ */
 static int on_flight(void *ctx, const struct request_flight *f)
 {
 	struct states_machine *m = ctx;
@@ -99,7 +103,10 @@ static int on_flight(void *ctx, const struct request_flight *f)
 	return 0;
 }
 
-/* Time of an unknown thread on a CPU counts as running: no other state of it is known. */
+/*
+ * Reports a piece of a CPU's time. Time of an unknown thread counts as running: it is the only
+ * known state of that thread.
+ */
 static int on_cpu_piece(void *ctx, const void *found)
 {
 	struct states_machine *m = ctx;
@@ -155,8 +162,8 @@ static void states_close(void *machine)
 }
 
 /*
- * Threads older than the trace are alive at its start. COMMAND's time before the recorder releases
- * it is not part of its life.
+ * Threads older than the trace are alive at its start. The life of COMMAND begins when the recorder
+ * releases it.
  */
 static int states_start(void *machine, uint64_t from_ns, size_t block, struct err *e)
 {

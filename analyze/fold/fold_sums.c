@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * fold_sums: rows are stored in order of their first use, and a map finds them. A removed row keeps
- * the memory of its sum.
+ * fold_sums: rows are stored in order of their first use, and found by a hash map. A removed row
+ * keeps the memory of its sum for reuse.
  */
 #include "analyze/fold/fold_sums.h"
 
@@ -14,7 +14,7 @@
 
 /* ---- one sum: quantiles, counts, other members ---- */
 
-/* Empties a sum, which may keep its memory. */
+/* Empties a sum. Its memory may be kept for reuse. */
 static void reset_sum(const struct fold_sums_def *def, void *sum)
 {
 	struct quantile *q = sum;
@@ -138,7 +138,7 @@ void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b)
 	if (ret < 0)
 		return NULL;
 	if (i >= s->cap && array_grow(&s->rows, &s->cap, i + 1, s->row_bytes) < 0) {
-		/* the map has a row that does not exist: no lookup may follow */
+		/* the map has an entry without a row: clear the map, to prevent lookups */
 		hash_map_clear(&s->map);
 		return NULL;
 	}
@@ -178,7 +178,7 @@ static void swap_rows(struct fold_sums *s, size_t i, size_t k)
 	}
 }
 
-/* A row that stays may swap memory with another one. */
+/* Remaining rows may move: they swap memory with dropped rows. */
 int fold_sums_drop(struct fold_sums *s, uint64_t below_a)
 {
 	size_t cnt = s->map.cnt, kept = 0, i;
@@ -211,7 +211,7 @@ int fold_sums_order(struct fold_sums *s, uint64_t below_a, bool by_number)
 	for (i = 0; i < s->map.cnt; i++)
 		if (fold_sums_at(s, i)->a < below_a)
 			s->order[s->ready++] = fold_sums_at(s, i);
-	/* rows often come in order: then they need no sorting */
+	/* rows often are in order already */
 	for (i = 1; by_number && i < s->ready; i++)
 		if (compare_rows(&s->order[i - 1], &s->order[i]) > 0) {
 			qsort(s->order, s->ready, sizeof(*s->order), compare_rows);

@@ -4,8 +4,8 @@
  *
  *     (a, b) --[fold_sums]--> row --> read and removed in order
  *
- * The index keys rows by fold_key. A view has the bin in the upper half of a, so that the rows of
- * finished bins can be removed while others still grow. Threads: one.
+ * The index uses a fold_key as pair. A view stores the bin in the upper half of a, so that the rows
+ * of finished bins can be removed while other rows still grow. Threads: one.
  */
 #pragma once
 
@@ -25,12 +25,14 @@ enum {
 struct fold_sums {
 	const struct fold_sums_def *def;
 	struct hash_map map;
-	char *rows;			/* of row_bytes each */
-	size_t row_bytes, cap, used;	/* used: rows that have been in use, and may own memory */
-	size_t last;			/* the last row looked up, if any */
-	struct fold_row **order;	/* rows to return, in order */
-	size_t ready, given;		/* number of rows in order, and of those returned */
-	uint32_t recent[FOLD_SUMS_RECENT];	/* recently used rows, by a hash of the pair */
+	char *rows;			/* array of rows, row_bytes each */
+	/* used: number of rows that may own memory, in use or removed */
+	size_t row_bytes, cap, used;
+	size_t last;			/* the row that was looked up last, if any */
+	struct fold_row **order;	/* rows to return, sorted */
+	/* number of rows in order, and number of rows returned so far */
+	size_t ready, given;
+	uint32_t recent[FOLD_SUMS_RECENT];	/* recently used rows, by a hash of their pair */
 };
 
 void fold_sums_init(struct fold_sums *s, const struct fold_sums_def *def);
@@ -46,10 +48,10 @@ static inline struct fold_row *fold_sums_at(const struct fold_sums *s, size_t i)
 	return (struct fold_row *)(s->rows + i * s->row_bytes);
 }
 
-/* The same for a pair that differs from the last one. */
+/* As fold_sums_of(), but does not try the row that was looked up last. */
 void *fold_sums_find(struct fold_sums *s, uint64_t a, uint64_t b);
 
-/* Returns the sum of a pair, valid until the next call; a new sum is empty. NULL: out of memory. */
+/* Returns the sum of a pair, valid until the next call; a new sum is zero. NULL: out of memory. */
 static inline void *fold_sums_of(struct fold_sums *s, uint64_t a, uint64_t b)
 {
 	if (s->map.cnt) {
@@ -64,15 +66,15 @@ static inline void *fold_sums_of(struct fold_sums *s, uint64_t a, uint64_t b)
 void fold_sums_clear(struct fold_sums *s);
 
 /*
- * For add(): fold_sum_at() finds the target's sum at a time. 1; 0: not wanted, or outside the
- * target's stretch; -errno. fold_sum_add_time() adds a stretch of time to the count at offset, in
- * all sums that it overlaps.
+ * For use in add(). fold_sum_at() finds the target's sum at a time. 1: found; 0: not wanted, or
+ * outside the target's range; -errno. fold_sum_add_time() adds a span of time to the count at
+ * offset, divided among the sums that are valid during the span.
  */
 int fold_sum_at(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key, void **ret);
 int fold_sum_add_time(struct fold_target *t, const struct fold_key *key, size_t offset,
 		      uint64_t from_ns, uint64_t to_ns);
 
-/* Access to the part of a key that counts renames. */
+/* Access the field of a key that counts renames. */
 static inline uint64_t fold_renames_max(const struct fold_renames_def *r)
 {
 	return (1ull << r->bits) - 1;
@@ -93,15 +95,15 @@ static inline uint64_t fold_renames_get(const struct fold_renames_def *r,
 }
 
 void fold_sum_done(const struct fold_sums_def *def, void *sum);
-/* Writes a sum's bytes for the index, without the key. Failures of memory stay in out. */
+/* Writes a sum in the index's format, without its key. Memory errors are recorded in out. */
 void fold_sum_put(const struct fold_sums_def *def, void *sum, struct buf *out);
-/* Adds a sum from these bytes. 0, -ENOMEM or -EBADMSG. */
+/* Reads a sum in that format and adds it. 0, -ENOMEM or -EBADMSG. */
 int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in *in);
 
 /*
- * Puts the rows with a below the limit into an order: ascending by (a, b), or order of first use.
- * fold_sums_next() returns them one by one, then NULL; no row may be looked up until then.
- * fold_sums_drop() removes the rows below a limit. 0 or -ENOMEM.
+ * Selects the rows with a < below_a, and sorts them by (a, b) if by_number, else by first use.
+ * fold_sums_next() then returns them one by one, and NULL at the end; until then no row may be
+ * looked up. fold_sums_drop() removes the rows with a < below_a. 0 or -ENOMEM.
  */
 int fold_sums_order(struct fold_sums *s, uint64_t below_a, bool by_number);
 static inline struct fold_row *fold_sums_next(struct fold_sums *s)
@@ -110,6 +112,9 @@ static inline struct fold_row *fold_sums_next(struct fold_sums *s)
 }
 int fold_sums_drop(struct fold_sums *s, uint64_t below_a);
 
-/* Calls give for all rows in such an order. 0, -ENOMEM, or give()'s result. */
+/*
+ * Calls give for all rows, in the order of fold_sums_order(). 0, -ENOMEM, or a negative result of
+ * give().
+ */
 typedef int (*fold_sums_give)(void *ctx, struct fold_row *r);
 int fold_sums_each(struct fold_sums *s, bool by_number, fold_sums_give give, void *ctx);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* folds: all folds, their findings, and their sums. Those of memory are in fold_memory.h. */
+/* folds: all folds with their findings and sums, except those of memory (fold_memory.h). */
 #pragma once
 
 #include "analyze/fold/fold.h"
@@ -11,12 +11,12 @@
 #include "model/thread_states.h"
 
 /*
- * Finds the thread on each CPU, and how often threads left it. Found: struct cpu_piece. Sums:
- * struct cpu_sum per key (thread, cpu); thread is dense. For every CPU the sums of an interval of
- * time add up to the interval, exactly.
+ * Finds the thread that runs on each CPU, and the switches away from it. Found: struct cpu_piece.
+ * Sums: struct cpu_sum per key (thread, cpu); thread is dense. The sums of a CPU over an interval
+ * add up exactly to the interval's length.
  */
 extern const struct fold_def fold_cpu;
-/* The columns of switches that a CPU timeline needs. */
+/* Columns of switches that a CPU timeline needs. */
 #define FOLD_CPU_COLUMNS                                                                           \
 	(EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SWITCH_NEXT_UTID | 1u << EV_SWITCH_STAY_NS)
 
@@ -25,38 +25,42 @@ struct cpu_sum {
 };
 
 /*
- * Keep the state of threads, requests and interrupts that a cut carries over, by enum
- * checkpoint_part up to CHECKPOINT_IRQ. They have no findings, and are for the index's checkpoints.
+ * Keep the state of threads, requests and interrupts that a cut trace starts with; indexed by enum
+ * checkpoint_part up to CHECKPOINT_IRQ. They have no findings, and are used for the index's
+ * checkpoints.
  */
 extern const struct fold_def fold_carried[];
 
 /*
- * Finds the state of each thread during its life, and its waits for a CPU as they end. Found:
+ * Finds the state of each thread during its life, and its waits for a CPU when they end. Found:
  * struct states_found, whose threads are dense. Sums: struct state_sum per key of state_key(). A
- * piece counts in each interval it overlaps; a wait or sleep counts where it ends, with its whole
- * length.
+ * piece is divided among the intervals it overlaps; a wait or sleep counts where it ends, with its
+ * whole length.
  */
 extern const struct fold_def fold_states;
-/* The same without requests: no state is THREAD_DISK. Its sums are exact if they are decoded. */
+/* As fold_states, but without requests: no state is THREAD_DISK. Its sums are exact if decoded. */
 extern const struct fold_def fold_waits;
-/* As fold_waits, with the wakers of sleeps. The index has no sums of it. */
+/* As fold_waits, and finds sleeps with their wakers. Not summed in the index. */
 extern const struct fold_def fold_sleeps;
-/* As fold_states, with the wakers of sleeps. The index has no sums of it. */
+/* As fold_states, and finds sleeps with their wakers. Not summed in the index. */
 extern const struct fold_def fold_ends;
-/* As fold_states, with the events of waits off the CPU. The index has no sums of it. */
+/* As fold_states, and finds the events of waits off the CPU. Not summed in the index. */
 extern const struct fold_def fold_offcpu;
 
 struct states_found {		/* exactly one member is set */
 	const struct thread_piece *piece;
-	const struct thread_sleep *sleep;	/* with its waker: fold_sleeps, fold_ends; dense */
+	/* with its waker, in dense ids; fold_sleeps, fold_ends */
+	const struct thread_sleep *sleep;
 	const struct thread_wait *wait;
-	const struct event *offcpu;		/* fold_offcpu */
-	const struct cpu_piece *ran;	/* reported after the thread's own findings of that time */
+	const struct event *offcpu;		/* only fold_offcpu */
+	/* reported after the thread's other findings for the same time */
+	const struct cpu_piece *ran;
 };
 
 /*
- * A thread has one sum for its life, except sleeps and throttling; in it, waits are for a CPU. For
- * sleeps and throttling it has one for each state and call (model/call.h).
+ * Returns the key of a thread's sum. Each kind of sleep or throttling (state and call, see
+ * model/call.h) has its own sum; all other time of a thread has a single sum, whose waits are those
+ * for a CPU.
  */
 static inline struct fold_key state_key(uint32_t thread, unsigned int state, uint32_t call)
 {
@@ -66,18 +70,18 @@ static inline struct fold_key state_key(uint32_t thread, unsigned int state, uin
 }
 
 struct state_sum {
-	struct quantile waits;		/* of waits whose beginning is known */
+	struct quantile waits;		/* lengths of waits whose beginning is known */
 	uint64_t ns[THREAD_STATE_CNT];
 	uint64_t by_reason[THREAD_WAIT_REASON_CNT];
 	uint64_t migrations;
-	uint64_t timeouts, timeout_ns;	/* waits that ended because their time was up */
+	uint64_t timeouts, timeout_ns;	/* waits that ended by timeout, and their time */
 };
 
 /*
- * Finds how many CPUs were busy at once with threads of the scope, without idle, and with which
- * threads. Found: struct parallel_piece. Sums: struct parallel_sum per key (thread, busy); thread
- * is dense. The time with that many busy CPUs is the sum of all threads' time, divided by their
- * number, exactly. The index has no sums, since the scope is unknown when it is made.
+ * Finds how many CPUs ran threads of the scope at once, without idle, and which threads. Found:
+ * struct parallel_piece. Sums: struct parallel_sum per key (thread, busy); thread is dense. The
+ * time during which `busy` CPUs ran is exactly the sum over all threads with this `busy`, divided
+ * by `busy`. Not in the index, because the scope is unknown when the index is made.
  */
 extern const struct fold_def fold_parallel;
 
@@ -91,14 +95,13 @@ struct parallel_sum {
 };
 
 /*
- * Finds the interrupts that were served. Found: struct irq_found, a run by the time it ends. A run
- * is found when it ends, so the findings before a time are complete if no interrupt that began
- * before it is still open.
+ * Finds interrupts when they end. Found: struct irq_found. Because a run is reported at its end,
+ * the findings before a time are complete once no interrupt that began before it is open.
  *
- * Where events are missing (a hole between blocks, a damaged block, sched.irq off) no interrupt is
- * assumed to continue. An interrupt that is open at the end of the trace is broken; in a trace that
- * was cut short, it is a run that lasts until the end. The index has no sums: interrupts are few
- * among the events of a trace, and decoded fast.
+ * Where events are missing (a hole between blocks, a damaged block, sched.irq off), no interrupt is
+ * assumed to continue. An interrupt that is open at the end of the trace is broken, except in a
+ * trace that was cut short: there it is a run that lasts until the end. Not summed in the index:
+ * interrupts are a small part of the events, and fast to decode.
  */
 extern const struct fold_def fold_irq;
 
@@ -108,7 +111,7 @@ struct irq_found {
 };
 
 /*
- * Finds block requests, as they end. Found: struct block_request. Sums: struct request_sum per key
+ * Finds block requests when they end. Found: struct block_request. Sums: struct request_sum per key
  * of request_key().
  */
 extern const struct fold_def fold_requests;
@@ -116,41 +119,50 @@ extern const struct fold_def fold_requests;
 struct request_sum {
 	struct quantile latency, queue, device;
 	uint64_t ios, bytes, errors, merges, requeues;
-	/* of bytes, those of the key's owner; other owners have a key with is_share, and 0 bytes */
+	/*
+	 * bytes that belong to the key's owner. Other owners of a request have keys with is_share,
+	 * for which bytes is 0
+	 */
 	uint64_t part_bytes;
 	uint64_t unknown_owner_ios;
-	bool owner_is_unknown;	/* of the next request added; the target sets it */
+	bool owner_is_unknown;	/* applies to the next request added; set by the target */
 };
 
-/* Returns the key of a request: its owner and kind. Equal keys are treated alike by every query. */
+/*
+ * Returns the key of a request: its owner and kind. Every query treats requests with equal keys
+ * alike.
+ */
 struct fold_key request_key(const struct dense_ids *d, const struct block_request *r);
-/* Sums of fold_requests by these keys and the size's power of two; always decoded. */
+/* Sums of fold_requests whose keys also contain the size's power of two. Always decoded. */
 extern const struct fold_sums_def fold_sized_requests;
-/* The same, with the partition as dev. */
+/* As fold_sized_requests, with the partition as dev. */
 extern const struct fold_sums_def fold_partition_requests;
-/* Converts a key to a request; all other members are zero. bytes: the least of its class, or 0. */
+/*
+ * Converts a key to a request. bytes is the lower limit of the key's size class, or 0; members that
+ * are not in the key are zero.
+ */
 void request_of_key(const struct fold_key *key, struct block_request *ret);
-/* Returns the requests of a machine of fold_requests. */
+/* Returns the request tracker of a machine of fold_requests. */
 struct request_track *fold_requests_track(void *machine);
 
 /*
- * Finds the same requests, and the number in flight. Found: struct request_step. Requests in flight
- * where reading begins are reported there.
+ * Finds the same requests, and changes of the number in flight. Found: struct request_step.
+ * Requests that are in flight where reading begins are reported there.
  */
 extern const struct fold_def fold_in_flight;
 
-/* One event of a device, or one request that this event ended. */
+/* A change of the number in flight on a device, or a request that ended. */
 struct request_step {
-	const struct block_request *ended;	/* NULL: an event */
+	const struct block_request *ended;	/* NULL: the number in flight changed */
 	uint64_t ts_ns;
 	uint32_t dev;
 	int32_t more_in_flight;		/* 1, 0 or -1 */
 };
 
 /*
- * Finds the resident and mapped memory of each process, counter by counter. Found: struct
- * level_found, for each change and for each process in a keyframe. Reading begins at a block whose
- * keyframe has every process's counters, so the index keeps no state of this fold.
+ * Finds the resident and mapped memory of each process, per counter. Found: struct level_found, for
+ * each change and for each process in a keyframe. Reading begins at a block whose keyframe has the
+ * counters of all processes, so the index keeps no state of this fold.
  */
 extern const struct fold_def fold_levels;
 

@@ -2,12 +2,12 @@
 /*
  * index: makes the parts of an index when a query needs them.
  *
- * A job makes all parts that come from events of the same kinds, when a query first needs them. The
- * number of intervals for which a job has made its parts is stored as a part, too, with the job as
- * key. Jobs run on all CPUs, the longest first. All intervals of a finished trace are kept. If a
- * trace still grows, or its recorder died, the last interval is not kept, since the next block may
- * have late records of it. If damage is discovered, all parts are made again without the damaged
- * block.
+ * A job makes all parts that come from events of the same kinds, when a query first needs one of
+ * them. The number of intervals that a job has completed is stored as a part, too, with the job as
+ * key. Jobs run on all CPUs, the longest first. For a finished trace all intervals are kept. If a
+ * trace still grows, or its recorder died, the last interval is not kept, because the next block
+ * may contain late records of that interval. If damage is discovered, all parts are made again
+ * without the damaged block.
  *
  * For example, a trace whose three blocks begin at 0, 1 and 2 s has three intervals. The first
  * report of CPU time makes the parts of JOB_SCHED for all three; INDEX_INFO of this job is then 3,
@@ -35,24 +35,24 @@
 #include "trace/derived_file.h"
 
 /*
- * index_follow: an index in memory that continues as a live trace grows. It has the tails of its
- * jobs, machines that continue in place, and the parts of the last intervals: machines that begin
- * at a clean keyframe may begin some intervals earlier, and so may a burst.
+ * index_follow: an index in memory that continues as a live trace grows. It keeps the tails of its
+ * jobs, machines that continue in place, and the parts of the last intervals. Older intervals are
+ * needed by machines that begin at a clean keyframe, and by bursts that began earlier.
  *
- * The recorder of a flight trace removes its oldest blocks, and then the trace has to be opened
- * again, which changes the numbers of intervals, threads and processes. In this case machines are
- * converted to tails, too. Parts keep their keys: key_base is added to an interval's number.
+ * The recorder of a flight trace removes its oldest blocks. The trace must then be opened again,
+ * with new numbers of intervals, threads and processes, so machines that continue in place are
+ * saved as tails, too. Parts keep their keys: key_base is added to an interval's number.
  */
 
-#define BEGIN_NS 60000000000ull	/* duration that is read before the first window, */
-#define BEGIN_EVENTS 2000000	/* but limited to about this many events */
-#define KEEP_NS 2000000000ull	/* duration for which parts are kept */
-#define DROP_INTERVALS 4	/* old parts are dropped each time after this many intervals */
+#define BEGIN_NS 60000000000ull	/* time to read before the first window, */
+#define BEGIN_EVENTS 2000000	/* limited to about this many events */
+#define KEEP_NS 2000000000ull	/* time for which parts are kept */
+#define DROP_INTERVALS 4	/* old parts are dropped after this many new intervals */
 
 struct analysis_follow {
 	struct derived_file *d;	/* NULL: nothing was kept */
 	uint64_t at_ns, at_key;	/* the next interval: its beginning, and the key of its parts */
-	uint64_t start_ns;	/* of the trace, from which granules of rates are counted */
+	uint64_t start_ns;	/* start of the trace, from which granules of rates are counted */
 };
 
 int analysis_follow_new(struct analysis_follow **ret)
@@ -84,7 +84,7 @@ static size_t first_interval(const struct index *x)
 	return i;
 }
 
-/* Leaves out the last block, which may still get late records. */
+/* Excludes the last block of a live trace, which may still get late records. */
 static void leave_out_last(struct index *x)
 {
 	if (x->end && trace_is_live(x->a->trace))
@@ -101,7 +101,7 @@ static uint32_t upid_at(const struct index *x, size_t cnt)
 	return cnt ? trace_process_at(x->a->trace, cnt - 1)->upid : 0;
 }
 
-/* Stores how threads and processes are numbered. */
+/* Stores counts and last ids of threads and processes, to detect renumbering. */
 static void note_ids(struct index *x)
 {
 	x->thread_cnt = trace_thread_cnt(x->a->trace);
@@ -110,7 +110,7 @@ static void note_ids(struct index *x)
 	x->last_upid = upid_at(x, x->process_cnt);
 }
 
-/* Takes over the state kept by the previous analysis, or starts from nothing. 0 or -ENOMEM. */
+/* Continues from the state that the previous analysis kept, if any. 0 or -ENOMEM. */
 static int index_follow_open(struct index *x)
 {
 	struct analysis_follow *f = x->follow;
@@ -146,7 +146,7 @@ static size_t first_kept(const struct index *x)
 	return i;
 }
 
-/* Copies the parts of a type from a key on. */
+/* Copies the parts of a type whose key is at least `key`. */
 static int keep_type(const struct index *x, struct derived_file *to, unsigned int type,
 		     uint64_t key, struct buf *mem)
 {
@@ -166,8 +166,8 @@ static int keep_type(const struct index *x, struct derived_file *to, unsigned in
 }
 
 /*
- * Returns the key of the first part of a type that intervals from a key on need. Levels need the
- * last INDEX_BASE before it, and the sums from there.
+ * Returns the key of the first part of a type that intervals from `key` on need. Levels need the
+ * last INDEX_BASE at or before `key`, and the INDEX_SUMS since then.
  */
 static uint64_t first_key(const struct index *x, unsigned int type, uint64_t key)
 {
@@ -182,7 +182,7 @@ static uint64_t first_key(const struct index *x, unsigned int type, uint64_t key
 	return i ? v[i - 1].key : key;
 }
 
-/* Copies the parts from an interval on to another file. */
+/* Copies the parts of intervals from `from` on to another file. */
 static int keep_parts(const struct index *x, size_t from, struct derived_file *to)
 {
 	uint64_t key = from + x->key_base;
@@ -242,7 +242,7 @@ bool index_follow_on(struct index *x)
 
 /* ---- closing ---- */
 
-/* Saves a machine as the second part of its tail; the job has written the first part. */
+/* Appends a machine's state to its tail, of which the job has written the first part. */
 static int save_kept(struct index *x, unsigned int job)
 {
 	struct fold_machine *m = x->kept[job];
@@ -273,7 +273,10 @@ static void keep(struct index *x)
 	for (unsigned int i = 0; i < JOB_CNT; i++)
 		if (x->made_cnt[i] != x->end)
 			x->has_tail &= ~(1u << i);
-	/* after the end of a recording no interval follows, and empty intervals are rare */
+	/*
+	 * no interval follows the end of a recording; do not support empty intervals, which are
+	 * rare
+	 */
 	if (!index_is_true(x) || x->failed || !x->end || x->end == x->interval_cnt ||
 	    x->from_ns[x->end - 1] == x->from_ns[x->end] ||
 	    derived_file_open(&to, x->a->trace, DERIVED_APART) < 0)
@@ -290,7 +293,7 @@ static void keep(struct index *x)
 	f->start_ns = x->a->start_ns;
 }
 
-/* Keeps the state from which the next analysis continues. */
+/* Keeps the state for the next analysis. */
 static void index_follow_close(struct index *x)
 {
 	keep(x);
@@ -298,11 +301,11 @@ static void index_follow_close(struct index *x)
 		fold_machine_free(x->kept[i]);
 }
 
-#define SMALL_EVENTS 2000000	/* decoding fewer events takes no noticeable time */
-#define SAVE_EVENTS 2000000	/* after this many new events a file is written again */
+#define SMALL_EVENTS 2000000	/* up to this many events are decoded in no noticeable time */
+#define SAVE_EVENTS 2000000	/* number of new events after which the file is written again */
 #define INDEX_TRIES 8
 
-/* The jobs below also make the parts of JOB_RATES. */
+/* These jobs also make the parts of JOB_RATES. */
 #define RATES_JOBS                                                                                 \
 	(1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_PAGE) |                       \
 	 1u << (JOB_MEMORY + INDEX_HEAP))
@@ -318,8 +321,8 @@ static const struct fold_def *const folds[JOB_CNT] = {
 	[JOB_CARRIED + CHECKPOINT_IRQ] = &fold_carried[CHECKPOINT_IRQ],
 };
 /*
- * While a trace is followed, JOB_STATES also makes the parts of JOB_SCHED and JOB_REQUESTS, so that
- * each event is decoded once. On many CPUs, separate jobs are faster.
+ * For a followed trace, JOB_STATES also makes the parts of JOB_SCHED and JOB_REQUESTS, so that each
+ * event is decoded only once. On many CPUs, separate jobs are faster.
  */
 static const struct fold_def *const folds_of_followed[] = { &fold_states, &fold_requests };
 #define JOIN_STATES (1u << JOB_SCHED | 1u << JOB_REQUESTS)
@@ -341,7 +344,7 @@ static uint32_t job_asks(unsigned int job)
 	return fold_of(job)->asks ? fold_of(job)->asks : job_kinds(job);
 }
 
-/* ---- the whole ---- */
+/* ---- the whole index ---- */
 
 void index_free(struct index *x)
 {
@@ -355,7 +358,7 @@ void index_free(struct index *x)
 	free(x);
 }
 
-/* Reads the number of intervals with parts of each job from the file. */
+/* Reads from the file how many intervals each job has completed. */
 static void find_made(struct index *x)
 {
 	struct buf mem = { 0 };
@@ -376,13 +379,16 @@ static void find_made(struct index *x)
 	buf_done(&mem);
 }
 
-/* Returns the jobs that must make parts for queries about these kinds, and the first interval. */
+/*
+ * Returns the jobs that must make parts for queries about these kinds. *ret_from: the first
+ * interval for which one of them has not made parts.
+ */
 static uint32_t missing_jobs(const struct index *x, uint32_t kinds, size_t *ret_from)
 {
 	uint32_t jobs = 0, missing = 0;
 
 	for (unsigned int i = 0; i < JOB_CNT; i++) {
-		/* a trace is not cut with an index that follows it */
+		/* a followed trace is not cut, so it needs no checkpoints */
 		if (x->made_cnt[i] == x->end || (x->follow && i >= JOB_CARRIED))
 			continue;
 		missing |= 1u << i;
@@ -422,7 +428,7 @@ int index_open(struct index **ret, struct analysis *a, bool save, struct err *e)
 	return 0;
 }
 
-/* Drops all parts: no interval has any. */
+/* Drops all parts of all intervals. */
 static void forget_all(struct index *x)
 {
 	memset(x->made_cnt, 0, sizeof(x->made_cnt));
@@ -438,7 +444,7 @@ static bool has_info(const struct index *x)
 	return derived_file_parts(x->d, DERIVED_INDEX_INFO, &parts, &cnt) == 0 && cnt;
 }
 
-/* Starts adding parts: to a new derived file if save, else in memory. */
+/* Starts adding parts: to a new derived file if save is set, else in memory. */
 static int begin_file(struct index *x, bool save)
 {
 	bool had_info = has_info(x);
@@ -457,14 +463,15 @@ static int begin_file(struct index *x, bool save)
 }
 
 /*
- * Installs the new file. The jobs' parts cover the first cnt intervals; tails are after the last.
+ * Installs the new file. The jobs' parts cover the first cnt intervals; the tails are the states
+ * after them.
  */
 static int save_file(struct index *x, uint32_t jobs, size_t cnt)
 {
 	struct buf info = { 0 };
 	int r = 0;
 
-	/* the other parts describe a trace without damage */
+	/* the other parts were made before the damage was found */
 	if (x->damage_cnt)
 		derived_file_drop(x->d, 0, DERIVED_FIRST_OF_INDEX);
 	packed_put(&info, cnt);
@@ -479,9 +486,9 @@ static int save_file(struct index *x, uint32_t jobs, size_t cnt)
 
 struct build {
 	struct index_job jobs[JOB_CNT];
-	unsigned int order[JOB_CNT];	/* of the jobs to run; most work first */
+	unsigned int order[JOB_CNT];	/* jobs to run, most work first */
 	const struct analysis_index_use *use;
-	uint64_t total;			/* events to read */
+	uint64_t total;			/* number of events to read */
 	struct workers workers;
 };
 
@@ -544,25 +551,28 @@ static void make_jobs(struct build *b, struct index *x, uint32_t jobs, size_t la
 	}
 }
 
-/* Makes the parts that the jobs have not made yet; tails are those after interval "last" - 1. */
+/*
+ * Makes the missing parts of the jobs. The tails are the states at the beginning of interval
+ * `last`.
+ */
 static int build(struct index *x, uint32_t jobs, size_t last, const struct analysis_index_use *use,
 		 struct err *e)
 {
 	struct build b = { .use = use };
 	int ret;
 
-	/* during a recording one CPU is enough, and one block at a time takes less memory */
+	/* during a recording use one thread, to save CPU time and memory */
 	b.workers = (struct workers){ .thread_max = x->follow ? 0 : WORKERS_MAX, .run = run_job,
 				      .tick = tell_progress, .ctx = &b };
 	make_jobs(&b, x, jobs, last);
 	ret = workers_run(&b.workers, e);
-	/* also reports the end of work that failed */
+	/* end the progress display even if the work failed */
 	if (use->progress)
 		use->progress(use->ctx, b.total, b.total);
 	return ret;
 }
 
-/* Adds the sums for spikes, which need the whole trace, even for a short window. */
+/* Adds the sums for spikes, which cover the whole trace even if the query's window is short. */
 static int add_spikes(struct index *x, uint32_t jobs)
 {
 	struct zpack *z;
@@ -582,16 +592,17 @@ static int add_spikes(struct index *x, uint32_t jobs)
 	return ret;
 }
 
-/* -EBADMSG: damage was discovered in the trace. */
+/* Makes the missing parts of the jobs. -EBADMSG: damage was discovered in the trace. */
 static int make_parts(struct index *x, uint32_t jobs, size_t from, bool save,
 		      const struct analysis_index_use *use, struct err *e)
 {
 	size_t last = x->follow || trace_is_finished(x->a->trace) ? x->end : x->end - 1, i;
-	int r = trace_mm_resets_prepare(x->a->trace);	/* threads share them */
+	/* prepare resets now, because the threads share them */
+	int r = trace_mm_resets_prepare(x->a->trace);
 
 	r = r ?: task_names_prepare(&x->a->ids);
 	r = r ?: begin_file(x, save);
-	/* verify all columns, since the jobs read only some columns of some kinds */
+	/* verify all columns, because the jobs read only some */
 	for (i = from; i < x->end && !r; i++)
 		if (trace_block_verify(x->a->trace, i, NULL) == -ENOMEM)
 			r = -ENOMEM;
@@ -666,7 +677,7 @@ int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **r
 		if (r > 0)
 			*ret = x;
 	} while (r == -EBADMSG);
-	/* if an index cannot be made, go on without it */
+	/* continue without an index if it cannot be made */
 	return r == -ENOMEM ? r : 0;
 }
 

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index: the sums of whole slices of a trace, and the states of machines at their edges.
+ * index: sums over whole intervals of a trace, and the states of machines at the intervals' edges.
  *
  *     trace --[index.c]--> parts, one per interval and kind --[index]--> window functions
  *
- * An interval is the slice of one block, [its from_ns, the next block's from_ns), and contains
- * every event with a timestamp in it, also events in other blocks. The intervals of a trace fill
- * its span. An interval whose sums are stored need not be decoded. An interval whose states are
- * stored can be decoded alone. No answer needs an index: without one, reading begins at the trace's
- * start.
+ * An interval is the slice of one block, [its from_ns, the next block's from_ns). It contains every
+ * event with a timestamp in that range, even if the event is in another block. The intervals of a
+ * trace cover its span. An interval with stored sums need not be decoded; an interval with stored
+ * states can be decoded alone. Results never depend on an index: without one, reading begins at the
+ * trace's start.
  *
  * Layout of the file and of every part: schema/FORMAT.md, section 8. The file is untrusted: its
  * bytes are checked against checksums and bounds, and -EBADMSG means "build it again". Ids are the
  * trace's own utids and upids.
  *
- * Threads: index_add(), index_read() and their tails from any, the rest from one at a time.
+ * Threads: index_add(), index_read() and their variants for tails may be called from any thread,
+ * all other functions from one thread at a time.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ struct analysis;
 struct analysis_index_use;
 struct index;
 
-/* Memory sources that share events and a state. */
+/* Groups of memory sources that share events and a state. */
 enum index_group {
 	INDEX_SLAB = 0,
 	INDEX_PAGE = 1,
@@ -38,7 +39,7 @@ enum index_group {
 	INDEX_GROUP_CNT = 4,
 };
 
-/* Parts of the index per interval. Append at the end, and raise DERIVED_VERSION. */
+/* Index parts that exist for each interval. Append at the end, and raise DERIVED_VERSION. */
 enum index_part {
 	INDEX_CPU = 0,		/* time on CPUs */
 	INDEX_STATES,		/* states of threads, and waits for a CPU */
@@ -48,7 +49,7 @@ enum index_part {
 	INDEX_SUMS,		/* + group: memory allocated and freed */
 	/* + group: older objects that end in the interval */
 	INDEX_STATE = INDEX_SUMS + INDEX_GROUP_CNT,
-	/* + group: levels at the interval's beginning, of some intervals */
+	/* + group: levels at the beginning of some intervals */
 	INDEX_BASE = INDEX_STATE + INDEX_GROUP_CNT,
 	/* + group: bytes allocated per process and granule */
 	INDEX_RATES = INDEX_BASE + INDEX_GROUP_CNT,
@@ -58,14 +59,14 @@ enum index_part {
 };
 
 /*
- * Parts of the index that exist once: the whole states after the last interval, from which a later
- * build continues.
+ * Index parts that exist once: the whole states after the last interval, from which a later build
+ * continues.
  */
 enum index_tail {
 	INDEX_TAIL_STATES = 0,
 	INDEX_TAIL_REQUESTS,
 	INDEX_TAIL_MEMORY,	/* + group */
-	/* + group: medians, of a finished trace */
+	/* + group: medians; only in finished traces */
 	INDEX_TAIL_SPIKES = INDEX_TAIL_MEMORY + INDEX_GROUP_CNT,
 	INDEX_TAIL_IRQ = INDEX_TAIL_SPIKES + INDEX_GROUP_CNT,
 	/* + enum checkpoint_part, up to CHECKPOINT_IRQ */
@@ -73,7 +74,7 @@ enum index_tail {
 	INDEX_TAIL_CNT = INDEX_TAIL_CARRIED + 3,
 };
 
-#define INDEX_GRANULE_NS 10000000ull	/* of INDEX_RATES, counted from the trace's start */
+#define INDEX_GRANULE_NS 10000000ull	/* granule of INDEX_RATES, counted from the trace's start */
 
 /* ---- intervals ---- */
 
@@ -91,22 +92,25 @@ uint64_t index_events(const struct index *x, size_t from, size_t to, uint32_t ki
 /* ---- parts ---- */
 
 /*
- * Reads a part of an interval. *mem is the caller's buffer, grown as needed; ret points into it. 0;
- * -EBADMSG: damaged; -ENOMEM, or an error of reading. A missing part has no bytes.
+ * Reads a part of an interval into *mem, the caller's buffer, which grows as needed; ret points
+ * into it. 0; -EBADMSG: damaged; -ENOMEM or another error of reading. A missing part is empty.
  */
 int index_read(const struct index *x, size_t interval, unsigned int part, struct buf *mem,
 	       struct packed_in *ret);
-/* 1: the part exists; 0: it does not; < 0 as index_read(). */
+/* Returns 1 if the part exists, 0 if not, or -errno as index_read(). */
 int index_has(const struct index *x, size_t interval, unsigned int part);
 int index_read_tail(const struct index *x, unsigned int tail, struct buf *mem,
 		    struct packed_in *ret);
 
-/* For building: 0 or -errno. Empty parts are not stored. */
+/* Add a part while the index is built. 0 or -errno. Empty parts are not stored. */
 struct zpack;
 int index_add(struct index *x, struct zpack *z, size_t interval, unsigned int part,
 	      const struct buf *b);
 int index_add_tail(struct index *x, struct zpack *z, unsigned int tail, const struct buf *b);
-/* Adds the state that a cut carries over at the interval's beginning (edit/checkpoint.h). */
+/*
+ * Adds a checkpoint: the state that a trace cut at the interval's beginning starts with
+ * (edit/checkpoint.h).
+ */
 struct checkpoint;
 int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int part, size_t interval,
 			 const struct checkpoint *c);
@@ -114,14 +118,14 @@ int index_add_checkpoint(struct index *x, struct zpack *z, unsigned int part, si
 /* ---- the whole index ---- */
 
 /*
- * Opens the index of the analysis' trace, with the parts in its derived file. save: parts will be
- * added, so a writable directory is needed. -ENOMEM.
+ * Opens the index of the analysis's trace, with the parts in its derived file. save: parts will be
+ * added, which requires a writable directory. 0 or -ENOMEM.
  */
 int index_open(struct index **ret, struct analysis *a, bool save, struct err *e);
 /*
- * Makes the missing parts for queries about events of some kinds (1u << EVENT_x), if use allows. 1:
- * they exist; 0: not wanted; -errno: no further parts will be made. -EBADMSG: damage was discovered
- * in the trace or in the file; another index has to be opened.
+ * Makes the missing parts for queries about events of some kinds (1u << EVENT_x), if `use` allows
+ * it. 1: the parts exist; 0: they are not wanted; -errno: no further parts will be made. -EBADMSG:
+ * damage was discovered in the trace or in the file; open another index.
  */
 int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use *use,
 	       struct err *e);
@@ -129,28 +133,31 @@ int index_need(struct index *x, uint32_t kinds, const struct analysis_index_use 
 size_t index_read_cnt(const struct index *x);
 void index_free(struct index *x);
 /*
- * Continues after the trace that the index follows has grown. False: it cannot, and another index
- * has to be opened.
+ * Continues after the trace that the index follows has grown. False: impossible; open another
+ * index.
  */
 bool index_follow_on(struct index *x);
-/* False if the trace has lost a block since, or a part of the index was found damaged. */
+/* Returns false if another block of the trace or a part of the index was found damaged. */
 bool index_is_true(const struct index *x);
 /*
- * Reports an error: a function of this header, or a reader of its bytes, failed with ret. Describes
- * it in e, and returns ret. After -EBADMSG the index is no longer valid, and its file is removed.
+ * Handles the error ret of a function of this header, or of a reader of a part's bytes: describes
+ * it in e and returns ret. After -EBADMSG the index is no longer valid, and its file is removed.
  */
 int index_fail(const struct index *x, int ret, struct err *e);
 
 /* ---- the index of an analysis ---- */
 
-/* Returns the index with its existing parts, opened on first use, and again after damage. */
+/*
+ * Sets *ret to the index with its existing parts; opens it on first use, and again after damage.
+ * NULL: unused. 0 or -errno.
+ */
 int index_open_if_used(struct analysis *a, struct index **ret, struct err *e);
 /*
- * Returns the index for queries about events of some kinds (1u << EVENT_x): it has at least the
- * parts that these need, made on first use. NULL: no index. 0 or -errno. If parts cannot be made,
- * *ret is NULL; this is an error only if memory is missing (-ENOMEM).
+ * Sets *ret to the index for queries about events of some kinds (1u << EVENT_x), with at least the
+ * parts that these queries need, which are made on first use. NULL: no index, or its parts cannot
+ * be made. 0 or -errno; of the errors while parts are made only -ENOMEM is returned.
  */
 int analysis_index_of(struct analysis *a, uint32_t kinds, const struct index **ret, struct err *e);
 
-/* True if the index in use proved invalid: the query may be repeated. */
+/* Returns true if the index in use proved invalid; the query may then be repeated. */
 bool analysis_index_failed(const struct analysis *a);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index_memory: one fold per group of sources reads the trace. Every change counts in its owner's
- * row and in all sets that the owner belongs to.
+ * index_memory: the trace is read by one fold per group of sources. Every change is added to its
+ * owner's row and to all sets that contain the owner.
  *
- * All levels are stored at the beginning of an interval once the number of rows written since the
- * last time reaches the number of levels. So finding the levels at any time costs about as much as
- * reading them.
+ * Once the number of rows written since the last base reaches the number of levels, the next
+ * interval gets a base: all levels at its beginning. So finding the levels at any time costs about
+ * as much as reading them.
  */
 #include "analyze/fold/index_memory.h"
 
@@ -20,14 +20,14 @@
 #include "model/mem_levels.h"
 #include "trace/derived_file.h"
 
-/* index_rates: the rates of all processes are in one array, in order of time. */
+/* index_rates: one array contains the rates of all processes, in time order. */
 
 struct rate {			/* bytes that a process allocated in a granule */
 	uint64_t granule, bytes;
 	uint32_t number;	/* slot * process_cnt + process */
 };
 
-/* 0 or -ENOMEM */
+/* Returns 0 or -ENOMEM. */
 static int index_rates_init(struct index_rates *r, const struct analysis *a)
 {
 	*r = (struct index_rates){ .a = a };
@@ -41,7 +41,7 @@ static void index_rates_done(struct index_rates *r)
 	free(r->rates);
 }
 
-/* Adds a change; only allocations count. Changes come in order of time. 0 or -ENOMEM. */
+/* Adds an allocation; other changes are ignored. Changes must be in time order. 0 or -ENOMEM. */
 static int index_rates_add(struct index_rates *r, unsigned int slot, const struct alloc_change *c)
 {
 	uint64_t at_ns = c->ts_ns - r->a->start_ns;
@@ -49,7 +49,7 @@ static int index_rates_add(struct index_rates *r, unsigned int slot, const struc
 
 	if (c->kind != ALLOC_CHANGE_ALLOC || c->process < EVENT_ID_FIRST)
 		return 0;
-	/* mostly the last change was in the same granule, which avoids a slow division */
+	/* the last change usually is in the same granule, which avoids a slow division */
 	if (at_ns - r->granule * INDEX_GRANULE_NS >= INDEX_GRANULE_NS)
 		r->granule = at_ns / INDEX_GRANULE_NS;
 	if (!*last || r->rates[*last - 1].granule != r->granule) {
@@ -102,9 +102,9 @@ int index_rates_read(const struct index *x, const struct analysis *a, enum index
 	return ret;
 }
 
-/* ---- the fold: allocations, without any state ---- */
+/* ---- the fold: allocations, without a state ---- */
 
-/* Reports an allocation as fold_memory.c does. */
+/* Reports an allocation like fold_memory.c. */
 static int rates_event(void *machine, const struct event *ev)
 {
 	const struct fold_machine *m = machine;
@@ -255,11 +255,12 @@ static int get_owner(const struct analysis *a, struct packed_in *in, uint32_t *r
 
 /* ---- rows ---- */
 
-/* Appends a growth to r; it starts from 0 at the end of r. */
+/* Appends the growth *more to *r. */
 static void move_level(struct memory_growth *r, const struct memory_growth *more)
 {
 	int64_t most = r->delta + (int64_t)more->most;
-	bool is_higher = most > (int64_t)r->most;	/* unpredictable, so without a branch */
+	/* unpredictable, therefore computed without a branch */
+	bool is_higher = most > (int64_t)r->most;
 
 	r->delta += more->delta;
 	r->most = is_higher ? (uint64_t)most : r->most;
@@ -306,10 +307,10 @@ int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct ind
 
 /* ---- levels ---- */
 
-/* By slot and owner. Most owners of a long trace have no level: they ended long ago. */
+/* Levels, by slot and owner. Most owners of a long trace have ended, and have no level. */
 static const struct fold_sums_def level_def = { .bytes = sizeof(int64_t) };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int add_level(struct fold_sums *levels, unsigned int slot, uint32_t owner, int64_t delta)
 {
 	int64_t *level = fold_sums_of(levels, slot, owner);
@@ -410,12 +411,13 @@ struct owner_sum {
 	uint64_t counts[MEMORY_COUNT_CNT];
 	struct memory_growth growth;
 	struct memory_image image;
-	uint32_t sets[SET_CNT], set_cnt;	/* rows of the sets that have other members, too */
+	/* rows of the owner's sets that have other members */
+	uint32_t sets[SET_CNT], set_cnt;
 };
 
 struct set_sum {
 	uint64_t hash;
-	struct memory_growth growth;	/* valid for at least two members */
+	struct memory_growth growth;	/* valid if there are at least two members */
 	uint32_t members;
 	uint32_t first;			/* row of the first member */
 };
@@ -427,24 +429,24 @@ static const struct fold_sums_def owner_def = { .bytes = sizeof(struct owner_sum
 struct memory_job {
 	struct index_job *j;
 	enum index_group group;
-	/* the first interval has begun; before it only levels change */
+	/* the first interval has begun; before that, changes only affect levels */
 	bool is_begun;
 	struct fold_sums levels;
 	uint64_t interval_ns;		/* beginning of the current interval */
-	/* nonzero: levels that are not 0; since_base: rows written since all levels were */
+	/* nonzero: number of levels that are not 0; since_base: rows written since the last base */
 	size_t nonzero, since_base;
 	struct fold_sums owners;	/* by slot and owner */
-	/* [slot * owner_cnt() + owner]: its row + 1; 0: none */
+	/* [slot * owner_cnt() + owner]: row + 1; 0: no row */
 	uint32_t *owner_rows;
-	struct fold_sums sets;		/* by slot << 8 | kind, and number */
-	struct fold_sums kept;		/* by slot and hash: the sets that are written */
-	bool has_rates;			/* the index has them already */
+	struct fold_sums sets;		/* by slot << 8 | kind of set, and number */
+	struct fold_sums kept;		/* sets to write, by slot and hash */
+	bool has_rates;			/* the index contains the rates already */
 	struct index_rates rates;
 	struct grouping comms;
 	struct buf out;
 };
 
-/* Returns the number of a process's set among the sets of its kind. */
+/* Returns the number of a process's set among the sets of one kind. */
 static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t process)
 {
 	if (which == SET_COMM)
@@ -453,8 +455,8 @@ static uint32_t set_of(struct memory_job *s, unsigned int which, uint32_t proces
 }
 
 /*
- * Adds an owner to a set. A set with one member uses the owner's level; with a second member it
- * gets its own.
+ * Adds an owner to a set. A set with one member uses that member's growth; with the second member
+ * it gets a copy of its own.
  */
 static void join_set(struct memory_job *s, struct set_sum *x, uint32_t set, uint32_t row)
 {
@@ -472,7 +474,7 @@ static void join_set(struct memory_job *s, struct set_sum *x, uint32_t set, uint
 	o->sets[o->set_cnt++] = set;
 }
 
-/* Adds a sum for an owner without one, and adds the owner to the sets of its process. */
+/* Adds an empty sum for an owner, and adds the owner to its process's sets. */
 static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32_t owner,
 				 uint32_t process)
 {
@@ -499,7 +501,10 @@ static struct owner_sum *new_sum(struct memory_job *s, unsigned int slot, uint32
 	return o;
 }
 
-/* Changes the level of an owner, before the first interval or after one. 0 or -ENOMEM. */
+/*
+ * Changes the level of an owner, outside of intervals: before the first, or after an interval's
+ * end. 0 or -ENOMEM.
+ */
 static int set_level(struct memory_job *s, unsigned int slot, uint32_t owner, int64_t delta)
 {
 	int64_t *level = fold_sums_of(&s->levels, slot, owner);
@@ -527,7 +532,7 @@ static int on_change(void *ctx, const void *found)
 	if (!s->is_begun)
 		return set_level(s, slot, owner, c->delta);
 	row = s->owner_rows[number];
-	/* groups find a thread by its process, which may be unknown */
+	/* a thread belongs to the groups of its process, which may be unknown */
 	o = row ? (struct owner_sum *)fold_sums_at(&s->owners, row - 1)->sum :
 		  new_sum(s, slot, owner, index_memory_process(a, owner));
 	if (!o)
@@ -570,7 +575,7 @@ static int put_set(void *ctx, struct fold_row *r)
 	return 0;
 }
 
-/* Several sets may have the same owners: they are written once. */
+/* Several sets may have the same owners: they are written only once. */
 static int put_sets(struct memory_job *s)
 {
 	int ret;
@@ -668,7 +673,7 @@ static int put_interval(void *ctx, size_t interval)
 	return add(s, interval, INDEX_RATES);
 }
 
-/* Loads all levels after the last interval of an older index. */
+/* Loads the levels at the end of an older index's last interval. */
 static int load_levels(struct memory_job *s)
 {
 	struct buf mem = { 0 };

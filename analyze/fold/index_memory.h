@@ -1,27 +1,31 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index_memory: the sums and levels of allocated memory in an index: the parts INDEX_SUMS and
+ * index_memory: sums and levels of allocated memory in an index: the parts INDEX_SUMS and
  * INDEX_BASE of each group of sources.
  *
  * An owner is a thread, or a process if the memory belongs to the whole process (RSS, VM, heap
  * memory that an exec or exit frees). Sums are kept per owner. The highest level inside an interval
- * is kept per owner, and for the sets of owners that queries sum up most: those of a process, of a
- * name, of all. A set is identified by a hash of its owners in the interval. Threads: one.
+ * is kept per owner, and for the sets of owners that queries most often sum up: all owners, those
+ * of one process, and those of one name. A set is identified by a hash of its owners in the
+ * interval. Threads: one.
  */
 #pragma once
 
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/index.h"
 
-enum { INDEX_SLOT_CNT = 2 };	/* most sources in a group */
+enum { INDEX_SLOT_CNT = 2 };	/* largest number of sources in a group */
 
 /* Returns the source in a slot of a group; -1: unused slot. */
 int index_memory_source(enum index_group group, unsigned int slot);
-/* Returns the owner of a change: dense_thread() or, from thread_cnt on, dense_process(). */
+/*
+ * Returns the owner of a change: a dense_thread() or, from thread_cnt on, thread_cnt +
+ * dense_process().
+ */
 uint32_t index_memory_owner(const struct analysis *a, const struct alloc_change *c);
-/* Returns the process that an owner is, or whose thread it is. */
+/* Returns the owner itself if it is a process, else the process of the thread. */
 uint32_t index_memory_process(const struct analysis *a, uint32_t owner);
-/* the hash of a set is the sum */
+/* Returns the hash of an owner; the hash of a set is the sum of its owners' hashes. */
 uint64_t index_memory_hash(const struct analysis *a, uint32_t owner);
 
 enum memory_count {
@@ -29,7 +33,7 @@ enum memory_count {
 	MEMORY_EXIT_BYTES, MEMORY_COUNT_CNT,
 };
 
-/* Adds a change to counts[MEMORY_COUNT_CNT]. Numbers of a heap are in heap_weight_unit(). */
+/* Adds a change to counts[MEMORY_COUNT_CNT]. Counts of a heap are in heap_weight_unit(). */
 static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 {
 	switch (c->kind) {
@@ -37,11 +41,11 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 		counts[MEMORY_ALLOCS] += c->cnt;
 		counts[MEMORY_ALLOC_BYTES] += (uint64_t)c->delta;
 		break;
-	/* the memory existed before it was seen: not an allocation */
+	/* not an allocation: the memory is older */
 	case ALLOC_CHANGE_BASELINE:
 	case ALLOC_CHANGE_EXEC:
 		break;
-	case ALLOC_CHANGE_EXIT:		/* freed by no thread */
+	case ALLOC_CHANGE_EXIT:		/* freed by the process's end, not by a thread */
 		counts[MEMORY_EXIT_BYTES] += (uint64_t)-c->delta;
 		break;
 	default:
@@ -50,18 +54,21 @@ static inline void memory_count(uint64_t *counts, const struct alloc_change *c)
 	}
 }
 
-/* The change of a level since the interval's beginning. */
+/* Change of a level since the interval's beginning. */
 struct memory_growth {
 	int64_t delta;
-	uint64_t most;		/* the highest level above the beginning; 0: never above it */
-	uint64_t most_ns;	/* when it was first that high */
+	/* highest rise above the level at the beginning; 0: the level never rose above it */
+	uint64_t most;
+	uint64_t most_ns;	/* first time of the highest level */
 };
 
-/* The highest level since the last exec in an interval, relative to the interval's beginning. */
+/*
+ * Highest level since the interval's last exec, relative to the level at the interval's beginning.
+ */
 struct memory_image {
 	int64_t most;
 	uint64_t most_ns;
-	bool is_new;		/* the interval has an exec */
+	bool is_new;		/* the interval contains an exec */
 };
 
 struct index_memory_row {
@@ -74,52 +81,57 @@ struct index_memory_row {
 
 struct index_memory_set {
 	uint64_t hash;
-	struct memory_growth growth;	/* without delta */
+	struct memory_growth growth;	/* delta is unused */
 	uint8_t slot;
 };
 
-/* Read the rows: packed_get_cnt() of them, then another count and that many sets. */
+/*
+ * Read one row or set. A part consists of a count (packed_get_cnt()) and as many rows, followed by
+ * a count and as many sets.
+ */
 int index_memory_next(const struct analysis *a, struct packed_in *in, uint64_t interval_ns,
 		      struct index_memory_row *ret);
 int index_memory_next_set(struct packed_in *in, uint64_t interval_ns, struct index_memory_set *ret);
 
 /*
- * Sets *ret to the first interval whose levels are known: an index that follows a live trace drops
- * old parts. 0 or -errno.
+ * Sets *ret to the first interval with known levels: an index that follows a live trace drops old
+ * parts. 0 or -errno.
  */
 int index_memory_first(const struct index *x, enum index_group group, size_t *ret);
-/* Calls each for the nonzero levels at an interval's beginning. 0 or -errno. */
+/* Calls each() for every nonzero level at an interval's beginning. 0 or -errno. */
 typedef int (*index_memory_level)(void *ctx, uint32_t owner, unsigned int source, int64_t level);
 int index_memory_levels(const struct index *x, const struct analysis *a, enum index_group group,
 			size_t interval, index_memory_level each, void *ctx);
 
 /*
- * index_rates: the bytes that each process allocated in each granule, in an index: the parts
+ * index_rates: bytes that each process allocated in each granule, in an index: the parts
  * INDEX_RATES.
  *
- * The jobs of the groups of sources make them together with their sums. For objects (slab, page,
- * heap) there is also a separate job, index_rates_job(), which takes a fraction of the time,
- * because it pairs no objects. For spikes this is enough in most traces. Threads: one.
+ * The jobs of the groups make these parts together with their sums. For objects (slab, page, heap)
+ * the separate job index_rates_job() makes only the rates, in a fraction of the time, because it
+ * does not pair objects. For spikes this is enough in most traces. Threads: one.
  */
 struct index_job;
 
-/* Reads allocations of slab objects, of pages and of the heap; found: struct alloc_change. */
+/* Reads allocations of slab objects, pages and heap objects; found: struct alloc_change. */
 extern const struct fold_def fold_rates;
 
-struct index_rates {			/* of the current interval */
+struct index_rates {			/* rates of the current interval */
 	const struct analysis *a;
-	struct rate *rates;		/* in order of their beginning */
+	struct rate *rates;		/* ordered by granule */
 	size_t cnt, cap;
-	uint32_t *last;		/* by slot * process_cnt + process: its last rate + 1; 0: none */
-	uint64_t granule;		/* of the last change */
+	/* by slot * process_cnt + process: index of its last rate + 1; 0: none */
+	uint32_t *last;
+	uint64_t granule;		/* granule of the last change */
 };
 
-/* Makes the rates of groups INDEX_SLAB, INDEX_PAGE and INDEX_HEAP. */
+/* Makes the rates of the groups INDEX_SLAB, INDEX_PAGE and INDEX_HEAP. */
 int index_rates_job(struct index_job *j);
 
 /*
- * Calls each for the bytes that each process allocated from each source in each granule of an
- * interval. Granules of one process and source come in order. 0 or -errno.
+ * Calls each() with the bytes that a process allocated from a source in a granule, for all
+ * processes, sources and granules of an interval. Granules of a process and source are in ascending
+ * order. 0 or -errno.
  */
 typedef int (*index_rates_each)(void *ctx, uint32_t process, unsigned int source, uint64_t granule,
 				uint64_t bytes);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index_parts: the intervals of a trace, and their parts in the trace's derived file. A part of an
- * interval has the interval's number as its key.
+ * index_parts: intervals of a trace, and their parts in the trace's derived file. The key of a part
+ * is the number of its interval plus key_base.
  */
 #include "analyze/fold/index_job.h"
 
@@ -47,7 +47,7 @@ size_t index_interval_at(const struct index *x, uint64_t ts_ns)
 	size_t i = ts_ns == UINT64_MAX ? x->interval_cnt :
 					 lower_bound_plain(x->from_ns, x->interval_cnt, ts_ns + 1);
 
-	/* intervals may be empty: the last one that begins there contains the time */
+	/* several empty intervals may begin at one time: the last of them contains it */
 	return i ? i - 1 : 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * index_pass: one pass over the trace for folds that need the same events: for each interval, the
- * findings of a fold become its sums, and the state of its machine at the beginning is stored.
+ * index_pass: makes one pass over the trace for folds that need the same events. For each interval
+ * it stores the sums of each fold's findings, and the state of the fold's machine at the beginning.
  */
 #include "analyze/fold/index_job.h"
 
@@ -13,9 +13,9 @@
 #include "analyze/fold/folds.h"
 
 /*
- * A checkpoint is stored after this many events of the job, but only if there were at least this
- * many times the rows of the last one. So checkpoints are small compared with the trace, and a cut
- * reads few events outside its window.
+ * A checkpoint is stored after this many events of the job, but only if they are at least this many
+ * times the rows of the last checkpoint. This keeps checkpoints small compared with the trace, and
+ * a cut reads few events outside its window.
  */
 #define CHECKPOINT_EVENTS 400000
 #define CHECKPOINT_TIMES_ROWS 16
@@ -23,16 +23,16 @@
 struct fold_share {		/* one fold of the pass */
 	const struct fold_def *def;
 	struct fold_target target;
-	struct fold_sums sums;		/* of the current interval */
-	/* share of fold_cpu, whose machine is inside the one of fold_states */
+	struct fold_sums sums;		/* sums of the current interval */
+	/* the share of fold_cpu, if its machine is inside that of fold_states */
 	struct fold_share *ran;
 };
 
 struct fold_pass {
 	struct index_job *j;
-	uint64_t since_checkpoint;	/* events of the job's kinds */
-	size_t checkpoint_rows;		/* of the last checkpoint */
-	const struct index_keeper *keeper;	/* NULL: the folds' own sums are kept */
+	uint64_t since_checkpoint;	/* number of events of the job's kinds */
+	size_t checkpoint_rows;		/* number of rows in the last checkpoint */
+	const struct index_keeper *keeper;	/* NULL: the folds' own sums are stored */
 	struct fold_reader *reader;
 	struct fold_share shares[FOLD_USES_MAX];
 	unsigned int cnt;
@@ -61,7 +61,7 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 	return *ret_sum ? 1 : -ENOMEM;
 }
 
-/* Appends a share: one fold and its sums, filled with the findings of a machine of the pass. */
+/* Adds a share: a fold and its sums, which receive the findings of a machine of this pass. */
 static void add_share(struct fold_pass *p, const struct fold_def *def)
 {
 	struct fold_share *s = &p->shares[p->cnt++];
@@ -122,7 +122,7 @@ static int save_tail(struct fold_pass *p, unsigned int n, uint64_t at_ns)
 	buf_reset(&p->out);
 	if (p->keeper)
 		p->keeper->put_tail(p->keeper->sink.ctx, &p->out);
-	/* a machine that continues in place saves its state when it ends */
+	/* a machine with resume() is saved when the index is closed */
 	if (!p->j->x->follow || !p->shares[n].def->resume)
 		state->save(fold_reader_machine(p->reader, n), at_ns, &p->out);
 	return index_add_tail(p->j->x, p->j->z, state->tail + p->shares[n].def->group, &p->out);
@@ -135,7 +135,7 @@ static int add_state(struct fold_pass *p, unsigned int n, size_t interval)
 	return index_add(p->j->x, p->j->z, interval, def->state->part + def->group, &p->out);
 }
 
-/* Saves the tails, from which an index that follows a trace continues. */
+/* Saves the tails from which a following index continues. */
 static int save_tails(struct fold_pass *p)
 {
 	size_t end = p->j->end;

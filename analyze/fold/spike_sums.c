@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * spike_sums: bytes that processes allocated, in bins of the spike window, and the part of it that
- * an index keeps: the tail INDEX_TAIL_SPIKES.
+ * spike_sums: bytes allocated by processes in bins of the spike window, and the results that an
+ * index stores in the tail INDEX_TAIL_SPIKES.
  */
 #include "analyze/fold/spikes.h"
 
@@ -38,10 +38,10 @@ static uint64_t first_bin_of(const struct spikes *s, uint32_t process)
 		       (p->start_ns - s->a->start_ns) / s->q.window_ns : 0;
 }
 
-/* first: room for all groups. */
+/* Assigns processes to groups by the key q.by[by]. first: an array with space for all groups. */
 static int group_by(struct spikes *s, unsigned int by, bool uses_scope, uint32_t *first)
 {
-	struct hash_map map = { 0 };	/* of texts */
+	struct hash_map map = { 0 };	/* maps texts to group numbers */
 	enum report_by key = (enum report_by)(s->q.by[by] ? __builtin_ctz(s->q.by[by]) : 0);
 	uint32_t *of = s->group_of[by], group;
 	uint64_t *bins = s->group_bin[by], bin;
@@ -202,8 +202,8 @@ uint64_t spikes_threshold(const struct spike_candidate *c, uint64_t min_bytes, u
 }
 
 /*
- * Returns the number of bins, of the first cnt, before the run of bins that may belong to a burst
- * that is active at bin `end`.
+ * Returns how many of the first cnt bins precede the run of bins that may belong to a burst active
+ * at bin `end`.
  */
 static size_t cnt_before_run(const struct spike_candidate *c, size_t cnt, uint64_t end)
 {
@@ -211,14 +211,15 @@ static size_t cnt_before_run(const struct spike_candidate *c, size_t cnt, uint64
 
 	while (i && c->bins[i - 1].number + 1 >= end && spikes_pair_at(c, i - 1) >= SPIKE_MIN_BYTES)
 		end = c->bins[--i].number;
-	/* a pair's first bin belongs to the run */
+	/* the first bin of the run's first pair belongs to the run */
 	return i && i < cnt && c->bins[i - 1].number + 1 == end ? i - 1 : i;
 }
 
 /*
- * Finds the median of each age, over the bins before a burst that is active at that age. A run that
- * fills more than three quarters of the life is not such a burst but a steady rate of slab or heap:
- * frees are not subtracted from it. Bins without any bytes are zeros. sums: room for all bins.
+ * Computes the median of each age over the bins before a burst that is active at that age. For slab
+ * and heap, whose frees are not subtracted, a run that fills more than three quarters of the life
+ * is a steady rate, not a burst, and is included. Bins without bytes count as zero. sums: an array
+ * with space for all bins.
  */
 static void find_ages(struct spike_candidate *c, uint64_t *sums)
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * spikes: bins are counted from the trace's start. A bin is hot for a candidate if it and the one
- * before reach the threshold together. While a burst is active, every event is in a hot bin, and
- * events are less than a window apart. So a burst is inside one run of neighbouring hot bins and
- * the bin before it. At the beginning of that bin no burst is active, and earlier events are
- * outside every window that matters. So reading the time of such a run finds the run's bursts,
- * independent of the other time read.
+ * spikes: bins are counted from the trace's start. A bin is hot for a candidate if the bin and its
+ * predecessor together reach the threshold. While a burst is active, every event is in a hot bin,
+ * and events are less than a window apart. So a burst is inside one run of adjacent hot bins and
+ * the bin before the run. At the beginning of that bin no burst is active, and earlier events are
+ * outside every window that matters. So reading only this time finds the run's bursts.
  *
  * A burst ends in a hot bin. A burst that follows within a window begins in that bin or the next,
  * so its hot bins begin at most two bins later. So the bursts of a spike are in one chain of hot
- * bins with at most one other bin between neighbours, and chains are read as a whole.
+ * bins with gaps of at most one bin, and chains are read as a whole.
  */
 #include "analyze/fold/spikes.h"
 
@@ -20,9 +19,9 @@
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/index_memory.h"
 
-#define CHAIN_BINS 2	/* largest distance from a hot bin to the next one of the chain */
+#define CHAIN_BINS 2	/* largest distance between hot bins of a chain */
 
-/* ---- the first pass, as stored in an index ---- */
+/* ---- the first pass, from results in the index ---- */
 
 static int load_candidate(struct spikes *s, unsigned int group, struct packed_in *in)
 {
@@ -51,7 +50,7 @@ static int load_candidate(struct spikes *s, unsigned int group, struct packed_in
 	return 0;
 }
 
-/* 1: the group's medians and pairs were read; 0: they are missing. */
+/* Loads a group's medians and pairs from the index. 1: loaded; 0: not in the index; -errno. */
 static int load_group(struct spikes *s, unsigned int group)
 {
 	struct buf mem = { 0 };
@@ -72,7 +71,7 @@ static bool is_asked(const struct spikes *s, unsigned int group)
 	return fold_memory((enum index_group)group)->arg & s->q.source_mask;
 }
 
-/* Reads intervals [from, to) of all groups in the query. */
+/* Reads the rates of intervals [from, to) of all groups that the query needs. */
 static int read_asked(struct spikes *s, const struct index *x, size_t from, size_t to)
 {
 	int ret = 0;
@@ -83,7 +82,10 @@ static int read_asked(struct spikes *s, const struct index *x, size_t from, size
 	return ret;
 }
 
-/* Reads the sums of the index. 1: they are complete; 0: the granules must be read. */
+/*
+ * Loads the results of the first pass from the index. 1: they suffice; 0: the granules must be
+ * read; -errno.
+ */
 static int load_sums(struct spikes *s)
 {
 	int ret = 1;
@@ -115,7 +117,7 @@ static int on_first_pass(void *ctx, const void *found)
 				(c->ts_ns - s->a->start_ns) / s->q.window_ns, (uint64_t)c->delta);
 }
 
-/* Reads a fold's findings in a range of the trace. */
+/* Passes a fold's findings in a range of the trace to found(). */
 static int run(struct spikes *s, const struct fold_def *def, const struct fold_range *range,
 	       int (*found)(void *ctx, const void *found), struct err *e)
 {
@@ -130,7 +132,7 @@ static int run(struct spikes *s, const struct fold_def *def, const struct fold_r
 	return ret;
 }
 
-/* Reads the whole trace, so that a burst that begins inside the window is complete. */
+/* Reads the whole trace, so that bursts which begin inside the window are complete. */
 static int run_all(struct spikes *s, int (*found)(void *ctx, const void *found), struct err *e)
 {
 	const struct fold_range range = { .to_ns = s->a->end_ns, .start = FOLD_READER_TRACE };
@@ -158,7 +160,8 @@ static int first_pass(struct spikes *s, struct err *e)
 }
 
 /*
- * Chooses the candidates that may have a spike; only their sources matter from now on. False: none.
+ * Chooses the candidates that may have a spike, and limits the query to their sources. Returns
+ * false if there are none.
  */
 static bool choose(struct spikes *s)
 {
@@ -195,8 +198,9 @@ static int give(const struct spikes *s, struct spike_candidate *c)
 }
 
 /*
- * Adds a burst: to the current spike, or as the beginning of the next. Bytes are those of all
- * events from the first to the last; growth is the most that the level rose above a burst's base.
+ * Adds a burst to the current spike, or starts the next spike. The bytes of a spike are those of
+ * all events from its first to its last or, for growth, the largest rise of the level above the
+ * lowest base of its bursts.
  */
 static int add_burst(const struct spikes *s, struct spike_candidate *c, const struct burst_found *f)
 {
@@ -234,7 +238,7 @@ static int add_change(const struct spikes *s, struct spike_candidate *c,
 		burst_shift(&c->burst, change->delta);
 		c->low += (uint64_t)change->delta;
 	}
-	/* events that a cut carried over count for the level, but not for a burst */
+	/* events carried over by a cut affect the level, but not bursts */
 	if (change->kind != ALLOC_CHANGE_ALLOC || change->ts_ns < s->a->start_ns)
 		return 0;
 	c->burst.min_bytes = spikes_threshold(c, s->q.min_bytes, s->bin);
@@ -252,7 +256,7 @@ static int on_second_pass(void *ctx, const void *found)
 
 	if (!(s->counted & 1u << change->source) || change->ts_ns < s->counted_ns)
 		return 0;
-	/* mostly the last change was in the same bin, which avoids a slow division */
+	/* the last change usually is in the same bin, which avoids a slow division */
 	if (at_ns - s->bin * s->q.window_ns >= s->q.window_ns)
 		s->bin = at_ns / s->q.window_ns;
 	for (unsigned int i = 0; i < s->q.by_cnt && !ret; i++) {
@@ -263,7 +267,7 @@ static int on_second_pass(void *ctx, const void *found)
 	return ret;
 }
 
-/* Ends the current bursts and spikes: the changes are complete. */
+/* Ends the current bursts and spikes after the last change. */
 static int finish(struct spikes *s)
 {
 	struct burst_found f;
@@ -280,11 +284,11 @@ static int finish(struct spikes *s)
 	return ret;
 }
 
-struct stretch {		/* intervals with known granules, and the window */
+struct stretch {		/* the intervals whose granules have been read, and the window */
 	size_t lo, hi;
-	/* bins that may be hot in a burst of the window, [from, to) */
+	/* bins that may be hot in a burst of the window: [from, to) */
 	uint64_t from_bin, to_bin;
-	uint64_t first, end;	/* bins with known pairs, [first, end) */
+	uint64_t first, end;	/* bins whose pair is complete: [first, end) */
 };
 
 static void mark_intervals(struct spikes *s, uint64_t first_bin, uint64_t last_bin)
@@ -310,8 +314,8 @@ static bool is_hot(const struct spikes *s, const struct spike_candidate *c, size
 }
 
 /*
- * Marks the candidate's chains of hot bins that overlap the window. True: a chain may extend beyond
- * the known bins.
+ * Marks the candidate's chains of hot bins that overlap the window. Returns true if a chain may
+ * extend beyond the bins read so far.
  */
 static bool mark_hot(struct spikes *s, const struct stretch *t, const struct spike_candidate *c)
 {
@@ -338,8 +342,8 @@ static bool mark_hot(struct spikes *s, const struct stretch *t, const struct spi
 }
 
 /*
- * Reads granules of more and more intervals around the window until no chain of hot bins extends
- * beyond them.
+ * Reads the granules of a growing range of intervals around the window, until no chain of hot bins
+ * extends beyond the range.
  */
 static int find_marks(struct spikes *s, unsigned int group)
 {
@@ -387,7 +391,10 @@ static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t lev
 	return 0;
 }
 
-/* Objects need not be paired if the level before a spike is not needed. */
+/*
+ * Returns whether reading allocations suffices: objects need not be paired with their frees if the
+ * level before a spike is unused.
+ */
 static bool has_only_rates(const struct spikes *s, unsigned int group)
 {
 	return s->q.any_baseline && group != INDEX_PAGE &&
@@ -415,7 +422,7 @@ static int decode(struct spikes *s, unsigned int group, size_t from, size_t to, 
 		return run(s, &fold_rates, &range, on_second_pass, e);
 	}
 	s->counted_ns = 0;
-	/* a chain that begins before the known levels began before the window */
+	/* a chain that begins before the first known levels begins before the window */
 	ret = index_memory_first(x, (enum index_group)group, &first);
 	from = from > first ? from : first;
 	if (ret || from >= to)
@@ -454,7 +461,10 @@ static int second_pass(struct spikes *s, struct err *e)
 	return ret ? ret : finish(s);
 }
 
-/* Returns the parts of the index that a pass needs: the rates of objects, or all of them. */
+/*
+ * Returns the parts of the index that a pass needs: the rates of objects if they suffice, else all
+ * parts.
+ */
 static uint32_t parts_asked(const struct spikes *s, bool is_first)
 {
 	uint32_t asks = 0, kinds;
