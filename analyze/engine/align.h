@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * align: bins that begin at multiples of their length in UTC, the same on every host (report
- * --align, export --to openmetrics and clickhouse).
+ * align: bins that begin at multiples of their length in UTC, and so are the same on every host
+ * (report --align, export --to openmetrics and clickhouse).
  *
  *     window --[align_window]--> whole bins --report--> rows --[align_real_ns]--> their wall clock
  *
- * Bins have one length on CLOCK_MONOTONIC, so they stay aligned until the wall clock is set or the
- * machine is suspended. After that a bin gets the nearest multiple, and its uncertainty includes
- * the distance. Threads: one.
+ * All bins have the same length on CLOCK_MONOTONIC, so they stay aligned until the wall clock is
+ * set or the machine is suspended. A later bin is assigned the nearest multiple, and its
+ * uncertainty includes the distance to that multiple. Threads: one.
  */
 #pragma once
 
@@ -20,25 +20,26 @@
 uint64_t align_clock_uncertainty(const struct trace *t);
 
 /*
- * Two times given by the wall clock have that distance on it, but the machine's clocks drift
- * between them: adjtime(2) moves the wall clock by at most this much in a second.
+ * Largest difference that drift causes in a second: adjtime(2) slows down or speeds up the wall
+ * clock by up to 0.5 ms per second, so a span of time may have another length on CLOCK_MONOTONIC.
  */
 #define ALIGN_SLACK_NS 500000
 
 /*
- * Widens a window to whole bins by the wall clock at its start. An edge inside the trace within
- * ALIGN_SLACK_NS of a bin's edge (for short bins, within an eighth) is moved to that edge. -ERANGE:
- * a bin would begin before the machine was up.
+ * Widens a window to whole bins of the wall clock at the window's start. An edge inside the trace
+ * that is within ALIGN_SLACK_NS (for short bins: an eighth of a bin) of a bin's edge is moved to
+ * that edge instead. -ERANGE: the first bin would begin before the machine booted.
  */
 int align_window(const struct trace *t, uint64_t every_ns, uint64_t *from_ns, uint64_t *to_ns,
 		 struct err *e);
 
-/* Returns the end of a window of whole bins that begin at from_ns. */
+/* Returns to_ns, rounded up to a whole number of bins from from_ns. */
 uint64_t align_end(uint64_t from_ns, uint64_t to_ns, uint64_t every_ns);
 
 /*
- * Returns the wall clock at the edge mono_ns of a bin: the nearest multiple. *ret_off_ns: the
- * distance to it, plus a step of the clock at about that time. every_ns 0: bins are not aligned.
+ * Returns the wall clock at the bin edge mono_ns, rounded to the nearest multiple of every_ns.
+ * *ret_off_ns: the rounding error, plus the step of the clock at mono_ns, if any. every_ns 0: no
+ * rounding.
  */
 uint64_t align_real_ns(const struct trace *t, uint64_t every_ns, uint64_t mono_ns,
 		       uint64_t *ret_off_ns);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * analysis: opens an in-memory SQLite database whose tables read the trace, and their common state.
+ * analysis: opens an in-memory SQLite database whose tables read the trace, and sets up the state
+ * that the tables share.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +24,7 @@
 /* Decoding this many events takes about as long as opening an index. */
 #define FEW_EVENTS 1000000
 
-/* Finds clean blocks: no later block stores a record from before their start. */
+/* Marks each block as clean if no later block has a record from before its start. */
 static int find_clean_blocks(struct analysis *a)
 {
 	size_t cnt, i;
@@ -41,7 +42,7 @@ static int find_clean_blocks(struct analysis *a)
 	return 0;
 }
 
-/* Marks the CPUs that switched in the last blocks, which no later keyframe covers. */
+/* Marks the CPUs with switches in the last block, which no later keyframe covers. */
 static int mark_switching(struct analysis *a, uint8_t *exists, unsigned int cnt, struct err *e)
 {
 	size_t block_cnt;
@@ -63,7 +64,7 @@ static int mark_switching(struct analysis *a, uint8_t *exists, unsigned int cnt,
 	return ret;
 }
 
-/* Leaves out a possible CPU on which no thread ever ran. */
+/* Lists the CPUs on which a thread ran. Other possible CPUs do not exist. */
 static int find_cpus(struct analysis *a, struct err *e)
 {
 	unsigned int cnt = trace_cpu_cnt(a->trace), i, missing = 0;
@@ -111,7 +112,7 @@ static int open_db(struct analysis *a, struct err *e)
 	return ret;
 }
 
-/* Reads the current contents of the trace. Call done() also after an error. */
+/* Reads the current contents of the trace. After an error, call drop_trace(), too. */
 static int take_in_trace(struct analysis *a, struct err *e)
 {
 	int r;
@@ -259,7 +260,10 @@ int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sin
 {
 	int ret;
 
-	/* the guard sets it while a statement is compiled; a kept one is not compiled again */
+	/*
+	 * the guard sets needs_verified while a statement is compiled, but kept statements are not
+	 * compiled again
+	 */
 	a->needs_verified = a->index_use.follow != NULL;
 	statement_guard(a, true);
 	ret = statement_run(a, sql, NULL, sink, e);
@@ -304,13 +308,14 @@ unsigned int schema_tables(const struct schema_table **ret)
 }
 
 /*
- * Formats a SELECT of all columns of the rows in the window of the parameters :from and :to (whole:
- * of the trace, with nothing cut), ordered by time.
+ * Formats a SELECT of all columns, ordered by time, of the rows in the window of the parameters
+ * :from and :to. whole: select all rows, and do not cut intervals at the window.
  */
 static int select_rows(const struct table_def *def, bool whole, char *buf, size_t size)
 {
 	const char *where = whole ? NULL : def->window;
-	bool has_args = !whole && !where && def->arg_cnt;	/* these arguments are the window */
+	/* the function's arguments select the window */
+	bool has_args = !whole && !where && def->arg_cnt;
 	bool ordered = !def->is_ordered && def->time_col >= 0;
 	int len;
 
@@ -347,9 +352,9 @@ const char *analysis_library_version(void)
 }
 
 /*
- * analysis_checkpoint: finds the earlier state that a cut carries over (edit/checkpoint.h). Each
- * part is the state of one fold's machine: the machine continues from the last checkpoint in the
- * derived file, or begins at the trace's start.
+ * analysis_checkpoint: finds the earlier state that a trace cut at an instant starts with
+ * (edit/checkpoint.h). Each part is the state of one fold's machine, which continues from the last
+ * checkpoint in the derived file, or begins at the trace's start.
  */
 
 static const struct fold_def *fold_of(unsigned int part)
@@ -358,13 +363,13 @@ static const struct fold_def *fold_of(unsigned int part)
 					fold_memory((enum index_group)(part - CHECKPOINT_SLAB));
 }
 
-/* The memory of processes is always needed. */
+/* Returns whether a part is needed for some kinds of events. Memory of processes always is. */
 static bool is_wanted(unsigned int part, uint32_t kind_mask)
 {
 	return fold_of(part)->kinds & kind_mask || part == CHECKPOINT_LEVELS;
 }
 
-/* d: NULL makes the part from the trace's start on. */
+/* Makes one part. d: derived file with checkpoints; NULL: start at the trace's start. */
 static int make_part(struct analysis *a, struct derived_file *d, enum checkpoint_part part,
 		     uint64_t at_ns, struct checkpoint *ret, struct err *e)
 {
@@ -387,7 +392,7 @@ static int make_part(struct analysis *a, struct derived_file *d, enum checkpoint
 	return r;
 }
 
-/* Adds events in order of time first, then live objects. */
+/* Makes all parts: first the events in time order, then live objects. */
 static int make_parts(struct analysis *a, struct derived_file *d, uint64_t at_ns,
 		      uint32_t kind_mask, struct checkpoint *ret, struct err *e)
 {
@@ -405,7 +410,10 @@ static int make_parts(struct analysis *a, struct derived_file *d, uint64_t at_ns
 	return r;
 }
 
-/* Makes the parts of the index with the checkpoints before at_ns, if they can be stored. */
+/*
+ * Makes the index parts that contain the checkpoints before at_ns, if there is a place to store
+ * them.
+ */
 static int make_index(struct analysis *a, uint32_t kind_mask, uint64_t at_ns, struct err *e)
 {
 	struct derived_file *d;
@@ -445,7 +453,7 @@ int analysis_checkpoint(void *analysis, uint64_t at_ns, uint32_t kind_mask, stru
 		r = derived_file_open(&d, a->trace, 0);
 	r = r ?: make_parts(a, d, at_ns, kind_mask, &out, e);
 	if (r == -EBADMSG && d) {
-		/* the derived file is damaged: it is made again when the next query needs it */
+		/* the derived file is damaged: remove it, so that the next query makes it again */
 		derived_file_forget(d);
 		checkpoint_done(&out);
 		r = make_parts(a, NULL, at_ns, kind_mask, &out, e);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* column: looks a column up by its name. */
+/* column: finds the declaration of a column by the column's name. */
 #include "analyze/engine/column.h"
 
 #include <fnmatch.h>
@@ -17,7 +17,7 @@ const struct column_decl *column_find(const char *name)
 	return &none;
 }
 
-/* Returns the length of a name without its unit; *ret_unit: the unit in headings. */
+/* Returns the length of a column's name without its unit. *ret_unit: the unit for the heading. */
 static size_t stem_len(const char *name, const char **ret_unit)
 {
 	static const struct {

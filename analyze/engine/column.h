@@ -24,27 +24,29 @@ enum column_kind {
 };
 
 struct column_decl {
-	const char *name;	/* or a pattern */
+	const char *name;	/* a name or a pattern */
 	enum column_kind kind;
-	const char *unit;	/* of the raw value; may be "" */
+	const char *unit;	/* unit of the raw value; may be "" */
 	const char *heading;	/* NULL: column_heading() derives it from the name */
 	bool is_pattern;
-	bool is_key;		/* identifies rows, and comes before all figures */
-	bool is_rare;		/* not measured everywhere */
-	bool is_floor;		/* in an incomplete row, it is a lower bound */
-	bool is_single;		/* of single events: without events it is NULL */
+	bool is_key;		/* identifies rows; key columns come first */
+	bool is_rare;		/* not recorded in every trace */
+	bool is_floor;		/* in an incomplete row, the value is a lower bound */
+	bool is_single;		/* describes single events: NULL if there is none */
 };
 
 extern const struct column_decl column_list[];	/* ends with an entry without name */
 
-/* Returns the first declaration that matches, or that of a plain count without a name. */
+/* Returns the first matching declaration; without a match, a nameless COLUMN_COUNT. */
 const struct column_decl *column_find(const char *name);
-/* Returns whether the column holds instants, counted from the trace's start. */
+/* Returns whether the column contains instants, counted from the trace's start. */
 static inline bool column_is_instant(const char *name)
 {
 	return column_find(name)->kind == COLUMN_INSTANT;
 }
-/* Formats the heading for people: "%CPU" for util_pct. Returns buf. */
+/* Formats the heading in a table, e.g. "%CPU" for util_pct. Returns buf. */
 char *column_heading(char *buf, size_t size, const char *name);
-/* True if the word, in any case, is the name, a declared heading, or the name without its unit. */
+/*
+ * Returns whether the word is the name, its heading, or the name without its unit, ignoring case.
+ */
 bool column_is_called(const char *name, const char *word);

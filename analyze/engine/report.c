@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * report: prepared reports, a SQL file per view (schema/report_VIEW.sql, whose head declares the
- * view), and one per variant of it. These marks are replaced before the SQL runs:
+ * view) and per variant of a view. These marks are replaced before the SQL runs:
  *
  *     $t       "t_ns, " with --every, else nothing: the bin's beginning as first column
  *     $t_spike the same for the bin that contains u.start_ns; $tgroup: "t_ns, " to group or
  *              order by
  *     $slowest the text of report_requests_slowest.sql
  *     $binfrom, $binto: the bin (or window) of a row r of an inner query
- *     $keys    the keys' columns, of a table-valued function that groups by itself (upid, utid,
+ *     $keys    key columns of a table-valued function that does its own grouping (upid, utid,
  *              name, member_upid)
- *     $cpukeys the keys' columns, of cpu_usage; $cpugroup the columns to group by; $rkeys their
- *              names in a row r. Each of these ends with a comma, or is nothing
- *     $stack_text, $frame: stack_text and "function"; by module stack_modules and "module"
+ *     $cpukeys key columns of cpu_usage; $cpugroup: the columns to group by; $rkeys: their names
+ *              in a row r. Each of these is empty or ends with a comma
+ *     $stack_text, $frame: stack_text and "function"; by module: stack_modules and "module"
  *     $sched   policy, nice value and CPUs of a thread, if threads are a key
- *     $names   "comm_then, thread_name_then, " if a name is among the keys, else NULLs of these
+ *     $names   "comm_then, thread_name_then, " if a name is among the keys, else NULLs with these
  *              names; $bynames: these names as further keys; $bycomm, $bythreadname: 1 or 0
  *
  * The parameters are :from :to :every (ns from the trace's start), :by, :spike_window, :spike_min,
  * :top (rows of a summary's section), :brief (fewer rows and sections, for a screen), :stacks (1: a
- * row per stack, by any key), :merge_alike (1: one row for many that differ in the process alone),
+ * row per stack, with any key), :merge_alike (1: merge rows that differ only in the process),
  * :requests (a pattern), :request (an id), :slow_pct, :slow_ns (or NULL), :slowest, :without (or
  * NULL), :continues (the previous query was for the window before this one), :of_command (the scope
  * is the workload because the trace has a command), :hint_options (options for commands in texts).
- * The scope selects the processes of a report; the table-valued functions apply it themselves.
+ * The scope selects the processes of a report; table-valued functions apply it themselves.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -44,17 +44,20 @@
 
 struct report_bins;
 
-/* report_bins: a group is identified by the text of its key columns, which come first in a row. */
+/*
+ * report_bins: adds rows of zeros to empty bins. A group is identified by the text of its key
+ * columns, which are the first columns of a row.
+ */
 
-#define ROWS_MAX 10000000 /* most rows of 0 in total: about a GiB of CSV */
+#define ROWS_MAX 10000000 /* limit of added rows: about 1 GiB of CSV */
 #define KEY_MAX	 512
 #define COLS_MAX 64
 
 struct group {
-	char *key;		/* the text of all key values */
-	struct value *values;	/* of the key columns; texts point into key */
-	uint64_t first, end;	/* bins in which the group may have a row */
-	uint64_t seen;		/* the last bin with a row of it, + 1 */
+	char *key;		/* texts of all key values */
+	struct value *values;	/* values of the key columns; texts point into key */
+	uint64_t first, end;	/* range of bins in which the group may have a row */
+	uint64_t seen;		/* number of the last bin with a row of the group, + 1 */
 };
 
 struct report_bins {
@@ -67,17 +70,19 @@ struct report_bins {
 	uint64_t base_ns, end_ns;
 	uint64_t bin_cnt;
 	unsigned int col_cnt, key_cnt;
-	/* columns; -1: none */
+	/* column numbers; -1: no such column */
 	int pid, comm, source, complete, lost, unowned_ios, unowned_bytes;
-	enum value_type types[COLS_MAX];	/* of figures; VALUE_NULL: no row has this figure */
-	bool is_single[COLS_MAX];	/* a figure of single events */
-	struct group *groups;	/* in order of the window's rows */
+	/* types of the columns; VALUE_NULL: no row has a value */
+	enum value_type types[COLS_MAX];
+	bool is_single[COLS_MAX];	/* describes single events */
+	struct group *groups;	/* in the order of the whole window's rows */
 	size_t cnt, cap;
-	struct group **by_key;	/* cnt_keys of them; NULL: groups are not needed */
+	struct group **by_key;	/* cnt_keys groups, sorted by key; NULL: groups are unused */
 	size_t cnt_keys;
 	uint64_t bin;		/* the current bin */
 	uint64_t rows_in_bin;
-	struct value zeros[COLS_MAX + 1];	/* its row of 0, if has_zeros */
+	/* a row of zeros for the current bin; valid if has_zeros */
+	struct value zeros[COLS_MAX + 1];
 	bool has_zeros, zeros_complete;
 	bool is_sparse;
 };
@@ -109,7 +114,7 @@ static int begin(struct report_bins *b, unsigned int col_cnt, const char *const 
 	return 0;
 }
 
-/* Formats the key columns' texts, one after the other. False: they are too long. */
+/* Formats the values of the key columns, concatenated. Returns false if they are too long. */
 static bool key_of(const struct report_bins *b, const struct value *v, char key[KEY_MAX])
 {
 	size_t at = 0;
@@ -135,8 +140,8 @@ static uint64_t bin_of(const struct report_bins *b, uint64_t ts_ns)
 }
 
 /*
- * Finds the bins in which processes with the group's PID were alive; if possible only those with
- * its name.
+ * Finds the bins in which processes with the group's PID were alive. If some of these processes
+ * have the group's name, the others are ignored.
  */
 static void find_life(const struct report_bins *b, struct group *g)
 {
@@ -229,7 +234,7 @@ static int groups_end(void *ctx)
 		rows += g->end > g->first ? g->end - g->first : 0;
 	}
 	qsort(b->by_key, b->cnt, sizeof(*b->by_key), by_key);
-	/* rows that differ only in other columns than the keys are one group */
+	/* merge groups with equal keys: their rows differ only in other columns */
 	for (i = 1; i < b->cnt; i++) {
 		if (strcmp(b->by_key[n]->key, b->by_key[i]->key))
 			b->by_key[++n] = b->by_key[i];
@@ -252,8 +257,9 @@ static int rows_begin(void *ctx, unsigned int col_cnt, const char *const *names)
 }
 
 /*
- * Fills in the common part of all rows of 0 of the current bin: its beginning, and whether it is
- * complete. If rows are about sources, completeness is that of the group's source.
+ * Initializes the columns that all rows of zeros of the current bin share, such as the bin's
+ * beginning and its completeness. If the keys include a source, completeness is that of the group's
+ * source.
  */
 static void begin_zeros(struct report_bins *b, const struct group *g)
 {
@@ -286,7 +292,10 @@ static void begin_zeros(struct report_bins *b, const struct group *g)
 	b->has_zeros = !of;
 }
 
-/* Requests of unknown owners that a row of 0 in the current bin may lack; g NULL: of no group. */
+/*
+ * Returns the requests of unknown owners that a row of zeros in the current bin may lack. g NULL:
+ * no group.
+ */
 static struct request_cnt zeros_lack(const struct report_bins *b, const struct group *g)
 {
 	uint64_t from = b->base_ns + b->bin * b->r->every_ns, to = from + b->r->every_ns;
@@ -300,7 +309,7 @@ static struct request_cnt zeros_lack(const struct report_bins *b, const struct g
 	return unowned_of_row(b->a, context_rel(b->a, from), context_rel(b->a, to), is_known);
 }
 
-/* Adds a row of 0 to the current bin; g NULL: without a group. */
+/* Adds a row of zeros to the current bin. g NULL: no group. */
 static int put_zero(struct report_bins *b, const struct group *g)
 {
 	struct request_cnt lack;
@@ -320,7 +329,7 @@ static int put_zero(struct report_bins *b, const struct group *g)
 	return b->next->row(b->next->ctx, b->zeros);
 }
 
-/* Ends all bins before this one. */
+/* Ends all bins before `bin`: adds their missing rows. */
 static int go_to(struct report_bins *b, uint64_t bin)
 {
 	int ret = 0;
@@ -361,7 +370,7 @@ static int rows_row(void *ctx, const struct value *v)
 		return ret;
 	if (b->by_key)
 		note_seen(b, v + 1);
-	else /* the rows themselves show the types of figures */
+	else /* without groups, the rows show the types of the columns */
 		for (unsigned int i = 0; i + 1 < b->col_cnt; i++)
 			b->types[i] = v[i + 1].type ?: b->types[i];
 	b->rows_in_bin++;
@@ -376,9 +385,9 @@ static int rows_end(void *ctx)
 	return ret ? ret : b->next->end ? b->next->end(b->next->ctx) : 0;
 }
 
-/* ---- from start to end ---- */
+/* ---- the whole object ---- */
 
-/* *ret stays NULL: this view gets no rows. */
+/* *ret is NULL if the view has no rows of zeros. */
 static int report_bins_new(struct report_bins **ret, struct analysis *a,
 			   const struct report_view *v, const struct report_request *r,
 			   const struct row_sink *next)
@@ -397,7 +406,7 @@ static int report_bins_new(struct report_bins **ret, struct analysis *a,
 	b->next = next;
 	b->groups_sink = (struct row_sink){ b, groups_begin, groups_row, groups_end, NULL };
 	b->rows_sink = (struct row_sink){ b, rows_begin, rows_row, rows_end, NULL };
-	/* bins are counted from the window's start; the first one overlaps the trace */
+	/* bins are counted from the window's start; skip those that end before the trace */
 	b->base_ns = r->from_ns;
 	if (r->from_ns < a->start_ns)
 		b->base_ns += (a->start_ns - r->from_ns) / r->every_ns * r->every_ns;
@@ -421,25 +430,28 @@ static void report_bins_free(struct report_bins *b)
 	free(b);
 }
 
-/* Receives the rows of the whole window; without them only bins without any row get one. */
+/*
+ * Returns the sink for the rows of the whole window, which define the groups. Without them, rows
+ * are added only to bins without any row.
+ */
 static const struct row_sink *report_bins_groups(struct report_bins *b)
 {
 	return &b->groups_sink;
 }
 
-/* Then receives the rows of the bins. */
+/* Returns the sink for the rows of the bins, to be used after the other sink. */
 static const struct row_sink *report_bins_rows(struct report_bins *b)
 {
 	return &b->rows_sink;
 }
 
-/* Returns whether no rows are added, because they would be too many. */
+/* Returns whether no rows were added because of ROWS_MAX. */
 static bool report_bins_is_sparse(const struct report_bins *b)
 {
 	return b->is_sparse;
 }
 
-#define MARK "-- section: "	/* begins a section in report_summary.sql */
+#define MARK "-- section: "	/* starts a section in report_summary.sql */
 
 const struct report_view *report_view_find(const char *name)
 {
@@ -450,9 +462,9 @@ const struct report_view *report_view_find(const char *name)
 }
 
 /*
- * A key has these texts in SQL: its columns of a table-valued function, of a row r, and of
- * cpu_usage, and the columns to group by there. A key that is always a text of processes needs
- * none: it is the same for all.
+ * SQL text of each key: its columns of a table-valued function, of a row r, and of cpu_usage, and
+ * the columns by which cpu_usage is grouped. Keys that are a text of processes all have the same
+ * SQL (expand_keys()).
  */
 enum key_mark { KEY_MARK_KEYS, KEY_MARK_ROW, KEY_MARK_CPU, KEY_MARK_GROUP, KEY_MARK_CNT };
 
@@ -483,15 +495,19 @@ static const char *const key_sql[REPORT_BY_CNT][KEY_MARK_CNT] = {
 		"iif(min(comm_at(p.upid, :to - 1)) = max(comm_at(p.upid, :to - 1)), "
 		"min(comm_at(p.upid, :to - 1)), NULL) AS comm," },
 };
-/* the name that was asked for, not a later one */
+/* shows the name at the time, not the last one */
 static const char function_with_name[] =
 	"iif(min(p.pid) = max(p.pid), min(p.pid), NULL) AS pid, u.comm_then AS comm,";
 
-/* Writes the keys' SQL for the mark with the name at `at`, of length len. False: unknown mark. */
+/*
+ * Appends the SQL of the keys for the mark of length len at `at`. Returns false if the mark is
+ * unknown.
+ */
 static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_t len)
 {
 	static const struct {
-		const char *mark, *text;	/* for a key that is a text; has its name twice */
+		/* format for a text key; has the key's name twice */
+		const char *mark, *text;
 	} marks[KEY_MARK_CNT] = {
 		[KEY_MARK_KEYS] = { "$keys", "task_key('%s', u.member_upid) AS %s," },
 		[KEY_MARK_ROW] = { "$rkeys", "r.%.0s%s," },
@@ -508,7 +524,7 @@ static bool expand_keys(sqlite3_str *s, unsigned int keys, const char *at, size_
 		return false;
 	is_named = m == KEY_MARK_CPU && (keys & KEY(THREAD) ? keys & KEY(THREAD_NAME) :
 					 keys & KEY(PROCESS) && keys & KEY(COMM));
-	/* both have the name as a column; if it is a key, too, they are divided by it */
+	/* rows of processes and threads have a name column already */
 	if (keys & (KEY(PROCESS) | KEY(THREAD)) && m != KEY_MARK_GROUP)
 		keys &= ~KEY(COMM);
 	if (keys & KEY(THREAD) && m != KEY_MARK_GROUP)
@@ -540,7 +556,7 @@ static const char thread_sched[] =
 	", t.policy AS policy, t.nice AS nice, "
 	"coalesce(cpu_list(t.cpu_mask), t.allowed_cpus) AS allowed";
 
-/* Replaces marks; a mark ends where its name ends, so that $t is not part of $tid. */
+/* Replaces the marks. A mark is a whole word, so $t does not match in $tid. */
 static char *expand(const struct analysis *a, const struct report_request *r, unsigned int keys,
 		    const char *text)
 {
@@ -601,7 +617,7 @@ static void trim(char *sql)
 		sql[--len] = 0;
 }
 
-/* Adds the requested order and limit around a report's text. Frees sql. */
+/* Adds the requested order and limit to a report's SQL. Frees sql. */
 static char *finish_sql(char *sql, const struct report_request *r)
 {
 	const char *col = r->sort;
@@ -624,7 +640,7 @@ static char *finish_sql(char *sql, const struct report_request *r)
 	return out;
 }
 
-/* Keys for which a view has another kind of rows: they cannot be combined. */
+/* Keys that select another kind of rows of a view, and so cannot be combined with other keys. */
 #define KEYS_ALONE (KEY(CPU) | KEY(VECTOR) | KEY(SITE) | KEY(WAKER))
 
 int report_check_keys(const struct report_view *v, unsigned int by, struct err *e)
@@ -660,7 +676,7 @@ int report_check_keys(const struct report_view *v, unsigned int by, struct err *
 	return 0;
 }
 
-/* Finds the column in the report's result, and sets r->sort to its name: name has room for it. */
+/* Finds the sort column in the report's result, and sets r->sort to its name, stored in `name`. */
 static int check_sort(struct analysis *a, struct report_request *r, const char *inner,
 		      char name[64], struct err *e)
 {
@@ -669,7 +685,7 @@ static int check_sort(struct analysis *a, struct report_request *r, const char *
 	char columns[1200];
 
 	if (!col || !*col || statement_columns(a, inner, columns, sizeof(columns)) < 0)
-		return 0;	/* an error in it is found when it runs */
+		return 0;	/* an error in the SQL is found when it runs */
 	col += ascending;
 	for (at = columns; *col && *at;) {
 		struct word w = word_next(&at);
@@ -684,9 +700,9 @@ static int check_sort(struct analysis *a, struct report_request *r, const char *
 		       columns);
 }
 
-/* ---- reports of several parts ---- */
+/* ---- reports with several sections ---- */
 
-/* Joins its parts into one long result. */
+/* Joins all sections into one long result. */
 struct flat {
 	const struct row_sink *out;
 	const char *title;
@@ -719,20 +735,20 @@ static int flat_row(void *ctx, const struct value *values)
 	return ret;
 }
 
-/* Passes on the first rows of a part, and counts the others. */
+/* Passes on the first rows of a section, and counts the rest. */
 struct part {
 	const struct row_sink *out;
 	char title[64], command[64];
 	uint64_t max, cnt;
-	/* The title and these columns are sent with the first row. */
+	/* send the title and the columns only with the first row */
 	bool waits;
 	unsigned int col_cnt;
 	const char *const *names;
 };
 
 /*
- * Parses a title such as "CPU by name (4: report cpu --by comm)": 4 rows on a screenful, and the
- * command that shows all. Without them, all rows are shown.
+ * Parses a title such as "CPU by name (4: report cpu --by comm)": on a screen, at most 4 rows are
+ * shown, followed by the command that shows all. A title without parentheses shows all rows.
  */
 static void part_init(struct part *p, const char *line, bool brief, uint64_t top,
 		      const struct row_sink *out)
@@ -798,7 +814,7 @@ static int run_part(struct analysis *a, const char *text, size_t len,
 	return ret;
 }
 
-/* Runs a section about the machine, which ignores the report's scope. */
+/* Runs a section about the whole machine, for which the report's scope is ignored. */
 static int run_machine_part(struct analysis *a, const char *text, size_t len,
 			    const struct statement_param *params, const struct row_sink *sink,
 			    struct err *e)
@@ -817,12 +833,12 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
 	return ret;
 }
 
-/* Texts around the sections; NULL: not wanted. */
+/* Texts above and below the sections; NULL: not wanted. */
 struct around {
 	char *first, *second;
 };
 
-/* Adds a line; a command may have lines of its own. */
+/* Appends a line. Line breaks inside a command become spaces. */
 static void keep_line(char *text, const struct value *v)
 {
 	size_t len = strlen(text);
@@ -844,12 +860,11 @@ static int keep_text(void *ctx, const struct value *values)
 }
 
 /*
- * Runs a text with sections part by part. With sink->section each part is a separate result,
- * otherwise all of it is one result: section, row, name, value. A title may begin with marks. +:
- * the section is not on the first screen. @: it is about the machine. ?: without rows, it is hidden
- * from people, who see a list of the sections left out. *: only programs see it. =: it has the text
- * above all, and in a second column the text below all. ^: more of the text above, about the
- * machine.
+ * Runs a text with sections, one after the other. With sink->section each section is a separate
+ * result, otherwise all are rows of one result: section, row, name, value. A title may begin with a
+ * mark. +: omitted on the first screen. @: about the machine. ?: for people, omitted and listed as
+ * omitted if there are no rows. *: only for programs. =: two columns, the texts above and below all
+ * sections. ^: more text above, about the machine.
  */
 static int run_sections(struct analysis *a, const struct report_request *r, const char *text,
 			const struct statement_param *params, const struct row_sink *sink,
@@ -928,7 +943,7 @@ const struct report_variant *report_variant_find(const struct report_view *v,
 	return NULL;
 }
 
-/* NULL: --histogram was requested, and the view has none. */
+/* Returns the SQL of the view or its variant. NULL: the view has no histogram. */
 static const char *view_text(const struct report_view *v, const struct report_request *r)
 {
 	const struct report_variant *x = report_variant_find(v, r);
@@ -939,8 +954,8 @@ static const char *view_text(const struct report_view *v, const struct report_re
 enum { BY_MAX = 160 };
 
 /*
- * Formats the argument "by" of functions. With a file among them, the other keys are columns of the
- * same form.
+ * Formats the argument "by" of SQL functions. With KEY(FILE), the other keys are already columns of
+ * the function.
  */
 static const char *by_argument(unsigned int keys, char by[BY_MAX])
 {
@@ -1006,7 +1021,7 @@ static int run_view(struct analysis *a, const struct report_request *r, const st
 	return ret < 0 ? err_prefix(e, ret, "report %s", v->name) : ret;
 }
 
-/* Adds rows of 0 for empty bins. */
+/* Runs a view, and adds rows of zeros to empty bins. */
 static int run_filled(struct analysis *a, const struct report_request *r,
 		      const struct report_view *v, unsigned int keys, const struct row_sink *sink,
 		      struct err *e)
@@ -1049,14 +1064,15 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 			       "there is no report \"%.40s\"; `ebpfrec report --list` shows all",
 			       r->view);
 	by = r->by ? r->by : v->by_default;
-	/* functions belong to tasks if there are keys of tasks, and else to all together */
+	/*
+	 * with a key of tasks, functions are per task; KEY(FUNCTION) means rows over all processes
+	 */
 	if (by & KEYS_WHO)
 		by &= ~KEY(FUNCTION);
 	else if (by & KEY(MODULE))
 		by |= KEY(FUNCTION);
 	/*
-	 * rows of tasks show the requested name, not a later one; a spike always shows the name
-	 * that its process had then
+	 * with a filter by name, rows show the name at the time, not a later one; spikes always do
 	 */
 	if (r->comm && by & (KEY(PROCESS) | KEY(FUNCTION)) && v->by_mask & KEY(COMM) &&
 	    !(v->takes & REPORT_TAKES_SPIKES))

@@ -33,36 +33,37 @@ enum report_takes {
 enum report_rows { REPORT_ROWS_SUMS = 1, REPORT_ROWS_MACHINE = 2, REPORT_ROWS_FEW = 4,
 		   REPORT_ROWS_ZEROS = 8 };
 
-/* An alternative text of a view, for certain requests. */
+/* An alternative SQL text of a view, for certain requests. */
 struct report_variant {
 	enum { REPORT_WHEN_EVERY = 1, REPORT_WHEN_HISTOGRAM, REPORT_WHEN_STACKS,
 	       REPORT_WHEN_REQUESTS, REPORT_WHEN_REQUEST, REPORT_WHEN_SLOWEST,
 	       REPORT_WHEN_BY } when;
 	unsigned int by; /* 1u << REPORT_BY_x */
-	const char *sql; /* for schema_text() */
-	const char *notes; /* NULL: those of the view */
+	const char *sql; /* name for schema_text() */
+	const char *notes; /* NULL: same as the view's */
 };
 
 /* Missing texts and lists are NULL. */
 struct report_view {
 	const char *name;
-	const char *group;		/* of `report --list`; NULL: not listed */
-	const char *of;			/* the view whose --show names this one, or NULL */
+	const char *group;		/* group in `report --list`; NULL: not listed */
+	/* name of the view that shows this view with --show; NULL: none */
+	const char *of;
 	const char *question;		/* one line, ends with a question mark */
 	const char *notes;		/* approximations and their bounds; may be "" */
-	const char *below;		/* shown below a table instead of notes */
-	const char *without_keys;	/* a trace without any of these keys or sources ... */
-	const char *without_note;	/* ... has this note */
-	const char *threads_note;	/* note for a result about some threads */
-	const char *nobody_note;	/* note for a result without any filter by task */
-	const char *cut_note;		/* note for a trace that was cut from a larger one */
-	struct loss_needs needs;	/* with class task */
+	const char *below;		/* text below a table, instead of notes */
+	const char *without_keys;	/* if a trace lacks all these keys and sources ... */
+	const char *without_note;	/* ... this note is shown */
+	const char *threads_note;	/* note for a result about selected threads */
+	const char *nobody_note;	/* note for a result that is not filtered by task */
+	const char *cut_note;		/* note for a trace that was cut from a larger trace */
+	struct loss_needs needs;	/* loss needs, including class task */
 	const char *figure;		/* column for charts */
 	const char *drops;		/* columns that a narrow terminal omits */
-	const char *sql;		/* for schema_text() */
-	/* the first that matches is used; ends with one without sql */
+	const char *sql;		/* name for schema_text() */
+	/* the first match is used; ends with an entry without sql */
 	const struct report_variant *variants;
-	unsigned int by_mask;		/* mask of useful 1u << REPORT_BY_x; 0: no --by */
+	unsigned int by_mask;		/* supported keys, 1u << REPORT_BY_x; 0: no --by */
 	unsigned int by_default;	/* 1u << REPORT_BY_x */
 	unsigned int takes;		/* enum report_takes */
 	unsigned int rows;		/* enum report_rows */
@@ -70,8 +71,8 @@ struct report_view {
 };
 
 /*
- * The listed views come first, in order, each followed by the views of it. Then come those that
- * only other code uses.
+ * Listed views are first, in order, each followed by its --show views. Views that are used only by
+ * other code are last.
  */
 extern const struct report_view report_view_list[];
 extern const unsigned int report_view_cnt, report_view_hidden_cnt;
@@ -79,7 +80,10 @@ extern const unsigned int report_view_cnt, report_view_hidden_cnt;
 /* Returns the variant for a request; NULL: the view itself. */
 const struct report_variant *report_variant_find(const struct report_view *v,
 						 const struct report_request *r);
-/* Returns the view with this name, or NULL. */
+/* Returns the view with this name; NULL: not found. */
 const struct report_view *report_view_find(const char *name);
-/* -EINVAL: the view does not support these keys (1u << REPORT_BY_x), or not together. */
+/*
+ * Checks keys (1u << REPORT_BY_x). -EINVAL: the view does not support some of them, or not
+ * together.
+ */
 int report_check_keys(const struct report_view *v, unsigned int by, struct err *e);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sql_functions: the SQL functions that read the trace. Their results are described in
- * schema/tables.decl, from which schema/TABLES.md and `ebpfrec sql --schema` are made; classes and
- * sources are those of loss_index.h.
+ * sql_functions: the SQL functions that read the trace. schema/tables.decl describes their results;
+ * schema/TABLES.md and `ebpfrec sql --schema` are made from it. loss_index.h defines classes and
+ * sources.
  */
 #include "analyze/context/context.h"
 
@@ -19,7 +19,7 @@
 #include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"
 #include "analyze/engine/unowned.h"
-#include "analyze/engine/report_view.h" /* has macros with the names of fold/index.h */
+#include "analyze/engine/report_view.h" /* defines macros with the names of enums in fold/index.h */
 #include "model/thread_states.h"
 #include "table_columns.h"
 
@@ -68,7 +68,7 @@ static void fn_symbol(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	name_result(ctx, TRACE_NAME_SYMBOL, argv[0]);
 }
 
-/* heap_weight(bytes): an integer if the heap is not sampled, so that sums are */
+/* heap_weight(bytes): an integer if the heap is not sampled, so that sums are integers, too */
 static void fn_heap_weight(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	const struct analysis *a = sqlite3_user_data(ctx);
@@ -235,7 +235,7 @@ static void fn_irq_name(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_text(ctx, name, -1, SQLITE_TRANSIENT);
 }
 
-/* Translates the SQL word for a class, source or report. No sources: the error is set. */
+/* Returns the needs of a class, a source, or "report VIEW". Sources NULL: an error was set. */
 static struct loss_needs loss_needs_named(sqlite3_context *ctx, sqlite3_value *arg)
 {
 	static const char *const classes[][2] = {
@@ -267,7 +267,7 @@ static uint64_t abs_of(const struct analysis *a, sqlite3_value *v)
 	return context_abs(a, sqlite3_value_int64(v));
 }
 
-/* Returns, for a window, whether it is complete, or how many events were lost in it. */
+/* Sets the result for a window: whether it is complete, or the number of events lost in it. */
 static void loss_result(sqlite3_context *ctx, const struct loss_needs *needs, bool wants_lost,
 			sqlite3_value **window)
 {
@@ -299,8 +299,8 @@ static void fn_is_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 }
 
 /*
- * Answers for the report's needs (struct loss_needs) or, with a third argument, for the needs of a
- * row about that source.
+ * Sets the result for the report's needs or, with a third argument, for the needs of a row about
+ * that source.
  */
 static void view_result(sqlite3_context *ctx, int argc, sqlite3_value **argv, bool wants_lost)
 {
@@ -317,7 +317,7 @@ static void fn_view_lost(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	view_result(ctx, argc, argv, true);
 }
 
-/* A window with requests that may belong to the report's processes is not complete either. */
+/* A window is also incomplete if requests in it may belong to the report's processes. */
 static void fn_view_complete(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	if (argc == 2 && unowned_of_window(sqlite3_user_data(ctx), sqlite3_value_int64(argv[0]),
@@ -377,7 +377,7 @@ static void fn_source_off_ns(sqlite3_context *ctx, int argc, sqlite3_value **arg
 								     abs_of(a, argv[2])));
 }
 
-/* If a trace's manifest is lost, the trace recorded interrupts if it has any. */
+/* Returns whether interrupts were recorded or, if the manifest is lost, whether there are any. */
 static bool has_irqs(const struct analysis *a)
 {
 	const char *sources = trace_get(a->trace, "sources");
@@ -402,9 +402,8 @@ static void fn_irq_recorded(sqlite3_context *ctx, int argc, sqlite3_value **argv
 }
 
 /*
- * window_share(value, from, to, window_from, window_to): the part inside the window of a value that
- * is spread evenly over [from, to). Shares of neighbouring windows add up to the share of both, to
- * the unit.
+ * window_share(value, from, to, window_from, window_to): spreads a value evenly over [from, to),
+ * and returns the part inside the window. Shares of adjacent windows add up exactly.
  */
 static void fn_window_share(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
@@ -416,7 +415,7 @@ static void fn_window_share(sqlite3_context *ctx, int argc, sqlite3_value **argv
 		v[i] = sqlite3_value_int64(argv[i]);
 	}
 	len = v[2] - v[1];
-	if (len <= 0) {		/* an instant */
+	if (len <= 0) {		/* an instant is in one window only */
 		sqlite3_result_int64(ctx, v[1] >= v[3] && v[1] < v[4] ? v[0] : 0);
 		return;
 	}
@@ -439,7 +438,7 @@ static void fn_is_covered(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 						   to_end ? a->end_ns : abs_of(a, argv[1])));
 }
 
-/* False: the number is too small or too large for an id. */
+/* Returns false if the number is not a valid id. */
 static bool id_of(sqlite3_value *v, uint32_t *ret)
 {
 	int64_t id = sqlite3_value_int64(v);
@@ -503,7 +502,10 @@ static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 		sqlite3_result_error_nomem(ctx);
 }
 
-/* Returns the time of an argument, from the trace's start; the last name needs no list of names. */
+/*
+ * Converts an argument (time from the trace's start) for a lookup of names. UINT64_MAX: use the
+ * last name, without a lookup.
+ */
 static uint64_t name_instant(struct analysis *a, sqlite3_value *ts_ns)
 {
 	int64_t at = sqlite3_value_type(ts_ns) == SQLITE_NULL ? INT64_MAX :
@@ -639,7 +641,7 @@ static void fn_trace_finished(sqlite3_context *ctx, int argc, sqlite3_value **ar
 }
 
 struct percentile {
-	struct quantile negative;	/* values below 0, without their sign */
+	struct quantile negative;	/* absolute values of numbers below 0 */
 	struct quantile other;
 	double pct;
 };
@@ -673,7 +675,10 @@ static void percentile_step(sqlite3_context *ctx, int argc, sqlite3_value **argv
 		sqlite3_result_error_nomem(ctx);
 }
 
-/* Returns the value with a rank, from 1, in ascending order. Half a rank less is rounded up. */
+/*
+ * Returns the value with a rank, from 1, in ascending order. quantile_get() rounds ranks up, hence
+ * - 0.5.
+ */
 static uint64_t value_of_rank(struct quantile *q, uint64_t rank)
 {
 	if (rank <= 1)
@@ -691,9 +696,11 @@ static void percentile_final(sqlite3_context *ctx)
 	if (!p)
 		return;
 	cnt = p->negative.cnt + p->other.cnt;
-	rank = (uint64_t)ceil(p->pct * (double)cnt / 100 - 1e-9);	/* as quantile_get() */
+	/* rounded as in quantile_get() */
+	rank = (uint64_t)ceil(p->pct * (double)cnt / 100 - 1e-9);
 	rank = rank < 1 ? 1 : rank > cnt ? cnt : rank;
-	if (cnt && rank <= p->negative.cnt)	/* the lowest value has the highest amount */
+	/* the lowest value has the largest absolute value */
+	if (cnt && rank <= p->negative.cnt)
 		sqlite3_result_int64(ctx, (int64_t)-value_of_rank(&p->negative,
 								  p->negative.cnt - rank + 1));
 	else if (cnt)
@@ -712,12 +719,11 @@ int sql_functions_register(struct analysis *a, struct err *e)
 	} functions[] = {
 #define FUNCTION(name_, args_) { #name_, args_, fn_##name_ },
 		SQL_FUNCTIONS(FUNCTION)
-		/* with a source */
+		/* variants with a source as third argument */
 		{ "view_complete", 3, fn_view_complete }, { "view_lost", 3, fn_view_lost },
 	};
 	/*
-	 * not DETERMINISTIC: reading may find damage, after which is_complete() must be called
-	 * again
+	 * not DETERMINISTIC: reading may discover damage, so is_complete() must be called each time
 	 */
 	int flags = SQLITE_UTF8 | SQLITE_INNOCUOUS;
 	int rc = SQLITE_OK;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * statement: the guard is SQLite's authorizer, which is called for every action while a statement
- * is compiled. It allows reads and functions, and refuses everything else.
+ * statement: runs SQL statements. The guard is SQLite's authorizer, which is called for every
+ * action while a statement is compiled; it allows reads and function calls only.
  */
 #include "analyze/engine/statement.h"
 
@@ -66,7 +66,7 @@ static int authorize(void *ctx, int action, const char *p1, const char *p2, cons
 {
 	struct analysis *a = ctx;
 
-	/* sqlite3_declare_vtab() compiles a CREATE TABLE without creating one */
+	/* sqlite3_declare_vtab() compiles a CREATE TABLE but creates no table */
 	if (a->declaring)
 		return SQLITE_OK;
 	switch (action) {
@@ -108,7 +108,7 @@ static int fail(struct analysis *a, struct err *e)
 	return err_set(e, rc == SQLITE_IOERR || rc == SQLITE_FULL ? -EIO : -EINVAL, "%s", msg);
 }
 
-/* True if only blanks, comments and semicolons follow. */
+/* Returns whether s has only blanks, comments and semicolons. */
 static bool is_blank(const char *s)
 {
 	for (;;) {
@@ -144,9 +144,7 @@ static int prepare(struct analysis *a, const char *text, sqlite3_stmt **ret, str
 	return 0;
 }
 
-/*
- * As prepare(), but a kept statement is not compiled again. Use end_use(), not sqlite3_finalize().
- */
+/* As prepare(), but a kept statement is reused. Call end_use() instead of sqlite3_finalize(). */
 static int begin_use(struct analysis *a, const char *text, sqlite3_stmt **ret, struct err *e)
 {
 	struct kept_statement *s;
@@ -209,7 +207,7 @@ int statement_bind(sqlite3_stmt *stmt, int n, const struct value *v)
 	}
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 static int bind(sqlite3_stmt *stmt, const struct statement_param *p)
 {
 	int n, rc = SQLITE_OK;
@@ -242,8 +240,8 @@ static struct value read_value(sqlite3_stmt *stmt, int i)
 }
 
 /*
- * Reads every byte of the trace's blocks once, so that damage is known before the first row. A
- * block that verifies but cannot be decoded is found later: see first_step().
+ * Verifies the checksums of all blocks of the trace, so that damage is known before the first row.
+ * A block that verifies but cannot be decoded is found later: see first_step().
  */
 static int verify_blocks(struct analysis *a, struct err *e)
 {
@@ -259,7 +257,10 @@ static int verify_blocks(struct analysis *a, struct err *e)
 	return 0;
 }
 
-/* Steps to the first row. Starts again if damage was found on the way: all rows must exclude it. */
+/*
+ * Steps to the first row. Starts again if damage is found, because all rows must exclude damaged
+ * blocks.
+ */
 static int first_step(struct analysis *a, sqlite3_stmt *stmt)
 {
 	size_t before, after;
@@ -276,7 +277,7 @@ static int first_step(struct analysis *a, sqlite3_stmt *stmt)
 	return rc;
 }
 
-/* *ret_begun: the sink has received data. */
+/* Passes all rows to the sink. *ret_begun: the sink has received data. */
 static int pump(struct analysis *a, sqlite3_stmt *stmt, const struct row_sink *sink,
 		bool *ret_begun, struct err *e)
 {
@@ -329,7 +330,7 @@ int statement_run(struct analysis *a, const char *text, const struct statement_p
 		      a->needs_verified ? verify_blocks(a, e) : 0;
 		ret = ret ?: pump(a, stmt, sink, &begun, e);
 		end_use(a, stmt);
-		/* a damaged index only costs time */
+		/* the index was damaged, and has been removed: run the statement again */
 	} while (ret == -EBADMSG && !begun && analysis_index_failed(a) &&
 		 ++tries < STATEMENT_TRIES);
 	return ret;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* table: the list of tables, and iteration over their rows. */
+/* table: the list of tables, iteration over their rows, and the SQLite module that reads them. */
 #include "analyze/engine/table.h"
 
 #include <errno.h>
@@ -11,10 +11,10 @@
 
 #include "base/strpool.h"
 
-/* scan_memo: a short list of queries and their rows, searched from its start. */
+/* scan_memo: a short list of queries with their rows, searched linearly. */
 
 #define ENTRIES_MAX 64
-#define ROWS_MAX 4096	/* of an entry */
+#define ROWS_MAX 4096	/* limit of rows per entry */
 
 struct memo_entry {
 	const struct table_def *def;
@@ -70,7 +70,7 @@ static bool is_same_cell(const struct cell *a, const struct cell *b)
 		(a->type == VALUE_TEXT ? !strcmp(a->s, b->s) : a->i == b->i));
 }
 
-/* Some tables group rows by the columns that are asked for, so these have to be equal. */
+/* The used columns must be equal, because some tables group rows by them. */
 static bool is_same_query(const struct table_def *def, const struct table_query *kept,
 			  const struct table_query *q)
 {
@@ -93,7 +93,7 @@ const struct rowbuf *scan_memo_find(const struct analysis *a, const struct table
 	return NULL;
 }
 
-/* Replaces texts, which the table may free, by copies. False: no memory. */
+/* Replaces texts, which the table may free, by copies. Returns false if memory is exhausted. */
 static bool keep_texts(struct scan_memo *m, struct cell *cells, size_t cnt)
 {
 	for (size_t i = 0; i < cnt; i++) {
@@ -154,7 +154,7 @@ struct cell *rowbuf_add(struct rowbuf *rb)
 {
 	struct cell *row;
 
-	/* without memory the last row is overwritten: the step fails anyway */
+	/* out of memory: overwrite the last row, because the step will fail anyway */
 	if (rb->row_cnt == rb->row_cap && rowbuf_grow(rb, rb->row_cap * 2) < 0) {
 		rb->failed = true;
 		rb->row_cnt--;
@@ -258,7 +258,7 @@ double table_row_cnt(const struct analysis *a, const struct table_def *def)
 	return sum / def->events_per_row;
 }
 
-/* Fills the scan with rows that an equal one made before. */
+/* Fills the scan with the kept rows of an equal query. */
 static int open_kept(struct table_scan *s, const struct rowbuf *kept)
 {
 	size_t cnt = kept->row_cnt * kept->col_cnt;
@@ -273,7 +273,7 @@ static int open_kept(struct table_scan *s, const struct rowbuf *kept)
 	return 0;
 }
 
-/* Keeps the memory for the next scan. */
+/* Keeps the memory of rows for the next scan. */
 static void table_scan_close(struct table_scan *s)
 {
 	if (s->state && s->def->close)
@@ -316,7 +316,7 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 		return 0;
 	if (*s->a->stop)
 		return err_set(e, -EINTR, "given up");
-	/* a step that made many rows is often followed by another one */
+	/* keep a large buffer if the last step used much of it */
 	if ((!s->rows.cells ||
 	     (s->rows.row_cap > BATCH_KEEP_ROWS && s->rows.row_cnt < s->rows.row_cap / 4)) &&
 	    rowbuf_grow(&s->rows, TABLE_BATCH_ROWS) < 0)
@@ -346,7 +346,7 @@ void table_scan_done(struct table_scan *s)
 	memset(s, 0, sizeof(*s));
 }
 
-/* ---- windows: unsigned differences, so that a "from" before time 0 works too ---- */
+/* ---- windows: unsigned differences, to support a "from" before time 0 ---- */
 
 int window_arg_ns(const struct table_query *q, unsigned int i, const char *name, int64_t *v,
 		  struct err *e)
@@ -444,18 +444,18 @@ int window_grouping(struct grouping *g, const struct analysis *a, const struct c
  * Planning. idxStr has one letter per argument of xFilter, in order:
  *     g  time > ?     G  time >= ?     l  time < ?     L  time <= ?     t  time = ?
  *     c  cpu = ?      u  utid = ?      k  key = ?      0..4  argument n of a table-valued function
- * idxNum has bit i set when column i is used. If columns from PLAN_COLS on are used, their bits
- * follow the letters, after a space, in hexadecimal. Constraints reduce the rows that a table
- * reads; SQLite still checks each row, except for the arguments, which are not conditions. A
- * table-valued function whose argument depends on a later table cannot be planned.
+ * Bit i of idxNum is set if column i is used. Bits of columns from PLAN_COLS on, if any is set,
+ * follow the letters after a space, in hexadecimal. Constraints reduce the rows that a table reads;
+ * SQLite checks each row again. Arguments are not conditions, and are not checked. A table-valued
+ * function whose argument depends on a later table cannot be planned.
  */
 
 /*
- * A scan of a table-valued function reads its window again and computes, even if it returns few
- * rows. This is its price in the unit of estimatedCost: about a third of the cost of a decoded row.
+ * Cost of a scan of a table-valued function, which reads its window again even if it returns few
+ * rows. A unit of estimatedCost is about a third of the cost of a decoded row.
  */
 #define COMPUTE_COST 1e5
-#define PLAN_COLS 30		/* idxNum has room for these */
+#define PLAN_COLS 30		/* number of columns with a bit in idxNum */
 #define PLAN_LETTERS 64
 
 struct vtab_binding {
@@ -473,10 +473,10 @@ struct vtab_cursor {
 	struct table_scan scan;
 	const struct cell *row;	/* NULL: end */
 	int64_t rowid;
-	bool has_key;		/* the scan is limited to the rows of this key */
+	bool has_key;		/* the scan is limited to the rows with this key */
 	int64_t key;
-	int key_plan;		/* its idxNum */
-	char *texts[TABLE_ARG_MAX + 1];	/* copies of text arguments and key */
+	int key_plan;		/* idxNum of the scan with this key */
+	char *texts[TABLE_ARG_MAX + 1];	/* copies of text arguments and of the key */
 };
 
 static int vtab_connect(sqlite3 *db, void *aux, int argc, const char *const *argv,
@@ -520,7 +520,7 @@ static int vtab_disconnect(sqlite3_vtab *t)
 	return SQLITE_OK;
 }
 
-/* Returns the letter of a constraint, or 0 if the table does not use the constraint. */
+/* Returns the letter of a constraint; 0: the table cannot use it. */
 static char plan_letter(const struct table_def *def, const struct sqlite3_index_constraint *c)
 {
 	static const char time_letters[] = {
@@ -552,9 +552,9 @@ static double letter_selectivity(char letter)
 }
 
 /*
- * Conditions on time and keys limit the decoding. Conditions on a thread or a CPU only limit the
- * returned rows: nearly every block has events of both, and all of its events are decoded to find
- * them.
+ * Returns whether a condition reduces decoding, as those on time and keys do. Those on a thread or
+ * a CPU only reduce the returned rows: nearly every block has events of each, and is decoded as a
+ * whole.
  */
 static bool letter_saves_decoding(char letter)
 {
@@ -655,7 +655,7 @@ static int cursor_next(struct vtab_cursor *c)
 	struct err e;
 	int ret;
 
-	e.text[0] = 0;	/* the rest stays uninitialized: this runs for every row */
+	e.text[0] = 0;	/* called for every row, so the rest stays uninitialized */
 	ret = table_scan_next(&c->scan, &c->row, &e);
 	if (ret < 0)
 		return vtab_fail((struct vtab *)c->base.pVtab, ret, &e);
@@ -664,7 +664,7 @@ static int cursor_next(struct vtab_cursor *c)
 	return SQLITE_OK;
 }
 
-/* Returns the bounds that v sets for an instant. False: v is not a number and sets no bounds. */
+/* Returns the bounds that v sets for an instant. False: v is not a number, and sets no bounds. */
 static bool instant_bounds(sqlite3_value *v, int64_t *ret_floor, int64_t *ret_ceil)
 {
 	double r;
@@ -706,7 +706,7 @@ static void narrow_time(struct table_query *q, char letter, sqlite3_value *v)
 	}
 }
 
-/* Not all bytes are set: a join calls this for every row. */
+/* Called for every row of a join, so not all bytes are set. */
 static void query_init(struct table_query *q)
 {
 	q->from_ns = INT64_MIN;
@@ -765,8 +765,8 @@ static int take_constraint(struct vtab_cursor *c, struct table_query *q, char le
 }
 
 /*
- * Rows of one key are often requested repeatedly: a join does so for each event of one thread.
- * True: the rows are still there.
+ * Returns whether the cursor still has the rows of the requested key: a join often requests the
+ * same key repeatedly, e.g. for each event of a thread.
  */
 static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_str,
 			    sqlite3_value **argv)
@@ -782,7 +782,7 @@ static bool has_rows_of_key(struct vtab_cursor *c, int idx_num, const char *idx_
 	return c->has_key && had_key && c->key == before && table_scan_rewind(&c->scan);
 }
 
-/* Reports a large scan: the blocks that its window overlaps have about this many rows. */
+/* Reports a scan with many rows, estimated by the blocks that its window overlaps. */
 static void watch_scan(const struct analysis *a, const struct table_def *def,
 		       const struct table_query *q)
 {
@@ -824,7 +824,7 @@ static int vtab_filter(sqlite3_vtab_cursor *vc, int idx_num, const char *idx_str
 	for (i = 0; i < argc && idx_str && idx_str[i]; i++) {
 		bool is_arg = idx_str[i] >= '0' && idx_str[i] < '0' + TABLE_ARG_MAX;
 
-		/* a comparison with NULL is never true: the table has no matching row */
+		/* a comparison with NULL is never true, so no row matches */
 		if (!is_arg && sqlite3_value_type(argv[i]) == SQLITE_NULL)
 			return SQLITE_OK;
 		if (take_constraint(c, &q, idx_str[i], argv[i]) < 0)
@@ -877,7 +877,7 @@ static int vtab_rowid(sqlite3_vtab_cursor *vc, sqlite3_int64 *ret)
 
 static const sqlite3_module vtab_module = {
 	.iVersion = 2,
-	.xConnect = vtab_connect,	/* without xCreate: eponymous only */
+	.xConnect = vtab_connect,	/* no xCreate: eponymous only */
 	.xBestIndex = vtab_best_index,
 	.xDisconnect = vtab_disconnect,
 	.xDestroy = vtab_disconnect,
@@ -901,7 +901,7 @@ int table_vtab_register(struct analysis *a, struct err *e)
 			return err_set(e, -ENOMEM, "out of memory");
 		b->analysis = a;
 		b->def = d;
-		/* SQLite frees b, also on failure */
+		/* SQLite frees b, even on failure */
 		if (sqlite3_create_module_v2(a->db, d->name, &vtab_module, b, free) != SQLITE_OK)
 			return err_set(e, -EIO, "table %s: %s", d->name, sqlite3_errmsg(a->db));
 	}

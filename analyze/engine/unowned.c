@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The counts of one report are kept by bin: each row of a view asks for those of its bin. A window
- * that is no union of bins is counted when it is asked for.
+ * unowned: the counts of a report are kept per bin, because each row of a view needs those of its
+ * bin. A window that does not consist of whole bins is counted when needed.
  */
 #include "analyze/engine/unowned.h"
 
@@ -32,7 +32,7 @@ static int take_bin(void *ctx, const struct value *v)
 	return 0;
 }
 
-/* Counts the requests of the bins of [from_ns, to_ns) that have any, whoever a report is about. */
+/* Counts the requests in each bin of [from_ns, to_ns) that has any. Ignores the report's scope. */
 static int count_bins(struct analysis *a, int64_t from_ns, int64_t to_ns, uint64_t every_ns,
 		      struct unowned *ret, struct err *e)
 {
@@ -62,7 +62,7 @@ static int count_bins(struct analysis *a, int64_t from_ns, int64_t to_ns, uint64
 	return r;
 }
 
-/* Sums the bins inside [from_ns, to_ns). False: one of them reaches beyond. */
+/* Sums up the bins inside [from_ns, to_ns). Returns false if a bin is only partly inside. */
 static bool sum_bins(const struct unowned *u, int64_t from_ns, int64_t to_ns,
 		     struct request_cnt *ret)
 {
@@ -90,12 +90,12 @@ struct request_cnt unowned_count(struct analysis *a, int64_t from_ns, int64_t to
 	if (!trace_was_recorded(a->trace, "block") || to_ns <= from_ns)
 		return ret;
 	if (!sum_bins(&a->unowned, from_ns, to_ns, &ret)) {
-		/* the report itself reports parts that cannot be read */
+		/* ignore errors: parts that cannot be read are reported by the report itself */
 		if (count_bins(a, from_ns, to_ns, 0, &one, NULL) == 0)
 			(void)sum_bins(&one, from_ns, to_ns, &ret);
 		free(one.bins);
 	}
-	/* a cut of processes has only the number of those that it left out */
+	/* a trace that was cut to some processes has only the counts of the omitted requests */
 	ret.ios += trace_get_number(a->trace, "cut.unowned_ios");
 	ret.bytes += trace_get_number(a->trace, "cut.unowned_bytes");
 	return ret;
