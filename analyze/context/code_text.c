@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * code_text: kernel frames are named by their address, user frames by process, address and time.
- * Each reason for a missing name has a word for tables and a text for people.
+ * code_text: names of kernel frames are found by address, names of user frames by process, address
+ * and time. Each reason for a missing name has a word for tables and a text for people.
  */
 #include "analyze/context/code_text.h"
 
@@ -45,7 +45,7 @@ static const char *file_of(const struct trace_site *s)
 	return slash && slash[1] ? slash + 1 : s->module;
 }
 
-/* Appends " (/src/tree.c:31)", or with only the file's name; a long path is cut at its start. */
+/* Appends " (/src/tree.c:31)", or only the file's base name; a long path is cut at its start. */
 static void add_line(char *to, size_t size, const struct trace_site *s, bool only_name,
 		     struct source_lines *lines)
 {
@@ -104,7 +104,7 @@ void site_text_variable(char *to, size_t size, const struct trace_site *s)
 	const char *symbol = function_shown(name, s->symbol);
 	uint64_t offset = s->symbol_offset;
 
-	/* a variable of four bytes may begin there */
+	/* keep offset 4, where a four-byte variable may begin */
 	if (offset > 4)
 		offset = site_lock_of(offset);
 	if (!s->symbol[0])
@@ -117,7 +117,7 @@ void site_text_variable(char *to, size_t size, const struct trace_site *s)
 
 /* ---- stacks ---- */
 
-/* s: that of a frame in user space; NULL: unknown. */
+/* Formats a frame. s: site of a user frame; NULL: unknown. */
 static void frame_text(char *to, size_t size, const struct trace *t, const struct trace_frame *f,
 		       const struct trace_site *s, struct source_lines *lines)
 {
@@ -132,7 +132,7 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 		return;
 	}
 	name = name_text(t, TRACE_NAME_SYMBOL, f->addr);
-	if (name) {	/* the kernel has Rust functions, too */
+	if (name) {	/* demangle: the kernel has Rust functions, too */
 		snprintf(symbol, sizeof(symbol), "%.*s", (int)strcspn(name, "+"), name);
 		snprintf(to, size, "%s", function_shown(plain, symbol));
 	} else {
@@ -141,9 +141,9 @@ static void frame_text(char *to, size_t size, const struct trace *t, const struc
 }
 
 /*
- * Returns the number of innermost frames that belong to the tracepoint and the recorder's program.
- * For slab objects they were cut off when the stack was recorded, because the caller is known; for
- * pages it is not.
+ * Returns the number of innermost frames that belong to the tracepoint and to the recorder's BPF
+ * program. In stacks of slab objects these were removed while recording, because the caller was
+ * known; in stacks of pages they were not.
  */
 static size_t own_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
 {
@@ -160,9 +160,7 @@ static size_t own_frames(const struct trace *t, const struct trace_frame *f, siz
 	return skip;
 }
 
-/*
- * Returns the number of innermost frames up to an interrupt's first one; the rest was interrupted.
- */
+/* Returns the number of innermost frames that belong to an interrupt: up to its entry function. */
 static size_t interrupt_frames(const struct trace *t, const struct trace_frame *f, size_t cnt)
 {
 	static const char *const entries[] = { "asm_sysvec_", "asm_common_interrupt", "el1h_64_irq",
@@ -178,7 +176,7 @@ static size_t interrupt_frames(const struct trace *t, const struct trace_frame *
 	return cnt;
 }
 
-/* Returns the number of kernel frames, which come first, as the innermost ones. */
+/* Returns the number of kernel frames, which are the innermost frames. */
 static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
 {
 	size_t i = 0;
@@ -188,7 +186,7 @@ static size_t kernel_frames(const struct trace_frame *f, size_t cnt)
 	return i;
 }
 
-/* The file of a frame: "libz.so.1", "[kernel]", or in parentheses the reason for a missing one. */
+/* Formats the file of a frame: "libz.so.1", "[kernel]", or, in parentheses, why it is unknown. */
 static void module_text(char *to, size_t size, const struct trace_frame *f,
 			const struct trace_site *s)
 {
@@ -204,11 +202,12 @@ static void module_text(char *to, size_t size, const struct trace_frame *f,
 /* ---- CPython ---- */
 
 /*
- * Folds the interpreter's frames between two functions of Python, whose trampolines have names:
- * keeps a second text of the frames since the last of them, without those of the interpreter.
+ * Removes the interpreter's frames between two Python functions (those with a named trampoline):
+ * `between` has the frames since the last Python function, except those of the interpreter, and
+ * replaces the frames in the output when the next Python function follows.
  */
 struct python {
-	size_t end;		/* of the last function of Python in out; 0: none yet */
+	size_t end;		/* length of out after the last Python function; 0: none yet */
 	struct buf between;
 };
 
@@ -286,7 +285,7 @@ bool stack_text_add(struct buf *out, const struct trace *t, uint64_t stack, uint
 
 /* ---- interrupts ---- */
 
-/* The kernel's numbers of soft interrupts are older than BTF, and have not changed. */
+/* The kernel's numbers of soft interrupts have never changed, and are not in BTF. */
 #define NAMES(names) (sizeof(names) / sizeof((names)[0]))
 
 static const char *const types[EVENT_IRQ_TYPE_CNT] = {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * dense_ids: the recorder assigns ids in sequence, so row i nearly always has id 16 + i: then the
- * number is the id, and a byte is set. Other ids are looked up in the trace each time.
+ * dense_ids: the recorder assigns ids in sequence, so row i nearly always has id 16 + i. In this
+ * case the dense number equals the id, and a flag is stored to avoid further lookups. Other ids are
+ * looked up in the trace each time.
  */
 #include "analyze/context/dense_ids.h"
 
@@ -88,7 +89,9 @@ uint32_t dense_look_up_process_of(const struct dense_ids *d, uint32_t thread)
 	return p;
 }
 
-/* Pseudo ids wrap around to numbers after the last row, which return NULL. */
+/*
+ * For pseudo ids, the difference wraps around to an index after the last row, so NULL is returned.
+ */
 const struct trace_thread *dense_thread_row(const struct dense_ids *d, uint32_t thread)
 {
 	return trace_thread_at(d->trace, thread - EVENT_ID_FIRST);
@@ -152,11 +155,15 @@ uint32_t dense_upid(const struct dense_ids *d, uint32_t process)
 
 /* ---- names over time ---- */
 
-/* An exec renames its thread some microseconds before its event, or longer on a busy machine. */
+/*
+ * Maximum time from the rename by an exec to the exec's event: usually microseconds, but longer on
+ * a busy machine.
+ */
 #define EXEC_NS 20000000
 
-struct named {			/* a task event with a name */
-	uint64_t order;		/* member << 32 | number of the event; compare_u64 */
+struct named {			/* a task event that contains a name */
+	/* sort key, first member for compare_u64: (member << 32) + number of the event */
+	uint64_t order;
 	uint64_t ts_ns;
 	const char *name;
 	bool is_exec;
@@ -166,7 +173,7 @@ struct collect {
 	const struct dense_ids *d;
 	struct named *v;
 	size_t cnt, cap;
-	uint32_t *main_of;	/* by dense process: its main thread + 1 */
+	uint32_t *main_of;	/* by dense process: main thread + 1; 0: unknown */
 };
 
 static uint32_t member_cnt(const struct dense_ids *d)
@@ -198,7 +205,7 @@ static int collect_event(struct collect *c, const struct trace_task_event *ev)
 	r = add_named(c, thread, ev);
 	if (r < 0 || !p)
 		return r;
-	/* a thread that calls exec gets the tid of the main thread, in all of its rows */
+	/* a thread that calls exec takes the tid of the main thread, in all of its rows */
 	if (ev->type == TRACE_TASK_EXEC || (!c->main_of[process] && t->tid == p->pid))
 		c->main_of[process] = thread + 1;
 	return c->main_of[process] == thread + 1 ? add_named(c, d->thread_cnt + process, ev) : 0;
@@ -210,7 +217,10 @@ static const char *last_name(const struct dense_ids *d, uint32_t member)
 					dense_process_comm(d, member - d->thread_cnt);
 }
 
-/* Returns when the i-th name starts: at the exec, if the rename is part of one. */
+/*
+ * Returns the time from which the i-th name is valid. A rename that is part of an exec is valid
+ * from the exec on.
+ */
 static uint64_t holds_from(const struct collect *c, size_t i)
 {
 	const struct named *x = &c->v[i], *next = x + 1;
@@ -221,7 +231,7 @@ static uint64_t holds_from(const struct collect *c, size_t i)
 }
 
 /*
- * Returns whether the process is the recorded command: before its exec it is a part of the
+ * Returns whether the process is the recorded command. Before its exec, the command belongs to the
  * recorder.
  */
 static bool is_command(const struct dense_ids *d, uint32_t process)
@@ -234,8 +244,8 @@ static bool is_command(const struct dense_ids *d, uint32_t process)
 }
 
 /*
- * Returns the first name of a member in v[from..to): the command has its exec's name from its
- * creation on.
+ * Returns the index of the first valid name of a member in v[from..to). The command has the name of
+ * its exec from its creation on.
  */
 static size_t first_name(const struct collect *c, size_t from, size_t to)
 {
@@ -249,7 +259,7 @@ static size_t first_name(const struct collect *c, size_t from, size_t to)
 	return i < to ? i : from;
 }
 
-/* Stores the names of one member, which are v[from..to). */
+/* Stores the names of a member, v[from..to). */
 static void take_names(struct task_names *n, const struct collect *c, size_t from, size_t to)
 {
 	uint32_t member = (uint32_t)(c->v[from].order >> 32);

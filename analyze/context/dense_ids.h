@@ -4,10 +4,10 @@
  *
  *     utid, upid --[dense_ids]--> 0 .. cnt-1
  *
- * Numbers 0..15 are the pseudo ids (EVENT_ID_*) themselves, 16 + i is row i of trace_threads() or
- * trace_processes(). An id that is in neither list is EVENT_ID_UNKNOWN. A row is looked up when its
- * id is first used: a trace opened quickly does not read the other rows. Threads: any. The trace
- * must outlive the numbers.
+ * Numbers 0..15 are the pseudo ids (EVENT_ID_*) themselves; 16 + i is row i of trace_threads() or
+ * trace_processes(). An id that is in neither list becomes EVENT_ID_UNKNOWN. A row is looked up
+ * when its id is first used, so a trace that was opened quickly reads no other rows. Threads: any.
+ * The trace must outlive the struct.
  */
 #pragma once
 
@@ -20,12 +20,13 @@
 
 struct dense_ids {
 	const struct trace *trace;
-	uint32_t thread_cnt, process_cnt;	/* including the 16 pseudo ids */
+	uint32_t thread_cnt, process_cnt;	/* including 16 pseudo ids */
 	/*
-	 * By dense number; relaxed, since no element depends on another. 1: the number is the id.
+	 * By dense number; 1: the number equals the id. Relaxed atomics suffice, because elements
+	 * do not depend on each other.
 	 */
 	_Atomic uint8_t *thread_is_id, *process_is_id;
-	_Atomic uint32_t *process_of;	/* a thread's process + 1; 0: not looked up yet */
+	_Atomic uint32_t *process_of;	/* by thread: process + 1; 0: not looked up yet */
 	struct task_names *names;	/* empty until task_names_prepare() */
 };
 
@@ -61,38 +62,38 @@ static inline uint32_t dense_process_of(const struct dense_ids *d, uint32_t thre
 	return p ? p - 1 : dense_look_up_process_of(d, thread);
 }
 
-/* By dense number; NULL for a pseudo id. */
+/* Return the row of a task, by dense number; NULL: pseudo id. */
 const struct trace_thread *dense_thread_row(const struct dense_ids *d, uint32_t thread);
 const struct trace_process *dense_process_row(const struct dense_ids *d, uint32_t process);
 
-/* "[idle]", "[unknown]", "[irq]", "[filtered]"; NULL for any other id. */
+/* Returns "[idle]", "[unknown]", "[irq]" or "[filtered]"; NULL: other id. */
 const char *dense_pseudo_name(uint32_t id);
 
-/* Names by dense number, never NULL. */
+/* Return the last name of a task, by dense number; never NULL. */
 const char *dense_thread_comm(const struct dense_ids *d, uint32_t thread);
 const char *dense_process_comm(const struct dense_ids *d, uint32_t process);
-/* Return the ids in the trace. */
+/* Return the id of a task in the trace, by dense number. */
 uint32_t dense_utid(const struct dense_ids *d, uint32_t thread);
 uint32_t dense_upid(const struct dense_ids *d, uint32_t process);
 
 /* ---- names over time ---- */
 
 /*
- * The names of threads and processes over time, from the task events (new, exec, rename, snapshot).
- * A process has the names of its main thread; a thread that calls exec becomes the main thread. A
- * task keeps its first name from before the trace. A rename that is part of an exec takes effect
- * with the exec. Only tasks with several names take memory.
+ * Names of threads and processes over time, from task events (new, exec, rename, snapshot). A
+ * process has the name of its main thread; a thread that calls exec becomes the main thread. A
+ * task's first known name is used for all earlier time, too. A rename that is part of an exec takes
+ * effect at the exec. Only tasks with several names take memory.
  *
- * Threads: task_names_prepare() from the analysis' own thread, the rest from any.
+ * Threads: task_names_prepare() only in the analysis's own thread, all others in any thread.
  */
 
 struct task_name {
-	uint64_t from_ns, to_ns;	/* 0 and UINT64_MAX: before and after all events */
+	uint64_t from_ns, to_ns;	/* 0: before all events; UINT64_MAX: after all events */
 	const char *name;
-	bool is_last;		/* the name in the row of the thread or process */
+	bool is_last;		/* same as the name in the row of the thread or process */
 };
 
-/* A rename of a task at ts_ns: a dense thread, or thread_cnt + a dense process. */
+/* Rename of a member: a dense thread, or thread_cnt + a dense process. */
 struct task_rename {
 	uint64_t ts_ns;
 	uint32_t member;
@@ -100,47 +101,48 @@ struct task_rename {
 
 struct task_names {
 	bool is_ready;
-	uint32_t *first, *cnt;		/* by member: its names; cnt 0: it had only one */
+	/* by member: range of its names; cnt 0: it has only one name */
+	uint32_t *first, *cnt;
 	struct task_name *names;	/* names of a member are adjacent, in order of time */
 	size_t name_cnt;
 	struct task_rename *renames;	/* in order of time */
 	size_t rename_cnt;
 };
 
-/* Reads the task events once. 0 or -ENOMEM. */
+/* Reads the task events, on the first call. 0 or -ENOMEM. */
 int task_names_prepare(const struct dense_ids *d);
 
 /*
- * Returns the name of a member (a dense thread, or thread_cnt + a dense process) at ts_ns; NULL: it
- * had only its last name, or the names are not prepared.
+ * Returns the name of a member (a dense thread, or thread_cnt + a dense process) at ts_ns. NULL:
+ * the member has only one name, or task_names_prepare() was not called.
  */
 const struct task_name *task_name_at(const struct dense_ids *d, uint32_t member, uint64_t ts_ns);
-/* The same, as text; never NULL. */
+/* As task_name_at(), but returns the text; never NULL. */
 const char *task_name_text(const struct dense_ids *d, uint32_t member, uint64_t ts_ns);
 
-/* Returns the index in renames of the first one at ts_ns or later. */
+/* Returns the index of the first element of renames at or after ts_ns. */
 size_t task_renames_from(const struct dense_ids *d, uint64_t ts_ns);
 
-/* Tasks whose names matter together; members as in struct task_rename. */
+/* Tasks whose renames are counted together; members as in struct task_rename. */
 struct task_set {
 	uint32_t cnt, members[3];
 };
 
-/* Returns a thread and its process. */
+/* Returns the set of a thread and its process. */
 static inline struct task_set task_set_of(const struct dense_ids *d, uint32_t thread)
 {
 	return (struct task_set){ 2, { thread, d->thread_cnt + dense_process_of(d, thread) } };
 }
 
 /*
- * Count how often tasks were renamed in (from_ns, to_ns], and return the time of the n-th of these
- * renames (n 0: from_ns).
+ * task_renames_between() counts the renames of the tasks in (from_ns, to_ns]. task_rename_instant()
+ * returns the time of the n-th rename after from_ns; n 0: from_ns.
  */
 uint32_t task_renames_between(const struct dense_ids *d, const struct task_set *tasks,
 			      uint64_t from_ns, uint64_t to_ns);
 uint64_t task_rename_instant(const struct dense_ids *d, const struct task_set *tasks,
 			     uint64_t from_ns, uint32_t n);
-/* Returns whether a task may have been renamed; false if none ever was. */
+/* Returns whether any of the tasks has several names. */
 static inline bool task_has_renames(const struct dense_ids *d, const struct task_set *tasks)
 {
 	const struct task_names *n = d->names;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* keys: the names of keys, and the sources of each process's texts. */
+/* keys: names of the keys, and functions that make each process's text for a key. */
 #include "analyze/context/keys.h"
 
 #include <inttypes.h>
@@ -11,11 +11,11 @@
 #include "base/words.h"
 
 #define INIT_PID 1
-#define INIT_NAME "systemd"	/* also the name of a user's manager */
+#define INIT_NAME "systemd"	/* also the name of a user's service manager */
 
 static const char none[] = "[none]", unknown[] = KEYS_UNKNOWN;
 
-/* ---- sources of the texts ---- */
+/* ---- texts ---- */
 
 static const char *cgroup_path(const struct task_keys *k, const struct trace_process *p)
 {
@@ -25,7 +25,10 @@ static const char *cgroup_path(const struct task_keys *k, const struct trace_pro
 	return n ? n->name : NULL;
 }
 
-/* Adds " (process)" to a name that equals a pseudo process's: no comm is that long. */
+/*
+ * Appends " (process)" to a name that equals that of a pseudo process. No comm is as long as the
+ * result.
+ */
 static const char *own_name(const char *name, char *buf)
 {
 	for (uint32_t i = 0; *name == '[' && i < EVENT_ID_FIRST; i++)
@@ -71,7 +74,7 @@ static const char *user_text(struct task_keys *k, uint32_t process, char *buf)
 	const struct trace_process *p = dense_process_row(k->ids, process);
 	const struct trace_name *n;
 
-	/* no record has the user: neither a fork, an exec nor a snapshot */
+	/* no fork, exec or snapshot of the process was recorded */
 	if (!p->start_ns && !p->cgroup_id && !*p->exe)
 		return unknown;
 	n = trace_name_find(k->ids->trace, TRACE_NAME_USER, p->uid + 1ull);
@@ -79,7 +82,7 @@ static const char *user_text(struct task_keys *k, uint32_t process, char *buf)
 	return n ? n->name : buf;
 }
 
-/* Returns the parent in the process's tree; EVENT_ID_UNKNOWN: the process is the root. */
+/* Returns the parent of a process in its tree; EVENT_ID_UNKNOWN: the process is the root. */
 static uint32_t tree_parent(const struct task_keys *k, uint32_t process)
 {
 	const struct trace_process *p = dense_process_row(k->ids, process), *parent;
@@ -94,7 +97,8 @@ static uint32_t tree_parent(const struct task_keys *k, uint32_t process)
 }
 
 /*
- * Finds the root of a tree, and stores it for every process on the way. A circle of parents is cut.
+ * Returns the root of a process's tree, and stores it for every process on the path to the root. A
+ * cycle of parents is cut.
  */
 static uint32_t root_of(struct task_keys *k, uint32_t process)
 {
@@ -125,7 +129,7 @@ static const char *tree_text(struct task_keys *k, uint32_t process, char *buf)
 
 /* ---- the table ---- */
 
-/* Makes the text of a process that is not a pseudo process; it may be in buf. */
+/* text() returns the text of a process that is not a pseudo process; the text may be in buf. */
 static const struct {
 	const char *name;
 	const char *(*text)(struct task_keys *k, uint32_t process, char buf[CGROUP_NAME_MAX]);

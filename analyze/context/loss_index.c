@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * loss_index: a loss overlaps [from, to) unless it begins at or after "to" or ends at or before
- * "from". With prefix sums over the sorted beginnings and over the sorted ends, the number of lost
- * events is one subtraction.
+ * loss_index: a loss overlaps [from, to) unless it begins at or after `to` or ends at or before
+ * `from`. With prefix sums over the sorted beginnings and over the sorted ends, lost events are
+ * counted by a subtraction.
  */
 #include "analyze/context/loss_index.h"
 
@@ -25,7 +25,7 @@ static void sum_up(struct loss_edge *edges, size_t cnt)
 		edges[i].sum_cnt += edges[i - 1].sum_cnt;
 }
 
-/* Adds lost events of a source to its edges, which have room for max losses. 0 or -ENOMEM. */
+/* Adds lost events to the edges of a source, which have space for max losses. 0 or -ENOMEM. */
 static int add_loss(struct loss_index *x, const char *source, unsigned int cls, uint64_t from_ns,
 		    uint64_t to_ns, uint64_t lost, size_t max)
 {
@@ -44,7 +44,7 @@ static int add_loss(struct loss_index *x, const char *source, unsigned int cls, 
 			return -ENOMEM;
 	}
 	s->from[s->cnt] = (struct loss_edge){ from_ns, lost };
-	/* an interval with equal ends counts as an instant */
+	/* an empty interval counts as an instant */
 	s->to[s->cnt++] = (struct loss_edge){ to_ns > from_ns ? to_ns : from_ns + 1, lost };
 	return 0;
 }
@@ -62,12 +62,12 @@ static int index_losses(struct loss_index *x, const struct trace *t)
 		const struct hook_name *h = hook_name_find(l->hook);
 		uint64_t lost = l->full_cnt + l->other_cnt + l->missed_cnt;
 
-		/* the class stands for a hook that this version does not have */
+		/* use the class if this version does not have the hook */
 		if (l->cls < LOSS_CLASS_CNT && lost)
 			r = add_loss(x, h && h->cls == l->cls ? h->source : class_names[l->cls],
 				     l->cls, l->from_ns, l->to_ns, lost, cnt + 1);
 	}
-	/* events that were lost before a cut have no instant: they count at the clock's 0 */
+	/* the time of losses before a cut is unknown: count them at time 0 */
 	for (i = 0; i < key_cnt && r == 0; i++) {
 		const char *source = m[i].key + sizeof(before) - 1;
 		uint64_t lost;
@@ -128,7 +128,7 @@ void loss_index_done(struct loss_index *x)
 
 /* ---- lists of sources ---- */
 
-/* Returns the next source or class. *ret_if_recorded: it had a '?', which is dropped. */
+/* Returns the next source or class of a list, without its '?'. *ret_if_recorded: it had a '?'. */
 static struct word next_source(const char **list, bool *ret_if_recorded)
 {
 	struct word w = word_next(list);
@@ -138,7 +138,7 @@ static struct word next_source(const char **list, bool *ret_if_recorded)
 	return w;
 }
 
-/* Returns whether a word and a source match: they are equal, or one is the class of the other. */
+/* Returns whether w and source are equal, or one is the class of the other. */
 static bool is_of(const char *source, struct word w)
 {
 	int len = (int)strlen(source), both = len < w.len ? len : w.len;
@@ -158,8 +158,8 @@ static bool is_in(const char *source, const char *list)
 }
 
 /*
- * A source that is recorded only on request is needed only by queries that name it, not by those
- * that name its class.
+ * Returns whether the list needs the source. A source that is recorded only on request is needed
+ * only if the list contains its own name, not just its class.
  */
 static bool is_needed_in(const char *source, const char *list)
 {
@@ -194,11 +194,14 @@ static uint64_t sum_below(const struct loss_edge *edges, size_t cnt, uint64_t ts
 	return below ? edges[below - 1].sum_cnt : 0;
 }
 
-/* Returns the losses that end in the window; *ret_touch: the losses that overlap it. */
+/*
+ * Returns the number of events lost in losses that end in the window. *ret_touch: the number lost
+ * in losses that overlap the window.
+ */
 static uint64_t lost_of(const struct loss_edges *s, uint64_t from_ns, uint64_t to_ns,
 			uint64_t *ret_touch)
 {
-	/* ends at or before from: below from + 1 */
+	/* also subtracts losses that end exactly at from_ns */
 	uint64_t before = sum_below(s->to, s->cnt, from_ns + 1);
 
 	*ret_touch = 0;
@@ -228,7 +231,7 @@ uint64_t loss_index_off_ns(const struct loss_index *x, const char *sources, uint
 	const struct trace_gap *g = trace_gaps(x->trace, &cnt);
 	uint64_t off_ns = 0, done = from_ns;
 
-	/* the gaps of several sources may overlap; they are in order of their beginnings */
+	/* gaps are sorted by their beginnings; those of several sources may overlap */
 	for (i = 0; i < cnt && g[i].from_ns < to_ns; i++) {
 		uint64_t from = g[i].from_ns > done ? g[i].from_ns : done;
 		uint64_t to = g[i].to_ns < to_ns ? g[i].to_ns : to_ns;
@@ -243,7 +246,7 @@ uint64_t loss_index_off_ns(const struct loss_index *x, const char *sources, uint
 
 /* ---- completeness ---- */
 
-/* Returns the holes that overlap the window, in order; *ret_cnt of them. NULL: out of memory. */
+/* Returns the *ret_cnt holes that overlap the window, in order. NULL: out of memory. */
 static const struct loss_span *find_holes(struct loss_index *x, uint64_t from_ns, uint64_t to_ns,
 					  size_t *ret_cnt)
 {
@@ -267,7 +270,7 @@ bool loss_index_covered(struct loss_index *x, uint64_t from_ns, uint64_t to_ns)
 	       find_holes(x, from_ns, to_ns, &cnt) && !cnt;
 }
 
-/* A query and its result so far. */
+/* Query and result of loss_index_is_complete(). */
 struct ask {
 	struct loss_index *x;
 	struct loss_needs needs;
@@ -289,7 +292,7 @@ static void ask_lost(struct ask *a)
 	const struct loss_index *x = a->x;
 
 	for (unsigned int c = 0; c < LOSS_CLASS_CNT; c++) {
-		/* a name lasts beyond its event in all views */
+		/* all views use names after their event */
 		bool lasts = a->needs.reach & LOSS_STATE || c == EVENT_CLASS_TASK;
 		uint64_t lost = 0, touch = 0, most = 0, before = 0;
 
@@ -326,7 +329,10 @@ static void ask_recorded(struct ask *a)
 	}
 }
 
-/* A process with its own malloc bypasses the library, and some processes run without it. */
+/*
+ * Allocations are not recorded in processes that use their own malloc, or that run without the
+ * library.
+ */
 static void ask_heaps(struct ask *a)
 {
 	uint64_t own = trace_get_number(a->x->trace, "heap.own_malloc");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* object_text: implementation. */
+/* object_text: formats an object by the type that its call implies. */
 #include "analyze/context/object_text.h"
 
 #include <errno.h>
@@ -35,7 +35,10 @@ static void put_named(const struct trace *t, enum trace_name_type type, uint64_t
 		snprintf(ret, OBJECT_TEXT_BYTES, "%s:[%" PRIu64 "]", what, number);
 }
 
-/* The numbers of terminals never change (Documentation/admin-guide/devices.txt). */
+/*
+ * Writes a device's name. Device numbers of terminals are fixed
+ * (Documentation/admin-guide/devices.txt).
+ */
 static void put_device(const struct trace *t, bool is_block, uint32_t dev,
 		       char ret[OBJECT_TEXT_BYTES])
 {
@@ -58,7 +61,7 @@ static void put_device(const struct trace *t, bool is_block, uint32_t dev,
 }
 
 /*
- * Writes the type of the file and its descriptor: "epoll 4". Letters are of
+ * Writes the type of an anonymous file and its descriptor: "epoll 4". The two letters are those of
  * WIRE_OBJECT_ANONYMOUS().
  */
 static void put_anonymous(uint64_t object, char ret[OBJECT_TEXT_BYTES])
@@ -101,7 +104,10 @@ static void put_inode_lock(const struct trace *t, uint64_t object, char ret[OBJE
 	snprintf(ret, OBJECT_TEXT_BYTES, "inode lock of %s", path ? path : inode);
 }
 
-/* The name of a kernel address is "function+0x1a", followed by " [module]" in a module. */
+/*
+ * Writes the function that contains the lock. The symbol is "function+0x1a", followed by "
+ * [module]" for a module.
+ */
 static void put_kernel_lock(const struct trace *t, uint64_t object, char ret[OBJECT_TEXT_BYTES])
 {
 	const char *name = name_text(t, TRACE_NAME_SYMBOL, CALL_LOCK_ADDR(object));
@@ -195,19 +201,20 @@ uint32_t object_releaser(enum call_machine machine, const struct thread_sleep *s
 
 	if (s->is_irq || s->waker_call == CALL_UNKNOWN)
 		return 0;
-	if (s->waker_call == CALL_EXIT)	/* an exit releases robust locks, files and mappings */
+	/* an exit releases robust locks, closes files and removes mappings */
+	if (s->waker_call == CALL_EXIT)
 		return s->waker;
 	if (call_wake_of(machine, s->call) == CALL_WAKE_FUTEX)
 		return wake == CALL_WAKE_FUTEX ? s->waker : 0;
 	if (wake == CALL_WAKE_WRITE && !call_is_of_kernel_lock(s->call))
-		/* the freezer's wake-up; a write may release a lock of the kernel */
+		/* e.g. the freezer's wake-up; but a write may release a kernel lock */
 		return 0;
 	return wake == CALL_WAKE_SIGNAL ? 0 : s->waker;
 }
 
 /*
- * thread_makers: implementation. First threads are looked up on first use: a trace that is opened
- * quickly has not read its threads.
+ * thread_makers: main threads are looked up on first use, because a trace that is opened quickly
+ * has not read its threads.
  */
 
 int thread_makers_init(struct thread_makers *m, const struct dense_ids *ids)

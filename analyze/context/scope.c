@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * scope: scope and grouping are tables that are filled when a query first uses a thread or process,
- * and looked up per event.
+ * scope: scope and grouping are tables with an entry per thread and process, which is filled on
+ * first use, so that each event needs only a lookup.
  */
 #include "analyze/context/scope.h"
 
@@ -15,7 +15,7 @@
 
 static bool name_matches(const char *pattern, const char *name)
 {
-	/* "[kworker]" is compared as a name first, then as a pattern */
+	/* try "[kworker]" as a name before trying it as a pattern */
 	return !pattern || !strcmp(pattern, name) || fnmatch(pattern, name, 0) == 0;
 }
 
@@ -28,7 +28,7 @@ static bool is_listed(const uint32_t *ids, unsigned int cnt, uint32_t id)
 	return !ids || i < cnt;
 }
 
-/* Returns whether any name of the member, a thread or thread_cnt + a process, matches. */
+/* Returns whether any name of the member matches. member: a thread, or thread_cnt + a process. */
 static bool ever_matches(const struct dense_ids *d, const char *pattern, uint32_t member,
 			 const char *last)
 {
@@ -92,7 +92,7 @@ int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_fi
 	return 0;
 }
 
-/* Ignores the filters for threads. */
+/* Returns whether a process matches, apart from the filters for threads. */
 static bool is_process_in(const struct scope *s, uint32_t process)
 {
 	const struct trace_process *p = dense_process_row(s->ids, process);
@@ -127,7 +127,7 @@ static bool matches_at(const struct scope *s, const char *pattern, uint32_t memb
 	const struct task_name *x = pattern ? task_name_at(s->ids, member, ts_ns) : NULL;
 	uint8_t *decided;
 
-	if (!x)	/* without renames, the member always had the matching name */
+	if (!x)	/* a member with only one name has matched already */
 		return true;
 	if (end_ns && x->to_ns < *end_ns)
 		*end_ns = x->to_ns;
@@ -166,7 +166,7 @@ static uint32_t member_process(const struct grouping *g, uint32_t member)
 	return member < d->thread_cnt ? dense_process_of(d, member) : member - d->thread_cnt;
 }
 
-/* Returns the text of a member, or of its former name. NULL: out of memory. */
+/* Returns the text of a member, using its name at the time for name keys. NULL: out of memory. */
 static const char *key_text(struct grouping *g, unsigned int key, const struct group_first *m)
 {
 	if (key == REPORT_BY_THREAD_NAME)
@@ -177,7 +177,7 @@ static const char *key_text(struct grouping *g, unsigned int key, const struct g
 		       task_keys_text(&g->keys, key, member_process(g, m->member));
 }
 
-/* 0: out of memory. */
+/* Returns a value that identifies the member's key. 0: out of memory. */
 static uint64_t key_value(struct grouping *g, unsigned int key, const struct group_first *m)
 {
 	return key == REPORT_BY_PROCESS ? member_process(g, m->member) + 1ull :
@@ -185,7 +185,10 @@ static uint64_t key_value(struct grouping *g, unsigned int key, const struct gro
 					  (uintptr_t)key_text(g, key, m);
 }
 
-/* Combines each key with the number of the keys before it; the last number is the group. */
+/*
+ * Finds or adds a group: combines each key with the number of the keys before it; the last number
+ * is that of the group.
+ */
 static int intern_keys(struct grouping *g, const struct group_first *m, uint32_t *ret)
 {
 	uint32_t number = 0;
@@ -208,7 +211,7 @@ static int intern_keys(struct grouping *g, const struct group_first *m, uint32_t
 	return r < 0 ? r : 0;
 }
 
-/* Returns the name of a member at ts_ns; NULL: its last name. */
+/* Returns the name of a member at ts_ns; NULL: same as its last name. */
 static const char *earlier_name(const struct grouping *g, uint32_t member, uint64_t ts_ns,
 				uint64_t *end_ns)
 {
@@ -292,7 +295,7 @@ uint32_t grouping_of_process(struct grouping *g, uint32_t process, uint64_t ts_n
 				      0;
 }
 
-/* Returns the name of a group that is a single task. */
+/* Returns the name of a group that consists of a single task. */
 static const char *task_label(const struct grouping *g, const struct group_first *m, bool is_thread)
 {
 	uint32_t member = is_thread ? m->member : g->ids->thread_cnt + member_process(g, m->member);
@@ -363,7 +366,7 @@ uint64_t window_bin_of_edges(const struct window *w, uint64_t ts_ns)
 	return i == SIZE_MAX ? 0 : i + 1 < w->edge_cnt ? i : w->edge_cnt - 2;
 }
 
-/* Returns where a bin begins, also after the end of the window. */
+/* Returns the beginning of a bin, even of a bin after the window. */
 static uint64_t bin_begin(const struct window *w, uint64_t bin)
 {
 	return w->edges ? w->edges[bin] : w->base_ns + bin * w->every_ns;

@@ -5,8 +5,8 @@
  *     report_request --[scope]--> thread in or out
  *     by, thread     --[grouping]--> group number, and its labels
  *
- * Without a filter everything is in scope: SQL sees it all. By default a report leaves out the
- * recorder, the idle task and threads that --only left out. [unknown] and [irq] are in scope unless
+ * Without a filter, as in plain SQL, everything is in scope. By default a report excludes the
+ * recorder, the idle task and threads excluded by --only. [unknown] and [irq] are in scope unless
  * the filter has an id or a name, or selects the workload. Threads: one.
  */
 #pragma once
@@ -20,36 +20,38 @@
 #include "base/hash_map.h"
 
 /*
- * All given filters must match. tids and thread select threads: figures of a whole process, such as
- * RSS, are then out of scope.
+ * Filters, which are combined with "and". tids and thread select threads, which excludes figures of
+ * whole processes, such as RSS.
  */
 struct scope_filter {
-	const uint32_t *pids, *tids;	/* NULL: all */
+	const uint32_t *pids, *tids;	/* NULL: no filter */
 	unsigned int pid_cnt, tid_cnt;
-	const char *comm, *thread;	/* exact name or GLOB pattern; NULL: all */
-	bool workload;			/* only the workload */
+	const char *comm, *thread;	/* exact name or GLOB pattern; NULL: no filter */
+	bool workload;			/* only processes and threads of the workload */
 	bool with_recorder, with_idle;
 	/*
-	 * --only: other processes have no events except those at the edges of the workload's slices
+	 * recorded with --only: other processes have events only at the edges of the workload's
+	 * slices
 	 */
 	bool workload_only;
-	bool merges_unknown; /* requests of [unknown] are one row, for all submitters */
-	bool with_pseudo; /* always include pseudo ids: per-CPU sums need them */
+	bool merges_unknown; /* merge the rows of requests of [unknown] with different submitters */
+	bool with_pseudo; /* always include pseudo ids, which per-CPU sums need */
 };
 
 struct scope {
-	uint8_t *threads;		/* by dense_thread(): SCOPE_*; NULL: all are in scope */
+	/* by dense_thread(): SCOPE_x; NULL: everything is in scope */
+	uint8_t *threads;
 	uint8_t *processes;
-	/* by name of task_names: SCOPE_*; NULL: no filter by name */
+	/* by index in task_names: SCOPE_x; NULL: no filter by name */
 	uint8_t *names;
 	const struct dense_ids *ids;
 	struct scope_filter filter;
 };
 
 /*
- * Each thread and process is decided on first use: it is in the scope if it ever had the wanted
- * names. The functions ending in _at() return whether it has them at a time. f's lists and names
- * must outlive s.
+ * Initializes s; each thread or process is decided on first use. A thread or process is in the
+ * scope if any of its names ever matched; functions ending in _at() also require that the name at
+ * the time matches. f's lists and names must outlive s. 0 or -ENOMEM.
  */
 int scope_init(struct scope *s, const struct dense_ids *d, const struct scope_filter *f);
 void scope_done(struct scope *s);
@@ -60,7 +62,7 @@ enum { SCOPE_UNDECIDED, SCOPE_OUT, SCOPE_IN };
 bool scope_decide_thread(const struct scope *s, uint32_t thread);
 bool scope_decide_process(const struct scope *s, uint32_t process);
 
-/* Returns whether the filter selects threads. */
+/* Returns whether the filter selects single threads. */
 static inline bool scope_is_of_threads(const struct scope *s)
 {
 	return s->filter.tids || s->filter.thread;
@@ -84,7 +86,10 @@ static inline bool scope_has_process(const struct scope *s, uint32_t process)
 	       (s->processes[process] == SCOPE_UNDECIDED && scope_decide_process(s, process));
 }
 
-/* Lowers *end_ns, unless NULL, to the end of the time for which the result is valid. */
+/*
+ * Returns whether the names at ts_ns match. Lowers *end_ns, unless NULL, to the end of the time for
+ * which the result is valid.
+ */
 bool scope_decide_at(const struct scope *s, uint32_t thread, uint32_t process, uint64_t ts_ns,
 		     uint64_t *end_ns);
 
@@ -104,56 +109,60 @@ static inline bool scope_has_process_at(const struct scope *s, uint32_t process,
 	       (!s->names || scope_decide_at(s, UINT32_MAX, process, ts_ns, end_ns));
 }
 
-/* Merges a group that is a task into another row: returns that row's group, or GROUPING_FAILED. */
+/*
+ * Merges groups, each of which is a task: into() returns the group whose row includes this group,
+ * or GROUPING_FAILED.
+ */
 struct group_merge {
 	uint32_t (*into)(void *ctx, uint32_t group);
 	void *ctx;
 };
 
-struct group_first {		/* a member, and its former names; NULL: its last name */
+struct group_first {		/* a member with its names at the time; NULL: last name */
 	uint32_t member;
 	const char *comm, *thread_name;
 };
 
 /*
- * The groups of a set of keys. Of the keys of tasks, a thread is the finest: with it, a group is a
- * thread. Otherwise the threads and processes of a group have the process and the texts in common.
- * If a name is among the keys, a thread or process counts in the group of its name at the time; a
- * group by process and name is the process while it had the name.
+ * Groups by a set of keys. If thread is a key, a group is a thread. Otherwise a group consists of
+ * the threads and processes that have the same process and texts. If a name is a key, a thread or
+ * process belongs to the group of its name at the time; by process and name, a group is a process
+ * while it has the name.
  *
- * A member of groups is a thread, or thread_cnt + process for figures of a whole process.
+ * A member of a group is a thread, or thread_cnt + a process for figures of whole processes.
  */
 struct grouping {
-	unsigned int by;		/* KEYS_WHO among the keys; 0: all is one group */
-	unsigned int others;		/* the other keys, which the view handles itself */
+	unsigned int by;		/* keys in KEYS_WHO; 0: all members are one group */
+	unsigned int others;		/* other keys, which the view handles itself */
 	const struct dense_ids *ids;
 	const struct group_merge *merge;	/* NULL: each group has its own row */
-	/* by texts: a group gets its number when one of its members is first used */
+	/* for text keys: groups are numbered when a member is first used */
 	struct task_keys keys;
-	uint32_t first;			/* the first member that has an element in groups */
-	uint32_t *groups;		/* group of each member, + 1; 0: not numbered yet */
-	struct group_first *firsts;	/* of each group, its first used member */
+	uint32_t first;			/* first member with an element in groups */
+	uint32_t *groups;		/* by member: group + 1; 0: not numbered yet */
+	struct group_first *firsts;	/* by group: the member that was used first */
 	size_t first_cap;
-	uint64_t label_ns;	/* time of the names in labels; 0: the last names */
-	/* a text or process, combined with the number of the keys before it */
+	uint64_t label_ns;	/* time for the names in labels; 0: last names */
+	/* maps (value of a key, number of the keys before it) to a number */
 	struct hash_map map;
 };
 
 /* by: 1u << REPORT_BY_x. 0 or -ENOMEM. */
 int grouping_init(struct grouping *g, const struct dense_ids *d, unsigned int by);
-/* Numbers all groups at once, in the order of members. 0 or -ENOMEM. */
+/* Numbers all groups in the order of members. 0 or -ENOMEM. */
 int grouping_number_all(struct grouping *g);
 void grouping_done(struct grouping *g);
 
-#define GROUPING_FAILED UINT32_MAX	/* out of memory */
+#define GROUPING_FAILED UINT32_MAX	/* returned as group: out of memory */
 /*
- * Returns the group of a thread at ts_ns. *end_ns, unless NULL, is lowered to the end of the time
- * for which the result is valid.
+ * Returns the group of a thread at ts_ns. Lowers *end_ns, unless NULL, to the end of the time for
+ * which the result is valid.
  */
 uint32_t grouping_of_thread(struct grouping *g, uint32_t thread, uint64_t ts_ns,
 			    uint64_t *end_ns);
 /*
- * Returns the group for figures of a whole process, such as RSS: separate if by thread or its name.
+ * Returns the group for figures of a whole process, such as RSS. By thread or thread name, this is
+ * a group of its own.
  */
 uint32_t grouping_of_process(struct grouping *g, uint32_t process, uint64_t ts_ns,
 			     uint64_t *end_ns);
@@ -164,44 +173,49 @@ static inline bool grouping_is_by_name(const struct grouping *g)
 	return g->by & KEYS_NAME;
 }
 
-/* Returns whether each group is a process, with the process's number. */
+/* Returns whether each group is a process, and has the process's number. */
 static inline bool grouping_is_of_processes(const struct grouping *g)
 {
 	return g->by & KEY(PROCESS) && !(g->by & KEY(THREAD)) && !g->groups;
 }
 
 struct grouping_label {
-	int64_t upid;			/* -1: does not apply */
-	/* the thread; by thread_name, one thread with the name; or -1 */
+	int64_t upid;			/* -1: not applicable */
+	/* the thread; by thread name: any thread of the group; -1: not applicable */
 	int64_t utid;
-	int64_t member_upid;		/* a process of the group; -1: all is one group */
-	const char *name;		/* comm, the text of the first key, or "" */
-	const char *comm, *thread_name;	/* as keys; NULL: not among the keys */
+	/* any process of the group; -1: all members are one group */
+	int64_t member_upid;
+	const char *name;		/* name of the task, text of the first key, or "" */
+	const char *comm, *thread_name;	/* NULL: not a key */
 };
 void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *ret);
 
 /*
- * window: the window of a table-valued function: [from, to), cut into bins of "every".
+ * window: the window [from, to) of a table-valued function, divided into bins of length "every".
  *
- * Bins are counted from "from"; the last one is cut at "to". Only bins that overlap the trace's
- * span exist. The length WINDOW_OWN_BINS selects the analysis' own bins, which have any lengths.
- * Instants here are CLOCK_MONOTONIC. Threads: one.
+ * Bins are counted from `from`; the last bin ends at `to`. Only bins that overlap the trace's span
+ * exist. The length WINDOW_OWN_BINS selects the bins in struct analysis, which may differ in
+ * length. Instants are CLOCK_MONOTONIC unless noted. Threads: one.
  */
-#define WINDOW_OWN_BINS INT64_MAX	/* every_ns */
+#define WINDOW_OWN_BINS INT64_MAX	/* a value of every_ns */
 
 struct window {
 	int64_t from, to;		/* as requested, from the trace's start */
-	uint64_t every_ns;		/* 0: one bin */
-	uint64_t from_ns, to_ns; /* the part inside the trace's span; equal if there is none */
+	uint64_t every_ns;		/* 0: a single bin */
+	uint64_t from_ns, to_ns; /* part inside the trace's span; equal if there is none */
 	uint64_t base_ns; /* start of bin 0, extrapolated before time 0 if needed (wraps) */
-	uint64_t first_bin, end_bin;	/* the existing bins: [first, end) */
-	const uint64_t *edges;		/* of the analysis' bins; NULL: all have every_ns */
+	uint64_t first_bin, end_bin;	/* bins that exist: [first_bin, end_bin) */
+	/* edges of the bins in struct analysis; NULL: all bins have length every_ns */
+	const uint64_t *edges;
 	size_t edge_cnt;
-	uint64_t span_end_ns;		/* of the trace */
+	uint64_t span_end_ns;		/* end of the trace's span */
 	uint64_t start_ns;
 };
 
-/* Edges are ascending; times outside of them belong to the first or the last bin. */
+/*
+ * Returns the bin of ts_ns. Times before the first edge or after the last belong to the nearest
+ * bin.
+ */
 uint64_t window_bin_of_edges(const struct window *w, uint64_t ts_ns);
 
 static inline uint64_t window_bin(const struct window *w, uint64_t ts_ns)
@@ -211,6 +225,6 @@ static inline uint64_t window_bin(const struct window *w, uint64_t ts_ns)
 	return w->every_ns ? (ts_ns - w->base_ns) / w->every_ns : 0;
 }
 
-/* The part of a bin inside window and span, in CLOCK_MONOTONIC. */
+/* Returns the part of a bin that is inside window and span, in CLOCK_MONOTONIC. */
 void window_bin_span(const struct window *w, uint64_t bin, uint64_t *ret_from_ns,
 		     uint64_t *ret_to_ns);
