@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Each side is asked in SQL for processes, CPU, memory, block requests, and requests of programs.
- * The answers are added up per role, or name of requests, and bin, and then compared figure by
- * figure.
+ * diff: queries processes, CPU, memory, block requests and program requests of each side in SQL,
+ * adds up the results per bin and per role or name of requests, and compares each figure.
  */
 #include "analyze/diff/diff.h"
 
@@ -20,7 +19,7 @@
 #include "model/quantile.h"
 
 /*
- * The t distribution's tail is the regularised incomplete beta function, evaluated by its
+ * The tail of the t distribution is the regularised incomplete beta function, evaluated by its
  * continued fraction (DLMF 8.17.22) with the modified Lentz method.
  */
 
@@ -95,7 +94,7 @@ static double incomplete_beta(double a, double b, double x)
 	if (x <= 0 || x >= 1)
 		return x <= 0 ? 0 : 1;
 	front = exp(lgamma(a + b) - lgamma(a) - lgamma(b) + a * log(x) + b * log1p(-x));
-	/* the fraction converges fast on this side only */
+	/* the fraction converges fast only for small x; otherwise use the symmetry */
 	return x < (a + 1) / (a + b + 2) ? front * beta_fraction(a, b, x) / a
 					 : 1 - front * beta_fraction(b, a, 1 - x) / b;
 }
@@ -128,22 +127,22 @@ double bin_corrected(double p, size_t cnt)
 #define RELATIVE_MIN	 0.05
 #define LAT_REQUESTS_MIN 30
 
-/* Requests of programs have the series of I/Os from IOS on, and one for each of their parts. */
+/* Program requests use the series from SERIES_IOS on, and one series per part of a request. */
 enum { SERIES_ONCPU, SERIES_RSS, SERIES_IOS, SERIES_BYTES, SERIES_LAT, SERIES_LAT_MAX, SERIES_PART,
        SERIES_CNT = SERIES_PART + DIFF_METRIC_CNT - DIFF_REQUEST_PART };
 
-/* Names of requests, in the order in which they were found. */
+/* Names of requests, in the order of first use. */
 struct names {
 	struct strpool *texts;
-	struct hash_map numbers;	/* by address of the text */
+	struct hash_map numbers;	/* by address of the text in texts */
 	const char **v;
 	size_t cnt, cap;
 };
 
-/* Holds what a role, or the requests of a name, did on one side. */
+/* Sums of a role, or of the requests with one name, on one side. */
 struct totals {
 	uint64_t processes;
-	/* NULL: nothing of it; SERIES_LAT, SERIES_PART: sums, to be divided by SERIES_IOS */
+	/* NULL: no data; SERIES_LAT, SERIES_PART: sums, to be divided by SERIES_IOS */
 	double *bins[SERIES_CNT];
 	struct quantile lat;
 };
@@ -154,23 +153,25 @@ struct side {
 	size_t bin_cnt;
 	struct role_processes p;
 	struct names *names;
-	size_t role_cnt, name_cnt;	/* of totals */
+	size_t role_cnt, name_cnt;	/* numbers of totals for roles and for names */
 	struct totals *totals;		/* by role, then by name of requests */
 	bool complete[DIFF_METRIC_CNT];
-	/* its source was off for all of the window, or never recorded */
+	/* the source was off for the whole window, or was never recorded */
 	bool absent[DIFF_METRIC_CNT];
 	bool only_workload;
-	int series;			/* subject of the incoming rows */
+	int series;			/* series of the rows being received */
 	uint64_t bin_ns;
-	uint64_t wall_ns, wall_processes;	/* of the workload */
+	/* wall time and number of processes of the workload */
+	uint64_t wall_ns, wall_processes;
 };
 
 static const struct {
 	const char *name;
-	const char *source;	/* which has to be complete */
+	const char *source;	/* the source that must be complete */
 	int series;
-	double least;		/* a change below it is not relevant; 0: a share of the window */
-	double pct;		/* SERIES_LAT: the percentile */
+	/* smaller changes are irrelevant; 0: least() computes it from the window */
+	double least;
+	double pct;		/* percentile, for SERIES_LAT */
 } metrics[DIFF_METRIC_CNT + 1] = {
 	[DIFF_ONCPU] = { "oncpu_ns", "sched.switch", SERIES_ONCPU, 0 },
 	[DIFF_RSS_PEAK] = { "largest_rss_bytes", "alloc.rss", SERIES_RSS, 1 << 20 },
@@ -190,7 +191,7 @@ static const struct {
 
 struct compared {
 	struct diff_row row;
-	double change;			/* relative, for the order */
+	double change;			/* relative; for sorting */
 };
 
 const char *diff_metric_name(enum diff_metric m)
@@ -220,7 +221,7 @@ const char *diff_verdict_name(enum diff_verdict v)
 	return names[v];
 }
 
-/* ---- what the traces say ---- */
+/* ---- reading the traces ---- */
 
 static int ask(struct side *s, int (*row)(void *ctx, const struct value *v), const char *sql,
 	       struct err *e)
@@ -260,7 +261,7 @@ static double *bin_of(struct side *s, struct totals *d, int series, int64_t t_ns
 	return d->bins[series] ? &d->bins[series][at] : NULL;
 }
 
-/* upid, t_ns, value */
+/* Columns: upid, t_ns, value. */
 static int take_bin(void *ctx, const struct value *v)
 {
 	struct side *s = ctx;
@@ -279,7 +280,7 @@ static int take_bin(void *ctx, const struct value *v)
 	return 0;
 }
 
-/* upid, t_ns, bytes, latency */
+/* Columns: upid, t_ns, bytes, latency. */
 static int take_request(void *ctx, const struct value *v)
 {
 	struct side *s = ctx;
@@ -301,7 +302,7 @@ static int take_request(void *ctx, const struct value *v)
 	return quantile_add(&d->lat, (uint64_t)v[3].i);
 }
 
-/* Finds the number of a name; a new one has no totals yet. */
+/* Finds or adds a name. A name that is added now has no totals. */
 static int name_number(struct names *n, const struct value *v, uint32_t *ret)
 {
 	const char *text = strpool_put(n->texts, v->type == VALUE_TEXT ? v->text : "");
@@ -326,7 +327,7 @@ static int totals_of_name(struct side *s, const struct value *name, struct total
 	return r;
 }
 
-/* name, end, length, processes that had requests of the name */
+/* Columns: name, end, length, number of processes that had requests of this name. */
 static int take_span(void *ctx, const struct value *v)
 {
 	double *cnt, *sum, *max, ns = (double)v[2].i;
@@ -353,7 +354,7 @@ static int series_of_part(enum diff_metric m)
 	return SERIES_PART + (int)(m - DIFF_REQUEST_PART);
 }
 
-/* name, end, kind, time */
+/* Columns: name, end, kind, time. */
 static int take_part(void *ctx, const struct value *v)
 {
 	enum diff_metric m = DIFF_REQUEST_PART;
@@ -371,7 +372,7 @@ static int take_part(void *ctx, const struct value *v)
 	return r;
 }
 
-/* source, complete, absent */
+/* Columns: source, complete, absent. */
 static int take_complete(void *ctx, const struct value *v)
 {
 	struct side *s = ctx;
@@ -435,7 +436,10 @@ static int load_totals(struct side *s, struct err *e)
 
 /* ---- comparing ---- */
 
-/* Mean per request of a series: the noise is that of the means of the bins that have requests. */
+/*
+ * Estimates the mean per request of a series. Its noise is that of the means of the bins that have
+ * requests.
+ */
 static struct bin_estimate mean_estimate(const struct side *s, const struct totals *d, int series)
 {
 	const double *cnts = d->bins[SERIES_IOS], *sums = d->bins[series];
@@ -461,8 +465,8 @@ static struct bin_estimate mean_estimate(const struct side *s, const struct tota
 }
 
 /*
- * The noise of a percentile: that of the mean, or the standard error of its rank (binomial) in
- * requests, the larger of both.
+ * Estimates a percentile. Its noise is the larger of that of the mean and that of the standard
+ * error (binomial) of the percentile's rank.
  */
 static struct bin_estimate percentile_estimate(const struct side *s, struct totals *d,
 					       enum diff_metric m)
@@ -492,7 +496,7 @@ static struct bin_estimate estimate(const struct side *s, struct totals *d,
 	bins = d->bins[metrics[m].series];
 	if (!bins)
 		return e;
-	/* the time before its start and after its end is not part of its noise */
+	/* the time before the first and after the last nonzero bin does not count as noise */
 	while (first < end && bins[first] == 0)
 		first++;
 	while (end > first && bins[end - 1] == 0)
@@ -554,7 +558,8 @@ static void compare(const struct side s[2], struct totals *const d[2], enum diff
 		return;
 	}
 	row->p = bin_compare(&e[0], &e[1]);
-	row->verdict = DIFF_CHANGED;	/* unless noise explains it: correct_all() */
+	/* correct_all() changes this if noise explains the difference */
+	row->verdict = DIFF_CHANGED;
 }
 
 static void correct_all(struct compared *rows, size_t cnt)
@@ -577,14 +582,14 @@ static int by_importance(const void *a, const void *b)
 		return cx ? -1 : 1;
 	if (cx && x->change != y->change)
 		return x->change > y->change ? -1 : 1;
-	/* what is the same, the greatest users of the CPU first, each role's figures together */
+	/* unchanged rows: by figure, then by value, largest first */
 	if (x->row.metric != y->row.metric)
 		return x->row.metric < y->row.metric ? -1 : 1;
 	return fmax(x->row.value[0], x->row.value[1]) > fmax(y->row.value[0], y->row.value[1]) ? -1
 											       : 1;
 }
 
-/* Returns whether a part of requests is long enough on a side for its change to be relevant. */
+/* Returns whether a part of requests is long enough on either side for a change to be relevant. */
 static bool is_long_part(const struct side s[2], struct totals *const d[2], enum diff_metric m)
 {
 	return d[0]->lat.cnt && d[1]->lat.cnt &&
@@ -600,7 +605,7 @@ static int compare_all(struct side s[2], const struct role *roles, struct compar
 
 	if (!rows)
 		return -ENOMEM;
-	/* without roles, a side may have no totals */
+	/* without roles and names, a side may have no totals */
 	for (i = 0; i < cnt && s[0].totals && s[1].totals; i++) {
 		struct totals *d[2] = { &s[0].totals[i], &s[1].totals[i] };
 
@@ -634,7 +639,9 @@ static int take_wall(void *ctx, const struct value *v)
 	return 0;
 }
 
-/* Limited to the window. 1: ret is the row; 0: one side has no workload. */
+/*
+ * Compares the workload's wall time inside the windows. 1: *ret was set; 0: a side has no workload.
+ */
 static int compare_wall(struct side s[2], struct diff_row *ret, struct err *e)
 {
 	*ret = (struct diff_row){ .role = "[workload]", .parent = "", .metric = DIFF_WALL, .p = 1,
@@ -657,7 +664,7 @@ static int compare_wall(struct side s[2], struct diff_row *ret, struct err *e)
 	return ret->has[0] && ret->has[1];
 }
 
-/* ---- putting it together ---- */
+/* ---- the comparison ---- */
 
 static int make_sides(struct side s[2], struct role **roles, size_t *role_cnt, struct err *e)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * groups: asks each run for its processes and their figures. When all runs are there, the processes
- * of a group are one side to role_assign(), with ids that differ from run to run.
+ * groups: queries the processes and figures of each run. After the last run, role_assign() treats
+ * all processes of a group as one side, with ids that are unique over the runs.
  */
 #include "analyze/diff/groups.h"
 
@@ -17,7 +17,7 @@
 #include "base/hash_map.h"
 #include "base/strpool.h"
 
-/* ranks: sums of ranks are counted twice, so that those of ties are whole numbers. */
+/* ranks: sums of ranks are doubled, so that the mean ranks of ties are integers. */
 
 #define ROUNDING 1e-9
 
@@ -27,7 +27,8 @@ static double median_of(const double *v, size_t cnt)
 }
 
 /*
- * ways[k * (most + 1) + s]: in how many ways k of the ranks add up to s. malloc'ed, or NULL.
+ * Returns an array: element [k * (most + 1) + s] is the number of ways in which k of the ranks add
+ * up to s. The caller frees it. NULL: out of memory.
  */
 static double *count_ways(const unsigned int *twice, size_t cnt, size_t n, size_t most)
 {
@@ -49,7 +50,10 @@ static double upper_tail(double z)
 	return erfc(z / sqrt(2)) / 2;
 }
 
-/* The share of all divisions whose sum of ranks is as far from the middle as sum. */
+/*
+ * Sets *ret to the share of all divisions whose sum of ranks is at least as far from the middle as
+ * sum.
+ */
 static int find_p(const unsigned int *twice, size_t cnt, size_t n, size_t sum, double *ret)
 {
 	double middle = (double)n * (double)(cnt + 1), far = 0, all = 0, variance = 0, *ways;
@@ -79,7 +83,10 @@ static int find_p(const unsigned int *twice, size_t cnt, size_t n, size_t sum, d
 	return 0;
 }
 
-/* Twice the rank of each value of both groups together, and the sum of those of a. */
+/*
+ * Sets twice[] to the doubled rank of each value in both groups. Returns the sum for the values of
+ * a.
+ */
 static size_t rank_all(const double *a, size_t n, const double *b, size_t m, unsigned int *twice)
 {
 	size_t i = 0, k = 0, at = 0, sum = 0;
@@ -93,7 +100,9 @@ static size_t rank_all(const double *a, size_t n, const double *b, size_t m, uns
 		of_a = i - of_a;
 		for (; k < m && b[k] == v; k++)
 			at++;
-		/* ranks from + 1 to at: their mean, twice */
+		/*
+		 * equal values have the mean of the ranks from + 1 .. at; twice that is their sum
+		 */
 		for (size_t j = from; j < at; j++)
 			twice[j] = (unsigned int)(from + at + 1);
 		sum += of_a * (from + at + 1);
@@ -102,8 +111,9 @@ static size_t rank_all(const double *a, size_t n, const double *b, size_t m, uns
 }
 
 /*
- * The place, from 1, of the difference that begins the interval: the number of differences that lie
- * below the true shift is beyond it in at most half of what the level leaves. 0: there is none.
+ * Sets *ret to the rank, from 1, of the difference at which the interval begins: the probability
+ * that fewer differences are below the true shift is at most half of 1 - RANKS_LEVEL. 0: no
+ * interval.
  */
 static int find_place(size_t n, size_t m, size_t *ret)
 {
@@ -192,15 +202,15 @@ int ranks_correct(double *p, size_t cnt)
 
 #define FALSE_SHARE 0.05
 #define RELATIVE_MIN 0.02
-#define WIDE 0.05 /* an interval that reaches farther does not say that nothing changed */
-#define FIRST_UPID 16 /* the ids below are of no process */
+#define WIDE 0.05 /* "same" requires an interval inside +- 5 % */
+#define FIRST_UPID 16 /* smaller ids are pseudo processes */
 
-/* Figures that need the same of a trace. */
+/* Figures that need the same sources of a trace. */
 static const struct family {
-	const char *prefix; /* of their names */
+	const char *prefix; /* prefix of the figures' names */
 	const char *needs;
-	double least; /* a change below it is not relevant */
-	bool is_largest; /* of a role's processes; else they are added up */
+	double least; /* smaller changes are irrelevant */
+	bool is_largest; /* maximum of a role's processes; otherwise their sum */
 	bool more_is_better;
 } families[] = {
 	{ "wall_ns", "report cpu", 1e6, true },	     { "oncpu_ns", "report cpu", 1e6, false },
@@ -225,13 +235,13 @@ struct run {
 
 struct fact {
 	uint32_t run, upid, figure; /* upid 0: of the workload, or of a name of requests */
-	uint32_t name; /* of requests, + 1 */
+	uint32_t name; /* name of requests + 1; 0: none */
 	double value;
 };
 
 struct words {
 	struct strpool *texts;
-	struct hash_map places; /* text of the pool -> place in v */
+	struct hash_map places; /* maps an address in texts to an index in v */
 	const char **v;
 	size_t cnt, cap;
 };
@@ -242,10 +252,10 @@ struct groups {
 	size_t run_cnt, run_cap;
 	struct fact *facts;
 	size_t fact_cnt, fact_cap;
-	struct words figures, names; /* names of requests */
+	struct words figures, names; /* figures; names of requests */
 	bool only_workload;
 	uint32_t next_upid[2];
-	uint32_t last_upid; /* of the run that is being added */
+	uint32_t last_upid; /* last id of the run being added */
 };
 
 const char *groups_verdict_name(enum groups_verdict v)
@@ -314,7 +324,7 @@ static int find_word(struct words *w, const char *text, uint32_t *ret)
 	return r > 0 ? array_add(&w->v, &w->cap, &w->cnt, text) : r;
 }
 
-/* upid, or name of requests (NULL: the workload), figure, value */
+/* Columns: upid or name of requests (NULL: the workload), figure, value. */
 static int take_fact(void *ctx, const struct value *v)
 {
 	struct groups *g = ctx;
@@ -339,7 +349,7 @@ static int take_fact(void *ctx, const struct value *v)
 	return r;
 }
 
-/* the required change, and whether it was reached */
+/* Columns: report, whether its sources are complete. */
 static int take_complete(void *ctx, const struct value *v)
 {
 	struct groups *g = ctx;
@@ -447,13 +457,10 @@ int groups_add(struct groups *g, int group, const struct diff_side *of, struct e
 
 /* ---- comparing ---- */
 
-/*
- * Roles and figures, in a table of numbers. role_cnt stands for the workload itself; names of
- * requests follow.
- */
+/* Values by role and figure. Role number role_cnt is the workload; names of requests follow. */
 struct table {
 	size_t role_cnt, row_cnt, figure_cnt, run_cnt;
-	double **values; /* by role and figure: by run; NULL: no run has it */
+	double **values; /* by role and figure: values by run; NULL: no run has the figure */
 };
 
 static double *cell_of(struct table *t, size_t role, size_t figure)
@@ -491,7 +498,10 @@ static double in_percent(double shift, bool is_log, double of)
 	return is_log ? 100 * expm1(shift) : 100 * shift / of;
 }
 
-/* Values of the complete runs of a group. All above 0: their ratios are what is compared. */
+/*
+ * Stores the values of the complete runs of a group in ret, and returns their number. If
+ * *all_positive stays true, ratios are compared.
+ */
 static size_t take_values(const struct groups *g, const double *cell, size_t family, int group,
 			  double *ret, bool *all_positive, bool *all_complete)
 {
@@ -519,7 +529,7 @@ size_t groups_values(const struct groups *g, const struct groups_row *row, int g
 	return n;
 }
 
-/* Sets all but the verdict. *ret_is_tested: there is a p. */
+/* Sets all members of row except the verdict. *ret_is_tested: p was computed. */
 static int measure(const struct groups *g, const double *cell, size_t family, double *room,
 		   struct groups_row *row, bool *ret_is_tested)
 {
@@ -557,13 +567,13 @@ static int measure(const struct groups *g, const double *cell, size_t family, do
 		return 0;
 	row->reason = GROUPS_NO_REASON;
 	row->p = r.p;
-	/* if even the largest possible difference is too small to matter, there is no test */
+	/* do not test if even the largest possible difference is too small to matter */
 	row->is_tiny = fmax(plain.median[0], plain.median[1]) < families[family].least;
 	*ret_is_tested = !row->is_tiny;
 	return 0;
 }
 
-/* Returns whether the change may be so large that it matters: an end of the interval is. */
+/* Returns whether the change may be large enough to matter, judged by the ends of its interval. */
 static bool may_matter(const struct groups_row *row, double least)
 {
 	double most = fmax(fabs(row->low_pct), fabs(row->high_pct)) / 100 * row->median[0];
@@ -571,7 +581,7 @@ static bool may_matter(const struct groups_row *row, double least)
 	return fmax(most, fabs(row->median[1] - row->median[0])) >= least;
 }
 
-/* p is corrected. */
+/* Sets the verdict; p must have been corrected. */
 static void judge(struct groups_row *row, const struct family *f, bool is_tested, double least_p)
 {
 	double change = row->median[1] - row->median[0];

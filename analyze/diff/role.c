@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Three descriptions per process, from the most to the least specific. Level by level the processes
- * without a role are sorted by description; those whose description occurs in both traces get one.
+ * role: each process has three descriptions, from the most to the least specific. For each level,
+ * the processes without a role are sorted by description; a description that occurs in both traces
+ * becomes a role.
  */
 #include "analyze/diff/role.h"
 
@@ -14,10 +15,11 @@
 #include "base/array.h"
 
 #define NAME_MAX_BYTES 160
-#define HEX_WORD_MIN 8		/* a word of so many hexadecimal digits is a hash or an address */
+/* a word with at least this many hexadecimal digits is a hash or an address */
+#define HEX_WORD_MIN 8
 enum { LEVEL_OPERAND, LEVEL_PARENT, LEVEL_PROGRAM, LEVEL_CNT };
 
-/* Holds what is compared, and what people read where all processes of a role have the same. */
+/* shape is compared; plain is shown if it is equal for all processes of a role. */
 struct words {
 	char shape[NAME_MAX_BYTES / 2], plain[NAME_MAX_BYTES / 2];
 };
@@ -43,13 +45,13 @@ static size_t hex_run(const char *s)
 {
 	size_t n = strspn(s, "0123456789abcdefABCDEF");
 
-	/* a plain word may be made of these letters, too */
+	/* require a decimal digit, because a plain word may consist of these letters */
 	return n >= HEX_WORD_MIN && !isalnum((unsigned char)s[n]) && strcspn(s, "0123456789") < n
 		       ? n
 		       : 0;
 }
 
-/* Appends s to buf; numbers as '#' unless plain. */
+/* Appends s to buf. Unless plain, numbers become '#'. */
 static void add_shape(char *buf, size_t size, const char *s, size_t len, bool plain)
 {
 	size_t at = strlen(buf), i = 0, n;
@@ -82,7 +84,7 @@ static void add_program(const struct role_process *p, char *buf, size_t size, bo
 		return;
 	}
 	add_shape(buf, size, base, SIZE_MAX, plain);
-	/* a name is cut at 15 bytes; one that is not the file's was given on purpose */
+	/* comm is cut at 15 bytes; if it differs from the file name, it was set on purpose */
 	if (strncmp(base, p->comm, 15) && strlen(buf) + 4 < size) {
 		strcat(buf, "[");
 		add_shape(buf, size - 1, p->comm, SIZE_MAX, plain);
@@ -101,14 +103,14 @@ static void describe_program(const struct role_process *p, struct words *ret)
 static void describe_operand(const struct role_process *p, struct words *ret)
 {
 	const char *s = p->cmdline, *word;
-	bool is_output = false; /* the value of -o, which describes a program least */
+	bool is_output = false; /* the word is the value of -o, the least descriptive argument */
 
 	s += strcspn(s, " ");
 	for (s += strspn(s, " "); *s; s += strspn(s, " ")) {
 		size_t len = strcspn(s, " "), i;
 
 		if (*s != '-' && !is_output) {
-			/* of a quoted script the first word tells enough */
+			/* the first word of a quoted script suffices */
 			s += strspn(s, "'\"");
 			len = strcspn(s, " '\"\n;");
 			for (word = s, i = 0; i + 1 < len; i++)
@@ -223,7 +225,9 @@ static int by_key(const void *a, const void *b)
 	return strcmp((*x)->key, (*y)->key);
 }
 
-/* alike: bit per word that has the same digits in all processes of the role */
+/*
+ * Adds a role. alike: bit per word that is equal, including digits, in all processes of the role.
+ */
 static int add_role(struct assignment *as, const struct entry *e, int level, unsigned int alike,
 		    uint32_t *ret)
 {
@@ -248,7 +252,10 @@ static int add_role(struct assignment *as, const struct entry *e, int level, uns
 	return 0;
 }
 
-/* Gives a role to each group of one description; to those of one trace only when lonely is set. */
+/*
+ * Assigns a role to each group of processes with the same description. Groups that occur in only
+ * one trace are skipped unless lonely is set.
+ */
 static int assign_level(struct assignment *as, struct entry **open, size_t cnt, int level,
 			bool lonely)
 {
