@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Each column grows in a buffer of its own until its result ends. */
+/* page_columns: each column of a result grows in its own buffer until the result ends. */
 #include "analyze/page/page_columns.h"
 
 #include <errno.h>
@@ -16,8 +16,8 @@
 struct page_column {
 	const char *name;
 	bool is_bin, is_process, is_thread;
-	size_t bin;		/* of the row before */
-	size_t zeros;		/* of the last rows, which are not in values yet */
+	size_t bin;		/* bin of the previous row */
+	size_t zeros;		/* number of zeros at the end, not written to values yet */
 	struct buf values;
 };
 
@@ -26,7 +26,7 @@ void page_put(struct buf *out, const char *text)
 	buf_add(out, text, strlen(text));
 }
 
-/* A page has a million of them: printf() takes too long. */
+/* A page contains a million numbers, for which printf() is too slow. */
 void page_put_int(struct buf *out, int64_t v)
 {
 	char text[24], *end = text + sizeof(text), *at = end;
@@ -42,7 +42,9 @@ void page_put_int(struct buf *out, int64_t v)
 
 /* ---- texts ---- */
 
-/* A command was recorded, and it did not start this process; the recorder is not its, either. */
+/*
+ * Returns whether a command was recorded, but the process is neither part of it nor the recorder's.
+ */
 static bool is_rest(const struct page_columns *c, const struct trace_process *p)
 {
 	return p && trace_get(c->a->trace, "command") &&
@@ -57,7 +59,7 @@ static void put_json(struct buf *out, const char *text, size_t n)
 		out->len += textsafe_json(at, text, n);
 }
 
-/* The next text of the list. */
+/* Appends a text to the list. */
 static void add_text(struct page_columns *c, const char *text)
 {
 	page_put(&c->text_list, c->text_list.len ? "," : "");
@@ -88,7 +90,7 @@ static int put_text(struct page_columns *c, struct buf *out, const struct value 
 	return 0;
 }
 
-/* "other" or "rest", and a name that others have in common: page_rows.h. */
+/* Writes "other" or "rest", followed by the name that the others share: page_rows.h. */
 static int put_others(struct page_columns *c, struct buf *out, const struct value *v)
 {
 	char text[80];
@@ -99,7 +101,10 @@ static int put_others(struct page_columns *c, struct buf *out, const struct valu
 						 .text_bytes = (size_t)n });
 }
 
-/* A thread is the text "tUTID tid pid name", after an r if it is of the rest of the machine. */
+/*
+ * Writes a thread: the text "tUTID tid pid name", with the prefix r if the thread is not of the
+ * command.
+ */
 static int put_thread(struct page_columns *c, struct buf *out, uint32_t utid)
 {
 	const struct dense_ids *d = &c->a->ids;
@@ -126,7 +131,10 @@ static int put_thread(struct page_columns *c, struct buf *out, uint32_t utid)
 	return 0;
 }
 
-/* A process is the text "upid pid name", after an r if it is of the rest; NULL is "other". */
+/*
+ * Writes a process: the text "upid pid name", with the prefix r if it is not of the command; NULL:
+ * "other".
+ */
 static int put_process(struct page_columns *c, struct buf *out, const struct value *v)
 {
 	uint64_t upid = v->type == VALUE_INT ? (uint64_t)v->i : UINT64_MAX;
@@ -201,7 +209,7 @@ static int row(void *ctx, const struct value *values)
 		struct page_column *col = &c->cols[i];
 		const struct value *v = &values[i];
 
-		/* the first column has all, so that it tells how many rows there are */
+		/* the first column keeps its zeros, so that its length is the number of rows */
 		if (i && v->type == VALUE_INT && !v->i && !col->is_process) {
 			col->zeros++;
 			continue;

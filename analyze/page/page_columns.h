@@ -4,11 +4,11 @@
  *
  *     report --rows--> [page_columns] --> "name":{"column":[...],...}
  *
- * A text is a number, an index into a list of all texts, which is written at the end. The zeros of
- * a column's last rows are left out; the first column has all of its rows. In a column
- * t_ns, instants at which a bin begins become "bin": how many bins later than the row before. A
- * column upid becomes "process": a text of number, PID and name, or "other" or "rest" and the name
- * of others. With a recorded command, the number of a process that is not its begins with an r.
+ * A text is written as its index in a list of all texts, which follows the results. Zeros at the
+ * end of a column are omitted, except in the first column. A column t_ns, whose instants are
+ * beginnings of bins, becomes "bin": the number of bins since the previous row. A column upid
+ * becomes "process": a text with number, PID and name, or "other" or "rest" with the name of the
+ * others. If a command was recorded, the numbers of processes outside of it have the prefix r.
  * Threads: one.
  */
 #pragma once
@@ -18,28 +18,32 @@
 #include "base/strpool.h"
 
 struct page_columns {
-	struct row_sink sink;	/* a section's title names its result: letters and underscores */
+	/* a section's title is the name of its result: letters and underscores */
+	struct row_sink sink;
 	const struct analysis *a;
 	struct buf *out;
-	char name[64];			/* of the present result */
-	const char *prefix;		/* of its name in the data; or NULL */
+	char name[64];			/* name of the current result */
+	const char *prefix;		/* prefix of its name in the data; NULL: none */
 	bool is_first;
 	struct strpool *texts;
-	/* in the list: (pointer, 0) of a text, (upid, 1) of a process */
+	/* maps (pointer, 0) of a text or (upid, 1) of a process to its index in the list */
 	struct hash_map numbers;
 	struct buf text_list;
-	uint32_t *upids;	/* of processes in the list */
+	uint32_t *upids;	/* processes in the list */
 	size_t upid_cnt, upid_cap;
 	unsigned int col_cnt;
 	struct page_column *cols;
 };
 
-/* Writes to out. 0 or -ENOMEM. */
+/* Results are written to out. 0 or -ENOMEM. */
 int page_columns_init(struct page_columns *c, const struct analysis *a, struct buf *out);
 void page_columns_done(struct page_columns *c);
-/* A result "who": the container, the unit and the user of each process that came before. */
+/*
+ * Writes a result "who": container, unit, user and cgroup of each process in the list. 0 or
+ * -ENOMEM.
+ */
 int page_columns_put_who(struct page_columns *c);
-/* All results are there: the list of texts. */
+/* Writes the list of texts, after all results. */
 void page_columns_end(struct page_columns *c);
 
 void page_put(struct buf *out, const char *text);

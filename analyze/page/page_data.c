@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * page_data: what a page about a window shows, as compressed JSON.
+ * page_data: the data that a page about a window shows, as compressed JSON.
  *
  *     window --[bins]--> page_rows, schema/report_page.sql --> row_log --> page_columns --> zlib
  *
- * Two threads find the results; a log keeps each until all are there, so that the page does not
- * depend on which thread found what. A page that is made once finds twice what it says of waits and
- * requests: what stands out there decides where its bins are fine.
+ * Two threads compute the results. Each result is kept in a log until all are complete, so that the
+ * page does not depend on the threads' timing. For a page that is made only once (PAGE_WHOLE),
+ * waits and requests are computed twice: peaks in the first results determine where bins are fine.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -23,31 +23,33 @@
 #include "base/buf.h"
 #include "base/workers.h"
 
-#define PAGE_KINDS (ANALYSIS_KINDS | ANALYSIS_STATES) /* of the index */
+#define PAGE_KINDS (ANALYSIS_KINDS | ANALYSIS_STATES) /* parts of the index that are needed */
 
 struct page_bins {
 	uint64_t *edges;
-	size_t cnt, cap;	/* of edges */
-	bool are_decoded;	/* they are of equal lengths */
+	size_t cnt, cap;	/* number of edges */
+	bool are_decoded;	/* events of the bins are decoded, so bins have equal lengths */
 	bool are_coarse;	/* finer bins are available if the user stays at the window */
-	size_t slices;		/* of blocks in them; 0 if they are decoded */
-	bool are_long;		/* finding everything in them takes longer than a step may */
+	/* number of slices of the index in the bins; 0: events are decoded */
+	size_t slices;
+	bool are_long;		/* computing all results would take longer than a step may */
 };
 
 /* ---- page bins ---- */
 
 #define BINS_WANTED   800
-#define BINS_FINE     300	/* more, around what stands out */
-#define PARTS	      20	/* of a bin that is divided */
-#define BINS_SERVED   400	/* as many as a chart has points: cmd/page/charts.js */
-#define DECODE_EVENTS 10000000	/* as many are decoded in a second or two */
-#define BLOCKS_FEW    100	/* a bin of a block would be much wider than a point */
+#define BINS_FINE     300	/* additional bins around peaks */
+#define PARTS	      20	/* number of parts of a divided bin */
+#define BINS_SERVED   400	/* number of points in a chart: cmd/page/charts.js */
+#define DECODE_EVENTS 10000000	/* number of events decoded within one or two seconds */
+/* with fewer blocks, a bin per block would be much wider than a point */
+#define BLOCKS_FEW    100
 #define BINS_FEW      60
-#define BIN_EVENTS    8		/* a bin of less would be empty */
-/* a step is to take 0.15 s of CPU time: it decodes at most this many events for all bins, or few */
+#define BIN_EVENTS    8		/* bins with fewer events would mostly be empty */
+/* limits for events decoded by a step, in fine and in few bins, so that it takes about 0.15 s */
 #define STEP_EVENTS   1000
 #define STEP_EVENTS_FEW 350000
-/* a step reads at most this many slices of the index; in longer windows it has CPU time only */
+/* limit of index slices read by a step; in longer windows a step has only CPU time */
 #define STEP_SLICES 12
 
 static int add_edge(struct page_bins *b, uint64_t ts_ns)
@@ -58,7 +60,7 @@ static int add_edge(struct page_bins *b, uint64_t ts_ns)
 	return 0;
 }
 
-/* 1, 2 or 5 times a power of ten, so that edges are short numbers. */
+/* Rounds up to 1, 2 or 5 times a power of ten, so that edges are short numbers. */
 static uint64_t round_length(uint64_t ns)
 {
 	static const uint64_t steps[] = { 1, 2, 5 };
@@ -70,7 +72,7 @@ static uint64_t round_length(uint64_t ns)
 				return steps[i] * power;
 }
 
-/* Rounds a length up to one of two significant digits. */
+/* Rounds up to two significant digits. */
 static uint64_t round_finely(uint64_t ns)
 {
 	uint64_t power = 1;
@@ -80,7 +82,7 @@ static uint64_t round_finely(uint64_t ns)
 	return (ns + power - 1) / power * power;
 }
 
-/* Returns how many events a window has: of each of its blocks, its part of them. */
+/* Estimates the number of events in a window: a proportional share of each block's. */
 static double events_within(const struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 			    size_t *ret_blocks)
 {
@@ -102,7 +104,7 @@ static double events_within(const struct analysis *a, uint64_t from_ns, uint64_t
 	return events;
 }
 
-/* Decides how long bins are, and whether so few events are in the window that they are decoded. */
+/* Returns the length of bins, and sets are_decoded and are_coarse. */
 static uint64_t bin_length(struct page_bins *b, const struct analysis *a, uint64_t from_ns,
 			   uint64_t to_ns, enum page_effort effort)
 {
@@ -123,7 +125,7 @@ static uint64_t bin_length(struct page_bins *b, const struct analysis *a, uint64
 	return round_finely((to_ns - from_ns) / bins + 1);
 }
 
-/* 0 or -errno. */
+/* Sets the edges of the bins. 0 or -errno. */
 static int page_bins_make(struct page_bins *b, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
 			  enum page_effort effort, struct err *e)
 {
@@ -137,7 +139,10 @@ static int page_bins_make(struct page_bins *b, struct analysis *a, uint64_t from
 		b->slices = index_interval_at(x, to_ns - 1) - index_interval_at(x, from_ns);
 	b->are_long = effort == PAGE_STEP && b->slices > STEP_SLICES;
 	ret = add_edge(b, from_ns);
-	/* edges that count from the trace's start; an index gives the next edge of a slice */
+	/*
+	 * edges are multiples of length from the trace's start or, with an index, the next edge of
+	 * a slice
+	 */
 	while (!ret && at < to_ns) {
 		uint64_t next = a->start_ns + ((at - a->start_ns) / length + 1) * length;
 
@@ -149,9 +154,9 @@ static int page_bins_make(struct page_bins *b, struct analysis *a, uint64_t from
 	return ret < 0 ? err_set(e, ret, "out of memory") : 0;
 }
 
-/* ---- around what stands out ---- */
+/* ---- fine bins around peaks ---- */
 
-/* Marks the bin of an instant and the one before. Returns how many were not marked yet. */
+/* Marks the bin of an instant and the bin before. Returns how many bins are newly marked. */
 static size_t mark_bins(const struct page_bins *b, uint64_t at_ns, bool *is_fine)
 {
 	size_t end = 1, marked = 0;
@@ -166,8 +171,8 @@ static size_t mark_bins(const struct page_bins *b, uint64_t at_ns, bool *is_fine
 }
 
 /*
- * Divides the bins that have one of these instants, and those before them, into fine ones, as long
- * as there is room for more; the first instants matter most. The other edges stay.
+ * Divides the bins that contain one of these instants, and the bins before them, into fine bins,
+ * until BINS_FINE bins were added; instants are in order of importance. Other edges stay.
  */
 static int page_bins_refine(struct page_bins *b, const uint64_t *at_ns, size_t cnt, struct err *e)
 {
@@ -204,29 +209,31 @@ static void page_bins_done(struct page_bins *b)
 	free(b->edges);
 }
 
-#define ROWS_WANTED   30000	/* of a result with a row per bin and process, by kind of row */
+/* rows wanted per kind of row, in a result with a row per bin and process */
+#define ROWS_WANTED   30000
 #define ROWS_SERVED   8000
-#define ROWS_COARSE   1500	/* of coarse bins, until fine ones come with ROWS_SERVED */
-#define TWO_THREADS_SLICES 1000 /* with more, two threads would need more than 256 MiB */
+#define ROWS_COARSE   1500	/* while bins are coarse; fine bins with ROWS_SERVED follow */
+#define TWO_THREADS_SLICES 1000 /* with more, two threads would need more than 256 MiB of memory */
 #define SPIKES_SHOWN  200
 #define STACKS_SHOWN  3000
 #define LANES_SHOWN   30
-#define PEAKS	      5		/* bins in which single events are looked for */
-#define PLACES	      3		/* of each kind that stands out: bins are fine there */
+#define PEAKS	      5		/* number of bins in which single events are searched */
+#define PLACES	      3		/* number of peaks per kind around which bins are fine */
 #define COMPRESSION   4
 #define COMPRESSION_QUICKLY 1
 
 /* ---- row_log: results kept for a later sink ---- */
 
 /*
- * A record is a letter and its values; numbers are packed, texts end with a NUL. A log is all zeros
- * before row_log_init(). Threads: one at a time.
+ * A record is a letter followed by its values: packed numbers, and texts that end with a NUL. A log
+ * must be zeroed before row_log_init(). Threads: one at a time.
  */
 struct row_log {
-	struct row_sink sink;	/* the log keeps all rows */
+	struct row_sink sink;	/* rows sent to the sink are kept in the log */
 	struct buf bytes;
 	unsigned int col_cnt;
-	const char *without;	/* this section is left out, but keeps its place; NULL: none */
+	/* section whose rows are dropped, but whose title is kept; NULL: none */
+	const char *without;
 };
 
 enum { RECORD_SECTION = 'S', RECORD_BEGIN = 'B', RECORD_ROW = 'R', RECORD_END = 'E' };
@@ -293,12 +300,12 @@ static int keep_end(void *ctx)
 	return kept(l);
 }
 
-/* The page is for people, who see no section without rows where the report says so. */
+/* Does nothing. A report omits optional sections without rows if the sink has more(). */
 static void keep_more(void *ctx, uint64_t cnt, const char *command)
 {
 }
 
-/* The sink points to the log: it must not move. */
+/* The log must not move, because its sink points to it. */
 static void row_log_init(struct row_log *l)
 {
 	buf_reset(&l->bytes);
@@ -387,7 +394,7 @@ static int row_log_replay(const struct row_log *l, const struct row_sink *to)
 
 /* ---- the page ---- */
 
-/* What stands out: long waits, slow requests, spikes and marks. */
+/* Kinds of peaks: long waits, slow requests, spikes, and marks. */
 enum { PLACE_WAIT, PLACE_REQUEST, PLACE_SPIKE, PLACE_MARK, PLACE_KINDS };
 
 enum { ROWS_CPU, ROWS_WAITS, ROWS_STATES, ROWS_MEMORY, ROWS_IO, ROWS_LANES, ROWS_CNT };
@@ -400,17 +407,17 @@ static const struct page_rows_def defs[ROWS_CNT] = {
 	  .values = { "oncpu_ns", "switches", "preempted" }, .measured = 1, .with = &cpus },
 	[ROWS_WAITS] = { "waits", "sched_waits", "process", .keys = { "upid" }, .ranked = 1,
 	  .values = { "wait_ns", "waits", "^wait_max_ns" }, .measured = 1 },
-	/* nearly all threads sleep nearly always */
+	/* most threads sleep most of the time */
 	[ROWS_STATES] = { "states", "thread_states", "process", .keys = { "upid" }, .ranked = 1,
 	  .values = { "running_ns", "runnable_ns", "preempted_ns", "throttled_ns",
 		      "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns", "unknown_ns" },
 	  .measured = 6, .is_sparse = true },
-	/* what each of these threads did: cmd/page/singles.js */
+	/* the states of the busiest threads, for cmd/page/singles.js */
 	[ROWS_LANES] = { "lanes", "thread_states", "thread", .keys = { "utid" }, .ranked = 1,
 	  .values = { "running_ns", "runnable_ns", "preempted_ns", "throttled_ns",
 		      "disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns" },
 	  .measured = 6, .is_sparse = true, .named_max = LANES_SHOWN },
-	/* mapped memory may be unused */
+	/* without vm, because mapped memory may be unused */
 	[ROWS_MEMORY] = { "memory", "alloc_usage", "process", .without = "source",
 	  .without_text = "vm", .keys = { "source", "upid" }, .ranked = 2,
 	  .values = { "alloc_bytes", "now_bytes", "allocs", "frees", "free_bytes",
@@ -451,7 +458,7 @@ static void put_window(const struct analysis *a, const struct page_bins *b, stru
 
 /* ---- jobs ---- */
 
-/* A job finds rows per bin, or a report. The page has the results in this order. */
+/* A job computes rows per bin, or a report. The results are written in this order. */
 enum { JOB_PAGE = ROWS_CNT, JOB_STACKS, JOB_PROFILE, JOB_SPIKES, JOB_SUMMARY, JOB_WHY,
        JOB_CNT };
 
@@ -459,38 +466,45 @@ struct page_job {
 	const struct page_rows_def *rows;	/* NULL: a report */
 	size_t rows_wanted;
 	struct report_request report;
-	const char *section;	/* of a report that has no sections */
+	const char *section;	/* result name of a report without sections */
 	struct row_log log;
 	bool is_done, is_left_out;
 };
 
-/* Two threads take jobs from one list, those that take long first. */
+/* Two threads take jobs from a list, the longest jobs first. */
 struct page_jobs {
 	struct analysis *a;
 	struct page_job jobs[JOB_CNT];
 	struct page_rows_def defs[ROWS_CNT];
-	const unsigned int *order;	/* of the jobs that are done now */
+	const unsigned int *order;	/* jobs to run now */
 	unsigned int order_cnt;
-	_Atomic unsigned int next;	/* of order */
+	_Atomic unsigned int next;	/* position of the next job in `order` */
 	bool has_index, is_alone;
-	struct buf peaks;	/* of waits and requests, as JSON; empty: none are wanted */
-	uint64_t places[PLACE_KINDS * PLACES];	/* what stands out, the first of each kind first */
-	const char *path;	/* of the trace, and what tells that it is the same */
+	struct buf peaks;	/* peaks of waits and requests, as JSON; empty: not wanted */
+	/*
+	 * times of peaks: first the highest peak of each kind, then the second of each, and so on
+	 */
+	uint64_t places[PLACE_KINDS * PLACES];
+	const char *path;	/* path and identity of the trace */
 	uint64_t hash;
 	size_t block_cnt;
-	bool is_doubtful;	/* what the helper found; after its end */
+	/* set if the helper's results may be wrong; valid after the helper's end */
+	bool is_doubtful;
 };
 
-/* JOB_PAGE does those that are not in here. */
+/* JOB_PAGE also runs ROWS_WAITS and ROWS_IO. */
 static const unsigned int page_order[] = {
 	JOB_SPIKES, ROWS_MEMORY, JOB_PAGE, JOB_WHY, ROWS_STATES, ROWS_LANES, JOB_SUMMARY,
 	ROWS_CPU, JOB_STACKS, JOB_PROFILE
 };
-/* The jobs that tell what stands out come first. */
+/* Jobs that find the peaks run first. */
 static const unsigned int first_order[] = { JOB_SPIKES, ROWS_WAITS, ROWS_IO };
 #define CNT_OF(list) (sizeof(list) / sizeof((list)[0]))
 
-/* Memory belongs to processes, and requests to their owners. */
+/*
+ * Returns whether rows may be per thread. Memory belongs to processes, and requests to their
+ * owners.
+ */
 static bool goes_by_thread(unsigned int rows)
 {
 	return rows == ROWS_CPU || rows == ROWS_WAITS || rows == ROWS_STATES;
@@ -534,13 +548,13 @@ static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns,
 	j->jobs[JOB_SUMMARY].log.without = "Spikes";
 }
 
-/* ---- the bins with the longest wait, and with the slowest request ---- */
+/* ---- peaks: the bins with the longest waits and the slowest requests ---- */
 
 struct peaks {
 	const struct analysis *a;
 	const char *column;
 	unsigned int col;
-	int64_t *most;		/* by bin */
+	int64_t *most;		/* by bin: largest value */
 };
 
 static int peaks_begin(void *ctx, unsigned int col_cnt, const char *const *names)
@@ -564,14 +578,14 @@ static int peaks_row(void *ctx, const struct value *values)
 	return 0;
 }
 
-/* Keeps the nth place of a kind. */
+/* Stores the nth peak of a kind. */
 static void add_place(struct page_jobs *j, unsigned int kind, unsigned int nth, uint64_t ts_ns)
 {
 	if (nth < PLACES)
 		j->places[nth * PLACE_KINDS + kind] = ts_ns;
 }
 
-/* Puts the name and the bins as [from, to), the highest first, as JSON, and keeps their places. */
+/* Writes a name and the highest bins as [from, to), as JSON, and stores the peaks. */
 static int put_peaks(struct page_jobs *j, const struct row_log *rows, const char *name,
 		     const char *column, unsigned int kind)
 {
@@ -604,9 +618,9 @@ static int put_peaks(struct page_jobs *j, const struct row_log *rows, const char
 	return ret;
 }
 
-/* ---- doing a job ---- */
+/* ---- running jobs ---- */
 
-/* Finds the rows of everything that a report without a filter is about. */
+/* Computes rows without a filter by task. */
 static int find_rows(struct analysis *a, struct page_job *j, struct err *e)
 {
 	const struct scope_filter f = { .workload_only = context_workload_only(a) };
@@ -666,9 +680,12 @@ static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
 	return ret;
 }
 
-/* ---- the second thread: it has the same trace, opened once more, and kept ---- */
+/* ---- the second thread: reads the same trace, opened again, and kept for the next page ---- */
 
-/* Nothing is damaged, and nothing grows: a helper finds what the page's own thread would find. */
+/*
+ * Returns whether the trace is finished and undamaged, so that the helper finds the same data as
+ * the page's own thread.
+ */
 static bool is_steady(struct trace *t, struct page_jobs *j)
 {
 	size_t cnt, damage_cnt;
@@ -687,7 +704,9 @@ static void close_helper(struct analysis *a)
 	a->helper_trace = NULL;
 }
 
-/* Uses the index that is there, as the page's own thread does, and makes none. */
+/*
+ * Opens the helper, which uses an existing index like the page's own thread, but does not make one.
+ */
 static bool open_helper(struct page_jobs *j)
 {
 	struct analysis *a = j->a, *h;
@@ -710,7 +729,7 @@ static bool open_helper(struct page_jobs *j)
 	return !analysis_index_of(h, PAGE_KINDS, &x, NULL) && x;
 }
 
-/* The first thread has the page's own trace. */
+/* Thread 0 reads the page's own trace. */
 static int take_jobs(void *ctx, unsigned int thread, struct err *e)
 {
 	struct page_jobs *j = ctx;
@@ -733,14 +752,16 @@ static int take_jobs(void *ctx, unsigned int thread, struct err *e)
 	return ret;
 }
 
-/* A job starts again. */
+/* Resets a job, so that it runs again. */
 static void forget(struct page_job *job)
 {
 	row_log_init(&job->log);
 	job->is_done = false;
 }
 
-/* Finds here what the helper did not find, and says why if it cannot be found. */
+/*
+ * Runs the jobs. Jobs that the helper did not complete are run again here, to report their errors.
+ */
 static int find_all(struct page_jobs *j, const unsigned int *order, unsigned int cnt,
 		    struct err *e)
 {
@@ -771,7 +792,7 @@ static int find_all(struct page_jobs *j, const unsigned int *order, unsigned int
 	return ret;
 }
 
-/* ---- what stands out ---- */
+/* ---- peaks ---- */
 
 struct spike_places {
 	struct page_jobs *j;
@@ -787,7 +808,7 @@ static int spikes_begin(void *ctx, unsigned int col_cnt, const char *const *name
 	return 0;
 }
 
-/* The largest spike comes first. */
+/* The largest spike is the first row. */
 static int spikes_row(void *ctx, const struct value *values)
 {
 	struct spike_places *s = ctx;
@@ -810,8 +831,9 @@ static void add_marks(struct page_jobs *j)
 }
 
 /*
- * Single events are looked for in the bins with the longest waits and the slowest requests. Bins
- * become fine there, and around spikes and marks, so that one can zoom to these events.
+ * Finds the peaks: single events are searched in the bins with the longest waits and the slowest
+ * requests. Makes bins fine there, and around spikes and marks, so that users can zoom to these
+ * events.
  */
 static int look_first(struct page_jobs *j, struct page_bins *bins, struct err *e)
 {
@@ -892,7 +914,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 	if (first_ns == end_ns) {
 		if (trace_start_ns(a->trace) < trace_end_ns(a->trace))
 			return err_set(e, -EINVAL, "the window is empty");
-		/* a trace without a block has a page of one bin, which is empty */
+		/* the page of a trace without blocks has a single bin, which is empty */
 		from_ns = first_ns;
 		to_ns = end_ns = first_ns + 1;
 	}
@@ -901,7 +923,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 		a->bin_edges = bins.edges;
 		a->bin_cnt = bins.cnt - 1;
 		init_jobs(&j, a, from_ns, to_ns, by_thread);
-		/* spikes take long to find: the browser requests those of a window later */
+		/* spikes take long to find: the browser requests them later for its window */
 		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
 		j.jobs[JOB_WHY].is_left_out = !is_whole;
 		for (unsigned int i = 0; i < ROWS_CNT; i++)

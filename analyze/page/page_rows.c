@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A key is numbered column by column: (number so far, next value) gets the next number.
+ * page_rows: a key is numbered column by column: each pair (number of the key so far, next value)
+ * gets a number.
  *
- * Of many rows the first scan keeps only what counts for the ranking, and the second one adds up
- * all that have no rows of their own. A sparse table may have a row per bin of each thread that
- * sleeps, of which the page shows few: then the first scan leaves out sleeps, and the second one
- * makes one row of all others (merge_task).
+ * If there are too many rows to keep, the first scan keeps only the sums for the ranking, and a
+ * second scan adds up the rows of all keys without their own rows. A sparse table may have a row
+ * per bin of each sleeping thread, of which the page shows only a few. In this case the first scan
+ * omits sleeps, and the second scan merges the rows of all other tasks (merge_task).
  */
 #include "analyze/page/page_rows.h"
 
@@ -23,19 +24,19 @@
 #include "base/strpool.h"
 
 #define NULL_VALUE UINT64_MAX
-#define ROWS_SPARSE 250000	/* a sparse table that may have more is scanned twice, */
-#define ROWS_KEPT 500000	/* and so is any table that has more */
-#define NAMES_KEPT 30	/* of processes that have no rows of their own, at most */
-#define SCAN_TRIES 3	/* a damaged index is made again */
+#define ROWS_SPARSE 250000	/* a sparse table that may have more rows is scanned twice, */
+#define ROWS_KEPT 500000	/* as is any table that has more rows */
+#define NAMES_KEPT 30	/* limit of names of processes without their own rows */
+#define SCAN_TRIES 3	/* limit of attempts if the index is damaged */
 
 struct page_key {
-	uint32_t before;	/* the key without its last column */
+	uint32_t before;	/* number of the key without its last column */
 	unsigned int column;
-	uint64_t value;		/* a number, a text of texts, or NULL_VALUE */
-	size_t last;		/* its last row, + 1 */
-	uint64_t total, rows;	/* of the measure, when it is ranked */
+	uint64_t value;		/* an id, an address in texts, or NULL_VALUE */
+	size_t last;		/* index of its last row + 1; 0: none */
+	uint64_t total, rows;	/* sum of the measure, and number of rows; for ranked keys */
 	bool is_named, has_others, is_rest;
-	uint64_t others;	/* the number in place of its upid in the group "others" */
+	uint64_t others;	/* value that replaces its upid in the rows of others */
 };
 
 struct page_row {
@@ -57,17 +58,19 @@ struct page_rows {
 	size_t key_cap;
 	struct page_row *rows;
 	size_t row_cnt, row_cap;
-	size_t bin;		/* of the row before */
-	struct page_row leader;	/* of its bin so far: the key and, as first value, its measure */
+	size_t bin;		/* bin of the previous row */
+	/* key with the highest measure in the current bin so far; values[0] is the measure */
+	struct page_row leader;
 	bool is_of_command;	/* a command was recorded */
-	bool is_crowded;	/* a sparse table is scanned twice */
-	bool is_counted;	/* there were too many rows to keep */
-	bool is_named;		/* those who have rows are known, and */
-	struct hash_map kept;	/* (name, 0): others keep these */
-	/* second scan, by dense task: 1 + the task whose row includes it; 0: not determined yet */
+	bool is_crowded;	/* the table is sparse, and is scanned twice */
+	bool is_counted;	/* there are too many rows to keep: the first scan only counts */
+	bool is_named;		/* second scan: the keys with their own rows have been chosen */
+	struct hash_map kept;	/* names that are kept for others, as (name, 0) */
+	/* second scan, by dense task: task whose row includes it + 1; 0: not determined yet */
 	uint32_t *merged;
-	struct hash_map merged_names;	/* (what stands for others, 0) */
-	uint32_t *firsts;		/* of these, by number: the task that has their rows */
+	/* maps (value that stands for others, 0) to an index in firsts */
+	struct hash_map merged_names;
+	uint32_t *firsts;		/* by index: the task whose rows include these others */
 	size_t first_cap;
 };
 
@@ -103,7 +106,7 @@ static void find_columns(struct page_rows *p)
 static int key_add(struct page_rows *p, uint32_t *key, unsigned int column, uint64_t value)
 {
 	uint32_t before = *key;
-	/* keys of different columns differ by the number before, which is one of another column */
+	/* a number belongs to only one column, so keys of different columns differ in `before` */
 	int ret = hash_map_intern(&p->key_numbers, before, value, key);
 
 	if (ret <= 0)
@@ -114,7 +117,10 @@ static int key_add(struct page_rows *p, uint32_t *key, unsigned int column, uint
 	return 0;
 }
 
-/* The submitter and the reason tell rows without a known owner apart, and no others. */
+/*
+ * Returns whether the column is ignored: submitter and reason are part of the key only if the owner
+ * is unknown.
+ */
 static bool is_blank(const struct page_rows *p, unsigned int i, const struct cell *row)
 {
 	return i >= 3 && strcmp(row[p->name_col].s, "[unknown]") != 0;
@@ -149,7 +155,7 @@ static bool is_utid(const struct page_rows *p, unsigned int column)
 	return !strcmp(p->def->keys[column], "utid");
 }
 
-/* Is this column of a key one of processes, or of threads? */
+/* Returns whether this key column is a process or a thread. */
 static bool is_task(const struct page_rows *p, unsigned int column)
 {
 	const char *name = p->def->keys[column];
@@ -157,7 +163,7 @@ static bool is_task(const struct page_rows *p, unsigned int column)
 	return !strcmp(name, "upid") || !strcmp(name, "utid");
 }
 
-/* A command was recorded, and it did not start the task of this key. */
+/* Returns whether a command was recorded, but the key's task is not part of it. */
 static bool is_rest(const struct page_rows *p, const struct page_key *k)
 {
 	const struct dense_ids *ids = &p->a->ids;
@@ -173,7 +179,10 @@ static bool is_rest(const struct page_rows *p, const struct page_key *k)
 	return r && !(r->flags & (TRACE_TASK_WORKLOAD | TRACE_TASK_RECORDER));
 }
 
-/* Prefix and name of a key's task, if it has a known one; the address is the same each time. */
+/*
+ * Returns the prefix and name of a key's task; equal names are the same pointer. NULL: unknown
+ * task.
+ */
 static const char *name_of(struct page_rows *p, const struct page_key *k)
 {
 	const struct dense_ids *ids = &p->a->ids;
@@ -196,7 +205,9 @@ static const char *name_of(struct page_rows *p, const struct page_key *k)
 	return strpool_put(p->texts, text);
 }
 
-/* Returns what stands for a key's task without rows of its own: its name, if that is kept. */
+/*
+ * Returns the value that stands for a key's task in the rows of others: its name, if that is kept.
+ */
 static uint64_t others_of(struct page_rows *p, struct page_key *k)
 {
 	uint32_t n;
@@ -214,7 +225,7 @@ static uint64_t others_of(struct page_rows *p, struct page_key *k)
 	return k->others;
 }
 
-/* The same key, with its task replaced by "others". */
+/* Finds the same key, with its task replaced by others_of(). */
 static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
 {
 	uint64_t values[PAGE_KEYS_MAX];
@@ -228,7 +239,7 @@ static int key_of_others(struct page_rows *p, uint32_t key, uint32_t *ret)
 	return r;
 }
 
-/* The part of a key that is ranked. */
+/* Returns the ranked prefix of a key. */
 static struct page_key *ranked_key(const struct page_rows *p, uint32_t key)
 {
 	while (p->keys[key].column >= p->def->ranked)
@@ -236,13 +247,13 @@ static struct page_key *ranked_key(const struct page_rows *p, uint32_t key)
 	return &p->keys[key];
 }
 
-/* Rows of a bin are neighbours. */
+/* Adds values to a row. Rows of a bin are adjacent. */
 static int row_add(struct page_rows *p, size_t bin, uint32_t key, const int64_t *values)
 {
 	struct page_key *k = &p->keys[key];
 	struct page_row *row;
 
-	/* after forget_rows() it may be another one's */
+	/* after forget_rows() the index may be that of another row */
 	if (!k->last || k->last > p->row_cnt || p->rows[k->last - 1].bin != bin ||
 	    p->rows[k->last - 1].key != key) {
 		if (array_reserve(&p->rows, &p->row_cap, p->row_cnt + 1) < 0)
@@ -272,7 +283,7 @@ static int64_t measure(const struct page_rows *p, const int64_t *values)
 	return sum;
 }
 
-/* The one that leads in a bin has rows of its own. */
+/* Marks the key with the highest measure in the last bin: it has its own rows. */
 static void name_leader(struct page_rows *p)
 {
 	if (p->leader.values[0])
@@ -305,7 +316,7 @@ static void count_rows(struct page_rows *p)
 		count_row(p, p->rows[i].bin, p->rows[i].key, p->rows[i].values);
 }
 
-/* From here on rows are not kept. */
+/* Starts to count rows instead of keeping them. */
 static void begin_to_count(struct page_rows *p)
 {
 	size_t bin = p->bin;
@@ -340,7 +351,7 @@ static int take_row(struct page_rows *p, const struct cell *row)
 	ret = key_of(p, row, &key);
 	if (ret < 0)
 		return ret;
-	/* a maximum of nothing is -1 */
+	/* the maximum of no values is -1 */
 	for (unsigned int i = 0; i < p->value_cnt; i++)
 		values[i] = row[p->value_cols[i]].type == VALUE_NULL ? -p->is_max[i] :
 								      row[p->value_cols[i]].i;
@@ -357,7 +368,7 @@ static int take_row(struct page_rows *p, const struct cell *row)
 
 /* ---- the second scan of a sparse table ---- */
 
-/* Its only key is one of threads, or of processes. */
+/* Returns whether the only key is a thread, not a process. */
 static bool is_of_threads(const struct page_rows *p)
 {
 	return p->def->keys[0][1] == 't';
@@ -368,7 +379,7 @@ static size_t task_cnt(const struct page_rows *p)
 	return is_of_threads(p) ? p->a->ids.thread_cnt : p->a->ids.process_cnt;
 }
 
-/* The first task that others of this name, or without a kept one, were found with. */
+/* Sets *ret to the first task for which this function was called with these others. */
 static int merge_others(struct page_rows *p, uint64_t others, uint32_t task, uint32_t *ret)
 {
 	uint32_t n;
@@ -382,7 +393,7 @@ static int merge_others(struct page_rows *p, uint64_t others, uint32_t task, uin
 	return 0;
 }
 
-/* For struct group_merge: the task in whose row a dense task counts. */
+/* A group_merge's into(): returns the task whose row includes a dense task. */
 static uint32_t merge_task(void *ctx, uint32_t task)
 {
 	struct page_rows *p = ctx;
@@ -404,7 +415,7 @@ static uint32_t merge_task(void *ctx, uint32_t task)
 	return into;
 }
 
-/* with: rows that the same scan finds; or NULL. */
+/* Scans the table. with: other rows to be filled in the same scan; NULL: none. */
 static int scan(struct page_rows *p, struct page_rows *with, struct err *e)
 {
 	struct table_query q = { .from_ns = INT64_MIN, .to_ns = INT64_MAX,
@@ -434,7 +445,7 @@ static int scan(struct page_rows *p, struct page_rows *with, struct err *e)
 	return ret;
 }
 
-/* ---- tasks with rows of their own ---- */
+/* ---- keys with their own rows ---- */
 
 static int by_total(const void *a, const void *b)
 {
@@ -446,10 +457,10 @@ static int by_total(const void *a, const void *b)
 				      (x > y) - (x < y);
 }
 
-/* The processes of a name. */
+/* Processes with the same name. */
 struct page_name {
 	const char *text;
-	uint64_t total;		/* what those have together that have no rows of their own */
+	uint64_t total;		/* sum of the measure of those without their own rows */
 	bool is_kept;
 };
 
@@ -463,8 +474,9 @@ static int by_name_total(const void *a, const void *b)
 }
 
 /*
- * Others keep their name if a process of that name has rows of its own, so that the rows of a name
- * are all of it, and if it is one of so many names with most. ranking: cnt keys.
+ * Selects the names that are kept for others: the names_kept names with the largest sum, and the
+ * names of processes with their own rows, so that the rows of such a name are complete. ranking has
+ * cnt keys.
  */
 static int name_others(struct page_rows *p, struct page_key *const *ranking, size_t cnt,
 		       size_t names_kept)
@@ -498,7 +510,7 @@ static int name_others(struct page_rows *p, struct page_key *const *ranking, siz
 	return r < 0 ? r : 0;
 }
 
-/* Returns how many bins a key's task lived in: it has a row in each. */
+/* Returns the number of bins in which a key's task lived; it has a row in each. */
 static size_t bins_of_life(const struct page_rows *p, const struct page_key *k)
 {
 	const uint64_t *edges = p->a->bin_edges;
@@ -518,7 +530,7 @@ static size_t bins_of_life(const struct page_rows *p, const struct page_key *k)
 		if (r)
 			from = r->start_ns, to = r->end_ns;
 	}
-	/* the last edge is the window's end */
+	/* the last edge is the end of the window */
 	to = to ? lower_bound_plain(edges, p->a->bin_cnt, to) : p->a->bin_cnt;
 	from = lower_bound_plain(edges, p->a->bin_cnt, from + 1);
 	return to - (from ? from - 1 : 0) + !to;
@@ -557,7 +569,7 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 	return ret;
 }
 
-/* Adds up the rows of all others. */
+/* Adds up the rows of keys without their own rows. */
 static int fold_others(struct page_rows *p)
 {
 	struct page_row *rows = p->rows;
@@ -577,14 +589,14 @@ static int fold_others(struct page_rows *p)
 	return ret;
 }
 
-/* ---- to columns ---- */
+/* ---- output ---- */
 
 static void put_keys(const struct page_rows *p, uint32_t key, struct value *values)
 {
 	for (unsigned int i = p->key_cnt; i--; key = p->keys[key].before) {
 		uint64_t v = p->keys[key].value;
 
-		/* an id has 32 bits, and the address of a name more */
+		/* larger than any id: the address of a name */
 		values[i] = v == NULL_VALUE ? value_null() :
 			    p->is_text[i] || v > UINT32_MAX ?
 					      value_text((const char *)(uintptr_t)v) :
@@ -619,13 +631,13 @@ static int put_rows(const struct page_rows *p, const struct row_sink *out)
 	return ret ? ret : out->end(out->ctx);
 }
 
-/* Writes how many keys have no rows of their own, by what stands for them. */
+/* Writes the number of keys without their own rows, by the value that stands for them. */
 static int put_other_counts(struct page_rows *p, const struct row_sink *out)
 {
 	static const char *const names[] = { "upid", "source", "cnt_of" };
 	unsigned int column = p->def->ranked - 1;
 	struct hash_map numbers = { 0 };
-	struct value *counts = NULL;	/* three of each */
+	struct value *counts = NULL;	/* three values per row */
 	size_t cap = 0;
 	char title[64];
 	uint32_t n;
@@ -684,7 +696,7 @@ static int init(struct page_rows *p, struct analysis *a, const struct page_rows_
 	return strpool_new(&p->texts);
 }
 
-/* All rows are there. */
+/* Called after the first scan: ranks the keys, and writes the rows. */
 static int finish(struct page_rows *p, const struct row_sink *out, size_t rows_wanted,
 		  struct err *e)
 {

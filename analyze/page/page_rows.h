@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * page_rows: the rows of a table-valued function, as few as a page can hold.
+ * page_rows: rows of a table-valued function, reduced to the number that fits on a page.
  *
  *     table --[page_rows: added up by bin and key, small ones as "other"]--> sink
  *
- * The keys with most of a measure have rows of their own, up to a number of rows, and so has the
- * one that leads in any bin. What all others have is added up in rows of their bin: where they have
- * one of the names with most, by this name, which stands in place of the upid; of the rest the upid
- * is NULL. So the sums of a bin, and those of these names, are always exact.
+ * The keys with the highest measure have their own rows, up to a number of rows, as does the key
+ * with the highest measure in any bin. The rows of all other keys are added up per bin: by name,
+ * which replaces the upid, for the names with the highest measure; otherwise in a row whose upid is
+ * NULL. So the sums of each bin and of each of these names are exact.
  *
- * Where a command was recorded, its process tree has rows of its own before others have. The name
- * of others begins with 'w' (of the workload, or no command was recorded) or 'r' (the rest of the
- * machine, which always has a name, that may be empty). Threads: one.
+ * If a command was recorded, the processes of its tree get their own rows before other processes.
+ * The name of others begins with 'w' (workload, or no command was recorded) or 'r' (the rest of the
+ * machine, whose rows always have a name, which may be empty). Threads: one.
  */
 #pragma once
 
@@ -23,33 +23,38 @@ enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 9 };
 
 struct page_rows_def {
 	const char *result, *table;
-	const char *by;			/* argument of the table; NULL: it has none */
+	const char *by;			/* argument "by" of the table; NULL: none */
 	/*
-	 * Column that must not have a text, and that text, or NULL: not EVENT_ID_UNKNOWN.
-	 * without NULL: all rows count.
+	 * Rows are excluded if this column is without_text or, if that is NULL, EVENT_ID_UNKNOWN.
+	 * without NULL: no rows are excluded.
 	 */
 	const char *without, *without_text;
-	/* columns of the key; the first "ranked" of them decide which rows are of others */
+	/* key columns; the first `ranked` of them determine which keys have their own rows */
 	const char *keys[PAGE_KEYS_MAX];
-	unsigned int ranked;		/* 0: none is */
-	/* columns that add up, or ^ and a column whose largest counts */
+	unsigned int ranked;		/* 0: all keys have their own rows */
+	/* value columns, which are added up; with prefix ^ the maximum is used */
 	const char *values[PAGE_VALUES_MAX];
-	unsigned int measured;		/* number of leading columns in the measure */
-	unsigned int named_max;		/* keys with rows of their own; 0: as many as have room */
+	/* number of leading value columns that are added up as the measure */
+	unsigned int measured;
+	/* maximum number of keys with their own rows; 0: limited only by the number of rows */
+	unsigned int named_max;
 	/*
-	 * Most rows have nothing of the measure, which is activity (struct table_query); the only
-	 * key is a task, and all values add up.
+	 * Most rows have a measure of 0; the measure is activity (struct table_query). The only key
+	 * is a task, and all values are added up.
 	 */
 	bool is_sparse;
-	/* another one of the same table, which comes behind it: one scan finds the rows of both */
+	/*
+	 * another definition for the same table, filled in the same scan, and written after this
+	 * one
+	 */
 	const struct page_rows_def *with;
 };
 
 /*
- * Gives the sink a result for the def, one "others_of_" it, with the number of keys that have no
- * rows of their own, by name, and those of its "with". rows_wanted: by kind of row that is
- * ranked; 0: no rows are wanted. Columns submitter and owner_how count for rows without a known
- * owner only. 0 or -errno.
+ * Passes three kinds of results to the sink: the rows of def; "others_of_" and its name, with the
+ * number of keys without their own rows, by name; and both for def->with. rows_wanted: maximum
+ * number of rows for each kind of ranked row; 0: none. Columns submitter and owner_how are used
+ * only for rows with an unknown owner. 0 or -errno.
  */
 int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,
 		  size_t rows_wanted, struct err *e);
