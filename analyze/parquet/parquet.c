@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
+/*
+ * parquet: row groups are collected in memory, sorted and encoded column by column; the footer's
+ * data is collected until the end.
+ */
 #include "analyze/parquet/parquet.h"
 
 #include <errno.h>
@@ -17,7 +21,10 @@
 
 /* ---- bits ---- */
 
-/* Groups of eight, without gaps, the last one filled with zeros; the lowest bit comes first. */
+/*
+ * Appends cnt numbers without gaps, lowest bit first, in groups of eight; the last group is padded
+ * with zeros.
+ */
 static void put_bits(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width)
 {
 	size_t room = (cnt + 7) / 8 * 8;
@@ -41,7 +48,7 @@ unsigned int parquet_width(uint64_t max)
 
 /* ---- runs and groups ---- */
 
-/* The same number cnt times. */
+/* Appends a run: the same number cnt times. */
 static void parquet_put_run(struct buf *b, uint64_t v, size_t cnt, unsigned int width)
 {
 	buf_add_varint(b, (uint64_t)cnt << 1);
@@ -57,7 +64,10 @@ static size_t run_length(const uint64_t *v, size_t cnt)
 	return n;
 }
 
-/* Groups of eight up to the next run that is worth one. Returns the numbers written. */
+/*
+ * Appends groups of eight until a run of at least `least` numbers begins. Returns the count of
+ * numbers.
+ */
 static size_t put_groups(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width,
 			 size_t least)
 {
@@ -73,7 +83,7 @@ static size_t put_groups(struct buf *b, const uint64_t *v, size_t cnt, unsigned 
 
 void parquet_put_hybrid(struct buf *b, const uint64_t *v, size_t cnt, unsigned int width)
 {
-	size_t least = width < 4 ? 32 / width : 8;	/* a run is worth its bytes */
+	size_t least = width < 4 ? 32 / width : 8;	/* shorter runs do not save bytes */
 
 	for (size_t i = 0; i < cnt;) {
 		size_t n = run_length(v + i, cnt - i);
@@ -88,10 +98,10 @@ void parquet_put_hybrid(struct buf *b, const uint64_t *v, size_t cnt, unsigned i
 
 /* ---- differences ---- */
 
-#define BLOCK	128	/* differences */
+#define BLOCK	128	/* number of differences */
 #define QUARTER (BLOCK / 4)
 
-/* Up to BLOCK differences; quarters without one have no bytes. */
+/* Appends up to BLOCK differences. Empty quarters take no bytes. */
 static void put_block(struct buf *b, const int64_t *deltas, size_t cnt, unsigned int unit)
 {
 	uint8_t widths[4] = { 0 }, width;
@@ -132,12 +142,13 @@ void parquet_put_delta(struct buf *b, const int64_t *v, size_t cnt, unsigned int
 }
 
 #define MAGIC	  "PAR1"
-#define ZSTD_LEVEL 3	/* level 7 takes a third more time, and makes 1 to 4 % less */
-#define ORDER_MAX 1024	/* rows are put in order of columns with at most so many values */
-#define SAMPLE	  8192	/* values or rows that tell what packs best */
+#define ZSTD_LEVEL 3	/* level 7 takes a third more time, and saves only 1 to 4 % */
+#define ORDER_MAX 1024	/* rows are sorted only by columns with at most this many values */
+#define SAMPLE	  8192	/* number of values or rows tried to find the smallest encoding */
 
 enum { TYPE_INT64 = 2, TYPE_DOUBLE = 5, TYPE_BYTES = 6 };
-static const int types[] = { TYPE_INT64, TYPE_INT64, TYPE_DOUBLE, TYPE_BYTES }; /* parquet_type */
+/* by parquet_type */
+static const int types[] = { TYPE_INT64, TYPE_INT64, TYPE_DOUBLE, TYPE_BYTES };
 enum { ENCODING_PLAIN, ENCODING_RLE = 3, ENCODING_DELTA = 5, ENCODING_DICTIONARY = 8 };
 enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2, CODEC_ZSTD = 6, OPTIONAL = 1 };
 
@@ -146,7 +157,7 @@ enum { PAGE_DATA = 0, PAGE_DICTIONARY = 2, CODEC_ZSTD = 6, OPTIONAL = 1 };
 /*
  * thrift_begin(t);  thrift_i64(t, 3, rows);  thrift_text(t, 6, "x");  thrift_ends(t, 1);
  *
- * Fields come in ascending order of their numbers, into a buffer.
+ * Fields are appended to a buffer, in ascending order of their numbers.
  * https://github.com/apache/thrift/blob/master/doc/specs/thrift-compact-protocol.md
  */
 enum { THRIFT_DEPTH = 8 };
@@ -158,8 +169,8 @@ enum thrift_type {
 
 struct thrift {
 	struct buf *out;
-	unsigned int depth;		/* of structs that have begun */
-	int last[THRIFT_DEPTH];		/* the field that was written last in each of them */
+	unsigned int depth;		/* number of open structs */
+	int last[THRIFT_DEPTH];		/* the last field written in each open struct */
 };
 
 static void thrift_byte(struct thrift *t, unsigned int v)
@@ -174,12 +185,12 @@ static void thrift_element_int(struct thrift *t, int64_t v)
 	buf_add_varint(t->out, zigzag_encode((uint64_t)v));
 }
 
-/* A field begins with a byte: the distance of its number from the one before, and its type. */
+/* Appends the first byte of a field: distance from the previous field's number, and type. */
 static void thrift_field(struct thrift *t, int id, enum thrift_type type)
 {
 	int *last = &t->last[t->depth - 1];
 
-	/* numbers of Parquet's structs are never 16 apart */
+	/* field numbers in Parquet's structs are less than 16 apart */
 	thrift_byte(t, (unsigned int)(id - *last) << 4 | type);
 	*last = id;
 }
@@ -190,7 +201,7 @@ static void thrift_begin(struct thrift *t)
 	t->last[t->depth++] = 0;
 }
 
-/* Ends the last cnt structs that have begun. */
+/* Ends the innermost cnt structs. */
 static void thrift_ends(struct thrift *t, unsigned int cnt)
 {
 	for (; cnt; cnt--, t->depth--)
@@ -232,7 +243,7 @@ static void thrift_struct(struct thrift *t, int id)
 	thrift_begin(t);
 }
 
-/* The caller then writes cnt elements. */
+/* Begins a list; the caller then appends cnt elements. */
 static void thrift_list(struct thrift *t, int id, enum thrift_type of, size_t cnt)
 {
 	thrift_field(t, id, THRIFT_LIST);
@@ -249,22 +260,23 @@ static void thrift_element_text(struct thrift *t, const char *text)
 
 /* ---- the file ---- */
 
-/* The footer says this of each column chunk, whose pages are written first. */
+/* Contents of the footer for a column chunk, whose pages are written first. */
 struct chunk {
-	uint64_t at;		/* in the file */
-	uint64_t data_at;	/* its data page */
+	uint64_t at;		/* offset in the file */
+	uint64_t data_at;	/* offset of its data page */
 	uint64_t raw_bytes, bytes;
-	int encoding;		/* of the data page */
+	int encoding;		/* encoding of the data page */
 	size_t null_cnt;
-	int64_t min, max;	/* of numbers; min is above max when there is none */
+	int64_t min, max;	/* bounds of numbers; min > max: no numbers */
 };
 
 struct column {
 	const struct parquet_column *def;
-	/* of the row group's rows; of PARQUET_REAL their bits; numbers into the dictionary */
+	/* values of the row group: numbers, bits of a PARQUET_REAL, or indexes in the dictionary */
 	int64_t values[PARQUET_GROUP_ROWS];
-	uint8_t present[PARQUET_GROUP_ROWS];	/* 1, or 0 of a NULL */
-	struct hash_map numbers; /* by value, or by a text's address in the pool */
+	uint8_t present[PARQUET_GROUP_ROWS];	/* 1; 0: NULL */
+	/* index in the dictionary, by value, or by a text's address in the pool */
+	struct hash_map numbers;
 	struct strpool *pool;
 	struct buf dictionary;
 	struct chunk chunk;
@@ -273,23 +285,26 @@ struct column {
 struct parquet {
 	FILE *out;
 	const char *const *meta;
-	uint64_t at;		/* bytes written; data comes there */
+	uint64_t at;		/* bytes written: offset of the next data */
 	unsigned int col_cnt;
 	struct column *cols;
-	size_t row_cnt, text_bytes; /* of the row group */
+	size_t row_cnt, text_bytes; /* in the current row group */
 	uint64_t all_rows;
-	int order_col;		/* -1: rows stay as they come, until there is a row group */
-	/* the row group's rows, in the order in which they are written; those of the first page */
+	int order_col;		/* column by which rows are sorted; -1: not chosen yet */
+	/*
+	 * row numbers of the row group, in the order of writing; the first narrow_cnt are the first
+	 * page
+	 */
 	uint32_t order[PARQUET_GROUP_ROWS];
 	size_t narrow_cnt;
-	/* the page that is being written, in that order: what is there, without NULLs, and */
+	/* the page being written: values that are not NULL, in that order */
 	int64_t values[PARQUET_GROUP_ROWS];
 	size_t value_cnt;
-	uint64_t bits;		/* that any of the values has */
-	uint64_t numbers[PARQUET_GROUP_ROWS];	/* which rows have a value */
+	uint64_t bits;		/* bits that are set in any of these values */
+	uint64_t numbers[PARQUET_GROUP_ROWS];	/* by row of the page: 1 if it has a value */
 	struct zpack *zpack;
 	struct buf page, packed, header, data;
-	struct buf groups;	/* what the footer says of each row group */
+	struct buf groups;	/* the footer's data about row groups */
 	size_t group_cnt;
 };
 
@@ -361,7 +376,7 @@ static void begin_column(struct column *c)
 
 /* ---- pages ---- */
 
-/* Into packed. */
+/* Compresses raw into p->packed. */
 static int pack(struct parquet *p, const uint8_t *raw, size_t len)
 {
 	buf_reset(&p->packed);
@@ -370,7 +385,7 @@ static int pack(struct parquet *p, const uint8_t *raw, size_t len)
 	return zpack_frame(p->zpack, p->packed.data, p->packed.cap, raw, len, &p->packed.len);
 }
 
-/* A page is a header in Thrift, then its bytes, packed. */
+/* Appends a page: a header in Thrift, followed by the compressed bytes. */
 static int write_page(struct parquet *p, struct chunk *k, const struct buf *raw, int type,
 		      size_t value_cnt, int encoding, struct err *e)
 {
@@ -401,8 +416,8 @@ static int write_page(struct parquet *p, struct chunk *k, const struct buf *raw,
 }
 
 /*
- * Appends which rows have a value, after the length of this list in bytes, and collects the values,
- * which the caller appends.
+ * Appends which rows have a value, as a list preceded by its length in bytes. Collects the values;
+ * the caller appends them.
  */
 static void put_present(struct parquet *p, const struct column *c, size_t from, size_t to)
 {
@@ -425,7 +440,7 @@ static void put_present(struct parquet *p, const struct column *c, size_t from, 
 		memcpy(p->page.data + at, &bytes, sizeof(bytes));
 }
 
-/* Differences, or numbers into the dictionary: how many bits each has, then these. */
+/* Appends the values as differences, or as dictionary indexes preceded by their width in bits. */
 static void put_values(struct parquet *p, const struct column *c, size_t cnt, unsigned int unit)
 {
 	uint8_t width;
@@ -434,13 +449,16 @@ static void put_values(struct parquet *p, const struct column *c, size_t cnt, un
 		parquet_put_delta(&p->page, p->values, cnt, unit);
 		return;
 	}
-	/* at least one: readers differ in what they make of no bits */
+	/* at least one bit, because readers disagree on width 0 */
 	width = (uint8_t)((parquet_width(p->bits | 1) + unit - 1) / unit * unit);
 	buf_add(&p->page, &width, 1);
 	parquet_put_hybrid(&p->page, (const uint64_t *)p->values, cnt, width);
 }
 
-/* Whole bytes pack better than fewer bits where values repeat. The first ones tell. */
+/*
+ * Returns the unit of widths: whole bytes compress better than fewer bits if values repeat. A
+ * sample decides.
+ */
 static unsigned int choose_unit(struct parquet *p, const struct column *c)
 {
 	size_t at = p->page.len, bytes[2] = { 0 };
@@ -455,7 +473,7 @@ static unsigned int choose_unit(struct parquet *p, const struct column *c)
 	return bytes[0] < bytes[1] ? 1 : 8;
 }
 
-/* Writes a page of the rows [from, to), in their order. */
+/* Writes a page with the rows [from, to) of p->order. */
 static int write_rows(struct parquet *p, struct column *c, size_t from, size_t to, struct err *e)
 {
 	int encoding = c->chunk.encoding;
@@ -476,7 +494,7 @@ static int write_column(struct parquet *p, struct column *c, struct err *e)
 	struct chunk *k = &c->chunk;
 	int ret = 0;
 
-	k->raw_bytes = k->bytes = 0; /* a trial may have written it before */
+	k->raw_bytes = k->bytes = 0; /* a trial may have written the column already */
 	k->at = p->at + p->data.len;
 	if (k->encoding == ENCODING_DICTIONARY)
 		ret = write_page(p, k, &c->dictionary, PAGE_DICTIONARY, c->numbers.cnt,
@@ -489,11 +507,15 @@ static int write_column(struct parquet *p, struct column *c, struct err *e)
 	return ret;
 }
 
-/* An INT column's values become numbers into its dictionary. False: too many are new. */
+/*
+ * Replaces the values of an INT column by dictionary indexes. Returns false, with unchanged values,
+ * if too many values are different.
+ */
 static bool number_values(struct parquet *p, struct column *c)
 {
 	size_t most = (p->row_cnt - c->chunk.null_cnt) / 2 + 1;
-	uint32_t last[256] = { 0 }, number; /* rows + 1 that have a value, by some of its bits */
+	/* cache, by a hash of a value: row with that value + 1 */
+	uint32_t last[256] = { 0 }, number;
 	int is_new;
 
 	for (size_t i = 0; i < p->row_cnt; i++) {
@@ -508,7 +530,7 @@ static bool number_values(struct parquet *p, struct column *c)
 			continue;
 		}
 		is_new = hash_map_intern(&c->numbers, v, 0, &number);
-		/* if nearly all of the first values are new, most of the others will be, too */
+		/* if most of the first values are new, expect the same of the others */
 		if (is_new < 0 || c->numbers.cnt > most || c->numbers.cnt > SAMPLE / 4 + i / 4 * 3)
 			return false;
 		if (is_new)
@@ -532,7 +554,7 @@ static void prepare_column(struct parquet *p, struct column *c)
 		k->encoding = ENCODING_DELTA;
 }
 
-/* ---- what the footer says ---- */
+/* ---- the footer's contents ---- */
 
 static void put_chunk(struct thrift *t, const struct column *c, size_t row_cnt)
 {
@@ -544,7 +566,7 @@ static void put_chunk(struct thrift *t, const struct column *c, size_t row_cnt)
 	thrift_i32(t, 1, types[c->def->type]);
 	thrift_list(t, 2, THRIFT_I32, k->encoding == ENCODING_PLAIN ? 2 : 3);
 	thrift_element_int(t, ENCODING_RLE);
-	thrift_element_int(t, ENCODING_PLAIN);	/* dictionaries, and pages without values */
+	thrift_element_int(t, ENCODING_PLAIN);	/* for dictionaries, and for pages without values */
 	if (k->encoding != ENCODING_PLAIN)
 		thrift_element_int(t, k->encoding);
 	thrift_list(t, 3, THRIFT_BYTES, 1);
@@ -584,7 +606,10 @@ static void put_group(struct parquet *p)
 	p->group_cnt++;
 }
 
-/* Rows come last that have a column's number wider than a byte, if few have one. */
+/*
+ * Moves rows to the end if a column's number in them needs more than one byte, unless there are
+ * many such rows.
+ */
 static void move_wide(struct parquet *p, const struct column *c)
 {
 	size_t wide = 0;
@@ -595,7 +620,7 @@ static void move_wide(struct parquet *p, const struct column *c)
 		p->numbers[i] |= c->values[i] > UINT8_MAX ? ORDER_MAX : 0;
 }
 
-/* By the numbers of a column that has at most ORDER_MAX; rows with the same one stay in order. */
+/* Sorts rows by a column with at most ORDER_MAX different values; the sort is stable. */
 static void order_rows(struct parquet *p, const struct column *c)
 {
 	bool has = c && c->chunk.encoding == ENCODING_DICTIONARY && c->numbers.cnt <= ORDER_MAX;
@@ -625,7 +650,7 @@ static int write_columns(struct parquet *p, int order_col, struct err *e)
 	return ret;
 }
 
-/* The column whose order makes the first rows smallest. */
+/* Chooses the column to sort by: the one with which a sample is smallest. */
 static int choose_order(struct parquet *p, struct err *e)
 {
 	size_t row_cnt = p->row_cnt, best = SIZE_MAX;
@@ -684,7 +709,10 @@ static void put_schema(const struct parquet *p, struct thrift *t)
 		} else if (def->type == PARQUET_TIME) {
 			thrift_struct(t, 10);
 			thrift_struct(t, 8);	/* TIMESTAMP */
-			/* it is; but DuckDB keeps ns only of times without a zone */
+			/*
+			 * isAdjustedToUTC: false although times are UTC, because DuckDB keeps ns
+			 * only without a zone
+			 */
 			thrift_bool(t, 1, false);
 			thrift_struct(t, 2);
 			thrift_struct(t, 3);	/* ns */
@@ -717,7 +745,7 @@ static void put_footer(struct parquet *p, struct buf *out)
 	thrift_text(&t, 6, "ebpfrec");
 	thrift_list(&t, 7, THRIFT_STRUCT, p->col_cnt);
 	for (unsigned int i = 0; i < p->col_cnt; i++) {
-		thrift_begin(&t);	/* bounds are in the order of the type */
+		thrift_begin(&t);	/* bounds use the order of the type */
 		thrift_struct(&t, 1);
 		thrift_ends(&t, 2);
 	}
@@ -727,7 +755,7 @@ static void put_footer(struct parquet *p, struct buf *out)
 	buf_add(out, MAGIC, 4);
 }
 
-/* ---- the file ---- */
+/* ---- interface ---- */
 
 int parquet_new(struct parquet **ret, FILE *out, const struct parquet_column *cols,
 		unsigned int col_cnt, const char *const *meta, struct err *e)
@@ -746,7 +774,7 @@ int parquet_new(struct parquet **ret, FILE *out, const struct parquet_column *co
 		c = zpack_new(&p->zpack, ZSTD_LEVEL);
 	for (unsigned int i = 0; !c && i < col_cnt; i++) {
 		p->cols[i].def = &cols[i];
-		/* of constants the first row's values are those of all */
+		/* for a constant, the first row's value stands for all rows */
 		memset(p->cols[i].present, 1, sizeof(p->cols[i].present));
 		begin_column(&p->cols[i]);
 	}
