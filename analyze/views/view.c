@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * This file has what all views share: the window's bins one after another, the sums of those that
- * still grow, and the cells of a row.
+ * view: the parts common to all views: the loop over the window's bins, the sums of unfinished
+ * bins, and the cells of a row.
  */
 #include "analyze/views/view.h"
 
@@ -14,7 +14,7 @@ static struct view *view_of(struct fold_target *t)
 	return (struct view *)((char *)t - offsetof(struct view, target));
 }
 
-/* A fold_target's sum(): by bin and group. */
+/* Implements fold_target.sum(): looks up the sum of a bin and group. */
 static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key *key,
 		    void **ret_sum, uint64_t *ret_end_ns)
 {
@@ -75,7 +75,9 @@ int view_place_thread(struct view *v, const struct fold_key *key, struct view_pl
 
 /* ---- opening and closing ---- */
 
-/* The greatest value is known without the others. */
+/*
+ * Returns whether a column with a quantile is used. The maximum is known without the other values.
+ */
 static bool has_quantile_columns(const struct view *v)
 {
 	for (unsigned int i = 0; i < v->table->col_cnt; i++) {
@@ -153,7 +155,10 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 	v->groups.merge = q->merge;
 	v->is_of_activity = q->is_of_activity;
 	v->bin = v->w.first_bin;
-	/* the rows of tasks have their last names, which came later */
+	/*
+	 * Label groups with the names at the window's end: tasks have their last names, which may
+	 * be later.
+	 */
 	if (!ret && v->groups.by && (v->w.to_ns < a->end_ns || trace_is_cut_short(a->trace))) {
 		v->groups.label_ns = v->w.to_ns - 1;
 		ret = task_names_prepare(&a->ids);
@@ -216,7 +221,7 @@ struct cell *view_row(struct view *v, uint32_t group, void *sum)
 {
 	struct cell *c = rowbuf_add(v->out);
 
-	/* quantiles take long to find: only those that are asked for */
+	/* Quantiles are slow to compute: skip unused columns. */
 	for (unsigned int i = 0; i < v->table->col_cnt; i++)
 		if (v->table->cols[i].take < VIEW_TAKES_QUANTILE || v->cols_used >> i & 1)
 			take(v, &v->table->cols[i], group, sum, &c[i]);
@@ -254,7 +259,7 @@ static int give_carried(void *ctx, struct fold_row *r)
 
 /* ---- bins ---- */
 
-/* Goes on to the end of the bin: all bins that are over, which may be more, can be given out. */
+/* Reads up to the end of the bin, and begins to return the rows of all bins that are complete. */
 static int find_sums(struct view *v, struct err *e)
 {
 	uint64_t decided;
@@ -268,7 +273,7 @@ static int find_sums(struct view *v, struct err *e)
 			       v->def->is_sorted);
 }
 
-/* A step gives out some rows, of bins that may have many. */
+/* Returns one batch of rows: a bin may have many. */
 static int run_sums(struct view *v, struct err *e)
 {
 	struct fold_row *r = NULL;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * view: a table-valued function about a window: its columns, what its sums go by, and its rows.
+ * view: a table-valued function over a window: its columns, the keys of its sums, and its rows.
  *
  *     arguments --[view: window, grouping, fold_run, fold_sums]--> rows, bin by bin
  *
- * A view names a fold, and says in which row a key of the fold's sums counts. Its columns say what
- * they take from a row's sum. A view that carries something from bin to bin has rows of its own
- * instead, and gets what the fold finds. Threads: one.
+ * A view names a fold, and maps each key of the fold's sums to a row. Each column names the member
+ * of the row's sum that it shows. A view that carries state from bin to bin keeps its own rows
+ * instead, and receives the findings of the fold. Threads: one.
  */
 #pragma once
 
@@ -16,66 +16,67 @@
 
 struct view;
 
-/* Says what a column takes from its row's sum, at its offset. */
+/* The type of the member that a column reads from its row's sum, at the column's offset. */
 enum view_take {
 	VIEW_TAKES_NOTHING = 0,	/* row() fills the cell, or it is NULL */
 	VIEW_TAKES_WINDOW,	/* t_ns, t_end_ns and span_ns of the bin: three columns */
 	VIEW_TAKES_NUMBER,	/* uint64_t */
-	VIEW_TAKES_LEVEL,	/* int64_t; below 0 it is 0 */
+	VIEW_TAKES_LEVEL,	/* int64_t; shown as 0 if negative */
 	VIEW_TAKES_INSTANT,	/* uint64_t, CLOCK_MONOTONIC */
 	VIEW_TAKES_TEXT,	/* const char * */
-	VIEW_TAKES_LABELS,	/* of the row's group: view_label_cells() */
-	VIEW_TAKES_QUANTILE,	/* + per mille: of a struct quantile; NULL when it is empty */
+	VIEW_TAKES_LABELS,	/* labels of the row's group: view_label_cells() */
+	VIEW_TAKES_QUANTILE,	/* + per mille; struct quantile, NULL if empty */
 };
 
-/* In which row a key counts. */
+/* The row in which a key is counted. */
 struct view_place {
 	uint32_t group;
-	uint64_t b;	/* what tells rows of one group apart */
+	uint64_t b;	/* distinguishes rows of one group */
 };
 
-/* The beginning of a row that is carried from bin to bin. */
+/* The first member of a row that is carried from bin to bin. */
 struct view_carried {
-	uint64_t entered;	/* the last bin it was entered in, + 1 */
+	uint64_t entered;	/* the last bin that view_enter() entered, + 1 */
 };
 
 struct view_def {
-	bool is_one_bin;		/* the third argument is not every_ns */
-	/* All but those marked as needed may be NULL. 0 or -errno. */
+	bool is_one_bin;		/* the window is one bin: there is no argument every_ns */
+	/* Callbacks may be NULL unless marked "required". They return 0 or -errno. */
 	/*
-	 * Looks at the arguments; the window is known. NULL: "by" is a grouping, where there is
-	 * one.
+	 * Checks the arguments; the window is already set. NULL: the argument "by", if there is
+	 * one, is parsed as a grouping.
 	 */
 	int (*open)(struct view *v, const struct table_query *q, struct err *e);
 	void (*close)(struct view *v);
 
 	const struct fold_def *fold;
 	const struct fold_sums_def *sums;	/* NULL: the fold's own */
-	size_t sum_bytes;	/* of a sum that begins with one of these; 0: it is one */
-	/* rows of a bin come by group and b, else in the order in which they arose */
+	/* size of a sum with more members than the fold's; 0: the fold's size */
+	size_t sum_bytes;
+	/* true: a bin's rows are sorted by group and b; false: in order of creation */
 	bool is_sorted;
-	/* Gives out a sum, as a row of view_row(), several, or none. NULL: as one row. */
+	/* Emits a sum as zero or more rows with view_row(). NULL: one row per sum. */
 	void (*row)(struct view *v, const struct view_place *at, void *sum);
-	/* row() does, beside the columns, and what the index has is exact for it */
+	/* row() reads quantiles itself; those of the index are exact for it */
 	bool reads_quantiles;
 
-	/* A view of sums: */
-	/* 1: *ret; 0: not part of the question; -errno. Needed. */
+	/* Callbacks of a view of sums: */
+	/* Sets *ret to the key's row. Returns 1; 0: the key is not counted; -errno. Required. */
 	int (*place)(struct view *v, const struct fold_key *key, struct view_place *ret);
-	/* A key's place was found: *sum is the sum there. */
+	/* Called after place() found a row: sum is the row's sum. */
 	void (*found)(struct view *v, const struct fold_key *key, void *sum);
 
-	/* A view that carries rows, which begin with struct view_carried: */
-	/* Takes a finding of the fold; ctx is the view. It counts in a row of view_carry(). */
+	/* Callbacks of a view that carries rows, which begin with struct view_carried: */
+	/* Adds a finding of the fold to a row of view_carry(); ctx is the view. */
 	int (*carry)(void *ctx, const void *found);
-	/* The row's part of a bin begins, with what it had until now. NULL: not wanted */
+	/* Called when a row enters a bin, before its first change there. May be NULL. */
 	void (*enter)(struct view *v, void *row);
-	/* The bin is complete; called before its rows are returned. NULL: not wanted */
+	/* Called when the bin is complete, before its rows are returned. May be NULL. */
 	int (*finish)(struct view *v);
 
-	/* Another view, which may carry rows: */
-	int (*begin)(struct view *v, struct err *e);	/* the window is not empty */
-	/* Everything in [v->bin_from_ns, v->bin_to_ns). Needed. */
+	/* Callbacks of any other view, which may carry rows: */
+	int (*begin)(struct view *v, struct err *e);	/* called unless the window is empty */
+	/* Processes all of [v->bin_from_ns, v->bin_to_ns). Required. */
 	int (*run_bin)(struct view *v, struct err *e);
 };
 
@@ -85,49 +86,55 @@ struct view {
 	const struct view_def *def;
 	struct window w;
 	struct grouping groups;
-	uint64_t bin;			/* the first that has not been given out */
-	uint64_t bin_from_ns, bin_to_ns;	/* of the bin that was asked for last */
+	uint64_t bin;			/* the first bin whose rows are not yet returned */
+	uint64_t bin_from_ns, bin_to_ns;	/* the bin being read */
 	uint64_t row_bin;		/* the bin of the rows being returned */
-	bool is_giving;			/* sums of bins before next_bin are returned */
+	bool is_giving;			/* rows of bins before next_bin are being returned */
 	uint64_t next_bin;
-	/* of the sum that place() is asked for; it lowers the end of the time it holds for */
+	/*
+	 * at_ns: the instant for which place() is called. place() lowers at_end_ns to the end of
+	 * the time for which its answer holds.
+	 */
 	uint64_t at_ns, at_end_ns;
-	uint64_t cols_used;		/* bit per column */
-	bool is_of_activity;		/* as the query has it */
-	struct rowbuf *out;		/* during a step */
-	struct fold_target target;	/* of a view of sums */
-	const struct fold_sums_def *own_sums;	/* open() may set other sums than the def's */
+	uint64_t cols_used;		/* bit i: column i is used */
+	bool is_of_activity;		/* copied from the query */
+	struct rowbuf *out;		/* rows of the present step */
+	struct fold_target target;	/* used by views of sums */
+	/* set by open() to replace the sums of def; else NULL */
+	const struct fold_sums_def *own_sums;
 	struct fold_sums_def sums_def;
-	struct fold_sums sums;		/* or rows that are carried */
+	struct fold_sums sums;		/* sums, or carried rows */
 	struct fold_run run;
 };
 
-/* For struct table_def: data is a struct view_def. */
+/* Callbacks for a struct table_def whose data is a struct view_def. */
 int view_open(struct analysis *a, const struct table_def *def, const struct table_query *q,
 	      void *state, struct err *e);
 int view_step(void *state, struct rowbuf *out, struct err *e);
 void view_close(void *state);
 
-/* A place() for keys (thread, 0): the group of a thread that is in the scope. */
+/* A place() for keys (thread, 0): returns the group of a thread in the scope. */
 int view_place_thread(struct view *v, const struct fold_key *key, struct view_place *ret);
 
-/* Adds a row of the bin being returned and fills its columns. Never NULL. */
+/* Adds a row for the bin being returned and fills its columns. Never returns NULL. */
 struct cell *view_row(struct view *v, uint32_t group, void *sum);
 
-/* Shows a text that was kept for the view; NULL: out of memory, and the scan fails. */
+/*
+ * Sets a cell to a text that lives as long as the view. NULL means out of memory: the scan fails.
+ */
 void view_text(struct view *v, struct cell *c, const char *kept);
 
-/* upid, utid, name, member_upid, comm and thread_name of a group: the six cells from c on. */
+/* Fills six cells from c on: the group's upid, utid, name, member_upid, comm and thread_name. */
 void view_label_cells(struct grouping *g, uint32_t group, struct cell *c);
 
-/* The row of a pair that is carried, valid until the next call. NULL: out of memory. */
+/* Returns the carried row of (a, b), valid until the next call. NULL: out of memory. */
 void *view_carry(struct view *v, uint64_t a, uint64_t b);
-/* Puts the row into the present bin: what follows counts there. */
+/* Enters the row into the present bin, if it is not there yet. Call before changing the row. */
 void view_enter(struct view *v, void *row);
 
 /*
- * word: a function of schema/tables.decl, in capitals. key: the column that open() is given a value
- * of, as has_key and key of the query; -1: none. state begins with a struct view.
+ * word: a function of schema/tables.decl, in capitals. key: the column whose value the query may
+ * require (has_key and key of struct table_query); -1: none. state begins with a struct view.
  */
 #define VIEW_TABLE_BY(key, word, view, state)                                                      \
 	{                                                                                          \
@@ -140,9 +147,10 @@ void view_enter(struct view *v, void *row);
 #define VIEW_TABLE(word, view, state) VIEW_TABLE_BY(-1, word, view, state)
 
 /*
- * Up to VIEW_FUNCTIONS_MAX functions of the user code of a process or a thread (:comm), those with
- * most samples in the window: name, its samples, all samples. If every function is all the work of
- * its threads, the innermost one. whatif() can leave each of them out.
+ * SQL that returns the functions of the user code of a process or thread (:comm) with the most
+ * samples in the window, at most VIEW_FUNCTIONS_MAX: name, samples of the function, samples of all
+ * functions. If each function covers all samples of its threads, only the innermost one is
+ * returned. whatif() can leave out each of them.
  */
 #define VIEW_FUNCTIONS_MAX 3
 extern const char view_functions_sql[];

@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * blocking_chain(from_ns, to_ns, of_utid): from the window's end back to its beginning, along what
- * held the thread of_utid up; NULL: that thread of the report that was on a CPU last. Where a
- * thread ended the sleep of another one, the chain goes on with that thread, until the sleep
- * began; there it returns to the one that slept. Before a thread began, it goes on with the
- * thread that made it. From a kernel thread that had waited for work until then, which no thread
- * is known to have given it, it goes back to the sleep that this one ended. A wait for a lock is
- * left only for the thread whose release ended it.
+ * view_chain: blocking_chain(from_ns, to_ns, of_utid) follows the threads that delayed thread
+ * of_utid (NULL: the thread of the report that was on a CPU last) from the window's end back to its
+ * beginning.
  *
- *     what each thread did, who ended its sleeps --[view_chain]--> parts that are the window
+ *     states of threads, wakers of their sleeps --[view_chain]--> parts that cover the window
  *
- * A row is a part: what one thread did from start_ns to end_ns. An instant of the window is in
- * one part.
+ * If another thread ended a sleep, the chain continues with that thread back to the beginning of
+ * the sleep, and returns there to the thread that slept. At the creation of a thread the chain
+ * continues with its creator. If a kernel thread had waited for work, and the thread that queued
+ * the work is unknown, the chain returns to the sleep that the kernel thread ended. At a wait for a
+ * lock, the chain continues only with the thread whose release ended the wait.
+ *
+ * Each row is a part: what one thread did from start_ns to end_ns. Every instant of the window is
+ * in exactly one part.
  *
  * For example, a window of 10 ms in which thread A waits for a lock that B holds:
  *
  *     A    running 0 .. 2, lock 2 .. 7 (released by B), running 7 .. 10
  *     B    disk 1 .. 3 (ended by an interrupt), running 3 .. 8
  *
- * The chain goes back from A running 7 .. 10 to B, which ended A's sleep, and returns to A where
- * that sleep began. The rows are A running 0 .. 2, B disk 2 .. 3, B running 3 .. 7, A running 7 ..
- * 10.
+ * From A running 7 .. 10 the chain continues with B, which ended A's sleep, and returns to A at the
+ * beginning of that sleep. The rows are A running 0 .. 2, B disk 2 .. 3, B running 3 .. 7, A
+ * running 7 .. 10.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -34,39 +36,39 @@
 #include "model/call.h"
 #include "table_columns.h"
 
-#define PIECE_MAX (1u << 20)	/* pieces kept at least: the last ones of all threads */
+#define PIECE_MAX (1u << 20)	/* at least the last PIECE_MAX pieces are kept */
 
-/* A piece of a thread's time, in the window. */
+/* A part of a thread's time, clipped to the window. */
 struct piece {
 	uint64_t from_ns, to_ns;
 	uint64_t object;
-	uint64_t left_ns;	/* is_over: when the sleep began; 0: before the trace */
+	uint64_t left_ns;	/* if is_over: start of the sleep; 0: before the trace */
 	uint32_t thread;
-	uint32_t before;	/* 1 + place of the thread's piece before; 0: none is kept */
-	uint32_t waker;		/* the thread that ended the sleep with it; 0: none is known */
+	uint32_t before;	/* 1 + index of the thread's previous piece; 0: none */
+	uint32_t waker;		/* the thread that ended the sleep at to_ns; 0: unknown */
 	uint16_t call;
 	uint8_t state;		/* enum thread_state */
-	bool is_over;		/* the sleep ended with it */
+	bool is_over;		/* the sleep ended at to_ns */
 };
 
-/* The chain is with another thread until the sleep began with whose end it left. */
+/* A sleep that the chain has left for the thread that ended it, until the chain reaches from_ns. */
 struct visit {
 	uint64_t from_ns;
-	uint32_t sleep;		/* 1 + place of the sleep's last piece */
-	uint32_t waker;		/* the thread that ended it */
+	uint32_t sleep;		/* 1 + index of the sleep's last piece */
+	uint32_t waker;		/* the thread that ended the sleep */
 };
 
 struct chain {
 	struct view v;
 	enum call_machine machine;
-	struct piece *pieces;		/* those of a thread are in order of time */
+	struct piece *pieces;		/* pieces of one thread are in order of time */
 	size_t cnt, cap;
-	uint32_t *last_of;		/* by thread: 1 + place of its last piece; 0: none */
-	struct visit *visits;		/* sleeps that the chain has left, the last one innermost */
+	uint32_t *last_of;		/* by thread: 1 + index of its last piece; 0: none */
+	struct visit *visits;		/* stack of the sleeps that the chain has left */
 	size_t visit_cnt, visit_cap;
 	struct thread_makers makers;
 	struct strpool *texts;
-	uint64_t known_ns;		/* all pieces are kept that end behind it */
+	uint64_t known_ns;		/* all pieces that end later are kept */
 	uint32_t last;			/* the thread that was on a CPU last; 0: none */
 	uint64_t last_ns;
 };
@@ -92,8 +94,8 @@ static void forget_half(struct chain *c)
 }
 
 /*
- * The lowest number counts among threads that have a CPU until the same instant. A path cannot
- * begin with nobody: when it is not known who had the CPU, it begins with who had one before.
+ * Tracks the thread that was on a CPU last; of several such threads, the one with the lowest
+ * number. Unknown threads are skipped: the chain then begins with the last known thread.
  */
 static void note_last(struct chain *c, const struct thread_piece *p, uint64_t to_ns)
 {
@@ -133,7 +135,7 @@ static int note_piece(struct chain *c, const struct thread_piece *p)
 	return 0;
 }
 
-/* The last piece of a sleep says how it ended, and each what it was for. */
+/* Stores the sleep's end in its last piece, and its object in all of its pieces. */
 static void note_sleep(struct chain *c, const struct thread_sleep *s)
 {
 	struct piece *p = piece_at(c, c->last_of[s->thread]);
@@ -163,7 +165,10 @@ static int on_found(void *ctx, const void *found)
 	return x->piece ? note_piece(ctx, x->piece) : 0;
 }
 
-/* The thread's last piece that begins before to_ns, which only falls; NULL: there is none. */
+/*
+ * Returns the thread's last piece that begins before to_ns, or NULL. For each thread, to_ns must
+ * not increase between calls.
+ */
 static struct piece *piece_before(struct chain *c, uint32_t thread, uint64_t to_ns)
 {
 	uint32_t *last = &c->last_of[thread];
@@ -173,7 +178,7 @@ static struct piece *piece_before(struct chain *c, uint32_t thread, uint64_t to_
 	return piece_at(c, *last);
 }
 
-/* Finds who made a thread that began in the window, before to_ns; 0: nobody that is known. */
+/* Returns the creator of a thread that was created in the window, before to_ns; 0: unknown. */
 static uint32_t maker_of(struct chain *c, uint32_t thread, uint64_t to_ns)
 {
 	uint64_t start_ns;
@@ -197,7 +202,7 @@ static void give_piece(struct chain *c, struct cell *cells, const struct piece *
 		view_text(&c->v, &cells[2], strpool_put(c->texts, text));
 }
 
-/* The innermost sleep that the chain has left and that somebody imposed, if any. */
+/* Fills the cells for the innermost sleep in visits that is a wait for a lock or a stop. */
 static void give_held(struct chain *c, struct cell *cells)
 {
 	for (size_t i = c->visit_cnt; i--;) {
@@ -215,7 +220,7 @@ static void give_held(struct chain *c, struct cell *cells)
 	}
 }
 
-/* p: NULL: nothing is known of the thread then, or it had ended. */
+/* Adds a row. p NULL: the thread had ended, or its state is unknown. */
 static void give_part(struct chain *c, uint32_t thread, uint64_t from_ns, uint64_t to_ns,
 		      const struct piece *p)
 {
@@ -235,8 +240,8 @@ static void give_part(struct chain *c, uint32_t thread, uint64_t from_ns, uint64
 }
 
 /*
- * p ends where the chain is. *ret: the thread that the chain goes on with; 0: with p itself. 0 or
- * -ENOMEM.
+ * Finds the thread with which the chain continues after p, a piece that ends at the chain's
+ * position. *ret is 0 if the chain continues with p itself. Returns 0 or -ENOMEM.
  */
 static int other_than(struct chain *c, struct piece *p, uint32_t *ret)
 {
@@ -261,7 +266,7 @@ static int other_than(struct chain *c, struct piece *p, uint32_t *ret)
 	return 0;
 }
 
-/* The chain is back at the beginning of sleeps that it has left. Returns the thread that slept. */
+/* Pops the visits that begin at or after to_ns. Returns the thread to continue with. */
 static uint32_t return_from(struct chain *c, uint32_t thread, uint64_t to_ns)
 {
 	while (c->visit_cnt && c->visits[c->visit_cnt - 1].from_ns >= to_ns)

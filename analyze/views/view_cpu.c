@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cpu_usage(from_ns, to_ns, every_ns): per bin, CPU and thread, the time on the CPU, how often
- * it left it, and what a hypervisor took of that time.
+ * view_cpu: views of time on CPUs and of interrupts.
  *
- * For every CPU that exists in the trace the rows of a bin add up to the bin (its part inside the
- * trace's span), exactly.
+ * cpu_usage(from_ns, to_ns, every_ns): per bin, CPU and thread: the time on the CPU, how often the
+ * thread left the CPU, and the time that a hypervisor stole.
  *
- * parallel_usage(from_ns, to_ns, every_ns, by): time on CPUs per bin and group, by how many CPUs
- * the threads of the scope had at that instant.
+ * For each CPU of the trace, the rows of a bin add up exactly to the bin's part inside the trace.
+ *
+ * parallel_usage(from_ns, to_ns, every_ns, by): time on CPUs per bin and group, by the number of
+ * CPUs that ran threads of the scope at that instant.
  */
 #include <string.h>
 
@@ -18,7 +19,7 @@
 
 #define NAME_COLS (1u << COL_CPU_USAGE_COMM_THEN | 1u << COL_CPU_USAGE_THREAD_NAME_THEN)
 
-/* Rows are of threads; if names are asked for, of a thread while it had the names. */
+/* Groups are threads; if columns of names are used, threads by their name at the time. */
 static int open_view(struct view *v, const struct table_query *q, struct err *e)
 {
 	unsigned int by = q->cols_used & NAME_COLS ? KEY(THREAD) | KEY(COMM) | KEY(THREAD_NAME) :
@@ -35,7 +36,7 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 	if (!context_has_cpu(v->a, key->b) ||
 	    !scope_has_thread_at(&v->a->scope, thread, v->at_ns, &v->at_end_ns))
 		return 0;
-	/* a thread counts in its own row, also where groups are merged */
+	/* Even with merged groups, each thread has its own row. */
 	ret->group = grouping_is_by_name(&v->groups) ?
 			     grouping_of_thread(&v->groups, thread, v->at_ns, &v->at_end_ns) :
 			     thread;
@@ -94,15 +95,15 @@ const struct table_def table_parallel_usage =
 /*
  * irq_usage(from_ns, to_ns, every_ns, by): interrupts per bin, group and vector.
  *
- * A run is counted at the instant it ends, with its own length (without what interrupted it). Its
- * time is counted in every bin that it touches. So the time of neighbouring windows adds up, and
- * the rows of a CPU's bin never add up to more than the bin. A run without entry or exit is counted
- * as broken, and has no time.
+ * A run of a handler is counted at its end, with its own length (nested interrupts excluded), but
+ * its time is added to every bin that it overlaps. So times of adjacent windows add up, and the
+ * rows of a CPU's bin never exceed the bin. A run without entry or exit is counted as broken,
+ * without time.
  *
- * by: none (per vector), cpu, or whose time it took: process, thread, comm, cgroup.
+ * by: none (per vector), cpu, or the interrupted task: process, thread, comm, cgroup.
  *
- * A bin is returned once all runs that began in it have ended. For this the trace is read
- * beyond the window's end.
+ * A bin is returned once all runs that began in it have ended, so the trace is read beyond the
+ * window's end.
  */
 
 struct irq_sum {
@@ -157,7 +158,7 @@ static int open_irq(struct view *v, const struct table_query *q, struct err *e)
 	int ret = window_grouping(&v->groups, v->a, by->type == VALUE_NULL ? &none : by, e);
 
 	((struct irq_view *)v)->by_cpu = v->groups.others & KEY(CPU);
-	/* rows are returned in the order of groups' numbers */
+	/* Rows are ordered by the groups' numbers, so number all groups first. */
 	return ret ?: grouping_number_all(&v->groups);
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * growth_sites(from_ns, to_ns): per process and source, the call site that holds most more at the
- * window's end than at its beginning.
+ * view_growth: growth_sites(from_ns, to_ns): per process and source, the call site whose held
+ * bytes grew most in the window.
  *
- * A site gains what it allocates in the window and still holds at its end, and loses the objects
- * from before the window that are freed in it. These are looked up for one more length of the
- * window; an older object counts as kept.
+ * A site gains the objects that it allocates in the window and still holds at its end. It loses
+ * objects allocated before the window and freed in it; those are looked up for one more length of
+ * the window, and older objects count as kept.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -23,14 +23,14 @@
 #include "table_columns.h"
 
 struct growth_site {
-	struct quantile age;		/* of the objects allocated in the window and kept */
+	struct quantile age;		/* ages of objects allocated in the window and kept */
 	uint64_t allocs, kept, kept_bytes;
 	int64_t net_bytes;
 	const char *source, *call_site;
-	bool is_changed;		/* net_bytes is the sum of at least one object */
+	bool is_changed;		/* at least one object was added to net_bytes */
 };
 
-/* By process << 2 | family, and text. */
+/* Keys: process << 2 | family, and the text's address. */
 static const struct fold_sums_def sites_def = { .bytes = sizeof(struct growth_site),
 						.quantile_cnt = 1 };
 
@@ -39,7 +39,7 @@ struct growth_view {
 	struct allocation_pairs *pairs;
 	struct strpool *texts;
 	struct fold_sums sites;
-	const char **slab_texts;	/* by kind of object */
+	const char **slab_texts;	/* texts of slab sites, by kind of object */
 	size_t slab_cap;
 	uint32_t page_bytes;
 };
@@ -57,7 +57,7 @@ static const char *text_of(struct growth_view *s, const struct allocation *x)
 	return strpool_put(s->texts, symbol ? symbol : text);
 }
 
-/* Returns the text of the site; NULL: out of memory. */
+/* Returns the site's text, or NULL if out of memory. */
 static const char *site_text(struct growth_view *s, const struct allocation *x)
 {
 	size_t kind = x->object->kind;
@@ -121,7 +121,7 @@ static int read_pairs(struct growth_view *s, struct err *e)
 	return ret;
 }
 
-/* The order of sites of a process and source: the first one is returned. */
+/* Compares sites of one process and source. The greatest site becomes a row. */
 static int compare_sites(const struct growth_site *a, const struct growth_site *b)
 {
 	return compare_numbers(a->is_changed, b->is_changed) ?:

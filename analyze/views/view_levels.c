@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * memory_levels(from_ns, to_ns, every_ns, by): what each group of processes had resident and mapped
- * at the end of each bin, counter by counter, and the highest and lowest resident size inside it.
+ * view_levels: memory_levels(from_ns, to_ns, every_ns, by): resident and mapped bytes of each
+ * group of processes at the end of each bin, per counter, and the highest and lowest resident size
+ * in the bin.
  *
- * A group has what its processes have together, and a row in a bin when it had anything at all. A
- * process takes its memory along to the group of its next name. A change at the instant of a rename
- * counts for the name before, as what an exec gives back does.
+ * A group's memory is the sum over its processes. A group has a row in each bin in which it had any
+ * memory. A renamed process moves its memory to the group of its new name. A change at the instant
+ * of a rename belongs to the old name, as does the memory that an exec frees.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -14,27 +15,27 @@
 #include "analyze/views/view.h"
 #include "table_columns.h"
 
-/* The level of a process, and of a group that is not a process. */
+/* Kinds of struct level: of one process, or of a group of several. */
 enum { OF_PROCESS, OF_GROUP };
 
 struct level {
 	struct view_carried carried;
-	struct mem_process mem;		/* of a process: what of it is in the row of its group */
-	uint64_t rss;			/* of mem */
-	uint64_t peak, low, peak_ns;	/* of the bin */
-	uint32_t group;			/* of a process: the group that has mem */
+	struct mem_process mem;		/* of a process: its part of the group's row */
+	uint64_t rss;			/* resident bytes of mem */
+	uint64_t peak, low, peak_ns;	/* peak and low of the bin */
+	uint32_t group;			/* of a process: the group that contains mem */
 };
 
 struct levels_view {
 	struct view v;
-	size_t next;		/* place of the next rename; with names in the question */
+	size_t next;		/* index of the next rename, if names matter */
 	bool is_begun;
-	struct mem_process *now;	/* of each process; NULL: renames do not matter */
+	struct mem_process *now;	/* by process; NULL: renames do not matter */
 };
 
 static const struct fold_sums_def levels_def = { .bytes = sizeof(struct level) };
 
-/* A process that is not met before the bin begins it with nothing. */
+/* A process enters a bin with its level so far, 0 if it is new. */
 static void enter(struct view *v, void *row)
 {
 	struct level *l = row;
@@ -50,7 +51,7 @@ static void change_mem(struct mem_process *m, const struct mem_process *by, bool
 	m->vm_bytes += is_added ? by->vm_bytes : 0 - by->vm_bytes;
 }
 
-/* A row has had a change of its memory at ts_ns. */
+/* Updates a row's sums after its memory changed at ts_ns. */
 static void note_level(struct view *v, struct level *l, uint64_t ts_ns, bool is_exec)
 {
 	l->rss = mem_process_rss(&l->mem);
@@ -65,7 +66,7 @@ static void note_level(struct view *v, struct level *l, uint64_t ts_ns, bool is_
 		l->low = l->rss;
 }
 
-/* The group's row has by more, or less. */
+/* Adds the memory `by` to the group's row, or subtracts it. */
 static int change_group(struct view *v, uint32_t group, const struct mem_process *by, bool is_added,
 			uint64_t ts_ns)
 {
@@ -80,7 +81,7 @@ static int change_group(struct view *v, uint32_t group, const struct mem_process
 	return 0;
 }
 
-/* The process has mem, and counts in the group of the name that it has at name_ns. */
+/* Sets the memory of a process, which counts in the group of its name at name_ns. */
 static int set_level(struct view *v, uint32_t process, const struct mem_process *mem,
 		     uint64_t ts_ns, uint64_t name_ns, bool is_exec)
 {
@@ -112,13 +113,13 @@ static int set_level(struct view *v, uint32_t process, const struct mem_process 
 		change_mem(&more, &had, false);
 		return change_group(v, group, &more, true, ts_ns);
 	}
-	/* an owner without memory needs no row */
+	/* do not create a row for a group that loses nothing */
 	r = mem_process_rss(&had) || had.vm_bytes || had.bytes[MEM_SWAP] ?
 		    change_group(v, had_group, &had, false, ts_ns) : 0;
 	return r ?: change_group(v, group, &more, true, ts_ns);
 }
 
-/* Processes renamed before to_ns take their memory along. */
+/* Moves the memory of processes renamed before to_ns to their new groups. */
 static int follow_renames(struct levels_view *x, uint64_t to_ns)
 {
 	struct view *v = &x->v;

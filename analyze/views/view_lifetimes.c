@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * lifetime_usage(from_ns, to_ns, by): allocations of the window by group, source, call site, cache
- * and page order; how many were freed by its end, and after how long.
+ * view_lifetimes: lifetime_usage(from_ns, to_ns, by): allocations of the window by group, source,
+ * call site, cache and page order; how many were freed by the window's end, and after how long.
  *
- * Several rows may have equal names: objects of different sizes, and addresses in one function.
+ * Rows may look equal: objects of different sizes, or addresses in the same function.
  */
 #include <errno.h>
 
@@ -19,9 +19,9 @@ struct lifetimes {
 	struct view_carried carried;
 	const char *source, *symbol, *cache;
 	uint64_t call_site;
-	uint64_t page_order;		/* + 1; 0: no pages */
+	uint64_t page_order;		/* page order + 1; 0: not pages */
 	uint64_t allocs, bytes, freed, temporary, temporary_bytes, life_max_ns;
-	double life_sum_ns;		/* an integer may not hold the sum */
+	double life_sum_ns;		/* may exceed 64 bits */
 };
 
 static const struct fold_sums_def lifetimes_def = { .bytes = sizeof(struct lifetimes) };
@@ -32,7 +32,7 @@ struct lifetimes_view {
 	uint32_t page_bytes;
 };
 
-/* Returns what tells the objects of one group and family apart. */
+/* Returns the key of x among objects of one group and family. */
 static uint64_t kind_of(const struct lifetimes_view *s, const struct allocation *x,
 			const char *symbol)
 {

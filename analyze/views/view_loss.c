@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * window_loss(from_ns, to_ns, every_ns): per bin and class, how many events were lost, and whether
- * the bin is complete.
+ * view_loss: window_loss(from_ns, to_ns, every_ns): per bin and class, the number of lost events,
+ * and whether the bin is complete.
  *
- * A bin is complete if none of the recorded events of the class are missing in it: loss_index.h.
+ * A bin is complete if no event of the recorded sources of the class is missing: loss_index.h.
  * Without every_ns there is always one bin, even outside the trace.
  */
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * alloc_usage(from_ns, to_ns, every_ns, by): what each group allocated, freed and held, per bin and
- * source.
+ * view_memory: alloc_usage(from_ns, to_ns, every_ns, by): bytes that each group allocated, freed
+ * and held, per bin and source.
  *
- * Levels: rss and vm are what the processes have, baseline included; slab, page and heap are what
- * was allocated since the trace's start and not freed yet. peak_bytes is the highest level inside
- * the bin, the level at its beginning included. The peak of a group is that of its sum, not the sum
- * of its processes' peaks. A group has a row when something happened; of rss and vm, and of every
- * source in bins of one length, also when there was anything at all.
+ * Levels: of rss and vm, all memory of the processes; of slab, page and heap, what was allocated
+ * since the trace's start and not freed yet. peak_bytes is the highest level in the bin, including
+ * the level at its beginning. A group's peak is the peak of the group's sum, not the sum of its
+ * processes' peaks. A group has a row in a bin with changes. For rss and vm, and for every source
+ * if bins have one length, also in a bin with a level above 0.
  *
- * Each group of sources runs through the window by itself. The index has the sums of every owner in
- * an interval, and the highest level of the usual sets of owners. If it does not have a set that is
- * asked for, and the set may have its highest level there, the interval is decoded.
+ * Each group of sources runs through the window separately. The index has, per interval, the sums
+ * of every owner and the highest level of the usual sets of owners. An interval is decoded if a
+ * queried set is not in the index and may have its highest level there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,23 +27,23 @@
 struct holder {			/* one group and source */
 	struct view_carried carried;
 	int64_t level;
-	int64_t peak;			/* of the bin, as all up to counts */
+	int64_t peak;			/* peak to counts: of the present bin */
 	uint64_t peak_ns, net_bytes;
 	uint64_t counts[MEMORY_COUNT_CNT];
 	const char *source_name;
-	/* of the interval being merged */
-	uint32_t merge, members;	/* merge: its number, from 1 */
+	/* merge to image: of the interval being merged */
+	uint32_t merge, members;	/* merge: the interval's number, from 1 */
 	uint64_t hash;
-	struct memory_growth growth;	/* most: of all its members, each by itself */
-	struct memory_image image;	/* of the only member */
+	struct memory_growth growth;	/* most: the sum of the members' maxima */
+	struct memory_image image;	/* of the member, if there is only one */
 };
 
-/* What an owner that has had several names holds, and in which group it counts. */
+/* The level of an owner with several names, and the group in which it counts. */
 struct owned {
 	int64_t level;
-	uint32_t group;		/* + 1; 0: it is not in the scope */
+	uint32_t group;		/* group + 1; 0: not in the scope */
 	uint32_t owner;
-	uint32_t next;		/* 1 + row of the same process; 0: there is none */
+	uint32_t next;		/* 1 + index of the next row of the process; 0: none */
 	uint8_t source;
 };
 
@@ -53,29 +53,29 @@ static const struct fold_sums_def holders_def = { .bytes = sizeof(struct holder)
 
 struct memory_view;
 
-struct memory_walk {		/* of a group of sources */
+struct memory_walk {		/* a run through one group of sources */
 	struct memory_view *view;
 	enum index_group group;
 	struct fold_run run;
-	size_t next_rename;	/* its place; all before have been followed */
+	size_t next_rename;	/* index of the next rename to follow */
 };
 
 struct memory_view {
 	struct view v;
 	struct memory_walk walks[INDEX_GROUP_CNT];
-	uint32_t source_mask;	/* of the sources that are asked for */
+	uint32_t source_mask;	/* bit per source that the query needs */
 	struct fold_sums sets;	/* of the interval being merged, by slot and hash */
-	uint32_t *merging;	/* holders with rows in the interval being merged */
+	uint32_t *merging;	/* indexes of holders with rows in the interval being merged */
 	size_t merging_cnt, merging_cap;
 	uint32_t merges;
 	struct buf mem;
 	bool by_name;		/* groups or scope depend on names */
 	struct fold_sums owned;	/* by owner and source, if by_name */
 	uint32_t *owned_of;	/* by dense process: 1 + its first row in owned */
-	uint64_t base_ns;	/* of the levels that the index has */
+	uint64_t base_ns;	/* instant at which the levels of the index apply */
 };
 
-/* The first change in a bin: the level before is the bin's first level. */
+/* A holder enters a bin: its level so far is the first peak. */
 static void enter(struct view *v, void *row)
 {
 	struct holder *h = row;
@@ -95,7 +95,10 @@ static int holder_at(struct memory_view *s, uint32_t group, unsigned int source,
 	return 1;
 }
 
-/* A row of RSS or VM is that of one process, and its peak that of the process's program. */
+/*
+ * Returns whether a row (RSS or VM only) is of one process, and its peak that of the process's
+ * program.
+ */
 static bool has_program(const struct memory_view *s, unsigned int source)
 {
 	const struct grouping *g = &s->v.groups;
@@ -104,7 +107,7 @@ static bool has_program(const struct memory_view *s, unsigned int source)
 	       g->by & (KEY(PROCESS) | KEY(THREAD)) && !g->groups;
 }
 
-/* In which group an owner counts at ts_ns. 1: *ret; 0: it is not in the scope. */
+/* Finds the owner's group at ts_ns. Returns 1; 0: not in the scope. */
 static int group_at(struct memory_view *s, uint32_t owner, uint64_t ts_ns, uint32_t *ret)
 {
 	struct view *v = &s->v;
@@ -119,7 +122,7 @@ static int group_at(struct memory_view *s, uint32_t owner, uint64_t ts_ns, uint3
 	return 1;
 }
 
-/* The owner's level changes at ts_ns. It takes the level along to its next name. 0 or -ENOMEM. */
+/* Adds delta to the owner's level, which a rename moves to another group. Returns 0 or -ENOMEM. */
 static int change_owned(struct memory_view *s, uint32_t owner, unsigned int source, int64_t delta,
 			uint64_t ts_ns)
 {
@@ -146,9 +149,9 @@ static int change_owned(struct memory_view *s, uint32_t owner, unsigned int sour
 }
 
 /*
- * Finds who holds what an owner has, in the question's groups, whose level changes by delta. 1:
- * *ret; 0: nobody; -ENOMEM. A change at the instant of a rename counts for the name before, as what
- * an exec gives back does.
+ * Finds the holder for an owner whose level changes by delta. Returns 1; 0: not in the scope;
+ * -ENOMEM. A change at the instant of a rename belongs to the old name, as does the memory that an
+ * exec frees.
  */
 static int holder_of(struct memory_view *s, uint32_t owner, unsigned int source, int64_t delta,
 		     uint64_t ts_ns, struct holder **ret)
@@ -169,7 +172,7 @@ static void raise_peak(struct view *v, struct holder *h, uint64_t ts_ns, bool is
 	h->peak_ns = ts_ns > v->bin_from_ns ? ts_ns : v->bin_from_ns;
 }
 
-/* The level of an owner goes over to the group of the name that it has from ts_ns on. */
+/* Moves an owner's level to the group of the name that the owner has from ts_ns on. */
 static int move_owned(struct memory_walk *m, uint32_t row, uint64_t ts_ns)
 {
 	struct memory_view *s = m->view;
@@ -197,7 +200,7 @@ static int move_owned(struct memory_walk *m, uint32_t row, uint64_t ts_ns)
 	return 0;
 }
 
-/* Moves what renamed threads and processes hold, up to to_ns. */
+/* Moves the levels of threads and processes that were renamed before to_ns. */
 static int follow_renames(struct memory_walk *m, uint64_t to_ns)
 {
 	struct memory_view *s = m->view;
@@ -269,7 +272,7 @@ static int begin_merging(struct memory_view *s, struct holder *h)
 	return 0;
 }
 
-/* Sums up the interval's rows by group, separate from the groups' sums; apply: adds the counts. */
+/* Sums up the interval's rows by group; if apply, adds them to the groups' counts. */
 static int sum_rows(struct memory_walk *m, struct packed_in *in, uint64_t interval_ns, bool apply)
 {
 	struct memory_view *s = m->view;
@@ -319,8 +322,8 @@ static int read_sets(struct memory_view *s, struct packed_in *in, uint64_t inter
 }
 
 /*
- * The highest level of each group in the interval, in its growth. False: it is not known. What all
- * members rose by, each at its own time, is as much as the group can have risen by.
+ * Finds the peak growth of each group in the interval. Returns false if one is unknown. The sum of
+ * the members' maxima is an upper bound: the maxima may be at different times.
  */
 static bool find_peaks(struct memory_view *s)
 {
@@ -373,7 +376,7 @@ static int merge_interval(void *ctx, const struct index *x, size_t interval, str
 	struct packed_in in, again;
 	int ret = follow_renames(m, interval_ns);
 
-	/* the sums of owners are not divided by name */
+	/* The index's sums of owners are not split by name: decode an interval with a rename. */
 	if (!ret && s->by_name && m->next_rename < n->rename_cnt &&
 	    n->renames[m->next_rename].ts_ns < index_interval_to(x, interval))
 		return 0;
@@ -406,7 +409,10 @@ static int add_level(void *ctx, uint32_t owner, unsigned int source, int64_t lev
 	return ret < 0 ? ret : 0;
 }
 
-/* source = '...' is a condition that SQLite checks again: more may be given out. */
+/*
+ * Restricts the sources to the one in a condition source = '...'. Further rows of its group of
+ * sources are harmless: SQLite checks the condition again.
+ */
 static int open_view(struct view *v, const struct table_query *q, struct err *e)
 {
 	struct memory_view *s = (struct memory_view *)v;
@@ -440,7 +446,7 @@ static int begin(struct view *v, struct err *e)
 	for (unsigned int g = 0; g < INDEX_GROUP_CNT; g++)
 		if (is_asked(s, g))
 			kinds |= fold_memory((enum index_group)g)->kinds;
-	/* all at once, so that the groups are made side by side */
+	/* one call for all kinds, so that the groups' indexes are built in parallel */
 	ret = analysis_index_of(v->a, kinds, &all, e);
 	for (unsigned int g = 0; g < INDEX_GROUP_CNT && !ret; g++) {
 		struct memory_walk *m = &s->walks[g];
@@ -459,13 +465,13 @@ static int begin(struct view *v, struct err *e)
 				 v->a->start_ns;
 		m->next_rename = s->by_name ? task_renames_from(&v->a->ids, s->base_ns) : 0;
 		if (!ret && x) {
-			/* the levels at the beginning of the interval that the window begins in */
+			/* levels at the start of the interval that contains the window's start */
 			ret = index_memory_levels(x, v->a, m->group,
 						  index_interval_at(x, v->w.from_ns), add_level, s);
 			if (ret < 0)
 				return index_fail(x, ret, e);
 		}
-		/* rows come in the order in which their groups turn up */
+		/* Rows are in the order in which their groups first appear. */
 		ret = ret ?: fold_run_enter(&m->run, e);
 	}
 	return ret;

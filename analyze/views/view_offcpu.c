@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * offcpu_waits(from_ns, to_ns): the events of table offcpu, each with the state of its thread.
+ * view_offcpu: offcpu_waits(from_ns, to_ns): the events of table offcpu with the state of their
+ * thread.
  *
- * A wait off the CPU and the wait for a CPU in its last part end with one switch, of which two BPF
- * programs tell, in either order and some ns apart. So the first wait for a CPU that ends behind
- * the beginning of the other says whether an uninterruptible sleep was a wait for a disk. The
- * kernel's bits say everything else.
+ * A wait off the CPU and the wait for a CPU at its end finish with the same switch, which two BPF
+ * programs report, in either order and some ns apart. So the first wait for a CPU that ends after
+ * the beginning of the wait off the CPU decides whether an uninterruptible sleep was a wait for a
+ * disk. All other states follow from the kernel's bits.
  *
- * The window is gone through in bins, so that rows do not pile up.
+ * The window is read in bins, to limit the number of buffered rows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,13 +22,13 @@
 
 struct last_wait {			/* the last wait for a CPU of a thread */
 	uint64_t end_ns;
-	uint8_t slept;			/* as struct thread_wait has it */
+	uint8_t slept;			/* copied from struct thread_wait */
 };
 
 struct offcpu_view {
 	struct view v;
-	struct last_wait *last;		/* by thread, dense */
-	struct event *pending;		/* events whose switch has not come yet */
+	struct last_wait *last;		/* by dense thread */
+	struct event *pending;		/* events whose switch was not read yet */
 	size_t pending_cnt, pending_cap;
 };
 
@@ -66,7 +67,7 @@ static bool is_over(const struct offcpu_view *o, const struct event *ev)
 	return o->last[thread_of(o, ev)].end_ns > ev->ts_ns - ev->v[EV_OFFCPU_DUR_NS];
 }
 
-/* Gives out the events whose switch has come, and those before before_ns. */
+/* Returns the rows of events whose switch was read, and of events before before_ns. */
 static void give_pending(struct offcpu_view *o, uint64_t before_ns)
 {
 	size_t i, left = 0;

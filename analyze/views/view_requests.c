@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Block requests that ended, per bin, owning group, device and operation, or other keys. Those
- * whose owner is not known are apart by submitter's name and reason, too. A request counts in the
- * bin in which it ends.
+ * view_requests: views of block requests, per bin, group of the owner, device and operation, or
+ * other keys. If the owner is unknown, the submitter's name and the reason are keys, too. A request
+ * counts in the bin in which it ends.
  *
- * io_usage(from_ns, to_ns, every_ns, by): how many, how much, how fast. Merges are counted apart,
- * under whoever queued what was merged away. Latencies are exact up to 65536 requests of a row,
+ * io_usage(from_ns, to_ns, every_ns, by): number, bytes and latencies. A merge counts for the
+ * process that queued the merged request. Latency quantiles are exact up to 65536 requests per row,
  * within 0.4 % beyond.
  *
- * io_pattern(...): how large they were, and whether they follow each other on the device. A request
- * is sequential when it borders on one of the 16 requests of its row that ended before it: many are
- * in flight at once and end in another order than they were sent. For it all of the window's block
- * events are decoded.
+ * io_pattern(...): sizes, and whether requests are adjacent on the device. A request is sequential
+ * if it is adjacent to one of the last 16 requests of its row: many are in flight at once and may
+ * end out of order. All block events of the window are decoded.
  *
  * latency_hist(...): the latencies of the same requests, counted by powers of two.
  */
@@ -24,7 +23,7 @@
 #include "analyze/views/view.h"
 #include "table_columns.h"
 
-/* The rules, strongest first: operation, kind of the first page, flags, submitter. */
+/* Rules for the owner, in this order: operation, kind of the first page, flags, submitter. */
 
 #define REQ_OP_MASK 0xffu
 #define REQ_OP_READ 0u
@@ -51,7 +50,7 @@ const char *request_owner_how_name(enum owner_how how)
 	return (unsigned int)how < OWNER_HOW_CNT ? names[how] : "?";
 }
 
-/* A process of user space that is known; kernel threads work for others. */
+/* True for a known process of user space; kernel threads work on behalf of others. */
 static bool is_user(const struct analysis *a, uint32_t process)
 {
 	const struct trace_process *row = dense_process_row(&a->ids, process);
@@ -99,8 +98,8 @@ static enum owner_how write_how(const struct analysis *a, const struct block_req
 		return dirtied;
 	case EVENT_PAGES_DISK:
 		/*
-		 * a program that writes the device itself; a file system's blocks have many
-		 * dirtiers
+		 * Only a program that writes the device itself is the owner: blocks of a file
+		 * system have many dirtiers.
 		 */
 		if (dirtied == OWNER_DIRTIED &&
 		    is_user(a, dense_process(&a->ids, r->owner_upid)))
@@ -156,7 +155,7 @@ uint32_t request_owner(const struct analysis *a, const struct block_request *r,
 	return owner;
 }
 
-/* The names of kernel workers say nothing. */
+/* Kernel workers share the name "kworker": their own names tell nothing about the cause. */
 static const char *submitter_name(const struct analysis *a, const struct block_request *r)
 {
 	uint32_t process = dense_process_of(&a->ids, dense_thread(&a->ids, r->submitter));
@@ -168,8 +167,8 @@ static const char *submitter_name(const struct analysis *a, const struct block_r
 }
 
 /*
- * The owner's group at at_ns: the submitting thread's where that is of the owner, else the owner's
- * as a whole. *end_ns is lowered to the end of the time for which the answer holds.
+ * Finds the owner's group at at_ns: the submitting thread's if the thread belongs to the owner,
+ * else the process's. Lowers *end_ns to the end of the time for which the answer holds.
  */
 static void request_charge(const struct analysis *a, struct grouping *groups,
 			   const struct block_request *r, uint64_t at_ns, uint64_t *end_ns,
@@ -191,17 +190,17 @@ static void request_charge(const struct analysis *a, struct grouping *groups,
 	}
 }
 
-/* Holds what all requests of a row have in common. */
+/* The values that all requests of a row have in common. */
 struct row_label {
-	const char *op, *submitter, *how;	/* the latter two may be "several" */
-	uint64_t dev, size;			/* 0 and NULL: not a key */
+	const char *op, *submitter, *how;	/* submitter and how may be "several" */
+	uint64_t dev, size;			/* dev or size 0, op NULL: not a key */
 };
 
-/* Each sum of these views has a row_label behind what is added up. */
+/* Each sum of these views ends with a row_label. */
 struct request_view {
 	struct view v;
 	struct hash_map submitters, kinds;
-	/* of the key that was looked up last */
+	/* Results of the last place(): */
 	struct request_charge charge;
 	struct row_label label;
 };
@@ -218,7 +217,7 @@ static void close_view(struct view *v)
 	hash_map_done(&s->kinds);
 }
 
-/* Finds the kind of a request within its group: its operation, and the reason for no owner. */
+/* Returns a number for the operation, and for submitter and reason if the owner is unknown. */
 static int kind_of(struct request_view *s, uint32_t *ret)
 {
 	uint64_t name[2] = { 0, 0 };
@@ -230,18 +229,18 @@ static int kind_of(struct request_view *s, uint32_t *ret)
 	}
 	if (hash_map_intern(&s->submitters, name[0], name[1], &submitter) < 0)
 		return -ENOMEM;
-	/* operations are compared by name: several numbers may share one */
+	/* The key is the address of the operation's name: several operations may share a name. */
 	return hash_map_intern(&s->kinds, (uint64_t)(uintptr_t)s->label.op,
 			     (uint64_t)how << 32 | submitter, ret);
 }
 
-/* n of values below 2^n and no less than half of that */
+/* Returns n for values in [2^(n-1), 2^n); 0 for 0. */
 static unsigned int power_of(uint64_t v)
 {
 	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
 }
 
-/* The keys of requests count as keys_of_requests() has it. */
+/* keys_of_requests() maps the query's keys to those of requests. */
 static int open_view(struct view *v, const struct table_query *q, struct err *e)
 {
 	struct grouping *g = &v->groups;
@@ -257,7 +256,9 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	return 0;
 }
 
-/* A request counts once for each owner of its parts, or else once, with all of its bytes. */
+/*
+ * Returns true if a request counts once per owner of its parts; false: once, with all of its bytes.
+ */
 static bool counts_owners(const struct view *v)
 {
 	return v->groups.by || scope_is_of_some(&v->a->scope);
@@ -377,13 +378,13 @@ static void give_hist(struct view *v, const struct view_place *at, void *sum)
 
 /* ---- io_pattern ---- */
 
-#define SEEN_CNT 16	/* requests a new one may border on */
+#define SEEN_CNT 16	/* requests that a new one may be adjacent to */
 #define SECTOR_BYTES 512
 
 struct pattern_sum {
 	struct quantile size;
 	uint64_t ios, bytes, seq_ios;
-	struct { uint64_t from, to; } seen[SEEN_CNT];	/* sectors; a ring */
+	struct { uint64_t from, to; } seen[SEEN_CNT];	/* sectors of the last requests; a ring */
 	unsigned int seen_at;
 	struct row_label label;
 };
@@ -476,12 +477,12 @@ const struct table_def table_latency_hist =
  * device_usage(from_ns, to_ns, every_ns): how busy each block device was, per bin.
  *
  * A request is in flight from its queueing (start of I/O accounting, else insert, else issue) to
- * its last completion, for as long as its latency. The depth of a device is the number of those:
- * its integral over time is inflight_ns, the time it was not 0 busy_ns. Both are exact at any
- * window's edges, and add up. A request that was in flight when the recording began is not seen
- * before its first event. Who asks for what does not matter here: all requests count.
+ * its last completion: its latency. The depth of a device is the number of requests in flight:
+ * inflight_ns is the integral of the depth over time, busy_ns the time at which it was not 0. Both
+ * are exact for any window, and add up. A request in flight at the start of the recording is
+ * unknown before its first event. Owners and the scope do not matter here: all requests count.
  *
- * open_requests(from_ns, to_ns): the requests that are in flight at the window's end.
+ * open_requests(from_ns, to_ns): the requests in flight at the window's end.
  */
 
 #define OPEN_BATCH 4096	/* events */
@@ -491,8 +492,8 @@ enum { OP_READ, OP_WRITE, OP_OTHER, OP_CNT };
 struct device {
 	struct view_carried carried;
 	uint64_t dev;
-	uint64_t depth;			/* now; what follows is of the bin */
-	uint64_t since_ns;		/* up to here time is accounted for */
+	uint64_t depth;			/* depth at present; the members below are of the bin */
+	uint64_t since_ns;		/* time before is already added */
 	uint64_t busy_ns, inflight_ns, depth_max;
 	uint64_t ios[OP_CNT], bytes[OP_CNT];
 	uint64_t merges, errors, lat_sum_ns, timed_ios;
@@ -500,7 +501,7 @@ struct device {
 
 static const struct fold_sums_def devices_def = { .bytes = sizeof(struct device) };
 
-/* Each bin resets a device's sums, except its depth. */
+/* Resets the sums of a device at the start of a bin, except its depth. */
 static void enter(struct view *v, void *row)
 {
 	struct device *x = row;
@@ -519,7 +520,10 @@ static void account(struct device *x, uint64_t ts_ns)
 		x->since_ns = ts_ns;
 }
 
-/* Of /proc/diskstats' kinds: zeroes, appends to zones and secure erases count as writes there. */
+/*
+ * Returns the column of /proc/diskstats, which counts zeroes, zone appends and secure erases as
+ * writes.
+ */
 static unsigned int diskstats_kind(const struct block_request *r)
 {
 	static const char *const writes[] = { "write", "write_zeroes", "zone_append",
@@ -617,7 +621,7 @@ static int ignore(void *ctx, const void *found)
 	return 0;
 }
 
-/* Makes the state at the window's end alone. */
+/* Restores only the state at the window's end. */
 static int run_open(struct view *v, struct err *e)
 {
 	const struct fold_use use = { &fold_requests, { v, ignore } };

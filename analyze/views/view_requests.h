@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * request_owner: whose data a block request moves, and how that is known.
+ * view_requests: the owner of a block request, and how the owner is known.
  *
- * The submitter queued the request; the owner is who wanted it. They are the same when a process
- * reads, or writes its own memory (direct I/O). Pages of a file are written back for whoever
- * dirtied them, often by somebody else. Where nothing tells, the owner is unknown: no guess.
- * Threads: one.
+ * The submitter is the thread that queued the request; the owner is the process that caused it.
+ * They are the same if a process reads, or writes its own memory (direct I/O). Dirty pages of a
+ * file belong to the process that dirtied them, often not the submitter. The owner is never
+ * guessed: without evidence it is unknown. Threads: one.
  */
 #pragma once
 
@@ -13,27 +13,27 @@
 #include "analyze/context/context.h"
 
 enum owner_how {
-	OWNER_UNKNOWN = 0,	/* nothing tells */
-	OWNER_DIRTIED,		/* the only one to dirty the inode in the last 30 s */
-	OWNER_DIRTIED_SHARED,	/* dirtied it last, but others did, too */
-	/* ... its first pages; the request was merged with those of others */
+	OWNER_UNKNOWN = 0,	/* no evidence */
+	OWNER_DIRTIED,		/* the only process that dirtied the inode in the last 30 s */
+	OWNER_DIRTIED_SHARED,	/* the last process that dirtied the inode; others did, too */
+	/* dirtied the first pages; the request was merged with requests of others */
 	OWNER_DIRTIED_MIXED,
 	OWNER_READ,		/* a read: the submitter */
 	OWNER_DIRECT,		/* written from a process's own memory: the submitter */
-	/* no pages (flush, discard), or they were not looked at: the submitter */
+	/* no pages (flush, discard), or pages not examined: the submitter */
 	OWNER_SUBMITTED,
-	OWNER_METADATA,		/* of a file system: unknown */
-	OWNER_JOURNAL,		/* of a file system: unknown */
-	OWNER_SWAP,		/* a page of somebody's memory: unknown, except when read in */
-	OWNER_VOLUME,		/* a kernel thread queued it for a volume: who asked the volume */
-	OWNER_WAITER,		/* a kernel thread queued it: the process that waits for it */
+	OWNER_METADATA,		/* metadata of a file system: no owner */
+	OWNER_JOURNAL,		/* journal of a file system: no owner */
+	OWNER_SWAP,		/* swapped memory: no owner, except for reads */
+	OWNER_VOLUME,	/* queued by a kernel thread for a volume: who submitted to the volume */
+	OWNER_WAITER,		/* queued by a kernel thread: the process that waits for it */
 	OWNER_HOW_CNT,
 };
 
-/* "unknown", "dirtied", "dirtied_shared", ... */
+/* Returns "unknown", "dirtied", "dirtied_shared", ... */
 const char *request_owner_how_name(enum owner_how how);
 
-/* The owner's dense_process() number, or EVENT_ID_UNKNOWN; *ret_how (may be NULL). */
+/* Returns the owner's dense_process() number, or EVENT_ID_UNKNOWN. ret_how may be NULL. */
 uint32_t request_owner(const struct analysis *a, const struct block_request *r,
 		       enum owner_how *ret_how);
 
@@ -41,5 +41,5 @@ struct request_charge {
 	uint32_t group;
 	bool in_scope, is_known;
 	enum owner_how how;
-	const char *submitter;		/* who queued it; "kworker" for any kernel worker */
+	const char *submitter;		/* name of the submitter; "kworker" for any kernel worker */
 };

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
+ * view_spikes: bursts of allocation.
+ *
  * spikes(from_ns, to_ns, spike_window_ns, spike_min_bytes, sources, by): bursts of allocation of
- * processes or of groups of them (analyze/fold/spikes.h), by source.
+ * processes or of groups of processes (analyze/fold/spikes.h), by source.
+ *
  * memory_spikes(from_ns, to_ns, spike_window_ns, spike_min_bytes, by): the same bursts without
- * repetition: each has one row, whatever the sources that show it and the groups that contain it.
+ * repetition: one row per burst, even if several sources or groups show it.
  *
  *     spikes of processes, groups, the machine --[overlap in time]--> same burst? --> one row
  *
- * All reports take their spikes from memory_spikes. A burst is reported when it begins in
- * [from_ns, to_ns).
+ * All reports use memory_spikes. A burst is reported if it begins in [from_ns, to_ns).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +23,7 @@
 #include "base/words.h"
 #include "table_columns.h"
 
-/* page: most of its bytes are slab's and rss's again; vm: nothing is used by mapping it */
+/* Not page: slab and rss contain most of its bytes. Not vm: mapping uses no memory. */
 #define SPIKE_SOURCES "rss,slab,heap"
 
 enum spike_kind { SPIKE_PROCESS, SPIKE_GROUP, SPIKE_MACHINE };
@@ -30,16 +32,16 @@ enum spike_kind { SPIKE_PROCESS, SPIKE_GROUP, SPIKE_MACHINE };
 struct shown_spike {
 	struct spike spike;
 	enum spike_kind kind;
-	const char *group;		/* of the process or group; "": the machine */
-	uint32_t also;			/* 1u << ALLOC_x: other sources that show it */
+	const char *group;	/* name of the group, or of the process's group; "": the machine */
+	uint32_t also;			/* bits 1u << ALLOC_x: other sources that show the burst */
 	char also_names[32];		/* joined by commas */
-	bool is_dropped;		/* another row has it */
+	bool is_dropped;		/* the burst is in another row */
 };
 
 struct spikes_view {
 	struct view v;
 	struct spikes_query q;
-	struct shown_spike *shown;	/* memory_spikes; ascending by start */
+	struct shown_spike *shown;	/* for memory_spikes, ascending by start */
 	size_t cnt, cap;
 };
 
@@ -84,7 +86,7 @@ static int parse_sources(uint32_t *mask, const char *list, struct err *e)
 	return 0;
 }
 
-/* "all": by process, by name, and all processes together. */
+/* Parses argument by. "all": per process, per name, and all processes together. */
 static int parse_by(struct spikes_query *s, const struct cell *arg, struct err *e)
 {
 	unsigned int by = KEY(PROCESS);
@@ -171,12 +173,12 @@ static bool is_same_time(const struct burst_found *a, const struct burst_found *
 	       b->end_ns - b->start_ns <= 2 * (end - start);
 }
 
-/* b is of the same process or group. Returns whether a is the same burst as b, and b shows it. */
+/* Returns whether b shows the burst of a. Both must be of the same process or group. */
 static bool is_same(const struct shown_spike *a, const struct shown_spike *b)
 {
 	uint64_t bytes = a->spike.found.bytes, other = b->spike.found.bytes;
 
-	/* more pages are page cache, tmpfs or copies after a fork */
+	/* pages beyond that are page cache, tmpfs or copies after a fork */
 	if (a->spike.source == ALLOC_PAGE)
 		return b->spike.source != ALLOC_PAGE && bytes <= 2 * other;
 	return a->spike.source == ALLOC_HEAP && b->spike.source == ALLOC_RSS &&
@@ -192,7 +194,7 @@ static void drop_into(struct shown_spike *a, struct shown_spike *b, unsigned int
 	b->also |= a->also | 1u << source;
 }
 
-/* A source that shows the burst of another one has no row of its own. */
+/* Drops a row of this source if another source of the same task shows the burst. */
 static void drop_sources(struct shown_spike *a, struct shown_spike *b, unsigned int source)
 {
 	if (a->kind != b->kind || a->spike.process != b->spike.process)
@@ -207,7 +209,7 @@ static bool is_of_group(const struct shown_spike *process, const struct shown_sp
 	       !strcmp(process->group, group->group);
 }
 
-/* A group has no row if one of its processes has half of the burst. */
+/* Drops a group if one of its processes has at least half of the burst. */
 static void drop_group(struct shown_spike *a, struct shown_spike *b)
 {
 	if (is_of_group(b, a) && 2 * b->spike.found.bytes >= a->spike.found.bytes)
@@ -247,7 +249,7 @@ static void drop(struct spikes_view *x, unsigned int step)
 	}
 }
 
-/* The machine has no row if the rows of processes and groups have half of the burst. */
+/* Drops the machine's row if rows of processes and groups add up to at least half of the burst. */
 static int drop_machine(struct spikes_view *x)
 {
 	uint64_t *sums = calloc(x->cnt + 1, sizeof(*sums));

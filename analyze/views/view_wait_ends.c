@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * wait_ends(from_ns, to_ns): the threads that ended the sleeps of the report's threads, and what
- * these threads did during the sleeps. Rows are by the thread that slept, the kind of its wait, its
- * call, its object, and the thread that ended such waits, or interrupts: one row with the waits,
- * and one for each activity (a kind of wait, or running) of the other thread during these waits.
+ * view_wait_ends: wait_ends(from_ns, to_ns): the threads that ended the sleeps of the report's
+ * threads, and what these threads did during the sleeps. The key of a row is the thread that slept,
+ * the kind, call and object of the wait, and the thread that ended it, or interrupts. Each key has
+ * one row for the waits, and one for each activity of the other thread during the waits (a kind of
+ * wait, or running).
  *
- * A sleep counts if it ended in the window and its wake-up was seen. Only its part in the window
- * counts; a sleep from before the trace begins at the trace's start. If the thread that ended a
- * wait for a lock had itself waited for a lock during more than half of that wait, it only passed
- * the lock on: the thread that ended its wait counts instead. A wait for a lock that ended without
- * a release (by a signal, a time-out or the like) counts for the thread whose release ends the same
- * thread's next wait for this lock; if there is none, the holder is unknown. While the other thread
- * waited for a lock itself, the activity of the thread that ended this wait counts, and so on: the
- * activities of the successive holders. Before the other thread began, the activity of its creator
- * counts. A thread of the same machine that sent to a socket counts as the thread that ended the
- * wait, although an interrupt delivers the data.
+ * A sleep counts if it ended in the window and its wake-up was recorded. Only its part in the
+ * window counts; a sleep from before the trace begins at the trace's start.
  *
- * Of each thread the last HISTORY_MAX pieces are kept, or fewer if all threads together have
- * PIECES_MAX; the activity before these is unknown. A thread that ends a sleep has been running
- * since the end of its last complete piece. If its arrival on the CPU was not seen, or no piece of
- * it has ended yet, the sleep stays open until that thread leaves its CPU.
+ * Locks: if the thread that ended a wait for a lock had itself waited for a lock during more than
+ * half of that wait, it only passed the lock on: the thread that ended its wait counts instead. A
+ * wait for a lock that ended without a release (by a signal, a timeout or the like) counts for the
+ * thread whose release ends the same thread's next wait for this lock; without such a wait the
+ * holder is unknown.
+ *
+ * Activities: while the other thread waited for a lock itself, the activity of the thread that
+ * ended that wait counts, and so on along the successive holders. Before the other thread was
+ * created, its creator's activity counts. A local thread that sent to a socket counts as the thread
+ * that ended the wait, although an interrupt delivers the data.
+ *
+ * The last HISTORY_MAX pieces of each thread are kept, or fewer if all threads together have
+ * PIECES_MAX; earlier activity is unknown. A thread that ends a sleep has been running since the
+ * end of its last complete piece. If its switch to the CPU was lost, or none of its pieces is
+ * complete, the sleep stays open until the thread leaves the CPU.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -36,16 +40,16 @@
 
 #define HISTORY_MIN 32
 #define HISTORY_MAX 16384	/* a power of 2 times HISTORY_MIN */
-#define PIECES_MAX (2 << 20)	/* of all threads, 64 MiB; beyond it only new threads get some */
-#define HOLDERS_MAX HISTORY_MAX	/* of a lock, one after the other during one wait */
-#define OPEN_MAX 256	/* sleeps that are left open; of more it stays unknown */
-#define CUT_MAX 4096	/* waits of a thread for one lock without a holder so far */
-#define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
+#define PIECES_MAX (2 << 20)	/* of all threads, 64 MiB; above it, histories no longer grow */
+#define HOLDERS_MAX HISTORY_MAX	/* successive holders of a lock during one wait */
+#define OPEN_MAX 256	/* open sleeps; the activity during further sleeps stays unknown */
+#define CUT_MAX 4096	/* interrupted waits of a thread for one lock, holder unknown so far */
+#define RUNNING WAIT_KIND_CNT	/* the activity "running", after the kinds of waits */
 
 /* A stay of a thread in one kind of wait, or on CPUs. */
 struct piece {
 	uint64_t from_ns, to_ns;
-	/* of the awaited lock: its holder, and the thread that released it; 0: unknown */
+	/* if kind is WAIT_LOCK: the lock's holder, and the thread that released it; 0: unknown */
 	uint32_t holder, waker;
 	uint8_t kind;
 };
@@ -55,18 +59,18 @@ struct cut_wait {
 	uint64_t left_ns, from_ns, end_ns, key;
 };
 
-struct history {		/* of a thread: a ring */
+struct history {		/* the last pieces of a thread; a ring */
 	struct piece *pieces;
-	unsigned int cnt;	/* of all that there were */
+	unsigned int cnt;	/* pieces ever added */
 	unsigned int cap;
-	/* waits for one lock, or in one call, of which only the next one may tell the holder */
+	/* Interrupted waits for one lock, or in one call; the next wait may show the holder. */
 	struct cut_wait *cuts;
 	size_t cut_cnt, cut_cap;
 	uint64_t cut_object;
 	uint16_t cut_call;
 };
 
-/* An index in a row's key refers to one of these. */
+/* The waiter and object of a row; the row's key has the index. */
 struct object {
 	uint32_t waiter;	/* the thread that slept */
 	uint64_t what;		/* object of the switch, or 0 */
@@ -74,11 +78,11 @@ struct object {
 
 struct wait_end {
 	struct view_carried carried;
-	uint64_t waits, wait_ns, wait_max_ns, at_ns;	/* at_ns: the end of the longest */
+	uint64_t waits, wait_ns, wait_max_ns, at_ns;	/* at_ns: end of the longest wait */
 	uint64_t meanwhile_ns[WAIT_KIND_CNT + 1];
 };
 
-/* A sleep, in the row of (ender, key). What its waker did meanwhile counts as unknown so far. */
+/* A sleep in row (ender, key) whose waker's activity still counts as unknown. */
 struct open_sleep {
 	uint64_t from_ns, end_ns, key;
 	uint32_t waker, ender;
@@ -89,10 +93,10 @@ static const struct fold_sums_def ends_def = { .bytes = sizeof(struct wait_end) 
 struct ends_view {
 	struct view v;
 	enum call_machine machine;
-	struct history *threads;	/* by number, dense */
-	size_t piece_cap;	/* of all threads */
+	struct history *threads;	/* by dense thread */
+	size_t piece_cap;	/* sum of cap over all threads */
 	struct thread_makers makers;
-	struct hash_map numbers;	/* of objects */
+	struct hash_map numbers;	/* (waiter, what) -> index in objects */
 	struct object *objects;
 	size_t object_cap;
 	struct strpool *texts;
@@ -100,8 +104,8 @@ struct ends_view {
 	unsigned int open_cnt;
 };
 
-#define KEY_NO_HOLDER (1ULL << 56)	/* of a lock: the holder is unknown */
-#define KEY_TIMEOUT (1ULL << 57)	/* the time of the waits was up */
+#define KEY_NO_HOLDER (1ULL << 56)	/* a wait for a lock whose holder is unknown */
+#define KEY_TIMEOUT (1ULL << 57)	/* the wait timed out */
 
 /* A row's key: kind, call, and the number of its object. */
 static uint64_t key_of(enum wait_kind kind, uint32_t call, uint32_t object)
@@ -109,7 +113,7 @@ static uint64_t key_of(enum wait_kind kind, uint32_t call, uint32_t object)
 	return (uint64_t)kind << 48 | (uint64_t)call << 32 | object;
 }
 
-/* The n-th piece from the end; NULL: it is not kept. */
+/* Returns the n-th piece from the end; NULL: not kept. */
 static struct piece *piece_at(const struct history *h, unsigned int n)
 {
 	return n < h->cnt && n < h->cap ? &h->pieces[(h->cnt - 1 - n) % h->cap] : NULL;
@@ -143,7 +147,7 @@ static int note_piece(struct ends_view *x, const struct thread_piece *p)
 	return 0;
 }
 
-/* The last piece that began before at_ns, counted from the end; none: as many as are kept. */
+/* Returns the index from the end of the last piece that began before at_ns; or the piece count. */
 static unsigned int last_before(const struct history *h, uint64_t at_ns)
 {
 	unsigned int from = 0, to = h->cnt < h->cap ? h->cnt : h->cap;
@@ -160,8 +164,8 @@ static unsigned int last_before(const struct history *h, uint64_t at_ns)
 }
 
 /*
- * Adds what a thread did before to_ns, when it ran, as far back as from_ns, or as a wait for a lock
- * that *ret_waker ended. Returns how far.
+ * Adds a thread's activities backward from to_ns, at which it ran, to from_ns, or to the end of a
+ * wait for a lock, which *ret_waker ended. Returns the instant reached.
  */
 static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to_ns,
 			  uint64_t ns[WAIT_KIND_CNT + 1], uint32_t *ret_waker)
@@ -186,7 +190,7 @@ static uint64_t add_stays(const struct history *h, uint64_t from_ns, uint64_t to
 	return to_ns;
 }
 
-/* Finds who made a thread that began after from_ns and has all its pieces kept; 0: not known. */
+/* Returns the creator of a thread created after from_ns, if all of its pieces are kept; else 0. */
 static uint32_t maker_of(struct ends_view *x, uint32_t thread, uint64_t from_ns)
 {
 	const struct history *h = &x->threads[thread];
@@ -199,7 +203,7 @@ static uint32_t maker_of(struct ends_view *x, uint32_t thread, uint64_t from_ns)
 	return start_ns > from_ns ? maker : 0;
 }
 
-/* Adds what was done in [from_ns, to_ns), at whose end the thread ended a wait. */
+/* Adds the activities in [from_ns, to_ns) of the thread that ended a wait at to_ns. */
 static void add_meanwhile(struct ends_view *x, uint32_t thread, uint64_t from_ns, uint64_t to_ns,
 			  uint64_t ns[WAIT_KIND_CNT + 1])
 {
@@ -212,7 +216,10 @@ static void add_meanwhile(struct ends_view *x, uint32_t thread, uint64_t from_ns
 	ns[WAIT_UNKNOWN] += to_ns - from_ns;
 }
 
-/* The thread that had a lock, which waker gave away at the end of [from_ns, to_ns). */
+/*
+ * Returns the holder of a lock that waker released at to_ns: waker, or the holder for which waker
+ * itself waited during more than half of [from_ns, to_ns).
+ */
 static uint32_t holder_of(const struct ends_view *x, uint32_t waker, uint64_t from_ns,
 			  uint64_t to_ns)
 {
@@ -230,7 +237,7 @@ static uint32_t holder_of(const struct ends_view *x, uint32_t waker, uint64_t fr
 	return waker;
 }
 
-/* The thread waited for a lock that holder had, and waker gave away now. */
+/* Stores holder and waker in the thread's pieces of a wait for a lock that has just ended. */
 static void note_holder(struct history *h, uint64_t from_ns, uint32_t holder, uint32_t waker)
 {
 	struct piece *p;
@@ -254,7 +261,7 @@ static int object_of(struct ends_view *x, const struct thread_sleep *s, uint32_t
 	return 0;
 }
 
-/* The sleeps that the thread ended before to_ns are left open no longer. */
+/* Closes the sleeps that the thread ended by to_ns: adds its activities during the sleeps. */
 static int close_sleeps(struct ends_view *x, uint32_t thread, uint64_t to_ns)
 {
 	for (unsigned int i = x->open_cnt; i-- > 0;) {
@@ -273,7 +280,7 @@ static int close_sleeps(struct ends_view *x, uint32_t thread, uint64_t to_ns)
 	return 0;
 }
 
-/* A wait that ended in the window. waker: of the thread that ended it, or 0. */
+/* Adds a wait that ended in the window. waker: the thread that ended the wait, or 0. */
 static int add_wait(struct ends_view *x, const struct cut_wait *c, uint32_t ender, uint32_t waker,
 		    bool is_waker_unseen)
 {
@@ -312,7 +319,9 @@ static int end_cuts(struct ends_view *x, struct history *h, uint32_t ender, uint
 	return ret;
 }
 
-/* A lock as its waits tell it: glibc waits for a condition variable at several addresses. */
+/*
+ * Returns the identity of a lock: a condition variable of glibc has several addresses to wait at.
+ */
 static uint64_t lock_of(const struct thread_sleep *s)
 {
 	return call_object_of(s->call) == CALL_OBJECT_LOCK ? site_lock_of(s->object) : s->object;
@@ -382,7 +391,7 @@ static int on_found(void *ctx, const void *found)
 	return f->sleep && f->sleep->is_seen ? on_sleep(ctx, f->sleep) : 0;
 }
 
-/* meanwhile: a kind of wait, or RUNNING; otherwise the row is of the waits. */
+/* Adds the row of the activity `meanwhile`, or if that is RUNNING + 1, the row of the waits. */
 static void give_row(struct ends_view *x, const struct view_place *at, struct wait_end *w,
 		     unsigned int meanwhile)
 {

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * thread_states(from_ns, to_ns, every_ns, by): what threads did, per bin and group. The parts of a
- * thread add up to its life inside the bin, exactly.
- * sched_waits(from_ns, to_ns, every_ns, by): how long threads waited for a CPU, per bin and group.
- * wait_kinds(from_ns, to_ns, every_ns, by): what threads waited for, of any kind: a row for each
- * kind of wait and each system call that waited.
+ * view_waits: views of states and waits of threads.
  *
- * throttled_periods(from_ns, to_ns): in how many periods of their quotas groups were throttled.
+ * thread_states(from_ns, to_ns, every_ns, by): time per state, bin and group. The states of a
+ * thread add up exactly to its lifetime in the bin.
  *
- * wait_ns is the waiting in the bin; in sched_waits() that is runnable_ns + preempted_ns of
- * thread_states(), and in wait_kinds() all of a life but running. All else is about the waits that
- * ended in the bin, with their whole length.
+ * sched_waits(from_ns, to_ns, every_ns, by): waits for a CPU, per bin and group.
+ *
+ * wait_kinds(from_ns, to_ns, every_ns, by): waits of any kind: a row per kind of wait and system
+ * call.
+ *
+ * throttled_periods(from_ns, to_ns): number of quota periods in which groups were throttled.
+ *
+ * wait_ns is the waiting time in the bin: in sched_waits() runnable_ns + preempted_ns of
+ * thread_states(), in wait_kinds() all of a lifetime except running. All other columns are about
+ * waits that ended in the bin, with their whole length.
  */
 #include <errno.h>
 
@@ -33,13 +37,13 @@ static const struct view_def states_view = {
 
 const struct table_def table_thread_states = VIEW_TABLE(THREAD_STATES, states_view, struct view);
 
-/* Sleeps and throttling have sums of their own. */
+/* Sleeps and throttling have keys of their own: skip these. */
 static int place_cpu_waits(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
 	return key->b ? 0 : view_place_thread(v, key, ret);
 }
 
-/* A thread that did not wait has no row. */
+/* Skips threads that did not wait. */
 static void give_waits(struct view *v, const struct view_place *at, void *sum)
 {
 	const struct state_sum *x = sum;
@@ -57,7 +61,7 @@ static const struct view_def waits_view = {
 	.place = place_cpu_waits, .row = give_waits,
 };
 
-/* ---- of any kind ---- */
+/* ---- waits of any kind ---- */
 
 static int place_kind(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
@@ -112,9 +116,9 @@ struct throttled {
 static const struct fold_sums_def throttled_def = { .bytes = sizeof(struct throttled) };
 
 /*
- * The threads of a group get a new quota all at once, in waits that none of them has ended before.
- * So waits that share an instant count as one period, and a wait that begins behind the end of all
- * these is of another one.
+ * All threads of a group get a new quota at once, and none of them has ended its wait before. So
+ * waits that share an instant count as one period, and a wait that begins after the end of all of
+ * them belongs to the next period.
  */
 static int on_throttled(void *ctx, const void *found)
 {
@@ -157,11 +161,12 @@ const struct table_def table_wait_kinds = VIEW_TABLE(WAIT_KINDS, kinds_view, str
 const struct table_def table_sched_waits = VIEW_TABLE(SCHED_WAITS, waits_view, struct view);
 
 /*
- * woken_by(from_ns, to_ns): who ended the sleeps of the report's threads; a row per process, and
- * one of interrupts. It is about sleeps that lie in the window whole and whose wake-up was seen.
+ * woken_by(from_ns, to_ns): the processes that ended sleeps of the report's threads: a row per
+ * process, and one for interrupts. Counts sleeps that are entirely in the window and whose wake-up
+ * was recorded.
  */
 
-/* NULL: not a sleep, or a sleep that does not count. */
+/* Returns NULL if there is no sleep or it does not count. */
 static const struct thread_sleep *sleep_of(const struct view *v, const struct states_found *x)
 {
 	const struct thread_sleep *s = x->sleep;
@@ -171,8 +176,9 @@ static const struct thread_sleep *sleep_of(const struct view *v, const struct st
 
 struct waker {
 	struct view_carried carried;
-	uint64_t wakeups, slept_ns, slept_max_ns, at_ns;	/* at_ns: the end of the longest */
-	uint32_t longest;		/* the thread */
+	/* at_ns: end of the longest sleep */
+	uint64_t wakeups, slept_ns, slept_max_ns, at_ns;
+	uint32_t longest;		/* the thread of the longest sleep */
 };
 
 static const struct fold_sums_def wakers_def = { .bytes = sizeof(struct waker) };

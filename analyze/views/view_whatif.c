@@ -1,31 +1,33 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * whatif(from_ns, to_ns, without, is_each): how much sooner the report's threads would have ended
- * their work without a cause of delay.
+ * view_whatif: whatif(from_ns, to_ns, without, is_each): how much sooner the report's threads
+ * would have finished without a cause of delay.
  *
  *     pieces of all threads --[replay: end, path]--> causes on the path
  *     cause, pieces --[replay without it, three ways]--> a saving from .. to, the next bottleneck
  *
- * The end is that of the thread of the report that was on a CPU last: its last instant there; or
- * that of another one that had ended before, if the replay ends that one later. A cause is a set
- * of pieces that take no time in the replay (replay.h): waits for a lock, for a file or for a
- * disk, sleeps, timed-out waits, throttling, stops, waits for a CPU, or all that the threads of a
- * process do, except that they still wait for others to ask them. A function takes its share of the
- * CPU samples in the piece out of a piece on a CPU, or, with few samples in it, its share of the
- * thread's samples in the window. `without` has causes, a line
- * each, which are left out together, or with is_each alone; without it, every cause on the path is
- * tried alone, functions of the process that ran longest on it, and then the next bottlenecks,
- * since a cause that another one hides is not on the recorded path.
+ * The end is the last instant on a CPU of the thread of the report that was on a CPU last, or of a
+ * thread that had ended before, if the replay ends that thread later. A cause is a set of pieces
+ * that take no time in the replay (replay.h): waits for a lock, for a file or for a disk, sleeps,
+ * timed-out waits, throttling, stops, waits for a CPU, or everything that the threads of a process
+ * do, except waiting for requests. Leaving out a function shortens each piece on a CPU by the
+ * function's share of the samples in the piece or, if these are few, its share of the thread's
+ * samples in the window.
  *
- * The saving is an interval: from the smallest to the largest saving of the ways of replaying, each
- * compared with the same way of replaying without a change. Both are widened by the larger of two
- * errors: the drift, which is the difference between the recorded end and the end of the unchanged
- * REPLAY_SCHEDULED; and how much the waits for a CPU that are left on the path may differ in
- * another run. Other work makes them, so they are like independent draws: the variance of their sum
- * is the sum of their squares (1.96 deviations, at most all of them). A function is left out twice,
- * with the least and the largest share that each thread's number of samples allows (Wilson's
- * interval, 95 %). REPLAY_FIXED counts if at least a twentieth of the path is sleeps that a network
- * ended.
+ * `without` is a list of causes, one per line, which are left out together, or one by one if
+ * is_each. If it is empty, each cause on the path is left out alone, then functions of the process
+ * that ran longest on the path, and then the next bottlenecks: one cause may hide another on the
+ * recorded path.
+ *
+ * The saving is an interval: from the smallest to the largest saving of the replay variants, each
+ * compared with the unchanged replay of the same variant. Both bounds are widened by the larger of
+ * two errors: the drift, which is the difference between the recorded end and the end of the
+ * unchanged REPLAY_SCHEDULED; and the difference that the remaining waits for a CPU on the path may
+ * make in another run. These waits depend on other work and are treated as independent draws: the
+ * variance of their sum is the sum of their squares (1.96 deviations, at most all of them). A
+ * function is left out twice more, with the lowest and the highest share that fit each thread's
+ * number of samples (Wilson's interval, 95 %). REPLAY_FIXED counts if at least a twentieth of the
+ * path is sleeps ended by a network.
  */
 #include <errno.h>
 #include <math.h>
@@ -46,12 +48,12 @@
 #include "table_columns.h"
 
 #define PIECES_MAX (4u << 20)
-#define CAUSES_MAX 12		/* of the path, those with most time on it */
-#define POLLS_MIN 10		/* equal sleeps one after the other that are polling */
-#define PIECE_SAMPLES_MIN 20	/* fewer say little about a piece */
-#define FUNCTIONS_MAX 64	/* bits of a sample */
+#define CAUSES_MAX 12		/* causes tried: those with most time on the path */
+#define POLLS_MIN 10		/* consecutive equal sleeps that count as polling */
+#define PIECE_SAMPLES_MIN 20	/* with fewer, use the share in the window */
+#define FUNCTIONS_MAX 64	/* one bit of struct sample each */
 #define SIGMA_95 1.96
-#define RUNNING WAIT_KIND_CNT	/* beside the kinds of waits */
+#define RUNNING WAIT_KIND_CNT	/* the kind of pieces on a CPU, after the kinds of waits */
 
 enum cause_type {
 	CAUSE_LOCK, CAUSE_FILE, CAUSE_DISK, CAUSE_PROCESS, CAUSE_QUOTA, CAUSE_SLEEP, CAUSE_TIMEOUT,
@@ -60,7 +62,7 @@ enum cause_type {
 
 static const struct {
 	const char *word;
-	bool needs_name;	/* otherwise it may have one of a process */
+	bool needs_name;	/* false: the name of a process is optional */
 } cause_types[] = {
 	[CAUSE_LOCK] = { "lock", true },       [CAUSE_FILE] = { "file", true },
 	[CAUSE_DISK] = { "disk", false },      [CAUSE_PROCESS] = { "process", true },
@@ -69,28 +71,28 @@ static const struct {
 	[CAUSE_CPU] = { "cpu", false },	       [CAUSE_FUNCTION] = { "function", true },
 };
 
-/* Names belong to whatif.texts: equal names are at the same place. */
+/* Names are in whatif.texts: equal names have equal addresses. */
 struct cause {
 	const char *name;	/* NULL: any */
 	uint64_t path_ns;
 	uint8_t type;		/* enum cause_type */
-	bool is_next;		/* the next bottleneck without another cause */
-	uint64_t bit;		/* of the samples in a function */
+	bool is_next;		/* was added as the next bottleneck */
+	uint64_t bit;		/* bit of the function in struct sample */
 };
 
-/* A CPU sample. bits: functions among the causes that are on its stack. */
+/* A CPU sample. bits: the functions among the causes that its stack contains. */
 struct sample {
 	uint64_t ts_ns, bits;
 	uint32_t thread;
 };
 
-/* A part of a path's time. */
+/* Time on a path, by process, kind and object. */
 struct spent {
 	const char *comm;	/* name of the process */
 	uint32_t object;
 	uint8_t kind;
 	uint64_t ns;
-	struct cause cause;	/* of its first part; CAUSE_TYPE_CNT: none */
+	struct cause cause;	/* of its first piece; CAUSE_TYPE_CNT: none */
 };
 
 struct whatif {
@@ -99,29 +101,29 @@ struct whatif {
 	struct replay *replay;
 	struct thread_makers makers;
 	struct strpool *texts;
-	const char **comms;		/* by dense process; NULL: not looked up */
-	uint64_t *first_ns;		/* by thread: beginning of its first piece; 0: none */
+	const char **comms;		/* by dense process; NULL: not looked up yet */
+	uint64_t *first_ns;		/* by thread: start of its first piece; 0: none */
 	struct hash_map object_numbers;
-	const char **objects;		/* texts by number; 0: none */
+	const char **objects;		/* texts by number; NULL: none */
 	size_t object_cap;
-	size_t cnt;			/* pieces */
+	size_t cnt;			/* number of pieces */
 	uint32_t last;			/* the thread that was on a CPU last; 0: none */
 	uint64_t last_ns;
-	uint32_t *ends;			/* pieces on a CPU that the end is not before */
+	uint32_t *ends;			/* pieces on a CPU; the replay ends with the latest */
 	size_t end_cnt, end_cap;
-	uint32_t target;		/* the last one of them in the last run */
+	uint32_t target;		/* the piece of ends that was the latest in the last run */
 	struct cause *causes;
 	size_t cause_cnt, cause_cap;
-	bool is_given, is_each;		/* the causes are given, and left out together or alone */
-	/* of the recorded path: */
+	bool is_given, is_each;		/* is_given: causes come from `without` */
+	/* Of the recorded path: */
 	uint64_t unknown_ns, polled_ns, instant_ns;
-	struct sample *samples;		/* by thread and time */
+	struct sample *samples;		/* sorted by thread and time */
 	size_t sample_cnt, sample_cap;
-	uint32_t *hits;			/* [i]: those of the first i that are in the functions */
-	double sigma;			/* by how much shares are moved: +-SIGMA_95 or 0 */
+	uint32_t *hits;			/* [i]: number of hits among the first i samples */
+	double sigma;			/* deviation for shares: +-SIGMA_95 or 0 */
 	const char *unknown_comm, *polling_comm;
 	unsigned int function_cnt;
-	unsigned int polls;		/* of the present row of sleeps */
+	unsigned int polls;		/* length of the present series of equal sleeps */
 	uint64_t poll_ns, poll_last_ns, poll_object;
 	bool failed;			/* out of memory */
 };
@@ -139,7 +141,10 @@ static const char *comm_of(struct whatif *x, uint32_t thread)
 	return x->comms[process] ?: "";
 }
 
-/* Its start, which the workload waits for, is no work: on the path, it is not a cause. */
+/*
+ * Returns whether the thread belongs to the recorder: waits for the recorder's startup are not
+ * causes.
+ */
 static bool is_recorder(const struct whatif *x, uint32_t thread)
 {
 	const struct trace_thread *t = dense_thread_row(&x->v.a->ids, thread);
@@ -147,7 +152,7 @@ static bool is_recorder(const struct whatif *x, uint32_t thread)
 	return t && t->flags & TRACE_TASK_RECORDER;
 }
 
-/* The thread with the lowest number counts among threads that ran until the same instant. */
+/* Tracks the thread that ran last; of several such threads, the one with the lowest number. */
 static void note_last(struct whatif *x, uint32_t thread, uint64_t to_ns)
 {
 	bool is_last = to_ns > x->last_ns || (to_ns == x->last_ns && thread < x->last);
@@ -181,7 +186,7 @@ static int note_piece(struct whatif *x, const struct thread_piece *p)
 		x->first_ns[p->thread] = r.from_ns;
 	if (r.what == REPLAY_RUN)
 		note_last(x, p->thread, r.to_ns);
-	/* the parts of a sleep are one piece, and so are those of a stay */
+	/* Consecutive parts of a sleep are one piece, and so are parts of a stay on CPUs. */
 	if (last && last->to_ns == r.from_ns && last->what == r.what && !last->flag &&
 	    last->kind != WAIT_THROTTLED && r.kind != WAIT_THROTTLED) {
 		last->to_ns = r.to_ns;
@@ -193,7 +198,7 @@ static int note_piece(struct whatif *x, const struct thread_piece *p)
 	return replay_add(x->replay, &r);
 }
 
-/* Numbers the text of an object; 0: it has none. */
+/* Returns a number for the text of the sleep's object; 0: no text. */
 static uint32_t object_number(struct whatif *x, const struct thread_sleep *s)
 {
 	const struct analysis *a = x->v.a;
@@ -217,14 +222,16 @@ static uint32_t object_number(struct whatif *x, const struct thread_sleep *s)
 	return number;
 }
 
-/* The end of a sleep: its kind, object and waker are known now. A timeout is marked in `call`. */
+/*
+ * Completes a sleep's piece at its end with kind, object and waker. `call`: whether it timed out.
+ */
 static void note_sleep(struct whatif *x, const struct thread_sleep *s)
 {
 	struct replay_piece *p = replay_last(x->replay, s->thread);
 
 	if (!p || p->what != REPLAY_SLEEP || p->to_ns != s->end_ns || p->flag)
 		return;
-	p->flag = true;	/* it is over */
+	p->flag = true;	/* the sleep is over */
 	p->kind = (uint8_t)wait_kind_of(x->machine, s->state, s->call);
 	p->object = object_number(x, s);
 	p->call = s->waker_call == CALL_TIMEOUT && s->is_seen;
@@ -232,7 +239,7 @@ static void note_sleep(struct whatif *x, const struct thread_sleep *s)
 		p->waker = EVENT_ID_UNKNOWN;
 	else if (s->waker != s->thread && !p->call)
 		p->waker = object_waker(x->v.a->trace, x->machine, s);
-	/* what comes from a network or to a worker of the kernel may be an answer, or not */
+	/* A wake-up by a network, or of a kernel worker, may or may not be an answer. */
 	p->is_instant = !p->waker && !p->call && s->is_seen &&
 			(p->kind == WAIT_SOCKET || p->kind == WAIT_POLL || p->kind == WAIT_KERNEL);
 }
@@ -283,7 +290,7 @@ static bool is_of(struct whatif *x, const struct cause *c, const struct replay_p
 
 	switch (c->type) {
 	case CAUSE_FUNCTION:
-		return false;	/* of a piece, a share is left out */
+		return false;	/* only a share of a piece is left out: keep_piece() */
 	case CAUSE_LOCK:
 		return is_sleep && p->kind == WAIT_LOCK && object == c->name;
 	case CAUSE_FILE:
@@ -291,7 +298,7 @@ static bool is_of(struct whatif *x, const struct cause *c, const struct replay_p
 	case CAUSE_PROCESS:
 		if (comm_of(x, p->thread) != c->name)
 			return false;
-		/* it still waits to be asked */
+		/* Its waits for requests of other processes are kept. */
 		return !is_sleep || (p->waker_piece ? comm_of(x, p->waker) == c->name :
 						      !p->is_instant && p->flag);
 	}
@@ -311,7 +318,7 @@ struct set {
 	size_t cnt;
 };
 
-/* Samples of a thread in a part of its time, and those that have one of the bits. */
+/* Number of samples of a thread in an interval, and of those among them that hit the functions. */
 struct sampled {
 	size_t cnt, of;
 };
@@ -340,7 +347,7 @@ static struct sampled count_samples(const struct whatif *x, uint32_t thread, uin
 	return (struct sampled){ to - from, x->hits[to] - x->hits[from] };
 }
 
-/* Counts the samples that have one of the bits. */
+/* Fills x->hits: counts the samples that have at least one of the bits. */
 static int count_hits(struct whatif *x, uint64_t bits)
 {
 	if (!x->hits)
@@ -352,7 +359,7 @@ static int count_hits(struct whatif *x, uint64_t bits)
 	return 0;
 }
 
-/* The bound of Wilson's interval of a share at sigma; the share itself at 0. */
+/* Returns the bound of Wilson's interval of a share at sigma; at 0, the share itself. */
 static double share_at(struct sampled n, double sigma)
 {
 	double all = (double)n.cnt, share = (double)n.of / all, square = sigma * sigma;
@@ -363,8 +370,8 @@ static double share_at(struct sampled n, double sigma)
 }
 
 /*
- * Returns the share of a piece on a CPU that the chosen functions ran, plus the error (at x->sigma)
- * of their share of the thread's samples.
+ * Returns the share of a piece on a CPU that the functions of x->hits ran, plus the error (at
+ * x->sigma) of their share of the thread's samples.
  */
 static double share_of(const struct whatif *x, const struct replay_piece *p)
 {
@@ -380,7 +387,7 @@ static double share_of(const struct whatif *x, const struct replay_piece *p)
 	return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/* A thread that does not sleep has its CPU already when the sleep would have ended. */
+/* Returns the duration to keep. If a sleep is left out, so is the wait for a CPU after it. */
 static uint64_t keep_piece(void *ctx, const struct replay_piece *p)
 {
 	const struct set *s = ctx;
@@ -400,7 +407,7 @@ static uint64_t keep_piece(void *ctx, const struct replay_piece *p)
 	return dur_ns;
 }
 
-/* The cause is at the same place until the next call. NULL: out of memory. */
+/* Adds time to a cause. The result is valid until the next call; NULL: out of memory. */
 static struct cause *add_cause(struct whatif *x, enum cause_type type, const char *name,
 			       uint64_t ns)
 {
@@ -420,7 +427,7 @@ static struct cause *add_cause(struct whatif *x, enum cause_type type, const cha
 	return &x->causes[x->cause_cnt - 1];
 }
 
-/* Reads a cause, such as "lock:audit_lock"; to: behind it. */
+/* Parses a cause, such as "lock:audit_lock", from [from, to). */
 static int read_cause(struct whatif *x, const char *from, const char *to, struct err *e)
 {
 	size_t len = (size_t)(to - from), word = strcspn(from, ":\n");
@@ -449,7 +456,9 @@ static int read_cause(struct whatif *x, const char *from, const char *to, struct
 	return x->failed ? -ENOMEM : 0;
 }
 
-/* A stack counts as often as its samples. */
+/*
+ * One row per sample, in the order of thread and time: whether the stack contains function :name.
+ */
 static const char samples_sql[] =
 	"WITH s AS MATERIALIZED (SELECT stack, max(ts_ns) AS ts_ns FROM cpu_samples "
 	"WHERE ts_ns >= :from AND ts_ns < :to AND stack NOT NULL GROUP BY stack) "
@@ -458,7 +467,10 @@ static const char samples_sql[] =
 	"|| coalesce(stack_text(stack, ts_ns, 'kernel'), '') || ';', ';' || :name || ';')), 0) "
 	"FROM cpu_samples WHERE ts_ns >= :from AND ts_ns < :to ORDER BY utid, ts_ns";
 
-/* Code without a name is an address or has an offset. More than 9 of 10 samples: all the work. */
+/*
+ * Skips code without a name (an address or offset). A function with more than 9 of 10 samples of
+ * its threads is "all".
+ */
 const char view_functions_sql[] =
 	"WITH RECURSIVE s AS MATERIALIZED (SELECT c.utid AS utid, count(*) AS cnt, "
 	"stack_text(c.stack, max(c.ts_ns), 'user') AS text FROM cpu_samples AS c "
@@ -489,7 +501,7 @@ struct reading {
 	size_t cnt;
 };
 
-/* Each function's samples are the same, in the same order. */
+/* The query returns the same samples in the same order for each function. */
 static int sample_row(void *ctx, const struct value *v)
 {
 	struct reading *r = ctx;
@@ -538,7 +550,7 @@ static int read_samples(struct whatif *x, struct err *e)
 
 struct running {
 	struct whatif *x;
-	uint64_t *ns;		/* on the path, by dense process */
+	uint64_t *ns;		/* running time on the path, by dense process */
 };
 
 static void note_running(void *ctx, const struct replay_piece *p, uint64_t ns)
@@ -551,7 +563,7 @@ static void note_running(void *ctx, const struct replay_piece *p, uint64_t ns)
 
 struct functions {
 	struct whatif *x;
-	uint64_t ns;		/* that the process ran on the path */
+	uint64_t ns;		/* time that the process ran on the path */
 };
 
 static int function_row(void *ctx, const struct value *v)
@@ -601,7 +613,7 @@ static int add_functions(struct whatif *x, struct err *e)
 
 struct beside {
 	struct whatif *x;
-	const char *comm;	/* of the thread that waited */
+	const char *comm;	/* name of the process that waited */
 };
 
 static void note_beside(void *ctx, const struct replay_piece *p, uint64_t ns)
@@ -613,7 +625,7 @@ static void note_beside(void *ctx, const struct replay_piece *p, uint64_t ns)
 		add_cause(b->x, CAUSE_PROCESS, comm, ns);
 }
 
-/* A thread polls if it sleeps equally long again and again, and ends no sleep of others. */
+/* A thread polls if it sleeps equally long again and again, without waking others in between. */
 static void note_poll(struct whatif *x, const struct replay_piece *p, uint64_t ns)
 {
 	if (p->what == REPLAY_SLEEP && p->object && (p->kind == WAIT_TIMER || p->call)) {
@@ -634,7 +646,7 @@ static void note_poll(struct whatif *x, const struct replay_piece *p, uint64_t n
 	}
 }
 
-/* The cause that leaves out a part of a path. CAUSE_TYPE_CNT: none does. */
+/* Returns the cause that would leave out a piece on the path; type CAUSE_TYPE_CNT: none. */
 static struct cause cause_of(struct whatif *x, const struct replay_piece *p)
 {
 	const char *comm = comm_of(x, p->thread);
@@ -663,7 +675,7 @@ static struct cause cause_of(struct whatif *x, const struct replay_piece *p)
 	return c;
 }
 
-/* Adds a part of the recorded path to its cause, or to the unknown time. */
+/* Adds a piece of the recorded path to its cause, or to the unknown time. */
 static void note_part(void *ctx, const struct replay_piece *p, uint64_t ns)
 {
 	struct whatif *x = ctx;
@@ -672,7 +684,7 @@ static void note_part(void *ctx, const struct replay_piece *p, uint64_t ns)
 	struct beside beside = { x, comm };
 	struct cause c;
 
-	if (!ns) {	/* a sleep that others ended */
+	if (!ns) {	/* a sleep that another thread ended */
 		uint64_t slept = p->to_ns - p->from_ns;
 
 		if (p->kind == WAIT_LOCK && object)
@@ -727,7 +739,7 @@ static void note_spent(void *ctx, const struct replay_piece *p, uint64_t ns)
 							  cause_of(s->x, p) }) < 0;
 }
 
-/* "client running", "db disk /var/x" of the largest part of the last run's path. */
+/* Shows the largest part of the last run's path, such as "client running" or "db disk /var/x". */
 static void give_next(struct whatif *x, struct cell *cells)
 {
 	struct spending s = { .x = x };
@@ -772,7 +784,7 @@ static void note_wait(void *ctx, const struct replay_piece *p, uint64_t ns)
 	}
 }
 
-/* By how much the waits for a CPU on the last run's path may differ in another run. */
+/* Returns how much the waits for a CPU on the last run's path may differ in another run. */
 static uint64_t noise_of(const struct whatif *x)
 {
 	struct waits w = { .x = x };
@@ -809,7 +821,7 @@ static int run_all(struct whatif *x, bool has_schedule, struct ends *ret)
 {
 	int r = 0;
 
-	/* the path is that of the last run */
+	/* REPLAY_STRUCTURE runs last: its path is used afterwards. */
 	for (int i = REPLAY_SCHEDULED; i >= 0 && !r; i--)
 		if (i != REPLAY_SCHEDULED || has_schedule)
 			r = replay_run(x->replay, (enum replay_variant)i, x->ends, x->end_cnt,
@@ -817,7 +829,7 @@ static int run_all(struct whatif *x, bool has_schedule, struct ends *ret)
 	return r;
 }
 
-/* Widens the interval of the saving by those of the ways of replaying. */
+/* Extends the interval ret by the savings of the replay variants. */
 static void note_savings(const struct whatif *x, const struct ends *base, const struct ends *ends,
 			 bool has_schedule, uint64_t ret[2])
 {
@@ -833,7 +845,7 @@ static void note_savings(const struct whatif *x, const struct ends *base, const 
 	}
 }
 
-/* A row without a saving. cause NULL: about all of them. */
+/* Adds a row without a saving. cause NULL: for all causes. */
 static void give_no_answer(struct whatif *x, const char *cause)
 {
 	struct cell *cells = view_row(&x->v, 0, NULL);
@@ -857,7 +869,7 @@ static int give_causes(struct whatif *x, const struct set *s, const struct ends 
 	for (size_t i = 0; i < s->cnt; i++) {
 		const struct cause *c = &s->causes[i];
 
-		/* a replay with CPUs has no waits for one that could be left out */
+		/* A replay with a CPU scheduler has no recorded waits for a CPU to leave out. */
 		has_schedule &= c->type != CAUSE_CPU;
 		bits |= c->bit;
 		if (len < sizeof(text))
@@ -865,7 +877,7 @@ static int give_causes(struct whatif *x, const struct set *s, const struct ends 
 						i ? ", " : "", cause_types[c->type].word,
 						c->name ? ":" : "", c->name ?: "");
 	}
-	/* the path is that of the last one, with the shares themselves */
+	/* The run with the unmodified shares is last: its path is used afterwards. */
 	ret = bits ? count_hits(x, bits) : 0;
 	for (int i = bits ? 0 : 2; i < 3 && !ret; i++) {
 		struct ends ends;
@@ -907,9 +919,9 @@ static int by_path(const void *a, const void *b)
 }
 
 /*
- * Finds the piece whose end is the report's. If a process exits, threads of it may be on a CPU
- * last only to be killed: then it is the last piece of the process's main thread, if that had not
- * ended when they were woken.
+ * Finds the piece whose end is the end of the report. If a process exits, some of its threads may
+ * be on a CPU last only to be killed. Then the last piece of the main thread is used, if it did not
+ * end before they were woken.
  */
 static bool find_end(struct whatif *x, uint32_t *ret)
 {
@@ -941,8 +953,8 @@ static bool find_end(struct whatif *x, uint32_t *ret)
 }
 
 /*
- * Threads of the report that ended before the end's last stay on a CPU were waited for, or would
- * have been if they had been the last: no wait shows that.
+ * Adds the ends of threads of the report that ended before the final stay on a CPU begins: the
+ * workload would wait for such a thread if it ended last, although no recorded wait shows that.
  */
 static int find_ends(struct whatif *x)
 {
@@ -994,7 +1006,7 @@ static int give_all(struct whatif *x, struct err *e)
 	ret = add_functions(x, e);
 	if (x->cause_cnt)
 		qsort(x->causes, x->cause_cnt, sizeof(*x->causes), by_path);
-	/* the next bottlenecks are added at the end */
+	/* give_causes() appends the next bottlenecks to x->causes. */
 	for (size_t i = 0, given = 0; i < x->cause_cnt && given < 2 * CAUSES_MAX && !ret; i++) {
 		struct cause c = x->causes[i];
 
