@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* cause_facts: queries, phrases and sentences of the rules. */
+/* cause_facts: queries and phrases shared by the rules of causes(). */
 #include "analyze/tables/cause_facts.h"
 
 #include <errno.h>
@@ -55,7 +55,7 @@ int causes_window(struct causes *c, struct analysis *a, const struct table_query
 	c->to_ns = all_ns;
 	ret = window_arg_ns(q, 0, "from_ns", &c->from_ns, e);
 	ret = ret ?: window_arg_ns(q, 1, "to_ns", &c->to_ns, e);
-	/* the window ends where the trace does */
+	/* clip the window to the trace */
 	c->from_ns = c->from_ns < 0 ? 0 : c->from_ns;
 	c->to_ns = c->to_ns > all_ns ? all_ns : c->to_ns;
 	c->to_ns = c->to_ns < c->from_ns ? c->from_ns : c->to_ns;
@@ -128,9 +128,9 @@ const struct phrase *causes_phrase(const char *kind)
 }
 
 /*
- * Selects, for the waits of a kind: the object that took most, the name that ended most of the
- * waits for it (or of all waits, if it took less than half of their time), and what that name did
- * during the waits: up to two rows.
+ * Selects, for waits of :kind: the object with the longest total wait; the name that ended most of
+ * the waits for this object (or of all waits, if the object has less than half of the time); and
+ * the main activities of that name during the waits. Up to two rows, one per activity.
  */
 const char causes_ends_sql[] =
 	"WITH e AS MATERIALIZED (SELECT e.*, t.upid AS upid, n.comm AS comm, n.tid AS tid "
@@ -171,7 +171,7 @@ int causes_enders_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* A row has room for a value behind its last one, which is 0. */
+/* Reading v[3] is safe for rows of three values: statement_run() adds a 0 after the last one. */
 int causes_fact_row(struct causes *c, const struct value *v, void *ctx)
 {
 	struct fact *f = ctx;
@@ -181,7 +181,7 @@ int causes_fact_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* The group that was throttled most, and its last quota or that of a group above it. */
+/* Selects the most throttled group, and its last quota or that of an ancestor. */
 const char causes_quota_sql[] =
 	"SELECT coalesce(q.quota_of, p.cgroup), q.quota_ns, q.period_ns "
 	"FROM wait_kinds(:from, :to, 0, 'process') AS u JOIN processes AS p ON p.upid = u.upid "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cause_facts: what the rules of causes() share: table_causes.c, which finds causes, and
- * cause_together.c, which has the facts about all threads together. Private to them. Threads: one.
- * Errors: 0 or -errno, with the text in c->e.
+ * cause_facts: types and helpers shared by the rules of causes(): table_causes.c finds causes,
+ * cause_together.c adds facts about all threads together. Private to them. Threads: one. Errors: 0
+ * or -errno, with the text in c->e.
  */
 #pragma once
 
@@ -13,39 +13,40 @@
 
 #define ANSWER_BYTES 240
 #define CAUSES_SHOWN 3
-#define BRIEF_EVENTS_MAX 10000000 /* of a brief answer that includes path and culprits */
-#define DETAIL_EVENTS_MAX 2000000 /* of an answer that includes savings */
+/* limit for brief answers that include a path and the names that ended waits */
+#define BRIEF_EVENTS_MAX 10000000
+#define DETAIL_EVENTS_MAX 2000000 /* limit for answers with savings */
 
-/* A part of the path: a row of path_sql. Times are in ns; texts belong to causes.texts. */
+/* A part of the path: a row of path_sql. Times in ns; texts are in causes.texts. */
 struct step {
 	const char *comm, *process; /* names of the thread and of its process */
-	const char *kind, *what; /* what: object, or the system call; NULL: none */
+	const char *kind, *what; /* what: object or system call; NULL: none */
 	bool is_object;
-	/* the name that this held up, and by which wait; NULL: none */
+	/* The thread that this part delayed, and its wait; NULL: none. */
 	const char *waiter, *waiter_process, *held_kind, *held_what;
 	const char *holder; /* name of the thread that ended that wait */
 	uint64_t ns, longest_ns, holder_tid;
 };
 
-/* The threads that ended waits: rows of causes_ends_sql. */
+/* The object and the ender of waits: the rows of causes_ends_sql. */
 struct enders {
 	const char *object, *call, *ender;
 	uint64_t object_ns, ender_ns, all_ns, tid;
 	char meanwhile[ANSWER_BYTES];
 };
 
-/* A name and what took its time, on the path or in the sum of all its threads. */
+/* A name and an activity or wait of it, on the path or summed over all of its threads. */
 struct candidate {
-	const char *comm, *process; /* the same for all threads of a process */
+	const char *comm, *process; /* equal if the candidate is all threads of a process */
 	const char *kind, *held_what;
 	bool is_path, is_held, is_idle, is_shown;
 	uint64_t ns, threads, longest_ns;
-	struct enders enders;	/* of a sum */
+	struct enders enders;	/* of a sum: object and ender of its waits */
 	bool has_enders;
-	const char *cause;	/* that whatif() leaves out; NULL: none */
+	const char *cause;	/* the cause to leave out in whatif(); NULL: none */
 	uint64_t saves_min_ns, saves_max_ns, of_ns; /* of_ns 0: the saving is unknown */
-	uint64_t drift_ns;	/* by which the interval of the saving is widened */
-	/* of running on the path, functions with most samples; cause: that with most saving */
+	uint64_t drift_ns;	/* whatif() widened the interval by this */
+	/* For running on the path: the functions with most samples. */
 	struct function {
 		const char *name, *cause;
 		uint64_t percent;
@@ -60,7 +61,7 @@ struct sentence {
 	char answer[ANSWER_BYTES], command[ANSWER_BYTES];
 };
 
-/* A stay on a CPU, with the wait before it; 0: none, or unknown. */
+/* A stay on a CPU, with the wait for the CPU before it; wait_ns 0: none, or unknown. */
 struct cause_slice {
 	int64_t start_ns, end_ns, wait_ns, cpu, utid;
 };
@@ -76,22 +77,22 @@ struct causes {
 	size_t step_cnt, step_cap;
 	struct candidate *candidates;
 	size_t candidate_cnt, candidate_cap;
-	struct hash_map numbers; /* of candidates */
+	struct hash_map numbers; /* (comm, kind or held_what) -> index of candidate */
 	struct sentence *sentences;
 	size_t cnt, cap, given;
-	struct cause_slice *slices;	/* of the window; has_few_events: they are kept */
+	struct cause_slice *slices;	/* all slices of the window, kept if has_few_events */
 	size_t slice_cnt, slice_cap;
 	bool has_few_events, has_slices;
-	bool failed;		/* out of memory: a sentence is missing, and the table fails */
-	struct sentence none;	/* what causes_add() returns then */
+	bool failed;		/* out of memory: the table fails */
+	struct sentence none;	/* returned by causes_add() if out of memory */
 };
 
-/* "cpu", "waited", "for a CPU" */
+/* Parts of a sentence, such as "cpu", "waited", "for a CPU". */
 struct phrase {
 	const char *kind, *verb, *what;
 };
 
-/* A text and two or three numbers of the first row of a query. */
+/* The first row of a query: a text and two or three numbers. */
 struct fact {
 	const char *text;
 	int64_t v[3];
@@ -100,19 +101,19 @@ struct fact {
 
 extern const char causes_quota_sql[], causes_ends_sql[];
 
-/* Runs a query about the window, and a name or a kind of wait (NULL: all). */
+/* Runs a query with parameters :from, :to, :kind and :comm; kind or comm NULL: all. */
 int causes_query(struct causes *c, const char *sql, const char *kind, const char *comm,
 		 int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx);
 int causes_query_with(struct causes *c, const char *sql, const struct statement_param *params,
 		      int (*row)(struct causes *c, const struct value *v, void *ctx), void *ctx);
-/* Reads the first two arguments of q. */
+/* Sets the window from the first two arguments of q. */
 int causes_window(struct causes *c, struct analysis *a, const struct table_query *q, struct err *e);
 int causes_fact_row(struct causes *c, const struct value *v, void *fact);
 int causes_enders_row(struct causes *c, const struct value *v, void *enders);
 
 /*
- * The name that had the CPU most during the 20 longest waits for it of a name's threads (NULL: of
- * all threads), and its share in percent.
+ * Finds the name that used the CPU most during the 20 longest waits for that CPU by threads named
+ * comm (NULL: all threads), and its share in percent.
  */
 int causes_ran_instead(struct causes *c, const char *comm, struct fact *ret);
 
@@ -121,20 +122,21 @@ static inline const char *duration(char buf[UNITS_TEXT_MAX], uint64_t ns)
 	return units_format_duration(buf, UNITS_TEXT_MAX, ns);
 }
 
-/* A text that lasts as long as c; NULL: none. */
+/* Returns a copy of the text that lives as long as c; NULL if v is not a text. */
 const char *causes_text(struct causes *c, const struct value *v);
 bool causes_is_idle_kind(const char *kind);
 const struct phrase *causes_phrase(const char *kind);
 
-/* Adds a sentence, or the verdict of a rule that has none. Never NULL: see failed. */
+/* Adds a sentence, or the verdict of a rule without sentence. Never returns NULL: see `failed`. */
 struct sentence *causes_add(struct causes *c, const char *rule, const char *verdict);
-/* Appends to a text of ANSWER_BYTES. */
+/* Appends to a buffer of ANSWER_BYTES. */
 void causes_append(char *to, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /*
- * What all threads did most, unless a cause that is shown says it, who ended it, and what idle
- * threads did. *place: of the last sentence.
+ * Adds sentences about all threads together: the main activity, unless a shown cause covers it, the
+ * name that ended most of the waits, and the main wait of idle threads. *place: rank of the last
+ * sentence.
  */
 int causes_together(struct causes *c, unsigned int *place);
-/* The two largest parts of the path of some of the machine's threads. */
+/* Adds the two largest parts of the path, if the report covers only some threads of the machine. */
 int causes_path(struct causes *c, unsigned int *place);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cause_slices: threads that had the CPU while threads of a name waited for it, for causes().
+ * cause_slices: finds threads that used the CPU while threads of a name waited for it, for
+ * causes().
  *
  *     slices of the window --[longest waits of the name]--> slices that overlap them --> a name
  *
- * The slices of a window with few events are read once for all names; those of a longer one are
- * read twice for each name.
+ * In a window with few events, all slices are read once and kept for all names. Otherwise the
+ * slices are read twice per name.
  */
 #include "analyze/tables/cause_facts.h"
 
@@ -20,14 +21,14 @@
 #define LONGEST_WAITS 20
 
 struct ran_instead {
-	struct hash_map threads;	/* of the name, by utid */
+	struct hash_map threads;	/* threads of the name, by utid */
 	struct cause_slice waits[LONGEST_WAITS];	/* the longest wait first */
 	unsigned int wait_cnt;
-	struct hash_map utids;		/* threads that ran during these waits, numbered */
-	uint64_t *ran_ns;		/* their time, by number */
+	struct hash_map utids;		/* threads that ran during waits -> number */
+	uint64_t *ran_ns;		/* time per thread, by its number in utids */
 	uint32_t *utid_of;
 	size_t ran_cap, utid_cap;
-	struct fact *shares;		/* by name */
+	struct fact *shares;		/* time per name */
 	size_t share_cnt, share_cap;
 };
 
@@ -88,7 +89,7 @@ static int thread_row(struct causes *c, const struct value *v, void *ctx)
 	return ret < 0 ? ret : 0;
 }
 
-/* Keeps the longest waits, of equal ones the first. */
+/* Keeps the longest waits; among equal waits, the earliest. */
 static int add_wait(struct ran_instead *r, const struct cause_slice *s)
 {
 	unsigned int i = r->wait_cnt;
@@ -146,7 +147,7 @@ static int name_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* Adds the time of a thread to that of its name. */
+/* Adds a thread's time to the time of its name. */
 static int add_share(struct causes *c, struct ran_instead *r, uint32_t number)
 {
 	const struct statement_param params[] = {
@@ -170,7 +171,7 @@ static int add_share(struct causes *c, struct ran_instead *r, uint32_t number)
 	return ret;
 }
 
-/* The name with the largest share, in percent of the waits. */
+/* Returns the name with the largest share of the waits, in percent. */
 static struct fact largest(const struct ran_instead *r)
 {
 	struct fact top = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cause_together: facts about all threads together, for causes(): what took most of their time,
- * for which object, and who ended it.
+ * cause_together: facts about all threads together, for causes(): their main activity, its object,
+ * and the name that ended it.
  *
  *     times by kind --[main kind]--> its object, enders, quota, file, CPU's threads --> sentences
  */
@@ -11,7 +11,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Time of all threads by kind, the kinds of waits with their main call, and the life of all. */
+/*
+ * Selects the time of all threads per kind and system call. The last column adds up to their
+ * lifetime.
+ */
 static const char kinds_sql[] =
 	"SELECT 'running', NULL, running_ns, running_ns + runnable_ns + preempted_ns "
 	"+ throttled_ns + disk_ns + uninterruptible_ns + sleeping_ns + stopped_ns + unknown_ns "
@@ -73,8 +76,9 @@ static bool is_busy_kind(const char *kind)
 }
 
 /*
- * What took most of the time; what idle threads do counts only if nothing else took a twentieth.
- * *ret_idle: the main activity of idle threads, if it took more and half of the time; else NULL.
+ * Returns the kind with most time. Kinds of idle waits count only if no other kind has a twentieth
+ * of the time. *ret_idle: the main idle kind, if it has more time and at least half of all; else
+ * NULL.
  */
 static const struct kind_time *main_kind(const struct together *t, const struct kind_time **idle)
 {
@@ -117,7 +121,7 @@ static struct sentence *add_fact(struct causes *c, unsigned int *place)
 	return s;
 }
 
-/* The object of at least half of the waits, and who ended at least half of them. */
+/* Names the object of at least half of the waits, and the name that ended at least half of them. */
 static void say_enders(struct causes *c, const struct enders *x, const struct kind_time *top,
 		       unsigned int *place)
 {
@@ -149,7 +153,7 @@ static const char *si_bytes(char *buf, int64_t bytes)
 	return buf;
 }
 
-/* The facts that belong to a kind: its quota, who had the CPU, the file, who else used the disk. */
+/* Adds the facts of a kind: the quota, the user of the CPU, the file, other users of the disk. */
 static int say_facts(struct causes *c, const struct kind_time *top, unsigned int *place)
 {
 	char a[UNITS_TEXT_MAX], b[UNITS_TEXT_MAX], ns[UNITS_TEXT_MAX];
@@ -243,8 +247,9 @@ int causes_together(struct causes *c, unsigned int *place)
 }
 
 /*
- * The two largest parts of the path of some of the machine's threads: "Path to the end: culprit
- * disk 71 %, victim running 12 %". Not if it is one part that a sentence names already.
+ * Selects the two largest parts of the path, if there are processes outside the scope: "Path to the
+ * end: culprit disk 71 %, victim running 12 %". A single part is skipped: another sentence names
+ * it.
  */
 static const char parts_sql[] =
 	"SELECT t.comm || ' ' || c.kind, 100 * sum(c.end_ns - c.start_ns) / (:to - :from), 0 "

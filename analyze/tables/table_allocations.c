@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * table_allocations: each slab object, page block or heap object with its end, if the trace has it.
+ * table_allocations: each slab object, page block or heap object, with its end if the trace has it.
  *
- * Rows appear as objects end (fold/allocation_pairs.h); objects still live come last.
+ * Rows are in order of the ends (fold/allocation_pairs.h), then the objects still live.
  */
 #include <string.h>
 
@@ -21,7 +21,7 @@ struct allocation_scan {
 	struct analysis *a;
 	struct allocation_pairs *pairs;
 	uint32_t page_bytes;
-	uint64_t at_ns;			/* nothing from this instant on counts */
+	uint64_t at_ns;			/* later events are ignored */
 	struct rowbuf *out;
 };
 

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * causes(from_ns, to_ns, of_workload, is_brief): what delayed the report's threads, as sentences.
+ * table_causes: causes(from_ns, to_ns, of_workload, is_brief): what delayed the report's threads,
+ * as sentences.
  *
  *     path or waits of the window --[candidates: who, kind, time]--> rules --[sort]--> rows
  *
- * A candidate is a name and what took its time: running, a kind of wait, or a wait that another
- * thread imposed. Its cost is its time on the path to the end of the window, or the time of all
- * threads of the name. A rule turns candidates or facts of its own into sentences, or has a
- * verdict on why there is none. Up to three causes are shown, after processes that were killed; the
- * other sentences are facts about all threads together. In a window of up to DETAIL_EVENTS_MAX
- * events, causes of a path are ranked by their saving, as whatif() gives it, if that is known.
+ * A candidate is a name and an activity: running, a kind of wait, or a wait that another thread
+ * caused. Its cost is its time on the path to the end of the window, or the time of all threads of
+ * the name. A rule turns candidates or other facts into sentences, or adds a verdict that explains
+ * why there is none. Up to three causes are shown, after processes that were killed; the other
+ * sentences are facts about all threads together. In a window of up to DETAIL_EVENTS_MAX events,
+ * causes on a path are ranked by the savings that whatif() returns, if known.
  *
- * For example, a command of 10 s whose thread A waited 4 s for lock L, while its holder B waited 3
- * s for a disk: the path has 1 s of B running and 3 s of B waiting for the disk, both held by A's
+ * For example, a command of 10 s whose thread A waited 4 s for lock L, while its holder B waited
+ * 3 s for a disk: the path has 1 s of B running and 3 s of B waiting for the disk, both during A's
  * wait. The candidate (A, held, L) has 4 s: "A waited 4.00 s of 10.0 s (40 %) for lock L, held by B
  * (4711): disk 75 %, running 25 %".
  */
@@ -59,7 +60,7 @@ static int step_row(struct causes *c, const struct value *v, void *ctx)
 					.holder_tid = (uint64_t)v[12].i });
 }
 
-/* Texts of the same pool are the same text if they are at the same place. */
+/* Texts are compared by address: the pool has one copy of each. */
 static bool is_of(const struct step *s, const struct candidate *x)
 {
 	return x->is_held ? s->waiter == x->comm && s->held_kind == x->kind &&
@@ -81,7 +82,7 @@ static int add_step(struct causes *c, const struct step *s)
 					.is_held = true };
 	x.is_path = true;
 	x.threads = 1;
-	/* no text begins at an odd distance of one byte from another */
+	/* Texts have at least two bytes: address ^ 1 is not the address of another text. */
 	ret = hash_map_intern(&c->numbers, (uintptr_t)x.comm,
 			      x.is_held ? (uintptr_t)x.held_what ^ 1 : (uintptr_t)x.kind, &number);
 	if (ret > 0)
@@ -94,10 +95,10 @@ static int add_step(struct causes *c, const struct step *s)
 	return 0;
 }
 
-/* A text of a candidate's steps, and the time of the steps that have it. */
+/* A text of some of the candidate's steps, and the time of these steps. */
 struct share {
 	const char *text;
-	uint64_t tid; /* of a holder, whose text is its name */
+	uint64_t tid; /* tid of the holder, if text is its name; else 0 */
 	uint64_t ns;
 	bool is_object;
 };
@@ -121,8 +122,8 @@ static int by_share(const void *a, const void *b)
 enum share_of { SHARES_OF_WHAT, SHARES_OF_HOLDER, SHARES_OF_KIND };
 
 /*
- * Adds up the candidate's steps by a text, the largest first. *ret is to be freed. Returns
- * their number, or -ENOMEM.
+ * Sums the times of the candidate's steps per text, the largest first. Returns the number of
+ * entries of *ret, which the caller frees, or -ENOMEM.
  */
 static int shares(const struct causes *c, const struct candidate *x, enum share_of by,
 		  struct share **ret)
@@ -156,9 +157,9 @@ static int shares(const struct causes *c, const struct candidate *x, enum share_
 }
 
 /*
- * Time of all threads of a name: what held it up, if that was a twentieth of the window. A whole
- * machine's locks, pipes and sockets are mostly waits of idle threads; and so are the pipes and
- * sockets of a command that has a path.
+ * Selects the waits of all threads of a name, by kind, if they add up to a twentieth of the window.
+ * Without a workload, locks, pipes and sockets are skipped: they are mostly waits of idle threads.
+ * The same holds for pipes and sockets of a command that has a path.
  */
 static const char held_up_sql[] =
 	"WITH has AS MATERIALIZED (SELECT count(*) > 0 AS workload FROM processes "
@@ -181,7 +182,7 @@ static const char ran_sql[] =
 	"WHERE p.upid > 3 AND NOT p.is_kthread AND p.is_workload >= workload "
 	"GROUP BY p.comm HAVING 2 * ns >= :to - :from";
 
-/* A name's waits of a kind are no candidate if the path has one of them that is worth showing. */
+/* Adds the waits of a name, unless a large enough candidate on the path has this name and kind. */
 static int held_up_row(struct causes *c, const struct value *v, void *ctx)
 {
 	const char *comm = causes_text(c, &v[0]);
@@ -202,20 +203,20 @@ static int held_up_row(struct causes *c, const struct value *v, void *ctx)
 	return array_add(&c->candidates, &c->candidate_cap, &c->candidate_cnt, x);
 }
 
-/* On the path, one long sleep is that of a thread that waits for others. */
+/* Sleeps for a timer are idle only if one of them is at least half of the candidate's time. */
 static bool is_idle(const struct candidate *x)
 {
 	return causes_is_idle_kind(x->kind) &&
 	       (strcmp(x->kind, "timer") || 2 * x->longest_ns >= x->ns);
 }
 
-/* Sums of threads may be smaller than a part of the path. */
+/* Returns whether a candidate is too small to be shown. Sums over threads have a lower limit. */
 static bool is_small(const struct causes *c, const struct candidate *x)
 {
 	return (x->is_path ? 10 : 20) * x->ns < c->span_ns;
 }
 
-/* The cost of a candidate: its saving, which errors do not make larger, or else its time. */
+/* Returns the candidate's cost: its saving without the drift, or its time if that is unknown. */
 static uint64_t cost_of(const struct candidate *x)
 {
 	uint64_t sum_ns = x->saves_min_ns + x->saves_max_ns;
@@ -226,8 +227,8 @@ static uint64_t cost_of(const struct candidate *x)
 }
 
 /*
- * Causes of the path or with a known saving, then those of sums, then idle waits of the path: the
- * costliest first.
+ * Order: causes on the path or with a known saving, then sums, then idle waits; the costliest
+ * first.
  */
 static int by_cost(const void *a, const void *b)
 {
@@ -241,8 +242,9 @@ static int by_cost(const void *a, const void *b)
 }
 
 /*
- * Moves the costliest sum of a kind to a place that a smaller part of the path has: the path is
- * with the lock's holder while threads wait for a lock, and with others while a thread is stopped.
+ * Moves the costliest sum of a kind to `place`, if the candidate there is a smaller part of the
+ * path: the path is in the holder while threads wait for a lock, and in other threads while a
+ * thread is stopped.
  */
 static void promote(struct causes *c, const char *kind, size_t place)
 {
@@ -312,7 +314,7 @@ static int functions_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* Looks up once which thread ended the waits of a sum. */
+/* Looks up, once per candidate, the name that ended most of the waits of a sum. */
 static int find_enders(struct causes *c, struct candidate *x)
 {
 	if (x->has_enders || !c->is_small)
@@ -321,13 +323,13 @@ static int find_enders(struct causes *c, struct candidate *x)
 	return causes_query(c, causes_ends_sql, x->kind, x->comm, causes_enders_row, &x->enders);
 }
 
-/* The object of at least half of a sum. NULL: none. */
+/* Returns the object of at least half of a sum, or NULL. */
 static const char *object_of(const struct candidate *x)
 {
 	return 2 * x->enders.object_ns >= x->ns ? x->enders.object : NULL;
 }
 
-/* The cause that whatif() leaves out for a candidate. NULL: none. */
+/* Returns whatif()'s name of a candidate's cause, or NULL. */
 static const char *cause_of(struct causes *c, const struct candidate *x)
 {
 	static const char *const words[][2] = {
@@ -349,7 +351,7 @@ static const char *cause_of(struct causes *c, const struct candidate *x)
 	return causes_text(c, &(struct value){ .type = VALUE_TEXT, .text = text });
 }
 
-/* Looks up the savings of candidates that may be shown. */
+/* Looks up the savings of the candidates that are large enough to be shown. */
 static int find_savings(struct causes *c)
 {
 	char *list = NULL;
@@ -390,7 +392,7 @@ static int find_candidates(struct causes *c)
 	ret = ret
 		      ?: causes_query(c, held_up_sql, c->has_path ? "path" : NULL, NULL,
 				      held_up_row, NULL);
-	/* held_up_sql omits names that only ran: look for these if it found nothing */
+	/* held_up_sql omits names that only ran: if there are no candidates, select those. */
 	if (!ret && !c->candidate_cnt)
 		ret = causes_query(c, ran_sql, NULL, NULL, held_up_row, NULL);
 	for (size_t i = 0; i < c->candidate_cnt; i++)
@@ -408,7 +410,7 @@ static int find_candidates(struct causes *c)
 
 /* ---- sentences ---- */
 
-/* A name that a shell takes as it is, perhaps in single quotes, and that is no pattern. */
+/* Returns whether the name can be an argument, perhaps in single quotes, and is not a pattern. */
 static bool can_name(const char *name)
 {
 	if (!*name || *name == '-')
@@ -419,12 +421,12 @@ static bool can_name(const char *name)
 	return true;
 }
 
-/* Processes outside of the workload that have the name, too. */
+/* Counts processes outside of the workload that have the same name. */
 static const char others_sql[] =
 	"SELECT NULL, count(*), 0 FROM processes WHERE comm = :comm AND upid > 3 "
 	"AND NOT is_workload AND (SELECT count(*) FROM processes WHERE is_workload)";
 
-/* The command that shows more about a candidate; nothing if no command can name it. */
+/* Adds the command that shows more about a candidate, if its name can be an argument. */
 static int name_command(struct causes *c, struct sentence *s, const char *view,
 			const struct candidate *x)
 {
@@ -441,7 +443,7 @@ static int name_command(struct causes *c, struct sentence *s, const char *view,
 	return ret;
 }
 
-/* "make waited 2.24 s of 2.98 s (75 %) for a disk" */
+/* Writes, for example, "make waited 2.24 s of 2.98 s (75 %) for a disk". */
 static void begin_sentence(const struct causes *c, struct sentence *s, const struct candidate *x,
 			   const char *what)
 {
@@ -465,7 +467,7 @@ static void begin_sentence(const struct causes *c, struct sentence *s, const str
 		      *what ? " " : "", what);
 }
 
-/* The part that took at least half of a candidate's time: ": /var/lib/x" */
+/* Appends the object or call that took at least half of a candidate's time: ": /var/lib/x". */
 static int name_object(const struct causes *c, struct sentence *s, const struct candidate *x)
 {
 	struct share *v;
@@ -482,7 +484,7 @@ static int name_object(const struct causes *c, struct sentence *s, const struct 
 /* ---- rules about candidates ---- */
 
 /*
- * The thread that held a wait longest on the path, and what the path was in meanwhile: ", held
+ * Appends the thread that held the wait longest, and the kinds of the path during the wait: ", held
  * by audit (4711): disk 81 %, running 12 %".
  */
 static int name_holder(const struct causes *c, struct sentence *s, const struct candidate *x)
@@ -507,10 +509,10 @@ static int name_holder(const struct causes *c, struct sentence *s, const struct 
 	return cnt < 0 ? cnt : 0;
 }
 
-/* of a control group: the only object of a stop */
+/* followed by the control group, the only kind of object of a stop */
 #define FROZEN_BY "by the freezer of "
 
-/* The same of the waits of all threads of a name. */
+/* Like name_holder(), for the waits of all threads of a name. */
 static int name_enders(struct causes *c, struct sentence *s, struct candidate *x)
 {
 	bool is_lock = !strcmp(x->kind, "lock");
@@ -542,7 +544,7 @@ static int rule_held(struct causes *c, struct sentence *s, struct candidate *x)
 	if (!strcmp(x->kind, "lock"))
 		snprintf(what, sizeof(what), x->held_what ? "for lock %s" : "for locks",
 			 x->held_what);
-	else if (x->held_what && *x->held_what == '/')	/* a group, not a call */
+	else if (x->held_what && *x->held_what == '/')	/* a control group, not a system call */
 		snprintf(what, sizeof(what), FROZEN_BY "%s", x->held_what);
 	if (x->is_path)
 		begin_sentence(c, s, x, what);
@@ -564,7 +566,7 @@ static int rule_throttled(struct causes *c, struct sentence *s, struct candidate
 	return ret ?: name_command(c, s, "throttle", x);
 }
 
-/* Bytes that other processes moved on the same devices, and those of the name. */
+/* Selects the other process that moved most bytes on the same devices, and the bytes of :comm. */
 static const char beside_sql[] =
 	"WITH r AS MATERIALIZED (SELECT p.comm AS comm, b.dev AS dev, b.bytes AS bytes "
 	"FROM block_requests AS b JOIN processes AS p ON p.upid = b.submitter_upid "
@@ -590,8 +592,8 @@ static int rule_disk(struct causes *c, struct sentence *s, struct candidate *x)
 }
 
 /*
- * How the scheduler treats the thread of a name that waited longest: its policy unless that is the
- * usual one, its nice value, and how many of the online CPUs it may use, at the window's end.
+ * Selects how the scheduler treats the longest waiting thread of a name at the window's end: policy
+ * if not the default, nice value, number of allowed CPUs, number of online CPUs.
  */
 static const char treated_sql[] =
 	"WITH w AS MATERIALIZED (SELECT u.utid AS utid FROM wait_kinds(:from, :to, 0, 'thread') "
@@ -606,7 +608,7 @@ static const char treated_sql[] =
 	"SELECT :from, policy, nice, rt_priority, allowed_cpus FROM threads JOIN w USING (utid) "
 	"WHERE policy IS NOT NULL AND NOT EXISTS (SELECT 1 FROM e)) ORDER BY ts_ns DESC LIMIT 1";
 
-/* "; cc1 has policy fifo, priority 5", "; cc1 runs at nice 10, may use 1 of 4 CPUs" */
+/* Appends, for example, "; cc1 has policy fifo, priority 5" or "; cc1 may use 1 of 4 CPUs". */
 static int name_treatment(struct causes *c, struct sentence *s, const struct candidate *x)
 {
 	char subject[ANSWER_BYTES];
@@ -669,7 +671,7 @@ static int rule_running(struct causes *c, struct sentence *s, struct candidate *
 	return ret ?: name_command(c, s, c->has_samples ? "profile" : "cpu --by thread", x);
 }
 
-/* Waits of a kind in the system call with most timeouts, and how long these took on average. */
+/* Selects the system call with most timeouts in waits of a kind, and their mean length. */
 static const char timeouts_sql[] =
 	"SELECT u.call, sum(u.timeouts) AS cnt, sum(u.waits), "
 	"sum(u.timeout_ns) / max(1, sum(u.timeouts)) "
@@ -683,7 +685,7 @@ static int rule_wait(struct causes *c, struct sentence *s, struct candidate *x)
 	char ns[UNITS_TEXT_MAX];
 	int ret = 0;
 
-	/* the end of a sleep is no timeout */
+	/* A timer that expires is not a timeout. */
 	if (c->is_small && strcmp(x->kind, "timer"))
 		ret = causes_query(c, timeouts_sql, x->kind, x->comm, causes_fact_row, &f);
 	begin_sentence(c, s, x, causes_phrase(x->kind)->what);
@@ -696,7 +698,7 @@ static int rule_wait(struct causes *c, struct sentence *s, struct candidate *x)
 }
 
 struct candidate_rule {
-	const char *name, *kind; /* NULL: other kinds */
+	const char *name, *kind; /* kind NULL: all other kinds */
 	int (*make)(struct causes *c, struct sentence *s, struct candidate *x);
 };
 
@@ -720,7 +722,7 @@ static const struct candidate_rule *rule_of(const struct candidate *x)
 	return &candidate_rules[CANDIDATE_RULES - 1];
 }
 
-/* "; removing it saves 1.80 s to 2.30 s of 9.40 s" */
+/* Appends, for example, "; removing it saves 1.80 s to 2.30 s of 9.40 s". */
 static void add_saving(struct sentence *s, const struct candidate *x)
 {
 	char min[UNITS_TEXT_MAX], max[UNITS_TEXT_MAX], of[UNITS_TEXT_MAX];
@@ -739,7 +741,7 @@ static void add_saving(struct sentence *s, const struct candidate *x)
 			      duration(of, x->of_ns));
 }
 
-/* Causes of the path, or of the waits of names, up to max of them. */
+/* Applies the rules to candidates: up to max sentences, and a verdict for each rule without one. */
 static int apply_candidates(struct causes *c, unsigned int max, unsigned int *place)
 {
 	unsigned int shown = 0;
@@ -750,13 +752,13 @@ static int apply_candidates(struct causes *c, unsigned int max, unsigned int *pl
 	for (size_t i = 0; i < c->candidate_cnt && !ret; i++) {
 		struct candidate *x = &c->candidates[i];
 		const struct candidate_rule *r = rule_of(x);
-		/* sums of threads may also be small beside the first cause */
+		/* Sums over threads may also be small compared to the first cause. */
 		bool has_little = is_small(c, x) || (!x->is_path && 4 * x->ns < first_ns);
 		bool waits_for_others = x->is_idle && shown;
 		struct sentence *s;
 
 		if (has_little || waits_for_others || shown == max) {
-			/* the largest of the rule, which comes first, stands for the others */
+			/* Add only one verdict per rule, for its largest candidate. */
 			if (found[r - candidate_rules])
 				continue;
 			found[r - candidate_rules] = true;
@@ -811,7 +813,7 @@ static int killed_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* The arguments and columns are those of the summary's section, so that both share the rows. */
+/* Arguments and columns equal those in the summary, so that the cached rows are shared. */
 static const char spikes_sql[] =
 	"SELECT coalesce(comm_at(u.upid, (u.start_ns + u.end_ns) / 2), u.name), u.bytes, u.dur_ns, "
 	"u.start_ns, u.bytes_per_s FROM memory_spikes(:from, :to, 0, 0) AS u "
@@ -856,8 +858,9 @@ static int stalled_row(struct causes *c, const struct value *v, void *ctx)
 }
 
 /*
- * A herd: at least 8 threads that one thread woke at a futex, each within 1 ms of the one before.
- * In vain: the thread slept there again after less than 0.2 ms on CPUs, perhaps in parts.
+ * A herd: at least 8 threads that one thread woke at a futex, each within 1 ms of the previous one.
+ * A wake-up is in vain if the thread sleeps at the futex again after less than 0.2 ms on CPUs in
+ * all.
  */
 static const char herd_sql[] =
 	"WITH l AS MATERIALIZED (SELECT utid, end_ns, dur_ns FROM sched_slices(:from, :to)), "
@@ -912,7 +915,7 @@ static int herd_row(struct causes *c, const struct value *v, void *ctx)
 	return name_command(c, s, "waits", &x);
 }
 
-/* Runs the query of a rule; without a sentence it has the verdict no. */
+/* Runs the query of a rule. If it adds no sentence, adds the verdict `no`. */
 static int apply_fact(struct causes *c, const char *rule, const char *sql, const char *no,
 		      int (*row)(struct causes *c, const struct value *v, void *ctx),
 		      unsigned int *place)
@@ -927,7 +930,7 @@ static int apply_fact(struct causes *c, const char *rule, const char *sql, const
 
 /* ---- the table ---- */
 
-/* Events of the window's blocks, which would be read for the path. */
+/* Returns the number of events in the blocks of the window, which the path would have to read. */
 static uint64_t events_of(const struct causes *c)
 {
 	uint64_t cnt = 0;
@@ -941,7 +944,7 @@ static uint64_t events_of(const struct causes *c)
 	return cnt;
 }
 
-/* A burst of memory is the third cause at the latest. */
+/* A burst of memory gets a place among the first CAUSES_SHOWN causes. */
 static int find_causes_of_scope(struct causes *c, unsigned int *place)
 {
 	unsigned int of_memory = 0;
@@ -960,7 +963,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct sentence *x = a, *y = b;
 
-	/* sentences that are not shown come last */
+	/* sentences without a place last: 0 - 1 is the largest number */
 	return compare_numbers(x->place - 1, y->place - 1) ?: strcmp(x->rule, y->rule) ?:
 	       compare_numbers(y->cost_ns, x->cost_ns);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cpu_profile(from_ns, to_ns): the time on the CPU of each thread, divided among its samples.
+ * table_profile: cpu_profile(from_ns, to_ns): each thread's time on the CPU, divided among its
+ * samples.
  *
  *     cpu_usage(), how long --+
  *                             +--[by thread and stack]--> rows, which add up to cpu_usage()
  *     cpu_samples, where -----+
  *
- * The n-th of a thread's samples in time ends at n / all of its time, so that no ns is left over,
- * and a sample has the same ns however samples are grouped. A thread without a sample has one row
- * without a stack. Without recorded samples the table is empty.
+ * The n-th of a thread's cnt samples ends at n / cnt of the thread's time, so that no ns is left
+ * over and a sample has the same ns in any grouping. A thread without samples has one row without a
+ * stack. Without recorded samples the table is empty.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -23,11 +24,11 @@
 /* Columns of cpu_samples: ts_ns, cpu, utid, irq, stack. */
 enum { SAMPLES_TS_NS = 0, SAMPLES_UTID = 2, SAMPLES_STACK = 4 };
 
-struct thread {			/* while it has the names, if they are asked for */
+struct thread {			/* with by_name: a thread while it has these names */
 	int64_t utid, upid;
 	const char *comm, *thread_name;
 	uint64_t oncpu_ns, sample_cnt;
-	uint64_t given_cnt;	/* samples whose time was divided */
+	uint64_t given_cnt;	/* samples divided so far */
 };
 
 struct stack {
@@ -39,17 +40,17 @@ struct stack {
 struct profile {
 	struct analysis *a;
 	bool by_name;
-	struct task_keys keys;		/* pool of names */
-	struct hash_map name_map;	/* comm and thread_name, by address */
-	struct table_query window;	/* args 0 and 1 */
+	struct task_keys keys;		/* owns the names */
+	struct hash_map name_map;	/* pairs of comm and thread_name, by address */
+	struct table_query window;	/* args 0 and 1: from_ns, to_ns */
 	struct hash_map thread_map, stack_map;
 	struct thread *threads;
 	struct stack *stacks;
-	uint32_t *samples;	/* the stack of each, in order of time */
+	uint32_t *samples;	/* index of the stack per sample, in order of time */
 	size_t thread_cap, stack_cap, sample_cap, thread_cnt, stack_cnt, sample_cnt;
 };
 
-/* NULL: out of memory. comm and thread_name are NULL, or in the pool. */
+/* comm and thread_name are NULL or in the pool. Returns NULL if out of memory. */
 static struct thread *thread_of(struct profile *p, int64_t utid, const char *comm,
 				const char *thread_name, uint32_t *ret_number)
 {
@@ -91,7 +92,7 @@ static int add_usage(struct profile *p, const struct cell *row)
 	return 0;
 }
 
-/* As cpu_usage() has them. */
+/* Finds the names at ts_ns, equal to those in cpu_usage(). */
 static int names_at(struct profile *p, uint32_t thread, uint64_t ts_ns, const char **ret_comm,
 		    const char **ret_name)
 {

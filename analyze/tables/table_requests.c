@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_requests: one row per request, from queueing to completion. Rows appear in the order in
- * which requests end. Requests that are in flight at the trace's end come last, without an end. A
- * time range on end_ns stops the reading early, and with an index makes it begin late.
+ * table_requests: block_requests, request_parts and sched_slices.
+ *
+ * block_requests: one row per request, from queueing to completion, in the order in which requests
+ * end. Requests in flight at the trace's end are last, without an end. If the query has a range of
+ * end_ns, only events up to its end are read, and with an index only from its start.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +28,9 @@ struct request_table {
 	bool bounded, pending_done, is_of_parts;
 };
 
-/* The path of the file; in traces that have no paths, the last name that its inode had. */
+/*
+ * Returns the file's path, or in traces without paths, the last name of the inode; NULL: unknown.
+ */
 static const char *file_of(const struct trace *t, const struct block_request *r)
 {
 	const struct trace_name *n;
@@ -47,7 +51,7 @@ static int give_row(void *ctx, const struct block_request *r)
 	uint64_t ns;
 	struct cell *c;
 
-	/* a request that a cut took over may have ended before the cut */
+	/* A trace that was cut may contain requests that ended before the cut: skip these. */
 	if (r->end == BLOCK_END_MERGED || (r->end && r->end_ns < trace_carried_ns(s->a->trace)))
 		return 0;
 	c = rowbuf_add(s->out);
@@ -121,7 +125,7 @@ static int give_parts(void *ctx, const struct block_request *r)
 	return 0;
 }
 
-/* A fold's sink. */
+/* Implements the sink of the fold. */
 static int on_request(void *ctx, const void *found)
 {
 	return ((struct request_table *)ctx)->is_of_parts ? give_parts(ctx, found) :
@@ -194,13 +198,13 @@ const struct table_def table_request_parts = {
 };
 
 /*
- * sched_slices: each uninterrupted time of a thread on a CPU, and the wait before.
+ * sched_slices: each uninterrupted stay of a thread on a CPU, and the wait before it.
  *
- * The table joins pieces of the CPU timeline across block edges. With the arguments from_ns and
- * to_ns it cuts slices at the window's edges, so the slices of every CPU fill the window exactly.
- * Without arguments slices are whole. A wait may begin at any earlier time: if a query uses the
- * wait columns, the index says who waits where reading begins; without an index reading begins at
- * the trace's start.
+ * Pieces of the CPU timeline are joined across block edges. With arguments from_ns and to_ns,
+ * slices are clipped to the window, so that the slices of each CPU fill the window exactly;
+ * otherwise slices are whole. A wait may have begun at any earlier time: if a query uses the
+ * columns of waits, the index supplies the waits at the start of reading; without an index the
+ * trace is read from its start.
  */
 
 static const struct table_column slice_cols[] = {
@@ -218,18 +222,18 @@ struct slice {
 
 struct slice_cpu {
 	bool exists;
-	struct slice slice;		/* the one that is being joined */
+	struct slice slice;		/* the slice being joined */
 	struct thread_wait wait;	/* of the current thread */
 };
 
 struct slice_scan {
 	struct analysis *a;
 	struct table_query q;
-	struct fold_def cpu;	/* fold_cpu, and the states in which threads leave the CPU */
-	struct fold_reader *reader;	/* reads CPU time or, if a query uses them, waits, too */
-	struct rowbuf *out;		/* during a step */
+	struct fold_def cpu;	/* fold_cpu, plus the states in which threads leave the CPU */
+	struct fold_reader *reader;	/* reads CPU time, and waits only if used */
+	struct rowbuf *out;		/* rows of the present step */
 	uint64_t from_ns, to_ns;	/* edges of the window */
-	uint64_t decided_ns;		/* all pieces up to this instant were handed out */
+	uint64_t decided_ns;		/* all pieces before are processed */
 	bool cuts;			/* the query has a window */
 	unsigned int cpu_cnt;
 	struct slice_cpu *cpus;
@@ -246,7 +250,7 @@ static const char *end_reason(const struct event *ev, uint32_t utid)
 	return ev->v[EV_SWITCH_PREV_STATE] ? "slept" : "runnable";
 }
 
-/* ev: the switch that ended the slice at its to_ns; NULL: no switch ended it. */
+/* Adds a row for the CPU's slice. ev: the switch at the slice's to_ns; NULL: no switch ended it. */
 static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event *ev)
 {
 	struct slice *x = &s->cpus[cpu].slice;
@@ -263,9 +267,7 @@ static int give_slice(struct slice_scan *s, unsigned int cpu, const struct event
 		to = s->to_ns;
 		ev = NULL;
 	}
-	/*
-	 * the slice was open when the scan began, after the trace's start: its start is not known
-	 */
+	/* The slice began before the scan, at an unknown time: skip it. */
 	if (!s->cuts && x->from_ns == fold_reader_begin_ns(s->reader) &&
 	    x->from_ns != s->a->start_ns)
 		return 0;
@@ -311,14 +313,14 @@ static int on_piece(void *ctx, const void *found)
 	x->to_ns = p->to_ns;
 	if (!p->end)
 		return 0;
-	/* the next thread may have a wait */
+	/* the wait belongs to this slice only */
 	s->cpus[p->cpu].wait.reason = THREAD_WAIT_UNKNOWN;
 	return give_slice(s, p->cpu, p->end);
 }
 
 /*
- * A piece comes before the wait that ends where the next one begins, so this wait belongs to the
- * current thread.
+ * A piece is reported before the wait that ends at the start of the next piece, so this wait
+ * belongs to the present thread.
  */
 static int on_state(void *ctx, const void *found)
 {
@@ -361,7 +363,8 @@ static int slices_prepare(struct slice_scan *s, struct err *e)
 	if (!s->cuts && s->q.from_ns > 0) {
 		from = context_abs(s->a, s->q.from_ns);
 		/*
-		 * start one ns earlier, to distinguish a slice that starts there from an open slice
+		 * Start one ns early, to distinguish a slice that begins there from one that began
+		 * before.
 		 */
 		from = from > s->a->start_ns ? from - 1 : from;
 	}
@@ -395,7 +398,7 @@ static int slices_open(struct analysis *a, const struct table_def *def, const st
 	return slices_prepare(s, e);
 }
 
-/* Returns whether all slices that begin inside the wanted range were handed out. */
+/* Returns whether all slices that begin inside the query's range are complete. */
 static bool has_all_wanted(const struct slice_scan *s)
 {
 	uint64_t until = context_abs(s->a, s->q.to_ns);

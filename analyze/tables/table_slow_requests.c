@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * slow_requests(from_ns, to_ns, name, least_pct, least_ns, id): what the slow requests of a name,
- * or the one request with an id, did that the others did not, a row per kind of activity, the
- * largest difference first.
+ * table_slow_requests: slow_requests(from_ns, to_ns, name, least_pct, least_ns, id) compares the
+ * slow requests of a name, or the request with an id, with the other requests of the name: a row
+ * per kind of activity, the largest difference of the mean times first.
  *
  *     requests --[length]--> slow ones, others
  *     request_time --[kind: sum, sum of squares]--> means, difference, interval --> sentence
  *
- * The interval of a difference of means is Welch's, of 95 % by the normal distribution:
- * 1.96 * sqrt(s1^2 / n1 + s2^2 / n2). With fewer than two requests on a side there is none. The
- * first row has a sentence, and so has each other one whose difference is certain (the interval has
- * no 0) and a tenth of the first one's at least.
+ * The interval of a difference of means is Welch's, for 95 % of the normal distribution:
+ * 1.96 * sqrt(s1^2 / n1 + s2^2 / n2). It needs at least two requests on each side. The first row
+ * has a sentence. A later row has a sentence if its difference is certain (0 is outside of the
+ * interval) and at least a tenth of the first row's.
  */
 #include <errno.h>
 #include <math.h>
@@ -29,18 +29,18 @@
 struct activity {
 	const char *kind, *what, *by;
 	const char *meanwhile[2];
-	double slow, others, error;	/* error: half of the interval; < 0: it is not known */
-	uint64_t by_tid;	/* 0: by is the name of several threads */
-	uint64_t meanwhile_pct[2];	/* running: [0] is the share of the function, what */
-	const char *beside;	/* disk: the process that moved most beside them; NULL: they did */
-	uint64_t bytes;		/* that it moved; running: by which their processes grew */
-	bool is_object, is_timeout;	/* what is an object, not a call; most ended by timeout */
+	double slow, others, error;	/* error: half of the interval; < 0: unknown */
+	uint64_t by_tid;	/* 0: `by` names several threads */
+	uint64_t meanwhile_pct[2];	/* for running, [0] is the share of function `what` */
+	const char *beside;	/* for disk: another process, if it moved more bytes; else NULL */
+	uint64_t bytes;	/* moved by `beside`; for running: growth of the requests' processes */
+	bool is_object, is_timeout;	/* what is an object, not a call; most waits timed out */
 	char answer[ANSWER_BYTES];
 };
 
 struct slow {
-	struct causes c;	/* for its texts and its window */
-	struct value params[3];	/* least_pct, least_ns, id: that request alone is slow */
+	struct causes c;	/* used for texts and window */
+	struct value params[3];	/* least_pct, least_ns, id; with id, only that request is slow */
 	const char *name;
 	uint64_t slow_cnt, other_cnt, min_ns, max_ns;
 	struct activity *v;
@@ -58,7 +58,7 @@ struct slow {
 	"c AS MATERIALIZED (SELECT r.*, iif(:id IS NULL, dur_ns >= least.ns, id = :id) AS slow " \
 	"FROM r, least) "
 
-/* Counts the slow requests and the others; finds the least and greatest length of the slow ones. */
+/* Selects the numbers of slow and other requests, and the range of lengths of the slow ones. */
 static const char counts_sql[] =
 	"WITH " REQUESTS "SELECT coalesce(sum(slow), 0), coalesce(sum(NOT slow), 0), "
 	"coalesce(min(iif(slow, dur_ns, NULL)), 0), coalesce(max(iif(slow, dur_ns, NULL)), 0) "
@@ -77,8 +77,8 @@ static int counts_row(struct causes *c, const struct value *v, void *ctx)
 }
 
 /*
- * Finds for each kind the sums and sums of squares of the slow requests and of the others, and the
- * object (or call) and the thread that took at least half of the slow ones' time.
+ * Selects, per kind, the sums and sums of squares of slow and other requests, and the object (or
+ * call) and the thread that account for at least half of the slow requests' time.
  */
 static const char activities_sql[] =
 	"WITH " REQUESTS ", "
@@ -136,7 +136,7 @@ static int by_difference(const void *a, const void *b)
 	return d > 0 ? 1 : d < 0 ? -1 : strcmp(x->kind, y->kind);
 }
 
-/* The slowest ten, and the threads that worked for them. */
+/* The ten slowest requests, and the threads that worked for them. */
 #define WORST                                                                                    \
 	"WITH " REQUESTS ", ten AS (SELECT * FROM c WHERE slow ORDER BY dur_ns DESC LIMIT 10), " \
 	"worst AS MATERIALIZED (SELECT DISTINCT ten.start_ns, ten.start_ns + ten.dur_ns "        \
@@ -144,8 +144,8 @@ static int by_difference(const void *a, const void *b)
 	"AND ten.start_ns = y.request_ns AND ten.name = y.name WHERE y.dur_ns > 0) "
 
 /*
- * Finds the thread that held a lock during the ten slowest requests. A thread that released the
- * lock after it had waited for it did not hold it: wait_ends() looks further.
+ * Selects the thread that held the lock during the ten slowest requests. Uses wait_ends(), which
+ * skips threads that only passed the lock on.
  */
 static const char holder_sql[] = WORST
 	"SELECT t.comm, t.tid, sum(e.wait_ns) AS ns, sum(sum(e.wait_ns)) OVER () FROM worst "
@@ -163,7 +163,7 @@ static int holder_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* Sums what the thread that ended the waits did during the waits of the ten slowest requests. */
+/* Selects the main activities of the thread that ended the waits of the ten slowest requests. */
 static const char meanwhile_sql[] = WORST
 	"SELECT e.meanwhile, sum(e.meanwhile_ns) AS ns, sum(sum(e.meanwhile_ns)) OVER () "
 	"FROM worst JOIN wait_ends(worst.start_ns, worst.end_ns) AS e ON e.utid = worst.utid "
@@ -180,7 +180,7 @@ static int meanwhile_row(struct causes *c, const struct value *v, void *ctx)
 	return 0;
 }
 
-/* Finds the function that the threads of the ten slowest requests ran most, and its share. */
+/* Selects the function that the threads of the ten slowest requests ran most, and its share. */
 static const char function_sql[] = WORST
 	"SELECT json_extract(frames, '$[#-1]'), 100 * sum(ns) / max(1, sum(sum(ns)) OVER ()) "
 	"FROM (SELECT '[' || replace(json_quote(stack_text(u.stack, u.last_ns)), ';', '\",\"') "
@@ -198,8 +198,8 @@ static int function_row(struct causes *c, const struct value *v, void *ctx)
 }
 
 /*
- * Finds the process that moved most on the disks during the ten slowest requests, if that is
- * more than theirs. A request counts for its owner, as in report io.
+ * Selects the process that moved most bytes on the same disks during the ten slowest requests, if
+ * more than the requests' own processes. A block request counts for its owner, as in report io.
  */
 static const char beside_sql[] = WORST
 	", b AS MATERIALIZED (SELECT DISTINCT q.end_ns, q.sector, q.dev, q.bytes, "
@@ -212,7 +212,7 @@ static const char beside_sql[] = WORST
 	"GROUP BY p.comm HAVING sum(b.bytes) > (SELECT sum(bytes) FROM b WHERE upid IN own) "
 	"ORDER BY bytes DESC, p.comm LIMIT 1";
 
-/* Finds by how much the processes of the ten slowest requests grew during one of them, at most. */
+/* Selects the largest growth of memory of the processes during one of the ten slowest requests. */
 static const char growth_sql[] = WORST
 	"SELECT NULL, coalesce(max(bytes), 0) FROM (SELECT max(r.bytes) - min(r.bytes) AS bytes "
 	"FROM worst JOIN threads AS t ON t.utid = worst.utid JOIN rss_points AS r "
@@ -247,7 +247,7 @@ static int query(struct slow *s, const char *sql, const struct activity *x,
 	return causes_query_with(&s->c, sql, params, row, ctx);
 }
 
-/* "held by audit (5811): disk 81 %", "behind cc1 (811)", "ended by peer (12)" */
+/* Appends, for example, ", held by audit (5811): disk 81 %" or ", behind cc1 (811)". */
 static void name_ender(struct activity *x)
 {
 	const char *how = !strcmp(x->kind, "lock") ? "held by" :
@@ -264,7 +264,7 @@ static void name_ender(struct activity *x)
 			      (unsigned long long)x->meanwhile_pct[i]);
 }
 
-/* "waited 74.0 ms for lock audit_lock, held by audit (5811): disk 81 %; the others 0.2 ms" */
+/* Appends, for example, "waited 74.0 ms for lock L, held by audit (5811); the others 0.2 ms". */
 static void name_activity(const struct slow *s, struct activity *x)
 {
 	static const struct phrase queued = { "queued", "waited", "for a thread" };
@@ -319,7 +319,7 @@ static void name_group(const struct slow *s, struct activity *x)
 	causes_append(x->answer, "The slowest %.*f %% (%s requests, ",
 		      pct < 10 && pct != (double)(int)pct ? 1 : 0, pct, cnt);
 	if (strcmp(from, to)) {
-		/* "81.0 to 97.0 ms" */
+		/* write the unit once: "81.0 to 97.0 ms" */
 		if (!strcmp(from + strcspn(from, " "), to + strcspn(to, " ")))
 			from[strcspn(from, " ")] = 0;
 		causes_append(x->answer, "%s to ", from);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * requests(from_ns, to_ns), request_steps(from_ns, to_ns), request_threads(from_ns, to_ns),
- * request_time(from_ns, to_ns): requests of programs that ended in the window, and those that were
- * open at its end.
+ * table_spans: requests(from_ns, to_ns), request_steps(from_ns, to_ns), request_threads(from_ns,
+ * to_ns), request_time(from_ns, to_ns): requests of programs that ended in the window or were open
+ * at its end.
  *
  *     span_events before to_ns --[span_track]--> requests, stays of threads, steps
- *     stays, states of threads --[request_time]--> what each request's time went to
+ *     stays, states of threads --[request_time]--> parts of each request's time
  *
- * The parts of a request add up to its length, exactly: what its thread did, as fold_ends has it;
- * "queued" while no thread worked for it; "unknown" where the thread's state is not known. A wait
- * for a CPU counts for the threads that had this CPU during the wait, and one for a lock for the
- * thread that released it. Of an open request, the part before the window's end counts.
+ * The parts of a request add up exactly to its length: the states of its thread, from fold_ends;
+ * "queued" while no thread worked for the request; "unknown" while the thread's state is unknown. A
+ * wait for a CPU is divided among the threads that had this CPU during the wait; a wait for a lock
+ * names the thread that released the lock. An open request counts up to the window's end.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -25,13 +25,13 @@
 #include "model/span_track.h"
 #include "table_columns.h"
 
-/* Columns of span_events: four that all tables of events have, and the kind's own. */
+/* Columns of span_events: four that all event tables have, then those of the kind. */
 enum { COL_TS_NS = 0, COL_UTID = 2, COL_ACTION = 4 + EV_SPAN_ACTION, COL_NAME = 4 + EV_SPAN_NAME,
        COL_ID = 4 + EV_SPAN_ID };
 
 struct spans {
 	struct analysis *a;
-	struct window w;	/* as asked for */
+	struct window w;	/* the window of the query */
 	struct span_track track;
 	size_t at;		/* next row */
 	bool is_read;
@@ -47,7 +47,7 @@ static unsigned int action_of(const char *text)
 	return 0;
 }
 
-/* Reads what happened before the window's end. Threads and processes are dense. */
+/* Reads all span_events before the window's end. Ids of threads and processes are dense. */
 static int read_spans(struct spans *s, struct err *e)
 {
 	struct table_query q = { .from_ns = INT64_MIN, .cols_used = UINT64_MAX };
@@ -105,13 +105,13 @@ static uint64_t end_of(const struct spans *s, uint64_t end_ns)
 	return end_ns ? end_ns : s->w.to_ns;
 }
 
-/* The id that a program gave, or the instant at which a call began: no two are equal. */
+/* Returns the program's id, or for a call, the instant of its beginning, which is unique. */
 static int64_t id_of(const struct spans *s, const struct span_request *r)
 {
 	return r->id ? (int64_t)r->id : context_rel(s->a, r->begin_ns);
 }
 
-/* Adds rows for the next of *cnt requests or steps, which is known when the events are read. */
+/* Adds rows for the next requests, steps or stays. *cnt is read after span_events were read. */
 static int add_rows(struct spans *s, struct rowbuf *out, const size_t *cnt,
 		    void (*row)(struct spans *s, size_t i, struct rowbuf *out), struct err *e)
 {
@@ -208,32 +208,32 @@ static int stays_step(void *state, struct rowbuf *out, struct err *e)
 #define KIND_RUNNING WAIT_KIND_CNT
 #define KIND_QUEUED (WAIT_KIND_CNT + 1)
 
-/* A part of a request's time: rows of request_time. */
+/* A part of a request's time: a row of request_time. */
 struct part {
 	uint32_t request, by;	/* by: dense thread; 0: none */
-	uint32_t thread;	/* of the object */
+	uint32_t thread;	/* the thread that waited for the object */
 	uint16_t call;
 	uint8_t kind;
 	bool is_timeout, is_irq;
 	uint64_t object, at_ns, ns, waits;
 };
 
-/* A part of a wait, whose end has not been found yet. */
+/* A part of a wait whose end was not found yet. */
 struct pending {
 	uint32_t request;
 	uint64_t from_ns, to_ns;
 };
 
 struct worker {			/* a thread that worked for requests */
-	uint32_t stay;		/* the first of its stays that has not ended; NONE: no more */
-	uint32_t last;		/* its last stay: where the list is extended */
+	uint32_t stay;		/* the first stay that has not ended; NONE: no more */
+	uint32_t last;		/* its last stay: the list's end */
 	struct pending *waits;
 	size_t wait_cnt, wait_cap;
-	uint16_t call;		/* of these waits */
+	uint16_t call;		/* of waits */
 	uint8_t kind;
 };
 
-/* The last stays of threads on a CPU: they had it while another thread waited for it. */
+/* The last stays of threads on a CPU, to divide waits for this CPU. */
 #define STAYS 256
 struct cpu_past {
 	struct { uint32_t thread; uint64_t from_ns, to_ns; } stays[STAYS];
@@ -241,10 +241,10 @@ struct cpu_past {
 };
 
 struct times {
-	struct spans s;		/* first: spans_close() */
+	struct spans s;		/* first member: state of the functions of struct spans */
 	enum call_machine machine;
-	uint32_t *next;		/* by stay: the next one of its thread */
-	uint32_t *worker_of;	/* by dense thread: + 1; 0: it worked for no request */
+	uint32_t *next;		/* by stay: the next stay of its thread */
+	uint32_t *worker_of;	/* by dense thread: 1 + index of worker; 0: none */
 	struct worker *workers;
 	size_t worker_cnt, worker_cap;
 	uint64_t *found_ns;	/* by request: sum of its parts */
@@ -297,7 +297,7 @@ static int add_part(struct times *x, const struct part *p)
 	return 0;
 }
 
-/* Makes the list of stays of each thread; *ret_from_ns: where the first one begins. */
+/* Links the stays of each thread. *ret_from_ns: start of the first stay. */
 static int list_stays(struct times *x, uint64_t *ret_from_ns)
 {
 	const struct span_track *t = &x->s.track;
@@ -333,7 +333,7 @@ static int list_stays(struct times *x, uint64_t *ret_from_ns)
 	return 0;
 }
 
-/* Adds the thread's waits as parts. e says what ended them; zeros: it is not known. */
+/* Adds the thread's waits as parts. e: what ended them; all zeros: unknown. */
 static int end_waits(struct times *x, struct worker *w, const struct part *e)
 {
 	int ret = 0;
@@ -356,7 +356,7 @@ static int end_waits(struct times *x, struct worker *w, const struct part *e)
 	return ret;
 }
 
-/* NULL: the thread works for no request. */
+/* Returns NULL if the thread works for no request. */
 static struct worker *worker_at(struct times *x, uint32_t thread)
 {
 	return x->worker_of[thread] ? &x->workers[x->worker_of[thread] - 1] : NULL;
@@ -413,7 +413,7 @@ static int on_sleep(struct times *x, const struct thread_sleep *s)
 	return end_waits(x, w, &e);
 }
 
-/* Divides a wait for a CPU among the threads that had it. */
+/* Divides a wait for a CPU among the threads that had the CPU. */
 static int on_wait(struct times *x, const struct thread_wait *t)
 {
 	struct worker *w = worker_at(x, t->thread);
@@ -425,7 +425,7 @@ static int on_wait(struct times *x, const struct thread_wait *t)
 	for (size_t i = 0; i < w->wait_cnt && c; i++) {
 		struct pending *y = &w->waits[i];
 
-		/* from the last stay on; what is not divided stays in y */
+		/* Go back from the last stay; the rest of the wait remains in y. */
 		for (uint64_t n = c->cnt; n-- && c->cnt - n <= STAYS && y->to_ns > y->from_ns;) {
 			uint64_t from_ns = c->stays[n % STAYS].from_ns;
 			uint64_t to_ns = c->stays[n % STAYS].to_ns;
@@ -470,7 +470,7 @@ static int on_found(void *ctx, const void *found)
 	return 0;
 }
 
-/* Adds the time of each request in which no thread worked for it, and what is not known. */
+/* Adds for each request the time without a thread, and the time with a thread in unknown state. */
 static int add_rest(struct times *x)
 {
 	const struct span_track *t = &x->s.track;
@@ -573,7 +573,7 @@ static int times_step(void *state, struct rowbuf *out, struct err *e)
 	return ret ?: x->s.at < x->part_cnt;
 }
 
-/* Tables that are exported have their window as hidden columns. */
+/* Exported tables have from_ns and to_ns as hidden columns. */
 #define SPAN_TABLE(word, lower, text, args, time, is_table, hidden, state, step_, close_)          \
 	const struct table_def table_##lower = {                                                   \
 		.name = #lower, .doc = (text),                                                     \

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * memory_stalls(from_ns, to_ns): the stalls of threads because memory was short, clipped to the
- * window.
+ * table_stalls: memory_stalls(from_ns, to_ns): stalls of threads due to a shortage of memory,
+ * clipped to the window.
  *
  *     pressure_events of the window --[by thread and kind: begin, end]--> stalls
  *
- * The end of a stall that began before the window is that of a stall from the window's start on, or
- * from the thread's birth on. A stall without an end lasts until the window or the thread ends.
- * kswapd is woken again during a run, which changes nothing; of two other begins without an end
- * between them, an end was lost, and nothing is known of the first.
+ * An end without a begin belongs to a stall since the window's start or the thread's creation. A
+ * stall without an end lasts until the window or the thread ends. kswapd may be woken again during
+ * a run: this is ignored. For other kinds, two begins without an end between them mean that the end
+ * was lost: the first stall gets length 0.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -19,7 +19,7 @@
 #include "base/hash_map.h"
 #include "table_columns.h"
 
-/* Columns of an event table: four that all have, and the event's own. */
+/* Columns of an event table: four that all event tables have, then those of the kind. */
 enum { COL_TS_NS = 0, COL_UTID = 2, COL_ACTION = 4 + EV_PRESSURE_ACTION,
        COL_PAGES = 4 + EV_PRESSURE_PAGES };
 
@@ -39,7 +39,7 @@ struct stalls {
 	struct analysis *a;
 	struct table_scan scan;
 	int64_t from_ns, to_ns;
-	struct hash_map numbers;	/* by thread and kind */
+	struct hash_map numbers;	/* (thread, kind) -> number */
 	size_t *last;			/* by number: index in v of the last stall */
 	size_t last_cap;
 	struct stall *v;
@@ -74,7 +74,7 @@ static int stalls_open(struct analysis *a, const struct table_def *def, const st
 	return ret ?: table_scan_open(&s->scan, a, table_find("pressure_events"), &events, e);
 }
 
-/* An instant of a thread's life from the trace's start; 0: it is not known. */
+/* Converts an instant of a thread to ns from the trace's start; 0: unknown or before the trace. */
 static int64_t instant(const struct stalls *s, uint64_t ts_ns)
 {
 	return ts_ns > s->a->start_ns ? (int64_t)(ts_ns - s->a->start_ns) : 0;

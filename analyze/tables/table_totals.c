@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * totals: what GROUP BY gives, for the rows of any table, without SQLite seeing the rows.
+ * table_totals: totals() groups the rows of any table like GROUP BY, without passing the rows to
+ * SQLite.
  *
  *     rows of a table --[key columns: number of the group]--> counts, sum, extremes --> rows
  *
- * SQLite sorts all rows to group them. This function keeps one group per combination of the key
- * columns' values instead, so its memory grows with the number of groups, which is limited. Groups
- * come in the order in which they first appear.
+ * SQLite sorts all rows to group them. This function keeps only one group per combination of the
+ * key columns' values, so its memory grows with the number of groups, which is limited. Groups are
+ * returned in the order in which they first appear.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -35,18 +36,18 @@ struct group {
 struct totals {
 	const struct table_def *table;
 	struct table_scan scan;
-	struct table_query query;	/* for the table */
+	struct table_query query;	/* query for the rows of the table */
 	int value_col, time_col;	/* -1: none */
 	unsigned int key_cnt, keys[KEYS_MAX];
-	struct strpool *texts;		/* of keys */
-	struct hash_map maps[KEYS_MAX];	/* (value of a key, group by the keys before) to a number */
+	struct strpool *texts;		/* texts of keys */
+	struct hash_map maps[KEYS_MAX];	/* key's value, number of the keys before -> number */
 	struct group *groups;
-	struct quantile *quantiles;	/* of the groups; only if they are asked for */
+	struct quantile *quantiles;	/* per group; only if wants_quantiles */
 	size_t group_cnt, group_cap, quantile_cap, given;
 	bool wants_quantiles, is_read;
 };
 
-/* The number of a column that the table shall read, or -EINVAL. */
+/* Returns the number of a column and marks the column as used; or -EINVAL. */
 static int find_column(struct totals *s, struct word w, struct err *e)
 {
 	for (unsigned int i = 0; i < s->table->col_cnt; i++) {
@@ -151,7 +152,7 @@ static int totals_open(struct analysis *a, const struct table_def *def, const st
 	return ret ?: table_scan_open(&s->scan, a, s->table, &s->query, e);
 }
 
-/* A key's value as a number that is equal for equal values of one type. */
+/* Converts a key's value to a number that is equal for equal values of one type. */
 static int key_number(struct totals *s, const struct cell *key, uint64_t *ret)
 {
 	const char *text;
@@ -190,7 +191,7 @@ static int add_group(struct totals *s, const struct cell *row)
 	return 0;
 }
 
-/* Each map numbers the pairs of a key's value and the number that the keys before have. */
+/* Map i numbers the pairs of the i-th key's value and the number of the keys before. */
 static int find_group(struct totals *s, const struct cell *row, uint32_t *ret)
 {
 	uint32_t number = 0;

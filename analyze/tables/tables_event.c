@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The event tables: one row per kept event, straight from the trace's cursor. Time is pushed down
- * to the cursor, which skips blocks, and so is cpu, of which it skips the others' rows; the thread
- * is checked here, before a row is built.
+ * tables_event: the event tables: one row per recorded event, read with the trace's cursor. The
+ * cursor skips blocks outside of the time range and rows of other CPUs; the thread is checked here,
+ * before a row is built.
  *
- * Columns are those that schema/events/ declares. Kernel addresses have their top bit set and so
- * are negative as SQL integers; hex(), symbol() and joins do not mind.
+ * Columns are declared in schema/events/. Kernel addresses have their top bit set, so they are
+ * negative as SQL integers; hex(), symbol() and joins work with these.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -19,11 +19,11 @@ struct event_scan {
 	struct event_cursor *cursor;
 	struct table_query q;
 	unsigned int kind;
-	uint32_t values;	/* bit per column of the kind that is wanted */
-	const struct event_column *cols;	/* of the kind */
+	uint32_t values;	/* bit per used column of the kind */
+	const struct event_column *cols;	/* columns of the kind */
 };
 
-/* By kind. */
+/* The columns of each kind. */
 static const struct table_column event_cols[EVENT_KIND_CNT][FIXED_COLS + EVENT_VALUES] = {
 #define X(id, kind, name, table, flag, bit, about)                                                 \
 	[EVENT_##kind][0] = { "ts_ns", COLUMN_INT }, [EVENT_##kind][1] = { "cpu", COLUMN_INT },    \
@@ -36,14 +36,14 @@ static const struct table_column event_cols[EVENT_KIND_CNT][FIXED_COLS + EVENT_V
 #undef X
 };
 
-/* Column 3 shows this flag, by kind. */
+/* The flag that column 3 shows, by kind. */
 static const uint8_t event_flags[EVENT_KIND_CNT] = {
 #define X(id, kind, name, table, flag, bit, about) [EVENT_##kind] = EVENT_F_##bit,
 	EVENT_KINDS(X)
 #undef X
 };
 
-/* The column that is [filtered] where an event has the flag, by kind. */
+/* The column that is EVENT_ID_FILTERED if an event has the flag, by kind. */
 static const struct {
 	uint8_t index, flag;
 } event_filtered[EVENT_KIND_CNT] = {
@@ -78,10 +78,10 @@ static int events_open(struct analysis *a, const struct table_def *def, const st
 				q->to_ns == INT64_MAX ? UINT64_MAX : context_abs(a, q->to_ns), e);
 	if (ret < 0)
 		return ret;
-	/* an id that no thread has stands for every unknown one */
+	/* A pseudo id matches events of many threads: the cursor cannot filter by this id. */
 	if (q->has_utid && q->utid >= EVENT_ID_FIRST && q->utid <= UINT32_MAX)
 		event_cursor_want_thread(s->cursor, (uint32_t)q->utid);
-	/* a number that no CPU can have: none has any event */
+	/* an impossible CPU number matches no event */
 	if (q->has_cpu)
 		event_cursor_want_cpu(s->cursor, q->cpu >= 0 && q->cpu <= UINT16_MAX
 							 ? (uint32_t)q->cpu
@@ -96,7 +96,7 @@ static void events_close(void *state)
 	event_cursor_close(s->cursor);
 }
 
-/* Ids go through ids, so that every one of them is a row of threads or processes. */
+/* Maps ids to dense ids and back, so that every id is a row of threads or processes. */
 static void put_value(const struct event_scan *s, const struct event *ev,
 		      const struct event_column *col, struct cell *c)
 {

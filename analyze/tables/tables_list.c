@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * tables_list: the tables of lists that a trace keeps in memory: tasks, names, losses, cost,
+ * tables_list: tables of the lists that a trace keeps in memory: tasks, names, losses, cost,
  * clocks, blocks.
  *
- * Most columns are fields of a list's rows; a list's more() fills the others. processes and threads
- * begin with the pseudo ids, so that every id in any table has a row. A query for a key (first
- * column) looks it up instead of searching.
+ * Most columns are fields of a list's rows; the list's more() fills the others. processes and
+ * threads begin with the pseudo ids, so that every id in any table has a row. A query for a key
+ * (first column) uses find() instead of reading all rows.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -17,22 +17,24 @@
 #include "table_columns.h"
 
 struct list {
-	/* The row at a place, and how many there are; NULL: more() fills all cells. */
+	/* Returns row i, and the number of rows. NULL: more() fills all cells. */
 	const void *(*row)(const struct analysis *a, size_t i, size_t *ret_cnt);
-	/* Fills the columns that are not fields; NULL: all are fields. */
+	/* Fills the columns that are not fields. NULL: all are fields. */
 	void (*more)(const struct analysis *a, size_t i, const void *row, struct cell *c);
 	/*
-	 * The first row with this key, or SIZE_MAX; *ret_cnt, initially 1, is the number of such
-	 * rows, which are neighbours. NULL: the list is searched.
+	 * Returns the index of the first row with this key, or SIZE_MAX. *ret_cnt, initially 1, is
+	 * the number of such rows, which are adjacent. NULL: all rows are read.
 	 */
 	size_t (*find)(const struct analysis *a, int64_t key, size_t *ret_cnt);
 	/*
-	 * The first row that may end at an instant or later, where rows come in that order; NULL:
-	 * they do not.
+	 * Returns the first row that may end at or after an instant. NULL: rows are not in this
+	 * order.
 	 */
 	size_t (*ending)(const struct trace *t, uint64_t ts_ns);
-	/* The process of a row; its container, unit and user are the last columns. NULL: they are
-	 * not. */
+	/*
+	 * Returns a row's process, whose container, unit and user are the last columns. NULL: no
+	 * such columns.
+	 */
 	uint32_t (*process)(const struct analysis *a, size_t i);
 };
 
@@ -73,7 +75,7 @@ static int list_open(struct analysis *a, const struct table_def *def, const stru
 	return 0;
 }
 
-/* A name in brackets is not the name of a process. */
+/* Fills the process's container, unit and user; NULL for a pseudo name in brackets. */
 static int who_cells(struct list_scan *s, struct cell *c)
 {
 	static const uint8_t who[] = { REPORT_BY_CONTAINER, REPORT_BY_UNIT, REPORT_BY_USER };
@@ -164,7 +166,7 @@ static void process_more(const struct analysis *a, size_t i, const void *row, st
 		cell_int(&c[COL_PROCESSES_EXIT_CODE], p->exit_code);
 }
 
-/* A key that is not an id matches no row either way. */
+/* Converts a key to an id; 0 if the key is out of range and matches no row. */
 static uint32_t id_of(int64_t key)
 {
 	return key >= 0 && key <= UINT32_MAX ? (uint32_t)key : 0;
@@ -187,7 +189,7 @@ static uint32_t process_of_thread_at(const struct analysis *a, size_t i)
 	return i < PSEUDO_CNT ? 0 : dense_process_of(&a->ids, process_at(a, i));
 }
 
-/* Fills the five columns from c on. */
+/* Fills five cells from c on. */
 static void sched_cells(struct cell *c, const struct trace_sched *s)
 {
 	static const char *const policies[] = { "?", "other", "fifo", "rr", "batch", "?",
@@ -223,7 +225,7 @@ static void thread_more(const struct analysis *a, size_t i, const void *row, str
 		no_flags(&c[COL_THREADS_IS_KTHREAD]);
 		return;
 	}
-	if (t->flags & TRACE_TASK_AT_START)	/* 0 is known, too */
+	if (t->flags & TRACE_TASK_AT_START)	/* a recorded 0 is not NULL */
 		cell_int(&c[COL_THREADS_SUM_EXEC_START_NS], (int64_t)t->sum_exec_start_ns);
 	sched_cells(&c[COL_THREADS_POLICY], &t->sched);
 }
@@ -233,7 +235,7 @@ static size_t thread_find(const struct analysis *a, int64_t key, size_t *ret_cnt
 	return row_of_dense(dense_thread(&a->ids, id_of(key)), key);
 }
 
-/* ---- life of tasks ---- */
+/* ---- events of tasks ---- */
 
 static void task_event_more(const struct analysis *a, size_t i, const void *row, struct cell *c)
 {
@@ -287,7 +289,7 @@ static const char *const name_types[TRACE_NAME_TYPE_CNT] = {
 #undef X
 };
 
-/* The names of all types, one type after the other. */
+/* Returns the i-th name of all types in sequence. */
 static const struct trace_name *name_at(const struct analysis *a, size_t i, unsigned int *ret_type,
 					size_t *ret_cnt)
 {
@@ -345,7 +347,7 @@ static size_t frame_find(const struct analysis *a, int64_t key, size_t *ret_cnt)
 	return f ? (size_t)(f - trace_frames(a->trace, &cnt)) : SIZE_MAX;
 }
 
-/* ---- what was lost, what it cost ---- */
+/* ---- losses and cost ---- */
 
 static void loss_more(const struct analysis *a, size_t i, const void *row, struct cell *c)
 {
