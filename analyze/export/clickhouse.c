@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Sends tables of a window as rows of the table landing in ClickHouse's format
+ * clickhouse: sends tables of a window as rows of the table landing, in ClickHouse's format
  * RowBinary: numbers little-endian, lengths as varints, a byte before a value that may be NULL.
- * Rows of the table loads come first, and again last, with the number of rows of each table: what
- * does not arrive up to there is not whole.
+ *
+ * A load begins and ends with rows of the table loads; the last ones contain the number of rows of
+ * each table. A table with fewer rows is incomplete.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -20,34 +21,35 @@
 
 #define CLICKHOUSE_TABLES_MAX 80
 
-/* A table that can be sent. */
+/* A table that can be exported. */
 struct clickhouse_table {
 	const char *name;
-	const struct table_def *def; /* NULL: bins, or loads */
+	const struct table_def *def; /* NULL: bins or loads */
 	const struct table_column *cols;
 	unsigned int col_cnt;
-	unsigned int by; /* of bins: 1u << REPORT_BY_x */
+	unsigned int by; /* for bins: 1u << REPORT_BY_x; else 0 */
 };
 
-/* Lists the content of each load. */
+/* The table with one row per table of a load. */
 extern const struct clickhouse_table clickhouse_loads;
 
-/* A real number travels as text. */
+/* Real numbers are sent as text. */
 static inline bool clickhouse_is_text(const struct table_column *c)
 {
 	return c->type != COLUMN_INT;
 }
 
 /*
- * Writes the statements that make a fleet's tables, from the declarations that the program itself
- * uses. They run on ClickHouse 18.16 and later.
+ * Writes the statements that create the tables of a fleet, from the program's own declarations, for
+ * ClickHouse 18.16 and later.
  *
- * X_here has the rows of table X that arrived on this server, X_in fills it, and X shows the rows
- * of complete loads. With a cluster, X_whole shows those of this server, and X those of all.
+ * X_here stores the rows of table X that arrived on this server, X_in fills X_here, and X shows the
+ * rows of complete loads. With a cluster, X_whole shows those of this server, and X those of all.
  *
- * A server can be killed at any instant of an INSERT, and is then sent the same rows again. The
- * rows that an INSERT brings to a table are a piece, which has a random number. When they are in
- * X_here, a view of what is inserted there says so to arrived_here, and only then they count.
+ * A server can be killed at any instant of an INSERT; the same rows are then sent again. The rows
+ * of a table in one INSERT are a piece, identified by a random number. After the piece is in
+ * X_here, a view on the inserted rows adds the piece to arrived_here. Only pieces in arrived_here
+ * count.
  */
 
 /* clang-format off */
@@ -87,7 +89,7 @@ static const struct clickhouse_table bins[] = {
 
 const struct clickhouse_table clickhouse_loads = { "loads", NULL, load_cols, CNT(load_cols), 0 };
 
-/* The n-th that a load can have: those of events and lists, then bins. NULL after the last. */
+/* Returns the n-th table of a load: tables of events and lists, then bins. NULL after the last. */
 static const struct clickhouse_table *clickhouse_table_at(struct clickhouse_table *room,
 							  unsigned int n)
 {
@@ -102,7 +104,7 @@ static const struct clickhouse_table *clickhouse_table_at(struct clickhouse_tabl
 	return n < CNT(bins) ? &bins[n] : NULL;
 }
 
-/* A number that changes when the columns do: the server takes rows of the layout it knows. */
+/* Returns a checksum of the columns: the server accepts only rows with the layout that it knows. */
 static uint32_t clickhouse_layout(const struct clickhouse_table *t)
 {
 	uint32_t crc = 0;
@@ -121,10 +123,10 @@ static uint32_t clickhouse_layout(const struct clickhouse_table *t)
 #define FRONT "host, trace_id, load, unix_ns, wall_uncertainty_ns"
 #define FRONT_TYPES                                                                                \
 	"host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64"
-/* A row's number in landing. Its table stores the parts, which compress to almost nothing. */
+/* A row's number in landing, stored in two parts, which compress to almost nothing. */
 #define ROW "(intDiv(nr, 256), toUInt8(nr % 256)) AS row"
 #define ROW_TYPES "row Tuple(UInt64, UInt8)"
-/* A server finds the random number once for each INSERT, or for each block of it. */
+/* The server evaluates rand64() once per INSERT, or once per block of an INSERT. */
 #define PIECE "bitXor(load, assumeNotNull((SELECT rand64()))) AS piece"
 #define DAY(ns) "toDate(toDateTime(intDiv(" ns ", 1000000000)), 'UTC')"
 
@@ -167,7 +169,7 @@ static void put_filler(FILE *f, const struct clickhouse_table *t, const char *la
 		clickhouse_layout(t));
 }
 
-/* A view on this server, and with a cluster the table of all servers. */
+/* Creates a view on this server, and with a cluster also a table over all servers. */
 static void put_view(FILE *f, const char *name, const char *cluster, const char *select)
 {
 	fprintf(f, "CREATE VIEW IF NOT EXISTS %s%s AS %s;\n", name, cluster ? "_whole" : "",
@@ -190,7 +192,7 @@ static const char piece_sql[] =
 	"max(row.1 * 256 + row.2) AS last_row, uniqExact(row) AS rows, count() AS copies "
 	"FROM %s%s WHERE load != 0 GROUP BY host, trace_id, load, piece;\n";
 
-/* The rows that have arrived are the length of the union of ranges: where more began than ended. */
+/* arrived_rows is the length of the union of row ranges: the sum of segments with depth > 0. */
 static const char loads_sql[] =
 	"SELECT host, trace_id, load, of, max(a_role) AS role, max(a_from) AS from_ns, "
 	"max(a_to) AS to_ns, max(a_uncertainty) AS wall_uncertainty_ns, max(a_sent) AS sent_rows, "
@@ -213,10 +215,10 @@ static const char loads_sql[] =
 /* clang-format on */
 
 /*
- * The server keeps ranges of the row numbers that arrived. A load's first rows announce its tables,
- * and its last rows declare how many rows each of them has. A table of a load is whole when the
- * ranges cover all of them, however often they came; of several whole loads with the same trace and
- * start, the one sent last counts.
+ * The server stores ranges of the row numbers that arrived. A load's first rows announce its
+ * tables, and its last rows declare the number of rows of each table. A table of a load is whole
+ * when the ranges cover all of its rows, even if some arrived twice. Of several whole loads with
+ * the same trace and start, the last one sent counts.
  */
 static void put_loads(FILE *f, const char *cluster, const char *landing)
 {
@@ -239,7 +241,9 @@ static void put_data(FILE *f, const struct clickhouse_table *t, const char *clus
 
 	put_table(f, t);
 	put_filler(f, t, landing);
-	/* 18.16 gives what X_in inserts to views of X_in, later versions to views of X_here. */
+	/*
+	 * 18.16 passes rows that X_in inserts to views on X_in, later versions to views on X_here.
+	 */
 	fprintf(f, piece_sql, n, "_in", n, n, "_in");
 	fprintf(f, piece_sql, n, "_here", n, n, "_here");
 	snprintf(select, sizeof(select),
@@ -276,19 +280,19 @@ int analysis_clickhouse_schema(FILE *f, const char *cluster)
 
 #define FLUSH_BYTES (256u << 10)
 #define PROGRESS_EVERY 65536
-#define CLOCK_SLACK_NS 500000 /* a later reading of the clocks moves a wall-clock time by less */
+#define CLOCK_SLACK_NS 500000 /* error of a wall-clock time due to a later reading of the clocks */
 
 struct sender {
 	struct export_to x;
 	const struct clickhouse_request *r;
 	FILE *out;
 	struct buf buf;
-	struct buf front; /* of each row: host, trace_id, load */
-	struct clickhouse_table table; /* being sent */
+	struct buf front; /* prefix of each row: host, trace_id, load */
+	struct clickhouse_table table; /* the table being sent */
 	uint32_t layout;
 	uint64_t uncertainty_ns;
-	uint64_t row_cnt; /* of the table; the server knows a row that comes twice by it */
-	uint64_t row_cnts[CLICKHOUSE_TABLES_MAX]; /* of each table */
+	uint64_t row_cnt; /* rows of the table so far: the number of the last row */
+	uint64_t row_cnts[CLICKHOUSE_TABLES_MAX]; /* rows per table */
 	int64_t from_real_ns, to_real_ns;
 	struct export_text room;
 	struct err *e;
@@ -312,7 +316,7 @@ static void put_bytes(struct buf *b, const char *text, size_t bytes)
 	buf_add(b, text, bytes);
 }
 
-/* Two little-endian numbers of 8 bytes each: the UUID's first and second half. */
+/* Appends a UUID as two little-endian numbers of 8 bytes each, the first half first. */
 static void put_uuid(struct buf *b, const char *text)
 {
 	uint64_t half[2] = { 0 };
@@ -404,7 +408,9 @@ static int64_t real_of(const struct sender *s, int64_t rel_ns)
 	return (int64_t)trace_real_ns(s->x.a->trace, context_abs(s->x.a, rel_ns));
 }
 
-/* A row_sink's row(). What began before the window, and lists, count from the window's start. */
+/*
+ * Implements row_sink.row(). Lists, and rows that begin before the window, get the window's start.
+ */
 static int table_row(void *ctx, const struct value *row)
 {
 	struct sender *s = ctx;
@@ -479,13 +485,13 @@ static int send_tables(struct sender *s)
 	return ret;
 }
 
-/* Loads are identified by their start. */
+/* A load is identified by its start: round off the error of the clocks. */
 static int64_t whole_ms(int64_t ns)
 {
 	return (ns + CLOCK_SLACK_NS) / (2 * CLOCK_SLACK_NS) * (2 * CLOCK_SLACK_NS);
 }
 
-/* The tables of a load: announced before their rows, and declared with their number at the end. */
+/* Sends the tables of the load, at its start without and at its end with their numbers of rows. */
 static int send_loads(struct sender *s, bool is_end)
 {
 	const struct clickhouse_table *t;

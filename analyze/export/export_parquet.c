@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Writes tables of a window as Parquet files, one in a directory for each table.
+ * export_parquet: writes tables of a window as Parquet files, one directory and file per table.
  *
- * The tables of events come first, as many at a time as there are CPUs, but at most THREADS_MAX;
- * the caller's thread waits, reports the progress and then writes the lists. Memory does not grow
- * with the trace.
+ * Event tables are written first, in up to THREADS_MAX threads, at most one per CPU. The caller's
+ * thread waits, reports the progress and then writes the lists. Memory does not grow with the
+ * trace.
  *
- * Instants are wall-clock times. What one row has, from its first instant on, is put there by the
- * reading of the clocks that is nearest to that instant: lengths of time stay exact.
+ * Instants are wall-clock times. All instants of a row are converted with the clock reading nearest
+ * to the row's first instant, so durations stay exact.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ struct write {
 	struct export_to x;
 	const struct parquet_request *r;
 	const char *host;
-	struct export_meta meta; /* for the footers */
+	struct export_meta meta; /* metadata for the footers */
 	struct event_table *tables;
 	unsigned int table_cnt;
 	struct workers workers;
@@ -56,7 +56,7 @@ struct file {
 	FILE *out;
 	char path[PATH_MAX];
 	struct parquet *parquet;
-	struct export_text texts[COLUMNS_MAX]; /* of a list, by column; and its errors */
+	struct export_text texts[COLUMNS_MAX]; /* for a list: room for the texts of each column */
 	struct err *e;
 };
 
@@ -115,7 +115,7 @@ static int make_file(struct file *f, struct err *e)
 	return -errno;
 }
 
-/* Close *ret also after an error. */
+/* Close *ret with close_file(), unless NULL, even after an error. */
 static int open_file(struct write *w, const struct table_def *def, struct file **ret,
 		     struct err *e)
 {
@@ -133,7 +133,7 @@ static int open_file(struct write *w, const struct table_def *def, struct file *
 				(const char *const *)w->meta.v, e);
 }
 
-/* Returns how far the wall clock is ahead of the trace's at the row's first instant. */
+/* Returns the difference of the wall clock and the trace's time at the row's first instant. */
 static int64_t ahead_ns(const struct file *f, const struct value *row)
 {
 	const struct analysis *a = f->w->x.a;
@@ -201,7 +201,7 @@ static void report_progress(void *ctx)
 		w->r->progress(w->r->ctx, w->x.row_cnt, w->x.all_rows);
 }
 
-/* The largest table first: threads end together. */
+/* The largest table first, so that all threads finish at about the same time. */
 static int by_row_cnt(const void *a, const void *b)
 {
 	const struct event_table *x = a, *y = b;
@@ -242,7 +242,7 @@ static int write_all_events(struct write *w, struct err *e)
 
 /* ---- lists: in the thread of the analysis ---- */
 
-/* A row_sink's row(). The trace's texts in lists may be unsafe to print: escapes them. */
+/* Implements row_sink.row(). Escapes texts, which in lists may be unsafe to print. */
 static int append_list_row(void *ctx, const struct value *row)
 {
 	struct file *f = ctx;
@@ -309,7 +309,7 @@ int analysis_export_parquet(struct analysis *a, const struct parquet_request *r,
 	w.x.all_rows = export_expected_rows(&w.x);
 	c = describe(&w);
 	c = c ?: write_all_events(&w, e);
-	/* lists come last: reading the events may find damage, which one of the lists shows */
+	/* Lists last: reading events may find damage, which one of the lists contains. */
 	c = c ?: write_lists(&w, e);
 	export_meta_done(&w.meta);
 	*ret_rows = w.x.row_cnt;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* Opens a table as a SELECT on its window would, without SQL. */
+/* export_rows: opens a table like a SELECT on its window, without SQL. */
 #include "analyze/export/export.h"
 
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define COLUMNS_MAX 64
 
-/* Columns of block_requests that say when. */
+/* Columns of block_requests that are instants. */
 enum { REQUEST_QUEUED = 0, REQUEST_COMPLETE = 2, REQUEST_END = 3 };
 
 struct export_rows {
@@ -60,7 +60,7 @@ int export_rows_open(struct export_rows **ret, const struct export_to *x,
 		return err_set(e, -ENOMEM, "out of memory");
 	r->x = x;
 	r->is_requests = !strcmp(def->name, "block_requests");
-	if (!x->whole && def->arg_cnt == 2) { /* sched_slices(from, to): cut at the edges */
+	if (!x->whole && def->arg_cnt == 2) { /* sched_slices(from, to): clip to the window */
 		cell_int(&q.args[0], x->from_ns);
 		cell_int(&q.args[1], x->to_ns);
 	} else if (!x->whole && !r->is_requests) {
@@ -86,7 +86,7 @@ void export_rows_close(struct export_rows *r)
 	free(r);
 }
 
-/* A request belongs to every window it was in flight in: the condition of table_requests.c. */
+/* Returns whether a request was in flight in the window: the condition of table_requests.c. */
 static bool is_wanted(const struct export_rows *r, const struct cell *row)
 {
 	const struct cell *begin = &row[REQUEST_QUEUED], *end = &row[REQUEST_END];
@@ -130,7 +130,7 @@ int export_rows_next(struct export_rows *r, const struct value **ret, struct err
 	for (i = 0; i < cnt; i++) {
 		struct value *v = &r->values[i];
 
-		/* the cell's member for its type */
+		/* Copies the cell's union to all members; only the one for the type is used. */
 		*v = (struct value){ row[i].type, row[i].i, row[i].r, row[i].s, 0 };
 		if (v->type == VALUE_TEXT && export_text_safe(&r->texts[i], v) < 0)
 			return err_set(e, -ENOMEM, "out of memory");
@@ -172,14 +172,14 @@ int export_rows_all(const struct export_to *x, const struct table_def *def,
 	return ret;
 }
 
-/* ---- what an export contains ---- */
+/* ---- contents of an export ---- */
 
 static int put_info(const struct row_sink *out, const char *key, struct value v)
 {
 	return out->row(out->ctx, (const struct value[]){ value_text(key), v });
 }
 
-/* Events of each class that were lost in intervals that touch the window. */
+/* Counts the lost events of each class, in intervals that overlap the window. */
 static void count_lost(const struct trace *t, const struct export_request *r,
 		       uint64_t lost[LOSS_CLASS_CNT])
 {

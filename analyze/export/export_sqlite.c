@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Writes the tables of a window as a SQLite database: as an atomic output, synced at its end.
+ * export_sqlite: writes the tables of a window as a SQLite database, to an atomic output that is
+ * synced at the end.
  *
  *     event tables --[export_rows]------> INSERT, in order --> CREATE INDEX --> ANALYZE
  *     lists        --[analysis_table()]-> INSERT OR IGNORE
  *
- * SQLite writes the file, in one thread, one transaction for all rows and another one for the
- * indexes (schema/indexes.sql), whose keys it then sorts once. There is no journal: a file that is
- * not finished is removed.
+ * SQLite writes the file in one thread, with one transaction for all rows and another for the
+ * indexes (schema/indexes.sql), so that keys are sorted only once. There is no journal: an
+ * unfinished file is removed.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,7 +23,7 @@
 #include "base/atomic_output.h"
 
 /*
- * PRAGMA application_id of the export of a whole trace, "ebpf" in ASCII. The next export of a whole
+ * PRAGMA application_id of an export of a whole trace, "ebpf" in ASCII. A later export of a whole
  * trace may replace such a file.
  */
 #define EXPORT_APPLICATION_ID 0x65627066
@@ -31,9 +32,9 @@
 /* A database being written. */
 struct database {
 	struct export_to x;
-	const char *path; /* of the new file */
+	const char *path; /* path of the new file */
 	sqlite3 *db;
-	bool replaces; /* a file that exists */
+	bool replaces; /* replaces an existing file */
 };
 
 static int fail(const struct database *d, struct err *e)
@@ -49,7 +50,7 @@ static int fail(const struct database *d, struct err *e)
 	}
 }
 
-/* Runs statements without rows. */
+/* Runs statements that return no rows. */
 static int run(const struct database *d, const char *sql, struct err *e)
 {
 	return sqlite3_exec(d->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(d, e);
@@ -65,7 +66,7 @@ struct insert {
 	struct err *e;
 };
 
-/* A row_sink's row(). */
+/* Implements row_sink.row(). */
 static int insert_row(void *ctx, const struct value *values)
 {
 	struct insert *in = ctx;
@@ -91,7 +92,7 @@ static int insert_row(void *ctx, const struct value *values)
 	return 0;
 }
 
-/* Names and devices may repeat in a trace: the first row of a list stays (or_ignore). */
+/* Names and devices may repeat in a trace: or_ignore keeps the first row of equal keys. */
 static int begin_insert(struct insert *in, const char *table, unsigned int col_cnt, bool or_ignore)
 {
 	sqlite3_str *s = sqlite3_str_new(in->d->db);
@@ -145,7 +146,7 @@ static int insert_info(struct database *d, struct err *e)
 
 	r = r ?: begin_insert(&in, EXPORT_INFO, 2, false);
 	r = r ?: analysis_export_info(d->x.a, d->x.request, &sink);
-	d->x.row_cnt = rows; /* not rows of the trace */
+	d->x.row_cnt = rows; /* rows of this table do not count */
 	end_insert(&in);
 	return r;
 }
@@ -163,14 +164,14 @@ static int write_tables(struct database *d, struct err *e)
 	snprintf(end, sizeof(end), "PRAGMA application_id = %d; COMMIT",
 		 d->x.whole ? EXPORT_APPLICATION_ID : 0);
 	r = run(d, begin, e) ?: run(d, schema_text("tables"), e) ?: run(d, schema_text("views"), e);
-	/* lists come last: reading the events may find damage, which one of the lists shows */
+	/* Lists last: reading events may find damage, which one of the lists contains. */
 	r = r ?: insert_tables(d, true, e) ?: insert_tables(d, false, e) ?: insert_info(d, e);
 	r = r ?: run(d, end, e);
 	r = r ?: run(d, "BEGIN", e) ?: run(d, schema_text("indexes"), e) ?: run(d, "COMMIT", e);
 	return r ?: run(d, "PRAGMA analysis_limit = 1000; ANALYZE", e);
 }
 
-/* Writes d->path, an empty file. */
+/* Writes the database to d->path, an empty file. */
 static int write_file(struct database *d, int fd, struct err *e)
 {
 	const struct export_request *request = d->x.request;
@@ -191,8 +192,8 @@ static int write_file(struct database *d, int fd, struct err *e)
 }
 
 /*
- * A journal or write-ahead log beside the file that is replaced would be applied to the new one:
- * SQLite applies it to the old one, and removes it.
+ * A journal or write-ahead log of the old file would be applied to the new file. Lets SQLite apply
+ * it to the old file and remove it.
  */
 static void clear_journal(const char *path)
 {
@@ -231,7 +232,7 @@ static int refuse(const char *path, const char *why, struct err *e)
 		       why);
 }
 
-/* Checks whether a file that is there already may be replaced. 0 or -errno. */
+/* Checks whether an existing file may be replaced. Returns 0 or -errno. */
 static int check_old_file(const struct export_to *x, struct err *e)
 {
 	const char *path = x->request->path;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * analysis_export_perfetto(): a window as a trace that ui.perfetto.dev and trace_processor read.
- * This file has what describes the machine.
+ * perfetto: analysis_export_perfetto() writes a window as a trace for ui.perfetto.dev and
+ * trace_processor. This file writes tasks, tracks, clocks and the system.
  */
 #include "analyze/export/perfetto.h"
 
@@ -16,9 +16,9 @@
 #include "format/event.h"
 
 /*
- * Tasks for Perfetto: a process tree of what lives when the window begins, and births, names and
- * deaths as ftrace events. trace_processor takes a birth for the end of an older task with that id,
- * so ids that the kernel used again stay apart.
+ * Tasks for Perfetto: a process tree of the tasks alive at the window's start; later creations,
+ * renames and exits as ftrace events. For trace_processor, a creation ends an older task with the
+ * same id, so tasks with a reused id stay separate.
  */
 
 enum {
@@ -35,8 +35,8 @@ enum {
 /* ---- the process tree ---- */
 
 /*
- * The parent at the process's birth, also where it got another one later: to trace_processor, a
- * process with another parent is another process.
+ * Returns the parent at the process's creation, even if it was reparented later: trace_processor
+ * takes a process with another parent for another process.
  */
 static uint32_t parent_pid(const struct perfetto *x, const struct trace_process *r)
 {
@@ -77,7 +77,7 @@ static bool lives_at(uint64_t start_ns, uint64_t end_ns, uint64_t ts_ns)
 	return start_ns < ts_ns && (!end_ns || end_ns >= ts_ns);
 }
 
-/* A thread that exits leaves its CPU for the last time a while later. 0: it has not ended. */
+/* Returns when an exited thread last left a CPU, which may be after its exit; 0: not exited. */
 static uint64_t gone_ns(const struct perfetto *x, const struct trace_thread *t)
 {
 	uint64_t left = x->left_cpu_ns[dense_thread(&x->a->ids, t->utid)];
@@ -121,9 +121,9 @@ static int write_tree(struct perfetto *x)
 	return perfetto_packet_end(x);
 }
 
-/* ---- what happens to tasks ---- */
+/* ---- events of tasks ---- */
 
-/* The tid of the thread that made t; where it is not known, of the first thread of its process. */
+/* Returns the tid of the thread's creator; if unknown, of the parent process or the main thread. */
 static uint32_t maker_tid(const struct perfetto *x, const struct trace_thread *t,
 			  const struct trace_process *p)
 {
@@ -132,7 +132,7 @@ static uint32_t maker_tid(const struct perfetto *x, const struct trace_thread *t
 	uint32_t maker = x->maker[dense_thread(ids, t->utid)];
 	const struct trace_thread *m = maker ? dense_thread_row(ids, maker) : NULL;
 
-	/* clone() can make a sister of the process that calls it */
+	/* clone() with CLONE_PARENT creates a sibling of the calling process */
 	if (m && m->upid == (is_main ? p->parent_upid : p->upid))
 		return m->tid;
 	return is_main ? parent_pid(x, p) : p->pid;
@@ -166,7 +166,10 @@ static int write_rename(struct perfetto *x, const struct trace_task_event *ev)
 	return perfetto_event_end(x);
 }
 
-/* trace_processor knows the parent no more, and would take the process for another one. */
+/*
+ * Returns whether the parent was freed. trace_processor has forgotten a freed parent, and would
+ * take the process for another one.
+ */
 static bool parent_is_gone(const struct perfetto *x, const struct trace_process *p, uint64_t ts_ns)
 {
 	uint64_t end_ns = x->process_end_ns[dense_process(&x->a->ids, p->parent_upid)];
@@ -175,7 +178,7 @@ static bool parent_is_gone(const struct perfetto *x, const struct trace_process 
 	       end_ns < ts_ns;
 }
 
-/* A process that executes a program has its arguments after that. */
+/* Writes a rename, then a process tree with the new program's arguments. */
 static int write_exec(struct perfetto *x, const struct trace_task_event *ev)
 {
 	const struct trace_process *r = trace_process_find(x->t, ev->upid);
@@ -193,7 +196,7 @@ static int write_exec(struct perfetto *x, const struct trace_task_event *ev)
 	return perfetto_packet_end(x);
 }
 
-/* Threads whose birth was lost, but not all of what happened to them. */
+/* Writes threads whose creation event was lost. */
 static int write_unborn(struct perfetto *x, const bool *is_born)
 {
 	size_t i, cnt;
@@ -237,7 +240,7 @@ static int write_lives(struct perfetto *x, bool *is_born)
 	return ret ? ret : write_unborn(x, is_born);
 }
 
-/* The tasks that live when the window begins, and what happens to tasks inside it. */
+/* Writes the tasks alive at the window's start, and the events of tasks in the window. */
 static int perfetto_tasks(struct perfetto *x)
 {
 	bool *is_born = calloc(trace_thread_cnt(x->t) + 1, sizeof(*is_born));
@@ -263,9 +266,9 @@ static int write_end(struct perfetto *x, uint64_t ts_ns, uint32_t tid, const cha
 }
 
 /*
- * The kernel frees a task after the task has left the CPU for the last time, and the first thread
- * of a process after all others. The trace does not have the instant: one ns after is the first
- * that can be right.
+ * The kernel frees a task some time after the task has left the CPU for the last time, and the main
+ * thread of a process after all others. The instant is not in the trace: use the earliest possible
+ * one, 1 ns after.
  */
 static int perfetto_task_ends(struct perfetto *x)
 {
@@ -296,13 +299,11 @@ static int perfetto_task_ends(struct perfetto *x)
 }
 
 /*
- * Writes what Perfetto shows on tracks of its own: block requests, requests of programs, rates,
- * losses and marks.
+ * Writes tracks: block requests, requests of programs, rates, losses and marks.
  *
- * Slices of one track must lie inside each other, but requests overlap as they like. So each
- * device, and each name of programs' requests, has lanes, and a request takes the lowest lane that
- * is free. A block request counts where its accounting ends, as in `report io`; its slice is as
- * long as its latency.
+ * Slices of one track must be nested, but requests may overlap in any way. So each device, and each
+ * name of programs' requests, has lanes, and a request uses the lowest free lane. A block request
+ * counts where its accounting ends, as in `report io`; its slice is as long as its latency.
  */
 
 enum {
@@ -321,7 +322,7 @@ enum {
 
 /* ---- tracks and their events ---- */
 
-/* unit NULL: no counter. */
+/* unit NULL: the track is not a counter. */
 static int write_track(struct perfetto *x, uint64_t parent, const char *name, const char *unit,
 		       uint64_t *ret_uuid)
 {
@@ -343,7 +344,7 @@ static int write_track(struct perfetto *x, uint64_t parent, const char *name, co
 	return perfetto_packet_end(x);
 }
 
-/* name NULL: it has none. */
+/* name NULL: an event without a name. */
 static void begin_event(struct perfetto *x, uint64_t ts_ns, uint64_t track, unsigned int type,
 			const char *name)
 {
@@ -391,7 +392,7 @@ struct lane {
 	uint64_t uuid, end_ns;
 };
 
-/* Tracks below one parent. Slices are put on them by their beginning. */
+/* Tracks below one parent. Slices are added in order of their beginning. */
 struct lanes {
 	uint64_t parent;
 	struct lane *items;
@@ -422,18 +423,18 @@ static int lane_take(struct perfetto *x, struct lanes *l, uint64_t from_ns, uint
 /* ---- queries ---- */
 
 struct counter {
-	const char *suffix, *unit;	/* of the track's name */
+	const char *suffix, *unit;	/* suffix of the track's name */
 };
 
 struct query {
 	struct perfetto *x;
 	int (*row)(struct query *q, const struct value *v);
-	char key[64];		/* of the row before: the device or source, in the first column */
+	char key[64];		/* device or source of the previous row */
 	struct lanes lanes;
 	uint64_t group, tracks[2];
-	const struct counter *counters;	/* of the columns after the key and the bin */
+	const struct counter *counters;	/* for the columns after key and bin */
 	unsigned int counter_cnt;
-	int64_t every_ns, next_ns;	/* of counters; next_ns -1: before the first bin */
+	int64_t every_ns, next_ns;	/* of counters; next_ns: end of the previous bin, or -1 */
 };
 
 static int query_row(void *ctx, const struct value *v)
@@ -456,7 +457,7 @@ static int query_run(struct query *q, const char *sql, struct err *e)
 	return statement_run(q->x->a, sql, params, &sink, e);
 }
 
-/* Returns whether the row has another key than the row before; q takes it. */
+/* Returns whether the row's key differs from the previous row's, and stores the key in q. */
 static bool has_new_key(struct query *q, const struct value *v)
 {
 	if (!strncmp(q->key, v[0].text, sizeof(q->key) - 1))
@@ -594,8 +595,8 @@ static int64_t per_second(const struct query *q, int64_t sum)
 }
 
 /*
- * Counters keep their value until the next one, so a bin that is missing needs its 0. A bin that
- * ends after the window would make the trace longer, and each thread's last state with it.
+ * A counter keeps its value until the next one, so a missing bin needs a 0. No value is written
+ * after the window: it would extend the trace, and with it the last state of each thread.
  */
 static int write_rates(struct query *q, int64_t t_ns, const struct value *sums)
 {
@@ -615,7 +616,7 @@ static int write_rates(struct query *q, int64_t t_ns, const struct value *sums)
 	return ret;
 }
 
-/* The last bin's value ends where the bin does. */
+/* Writes a 0 at the end of the last bin. */
 static int end_rates(struct query *q)
 {
 	return write_rates(q, INT64_MAX - q->every_ns, NULL);
@@ -671,9 +672,9 @@ static int write_all_rates(struct perfetto *x, struct err *e)
 	return ret;
 }
 
-/* ---- what is missing, and marks ---- */
+/* ---- losses and marks ---- */
 
-/* trace_processor then counts data loss for the CPU; CPU_UNKNOWN: for each CPU. */
+/* Makes trace_processor count a data loss for the CPU; CPU_UNKNOWN: for every CPU. */
 static int write_lost_flag(struct perfetto *x, unsigned int cpu)
 {
 	int ret = 0;
@@ -769,7 +770,7 @@ static int perfetto_tracks(struct perfetto *x, struct err *e)
 	return ret ? ret : write_marks(x);
 }
 
-/* Fields of messages, and clocks. */
+/* Fields of messages, and ids of clocks. */
 enum {
 	CLOCKS_CLOCK = 1, CLOCK_ID = 1, CLOCK_TIMESTAMP = 2,
 	CLOCK_IS_REALTIME = 1, CLOCK_IS_MONOTONIC = 3, CLOCK_IS_BOOTTIME = 6,
@@ -777,11 +778,9 @@ enum {
 	UTSNAME_SYSNAME = 1, UTSNAME_VERSION = 2, UTSNAME_RELEASE = 3, UTSNAME_MACHINE = 4,
 };
 
-/* More than this, and browsers and trace_processor have trouble. */
+/* Browsers and trace_processor have trouble with larger files. */
 #define BYTES_MAX (500ull << 20)
-/*
- * One event of a kind takes this many bytes, measured on recordings of compilers and of databases.
- */
+/* Bytes per event of a kind, measured with recordings of compilers and databases. */
 static const uint8_t event_bytes[EVENT_KIND_CNT] = {
 	[EVENT_SWITCH] = 11, [EVENT_WAKEUP] = 12, [EVENT_RSS] = 48, [EVENT_REQUEST] = 90,
 };
@@ -799,7 +798,7 @@ static int write_clocks(struct perfetto *x)
 	struct proto *p = &x->packet;
 
 	perfetto_packet(x, 0);
-	proto_uint(p, PACKET_SEQUENCE_FLAGS, 1);	/* nothing came before */
+	proto_uint(p, PACKET_SEQUENCE_FLAGS, 1);	/* first packet of the sequence */
 	proto_begin(p, PACKET_CLOCKS);
 	put_clock(p, CLOCK_IS_BOOTTIME, perfetto_boot_ns(x, x->from_ns));
 	put_clock(p, CLOCK_IS_MONOTONIC, x->from_ns);
@@ -815,7 +814,7 @@ static void put_manifest(struct perfetto *x, unsigned int field, const char *key
 		perfetto_text(&x->packet, field, value);
 }
 
-/* The kernel's version tells trace_processor what the states of threads mean. */
+/* trace_processor interprets thread states according to the kernel's version. */
 static int write_system(struct perfetto *x)
 {
 	perfetto_packet(x, 0);
@@ -830,7 +829,7 @@ static int write_system(struct perfetto *x)
 	return perfetto_packet_end(x);
 }
 
-/* 0, or -EFBIG: the file would be too large for those who read it. */
+/* Returns 0, or -EFBIG if the file would be too large for its readers. */
 static int check_size(const struct perfetto *x, struct err *e)
 {
 	uint64_t bytes = 0;
@@ -852,7 +851,7 @@ static int write_all(struct perfetto *x, struct err *e)
 	int ret = write_clocks(x);
 
 	ret = ret ?: write_system(x);
-	/* tasks follow their events: threads that leave a CPU after their exit are known then */
+	/* Tasks after perfetto_sched(), which finds threads that leave a CPU after their exit. */
 	ret = ret ?: perfetto_sched(x, e) ?: perfetto_tasks(x);
 	ret = ret ?: perfetto_task_ends(x) ?: perfetto_tracks(x, e);
 	ret = ret ?: perfetto_stacks(x, e);

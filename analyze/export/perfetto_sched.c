@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * Writes the threads of each CPU, wake-ups and resident memory as ftrace events.
+ * perfetto_sched: writes the threads of each CPU, wake-ups and resident memory as ftrace events,
+ * and stacks as samples.
  *
- * Switches come from the pieces that `report cpu` adds up, so Perfetto's times are equal to the
- * report's: where switches were lost, the thread [unknown] has the CPU. Switches and wake-ups are
- * written in columns (compact_sched). trace_processor leaves out the first compact switch of a CPU,
- * so each CPU begins with a whole event, at the window's beginning.
+ * Switches are written from the pieces that `report cpu` adds up, so Perfetto shows the same times
+ * as the report: after lost switches, the thread [unknown] has the CPU. Switches and wake-ups are
+ * written in columns (compact_sched). trace_processor ignores the first compact switch of a CPU, so
+ * each CPU begins with a separate event, at the window's start.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -24,10 +25,10 @@
 /*
  * Stacks of allocations and of waits off the CPU, as samples of a profiler.
  *
- * Each source is a session of its own, with its own sequence of packets, so that Perfetto has a
- * track of each per thread. A sample says what its CPU had counted until then: bytes, or ns off the
- * CPU. A stack and the names in it are written once per session, before the first sample that has
- * them.
+ * Each source is a session with its own sequence of packets, so that Perfetto shows one track per
+ * source and thread. A sample contains the total that its CPU has counted so far: bytes, or ns off
+ * the CPU. A stack and its names are written once per session, before the first sample with that
+ * stack.
  */
 
 enum {
@@ -41,11 +42,11 @@ enum {
 
 struct session {
 	struct perfetto *x;
-	uint64_t *counted;		/* by CPU */
-	struct hash_map stacks;		/* (stack, 0): what was written, by number */
-	struct hash_map names;		/* (text of texts, 0) */
+	uint64_t *counted;		/* totals, by CPU */
+	struct hash_map stacks;		/* (stack, 0) -> number of a written stack */
+	struct hash_map names;		/* (address in texts, 0) -> number of a written name */
 	struct strpool *texts;
-	struct buf text, frames;	/* of the stack that is being written */
+	struct buf text, frames;	/* of the stack being written */
 };
 
 static void put_iid(struct proto *p, unsigned int field, uint64_t iid)
@@ -54,7 +55,7 @@ static void put_iid(struct proto *p, unsigned int field, uint64_t iid)
 	proto_uint(p, IID, iid);
 }
 
-/* *ret: the frame of that name, whose number is the name's, too. */
+/* Writes the name and its frame, if new. *ret: the number of both. */
 static int put_name(struct session *s, const char *name, uint32_t *ret)
 {
 	struct proto *p = &s->x->packet;
@@ -131,13 +132,13 @@ static int write_sample(void *ctx, const struct value *v)
 	return ret ? ret : perfetto_packet_end(x);
 }
 
-/* The first packet of a sequence: what is counted, and a file for frames to be in. */
+/* Writes the first packet of a sequence: the unit of samples, and a mapping for all frames. */
 static int begin_session(struct session *s, const char *name)
 {
 	struct proto *p = &s->x->packet;
 
 	perfetto_packet(s->x, s->x->from_ns);
-	proto_uint(p, PACKET_SEQUENCE_FLAGS, 1);	/* nothing came before */
+	proto_uint(p, PACKET_SEQUENCE_FLAGS, 1);	/* first packet of the sequence */
 	proto_begin(p, PACKET_DEFAULTS);
 	proto_begin(p, DEFAULTS_SAMPLE);
 	proto_begin(p, SAMPLE_TIMEBASE);
@@ -203,7 +204,7 @@ enum {
 	BATCH_ROWS = 1024,
 };
 
-/* sched_switch reports this of a thread that leaves, in trace_processor's words. */
+/* prev_state of sched_switch, as trace_processor decodes it. */
 enum { REPORT_PREEMPTED = 0x100, REPORT_UNKNOWN = 0x4000 };
 static const uint16_t reports[] = {
 	[TASK_STATE_RUNNABLE] = 0, [TASK_STATE_SLEEPING] = 0x01,
@@ -211,19 +212,19 @@ static const uint16_t reports[] = {
 	[TASK_STATE_TRACED] = 0x08, [TASK_STATE_DEAD] = 0x10, [TASK_STATE_IDLE] = 0x80,
 };
 
-/* A switch to, or a wake-up of, a thread. */
+/* A switch to, or a wake-up of, `thread`. */
 struct row {
 	uint64_t ts_ns;
 	uint32_t thread;	/* dense */
-	uint16_t state;		/* switch: reported state of who leaves; wake-up: target CPU */
+	uint16_t state;		/* switch: state of the leaving thread; wake-up: target CPU */
 	uint8_t prio;
-	uint8_t flags;		/* wake-up */
+	uint8_t flags;		/* of a wake-up */
 };
 
 struct cpu {
 	bool exists, begun;
 	uint32_t thread;	/* dense: the thread on the CPU */
-	/* the switch that ended the last piece */
+	/* Of the switch that ended the last piece: */
 	bool has_end;
 	uint16_t end_state;
 	uint8_t next_prio;
@@ -235,20 +236,20 @@ struct sched {
 	struct perfetto *x;
 	struct cpu *cpus;
 	unsigned int cpu_cnt;
-	const uint8_t *fields;	/* of the columns, in the order of column_value() */
-	/* by dense thread: its place in the names of the bundle that is being written */
+	const uint8_t *fields;	/* numbers of the columns, in the order of column_value() */
+	/* By dense thread: index of its name, valid if name_bundle is the present bundle. */
 	uint32_t *name_bundle;
 	uint16_t *name_place;
 	uint32_t bundle;
 	struct buf column;
 	enum call_machine machine;
-	struct hash_map wait_numbers;	/* (text of wait_texts, 0): those that were written */
+	struct hash_map wait_numbers;	/* (address in wait_texts, 0) -> number of a written text */
 	struct strpool *wait_texts;
 };
 
 /* ---- columns ---- */
 
-/* instant, thread, state or CPU, priority, name; wake-ups: flags */
+/* Columns: instant, thread, state or CPU, priority, name; wake-ups: flags. */
 static const uint8_t switch_fields[] = { 1, 3, 2, 4, 6 };
 static const uint8_t waking_fields[] = { 7, 8, 9, 10, 11, 12 };
 
@@ -347,9 +348,9 @@ static uint16_t reported_state(const struct event *ev)
 		       reports[task_state_of_bits(ev->v[EV_SWITCH_PREV_STATE])];
 }
 
-/* ---- what threads sleep for ---- */
+/* ---- waits ---- */
 
-/* "futex 7f33a0012018", "read pipe:[4711]"; "": it did not begin to sleep, or nothing is known. */
+/* Formats a wait: "futex 7f33a0012018", "read pipe:[4711]"; "" if not a sleep, or if unknown. */
 static void wait_text(const struct sched *s, const struct event *ev, char *text, size_t size)
 {
 	uint32_t call = (uint32_t)ev->v[EV_SWITCH_CALL];
@@ -365,7 +366,7 @@ static void wait_text(const struct sched *s, const struct event *ev, char *text,
 	snprintf(text, size, "%s%s%s", name, *object ? " " : "", object);
 }
 
-/* The number of the text; one that is new is put into the packet that has begun. */
+/* Returns the text's number in *ret; appends a new text to the packet, which must have begun. */
 static int put_symbol(struct sched *s, const char *name, uint32_t *ret)
 {
 	struct proto *p = &s->x->packet;
@@ -384,7 +385,7 @@ static int put_symbol(struct sched *s, const char *name, uint32_t *ret)
 	return 0;
 }
 
-/* The thread is off its CPU an instant later. */
+/* Writes the wait one ns later, when the thread is off the CPU. */
 static int write_wait(struct sched *s, const struct cpu_piece *p, uint32_t thread)
 {
 	struct perfetto *x = s->x;
@@ -405,7 +406,7 @@ static int write_wait(struct sched *s, const struct cpu_piece *p, uint32_t threa
 
 /* ---- pieces ---- */
 
-/* From idle to the thread that has the CPU when the window begins. */
+/* Writes the switch from idle to the thread on the CPU at the window's start. */
 static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32_t thread)
 {
 	struct perfetto *x = s->x;
@@ -422,8 +423,8 @@ static int write_first(struct sched *s, unsigned int cpu, uint64_t ts_ns, uint32
 }
 
 /*
- * A thread left the CPU that nobody saw come to it: it has the CPU for no time at all, so that it
- * is known to be off it, and why.
+ * Handles a switch from a thread other than the one known to be on the CPU: writes a stay of 0 ns,
+ * so that the thread's end state is recorded.
  */
 static int write_unseen(struct sched *s, const struct cpu_piece *p, uint32_t thread)
 {
@@ -502,8 +503,8 @@ static int write_switches(struct sched *s, struct err *e)
 
 struct levels {
 	struct perfetto *x;
-	bool is_inside;			/* the window has begun */
-	struct mem_process *written;	/* by dense process: what the file says */
+	bool is_inside;			/* events are in the window */
+	struct mem_process *written;	/* by dense process: last written values */
 };
 
 static int write_rss(struct perfetto *x, uint64_t ts_ns, uint32_t process, unsigned int member,
@@ -529,7 +530,7 @@ static int on_level(void *ctx, const void *found)
 	return ret;
 }
 
-/* The counters when the window begins. */
+/* Writes all counters at the window's start. */
 static int write_begin(struct levels *l)
 {
 	int ret = 0;
@@ -569,7 +570,7 @@ static int write_wakeup(struct sched *s, const struct event *ev)
 {
 	uint32_t target = dense_thread(&s->x->a->ids, (uint32_t)ev->v[EV_WAKEUP_TARGET_UTID]);
 
-	/* a new thread's birth tells of its first wake-up, by the thread that made it */
+	/* The first wake-up of a new thread is part of its creation: it only shows the creator. */
 	if (ev->v[EV_WAKEUP_IS_NEW] && !(ev->flags & EVENT_F_IRQ))
 		s->x->maker[target] = dense_thread(&s->x->a->ids, ev->utid);
 	if (ev->v[EV_WAKEUP_IS_NEW] || ev->cpu >= s->cpu_cnt)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * All parts of an export to Perfetto write with these functions: packets, ids of tasks, ftrace
- * events.
+ * proto: writes messages of Protocol Buffers, and the packets, task ids and ftrace events that all
+ * parts of an export to Perfetto share.
  */
 #include <errno.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "analyze/export/proto.h"
 #include "base/textsafe.h"
 
-/* Fields of messages, appended to memory that grows. */
+/* Fields of messages are appended to a growing buffer. */
 
 enum { WIRE_VARINT = 0, WIRE_LEN = 2 };
 
-/* The length of an inner message is written before it is known: a varint of always four bytes. */
+/* A message's length is filled in at its end: reserve a varint of four bytes. */
 enum { LEN_BYTES = 4 };
 
 static void tag(struct proto *p, unsigned int field, unsigned int wire)
@@ -64,8 +64,8 @@ void proto_end(struct proto *p)
 enum { TRACE_PACKET = 1, EVENT_TIMESTAMP = 1, EVENT_PID = 2 };
 
 /*
- * The clocks are read every second, a few microseconds apart. A difference of the two clocks that
- * changes by less than that is not a change.
+ * CLOCK_BOOTTIME and CLOCK_MONOTONIC are read every second, a few microseconds apart. Smaller
+ * changes of their difference are errors of reading.
  */
 #define SUSPEND_NS 1000000
 
@@ -130,7 +130,7 @@ void perfetto_text(struct proto *p, unsigned int field, const char *text)
 	proto_text(p, field, safe);
 }
 
-/* Ids of pseudo threads: the kernel's end at 2^22. */
+/* First id of pseudo threads; the kernel's ids are below 2^22. */
 #define PSEUDO_TID 0x7fffff00u
 
 uint32_t perfetto_tid(const struct perfetto *x, uint32_t thread)
