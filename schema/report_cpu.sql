@@ -1,8 +1,7 @@
 -- view CPU 1: Who used the CPU?
--- note: The time of an interrupt counts for the thread that it interrupted, as in the kernel's
---   own accounting. IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded.
---   [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides
---   the task from BPF.
+-- note: The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. IRQ
+--   and SOFTIRQ are this part of ONCPU, if sched.irq was recorded. [unknown] is time on CPUs without a known thread:
+--   switches were lost, or the kernel hides the task from BPF.
 -- by: who cpu
 -- needs: sched.switch sched.irq?
 -- index: sched
@@ -13,22 +12,22 @@
 --
 -- The result has one row per process (or thread, comm, cgroup), with --every per bin. Columns:
 --   t_ns         start of the bin, counted from the trace's start (only with --every)
---   oncpu_ns     time on any CPU inside the window; slices are cut exactly at the window's edges
---   util_pct     oncpu_ns / window * 100: 100 is one CPU. The window is cut to the trace's span
+--   oncpu_ns     time on any CPU inside the window; slices are clipped exactly at the window's edges
+--   util_pct     oncpu_ns / window * 100: 100 is one CPU. The window is clipped to the trace's span
 --   switches     switches away from a CPU; preempted: switches away while still runnable
---   complete     1: no switch was lost or is missing in the window, which lies inside the trace; TABLES.md
---                says what complete means
+--   complete     1: the window lies inside the trace, and no switch in it was lost or is missing; TABLES.md defines
+--                complete
 --   lost_events  switches (and interrupts) that were lost, counted where the interval of the loss ends
---   steal_ns     the part of oncpu_ns that a hypervisor took from the CPU, which the scheduler leaves
---                out of its account. It is taken for the last part of a stay on the CPU; what exceeds
---                the stay is shown at [unknown]. Empty: not recorded
+--   steal_ns     part of oncpu_ns that a hypervisor took from the CPU, which the scheduler does not charge to the
+--                thread. It is assumed to be the last part of a stay on the CPU; an excess over the stay counts as
+--                [unknown]. Empty: not recorded
 --   irq_ns, softirq_ns  the part of oncpu_ns in interrupts and in soft interrupts (report irq); empty
 --                unless sched.irq was recorded
---   policy, nice, allowed  with --by thread: how the scheduler treated the thread at the end of its recording: policy,
---                nice value, and the CPUs that it may use, as a list (their number on machines with more than 64)
+--   policy, nice, allowed  with --by thread: scheduling policy, nice value and allowed CPUs of the thread at the end
+--                of its recording; the CPUs as a list (as their number on machines with more than 64)
 -- Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
--- The scheduler charges a preempted thread up to an earlier reading of its clock. `ebpfrec sql
--- --examples` has a query that holds oncpu_ns - steal_ns of each thread against its account.
+-- The scheduler charges a preempted thread up to an earlier reading of its clock. `ebpfrec sql --examples` has a
+-- query that compares oncpu_ns - steal_ns of each thread with the scheduler's own CPU time.
 -- [unknown] is time between two switches that do not match. Either events were lost there, or the
 -- kernel hides a task from BPF, as some virtual machines do with their init: the switch to such a
 -- task is recorded, its later events are not.

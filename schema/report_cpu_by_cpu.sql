@@ -1,19 +1,19 @@
 -- variant of cpu by cpu: Who used the CPU?
--- note: ONCPU, IDLE, UNKNOWN (what ran is not known: switches were lost, or the kernel hides the task from
---   BPF) and OTHER (the recorder, and threads that --pid and the like or record --only leave out) add up
---   to the window. Interrupts count for the thread they interrupted, as in the scheduler's own accounting.
+-- note: ONCPU, IDLE, UNKNOWN (the running task is unknown: switches were lost, or the kernel hides the task from BPF)
+--   and OTHER (the recorder, and threads that --pid and the like or record --only exclude) add up to the window.
+--   Interrupts count for the thread that they interrupted, as in the scheduler's own accounting.
 --
 -- The result has one row per CPU. oncpu_ns is the time of the selected threads (the recorder only
 -- with --with-recorder). oncpu_ns + idle_ns + unknown_ns + other_ns is exactly the part of the window
 -- that lies inside the trace's span.
---   steal_ns  the part of oncpu_ns that a hypervisor took from the CPU, taken for the last part
---             of a stay on the CPU. Empty: not recorded
+--   steal_ns  part of oncpu_ns that a hypervisor took from the CPU, assumed to be the last part of a stay on the CPU.
+--             Empty: not recorded
 --   irq_ns, softirq_ns  time of the CPU in interrupts and in soft interrupts (report irq), over
 --             selected threads and idle time: part of oncpu_ns, idle_ns and unknown_ns; empty unless
 --             sched.irq was recorded
 --   unknown_ns  time between two switches that do not match: switches were lost, or the kernel hides the task
 --             that ran from BPF
---   other_ns  time of threads that are not selected, of the recorder, and of tasks left out by --only
+--   other_ns  time of threads that are not selected, of the recorder, and of tasks that record --only excludes
 -- --with-idle does not change these figures.
 SELECT $t
        u.cpu AS cpu,

@@ -1,7 +1,6 @@
 -- view CPU 4: Which interrupts took time, and whose?
--- note: The time of an interrupt excludes that of other interrupts that came in between.
---   Handlers that share a line form one row. Interrupts of tasks that the kernel hides from BPF
---   are missing.
+-- note: The time of an interrupt excludes nested interrupts. Handlers that share a line form one row. Interrupts of
+--   tasks that the kernel hides from BPF are missing.
 -- without sched.irq: Interrupts were not recorded; `ebpfrec record -e +sched.irq -- COMMAND` records
 --   them.
 -- by: who cpu vector
@@ -15,16 +14,15 @@
 --
 -- The result has one row per interrupt line, soft interrupt or CPU-local interrupt; with --by also
 -- per CPU, process, thread, comm or cgroup that was interrupted. The view needs the source sched.irq,
--- which is recorded on request only. Columns:
+-- which is recorded only on request. Columns:
 --   type     irq: handler of an interrupt line; softirq; local: the CPU's own timer, and calls from
 --            other CPUs (x86)
 --   vector   number of the line or soft interrupt; name: handlers of the line, or the kernel's name
 --   runs     number of interrupts that ended in the window
---   run_ns   time inside the window, without nested interrupts: the rows of a CPU add up to no more
---            than the window
+--   run_ns   time inside the window, without nested interrupts: the rows of a CPU add up to at most the window
 --   util_pct run_ns / window * 100: 100 is one CPU
 --   run_*    length of the complete runs that ended in the window, also without nested interrupts.
---            Percentiles are nearest-rank: exact up to 65536 runs a row, otherwise within 0.4 %
+--            Percentiles are nearest-rank: exact up to 65536 runs per row, otherwise within 0.4 %
 --   broken   entries without an exit, and exits without an entry, in the trace: counted without time
 --   complete, lost_events   as in report cpu, for sched.irq
 -- Each time includes 0.1 to 0.6 us of the recorder's own program at the entry.

@@ -1,19 +1,19 @@
 -- view of cpu 1: Whose time was it, when several CPUs were busy at once?
--- note: WALL shares the time that passed: each instant is divided equally among the threads that
---   ran, so the rows add up to the time in which any thread ran. If you give --tid, --thread, --pid
---   or --comm, only the threads that these name count.
+-- note: WALL divides elapsed time: each instant is divided equally among the threads that ran, so the rows add up to
+--   the time in which any thread ran. With --tid, --thread, --pid or --comm, only the threads that these options
+--   select count.
 -- by: who
 -- needs: sched.switch
 -- takes: every who threads histogram sort
 -- figure: wall_pct
 --
 -- The result has one row per process (or thread, comm, cgroup). Columns:
---   wall_ns       time of day, with each instant divided among the threads that ran at that instant; the rows
---                 add up to the time in which any thread ran
---   wall_pct      wall_ns / window * 100: what the window would at best be shorter by without this row
+--   wall_ns       elapsed time, with each instant divided among the threads that ran at that instant; the rows add up
+--                 to the time in which any thread ran
+--   wall_pct      wall_ns / window * 100: upper bound of how much shorter the window would be without this row
 --   alone_ns      time in which a thread of this row was the only one that ran
 --   oncpu_ns      time on any CPU, as in report cpu
---   parallel_avg  how many CPUs were busy on average while this row ran
+--   parallel_avg  average number of busy CPUs while this row ran
 -- Only threads of the report's processes count: with --pid or --comm those of these processes.
 SELECT $t
        $keys

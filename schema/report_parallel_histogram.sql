@@ -1,12 +1,12 @@
 -- variant of parallel histogram: How many CPUs were busy at once?
--- note: Each row says for how long so many CPUs were busy at once.
+-- note: Each row is a number of CPUs, and the time in which exactly this number was busy at once.
 --
 -- The result has one row per number of CPUs, from the least to the most that were busy. Columns:
 --   busy        number of CPUs that ran threads of the report's processes
 --   wall_ns     time with this number
 --   wall_pct    wall_ns / window * 100
 --   oncpu_ns    time on CPUs during wall_ns: busy * wall_ns
--- Idle time is not busy. With --pid or --comm, only CPUs that ran these processes are.
+-- A CPU is not busy while it is idle. With --pid or --comm, only CPUs that ran these processes are busy.
 WITH RECURSIVE
      u AS MATERIALIZED (SELECT t_ns, t_end_ns, span_ns, busy, sum(oncpu_ns) AS oncpu_ns
                           FROM parallel_usage(:from, :to, :every, 'none') GROUP BY t_ns, busy),

@@ -1,6 +1,6 @@
 -- view of sched 1: Who took the CPU, and who lost it?
--- note: A row says how often a process lost its CPU although it could have gone on, and to whom. BY
---   ONCPU is how long the other process then had the CPU, in the window or bin.
+-- note: PREEMPTS is how often a process lost a CPU to another process while still runnable. BY ONCPU is how long the
+--   other process then had the CPU, in the window or bin.
 -- needs: sched.switch
 -- reach: before state
 -- index: sched

@@ -1,8 +1,8 @@
 -- view CPU 2: Which code ran on the CPU?
--- note: The time is exact: the time on the CPU that each thread had is divided among its samples in the window.
---   SAMPLES says how many samples a row has; where they are few, the division is rough. User-space frames come from
---   unwind tables (record --unwind); from frame pointers where there are none, or with --unwind fp: then code without
---   them, as most C libraries, cuts a stack short or omits callers.
+-- note: The time is exact: each thread's time on the CPU is divided among its samples in the window. SAMPLES is the
+--   number of samples of a row; if it is small, the division is rough. User-space frames come from unwind tables
+--   (record --unwind). In code without tables, or with --unwind fp, they come from frame pointers: code without
+--   these, such as most C libraries, cuts a stack short or omits callers.
 -- without profile.period_ns: No samples were recorded; `ebpfrec record --profile -- COMMAND` records
 --   some.
 -- by: who function module
@@ -13,18 +13,17 @@
 -- figure: self_pct
 -- drops: total_samples self_pct
 --
--- The result has one row per function that was on a stack (by module: per file with code that was), if samples
--- were recorded (record --profile); with keys of tasks, one per process (or thread, comm, cgroup) and function.
--- Columns:
---   pid, comm        without keys of tasks: those of the processes, if all have the same
---   function, module    of the program or the kernel, as stacks name it. [no sample]: threads that used the CPU, and
+-- If samples were recorded (record --profile), the result has one row per function that was on a stack (by module:
+-- per file with code that was), and per process (or thread, comm, cgroup) if --by names such a key. Columns:
+--   pid, comm        if --by names no task key: those of the processes, if all have the same
+--   function, module    of the program or the kernel, as stacks name it. [no sample]: threads that used the CPU, but
 --                    have no sample in the window
 --   mode             user or kernel: functions of both may have the same name
---   self_ns          the part of the time on the CPU in which it ran itself. It adds up to oncpu_ns of report cpu,
---                    exactly
+--   self_ns          part of the time on the CPU in which the function itself ran. The sum of all rows is exactly
+--                    oncpu_ns of report cpu
 --   self_pct         self_ns in percent of that of all rows
---   total_ns         the part in which it or a function that it called ran
---   samples          how many samples self_ns stands for, and total_samples the same of total_ns. Of n samples
+--   total_ns         part in which the function, or a function that it called, ran
+--   samples          number of samples that self_ns stands for; total_samples: the same for total_ns. With n samples,
 --                    a share p of the time is known to about sqrt(p * (1 - p) / n)
 -- The formats of stacks have a row per stack (report_profile_stacks.sql).
 WITH s AS MATERIALIZED (

@@ -1,9 +1,9 @@
 -- variant of profile stacks: From which stacks did code run on the CPU?
 --
--- The result has one row per stack (by module: of files), and per process (or thread, comm, cgroup), if samples were
--- recorded (record --profile). Columns:
+-- If samples were recorded (record --profile), the result has one row per stack (by module: of files), and per
+-- process (or thread, comm, cgroup). Columns:
 --   oncpu_ns         the part of the time on the CPU, as in report_profile.sql
---   samples          how many samples that is
+--   samples          number of samples that this time stands for
 --   stack            frames, outermost function first, separated by ';': user space, then the kernel.
 --                    [no sample]: threads that used the CPU, and have no sample in the window
 SELECT $cpukeys sum(u.oncpu_ns) AS oncpu_ns, sum(u.samples) AS samples, u.text AS stack,

@@ -1,7 +1,7 @@
 -- view CPU 5: Which control groups used up their CPU quota?
--- note: Each row is a control group with a quota of its own, or with that of a group above, which
---   QUOTA OF names. PERIODS counts the periods in which a thread wanted to run and the quota was
---   used up. THROTTLED is the time that threads waited for the next period, all THREADS together.
+-- note: Each row is a control group with a quota of its own, or with that of a group above it, which QUOTA OF names.
+--   PERIODS counts the periods in which a thread wanted to run and the quota was used up. THROTTLED is the time in
+--   which threads waited for the next period; THREADS is the number of these threads, whose times are added up.
 -- needs: sched.switch sched.wakeup
 -- reach: before state
 -- index: states
@@ -9,17 +9,17 @@
 -- figure: throttled_ns
 -- drops: lost_events quota_of
 --
--- The result has one row per control group that threads of the report belong to and that has a quota, or had threads
--- without quota in the window. The group of a process is its last one. Columns:
---   quota_ns         the threads of the group may have a CPU for so long in each period_ns: the last value in the
---                    window. The quota is read where a group is first seen and every 2 s; the table quotas has all
---                    values
---   quota_of         the group that has the quota, where that is another
---   periods          in which threads were throttled, by the waits that ended in the window; throttled_max_ns: the
---                    longest, with its whole length
---   throttled_ns     time in the window in which threads were throttled: throttled_ns of report_states.sql. It is not
---                    the throttled time of cpu.stat where several threads of a group, or CPUs, are throttled at once
---   threads          that were throttled
+-- The result has one row per control group to which threads of the report belong, if the group has a quota, or had
+-- throttled threads in the window. The group of a process is its last one. Columns:
+--   quota_ns         CPU time that the threads of the group may use in each period_ns: the last value in the window.
+--                    The quota is read when a group is first seen, and every 2 s; the table quotas has all values
+--   quota_of         group that has the quota, if it is another group
+--   periods          number of periods in which threads were throttled, counted by the waits that ended in the
+--                    window; throttled_max_ns: the longest of these waits, with its whole length
+--   throttled_ns     time in the window in which threads were throttled: throttled_ns of report_states.sql. It
+--                    differs from the throttled time of cpu.stat if several threads of a group, or CPUs, are
+--                    throttled at once
+--   threads          number of threads that were throttled
 WITH w AS MATERIALIZED (
         SELECT p.cgroup_id AS cgroup_id, p.cgroup AS cgroup,
                count(DISTINCT u.utid) FILTER (WHERE u.kind = 'throttled') AS threads,

@@ -1,5 +1,5 @@
 -- view of cpu 2: Which thread ran on which CPU, and when?
--- note: Each row is a time in which one thread had a CPU.
+-- note: Each row is an uninterrupted time of one thread on a CPU.
 -- needs: sched.switch sched.wakeup
 -- reach: before state
 -- index: states

@@ -1,5 +1,5 @@
 -- variant of timeline every: Which thread ran on which CPU, and when?
--- note: Each row is a CPU in a bin, with the process that had it longest.
+-- note: Each row is a CPU in a bin, with the process that had the CPU longest.
 --
 -- With --every the result has one row per bin and CPU. Columns:
 --   busy_pct             share of the bin in which the CPU ran one of the selected processes

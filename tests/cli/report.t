@@ -177,7 +177,7 @@ $ ebpfrec report cpu -i golden.ebpfrec --every 1s --by cpu --sparklines | tail -
 1> 0  =@@   100.0 %
 1> 1   @    25.0 %
 1>
-1> ONCPU, IDLE, UNKNOWN (what ran is not known: switches were lost, or the kernel hides the task from BPF) and OTHER (the recorder, and threads that --pid and the like or record --only leave out) add up to the window. (More: --notes.)
+1> ONCPU, IDLE, UNKNOWN (the running task is unknown: switches were lost, or the kernel hides the task from BPF) and OTHER (the recorder, and threads that --pid and the like or record --only exclude) add up to the window. (More: --notes.)
 
 $ ebpfrec report cpu -i golden.ebpfrec --every 1s --wide-by comm --format csv 2>/dev/null
 1> t_ns,cc1,make,"'=1+\x1b[31m,""\xff"
@@ -397,7 +397,7 @@ $ ebpfrec report --show path
 2> Try 'ebpfrec report --help'.
 
 $ ebpfrec report --list cpu --format jsonl
-1> {"group":"CPU","view":"cpu","question":"Who used the CPU?","by":"process,thread,thread_name,comm,cgroup,container,unit,user,tree,cpu","by_default":"process","notes":"The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. IRQ and SOFTIRQ say how much of ONCPU that is, if sched.irq was recorded. [unknown] has the time of which nobody knows who ran: switches were lost, or the kernel hides the task from BPF."}
+1> {"group":"CPU","view":"cpu","question":"Who used the CPU?","by":"process,thread,thread_name,comm,cgroup,container,unit,user,tree,cpu","by_default":"process","notes":"The time of an interrupt counts for the thread that it interrupted, as in the kernel's own accounting. IRQ and SOFTIRQ are this part of ONCPU, if sched.irq was recorded. [unknown] is time on CPUs without a known thread: switches were lost, or the kernel hides the task from BPF."}
 
 $ ebpfrec report --list why
 1> why: Why did it take that long?
@@ -478,7 +478,7 @@ $ ebpfrec report parallel -i golden.ebpfrec --histogram
 1>    2  250 ms     6.3  500 ms
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
-1> Each row says for how long so many CPUs were busy at once.
+1> Each row is a number of CPUs, and the time in which exactly this number was busy at once.
 
 $ ebpfrec report parallel -i golden.ebpfrec --histogram --comm 'c*' --every 2s --format csv
 1> t_ns,busy,wall_ns,wall_pct,oncpu_ns,complete,lost_events

@@ -293,7 +293,7 @@ $ ebpfrec report -i stacks.ebpfrec profile
 1> 200  cc1   ufunc_1                  user      0 ns     0.0  1.20 s        0              5
 1> (in all rows, COMPLETE: NO, LOST EVENTS: 3)
 1>
-1> The time is exact: the time on the CPU that each thread had is divided among its samples in the window. (More: --notes.)
+1> The time is exact: each thread's time on the CPU is divided among its samples in the window. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec profile --by module --format csv 2>/dev/null
 1> pid,comm,module,mode,self_ns,self_pct,total_ns,samples,total_samples,complete,lost_events
