@@ -1,7 +1,7 @@
 -- view of latency 2: Who else used the disk, and how long did requests take?
--- note: Each row is a name that had requests on a device while requests of the report's processes
---   were in flight there. The columns WITH are about those of the report's requests during which the
---   name had one, WITHOUT about all others. What is slower with it need not be slow because of it.
+-- note: Each row is a process name with requests on a device while requests of the report's processes were in flight
+--   there. Columns WITH cover those of the report's requests that overlapped a request of this name; columns WITHOUT
+--   cover all others. A higher latency in WITH does not prove that the name is the cause.
 -- nobody: This compares the requests of some processes with those of others; give --workload, --pid,
 --   --comm, --tid or --thread.
 -- needs: block
@@ -10,15 +10,15 @@
 -- figure: with_p50_ns
 -- drops: lost_events without_p99_ns ios
 --
--- The result has one row per device and name of others, for the 20 names that moved most. Columns:
+-- The result has one row per device and name of others, for the 20 names with the most bytes. Columns:
 --   beside          name of the other processes that own requests on the device ([unknown]: no known owner); for
 --                   the report's own processes, with --tid and --thread, the name of the other thread that queued them
---   ios, bytes      those of these requests that ended in the window
+--   ios, bytes      number and bytes of those of its requests that ended in the window
 --   with_ios        requests of the report's processes that ended in the window, and during which, from queueing to
 --                   completion, a request of the other name was queued or served; without_ios: the rest
 --   with_p50_ns ..  their latencies: median and 99th percentile
--- With --every, requests count in the bin in which they ended, and a name has a row if it had any. Requests of
--- others that ended more than a second after the window are ignored.
+-- With --every, a request counts in the bin in which it ended, and a name has a row in each bin with requests of its
+-- own. Requests of others that ended more than a second after the window are ignored.
 WITH own AS MATERIALIZED (SELECT DISTINCT upid FROM threads WHERE thread_in_scope(utid)),
 q AS MATERIALIZED (
         SELECT b.dev AS dev, b.end_ns AS end_ns, b.latency_ns AS latency_ns, coalesce(b.queued_ns, :from) AS start_ns,

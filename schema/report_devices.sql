@@ -1,7 +1,6 @@
 -- view Disk 3: How busy was each block device?
--- note: The view counts all requests, whatever process owns them. A request is in flight from
---   queueing to completion. A device that lies on another, such as a volume on a disk, has the
---   same requests once more, so do not add them up.
+-- note: The view counts the requests of all processes. A request is in flight from queueing to completion. A stacked
+--   device, such as a volume on a disk, has the same requests once more, so do not add up devices.
 -- default: device
 -- needs: block
 -- reach: before state
@@ -22,8 +21,8 @@
 --   merges, errors   bios and requests that were merged into a request; requests that failed
 --   error        names of their errnos, such as EIO
 --   open         requests still in flight at the end
---   untimed      requests that ended without a latency: they were in flight when the recording began, and
---                busy_pct and depth_avg do not have their time before their first event; empty: none
+--   untimed      requests that ended without a latency: they were in flight when the recording began, and busy_pct
+--                and depth_avg exclude their time before their first event; empty: none
 -- A request is in flight from queueing to its last completion. Devices stack (dm, md, loop), so do not add
 -- layers.
 SELECT $t

@@ -2,13 +2,13 @@
 -- note: A row in brackets has requests without a known file: [metadata] those of a file system, its
 --   journal or a whole device, [no data] flushes and discards, [unknown] those whose path was not recorded.
 --
--- The result has one row per file, and per process, device, operation and so on where --by names those, too.
--- Columns, besides those of the keys:
+-- The result has one row per file, and per process, device, operation and other keys if --by names them. Columns,
+-- besides those of the keys:
 --   file               path of the file (TABLES.md, block_requests); [direct I/O]: of a file that the kernel does not
---                      tell; [metadata]: of a file system, its journal, or a device that a program writes itself;
---                      [swap]; [no data]: flushes and discards; [kernel]: other memory of the kernel's; [unknown]: the
---                      path was not recorded
---   the others         as of report io
+--                      report; [metadata]: of a file system, its journal, or a device to which a program writes
+--                      directly; [swap]; [no data]: flushes and discards; [kernel]: other memory of the kernel;
+--                      [unknown]: the path was not recorded
+--   the others         as in report io
 SELECT $t
        $cpukeys
        count(*) AS ios, sum(u.bytes) AS bytes,

@@ -1,14 +1,13 @@
 -- view Disk 2: Where did requests spend their time?
--- note: QUEUE is the time until a request first goes to the device; DEVICE is the time from when
---   it last went there to its completion. Percentiles are exact up to 65536 requests a row,
---   otherwise within 0.4 %.
+-- note: QUEUE is the time from queueing to the first issue to the device; DEVICE is the time from the last issue to
+--   completion. Percentiles are exact up to 65536 requests per row, otherwise within 0.4 %.
 -- by: who device partition op size
 -- default: device
 -- needs: block
 -- reach: before state
 -- index: requests
--- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
---   such as write-back, are left out.
+-- threads: The figures are those of threads (--tid, --thread), without requests that others submitted for their
+--   process, such as write-back.
 -- takes: every who threads histogram sort
 -- drops: errors upto_pct queue_p999_ns device_p999_ns lat_p999_ns queue_p90_ns device_p90_ns lat_p90_ns
 --   lat_p50_ns queue_max_ns device_max_ns lat_max_ns lat_p99_ns ios
@@ -19,7 +18,7 @@
 --   lat_*     from queueing to the last completion
 --   queue_*   from queueing to the first issue to the device
 --   device_*  from the last issue to the last completion
--- Percentiles are nearest-rank: exact up to 65536 requests a row in a window of up to a million block
+-- Percentiles are nearest-rank: exact up to 65536 requests per row in a window of up to a million block
 -- events, otherwise within 0.4 %.
 --   errors, merges, requeues   as in report io
 --   unowned_ios, unowned_bytes, complete   as in report io

@@ -1,6 +1,7 @@
 -- variant of latency histogram: Where did block requests spend their time?
--- note: Each row counts the requests that took from LOW up to HIGH: in all (total), until they first went
---   to the device (queue), or from when they last went there to their completion (device).
+-- note: Each row counts the requests with a time from LOW (included) to HIGH (excluded): all of their time (total),
+--   the time until their first issue to the device (queue), or that from their last issue to their completion
+--   (device).
 --
 -- The result is a histogram of latencies in powers of two: a step includes low_ns and excludes
 -- high_ns. It has one row per device (with --by also per process, thread, comm or cgroup), operation,

@@ -1,13 +1,13 @@
 -- view of latency 1: How large are requests, and do they follow each other?
--- note: A request is sequential if it lies on the device right beside one of the 16 requests of its row
---   that ended before it.
+-- note: A request is sequential if it is adjacent on the device to one of the 16 requests of its row that ended
+--   before it.
 -- by: who device partition op
 -- default: device
 -- needs: block
 -- reach: before state
 -- index: requests
--- threads: The figures are of threads (--tid, --thread): requests that others submitted for their process,
---   such as write-back, are left out.
+-- threads: The figures are those of threads (--tid, --thread), without requests that others submitted for their
+--   process, such as write-back.
 -- takes: every who threads sort
 -- drops: size_p90_bytes size_p99_bytes size_avg_bytes
 --
@@ -16,7 +16,7 @@
 --   seq_pct   share of the requests with data that are adjacent, in sectors, to one of the 16 requests
 --             of the same row that ended before (many are in flight at once and complete out of
 --             order): 100 is sequential, 0 is random
---   size_*    bytes of a request. Percentiles are nearest-rank: exact up to 65536 requests a row,
+--   size_*    bytes of a request. Percentiles are nearest-rank: exact up to 65536 requests per row,
 --             otherwise within 0.4 %
 SELECT $t
        $keys

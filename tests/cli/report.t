@@ -368,14 +368,14 @@ $ ebpfrec report --list | grep -A1 'also:'
 
 $ ebpfrec report --list latency
 1> latency: Where did requests spend their time?
-1> QUEUE is the time until a request first goes to the device; DEVICE is the time from when it last went there to its completion. Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.
+1> QUEUE is the time from queueing to the first issue to the device; DEVICE is the time from the last issue to completion. Percentiles are exact up to 65536 requests per row, otherwise within 0.4 %.
 1> --by process,thread,thread_name,comm,cgroup,container,unit,user,tree,device,partition,op,size; default device
 1> --show pattern   How large are requests, and do they follow each other?
 1> --show beside    Who else used the disk, and how long did requests take?
 
 $ ebpfrec report --list pattern
 1> pattern: How large are requests, and do they follow each other?
-1> A request is sequential if it lies on the device right beside one of the 16 requests of its row that ended before it.
+1> A request is sequential if it is adjacent on the device to one of the 16 requests of its row that ended before it.
 1> --by process,thread,thread_name,comm,cgroup,container,unit,user,tree,device,partition,op; default device
 1> The same as report latency --show pattern
 
@@ -586,7 +586,7 @@ $ ebpfrec report devices -i golden.ebpfrec --every 10ms --from 100ms --to 200ms 
 1>
 1> dev8:0  @@@@@@@@@@  100
 1>
-1> The view counts all requests, whatever process owns them. (More: --notes.)
+1> The view counts the requests of all processes. (More: --notes.)
 
 # of each section of the summary, too
 $ ebpfrec report -i golden.ebpfrec --format csv 2>err | grep -c '^CPU by name,.*,comm,';

@@ -89,12 +89,12 @@ $ ebpfrec report leaks -i threads.ebpfrec --tid 101 --format csv
 $ ebpfrec report io -i threads.ebpfrec --tid 101 --format csv
 1> pid,tid,comm,device,op,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,merges,requeues,unknown_owner_ios,submitter,owner_how,unowned_ios,unowned_bytes,complete,lost_events
 1> 100,101,req-0,dev8:0,read,1,4096,1,4096,5000000,5000000,5000000,0,0,0,0,server,read,0,0,1,0
-2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): requests that others submitted for their process, such as write-back, are left out.
+2> ebpfrec: threads.ebpfrec: The figures are those of threads (--tid, --thread), without requests that others submitted for their process, such as write-back.
 
 $ ebpfrec report io -i threads.ebpfrec --tid 101 --by file --format csv
 1> file,ios,bytes,iops,bytes_per_s,lat_p50_ns,lat_p99_ns,lat_max_ns,errors,unowned_ios,unowned_bytes,complete,lost_events
 1> [unknown],1,4096,1,4096,5000000,5000000,5000000,0,0,0,1,0
-2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): requests that others submitted for their process, such as write-back, are left out.
+2> ebpfrec: threads.ebpfrec: The figures are those of threads (--tid, --thread), without requests that others submitted for their process, such as write-back.
 
 $ ebpfrec report timeline -i threads.ebpfrec --tid 101 --format csv
 1> start_ns,cpu,dur_ns,pid,tid,comm,wait_ns,end_reason,complete,lost_events
