@@ -1,12 +1,13 @@
 -- view Waiting 3: Which locks were waited for, and who held them?
--- note: Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the
---   kernel's: of mappings (mmap lock), of a file or directory, or its function. A wait counts in the window in which
---   it ended; WAIT is its time in the window. The holder is the thread that ended most of this time by a release, and
---   MEANWHILE is what that thread did during the waits. A signal, a time-out, a tracer or the freezer only interrupts a
---   wait: the holder is who releases the lock to the same thread next, or [unknown]. KIND is lock, or condition for a
---   condition variable or a semaphore, and these come last: a lock that a program builds from them is among them
---   (Java's monitors, locks of Python and PostgreSQL); their HOLDER is the thread that signalled. A wait for a thread's
---   end that the recorder cannot tell is a row, too.
+-- note: Each row is a lock of a process: OBJECT is the variable that contains the lock, its address or the file of a
+--   flock, or for a lock of the kernel the mappings (mmap lock), the file or directory, or the function that takes
+--   the lock. A wait counts in the window in which it ended; WAIT is its time in the window. The holder is the thread
+--   whose releases ended most of this time, and MEANWHILE is the activity of that thread during the waits. A signal,
+--   a time-out, a tracer or the freezer only interrupts a wait: its holder is the thread that next releases the lock
+--   to the same waiter, or [unknown]. KIND is lock, or condition for a condition variable or a semaphore. Rows of
+--   kind condition come last, and include locks that a program builds from condition variables or semaphores (Java's
+--   monitors, locks of Python and PostgreSQL); their HOLDER is the thread that signalled. A wait for the end of a
+--   thread is a row, too, if the recorder cannot distinguish it from a wait for a lock.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before state
 -- index: states
@@ -25,14 +26,14 @@
 --   kind         lock or condition
 --   waits        waits that ended in the window; waiters: threads that had one; wait_max_ns: the longest, with its
 --                whole length
---   holder       thread whose release of the lock ended most of the time, tid its number. A wait that a signal, a
---                time-out or the like ended has the holder of the same thread's next wait for the lock that ended by a
---                release; [unknown]: no such wait, or the kernel does not report the waker's call (before Linux 5.15).
---                A thread that itself waited for a lock during more than half of a wait only passed it on: the holder
---                of that lock counts instead
+--   holder       thread whose releases of the lock ended most of the time; tid: its number. If a signal, a time-out
+--                or the like ended a wait, the holder is that of the same thread's next wait for the lock that ended
+--                by a release; [unknown]: there is no such wait, or the kernel does not report the waker's call
+--                (before Linux 5.15). A thread that itself waited for a lock during more than half of a wait only
+--                passed it on: the holder of that lock counts instead
 --   held_pct     share of wait_ns that the holder ended
---   meanwhile    what the holder, and other threads that had the lock in between, did during these waits: the kinds
---                of report waits that took most of it
+--   meanwhile    activity of the holder, and of other threads that had the lock in between, during these waits: the
+--                kinds of report waits with the most time
 -- A lock in memory that several processes share, or of a file, has a row for each process.
 WITH e AS MATERIALIZED (
         SELECT e.*, t.upid AS upid FROM wait_ends(:from, :to) AS e JOIN threads AS t ON t.utid = e.utid

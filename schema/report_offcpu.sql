@@ -1,7 +1,7 @@
 -- view of waits 1: Where did threads wait off the CPU, and who woke them?
--- note: A wait belongs to the window in which it ends, and keeps its whole length. User-space
---   frames come from frame pointers: where code has none, as in most C libraries, a stack ends
---   early or lacks callers, unless it was recorded with --unwind dwarf.
+-- note: A wait counts in the window in which it ends, with its whole length. User-space frames come from frame
+--   pointers: in code without them, such as most C libraries, a stack ends early or lacks callers, unless it was
+--   recorded with --unwind dwarf.
 -- without offcpu.min_ns: No waits were recorded; `ebpfrec record --offcpu 1ms -- COMMAND` records
 --   some.
 -- by: who function module waker
@@ -11,15 +11,16 @@
 -- takes: who threads lines sort stacks
 -- drops: offcpu_max_ns runnable_ns
 --
--- The result has one row per state, waker and stack (by module: of files), and with keys of tasks per process (or
--- thread, comm, cgroup), over the waits that were recorded (record --offcpu) and ended in the window. Columns:
---   pid, comm        without keys of tasks: those of the processes, if all have the same
+-- The result has one row per state, waker and stack (by module: of files), and per process (or thread, comm, cgroup)
+-- if --by names such a key. It covers the waits that were recorded (record --offcpu) and ended in the window.
+-- Columns:
+--   pid, comm        if --by names no task key: those of the processes, if all have the same
 --   state            of the thread, as in report_states.sql: preempted if it was still runnable when it
 --                    left its CPU; otherwise sleeping, stopped, uninterruptible, or disk if half of an
 --                    uninterruptible sleep or more was a wait for a disk. If the switches of the wait are
---                    unknown, the state in the kernel's bits
---   waker            name of the thread that woke it; [irq]: an interrupt, such as a timer's; empty if
---                    no wake-up was needed; [unknown]
+--                    unknown, the state is that of the kernel's bits
+--   waker            name of the thread that ended the wait; [irq]: an interrupt, such as a timer's; empty if no
+--                    wake-up was needed; [unknown]
 --   waits            number of waits; offcpu_ns, offcpu_max_ns: their length, and that of the longest
 --   runnable_ns      the part of offcpu_ns after the wake-up, when the thread waited for a CPU
 --   stack            frames when it left the CPU, outermost function first, separated by ';': user space,

@@ -1,14 +1,14 @@
 -- variant of offcpu by waker: Who woke threads that had waited off the CPU, and from where?
 --
--- The result has one row per waker's name, name of the thread that was woken, state and stack of the
--- waker, over the waits that were recorded (record --offcpu) and ended in the window. Waits of threads
--- that were runnable when they left the CPU have no waker, and are not in it. Columns:
+-- The result has one row per waker's name, name of the thread that was woken, state and stack of the waker, over the
+-- waits that were recorded (record --offcpu) and ended in the window. It excludes waits of threads that were runnable
+-- when they left the CPU, which have no waker. Columns:
 --   comm             name of the waker; [irq]: an interrupt woke the thread
 --   woken            name of the thread that waited
 --   state            of that thread, as in report_offcpu.sql
 --   waits, offcpu_ns, offcpu_max_ns, runnable_ns    as in report_offcpu.sql
---   stack            frames of the waker, outermost function first, separated by ';'. Empty: the thread
---                    was woken before the time that --offcpu gives, and then waited for a CPU
+--   stack            frames of the waker, outermost function first, separated by ';'. Empty: the thread was woken
+--                    before the minimum of --offcpu had passed, and then waited for a CPU
 SELECT u.comm AS comm, u.woken AS woken, u.state AS state, sum(u.waits) AS waits, sum(u.offcpu_ns) AS offcpu_ns,
        max(u.max_ns) AS offcpu_max_ns, sum(u.runnable_ns) AS runnable_ns, u.text AS stack,
        view_complete(:from, :to) AS complete, view_lost(:from, :to) AS lost_events

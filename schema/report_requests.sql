@@ -1,12 +1,12 @@
 -- view Waiting 4: How long did the requests of programs take?
 -- note: A request counts where it ends, with its whole length; OPEN are those that had not ended.
---   Percentiles are exact up to 65536 requests a row, otherwise within 0.4 %.
+--   Percentiles are exact up to 65536 requests per row, otherwise within 0.4 %.
 -- by: name step thread
 -- default: name
 -- needs: app.span sched.switch? sched.wakeup?
 -- reach: before state
 -- without app.span: Requests were not recorded: record with --spans, --span-fd or --request.
--- cut: Requests that had begun before the cut are left out.
+-- cut: Requests that had begun before the cut are missing.
 -- takes: every who threads histogram sort requests slowest
 -- figure: p99_ns
 -- drops: lost_events p90_ns per_s

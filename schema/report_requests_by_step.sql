@@ -2,8 +2,9 @@
 -- note: Each row is a step of the requests that ended in the window, or were open at its end. A step
 --   lasts until the next one of its request. SHARE is its part of the time of these steps.
 --
--- The result has one row per name of a request and step. Columns as in report requests; share_pct: the step's part
--- of the time of all steps of requests with this name. With --every a step counts in the bin in which it begins.
+-- The result has one row per name of a request and step. The columns are those of report requests; share_pct: the
+-- step's part of the time of all steps of requests with this name. With --every a step counts in the bin in which it
+-- begins.
 SELECT $tgroup name, step, steps, p50_ns, p90_ns, p99_ns, max_ns,
        round(100.0 * sum_ns / nullif(sum(sum_ns) OVER (PARTITION BY $tgroup name), 0), 2) AS share_pct,
        view_complete($binfrom, $binto) AS complete, view_lost($binfrom, $binto) AS lost_events

@@ -1,5 +1,5 @@
 -- variant of requests histogram: How long did the requests of programs take?
--- note: Each row counts the requests that took from LOW up to HIGH.
+-- note: Each row counts the requests with a length from LOW (included) to HIGH (excluded).
 --
 -- The result is a histogram of lengths in powers of two: a step includes low_ns and excludes high_ns. Columns:
 --   requests   that ended in the window; pct: share of the step; upto_pct: share of the requests below high_ns

@@ -1,8 +1,9 @@
 -- variant of requests slowest: Which requests of programs took longest?
--- note: Each row is a request; BREAKDOWN has the largest parts of its time, which `request_time()` has all of.
+-- note: Each row is a request; BREAKDOWN has the largest parts of its time, and `request_time()` has all parts.
 --
 -- With --slowest N the result has one row per request, the longest first. Columns:
---   name, id, pid, thread, start_ns, dur_ns   the id is that of its program; of a call of a function, its start
+--   name, id, pid, thread, start_ns, dur_ns   the id is the one that the program assigned; for a call of a function,
+--                                             its start
 --   breakdown   the three largest parts of its time: running, a kind of wait and its object or call, or queued: no
 --           thread worked for it
 WITH r AS MATERIALIZED (SELECT * FROM requests(:from, :to)

@@ -1,9 +1,9 @@
 -- view Waiting 1: What did threads do all the time: run, wait, sleep?
--- note: The parts of a thread add up to its life in the window. RUNNABLE and PREEMPT are waits for a
---   CPU, after a wake-up and after a preemption; THROTTLED is a wait for a quota of CPU time. DISK is uninterruptible
---   sleep while a block request that the thread submitted is in flight; UNINT is other
---   uninterruptible sleep, and ASLEEP any sleep that a signal may end. UNKNOWN is the time in which events were lost,
---   and the time before the first event of a thread whose state was not read when the recording began.
+-- note: The parts of a thread add up to its life in the window. RUNNABLE and PREEMPT are waits for a CPU, after a
+--   wake-up and after a preemption; THROTTLED is a wait for a quota of CPU time. DISK is uninterruptible sleep while
+--   a block request that the thread submitted is in flight; UNINT is other uninterruptible sleep, and ASLEEP sleep
+--   that a signal can end. UNKNOWN is the time in which events were lost, and the time before the first event of a
+--   thread whose state was not read when the recording began.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
 -- reach: before state

@@ -1,12 +1,11 @@
 -- view Waiting 2: What did threads wait for?
--- note: Each row is a kind of wait, and the system call in which threads waited. WAIT is the time
---   of waits in the window; with the time on CPUs it adds up to the life of the threads. The
---   number and the maximum are of the waits that ended in the window, each with its whole length.
---   Kinds: cpu, no CPU was free; throttled, the quota of CPU time was used up; disk, a block request
---   of the thread's own, or a call that reads, writes or syncs a file; condition, a condition variable
---   or a semaphore; poll, for one of several things; child, also a thread's end; signal;
---   fault, a page of memory that had to be read or given; kernel, a kernel thread without work; call, another
---   system call, or a file of another type, such as a terminal; unknown, nobody knows in which call.
+-- note: Each row is a kind of wait, and the system call in which threads waited. WAIT is the time of waits in the
+--   window; with the time on CPUs it adds up to the life of the threads. The number and the maximum are those of the
+--   waits that ended in the window, each with its whole length. Kinds: cpu, no CPU was free; throttled, the quota of
+--   CPU time was used up; disk, a block request of the thread's own, or a call that reads, writes or syncs a file;
+--   condition, a condition variable or a semaphore; poll, for one of several things; child, also a thread's end;
+--   signal; fault, a page of memory that had to be read or allocated; kernel, a kernel thread without work; call,
+--   another system call, or a file of another type, such as a terminal; unknown, the call is not known.
 -- by: who
 -- needs: sched.switch sched.wakeup block?
 -- reach: before state
@@ -25,12 +24,12 @@
 --                           the process's mappings, of a directory (schema/LIMITS.md)
 --                condition  futex: a condition variable or a semaphore, if the arguments of the call show it
 --                           (schema/LIMITS.md); otherwise such a wait is of kind lock
---                socket, pipe  reading, writing, accepting, connecting, or a poll of this one alone
+--                socket, pipe  reading, writing, accepting, connecting, or a poll of this file alone
 --                poll       poll, select, epoll_wait, io_uring_enter: several things at once
---                timer      nanosleep and its like, a poll of nothing
+--                timer      nanosleep and similar calls, a poll without descriptors
 --                child      wait4, waitid, vfork, clone; pthread_join of glibc: the end of another thread
 --                signal     pause, sigsuspend, sigwait
---                fault      an exception of user code: a page that had to be read or given
+--                fault      an exception of user code: a page that had to be read or allocated
 --                kernel     kernel threads, which wait for work
 --                call       another system call, or a file of another type: a terminal, an eventfd,
 --                           or one of proc, sysfs or the control groups (cgroup.procs)
@@ -40,7 +39,7 @@
 --   call         the system call, user code or kernel thread. The type of a file is unknown before
 --                Linux 6.2: a read then has the kind call
 --   waits        waits that ended in the window; wait_max_ns: the longest
---   timeouts     waits that ended because their time was up, empty for none; timeout_ns: their mean length
+--   timeouts     waits that ended because their time was up; empty: no such wait; timeout_ns: their mean length
 --   wait_ns      time in the window, also of waits that end later
 --   share_pct    of the time that the group's threads waited
 SELECT $t

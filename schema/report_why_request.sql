@@ -1,6 +1,6 @@
 -- variant of why request: What did this request do, and what held it up?
--- note: The request is compared with the others of its name in the window. The path goes back from its
---   end to its begin, along what its threads waited for.
+-- note: The request is compared with the others of its name in the window. The path goes back from its end to its
+--   begin, along the waits of its threads.
 --
 -- With --request ID the result has sections about the request with this id:
 --   In short     how it differs from the other requests of its name in the window, the largest difference first

@@ -1,6 +1,6 @@
 -- variant of why requests: What did the slow requests do that the others did not?
--- note: Slow are the requests from the 99th percentile of their length on, or as --slow says. SLOW and
---   OTHERS are means per request; the difference is DIFF plus and minus ERROR, in 95 of 100 cases.
+-- note: Slow requests are at least as long as the 99th percentile, or as the limit of --slow. SLOW and OTHERS are
+--   means per request; the difference is DIFF plus or minus ERROR in 95 of 100 cases.
 --
 -- With --requests the result has three sections about the requests of this name that ended in the window:
 --   In short      how the slow ones differ from the others, the largest difference first: up to three sentences

@@ -34,7 +34,7 @@ $ ebpfrec report requests -i spans.ebpfrec --slowest 3
 1> PUT /cart  16  200  shop        0.640  24.0 ms  lock 7f33a0012000 19.0 ms, running 3.00 ms, cpu 1.00 ms
 1> GET /       1  200  shop        0.040  4.00 ms  running 3.00 ms, queued 1.00 ms
 1>
-1> Each row is a request; BREAKDOWN has the largest parts of its time, which `request_time()` has all of.
+1> Each row is a request; BREAKDOWN has the largest parts of its time, and `request_time()` has all parts.
 
 $ ebpfrec report requests -i spans.ebpfrec --histogram --format csv
 1> name,low_ns,high_ns,requests,pct,upto_pct,complete,lost_events
@@ -71,7 +71,7 @@ $ ebpfrec report why --requests '*' --slow '>20ms' -i spans.ebpfrec
 1> PUT /cart  16  shop        0.640  24.0 ms  lock 7f33a0012000 19.0 ms, running 3.00 ms, cpu 1.00 ms
 1> GET /       1  shop        0.040  4.00 ms  running 3.00 ms, queued 1.00 ms
 1>
-1> Slow are the requests from the 99th percentile of their length on, or as --slow says. (More: --notes.)
+1> Slow requests are at least as long as the 99th percentile, or as the limit of --slow. (More: --notes.)
 
 # the parts of each request add up to its length
 $ ebpfrec sql -i spans.ebpfrec --format csv "SELECT id, kind, call, by_utid, waits, dur_ns FROM
@@ -120,7 +120,7 @@ $ ebpfrec report locks -i spans.ebpfrec --during request:8
 1> PID  COMM  OBJECT        KIND  WAITS  WAITERS     WAIT  WAIT MAX  HOLDER  TID  HELD %  MEANWHILE
 1> 200  shop  7f33a0012000  lock      1        1  19.0 ms   19.0 ms  audit   202   100.0  running 100 %
 1>
-1> Each row is a lock of a process: OBJECT is the variable with it, its address, the file of a flock, or the kernel's: of mappings (mmap lock), of a file or directory, or its function. (More: --notes.)
+1> Each row is a lock of a process: OBJECT is the variable that contains the lock, its address or the file of a flock, or for a lock of the kernel the mappings (mmap lock), the file or directory, or the function that takes the lock. (More: --notes.)
 
 # an unknown name is an error that lists the known ones
 $ ebpfrec report why --requests NOPE -i spans.ebpfrec || ebpfrec report requests --requests save -i spans.ebpfrec
@@ -136,7 +136,7 @@ $ ebpfrec report why --requests 'GET*' --until 30ms -i spans.ebpfrec;
 1> In short
 1> No request GET* ended in this window
 1>
-1> Slow are the requests from the 99th percentile of their length on, or as --slow says. (More: --notes.)
+1> Slow requests are at least as long as the 99th percentile, or as the limit of --slow. (More: --notes.)
 1> No request PUT* ended in this window; open at its end: 1
 
 $ ebpfrec report requests --requests GET -i golden.ebpfrec

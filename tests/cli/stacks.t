@@ -231,7 +231,7 @@ $ ebpfrec report -i stacks.ebpfrec offcpu
 1> 200  cc1   preempted  -          1  10.0 ms     10.0 ms   10.0 ms
 1>       stack: function_ffffffff818880 < ufunc_12 < ufunc_1
 1>
-1> A wait belongs to the window in which it ends, and keeps its whole length. (More: --notes.)
+1> A wait counts in the window in which it ends, with its whole length. (More: --notes.)
 
 # from which length on, as the trace says
 $ cp -r stacks.ebpfrec from5.ebpfrec; sed -i '/^crc32c=/d;$a offcpu.min_ns=5000000' from5.ebpfrec/manifest;
