@@ -1,7 +1,7 @@
 -- view Export 1: What did each name do, in rows that hosts can add up?
--- note: In each bin a name has a row for its CPU time and memory, one for its requests by device and
---   operation, and one for each step of their latencies. A row without a name is of the machine. What
---   the recorder did counts, too.
+-- note: In each bin a name has a row for its CPU time and memory, one for its requests by device and operation, and
+--   one for each step of the histogram of their latencies. A row without a name is that of the machine. The
+--   recorder's own activity counts, too.
 -- by: comm unit container user
 -- default: comm
 -- needs: sched.switch alloc.rss block sched? alloc?
@@ -13,12 +13,13 @@
 --   rss_peak_bytes uninterruptible_ns rss_grown_bytes lat_max_ns preempted_ns disk_ns runnable_ns rss_bytes
 -- rows: sums machine
 --
--- `report bins --every DUR --follow` gives them; `export --to clickhouse --every DUR` sends those of --align.
--- Three kinds of rows: CPU and memory of a name; its requests by device and operation, with one more row
--- per step of their latency, from lat_low_ns on; and one row without a name, of the machine. Counts and times can be
--- added up over names, bins and hosts, so that histograms merge by adding lat_ios; of the columns with peak or max the
--- greatest counts. bin_ns is the part of the bin that was recorded. Memory of a name is in the first bin, and in bins
--- in which it changed. :continues is 1 if bins before these were asked for.
+-- `report bins --every DUR --follow` prints these rows; `export --to clickhouse --every DUR` sends those of aligned
+-- bins (--align). There are three kinds of rows: CPU and memory of a name; its requests by device and operation, with
+-- one more row per step of their latency, from lat_low_ns on; and one row without a name, that of the machine. Counts
+-- and times can be added up over names, bins and hosts, and histograms are merged by adding lat_ios; of columns with
+-- peak or max in their names, take the maximum. bin_ns is the part of the bin that was recorded. Memory of a name is
+-- in the first bin, and in bins in which it changed. :continues is 1 if the previous query was for the bins before
+-- these.
 SELECT t_ns, max(span_ns) AS bin_ns, name, device, op, lat_low_ns,
        sum(running_ns) AS running_ns, sum(runnable_ns) AS runnable_ns, sum(preempted_ns) AS preempted_ns,
        sum(throttled_ns) AS throttled_ns, sum(disk_ns) AS disk_ns, sum(uninterruptible_ns) AS uninterruptible_ns,

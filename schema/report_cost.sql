@@ -1,33 +1,31 @@
 -- view Recording 2: What did recording cost?
--- note: The recorder samples its counters about once a second; a window gets its share of a
---   sample's time and bytes. Events and skipped runs count in the window in which their sample
---   ends, as in `loss`. Time in the kernel is extrapolated from the measured runs, one in sixteen
---   at first and one in 128 later on. MACHINE % is the share of the time of all CPUs. What the
---   library of --heap took in the programs is an estimate, and is in no other row.
+-- note: The recorder samples its counters about once a second; a window gets its share of a sample's time and bytes.
+--   Events and skipped runs count in the window in which their sample ends, as in `loss`. Time in the kernel is
+--   extrapolated from the measured runs, at first one in sixteen, later one in 128. MACHINE % is the share of the
+--   time of all CPUs. The time of the --heap library inside programs is an estimate, and no other row includes it.
 -- needs: sched? alloc? block?
 -- takes: every sort
 --
--- The result has one row for everything, one each for the recorder's CPU time in user and in system
--- mode, one per kernel hook, and one for the library of record --heap (part workload). That one is its events times
--- what one took when the program that began last tried (more where caches are cold), and the mean of what stacks took,
--- one of 64 of which a thread measures. Columns:
+-- The result has one row for everything, one each for the recorder's CPU time in user and in system mode, one per
+-- kernel hook, and one for the library of record --heap (part workload). The library's time is estimated: number of
+-- events times the time per event that the most recently started program measured at its start (cold caches cost
+-- more), plus number of stacks times the mean time per stack, of which each thread measures one in 64. Columns:
 --   cpu_ns, cpu_pct  CPU time, and its share of the window: 100 is one CPU
 --   machine_pct      its share of all CPUs online: record --max-overhead limits this figure
 --                    (of hooks, and of everything, empty if run times were not measured: that needs CAP_SYS_ADMIN)
 --   runs, ns_per_run number of runs of the hook's programs, and mean length of a run
---   measured         number of runs that were measured. Measuring costs CPU time itself, so the
---                    recorder measures for about 50 ms of every 0.8 s, after 3 s of every 6.4 s,
---                    and extrapolates runs and cpu_ns of hooks by the number of events. cpu_ns of
---                    adjacent windows adds up. runs need not, because each window has its own
---                    measured runs per event; without any, runs is empty. Programs that filter most
---                    out (--only, -p, --offcpu) are extrapolated by time
---   events           events read; skipped: runs that the kernel left out
+--   measured         number of runs that were measured. Measuring costs CPU time itself, so the recorder measures for
+--                    about 50 ms of every 0.8 s, after 3 s of every 6.4 s, and extrapolates runs and cpu_ns of hooks
+--                    by the number of events. cpu_ns of adjacent windows adds up. runs may not add up, since each
+--                    window has its own measured runs per event; runs is empty if a window has none. Programs that
+--                    filter out most events (--only, -p, --offcpu) are extrapolated by time
+--   events           events read; skipped: runs that the kernel skipped
 --   bytes_written    bytes on disk
---   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, most bytes that waited
---                    to be encoded, and resident memory of the recorder, each the maximum over the
---                    samples that touch the window
--- The recorder samples its counters about once a second. A window gets its share of a sample; events and skipped
--- count where their sample ends, as in report loss, so that those of neighbouring windows add up.
+--   ring_used_max_bytes, queue_max_bytes, rss_bytes   highest fill of any ring, largest number of bytes that waited
+--                    to be encoded, and resident memory of the recorder: each the maximum over the samples that
+--                    overlap the window
+-- The recorder samples its counters about once a second. A window gets its share of a sample. Events and skipped runs
+-- count in the window in which their sample ends, as in report loss, so that counts of adjacent windows add up.
 WITH span AS (SELECT max(span_ns, 1) AS ns FROM window_loss(:from, :to) LIMIT 1),
 s AS (SELECT * FROM cost WHERE from_ns < :to AND to_ns > :from),
 c AS (SELECT sum(window_share(user_ns, from_ns, to_ns, :from, :to)) AS user_ns,

@@ -1,11 +1,11 @@
 -- variant of cost every: What did recording cost?
 --
--- The result has one row per bin. user_ns, sys_ns: CPU time of the recorder; kernel_ns: CPU time of
--- its programs in the kernel, extrapolated from samples. cpu_pct: share of the sum, 100 is one CPU;
--- machine_pct: share of all CPUs online, which record --max-overhead limits. Without CAP_SYS_ADMIN run
--- times were not measured: kernel_ns and the shares are empty then.
--- The recorder samples its counters about once a second. A bin gets its share of a sample, and the
--- maximum over the samples that touch the bin. Events count where their sample ends.
+-- The result has one row per bin. user_ns, sys_ns: CPU time of the recorder; kernel_ns: CPU time of its programs in
+-- the kernel, extrapolated from samples. cpu_pct: share of the sum, 100 is one CPU; machine_pct: share of all CPUs
+-- online, which record --max-overhead limits. kernel_ns and the shares are empty if run times were not measured: that
+-- needs CAP_SYS_ADMIN.
+-- The recorder samples its counters about once a second. A bin gets its share of a sample's sums; of a maximum, it
+-- has the largest value of the samples that overlap the bin. Events count in the bin in which their sample ends.
 WITH told AS (SELECT count(*) = 0 AS yes FROM info
                 WHERE key = 'lacks' AND value LIKE '%run times of programs need CAP_SYS_ADMIN%'),
 h AS (SELECT from_ns, to_ns, sum(cost_ns) AS kernel_ns, sum(read_cnt) AS events FROM hook_stats

@@ -1,9 +1,8 @@
 -- view Recording 1: What was lost?
--- note: The time of a loss is known to about a second: the loss counts in the window in which that
---   second ends, and every window that the second touches is incomplete. LOST COUNTED has events
---   that a program saw and could not pass on, and those for which the kernel skipped a program.
---   LOST INFERRED has events for which no program ran, such as those of a task that the kernel
---   hides from BPF, and which later events show to be missing.
+-- note: The time of a loss is known to about a second: the loss counts in the window in which that second ends, and
+--   every window that overlaps this second is incomplete. LOST COUNTED counts events that a program saw and could not
+--   emit, and those for which the kernel skipped a program. LOST INFERRED counts events for which no program ran,
+--   such as those of a task that the kernel hides from BPF; later events show that they are missing.
 -- by: cpu
 -- default: cpu
 -- needs: sched? alloc? block?
@@ -17,15 +16,15 @@
 --   lost_events  lost_counted + lost_inferred
 --   lost_counted   full (the ring had no room) + other (a reservation failed) + missed (the kernel
 --                skipped the program)
---   lost_inferred  events that no counter saw, since a task that the kernel hides from BPF ran: later
---                events show that they are missing. They are not a part of attempted
+--   lost_inferred  events that no counter includes, since a task ran that the kernel hides from BPF: later events
+--                show that they are missing. They are not part of attempted
 --   off_ns       time in which record --max-overhead had turned the source off; events of that time
 --                are not counted
 --   complete     1: no event of the source was lost, the source was on, and the window lies inside
 --                the trace
--- A source has a row if a sample of its counters touches the window.
--- The recorder samples its counters about once a second. A sample counts where it ends, so that numbers of neighbouring
--- windows add up. A window is not complete if the interval of a loss touches it.
+-- A source has a row if a sample of its counters overlaps the window.
+-- The recorder samples its counters about once a second. A sample counts in the window in which it ends, so that
+-- counts of adjacent windows add up. A window is not complete if the interval of a loss overlaps it.
 WITH read AS (
         SELECT class, source, sum(attempted_cnt) FILTER (WHERE to_ns <= :to) AS attempted,
                sum(read_cnt) FILTER (WHERE to_ns <= :to) AS read

@@ -1,4 +1,4 @@
--- view 0: What does a monitoring system get to know of a window?
+-- view 0: What does a monitoring system read about a window?
 -- needs: sched? alloc? block? app.span?
 -- reach: before
 -- takes: every
@@ -6,11 +6,11 @@
 -- default: comm
 --
 -- This is for `ebpfrec metrics` and `export --to openmetrics`. schema/metrics.awk explains how the lines declare
--- metrics. Texts are labels, and "who" is the label of --by. Rows with equal labels are added up; for peaks, the
--- highest counts. The first figure of a section determines the largest names: its rows begin with the largest. Sleeping
--- does not make a name large, so waits by kind come after the waits for a CPU. Rows of the trace's lists (sources,
--- cost) count at their end, so that neighbouring windows add up. The first and the last bin of an export may reach
--- beyond the trace: span_ns is the part inside.
+-- metrics. Text columns are labels, and "who" is the label of --by. Rows with equal labels are added up; of peaks,
+-- the maximum counts. The names with the largest values in the first figure of a section are selected, the largest
+-- first. Sleeping does not make a name large, so waits by kind follow the waits for a CPU. Rows of the trace's lists
+-- (sources, cost) count at their end, so that adjacent windows add up. The first and the last bin of an export may
+-- extend beyond the trace: span_ns is the part inside.
 --
 -- gauge peak_interval_seconds peak_interval_ns: Length of the interval whose peaks are shown.
 -- gauge recording recording: 1: the trace is being recorded.

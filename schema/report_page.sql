@@ -5,8 +5,9 @@
 --
 -- Each section is a result of the page's data. loss has the bins in which a view, or all that was recorded, is not
 -- complete. :peaks has the bins with the longest waits for a CPU and those with the slowest requests, the highest
--- first, as {"waits":[[from,to],...],"requests":[...]}; NULL: none are wanted; '{}': nor anything else that takes long.
--- few: the window has so few events that each of them can be shown; where peaks are not wanted, somebody waits.
+-- first, as {"waits":[[from,to],...],"requests":[...]}. NULL: no peaks are wanted; '{}': nor other slow data. few:
+-- the window has so few events that each of them can be shown; the limit is lower if peaks are not wanted, since a
+-- person waits for the answer.
 
 -- section: info
 SELECT key, value FROM info

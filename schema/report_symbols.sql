@@ -1,17 +1,17 @@
 -- view Recording 3: Which files lack names for their code?
--- note: A file counts if a recorded stack has a frame in it without a name. --symbols DIR gives names to code of files
---   whose program or debug file is below DIR; with it, the view has what is still missing.
+-- note: A file counts if a recorded stack has a frame without a name in it. --symbols DIR assigns names to code of
+--   files whose program or debug file is below DIR; with this option, the view has the files that still lack names.
 -- without profile.period_ns stacks.min_bytes stacks.every offcpu.min_ns: No stacks were recorded; `ebpfrec record
 --   --profile -- COMMAND` records some.
 -- needs: cpu.sample? sched.offcpu? alloc?
 -- takes: sort who threads
 -- drops: addresses build_id
 --
--- The result has one row per file with a build id, in whose code a recorded stack has a frame without a name: a sample
--- (record --profile), a wait (--offcpu) or an allocation (--stacks). Columns:
+-- The result has one row per file with a build id for which a recorded stack has a frame without a name: the stack of
+-- a sample (record --profile), a wait (--offcpu) or an allocation (--stacks). Columns:
 --   module, build_id file, as the process saw it
 --   addresses        addresses without a name
---   stacks           recorded stacks that have such a frame; stacks_pct: in percent of all that were recorded
+--   stacks           recorded stacks with such a frame; stacks_pct: in percent of all recorded stacks
 -- A stack with frames of several files counts for each.
 WITH recorded AS MATERIALIZED (
 	SELECT stack, count(*) AS cnt FROM (
