@@ -1,11 +1,11 @@
 -- view Memory 3: Whose memory grew, how evenly, and what kept it?
--- note: GROWN/S is the slope of the straight line that fits the window best. LINEAR says how well it fits:
---   100 % is even growth, and a low value is a step, or memory that comes and goes. The call site is the one
---   that holds most more at the window's end than at its start. KEPT % is the share of its allocations that
---   are still held, and AGE P50 is the median age of these, which is half of the window if they were kept evenly.
---   Sources overlap, so do not add them up.
--- without alloc.heap: Heap memory was not recorded, so nothing is known about malloc: `ebpfrec record
---   --heap -- COMMAND` records it. The rows are resident memory, and memory of the kernel.
+-- note: GROWN/S is the slope of the straight line that fits the window best. LINEAR is the quality of this fit: 100 %
+--   is even growth, and a low value is a step, or memory that grows and shrinks. The call site is the one whose held
+--   memory grew most from the window's start to its end. KEPT % is the share of its allocations that are still held,
+--   and AGE P50 is their median age, which is half of the window if such allocations were spread evenly. Sources
+--   overlap, so do not add them up.
+-- without alloc.heap: Heap memory was not recorded, so the report excludes malloc: `ebpfrec record --heap -- COMMAND`
+--   records it. The rows are resident memory, and memory of the kernel.
 -- by: process
 -- needs: alloc
 -- reach: before state levels
@@ -15,17 +15,19 @@
 -- drops: lost_events kept_bytes age_p50_ns
 --
 -- The result has one row per process and source that grew in the window. Columns:
---   grown_bytes            the level at the window's end less that at its start; of a process that ended in the
---                          window, at its end
---   grown_error_bytes      record --heap=SIZE: grown_bytes is off by at most this in nine of ten cases (heap_error())
+--   grown_bytes            the level at the window's end minus the level at its start; for a process that ended in
+--                          the window, at its end
+--   grown_error_bytes      record --heap=SIZE: upper bound of the error of grown_bytes in nine of ten cases
+--                          (heap_error())
 --   grown_bytes_per_s      slope of the least-squares line through the levels at the ends of up to 64 equal bins
---   linear_pct             coefficient of determination of this line (R2): the part of the variance of the levels that
---                          it explains
+--   linear_pct             coefficient of determination of this line (R2): the part of the variance of the levels
+--                          that the line explains
 --   call_site              function or address that allocated, or the kmem_cache or order of the pages; empty for
---                          resident memory. The one with the largest net growth: what it allocated in the window
---                          and still holds, less what it freed in the window of objects from before it. These are
---                          looked up for one more length of the window; an older object counts as kept.
---                          Wrappers of the allocator are skipped if stacks were recorded (record --stacks)
+--                          resident memory. It is the call site with the largest net growth: bytes allocated in the
+--                          window and still held, minus bytes of older objects that were freed in the window. Older
+--                          objects are looked up one length of the window back; an object that is older than that
+--                          counts as kept. Wrappers of the allocator are skipped if stacks were recorded (record
+--                          --stacks)
 --   kept_pct               share of this site's allocations in the window that were not freed by its end
 --   kept_bytes, age_p50_ns their bytes, and their median age at the window's end
 WITH step AS MATERIALIZED (

@@ -1,11 +1,11 @@
 -- view Memory 4: What was allocated in the window and not freed by its end?
--- note: HELD says who has the memory: a process that lives (live), a process that had this heap
---   memory when it ended or called exec (at exit), the kernel, which kept it longer than the
---   process lived (after exit), a cache of the kernel for names, inodes and buffers of files,
---   which it frees when memory runs short (cache), or the dynamic loader, which keeps it (loader).
---   Most pages that outlive a process are of files, too. Sources overlap, so do not add them up.
--- without alloc.heap: Heap memory was not recorded, so nothing is known about malloc: `ebpfrec record
---   --heap -- COMMAND` records it. The rows are memory of the kernel; its caches come last.
+-- note: HELD is the holder of the memory: a live process (live), a process that had this heap memory when it ended or
+--   called exec (at exit), the kernel, which kept it after the process had ended (after exit), a cache of the kernel
+--   for names, inodes and buffers of files, which the kernel frees when memory is short (cache), or the dynamic
+--   loader, which keeps it (loader). Most pages that outlive a process belong to files, too. Sources overlap, so do
+--   not add them up.
+-- without alloc.heap: Heap memory was not recorded, so the report excludes malloc: `ebpfrec record --heap -- COMMAND`
+--   records it. The rows are memory of the kernel; its caches come last.
 -- by: who site
 -- needs: alloc
 -- reach: before state
@@ -20,11 +20,11 @@
 --              it has no name; empty for pages. Wrappers of the allocator, such as xmalloc, are skipped
 --              if the stack was recorded (record --stacks)
 --   objects, bytes        objects that were not freed by the window's end, and their bytes
---   error_bytes           record --heap=SIZE: bytes is off by at most this in nine of ten cases (heap_error())
+--   error_bytes           record --heap=SIZE: upper bound of the error of bytes in nine of ten cases (heap_error())
 --   oldest_ns, newest_ns  greatest and smallest age of these objects at that instant, or when the process
 --              ended
---   unsure     the part of objects whose free may have been missed, because the source was off for a
---              time between their allocation and the window's end
+--   unsure     part of objects whose free may have been missed, because the source was off for some time between
+--              their allocation and the window's end
 --   user_stack, kernel_stack  call chain, outermost function first, separated by ';'. Both are empty
 --              if no stack of these objects was recorded (record --stacks). By site, the chain of the
 --              recorded stack that holds the most bytes
@@ -33,8 +33,7 @@
 --              allocated at the window's end, though the process that allocated it had ended; cache: slab
 --              memory of caches that the kernel can shrink, by their names; loader: heap memory of the
 --              dynamic loader, which keeps it for each loaded library, after all other heap memory.
---              A row by site may have two
---              of them
+--              A row by site may have two of these values
 WITH ends AS MATERIALIZED (
 	SELECT upid, end_ns, lag(end_ns, 1, -1) OVER (PARTITION BY upid ORDER BY end_ns) AS after_ns
 	  FROM (SELECT upid, end_ns FROM processes WHERE end_ns < :to

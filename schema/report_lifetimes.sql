@@ -1,6 +1,6 @@
 -- view of alloc 2: How long did allocations live, and which were short-lived?
--- note: TEMPORARY counts allocations that were freed within 1 ms, FREED those that were freed by
---   the window's end. Sources overlap, so do not add them up.
+-- note: TEMPORARY counts allocations that were freed within 1 ms, FREED all that were freed by the window's end.
+--   Sources overlap, so do not add them up.
 -- by: who
 -- needs: alloc
 -- reach: before state
@@ -12,7 +12,7 @@
 -- allocations in the window. Columns:
 --   kind, call_site    kmem_cache or order of the pages; function that allocated, as in leaks
 --   allocs, bytes      allocations in the window, and their bytes
---   error_bytes        record --heap=SIZE: bytes is off by at most this in nine of ten cases (heap_error())
+--   error_bytes        record --heap=SIZE: upper bound of the error of bytes in nine of ten cases (heap_error())
 --   freed              the part of allocs that was freed by the window's end
 --   temporary, ..      the part of freed that lived less than 1 ms: number, share of allocs, and bytes
 --   life_avg_ns, ..    lifetimes of the freed allocations

@@ -12,16 +12,16 @@
 -- rows: sums
 --
 -- The result has one row per process with memory; with --by per comm, container and so on: the sum of their
--- processes, where shared memory counts for each. Columns:
+-- processes, in which shared memory counts for each process. Columns:
 --   rss_bytes                    resident at the end of the window (or bin): anon + file + shmem
 --   anon_bytes .. swap_bytes     parts of it, and swapped-out memory
 --   vm_bytes                     mapped address space (VmSize)
---   rss_peak_bytes, rss_peak_ns  highest resident size inside the window, and the instant it was
---                                first reached; after the exec of a process that called exec in the window
+--   rss_peak_bytes, rss_peak_ns  highest resident size inside the window, and the first instant with this size; for a
+--                                process that called exec in the window, only after the exec
 --   rss_low_bytes                lowest resident size inside the window
 --   heap_bytes                   live objects of the heap at that end (record --heap), in requested bytes
---   heap_kept_bytes              upper bound of memory freed but not returned to the kernel: memory that the heap's
---                                objects had at their peak in the window, no longer have, and that is still resident
+--   heap_kept_bytes              upper bound of memory freed but not returned to the kernel: heap_bytes at its peak
+--                                in the window, but at most anon_bytes, minus heap_bytes
 -- The kernel batches these counters per CPU: each may be off by max(32, 2 x CPUs) pages per CPU, and
 -- the error does not accumulate. From Linux 6.2 on, on a machine of up to four CPUs, ebpfrec adds the
 -- per-CPU parts and is exact.

@@ -1,6 +1,6 @@
 -- view Memory 6: Who stalled because memory was short, and who was killed?
 -- note: A stall is the time from the begin of a reclaim, a compaction or a run of kswapd to its end, clipped to the
---   window; the thread may have slept in it. Stalls of which neither end is in the window are not in it.
+--   window; the thread may have slept in it. Stalls that neither begin nor end in the window are missing.
 -- by: who
 -- needs: mem.pressure alloc.rss?
 -- takes: who threads sort
@@ -11,15 +11,14 @@
 --   kind             reclaim: a thread had to free memory of the machine itself (direct reclaim); group limit: the
 --                    same for a limit of a memory cgroup; compaction: pages were moved to make large free blocks;
 --                    kswapd: the kernel freed memory in the background; killed: the OOM killer killed the process
---   stalls           how many began in the window, or 1 for a process that was killed
+--   stalls           number of stalls that began in the window; 1 for a process that was killed
 --   stall_ns, stall_max_ns   their time, all threads added up, and the longest
 --   reclaimed_bytes  memory that these reclaims freed
 --   rss_bytes        killed: resident memory of the process at that instant
---   limit_of, limit_bytes  killed: memory cgroup that had no room below its limit (of the process, or one above it),
---                          and
---                    this limit; [machine]: none, so the machine was full. empty: kernels before 6.8 do not tell
---                          (Debian's 6.1 does)
---   at_ns            killed: when; else the begin of the longest stall
+--   limit_of, limit_bytes  killed: memory cgroup that had no room below its limit (that of the process, or one above
+--                          it), and this limit; [machine]: no such cgroup, so the machine had no free memory. Empty:
+--                          the kernel does not report it (before 6.8, such as Debian's 6.1)
+--   at_ns            killed: instant of the kill; otherwise begin of the longest stall
 WITH page AS (SELECT CAST(value AS INTEGER) AS bytes FROM info WHERE key = 'page_bytes'),
 stall AS (
 	SELECT s.utid AS utid, t.upid AS upid, kind, pages, began AS stalls, s.start_ns AS at_ns,

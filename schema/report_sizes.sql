@@ -1,6 +1,6 @@
 -- view of alloc 1: How large were allocations?
--- note: Each row has the allocations from one power of two up to the next. Sources overlap, so do
---   not add them up.
+-- note: Each row has the allocations with sizes from one power of two (included) to the next (excluded). Sources
+--   overlap, so do not add them up.
 -- by: who
 -- needs: alloc
 -- takes: every who threads sort
@@ -9,7 +9,8 @@
 -- The result has one row per process (or thread, comm, cgroup), source and power of two. Columns:
 --   size_from_bytes, size_to_bytes  range of sizes; the upper bound is excluded
 --   allocs, bytes                   number of allocations, and sum of their bytes
---   error_bytes                     record --heap=SIZE: bytes is off by at most this in 9 of 10 cases (heap_error())
+--   error_bytes                     record --heap=SIZE: upper bound of the error of bytes in nine of ten cases
+--                                   (heap_error())
 -- Memory that interrupts allocated counts for [irq].
 SELECT r.*, view_complete($binfrom, $binto, r.source) AS complete, view_lost($binfrom, $binto, r.source) AS lost_events
   FROM (SELECT $t_spike $cpukeys

@@ -1,11 +1,12 @@
 -- view Memory 5: Which processes allocated much in a short time?
--- note: A spike is memory that a process got within 100 ms, or what --spike-window says, and that reaches the
---   threshold, 16 MiB or what --spike-min says. Of a process that is older than two seconds the threshold is
---   also ten times its own median rate before. A row without a PID is of all processes with that name, or of the
---   group that --by selects, or of the machine ([all]), in which no single process has half of the bytes. Pages
---   that a fork shares with its parent are inherited, not got. Bursts without a pause longer than the spike window
---   are one spike, and so is a burst that several sources show.
--- cut: Cut out of a larger trace: the median rate is that of what is left, and a burst at its edge is cut off, too.
+-- note: A spike is memory that a process allocated within 100 ms (or --spike-window) and that reaches the threshold,
+--   16 MiB (or --spike-min). Without --spike-min, a process that is older than two seconds also has to reach ten
+--   times its own median rate before. A row without a PID covers all processes with that name, the group that --by
+--   selects, or the machine ([all]), if no single process has half of the bytes. Pages that a fork shares with its
+--   parent are inherited, not allocated. Bursts without a pause longer than the spike window are one spike, and so is
+--   a burst that several sources show.
+-- cut: Cut out of a larger trace: median rates exclude the time before and after the cut, and a burst at its edge is
+--   cut off, too.
 -- by: process comm cgroup container unit user tree
 -- needs: alloc
 -- reach: before state after
@@ -13,12 +14,12 @@
 -- takes: every who lines sort spikes
 -- drops: end_ns threshold_bytes baseline_bytes stack_bytes bytes_per_s cause
 --
--- The result has one row per spike. A spike is a burst in which a process, or all processes of a name, or all of the
--- machine allocate (rss, page: grow by) at least the threshold within some --spike-window (100 ms). The threshold is
--- --spike-min, or else 16 MiB and, from the 20th window of a life on, ten times the median per window so far, without
--- the burst itself (computed again each time that the age doubles).
--- The search goes event by event. Bursts that follow each other without a pause longer than the spike
--- window form one spike. Columns:
+-- The result has one row per spike. A spike is a burst in which a process, all processes of a name, or all processes
+-- of the machine allocate (rss, page: grow by) at least the threshold within the spike window (--spike-window, 100
+-- ms). The threshold is --spike-min; without this option it is 16 MiB, and from the 20th window of a life on at least
+-- ten times the median per window so far, without the burst itself (computed again each time that the age doubles).
+-- The search examines each event. Bursts that follow each other without a pause longer than the spike window form one
+-- spike. Columns:
 --   comm               name of the process in the middle of the burst, since an exec may begin the burst; last name
 --                      of the processes, or their group of --by; [all]: all processes
 --   source             source of the bytes
@@ -26,7 +27,7 @@
 --   start_ns, dur_ns   first event of the burst, and time from there to the last event
 --   bytes              slab, heap: bytes allocated in between, without subtracting frees; rss, page: the
 --                      most that the level rose in between
---   error_bytes        record --heap=SIZE: bytes is off by at most this in nine of ten cases (heap_error())
+--   error_bytes        record --heap=SIZE: upper bound of the error of bytes in nine of ten cases (heap_error())
 --   bytes_per_s        bytes / dur_ns; empty if the burst is a single event
 --   baseline_bytes     level just before the burst (rss: all resident memory; others: allocated
 --                      since the trace's start)

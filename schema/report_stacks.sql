@@ -1,7 +1,7 @@
 -- view of alloc 3: From which stacks was memory allocated?
--- note: Only allocations whose stack was recorded count, so the bytes are no totals. User-space
---   frames come from frame pointers: where code has none, as in most C libraries, a stack ends
---   early or lacks callers. Sources overlap, so do not add them up.
+-- note: Only allocations whose stack was recorded count, so the bytes are not totals. User-space frames come from
+--   frame pointers: in code without them, such as most C libraries, a stack ends early or lacks callers. Sources
+--   overlap, so do not add them up.
 -- without stacks.min_bytes stacks.every: No stacks were recorded; `ebpfrec record --stacks --
 --   COMMAND` records some.
 -- by: who function module
@@ -9,13 +9,13 @@
 -- needs: alloc
 -- takes: who threads lines sort stacks
 --
--- The result has one row per source and stack (by module: of files), and with keys of tasks per process (or thread,
--- comm, cgroup), over the allocations whose stacks were recorded (record --stacks). Columns:
---   pid, comm        without keys of tasks: those of the processes, if all have the same
+-- The result has one row per source and stack (by module: of files), and per process (or thread, comm, cgroup) if
+-- --by names such a key. It covers the allocations whose stacks were recorded (record --stacks). Columns:
+--   pid, comm        if --by names no task key: those of the processes, if all have the same
 --   samples, bytes   such allocations, and their bytes; record --heap=SIZE: those that they stand for
---   error_bytes      record --heap=SIZE: bytes is off by at most this in nine of ten cases (heap_error())
+--   error_bytes      record --heap=SIZE: upper bound of the error of bytes in nine of ten cases (heap_error())
 --   stack            frames, outermost function first, separated by ';': user space, then the kernel
--- The view leaves out memory that interrupts allocated, because no process owns it.
+-- The view excludes memory that interrupts allocated, because no process owns it.
 SELECT $cpukeys u.source AS source, sum(u.samples) AS samples, sum(u.bytes) AS bytes,
        $sampled iif(u.source = 'heap', heap_error(sum(u.bytes)), NULL) AS error_bytes,
        u.text AS stack,

@@ -17,7 +17,7 @@ $ gen_golden stacks.ebpfrec stacks; ebpfrec report -i stacks.ebpfrec leaks
 1>       user: ufunc_22 < ufunc_1
 1>       kernel: function_ffffffff817770
 1>
-1> HELD says who has the memory: a process that lives (live), a process that had this heap memory when it ended or called exec (at exit), the kernel, which kept it longer than the process lived (after exit), a cache of the kernel for names, inodes and buffers of files, which it frees when memory runs short (cache), or the dynamic loader, which keeps it (loader). (More: --notes.)
+1> HELD is the holder of the memory: a live process (live), a process that had this heap memory when it ended or called exec (at exit), the kernel, which kept it after the process had ended (after exit), a cache of the kernel for names, inodes and buffers of files, which the kernel frees when memory is short (cache), or the dynamic loader, which keeps it (loader). (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec leaks --format csv
 1> pid,comm,source,kind,call_site,objects,bytes,oldest_ns,newest_ns,unsure,complete,lost_events,user_stack,kernel_stack,held
@@ -65,7 +65,7 @@ $ ebpfrec report -i stacks.ebpfrec spikes
 1>       user: ufunc_22 < ufunc_1
 1>       kernel: function_ffffffff817770
 1>
-1> A spike is memory that a process got within 100 ms, or what --spike-window says, and that reaches the threshold, 16 MiB or what --spike-min says. (More: --notes.)
+1> A spike is memory that a process allocated within 100 ms (or --spike-window) and that reaches the threshold, 16 MiB (or --spike-min). (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec spikes --format csv
 1> pid,comm,source,also,start_ns,dur_ns,bytes,bytes_per_s,baseline_bytes,end_ns,threshold_bytes,cause,complete,lost_events,user_stack,kernel_stack,stack_bytes
@@ -88,7 +88,7 @@ $ ebpfrec report -i stacks.ebpfrec stacks
 1> 200  cc1   slab         20  3.75 KiB
 1>       stack: function_ffffffff810010 < function_ffffffff81def0 < prog+0x1341 (stripped) < ufunc_1
 1>
-1> Only allocations whose stack was recorded count, so the bytes are no totals. (More: --notes.)
+1> Only allocations whose stack was recorded count, so the bytes are not totals. (More: --notes.)
 
 $ ebpfrec report -i stacks.ebpfrec stacks --format folded --sort samples
 1> cc1;[slab];ufunc_1;ufunc_12;function_ffffffff81abc0;function_ffffffff810010 60
