@@ -1,13 +1,13 @@
 -- view Memory 2: Who allocated, freed and held how much memory?
--- note: Sources overlap (rss, for example, has heap memory, too), so do not add them up. The
---   kernel batches RSS counters per CPU, some tens of pages each. Levels of slab, page and heap
---   count from the trace's start, so losses before the window affect them too.
+-- note: Sources overlap (rss, for example, includes heap memory), so do not add them up. The kernel batches RSS
+--   counters per CPU, some tens of pages each. Levels of slab, page and heap count from the trace's start, so losses
+--   before the window affect them too.
 -- by: who
 -- needs: alloc
 -- reach: before state levels
 -- index: objects levels
--- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
---   processes, and are left out.
+-- threads: The figures are those of threads (--tid, --thread), without resident memory, mapped memory and spikes,
+--   which belong to processes.
 -- takes: every who threads sort
 -- figure: alloc_bytes
 -- drops: peak_ns alloc_error_bytes now_bytes free_bytes frees allocs
@@ -22,15 +22,16 @@
 --   allocs, frees            events (rss, vm: steps up, steps down); a free counts for the allocating
 --                            process
 --   alloc_bytes, free_bytes  bytes of these events
---   alloc_error_bytes        record --heap=SIZE: alloc_bytes is off by at most this in nine of ten cases (heap_error())
+--   alloc_error_bytes        record --heap=SIZE: upper bound of the error of alloc_bytes in nine of ten cases
+--                            (heap_error())
 --   net_bytes                alloc_bytes - free_bytes - exit_bytes: the change of the level
---   peak_bytes, peak_ns      highest level inside the window, and the instant it was first reached.
---                            rss, vm: the level includes the memory at the trace's start, or, for a
---                            process that called exec in the window, only memory after the exec;
---                            slab, page, heap: the level counts allocations after the trace's start
+--   peak_bytes, peak_ns      highest level inside the window, and the first instant with this level. rss, vm: the
+--                            level includes the memory at the trace's start, or, for a process that called exec in
+--                            the window, only memory after the exec; slab, page, heap: the level counts allocations
+--                            after the trace's start
 --   now_bytes                level at the window's end
---   exit_bytes               rss, vm, heap: bytes that a process still held when it ended or called
---                            exec. The kernel took them back without a free
+--   exit_bytes               rss, vm, heap: bytes that a process still held when it ended or called exec; the kernel
+--                            released them without a free event
 --   lost_frees               objects whose address was allocated again without a free event in
 --                            between. The kernel does not report bulk frees, or the free was lost.
 --                            The bytes count as freed when the address is allocated again
@@ -39,8 +40,8 @@
 -- complete: levels count from the trace's start, so an interval without the source makes all later
 -- windows incomplete.
 -- [irq] is memory that interrupts allocated. [unknown] frees memory from before the trace.
--- Threads: rss and vm belong to a process and have no tid, as does the heap memory that a process held when it ended:
--- in a question about threads, the share of each thread is unknown, and the levels are empty after that.
+-- Threads: rss and vm belong to a process and have no tid. The same applies to heap memory that a process held when
+-- it ended: in a report about threads the share of each thread is unknown, and the levels are empty from then on.
 SELECT $t
        $keys
        u.source AS source, u.allocs AS allocs, u.frees AS frees,

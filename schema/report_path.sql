@@ -1,23 +1,23 @@
 -- view of why 1: What delayed the end of the window, step by step?
--- note: The path goes back in time from the thread that was on a CPU last in the window. Where another thread ended a
---   sleep, it is with that thread until the sleep began; before a thread began, with the thread that made it. Every
---   wake-up counts as the cause, also one that came for another reason. The parts add up to the window.
--- nobody: The path ends with the last thread on a CPU, whoever it belongs to; --workload, --pid, --comm, --tid,
---   --thread or --during picks one.
+-- note: The path goes back in time from the thread that was last on a CPU in the window. During a sleep that another
+--   thread ended, the path follows that thread; before a thread was created, the path follows its creator. Each
+--   wake-up counts as the cause, even if it had another reason. The parts add up to the window.
+-- nobody: The path ends with the last thread on a CPU, of any process; --workload, --pid, --comm, --tid, --thread or
+--   --during selects threads.
 -- needs: sched.switch sched.wakeup block?
 -- reach: before state
 -- takes: who threads sort
 -- figure: path_ns
 -- drops: lost_events tid
 --
--- The result has one row per thread, kind, call and object on the path: the window ends sooner only if one of them gets
--- shorter. Columns:
---   kind         running: the thread had a CPU. A kind of report waits: it waited for a CPU, or it slept and no known
---                thread ended that, but a timer, a device, the network or a task that the kernel hides.
---                For a kernel thread that waited for work until then, the sleep that it ended takes this place.
---                ended: the thread had ended before the window did. unknown: no information on the thread
+-- The result has one row per thread, kind, call and object on the path: the window ends sooner only if one of them
+-- gets shorter. Columns:
+--   kind         running: the thread had a CPU. A kind of report waits: the thread waited for a CPU, or slept until a
+--                timer, a device, the network or a task that the kernel hides ended the sleep. If a kernel thread
+--                that had waited for work until then ended a sleep, this sleep takes the place of the kernel thread's
+--                wait. ended: the thread had ended before the window did. unknown: no information on the thread
 --   call, object the system call in which it slept, and the object it waited for, as in report why
---   parts        of the path in the row; path_ns: their time; path_max_ns: the longest
+--   parts        number of parts of the path in the row; path_ns: their time; path_max_ns: the longest
 --   share_pct    of the window
 SELECT p.pid AS pid, t.tid AS tid, t.comm AS comm, c.kind AS kind, c.call AS call, c.object AS object,
        count(*) AS parts,

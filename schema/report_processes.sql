@@ -1,9 +1,8 @@
 -- view Start 4: Which processes ran, and how did they end?
--- note: Processes that ran, began or ended in the window, with their parents, each below its parent. WALL and ONCPU are
---   the time in the window in which the process lived, and that its threads had on CPUs. EXIT and SIGNAL are what
---   wait()
---   returns: the exit status, or the signal that killed the process. Of a recorded command, only its processes
---   are shown; --machine shows all.
+-- note: Processes that ran, began or ended in the window, with their parents, each below its parent. WALL is the time
+--   in the window in which the process lived, and ONCPU the time in which its threads had CPUs. EXIT and SIGNAL are
+--   the result of wait(): the exit status, or the signal that killed the process. For a recorded command, only its
+--   processes are shown; --machine shows all.
 -- needs: sched.switch sched.wakeup? alloc.rss?
 -- reach: before state levels
 -- index: states levels
@@ -11,11 +10,11 @@
 -- figure: oncpu_ns
 -- drops: lost_events ppid start_ns rss_peak_bytes
 --
--- The result has one row per process; children follow their parent, in the order in which the trace met them. A parent
--- that is not in the report (--pid, --comm, --workload) makes its child a root. Columns:
+-- The result has one row per process. Children follow their parent, in the order of their first events in the trace.
+-- A parent that is not in the report (--pid, --comm, --workload) makes its child a root. Columns:
 --   pid, ppid        of the process, and of its parent
 --   depth            0: a root; tables indent the name by it
---   start_ns         when the process was made; negative: before the trace
+--   start_ns         instant of the process's creation; negative: before the trace
 --   wall_ns          time in the window in which it lived; oncpu_ns: time that its threads had on CPUs
 --   rss_peak_bytes   most resident memory in the window
 --   exit_status, signal   how it ended: its status, or the signal that killed it; empty: it lived at the trace's end

@@ -4,8 +4,8 @@
 -- needs: sched.switch alloc.rss block sched? alloc? mem?
 -- reach: before state
 -- index: sched states requests levels rates
--- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
---   processes, and are left out.
+-- threads: The figures are those of threads (--tid, --thread), without resident memory, mapped memory and spikes,
+--   which belong to processes.
 -- takes: who threads spikes
 -- drops: lat_p50_ns lat_p99_ns why traces started_utc window
 -- rows: sums
@@ -19,23 +19,23 @@
 -- each layer of stacked devices.
 -- Memory: rss_peak_bytes is the highest resident memory of all processes of the row (of the machine,
 -- in Machine) together at one instant; memory that they share counts for each.
--- Waiting: the time in which the threads of a name waited. cpu_wait_ns is from being runnable to
--- running; disk_wait_ns and uninterruptible_ns are those of `states`: sleeps with a block request of
--- the thread in flight, and other uninterruptible sleeps. waited_for: the two kinds of `waits` that
--- took most of all their waiting time.
+-- Waiting: the time in which the threads of a name waited. cpu_wait_ns is the time from runnable to running;
+-- disk_wait_ns and uninterruptible_ns are those of `states`: sleeps with a block request of the thread in flight, and
+-- other uninterruptible sleeps. waited_for: the two kinds of `waits` with the most of this waiting time.
 --
 -- Rules judged: the results of `ebpfrec assert --keep`, with their time, and with the window and start of the judged
 -- trace (a cut keeps the results of the trace it was cut out of), from the notes assert.01 and so on. They do not
 -- depend on the window of the report.
 --
--- :brief is 1 for a screenful. A section whose title begins with + is then left out.
+-- :brief is 1 for a report of one screen. A section whose title begins with + is then omitted.
 --
--- The first lines name up to three causes, and the last lines a command for each: with a recorded command, what
--- delayed its end longest, by time on the path to the end (report path), or by what they save if whatif knows it and
--- the window has at most 2 million events; otherwise the names that were held up longest, if that is a twentieth of
--- the window; else one that had a CPU for half of it. A name is held up while it waits for a CPU, a quota, a disk or a
--- page; in a workload (-p, --cgroup), whose names alone count then, also for a lock, a pipe, a socket or in another
--- call: on a whole machine, these are mostly waits of idle threads. A burst of memory is a cause, too.
+-- The first lines name up to three causes, and the last lines a command for each. With a recorded command, the causes
+-- are those that delayed its end longest: by their saving if whatif knows it and the window has at most 2 million
+-- events, otherwise by their time on the path to the end (report path). Without a recorded command, the causes are
+-- the names that were delayed longest, if this is at least a twentieth of the window; otherwise a name that had a CPU
+-- for half of the window. A name is delayed while it waits for a CPU, a quota, a disk or a page. In a workload (-p,
+-- --cgroup), only the workload's names count, and a wait for a lock, a pipe, a socket or in another call is a delay,
+-- too: on a whole machine, these are mostly waits of idle threads. A burst of memory is a cause, too.
 
 -- section: =Causes
 WITH c AS MATERIALIZED (SELECT answer, command, row_number() OVER (ORDER BY rank) AS nth

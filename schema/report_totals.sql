@@ -1,11 +1,10 @@
 -- view Start 3: How much CPU time, memory and I/O was there in all?
--- note: A request that goes through several devices, such as a volume on a disk, counts once for
---   each.
+-- note: A request that passes several devices, such as a volume on a disk, counts once for each.
 -- needs: sched.switch sched.wakeup alloc.rss alloc.slab alloc.page block sched? alloc?
 -- reach: before state
 -- index: kinds
--- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
---   processes, and are left out.
+-- threads: The figures are those of threads (--tid, --thread), without resident memory, mapped memory and spikes,
+--   which belong to processes.
 -- takes: every who threads sort
 -- drops: preempted slab_alloc_bytes page_alloc_bytes wait_max_ns rss_alloc_bytes switches io_lat_max_ns
 --   ios rss_peak_bytes oncpu_ns
@@ -14,8 +13,8 @@
 -- The result has one row for the window; with --every one per bin; with --phases one per interval
 -- between marks, which begins with phase (the mark that starts the interval), t_ns and dur_ns.
 -- Columns:
---   oncpu_ns, util_pct   CPU time of all tasks except idle and the recorder; 100 is one CPU. Time of which
---                        lost switches leave open what ran ([unknown] in report cpu) is not in it
+--   oncpu_ns, util_pct   CPU time of all tasks except idle and the recorder; 100 is one CPU. It excludes time for
+--                        which the running task is unknown because of lost switches ([unknown] in report cpu)
 --   switches, preempted  switches away from a CPU; switches away while still runnable
 --   wait_max_ns          longest wait for a CPU that ended in the window
 --   rss_alloc_bytes      growth of resident memory of all processes, without subtracting what shrank

@@ -1,42 +1,44 @@
 -- view Start 2: Why did it take that long?
--- note: The sections say what the threads waited for, what else they did, where they waited
---   longest for a CPU and who ran there, which requests they made, and who woke them. The last
---   section, Path, goes back along the wake-ups from the end of the window to its beginning.
--- nobody: This is about all threads together; give --workload, --pid, --comm, --tid, --thread or --during.
+-- note: The sections show what the threads waited for, what else they did, their longest waits for a CPU and the
+--   threads that ran there, their requests, and the threads that woke them. The last section, Path, goes back along
+--   the wake-ups from the end of the window to its beginning.
+-- nobody: This covers all threads together; give --workload, --pid, --comm, --tid, --thread or --during to select
+--   threads.
 -- needs: sched.switch sched.wakeup block? alloc.rss? cpu.sample? sched.offcpu? mem.pressure? app.span?
 -- reach: before
 -- index: states sched requests levels
--- threads: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to
---   processes, and are left out.
+-- threads: The figures are those of threads (--tid, --thread), without resident memory, mapped memory and spikes,
+--   which belong to processes.
 -- takes: who threads sort requests request
 -- rows: sums
 --
 -- The result has several sections about the report's threads (--workload, --pid, --comm, --tid, --thread) in the
 -- window:
---   In short           the answers of causes(): with --workload, and by default for a recorded command, up to three
---                      causes by their saving (report whatif; if it is not known, or the window has more than
---                      2 million events, by their time on the path to the end, report path), each with its culprit;
---                      processes that the OOM killer killed; threads that were woken in vain, if they ran for 1 %:
---                      at least 8 threads that one thread woke at a futex, each within 1 ms of the one before, of which
---                      most slept there again after less than 0.2 ms on CPUs (in windows of up to 2 million events);
---                      then what all threads together did most, unless a cause
---                      says it: the largest part of their time; the object or system call of half of this part, and
---                      the thread that ended half of it; for a quota, its group; for a CPU, the threads on it during
---                      the 20 longest waits; for a disk, the file whose requests took longest, and the process that
---                      moved most on the same devices; then the main activity of idle threads; last, without
---                      --workload, the largest parts of the path to the end
---   Waited for         their waits, as in report waits: a row per kind and system call, and per lock, socket and
---                      file (object: a variable or an address, the ends of the socket, a path, a descriptor, a process
---                      or a length; the ends of several processes or threads are one). ended_by is the thread
---                      that ended most of this time, with its TID, and its share unless it
---                      ended all. meanwhile is what this thread did during these waits: the kinds that took the most.
---                      For a lock, ended_by is the holder, or [unknown]: a signal or a time-out ends a wait, but holds
---                      nothing. A thread that itself waited for a lock during the wait only passed the lock on;
---                      meanwhile then has what the holders of that lock did, one after the other. Before a thread
---                      began, it has what the thread did that created it
---   States             their states (report states), threads added up, with a bar
---   Where it ran       the functions that ran on a CPU (report profile), if samples were recorded: self_ns, the part of
---                      the time in which the function itself ran; called_by, its caller on the stack that has the most
+--   In short           the answers of causes(). With --workload, and by default for a recorded command: up to three
+--                      causes, each with its culprit, by their saving (report whatif; if it is not known, or the
+--                      window has more than 2 million events, by their time on the path to the end, report path).
+--                      Then processes that the OOM killer killed. Then threads that were woken in vain, if they ran
+--                      for 1 %: at least 8 threads that one thread woke at a futex, each within 1 ms of the one
+--                      before, if most of them slept there again after less than 0.2 ms on CPUs (in windows of up to
+--                      2 million events). Then the main activity of all threads together, unless a cause names it:
+--                      the largest part of their time; the object or system call of half of this part, and the thread
+--                      that ended half of it; for a quota, its group; for a CPU, the threads on it during the 20
+--                      longest waits; for a disk, the file whose requests took longest, and the process with the most
+--                      bytes on the same devices. Then the main activity of idle threads. Last, without --workload,
+--                      the largest parts of the path to the end
+--   Waited for         their waits, as in report waits: a row per kind and system call, and per lock, socket and file
+--                      (object: a variable or an address, the ends of the socket, a path, a descriptor, a process or
+--                      a length; the ends of several processes or threads are one object). ended_by is the thread
+--                      that ended most of this time, with its TID, and with its share unless it ended all. meanwhile
+--                      is the activity of this thread during these waits: the kinds with the most time. For a lock,
+--                      ended_by is the holder, or [unknown]: a signal or a time-out ends a wait, but does not hold
+--                      the lock. A thread that itself waited for a lock during the wait only passed the lock on;
+--                      meanwhile then is the activity of the holders of that lock, one after the other. For the time
+--                      before a thread began, meanwhile has the activity of its creator
+--   States             their states (report states), all threads added up, with a bar
+--   Where it ran       the functions that ran on a CPU (report profile), if samples were recorded: self_ns, the part
+--                      of the time in which the function itself ran; called_by, its caller on the stack with the most
+--                      time
 --   Where it waited    the functions of programs that waited (report offcpu), if stacks of waits were recorded:
 --                      wait_ns, the time of the waits that ended in the window; called_by, the caller on the stack that
 --                      waited longest

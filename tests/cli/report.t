@@ -401,7 +401,7 @@ $ ebpfrec report --list cpu --format jsonl
 
 $ ebpfrec report --list why
 1> why: Why did it take that long?
-1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. The last section, Path, goes back along the wake-ups from the end of the window to its beginning.
+1> The sections show what the threads waited for, what else they did, their longest waits for a CPU and the threads that ran there, their requests, and the threads that woke them. The last section, Path, goes back along the wake-ups from the end of the window to its beginning.
 1> --show path      What delayed the end of the window, step by step?
 1> --show whatif    How much sooner would it have ended without a cause?
 
@@ -411,7 +411,7 @@ $ ebpfrec report whatif -i golden.ebpfrec
 1> CAUSE  SAVES MIN  SAVES MAX  OF  DRIFT  NEXT  NEXT  VERDICT  COMPLETE  LOST EVENTS
 1> (nothing)
 1>
-1> The end is that of the last thread on a CPU, whoever it belongs to; --workload, --pid, --comm, --tid, --thread or --during picks one.
+1> The end is that of the last thread on a CPU, of any process; --workload, --pid, --comm, --tid, --thread or --during selects threads.
 
 $ ebpfrec report whatif -i golden.ebpfrec --without locks:x
 ? 1
@@ -425,7 +425,7 @@ $ ebpfrec report whatif -i golden.ebpfrec --without cpu --without quota --format
 1> cause,saves_min_ns,saves_max_ns,of_ns,drift_ns,next,next_ns,verdict,complete,lost_events
 1> "cpu, quota",0,0,3000000000,0,make unknown,2000000000,"cannot tell: 2.00 s of the path are unknown, of make",0,3
 2> ebpfrec: golden.ebpfrec: the window is incomplete: sched: 3 events lost
-2> ebpfrec: golden.ebpfrec: The end is that of the last thread on a CPU, whoever it belongs to; --workload, --pid, --comm, --tid, --thread or --during picks one.
+2> ebpfrec: golden.ebpfrec: The end is that of the last thread on a CPU, of any process; --workload, --pid, --comm, --tid, --thread or --during selects threads.
 
 $ ebpfrec report why -i golden.ebpfrec --without cpu
 ? 2
@@ -456,7 +456,7 @@ $ ebpfrec report why -i golden.ebpfrec --comm make
 1> 100  make  unknown     -       -      2  3.00 s     75.0
 1> 100  make  running     -       -      2  1.00 s     25.0
 1>
-1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. (More: --notes.)
+1> The sections show what the threads waited for, what else they did, their longest waits for a CPU and the threads that ran there, their requests, and the threads that woke them. (More: --notes.)
 
 $ ebpfrec report why -i golden.ebpfrec --every 1s
 ? 1

@@ -53,7 +53,7 @@ $ ebpfrec report alloc -i threads.ebpfrec --tid 101 --every 500ms --format csv
 1> t_ns,pid,tid,comm,source,allocs,frees,alloc_bytes,free_bytes,net_bytes,peak_bytes,peak_ns,now_bytes,exit_bytes,lost_frees,complete,lost_events
 1> 0,100,101,req-0,slab,1,0,1024,0,1024,1024,201000000,1024,0,0,1,0
 1> 500000000,100,101,req-0,slab,0,0,0,0,0,1024,500000000,1024,0,0,1,0
-2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
+2> ebpfrec: threads.ebpfrec: The figures are those of threads (--tid, --thread), without resident memory, mapped memory and spikes, which belong to processes.
 
 # what the exit of the process gave back of its heap is no thread's: its levels are not known from then on
 $ gen_golden heap.ebpfrec heap; ebpfrec report alloc -i heap.ebpfrec --tid 201 --every 300ms --format csv 2>/dev/null
@@ -73,9 +73,9 @@ $ ebpfrec report totals -i threads.ebpfrec --tid 101
 1>   ONCPU  %CPU  SWITCHES  PREEMPTED  WAIT MAX  RSS ALLOC BYTES  SLAB ALLOC BYTES  PAGE ALLOC BYTES  RSS PEAK  LARGEST RSS BYTES  LARGEST RSS COMM  IOS  IO BYTES  IO LAT MAX
 1> 21.0 ms   2.1         2          0   2.00 ms                -          1.00 KiB               0 B         -                  -                 -    1  4.00 KiB     5.00 ms
 1>
-1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
+1> The figures are those of threads (--tid, --thread), without resident memory, mapped memory and spikes, which belong to processes.
 1>
-1> A request that goes through several devices, such as a volume on a disk, counts once for each.
+1> A request that passes several devices, such as a volume on a disk, counts once for each.
 
 $ ebpfrec report offcpu -i threads.ebpfrec --thread req-0 --format csv
 1> pid,tid,comm,state,waker,waits,offcpu_ns,offcpu_max_ns,runnable_ns,stack,complete,lost_events
@@ -154,9 +154,9 @@ $ ebpfrec report why -i threads.ebpfrec --thread req-0
 1> 100  req-1   unknown     -       -      1  20.0 ms      2.0
 1> (2 more: ebpfrec report path --thread req-0 -i threads.ebpfrec)
 1>
-1> The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
+1> The figures are those of threads (--tid, --thread), without resident memory, mapped memory and spikes, which belong to processes.
 1>
-1> The sections say what the threads waited for, what else they did, where they waited longest for a CPU and who ran there, which requests they made, and who woke them. (More: --notes.)
+1> The sections show what the threads waited for, what else they did, their longest waits for a CPU and the threads that ran there, their requests, and the threads that woke them. (More: --notes.)
 
 $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> section,row,name,value
@@ -324,7 +324,7 @@ $ ebpfrec report why -i threads.ebpfrec --tid 101 --format csv
 1> Rules,5,verdict,no: memory was not short
 1> Rules,5,answer,
 1> Rules,5,command,
-2> ebpfrec: threads.ebpfrec: The figures are of threads (--tid, --thread): resident and mapped memory and spikes belong to processes, and are left out.
+2> ebpfrec: threads.ebpfrec: The figures are those of threads (--tid, --thread), without resident memory, mapped memory and spikes, which belong to processes.
 
 # the window is the life of a thread
 $ ebpfrec report cpu -i threads.ebpfrec --during 101 --format csv

@@ -154,7 +154,7 @@ def look(width, height):
         faults["twice"] += [(view, x) for x in notes if notes.count(x) > 1
                             and len(x) > 20] + [(view, text)] * (text.count("--notes") > 1)
         faults["asks"] += [(view, text[-300:])] * bool(re.search(r"; give --pid|--pid, --comm, --tid, --thread or "
-                                                                 r"--during( picks one)?\.", text)
+                                                                 r"--during( (to )?selects? threads)?\.", text)
                                                        and view not in WHOLE_MACHINE)
         return rc
     with ThreadPoolExecutor(2) as pool:
