@@ -41,8 +41,8 @@
 --                      among allocations whose stacks were recorded (record --stacks); rss: of the
 --                      process's pages
 --   stack_bytes        bytes allocated with that stack; empty if the burst has no recorded stack
--- Of five or more processes with one name and one burst each, a table without --limit and --wide has the largest, with
--- the number of the others in its cause.
+-- If five or more processes of one name have one burst each, a table without --limit and --wide has only the largest
+-- burst, with the number of the others in its cause.
 -- Sources: rss, slab, heap, page. memory_spikes() merges bursts; the cause and the stack of a burst of rss that heap
 -- shows, too, are those of heap. Pages alone are page cache, tmpfs, or copies of shared pages after a fork. The view
 -- leaves out vm, because mapped memory may be unused. Levels of several processes count shared pages for each.
