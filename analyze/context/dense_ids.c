@@ -347,7 +347,7 @@ const struct task_name *task_name_at(const struct dense_ids *d, uint32_t member,
 	const struct task_names *n = d->names;
 	size_t from, to, middle;
 
-	if (!n->is_ready || !n->cnt[member])
+	if (!n->names || !n->cnt[member])
 		return NULL;
 	from = n->first[member];
 	to = from + n->cnt[member];

@@ -19,7 +19,8 @@ static inline struct word word_next(const char **list)
 	struct word w = { *list, (int)strcspn(*list, ",") };
 
 	*list += w.len;
-	if (**list == ',' && ((*list)[1] || !w.len))
+	/* a comma at the end stays for the empty word */
+	if (w.s[w.len] == ',' && (w.s[w.len + 1] || !w.len))
 		*list += 1 + strspn(*list + 1, " ");
 	return w;
 }

@@ -18,6 +18,10 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <x86intrin.h>
+#endif
 
 #include "base/clock.h"
 #include "event_lists.h"
@@ -27,13 +31,6 @@
  * heap_clock: to read a pair, the counter is read before and after the clock, a
  * few times; the closest two counter values enclose the most exact clock value.
  */
-
-#ifdef __x86_64__
-#include <cpuid.h>
-#include <x86intrin.h>
-#endif
-
-#include "base/clock.h"
 
 #define TRIES 8
 #define CLOSE_CYCLES 200	/* an interruption takes longer than this */
