@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* rule: passes a rule's report options to the parser of report, and parses the rest itself. */
+/*
+ * rule: parses a rule, except for its options of report, which the parser of `ebpfrec report`
+ * checks.
+ */
 #include "cmd/assert/rule.h"
 
 #include <ctype.h>
@@ -28,7 +31,10 @@ const char *rule_op_text(enum rule_op op)
 	return op_texts[op];
 }
 
-/* Bytes of the operator that text begins with; 0: none. "=" alone is a filter's. */
+/*
+ * Returns the length of the operator at the beginning of text; 0: none. A single "=" belongs to a
+ * filter.
+ */
 static size_t op_len(const char *text)
 {
 	if (*text == '<' || *text == '>')
@@ -36,7 +42,7 @@ static size_t op_len(const char *text)
 	return (*text == '=' || *text == '!') && text[1] == '=' ? 2 : 0;
 }
 
-/* Divides text into words, which are stored in room, twice as large as text. */
+/* Splits text into words, which are stored in room: 2 * strlen(text) + 1 bytes. */
 static int divide(struct words *w, const char *text, char *room, struct err *e)
 {
 	char quote = 0;
@@ -114,7 +120,10 @@ static int parse_limit(struct rule *r, struct err *e)
 	return 0;
 }
 
-/* "wait_ms" stands for wait_ns, divided by a million. */
+/*
+ * Sets the base column and scale of a column with a unit: "wait_ms" is wait_ns divided by a
+ * million.
+ */
 static void find_base(struct rule *r)
 {
 	static const struct {
@@ -154,13 +163,16 @@ static int add_filter(struct rule *r, const char *column, const char *pattern, s
 	return 0;
 }
 
-/* A mark that is not the value of an option. */
+/* Returns whether the word is a mark (a phase), not the value of an option. */
 static bool is_phase(const struct word *w)
 {
 	return !strncmp(w->text, "mark:", 5) && *w[-1].text != '-';
 }
 
-/* Parses the filters that end at the word before `to`. Returns their beginning, or -errno. */
+/*
+ * Parses the filters before the word `to`, from right to left. Returns the index of the first one,
+ * or -errno.
+ */
 static int take_filters(struct rule *r, struct words *w, int to, struct err *e)
 {
 	int c = 0;
@@ -178,7 +190,7 @@ static int take_filters(struct rule *r, struct words *w, int to, struct err *e)
 	return c ? c : to;
 }
 
-/* Parses the words for report, and all phases, up to the column. */
+/* Parses the words from `first` up to the column: the options for report, and all phases. */
 static int take_report(struct rule *r, struct words *w, unsigned int first, unsigned int end,
 		       unsigned int column, struct err *e)
 {
@@ -256,7 +268,7 @@ int rule_parse(struct rule *ret, const char *text, unsigned int line, struct err
 		*ret = r;
 		return *r.sql ? 0 : err_set(e, -EINVAL, "sql: what?");
 	}
-	r.words = malloc(3 * n + 2); /* a word per byte, with its end; and the limit */
+	r.words = malloc(3 * n + 2); /* at most a word and its NUL per byte; then the limit */
 	if (!r.words)
 		return -ENOMEM;
 	c = divide(&w, text, r.words, e) ?: take_words(&r, &w, r.words + 2 * n + 1, e);

@@ -156,8 +156,11 @@ static int row(void *ctx, const struct value *v)
 	if (f->complete >= 0 && !v[f->complete].i)
 		f->is_complete = false;
 	if (f->unowned >= 0 && v[f->unowned].i)
-		f->is_complete = false;	/* the row of somebody, who may have more */
-	/* no event, no longest one: such a row keeps to any limit */
+		f->is_complete = false;	/* events without a known owner may belong to this row */
+	/*
+	 * figures of single events, such as a longest one, are NULL without events: any limit is
+	 * met
+	 */
 	if (figure->type == VALUE_NULL && column_find(f->names[f->col])->is_single)
 		return 0;
 	if (figure->type == VALUE_NULL) {
@@ -189,7 +192,7 @@ struct row_sink finding_sink(struct finding *f)
 
 void finding_end(struct finding *f, const char *missing)
 {
-	/* if every row has its completeness, that of the window does not matter */
+	/* if every row states its completeness, that of the window does not matter */
 	bool is_told = f->complete >= 0 && f->rows && !f->of_rows && !f->rule->is_sum;
 
 	if (f->of_rows || f->rule->sql) {
@@ -329,7 +332,7 @@ const char *verdict_limit(const struct rule *r)
 	return limit;
 }
 
-/* verdict_file: unprintable bytes become \xNN before a text is escaped for the format. */
+/* verdict_file: text is first made printable (\xNN), then escaped for the format. */
 
 static void put_case(FILE *f, const struct verdict_line *v)
 {
@@ -368,7 +371,7 @@ void verdict_write_junit(FILE *f, const char *file, const struct verdict_line *v
 	fprintf(f, "</testsuite>\n</testsuites>\n");
 }
 
-/* "%", and in a property also ":" and ",", as the runner reads them. */
+/* Writes text for the runner of GitHub: escapes "%", and in a property also ":" and ",". */
 static void put_github(FILE *f, const char *text, bool is_property)
 {
 	size_t n = strlen(text), size = n * TEXTSAFE_GROWTH + 1;
@@ -404,11 +407,17 @@ void verdict_write_github(FILE *f, const struct verdict_line *v, unsigned int cn
 	}
 }
 
-/* verdict_note: writes a new manifest that belongs to the old one's owner, and replaces the old. */
+/*
+ * verdict_note: writes a new manifest with the owner of the old one, and renames it over the old
+ * one.
+ */
 
 #define NOTE "note.assert"
 
-/* "2026-03-01T12:00:00Z, rules.txt: 8 pass, 1 fail, 0 indeterminate; FAIL: cpu util_pct < 60" */
+/*
+ * Sets the note assert: "2026-03-01T12:00:00Z, rules.txt: 8 pass, 1 fail, 0 indeterminate; FAIL:
+ * cpu util_pct < 60".
+ */
 static int set_note(struct manifest *m, const char *judged, const struct verdict_line *v,
 		    unsigned int cnt)
 {
@@ -428,7 +437,9 @@ static int set_note(struct manifest *m, const char *judged, const struct verdict
 	return manifest_set(m, NOTE, text);
 }
 
-/* Names the traces of a figure, if there are several; valid until say_format() is called. */
+/*
+ * Returns text on the traces of a figure, valid as long as that of say_format(); NULL: one trace.
+ */
 static const char *name_traces(const struct verdict_line *v)
 {
 	const char *traces = say_counted(v->traces, "trace");
@@ -438,7 +449,10 @@ static const char *name_traces(const struct verdict_line *v)
 	       say_format("%s, of %s", v->paths[v->result->trace], traces);
 }
 
-/* The object of a rule. The window is that of the figure. malloc'ed, or NULL. */
+/*
+ * Returns the JSON object of a rule; the window is that of the figure's trace. malloc'ed; NULL: out
+ * of memory.
+ */
 static char *write_rule(unsigned int trace, const char *judged, const struct verdict_line *v)
 {
 	static const char *const names[] = { "verdict", "rule", "figure", "limit", "window",
@@ -473,7 +487,7 @@ static char *write_rule(unsigned int trace, const char *judged, const struct ver
 	return r ? NULL : text;
 }
 
-/* Copies the keys other than verdicts, and adds the new verdicts. */
+/* Copies all keys but those of earlier verdicts, and adds the new verdicts. */
 static int set_all(struct manifest *m, const struct manifest *old, unsigned int trace,
 		   const struct verdict_line *v, unsigned int cnt)
 {
@@ -487,7 +501,7 @@ static int set_all(struct manifest *m, const struct manifest *old, unsigned int 
 		if (strncmp(o->key, NOTE, len) || (o->key[len] && o->key[len] != '.'))
 			r = manifest_set(m, o->key, o->value);
 	}
-	/* without fractions of a second */
+	/* without the fraction of the second */
 	snprintf(judged, sizeof(judged), "%.19sZ", say_wall(clock_real_ns(), false));
 	r = r ?: set_note(m, judged, v, cnt);
 	for (unsigned int i = 0; i < cnt && i < VERDICT_NOTES_MAX && !r; i++) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * verdict: does a rule hold for these traces, or can that not be known?
+ * verdict: decides whether a rule holds for these traces, or whether that is unknown.
  *
  *     rows of a view --[finding]--> a figure of one trace
  *     figures of all traces --[verdict]--> PASS, FAIL, INDETERMINATE
  *
- * A figure that is not complete never passes. It fails if it is too large already, and its column
- * is one that missing data can only make smaller (`floor` in schema/columns.decl). A rule of
- * several traces is about the median of their figures, or about each of them. Threads: one.
+ * An incomplete figure never passes. It fails if it is already too large and missing data can only
+ * have made it smaller (`floor` in schema/columns.decl). With several traces, the rule applies to
+ * the median of their figures, or, with "every:", to each figure. Threads: one.
  */
 #pragma once
 
@@ -18,34 +18,38 @@
 
 enum verdict { VERDICT_PASS, VERDICT_INDETERMINATE, VERDICT_FAIL };
 
-#define FINDING_COLUMNS_MAX 100 /* no view has as many */
+#define FINDING_COLUMNS_MAX 100 /* more than any view has */
 
 /* The result of a rule for one trace. `why` and `which` are initially "". */
 struct finding {
 	const struct rule *rule;
-	bool has; /* there is a figure */
+	bool has; /* the figure is known */
 	bool is_complete;
-	bool is_floor; /* the true figure is not smaller */
-	double figure; /* of the row that breaks the rule most, or of all rows */
-	uint64_t rows; /* that match */
-	char which[160]; /* that row's keys: "comm=server" */
+	bool is_floor; /* the true figure may be larger, but not smaller */
+	double figure; /* figure of the row furthest beyond the limit, or the sum of all rows */
+	uint64_t rows; /* number of matching rows */
+	char which[160]; /* keys of the row of the figure: "comm=server" */
 	char why[400]; /* the missing parts */
-	char window[64], started[40]; /* "1 .. 2 s", and when the trace began; "": unknown */
-	char error[300]; /* the rule is wrong for this view */
+	/* "1 .. 2 s", and the time of the trace's start; "": unknown */
+	char window[64], started[40];
+	char error[300]; /* reason why the rule is invalid for this view; "": valid */
 	/* used while rows are read */
 	int col, complete, unowned, filters[RULE_FILTERS_MAX];
 	bool of_rows;
 	unsigned int col_cnt;
-	double scale; /* the column's units that make one of the rule's */
-	char *names[FINDING_COLUMNS_MAX]; /* copies: those of begin() are freed earlier */
+	double scale; /* units of the column per unit of the rule */
+	char *names[FINDING_COLUMNS_MAX]; /* column names, copied from begin() */
 };
 
 void finding_init(struct finding *f, const struct rule *rule);
-/* Collects the rows. After an error is set, its begin() returns -EPIPE, which is not printed. */
+/*
+ * Returns a sink that collects the rows. If begin() sets f->error, it returns -EPIPE, for which no
+ * message is printed.
+ */
 struct row_sink finding_sink(struct finding *f);
 /*
- * Call it after the last row, or if no row will follow; missing: missing parts of the window, or
- * "".
+ * Completes the finding after the last row, or if there are no rows. missing: missing parts of the
+ * window, or "".
  */
 void finding_end(struct finding *f, const char *missing);
 
@@ -53,32 +57,33 @@ struct verdict_result {
 	enum verdict verdict;
 	bool has;
 	double figure;
-	unsigned int trace; /* the one that decides; of a median, one that is not complete, or 0 */
+	/* index of the deciding trace; for a median: of an incomplete one, or 0 */
+	unsigned int trace;
 	bool of_median;
 	const char *why, *which; /* may be "" */
 };
-/* cnt > 0. room holds cnt numbers. */
+/* Judges a rule from its findings in cnt > 0 traces. room: memory for cnt numbers. */
 struct verdict_result verdict_of(const struct finding *f, unsigned int cnt, double *room);
 
 const char *verdict_name(enum verdict v);
-/* "< 60.0 %"; valid until the next call. */
+/* Returns the rule's limit as text, "< 60.0 %"; valid until the next call. */
 const char *verdict_limit(const struct rule *r);
-/* "7.20 ms": a figure or a limit of a rule. */
+/* Formats a figure or a limit of a rule: "7.20 ms". */
 void verdict_format(char *buf, size_t size, const struct rule *r, double v);
 
 /*
- * verdict_file: verdicts as continuous integration wants them: JUnit's XML, and annotations of a
- * job of GitHub. Text of a trace can end neither an element nor an annotation. Threads: one.
+ * verdict_file: writes verdicts for continuous integration: JUnit XML, or annotations of a GitHub
+ * job. Text of a trace is escaped: it cannot end an element or an annotation. Threads: one.
  */
-/* A rule and its result, in words. */
+/* A rule and its result, with texts for people. */
 struct verdict_line {
-	const char *file; /* of rules */
+	const char *file; /* the rule file */
 	const struct rule *rule;
 	enum verdict verdict;
 	const char *text; /* "12.3 % in a.ebpfrec (comm=server), limit < 10 %" */
 	const char *command;
 	const struct verdict_result *result;
-	const struct finding *findings; /* by trace */
+	const struct finding *findings; /* one per trace */
 	const char *const *paths;
 	unsigned int traces;
 };
@@ -87,13 +92,16 @@ void verdict_write_junit(FILE *f, const char *file, const struct verdict_line *v
 void verdict_write_github(FILE *f, const struct verdict_line *v, unsigned int cnt);
 
 /*
- * verdict_note: keeps verdicts as notes of the trace, which its summary, pages, cuts and bundles
- * have. The note assert says in words what was judged, and when. assert.01 and so on are the rules,
- * each an object of JSON with its verdict, figure and window, which the summary reads.
+ * verdict_note: stores verdicts as notes in the trace's manifest, from which summary, pages, cuts
+ * and bundles show them. The note "assert" is a sentence with time and result. The notes assert.01
+ * and following are JSON objects, one per rule, with verdict, figure and window, for the summary.
  *
- * Threads: one. Errors: -errno with text; the trace is as it was then.
+ * Threads: one. Errors: -errno with text; the trace is then unchanged.
  */
-#define VERDICT_NOTES_MAX 99 /* of a trace; the note assert counts further rules */
+#define VERDICT_NOTES_MAX 99 /* per trace; further rules are only counted in the note "assert" */
 
-/* trace: its place in paths. Its recording must be over. Earlier notes of verdicts are replaced. */
+/*
+ * Stores the verdicts in the trace paths[trace], whose recording must have ended. Replaces earlier
+ * verdicts.
+ */
 int verdict_keep(unsigned int trace, const struct verdict_line *v, unsigned int cnt, struct err *e);
