@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle_zip: stores the trace's files unchanged, and makes the readable ones: a page, tables and
- * csv of the summary, and the manifest's data on the machine.
+ * bundle_zip: stores the trace's files unchanged, and adds readable files: a page, the summary as
+ * text and csv, and the manifest's data on the machine.
  */
 #include "cmd/copy/bundle_zip.h"
 
@@ -23,31 +23,32 @@
 #include "store/bundle.h"
 
 /*
- * disclosed: all strings of the trace's lists and of its manifest, sorted, doubles dropped.
+ * disclosed: collects the strings of the trace's lists and manifest, sorts them, and drops
+ * duplicates.
  */
 
 #define KIND(name) (1u << REDACT_##name)
 #define REDACT_UID REDACT_KIND_CNT
 
-/* Slab caches and symbols disclose nothing: the kernel has them on every machine. */
+/* Names of slab caches and kernel symbols disclose nothing: they are the same on all machines. */
 _Static_assert(REDACT_KIND_CNT == 15, "a new kind of strings belongs into a class");
 
 static const struct {
 	const char *name;
 	unsigned int kinds;
 } classes[] = {
-	{ "process names", KIND(COMM) },	/* and of threads */
+	{ "process names", KIND(COMM) },	/* including threads */
 	{ "command lines", KIND(CMDLINE) },
-	{ "paths", KIND(PATH) | KIND(CGROUP) },	/* of programs, files, cgroups */
-	{ "user names", KIND(USER) },	/* and in paths and command lines, below /home */
+	{ "paths", KIND(PATH) | KIND(CGROUP) },	/* programs, files, cgroups */
+	{ "user names", KIND(USER) },	/* including those below /home in paths and command lines */
 	{ "user ids", KIND(UID) },
 	{ "host names", KIND(HOST) },
 	{ "addresses of sockets", KIND(SOCKET) },
 	{ "devices", KIND(DEVICE) },
 	{ "marks and notes", KIND(MARK) | KIND(NOTE) },
-	{ "requests", KIND(REQUEST) },	/* and their steps */
-	{ "functions", KIND(FUNCTION) },	/* that asked for memory or were on a stack */
-	{ "build ids", KIND(BUILD_ID) },	/* identify the file for anyone who has it */
+	{ "requests", KIND(REQUEST) },	/* including their steps */
+	{ "functions", KIND(FUNCTION) }, /* functions that allocated memory or were on a stack */
+	{ "build ids", KIND(BUILD_ID) }, /* anyone who has a file can recognize its build id */
 };
 
 #define CLASS_CNT (sizeof(classes) / sizeof(classes[0]))
@@ -55,7 +56,7 @@ static const struct {
 struct disclosed {
 	char **strings[CLASS_CNT];
 	size_t cnt[CLASS_CNT], cap[CLASS_CNT];
-	int error; /* the first one stays */
+	int error; /* the first error, -errno */
 };
 
 static void add_bytes(struct disclosed *d, unsigned int kind, const char *s, size_t bytes)
@@ -75,7 +76,7 @@ static void add_bytes(struct disclosed *d, unsigned int kind, const char *s, siz
 	free(copy);
 }
 
-/* Adds the users whose home directory is in s. */
+/* Adds the names of users whose home directories occur in s. */
 static void add_users(struct disclosed *d, const char *s)
 {
 	while ((s = strstr(s, "/home/"))) {
@@ -124,7 +125,7 @@ static void sort(struct disclosed *d, unsigned int c)
 	d->cnt[c] = n;
 }
 
-/* Drops strings that `real` does not have, for a class that is sorted in both. */
+/* Drops strings of class c that `real` does not contain. The class must be sorted in both. */
 static void keep_real(struct disclosed *d, const struct disclosed *real, unsigned int c)
 {
 	size_t n = 0;
@@ -184,7 +185,7 @@ int disclosed_say(const struct trace *t, const struct trace *real, bool show)
 #define ROOM_FOR_TEXTS 8
 
 struct members {
-	struct bundle_member v[BUNDLE_MEMBERS_MAX];	/* paths and data are theirs */
+	struct bundle_member v[BUNDLE_MEMBERS_MAX];	/* the members own their paths and data */
 	size_t cnt;
 };
 
@@ -200,7 +201,7 @@ static int add_file(struct members *m, const char *dir, const char *name)
 	return 0;
 }
 
-/* The trace's files: the manifest and the chunk files, nothing that an analysis left there. */
+/* Adds the trace's files: the manifest and the chunk files, but no files made by an analysis. */
 static int add_trace(struct members *m, const char *dir, struct err *err)
 {
 	DIR *d = opendir(dir);
@@ -233,7 +234,7 @@ static int put_value(FILE *f, const char *key, const char *value)
 	return 0;
 }
 
-/* Kernel, CPUs, memory, mounts, versions, one key=value a line. */
+/* Writes kernel, CPUs, memory, mounts and versions as lines "key=value". */
 static int put_environment(FILE *f, struct trace *t, struct err *e)
 {
 	static const char *const keys[] = {
@@ -249,7 +250,7 @@ static int put_environment(FILE *f, struct trace *t, struct err *e)
 	return r;
 }
 
-/* `report summary` of the whole trace. */
+/* Writes `report summary` of the whole trace. */
 static int put_summary(FILE *f, struct trace *t, enum render_format format, struct err *e)
 {
 	const struct report_request q = { .view = "summary",
@@ -286,7 +287,7 @@ static int put_table(FILE *f, struct trace *t, struct err *e)
 	return put_summary(f, t, RENDER_TABLE, e);
 }
 
-/* README for the recipient of the bundle. */
+/* Writes README.txt, for the recipient of the bundle. */
 static int put_readme(FILE *f, struct trace *t, struct err *e)
 {
 	uint64_t from = trace_start_ns(t);
@@ -340,7 +341,7 @@ static int add_texts(struct members *m, struct trace *t, struct err *e)
 	return r;
 }
 
-/* `export --to html` of the whole trace. */
+/* Adds report.html: `export --to html` of the whole trace. */
 static int add_page(struct members *m, struct trace *t, const char *page_of, struct err *e)
 {
 	struct bundle_member *v = &m->v[m->cnt];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * bundle_zip: the content of a bundle: the trace's own files, and readable ones: data on the
- * machine, and a summary. Threads: one. Errors: -errno and a struct err.
+ * bundle_zip: makes the zip file of a bundle: the trace's own files, and readable files: a summary,
+ * and data on the machine. Threads: one. Errors: -errno and a struct err.
  */
 #pragma once
 
@@ -10,10 +10,10 @@
 #include "trace/trace.h"
 
 /*
- * Makes the zip file of t, which is the trace in the directory dir. The members are in a folder.
- * *ret_bytes: its size. Texts are safe for a terminal, and contain no environment variables.
- * page_of: name of the trace in commands on the page; NULL leaves report.html out, as does a
- * program without charts.
+ * Makes the zip file of t, which is the trace in the directory dir. All members are in folder.
+ * *ret_bytes: size of the zip file. Texts are safe for a terminal, and contain no environment
+ * variables. page_of: name of the trace in commands on the page; NULL: no report.html. Without the
+ * library of charts, report.html is left out, too.
  */
 int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct trace *t,
 		    const char *page_of, uint64_t *ret_bytes, struct err *e);
@@ -23,7 +23,8 @@ int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct
  * each once. Threads: one.
  */
 /*
- * Notes how many there are of each class; show: prints them to stdout. real: only the strings count
- * that this trace has, too, which t was made of; so pseudonyms do not. May be NULL. 0 or -ENOMEM.
+ * Prints the number of strings of each class as a note; show: also prints the strings to stdout.
+ * real: the trace from which t was made, or NULL; only strings that real also contains count, so
+ * that pseudonyms do not. 0 or -ENOMEM.
  */
 int disclosed_say(const struct trace *t, const struct trace *real, bool show);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* new_trace: the new trace is made at a temporary path, and renamed when it is whole. */
+/* new_trace: makes the new trace at a temporary path, and renames it when it is complete. */
 #include "cmd/copy/new_trace.h"
 
 #include "base/atomic_output.h"
@@ -8,7 +8,7 @@
 #include "edit/trace_check.h"
 #include "edit/trace_copy.h"
 
-/* Checks that the new trace at path is whole and has block_cnt blocks. */
+/* Checks that the new trace at path is undamaged and has block_cnt blocks. */
 static int check(const char *output, const char *path, uint64_t block_cnt)
 {
 	struct check_result c = { 0 };
