@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* diff_groups: opens one trace after the other, and prints the results of analyze/diff/groups.h. */
+/* diff_groups: opens one trace at a time, and prints the results of analyze/diff/groups.h. */
 #include "cmd/diff/diff_groups.h"
 
 #include <errno.h>
@@ -21,11 +21,11 @@
 #include "cmd/render/render_stacks.h"
 
 /*
- * diff_page: each figure has a scale of its own, from the lowest to the highest run of both groups,
- * with these two values below it. Quartiles are those of quantile_of().
+ * diff_page: the scale of each plot extends from the lowest to the highest run of both groups; both
+ * values are below the plot. Quartiles are those of quantile_of().
  */
 
-/* of a plot, in px: boxes of A above those of B, with numbers below */
+/* layout of a plot, px: the box of A, below it the box of B and the numbers */
 #define PLOT_WIDTH 300
 #define MARGIN 6
 #define BOX_HEIGHT 12
@@ -40,7 +40,7 @@ static const char style[] =
 	".worse{color:var(--bad);font-weight:600}.better{color:#2e8b57;font-weight:600}"
 	"td{vertical-align:middle}p{max-width:72em}";
 
-/* a, b: "base.1 and on, 8 runs". */
+/* Writes the beginning of the page. a, b: names of the groups, "base.1 and on, 8 runs". */
 static void diff_page_begin(FILE *f, const char *a, const char *b)
 {
 	static const char *const key[2] = { "#0072b2", "#e69f00" };
@@ -65,7 +65,10 @@ static void diff_page_begin(FILE *f, const char *a, const char *b)
 	fprintf(f, "</tr></thead><tbody>\n");
 }
 
-/* Between the two values beside its place, as Hyndman and Fan's type 7. cnt > 0. */
+/*
+ * Returns a quantile, interpolated between neighbouring values (type 7 of Hyndman and Fan). v is
+ * sorted; cnt > 0.
+ */
 static double quantile_of(const double *v, size_t cnt, double share)
 {
 	double at = share * (double)(cnt - 1);
@@ -93,7 +96,7 @@ static void put_box(FILE *f, const struct scale *s, const double *v, size_t cnt,
 	       middle = place(s, quantile_of(v, cnt, 0.5));
 	int top = 2 + side * ROW_HEIGHT, y = top + BOX_HEIGHT / 2;
 	char class = "ab"[side];
-	bool has_box = cnt >= BOX_RUNS;	/* the middle half of fewer runs means nothing */
+	bool has_box = cnt >= BOX_RUNS;	/* quartiles of fewer runs are meaningless */
 
 	if (has_box)
 		fprintf(f, "<line class=\"%c\" x1=\"%.1f\" x2=\"%.1f\" y1=\"%d\" y2=\"%d\"/>"
@@ -145,7 +148,7 @@ static void put_cell(FILE *f, const char *class, const char *text)
 	fprintf(f, "</td>");
 }
 
-/* format writes a value of the figure for people. */
+/* Writes a row. format() formats a value of the figure. */
 static void diff_page_row(FILE *f, const struct diff_page_row *r,
 			  void (*format)(char *buf, size_t size, const char *figure, double v))
 {
@@ -173,13 +176,13 @@ static void diff_page_end(FILE *f, const char *legend)
 
 #define COLUMN_CNT 13
 #define TABLE_COLUMN_CNT 6
-#define SIDE_BYTES 1100 /* "base.1 and on, 8 runs" */
+#define SIDE_BYTES 1100 /* name of a group: "base.1 and on, 8 runs" */
 
 struct printing {
 	const struct diff_groups *d;
 	const struct groups *groups;
 	struct render *render;
-	double *room[2]; /* for the page: values of a figure by run; NULL otherwise */
+	double *room[2]; /* page: memory for the values of a figure; otherwise NULL */
 	uint64_t worse, better, unknown;
 	bool has_few, has_noise, has_digits;
 };
@@ -188,7 +191,7 @@ static void format_figure(char *buf, size_t size, const char *figure, double v)
 {
 	uint64_t n = (uint64_t)llround(fmax(v, 0));
 
-	/* "self_ns main" */
+	/* figure begins with a column's name: "self_ns main" */
 	if (strstr(figure, "_ns"))
 		units_format_duration(buf, size, n);
 	else if (strstr(figure, "bytes"))
@@ -197,13 +200,13 @@ static void format_figure(char *buf, size_t size, const char *figure, double v)
 		units_format_count(buf, size, n);
 }
 
-/* Digits after the point: the whole interval fits into a terminal of 80 columns. */
+/* Returns the number of decimals of a percentage, so that the interval fits into 80 columns. */
 static int decimals(double pct)
 {
 	return fabs(pct) < 9.95;
 }
 
-/* "+5.2 (+4.1..+12)" */
+/* Returns the change in percent with its confidence interval: "+5.2 (+4.1..+12)". */
 static const char *change_of(const struct groups_row *r)
 {
 	if (!r->has_change)
@@ -274,7 +277,7 @@ static int put_row(void *ctx, const struct groups_row *r)
 		value_text(change_of(r)), value_text(verdict) });
 }
 
-/* A warm-up run is left out. 1: it is one. */
+/* Adds a trace to a group, unless it is a warm-up run. 0 or an exit status. */
 static int add_trace(const struct diff_groups *d, struct groups *g, int group, const char *path,
 		     unsigned int *ret_cnt)
 {
@@ -397,16 +400,16 @@ int diff_groups(const struct diff_groups *d)
 }
 
 /*
- * diff_flame: reads the rows of each trace into sums per stack; groups.c also gets them run by run.
+ * diff_flame: sums the rows of all traces per stack, and passes the values of each run to groups.c.
  * A line of the page is "STACK B\tA\tCHANGE\tTEXT", where CHANGE is empty unless it is significant
- * (cmd/page/flame.js); a folded line is "STACK A B", as difffolded.pl makes them.
+ * (cmd/page/flame.js); a folded line is "STACK A B", the format of difffolded.pl.
  */
 
-#define ERRORS_MIN 4 /* standard errors of a change between two traces */
+#define ERRORS_MIN 4 /* smallest significant change between two traces, in standard errors */
 #define CHANGE_MIN 0.02
 
 static const struct flame_view {
-	const char *name, *figure; /* figure: the prefix for groups_put() */
+	const char *name, *figure; /* figure: prefix of the figures passed to groups_put() */
 	const char *what, *unit, *record;
 } views[] = {
 	{ "profile", "self_ns ", "CPU time", "ns", "--profile" },
@@ -415,24 +418,24 @@ static const struct flame_view {
 };
 
 struct flame_stack {
-	const char *text;	/* with the figure's prefix; in texts */
-	double amount[2], number[2]; /* sums of the runs */
+	const char *text;	/* owned by texts; begins with the figure's prefix */
+	double amount[2], number[2]; /* sums over the runs of each side */
 	bool is_significant;
-	double change;		/* relative; 1 if A has none of it */
+	double change;		/* relative to A; 1 if the stack does not occur in A */
 	char says[80];
 };
 
 struct diff_flame {
 	struct diff_flame_options o;
 	const struct flame_view *view;
-	struct groups *groups;	/* NULL: two traces */
+	struct groups *groups;	/* NULL: compare two traces */
 	struct strpool *texts;
-	struct hash_map places;	/* text -> place in stacks */
+	struct hash_map places;	/* text -> index in stacks */
 	struct flame_stack *stacks;
 	size_t cnt, cap;
 	unsigned int run_cnt[2];
 	bool is_html;
-	/* of the run that is being read */
+	/* the run being read */
 	struct stack_columns cols;
 	struct buf line;
 	int side;
@@ -567,14 +570,17 @@ static double mean(const struct diff_flame *f, const struct flame_stack *s, int 
 	return f->run_cnt[side] ? s->amount[side] / f->run_cnt[side] : 0;
 }
 
-/* With one trace per side, errors follow from the samples: the variance of n samples is n. */
+/*
+ * Sets the changes between two traces. The error of a stack is estimated from its n samples, whose
+ * variance is n.
+ */
 static void judge_two(struct diff_flame *f)
 {
 	for (size_t i = 0; i < f->cnt; i++) {
 		struct flame_stack *s = &f->stacks[i];
 		double a = mean(f, s, 0), b = mean(f, s, 1), variance = 0;
 
-		/* threads without a sample: known as well as by one */
+		/* without samples, assume the error of one sample */
 		for (int side = 0; side < 2; side++)
 			variance += pow(mean(f, s, side), 2) / fmax(s->number[side], 1);
 		s->change = a > 0 ? (b - a) / a : 1;
@@ -688,7 +694,7 @@ int diff_flame_write(struct diff_flame *f, const char *const names[2])
 /* ---- diff rows ---- */
 
 #define ROW_COLUMN_CNT 12
-#define COLUMN_REASON 7 /* people have it with the verdict */
+#define COLUMN_REASON 7 /* omitted in tables, where the verdict contains it */
 
 static const char *const columns[ROW_COLUMN_CNT] = { "role",    "parent",  "metric",     "a",
 						 "b",	    "change_pct", "verdict", "reason",
@@ -726,7 +732,7 @@ static const char *metric_name(enum render_format format, enum diff_metric m, ch
 	return buf;
 }
 
-/* For people in the metric's unit, for machines as it is. */
+/* Returns the value of one side: text with the metric's unit in a table, else a number. */
 static struct value amount(enum render_format format, const struct diff_row *r, int side, char *buf)
 {
 	uint64_t n = (uint64_t)llround(r->value[side]);
@@ -819,7 +825,7 @@ int diff_rows_put(void *ctx, const struct diff_row *r)
 		value_int(r->complete),
 	};
 
-	/* the wall time is there for people even if nothing else is */
+	/* a table always contains the wall time */
 	if (d->only_changed && !diff_is_change(r->verdict) &&
 	    !(r->metric == DIFF_WALL && format == RENDER_TABLE))
 		return 0;

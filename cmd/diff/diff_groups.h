@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * diff_groups: `ebpfrec diff A... --with B...`. Threads: one. Prints; returns exit statuses.
+ * diff_groups: compares two groups of traces, for `ebpfrec diff A... --with B...`. Threads: one.
+ * Functions print errors and return exit statuses.
  */
 #pragma once
 
@@ -14,24 +15,26 @@
 #include "cmd/render/render.h"
 
 /*
- * diff_flame: a flame graph of what two traces, or two groups of runs, have in their stacks.
+ * diff_flame: a flame graph of the differences between the stacks of two traces or two groups of
+ * runs.
  *
  *     rows of report profile, offcpu or stacks, per trace --> [diff_flame] --> page, folded lines
  *
- * Each stack has the mean of its runs on each side, per run, second or request. The colour of a
- * frame is the change of the stack that ends in it, so of its own time or bytes, if that change is
- * significant: between groups, as the verdict of groups.h; between two traces, beyond 4 standard
- * errors of that many samples.
+ * For each side, a stack has the mean of its runs, per run, second or request. The colour of a
+ * frame shows the change of the stack that ends in it (of the frame's own time or bytes), if that
+ * change is significant. Between groups, the verdict of groups.h decides; between two traces, the
+ * change must exceed 4 standard errors, estimated from the numbers of samples.
  *
- * Threads: one. Prints; returns exit statuses.
+ * Threads: one. Functions print errors and return exit statuses.
  */
 enum diff_flame_per { DIFF_FLAME_PER_DEFAULT, DIFF_FLAME_PER_RUN, DIFF_FLAME_PER_SECOND,
 		      DIFF_FLAME_PER_REQUEST };
 
 struct diff_flame_options {
-	const char *path;	/* ends with ".html": a page; NULL: none is made */
+	/* output; a page if it ends with ".html", else folded lines; NULL: no output */
+	const char *path;
 	const char *view;	/* NULL: profile */
-	enum diff_flame_per per; /* by default of groups per run, of two traces per second */
+	enum diff_flame_per per; /* default: per run for groups, per second for two traces */
 	bool force, is_of_groups, only_workload;
 };
 
@@ -39,47 +42,45 @@ struct diff_flame;
 
 int diff_flame_new(struct diff_flame **ret, const struct diff_flame_options *o);
 void diff_flame_free(struct diff_flame *f);
-/* Adds a run to side 0 or 1. */
+/* Adds the window `of` of a trace to side 0 or 1. */
 int diff_flame_add(struct diff_flame *f, int side, const struct input *in,
 		   const struct diff_side *of);
-/* Writes the page to a stream; names: of both sides. */
+/* Writes the page to a stream; names: names of both sides. */
 int diff_flame_page(struct diff_flame *f, const char *const names[2], FILE *to, struct err *e);
-/* Writes the file. */
+/* Writes the output to the path of the options. */
 int diff_flame_write(struct diff_flame *f, const char *const names[2]);
 
 struct diff_groups {
-	const struct lists_strings *paths; /* of group A and of group B */
-	const struct input *like; /* window, format */
+	const struct lists_strings *paths; /* traces of group A and group B */
+	const struct input *like; /* options of the window and format */
 	uint64_t limit;
 	bool only_workload, only_changed, exit_code;
-	bool html; /* in place of the format */
-	struct diff_flame *flame; /* gets the runs, too; NULL: none */
+	bool html; /* write a page instead of like->format */
+	struct diff_flame *flame; /* also receives the runs; may be NULL */
 };
 
 int diff_groups(const struct diff_groups *d);
 
 /*
- * diff_page: figures of two groups of runs as a page of HTML, with a box plot of each. The page has
- * no script and loads nothing; no text of a trace is markup in it. Threads: one.
+ * diff_page: an HTML page with the figures of two groups of runs, and a box plot of each figure.
+ * The page has no script and loads nothing; text of a trace is escaped. Threads: one.
  */
 struct diff_page_row {
 	const char *role, *figure, *change, *verdict;
-	const char *text[2]; /* the medians, for people */
+	const char *text[2]; /* medians of both groups, formatted */
 	bool is_worse, is_better;
-	const double *values[2]; /* of the runs, least first */
+	const double *values[2]; /* values of the runs, in ascending order */
 	size_t cnt[2];
 };
 
-/*
- * diff_rows: the rows of diff_run() as a table's, for people or for machines. Threads: one.
- */
+/* diff_rows: passes the results of diff_run() as rows to a renderer. Threads: one. */
 struct diff_rows {
 	const struct row_sink *out;
 	enum render_format format;
 	bool only_changed;
-	bool has_small, has_few, has_digits; /* of rows that came, which a legend explains */
+	bool has_small, has_few, has_digits; /* whether a row needs the legend */
 };
 
 int diff_rows_begin(const struct diff_rows *d);
-/* ctx: a struct diff_rows. */
+/* Writes a result as a row; ctx: a struct diff_rows. */
 int diff_rows_put(void *ctx, const struct diff_row *row);
