@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hosts: opens several traces, finds their common axis of time, and asks each trace in turn. A sink
- * in between puts the host before each row and shifts the row's instants.
+ * hosts: opens several traces, finds their common time axis, and queries one trace after the other.
+ * A row_prefix prepends the host to each row and shifts the row's instants to the axis.
  */
 #include "cmd/input/hosts.h"
 
@@ -14,7 +14,7 @@
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 
-/* align_row: fills the columns in front with what align.c finds for the bin's beginning. */
+/* align_row: gets the wall-clock time of a bin from align.c. */
 
 void align_row(const struct trace *t, uint64_t every_ns, int64_t t_ns, struct value *row)
 {
@@ -37,7 +37,10 @@ void align_name_trace(struct row_prefix *p, const struct trace *t)
 
 /* ---- opening ---- */
 
-/* The manifest's "host", or the file's name; a second one of that name becomes "name#2". */
+/*
+ * Sets the host's name to the manifest's "host", or to the file's name; "name#2" if it is not
+ * unique.
+ */
 static void name_host(struct hosts *h, unsigned int i)
 {
 	const char *name = trace_get(h->v[i].in.trace, "host"), *path = h->v[i].in.path,
@@ -78,7 +81,7 @@ int hosts_open(struct hosts *h, const struct input *like, const char *const *pat
 		h->cnt++;
 		name_host(h, i);
 		if (!trace_start_ns(h->v[i].in.trace))
-			continue;	/* an empty trace */
+			continue;	/* the trace is empty */
 		real = trace_real_ns(h->v[i].in.trace, trace_start_ns(h->v[i].in.trace));
 		h->origin_real_ns = real < h->origin_real_ns ? real : h->origin_real_ns;
 		one = align_clock_uncertainty(h->v[i].in.trace);
@@ -101,7 +104,7 @@ void hosts_close(struct hosts *h)
 
 /* ---- time ---- */
 
-/* Finds a mark in any trace; if several have it, the trace named first decides. */
+/* Finds a mark in the first trace that has it, as wall-clock time. */
 static int find_mark(void *ctx, const char *name, uint64_t nr, uint64_t *ret_ns)
 {
 	const struct hosts *h = ctx;
@@ -129,7 +132,7 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, boo
 		end = trace_real_ns(h->v[i].in.trace, trace_end_ns(h->v[i].in.trace));
 		to_real = end > to_real ? end : to_real;
 	}
-	/* the axis begins with a bin */
+	/* the axis begins at the beginning of a bin */
 	h->origin_real_ns -= align ? h->origin_real_ns % every_ns : 0;
 	base.start_ns = base.start_real_ns = from_real = h->origin_real_ns;
 	base.end_ns = to_real;
@@ -166,12 +169,12 @@ int hosts_window(struct hosts *h, const struct input *in, uint64_t every_ns, boo
 
 struct joined {
 	const struct hosts *hosts;
-	uint64_t align_ns;		/* length of aligned bins; 0: they are not aligned */
-	bool names_trace;		/* bins in jsonl */
-	const struct host *host;	/* the host whose rows come now */
+	uint64_t align_ns;		/* length of aligned bins; 0: bins are not aligned */
+	bool names_trace;		/* rows begin with host and trace (bins in jsonl) */
+	const struct host *host;	/* the host of the current rows */
 	const struct report_view *view;
-	struct row_prefix prefix;	/* puts the host before each row */
-	uint64_t limit; /* a table counts the rows it leaves out */
+	struct row_prefix prefix;	/* prepends the host to each row */
+	uint64_t limit; /* rows of a table per host; further rows are counted */
 	bool table, markdown;
 };
 
@@ -232,7 +235,7 @@ static void say_what(void *ctx)
 	printf(j->markdown ? "" : "\n");
 }
 
-/* To the common axis of time. */
+/* Shifts the instants of a row to the common time axis, and fills its wall-clock columns. */
 static void shift_instants(const struct row_prefix *p, struct value *row)
 {
 	const struct joined *j = p->ctx;
@@ -256,14 +259,14 @@ static int joined_section(void *ctx, const char *title)
 	return p->next->section(p->next->ctx, text);
 }
 
-/* Opens the analysis of a host, and limits the question to the host's window. */
+/* Opens the analysis of a host, and sets *ret_mine to the request with the host's window. */
 static int begin_host(struct host *one, const struct report_request *q,
 		      struct report_request *ret_mine)
 {
 	*ret_mine = *q;
 	ret_mine->from_ns = one->from_ns;
 	ret_mine->to_ns = one->to_ns;
-	return input_analysis(&one->in);	/* prints its error */
+	return input_analysis(&one->in);	/* prints errors itself */
 }
 
 static void end_host(struct host *one)
@@ -272,7 +275,10 @@ static void end_host(struct host *one)
 	one->in.analysis = NULL;
 }
 
-/* Adds the requests that the answer of one host may lack to what is missing in its window. */
+/*
+ * Appends the number of requests that the host's answer may lack to the missing parts of its
+ * window.
+ */
 static int add_unowned(struct host *one, const struct report_request *q)
 {
 	struct report_request mine;

@@ -119,7 +119,10 @@ const char *input_heap_note(const struct trace *t, const char *sources)
 			  say_bytes(heap_weight_error(mean, large)));
 }
 
-/* An edge of a window is in the block, or in a neighbour whose late records the window may need. */
+/*
+ * Returns whether at_ns, an edge of a window, is in block i or in one of its neighbours: these may
+ * hold late records of the window.
+ */
 static bool is_at_edge(const struct trace_block *b, size_t cnt, size_t i, uint64_t at_ns)
 {
 	uint64_t from_ns = i ? b[i - 1].from_ns : b[i].from_ns;
@@ -139,7 +142,7 @@ void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns)
 		if (sums && in->analysis && analysis_knows_block(in->analysis, i) &&
 		    !is_at_edge(b, cnt, i, from_ns) && !is_at_edge(b, cnt, i, to_ns))
 			continue;
-		(void)trace_block_verify(in->trace, i, NULL); /* listed in trace_damages() */
+		(void)trace_block_verify(in->trace, i, NULL); /* trace_damages() lists damage */
 	}
 	input_note_damage(in);
 }
@@ -181,7 +184,7 @@ int input_use_symbols(struct input *in)
 		    !s[i].module_offset)
 			continue;
 		missing++;
-		/* the call is the byte before a return address */
+		/* a return address follows the call: look up the byte before */
 		name = symbol_dirs_find(in->symbol_dirs, s[i].build_id, s[i].module_offset - 1,
 					s[i].symbol_offset ? s[i].symbol_offset - 1 : 0, &offset);
 		if (name && trace_site_name(in->trace, i, name, offset + 1) < 0)
@@ -208,7 +211,7 @@ int input_open_analysis(struct input *in)
 		analysis_use_raw_frames(in->analysis);
 	use.progress = show_progress;
 	analysis_use_index(in->analysis, &use);
-	/* before the index, which copies the lists into its file */
+	/* save the lists before the index, which copies them into its file */
 	if (in->quick && !in->no_index)
 		trace_lists_save(in->trace);
 	return input_use_symbols(in);
@@ -229,7 +232,10 @@ int input_open_cut(struct input *in, struct trace_cut_request *q)
 	q->before = analysis_checkpoint;
 	q->before_ctx = in->analysis;
 	if (!c && q->upids) {
-		/* they may belong to any process: which ones are chosen makes no difference */
+		/*
+		 * requests without an owner may belong to any selected process, so the number is
+		 * the same for all
+		 */
 		const struct report_request io = { .view = "io", .from_ns = q->from_ns,
 						   .to_ns = q->to_ns, .workload = true };
 		const struct request_cnt left_out = analysis_unowned(in->analysis, &io);
@@ -298,7 +304,7 @@ int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd)
 		return say_no_such(path);
 	if (errno != ENOTDIR)
 		return say_error("%s: %s%s", path, strerror(errno), input_owner_hint(-errno));
-	/* input_open() detects a trace that is not a bundle */
+	/* a file: input_open() prints an error unless it is a bundle */
 	return input_open(in, false) ? EXIT_FAILED :
 				       say_error("%s: a bundle: %s", path, of_bundle);
 }
@@ -314,7 +320,7 @@ int input_open(struct input *in, bool notes)
 	if (r == -ENOENT && access(path, F_OK))
 		return say_no_such(path);
 	if (r) {
-		/* The library mostly names the path, or a file inside; do not name it twice. */
+		/* most messages contain the path already */
 		const char *text = err_text(&e, r);
 		bool named = strstr(text, path);
 
@@ -336,7 +342,7 @@ int input_refresh(struct input *in)
 	struct err e = { "" };
 	int c = trace_refresh(in->trace, &e);
 
-	if (c == -ESTALE) { /* --keep removed its beginning */
+	if (c == -ESTALE) { /* --keep removed the beginning of the trace */
 		input_close(in);
 		c = input_open(in, false);
 	} else if (c) {
@@ -400,13 +406,13 @@ const char *input_clock_step(const struct trace *t, const struct trace_clock_ste
 			  say_duration((uint64_t)llabs(shift_ns)));
 }
 
-/* An instant named by the wall clock, at which this may have been set. */
+/* Converts a wall-clock time; prints a note if the wall clock was set at that instant. */
 static uint64_t mono_from_real(void *ctx, uint64_t real_ns)
 {
 	uint64_t mono_ns = trace_mono_from_real_ns(ctx, real_ns);
 	struct trace_clock_step step;
 
-	/* a time of day that a step of the clock skipped is mapped to the step */
+	/* a time that the clock skipped was mapped to the instant of the step */
 	if (trace_clock_step_find(ctx, mono_ns - !!mono_ns, mono_ns + 1, &step))
 		say_note("%s: %s", trace_path(ctx), input_clock_step(ctx, &step));
 	return mono_ns;
@@ -480,7 +486,7 @@ int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to
 	return r;
 }
 
-/* Collects the missing parts, a sentence each, until buf is full. */
+/* Collects the missing parts of a window in buf, one sentence each, until buf is full. */
 struct missing {
 	char *buf;
 	size_t size;
@@ -614,7 +620,7 @@ int input_render_end(struct render *r, int code, const struct err *e)
 
 int input_status(int code, const struct err *e)
 {
-	/* EPIPE: the reader of our output has gone, so no message is needed. */
+	/* EPIPE: the reader of stdout is gone, so print no message */
 	if (code >= 0 || code == -EPIPE)
 		return code >= 0 ? code : EXIT_FAILED;
 	return ferror(stdout) ? say_error("cannot write to stdout: %s", strerror(-code)) :
@@ -629,8 +635,8 @@ int input_report_status(int code, const struct err *e)
 
 /*
  * input_fetch: --fetch runs debuginfod-find for the build ids of `report symbols`, and adds the
- * directories of the files that it found to those of --symbols. Build ids come from the trace: only
- * hexadecimal digits become arguments, and no shell sees them.
+ * directories of the found files to those of --symbols. Build ids come from the trace, which is not
+ * trusted: only hexadecimal digits are passed on, and no shell is used.
  */
 
 #define FILES_MAX 256
@@ -667,7 +673,7 @@ static int take_row(void *ctx, const struct value *values)
 	return 0;
 }
 
-/* Runs debuginfod-find, which prints the path of a file. Returns 0, -ENOENT, or -errno. */
+/* Runs debuginfod-find, and sets path to the path that it prints. Returns 0, -ENOENT, or -errno. */
 static int find(const char *what, const char *id, char path[PATH_MAX])
 {
 	const char *const argv[] = { "debuginfod-find", what, id, NULL };
@@ -694,7 +700,7 @@ static int find(const char *what, const char *id, char path[PATH_MAX])
 	path[strcspn(path, "\n")] = '\0';
 	if (waitpid(pid, &status, 0) != pid)
 		return -ENOENT;
-	/* an emulated fork reports a missing program like a shell */
+	/* where posix_spawn() cannot report a missing program, the child's status is 127 */
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
 		return -ENOPKG;
 	if (status || !strchr(path, '/'))
@@ -702,7 +708,7 @@ static int find(const char *what, const char *id, char path[PATH_MAX])
 	return 0;
 }
 
-/* Adds the directory of a file to a list. */
+/* Appends the directory of a file to a list. */
 static void add_dir(struct buf *dirs, const char *path)
 {
 	if (dirs->len)
@@ -757,9 +763,9 @@ int input_fetch(struct input *in, uint64_t from_ns, uint64_t to_ns)
 	return input_use_symbols(in);
 }
 
-/* input_lines: --lines, of the commands that show code of programs. */
+/* input_lines: --lines of commands that show code of programs. */
 
-#define NAMED_MAX 5 /* files without lines, of each reason */
+#define NAMED_MAX 5 /* number of files without lines that are listed per reason */
 
 int input_take_lines(void *lines, const char *value, struct err *e)
 {

@@ -3,7 +3,7 @@
  * input: the common part of commands that read a trace: -i, --from, --until, --format, opening the
  * trace and reporting its damage.
  *
- * Threads: one. Functions print what is wrong to stderr and return an exit status; 0 goes on.
+ * Threads: one. Functions print errors to stderr and return an exit status; 0: success.
  */
 #pragma once
 
@@ -20,40 +20,43 @@
 
 #define INPUT_TRACE_DEFAULT "trace.ebpfrec"
 
-#define INPUT_TABLE_ROWS 20 /* rows of a table at most, unless --limit is given */
+#define INPUT_TABLE_ROWS 20 /* default limit of rows of a table */
 
 struct input {
-	const char *path;	/* NULL: the default */
-	const char *from, *to;	/* as written, NULL: the trace's own */
-	const char *during;	/* a process or thread, as written; not with from and to */
+	const char *path;	/* trace to open; NULL: INPUT_TRACE_DEFAULT */
+	const char *from, *to;	/* as written; NULL: start and end of the trace */
+	const char *during;	/* a process or thread, as written; excludes from and to */
 	bool of_threads;	/* the command, or its view, accepts --tid and --thread */
 	enum render_format format;
-	bool markdown; /* tables are Markdown's */
-	bool anyway;		/* open it without a manifest, too */
-	bool quick;		/* may read and write its lists in derived.idx */
-	/* the analyses of a trace that grows go on from each other, from the instant on; NULL */
+	bool markdown; /* print tables as Markdown */
+	bool anyway;		/* open the trace even without a manifest */
+	bool quick;		/* may use lists stored in derived.idx, and store them */
+	/*
+	 * state that successive analyses of a growing trace share, and the instant from which the
+	 * next one continues; NULL: the trace is analyzed once
+	 */
 	struct analysis_follow *follow;
 	uint64_t follow_from_ns;
 	bool folded_count;	/* see struct render_options */
-	bool wide; /* tables: see struct render_options, as is drops */
-	bool of_bins; /* the same */
+	bool wide; /* see struct render_options, also for drops */
+	bool of_bins; /* sets per_first of struct render_options */
 	const char *drops;
 	const char *symbols;	/* directories of files with symbols; NULL: none */
-	struct symbol_dirs *symbol_dirs;	/* while the trace is open */
-	char *fetched;		/* symbols, if input_fetch() extended it */
-	bool raw_frames;	/* stacks with frames of interpreters */
-	const char *lines;	/* the directory that files of code are below; NULL: no lines */
-	bool no_index;		/* decode all that an answer needs */
-	/* while it is open */
+	struct symbol_dirs *symbol_dirs;	/* set while the trace is open */
+	char *fetched;		/* memory of symbols, if input_fetch() set it */
+	bool raw_frames;	/* keep the frames of interpreters in stacks */
+	const char *lines;	/* directory below which source files are; NULL: no lines */
+	bool no_index;		/* use no index: decode all events that an answer needs */
+	/* set while the trace is open */
 	struct trace *trace;
 	struct analysis *analysis;
-	size_t damage_noted;	/* damaged parts already reported */
+	size_t damage_noted;	/* number of damaged parts already reported */
 	struct progress progress;
-	/* while an index is made; another thread may look */
+	/* progress of making an index; other threads may read it */
 	_Atomic uint64_t indexed_events, all_events;
 };
 
-/* Options of commands that read a trace; in is the struct input within the command's struct. */
+/* Options of commands that read a trace; in: the struct input inside the command's struct. */
 #define INPUT_OPTION_TRACE(command, in)                                                           \
 	{ 'i', "input", "TRACE", "trace or bundle to read (default: " INPUT_TRACE_DEFAULT ")",    \
 	  OPTS_CALL, offsetof(command, in), input_take_path }
@@ -106,14 +109,14 @@ static inline const char *input_path(const struct input *in)
 }
 
 /*
- * The name of an output made from the trace's: "dir/build.ebpfrec/" and ".zip" give "build.zip".
- * malloc'ed; NULL: out of memory, and the error is printed.
+ * Returns a name for an output, made from the trace's name: "dir/build.ebpfrec/" and ".zip" result
+ * in "build.zip". malloc'ed; NULL: out of memory, and the error is printed.
  */
 char *input_output_name(const struct input *in, const char *ending);
 
 /*
- * Opens the trace; notes damage and a recording under way on stderr when notes is set. EXIT_FAILED
- * if it cannot.
+ * Opens the trace. notes: also prints notes to stderr about damage, and that the trace is being
+ * recorded. EXIT_FAILED: it cannot be opened.
  */
 int input_open(struct input *in, bool notes);
 /* Returns true, with a note, for a warm-up run (`record --warm-up`), which groups exclude. */
@@ -121,59 +124,60 @@ bool input_is_warm_up(const struct input *in);
 /* Reads the blocks recorded since the trace was opened. */
 int input_refresh(struct input *in);
 /*
- * Returns the end of the completely known part of a trace that may be growing: the block after the
- * last one may have late records of the last one's time. 0: nothing is known yet.
+ * Returns the instant before which all events of a possibly growing trace are known: a future block
+ * may contain late records that belong to the time of the last block. 0: nothing is known yet.
  */
 uint64_t input_known_ns(const struct input *in);
 /*
- * known_ns: an earlier result of input_known_ns(). Returns how far before known_ns events lie that
- * arrived since, which happens if a live trace has them more than a block late. 0: no such events.
+ * Returns by how much the earliest event that arrived after an earlier input_known_ns() precedes
+ * its result, known_ns. This happens if events of a live trace are written more than a block late.
+ * 0: no such events.
  */
 uint64_t input_late_ns(const struct input *in, uint64_t known_ns);
 /*
- * Closes everything that input_open() and input_open_analysis() opened. It is done() of commands
- * whose struct begins with a struct input.
+ * Closes what input_open() and input_open_analysis() opened. Commands whose struct begins with a
+ * struct input use it as done().
  */
 void input_close(void *input);
 
 /*
- * Opens the trace's directory, for commands that need a directory. EXIT_FAILED: not found, or a
- * bundle; of_bundle explains why a bundle cannot be used, and the alternative.
+ * Opens the trace's directory, for commands that cannot use a bundle. EXIT_FAILED: not found, or a
+ * bundle; then prints of_bundle, which explains the reason and the alternative.
  */
 int input_open_dir(struct input *in, const char *of_bundle, int *ret_fd);
 
 /*
- * Damage in the events of a closed file shows only when they are read. This reads the blocks of a
- * window before a question, so that the answer takes damage into account, and notes the skipped
- * parts. sums: the question is answered from sums over whole blocks. Blocks were already read if an
- * index was made of them: only those at the window's edges are then read again.
+ * Reads the blocks of a window before a query, and prints notes on damaged parts: damage in the
+ * events of a closed file is found only by reading them, and the answer must consider it. sums: the
+ * answer is made from sums over whole blocks; blocks that are in the index were then already read,
+ * except for those at the window's edges.
  */
 void input_verify(struct input *in, bool sums, uint64_t from_ns, uint64_t to_ns);
 
 /*
- * Makes the analysis, which answers from the index unless --no-index was given. Its parts are made
- * when they are needed. EXIT_FAILED if it cannot.
+ * Makes the analysis, which uses the index unless --no-index is set. Parts of the index are made
+ * when they are needed. EXIT_FAILED on errors.
  */
 int input_open_analysis(struct input *in);
-/* The same, unless it is open, and all parts are made. */
+/* Opens the analysis unless it is open, and makes all parts of the index. */
 int input_analysis(struct input *in);
-/* Names code by the files of --symbols, if it was given. Part of input_open_analysis(). */
+/* Looks up names of code in the files of --symbols, if it is set. Part of input_open_analysis(). */
 int input_use_symbols(struct input *in);
 /*
- * Runs debuginfod-find for the files of `report symbols`, and names code by those that it finds.
- * EXIT_FAILED if it cannot run, or if no server is configured.
+ * Runs debuginfod-find for the files of `report symbols`, and looks up names of code in the found
+ * files. EXIT_FAILED: it cannot be run, or no server is configured.
  */
 int input_fetch(struct input *in, uint64_t from_ns, uint64_t to_ns);
-/* Has the analysis show lines, if --lines was given. EXIT_FAILED if it cannot. */
+/* Makes the analysis show lines of code, if --lines is set. EXIT_FAILED on errors. */
 int input_use_lines(struct input *in);
-/* Notes on stderr of files without lines, with the reasons. */
+/* Prints notes to stderr about files without lines, with the reasons. */
 void input_note_lines(const struct input *in);
 
-/* The same for a cut, which takes the state at the window's beginning from the analysis. */
+/* Opens the analysis for a cut, which needs the state at the window's beginning. */
 struct trace_cut_request;
 int input_open_cut(struct input *in, struct trace_cut_request *q);
 
-/* Writes a database of x->path; progress: shows a line on the terminal. Returns the exit status. */
+/* Writes a database to x->path; progress: shows a line on the terminal. Returns the exit status. */
 int input_export_sqlite(struct input *in, struct export_request *x, bool progress,
 			uint64_t *ret_rows);
 
@@ -181,68 +185,76 @@ int input_export_sqlite(struct input *in, struct export_request *x, bool progres
 void input_note_damage(struct input *in);
 
 #define INPUT_MARK_NAME_MAX (TRACE_MARK_TEXT_MAX + 16)
-/* "the wall clock was set between 1.0 and 1.8 s: times of day in between may be wrong by 1 h" */
+/*
+ * Returns a sentence: "the wall clock was set between 1.0 and 1.8 s: times of day in between may be
+ * wrong by 1 h".
+ */
 const char *input_clock_step(const struct trace *t, const struct trace_clock_step *step);
-/* Writes the name of a mark for --from and --until: "build", and the second one "build#2". */
+/*
+ * Writes the name of a mark as --from and --until accept it: "build"; "build#2" for a second mark
+ * of that name.
+ */
 void input_mark_name(char buf[INPUT_MARK_NAME_MAX], const struct trace_mark *m);
 
-/* The window of --from and --until as CLOCK_MONOTONIC ns. EXIT_USAGE if it is invalid. */
+/* Returns the window of --from and --until, CLOCK_MONOTONIC ns. EXIT_USAGE: it is invalid. */
 int input_window(const struct input *in, uint64_t *ret_from_ns, uint64_t *ret_to_ns);
 
-/*
- * --from and --until, if set, on any axis of time. EXIT_USAGE if a value is invalid.
- */
+/* Converts --from and --until, if set, to any time axis. EXIT_USAGE: a value is invalid. */
 int input_resolve(const struct input *in, const struct timeexpr_base *base, uint64_t *from_ns,
 		  uint64_t *to_ns);
 
 /*
- * The answer of loss_index_is_complete() about a trace. If it is no, buf lists the missing parts:
- * "alloc: 1,200 events lost; block: ...", sources that were off or never recorded, or a
- * window outside the trace.
+ * Returns whether the window is complete for these needs (loss_index_is_complete()). If not, writes
+ * the missing parts to buf: "alloc: 1,200 events lost; block: ...", sources that were off or never
+ * recorded, or that the window is outside the trace.
  */
 bool input_is_complete(const struct trace *t, struct loss_needs needs, uint64_t from_ns,
 		       uint64_t to_ns, char *buf, size_t size);
 
 /*
- * Appends to buf how many requests of unknown owners may belong to the processes that q chooses.
- * The analysis is open.
+ * Appends to buf the number of requests of unknown owners that may belong to the processes selected
+ * by q. The analysis must be open.
  */
 void input_add_unowned(const struct input *in, const struct report_request *q, char *buf,
 		       size_t size);
 
 /*
- * A sentence on the missing parts of a trace that was cut by process or recorded with --only. NULL:
- * the trace is of the whole machine.
+ * Returns a sentence on what is missing in a trace that was cut by process or recorded with --only.
+ * NULL: the trace covers the whole machine.
  */
 const char *input_part_note(const struct trace *t);
 
-/* For the view offcpu: the minimum length of recorded waits. NULL: unknown. */
+/* Returns a note on the minimum length of recorded waits, for the view offcpu. NULL: no note. */
 const char *input_waits_note(const struct trace *t, const char *view);
 
-/* For an answer that needs these sources: the error of estimates of a sampled heap. NULL: none. */
+/*
+ * Returns a note on the error of estimates from a sampled heap, if an answer needs these sources.
+ * NULL: no note.
+ */
 const char *input_heap_note(const struct trace *t, const char *sources);
 
 /*
- * A renderer on stdout for in->format; more: heading, progress and the like, may be NULL. NULL: out
- * of memory; the error is printed.
+ * Returns a renderer to stdout for in->format; more: further options, such as heading and progress;
+ * may be NULL. NULL: out of memory; the error is printed.
  */
 struct render *input_render(const struct input *in, uint64_t table_limit, bool human,
 			    const struct render_options *more);
-/* Ends the rows of render_put(), unless code is an error, frees r, and returns the exit status. */
+/* Ends the output unless code is an error, frees r, and returns the exit status. */
 int input_render_end(struct render *r, int code, const struct err *e);
 
-/* A hint to append to the text of -EACCES and -EPERM of a trace; "" for other codes. */
+/* Returns a hint to append to the message of -EACCES or -EPERM; "" for other codes. */
 const char *input_owner_hint(int code);
 
 /*
- * The exit status of a command whose work ended with code: 0, an exit status, or -errno, which is
- * printed with e. EPIPE is quiet.
+ * Converts the result of a command to its exit status. code: 0, an exit status, or -errno, for
+ * which the error of e is printed, except for -EPIPE.
  */
 int input_status(int code, const struct err *e);
 /*
- * The same for a report, which also refuses invalid options that only the view can check: columns.
+ * As input_status(), for a report: an error of an option that only the view can check, such as a
+ * column, is a usage error.
  */
 int input_report_status(int code, const struct err *e);
 
-/* Prints the tables for `export -t` and SQL on stdout, for the option --list. */
+/* Prints the tables for `export -t` and SQL to stdout, for the option --list. */
 int input_list_tables(void *field, const char *value, struct err *e);

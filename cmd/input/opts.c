@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * opts: getopt_long() is not used: it prints its own messages, knows no suggestions, and keeps its
- * state in globals.
+ * opts: parses options without getopt_long(), which prints its own messages, makes no suggestions,
+ * and keeps its state in globals.
  */
 #include "cmd/input/opts.h"
 
@@ -18,9 +18,7 @@
 #include "cmd/render/say.h"
 #include "cmd/render/terminal.h"
 
-/*
- * lists: for record's -p, -e and the command line it notes down, and report's --pid and --tid.
- */
+/* lists: values of options such as -p, -e, --pid and --tid, and command lines. */
 
 int lists_add_string(void *strings, const char *s, struct err *e)
 {
@@ -89,7 +87,7 @@ char *lists_join_argv(char *const *argv)
 	char *line, *o;
 
 	for (char *const *a = argv; *a; a++)
-		size += strlen(*a) * 4 + 3; /* a ' becomes '\'' */
+		size += strlen(*a) * 4 + 3; /* a ' is written as '\'' */
 	line = malloc(size);
 	if (!line)
 		return NULL;
@@ -115,8 +113,8 @@ char *lists_join_argv(char *const *argv)
 }
 
 /*
- * nearest: used by main, opts and the view names of report to answer a mistyped word. The distance
- * is Damerau's with neighbours only (optimal string alignment), on words of up to 31 bytes.
+ * nearest: suggestions for mistyped commands, options and names. The distance is that of Damerau,
+ * with swaps of neighbours only (optimal string alignment), for words of up to 31 bytes.
  */
 
 #define WORD_MAX 31
@@ -151,7 +149,7 @@ static unsigned int distance(const char *a, size_t an, const char *b, size_t bn)
 int nearest_find(const char *word, const char *const *names, unsigned int cnt)
 {
 	size_t len = strlen(word);
-	unsigned int best = len / 3 + 1; /* more changes than that is another word */
+	unsigned int best = len / 3 + 1; /* smallest distance that is no longer near */
 	int found = -1;
 
 	if (!len || len > WORD_MAX)
@@ -163,11 +161,11 @@ int nearest_find(const char *word, const char *const *names, unsigned int cnt)
 
 		if (!n || n > WORD_MAX)
 			continue;
-		/* its beginning, or its end after a dot, is nearer than any typing error */
+		/* distance 0: word is the beginning of the name, or its part after the dot */
 		d = len >= 2 && (!strncmp(word, names[i], len) || (dot && !strcmp(word, dot + 1))) ?
 			    0 :
 			    distance(word, len, names[i], n);
-		/* A word in which every character differs is not a typing error. */
+		/* ignore names that share no character with word */
 		if (d < len && (d < best || (d == best && found < 0))) {
 			best = d;
 			found = (int)i;
@@ -306,7 +304,7 @@ static int unknown_long(const struct opts_command *c, const char *name, size_t l
 					   names[near]);
 }
 
-/* The option of that long name, or of that letter if the name is NULL. */
+/* Finds an option by its long name, or by its letter if name is NULL. */
 static const struct opts_option *find(const struct opts_command *c, const char *name, size_t len,
 				      char letter)
 {
@@ -323,11 +321,11 @@ static const struct opts_option *find(const struct opts_command *c, const char *
 	}
 }
 
-/* The value is the rest of the option's own argument, or the next argument. */
+/* Parses the value of an option: the rest of the option's own argument, or the next argument. */
 static int take_with_value(const struct opts_option *p, void *job, const char *dashed,
 			   const char *value, char ***at)
 {
-	/* a blank before a value that may be left out: a number is meant as the value */
+	/* an argument that begins with a digit is the optional value of the option before */
 	if (!value && p->arg[0] == '[' && p->arg[1] != '=' && **at && isdigit((*at)[0][0]))
 		value = *(*at)++;
 	if (!value && p->arg[0] != '[') {
@@ -354,7 +352,7 @@ static int take_long(const struct opts_command *c, void *job, const char *name, 
 			 : take_value(p, job, NULL);
 }
 
-/* "abc" of "-abc" */
+/* Parses the letters of a short option: "abc" of "-abc". */
 static int take_short(const struct opts_command *c, void *job, const char *letters, char ***at)
 {
 	int r = 0;
@@ -444,7 +442,10 @@ int opts_run(const struct opts_command *c, char **argv)
 
 /* ---- help ---- */
 
-/* On a terminal, wraps lines to its width; scripts get the lines of the declaration. */
+/*
+ * Prints the help of an option. On a terminal (width > 0), wraps lines to its width; else keeps the
+ * lines of the declaration.
+ */
 static void print_option(const struct opts_option *p, unsigned int width)
 {
 	char left[80];
@@ -475,7 +476,7 @@ static void print_option(const struct opts_option *p, unsigned int width)
 	}
 }
 
-/* Joins the lines of a paragraph, and keeps indented lines. */
+/* Prints paragraphs with their lines joined and wrapped; keeps indented lines. */
 static void print_text(const char *text, unsigned int width)
 {
 	const char *end;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * opts: one table of options per command. From it come the parser, the checks of the values, the
- * error messages and the help.
+ * opts: parses command lines, checks values, and prints errors and help, all from one table of
+ * options per command.
  *
- * It takes -x, -xVALUE, -x VALUE, bundles of flags (-aq), --name, --name=VALUE, --name VALUE,
- * and --, which ends the options. A value may begin with '-' (--until -2s). -h and --help are every
- * command's. An unknown option names the nearest known one.
+ * It accepts -x, -xVALUE, -x VALUE, combined flags (-aq), --name, --name=VALUE, --name VALUE, and
+ * --, which ends the options. A value may begin with '-' (--until -2s). Every command has -h and
+ * --help. The error for an unknown option suggests the nearest known one.
  *
  * Threads: one; the command that was parsed last is remembered for opts_usage_error().
  */
@@ -23,16 +23,19 @@ enum opts_kind {
 	OPTS_COUNT, /* uint64_t, as units_parse_count() reads it */
 	OPTS_SIZE, /* uint64_t, bytes */
 	OPTS_DURATION, /* uint64_t, ns */
-	OPTS_STEP, /* the same, but with a unit: a bare number may be meant as ms */
-	OPTS_CALL, /* take() stores it */
+	OPTS_STEP, /* as OPTS_DURATION, but requires a unit, since a bare number could mean ms */
+	OPTS_CALL, /* stored by take() */
 };
 
-/* Among exit statuses, this value means "leave now, with the exit status 0": --help, --list. */
+/*
+ * Returned in place of an exit status by options such as --help: end the command with exit status
+ * 0.
+ */
 #define OPTS_LEAVE (-1000)
 
 /*
- * Parses a value; field is the option's. Returns 0, a negative errno with e set, which is then
- * printed after the option's name, an exit status if the error has been printed, or OPTS_LEAVE.
+ * Parses a value into the option's field. Returns 0; -errno with e set, which is then printed after
+ * the option's name; an exit status if the error has been printed; or OPTS_LEAVE.
  */
 typedef int (*opts_take_fn)(void *field, const char *value, struct err *e);
 
@@ -40,33 +43,33 @@ struct opts_option {
 	char short_name; /* 0: none */
 	const char *name; /* without the dashes; NULL ends the table */
 	/*
-	 * Placeholder of its value in the help; NULL: a flag; "[=DUR]": an optional value, after
-	 * '='; "[SIZE]": an optional value, after '=', or the next argument if that begins with a
+	 * Placeholder of the value in the help. NULL: a flag; "[=DUR]": an optional value after
+	 * '='; "[SIZE]": an optional value after '=', or the next argument if that begins with a
 	 * digit.
 	 */
 	const char *arg;
-	const char *help; /* may hold '\n' */
+	const char *help; /* may contain '\n' */
 	enum opts_kind kind;
-	size_t field; /* offset in the command's struct */
-	opts_take_fn take; /* of OPTS_CALL */
+	size_t field; /* offset of the field in the command's struct */
+	opts_take_fn take; /* parser, for OPTS_CALL */
 	/*
-	 * Bounds of a number; max 0: unbounded. refuse: the message about a value outside of them
-	 * or an empty text. It follows the value if it begins with a blank.
+	 * Bounds of a number; max 0: unbounded. refuse: the message for a value out of bounds, or
+	 * for an empty text; if it begins with a blank, the value is printed before it.
 	 */
 	uint64_t min, max;
 	const char *refuse;
-	uint64_t otherwise; /* value of a number without an argument */
-	/* Makes a text mandatory: the message if it is missing or empty. */
+	uint64_t otherwise; /* value of a number whose optional argument is missing */
+	/* Message if the text is missing or empty; NULL: the option is not mandatory. */
 	const char *needed;
 };
 
 struct opts_command {
-	const char *name; /* "report"; NULL for ebpfrec itself */
+	const char *name; /* name of the command: "report"; NULL: ebpfrec itself */
 	const char *about; /* one line, for the list of commands */
-	const char *synopsis; /* the part after "ebpfrec report " */
+	const char *synopsis; /* usage without "ebpfrec report " */
 	const char *text; /* paragraphs before the options; may be NULL */
 	const struct opts_option *options;
-	const char *examples; /* lines, each ended */
+	const char *examples; /* lines, each with a newline */
 	void (*more_help)(void); /* prints the text after the examples; may be NULL */
 
 	/*
@@ -77,86 +80,89 @@ struct opts_command {
 	const void *initial;
 	void (*done)(void *job);
 	/*
-	 * Parses an operand; 0 or an exit status. NULL: no operand, or one text, which is stored in
-	 * this field (const char *) if operand_field is not 0.
+	 * Parses an operand; 0 or an exit status. NULL: if operand_field is not 0, one operand is
+	 * stored at that offset (const char *); else operands are refused.
 	 */
 	int (*operand)(void *job, const char *value);
 	size_t operand_field;
-	/* Follows "unexpected argument 'x'; "; may be NULL. */
+	/* Printed after "unexpected argument 'x'; "; may be NULL. */
 	const char *operand_hint;
 	/*
-	 * In place of operand: the first operand ends the options; the rest of the command line
-	 * begins with it. argv is all of the command line.
+	 * Replaces operand, if not NULL: the first operand ends the options, and rest points to it.
+	 * argv: the whole command line.
 	 */
 	int (*rest)(void *job, char **argv, char **rest);
-	/* Does the work. Returns the exit status. */
+	/* Runs the command. Returns the exit status. */
 	int (*run)(void *job);
 };
 
 /*
- * Parses the arguments after argv[0], the command's name, into job. 0: the command can run; else an
- * exit status, after an error was printed, or OPTS_LEAVE.
+ * Parses the arguments after argv[0], the command's name, into job. Returns 0, an exit status after
+ * printing an error, or OPTS_LEAVE.
  */
 int opts_parse(const struct opts_command *command, void *job, char **argv);
 
-/* Makes the command's struct, parses, runs, frees. Returns the exit status. */
+/*
+ * Allocates the command's struct, parses the command line, runs the command, and frees the struct.
+ * Returns the exit status.
+ */
 int opts_run(const struct opts_command *command, char **argv);
 
 void opts_print_help(const struct opts_command *command);
 
 /*
- * "ebpfrec report: text" and how to get help, on stderr. Returns EXIT_USAGE. The command is the one
- * that is being parsed or run.
+ * Prints "ebpfrec report: text" and a hint at --help to stderr; "report" is the command being
+ * parsed or run. Returns EXIT_USAGE.
  */
 int opts_usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 /*
- * opts_usage_error() for a word that is not one of names. before ("--by: " or "") precedes "unknown
- * WHAT 'WORD'; did you mean 'NAME'?" and if_near, or, if no name is near, "unknown WHAT 'WORD'" and
- * if_not.
+ * Calls opts_usage_error() for a word that is not one of names. The message is before ("--by: " or
+ * ""), then "unknown WHAT 'WORD'; did you mean 'NAME'?" and if_near, or, if no name is near,
+ * "unknown WHAT 'WORD'" and if_not.
  */
 int opts_unknown(const char *what, const char *before, const char *word, const char *const *names,
 		 unsigned int cnt, const char *if_near, const char *if_not);
-/* The index of word in names, or the result of opts_unknown() if it is missing. */
+/* Sets *ret to the index of word in names. Returns 0, or the result of opts_unknown(). */
 int opts_pick(unsigned int *ret, const char *what, const char *before, const char *word,
 	      const char *const *names, unsigned int cnt, const char *if_near, const char *if_not);
 
 /*
- * lists: comma-separated values of one option, which may also be given several times.
- * Threads: any. Errors: -EINVAL with text, -ENOMEM.
+ * lists: comma-separated values of an option that may be repeated. Threads: any. Errors: -EINVAL
+ * with text, -ENOMEM.
  */
-/* Strings that an option gave, each time it was given; not copied. */
+/* Values of a repeated option; the strings are not copied. */
 struct lists_strings {
-	const char **v; /* the owner frees it */
+	const char **v; /* freed by the owner */
 	unsigned int cnt;
 };
-/* An option's value for a struct lists_strings; see opts_take_fn. 0 or -ENOMEM */
+/* Appends a value to a struct lists_strings; see opts_take_fn. 0 or -ENOMEM. */
 int lists_add_string(void *list, const char *s, struct err *e);
 
-/* Ids of processes or threads that an option gave; the owner frees v. */
+/* Ids of processes or threads from an option; the owner frees v. */
 struct lists_ids {
 	uint32_t *v;
 	unsigned int cnt;
 };
-/* Options' values: ids such as "12,34" for a struct lists_ids; see opts_take_fn. */
+/* Appends ids such as "12,34" to a struct lists_ids; see opts_take_fn. */
 int lists_take_ids(void *ids, const char *s, struct err *e);
 
-/* "a" then "b,c" gives "a,b,c". list is that of a malloc'ed string (char *). */
+/* Appends words to a malloc'ed string (char **list): "a", then "b,c", results in "a,b,c". */
 int lists_take_words(void *list, const char *s, struct err *e);
 
 /*
- * argv as one line: arguments with spaces or quotes are quoted as a shell would want them.
- * malloc'd, or NULL.
+ * Joins argv to one line, with arguments quoted for a shell where necessary. malloc'ed; NULL: out
+ * of memory.
  */
 char *lists_join_argv(char *const *argv);
 
 /*
- * nearest: "did you mean ...": the closest of a list of names to a mistyped one.
- * Threads: any. No errors.
+ * nearest: finds the name nearest to a mistyped word, for "did you mean ...". Threads: any. No
+ * errors.
  */
 /*
- * The index of the name closest to word (insertions, deletions, replacements and swaps of
- * neighbours each count 1; a name that starts with word counts as near), or -1 when none is near
- * enough to be worth suggesting. names[i] may be NULL and is skipped.
+ * Returns the index of the name nearest to word, or -1 if none is near enough. Insertions,
+ * deletions, replacements and swaps of neighbours each count 1; a name that begins with word is
+ * always near. A names[i] that is NULL is skipped.
  */
 int nearest_find(const char *word, const char *const *names, unsigned int cnt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* redact_options: taken one by one into a struct redact_options. */
+/* redact_options: parses each option into a struct redact_options. */
 #include "cmd/input/redact_options.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * redact_options: --keep, --keep-workload and --salt of the commands that write pseudonyms, and
- * their closing notes. Threads: one.
+ * redact_options: the options --keep, --keep-workload and --salt of commands that write pseudonyms,
+ * and the closing notes of these commands. Threads: one.
  */
 #pragma once
 
@@ -15,7 +15,7 @@ struct redact_options_taken {
 	struct buf salt;
 };
 
-/* taken is the struct redact_options_taken within the command's struct. */
+/* taken: the struct redact_options_taken inside the command's struct. */
 #define REDACT_OPTIONS(command, taken)                                                            \
 	{ 0, "keep", "PATTERN",                                                                   \
 	  "names, words and path components that match stay: 'python*', '/usr/*';\n"              \
@@ -28,13 +28,13 @@ struct redact_options_taken {
 	  "the same salt gives the same pseudonyms (default: a random one that is\nforgotten)",   \
 	  OPTS_CALL, offsetof(command, taken), redact_options_salt }
 
-/* The functions below take their values; see opts_take_fn. */
+/* The functions below parse option values; see opts_take_fn. */
 int redact_options_keep(void *taken, const char *pattern, struct err *e);
 int redact_options_salt(void *taken, const char *value, struct err *e);
 
-/* One of them was given. */
+/* Returns whether any of these options was set. */
 bool redact_options_any(const struct redact_options_taken *r);
-void redact_options_done(struct redact_options_taken *r);	/* wipes the salt */
+void redact_options_done(struct redact_options_taken *r);	/* also wipes the salt */
 
-/* Notes on stderr how many names went, and which kinds stayed. */
+/* Prints to stderr the number of replaced names, and the kinds of names that were kept. */
 void redact_options_say(const char *path, const struct redact_result *res);

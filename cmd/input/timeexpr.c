@@ -30,13 +30,13 @@ static int bad_time(struct err *e, const char *s)
 /* ---- wall clock ---- */
 
 struct civil {
-	struct tm tm; /* to the minute */
-	uint64_t second_ns; /* below 61 s */
+	struct tm tm; /* date and time to the minute */
+	uint64_t second_ns; /* seconds within the minute, ns; less than 61 s */
 	bool has_zone;
-	int zone_minutes; /* east of UTC */
+	int zone_minutes; /* offset from UTC; positive: east */
 };
 
-/* Exactly n digits. */
+/* Parses exactly n digits. */
 static bool take_digits(const char **p, unsigned int n, int *ret)
 {
 	int v = 0;
@@ -68,13 +68,13 @@ static bool take_date(const char **p, struct civil *c)
 		return false;
 	c->tm.tm_year -= 1900;
 	c->tm.tm_mon--;
-	/* a day that there is not would become another one */
+	/* timegm() converts an invalid day to a valid one, so a change means an invalid day */
 	day = c->tm;
 	timegm(&day);
 	return day.tm_mon == c->tm.tm_mon && day.tm_mday == c->tm.tm_mday;
 }
 
-/* HH:MM[:SS[.frac]][Z|+HH:MM|-HH:MM] up to the end of the string */
+/* Parses HH:MM[:SS[.frac]][Z|+HH:MM|-HH:MM], up to the end of the string. */
 static bool take_time(const char *p, struct civil *c)
 {
 	int n, sign, zh, zm;
@@ -195,7 +195,7 @@ static int resolve_epoch(const char *s, const struct timeexpr_base *b, uint64_t 
 
 /* ---- offsets and the choice among all forms ---- */
 
-/* "10:30" is most likely meant as a time of day. */
+/* Returns whether s looks like a time of day without T: "10:30". */
 static bool looks_like_clock(const char *s)
 {
 	struct civil c;
@@ -227,7 +227,7 @@ static int resolve_offset(const char *s, const struct timeexpr_base *b, uint64_t
 	return 0;
 }
 
-/* NAME or NAME#N; a name that ends in #N itself is found first. */
+/* Finds the mark NAME or NAME#N; a mark whose name itself ends with #N has priority. */
 static int resolve_mark(const char *s, const struct timeexpr_base *b, uint64_t *ret, struct err *e)
 {
 	const char *name = strncmp(s, "mark:", 5) ? s : s + 5, *hash = strrchr(name, '#');
@@ -280,7 +280,7 @@ int timeexpr_resolve(const char *s, const struct timeexpr_base *b, uint64_t *ret
 int timeexpr_resolve_future(const char *s, uint64_t now_real_ns, uint64_t *ret_real_ns,
 			    struct err *e)
 {
-	/* tomorrow's time of day only if it is nearer than today's */
+	/* a time of day may be tomorrow's if that is nearer than today's */
 	const struct timeexpr_base base = { .start_ns = now_real_ns, .start_real_ns = now_real_ns,
 					    .end_ns = now_real_ns + 43200ull * S_NS };
 	uint64_t real_ns = 0;

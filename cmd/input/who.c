@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * who: looks up the processes and threads that options of report and cut name. A word that matches
- * no process is answered with the thread of that name, or with a similar name.
+ * who: looks up the processes and threads that options of report and cut select. The error for a
+ * word that matches no process suggests a thread of that name, or a similar name.
  */
 #include "cmd/input/who.h"
 
@@ -26,14 +26,17 @@ struct task {
 	uint16_t flags;
 };
 
-/* A task is wanted if it has one of these ids, or this name or pattern, or is of the workload. */
+/*
+ * An option's selection: tasks with one of these ids, with this name or pattern, or of the
+ * workload.
+ */
 struct wanted {
 	const uint32_t *ids;
 	const char *name;
 	unsigned int id_cnt;
 	bool is_exact;
 	bool of_workload;
-	const struct hash_map *had;	/* who_had_name(): tasks that had it before */
+	const struct hash_map *had;	/* tasks that had the name earlier (who_had_name()) */
 };
 
 static size_t task_cnt(const struct trace *t, enum who_kind kind)
@@ -85,13 +88,17 @@ int who_had_name(const struct trace *t, enum who_kind kind, const char *pattern,
 		p = trace_process_find(t, ev[i].upid);
 		if (kind == WHO_THREAD)
 			r = hash_map_put(ret, ev[i].utid, (void *)1);
-		else if (thread && p && thread->tid == p->pid)	/* its main thread */
+		/* a process has the name of its main thread */
+		else if (thread && p && thread->tid == p->pid)
 			r = hash_map_put(ret, ev[i].upid, (void *)1);
 	}
 	return r < 0 ? r : 0;
 }
 
-/* The first match from *at on. *at is then the start of the next search. */
+/*
+ * Finds the first matching task at or after index *at, and sets *at to the start of the next
+ * search.
+ */
 static bool find_next(const struct trace *t, enum who_kind kind, const struct wanted *w, size_t *at,
 		      struct task *ret)
 {
@@ -103,7 +110,7 @@ static bool find_next(const struct trace *t, enum who_kind kind, const struct wa
 	return false;
 }
 
-/* A word is an id when it is a number. */
+/* Returns the selection of a word: an id if the word is a number, else a name. */
 static struct wanted wanted_of(const char *word, uint32_t *id, bool is_exact)
 {
 	uint64_t number;
@@ -116,7 +123,7 @@ static struct wanted wanted_of(const char *word, uint32_t *id, bool is_exact)
 
 /* ---- no match ---- */
 
-/* Suggests the thread that the word names, since no process has the name. False: no such thread. */
+/* Suggests a thread with this name, since no process has it. False: no such thread. */
 static bool say_thread(const struct input *in, const char *word)
 {
 	struct task thread;
@@ -151,7 +158,7 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-/* The name of a task, or the path of its process's cgroup, as messages show it; NULL: none. */
+/* Returns the name of a task, or the path of its process's cgroup, for messages; NULL: none. */
 static const char *shown_name(const struct trace *t, enum who_kind kind, size_t i)
 {
 	const struct trace_name *n;
@@ -200,10 +207,10 @@ int who_none(const struct input *in, enum who_kind kind, const char *word)
 
 /* ---- options ---- */
 
-/* The options --pid, --comm, --workload, --tid and --thread select tasks. */
+/* Number of options that select tasks: --pid, --comm, --workload, --tid and --thread. */
 #define OPTION_CNT 5
-#define OF_PROCESSES 3	/* the first ones */
-#define TOGETHER (1u << OPTION_CNT)	/* bits beside one for each option */
+#define OF_PROCESSES 3	/* the first three options select processes */
+#define TOGETHER (1u << OPTION_CNT)	/* a bit after those of the options */
 #define REQUESTS (2u << OPTION_CNT)
 
 _Static_assert(WHO_ALL == 2 * REQUESTS - 1, "bits of who_find()");
@@ -222,7 +229,10 @@ static void wanted_of_options(struct wanted w[static OPTION_CNT], const struct r
 	w[4] = (struct wanted){ .name = q->thread };
 }
 
-/* Returns whether the option is given, and is of somebody that lists have: none has [unknown]. */
+/*
+ * Returns whether the option is set and selects tasks of the trace's lists, which do not contain
+ * groups such as [unknown].
+ */
 static bool is_listed(const struct wanted *w)
 {
 	return w->id_cnt || w->of_workload || (w->name && *w->name != '[');
@@ -243,7 +253,7 @@ static bool is_named_by_all(const struct trace *t, const struct wanted w[static 
 	return true;
 }
 
-/* Names of requests of programs in a trace, the most frequent first; pattern NULL: all. */
+/* Names of the requests of programs in a trace, the most frequent first. */
 struct request_names {
 	char list[300];
 	unsigned int cnt;
@@ -275,7 +285,7 @@ static struct request_names request_names(struct trace *t, const char *pattern)
 	return ret;
 }
 
-/* Prints that no request of the trace has this name, and the names that they have. */
+/* Prints that no request of the trace has this name, and the names of its requests. */
 static int requests_none(const struct input *in, const char *pattern)
 {
 	const struct request_names all = request_names(in->trace, NULL);
@@ -299,7 +309,7 @@ unsigned int who_find(struct trace *t, const struct report_request *q)
 	struct task task;
 
 	wanted_of_options(w, q);
-	/* without memory, only last names count */
+	/* if memory is short, only the last names of tasks are searched */
 	if (q->comm && !who_had_name(t, WHO_PROCESS, q->comm, &processes))
 		w[1].had = &processes;
 	if (q->thread && !who_had_name(t, WHO_THREAD, q->thread, &threads))
@@ -310,7 +320,7 @@ unsigned int who_find(struct trace *t, const struct report_request *q)
 			found |= 1u << i;
 		is_asked |= is_listed(&w[i]);
 	}
-	/* a cut of processes may have no thread at all */
+	/* without events, or without these options, nothing can be missing */
 	trace_blocks(t, &block_cnt);
 	if (!block_cnt || !is_asked)
 		found = WHO_ALL & ~REQUESTS;
@@ -321,7 +331,7 @@ unsigned int who_find(struct trace *t, const struct report_request *q)
 	hash_map_done(&threads);
 	if (!block_cnt || !q->requests)
 		return found | REQUESTS;
-	/* the report fails, too, if this does */
+	/* ignore errors here: the report will fail with the same error */
 	named = request_names(t, q->requests);
 	return found | (named.cnt || named.status ? REQUESTS : 0);
 }
