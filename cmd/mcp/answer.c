@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* answer: reads two pipes until both end, or time or room does. */
+/*
+ * answer: reads stdout and stderr of the process through two pipes, until both end, or until a
+ * limit of time or size is reached.
+ */
 #include "cmd/mcp/answer.h"
 
 #include <errno.h>
@@ -24,7 +27,7 @@ struct stream {
 	size_t n, cap;
 };
 
-/* In the process that answers. */
+/* Runs in the answering process. */
 static void run(int out_fd, int notes_fd, int (*one)(void *ctx), void *ctx)
 {
 	int nothing = open("/dev/null", O_RDONLY), status;
@@ -37,7 +40,7 @@ static void run(int out_fd, int notes_fd, int (*one)(void *ctx), void *ctx)
 	_exit(status);
 }
 
-/* 1: there may be more; 0: it has ended; -ENOMEM; -EFBIG. */
+/* Reads from a pipe. 1: there may be more data; 0: the pipe has ended; -ENOMEM; -EFBIG. */
 static int take(struct stream *s)
 {
 	ssize_t n;
@@ -140,7 +143,7 @@ int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx,
 	return 0;
 }
 
-/* viewer: its address is read from a pipe; its stderr goes to a file in memory. */
+/* viewer: prints its address to a pipe; its stderr is a file in memory. */
 
 #define URL_BYTES 256
 
@@ -148,7 +151,7 @@ static struct viewer {
 	pid_t pid;
 	char *path;
 	char url[URL_BYTES];
-} viewers[VIEWERS_MAX]; /* the oldest first */
+} viewers[VIEWERS_MAX]; /* in order of start */
 static unsigned int viewer_cnt;
 
 static void end_one(unsigned int i)
@@ -167,7 +170,7 @@ void viewer_end_all(void)
 		end_one(viewer_cnt - 1);
 }
 
-/* In the viewer's process. */
+/* Runs in the viewer's process. */
 static void run_viewer(pid_t server, int out_fd, int notes_fd, int (*serve)(void *ctx), void *ctx)
 {
 	int nothing = open("/dev/null", O_RDONLY);
@@ -179,7 +182,7 @@ static void run_viewer(pid_t server, int out_fd, int notes_fd, int (*serve)(void
 	_exit(serve(ctx));
 }
 
-/* Reads a line of at most URL_BYTES. 0: there is none. */
+/* Reads a line of less than URL_BYTES bytes. Returns its length; 0: no line. */
 static size_t read_line(int fd, char url[URL_BYTES])
 {
 	struct pollfd p = { fd, POLLIN, 0 };
@@ -199,7 +202,7 @@ static size_t read_line(int fd, char url[URL_BYTES])
 	return 0;
 }
 
-/* Sets the error to the words of the viewer before it failed. */
+/* Sets the error to the first line of the failed viewer's stderr. */
 static int say_why(int notes_fd, struct err *e)
 {
 	char text[400];

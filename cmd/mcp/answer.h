@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * answer: the output of a command line of this program, made by a process of its own. A question
- * that takes too long, needs too much memory or crashes ends that process, and not the server.
+ * answer: collects the output of a command line of this program, which runs in a process of its
+ * own. If it takes too long, needs too much memory or crashes, only that process ends, not the
+ * server.
  *
  * Threads: one. Errors: -errno.
  */
@@ -13,18 +14,21 @@
 #include "base/err.h"
 
 struct answer_text {
-	char *out, *notes; /* stdout and stderr, each ends with a NUL; the caller frees them */
+	char *out, *notes; /* stdout and stderr, NUL-terminated; freed by the caller */
 	size_t out_bytes;
-	int status; /* the command's exit status; -1: it was ended */
-	bool is_late, is_long; /* it took too long; it printed more than ANSWER_BYTES_MAX */
-	bool is_cancelled; /* input() asked for the end */
+	int status; /* the command's exit status; -1: it was killed */
+	/*
+	 * is_late: ended at the time limit; is_long: ended after ANSWER_BYTES_MAX bytes of output
+	 */
+	bool is_late, is_long;
+	bool is_cancelled; /* ended because input() returned false */
 };
 
-/* Watches the server's input while an answer is made. */
+/* Callbacks for the server's input and progress while an answer is made. */
 struct answer_watch {
-	int fd; /* input() is called when it can be read; -1: never */
-	bool (*input)(void *ctx); /* false: end the process that answers */
-	void (*tick)(void *ctx, unsigned int seconds); /* about once a second */
+	int fd; /* input() is called when fd is readable; -1: never */
+	bool (*input)(void *ctx); /* returns false to end the answering process */
+	void (*tick)(void *ctx, unsigned int seconds); /* called about once a second */
 	void *ctx;
 };
 
@@ -32,24 +36,25 @@ struct answer_watch {
 #define ANSWER_BYTES_MAX (2u << 20)
 
 /*
- * one() runs in the process that answers, and returns the exit status. If SIGALRM ends that
- * process, the answer is late.
+ * Runs one() in a process, and collects its output. one() returns the exit status. If SIGALRM ends
+ * the process, ret->is_late is set.
  */
 int answer_make(struct answer_text *ret, int (*one)(void *ctx), void *ctx,
 		const struct answer_watch *watch);
 
 /*
- * viewer: processes that serve traces to a browser, one for each trace, as long as the server that
- * was asked for their addresses runs: the kernel ends them if it is killed.
+ * viewer: processes that serve traces to a browser, one per trace, until the server that started
+ * them ends. If the server is killed, the kernel ends them.
  *
  * Threads: one. Errors: -errno, with text.
  */
-#define VIEWERS_MAX 8 /* the oldest ends for a further one */
-#define VIEWER_SECONDS 60 /* until a viewer must have its address */
+#define VIEWERS_MAX 8 /* a further viewer replaces the oldest */
+#define VIEWER_SECONDS 60 /* longest time until a viewer prints its address */
 
 /*
- * Returns the address in *ret_url, which is valid until the next call. serve(ctx) runs in the
- * viewer's process: it prints the address and a newline to stdout, and keeps running.
+ * Starts a viewer of the trace at path unless it runs. *ret_url: its address, valid until the next
+ * call. serve(ctx) runs in the viewer's process: it prints the address and a newline to stdout, and
+ * keeps running.
  */
 int viewer_start(const char *path, int (*serve)(void *ctx), void *ctx, const char **ret_url,
 		 struct err *e);
