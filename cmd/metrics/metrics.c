@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * A series is a row of metric_table and the text of its labels. While a live trace is counted it
- * has one bin, to which windows are added; for an export it has a value per bin, and the series of
- * a section are written and freed before the next section begins.
+ * metrics: a series is identified by a row of metric_table and the text of its labels. For a live
+ * trace, a series has one value, to which windows are added. For an export, a series has a value
+ * per bin, and the series of a section are written and freed before the next section begins.
  */
 #include "cmd/metrics/metrics.h"
 
@@ -23,7 +23,7 @@
 #include "cmd/render/render.h"
 #include "cmd/render/terminal.h"
 
-/* metric_options: reads the key of --by, and prints the table of metrics for --list. */
+/* metric_options: parses the key of --by, and prints the table of metrics for --list. */
 
 int metric_options_by(void *by, const char *value, struct err *e)
 {
@@ -52,65 +52,72 @@ int metric_options_list(void *field, const char *value, struct err *e)
 #define LABEL_BYTES 1024
 #define LABELS_BYTES (2 * LABEL_BYTES + 256)
 #define OTHER "[other]"
-#define NAMED_OTHER "\\x5bother]" /* a process of that name */
+#define NAMED_OTHER "\\x5bother]" /* label of a process that is named [other] */
 #define LABEL_OTHER SIZE_MAX
-#define PROGRAM "program" /* the section of values set by the caller */
-#define WORTH_BYTES (1u << 20) /* in a window, to get a label later than at first */
-#define WORTH_PARTS 100 /* the same of time: this part of the window */
-#define HIST_FIRST 12 /* the first bucket is of less than 2^12 ns, 4 us */
-#define HIST_LAST 34 /* the last one of less than 2^34 ns, 17 s */
-#define HIST_BUCKETS (HIST_LAST - HIST_FIRST + 2) /* with +Inf */
-#define HIST_WORDS (HIST_BUCKETS + 1) /* and the sum */
+#define PROGRAM "program" /* section of the values that the caller sets */
+#define WORTH_BYTES (1u << 20) /* fewest bytes in a window for a label after the first window */
+#define WORTH_PARTS 100 /* for times instead of bytes: the window's length / WORTH_PARTS */
+#define HIST_FIRST 12 /* the first bucket: less than 2^12 ns (4 us) */
+#define HIST_LAST 34 /* the last bucket but +Inf: less than 2^34 ns (17 s) */
+#define HIST_BUCKETS (HIST_LAST - HIST_FIRST + 2) /* including +Inf */
+#define HIST_WORDS (HIST_BUCKETS + 1) /* the buckets and the sum */
 
 struct series {
 	unsigned int metric; /* row of metric_table */
 	const char *labels;
-	size_t who; /* row of struct labels; LABEL_OTHER: none */
-	uint64_t *v; /* bin by bin */
-	uint64_t shown; /* of peaks: of the last interval */
-	/* of a histogram: the last window that added to it, and its longest request (0: unknown) */
+	size_t who; /* index in struct labels; LABEL_OTHER: none */
+	uint64_t *v; /* values of bin 0, bin 1, ... */
+	uint64_t shown; /* peaks: value of the last interval */
+	/*
+	 * histograms: end of the last window that added to it, and that window's longest request
+	 * (slow_id 0: unknown)
+	 */
 	uint64_t seen_ns, slow_id, slow_ns;
 };
 
 struct label {
 	const char *text;
-	bool is_shown; /* false: it has given way, and its series wait for its return */
-	uint64_t used_ns; /* the end of the last window in which it was large */
+	bool is_shown; /* false: removed; its series are kept in case it returns */
+	uint64_t used_ns; /* end of the last window in which the label's owner was large */
 };
 
 struct labels {
 	struct label *v;
-	size_t cap, cnt, shown, max; /* max: that are shown */
+	size_t cap, cnt, shown, max; /* shown: number of shown labels, at most max */
 };
 
 struct metrics {
 	unsigned int by, top;
 	struct strpool *pool;
-	struct hash_map map; /* (metric, labels) to series */
+	struct hash_map map; /* (metric, labels) -> index in series */
 	struct series *series;
 	size_t series_cap, series_cnt;
 	struct labels who, device, request;
-	bool is_first; /* of all windows */
-	/* the window */
-	uint64_t window_ns, now_ns; /* its length and end */
+	bool is_first; /* no window was counted yet */
+	/* about the current window */
+	uint64_t window_ns, now_ns; /* length and end of the window */
 	int64_t from_rel, every_ns; /* every_ns 0: one bin */
 	size_t bin_cnt;
-	uint64_t bytes; /* of all v */
-	/* the section */
+	uint64_t bytes; /* bytes of v of all series */
+	/* about the current section */
 	char section[32];
 	unsigned int col_cnt;
 	const char *const *names;
-	unsigned int metrics_of[COLUMNS_MAX]; /* + 1; 0: none */
+	unsigned int metrics_of[COLUMNS_MAX]; /* by column: index in metric_table + 1; 0: none */
 	int ranked; /* the column that determines the largest owners */
 	unsigned int rank;
-	/* of an export */
+	/* used only by exports; out is NULL otherwise */
 	FILE *out;
-	uint64_t *stamps_ms, samples; /* of the window's beginning and of each bin's end */
+	/* timestamps of the window's beginning and of each bin's end */
+	uint64_t *stamps_ms, samples;
 };
 
 /* ---- labels ---- */
 
-/* The row of a text's label; admit: it may become one. LABEL_OTHER: it has none. */
+/*
+ * Returns the index of a label by its text; LABEL_OTHER: there is none. admit: adds the label if
+ * there is room.
+ */
 static size_t find_label(struct metrics *m, struct labels *l, const char *text, bool admit)
 {
 	size_t i = 0;
@@ -137,8 +144,9 @@ static size_t find_label(struct metrics *m, struct labels *l, const char *text, 
 }
 
 /*
- * Removes labels that have been idle for long, the longest first, until the largest owners of a
- * section have room. Runs between windows, so that a label shows all that its window adds.
+ * Removes labels that have been idle for METRICS_IDLE_NS, the longest first, until there is room
+ * for the `top` largest owners of a section. Runs only between windows, so that each label has the
+ * whole window's values.
  */
 static void make_way(struct metrics *m)
 {
@@ -162,15 +170,15 @@ static void make_way(struct metrics *m)
 	}
 }
 
-/* In ns, which metrics have as seconds. */
+/* Returns whether a column is in ns, which metrics convert to seconds. */
 static bool is_time(const char *column)
 {
 	return !strcmp(column_find(column)->unit, "ns");
 }
 
 /*
- * The rows of a section begin with the largest. A small owner in a later window gets no label,
- * otherwise an idle machine would use up all labels.
+ * Returns whether the row's owner may get a label. Rows of a section are in descending order. After
+ * the first window, small owners get no label: otherwise an idle machine would use up all labels.
  */
 static bool is_large(struct metrics *m, const struct value *row)
 {
@@ -185,7 +193,7 @@ static bool is_large(struct metrics *m, const struct value *row)
 						  : n >= WORTH_BYTES;
 }
 
-/* A label's value: safe for a terminal, then as the text formats want it. */
+/* Writes the value of a label, escaped for the text formats. Returns its length. */
 static size_t put_value(char *to, const char *text)
 {
 	char *at = to;
@@ -199,7 +207,10 @@ static size_t put_value(char *to, const char *text)
 	return (size_t)(at - to);
 }
 
-/* Writes comm="...",op="read" of a row. Returns the row's owner: an index into m->who. */
+/*
+ * Writes the labels of a row: comm="...",op="read". Returns the owner of the row: an index in
+ * m->who, or LABEL_OTHER.
+ */
 static size_t make_labels(struct metrics *m, const struct value *row, char *to)
 {
 	char safe[LABEL_BYTES / 2];
@@ -274,7 +285,7 @@ static struct series *find_series(struct metrics *m, unsigned int metric, const 
 	return s->v ? s : NULL;
 }
 
-/* The words of a bin of a series. NULL: out of memory. */
+/* Returns the values of a series in a bin; adds the series if necessary. NULL: out of memory. */
 static uint64_t *series_of(struct metrics *m, unsigned int metric, const char *labels, size_t who,
 			   size_t bin)
 {
@@ -292,7 +303,7 @@ static void drop_series(struct metrics *m)
 	m->bytes = 0;
 }
 
-/* The bucket of requests that took less than high_ns, a power of two. */
+/* Returns the bucket of requests that took less than high_ns, a power of two. */
 static unsigned int bucket_of(int64_t high_ns)
 {
 	unsigned int k = 0;
@@ -342,7 +353,7 @@ static int on_begin(void *ctx, unsigned int cnt, const char *const *names)
 
 /*
  * Adds a row of a histogram. The column high_ns, the upper end of a step, precedes the number of
- * requests in that step; sum_ns is a sum of times. slow_id and slow_ns: the longest of these
+ * requests in that step. sum_ns: sum of their times; slow_id and slow_ns: the longest of these
  * requests.
  */
 static int on_histogram(struct metrics *m, const struct value *row, const char *labels, size_t bin)
@@ -375,7 +386,7 @@ static int on_histogram(struct metrics *m, const struct value *row, const char *
 	return 0;
 }
 
-/* The first column is t_ns. */
+/* Adds a row to its series; the first column is t_ns. */
 static int on_row(void *ctx, const struct value *row)
 {
 	struct metrics *m = ctx;
@@ -411,7 +422,7 @@ static bool ends_with(const char *s, const char *end)
 	return n >= len && !strcmp(s + n - len, end);
 }
 
-/* Counts as they are, ns as seconds with all their digits. */
+/* Writes a value; ns are written as seconds with 9 decimals. */
 static void put_number(FILE *f, bool is_ns, uint64_t v)
 {
 	if (is_ns)
@@ -423,14 +434,15 @@ static void put_number(FILE *f, bool is_ns, uint64_t v)
 struct writer {
 	FILE *f;
 	bool openmetrics;
-	const uint64_t *stamps_ms; /* NULL: without */
+	const uint64_t *stamps_ms; /* NULL: write no timestamps */
 	size_t bin_cnt;
-	bool is_ns; /* of the metric being written */
-	const struct series *exemplar; /* the next sample has its longest request; NULL: none */
+	bool is_ns; /* unit of the current metric */
+	/* series whose longest request is added to the next sample; NULL: none */
+	const struct series *exemplar;
 	uint64_t samples;
 };
 
-/* more: a label that is added, with its comma; may be "". */
+/* Writes a sample. more: an additional label; may be "". */
 static void put_sample(struct writer *w, const struct series *s, const char *suffix,
 		       const char *more, bool is_ns, uint64_t v, size_t stamp)
 {
@@ -451,7 +463,7 @@ static void put_sample(struct writer *w, const struct series *s, const char *suf
 	w->samples++;
 }
 
-/* sum: of all bins up to the one of the stamp. */
+/* Writes the samples of a histogram. sum: sums over all bins up to the one of the stamp. */
 static void put_histogram(struct writer *w, const struct series *s, const uint64_t *sum,
 			  size_t stamp)
 {
@@ -459,7 +471,7 @@ static void put_histogram(struct writer *w, const struct series *s, const uint64
 	char le[64];
 
 	for (unsigned int k = 0; k < HIST_BUCKETS; k++) {
-		/* a step excludes its upper end, le includes it; times are whole ns */
+		/* the step's upper end is exclusive, that of le inclusive; times are whole ns */
 		uint64_t le_ns = ((uint64_t)1 << (HIST_FIRST + k)) - 1;
 
 		upto += sum[k];
@@ -481,7 +493,7 @@ static void put_series(struct writer *w, const struct series *s)
 	unsigned int words = words_of(s);
 	uint64_t sum[HIST_WORDS] = { 0 };
 
-	/* the 0 at the beginning of an export is stamp 0, and bins follow */
+	/* an export begins with a 0 at stamp 0; bin i - 1 has stamp i */
 	for (size_t i = w->stamps_ms && is_sum ? 0 : 1; i <= w->bin_cnt; i++) {
 		for (unsigned int k = 0; k < words && i; k++)
 			sum[k] = (is_sum ? sum[k] : 0) + s->v[(i - 1) * words + k];
@@ -522,7 +534,7 @@ static bool is_hidden(const struct metrics *m, const struct series *s)
 	return s->who != LABEL_OTHER && !m->who.v[s->who].is_shown;
 }
 
-/* All series that are shown, by metric, each metric's below its head. */
+/* Writes the shown series, ordered by metric, with a head before each metric. */
 static int put_all(struct writer *w, const struct metrics *m)
 {
 	struct series *sorted = malloc((m->series_cnt + 1) * sizeof(*sorted));
@@ -540,7 +552,7 @@ static int put_all(struct writer *w, const struct metrics *m)
 
 		if (!i || sorted[i].metric != sorted[i - 1].metric)
 			w->is_ns = is_time(of->column);
-		/* the first row of a name has its help */
+		/* the help is in the first row of that name */
 		while (of > metric_table && !strcmp(of[-1].name, of->name))
 			of--;
 		if (strcmp(of->name, name))
@@ -564,7 +576,7 @@ int metrics_write(const struct metrics *m, FILE *f, bool openmetrics)
 
 /* ---- windows ---- */
 
-/* A section of an export is complete. */
+/* Ends a section: an export writes and frees its series. */
 static int on_end(void *ctx)
 {
 	struct metrics *m = ctx;
@@ -616,7 +628,7 @@ int metrics_give_labels(struct metrics *m, struct analysis *a, uint64_t from_ns,
 	return c;
 }
 
-/* Labels that are not shown are forgotten, with their series and the texts of both. */
+/* Frees the labels that are not shown, their series, and the texts of both. */
 static int forget_hidden(struct metrics *m)
 {
 	struct series *of = m->series;
@@ -721,7 +733,7 @@ int metrics_write_bins(struct metrics *m, struct analysis *a, const struct trace
 		return -ENOMEM;
 	for (size_t i = 0; i <= m->bin_cnt; i++) {
 		ms = align_real_ns(t, every_ns, from_ns + i * every_ns, &off_ns) / 1000000;
-		/* stamps increase, even if the clock was set back */
+		/* stamps must increase, even if the clock was set back */
 		m->stamps_ms[i] = i && ms <= m->stamps_ms[i - 1] ? m->stamps_ms[i - 1] + 1 : ms;
 	}
 	c = run(m, a, from_ns, to_ns, e);
