@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* cmd/page/page.html with its marks, @NAME@, replaced one after the other. */
+/* page: writes cmd/page/page.html with its marks (@NAME@) replaced. */
 #include "cmd/render/page.h"
 
 #include <errno.h>
@@ -16,14 +16,14 @@
 struct page {
 	const struct page_request *r;
 	FILE *f;
-	struct buf data;	/* compressed */
-	struct buf spikes;	/* a table, as HTML */
-	/* while a table is written */
+	struct buf data;	/* data of the charts, compressed */
+	struct buf spikes;	/* table of spikes, as HTML */
+	/* output of the current table */
 	struct buf *table;
-	struct buf tables;	/* of the summary */
+	struct buf tables;	/* tables of the summary */
 	unsigned int col_cnt;
 	enum column_kind *kinds;
-	const char *const *names;	/* of columns without headings yet; or NULL */
+	const char *const *names; /* column names, until the headings are written; then NULL */
 };
 
 const char page_lacks[] = "this program was built without the charts of the page: install "
@@ -41,7 +41,7 @@ static void put(struct buf *b, const char *html)
 	buf_add(b, html, strlen(html));
 }
 
-/* Text from a trace: nothing in it is markup, and nothing in it is unseen. */
+/* Appends text of a trace: escapes markup, and makes invisible characters visible. */
 static void put_text(struct buf *b, const char *text, size_t n)
 {
 	char *at = (char *)buf_room(b, TEXTSAFE_HTML_MAX(n));
@@ -67,7 +67,10 @@ static int table_begin(void *ctx, unsigned int col_cnt, const char *const *names
 	return 0;
 }
 
-/* Writes the headings, aligned like the values of the first row. NULL: the table has no rows. */
+/*
+ * Writes the headings, aligned like the values of the first row; values NULL: the table has no
+ * rows.
+ */
 static void put_headings(struct page *p, const struct value *values)
 {
 	char heading[80];
@@ -119,7 +122,7 @@ static int table_end(void *ctx)
 	return 0;
 }
 
-/* The rows of `report spikes` precede the first section. */
+/* Begins a table of the summary. Rows before the first section are those of `report spikes`. */
 static int table_section(void *ctx, const char *title)
 {
 	struct page *p = ctx;
@@ -128,7 +131,7 @@ static int table_section(void *ctx, const char *title)
 	put(p->table, "<h3>");
 	put_text(p->table, title, strlen(title));
 	put(p->table, "</h3>\n");
-	/* the page's data contains them, and the page makes their table */
+	/* the rows of this section are replaced by the table of `report spikes` */
 	if (strcmp(title, "Spikes"))
 		return 0;
 	buf_add(p->table, p->spikes.data, p->spikes.len);
@@ -199,7 +202,7 @@ static void write_data(struct page *p)
 
 static void write_summary(struct page *p)
 {
-	/* the page of a viewer has none */
+	/* the page of a viewer has no tables */
 	if (p->tables.len)
 		fwrite(p->tables.data, 1, p->tables.len, p->f);
 }

@@ -17,16 +17,17 @@ struct render {
 	void *state;
 	struct render_out out;
 	struct row_sink sink;
-	uint64_t row_cnt; /* of all results */
-	uint64_t cnt, left_out; /* rows of it, or of its bin, until now; rows beyond the limit */
-	struct value first; /* of the last row */
+	uint64_t row_cnt; /* rows of all results */
+	/* rows of the result, or of its bin, so far; rows beyond the limit */
+	uint64_t cnt, left_out;
+	struct value first; /* first value of the last row */
 	unsigned int section_cnt;
 	bool has_heading;
 };
 
 /* ---- the sink ---- */
 
-/* The first error stays: it is the result of all that follows. */
+/* Keeps the first error, and returns it from then on. */
 static int done(struct render *r, int e)
 {
 	if (e && !r->out.error)
@@ -65,8 +66,8 @@ int render_begin(void *render, unsigned int col_cnt, const char *const *names)
 }
 
 /*
- * Tables and json have sections; the other formats stay one result, see struct row_sink. In json,
- * the sections are members of an object, which render_free() ends.
+ * Begins a section in a table or json; other formats have no sections (see struct row_sink). In
+ * json, sections are members of an object, which render_free() ends.
  */
 static int render_section(void *render, const char *title)
 {

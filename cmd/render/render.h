@@ -1,23 +1,22 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render: rows of an answer to text.
+ * render: converts rows of an answer to text.
  *
  *     analyze --struct row_sink--> [render] --> a stdio stream: table, csv, json or jsonl
  *
- * csv, json and jsonl are streamed: their memory does not depend on the number of rows. A table
- * keeps its first rows (RENDER_TABLE_HELD) to find the column widths, then streams too.
+ * csv, json and jsonl are streamed: memory does not depend on the number of rows. A table keeps its
+ * first rows (RENDER_TABLE_HELD) to compute the column widths, then is streamed, too.
  *
  *     csv    RFC 4180 quoting, lines end in LF, one line per record, header row first; numbers raw,
- *     NULL an
- *            empty cell, text as textsafe_csv() makes it
+ *            NULL as an empty cell, text escaped by textsafe_csv()
  *     json   one array of objects, one object per line; NULL, NaN and infinities are null.
  *            Sections make an object, in which each is such an array
- *     jsonl  an object per line and nothing else; what would be null is left out
+ *     jsonl  an object per line and nothing else; values that would be null are omitted
  *     parquet  one file with typed columns (render_parquet.c), of one result
  *     table  for people: escaped text, numbers to the right; with human, units by the column's name
  *
- * Threads: one. Errors: -ENOMEM, or the errno of a failed write. Nothing is flushed to the kernel
- * here; the owner of the stream does and checks that.
+ * Threads: one. Errors: -ENOMEM, or -errno of a failed write. The owner of the stream flushes it
+ * and checks for errors.
  */
 #pragma once
 
@@ -30,7 +29,7 @@
 
 #define RENDER_TABLE_HELD 1000
 
-/* VERTICAL has a line per value. */
+/* VERTICAL writes a line per value. */
 enum render_format {
 	RENDER_TABLE, RENDER_CSV, RENDER_JSON, RENDER_JSONL, RENDER_FOLDED, RENDER_FLAME,
 	RENDER_PPROF, RENDER_PARQUET, RENDER_VERTICAL
@@ -38,39 +37,45 @@ enum render_format {
 
 /* Uses of a format. */
 enum render_use {
-	RENDER_OF_ROWS = 1,	/* of any kind */
-	RENDER_OF_STACKS = 2,	/* of a view of stacks */
+	RENDER_OF_ROWS = 1,	/* rows of any kind */
+	RENDER_OF_STACKS = 2,	/* rows of a view of stacks */
 	RENDER_OF_SQL = 4,
-	RENDER_OF_VIEWS = 8,	/* of any one view */
+	RENDER_OF_VIEWS = 8,	/* rows of any single view */
 };
 
 struct render_options {
 	enum render_format format;
-	FILE *out; /* not owned */
-	uint64_t limit; /* rows shown at most (of each section, or bin); 0: all */
-	bool per_first; /* limit holds for each value of the first column: a bin, a host */
-	bool folded_count; /* formats of stacks: samples, objects or waits, not bytes or ns */
+	FILE *out; /* owned by the caller */
+	uint64_t limit; /* maximum number of rows shown (per section, or per bin); 0: all */
+	bool per_first; /* limit applies to each value of the first column: a bin, a host */
+	bool folded_count; /* formats of stacks: write samples, objects or waits, not bytes or ns */
 	const char *title; /* flame and pprof: subject of the rows */
-	/* pprof: of the window, ns since 1970; period_ns: between samples, or 0 */
+	/* pprof: start of the window, ns since 1970; its length; time between samples, or 0 */
 	uint64_t time_ns, duration_ns, period_ns;
-	/* parquet: pairs of key and value for the footer, up to a NULL; may be NULL */
+	/* parquet: keys and values for the footer, alternating, NULL-terminated; may be NULL */
 	const char *const *meta;
-	/* parquet: ns since 1970 of an instant of the trace; NULL: instants stay as they are */
+	/*
+	 * parquet: converts an instant of the trace to ns since 1970; NULL: instants are not
+	 * converted
+	 */
 	int64_t (*wall_ns)(void *ctx, int64_t ns);
 	bool human; /* table: headings and values with units */
-	bool markdown; /* table: as Markdown has it, with human */
+	bool markdown; /* table: as Markdown; requires human */
 	bool wide; /* table: every column, with all decimals of instants */
-	/* table: columns after the first are named after things, and have this column's values */
+	/*
+	 * table: columns after the first are named after groups, and contain values of this column;
+	 * NULL: ordinary columns
+	 */
 	const char *figure;
 	const char *scope; /* table: options for commands that show more; may be NULL */
 	const char *drops; /* table: columns to drop first if it is too wide: "ios,bytes" */
-	unsigned int width; /* table: cells to fit into by cutting text; 0: never cut */
+	unsigned int width; /* table: cells per line; longer text is cut; 0: never cut */
 	/* Called once before the first output, unless an error comes first; may be NULL. */
 	void (*heading)(void *ctx);
 	/* Called after each RENDER_PROGRESS_ROWS of a result; may be NULL. */
 	void (*progress)(void *ctx, uint64_t row_cnt);
-	void *ctx; /* of all functions */
-	const struct row_sink *also; /* gets all rows, too, but no end; may be NULL */
+	void *ctx; /* for all functions */
+	const struct row_sink *also; /* also receives all rows, but no end; may be NULL */
 };
 
 #define RENDER_PROGRESS_ROWS (1u << 18)
@@ -79,43 +84,52 @@ struct render;
 
 int render_new(struct render **ret, const struct render_options *o);
 void render_free(struct render *r);
-/* The sink is valid as long as r. One query after another may use it. */
+/* Returns a sink for r, valid until r is freed. Successive queries may use it. */
 const struct row_sink *render_sink(struct render *r);
-/* Rows of all results. */
+/* Returns the number of rows of all results. */
 uint64_t render_row_cnt(const struct render *r);
 
 /*
- * The sink's functions, for rows that are made here, are these; render is a struct render. After an
- * error they do nothing and return that error.
+ * The functions of the sink, for callers that make rows themselves; render: a struct render. After
+ * an error they do nothing and return that error.
  */
 int render_begin(void *render, unsigned int col_cnt, const char *const *names);
 int render_put(void *render, const struct value *values);
 int render_end(void *render);
 
-/* Parses "table", "csv" and so on; only formats that suit one of uses. 0 or -EINVAL. */
+/*
+ * Parses the name of a format, such as "table"; accepts only formats for one of the uses. 0 or
+ * -EINVAL.
+ */
 int render_parse_format(const char *name, unsigned int uses, enum render_format *ret);
 
-bool render_is_one_of(const char *name, const char *const *list); /* which NULL ends */
+bool render_is_one_of(const char *name, const char *const *list); /* list: NULL-terminated */
 
 /*
- * Writes text and a newline, wrapped at words to lines of at most width bytes; 0: in one line. A
- * command in backquotes is one word.
+ * Writes text and a newline, wrapped between words to lines of at most width bytes; 0: not wrapped.
+ * A command in backquotes is one word.
  */
 void render_wrap(FILE *f, const char *text, unsigned int width);
-/* The same for text that starts in column `left`, where all its lines begin. */
+/* As render_wrap(), for text that begins in column `left`; further lines begin there, too. */
 void render_wrap_beside(FILE *f, const char *text, unsigned int width, unsigned int left);
 
-/* The same, or a paragraph of Markdown: escaped, in one line, followed by an empty line. */
+/*
+ * As render_wrap(); markdown: writes a paragraph instead, escaped, in one line, followed by an
+ * empty line.
+ */
 void render_paragraph(FILE *f, const char *text, unsigned int width, bool markdown);
 
-/* Escapes text for HTML or XML. Unprintable characters become visible. */
+/* Writes text, escaped for HTML or XML. Unprintable characters become visible. */
 void render_html_text(FILE *f, const char *text);
 
 /*
  * Writes the page of a flame graph up to the lines of stacks, and returns the rest of the page.
- * unit: of the numbers; note precedes the page's own.
+ * unit: unit of the numbers; note: text before the page's own note.
  */
 const char *render_flame_begin(FILE *f, const char *title, const char *unit, const char *note);
 
-/* "(3 more: report cpu --by comm)": the number of omitted rows, and a command that shows them. */
+/*
+ * Writes the number of omitted rows, and a command that shows them: "(3 more: report cpu --by
+ * comm)".
+ */
 void render_more(FILE *f, uint64_t cnt, const char *command, const struct render_options *o);

@@ -7,36 +7,36 @@
 
 #include "cmd/render/render.h"
 
-/* Bytes on their way to a stream; keeps the first error. */
+/* Output buffer of a stream; keeps the first error. */
 struct render_out {
 	FILE *f;
 	char *buf;
 	size_t n, cap;
 	int error;
-	const char *more;	/* shows the rows that are left out; NULL or "": --limit 0 */
+	const char *more;	/* command that shows omitted rows; NULL or "": --limit 0 */
 };
 
 /*
- * Room for max more bytes at the end of the buffer, or NULL (error is set). Add the used bytes to
- * n.
+ * Returns space for max bytes at the end of the buffer, or NULL (error is set). The caller adds the
+ * used bytes to n.
  */
 char *render_out_room(struct render_out *o, size_t max);
 void render_out_text(struct render_out *o, const char *s);
 void render_out_int(struct render_out *o, int64_t v);
-/* The shortest decimal that reads back as v; a size of 40 is enough. */
+/* Writes the shortest decimal that is parsed as v; a size of 40 suffices. */
 void render_format_real(char *buf, size_t size, double v);
-/* Hands the buffer to the stream. 0 or the first error. */
+/* Writes the buffer to the stream. 0 or the first error. */
 int render_out_flush(struct render_out *o);
 
-/* A number with the unit of its column, in at most size bytes. */
+/* Formats a number with the unit of its column. */
 void render_format_value(char *buf, size_t size, const struct value *v, enum column_kind kind);
 
-/* A cell of a row of Markdown; and, for each column, of the line below the headings. */
+/* Write a cell of a row of Markdown, and a cell of the line below the headings. */
 void render_markdown_cell(struct render_out *out, const char *text, bool is_first, bool is_last);
 void render_markdown_rule(struct render_out *out, bool is_text, bool is_last);
 
 struct render_format_ops {
-	size_t state_bytes; /* zeros at first */
+	size_t state_bytes; /* size of the state, which is initially zeroed */
 	int (*begin)(void *state, const struct render_options *o, struct render_out *out,
 		     unsigned int col_cnt, const char *const *names);
 	int (*row)(void *state, struct render_out *out, const struct value *values);

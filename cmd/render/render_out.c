@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_out: the output buffer, so that a row costs no stdio call, and values of a table as people
- * read them, in the unit of their column.
+ * render_out: the output buffer, which avoids a stdio call per row; and the values of a table,
+ * formatted in the unit of their column.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -106,7 +106,7 @@ static void format_rate(char *buf, size_t size, double v)
 	double a = v < 0 ? -v : v;
 	uint64_t tenths;
 
-	if (!(a < 1e15)) { /* too large to group, or not a number */
+	if (!(a < 1e15)) { /* too large for groups of digits, or not a number */
 		snprintf(buf, size, "%g", v);
 		return;
 	}
@@ -132,7 +132,7 @@ void render_format_value(char *buf, size_t size, const struct value *value, enum
 {
 	bool is_real = value->type == VALUE_REAL;
 	double r = is_real ? value->r : (double)value->i;
-	/* a value is rounded if its unit has no decimals */
+	/* values whose unit has no decimals are rounded */
 	bool fits = !is_real || (r > -9e18 && r < 9e18);
 	int64_t v = !is_real ? value->i : fits ? (int64_t)(r < 0 ? r - 0.5 : r + 0.5) : 0;
 
@@ -176,16 +176,17 @@ void render_markdown_rule(struct render_out *out, bool is_text, bool is_last)
 }
 
 /*
- * render_csv: the csv, json and jsonl formats, for programs, with a line per row; and vertical, a
- * line per value, for rows that are wider than a terminal. All write numbers raw and text through
- * textsafe.
+ * render_csv: the formats csv, json and jsonl, for programs, with a line per row; and vertical,
+ * with a line per value, for rows that are wider than a terminal. Numbers are written raw, text
+ * through textsafe.
  */
 
 struct lines {
-	bool json, jsonl, vertical; /* jsonl: json is set, too */
+	bool json, jsonl, vertical; /* if jsonl is set, so is json */
 	unsigned int col_cnt;
 	uint64_t row_cnt;
-	char **before; /* prefix of each value: a comma, and in json its name; "   name  " */
+	/* prefix of each value: a comma, in json also its name; vertical: "   name  " */
+	char **before;
 };
 
 static void put_text(const struct lines *l, struct render_out *out, const char *s, size_t n)
@@ -207,7 +208,7 @@ static void lines_clear(void *state)
 	free(l->before);
 }
 
-/* Names to the right, as wide as the widest of them. */
+/* Makes the prefixes of the format vertical: names, right-aligned to the widest. */
 static int make_heads(struct lines *l, const char *const *names)
 {
 	unsigned int width = 0, cells;
@@ -275,7 +276,7 @@ static bool is_null(const struct value *v)
 static int lines_row(void *state, struct render_out *out, const struct value *v)
 {
 	struct lines *l = state;
-	unsigned int skip = !l->vertical; /* the comma, if columns before were left out */
+	unsigned int skip = !l->vertical; /* 1: skip the comma, since no value was written before */
 
 	if (l->vertical) {
 		render_out_text(out, l->row_cnt ? "\nrow " : "row ");
@@ -324,11 +325,14 @@ const struct render_format_ops render_lines_ops = {
 };
 
 /*
- * render_wrap: sentences beside and between tables, in lines that fit, or as Markdown has them: no
- * text of a trace can end its paragraph or act as markup (base/textsafe.h).
+ * render_wrap: writes sentences beside and between tables, wrapped or as Markdown. Text of a trace
+ * cannot end its paragraph or act as markup (base/textsafe.h).
  */
 
-/* Bytes of the next word; a command in backquotes is one, so that it can be pasted. */
+/*
+ * Returns the length of the next word. A command in backquotes is one word, so that it can be
+ * copied.
+ */
 static size_t word_len(const char *text)
 {
 	size_t len = 0;
@@ -341,7 +345,10 @@ static size_t word_len(const char *text)
 	return len;
 }
 
-/* A list that is longer than a line continues after one of its commas. */
+/*
+ * Returns the length of the part of a word that fits into a line: a long list is divided after a
+ * comma.
+ */
 static size_t part_len(const char *text, size_t len, size_t room)
 {
 	size_t n = len > room && !memchr(text, '`', len) ? room : len;

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_parquet: the rows of a view as an Apache Parquet file, for DuckDB, pandas and others.
+ * render_parquet: writes the rows of a view as an Apache Parquet file, for DuckDB, pandas and
+ * others.
  *
- *     rows --> a temporary file, while the types of the columns show --[parquet]--> out
+ *     rows --> a temporary file, until the types of all columns are known --[parquet]--> out
  *
- * A view does not declare the types of its columns, and Parquet wants them before the first row.
- * A column with only integers is INT64, or a TIMESTAMP in UTC if it has instants; one with other
- * numbers is DOUBLE; one with a text is a STRING, and its numbers are digits. A column of NULLs is
- * INT64. NaN and infinities are NULL, as in json. Texts are as textsafe_escape() makes them.
+ * A view does not declare the types of its columns, but Parquet needs them before the first row. A
+ * column of integers is INT64, or a TIMESTAMP in UTC if they are instants. A column with other
+ * numbers is DOUBLE. A column with a text is a STRING, in which numbers are digits. A column of
+ * NULLs is INT64. NaN and infinities become NULL, as in json. Texts are escaped by
+ * textsafe_escape().
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -26,9 +28,12 @@ struct rows {
 	unsigned int col_cnt;
 	struct parquet_column *cols;
 	struct value *row;
-	FILE *held; /* of each value its type, then 8 bytes, or the length of a text and the text */
+	/*
+	 * per value: type; unless NULL, 8 bytes: the number, or a text's length and then the text
+	 */
+	FILE *held;
 	uint64_t row_cnt;
-	char *texts; /* of a row, safe */
+	char *texts; /* escaped texts of a row */
 	size_t texts_cap;
 };
 
@@ -104,8 +109,8 @@ static int rows_row(void *state, struct render_out *out, const struct value *val
 /* ---- the file ---- */
 
 /*
- * Reads bytes of text and appends them, safe, to the texts of the row, of which used bytes are
- * taken. Returns where the text begins.
+ * Reads a text of `bytes` bytes, and appends it, escaped, to the row's texts, of which *used bytes
+ * are in use. *ret: offset of the text.
  */
 static int read_text(struct rows *s, size_t *used, uint64_t bytes, size_t *ret)
 {
@@ -139,7 +144,10 @@ static int write_digits(struct rows *s, size_t *used, const struct value *v, siz
 	return 0;
 }
 
-/* A held value in its column's type. Texts move: text_bytes is where they begin among them. */
+/*
+ * Reads a held value, and converts it to the type of its column. A text is returned as its offset
+ * in text_bytes, since the memory of texts may move.
+ */
 static int read_value(struct rows *s, unsigned int col, size_t *used, struct value *v)
 {
 	enum parquet_type type = s->cols[col].type;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_folded: a line per stack, "comm;[source];outermost;...;innermost COUNT", as flame graph
- * tools read it. Sources overlap, so each gets a separate tower. Rows without a recorded stack form
- * a tower too, so that sums are right. Rows whose lines are equal are added up: lines are kept in
- * order of their first row, and written at the end.
+ * render_folded: a line per stack, "comm;[source];outermost;...;innermost COUNT", for flame graph
+ * tools. Sources overlap, so each gets a separate tower. Rows without a recorded stack form a
+ * tower, too, so that sums are right. Rows with equal lines are added up: lines are kept in order
+ * of their first row, and written at the end.
  *
- * As HTML the lines are in a page whose script draws them (cmd/page/flame.html), the source first.
+ * As HTML, the lines begin with the source and are embedded in a page whose script draws them
+ * (cmd/page/flame.html).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,9 @@
 #include "cmd/render/render_format.h"
 #include "cmd/render/render_stacks.h"
 
-/* stack_columns: finds columns by their names, lines of stacks, and the parts of a frame's text. */
+/*
+ * stack_columns: finds columns by their names, writes lines of stacks, and parses a frame's text.
+ */
 
 int stack_columns_find(struct stack_columns *s, unsigned int cnt, const char *const *names)
 {
@@ -92,7 +95,7 @@ void stack_columns_line(const struct stack_columns *s, struct buf *to, const str
 		buf_add(to, STACK_COLUMNS_NONE " ", sizeof(STACK_COLUMNS_NONE));
 }
 
-/* False: the frame has no line. */
+/* Finds the parts of a frame. False: the frame has no line of source code. */
 static bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes)
 {
 	uint64_t number = 0, unit = 1;
@@ -113,7 +116,7 @@ static bool stack_line_find(struct stack_line *ret, const char *frame, size_t by
 	return true;
 }
 
-/* Appends a frame, and of the path of its line only the name. Returns the end. */
+/* Appends a frame, with only the last component of its path. Returns the end. */
 static char *put_frame(char *to, const char *frame, size_t bytes)
 {
 	struct stack_line line;
@@ -153,11 +156,11 @@ char *stack_turn(const char *text, size_t len)
 
 struct folded {
 	struct stack_columns cols;
-	int count;	/* column */
-	const char *rest; /* of the page; NULL: plain lines */
-	struct buf line;	/* of the present row */
+	int count;	/* index of the column */
+	const char *rest; /* rest of the page; NULL: write plain lines */
+	struct buf line;	/* line of the current row */
 	struct strpool *texts;
-	struct hash_map places;	/* text of the pool -> place in lines */
+	struct hash_map places;	/* text of the pool -> index in lines */
 	struct folded_line {
 		const char *text;
 		int64_t count;
@@ -220,7 +223,7 @@ static void folded_clear(void *state)
 
 const char *render_flame_begin(FILE *f, const char *title, const char *unit, const char *note)
 {
-	/* in the order of the page */
+	/* in the order in which the page contains them */
 	const char *const marks[][2] = { { "@TITLE@", title }, { "@NOTE@", note },
 					 { "@UNIT@", unit }, { "@STACKS@", "" } };
 	const char *rest = page_flame;
@@ -273,12 +276,11 @@ const struct render_format_ops render_flame_ops = {
 
 /*
  * render_pprof: stacks as a profile for `go tool pprof`, speedscope and Pyroscope: messages of
- * https://github.com/google/pprof/blob/main/proto/profile.proto, compressed as gzip does.
+ * https://github.com/google/pprof/blob/main/proto/profile.proto, compressed with gzip.
  *
  * A sample has two values, a number and bytes or time. Its outermost frames are source and process,
- * because sources overlap. A function is identified by its name and source file, and a location by
- * its function and line. The order of the fields of a message does not matter, so that everything
- * is written immediately.
+ * because sources overlap. A function is identified by its name and source file, a location by its
+ * function and line. Fields of a message may have any order, so everything is written immediately.
  */
 
 #define WRITE_BYTES 65536
@@ -297,16 +299,18 @@ struct pprof {
 	struct stack_columns cols;
 	struct proto out;
 	struct strpool *texts;
-	struct hash_map numbers; /* of texts, in the table of strings */
-	struct hash_map functions; /* ids less 1, by the numbers of name and file */
-	struct hash_map locations; /* the same by function and line */
+	struct hash_map numbers; /* text -> index in the table of strings */
+	struct hash_map functions; /* (name, file) -> id - 1 */
+	struct hash_map locations; /* (function, line) -> id - 1 */
 	gzFile file;
-	uint32_t *frames; /* of a sample, outermost first */
+	uint32_t *frames; /* frames of a sample, outermost first */
 	size_t frame_cnt, frame_cap;
 	int error;
 };
 
-/* The number of a text in the table of strings. 1: it is new there. */
+/*
+ * Sets *ret to the index of a text in the table of strings. Returns 1 if it is new, 0, or -ENOMEM.
+ */
 static int number_of(struct pprof *p, const char *text, uint32_t *ret)
 {
 	const char *kept = strpool_put(p->texts, text);
@@ -327,7 +331,7 @@ static void put_number_of(struct pprof *p, unsigned int field, const char *text)
 	proto_uint(&p->out, field, number);
 }
 
-/* field: a message ValueType. */
+/* Writes a field that is a message ValueType. */
 static void put_type(struct pprof *p, unsigned int field, const char *type, const char *unit)
 {
 	uint32_t numbers[2] = { 0 };
@@ -360,7 +364,9 @@ static void put_location(struct pprof *p, uint32_t id, uint32_t function, uint32
 	proto_end(&p->out);
 }
 
-/* The number of the text before + part + after. part has n bytes and is made safe first. */
+/*
+ * Sets *ret to the index of the text before + part + after. part has n bytes and is escaped first.
+ */
 static int number_of_part(struct pprof *p, const char *before, const char *part, size_t n,
 			  const char *after, uint32_t *ret)
 {
@@ -458,7 +464,7 @@ static int pprof_begin(void *state, const struct render_options *o, struct rende
 		close(fd);
 		return ret;
 	}
-	/* the first text is empty, by definition */
+	/* the format requires "" as the first text */
 	number_of(p, "", &empty);
 	put_type(p, PROFILE_SAMPLE_TYPE, names[p->cols.number], "count");
 	kind = column_find(names[p->cols.amount])->kind;
@@ -476,7 +482,7 @@ static int pprof_begin(void *state, const struct render_options *o, struct rende
 	return p->error;
 }
 
-/* A sample's label: keys and texts must be numbered before the sample begins. */
+/* A label of a sample. Its key and text need an index before the sample begins. */
 struct label {
 	uint32_t key, text;
 	uint64_t number;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * render_table: the table format, for people. The first rows are kept as finished cells to find the
- * widths. With more rows, the widths are then fixed and the rest is written immediately.
+ * render_table: the table format, for people. The first rows are kept as formatted cells to compute
+ * the widths. If there are more rows, the widths are then fixed, and further rows are written
+ * immediately.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,40 +14,40 @@
 #include "base/textsafe.h"
 #include "base/words.h"
 
-#define BAR_CELLS 14 /* of a step of a histogram: its share of 100 % */
+#define BAR_CELLS 14 /* bar in a histogram; full for 100 % */
 #define GAP	       2 /* spaces between columns */
-#define BELOW_INDENT   6 /* of a stack under its row */
+#define BELOW_INDENT   6 /* indentation of a stack below its row */
 #define TEXT_CELLS_GOOD	12 /* dispensable columns are dropped before text is cut below this */
 #define TEXT_CELLS_MIN	7 /* text is never cut below this: any number column is dropped instead */
-#define TEXT_CELLS_MAX 400 /* text beyond it is not kept: a command line may be long */
+#define TEXT_CELLS_MAX 400 /* longer text, such as a command line, is cut when it is read */
 
 enum shown {
 	SHOWN,
-	HIDDEN_EMPTY, /* no row has a value */
-	HIDDEN_SAME, /* completeness, the same in all rows */
-	HIDDEN_DETAIL, /* bookkeeping: only with --wide */
-	HIDDEN_ZERO, /* to make room: 0 in all rows */
+	HIDDEN_EMPTY, /* no row contains a value */
+	HIDDEN_SAME, /* the same completeness in all rows */
+	HIDDEN_DETAIL, /* detail, shown only with --wide */
+	HIDDEN_ZERO, /* 0 in all rows, hidden to save space */
 	HIDDEN_NO_ROOM,
 };
 
 struct column {
 	enum column_kind kind;
 	unsigned int cells, decimals;
-	bool is_text; /* some value is: to the left */
-	bool is_zero; /* all values kept are 0 or NULL, of a kind that may then be left out */
-	bool is_null; /* all values kept are NULL */
-	/* no kept row has a value of this duration or rare kind: it was not measured */
+	bool is_text; /* some value is text: align to the left */
+	bool is_zero; /* all kept values are 0 or NULL, and the kind may be hidden */
+	bool is_null; /* all kept values are NULL */
+	/* no kept row contains a value, and columns of this kind are then hidden */
 	bool is_empty;
-	bool may_be_same; /* whether the row is complete: a column only where rows differ */
+	bool may_be_same; /* a column of completeness, shown only if rows differ */
 	enum shown shown;
-	/* the label of a stack, which has a line under the row; NULL: an ordinary column */
+	/* label of a stack, which is written on a line below the row; NULL: an ordinary column */
 	const char *below;
 	char name[64], heading[64], same[UNITS_TEXT_MAX];
 };
 
 struct cell {
-	char *text; /* NULL: nothing */
-	unsigned int cells; /* not of a stack */
+	char *text; /* NULL: no value */
+	unsigned int cells; /* width; unset for a stack */
 	bool is_text, is_zero, is_null;
 };
 
@@ -54,8 +55,8 @@ struct table {
 	const struct render_options *options;
 	unsigned int col_cnt;
 	struct column *columns;
-	struct cell *cells; /* of the rows kept */
-	unsigned int held_cnt, last; /* last: the column that ends a line */
+	struct cell *cells; /* cells of the kept rows */
+	unsigned int held_cnt, last; /* last: the last column of a line */
 	bool is_streaming, is_upright;
 };
 
@@ -73,14 +74,14 @@ static const char *stack_label(const char *name)
 	return NULL;
 }
 
-/* Keeps as much of a text as may ever be shown. 0 or -ENOMEM. */
+/* Stores a text, escaped and cut to the part that may be shown. 0 or -ENOMEM. */
 static int make_text(struct cell *c, const char *text, size_t len)
 {
 	size_t size = len * TEXTSAFE_GROWTH + 1;
 
 	if (size > TEXT_CELLS_MAX * 4)
 		size = TEXT_CELLS_MAX * 4;
-	c->text = malloc(size + 2); /* as textsafe_cut() wants it */
+	c->text = malloc(size + 2); /* textsafe_cut() needs 2 more bytes */
 	if (!c->text)
 		return -ENOMEM;
 	textsafe_escape(c->text, size, text, len, &c->cells);
@@ -97,7 +98,7 @@ static int make_stack(struct cell *c, const struct value *v)
 	return r;
 }
 
-/* The name of a process in a tree, indented by the column before, its depth. */
+/* Stores the name of a process in a tree, indented by its depth, the column before. */
 static int make_indented(struct cell *c, uint64_t depth, const struct value *v)
 {
 	char text[256];
@@ -172,8 +173,8 @@ static void put_cell(const struct table *t, struct render_out *out, unsigned int
 }
 
 /*
- * Cuts a stack's line at the last caller that begins within so many cells; its rest, or NULL: it
- * fits or cannot be divided.
+ * Divides a stack's line before the last caller that begins within `cells` cells. Returns the rest;
+ * NULL: the line fits, or was cut.
  */
 static char *split_stack(char *text, unsigned int cells)
 {
@@ -217,7 +218,7 @@ static void put_stacks(const struct table *t, struct render_out *out, const stru
 			put_below(t, out, t->columns[i].below, cells[i].text);
 }
 
-/* Leaves a column of instants as many decimals as it needs. */
+/* Cuts the decimals that a column of instants does not need. */
 static void cut_decimals(const struct column *c, struct cell *cell)
 {
 	char *dot = c->decimals < 9 && !cell->is_text ? strchr(cell->text, '.') : NULL;
@@ -228,7 +229,7 @@ static void cut_decimals(const struct column *c, struct cell *cell)
 	cell->cells = (unsigned int)strlen(cell->text);
 }
 
-/* The one column of a section of sentences: it has no heading, and nothing is cut off. */
+/* Returns whether the section consists of sentences: one column, without a heading, never cut. */
 static bool is_of_sentences(const struct table *t)
 {
 	return t->options->human && !t->options->markdown && t->col_cnt == 1 &&
@@ -261,7 +262,7 @@ static void put_row(const struct table *t, struct render_out *out, struct cell *
 	put_stacks(t, out, cells);
 }
 
-/* Cells of a line with texts cut to text_cells; 0: not cut. */
+/* Returns the width of a line with texts cut to text_cells; 0: not cut. */
 static unsigned int line_cells(const struct table *t, unsigned int text_cells)
 {
 	unsigned int total = 0;
@@ -284,14 +285,14 @@ static bool may_drop(const struct column *c)
 	return !c->below && !c->is_text && c->kind != COLUMN_ID && c->kind != COLUMN_YES_NO;
 }
 
-/* Columns on how a value was found: not part of the answer itself. */
+/* Columns that explain how a value was determined, shown only with --wide. */
 static const char *const details[] = {
 	"owner_how", "submitter",     "unknown_owner_ios", "requeues",
 	"merges",    "unknown_waits", "lost_frees",	   "depth",
 	"unowned_ios", "unowned_bytes", NULL,
 };
 
-/* Leaves out columns of a list until the rest fits. True: some. */
+/* Hides columns of a list until the rest fits. Returns whether a column was hidden. */
 static bool drop_listed(struct table *t, const char *list)
 {
 	bool any = false;
@@ -312,8 +313,9 @@ static bool drop_listed(struct table *t, const char *list)
 }
 
 /*
- * Drops columns until the rest fits: those that the view can spare, then, when texts cannot be cut
- * any more, numbers from the right. Returns whether a column was dropped.
+ * Drops columns until the rest fits: first those that the view lists as dispensable; then, if
+ * cutting texts does not suffice, columns of numbers from right to left. Returns whether a column
+ * was dropped.
  */
 static bool drop_columns(struct table *t)
 {
@@ -332,13 +334,13 @@ static bool drop_columns(struct table *t)
 	return any;
 }
 
-/* Less than half of a name, an address or a verdict is useless. */
+/* Returns the priority of narrowing a text: objects and verdicts keep more than other texts. */
 static unsigned int weight(const struct column *c)
 {
 	return strcmp(c->name, "object") && strcmp(c->name, "verdict") ? c->cells : c->cells / 2;
 }
 
-/* Narrows the widest text by a cell. False: none can be narrower. */
+/* Narrows the widest text by a cell. False: no text can be narrowed. */
 static bool narrow_text(struct table *t)
 {
 	struct column *widest = NULL;
@@ -371,9 +373,10 @@ static bool is_same(const struct table *t, unsigned int col)
 }
 
 /*
- * Drops durations that no row has, even if they would fit. Then makes the line fit: drops columns
- * that are 0 in every row (both steps need all rows), then the columns that do not fit, and narrows
- * the texts. Returns true if columns were dropped because they do not fit.
+ * Hides columns without values and columns of equal completeness, even if they would fit. Then
+ * makes the line fit: hides columns that are 0 in every row (both steps need all rows), drops
+ * columns that do not fit, and narrows texts. Returns whether columns were dropped because they do
+ * not fit.
  */
 static bool fit_columns(struct table *t, bool has_all_rows)
 {
@@ -407,7 +410,7 @@ static void free_cells(struct cell *cells, unsigned int cnt)
 		free(cells[i].text);
 }
 
-/* A row that is too wide: a line for each column. */
+/* Writes a row that is too wide as a line per column. */
 static void write_upright(struct table *t, struct render_out *out, struct cell *cells)
 {
 	unsigned int widest = 0;
@@ -457,7 +460,10 @@ static void find_widths(struct table *t)
 	}
 }
 
-/* 3 decimals of an instant; for the row's own instant, enough to distinguish neighbouring rows. */
+/*
+ * Returns the number of decimals of a column of instants: 3; for the first column and t_ns, enough
+ * to distinguish neighbouring rows.
+ */
 static unsigned int instant_decimals(const struct table *t, unsigned int col)
 {
 	unsigned int decimals = 3;
@@ -476,7 +482,7 @@ static unsigned int instant_decimals(const struct table *t, unsigned int col)
 	return decimals;
 }
 
-/* People read milliseconds; csv and json have the nanoseconds. */
+/* Cuts instants to the decimals that people need; csv and json contain all of them. */
 static void shorten_instants(struct table *t)
 {
 	for (unsigned int i = 0; i < t->col_cnt; i++) {
@@ -496,7 +502,9 @@ static void put_upright(struct table *t, struct render_out *out, struct cell *ce
 	render_out_text(out, "\n");
 }
 
-/* Fixes the widths and writes heading and kept rows; has_all_rows: no other will follow. */
+/*
+ * Fixes the widths, and writes the heading and the kept rows. has_all_rows: no further rows follow.
+ */
 static void write_held(struct table *t, struct render_out *out, bool has_all_rows)
 {
 	bool dropped;
@@ -504,7 +512,7 @@ static void write_held(struct table *t, struct render_out *out, bool has_all_row
 	shorten_instants(t);
 	find_widths(t);
 	dropped = !is_of_sentences(t) && fit_columns(t, has_all_rows);
-	/* of the rows of a statement of SQL nothing is left out */
+	/* rows of SQL statements lose no column: rows that are too wide become a line per column */
 	t->is_upright = !t->options->human && t->held_cnt && t->options->width &&
 			line_cells(t, 0) > t->options->width;
 	if (t->is_upright) {
@@ -541,7 +549,7 @@ static void table_clear(void *state)
 	free(t->columns);
 }
 
-/* A column of --wide-by has the name of a task or device, which does not describe its values. */
+/* Begins a column of --wide-by: its name is that of a group, so figure defines its kind. */
 static void begin_named(struct column *c, const char *figure, const char *name)
 {
 	c->kind = column_find(figure)->kind;
@@ -561,7 +569,8 @@ static void begin_column(struct column *c, const struct render_options *o,
 		c->shown = HIDDEN_DETAIL;
 	if (o->human)
 		column_heading(c->heading, sizeof(c->heading), names[i]);
-	if (o->human && c->kind == COLUMN_SHARE) /* above the number, not above the bar's end */
+	/* align the heading with the number, not with the bar */
+	if (o->human && c->kind == COLUMN_SHARE)
 		memset(c->heading + strlen(c->heading), ' ', BAR_CELLS);
 	if (!o->human)
 		textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]), NULL);
@@ -614,7 +623,10 @@ static int table_row(void *state, struct render_out *out, const struct value *v)
 	return 0;
 }
 
-/* "(no room for: ERRORS, BYTES; --wide shows all)" */
+/*
+ * Prints the names of the columns that are hidden for the reason `why`: "(no room for: ERRORS,
+ * BYTES; --wide shows all)".
+ */
 static void name_hidden(const struct table *t, struct render_out *out, enum shown why,
 			const char *text, const char *end)
 {
@@ -637,7 +649,10 @@ static void name_hidden(const struct table *t, struct render_out *out, enum show
 	render_wrap(out->f, line, t->options->width);
 }
 
-/* Prints hidden columns of completeness once, unless all rows are complete ("yes", or 0 lost). */
+/*
+ * Prints the common value of hidden columns of completeness, unless all rows are complete ("yes",
+ * or 0 lost).
+ */
 static void name_same(const struct table *t, struct render_out *out)
 {
 	const char *before = "(in all rows, ";

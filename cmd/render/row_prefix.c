@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * row_prefix: copies each row after the prefix columns. Joined results get the heading of the first
- * one, and must have the same number of columns.
+ * result, and must have its number of columns.
  */
 #include "cmd/render/row_prefix.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* say: the only way to stderr for messages. textsafe does the escaping. */
+/* say: prints all messages to stderr, escaped by textsafe. */
 #include "cmd/render/say.h"
 
 #include <inttypes.h>
@@ -96,7 +96,7 @@ void say_after(const char *prefix, const char *text)
 	const char *safe = say_text(text);
 	struct winsize w;
 
-	/* flushes stdout first, so that data and messages appear in the order they were made */
+	/* flush stdout first, to keep the order of data and messages */
 	fflush(stdout);
 	fputs(prefix, stderr);
 	if (!isatty(STDERR_FILENO) || ioctl(STDERR_FILENO, TIOCGWINSZ, &w) ||

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * If a character stands for several bins, it shows the highest of them, since the reader looks for
- * peaks. Bins are combined in two steps, because the length of the labels is known only at the end.
+ * sparkline: a character that represents several bins shows the highest of them, so that peaks stay
+ * visible. Bins are combined in two steps, because the length of the labels is known only at the
+ * end.
  */
 #include "cmd/render/sparkline.h"
 
@@ -18,8 +19,8 @@
 #include "cmd/render/render.h"
 
 /*
- * All figures are kept until the last row has arrived, since a group may begin in any bin. Groups
- * are identified by the text of their key columns.
+ * bin_groups: keeps all figures until the last row, since a group may begin in any bin. Groups are
+ * identified by the text of their key columns.
  */
 
 #define LABEL_MAX 128
@@ -48,8 +49,8 @@ static bool find(struct bin_groups *g, struct word name, unsigned int cnt,
 }
 
 /*
- * begin and row of a sink whose ctx begins with a struct bin_groups. Rows after an error of begin
- * are ignored. Errors: -ENOMEM; -EINVAL, with the reason in error.
+ * Functions begin and row of a sink whose ctx begins with a struct bin_groups. After an error of
+ * begin, rows are ignored. Errors: -ENOMEM; -EINVAL, with the reason in error.
  */
 static int bin_groups_begin(void *groups, unsigned int col_cnt, const char *const *names)
 {
@@ -97,7 +98,7 @@ static void make_label(const struct bin_groups *g, const struct value *v, char *
 	}
 }
 
-/* *ret NULL: there are too many groups. */
+/* Finds or adds a group. 0 or -ENOMEM; *ret NULL: there are too many groups. */
 static int group_of(struct bin_groups *g, const char *text, struct bin_group **ret)
 {
 	const char *label = strpool_put(g->labels, text);
@@ -126,7 +127,7 @@ static int bin_groups_row(void *groups, const struct value *v)
 	const struct value *x = &v[g->figure];
 	double figure = x->type == VALUE_INT ? (double)x->i : x->type == VALUE_REAL ? x->r : 0;
 	int64_t after_ns = v[g->t].i - g->o.from_ns;
-	/* the first bin may begin before the instant that is known of it */
+	/* from_ns may be inside the first bin, so the bin's t_ns may precede it */
 	uint64_t bin = after_ns > 0 ? (uint64_t)after_ns / g->o.every_ns : 0;
 	struct bin_group *group;
 	char label[LABEL_MAX];
@@ -172,8 +173,8 @@ static int by_number(const void *a, const void *b)
 }
 
 /*
- * The groups with the greatest sums first; the first cnt of all, if these are numbers (CPUs), by
- * number. Labels no longer find their groups.
+ * Sorts the groups by descending sums; then sorts the first cnt groups by number, if their labels
+ * are numbers (CPUs). Afterwards, g->map is invalid.
  */
 static void bin_groups_sort(struct bin_groups *g, size_t cnt)
 {
@@ -188,11 +189,11 @@ static void bin_groups_sort(struct bin_groups *g, size_t cnt)
 		qsort(g->v, cnt, sizeof(*g->v), by_number);
 }
 
-/* Two rows of one bin and group are refused: not every figure can be added. */
+/* pivot: refuses two rows for the same bin and group, since not all figures can be added. */
 
-#define TIME_NAME "t_ns" /* also of a process, which is in brackets then */
+#define TIME_NAME "t_ns" /* a group of this name is written in brackets */
 #define REST_NAME "[others]"
-#define CELLS_MAX (64u << 20) /* figures of all groups: half a GiB */
+#define CELLS_MAX (64u << 20) /* limit of the figures of all groups: half a GiB */
 
 static double sum_of_rest(const struct bin_groups *g, size_t from, uint64_t bin)
 {
@@ -263,10 +264,11 @@ struct row_sink pivot_sink(struct pivot *p)
 #define LABEL_BYTES 48
 #define LINE_MIN 10
 #define LINE_MAX 400
-#define GROUPS_MAX 4096 /* a report by thread of a large machine: the rest is not drawn */
+#define GROUPS_MAX 4096 /* further groups are not drawn */
 
 struct sparkline {
-	struct bin_groups groups; /* first member: it receives the rows */
+	/* must be the first member, since it is the ctx of bin_groups_row() */
+	struct bin_groups groups;
 	struct sparkline_options o;
 	struct row_sink sink;
 };
@@ -279,7 +281,7 @@ void sparkline_free(struct sparkline *s)
 	free(s);
 }
 
-/* Draws nothing if its columns are missing. That is not an error of the report. */
+/* Begins a result. Missing columns are not an error of the report; then nothing is drawn. */
 static int begin(void *ctx, unsigned int col_cnt, const char *const *names)
 {
 	int r = bin_groups_begin(ctx, col_cnt, names);
@@ -338,7 +340,7 @@ static char *figure_text(char *buf, size_t size, const char *metric, double v)
 	case COLUMN_PERCENT:
 		snprintf(buf, size, "%.1f %%", v);
 		return buf;
-	default: /* a count, or an average of one, with a digit as in the table */
+	default: /* a count, or an average of counts, with one decimal as in tables */
 		if (v < 1000 && v != floor(v)) {
 			snprintf(buf, size, "%.1f", v);
 			return buf;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sparkline: the rows of a report with --every, drawn: one line per group, one character per bin
- * (or per several), from nothing to the group's highest value.
+ * sparkline: draws the rows of a report with --every: one line per group, one character per bin or
+ * per several bins, scaled to the group's highest value.
  *
  *     rows (t_ns, keys, figures) --[sparkline]--> lines
  *
@@ -21,28 +21,29 @@
 struct sparkline;
 
 struct sparkline_options {
-	const char *metric; /* column to draw */
-	int64_t from_ns, to_ns; /* the window, from the trace's start, cut to it; from < to */
+	const char *metric; /* name of the column to draw */
+	/* the window, cut to the trace, relative to the trace's start; from_ns < to_ns */
+	int64_t from_ns, to_ns;
 	uint64_t every_ns; /* > 0 */
 	unsigned int width; /* available characters per line */
-	bool utf8; /* blocks of eighths; else ASCII */
-	uint64_t limit; /* groups shown, the largest first; 0: all */
+	bool utf8; /* draw with Unicode block characters; else ASCII */
+	uint64_t limit; /* maximum number of groups, the largest first; 0: all */
 };
 
-/* NULL: out of memory. */
+/* Returns NULL if out of memory. */
 struct sparkline *sparkline_new(const struct sparkline_options *o);
 void sparkline_free(struct sparkline *s);
 
 /*
- * Receives a report's columns, then its rows, and needs no end. Without the metric's column nothing
- * is drawn. Errors: -ENOMEM.
+ * Returns a sink for a report's columns and rows; its end need not be called. If there is no column
+ * o->metric, nothing is drawn. Errors: -ENOMEM.
  */
 const struct row_sink *sparkline_sink(const struct sparkline *s);
 void sparkline_print(struct sparkline *s, FILE *out);
 
 /*
- * bin_groups: the rows of a report with --every, put together by group: a line of figures over time
- * for each.
+ * bin_groups: collects the rows of a report with --every by group: a series of figures over time
+ * per group.
  *
  *     rows (t_ns, keys, figures) --[bin_groups]--> groups with a cell per bin --> pivot, sparkline
  *
@@ -51,16 +52,16 @@ void sparkline_print(struct sparkline *s, FILE *out);
 #define BIN_GROUPS_KEYS_MAX 16
 
 struct bin_groups_options {
-	/* columns that name a group: "pid,comm"; NULL: the keys before the figure */
+	/* columns that identify a group: "pid,comm"; NULL: the key columns before the figure */
 	const char *by;
-	const char *figure;	/* the column with the figure, which is never below 0 */
-	int64_t from_ns;	/* t_ns of the first bin, or an instant in it */
+	const char *figure;	/* column of the figure, which must not be negative */
+	int64_t from_ns;	/* t_ns of the first bin, or an instant within it */
 	uint64_t every_ns, bin_cnt;	/* > 0 */
 	uint64_t bins_per_cell;	/* > 0 */
-	size_t label_bytes;	/* of a label at most, with the byte that ends it */
-	bool is_safe;		/* labels are safe for a terminal */
-	bool is_single;		/* refuses two rows of a bin and group; else the highest counts */
-	size_t groups_max;	/* rows of further groups are counted only */
+	size_t label_bytes;	/* maximum size of a label, with its NUL */
+	bool is_safe;		/* escape labels for a terminal */
+	bool is_single; /* refuse two rows for a bin and group; else use the higher figure */
+	size_t groups_max; /* maximum number of groups; rows of further groups are only counted */
 };
 
 struct bin_group {
@@ -69,7 +70,7 @@ struct bin_group {
 	double sum;
 };
 
-/* All zeros but the options at first. */
+/* The caller sets the options and zeroes all other members. */
 struct bin_groups {
 	struct bin_groups_options o;
 	struct bin_group *v;
@@ -78,9 +79,9 @@ struct bin_groups {
 	char error[256];
 	/* the following members are private to sparkline.c */
 	unsigned int t, figure, key_cnt, keys[BIN_GROUPS_KEYS_MAX];
-	char keys_there[128];	/* columns that identify rows: "pid,comm,device,op" */
+	char keys_there[128];	/* all key columns: "pid,comm,device,op" */
 	struct strpool *labels;
-	struct hash_map map;	/* a label of the pool to a place in v */
+	struct hash_map map;	/* label of the pool -> index in v */
 };
 
 void bin_groups_done(struct bin_groups *g);
@@ -99,12 +100,15 @@ static inline size_t bin_groups_cells(const struct bin_groups *g)
  * Threads: one.
  */
 struct pivot {
-	/* the caller sets the options by, figure, from_ns, every_ns and bin_cnt, and frees it */
+	/*
+	 * the caller sets the options by, figure, from_ns, every_ns and bin_cnt, and calls
+	 * bin_groups_done()
+	 */
 	struct bin_groups groups;
 	const struct row_sink *next;
-	uint64_t limit; /* groups with the greatest sums; 0: all */
-	bool has_rest; /* a last column has the sum of the groups beyond limit */
+	uint64_t limit; /* maximum number of columns: the groups with the greatest sums; 0: all */
+	bool has_rest; /* adds a last column with the sum of the groups beyond limit */
 };
 
-/* Receives the rows. Errors: those of bin_groups, and of the next sink. */
+/* Returns a sink for the rows. Errors: those of bin_groups, and of the next sink. */
 struct row_sink pivot_sink(struct pivot *p);

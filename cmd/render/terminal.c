@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* terminal: from the environment and the kernel. */
+/* terminal: gets size and features of the terminal from the environment and the kernel. */
 #include "cmd/render/terminal.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static unsigned int find_terminal_width(void)
 
 unsigned int input_terminal_width(void)
 {
-	/* kept, because stdout becomes a pipe to the pager; a terminal is asked each time */
+	/* the last known width, since stdout may become a pipe to the pager */
 	static unsigned int width;
 	unsigned int now = find_terminal_width();
 
@@ -47,7 +47,7 @@ unsigned int input_terminal_height(void)
 	return isatty(STDOUT_FILENO) && !ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) ? w.ws_row : 0;
 }
 
-/* By the environment, as the C library would choose: the program itself runs in the C locale. */
+/* Checks the environment like setlocale(), since the program itself runs in the C locale. */
 bool input_speaks_utf8(void)
 {
 	static const char *const names[] = { "LC_ALL", "LC_CTYPE", "LANG" };
@@ -61,11 +61,11 @@ bool input_speaks_utf8(void)
 	return false;
 }
 
-/* pager: a shell runs it, so that $PAGER may have options and less need not be installed. */
+/* pager: run by a shell, so that $PAGER may contain options, and less need not be installed. */
 
 #define DEFAULT "command -v less >/dev/null && exec less; exec cat"
 
-static pid_t pager; /* 0: none */
+static pid_t pager; /* process of the pager; 0: none */
 static int terminal = -1;
 
 static void run_pager(int input, const char *command)
@@ -110,7 +110,9 @@ void pager_end(void)
 	pager = 0;
 }
 
-/* progress: the line overwrites itself, and is erased before other text is printed. */
+/*
+ * progress: each line overwrites the previous one; callers erase it before they print other text.
+ */
 
 #define BAR_CELLS 20
 
@@ -124,11 +126,14 @@ void progress_line(struct progress *p, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	/* A line that wraps could not be replaced. The rest is ASCII. */
+	/*
+	 * cut the line to the terminal's width: a wrapped line could not be overwritten; the text
+	 * is ASCII
+	 */
 	if (!ioctl(STDERR_FILENO, TIOCGWINSZ, &w) && w.ws_col > 1 && w.ws_col <= sizeof(line))
 		line[w.ws_col - 1] = '\0';
 	n = strlen(line);
-	/* Blanks instead of an erase sequence: works on any terminal. */
+	/* overwrite the rest of the old line with blanks, which works on any terminal */
 	fprintf(stderr, "\r%s%*s", line, p->cells > n ? (int)(p->cells - n) : 0, "");
 	fflush(stderr);
 	p->cells = n;
@@ -144,7 +149,7 @@ void progress_show(struct progress *p, const char *what, uint64_t done, uint64_t
 		return;
 	}
 	if (done > all)
-		done = all; /* it was an estimate */
+		done = all; /* all was an estimate */
 	for (unsigned int i = 0; i < BAR_CELLS; i++)
 		bar[i] = i < (unsigned int)((double)done / (double)all * BAR_CELLS) ? '#' : '.';
 	progress_line(p, "%s: [%s] %s of %s %s", what, bar, say_count(done), say_count(all), unit);

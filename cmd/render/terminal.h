@@ -14,28 +14,28 @@ unsigned int input_terminal_height(void);
 bool input_speaks_utf8(void);
 
 /*
- * pager: stdout through a pager, as git does it: $PAGER, else less, which shows a screenful without
- * waiting for a key (LESS=FRX unless the environment sets it).
+ * pager: pipes stdout through a pager, like git: $PAGER, or else less, which exits at once if the
+ * text fits on the screen (LESS=FRX unless LESS is set).
  *
- * Code that asks whether stdout is a terminal must run before. Threads: one. Prints nothing;
- * without a pager, stdout stays unchanged.
+ * Code that checks whether stdout is a terminal must run before. Threads: one. Prints no errors: if
+ * there is no pager, stdout stays unchanged.
  */
-/* Begins, if stdout is a terminal and there is a pager. PAGER="" and PAGER=cat mean none. */
+/* Starts the pager if stdout is a terminal. PAGER="" and PAGER=cat: no pager. */
 void pager_begin(void);
 /* Flushes stdout, waits until the user has left the pager, and restores the terminal. */
 void pager_end(void);
 
 /*
- * progress: one line on the terminal that shows how far a task is, until the task ends. Callers
- * without a terminal on stderr show none. All zeros: no line is shown. Threads: one.
+ * progress: a line on the terminal that shows the progress of a task. Callers use it only if stderr
+ * is a terminal. Initially all zeros: no line is shown. Threads: one.
  */
 struct progress {
-	size_t cells; /* of the line that is there now */
+	size_t cells; /* width of the current line; 0: none */
 };
 
-/* Shows this text, which replaces the line that is there. */
+/* Shows this text in place of the current line. */
 void progress_line(struct progress *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* "what: [####................] 12,345 of 67,890 unit". all: 0 if unknown. */
+/* Shows "what: [####................] 12,345 of 67,890 unit". all: 0 if unknown. */
 void progress_show(struct progress *p, const char *what, uint64_t done, uint64_t all,
 		   const char *unit);
 void progress_erase(struct progress *p);
