@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * http_server: a daemon of libmicrohttpd that runs in the caller's thread. It makes each answer on
- * request.
+ * http_server: runs a daemon of libmicrohttpd in the caller's thread, and makes each answer when it
+ * is requested.
  *
- * libmicrohttpd limits connections, for each client and in total, and closes idle ones.
+ * libmicrohttpd limits the connections per client and in total, and closes idle connections.
  */
 #include "cmd/serve/http_server.h"
 
@@ -22,12 +22,15 @@
 #include <zlib.h>
 
 #define CONNECTIONS_MAX 256
-#define CLIENT_MAX 128 /* of these, for one address */
-#define CONNECTION_BYTES 16384 /* for the headers of a request */
+#define CLIENT_MAX 128 /* connections per client address */
+#define CONNECTION_BYTES 16384 /* memory for the headers of a request */
 #define IDLE_S 40
 #define LATER_MS 20 /* interval of checking answers that another thread makes */
 
-/* A request whose answer another thread makes: its connection is suspended until then. */
+/*
+ * A request whose answer another thread makes. Its connection is suspended until the answer is
+ * ready.
+ */
 struct late {
 	struct late *next;
 	struct MHD_Connection *conn;
@@ -56,7 +59,7 @@ static void drop_answer(struct http_answer *a)
 		close(a->fd);
 }
 
-/* state: the server, or the request's struct late (on_request). */
+/* Frees a request's struct late. *state: the server, or the struct late (set by on_request). */
 static void on_completed(void *ctx, struct MHD_Connection *conn, void **state,
 			 enum MHD_RequestTerminationCode why)
 {
@@ -75,9 +78,9 @@ static void on_completed(void *ctx, struct MHD_Connection *conn, void **state,
 /* ---- answers ---- */
 
 /*
- * A page in a browser can make its own host name resolve to 127.0.0.1 and would then read data that
- * only this machine may read. So a program that listens on loopback serves only loopback names. A
- * client that sends no host is not a browser.
+ * Returns whether the Host header is allowed. A web page could make its own host name resolve to
+ * 127.0.0.1, and so read data that is only for this machine. Therefore, a server on loopback
+ * accepts only loopback names. A client that sends no host is not a browser.
  */
 static bool is_host_good(const struct http_server *h, const char *host)
 {
@@ -94,7 +97,7 @@ static bool is_host_good(const struct http_server *h, const char *host)
 	return len == own_len && !strncmp(host, own, len);
 }
 
-/* "gzip", and not "gzip;q=0". */
+/* Returns whether the client accepts gzip: "gzip", but not "gzip;q=0". */
 static bool takes_gzip(const char *encodings)
 {
 	const char *at = encodings ? strstr(encodings, "gzip") : NULL;
@@ -109,7 +112,7 @@ static bool takes_gzip(const char *encodings)
 	return *at != '=' || strtod(at + 1, NULL) > 0;
 }
 
-/* Packs *text in place of itself, if there is memory for it. */
+/* Replaces *text by its gzip format. False: out of memory, and *text is unchanged. */
 static bool pack(char **text, size_t *bytes)
 {
 	z_stream z = { 0 };
@@ -117,7 +120,7 @@ static bool pack(char **text, size_t *bytes)
 	char *packed;
 	int r;
 
-	/* 16 more than the size of the window: with the head that gzip has */
+	/* window bits + 16: zlib writes the gzip format */
 	if (deflateInit2(&z, 1, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return false;
 	room = deflateBound(&z, *bytes);
@@ -145,7 +148,7 @@ static void add_headers(struct MHD_Response *r, const struct http_answer *a, con
 
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE,
 				a->type ?: "text/plain; charset=utf-8");
-	/* answers change, and caches must not keep names from a trace */
+	/* answers change, and caches must not store names from a trace */
 	MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
 	MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
 	if (encoding)
@@ -170,7 +173,7 @@ static struct MHD_Response *response_of(const struct http_answer *a)
 					       MHD_RESPMEM_PERSISTENT);
 }
 
-/* Frees the text of the answer, or closes its file. */
+/* Sends the answer, and frees its text or closes its file. */
 static enum MHD_Result give(struct MHD_Connection *c, struct http_answer *a)
 {
 	const char *encodings =
@@ -209,7 +212,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *c, const cha
 	struct http_server *h = ctx;
 	struct late *late = *state;
 
-	/* the first call is for the headers, others for a body, and the last for the answer */
+	/*
+	 * libmicrohttpd calls this after the headers, for parts of a body, and last for the answer
+	 */
 	if (!*state || *upload_bytes) {
 		*state = h;
 		*upload_bytes = 0;
@@ -271,7 +276,7 @@ int http_request_fd(const struct http_request *q)
 
 /* ---- listening ---- */
 
-/* Splits "host:port"; a port alone has no host. */
+/* Resolves "host:port", or a port alone. */
 static int resolve(const char *address, struct addrinfo **ret, struct err *e)
 {
 	struct addrinfo hints = { .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
