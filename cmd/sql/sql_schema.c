@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* sql_schema: shows the declarations of SQL. */
+/* sql_schema: prints the declared tables, views and functions of SQL. */
 #include "cmd/sql/sql_schema.h"
 
 #include <ctype.h>
@@ -11,11 +11,11 @@
 #include "cmd/render/say.h"
 
 #define NAMES_MAX 512
-#define WIDTH	  100	/* if stdout is not a terminal */
+#define WIDTH	  100	/* columns if stdout is not a terminal */
 
 /* ---- showing ---- */
 
-/* Prints functions and the other items. */
+/* Selects functions, or all other items. */
 enum { NAMES_TABLES = 1, NAMES_FUNCTIONS = 2 };
 
 static unsigned int names_of(unsigned int which, const char **names)
@@ -29,7 +29,7 @@ static unsigned int names_of(unsigned int which, const char **names)
 	return n;
 }
 
-/* "WHAT; did you mean 'NAME'?" and the list. */
+/* Prints "WHAT; did you mean 'NAME'?" and the list of names. Returns EXIT_FAILED. */
 static int say_unknown(const char *what, const char *word, const char *list_of,
 		       const char *const *names, unsigned int cnt)
 {
@@ -53,7 +53,7 @@ static int say_unknown(const char *what, const char *word, const char *list_of,
 	return EXIT_FAILED;
 }
 
-/* A line of cells and a text that is wrapped beside them. */
+/* Prints a line of cells, and a text that is wrapped to the right of them. */
 static void print_line(const char *const *cells, const unsigned int *widths, unsigned int cnt,
 		       const char *text)
 {
@@ -66,7 +66,7 @@ static void print_line(const char *const *cells, const unsigned int *widths, uns
 	render_wrap_beside(stdout, text, input_terminal_width() ?: WIDTH, left);
 }
 
-/* The first sentence. */
+/* Returns the first sentence of text. */
 static const char *first_sentence(const char *text)
 {
 	const char *end = text;
@@ -161,7 +161,7 @@ int sql_schema_show(const char *name, struct render *r)
 
 /* ---- errors ---- */
 
-/* Returns whether a statement has name as a word. */
+/* Returns whether name occurs as a word in a statement. */
 static bool mentions(const char *statement, const char *name)
 {
 	size_t n = strlen(name);

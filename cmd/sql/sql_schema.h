@@ -2,7 +2,7 @@
 /*
  * sql_schema: the tables, views and functions of SQL and their columns, as schema/tables.decl and
  * schema/events/ declare them, and the queries of schema/QUERIES.md. schema/tables.awk, events.awk
- * and sql_schema.awk make C of them when the program is built.
+ * and sql_schema.awk convert them to C when the program is built.
  *
  * Threads: one.
  */
@@ -17,9 +17,9 @@ struct sql_schema_column {
 struct sql_schema_item {
 	const char *kind;	/* table, view, table-valued function, function */
 	const char *name;
-	const char *call;	/* the name, of a function with its arguments */
+	const char *call;	/* the name; of a function, with its arguments */
 	const char *text;	/* description of its content or result, in lines */
-	const struct sql_schema_column *columns;	/* none: a function with one result */
+	const struct sql_schema_column *columns;	/* none for a function with one result */
 	unsigned int column_cnt;
 };
 
@@ -29,14 +29,14 @@ extern const unsigned int sql_schema_item_cnt;
 extern const char sql_schema_examples[];
 
 /*
- * Prints all of them, or the columns of one. r renders the rows; NULL: prints a table.
- * Return an exit status. An unknown name is an error that lists the known ones.
+ * Print all items, or the columns of one item. r renders the rows; NULL: prints a table. Return an
+ * exit status. An unknown name is an error that lists the known names.
  */
 int sql_schema_list(struct render *r);
 int sql_schema_show(const char *name, struct render *r);
 
 /*
- * Prints SQLite's message on a statement. For an unknown table, function or column it adds the
- * nearest name and a list of the known ones. Returns EXIT_FAILED.
+ * Prints SQLite's message on a statement. For an unknown table, function or column, it adds the
+ * nearest name and a list of the known names. Returns EXIT_FAILED.
  */
 int sql_schema_error(const char *statement, const char *message);
