@@ -29,7 +29,7 @@
 
 /* ---- view download ---- */
 
-#define FILES_MAX  256	/* of a directory */
+#define FILES_MAX  256	/* limit of files in a directory */
 #define LOOK_NS	   20000000 /* interval of checking the command and its client */
 
 struct download_kind {
@@ -49,14 +49,14 @@ struct download {
 	const struct download_kind *kind;
 	const char *trace, *symbols;
 	uint64_t from_ns, to_ns;
-	int client_fd;		/* of the waiting client */
+	int client_fd;		/* connection of the waiting client */
 	pthread_t thread;
 	atomic_bool is_done;
-	int ret;		/* when it is done, as the two below */
+	int ret;		/* result; valid, like answer and e, when is_done is set */
 	struct http_answer answer;
 	struct err e;
 };
-static unsigned int download_cnt;	/* that are being made */
+static unsigned int download_cnt;	/* number of downloads being made */
 
 static const struct download_kind *find_kind(const char *name)
 {
@@ -68,7 +68,7 @@ static const struct download_kind *find_kind(const char *name)
 
 /* ---- the command ---- */
 
-/* In the child: its stderr goes into a file. The child is killed if its client disconnects. */
+/* Runs in the child: writes stderr to the file `says`, and executes the command. */
 static void run_command(char *const *argv, const char *says)
 {
 	const struct rlimit most = { VIEW_DOWNLOAD_BYTES, VIEW_DOWNLOAD_BYTES };
@@ -77,14 +77,17 @@ static void run_command(char *const *argv, const char *says)
 
 	if (null >= 0 && out >= 0 && dup2(null, 0) == 0 && dup2(null, 1) == 1 &&
 	    dup2(out, 2) == 2 && !setrlimit(RLIMIT_FSIZE, &most)) {
-		/* the viewer's connections are not the command's */
+		/* the command must not inherit the viewer's connections */
 		if (!syscall(SYS_close_range, 3, ~0U, 0))
 			execv("/proc/self/exe", argv);
 	}
 	_exit(127);
 }
 
-/* Waits for the child. Returns its status, or -errno after its end, if that had to be made. */
+/*
+ * Waits for the child, and kills it on a timeout or if its client disconnects. Returns its exit
+ * status, or -errno if it was killed.
+ */
 static int wait_for(pid_t pid, int client_fd)
 {
 	uint64_t begin_ns = clock_mono_ns();
@@ -108,7 +111,7 @@ static int wait_for(pid_t pid, int client_fd)
 	}
 }
 
-/* The last line of the command's stderr, without "ebpfrec: ". */
+/* Sets the error to the last line of the command's stderr, without "ebpfrec: ". */
 static int say_why(const char *says, struct err *e)
 {
 	char line[300] = "", last[300] = "it said nothing";
@@ -124,7 +127,7 @@ static int say_why(const char *says, struct err *e)
 	return err_set(e, -EIO, "%s", text);
 }
 
-/* Makes output of the window. */
+/* Runs the command, which writes the window to output. says: file for its stderr. */
 static int make(struct download *d, const char *output, const char *says)
 {
 	char from[40], until[40];
@@ -161,7 +164,7 @@ static int make(struct download *d, const char *output, const char *says)
 	return c > 0 ? say_why(says, &d->e) : c;
 }
 
-/* ---- its output ---- */
+/* ---- the command's output ---- */
 
 static void drop_members(struct bundle_member *m, size_t cnt)
 {
@@ -172,7 +175,7 @@ static void drop_members(struct bundle_member *m, size_t cnt)
 	free(m);
 }
 
-/* The files of a directory. */
+/* Lists the files of a directory. */
 static int list_files(const char *dir, struct bundle_member *m, size_t *cnt)
 {
 	DIR *d = opendir(dir);
@@ -194,7 +197,7 @@ static int list_files(const char *dir, struct bundle_member *m, size_t *cnt)
 	return *cnt && m[*cnt - 1].path ? 0 : -ENOMEM;
 }
 
-/* Makes a zip file of a directory, with its files in a folder. */
+/* Writes a zip file that contains the files of a directory, inside a folder. */
 static int pack(const char *dir, const char *zip, const char *folder, struct err *e)
 {
 	struct bundle_member *m = calloc(FILES_MAX + 1, sizeof(*m));
@@ -208,7 +211,7 @@ static int pack(const char *dir, const char *zip, const char *folder, struct err
 	return c;
 }
 
-/* The file stays as long as the answer does. */
+/* Opens the file for the answer; it stays readable after it is removed. */
 static int give(const char *path, const struct download_kind *k, struct http_answer *ret)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -255,7 +258,7 @@ static int make_file(struct download *d)
 	return c;
 }
 
-/* ---- beside the thread that answers ---- */
+/* ---- in a thread per download ---- */
 
 static void *run_download(void *arg)
 {
@@ -266,7 +269,7 @@ static void *run_download(void *arg)
 	return NULL;
 }
 
-/* The answer's later(). */
+/* later() of the answer. */
 static bool take_file(void *work, struct http_answer *ret)
 {
 	struct download *d = work;
@@ -304,7 +307,7 @@ int view_download_begin(const struct http_request *q, const char *trace, const c
 	*d = (struct download){ .kind = k, .trace = trace, .symbols = symbols,
 				.from_ns = from_ns, .to_ns = to_ns,
 				.client_fd = http_request_fd(q) };
-	/* signals are for the thread that answers */
+	/* signals must interrupt the answering thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	c = -pthread_create(&d->thread, NULL, run_download, d);
@@ -319,10 +322,10 @@ int view_download_begin(const struct http_request *q, const char *trace, const c
 	return 0;
 }
 
-#define STACKS_SHOWN 3000	/* of a flame graph: the largest ones */
-#define SECTION_ROWS 100	/* of `why`; the page shows the first until more are asked for */
+#define STACKS_SHOWN 3000	/* stacks in a flame graph: the largest */
+#define SECTION_ROWS 100 /* rows per section of `why`; the page first shows only some of them */
 #define WAITERS_SHOWN 50
-#define FOUND_MAX    15		/* rows of each kind that a search gives */
+#define FOUND_MAX    15		/* search results of each kind */
 #define COLUMNS_MAX  32
 
 static const char json[] = "application/json; charset=utf-8";
@@ -348,7 +351,7 @@ static const struct view_served *find_served(const char *name)
 	return NULL;
 }
 
-/* An argument that is a process or thread id. 0: missing or not a number. */
+/* Returns an argument that is a process or thread id. 0: missing or not a number. */
 static uint32_t take_id(const struct http_request *q, const char *name)
 {
 	const char *text = http_request_argument(q, name);
@@ -377,7 +380,7 @@ int view_render_answer(int (*write)(void *ctx, const struct row_sink *out, struc
 struct question {
 	struct analysis *a;
 	struct report_request r;
-	uint64_t from_ns, to_ns;	/* the request's, from the trace's start */
+	uint64_t from_ns, to_ns;	/* the request's window, from the trace's start */
 };
 
 static int write_view(void *ctx, const struct row_sink *out, struct err *e)
@@ -389,7 +392,7 @@ static int write_view(void *ctx, const struct row_sink *out, struct err *e)
 
 /* ---- the waiters of a thread ---- */
 
-/* cmd_view has checked these. */
+/* Parses the window's arguments, which cmd_view has checked. */
 static void take_window(struct question *question, const struct http_request *q)
 {
 	question->from_ns = strtoull(http_request_argument(q, "from"), NULL, 10);
@@ -397,8 +400,8 @@ static void take_window(struct question *question, const struct http_request *q)
 }
 
 /*
- * Rows by waiting thread: threads whose sleeps were ended by a thread with this number, or of this
- * process.
+ * Writes rows per waiting thread: threads that were woken by the thread, or by any thread of the
+ * process, with this id.
  */
 static int write_waiters(void *ctx, const struct row_sink *out, struct err *e)
 {
@@ -451,14 +454,14 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 
 /* ---- a search ---- */
 
-/* Columns in which a word is looked for. */
+/* Columns that are searched for a word. */
 static const char *const names[] = { "pid", "tid", "comm", "file", "object", "holder",
 				     "cmdline", NULL };
 
-/* Passes on the rows that contain the word, at most FOUND_MAX. */
+/* A sink that passes the rows that contain the word to next, at most FOUND_MAX. */
 struct finder {
 	struct analysis *a;
-	uint64_t from_ns, to_ns, start_ns;	/* start_ns: of the trace */
+	uint64_t from_ns, to_ns, start_ns;	/* start_ns: start of the trace */
 	const char *word;
 	const struct row_sink *next;
 	unsigned int col_cnt, found;
@@ -547,7 +550,7 @@ int view_report_search(struct analysis *a, const struct http_request *q, uint64_
 
 	if (!f.word || !*f.word)
 		return -EINVAL;
-	/* "from" counts from it, and cmd_view has checked it */
+	/* "from" is relative to the trace's start; cmd_view has checked it */
 	f.start_ns = from_ns - strtoull(http_request_argument(q, "from"), NULL, 10);
 	return view_render_answer(write_found, &f, ret, e);
 }
