@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd: the commands of ebpfrec, and what they share with main.c.
+ * cmd: the commands of ebpfrec, for the table in main.c.
  *
- * A command prints data to stdout and everything meant for a person to stderr; main.c checks at the
- * end that stdout took it all.
+ * A command prints data to stdout and messages to stderr. At the end, main.c checks that all data
+ * was written to stdout.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_assert: `ebpfrec assert`: do rules hold for one or several traces? A rule is answered by the
- * code that `ebpfrec report` runs, about one trace after the other; cmd/assert judges the figures.
+ * cmd_assert: `ebpfrec assert` checks whether rules hold for one or several traces. For each trace
+ * and rule, the code of `ebpfrec report` produces rows; cmd/assert judges their figures.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -17,20 +17,20 @@
 
 #define RULES_MAX_BYTES (1 << 20)
 #define COLUMN_CNT 12
-#define EXIT_INDETERMINATE 3 /* no rule failed, and not all are decided */
+#define EXIT_INDETERMINATE 3 /* no rule failed, but at least one is undecided */
 
 enum assert_format { AS_ROWS, AS_JUNIT, AS_GITHUB };
 
 struct assertion {
-	struct input in; /* format and the like */
-	struct lists_strings paths, operands, given; /* given: rules of --rule */
+	struct input in; /* options of the output, such as its format */
+	struct lists_strings paths, operands, given; /* given: the rules of --rule options */
 	enum assert_format format;
-	char *text; /* of the file of rules */
+	char *text; /* content of the rule file */
 	const char *file;
 	struct rule *rules;
 	unsigned int rule_cnt;
-	struct finding *findings; /* of a rule, one per trace, and room for traces_max */
-	unsigned int traces_max; /* that were named: warm-ups are none of paths */
+	struct finding *findings; /* by rule, then by trace; each rule has traces_max entries */
+	unsigned int traces_max; /* initial paths.cnt; find_in_trace() removes warm-up runs */
 	double *room;
 	bool keeps;
 };
@@ -99,7 +99,7 @@ static int read_rules(struct assertion *a)
 
 /* ---- answers ---- */
 
-/* All of the trace is read for damage first, since SQL may be about all of it. */
+/* First checks the whole trace for damage, since the SQL statement may read any part of it. */
 static int find_sql(struct input *in, struct finding *f, struct report_window *w)
 {
 	struct row_sink sink = finding_sink(f);
@@ -118,7 +118,10 @@ static int find_sql(struct input *in, struct finding *f, struct report_window *w
 	return c;
 }
 
-/* "1.000 .. 2.000 s" of the trace, which began at that time. */
+/*
+ * Sets f->window, such as "1.000 .. 2.000 s", and f->started, the wall-clock time of the trace's
+ * start.
+ */
 static void name_window(const struct trace *t, const struct report_window *w, struct finding *f)
 {
 	uint64_t start_ns = trace_start_ns(t), end_ns = trace_end_ns(t),
@@ -130,7 +133,7 @@ static void name_window(const struct trace *t, const struct report_window *w, st
 	snprintf(f->started, sizeof(f->started), "%s", say_wall(trace_real_ns(t, start_ns), false));
 }
 
-/* Returns 0 also without an answer: EXIT_USAGE is for a rule that cannot be answered at all. */
+/* Returns 0 even if this trace has no answer. EXIT_USAGE: the rule itself is invalid. */
 static int find(struct assertion *a, struct input *in, struct finding *f)
 {
 	struct report_window w = { .missing = "" };
@@ -156,7 +159,10 @@ static int find(struct assertion *a, struct input *in, struct finding *f)
 	return 0;
 }
 
-/* The next trace is paths.v[*trace]; a warm-up run is taken out of them. */
+/*
+ * Applies all rules to the trace paths.v[*trace], and increments *trace. A warm-up run is removed
+ * from paths instead.
+ */
 static int find_in_trace(struct assertion *a, unsigned int *trace)
 {
 	struct input in = { .path = a->paths.v[*trace], .quick = true };
@@ -186,7 +192,10 @@ static int find_in_trace(struct assertion *a, unsigned int *trace)
 
 /* ---- output ---- */
 
-/* "ebpfrec report -i a.ebpfrec cpu --by comm". malloc'ed, or NULL. */
+/*
+ * Returns the command that shows the rule's rows: "ebpfrec report -i a.ebpfrec cpu --by comm".
+ * malloc'ed; NULL: out of memory.
+ */
 static char *command_of(const struct rule *r, const char *path)
 {
 	char *argv[RULE_WORDS_MAX + 8] = { (char *)"ebpfrec", (char *)"report", (char *)"-i",
@@ -296,7 +305,7 @@ static int keep(const struct assertion *a, const struct verdict_line *lines)
 	return c;
 }
 
-/* All rules have their findings. Returns the exit status. */
+/* Judges all rules from their findings, and prints the verdicts. Returns the exit status. */
 static int tell(struct assertion *a)
 {
 	struct verdict_result *results = calloc(a->rule_cnt, sizeof(*results));
@@ -366,7 +375,7 @@ static int take_format(void *job, const char *value, struct err *e)
 				"junit and github", value);
 }
 
-/* The last operand is the file of rules, unless all rules are given; the others are traces. */
+/* Operands are traces, followed by the rule file unless --rule is used. */
 static int take_operands(struct assertion *a)
 {
 	unsigned int traces = a->operands.cnt - (a->operands.cnt && !a->given.cnt);

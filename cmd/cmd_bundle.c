@@ -2,7 +2,7 @@
 /*
  * cmd_bundle: `ebpfrec bundle` packs a trace and its attachments into one zip file of limited size,
  * and lists the strings that it discloses. The new trace is made in a directory of its own beside
- * the output (base/atomic_output.h), and everything else is derived from that new trace.
+ * the output (base/atomic_output.h), and all attachments are derived from that new trace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,8 +24,8 @@
 #include "store/store_writer.h"
 
 #define MAX_SIZE_DEFAULT UINT64_C(24000000)
-#define FOLDER_MAX 200 /* with a member's name, the limit of readers of bundles */
-#define MAX_SIZE_MAX UINT64_C(4000000000) /* beyond, a zip file is one of another kind */
+#define FOLDER_MAX 200 /* bytes; leaves room for a member's name in the limit of readers */
+#define MAX_SIZE_MAX UINT64_C(4000000000) /* larger zip files need the Zip64 format */
 
 struct bundle_job {
 	struct input in;
@@ -34,21 +34,25 @@ struct bundle_job {
 	uint64_t max_bytes;
 	bool show_strings, force, redact;
 	struct redact_options_taken taken;
-	/* while it runs */
+	/* set while the command runs */
 	struct atomic_output out;
-	char *new_trace, *redacted, *zip; /* paths inside it */
-	char *folder; /* that the bundle unpacks into */
+	char *new_trace, *redacted, *zip; /* paths inside out */
+	char *folder; /* folder that the bundle unpacks into */
 	struct redact_result renamed;
 	struct trace_cut_request cut;
 	struct trace_cut_result made;
-	bool no_page; /* it would have been too large with it */
-	size_t first, end; /* the blocks of the window, */
-	uint64_t bytes, saved[TRACE_CUT_SOURCE_MAX]; /* their bytes, and each source's part */
-	unsigned int end_trims; /* blocks that went from the window's ends */
+	bool no_page; /* leave out report.html, which exceeds max_bytes */
+	size_t first, end; /* the window's blocks: [first, end) */
+	/* bytes of these blocks: in total, and per source */
+	uint64_t bytes, saved[TRACE_CUT_SOURCE_MAX];
+	unsigned int end_trims; /* blocks cut from the window's ends */
 	uint64_t zip_bytes;
 };
 
-/* Least useful first: sources with the most bytes per information for a bug report. */
+/*
+ * Sources in the order in which they are left out: those of least use per byte in a bug report
+ * first.
+ */
 static const char *const trim_steps[] = {
 #define X(name) name,
 	EVENT_TRIMS(X)
@@ -79,7 +83,10 @@ static uint64_t planned_bytes(const struct bundle_job *j)
 	return bytes;
 }
 
-/* The window's ends, a block at a time, so that its middle stays. *ret_any: it had two blocks. */
+/*
+ * Removes a block alternately from the window's beginning and end, so that its middle stays.
+ * *ret_any: a block was removed; the last block stays.
+ */
 static int trim_ends(struct bundle_job *j, bool *ret_any, struct err *e)
 {
 	size_t cnt, block;
@@ -102,7 +109,7 @@ static int trim_ends(struct bundle_job *j, bool *ret_any, struct err *e)
 	return r;
 }
 
-/* Leaves out the next source that saves something, or a block. *ret_any: there was one. */
+/* Leaves out the next source that has bytes, or else a block. *ret_any: something was left out. */
 static int trim(struct bundle_job *j, bool *ret_any, struct err *e)
 {
 	for (unsigned int i = 0; i < TRIM_STEPS; i++) {
@@ -117,7 +124,7 @@ static int trim(struct bundle_job *j, bool *ret_any, struct err *e)
 	return trim_ends(j, ret_any, e);
 }
 
-/* Trims until at most `bytes` remain, or no event is left to trim. */
+/* Trims until at most `bytes` remain, or nothing more can be left out. */
 static int trim_to(struct bundle_job *j, uint64_t bytes, struct err *e)
 {
 	bool any = true;
@@ -139,7 +146,7 @@ static int plan(struct bundle_job *j, struct err *e)
 	return r == 0 ? trim_to(j, j->max_bytes, e) : r;
 }
 
-/* Replaces the trace, which has no damage since it was just made, by one with pseudonyms. */
+/* Replaces the new trace by a copy with pseudonyms. It was just written, so it has no damage. */
 static int redact(struct bundle_job *j, struct err *e)
 {
 	struct trace *t;
@@ -167,10 +174,10 @@ static int make_once(struct bundle_job *j, struct err *e)
 	r = r ?: trace_open(&t, j->new_trace, e);
 	if (r < 0)
 		return r;
-	/* the page has the bundle's name without the directories of the machine that made it */
+	/* only the bundle's base name: the page must not disclose directories of this machine */
 	r = bundle_zip_make(j->zip, j->folder, j->new_trace, t,
 			    j->no_page ? NULL : basename(j->output), &j->zip_bytes, e);
-	/* the page is the first to go: it can be made again from the trace */
+	/* the page is left out first, since it can be made again from the trace */
 	if (r == 0 && j->zip_bytes > j->max_bytes && !j->no_page) {
 		j->no_page = true;
 		r = bundle_zip_make(j->zip, j->folder, j->new_trace, t, NULL, &j->zip_bytes, e);
@@ -194,7 +201,7 @@ static int make(struct bundle_job *j)
 		if (r < 0 || j->zip_bytes <= j->max_bytes)
 			break;
 		r = store_remove(j->new_trace, &e);
-		/* trims in proportion to the excess, so that few attempts suffice */
+		/* trim in proportion to the excess, so that few attempts suffice */
 		bytes = planned_bytes(j);
 		share = (double)j->max_bytes / (double)j->zip_bytes;
 		r = r ?: trim_to(j, (uint64_t)((double)bytes * share), &e);
@@ -240,7 +247,10 @@ static int say_disclosed(const struct bundle_job *j)
 	return r < 0 ? say_error("the strings of the bundle: %s", strerror(-r)) : 0;
 }
 
-/* "dir/bug.zip" unpacks into "bug". malloc'ed. */
+/*
+ * Returns the folder that a bundle unpacks into: "bug" for "dir/bug.zip". malloc'ed; NULL: out of
+ * memory.
+ */
 static char *folder_name(const char *output)
 {
 	const char *name = strrchr(output, '/') ? strrchr(output, '/') + 1 : output;

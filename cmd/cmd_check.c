@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_check: `ebpfrec check`: is a trace whole? One row per stretch of every file, valid or not,
- * and a line that says what it comes to.
+ * cmd_check: `ebpfrec check` checks a trace for damage. It prints a row for each valid or damaged
+ * part of every file, and a line with the result.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -59,9 +59,7 @@ static struct value known(uint64_t v, bool is_known)
 	return is_known ? value_int(v) : value_null();
 }
 
-/*
- * Returns NULL instead of a meaningless zero, so that a script need not know the meaning of zeros.
- */
+/* Prints one part. A column that does not apply to the part is NULL, not 0. */
 static int put_part(void *ctx, const struct check_part *p)
 {
 	static const char *const statuses[] = {

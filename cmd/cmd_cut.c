@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_cut: `ebpfrec cut -o NEW` makes a new trace of a window of a trace, or of some sources.
+ * cmd_cut: `ebpfrec cut -o NEW` makes a new trace from a window, or from some sources, of a trace.
  */
 #include <errno.h>
 #include <fnmatch.h>
@@ -16,10 +16,10 @@
 #include "edit/trace_cut.h"
 #include "base/words.h"
 
-/* Selects processes; a process needs to match only one of these. */
+/* Selects processes: a process that matches any of these members is kept. */
 struct who {
 	struct lists_ids ids;
-	char *pids;	/* the same as text */
+	char *pids;	/* ids as text */
 	const char *comm, *cgroup;
 	bool workload;
 };
@@ -30,12 +30,12 @@ struct cut {
 	struct trace_cut_result made;
 	struct who who;
 	const char *output, *events;
-	/* of q */
+	/* arrays and texts that q refers to */
 	uint32_t *upids;
 	char *processes;
 };
 
-/* A source by its name, or all of a class by theirs. */
+/* Keeps a source, or all sources of a class: removes them from *left_out. -1: unknown name. */
 static int keep_source(struct word w, uint32_t *left_out)
 {
 	bool found = false;
@@ -71,7 +71,10 @@ static int take_sources(void *job, const char *list, struct err *e)
 	return 0;
 }
 
-/* Notes each source in the list that was not recorded. EXIT_FAILED if none was recorded. */
+/*
+ * Prints a note for each source in the list that was not recorded. EXIT_FAILED if none was
+ * recorded.
+ */
 static int check_recorded(const struct trace *t, const char *path, const char *list)
 {
 	char word[32];
@@ -91,7 +94,7 @@ static int check_recorded(const struct trace *t, const char *path, const char *l
 
 /* ---- processes ---- */
 
-/* The pattern matches the path or one of its parents. */
+/* Returns whether the pattern matches the path or one of its parents. */
 static bool is_in_cgroup(const char *path, const char *pattern)
 {
 	return !fnmatch(pattern, path, 0) || !fnmatch(pattern, path, FNM_LEADING_DIR);
@@ -139,7 +142,7 @@ static int find_processes(struct cut *c)
 	if (!c->q.upid_cnt)
 		return w->cgroup && !w->comm ? who_none(&c->in, WHO_CGROUP, w->cgroup) :
 					       who_none(&c->in, WHO_PROCESS, w->comm ?: w->pids);
-	/* in the form that the manifest stores for readers */
+	/* text for the manifest, for people */
 	if (asprintf(&c->processes, "%zu%s%s%s%s%s%s%s", c->q.upid_cnt,
 		     w->workload ? ", workload" : "", w->pids ? ", pid " : "",
 		     w->pids ? w->pids : "", w->comm ? ", comm " : "", w->comm ? w->comm : "",

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_demo: `ebpfrec demo` analyzes a trace that is installed with the program, step by step, until
- * its fault is found. Each step is a command that the reader can type; another process runs it.
+ * its fault is found. Each step is a command that the reader can type; it runs in a process of its
+ * own.
  */
 #include <errno.h>
 #include <limits.h>
@@ -48,7 +49,10 @@ static const struct step {
 
 #define STEP_CNT (sizeof(steps) / sizeof(steps[0]))
 
-/* Changes to the directory of the trace: beside the program, where it was built or installed. */
+/*
+ * Changes to the directory of the trace, which is looked up relative to the program: in the source
+ * tree or in the installation.
+ */
 static bool enter_directory(char path[PATH_MAX])
 {
 	static const char *const places[] = { "../cmd/demo", "../../cmd/demo", "../lib/ebpfrec" };
@@ -92,7 +96,7 @@ static int run_step(const struct step *s)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_FAILED;
 }
 
-/* Waits for Enter. False: the reader has seen enough. */
+/* Waits for Enter. Returns false if the reader ends the demo. */
 static bool goes_on(unsigned int step)
 {
 	int c, first;

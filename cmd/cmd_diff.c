@@ -17,18 +17,20 @@
 
 struct diff {
 	struct input in[2];
-	struct lists_strings paths[2]; /* of group A, and after --with of group B */
+	struct lists_strings paths[2]; /* traces of group A, and those after --with: group B */
 	bool with;
 	const char *has_more;
 	uint64_t every_ns;
 	uint64_t limit;
 	bool only_workload, exit_code, html;
 	struct diff_rows rows;
-	const char *from_b, *until_b; /* NULL: as those of A */
+	const char *from_b, *until_b; /* NULL: same as for A */
 	struct diff_flame_options flame;
 };
 
-/* Returns the sources that the rows' figures need. The figures come from three views: diff.c. */
+/*
+ * Returns the sources that the figures of the rows need. diff.c takes the figures from three views.
+ */
 static struct loss_needs needs_of_rows(char room[LOSS_SOURCES_MAX])
 {
 	const struct loss_needs cpu = report_view_find("cpu")->needs,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_doctor: `ebpfrec doctor` lists the hooks of this kernel, and whether this user may record at
- * all. Reads only.
+ * cmd_doctor: `ebpfrec doctor` lists the hooks of this kernel, and reports whether this user may
+ * record. It changes nothing.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct doctor {
 	bool all;
 };
 
-#define TRACEPOINT "tracepoint " /* most hooks are one */
+#define TRACEPOINT "tracepoint " /* prefix of most hooks */
 
 static int print_hooks(struct render *r, bool brief)
 {
@@ -49,7 +49,7 @@ static int print_hooks(struct render *r, bool brief)
 	return input_render_end(r, 0, NULL);
 }
 
-/* A line of the verdict, on stdout unless that is for rows alone. */
+/* Prints a message to stdout, or to stderr if stdout is reserved for rows (csv, json). */
 static void __attribute__((format(printf, 2, 3))) say(const struct doctor *d, const char *fmt, ...)
 {
 	char text[512];
@@ -61,7 +61,7 @@ static void __attribute__((format(printf, 2, 3))) say(const struct doctor *d, co
 	render_wrap(d->in.format == RENDER_TABLE ? stdout : stderr, text, input_terminal_width());
 }
 
-/* Names the sources of which no hook exists in this kernel. */
+/* Prints the sources for which this kernel has no hook. */
 static void say_missing_sources(const struct doctor *d)
 {
 	const struct source_row *sources;
@@ -84,7 +84,7 @@ static const char *own_path(char *buf, size_t size)
 	return buf;
 }
 
-/* The capabilities that the caller lacks, with their use. */
+/* Prints the capabilities that the caller lacks, with their use. */
 static void say_missing_privileges(const struct doctor *d, bool may_record)
 {
 	const struct session_privilege *rows;
@@ -101,7 +101,7 @@ static void say_missing_privileges(const struct doctor *d, bool may_record)
 		    own_path(path, sizeof(path)));
 }
 
-/* What answers will lack, although this user may record every source. */
+/* Prints which data answers will lack even if this user may record every source. */
 static void say_lacks(const struct doctor *d)
 {
 	const struct session_lack *rows;

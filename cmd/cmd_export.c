@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_export: `ebpfrec export` writes the window's tables as files for other tools. csv, json and
- * parquet have one file per table, streamed. The files are renamed when all are complete, so an
- * interrupted export leaves no files. analysis_export_sqlite() writes databases, render/page.c the
- * page.
+ * parquet produce one file per table. Rows are streamed. The files get their names when all are
+ * complete, so an interrupted export leaves no files. analysis_export_sqlite() writes databases,
+ * render/page.c the page.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +27,7 @@
 #include "cmd/render/row_prefix.h"
 #include "cmd/render/say.h"
 
-#define TABLES_MAX  65	/* with export_info */
+#define TABLES_MAX  65	/* including export_info */
 #define TABLES_ITEM "tables"
 
 enum format_id {
@@ -41,22 +41,22 @@ struct export
 	enum format_id format;
 	const char *output;
 	char *default_output, *table_list;
-	const struct schema_table *tables[TABLES_MAX]; /* picked */
+	const struct schema_table *tables[TABLES_MAX]; /* tables to write */
 	unsigned int table_cnt;
 	bool force, quiet, shows_progress, with_host;
 	bool schema;
 	const char *cluster;
 	uint64_t from_ns, to_ns;
 	char missing[400]; /* missing parts of the window */
-	char parquet_name[48]; /* of the file of each table */
-	struct metric_options metrics; /* openmetrics; by is clickhouse's, too */
-	uint64_t every_ns;	/* openmetrics, clickhouse */
-	/* while running */
-	const char *table; /* being written */
-	uint64_t total_cnt, total_bytes; /* bytes: of files in a directory */
+	char parquet_name[48]; /* name of each table's file */
+	struct metric_options metrics; /* for openmetrics; clickhouse also uses metrics.by */
+	uint64_t every_ns;	/* bin length; for openmetrics and clickhouse */
+	/* set while the command runs */
+	const char *table; /* table being written */
+	uint64_t total_cnt, total_bytes; /* total_bytes: sizes of the files in a directory */
 };
 
-/* Fills the one file of a format that is one. */
+/* Writes the content of a format that has a single file. */
 typedef int (*fill_fn)(void *ctx, FILE *f, struct err *e);
 
 struct format {
@@ -64,8 +64,8 @@ struct format {
 	const char *unit;	/* unit of the count in the closing line; NULL: no count */
 	bool needs_index;
 	int (*write)(struct export *x);
-	fill_fn fill;		/* in place of write */
-	const char *then;	/* end of the closing line: a program that opens the file */
+	fill_fn fill;		/* set if write is NULL */
+	const char *then;	/* appended to the closing line: a program that opens the file */
 };
 static const struct format formats[];
 
@@ -80,7 +80,10 @@ static void table_progress(void *ctx, uint64_t rows)
 
 /* ---- csv and json ---- */
 
-/* unix_ns: the CLOCK_REALTIME of the row's first instant, from the nearest clock reading. */
+/*
+ * Sets the column unix_ns: the row's first instant as CLOCK_REALTIME, from the nearest clock
+ * reading.
+ */
 static void put_clock(const struct row_prefix *p, struct value *row)
 {
 	const struct trace *t = p->ctx;
@@ -93,7 +96,7 @@ static void put_clock(const struct row_prefix *p, struct value *row)
 	}
 }
 
-/* One table to a stream. 0 or -errno with text. */
+/* Writes one table to a stream. 0 or -errno with text. */
 static int write_table(struct export *x, const char *table, FILE *f, struct err *e)
 {
 	const struct render_options o = {
@@ -132,7 +135,9 @@ static int write_table(struct export *x, const char *table, FILE *f, struct err 
 	return c;
 }
 
-/* Names the file of a table in a directory. False: the name is too long. */
+/*
+ * Writes the path of a table's file to buf, which has PATH_MAX bytes. False: the path is too long.
+ */
 static bool name_file(const struct export *x, char *buf, const char *dir, const char *table)
 {
 	int n = x->format == FORMAT_PARQUET ?
@@ -142,7 +147,7 @@ static bool name_file(const struct export *x, char *buf, const char *dir, const 
 	return n < PATH_MAX;
 }
 
-/* Opens a file that is as private as the trace. */
+/* Creates a file that only its owner can read, like the trace. */
 static FILE *open_private(const char *path)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -186,7 +191,10 @@ static void parquet_progress(void *ctx, uint64_t rows, uint64_t all_rows)
 	progress_show(&x->in.progress, "tables", rows, all_rows, "rows");
 }
 
-/* Files of several windows can be in one directory: each is named after the window's start. */
+/*
+ * Names the file after the window's start, so that one directory can hold the files of several
+ * windows.
+ */
 static void name_parquet(struct export *x)
 {
 	uint64_t start_ns = trace_start_ns(x->in.trace);
@@ -226,7 +234,7 @@ static int write_parquet(struct export *x, const char *dir, struct err *e)
 
 /* ---- directories of files ---- */
 
-/* Refuses to overwrite before anything is written. */
+/* Refuses an existing file unless -f is given; called before anything is written. */
 static int check_directory(const struct export *x)
 {
 	char path[PATH_MAX];
@@ -241,7 +249,7 @@ static int check_directory(const struct export *x)
 	return 0;
 }
 
-/* Into a directory that exists: one file after the other. */
+/* Moves the files one by one into an existing directory. */
 static int commit_files(struct export *x, const struct atomic_output *out, struct err *e)
 {
 	char from[PATH_MAX], to[PATH_MAX];
@@ -279,7 +287,10 @@ static int write_files(struct export *x, const struct atomic_output *out, struct
 	return c;
 }
 
-/* The new directory becomes the output; into an output that exists, its files are moved. */
+/*
+ * Writes the files to a temporary directory. That becomes the output, or its files are moved into
+ * an existing output.
+ */
 static int export_directory(struct export *x)
 {
 	struct atomic_output out = { 0 };
@@ -336,7 +347,7 @@ static int export_perfetto(struct export *x)
 	return input_status(analysis_export_perfetto(x->in.analysis, &r, &x->total_cnt, &e), &e);
 }
 
-/* To stdout, or a file that gets its name when it is whole. */
+/* Writes to stdout, or to a file that gets its name when it is complete. */
 static int write_to(struct export *x, fill_fn fill)
 {
 	struct err e = { "" };
@@ -450,7 +461,7 @@ static int take_to(void *job, const char *value, struct err *e)
 	unsigned int i;
 	int c;
 
-	/* "--to cvs" is not taken for the end of a window */
+	/* a time is the window's end; any other word is a format, so that "--to cvs" is an error */
 	if (timeexpr_is_time(value)) {
 		x->in.to = value;
 		return 0;
@@ -463,11 +474,11 @@ static int take_to(void *job, const char *value, struct err *e)
 	return c;
 }
 
-/* Turns -t (or its absence) into the tables to write. */
+/* Sets the tables to write: those of -t, or all. */
 static int pick_tables(struct export *x)
 {
 	const struct schema_table *all;
-	unsigned int all_cnt = schema_tables(&all); /* 64 at most */
+	unsigned int all_cnt = schema_tables(&all); /* at most 64 */
 	static const char hint[] = "; --list shows all";
 	const char *names[TABLES_MAX];
 	bool picked[TABLES_MAX] = { false };
@@ -490,7 +501,7 @@ static int pick_tables(struct export *x)
 	return 0;
 }
 
-/* The output is one file that holds all. */
+/* Returns whether the format has a single output file. */
 static bool is_file(const struct export *x)
 {
 	return x->format >= FORMAT_SQLITE;
@@ -521,7 +532,9 @@ static int check_options(struct export *x)
 	return is_file(x) ? 0 : pick_tables(x);
 }
 
-/* Returns the needs of the view that the output holds; tables are all that was recorded. */
+/*
+ * Returns the sources that a complete output needs: those of its view, or all sources for tables.
+ */
 static struct loss_needs needs_of(const struct export *x)
 {
 	const char *view = x->format == FORMAT_HTML	   ? "page" :
@@ -531,7 +544,7 @@ static struct loss_needs needs_of(const struct export *x)
 	return view ? report_view_find(view)->needs : LOSS_NEEDS_ALL;
 }
 
-/* "trace.db: 1,234 rows, 56.7 kB" */
+/* Prints the closing line: "trace.db: 1,234 rows, 56.7 kB". */
 static void say_result(const struct export *x, const struct format *of)
 {
 	const char *cnt = of->unit ? say_format("%s %s, ", say_count(x->total_cnt), of->unit) : "";
@@ -549,7 +562,7 @@ static int export(struct export *x)
 
 	x->in.quick = x->format == FORMAT_HTML;
 	c = input_open(&x->in, true) ?: input_window(&x->in, &x->from_ns, &x->to_ns);
-	if (!c && x->format == FORMAT_HTML) /* the figures of a page come from the index */
+	if (!c && x->format == FORMAT_HTML) /* the page's figures come from the index */
 		c = input_analysis(&x->in);
 	if (c)
 		return c;

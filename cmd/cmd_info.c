@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_info: `ebpfrec info` shows the content of a trace without reading its events. All facts
- * (section, name, value) are first collected in one list, which the formats then write.
+ * cmd_info: `ebpfrec info` shows the content of a trace without reading its events. All formats
+ * print the same facts: section, name and value.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +31,8 @@ static const struct opts_option options[] = {
 #define NAME_WIDTH 20
 
 /*
- * Prints a text whose lines after the first one begin at a column. No character is dropped between
- * lines, so a line ends after a space or a comma, or at the terminal's edge.
+ * Prints a text, wrapped at the terminal's width; further lines begin at the given column. A line
+ * ends after a space or a comma, if possible, and no character is dropped.
  */
 static void print_beside(const char *text, size_t column)
 {
@@ -51,8 +51,8 @@ static void print_beside(const char *text, size_t column)
 
 /* Writes facts: as rows of (section, name, value), or as lines under headings. */
 struct facts {
-	struct render *render; /* NULL: for people */
-	const char *section; /* last heading printed */
+	struct render *render; /* NULL: print text for people */
+	const char *section; /* section of the last printed heading */
 };
 
 static void add_fact(struct facts *f, const char *section, const char *name, struct value v,
@@ -68,7 +68,7 @@ static void add_fact(struct facts *f, const char *section, const char *name, str
 		printf("%s%s\n", f->section ? "\n" : "", section);
 		f->section = section;
 	}
-	/* the unit is in the text shown */
+	/* the text contains the unit, so the name is printed without it */
 	n = strlen(name);
 	if (n > 3 && !strcmp(name + n - 3, "_ns"))
 		n -= 3;
@@ -81,14 +81,14 @@ static void add_text(struct facts *f, const char *section, const char *name, con
 	add_fact(f, section, name, value_text(text), text);
 }
 
-/* raw for programs, text for people */
+/* Adds a number: raw for programs, text (NULL: the number) for people. */
 static void add_int(struct facts *f, const char *section, const char *name, uint64_t raw,
 		    const char *text)
 {
 	add_fact(f, section, name, value_int(raw), text ? text : say_count(raw));
 }
 
-/* Adds the amount of data that --keep dropped. */
+/* Adds the limits of --keep, and the amount of data that they dropped. */
 static void add_dropped(struct facts *f, const struct trace *t)
 {
 	uint64_t bytes = trace_get_number(t, "dropped.bytes");
@@ -106,7 +106,7 @@ static void add_dropped(struct facts *f, const struct trace *t)
 				   say_bytes(bytes), say_count(events)));
 }
 
-/* Still being recorded, or never properly ended? */
+/* Returns whether the trace is finished, being recorded, or was never properly ended. */
 static const char *state_of(const struct trace *t, bool for_people)
 {
 	if (trace_is_finished(t))
@@ -166,7 +166,7 @@ static void add_events(struct facts *f, const struct trace *t)
 
 	for (size_t i = 0; i < block_cnt; i++) {
 		bytes += b[i].bytes;
-		/* skips a block without time: the state that a cut took over */
+		/* skip a block without duration: it holds only the state at a cut's beginning */
 		for (unsigned int k = 0; k < EVENT_KIND_CNT && b[i].from_ns < b[i].to_ns; k++)
 			cnt[k] += b[i].kind_cnt[k];
 	}
@@ -184,7 +184,10 @@ static void add_events(struct facts *f, const struct trace *t)
 			 say_format("%.2f", (double)bytes / (double)total));
 }
 
-/* A loss counts at its end, as in reports; one that ends after a cut counts in the next cut. */
+/*
+ * Adds the losses that end within the trace. As in reports, a loss counts at its end: one that ends
+ * after this cut counts in the next cut.
+ */
 static void add_losses(struct facts *f, const struct trace *t)
 {
 	uint64_t full = 0, other = 0, missed = 0, inferred = 0, end_ns = trace_end_ns(t);
@@ -235,7 +238,7 @@ static void add_file(struct facts *f, const char *name, uint64_t bytes, size_t b
 		say_format("%s in %s", say_bytes(bytes), say_counted(block_cnt, "block")));
 }
 
-/* Blocks of a file follow each other in the list. */
+/* Adds the files of the trace. The list of blocks is ordered by file. */
 static void add_files(struct facts *f, const struct trace *t)
 {
 	size_t block_cnt, damage_cnt;
@@ -329,8 +332,8 @@ static void put_column(struct render *r, const char *part, const struct trace_la
 }
 
 /*
- * bytes_per_event of an event column is per event of its kind; of any other part, per event of the
- * trace.
+ * Prints the columns. bytes_per_event divides by the number of events of the column's kind; for
+ * parts that are not event columns, by the number of all events.
  */
 static int columns(const struct input *in)
 {
@@ -364,7 +367,7 @@ static int columns(const struct input *in)
 			   : l[i].part < TRACE_LAYOUT_FILE_HEADERS ? "state"
 								   : "files",
 			   &l[i], l[i].is_event ? l[i].row_cnt : all.row_cnt, all.stored_bytes);
-	/* the sum is for people; programs add up themselves */
+	/* only people get a row with the sum */
 	if (in->format == RENDER_TABLE)
 		put_column(r, "all", &all, all.row_cnt, all.stored_bytes);
 	free(l);
@@ -374,8 +377,8 @@ static int columns(const struct input *in)
 /* ---- --tree ---- */
 
 /*
- * Children follow their parent, in the order in which the trace met them. Parents that go round in
- * a circle, as a damaged trace may have them, hang on no root.
+ * Children follow their parent, in order of upid. Processes whose parents form a cycle, which a
+ * damaged trace may contain, have no root and are omitted.
  */
 #define TREE_SQL                                                                                   \
 	"WITH RECURSIVE p AS MATERIALIZED (SELECT * FROM processes WHERE pid IS NOT NULL), "       \
@@ -383,7 +386,7 @@ static int columns(const struct input *in)
 	"WHERE parent_upid NOT IN (SELECT upid FROM p) "                                           \
 	"UNION ALL SELECT p.upid, depth + 1 FROM tree JOIN p ON p.parent_upid = tree.upid "        \
 	"ORDER BY 2 DESC, 1) "
-/* The recursion returns processes in the order of the tree. */
+/* row_number() keeps the order of the recursion, which is that of the tree. */
 #define TREE_REST                                                                                  \
 	"user, container, start_ns, end_ns, cmdline FROM (SELECT upid, depth, row_number() "       \
 	"OVER () AS nth FROM tree) JOIN p USING (upid) ORDER BY nth"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_mark: `ebpfrec mark` names this instant in a running recording. The clock is read before the
- * trace is opened: the time that the message takes does not matter.
+ * cmd_mark: `ebpfrec mark` names the present instant in a running recording. It reads the clock
+ * before it opens the trace, so that the mark does not depend on the duration of sending the
+ * request.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_mcp: `ebpfrec mcp` answers a program, such as an assistant, about the traces of a directory:
- * JSON-RPC 2.0, a message a line, as the Model Context Protocol has it on stdin and stdout.
+ * cmd_mcp: `ebpfrec mcp` answers questions of a program, such as an assistant, about the traces of
+ * a directory. It reads and writes JSON-RPC 2.0 messages, one per line, on stdin and stdout, as the
+ * Model Context Protocol requires.
  *
- * Each tool is a command of this program with some of its options, whose values cannot become other
- * options. The answer is the command's output, cut to a size, with a note on the omitted part and
- * on whether the data is complete.
+ * Each tool is a command of this program with some of its options; an argument's value cannot add
+ * another option. The answer is the command's output, cut to a maximum size, with a note on the
+ * omitted part and on whether the data is complete.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +27,7 @@
 #include "cmd/mcp/answer.h"
 #include "cmd/render/say.h"
 
-/* trace_list: opens one trace after the other and reports those that cannot be opened on stderr. */
+/* trace_list: opens one trace at a time, and reports on stderr those that cannot be opened. */
 
 static void list_trace(const char *dir, const char *name)
 {
@@ -80,12 +81,12 @@ static int trace_list_print(const char *dir)
 
 struct mcp {
 	const char *dir;
-	/* input that was read and not handled: from .. end of room */
+	/* input: [from, end) is read but not yet handled; room: size of the buffer */
 	char *in;
 	size_t from, end, room;
 	bool is_over;
-	/* of the request that is being answered */
-	const void *id, *progress; /* json_t; progress: its token, or NULL */
+	/* the request being answered */
+	const void *id, *progress; /* json_t; progress: its progress token, or NULL */
 };
 
 #ifndef EBPFREC_JSON
@@ -97,7 +98,7 @@ static int run(void *job)
 
 #else
 
-#define BYTES_DEFAULT 8192 /* of a message */
+#define BYTES_DEFAULT 8192 /* size of a message */
 #define BYTES_MAX (1 << 20)
 #define ARGC_MAX 80
 #define ROWS_DEFAULT "20"
@@ -106,7 +107,7 @@ static int run(void *job)
 
 enum json_rpc { NOT_JSON = -32700, NOT_A_REQUEST = -32600, NO_METHOD = -32601, NOT_VALID = -32602 };
 
-/* An argument that becomes an option of the same name, and its meaning. A flag is true or false. */
+/* An argument that becomes the option of the same name. A flag's value is true or false. */
 struct argument {
 	const char *name, *meaning;
 	bool is_flag;
@@ -133,10 +134,10 @@ static const struct argument arguments[] = {
 
 static const struct tool {
 	const char *name, *about;
-	/* the command line after "ebpfrec"; "VIEW" and the like stand for arguments */
+	/* the command line after "ebpfrec"; words such as "VIEW" are replaced by arguments */
 	const char *argv[8];
-	const char *takes; /* of arguments[], with commas */
-	const char *needs; /* further arguments, mandatory unless in brackets */
+	const char *takes; /* accepted names of arguments[], comma-separated */
+	const char *needs; /* other arguments; mandatory unless in brackets */
 	bool of_trace;
 	const char *more; /* how to request the omitted part */
 } tools[] = {
@@ -191,7 +192,7 @@ struct question {
 	char *argv[ARGC_MAX + 1];
 	char *owned[ARGC_MAX];
 	unsigned int argc, owned_cnt;
-	const char *path; /* of its trace */
+	const char *path; /* path of its trace */
 	char error[400];
 };
 
@@ -207,7 +208,10 @@ static bool add(struct question *q, char *arg)
 	return true;
 }
 
-/* A name in the directory, and nothing outside of it. */
+/*
+ * Returns the path of a trace in the directory. A name that could lead outside is an error.
+ * malloc'ed, or NULL.
+ */
 static char *path_of(struct question *q, const char *name)
 {
 	char *path;
@@ -228,7 +232,7 @@ static bool add_trace(struct question *q, const char *name)
 	return path && add(q, path);
 }
 
-/* A text, or a number as text. */
+/* Returns an argument as text; a number is converted, in buf. */
 static const char *text_of(const json_t *args, const char *name, char buf[32])
 {
 	const json_t *v = json_object_get(args, name);
@@ -261,7 +265,7 @@ static bool add_options(struct question *q)
 	return true;
 }
 
-/* Traces of one side of diff: a name, or an array of names. */
+/* Adds the traces of one side of diff; the argument is a name or an array of names. */
 static bool add_side(struct question *q, const char *side)
 {
 	const json_t *v = json_object_get(q->args, side), *name;
@@ -293,7 +297,7 @@ static bool add_operands(struct question *q)
 	return !*q->error && (!text || (add(q, strdup("--")) && add(q, strdup(text))));
 }
 
-/* The arguments of a tool, separated by commas; those in brackets are optional. */
+/* Returns the arguments of a tool, separated by commas; those in brackets are optional. */
 static const char *known_arguments(const struct tool *t)
 {
 	return say_format("%s%s%s%s%smax_bytes", t->of_trace ? "trace," : "", t->needs,
@@ -323,7 +327,7 @@ static bool check_arguments(struct question *q)
 	return true;
 }
 
-/* Returns false with the reason in error. */
+/* Builds the command line. Returns false with the reason in q->error. */
 static bool make_command(struct question *q)
 {
 	char buf[32];
@@ -351,11 +355,11 @@ static bool make_command(struct question *q)
 	return add_options(q) && add_operands(q);
 }
 
-/* ---- in the process that answers ---- */
+/* ---- in the answering process ---- */
 
 /*
- * Reads the whole trace for damage first, which cannot be found in another way. is_sql: also makes
- * the index, which takes long only once.
+ * Prints whether the trace is complete. Reads the whole trace, since damage is found only by
+ * reading. is_sql: also makes the index, which later answers reuse.
  */
 static void say_complete(const char *path, bool is_sql)
 {
@@ -379,7 +383,7 @@ static bool is_link(const struct question *q)
 	return !strcmp(q->tool->name, "view_link");
 }
 
-/* Prints the window's part of an address. */
+/* Prints the part of a viewer's address that selects the window. */
 static int answer_window(const struct question *q)
 {
 	char buf[3][32];
@@ -415,7 +419,7 @@ static bool is_sql(const struct question *q)
 	return !strcmp(q->tool->name, "sql");
 }
 
-/* A number among the arguments, at least 1 and at most max. */
+/* Returns a numeric argument, clamped to 1 .. max; `unless` if it is missing. */
 static uint64_t limit_of(const struct question *q, const char *name, uint64_t unless, uint64_t max)
 {
 	char buf[32];
@@ -425,7 +429,10 @@ static uint64_t limit_of(const struct question *q, const char *name, uint64_t un
 	return v < 1 ? 1 : v > max ? max : v;
 }
 
-/* For the rest of this process: SQLite reports memory and file space that it does not get. */
+/*
+ * Limits memory, temporary files and time for the rest of this process. SQLite reports an error if
+ * it exceeds the first two.
+ */
 static void limit_statement(const struct question *q)
 {
 	struct rlimit l;
@@ -454,7 +461,7 @@ static int answer(void *ctx)
 			say_complete(q->path, false);
 		return c;
 	}
-	/* first, since an answer may be ended */
+	/* before the statement, since a limit may end the process */
 	if (is_sql(q)) {
 		say_complete(q->path, true);
 		limit_statement(q);
@@ -485,8 +492,8 @@ static size_t count_lines(const char *text, size_t n)
 }
 
 /*
- * Explains omissions: CSV contains neither the number of rows beyond a limit nor the completeness
- * of a window. Tables and sentences do.
+ * Returns remarks on omitted rows and missing data for an answer in CSV. Other formats contain
+ * them.
  */
 static const char *remarks(const struct question *q, const struct answer_text *a, size_t lines)
 {
@@ -504,7 +511,7 @@ static const char *remarks(const struct question *q, const struct answer_text *a
 			  is_cut && strcmp(limit, "0") ? ")\n" : "");
 }
 
-/* The bytes of the lines that fit into that many. */
+/* Returns the length of the complete lines within the first `bytes` bytes. */
 static size_t whole_lines(const struct answer_text *a, size_t bytes)
 {
 	while (bytes < a->out_bytes && bytes && a->out[bytes - 1] != '\n')
@@ -512,7 +519,10 @@ static size_t whole_lines(const struct answer_text *a, size_t bytes)
 	return bytes < a->out_bytes ? bytes : a->out_bytes;
 }
 
-/* The text of an answer with the command's first `bytes` bytes of output. malloc'ed, or NULL. */
+/*
+ * Returns the text of an answer with the first `bytes` bytes of the command's output. malloc'ed, or
+ * NULL.
+ */
 static char *write_text(const struct question *q, const struct answer_text *a, size_t bytes)
 {
 	const char *why = a->is_late && is_sql(q) ?
@@ -539,7 +549,7 @@ static char *write_text(const struct question *q, const struct answer_text *a, s
 
 static json_t *result_of_text(const char *text, bool is_error)
 {
-	/* bytes that are not UTF-8 do not occur: the commands escape them */
+	/* text is valid UTF-8: commands escape other bytes */
 	json_t *string = json_string(text);
 
 	return json_pack("{s:[{s:s, s:o}], s:b}", "content", "type", "text", "text",
@@ -551,7 +561,7 @@ static void no_tick(void *ctx, unsigned int seconds)
 {
 }
 
-/* Adds the completeness if the rows of a view ended before the view could report it. */
+/* Adds a note on completeness if the view was ended before it printed one. */
 static void add_completeness(struct question *q, struct answer_text *a)
 {
 	struct answer_text b;
@@ -569,7 +579,10 @@ static void add_completeness(struct question *q, struct answer_text *a)
 	free(b.notes);
 }
 
-/* Prepends the address of a viewer, which is started if necessary, to the window's part. */
+/*
+ * Starts a viewer of the trace unless one runs, and prepends its address to a->out, which selects
+ * the window.
+ */
 static void add_address(struct question *q, struct answer_text *a)
 {
 	struct err e = { "" };
@@ -590,13 +603,13 @@ static void add_address(struct question *q, struct answer_text *a)
 	a->status = r ? EXIT_FAILED : 0;
 }
 
-/* Bytes of a result as a message has it. */
+/* Returns the size of a message with this result. */
 static size_t size_of(const json_t *result)
 {
 	return json_dumpb(result, NULL, 0, JSON_COMPACT) + 64;
 }
 
-/* The next cell of a line of CSV: a number, a text, or null. */
+/* Parses the next cell of a line of CSV into a number, a text, or null. */
 static json_t *next_cell(const char **at, const char *end)
 {
 	const char *s = *at;
@@ -613,7 +626,7 @@ static json_t *next_cell(const char **at, const char *end)
 			text[n++] = *s;
 		}
 		s++;
-		/* the escape of formulas (ebpfrec(1), csv) */
+		/* a ' escapes text that spreadsheets would take for a formula (ebpfrec(1), csv) */
 		v = *text == '\'' && n ? json_stringn(text + 1, n - 1) : json_stringn(text, n);
 	} else {
 		for (; s < end && *s != ','; s++)
@@ -634,7 +647,10 @@ static json_t *next_cell(const char **at, const char *end)
 	return v;
 }
 
-/* Columns and rows of the first bytes of an answer in CSV, and its remarks. */
+/*
+ * Returns columns and rows of the first `bytes` bytes of an answer in CSV, and its remarks, as
+ * JSON.
+ */
 static json_t *structured_of(const struct answer_text *a, size_t bytes)
 {
 	json_t *columns = NULL, *rows = json_array(), *row;
@@ -657,7 +673,7 @@ static json_t *structured_of(const struct answer_text *a, size_t bytes)
 			 !strstr(a->notes, "INCOMPLETE"), "notes", a->notes);
 }
 
-/* Leaves out lines until the message fits. */
+/* Makes the result, without the last lines if the message would otherwise exceed max bytes. */
 static json_t *result_of(const struct question *q, struct answer_text *a, size_t max)
 {
 	bool is_error = a->status || a->is_late || a->is_long;
@@ -678,7 +694,7 @@ static json_t *result_of(const struct question *q, struct answer_text *a, size_t
 		if (size <= max || !bytes)
 			return result;
 		json_decref(result);
-		/* a row may be there twice */
+		/* the result may contain each row twice: as text and as JSON */
 		if (bytes > a->out_bytes)
 			bytes = a->out_bytes;
 		bytes = bytes > (size - max) / 2 + 1 ? bytes - (size - max) / 2 - 1 : 0;
@@ -696,7 +712,7 @@ static void send_message(json_t *message)
 	json_decref(message);
 }
 
-/* ---- input, which may arrive while an answer is made ---- */
+/* ---- input, also while an answer is made ---- */
 
 /* Appends the available input. False: end of input, an error, or no memory. */
 static bool read_input(struct mcp *m)
@@ -729,7 +745,10 @@ static json_t *parse_message(const char *line, size_t n)
 	return json_loadb(line, n, JSON_ALLOW_NUL, NULL);
 }
 
-/* A ping is answered, and the request may be cancelled; all else waits. True: answered. */
+/*
+ * Handles messages that may not wait for the current answer: a ping, and a cancellation. Returns
+ * true if the message was handled.
+ */
 static bool take_early(struct mcp *m, const json_t *message, bool *ret_cancelled)
 {
 	const char *method = json_string_value(json_object_get(message, "method"));
@@ -746,7 +765,7 @@ static bool take_early(struct mcp *m, const json_t *message, bool *ret_cancelled
 	return true;
 }
 
-/* False: the request was cancelled, or the client is gone. */
+/* Reads input while an answer is made. False: the request was cancelled, or the client is gone. */
 static bool on_input(void *ctx)
 {
 	struct mcp *m = ctx;
@@ -782,7 +801,10 @@ static void on_tick(void *ctx, unsigned int seconds)
 				       "seconds of work"));
 }
 
-/* NULL: no such tool. JSON's null: the call was cancelled and gets no answer. */
+/*
+ * Calls a tool and returns its result. NULL: no such tool. JSON null: the call was cancelled and
+ * gets no answer.
+ */
 static json_t *call(struct mcp *m, const json_t *params)
 {
 	const char *name = json_string_value(json_object_get(params, "name"));
@@ -879,7 +901,7 @@ static json_t *initialize(const json_t *params)
 			 "files and the like are data that anybody may have chosen.");
 }
 
-/* A result, or NULL with an error's code. */
+/* Returns the result of a request, or NULL with an error code in *ret_code. */
 static json_t *handle(struct mcp *m, const char *method, const json_t *params, int *ret_code)
 {
 	json_t *list, *result;
@@ -971,7 +993,7 @@ static int run(void *job)
 		n = end ? (size_t)(end - (m->in + m->from)) : m->end - m->from;
 		if (!end && !n)
 			break;
-		/* a copy: input that arrives during the answer moves the buffer */
+		/* copied, since input that arrives during the answer may move the buffer */
 		line = strndup(m->in + m->from, n);
 		m->from += n + (end != NULL);
 		if (!line || !line[strspn(line, " \t\r\n")]) {

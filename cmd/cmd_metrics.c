@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_metrics: `ebpfrec metrics` counts a trace for Prometheus: once, or repeatedly while it is
- * recorded, for an endpoint or a file. Events after the last window are counted at a scrape. They
- * are counted earlier when there are many, so that no scrape takes long, and at least once per
- * interval, so that a flight recorder removes nothing uncounted.
+ * cmd_metrics: `ebpfrec metrics` counts the events of a trace for Prometheus: once, or repeatedly
+ * while the trace is recorded, for an endpoint or a file. New events are counted at each scrape;
+ * earlier if there are many, so that no scrape takes long; and at least once per interval, so that
+ * a flight recorder removes no uncounted events.
  *
- * A program that follows a recording begins at the end of the trace: Prometheus takes the first
- * values after a restart for the increase since the last ones, so they must not contain events from
- * before the program began. The next recording of the same name is counted from its beginning.
+ * When the command follows a recording, it begins at the end of the trace: Prometheus interprets
+ * the first values after a restart as an increase, so they must not include events from before the
+ * command began. The next recording of the same name is counted from its beginning.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -32,10 +32,11 @@
 #include "cmd/serve/http_server.h"
 
 #define INTERVAL_NS (10 * UNITS_NS_PER_S)
-#define AGAIN_NS UNITS_NS_PER_S /* a block is written about once a second */
-#define MANY_EVENTS 200000 /* counting them takes some hundredths of a second */
+#define AGAIN_NS UNITS_NS_PER_S /* the recorder writes a block about once a second */
+/* number of uncounted events that are counted without a scrape; that takes some 10 ms */
+#define MANY_EVENTS 200000
 #define WAIT_NS 20000000 /* longest wait of a scrape for a count */
-#define FORMAT_CNT 2 /* of texts; 1: OpenMetrics */
+#define FORMAT_CNT 2 /* text formats; index 1: OpenMetrics */
 #define TEXTFILE "ebpfrec.prom"
 #define OPENMETRICS "application/openmetrics-text"
 
@@ -45,21 +46,25 @@ struct metrics_job {
 	struct metric_options o;
 	uint64_t interval_ns;
 	bool once;
-	/* while running */
+	/* set while the command runs */
 	struct metrics *m;
-	uint64_t counted_ns; /* by the trace's clock; 0: nothing of this trace */
-	bool from_start; /* this trace counts from its beginning */
+	/* events before this instant are counted; trace's clock; 0: none of this trace */
+	uint64_t counted_ns;
+	bool from_start; /* count this trace from its beginning */
 	uint64_t peaks_ns; /* start of the current interval of peaks */
-	uint64_t asked_ns; /* when all available events were last counted */
-	uint64_t looked_ns; /* when the number of uncounted events was last checked */
-	bool is_gone; /* the trace that is open was removed while it was recorded */
+	uint64_t asked_ns; /* when the available events were last counted; CLOCK_MONOTONIC */
+	uint64_t looked_ns; /* when the uncounted events were last checked; CLOCK_MONOTONIC */
+	bool is_gone; /* the open trace was removed while it was recorded */
 	bool failed;
-	/* between the thread that counts and that of the endpoint, which asks and waits: */
+	/*
+	 * shared by the counting thread and the endpoint's thread, which requests counts and waits
+	 * for them
+	 */
 	struct http_server *http;
 	pthread_mutex_t lock;
 	pthread_cond_t is_published;
-	int asked_fd; /* -1: no endpoint */
-	unsigned int formats; /* 1u << format: a client asked for it at least once */
+	int asked_fd; /* eventfd that requests a count; -1: no endpoint */
+	unsigned int formats; /* bits 1u << format: formats that a client has requested */
 	char *text[FORMAT_CNT];
 	size_t bytes[FORMAT_CNT];
 	uint64_t published; /* number of publications */
@@ -76,15 +81,14 @@ static void on_interrupt(int sig)
 /* ---- counting ---- */
 
 /*
- * Reads the events recorded since the last call. If the recorder has ended, the trace may have been
- * replaced by a new one of the same name, and counting continues with that. Until then, the old one
- * stays open.
+ * Reads the blocks recorded since the last call. After the recorder has ended, opens a new trace of
+ * the same name if there is one, and keeps the old trace open until then.
  */
 static void look(struct metrics_job *j)
 {
 	struct input next = j->in;
 	struct err e = { "" };
-	int c = -ESTALE; /* there may be another one */
+	int c = -ESTALE; /* not live: look for a new trace */
 
 	if (trace_is_live(j->in.trace) && !j->is_gone)
 		c = trace_refresh(j->in.trace, &e);
@@ -104,7 +108,7 @@ static void look(struct metrics_job *j)
 	j->is_gone = false;
 }
 
-/* The analysis continues with the trace in its current state. */
+/* Continues the analysis with the current content of the trace, from from_ns on. */
 static int follow_from(struct metrics_job *j, uint64_t from_ns)
 {
 	struct err e = { "" };
@@ -167,7 +171,7 @@ static int count_snapshots(const char *path)
 	return cnt;
 }
 
-/* Counts the uncounted part. 0 or an exit status. */
+/* Counts the events recorded since the last call. 0 or an exit status. */
 static int count(struct metrics_job *j)
 {
 	uint64_t start_ns = trace_start_ns(j->in.trace), end_ns = input_known_ns(&j->in);
@@ -186,8 +190,9 @@ static int count(struct metrics_job *j)
 }
 
 /*
- * Begins to follow the trace at its end. The last blocks before the end assign the first labels and
- * show what threads wait for, so that the first scrape takes no longer than later ones.
+ * Prepares counting from the end of the trace. Reads the last blocks, from which it assigns the
+ * first labels and learns what threads wait for, so that the first scrape takes no longer than
+ * later ones.
  */
 static int prepare(struct metrics_job *j)
 {
@@ -208,7 +213,7 @@ static int prepare(struct metrics_job *j)
 			    &e);
 }
 
-/* Events that are not counted yet. */
+/* Returns the number of uncounted events. */
 static uint64_t uncounted(const struct metrics_job *j)
 {
 	uint64_t end_ns = input_known_ns(&j->in), events = 0;
@@ -221,19 +226,19 @@ static uint64_t uncounted(const struct metrics_job *j)
 	return events;
 }
 
-/* Counts again, unless that was done just now. */
+/* Counts new events, unless the last count is less than wait_ns ago. */
 static int count_again(struct metrics_job *j, uint64_t wait_ns)
 {
 	if (clock_mono_ns() - j->asked_ns < wait_ns)
 		return 0;
 	look(j);
 	j->failed = j->failed || count(j);
-	/* from the end on, or requests that queue up would each count again */
+	/* time of the end of counting: queued requests must not each count again */
 	j->asked_ns = j->looked_ns = clock_mono_ns();
 	return j->failed ? EXIT_FAILED : 0;
 }
 
-/* Without a scrape: counts if there are many events. */
+/* Counts without a scrape if there are many uncounted events. */
 static int count_many(struct metrics_job *j)
 {
 	if (clock_mono_ns() - j->looked_ns < AGAIN_NS)
@@ -255,7 +260,7 @@ static int make_text(const struct metrics *m, bool openmetrics, char **ret, size
 	return f && fclose(f) && !c ? -ENOMEM : c;
 }
 
-/* Renders each format that a client has requested, and wakes the waiting scrapes. */
+/* Writes the text in each format that a client has requested, and wakes waiting scrapes. */
 static int publish(struct metrics_job *j)
 {
 	char *text[FORMAT_CNT] = { NULL };
@@ -285,8 +290,8 @@ static int publish(struct metrics_job *j)
 }
 
 /*
- * Runs in the thread of the endpoint. Returns the new counts if counting takes at most WAIT_NS, or
- * if there are no previous ones. Otherwise returns the previous ones.
+ * Requests a count and returns the text; runs in the endpoint's thread. If counting takes longer
+ * than WAIT_NS, returns the previous text, if there is one.
  */
 static char *count_now(struct metrics_job *j, bool openmetrics, size_t *ret_bytes)
 {
@@ -339,7 +344,7 @@ static void *run_endpoint(void *ctx)
 	return NULL;
 }
 
-/* node_exporter is another user than the one that may read the trace. */
+/* Writes the text file with mode 0644, because node_exporter runs as another user. */
 static int fill_textfile(void *ctx, FILE *f, struct err *e)
 {
 	struct metrics_job *j = ctx;
@@ -397,7 +402,7 @@ static int serve(struct metrics_job *j)
 
 	sigaction(SIGINT, &stop, NULL);
 	sigaction(SIGTERM, &stop, NULL);
-	/* signals are for this thread */
+	/* block signals in the endpoint's thread */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	if (j->http)

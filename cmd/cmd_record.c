@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_record: `ebpfrec record`. Options to struct session_options, signals to session_stop(), and
- * what the session reports to stderr. stdout belongs to COMMAND.
+ * cmd_record: `ebpfrec record` converts options to a struct session_options, calls session_stop()
+ * on signals, and prints the session's reports to stderr. stdout belongs to COMMAND.
  *
- * The live status line is drawn only if it cannot get into COMMAND's output: stderr is a terminal
- * and there is no COMMAND, or COMMAND's stdout is not the terminal, or --status asks for it.
+ * The live status line is drawn only if stderr is a terminal, and only if it cannot mix with
+ * COMMAND's output: there is no COMMAND, or stdout is not a terminal. --status allows mixing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +41,8 @@
 #include "symbol/unwind_table.h"
 
 struct record_repeat {
-	uint64_t cnt; /* runs; 0: --repeat was not given */
-	uint64_t warm_up; /* the first of them */
+	uint64_t cnt; /* number of runs; 0: --repeat was not given */
+	uint64_t warm_up; /* the first warm_up runs are warm-ups */
 };
 
 #define RECORD_REPEAT_MAX 1000
@@ -50,8 +50,8 @@ struct record_repeat {
 /* ---- record value ---- */
 
 /*
- * --max-overhead: percent of the machine's CPU time, with or without the sign, to a uint64_t of
- * millionths. 0, or an error with its text; so do the others.
+ * Parses --max-overhead, a percentage of the machine's CPU time with or without "%", into a
+ * uint64_t of millionths. 0, or -errno with text, as all functions of this section.
  */
 static int record_value_overhead(void *budget_ppm, const char *value, struct err *e)
 {
@@ -70,7 +70,7 @@ static int record_value_overhead(void *budget_ppm, const char *value, struct err
 	return 0;
 }
 
-/* --rings: to a struct rings_config. */
+/* Parses --rings into a struct rings_config. */
 static int record_value_rings(void *config, const char *value, struct err *e)
 {
 	struct rings_config *rings = config;
@@ -90,7 +90,7 @@ static int record_value_rings(void *config, const char *value, struct err *e)
 	return c;
 }
 
-/* --note: KEY=VALUE, to a struct lists_strings. */
+/* Adds --note KEY=VALUE to a struct lists_strings. */
 static int record_value_note(void *notes, const char *value, struct err *e)
 {
 	size_t key =
@@ -104,7 +104,10 @@ static int record_value_note(void *notes, const char *value, struct err *e)
 	return lists_add_string(notes, value, e);
 }
 
-/* service_notify: opens the socket for each message, since messages are rare. */
+/*
+ * service_notify: messages to the service manager. Each message opens the socket, since messages
+ * are rare.
+ */
 
 /* Returns whether a service manager started this process and listens. */
 static bool service_notify_wanted(void)
@@ -113,8 +116,9 @@ static bool service_notify_wanted(void)
 }
 
 /*
- * text: lines such as "READY=1\nSTATUS=recording". Does nothing without a manager. Never waits: if
- * the manager's queue is full, the message is dropped, so repeat important ones.
+ * Sends text, lines such as "READY=1\nSTATUS=recording", to the service manager, if there is one.
+ * Never waits: if the manager's queue is full, the message is dropped, so callers repeat important
+ * messages.
  */
 static void service_notify(const char *text)
 {
@@ -126,7 +130,7 @@ static void service_notify(const char *text)
 	if (!len || len >= sizeof(a.sun_path))
 		return;
 	memcpy(a.sun_path, path, len);
-	if (*path == '@') /* an abstract name begins with a NUL */
+	if (*path == '@') /* abstract socket names begin with a NUL */
 		a.sun_path[0] = '\0';
 	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (fd < 0)
@@ -136,9 +140,9 @@ static void service_notify(const char *text)
 	close(fd);
 }
 
-/* record_page: opens the trace that was recorded, as `export --to html` does. */
+/* record_page: --html makes a page from the recorded trace, as `export --to html` does. */
 
-/* Before the recording: can the page be made? */
+/* Checks before the recording whether the page can be made. 0 or an exit status. */
 static int record_page_check(const char *html, bool force)
 {
 	if (!page_is_built())
@@ -148,10 +152,7 @@ static int record_page_check(const char *html, bool force)
 	return 0;
 }
 
-/*
- * Makes the page of the trace that was recorded. An error is printed, and the exit status stays
- * COMMAND's.
- */
+/* Makes the page of the recorded trace. Prints an error, which does not change the exit status. */
 static void record_page_make(const char *output, const char *html, bool force, bool quiet)
 {
 	struct input in = { .path = output };
@@ -175,16 +176,19 @@ static void record_page_make(const char *output, const char *html, bool force, b
 	input_close(&in);
 }
 
-/* record_repeat: a signal ends the run that is being recorded, and no other follows. */
+/* record_repeat: --repeat. A signal ends the current run, and no further run is started. */
 
 #define FORWARDED_CNT 4
-#define STATUS_CANNOT_RUN 126 /* and 127 */
+#define STATUS_CANNOT_RUN 126 /* 126 or 127: COMMAND could not be run */
 
-/* Command-line state that the signal handler needs. */
+/* State of the command line, for the signal handler. */
 static volatile pid_t recorder;
 static volatile sig_atomic_t stopped;
 
-/* A terminal sends to the whole group. A signal to this process alone is for the recorder. */
+/*
+ * Forwards a signal to the recorder, unless the kernel sent it: a terminal's signal reaches the
+ * whole process group.
+ */
 static void forward(int sig, siginfo_t *info, void *context)
 {
 	int saved = errno;
@@ -210,9 +214,9 @@ static int run_once(unsigned int n, const char *output, struct lists_strings *no
 }
 
 /*
- * Calls one() for the traces OUTPUT.1 to OUTPUT.cnt. It adds the notes "run=N" and, for a warm-up,
- * "warm_up=1". The status is that of the first run that fails. The runs end at a signal, or if one
- * could not be recorded.
+ * Calls one() for the traces OUTPUT.1 to OUTPUT.cnt. Adds the note "run=N" to each, and "warm_up=1"
+ * to warm-ups. A signal, or a run that cannot be recorded, ends the series. Returns the status of
+ * the first run that fails, or 0.
  */
 static int record_repeat(const struct record_repeat *r, const char *output,
 			 struct lists_strings *notes, int (*one)(void *ctx, const char *output),
@@ -255,9 +259,9 @@ static int record_repeat(const struct record_repeat *r, const char *output,
 #define LEVEL_DEFAULT UINT64_MAX
 #define STACKS_EVERY 100 /* a stack costs as much as recording 20 allocations */
 
-#define UNWIND_DEFAULT_HZ 1000 /* copies of stacks at higher rates have to be asked for */
+#define UNWIND_DEFAULT_HZ 1000 /* at higher rates, stacks are copied only with --unwind dwarf */
 
-/* Command-line state that the signal handler needs. */
+/* State of the command line, for the signal handler. */
 static struct session *volatile running;
 static volatile sig_atomic_t early_stop;
 
@@ -273,7 +277,7 @@ struct record {
 	bool all, quiet, status;
 	bool draws, notifies;
 	struct record_repeat repeat;
-	struct progress line; /* on the terminal */
+	struct progress line; /* the status line on the terminal */
 	unsigned int tick_cnt;
 };
 
@@ -303,7 +307,10 @@ static void on_nothing(int sig)
 {
 }
 
-/* *ret_ignored: which of them the caller ignores, and COMMAND is to, too. */
+/*
+ * Installs the handlers. *ret_ignored: signals that the caller ignores, so that COMMAND ignores
+ * them, too.
+ */
 static void set_signals(sigset_t *ret_ignored)
 {
 	static const struct {
@@ -311,16 +318,16 @@ static void set_signals(sigset_t *ret_ignored)
 		void (*handler)(int sig);
 	} handled[] = {
 		/*
-		 * These signals are handled even if the caller ignores them, as a script does for
-		 * background jobs: they are the way to end a recording.
+		 * Handled even if the caller ignores them, as shells do for background jobs: these
+		 * signals control a recording.
 		 */
 		{ SIGINT, on_stop },
 		{ SIGTERM, on_stop },
 		{ SIGUSR2, on_snapshot },
 		{ SIGHUP, on_stop },
 		/*
-		 * A handler and not SIG_IGN, which COMMAND would inherit. A file that reaches
-		 * `ulimit -f` is then an error of writing, as a full disk is.
+		 * An empty handler, since COMMAND would inherit SIG_IGN. With SIGXFSZ handled, a
+		 * file that reaches `ulimit -f` is a write error, like a full disk.
 		 */
 		{ SIGPIPE, on_nothing },
 		{ SIGXFSZ, on_nothing },
@@ -335,7 +342,7 @@ static void set_signals(sigset_t *ret_ignored)
 
 		if (ignored)
 			sigaddset(ret_ignored, handled[i].sig);
-		/* nohup: the recording is meant to outlive the terminal. */
+		/* SIGHUP stays ignored under nohup: the recording outlives the terminal. */
 		if (!ignored || handled[i].sig != SIGHUP)
 			sigaction(handled[i].sig, &new, NULL);
 	}
@@ -352,7 +359,10 @@ static uint64_t sum(const uint64_t *v)
 	return total;
 }
 
-/* " make", " process 77 (postgres) and 2 more", " /sys/fs/cgroup/web"; "": the whole machine. */
+/*
+ * Returns the subject of the recording for messages: " make", " process 77 (postgres) and 2 more",
+ * " /sys/fs/cgroup/web"; "": the whole machine.
+ */
 static const char *subject(const struct record *r)
 {
 	char path[64], name[32] = "";
@@ -376,7 +386,7 @@ static const char *subject(const struct record *r)
 }
 
 #define DEEP_OFFCPU_NS (UNITS_NS_PER_S / 1000)
-#define NOTIFY_TICKS 4 /* about a second */
+#define NOTIFY_TICKS 4 /* ticks per status message to the service manager: about a second */
 
 static void on_tick(void *ctx, const struct session *s)
 {
@@ -427,14 +437,14 @@ static void on_renamed(void *ctx, uint64_t real_ns, bool replaces)
 	on_notice(ctx, name);
 }
 
-/* In the order people care about; the indices are enum event_class. */
+/* Classes in the order of messages; index: enum event_class. */
 static const struct {
 	const char *name;
 	unsigned int index;
 } classes[SAMPLER_CLASS_CNT] = { { "sched", 1 }, { "alloc", 2 }, { "block", 3 }, { "cpu", 4 },
 				 { "mem", 5 }, { "app", 6 }, { "task", 0 } };
 
-/* "sched 1,234, block 5": the classes in which cnt is not 0. */
+/* Writes the classes whose cnt is not 0: "sched 1,234, block 5". */
 static void list_classes(char *buf, size_t size, const uint64_t *cnt)
 {
 	size_t o = 0;
@@ -458,7 +468,7 @@ static void print_closing(const struct record *r, const struct session_stats *st
 
 	list_classes(kept, sizeof(kept), st->event_cnt);
 	list_classes(by_class, sizeof(by_class), t->lost_cnt);
-	/* A larger ring helps if rings were full, not if the kernel skipped a program. */
+	/* a larger ring helps only against full rings, not if the kernel skipped a program */
 	if (lost_cnt)
 		missing = say_format(
 			" (%s%s; %s)", by_class,
@@ -478,7 +488,7 @@ static void print_closing(const struct record *r, const struct session_stats *st
 		 kept[0] ? " (" : "", kept, kept[0] ? ")" : "", say_count(lost_cnt), missing);
 	say_note("recorded: %" PRIu64 ".%03u s; written: %s%s", dur_ms / 1000,
 		 (unsigned int)(dur_ms % 1000), say_bytes_si(st->bytes), gone);
-	/* the figures of `report cost` */
+	/* the same figures as in `report cost` */
 	programs = t->bpf_ns ? say_format("about %s (%.1f %%)", say_duration(t->bpf_ns),
 					  (double)t->bpf_ns * share) : "not measured";
 	say_note("cost: recorder %s (%.1f %% of a CPU), kernel programs %s, memory %s%s",
@@ -541,7 +551,7 @@ static int take_mark_fd(void *job, const char *value, struct err *e)
 	uint64_t v = 0;
 	int c = units_parse_count(value, &v, e);
 
-	/* COMMAND is not to inherit it */
+	/* COMMAND must not inherit the descriptor */
 	if (!c && (v > INT_MAX || fcntl((int)v, F_SETFD, FD_CLOEXEC) < 0))
 		c = err_set(e, -EBADF, "%s is no open file descriptor", value);
 	if (!c && (fcntl((int)v, F_GETFL) & O_ACCMODE) == O_WRONLY)
@@ -572,7 +582,7 @@ static int take_span_fd(void *job, const char *value, struct err *e)
 	return 0;
 }
 
-/* One or more limits: a size, or a time of at least a second. */
+/* Parses --keep: a size, a time of at least a second, or both. */
 static int add_keep(void *job, const char *value, struct err *e)
 {
 	struct session_options *o = &((struct record *)job)->o;
@@ -583,7 +593,7 @@ static int add_keep(void *job, const char *value, struct err *e)
 		struct word w = word_next(&value);
 
 		snprintf(item, sizeof(item), "%.*s", w.len, w.s);
-		/* a bare number could be either */
+		/* a number without a unit could be a size or a time */
 		if (!item[strspn(item, "0123456789.")] || !word_is(w, item) ||
 		    (units_parse_duration(item, &v, NULL) && units_parse_size(item, &v, NULL)))
 			return err_set(e, -EINVAL,
@@ -603,7 +613,7 @@ static int add_keep(void *job, const char *value, struct err *e)
 	return 0;
 }
 
-/* Refuses options that cannot be meant together. 0 or EXIT_USAGE. */
+/* Refuses combinations of options that contradict each other. 0 or EXIT_USAGE. */
 static int check_options(const struct record *r)
 {
 	const struct session_options *o = &r->o;
@@ -667,7 +677,7 @@ static int run_session(struct record *r, bool *ret_has_trace)
 	if (c) {
 		say_error("%s", err_text(&e, c));
 		status = EXIT_RECORD;
-	} else if (e.text[0]) { /* COMMAND could not be run: no summary */
+	} else if (e.text[0]) { /* COMMAND could not be run: print no summary */
 		say_error("%s", e.text);
 		return status;
 	}
@@ -678,7 +688,7 @@ static int run_session(struct record *r, bool *ret_has_trace)
 	return status;
 }
 
-/* The viewer replaces this process; the command's exit status is in the trace. */
+/* Replaces this process by the viewer. COMMAND's exit status remains in the trace. */
 static int become_viewer(const char *trace)
 {
 	sigset_t none;
@@ -699,7 +709,7 @@ static int record(struct record *r)
 
 	r->draws = !r->quiet && isatty(STDERR_FILENO) &&
 		   (!r->o.command || !isatty(STDOUT_FILENO) || r->status);
-	/* When there is a COMMAND, it is the service, and notifies for itself. */
+	/* a COMMAND is the service itself, and sends its own notifications */
 	r->notifies = !r->o.command && service_notify_wanted();
 	if (r->draws || r->notifies) {
 		r->o.tick = on_tick;
@@ -714,7 +724,7 @@ static int record(struct record *r)
 		return EXIT_RECORD;
 	}
 	running = s;
-	if (early_stop) { /* while programs were being loaded */
+	if (early_stop) { /* a signal arrived while programs were being loaded */
 		say_error("interrupted before recording began; nothing was kept");
 		status = EXIT_RECORD;
 	} else {
@@ -730,7 +740,9 @@ static int record(struct record *r)
 	return status;
 }
 
-/* One of several recordings: the notes are longer, and so may the array be another. */
+/*
+ * Records one of several runs. The array of notes may have moved when record_repeat() added notes.
+ */
 static int record_as(void *record_of, const char *output)
 {
 	struct record *r = record_of;
@@ -763,7 +775,10 @@ static int take_command(void *job, char **argv, char **rest)
 	return 0;
 }
 
-/* -e deep[,NAME ...]: stacks of running and waiting threads, and the remaining sources. */
+/*
+ * Replaces -e deep[,NAME ...] by its meaning: options for stacks of running and waiting threads.
+ * The rest of the list stays.
+ */
 static void take_deep(struct record *r)
 {
 	if (!r->events || strncmp(r->events, "deep", 4) || (r->events[4] && r->events[4] != ','))
@@ -778,7 +793,7 @@ static void take_deep(struct record *r)
 		free(r->events), r->events = NULL;
 }
 
-/* The process of a thread that -p names; tid itself if it leads one, or does not live. */
+/* Returns the PID of a thread's process; tid if there is no such thread. */
 static uint32_t process_of(uint32_t tid)
 {
 	char path[64], line[128];
@@ -794,7 +809,7 @@ static uint32_t process_of(uint32_t tid)
 	return pid;
 }
 
-/* Marks and filters are of processes, so -p TID is for the thread's process. */
+/* Replaces TIDs of -p by the PIDs of their processes, because filters select processes. */
 static void take_processes(struct record *r)
 {
 	for (unsigned int i = 0; i < r->pids.cnt; i++) {
@@ -824,7 +839,7 @@ static int run(void *job)
 	r->o.flight.triggers = r->triggers.v;
 	r->o.flight.trigger_cnt = r->triggers.cnt;
 	r->o.command_line = r->command_line;
-	/* The default name rotates: the user did not choose it and need not choose another one. */
+	/* the default output replaces an older trace, since the user did not choose its name */
 	r->o.force |= !r->o.output;
 	if (!r->o.output)
 		r->o.output = INPUT_TRACE_DEFAULT;

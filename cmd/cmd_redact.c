@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_redact: `ebpfrec redact -o OUT` checks a trace, writes a new one with pseudonyms for names,
- * checks the new one, and prints the numbers of replaced and kept names.
+ * cmd_redact: `ebpfrec redact -o OUT` checks a trace, writes a new trace with pseudonyms for names,
+ * checks the new trace, and prints the numbers of replaced and kept names.
  */
 #include <inttypes.h>
 

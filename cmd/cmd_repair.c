@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_repair: `ebpfrec repair -o NEW`: checks a trace, writes a new one of all that is valid in it,
- * and checks that one, too.
+ * cmd_repair: `ebpfrec repair -o NEW` checks a trace, writes its valid parts to a new trace, and
+ * checks the new trace.
  */
 #include <inttypes.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_report: `ebpfrec report` shows one canned view of one window: once, or again and again while
- * the trace is recorded, or for several hosts on one axis of time.
+ * cmd_report: `ebpfrec report` shows a predefined view of a window: once, repeatedly while the
+ * trace is recorded, or for the traces of several hosts on one time axis.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +26,7 @@
 
 #define FOLLOW_NS (2 * UNITS_NS_PER_S)
 #define VIEWS_MAX 40
-#define FOLLOW_OTHER_LINES 7 /* of an answer, besides its rows */
+#define FOLLOW_OTHER_LINES 7 /* lines of an answer other than its rows */
 
 /* ---- options ---- */
 
@@ -100,7 +100,7 @@ static int take_all(void *options, const char *value, struct err *e)
 	return take_limit(options, "0", e);
 }
 
-/* "p99", "50ms" or ">50ms" */
+/* Parses --slow: "p99", "50ms" or ">50ms". */
 static int take_slow(void *options, const char *value, struct err *e)
 {
 	struct report_options *r = options;
@@ -182,7 +182,7 @@ static int take_operand(void *options, const char *value)
 	return 0;
 }
 
-/* "sizes, lifetimes, stacks": the views of a view, "" for none. */
+/* Returns the subordinate views of a view: "sizes, lifetimes, stacks"; "": none. */
 static const char *views_of(const struct report_view *v)
 {
 	const char *text = "";
@@ -194,7 +194,7 @@ static const char *views_of(const struct report_view *v)
 	return text;
 }
 
-/* Applies --show. */
+/* Replaces the view by its subordinate view that --show names. */
 static int pick_shown(struct report_options *r)
 {
 	const struct report_view *v = r->show ? report_view_find(r->show) : NULL;
@@ -210,7 +210,7 @@ static int pick_shown(struct report_options *r)
 	return 0;
 }
 
-/* "'latency' and 'parallel'": the views that accept the option. */
+/* Returns the views that accept the option: "'latency' and 'parallel'". */
 static const char *views_with(enum report_takes option)
 {
 	const char *names[VIEWS_MAX], *text = "";
@@ -306,7 +306,7 @@ static int check_who(const struct report_options *r)
 	return 0;
 }
 
-/* Refuses an option that the view ignores: the answer would look as if it were respected. */
+/* Refuses options that the view would ignore. */
 static int check_view(const struct report_options *r)
 {
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a report has a view */
@@ -359,7 +359,7 @@ static int check_view(const struct report_options *r)
 							 0;
 }
 
-/* --list for programs: a row per view with its keys, or one view with its notes. */
+/* Prints --list as rows: a row per view with its keys, or one view with its notes. */
 static int list_rows(const struct report_options *o)
 {
 	static const char *const columns[] = { "group", "view",	      "question",
@@ -395,7 +395,7 @@ static int list_rows(const struct report_options *o)
 	return r < 0 ? say_error("out of memory") : OPTS_LEAVE;
 }
 
-/* The view's question, notes, keys and the views of it. */
+/* Prints a view's question, notes, keys and subordinate views. */
 static int list_view(const struct report_view *v)
 {
 	unsigned int width = input_terminal_width();
@@ -407,7 +407,7 @@ static int list_view(const struct report_view *v)
 		render_wrap_beside(stdout, v->notes, width, 0);
 	keys_format(v->by_mask, list, sizeof(list));
 	keys_format(v->by_default, own, sizeof(own));
-	/* lines are wrapped at blanks */
+	/* append a space to each comma, since lines are wrapped at spaces */
 	for (const char *c = list; *c; c++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%c%s", *c,
 				      *c == ',' && width ? " " : "");
@@ -450,8 +450,8 @@ static int list_views(const struct report_options *r)
 }
 
 /*
- * --wide-by comm implies rows by comm, --tid and --thread imply rows of threads, and formats of
- * stacks rows of processes, unless --by is set.
+ * Sets a default for --by: comm for --wide-by comm, threads for --tid and --thread, and processes
+ * for formats of stacks.
  */
 static void imply_by(struct report_options *r)
 {
@@ -467,7 +467,7 @@ static void imply_by(struct report_options *r)
 			r->q.by = 1u << i;
 }
 
-/* After all options: sets the default view, and refuses conflicting options. */
+/* Sets the default view, and refuses conflicting options. Runs after all options are parsed. */
 static int check_options(struct report_options *r)
 {
 	int c = pick_shown(r);
@@ -479,7 +479,7 @@ static int check_options(struct report_options *r)
 	if (!c && !r->q.by)
 		imply_by(r);
 	c = c ?: check_together(r) ?: check_view(r);
-	/* a screenful is for people */
+	/* only tables have a default limit of rows */
 	if (r->in.format == RENDER_JSON)
 		r->q.summary_rows = REPORT_SECTION_ROWS;
 	r->in.of_threads = r->view && r->view->takes & REPORT_TAKES_THREADS;
@@ -512,7 +512,10 @@ static uint64_t lost_before(const struct trace *t, uint64_t ts_ns)
 	return sum;
 }
 
-/* Notes bins that were not read in time, and events and losses that arrived too late. */
+/*
+ * Prints notes about bins that were not read in time, and about events and losses that arrived too
+ * late.
+ */
 static void note_lost_bins(struct report_options *o)
 {
 	uint64_t start_ns = trace_start_ns(o->in.trace), skipped, late_ns, lost_cnt;
@@ -536,8 +539,8 @@ static void note_lost_bins(struct report_options *o)
 }
 
 /*
- * Prints the bins that have become complete since the last time, and at the end the remaining ones.
- * The first call determines their beginning.
+ * Prints the bins that became complete since the last call, and at the end of the trace the
+ * remaining bins. The first call sets the beginning of the first bin.
  */
 static int answer_bins(struct report_options *o)
 {
@@ -580,7 +583,7 @@ static int follow(struct report_options *o)
 	int c;
 
 	sigaction(SIGINT, &stop, NULL);
-	/* the title, the headings and the note on dropped columns stay on the screen, too */
+	/* leave room on the screen for the title, the headings and the note on dropped columns */
 	if (o->in.format == RENDER_TABLE && !o->has_limit && o->view->by_mask &&
 	    input_terminal_height() > FOLLOW_OTHER_LINES) {
 		o->has_limit = true;
@@ -588,10 +591,10 @@ static int follow(struct report_options *o)
 	}
 	for (;;) {
 		/*
-		 * The first block is written after a second; until then there is nothing to show.
+		 * The recorder writes the first block after a second; until then there is no data.
 		 */
 		if (trace_end_ns(o->in.trace) || !trace_is_live(o->in.trace)) {
-			/* A terminal is cleared; a file gets an empty line between answers. */
+			/* between answers, clear the terminal, or print an empty line to a file */
 			if (!report_streams(o))
 				fputs(begin, stdout);
 			begin = *begin == '\033' ? begin : "\n";
@@ -636,7 +639,7 @@ static int report_hosts(struct report_options *o)
 	return c;
 }
 
-/* Some views are about a recording's command, unless options name others. */
+/* Restricts some views to the recorded command, unless options select tasks. */
 static void imply_workload(struct report_options *o)
 {
 	struct report_request q = o->q;
@@ -653,7 +656,10 @@ static void imply_workload(struct report_options *o)
 		o->q.workload = o->q.of_command = true;
 }
 
-/* A process or thread that is missing in a running recording may still appear. */
+/*
+ * Checks that the selected tasks exist. While the trace is recorded they may still appear, so a
+ * missing task is only noted.
+ */
 static int check_named(struct report_options *o)
 {
 	unsigned int found;
@@ -690,7 +696,7 @@ static int run(void *job)
 		pager_begin();
 	c = report_answer(o);
 	pager_end();
-	/* a trace without a block has no answer; a note says so */
+	/* a trace without a block has no answer, which a note has explained */
 	return c || block_cnt || trace_is_live(o->in.trace) ? c : EXIT_FAILED;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_snapshot: `ebpfrec snapshot` copies the current content of a trace to a new, finished trace.
- * It needs nothing from the recorder, and works on a trace whose recorder died, too.
+ * It does not need the recorder, so it also works on a trace whose recorder died.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -42,7 +42,7 @@ static const struct opts_option options[] = {
 
 #define LOOK_NS 100000000L
 
-/* Waits for the instant of --at, and until everything up to then has been written. */
+/* Waits for the instant of --at, and until the recorder has written all events before it. */
 static int wait_for_instant(struct snapshot *s)
 {
 	const struct timespec at = { .tv_sec = (time_t)(s->at_real_ns / UNITS_NS_PER_S),
@@ -101,7 +101,7 @@ static int write_copy(void *ctx, const char *path, struct err *e)
 	snprintf(mono, sizeof(mono), "%" PRIu64, clock_mono_ns());
 	snprintf(real, sizeof(real), "%" PRIu64, clock_real_ns());
 	r = fstat(dir_fd, &st) < 0 ? -errno : 0;
-	/* the trace's owner keeps it, also when root makes the copy */
+	/* a copy made by root belongs to the trace's owner */
 	if (!r)
 		r = store_snapshot_take(
 			dir_fd,
@@ -118,7 +118,7 @@ static int run(void *job)
 {
 	struct snapshot *s = job;
 	struct err e = { "" };
-	/* before an output is begun, or a time is waited for */
+	/* check the trace before creating the output and before waiting for --at */
 	int dir_fd, c = input_open_dir(&s->in, NOT_OF_BUNDLES, &dir_fd);
 
 	if (c)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cmd_sql: `ebpfrec sql` runs a SQL statement over the trace's tables, from the command line or
- * stdin, or statements typed into the shell. It also describes the tables.
+ * cmd_sql: `ebpfrec sql` runs SQL statements on the trace's tables: one from the command line or
+ * stdin, or several from its shell. It also describes the tables.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,7 +24,7 @@
 struct sql_shell_command {
 	const char *name, *arg, *help;
 };
-/* sql_shell: collects lines until they are a statement, and passes them to cmd_sql. */
+/* sql_shell: collects lines until a statement is complete, and passes it to cmd_sql. */
 
 #define PROMPT	    "ebpfrec> "
 #define PROMPT_MORE "    ...> "
@@ -53,7 +53,10 @@ static const char *const keywords[] = {
 
 static bool completes_commands;
 
-/* The words there are, one after the other; a column once for each table. */
+/*
+ * Returns the word number `at` among keywords, tables and columns; NULL: past the end. A column
+ * occurs once per table.
+ */
 static const char *word_at(size_t at)
 {
 	const struct sql_schema_item *it = sql_schema_items;
@@ -80,7 +83,7 @@ static bool is_repeated(size_t at, const char *word)
 	return false;
 }
 
-/* The next word that begins with text, in memory that libedit frees. */
+/* Returns the next word that begins with text, malloc'ed: libedit frees it. */
 static char *next_match(const char *text, int state)
 {
 	static size_t at;
@@ -105,7 +108,7 @@ static char *next_match(const char *text, int state)
 
 static char **complete(const char *text, int start, int end)
 {
-	rl_attempted_completion_over = 1; /* file names are of no use */
+	rl_attempted_completion_over = 1; /* do not complete file names */
 	completes_commands = start == 1 && rl_line_buffer[0] == '.';
 	return rl_completion_matches(text, next_match);
 }
@@ -121,7 +124,7 @@ static void begin(void)
 {
 	const char *path = history_path();
 
-	setlocale(LC_CTYPE, ""); /* libedit asks it how wide characters are */
+	setlocale(LC_CTYPE, ""); /* libedit needs it for the width of characters */
 	rl_readline_name = "ebpfrec";
 	rl_attempted_completion_function = complete;
 	rl_basic_word_break_characters = " \t\n\"'`$><=;|&{(,.+-*/%";
@@ -189,7 +192,10 @@ static bool is_quit(const char *s)
 	return !strcmp(s, ".quit") || !strcmp(s, ".exit") || !strcmp(s, ".q");
 }
 
-/* A dot command is a line of its own; a statement ends with a semicolon. */
+/*
+ * Returns whether the input is complete: a dot command ends with its line, a statement with a
+ * semicolon.
+ */
 static bool is_whole(const struct buf *b)
 {
 	const char *s = (const char *)b->data;
@@ -197,14 +203,14 @@ static bool is_whole(const struct buf *b)
 	return *s == '.' || analysis_sql_is_complete(s);
 }
 
-static volatile sig_atomic_t dropped; /* Ctrl-C discards the typed text */
+static volatile sig_atomic_t dropped; /* set by Ctrl-C, which discards the typed text */
 
 static void drop(int sig)
 {
 	dropped = 1;
 }
 
-/* Blank lines before a statement are ignored. Appends a NUL after b's data. */
+/* Appends a line; ignores blank lines before a statement. Keeps a NUL after b's data. */
 static void add_line(struct buf *b, const char *line)
 {
 	const char *s = line + (b->len ? 0 : strspn(line, " \t"));
@@ -217,7 +223,10 @@ static void add_line(struct buf *b, const char *line)
 	b->len -= !b->failed;
 }
 
-/* Asks ask() until the input ends or .quit. Returns an exit status. */
+/*
+ * Calls ask() for each statement and dot command, until .quit or the end of the input. Returns an
+ * exit status.
+ */
 static int sql_shell_run(void (*ask)(void *ctx, const char *text), void *ctx)
 {
 	struct sigaction on_interrupt = { .sa_handler = drop }, before;
@@ -251,7 +260,7 @@ static int sql_shell_run(void (*ask)(void *ctx, const char *text), void *ctx)
 	}
 	sigaction(SIGINT, &before, NULL);
 	if (more)
-		putchar('\n'); /* after Ctrl-D */
+		putchar('\n'); /* Ctrl-D leaves the cursor after the prompt */
 	end();
 	buf_done(&b);
 	return 0;
@@ -303,7 +312,7 @@ static int take_statement(void *job, const char *value)
 	return 0;
 }
 
-/* All of stdin, NUL-terminated. EXIT_FAILED: the error is printed. */
+/* Reads all of stdin into a NUL-terminated statement. EXIT_FAILED: the error is printed. */
 static int read_statement(struct sql *q)
 {
 	char *text = q->from_stdin = malloc(STATEMENT_MAX + 1);
@@ -323,7 +332,10 @@ static int read_statement(struct sql *q)
 	return 0;
 }
 
-/* An answer that is not the trace's: of the documents. name: NULL: all. */
+/*
+ * Prints the declaration of a table, view or function, which does not depend on the trace. name
+ * NULL: lists all.
+ */
 static int show_schema(struct sql *q, const char *name)
 {
 	struct render *r = NULL;
@@ -341,7 +353,7 @@ static int show_schema(struct sql *q, const char *name)
 	return c;
 }
 
-/* ".schema X" and the like. */
+/* Runs a dot command. */
 static int run_command(struct sql *q, const char *line)
 {
 	char name[16] = "", arg[64] = "";
@@ -365,7 +377,7 @@ static int run_command(struct sql *q, const char *line)
 	return 0;
 }
 
-/* Suggests quicker ways, once for each statement. */
+/* Suggests a faster way after a large scan, once per statement. */
 static void note_large_scan(void *ctx, const char *table, uint64_t rows)
 {
 	struct sql *q = ctx;
@@ -398,14 +410,14 @@ static int run_statement(struct sql *q)
 	return c;
 }
 
-static struct analysis *interrupted; /* by Ctrl-C */
+static struct analysis *interrupted; /* analysis that Ctrl-C interrupts */
 
 static void interrupt(int sig)
 {
 	analysis_interrupt(interrupted);
 }
 
-/* An error ends the statement, not the shell. */
+/* Runs a statement or a dot command. An error ends only that statement, not the shell. */
 static void ask(void *ctx, const char *text)
 {
 	struct sql *q = ctx;

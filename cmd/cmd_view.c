@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * cmd_view: `ebpfrec view` serves the page of `export --to html` without its data. The page
- * requests the data window by window. This thread makes each answer on request, and gives up an
- * answer when the browser closes the connection.
+ * requests the data window by window. The main thread makes one answer at a time, and stops making
+ * it if the browser closes the connection.
  *
- * Only a client that knows the address can send requests: it has a random token. The program reads
- * the trace and writes only the trace's index.
+ * The address contains a random token, so only clients that know the address get answers. The
+ * program writes nothing but the trace's index.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -34,9 +34,12 @@
 #include "cmd/view/view_report.h"
 #include "trace/trace.h"
 
-/* Charts are SVG without a style, so that the page needs no policy but that nothing is loaded. */
+/*
+ * Page of progress: its charts are SVG without styles, so its policy can forbid the browser to load
+ * anything.
+ */
 
-#define COLUMNS 240	/* of a chart, each a part of the trace */
+#define COLUMNS 240	/* columns of a chart; each shows an equal part of the trace */
 #define HEIGHT	24
 #define KIND_COLOR "#0072b2"
 #define LOSS_COLOR "#be2828"
@@ -47,7 +50,7 @@ struct chart {
 	double columns[COLUMNS];
 };
 
-/* Adds events in [from_ns, to_ns), spread evenly. */
+/* Adds cnt events, spread evenly over [from_ns, to_ns). */
 static void add(struct chart *c, uint64_t from_ns, uint64_t to_ns, uint64_t cnt)
 {
 	double start = (double)trace_start_ns(c->t), wide = (double)trace_end_ns(c->t) - start;
@@ -108,7 +111,9 @@ static void put_trace(FILE *f, const struct trace *t)
 	fprintf(f, "</table>\n");
 }
 
-/* Writes the page about the traces: `done` of their `all` events are read. 0 or -ENOMEM. */
+/*
+ * Writes the page of progress: `done` of `all` events of the traces have been read. 0 or -ENOMEM.
+ */
 static int view_progress_answer(const struct trace *const *traces, unsigned int cnt, uint64_t done,
 				uint64_t all, struct http_answer *ret)
 {
@@ -142,10 +147,11 @@ static int view_progress_answer(const struct trace *const *traces, unsigned int 
 
 #define TOKEN_BYTES 16
 #define TOKEN_CHARS (2 * TOKEN_BYTES)
-#define ANSWER_SECONDS 60 /* longest time of an answer */
-#define PAGE_WAIT_NS 200000000 /* wait for traces being read, before the page of progress is sent */
-#define LOOK_US 50000 /* while one is made: is it still wanted? */
-#define LOOK_NS UNITS_NS_PER_S /* how often a live trace is looked at, at most */
+#define ANSWER_SECONDS 60 /* maximum duration of an answer */
+/* longest wait for traces being read before the page of progress is sent */
+#define PAGE_WAIT_NS 200000000
+#define LOOK_US 50000 /* interval of checking whether the client still waits for the answer */
+#define LOOK_NS UNITS_NS_PER_S /* shortest interval between reads of new blocks of a live trace */
 #define JSON "application/json; charset=utf-8"
 
 struct view_trace {
@@ -157,16 +163,16 @@ struct view_job {
 	struct lists_strings paths;
 	struct view_trace *traces;	/* at least one */
 	unsigned int trace_cnt;
-	struct input *in;		/* of the trace that is asked for */
+	struct input *in;		/* the trace of the current request */
 	const char *listen, *symbols;
 	char token[TOKEN_CHARS + 1];
 	struct http_server *http;
-	pthread_t reader;	/* makes the indexes of traces that have none */
+	pthread_t reader;	/* thread that makes missing indexes */
 	bool is_reading;
-	int read_status;	/* after its end */
+	int read_status;	/* exit status of the reader, after its end */
 };
 
-/* The answer that is being made, its connection, and its deadline. */
+/* The answer being made, its connection, and its deadline. */
 static struct {
 	struct view_job *volatile job;
 	int fd;
@@ -188,7 +194,7 @@ static void on_signal(int sig)
 		give_up(running.job, true);
 }
 
-/* Gives up the answer if the client is gone or the deadline has passed. */
+/* Stops the answer if the client is gone or the deadline has passed. */
 static void on_alarm(int sig)
 {
 	int saved = errno;
@@ -230,7 +236,7 @@ static int look(struct view_trace *t)
 	size_t before, now;
 	int c;
 
-	/* without an analysis the last look has failed */
+	/* without an analysis, the last call failed: try again at once */
 	if (in->analysis &&
 	    (!trace_is_live(in->trace) || clock_mono_ns() - t->looked_ns < LOOK_NS))
 		return 0;
@@ -255,7 +261,7 @@ static void refuse(struct http_answer *ret, unsigned int status, const char *why
 	ret->fixed = why;
 }
 
-/* The reason is on the terminal, unless the answer was given up. */
+/* Answers with an error. Prints the reason to the terminal, unless the answer was given up. */
 static void fail(struct http_answer *ret, int code, const struct err *e, const char *what)
 {
 	bool is_given_up = interrupted || given_up;
@@ -270,7 +276,7 @@ static void fail(struct http_answer *ret, int code, const struct err *e, const c
 		refuse(ret, 500, what);
 }
 
-/* An argument in ns from the trace's start, as an instant of its clock. */
+/* Converts an argument, in ns from the trace's start, to an instant of the trace's clock. */
 static bool take_instant(const struct http_request *q, const char *name, uint64_t start_ns,
 			 uint64_t *ret)
 {
@@ -287,7 +293,7 @@ static bool take_instant(const struct http_request *q, const char *name, uint64_
 	return true;
 }
 
-/* False: the request has no window, and an error is in the answer. */
+/* Parses the request's window. False: there is no valid window, and *ret is an error. */
 static bool take_window(const struct view_job *j, const struct http_request *q, uint64_t *from_ns,
 			uint64_t *to_ns, struct http_answer *ret)
 {
@@ -300,7 +306,7 @@ static bool take_window(const struct view_job *j, const struct http_request *q, 
 	return false;
 }
 
-/* The data of a page about the window. */
+/* Answers with the page's data for the window. */
 static void answer_window(struct view_job *j, const struct http_request *q,
 			  struct http_answer *ret)
 {
@@ -326,7 +332,7 @@ static void answer_window(struct view_job *j, const struct http_request *q,
 				     .bytes = data.len, .is_deflated = true };
 }
 
-/* view_report_rows() or view_report_search(), and the message about a wrong argument. */
+/* view_report_rows() or view_report_search(), and the message for an invalid argument. */
 struct row_source {
 	int (*rows)(struct analysis *a, const struct http_request *q, uint64_t from_ns,
 		    uint64_t to_ns, struct http_answer *ret, struct err *e);
@@ -408,8 +414,8 @@ static int write_diff(void *ctx, const struct row_sink *out, struct err *e)
 }
 
 /*
- * The trace and the window of side A or B: its number is an argument, and so are its instants.
- * NULL: they are missing or wrong.
+ * Returns the trace of side A or B, and sets its window. The arguments are the trace's number and
+ * two instants. NULL: an argument is missing or invalid.
  */
 static struct input *take_side(const struct view_job *j, const struct http_request *q, bool is_b,
 			       struct diff_side *ret)
@@ -484,7 +490,7 @@ static void answer_diff(struct view_job *j, const struct http_request *q, struct
 
 /* ---- pages ---- */
 
-/* The page that asks for its windows. */
+/* Answers with the page, which then requests its data. */
 static void answer_page(struct view_job *j, struct http_answer *ret)
 {
 	struct loss_needs needs = report_view_find("page")->needs;
@@ -507,7 +513,7 @@ static void answer_page(struct view_job *j, struct http_answer *ret)
 		ret->type = "text/html; charset=utf-8";
 }
 
-/* Compares all of it, however early it differs. */
+/* Compares in constant time, so that the time does not disclose the token. */
 static bool is_token(const struct view_job *j, const char *text)
 {
 	unsigned char differs = 0;
@@ -540,7 +546,10 @@ static void answer_what(struct view_job *j, const struct http_request *q, const 
 		refuse(ret, 404, "there is no such page\n");
 }
 
-/* "2/window" refers to the second trace. Returns the name after the number; "?": no such trace. */
+/*
+ * Selects the request's trace: "2/window" is about the second one. Returns the name after the
+ * number; "?": no such trace.
+ */
 static const char *take_trace(struct view_job *j, const char *what)
 {
 	unsigned long n = 1;
@@ -554,7 +563,7 @@ static const char *take_trace(struct view_job *j, const char *what)
 	return end == what ? what : end + 1;
 }
 
-/* ---- the first look at a trace: its index is made in another thread ---- */
+/* ---- the first answers, while another thread makes the index ---- */
 
 static void *read_all(void *job)
 {
@@ -566,7 +575,10 @@ static void *read_all(void *job)
 	return NULL;
 }
 
-/* Signals end the program, and wake up the thread that answers. */
+/*
+ * Starts the thread that reads the traces. It blocks signals, so that they interrupt the main
+ * thread.
+ */
 static int begin_reading(struct view_job *j)
 {
 	sigset_t all, before;
@@ -580,7 +592,7 @@ static int begin_reading(struct view_job *j)
 	return input_status(-r, NULL);
 }
 
-/* Waits so long at most. False: the traces are still being read. */
+/* Waits at most wait_ns. False: the traces are still being read. */
 static bool is_read(struct view_job *j, uint64_t wait_ns)
 {
 	struct timespec until = clock_after(CLOCK_REALTIME, wait_ns);
@@ -607,8 +619,8 @@ static void answer_progress(struct view_job *j, struct http_answer *ret)
 }
 
 /*
- * Returns true if the traces can be queried. Otherwise a page shows the progress of reading, and
- * other requests wait.
+ * Returns true when the traces can be queried. Until then, a request for a page is answered with
+ * the progress of reading; other requests wait.
  */
 static bool wait_for_traces(struct view_job *j, const char *what, struct http_answer *ret)
 {
@@ -683,7 +695,9 @@ static int serve(struct view_job *j)
 		say_note("open this address in a browser; Ctrl-C ends the viewer");
 	while (!interrupted && !(is_read(j, 0) && j->read_status))
 		http_server_run(j->http, 500);
-	/* the index that the reader writes has checksums; the next reader continues it */
+	/*
+	 * the reader may be writing the index; it has checksums, and the next reader continues it
+	 */
 	if (j->is_reading)
 		_exit(0);
 	return interrupted ? 0 : j->read_status;
@@ -704,7 +718,7 @@ static int open_traces(struct view_job *j)
 		*in = (struct input){ .path = j->paths.v[j->trace_cnt], .quick = true,
 				      .symbols = j->symbols };
 		c = input_open(in, true);
-		/* a wrong --symbols is an error before the address is printed */
+		/* an invalid --symbols must fail before the address is printed */
 		if (!c && (trace_is_live(in->trace) || in->symbols))
 			c = input_open_analysis(in);
 	}
@@ -722,8 +736,8 @@ static void done(void *job)
 }
 
 /*
- * Keeps the memory of one answer for the next one. Otherwise the kernel takes it back and clears it
- * again for each, which is a tenth of the cost of an answer.
+ * Keeps the freed memory of an answer for the next answer. Returning it to the kernel, which clears
+ * it on each allocation, is a tenth of the cost of an answer.
  */
 static void keep_memory(void)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: CC0-1.0 */
 /*
- * ebpfrec.h: tells the recorder `ebpfrec record --spans` where requests of a program begin and end.
+ * ebpfrec.h: reports the beginning and end of a program's requests to `ebpfrec record --spans`.
  *
  * For C and C++, with GNU extensions, on Linux. There is no library: include this file. Public
- * domain (CC0-1.0): do with it what you like.
+ * domain (CC0-1.0).
  *
  *	ebpfrec_begin("GET", id);	a request begins, and this thread works for it
- *	ebpfrec_step("parse");		a step of this thread's request begins; the one before ends
- *	ebpfrec_attach(id);		this thread works for that request from here on; 0: for none
+ *	ebpfrec_step("parse");		a step of this thread's request begins; the last one ends
+ *	ebpfrec_attach(id);		this thread works for that request from now on; 0: for none
  *	ebpfrec_end(id);		the request ends, on any thread
  *	ebpfrec_fail(id);		the request ends with an error
  *
- * id: any number but 0 that no other open request of the process has. Names are cut to 48 bytes.
+ * id: any number other than 0 that no other open request of the process uses. Names are cut to 48
+ * bytes.
  *
- * Without a recorder a call is a load and a branch. With one, an event is written into memory
- * shared with the recorder, without a system call except for the first event of a process
- * and of a thread, and once in some hundred events. All functions may be called by any thread, in
- * signal handlers, and after fork(). They keep errno.
+ * Without a recorder, a call costs a load and a branch. With a recorder, a call writes an event
+ * into shared memory. It makes system calls only for the first event of a process and of a thread,
+ * and once per some hundred events. All functions may be called by any thread, in signal handlers,
+ * and after fork(). They preserve errno.
  */
 #ifndef EBPFREC_H
 #define EBPFREC_H
@@ -33,14 +34,17 @@
 #include <time.h>
 #include <unistd.h>
 
-/* The memory's layout (src/preload/heap_share.h), which programs that are built keep using. */
+/*
+ * Layout of the shared memory (src/preload/heap_share.h). It must not change, since compiled
+ * programs contain it.
+ */
 #define EBPFREC_MAGIC_ 0x3170616568626165ULL
-#define EBPFREC_CHUNK_ 16384u		/* bytes of a chunk, of which a thread owns one */
-#define EBPFREC_RECORDS_ 448u		/* slots of a chunk */
-#define EBPFREC_OWNERS_ 128u		/* the chunks' owners, in the head */
+#define EBPFREC_CHUNK_ 16384u		/* bytes of a chunk; a thread owns one chunk at a time */
+#define EBPFREC_RECORDS_ 448u		/* slots per chunk */
+#define EBPFREC_OWNERS_ 128u		/* offset of the array of chunk owners (TIDs) in the head */
 #define EBPFREC_CHUNKS_MAX_ 8192u
 #define EBPFREC_KIND_REST_ 3u
-#define EBPFREC_KIND_SPAN_ 64u		/* + number of slots with the name */
+#define EBPFREC_KIND_SPAN_ 64u		/* plus the number of slots that hold the name */
 #define EBPFREC_NAME_ 48u
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -50,33 +54,33 @@ struct ebpfrec_head_ {
 	uint64_t magic, pid_ns;
 	uint32_t chunk_cnt, waits, off, counts_cycles;
 	uint32_t others[8];
-	uint64_t lost;			/* events of requests */
+	uint64_t lost;			/* number of lost events of requests */
 };
 
 struct ebpfrec_slot_ {
-	uint64_t at, id, kind, cpu;	/* none of which is 0 once it is written */
+	uint64_t at, id, kind, cpu;	/* each is 0 until it is written */
 };
 
 struct ebpfrec_process_ {
-	int state;		/* 0: not tried; 1: a recorder reads; -1: none does; 2: opening */
+	int state;		/* 0: not opened; 1: open; -1: no recorder; 2: being opened */
 	int other_namespace;
 	uint64_t last_epoch;
-	volatile uint64_t *epoch;	/* reads as 0 in a child of fork() */
+	volatile uint64_t *epoch;	/* 0 in a child after fork() */
 	struct ebpfrec_head_ *head;
 	char *chunks;
 };
 
 struct ebpfrec_thread_ {
 	uint64_t epoch;
-	uintptr_t slot;			/* the next one */
+	uintptr_t slot;			/* address of the next slot */
 	uint32_t tid, lose;
 };
 
-/* One for all files of a program or library that include this one. */
+/* Shared by all files of a program or library that include this header. */
 __attribute__((weak, visibility("hidden"))) struct ebpfrec_process_ ebpfrec_process;
 __attribute__((weak, visibility("hidden"))) __thread struct ebpfrec_thread_ ebpfrec_thread;
 
-/* Maps the memory. Returns the new state. */
+/* Maps the shared memory. Returns the new state: 1 or -1. */
 static __attribute__((unused, noinline)) int ebpfrec_open_(void)
 {
 	struct ebpfrec_process_ *p = &ebpfrec_process;
@@ -90,7 +94,7 @@ static __attribute__((unused, noinline)) int ebpfrec_open_(void)
 		return -1;
 	if (!fstat(fd, &st) && st.st_size > 3 * (off_t)EBPFREC_CHUNK_) {
 		bytes = (size_t)st.st_size;
-		/* a slot's address tells its place in a chunk, so chunks must be aligned */
+		/* a slot's index is computed from its address, so chunks must be aligned */
 		share = mmap(NULL, bytes + EBPFREC_CHUNK_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS,
 			     -1, 0);
 		if (share != MAP_FAILED)
@@ -107,14 +111,14 @@ static __attribute__((unused, noinline)) int ebpfrec_open_(void)
 	if (p->head->magic != EBPFREC_MAGIC_ || p->head->chunk_cnt > EBPFREC_CHUNKS_MAX_ ||
 	    (3 + (uint64_t)p->head->chunk_cnt) * EBPFREC_CHUNK_ > bytes)
 		return -1;
-	/* thread ids of another pid namespace have another meaning */
+	/* TIDs of another PID namespace are of no use to the recorder */
 	if (stat("/proc/self/ns/pid", &st) || st.st_ino != p->head->pid_ns)
 		p->other_namespace = 1;
 	p->epoch = (volatile uint64_t *)epoch;
 	return 1;
 }
 
-/* Runs before main(), when no other thread can come between. */
+/* Opens the memory unless that was tried. As a constructor, it runs before other threads exist. */
 static __attribute__((constructor)) void ebpfrec_start_(void)
 {
 	int untried = 0, saved = errno;
@@ -125,7 +129,7 @@ static __attribute__((constructor)) void ebpfrec_start_(void)
 	errno = saved;
 }
 
-/* Claims a chunk for this thread. Returns its first slot; 0: the event is lost. */
+/* Claims a chunk for this thread. Returns the address of its first slot; 0: the event is lost. */
 static __attribute__((unused, noinline)) uintptr_t ebpfrec_claim_(void)
 {
 	struct ebpfrec_process_ *p = &ebpfrec_process;
@@ -156,7 +160,7 @@ static __attribute__((unused, noinline)) uintptr_t ebpfrec_claim_(void)
 						__ATOMIC_RELAXED))
 			slot = (uintptr_t)(p->chunks + (size_t)i * EBPFREC_CHUNK_);
 	}
-	t->lose = slot ? 0 : t->lose ? t->lose - 1 : 64;	/* the search takes long */
+	t->lose = slot ? 0 : t->lose ? t->lose - 1 : 64; /* do not search for each lost event */
 	if (!slot)
 		__atomic_fetch_add(&p->head->lost, 1, __ATOMIC_RELAXED);
 out:
@@ -184,7 +188,7 @@ static inline void ebpfrec_now_(struct ebpfrec_slot_ *slot)
 	slot->cpu = cpu + 1;
 }
 
-/* Reserves slots with one instruction, so that a signal handler gets others. */
+/* Reserves slots with one instruction, so that a signal handler reserves other slots. */
 static inline uintptr_t ebpfrec_take_(uintptr_t bytes)
 {
 #ifdef __x86_64__
@@ -214,14 +218,14 @@ static __attribute__((unused, noinline)) void ebpfrec_write_(unsigned int action
 			slot->kind = EBPFREC_KIND_REST_;
 		}
 		slot = (struct ebpfrec_slot_ *)ebpfrec_claim_();
-		/* without a chunk it is at the end of one, and never written */
+		/* without a chunk, slot is the end of a chunk, so that it is never written */
 		ebpfrec_thread.slot = slot ? (uintptr_t)(slot + 1 + more) :
 					     EBPFREC_RECORDS_ * sizeof(*slot);
 		if (!slot)
 			return;
 	}
 	ebpfrec_now_(&when);
-	if (len) {	/* words that are not of the name are 1 */
+	if (len) {	/* words beyond the name are 1, since 0 means not yet written */
 		for (i = 0; i < 8; i++)
 			words[i] = i * 8 < len ? 0 : 1;
 		memcpy(words, name, len);
@@ -233,7 +237,7 @@ static __attribute__((unused, noinline)) void ebpfrec_write_(unsigned int action
 	slot->cpu = when.cpu;
 }
 
-/* state is below 0 without a recorder. */
+/* Writes an event, unless there is no recorder (state < 0). */
 static inline void ebpfrec_put_(unsigned int action, const char *name, uint64_t id)
 {
 	if (__builtin_expect(__atomic_load_n(&ebpfrec_process.state, __ATOMIC_RELAXED) >= 0, 0))

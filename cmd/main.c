@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * main: `ebpfrec`, the table of commands. Finds the command, runs it, and checks that its output to
- * stdout was written: a report cut short by a full disk must not look like a success.
+ * main: looks up and runs a command of `ebpfrec`, and checks that its output to stdout was written:
+ * a report that a full disk cuts short must not look like a success.
  */
 #include <errno.h>
 #include <stdbool.h>
@@ -65,8 +65,9 @@ static int take_version(void *field, const char *value, struct err *e)
 }
 
 /*
- * File capabilities are for recording. Commands that read a trace, which may come from an untrusted
- * source, run without them. Root keeps the caller's privileges.
+ * Drops the privileges that file capabilities of this program grant, which only recording needs.
+ * Commands that read a trace, which may come from an untrusted source, run without them. Root keeps
+ * the caller's privileges.
  */
 static bool give_up_gained(void)
 {
@@ -98,7 +99,7 @@ static const struct opts_command main_opts = {
 	.rest = run,
 };
 
-/* The commands "help" and "version" are the program itself. NULL: no such command. */
+/* Returns a command by name; the program itself for "help" and "version"; NULL: no such command. */
 static const struct opts_command *find_command(const char *name)
 {
 	const char *names[COMMAND_CNT + 2] = { [COMMAND_CNT] = "help", "version" }, *view = NULL;
@@ -121,7 +122,7 @@ static const struct opts_command *find_command(const char *name)
 	return i < COMMAND_CNT ? commands[i] : &main_opts;
 }
 
-/* words: the command's name and all that follows it. */
+/* words: the command's name and its arguments. */
 static int run(void *job, char **argv, char **words)
 {
 	bool help = *words && !strcmp(words[0], "help");
@@ -145,7 +146,7 @@ static int run(void *job, char **argv, char **words)
 									  : EXIT_FAILED;
 }
 
-/* Flushes stdio's buffer, which may fail. */
+/* Flushes stdout. Returns status, or a failure if data could not be written. */
 static int close_stdout(int status)
 {
 	int failed;
@@ -156,7 +157,7 @@ static int close_stdout(int status)
 		failed = 1;
 	if (!failed)
 		return status;
-	/* A command that failed has printed the reason. */
+	/* a failed command has printed its own error */
 	if (!status && errno != EPIPE)
 		say_error("cannot write to stdout: %s",
 			  errno ? strerror(errno) : "an earlier write failed");

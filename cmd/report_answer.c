@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * The heading above a table names the trace, the window and its completeness. With csv and json,
- * stdout has only the rows, and stderr the missing parts. With --phases, each interval between
- * marks is queried, and a row_prefix prepends it to the rows. Another one prepends time and host to
- * bins in jsonl, and to aligned bins.
+ * report_answer: the heading above a table contains the trace, the window and its completeness.
+ * With csv and json, stdout contains only the rows, and missing parts are printed to stderr. With
+ * --phases, each interval between marks is queried, and a row_prefix prepends the interval to its
+ * rows. Another row_prefix prepends time and host to bins in jsonl, and to aligned bins.
  */
 #include "cmd/report_answer.h"
 
@@ -27,19 +27,22 @@
 struct answer {
 	struct report_options *o;
 	const struct trace *trace;
-	struct sparkline *drawing; /* NULL: none is made */
-	bool only_drawn; /* the rows are too many to read */
+	struct sparkline *drawing; /* NULL: no picture is drawn */
+	bool only_drawn; /* print only the picture: there are too many rows */
 	bool has_rows;
-	size_t name_cnt; /* of --wide-by */
+	size_t name_cnt; /* number of columns made by --wide-by */
 	char above[REPORT_BELOW_BYTES], below[REPORT_BELOW_BYTES]; /* texts around sections */
 	char heading[1024];
 	char *scope; /* see report_scope() */
-	char hint_options[600]; /* scope after a blank, without the options that select processes */
-	struct export_meta meta; /* parquet: for the footer */
+	char hint_options[600]; /* a blank, and scope without options that select processes */
+	struct export_meta meta; /* parquet: metadata for the footer */
 	char open_note[160]; /* requests in flight at the window's end; "": none */
 };
 
-/* The note for a trace whose manifest has none of the view's keys or sources. */
+/*
+ * Returns the view's note for a trace whose manifest lacks the view's keys or sources; NULL: no
+ * note.
+ */
 static const char *without_note(const struct answer *r)
 {
 	const char *key = r->o->view->without_keys ? r->o->view->without_keys : "";
@@ -58,8 +61,8 @@ static const char *without_note(const struct answer *r)
 #define NOTE_MAX 7
 
 /*
- * Finds notes on parts that a view leaves out, or cannot know for a trace of some processes or a
- * cut. Returns the number of notes.
+ * Finds notes on data that the view leaves out, or that is unknown because the trace covers only
+ * some processes or is a cut. Returns the number of notes.
  */
 static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX])
 {
@@ -85,7 +88,7 @@ static unsigned int find_notes(const struct answer *r, const char *ret[NOTE_MAX]
 	return cnt;
 }
 
-/* "1.5": an instant to a hundredth of the window's length. */
+/* Formats an instant with a resolution of a hundredth of the window's length: "1.5". */
 static const char *short_instant(int64_t ns, uint64_t length_ns)
 {
 	uint64_t step_ns = UNITS_NS_PER_S;
@@ -101,12 +104,12 @@ static const char *short_instant(int64_t ns, uint64_t length_ns)
 	return say_format("%.*s", (int)(n - (decimals && text[n - 1] == '.')), text);
 }
 
-/* "0 .. 29.3 s of trace.ebpfrec, started 08:19:53 UTC, complete" */
+/* Makes the heading: "0 .. 29.3 s of trace.ebpfrec, started 08:19:53 UTC, complete". */
 static void make_heading(struct answer *r)
 {
 	uint64_t start = trace_start_ns(r->trace), from = r->o->q.from_ns, to = r->o->q.to_ns;
 
-	if (!start) /* no block: no time either */
+	if (!start) /* a trace without a block has no time */
 		snprintf(r->heading, sizeof(r->heading), "%s, empty",
 			 say_text(input_path(&r->o->in)));
 	else
@@ -121,7 +124,7 @@ static void make_heading(struct answer *r)
 			 r->o->missing[0] ? "INCOMPLETE: " : "complete", r->o->missing);
 }
 
-/* Each line is a paragraph. */
+/* Prints each line of text as a paragraph. */
 static void print_lines(const struct report_options *o, const char *text)
 {
 	size_t len;
@@ -160,7 +163,7 @@ void report_print_notes(const struct report_options *o, const char *below)
 		render_paragraph(stdout, text, input_terminal_width(), o->in.markdown);
 }
 
-/* For --wide-by: explains the columns, whose headings are names. */
+/* Explains the columns of --wide-by, whose headings are names of groups. */
 static void print_columns_note(const struct answer *r)
 {
 	uint64_t limit = r->o->has_limit ? r->o->limit_wide : 0;
@@ -188,7 +191,7 @@ static void print_table_notes(const struct answer *r)
 		printf(r->o->in.markdown ? "" : "\n");
 		render_paragraph(stdout, found[i], input_terminal_width(), r->o->in.markdown);
 	}
-	/* the explanation of a view is useful only with rows */
+	/* print the explanation of the view only below rows */
 	if (!r->has_rows && !r->o->notes)
 		return;
 	report_print_notes(r->o, *r->below ? r->below :
@@ -196,7 +199,10 @@ static void print_table_notes(const struct answer *r)
 							  r->hint_options) : NULL);
 }
 
-/* The heading contains the missing parts of the whole trace. With csv and json it is a note. */
+/*
+ * Prints the heading of a table, with the missing parts of the window. With csv and json, prints
+ * them as a note.
+ */
 static void print_heading(void *ctx)
 {
 	const struct answer *r = ctx;
@@ -234,11 +240,14 @@ static int write_db(struct report_options *o)
 	return c;
 }
 
-/* Finds damage before the first line is printed. */
+/*
+ * Prepares the parts of the analysis that the view needs, so that damage is found before the first
+ * line is printed.
+ */
 static int prepare(const struct report_options *o)
 {
 	const struct report_view *v = o->view;
-	/* a spike is one beside all that its process allocates */
+	/* spikes are relative to all allocations of a process */
 	bool needs_all = v->index & ANALYSIS_RATES || v->needs.reach & LOSS_AFTER;
 	uint64_t from_ns = needs_all || v->needs.reach & LOSS_BEFORE ? 0 : o->q.from_ns;
 	uint64_t to_ns = needs_all ? UINT64_MAX : o->q.to_ns;
@@ -270,7 +279,7 @@ static int begin_drawing(struct answer *r, uint64_t limit)
 
 /* ---- --phases ---- */
 
-/* [from, to) begins with mark m; NULL: with the window. */
+/* Queries the interval [from_ns, to_ns), which begins at mark m; NULL: at the window's start. */
 static int run_interval(struct row_prefix *p, struct analysis *a, const struct trace *t,
 			const struct report_request *q, const struct trace_mark *m,
 			uint64_t from_ns, uint64_t to_ns, struct err *e)
@@ -291,11 +300,11 @@ static int run_interval(struct row_prefix *p, struct analysis *a, const struct t
 }
 
 struct phase_section {
-	uint64_t left_out; /* rows of all intervals */
-	char command[64]; /* shows them */
+	uint64_t left_out; /* rows left out in all intervals */
+	char command[64]; /* command that shows the rows left out */
 };
 
-/* The title is above the rows of the first interval. */
+/* Prints a section's title before the rows of the first interval. */
 static int begin_phase_section(void *ctx, const char *title)
 {
 	const struct row_prefix *p = ctx;
@@ -313,9 +322,9 @@ static void leave_out(void *ctx, uint64_t cnt, const char *command)
 }
 
 /*
- * One result of a report, or of a section, over each interval between marks; each row begins with
- * the interval. A phase has the name of the mark at its beginning; the one before the first mark is
- * [start]. Marks made by triggers begin no phase.
+ * Queries a report, or one of its sections, for each interval between marks, and prepends the
+ * interval to each row. A phase is named after the mark at its beginning; the phase before the
+ * first mark is [start]. Marks made by triggers do not begin a phase.
  */
 static int report_section_phases(const struct answer *o, const struct report_request *q,
 				 const struct row_sink *sink, struct err *e)
@@ -350,7 +359,7 @@ static int report_section_phases(const struct answer *o, const struct report_req
 	return row_prefix_end(&p, r);
 }
 
-/* Each section that is a result of its own has the rows of all intervals. */
+/* Prints one section after the other, each with the rows of all intervals. */
 static int report_phases(const struct answer *o, const struct row_sink *sink, struct err *e)
 {
 	struct report_request q = o->o->q;
@@ -368,7 +377,10 @@ static int report_phases(const struct answer *o, const struct row_sink *sink, st
 
 /* ---- --wide-by ---- */
 
-/* The figures of rows add up: they are not percentiles, nor of devices on top of each other. */
+/*
+ * Returns whether figures of several rows may be added. Percentiles, and figures of stacked
+ * devices, may not.
+ */
 static bool has_sums(const struct report_view *v)
 {
 	return v->rows & (REPORT_ROWS_SUMS | REPORT_ROWS_ZEROS) && !(v->rows & REPORT_ROWS_FEW);
@@ -391,7 +403,7 @@ static int report_wide(struct answer *r, const struct row_sink *sink, struct err
 	if (!g->o.figure)
 		return err_set(e, -EINVAL, "--wide-by: the view '%s' has no figure over time",
 			       q->view);
-	/* bins are counted from the window's start; the first has a part in the trace */
+	/* bins count from the window's start; skip bins that end before the trace begins */
 	before = q->from_ns < start ? (start - q->from_ns) / q->every_ns : 0;
 	first = q->from_ns + before * q->every_ns;
 	g->o.from_ns = (int64_t)(first - start);
@@ -407,7 +419,10 @@ static int report_wide(struct answer *r, const struct row_sink *sink, struct err
 	return c;
 }
 
-/* Groups of tasks make many rows in each bin: a picture has one for each group. */
+/*
+ * Returns whether rows are groups of tasks, which are many per bin; the picture has one line per
+ * group.
+ */
 static bool is_of_tasks(const struct report_options *o)
 {
 	unsigned int by = o->q.by ? o->q.by : o->view->by_default;
@@ -451,8 +466,8 @@ static void put_wall(const struct row_prefix *p, struct value *row)
 }
 
 /*
- * With --align, the wall clock precedes rows for programs, and bins in jsonl. In jsonl, host and
- * trace come first, so that bins of many hosts can be combined.
+ * Writes the rows to a sink. With --align, and for bins in jsonl, rows for programs begin with the
+ * wall-clock time. In jsonl, host and trace precede it, so that bins of many hosts can be combined.
  */
 static int report_to(struct answer *r, const struct row_sink *sink, struct err *e)
 {
@@ -486,7 +501,7 @@ int report_window(struct report_options *o)
 	return c;
 }
 
-/* Prints the text before the first row. limit: of drawn rows. */
+/* Opens and checks everything that the rows need. limit: maximum number of lines drawn. */
 static int begin(struct answer *r, uint64_t limit)
 {
 	struct report_options *o = r->o;
@@ -500,7 +515,7 @@ static int begin(struct answer *r, uint64_t limit)
 		c = write_db(o);
 	if (!c && o->fetch)
 		c = input_fetch(&o->in, o->q.from_ns, o->q.to_ns);
-	if (!c) /* a database has none, as with ebpfrec export */
+	if (!c) /* after write_db(): databases have no lines of code, as with `ebpfrec export` */
 		c = input_use_lines(&o->in);
 	c = c ?: input_status(begin_drawing(r, limit), NULL);
 	r->only_drawn = r->drawing && !o->has_limit && is_of_tasks(o);
@@ -526,7 +541,7 @@ char *report_scope(const struct report_options *o, bool with_who)
 		{ "--comm", q->comm },	    { "--thread", q->thread },
 		{ "--during", o->in.during }, { "--from", o->in.from }, { "--until", o->in.to },
 	};
-	enum { OF_PROCESSES = 4 }; /* the first of them */
+	enum { OF_PROCESSES = 4 }; /* options that select processes precede this index */
 	unsigned int n = 0;
 	char **argv = calloc(2 * (sizeof(given) / sizeof(given[0]) + o->paths.cnt) + 2,
 			     sizeof(*argv));
@@ -562,7 +577,10 @@ static int take_open(void *ctx, const struct value *v)
 	return 0;
 }
 
-/* Takes the first row of the SQL result for [from, to). Errors by damage are reported elsewhere. */
+/*
+ * Calls take() with the row of a SQL statement about [from, to). Ignores errors: damage is reported
+ * elsewhere.
+ */
 static void find_requests(struct answer *r, const char *sql, int64_t from, int64_t to,
 			  int (*take)(void *ctx, const struct value *v))
 {
@@ -574,7 +592,10 @@ static void find_requests(struct answer *r, const char *sql, int64_t from, int64
 	(void)!analysis_sql(r->o->in.analysis, text, &sink, &e);
 }
 
-/* Finds the requests that have not ended at the end of the window of a view of block requests. */
+/*
+ * Sets open_note for a view of block requests: the number of requests in flight at the window's
+ * end.
+ */
 static void find_open(struct answer *r)
 {
 	const struct report_request *q = &r->o->q;
@@ -598,7 +619,7 @@ static int64_t wall_ns(void *ctx, int64_t ns)
 	return (int64_t)trace_real_ns(r->trace, trace_start_ns(r->trace) + (uint64_t)ns);
 }
 
-/* parquet: the footer says what the file contains, as those of exported tables do. */
+/* Sets the metadata for the footer of a Parquet file, as in exported tables. */
 static int describe(struct answer *r, struct render_options *more)
 {
 	const struct export_request x = { .from_ns = r->o->q.from_ns, .to_ns = r->o->q.to_ns,
@@ -629,14 +650,15 @@ static int run(struct answer *r)
 
 	if (c)
 		return c;
-	/* A table counts the rows it leaves out, and columns are of all rows. */
+	/* a table counts the rows that it leaves out, and --wide-by needs all rows */
 	o->limit_wide = o->q.limit;
-	if (o->wide_by && o->has_limit) /* it is of columns, not of bins */
+	/* with --wide-by, --limit is the number of columns, not of bins */
+	if (o->wide_by && o->has_limit)
 		limit = limit && o->in.format == RENDER_TABLE ? INPUT_TABLE_ROWS : 0;
 	if (o->in.format == RENDER_TABLE || o->q.every_ns)
 		o->q.limit = 0;
 	o->in.of_bins = of_bins;
-	/* without submitter and reason its rows would look alike */
+	/* a table without submitter and reason would repeat equal rows */
 	o->q.merge_unknown = o->in.format == RENDER_TABLE && !o->in.wide;
 	o->q.merge_alike = o->q.merge_unknown && !o->has_limit && !o->q.every_ns;
 	if (o->has_limit)
@@ -699,7 +721,7 @@ int report_answer(struct report_options *o)
 	c = c ?: run(&r);
 	if (!c)
 		input_note_lines(&o->in);
-	o->q.limit = limit; /* the next answer of --follow has the same limit */
+	o->q.limit = limit; /* restored for the next answer of --follow */
 	sparkline_free(r.drawing);
 	free(r.scope);
 	export_meta_done(&r.meta);

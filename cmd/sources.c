@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * sources: groups the flat list of kernel hooks into sources and classes for people. The names come
- * from session_hooks(), so that a new source needs no line here.
+ * sources: groups the flat list of kernel hooks by source, for people. The names come from
+ * session_hooks(), so that a new source needs no change here.
  */
 #include "cmd/sources.h"
 
@@ -18,9 +18,7 @@
 #define NAME_CELLS 13
 #define WORDS_MAX 64
 
-/*
- * "a; b" without repetitions: of programs with the same purpose, only the first one is described.
- */
+/* Appends a use to s->used_for ("a; b"), unless the text is already there. */
 static void add_use(struct source_row *s, const char *use)
 {
 	size_t n = strlen(s->used_for);
@@ -41,7 +39,8 @@ unsigned int sources_list(const struct source_row **ret)
 		struct source_row *s = sources;
 		uint32_t mask;
 
-		if (source_parse(hooks[i].source, &mask, NULL))	/* of an option of its own */
+		/* the hook belongs to an option other than -e */
+		if (source_parse(hooks[i].source, &mask, NULL))
 			continue;
 		while (s < sources + cnt && strcmp(s->name, hooks[i].source))
 			s++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * static_loader: in a static program nothing is ever loaded. SQLite's library could load
- * extensions (which is off, and stays off); the Makefile has it call this instead (--wrap=dlopen).
+ * static_loader: replaces dlopen() in a static program (ld --wrap=dlopen), which cannot load
+ * libraries. SQLite refers to dlopen() for loading extensions, which is disabled.
  */
 #include <stddef.h>
 
