@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* array: growth by doubling; binary search in a range [low, high) that holds the answer. */
+/* array: grows arrays by doubling; searches sorted arrays by bisection of a range [low, high). */
 #include "base/array.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * array: growing arrays, search in sorted arrays, and comparison functions for sorting.
  *
- * An array is a pointer and a capacity in elements (size_t), both the caller's; both start as zero.
- * The caller frees the pointer. Threads: no shared state.
+ * An array is a pointer and a capacity in elements (size_t) in two variables of the caller, both
+ * initially zero. The caller frees the pointer. Threads: no shared state.
  */
 #pragma once
 
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 /*
- * Makes room for at least need elements in the array at *items; new elements are zero. The array at
- * least doubles, so that adding elements one by one costs a constant each. 0 or -ENOMEM; an error
- * leaves the array unchanged.
+ * Makes room for at least need elements in the array at *items; new elements are zero. The capacity
+ * at least doubles, so that appending an element takes constant time on average. 0 or -ENOMEM; an
+ * error leaves the array unchanged.
  */
 #define array_reserve(items, cap, need)                                  \
 	((size_t)(need) <= *(cap) ? 0 :                                  \
@@ -35,7 +35,7 @@ int array_grow(void *items, size_t *cap, size_t need, size_t elem_bytes);
 	lower_bound_field((items), (cnt), sizeof(*(items)),                             \
 			  offsetof(typeof(*(items)), field),                            \
 			  _Generic((items)->field, uint32_t: 4, uint64_t: 8), (key))
-/* The same for an array of plain numbers. */
+/* Like lower_bound(), for an array of numbers. */
 #define lower_bound_plain(items, cnt, key)                           \
 	lower_bound_field((items), (cnt), sizeof(*(items)), 0,       \
 			  _Generic(*(items), uint32_t: 4, uint64_t: 8), (key))
@@ -45,31 +45,30 @@ size_t lower_bound_field(const void *items, size_t cnt, size_t elem_bytes, size_
 			 size_t field_bytes, uint64_t key);
 
 /*
- * Returns the indexes 0 .. cnt - 1 in order of the uint64_t at the start of each element. The sort
- * is stable, unlike qsort(). malloc'ed; NULL: out of memory.
+ * Returns the indexes 0 .. cnt - 1 in order of the uint64_t at the start of each element. Unlike
+ * qsort(), the sort is stable. malloc'ed; NULL: out of memory.
  */
 size_t *array_order(const void *items, size_t cnt, size_t elem_bytes);
 
-/*
- * Result of a comparison function of qsort(): below 0, 0 or above 0, as a is below b, equal or
- * above.
- */
+/* Compares two numbers for qsort(): negative, 0 or positive if a is below, equal to or above b. */
 #define compare_numbers(a, b) (((a) > (b)) - ((a) < (b)))
-/* Comparison functions for qsort(): by the number at the start of each element. */
+/* Comparison functions for qsort(). These compare the number at the start of each element. */
 int compare_u32(const void *a, const void *b);
 int compare_u64(const void *a, const void *b);
 int compare_double(const void *a, const void *b);
-/* By the number at the start of each element, then by the next one. */
+/* Compares the first number of each element, then the second. */
 int compare_u64_pair(const void *a, const void *b);
-/* By the text pointer at the start of each element. */
+/* Compares the strings that the pointers at the start of each element point to. */
 int compare_texts(const void *a, const void *b);
 
 /*
- * need: the recent need for a buffer: the largest request, reduced by an eighth at each later one.
- * Capacity beyond it can be freed, while capacity that is soon needed again stays.
+ * need: estimates the recent need for a buffer: the largest request, reduced by an eighth at each
+ * later request. Callers free capacity beyond this estimate, so capacity that is soon needed again
+ * stays.
  */
 /*
- * Updates *need, which begins as 0. Returns the new need, at least wanted. Threads: one per *need.
+ * Updates *need, which is initially 0. Returns the new estimate, at least wanted. Threads: one per
+ * *need.
  */
 static inline uint64_t need_note(uint64_t *need, uint64_t wanted)
 {

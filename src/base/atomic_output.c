@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * atomic_output: mkdtemp(), flock() and renameat2(). It removes only directories with its own form
- * of name that belong to the caller.
+ * atomic_output: uses mkdtemp(), flock() and renameat2(). Only directories whose names match NAME
+ * and that belong to the caller are removed.
  *
- * Signals: they are blocked everywhere but in sigwait() of one thread, which may call any function
- * to remove the directory. That thread keeps signal_lock once it has a signal. A command that is
- * about to commit its output, or to report that its files have vanished, then waits
- * until the process ends.
+ * Signals are blocked in all threads. One thread receives them with sigwait(), so it may call any
+ * function to remove the directory. After a signal this thread holds signal_lock until the process
+ * ends, so a command can neither commit its output nor report that its files have vanished.
  */
 #include "base/atomic_output.h"
 
@@ -26,8 +25,8 @@
 #include <unistd.h>
 
 /*
- * path_parent: walks the path itself, one name at a time, and opens each without following it. A
- * link is checked and read through its descriptor, so it cannot change in between.
+ * path_parent: opens the components of a path one by one, without following symbolic links. A link
+ * is checked and read through the same descriptor, so it cannot change between the two.
  */
 
 #define LINKS_MAX 40
@@ -54,7 +53,7 @@ static bool is_trusted(const struct stat *link, const struct stat *dir)
 	       link->st_uid == dir->st_uid;
 }
 
-/* Inserts the target of the link fd before the rest of the path. */
+/* Replaces the link fd, the component just opened, by its target. */
 static int follow(struct walk *w, int fd, const struct stat *link)
 {
 	char target[PATH_MAX], rest[PATH_MAX];
@@ -167,17 +166,15 @@ bool path_of_program(char *ret)
 
 #define NAME ".ebpfrec-new."
 #define BEGIN_TRIES 5
-#define DEPTH_MAX 8 /* deeper than any directory of this program */
-/*
- * A command may make files while the signal's thread removes them, until their directory is gone.
- */
+#define DEPTH_MAX 8 /* more than the depth of any directory of this program */
+/* Number of attempts, because the command may create files while the signal thread removes them. */
 #define REMOVE_TRIES 1000
 #define REMOVE_WAIT_NS 1000000
 
-/* Held while a directory is made, committed or removed. */
+/* Held while a directory is created, committed or removed, and after a signal. */
 static pthread_mutex_t signal_lock = PTHREAD_MUTEX_INITIALIZER;
 static bool catches_signals;
-static const struct atomic_output *in_use; /* catches_signals: the directory to remove */
+static const struct atomic_output *in_use; /* with catches_signals: the directory to remove */
 
 /* ---- removing ---- */
 
@@ -188,7 +185,7 @@ static int remove_entry(int dir_fd, const char *name, dev_t dev, int depth)
 	struct stat st;
 	int r;
 
-	/* Another thread may have removed the file in between. */
+	/* Another thread may have removed the file since readdir(). */
 	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		r = -errno;
 	else if (S_ISDIR(st.st_mode))
@@ -225,8 +222,8 @@ static int remove_level(int dir_fd, const char *name, dev_t dev, bool is_top, in
 }
 
 /*
- * Removes a directory and its contents. It enters neither symbolic links nor other file systems.
- * -ENOTEMPTY: another thread or process makes files in it.
+ * Removes a directory and its contents, without entering symbolic links or other file systems.
+ * -ENOTEMPTY: another thread or process creates files in it.
  */
 static int remove_tree(const char *path)
 {
@@ -245,7 +242,7 @@ static int dir_length(const char *output)
 	return (int)n;
 }
 
-/* An unlocked directory belongs to a process that was killed. */
+/* Removes an unlocked directory: its process was killed. */
 static void remove_if_abandoned(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -258,7 +255,7 @@ static void remove_if_abandoned(const char *path)
 	close(fd);
 }
 
-/* The pattern escapes the characters of output's directory. */
+/* Removes the abandoned directories beside output. glob() treats the directory part literally. */
 static void remove_abandoned(const char *output)
 {
 	size_t dir_len = (size_t)dir_length(output), i;
@@ -288,7 +285,7 @@ static void remove_in_use(void)
 	const struct timespec wait = { .tv_nsec = REMOVE_WAIT_NS };
 	struct stat ours, there;
 
-	/* Another program may have renamed the directory, and another file may have its name. */
+	/* Another program may have renamed the directory and given its name to another file. */
 	if (!in_use || fstat(in_use->fd, &ours) < 0 || lstat(in_use->dir, &there) < 0 ||
 	    ours.st_dev != there.st_dev || ours.st_ino != there.st_ino)
 		return;
@@ -304,7 +301,7 @@ static void *wait_for_signal(void *ctx)
 	if (sigwait(set, &number))
 		return NULL;
 	pthread_mutex_lock(&signal_lock);
-	/* Later errors of the command are caused by the interruption: suppress its messages. */
+	/* Later errors of the command result from the interruption: suppress their messages. */
 	(void)ftrylockfile(stderr);
 	remove_in_use();
 	signal(number, SIG_DFL);
@@ -335,7 +332,7 @@ void atomic_output_catch_signals(void)
 		return;
 	}
 	pthread_detach(thread);
-	/* A reader that closes stdout, or `ulimit -f`, does not end the program either. */
+	/* A reader that closes stdout, or `ulimit -f`, must not end the program either. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	catches_signals = true;
@@ -356,7 +353,7 @@ static void drop(struct atomic_output *o)
 	*o = (struct atomic_output){ .fd = -1 };
 }
 
-/* -EAGAIN: another program removed the directory as abandoned before it was locked. */
+/* Opens and locks the directory. -EAGAIN: another program removed it first, as abandoned. */
 static int lock_dir(struct atomic_output *o)
 {
 	struct stat st;
@@ -397,7 +394,8 @@ char *atomic_output_item(const struct atomic_output *o, const char *name)
 }
 
 /*
- * Returns the last part of output's path, shown in messages about o->path; "new" for "." and "..".
+ * Returns the path in o->dir with output's last component, which messages about o->path show. For
+ * "." and ".." this component is "new".
  */
 static char *item_path(const struct atomic_output *o, const char *output)
 {
@@ -410,7 +408,7 @@ static char *item_path(const struct atomic_output *o, const char *output)
 	return asprintf(&path, "%s/%.*s", o->dir, (int)n, name) < 0 ? NULL : path;
 }
 
-/* Devices, pipes and sockets are not replaceable: other programs use them by name. */
+/* Returns false for devices, pipes and sockets: other programs use them by name. */
 static bool is_replaceable(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) || S_ISDIR(st->st_mode) || S_ISLNK(st->st_mode);
@@ -459,9 +457,9 @@ void atomic_output_drop(struct atomic_output *o)
 /* ---- commit ---- */
 
 /*
- * For file systems without RENAME_NOREPLACE, such as NFS. A file is linked, which never replaces. A
- * directory is made first and then replaced by rename(), which replaces only an empty one. A
- * program that is killed in between leaves an empty directory.
+ * Moves an item on a file system without RENAME_NOREPLACE, such as NFS. Files use linkat(), which
+ * never replaces a file. Directories use mkdirat() and renameat(), which replaces only an empty
+ * directory; a program killed between the two calls leaves an empty directory.
  */
 static int move_old_way(const struct atomic_output *o, const char *name,
 			const struct path_parent *to)
@@ -499,7 +497,7 @@ static int rename_item(const struct atomic_output *o, const char *name, const ch
 	if (r < 0)
 		return r;
 	r = move_item(o, name, &to, replace);
-	/* the new name is durable before the result is reported */
+	/* make the new name durable before reporting success */
 	if (r == 0)
 		path_parent_sync(&to);
 	path_parent_close(&to);
@@ -526,7 +524,7 @@ int atomic_output_commit(const struct atomic_output *o, const char *output, bool
 	return atomic_output_commit_item(o, basename(o->path), output, replace, e);
 }
 
-/* Writes the file o->path; it is on the disk when this returns. */
+/* Writes the file o->path and syncs it to the disk. */
 static int fill_file(const struct atomic_output *o, const char *output,
 		     int (*fill)(void *ctx, FILE *f, struct err *e), void *ctx, struct err *e)
 {
@@ -542,7 +540,7 @@ static int fill_file(const struct atomic_output *o, const char *output,
 	r = fill(ctx, f, e);
 	if (!r && (fflush(f) || fsync(fd)))
 		r = err_set(e, -errno, "cannot write '%s': %s", output, strerror(errno));
-	(void)fclose(f);	/* the file is on the disk already, or not wanted */
+	(void)fclose(f);	/* already synced, or discarded after an error */
 	return r;
 }
 

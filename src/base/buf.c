@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* buf: doubles its memory when full. */
+/* buf: grows by doubling. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -18,19 +18,22 @@ struct buf {
 	bool failed;
 };
 
-void buf_done(struct buf *b);	/* frees; b is empty again */
-void buf_reset(struct buf *b);	/* empty, keeps the memory, forgets a failure */
+void buf_done(struct buf *b);	/* frees the memory; b is empty and can be reused */
+void buf_reset(struct buf *b);	/* empties b and clears failed; keeps the memory */
 
-/* Makes room for at least bytes more after len; NULL: out of memory. Does not change len. */
+/*
+ * Reserves at least bytes bytes after len without changing len. Returns their address, or NULL: out
+ * of memory.
+ */
 uint8_t *buf_room(struct buf *b, size_t bytes);
 void buf_add(struct buf *b, const void *data, size_t bytes);
 void buf_add_varint(struct buf *b, uint64_t v);
 
 /*
- * packed: numbers as varints, the form in which states and sums are saved (schema/FORMAT.md, "The
- * derived file"). Inline functions; no state.
+ * packed: numbers as varints, the encoding of saved states and sums (schema/FORMAT.md, "The derived
+ * file"). Inline functions; no state.
  */
-/* Bytes being read. Reading past the end returns zeros, and sets bad. */
+/* Packed bytes to decode. A read past the end returns 0 and sets bad. */
 struct packed_in {
 	const uint8_t *p, *end;
 	bool bad;
@@ -70,7 +73,9 @@ static inline void packed_put_signed(struct buf *b, int64_t v)
 	buf_add_varint(b, zigzag_encode((uint64_t)v));
 }
 
-/* Reads a count of rows, which cannot exceed the bytes left; if it does, bad is set. */
+/*
+ * Reads a count of rows. A count above the number of bytes left is invalid: returns 0 and sets bad.
+ */
 static inline size_t packed_get_cnt(struct packed_in *in)
 {
 	uint64_t v = packed_get(in);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cgroup_path: container managers use a few forms of names for their cgroups, and systemd has
- * rules. Each manager may let systemd make its cgroups (docker-ID.scope) or make them itself
- * (docker/ID).
+ * cgroup_path: parses the names that container managers and systemd choose for cgroups. A manager
+ * either lets systemd create its cgroups (docker-ID.scope) or creates them itself (docker/ID).
  */
 #include "base/cgroup_path.h"
 
@@ -11,10 +10,10 @@
 #include <string.h>
 
 #define ID_SHOWN 12
-#define ID_LEN 64		/* of a container whose name is only its id */
-#define POD_ID_MIN 32		/* digits; a UUID has four dashes more */
+#define ID_LEN 64		/* characters of a container's name that consists only of an id */
+#define POD_ID_MIN 32		/* hexadecimal digits of a UUID, without its four dashes */
 
-/* Prefixes of parts that continue with an id or name. Longer prefixes come before shorter ones. */
+/* Prefixes before an id or a name. Longer prefixes come first. */
 static const struct form {
 	const char *prefix, *manager; /* NULL: not a container */
 } forms[] = {
@@ -35,7 +34,7 @@ static const struct form {
 	{ "session-", NULL },
 };
 
-/* Names that are the same everywhere; children of docker, lxc and lxc.payload are containers. */
+/* Names that are not chosen by users. Children of docker, lxc and lxc.payload are containers. */
 static const char *const fixed[] = {
 	"docker", "lxc", "lxc.payload", "lxc.monitor", "lxc.pivot", "libpod_parent", "kubepods",
 	"burstable", "besteffort", "guaranteed", "kubepods.slice", "kubepods-burstable.slice",
@@ -74,7 +73,7 @@ static size_t suffix_len(const char *s, size_t len)
 	return 0;
 }
 
-/* Returns where the id of a pod begins: "podID" or "kubepods-burstable-podID"; len: no pod. */
+/* Returns the offset of a pod's id in "podID" or "kubepods-burstable-podID"; len: not a pod. */
 static size_t pod_id_at(const char *s, size_t len)
 {
 	for (size_t i = 0; i + 3 < len; i++)
@@ -113,7 +112,9 @@ bool cgroup_path_part(const char *s, size_t len, struct cgroup_part *ret)
 	return pod < bare || f || cgroup_path_is_id(s, bare);
 }
 
-/* Finds the next part of a path; false: end. In "a.slice:cri:ID", a.slice is a part. */
+/*
+ * Finds the next part of a path; false: end of the path. "a.slice:cri:ID" is split after a.slice.
+ */
 static bool next_part(const char **path, const char **ret, size_t *ret_len)
 {
 	const char *s = *path + strspn(*path, "/:"), *cut;
@@ -128,7 +129,10 @@ static bool next_part(const char **path, const char **ret, size_t *ret_len)
 	return len != 0;
 }
 
-/* In systemd's slice names a dash separates levels, so pod ids have underscores instead. */
+/*
+ * Appends the pod's id. systemd's slice names use dashes for levels, so pod ids use underscores
+ * there.
+ */
 static void put_pod(char *buf, const char *pod, size_t len)
 {
 	size_t at = strlen(strcpy(buf, "k8s:"));
@@ -207,8 +211,8 @@ static bool is_slice(const char *s, size_t len)
 }
 
 /*
- * Finds the first part of *path that is not a slice, and the last slice before it, if any. Advances
- * *path past the part.
+ * Finds the first part of *path that is not a slice, and the last slice before that part, if any.
+ * Advances *path past the part.
  */
 static bool skip_slices(const char **path, const char **ret, size_t *ret_len, const char **slice,
 			size_t *slice_len)
@@ -221,7 +225,7 @@ static bool skip_slices(const char **path, const char **ret, size_t *ret_len, co
 			return false;
 		*path = s + len;
 		if (!is_slice(s, len)) {
-			/* systemd adds an underscore before a name that the kernel uses itself */
+			/* systemd prepends an underscore to names that the kernel reserves */
 			*ret = s + (*s == '_');
 			*ret_len = len - (*s == '_');
 			return is_unit(*ret, *ret_len);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* clock: see clock.h. */
+/* clock: reads clocks, converts times and waits. */
 
 #include "base/clock.h"
 

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * crc32c: uses the processor's own instruction if it has one, else a table of 256 entries made at
- * the first call (all threads compute the same table).
- */
+/* crc32c: uses the processor's CRC instruction if available, else tables made at the first call. */
 #include <pthread.h>
 #include <string.h>
 

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Continues crc (0 to start) over bytes bytes at data. */
+/* Extends crc (initially 0) by the `bytes` bytes at data. */
 uint32_t crc32c(uint32_t crc, const void *data, size_t bytes);
 
-/* The same in portable C, for machines without the instruction and for tests. */
+/* Like crc32c(), in portable C, for processors without the instruction and for tests. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t bytes);

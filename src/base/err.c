@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* err: keeps the first message about a failure, and the context that callers put before it. */
+/* err: stores the first message about a failure and the prefixes that callers add. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -59,7 +59,7 @@ const char *err_text(const struct err *e, int code)
 		return e->text;
 	if (code == -ENOMEM)
 		return "out of memory";
-	/* GNU only: strerrordesc_np() returns constants, so threads share no buffer. */
+	/* a GNU function that returns constants, so threads share no buffer */
 	s = strerrordesc_np(code < 0 ? -code : code);
 	return s ? s : "unknown error";
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* hash_map: open addressing with linear probing, at most 5/8 full. Removal moves followers back. */
+/* hash_map: open addressing with linear probing, at most 5/8 full. Removals leave no tombstones. */
 #include "base/hash_map.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ static int hash_map_grow(struct hash_map *m)
 	return 0;
 }
 
-/* Returns the slot of a pair. For a new pair, *ret_new is set, and the caller sets the value. */
+/* Returns the slot of a pair. For a new pair, sets *ret_new; the caller then sets the value. */
 static struct hash_slot *slot_for(struct hash_map *m, uint64_t a, uint64_t b, bool *ret_new)
 {
 	struct hash_slot *s;
@@ -108,7 +108,7 @@ void *hash_map_remove(struct hash_map *m, uint64_t key)
 		return NULL;
 	m->cnt--;
 	i = (size_t)(s - m->slots);
-	/* a follower that is not in its home slot moves up, so that no probe ends early */
+	/* move back each follower whose probe sequence includes the emptied slot */
 	for (j = (i + 1) & mask; m->slots[j].value; j = (j + 1) & mask) {
 		size_t home = hash_map_home(m, m->slots[j].a, m->slots[j].b);
 

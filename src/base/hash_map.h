@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * hash_map: the only hash map. A key is a pair of 64-bit numbers (the second is 0 if one number is
- * enough); a value is a pointer or a small number. One lookup touches one or two cache lines.
+ * hash_map: the hash map of this program. A key is a pair of 64-bit numbers (the second is 0 where
+ * one number suffices); a value is a pointer or a small number. One lookup touches one or two cache
+ * lines.
  *
- * All zeros is an empty map. Keys may come from an untrusted file: every map hashes with its own
- * seed, so that a file cannot be prepared with keys that all collide. The order of slots therefore
- * differs from run to run; output must not depend on it.
+ * All zeros is an empty map. Keys may come from an untrusted file: every map has its own random
+ * seed, so that no file can contain keys prepared to collide. The order of slots therefore differs
+ * between runs, and output must not depend on that order.
  *
  * Threads: a map belongs to one thread at a time.
  */
@@ -30,35 +31,40 @@ struct hash_map {
 	unsigned int bits;	/* 1 << bits slots; valid when slots is not NULL */
 };
 
-/* Frees the map; the caller keeps the values. */
+/* Frees the map but not its values. */
 void hash_map_done(struct hash_map *m);
-/* Frees the map, and every value with free(). */
+/* Frees the map and, with free(), its values. */
 void hash_map_done_values(struct hash_map *m);
-/* Removes all keys and keeps the memory. */
+/* Removes all keys; keeps the memory. */
 void hash_map_clear(struct hash_map *m);
 
-/* Sets the value (not NULL) of a key. 0 or -ENOMEM. */
+/* Sets the value of a key; value must not be NULL. 0 or -ENOMEM. */
 int hash_map_put(struct hash_map *m, uint64_t key, void *value);
-/* Returns the value of a key, or adds one of `bytes` zero bytes. NULL: out of memory. */
+/*
+ * Returns the value of a key; a new key gets a calloc'ed value of `bytes` bytes. NULL: out of
+ * memory.
+ */
 void *hash_map_make(struct hash_map *m, uint64_t key, size_t bytes);
-/* Removes a key. Returns its value, or NULL if it was not in the map. */
+/* Removes a key. Returns its value; NULL: not found. */
 void *hash_map_remove(struct hash_map *m, uint64_t key);
 
 /*
- * Numbers keys: the n-th new pair gets number n, from 0, so that values can be in an array of the
- * caller's. Only for maps without removals. 1: the pair is new; 0: it was there; -ENOMEM.
+ * Numbers pairs: the n-th new pair gets number n, counted from 0, so that the caller can store
+ * values in an array. Only for maps without removals. 1: the pair is new; 0: it already has a
+ * number; -ENOMEM.
  */
 int hash_map_intern(struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
-/* True, with the number in *ret, if the pair has been numbered. */
+/* Finds the number of a pair; false: the pair has none. */
 bool hash_map_find(const struct hash_map *m, uint64_t a, uint64_t b, uint32_t *ret);
 
 /*
- * Removes every key if drop returns true for its value. drop frees a value that it removes, and may
- * replace a value that stays (not by NULL). It may be called more than once for a value.
+ * Removes every key for whose value drop returns true; drop frees that value. If drop returns
+ * false, it may replace the value by another one, not NULL. drop may be called more than once for a
+ * value.
  */
 void hash_map_drop_if(struct hash_map *m, bool (*drop)(void *ctx, void **value), void *ctx);
 
-/* Iterates over the slots in use: *pos begins as 0. NULL after the last one. */
+/* Iterates over the slots in use; *pos is initially 0. Returns NULL after the last slot. */
 struct hash_slot *hash_map_next(const struct hash_map *m, size_t *pos);
 
 static inline size_t hash_map_home(const struct hash_map *m, uint64_t a, uint64_t b)
@@ -69,7 +75,7 @@ static inline size_t hash_map_home(const struct hash_map *m, uint64_t a, uint64_
 	return (size_t)((h ^ h >> 32) * 0x9e3779b97f4a7c15ull >> (64 - m->bits));
 }
 
-/* Returns the slot of a key, or the empty slot for it. The map must have slots. */
+/* Returns the slot of a key, or the empty slot where the key belongs. m->slots must not be NULL. */
 static inline struct hash_slot *hash_map_slot(const struct hash_map *m, uint64_t a, uint64_t b)
 {
 	size_t i = hash_map_home(m, a, b), mask = ((size_t)1 << m->bits) - 1;

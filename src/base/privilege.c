@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * privilege: uses raw system calls on purpose. The C library's setresuid() changes all threads at
- * once, and aborts the process if one of them fails; here each thread changes itself.
+ * privilege: uses system calls directly. The C library's setresuid() changes all threads at once,
+ * and aborts the process if this fails for a thread; here each thread changes only itself.
  */
 #include "base/privilege.h"
 
@@ -20,7 +20,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* account: a dynamic program calls the C library; a static one (EBPFREC_STATIC) reads the files. */
+/*
+ * account: a dynamic program calls the C library; a static program reads /etc/passwd and
+ * /etc/group.
+ */
 
 static void keep(struct account *ret, const struct passwd *pw)
 {
@@ -101,7 +104,7 @@ int account_find(struct account *ret, const char *name_or_uid)
 		return -ENOENT;
 	errno = 0;
 	uid = strtoull(name_or_uid, &end, 10);
-	/* a number above all uids names no user, and must not be truncated to 32 bits */
+	/* a number above all uids is not a user, and must not be truncated to 32 bits */
 	return !*end && !errno && uid < (uid_t)-1 ? find(ret, NULL, (uid_t)uid) : -ENOENT;
 }
 
@@ -154,7 +157,7 @@ bool privilege_is_global(void)
 	FILE *f = fopen("/proc/self/uid_map", "re");
 
 	if (!f)
-		return true;	/* assume yes: otherwise the kernel will refuse */
+		return true;	/* no /proc: if this is wrong, the kernel refuses later */
 	if (fscanf(f, "%llu %llu %llu", &inside, &outside, &cnt) != 3)
 		cnt = 0;
 	fclose(f);
@@ -195,8 +198,8 @@ int privilege_without(int (*fn)(void *ctx), void *ctx)
 static int become(const struct privilege_user *user)
 {
 	/*
-	 * With uid 0 gone the kernel drops all capabilities, unless keepcaps is set; this code
-	 * drops them later.
+	 * Without keepcaps, the change from uid 0 drops all permitted capabilities.
+	 * privilege_drop() drops the unwanted ones later.
 	 */
 	if (prctl(PR_SET_KEEPCAPS, 1, 0, 0, 0) ||
 	    syscall(SYS_setgroups, (size_t)user->group_cnt, user->groups) ||
@@ -212,8 +215,8 @@ int privilege_drop(uint64_t keep, const struct privilege_user *user)
 	int err, cap;
 
 	/*
-	 * This fails without CAP_SETPCAP, which is harmless: no_new_privs keeps an exec from
-	 * gaining capabilities.
+	 * Without CAP_SETPCAP this fails, which is harmless: no_new_privs prevents an exec from
+	 * adding capabilities.
 	 */
 	for (cap = 0; cap < CAPS_MAX; cap++)
 		prctl(PR_CAPBSET_DROP, cap, 0, 0, 0);
@@ -261,7 +264,7 @@ static int check_thread(const char *tid, uint64_t keep, struct err *e)
 	}
 	fclose(f);
 #ifdef SANITIZED_thread
-	/* The sanitizer runs a thread of its own, which cannot drop its privileges. */
+	/* The sanitizer has its own thread, which cannot drop its privileges. */
 	return 0;
 #endif
 	if (caps & ~keep || !no_new_privs)
@@ -289,7 +292,7 @@ int privilege_check_threads(uint64_t keep, struct err *e)
 	int err = 0;
 
 	if (!d && errno == ENOENT)
-		return 0;	/* Without /proc the results of privilege_drop() have to suffice. */
+		return 0;	/* no /proc: rely on the results of privilege_drop() */
 	if (!d)
 		return err_set(e, -errno, "cannot list the recorder's threads: %s",
 			       strerror(errno));
@@ -302,8 +305,8 @@ int privilege_check_threads(uint64_t keep, struct err *e)
 }
 
 /*
- * helper: forks without exec. Other descriptors are closed by close_range() if the kernel has it
- * (5.9), otherwise one by one.
+ * helper: forks without exec. Other descriptors are closed by close_range() (Linux 5.9) or, without
+ * it, one by one.
  */
 
 static void close_others(int keep)
@@ -325,7 +328,10 @@ static void become_helper(const char *name, uint64_t caps, int fd)
 {
 	static const int ignored[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2 };
 
-	/* Ctrl-C is meant for the recorder; the recorder's end closes the socket. */
+	/*
+	 * Ctrl-C is meant for the recorder. When the recorder ends, its socket closes, which ends
+	 * serve().
+	 */
 	for (unsigned int i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
 		signal(ignored[i], SIG_IGN);
 	prctl(PR_SET_NAME, name, 0, 0, 0);

@@ -3,8 +3,8 @@
  * privilege: reads the capabilities of the calling thread, and drops them irrevocably.
  *
  * Capabilities, identity and no_new_privs belong to a thread, not to a process: every running
- * thread calls privilege_drop() for itself, and threads started later inherit the rest.
- * privilege_check_threads() verifies that no thread was forgotten.
+ * thread must call privilege_drop(), and threads started later inherit the remaining capabilities.
+ * privilege_check_threads() verifies all threads.
  *
  * Capabilities are the numbers of linux/capability.h; masks have bit 1 << number.
  */
@@ -19,7 +19,7 @@
 #define PRIVILEGE_BIT(cap) (1ULL << (cap))
 #define PRIVILEGE_GROUPS_MAX 256
 
-/* The user to become. */
+/* The user that privilege_drop() changes to. */
 struct privilege_user {
 	bool change;			/* false: keep the current user */
 	uid_t uid;
@@ -28,12 +28,12 @@ struct privilege_user {
 	int group_cnt;
 };
 
-/* True when the capability is in effect for the calling thread. */
+/* True if the capability is effective in the calling thread. */
 bool privilege_has(int cap);
 
 /*
- * True in the initial user namespace. In another one, capabilities look the same but apply only to
- * objects of that namespace, which BPF programs never are.
+ * True in the initial user namespace. In other namespaces, capabilities apply only to objects of
+ * that namespace, and BPF programs belong to none of these.
  */
 bool privilege_is_global(void);
 
@@ -43,32 +43,41 @@ bool privilege_is_locked_down(void);
 	"kernel lockdown is in confidentiality mode, in which BPF programs cannot read kernel " \
 	"memory; boot with lockdown=integrity or without lockdown="
 
-/* Fills in a user's groups from the system's databases, at most PRIVILEGE_GROUPS_MAX of them. */
+/*
+ * Fills ret with uid, gid and the user's groups from the system's databases, at most
+ * PRIVILEGE_GROUPS_MAX.
+ */
 void privilege_find_user(struct privilege_user *ret, uid_t uid, gid_t gid);
 
-/* Calls fn with no capability in effect, and restores them afterwards. Returns fn's result. */
+/*
+ * Calls fn without effective capabilities, and restores the capabilities afterwards. Returns fn's
+ * result, or -errno.
+ */
 int privilege_without(int (*fn)(void *ctx), void *ctx);
 
 /*
- * Irrevocably for the calling thread: becomes user (NULL: no change), keeps the capabilities of
- * keep that the thread has, drops all others from every set (the bounding set needs CAP_SETPCAP),
- * and sets no_new_privs. < 0: the thread must not continue.
+ * Changes the calling thread irrevocably: changes to user (NULL: no change), drops all capabilities
+ * that are not in keep from every set (from the bounding set only with CAP_SETPCAP), and sets
+ * no_new_privs. < 0: the thread must not continue.
  */
 int privilege_drop(uint64_t keep, const struct privilege_user *user);
 
-/* For a child before its exec: the new program inherits no capability from this one. */
+/*
+ * Clears the ambient and inheritable sets of a child before exec, so that the new program inherits
+ * no capability.
+ */
 void privilege_drop_ambient(void);
 
 /*
- * 0 if every thread of this process has at most the capabilities of keep and no_new_privs; -EPERM
- * otherwise, and the text names a thread and its capabilities.
+ * Returns 0 if every thread of this process has no_new_privs and no capabilities outside keep.
+ * -EPERM otherwise; the text names a thread and its capabilities.
  */
 int privilege_check_threads(uint64_t keep, struct err *e);
 
 /*
  * account: users and their groups, from all databases that nsswitch.conf names. A static program
- * reads only /etc/passwd and /etc/group, because the C library would load modules that fit only the
- * library it was built with. Threads: one.
+ * reads only /etc/passwd and /etc/group, because the C library loads nsswitch modules, which
+ * require the exact version of the library. Threads: one.
  */
 struct account {
 	uid_t uid;
@@ -76,30 +85,30 @@ struct account {
 	char name[64], home[256], shell[256];
 };
 
-/* Finds a user by name, or by number if no user has that name. -ENOENT: not found. */
+/* Finds a user by name or, if no user has that name, by uid. -ENOENT: not found. */
 int account_find(struct account *ret, const char *name_or_uid);
 int account_find_uid(struct account *ret, uid_t uid);
 
 /*
- * Fills gids with a user's groups, gid first, at most max (1 or more). Returns the number filled.
+ * Fills groups with a user's groups, gid first, at most max (1 or more). Returns the number of
+ * groups.
  */
 int account_groups(const char *name, gid_t gid, gid_t *groups, int max);
 
 /*
- * helper: a process of this program that keeps a capability which the recorder drops, and serves
- * requests over a socket. It ends when the recorder's end of the socket closes, for any reason.
- * Threads: one.
+ * helper: a forked process that keeps a capability which the recorder drops, and serves requests
+ * over a socket. The process ends when the recorder's end of the socket is closed. Threads: one.
  */
-/* All zeros: no process. */
+/* A running helper; all zeros: none. */
 struct helper {
 	pid_t pid;
 	int fd;		/* the recorder's end of the socket */
 };
 
 /*
- * Starts a process called name that keeps the capabilities caps (PRIVILEGE_BIT), closes every
- * descriptor except its end of the socket, and runs serve(fd) until serve returns. socket_type:
- * SOCK_STREAM or SOCK_SEQPACKET. 0 or -errno.
+ * Forks a process named `name`. The process drops all capabilities except caps (a mask of
+ * PRIVILEGE_BIT()), closes every descriptor except its end of the socket, and exits when serve(fd)
+ * returns. socket_type: SOCK_STREAM or SOCK_SEQPACKET. 0 or -errno.
  */
 int helper_start(struct helper *ret, const char *name, uint64_t caps, int socket_type,
 		 void (*serve)(int fd));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * strpool: strings in pages that never move, found through a hash map of hashes to chains. The hash
- * is seeded: strings may come from an untrusted file that is made to cause collisions.
+ * strpool: stores strings in pages that never move. A hash map maps a string's hash to the chain of
+ * its entries. The hash is seeded, because untrusted files may contain strings prepared to collide.
  */
 #include <errno.h>
 #include <stdint.h>
@@ -15,7 +15,7 @@
 #define STRPOOL_PAGE 65536
 
 struct strpool_entry {
-	struct strpool_entry *next;	/* same hash */
+	struct strpool_entry *next;	/* entry with the same hash */
 	char text[];
 };
 

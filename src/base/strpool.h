@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* strpool: keeps one copy of each string. Pointers stay valid as long as the pool. Threads: one. */
+/*
+ * strpool: keeps one copy of each string. Pointers are valid until the pool is freed. Threads: one.
+ */
 #pragma once
 
 struct strpool;

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/*
- * textsafe: the last step of any string on its way out of the program. Decodes characters with
- * utf8_decode(), and handles invalid sequences byte by byte.
- */
+/* textsafe: every string of a trace passes through these functions before it is output. */
 #include "base/textsafe.h"
 
 #include <stdbool.h>
@@ -11,11 +8,11 @@
 #include <strings.h>
 
 /*
- * utf8: used wherever text of a trace leaves the program.
+ * utf8: decodes and classifies characters.
  *
  * The ranges are from the Unicode character database: general categories Cc, Cf, Zl, Zp, Co and,
- * for noncharacters, Cn; East Asian Width W and F for the wide ones. The C library's tables are not
- * used because they depend on the current locale.
+ * for noncharacters, Cn are unsafe; characters with East Asian Width W or F are wide. The C
+ * library's tables are not used because they depend on the current locale.
  */
 
 struct range {
@@ -120,8 +117,8 @@ static size_t put_hex(char *dst, unsigned char byte)
 }
 
 /*
- * Writes one character (or bad byte) of src, made safe, at dst (16 bytes). Returns the bytes
- * consumed.
+ * Escapes one character, or one byte of invalid UTF-8, of src into dst (16 bytes). Returns the
+ * bytes consumed.
  */
 static size_t escape_one(char *dst, size_t *ret_written, const char *src, size_t n,
 			 unsigned int *ret_cells)
@@ -170,7 +167,7 @@ size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsign
 	return o;
 }
 
-/* Advances *i by one character. Returns its cells. */
+/* Advances *i by one character. Returns its width in cells. */
 static unsigned int step(const char *text, size_t n, size_t *i)
 {
 	uint32_t code = '?';
@@ -203,7 +200,7 @@ void textsafe_cut_middle(char *text, unsigned int cells)
 		rest += step(text, n, &i);
 	if (rest <= cells || !cells)
 		return;
-	/* a third of the available cells; the end distinguishes files */
+	/* keep a third of the cells at the start: the end of a path distinguishes files better */
 	for (i = 0; used <= (cells - 1) / 3;) {
 		keep = i;
 		used += step(text, n, &i);
@@ -222,10 +219,10 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 	size_t o = 1, written, start = 0;
 	unsigned int cells;
 
-	/* Writes from dst[1] on, so that a quote can be added if it turns out to be needed. */
+	/* Write from dst[1], so that an opening quote can be inserted at dst[0]. */
 	/*
-	 * An apostrophe at the beginning gets another one: some readers, such as ClickHouse, treat
-	 * apostrophes around a cell as quotes, and remove one from a string that begins with one.
+	 * Double an apostrophe at the start: some readers, such as ClickHouse, treat apostrophes
+	 * around a cell as quotes and remove them.
 	 */
 	if (n && src[0] && strchr("=+-@'", src[0])) {
 		dst[o++] = '\'';
@@ -239,13 +236,13 @@ size_t textsafe_csv(char *dst, const char *src, size_t n)
 			i++;
 			continue;
 		}
-		/* Some readers drop a space at either end unless it is quoted. */
+		/* Some readers drop a leading or trailing space unless the cell is quoted. */
 		if (src[i] == ',' || (src[i] == ' ' && (i == 0 || i == n - 1)))
 			quote = true;
 		i += escape_one(dst + o, &written, src + i, n - i, &cells);
 		o += written;
 	}
-	/* An empty string is quoted; an empty cell means NULL. */
+	/* An empty string is quoted, because an empty cell means NULL. */
 	if (quote || !n) {
 		dst[0] = '"';
 		dst[o++] = '"';
@@ -281,7 +278,7 @@ size_t textsafe_html(char *dst, const char *src, size_t n)
 	return o;
 }
 
-/* A link begins at "://" and at "www.". */
+/* Returns true at the colon of "://" and at the dot of "www.": there GitHub begins a link. */
 static bool begins_link(const char *src, size_t n, size_t i)
 {
 	return (src[i] == ':' && i + 2 < n && src[i + 1] == '/') ||

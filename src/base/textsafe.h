@@ -2,8 +2,8 @@
 /*
  * textsafe: strings from a trace, made safe for a terminal, a CSV cell or a JSON string.
  *
- * A task can choose any name: escape sequences, half a character, "=cmd()". None of these may act
- * on a terminal, a spreadsheet or a parser.
+ * A task can choose any name, such as an escape sequence, an incomplete character or "=cmd()". None
+ * of these may affect a terminal, a spreadsheet or a parser.
  *
  *     terminal, CSV   a byte of an unsafe character (utf8_is_unsafe()) or of invalid UTF-8
  *                     becomes \xNN; so a name is always one line and valid UTF-8
@@ -23,27 +23,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No byte becomes longer than this, without the NUL. */
+/* Maximum output bytes of textsafe_escape() per input byte, without the NUL. */
 #define TEXTSAFE_GROWTH 4
 
 /*
- * Writes src made safe to dst, with a NUL (size > 0), cut after a whole character if it does not
- * fit. Returns the bytes written without the NUL; *ret_cells (may be NULL) is the terminal width.
+ * Escapes src into dst and terminates it with a NUL (size > 0). Text that does not fit is cut after
+ * a whole character. Returns the bytes written without the NUL; *ret_cells (may be NULL) is the
+ * width in terminal cells.
  */
 size_t textsafe_escape(char *dst, size_t size, const char *src, size_t n, unsigned int *ret_cells);
 
 /*
- * Cuts text, already safe, to at most cells terminal cells, with an ellipsis if it was cut. The
- * buffer needs 2 more bytes for the ellipsis.
+ * Shortens text, which must be safe already, to at most `cells` terminal cells, with an ellipsis at
+ * the end. The buffer needs 2 more bytes for the ellipsis.
  */
 void textsafe_cut(char *text, unsigned int cells);
-/* Cuts in the middle, for paths: both ends help to identify the file. */
+/* Shortens text like textsafe_cut(), but in the middle: both ends of a path identify the file. */
 void textsafe_cut_middle(char *text, unsigned int cells);
 
 /*
- * Write a CSV cell, HTML text (or the value of an attribute, without its quotes), Markdown text
- * within a line, and a JSON string (with its quotes) for src. dst needs TEXTSAFE_CSV_MAX(n) bytes
- * and so on. Return the bytes written; no NUL.
+ * Write src to dst as a CSV cell, as HTML text (or the value of an attribute, without quotes), as
+ * Markdown text within a line, or as a JSON string (with quotes). dst needs TEXTSAFE_CSV_MAX(n),
+ * TEXTSAFE_HTML_MAX(n), ... bytes. Return the bytes written; no NUL is appended.
  */
 #define TEXTSAFE_CSV_MAX(n) ((n) * 4 + 3)
 #define TEXTSAFE_HTML_MAX(n) ((n) * 6)
@@ -55,15 +56,13 @@ size_t textsafe_markdown(char *dst, const char *src, size_t n);
 size_t textsafe_json(char *dst, const char *src, size_t n);
 
 /*
- * utf8: distinguishes text from arbitrary bytes.
- *
- * Names in a trace may hold any byte. These functions decide which bytes may be shown unchanged.
- * Threads: any. No errors.
+ * utf8: decodes and classifies characters. Names in a trace may contain any bytes; these functions
+ * decide which bytes may be output unchanged. Threads: any. No errors.
  */
 /*
- * Decodes the character at s, of which n > 0 bytes may be read. Returns its length, 1 to 4, and the
- * code point; or 0 if the bytes are not valid UTF-8 (RFC 3629: no overlong forms, no surrogates,
- * nothing above U+10FFFF).
+ * Decodes the character at s; n > 0 bytes are readable. Returns its length, 1 to 4, and the code
+ * point; or 0 if the bytes are not valid UTF-8 (RFC 3629: no overlong forms, no surrogates, nothing
+ * above U+10FFFF).
  */
 unsigned int utf8_decode(const char *s, size_t n, uint32_t *ret_code);
 
@@ -74,7 +73,7 @@ unsigned int utf8_decode(const char *s, size_t n, uint32_t *ret_code);
 bool utf8_is_unsafe(uint32_t code);
 
 /*
- * Terminal cells a safe code point takes: 0 (combining), 1 or 2 (wide). An approximation of
- * wcwidth().
+ * Returns the width of a safe code point in terminal cells: 0 (combining), 1, or 2 (wide).
+ * Approximates wcwidth().
  */
 unsigned int utf8_cells(uint32_t code);

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * units: parsing and formatting of quantities; see units.h for the grammar. Converts text from a
- * command line to an exact integer, and back.
+ * units: parses and formats quantities; units.h describes the grammar.
  *
- * A number is kept as its whole part and its decimals, so that (whole + frac / scale) * unit can be
- * computed in 128 bits without rounding.
+ * A number is stored as its whole part and its decimals, so that (whole + frac / scale) * unit can
+ * be computed in 128 bits without rounding.
  */
 #include "base/units.h"
 
@@ -29,8 +28,8 @@ static const struct unit duration_units[] = {
 	{ "nsec", 1 },
 	{ "us", 1000 },
 	{ "usec", 1000 },
-	{ "\xc2\xb5s", 1000 }, /* the micro sign */
-	{ "\xce\xbcs", 1000 }, /* the Greek letter */
+	{ "\xc2\xb5s", 1000 }, /* U+00B5, micro sign */
+	{ "\xce\xbcs", 1000 }, /* U+03BC, Greek letter mu */
 	{ "ms", 1000000 },
 	{ "msec", 1000000 },
 	{ "s", S_NS },
@@ -82,8 +81,8 @@ static bool is_digit(char c)
 }
 
 /*
- * Reads digits[.digits]. Returns the characters used; 0: no digit; -ERANGE: too large; -EINVAL: too
- * fine for any unit.
+ * Parses digits[.digits]. Returns the characters consumed; 0: no digit; -ERANGE: too large;
+ * -EINVAL: too many decimals for any unit.
  */
 static int scan_number(const char *s, struct number *n)
 {
@@ -114,7 +113,7 @@ static int scan_number(const char *s, struct number *n)
 	return any ? (int)(p - s) : 0;
 }
 
-/* Converts n to units of factor. False if n is not a multiple; then *ret is rounded down. */
+/* Multiplies n by factor. False: the result is not an integer, and *ret is rounded down. */
 static bool number_times(const struct number *n, uint64_t factor, wide *ret)
 {
 	wide part = (wide)n->frac * factor;
@@ -123,7 +122,7 @@ static bool number_times(const struct number *n, uint64_t factor, wide *ret)
 	return part % n->scale == 0;
 }
 
-/* Finds the unit named by the letters at s. Returns it and the number of letters, or NULL. */
+/* Finds the unit whose name is at s, and the length of that name. NULL: unknown unit. */
 static const struct unit *scan_unit(const struct unit *units, const char *s, size_t *ret_len)
 {
 	size_t n = 0;
@@ -142,8 +141,8 @@ static const struct unit *scan_unit(const struct unit *units, const char *s, siz
 /* A grammar of numbers and units. */
 struct quantity {
 	const struct unit *units;
-	struct unit bare;	/* the unit of a number without one */
-	bool pieces;		/* 1m30s; each piece is a whole number of the smallest unit */
+	struct unit bare;	/* unit of a number that has no unit */
+	bool pieces;		/* allows 1m30s; each piece is a multiple of the smallest unit */
 	const char *too_large, *what;
 };
 
@@ -267,9 +266,9 @@ struct step {
 };
 
 /*
- * Formats three significant digits in the largest unit of steps (ascending, ended by factor 0) that
- * is at most the rounded value; rounding is half up and may carry into the next unit (999.9 us is 1
- * ms).
+ * Formats v with three significant digits in the largest unit of steps (ascending, ended by factor
+ * 0) that does not exceed the rounded value. Rounds half up, possibly into the next unit: 999.9 us
+ * is 1 ms.
  */
 static char *format_scaled(char *buf, size_t size, uint64_t v, const struct step *steps,
 			   uint64_t carry)
@@ -282,14 +281,14 @@ static char *format_scaled(char *buf, size_t size, uint64_t v, const struct step
 		uint64_t ten = v < 10 * s->factor ? 100 : v < 100 * s->factor ? 10 : 1;
 		uint64_t scaled = (uint64_t)(((wide)v * ten + s->factor / 2) / s->factor);
 
-		/* 9.996 would print as 10.00, so it gets one decimal less. */
+		/* Drop a decimal if rounding adds a digit: 9.996 is 10.0, not 10.00. */
 		while (ten > 1 && scaled >= 1000) {
 			ten /= 10;
 			scaled = (uint64_t)(((wide)v * ten + s->factor / 2) / s->factor);
 		}
 		if (ten == 1 && scaled >= carry && s[1].factor)
 			continue;
-		if (s == steps) /* whole units: no decimals to show */
+		if (s == steps) /* the smallest unit has no decimals */
 			snprintf(buf, size, "%" PRIu64 " %s", v, s->name);
 		else if (ten > 1)
 			snprintf(buf, size, "%" PRIu64 ".%0*" PRIu64 " %s", scaled / ten,

@@ -19,7 +19,7 @@ static inline uint64_t zigzag_decode(uint64_t z)
 	return (z >> 1) ^ -(z & 1);
 }
 
-/* Writes v at p, which has room for VARINT_MAX_BYTES. Returns the byte after it. */
+/* Writes v at p, which has room for VARINT_MAX_BYTES. Returns the end of the varint. */
 static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
 {
 	while (v >= 0x80) {
@@ -30,10 +30,7 @@ static inline uint8_t *varint_put(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/*
- * Reads one varint from [p, end). Returns the byte after it, or NULL if it is cut short or does not
- * fit in 64 bits.
- */
+/* Reads a varint from [p, end). Returns its end, or NULL if it is truncated or exceeds 64 bits. */
 static inline const uint8_t *varint_get(const uint8_t *p, const uint8_t *end, uint64_t *ret)
 {
 	uint64_t v = 0;

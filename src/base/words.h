@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* words: walks a list such as "sched,block". Blanks after a comma are skipped. */
+/* words: iterates over a comma-separated list. Blanks after a comma are skipped. */
 #pragma once
 
 #include <stdbool.h>
@@ -11,8 +11,8 @@ struct word {
 };
 
 /*
- * Returns the first word of *list, which may be empty, and advances *list to the next word. An
- * empty word follows a comma at the end.
+ * Returns the first word of *list, which may be empty, and advances *list to the next word. A
+ * trailing comma is followed by an empty word.
  */
 static inline struct word word_next(const char **list)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* workers: threads live as long as the work. While the caller waits, it calls tick. */
+/* workers: starts threads for one call of workers_run() and joins them. */
 #include "base/workers.h"
 
 #include <errno.h>
@@ -34,7 +34,7 @@ static unsigned int thread_cnt(const struct workers *w)
 	cpu_set_t cpus;
 
 	if (sched_getaffinity(0, sizeof(cpus), &cpus))
-		return cnt;	/* more CPUs than a cpu_set_t can hold */
+		return cnt;	/* the affinity mask exceeds a cpu_set_t */
 	cpu_cnt = (unsigned int)CPU_COUNT(&cpus);
 	return cpu_cnt < cnt ? cpu_cnt : cnt;
 }
