@@ -2,10 +2,10 @@
 /*
  * checkpoint: collects and sorts the rows of a checkpoint, and encodes and decodes its parts.
  *
- * An encoded part consists of varints: the instant, the size of the rows of memory and these rows
- * (as in RSS_STATE), the number of events, and each event. An event consists of kind, flags, cpu,
- * utid, time since the event before, and the difference of each value to the same value of the last
- * event of its kind.
+ * An encoded part consists of: the instant, the size in bytes of the memory rows, these rows (as in
+ * RSS_STATE), the number of events, and the events. An event consists of kind, flags, cpu, utid,
+ * time since the previous event, and the difference of each value from the previous event of the
+ * same kind. All numbers are varints.
  */
 #include "edit/checkpoint.h"
 
@@ -47,7 +47,7 @@ int checkpoint_add_memory(struct checkpoint *c, uint64_t at_ns, const struct tra
 {
 	struct trace_rss row;
 
-	/* a process that starts later starts without memory */
+	/* a process that starts at or after at_ns has no memory yet */
 	if (of->ended || !of->known || p->start_ns >= at_ns)
 		return 0;
 	row = mem_process_row(of);
@@ -226,7 +226,10 @@ int checkpoint_store(struct derived_file *d, struct zpack *z, uint64_t key, uint
 
 	checkpoint_encode(c, at_ns, &raw);
 	r = derived_file_add(d, z, DERIVED_CHECKPOINT, key, 0, &raw);
-	/* readers require at least a byte per event, so that the file's size bounds their memory */
+	/*
+	 * Readers bound their memory by the part's size and therefore reject a part with less than
+	 * a byte per event. Store such a part uncompressed.
+	 */
 	if (r == 0 && derived_file_get(d, DERIVED_CHECKPOINT, key, &part) > 0 &&
 	    part.stored_bytes < c->event_cnt)
 		r = derived_file_add(d, NULL, DERIVED_CHECKPOINT, key, 0, &raw);
@@ -234,7 +237,9 @@ int checkpoint_store(struct derived_file *d, struct zpack *z, uint64_t key, uint
 	return r;
 }
 
-/* Finds the last part at or before at_ns. 1 or 0, or the error of reading the table. */
+/*
+ * Finds the last part at or before at_ns. 1: found; 0: not found; < 0: the table is not readable.
+ */
 static int find_part(const struct derived_file *d, const struct trace *t, enum checkpoint_part part,
 		     uint64_t at_ns, struct derived_part *ret, uint64_t *ret_at_ns)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cut_state: state shared by the parts of a cut. Private to trace_cut.c (choice of blocks,
- * remaining events, one block, manifest) and cut_tasks.c (processes that stay, tasks and names of a
- * block).
+ * cut_state: state shared by the parts of a cut. Private to trace_cut.c (choice of blocks, kept
+ * events, one block, manifest) and cut_tasks.c (kept processes, tasks and names of a block).
  */
 #pragma once
 
@@ -16,25 +15,22 @@
 #include "trace/trace_read.h"
 
 /*
- * cut_filter: the events that a cut of some processes keeps.
+ * cut_filter: selects the events that a cut of some processes keeps.
  *
- *     events in order of time --[cut_filter]--> those of the processes, other threads as [filtered]
+ *     events in order of time --[cut_filter]--> kept events, other threads as [filtered]
  *
  * Kept events: switches to and from the threads of the processes, and wake-ups of these threads;
- * their allocations, and the frees of these by any thread; changes of their memory; their
- * dirtyings; and all events of every request that they queued, issued or own. If the other side of
- * such an event is a thread of another process, it becomes EVENT_ID_FILTERED; in requests it keeps
- * its id. Another thread's allocation is kept, as filtered, if it shows that a free was lost;
- * another thread's interrupt, if it shows that the end of an interrupt was lost.
+ * allocations by these threads, and frees of the allocated objects by any thread; changes of the
+ * processes' memory; pages that they dirtied; and all events of every request that they queued,
+ * issued or own. A thread of another process in such an event becomes EVENT_ID_FILTERED, except in
+ * requests. An allocation by another thread is kept, as filtered, if it shows that a free was lost;
+ * an interrupt of another thread, if it shows that the end of an interrupt was lost.
  *
  * Threads: one. Errors: -errno.
  */
 struct cut_filter;
 
-/*
- * Starts with the checkpoint at from_ns (checkpoint.h) and reads the block requests of [from_ns,
- * to_ns). upids is copied.
- */
+/* Reads the block requests of the checkpoint at from_ns and of [from_ns, to_ns). Copies upids. */
 int cut_filter_new(struct cut_filter **ret, struct trace *t, const uint32_t *upids, size_t cnt,
 		   const struct checkpoint *before, uint64_t from_ns, uint64_t to_ns,
 		   struct err *e);
@@ -43,56 +39,56 @@ void cut_filter_free(struct cut_filter *f);
 bool cut_filter_has_process(const struct cut_filter *f, uint64_t upid);
 bool cut_filter_has_thread(const struct cut_filter *f, uint64_t utid);
 
-/* A new block begins; its keyframe sets the thread on each CPU. */
+/* Begins a block, whose keyframe sets the thread on each CPU. */
 void cut_filter_begin_block(struct cut_filter *f);
 
 /*
- * Decides about an event. Call this for every event of the checkpoint, and then for every event
- * from from_ns on, in order; kinds that are left out completely may be skipped. 1: keep ev, which
- * may have been changed; 0: drop it.
+ * Filters an event. Call this for every event of the checkpoint and then for every event since
+ * from_ns, in order; kinds that the cut leaves out may be skipped. 1: keep ev, which may have been
+ * changed; 0: drop ev.
  */
 int cut_filter_event(struct cut_filter *f, struct event *ev);
 
-#define CUT_LIST_CNT 7	/* lists of the trace whose rows belong to blocks by time */
+#define CUT_LIST_CNT 7	/* lists of the trace whose rows are assigned to blocks by time */
 
 struct cut {
 	struct trace *t;
 	const struct trace_cut_request *q;
 	struct store_writer *w;
 	struct block_out out;
-	struct row_writer rows;	/* of the section being made */
-	uint64_t from_ns, to_ns;	/* the span of the new trace, inside the old one */
-	size_t first, end;	/* the blocks that overlap this span */
-	bool is_same;	/* a copy of the whole trace: it keeps the id */
-	bool is_part;		/* the old trace has more than the window */
+	struct row_writer rows;	/* of the section being written */
+	uint64_t from_ns, to_ns;	/* span of the new trace, within the old trace */
+	size_t first, end;	/* [first, end): blocks that overlap this span */
+	bool is_same;	/* a copy of the whole trace, which keeps the trace's id */
+	bool is_part;		/* the new trace lacks a part of the old trace */
 	/* recorded sources that the cut leaves out */
 	const char *left_out[TRACE_CUT_SOURCE_MAX];
 	unsigned int left_out_cnt;
-	uint32_t kinds_left;	/* mask of 1 << kind: events that stay */
+	uint32_t kinds_left;	/* mask of 1 << kind: kinds that are kept */
 	struct checkpoint before;	/* at from_ns; empty unless is_part */
-	struct cut_filter *filter;	/* of processes; NULL: no filter */
+	struct cut_filter *filter;	/* keeps events of some processes; NULL: keep all */
 	struct cut_events *source;
 	struct event *events;	/* of the next block */
 	size_t event_cnt, event_cap;
-	uint32_t *cpu_first;		/* by CPU: its thread when the block's slice begins */
-	uint64_t *cpu_since;		/* ... since when, if before the slice; or 0 */
-	struct row_cpu_end *cpu_last;	/* ... its thread when the slice ends */
-	size_t list_at[CUT_LIST_CNT];	/* the first row not yet in a block */
-	struct event *broken;	/* entries of interrupts to mark */
+	uint32_t *cpu_first;		/* by CPU: the thread at the start of the block's slice */
+	uint64_t *cpu_since;		/* by CPU: start of its stay, if before the slice; or 0 */
+	struct row_cpu_end *cpu_last;	/* by CPU: the thread at the end of the slice */
+	size_t list_at[CUT_LIST_CNT];	/* by list: first row that no block has yet */
+	struct event *broken;	/* entries of interrupts to mark as broken */
 	size_t broken_cnt, broken_cap;
 	struct trace_cut_result res;
 };
 
 /* ---- cut_tasks.c ---- */
 
-/* Starts a section: its rows are written to c->rows. */
+/* Starts a section: row_put_*() then append to c->rows. */
 void cut_begin_rows(struct cut *c, uint64_t base_ns);
 /*
- * Writes PROCESSES, THREADS, NAMES, SITES and FRAMES of a block: those that its events refer to,
- * and if whole, every task of the window. Times of rows count from base_ns. 0 or -ENOMEM.
+ * Writes PROCESSES, THREADS, NAMES, SITES and FRAMES of a block: the rows to which its events refer
+ * and, if whole, every task of the window. Times of rows are relative to base_ns. 0 or -ENOMEM.
  */
 int cut_put_tasks(struct cut *c, const struct event *events, size_t cnt, bool whole,
 		  uint64_t base_ns);
 
-/* True: the quota is kept: it overlaps the window, and a remaining process is in its group. */
+/* Returns true if a quota overlaps the window and its group has a process that is kept. */
 bool cut_has_quota(const struct cut *c, const struct trace_quota *q);

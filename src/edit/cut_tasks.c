@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cut_tasks: the sections of a cut block that name things: tasks, names, code addresses, stacks.
- * First the ids that the block's events refer to are collected, by the declarations of their
- * columns; then the row that the whole trace has for each id is written.
+ * cut_tasks: writes the sections of a cut block that describe ids: tasks, names, code addresses,
+ * stacks.
+ *
+ * First collects the ids to which the block's events refer, according to the declarations of their
+ * columns; then writes the row of the old trace for each id.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -16,20 +18,21 @@
 #include "model/request_track.h"
 
 /*
- * cut_filter: a request may become relevant only when it is issued, after it was queued. The block
- * events are therefore read twice; the first pass numbers the lives of the requests.
+ * cut_filter: an event such as the issue of a request may show only later that the request must be
+ * kept. Block events are therefore read twice; the first pass numbers the lives of the requests and
+ * selects lives to keep.
  */
 
 struct cut_filter {
 	const struct trace *t;
 	struct hash_map upids;
-	struct object_pairs pairs; /* of the processes */
-	bool *is_on; /* by CPU: a thread of the processes may have it */
-	struct irq_track *irq; /* of the events that are kept */
-	bool hit; /* the last free, or allocation, ended an object of the processes */
-	uint64_t *life_of; /* life of each block event, in order */
+	struct object_pairs pairs; /* live objects of the processes */
+	bool *is_on; /* by CPU: a thread of the processes may be running */
+	struct irq_track *irq; /* interrupts being served, from kept events */
+	bool hit; /* the last event allocated or freed an object of the processes */
+	uint64_t *life_of; /* by block event, in order: number of its life */
 	size_t event_cnt, event_cap, event_at;
-	bool *is_kept; /* by request_track_life() */
+	bool *is_kept; /* by number of a life */
 	size_t life_cap;
 };
 
@@ -65,7 +68,7 @@ static int number_event(struct cut_filter *f, struct request_track *track, const
 
 	if (request_track_event(track, ev) < 0)
 		return -ENOMEM;
-	/* number 0 is for bios whose request is unknown */
+	/* number 0: bios whose request is unknown */
 	life = request_track_life(track, ev, &of) ? 1 + of.number : 0;
 	if (array_reserve(&f->life_of, &f->event_cap, f->event_cnt + 1) < 0 ||
 	    array_reserve(&f->is_kept, &f->life_cap, life + 1) < 0)
@@ -115,7 +118,7 @@ static int on_object(struct cut_filter *f, struct event *ev)
 
 	object_event_read(ev, f->pairs.page_bytes, &o);
 	mine = cut_filter_has_thread(f, o.utid);
-	if (o.family == OBJECT_HEAP)	/* every process has its own addresses */
+	if (o.family == OBJECT_HEAP)	/* an address belongs to one process only */
 		return mine;
 	f->hit = o.is_alloc && mine;
 	o.is_alloc = f->hit;
@@ -129,9 +132,9 @@ static int on_object(struct cut_filter *f, struct event *ev)
 	return 1;
 }
 
-/* ---- one by one ---- */
+/* ---- single events ---- */
 
-/* A switch between other threads is kept if it shows that a switch away from a thread was lost. */
+/* Keeps a switch between other threads if it shows that a switch away from a thread was lost. */
 static int on_switch(struct cut_filter *f, struct event *ev)
 {
 	bool was_on = ev->cpu >= trace_cpu_cnt(f->t) || f->is_on[ev->cpu];
@@ -149,7 +152,7 @@ static int on_switch(struct cut_filter *f, struct event *ev)
 	return from || to || was_on;
 }
 
-/* An event belongs to the thread or process in one of its columns. */
+/* Keeps an event if the thread or process in its owner column is kept. */
 static int on_owned(const struct cut_filter *f, struct event *ev, const struct event_column *owner)
 {
 	uint64_t id = ev->v[owner->index];
@@ -162,7 +165,7 @@ static int on_owned(const struct cut_filter *f, struct event *ev, const struct e
 	return 1;
 }
 
-/* An interrupt of another thread is kept if it shows that the exit of a kept interrupt was lost. */
+/* Keeps an interrupt of another thread if it shows that the exit of a kept interrupt was lost. */
 static int on_irq(struct cut_filter *f, struct event *ev)
 {
 	int r;
@@ -171,7 +174,7 @@ static int on_irq(struct cut_filter *f, struct event *ev)
 		if (!irq_track_depth(f->irq, ev->cpu))
 			return 0;
 		ev->utid = EVENT_ID_FILTERED;
-		/* the interrupt is kept for no other reason */
+		/* drop the open interrupts of this CPU: one such event is enough */
 		r = irq_track_hole_on(f->irq, ev->cpu);
 	} else {
 		r = irq_track_event(f->irq, ev);
@@ -249,12 +252,12 @@ void cut_filter_free(struct cut_filter *f)
 	free(f);
 }
 
-/* The ids that a block refers to. */
+/* Ids to which a block refers, and rows already written. */
 struct refs {
-	struct hash_map processes, threads;	/* by upid and utid */
-	/* written rows: */
+	struct hash_map processes, threads;	/* keys: upid, utid */
+	/* rows already written: */
 	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by trace_name_key() */
-	struct hash_map sites, stacks;	/* by address of the row, by number */
+	struct hash_map sites, stacks;	/* keys: address of the row, number */
 };
 
 static void refs_done(struct refs *f)
@@ -267,7 +270,7 @@ static void refs_done(struct refs *f)
 		hash_map_done(&f->names[i]);
 }
 
-/* Adds a key. 1: it is new; 0: it was there; -ENOMEM. */
+/* Adds a key. 1: new; 0: already present; -ENOMEM. */
 static int add_key(struct hash_map *m, uint64_t key)
 {
 	if (hash_map_get(m, key))
@@ -275,7 +278,7 @@ static int add_key(struct hash_map *m, uint64_t key)
 	return hash_map_put(m, key, (void *)1) < 0 ? -ENOMEM : 1;
 }
 
-/* Writes or collects the reference in one of an event's columns. */
+/* Collects the id in a column of an event, or writes the rows for this id. */
 typedef int (*put_ref_fn)(struct cut *c, struct refs *f, const struct event *ev,
 			  const struct event_column *col);
 
@@ -285,7 +288,7 @@ typedef int (*put_ref_fn)(struct cut *c, struct refs *f, const struct event *ev,
 #define SITES (STACKS | OBJECTS | 1u << EVENT_REFERS_SITE)
 #define NAMES (STACKS | ~((2u << EVENT_REFERS_NAME) - 1))
 
-/* Calls put for all columns with a reference of a type in what: bits 1 << enum event_refers. */
+/* Calls put for each column that refers to a type in what, a mask of 1 << enum event_refers. */
 static int each_ref(struct cut *c, struct refs *f, const struct event *events, size_t cnt,
 		    uint32_t what, put_ref_fn put)
 {
@@ -305,7 +308,7 @@ static int each_ref(struct cut *c, struct refs *f, const struct event *events, s
 
 /* ---- ids ---- */
 
-/* Adds a process and its ancestors, since they are part of its description. */
+/* Adds a process and its ancestors, which are part of its description. */
 static int add_process(struct cut *c, struct refs *f, uint32_t upid)
 {
 	const struct trace_process *p;
@@ -343,7 +346,7 @@ static bool lives(const struct cut *c, uint32_t upid, uint64_t start_ns, uint64_
 	return start_ns < c->to_ns && (!end_ns || end_ns >= c->from_ns);
 }
 
-/* Adds every task that is alive at some time of the window. */
+/* Adds every task that is alive during the window. */
 static int add_living(struct cut *c, struct refs *f)
 {
 	size_t process_cnt, thread_cnt, i;
@@ -360,7 +363,7 @@ static int add_living(struct cut *c, struct refs *f)
 	return r;
 }
 
-/* Returns the ids in order, malloc'ed. NULL: out of memory. */
+/* Returns the keys of m, sorted, malloc'ed. NULL: out of memory. */
 static uint32_t *sort_ids(const struct hash_map *m)
 {
 	uint32_t *ids = malloc((m->cnt + 1) * sizeof(*ids));
@@ -446,9 +449,9 @@ static int put_all_names(struct cut *c, struct refs *f, enum trace_name_type typ
 }
 
 /*
- * If a trace has paths of files, a request without a path has no file; otherwise the request has
- * the name of its inode (block_requests). So if a cut keeps no path, this row shows that there were
- * some.
+ * Writes a row that shows whether the old trace has paths, even if the cut keeps no path. In a
+ * trace with paths, a request without a path has no file; in a trace without paths, a request gets
+ * the name of its inode (block_requests).
  */
 static int put_path_mark(struct cut *c, struct refs *f)
 {
@@ -474,7 +477,7 @@ bool cut_has_quota(const struct cut *c, const struct trace_quota *q)
 	return !c->filter;
 }
 
-/* Writes groups whose quota applies to a group below. */
+/* Writes the names of groups whose quota limits a group that is kept. */
 static int put_limit_names(struct cut *c, struct refs *f)
 {
 	size_t cnt, i;
@@ -488,8 +491,8 @@ static int put_limit_names(struct cut *c, struct refs *f)
 }
 
 /*
- * Writes names that events need not refer to: cgroups that processes joined, devices, interrupt
- * lines.
+ * Writes names to which events need not refer: cgroups that processes joined, groups with quotas,
+ * devices, interrupt lines.
  */
 static int put_window_names(struct cut *c, struct refs *f)
 {
@@ -524,7 +527,7 @@ static int put_frame_site(struct cut *c, struct refs *f, const struct trace_fram
 	return frame->upid ? put_site(c, f, frame->upid, frame->addr, ts_ns) : 0;
 }
 
-/* Writes the sites at the code addresses of heap objects, of stacks and of locks. */
+/* Writes the sites of the code addresses in a column: heap objects, stacks and locks. */
 static int put_sites(struct cut *c, struct refs *f, const struct event *ev,
 		     const struct event_column *col)
 {
@@ -555,7 +558,7 @@ static int put_frames(struct cut *c, struct refs *f, const struct event *ev,
 
 /* ---- sections ---- */
 
-/* Writes rows of tasks by id: section is PROCESSES or THREADS. */
+/* Writes the rows of tasks in order of ids; section: PROCESSES or THREADS. */
 static int put_tasks(struct cut *c, const struct hash_map *of, enum chunk_section_type section,
 		     uint64_t base_ns)
 {
@@ -575,7 +578,7 @@ static int put_tasks(struct cut *c, const struct hash_map *of, enum chunk_sectio
 	return 0;
 }
 
-/* Writes the cgroups and users of the processes, in order of their ids. */
+/* Writes the names of the processes' cgroups and users, in order of upid. */
 static int put_process_names(struct cut *c, struct refs *f)
 {
 	uint32_t *upids = sort_ids(&f->processes);

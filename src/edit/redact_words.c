@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * redact_words: a string is split into parts with a meaning of their own (components of a path,
- * words of a command line). Each part is replaced by its word in a book of pseudonyms, and the
- * parts are joined again. Results are cached: most strings occur in every block.
+ * redact_words: splits a string into parts (components of a path, words of a command line),
+ * replaces each part by its pseudonym, and joins the parts again. Results are cached, because most
+ * strings occur in every block.
  */
 #include "edit/redact_words.h"
 
@@ -22,8 +22,8 @@
 #include "base/strpool.h"
 
 /*
- * pseudonym: SipHash-2-4 (Aumasson and Bernstein, 2012), a pseudo-random function of a 128-bit key,
- * and a dictionary of the words assigned so far.
+ * pseudonym: computed with SipHash-2-4 (Aumasson and Bernstein, 2012), a pseudo-random function
+ * with a 128-bit key, and stored in a dictionary of all words assigned so far.
  */
 
 #define DIGITS_FIRST 6
@@ -32,9 +32,9 @@
 struct pseudonyms {
 	uint8_t key[PSEUDONYM_KEY_BYTES];
 	struct strpool *pool;
-	struct hash_map words;	/* address of the string in the pool -> its word */
-	struct hash_map taken;	/* hash of a word -> itself */
-	struct hash_map numbers, numbers_taken;	/* + 1, as pointers */
+	struct hash_map words;	/* address of the string in the pool -> word */
+	struct hash_map taken;	/* id of a word -> word */
+	struct hash_map numbers, numbers_taken;	/* number -> pseudonym + 1; set of used offsets */
 };
 
 static uint64_t rotate(uint64_t v, unsigned int bits)
@@ -105,7 +105,7 @@ void pseudonym_key_from(uint8_t key[PSEUDONYM_KEY_BYTES], const void *text, size
 	}
 }
 
-/* 0 or -ENOMEM */
+/* Returns 0 or -ENOMEM. */
 static int pseudonyms_new(struct pseudonyms **ret, const uint8_t key[PSEUDONYM_KEY_BYTES])
 {
 	struct pseudonyms *p = calloc(1, sizeof(*p));
@@ -119,7 +119,7 @@ static int pseudonyms_new(struct pseudonyms **ret, const uint8_t key[PSEUDONYM_K
 	return 0;
 }
 
-/* wipes the key */
+/* Frees p and wipes its key. */
 static void pseudonyms_free(struct pseudonyms *p)
 {
 	if (!p)
@@ -134,12 +134,12 @@ static void pseudonyms_free(struct pseudonyms *p)
 }
 
 /*
- * Words have no digits, since names that differ only in digits count as the same role (role.h), and
- * no vowels, so that they do not form real words.
+ * Letters of words. There are no digits, since names that differ only in digits count as the same
+ * role (role.h), and no vowels, so that words do not look like real ones.
  */
 static const char letters[] = "bcdfghjklmnpqrst";
 
-/* Returns the shortest unused word of this hash; NULL: none left, or no memory (*ret_err). */
+/* Returns the shortest unused word for a hash. NULL: all are in use, or no memory (*ret_err). */
 static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 {
 	char text[PSEUDONYM_WORD_MAX], word[PSEUDONYM_WORD_MAX];
@@ -150,7 +150,9 @@ static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 		text[i] = letters[hash >> (60 - 4 * i) & 15];
 	text[sizeof(text) - 1] = 0;
 	for (int n = DIGITS_FIRST; n <= DIGITS_LAST; n += 2) {
-		/* An id for n digits and their number; it differs from the id of any other word. */
+		/*
+		 * The first n digits and n itself: words of different lengths have different ids.
+		 */
 		uint64_t id = n == DIGITS_LAST ? hash :
 						 (hash >> (64 - 4 * n)) << 4 | (uint64_t)n / 2;
 
@@ -165,7 +167,7 @@ static const char *take_word(struct pseudonyms *p, uint64_t hash, int *ret_err)
 	return NULL;
 }
 
-/* Returns the word of a string, valid as long as p; NULL: out of memory. */
+/* Returns the word of a string, valid until p is freed; NULL: out of memory. */
 static const char *pseudonym_word(struct pseudonyms *p, const char *s, size_t bytes)
 {
 	char *copy = strndup(s, bytes);
@@ -190,8 +192,8 @@ static const char *pseudonym_word(struct pseudonyms *p, const char *s, size_t by
 }
 
 /*
- * Returns a number in [from, from + span) for v; different numbers get different ones. 0: out of
- * memory.
+ * Returns a pseudonym for v in [from, from + span), different from that of any other number. 0: out
+ * of memory.
  */
 static uint64_t pseudonym_number(struct pseudonyms *p, uint64_t v, uint64_t from, uint64_t span)
 {
@@ -208,10 +210,7 @@ static uint64_t pseudonym_number(struct pseudonyms *p, uint64_t v, uint64_t from
 	return from + n;
 }
 
-/*
- * Names of kernel threads that are the same on every machine, or differ only in numbers and disk
- * names.
- */
+/* Names of kernel threads that are the same on every machine, except for numbers and disk names. */
 #define KERNELS_THREADS                                                                            \
 	"^(kthreadd|pool_workqueue_.*|kworker/[0-9uRH:-].*|ksoftirqd/[0-9]+|migration/[0-9]+|"     \
 	"rcu[a-z_]*(/[0-9a-z/]+)?|cpuhp/[0-9]+|idle_inject/[0-9]+|irq/[0-9]+-.*|irq_work/[0-9]+|"  \
@@ -226,7 +225,7 @@ static uint64_t pseudonym_number(struct pseudonyms *p, uint64_t v, uint64_t from
 	"^((sd|hd|vd|xvd)[a-z]{1,3}[0-9]*|(sr|fd|ram|zram|dm-|st|scd|pmem|zd)[0-9]+|"              \
 	"(loop|nbd|rbd|md|drbd|mmcblk|nvme[0-9]+(c[0-9]+)?n)[0-9]+(p[0-9]+|boot[0-9]+|rpmb)?)$"
 
-/* Extensions that stay: they show the purpose of a file, which need not be hidden. */
+/* Extensions that are kept: they reveal only the purpose of a file. */
 static const char *const extensions[] = {
 	"a", "bin", "bz2", "c", "cc", "cfg", "class", "conf", "cpp", "css", "csv", "cxx", "d",
 	"db", "deb", "dll", "exe", "go", "gz", "h", "hpp", "html", "img", "ini", "iso", "jar",
@@ -237,8 +236,8 @@ static const char *const extensions[] = {
 	"whl", "xml", "xz", "yaml", "yml", "zip", "zst",
 };
 
-struct item {			/* one original string */
-	const char *as[REDACT_KIND_CNT];	/* NULL: not computed yet */
+struct item {			/* an original string */
+	const char *as[REDACT_KIND_CNT];	/* replacement by kind; NULL: not computed yet */
 };
 
 struct redact_words {
@@ -320,8 +319,8 @@ bool redact_words_is_kernels(struct redact_words *w, const char *comm)
 }
 
 /*
- * '*' does not match a slash, so that a pattern for names keeps no path. A pattern that begins with
- * a slash also keeps everything below.
+ * Returns true if a pattern keeps s. '*' does not match a slash, so a pattern for names does not
+ * keep paths. A pattern that begins with a slash also keeps everything below that path.
  */
 static bool is_kept(const struct redact_words *w, const char *s, size_t len)
 {
@@ -351,7 +350,9 @@ static void add_pseudonym(struct redact_words *w, const char *prefix, const char
 		w->out.failed = true;
 }
 
-/* Returns the length of a known extension: ".so" of "libc.so.6", ".gz" of "x.tar.gz"; 0: none. */
+/*
+ * Finds a known extension: ".so" of "libc.so.6", ".gz" of "x.tar.gz". Returns its length; 0: none.
+ */
 static size_t find_extension(const char *s, size_t len, const char **ret)
 {
 	size_t end = len, dot;
@@ -368,7 +369,7 @@ static size_t find_extension(const char *s, size_t len, const char **ret)
 				return end - dot + 1;
 			}
 		}
-		/* a number after it is a version */
+		/* only a version number may follow the extension */
 		if (end == dot || strspn(s + dot, "0123456789") < end - dot)
 			return 0;
 		end = dot - 1;
@@ -419,7 +420,10 @@ static void add_path(struct redact_words *w, const char *s, size_t len,
 	}
 }
 
-/* Replaces digits by digits, so that the id of a container or a pod still looks like one. */
+/*
+ * Appends an id with its hexadecimal digits replaced, so that ids of containers and pods keep their
+ * form.
+ */
 static void add_id(struct redact_words *w, const char *s, size_t len)
 {
 	uint64_t number = 0xcbf29ce484222325ull;
@@ -437,8 +441,8 @@ static void add_id(struct redact_words *w, const char *s, size_t len)
 }
 
 /*
- * Names that container managers and systemd give to cgroups stay, so that a reader recognizes the
- * manager.
+ * Appends a part of a cgroup's path. Names that container managers and systemd choose are kept, so
+ * that a reader recognizes the manager.
  */
 static void add_cgroup_part(struct redact_words *w, const char *s, size_t len)
 {
@@ -465,7 +469,7 @@ static void add_cgroup_part(struct redact_words *w, const char *s, size_t len)
 	buf_add(&w->out, s + p.id_len, len - p.prefix_len - p.id_len);
 }
 
-/* "-O2", "--file=/x/y.c", "if=/dev/zero", "12" */
+/* Appends an argument: "-O2", "--file=/x/y.c", "if=/dev/zero", "12". */
 static void add_argument(struct redact_words *w, const char *s, size_t len)
 {
 	const char *prefix = *s == '-' ? "o" : "a", *extension;
@@ -507,7 +511,10 @@ static void add_cmdline(struct redact_words *w, const char *s)
 	}
 }
 
-/* "function+0x1f"; functions of BPF programs, which users load, get pseudonyms */
+/*
+ * Appends "function+0x1f". Functions of BPF programs get pseudonyms, because users load these
+ * programs.
+ */
 static void add_symbol(struct redact_words *w, const char *s)
 {
 	size_t n = strcspn(s, "+");
@@ -520,7 +527,7 @@ static void add_symbol(struct redact_words *w, const char *s)
 	buf_add(&w->out, s + n, strlen(s + n));
 }
 
-/* An address and a port. Addresses that mean the same on every machine stay. */
+/* Appends "address:port". Addresses with the same meaning on every machine are kept. */
 static void add_end(struct redact_words *w, const char *s, size_t len)
 {
 	static const char *const usual[] = { "0.0.0.0", "127.0.0.1", "[::]", "[::1]" };
@@ -539,7 +546,7 @@ static void add_end(struct redact_words *w, const char *s, size_t len)
 	buf_add(&w->out, s + n, len - n);
 }
 
-/* "tcp 10.0.0.1:80 > 10.0.0.2:40112", "unix /run/x.sock", "netlink" */
+/* Appends a socket: "tcp 10.0.0.1:80 > 10.0.0.2:40112", "unix /run/x.sock", "netlink". */
 static void add_socket(struct redact_words *w, const char *s)
 {
 	size_t n = strcspn(s, " ");
@@ -567,7 +574,10 @@ static void add_socket(struct redact_words *w, const char *s)
 
 /* ---- strings ---- */
 
-/* In old kernels a kmem_cache name may end with a cgroup's name in brackets. */
+/*
+ * Returns false if s may contain a cgroup's name, which old kernels append to kmem_caches in
+ * brackets.
+ */
 static bool is_plain_cache(const char *s)
 {
 	return !s[strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -627,7 +637,7 @@ const char *redact_word(struct redact_words *w, enum redact_kind kind, const cha
 	return text;
 }
 
-/* Distributions use numbers below 1000 for the system, and 65534 for unmapped users. */
+/* Keeps system users, by convention below 1000, and 65534, which stands for unmapped users. */
 int redact_uid(struct redact_words *w, uint32_t *uid)
 {
 	uint64_t n;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * redact_words: the replacement of a trace's string in a redacted trace, by kind of string.
+ * redact_words: replaces the strings of a trace by pseudonyms, by kind of string.
  *
  *     comm      proc-ktfndc              cmdline   word by word, options and '=' keep their place:
  *     path      /pktfndc/pbmqcrd.so                pktfndc -oqbcrhs --okknnbd=/pcpdqfr/p.c abrcsdt
@@ -10,14 +10,14 @@
  *     symbol    sym-ktfndc+0x1f          function  fn-ktfndc (of user space)
  *     build id  id-ktfndc                user      user-ktfndc
  *
- * The letters depend on the string alone: a process and the file of the same name have the same
- * letters. Paths keep their number of components, and the extensions listed in the .c file. ""
- * stays. In the path of a cgroup, names from container managers and systemd stay: docker-ID.scope,
- * with another id. So a redacted trace has the same containers and users' units.
+ * The letters depend only on the key and the string: a process and a file of the same name have the
+ * same letters. Paths keep their number of components and known extensions. "" is kept. In the path
+ * of a cgroup, names that container managers and systemd choose are kept, such as docker-ID.scope
+ * with another id, so that a redacted trace has the same containers and users' units.
  *
- * Names that the kernel uses on every machine stay (kernel symbols, slab caches, disks like sda or
- * dm-0), and names that the user wants to keep. Threads: one. Errors: NULL or -ENOMEM: out of
- * memory.
+ * Other kept names are those that kernels use on every machine (kernel symbols, slab caches, disks
+ * such as sda or dm-0), and names that match the user's patterns. Threads: one. Errors: NULL or
+ * -ENOMEM: out of memory.
  */
 #pragma once
 
@@ -26,22 +26,22 @@
 #include <stdint.h>
 
 /*
- * pseudonym: a short word for every string. Equal strings get equal words, and without the key a
- * word reveals nothing about its string.
+ * pseudonym: a short word that replaces a string. Equal strings have equal words, and without the
+ * key a word reveals nothing about its string.
  *
- * A word is 6 letters, one per 4 bits of a keyed hash (SipHash-2-4), or more letters if two strings
- * would get the same word. So different strings have different words in one dictionary;
- * dictionaries of several traces with the same key agree except for those rare longer words, which
- * depend on the order of strings. Threads: one per dictionary.
+ * A word has 6 letters, one per 4 bits of a keyed hash (SipHash-2-4), or more if another string has
+ * this word already. Different strings therefore have different words in one dictionary.
+ * Dictionaries with the same key agree except for the rare longer words, which depend on the order
+ * of strings. Threads: one per dictionary.
  */
 #define PSEUDONYM_KEY_BYTES 16
-#define PSEUDONYM_WORD_MAX  17	/* with the NUL */
+#define PSEUDONYM_WORD_MAX  17	/* including the NUL */
 
 struct pseudonyms;
 
-/* Fills in a key of random bytes; -errno if the kernel has none. */
+/* Generates a random key. -errno: getrandom() failed. */
 int pseudonym_key_random(uint8_t key[PSEUDONYM_KEY_BYTES]);
-/* Derives a key from a text of any length; it is as hard to guess as the text. */
+/* Derives a key from a text of any length. The key is as hard to guess as the text. */
 void pseudonym_key_from(uint8_t key[PSEUDONYM_KEY_BYTES], const void *text, size_t bytes);
 
 enum redact_kind {
@@ -53,22 +53,22 @@ enum redact_kind {
 
 struct redact_words;
 
-/* keep: keep_cnt glob patterns; the caller keeps them. */
+/* keep: keep_cnt glob patterns, which must stay valid until redact_words_free(). */
 int redact_words_new(struct redact_words **ret, const uint8_t key[PSEUDONYM_KEY_BYTES],
 		     const char *const *keep, unsigned int keep_cnt);
 void redact_words_free(struct redact_words *w);
 
-/* Leaves s of this kind unchanged. Call it before the first redact_word() of s. */
+/* Keeps s of this kind unchanged. Call this before the first redact_word() of s. */
 int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s);
-/* True for kernel threads whose name is the same on every machine. */
+/* True for the name of a kernel thread that is the same on every machine. */
 bool redact_words_is_kernels(struct redact_words *w, const char *comm);
 
-/* Returns the replacement of s; valid as long as w. */
+/* Returns the replacement of s, valid until w is freed. NULL: out of memory. */
 const char *redact_word(struct redact_words *w, enum redact_kind kind, const char *s);
-/* The same for user ids: ids of people are replaced (1000 and up, except 65534). */
+/* Replaces a user id in place if it belongs to a person (1000 and up, except 65534). */
 int redact_uid(struct redact_words *w, uint32_t *uid);
 
-/* Counts the different strings of each kind that were replaced, and those that were kept. */
+/* Numbers of different strings of each kind that were replaced or kept. */
 struct redact_counts {
 	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_check: first checks each block on its own, then reports file by file the blocks and damage
- * in order of offset, in stretches; then the index, and other files in the directory.
+ * trace_check: checks each block separately. Then reports the blocks and damage of each file as
+ * stretches in order of offset, and at last the index and other files of the directory.
  */
 #include "edit/trace_check.h"
 
@@ -44,7 +44,7 @@ static void see_rows(const struct kind_columns *k, struct extent *x)
 }
 
 /*
- * Checks every column of every kind, and that the times of the first and last event match the
+ * Checks all columns of all kinds, and compares the times of the first and last event with the
  * header.
  */
 static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io *cio,
@@ -76,7 +76,10 @@ static int check_columns(struct trace *t, struct block_meta *f, struct chunk_io 
 		}
 	}
 	free(utids);
-	/* if events were left out, the header's times are bounds; rows beyond them were refused */
+	/*
+	 * in trimmed blocks, the header's times are only bounds, which column_read_kind() has
+	 * checked
+	 */
 	if (r == 0 && x.last_ns && !(h->flags & CHUNK_BLOCK_TRIMMED) &&
 	    (x.first_ns != h->first_ns || x.last_ns != h->last_ns)) {
 		*ret_why = "the header names other times than its events have";
@@ -94,7 +97,7 @@ static int check_block(struct trace *t, size_t block)
 	r = r ?: trace_block_open(t, trace_own_reader(t), block, &o, NULL);
 	r = r ?: check_columns(t, o.meta, &o.io, &why);
 	block_meta_free(o.meta);
-	/* a block that failed before is dropped already, with its own reason */
+	/* a block that failed in trace_block_verify() is already dropped, with that reason */
 	return r == 0 || r == -ENOMEM ? r : trace_block_drop(t, block, why);
 }
 
@@ -115,8 +118,8 @@ struct check {
 	void *ctx;
 	struct check_result res;
 	size_t block;		/* the next block to report */
-	uint64_t covered_ns;	/* end of the last valid block */
-	bool hole_reported;	/* the time before the next block was reported as missing */
+	uint64_t covered_ns;	/* end of the last reported valid block */
+	bool hole_reported;	/* the time before the next block is already reported as missing */
 };
 
 static int report(struct check *c, const struct check_part *p)
@@ -137,7 +140,7 @@ static int note(struct check *c, const char *file, uint64_t bytes, const char *r
 					     .reason = reason });
 }
 
-/* Returns the next valid block, in this file or a later one. */
+/* Returns the first valid block from index i, in this file or a later one; NULL: none. */
 static const struct trace_block *next_valid(const struct check *c, size_t i)
 {
 	while (i < trace_block_cnt(c->t) && trace_block_is_damaged(c->t, i))
@@ -152,7 +155,7 @@ static int by_offset(const void *a, const void *b)
 	return compare_numbers(x->offset, y->offset);
 }
 
-/* Returns the damages of one file, sorted; malloc'ed. */
+/* Returns the damage of one file, sorted by offset; malloc'ed. NULL: out of memory. */
 static struct trace_damage *damages_of(struct trace *t, const char *file, size_t *ret_cnt)
 {
 	size_t all, i, cnt = 0;
@@ -168,7 +171,7 @@ static struct trace_damage *damages_of(struct trace *t, const char *file, size_t
 	return mine;
 }
 
-/* Returns whether a repair left this hole and declared it. */
+/* Returns true if the manifest declares this hole, because of a repair or cut. */
 static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 {
 	uint64_t i, n = trace_get_number(t, "repaired.gaps");
@@ -176,7 +179,7 @@ static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 	const char *gap;
 	char key[48];
 
-	/* the repair had too many gaps to list */
+	/* too many gaps for the manifest to list */
 	if (n > TRACE_COPY_GAPS_MAX)
 		return true;
 	for (i = 0; i < n; i++) {
@@ -189,7 +192,7 @@ static bool is_declared(const struct trace *t, uint64_t from_ns, uint64_t to_ns)
 	return false;
 }
 
-/* Reports the time before the next block of this file, if no block and no damage covers it. */
+/* Reports the time before a valid block that neither a block nor damage covers. */
 static int report_hole(struct check *c, const char *file, uint64_t to_ns)
 {
 	struct check_part p = { .file = file, .status = CHECK_DAMAGED, .from_ns = c->covered_ns,
@@ -204,7 +207,7 @@ static int report_hole(struct check *c, const char *file, uint64_t to_ns)
 	return report(c, &p);
 }
 
-/* Reports valid blocks of one file in a row, until the damage at stop. */
+/* Reports a stretch of valid blocks of one file without a hole, up to the damage at offset stop. */
 static int report_run(struct check *c, const char *file, uint64_t stop)
 {
 	struct check_part p = { .file = file, .status = CHECK_VALID, .reason = "" };
@@ -252,7 +255,10 @@ static int report_damage(struct check *c, const struct trace_damage *d)
 
 	char reason[160];
 
-	/* a flight recorder drops its first blocks on purpose: their number is unknown */
+	/*
+	 * a flight recorder drops its oldest blocks on purpose, so the number of lost blocks is
+	 * unknown
+	 */
 	if (next && next == trace_block_at(c->t, 0) && next->from_ns == trace_start_ns(c->t) &&
 	    !trace_get(c->t, "keep.bytes") && !trace_get(c->t, "keep.ns"))
 		c->res.missing_first = trace_more_at(c->t, 0)->head.number;
@@ -261,7 +267,7 @@ static int report_damage(struct check *c, const struct trace_damage *d)
 			 d->reason, c->res.missing_first);
 		p.reason = reason;
 	}
-	/* the damaged part held the time between its neighbours */
+	/* the damaged part contained the time between its neighbours */
 	if (to_ns > c->covered_ns) {
 		p.from_ns = c->covered_ns;
 		p.to_ns = to_ns;
@@ -336,7 +342,9 @@ static int check_manifest(struct check *c)
 	return report(c, &p);
 }
 
-/* Checks the derived file. If it is damaged, readers notice and use the blocks: no data is lost. */
+/*
+ * Checks the derived file. If the file is damaged, readers use the blocks instead: no data is lost.
+ */
 static int check_derived(struct check *c)
 {
 	struct check_part p = { .file = DERIVED_FILE_NAME, .status = CHECK_VALID };
@@ -352,7 +360,7 @@ static int check_derived(struct check *c)
 		r = derived_file_verify(d);
 		p.reason = r < 0 ? "a part of it is damaged: it is not used" :
 				   "checksums hold, made of these blocks";
-		/* a damaged trace has no lists to compare with */
+		/* the lists of a damaged trace are incomplete and cannot be compared */
 		if (r == 0 && !trace_is_damaged(t) && !trace_is_live(t) && trace_is_finished(t))
 			r = trace_lists_compare(t, d);
 		if (r == -ESTALE)
@@ -365,7 +373,7 @@ static int check_derived(struct check *c)
 	return r < 0 ? note(c, DERIVED_FILE_NAME, 0, p.reason) : report(c, &p);
 }
 
-/* Reports files that no reader uses. */
+/* Reports a file that no reader uses. */
 static int check_other_file(void *ctx, const char *name)
 {
 	struct check *c = ctx;
@@ -383,7 +391,7 @@ static int check_other_file(void *ctx, const char *name)
 			    "is no file of a trace, and not looked at");
 }
 
-/* Inserts the missing files into the list of files, by number. */
+/* Adds missing files to the list of files, sorted by number. */
 static int add_missing_files(const struct trace *t, uint64_t **numbers, size_t *cnt)
 {
 	size_t damage_cnt, i;

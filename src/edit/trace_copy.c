@@ -14,7 +14,7 @@
 #include "store/store_writer.h"
 #include "trace/trace_read.h"
 
-/* A new directory inside the old trace would change the old trace. */
+/* Refuses paths inside the old trace, which must not change. */
 int trace_copy_refuse(const struct trace *t, const char *path, struct err *e)
 {
 	char *copy = strdup(path), *parent, *old, *at;
@@ -29,7 +29,7 @@ int trace_copy_refuse(const struct trace *t, const char *path, struct err *e)
 			       "'%s' exists already, and is left alone; name a new one with -o",
 			       path);
 	}
-	if (trace_dir_fd(t) < 0) {	/* a bundle is a file, not a directory */
+	if (trace_dir_fd(t) < 0) {	/* a bundle is a file, so nothing can be inside */
 		free(copy);
 		return 0;
 	}
@@ -121,7 +121,7 @@ int trace_copy_block(struct trace *t, size_t i, struct store_writer *w, struct e
 	return r;
 }
 
-/* Adds the gap [from_ns, to_ns) to the manifest. */
+/* Adds the gap [from_ns, to_ns) to the manifest, up to TRACE_COPY_GAPS_MAX gaps. */
 static int note_gap(struct store_writer *w, uint64_t number, uint64_t from_ns, uint64_t to_ns)
 {
 	char key[48], value[64];
@@ -164,8 +164,8 @@ bool trace_copy_key_is_of_whole(const char *key)
 }
 
 /*
- * trace_repair: the blocks pass through the writer that recordings use, so that files and manifest
- * are as if recorded.
+ * trace_repair: copies the blocks through the store writer that recordings use, so files and
+ * manifest have the same form as in recordings.
  */
 
 static int copy_manifest(struct trace *t, struct store_writer *w)
@@ -177,7 +177,7 @@ static int copy_manifest(struct trace *t, struct store_writer *w)
 	for (size_t i = 0; i < all->cnt; i++) {
 		const struct manifest_entry *m = &all->entries[i];
 
-		/* the gaps that an earlier repair left are listed again */
+		/* gaps of an earlier repair are declared again by trace_copy_declare_gaps() */
 		if (!strcmp(m->key, "state") || !strncmp(m->key, "repaired", 8) ||
 		    (trace_is_damaged(t) && trace_copy_key_is_of_whole(m->key)))
 			continue;

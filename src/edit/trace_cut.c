@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_cut: selects the blocks of a cut, and writes its manifest, with the writer that recordings
- * use.
+ * trace_cut: selects the blocks of a cut, and writes blocks and manifest through the store writer
+ * that recordings use.
  */
 #include "edit/trace_cut.h"
 
@@ -21,14 +21,14 @@
 #include "trace/trace_read.h"
 
 /*
- * cut_irq: interrupts that are being served when the window ends. Readers of the cut assume that
- * they go on. If the larger trace shows later that their exit was lost, the cut marks their entry
- * (EVENT_F_BROKEN).
+ * cut_irq: finds interrupts that are being served at the end of the window and whose exit was lost,
+ * as later events of the old trace show. The cut marks their entries (EVENT_F_BROKEN), since
+ * readers of the cut assume that interrupts without an exit continue.
  */
 
 struct look {
 	struct cut *c;
-	bool beyond;	/* the end of the window has passed */
+	bool beyond;	/* events are now after the end of the window */
 };
 
 static int on_broken(void *ctx, const struct irq_run *r)
@@ -55,7 +55,7 @@ static int take(struct irq_track *track, struct irq_holes *holes, struct look *l
 	return r < 0 ? r : irq_track_event(track, ev);
 }
 
-/* Reads events from the window's start until the interrupts served at its end have ended. */
+/* Reads events from the window's start until every interrupt open at its end has ended. */
 static int look_on(struct cut *c, struct irq_track *track, struct irq_holes *holes, struct look *l,
 		   struct err *e)
 {
@@ -78,7 +78,9 @@ static int look_on(struct cut *c, struct irq_track *track, struct irq_holes *hol
 					: irq_track_hole(track);
 }
 
-/* Finds the interrupts served at the window's end that lack an exit. Call it after checkpoint(). */
+/*
+ * Finds interrupts that are open at the window's end and lack an exit. c->before must be complete.
+ */
 static int cut_find_broken(struct cut *c, struct err *e)
 {
 	struct look l = { .c = c };
@@ -107,7 +109,7 @@ static bool is_same(const struct event *a, const struct event *b)
 	       a->v[EV_IRQ_VECTOR] == b->v[EV_IRQ_VECTOR];
 }
 
-/* Marks ev if it is the entry of such an interrupt. */
+/* Marks ev if it is the entry of an interrupt in c->broken. */
 static void cut_mark_broken(const struct cut *c, struct event *ev)
 {
 	if (ev->kind != EVENT_IRQ || ev->v[EV_IRQ_ACTION] != EVENT_IRQ_ENTRY)
@@ -118,22 +120,22 @@ static void cut_mark_broken(const struct cut *c, struct event *ev)
 }
 
 /*
- * cut_events: the events that a cut keeps, block by block, and the thread on each CPU at both ends
- * of a block.
+ * cut_events: reads the events that a cut keeps, block by block, and finds the thread on each CPU
+ * at both ends of a block.
  *
- * One cursor reads the window in order of time. A late event therefore goes into the block of its
- * own slice. The cursor begins where the old trace's state of the CPUs is certain
- * (trace_block_running()), which may be some blocks before the window.
+ * One cursor reads the window in order of time. A late event is therefore added to the block whose
+ * slice contains it. The cursor begins at a block whose keyframe is certain (is_keyframe_sure()),
+ * which may be some blocks before the window.
  */
 
-#define NOBODY UINT32_MAX	/* the slice has no piece yet */
+#define NOBODY UINT32_MAX	/* cpu_first: the slice has no piece yet */
 
 struct cut_events {
 	struct event_cursor *cursor;
-	const struct event *next;	/* returned by the cursor, but not used yet; or NULL */
+	const struct event *next;	/* event returned by the cursor but not used yet; or NULL */
 	struct cpu_timeline *timeline;
-	size_t block;			/* the next block of the old trace */
-	uint64_t from_ns, to_ns;	/* the part of this block's slice that is in the window */
+	size_t block;			/* next block of the old trace */
+	uint64_t from_ns, to_ns;	/* part of this block's slice within the window */
 	struct cut *cut;
 };
 
@@ -154,12 +156,12 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 	if (c->filter && owner != EVENT_ID_UNKNOWN && !cut_filter_has_thread(c->filter, owner))
 		owner = EVENT_ID_FILTERED;
 	/*
-	 * a switch at the slice's first instant belongs to the slice: the leaving thread had the
-	 * CPU
+	 * A switch at the slice's first instant belongs to the slice: the leaving thread had the
+	 * CPU at its start.
 	 */
 	if (c->cpu_first[p->cpu] == NOBODY &&
 	    (p->to_ns > x->from_ns || (p->to_ns == x->from_ns && p->end))) {
-		/* the switch that ends a restored stay of the slice restores it in the cut, too */
+		/* the switch that ends a restored stay restores the stay in the cut as well */
 		c->cpu_first[p->cpu] = p->is_restored && p->from_ns >= x->from_ns ?
 					       EVENT_ID_UNKNOWN : owner;
 		c->cpu_since[p->cpu] = p->from_ns < x->from_ns ? p->from_ns : 0;
@@ -174,7 +176,7 @@ static int on_piece(void *ctx, const struct cpu_piece *p)
 	return 0;
 }
 
-/* Returns whether the block's keyframe is certain: this and later blocks have no earlier event. */
+/* Returns true if the block's keyframe is certain: this and later blocks have no earlier events. */
 static bool is_keyframe_sure(const struct trace *t, size_t i)
 {
 	const struct trace_block *b = trace_block_at(t, i);
@@ -278,7 +280,10 @@ static int next_block(struct cut_events *x, struct err *e)
 	return r;
 }
 
-/* Appends the events of a block to c->events, and sets c->cpu_first and c->cpu_last. */
+/*
+ * Reads all blocks up to `block`: appends kept events to c->events; sets c->cpu_first and
+ * c->cpu_last.
+ */
 static int cut_events_until(struct cut *c, size_t block, struct err *e)
 {
 	int r = 0;
@@ -289,12 +294,12 @@ static int cut_events_until(struct cut *c, size_t block, struct err *e)
 }
 
 /*
- * cut_block: writes one block of a cut trace: the remaining events, encoded again, and the rows of
- * the trace's lists that belong to the block's slice.
+ * cut_block: writes one block of a cut trace: the kept events, encoded again, and the rows of the
+ * trace's lists that belong to the block's slice.
  *
  * A row belongs to the block whose slice contains the row's first instant; rows between two slices
- * go to the later one. The first block also has the rows that begin before the window and reach
- * into it.
+ * belong to the later one. The first block also has rows that begin before the window and overlap
+ * it.
  */
 
 /* ---- rows of the trace's lists ---- */
@@ -309,26 +314,26 @@ static bool keeps(const struct cut *c, uint32_t upid)
 	return !c->filter || cut_filter_has_process(c->filter, upid);
 }
 
-/* An interval with equal ends counts as an instant. */
+/* Returns true if the interval overlaps the window. An interval with equal ends is an instant. */
 static bool overlaps(const struct cut *c, uint64_t from_ns, uint64_t to_ns)
 {
 	return from_ns < c->to_ns && (to_ns > from_ns ? to_ns : from_ns + 1) > c->from_ns;
 }
 
-/* A row with equal ends comes from put_hook_means(). */
+/* Drops rows with equal ends, which an earlier cut added (put_hook_means()). */
 static bool hook_stat_stays(const struct cut *c, const struct trace_hook_stat *row)
 {
 	return row->to_ns > row->from_ns && overlaps(c, row->from_ns, row->to_ns);
 }
 
-/* Keeps the clock readings of the window, and the nearest one on each side of it. */
+/* Keeps the clock readings of the window, and the nearest reading on each side of the window. */
 static bool clock_stays(const struct cut *c, const struct trace_clock *all, size_t i, size_t cnt)
 {
 	return (i + 1 == cnt || all[i + 1].mono_ns >= c->from_ns) &&
 	       (!i || all[i - 1].mono_ns < c->to_ns);
 }
 
-/* Lists whose rows begin with the timestamp that assigns them to a block. */
+/* Lists whose rows begin with a timestamp. The timestamp assigns the row to a block. */
 static const uint8_t cut_lists[] = {
 	CHUNK_TASK_EVENTS, CHUNK_RSS_SNAPS, CHUNK_MARKS, CHUNK_LOSS,
 	CHUNK_COST, CHUNK_HOOK_STATS, CHUNK_CLOCKS,
@@ -356,7 +361,7 @@ static bool row_stays(const struct cut *c, unsigned int list, const union row *r
 	}
 }
 
-/* Writes the rows from *at on whose timestamp is before to_ns. */
+/* Writes the rows from index *at whose timestamp is before to_ns. Advances *at. */
 static void put_list(struct cut *c, unsigned int list, size_t *at, uint64_t base_ns, uint64_t to_ns)
 {
 	const struct row_type *of = trace_list_type(list);
@@ -374,7 +379,7 @@ static void put_list(struct cut *c, unsigned int list, size_t *at, uint64_t base
 	block_out_add_rows(&c->out, list, &c->rows);
 }
 
-/* Writes the rows of a block; the last block gets all remaining rows. */
+/* Writes the rows of a block; the last block has all remaining rows. */
 static void put_lists(struct cut *c, const struct disk_block *head, bool is_last)
 {
 	uint64_t to_ns = is_last ? UINT64_MAX : head->to_ns;
@@ -391,7 +396,7 @@ static bool leaves_out(const struct cut *c, const char *source)
 	return false;
 }
 
-/* Clips an interval to the slice. Returns whether any of it is left. */
+/* Clips an interval to the slice. False: nothing remains. */
 static bool clip(const struct disk_block *slice, uint64_t *from_ns, uint64_t *to_ns)
 {
 	if (*from_ns < slice->from_ns)
@@ -401,7 +406,7 @@ static bool clip(const struct disk_block *slice, uint64_t *from_ns, uint64_t *to
 	return *from_ns < *to_ns;
 }
 
-/* Writes the gaps of the slice; a source that is left out has a gap over the whole slice. */
+/* Writes the gaps of the slice, and a gap over the whole slice for each source left out. */
 static void put_gaps(struct cut *c, const struct disk_block *head)
 {
 	size_t cnt, i;
@@ -424,7 +429,6 @@ static void put_gaps(struct cut *c, const struct disk_block *head)
 	block_out_add_rows(&c->out, CHUNK_GAPS, &c->rows);
 }
 
-/* Writes the quotas of the slice. */
 static void put_quotas(struct cut *c, const struct disk_block *head)
 {
 	size_t cnt, i;
@@ -442,7 +446,7 @@ static void put_quotas(struct cut *c, const struct disk_block *head)
 
 /* ---- state ---- */
 
-/* Returns whether a CPU with a lower number has the same thread: a thread is on only one CPU. */
+/* Returns true if a lower CPU has the same thread. A thread runs on one CPU at a time. */
 static bool is_repeated(const uint32_t *owners, unsigned int cpu)
 {
 	for (unsigned int i = 0; i < cpu && owners[cpu] >= EVENT_ID_FIRST; i++)
@@ -451,7 +455,7 @@ static bool is_repeated(const uint32_t *owners, unsigned int cpu)
 	return false;
 }
 
-/* Without switches, the thread on a CPU is unknown. */
+/* Without switches, the threads on CPUs are unknown. */
 static bool has_runners(const struct cut *c)
 {
 	return c->kinds_left & 1u << EVENT_SWITCH;
@@ -497,7 +501,7 @@ static int put_state(struct cut *c, size_t i, const struct disk_block *head, str
 	int r = 0;
 
 	put_first(c, c->cpu_first, head);
-	/* the old trace continues, or has the thread on each CPU at the block's end (CPU_END) */
+	/* the old trace continues after this block, or has CPU_END for this block */
 	if ((i + 1 == c->end && c->to_ns < trace_end_ns(c->t)) || trace_block_end(c->t, i, 0))
 		put_last(c, head);
 	if (i > c->first || !c->is_part)
@@ -509,7 +513,7 @@ static int put_state(struct cut *c, size_t i, const struct disk_block *head, str
 
 /* ---- blocks ---- */
 
-/* Writes the block with its events; raises head's cpu_cnt if an event has a higher CPU. */
+/* Writes the block with the events. Raises head's cpu_cnt if an event has a higher CPU. */
 static int append(struct cut *c, struct disk_block *head, const struct event *events, size_t cnt,
 		  struct err *e)
 {
@@ -529,7 +533,7 @@ static int append(struct cut *c, struct disk_block *head, const struct event *ev
 	return store_writer_append(c->w, bytes, byte_cnt, 0, e);
 }
 
-/* Writes block i with c->events, and clears them. */
+/* Writes block i with c->events, then clears c->events. */
 static int cut_put_block(struct cut *c, size_t i, struct err *e)
 {
 	const struct trace_block *b = trace_block_at(c->t, i);
@@ -561,7 +565,10 @@ static int cut_put_block(struct cut *c, size_t i, struct err *e)
 
 /* ---- state before the window ---- */
 
-/* Finds the owner of each CPU. A CPU without a known thread exists if a thread ever ran there. */
+/*
+ * Finds the thread on each CPU. If it is unknown, but any block has a known thread on the CPU, uses
+ * idle.
+ */
 static void find_cpus(const struct cut *c, uint32_t *owners)
 {
 	size_t i;
@@ -575,14 +582,14 @@ static void find_cpus(const struct cut *c, uint32_t *owners)
 }
 
 /*
- * The cost of a hook's run is estimated from the whole trace: each hook gets a row with the
- * measurements outside the window.
+ * Writes a row for each hook with its measurements outside the window. Reports estimate the cost of
+ * a hook's run from the whole trace.
  */
 static void put_hook_means(struct cut *c)
 {
 	size_t cnt, i;
 	const struct trace_hook_stat *h = trace_hook_stats(c->t, &cnt);
-	struct trace_hook_stat sums[256] = { { 0 } }; /* by hook, a byte */
+	struct trace_hook_stat sums[256] = { { 0 } }; /* by hook, which is a byte */
 
 	for (i = 0; i < cnt; i++) {
 		if (hook_stat_stays(c, &h[i]))
@@ -602,13 +609,13 @@ static void put_hook_means(struct cut *c)
 	block_out_add_rows(&c->out, CHUNK_HOOK_STATS, &c->rows);
 }
 
-/* Returns whether the last switch that involves the thread goes to it. */
+/* Returns true if the last switch from or to the thread is a switch to it. */
 static bool is_switched_to(const struct checkpoint *before, uint32_t utid)
 {
 	const struct event *ev = before->events, *end = ev + before->event_cnt;
 	bool ret = false;
 
-	/* live objects come last, and are many */
+	/* the many live objects are last */
 	for (; ev < end && object_family_of(ev->kind) < 0; ev++) {
 		if (ev->kind != EVENT_SWITCH)
 			continue;
@@ -621,8 +628,8 @@ static bool is_switched_to(const struct checkpoint *before, uint32_t utid)
 }
 
 /*
- * Adds the missing switch to each thread that has had a CPU since before the window although no
- * switch to it was seen: when the window begins, such a thread does not wait any longer.
+ * Adds the missing switch to each thread that has had its CPU since before the window without a
+ * recorded switch to it. Without this switch, the thread would seem to wait when the window begins.
  */
 static int add_switches(struct cut *c)
 {
@@ -648,8 +655,8 @@ static int add_switches(struct cut *c)
 }
 
 /*
- * Writes a snapshot row for each thread that is renamed later in the trace, with its name when the
- * window begins.
+ * Writes the name that a thread has when the window begins, as a snapshot row, for each thread that
+ * is renamed later.
  */
 static int put_names(struct cut *c)
 {
@@ -673,7 +680,7 @@ static int put_names(struct cut *c)
 		row.type = TRACE_TASK_SNAP;
 		row.exe = row.cmdline = "";
 		row_put_task_event(&c->rows, &row);
-		/* write each thread's name only once */
+		/* skip later events of this thread */
 		r = hash_map_put(&last, ev[i].utid, (void *)(cnt + 1));
 	}
 	hash_map_done(&last);
@@ -682,8 +689,8 @@ static int put_names(struct cut *c)
 }
 
 /*
- * Writes the block with the state before the window. Call it after cut_events_until() of the first
- * block.
+ * Writes the block with the state before the window. cut_events_until() of the first block must
+ * have been called.
  */
 static int cut_put_before(struct cut *c, struct err *e)
 {
@@ -710,7 +717,8 @@ static int cut_put_before(struct cut *c, struct err *e)
 }
 
 /*
- * Sources that can be left out. Allocations and frees refer to each other, so they are one source.
+ * Sources that can be left out. Allocations and frees are one source, since they refer to each
+ * other.
  */
 static const struct cut_source {
 	const char *name;
@@ -729,7 +737,7 @@ const char *trace_cut_source(unsigned int source)
 	return source < CUT_SOURCE_CNT ? cut_sources[source].name : NULL;
 }
 
-/* Clips the window to its blocks. */
+/* Clips the window to its valid blocks. */
 static void clip_slice(struct cut *c)
 {
 	const struct trace_block *b = trace_block_at(c->t, 0);
@@ -740,7 +748,7 @@ static void clip_slice(struct cut *c)
 	c->res.to_ns = c->to_ns;
 }
 
-/* Drops carried-over events that do not concern the remaining processes. */
+/* Drops events of the checkpoint that do not concern the kept processes. */
 static int filter_before(struct cut *c)
 {
 	struct event *ev = c->before.events;
@@ -756,7 +764,7 @@ static int filter_before(struct cut *c)
 	return r < 0 ? r : 0;
 }
 
-/* Finds the state before the first event of the window, and the processes that stay. */
+/* Prepares the state before the window's first event, and the filter of processes. */
 static int prepare(struct cut *c, struct err *e)
 {
 	int r = 0;
@@ -782,7 +790,7 @@ static int write_blocks(struct cut *c, struct err *e)
 		r = cut_events_until(c, i, e);
 		if (r == 0 && i == c->first && c->is_part)
 			r = cut_put_before(c, e);
-		/* the events in a lost slice are late ones: they go to the next block */
+		/* events of a damaged block's slice are late events, which the next block keeps */
 		if (r == 0 && !trace_block_is_damaged(c->t, i))
 			r = cut_put_block(c, i, e);
 	}
@@ -790,7 +798,7 @@ static int write_blocks(struct cut *c, struct err *e)
 }
 
 /*
- * Nothing is left out: copies the blocks unchanged, with the block that an earlier cut put first.
+ * Copies all blocks unchanged if nothing is left out, including the first block of an earlier cut.
  */
 static int copy_blocks(struct cut *c, struct err *e)
 {
@@ -809,7 +817,7 @@ static int copy_blocks(struct cut *c, struct err *e)
 
 static int put_blocks(struct cut *c, struct err *e)
 {
-	/* drop damaged blocks at the ends */
+	/* skip damaged blocks at both ends */
 	for (size_t i = c->first; i < c->end; i++)
 		(void)trace_block_verify(c->t, i, NULL);
 	while (c->first < c->end && trace_block_is_damaged(c->t, c->first))
@@ -822,20 +830,20 @@ static int put_blocks(struct cut *c, struct err *e)
 			       "cut out",
 			       trace_path(c->t));
 	clip_slice(c);
-	/* a trace that was itself cut has state before its window */
+	/* a trace that was itself cut has a block of state before its window */
 	c->is_part = c->q->upids || c->from_ns > trace_start_ns(c->t) ||
 		     c->to_ns < trace_end_ns(c->t) || (c->first && c->left_out_cnt);
 	return c->is_part || c->left_out_cnt ? write_blocks(c, e) : copy_blocks(c, e);
 }
 
 /*
- * Writes the numbers of events that were lost before the cut, by source, and the length of the
- * parts that are missing before it: a window of the cut begins with a state that they may have made
- * wrong. An earlier cut's numbers are in the entries that were copied.
+ * Writes the number of lost events before the cut, by source, and the length of the holes before
+ * the cut: both may have made the state at the window's start wrong. Adds them to the numbers of an
+ * earlier cut, which are in entries copied from the old trace.
  */
 static int put_lost_before(struct cut *c)
 {
-	uint64_t sums[UINT8_MAX + 1] = { 0 };	/* by hook; those of a source at its first hook */
+	uint64_t sums[UINT8_MAX + 1] = { 0 };	/* by hook; summed per source at its first hook */
 	uint64_t missing_ns = trace_get_number(c->t, "cut.missing_before_ns");
 	size_t cnt;
 	const struct trace_loss *l = trace_losses(c->t, &cnt);
@@ -872,7 +880,7 @@ static int put_lost_before(struct cut *c)
 static int copy_manifest(struct cut *c)
 {
 	const struct manifest *m = trace_stored_manifest(c->t);
-	/* not 0: the trace was cut before */
+	/* nonzero if the trace was cut before */
 	uint64_t offset_ns = trace_get_number(c->t, "cut.offset_ns");
 	bool is_new = c->is_part || c->left_out_cnt || trace_is_damaged(c->t);
 	char left_out[256] = "";
@@ -958,7 +966,7 @@ static int write_cut(void *ctx, struct store_writer *w, struct err *e)
 	return r;
 }
 
-/* A source that was not recorded is not left out: the manifest has another reason for it. */
+/* Skips sources that were not recorded: the manifest has another reason for their absence. */
 static void leave_out(struct cut *c)
 {
 	for (unsigned int s = 0; s < CUT_SOURCE_CNT; s++) {
@@ -979,7 +987,7 @@ int trace_cut(struct trace *t, const struct trace_cut_request *q, const char *pa
 
 	leave_out(&c);
 	trace_cut_blocks(t, q->from_ns, q->to_ns, &c.first, &c.end, &bytes);
-	/* a copy of the whole trace is still the same trace */
+	/* a copy of the whole trace keeps the trace's id */
 	if (!q->upids && !c.left_out_cnt && !trace_is_damaged(t) &&
 	    q->from_ns <= trace_start_ns(t) && q->to_ns >= trace_end_ns(t))
 		config.trace_id = trace_id(t);

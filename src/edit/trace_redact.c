@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_redact: redacts block by block. Every small section is decoded and written again from its
- * known fields; event columns, which are numbers, are copied as they are stored. The copy has a
- * single chunk file, so that the first block of a file still lists every task, as in the old trace.
+ * trace_redact: redacts block by block. Every small section is decoded, and its known fields are
+ * written again; event columns contain only numbers and are copied as stored. The copy has a single
+ * chunk file, so that the first block of each file still lists all tasks, as in the old trace.
  */
 #include "edit/trace_redact.h"
 
@@ -32,7 +32,7 @@ struct redact {
 
 #define AS_IS REDACT_KIND_CNT
 
-/* Kinds of the strings of a row, in the order of its fields. */
+/* Kinds of a row's strings, in the order of its fields. */
 static const uint8_t row_strings[CHUNK_SMALL_END][3] = {
 	[CHUNK_PROCESSES] = { REDACT_COMM, REDACT_PATH, REDACT_CMDLINE },
 	[CHUNK_THREADS] = { REDACT_COMM },
@@ -54,18 +54,18 @@ static enum redact_kind string_kind(unsigned int section, const union row *row, 
 
 	if (section == CHUNK_NAMES)
 		return names[row->name.type];
-	/* words of the recorder stay: "alloc.slab", "max-overhead" */
+	/* keep words of the recorder: "alloc.slab", "max-overhead" */
 	if (section == CHUNK_GAPS && !s[strspn(s, own)])
 		return AS_IS;
-	/* "[vdso]" stays: it is the kernel's */
+	/* keep the kernel's "[vdso]" */
 	if (section == CHUNK_SITES && nth == 1 && s[0] == '[')
 		return AS_IS;
 	return row_strings[section][nth];
 }
 
 /*
- * Returns the text from which a string gets its pseudonym. Functions that reports show under one
- * name, such as overloaded ones of C++, get one pseudonym.
+ * Returns the text whose pseudonym replaces a string. Functions that reports show by one name, such
+ * as overloaded C++ functions, have one pseudonym.
  */
 static const char *text_of(unsigned int section, unsigned int nth, const char *s,
 			   char shown[FUNCTION_SHOWN + 1])
@@ -73,7 +73,7 @@ static const char *text_of(unsigned int section, unsigned int nth, const char *s
 	return section == CHUNK_SITES && !nth ? function_shown(shown, s) : s;
 }
 
-/* A system user keeps number and name; both are replaced for other users. */
+/* Replaces the number and name of a user, except a system user. */
 static int edit_user(struct redact *x, struct trace_name *n)
 {
 	uint32_t uid = (uint32_t)(n->id - 1);
@@ -92,7 +92,7 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 	char shown[FUNCTION_SHOWN + 1];
 	enum redact_kind kind;
 
-	/* a later recorder added a name of an unknown type */
+	/* the type was added by a later recorder */
 	if (section == CHUNK_NAMES && (!row->name.type || row->name.type >= TRACE_NAME_TYPE_CNT)) {
 		row->name.name = "";
 		return 0;
@@ -107,7 +107,7 @@ static int edit_row(struct redact *x, unsigned int section, const struct row_typ
 		word = redact_word(x->words, kind, text);
 		if (!word)
 			return -ENOMEM;
-		/* a function that stays keeps its linker name */
+		/* a function that is kept keeps its linker name */
 		if (strcmp(word, text))
 			*s = word;
 	}
@@ -174,7 +174,7 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 
 /* ---- strings that stay ---- */
 
-/* Keeps names of the kernel and the recorder, and those of the workload if requested. */
+/* Keeps names of the kernel and the recorder and, if requested, of the workload. */
 static int keep_row(struct redact *x, unsigned int section, const union row *row, uint32_t flags)
 {
 	char shown[FUNCTION_SHOWN + 1];
@@ -230,7 +230,7 @@ static int keep_list(struct redact *x, unsigned int list)
 	return r;
 }
 
-/* Decides by string, not by process: a name that two processes share is either replaced or not. */
+/* Selects the names to keep. A name that several processes share is kept in all of them. */
 static int keep_names(struct redact *x)
 {
 	int r = keep_list(x, CHUNK_PROCESSES);
@@ -245,7 +245,7 @@ static int keep_names(struct redact *x)
 #define ENTRY_NUMBERS (REDACT_KIND_CNT + 1)
 
 static const struct {
-	const char *key;	/* glob */
+	const char *key;	/* glob pattern */
 	unsigned int kind;
 } entries[] = {
 	{ "attempted", ENTRY_NUMBERS }, { "read", ENTRY_NUMBERS }, { "lost", ENTRY_NUMBERS },
@@ -273,13 +273,13 @@ static const struct {
 	{ "recorder.command_line", REDACT_CMDLINE },
 };
 
-/* -1: unknown. */
+/* Returns the kind of an entry; -1: unknown. */
 static int entry_kind(const struct manifest_entry *m)
 {
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		if (fnmatch(entries[i].key, m->key, 0))
 			continue;
-		/* not a number; a later line may match the word */
+		/* the value is not a number; a later line may match the key */
 		if (entries[i].kind == ENTRY_NUMBERS && m->value[strspn(m->value, "0123456789 .-")])
 			continue;
 		return (int)entries[i].kind;
@@ -287,7 +287,7 @@ static int entry_kind(const struct manifest_entry *m)
 	return -1;
 }
 
-/* Returns the value to write for an entry; NULL: skip the entry. */
+/* Returns the value to write for an entry; NULL: skip the entry, or an error in *ret_err. */
 static const char *entry_value(struct redact *x, const struct manifest_entry *m, int *ret_err)
 {
 	int kind = entry_kind(m);
@@ -302,7 +302,7 @@ static const char *entry_value(struct redact *x, const struct manifest_entry *m,
 	return v;
 }
 
-/* note.KEY=VALUE: users chose both. The key note.trigger is the recorder's. */
+/* Copies note.KEY=VALUE. Users choose both, except the recorder's own key note.trigger. */
 static int copy_note(struct redact *x, const struct manifest_entry *m)
 {
 	const char *key = m->key + strlen("note.");
@@ -400,7 +400,9 @@ static int write_redacted(void *ctx, struct store_writer *w, struct err *e)
 	return r;
 }
 
-/* Derives the copy's id from the salt and the trace's own id: equal salts make equal copies. */
+/*
+ * Creates the key, and derives the copy's id from key and trace id: equal salts make equal copies.
+ */
 static int make_words(struct redact *x, uint64_t *ret_id, struct err *e)
 {
 	uint64_t id = trace_id(x->t);
