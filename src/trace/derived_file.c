@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * derived_file: header, parts, directory.
+ * derived_file: reads and writes the header, the parts and the directory.
  *
- * The directory is a table for each type of parts, with 40 bytes for each part, and a list of these
- * tables. The list is read when the file is opened, a table when a part of its type is first looked
- * up, and a part's bytes when they are read. All have checksums. While parts are added, everything
- * is in the new file, which has a copy of the old parts; tables and header are written last.
+ * The directory consists of a table for each type of parts, with 40 bytes per part, and a list of
+ * these tables. The list is read when the file is opened, a table when a part of its type is first
+ * looked up, and a part's bytes on request. All have checksums. New parts are appended to a new
+ * file that begins with a copy of the old parts; its tables and header are written last.
  */
 #include "trace/derived_file.h"
 
@@ -31,8 +31,8 @@
 #define DERIVED_VERSION 41
 #define PART_RAW_MAX (1u << 31)
 /*
- * A part that would pack better is stored unpacked: so a file makes a reader allocate at most a
- * bounded multiple of the file's size.
+ * Limit of compression: a part that would become smaller is stored unpacked. A reader's allocations
+ * are therefore bounded by a multiple of the file's size.
  */
 #define PART_RATIO_MAX 256
 #define COPY_BYTES (1u << 20)
@@ -43,18 +43,18 @@ struct disk_derived {
 	uint32_t zero0;
 	/* end of the parts; the list of tables follows, then the tables */
 	uint64_t dir_offset;
-	uint64_t blocks_hash;	/* trace_blocks_hash() of the first block_cnt blocks */
-	uint64_t thread_hash;	/* trace_thread_hash() of the first thread_cnt threads */
+	uint64_t blocks_hash;	/* trace_blocks_hash() of block_cnt blocks */
+	uint64_t thread_hash;	/* trace_thread_hash() of thread_cnt threads */
 	uint32_t block_cnt, thread_cnt;
 	uint32_t dir_crc;
 	uint32_t zero1[2];
 	uint32_t crc;		/* of the 60 bytes above */
 };
 
-/* The parts of one type. The parts of all types are adjacent, and so are the tables. */
+/* Table of the parts of one type. Tables are adjacent, and so are parts of all types. */
 struct disk_table {
 	uint32_t part_cnt;
-	uint32_t crc;		/* of the part_cnt * 40 bytes of the table */
+	uint32_t crc;		/* of the table's part_cnt * 40 bytes */
 };
 
 _Static_assert(sizeof(struct disk_derived) == 64, "layout of disk_derived");
@@ -64,19 +64,19 @@ _Static_assert(sizeof(struct derived_part) == 40, "layout of derived_part");
 struct part_list {
 	struct derived_part *v;	/* by key */
 	size_t cnt, cap;
-	struct disk_table table;	/* as in the file */
+	struct disk_table table;	/* its entry in the file */
 	uint64_t table_offset;
-	_Atomic int state;	/* 1: v has the parts; 0: the table must still be read; -EBADMSG */
+	_Atomic int state;	/* 1: v is valid; 0: the table is not read yet; -EBADMSG */
 };
 
 struct derived_file {
 	struct disk_derived head;	/* header of the opened file */
 	int fd;			/* the opened file; -1: none */
-	uint64_t bytes;		/* its size */
-	int new_fd;		/* the file to which parts are added; -1: adding has not begun */
+	uint64_t bytes;		/* size of the opened file */
+	int new_fd;		/* file to which parts are added; -1: not begun */
 	uint64_t new_end;	/* end of the parts in new_fd; under lock */
-	bool saves;		/* new_fd has all parts, and will replace the file */
-	int dir_fd;		/* the file's directory, present or future; -1: none */
+	bool saves;		/* new_fd has all parts, and will replace the opened file */
+	int dir_fd;		/* directory for the opened or new file; -1: none */
 	char name[64];
 	int state;
 	const char *why;
@@ -122,7 +122,7 @@ static int read_table(const struct derived_file *d, struct part_list *l, unsigne
 	return r;
 }
 
-/* Reads the table of a type, if needed. 0 or the error of reading it. */
+/* Reads the table of a type if it is not read yet. 0 or an error. */
 static int need_table(const struct derived_file *file, unsigned int type)
 {
 	struct derived_file *d = (struct derived_file *)file;
@@ -194,7 +194,7 @@ static void no_parts(struct derived_file *d)
 	d->saves = false;
 }
 
-/* Returns whether blocks and threads are the same, and the threads have the same processes. */
+/* Returns true if the blocks, the threads and the threads' processes are the same. */
 static bool belongs_to(const struct disk_derived *h, const struct trace *t)
 {
 	return h->block_cnt <= t->blocks.cnt &&
@@ -207,7 +207,7 @@ int derived_file_bind(struct derived_file *d, struct trace *t)
 	if (d->state != 1)
 		return 0;
 	if (belongs_to(&d->head, t)) {
-		/* if the trace has grown, only parts about single blocks are valid */
+		/* after growth of the trace, only parts about single blocks are valid */
 		if (d->head.block_cnt < t->blocks.cnt)
 			derived_file_drop(d, 0, DERIVED_FIRST_OF_INDEX);
 		return 0;
@@ -218,7 +218,7 @@ int derived_file_bind(struct derived_file *d, struct trace *t)
 	return -ESTALE;
 }
 
-/* True: a file of this name exists and can be used. */
+/* Opens the file `name`. True: it exists and can be used. */
 static bool try_place(struct derived_file *d, struct trace *t, int dir_fd, const char *name,
 		      unsigned int flags)
 {
@@ -245,8 +245,8 @@ static void use_place(struct derived_file *d, int dir_fd, const char *name)
 }
 
 /*
- * Opens $XDG_CACHE_HOME/ebpfrec; the caller closes it. make: creates it if needed. -1: it does not
- * exist.
+ * Opens $XDG_CACHE_HOME/ebpfrec; the caller closes the descriptor. make: creates the directory if
+ * needed. -1: not possible.
  */
 static int open_cache_dir(bool make)
 {
@@ -274,7 +274,7 @@ static int find_place(struct derived_file *d, struct trace *t, unsigned int flag
 	char name[64];
 	int fd;
 
-	/* no file is stored beside a bundle, which is a single file */
+	/* a bundle is a single file, without a directory for other files */
 	if (t->dir_fd >= 0) {
 		fd = dup(t->dir_fd);
 		if (fd < 0)
@@ -411,7 +411,7 @@ int derived_file_read(const struct derived_file *d, const struct derived_part *p
 	int r;
 
 	buf_reset(mem);
-	/* after the unpacked bytes: the stored ones */
+	/* the stored bytes follow the unpacked ones */
 	raw = buf_room(mem, (size_t)p->raw_bytes + p->stored_bytes);
 	if (!raw)
 		return -ENOMEM;
@@ -448,7 +448,7 @@ int derived_file_verify(const struct derived_file *d)
 
 /* ---- adding ---- */
 
-/* Copies the bytes of all parts from one file to another. */
+/* Copies the bytes of all parts to another file. */
 static int copy_parts(int to, int from, uint64_t end)
 {
 	uint8_t *block = malloc(COPY_BYTES);
@@ -465,7 +465,7 @@ static int copy_parts(int to, int from, uint64_t end)
 	return r;
 }
 
-/* Marks all parts as new; their tables must be read already. */
+/* Reads all tables and marks all parts as new. */
 static int mark_all_new(struct derived_file *d)
 {
 	int r;
@@ -500,7 +500,7 @@ int derived_file_begin(struct derived_file *d, bool save)
 			d->new_end = d->head.dir_offset;
 		else if (r != -EBADMSG)
 			goto fail;
-		/* a file that is damaged, or shorter than its directory, has no parts */
+		/* no part of a damaged or truncated file is used */
 		if (r < 0)
 			no_parts(d);
 		else
@@ -516,7 +516,8 @@ fail:
 }
 
 /*
- * Adds a part to the list, or replaces the part with the same key. A part without bytes is removed.
+ * Adds a part to its list, or replaces the part with the same key. A part without bytes is only
+ * removed.
  */
 static int put_part(struct derived_file *d, const struct derived_part *p)
 {
@@ -535,7 +536,7 @@ static int put_part(struct derived_file *d, const struct derived_part *p)
 	return 0;
 }
 
-/* Appends the bytes of a part, in their stored form. */
+/* Appends a part whose bytes are already packed. */
 static int store_part(struct derived_file *d, struct derived_part *p, const void *stored)
 {
 	int r = need_table(d, p->type);
@@ -612,8 +613,8 @@ static void make_dir(const struct derived_file *d, struct buf *dir)
 }
 
 /*
- * Links an unnamed file (O_TMPFILE) as name in dir_fd, in place of a file of that name. Under root
- * the file then belongs to the owner of the directory.
+ * Links an unnamed file (O_TMPFILE) as `name` in dir_fd, replacing a file of that name. If the
+ * caller is root, the file gets the owner of the directory.
  */
 static int name_file(int fd, int dir_fd, const char *name)
 {
@@ -637,7 +638,7 @@ static int name_file(int fd, int dir_fd, const char *name)
 	return r;
 }
 
-/* Makes the new file the opened one, so that further parts go into another new file. */
+/* Makes the new file the opened file; further parts require another new file. */
 static void take_as_opened(struct derived_file *d, const struct disk_derived *h)
 {
 	for (unsigned int type = 0; type < DERIVED_TYPE_CNT; type++)

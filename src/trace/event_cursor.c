@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * event_cursor: the events of a trace in order of time.
+ * event_cursor: returns the events of a trace in order of time.
  *
- * A block holds runs: the events of one kind on one CPU, in order of time. The cursor merges the
- * runs of its block. With late records a block begins before the previous one ends; then both are
- * open.
+ * A block consists of runs: the events of one kind on one CPU, in order of time. The cursor merges
+ * the runs of all open blocks. Usually one block is open; with late records, events of the next
+ * block precede events of this block, and both are open.
  *
- * Events are made in chunks, which take some rows of every run. In a chunk an event is one number:
- * its time since top_ns in the upper bits, its run in the lower bits. The numbers are sorted by
- * merging two runs at a time, without branches, since branch prediction cannot know which of two
- * events comes first. Then the columns of one run after the other are copied to its events.
+ * Events are made in chunks of some rows of every run. While a chunk is sorted, an event is one
+ * number: its time since top_ns in the upper bits, its run in the lower bits. The numbers are
+ * sorted by merging two runs at a time, without branches, which would be unpredictable. Then the
+ * columns of one run after another are copied to the run's events.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -18,13 +18,11 @@
 #include "base/array.h"
 #include "trace/trace_state.h"
 
-/*
- * Late records cross one block boundary; a trace that needs more open blocks gets no more memory.
- */
+/* Late records normally cross only one block boundary. The limit bounds memory for other traces. */
 #define CURSOR_BLOCKS_MAX 4
 #define CURSOR_SMALL_BYTES (128u << 10)
-#define CHUNK_ROWS 1024u	/* rows of all runs together, roughly: a chunk stays in the cache */
-#define CHUNK_RUN_ROWS 32u	/* least rows of one run, if it has as many */
+#define CHUNK_ROWS 1024u	/* approximate rows of all runs together, which fit in the cache */
+#define CHUNK_RUN_ROWS 32u	/* minimum number of rows per run, if the run has as many */
 
 /* NOLINTNEXTLINE(misc-redundant-expression): the equality is asserted on purpose */
 _Static_assert(EVENT_COL_UTID == COLUMN_ASK_UTID && EVENT_COL_FLAGS == COLUMN_ASK_FLAGS,
@@ -36,16 +34,16 @@ struct open_kind {
 };
 
 struct open_block {
-	size_t block;			/* the block's index, by which equal events are ordered */
+	size_t block;			/* the block's index; orders equal events */
 	uint32_t runs_left;
 	bool used;
 	struct open_kind kinds[EVENT_KIND_CNT];
 };
 
 struct cursor_run {
-	uint32_t order;			/* CPU, then kind: the order of equal times */
-	uint32_t row, end;		/* rows not yet in a chunk */
-	uint32_t start, cnt;		/* position in the chunk before it is sorted */
+	uint32_t order;			/* CPU, then kind: orders events with equal times */
+	uint32_t row, end;		/* rows that are not yet in a chunk */
+	uint32_t start, cnt;		/* its rows in the chunk: first index, count */
 	struct open_kind *k;
 };
 
@@ -55,9 +53,9 @@ struct event_cursor {
 	uint32_t kind_mask;
 	uint32_t ask[EVENT_KIND_CNT];
 	uint64_t from_ns, to_ns;
-	bool has_thread;		/* decode only blocks that know this thread */
+	bool has_thread;		/* skip blocks that do not refer to this thread */
 	uint32_t thread;
-	bool has_cpu;			/* only runs of this CPU */
+	bool has_cpu;			/* skip runs of other CPUs */
 	uint32_t cpu;
 	size_t next_block;
 	struct open_block blocks[CURSOR_BLOCKS_MAX];
@@ -66,12 +64,12 @@ struct event_cursor {
 	/* time of the first event not yet in a chunk; or UINT64_MAX */
 	uint64_t top_ns;
 	struct event *events;		/* the chunk */
-	uint32_t filled;		/* columns that any kind has; the others stay 0 */
-	size_t i, event_cnt, event_cap;	/* i: the next event to return */
-	/* the chunk's events as numbers, and scratch memory for the merge */
+	uint32_t filled;		/* mask of columns that a kind has; all others stay 0 */
+	size_t i, event_cnt, event_cap;	/* i: index of the next event to return */
+	/* the chunk's events as numbers, and a second buffer for the merge */
 	uint64_t *keys, *keys_too;
 	size_t key_cap, key_too_cap;
-	struct event **places;		/* positions of the rows' events, run by run */
+	struct event **places;		/* events of the rows, in order of runs */
 	size_t place_cap;
 };
 
@@ -189,7 +187,7 @@ static int add_runs(struct event_cursor *c, struct open_block *o, struct open_ki
 	return 0;
 }
 
-/* Reads a small block at once, since a call per section would cost more. */
+/* Reads a small block at once, which is faster than one call per section. */
 static int read_small_block(struct trace_block_open *b, struct block_memory *m, struct block_io *io)
 {
 	uint64_t cnt = b->meta->head.block_bytes;
@@ -259,7 +257,7 @@ static void find_top(struct event_cursor *c)
 	}
 }
 
-/* Opens the next block. A damaged block is dropped: it never existed. */
+/* Opens the next block. A damaged block is dropped and its events are skipped. */
 static int load_block(struct event_cursor *c, struct open_block *o, struct err *e)
 {
 	struct trace *t = c->t;
@@ -296,8 +294,8 @@ static struct open_block *free_block(struct event_cursor *c)
 }
 
 /*
- * Opens blocks until the first of all runs is the next event of the whole trace. *ret_until_ns: all
- * earlier events are in open blocks.
+ * Opens blocks until the earliest row of all runs is the trace's next event. All events before
+ * *ret_until_ns are in open blocks.
  */
 static int load_blocks(struct event_cursor *c, uint64_t *ret_until_ns, struct err *e)
 {
@@ -327,7 +325,7 @@ static int load_blocks(struct event_cursor *c, uint64_t *ret_until_ns, struct er
 
 /* ---- chunks ---- */
 
-/* Returns how many rows of a run a chunk has at most, unless more have the same time. */
+/* Returns the maximum number of a run's rows in a chunk; rows with equal times may exceed it. */
 static uint32_t chunk_rows(const struct event_cursor *c)
 {
 	uint32_t rows = CHUNK_ROWS / (uint32_t)c->run_cnt;
@@ -335,7 +333,10 @@ static uint32_t chunk_rows(const struct event_cursor *c)
 	return rows > CHUNK_RUN_ROWS ? rows : CHUNK_RUN_ROWS;
 }
 
-/* Returns where a chunk that begins at top_ns ends, so that no run has too many rows in it. */
+/*
+ * Returns the end of a chunk that begins at top_ns, such that no run has too many rows in the
+ * chunk.
+ */
 static uint64_t chunk_end(const struct event_cursor *c, unsigned int run_bits, uint64_t until_ns)
 {
 	uint32_t rows = chunk_rows(c);
@@ -352,15 +353,15 @@ static uint64_t chunk_end(const struct event_cursor *c, unsigned int run_bits, u
 	return end_ns > c->top_ns ? end_ns : c->top_ns + 1;
 }
 
-/* Returns the index of a run's first row among the rows of the chunk, which are ordered by run. */
+/* Returns the index of a run's first row in the unsorted chunk. */
 static size_t start_of(const struct event_cursor *c, size_t run)
 {
 	return run < c->run_cnt ? c->runs[run].start : c->event_cnt;
 }
 
 /*
- * Merges from both ends at once, since each step depends on the one before. No two numbers are
- * equal.
+ * Merges two sorted ranges from both ends at once, which makes two independent chains of steps. No
+ * two numbers are equal.
  */
 static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *b_end, uint64_t *to)
 {
@@ -368,7 +369,7 @@ static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *b_en
 	uint64_t *to_end = to + (b_end - a);
 	size_t cnt, i;
 
-	/* neither run ends within the next cnt steps, which take two numbers each */
+	/* each step takes two numbers, so neither range ends within cnt steps */
 	while ((cnt = (size_t)(a_end - a < b_end - b ? a_end - a : b_end - b) / 2)) {
 		for (i = 0; i < cnt; i++) {
 			uint64_t x = *a, y = *b, x_end = a_end[-1], y_end = b_end[-1];
@@ -387,7 +388,7 @@ static void merge_two(const uint64_t *a, const uint64_t *b, const uint64_t *b_en
 	memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof(*b));
 }
 
-/* Makes room for cnt events. */
+/* Makes room for cnt events in all arrays. */
 static int make_room(struct event_cursor *c, size_t cnt)
 {
 	if (array_reserve(&c->keys, &c->key_cap, cnt) < 0 ||
@@ -398,7 +399,7 @@ static int make_room(struct event_cursor *c, size_t cnt)
 	return 0;
 }
 
-/* Moves the rows before end_ns from their runs to the chunk. */
+/* Takes the rows before end_ns from their runs into the chunk. */
 static int take_rows(struct event_cursor *c, unsigned int run_bits, uint64_t end_ns)
 {
 	uint32_t rows = chunk_rows(c), row;
@@ -426,7 +427,7 @@ static int take_rows(struct event_cursor *c, unsigned int run_bits, uint64_t end
 	return 0;
 }
 
-/* Sorts the rows of the chunk. */
+/* Sorts the numbers of the chunk. */
 static void merge_rows(struct event_cursor *c)
 {
 	for (size_t step = 1; step < c->run_cnt; step *= 2) {
@@ -467,7 +468,7 @@ static void fill_flags(struct event *const *events, uint32_t cnt, const uint64_t
 		events[i]->flags = flags ? (uint8_t)flags[0] : 0;
 }
 
-/* Copies the columns of a run's rows in the chunk to their events. */
+/* Copies the columns of a run's rows to the chunk's events. */
 static void fill_events(const struct event_cursor *c, const struct cursor_run *r)
 {
 	const struct kind_columns *k = &r->k->c;
@@ -501,7 +502,7 @@ static void fill_events(const struct event_cursor *c, const struct cursor_run *r
 	}
 }
 
-/* Fills the chunk's events. Drops runs and blocks that have ended. */
+/* Fills the chunk's events. Drops finished runs and blocks. */
 static void make_events(struct event_cursor *c, unsigned int run_bits)
 {
 	const uint64_t *keys = c->keys, top_ns = c->top_ns;
@@ -527,7 +528,7 @@ static void make_events(struct event_cursor *c, unsigned int run_bits)
 	c->run_cnt = left;
 }
 
-/* Makes the next chunk. 1; 0: no event is left. */
+/* Makes the next chunk. 1; 0: no more events. */
 static int next_chunk(struct event_cursor *c, struct err *e)
 {
 	unsigned int run_bits = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace: opens a trace, a directory or a bundle, and compares it with its manifest to report
- * missing data: missing chunk files, and missing time at its end.
+ * trace: opens a trace, which is a directory or a bundle, and compares it with its manifest to
+ * report missing chunk files and missing time at its end.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,43 +18,42 @@
 #include "trace/trace_state.h"
 
 /*
- * trace_lists: the lists that opening a trace merges from all its blocks, in the derived file.
+ * trace_lists: stores the merged lists of all blocks in the derived file.
  *
- *     trace_load --lists--> [trace_lists_save] --> derived_file --> [load_lists] --> the same
+ *     trace_load --lists--> [trace_lists_save] --> derived_file --> [load_lists] --> same lists
  *
- * So opening a finished trace of thousands of blocks need not read the small sections of each. Rows
- * are stored as in a block (row_codec.h), TRACE_LISTS_ROWS to a part. When the trace is opened, the
- * stored bytes of all lists are read, their checksums are compared, and memory for all rows is
- * allocated. A part is unpacked when one of its rows is first read. That needs neither file nor
- * memory, so it does not fail. `report cpu` of one second of 20 M events, 2,000 blocks and 11,400
- * processes takes 50.4 M instructions and 14.7 MiB; 74.1 M and 16.2 MiB if a whole list is
- * unpacked. With 750 processes the two are equal.
+ * With these lists, a finished trace of thousands of blocks is opened without reading the small
+ * sections of every block. Rows are stored as in a block (row_codec.h), TRACE_LISTS_ROWS per part.
+ * Opening reads the stored bytes of all lists, verifies their checksums, and allocates memory for
+ * all rows. A part is unpacked when one of its rows is first read, which cannot fail, because it
+ * needs neither the file nor more memory. `report cpu` of one second of 20 M events, 2,000 blocks
+ * and 11,400 processes takes 50.4 M instructions and 14.7 MiB; 74.1 M and 16.2 MiB if a whole list
+ * is unpacked. With 750 processes the two are equal.
  *
- * The lists are valid for the trace if its chunk files have the same sizes and have not been
- * changed since. In a file that may have been changed, or that was copied, every block's header
- * must still be the same; its CRC covers all bytes of the block. A block's own bytes are checked
- * when it is opened.
+ * The lists are valid if the chunk files have the same sizes and have not been changed since. In a
+ * file that may have been changed or copied, every block's header must be the same; its CRC covers
+ * all bytes of the block. A block's bytes are checked when the block is opened.
  */
 
-#define LISTS_MIN_BLOCKS 64	/* a trace with fewer blocks opens as fast without lists */
-#define LISTS_BLOCKS_BYTES (1u << 20)	/* size of a part of the list of blocks, roughly */
+#define LISTS_MIN_BLOCKS 64	/* with fewer blocks, lists do not speed up opening */
+#define LISTS_BLOCKS_BYTES (1u << 20)	/* approximate size of a part of the list of blocks */
 /*
- * File systems record times in ticks, some of two seconds: a file changed this recently may change
- * again unnoticed.
+ * The resolution of file times, two seconds on some file systems. A file that was changed more
+ * recently may change again without a new ctime.
  */
 #define FRESH_NS 2000000000ull
 
 _Static_assert(DERIVED_LIST + TRACE_LIST_CNT <= DERIVED_FILES, "a type of parts for every list");
 
-/* The part DERIVED_FILES has an entry for each chunk file. */
+/* An entry of the part DERIVED_FILES, for one chunk file. */
 struct disk_list_file {
 	uint64_t number, bytes;
-	uint64_t changed_ns;	/* its ctime; 0: too recent to detect a change */
+	uint64_t changed_ns;	/* ctime of the file; 0: too recent to detect a later change */
 };
 
 /*
- * Followed by cpu_cnt utids of the threads on the CPUs at the block's start, 4 bytes each, and if
- * has_ends by cpu_cnt struct row_cpu_end.
+ * An entry of DERIVED_BLOCKS. cpu_cnt utids (4 bytes each) of the threads on the CPUs at the
+ * block's start follow and, if has_ends, cpu_cnt struct row_cpu_end.
  */
 struct disk_list_block {
 	uint64_t file, offset;
@@ -65,7 +64,7 @@ struct disk_list_block {
 _Static_assert(sizeof(struct disk_list_file) == 24, "layout of disk_list_file");
 _Static_assert(sizeof(struct disk_list_block) == 248, "layout of disk_list_block");
 
-/* The time of a chunk file's last change. */
+/* Returns the time of a chunk file's last change. */
 static uint64_t changed_ns(const struct stat *st)
 {
 	return (uint64_t)st->st_ctim.tv_sec * 1000000000u + (uint64_t)st->st_ctim.tv_nsec;
@@ -92,7 +91,7 @@ static int load_list(struct trace *t, unsigned int list)
 	}
 	if (r < 0)
 		return r;
-	/* untouched pages take no memory */
+	/* pages of calloc() take no memory until rows are unpacked */
 	free(to->v);
 	to->v = calloc(rows + 1, to->row_bytes + 1);
 	l->parts = calloc(l->part_cnt + 1, sizeof(*l->parts));
@@ -115,13 +114,13 @@ static int load_list(struct trace *t, unsigned int list)
 
 /* ---- blocks ---- */
 
-/* State of reading the list of blocks. */
+/* State of decoding the list of blocks. */
 struct block_in {
 	const uint8_t *p, *end;
 	const uint64_t *numbers;	/* numbers of the chunk files, ascending */
 	const bool *changed;
-	size_t file_cnt, file;		/* the file of the last block */
-	const char *name;		/* its name */
+	size_t file_cnt, file;		/* file: index of the last block's file */
+	const char *name;		/* name of that file */
 };
 
 static int take_bytes(struct block_in *in, void *to, size_t bytes)
@@ -133,7 +132,7 @@ static int take_bytes(struct block_in *in, void *to, size_t bytes)
 	return 0;
 }
 
-/* Finds the file of the next block. Blocks are in order of their files. */
+/* Finds the file of the next block. Blocks are in order of files. */
 static int find_file(struct trace *t, struct block_in *in, uint64_t number)
 {
 	char name[CHUNK_NAME_BYTES];
@@ -149,7 +148,7 @@ static int find_file(struct trace *t, struct block_in *in, uint64_t number)
 	return in->name ? 0 : -ENOMEM;
 }
 
-/* Returns whether the block's header is the one from which the lists were made. */
+/* Returns true if the block's header is unchanged since the lists were made. */
 static bool block_fits(struct trace *t, size_t i)
 {
 	struct chunk_io io;
@@ -189,8 +188,8 @@ static int take_block(struct trace *t, struct block_in *in)
 }
 
 /*
- * Checks that the chunk files exist with the same sizes. ret_changed, by file: its contents may
- * have changed.
+ * Checks that the chunk files exist and have the same sizes. ret_changed, by file: true if the
+ * contents may have changed.
  */
 static int files_fit(struct trace *t, const uint64_t *numbers, size_t cnt, struct buf *mem,
 		     bool *ret_changed)
@@ -264,7 +263,7 @@ static int load_now(struct trace *t, const uint64_t *numbers, size_t cnt)
 	if (r < 0)
 		return r;
 	trace_finalize_blocks(t);
-	/* numbering marks may need memory */
+	/* unpack marks now: numbering them allocates memory */
 	trace_lists_rows(t, CHUNK_MARKS);
 	r = trace_number_marks(t);
 	return r < 0 ? r : derived_file_bind(t->lists->d, t);
@@ -286,7 +285,10 @@ static void close_lists(struct trace *t)
 	t->lists = NULL;
 }
 
-/* Loads lists from the derived file. 1: t->lists is set; 0: no list is valid, nothing changed. */
+/*
+ * Loads the lists from the derived file. 1: t->lists is set; 0: lists are missing or not valid, and
+ * t is unchanged.
+ */
 static int load_lists(struct trace *t, const uint64_t *numbers, size_t cnt)
 {
 	struct trace_lists *l;
@@ -310,14 +312,14 @@ static int load_lists(struct trace *t, const uint64_t *numbers, size_t cnt)
 
 /* ---- making parts ---- */
 
-/* Receives a finished part. A result < 0 ends the work. */
+/* Receives a finished part. A result < 0 ends make_all(). */
 typedef int (*part_sink)(void *ctx, unsigned int type, uint64_t key, uint32_t row_cnt,
 			 const struct buf *raw);
 
 struct making {
 	part_sink sink;
 	void *ctx;
-	uint64_t key;		/* of the part being made */
+	uint64_t key;		/* key of the current part */
 	struct row_writer rows;
 };
 
@@ -426,7 +428,7 @@ static int keep_part(void *ctx, unsigned int type, uint64_t key, uint32_t row_cn
 		     const struct buf *raw)
 {
 	const struct keeping *k = ctx;
-	/* parts that every opening needs are stored unpacked */
+	/* parts that every opening reads are stored unpacked */
 	bool is_plain = type == DERIVED_FILES || type == DERIVED_BLOCKS;
 
 	return derived_file_add(k->d, is_plain ? NULL : k->z, type, key, row_cnt, raw);
@@ -477,7 +479,7 @@ static int compare_part(void *ctx, unsigned int type, uint64_t key, uint32_t row
 	r = derived_file_read(c->d, &p, &c->mem, &was);
 	if (r < 0 || type != DERIVED_FILES)
 		return r < 0 ? r : memcmp(was, raw->data, raw->len) ? -ESTALE : 0;
-	/* ignore the time of a file's change: it does not describe the contents */
+	/* ignore ctimes, which do not describe the contents */
 	for (size_t i = 0; i < row_cnt; i++)
 		if (memcmp(was + i * sizeof(struct disk_list_file),
 			   raw->data + i * sizeof(struct disk_list_file),
@@ -504,9 +506,9 @@ int trace_lists_compare(struct trace *t, struct derived_file *d)
 	return r < 0 ? r : c.part_cnt != had ? -ESTALE : 0;
 }
 
-/* ---- parts of the trace, according to its manifest ---- */
+/* ---- comparison with the manifest ---- */
 
-#define NAMED_MAX 64	/* missing files that are reported one by one */
+#define NAMED_MAX 64	/* maximum number of missing files that are reported individually */
 
 static void read_span(struct trace *t)
 {
@@ -564,7 +566,10 @@ static int check_span(struct trace *t, const uint64_t *numbers, size_t cnt)
 
 /* ---- opening ---- */
 
-/* At most this many files are kept open: a recorder removes the oldest ones first. */
+/*
+ * Maximum number of files that are kept open. A recorder with a limit removes the oldest files
+ * first.
+ */
 #define HELD_MAX 256
 
 static int load_manifest(struct trace *t, struct err *e)
@@ -592,8 +597,9 @@ static int load_manifest(struct trace *t, struct err *e)
 }
 
 /*
- * Opens the files of a trace whose recorder may remove them. It removes the oldest first: if one is
- * missing, so are all older ones. *ret_first is the first that still exists.
+ * Opens the files of a trace whose recorder may remove them. The recorder removes the oldest files
+ * first, so if a file is missing, all older files are missing. *ret_first: index of the first
+ * existing file.
  */
 static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size_t *ret_first,
 		      struct err *e)
@@ -615,7 +621,7 @@ static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size
 			t->held.files[t->held.cnt++] =
 				(struct bundle_file){ .number = numbers[i], .fd = fd };
 		else if (fd != -ENOENT)
-			continue;	/* reported when the file is read */
+			continue;	/* the error is reported when the file is read */
 		else if (t->scanned)
 			return -ESTALE;
 		else
@@ -627,7 +633,7 @@ static int hold_files(struct trace *t, const uint64_t *numbers, size_t cnt, size
 	return 0;
 }
 
-/* Returns the highest whole_below of the files' headers. A finished trace does not need it. */
+/* Returns the highest whole_below in the headers of the files; finished traces do not need it. */
 static uint64_t find_whole_below(const struct trace *t, const uint64_t *numbers, size_t cnt)
 {
 	struct disk_file h;
@@ -674,7 +680,10 @@ static int load_files(struct trace *t, struct err *e)
 	return r < 0 ? err_set(e, r, "%s", err_text(NULL, r)) : 0;
 }
 
-/* Loads the manifest first: a recorder that ends writes it after its last block. */
+/*
+ * Loads the manifest before the files, since a recorder writes its final manifest after the last
+ * block.
+ */
 static int load(struct trace *t, bool anyway, struct err *e)
 {
 	int r = load_manifest(t, anyway ? NULL : e);
@@ -689,7 +698,7 @@ static int load(struct trace *t, bool anyway, struct err *e)
 	if (r < 0)
 		return err_set(e, r, "%s", err_text(NULL, r));
 	t->is_live = !trace_is_finished(t) && t->dir_fd >= 0 && control_socket_has_owner(t->dir_fd);
-	/* the recorder may have ended in between */
+	/* the recorder may have finished after the manifest was read */
 	if (!t->is_live && !trace_is_finished(t))
 		r = load_manifest(t, e);
 	return r < 0 ? r : load_files(t, e);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* trace_layout: a file consists of blocks, damaged parts, its header and a rest. */
+/*
+ * trace_layout: adds up the bytes of file headers, blocks, damaged parts and the rest of every
+ * file.
+ */
 #include "trace/trace_layout.h"
 
 #include <errno.h>
@@ -92,8 +95,8 @@ static int add_damages(struct layout *l)
 	const struct trace_damage *d = trace_damages(l->t, &cnt);
 
 	/*
-	 * Skip damage that is counted elsewhere: a block with damaged events is among the blocks,
-	 * and the manifest has a part of its own.
+	 * Skip damage that is counted elsewhere: a block with damaged events is counted as a block,
+	 * and the manifest as its own part.
 	 */
 	for (i = 0; i < cnt; i++) {
 		size_t blocks, j;
@@ -111,7 +114,7 @@ static int add_damages(struct layout *l)
 	return 0;
 }
 
-/* Adds headers and the rest of the files. */
+/* Adds the headers of the files, the unfinished rest and the manifest. */
 static int add_files(struct layout *l)
 {
 	uint64_t *numbers = NULL, bytes = 0, headers = 0, known;
@@ -137,7 +140,7 @@ static int add_files(struct layout *l)
 	free(numbers);
 	r = r ?: add(l, TRACE_LAYOUT_FILE_HEADERS, cnt, headers);
 	known = headers + l->block_bytes + l->damaged_bytes;
-	/* a header inside a damaged part was counted twice */
+	/* bytes < known if a header lies in a damaged part and was counted twice */
 	if (r == 0 && bytes > known)
 		r = add(l, TRACE_LAYOUT_REST, cnt, bytes - known);
 	if (r == 0 && l->t->dir_fd < 0)

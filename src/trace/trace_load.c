@@ -2,9 +2,9 @@
 /*
  * trace_load: merges the small sections of all valid blocks into the lists of a trace.
  *
- * Blocks come in order, and a later row of a task replaces an earlier one, because it has more
- * information. A block whose rows do not parse, or whose slice overlaps an earlier one, is damaged.
- * Rows enter the lists only after all rows of their block were found valid.
+ * Blocks are loaded in order, and a later row of a task replaces an earlier row, because it has
+ * more information. A block whose rows do not parse, or whose slice overlaps an earlier slice, is
+ * damaged. Rows are added to the lists only after all rows of their block were checked.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "trace/trace_state.h"
 
 /*
- * trace_block: reads one block of an open trace again: its small sections, its keyframe, or all
+ * trace_block: reads a block of an open trace again: its small sections, its keyframe, or all its
  * bytes.
  */
 
@@ -65,7 +65,7 @@ int trace_block_head(const struct trace *t, size_t block, struct chunk_io *io, c
 
 	*ret_why = "block header";
 	r = r ?: block_head_check(raw, &head, ret_why);
-	/* The block was valid when the trace was opened; a later change is not accepted. */
+	/* The block was valid when the trace was opened; any later change is an error. */
 	return r < 0 || memcmp(&head, &trace_more_at(t, block)->head, sizeof(head)) ? -EBADMSG : 0;
 }
 
@@ -202,10 +202,10 @@ struct load {
 	struct trace *t;
 	uint64_t file;
 	char name[CHUNK_NAME_BYTES];
-	struct trace_damage tail;	/* the last damage, not reported yet; reason NULL: none */
+	struct trace_damage tail;	/* last damage, not yet reported; reason NULL: none */
 };
 
-/* A dry run, so that a block is loaded completely or not at all. */
+/* Decodes all rows without loading them, so that a block is loaded completely or not at all. */
 static int check_rows(struct load *l, struct block_meta *f)
 {
 	const struct disk_section *s;
@@ -221,7 +221,7 @@ static int check_rows(struct load *l, struct block_meta *f)
 			continue;
 		s = block_meta_find(f, type, 0, 0, 0);
 		r = block_meta_rows(f, l->t->reader.zunpack, type, &rows);
-		/* the table was checked to have no more rows */
+		/* the check of the section table has bounded the number of rows */
 		left = s ? s->item_cnt : 0;
 		while (r == 0 && left && (r = row_get(&rows, of, &row)) > 0) {
 			left--;
@@ -246,7 +246,7 @@ static int append_row(struct trace *t, unsigned int list, const void *row)
 	return 0;
 }
 
-/* A later row with the same key replaces the earlier one. */
+/* Adds a row, or replaces the row with the same key. */
 static int put_row(struct trace *t, unsigned int list, uint64_t key, const void *row)
 {
 	uintptr_t at = (uintptr_t)hash_map_get(&t->by_key[list], key);
@@ -261,7 +261,7 @@ static int put_row(struct trace *t, unsigned int list, uint64_t key, const void 
 	return hash_map_put(&t->by_key[list], key, (void *)l->cnt);
 }
 
-/* Adds a baseline row, unless its process has one. */
+/* Adds a baseline unless its process has one already. */
 static int trace_load_baseline(struct trace *t, const struct trace_rss *row)
 {
 	if (hash_map_get(&t->by_key[CHUNK_RSS_STATE], row->upid))
@@ -270,8 +270,9 @@ static int trace_load_baseline(struct trace *t, const struct trace_rss *row)
 }
 
 /*
- * A slice costs its block's size on disk, which is unknown when its row is written: the row has the
- * bytes written during the slice, which are the previous block's.
+ * Adds a cost. The recorder does not know the size of the current block when it writes this row,
+ * and stores the bytes written during the slice, which belong to the previous block. This function
+ * replaces them by the block's size.
  */
 static int load_cost(struct trace *t, struct trace_cost *row)
 {
@@ -284,7 +285,7 @@ static int load_cost(struct trace *t, struct trace_cost *row)
 	return append_row(t, CHUNK_COST, row);
 }
 
-/* Adds a gap. A gap that continues in the next block is one gap. */
+/* Adds a gap. If the gap continues an earlier gap of its source, extends that row instead. */
 static int load_gap(struct trace *t, const struct trace_gap *row)
 {
 	struct trace_gap *p = t->rows[CHUNK_GAPS].v;
@@ -308,7 +309,7 @@ static bool same_quota(const struct trace_quota *a, const struct trace_quota *b)
 	       a->period_ns == b->period_ns;
 }
 
-/* Adds a quota. A quota that stays the same is one row. */
+/* Adds a quota. If the group's quota has not changed, extends the group's last row instead. */
 static int load_quota(struct trace *t, const struct trace_quota *row)
 {
 	struct trace_quota *p = t->rows[CHUNK_QUOTAS].v;
@@ -324,7 +325,7 @@ static int load_quota(struct trace *t, const struct trace_quota *row)
 	return 0;
 }
 
-/* Makes a utid for each CPU of a block, set to unknown; NULL: out of memory. */
+/* Returns an array of unknown utids, one per CPU of a block, malloc'ed; NULL: out of memory. */
 static uint32_t *new_cpus(const struct trace_block_more *m)
 {
 	uint32_t *utids = malloc((m->head.cpu_cnt + 1) * sizeof(*utids));
@@ -358,13 +359,13 @@ static int load_cpu_end(struct trace *t, const struct row_cpu_end *row)
 	return 0;
 }
 
-/* Adds a reset of memory as it is read; trace_mm_resets_prepare() sorts them. */
+/* Adds a reset of memory, unsorted; trace_mm_resets_prepare() sorts the list. */
 static int add_reset(struct trace *t, uint64_t ts_ns, uint32_t upid, enum trace_mm_reset_kind kind)
 {
 	return append_row(t, TRACE_LIST_MM_RESETS, &(struct trace_mm_reset){ ts_ns, upid, kind });
 }
 
-/* Drops a process's exit, since a later row has another one. */
+/* Drops a process's exit, which a later row contradicts. */
 static void drop_exit(struct trace *t, uint32_t upid)
 {
 	struct trace_list *l = &t->rows[TRACE_LIST_MM_RESETS];
@@ -386,7 +387,7 @@ static int load_process(struct trace *t, const struct trace_process *row)
 
 	if (row->upid < EVENT_ID_FIRST)
 		return 0;
-	/* threads read before have the flags of their process */
+	/* threads that are already loaded need the process's new flags */
 	if (at ? (v[at - 1].flags ^ row->flags) & TASK_FLAGS_OF_PROCESS : t->has_orphans)
 		t->must_link = true;
 	if (end_ns && end_ns != row->end_ns)
@@ -406,8 +407,8 @@ static int load_task_event(struct trace *t, const struct trace_task_event *row)
 }
 
 /*
- * Loads a thread. Only rows until the thread's first events have its state at the start, so later
- * rows inherit it.
+ * Loads a thread. Only rows before the thread's first events contain its state at the start; later
+ * rows copy the state from the earlier row.
  */
 static int load_thread(struct trace *t, struct trace_thread *row)
 {
@@ -441,7 +442,7 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 			       0 : put_row(t, TRACE_LIST_NAMES + n->type,
 					   trace_name_key(n->type, n->id, n->arg), row);
 	case CHUNK_RSS_STATE:
-		/* the first block's keyframe, even if older blocks were dropped */
+		/* first remaining block, which need not be the first recorded block */
 		return t->blocks.cnt == 1 ? trace_load_baseline(t, &row->rss) : 0;
 	case CHUNK_COST:
 		return load_cost(t, &row->cost);
@@ -463,7 +464,7 @@ static int load_row(struct trace *t, unsigned int type, union row *row)
 	}
 }
 
-/* Copies the strings of a row, which point into its block, to the trace. */
+/* Copies the strings of a row, which point into its block, to the trace's pool. */
 static int keep_strings(struct trace *t, const struct row_type *of, void *row)
 {
 	const char **s;
@@ -476,7 +477,10 @@ static int keep_strings(struct trace *t, const struct row_type *of, void *row)
 	return 0;
 }
 
-/* Checks the order of ends. Rows of costs and hook_stats begin with from_ns and to_ns. */
+/*
+ * Records whether the ends of the rows are in order. Costs and hook_stats begin with from_ns and
+ * to_ns.
+ */
 static void note_order(struct trace *t, unsigned int list)
 {
 	const struct trace_list *l = &t->rows[list];
@@ -545,7 +549,7 @@ static int on_damage(void *ctx, uint64_t offset, uint64_t bytes, const char *rea
 	struct load *l = ctx;
 	int r = 0;
 
-	/* damage comes in order, so the earlier one was not the file's tail */
+	/* damage is found in order of offset, so the previous damage was not at the file's end */
 	if (l->tail.reason)
 		r = trace_add_damage(l->t, l->name, l->tail.offset, l->tail.bytes, l->tail.reason);
 	l->tail = (struct trace_damage){ .offset = offset, .bytes = bytes, .reason = reason };
@@ -569,8 +573,8 @@ static int on_block(void *ctx, uint64_t offset, struct block_meta *f)
 }
 
 /*
- * Ends a file. An incomplete block at the end of a growing file will be completed, so it is not
- * damage.
+ * Finishes a file. An incomplete block at the end of a growing file is not damage, since the
+ * recorder will complete it.
  */
 static int finalize_tail(struct load *l, const struct chunk_scan_info *info, bool is_growing)
 {
@@ -589,8 +593,8 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 	uint64_t from = t->scanned && t->scanned_file == number ? t->scanned_bytes : 0;
 	struct chunk_scan_info info = { 0 };
 	/*
-	 * the last file may end within a block; a machine that crashed may have lost parts of other
-	 * files
+	 * Verify the last file, which may end within a block, and all files that may lack parts
+	 * after a crash of the machine.
 	 */
 	bool verify = !trace_is_finished(t) &&
 		      (is_last || (!t->is_live && number >= t->whole_below));
@@ -602,7 +606,7 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 	fd = trace_file_open(t, number);
 	if (fd < 0) {
 		r = fd;
-		/* a flight recorder removed it since the directory was read */
+		/* a flight recorder has removed the file since the directory was read */
 		if (r == -ENOENT)
 			return 0;
 		if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EACCES)
@@ -624,7 +628,7 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 		r = finalize_tail(&l, &info, t->is_live && is_last);
 	else if (r != -ENOMEM)
 		r = trace_add_damage(t, l.name, 0, 0, "file cannot be read");
-	/* the scan has read every byte of these blocks */
+	/* the scan has verified every byte of these blocks */
 	for (; verify && i < t->more.cnt; i++)
 		((struct trace_block_more *)t->more.v)[i].verified = true;
 	t->scanned = true;
@@ -634,9 +638,9 @@ int trace_load_file(struct trace *t, uint64_t number, bool is_last, struct err *
 }
 
 /*
- * trace_finalize: completes a trace's lists once the rows of all blocks are loaded: it sorts and
- * links the lists, and derives data that needs all rows. The resets of memory, which few callers
- * need, are derived on request; or they come with the lists of the derived file.
+ * trace_finalize: completes the lists after the rows of all blocks are loaded: sorts and links the
+ * lists, and derives data that depends on all rows. Few callers need resets of memory, so these are
+ * sorted on request unless they come from the derived file.
  */
 
 static uint64_t key_of(unsigned int list, const void *row)
@@ -647,7 +651,7 @@ static uint64_t key_of(unsigned int list, const void *row)
 				       : trace_name_key(list - TRACE_LIST_NAMES, n->id, n->arg);
 }
 
-/* Returns whether a list is in order; marks it as sorted, since the caller then sorts it. */
+/* Returns true if a list is in order. Marks the list as sorted: otherwise the caller sorts it. */
 static bool is_sorted(struct trace_list *l, int (*cmp)(const void *, const void *))
 {
 	const char *v = l->v;
@@ -660,20 +664,17 @@ static bool is_sorted(struct trace_list *l, int (*cmp)(const void *, const void 
 	return true;
 }
 
-/*
- * Sorts a list by id, and updates the map of keys if the order changed: a refresh adds rows and
- * needs it.
- */
+/* Sorts a list by id. If the order changed, updates the map of keys, which a refresh uses. */
 static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void *, const void *))
 {
 	struct trace_list *l = &t->rows[list];
 	const char *v = l->v;
 
-	/* usually in order already: ids count up, and a refresh adds few */
+	/* usually true: ids are ascending, and a refresh adds few rows */
 	if (is_sorted(l, cmp))
 		return 0;
 	qsort(l->v, l->cnt, l->row_bytes, cmp);
-	/* all keys are in the map, so setting them again allocates nothing */
+	/* all keys are already in the map, so this does not allocate */
 	for (size_t i = 0; i < l->cnt; i++)
 		if (hash_map_put(&t->by_key[list], key_of(list, v + i * l->row_bytes),
 				 (void *)(i + 1)) < 0)
@@ -681,7 +682,7 @@ static int sort_by_id(struct trace *t, unsigned int list, int (*cmp)(const void 
 	return 0;
 }
 
-/* A stable sort by the uint64_t at the start of each row. */
+/* Sorts a list by the uint64_t at the start of each row. The sort is stable. */
 static int sort_by_time(struct trace *t, unsigned int list)
 {
 	struct trace_list *l = &t->rows[list];
@@ -716,8 +717,8 @@ _Static_assert(offsetof(struct trace_quota, from_ns) == 0, "sort_by_time");
 _Static_assert(offsetof(struct trace_mark, ts_ns) == 0, "sort_by_time");
 
 /*
- * A thread gets the flags of its process when it is read, unless the process comes later or
- * changes. Mostly a thread has the process of the thread before, or the next one.
+ * Sets the flags of threads that were loaded before their process, or whose process has changed.
+ * The process of a thread is usually that of the previous thread, or the next process.
  */
 static void link_tasks(struct trace *t)
 {
@@ -739,7 +740,10 @@ static void link_tasks(struct trace *t)
 	}
 }
 
-/* Numbers marks with equal text. The pool keeps equal texts once, so pointers identify them. */
+/*
+ * Numbers marks with equal text. The pool has one copy of a text, so equal texts have equal
+ * pointers.
+ */
 int trace_number_marks(struct trace *t)
 {
 	struct trace_mark *m = t->rows[CHUNK_MARKS].v;
@@ -761,10 +765,10 @@ int trace_number_marks(struct trace *t)
 }
 
 /*
- * A recorder reads its counters after the end of a slice. The losses that it found last count at
- * the trace's end, so that the losses of all windows add up to those of the trace. A trace that
- * still grows may yet cover the time of such a loss, and a loss that ends after a cut counts in the
- * next cut.
+ * Moves losses that the recorder found after the last slice, when it read its counters, to the
+ * trace's end, so that the losses of all windows add up to those of the trace. Growing traces are
+ * not changed, because they may later cover the time of the loss; nor are cuts, because a loss that
+ * ends after the cut belongs to the following part.
  */
 static void end_losses(struct trace *t)
 {
@@ -772,7 +776,7 @@ static void end_losses(struct trace *t)
 	uint64_t end_ns = trace_end_ns(t);
 	size_t i;
 
-	/* this may change the order of the losses */
+	/* this may change the order of the list */
 	if (!t->is_live)
 		t->rows[CHUNK_LOSS].sorted_cnt = 0;
 	for (i = 0; i < t->rows[CHUNK_LOSS].cnt && !t->is_live && !trace_get(t, "cut.to_ns"); i++) {
@@ -791,8 +795,8 @@ static int make_baselines(struct trace *t)
 		const struct trace_process *p = trace_process_find(t, row[i].upid);
 
 		/*
-		 * A process forked during the recording starts from nothing, and its events have
-		 * the rest.
+		 * The memory of a process forked during the recording starts at 0, and events
+		 * report all changes.
 		 */
 		if (p && p->flags & TRACE_TASK_AT_START && trace_load_baseline(t, &row[i]) < 0)
 			return -ENOMEM;
@@ -809,7 +813,7 @@ void trace_finalize_blocks(struct trace *t)
 	for (size_t i = t->blocks.cnt; i-- > 0;) {
 		if (b[i].first_ns < late)
 			late = b[i].first_ns;
-		if (m[i].late_ns == late) /* set before a refresh; so are those of earlier blocks */
+		if (m[i].late_ns == late) /* set before a refresh, as for all earlier blocks */
 			break;
 		m[i].late_ns = late;
 	}
@@ -841,7 +845,7 @@ int trace_load_finish(struct trace *t)
 	return make_baselines(t);
 }
 
-/* ---- resets of all processes' memory, by time ---- */
+/* ---- resets of memory, in order of time ---- */
 
 static int mm_reset_cmp(const void *a, const void *b)
 {
@@ -851,7 +855,7 @@ static int mm_reset_cmp(const void *a, const void *b)
 	       compare_numbers(x->upid, y->upid);
 }
 
-/* Merges the rows from cnt on, which are in order, with those before. */
+/* Merges the sorted rows from index cnt with the sorted rows before. */
 static int merge_resets(struct trace_mm_reset *v, size_t cnt, size_t all)
 {
 	size_t left = all - cnt, at = all;

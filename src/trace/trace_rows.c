@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * trace_rows: the parts of an open trace: its chunk files, its manifest, and its lists, whose rows
- * may still have to be unpacked from the derived file (trace.c).
+ * trace_rows: access to an open trace: chunk files, manifest, and lists. Rows of lists from the
+ * derived file (trace.c) are unpacked on access.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +25,7 @@ void *trace_list_add(struct trace_list *l, size_t item_bytes)
 	if (l->cnt == l->cap && array_grow(&l->v, &l->cap, l->cnt + 1, item_bytes) < 0)
 		return NULL;
 	p = (char *)l->v + l->cnt++ * item_bytes;
-	/* the list may have been longer before */
+	/* clear leftovers of a list that was longer */
 	memset(p, 0, item_bytes);
 	return p;
 }
@@ -133,7 +133,7 @@ void trace_estimate_costs(struct trace *t)
 	for (; t->hook_mean_cnt < cnt; t->hook_mean_cnt++)
 		hook_mean_add(&t->hook_means[h[t->hook_mean_cnt].hook], &h[t->hook_mean_cnt]);
 	/*
-	 * a refresh adds few rows; costs of older rows are estimated again only after growth by
+	 * a refresh adds few rows, so costs of older rows are estimated again only after growth by
 	 * 1/64
 	 */
 	if (cnt - t->hook_cost_cnt > t->hook_cost_cnt / 64) {
@@ -160,12 +160,12 @@ void trace_stacks_index(struct trace *t)
 /* ---- rows in the derived file ---- */
 
 /*
- * Unpacks a part. The bytes have only been checked by a checksum: rows that do not unpack become
- * empty rows. Call it under drop_lock.
+ * Unpacks a part. Only a checksum has verified the bytes: rows that do not decode become empty
+ * rows. The caller holds drop_lock.
  */
 static void unpack_part(struct trace *t, unsigned int list, size_t at)
 {
-	static const uint8_t nothing[1];	/* a row without bytes: all fields are 0 or "" */
+	static const uint8_t nothing[1];	/* encoding of a row whose fields are all 0 or "" */
 	struct trace_list_part *p = &t->lists->lists[list].parts[at];
 	const struct row_type *of = trace_list_type(list);
 	char *row = (char *)t->rows[list].v + at * TRACE_LISTS_ROWS * of->bytes;
@@ -186,7 +186,9 @@ static void unpack_part(struct trace *t, unsigned int list, size_t at)
 	atomic_store_explicit(&p->is_ready, true, memory_order_release);
 }
 
-/* Unpacks the part of a row. Call before a row is read, if t->lists. Threads: any. */
+/*
+ * Unpacks the part that contains a row. Call this before reading a row if t->lists. Threads: any.
+ */
 static void need_row(const struct trace *of, unsigned int list, size_t row)
 {
 	struct trace *t = (struct trace *)of;
@@ -210,7 +212,7 @@ void trace_lists_rows(const struct trace *of, unsigned int list)
 	if (!atomic_load(&l->is_ready)) {
 		for (size_t i = 0; i < l->part_cnt; i++)
 			unpack_part(t, list, i);
-		/* derive values from all rows */
+		/* derive the values that depend on all rows */
 		if (list == CHUNK_HOOK_STATS)
 			trace_estimate_costs(t);
 		if (list == CHUNK_FRAMES)
@@ -372,7 +374,7 @@ static uint64_t key_at(const struct trace *t, unsigned int list, size_t i)
 {
 	const void *row = trace_row_at(t, list, i);
 
-	/* processes and threads begin with an id of 32 bits, the others with a number of 64 */
+	/* processes and threads begin with a 32-bit id, other rows with a 64-bit number */
 	return list == CHUNK_PROCESSES || list == CHUNK_THREADS ? *(const uint32_t *)row :
 								  *(const uint64_t *)row;
 }
@@ -396,7 +398,7 @@ static size_t rows_ending(const struct trace *t, unsigned int list, uint64_t ts_
 {
 	const struct trace_list *l = &t->rows[list];
 
-	/* the ends are the second field */
+	/* offset of to_ns, the second field */
 	return t->lists || t->unordered & 1u << list ? 0 :
 	       lower_bound_field((const char *)l->v, l->cnt, l->row_bytes, sizeof(uint64_t),
 				 sizeof(uint64_t), ts_ns);
@@ -477,7 +479,7 @@ static size_t index_of(const struct trace *t, unsigned int list, uint64_t key)
 {
 	size_t i, cnt = t->rows[list].cnt;
 
-	/* ids count up without gaps, mostly: a row's index is its id minus the first row's id */
+	/* ids usually ascend without gaps: try the id minus the first id as index */
 	if (!t->lists && cnt && key - key_at(t, list, 0) < cnt) {
 		i = key - key_at(t, list, 0);
 		if (key_at(t, list, i) == key)
@@ -523,7 +525,7 @@ uint64_t trace_thread_hash(const struct trace *t, size_t cnt)
 	uint64_t h = 0;
 	size_t all, i;
 
-	/* if the lists come from the derived file, so does the hash */
+	/* with lists from the derived file, use its hash instead of unpacking threads */
 	if (t->lists && cnt >= trace_thread_cnt(t))
 		return t->lists->thread_hash;
 	v = trace_threads(t, &all);
@@ -550,7 +552,7 @@ uint64_t trace_blocks_hash(const struct trace *t, size_t cnt)
 	return h;
 }
 
-/* Names are in order of their ids; several files may have the same inode number. */
+/* Finds a name by id and, for files, file system: several files may have the same inode number. */
 static const struct trace_name *find_name(const struct trace *t, enum trace_name_type type,
 					  uint64_t id, const uint64_t *arg)
 {
@@ -585,7 +587,7 @@ uint64_t trace_real_ns(const struct trace *t, uint64_t mono_ns)
 
 	/* index of the first reading after mono_ns */
 	low = lower_bound(c, cnt, mono_ns, mono_ns + 1);
-	/* use the previous reading, unless the next one is nearer */
+	/* use the previous reading unless the next is nearer */
 	if (low && (low == cnt || mono_ns - c[low - 1].mono_ns <= c[low].mono_ns - mono_ns))
 		low--;
 	return cnt ? c[low].real_ns + (mono_ns - c[low].mono_ns) : 0;
@@ -599,7 +601,7 @@ bool trace_clock_step_find(const struct trace *t, uint64_t from_ns, uint64_t to_
 
 	for (size_t i = lower_bound(c, cnt, mono_ns, from_ns + 1) ?: 1; i < cnt; i++) {
 		const struct trace_clock *a = &c[i - 1], *b = &c[i];
-		/* NTP slews the clock by up to 500 ppm */
+		/* allow for slewing by NTP, up to 500 ppm */
 		int64_t slack_ns = (int64_t)(a->uncertainty_ns + b->uncertainty_ns +
 					     (b->mono_ns - a->mono_ns) / 2000);
 		int64_t set_ns = (int64_t)(b->real_ns - a->real_ns - (b->boot_ns - a->boot_ns));
@@ -620,7 +622,7 @@ bool trace_clock_step_find(const struct trace *t, uint64_t from_ns, uint64_t to_
 	return false;
 }
 
-/* Converts real_ns by one clock row; times before the machine's start become 0. */
+/* Converts real_ns by one clock reading. Times before the machine's start become 0. */
 static uint64_t by_clock(const struct trace_clock *c, uint64_t real_ns)
 {
 	if (real_ns >= c->real_ns)
@@ -642,7 +644,7 @@ uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
 			best = d;
 			at = i;
 		}
-		/* a row applies between its neighbours; of two matching times, return the first */
+		/* a reading applies between its neighbours; return the first match */
 		lo = i ? c[i - 1].mono_ns : trace_start_ns(t);
 		hi = i + 1 < cnt ? c[i + 1].mono_ns : trace_end_ns(t);
 		mono_ns = by_clock(&c[i], real_ns);
@@ -651,10 +653,7 @@ uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
 	}
 	if (!cnt)
 		return 0;
-	/*
-	 * before or after the trace, or skipped when the clock was set: return the latest possible
-	 * time
-	 */
+	/* no match: the time is outside the trace, or was skipped when the clock was set */
 	mono_ns = by_clock(&c[at], real_ns);
 	if (at && mono_ns < c[at - 1].mono_ns)
 		return c[at].mono_ns;
@@ -664,12 +663,12 @@ uint64_t trace_mono_from_real_ns(const struct trace *t, uint64_t real_ns)
 }
 
 /*
- * trace_sites: user-space code addresses, and the frames of stacks. Every block repeats those of
- * its events, so rows are merged while they are read: sites by (process, address, start of the
+ * trace_sites: user-space code addresses, and frames of stacks. Blocks repeat the rows of earlier
+ * blocks, so rows are merged while they are loaded: sites by (process, address, start of the
  * mapping), frames by stack. The frames of a stack are adjacent, innermost first.
  */
 
-/* Numbers the row's key in order of first use. 1: new; 0: known; -ENOMEM. */
+/* Returns the number of the row's key, in order of first use. 1: new key; 0: known key; -ENOMEM. */
 static int number_site(struct trace *t, const struct trace_site *row, uint32_t *ret)
 {
 	uint32_t code;
@@ -689,7 +688,7 @@ int trace_site_load(struct trace *t, const struct trace_site *row)
 	if (r < 0 || (r > 0 && !trace_list_add(l, sizeof(*p))))
 		return -ENOMEM;
 	p = (struct trace_site *)l->v + i;
-	/* a later row has better names, unless the process had exited by then */
+	/* replace the earlier row, unless only the earlier row has a name */
 	if (r > 0 || !row->why || p->why)
 		*p = *row;
 	return 0;
@@ -711,7 +710,7 @@ int trace_sites_link(struct trace *t)
 
 	if (l->cnt)
 		qsort(l->v, l->cnt, sizeof(*v), site_cmp);
-	/* a refresh will add rows */
+	/* rebuild the numbers for rows that a refresh adds */
 	hash_map_clear(&t->site_row);
 	for (size_t i = 0; i < l->cnt; i++)
 		if (number_site(t, &v[i], &ignored) < 0)
@@ -761,7 +760,10 @@ int trace_frame_load(struct trace *t, const struct trace_frame *row)
 	struct trace_list *l = &t->rows[CHUNK_FRAMES];
 	struct trace_frame *p = l->v;
 
-	/* a stack begins with frame 0, and continues while it is the last one in the list */
+	/*
+	 * add the frames of a new stack, which are adjacent and begin with frame 0; skip repeated
+	 * stacks
+	 */
 	if (at ? row->nth == 0 || p[l->cnt - 1].stack != row->stack ||
 			 p[l->cnt - 1].nth + 1 != row->nth
 	       : row->nth != 0)
@@ -796,8 +798,8 @@ const struct trace_frame *trace_stack_find(const struct trace *t, uint64_t stack
 }
 
 /*
- * irq_holes: lists, in order, the gaps of sched.irq and the ends of blocks after which data is
- * missing.
+ * irq_holes: collects and sorts the starts of gaps of sched.irq, and the ends of blocks before
+ * missing data.
  */
 
 int irq_holes_find(struct irq_holes *h, const struct trace *t)
