@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_count: first pass over the records of a slice. Counts records by hook and CPU, which gives
- * block_fill the positions of rows and the caller its statistics, and collects the task records in
- * order of time. The file also maps the hooks of wire.h to kinds and classes. The loop runs for
- * every record, so work that the sums can do afterwards is not done in it.
+ * block_count: first pass over the records of a slice. Counts records by hook and CPU: block_fill
+ * places rows according to these counts, and the caller reports them as statistics. Also collects
+ * the task records in order of time, and maps the hooks of wire.h to kinds and classes. The loop
+ * runs for every record, so everything that can be computed from the sums is left to sum_tally().
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,16 +15,17 @@
 #include "record/encode/block_state.h"
 
 /*
- * A program reads the clock before it reserves room in the ring, and an interrupt may come in
- * between, so a record can be a place or two late. Insertion sorts such rows at almost no cost.
- * Rows far out of order (those of the heap, which arrive chunk by chunk) are sorted by radix.
+ * BPF programs read the clock before they reserve room in the ring. An interrupt between the two
+ * steps may store its record first, so records may be out of order by a place or two, which
+ * insertion sorts at almost no cost. Rows that are far out of order (of the heap, which arrive in
+ * chunks) are sorted by radix.
  */
 
-#define ORDER_INSERT_MAX 256	/* places that insertion may move a row by */
+#define ORDER_INSERT_MAX 256	/* maximum distance by which insertion moves a row */
 #define DIGIT_BITS 11u
 #define DIGITS (1u << DIGIT_BITS)
 
-/* Moves the element at from (size: bytes) to the lower place to. */
+/* Moves an element of `bytes` bytes from index `from` to the lower index `to`. */
 static inline void move(void *v, size_t bytes, uint32_t from, uint32_t to)
 {
 	char *at;
@@ -38,7 +39,7 @@ static inline void move(void *v, size_t bytes, uint32_t from, uint32_t to)
 	memcpy(at, &x, bytes);
 }
 
-/* Reorders n elements from start on. */
+/* Reorders n elements from index `start` on: element i is replaced by element order[i]. */
 static void apply(void *v, size_t bytes, uint32_t start, const uint64_t *order, uint32_t n,
 		  char *scratch)
 {
@@ -52,7 +53,7 @@ static void apply(void *v, size_t bytes, uint32_t start, const uint64_t *order, 
 	memcpy(first, scratch, n * bytes);
 }
 
-/* Sorts by one digit. The sort is stable. */
+/* Sorts by one digit, stably. */
 static void sort_digit(uint64_t *to, const uint64_t *from, uint32_t n, unsigned int shift)
 {
 	uint32_t end[DIGITS + 1] = { 0 }, i;
@@ -66,9 +67,9 @@ static void sort_digit(uint64_t *to, const uint64_t *from, uint32_t n, unsigned 
 }
 
 /*
- * Sorts the places 0 .. n - 1 by time. The lower half of each result in *ret is a place, the upper
- * half the time since the first row, by whose digits it is sorted. v and *other are the halves of
- * one allocation.
+ * Sorts the indexes 0 .. n - 1 of ts by time. The lower half of each value in *ret is an index, the
+ * upper half the sort key: the time since the first row. *ret and *ret_other are the halves of v,
+ * which has 2 * n elements.
  */
 static int order_places(const uint64_t *ts, uint32_t n, uint64_t *v, uint64_t **ret,
 			uint64_t **ret_other)
@@ -83,7 +84,7 @@ static int order_places(const uint64_t *ts, uint32_t n, uint64_t *v, uint64_t **
 	}
 	*ret = from;
 	*ret_other = to;
-	if (last - first > UINT32_MAX) {	/* no slice is so long */
+	if (last - first > UINT32_MAX) {	/* longer than any slice */
 		order = array_order(ts, n, sizeof(*ts));
 		for (i = 0; order && i < n; i++)
 			from[i] = order[i];
@@ -155,7 +156,9 @@ int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t ro
 	return array_add(&s->v, &s->cap, &s->cnt, step);
 }
 
-/* Order of steps at the same instant: paths, then dirtyings, then the others. */
+/*
+ * Returns the rank of a hook among steps of the same instant: paths, then dirtyings, then others.
+ */
 static int step_rank(unsigned int hook)
 {
 	return hook == WIRE_PATH ? 0 : hook == WIRE_DIRTY ? 1 : 2;
@@ -172,7 +175,7 @@ static int step_cmp(const void *a, const void *b)
 
 void block_steps_order(struct block_steps *s)
 {
-	/* without any step the array may be NULL */
+	/* v may be NULL if there are no steps */
 	if (s->cnt > 1)
 		qsort(s->v, s->cnt, sizeof(*s->v), step_cmp);
 }
@@ -189,7 +192,10 @@ const uint8_t wire_hook_class[WIRE_HOOK_MAX] = {
 #undef X
 };
 
-/* Names, tasks and snapshot rows have no columns. Snapshot rows do not count as events of a CPU. */
+/*
+ * Counts a record without columns: a name, a task or a snapshot row. Snapshot rows are not events
+ * of a CPU.
+ */
 static int count_step(struct block_writer *w, const struct wire_hdr *h)
 {
 	if (h->hook != WIRE_TASK_SNAP) {
@@ -237,7 +243,7 @@ static int count_segment(struct block_writer *w, const struct block_segment *g)
 	return 0;
 }
 
-/* Adds the counts by hook up to counts by kind and by class. */
+/* Adds up the counts by hook to counts by kind and by class. */
 static void sum_tally(struct block_writer *w)
 {
 	memset(w->pos, 0, (size_t)EVENT_KIND_CNT * w->config.cpu_cnt * sizeof(*w->pos));
@@ -254,8 +260,8 @@ static void sum_tally(struct block_writer *w)
 #define WIRE_STATE_DEAD (0x10 | 0x20 | 0x80)	/* EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD */
 
 /*
- * An exec by a thread other than the leader changes which threads two tids mean. The last switches
- * of dead threads with these tids show when it changed.
+ * Adds the last switches of dead threads for execs by threads other than the leader. Such an exec
+ * exchanges the tids of two threads, and the last switch of the dead thread shows when.
  */
 static int add_last_switches(struct block_writer *w, const struct block_slice *s)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_dict: names, sites and stacks that a block's events refer to. Each type of name has a map.
- * An id without a name is kept, too, so that it is looked up only once. Sites are found by a hash
- * of (process, address), stacks by their number. If another stack has the number already, the stack
- * gets the next free number.
+ * block_dict: names, sites and stacks to which a block's events refer. Each type of name has a map
+ * by id, which also contains ids without a name, so that every id is looked up only once. Sites are
+ * found by a hash of (process, address), stacks by their number. If another stack has the same
+ * number, a stack gets the next free number.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -15,7 +15,7 @@
 #include "model/call.h"
 #include "record/encode/block_state.h"
 
-#define SITE_DICT_MAX (1u << 17)	/* rows of a block; further ones are left out */
+#define SITE_DICT_MAX (1u << 17)	/* maximum number of rows per block; more are left out */
 
 void block_dict_done(struct block_dict *b)
 {
@@ -33,11 +33,14 @@ void block_dict_begin(struct block_dict *b)
 /* ---- names ---- */
 
 #define NAME_MAX_BYTES 4096
-/* The kernel sends the names of this many sockets and files again only after a while. */
+/*
+ * Number of sockets and of files whose unused names are not dropped, because the kernel sends a
+ * name again only after a while.
+ */
 #define SOCKETS_KEPT 4096
 
 struct name_entry {
-	uint64_t used_block;	/* the last epoch that wrote the name */
+	uint64_t used_block;	/* epoch of the last block with this name */
 	uint64_t arg;
 	char *name;		/* NULL: the id has none */
 };
@@ -110,7 +113,7 @@ int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 	return 0;
 }
 
-/* The name of an id, valid until the names are forgotten; NULL: it has none. */
+/* Returns the name of an id, valid until names are forgotten; NULL: the id has none. */
 static const char *block_name(struct block_writer *w, enum trace_name_type type, uint64_t id)
 {
 	struct name_entry *n = hash_map_get(&w->names[type], id);
@@ -144,12 +147,12 @@ int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t i
 struct site_asked {
 	uint64_t addr;
 	uint64_t from_ns, until_ns;
-	uint64_t code;		/* of block_use_site() */
+	uint64_t code;		/* result of block_use_site() */
 	uint32_t upid;
-	uint32_t next;		/* the next answer of the same hash: index + 1; 0: none */
+	uint32_t next;		/* index + 1 of the next entry with the same hash; 0: none */
 };
 
-/* Looks up what process p has at row->addr; -errno: not found. */
+/* Looks up the site at row->addr in process p. -errno: not found. */
 static int ask_site(struct block_writer *w, const struct task_process *p, bool is_variable,
 		    uint64_t ts_ns, struct trace_site *row, uint64_t *ret_until_ns)
 {
@@ -180,7 +183,7 @@ static uint64_t code_of(const struct trace_site *s)
 		h = mix(h, (uint8_t)*p);
 	for (const char *p = s->build_id; *p; p++)
 		h = mix(h, (uint8_t)*p);
-	/* such code has no offset in a file */
+	/* code of a JIT compiler has no offset in a file */
 	if (!strcmp(s->module, TRACE_MODULE_JIT))
 		for (const char *p = s->symbol; *p; p++)
 			h = mix(h, (uint8_t)*p);
@@ -301,13 +304,13 @@ int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stac
 }
 
 /*
- * socket_names: the name of a socket that a thread sleeps on: its protocol and its ends.
+ * socket_names: names the sockets on which threads sleep, by protocol and ends.
  *
- *     socket records --[a name by inode number]--> names of what switches refer to
+ *     socket records --[name by inode number]--> names of objects in switches
  *
- *     tcp 127.0.0.1:5432 > 127.0.0.1:40112    its own end, and the other
- *     tcp [::1]:80                            not connected: it listens
- *     unix /run/x.sock                        its path, or its peer's; abstract ones begin with @
+ *     tcp 127.0.0.1:5432 > 127.0.0.1:40112    local end > remote end
+ *     tcp [::1]:80                            not connected, such as a listening socket
+ *     unix /run/x.sock                        its path, or the peer's; abstract names begin with @
  *
  * A unix socket has no name if neither end has a path, or if its record was lost.
  */
@@ -383,27 +386,29 @@ int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object)
 }
 
 /*
- * kernel_places: which lock of the kernel a thread waited for in an uninterruptible sleep.
+ * kernel_places: finds the kernel lock for which a thread waits in an uninterruptible sleep.
  *
- *     place records --[a caller by thread and instant]--> switches of kind CALL_FILE_KERNEL_LOCK
+ *     place records --[caller by thread and instant]--> switches of kind CALL_FILE_KERNEL_LOCK
  *
  *     __schedule, schedule, rwsem_down_read_slowpath, down_read, iterate_dir
  *
- * Below the scheduler are the functions of the lock; the function that called them stands for the
- * lock, because the lock itself has no name. A sleep without such functions is not for a lock. The
- * record may arrive in the slice before its switch.
+ * The frames after those of the scheduler are functions of the lock. Their caller identifies the
+ * lock, which has no name of its own. A sleep without such functions is not a wait for a lock. The
+ * record may arrive one slice before its switch.
  */
 
-#define PLACES_MAX 65536	/* switches that never came */
+#define PLACES_MAX 65536	/* maximum number of places whose switches have not arrived */
 
-/* Whole names, or their beginnings if they end with an underscore. */
+/* Functions of locks. A name that ends with an underscore matches all names that begin with it. */
 static const char *const lock_functions[] = {
 	"mutex_lock", "mutex_lock_", "__mutex_lock", "__mutex_lock_", "ww_mutex_", "__ww_mutex_",
 	"rwsem_", "down", "down_", "__down", "__down_", "percpu_down_", "__percpu_down_",
 	"percpu_rwsem_", "rt_mutex_", "__rt_mutex_", "rwbase_", "ldsem_down_",
 };
 
-/* name: "down_read+0x2f", or "__mutex_lock.constprop.0+0x1a2". */
+/*
+ * Compares a symbol, such as "down_read+0x2f" or "__mutex_lock.constprop.0+0x1a2", with a function.
+ */
 static bool is_function(const char *name, const char *wanted)
 {
 	size_t len = strlen(wanted);
@@ -427,7 +432,7 @@ static bool is_of_scheduler(const char *name)
 	       is_function(name, "schedule_timeout");
 }
 
-/* The return address into the function that waits for a lock; 0: not for a lock. */
+/* Returns the return address into the function that waits for a lock; 0: not a wait for a lock. */
 static uint64_t caller_of_lock(struct block_writer *w, const uint64_t *frames)
 {
 	bool in_scheduler = false, in_lock = false;

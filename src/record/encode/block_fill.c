@@ -2,9 +2,10 @@
 /*
  * block_fill: converts wire records to arrays per kind and column.
  *
- * This is the second of two passes over the records. The first (block_count) has counted them, so
- * every (kind, CPU) has its range in the arrays; then task_table has applied the task records. This
- * pass resolves tids and stores each value: one switch statement per record and no allocation.
+ * This is the second of two passes over the records. The first pass (block_count) has counted them,
+ * so every (kind, CPU) has its range in the arrays, and task_table has applied the task records.
+ * This pass resolves tids and stores the values, with one switch statement per record and no
+ * allocation.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -15,7 +16,7 @@
 #include "record/encode/block_state.h"
 #include "format/chunk.h"
 
-/* Several arrays share one capacity: each gets room for cap elements. */
+/* Reallocates one of several arrays that share the capacity cap. */
 #define GROW(array)                                                      \
 	p = realloc(array, (size_t)cap * sizeof(*(array)));              \
 	if (!p)                                                          \
@@ -91,7 +92,8 @@ static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint
 	if (slot == UINT32_MAX)
 		return UINT32_MAX;
 	/*
-	 * an exec assigned the tid to another thread; the chain's entry begins at another instant
+	 * Cache only the tid by which the thread is filed: a tid that an exec moved belongs to the
+	 * thread from another instant on.
 	 */
 	if (tid == t->key_tid)
 		*seen = (struct block_seen){ tid, slot, t->life.since_ns, until };
@@ -102,7 +104,7 @@ static __attribute__((noinline)) uint32_t slot_slow(struct block_writer *w, uint
 
 struct fill {
 	struct block_writer *w;
-	bool doubtful;		/* the first pass met invalid records: check each again */
+	bool doubtful;		/* the first pass found invalid records: check every record again */
 	bool failed;
 };
 
@@ -139,7 +141,10 @@ static inline struct kind_rows *fill_row(struct fill *f, const struct wire_hdr *
 	return k;
 }
 
-/* again: most rows of the kind have the same tuple as the row before */
+/*
+ * Adds a row's tuple to the dictionary. Set `again` if most rows of the kind repeat the previous
+ * row's tuple.
+ */
 static inline __attribute__((always_inline)) void
 fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at, const uint64_t *tuple,
 	   unsigned int width, bool again)
@@ -154,7 +159,7 @@ fill_tuple(struct fill *f, struct kind_rows *k, uint32_t at, const uint64_t *tup
 	k->tuple[at] = i;
 }
 
-/* ---- effects of a record besides its row; called by code from schema/events.awk ---- */
+/* ---- effects of a record besides its row; called by code that schema/events.awk generates ---- */
 
 static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 {
@@ -162,7 +167,7 @@ static void note_step(struct fill *f, const struct wire_hdr *h, uint32_t at)
 		f->failed = true;
 }
 
-/* The thread in a slot refers to an address of user space. Returns block_use_site()'s code. */
+/* Looks up a user-space address of the thread in a slot. Returns block_use_site()'s code. */
 static uint64_t fill_site(struct fill *f, uint32_t slot, uint64_t addr, enum block_site what,
 			  uint64_t ts_ns)
 {
@@ -175,7 +180,9 @@ static uint64_t fill_site(struct fill *f, uint32_t slot, uint64_t addr, enum blo
 	return code;
 }
 
-/* If a PLACE of the switch is of a lock, the thread waits for that, and not for the call's file. */
+/*
+ * If the PLACE record of the switch shows a lock, replaces the call's file by the lock as object.
+ */
 static __attribute__((noinline)) void note_place(struct fill *f, struct kind_rows *k, uint32_t at,
 						 const struct wire_switch *r)
 {
@@ -211,11 +218,11 @@ static inline void note_switch(struct fill *f, struct kind_rows *k, uint32_t at,
 }
 
 /*
- * A switch that no program saw brought this thread: the kernel hides the task that had the CPU
- * before, so no counter of the kernel shows the missing switch. The time from the previous switch
- * to the start of the thread's stay is the hidden task's. If the idle task leaves, its stay is
- * unknown, and the time has no owner. In both cases no other thread's account is wrong, so no loss
- * is declared, except
+ * Handles a switch away from a thread whose switch to the CPU was not recorded: the kernel hides
+ * the task that had the CPU before, so no counter of the kernel shows the missing switch. The time
+ * from the previous switch to the start of the thread's stay belongs to the hidden task. If the
+ * leaving thread is the idle task, its stay is unknown, and the time has no owner. In both cases
+ * the times of other threads are right, so no loss is declared, except
  *   - before this slice, if earlier blocks report the hidden task on the CPU;
  *   - if the stay is unknown.
  * A stay that began before the CPU's previous switch counts as unknown.
@@ -274,7 +281,7 @@ static inline void note_heap_alloc(struct fill *f, const struct kind_rows *k, ui
 
 /* ---- records whose values need a lookup ---- */
 
-/* Looks up a process for a column and gives it a row in PROCESSES. NULL: unknown, or no memory. */
+/* Finds the process for a column and adds its row to PROCESSES. NULL: unknown, or no memory. */
 static __attribute__((noinline)) struct task_process *process_slow(struct fill *f, uint32_t pid,
 								    uint64_t ts_ns)
 {
@@ -308,8 +315,8 @@ static void fill_rss(struct fill *f, const struct wire_rss *r)
 	struct kind_rows *k = fill_row(f, &r->hdr, EVENT_RSS, &at);
 	struct task_process *p = fill_process(f, r->pid, r->hdr.ts_ns);
 	/*
-	 * The kernel batches per CPU, so the sum may be below 0 for an instant: store 0, as in
-	 * /proc.
+	 * The kernel batches changes per CPU, so the sum may be negative for an instant: store 0,
+	 * as /proc does.
 	 */
 	uint64_t bytes = r->pages < 0 ? 0 : (uint64_t)r->pages * f->w->config.tasks.page_bytes;
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, p ? p->upid : EVENT_ID_UNKNOWN,
@@ -337,9 +344,11 @@ static void fill_vm(struct fill *f, const struct wire_vm *r)
 		task_table_note_rss(p, WIRE_RSS_MEMBERS, bytes, r->hdr.ts_ns);
 }
 
-#define UNWOUND_MAX 127	/* frames */
+#define UNWOUND_MAX 127	/* maximum number of frames */
 
-/* Drops the frames before call_site: those of the tracepoint and of the BPF program. */
+/*
+ * Drops the innermost frames before call_site, which belong to the tracepoint and the BPF program.
+ */
 static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_site)
 {
 	uint32_t i;
@@ -354,8 +363,8 @@ static void cut_frames(const uint64_t **frames, uint32_t *cnt, uint64_t call_sit
 
 /*
  * Looks up the sites of the user frames of s. If a function uses the frame pointer register for
- * another purpose, the chain leads to a caller that is not code: then the stack ends there, in
- * `frames`.
+ * another purpose, the chain leads to a caller that is not code. The stack is then copied to
+ * `frames` and ends at this caller.
  */
 static void fill_user_frames(struct fill *f, uint32_t slot, struct stack_frames *s, uint64_t ts_ns,
 			     uint64_t frames[UNWOUND_MAX + 1])
@@ -372,14 +381,14 @@ static void fill_user_frames(struct fill *f, uint32_t slot, struct stack_frames 
 			s->user_cnt = i + 1;
 			code = fill_site(f, slot, frames[i], BLOCK_SITE_CODE, ts_ns);
 		} else if (code) {
-			/* the mappings of the process are known */
+			/* mappings of the process are known, so an unknown caller is not code */
 			what = BLOCK_SITE_CALLER;
 		}
 		s->code = stack_code_add(s->code, code);
 	}
 }
 
-/* The number of a stack that the thread in a slot had at ts_ns. Resolves its addresses as well. */
+/* Returns the number of the stack that a slot's thread had at ts_ns, and looks up its addresses. */
 static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *s, uint64_t ts_ns)
 {
 	struct block_writer *w = f->w;
@@ -389,7 +398,7 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 
 	if (!t || !t->process)
 		s->user_cnt = 0;
-	/* the chain of frame pointers has ended */
+	/* too low for code: the chain of frame pointers has ended */
 	for (uint32_t i = 0; i < s->user_cnt && !s->is_unwound; i++)
 		if (s->user[i] < TRACE_ADDR_FIRST_CODE)
 			s->user_cnt = i;
@@ -403,7 +412,7 @@ static uint64_t fill_frames(struct fill *f, uint32_t slot, struct stack_frames *
 	return id;
 }
 
-/* A separate function for records with stacks: their arrays would enlarge fill_record()'s frame. */
+/* Not inlined: the arrays for stacks would enlarge fill_record()'s frame. */
 static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wire_stack *r)
 {
 	uint64_t tuple[] = { r->hdr.flags & EVENT_F_IRQ, wire_hook_kind[r->of], 0 };
@@ -424,9 +433,9 @@ static __attribute__((noinline)) void fill_stack(struct fill *f, const struct wi
 }
 
 /*
- * Appends frames that the kernel found by frame pointers beyond the last unwound one, if there are
- * any. Unwinding stops earlier where the copy of the stack ends, or where code runs on another
- * stack, as Go's runtime does. Returns the new number of frames.
+ * Appends the frames beyond the last unwound frame that the kernel found by frame pointers, if any.
+ * Unwinding stops early at the end of the stack's copy, or where code runs on another stack, as
+ * Go's runtime does. Returns the new number of frames.
  */
 static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 				    const struct stack_frames *kernels)
@@ -444,7 +453,7 @@ static unsigned int continue_frames(uint64_t *frames, unsigned int cnt,
 }
 
 /*
- * Replaces the frames that the kernel found by those unwound from the copy of the stack at ts_ns.
+ * Replaces the frames that the kernel found by frames unwound from the copy of the stack at ts_ns.
  */
 static void unwind(struct fill *f, uint32_t slot, uint64_t ts_ns, const struct unwind_stack *copy,
 		   uint64_t frames[UNWOUND_MAX + 1], struct stack_frames *s)
@@ -459,7 +468,7 @@ static void unwind(struct fill *f, uint32_t slot, uint64_t ts_ns, const struct u
 				    &is_whole);
 	if (!cnt)
 		return;
-	frames[0]++;	/* as stack_walk_user() of the BPF programs does */
+	frames[0]++;	/* make it a return address, as stack_walk_user() in BPF does */
 	was = cnt;
 	if (!is_whole)
 		cnt = continue_frames(frames, cnt, s);
@@ -488,9 +497,9 @@ static __attribute__((noinline)) void fill_sample(struct fill *f, const struct w
 	fill_tuple(f, k, at, tuple, 2, false);
 }
 
-#define SPAN_NAMES_MAX 65536	/* a program whose names contain ids would use any memory */
+#define SPAN_NAMES_MAX 65536	/* limit, because the names of a program may contain ids */
 
-/* The number of the name of a request or a step; 0: it has none. */
+/* Returns the number of the name of a request or a step; 0: no name. */
 static uint64_t fill_span_name(struct fill *f, const struct wire_span *r)
 {
 	const char *const *names = f->w->config.span_names;
@@ -586,7 +595,7 @@ static void fill_segment(struct fill *f, const struct block_segment *g)
 	}
 }
 
-/* Updates the block's first and last instant, and late rows, from the rows of a kind and CPU. */
+/* Updates first_ns, last_ns and the count of late rows from the rows of a kind and CPU. */
 static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigned int cpu)
 {
 	uint32_t i, start = k->cpu_start[cpu], end = k->cpu_start[cpu + 1];

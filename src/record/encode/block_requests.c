@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_requests: what other records tell of a block's requests: the owners of written pages, the
- * files, and ends that no program saw.
+ * block_requests: completes a block's requests from other records: owners of written pages, files,
+ * and ends that no program recorded.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -13,9 +13,9 @@
 #include "record/encode/block_state.h"
 #include "record/encode/block_writer.h"
 
-/* request_event: fills the columns that request_track reads. */
+/* request_event: fills the columns of an event that request_track reads. */
 
-/* Hooks and actions are numbered alike, and stay so: traces hold both. */
+/* Hooks and actions have the same order. Both are stored in traces, so the order never changes. */
 _Static_assert(WIRE_BLOCK_ISSUE - WIRE_BLOCK_INSERT == EVENT_REQUEST_ISSUE - EVENT_REQUEST_INSERT &&
 		       WIRE_BLOCK_COMPLETE - WIRE_BLOCK_INSERT ==
 			       EVENT_REQUEST_COMPLETE - EVENT_REQUEST_INSERT &&
@@ -71,15 +71,16 @@ struct writeback request_writeback_of(const struct wire_request_issue *r)
 }
 
 /*
- * writeback_owner: the process that dirtied the pages of a request.
+ * writeback_owner: finds the process that dirtied the pages of a request.
  *
  *     dirtying records --[src/model/writeback_owners]--> owner_upid, owner_how of issues
  *
- * I/O without such an owner belongs to the process that waits for it, if a kernel thread submits
- * it.
+ * If no such process is known and a kernel thread submits the I/O, the owner is the process that
+ * waits for the I/O.
  *
- * The recorder decides this, so that every block answers by itself: pages may be dirtied half a
- * minute before they are written. The slice's records are taken in order of time, over all CPUs.
+ * Pages may be dirtied half a minute before they are written. The recorder therefore finds the
+ * owners, so that a reader needs no earlier block. Records of a slice are processed in order of
+ * time, over all CPUs.
  */
 
 void writeback_owner_pin(void *process, int by)
@@ -120,7 +121,7 @@ static int on_issue(struct block_writer *w, const struct wire_request_issue *r, 
 
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 {
-	/* after a loss the last dirtier is unknown anywhere in the slice */
+	/* after a loss, the last process to dirty a page is unknown in the whole slice */
 	bool lacks = block_slice_lacks(s, WIRE_DIRTY, false);
 	int r = 0;
 
@@ -138,24 +139,24 @@ int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s)
 }
 
 /*
- * request_lost_end: finds ends of block requests that must have happened and that no program saw.
+ * request_lost_end: finds ends of block requests that must have happened but were not recorded.
  *
  *     block records, all CPUs, by time
  *         --[is a request's address used again before the request ended?]--> LOSS rows
  *
- * The kernel counts the programs that it skips. But a kernel that hides some tasks (a hypervisor's
- * agent, for example) may run no BPF program while such a task is current; an interrupt that
- * completes requests at that moment goes unrecorded and uncounted. The address reveals it: I/O that
- * was announced (block_io_start) ends with block_rq_complete and block_io_done before its request
- * is used again. If these are missing, and no declared loss of that time explains it, they are
- * declared as skipped, between the start and the next use.
+ * The kernel counts BPF programs that it skips. However, a kernel that hides some tasks (such as a
+ * hypervisor's agent) may run no BPF program while such a task is current. If an interrupt then
+ * completes requests, this is neither recorded nor counted. Addresses of requests reveal such a
+ * loss: I/O that was announced (block_io_start) ends with block_rq_complete and block_io_done
+ * before the address is used again. If these events are missing without a declared loss at that
+ * time, they are declared as skipped between the start and the next use.
  *
- * The recorder counts losses about once a second, so a suspicion in one slice is declared in the
- * next one, and in the last slice at once. Kernels before 6.5 announce no start, so nothing can be
- * found there.
+ * The recorder reads the counters of losses about once a second. A suspected loss is therefore
+ * declared one slice later, except in the last slice. Kernels before 6.5 do not announce the start,
+ * so nothing is found.
  */
 
-#define ADDRESSES_MAX 65536	/* at this limit all are forgotten: queues come and go */
+#define ADDRESSES_MAX 65536	/* then all addresses are forgotten */
 
 void request_lost_end_done(struct request_lost_end *u)
 {
@@ -213,8 +214,8 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 	while (i < w->steps.cnt && !request_is_step(w->steps.v[i].h))
 		i++;
 	/*
-	 * a declared loss, or a loss of an earlier slice, may be the very event that is missing
-	 * here
+	 * The missing event may be a declared loss or, with late records, a loss of an earlier
+	 * slice.
 	 */
 	if (block_slice_lacks(s, WIRE_BLOCK_DONE, true) ||
 	    (i < w->steps.cnt && w->steps.v[i].ts_ns < w->from_ns))
@@ -233,18 +234,19 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 }
 
 /*
- * file_paths: the file of each request.
+ * file_paths: finds the file of each request.
  *
- *     path records --[the last path of each inode]--> path of issues, names of files
+ *     path records --[last path of each inode]--> path of issues, names of files
  *
- * Each path has a number, and a changed path gets a new one: an inode number alone is not enough,
- * because a new file soon gets the number of a removed one. The slice's records are taken in order
- * of time, over all CPUs. After a loss of path records a path is unknown until the kernel sends it
- * again.
+ * Each path has a number, and a changed path gets a new number. Inode numbers are not sufficient,
+ * because a new file may soon have the inode number of a removed file. Records of a slice are
+ * processed in order of time, over all CPUs. After a loss of path records, each path is unknown
+ * until the kernel sends it again.
  */
 
 /*
- * The kernel sends a path again after at most 41 s (bpf/paths.bpf.h); then idle ones are dropped.
+ * The kernel repeats a path that is in use after at most 41 s (bpf/paths.bpf.h), so paths that are
+ * idle for longer can be dropped.
  */
 #define PATHS_IDLE_NS 60000000000ull
 #define PATH_BYTES 4096
@@ -252,7 +254,7 @@ int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s
 struct file_path {
 	struct inode_entry inode;
 	uint64_t number;
-	uint64_t path_epoch, file_epoch;	/* the last block with its name, by type */
+	uint64_t path_epoch, file_epoch;	/* epoch of its last name, by type */
 	char *text;
 };
 
@@ -339,7 +341,7 @@ static int on_path(struct block_writer *w, const struct wire_path *r)
 	return 0;
 }
 
-/* Appends the name unless the block has it. */
+/* Appends the name unless the block already has it. */
 static void put_name(struct block_writer *w, const struct file_path *x, uint64_t *epoch,
 		     struct trace_name name)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_state: state shared by the parts of the block writer, and private to them:
+ * block_state: private state of the block writer. Its parts are:
  *
  * block_writer.c (sections), block_fill.c (records to arrays), block_dict.c (names, sites, stacks),
  * cpu_keyframe.c (the thread on each CPU), block_requests.c (owners, files and lost ends of
@@ -20,9 +20,8 @@
 #include "ring/wire_record.h"
 
 /*
- * A slot is a thread, or a pseudo id, that this block's events refer to. Slots are numbered in
- * order of first use; on disk they are numbered by frequency. The first four are always the pseudo
- * ids.
+ * A slot is a thread, or a pseudo id, to which this block's events refer. Slots are numbered in
+ * order of first use, and on disk by frequency. The first four are always the pseudo ids.
  */
 enum { SLOT_IDLE = 0, SLOT_UNKNOWN, SLOT_IRQ, SLOT_FILTERED, SLOT_FIRST };
 
@@ -30,23 +29,23 @@ struct block_slots {
 	uint32_t cnt, cap;
 	struct task_thread **thread;	/* NULL for pseudo ids */
 	uint32_t *utid;
-	uint32_t *hits;			/* references by columns */
-	uint32_t *rank;			/* index in UTIDS; valid when hits is not 0 */
+	uint32_t *hits;			/* number of references in columns */
+	uint32_t *rank;			/* index in UTIDS; valid if hits is not 0 */
 	uint32_t *order;		/* slots by rank */
 };
 
-/* A tid seen lately: one line of a direct-mapped cache in front of task_table_thread_at(). */
+/* A recently used tid: a line of a direct-mapped cache for task_table_thread_at(). */
 struct block_seen {
 	uint32_t tid, slot;
-	uint64_t since_ns, until_ns;	/* the tid means slot in [since, until) */
+	uint64_t since_ns, until_ns;	/* the tid belongs to slot in [since_ns, until_ns) */
 };
 #define BLOCK_SEEN_CNT 512
 
-/* A pid seen lately, and the result of its last lookup. */
+/* A recently used pid, and the process that was found for it. */
 struct block_seen_pid {
 	uint32_t pid;			/* 0: entry is empty */
-	struct task_process *process;	/* has its row in this block */
-	uint64_t since_ns, until_ns;	/* the pid means process in [since, until) */
+	struct task_process *process;	/* has a row in this block */
+	uint64_t since_ns, until_ns;	/* the pid belongs to the process in [since_ns, until_ns) */
 };
 #define BLOCK_SEEN_PIDS 64
 
@@ -54,25 +53,25 @@ struct block_seen_pid {
 struct block_runner {
 	bool known;			/* from a switch or a snapshot */
 	bool lost;			/* switches were lost after the last known one */
-	uint32_t pseudo;		/* EVENT_ID_*, when thread is NULL */
+	uint32_t pseudo;		/* EVENT_ID_*, if thread is NULL */
 	struct task_thread *thread;	/* pinned */
-	uint64_t last_ns;		/* of the last switch applied */
+	uint64_t last_ns;		/* time of the last switch applied */
 };
 
 /* State of one CPU while its switches are processed. */
 struct block_cpu {
 	uint32_t row, end;		/* remaining switches */
 	uint32_t run;			/* slot of the current thread */
-	uint32_t last_run;		/* the slot that has the CPU when the slice ends */
-	bool needs_end;			/* the switches do not show last_run's end */
+	uint32_t last_run;		/* slot of the thread at the end of the slice */
+	bool needs_end;			/* no recorded switch ends last_run's stay */
 	uint64_t since_ns;
 };
 
-/* When and where the switches of a slice last saw a thread. */
+/* Last switches from and to a thread in a slice. */
 struct block_sight {
 	uint64_t left_ns, came_ns;
-	uint32_t came_to;		/* CPU + 1; 0: nowhere */
-	bool is_on;			/* on a CPU when the slice begins */
+	uint32_t came_to;		/* CPU of came_ns + 1; 0: none */
+	bool is_on;			/* on a CPU at the start of the slice */
 };
 
 struct block_steps {
@@ -82,13 +81,13 @@ struct block_steps {
 
 /* The sites or the stacks of one block. All zeros is an empty dictionary. */
 struct block_dict {
-	struct hash_map by_key;	/* to a place in items, + 1 */
+	struct hash_map by_key;	/* to an index or offset in items, + 1 */
 	struct buf items;
 };
 
-/* The requests that seem to have lost an event: block_requests.c. */
+/* Requests that seem to have lost an event: block_requests.c. */
 struct request_lost_end {
-	struct request_track *track;	/* NULL: nothing was seen yet */
+	struct request_track *track;	/* NULL: no events yet */
 	struct trace_loss *suspects;
 	size_t suspect_cnt, suspect_cap;
 };
@@ -98,26 +97,26 @@ struct request_lost_end {
 struct block_writer {
 	struct block_writer_config config;
 	struct task_table *task_table;
-	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id; all names ever looked up */
-	uint64_t last_sockets[BLOCK_LAST_SOCKETS];	/* sockets whose names this block has */
-	struct hash_map places;		/* block_dict.c */
+	struct hash_map names[TRACE_NAME_TYPE_CNT];	/* by id, until block_names_forget() */
+	uint64_t last_sockets[BLOCK_LAST_SOCKETS];	/* objects that this block has named */
+	struct hash_map places;		/* by switch, see kernel_places: block_dict.c */
 	struct block_dict sites, stacks;
 	struct writeback_owners owners;	/* block_requests.c */
 	struct inode_cache paths;	/* block_requests.c */
-	uint64_t last_path;		/* the highest number of a path */
+	uint64_t last_path;		/* highest number of a path */
 	struct strpool *span_names;
-	struct hash_map span_numbers;	/* of names in the pool, by their addresses */
-	struct request_lost_end unseen;	/* with config.watch_requests */
+	struct hash_map span_numbers;	/* by address of the name in span_names */
+	struct request_lost_end unseen;	/* used with config.watch_requests */
 	struct block_out out;
 	struct column_writer columns;
 	struct block_slots slots;
 	struct block_seen seen[BLOCK_SEEN_CNT];
 	struct block_seen_pid seen_pids[BLOCK_SEEN_PIDS];
 	struct kind_rows rows[EVENT_KIND_CNT];
-	uint32_t *tally;		/* cpu * WIRE_HOOK_MAX + hook: the slice's records */
-	uint32_t *pos;	/* cpu * EVENT_KIND_CNT + kind: counts, then the next row to fill */
+	uint32_t *tally;		/* number of records, by cpu * WIRE_HOOK_MAX + hook */
+	uint32_t *pos;	/* cpu * EVENT_KIND_CNT + kind: counts, then next rows to fill */
 	struct block_steps tasks;	/* the slice's task records */
-	/* records of class block; unless watch_requests only issues, dirtyings and paths */
+	/* records of class block; without watch_requests, only issues, dirtyings and paths */
 	struct block_steps steps;
 	struct block_runner *runners;	/* by cpu */
 	uint32_t *running;		/* by cpu: slot at from_ns */
@@ -125,9 +124,9 @@ struct block_writer {
 	struct block_sight *sights;	/* by slot */
 	size_t sight_cap;
 	uint64_t number;		/* number of the block being made */
-	uint64_t epoch; /* number of the attempt: marks of a failed attempt must not count */
+	uint64_t epoch; /* number of the attempt, so that marks of failed attempts are ignored */
 	bool force_keyframe;			/* the next block lists every task */
-	uint64_t keyframe_epoch;		/* epoch of the last block that did */
+	uint64_t keyframe_epoch;		/* epoch of the last such block */
 	uint64_t start_ns;		/* from_ns of the first block */
 	uint64_t from_ns, to_ns;
 	uint64_t first_ns, last_ns;
@@ -139,39 +138,39 @@ struct block_writer {
 
 extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a column kind */
 
-/* Another CPU wrote the records, maybe long ago: they are prefetched that far ahead. */
+/* Distance of prefetching: the records were written by another CPU, maybe long ago. */
 #define BLOCK_AHEAD_BYTES 768
 
-/* Counts records per kind and CPU, finds the task records and sorts them by time. */
+/* Counts records per hook and CPU, collects the task records and sorts them by time. */
 int block_count_records(struct block_writer *w, const struct block_slice *s);
 
 int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
 /*
- * Adds a step. Steps are sorted by time once all are added. At the same instant paths come first,
- * then dirtyings, then the others in order of arrival. -ENOMEM.
+ * Adds a step; sort all steps afterwards with block_steps_order(). At the same instant, paths
+ * precede dirtyings, which precede other records in order of arrival. -ENOMEM.
  */
 int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row);
 void block_steps_order(struct block_steps *s);
 
 /* ---- block_fill.c ---- */
 
-/* Allocates and fills the arrays; rows end up in order of (cpu, ts_ns, arrival). */
+/* Allocates and fills the arrays; the resulting order of rows is (cpu, ts_ns, arrival). */
 int block_fill_rows(struct block_writer *w, const struct block_slice *s);
-/* The slot of a thread in this block. UINT32_MAX: out of memory. */
+/* Returns the slot of a thread in this block. UINT32_MAX: out of memory. */
 uint32_t block_slot_of(struct block_writer *w, struct task_thread *t);
 int block_slots_begin(struct block_writer *w);
 void block_fill_done(struct block_writer *w);
 
-/* ---- block_dict.c: things that events refer to by number. 0 or -ENOMEM ---- */
+/* ---- block_dict.c: names, sites and stacks. 0 or -ENOMEM ---- */
 
-/* Appends the name of an id that the block refers to, once per block. Ignores 0 and unnamed ids. */
+/* Appends the name of an id to the block, once per block. Ignores 0 and ids without a name. */
 int block_use_name(struct block_writer *w, enum trace_name_type type, uint64_t id);
 /* Sets the name of id for this and later blocks. */
 int block_set_name(struct block_writer *w, enum trace_name_type type, uint64_t id,
 		   const char *name);
 /*
- * Forgets ids that no block since epoch referred to: ids come and go, and a recording may last for
- * weeks. Keeps some thousands of sockets and files, whose names the kernel sends only now and then.
+ * Forgets ids that no block has used since epoch, so that memory is bounded in long recordings.
+ * Keeps some thousands of sockets and files, because the kernel seldom repeats their names.
  */
 void block_names_forget(struct block_writer *w, uint64_t epoch);
 void block_names_done(struct block_writer *w);
@@ -181,91 +180,89 @@ void block_dict_begin(struct block_dict *b);	/* begins a block */
 
 enum block_site {
 	BLOCK_SITE_CODE,
-	/* an address that a frame pointer led to, and that may not be code */
+	/* an address to which a frame pointer led, and which may not be code */
 	BLOCK_SITE_CALLER,
 	BLOCK_SITE_VARIABLE,
 };
 
 /*
  * Looks up a user-space address of an event of a process at ts_ns: code, or a lock, which may be a
- * variable. Each (process, address) is looked up once per block, or once per mapping if the mapping
- * there changes. *ret_code: a hash of the file, its build id and the offset in it, or of the name
- * of code without a file, the same in every block; 0: no known mapping. A caller in no known
- * mapping gets no row.
+ * variable. Each (process, address) is looked up once per block, or again if the mapping changes.
+ * *ret_code is the same in every block: a hash of the file, its build id and the offset in the
+ * file, or of the name of code without a file; 0: no known mapping. A caller without a known
+ * mapping has no row.
  */
 int block_use_site(struct block_writer *w, const struct task_process *p, uint64_t addr,
 		   enum block_site what, uint64_t ts_ns, uint64_t *ret_code);
 
 struct stack_frames {
-	uint32_t upid;		/* process of the user frames; 0: there are none */
+	uint32_t upid;		/* process of the user frames; 0: no user frames */
 	uint32_t kernel_cnt, user_cnt;
 	const uint64_t *kernel, *user;	/* innermost first */
 	uint64_t code;		/* hash of the mapped files at the user frames */
-	/* found not by frame pointers alone, which may lead to addresses that are not code */
+	/* found by unwinding; addresses found by frame pointers alone may not be code */
 	bool is_unwound;
 };
 
 /*
- * A stack's number is a hash of its frames, and of the process and the mapped files if it has user
- * frames. A stack thus has the same number in every block, although no state is kept between
- * blocks. It has another number if other files are mapped at the same addresses, so rows with the
- * same number have the same names at any time. Two stacks of a block never share a number. 0 <
- * *ret_id < 2^62.
+ * A stack's number is a hash of its frames and, if it has user frames, of the process and the
+ * mapped files. A stack therefore has the same number in every block, without state between blocks.
+ * If other files are mapped at the same addresses, the number differs, so frames of equal stacks
+ * have equal names at any time. Different stacks of a block have different numbers. 0 < *ret_id <
+ * 2^62.
  */
-/* adds the next user frame's code */
+/* Adds the code of the next user frame to a hash. */
 uint64_t stack_code_add(uint64_t code, uint64_t site_code);
 int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stack_frames *f,
 		   uint64_t *ret_id, bool *ret_new);
 
 /* ---- cpu_keyframe.c ---- */
 
-/*
- * Finds the thread on each CPU: at from_ns, for the keyframe, and at the end, for the next block.
- */
+/* Finds the thread on each CPU at from_ns, for the keyframe, and at to_ns, for the next block. */
 int block_account_cpus(struct block_writer *w, const struct block_slice *s);
 /* Appends CPU_STATE rows. */
 void block_put_keyframe(struct block_writer *w);
 /*
- * For the first block: discards the state that the snapshot read of a thread after a switch or
- * wake-up of it, since that is not its state at the start.
+ * For the first block: discards start states that the snapshot read after a switch or wake-up of
+ * the thread, because these are later states.
  */
 void block_check_start_states(struct block_writer *w);
-/*
- * The block's threads have events now, so traces that begin later must not use their start states.
- */
+/* Discards the start states of the block's threads: traces that begin later must not use them. */
 void block_end_start_states(struct block_writer *w);
 
 /* ---- block_requests.c: files ---- */
 
 void file_paths_init(struct inode_cache *paths);
-/* Names files for threads that sleep on them. Call while all steps are records of paths. */
+/* Names files for threads that sleep on them. Call this while all steps are records of paths. */
 int file_paths_note(struct block_writer *w);
 /*
- * Fills the path column of the block's issues, and names the files. Call before rows are ordered.
+ * Fills the path column of the block's issues, and names the files. Call this before rows are
+ * sorted.
  */
 int file_paths_resolve(struct block_writer *w, const struct block_slice *s);
 
 /* ---- block_dict.c: sockets and places. 0 or -ENOMEM ---- */
 
-/* Records the ends of a socket. */
+/* Sets the name of a socket from its ends. */
 int socket_names_note(struct block_writer *w, const struct wire_socket *r);
-/* A thread sleeps in call (WIRE_CALL_*) on object: the block gets the socket's or file's name. */
+/* Adds the name of the socket or file on which a thread sleeps in call (WIRE_CALL_*). */
 int socket_names_use(struct block_writer *w, uint32_t call, uint64_t object);
 
-/* 0 or -ENOMEM */
+/* Stores the lock to which a place record refers, for its switch. 0 or -ENOMEM. */
 int kernel_places_note(struct block_writer *w, const struct wire_place *r);
-/* The kernel address at which a thread waits for a lock since this switch; 0: not for a lock. */
+/*
+ * Removes and returns the kernel address at which a thread waits for a lock since this switch; 0:
+ * not a wait for a lock.
+ */
 uint64_t kernel_places_take(struct block_writer *w, const struct wire_hdr *of);
 
 /* ---- block_requests.c ---- */
 
-/*
- * A process (struct task_process) that owners refer to keeps its row: adds `by` to its pin count.
- */
+/* Adds `by` to the pin count of a struct task_process. A pinned process stays in the task table. */
 void writeback_owner_pin(void *process, int by);
-/* Fills owner_upid and owner_how of the block's issues. Call before rows are ordered. */
+/* Fills owner_upid and owner_how of the block's issues. Call this before rows are sorted. */
 int writeback_owner_resolve(struct block_writer *w, const struct block_slice *s);
 
 void request_lost_end_done(struct request_lost_end *u);
-/* Appends LOSS rows for events that must have happened. */
+/* Appends LOSS rows for events that must have happened but were not recorded. */
 int request_lost_end_resolve(struct block_writer *w, const struct block_slice *s);

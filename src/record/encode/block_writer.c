@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * block_writer: one slice of wire records in, one block of bytes out.
+ * block_writer: encodes one slice of wire records as one block.
  *
  * Stages: counting (block_count), threads and processes (task_table), arrays (block_fill), the
  * thread on each CPU (cpu_keyframe), small sections (here), event columns (column_writer), packing
- * (block_out). Between blocks it keeps task_table, the runner of each CPU, and scratch memory.
+ * (block_out). The state kept between blocks is task_table, the thread on each CPU, names, and
+ * scratch memory.
  *
- * For example, three records of the rings, and where the block has them:
+ * Example of three records in the rings, and their places in the block:
  *
  *     CPU 1  11  wake-up of tid 9 by tid 3     a row of the wake-up columns
  *     CPU 0  12  switch from tid 7 to tid 9    a row of the switch columns
  *     CPU 0  15  128 bytes of slab, by tid 9   a row of the slab columns
  *
- * Tids 3, 7 and 9 become utids: UTIDS lists these three, and THREADS has a row of each, as the
- * thread is at the block's end. The keyframe has tid 7 on CPU 0 at the block's start, since the
- * first switch there leaves it.
+ * Tids 3, 7 and 9 become utids: UTIDS lists these three, and THREADS describes each thread at the
+ * block's end. In the keyframe, tid 7 is on CPU 0, since the first switch on CPU 0 is from tid 7.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -136,7 +136,10 @@ static void put_slice_rows(struct block_writer *w, const struct block_slice *s)
 
 /* ---- names ---- */
 
-/* The tuples hold every distinct value, so the events need not be read. */
+/*
+ * Adds the names of the ids in a tuple column. The dictionary of tuples has every distinct value,
+ * so events need not be read.
+ */
 static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned int at,
 			   enum trace_name_type type)
 {
@@ -148,7 +151,10 @@ static int use_tuple_names(struct block_writer *w, unsigned int kind, unsigned i
 	return r;
 }
 
-/* Names interrupt lines only: soft interrupts and the CPU's own have fixed names (FORMAT.md). */
+/*
+ * Names only interrupt lines: soft interrupts and the CPU's own interrupts have fixed names
+ * (FORMAT.md).
+ */
 static int use_irq_names(struct block_writer *w)
 {
 	const struct tuple_dict *d = &w->rows[EVENT_IRQ].tuples;
@@ -165,13 +171,13 @@ static int use_irq_names(struct block_writer *w)
 }
 
 /*
- * Names the ids in the columns of a kind, as declared; paths and sockets get their names when they
- * get their numbers.
+ * Names the ids in the columns of a kind, according to the declarations. Paths and sockets are
+ * named when they are numbered.
  */
 static int use_kind_names(struct block_writer *w, unsigned int kind)
 {
 	const struct event_column *c;
-	unsigned int i, at = 0;	/* in a tuple: 0 is flags, then the TUPLE columns */
+	unsigned int i, at = 0;	/* index in a tuple: 0 is flags, then the TUPLE columns */
 	int r = 0;
 
 	for (i = 0; r == 0 && (c = event_column(kind, i)); i++) {
@@ -201,7 +207,7 @@ static int put_names(struct block_writer *w)
 	return r;
 }
 
-/* Writes the quotas of the named groups, and names the groups that the quotas belong to. */
+/* Writes the quotas of the named groups, and names the groups that set the quotas. */
 static int put_quotas(struct block_writer *w, const struct block_slice *s)
 {
 	const struct id_names_calls *names = &w->config.names;
@@ -221,9 +227,9 @@ static int put_quotas(struct block_writer *w, const struct block_slice *s)
 	return r;
 }
 
-#define LATE_MAX_BYTES (8u << 20)	/* of sites; the rest goes into the next block */
+#define LATE_MAX_BYTES (8u << 20)	/* limit for sites; the rest is written in the next block */
 
-/* Writes names of code that were found after earlier blocks had looked them up. */
+/* Writes sites whose names were found after an earlier block had used them. */
 static void put_late_sites(struct block_writer *w)
 {
 	const struct id_names_calls *names = &w->config.names;
@@ -234,9 +240,9 @@ static void put_late_sites(struct block_writer *w)
 		row_put_site(&w->small[CHUNK_SITES], &row);
 }
 
-/* ---- putting it together ---- */
+/* ---- encoding ---- */
 
-/* Lists every live task and forgets names that no block used since the previous such block. */
+/* Lists every live task, and forgets names unused since the last block that did so. */
 static int list_all(struct block_writer *w, uint64_t from_ns)
 {
 	block_names_forget(w, w->keyframe_epoch);

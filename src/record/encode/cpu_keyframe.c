@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cpu_keyframe: the thread on each CPU when a block's slice begins.
+ * cpu_keyframe: finds the thread on each CPU at the start of a block's slice.
  *
- * That is the thread that the last switch before the slice went to. Before the first switch ever,
- * it is the thread that this switch leaves, or the thread that a snapshot saw. A thread has one CPU
- * at a time: if another CPU's switch names it, the switch that took it there was lost, and the
- * thread on its former CPU is unknown until that CPU's next switch. So at the slice's end a thread
- * is on the CPU where it was seen last. The thread on a CPU is also unknown after switches of that
- * CPU did not fit into its ring.
+ * This is the thread to which the last switch before the slice went. Before the first switch, it is
+ * the thread that the first switch leaves, or the thread that a snapshot saw. A thread has one CPU
+ * at a time: if a switch of another CPU names the thread, a switch was lost, and the thread on the
+ * former CPU is unknown until that CPU's next switch. At the slice's end a thread is therefore on
+ * the CPU of its last switch. The thread on a CPU is also unknown after switches of this CPU were
+ * lost because the ring was full.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -30,7 +30,10 @@ static bool lost_switches(const struct block_slice *s, unsigned int cpu)
 	return false;
 }
 
-/* Switch records were lost for lack of room. If no program ran, the next switch has stay_ns. */
+/*
+ * Returns true if switch records were lost in the ring after ts_ns. If only a program did not run,
+ * the next switch has stay_ns.
+ */
 static bool lost_records_since(const struct block_slice *s, unsigned int cpu, uint64_t ts_ns)
 {
 	for (size_t i = 0; i < s->loss_cnt; i++)
@@ -55,9 +58,9 @@ static uint32_t runner_slot(struct block_writer *w, const struct block_runner *r
 }
 
 /*
- * Finds the thread on a CPU that has no known thread yet. The first switch leaves the thread that
- * has been running so far. Without a switch the CPU kept its thread for the whole slice, so the
- * snapshot's row is right, unless switches were lost.
+ * Finds the thread on a CPU without a known thread. The first switch shows the thread that had the
+ * CPU until then. Without a switch, the CPU had one thread for the whole slice, and the snapshot's
+ * row is right unless switches were lost.
  */
 static uint32_t first_runner(struct block_writer *w, const struct block_slice *s, unsigned int cpu,
 			     uint32_t row, uint32_t end, bool *ret_known)
@@ -75,7 +78,9 @@ static uint32_t first_runner(struct block_writer *w, const struct block_slice *s
 	if (row < end) {
 		slot = k->utid[row];
 		t = w->slots.thread[slot];
-		/* Under --only a thread outside the workload may have got the CPU unseen. */
+		/*
+		 * With --only, a thread outside the workload may have had the CPU without a record.
+		 */
 		if (w->config.filtered &&
 		    !(t && t->process && t->process->flags & TRACE_TASK_WORKLOAD))
 			return SLOT_FILTERED;
@@ -86,7 +91,7 @@ static uint32_t first_runner(struct block_writer *w, const struct block_slice *s
 		return block_slot_of(w, t);
 	if (w->config.filtered && !w->runners[cpu].lost)
 		return SLOT_FILTERED;
-	/* The snapshot saw every thread, and none was on this CPU. */
+	/* The snapshot includes every thread, and none was on this CPU. */
 	if (w->config.cpu_online && w->config.cpu_online[cpu] && !is_lost &&
 	    task_table_has_snap_since(w->task_table, w->start_ns))
 		return SLOT_IDLE;
@@ -111,7 +116,7 @@ static void set_runner(struct block_runner *r, struct task_thread *t, uint32_t p
 	r->pseudo = pseudo;
 }
 
-/* Finds the thread that has the CPU at from_ns. */
+/* Finds the thread on a CPU at from_ns. */
 static int begin_cpu(struct block_writer *w, const struct block_slice *s, unsigned int cpu)
 {
 	const struct kind_rows *k = &w->rows[EVENT_SWITCH];
@@ -124,7 +129,7 @@ static int begin_cpu(struct block_writer *w, const struct block_slice *s, unsign
 	c->run = r->known ? runner_slot(w, r) : first_runner(w, s, cpu, c->row, c->end, &r->known);
 	if (c->run == UINT32_MAX)
 		return -ENOMEM;
-	/* Late records show the thread that really ran when the slice began. */
+	/* Late records show switches before the slice began. */
 	for (; c->row < c->end && k->ts_ns[c->row] < w->from_ns; c->row++)
 		if (k->ts_ns[c->row] >= r->last_ns)
 			c->run = after_switch(k, c->row);
@@ -146,7 +151,7 @@ static int begin_cpus(struct block_writer *w, const struct block_slice *s)
 	for (unsigned int cpu = 0; cpu < w->config.cpu_cnt; cpu++) {
 		struct block_cpu *c = &w->cpus[cpu];
 
-		/* A keyframe never has a thread on two CPUs. */
+		/* A keyframe must not have a thread on two CPUs. */
 		if (c->run >= SLOT_FIRST && w->sights[c->run].is_on)
 			c->run = SLOT_UNKNOWN;
 		w->sights[c->run].is_on = true;
@@ -175,7 +180,10 @@ static void account_switches(struct block_writer *w, unsigned int cpu)
 	}
 }
 
-/* At one timestamp a thread may have left this CPU and reached another, in either order. */
+/*
+ * Returns true if this CPU's thread was seen on another CPU after its switch to this CPU, or at the
+ * same instant: switches with equal timestamps have no order.
+ */
 static bool is_elsewhere(const struct block_writer *w, unsigned int cpu)
 {
 	const struct block_cpu *c = &w->cpus[cpu];
@@ -193,7 +201,7 @@ static void end_cpu(struct block_writer *w, const struct block_slice *s, unsigne
 	struct block_cpu *c = &w->cpus[cpu];
 	bool is_lost = lost_records_since(s, cpu, c->since_ns);
 
-	/* The next slice's first switch shows when it ended. */
+	/* The first switch of the next slice shows when this stay ended. */
 	c->needs_end = is_lost && c->run != SLOT_UNKNOWN;
 	if (is_lost || is_elsewhere(w, cpu)) {
 		c->run = SLOT_UNKNOWN;
