@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * cgroup: a kernfs file handle has the 64-bit id that BPF programs see. Opening a handle takes
- * CAP_DAC_READ_SEARCH. Instead, ids are found by walking the directories: the id is also the
- * directory's inode number.
+ * cgroup: a kernfs file handle contains the 64-bit id that BPF programs see. Opening a handle
+ * requires CAP_DAC_READ_SEARCH, so paths of ids are found by walking the directories instead: the
+ * id is also the directory's inode number.
  */
 #include "record/tasks/cgroup.h"
 
@@ -24,7 +24,7 @@
 #define FILEID_KERNFS 0xfe
 #endif
 
-/* A file handle with room for an id; struct file_handle ends with a flexible array. */
+/* A file handle with room for an id, because struct file_handle ends with a flexible array. */
 struct id_handle {
 	struct file_handle h;
 	uint64_t id[4];
@@ -66,7 +66,8 @@ struct walk {
 };
 
 /*
- * Walks the cgroups below dir_fd, and closes dir_fd. len: length of its path without a final slash.
+ * Walks the cgroups below dir_fd, and closes dir_fd. len: length of the path of dir_fd, without a
+ * final slash.
  */
 static int walk_below(struct walk *w, int dir_fd, size_t len, unsigned int depth)
 {
@@ -121,7 +122,10 @@ int cgroup_walk(int mount_fd, int (*row)(void *ctx, uint64_t id, const char *pat
 
 /* ---- quotas ---- */
 
-/* Reads two numbers from a file of a group. Returns how many were read. path: below the mount. */
+/*
+ * Reads two numbers from a file of a group. Returns how many were read. path: relative to the
+ * mount.
+ */
 static int read_numbers(int mount_fd, int len, const char *path, const char *file, long long *ret_a,
 			long long *ret_b)
 {
@@ -141,7 +145,8 @@ static int read_numbers(int mount_fd, int len, const char *path, const char *fil
 }
 
 /*
- * Returns whether the group has a quota. Both versions use us; "max 100000" and -1 mean unlimited.
+ * Returns true if the group has a quota. Files of both versions use us; "max 100000" and -1 mean
+ * unlimited.
  */
 static bool has_quota(int mount_fd, int len, const char *path, long long *ret_quota_us,
 		      long long *ret_period_us)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * id_names: names of slab caches and code come from BPF programs, of devices from /sys/dev/block,
- * of cgroups from a walk of their file system, of users from the C library, of interrupt lines from
- * /sys/kernel/irq, and of mounted directories from mountinfo. Before 5.13, names of code come from
- * kallsyms; reading it takes 80 ms.
+ * id_names: reads names of slab caches and kernel code with BPF programs, of devices from
+ * /sys/dev/block, of cgroups by walking their file system, of users with the C library, of
+ * interrupt lines from /sys/kernel/irq, and of mount points from mountinfo. Before Linux 5.13,
+ * names of kernel code are read from kallsyms, which takes 80 ms.
  */
 #include "record/tasks/id_names.h"
 
@@ -26,17 +26,22 @@
 #include "record/tasks/user_sites.h"
 #include "symbol/kallsyms.h"
 
-/* Interval of reading all quotas, which may change at any time. Reading one takes 10 to 20 us. */
+/*
+ * Interval of reading all quotas, which may change at any time. Reading one quota takes 10 to 20
+ * us.
+ */
 #define QUOTAS_EVERY_NS 2000000000ULL
 
 /* A mount of control groups. Each hierarchy of version 1 has its own group ids. */
 struct cgroups {
 	struct id_names *names;
-	uint64_t flag;		/* or-ed into the ids: WIRE_CGROUP_V1, WIRE_CGROUP_V1_MEMORY or 0 */
+	uint64_t flag;		/* bit set in the ids: WIRE_CGROUP_V1, WIRE_CGROUP_V1_MEMORY or 0 */
 	int fd;			/* -1: not mounted */
 };
 
-/* A block device at the start of the recording; it may be removed before its name is looked up. */
+/*
+ * A block device at the start of the recording, which may be removed before its name is looked up.
+ */
 struct known_device {
 	char name[64];
 	uint64_t sectors;
@@ -46,14 +51,14 @@ struct id_names {
 	struct hash_map devices;	/* dev -> struct known_device */
 	struct probe *probe;
 	struct user_sites *sites;
-	struct kallsyms *kallsyms;	/* only if the probe has no symbols; NULL: hidden */
-	struct cgroups v2, v1;		/* v1: the hierarchy of the CPU controller */
-	struct cgroups v1_memory;	/* the memory controller */
-	struct cgroups v1_freezer;	/* the freezer */
-	struct hash_map cgroup_paths;	/* id -> path (in the pool), as of the last walk */
+	struct kallsyms *kallsyms;	/* used if the probe has no symbols; NULL: hidden */
+	struct cgroups v2, v1;		/* v1: hierarchy of the CPU controller */
+	struct cgroups v1_memory;	/* hierarchy of the memory controller */
+	struct cgroups v1_freezer;	/* hierarchy of the freezer */
+	struct hash_map cgroup_paths;	/* id -> path (in pool), from the last walks */
 	struct trace_quota *quotas;	/* of all named groups; quota_ns 0: none */
 	size_t quota_cnt, quota_cap;
-	uint64_t quotas_ns;		/* when the quotas were last read */
+	uint64_t quotas_ns;		/* time of the last read_quotas() */
 	struct strpool *pool;
 	struct mounts mounts;
 };
@@ -75,7 +80,7 @@ static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sect
 	int err = -ENOENT;
 	FILE *f;
 
-	/* id in the kernel's encoding: major << 20 | minor */
+	/* dev has the kernel's encoding: major << 20 | minor */
 	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/uevent", dev >> 20, dev & 0xfffff);
 	f = fopen(path, "re");
 	if (!f)
@@ -99,7 +104,7 @@ static int device_name(uint32_t dev, char *name, size_t size, uint64_t *ret_sect
 	return err;
 }
 
-/* Reads the names of block devices. Devices that cannot be read have no name. */
+/* Reads the names of all block devices. The name is empty if it is not readable. */
 static void read_devices(struct id_names *n)
 {
 	DIR *dir = opendir("/sys/dev/block");
@@ -200,8 +205,8 @@ static int keep_cgroup(void *ctx, uint64_t id, const char *path)
 }
 
 /*
- * Reads the quota of a group. If the CPU controller uses version 1, its hierarchy may have a group
- * with the same path.
+ * Reads the quota of a group. If the CPU controller uses version 1, its hierarchy may contain a
+ * group with the same path.
  */
 static int read_quota(const struct id_names *n, struct trace_quota *q)
 {
@@ -218,7 +223,7 @@ static int read_quota(const struct id_names *n, struct trace_quota *q)
 	return is_v1 ? err : 0;
 }
 
-/* Adds the quota of a group that has just been named. */
+/* Adds the quota of a group that was just named. */
 static int add_quota(struct id_names *n, uint64_t id)
 {
 	struct trace_quota q = { .cgroup_id = id };
@@ -256,8 +261,8 @@ static const struct trace_quota *quota_at(void *ctx, size_t i)
 }
 
 /*
- * Finds the path of a group; called once per id. An unknown id belongs to a new cgroup: reads all
- * cgroups again.
+ * Finds the path of a group. The block writer calls this once per id. If the id is unknown, the
+ * cgroup is new: walks all cgroups again.
  */
 static int cgroup_name(struct id_names *n, uint64_t id, char *path, size_t size)
 {
@@ -292,7 +297,7 @@ static int user_name(uid_t uid, char *name, size_t size)
 	return err;
 }
 
-/* Returns the current handlers of the line, separated by commas. */
+/* Reads the names of the line's current handlers, separated by commas. */
 static int irq_name(uint32_t irq, char *name, size_t size)
 {
 	char path[64];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * mounts: /proc/self/mountinfo as a list of (file system, directory inside it, mount point).
- * Format: proc_pid_mountinfo(5).
+ * mounts: parses /proc/self/mountinfo into a list of (file system, directory inside it, mount
+ * point). Format: proc_pid_mountinfo(5).
  */
 #include "record/tasks/mounts.h"
 
@@ -24,10 +24,10 @@
 struct mount {
 	uint32_t dev;
 	int id;
-	/* earliest time at which it may have been mounted; 0: before the first table */
+	/* earliest possible time of the mount; 0: before the first table */
 	uint64_t since_ns;
 	char *root;	/* mounted directory inside the file system; "": its root */
-	char *dir;	/* mount point; "": / */
+	char *dir;	/* mount point; "" for / */
 };
 
 static void release(struct mount *v, size_t cnt)
@@ -47,7 +47,7 @@ void mounts_done(struct mounts *m)
 	memset(m, 0, sizeof(*m));
 }
 
-/* Parses a directory in mountinfo, with \NNN for blanks and backslashes. "/" becomes "". */
+/* Copies a directory from mountinfo and decodes \NNN for blanks and backslashes. "/" becomes "". */
 static char *directory(const char *text)
 {
 	char *s = strdup(text), *to = s, *from;
@@ -69,7 +69,7 @@ static char *directory(const char *text)
 }
 
 /*
- * Returns since when a mount at index i of a new table exists. Tables list mounts in the same
+ * Returns the since_ns of the mount at index i of a new table. Tables list mounts in the same
  * order, so the search in the old table begins at i.
  */
 static uint64_t since(const struct mounts *old, const struct mount *x, size_t i, uint64_t read_ns)
@@ -138,12 +138,12 @@ static const struct mount *find(const struct mounts *m, uint32_t dev, const char
 
 void mounts_watch(struct mounts *m)
 {
-	/* best effort: without the table, paths are those inside the file systems */
+	/* best effort: without the table, paths are not converted */
 	m->watch = open(TABLE, O_RDONLY | O_CLOEXEC) + 1;
 	mounts_read(m, TABLE);
 }
 
-/* Reads the table again after a change, unless it was read just before. */
+/* Reads the table again after a change, at most every MOUNTS_AGAIN_NS. */
 static void refresh(struct mounts *m)
 {
 	struct pollfd p = { .fd = m->watch - 1, .events = POLLPRI };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * own_pids: the task list has, for each process, its id and its parent's id in the initial
- * namespace, and its id in its own namespace. Nested namespaces may use the same ids: a process
- * counts as this program if its id and its children's ids are the wanted ones, unless two processes
- * match.
+ * own_pids: for each process, the kernel's list of tasks has its id and its parent's id in the
+ * initial namespace, and its id in its own namespace. Other namespaces may contain the same ids: a
+ * process is assumed to be this program if its id and its children's ids match, unless two
+ * processes match.
  */
 #include "record/tasks/own_pids.h"
 
@@ -32,7 +32,7 @@ static int keep_process(void *ctx, const struct wire_snap *snap)
 	return rows->failed ? -ENOMEM : 0;
 }
 
-/* Returns the child of parent whose id in its own namespace is ns_pid; 0: none. */
+/* Finds the child of parent whose id in its own namespace is ns_pid. Returns 0 if there is none. */
 static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pid)
 {
 	const struct wire_task *t = (const void *)rows->data;
@@ -45,8 +45,8 @@ static uint32_t child_of(const struct buf *rows, uint32_t parent, uint32_t ns_pi
 }
 
 /*
- * Returns whether process and its children have the ids pids in their own namespace; if so, sets
- * ret to their ids in the initial namespace.
+ * Returns true if `process` and its children have the ids `pids` in their own namespace, and then
+ * sets ret to their ids in the initial namespace.
  */
 static bool is_us(const struct buf *rows, const struct wire_task *process, const uint32_t *pids,
 		  size_t cnt, uint32_t *ret)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * task_events: applies fork, exec, rename, exit, cgroup and snapshot records, in time order, to the
- * maps of task_table.c, and writes one TASK_EVENTS row for each; for a record of scheduling facts
- * only if they are new.
+ * task_events: applies fork, exec, rename, exit, cgroup and snapshot records, in order of time, to
+ * the maps of task_table.c. Writes a TASK_EVENTS row for each record; for a record of scheduling
+ * facts, only if the facts changed.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -12,7 +12,10 @@
 #include "format/event.h"
 #include "record/tasks/task_table_state.h"
 
-/* wire_snap.rss_pages and trace_rss.bytes have the kernel's order: file, anon, swap, shmem. */
+/*
+ * wire_snap.rss_pages and trace_rss.bytes have the same order as in the kernel: file, anon, swap,
+ * shmem.
+ */
 
 static void set_comm(char *dst, const char *wire_comm)
 {
@@ -36,7 +39,7 @@ static void put_event(struct task_table *id, const struct wire_hdr *h,
 	row_put_task_event(id->task_events, &row);
 }
 
-/* Returns the thread tid of process pid; makes it if it is unknown. */
+/* Returns the thread tid of process pid, or adds it if it is unknown. NULL: out of memory. */
 static struct task_thread *thread_of(struct task_table *id, uint32_t tid, uint32_t pid,
 				      uint64_t ts_ns)
 {
@@ -84,13 +87,13 @@ static void set_parent(struct task_table *id, struct task_process *p, struct tas
 	(void)task_table_use_process(id, parent);
 }
 
-/* Keeps of the kernel's CPUs those that are online. */
+/* Builds scheduling facts from a record, limited to online CPUs. */
 static struct trace_sched sched_of(const struct task_table *id, uint8_t policy, uint8_t static_prio,
 				   uint8_t rt_priority, uint32_t allowed_cnt, uint64_t cpu_mask)
 {
 	struct trace_sched s = { policy + 1u, static_prio, rt_priority, allowed_cnt, 0 };
 
-	if (!static_prio)	/* a record without facts */
+	if (!static_prio)	/* the record has no facts */
 		return (struct trace_sched){ 0 };
 	if (id->config->online_cpus) {
 		s.cpus = cpu_mask & id->config->online_cpus;
@@ -107,7 +110,7 @@ static void fill_thread(struct task_table *id, struct task_thread *t, const stru
 			struct task_process *p)
 {
 	t->ns_tid = r->ns_tid;
-	/* if an exec assigned the leader's tid, r->start_ns is that of the former leader */
+	/* after an exec by another thread, r->start_ns is that of the former leader */
 	if (!t->took_over)
 		t->start_ns = r->start_ns;
 	set_comm(t->comm, r->comm);
@@ -132,7 +135,7 @@ static char *copy_string(const char *s)
 	return s ? strdup(s) : NULL;
 }
 
-/* Returns the thread of a creation record, if it is already known. */
+/* Returns the thread of a creation record if it is already known; else NULL. */
 static struct task_thread *find_created(struct task_table *id, uint32_t tid, uint64_t start_ns)
 {
 	struct task_thread *t;
@@ -157,7 +160,7 @@ static int apply_new(struct task_table *id, const struct wire_task *r)
 		if (!t)
 			return -ENOMEM;
 	}
-	if (t->process)	/* a snapshot row came before the creation record */
+	if (t->process)	/* a snapshot row preceded the creation record */
 		p = t->process;
 	else if (r->tid == r->pid)
 		p = task_process_make(id, r->pid, ts);
@@ -173,7 +176,7 @@ static int apply_new(struct task_table *id, const struct wire_task *r)
 		set_parent(id, p, parent ? parent : from);
 		if (from && from != p) {
 			p->flags |= from->flags & TRACE_TASK_WORKLOAD;
-			/* until it calls exec, a child runs its parent's program */
+			/* a child runs its parent's program until it calls exec */
 			if (!p->exe)
 				p->exe = copy_string(from->exe);
 			if (!p->cmdline)
@@ -205,10 +208,12 @@ static void snap_memory(struct task_table *id, const struct wire_snap *r, struct
 	struct trace_rss row = { .ts_ns = r->task.hdr.ts_ns, .upid = p->upid };
 	uint64_t page = id->config->page_bytes;
 
-	if (r->total_vm_pages < 0)	/* a kernel thread, or a process that is exiting */
+	if (r->total_vm_pages < 0)	/* a kernel thread or an exiting process */
 		return;
 	for (unsigned int i = 0; i < WIRE_RSS_MEMBERS; i++) {
-		/* the kernel's batched counters may be slightly negative for a moment */
+		/*
+		 * the kernel batches changes per CPU, so a counter may be negative for an instant
+		 */
 		row.bytes[i] = r->rss_pages[i] < 0 ? 0 : (uint64_t)r->rss_pages[i] * page;
 		task_table_note_rss(p, i, row.bytes[i], row.ts_ns);
 	}
@@ -224,9 +229,7 @@ static struct task_thread *snap_thread(struct task_table *id, const struct wire_
 	if (t)
 		return t;
 	t = task_thread_find(id, r->tid, r->hdr.ts_ns);
-	/*
-	 * If its fork was lost, the thread is known only from its own records: return this entry.
-	 */
+	/* If the record of its fork was lost, the thread is known only from its other records. */
 	if (t && !t->start_ns && t->seen_ns >= r->start_ns)
 		return t;
 	return task_thread_make(
@@ -245,8 +248,8 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 	if (!p) {
 		p = task_process_find(id, r->pid, r->hdr.ts_ns);
 		/*
-		 * A thread that is a new leader means a new process with this pid, unless the known
-		 * process has no leader yet.
+		 * A new leader means a new process with this pid, unless the known process has no
+		 * leader yet.
 		 */
 		if (p && r->tid == r->pid && p->start_ns && p->start_ns != r->start_ns)
 			p = NULL;
@@ -290,7 +293,7 @@ static int apply_snap(struct task_table *id, const struct wire_snap *s)
 }
 
 /*
- * Stores the last switch away from a dead thread. Called only for switches near an
+ * Stores the time of the last switch away from a dead thread. Such switches are passed only for an
  * exec_takes_over().
  */
 static void note_left(struct task_table *id, const struct wire_hdr *h)
@@ -302,10 +305,10 @@ static void note_left(struct task_table *id, const struct wire_hdr *h)
 }
 
 /*
- * Applies an exec by a thread other than the leader. The thread continues with the tid of the
- * leader, which has ended. The tids changed between the last switch of the leader and this record;
- * if the leader left its CPU after that, its last switch has the former tid of the thread. Returns
- * the thread; NULL: out of memory.
+ * Applies an exec by a thread other than the leader: the thread takes the tid of the leader, which
+ * has ended. The tids change between the last switch of the leader and this record. If the leader
+ * leaves its CPU after the change, its last switch has the former tid of the thread. Returns the
+ * thread; NULL: out of memory.
  */
 static struct task_thread *exec_takes_over(struct task_table *id, const struct wire_exec *r)
 {
@@ -422,7 +425,7 @@ static int apply_exit(struct task_table *id, const struct wire_exit *r)
 		p->leader_exited = true;
 	}
 	if (r->group_dead) {
-		/* wait() returns the leader's code, unless the whole group was made to exit */
+		/* wait() returns the leader's code, unless the whole group was terminated */
 		if (r->group_code)
 			p->exit_code = r->group_code - 1;
 		p->life.end_ns = r->hdr.ts_ns;
@@ -474,7 +477,7 @@ static int apply_one(struct task_table *id, const struct wire_hdr *h)
 	}
 }
 
-/* Links processes whose parent's snapshot row came after theirs. */
+/* Finds the parents of processes whose snapshot row preceded their parent's row. */
 static void find_parents(struct task_table *id)
 {
 	for (size_t i = 0; i < id->processes.cnt; i++) {
@@ -484,9 +487,7 @@ static void find_parents(struct task_table *id)
 		if (p->life.used_block != id->epoch || p->parent_upid != EVENT_ID_UNKNOWN ||
 		    !p->ppid)
 			continue;
-		/*
-		 * the newest process that had the pid when this process was created or first seen
-		 */
+		/* find the newest process with this pid when the child was created or first seen */
 		parent = task_process_find(id, p->ppid,
 					   p->flags & TRACE_TASK_AT_START ? id->snap_ns
 									  : p->life.since_ns);
@@ -503,8 +504,8 @@ struct waiting {
 };
 
 /*
- * Applies a mark that was set before its process was known. Called after the slice's records were
- * applied. True: the mark is done.
+ * Applies a mark that was set before its process was known, after the records of the slice. Returns
+ * true if the mark is done.
  */
 static bool apply_waiting(void *ctx, void **value)
 {
@@ -512,7 +513,7 @@ static bool apply_waiting(void *ctx, void **value)
 	struct task_waiting *w = *value;
 	struct task_process *p = hash_map_get(&x->id->by_pid, w->pid);
 
-	/* a process that ended before this slice is a former owner of the pid: skip it */
+	/* a process that ended before this slice is an earlier process with the same pid */
 	if (p && w->workload && (!p->life.end_ns || p->life.end_ns >= x->from_ns)) {
 		p->flags |= TRACE_TASK_WORKLOAD;
 		(void)task_table_use_process(x->id, p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * task_table: maps from a tid to its newest thread and from a pid to its newest process, each with
- * a chain of older ones. task_events.c applies the task records.
+ * task_table: maps a tid to its newest thread and a pid to its newest process; each has a chain of
+ * older ones with the same id. task_events.c applies the task records.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -74,8 +74,8 @@ void task_table_free(struct task_table *id)
 /* ---- successive tasks with the same id ---- */
 
 /*
- * Returns the task that an id means at ts_ns; NULL: unknown. *ret_until_ns (may be NULL): when the
- * id begins to mean another task.
+ * Returns the task that an id means at ts_ns; NULL: unknown. *ret_until_ns (may be NULL): time from
+ * which the id means another task.
  */
 static void *life_at(const struct hash_map *by_id, uint32_t key, uint64_t ts_ns,
 		     uint64_t *ret_until_ns)
@@ -92,7 +92,7 @@ static void *life_at(const struct hash_map *by_id, uint32_t key, uint64_t ts_ns,
 
 /*
  * Adds a task, whose since_ns is set, to the list and to the chain of its id. *ret_ended: the task
- * that this ends, or NULL. 0 or -ENOMEM.
+ * that ends thereby, or NULL. 0 or -ENOMEM.
  */
 static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t key,
 		      struct task_life *l, struct task_life **ret_ended)
@@ -106,7 +106,10 @@ static int life_begin(struct task_list *list, struct hash_map *by_id, uint32_t k
 	l->older = at;
 	if (newer) {
 		newer->older = l;
-		/* Another task has the id now: this task has ended, at an unknown time before. */
+		/*
+		 * A newer task has the id, so this task has ended, at the latest when the newer one
+		 * began.
+		 */
 		l->end_ns = newer->since_ns;
 	} else if (hash_map_put(by_id, key, l) < 0) {
 		list->cnt--;
@@ -124,7 +127,7 @@ static void life_remove(struct hash_map *by_id, uint32_t key, struct task_life *
 
 	if (at == l) {
 		hash_map_remove(by_id, key);
-		if (l->older)	/* the removal freed a slot, so this cannot fail */
+		if (l->older)	/* a slot is free after the removal, so this cannot fail */
 			(void)hash_map_put(by_id, key, l->older);
 		return;
 	}
@@ -134,7 +137,10 @@ static void life_remove(struct hash_map *by_id, uint32_t key, struct task_life *
 		at->older = l->older;
 }
 
-/* Sets the WORKLOAD flag of all descendants. A snapshot may list children before parents. */
+/*
+ * Sets the WORKLOAD flag of all descendants. Repeats, because a snapshot may list children before
+ * parents.
+ */
 void task_spread_workload(struct task_table *id)
 {
 	bool again = true;
@@ -206,7 +212,7 @@ int task_table_set_cmdline(struct task_table *id, uint32_t pid, const char *args
 	return 0;
 }
 
-/* ---- forgetting ---- */
+/* ---- dropping old tasks ---- */
 
 static bool is_old(const struct task_life *l, uint64_t from_ns)
 {
@@ -246,9 +252,7 @@ static void task_table_forget(struct task_table *id, uint64_t from_ns)
 			id->threads.v[n++] = t;
 			continue;
 		}
-		/*
-		 * If the exit record of a thread was lost, the thread has ended if its process has.
-		 */
+		/* If the exit record of a thread was lost, the thread ends with its process. */
 		if (!t->life.end_ns && t->process && t->process->life.end_ns &&
 		    t->process->life.end_ns + TASK_TABLE_KEEP_NS < from_ns) {
 			t->life.end_ns = t->process->life.end_ns;
@@ -330,7 +334,7 @@ int task_thread_alias(struct task_table *id, uint32_t tid, uint64_t since_ns,
 	t->tid = t->key_tid = tid;
 	t->same = of;
 	t->life.since_ns = since_ns;
-	t->life.end_ns = UINT64_MAX;	/* a later thread with this tid does not end this one */
+	t->life.end_ns = UINT64_MAX;	/* later threads with this tid do not change the end */
 	if (life_begin(&id->threads, &id->by_tid, tid, &t->life, &ended) < 0) {
 		free(t);
 		return -ENOMEM;

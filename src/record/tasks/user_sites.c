@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * user_sites: looks up a code address one byte before the return address, because a call that never
- * returns may be its function's last instruction. For variables, the mappings of a process are read
- * when one of its threads first sleeps on a lock, and again for memory that was mapped later.
+ * user_sites: looks up code at the byte before a return address, because a call that never returns
+ * may be the last instruction of its function. For variables, the mappings of a process are read
+ * when one of its threads first sleeps on a lock, and again for addresses in later mappings.
  */
 #include "record/tasks/user_sites.h"
 
@@ -28,24 +28,24 @@
 #include "symbol/module_cache.h"
 #include "symbol/perf_map.h"
 
-#define KEEP_NS 2000000000ULL	/* records of one ring may arrive this late */
-/* minimum time between two readings of a process's mappings, which block the process */
+#define KEEP_NS 2000000000ULL	/* records of a ring may be up to this late */
+/* minimum time between two readings of a process's mappings, because reading blocks the process */
 #define READ_AGAIN_NS 2000000000ULL
-#define KEEP_LIST_NS 60000000000ULL	/* lists that were not used for this time are dropped */
+#define KEEP_LIST_NS 60000000000ULL	/* lists unused for this time are dropped */
 
 struct user_sites {
 	struct helper opener;
 	struct exec_maps *maps;		/* NULL: not available */
 	struct map_cache *cache;
 	struct module_cache *modules;
-	struct hash_map lists;		/* mappings of processes (struct map_list), by pid */
+	struct hash_map lists;		/* pid -> struct map_list */
 	bool has_code;
 	uint64_t forgot_ns;
 	struct jit *jits;		/* newest first */
 	size_t jit_cnt;
 };
 
-/* A writable mapping, including the memory that the loader adds after it. */
+/* A writable mapping, including the zeroed memory that the loader maps after it. */
 struct map_range {
 	struct map_record map;
 	uint64_t end;
@@ -55,7 +55,7 @@ struct map_range {
 struct map_list {
 	struct map_range *v;		/* in order of addresses */
 	size_t cnt, cap;
-	uint64_t read_ns, used_ns;	/* read_ns 0: not read yet */
+	uint64_t read_ns, used_ns;	/* read_ns 0: not read */
 };
 
 _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
@@ -71,13 +71,13 @@ _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
 
 /*
  * A helper process opens files, because the recorder drops its privileges. The helper has only
- * CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH, opens files for reading on
- * request, and passes their descriptors over a socket. A request consists of numbers, never of a
- * path; the answer is an error number and, if it is 0, a descriptor. Without these capabilities,
- * the recorder opens the files that it may open.
+ * CAP_SYS_PTRACE, CAP_CHECKPOINT_RESTORE and CAP_DAC_READ_SEARCH. It opens files for reading on
+ * request, and passes their descriptors over a socket. A request consists of numbers and never
+ * contains a path; the answer is an error number and, if it is 0, a descriptor. Without
+ * CAP_SYS_PTRACE there is no helper, and the recorder opens the files that its user may open.
  */
 #ifndef CAP_CHECKPOINT_RESTORE
-#define CAP_CHECKPOINT_RESTORE 40	/* since 5.9 */
+#define CAP_CHECKPOINT_RESTORE 40	/* since Linux 5.9 */
 #endif
 
 #define OPENER_NEEDS                                                               \
@@ -85,9 +85,9 @@ _Static_assert((int)MODULE_STRIPPED == TRACE_SITE_STRIPPED &&
 	 PRIVILEGE_BIT(CAP_DAC_READ_SEARCH))
 
 enum request_what {
-	REQUEST_MAPPED = 0,	/* the file that is mapped at exactly [start, end) */
+	REQUEST_MAPPED = 0,	/* file that is mapped at exactly [start, end) */
 	REQUEST_MAPS = 1,	/* /proc/PID/maps */
-	REQUEST_TMP = 2,	/* /tmp of the process, to open its map file after its exit */
+	REQUEST_TMP = 2,	/* the process's /tmp, to open its map file after its exit */
 	REQUEST_PERF_MAP = 3,	/* /tmp/perf-PID.map of the process */
 };
 
@@ -96,9 +96,9 @@ struct request {
 	uint32_t pid, what;
 };
 
-/* The users as which a process writes files, and the process's number in its own pid namespace. */
+/* Users under which a process creates files, and its pid in its own pid namespace. */
 struct owner {
-	uint32_t uids[4];	/* real, effective, saved, and file system user */
+	uint32_t uids[4];	/* real, effective, saved and file system user ids */
 	uint32_t ns_pid;
 };
 
@@ -125,8 +125,8 @@ static int read_owner(uint32_t pid, struct owner *ret)
 }
 
 /*
- * Opens a path below dir as a process with dir as its root would; links to the outside are not
- * followed.
+ * Opens a path relative to dir with dir as root directory. Symbolic links cannot lead outside of
+ * dir.
  */
 static int open_inside(int dir, const char *path, uint64_t flags)
 {
@@ -137,7 +137,7 @@ static int open_inside(int dir, const char *path, uint64_t flags)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Returns whether this is a regular file of one of the users. */
+/* Returns true if st is a regular file of one of the users. */
 static bool is_own(const struct owner *o, const struct stat *st)
 {
 	if (S_ISREG(st->st_mode))
@@ -148,8 +148,8 @@ static bool is_own(const struct owner *o, const struct stat *st)
 }
 
 /*
- * Opens a process's map file in the directory dir: a regular file of one of the process's users.
- * -EACCES: the file belongs to another user.
+ * Opens a process's map file in `folder` below dir: a regular file of one of the process's users.
+ * -EACCES: the file belongs to another user, or is not regular.
  */
 static int open_perf_map(int dir, const char *folder, const struct owner *o)
 {
@@ -277,7 +277,8 @@ static int opener_start(struct helper *ret)
 }
 
 /*
- * Requests a file from the helper. Returns a descriptor, or -errno. start, end: for REQUEST_MAPPED.
+ * Requests a file from the helper. Returns a descriptor or -errno. start and end are for
+ * REQUEST_MAPPED.
  */
 static int opener_open(const struct helper *h, enum request_what what, uint32_t pid,
 		       uint64_t start, uint64_t end)
@@ -294,21 +295,21 @@ static int opener_open(const struct helper *h, enum request_what what, uint32_t 
 /* ---- code generated at run time ---- */
 
 #define JITS_MAX 4096
-/* most processes with an open /tmp; each takes two descriptors */
+/* maximum number of processes with an open /tmp; each uses two descriptors */
 #define JIT_DIRS_MAX 128
-#define JIT_SOON_NS 2000000000ULL	/* a map file mostly appears this soon after the memory */
+#define JIT_SOON_NS 2000000000ULL	/* a map file usually appears this soon */
 #define JIT_AGAIN_NS 800000000ULL
-#define JIT_MAX_BYTES (256u << 20)	/* most memory for the names of all processes */
+#define JIT_MAX_BYTES (256u << 20)	/* maximum memory for the names of all processes */
 #define UNNAMED_MAX 65536
 
-/* A frame without a name, which may still appear in the map file. */
+/* A frame without a name. The map file may still get its name. */
 struct unnamed {
 	struct trace_site site;		/* upid, addr, from_ns */
 	uint64_t ts_ns;			/* time of the first event with this frame */
 	struct perf_map_mapping in;
 };
 
-/* A process, during one program, that has anonymous executable memory. */
+/* A process, while it runs one program, with anonymous executable memory. */
 struct jit {
 	uint32_t pid;
 	uint64_t since_ns, end_ns;	/* end_ns 0: still running */
@@ -316,13 +317,13 @@ struct jit {
 	struct owner owner;
 	int dir, fd;			/* its /tmp, and its map file; -1: not open */
 	struct stat file;		/* from fstat() of fd */
-	struct perf_map *map;		/* NULL: no file has been found yet */
-	int dump_fd; /* its jitdump, which the process has mapped; -1: not open */
+	struct perf_map *map;		/* NULL: no file found yet */
+	int dump_fd; /* its jitdump, which the process maps; -1: not open */
 	struct perf_map *dump;		/* NULL: none */
-	bool is_wanted, has_grown;	/* has_grown: names may now exist for unnamed frames */
+	bool is_wanted, has_grown;	/* has_grown: unnamed frames may have names now */
 	struct unnamed *unnamed;
 	size_t unnamed_cnt, unnamed_cap, unnamed_at;
-	struct hash_map seen;		/* the elements of unnamed, by address and from_ns */
+	struct hash_map seen;		/* elements of unnamed, by address, from_ns and upid */
 	struct jit *older;
 };
 
@@ -347,7 +348,7 @@ static void free_jit(struct jit *j)
 	free(j);
 }
 
-/* Returns the program of pid at ts_ns, if it has anonymous executable memory; NULL: none. */
+/* Returns the jit of process pid at ts_ns; NULL: no anonymous executable memory is known. */
 static struct jit *jit_at(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 {
 	struct jit *j = u->jits;
@@ -357,7 +358,7 @@ static struct jit *jit_at(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 	return j;
 }
 
-/* Opens the map file, if it exists and is not open already. */
+/* Opens the map file if it exists and is not open already. */
 static int open_map_of(struct user_sites *u, struct jit *j)
 {
 	struct stat st;
@@ -384,7 +385,7 @@ static int open_map_of(struct user_sites *u, struct jit *j)
 	return 0;
 }
 
-/* Opens a jitdump. Processes map it, to report it to profilers. */
+/* Opens a jitdump. A process maps its jitdump, so that profilers find the file. */
 static int open_dump_of(struct user_sites *u, struct jit *j, const struct map_record *r)
 {
 	struct stat st;
@@ -400,7 +401,7 @@ static int open_dump_of(struct user_sites *u, struct jit *j, const struct map_re
 	return perf_map_new(&j->dump);
 }
 
-/* Reads new names. *bytes: memory in use for names. */
+/* Reads new names. *bytes: memory that all names use. */
 static int read_names(struct jit *j, struct perf_map *map, int fd, size_t *bytes)
 {
 	bool has_grown = false;
@@ -416,8 +417,8 @@ static int read_names(struct jit *j, struct perf_map *map, int fd, size_t *bytes
 }
 
 /*
- * Reads new lines of the map file and new records of the jitdump; tries to open the map file if
- * that is due.
+ * Reads new lines of the map file and new records of the jitdump. Opens the map file first if that
+ * is due.
  */
 static int look_at(struct user_sites *u, struct jit *j, size_t *bytes)
 {
@@ -454,7 +455,7 @@ static int look_at_jits(struct user_sites *u)
 	return r;
 }
 
-/* Call if process pid has anonymous executable memory at ts_ns: follows its map file. */
+/* Begins to follow the map file of process pid, which has anonymous executable memory at ts_ns. */
 static int add_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 {
 	uint64_t since_ns = 0;
@@ -483,7 +484,7 @@ static int add_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 	return 0;
 }
 
-/* Call if process pid exited, or runs another program, from ts_ns on. */
+/* Ends the jit of process pid, which exited or began another program at ts_ns. */
 static void end_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 {
 	for (struct jit *j = u->jits; j; j = j->older)
@@ -491,7 +492,7 @@ static void end_jit(struct user_sites *u, uint32_t pid, uint64_t ts_ns)
 			j->end_ns = ts_ns;
 }
 
-/* Drops programs that ended before before_ns. */
+/* Drops jits that ended before before_ns. */
 static void forget_jits(struct user_sites *u, uint64_t before_ns)
 {
 	struct jit **at = &u->jits, *j;
@@ -527,7 +528,9 @@ static int add_unnamed(struct jit *j, const struct trace_site *site, uint64_t ts
 	return array_add(&j->unnamed, &j->unnamed_cap, &j->unnamed_cnt, new);
 }
 
-/* Sets the name, if the jitdump or the map file has one. ret->addr is a return address. */
+/*
+ * Sets the name from the jitdump or the map file; false: not found. ret->addr is a return address.
+ */
 static bool name_jit(struct jit *j, uint64_t ts_ns, const struct perf_map_mapping *in,
 		     struct trace_site *ret, uint64_t *ret_from_ns, uint64_t *ret_until_ns)
 {
@@ -547,10 +550,7 @@ static bool name_jit(struct jit *j, uint64_t ts_ns, const struct perf_map_mappin
 	return true;
 }
 
-/*
- * Returns whether a file without symbols, or anonymous memory, may contain code generated at run
- * time.
- */
+/* Returns true if the mapping, which has no symbols, may contain code generated at run time. */
 static bool may_be_jit(const struct module_answer *a)
 {
 	if (a->why == MODULE_UNREADABLE)
@@ -616,7 +616,7 @@ int user_sites_new(struct user_sites **ret, unsigned int cpu_cnt, bool has_code,
 		return err_set(e, r, "cannot prepare to look up functions: %s", strerror(-r));
 	}
 	*ret = u;
-	/* In another pid namespace, BPF's pids name other processes in perf and /proc. */
+	/* In another pid namespace, perf and /proc use other ids than BPF programs. */
 	if (own_pids_are_other()) {
 		notices_warn(notices, "inside a pid namespace %s of programs get no names; "
 				      "record outside of it", has_code ? "functions" : "locks");
@@ -637,7 +637,7 @@ static void drop_ranges(struct map_list *l)
 		free(l->v[--l->cnt].path);
 }
 
-/* Returns whether to drop a list: it was not used since before_ns. */
+/* Drops a list that was not used since before_ns. Returns true if it was dropped. */
 static bool drop_list(void *before_ns, void **list)
 {
 	struct map_list *l = *list;
@@ -678,7 +678,7 @@ pid_t user_sites_pid(const struct user_sites *u)
 
 /* ---- following processes ---- */
 
-/* Returns whether a path has a name as "/home/ann/jit-1234.dump". */
+/* Returns true for a path such as "/home/ann/jit-1234.dump". */
 static bool is_dump(const char *path)
 {
 	const char *slash = strrchr(path, '/');
@@ -696,7 +696,7 @@ static int note_dump(struct user_sites *u, const struct map_record *r)
 	return j && !j->dump && j->dir >= 0 ? open_dump_of(u, j, r) : ret;
 }
 
-/* Adds a record of a followed process; ignores the many others. */
+/* Adds a record of a process that is followed; ignores all other processes. */
 static int note(void *ctx, const struct map_record *r)
 {
 	struct user_sites *u = ctx;
@@ -719,7 +719,7 @@ static int note(void *ctx, const struct map_record *r)
 	return map_cache_note(u->cache, &with);
 }
 
-/* Parses a line of /proc/PID/maps; false: the mapping lacks the permission (a letter). */
+/* Parses a line of /proc/PID/maps. False: the mapping lacks a permission (a letter). */
 static bool parse_line(char *line, char permission, struct map_record *r)
 {
 	const char *perms = strchr(line, ' '), *found = perms ? strchr(perms, permission) : NULL;
@@ -727,9 +727,7 @@ static bool parse_line(char *line, char permission, struct map_record *r)
 	unsigned int major, minor;
 	int at = 0;
 
-	/*
-	 * check this first: most mappings lack the permission, and sscanf() takes most of the time
-	 */
+	/* check this first: most mappings lack the permission, and sscanf() is slow */
 	if (!found || found - perms > 4)
 		return false;
 	line[strcspn(line, "\n")] = 0;
@@ -786,7 +784,7 @@ static int renew(void *ctx, uint32_t pid)
 
 	snprintf(path, sizeof(path), "/proc/%u", pid);
 	if (access(path, F_OK))
-		return 0;	/* its exit record is late or lost */
+		return 0;	/* the exit record is late or was lost */
 	r = map_cache_renew(u->cache, pid, now_ns);
 	return r ? r : read_maps(u, pid, now_ns, 'x', note, u);
 }
@@ -828,7 +826,7 @@ static int find_mapping(struct user_sites *u, uint32_t pid, uint64_t addr, uint6
 	int r = map_cache_find(u->cache, pid, addr, ts_ns, ret);
 
 	if (r == -ESRCH) {
-		/* the process moved into the cgroup, or the record of its fork was lost */
+		/* the process joined the cgroup later, or the record of its fork was lost */
 		r = user_sites_add(u, pid) ?: map_cache_find(u->cache, pid, addr, ts_ns, ret);
 	}
 	return r;
@@ -929,7 +927,7 @@ int user_sites_read_list(struct user_sites *u, uint32_t pid)
 	return read_maps(u, pid, l->read_ns, 'w', add_range, l);
 }
 
-/* Finds the range of an address. Reads the list again if it may be outdated. */
+/* Finds the range that contains an address. Reads the list again if it may be outdated. */
 static int find_range(struct user_sites *u, uint32_t pid, uint64_t addr, uint64_t since_ns,
 		      uint64_t ts_ns, struct map_range **ret)
 {

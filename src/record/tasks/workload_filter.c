@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * workload_filter: passes over a slice twice, first for allocations, then for frees, because an
- * object may be allocated on one CPU and freed on another, whose ring comes first. An address may
- * be reused several times within a slice; it is live if its last event is an allocation.
+ * workload_filter: passes over a slice twice, first for allocations and then for frees, because an
+ * object may be freed on a CPU whose ring precedes that of the allocating CPU. An address may be
+ * reused several times within a slice; the object is live if the last event is an allocation.
  */
 #include "record/tasks/workload_filter.h"
 
@@ -13,7 +13,7 @@
 #include "ring/wire_record.h"
 
 struct object {
-	uint64_t first_alloc_ns; /* a free before this time was of a foreign object */
+	uint64_t first_alloc_ns; /* an earlier free is of another object, not of the workload */
 	uint64_t last_alloc_ns;
 	uint64_t last_free_ns;
 	struct object *next_freed;
@@ -22,11 +22,11 @@ struct object {
 };
 
 #define PAGE_KEY                                                                                   \
-	(1ULL << 63) /* page numbers and addresses are in one map: bit 63 of a pfn is never set */
+	(1ULL << 63) /* page numbers and addresses share a map: bit 63 of a pfn is never set */
 #define PAGE_TAG(pfn) ((pfn) | PAGE_KEY)
 #define ADDR_TAG(addr) ((addr) & ~PAGE_KEY)
 
-/* Returns the key of an allocation or free in the map; 0: another record. */
+/* Returns the key of an allocation or free in the map; 0 for other records. */
 static uint64_t key_of(const struct wire_hdr *h, bool *ret_is_free)
 {
 	*ret_is_free = false;
@@ -105,7 +105,7 @@ static bool keep_record(void *ctx, const struct wire_hdr *h)
 	return !is_free || keeps_free(ctx, key, h->ts_ns);
 }
 
-/* Removes objects whose last event is a free. The others remain live in the next slice. */
+/* Removes objects whose last event is a free. All others remain live in the next slice. */
 static void drop_freed(struct workload_filter *f)
 {
 	struct object *o, *next;

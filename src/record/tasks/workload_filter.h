@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * workload_filter: under --only, keeps the frees of the workload's objects and removes all other
+ * workload_filter: with --only, keeps the frees of the workload's objects and removes all other
  * frees.
  *
- * A free has an address but no owner: the BPF programs filter allocations, but send (almost) every
- * free. This filter keeps a set of the workload's live objects. Memory is proportional to their
- * number.
+ * A free has an address but no owner: BPF programs filter allocations, but record almost every
+ * free. This filter keeps a set of the workload's live objects. Memory is proportional to the
+ * number of these objects.
  */
 #pragma once
 
@@ -15,15 +15,15 @@
 /* All zeros: no live objects. */
 struct workload_filter {
 	struct hash_map live;
-	struct object *freed;		/* objects that were freed in this slice */
+	struct object *freed;		/* objects freed in this slice */
 	int err;			/* error of this slice */
 };
 
 void workload_filter_done(struct workload_filter *f);
 
 /*
- * Removes frees of foreign objects from a slice's records. 0 or -ENOMEM (no further records are
- * removed).
+ * Removes frees of other objects from a slice's records. 0 or -ENOMEM: some frees may not have been
+ * removed.
  */
 int workload_filter_apply(struct workload_filter *f, struct ring_slice *slices,
 			  unsigned int slice_cnt);
