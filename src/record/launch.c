@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * launch: a socket between recorder and child. The child reports whether the command can be run,
- * and then waits for a byte that releases it; end of file means that the recorder gave up. A
- * successful exec closes the socket, a failed exec sends its errno.
+ * launch: connects recorder and child by a socket. The child reports whether the command can be
+ * run, and then waits for a byte that releases it; end of file means that the command is not to be
+ * run. A successful exec closes the socket; after a failed exec, the child sends the errno.
  */
 #include "record/launch.h"
 
@@ -35,7 +35,7 @@
 struct launch {
 	pid_t pid;
 	int pid_fd;
-	int fd;			/* the recorder's end of the socket; -1 once released */
+	int fd;			/* the recorder's end of the socket; -1 after the release */
 	bool ended;
 	int exit_code;
 	int refusal;		/* errno of the tried exec; 0: none */
@@ -57,7 +57,7 @@ static int find_user(const char *user, struct run_as *id, struct err *e)
 		return 0;
 	if (account_find(a, user))
 		return err_set(e, -ENOENT, "no such user: %s", user);
-	/* the process already is this user, and may change no groups */
+	/* if the process already is this user and cannot change groups, nothing is changed */
 	id->change = geteuid() != a->uid || privilege_has(CAP_SETGID);
 	if (id->change && (!privilege_has(CAP_SETUID) || !privilege_has(CAP_SETGID)))
 		return err_set(e, -EPERM,
@@ -69,8 +69,8 @@ static int find_user(const char *user, struct run_as *id, struct err *e)
 }
 
 /*
- * Becomes the user. Returns 0 or errno. Changes groups first, because this may be impossible after
- * the change of the user.
+ * Changes to the user. Returns 0 or errno. Changes the groups first, because this may no longer be
+ * possible after the change of the user.
  */
 static int become(const struct run_as *id)
 {
@@ -90,9 +90,9 @@ static int become(const struct run_as *id)
 }
 
 /*
- * Sets the action of signals that the recorder handles to the default, except signals that the
- * caller ignores: a script's background job ignores SIGINT, nohup SIGHUP, and often Python's
- * children SIGPIPE.
+ * Resets signals that the recorder handles to the default action, except signals that the caller
+ * ignores: a script's background job ignores SIGINT, nohup ignores SIGHUP, and children of Python
+ * often ignore SIGPIPE.
  */
 static void restore_signals(const sigset_t *ignored)
 {
@@ -102,10 +102,7 @@ static void restore_signals(const sigset_t *ignored)
 		signal(handled[i], sigismember(ignored, handled[i]) == 1 ? SIG_IGN : SIG_DFL);
 }
 
-/*
- * Returns the errno with which an exec would fail because the file is missing or not executable;
- * else 0.
- */
+/* Returns the errno of an exec of a file that is missing or not executable; else 0. */
 static int check_file(const char *path)
 {
 	struct stat st;
@@ -138,10 +135,9 @@ int launch_find(const char *name, char path[PATH_MAX])
 }
 
 /*
- * Returns the errno with which the exec would fail; 0: unknown, or success. Tries the exec in a
- * traced process, which the kernel stops at the end of the exec, before its first instruction, and
- * which is then killed. If processes may not be traced (Yama, seccomp, another tracer), checks the
- * file instead.
+ * Returns the errno with which the exec would fail; 0: success, or unknown. Tries the exec in a
+ * traced process, which the kernel stops after the exec, before its first instruction, and kills
+ * this process. If tracing is not allowed (Yama, seccomp, another tracer), checks the file instead.
  */
 static int try_exec(char *const *argv, const struct run_as *id)
 {
@@ -193,7 +189,7 @@ static __attribute__((noreturn)) void child_main(int fd, char *const *argv,
 	_exit(127);
 }
 
-/* Reads the errno of the child's exec. 0: the child runs, or was killed. */
+/* Reads the errno of the child's exec. 0: the command runs, or the child was killed. */
 static int read_errno(const struct launch *l)
 {
 	int child_errno = 0;
@@ -262,7 +258,7 @@ int launch_release(struct launch *l)
 {
 	int child_errno = l->refusal;
 
-	/* if the waiting child was killed, launch_wait() reports it */
+	/* if the waiting child was killed, launch_wait() reports that */
 	if (!child_errno) {
 		(void)!send(l->fd, "g", 1, MSG_NOSIGNAL);
 		child_errno = read_errno(l);
@@ -299,7 +295,7 @@ void launch_free(struct launch *l)
 	if (!l)
 		return;
 	if (l->fd >= 0) {
-		close(l->fd);	/* without a release, the child ends by itself */
+		close(l->fd);	/* a child that is not released exits */
 		launch_wait(l, 1, &code);
 	}
 	if (l->pid_fd >= 0)
@@ -308,14 +304,11 @@ void launch_free(struct launch *l)
 }
 
 /*
- * target: marks the workload's processes. -p marks single processes; --cgroup marks the processes
- * of a group and of its descendants; task hooks follow processes that join later.
+ * target: marks the processes of the workload. -p marks single processes; --cgroup marks the
+ * processes of a group and of its descendants. BPF programs mark processes that join later.
  */
 
-/*
- * Makes the full path of a cgroup: path itself if it is below the mount, else the mount with path
- * appended.
- */
+/* Makes the full path of a cgroup. If path is not below the mount, it is appended to the mount. */
 static int cgroup_dir(const char *path, char full[PATH_MAX], struct err *e)
 {
 	char mount[PATH_MAX];

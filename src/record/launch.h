@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * launch: forks the command early and runs it late. The child, with its pid, exists and waits while
- * programs are attached. It is released when the recording has begun, so the command's first
- * instruction is in the trace.
+ * launch: forks a child early, which runs the command later. The child waits while BPF programs are
+ * attached, so that its pid is known. It is released after the recording has begun, so that the
+ * command is recorded from its first instruction.
  */
 #pragma once
 
@@ -16,23 +16,24 @@
 struct launch;
 
 /*
- * Searches for a command as execvp() does, and stores the path of its file. Returns 0, or the errno
- * of an exec of a file that is missing or not executable.
+ * Finds the file of a command as execvp() does, and stores its path. Returns 0, or the errno of an
+ * exec if the file is missing or not executable.
  */
 int launch_find(const char *name, char path[PATH_MAX]);
 
 /*
- * Forks the waiting child. user: name or number of the user to become; NULL: no change. ignored:
- * the signals that the command ignores, among those that the recorder handles; the others get their
- * default action. env: "NAME=VALUE" strings to add to the caller's environment, NULL-terminated;
- * may be NULL. -ENOENT: no such user.
+ * Forks the waiting child. user: name or number of a user for the command; NULL: no change.
+ * ignored: signals that the command ignores, among the signals that the recorder handles; the
+ * others have their default action. env: "NAME=VALUE" strings to add to the caller's environment,
+ * NULL-terminated; may be NULL. -ENOENT: no such user.
  */
 int launch_new(struct launch **ret, char *const *argv, const char *user, const sigset_t *ignored,
 	       char *const *env, struct err *e);
 /*
- * Returns the errno with which the command cannot be run. launch_new() tried the exec and stopped
- * the process before its first instruction; if processes may not be traced, it only checked that
- * the file exists and is executable. 0: no error so far; launch_release() may still return one.
+ * Returns the errno with which the command cannot be run. launch_new() has tried the exec and
+ * stopped the process before its first instruction; if tracing is not allowed, it has only checked
+ * that the file exists and is executable. 0: no error so far; launch_release() may still return
+ * one.
  */
 int launch_refusal(const struct launch *l);
 pid_t launch_pid(const struct launch *l);
@@ -40,26 +41,26 @@ pid_t launch_pid(const struct launch *l);
 int launch_fd(const struct launch *l);
 
 /*
- * Lets the child exec the command. 0: the command runs. > 0: errno of the exec; the child has
- * ended.
+ * Releases the child, which execs the command. 0: the command runs. > 0: errno of the exec; the
+ * child has ended.
  */
 int launch_release(struct launch *l);
 
 /*
- * 1: the command has ended; *ret_exit is its status in a shell's form; 0: it is still running.
- * block: waits for the end.
+ * Returns 1: the command has ended, and *ret_exit is its exit status in the form of a shell; 0: it
+ * is still running. block: waits until it ends.
  */
 int launch_wait(struct launch *l, int block, int *ret_exit);
 
 /*
- * Frees l; NULL is fine. A child that was not released ends without running the command; a running
- * command continues.
+ * Frees l, which may be NULL. A child that was not released exits without running the command; a
+ * running command continues.
  */
 void launch_free(struct launch *l);
 
 /*
- * target: marks the processes of the workload (the command, -p, --cgroup) in the kernel's target
- * set and in the writer, and reads the command lines of running processes.
+ * target: marks the processes of the workload (the command, -p, --cgroup) in the kernel's set of
+ * targets and in the writer, and reads the command lines of running processes.
  */
 struct block_writer;
 struct buf;

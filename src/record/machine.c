@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* machine: reads uname, /proc/cpuinfo and sysconf; one manifest entry per fact. */
+/* machine: reads uname, /proc/cpuinfo and sysconf, and sets a manifest entry per fact. */
 #include "record/machine.h"
 
 #include <linux/capability.h>
@@ -39,9 +39,9 @@ static void cpu_model(char *model, size_t size)
 }
 
 /*
- * Lists mounted file systems on disks and other machines: "8:1 / ext4 /dev/sda1, ...", with device
- * number, directory (with the kernel's octal escapes), type and source. Omits whole entries that do
- * not fit.
+ * Lists file systems on disks and other machines: "8:1 / ext4 /dev/sda1, ...", with device number,
+ * mount point (with the kernel's octal escapes), type and source. Entries that do not fit are
+ * omitted.
  */
 static void mounts(char *text, size_t size)
 {
@@ -100,7 +100,7 @@ void machine_online_cpus(bool *online, unsigned int cpu_cnt)
 	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
 	int n;
 
-	/* a list of ranges: "0-3,6" */
+	/* ranges: "0-3,6" */
 	while (f && (n = fscanf(f, "%u-%u", &from, &to)) >= 1) {
 		for (to = n == 1 ? from : to; from <= to && from < cpu_cnt; from++)
 			online[from] = true;
@@ -123,7 +123,7 @@ void machine_visit_cpus(void)
 			CPU_SET_S(cpu, bytes, one);
 			sched_setaffinity(
 				0, bytes,
-				one); /* fails if the CPU is offline; then it runs no thread */
+				one); /* fails if the CPU is offline: it then runs no threads */
 		}
 		sched_setaffinity(0, bytes, before);
 	}
@@ -153,11 +153,11 @@ void machine_read_clocks(struct trace_clock *ret)
 }
 
 /*
- * kernel_report: session_hooks(), the list of programs and what this kernel offers for each, for
- * `doctor`; and session_privileges(), the same for capabilities.
+ * kernel_report: session_hooks() lists the programs and this kernel's support for each, for
+ * `doctor`; session_privileges() does the same for capabilities.
  */
 
-/* Returns whether rings count as locked memory; true without BTF, because it is then unknown. */
+/* Returns true if rings count as locked memory, or if this is unknown without BTF. */
 static bool rings_take_locked_memory(void)
 {
 	struct kernel_info *k = NULL;
@@ -194,7 +194,7 @@ unsigned int session_privileges(const struct session_privilege **ret)
 		cnt--;
 	for (i = 0; i < cnt; i++)
 		rows[i].is_there = privilege_is_global() && privilege_has(rows[i].cap);
-	/* CAP_SYS_ADMIN implies both */
+	/* CAP_SYS_ADMIN implies CAP_BPF and CAP_PERFMON */
 	rows[0].is_there |= rows[2].is_there;
 	rows[1].is_there |= rows[2].is_there;
 	*ret = rows;

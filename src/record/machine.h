@@ -10,18 +10,21 @@
 /* Sets host, kernel.*, cpu.*, mem.*, page_bytes, recorder.version in the manifest. */
 void machine_describe(struct store_writer *w);
 
-/* Sets online[cpu] for each CPU that is online now. Later changes appear in the switches. */
+/*
+ * Sets online[cpu] for each CPU that is online now. A CPU that comes online later appears in switch
+ * records.
+ */
 void machine_online_cpus(bool *online, unsigned int cpu_cnt);
 
 /*
- * Runs the calling thread on each CPU. This forces a switch, which shows the thread that runs on
- * the CPU even if it would not switch for a long time.
+ * Runs the calling thread on each CPU. This forces a switch on each CPU, whose record shows the
+ * thread that was running there.
  */
 void machine_visit_cpus(void);
 
 /*
- * Reads the clocks at almost the same time: mono_ns is midway between two readings that are
- * uncertainty_ns * 2 apart, with the other clocks read in between. Tries a few times, and keeps the
- * closest readings.
+ * Reads all clocks at almost the same time: mono_ns is midway between two readings that are
+ * uncertainty_ns * 2 apart, and the other clocks are read between these. Repeats this a few times
+ * and returns the readings with the lowest uncertainty.
  */
 void machine_read_clocks(struct trace_clock *ret);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * preload: see preload.h. The library is in the program's directory, or in ../lib/ebpfrec/ from
- * there.
+ * preload: finds and prepares the library, which is in the program's directory or in
+ * ../lib/ebpfrec/ relative to it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -25,12 +25,13 @@
 #include "symbol/elf_symbols.h"
 
 /*
- * Events of all CPUs come in bursts: if a ring size is given, the memory is as large as four rings.
+ * Size of the memory as a multiple of the ring size, if a ring size was set. The memory must buffer
+ * bursts of events of all CPUs.
  */
 #define RINGS_WORTH 4
-/* Small, because pages that the workload touches count as the workload's resident memory. */
+/* Small, because touched pages count as resident memory of the workload. */
 #define DEFAULT_BYTES (8u << 20)
-/* Upper bound for the mappings of the library itself. */
+/* Upper bound of the library's own mappings. */
 #define LIBRARY_BYTES (1u << 20)
 
 /* Finds the library. False: it is not installed. */
@@ -57,8 +58,8 @@ bool preload_has_library(void)
 }
 
 /*
- * Returns the path of the command's file if it defines malloc, as static programs do. NULL: it does
- * not.
+ * Returns the path of the command's file if it defines malloc, as in static programs; else NULL.
+ * malloc'ed.
  */
 static char *find_own_malloc(const char *command)
 {
@@ -75,8 +76,8 @@ static char *find_own_malloc(const char *command)
 }
 
 /*
- * Returns the reason why the library cannot record this workload. NULL: it can; path is the
- * library's. program: COMMAND's file if it has its own malloc.
+ * Returns the reason why the library cannot record this workload. NULL: it can, and path is the
+ * library's path. program: COMMAND's file if it has its own malloc.
  */
 static const char *refusal(const struct session_options *o, const char *program,
 			   char path[PATH_MAX])
@@ -114,7 +115,7 @@ int preload_open(struct preload *p, const struct session_options *o, uid_t owner
 	struct heap_ring_config config = {
 		.bytes = o->rings.bytes ? RINGS_WORTH * o->rings.bytes : DEFAULT_BYTES,
 		.counts_cycles = heap_clock_is_there(), .waits = o->heap_wait,
-		/* samples are few: record a stack for each */
+		/* samples are rare: record a stack for each */
 		.stacks_every = o->stacks_every && o->heap_sample_bytes ? 1 : o->stacks_every,
 		.stacks_min_bytes = o->stacks_min_bytes, .sample_bytes = o->heap_sample_bytes,
 		.uid = geteuid(), .gid = getegid(), .owner = owner, .group = group,
@@ -163,7 +164,7 @@ void preload_raise_limit(const struct preload *p, pid_t pid)
 	if (!p->ring || stat(heap_ring_path(p->ring), &st) ||
 	    prlimit(pid, RLIMIT_MEMLOCK, NULL, &limit) || limit.rlim_cur == RLIM_INFINITY)
 		return;
-	/* chunks are aligned to their size, and the library has mappings, too */
+	/* chunks are aligned to their size, and the library has mappings of its own */
 	add = (rlim_t)st.st_size + HEAP_CHUNK_BYTES + sizeof(struct heap_samples) + LIBRARY_BYTES;
 	limit.rlim_cur += add;
 	if (limit.rlim_max != RLIM_INFINITY)

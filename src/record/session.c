@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * session: runs a recording. The order of a start matters:
+ * session: runs a recording. The order of steps at the start is important:
  *
  *   fork the command (it waits) - load - start readers (dropping) - wait for --start-at - attach -
- *   choose the start time - snapshot - make every CPU switch once - rename an older trace with the
+ *   choose the start time - snapshot - force a switch on every CPU - rename an older trace with the
  *   same name - drop privileges - release the command
  *
- * so that all events after the start time are recorded, and none before it. At the end: end
+ * so that all events after the start time are recorded, and no earlier ones. At the end: end
  * snapshot - choose the end time - cut - detach - drain - last block.
  *
  * In between, the main thread cuts a slice about every SLICE_NS (or when many bytes are waiting),
@@ -38,17 +38,15 @@
 #include "store/store_writer.h"
 
 #define SLICE_NS 800000000ULL /* with encoding and sync, a crash loses less than a second */
-/* with --max-overhead, which is checked at the end of each slice */
+/* with --max-overhead, which is checked after each slice */
 #define BUDGET_SLICE_NS 400000000ULL
-#define SLICE_BYTES (24ULL << 20)	/* bytes of records, about half a million */
+#define SLICE_BYTES (24ULL << 20)	/* size of records, about half a million of them */
 #define LOOK_MS 50
 #define TICK_NS 250000000ULL
-/*
- * With --start-at, programs are attached this long before the start. Until then they have no cost.
- */
+/* With --start-at, programs are attached this long before the start, to have no cost until then. */
 #define ATTACH_AHEAD_NS 5000000000ULL
 #define START_AHEAD_NS 20000000ULL
-/* a cut is this far in the future, so that all readers reach it later */
+/* cuts are set this far in the future, so that no reader has passed them */
 #define AHEAD_NS 2000000ULL
 
 /* ---- starting ---- */
@@ -60,15 +58,15 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 
 	if (!s->slice_ns) {
 		/*
-		 * A task that is younger than the recording has sent a record. An older task was
-		 * alive at the start, even if its row was read later.
+		 * Skip tasks younger than the recording, which have creation records. An older task
+		 * was alive at the start, even if its row was read later.
 		 */
 		if (row.task.start_ns >= s->start_ns)
 			return 0;
 		row.task.hdr.ts_ns = s->start_ns;
 		/*
-		 * From now on, switches of threads outside of the target set are not recorded, so
-		 * their state in the row would soon be outdated.
+		 * Switches of threads outside the target set are not recorded after this, so the
+		 * state of such a thread would soon be outdated.
 		 */
 		if (s->o.only && !(row.task.hdr.flags & WIRE_F_TARGET))
 			row.on_cpu = row.off_cpu_state = 0;
@@ -81,7 +79,7 @@ static int keep_snapshot_row(void *ctx, const struct wire_snap *snap)
 	return s->snapshot.failed ? -ENOMEM : 0;
 }
 
-/* Drops privileges before the command runs, so that attacking this process gains nothing. */
+/* Drops privileges before the command runs, so that an attack on this process gains nothing. */
 static int give_up_privileges(struct session *s, struct err *e)
 {
 	uint64_t keep = probe_needs(s->probe);
@@ -93,10 +91,7 @@ static int give_up_privileges(struct session *s, struct err *e)
 	return err ? err_prefix(e, err, "cannot give up privileges") : 0;
 }
 
-/*
- * Waits until ahead_ns before --start-at, if it was given. The wall clock may be set during the
- * wait.
- */
+/* Waits until ahead_ns before --start-at, if set. The wall clock may be set during the wait. */
 static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
 {
 	struct pollfd fd = { .fd = s->stop_fd, .events = POLLIN };
@@ -109,7 +104,7 @@ static int wait_for_start(struct session *s, uint64_t ahead_ns, struct err *e)
 			   : 0;
 }
 
-/* Returns the time from which events are kept, slightly in the future. */
+/* Returns the time from which events are kept; it is in the near future. */
 static uint64_t choose_start(const struct session *s)
 {
 	uint64_t soon_ns = clock_mono_ns() + AHEAD_NS, at_ns;
@@ -127,9 +122,9 @@ static uint64_t choose_start(const struct session *s)
 }
 
 /*
- * Gives the trace its final name, after renaming an older trace with this name. This happens before
- * the command runs, so that the command finds the new trace, while the recorder still has its
- * privileges, and after every step that can fail, except the start of the command.
+ * Renames an older trace with the output's name, and then the new trace to this name. Called while
+ * the recorder still has its privileges, after all steps that can fail except the start of the
+ * command, and before the command runs, so that the command finds the new trace.
  */
 static int take_name(struct session *s, struct err *e)
 {
@@ -173,7 +168,7 @@ static int begin(struct session *s, struct err *e)
 	s->slice_ns = s->start_ns;
 	machine_read_clocks(&s->start_clock);
 	machine_visit_cpus();
-	/* Otherwise these pids name other processes in /proc. */
+	/* In another pid namespace, these pids are other processes in /proc. */
 	if (!s->other_ids)
 		err = target_read_cmdlines(s->writer, &s->o, &s->snapshot);
 	if (err)
@@ -191,14 +186,14 @@ static void add_segment(struct buf *list, const void *data, size_t bytes)
 	buf_add(list, &seg, sizeof(seg));
 }
 
-/* Sets a write error, with a message that the trace is kept. Returns err. */
+/* Sets the text of a write error, which states that the trace is kept. Returns err. */
 static int store_error(struct err *e, int err, const struct err *why)
 {
 	return err ? err_set(e, err, "%s; what was recorded before is kept", err_text(why, err)) :
 		     0;
 }
 
-/* Encodes the records of the rings for [slice_ns, to_ns) and appends the block. */
+/* Encodes the rings' records of [slice_ns, to_ns) and appends the block. */
 static int write_slice(struct session *s, uint64_t to_ns, bool is_last, struct err *e)
 {
 	struct block_slice slice = { .from_ns = s->slice_ns, .to_ns = to_ns, .is_last = is_last };
@@ -276,8 +271,8 @@ static bool slice_is_due(struct session *s, uint64_t now_ns)
 }
 
 /*
- * Returns whether the recording is over: the command ended, the duration is over, a signal arrived,
- * or all watched processes have ended.
+ * Returns true if the recording is over: the command or all watched processes have ended, the
+ * duration is over, or a signal arrived.
  */
 static bool is_over(struct session *s, uint64_t now_ns, int *ret_exit)
 {
@@ -302,7 +297,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 					       { .fd = s->launch ? launch_fd(s->launch) : -1,
 						 .events = POLLIN } };
 	uint64_t cut_ns = 0, tick_ns = 0, now_ns;
-	bool has_list = false;	/* the command may exit before the first slice is written */
+	bool has_list = false;	/* the command's mappings were read: it may exit soon */
 	int err = 0;
 
 	sampler_stats_begin(s->sampler, s->overhead);
@@ -345,7 +340,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 		if (is_over(s, now_ns, ret_exit))
 			break;
 	}
-	/* Finish a pending cut first, because only one may be pending. */
+	/* Finish a pending cut, because only one cut may be pending. */
 	while (cut_ns && s->stop_cnt < 2 && !err) {
 		if (!ring_group_take(s->rings, s->slices, LOOK_MS)) {
 			err = write_slice(s, cut_ns, false, e);
@@ -355,7 +350,7 @@ static int run_loop(struct session *s, int *ret_exit, struct err *e)
 	return err;
 }
 
-/* Waits for a cut, as long as the readers need. False: the user requested to stop twice. */
+/* Waits until all readers have reached the cut. False: the user has requested twice to stop. */
 static bool take_cut(struct session *s)
 {
 	while (ring_group_take(s->rings, s->slices, LOOK_MS)) {
@@ -366,8 +361,8 @@ static bool take_cut(struct session *s)
 }
 
 /*
- * Writes the last block: all events up to the end time, which follows the end snapshot, and the
- * final counters.
+ * Writes the last block, with all events until the end time, which follows the end snapshot, and
+ * the final counters.
  */
 static int end(struct session *s, struct err *e)
 {
@@ -392,7 +387,7 @@ static int end(struct session *s, struct err *e)
 	detached_ns = clock_mono_ns();
 	if (!take_cut(s))
 		return 0;
-	/* Records between the end time and the detaching are drained and counted, but not kept. */
+	/* Records between the end time and the detaching are read and counted, but not kept. */
 	bytes = ring_group_slices(s->rings) * sizeof(*last);
 	last = malloc(bytes);
 	if (!last)
@@ -418,7 +413,7 @@ static void count_stored(const struct session *s, struct session_stats *st)
 	st->kept_ns = from_ns && s->slice_ns > from_ns ? s->slice_ns - from_ns : 0;
 }
 
-/* Adds to the manifest that the heap of some processes is missing. */
+/* Sets manifest entries for processes whose heap was not recorded. */
 static void note_heaps(struct session *s)
 {
 	uint64_t execs = block_writer_workload_execs(s->writer);
@@ -453,7 +448,7 @@ static void report_bad_lines(struct session *s)
 			     span_lines_unsure_pid(s->span_lines));
 }
 
-/* ended: the command has ended, with exit_code. */
+/* Finishes the trace. ended: the command has ended, with exit_code. */
 static int close_trace(struct session *s, bool ended, int exit_code, struct err *e)
 {
 	struct store_sync_stats sync;
@@ -487,7 +482,7 @@ static int close_trace(struct session *s, bool ended, int exit_code, struct err 
 	return err;
 }
 
-/* Removes the trace if nothing was recorded and no command has run. */
+/* Removes the trace of a session in which nothing was recorded and no command has run. */
 static void drop_trace(struct session *s)
 {
 	session_end_flight(s);
@@ -497,7 +492,7 @@ static void drop_trace(struct session *s)
 	s->made_output = false;
 }
 
-/* Handles a command that could not be run. Returns the exit status. */
+/* Sets the error for a command that could not be run. Returns the exit status. */
 static int refuse(const struct session *s, int exec_errno, struct err *e)
 {
 	const char *command = s->o.command[0];
@@ -509,7 +504,8 @@ static int refuse(const struct session *s, int exec_errno, struct err *e)
 }
 
 /*
- * Handles a failed recording: keeps the recorded part, and waits for the command, which continues.
+ * Handles an error during the recording: keeps the recorded part, and waits for the command, which
+ * continues.
  */
 static void give_up(struct session *s, const struct err *e, int err)
 {
@@ -568,7 +564,7 @@ int session_run(struct session *s, int *ret_exit, struct err *e)
 		give_up(s, e, err);
 		return err;
 	}
-	/* a command that the recorder's signal killed, too, still reports its status */
+	/* get the status even if the signal that stopped the recorder also killed the command */
 	ended = s->launch && launch_wait(s->launch, 0, &code);
 	s->stats.running_pid = s->launch && !ended ? launch_pid(s->launch) : 0;
 	if (s->launch && !ended && s->stop_cnt)
@@ -611,7 +607,7 @@ void session_get_stats(const struct session *s, struct session_stats *ret)
 		ret->duration_ns = s->end_ns - s->start_ns;
 		return;
 	}
-	/* counts all records read so far, encoded or not */
+	/* count all records that were read, whether encoded or not */
 	ring_group_stats(s->rings, &ring, false);
 	memset(ret->event_cnt, 0, sizeof(ret->event_cnt));
 	for (unsigned int h = 1; h < WIRE_HOOK_MAX; h++)

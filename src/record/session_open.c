@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * session_open: creates the parts of a recording, from its options to loaded programs, in the order
- * described in session.c; and frees them. After a failure, session_close() removes the directory if
- * the recording had not begun.
+ * session_open: creates the parts of a recording, from options to loaded programs, in the order
+ * described in session.c, and frees them. After a failure before the recording began,
+ * session_close() removes the directory.
  */
 #include <errno.h>
 #include <linux/capability.h>
@@ -29,7 +29,7 @@
 #include "store/store_writer.h"
 
 /*
- * Descriptors besides those of the rings: with two rings 94 are open on 6.18, and 188 with all
+ * Descriptors besides those of the rings. With two rings, 94 are open on 6.18, and 188 with all
  * sources.
  */
 #define FILES_NEEDED 128
@@ -65,7 +65,7 @@ static int check_options(const struct session_options *o, uint32_t *ret_sources,
 		return err_set(
 			e, -EINVAL,
 			"alloc.heap records the workload only: give a COMMAND, -p or --cgroup");
-	/* BPF sees pids of the initial namespace, where these pids name other processes. */
+	/* BPF programs see pids of the initial namespace, where these pids are other processes. */
 	if ((o->pid_cnt || o->cgroup) && own_pids_are_other())
 		return err_set(e, -EINVAL,
 			       "-p and --cgroup name processes of the host, and this is a pid "
@@ -89,7 +89,10 @@ static void join(struct buf *text, const char *word, const char *sep)
 	buf_add(text, word, strlen(word));
 }
 
-/* Adds a limitation of all recordings here to the manifest, without a warning. */
+/*
+ * Adds a limitation to the manifest, without a warning: it applies to all recordings on this
+ * machine.
+ */
 static void add_lack(void *ctx, const char *text)
 {
 	struct session *s = ctx;
@@ -97,7 +100,7 @@ static void add_lack(void *ctx, const char *text)
 	join(&s->lacks, text, "; ");
 }
 
-/* Adds a limitation to the manifest, and warns the caller. */
+/* Adds a limitation to the manifest, and warns about it. */
 static void note_lack(void *ctx, const char *text)
 {
 	struct session *s = ctx;
@@ -107,7 +110,8 @@ static void note_lack(void *ctx, const char *text)
 }
 
 /*
- * Finds the user to become: under sudo, the recorder becomes the invoking user, who owns the trace.
+ * Finds the user under which the recorder runs after it drops privileges. With sudo, this is the
+ * invoking user, who owns the trace.
  */
 static void find_user(struct session *s)
 {
@@ -140,7 +144,7 @@ uint32_t session_probe_sources(const struct session *s)
 	return s->sources & ~(s->span_probes.cnt ? others : others | SOURCE_BIT(SOURCE_SPAN));
 }
 
-/* Reports the cost of probes for their callers. */
+/* Reports the cost of uprobes for the programs that call the functions. */
 static void report_probes(const struct session *s)
 {
 	const struct span_probes *p = &s->span_probes;
@@ -288,7 +292,7 @@ static int open_writers(struct session *s, struct err *e)
 	return err;
 }
 
-/* Drops all privileges of a reader thread, which only maps and copies. */
+/* Drops all privileges of a reader thread, which only maps and copies memory. */
 static int drop_all(void *ctx)
 {
 	struct session *s = ctx;
@@ -350,8 +354,8 @@ static int start_readers(struct session *s, struct err *e)
 }
 
 /*
- * Checks whether there are enough descriptors: each program, link and ring takes one, and the
- * kernel's errors during loading do not name this cause.
+ * Checks the limit of descriptors: each program, link and ring uses one, and the kernel's errors
+ * while loading do not show this cause.
  */
 static int check_descriptors(uint32_t sources, const struct span_probes *requests,
 			     struct err *e)
@@ -362,7 +366,7 @@ static int check_descriptors(uint32_t sources, const struct span_probes *request
 
 	if (sources & SOURCE_BIT(SOURCE_HEAP))
 		need += FILES_NEEDED_HEAP;
-	if (sources & SOURCE_BIT(SOURCE_SAMPLE))	/* one clock per CPU, and its link */
+	if (sources & SOURCE_BIT(SOURCE_SAMPLE))	/* a clock per CPU, and its link */
 		need += 2 * (rlim_t)(cpus < 1 ? 1 : cpus);
 	for (size_t i = 0; i < requests->cnt; i++)	/* uprobes and their links */
 		need += 2 * (2 + (rlim_t)requests->v[i].return_cnt);
@@ -374,7 +378,7 @@ static int check_descriptors(uint32_t sources, const struct span_probes *request
 		       (unsigned long long)need, (unsigned long long)limit.rlim_cur);
 }
 
-/* Sets a manifest entry to the text, and clears the text. */
+/* Sets a manifest entry to a text, and clears the text. */
 static void set_text(struct store_writer *w, const char *key, struct buf *text)
 {
 	buf_add(text, "", 1);
@@ -389,7 +393,7 @@ static void set_unless_zero(struct store_writer *w, const char *key, uint64_t va
 		store_writer_set_number(w, key, value);
 }
 
-/* Sets the manifest entries that are known before the recording begins, one per fact. */
+/* Sets the manifest entries that are known before the recording begins. */
 static int fill_manifest(struct session *s, struct err *e)
 {
 	const struct session_options *o = &s->o;
@@ -446,7 +450,7 @@ void session_end_flight(struct session *s)
 {
 	struct flight_recorder *w = s->flight;
 
-	s->flight = NULL;	/* a signal may request another snapshot at any time */
+	s->flight = NULL;	/* a signal may request a snapshot at any time */
 	flight_recorder_free(w);
 }
 
@@ -529,7 +533,7 @@ int session_open(struct session **ret, const struct session_options *o, struct e
 		err = launch_new(&s->launch, o->command, o->user, &o->ignored, env, e);
 	if (!err && s->launch)
 		preload_raise_limit(&s->preload, launch_pid(s->launch));
-	/* session_run() reports the error; no file is created or renamed */
+	/* session_run() reports the error, so no file is created or renamed */
 	if (!err && s->launch && launch_refusal(s->launch)) {
 		*ret = s;
 		return 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* session_state: the parts of a recording; private to session_open.c and session.c. */
+/* session_state: private state of session_open.c and session.c. */
 #pragma once
 
 #include <signal.h>
@@ -37,39 +37,42 @@ struct session {
 	char *spans_env;		/* environment variable with the name of spans */
 	struct span_lines *span_lines;	/* with --span-fd */
 	struct span_probes span_probes;	/* of --request */
-	struct helper stats_helper;	/* of probe_stats_start(); none without CAP_SYS_ADMIN */
-	/* the user that the recorder becomes after everything is attached */
+	struct helper stats_helper;	/* from probe_stats_start(); none without CAP_SYS_ADMIN */
+	/* user under which the recorder runs after everything is attached */
 	struct privilege_user user;
-	/* events that this kernel or this user cannot record, a line each */
+	/* limitations of this kernel or user, for the manifest */
 	struct buf lacks;
 	uint32_t sources;
-	bool other_ids;			/* this pid namespace has other ids than BPF sees */
-	uint32_t own_pids[OWN_CNT];	/* ids in the initial namespace; 0: none, or unknown */
+	bool other_ids;			/* not in the initial pid namespace, whose ids BPF sees */
+	uint32_t own_pids[OWN_CNT];	/* pids in the initial namespace; 0: none, or unknown */
 
 	struct ring_slice *slices;	/* one per ring */
 	struct buf snapshot;		/* struct wire_snap rows for the next slice */
 	uint64_t start_ns, slice_ns, end_ns;
 	struct trace_clock start_clock; /* clocks at start_ns, for the first block */
 	/*
-	 * An older trace has the output's name until everything is attached. Until then the new
-	 * trace has a temporary name.
+	 * An older trace has the output's name. Until everything is attached, the new trace has a
+	 * temporary name.
 	 */
 	bool older;
-	uint64_t older_real_ns;		/* wall clock when its recording began; 0: unknown */
+	uint64_t older_real_ns;		/* wall clock at the start of its recording; 0: unknown */
 	struct atomic_output place;
-	bool made_output;		/* this session created the directory, and may remove it */
+	bool made_output;		/* this session created the directory and may remove it */
 
 	int stop_fd;
 	volatile sig_atomic_t stop_cnt;
 	struct session_stats stats;
-	uint64_t unseen_cnt[SAMPLER_CLASS_CNT];	/* losses that the encoder discovered */
+	uint64_t unseen_cnt[SAMPLER_CLASS_CNT];	/* losses found while encoding */
 };
 
-/* Returns whether the whole machine is recorded: no processes and no command were given. */
+/* Returns true if the whole machine is recorded: there is neither a command nor -p nor --cgroup. */
 bool session_is_of_all(const struct session *s);
 
-/* Returns the sources that BPF programs record: the selected ones without those of a library. */
+/* Returns the sources that BPF programs record: the selected sources without those of a library. */
 uint32_t session_probe_sources(const struct session *s);
 
-/* Frees the flight recorder, before the store: a running snapshot reads from the store. */
+/*
+ * Frees the flight recorder. Call this before freeing the store, from which a running snapshot
+ * reads.
+ */
 void session_end_flight(struct session *s);
