@@ -27,6 +27,25 @@
 #include "cmd/mcp/answer.h"
 #include "cmd/render/say.h"
 
+struct mcp {
+	const char *dir;
+	/* input: [from, end) is read but not yet handled; room: size of the buffer */
+	char *in;
+	size_t from, end, room;
+	bool is_over;
+	/* the request being answered */
+	const void *id, *progress; /* json_t; progress: its progress token, or NULL */
+};
+
+#ifndef EBPFREC_JSON
+
+static int run(void *job)
+{
+	return say_error("mcp: this program was built without jansson (Debian: libjansson-dev)");
+}
+
+#else
+
 /* trace_list: opens one trace at a time, and reports on stderr those that cannot be opened. */
 
 static void list_trace(const char *dir, const char *name)
@@ -78,25 +97,6 @@ static int trace_list_print(const char *dir)
 	free(found);
 	return 0;
 }
-
-struct mcp {
-	const char *dir;
-	/* input: [from, end) is read but not yet handled; room: size of the buffer */
-	char *in;
-	size_t from, end, room;
-	bool is_over;
-	/* the request being answered */
-	const void *id, *progress; /* json_t; progress: its progress token, or NULL */
-};
-
-#ifndef EBPFREC_JSON
-
-static int run(void *job)
-{
-	return say_error("mcp: this program was built without jansson (Debian: libjansson-dev)");
-}
-
-#else
 
 #define BYTES_DEFAULT 8192 /* size of a message */
 #define BYTES_MAX (1 << 20)
