@@ -170,8 +170,8 @@ static __always_inline void *emit_reserve(struct emit *e, __u64 size, __u32 tid,
 	emit_count(e->hook, &e->tally->attempted[e->hook]);
 	e->stage = NULL;
 	/*
-	 * Programs of the heap can be preempted while they fill a record: they must not use the
-	 * area.
+	 * Programs of the heap can be preempted while they fill a record, so they must not fill it
+	 * in this CPU's area: see emit_stage().
 	 */
 	if (conf_stage && size <= WIRE_STAGED_MAX && e->hook != WIRE_HEAP_ALLOC &&
 	    e->hook != WIRE_HEAP_FREE)

@@ -427,7 +427,7 @@ CREATE TABLE migrations (
 	to_cpu INTEGER NOT NULL
 ) STRICT;
 
--- Waits off the CPU of at least the time of --offcpu: thread utid gets the CPU at ts_ns (sched.offcpu).
+-- Waits off the CPU that take at least the time of --offcpu: thread utid gets the CPU at ts_ns (sched.offcpu).
 CREATE TABLE offcpu (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,

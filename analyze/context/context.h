@@ -54,7 +54,8 @@ struct analysis {
 	 */
 	uint8_t *block_is_clean;
 	bool declaring; /* a virtual table is declaring its columns, which the guard must allow */
-	bool needs_verified; /* the statement reads events, or depends on missing data */
+	/* verify all blocks before the first row: the statement reads events, or reports damage */
+	bool needs_verified;
 	/* compiled statements, kept if the analysis follows a trace and so repeats its queries */
 	struct kept_statement *statements;
 	size_t statement_cnt, statement_cap;

@@ -111,9 +111,9 @@ static size_t rank_all(const double *a, size_t n, const double *b, size_t m, uns
 }
 
 /*
- * Sets *ret to the rank, from 1, of the difference at which the interval begins: the probability
- * that fewer differences are below the true shift is at most half of 1 - RANKS_LEVEL. 0: no
- * interval.
+ * Sets *ret to the rank k, from 1, of the difference at which the interval begins: the largest k
+ * for which fewer than k differences are below the true shift with a probability of at most
+ * (1 - RANKS_LEVEL) / 2. 0: no interval.
  */
 static int find_place(size_t n, size_t m, size_t *ret)
 {

@@ -735,7 +735,7 @@ static int flat_row(void *ctx, const struct value *values)
 	return ret;
 }
 
-/* Passes on the first rows of a section, and counts the rest. */
+/* Sends the first max rows of a section to out; cnt: number of all rows. */
 struct part {
 	const struct row_sink *out;
 	char title[64], command[64];

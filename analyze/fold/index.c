@@ -182,7 +182,7 @@ static uint64_t first_key(const struct index *x, unsigned int type, uint64_t key
 	return i ? v[i - 1].key : key;
 }
 
-/* Copies the parts of intervals from `from` on to another file. */
+/* Copies to another file the parts of the interval `from` and of later ones, and all tails. */
 static int keep_parts(const struct index *x, size_t from, struct derived_file *to)
 {
 	uint64_t key = from + x->key_base;

@@ -585,7 +585,7 @@ static void add_place(struct page_jobs *j, unsigned int kind, unsigned int nth, 
 		j->places[nth * PLACE_KINDS + kind] = ts_ns;
 }
 
-/* Writes a name and the highest bins as [from, to), as JSON, and stores the peaks. */
+/* Appends name, which is JSON text, and the highest bins as JSON pairs; stores the bins' starts. */
 static int put_peaks(struct page_jobs *j, const struct row_log *rows, const char *name,
 		     const char *column, unsigned int kind)
 {
@@ -680,7 +680,7 @@ static int run_jobs(struct page_jobs *j, struct analysis *a, struct err *e)
 	return ret;
 }
 
-/* ---- the second thread: reads the same trace, opened again, and kept for the next page ---- */
+/* ---- the second thread: has the trace open a second time, also for the next page ---- */
 
 /*
  * Returns whether the trace is finished and undamaged, so that the helper finds the same data as

@@ -158,8 +158,9 @@ static int shares(const struct causes *c, const struct candidate *x, enum share_
 
 /*
  * Selects the waits of all threads of a name, by kind, if they add up to a twentieth of the window.
- * Without a workload, locks, pipes and sockets are skipped: they are mostly waits of idle threads.
- * The same holds for pipes and sockets of a command that has a path.
+ * Without a workload, locks, stops, pipes, sockets and other calls are skipped: most of these waits
+ * are those of idle threads. With a critical path (:kind is not NULL), pipes, sockets and other
+ * calls are skipped, too.
  */
 static const char held_up_sql[] =
 	"WITH has AS MATERIALIZED (SELECT count(*) > 0 AS workload FROM processes "
@@ -592,8 +593,9 @@ static int rule_disk(struct causes *c, struct sentence *s, struct candidate *x)
 }
 
 /*
- * Selects how the scheduler treats the longest waiting thread of a name at the window's end: policy
- * if not the default, nice value, number of allowed CPUs, number of online CPUs.
+ * Selects the scheduling, at the window's end, of the thread of a name that waited longest for a
+ * CPU: policy and priority (empty: the default), nice value, number of allowed CPUs, number of
+ * online CPUs.
  */
 static const char treated_sql[] =
 	"WITH w AS MATERIALIZED (SELECT u.utid AS utid FROM wait_kinds(:from, :to, 0, 'thread') "

@@ -40,7 +40,8 @@ struct totals {
 	int value_col, time_col;	/* -1: none */
 	unsigned int key_cnt, keys[KEYS_MAX];
 	struct strpool *texts;		/* texts of keys */
-	struct hash_map maps[KEYS_MAX];	/* key's value, number of the keys before -> number */
+	/* map i: (value of key i, number found in map i - 1) -> number of the keys 0 .. i */
+	struct hash_map maps[KEYS_MAX];
 	struct group *groups;
 	struct quantile *quantiles;	/* per group; only if wants_quantiles */
 	size_t group_cnt, group_cap, quantile_cap, given;

@@ -76,7 +76,8 @@ int view_place_thread(struct view *v, const struct fold_key *key, struct view_pl
 /* ---- opening and closing ---- */
 
 /*
- * Returns whether a column with a quantile is used. The maximum is known without the other values.
+ * Returns whether a column with a quantile other than the maximum is used. Totals are sufficient
+ * for the maximum.
  */
 static bool has_quantile_columns(const struct view *v)
 {

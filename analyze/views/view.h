@@ -57,7 +57,7 @@ struct view_def {
 	bool is_sorted;
 	/* Emits a sum as zero or more rows with view_row(). NULL: one row per sum. */
 	void (*row)(struct view *v, const struct view_place *at, void *sum);
-	/* row() reads quantiles itself; those of the index are exact for it */
+	/* row() itself reads the sum's quantiles, and needs no more precision than the index has */
 	bool reads_quantiles;
 
 	/* Callbacks of a view of sums: */

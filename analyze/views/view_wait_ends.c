@@ -54,7 +54,7 @@ struct piece {
 	uint8_t kind;
 };
 
-/* A wait for a lock that was interrupted. */
+/* A wait; in struct history: an interrupted wait for a lock whose holder is still unknown. */
 struct cut_wait {
 	uint64_t left_ns, from_ns, end_ns, key;
 };

@@ -24,7 +24,7 @@ int bundle_zip_make(const char *zip, const char *folder, const char *dir, struct
  */
 /*
  * Prints the number of strings of each class as a note; show: also prints the strings to stdout.
- * real: the trace from which t was made, or NULL; only strings that real also contains count, so
- * that pseudonyms do not. 0 or -ENOMEM.
+ * real: the trace from which t was made, or NULL. Strings that real does not contain are skipped:
+ * they are pseudonyms. 0 or -ENOMEM.
  */
 int disclosed_say(const struct trace *t, const struct trace *real, bool show);

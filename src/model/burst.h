@@ -60,7 +60,7 @@ struct burst {
 void burst_init(struct burst *b, uint64_t window_ns, uint64_t min_bytes, bool is_growth);
 void burst_done(struct burst *b);
 
-/* Adds an event. 1: *ret_found is a burst that ended before the event; 0; -ENOMEM. */
+/* Adds an event. 1: set *ret_found to a burst that ended before it; 0: none ended; -ENOMEM. */
 int burst_add(struct burst *b, uint64_t ts_ns, uint64_t bytes, uint64_t level,
 	      struct burst_found *ret_found);
 /*

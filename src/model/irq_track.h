@@ -62,7 +62,7 @@ int irq_track_hole_on(struct irq_track *t, unsigned int cpu);	/* the same for on
  * end at end_ns, unless the cut marked them as broken (EVENT_F_BROKEN).
  */
 int irq_track_cut(struct irq_track *t, uint64_t end_ns);
-/* Returns the entry of the oldest open interrupt; UINT64_MAX: none is open. */
+/* Returns the time at which the oldest open interrupt was entered; UINT64_MAX: none is open. */
 uint64_t irq_track_oldest_ns(const struct irq_track *t);
 /* Returns the number of nested open interrupts on a CPU. */
 unsigned int irq_track_depth(const struct irq_track *t, unsigned int cpu);

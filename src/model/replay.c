@@ -239,8 +239,8 @@ static int index_pieces(struct replay *r)
 		r->runs_of[i] += r->runs_of[i - 1];
 	}
 	/*
-	 * filling moves each first index to the end of its range, which is the first index of the
-	 * next range
+	 * Each insertion increments the first index of a range. After the loop, this index is the
+	 * end of the range, which is the first index of the next range.
 	 */
 	for (uint32_t i = 0; i < r->cnt; i++) {
 		const struct replay_piece *p = &r->pieces[i];
@@ -520,7 +520,7 @@ static int make_ready(struct replay *r, uint32_t thread, uint64_t now_ns, uint64
 {
 	int ret = heap_push(&r->ready, now_ns + wait_ns, r->sim[thread].piece, thread);
 
-	/* an entry without a thread: at that time, threads get CPUs */
+	/* no thread has the number thread_cnt: this entry only causes a dispatch() at that time */
 	if (!ret && wait_ns && r->on_cpu_cnt == r->used_cpus)
 		ret = heap_push(&r->instants, now_ns + wait_ns, 0, r->thread_cnt);
 	return ret;

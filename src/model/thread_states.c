@@ -57,7 +57,7 @@ struct thread {
 	bool is_woken;
 	/* is_seen: the wake-up at woken_ns was seen; is_irq: an interrupt caused it */
 	bool is_seen, is_irq;
-	/* by the events so far, the waker had no CPU */
+	/* the waker is a thread that was not on a CPU, according to the events so far */
 	bool is_waker_unseen;
 };
 

@@ -78,7 +78,7 @@ struct ring_group {
 	uint64_t start_ns;		/* atomic; UINT64_MAX: drop everything */
 	uint64_t cut_ns;		/* atomic; valid for cut number cut_gen */
 	uint64_t cut_gen;		/* atomic */
-	/* atomic; for cuts up to this, the rings have all records before the cut */
+	/* atomic; number of the last flushed cut: all records before this cut are in the rings */
 	uint64_t flushed_gen;
 
 	/* protects the slabs and the hand-over; never held while reading */

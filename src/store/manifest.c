@@ -104,8 +104,8 @@ static void put_sum(char line[static SUM_BYTES + 1], const void *rest, size_t by
 
 /*
  * Returns whether a manifest's second line was originally a checksum line. Some of its bytes may be
- * changed or missing: a common subsequence of four of SUM_KEY's seven bytes suffices. No key that
- * an older program wrote has as many.
+ * changed or missing: a common subsequence of four of SUM_KEY's seven bytes suffices. With the keys
+ * that older programs wrote, SUM_KEY has a shorter common subsequence.
  */
 static bool has_sum(const char *line, size_t bytes)
 {

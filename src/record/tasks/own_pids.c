@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * own_pids: for each process, the kernel's list of tasks has its id and its parent's id in the
- * initial namespace, and its id in its own namespace. Other namespaces may contain the same ids: a
- * process is assumed to be this program if its id and its children's ids match, unless two
- * processes match.
+ * own_pids: finds this program in the kernel's list of tasks. For each process, the list has its id
+ * and its parent's id in the initial namespace, and its id in its own namespace. A process is
+ * assumed to be this program if its own id and its children's ids match. Other namespaces may
+ * contain the same ids: if two processes match, the result is unknown.
  */
 #include "record/tasks/own_pids.h"
 
