@@ -98,6 +98,7 @@ static __always_inline __u8 look_for_lock(void *ctx, const struct emit *of,
 	return emit_output(&e, &place, sizeof(place)) ? WIRE_F_PLACE : 0;
 }
 
+#define TASK_INTERRUPTIBLE 0x1
 #define TASK_FROZEN 0x8000	/* the thread is in the freezer of version 1; since 6.1 */
 #define FREEZER_SELF 2		/* CGROUP_FREEZING_SELF */
 #define GROUPS_MAX 16
@@ -106,7 +107,9 @@ static __always_inline __u8 look_for_lock(void *ctx, const struct emit *of,
 static __always_inline void look_for_freezer(struct task_struct *prev, __u32 state,
 					     struct call *call)
 {
-	bool is_v2 = bpf_core_field_exists(prev->frozen) && BPF_CORE_READ_BITFIELD(prev, frozen);
+	/* also set while a signal or ptrace stops the thread, and while it waits after vfork */
+	bool is_v2 = state & TASK_INTERRUPTIBLE && bpf_core_field_exists(prev->frozen) &&
+		     BPF_CORE_READ_BITFIELD(prev, frozen);
 	struct cgroup_subsys_state *css = NULL;
 	struct cgroup *group;
 	struct css_set *set;

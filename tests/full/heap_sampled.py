@@ -66,6 +66,7 @@ def pairs_take_5_ns_more():
 
 
 all_inside = [samples_tell_of_the_whole(*x) for x in programs()]
-check("heap_sampled: totals are within their error in 85 % of the runs",
-      sum(all_inside) >= 0.85 * RUNS * len(all_inside), all_inside)
+# of 30 intervals of 90 %, fewer than 22 have the truth in one test of 500
+check("heap_sampled: totals are within their error in the runs",
+      sum(all_inside) >= 22 / 30 * RUNS * len(all_inside), all_inside)
 pairs_take_5_ns_more()

@@ -17,6 +17,10 @@ echo "$3" >"$1/$2"
 until grep -q -e "^FROZEN$" -e "^frozen 1$" "$1/$5"; do sleep 0.01; done
 sleep 0.3
 echo "$4" >"$1/$2"
+sleep 10 &
+kill -STOP $!
+sleep 0.1
+kill -CONT $! && kill $!
 wait
 sleep 0.1
 rmdir "$1/inner"
@@ -36,6 +40,9 @@ try()
 		answer=$(sql_value "$trace" "SELECT count(*) || ' ' || group_concat(DISTINCT object_name(s.call, s.object))
 			FROM switches AS s JOIN threads AS t USING (utid) WHERE t.tid = $pid AND call_name(s.call) = 'frozen'")
 		check "$trace: the thread was frozen once, and by that group" "[ '$answer' = '1 /ebpfrec-freezer' ]" "$answer"
+		answer=$(sql_value "$trace" "SELECT group_concat(t.comm || ' ' || prev_state) FROM switches AS s
+			JOIN threads AS t USING (utid) WHERE t.tid <> $pid AND call_name(s.call) = 'frozen'")
+		check "$trace: no thread that a signal stopped or that waits after vfork was" "[ -z '$answer' ]" "$answer"
 	done
 	answer=$(sql_value "$name" "SELECT sum(wait_ns) FROM wait_kinds(0, NULL, 0, 'thread') AS w
 		JOIN threads AS t USING (utid) WHERE t.tid = $pid AND kind = 'stopped'")
