@@ -67,7 +67,7 @@ def compare(view, bundle, args):
     alike = [x for x, _ in a]
     times, shared = collections.Counter(alike), collections.Counter(x for x, _ in b)
     check("share: report %s has the same numbers (%d rows)" % (" ".join([view] + args), len(a)),
-          alike == [x for x, _ in b] and (len(a) > 0 or view in ("spikes", "stacks", "pressure")),
+          alike == [x for x, _ in b] and (len(a) > 0 or view in ("spikes", "stacks", "pressure", "requests")),
           [list((x - y).elements())[:3] for x, y in ((times, shared), (shared, times))] + [len(a), len(b)])
     for (x, ra), (y, rb) in zip(a, b):
         if times[x] == 1 and x == y:

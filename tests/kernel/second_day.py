@@ -51,7 +51,7 @@ def figures():
     by_cpu = day.report("cpu", "--by", "cpu")
     busy = sum(r["util_pct"] for r in by_cpu) / len(by_cpu)
     text = " ".join(ask("report", "-i", "day", "cpu", "--by", "cpu").split())
-    check("second day: OTHER and UNKNOWN are explained where they stand", "UNKNOWN (what ran is not known" in text
+    check("second day: OTHER and UNKNOWN are explained where they stand", "UNKNOWN (the running task is unknown" in text
           and "OTHER (the recorder" in text, text)
     check("second day: the machine is busy as its CPUs are", abs(busy - machine[0]["cpu_busy_pct"]) < 0.02,
           (busy, machine[0], by_cpu))
