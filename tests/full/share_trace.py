@@ -42,6 +42,7 @@ INSTANTS = {"t_ns", "start_ns", "end_ns", "peak_ns", "rss_peak_at_ns"}
 BEYOND = {"path": {"object"}, "processes": {"cmdline"}, "irq": {"name"}, "bins": {"name", "spikes", "spike_max_bytes"}}
 # a cause and the next one contain names of processes and locks, and so does a verdict
 BEYOND["whatif"] = {"cause", "next", "verdict"}
+BEYOND["symbols"] = {"module", "build_id"}
 ARGS = {"spikes": ["--spike-min", "1MiB"]}
 views = [x["view"] for x in json.loads(run("report", "--list", "--format", "json"))]
 pseudonyms = {}
@@ -67,7 +68,8 @@ def compare(view, bundle, args):
     alike = [x for x, _ in a]
     times, shared = collections.Counter(alike), collections.Counter(x for x, _ in b)
     check("share: report %s has the same numbers (%d rows)" % (" ".join([view] + args), len(a)),
-          alike == [x for x, _ in b] and (len(a) > 0 or view in ("spikes", "stacks", "pressure", "requests")),
+          alike == [x for x, _ in b] and (len(a) > 0 or view in ("spikes", "stacks", "pressure", "requests",
+                                                                "symbols")),
           [list((x - y).elements())[:3] for x, y in ((times, shared), (shared, times))] + [len(a), len(b)])
     for (x, ra), (y, rb) in zip(a, b):
         if times[x] == 1 and x == y:
@@ -87,7 +89,8 @@ for view in views:
     if view in ("summary", "why", "offcpu", "throttle", "beside"):
         continue
     compare(view, z, [])
-    if view not in ("growth", "leaks", "lifetimes", "stacks", "profile", "locks", "path", "processes", "whatif"):
+    if view not in ("growth", "leaks", "lifetimes", "stacks", "profile", "locks", "path", "pressure", "processes",
+                    "whatif", "symbols"):
         compare(view, z, ["--every", "100ms"])
 for view, by in (("cpu", "thread"), ("cpu", "cpu"), ("sched", "thread"), ("states", "thread"), ("io", "device"),
                  ("irq", "cpu")):
