@@ -7,7 +7,7 @@ tmp, work = os.environ["tmp"], os.environ["WORK"]
 CAUSES = {"lock": "lock:the_lock (delayed)", "timeout": "timeout", "sleep": "sleep:delayed", "peer": "process:peer",
           "cpu": "process:neighbour", "function": "function:slow_function"}
 REPEAT = int(os.environ.get("EBPFREC_WHATIF_REPEAT", "9"))
-ALONE = shlex.split(os.environ["alone"])
+ALONE = shlex.split(os.environ["with_cpus"])
 
 
 def saving(t, *causes):

@@ -25,8 +25,8 @@ checker <"$top/tests/full/why_causes.py"
 # ---- causes that can be switched off ----
 
 # The program has its CPUs with and without the cause: both runs are to differ in that only.
-alone=${undisturbed[*]@Q}
-export alone
+with_cpus=${undisturbed[*]@Q}
+export with_cpus
 for kind in lock timeout sleep peer cpu function; do
 	for shape in serial parallel off masking; do
 		sources="-e sched"
