@@ -32,7 +32,7 @@ n = t.one("SELECT count(*) FROM wakeups WHERE target_utid NOT IN (SELECT utid FR
 check("--only: it wakes others", n > 0, n)
 known = {r["utid"]: r for r in t.sql("SELECT * FROM thread_states(0, 1 << 62, 0, 'thread')")}
 others = t.sql("SELECT t.*, p.comm AS process, p.ppid FROM threads AS t LEFT JOIN processes AS p USING (upid) WHERE "
-               "utid IN (%s) AND NOT (coalesce(p.is_workload, 0) OR coalesce(p.is_recorder, 0))" %
+               "utid >= 16 AND utid IN (%s) AND NOT (coalesce(p.is_workload, 0) OR coalesce(p.is_recorder, 0))" %
                ",".join(map(str, known)))
 check("--only: states of others are not made up", not others and len(known) >= 4,
       [(r, known[r["utid"]]) for r in others])

@@ -17,8 +17,9 @@ lost = lost_of(t)
 stacks = [r["text"] or "" for r in t.sql("SELECT stack_text(stack, ts_ns) AS text " + ITS % w["tid_system"])]
 check("profile: of which user space is the outer part", any(re.search("system_calls;vfs_read;.*vfs_read", x)
                                                             for x in stacks), stacks[:3])
-# (a frame of perf that the scheduler calls at a switch belongs to the thread)
-own = [x for x in stacks if re.search("bpf_prog_|bpf_overflow|perf_event_overflow|perf_swevent|hrtimer_interrupt", x)]
+# (a frame of perf that the scheduler calls at a switch belongs to the thread, as does the end of another program)
+own = [x for x in stacks if re.search("bpf_prog_[0-9a-f]{16}|bpf_overflow|perf_event_overflow|perf_swevent|"
+                                      "hrtimer_interrupt", x)]
 check("profile: no frame is the recorder's own", not own, own[:3])
 stats = t.sql("SELECT sum(attempted_cnt) AS attempted, sum(read_cnt) AS read FROM hook_stats WHERE source = "
               "'cpu.sample'")[0]

@@ -63,7 +63,7 @@ may_stay += open(os.environ["EBPFREC"], "rb").read().decode("latin-1") + "chunk-
 LOCAL = r"(127\.0\.0\.1|0\.0\.0\.0|\[::1?\]):\d+"
 parts = {p for p in parts if not re.fullmatch(r"(\w+ )?%s( > %s)?" % (LOCAL, LOCAL), p) and len(p) >= 5
          and len(set(p)) >= 4 and p not in may_stay and not re.fullmatch("-?[0-9]+([:,][0-9]*)?", p)
-         and not re.fullmatch("[bcdfghjklmnpqrst]{5,6}", p)}
+         and not re.fullmatch(r"[bcdfghjklmnpqrst]{1,6}(\.\w+)?", p)}
 plain, gone = everything(tmp + "/plain"), everything(tmp + "/gone")
 seen = {p for p in parts if p.encode("latin-1") in plain}
 for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffchaff", "zebrafinch", "redstart.db",

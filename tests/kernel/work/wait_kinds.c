@@ -145,8 +145,9 @@ static void *signal_later(void *arg)
 	truth_sleep_ms(WAIT_MS);
 	pthread_mutex_lock(&lock);
 	is_done = 1;
-	pthread_cond_signal(&condition);
+	/* first: or the waiter that wakes may have to wait for the lock as well */
 	pthread_mutex_unlock(&lock);
+	pthread_cond_signal(&condition);
 	truth_sleep_ms(WAIT_MS);
 	sem_post(&semaphore);
 	return NULL;
