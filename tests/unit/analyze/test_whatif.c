@@ -45,6 +45,15 @@ static void begin(struct made_trace *m, const char *const names[4])
 	}
 }
 
+/* main and left share CPU 1; main has it from 1 ms on. */
+static void begin_on_one_cpu(struct made_trace *m)
+{
+	made_begin(m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
+	gen_snap(m->g, T0, 0, A, A, 1, "main");
+	gen_snap(m->g, T0, 0, B, B, 1, "left");
+	gen_switch(m->g, AT(1), 1, 0, A, 0);
+}
+
 static void timer(struct gen *g, unsigned int at_ms, uint32_t tid)
 {
 	gen_wakeup(g, AT(at_ms), 0, 0, tid, WIRE_F_IRQ);
@@ -216,10 +225,7 @@ static void test_a_sleep_that_is_left_out_has_no_wait_for_a_cpu_after_it(void **
 	struct made_trace m;
 
 	(void)state;
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
-	gen_snap(m.g, T0, 0, A, A, 1, "main");
-	gen_snap(m.g, T0, 0, B, B, 1, "left");
-	gen_switch(m.g, AT(1), 1, 0, A, 0);
+	begin_on_one_cpu(&m);
 	gen_wakeup(m.g, AT(10), 1, A, B, 0);
 	switch_to(m.g, AT(10), A, B, 10 * MS);
 	gen_wakeup(m.g, AT(20), 0, 0, A, WIRE_F_IRQ);
@@ -239,10 +245,7 @@ static void test_waits_for_a_cpu_that_are_left_widen_the_interval(void **state)
 	struct made_trace m;
 
 	(void)state;
-	made_begin(&m, &(struct gen_config){ .cpu_cnt = 2, .from_ns = T0, .machine = "x86_64" });
-	gen_snap(m.g, T0, 0, A, A, 1, "main");
-	gen_snap(m.g, T0, 0, B, B, 1, "left");
-	gen_switch(m.g, AT(1), 1, 0, A, 0);
+	begin_on_one_cpu(&m);
 	gen_leave(m.g, AT(10), 1, A, 1, NANOSLEEP, 30 * MS);
 	gen_wakeup(m.g, AT(40), 0, 0, A, WIRE_F_IRQ);
 	gen_switch(m.g, AT(40), 1, 0, A, 0);
