@@ -36,8 +36,8 @@ struct report_options {
 	const struct row_sink *rows; /* receives the rows instead of stdout; NULL: stdout */
 	char missing[REPORT_MISSING_BYTES]; /* missing parts of the window; "": none */
 	/*
-	 * Of followed bins: the end of the last bin, the end of the time that was completely known
-	 * at the last answer, and the number of events lost before that.
+	 * Progress of --follow: the end of the last bin, the end of the time that was completely
+	 * known at the last answer, and the number of events lost before that.
 	 */
 	uint64_t until_ns, known_ns, lost_cnt;
 };

@@ -19,7 +19,7 @@
 
 enum column_type { COLUMN_INT, COLUMN_REAL, COLUMN_TEXT };
 
-/* How table_row_cells() reads a column from a row's struct. */
+/* The way in which table_row_cells() reads a column from a row's struct. */
 enum field_use {
 	FIELD_NONE,		/* not a field */
 	FIELD_NUMBER,

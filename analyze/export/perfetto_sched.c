@@ -224,7 +224,7 @@ struct row {
 struct cpu {
 	bool exists, begun;
 	uint32_t thread;	/* dense: the thread on the CPU */
-	/* Of the switch that ended the last piece: */
+	/* state of the switch that ended the last piece */
 	bool has_end;
 	uint16_t end_state;
 	uint8_t next_prio;

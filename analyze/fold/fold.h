@@ -29,7 +29,7 @@ struct fold_sink {
 	int (*found)(void *ctx, const void *found);
 };
 
-/* Where a machine must start reading to have a complete state at a given time. */
+/* The place from which a machine must read to have a complete state at a given time. */
 enum fold_begin {
 	FOLD_FROM_STATE,	/* a stored state, or the trace's start */
 	FOLD_FROM_EDGE,		/* a block with a complete keyframe */

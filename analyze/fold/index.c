@@ -305,7 +305,7 @@ static void index_follow_close(struct index *x)
 #define SAVE_EVENTS 2000000	/* number of new events after which the file is written again */
 #define INDEX_TRIES 8
 
-/* These jobs also make the parts of JOB_RATES. */
+/* The jobs that also make the parts of JOB_RATES. */
 #define RATES_JOBS                                                                                 \
 	(1u << (JOB_MEMORY + INDEX_SLAB) | 1u << (JOB_MEMORY + INDEX_PAGE) |                       \
 	 1u << (JOB_MEMORY + INDEX_HEAP))

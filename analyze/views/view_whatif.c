@@ -115,7 +115,7 @@ struct whatif {
 	struct cause *causes;
 	size_t cause_cnt, cause_cap;
 	bool is_given, is_each;		/* is_given: causes come from `without` */
-	/* Of the recorded path: */
+	/* parts of the recorded path; instant_ns: sleeps with is_instant (replay.h) */
 	uint64_t unknown_ns, polled_ns, instant_ns;
 	struct sample *samples;		/* sorted by thread and time */
 	size_t sample_cnt, sample_cap;

@@ -40,7 +40,7 @@ struct trace_process {
 	const char *cmdline;		/* arguments joined by spaces; "" if unknown */
 };
 
-/* How the scheduler treats a thread. */
+/* Scheduling parameters of a thread. */
 struct trace_sched {
 	uint32_t policy1;		/* 1 + SCHED_*; 0: unknown, as are the others */
 	uint32_t static_prio;		/* 120 + nice value */

@@ -338,7 +338,7 @@ static uint64_t offset_of(const struct replay *r, const struct replay_piece *p)
 	return (p->to_ns < w->to_ns ? p->to_ns : w->to_ns) - w->from_ns;
 }
 
-/* How long after that instant the sleep ends. */
+/* The time in ns from that instant to the end of the sleep. */
 static uint64_t delay_of(const struct replay *r, const struct replay_piece *p)
 {
 	const struct replay_piece *w = &r->pieces[p->waker_piece - 1];

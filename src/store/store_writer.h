@@ -28,7 +28,7 @@
 #include "store/files.h"
 #include "store/manifest.h"
 
-/* Of the thread that syncs. */
+/* Counters of the thread that syncs. */
 struct store_sync_stats {
 	uint64_t cnt;
 	uint64_t max_ns;	/* longest time from a request to the end of its sync */
