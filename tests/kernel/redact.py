@@ -28,6 +28,19 @@ def everything(path):
     return b"\n".join(out)
 
 
+def texts(path):
+    """the files of a trace that are text, and its sections of rows, which have the strings"""
+    out = [open(f, "rb").read() for f in glob.glob(path + "/*") if not f.endswith((".ebr", ".idx"))]
+    for block in blocks(path):
+        out += [s.bytes() for s in block.sections if s.type in reader.SMALL]
+    return b"\n".join(out)
+
+
+def left_in(everywhere, text):
+    """names still there: five to seven letters occur by chance in megabytes of packed numbers, not in texts"""
+    return sorted(p for p in parts if p.encode("latin-1") in (everywhere if len(p) >= 8 else text))
+
+
 def manifest(path):
     return dict(line.rstrip("\n").split("=", 1) for line in open(path + "/manifest") if "=" in line)
 
@@ -65,18 +78,19 @@ parts = {p for p in parts if not re.fullmatch(r"(\w+ )?%s( > %s)?" % (LOCAL, LOC
          and len(set(p)) >= 4 and p not in may_stay and not re.fullmatch("-?[0-9]+([:,][0-9]*)?", p)
          and not re.fullmatch(r"[bcdfghjklmnpqrst]{1,6}(\.\w+)?", p)}
 plain, gone = everything(tmp + "/plain"), everything(tmp + "/gone")
-seen = {p for p in parts if p.encode("latin-1") in plain}
+seen = set(left_in(plain, texts(tmp + "/plain")))
 for word in ("nightingale", "libkestrel.so.4", "wagtail", "goldcrest", "chiffchaff", "zebrafinch", "redstart.db",
              "firecrest", "whimbrel",
              "burst_outer"):	# this one is only in stacks
     check("redact: %s was there to be found" % word, word in seen, sorted(seen)[:20])
-left = sorted(p for p in parts if p.encode("latin-1") in gone)
+left = left_in(gone, texts(tmp + "/gone"))
 check("redact: of %d names nothing is left, packed or not" % len(seen), len(seen) > 30 and not left, left[:10])
 
-# A word of five letters may occur by chance in a million letters of base64: looks at the decoded data instead.
+# of the page the decoded data, not its base64
 zipped, pages = re.subn(rb'(id="data"[^>]*>)([^<]+)', lambda m: m[1] + zlib.decompress(base64.b64decode(m[2])),
-                        everything(tmp + "/unzipped") + open(tmp + "/gone.zip", "rb").read())
-left = sorted(p for p in parts if p.encode("latin-1") in zipped and '"' not in p)  # the page is JSON
+                        texts(tmp + "/unzipped"))
+left = left_in(everything(tmp + "/unzipped") + open(tmp + "/gone.zip", "rb").read() + zipped, zipped)
+left = [p for p in left if '"' not in p]  # the page is JSON
 check("redact: nor in a bundle", not left and b"environment.txt" in zipped and pages, (pages, left[:10]))
 
 functions = {r["symbol"] for r in Trace(tmp + "/plain").sql("SELECT DISTINCT symbol FROM user_sites WHERE symbol IS "
