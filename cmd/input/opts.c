@@ -165,8 +165,7 @@ int nearest_find(const char *word, const char *const *names, unsigned int cnt)
 		d = len >= 2 && (!strncmp(word, names[i], len) || (dot && !strcmp(word, dot + 1))) ?
 			    0 :
 			    distance(word, len, names[i], n);
-		/* ignore names that share no character with word */
-		if (d < len && (d < best || (d == best && found < 0))) {
+		if (d < best) {
 			best = d;
 			found = (int)i;
 		}

@@ -828,7 +828,10 @@ static void test_opts_puts_values_into_fields(void **state)
 static void test_nearest_suggests_only_what_is_near(void **state)
 {
 	static const char *const words[] = { "record", "report", "sql", "export", NULL, "info" };
+	static const char *const views[] = { "cpu", "io" };
 
+	assert_int_equal(nearest_find("top", views, 2), -1);
+	assert_int_equal(nearest_find("cup", views, 2), 0);
 	assert_int_equal(nearest_find("recrod", words, 6), 0);
 	assert_int_equal(nearest_find("reprot", words, 6), 1);
 	assert_int_equal(nearest_find("rep", words, 6), 1);
