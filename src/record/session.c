@@ -28,7 +28,6 @@
 #include "format/rows.h"
 #include "probe/probe.h"
 #include "ring/heap_ring.h"
-#include "ring/wire_record.h"
 #include "ring/ring.h"
 #include "record/launch.h"
 #include "record/machine.h"

@@ -17,7 +17,7 @@
 #include "model/writeback_owners.h"
 #include "record/encode/block_writer.h"
 #include "format/column_writer.h"
-#include "ring/wire_record.h"
+#include "ring/ring.h"
 
 /*
  * A slot is a thread, or a pseudo id, to which this block's events refer. Slots are numbered in

@@ -30,7 +30,6 @@
 #include "probe/source.h"
 #include "record/encode/block_writer.h"
 #include "record/tasks/id_names.h"
-#include "ring/wire_record.h"
 
 /*
  * limit of block requests, and of open requests of programs and their names; above this limit all

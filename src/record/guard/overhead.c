@@ -18,7 +18,6 @@
 #include "probe/source.h"
 #include "record/encode/block_writer.h"
 #include "record/guard/sampler.h"
-#include "ring/wire_record.h"
 
 /*
  * budget: adds usage until a period ends. Each period ends in at most one step. After a step the

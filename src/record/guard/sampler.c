@@ -18,7 +18,6 @@
 #include "base/clock.h"
 #include "record/encode/block_writer.h"
 #include "format/event.h"
-#include "ring/wire_record.h"
 
 enum { STATS_FIRST = 4, STATS_EVERY = 8, HELPERS_MAX = 2 };
 

@@ -10,8 +10,6 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "ring/wire_record.h"
-
 struct object {
 	uint64_t first_alloc_ns; /* an earlier free is of another object, not of the workload */
 	uint64_t last_alloc_ns;

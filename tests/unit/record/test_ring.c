@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "base/clock.h"
 #include "ring/ring.h"
-#include "ring/wire_record.h"
 #include "tests/unit/unit_test.h"
 
 #define RING_BYTES (2u << 20)
