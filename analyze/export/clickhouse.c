@@ -125,7 +125,7 @@ static uint32_t clickhouse_layout(const struct clickhouse_table *t)
 	"host String, trace_id UUID, load UInt64, unix_ns Int64, wall_uncertainty_ns UInt64"
 /* A row's number in landing, stored in two parts, which compress to almost nothing. */
 #define ROW "(intDiv(nr, 256), toUInt8(nr % 256)) AS row"
-#define ROW_TYPES "row Tuple(UInt64, UInt8)"
+#define NR_TYPES "row Tuple(UInt64, UInt8)"
 /* The server evaluates rand64() once per INSERT, or once per block of an INSERT. */
 #define PIECE "bitXor(load, assumeNotNull((SELECT rand64()))) AS piece"
 #define DAY(ns) "toDate(toDateTime(intDiv(" ns ", 1000000000)), 'UTC')"
@@ -137,7 +137,7 @@ static void put_table(FILE *f, const struct clickhouse_table *t)
 					     [COLUMN_TEXT] = "String" };
 
 	fprintf(f,
-		"CREATE TABLE IF NOT EXISTS %s_here (" FRONT_TYPES ", " ROW_TYPES ", piece UInt64",
+		"CREATE TABLE IF NOT EXISTS %s_here (" FRONT_TYPES ", " NR_TYPES ", piece UInt64",
 		t->name);
 	for (unsigned int i = 0; i < t->col_cnt; i++)
 		fprintf(f, ", `%s` %s", t->cols[i].name, types[t->cols[i].type]);

@@ -14,7 +14,7 @@
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "base/varint.h"
-#include "format/token.h"
+#include "format/columns.h"
 #include "format/zpack.h"
 
 /* ---- parquet encode ---- */

@@ -14,7 +14,7 @@
 
 #include "base/array.h"
 #include "base/buf.h"
-#include "format/row_codec.h"
+#include "format/rows.h"
 #include "trace/derived_file.h"
 #include "trace/trace_read.h"
 

@@ -9,7 +9,7 @@
 
 #include "edit/checkpoint.h"
 #include "edit/trace_cut.h"
-#include "format/block_out.h"
+#include "format/block.h"
 #include "store/store_writer.h"
 #include "trace/trace.h"
 #include "trace/trace_read.h"

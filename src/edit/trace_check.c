@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/array.h"
-#include "format/column_reader.h"
+#include "format/columns.h"
 #include "edit/trace_copy.h"
 #include "trace/derived_file.h"
 #include "trace/trace_read.h"

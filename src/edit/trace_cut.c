@@ -13,7 +13,7 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "edit/cut_state.h"
-#include "format/column_writer.h"
+#include "format/columns.h"
 #include "format/event.h"
 #include "model/cpu_timeline.h"
 #include "model/irq_track.h"
@@ -340,7 +340,7 @@ static const uint8_t cut_lists[] = {
 };
 _Static_assert(sizeof(cut_lists) == CUT_LIST_CNT, "a place in every list");
 
-static bool row_stays(const struct cut *c, unsigned int list, const union row *row, size_t i,
+static bool row_stays(const struct cut *c, unsigned int list, const union any_row *row, size_t i,
 		      size_t cnt)
 {
 	switch (list) {
@@ -365,7 +365,7 @@ static bool row_stays(const struct cut *c, unsigned int list, const union row *r
 static void put_list(struct cut *c, unsigned int list, size_t *at, uint64_t base_ns, uint64_t to_ns)
 {
 	const struct row_type *of = trace_list_type(list);
-	const union row *row;
+	const union any_row *row;
 	size_t cnt;
 
 	cut_begin_rows(c, base_ns);

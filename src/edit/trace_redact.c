@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "format/block_out.h"
+#include "format/block.h"
 #include "edit/trace_copy.h"
 #include "trace/trace_read.h"
 #include "store/store_writer.h"
@@ -42,7 +42,7 @@ static const uint8_t row_strings[CHUNK_SMALL_END][3] = {
 	[CHUNK_SITES] = { REDACT_FUNCTION, REDACT_PATH, REDACT_BUILD_ID },
 };
 
-static enum redact_kind string_kind(unsigned int section, const union row *row, unsigned int nth,
+static enum redact_kind string_kind(unsigned int section, const union any_row *row, unsigned int nth,
 				    const char *s)
 {
 	static const enum redact_kind names[TRACE_NAME_TYPE_CNT] = {
@@ -86,7 +86,7 @@ static int edit_user(struct redact *x, struct trace_name *n)
 }
 
 static int edit_row(struct redact *x, unsigned int section, const struct row_type *of,
-		    union row *row)
+		    union any_row *row)
 {
 	const char **s, *text, *word;
 	char shown[FUNCTION_SHOWN + 1];
@@ -118,7 +118,7 @@ static int copy_section(struct redact *x, struct block_meta *f, unsigned int typ
 {
 	const struct row_type *of = row_type_of(type);
 	struct row_reader in;
-	union row row;
+	union any_row row;
 	int r;
 
 	if (type == CHUNK_UTIDS)
@@ -175,10 +175,10 @@ static int copy_block(struct redact *x, size_t i, struct redact_result *ret, str
 /* ---- strings that stay ---- */
 
 /* Keeps names of the kernel and the recorder and, if requested, of the workload. */
-static int keep_row(struct redact *x, unsigned int section, const union row *row, uint32_t flags)
+static int keep_row(struct redact *x, unsigned int section, const union any_row *row, uint32_t flags)
 {
 	char shown[FUNCTION_SHOWN + 1];
-	union row copy = { 0 };
+	union any_row copy = { 0 };
 	bool keep;
 	const char **s;
 
@@ -208,7 +208,7 @@ static int keep_cgroup(struct redact *x, uint64_t cgroup_id, uint32_t flags)
 static int keep_list(struct redact *x, unsigned int list)
 {
 	const struct trace_process *p;
-	const union row *row;
+	const union any_row *row;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && (row = trace_row_at(x->t, list, i)); i++) {
@@ -351,7 +351,7 @@ static void each_of_list(const struct trace *t, unsigned int list, trace_string_
 	unsigned int section = list < CHUNK_SMALL_END ? list : CHUNK_NAMES, kind, nth;
 	const struct row_type *of = trace_list_type(list);
 	const void *at;
-	union row row = { 0 };
+	union any_row row = { 0 };
 	const char **s;
 
 	for (size_t i = 0; (at = trace_row_at(t, list, i)); i++) {

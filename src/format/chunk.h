@@ -88,7 +88,7 @@ struct disk_block {
 };
 
 /*
- * Small sections with rows: X(name, number, name in messages, type of the rows in row_codec.h).
+ * Small sections with rows: X(name, number, name in messages, type of the rows in rows.h).
  * Development versions used 7 and 14.
  */
 #define CHUNK_SECTIONS(X)                                                                       \

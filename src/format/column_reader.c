@@ -9,8 +9,7 @@
 
 #include "base/crc32c.h"
 #include "base/varint.h"
-#include "format/column_reader.h"
-#include "format/token.h"
+#include "format/columns.h"
 
 struct decode {
 	const struct column_source *s;

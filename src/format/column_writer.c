@@ -3,7 +3,7 @@
  * column_writer: encodes the arrays of struct kind_rows. Every column is encoded in scratch buffers
  * and becomes one to four sections; column_reader.c has the matching decoder.
  */
-#include "format/column_writer.h"
+#include "format/columns.h"
 
 #include <errno.h>
 #include <malloc.h>
@@ -13,7 +13,6 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/varint.h"
-#include "format/token.h"
 
 /*
  * tuple_dict: linear probing in a table that is at most half full, so that failed lookups are

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "format/row_codec.h"
+#include "format/rows.h"
 
 struct cpu_state {
 	uint64_t since_ns;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/block_meta.h"
+#include "format/block.h"
 
 struct chunk_sink {
 	void *ctx;

@@ -23,7 +23,7 @@
  *     trace_load --lists--> [trace_lists_save] --> derived_file --> [load_lists] --> same lists
  *
  * With these lists, a finished trace of thousands of blocks is opened without reading the small
- * sections of every block. Rows are stored as in a block (row_codec.h), TRACE_LISTS_ROWS per part.
+ * sections of every block. Rows are stored as in a block (rows.h), TRACE_LISTS_ROWS per part.
  * Opening reads the stored bytes of all lists, verifies their checksums, and allocates memory for
  * all rows. A part is unpacked when one of its rows is first read, which cannot fail, because it
  * needs neither the file nor more memory. `report cpu` of one second of 20 M events, 2,000 blocks

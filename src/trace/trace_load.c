@@ -211,7 +211,7 @@ static int check_rows(struct load *l, struct block_meta *f)
 	const struct disk_section *s;
 	const struct row_type *of;
 	struct row_reader rows;
-	union row row;
+	union any_row row;
 	uint32_t left;
 	int r = 0;
 
@@ -426,7 +426,7 @@ static int load_thread(struct trace *t, struct trace_thread *row)
 	return row->utid < EVENT_ID_FIRST ? 0 : put_row(t, CHUNK_THREADS, row->utid, row);
 }
 
-static int load_row(struct trace *t, unsigned int type, union row *row)
+static int load_row(struct trace *t, unsigned int type, union any_row *row)
 {
 	const struct trace_name *n = &row->name;
 
@@ -495,7 +495,7 @@ static int load_sections(struct load *l, struct block_meta *f)
 {
 	const struct row_type *of;
 	struct row_reader rows;
-	union row row;
+	union any_row row;
 	int r = 0;
 
 	for (unsigned int type = 0; r == 0 && type < CHUNK_SMALL_END; type++) {

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "format/block_meta.h"
+#include "format/block.h"
 #include "store/chunk_scan.h"
 #include "store/manifest.h"
 #include "trace/trace.h"

@@ -13,7 +13,7 @@
 #include "base/buf.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
-#include "format/column_reader.h"
+#include "format/columns.h"
 #include "format/event.h"
 #include "trace/trace_read.h"
 #include "store/bundle.h"

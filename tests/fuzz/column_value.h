@@ -2,7 +2,7 @@
 /* column_value: one value of a decoded column, however the column came. */
 #pragma once
 
-#include "format/column_reader.h"
+#include "format/columns.h"
 
 static inline uint64_t kind_columns_value(const struct kind_columns *k, unsigned int column,
 					  uint32_t row)

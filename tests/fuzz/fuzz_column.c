@@ -13,7 +13,7 @@
 
 #include "base/buf.h"
 #include "base/crc32c.h"
-#include "format/column_reader.h"
+#include "format/columns.h"
 #include "column_input.h"
 #include "column_value.h"
 #include "fuzz.h"

@@ -6,8 +6,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "format/block_meta.h"
-#include "format/column_reader.h"
+#include "format/block.h"
+#include "format/columns.h"
 #include "column_value.h"
 #include "fix_chunk.h"
 #include "fuzz.h"

@@ -5,7 +5,7 @@
  */
 #include <string.h>
 
-#include "format/row_codec.h"
+#include "format/rows.h"
 #include "fuzz.h"
 
 #define SAME_U(f) FUZZ_CHECK(a.f == b.f);

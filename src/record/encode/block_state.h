@@ -12,11 +12,11 @@
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "bpf/wire.h"
-#include "format/block_out.h"
+#include "format/block.h"
 #include "model/request_track.h"
 #include "model/writeback_owners.h"
 #include "record/encode/block_writer.h"
-#include "format/column_writer.h"
+#include "format/columns.h"
 #include "ring/ring.h"
 
 /*

@@ -23,7 +23,6 @@
 #include <stdint.h>
 
 #include "bpf/wire.h"
-#include "format/row_codec.h"
 #include "format/rows.h"
 
 #define TASK_TABLE_KEEP_NS 10000000000ull

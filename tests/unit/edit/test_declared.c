@@ -16,7 +16,7 @@
 #include "analyze/context/analysis.h"
 #include "edit/trace_cut.h"
 #include "edit/trace_redact.h"
-#include "format/column_writer.h"
+#include "format/columns.h"
 #include "store/store_writer.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "trace/trace_state.h"
@@ -124,7 +124,7 @@ static uint64_t fill(struct maker *m, const struct event *ev, const struct event
 /* Rows with strings that no event refers to. */
 static void add_others(struct maker *m, uint64_t ts_ns)
 {
-	union row mark = { .mark = { .ts_ns = ts_ns } },
+	union any_row mark = { .mark = { .ts_ns = ts_ns } },
 		  gap = { .gap = { .from_ns = ts_ns, .to_ns = ts_ns + 1 } },
 		  event = { .task_event = { .ts_ns = ts_ns, .utid = add_thread(m) } };
 
@@ -379,7 +379,7 @@ static size_t unknown_names(const char *path)
 	struct trace_block_open o = { 0 };
 	struct row_reader in;
 	struct trace *t;
-	union row row;
+	union any_row row;
 	size_t cnt = 0;
 
 	assert_int_equal(trace_open(&t, path, NULL), 0);
@@ -451,7 +451,7 @@ static size_t take_list(struct texts *x, const struct trace *t, unsigned int lis
 {
 	const struct row_type *of = trace_list_type(list);
 	const void *at;
-	union row row;
+	union any_row row;
 	const char **s;
 	size_t cnt = 0;
 
@@ -469,7 +469,7 @@ static void test_every_declared_string_is_seen(void **state)
 {
 	static struct texts x;
 	unsigned int list, nth;
-	union row row;
+	union any_row row;
 	struct trace *t;
 	char path[80];
 

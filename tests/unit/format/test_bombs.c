@@ -14,7 +14,7 @@
 
 #include "base/buf.h"
 #include "base/crc32c.h"
-#include "format/block_out.h"
+#include "format/block.h"
 #include "format/event.h"
 #include "edit/trace_check.h"
 #include "tests/unit/gen/gen_trace.h"

@@ -11,12 +11,11 @@
 
 #include "base/crc32c.h"
 #include "base/varint.h"
-#include "format/block_meta.h"
+#include "format/block.h"
 #include "format/chunk.h"
-#include "format/column_writer.h"
+#include "format/columns.h"
 #include "format/event.h"
-#include "format/row_codec.h"
-#include "format/token.h"
+#include "format/rows.h"
 #include "format/zpack.h"
 #include "tests/unit/gen/gen_trace.h"
 

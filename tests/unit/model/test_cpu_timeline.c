@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "format/row_codec.h"
+#include "format/rows.h"
 #include "model/cpu_timeline.h"
 #include "tests/unit/unit_test.h"
 

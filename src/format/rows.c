@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * row_codec: encodes and decodes the fields of a row from its list of fields. A row begins with its
+ * rows: encodes and decodes the fields of a row from its list of fields. A row begins with its
  * size: the encoder writes the fields after room for the longest size, then moves them.
  */
+#include "format/rows.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
 #include "base/varint.h"
 #include "format/chunk.h"
-#include "format/row_codec.h"
 
 #define ROW_SIZE_GAP 5
 
