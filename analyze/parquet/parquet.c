@@ -13,7 +13,6 @@
 #include "base/buf.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
-#include "base/varint.h"
 #include "format/columns.h"
 #include "format/zpack.h"
 

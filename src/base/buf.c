@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* buf: grows by doubling. */
+#include "base/buf.h"
+
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/buf.h"
-#include "base/varint.h"
 
 void buf_done(struct buf *b)
 {

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/crc32c.h"
-#include "base/varint.h"
 #include "format/columns.h"
 
 struct decode {

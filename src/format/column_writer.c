@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/hash_map.h"
-#include "base/varint.h"
 
 /*
  * tuple_dict: linear probing in a table that is at most half full, so that failed lookups are

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/varint.h"
+#include "base/buf.h"
 #include "format/chunk.h"
 
 #define ROW_SIZE_GAP 5

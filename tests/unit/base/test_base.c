@@ -11,7 +11,6 @@
 #include "base/err.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
-#include "base/varint.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/unit_test.h"
 

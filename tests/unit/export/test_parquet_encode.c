@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "analyze/parquet/parquet.h"
-#include "base/varint.h"
+#include "base/buf.h"
 
 #define CNT_MAX 1000
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "base/buf.h"
 #include "base/crc32c.h"
-#include "base/varint.h"
 #include "format/block.h"
 #include "format/chunk.h"
 #include "format/columns.h"
