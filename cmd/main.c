@@ -21,7 +21,6 @@
 #include "cmd/render/say.h"
 #include "probe/probe.h"
 #include "store/bundle.h"
-#include "symbol/demangle.h"
 #include "symbol/elf_symbols.h"
 #include "symbol/source_lines.h"
 

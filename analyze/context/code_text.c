@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "symbol/demangle.h"
+#include "symbol/elf_symbols.h"
 
 #define PATH_SHOWN 500
 _Static_assert(SITE_TEXT_MAX > FUNCTION_SHOWN + 200 + PATH_SHOWN, "a site and its line have room");

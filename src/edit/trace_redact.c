@@ -16,7 +16,7 @@
 #include "edit/trace_copy.h"
 #include "trace/trace_read.h"
 #include "store/store_writer.h"
-#include "symbol/demangle.h"
+#include "symbol/elf_symbols.h"
 
 struct redact {
 	struct trace *t;

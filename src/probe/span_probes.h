@@ -42,3 +42,10 @@ void span_probes_done(struct span_probes *p);
 bool span_probes_need_cookies(const struct span_probes *p);
 /* Returns whether this program of bpf/span.bpf.c is needed. p may be NULL. */
 bool span_probes_need(const struct span_probes *p, const char *program);
+
+/*
+ * For tests: stores in ret[max] the offsets of the return instructions in code[bytes], a whole
+ * function. Returns their number, or -EILSEQ: an unknown instruction; -E2BIG: more than max;
+ * -ENOTSUP: not this processor.
+ */
+int returns_find(const uint8_t *code, size_t bytes, uint32_t *ret, int max);

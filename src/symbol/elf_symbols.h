@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * elf_symbols: finds the functions and variables of an ELF file by offset in the file.
+ * elf_symbols: finds the functions and variables of an ELF file by offset in the file; finds
+ * separate debug files; reads Go's table of functions; demangles names.
  *
  *     file (and a separate file with its symbols) --> [elf_symbols] --> name, offset
  *
  * The file is untrusted: sizes are checked against the file and against limits before memory is
  * allocated. The file is read, never mapped, because its owner may truncate it at any time. Names
- * are the linker's (demangle.h). Debugging information is not read (source_lines.h).
+ * are the linker's (demangle()). Debugging information is not read (source_lines.h).
  *
  * Threads: one at a time per object.
  */
@@ -19,6 +20,7 @@
 #define ELF_BUILD_ID_MAX 20	/* a longer id is truncated, as by the kernel */
 #define ELF_LINK_MAX 256
 
+struct Elf;	/* libelf.h */
 struct elf_symbols;
 
 /*
@@ -121,3 +123,70 @@ bool debug_file_search(const struct elf_symbols *s, const char *root, const char
 
 /* Computes the CRC of .gnu_debuglink for the whole file at fd; false: a read failed. */
 bool debug_file_crc(int fd, uint32_t *ret_crc);
+
+/*
+ * go_table: reads names and frame sizes of a Go program's functions from the table for Go's own
+ * tracebacks (pclntab), which strip does not remove.
+ *
+ *     ELF file --> [go_table] --> functions, by number or address
+ *
+ * Go 1.18 and later, 64-bit little-endian files. The file is untrusted: every position is checked
+ * before use. Threads: one at a time per ELF object.
+ */
+
+struct go_table {
+	const uint8_t *data;	/* the table; owned by the ELF object */
+	size_t bytes;
+	uint64_t text;		/* address of the first function in the ELF file */
+	uint32_t cnt;		/* number of functions */
+	/* offsets in the table; the names are in [names, names_end) */
+	size_t names, names_end, functions, frames;
+	unsigned int flags_at;	/* offset of the flags in a function's description */
+	uint8_t pc_step;
+};
+
+struct go_function {
+	uint64_t addr, end;	/* addresses in the ELF file */
+	uint32_t name;		/* offset from go_table.names; NUL-terminated */
+	bool is_outermost;	/* has no caller: runtime.goexit */
+	bool moves_stack;	/* the table lacks changes of its stack pointer */
+	uint32_t frames;	/* offset from go_table.frames */
+};
+
+/* Finds the table of a file. False: no table, or an invalid one. */
+bool go_table_read(struct go_table *ret, struct Elf *elf);
+/* Returns a function by its number, in order of addresses; false: the entry is invalid. */
+bool go_table_function(const struct go_table *g, uint32_t nr, struct go_function *ret);
+/* Finds the function that contains the code at addr in the ELF file. */
+bool go_table_find(const struct go_table *g, uint64_t addr, struct go_function *ret);
+/*
+ * Computes the distance, at addr in function f, from the stack pointer to the return address.
+ * False: unknown.
+ */
+bool go_table_frame_bytes(const struct go_table *g, const struct go_function *f, uint64_t addr,
+			  uint64_t *ret);
+
+/*
+ * demangle: converts names of C++ and Rust functions to their form in source code.
+ *
+ *     _ZN4tree5Maker4makeEi --> tree::Maker::make        _RNvC4tree4make --> tree::make
+ *
+ * Names are untrusted, and a mangled name of a few hundred bytes can expand to gigabytes:
+ * demangling ends when the buffer for the result is full. Threads: any.
+ */
+
+/* Returns whether this program was built with libiberty. False: names are not demangled. */
+bool demangle_is_offered(void);
+
+/*
+ * Writes the name without parameters to `to`, truncated to size bytes. Returns `to`, or symbol if
+ * it is not a mangled name.
+ */
+const char *demangle(char *to, size_t size, const char *symbol);
+
+#define FUNCTION_SHOWN 300	/* most bytes of a function's name in reports */
+
+/*
+ * Writes the name of a function to `to` as reports show it: demangled and truncated. Returns `to`.
+ */
+const char *function_shown(char to[FUNCTION_SHOWN + 1], const char *symbol);

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "symbol/go_table.h"
+#include "symbol/elf_symbols.h"
 
 #if defined(EBPFREC_LINES) && (defined(__x86_64__) || defined(__aarch64__))
 #define IS_OFFERED

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /* fuzz_elf_symbols: an ELF file that the recorder reads, and that anybody may have made. */
 #include <errno.h>
+#include <libelf.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "fuzz.h"
 #include "symbol/elf_symbols.h"
-#include "symbol/go_table.h"
 
 /* The frames of a Go program, as unwinding reads them. */
 static void walk_go(int fd)

@@ -9,7 +9,7 @@
 #include "bpf/wire.h"
 #include "edit/redact_words.h"
 #include "edit/trace_redact.h"
-#include "symbol/demangle.h"
+#include "symbol/elf_symbols.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"

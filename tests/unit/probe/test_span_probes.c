@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "probe/span_probes.h"
-#include "symbol/returns.h"
 #include "tests/unit/unit_test.h"
 
 #define SELF "/proc/self/exe"

@@ -2,7 +2,7 @@
 /* demangle: names of C++ and Rust, and names that are made to cost much. */
 #include <string.h>
 
-#include "symbol/demangle.h"
+#include "symbol/elf_symbols.h"
 #include "tests/unit/unit_test.h"
 
 #define NEEDS_LIBRARY() do { if (!demangle_is_offered()) skip(); } while (0)
