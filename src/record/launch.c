@@ -29,7 +29,7 @@
 #include "probe/probe.h"
 #include "record/encode/block_writer.h"
 #include "record/session.h"
-#include "record/tasks/cgroup.h"
+#include "record/tasks/id_names.h"
 #include "store/store_writer.h"
 
 struct launch {

@@ -11,20 +11,457 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <mntent.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/privilege.h"
 #include "base/array.h"
+#include "base/buf.h"
 #include "base/clock.h"
 #include "base/hash_map.h"
+#include "base/privilege.h"
 #include "base/strpool.h"
 #include "probe/probe.h"
-#include "record/tasks/cgroup.h"
 #include "record/tasks/user_sites.h"
-#include "symbol/kallsyms.h"
+
+/*
+ * cgroup: a kernfs file handle contains the 64-bit id that BPF programs see. Opening a handle
+ * requires CAP_DAC_READ_SEARCH, so paths of ids are found by walking the directories instead: the
+ * id is also the directory's inode number.
+ */
+
+#define DEPTH_MAX 64
+
+/* A file handle with room for an id, because struct file_handle ends with a flexible array. */
+struct id_handle {
+	struct file_handle h;
+	uint64_t id[4];
+};
+
+int cgroup_find_mount(const char *controller, char dir[PATH_MAX])
+{
+	FILE *f = setmntent("/proc/self/mounts", "re");
+	struct mntent *m;
+	int err = -ENOTSUP;
+
+	while (f && err && (m = getmntent(f))) {
+		if (strcmp(m->mnt_type, controller ? "cgroup" : "cgroup2") ||
+		    (controller && !hasmntopt(m, controller)))
+			continue;
+		snprintf(dir, PATH_MAX, "%s", m->mnt_dir);
+		err = 0;
+	}
+	if (f)
+		endmntent(f);
+	return err;
+}
+
+int cgroup_id_of(const char *dir, uint64_t *ret_id)
+{
+	struct id_handle handle = { .h = { .handle_bytes = sizeof(handle.id) } };
+	int mount_id;
+
+	if (name_to_handle_at(AT_FDCWD, dir, &handle.h, &mount_id, 0))
+		return -errno;
+	memcpy(ret_id, handle.h.f_handle, sizeof(*ret_id));
+	return 0;
+}
+
+struct walk {
+	int (*row)(void *ctx, uint64_t id, const char *path);
+	void *ctx;
+	char path[PATH_MAX];
+};
+
+/*
+ * Walks the cgroups below dir_fd, and closes dir_fd. len: length of the path of dir_fd, without a
+ * final slash.
+ */
+static int walk_below(struct walk *w, int dir_fd, size_t len, unsigned int depth)
+{
+	DIR *d = fdopendir(dir_fd);
+	struct dirent *entry;
+	int err = 0, fd;
+
+	if (!d) {
+		close(dir_fd);
+		return 0;
+	}
+	while (!err && (entry = readdir(d))) {
+		size_t n = strlen(entry->d_name);
+
+		if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
+		    len + n + 2 > sizeof(w->path))
+			continue;
+		w->path[len] = '/';
+		memcpy(w->path + len + 1, entry->d_name, n + 1);
+		/* with 64-bit inode numbers, the id of a kernfs file is its inode number */
+		err = w->row(w->ctx, entry->d_ino, w->path);
+		if (err || depth == DEPTH_MAX)
+			continue;
+		fd = openat(dirfd(d), entry->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd >= 0)
+			err = walk_below(w, fd, len + 1 + n, depth + 1);
+	}
+	closedir(d);
+	return err;
+}
+
+int cgroup_walk(int mount_fd, int (*row)(void *ctx, uint64_t id, const char *path), void *ctx)
+{
+	struct walk w = { .row = row, .ctx = ctx };
+	struct stat st;
+	int fd, err;
+
+	fd = openat(mount_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st)) {
+		err = -errno;
+		close(fd);
+		return err;
+	}
+	err = row(ctx, st.st_ino, "/");
+	if (!err)
+		return walk_below(&w, fd, 0, 0);
+	close(fd);
+	return err;
+}
+
+/*
+ * Reads two numbers from a file of a group. Returns how many were read. path: relative to the
+ * mount.
+ */
+static int read_numbers(int mount_fd, int len, const char *path, const char *file, long long *ret_a,
+			long long *ret_b)
+{
+	char full[PATH_MAX], buf[64];
+	ssize_t n;
+	int fd;
+
+	if (snprintf(full, sizeof(full), ".%.*s/%s", len, path, file) >= (int)sizeof(full))
+		return 0;
+	fd = openat(mount_fd, full, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	buf[n > 0 ? n : 0] = '\0';
+	return sscanf(buf, "%lld %lld", ret_a, ret_b);
+}
+
+/*
+ * Returns true if the group has a quota. Files of both versions use us; "max 100000" and -1 mean
+ * unlimited.
+ */
+static bool has_quota(int mount_fd, int len, const char *path, long long *ret_quota_us,
+		      long long *ret_period_us)
+{
+	long long none;
+
+	if (read_numbers(mount_fd, len, path, "cpu.max", ret_quota_us, ret_period_us) == 2)
+		return true;
+	return read_numbers(mount_fd, len, path, "cpu.cfs_quota_us", ret_quota_us, &none) > 0 &&
+	       read_numbers(mount_fd, len, path, "cpu.cfs_period_us", ret_period_us, &none) > 0 &&
+	       *ret_quota_us > 0;
+}
+
+/*
+ * Sets limit_id, quota_ns and period_ns to the quota that applies to the group at path ("/a/b"):
+ * its own quota, or the quota of the nearest ancestor that has one. limit_id is an inode number. 0;
+ * 1: no quota; -ENOENT: no such group.
+ */
+static int cgroup_quota(int mount_fd, const char *path, struct trace_quota *ret)
+{
+	int left = (int)strlen(path);
+	long long quota_us, period_us;
+	char full[PATH_MAX];
+	struct stat st;
+
+	if (snprintf(full, sizeof(full), ".%s", path) >= (int)sizeof(full))
+		return -ENAMETOOLONG;
+	while (left > 1 && !has_quota(mount_fd, left, path, &quota_us, &period_us))
+		left = (int)((const char *)memrchr(path, '/', (size_t)left) - path);
+	if (fstatat(mount_fd, full, &st, 0))
+		return -errno;
+	if (left <= 1)
+		return 1;
+	full[1 + left] = '\0';
+	if (fstatat(mount_fd, full, &st, 0))
+		return -errno;
+	ret->limit_id = st.st_ino;
+	ret->quota_ns = (uint64_t)quota_us * 1000;
+	ret->period_ns = (uint64_t)period_us * 1000;
+	return 0;
+}
+
+/*
+ * mounts: parses /proc/self/mountinfo into a list of (file system, directory inside it, mount
+ * point). Format: proc_pid_mountinfo(5).
+ */
+
+#define MOUNTS_TABLE "/proc/self/mountinfo"
+#define MOUNTS_AGAIN_NS 100000000ull
+
+struct mount {
+	uint32_t dev;
+	int id;
+	/* earliest possible time of the mount; 0: before the first table */
+	uint64_t since_ns;
+	char *root;	/* mounted directory inside the file system; "": its root */
+	char *dir;	/* mount point; "" for / */
+};
+
+static void release_mounts(struct mount *v, size_t cnt)
+{
+	for (size_t i = 0; i < cnt; i++) {
+		free(v[i].root);
+		free(v[i].dir);
+	}
+	free(v);
+}
+
+void mounts_done(struct mounts *m)
+{
+	release_mounts(m->v, m->cnt);
+	if (m->watch)
+		close(m->watch - 1);
+	memset(m, 0, sizeof(*m));
+}
+
+/* Copies a directory from mountinfo and decodes \NNN for blanks and backslashes. "/" becomes "". */
+static char *mountinfo_dir(const char *text)
+{
+	char *s = strdup(text), *to = s, *from;
+	unsigned int c;
+
+	for (from = s; s && *from; from++) {
+		if (*from == '\\' && sscanf(from + 1, "%3o", &c) == 1 && strlen(from) > 3) {
+			*to++ = (char)c;
+			from += 3;
+		} else {
+			*to++ = *from;
+		}
+	}
+	if (s)
+		*to = 0;
+	if (s && !strcmp(s, "/"))
+		*s = 0;
+	return s;
+}
+
+/*
+ * Returns the since_ns of the mount at index i of a new table. Tables list mounts in the same
+ * order, so the search in the old table begins at i.
+ */
+static uint64_t mounted_since(const struct mounts *old, const struct mount *x, size_t i,
+			      uint64_t read_ns)
+{
+	for (size_t k = 0; k < old->cnt; k++) {
+		const struct mount *o = &old->v[(i + k) % old->cnt];
+
+		if (o->id == x->id && o->dev == x->dev && !strcmp(o->dir, x->dir))
+			return o->since_ns;
+	}
+	return old->read_ns ? read_ns : 0;
+}
+
+int mounts_read(struct mounts *m, const char *mountinfo)
+{
+	char root[PATH_MAX], dir[PATH_MAX], *line = NULL;
+	const struct mounts old = *m;
+	FILE *f = fopen(mountinfo, "re");
+	unsigned int major, minor;
+	struct mount *x;
+	size_t size = 0;
+	int id, r = 0;
+
+	if (!f)
+		return -errno;
+	m->v = NULL;
+	m->cnt = m->cap = 0;
+	m->read_ns = clock_mono_ns();
+	while (r == 0 && getline(&line, &size, f) > 0) {
+		if (sscanf(line, "%d %*d %u:%u %4095s %4095s", &id, &major, &minor, root, dir) != 5)
+			continue;
+		r = array_reserve(&m->v, &m->cap, m->cnt + 1);
+		if (r < 0)
+			break;
+		x = &m->v[m->cnt];
+		*x = (struct mount){ .dev = major << 20 | minor, .id = id,
+				     .root = mountinfo_dir(root), .dir = mountinfo_dir(dir) };
+		r = x->root && x->dir ? 0 : -ENOMEM;
+		x->since_ns = r ? 0 : mounted_since(&old, x, m->cnt, m->read_ns);
+		m->cnt++;
+	}
+	release_mounts(old.v, old.cnt);
+	free(line);
+	fclose(f);
+	return r;
+}
+
+/* Returns the part of inside below root; NULL: inside is not below root. */
+static const char *below(const char *inside, const char *root)
+{
+	size_t n = strlen(root);
+
+	return strncmp(inside, root, n) || (inside[n] && inside[n] != '/') ? NULL : inside + n;
+}
+
+static const struct mount *find_mount(const struct mounts *m, uint32_t dev, const char *inside)
+{
+	const struct mount *best = NULL;
+
+	for (size_t i = 0; i < m->cnt; i++)
+		if (m->v[i].dev == dev && below(inside, m->v[i].root) &&
+		    (!best || strlen(m->v[i].root) < strlen(best->root)))
+			best = &m->v[i];
+	return best;
+}
+
+void mounts_watch(struct mounts *m)
+{
+	/* best effort: without the table, paths are not converted */
+	m->watch = open(MOUNTS_TABLE, O_RDONLY | O_CLOEXEC) + 1;
+	mounts_read(m, MOUNTS_TABLE);
+}
+
+/* Reads the table again after a change, at most every MOUNTS_AGAIN_NS. */
+static void refresh_mounts(struct mounts *m)
+{
+	struct pollfd p = { .fd = m->watch - 1, .events = POLLPRI };
+
+	if (!m->watch)
+		return;
+	if (poll(&p, 1, 0) > 0 && p.revents & POLLPRI)
+		m->changed_ns = clock_mono_ns();
+	if (m->changed_ns && clock_mono_ns() - m->read_ns > MOUNTS_AGAIN_NS) {
+		m->changed_ns = 0;
+		mounts_read(m, MOUNTS_TABLE);
+	}
+}
+
+void mounts_path(struct mounts *m, const struct mounts_file *f, char *ret, size_t size)
+{
+	const struct mount *x;
+	struct stat st;
+
+	refresh_mounts(m);
+	x = find_mount(m, f->dev, f->inside);
+	if (x) {
+		snprintf(ret, size, "%s%s", x->dir, below(f->inside, x->root));
+		if ((x->since_ns <= f->ts_ns && !m->changed_ns) ||
+		    (!lstat(ret, &st) && st.st_ino == f->ino))
+			return;
+	}
+	snprintf(ret, size, "%s", f->inside);
+}
+
+/*
+ * kallsyms: the text symbols of /proc/kallsyms, sorted by address. Names are in one arena; a
+ * function's name is followed by its module's name. Addresses are valid only until reboot, so they
+ * are resolved while recording.
+ */
+
+struct symbol {
+	uint64_t addr;
+	uint32_t name;		/* offset into the arena */
+};
+
+struct kallsyms {
+	struct symbol *symbols;
+	size_t cnt, cap;
+	struct buf arena;
+};
+
+static int add_symbol(struct kallsyms *k, uint64_t addr, const char *name, const char *module)
+{
+	char full[256];
+	int n;
+
+	if (array_reserve(&k->symbols, &k->cap, k->cnt + 1) < 0)
+		return -ENOMEM;
+	n = snprintf(full, sizeof(full), "%s%s%s", name, module[0] ? " " : "", module);
+	k->symbols[k->cnt].addr = addr;
+	k->symbols[k->cnt++].name = k->arena.len;
+	buf_add(&k->arena, full, (n < (int)sizeof(full) ? n : (int)sizeof(full) - 1) + 1);
+	return k->arena.failed ? -ENOMEM : 0;
+}
+
+static void kallsyms_close(struct kallsyms *k)
+{
+	if (!k)
+		return;
+	free(k->symbols);
+	buf_done(&k->arena);
+	free(k);
+}
+
+/* Reads /proc/kallsyms. -EPERM: the kernel hides addresses (kptr_restrict). */
+static int kallsyms_open(struct kallsyms **ret)
+{
+	struct kallsyms *k = calloc(1, sizeof(*k));
+	FILE *f = fopen("/proc/kallsyms", "re");
+	char line[512], type, name[256], module[128];
+	unsigned long long addr;
+	int err = 0;
+
+	if (!k || !f) {
+		err = k ? -errno : -ENOMEM;
+		goto out;
+	}
+	while (!err && fgets(line, sizeof(line), f)) {
+		module[0] = 0;
+		if (sscanf(line, "%llx %c %255s %127s", &addr, &type, name, module) < 3)
+			continue;
+		if (!addr || !strchr("tTwW", type) || !strncmp(name, "__pfx_", 6))
+			continue;
+		err = add_symbol(k, addr, name, module);
+	}
+	if (!err && !k->cnt)
+		err = -EPERM;
+	if (!err)
+		qsort(k->symbols, k->cnt, sizeof(*k->symbols), compare_u64);
+out:
+	if (f)
+		fclose(f);
+	if (err) {
+		kallsyms_close(k);
+		return err;
+	}
+	*ret = k;
+	return 0;
+}
+
+/*
+ * Formats "function+0x1a", followed by " [module]" for a module. -ENOENT: the address is in no
+ * known function.
+ */
+static int kallsyms_find(const struct kallsyms *k, uint64_t addr, char *name, size_t size)
+{
+	size_t after = lower_bound(k->symbols, k->cnt, addr, addr + 1);
+	const struct symbol *s;
+	const char *text, *module;
+
+	if (!after)
+		return -ENOENT;
+	s = &k->symbols[after - 1];
+	/* an address more than 1 MiB after the start of a function is not in it */
+	if (addr - s->addr > 1 << 20)
+		return -ENOENT;
+	text = (const char *)k->arena.data + s->name;
+	module = strchr(text, ' ');
+	snprintf(name, size, "%.*s+0x%llx%s", (int)(module ? module - text : (long)strlen(text)),
+		 text, (unsigned long long)(addr - s->addr), module ? module : "");
+	return 0;
+}
+
+/* ---- id_names ---- */
 
 /*
  * Interval of reading all quotas, which may change at any time. Reading one quota takes 10 to 20

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "record/tasks/mounts.h"
+#include "record/tasks/id_names.h"
 #include "tests/unit/unit_test.h"
 
 #define DEV(major, minor) ((uint32_t)(major) << 20 | (minor))
