@@ -20,6 +20,7 @@
 
 #include "base/array.h"
 #include "base/clock.h"
+#include "event_lists.h"
 
 #define SLAB_BYTES (256 * 1024)
 /* Small enough that a slice never has more records than a block may have. */
@@ -684,6 +685,12 @@ void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset)
 const uint16_t wire_record_room[WIRE_HOOK_MAX] = {
 #define X(hook, record) [WIRE_##hook] = ROOM(sizeof(struct wire_##record)),
 	WIRE_FIXED(X)
+#undef X
+};
+
+const uint8_t wire_hook_class[WIRE_HOOK_MAX] = {
+#define X(hook, kind, class) [WIRE_##hook] = EVENT_CLASS_##class,
+	WIRE_HOOKS(X)
 #undef X
 };
 

@@ -129,6 +129,8 @@ void ring_group_stats(struct ring_group *g, struct ring_stats *ret, bool reset);
 /* By hook: bytes of a record, rounded up to 8; 0: the record contains its length. */
 extern const uint16_t wire_record_room[WIRE_HOOK_MAX];
 
+extern const uint8_t wire_hook_class[WIRE_HOOK_MAX];	/* by hook: enum event_class */
+
 /* Returns the length of a record whose hook has no fixed length. 0: invalid. */
 size_t wire_record_size_odd(const void *data, size_t max);
 

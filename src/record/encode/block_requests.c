@@ -13,6 +13,18 @@
 #include "record/encode/block_state.h"
 #include "record/encode/block_writer.h"
 
+bool block_slice_lacks(const struct block_slice *s, unsigned int hook, bool whole_class)
+{
+	for (size_t i = 0; i < s->loss_cnt; i++)
+		if (s->losses[i].hook == hook ||
+		    (whole_class && s->losses[i].cls == wire_hook_class[hook]))
+			return true;
+	for (size_t i = 0; i < s->gap_cnt; i++)
+		if (!strcmp(s->gaps[i].source, hook_name_find(hook)->source))
+			return true;
+	return false;
+}
+
 /* request_event: fills the columns of an event that request_track reads. */
 
 /* Hooks and actions have the same order. Both are stored in traces, so the order never changes. */

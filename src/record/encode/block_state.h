@@ -2,9 +2,9 @@
 /*
  * block_state: private state of the block writer. Its parts are:
  *
- * block_writer.c (sections), block_fill.c (records to arrays), block_dict.c (names, sites, stacks),
- * cpu_keyframe.c (the thread on each CPU), block_requests.c (owners, files and lost ends of
- * requests), block_count.c (first pass: counts; order by time).
+ * block_writer.c (sections, the thread on each CPU), block_fill.c (counts records, converts them to
+ * arrays), block_dict.c (names, sites, stacks), block_requests.c (owners, files and lost ends of
+ * requests).
  */
 #pragma once
 
@@ -134,26 +134,10 @@ struct block_writer {
 	struct row_writer small[CHUNK_SMALL_END];	/* by enum chunk_section_type */
 };
 
-/* ---- block_count.c ---- */
-
-extern const uint8_t wire_hook_kind[WIRE_HOOK_MAX];	/* enum event_kind; 0: not a column kind */
-
-/* Distance of prefetching: the records were written by another CPU, maybe long ago. */
-#define BLOCK_AHEAD_BYTES 768
+/* ---- block_fill.c ---- */
 
 /* Counts records per hook and CPU, collects the task records and sorts them by time. */
 int block_count_records(struct block_writer *w, const struct block_slice *s);
-
-int block_order_rows(struct kind_rows *k, uint32_t start, uint32_t end);
-/*
- * Adds a step; sort all steps afterwards with block_steps_order(). At the same instant, paths
- * precede dirtyings, which precede other records in order of arrival. -ENOMEM.
- */
-int block_steps_add(struct block_steps *s, const struct wire_hdr *h, uint32_t row);
-void block_steps_order(struct block_steps *s);
-
-/* ---- block_fill.c ---- */
-
 /* Allocates and fills the arrays; the resulting order of rows is (cpu, ts_ns, arrival). */
 int block_fill_rows(struct block_writer *w, const struct block_slice *s);
 /* Returns the slot of a thread in this block. UINT32_MAX: out of memory. */
@@ -215,20 +199,6 @@ struct stack_frames {
 uint64_t stack_code_add(uint64_t code, uint64_t site_code);
 int stack_dict_use(struct block_dict *b, struct row_writer *w, const struct stack_frames *f,
 		   uint64_t *ret_id, bool *ret_new);
-
-/* ---- cpu_keyframe.c ---- */
-
-/* Finds the thread on each CPU at from_ns, for the keyframe, and at to_ns, for the next block. */
-int block_account_cpus(struct block_writer *w, const struct block_slice *s);
-/* Appends CPU_STATE rows. */
-void block_put_keyframe(struct block_writer *w);
-/*
- * For the first block: discards start states that the snapshot read after a switch or wake-up of
- * the thread, because these are later states.
- */
-void block_check_start_states(struct block_writer *w);
-/* Discards the start states of the block's threads: traces that begin later must not use them. */
-void block_end_start_states(struct block_writer *w);
 
 /* ---- block_requests.c: files ---- */
 

@@ -121,8 +121,6 @@ void block_writer_force_keyframe(struct block_writer *w);
 int block_writer_encode(struct block_writer *w, const struct block_slice *s, const void **ret_block,
 			size_t *ret_bytes, struct block_stats *ret_stats);
 
-extern const uint8_t wire_hook_class[];	/* by hook: enum event_class */
-
 /*
  * request_event: converts a record of class block to the corresponding event.
  *
