@@ -10,7 +10,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
-#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
 
 struct check {
 	struct input in;

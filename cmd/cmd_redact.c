@@ -10,7 +10,7 @@
 #include "cmd/input/input.h"
 #include "cmd/input/redact_options.h"
 #include "cmd/render/say.h"
-#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
 
 struct redact {
 	struct input in;

@@ -9,7 +9,6 @@
 #include "cmd/copy/new_trace.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
-#include "edit/trace_check.h"
 #include "edit/trace_copy.h"
 
 struct repair {

@@ -5,7 +5,6 @@
 #include "base/atomic_output.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
-#include "edit/trace_check.h"
 #include "edit/trace_copy.h"
 
 /* Checks that the new trace at path is undamaged and has block_cnt blocks. */

@@ -16,7 +16,7 @@
 
 #include "analyze/context/analysis.h"
 #include "edit/checkpoint.h"
-#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
 #include "edit/trace_cut.h"
 #include "fuzz.h"
 #include "index_trace.h"

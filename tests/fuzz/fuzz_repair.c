@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "edit/trace_check.h"
 #include "edit/trace_copy.h"
 #include "fuzz.h"
 #include "scratch_trace.h"

@@ -14,7 +14,7 @@
 
 #include "analyze/context/analysis.h"
 #include "base/crc32c.h"
-#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"

@@ -19,7 +19,6 @@
 
 #include "base/crc32c.h"
 #include "format/chunk.h"
-#include "edit/trace_check.h"
 #include "edit/trace_copy.h"
 #include "store/manifest.h"
 #include "trace/trace_read.h"

@@ -13,7 +13,7 @@
 
 #include "analyze/context/analysis.h"
 #include "edit/checkpoint.h"
-#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 #include "tests/unit/gen/gen_chaos.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "analyze/engine/report_view.h"
-#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
 #include "edit/trace_cut.h"
 #include "tests/unit/gen/gen_chaos.h"
 #include "probe/source.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "bpf/wire.h"
-#include "edit/redact_words.h"
 #include "edit/trace_redact.h"
 #include "symbol/elf_symbols.h"
 #include "tests/unit/gen/made_trace.h"

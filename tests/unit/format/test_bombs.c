@@ -16,7 +16,7 @@
 #include "base/crc32c.h"
 #include "format/block.h"
 #include "format/event.h"
-#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "tests/unit/unit_test.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "trace/trace_state.h"
-#include "edit/trace_check.h"
+#include "edit/trace_copy.h"
 #include "edit/trace_cut.h"
 #include "store/bundle.h"
 #include "tests/unit/gen/gen_trace.h"
