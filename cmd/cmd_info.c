@@ -11,7 +11,7 @@
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
-#include "trace/trace_layout.h"
+#include "trace/trace.h"
 
 struct info {
 	struct input in;
