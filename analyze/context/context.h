@@ -38,7 +38,7 @@ struct analysis {
 	struct trace *trace;
 	sqlite3 *db;
 	uint64_t start_ns, end_ns;	/* the trace's span, CLOCK_MONOTONIC */
-	/* mean number of bytes between samples (model/heap_weight.h); 0: the heap is not sampled */
+	/* mean number of bytes between samples (heap_weight_cnt()); 0: the heap is not sampled */
 	uint64_t heap_mean;
 	struct dense_ids ids;
 	struct loss_index losses;

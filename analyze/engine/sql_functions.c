@@ -14,7 +14,7 @@
 
 #include "base/units.h"
 #include "model/call.h"
-#include "model/heap_weight.h"
+#include "model/live_objects.h"
 #include "model/quantile.h"
 #include "analyze/context/code_text.h"
 #include "analyze/context/object_text.h"

@@ -13,7 +13,7 @@
 #pragma once
 
 #include "analyze/context/context.h"
-#include "model/object_pairs.h"
+#include "model/live_objects.h"
 
 struct allocation_pairs;
 

@@ -22,7 +22,7 @@
 
 #include "analyze/fold/folds.h"
 #include "base/array.h"
-#include "model/heap_weight.h"
+#include "model/live_objects.h"
 
 /* fold_levels: a process is initialized when it first occurs in a keyframe, an event or a reset. */
 

@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 #include "analyze/fold/fold.h"
-#include "model/object_pairs.h"
+#include "model/live_objects.h"
 
 enum alloc_source {
 	ALLOC_RSS = 0,

@@ -16,7 +16,7 @@
 #include "analyze/fold/fold_sums.h"
 #include "analyze/fold/index_job.h"
 #include "base/array.h"
-#include "model/heap_weight.h"
+#include "model/live_objects.h"
 #include "model/mem_levels.h"
 #include "trace/derived_file.h"
 

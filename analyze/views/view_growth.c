@@ -18,7 +18,7 @@
 #include "analyze/views/view.h"
 #include "base/array.h"
 #include "base/strpool.h"
-#include "model/heap_weight.h"
+#include "model/live_objects.h"
 #include "model/quantile.h"
 #include "table_columns.h"
 

@@ -10,7 +10,7 @@
 #include "analyze/fold/allocation_pairs.h"
 #include "analyze/fold/fold_memory.h"
 #include "analyze/views/view.h"
-#include "model/heap_weight.h"
+#include "model/live_objects.h"
 #include "table_columns.h"
 
 #define TEMPORARY_NS 1000000

@@ -20,7 +20,7 @@
 #include "analyze/fold/index_memory.h"
 #include "analyze/views/view.h"
 #include "base/array.h"
-#include "model/heap_weight.h"
+#include "model/live_objects.h"
 #include "model/mem_levels.h"
 #include "table_columns.h"
 

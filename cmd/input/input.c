@@ -22,7 +22,7 @@
 #include "cmd/input/who.h"
 #include "cmd/render/say.h"
 #include "edit/trace_cut.h"
-#include "model/heap_weight.h"
+#include "model/live_objects.h"
 #include "symbol/source_lines.h"
 
 int input_take_path(void *input, const char *value, struct err *e)

@@ -14,7 +14,7 @@
 #include "edit/cut_state.h"
 #include "model/call.h"
 #include "model/irq_track.h"
-#include "model/object_pairs.h"
+#include "model/live_objects.h"
 #include "model/request_track.h"
 
 /*

@@ -17,7 +17,7 @@
 #include "format/event.h"
 #include "model/cpu_timeline.h"
 #include "model/irq_track.h"
-#include "model/object_pairs.h"
+#include "model/live_objects.h"
 #include "trace/trace_read.h"
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * live_objects: pairs frees with the allocations they end, by address.
+ * live_objects: pairs frees with the allocations they end, by address (object_pairs: from events;
+ * heap_weight: what a sample of a heap stands for).
  *
  *     allocations, frees --[live_objects]--> for each free (or lost free): the allocation's owner,
  *                                            instant and kind
@@ -20,6 +21,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "format/event.h"
 
 struct live_objects;
 
@@ -101,3 +104,95 @@ void live_objects_begin_notes(struct live_objects *o, live_objects_older older, 
 
 size_t live_objects_cnt(const struct live_objects *o);
 const struct live_kind *live_objects_kind(const struct live_objects *o, uint32_t kind);
+
+/*
+ * object_pairs: interprets events of allocations and frees, and pairs them.
+ *
+ *     SLAB, PAGE, HEAP events, exec, exit --[object_pairs: live_objects]--> ends of objects
+ *
+ * There are three families with separate addresses: slab objects, page blocks, and heap objects.
+ * Each process has its own address space for heap objects. An exec or the end of a process starts a
+ * new space: objects of the old one can no longer be freed. An allocation in an interrupt belongs
+ * to EVENT_ID_IRQ, not to the interrupted thread; user space, where heaps are, has no interrupts. A
+ * page order above every kernel's limit is damage; such an event has no pair. Threads: one.
+ */
+
+enum object_family {
+	OBJECT_SLAB = 0, OBJECT_PAGE = 1, OBJECT_HEAP = 2, OBJECT_FAMILY_CNT = 3
+};
+
+struct object_event {
+	uint64_t addr;			/* address, or page frame number */
+	uint32_t utid;			/* thread of the event, or EVENT_ID_IRQ */
+	uint8_t family;			/* enum object_family */
+	bool is_alloc;
+	struct live_kind kind;		/* for a free: only the fields that its event has */
+};
+
+/* Returns the family of events of this kind (enum event_kind); -1: none. */
+int object_family_of(uint64_t kind);
+/* Returns the thread of a family's event, or EVENT_ID_IRQ. */
+uint32_t object_event_utid(const struct event *ev);
+/* False: the event belongs to no family. */
+bool object_event_read(const struct event *ev, uint32_t page_bytes, struct object_event *ret);
+
+struct object_pairs {
+	struct live_objects *of[OBJECT_FAMILY_CNT];
+	uint32_t *heap_spaces;		/* by process; 0: the space is the process's number */
+	uint32_t next_heap_space;	/* next number of a new space, counting down */
+	uint32_t page_bytes;
+};
+
+/*
+ * Processes have numbers below process_cnt. has_instants: objects keep the time of their
+ * allocation. 0 or -ENOMEM; call done() even after -ENOMEM.
+ */
+int object_pairs_init(struct object_pairs *p, uint32_t page_bytes, uint32_t process_cnt,
+		      bool has_instants);
+void object_pairs_done(struct object_pairs *p);
+/* Raises the number of processes from before to cnt. 0 or -ENOMEM. */
+int object_pairs_grow(struct object_pairs *p, uint32_t before, uint32_t cnt);
+/* Call this at an exec or the end of a process. */
+void object_pairs_reset(struct object_pairs *p, uint32_t process);
+/* Returns the address space, for live_objects, of an event of the process. */
+uint32_t object_pairs_space(const struct object_pairs *p, unsigned int family, uint32_t process);
+/*
+ * Adds or ends an object of the process; owner is for live_objects_add(). sink gets the objects
+ * that the event ends, including an object whose free must have been lost. *ret_unknown: as in
+ * live_objects_end(); 0 for allocations.
+ */
+int object_pairs_event(struct object_pairs *p, const struct object_event *o, uint64_t ts_ns,
+		       uint32_t owner, uint32_t process, live_objects_sink sink, void *ctx,
+		       uint64_t *ret_unknown);
+
+/*
+ * heap_weight: the number of allocations and bytes that a sample of a sampled heap represents
+ * (record --heap=SIZE).
+ *
+ * An allocation of s bytes is a sample with the probability p = 1 - exp(-s / mean), independent of
+ * all others (src/preload/heap_share.h). It represents 1 / p allocations of s bytes each (Horvitz
+ * and Thompson): the sums over samples have the right expected value. The variance of a sum of
+ * bytes is the sum of s^2 (1 - p) / p over all allocations, and s (1 - p) / p is at most mean: the
+ * variance is at most mean times the sum.
+ *
+ * mean: manifest's heap.sample_bytes; 0: all allocations are recorded, and each represents itself.
+ */
+
+/*
+ * Returns the units per allocation in sums of weights: 1024, so that little is lost by rounding; 1
+ * if the heap is not sampled.
+ */
+static inline uint64_t heap_weight_unit(uint64_t mean)
+{
+	return mean ? 1024 : 1;
+}
+
+/* Returns the number of allocations that a sample represents, in units of heap_weight_unit(). */
+uint64_t heap_weight_cnt(uint64_t mean, uint64_t bytes);
+/* Returns the number of bytes that a sample represents, rounded. */
+uint64_t heap_weight_bytes(uint64_t mean, uint64_t bytes);
+/*
+ * Returns the possible error of an estimate of `bytes`, in bytes, with a confidence of at least
+ * 90 %: the upper half of Wilson's interval for a Poisson count of bytes / mean.
+ */
+uint64_t heap_weight_error(uint64_t mean, uint64_t bytes);

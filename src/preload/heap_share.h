@@ -116,7 +116,7 @@ _Static_assert(sizeof(struct heap_share_head) == 136 + 4 * HEAP_CHUNKS_MAX &&
  * The bytes that a thread allocates form a line with random points on it, at exponentially
  * distributed distances with a mean of SIZE bytes. An allocation that contains a point is a sample:
  * an allocation of s bytes with the probability 1 - exp(-s / SIZE), independent of all others
- * (src/model/heap_weight.h). The distribution is memoryless: a new distance is drawn after a
+ * (src/model/live_objects.h). The distribution is memoryless: a new distance is drawn after a
  * sample, after fork() and in a nested allocator.
  *
  * The set of live samples is shared by all threads of a process and has no lock, so that signal

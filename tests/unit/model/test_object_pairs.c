@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/object_pairs.h"
+#include "model/live_objects.h"
 #include "tests/unit/unit_test.h"
 
 enum { PROCESSES = 4, EVENTS = 3000, DAMAGED_ORDER = 70 };

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "model/heap_weight.h"
+#include "model/live_objects.h"
 #include "preload/heap_share.h"
 
 static void test_logarithm_is_that_of_libm(void **state)
