@@ -16,7 +16,7 @@
 #include "cmd/input/input.h"
 #include "cmd/render/say.h"
 #include "store/manifest.h"
-#include "store/control_socket.h"
+#include "store/files.h"
 
 struct mark {
 	struct input in;

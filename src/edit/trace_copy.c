@@ -15,7 +15,7 @@
 #include "base/array.h"
 #include "format/columns.h"
 #include "store/chunk_scan.h"
-#include "store/control_socket.h"
+#include "store/files.h"
 #include "store/store_writer.h"
 #include "trace/derived_file.h"
 #include "trace/trace_read.h"

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
-/* files: one system call per function. */
+/* files: one system call per function of the kernel's table. */
+#include "store/files.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/atomic_output.h"
-#include "store/files.h"
 
 static int result(int r)
 {
@@ -180,4 +185,158 @@ int files_each(int dir_fd, int (*f)(void *ctx, const char *name), void *ctx)
 			r = f(ctx, entry->d_name);
 	closedir(d);
 	return r;
+}
+
+/*
+ * control_socket: AF_UNIX datagrams. A socket's path has at most 107 bytes and a trace's path may
+ * be longer: the socket is addressed through the directory's descriptor in /proc.
+ */
+
+struct control_socket {
+	int fd;
+	int dir_fd;
+	uid_t owner;
+};
+
+static struct sockaddr_un address_of(int dir_fd)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+
+	snprintf(a.sun_path, sizeof(a.sun_path), "/proc/self/fd/%d/" CONTROL_SOCKET_NAME, dir_fd);
+	return a;
+}
+
+int control_socket_open(struct control_socket **ret, int dir_fd, uid_t owner, gid_t group)
+{
+	struct sockaddr_un a = address_of(dir_fd);
+	struct control_socket *p = calloc(1, sizeof(*p));
+	int one = 1, err;
+
+	if (!p)
+		return -ENOMEM;
+	p->dir_fd = dir_fd;
+	p->owner = owner;
+	p->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	/*
+	 * bind() gives the file the descriptor's mode, so that other users can access the socket at
+	 * no time
+	 */
+	if (p->fd < 0 || setsockopt(p->fd, SOL_SOCKET, SO_PASSCRED, &one, sizeof(one)) < 0 ||
+	    fchmod(p->fd, 0600) < 0 || bind(p->fd, (struct sockaddr *)&a, sizeof(a)) < 0)
+		goto fail;
+	if (owner != (uid_t)-1 &&
+	    fchownat(dir_fd, CONTROL_SOCKET_NAME, owner, group, AT_SYMLINK_NOFOLLOW) < 0)
+		goto fail;
+	*ret = p;
+	return 0;
+fail:
+	err = -errno;
+	if (p->fd >= 0)
+		close(p->fd);
+	free(p);
+	return err;
+}
+
+void control_socket_close(struct control_socket *p)
+{
+	if (!p)
+		return;
+	unlinkat(p->dir_fd, CONTROL_SOCKET_NAME, 0);
+	close(p->fd);
+	free(p);
+}
+
+int control_socket_fd(const struct control_socket *p)
+{
+	return p->fd;
+}
+
+static bool is_trusted(const struct control_socket *p, struct msghdr *m)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(m);
+	struct ucred who;
+
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS)
+		return false;
+	memcpy(&who, CMSG_DATA(c), sizeof(who));
+	return !who.uid || who.uid == geteuid() || (p->owner != (uid_t)-1 && who.uid == p->owner);
+}
+
+int control_socket_receive(struct control_socket *p, uint64_t *ret_ts_ns,
+			   char text[CONTROL_MESSAGE_MAX])
+{
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(struct ucred))];
+	} control;
+	char message[CONTROL_MESSAGE_MAX + 1];
+	struct iovec iov = { message, CONTROL_MESSAGE_MAX };
+	struct msghdr m;
+	uint64_t ts_ns;
+	ssize_t n;
+	char *end;
+
+	for (;;) {
+		m = (struct msghdr){ .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+				     .msg_controllen = sizeof(control) };
+		n = recvmsg(p->fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return 0;
+		message[n] = '\0';
+		if (!is_trusted(p, &m) || m.msg_flags & MSG_TRUNC || strlen(message) != (size_t)n)
+			continue;
+		errno = 0;
+		ts_ns = strtoull(message, &end, 10);
+		if (errno || message[0] < '0' || message[0] > '9' || end[0] != ' ' || !end[1])
+			continue;
+		*ret_ts_ns = ts_ns;
+		strcpy(text, end + 1);
+		return 1;
+	}
+}
+
+static int connect_to(int dir_fd)
+{
+	struct sockaddr_un a = address_of(dir_fd);
+	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), err;
+	const struct timeval patience = { .tv_sec = 10 };
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+	if (!connect(fd, (struct sockaddr *)&a, sizeof(a)))
+		return fd;
+	err = -errno;
+	close(fd);
+	return err;
+}
+
+int control_socket_send(int dir_fd, uint64_t ts_ns, const char *text)
+{
+	char message[CONTROL_MESSAGE_MAX + 1];
+	int n, fd, err;
+
+	n = snprintf(message, sizeof(message), "%" PRIu64 " %s", ts_ns, text);
+	if (n > CONTROL_MESSAGE_MAX)
+		return -E2BIG;
+	fd = connect_to(dir_fd);
+	if (fd < 0)
+		return fd;
+	do {
+		err = send(fd, message, (size_t)n, MSG_NOSIGNAL) < 0 ? -errno : 0;
+	} while (err == -EINTR);
+	close(fd);
+	return err;
+}
+
+bool control_socket_has_owner(int dir_fd)
+{
+	int fd = connect_to(dir_fd);
+
+	if (fd >= 0)
+		close(fd);
+	/* EACCES: the socket exists, but the caller may only read the trace */
+	return fd >= 0 || fd == -EACCES;
 }

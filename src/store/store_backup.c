@@ -16,7 +16,6 @@
 
 #include "base/atomic_output.h"
 #include "store/chunk_scan.h"
-#include "store/control_socket.h"
 #include "store/files.h"
 #include "store/manifest.h"
 #include "store/store_writer.h"

@@ -24,7 +24,7 @@
 #include "base/crc32c.h"
 #include "format/chunk.h"
 #include "store/chunk_scan.h"
-#include "store/control_socket.h"
+#include "store/files.h"
 #include "store/manifest.h"
 
 /*

@@ -17,7 +17,7 @@
 #include "base/array.h"
 #include "format/zpack.h"
 #include "store/chunk_scan.h"
-#include "store/control_socket.h"
+#include "store/files.h"
 #include "trace/derived_file.h"
 #include "trace/trace_state.h"
 

@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "probe/span_probes.h"
-#include "store/control_socket.h"
+#include "store/files.h"
 #include "store/store_writer.h"
 
 /*

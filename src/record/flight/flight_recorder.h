@@ -82,7 +82,7 @@ void flight_recorder_end(struct flight_recorder *w);
 
 /*
  * Marks are named points in time, for the next block. They come from `ebpfrec mark`
- * (control_socket.h), from lines of --mark-fd and from triggers. Senders can neither block the
+ * (control_socket_send()), from lines of --mark-fd and from triggers. Senders can neither block the
  * recorder nor make it use much memory: lines are truncated, and marks beyond MARKS_MAX per slice
  * are counted and dropped.
  */

@@ -22,7 +22,7 @@
 #include "trace/trace.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "store/chunk_scan.h"
-#include "store/control_socket.h"
+#include "store/files.h"
 #include "store/store_writer.h"
 
 #define MS 1000000ull
