@@ -33,7 +33,6 @@
 #include "cmd/render/page.h"
 #include "cmd/render/say.h"
 #include "cmd/render/terminal.h"
-#include "cmd/sources.h"
 #include "event_lists.h"
 #include "probe/rings.h"
 #include "probe/source.h"
