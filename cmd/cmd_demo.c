@@ -14,7 +14,6 @@
 
 #include "base/atomic_output.h"
 #include "cmd/cmd.h"
-#include "cmd/render/terminal.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"
 

@@ -23,8 +23,7 @@
 #include "cmd/input/opts.h"
 #include "cmd/metrics/metrics.h"
 #include "cmd/render/page.h"
-#include "cmd/render/terminal.h"
-#include "cmd/render/row_prefix.h"
+#include "cmd/render/render.h"
 #include "cmd/render/say.h"
 
 #define TABLES_MAX  65	/* including export_info */

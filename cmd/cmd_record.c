@@ -32,7 +32,6 @@
 #include "cmd/input/opts.h"
 #include "cmd/render/page.h"
 #include "cmd/render/say.h"
-#include "cmd/render/terminal.h"
 #include "event_lists.h"
 #include "probe/rings.h"
 #include "probe/source.h"

@@ -19,7 +19,6 @@
 #include "cmd/cmd.h"
 #include "cmd/input/hosts.h"
 #include "cmd/input/who.h"
-#include "cmd/render/terminal.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"
 #include "cmd/report_answer.h"

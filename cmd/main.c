@@ -16,7 +16,6 @@
 #include "format/chunk.h"
 #include "format/zpack.h"
 #include "cmd/cmd.h"
-#include "cmd/render/terminal.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"
 #include "probe/probe.h"

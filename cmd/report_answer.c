@@ -20,7 +20,7 @@
 #include "cmd/input/hosts.h"
 #include "cmd/input/timeexpr.h"
 #include "cmd/input/who.h"
-#include "cmd/render/row_prefix.h"
+#include "cmd/render/render.h"
 #include "cmd/render/say.h"
 #include "cmd/render/sparkline.h"
 

@@ -17,7 +17,7 @@
 
 #include "analyze/engine/report_view.h"
 #include "cmd/input/input.h"
-#include "cmd/render/row_prefix.h"
+#include "cmd/render/render.h"
 #include "trace/trace.h"
 
 #define HOSTS_NAME_BYTES 80

@@ -16,7 +16,6 @@
 #include "base/units.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"
-#include "cmd/render/terminal.h"
 
 /* lists: values of options such as -p, -e, --pid and --tid, and command lines. */
 

@@ -21,7 +21,7 @@
 #include "base/textsafe.h"
 #include "base/units.h"
 #include "cmd/render/render.h"
-#include "cmd/render/terminal.h"
+#include "cmd/render/say.h"
 
 /* metric_options: parses the key of --by, and prints the table of metrics for --list. */
 
