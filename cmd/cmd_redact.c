@@ -8,7 +8,6 @@
 #include "cmd/cmd.h"
 #include "cmd/copy/new_trace.h"
 #include "cmd/input/input.h"
-#include "cmd/input/redact_options.h"
 #include "cmd/render/say.h"
 #include "edit/trace_copy.h"
 

@@ -23,6 +23,19 @@
 #include "symbol/elf_symbols.h"
 #include "symbol/source_lines.h"
 
+#ifdef EBPFREC_STATIC
+/*
+ * Replaces dlopen() in a static program (ld --wrap=dlopen), which cannot load libraries. SQLite
+ * refers to dlopen() for loading extensions, which is disabled.
+ */
+void *__wrap_dlopen(const char *file, int mode);
+
+void *__wrap_dlopen(const char *file, int mode)
+{
+	return NULL;
+}
+#endif
+
 static const struct opts_command *const commands[] = {
 	&record_opts, &report_opts, &view_opts,	  &sql_opts,	  &export_opts,
 	&info_opts,   &check_opts,  &repair_opts, &redact_opts,	  &snapshot_opts,

@@ -46,7 +46,7 @@ cmd/input: src/base src/model src/symbol src/trace src/edit analyze/context anal
 cmd/metrics: src/base analyze/context analyze/engine cmd/render cmd/input
 cmd/serve: src/base
 cmd/view: src/base src/store analyze/context cmd/render cmd/serve
-cmd/copy: src/base src/store src/trace src/edit analyze/engine cmd/render cmd/input
+cmd/copy: src/base src/trace src/edit cmd/render cmd/input
 cmd/sql: cmd/render cmd/input
 cmd/mcp: src/base
 cmd/diff: src/base analyze/diff cmd/render cmd/input
