@@ -240,7 +240,7 @@ $(B)/sql_schema_items.c: schema/tables.awk schema/tables.decl schema/events.awk 
 		schema/QUERIES.md
 	$(call say,SCHEMA,$@)
 	$(Q)mkdir -p $(@D)
-	$(Q){ echo '#include "cmd/sql/sql_schema.h"' && echo 'const struct sql_schema_item sql_schema_items[] = {' && \
+	$(Q){ echo '#include "cmd/sql_schema.h"' && echo 'const struct sql_schema_item sql_schema_items[] = {' && \
 		$(TABLES_AWK) out=items_lists schema/tables.decl && \
 		LC_ALL=C awk -f schema/events.awk -v out=items $(EVENT_SRC) && \
 		$(TABLES_AWK) out=items_rest schema/tables.decl && echo '};' && \

@@ -47,12 +47,11 @@ cmd/metrics: src/base analyze/context analyze/engine cmd/render cmd/input
 cmd/serve: src/base
 cmd/view: src/base src/store analyze/context cmd/render cmd/serve
 cmd/copy: src/base src/trace src/edit cmd/render cmd/input
-cmd/sql: cmd/render cmd/input
 cmd/mcp: src/base
 cmd/diff: src/base analyze/diff cmd/render cmd/input
 cmd/assert: src/base src/store analyze/context analyze/engine cmd/render cmd/input
 cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine
-    analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/sql cmd/diff cmd/assert
+    analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/diff cmd/assert
     cmd/mcp
 """
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)

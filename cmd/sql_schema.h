@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include "cmd/render/render.h"
-
 struct sql_schema_column {
 	const char *name, *type, *meaning;
 };
@@ -27,16 +25,3 @@ extern const struct sql_schema_item sql_schema_items[];
 extern const unsigned int sql_schema_item_cnt;
 /* The queries, with their questions as comments. */
 extern const char sql_schema_examples[];
-
-/*
- * Print all items, or the columns of one item. r renders the rows; NULL: prints a table. Return an
- * exit status. An unknown name is an error that lists the known names.
- */
-int sql_schema_list(struct render *r);
-int sql_schema_show(const char *name, struct render *r);
-
-/*
- * Prints SQLite's message on a statement. For an unknown table, function or column, it adds the
- * nearest name and a list of the known names. Returns EXIT_FAILED.
- */
-int sql_schema_error(const char *statement, const char *message);
