@@ -18,7 +18,6 @@
 #include "cmd/render/page.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"
-#include "cmd/render/render_stacks.h"
 
 /*
  * diff_page: the scale of each plot extends from the lowest to the highest run of both groups; both

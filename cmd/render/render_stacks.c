@@ -23,8 +23,8 @@
 #include "base/strpool.h"
 #include "base/textsafe.h"
 #include "cmd/render/page.h"
+#include "cmd/render/render.h"
 #include "cmd/render/render_format.h"
-#include "cmd/render/render_stacks.h"
 
 /*
  * stack_columns: finds columns by their names, writes lines of stacks, and parses a frame's text.
@@ -94,6 +94,14 @@ void stack_columns_line(const struct stack_columns *s, struct buf *to, const str
 	else
 		buf_add(to, STACK_COLUMNS_NONE " ", sizeof(STACK_COLUMNS_NONE));
 }
+
+/* Parts of a frame with a line of source code: "NAME (PATH:NUMBER)". */
+struct stack_line {
+	size_t name_bytes;
+	const char *path;
+	size_t path_bytes;
+	uint32_t number;
+};
 
 /* Finds the parts of a frame. False: the frame has no line of source code. */
 static bool stack_line_find(struct stack_line *ret, const char *frame, size_t bytes)

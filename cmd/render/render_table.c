@@ -10,7 +10,7 @@
 
 #include "base/units.h"
 #include "cmd/render/render_format.h"
-#include "cmd/render/render_stacks.h"
+#include "cmd/render/render.h"
 #include "base/textsafe.h"
 #include "base/words.h"
 
