@@ -13,7 +13,6 @@
 #include "analyze/context/analysis.h"
 #include "analyze/context/loss_index.h"
 #include "cmd/input/opts.h"
-#include "cmd/input/timeexpr.h"
 #include "cmd/render/say.h"
 #include "cmd/render/render.h"
 #include "trace/trace.h"

@@ -9,7 +9,6 @@
 #include "base/units.h"
 #include "cmd/input/opts.h"
 #include "cmd/render/render_format.h"
-#include "cmd/input/timeexpr.h"
 #include "cmd/render/say.h"
 #include "fuzz.h"
 #include "probe/source.h"

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cmd/input/timeexpr.h"
+#include "cmd/input/opts.h"
 #include "cmd/render/say.h"
 #include "tests/unit/unit_test.h"
 
