@@ -236,6 +236,8 @@ struct report_request {
 	/* window, CLOCK_MONOTONIC, half-open; may extend beyond the trace */
 	uint64_t from_ns, to_ns;
 	uint64_t every_ns;		/* length of bins; 0: no bins */
+	const uint64_t *edges;	/* with WINDOW_OWN_BINS as every_ns: edges of the bins */
+	size_t edge_cnt;
 	unsigned int by;		/* mask of keys, 1u << REPORT_BY_x; 0: the view's default */
 	/*
 	 * Filters, which are combined with "and": process and thread ids; names, exact or as GLOB

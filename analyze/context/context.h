@@ -22,16 +22,27 @@
 struct index;
 struct source_lines;
 
-/*
- * Block requests of unknown owners, which the running report may lack; see
- * analyze/engine/unowned.h.
- */
+/* Block requests of unknown owners, which a report may lack; see analyze/engine/unowned.h. */
 struct unowned {
 	bool of_some;	/* the report is about selected processes or threads */
 	bool by_owner;	/* the report's keys include an owner */
 	int64_t from_ns, to_ns;		/* range of bins, from the trace's start */
 	struct unowned_bin *bins;	/* bins with such requests, in time order */
 	size_t bin_cnt, bin_cap;
+};
+
+/*
+ * The subject of a report. The function that answers creates it and makes it the running question,
+ * which tables and SQL functions read. A question may run within another one.
+ */
+struct question {
+	struct scope scope;
+	struct loss_needs needs;	/* sources that the answer needs */
+	struct unowned unowned;		/* requests that the answer may lack */
+	const uint64_t *edges;		/* of the bins for WINDOW_OWN_BINS; NULL: none */
+	size_t edge_cnt;
+	struct scan_memo *memo;	/* rows kept for later statements; NULL: none (table.h) */
+	const struct question *outer;	/* continues when this question ends */
 };
 
 struct analysis {
@@ -42,9 +53,8 @@ struct analysis {
 	uint64_t heap_mean;
 	struct dense_ids ids;
 	struct loss_index losses;
-	struct scope scope;		/* scope of the running report */
-	struct loss_needs needs;	/* sources that the running report needs */
-	struct unowned unowned;		/* requests that the running report may lack */
+	/* the running question; outside of reports, everything is in scope */
+	const struct question *question;
 	struct task_keys keys;		/* for SQL functions */
 	uint32_t *cpus;			/* CPUs that exist in the trace, ascending */
 	unsigned int cpu_cnt;
@@ -54,8 +64,6 @@ struct analysis {
 	 */
 	uint8_t *block_is_clean;
 	bool declaring; /* a virtual table is declaring its columns, which the guard must allow */
-	/* verify all blocks before the first row: the statement reads events, or reports damage */
-	bool needs_verified;
 	/* compiled statements, kept if the analysis follows a trace and so repeats its queries */
 	struct kept_statement *statements;
 	size_t statement_cnt, statement_cap;
@@ -76,15 +84,18 @@ struct analysis {
 	 */
 	struct trace *helper_trace;
 	struct analysis *helper;
-	/* bin edges for WINDOW_OWN_BINS (scope.h), one more than bins; NULL: none */
-	const uint64_t *bin_edges;
-	size_t bin_cnt;
 	struct analysis_scan_watch scan_watch;
-	struct scan_memo *scan_memo;	/* set while a report runs, else NULL (engine/table.h) */
-	/* negative errno of the table that made a statement fail; 0: none */
-	int failed;
-	char failed_text[512];
 };
+
+/* The question of a newly opened analysis. */
+extern const struct question question_of_all;
+/*
+ * Makes q the running question, with this scope; scope NULL: the whole machine, as far as it was
+ * recorded. The other members are the caller's. After an error, call question_end(), too. 0 or
+ * -ENOMEM.
+ */
+int question_begin(struct question *q, struct analysis *a, const struct scope_filter *scope);
+void question_end(struct question *q, struct analysis *a);
 
 /*
  * Returns the number of events of the kinds (1u << EVENT_x) in the blocks that overlap the window,

@@ -334,6 +334,25 @@ void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *r
 	ret->name = task_label(g, m, g->by & KEY(THREAD) && ret->utid >= 0);
 }
 
+/* ---- questions ---- */
+
+const struct question question_of_all = { .needs = LOSS_NEEDS_ALL };
+
+int question_begin(struct question *q, struct analysis *a, const struct scope_filter *scope)
+{
+	const struct scope_filter machine = { .workload_only = context_workload_only(a) };
+
+	q->outer = a->question;
+	a->question = q;
+	return scope_init(&q->scope, &a->ids, scope ? scope : &machine);
+}
+
+void question_end(struct question *q, struct analysis *a)
+{
+	a->question = q->outer;
+	scope_done(&q->scope);
+}
+
 /* window: arithmetic of windows and bins. */
 
 void context_clip(const struct analysis *a, uint64_t *from_ns, uint64_t *to_ns)

@@ -194,7 +194,7 @@ void grouping_label(struct grouping *g, uint32_t group, struct grouping_label *r
  * window: the window [from, to) of a table-valued function, divided into bins of length "every".
  *
  * Bins are counted from `from`; the last bin ends at `to`. Only bins that overlap the trace's span
- * exist. The length WINDOW_OWN_BINS selects the bins in struct analysis, which may differ in
+ * exist. The length WINDOW_OWN_BINS selects the bins of the running question, which may differ in
  * length. Instants are CLOCK_MONOTONIC unless noted. Threads: one.
  */
 #define WINDOW_OWN_BINS INT64_MAX	/* a value of every_ns */
@@ -205,7 +205,7 @@ struct window {
 	uint64_t from_ns, to_ns; /* part inside the trace's span; equal if there is none */
 	uint64_t base_ns; /* start of bin 0, extrapolated before time 0 if needed (wraps) */
 	uint64_t first_bin, end_bin;	/* bins that exist: [first_bin, end_bin) */
-	/* edges of the bins in struct analysis; NULL: all bins have length every_ns */
+	/* edges of the bins; NULL: all bins have length every_ns */
 	const uint64_t *edges;
 	size_t edge_cnt;
 	uint64_t span_end_ns;		/* end of the trace's span */

@@ -360,7 +360,7 @@ static int take_complete(void *ctx, const struct value *v)
 	return 0;
 }
 
-static const struct question {
+static const struct ranking {
 	int (*row)(void *ctx, const struct value *v);
 	const char *sql;
 } completeness = {
@@ -415,7 +415,7 @@ static const struct question {
 	  " GROUP BY r.name, x.kind" },
 };
 
-static int ask(struct groups *g, const struct diff_side *of, const struct question *q,
+static int ask(struct groups *g, const struct diff_side *of, const struct ranking *q,
 	       struct err *e)
 {
 	const struct statement_param params[] = {

@@ -12,7 +12,6 @@
 #include "analyze/context/context.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"
-#include "analyze/engine/unowned.h"
 #include "analyze/fold/fold_memory.h"
 #include "analyze/fold/fold_reader.h"
 #include "analyze/fold/folds.h"
@@ -151,7 +150,7 @@ int analysis_open(struct analysis **ret, struct trace *t, struct err *e)
 		return err_set(e, -ENOMEM, "out of memory");
 	a->trace = t;
 	a->stop = &a->is_given_up;
-	a->needs = LOSS_NEEDS_ALL;
+	a->question = &question_of_all;
 	r = take_in_trace(a, e) ?: open_db(a, e);
 	if (r < 0) {
 		analysis_close(a);
@@ -184,8 +183,6 @@ void analysis_close(struct analysis *a)
 	trace_close(a->helper_trace);
 	statement_forget_all(a);
 	sqlite3_close_v2(a->db);
-	scope_done(&a->scope);
-	unowned_done(a);
 	index_free(a->index);
 	drop_trace(a);
 	source_lines_free(a->lines);
@@ -254,22 +251,6 @@ int analysis_prepare_window(struct analysis *a, uint32_t kinds, uint64_t from_ns
 bool analysis_knows_block(struct analysis *a, size_t block)
 {
 	return a->index && index_is_true(a->index) && block < index_read_cnt(a->index);
-}
-
-int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e)
-{
-	int ret;
-
-	/*
-	 * the guard sets needs_verified while a statement is compiled, but kept statements are not
-	 * compiled again
-	 */
-	a->needs_verified = a->index_use.follow != NULL;
-	statement_guard(a, true);
-	ret = statement_run(a, sql, NULL, sink, e);
-	statement_guard(a, false);
-	a->needs_verified = false;
-	return ret;
 }
 
 void analysis_interrupt(struct analysis *a)

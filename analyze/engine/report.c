@@ -319,7 +319,7 @@ static int put_zero(struct report_bins *b, const struct group *g)
 	lack = zeros_lack(b, g);
 	if (b->complete >= 0)
 		b->zeros[1 + b->complete].i = b->zeros_complete &&
-					      !(lack.ios && b->a->unowned.of_some);
+					      !(lack.ios && b->a->question->unowned.of_some);
 	if (b->unowned_ios >= 0)
 		b->zeros[1 + b->unowned_ios] = value_int(lack.ios);
 	if (b->unowned_bytes >= 0)
@@ -819,17 +819,14 @@ static int run_machine_part(struct analysis *a, const char *text, size_t len,
 			    const struct statement_param *params, const struct row_sink *sink,
 			    struct err *e)
 {
-	const struct scope_filter f = { .workload_only = context_workload_only(a) };
-	const struct scope asked = a->scope;
-	bool of_some = a->unowned.of_some;
-	int ret = scope_init(&a->scope, &a->ids, &f);
+	struct question machine = *a->question;
+	int ret = question_begin(&machine, a, NULL);
 
-	a->unowned.of_some = false;
+	machine.unowned.of_some = false;
+	machine.memo = NULL;
 	ret = ret < 0 ? err_set(e, ret, "out of memory") :
 			run_part(a, text, len, params, sink, e);
-	a->unowned.of_some = of_some;
-	scope_done(&a->scope);
-	a->scope = asked;
+	question_end(&machine, a);
 	return ret;
 }
 
@@ -1056,6 +1053,7 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 		.with_recorder = r->with_recorder, .with_idle = r->with_idle,
 		.merges_unknown = r->merge_unknown,
 	};
+	struct question q = { .edges = r->edges, .edge_cnt = r->edge_cnt };
 	unsigned int by;
 	int ret;
 
@@ -1089,21 +1087,19 @@ int analysis_report(struct analysis *a, const struct report_request *r, const st
 		f.with_recorder = f.with_idle = true;
 	f.with_pseudo = by == KEY(CPU);
 	f.workload_only = context_workload_only(a);
-	scope_done(&a->scope);
-	ret = scope_init(&a->scope, &a->ids, &f);
+	q.needs = v->needs;
+	q.memo = scan_memo_new();
+	ret = question_begin(&q, a, &f);
 	if (ret < 0)
-		return err_set(e, ret, "out of memory");
-	a->needs = v->needs;
-	scan_memo_begin(a);
+		ret = err_set(e, ret, "out of memory");
 	if (v->by_mask & KEY(OP))
 		by = keys_of_requests(by);
-	ret = unowned_begin(a, r, scope_is_of_some(&a->scope), by, e);
+	ret = ret ?: unowned_find(&q, a, r, by, e);
 	ret = ret ?: r->fill && r->every_ns ? run_filled(a, r, v, by, sink, e) :
 					      run_view(a, r, v, by, sink, e);
-	unowned_end(a);
-	scan_memo_end(a);
-	a->needs = LOSS_NEEDS_ALL;
-	scope_done(&a->scope);
+	question_end(&q, a);
+	free(q.unowned.bins);
+	scan_memo_free(q.memo);
 	return ret;
 }
 

@@ -307,7 +307,7 @@ static void view_result(sqlite3_context *ctx, int argc, sqlite3_value **argv, bo
 	const struct analysis *a = sqlite3_user_data(ctx);
 	const char *source = argc > 2 ? (const char *)sqlite3_value_text(argv[2]) : NULL;
 	char room[LOSS_SOURCES_MAX];
-	struct loss_needs needs = loss_needs_of(a->needs, source ? source : "", room);
+	struct loss_needs needs = loss_needs_of(a->question->needs, source ? source : "", room);
 
 	loss_result(ctx, &needs, wants_lost, argv);
 }
@@ -450,26 +450,26 @@ static bool id_of(sqlite3_value *v, uint32_t *ret)
 static void fn_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
+	const struct scope *s = &a->question->scope;
 	uint32_t upid, process;
 	bool is_in = id_of(argv[0], &upid);
 
 	process = dense_process(&a->ids, upid);
-	is_in = is_in && (argc < 2 ? scope_has_process(&a->scope, process) :
-				     scope_has_process_at(&a->scope, process, abs_of(a, argv[1]),
-							  NULL));
+	is_in = is_in && (argc < 2 ? scope_has_process(s, process) :
+				     scope_has_process_at(s, process, abs_of(a, argv[1]), NULL));
 	sqlite3_result_int(ctx, is_in);
 }
 
 static void fn_thread_in_scope(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
 	struct analysis *a = sqlite3_user_data(ctx);
+	const struct scope *s = &a->question->scope;
 	uint32_t utid, thread;
 	bool is_in = id_of(argv[0], &utid);
 
 	thread = dense_thread(&a->ids, utid);
-	is_in = is_in && (argc < 2 ? scope_has_thread(&a->scope, thread) :
-				     scope_has_thread_at(&a->scope, thread, abs_of(a, argv[1]),
-							 NULL));
+	is_in = is_in && (argc < 2 ? scope_has_thread(s, thread) :
+				     scope_has_thread_at(s, thread, abs_of(a, argv[1]), NULL));
 	sqlite3_result_int(ctx, is_in);
 }
 
@@ -477,7 +477,7 @@ static void fn_scope_of_threads(sqlite3_context *ctx, int argc, sqlite3_value **
 {
 	struct analysis *a = sqlite3_user_data(ctx);
 
-	sqlite3_result_int(ctx, scope_is_of_threads(&a->scope));
+	sqlite3_result_int(ctx, scope_is_of_threads(&a->question->scope));
 }
 
 static void fn_task_key(sqlite3_context *ctx, int argc, sqlite3_value **argv)

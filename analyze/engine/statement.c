@@ -61,23 +61,28 @@ static bool function_needs_blocks(const char *name)
 	return false;
 }
 
+struct guard {
+	const struct analysis *a;
+	bool needs_blocks;	/* verify all blocks before the first row */
+};
+
 static int authorize(void *ctx, int action, const char *p1, const char *p2, const char *db,
 		     const char *trigger)
 {
-	struct analysis *a = ctx;
+	struct guard *g = ctx;
 
 	/* sqlite3_declare_vtab() compiles a CREATE TABLE but creates no table */
-	if (a->declaring)
+	if (g->a->declaring)
 		return SQLITE_OK;
 	switch (action) {
 	case SQLITE_SELECT:
 	case SQLITE_RECURSIVE:
 		return SQLITE_OK;
 	case SQLITE_READ:
-		a->needs_verified = a->needs_verified || table_needs_blocks(p1);
+		g->needs_blocks = g->needs_blocks || table_needs_blocks(p1);
 		return SQLITE_OK;
 	case SQLITE_FUNCTION:
-		a->needs_verified = a->needs_verified || function_needs_blocks(p2);
+		g->needs_blocks = g->needs_blocks || function_needs_blocks(p2);
 		return p2 && !sqlite3_stricmp(p2, "load_extension") ? SQLITE_DENY : SQLITE_OK;
 	case SQLITE_PRAGMA:
 		return p1 && pragma_reads(p1, p2) ? SQLITE_OK : SQLITE_DENY;
@@ -86,18 +91,13 @@ static int authorize(void *ctx, int action, const char *p1, const char *p2, cons
 	}
 }
 
-void statement_guard(struct analysis *a, bool on)
-{
-	sqlite3_set_authorizer(a->db, on ? authorize : NULL, a);
-}
-
 static int fail(struct analysis *a, struct err *e)
 {
 	const char *msg = sqlite3_errmsg(a->db);
-	int rc = sqlite3_errcode(a->db);
+	int rc = sqlite3_errcode(a->db), err = TABLE_ERROR_ERRNO(sqlite3_extended_errcode(a->db));
 
-	if (a->failed)
-		return err_set(e, a->failed, "%s", a->failed_text);
+	if (err)
+		return err_set(e, -err, "%s", msg);
 	if (rc == SQLITE_NOMEM)
 		return err_set(e, -ENOMEM, "out of memory");
 	if (rc == SQLITE_AUTH || strstr(msg, "not authorized"))
@@ -131,7 +131,6 @@ static int prepare(struct analysis *a, const char *text, sqlite3_stmt **ret, str
 {
 	const char *tail;
 
-	a->failed = 0;
 	if (is_blank(text))
 		return err_set(e, -EINVAL, "there is no statement");
 	if (sqlite3_prepare_v2(a->db, text, -1, ret, &tail) != SQLITE_OK)
@@ -151,7 +150,6 @@ static int begin_use(struct analysis *a, const char *text, sqlite3_stmt **ret, s
 	size_t i = 0;
 	int r;
 
-	a->failed = 0;
 	while (i < a->statement_cnt && strcmp(a->statements[i].text, text))
 		i++;
 	if (i < a->statement_cnt) {
@@ -312,8 +310,9 @@ out:
 	return ret < 0 ? ret : 0;
 }
 
-int statement_run(struct analysis *a, const char *text, const struct statement_param *params,
-		  const struct row_sink *sink, struct err *e)
+/* guard: the guard that is called while the statement is compiled; NULL: none. */
+static int run(struct analysis *a, const char *text, const struct statement_param *params,
+	       const struct row_sink *sink, const struct guard *guard, struct err *e)
 {
 	sqlite3_stmt *stmt;
 	unsigned int tries = 0;
@@ -321,18 +320,36 @@ int statement_run(struct analysis *a, const char *text, const struct statement_p
 	int ret;
 
 	do {
-		if (tries)
-			scan_memo_clear(a);
+		for (const struct question *q = a->question; tries && q; q = q->outer)
+			scan_memo_clear(q->memo);
 		ret = begin_use(a, text, &stmt, e);
 		if (ret < 0)
 			return ret;
 		ret = bind(stmt, params) < 0 ? err_set(e, -ENOMEM, "out of memory") :
-		      a->needs_verified ? verify_blocks(a, e) : 0;
+		      guard && guard->needs_blocks ? verify_blocks(a, e) : 0;
 		ret = ret ?: pump(a, stmt, sink, &begun, e);
 		end_use(a, stmt);
 		/* the index was damaged, and has been removed: run the statement again */
 	} while (ret == -EBADMSG && !begun && analysis_index_failed(a) &&
 		 ++tries < STATEMENT_TRIES);
+	return ret;
+}
+
+int statement_run(struct analysis *a, const char *text, const struct statement_param *params,
+		  const struct row_sink *sink, struct err *e)
+{
+	return run(a, text, params, sink, NULL, e);
+}
+
+int analysis_sql(struct analysis *a, const char *sql, const struct row_sink *sink, struct err *e)
+{
+	/* kept statements are not compiled again */
+	struct guard guard = { .a = a, .needs_blocks = a->index_use.follow != NULL };
+	int ret;
+
+	sqlite3_set_authorizer(a->db, authorize, &guard);
+	ret = run(a, sql, NULL, sink, &guard, e);
+	sqlite3_set_authorizer(a->db, NULL, NULL);
 	return ret;
 }
 

@@ -26,9 +26,6 @@ void statement_forget_all(struct analysis *a);
 /* Binds a value to the n-th parameter, counted from 1. Returns an SQLite code. */
 int statement_bind(sqlite3_stmt *stmt, int n, const struct value *v);
 
-/* While on, statements that could write, open files or change the connection are refused. */
-void statement_guard(struct analysis *a, bool on);
-
 /* Formats the column names of a query, separated by ", ". 0 or -errno. */
 int statement_columns(struct analysis *a, const char *text, char *buf, size_t size);
 

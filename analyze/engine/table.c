@@ -36,30 +36,27 @@ static void drop_entries(struct scan_memo *m)
 	m->texts = NULL;
 }
 
-void scan_memo_begin(struct analysis *a)
+struct scan_memo *scan_memo_new(void)
 {
-	scan_memo_end(a);
-	a->scan_memo = calloc(1, sizeof(*a->scan_memo));
+	return calloc(1, sizeof(struct scan_memo));
 }
 
-void scan_memo_end(struct analysis *a)
+void scan_memo_clear(struct scan_memo *m)
 {
-	if (a->scan_memo)
-		drop_entries(a->scan_memo);
-	free(a->scan_memo);
-	a->scan_memo = NULL;
+	if (m)
+		drop_entries(m);
 }
 
-void scan_memo_clear(struct analysis *a)
+void scan_memo_free(struct scan_memo *m)
 {
-	if (a->scan_memo)
-		drop_entries(a->scan_memo);
+	scan_memo_clear(m);
+	free(m);
 }
 
-bool scan_memo_takes(const struct analysis *a, const struct table_def *def,
+bool scan_memo_takes(const struct scan_memo *m, const struct table_def *def,
 		     const struct table_query *q)
 {
-	return a->scan_memo && def->arg_cnt && !def->kinds && !q->has_cpu && !q->has_utid &&
+	return m && def->arg_cnt && !def->kinds && !q->has_cpu && !q->has_utid &&
 	       !q->has_key && !q->merge && !q->is_of_activity;
 }
 
@@ -82,11 +79,9 @@ static bool is_same_query(const struct table_def *def, const struct table_query 
 	return kept->from_ns == q->from_ns && kept->to_ns == q->to_ns;
 }
 
-const struct rowbuf *scan_memo_find(const struct analysis *a, const struct table_def *def,
+const struct rowbuf *scan_memo_find(const struct scan_memo *m, const struct table_def *def,
 				    const struct table_query *q)
 {
-	const struct scan_memo *m = a->scan_memo;
-
 	for (size_t i = 0; i < m->cnt; i++)
 		if (m->entries[i].def == def && is_same_query(def, &m->entries[i].q, q))
 			return &m->entries[i].rows;
@@ -106,10 +101,9 @@ static bool keep_texts(struct scan_memo *m, struct cell *cells, size_t cnt)
 	return true;
 }
 
-void scan_memo_keep(struct analysis *a, const struct table_def *def, const struct table_query *q,
+void scan_memo_keep(struct scan_memo *m, const struct table_def *def, const struct table_query *q,
 		    const struct rowbuf *rows)
 {
-	struct scan_memo *m = a->scan_memo;
 	struct memo_entry e = { def, *q, *rows };
 	size_t cnt = rows->row_cnt * rows->col_cnt;
 
@@ -294,11 +288,11 @@ int table_scan_open(struct table_scan *s, struct analysis *a, const struct table
 	s->has_key = q->has_key;
 	s->def = def;
 	s->rows.col_cnt = def->col_cnt + def->arg_cnt;
-	s->is_kept = scan_memo_takes(a, def, q);
-	kept = s->is_kept ? scan_memo_find(a, def, q) : NULL;
+	s->memo = scan_memo_takes(a->question->memo, def, q) ? a->question->memo : NULL;
+	kept = s->memo ? scan_memo_find(s->memo, def, q) : NULL;
 	if (kept)
 		return open_kept(s, kept);
-	if (s->is_kept)
+	if (s->memo)
 		s->query = *q;
 	s->state = calloc(1, def->state_bytes);
 	ret = s->state ? def->open(a, def, q, s->state, e) : -ENOMEM;
@@ -333,8 +327,8 @@ int table_scan_fill(struct table_scan *s, struct err *e)
 	if (!s->has_key)
 		atomic_fetch_add_explicit(&s->a->rows_made, s->rows.row_cnt, memory_order_relaxed);
 	s->is_whole = s->is_first && !s->more;
-	if (s->is_kept && s->is_whole)
-		scan_memo_keep(s->a, s->def, &s->query, &s->rows);
+	if (s->memo && s->is_whole)
+		scan_memo_keep(s->memo, s->def, &s->query, &s->rows);
 	s->is_first = false;
 	return s->rows.row_cnt > 0;
 }
@@ -383,9 +377,9 @@ int window_init(struct window *w, const struct analysis *a, const struct table_q
 	if (w->to < w->from)
 		w->to = w->from;
 	w->every_ns = (uint64_t)every;
-	if (every == WINDOW_OWN_BINS && a->bin_cnt) {
-		w->edges = a->bin_edges;
-		w->edge_cnt = a->bin_cnt + 1;
+	if (every == WINDOW_OWN_BINS && a->question->edge_cnt) {
+		w->edges = a->question->edges;
+		w->edge_cnt = a->question->edge_cnt;
 	}
 	w->start_ns = a->start_ns;
 	w->span_end_ns = a->end_ns;
@@ -642,12 +636,9 @@ static int vtab_close(sqlite3_vtab_cursor *vc)
 
 static int vtab_fail(struct vtab *t, int ret, const struct err *e)
 {
-	t->b.analysis->failed = ret;
-	snprintf(t->b.analysis->failed_text, sizeof(t->b.analysis->failed_text), "%s",
-		 err_text(e, ret));
 	sqlite3_free(t->base.zErrMsg);
 	t->base.zErrMsg = sqlite3_mprintf("%s", err_text(e, ret));
-	return ret == -ENOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+	return ret == -ENOMEM ? SQLITE_NOMEM : TABLE_ERROR(-ret);
 }
 
 static int cursor_next(struct vtab_cursor *c)

@@ -138,8 +138,8 @@ struct table_scan {
 	bool has_key;	/* the scan is limited to rows with one key */
 	bool is_first;	/* rows has never been filled */
 	bool is_whole;	/* rows contains all rows of the scan */
-	bool is_kept;	/* scan_memo keeps the rows if rows is whole */
-	struct table_query query;	/* valid if is_kept */
+	struct scan_memo *memo;	/* keeps the rows if rows is whole; NULL: not kept */
+	struct table_query query;	/* valid if memo is set */
 };
 
 int table_scan_open(struct table_scan *s, struct analysis *a, const struct table_def *def,
@@ -203,6 +203,9 @@ TABLES_OTHER(X)
 
 /* Registers all tables with a->db. */
 int table_vtab_register(struct analysis *a, struct err *e);
+/* Extended SQLite error code of a table that failed with an errno, and the errno, or 0. */
+#define TABLE_ERROR(err)      (SQLITE_ERROR | (1000 + (err)) << 8)
+#define TABLE_ERROR_ERRNO(rc) ((rc) > TABLE_ERROR(0) ? ((rc) >> 8) - 1000 : 0)
 
 /* Finds a table by name, ignoring case; NULL: not found. */
 const struct table_def *table_find(const char *name);
@@ -234,22 +237,22 @@ int window_grouping(struct grouping *g, const struct analysis *a, const struct c
 /*
  * scan_memo: keeps the rows of small tables that several sections of a report read for the same
  * window, such as causes() and memory_spikes(). Only complete results of table-valued functions are
- * kept. An analysis has at most one memo, while it runs a report. Threads: one.
+ * kept. A memo belongs to a question, because rows depend on its scope. Threads: one.
  */
 struct scan_memo;
 
-/* Begin and end the time during which rows are kept. If memory is exhausted, no rows are kept. */
-void scan_memo_begin(struct analysis *a);
-void scan_memo_end(struct analysis *a);
-/* Drops all rows, for example because they may come from a damaged index. */
-void scan_memo_clear(struct analysis *a);
+/* NULL: out of memory; no rows are kept then. */
+struct scan_memo *scan_memo_new(void);
+void scan_memo_free(struct scan_memo *m);
+/* Drops all rows, for example because they may come from a damaged index. m may be NULL. */
+void scan_memo_clear(struct scan_memo *m);
 
-/* Returns whether the rows of the query may be kept. */
-bool scan_memo_takes(const struct analysis *a, const struct table_def *def,
+/* Returns whether the rows of the query may be kept. m may be NULL. */
+bool scan_memo_takes(const struct scan_memo *m, const struct table_def *def,
 		     const struct table_query *q);
-/* Returns the kept rows, valid until scan_memo_end() or scan_memo_clear(); NULL: none. */
-const struct rowbuf *scan_memo_find(const struct analysis *a, const struct table_def *def,
+/* Returns the kept rows, valid until scan_memo_free() or scan_memo_clear(); NULL: none. */
+const struct rowbuf *scan_memo_find(const struct scan_memo *m, const struct table_def *def,
 				    const struct table_query *q);
 /* Keeps a copy of all rows of a query, unless they are many. */
-void scan_memo_keep(struct analysis *a, const struct table_def *def, const struct table_query *q,
+void scan_memo_keep(struct scan_memo *m, const struct table_def *def, const struct table_query *q,
 		    const struct rowbuf *rows);

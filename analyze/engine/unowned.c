@@ -36,7 +36,6 @@ static int take_bin(void *ctx, const struct value *v)
 static int count_bins(struct analysis *a, int64_t from_ns, int64_t to_ns, uint64_t every_ns,
 		      struct unowned *ret, struct err *e)
 {
-	const struct scope_filter f = { .workload_only = context_workload_only(a) };
 	const struct statement_param params[] = {
 		{ ":from", value_int((uint64_t)from_ns) },
 		{ ":to", value_int((uint64_t)to_ns) },
@@ -44,8 +43,8 @@ static int count_bins(struct analysis *a, int64_t from_ns, int64_t to_ns, uint64
 		{ .name = NULL },
 	};
 	const struct row_sink sink = { .ctx = ret, .row = take_bin };
-	const struct scope asked = a->scope;
-	int r = scope_init(&a->scope, &a->ids, &f);
+	struct question machine = { .needs = LOSS_NEEDS_ALL };
+	int r = question_begin(&machine, a, NULL);
 
 	ret->bin_cnt = 0;
 	ret->from_ns = from_ns;
@@ -57,8 +56,7 @@ static int count_bins(struct analysis *a, int64_t from_ns, int64_t to_ns, uint64
 				  " WHERE owner_how = 'unknown' AND bytes > 0"
 				  " GROUP BY t_ns, t_end_ns ORDER BY t_ns",
 				  params, &sink, e);
-	scope_done(&a->scope);
-	a->scope = asked;
+	question_end(&machine, a);
 	return r;
 }
 
@@ -89,7 +87,7 @@ struct request_cnt unowned_count(struct analysis *a, int64_t from_ns, int64_t to
 
 	if (!trace_was_recorded(a->trace, "block") || to_ns <= from_ns)
 		return ret;
-	if (!sum_bins(&a->unowned, from_ns, to_ns, &ret)) {
+	if (!sum_bins(&a->question->unowned, from_ns, to_ns, &ret)) {
 		/* ignore errors: parts that cannot be read are reported by the report itself */
 		if (count_bins(a, from_ns, to_ns, 0, &one, NULL) == 0)
 			(void)sum_bins(&one, from_ns, to_ns, &ret);
@@ -103,14 +101,16 @@ struct request_cnt unowned_count(struct analysis *a, int64_t from_ns, int64_t to
 
 struct request_cnt unowned_of_window(struct analysis *a, int64_t from_ns, int64_t to_ns)
 {
-	return a->unowned.of_some ? unowned_count(a, from_ns, to_ns)
-				  : (struct request_cnt){ 0 };
+	return a->question->unowned.of_some ? unowned_count(a, from_ns, to_ns)
+					    : (struct request_cnt){ 0 };
 }
 
 struct request_cnt unowned_of_row(struct analysis *a, int64_t from_ns, int64_t to_ns,
 				       bool is_known)
 {
-	return a->unowned.of_some || (a->unowned.by_owner && is_known)
+	const struct unowned *u = &a->question->unowned;
+
+	return u->of_some || (u->by_owner && is_known)
 		       ? unowned_count(a, from_ns, to_ns)
 		       : (struct request_cnt){ 0 };
 }
@@ -120,30 +120,17 @@ bool unowned_matters(const char *sources)
 	return sources && words_have(sources, "block");
 }
 
-int unowned_begin(struct analysis *a, const struct report_request *r, bool of_some, unsigned int by,
-		  struct err *e)
+int unowned_find(struct question *q, struct analysis *a, const struct report_request *r,
+		 unsigned int by, struct err *e)
 {
-	struct unowned *u = &a->unowned;
+	struct unowned *u = &q->unowned;
 
-	if (!unowned_matters(a->needs.sources) || !trace_was_recorded(a->trace, "block"))
+	if (!unowned_matters(q->needs.sources) || !trace_was_recorded(a->trace, "block"))
 		return 0;
-	u->of_some = of_some;
+	u->of_some = scope_is_of_some(&q->scope);
 	u->by_owner = by & KEYS_WHO;
 	if ((!u->of_some && !u->by_owner) || r->to_ns <= r->from_ns)
 		return 0;
 	return count_bins(a, context_rel_clamped(a, r->from_ns), context_rel_clamped(a, r->to_ns),
 			  r->every_ns, u, e);
-}
-
-void unowned_end(struct analysis *a)
-{
-	a->unowned.of_some = a->unowned.by_owner = false;
-	a->unowned.from_ns = a->unowned.to_ns = 0;
-	a->unowned.bin_cnt = 0;
-}
-
-void unowned_done(struct analysis *a)
-{
-	free(a->unowned.bins);
-	a->unowned = (struct unowned){ .bins = NULL };
 }

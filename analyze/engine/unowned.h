@@ -19,13 +19,11 @@
 bool unowned_matters(const char *sources);
 
 /*
- * Call before a report runs. of_some: the report is about selected processes or threads; by: its
- * keys. Counts the requests of each bin if the report needs them. 0 or -errno.
+ * Sets q->unowned of a report with the keys `by`, after its scope and needs. Counts the requests of
+ * each bin if the report needs them; the caller frees the bins. 0 or -errno.
  */
-int unowned_begin(struct analysis *a, const struct report_request *r, bool of_some, unsigned int by,
-		  struct err *e);
-void unowned_end(struct analysis *a);
-void unowned_done(struct analysis *a);
+int unowned_find(struct question *q, struct analysis *a, const struct report_request *r,
+		 unsigned int by, struct err *e);
 
 /*
  * Counts requests of unknown owners that ended in a window, relative to the trace's start. In a

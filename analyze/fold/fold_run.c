@@ -51,7 +51,7 @@ static int on_cpu_piece(void *ctx, const void *found)
 		bool is_in;
 
 		end_ns = p->to_ns;
-		is_in = scope_has_thread_at(&a->scope, thread, at_ns, &end_ns);
+		is_in = scope_has_thread_at(&a->question->scope, thread, at_ns, &end_ns);
 		if (is_in)
 			ret = array_add(&m->pieces, &m->piece_cap, &m->piece_cnt,
 					(struct busy_piece){ at_ns, end_ns, thread });

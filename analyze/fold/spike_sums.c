@@ -53,7 +53,7 @@ static int group_by(struct spikes *s, unsigned int by, bool uses_scope, uint32_t
 
 		of[i] = EVENT_ID_UNKNOWN;
 		if (!p || p->flags & TRACE_TASK_RECORDER ||
-		    (uses_scope && !scope_has_process(&s->a->scope, i)))
+		    (uses_scope && !scope_has_process(&s->a->question->scope, i)))
 			continue;
 		if (s->q.by[by])
 			text = task_keys_text(&s->a->keys, key, i);

@@ -95,7 +95,7 @@ static int load_sums(struct spikes *s)
 		return 0;
 	for (unsigned int i = 0; i < s->q.by_cnt; i++)
 		if ((s->q.by[i] && s->q.by[i] != KEY(PROCESS) && s->q.by[i] != KEY(COMM)) ||
-		    (s->group_of[i] && scope_is_of_some(&s->a->scope)))
+		    (s->group_of[i] && scope_is_of_some(&s->a->question->scope)))
 			return 0;
 	for (unsigned int g = 0; g < INDEX_GROUP_CNT && ret > 0; g++)
 		if (is_asked(s, g))
@@ -111,7 +111,7 @@ static int on_first_pass(void *ctx, const void *found)
 	const struct alloc_change *c = found;
 
 	if (c->kind != ALLOC_CHANGE_ALLOC || c->process < EVENT_ID_FIRST ||
-	    c->ts_ns < s->a->start_ns || !scope_has_process(&s->a->scope, c->process))
+	    c->ts_ns < s->a->start_ns || !scope_has_process(&s->a->question->scope, c->process))
 		return 0;
 	return spikes_add_bytes(s, c->process, c->source,
 				(c->ts_ns - s->a->start_ns) / s->q.window_ns, (uint64_t)c->delta);
@@ -173,7 +173,7 @@ static bool choose(struct spikes *s)
 		c->is_chosen = (s->q.min_bytes ? c->pair_max >= s->q.min_bytes : c->is_hot) &&
 			       s->q.source_mask & 1u << c->source &&
 			       (s->group_of[c->by] ||
-				scope_has_process(&s->a->scope, c->process));
+				scope_has_process(&s->a->question->scope, c->process));
 		if (c->is_chosen)
 			sources |= 1u << c->source;
 		burst_init(&c->burst, s->q.window_ns, s->q.min_bytes,

@@ -193,8 +193,8 @@ static void put_bin(struct page_columns *c, struct page_column *col, int64_t t_n
 	uint64_t ts_ns = context_abs(c->a, t_ns);
 	size_t bin = col->bin;
 
-	if (c->a->bin_edges[bin] != ts_ns)
-		bin = lower_bound_plain(c->a->bin_edges, c->a->bin_cnt, ts_ns);
+	if (c->bins->edges[bin] != ts_ns)
+		bin = page_bin_of(c->bins, ts_ns);
 	page_put_int(&col->values, (int64_t)(bin - col->bin));
 	col->bin = bin;
 }
@@ -303,10 +303,12 @@ int page_columns_put_who(struct page_columns *c)
 	return ret ? ret : end(c);
 }
 
-int page_columns_init(struct page_columns *c, const struct analysis *a, struct buf *out)
+int page_columns_init(struct page_columns *c, const struct analysis *a,
+		      const struct page_bins *bins, struct buf *out)
 {
 	*c = (struct page_columns){
-		.sink = { c, begin, row, end, section }, .a = a, .out = out, .is_first = true,
+		.sink = { c, begin, row, end, section }, .a = a, .bins = bins, .out = out,
+		.is_first = true,
 	};
 	return strpool_new(&c->texts);
 }

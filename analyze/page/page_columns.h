@@ -14,6 +14,7 @@
 #pragma once
 
 #include "analyze/context/context.h"
+#include "analyze/page/page_rows.h"
 #include "base/buf.h"
 #include "base/strpool.h"
 
@@ -21,6 +22,7 @@ struct page_columns {
 	/* a section's title is the name of its result: letters and underscores */
 	struct row_sink sink;
 	const struct analysis *a;
+	const struct page_bins *bins;
 	struct buf *out;
 	char name[64];			/* name of the current result */
 	const char *prefix;		/* prefix of its name in the data; NULL: none */
@@ -36,7 +38,8 @@ struct page_columns {
 };
 
 /* Results are written to out. 0 or -ENOMEM. */
-int page_columns_init(struct page_columns *c, const struct analysis *a, struct buf *out);
+int page_columns_init(struct page_columns *c, const struct analysis *a,
+		      const struct page_bins *bins, struct buf *out);
 void page_columns_done(struct page_columns *c);
 /*
  * Writes a result "who": container, unit, user and cgroup of each process in the list. 0 or

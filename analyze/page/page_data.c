@@ -25,16 +25,6 @@
 
 #define PAGE_KINDS (ANALYSIS_KINDS | ANALYSIS_STATES) /* parts of the index that are needed */
 
-struct page_bins {
-	uint64_t *edges;
-	size_t cnt, cap;	/* number of edges */
-	bool are_decoded;	/* events of the bins are decoded, so bins have equal lengths */
-	bool are_coarse;	/* finer bins are available if the user stays at the window */
-	/* number of slices of the index in the bins; 0: events are decoded */
-	size_t slices;
-	bool are_long;		/* computing all results would take longer than a step may */
-};
-
 /* ---- page bins ---- */
 
 #define BINS_WANTED   800
@@ -448,10 +438,10 @@ static void put_window(const struct analysis *a, const struct page_bins *b, stru
 	page_put(out, b->are_coarse || b->are_long ? ",\"coarse\":true" : ",\"coarse\":false");
 	page_put(out, b->are_long ? ",\"partial\":true" : ",\"partial\":false");
 	page_put(out, ",\n\"edges\":[");
-	for (size_t i = 0; i <= a->bin_cnt; i++) {
+	for (size_t i = 0; i < b->cnt; i++) {
 		page_put(out, i ? "," : "");
-		page_put_int(out, (int64_t)(a->bin_edges[i] - before));
-		before = a->bin_edges[i];
+		page_put_int(out, (int64_t)(b->edges[i] - before));
+		before = b->edges[i];
 	}
 	page_put(out, "],\n\"results\":{");
 }
@@ -474,6 +464,7 @@ struct page_job {
 /* Two threads take jobs from a list, the longest jobs first. */
 struct page_jobs {
 	struct analysis *a;
+	const struct page_bins *bins;
 	struct page_job jobs[JOB_CNT];
 	struct page_rows_def defs[ROWS_CNT];
 	const unsigned int *order;	/* jobs to run now */
@@ -510,13 +501,13 @@ static bool goes_by_thread(unsigned int rows)
 	return rows == ROWS_CPU || rows == ROWS_WAITS || rows == ROWS_STATES;
 }
 
-static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns, uint64_t to_ns,
-		      bool by_thread)
+static void init_jobs(struct page_jobs *j, struct analysis *a, const struct page_bins *bins,
+		      uint64_t from_ns, uint64_t to_ns, bool by_thread)
 {
-	const struct report_request r = { .from_ns = a->bin_edges[0],
-					  .to_ns = a->bin_edges[a->bin_cnt] };
+	const struct report_request r = { .from_ns = bins->edges[0],
+					  .to_ns = bins->edges[bins->cnt - 1] };
 
-	*j = (struct page_jobs){ .a = a, .path = trace_path(a->trace) };
+	*j = (struct page_jobs){ .a = a, .bins = bins, .path = trace_path(a->trace) };
 	memset(j->places, 0xff, sizeof(j->places));
 	for (unsigned int i = 0; i < JOB_CNT; i++) {
 		j->jobs[i] = (struct page_job){ .rows = i < ROWS_CNT ? &j->defs[i] : NULL,
@@ -531,7 +522,7 @@ static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns,
 		j->defs[i].by = j->defs[i].by ? "thread" : NULL;
 	}
 	j->jobs[JOB_PAGE].report.view = "page";
-	j->jobs[JOB_PAGE].report.every_ns = INT64_MAX;
+	j->jobs[JOB_PAGE].report.every_ns = WINDOW_OWN_BINS;
 	j->jobs[JOB_STACKS].report.view = j->jobs[JOB_STACKS].section = "stacks";
 	j->jobs[JOB_STACKS].report.limit = STACKS_SHOWN;
 	j->jobs[JOB_STACKS].report.by = 1u << REPORT_BY_PROCESS;
@@ -551,7 +542,7 @@ static void init_jobs(struct page_jobs *j, struct analysis *a, uint64_t from_ns,
 /* ---- peaks: the bins with the longest waits and the slowest requests ---- */
 
 struct peaks {
-	const struct analysis *a;
+	const struct page_jobs *j;
 	const char *column;
 	unsigned int col;
 	int64_t *most;		/* by bin: largest value */
@@ -570,8 +561,7 @@ static int peaks_row(void *ctx, const struct value *values)
 {
 	struct peaks *p = ctx;
 	const struct value *v = &values[p->col];
-	size_t bin = lower_bound_plain(p->a->bin_edges, p->a->bin_cnt,
-				       context_abs(p->a, values[0].i));
+	size_t bin = page_bin_of(p->j->bins, context_abs(p->j->a, values[0].i));
 
 	if (v->type == VALUE_INT && v->i > p->most[bin])
 		p->most[bin] = v->i;
@@ -589,12 +579,12 @@ static void add_place(struct page_jobs *j, unsigned int kind, unsigned int nth, 
 static int put_peaks(struct page_jobs *j, const struct row_log *rows, const char *name,
 		     const char *column, unsigned int kind)
 {
-	struct analysis *a = j->a;
-	struct peaks p = { .a = a, .column = column };
+	const struct page_bins *b = j->bins;
+	struct peaks p = { .j = j, .column = column };
 	struct buf *out = &j->peaks;
 	int ret = -ENOMEM;
 
-	p.most = calloc(a->bin_cnt, sizeof(*p.most));
+	p.most = calloc(b->cnt, sizeof(*p.most));
 	if (p.most)
 		ret = row_log_replay(rows, &(struct row_sink){ .ctx = &p, .begin = peaks_begin,
 							       .row = peaks_row });
@@ -602,16 +592,16 @@ static int put_peaks(struct page_jobs *j, const struct row_log *rows, const char
 	for (unsigned int n = 0; !ret && n < PEAKS; n++) {
 		size_t bin = 0;
 
-		for (size_t i = 1; i < a->bin_cnt; i++)
+		for (size_t i = 1; i + 1 < b->cnt; i++)
 			bin = p.most[i] > p.most[bin] ? i : bin;
 		if (!p.most[bin])
 			break;
 		p.most[bin] = 0;
-		add_place(j, kind, n, a->bin_edges[bin]);
+		add_place(j, kind, n, b->edges[bin]);
 		page_put(out, n ? ",[" : "[");
-		page_put_int(out, context_rel(a, a->bin_edges[bin]));
+		page_put_int(out, context_rel(j->a, b->edges[bin]));
 		page_put(out, ",");
-		page_put_int(out, context_rel(a, a->bin_edges[bin + 1]));
+		page_put_int(out, context_rel(j->a, b->edges[bin + 1]));
 		page_put(out, "]");
 	}
 	free(p.most);
@@ -620,17 +610,12 @@ static int put_peaks(struct page_jobs *j, const struct row_log *rows, const char
 
 /* ---- running jobs ---- */
 
-/* Computes rows without a filter by task. */
-static int find_rows(struct analysis *a, struct page_job *j, struct err *e)
+static int find_rows(const struct page_jobs *j, struct analysis *a, struct page_job *job,
+		     struct err *e)
 {
-	const struct scope_filter f = { .workload_only = context_workload_only(a) };
-	int ret = scope_init(&a->scope, &a->ids, &f);
+	int ret = page_rows_put(a, job->rows, j->bins, &job->log.sink, job->rows_wanted, e);
 
-	if (ret < 0)
-		return err_set(e, ret, "out of memory");
-	ret = page_rows_put(a, j->rows, &j->log.sink, j->rows_wanted, e);
-	scope_done(&a->scope);
-	j->is_done = !ret;
+	job->is_done = !ret;
 	return ret;
 }
 
@@ -650,19 +635,21 @@ static int find_page(struct page_jobs *j, struct analysis *a, struct err *e)
 {
 	struct page_job *waits = &j->jobs[ROWS_WAITS], *io = &j->jobs[ROWS_IO];
 	const char *peaks = (const char *)j->peaks.data;
-	int ret = waits->is_done ? 0 : find_rows(a, waits, e);
+	int ret = waits->is_done ? 0 : find_rows(j, a, waits, e);
 
 	if (!ret && !io->is_done)
-		ret = find_rows(a, io, e);
+		ret = find_rows(j, a, io, e);
 	if (!peaks)
 		peaks = io->rows_wanted ? NULL : "{}";
+	j->jobs[JOB_PAGE].report.edges = j->bins->edges;
+	j->jobs[JOB_PAGE].report.edge_cnt = j->bins->cnt;
 	return ret ? ret : find_report(a, &j->jobs[JOB_PAGE], peaks, e);
 }
 
 static int run_job(struct page_jobs *j, struct analysis *a, unsigned int i, struct err *e)
 {
 	return i == JOB_PAGE   ? find_page(j, a, e) :
-	       j->jobs[i].rows ? find_rows(a, &j->jobs[i], e) :
+	       j->jobs[i].rows ? find_rows(j, a, &j->jobs[i], e) :
 				 find_report(a, &j->jobs[i], NULL, e);
 }
 
@@ -718,8 +705,6 @@ static bool open_helper(struct page_jobs *j)
 	    (!a->helper && analysis_open(&a->helper, a->helper_trace, NULL) < 0))
 		return false;
 	h = a->helper;
-	h->bin_edges = a->bin_edges;
-	h->bin_cnt = a->bin_cnt;
 	h->stop = a->stop;
 	if (!j->has_index)
 		return !h->index;
@@ -820,13 +805,13 @@ static int spikes_row(void *ctx, const struct value *values)
 
 static void add_marks(struct page_jobs *j)
 {
-	const struct analysis *a = j->a;
+	const struct page_bins *b = j->bins;
 	unsigned int found = 0;
 	size_t cnt;
-	const struct trace_mark *m = trace_marks(a->trace, &cnt);
+	const struct trace_mark *m = trace_marks(j->a->trace, &cnt);
 
 	for (size_t i = 0; i < cnt; i++)
-		if (m[i].ts_ns >= a->bin_edges[0] && m[i].ts_ns < a->bin_edges[a->bin_cnt])
+		if (m[i].ts_ns >= b->edges[0] && m[i].ts_ns < b->edges[b->cnt - 1])
 			add_place(j, PLACE_MARK, found++, m[i].ts_ns);
 }
 
@@ -862,10 +847,7 @@ static int look_first(struct page_jobs *j, struct page_bins *bins, struct err *e
 			at_ns[cnt++] = j->places[i];
 	forget(&j->jobs[ROWS_WAITS]);
 	forget(&j->jobs[ROWS_IO]);
-	ret = page_bins_refine(bins, at_ns, cnt, e);
-	j->a->bin_edges = bins->edges;
-	j->a->bin_cnt = bins->cnt - 1;
-	return ret;
+	return page_bins_refine(bins, at_ns, cnt, e);
 }
 
 /* ---- the page ---- */
@@ -875,7 +857,7 @@ static int put_all(struct page_jobs *j, const struct page_bins *b, const struct 
 {
 	struct page_columns c;
 	struct row_sink rows;
-	int ret = page_columns_init(&c, j->a, text);
+	int ret = page_columns_init(&c, j->a, b, text);
 
 	if (ret < 0)
 		return ret;
@@ -920,9 +902,7 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 	}
 	r = page_bins_make(&bins, a, first_ns, end_ns, effort, e);
 	if (!r) {
-		a->bin_edges = bins.edges;
-		a->bin_cnt = bins.cnt - 1;
-		init_jobs(&j, a, from_ns, to_ns, by_thread);
+		init_jobs(&j, a, &bins, from_ns, to_ns, by_thread);
 		/* spikes take long to find: the browser requests them later for its window */
 		j.jobs[JOB_SUMMARY].is_left_out = j.jobs[JOB_SPIKES].is_left_out = !is_whole;
 		j.jobs[JOB_WHY].is_left_out = !is_whole;
@@ -940,8 +920,6 @@ int analysis_page(struct analysis *a, uint64_t from_ns, uint64_t to_ns, enum pag
 		for (unsigned int i = 0; i < JOB_CNT; i++)
 			row_log_done(&j.jobs[i].log);
 		buf_done(&j.peaks);
-		a->bin_edges = NULL;
-		a->bin_cnt = 0;
 	}
 	if (!r)
 		r = compress_text(&text, is_whole ? COMPRESSION : COMPRESSION_QUICKLY, ret, e);

@@ -48,6 +48,7 @@ struct page_row {
 struct page_rows {
 	struct analysis *a;
 	const struct page_rows_def *def;
+	const struct page_bins *bins;
 	const struct table_def *table;
 	unsigned int key_cnt, value_cnt;
 	int key_cols[PAGE_KEYS_MAX], value_cols[PAGE_VALUES_MAX], without_col, name_col;
@@ -338,7 +339,6 @@ static bool is_left_out(const struct page_rows *p, const struct cell *row)
 
 static int take_row(struct page_rows *p, const struct cell *row)
 {
-	const uint64_t *edges = p->a->bin_edges;
 	uint64_t ts_ns = context_abs(p->a, row[0].i);
 	int64_t values[PAGE_VALUES_MAX];
 	uint32_t key;
@@ -346,8 +346,8 @@ static int take_row(struct page_rows *p, const struct cell *row)
 
 	if (p->without_col >= 0 && is_left_out(p, row))
 		return 0;
-	if (edges[p->bin] != ts_ns)
-		p->bin = lower_bound_plain(edges, p->a->bin_cnt, ts_ns);
+	if (p->bins->edges[p->bin] != ts_ns)
+		p->bin = page_bin_of(p->bins, ts_ns);
 	ret = key_of(p, row, &key);
 	if (ret < 0)
 		return ret;
@@ -427,8 +427,8 @@ static int scan(struct page_rows *p, struct page_rows *with, struct err *e)
 
 	if (p->is_crowded && p->is_named)
 		q.merge = &merge;
-	cell_int(&q.args[0], context_rel(p->a, p->a->bin_edges[0]));
-	cell_int(&q.args[1], context_rel(p->a, p->a->bin_edges[p->a->bin_cnt]));
+	cell_int(&q.args[0], context_rel(p->a, p->bins->edges[0]));
+	cell_int(&q.args[1], context_rel(p->a, p->bins->edges[p->bins->cnt - 1]));
 	cell_int(&q.args[2], WINDOW_OWN_BINS);
 	cell_text(&q.args[3], p->def->by);
 	for (unsigned int i = 0; i < p->value_cnt; i++)
@@ -513,7 +513,6 @@ static int name_others(struct page_rows *p, struct page_key *const *ranking, siz
 /* Returns the number of bins in which a key's task lived; it has a row in each. */
 static size_t bins_of_life(const struct page_rows *p, const struct page_key *k)
 {
-	const uint64_t *edges = p->a->bin_edges;
 	const struct dense_ids *ids = &p->a->ids;
 	uint64_t from = 0, to = 0;
 
@@ -531,8 +530,8 @@ static size_t bins_of_life(const struct page_rows *p, const struct page_key *k)
 			from = r->start_ns, to = r->end_ns;
 	}
 	/* the last edge is the end of the window */
-	to = to ? lower_bound_plain(edges, p->a->bin_cnt, to) : p->a->bin_cnt;
-	from = lower_bound_plain(edges, p->a->bin_cnt, from + 1);
+	to = to ? page_bin_of(p->bins, to) : p->bins->cnt - 1;
+	from = page_bin_of(p->bins, from + 1);
 	return to - (from ? from - 1 : 0) + !to;
 }
 
@@ -563,7 +562,7 @@ static int name_keys(struct page_rows *p, size_t rows_wanted)
 		return 0;
 	}
 	name_leader(p);
-	names_kept = rows_wanted / (2 * p->a->bin_cnt);
+	names_kept = rows_wanted / (2 * (p->bins->cnt - 1));
 	ret = name_others(p, ranking, n, names_kept < NAMES_KEPT ? names_kept : NAMES_KEPT);
 	free(ranking);
 	return ret;
@@ -621,7 +620,7 @@ static int put_rows(const struct page_rows *p, const struct row_sink *out)
 	for (size_t i = 0; i < p->row_cnt && !ret; i++) {
 		const struct page_row *r = &p->rows[i];
 
-		values[0] = value_int((uint64_t)context_rel(p->a, p->a->bin_edges[r->bin]));
+		values[0] = value_int((uint64_t)context_rel(p->a, p->bins->edges[r->bin]));
 		put_keys(p, r->key, &values[1]);
 		for (unsigned int k = 0; k < p->value_cnt; k++)
 			values[1 + p->key_cnt + k] = p->is_max[k] && r->values[k] < 0 ?
@@ -687,12 +686,15 @@ static void drop(struct page_rows *p)
 	strpool_free(p->texts);
 }
 
-static int init(struct page_rows *p, struct analysis *a, const struct page_rows_def *def)
+static int init(struct page_rows *p, struct analysis *a, const struct page_rows_def *def,
+		const struct page_bins *bins)
 {
-	*p = (struct page_rows){ .a = a, .def = def, .table = table_find(def->table) };
+	*p = (struct page_rows){
+		.a = a, .def = def, .bins = bins, .table = table_find(def->table)
+	};
 	find_columns(p);
 	p->is_of_command = trace_get(a->trace, "command") != NULL;
-	p->is_crowded = def->is_sparse && task_cnt(p) > ROWS_SPARSE / a->bin_cnt;
+	p->is_crowded = def->is_sparse && task_cnt(p) > ROWS_SPARSE / (bins->cnt - 1);
 	return strpool_new(&p->texts);
 }
 
@@ -714,14 +716,18 @@ static int finish(struct page_rows *p, const struct row_sink *out, size_t rows_w
 	return ret || !p->def->ranked ? ret : put_other_counts(p, out);
 }
 
-static int put_once(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,
-		    size_t rows_wanted, struct err *e)
+static int put_once(struct analysis *a, const struct page_rows_def *def,
+		    const struct page_bins *bins, const struct row_sink *out, size_t rows_wanted,
+		    struct err *e)
 {
 	struct page_rows p = { 0 }, with = { 0 };
-	int ret = init(&p, a, def);
+	struct question machine = {
+		.needs = LOSS_NEEDS_ALL, .edges = bins->edges, .edge_cnt = bins->cnt
+	};
+	int ret = question_begin(&machine, a, NULL) ?: init(&p, a, def, bins);
 
 	if (!ret && def->with)
-		ret = init(&with, a, def->with);
+		ret = init(&with, a, def->with, bins);
 	if (!ret && rows_wanted)
 		ret = scan(&p, def->with ? &with : NULL, e);
 	if (!ret)
@@ -730,16 +736,17 @@ static int put_once(struct analysis *a, const struct page_rows_def *def, const s
 		ret = finish(&with, out, rows_wanted, e);
 	drop(&p);
 	drop(&with);
+	question_end(&machine, a);
 	return ret;
 }
 
-int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,
-		  size_t rows_wanted, struct err *e)
+int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct page_bins *bins,
+		  const struct row_sink *out, size_t rows_wanted, struct err *e)
 {
 	int ret, tries = 0;
 
 	do {
-		ret = put_once(a, def, out, rows_wanted, e);
+		ret = put_once(a, def, bins, out, rows_wanted, e);
 	} while (ret == -EBADMSG && analysis_index_failed(a) && ++tries < SCAN_TRIES);
 	return ret == -ENOMEM ? err_set(e, ret, "out of memory") : ret;
 }

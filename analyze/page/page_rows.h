@@ -18,8 +18,25 @@
 #include <stddef.h>
 
 #include "analyze/context/analysis.h"
+#include "base/array.h"
 
 enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 9 };
+
+struct page_bins {
+	uint64_t *edges;
+	size_t cnt, cap;	/* number of edges, one more than bins */
+	bool are_decoded;	/* events of the bins are decoded, so bins have equal lengths */
+	bool are_coarse;	/* finer bins are available if the user stays at the window */
+	/* number of slices of the index in the bins; 0: events are decoded */
+	size_t slices;
+	bool are_long;		/* computing all results would take longer than a step may */
+};
+
+/* Returns the first bin that begins at ts_ns or later; if there is none, the number of bins. */
+static inline size_t page_bin_of(const struct page_bins *b, uint64_t ts_ns)
+{
+	return lower_bound_plain(b->edges, b->cnt - 1, ts_ns);
+}
 
 struct page_rows_def {
 	const char *result, *table;
@@ -53,8 +70,8 @@ struct page_rows_def {
 /*
  * Passes three kinds of results to the sink: the rows of def; "others_of_" and its name, with the
  * number of keys without their own rows, by name; and both for def->with. rows_wanted: maximum
- * number of rows for each kind of ranked row; 0: none. Columns submitter and owner_how are used
- * only for rows with an unknown owner. 0 or -errno.
+ * number of rows for each kind of ranked row; 0: none. Rows are of the whole machine. Columns
+ * submitter and owner_how are used only for rows with an unknown owner. 0 or -errno.
  */
-int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct row_sink *out,
-		  size_t rows_wanted, struct err *e);
+int page_rows_put(struct analysis *a, const struct page_rows_def *def, const struct page_bins *bins,
+		  const struct row_sink *out, size_t rows_wanted, struct err *e);

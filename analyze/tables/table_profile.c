@@ -118,7 +118,7 @@ static int add_sample(struct profile *p, const struct cell *row)
 	int r;
 
 	if (ts_ns < p->window.from_ns || ts_ns >= p->window.to_ns ||
-	    !scope_has_thread_at(&p->a->scope, thread, context_abs(p->a, ts_ns), NULL))
+	    !scope_has_thread_at(&p->a->question->scope, thread, context_abs(p->a, ts_ns), NULL))
 		return 0;
 	if (p->by_name && names_at(p, thread, context_abs(p->a, ts_ns), &comm, &name) < 0)
 		return -ENOMEM;

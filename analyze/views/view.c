@@ -67,7 +67,7 @@ void view_enter(struct view *v, void *row)
 
 int view_place_thread(struct view *v, const struct fold_key *key, struct view_place *ret)
 {
-	if (!scope_has_thread_at(&v->a->scope, (uint32_t)key->a, v->at_ns, &v->at_end_ns))
+	if (!scope_has_thread_at(v->scope, (uint32_t)key->a, v->at_ns, &v->at_end_ns))
 		return 0;
 	ret->group = grouping_of_thread(&v->groups, (uint32_t)key->a, v->at_ns, &v->at_end_ns);
 	return 1;
@@ -115,7 +115,7 @@ static int begin(struct view *v, struct err *e)
 		c.sink = (struct fold_sink){ v, def->carry };
 	} else {
 		v->target = (struct fold_target){ .ids = &v->a->ids, .sum = find_sum };
-		v->target.by_name = grouping_is_by_name(&v->groups) || v->a->scope.names;
+		v->target.by_name = grouping_is_by_name(&v->groups) || v->scope->names;
 		c.sums = v->sums.def;
 		c.target = &v->target;
 	}
@@ -143,6 +143,7 @@ int view_open(struct analysis *a, const struct table_def *def, const struct tabl
 	int ret;
 
 	v->a = a;
+	v->scope = &a->question->scope;
 	v->table = def;
 	v->def = view;
 	v->cols_used = q->cols_used;

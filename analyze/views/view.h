@@ -82,6 +82,7 @@ struct view_def {
 
 struct view {
 	struct analysis *a;
+	const struct scope *scope;	/* scope of the running question */
 	const struct table_def *table;
 	const struct view_def *def;
 	struct window w;

@@ -102,7 +102,7 @@ static void note_last(struct chain *c, const struct thread_piece *p, uint64_t to
 	bool is_last = to_ns > c->last_ns || (to_ns == c->last_ns && p->thread < c->last);
 
 	if (p->state == THREAD_RUNNING && is_last && p->thread >= EVENT_ID_FIRST &&
-	    scope_has_thread(&c->v.a->scope, p->thread)) {
+	    scope_has_thread(c->v.scope, p->thread)) {
 		c->last = p->thread;
 		c->last_ns = to_ns;
 	}

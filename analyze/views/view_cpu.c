@@ -34,7 +34,7 @@ static int place(struct view *v, const struct fold_key *key, struct view_place *
 	uint32_t thread = (uint32_t)key->a;
 
 	if (!context_has_cpu(v->a, key->b) ||
-	    !scope_has_thread_at(&v->a->scope, thread, v->at_ns, &v->at_end_ns))
+	    !scope_has_thread_at(v->scope, thread, v->at_ns, &v->at_end_ns))
 		return 0;
 	/* Even with merged groups, each thread has its own row. */
 	ret->group = grouping_is_by_name(&v->groups) ?
@@ -166,7 +166,7 @@ static int place_irq(struct view *v, const struct fold_key *key, struct view_pla
 {
 	uint32_t thread = (uint32_t)(key->a >> 32);
 
-	if (!scope_has_thread_at(&v->a->scope, thread, v->at_ns, &v->at_end_ns))
+	if (!scope_has_thread_at(v->scope, thread, v->at_ns, &v->at_end_ns))
 		return 0;
 	ret->group = ((struct irq_view *)v)->by_cpu ?
 			     (uint32_t)key->a :

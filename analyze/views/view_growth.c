@@ -83,7 +83,7 @@ static int on_allocation(void *ctx, const struct allocation *x)
 	const char *text;
 
 	if ((!is_new && (!x->ev || x->ev->ts_ns < s->v.w.from_ns)) ||
-	    !scope_has_thread_at(&a->scope, owner, x->object->ts_ns, NULL))
+	    !scope_has_thread_at(s->v.scope, owner, x->object->ts_ns, NULL))
 		return 0;
 	text = site_text(s, x);
 	site = text ? fold_sums_of(&s->sites, (uint64_t)process << 2 | x->family, (uintptr_t)text)

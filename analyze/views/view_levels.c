@@ -87,7 +87,7 @@ static int set_level(struct view *v, uint32_t process, const struct mem_process 
 {
 	static const struct mem_process none;
 	struct level *l = view_carry(v, process, OF_PROCESS);
-	bool is_in = scope_has_process_at(&v->a->scope, process, name_ns, NULL);
+	bool is_in = scope_has_process_at(v->scope, process, name_ns, NULL);
 	struct mem_process had, more;
 	uint32_t had_group, group;
 	int r;
@@ -148,7 +148,7 @@ static int on_level(void *ctx, const void *found)
 	const struct level_found *f = found;
 	int r = 0;
 
-	if (!scope_has_process(&v->a->scope, f->process))
+	if (!scope_has_process(v->scope, f->process))
 		return 0;
 	if (x->now) {
 		if (!x->is_begun)
@@ -172,7 +172,7 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	struct levels_view *x = (struct levels_view *)v;
 	int r = window_grouping(&v->groups, v->a, &q->args[3], e);
 
-	if (r < 0 || !(grouping_is_by_name(&v->groups) || v->a->scope.names))
+	if (r < 0 || !(grouping_is_by_name(&v->groups) || v->scope->names))
 		return r;
 	x->now = calloc(v->a->ids.process_cnt, sizeof(*x->now));
 	return x->now ? 0 : err_set(e, -ENOMEM, "out of memory");

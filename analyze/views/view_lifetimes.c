@@ -65,7 +65,7 @@ static int on_allocation(void *ctx, const struct allocation *x)
 	uint64_t mean = is_heap ? s->v.a->heap_mean : 0, cnt = heap_weight_cnt(mean, x->bytes);
 	uint64_t bytes = heap_weight_bytes(mean, x->bytes), life_ns;
 
-	if (!scope_has_thread_at(&s->v.a->scope, owner, x->object->ts_ns, NULL))
+	if (!scope_has_thread_at(s->v.scope, owner, x->object->ts_ns, NULL))
 		return 0;
 	group = grouping_of_thread(&s->v.groups, owner, x->object->ts_ns, NULL);
 	row = group == GROUPING_FAILED ? NULL :

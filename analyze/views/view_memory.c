@@ -114,8 +114,8 @@ static int group_at(struct memory_view *s, uint32_t owner, uint64_t ts_ns, uint3
 	uint32_t threads = v->a->ids.thread_cnt;
 	bool whole = owner >= threads;
 
-	if (whole ? !scope_has_process_at(&v->a->scope, owner - threads, ts_ns, NULL)
-		  : !scope_has_thread_at(&v->a->scope, owner, ts_ns, NULL))
+	if (whole ? !scope_has_process_at(v->scope, owner - threads, ts_ns, NULL)
+		  : !scope_has_thread_at(v->scope, owner, ts_ns, NULL))
 		return 0;
 	*ret = whole ? grouping_of_process(&v->groups, owner - threads, ts_ns, NULL)
 		     : grouping_of_thread(&v->groups, owner, ts_ns, NULL);
@@ -422,7 +422,7 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
 	int r = window_grouping(&v->groups, v->a, &q->args[3], e);
 
 	s->source_mask = source < 0 ? UINT32_MAX : 1u << source;
-	s->by_name = r >= 0 && (grouping_is_by_name(&v->groups) || v->a->scope.names);
+	s->by_name = r >= 0 && (grouping_is_by_name(&v->groups) || v->scope->names);
 	if (!s->by_name)
 		return r;
 	fold_sums_init(&s->owned, &owned_def);

@@ -182,10 +182,10 @@ static void request_charge(const struct analysis *a, struct grouping *groups,
 	if (!ret->is_known)
 		thread = EVENT_ID_UNKNOWN;
 	if (owner == dense_process_of(&a->ids, thread)) {
-		ret->in_scope = scope_has_thread_at(&a->scope, thread, at_ns, end_ns);
+		ret->in_scope = scope_has_thread_at(&a->question->scope, thread, at_ns, end_ns);
 		ret->group = grouping_of_thread(groups, thread, at_ns, end_ns);
 	} else {
-		ret->in_scope = scope_has_process_at(&a->scope, owner, at_ns, end_ns);
+		ret->in_scope = scope_has_process_at(&a->question->scope, owner, at_ns, end_ns);
 		ret->group = grouping_of_process(groups, owner, at_ns, end_ns);
 	}
 }
@@ -223,7 +223,7 @@ static int kind_of(struct request_view *s, uint32_t *ret)
 	uint64_t name[2] = { 0, 0 };
 	uint32_t submitter = 0, how = 0;
 
-	if (!s->charge.is_known && s->v.groups.by && !s->v.a->scope.filter.merges_unknown) {
+	if (!s->charge.is_known && s->v.groups.by && !s->v.scope->filter.merges_unknown) {
 		memcpy(name, s->label.submitter, strnlen(s->label.submitter, sizeof(name)));
 		how = 1 + s->charge.how;
 	}
@@ -261,7 +261,7 @@ static int open_view(struct view *v, const struct table_query *q, struct err *e)
  */
 static bool counts_owners(const struct view *v)
 {
-	return v->groups.by || scope_is_of_some(&v->a->scope);
+	return v->groups.by || scope_is_of_some(v->scope);
 }
 
 static int place(struct view *v, const struct fold_key *key, struct view_place *ret)

@@ -359,7 +359,7 @@ static int on_sleep(struct ends_view *x, const struct thread_sleep *s)
 	enum wait_kind kind = wait_kind_of(x->machine, s->state, s->call);
 	struct cut_wait c = { .left_ns = s->left_ns, .end_ns = s->end_ns };
 	bool is_counted = s->end_ns >= v->w.from_ns && s->end_ns < v->w.to_ns &&
-			  scope_has_thread_at(&v->a->scope, s->thread, s->end_ns, NULL);
+			  scope_has_thread_at(v->scope, s->thread, s->end_ns, NULL);
 	uint32_t waker, object;
 
 	c.from_ns = s->left_ns > v->w.from_ns ? s->left_ns : v->w.from_ns;

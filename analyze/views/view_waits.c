@@ -128,7 +128,7 @@ static int on_throttled(void *ctx, const void *found)
 	struct throttled *t;
 
 	if (!w || w->reason != THREAD_WAIT_THROTTLED || w->to_ns < v->w.from_ns ||
-	    w->to_ns >= v->w.to_ns || !scope_has_thread_at(&v->a->scope, w->thread, w->to_ns, NULL))
+	    w->to_ns >= v->w.to_ns || !scope_has_thread_at(v->scope, w->thread, w->to_ns, NULL))
 		return 0;
 	p = dense_process_row(&v->a->ids, dense_process_of(&v->a->ids, w->thread));
 	t = p ? view_carry(v, 0, p->cgroup_id) : NULL;
@@ -190,7 +190,7 @@ static int on_woken(void *ctx, const void *found)
 	uint64_t slept_ns;
 	struct waker *w;
 
-	if (!s || !scope_has_thread_at(&v->a->scope, s->thread, s->end_ns, NULL))
+	if (!s || !scope_has_thread_at(v->scope, s->thread, s->end_ns, NULL))
 		return 0;
 	slept_ns = s->end_ns - s->left_ns;
 	w = view_carry(v, s->is_irq, s->is_irq ? 0 : dense_process_of(&v->a->ids, s->waker));

@@ -157,7 +157,7 @@ static void note_last(struct whatif *x, uint32_t thread, uint64_t to_ns)
 {
 	bool is_last = to_ns > x->last_ns || (to_ns == x->last_ns && thread < x->last);
 
-	if (is_last && scope_has_thread(&x->v.a->scope, thread)) {
+	if (is_last && scope_has_thread(x->v.scope, thread)) {
 		x->last = thread;
 		x->last_ns = to_ns;
 	}
@@ -971,7 +971,7 @@ static int find_ends(struct whatif *x)
 		const struct trace_thread *t = x->first_ns[i] ? dense_thread_row(ids, i) : NULL;
 
 		if (t && t->end_ns && t->end_ns < x->v.w.to_ns &&
-		    scope_has_thread(&x->v.a->scope, i) && replay_last_run(x->replay, i, &end) &&
+		    scope_has_thread(x->v.scope, i) && replay_last_run(x->replay, i, &end) &&
 		    replay_at(x->replay, end)->to_ns <= last->from_ns)
 			ret = array_add(&x->ends, &x->end_cap, &x->end_cnt, end);
 	}

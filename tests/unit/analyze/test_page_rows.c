@@ -63,18 +63,15 @@ static void find_rows(struct rows *r, struct made_trace *m, const struct page_ro
 {
 	struct row_sink sink = rows_sink(r);
 	uint64_t edges[BINS + 1];
+	const struct page_bins bins = { .edges = edges, .cnt = BINS + 1 };
 	struct err e = { "" };
 
 	sink.section = on_section;
 	sink.end = on_end;
 	for (unsigned int i = 0; i <= BINS; i++)
 		edges[i] = T0 + i * BIN_NS;
-	m->a->bin_edges = edges;
-	m->a->bin_cnt = BINS;
-	if (page_rows_put(m->a, def, &sink, rows_wanted, &e) < 0)
+	if (page_rows_put(m->a, def, &bins, &sink, rows_wanted, &e) < 0)
 		fail_msg("%s", e.text);
-	m->a->bin_edges = NULL;
-	m->a->bin_cnt = 0;
 }
 
 /*

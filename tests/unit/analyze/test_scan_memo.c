@@ -22,7 +22,7 @@ static struct table_query query_of(uint32_t cols, const char *arg)
 	return q;
 }
 
-static void keep(struct analysis *a, const struct table_def *def, uint32_t cols, const char *arg,
+static void keep(struct scan_memo *m, const struct table_def *def, uint32_t cols, const char *arg,
 		 const char *text)
 {
 	struct table_query q = query_of(cols, arg);
@@ -31,66 +31,62 @@ static void keep(struct analysis *a, const struct table_def *def, uint32_t cols,
 
 	cell_int(&cells[0], 7);
 	cell_text(&cells[1], text);
-	scan_memo_keep(a, def, &q, &rows);
+	scan_memo_keep(m, def, &q, &rows);
 }
 
-static const struct rowbuf *find(const struct analysis *a, const struct table_def *def,
+static const struct rowbuf *find(const struct scan_memo *m, const struct table_def *def,
 				 uint32_t cols, const char *arg)
 {
 	struct table_query q = query_of(cols, arg);
 
-	return scan_memo_takes(a, def, &q) ? scan_memo_find(a, def, &q) : NULL;
+	return scan_memo_takes(m, def, &q) ? scan_memo_find(m, def, &q) : NULL;
 }
 
 static void test_rows_answer_an_equal_query(void **state)
 {
-	struct analysis a = { .db = NULL };
+	struct scan_memo *m = scan_memo_new();
 	char text[] = "row", arg[] = "comm";
 	const struct rowbuf *rows;
 
-	scan_memo_begin(&a);
-	keep(&a, &plain, 3, arg, text);
+	keep(m, &plain, 3, arg, text);
 	strcpy(text, "xxx");
 	strcpy(arg, "yyyy");
-	rows = find(&a, &plain, 3, "comm");
+	rows = find(m, &plain, 3, "comm");
 	assert_non_null(rows);
 	assert_int_equal(rows->row_cnt, 1);
 	assert_int_equal(rows->cells[0].i, 7);
 	assert_string_equal(rows->cells[1].s, "row");
-	assert_null(find(&a, &plain, 3, "process"));
-	assert_null(find(&a, &plain, 3, NULL));
-	assert_null(find(&a, &full, 3, "comm"));
-	scan_memo_clear(&a);
-	assert_null(find(&a, &plain, 3, "comm"));
-	scan_memo_end(&a);
-	assert_null(find(&a, &plain, 3, "comm"));
+	assert_null(find(m, &plain, 3, "process"));
+	assert_null(find(m, &plain, 3, NULL));
+	assert_null(find(m, &full, 3, "comm"));
+	scan_memo_clear(m);
+	assert_null(find(m, &plain, 3, "comm"));
+	scan_memo_free(m);
 }
 
 /* cpu_usage groups by names if their columns are asked for. */
 static void test_other_columns_are_another_query(void **state)
 {
-	struct analysis a = { .db = NULL };
+	struct scan_memo *m = scan_memo_new();
 
-	scan_memo_begin(&a);
-	keep(&a, &plain, 3, "comm", "row");
-	keep(&a, &full, 1, "comm", "row");
-	assert_null(find(&a, &plain, 1, "comm"));
-	assert_non_null(find(&a, &full, 3, "comm"));
-	scan_memo_end(&a);
+	keep(m, &plain, 3, "comm", "row");
+	keep(m, &full, 1, "comm", "row");
+	assert_null(find(m, &plain, 1, "comm"));
+	assert_non_null(find(m, &full, 3, "comm"));
+	scan_memo_free(m);
 }
 
 static void test_tables_of_events_are_not_kept(void **state)
 {
-	struct analysis a = { .db = NULL };
+	struct scan_memo *m = scan_memo_new();
 	struct table_query q = query_of(3, "comm");
 
-	assert_false(scan_memo_takes(&a, &plain, &q));
-	scan_memo_begin(&a);
-	assert_true(scan_memo_takes(&a, &plain, &q));
-	assert_false(scan_memo_takes(&a, &events, &q));
+	assert_false(scan_memo_takes(NULL, &plain, &q));
+	assert_true(scan_memo_takes(m, &plain, &q));
+	assert_false(scan_memo_takes(m, &events, &q));
 	q.has_key = true;
-	assert_false(scan_memo_takes(&a, &plain, &q));
-	scan_memo_end(&a);
+	assert_false(scan_memo_takes(m, &plain, &q));
+	scan_memo_free(m);
 }
 
 int main(void)
