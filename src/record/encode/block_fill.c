@@ -923,6 +923,34 @@ static void note_ends(struct block_writer *w, const struct kind_rows *k, unsigne
 		w->stats.late_cnt++;
 }
 
+/*
+ * The kernel's time of an arrival may be some microseconds early, when the thread was still on
+ * another CPU. Shortens such a stay on cpu, which ended at row: it begins when the thread left the
+ * other CPU.
+ */
+static void shorten_stay(const struct kind_rows *k, unsigned int cpu_cnt, unsigned int cpu,
+			 uint32_t row)
+{
+	uint64_t *stay_ns = &k->val[EV_SWITCH_STAY_NS][row], to_ns = k->ts_ns[row];
+
+	for (unsigned int i = 0; i < cpu_cnt; i++) {
+		uint32_t at = k->cpu_start[i], end = k->cpu_start[i + 1];
+
+		at += (uint32_t)lower_bound_plain(k->ts_ns + at, end - at, to_ns - *stay_ns);
+		for (; i != cpu && at < end && k->ts_ns[at] < to_ns; at++)
+			if (k->utid[at] == k->utid[row])
+				*stay_ns = to_ns - k->ts_ns[at];
+	}
+}
+
+static void shorten_stays(const struct kind_rows *k, unsigned int cpu_cnt)
+{
+	for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++)
+		for (uint32_t row = k->cpu_start[cpu]; row < k->cpu_start[cpu + 1]; row++)
+			if (k->val[EV_SWITCH_STAY_NS][row])
+				shorten_stay(k, cpu_cnt, cpu, row);
+}
+
 int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 {
 	struct fill f = { .w = w, .doubtful = w->stats.bad_cnt };
@@ -955,6 +983,7 @@ int block_fill_rows(struct block_writer *w, const struct block_slice *s)
 			note_ends(w, &w->rows[kind], cpu);
 		}
 	}
+	shorten_stays(&w->rows[EVENT_SWITCH], w->config.cpu_cnt);
 	return 0;
 }
 

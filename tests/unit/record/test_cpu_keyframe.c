@@ -367,6 +367,24 @@ UNIT_TEST(test_switches_nobody_saw_are_made_good_or_declared)
 	end(&f);
 }
 
+/* The kernel reads the clock of an arrival some time before the switch. */
+UNIT_TEST(test_a_stay_begins_after_the_thread_has_left_another_cpu)
+{
+	struct fixture f;
+
+	begin(&f, &(struct gen_config){ .cpu_cnt = 2, .from_ns = 100 * MS });
+	gen_switch(f.g, 105 * MS, 1, 0, 9, 0);
+	gen_switch(f.g, 110 * MS, 0, 0, 5, 0);
+	gen_switch(f.g, 120 * MS, 0, 5, 0, WIRE_F_PREEMPT);
+	/* unseen: 9 leaves CPU 1, and 5 gets it, at 119 according to the kernel */
+	gen_switch_more(f.g, 130 * MS, 1, 5, 0, WIRE_F_BREAK, 0, 11 * MS);
+	gen_slice(f.g, 150 * MS);
+	read_back(&f);
+	check_blocks(f.t);
+	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 5)), 20 * MS);
+	end(&f);
+}
+
 UNIT_TEST(test_lost_switches_are_nobodys_time)
 {
 	struct fixture f;
@@ -384,8 +402,8 @@ UNIT_TEST(test_lost_switches_are_nobodys_time)
 	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 5)), 10 * MS);
 	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 6)), 0);
 	/*
- * According to the recorded switches 8 ran at the block's end; in the next block another
-		 * thread left the CPU.
+	 * According to the recorded switches 8 ran at the block's end; in the next block another
+	 * thread left the CPU.
 	 */
 	assert_int_equal(oncpu_of(f.t, utid_of_tid(f.t, 8)), 20 * MS);
 	assert_int_equal(oncpu_of(f.t, EVENT_ID_UNKNOWN), 20 * MS + 10 * MS);
