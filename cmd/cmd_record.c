@@ -562,18 +562,20 @@ static int take_span_fd(void *job, const char *value, struct err *e)
 {
 	struct session_options *o = &((struct record *)job)->o;
 	uint64_t v = 0;
-	int c = units_parse_count(value, &v, e);
+	int c = units_parse_count(value, &v, e), unused = 9;
 
 	if (c)
 		return c;
 	if (o->span_fd)
 		return err_set(e, -EINVAL, "it is given twice");
+	while (fcntl(unused, F_GETFD) >= 0)
+		unused++;
 	c = v > INT_MAX ? -EBADF : session_span_socket((int)v);
 	if (c == -EEXIST)
 		return err_set(e, c,
 			       "descriptor %s is open; COMMAND gets a new socket under this "
-			       "number, so choose another one, such as 9",
-			       value);
+			       "number, so choose another one, such as %d",
+			       value, unused);
 	if (c < 0)
 		return err_set(e, c, "%s: %s", value, strerror(-c));
 	o->span_fd = c;
