@@ -471,7 +471,7 @@ CREATE TABLE oom_kills (
 	limit_pages INTEGER
 ) STRICT;
 
--- Begins, ends, steps and hand-overs of requests.
+-- Begins, ends and steps of requests, and changes of the thread that works for a request.
 CREATE TABLE span_events (
 	ts_ns INTEGER NOT NULL,
 	cpu INTEGER NOT NULL,
