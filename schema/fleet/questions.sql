@@ -1,18 +1,18 @@
 -- SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 --
--- Ten questions to a fleet, for ClickHouse 18.16 and later. Each runs as it is; yesterday(), sizes, names and instants
--- are there to be changed. comm_bins has what every host sends all the time (export --every), the other tables have
--- recordings. GLOBAL lets a question that asks twice ask all servers both times.
--- tests/full/fleet.sh compares the answers with what `ebpfrec report` and `ebpfrec sql` say host by host.
+-- Ten questions to a fleet, for ClickHouse 18.16 and later. Each query runs unchanged; adapt yesterday(), sizes, names
+-- and instants. comm_bins has the bins that every host sends all the time (export --every); the other tables have
+-- recordings. With GLOBAL, a subquery runs on all servers, too.
+-- tests/full/fleet.sh compares the answers with those of `ebpfrec report` and `ebpfrec sql` for each host.
 
--- 1. Which hosts had a spike above 2 GiB since yesterday? spikes: all that the bins with such a spike have, smaller
--- ones, too.
+-- 1. Which hosts had a spike above 2 GiB since yesterday? spikes: number of spikes in the bins with such a spike,
+-- including smaller ones.
 SELECT host, name, sum(spikes) AS spikes, max(spike_max_bytes) AS bytes
   FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday()
       AND spike_max_bytes > 2147483648
  GROUP BY host, name ORDER BY bytes DESC;
 
--- 2. Which devices are slowest? p99_from_ns: the power of two from which on 1 % of the requests took.
+-- 2. Which devices are slowest? p99_from_ns: largest power of two that is at most the 99th percentile of latency.
 SELECT host, device, op, sum(ios) AS requests, quantileExactWeighted(0.99)(assumeNotNull(lat_low_ns),
     toUInt64(assumeNotNull(lat_ios))) AS p99_from_ns,
        max(greatest_ns) AS lat_max_ns
@@ -27,7 +27,7 @@ SELECT unix_ns >= 1800000000000000000 AS after, uniq(host) AS hosts,
     sum(running_ns) / sum(if(cpus > 0, bin_ns, 0)) AS cpus_used
   FROM comm_bins WHERE host GLOBAL IN (SELECT host FROM loads WHERE role = 'web') GROUP BY after ORDER BY after;
 
--- 4. Who are the noisy neighbours? Who ran while threads of this host waited longer for a CPU than all of them ran?
+-- 4. Which programs are noisy neighbours? They ran in bins whose sum of waits for a CPU exceeds the sum of CPU time.
 SELECT host, name, sum(running_ns) AS running_ns
   FROM comm_bins WHERE (host, unix_ns) GLOBAL IN (
        SELECT host, unix_ns FROM comm_bins GROUP BY host, unix_ns
@@ -39,8 +39,8 @@ SELECT name, uniq(host) AS hosts, sum(running_ns) AS running_ns, sum(runnable_ns
   FROM comm_bins WHERE toDate(toDateTime(intDiv(unix_ns, 1000000000)), 'UTC') >= yesterday()
  GROUP BY name HAVING running_ns > 0 ORDER BY running_ns DESC LIMIT 20;
 
--- 6. On which hosts are figures incomplete? The first and the last bin that a host sent are incomplete when they are
--- not whole seconds.
+-- 6. On which hosts are figures incomplete? The first and the last bin of a host are incomplete if they are not whole
+-- seconds.
 SELECT host, sum(lost_events) AS lost, countIf(complete = 0) AS incomplete_bins, count() AS bins
   FROM comm_bins WHERE cpus > 0 GROUP BY host ORDER BY lost DESC, host;
 
@@ -53,7 +53,7 @@ SELECT host, name, device, sum(ios) AS requests, sum(io_bytes) AS bytes
   FROM comm_bins WHERE op = 'write' GROUP BY host, name, device HAVING requests > 0 ORDER BY bytes DESC, host, name
       LIMIT 20;
 
--- 9. Which programs waited longest for a CPU? From recordings. A program is the name of a process, with all of its
+-- 9. Which programs waited longest for a CPU? From recordings. A program is all processes of a name, with all of their
 -- threads.
 SELECT host, comm, max(wait_ns) AS wait_max_ns, sum(wait_ns) AS all_ns
   FROM sched_slices GLOBAL ANY LEFT JOIN (
@@ -66,11 +66,11 @@ SELECT host, comm, max(wait_ns) AS wait_max_ns, sum(wait_ns) AS all_ns
 SELECT host, toDateTime(intDiv(unix_ns, 1000000000)) AS ended, owner, op, bytes, latency_ns, queue_ns
   FROM block_requests WHERE latency_ns > 0 ORDER BY latency_ns DESC, unix_ns LIMIT 10;
 
--- Which loads have not arrived as a whole? Send them again: their rows do not count until then.
+-- Which loads have not arrived completely? Send them again: until then, their rows do not count.
 SELECT host, trace_id, toDateTime(intDiv(load, 1000000000)) AS sent, of, sent_rows, arrived_rows FROM loads
     WHERE NOT whole ORDER BY sent, of;
 
--- Which hosts sent a piece of time twice, under two starts? Their sums are too high there.
+-- Which hosts sent windows that overlap, with different starts? Their sums are too high in the overlap.
 SELECT host, of, count() AS pieces, sum(to_ns - from_ns) - (max(to_ns) - min(from_ns)) AS at_least_twice_ns
   FROM (SELECT DISTINCT host, of, from_ns, to_ns FROM loads WHERE whole) GROUP BY host, of HAVING at_least_twice_ns > 0
       ORDER BY host, of;

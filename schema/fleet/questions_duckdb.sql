@@ -1,10 +1,10 @@
 -- SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 --
 -- Ten questions to recordings of many hosts, for DuckDB 1.0 and later. `ebpfrec export --to parquet -o HOST` makes a
--- directory for each host; DuckDB runs in the directory above them. Each question runs as it is; names, sizes and
--- limits are there to be changed. utid and upid count within a recording: join them with trace_id. Below 16 they are
--- no tasks (1 is not known). Instants are in UTC. Where they are compared, DuckDB reads only the parts of files that
--- can have them. tests/engines/check.py runs them all.
+-- directory for each host. Run DuckDB in the directory that contains these directories. Each query runs unchanged;
+-- adapt names, sizes and limits. utid and upid are unique only within a recording, so join them together with trace_id.
+-- A utid or upid below 16 is not a task (1: unknown). Instants are in UTC. If a query compares instants, DuckDB reads
+-- only the parts of files that may contain matching rows. tests/engines/check.py runs all queries.
 
 -- 1. Which programs use the fleet's CPUs?
 SELECT comm, count(DISTINCT s.host) AS hosts, sum(dur_ns)::BIGINT AS running_ns
@@ -19,11 +19,11 @@ SELECT r.host, d.name AS device, op, count(*) AS requests, quantile_disc(latency
   JOIN read_parquet('*/devices/*.parquet') AS d USING (trace_id, dev)
  WHERE end_ns IS NOT NULL GROUP BY ALL ORDER BY p99_ns DESC, max_ns DESC LIMIT 20;
 
--- 3. How many CPUs did each host use, second by second? A stay counts where it begins.
+-- 3. How many CPUs did each host use in each second? A stay on a CPU counts in the second in which it begins.
 SELECT host, epoch_ns(start_ns) // 1000000000 AS unix_s, sum(dur_ns) / 1e9 AS cpus
   FROM read_parquet('*/sched_slices/*.parquet') WHERE utid >= 16 GROUP BY host, unix_s ORDER BY unix_s, host;
 
--- 4. Who are the noisy neighbours? Who ran in the seconds in which threads of that host waited longest for a CPU?
+-- 4. Which programs are noisy neighbours? They ran in the seconds with the longest waits for a CPU on their host.
 WITH slices AS (SELECT host, trace_id, utid, epoch_ns(start_ns) // 1000000000 AS unix_s, dur_ns, wait_ns
                   FROM read_parquet('*/sched_slices/*.parquet')),
      worst AS (SELECT host, unix_s, sum(wait_ns) AS waited_ns FROM slices GROUP BY host, unix_s ORDER BY waited_ns DESC
