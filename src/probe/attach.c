@@ -36,51 +36,6 @@
  * to 5.16 refuse an unresolved call even if it is unreachable.
  */
 
-static const struct kernel_info *target_kernel;
-
-/*
- * Sets the BTF id of a program's target, and its type: tracing. The type is set right before
- * loading, because libbpf reads the kernel's BTF itself if an object has a program of this type.
- */
-static int set_target(struct bpf_program *prog, struct bpf_prog_load_opts *opts, long is_iterator)
-{
-	const char *target = strchr(bpf_program__section_name(prog), '/');
-	char function[64];
-
-	if (!target)
-		return -EINVAL;
-	target++;
-	if (is_iterator) {
-		snprintf(function, sizeof(function), "bpf_iter_%s", target);
-		opts->attach_btf_id = kernel_function_id(target_kernel, function);
-	} else {
-		opts->attach_btf_id = kernel_tracepoint_id(target_kernel, target);
-	}
-	if (!opts->attach_btf_id)
-		return -ESRCH;
-	return bpf_program__set_type(prog, BPF_PROG_TYPE_TRACING);
-}
-
-int adapt_register_targets(const struct kernel_info *k)
-{
-	LIBBPF_OPTS(libbpf_prog_handler_opts, tracepoint, .prog_prepare_load_fn = set_target);
-	LIBBPF_OPTS(libbpf_prog_handler_opts, iterator, .prog_prepare_load_fn = set_target,
-		    .cookie = true);
-	static bool registered;
-	int r = 0;
-
-	target_kernel = k;
-	if (registered)
-		return 0;
-	r = libbpf_register_prog_handler("tp_btf/", BPF_PROG_TYPE_RAW_TRACEPOINT, BPF_TRACE_RAW_TP,
-					 &tracepoint);
-	if (r >= 0)
-		r = libbpf_register_prog_handler("iter/", BPF_PROG_TYPE_RAW_TRACEPOINT,
-						 BPF_TRACE_ITER, &iterator);
-	registered = r >= 0;
-	return r < 0 ? r : 0;
-}
-
 bool adapt_can_fetch(void)
 {
 	/* *(u64 *)(r10 - 8) = 0; r0 = 0; r0 = atomic_fetch_add((u64 *)(r10 - 8), r0); exit */
@@ -174,8 +129,8 @@ const char *libbpf_text(void)
 
 static struct bpf_link *attach_program(struct bpf_program *prog)
 {
-	/* after adapt_program() sets a program's type, libbpf cannot attach it by itself */
-	if (bpf_program__type(prog) == BPF_PROG_TYPE_TRACING)
+	/* libbpf cannot attach programs of handlers that program_queue_register() registers */
+	if (bpf_program__expected_attach_type(prog) == BPF_TRACE_RAW_TP)
 		return bpf_program__attach_trace(prog);
 	return bpf_program__attach(prog);
 }

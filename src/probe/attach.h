@@ -53,19 +53,12 @@ int attach_second(struct attached *a, unsigned int hook, struct err *e);
 void attach_drop_all(struct attached *a);
 
 /*
- * adapt: rewrites programs for this kernel where constants do not suffice; provides BTF ids to
- * libbpf, and stores libbpf's warnings. The verifier removes unreachable code, but checks some
+ * adapt: rewrites programs for this kernel where constants do not suffice, and stores libbpf's
+ * warnings. The verifier removes unreachable code, but checks some
  * instructions before that.
  */
 struct bpf_program;
 struct kernel_info;
-
-/*
- * Call this before opening a BPF object. libbpf looks up the BTF ids of tracepoints and iterators
- * in the kernel's BTF, at fixed paths. After this call it uses the ids of k, which may be from
- * another file. The caller keeps k until the object is loaded. Threads: one. 0 or -errno.
- */
-int adapt_register_targets(const struct kernel_info *k);
 
 /*
  * Returns whether atomic additions can return the old value: since 5.12, but not on every

@@ -23,6 +23,7 @@
 #include "ebpfrec.skel.h"
 #include "probe/attach.h"
 #include "probe/kernel.h"
+#include "probe/program_queue.h"
 #include "probe/source.h"
 #include "probe/span_probes.h"
 
@@ -355,6 +356,14 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 			     privilege_has(CAP_SYS_ADMIN) ? "here" : "without CAP_SYS_ADMIN");
 }
 
+static int refused(int err, const char *text, struct err *e)
+{
+	return err_set(e, err == -EPERM || err == -ENOMEM ? err : -ENOSYS,
+		       "the kernel refused the BPF programs: %s%s%s%s", strerror(-err),
+		       privilege_is_locked_down() ? "; " PRIVILEGE_LOCKED_DOWN : "",
+		       *text ? "; " : "", text);
+}
+
 /*
  * Makes the rings (piece 0) or loads the programs (piece 1), in parallel: after filling the slots,
  * the kernel waits for an RCU grace period of about 10 ms, which is shorter than the loading.
@@ -362,6 +371,7 @@ static void calibrate_pages(struct probe *p, const struct probe_config *config)
 static int make_piece(void *ctx, unsigned int piece, struct err *e)
 {
 	struct probe *p = ctx;
+	struct err why = { "" };
 	int err;
 
 	if (!piece)
@@ -370,11 +380,9 @@ static int make_piece(void *ctx, unsigned int piece, struct err *e)
 	libbpf_text_clear();
 	err = ebpfrec_bpf__load(p->skel);
 	if (err)
-		return err_set(e, err == -EPERM || err == -ENOMEM ? err : -ENOSYS,
-			       "the kernel refused the BPF programs: %s%s%s%s", strerror(-err),
-			       privilege_is_locked_down() ? "; " PRIVILEGE_LOCKED_DOWN : "",
-			       *libbpf_text() ? "; " : "", libbpf_text());
-	return 0;
+		return refused(err, libbpf_text(), e);
+	err = program_queue_load(&why);
+	return err ? refused(err, why.text, e) : 0;
 }
 
 /* Loads the programs. plain: without the variants that may fail. */
@@ -392,7 +400,7 @@ static int load_from(struct probe *p, const struct probe_config *config, int typ
 	 */
 	snprintf(types, sizeof(types), "/proc/self/fd/%d", types_fd);
 	opts.btf_custom_path = types;
-	err = adapt_register_targets(p->kernel);
+	err = program_queue_register(p->kernel);
 	if (err)
 		return err_set(e, err, "cannot open the BPF object: %s", strerror(-err));
 	p->skel = ebpfrec_bpf__open_opts(&opts);
