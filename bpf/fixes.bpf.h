@@ -58,6 +58,16 @@ static void *(*const fix_cast)(const void *addr, __u32 btf_id) = (void *)WIRE_CA
 #define FIX_ARG(p) (conf_peek ? FIX_CAST(p) : (p))
 
 /*
+ * Returns value, which becomes an unknown number for the verifier. Otherwise the verifier checks
+ * the code that follows once per value that it has derived; loading then takes milliseconds.
+ */
+static __always_inline __u64 fix_forget(struct wire_counters *c, __u64 value)
+{
+	*(volatile __u64 *)&c->forget = value;
+	return *(volatile __u64 *)&c->forget;
+}
+
+/*
  * Reads 8 bytes at a kernel address. The type of `word` is arbitrary: its first field has 8 bytes.
  */
 static __always_inline __u64 fix_peek(__u64 addr)

@@ -101,7 +101,7 @@ static __always_inline void path_send(const struct emit *of, struct inode *inode
 	__u64 hash, word, bytes, *seen;
 	struct wire_path *p;
 	struct emit e;
-	__u32 slot;
+	__u32 slot, len;
 
 	if (!d)
 		return;
@@ -123,11 +123,13 @@ static __always_inline void path_send(const struct emit *of, struct inode *inode
 	p->generation = BPF_CORE_READ(inode, i_generation);
 	p->zero2 = 0;
 	path_read(d, p);
-	if (!p->len)
+	/* after reading it back, the verifier checks the rest once, not per number of names */
+	len = *(volatile typeof(p->len) *)&p->len;
+	if (!len)
 		return; /* a root directory, or the inode of a device, which has no other entry */
 	p->hdr.tid = tid;
 	p->hdr.flags = flags;
-	bytes = offsetof(struct wire_path, names) + ((p->len + 7) & ~7ULL);
+	bytes = offsetof(struct wire_path, names) + ((len + 7) & ~7ULL);
 	if (bytes <= sizeof(*p) && emit_output(&e, p, bytes))
 		*(volatile __u64 *)seen = word;
 }

@@ -291,6 +291,10 @@ int sched_switch(u64 *ctx)
 	if (preempt)
 		state = 0;
 	call = call_of(e.cnt, prev, state != 0, true);
+	call.call = fix_forget(e.cnt, call.call);
+	call.object = fix_forget(e.cnt, call.object);
+	call.socket = (void *)fix_forget(e.cnt, (__u64)call.socket);
+	call.inode = (void *)fix_forget(e.cnt, (__u64)call.inode);
 	if (state)
 		look_for_freezer(prev, state, &call);
 	flags |= look_for_lock(ctx, &e, prev, state, &call);

@@ -205,6 +205,7 @@ struct wire_counters {
 	wire_u64 seen[WIRE_HOOK_MAX][WIRE_LEVELS];
 	/* address of the last timer that expired; 0: that timer has woken its thread */
 	wire_u64 timer_at;
+	wire_u64 forget;	/* used by fix_forget() */
 } __attribute__((aligned(64)));
 
 /*
