@@ -509,7 +509,9 @@ static int start_readers(struct ring_group *g, struct err *e)
 		snprintf(name, sizeof(name), "ebpfrec-r%u", i);
 		name[15] = 0;	/* the kernel's limit of names */
 		pthread_setname_np(r->thread, name);
-		err = wait_entered(g, r);
+	}
+	for (unsigned int i = 0; i < g->reader_cnt; i++) {
+		err = wait_entered(g, &g->readers[i]);
 		if (err)
 			return err_set(e, err, "a reader thread cannot give up its privileges: %s",
 				       strerror(-err));
