@@ -148,7 +148,14 @@ int rings_plan(struct rings *r, const struct rings_config *config, unsigned int 
 		return -ENOMEM;
 	}
 	r->cpu_cnt = cpu_cnt;
-	topology_read("/sys/devices/system/cpu", cpu_cnt, group);
+	/* caches decide which CPUs share a ring; reading them takes 10 files per CPU */
+	if (config->sharing == RINGS_PER_CPU ||
+	    (config->sharing == RINGS_AUTO && cpu_cnt <= TOPOLOGY_ALONE_MAX)) {
+		for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++)
+			group[cpu] = cpu;
+	} else {
+		topology_read("/sys/devices/system/cpu", cpu_cnt, group);
+	}
 	r->cnt = topology_deal(group, cpu_cnt, config->sharing, config->cnt, r->cpu_ring);
 	free(group);
 	r->bytes = round_up_power_of_two(config->bytes ? config->bytes : RINGS_DEFAULT_BYTES);
