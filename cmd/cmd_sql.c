@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "base/buf.h"
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"

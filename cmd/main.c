@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "base/privilege.h"
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/engine/report_view.h"
 #include "format/chunk.h"
 #include "format/zpack.h"

@@ -33,26 +33,27 @@ src/record/guard: bpf src/base src/format src/ring src/probe src/record/encode
 src/record: bpf src/base src/format src/preload src/ring src/symbol src/store src/probe src/record/tasks
     src/record/encode src/record/flight src/record/guard
 analyze/context: src/base src/format src/model src/symbol src/trace
+analyze: src/base src/trace analyze/context
 analyze/fold: src/base src/format src/trace src/model src/edit analyze/context
-analyze/engine: src/base src/symbol src/trace src/model analyze/context analyze/fold
+analyze/engine: src/base src/symbol src/trace src/model analyze analyze/context analyze/fold
 analyze/views: src/base src/model analyze/context analyze/fold analyze/engine
 analyze/tables: src/base src/format src/model analyze/context analyze/fold analyze/engine analyze/views
 analyze/parquet: src/base src/format analyze/context
-analyze/export: src/base src/format src/model analyze/context analyze/fold analyze/engine analyze/parquet
+analyze/export: src/base src/format src/model analyze analyze/context analyze/fold analyze/engine analyze/parquet
 analyze/diff: src/base src/model analyze/context analyze/engine
-analyze/page: src/base analyze/context analyze/fold analyze/engine
-cmd/render: src/base analyze/context analyze/engine analyze/export analyze/parquet
-cmd/input: src/base src/model src/symbol src/trace src/edit analyze/context analyze/engine cmd/render
-cmd/metrics: src/base analyze/context analyze/engine cmd/render cmd/input
+analyze/page: src/base analyze analyze/context analyze/fold analyze/engine
+cmd/render: src/base analyze analyze/engine analyze/export analyze/parquet
+cmd/input: src/base src/model src/symbol src/trace src/edit analyze analyze/context analyze/engine cmd/render
+cmd/metrics: src/base analyze analyze/context analyze/engine cmd/render cmd/input
 cmd/serve: src/base
-cmd/view: src/base src/store analyze/context cmd/render cmd/serve
+cmd/view: src/base src/store analyze cmd/render cmd/serve
 cmd/copy: src/base src/trace src/edit cmd/render cmd/input
 cmd/mcp: src/base
 cmd/diff: src/base analyze/diff cmd/render cmd/input
-cmd/assert: src/base src/store analyze/context analyze/engine cmd/render cmd/input
-cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze/context analyze/engine
-    analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/diff cmd/assert
-    cmd/mcp
+cmd/assert: src/base src/store analyze analyze/engine cmd/render cmd/input
+cmd: src/base src/format src/symbol src/store src/probe src/trace src/edit src/record analyze
+    analyze/context analyze/engine analyze/diff cmd/render cmd/input cmd/metrics cmd/serve cmd/view cmd/copy cmd/diff
+    cmd/assert cmd/mcp
 """
 INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*"([^"]+)"', re.M)
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.S)

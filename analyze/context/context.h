@@ -12,11 +12,13 @@
 #include <string.h>
 #include <sqlite3.h>
 
-#include "analyze/context/analysis.h"
 #include "analyze/context/dense_ids.h"
+#include "analyze/context/index_use.h"
 #include "analyze/context/loss_index.h"
+#include "analyze/context/row_sink.h"
 #include "analyze/context/scope.h"
 #include "base/array.h"
+#include "base/err.h"
 #include "trace/trace.h"
 
 struct index;

@@ -9,8 +9,8 @@
  */
 #pragma once
 
-#include "analyze/context/analysis.h"
 #include "analyze/context/dense_ids.h"
+#include "analyze/context/row_sink.h"
 #include "base/strpool.h"
 
 #define KEY(x) (1u << REPORT_BY_##x)

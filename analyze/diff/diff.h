@@ -32,7 +32,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/context/row_sink.h"
+#include "base/err.h"
 #include "model/call.h"
 
 struct diff_side {

@@ -17,7 +17,7 @@
 #include <stdint.h>
 #include <stddef.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/context/row_sink.h"
 
 #define ROLE_OPERAND_MAX 8
 #define ROLE_NONE UINT32_MAX

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/context/context.h"
 #include "analyze/engine/statement.h"
 #include "analyze/engine/table.h"

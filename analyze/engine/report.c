@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/context/context.h"
 #include "analyze/context/keys.h"
 #include "analyze/engine/column.h"

@@ -8,7 +8,7 @@
  */
 #pragma once
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/context/loss_index.h"
 
 /* Parts of the derived file that a view reads. */

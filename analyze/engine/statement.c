@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "analyze/engine/table.h"
 #include "analyze/fold/index.h"
 #include "base/array.h"

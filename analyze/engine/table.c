@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyze/analyze.h"
 #include "base/strpool.h"
 
 /* scan_memo: a short list of queries with their rows, searched linearly. */

@@ -13,6 +13,7 @@
  */
 #pragma once
 
+#include "analyze/analyze.h"
 #include "analyze/context/context.h"
 
 /* Returns whether a view with these sources always needs the source "block". */

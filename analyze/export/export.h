@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include "analyze/analyze.h"
 #include "analyze/engine/table.h"
 
 /* An export in progress. */

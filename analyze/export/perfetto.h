@@ -16,6 +16,7 @@
 
 #include <stdio.h>
 
+#include "analyze/analyze.h"
 #include "analyze/context/context.h"
 #include "analyze/export/proto.h"
 

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/context/context.h"
 #include "analyze/fold/index.h"
 #include "analyze/page/page_columns.h"

@@ -17,7 +17,7 @@
 
 #include <stddef.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/context/context.h"
 #include "base/array.h"
 
 enum { PAGE_KEYS_MAX = 5, PAGE_VALUES_MAX = 9 };

@@ -24,8 +24,9 @@
 
 #include <stdio.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/context/row_sink.h"
 #include "base/buf.h"
+#include "base/err.h"
 
 #define PARQUET_GROUP_ROWS (1u << 17) /* readers with several threads read row groups in parallel */
 #define PARQUET_GROUP_TEXT (16u << 20)

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/context/loss_index.h"
 #include "cmd/input/opts.h"
 #include "cmd/render/say.h"

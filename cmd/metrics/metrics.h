@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "cmd/input/opts.h"
 
 #define METRICS_LABELS 5 /* maximum number of shown labels, as a multiple of --top */

@@ -13,7 +13,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 
 struct page_request {
 	struct analysis *analysis;

@@ -13,7 +13,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
 #include "cmd/render/render.h"

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "base/err.h"
 #include "cmd/serve/http_server.h"
 

@@ -14,7 +14,7 @@
  */
 #include <string.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "edit/checkpoint.h"
 #include "edit/trace_copy.h"
 #include "edit/trace_cut.h"

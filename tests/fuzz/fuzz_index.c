@@ -17,7 +17,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/context/context.h"
 #include "analyze/fold/index.h"
 #include "base/crc32c.h"

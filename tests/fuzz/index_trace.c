@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "base/crc32c.h"
 #include "fuzz.h"
 #include "index_trace.h"

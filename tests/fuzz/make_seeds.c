@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/fold/index.h"
 #include "base/buf.h"
 #include "format/chunk.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "tests/unit/gen/fold_check.h"
 #include "tests/unit/gen/table_rows.h"
 #include "tests/unit/unit_test.h"

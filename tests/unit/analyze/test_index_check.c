@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "base/crc32c.h"
 #include "edit/trace_copy.h"
 #include "tests/unit/gen/gen_trace.h"

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "analyze/fold/spikes.h"
 #include "store/store_writer.h"
 #include "tests/unit/gen/gen_trace.h"

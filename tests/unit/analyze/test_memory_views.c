@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "model/mem_levels.h"
 #include "tests/unit/gen/made_trace.h"
 #include "tests/unit/gen/table_rows.h"

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "edit/checkpoint.h"
 #include "edit/trace_copy.h"
 #include "trace/derived_file.h"

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "edit/trace_cut.h"
 #include "edit/trace_redact.h"
 #include "format/columns.h"

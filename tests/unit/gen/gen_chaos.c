@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 
 static uint64_t dice = 7;
 

@@ -9,7 +9,7 @@
  */
 #pragma once
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "tests/unit/gen/gen_trace.h"
 #include "trace/trace.h"
 

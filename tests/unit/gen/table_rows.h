@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 
 struct rows {
 	unsigned int col_cnt, row_cnt, cap;

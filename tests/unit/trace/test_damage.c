@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "analyze/context/analysis.h"
+#include "analyze/analyze.h"
 #include "base/crc32c.h"
 #include "format/chunk.h"
 #include "trace/trace.h"

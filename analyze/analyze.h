@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
- * analysis: a trace as a SQLite database, and the predefined reports.
+ * analyze: the public face of analyze/: a trace as a SQLite database, and the predefined reports.
  *
  *     trace, fold --> [virtual tables, table-valued functions] --> schema/x.sql --> rows --> cmd
  *
@@ -14,78 +14,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "analyze/context/index_use.h"
+#include "analyze/context/row_sink.h"
 #include "base/err.h"
 #include "trace/trace.h"
 
 struct analysis;
 
-enum value_type { VALUE_NULL, VALUE_INT, VALUE_REAL, VALUE_TEXT };
-struct value {
-	enum value_type type;
-	int64_t i;
-	double r;
-	const char *text;	/* may be invalid UTF-8, because the bytes come from the trace */
-	size_t text_bytes;
-};
-
-/* s NULL: returns SQL's NULL. */
-static inline struct value value_text(const char *s)
-{
-	return (struct value){ .type = s ? VALUE_TEXT : VALUE_NULL,
-			       .text = s,
-			       .text_bytes = s ? strlen(s) : 0 };
-}
-
-static inline struct value value_int(uint64_t i)
-{
-	return (struct value){ .type = VALUE_INT, .i = (int64_t)i };
-}
-
-static inline struct value value_real(double r)
-{
-	return (struct value){ .type = VALUE_REAL, .r = r };
-}
-
-static inline struct value value_null(void)
-{
-	return (struct value){ .type = VALUE_NULL };
-}
-
-/*
- * Receives rows. Values are valid during the call. A negative result ends the query with that
- * error.
- */
-struct row_sink {
-	void *ctx;
-	/* begin and end may be NULL. The names are valid until end() returns. */
-	int (*begin)(void *ctx, unsigned int col_cnt, const char *const *col_names);
-	int (*row)(void *ctx, const struct value *values);
-	int (*end)(void *ctx);
-	/*
-	 * May be NULL. A report with several parts ("summary") calls section(), begin(), row() and
-	 * end() for each part; if section() returns 1, the part is skipped. Without section() such
-	 * a report is a single result, with the columns section, row, name and value, and one row
-	 * per value.
-	 */
-	int (*section)(void *ctx, const char *title);
-	/*
-	 * May be NULL. Called before a part's end() if cnt rows were omitted; command shows all
-	 * rows.
-	 */
-	void (*more)(void *ctx, uint64_t cnt, const char *command);
-};
-
-/*
- * Calls say before each scan of an event table that reads an estimated rows_max or more rows one by
- * one. say NULL: no calls.
- */
-struct analysis_scan_watch {
-	uint64_t rows_max;
-	void (*say)(void *ctx, const char *table, uint64_t rows);
-	void *ctx;
-};
 void analysis_watch_scans(struct analysis *a, const struct analysis_scan_watch *watch);
 
 /* t must outlive the analysis and is not closed with it. */
@@ -98,64 +34,14 @@ void analysis_close(struct analysis *a);
  */
 int analysis_refresh(struct analysis *a, uint64_t follow_from_ns, struct err *e);
 
-/*
- * Allows the use of an index (schema/FORMAT.md, "The index"), whose parts are made when first
- * needed. Results are the same with and without an index, except that order statistics of many
- * values have an error of up to 0.4 %. Before this call no index is used.
- */
-struct analysis_follow;
-struct analysis_index_use {
-	bool use;
-	bool always;	/* even if the trace is so small that an index saves no time */
-	bool save;	/* save the index beside the trace, or in the user's cache */
-	/* minimum number of events between two checkpoints for cuts; 0: depends on their size */
-	uint64_t checkpoint_events;
-	/*
-	 * Keeps the index of a live trace in memory. Queries must be about windows that begin at
-	 * follow_from_ns or later, and end no later than the blocks with complete events. NULL: use
-	 * the trace's own index.
-	 */
-	struct analysis_follow *follow;
-	uint64_t follow_from_ns;
-	/*
-	 * Called a few times per second while parts are made, and finally with equal numbers. May
-	 * be NULL.
-	 */
-	void (*progress)(void *ctx, uint64_t done_events, uint64_t all_events);
-	void *ctx;
-};
+/* Before this call no index is used. */
 void analysis_use_index(struct analysis *a, const struct analysis_index_use *use);
 
-/*
- * State of an index in memory that continues over refreshes of a live trace and over its analyses,
- * so that only new events are decoded. The first analysis reads up to a minute before its
- * follow_from_ns; the history of threads, requests and memory begins there, as if the recording had
- * begun there. analysis_follow_new() returns 0 or -ENOMEM; freeing NULL is fine.
- */
-int analysis_follow_new(struct analysis_follow **ret);
-void analysis_follow_free(struct analysis_follow *f);
 /*
  * Makes all parts of the index that any query may need, instead of on first use. It is no error if
  * an index cannot be made.
  */
 int analysis_prepare(struct analysis *a, struct err *e);
-/*
- * Bit in a mask of kinds that selects the states of threads, a separate part that other queries
- * about the same kinds do not need.
- */
-#define ANALYSIS_STATES (1u << 31)
-/*
- * As ANALYSIS_STATES, for the bytes that processes allocated over time, which suffice for most
- * spikes.
- */
-#define ANALYSIS_RATES (1u << 30)
-/*
- * As ANALYSIS_STATES, for the checkpoints that a cut needs. part: enum checkpoint_part up to
- * CHECKPOINT_IRQ.
- */
-#define ANALYSIS_CARRIED(part) (1u << (27 + (part)))
-/* All parts except ANALYSIS_STATES and ANALYSIS_CARRIED. */
-#define ANALYSIS_KINDS (ANALYSIS_RATES | (ANALYSIS_CARRIED(0) - 1))
 /*
  * As analysis_prepare(), for queries about some kinds of events (1u << EVENT_x) in [from_ns,
  * to_ns). If there are few such events, no part is made, and queries read them from the trace.
@@ -197,34 +83,6 @@ void analysis_interrupt(struct analysis *a);
 void analysis_give_up(struct analysis *a, bool is_given_up);
 /* Returns whether a text ends with the ";" of a statement. */
 bool analysis_sql_is_complete(const char *text);
-
-/* Keys for grouping rows. Several keys are a mask, 1u << REPORT_BY_x. */
-enum report_by {
-	REPORT_BY_PROCESS,
-	REPORT_BY_THREAD,
-	REPORT_BY_THREAD_NAME,
-	REPORT_BY_COMM,
-	REPORT_BY_CGROUP,
-	REPORT_BY_CONTAINER,
-	REPORT_BY_UNIT,
-	REPORT_BY_USER,
-	REPORT_BY_TREE,
-	REPORT_BY_CPU,
-	REPORT_BY_DEVICE,
-	REPORT_BY_PARTITION,	/* partition, or device for requests outside of partitions */
-	REPORT_BY_OP,
-	REPORT_BY_SIZE,		/* size class of block requests */
-	REPORT_BY_FILE,
-	REPORT_BY_VECTOR,	/* interrupt vector */
-	REPORT_BY_SITE,		/* code that allocated the memory */
-	REPORT_BY_WAKER,	/* thread that ended the wait */
-	REPORT_BY_FUNCTION,	/* function, or stack of functions, over all processes */
-	REPORT_BY_MODULE,	/* file that contains the code */
-	REPORT_BY_NAME, REPORT_BY_STEP,	/* name and step of program requests */
-	REPORT_BY_CNT
-};
-/* Returns "process", "thread" and so on. */
-const char *report_key_name(enum report_by key);
 
 #define REPORT_BELOW_BYTES 1200
 #define REPORT_SECTION_ROWS 10 /* default number of rows per section of a view */
