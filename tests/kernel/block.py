@@ -228,7 +228,8 @@ def names_change_and_files_keep_their_own():
 def direct_reads_use_the_memory_of_the_process():
     rows = select("fs", op="read", file=tmp + "/mnt/sub dir/b", pid=w["dio_pid"])
     check("files direct: 64 requests of 64 KiB from its own memory",
-          (len(rows), size(rows), {r["pages"] for r in rows}) == (64, 4 * MIB, {"anon"}), rows[:5])
+          is_all(rows, 64, 4 * MIB) and {r["pages"] for r in rows} == {"anon"},
+          (len(rows), size(rows), hidden, {r["pages"] for r in rows}))
 
 
 def reports_name_the_files():
