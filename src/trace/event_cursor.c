@@ -502,6 +502,15 @@ static void fill_events(const struct event_cursor *c, const struct cursor_run *r
 	}
 }
 
+/* Keeps a run as number *left if it has more rows, else drops it, and its block if it is empty. */
+static void keep_run(struct event_cursor *c, const struct cursor_run *r, size_t *left)
+{
+	if (r->row < r->end)
+		c->runs[(*left)++] = *r;
+	else if (!--r->k->block->runs_left)
+		close_block(r->k->block);
+}
+
 /* Fills the chunk's events. Drops finished runs and blocks. */
 static void make_events(struct event_cursor *c, unsigned int run_bits)
 {
@@ -520,10 +529,7 @@ static void make_events(struct event_cursor *c, unsigned int run_bits)
 		r->start -= r->cnt;
 		fill_events(c, r);
 		r->row += r->cnt;
-		if (r->row < r->end)
-			runs[left++] = *r;
-		else if (!--r->k->block->runs_left)
-			close_block(r->k->block);
+		keep_run(c, r, &left);
 	}
 	c->run_cnt = left;
 }
@@ -568,4 +574,39 @@ int event_cursor_next_all(struct event_cursor *c, const struct event **ret, size
 	*ret_cnt = c->event_cnt - c->i;
 	c->i = c->event_cnt;
 	return 1;
+}
+
+/* Passes on the rows before until_ns of all open blocks. */
+static int take_ranges(struct event_cursor *c, uint64_t until_ns, event_cursor_range each,
+		       void *ctx)
+{
+	size_t left = 0, i;
+	int ret = 0;
+
+	for (i = 0; i < c->run_cnt; i++) {
+		struct cursor_run *r = &c->runs[i];
+		uint32_t row = r->row;
+
+		r->row = first_at(r->k->c.ts_ns, row, r->end, until_ns);
+		if (ret >= 0 && row < r->row)
+			ret = each(ctx, &r->k->c, row, r->row);
+		keep_run(c, r, &left);
+	}
+	c->run_cnt = left;
+	find_top(c);
+	return ret;
+}
+
+int event_cursor_ranges(struct event_cursor *c, uint64_t to_ns, event_cursor_range each, void *ctx,
+			struct err *e)
+{
+	uint64_t until_ns;
+	int r = load_blocks(c, &until_ns, e);
+
+	while (r >= 0 && c->run_cnt && c->top_ns < to_ns) {
+		r = take_ranges(c, until_ns < to_ns ? until_ns : to_ns, each, ctx);
+		if (r >= 0)
+			r = load_blocks(c, &until_ns, e);
+	}
+	return r < 0 ? r : 0;
 }

@@ -305,6 +305,16 @@ int event_cursor_next(struct event_cursor *c, const struct event **ret, struct e
 /* Like event_cursor_next(), but returns all events that are decoded already, at least one. */
 int event_cursor_next_all(struct event_cursor *c, const struct event **ret, size_t *ret_cnt,
 			  struct err *e);
+/*
+ * Passes on all events before to_ns that were not passed on yet, as ranges of rows [row, end) of
+ * one CPU and kind, in order of time; the ranges are not in order. This avoids sorting. Do not use
+ * it together with event_cursor_next(). each() returns 0 or -errno. 0 or -errno.
+ */
+struct kind_columns;
+typedef int (*event_cursor_range)(void *ctx, const struct kind_columns *k, uint32_t row,
+				  uint32_t end);
+int event_cursor_ranges(struct event_cursor *c, uint64_t to_ns, event_cursor_range each, void *ctx,
+			struct err *e);
 void event_cursor_close(struct event_cursor *c);
 
 /*

@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "format/columns.h"
 #include "store/chunk_scan.h"
 #include "tests/unit/gen/made_trace.h"
 #include "trace/trace_read.h"
@@ -91,6 +92,60 @@ static void test_one_file_is_open_at_a_time(void **state)
 	made_close(&m);
 }
 
+struct taken {
+	uint64_t to_ns, cnt[EVENT_KIND_CNT], ts_sum[EVENT_KIND_CNT], utid_sum;
+};
+
+static int take_range(void *ctx, const struct kind_columns *k, uint32_t row, uint32_t end)
+{
+	struct taken *x = ctx;
+
+	assert_true(row < end);
+	for (; row < end; row++) {
+		assert_true(k->ts_ns[row] < x->to_ns);
+		x->cnt[k->kind]++;
+		x->ts_sum[k->kind] += k->ts_ns[row];
+		x->utid_sum += k->utid[row];
+	}
+	return 0;
+}
+
+/* Ranges before growing times contain each event once, no later than its time. */
+static void test_ranges_have_the_events(void **state)
+{
+	struct taken in_order = { 0 }, x = { 0 };
+	struct event_cursor *c;
+	const struct event *ev;
+	struct made_trace m;
+	uint64_t early = 0;
+
+	(void)state;
+	make_files(&m, 40);
+	assert_int_equal(event_cursor_open(&c, m.t, ~0u, 0, UINT64_MAX, NULL), 0);
+	while (event_cursor_next(c, &ev, NULL) > 0) {
+		in_order.cnt[ev->kind]++;
+		in_order.ts_sum[ev->kind] += ev->ts_ns;
+		in_order.utid_sum += ev->utid;
+		early += ev->ts_ns < trace_start_ns(m.t) + 1000000;
+	}
+	event_cursor_close(c);
+	assert_int_equal(event_cursor_open(&c, m.t, ~0u, 0, UINT64_MAX, NULL), 0);
+	for (x.to_ns = trace_start_ns(m.t); x.to_ns <= trace_end_ns(m.t);) {
+		uint64_t cnt = 0;
+
+		x.to_ns += 1000000;
+		assert_int_equal(event_cursor_ranges(c, x.to_ns, take_range, &x, NULL), 0);
+		for (unsigned int kind = 0; kind < EVENT_KIND_CNT; kind++)
+			cnt += x.cnt[kind];
+		if (x.to_ns == trace_start_ns(m.t) + 1000000)
+			assert_int_equal(cnt, early);
+	}
+	event_cursor_close(c);
+	x.to_ns = 0;
+	assert_memory_equal(&x, &in_order, sizeof(x));
+	made_close(&m);
+}
+
 /* The files at a trace's end that are gone are named, each once. */
 static void test_files_that_are_gone_are_named(void **state)
 {
@@ -153,6 +208,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_descriptor_0_is_given_back),
 		cmocka_unit_test(test_one_file_is_open_at_a_time),
+		cmocka_unit_test(test_ranges_have_the_events),
 		cmocka_unit_test(test_files_that_are_gone_are_named),
 		cmocka_unit_test(test_a_quota_that_stays_the_same_is_one),
 	};
