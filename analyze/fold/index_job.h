@@ -98,3 +98,5 @@ struct index_keeper {
 int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsigned int cnt,
 		   const struct index_keeper *keeper);
 int index_memory_job(struct index_job *j, enum index_group group);
+/* Reports that an interval is complete. 0, or -ECANCELED if the job must end. */
+int index_job_did(struct index_job *j, size_t interval);

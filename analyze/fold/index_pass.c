@@ -247,13 +247,11 @@ static int put_interval(struct fold_pass *p, size_t interval)
 	return ret;
 }
 
-static int done_interval(struct fold_pass *p, size_t interval)
+int index_job_did(struct index_job *j, size_t interval)
 {
-	uint64_t events = index_events(p->j->x, interval, interval + 1, p->j->kinds);
-
-	p->since_checkpoint += events;
-	atomic_fetch_add(&p->j->done_events, events);
-	return atomic_load(p->j->stop) ? -ECANCELED : 0;
+	atomic_fetch_add(&j->done_events,
+			 index_events(j->x, interval, interval + 1, j->kinds));
+	return atomic_load(j->stop) ? -ECANCELED : 0;
 }
 
 int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsigned int cnt,
@@ -266,7 +264,8 @@ int index_fold_job(struct index_job *j, const struct fold_def *const *defs, unsi
 		ret = begin_interval(&p, i);
 		ret = ret ?: fold_reader_run(p.reader, index_interval_to(j->x, i), SIZE_MAX, NULL,
 					     j->e);
-		ret = ret ?: put_interval(&p, i) ?: done_interval(&p, i);
+		p.since_checkpoint += index_events(j->x, i, i + 1, j->kinds);
+		ret = ret ?: put_interval(&p, i) ?: index_job_did(j, i);
 	}
 	ret = ret ?: save_tails(&p);
 	fold_reader_close(p.reader);
