@@ -84,8 +84,8 @@ struct fold_key {
 struct fold_renames_def {
 	bool is_in_b;
 	uint8_t at, bits;	/* position and width of the field */
-	/* Returns the tasks of a key. */
-	struct task_set (*tasks)(const struct dense_ids *d, const struct fold_key *key);
+	/* Sets *ret to the tasks of a key. (Returning the set would stall its first reader.) */
+	void (*tasks)(const struct dense_ids *d, const struct fold_key *key, struct task_set *ret);
 };
 extern const struct fold_renames_def fold_thread_renames;
 

@@ -180,15 +180,15 @@ static void requests_get_key(const struct dense_ids *d, struct packed_in *in, st
 	ret->b |= (packed_get(in) & KEY_RENAMES_MAX) << KEY_SIZE_AT;
 }
 
-static struct task_set tasks_of_request(const struct dense_ids *d, const struct fold_key *key)
+static void tasks_of_request(const struct dense_ids *d, const struct fold_key *key,
+			     struct task_set *ret)
 {
 	uint32_t thread = dense_thread(d, (uint32_t)(key->a >> 32));
-	struct task_set tasks = task_set_of(d, thread);
 	uint32_t owner = d->thread_cnt + dense_process(d, (uint32_t)(key->b >> 32));
 
-	if (owner != tasks.members[1])
-		tasks.members[tasks.cnt++] = owner;
-	return tasks;
+	*ret = task_set_of(d, thread);
+	if (owner != ret->members[1])
+		ret->members[ret->cnt++] = owner;
 }
 
 static const struct fold_renames_def request_renames = {

@@ -272,8 +272,9 @@ static int merge_row(struct fold_run *r, struct packed_in *in, bool merges)
 	if (!merges && renames == fold_renames_max(sums->renames))
 		return 0;
 	if (renames) {
-		const struct task_set tasks = sums->renames->tasks(t->ids, &key);
+		struct task_set tasks;
 
+		sums->renames->tasks(t->ids, &key, &tasks);
 		at_ns = task_rename_instant(t->ids, &tasks, at_ns, (uint32_t)renames);
 	}
 	ret = merges ? t->sum(t, at_ns, &key, &sum, &end) : 0;

@@ -66,9 +66,12 @@ int fold_sum_merge(const struct fold_sums_def *def, void *sum, struct packed_in 
 
 /* ---- names ---- */
 
-static struct task_set tasks_of_thread(const struct dense_ids *d, const struct fold_key *key)
+static void tasks_of_thread(const struct dense_ids *d, const struct fold_key *key,
+			    struct task_set *ret)
 {
-	return task_set_of(d, (uint32_t)key->a);
+	ret->cnt = 2;
+	ret->members[0] = (uint32_t)key->a;
+	ret->members[1] = d->thread_cnt + dense_process_of(d, (uint32_t)key->a);
 }
 
 const struct fold_renames_def fold_thread_renames = {

@@ -46,9 +46,10 @@ static int find_sum(struct fold_target *t, uint64_t ts_ns, const struct fold_key
 		(struct fold_share *)((char *)t - offsetof(struct fold_share, target));
 
 	const struct fold_renames_def *renames = s->def->sums->renames;
-	const struct task_set tasks = renames->tasks(t->ids, key);
 	struct fold_key of_name = *key;
+	struct task_set tasks;
 
+	renames->tasks(t->ids, key, &tasks);
 	*ret_end_ns = t->to_ns;
 	if (task_has_renames(t->ids, &tasks)) {
 		uint64_t end_ns = task_names_end(t->ids, &tasks, ts_ns);
