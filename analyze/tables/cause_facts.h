@@ -16,6 +16,7 @@
 /* limit for brief answers that include a path and the names that ended waits */
 #define BRIEF_EVENTS_MAX 10000000
 #define DETAIL_EVENTS_MAX 2000000 /* limit for answers with savings */
+#define KEPT_SLICES_MAX 2000000 /* limit for keeping the slices of the window, of 40 bytes each */
 
 /* A part of the path: a row of path_sql. Times in ns; texts are in causes.texts. */
 struct step {
@@ -80,9 +81,9 @@ struct causes {
 	struct hash_map numbers; /* (comm, kind or held_what) -> index of candidate */
 	struct sentence *sentences;
 	size_t cnt, cap, given;
-	struct cause_slice *slices;	/* all slices of the window, kept if has_few_events */
+	struct cause_slice *slices;	/* all slices of the window, if keeps_slices is set */
 	size_t slice_cnt, slice_cap;
-	bool has_few_events, has_slices;
+	bool has_few_events, keeps_slices, has_slices;
 	bool failed;		/* out of memory: the table fails */
 	struct sentence none;	/* returned by causes_add() if out of memory */
 };

@@ -5,7 +5,7 @@
  *
  *     slices of the window --[longest waits of the name]--> slices that overlap them --> a name
  *
- * In a window with few events, all slices are read once and kept for all names. Otherwise the
+ * In a window with few slices, all slices are read once and kept for all names. Otherwise the
  * slices are read twice per name.
  */
 #include "analyze/tables/cause_facts.h"
@@ -65,7 +65,7 @@ static int all_slices(struct causes *c, struct ran_instead *r, each_slice each)
 {
 	int ret = 0;
 
-	if (!c->has_few_events)
+	if (!c->keeps_slices)
 		return scan_slices(c, r, each);
 	if (!c->has_slices)
 		ret = scan_slices(c, NULL, NULL);

@@ -932,8 +932,8 @@ static int apply_fact(struct causes *c, const char *rule, const char *sql, const
 
 /* ---- the table ---- */
 
-/* Returns the number of events in the blocks of the window, which the path would have to read. */
-static uint64_t events_of(const struct causes *c)
+/* Returns the number of events of some kinds (1u << EVENT_x) in the blocks of the window. */
+static uint64_t events_of(const struct causes *c, uint32_t kinds)
 {
 	uint64_t cnt = 0;
 	size_t blocks;
@@ -942,7 +942,7 @@ static uint64_t events_of(const struct causes *c)
 	for (size_t i = 0; i < blocks; i++)
 		if (context_rel(c->a, b[i].from_ns) < c->to_ns &&
 		    context_rel(c->a, b[i].to_ns) > c->from_ns)
-			cnt += trace_block_events(&b[i], UINT32_MAX);
+			cnt += trace_block_events(&b[i], kinds);
 	return cnt;
 }
 
@@ -972,11 +972,12 @@ static int by_place(const void *a, const void *b)
 
 static int find_causes(struct causes *c)
 {
-	uint64_t events = events_of(c);
+	uint64_t events = events_of(c, UINT32_MAX);
 	unsigned int place = 0;
 	int ret;
 
 	c->has_few_events = events <= DETAIL_EVENTS_MAX;
+	c->keeps_slices = events_of(c, 1u << EVENT_SWITCH) <= KEPT_SLICES_MAX;
 	c->is_small = !c->is_brief || events <= BRIEF_EVENTS_MAX;
 	c->has_path = c->of_workload && c->is_small;
 	c->has_samples = trace_get(c->a->trace, "profile.period_ns") != NULL;
