@@ -133,7 +133,8 @@ int allocation_pairs_open(struct allocation_pairs **ret, struct analysis *a,
 	r = r ?: strpool_new(&p->texts) ?: trace_mm_resets_prepare(a->trace);
 	if (from_ns < trace_carried_ns(a->trace))
 		from_ns = trace_carried_ns(a->trace);
-	r = r ?: event_cursor_open(&p->cursor, a->trace, kinds_of(range), from_ns, range->at_ns, e);
+	r = r ?: event_cursor_open_columns(&p->cursor, a->trace, kinds_of(range), range->columns,
+					   from_ns, range->at_ns, e);
 	if (r < 0) {
 		allocation_pairs_close(p);
 		return r;

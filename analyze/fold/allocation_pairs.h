@@ -32,6 +32,7 @@ struct allocation_range {
 	uint64_t at_ns;			/* end of reading: later events are ignored */
 	uint32_t families;		/* 1u << OBJECT_x */
 	bool with_stacks;
+	const uint32_t *columns;	/* columns to decode, by kind; NULL: all */
 };
 
 /* Receives an allocation, which is valid during the call. Returns 0 or -errno. */

@@ -104,6 +104,20 @@ static int on_allocation(void *ctx, const struct allocation *x)
 	return quantile_add(&site->age, s->v.w.to_ns - x->object->ts_ns);
 }
 
+/* Sites need neither flags and caches of objects nor the threads of most frees. */
+static const uint32_t growth_columns[EVENT_KIND_CNT] = {
+	[EVENT_SLAB_ALLOC] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_SLAB_ALLOC_ADDR |
+			     1u << EV_SLAB_ALLOC_BYTES | 1u << EV_SLAB_ALLOC_CALL_SITE,
+	[EVENT_SLAB_FREE] = 1u << EV_SLAB_ALLOC_ADDR,
+	[EVENT_PAGE_ALLOC] = EVENT_COL_UTID | EVENT_COL_FLAGS | 1u << EV_PAGE_ALLOC_PFN |
+			     1u << EV_PAGE_ALLOC_PAGE_ORDER,
+	[EVENT_PAGE_FREE] = 1u << EV_PAGE_ALLOC_PFN | 1u << EV_PAGE_ALLOC_PAGE_ORDER,
+	[EVENT_HEAP_ALLOC] = EVENT_COL_UTID | 1u << EV_HEAP_ALLOC_ADDR |
+			     1u << EV_HEAP_ALLOC_BYTES | 1u << EV_HEAP_ALLOC_CALL_SITE,
+	[EVENT_HEAP_FREE] = EVENT_COL_UTID | 1u << EV_HEAP_ALLOC_ADDR,
+	[EVENT_STACK] = EVENT_COL_FLAGS * 2 - 1,
+};
+
 static int read_pairs(struct growth_view *s, struct err *e)
 {
 	const struct window *w = &s->v.w;
@@ -112,7 +126,7 @@ static int read_pairs(struct growth_view *s, struct err *e)
 	const struct allocation_range range = {
 		.from_ns = context_abs(s->v.a, 2 * from - to > first ? 2 * from - to : first),
 		.until_ns = w->to_ns, .at_ns = w->to_ns, .families = UINT32_MAX,
-		.with_stacks = true,
+		.with_stacks = true, .columns = growth_columns,
 	};
 	int ret = allocation_pairs_open(&s->pairs, s->v.a, &range, on_allocation, s, e);
 
