@@ -862,20 +862,25 @@ static int stalled_row(struct causes *c, const struct value *v, void *ctx)
 /*
  * A herd: at least 8 threads that one thread woke at a futex, each within 1 ms of the previous one.
  * A wake-up is in vain if the thread sleeps at the futex again after less than 0.2 ms on CPUs in
- * all.
+ * all. f: threads that waited for a futex; a + keeps SQLite from reading the events once for each.
  */
 static const char herd_sql[] =
-	"WITH l AS MATERIALIZED (SELECT utid, end_ns, dur_ns FROM sched_slices(:from, :to)), "
+	"WITH f AS MATERIALIZED (SELECT DISTINCT utid FROM switches WHERE ts_ns >= :from "
+	"AND ts_ns < :to AND object <> 0 AND NOT preempted AND call_name(call) = 'futex'), "
+	"l AS MATERIALIZED (SELECT utid, end_ns, dur_ns FROM sched_slices(:from, :to) "
+	"WHERE +utid IN (SELECT utid FROM f)), "
 	"s AS MATERIALIZED (SELECT w.ts_ns AS ts_ns, w.utid AS utid, w.call AS call, "
 	"iif(call_name(w.call) = 'futex' AND NOT w.preempted AND w.object <> 0, "
 	"w.object & ~7, NULL) AS object, "
 	"sum(coalesce(l.dur_ns, 0)) OVER (PARTITION BY w.utid ORDER BY w.ts_ns) AS ran_ns "
 	"FROM switches AS w LEFT JOIN l ON l.utid = w.utid AND l.end_ns = w.ts_ns "
-	"WHERE w.ts_ns >= :from AND w.ts_ns < :to AND thread_in_scope(w.utid)), "
+	"WHERE w.ts_ns >= :from AND w.ts_ns < :to AND +w.utid IN (SELECT utid FROM f) "
+	"AND thread_in_scope(w.utid)), "
 	"e AS (SELECT ts_ns, utid, call, object, lead(ran_ns) OVER (PARTITION BY utid, object "
 	"ORDER BY ts_ns) - ran_ns AS ran_ns, NULL AS waker FROM s UNION ALL "
 	"SELECT ts_ns, target_utid, NULL, NULL, NULL, utid FROM wakeups "
-	"WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq AND thread_in_scope(target_utid)), "
+	"WHERE ts_ns >= :from AND ts_ns < :to AND NOT irq AND +target_utid IN (SELECT utid FROM f) "
+	"AND thread_in_scope(target_utid)), "
 	"w AS (SELECT ts_ns, utid, waker, lag(call) OVER t AS call, lag(object) OVER t AS object, "
 	"lag(ran_ns) OVER t AS ran_ns FROM e "
 	"WINDOW t AS (PARTITION BY utid ORDER BY ts_ns, waker NOT NULL)), "
