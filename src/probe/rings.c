@@ -31,6 +31,26 @@ static long read_first(const char *path)
 	return n;
 }
 
+void topology_online(const char *dir, unsigned int cpu_cnt, bool *online)
+{
+	unsigned int from, to;
+	char path[512];
+	FILE *f;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/online", dir);
+	f = fopen(path, "re");
+	/* ranges: "0-3,6" */
+	while (f && (n = fscanf(f, "%u-%u", &from, &to)) >= 1) {
+		for (to = n == 1 ? from : to; from <= to && from < cpu_cnt; from++)
+			online[from] = true;
+		if (fgetc(f) != ',')
+			break;
+	}
+	if (f)
+		fclose(f);
+}
+
 void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group)
 {
 	char path[512];
@@ -105,8 +125,8 @@ static unsigned int merge(unsigned int cpu_cnt, unsigned int have, unsigned int 
 	return cnt;
 }
 
-unsigned int topology_deal(const unsigned int *group, unsigned int cpu_cnt,
-			   enum ring_sharing sharing, unsigned int cnt, unsigned int *ring)
+static unsigned int deal(const unsigned int *group, unsigned int cpu_cnt,
+			 enum ring_sharing sharing, unsigned int cnt, unsigned int *ring)
 {
 	unsigned int have;
 
@@ -125,6 +145,43 @@ unsigned int topology_deal(const unsigned int *group, unsigned int cpu_cnt,
 	return merge(cpu_cnt, have, cnt, ring);
 }
 
+/* Finds the CPU with the same cache among the cnt CPUs of `on`, by its position there. */
+static unsigned int leader_of(const unsigned int *group, const unsigned int *on, unsigned int i)
+{
+	unsigned int k = 0;
+
+	while (group[on[k]] != group[on[i]])
+		k++;
+	return k;
+}
+
+unsigned int topology_deal(const unsigned int *group, const bool *online, unsigned int cpu_cnt,
+			   enum ring_sharing sharing, unsigned int cnt, unsigned int *ring)
+{
+	unsigned int *on = calloc(cpu_cnt, 3 * sizeof(*on)), *on_group, *on_ring, i, on_cnt = 0;
+	unsigned int have, off_cnt = 0;
+
+	for (i = 0; on && i < cpu_cnt; i++)
+		if (!online || online[i])
+			on[on_cnt++] = i;
+	if (!on_cnt) {
+		free(on);
+		return deal(group, cpu_cnt, sharing, cnt, ring);
+	}
+	on_group = on + cpu_cnt;
+	on_ring = on_group + cpu_cnt;
+	for (i = 0; i < on_cnt; i++)
+		on_group[i] = leader_of(group, on, i);
+	have = deal(on_group, on_cnt, sharing, cnt, on_ring);
+	for (i = 0; i < on_cnt; i++)
+		ring[on[i]] = on_ring[i];
+	for (i = 0; i < cpu_cnt; i++)
+		if (online && !online[i])
+			ring[i] = off_cnt++ % have;
+	free(on);
+	return have;
+}
+
 /* ---- the rings ---- */
 
 static uint64_t round_up_power_of_two(uint64_t v)
@@ -139,14 +196,17 @@ static uint64_t round_up_power_of_two(uint64_t v)
 int rings_plan(struct rings *r, const struct rings_config *config, unsigned int cpu_cnt)
 {
 	unsigned int *group = calloc(cpu_cnt, sizeof(*group));
+	bool *online = calloc(cpu_cnt, sizeof(*online));
 
 	memset(r, 0, sizeof(*r));
 	r->cpu_ring = calloc(cpu_cnt, sizeof(*r->cpu_ring));
-	if (!group || !r->cpu_ring) {
+	if (!group || !online || !r->cpu_ring) {
 		free(group);
+		free(online);
 		rings_done(r);
 		return -ENOMEM;
 	}
+	topology_online(TOPOLOGY_DIR, cpu_cnt, online);
 	r->cpu_cnt = cpu_cnt;
 	/* caches decide which CPUs share a ring; reading them takes 10 files per CPU */
 	if (config->sharing == RINGS_PER_CPU ||
@@ -154,10 +214,11 @@ int rings_plan(struct rings *r, const struct rings_config *config, unsigned int 
 		for (unsigned int cpu = 0; cpu < cpu_cnt; cpu++)
 			group[cpu] = cpu;
 	} else {
-		topology_read("/sys/devices/system/cpu", cpu_cnt, group);
+		topology_read(TOPOLOGY_DIR, cpu_cnt, group);
 	}
-	r->cnt = topology_deal(group, cpu_cnt, config->sharing, config->cnt, r->cpu_ring);
+	r->cnt = topology_deal(group, online, cpu_cnt, config->sharing, config->cnt, r->cpu_ring);
 	free(group);
+	free(online);
 	r->bytes = round_up_power_of_two(config->bytes ? config->bytes : RINGS_DEFAULT_BYTES);
 	r->wake_bytes = r->bytes / WAKE_SHARE;
 	return 0;

@@ -66,16 +66,24 @@ int rings_make(struct rings *r, int slots_fd, bool locked, struct err *e);
 int rings_flush(const struct rings *r, int program_fd);
 void rings_done(struct rings *r);
 
+#define TOPOLOGY_DIR "/sys/devices/system/cpu"
+
+/* Sets online[cpu] for each CPU that is online now. dir: TOPOLOGY_DIR. */
+void topology_online(const char *dir, unsigned int cpu_cnt, bool *online);
+
 /*
  * Finds the last-level cache of each of cpu_cnt CPUs: group[cpu] is the lowest CPU with the same
  * cache, or cpu itself if that is unknown (the CPU is off, or the file is missing). dir:
- * /sys/devices/system/cpu.
+ * TOPOLOGY_DIR.
  */
 void topology_read(const char *dir, unsigned int cpu_cnt, unsigned int *group);
 
 /*
  * Assigns rings to cpu_cnt CPUs: ring[cpu] is the number of the CPU's ring. Returns the number of
  * rings (1..cpu_cnt), each with at least one CPU. cnt: for RINGS_COUNT.
+ *
+ * CPUs that are not online share the rings of the others, because a machine that CPUs can be added
+ * to may have dozens of them. online: NULL if all are.
  */
-unsigned int topology_deal(const unsigned int *group, unsigned int cpu_cnt,
+unsigned int topology_deal(const unsigned int *group, const bool *online, unsigned int cpu_cnt,
 			   enum ring_sharing sharing, unsigned int cnt, unsigned int *ring);

@@ -94,23 +94,6 @@ void machine_describe(struct store_writer *w)
 	store_writer_set(w, "recorder.version", EBPFREC_VERSION);
 }
 
-void machine_online_cpus(bool *online, unsigned int cpu_cnt)
-{
-	unsigned int from, to;
-	FILE *f = fopen("/sys/devices/system/cpu/online", "re");
-	int n;
-
-	/* ranges: "0-3,6" */
-	while (f && (n = fscanf(f, "%u-%u", &from, &to)) >= 1) {
-		for (to = n == 1 ? from : to; from <= to && from < cpu_cnt; from++)
-			online[from] = true;
-		if (fgetc(f) != ',')
-			break;
-	}
-	if (f)
-		fclose(f);
-}
-
 void machine_visit_cpus(void)
 {
 	long cpus = sysconf(_SC_NPROCESSORS_CONF), cpu;

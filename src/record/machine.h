@@ -11,12 +11,6 @@
 void machine_describe(struct store_writer *w);
 
 /*
- * Sets online[cpu] for each CPU that is online now. A CPU that comes online later appears in switch
- * records.
- */
-void machine_online_cpus(bool *online, unsigned int cpu_cnt);
-
-/*
  * Runs the calling thread on each CPU. This forces a switch on each CPU, whose record shows the
  * thread that was running there.
  */

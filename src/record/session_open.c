@@ -266,7 +266,8 @@ static int open_writers(struct session *s, struct err *e)
 	s->online = calloc(config.cpu_cnt, sizeof(*s->online));
 	if (!s->online)
 		return err_set(e, -ENOMEM, "out of memory");
-	machine_online_cpus(s->online, config.cpu_cnt);
+	/* a CPU that comes online later appears in switch records */
+	topology_online(TOPOLOGY_DIR, config.cpu_cnt, s->online);
 	config.cpu_online = s->online;
 	for (unsigned int cpu = 0; cpu < config.cpu_cnt; cpu++) {
 		config.tasks.online_cnt += s->online[cpu];

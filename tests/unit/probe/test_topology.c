@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "probe/rings.h"
-#include "probe/rings.h"
 #include "tests/unit/unit_test.h"
 
 #define CPUS_MAX 1024
@@ -93,7 +92,7 @@ static void drop(const struct machine *m)
  */
 static unsigned int deal(struct machine *m, enum ring_sharing sharing, unsigned int cnt)
 {
-	unsigned int rings = topology_deal(m->group, m->cpu_cnt, sharing, cnt, m->ring);
+	unsigned int rings = topology_deal(m->group, NULL, m->cpu_cnt, sharing, cnt, m->ring);
 	unsigned int load[CPUS_MAX] = {}, i;
 
 	assert_in_range(rings, 1, m->cpu_cnt);
@@ -142,7 +141,7 @@ UNIT_TEST(test_topology_without_files_every_cpu_is_alone)
 	topology_read("/nonexistent", 3, group);
 	assert_int_equal(group[0], 0);
 	assert_int_equal(group[2], 2);
-	assert_int_equal(topology_deal(group, 3, RINGS_PER_CACHE, 0, ring), 3);
+	assert_int_equal(topology_deal(group, NULL, 3, RINGS_PER_CACHE, 0, ring), 3);
 }
 
 /* CPU 0 is off: it has no cache directory, and the others still name it first. */
@@ -194,6 +193,29 @@ UNIT_TEST(test_topology_default_by_size)
 		assert_true(rings <= 64);
 		assert_true(rings * RINGS_DEFAULT_BYTES <= 512ULL << 20);
 	}
+}
+
+/* A virtual machine that CPUs can be added to: two of 64 are online, with a cache each. */
+UNIT_TEST(test_topology_cpus_that_are_off_have_no_ring_of_their_own)
+{
+	struct machine m = { .cpu_cnt = 64, .cache = 1 };
+	bool online[64] = {};
+	unsigned int load[2] = {}, cpu;
+
+	make(&m);
+	write_file(m.dir, "online", "5,63\n");
+	topology_online(m.dir, 64, online);
+	drop(&m);
+	assert_int_equal(topology_deal(m.group, online, 64, RINGS_AUTO, 0, m.ring), 2);
+	assert_int_equal(m.ring[5], 0);
+	assert_int_equal(m.ring[63], 1);
+	for (cpu = 0; cpu < 64; cpu++) {
+		assert_true(m.ring[cpu] < 2);
+		load[m.ring[cpu]]++;
+	}
+	assert_int_equal(load[0], 32);
+	assert_int_equal(topology_deal(m.group, online, 64, RINGS_COUNT, 1, m.ring), 1);
+	assert_int_equal(m.ring[40], 0);
 }
 
 UNIT_TEST(test_topology_as_asked)
