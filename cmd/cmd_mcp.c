@@ -603,12 +603,6 @@ static void add_address(struct question *q, struct answer_text *a)
 	a->status = r ? EXIT_FAILED : 0;
 }
 
-/* Returns the size of a message with this result. */
-static size_t size_of(const json_t *result)
-{
-	return json_dumpb(result, NULL, 0, JSON_COMPACT) + 64;
-}
-
 /* Parses the next cell of a line of CSV into a number, a text, or null. */
 static json_t *next_cell(const char **at, const char *end)
 {
@@ -690,7 +684,7 @@ static json_t *result_of(const struct question *q, struct answer_text *a, size_t
 		if (!is_error && (is_sql(q) || !strcmp(q->tool->name, "view")))
 			json_object_set_new(result, "structuredContent",
 					    structured_of(a, whole_lines(a, bytes)));
-		size = size_of(result);
+		size = json_dumpb(result, NULL, 0, JSON_COMPACT) + 64;	/* of the message */
 		if (size <= max || !bytes)
 			return result;
 		json_decref(result);

@@ -107,12 +107,6 @@ static int record_value_note(void *notes, const char *value, struct err *e)
  * are rare.
  */
 
-/* Returns whether a service manager started this process and listens. */
-static bool service_notify_wanted(void)
-{
-	return getenv("NOTIFY_SOCKET");
-}
-
 /*
  * Sends text, lines such as "READY=1\nSTATUS=recording", to the service manager, if there is one.
  * Never waits: if the manager's queue is full, the message is dropped, so callers repeat important
@@ -710,7 +704,7 @@ static int record(struct record *r)
 	r->draws = !r->quiet && isatty(STDERR_FILENO) &&
 		   (!r->o.command || !isatty(STDOUT_FILENO) || r->status);
 	/* a COMMAND is the service itself, and sends its own notifications */
-	r->notifies = !r->o.command && service_notify_wanted();
+	r->notifies = !r->o.command && getenv("NOTIFY_SOCKET");
 	if (r->draws || r->notifies) {
 		r->o.tick = on_tick;
 		r->o.tick_ctx = r;

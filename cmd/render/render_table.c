@@ -357,12 +357,6 @@ static bool narrow_text(struct table *t)
 	return widest;
 }
 
-static void hide_same(struct column *c, const struct cell *cell)
-{
-	c->shown = HIDDEN_SAME;
-	snprintf(c->same, sizeof(c->same), "%s", cell->text);
-}
-
 /* Returns whether all kept rows have the same value. */
 static bool is_same(const struct table *t, unsigned int col)
 {
@@ -384,11 +378,16 @@ static bool fit_columns(struct table *t, bool has_all_rows)
 	bool dropped = false;
 
 	has_all_rows &= t->held_cnt > 0;
-	for (unsigned int i = 1; has_all_rows && i < t->col_cnt; i++)
-		if (t->columns[i].is_empty)
-			t->columns[i].shown = HIDDEN_EMPTY;
-		else if (t->columns[i].may_be_same && is_same(t, i))
-			hide_same(&t->columns[i], &t->cells[i]);
+	for (unsigned int i = 1; has_all_rows && i < t->col_cnt; i++) {
+		struct column *c = &t->columns[i];
+
+		if (c->is_empty) {
+			c->shown = HIDDEN_EMPTY;
+		} else if (c->may_be_same && is_same(t, i)) {
+			c->shown = HIDDEN_SAME;
+			snprintf(c->same, sizeof(c->same), "%s", t->cells[i].text);
+		}
+	}
 	if (!width)
 		return false;
 	for (unsigned int i = t->col_cnt; has_all_rows && i-- > 1;) {
@@ -549,16 +548,14 @@ static void table_clear(void *state)
 	free(t->columns);
 }
 
-/* Begins a column of --wide-by: its name is that of a group, so figure defines its kind. */
-static void begin_named(struct column *c, const char *figure, const char *name)
-{
-	c->kind = column_find(figure)->kind;
-	textsafe_escape(c->heading, sizeof(c->heading), name, strlen(name), NULL);
-}
-
 static void begin_column(struct column *c, const struct render_options *o,
 			 const char *const *names, unsigned int i)
 {
+	if (i && o->figure) {	/* of --wide-by: named after a group, of the figure's kind */
+		c->kind = column_find(o->figure)->kind;
+		textsafe_escape(c->heading, sizeof(c->heading), names[i], strlen(names[i]), NULL);
+		return;
+	}
 	c->kind = column_find(names[i])->kind;
 	c->below = o->human && !o->markdown ? stack_label(names[i]) : NULL;
 	snprintf(c->name, sizeof(c->name), "%s", names[i]);
@@ -588,10 +585,7 @@ static int table_begin(void *state, const struct render_options *o, struct rende
 		return -ENOMEM;
 	t->col_cnt = cnt;
 	for (unsigned int i = 0; i < cnt; i++)
-		if (i && o->figure)
-			begin_named(&t->columns[i], o->figure, names[i]);
-		else
-			begin_column(&t->columns[i], o, names, i);
+		begin_column(&t->columns[i], o, names, i);
 	return 0;
 }
 

@@ -89,12 +89,6 @@ void heap_clock_add(struct heap_clock *c, struct heap_clock_pair p)
 	c->pairs[c->cnt++ % HEAP_CLOCK_PAIRS] = p;
 }
 
-/* Returns the cycles of the last pair; 0: no pair. */
-static uint64_t heap_clock_last(const struct heap_clock *c)
-{
-	return c->cnt ? pair(c, c->cnt - 1)->cycles : 0;
-}
-
 /* Converts a number of cycles to ns, at the rate between two pairs. */
 static uint64_t length_ns(const struct heap_clock_pair *a, const struct heap_clock_pair *b,
 			  uint64_t cycles)
@@ -379,11 +373,6 @@ static void count_lost(struct heap_ring *h, const uint64_t *lost)
 	}
 }
 
-static void count_bad(struct heap_ring *h)
-{
-	store(&h->bad_cnt, h->bad_cnt + 1);
-}
-
 struct ring_feed_count heap_ring_count(const void *ring, unsigned int hook)
 {
 	unsigned int kind = hook == WIRE_HEAP_ALLOC ? HEAP_SHARE_ALLOC :
@@ -427,7 +416,7 @@ static void read_event_cost(struct heap_ring *h)
 	if (!at[3] || at[2] / at[3] >= HEAP_SHARE_TOOK_MAX)
 		return;
 	if (h->config.counts_cycles)
-		now = heap_clock_last(&h->clock);
+		now = h->clock.cnt ? pair(&h->clock, h->clock.cnt - 1)->cycles : 0;
 	ps = to_ns(h, now + at[2] / at[3] * 1000) - to_ns(h, now);
 	if (ps && ps <= EVENT_MAX_PS)
 		store(&h->stack_ps, ps);
@@ -614,11 +603,6 @@ static bool has_frames(struct heap_ring *h, unsigned int *ret)
 	return true;
 }
 
-static bool is_rest(const struct heap_share_record *r)
-{
-	return (r->site_kind & 0xff) == HEAP_SHARE_REST;
-}
-
 /* Finds the next record of the current chunk. False: none yet. */
 static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 {
@@ -654,14 +638,14 @@ static bool next_of_chunk(struct heap_ring *h, uint64_t end_ns)
 		} else if (ts_ns > end_ns && ts_ns - end_ns < AHEAD_MAX_NS &&
 			   !h->owner_ended) {
 			return false;
-		} else if (is_rest(r)) {
+		} else if ((r->site_kind & 0xff) == HEAP_SHARE_REST) {
 			slots = 0;
 		} else if ((r->site_kind & 0xff) == HEAP_SHARE_LEAVE) {
 			c->taken = HEAP_CHUNK_RECORDS;
 			return false;
 		} else if (ts_ns > end_ns + AHEAD_MAX_NS ||
 			   !convert(h, r, has_stack ? slots : 0, ts_ns)) {
-			count_bad(h);
+			store(&h->bad_cnt, h->bad_cnt + 1);
 		} else {
 			if (has_stack && !is_span(r))
 				convert_stack(h, r + 1, slots);

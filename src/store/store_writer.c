@@ -665,12 +665,6 @@ static int start_file(struct store_writer *w, struct err *e)
 	return 0;
 }
 
-/* Starts the syncing thread, unless sync_inline is set. */
-static int need_sync(struct store_writer *w)
-{
-	return w->config.sync_inline || w->sync ? 0 : store_sync_new(&w->sync, w->files);
-}
-
 /* Reports the error of an earlier sync, with its file. */
 static int sync_error(struct store_writer *w, int r, struct err *e)
 {
@@ -773,7 +767,7 @@ const struct store_keep *store_writer_keep(const struct store_writer *w)
 
 static int sync_block(struct store_writer *w)
 {
-	int r = need_sync(w);
+	int r = w->config.sync_inline || w->sync ? 0 : store_sync_new(&w->sync, w->files);
 
 	if (r < 0)
 		return r;

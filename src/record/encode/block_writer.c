@@ -525,13 +525,6 @@ static void put_late_sites(struct block_writer *w)
 
 /* ---- encoding ---- */
 
-/* Lists every live task, and forgets names unused since the last block that did so. */
-static int list_all(struct block_writer *w, uint64_t from_ns)
-{
-	block_names_forget(w, w->keyframe_epoch);
-	return task_table_use_alive(w->task_table, from_ns);
-}
-
 static int build(struct block_writer *w, const struct block_slice *s)
 {
 	struct block_slots *slots = &w->slots;
@@ -552,7 +545,10 @@ static int build(struct block_writer *w, const struct block_slice *s)
 		check_start_states(w);
 	put_keyframe(w);
 	put_slice_rows(w, s);
-	r = w->force_keyframe ? list_all(w, s->from_ns) : 0;
+	if (w->force_keyframe) {	/* lists every live task */
+		block_names_forget(w, w->keyframe_epoch);
+		r = task_table_use_alive(w->task_table, s->from_ns);
+	}
 	r = r ?: task_table_put_tasks(w->task_table, &small[CHUNK_PROCESSES],
 				      &small[CHUNK_THREADS]);
 	end_start_states(w);

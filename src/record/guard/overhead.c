@@ -197,12 +197,6 @@ uint64_t budget_cost_ppm(const struct budget *b)
 	return (uint64_t)((double)b->budget_ppm * b->spent_ns / b->allowed_ns);
 }
 
-/* Call if the source could not be turned on: it counts as off, and stays off for a time. */
-static void budget_failed_on(struct budget *b, unsigned int source)
-{
-	turn_off(b, source);
-}
-
 #define REASON "max-overhead"
 /* records arrive within this time: closed gaps are kept for as long */
 #define LATE_NS 5000000000ULL
@@ -443,7 +437,7 @@ static void step_on(struct overhead *o, unsigned int source)
 		gaps_close(&o->gaps, source_infos[source].name, clock_mono_ns());
 		return;
 	}
-	budget_failed_on(&o->budget, source);
+	turn_off(&o->budget, source);	/* it stays off for a time */
 	notices_warn(o->notices, "%s cannot be turned on again: %s", source_infos[source].name,
 		     err_text(&e, err));
 }
