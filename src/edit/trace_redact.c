@@ -96,16 +96,8 @@ static uint64_t siphash(const uint8_t key[PSEUDONYM_KEY_BYTES], const void *data
 	return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-int pseudonym_key_random(uint8_t key[PSEUDONYM_KEY_BYTES])
-{
-	ssize_t n = getrandom(key, PSEUDONYM_KEY_BYTES, 0);
-
-	if (n < 0)
-		return -errno;
-	return n == PSEUDONYM_KEY_BYTES ? 0 : -EIO;
-}
-
-void pseudonym_key_from(uint8_t key[PSEUDONYM_KEY_BYTES], const void *text, size_t bytes)
+/* Derives a key from a text of any length. The key is as hard to guess as the text. */
+static void pseudonym_key_from(uint8_t key[PSEUDONYM_KEY_BYTES], const void *text, size_t bytes)
 {
 	static const uint8_t half[2][PSEUDONYM_KEY_BYTES] = { "ebpfrec salt 0", "ebpfrec salt 1" };
 
@@ -308,7 +300,8 @@ static struct item *item_of(struct redact_words *w, const char *s, const char **
 	return hash_map_make(&w->items, (uintptr_t)mine, sizeof(struct item));
 }
 
-int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s)
+/* Keeps s of this kind unchanged. Call this before the first redact_word() of s. */
+static int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s)
 {
 	const char *mine;
 	struct item *it;
@@ -660,11 +653,6 @@ int redact_uid(struct redact_words *w, uint32_t *uid)
 		return -ENOMEM;
 	*uid = (uint32_t)n;
 	return 0;
-}
-
-const struct redact_counts *redact_words_counts(const struct redact_words *w)
-{
-	return &w->counts;
 }
 
 struct redact {
@@ -1046,7 +1034,7 @@ static int write_redacted(void *ctx, struct store_writer *w, struct err *e)
 		r = copy_block(x, i, res, e);
 	if (r == 0 && !res->block_cnt)
 		r = err_set(e, -ENODATA, "'%s' has no valid block", trace_path(x->t));
-	res->words = *redact_words_counts(x->words);
+	res->words = x->words->counts;
 	return r;
 }
 
@@ -1057,15 +1045,13 @@ static int make_words(struct redact *x, uint64_t *ret_id, struct err *e)
 {
 	uint64_t id = trace_id(x->t);
 	uint8_t key[PSEUDONYM_KEY_BYTES], mixed[PSEUDONYM_KEY_BYTES + sizeof(id)];
-	int r = 0;
+	int r;
 
 	if (x->o->salt)
 		pseudonym_key_from(key, x->o->salt, x->o->salt_bytes);
-	else
-		r = pseudonym_key_random(key);
-	if (r < 0)
-		return err_set(e, r, "cannot make a random salt: %s; give one with --salt",
-			       err_text(NULL, r));
+	else if (getrandom(key, sizeof(key), 0) != sizeof(key))
+		return err_set(e, -errno, "cannot make a random salt: %s; give one with --salt",
+			       err_text(NULL, errno));
 	r = redact_words_new(&x->words, key, x->o->keep, x->o->keep_cnt);
 	memcpy(mixed, key, sizeof(key));
 	memcpy(mixed + sizeof(key), &id, sizeof(id));

@@ -54,11 +54,6 @@
 
 struct pseudonyms;
 
-/* Generates a random key. -errno: getrandom() failed. */
-int pseudonym_key_random(uint8_t key[PSEUDONYM_KEY_BYTES]);
-/* Derives a key from a text of any length. The key is as hard to guess as the text. */
-void pseudonym_key_from(uint8_t key[PSEUDONYM_KEY_BYTES], const void *text, size_t bytes);
-
 enum redact_kind {
 	REDACT_COMM, REDACT_CMDLINE, REDACT_PATH, REDACT_CGROUP, REDACT_HOST, REDACT_DEVICE,
 	REDACT_CACHE, REDACT_SYMBOL, REDACT_MARK, REDACT_NOTE, REDACT_FUNCTION, REDACT_BUILD_ID,
@@ -73,8 +68,6 @@ int redact_words_new(struct redact_words **ret, const uint8_t key[PSEUDONYM_KEY_
 		     const char *const *keep, unsigned int keep_cnt);
 void redact_words_free(struct redact_words *w);
 
-/* Keeps s of this kind unchanged. Call this before the first redact_word() of s. */
-int redact_words_keep(struct redact_words *w, enum redact_kind kind, const char *s);
 /* True for the name of a kernel thread that is the same on every machine. */
 bool redact_words_is_kernels(struct redact_words *w, const char *comm);
 
@@ -87,7 +80,6 @@ int redact_uid(struct redact_words *w, uint32_t *uid);
 struct redact_counts {
 	uint64_t replaced[REDACT_KIND_CNT], kept[REDACT_KIND_CNT];
 };
-const struct redact_counts *redact_words_counts(const struct redact_words *w);
 
 struct redact_options {
 	const char *const *keep;	/* globs of names, path components and words to keep */

@@ -324,7 +324,8 @@ static const struct mount *find_mount(const struct mounts *m, uint32_t dev, cons
 	return best;
 }
 
-void mounts_watch(struct mounts *m)
+/* Reads this process's table of mounts and watches it for changes. *m must be all zeros. */
+static void mounts_watch(struct mounts *m)
 {
 	/* best effort: without the table, paths are not converted */
 	m->watch = open(MOUNTS_TABLE, O_RDONLY | O_CLOEXEC) + 1;

@@ -58,9 +58,6 @@ struct mounts_file {
 	const char *inside;	/* path inside the file system: "/a/b" */
 };
 
-/* Reads this process's table of mounts and watches it for changes. *m must be all zeros. */
-void mounts_watch(struct mounts *m);
-
 void mounts_done(struct mounts *m);
 
 /*
