@@ -4,8 +4,6 @@
  * part of every file, and a line with the result.
  */
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
 
 #include "cmd/cmd.h"
 #include "cmd/input/input.h"

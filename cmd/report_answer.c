@@ -18,7 +18,6 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "cmd/input/hosts.h"
-#include "cmd/input/opts.h"
 #include "cmd/input/who.h"
 #include "cmd/render/render.h"
 #include "cmd/render/say.h"

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +15,6 @@
 #include "base/strpool.h"
 #include "base/units.h"
 #include "cmd/render/page.h"
-#include "cmd/render/render.h"
 #include "cmd/render/say.h"
 
 /*

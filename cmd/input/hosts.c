@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "analyze/engine/align.h"
-#include "cmd/render/render.h"
 #include "cmd/render/say.h"
 
 /* align_row: gets the wall-clock time of a bin from align.c. */

@@ -18,9 +18,7 @@
 
 #include "base/atomic_output.h"
 #include "base/buf.h"
-#include "cmd/input/opts.h"
 #include "cmd/input/who.h"
-#include "cmd/render/say.h"
 #include "edit/trace_cut.h"
 #include "model/live_objects.h"
 #include "symbol/source_lines.h"

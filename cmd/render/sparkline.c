@@ -16,7 +16,6 @@
 #include "base/textsafe.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "cmd/render/render.h"
 
 /*
  * bin_groups: keeps all figures until the last row, since a group may begin in any bin. Groups are

@@ -2,7 +2,6 @@
 /* textsafe: every string of a trace passes through these functions before it is output. */
 #include "base/textsafe.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "format/rows.h"
 #include "trace/derived_file.h"
 #include "trace/trace_read.h"

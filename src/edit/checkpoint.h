@@ -73,7 +73,6 @@ int checkpoint_sort(struct checkpoint *c, size_t first, bool are_objects);
 
 /* ---- parts in the trace's derived file ---- */
 
-struct derived_file;
 struct zpack;
 
 /* Returns the key of a part that holds the state at the beginning of a block. */

@@ -16,7 +16,6 @@
 #include "format/columns.h"
 #include "store/chunk_scan.h"
 #include "store/files.h"
-#include "store/store_writer.h"
 #include "trace/derived_file.h"
 #include "trace/trace_read.h"
 

@@ -18,7 +18,6 @@
 #include <string.h>
 
 #include "base/array.h"
-#include "base/buf.h"
 #include "base/crc32c.h"
 
 int block_memory_read(void *ctx, uint64_t offset, void *dst, size_t bytes)

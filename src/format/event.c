@@ -4,8 +4,6 @@
 
 #include <stddef.h>
 
-#include "event_lists.h"
-
 /* unused: a list of names without a column */
 #define X(name) \
 	static const char *const shown_##name[] __attribute__((unused)) = EVENT_SHOWN_##name;

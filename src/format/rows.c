@@ -9,7 +9,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "format/chunk.h"
 
 #define ROW_SIZE_GAP 5

@@ -30,7 +30,6 @@
 #include "format/event.h"
 
 struct cpu_timeline;
-struct row_cpu_end;
 
 struct cpu_piece {
 	uint32_t cpu;

@@ -18,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/privilege.h"
 #include "base/workers.h"
 #include "ebpfrec.skel.h"
 #include "probe/attach.h"

@@ -10,7 +10,6 @@
 #include <fnmatch.h>
 #include <glob.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

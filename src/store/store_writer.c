@@ -12,7 +12,6 @@
 #include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,8 +23,6 @@
 #include "base/crc32c.h"
 #include "format/chunk.h"
 #include "store/chunk_scan.h"
-#include "store/files.h"
-#include "store/manifest.h"
 
 /*
  * store_sync: syncs chunk files to the disk in a thread, so that their writer need not wait.

@@ -37,7 +37,6 @@ struct store_sync_stats {
 	uint64_t failed_number;	/* number of the file whose sync failed */
 };
 
-struct control_socket;
 struct store_writer;
 
 struct store_config {

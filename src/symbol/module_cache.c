@@ -19,7 +19,6 @@
 #include "base/array.h"
 #include "base/hash_map.h"
 #include "base/strpool.h"
-#include "symbol/elf_symbols.h"
 
 /*
  * map_cache: a list of changes (mappings and execs) per process, sorted by time. The newest change

@@ -11,7 +11,6 @@
 #include "symbol/perf_map.h"
 
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -34,7 +34,6 @@
 
 struct derived_file;
 struct trace;
-struct zpack;
 
 /* Types of parts. The values are stored in files: raise DERIVED_VERSION after any change. */
 enum derived_type {

@@ -7,7 +7,6 @@
  * damaged. Rows are added to the lists only after all rows of their block were checked.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -28,7 +28,6 @@
 #include "model/thread_states.h"
 #include "model/writeback_owners.h"
 #include "probe/source.h"
-#include "record/encode/block_writer.h"
 #include "record/tasks/id_names.h"
 
 /*

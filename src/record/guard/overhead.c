@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "format/event.h"
 #include "probe/probe.h"
-#include "probe/source.h"
 #include "record/encode/block_writer.h"
 #include "record/guard/sampler.h"
 
