@@ -320,12 +320,6 @@ static const char *legend_of(const struct printing *p)
 		p->has_digits ? " A # in a role stands for digits that differ." : "");
 }
 
-static void print_legend(const struct printing *p)
-{
-	printf(p->d->like->markdown ? "" : "\n");
-	render_paragraph(stdout, legend_of(p), input_terminal_width(), p->d->like->markdown);
-}
-
 static int print_page(struct groups *g, struct printing *p, char sides[2][SIDE_BYTES])
 {
 	struct err e = { "" };
@@ -365,8 +359,11 @@ static int print_rows(struct groups *g, struct printing *p, char sides[2][SIDE_B
 	render_begin(p->render, is_table ? TABLE_COLUMN_CNT : COLUMN_CNT,
 		     is_table ? table : columns);
 	c = input_render_end(p->render, groups_compare(g, put_row, p, &e), &e);
-	if (!c && is_table)
-		print_legend(p);
+	if (!c && is_table) {
+		printf(p->d->like->markdown ? "" : "\n");
+		render_paragraph(stdout, legend_of(p), input_terminal_width(),
+				 p->d->like->markdown);
+	}
 	return c;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause) */
 /*
  * opts: parses command lines, checks values, and prints errors and help, all from one table of
- * options per command.
+ * options per command. timeexpr parses values that are instants of a trace.
  *
  * It accepts -x, -xVALUE, -x VALUE, combined flags (-aq), --name, --name=VALUE, --name VALUE, and
  * --, which ends the options. A value may begin with '-' (--until -2s). Every command has -h and

@@ -392,13 +392,6 @@ static int write_view(void *ctx, const struct row_sink *out, struct err *e)
 
 /* ---- the waiters of a thread ---- */
 
-/* Parses the window's arguments, which cmd_view has checked. */
-static void take_window(struct question *question, const struct http_request *q)
-{
-	question->from_ns = strtoull(http_request_argument(q, "from"), NULL, 10);
-	question->to_ns = strtoull(http_request_argument(q, "to"), NULL, 10);
-}
-
 /*
  * Writes rows per waiting thread: threads that were woken by the thread, or by any thread of the
  * process, with this id.
@@ -440,7 +433,9 @@ int view_report_rows(struct analysis *a, const struct http_request *q, uint64_t 
 		.workload = http_request_argument(q, "workload") } };
 
 	if (view && !strcmp(view, "waiters") && (pid || tid)) {
-		take_window(&question, q);
+		/* cmd_view has checked these */
+		question.from_ns = strtoull(http_request_argument(q, "from"), NULL, 10);
+		question.to_ns = strtoull(http_request_argument(q, "to"), NULL, 10);
 		return view_render_answer(write_waiters, &question, ret, e);
 	}
 	if (!v || (request && strcmp(view, "why")))

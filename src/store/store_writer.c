@@ -210,15 +210,6 @@ static int ask(struct store_sync *s, const struct job *j)
 	return r;
 }
 
-/*
- * Queues a sync of the bytes written to fd so far. The caller keeps fd. number identifies the file
- * in errors.
- */
-static int store_sync_ask(struct store_sync *s, int fd, uint64_t number)
-{
-	return ask(s, &(struct job){ .fd = fd, .number = number });
-}
-
 /* Queues a sync of fd, which is closed afterwards: the caller must no longer use it. */
 static int store_sync_close(struct store_sync *s, int fd, uint64_t number)
 {
@@ -769,7 +760,7 @@ static int sync_block(struct store_writer *w)
 	if (r < 0)
 		return r;
 	if (w->sync)
-		return store_sync_ask(w->sync, w->fd, w->next_number - 1);
+		return ask(w->sync, &(struct job){ .fd = w->fd, .number = w->next_number - 1 });
 	return w->files->sync(w->files->ctx, w->fd);
 }
 

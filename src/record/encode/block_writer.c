@@ -282,13 +282,6 @@ static void check_start_states(struct block_writer *w)
 	}
 }
 
-/* Discards the start states of the block's threads: traces that begin later must not use them. */
-static void end_start_states(struct block_writer *w)
-{
-	for (uint32_t slot = SLOT_FIRST; slot < w->slots.cnt; slot++)
-		w->slots.thread[slot]->start_state = w->slots.thread[slot]->start_call = 0;
-}
-
 /* Appends CPU_STATE rows. */
 static void put_keyframe(struct block_writer *w)
 {
@@ -551,7 +544,9 @@ static int build(struct block_writer *w, const struct block_slice *s)
 	}
 	r = r ?: task_table_put_tasks(w->task_table, &small[CHUNK_PROCESSES],
 				      &small[CHUNK_THREADS]);
-	end_start_states(w);
+	/* traces that begin later must not use the start states */
+	for (uint32_t slot = SLOT_FIRST; slot < slots->cnt; slot++)
+		slots->thread[slot]->start_state = slots->thread[slot]->start_call = 0;
 	r = r ?: put_names(w) ?: put_quotas(w, s);
 	put_late_sites(w);
 	if (r < 0)
