@@ -63,7 +63,7 @@ scripts='page:page/run.sh damage:damage/run.sh cli:cli/run.sh answers:cli/one_an
 	commits:check_commits.py runner:check_runner.sh'
 alone_scripts='engines:engines/run.sh package:package/run.sh bench:bench/run.sh'
 # Cost, memory and pace of an instrumented recorder say nothing.
-left_out='other_tools cpu_time damaged_trace profile_shares flight_recorder live_reading overload self_cost cpu_windows'
+left_out='other_tools cpu_time damaged_trace flight_recorder live_reading overload self_cost cpu_windows'
 
 # wanted NAME: a pattern matches it. full, engines, package and bench run with --all or if a pattern names them.
 wanted()

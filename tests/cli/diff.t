@@ -1,4 +1,4 @@
-# Two traces side by side. What counts as a change is tested on the real kernel, in tests/full/profile_shares.sh.
+# Two traces side by side. What counts as a change is tested on the real kernel, in tests/full/cpu_time.sh.
 
 $ ebpfrec diff golden.ebpfrec
 ? 2

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by trace_survives.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 late = []
 for i in range(1, 4):
     t = Trace(tmp + "/late%d" % i)

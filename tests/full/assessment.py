@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by other_tools.sh."""
-import json
 from trace_query import *
 rows = json.load(open(os.environ["tmp"] + "/out/assess.json"))
 check("assess: all workloads took part", len({r["workload"] for r in rows}) == 4 and len(rows) >= 20, len(rows))

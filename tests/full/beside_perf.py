@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by other_tools.sh."""
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 t, tid = Trace(tmp + "/trace"), truth(tmp + "/trace.out")["tid"]
 section = re.search(r"wait_kinds \(%d\).*?\n\n\n" % tid, open(tmp + "/perf_trace").read() + "\n\n", re.S)[0]
 perf = {m[1]: (int(m[2]), float(m[3]) * 1e6) for m in re.finditer(r"^ +(\w+) +(\d+) +\d+ +([\d.]+) ", section, re.M)}

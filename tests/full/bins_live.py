@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by metrics.sh."""
 from trace_query import *
-import json
-import re
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/live")
 
 

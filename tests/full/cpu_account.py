@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by cpu_time.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/load")
 
 for name in ("two", "share"):

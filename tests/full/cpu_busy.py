@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by cpu_time.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 
 
 def charged(row):
@@ -12,7 +11,6 @@ def charged(row):
 def unsaid(w, row):
     """stolen time that the trace does not tell"""
     return stolen(w) if row["steal_ns"] == "" else 0
-
 
 
 for mode in ("one", "two", "share", "hop"):

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by profile_shares.sh."""
-import re
+"""Called by cpu_time.sh."""
 
 from trace_query import *
-tmp = os.environ["tmp"]
 def changed(a, b):
     rows = rows_of(run("diff", "--workload", "--format", "csv", tmp + "/" + a, tmp + "/" + b))
     # The time of a request depends on other users of this machine's disk.

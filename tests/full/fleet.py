@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by fleet.sh."""
-import re
 from fleet_ask import *
 refused = sorted(f for f in os.listdir(tmp) if f.endswith((".bins", ".tables")))
 check("fleet: the server that is up confirms nothing that the other one should have", len(refused) > 0, refused)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """fleet_ask: answers of the servers of fleet.sh."""
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from fleet_questions import *
-tmp = os.environ["tmp"]
 HOSTS = ["host%d" % i for i in range(8)]
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by fleet.sh."""
 from fleet_questions import *
-tmp = os.environ["tmp"]
 hosts = {m: Host("%s/%s/trace" % (tmp, m)) for m in os.environ["machines"].split()}
 window = ["--from", os.environ["from"], "--until", os.environ["at"]]
 running = [((r["comm"],), r) for t in hosts.values() for r in t.report("states", "--by", "comm", "--with-recorder",

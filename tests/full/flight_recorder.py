@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by flight_recorder.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 w, m = truth(tmp + "/kept.out"), truth(tmp + "/mark.stamp")
 for name in "kept", "by-command", "by-signal":
     t = Trace(tmp + "/" + name)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by heap_programs.sh."""
-import re
 import shutil
 import statistics
 from trace_query import *
 
-tmp = os.environ["tmp"]
 RUNS, SIZE, TURNS = 10, 512 << 10, 9
 # a site of at least 12 times SIZE is missed with the probability exp(-12), and its place is right to a third
 SURE = 12

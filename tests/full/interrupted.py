@@ -4,7 +4,6 @@ import fcntl
 import multiprocessing
 import resource
 import signal
-import time
 from trace_query import *
 tmp, full = os.environ["tmp"], os.environ["full"]
 place = tmp + "/place"		# of this process: where its outputs go

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by cpu_time.sh."""
-import json
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/irq")
 c = json.load(open(tmp + "/counts"))
 cpus = os.cpu_count()

@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by languages.sh."""
-import re
 
 from trace_query import *
 
-tmp = os.environ["tmp"]
 # of a process or a thread, and of Go's threads on their own stacks
 FIRST = re.compile(r"_start|__clone3?|clone|start_thread|__libc_start_(call_)?main|_dl_.*|_?_?restore_rt|_rt0_.*|"
                    r"runtime\.(goexit|mstart|mcall|systemstack|morestack|clone|rt0).*")

@@ -2,7 +2,6 @@
 """Called by live_reading.sh."""
 from trace_query import *
 import shutil
-import time
 
 kind, tmp = os.environ["kind"], os.environ["tmp"]
 path = tmp + "/" + kind

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by live_reading.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 a, b = Trace(tmp + "/a"), Trace(tmp + "/b")
 START = "SELECT real_ns - ts_ns AS ns FROM clocks ORDER BY ts_ns LIMIT 1"
 apart = b.one(START) - a.one(START)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by self_cost.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/tight")
 w = truth(tmp + "/tight.out")
 gaps = t.sql("SELECT * FROM source_gaps ORDER BY from_ns")

@@ -2,12 +2,9 @@
 """Called by metrics.sh."""
 from metrics_text import *
 import gzip
-import json
-import re
 import signal
 import socket
 import threading
-import time
 import urllib.error
 import urllib.request
 tmp, url, base = os.environ["tmp"], os.environ["url"], "http://127.0.0.1:%s/api/v1/query?query=" % os.environ["port"]

@@ -75,9 +75,6 @@ check "bins: what was removed before it was read is counted" \
 	"$(cat "$tmp/follow.err")"
 checker <<'EOF_PY'
 from trace_query import *
-import json
-import re
-tmp = os.environ["tmp"]
 stamps = sorted({json.loads(line)["unix_ns"] // 1_000_000 for line in open(tmp + "/kept.jsonl")})
 said = sum(int(n) for n in re.findall(r"(\d+) bins were removed", open(tmp + "/follow.err").read()))
 gaps = sum(round((b - a) / 100) - 1 for a, b in zip(stamps, stamps[1:]))

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by metrics.sh."""
 from trace_query import *
-import json
 import urllib.error
 import urllib.parse
 import urllib.request
-tmp = os.environ["tmp"]
 
 
 def ask(query, data=b"", **settings):

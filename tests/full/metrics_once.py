@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by metrics.sh."""
 from metrics_text import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/a")
 once = parse(open(tmp + "/once.txt", "rb").read())
 bad = compare(once, expected(t))

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by thread_states.sh."""
-import re
 import statistics
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/waits")
 w = truth(tmp + "/waits.out")
 MIN_NS = 10_000_000

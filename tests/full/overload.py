@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by overload.sh."""
-import re
 from trace_query import *
 closing = open(os.environ["tmp"] + "/over.err").read()
 t = Trace(os.environ["tmp"] + "/over")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by containers.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/ns")
 rows = t.sql("SELECT pid, ns_pid FROM processes WHERE comm = 'in_a_namespace'")
 check("pid namespace: a process in it has both ids", len(rows) == 1 and 1 < rows[0]["ns_pid"] < 10

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by profile_shares.sh."""
+"""Called by cpu_time.sh."""
 import math
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 period_ns = 1_000_000_000 // int(os.environ["HZ"])
 t = Trace(tmp + "/burn")
 w = truth(tmp + "/burn.out")

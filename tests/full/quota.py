@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by thread_states.sh."""
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 q = Trace(tmp + "/quota")
 files = q.one("SELECT count(*) FROM switches WHERE call & 0x1e00")
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by containers.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/inside")
 shell = int(open(tmp + "/inside.out").read())
 rows = t.sql("SELECT pid, ns_pid, comm FROM processes WHERE is_workload ORDER BY pid")

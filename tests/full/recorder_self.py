@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by self_cost.sh."""
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/busy")
 me = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_recorder")}
 names = sorted(r["comm"] for r in t.sql("SELECT comm FROM processes WHERE is_recorder"))

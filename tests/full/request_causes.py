@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by request_causes.sh."""
-import re
 import textwrap
 from trace_query import *
-tmp = os.environ["tmp"]
 WANTED = {"lock": r"for lock audit_lock \(request_causes\), held by audit \(\d+\): .*disk \d+ %",
           "disk": r"for a disk: .*/cold, while neighbour moved \d", "cpu": r"for a CPU, behind hog \(\d+\)",
           "quota": r"throttled for \d.* by a quota of CPU time",

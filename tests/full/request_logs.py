@@ -6,10 +6,7 @@ comparison of logs with traces.
 import http.client
 import http.server
 import itertools
-import os
-import sys
 import threading
-import time
 
 
 def serve(log):
@@ -52,7 +49,6 @@ if sys.argv[1:2] == ["serve"]:
     sys.exit()
 
 from trace_query import *  # noqa: E402,F403
-tmp = os.environ["tmp"]
 for name in ("web", "pg"):
     if not os.path.exists("%s/%s.log" % (tmp, name)):
         continue

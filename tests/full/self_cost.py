@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """self_cost.py any|flood: called by self_cost.sh."""
-import json
 from trace_query import *
-tmp = os.environ["tmp"]
 
 
 def steady():

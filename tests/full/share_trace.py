@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by share_trace.sh."""
-import collections
-import json
-import re
 from concurrent.futures import ThreadPoolExecutor
 from trace_query import *
 tmp, seconds = os.environ["tmp"], int(os.environ["seconds"])

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by other_tools.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 
 t = Trace(tmp + "/cpu")
 FROM, TO = 600_000_000, 1_600_000_000

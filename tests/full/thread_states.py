@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by thread_states.sh."""
-import collections
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 t, w = Trace(tmp + "/states"), truth(tmp + "/states.out")
 TICK = 10_000_000
 OFF = ["disk_ns", "uninterruptible_ns", "sleeping_ns", "stopped_ns"]

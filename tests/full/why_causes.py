@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by why_causes.sh."""
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 WANTED = {"mutex": ("lock", ["for locks$", r"was for mutex \(causes\) \(futex\)$",
                              r"^culprit ended .*: (?=.*\btimer \d+ %).*\b(disk|call|uninterruptible) \d+ %"]),
           "condition": ("condition", ["for condition variables$", r"was for condition(\+0x\w+)? \(causes\) \(futex\)$",

@@ -8,7 +8,6 @@ ended.
 """
 from trace_query import *
 
-tmp = os.environ["tmp"]
 DEVICES = ("write", "read", "both", "discard", "flush", "raw", "fs")
 LOOP = {name: os.environ["dev_" + name] for name in (*DEVICES, "swap")}
 FIELDS = [

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by record_command.sh."""
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/counted")
 said = lambda name: int(re.search(r"([0-9,]+) events", open(tmp + "/" + name).read()).group(1).replace(",", ""))
 info = run("info", "-i", t.path, "--format", "csv")

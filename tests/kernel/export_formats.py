@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """export_formats: tables of CSV, SQLite and JSON of export_formats.sh against reports"""
-import json
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/mixed")
 
 def db(query):

@@ -3,7 +3,6 @@
 fleet_questions: the questions of schema/fleet/questions.sql, put to an engine that has the bins and tables of
 several hosts, and compared with what `ebpfrec report` and `ebpfrec sql` say host by host.
 """
-import re
 from trace_query import *
 
 SECOND = 1_000_000_000

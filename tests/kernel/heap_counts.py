@@ -2,8 +2,6 @@
 """heap_counts: the counts of tests/kernel/work/heap_calls.c beside those of its trace"""
 from trace_query import *
 
-tmp = os.environ["tmp"]
-
 
 def seen_and_counted(trace, name):
     """({(pid, bytes): (allocations, frees)} of the trace, the same as the programs counted)"""

@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by task_identity.sh."""
 import glob
-import json
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 bad = []
 for f in sorted(glob.glob(tmp + "/out.*") + glob.glob(tmp + "/odd.err")):
     data = open(f, "rb").read()

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by profile.sh."""
+"""Called by stacks.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 NAMES_OF = {"old": "jit_old", "new": "jit_new", "odd": "odd "}
 
 

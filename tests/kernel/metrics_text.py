@@ -2,8 +2,6 @@
 """
 metrics_text: reads what `ebpfrec metrics` writes, and says from reports what it has to be.
 """
-import re
-import subprocess
 
 from trace_query import *
 

@@ -1,12 +1,7 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """migrate.py FACTS: moves itself 400 times, and writes what it knows about that; else: called by cpu_windows.sh."""
-import json
-import re
-import sys
-import time
 from trace_query import *
 
-tmp = os.environ["tmp"]
 MOVES = """SELECT ts_ns, from_cpu, to_cpu FROM migrations JOIN threads ON threads.utid = target_utid
            WHERE tid = %d AND ts_ns >= %d AND ts_ns < %d ORDER BY ts_ns"""
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by task_identity.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/t")
 # The kernel may hide a task, whose switches are then lost: time missing in a row is in [unknown].
 unknown = sum(r["oncpu_ns"] for r in t.report("cpu", "--limit", "0") if r["comm"] == "[unknown]")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by task_identity.sh."""
 from metrics_text import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/m")
 id1, id2 = "0123456789abcdef" * 4, "fedcba9876543210" * 4
 ours = {"unit": {"docker-%s.scope" % id1, "cri-containerd-%s.scope" % id1, "libpod-%s.scope" % id1, "ssh-who.service",

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
-"""Called by profile.sh."""
-import re
+"""Called by stacks.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 period_ns = 1_000_000_000 // int(os.environ["HZ"])
 t = Trace(tmp + "/burn")
 w = truth(tmp + "/burn.out")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by record_command.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/first")
 w = truth(tmp + "/first.out")
 rows = t.sql("SELECT ts_ns, utid, upid, exe FROM task_events WHERE type = 'exec' AND comm = 'first_thing'")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by record_command.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/pid")
 marked = {r["pid"] for r in t.sql("SELECT pid FROM processes WHERE is_workload")}
 check("-p: that process is the workload, no other", marked == {int(os.environ["victim"])}, marked)

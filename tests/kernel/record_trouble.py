@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by record_trouble.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 t = Trace(tmp + "/killed")
 w = truth(tmp + "/killed.out")
 end = t.one("SELECT max(to_ns) FROM blocks")

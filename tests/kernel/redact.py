@@ -2,12 +2,9 @@
 """redact: names and numbers of the traces of copies.sh, before and after"""
 import base64
 import glob
-import json
-import re
 import zlib
 from trace_query import *
 import second_reader as reader
-tmp = os.environ["tmp"]
 KTHREAD, RECORDER = 1, 2
 TEXTS = {1: (11, 12, 13), 2: (9,), 3: (7, 8, 9), 12: (3,), 15: (2, 3), 16: (2,), 17: (7, 6, 8)}
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """stacks_copies: the stacks of stacks.sh in cut, redacted, repaired and exported traces. Each function is one claim."""
-import re
 import sqlite3
 from trace_query import *
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """stacks_reports: what reports say of the stacks that stacks.sh recorded. Each function is one claim."""
-import re
 from trace_query import *
 
 every, some, none = (Trace(n) for n in ("all", "some", "none"))

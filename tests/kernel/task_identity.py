@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by task_identity.sh."""
-import json
-import re
 from trace_query import *
-tmp = os.environ["tmp"]
 
 for kind, trace, cnt, prefix in (("exec", "exec", 200, "sl_"), ("rename", "odd", 50, "rn_")):
     t = Trace(tmp + "/" + trace)

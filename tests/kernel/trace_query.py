@@ -6,13 +6,18 @@ A Trace answers sql() and report() as lists of dicts, numbers as int or float. V
 lines the runner counts. Instants of workloads are CLOCK_MONOTONIC; at() turns them into the
 trace's own time (ns from its start).
 """
+import collections
 import csv
 import io
+import json
 import os
+import re
 import subprocess
 import sys
+import time
 
 EBPFREC = os.environ["EBPFREC"]
+tmp = os.environ.get("tmp")    # the directory of the recordings
 
 
 def ok(name):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: (GPL-2.0-only OR BSD-2-Clause)
 """Called by record_command.sh."""
 from trace_query import *
-tmp = os.environ["tmp"]
 
 
 def heading(name, *args):

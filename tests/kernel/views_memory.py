@@ -5,7 +5,6 @@ kernel counts it. Each function is one claim about what views.sh recorded.
 """
 from trace_query import *
 
-tmp = os.environ["tmp"]
 t, touched = Trace(tmp + "/views"), Trace(tmp + "/touch")
 gift, touch = truth(tmp + "/gift.out"), truth(tmp + "/touch.out")
 MIB = 1 << 20

@@ -2,12 +2,9 @@
 """Called by wait_kinds.sh."""
 import base64
 import itertools
-import json
-import re
 import zlib
 import landing
 from trace_query import *
-tmp = os.environ["tmp"]
 t, w = Trace(tmp + "/kinds"), truth(tmp + "/kinds.out")
 files = t.one("SELECT count(*) FROM switches WHERE call_name(call) = 'read' AND call & 0x1e00")
 CASES = [("lock", "lock", "futex"), ("pipe", "pipe", "read"), ("socket", "socket", "read"), ("unix", "socket", "read"),

@@ -150,7 +150,7 @@ check_offcpu()
 	forget offcpu
 }
 
-# Like tests/kernel/profile.sh, which has more of it.
+# Like tests/kernel/stacks.sh, which has more of it.
 check_profile()
 {
 	local tid thread got most entry=do_syscall_64
